@@ -1,0 +1,189 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* A machine: compute units fed through memory levels, read from a YAML file.
+ *
+ * One model serves every device; `kind` is wording. All quantities are in base units (seconds, bytes,
+ * bytes per second, hertz, joules). A machine is immutable once read, may be shared by threads, and owns
+ * all it points to. */
+#ifndef LL_SIM_MACHINE_H
+#define LL_SIM_MACHINE_H
+
+#include "tracer/base/arena.h"
+#include "tracer/base/diag.h"
+#include "tracer/base/json.h"
+#include "tracer/ops.h"
+#include "tracer/tensor.h"
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+enum { LL_MAX_LEVELS = 8, LL_MAX_UNITS = 16, LL_MAX_TILES = 16, LL_MAX_LINKS = 8 };
+
+enum ll_unit_kind {
+#define LL_UNIT_MODEL(word, ...) LL_UNIT_##word,
+#include "sim/machine/unit_models.def"
+#undef LL_UNIT_MODEL
+    LL_UNIT_MODEL_COUNT
+};
+
+enum ll_dataflow { LL_OUTPUT_STATIONARY, LL_WEIGHT_STATIONARY, LL_INPUT_STATIONARY };
+
+struct ll_systolic {
+    uint64_t rows, cols;
+    enum ll_dataflow dataflow;
+    bool overlap_folds;              /* the next stationary tile loads while this one computes */
+    double macs[LL_DTYPE_COUNT];     /* multiply-accumulates per PE and cycle; 0: cannot */
+};
+
+/* The output is cut into tiles, each computed by one unit; the menu lists what the kernels offer. */
+struct ll_tile {
+    uint64_t m, n, k;
+};
+struct ll_matrix {
+    struct ll_tile tiles[LL_MAX_TILES];
+    uint64_t tile_count;
+    double macs[LL_DTYPE_COUNT]; /* multiply-accumulates per unit and cycle */
+    double fill_cycles;          /* before the first product of a tile leaves the pipeline */
+};
+
+struct ll_vector {
+    uint64_t lanes;
+    double flops[LL_DTYPE_COUNT]; /* per lane and cycle */
+};
+
+struct ll_unit {
+    const char *name;
+    enum ll_unit_kind model;
+    uint64_t count;
+    double clock_hz;   /* its own, or the machine's */
+    double efficiency; /* sustained share of the peak rate; 1 when not given */
+    bool runs[LL_OP_COUNT]; /* which op kinds it is meant for */
+    bool runs_listed;       /* false: no `runs` key, it takes what falls to it */
+    union {
+        struct ll_systolic systolic;
+        struct ll_matrix matrix;
+        struct ll_vector vector;
+    };
+};
+
+enum ll_scope { LL_SCOPE_DEVICE, LL_SCOPE_UNIT };
+
+struct ll_level {
+    const char *name;
+    uint64_t size_bytes;
+    double bandwidth_Bps; /* of one instance: a level of scope unit has as many as units work */
+    double efficiency;    /* sustained share of the bandwidth; 1 when not given */
+    double latency_s;
+    enum ll_scope scope;
+};
+
+enum ll_fusion { LL_FUSION_NONE, LL_FUSION_ELEMENTWISE };
+
+struct ll_software {
+    double op_overhead_s; /* what starting one op costs */
+    enum ll_fusion fusion;
+};
+
+struct ll_host {
+    double bandwidth_Bps; /* of the path from host memory; 0 when inputs are there already */
+    double latency_s;
+};
+
+enum ll_topology { LL_TOPOLOGY_RING, LL_TOPOLOGY_SWITCH, LL_TOPOLOGY_FULL };
+
+struct ll_network {
+    const char *name;
+    enum ll_topology topology;
+    uint64_t devices;
+    double bandwidth_Bps; /* of one device into the network, one direction */
+    double latency_s;
+};
+
+struct ll_energy {
+    double mac_j[LL_DTYPE_COUNT]; /* of one multiply-accumulate */
+    double level_j_per_byte[LL_MAX_LEVELS]; /* of traffic out of that level, in the order of `levels` */
+    double static_w;
+};
+
+struct ll_area {
+    double pe_m2[LL_DTYPE_COUNT]; /* of one multiply-accumulate */
+    double sram_m2_per_byte;      /* of all levels but the outermost */
+    double fixed_m2;
+};
+
+struct ll_machine {
+    struct ll_arena arena;
+    const char *stem; /* what -c calls it: the file's name without folder and .yaml */
+    const char *path;
+    const char *name; /* for people */
+    const char *kind; /* wording only */
+    const char **aliases;
+    uint64_t alias_count;
+    double clock_hz;
+    struct ll_unit units[LL_MAX_UNITS];
+    uint64_t unit_count;
+    struct ll_level levels[LL_MAX_LEVELS]; /* innermost first, at least one */
+    uint64_t level_count;
+    struct ll_software software;
+    struct ll_host host;
+    struct ll_network networks[LL_MAX_LINKS];
+    uint64_t network_count;
+    struct ll_energy energy;
+    bool energy_given;
+    struct ll_area area;
+    bool area_given;
+    uint32_t config_hash; /* of all values after inheritance and overrides */
+};
+
+/* One --set path=value. */
+struct ll_override {
+    const char *path, *value;
+};
+
+/* Reads a machine: `which` is a path to a YAML file or the stem of one in the search folders (NULL-terminated
+ * list). Base files are read first, overrides are applied last, then everything is checked. NULL after
+ * complaints, all that could be found at once. Free with ll_machine_free. Thread-safe. */
+struct ll_machine *ll_machine_read(const char *which, const char *const *folders,
+                                   const struct ll_override *overrides, size_t override_count,
+                                   struct ll_diags *diags);
+
+/* The same from text in memory; name stands for the file in complaints, `inherits` looks in folders. */
+struct ll_machine *ll_machine_parse(const char *text, size_t length, const char *name,
+                                    const char *const *folders, const struct ll_override *overrides,
+                                    size_t override_count, struct ll_diags *diags);
+void ll_machine_free(struct ll_machine *machine);
+
+/* The resolved machine as one JSON object: every key of the schema that has a value, in schema order,
+ * quantities in base units; `sources` included. */
+void ll_machine_json(const struct ll_machine *machine, struct ll_json *json);
+
+/* The resolved machine as YAML that reads back to the same machine. */
+void ll_machine_yaml(const struct ll_machine *machine, struct ll_str *out);
+
+/* The key reference: every key with unit, bounds, default and help, as Markdown. */
+void ll_machine_reference(struct ll_str *out);
+
+/* Names of the machines in the folders: stems, sorted, each once; in the arena. False on no memory. */
+bool ll_machine_list(const char *const *folders, struct ll_arena *arena, const char ***stems, size_t *count);
+
+/* Highest rate of a dtype's multiply-accumulate arithmetic over all units, in FLOP/s with efficiency not applied
+ * (multiply and add are two); vector units count their flops. Zero when no unit computes this dtype. */
+double ll_machine_peak_flops(const struct ll_machine *machine, enum ll_dtype dtype);
+
+/* The level that holds tensors: the outermost. Its total bandwidth, efficiency applied. */
+double ll_machine_memory_Bps(const struct ll_machine *machine);
+
+/* A value's change by a factor, for what-if questions: the paths of a machine whose doubling can matter
+ * (a unit's clock and rates together, each level's bandwidth and size, host.bandwidth, and so on). */
+struct ll_knob {
+    const char *path;  /* as --set takes it, or a group name such as "units.array (rate)" */
+    const char *label; /* for people: "hbm bandwidth" */
+    double factor;     /* 2, or 0 for "no cost of" */
+};
+/* The knobs of a machine, in a fixed order, in the arena; *count of them. NULL when memory ran out. */
+const struct ll_knob *ll_machine_knobs(const struct ll_machine *machine, struct ll_arena *arena, size_t *count);
+
+/* A copy of the machine with knob i turned; free with ll_machine_free. NULL when memory ran out. */
+struct ll_machine *ll_machine_turn(const struct ll_machine *machine, size_t knob);
+
+#endif

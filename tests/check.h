@@ -1,0 +1,29 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* cmocka with its headers in their order, and a comparison of doubles that shows both values. */
+#ifndef LL_TESTS_CHECK_H
+#define LL_TESTS_CHECK_H
+
+/* clang-format off */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <cmocka.h>
+/* clang-format on */
+
+#include <math.h>
+#include <stdio.h>
+
+static inline void ll_check_near(double value, double expected, double relative, const char *text,
+                                 const char *file, int line)
+{
+    double scale = fmax(fabs(value), fabs(expected));
+    if (fabs(value - expected) <= relative * scale)
+        return;
+    print_error("%s: %.17g, expected %.17g within %g\n", text, value, expected, relative);
+    _fail(file, line);
+}
+#define assert_near(value, expected, relative)                                                               \
+    ll_check_near((value), (expected), (relative), #value, __FILE__, __LINE__)
+
+#endif

@@ -1,0 +1,131 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Blocks form a list from newest to oldest; only the newest is filled further. A thing larger than
+ * a block gets a block of its own size. Under AddressSanitizer each thing is followed by a poisoned
+ * gap, so that running over its end is seen although the block goes on. */
+#include "tracer/base/arena.h"
+
+#include <stdarg.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#if defined(__SANITIZE_ADDRESS__)
+#define LL_ASAN 1
+#elif defined(__has_feature)
+#if __has_feature(address_sanitizer)
+#define LL_ASAN 1
+#endif
+#endif
+#ifdef LL_ASAN
+#include <sanitizer/asan_interface.h>
+#else
+#define ASAN_POISON_MEMORY_REGION(address, size) ((void)(address), (void)(size))
+#define ASAN_UNPOISON_MEMORY_REGION(address, size) ((void)(address), (void)(size))
+#endif
+
+enum { ALIGN = 16, BLOCK_BYTES = 64 * 1024 };
+#ifdef LL_ASAN
+enum { GAP = 16 };
+#else
+enum { GAP = 0 };
+#endif
+
+struct ll_block {
+    struct ll_block *older;
+    size_t size_bytes;
+    _Alignas(ALIGN) unsigned char bytes[];
+};
+
+static struct ll_block *add_block(struct ll_arena *arena, size_t needed)
+{
+    size_t size = needed > BLOCK_BYTES ? needed : BLOCK_BYTES;
+    if (size > SIZE_MAX - sizeof(struct ll_block))
+        return NULL;
+    struct ll_block *block = calloc(1, sizeof *block + size);
+    if (!block)
+        return NULL;
+    block->older = arena->newest;
+    block->size_bytes = size;
+    ASAN_POISON_MEMORY_REGION(block->bytes, size);
+    arena->newest = block;
+    arena->used_bytes = 0;
+    return block;
+}
+
+void *ll_alloc(struct ll_arena *arena, size_t count, size_t size)
+{
+    size_t bytes, padded;
+    if (__builtin_mul_overflow(count, size, &bytes) || __builtin_add_overflow(bytes, GAP + ALIGN - 1, &padded))
+        return NULL;
+    padded &= ~(size_t)(ALIGN - 1);
+    struct ll_block *block = arena->newest;
+    if (!block || block->size_bytes - arena->used_bytes < padded)
+        block = add_block(arena, padded);
+    if (!block)
+        return NULL;
+    void *memory = block->bytes + arena->used_bytes;
+    arena->used_bytes += padded;
+    ASAN_UNPOISON_MEMORY_REGION(memory, bytes);
+    return memory;
+}
+
+void *ll_copy(struct ll_arena *arena, const void *bytes, size_t size)
+{
+    void *copy = ll_alloc(arena, size, 1);
+    if (copy && size)
+        memcpy(copy, bytes, size);
+    return copy;
+}
+
+char *ll_copy_text(struct ll_arena *arena, const char *text, size_t length)
+{
+    if (length == SIZE_MAX)
+        return NULL;
+    char *copy = ll_alloc(arena, length + 1, 1);
+    if (copy && length)
+        memcpy(copy, text, length);
+    return copy;
+}
+
+char *ll_format(struct ll_arena *arena, const char *format, ...)
+{
+    va_list measured, written;
+    va_start(measured, format);
+    va_copy(written, measured);
+    int length = vsnprintf(NULL, 0, format, measured);
+    va_end(measured);
+    char *text = length < 0 ? NULL : ll_alloc(arena, (size_t)length + 1, 1);
+    if (text)
+        vsnprintf(text, (size_t)length + 1, format, written);
+    va_end(written);
+    return text;
+}
+
+void ll_arena_release(struct ll_arena *arena)
+{
+    for (struct ll_block *block = arena->newest, *older; block; block = older) {
+        older = block->older;
+        ASAN_UNPOISON_MEMORY_REGION(block->bytes, block->size_bytes);
+        free(block);
+    }
+    *arena = (struct ll_arena){0};
+}
+
+bool ll_grow(void **items, uint64_t *capacity, uint64_t needed, size_t item_size)
+{
+    if (needed <= *capacity)
+        return true;
+    uint64_t count = *capacity < 16 ? 16 : *capacity;
+    while (count < needed)
+        if (__builtin_mul_overflow(count, 2, &count))
+            return false;
+    size_t bytes;
+    if (__builtin_mul_overflow(count, item_size, &bytes))
+        return false;
+    void *moved = realloc(*items, bytes);
+    if (!moved)
+        return false;
+    *items = moved;
+    *capacity = count;
+    return true;
+}

@@ -1,0 +1,59 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Sizes and counts that cannot silently wrap.
+ *
+ * Every product of dimensions goes through these. A result that does not fit in 64 bits becomes
+ * LL_NO_FIT and stays so through all further arithmetic, hence one ll_fits at the end of a formula
+ * is enough. All functions are pure. */
+#ifndef LL_BASE_NUM_H
+#define LL_BASE_NUM_H
+
+#include <stdbool.h>
+#include <stdint.h>
+
+#define LL_NO_FIT UINT64_MAX
+
+static inline bool ll_fits(uint64_t value)
+{
+    return value != LL_NO_FIT;
+}
+
+static inline uint64_t ll_add(uint64_t a, uint64_t b)
+{
+    uint64_t sum;
+    if (!ll_fits(a) || !ll_fits(b) || __builtin_add_overflow(a, b, &sum))
+        return LL_NO_FIT;
+    return sum;
+}
+
+/* Zero times anything that fits is zero; zero times LL_NO_FIT stays LL_NO_FIT. */
+static inline uint64_t ll_mul(uint64_t a, uint64_t b)
+{
+    uint64_t product;
+    if (!ll_fits(a) || !ll_fits(b) || __builtin_mul_overflow(a, b, &product))
+        return LL_NO_FIT;
+    return product;
+}
+
+/* LL_NO_FIT when b is larger than a: a difference of sizes is never negative. */
+static inline uint64_t ll_sub(uint64_t a, uint64_t b)
+{
+    return ll_fits(a) && ll_fits(b) && a >= b ? a - b : LL_NO_FIT;
+}
+
+/* The number of pieces of size b that cover a. b is not zero. */
+static inline uint64_t ll_ceil_div(uint64_t a, uint64_t b)
+{
+    return ll_fits(a) && ll_fits(b) ? a / b + (a % b != 0) : LL_NO_FIT;
+}
+
+static inline uint64_t ll_min(uint64_t a, uint64_t b)
+{
+    return a < b ? a : b;
+}
+
+static inline uint64_t ll_max(uint64_t a, uint64_t b)
+{
+    return a > b ? a : b;
+}
+
+#endif

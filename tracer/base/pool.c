@@ -1,0 +1,154 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* The caller works too, so a pool of n has n - 1 threads of its own. A job is one generation number:
+ * workers wait for it to change, then all take chunks from one shared counter. A worker first spins for
+ * some microseconds, because the next op of a training step follows at once, and then sleeps. */
+#define _GNU_SOURCE
+#include "tracer/base/pool.h"
+
+#include <pthread.h>
+#include <sched.h>
+#include <stdatomic.h>
+#include <stdbool.h>
+#include <stdlib.h>
+
+enum { SPINS = 2000 };
+
+static inline void relax(void)
+{
+#if defined(__x86_64__) || defined(__i386__)
+    __builtin_ia32_pause();
+#endif
+}
+
+struct ll_pool {
+    pthread_mutex_t lock;
+    pthread_cond_t wake, done;
+    unsigned worker_count;
+    pthread_t *workers;
+    atomic_uint_fast64_t generation;
+    atomic_uint_fast64_t next_chunk;
+    atomic_uint busy; /* workers that have not finished the present generation */
+    bool stopping;
+    uint64_t count, grain, chunk_count;
+    ll_pool_body *body;
+    void *context;
+};
+
+static void take_chunks(struct ll_pool *pool)
+{
+    uint64_t chunk;
+    while ((chunk = atomic_fetch_add_explicit(&pool->next_chunk, 1, memory_order_relaxed)) < pool->chunk_count) {
+        uint64_t begin = chunk * pool->grain;
+        uint64_t end = pool->count - begin < pool->grain ? pool->count : begin + pool->grain;
+        pool->body(pool->context, begin, end, chunk);
+    }
+}
+
+static bool wait_for_job(struct ll_pool *pool, uint_fast64_t seen)
+{
+    for (int i = 0; i < SPINS; i++) {
+        if (atomic_load_explicit(&pool->generation, memory_order_acquire) != seen)
+            break;
+        relax();
+    }
+    pthread_mutex_lock(&pool->lock);
+    while (atomic_load(&pool->generation) == seen && !pool->stopping)
+        pthread_cond_wait(&pool->wake, &pool->lock);
+    bool stopping = pool->stopping;
+    pthread_mutex_unlock(&pool->lock);
+    return !stopping;
+}
+
+static void *work(void *argument)
+{
+    struct ll_pool *pool = argument;
+    for (uint_fast64_t seen = 0; wait_for_job(pool, seen);) {
+        seen = atomic_load(&pool->generation);
+        take_chunks(pool);
+        if (atomic_fetch_sub(&pool->busy, 1) == 1) {
+            pthread_mutex_lock(&pool->lock);
+            pthread_cond_signal(&pool->done);
+            pthread_mutex_unlock(&pool->lock);
+        }
+    }
+    return NULL;
+}
+
+static unsigned usable_cpus(void)
+{
+    cpu_set_t set;
+    return sched_getaffinity(0, sizeof set, &set) == 0 && CPU_COUNT(&set) > 0 ? (unsigned)CPU_COUNT(&set) : 1;
+}
+
+struct ll_pool *ll_pool_new(unsigned threads)
+{
+    if (threads == 0)
+        threads = usable_cpus();
+    struct ll_pool *pool = calloc(1, sizeof *pool);
+    if (!pool)
+        return NULL;
+    pthread_mutex_init(&pool->lock, NULL);
+    pthread_cond_init(&pool->wake, NULL);
+    pthread_cond_init(&pool->done, NULL);
+    pool->workers = calloc(threads, sizeof *pool->workers);
+    while (pool->workers && pool->worker_count + 1 < threads) {
+        if (pthread_create(&pool->workers[pool->worker_count], NULL, work, pool) != 0)
+            break;
+        pool->worker_count++;
+    }
+    if (!pool->workers || pool->worker_count + 1 < threads) {
+        ll_pool_free(pool);
+        return NULL;
+    }
+    return pool;
+}
+
+void ll_pool_free(struct ll_pool *pool)
+{
+    if (!pool)
+        return;
+    pthread_mutex_lock(&pool->lock);
+    pool->stopping = true;
+    pthread_cond_broadcast(&pool->wake);
+    pthread_mutex_unlock(&pool->lock);
+    for (unsigned i = 0; i < pool->worker_count; i++)
+        pthread_join(pool->workers[i], NULL);
+    pthread_mutex_destroy(&pool->lock);
+    pthread_cond_destroy(&pool->wake);
+    pthread_cond_destroy(&pool->done);
+    free(pool->workers);
+    free(pool);
+}
+
+unsigned ll_pool_threads(const struct ll_pool *pool)
+{
+    return pool ? pool->worker_count + 1 : 1;
+}
+
+void ll_pool_run(struct ll_pool *pool, uint64_t count, uint64_t grain, ll_pool_body *body, void *context)
+{
+    uint64_t chunk_count = count / grain + (count % grain != 0);
+    if (!pool || pool->worker_count == 0 || chunk_count < 2) {
+        for (uint64_t chunk = 0; chunk < chunk_count; chunk++)
+            body(context, chunk * grain, count - chunk * grain < grain ? count : (chunk + 1) * grain, chunk);
+        return;
+    }
+    pthread_mutex_lock(&pool->lock);
+    pool->count = count;
+    pool->grain = grain;
+    pool->chunk_count = chunk_count;
+    pool->body = body;
+    pool->context = context;
+    atomic_store(&pool->next_chunk, 0);
+    atomic_store(&pool->busy, pool->worker_count);
+    atomic_fetch_add(&pool->generation, 1);
+    pthread_cond_broadcast(&pool->wake);
+    pthread_mutex_unlock(&pool->lock);
+    take_chunks(pool);
+    for (int i = 0; i < SPINS && atomic_load(&pool->busy) > 0; i++)
+        relax();
+    pthread_mutex_lock(&pool->lock);
+    while (atomic_load(&pool->busy) > 0)
+        pthread_cond_wait(&pool->done, &pool->lock);
+    pthread_mutex_unlock(&pool->lock);
+}

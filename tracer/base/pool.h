@@ -1,0 +1,27 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Threads that split a range of work.
+ *
+ * A pool is made once and used from one thread at a time. Results must not depend on who computes
+ * what: ranges are cut only by their length and the grain, so a body that writes disjoint results
+ * gives the same bits at any thread count; a body that sums must sum per chunk and add the chunks in
+ * order. */
+#ifndef LL_BASE_POOL_H
+#define LL_BASE_POOL_H
+
+#include <stddef.h>
+#include <stdint.h>
+
+struct ll_pool;
+
+/* threads 0 means one for each CPU that this process may use. NULL when memory or threads ran out. */
+struct ll_pool *ll_pool_new(unsigned threads);
+void ll_pool_free(struct ll_pool *pool);
+unsigned ll_pool_threads(const struct ll_pool *pool);
+
+/* Calls body(context, begin, end, chunk) for [0, count) cut into chunks of `grain` (the last may be
+ * shorter; grain is at least 1) and returns when all are done. Chunks run in any order, on any thread.
+ * A NULL pool runs them here, in order. */
+typedef void ll_pool_body(void *context, uint64_t begin, uint64_t end, uint64_t chunk);
+void ll_pool_run(struct ll_pool *pool, uint64_t count, uint64_t grain, ll_pool_body *body, void *context);
+
+#endif

@@ -1,0 +1,27 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Troubles of the world: what a function returns when neither the caller nor the input is at fault. */
+#ifndef LL_BASE_STATUS_H
+#define LL_BASE_STATUS_H
+
+#define LL_STATUS_LIST(X)                                                                                    \
+    X(OK, "done")                                                                                            \
+    X(NO_MEMORY, "memory ran out")                                                                           \
+    X(CANNOT_OPEN, "the file cannot be opened")                                                              \
+    X(CANNOT_READ, "the file cannot be read")                                                                \
+    X(CANNOT_WRITE, "the file cannot be written; the disk may be full")                                      \
+    X(DAMAGED, "the file is damaged")                                                                        \
+    X(NOT_OURS, "the file is of another kind")                                                               \
+    X(TOO_NEW, "the file was written by a newer major version")                                              \
+    X(TOO_LARGE, "a size does not fit in 64 bits")                                                           \
+    X(NO_LIBRARY, "a library is missing")
+
+enum ll_status {
+#define X(name, sentence) LL_##name,
+    LL_STATUS_LIST(X)
+#undef X
+};
+
+/* The sentence of a status, without a final dot. Static storage, never NULL. */
+const char *ll_status_text(enum ll_status status);
+
+#endif

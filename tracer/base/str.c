@@ -1,0 +1,105 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "tracer/base/str.h"
+
+#include <stdarg.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+static bool make_room(struct ll_str *str, size_t more)
+{
+    size_t needed;
+    if (str->failed || __builtin_add_overflow(str->length, more, &needed) || needed == SIZE_MAX)
+        return !(str->failed = true);
+    needed++;
+    if (needed <= str->capacity)
+        return true;
+    size_t capacity = str->capacity ? str->capacity : 64;
+    while (capacity < needed)
+        capacity = capacity > SIZE_MAX / 2 ? needed : capacity * 2;
+    char *text = realloc(str->text, capacity);
+    if (!text)
+        return !(str->failed = true);
+    str->text = text;
+    str->capacity = capacity;
+    return true;
+}
+
+void ll_str_add_bytes(struct ll_str *str, const char *bytes, size_t length)
+{
+    if (!make_room(str, length))
+        return;
+    if (length)
+        memcpy(str->text + str->length, bytes, length);
+    str->length += length;
+    str->text[str->length] = '\0';
+}
+
+void ll_str_add(struct ll_str *str, const char *text)
+{
+    ll_str_add_bytes(str, text, strlen(text));
+}
+
+void ll_str_addf(struct ll_str *str, const char *format, ...)
+{
+    va_list measured, written;
+    va_start(measured, format);
+    va_copy(written, measured);
+    int length = vsnprintf(NULL, 0, format, measured);
+    va_end(measured);
+    if (length >= 0 && make_room(str, (size_t)length)) {
+        vsnprintf(str->text + str->length, (size_t)length + 1, format, written);
+        str->length += (size_t)length;
+    }
+    va_end(written);
+}
+
+void ll_str_release(struct ll_str *str)
+{
+    free(str->text);
+    *str = (struct ll_str){0};
+}
+
+/* Optimal string alignment: rows of the usual table, three kept because a swap looks two back. Words
+ * longer than the table are never "near": nobody mistypes a key of 63 letters. */
+enum { LONGEST = 63 };
+
+static size_t distance(const char *a, const char *b)
+{
+    size_t rows = strlen(a), cols = strlen(b);
+    if (rows > LONGEST || cols > LONGEST)
+        return SIZE_MAX;
+    size_t table[LONGEST + 1][LONGEST + 1];
+    for (size_t i = 0; i <= rows; i++)
+        table[i][0] = i;
+    for (size_t j = 0; j <= cols; j++)
+        table[0][j] = j;
+    for (size_t i = 1; i <= rows; i++)
+        for (size_t j = 1; j <= cols; j++) {
+            size_t best = table[i - 1][j - 1] + (a[i - 1] != b[j - 1]);
+            if (table[i - 1][j] + 1 < best)
+                best = table[i - 1][j] + 1;
+            if (table[i][j - 1] + 1 < best)
+                best = table[i][j - 1] + 1;
+            bool swapped = i > 1 && j > 1 && a[i - 1] == b[j - 2] && a[i - 2] == b[j - 1];
+            if (swapped && table[i - 2][j - 2] + 1 < best)
+                best = table[i - 2][j - 2] + 1;
+            table[i][j] = best;
+        }
+    return table[rows][cols];
+}
+
+const char *ll_nearest(const char *word, const char *const *candidates, size_t count)
+{
+    size_t allowed = strlen(word) / 3 > 0 ? strlen(word) / 3 : 1, best = allowed + 1;
+    const char *nearest = NULL;
+    for (size_t i = 0; i < count; i++) {
+        size_t d = distance(word, candidates[i]);
+        if (d < best) {
+            best = d;
+            nearest = candidates[i];
+        }
+    }
+    return nearest;
+}

@@ -1,0 +1,28 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Text: a builder that grows, and the nearest word for "did you mean". */
+#ifndef LL_BASE_STR_H
+#define LL_BASE_STR_H
+
+#include <stdbool.h>
+#include <stddef.h>
+
+/* A growing text, {0} to begin with. `text` is NUL-terminated once something was added; NULL before.
+ * When memory runs out, `failed` is set, the text stays what it was, and further additions do nothing:
+ * check once at the end. Owned by its user, freed with ll_str_release. One thread at a time. */
+struct ll_str {
+    char *text;
+    size_t length, capacity;
+    bool failed;
+};
+
+void ll_str_add(struct ll_str *str, const char *text);
+void ll_str_add_bytes(struct ll_str *str, const char *bytes, size_t length);
+void ll_str_addf(struct ll_str *str, const char *format, ...) __attribute__((format(printf, 2, 3)));
+void ll_str_release(struct ll_str *str);
+
+/* The candidate that `word` was probably meant to be, or NULL when none is near: the smallest edit
+ * distance (insert, drop, replace, swap neighbours), at most a third of the word's length; the first
+ * of equals. */
+const char *ll_nearest(const char *word, const char *const *candidates, size_t count);
+
+#endif

@@ -1,0 +1,141 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Op kinds: everything known of one stands in a row of op_table.def; this is how the row is asked.
+ *
+ * The rules are pure functions and thread-safe. A rule sees an op as an ll_op_view: its kind, the shapes
+ * of its inputs and outputs and its attributes. */
+#ifndef LL_TRACER_OPS_H
+#define LL_TRACER_OPS_H
+
+#include "tracer/tensor.h"
+#include "tracer/work.h"
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+/* Fathom's seven classes of op (Adolf et al., 2016, figure 3), and two that a single device has not. */
+#define LL_CLASS_LIST(X)                                                                                     \
+    X(MATRIX, "matrix")                                                                                      \
+    X(CONV, "conv")                                                                                          \
+    X(ELEMENTWISE, "elementwise")                                                                            \
+    X(REDUCTION, "reduction")                                                                                \
+    X(RANDOM, "random")                                                                                      \
+    X(OPTIMIZATION, "optimization")                                                                          \
+    X(MOVEMENT, "movement")                                                                                  \
+    X(COMMUNICATION, "communication")                                                                        \
+    X(INPUT, "input")
+
+#define LL_PHASE_LIST(X)                                                                                     \
+    X(FORWARD, "forward")                                                                                    \
+    X(BACKWARD, "backward")                                                                                  \
+    X(UPDATE, "update")                                                                                      \
+    X(INPUT, "input")                                                                                        \
+    X(COMM, "comm")
+
+/* Attributes: word, name in dumps, whether a count (int64) or a real (double). Absent means the rule's
+ * default, which is named in the comment of the rule that reads it. */
+#define LL_ATTR_LIST(X)                                                                                      \
+    X(TRANSPOSE_A, "transpose_a", COUNT)                                                                     \
+    X(TRANSPOSE_B, "transpose_b", COUNT)                                                                     \
+    X(STRIDE_H, "stride_h", COUNT)                                                                           \
+    X(STRIDE_W, "stride_w", COUNT)                                                                           \
+    X(PAD_TOP, "pad_top", COUNT)                                                                             \
+    X(PAD_LEFT, "pad_left", COUNT)                                                                           \
+    X(PAD_BOTTOM, "pad_bottom", COUNT)                                                                       \
+    X(PAD_RIGHT, "pad_right", COUNT)                                                                         \
+    X(KERNEL_H, "kernel_h", COUNT)                                                                           \
+    X(KERNEL_W, "kernel_w", COUNT)                                                                           \
+    X(GROUPS, "groups", COUNT)                                                                               \
+    X(RADIUS, "radius", COUNT)                                                                               \
+    X(AXIS, "axis", COUNT)                                                                                   \
+    X(BIAS, "bias", REAL)                                                                                    \
+    X(ALPHA, "alpha", REAL)                                                                                  \
+    X(BETA, "beta", REAL)                                                                                    \
+    X(SCALE, "scale", REAL)                                                                                  \
+    X(LEARNING_RATE, "learning_rate", REAL)                                                                  \
+    X(MOMENTUM, "momentum", REAL)                                                                            \
+    X(BETA1, "beta1", REAL)                                                                                  \
+    X(BETA2, "beta2", REAL)                                                                                  \
+    X(EPSILON, "epsilon", REAL)                                                                              \
+    X(SEED, "seed", COUNT)
+
+enum ll_op_kind {
+#define LL_OP(word, ...) LL_OP_##word,
+#include "tracer/op_table.def"
+#undef LL_OP
+    LL_OP_COUNT
+};
+enum ll_op_class {
+#define X(word, name) LL_CLASS_##word,
+    LL_CLASS_LIST(X)
+#undef X
+        LL_CLASS_COUNT
+};
+enum ll_phase {
+#define X(word, name) LL_PHASE_##word,
+    LL_PHASE_LIST(X)
+#undef X
+        LL_PHASE_COUNT
+};
+enum ll_attr_key {
+#define X(word, name, type) LL_ATTR_##word,
+    LL_ATTR_LIST(X)
+#undef X
+        LL_ATTR_COUNT
+};
+
+/* One attribute: which member of the value counts is a matter of the key. Zeroed padding. */
+struct ll_attr {
+    uint64_t key; /* enum ll_attr_key */
+    union {
+        int64_t count;
+        double real;
+    };
+};
+
+/* An op as the rules see it. `out` may be written only by ll_op_infer. */
+struct ll_op_view {
+    enum ll_op_kind kind;
+    uint32_t input_count, output_count, attr_count;
+    const struct ll_shape *in;
+    struct ll_shape *out;
+    const struct ll_attr *attrs;
+};
+
+enum { LL_MAX_OUTPUTS = 4, LL_MAX_ATTRS = 16 };
+
+const char *ll_op_name(enum ll_op_kind kind);
+enum ll_op_class ll_op_class(enum ll_op_kind kind);
+const char *ll_class_name(enum ll_op_class op_class);
+const char *ll_phase_name(enum ll_phase phase);
+const char *ll_attr_name(enum ll_attr_key key);
+bool ll_attr_is_real(enum ll_attr_key key);
+bool ll_op_runs_natively(enum ll_op_kind kind);
+
+/* The kind of this name, or LL_OP_COUNT. */
+enum ll_op_kind ll_op_find(const char *name);
+
+/* The words of a kind's row, for lists and documentation; static storage. */
+struct ll_op_words {
+    const char *word, *name, *op_class, *shape, *flops, *bytes, *work, *gradient, *runs;
+};
+struct ll_op_words ll_op_words(enum ll_op_kind kind);
+
+/* The attribute's value, or otherwise when the op has none of that key. */
+int64_t ll_attr_count(const struct ll_op_view *op, enum ll_attr_key key, int64_t otherwise);
+double ll_attr_real(const struct ll_op_view *op, enum ll_attr_key key, double otherwise);
+
+/* Fills op->out (room for LL_MAX_OUTPUTS shapes, zeroed) and op->output_count from inputs and attributes.
+ * NULL on success; otherwise what is impossible about these inputs, as a static sentence. Rows whose
+ * shape word is GIVEN check the outputs that are there already. */
+const char *ll_op_infer(struct ll_op_view *op);
+
+/* Algorithmic FLOPs and bytes (outputs known). LL_NO_FIT past 64 bits. */
+uint64_t ll_op_flops(const struct ll_op_view *op);
+uint64_t ll_op_bytes_read(const struct ll_op_view *op);
+uint64_t ll_op_bytes_written(const struct ll_op_view *op);
+
+/* What the op asks of a machine. False when a size does not fit in 64 bits. */
+bool ll_op_lower(const struct ll_op_view *op, struct ll_work *work);
+
+#endif

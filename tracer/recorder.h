@@ -1,0 +1,58 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Recording: what models, importers and the interposer call.
+ *
+ * The caller names tensors by the numbers that the recorder hands out. Everything that repeats (names,
+ * shapes, whole op forms) is interned, so recording an op a second time costs two look-ups and a row of
+ * numbers. Full rows are encoded and written between steps, or when there are many, or when the last
+ * write is long ago: a killed program loses at most what came after that, a long step at most a second.
+ *
+ * One thread calls at a time. On trouble (disk full, no memory) the recorder stops, keeps what is on disk
+ * readable, and says so in ll_recorder_close; the functions then return LL_NONE or do nothing. */
+#ifndef LL_TRACER_RECORDER_H
+#define LL_TRACER_RECORDER_H
+
+#include "tracer/base/status.h"
+#include "tracer/trace.h"
+
+struct ll_recorder;
+
+/* Starts a trace file at path with these facts as its header (copied); an existing file is replaced only
+ * when the new one can be made. NULL and *status when it cannot. */
+struct ll_recorder *ll_recorder_open(const char *path, const struct ll_fact *facts, size_t fact_count,
+                                     enum ll_status *status);
+
+/* Interns a text (a scope or tensor name) and the look of a tensor. LL_NONE when the recorder has stopped. */
+uint32_t ll_recorder_string(struct ll_recorder *recorder, const char *text);
+uint32_t ll_recorder_desc(struct ll_recorder *recorder, const char *name, const struct ll_shape *shape,
+                          enum ll_memory_class memory);
+
+/* A tensor that no op made: a weight, a constant. Returns its number. */
+uint32_t ll_recorder_tensor(struct ll_recorder *recorder, uint32_t desc);
+
+void ll_recorder_step_begin(struct ll_recorder *recorder);
+void ll_recorder_step_end(struct ll_recorder *recorder);
+
+/* One op. `form` describes all but the outputs' names: the caller fills kind, inputs (tensor numbers), attributes,
+ * outputs (descs). Counts and aliases follow from the op table. Returns the number of the first output
+ * (outputs are numbered one after the other), LL_NONE when stopped. */
+struct ll_record {
+    enum ll_op_kind kind;
+    enum ll_phase phase;
+    uint32_t scope; /* from ll_recorder_string */
+    uint32_t thread;
+    const uint32_t *inputs; /* tensors */
+    uint32_t input_count;
+    const uint32_t *outputs; /* descs */
+    uint32_t output_count;
+    const struct ll_attr *attrs;
+    uint32_t attr_count;
+    const uint32_t *controls; /* ops */
+    uint32_t control_count;
+    uint64_t start_ns, duration_ns; /* start by ll_now_ns; both zero in a dry run */
+};
+uint32_t ll_recorder_op(struct ll_recorder *recorder, const struct ll_record *record);
+
+/* Writes what is left and the index, closes, frees. The first trouble that was met, or LL_OK. */
+enum ll_status ll_recorder_close(struct ll_recorder *recorder);
+
+#endif

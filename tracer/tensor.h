@@ -1,0 +1,87 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* What a tensor is made of: element type, dimensions and what each of them means. Pure data. */
+#ifndef LL_TRACER_TENSOR_H
+#define LL_TRACER_TENSOR_H
+
+#include "tracer/base/num.h"
+
+#include <stdint.h>
+
+enum { LL_MAX_RANK = 8 };
+
+/* Element types: word, name in files and machine descriptions, bytes of an element. */
+#define LL_DTYPE_LIST(X)                                                                                     \
+    X(F64, "f64", 8)                                                                                         \
+    X(F32, "f32", 4)                                                                                         \
+    X(TF32, "tf32", 4)                                                                                       \
+    X(F16, "f16", 2)                                                                                         \
+    X(BF16, "bf16", 2)                                                                                       \
+    X(F8, "f8", 1)                                                                                           \
+    X(I64, "i64", 8)                                                                                         \
+    X(I32, "i32", 4)                                                                                         \
+    X(I16, "i16", 2)                                                                                         \
+    X(INT8, "int8", 1)                                                                                       \
+    X(U8, "u8", 1)                                                                                           \
+    X(BOOL, "bool", 1)
+
+/* What a dimension means, where the model knows it; lets a trace be rescaled and sharded later. */
+#define LL_ROLE_LIST(X)                                                                                      \
+    X(PLAIN, "")                                                                                             \
+    X(BATCH, "batch")                                                                                        \
+    X(SEQUENCE, "sequence")                                                                                  \
+    X(CHANNEL, "channel")                                                                                    \
+    X(HIDDEN, "hidden")                                                                                      \
+    X(HEADS, "heads")                                                                                        \
+    X(VOCABULARY, "vocabulary")                                                                              \
+    X(SPATIAL, "spatial")                                                                                    \
+    X(CLASSES, "classes")
+
+/* Why a tensor occupies memory. */
+#define LL_MEMORY_LIST(X)                                                                                    \
+    X(WEIGHT, "weight")                                                                                      \
+    X(GRADIENT, "gradient")                                                                                  \
+    X(ACTIVATION, "activation")                                                                              \
+    X(OPTIMIZER, "optimizer")                                                                                \
+    X(WORKSPACE, "workspace")                                                                                \
+    X(INPUT, "input")
+
+enum ll_dtype {
+#define X(word, name, bytes) LL_##word,
+    LL_DTYPE_LIST(X)
+#undef X
+        LL_DTYPE_COUNT
+};
+enum ll_role {
+#define X(word, name) LL_ROLE_##word,
+    LL_ROLE_LIST(X)
+#undef X
+        LL_ROLE_COUNT
+};
+enum ll_memory_class {
+#define X(word, name) LL_##word,
+    LL_MEMORY_LIST(X)
+#undef X
+        LL_MEMORY_COUNT
+};
+
+/* Names as files and reports spell them; static storage. The argument is in range. */
+const char *ll_dtype_name(enum ll_dtype dtype);
+const char *ll_role_name(enum ll_role role);
+const char *ll_memory_name(enum ll_memory_class memory);
+uint64_t ll_dtype_bytes(enum ll_dtype dtype);
+
+/* Row-major: the last dimension is contiguous. Unused dimensions and roles are zero, so that two equal
+ * shapes are equal bytes; rank 0 is a scalar. Images are batch, height, width, channel. */
+struct ll_shape {
+    uint64_t dim[LL_MAX_RANK];
+    uint8_t role[LL_MAX_RANK]; /* enum ll_role */
+    uint8_t dtype;             /* enum ll_dtype */
+    uint8_t rank;
+    uint8_t unused[6]; /* zero */
+};
+
+/* Number of elements and of bytes; LL_NO_FIT past 64 bits. Pure. */
+uint64_t ll_elements(const struct ll_shape *shape);
+uint64_t ll_size_bytes(const struct ll_shape *shape);
+
+#endif

@@ -1,0 +1,133 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* A trace in memory: one or more recorded steps of a workload.
+ *
+ *   strings  names and scopes, each once
+ *   descs    what tensors look like: name, shape, memory class, each once
+ *   forms    what ops look like: kind, phase, scope, attributes, descs of inputs and outputs, counts
+ *   links    which tensors an op reads, as distances back from the first tensor it writes
+ *   ops      form + links + step + time
+ *   tensors  desc + storage + producer
+ *
+ * A training loop repeats itself, so forms and links are few and ops are small. A tensor is written
+ * once; an in-place op or a view makes a new tensor on the same storage, so that dependencies are exact
+ * and memory is not counted twice. Numbers of tensors, storages and ops count from zero in the order of
+ * recording.
+ *
+ * A trace is built by the reader (tracer/reader.h), immutable afterwards, and may be shared by threads.
+ * It owns all it points to. */
+#ifndef LL_TRACER_TRACE_H
+#define LL_TRACER_TRACE_H
+
+#include "tracer/base/arena.h"
+#include "tracer/ops.h"
+
+#define LL_NONE UINT32_MAX /* no op, no tensor, no alias */
+
+/* What a tensor looks like. */
+struct ll_desc {
+    uint32_t name; /* string */
+    uint32_t memory; /* enum ll_memory_class */
+    struct ll_shape shape;
+};
+
+/* What repeats of an op. `view` is ready for the rules of tracer/ops.h. */
+struct ll_form {
+    struct ll_op_view view;
+    enum ll_phase phase;
+    uint32_t kind_name;     /* string; differs from the table's name only for kinds this program does not know */
+    uint32_t scope;         /* string */
+    const uint32_t *inputs; /* descs, view.input_count of them */
+    const uint32_t *outputs; /* descs, view.output_count of them */
+    const uint32_t *aliases; /* for each output the input whose storage it takes over, or LL_NONE */
+    uint64_t flops, bytes_read, bytes_written;
+};
+
+/* What an op reads: tensor = first output of the op - distance. Controls are ops it must wait for although
+ * no data passes: op = this op - distance. */
+struct ll_links {
+    const uint64_t *inputs; /* distances, one for each input of the form */
+    const uint64_t *controls;
+    uint32_t control_count;
+};
+
+struct ll_op {
+    uint32_t form, links, step, thread;
+    uint32_t first_output; /* tensor; outputs are numbered one after the other */
+    uint64_t start_ns;     /* from the beginning of the recording */
+    uint64_t duration_ns;  /* both zero in a dry run */
+};
+
+struct ll_tensor {
+    uint32_t desc;
+    uint32_t storage;
+    uint32_t producer; /* op; LL_NONE when the model brought it (weights, constants) */
+};
+
+struct ll_step {
+    uint32_t first_op, op_count;
+    uint64_t start_ns, wall_ns;
+    uint64_t recording_ns; /* spent inside the recorder during this step */
+    bool complete;
+};
+
+/* A key and its value as text; the header is a list of them, in the order written. Keys of the header:
+ * model, mode (train, infer), batch, native (yes, no), and param.KEY for each parameter, parameters,
+ * host.cpu, host.cores, host.memory_bytes, host.cache.l1d and so on, library.NAME (build id or version),
+ * blas.core, blas.threads, clock.resolution_ns, leadline (version). */
+struct ll_fact {
+    const char *key, *value;
+};
+
+struct ll_trace {
+    struct ll_arena arena;
+    struct ll_fact *facts;
+    uint64_t fact_count;
+    const char **strings;
+    uint64_t string_count;
+    struct ll_desc *descs;
+    uint64_t desc_count;
+    struct ll_form *forms;
+    uint64_t form_count;
+    struct ll_links *links;
+    uint64_t links_count;
+    struct ll_op *ops;
+    uint64_t op_count;
+    struct ll_tensor *tensors;
+    uint64_t tensor_count;
+    uint64_t storage_count;
+    struct ll_step *steps;
+    uint64_t step_count;
+    uint64_t file_bytes;
+    bool closed;          /* the recorder ended in peace */
+    uint64_t lost_bytes;  /* of the file, unreadable */
+    uint64_t lost_frames; /* complete but damaged, or needing a damaged one */
+    uint64_t lost_ops;    /* known to be missing; a cut-off tail is of unknown length */
+};
+
+/* Frees everything; NULL is fine. */
+void ll_trace_free(struct ll_trace *trace);
+
+/* The value of a header key, or NULL. */
+const char *ll_trace_fact(const struct ll_trace *trace, const char *key);
+
+/* Tensor i of an op's inputs or outputs. */
+uint32_t ll_op_input(const struct ll_trace *trace, uint32_t op, uint32_t i);
+uint32_t ll_op_output(const struct ll_trace *trace, uint32_t op, uint32_t i);
+
+/* The ops that op must wait for: producers of its inputs, its controls and, when it overwrites a storage,
+ * the readers and the writer of the storage's earlier versions. Sorted, each once. */
+struct ll_deps {
+    const uint64_t *first; /* op_count + 1 offsets into `ops` */
+    const uint32_t *ops;
+};
+
+/* Computes the dependencies of all ops at once, in time linear in their number. NULL when memory ran out.
+ * Lives in the given arena. */
+const struct ll_deps *ll_trace_deps(const struct ll_trace *trace, struct ll_arena *arena);
+
+/* The whole truth about a trace as assertions: NULL when every reference points to something, every
+ * input exists before it is read, sizes fit and the counts of known kinds are those of the op table;
+ * otherwise what is wrong, as text in the arena. The reader calls it on whatever it accepts. */
+const char *ll_trace_check(const struct ll_trace *trace, struct ll_arena *arena);
+
+#endif

@@ -1,0 +1,79 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Work: what an op asks of a machine, stripped of what the op is for.
+ *
+ * Every op lowers to one of these few shapes (tracer/ops.h); the simulator costs work and never asks
+ * for the op. Counts are exact and algorithmic: multiply and add are two FLOPs, every input is read
+ * once and every output written once. Plain data, compared and hashed as bytes: unused fields are zero. */
+#ifndef LL_TRACER_WORK_H
+#define LL_TRACER_WORK_H
+
+#include "tracer/tensor.h"
+
+/* Shapes of work: word, name, what it is. */
+#define LL_WORK_LIST(X)                                                                                      \
+    X(NOTHING, "nothing", "a view: no time, no traffic")                                                     \
+    X(GEMM, "gemm", "batch products C[m,n] += A[m,k] B[k,n]")                                                \
+    X(CONV, "conv", "a convolution, or one of its two gradients")                                            \
+    X(VECTOR, "vector", "the same few operations on every element")                                         \
+    X(REDUCE, "reduce", "many elements become few")                                                          \
+    X(MOVE, "move", "bytes go elsewhere, nothing is computed")                                               \
+    X(GATHER, "gather", "rows picked by index")                                                              \
+    X(SEQUENCE, "sequence", "dependent steps over resident weights")                                         \
+    X(COLLECTIVE, "collective", "devices exchange data")                                                     \
+    X(HOST, "host", "data comes from the host")
+
+enum ll_work_kind {
+#define X(word, name, doc) LL_WORK_##word,
+    LL_WORK_LIST(X)
+#undef X
+        LL_WORK_COUNT
+};
+
+/* Which product of a convolution is meant: y = x * w, dx = dy * w, dw = x * dy. */
+enum ll_conv_pass { LL_CONV_FORWARD, LL_CONV_DATA, LL_CONV_FILTER };
+
+struct ll_gemm {
+    uint64_t batch, m, n, k;
+};
+
+/* Always the dimensions of the forward convolution, whichever pass. */
+struct ll_conv {
+    uint64_t batch, in_h, in_w, in_c, out_h, out_w, out_c, kernel_h, kernel_w, stride_h, stride_w, groups;
+    uint64_t pass; /* enum ll_conv_pass */
+};
+
+struct ll_work {
+    uint64_t kind;  /* enum ll_work_kind */
+    uint64_t dtype; /* enum ll_dtype: of the arithmetic */
+    uint64_t flops; /* algorithmic */
+    /* Bytes of the operands: for products a is the left or input operand, b the right or weight operand,
+     * c the result (for a convolution's gradients: the two read are a, b in the order of the op's
+     * inputs, the one written is c). For other work: a is all that is read, c all that is written. */
+    uint64_t a_bytes, b_bytes, c_bytes;
+    union {
+        struct ll_gemm gemm;
+        struct ll_conv conv;
+        struct {
+            uint64_t elements;
+        } vector; /* flops / elements operations each */
+        struct {
+            uint64_t in_elements, out_elements;
+        } reduce;
+        struct {
+            uint64_t rows, row_bytes;
+        } gather;
+        struct {
+            uint64_t steps;
+            struct ll_gemm step; /* the product of one step; b stays where it is between steps */
+        } sequence;
+    };
+};
+
+const char *ll_work_name(enum ll_work_kind kind);
+
+/* The product that computes a convolution pass, all groups together as its batch: for the forward pass
+ * m = batch * out_h * out_w, n = out_c / groups, k = kernel_h * kernel_w * in_c / groups. Sizes in
+ * elements, LL_NO_FIT past 64 bits. Pure. */
+struct ll_gemm ll_conv_as_gemm(const struct ll_conv *conv);
+
+#endif
