@@ -55,7 +55,8 @@ static struct ll_block *add_block(struct ll_arena *arena, size_t needed)
 void *ll_alloc(struct ll_arena *arena, size_t count, size_t size)
 {
     size_t bytes, padded;
-    if (__builtin_mul_overflow(count, size, &bytes) || __builtin_add_overflow(bytes, GAP + ALIGN - 1, &padded))
+    if (__builtin_mul_overflow(count, size, &bytes) ||
+        __builtin_add_overflow(bytes, GAP + ALIGN - 1, &padded))
         return NULL;
     padded &= ~(size_t)(ALIGN - 1);
     struct ll_block *block = arena->newest;

@@ -37,7 +37,8 @@ struct ll_pool {
 static void take_chunks(struct ll_pool *pool)
 {
     uint64_t chunk;
-    while ((chunk = atomic_fetch_add_explicit(&pool->next_chunk, 1, memory_order_relaxed)) < pool->chunk_count) {
+    while ((chunk = atomic_fetch_add_explicit(&pool->next_chunk, 1, memory_order_relaxed)) <
+           pool->chunk_count) {
         uint64_t begin = chunk * pool->grain;
         uint64_t end = pool->count - begin < pool->grain ? pool->count : begin + pool->grain;
         pool->body(pool->context, begin, end, chunk);
