@@ -73,16 +73,17 @@ static void dump_counts(struct ll_json *json, const struct ll_form *form, const 
     const struct {
         const char *key;
         uint64_t count;
-    } counts[] = {{"flops", form->flops},       {"bytes_read", form->bytes_read},
-                  {"bytes_written", form->bytes_written}, {"start_ns", op->start_ns},
-                  {"duration_ns", op->duration_ns},       {"thread", op->thread}};
+    } counts[] = {
+        {"flops", form->flops},     {"bytes_read", form->bytes_read}, {"bytes_written", form->bytes_written},
+        {"start_ns", op->start_ns}, {"duration_ns", op->duration_ns}, {"thread", op->thread}};
     for (size_t i = 0; i < sizeof counts / sizeof counts[0]; i++) {
         ll_json_key(json, counts[i].key);
         ll_json_count(json, counts[i].count);
     }
 }
 
-static void dump_op(struct ll_str *out, const struct ll_trace *trace, const struct ll_deps *deps, uint32_t seq)
+static void dump_op(struct ll_str *out, const struct ll_trace *trace, const struct ll_deps *deps,
+                    uint32_t seq)
 {
     const struct ll_op *op = &trace->ops[seq];
     const struct ll_form *form = &trace->forms[op->form];
@@ -147,7 +148,8 @@ const struct ll_command ll_command_dump = {
     .name = "dump",
     .synopsis = "TRACE",
     .summary = "print every op of a trace as a line of JSON",
-    .examples = "  leadline dump alexnet.llt | head -3\n  leadline dump alexnet.llt | grep '\"kind\":\"conv2d\"'\n",
+    .examples =
+        "  leadline dump alexnet.llt | head -3\n  leadline dump alexnet.llt | grep '\"kind\":\"conv2d\"'\n",
     .options = options,
     .least_words = 1,
     .most_words = 1,

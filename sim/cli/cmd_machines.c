@@ -12,10 +12,13 @@
 static void machine_row(const struct ll_machine *machine, struct ll_table *table)
 {
     struct ll_human f32, f16, bandwidth, size;
-    ll_table_row(table, "%s|%s|%s|%s|%s|%s", machine->stem, ll_si(&f32, ll_machine_peak_flops(machine, LL_F32), "FLOP/s"),
-                 ll_si(&f16, fmax(ll_machine_peak_flops(machine, LL_F16), ll_machine_peak_flops(machine, LL_BF16)), "FLOP/s"),
-                 ll_si(&bandwidth, ll_machine_memory_Bps(machine), "B/s"),
-                 ll_binary(&size, (double)machine->levels[machine->level_count - 1].size_bytes), machine->name);
+    ll_table_row(
+        table, "%s|%s|%s|%s|%s|%s", machine->stem,
+        ll_si(&f32, ll_machine_peak_flops(machine, LL_F32), "FLOP/s"),
+        ll_si(&f16, fmax(ll_machine_peak_flops(machine, LL_F16), ll_machine_peak_flops(machine, LL_BF16)),
+              "FLOP/s"),
+        ll_si(&bandwidth, ll_machine_memory_Bps(machine), "B/s"),
+        ll_binary(&size, (double)machine->levels[machine->level_count - 1].size_bytes), machine->name);
 }
 
 static int list(const struct ll_args *args, const char *const *folders)
@@ -59,7 +62,8 @@ static int show(const struct ll_args *args, const char *const *folders)
 {
     size_t override_count;
     const struct ll_override *overrides = ll_read_overrides(args, &override_count);
-    struct ll_machine *machine = overrides ? ll_load_machine(args->words[0], folders, overrides, override_count) : NULL;
+    struct ll_machine *machine =
+        overrides ? ll_load_machine(args->words[0], folders, overrides, override_count) : NULL;
     if (!machine)
         return LL_WRONG;
     struct ll_str out = {0};

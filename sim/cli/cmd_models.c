@@ -63,8 +63,8 @@ static void param_rows(const struct ll_model *model, struct ll_str *out)
     struct ll_table *table = ll_table_new("-p key|>default|>from|>to|meaning");
     for (size_t i = 0; i < model->param_count; i++) {
         const struct ll_model_param *param = &model->params[i];
-        ll_table_row(table, "%s|%" PRId64 "|%" PRId64 "|%" PRId64 "|%s", param->name, param->standard, param->min,
-                     param->max, param->doc);
+        ll_table_row(table, "%s|%" PRId64 "|%" PRId64 "|%" PRId64 "|%s", param->name, param->standard,
+                     param->min, param->max, param->doc);
     }
     ll_str_add(out, "\n");
     ll_table_print(table, out);

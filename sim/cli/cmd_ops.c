@@ -10,10 +10,11 @@
 static void row_json(struct ll_json *json, enum ll_op_kind kind)
 {
     struct ll_op_words words = ll_op_words(kind);
-    const char *const fields[][2] = {{"name", words.name},   {"class", ll_class_name(ll_op_class(kind))},
-                                     {"shape", words.shape}, {"flops", words.flops},
-                                     {"bytes", words.bytes}, {"work", words.work},
-                                     {"gradient", words.gradient}, {"runs", words.runs}};
+    const char *const fields[][2] = {
+        {"name", words.name},         {"class", ll_class_name(ll_op_class(kind))},
+        {"shape", words.shape},       {"flops", words.flops},
+        {"bytes", words.bytes},       {"work", words.work},
+        {"gradient", words.gradient}, {"runs", words.runs}};
     ll_json_open_object(json);
     for (size_t i = 0; i < sizeof fields / sizeof fields[0]; i++) {
         ll_json_key(json, fields[i][0]);
@@ -41,8 +42,8 @@ static int list_text(enum ll_op_kind first, enum ll_op_kind last)
     struct ll_table *table = ll_table_new("op|class|shape|flops|bytes|work|gradient|runs");
     for (enum ll_op_kind kind = first; kind <= last; kind++) {
         struct ll_op_words words = ll_op_words(kind);
-        ll_table_row(table, "%s|%s|%s|%s|%s|%s|%s|%s", words.name, ll_class_name(ll_op_class(kind)), words.shape,
-                     words.flops, words.bytes, words.work, words.gradient, words.runs);
+        ll_table_row(table, "%s|%s|%s|%s|%s|%s|%s|%s", words.name, ll_class_name(ll_op_class(kind)),
+                     words.shape, words.flops, words.bytes, words.work, words.gradient, words.runs);
     }
     struct ll_str out = {0};
     ll_table_print(table, &out);
@@ -76,8 +77,9 @@ const struct ll_command ll_command_ops = {
     .synopsis = "[NAME]",
     .summary = "list the op kinds and the rules of each",
     .examples = "  leadline ops\n  leadline ops conv2d --json\n",
-    .details = "The words name the rules: how outputs follow from inputs (shape), what is counted (flops, bytes),\n"
-               "what a machine is asked to do (work), how it is differentiated, and whether it runs here.\n",
+    .details =
+        "The words name the rules: how outputs follow from inputs (shape), what is counted (flops, bytes),\n"
+        "what a machine is asked to do (work), how it is differentiated, and whether it runs here.\n",
     .options = options,
     .most_words = 1,
     .run = run,

@@ -64,13 +64,14 @@ static bool read_options(const struct ll_args *args, struct ll_run_options *opti
     return true;
 }
 
-static int summarise(const struct ll_run_options *options, const struct ll_model *model, const struct ll_run_report *report)
+static int summarise(const struct ll_run_options *options, const struct ll_model *model,
+                     const struct ll_run_report *report)
 {
     struct ll_human parameters, time;
     struct ll_str out = {0};
     ll_str_addf(&out, "%s  %s, %s parameters, %" PRIu64 " ops in %" PRIu64 " steps", model->name,
-                options->train ? "training" : "inference", ll_grouped(&parameters, report->parameters), report->ops,
-                report->steps);
+                options->train ? "training" : "inference", ll_grouped(&parameters, report->parameters),
+                report->ops, report->steps);
     if (!options->dry_run)
         ll_str_addf(&out, ", %s a step", ll_si(&time, report->median_step_s, "s"));
     if (!options->dry_run && options->train && report->steps > 1)

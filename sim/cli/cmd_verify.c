@@ -19,9 +19,12 @@ static void verdict_json(const struct ll_trace *trace, bool whole, struct ll_str
     const struct {
         const char *key;
         uint64_t count;
-    } counts[] = {{"ops", trace->op_count},           {"complete_steps", complete_steps(trace)},
-                  {"file_bytes", trace->file_bytes},  {"lost_bytes", trace->lost_bytes},
-                  {"lost_frames", trace->lost_frames}, {"lost_ops", trace->lost_ops}};
+    } counts[] = {{"ops", trace->op_count},
+                  {"complete_steps", complete_steps(trace)},
+                  {"file_bytes", trace->file_bytes},
+                  {"lost_bytes", trace->lost_bytes},
+                  {"lost_frames", trace->lost_frames},
+                  {"lost_ops", trace->lost_ops}};
     struct ll_json json = {.out = out, .indent = true};
     ll_json_open_object(&json);
     ll_json_key(&json, "whole");
@@ -46,8 +49,9 @@ static int run(const struct ll_args *args)
     if (ll_flag(args, "json"))
         verdict_json(trace, whole, &out);
     else
-        ll_str_addf(&out, "%s: %s; %" PRIu64 " ops in %" PRIu64 " complete steps can be used\n", args->words[0],
-                    ll_trace_condition(trace, args->arena), trace->op_count, complete_steps(trace));
+        ll_str_addf(&out, "%s: %s; %" PRIu64 " ops in %" PRIu64 " complete steps can be used\n",
+                    args->words[0], ll_trace_condition(trace, args->arena), trace->op_count,
+                    complete_steps(trace));
     ll_trace_free(trace);
     status = ll_print(&out);
     return status != LL_DONE ? status : whole ? LL_DONE : LL_FAILED;

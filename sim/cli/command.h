@@ -40,10 +40,10 @@ struct ll_args {
 
 struct ll_command {
     const char *name;
-    const char *synopsis; /* behind the name */
-    const char *summary;  /* one line */
-    const char *examples; /* two lines or more, each a whole command */
-    const char *details;  /* what else to know, or NULL */
+    const char *synopsis;            /* behind the name */
+    const char *summary;             /* one line */
+    const char *examples;            /* two lines or more, each a whole command */
+    const char *details;             /* what else to know, or NULL */
     const struct ll_option *options; /* ended by a row without name */
     size_t least_words, most_words;
     int (*run)(const struct ll_args *args); /* an exit status */

@@ -23,8 +23,9 @@ struct ll_trace *ll_load_trace(const char *path, int *status)
     free(diags);
     *status = LL_DONE;
     if (!trace)
-        *status = trouble == LL_NO_MEMORY ? ll_failed("%s: memory ran out", path)
-                                          : ll_wrong("%s: %s; nothing of it can be used", path, ll_status_text(trouble));
+        *status = trouble == LL_NO_MEMORY
+                      ? ll_failed("%s: memory ran out", path)
+                      : ll_wrong("%s: %s; nothing of it can be used", path, ll_status_text(trouble));
     return trace;
 }
 
@@ -33,7 +34,9 @@ const char *ll_trace_condition(const struct ll_trace *trace, struct ll_arena *ar
     if (trace->closed && trace->lost_frames == 0 && trace->lost_bytes == 0)
         return "complete";
     const char *end = trace->closed ? "" : "; the recording was cut off, whatever came after is missing";
-    return ll_format(arena, "%" PRIu64 " of %" PRIu64 " bytes unreadable, %" PRIu64 " frames and at least %" PRIu64 " ops lost%s",
+    return ll_format(arena,
+                     "%" PRIu64 " of %" PRIu64 " bytes unreadable, %" PRIu64 " frames and at least %" PRIu64
+                     " ops lost%s",
                      trace->lost_bytes, trace->file_bytes, trace->lost_frames, trace->lost_ops, end);
 }
 
@@ -48,8 +51,8 @@ const struct ll_model *ll_find_model(const char *name)
     for (; count < ll_model_count() && count < MOST; count++)
         names[count] = ll_model_at(count)->name;
     const char *nearest = ll_nearest(name, names, count);
-    ll_wrong("there is no model `%s`%s%s%s; leadline models lists them", name, nearest ? "; did you mean `" : "",
-             nearest ? nearest : "", nearest ? "`?" : "");
+    ll_wrong("there is no model `%s`%s%s%s; leadline models lists them", name,
+             nearest ? "; did you mean `" : "", nearest ? nearest : "", nearest ? "`?" : "");
     return NULL;
 }
 

@@ -28,16 +28,17 @@ static void print_options(const struct ll_option *option)
 {
     for (; option->name; option++) {
         char left[64];
-        snprintf(left, sizeof left, "%c%c%s --%s%s%s", option->letter ? '-' : ' ', option->letter ? option->letter : ' ',
-                 option->letter ? "," : " ", option->name, option->value ? " " : "",
-                 option->value ? option->value : "");
+        snprintf(left, sizeof left, "%c%c%s --%s%s%s", option->letter ? '-' : ' ',
+                 option->letter ? option->letter : ' ', option->letter ? "," : " ", option->name,
+                 option->value ? " " : "", option->value ? option->value : "");
         printf("  %-28s %s\n", left, option->help);
     }
 }
 
 static int print_command_help(const struct ll_command *command)
 {
-    printf("%s\n\nleadline %s %s\n\n%s\n", command->summary, command->name, command->synopsis, command->examples);
+    printf("%s\n\nleadline %s %s\n\n%s\n", command->summary, command->name, command->synopsis,
+           command->examples);
     if (command->details)
         printf("%s\n", command->details);
     puts("Options:");
@@ -67,8 +68,8 @@ static const struct ll_command *find_command(const char *name)
             return commands[i];
     }
     const char *nearest = ll_nearest(name, names, COMMAND_COUNT);
-    ll_wrong("there is no command `%s`%s%s%s; leadline --help lists them", name, nearest ? "; did you mean `" : "",
-             nearest ? nearest : "", nearest ? "`?" : "");
+    ll_wrong("there is no command `%s`%s%s%s; leadline --help lists them", name,
+             nearest ? "; did you mean `" : "", nearest ? nearest : "", nearest ? "`?" : "");
     return NULL;
 }
 
@@ -92,7 +93,8 @@ static void add_options(struct parser *parser, const struct ll_option *option)
     }
 }
 
-static int complain_option(const struct parser *parser, const struct ll_command *command, const char *text, bool lacks_value)
+static int complain_option(const struct parser *parser, const struct ll_command *command, const char *text,
+                           bool lacks_value)
 {
     if (lacks_value)
         return ll_wrong("%s wants a value; see leadline %s --help", text, command->name);
@@ -116,7 +118,8 @@ static int check_words(const struct ll_command *command, const struct ll_args *a
 {
     if (args->word_count < command->least_words || args->word_count > command->most_words)
         return ll_wrong("leadline %s %s: %s", command->name, command->synopsis,
-                        args->word_count < command->least_words ? "something is missing" : "that is too much");
+                        args->word_count < command->least_words ? "something is missing"
+                                                                : "that is too much");
     return LL_DONE;
 }
 
@@ -130,7 +133,8 @@ static int parse_and_run(const struct ll_command *command, int argc, char **argv
         return ll_failed("memory ran out");
     size_t given_count = 0;
     opterr = 0;
-    for (int letter, which = 0; (letter = getopt_long(argc, argv, parser.letters, parser.long_options, &which)) != -1;) {
+    for (int letter, which = 0;
+         (letter = getopt_long(argc, argv, parser.letters, parser.long_options, &which)) != -1;) {
         if (letter == '?' || letter == ':')
             return complain_option(&parser, command, argv[optind - 1], letter == ':');
         const struct ll_option *option = letter ? by_letter(&parser, letter) : parser.options[which];
@@ -138,7 +142,8 @@ static int parse_and_run(const struct ll_command *command, int argc, char **argv
             return print_command_help(command);
         given[given_count++] = (struct ll_given){option, optarg};
     }
-    struct ll_args args = {given, given_count, (const char *const *)argv + optind, (size_t)(argc - optind), arena};
+    struct ll_args args = {given, given_count, (const char *const *)argv + optind, (size_t)(argc - optind),
+                           arena};
     int status = check_words(command, &args);
     return status == LL_DONE ? command->run(&args) : status;
 }

@@ -45,19 +45,19 @@ enum {
 const char *ll_bound_name(const struct ll_machine *machine, uint32_t bound);
 
 struct ll_cost {
-    uint32_t unit;       /* index in machine->units; LL_NO_UNIT for work that needs none (nothing, host) */
-    uint64_t units_used; /* how many of its instances work */
-    double clock_hz;     /* of that unit; zero without one */
+    uint32_t unit;          /* index in machine->units; LL_NO_UNIT for work that needs none (nothing, host) */
+    uint64_t units_used;    /* how many of its instances work */
+    double clock_hz;        /* of that unit; zero without one */
     double compute_cycles;  /* of the busiest instance, with fills, drains and partial tiles */
     double compute_s;       /* compute_cycles over clock and efficiency */
     double compute_first_s; /* of that, what the first piece takes */
     double host_s;          /* the way from the host, latency included */
-    double level_bytes[LL_MAX_LEVELS];   /* traffic out of (and back into) each level, all instances together */
-    double level_s[LL_MAX_LEVELS];       /* that over the bandwidth that this work gets */
+    double level_bytes[LL_MAX_LEVELS]; /* traffic out of (and back into) each level, all instances together */
+    double level_s[LL_MAX_LEVELS];     /* that over the bandwidth that this work gets */
     double level_first_s[LL_MAX_LEVELS]; /* of that, what the first piece takes */
     double level_wait_s[LL_MAX_LEVELS];  /* latencies of dependent accesses, not part of level_s */
-    double utilization;                  /* algorithmic FLOPs over what the unit, all instances, could do meanwhile */
-    bool started;                        /* false for what no machine notices: views */
+    double utilization; /* algorithmic FLOPs over what the unit, all instances, could do meanwhile */
+    bool started;       /* false for what no machine notices: views */
 };
 
 /* False when no unit of this machine runs such work in this dtype, or when the work is a collective, which

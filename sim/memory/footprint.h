@@ -10,8 +10,8 @@
 #include "tracer/trace.h"
 
 struct ll_footprint {
-    uint64_t peak_bytes;                 /* LL_NO_FIT past 64 bits */
-    uint32_t peak_op;                    /* the first op at which the peak is reached; LL_NONE without ops */
+    uint64_t peak_bytes; /* LL_NO_FIT past 64 bits */
+    uint32_t peak_op;    /* the first op at which the peak is reached; LL_NONE without ops */
     uint64_t class_bytes[LL_MEMORY_COUNT]; /* of the peak, by enum ll_memory_class; they sum to it */
 };
 

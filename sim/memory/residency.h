@@ -29,7 +29,7 @@ struct ll_reuse {
 };
 
 struct ll_residency {
-    const uint64_t *first;         /* op_count + 1 offsets: op's operands are reuses[first[op]..first[op + 1]) */
+    const uint64_t *first; /* op_count + 1 offsets: op's operands are reuses[first[op]..first[op + 1]) */
     const struct ll_reuse *reuses; /* inputs, then outputs */
 };
 

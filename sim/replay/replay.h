@@ -12,15 +12,15 @@
 #include "sim/memory/residency.h"
 #include "tracer/trace.h"
 
-/* What all machines share of a trace: dependencies, reuse distances, footprint, the work of each form. Made once,
- * immutable afterwards. */
+/* What all machines share of a trace: dependencies, reuse distances, footprint, the work of each form. Made
+ * once, immutable afterwards. */
 struct ll_prepared {
     const struct ll_trace *trace;
     uint32_t first_op, end_op; /* the ops that are replayed */
     uint64_t steps;            /* how many steps they are; at least 1 */
     const struct ll_deps *deps;
     const struct ll_residency *residency;
-    const struct ll_footprint *footprint;
+    struct ll_footprint footprint;
     const struct ll_work *works; /* by form */
     double flops, bytes;         /* algorithmic, a step */
     enum ll_dtype dtype;         /* of most FLOPs */
@@ -28,25 +28,12 @@ struct ll_prepared {
 
 /* NULL on no memory, or when the trace holds ops that cannot be simulated (then a complaint names them).
  * Lives in the arena. */
-const struct ll_prepared *ll_prepare(const struct ll_trace *trace, struct ll_arena *arena, struct ll_diags *diags);
-
-/* What a moment of time was spent on. */
-enum ll_cause {
-    LL_CAUSE_COMPUTE,
-    LL_CAUSE_NETWORK,
-    LL_CAUSE_HOST,
-    LL_CAUSE_OVERHEAD,
-    LL_CAUSE_DEPENDENCY,
-    LL_CAUSE_LEVEL, /* LL_CAUSE_LEVEL + i: memory level i */
-    LL_CAUSE_COUNT = LL_CAUSE_LEVEL + LL_MAX_LEVELS
-};
-
-/* The cause's name on this machine: compute, ..., or the name of the level. */
-const char *ll_cause_name(const struct ll_machine *machine, unsigned cause);
+const struct ll_prepared *ll_prepare(const struct ll_trace *trace, struct ll_arena *arena,
+                                     struct ll_diags *diags);
 
 struct ll_op_result {
     uint32_t unit;  /* in machine->units, LL_NO_UNIT for what needs none */
-    unsigned bound; /* enum ll_cause */
+    uint32_t bound; /* LL_BOUND_... */
     double start_s, time_s;
     double compute_cycles, stall_cycles; /* of the unit's clock */
     double utilization;
@@ -56,22 +43,23 @@ struct ll_op_result {
 struct ll_kind_result {
     const char *kind;
     enum ll_op_class op_class;
-    unsigned bound; /* what bound most of its time */
+    uint32_t bound;                     /* what bound most of its time */
     double count, time_s, flops, bytes; /* a step */
+    uint32_t order;                     /* of first appearance */
     double peak_share; /* of the bound resource's peak that was reached, 0 when the bound is no resource */
 };
 
 struct ll_result {
     const struct ll_prepared *prepared;
     const struct ll_machine *machine;
-    double time_s;               /* a step */
+    double time_s; /* a step */
     double flop_utilization;
-    double shares[LL_CAUSE_COUNT]; /* of time_s, summing to 1 */
+    double shares[LL_BOUND_COUNT];     /* of time_s, summing to 1 */
     double level_share[LL_MAX_LEVELS]; /* mean use of each level's bandwidth over the step */
     bool fits;
-    double energy_j;             /* a step; NaN when the machine does not say */
-    double area_m2;              /* NaN when the machine does not say */
-    const struct ll_op_result *ops; /* for first_op .. end_op - 1 */
+    double energy_j;                    /* a step; NaN when the machine does not say */
+    double area_m2;                     /* NaN when the machine does not say */
+    const struct ll_op_result *ops;     /* for first_op .. end_op - 1 */
     const struct ll_kind_result *kinds; /* by time, largest first */
     uint64_t kind_count;
 };
@@ -91,7 +79,8 @@ struct ll_gain {
     double time_s, speedup;
 };
 
-/* All knobs of the machine, best first (ties in the order of the knobs); *count of them. NULL on no memory. */
+/* All knobs of the machine, best first (ties in the order of the knobs); *count of them. NULL on no memory.
+ */
 const struct ll_gain *ll_what_if(const struct ll_result *result, struct ll_arena *arena, size_t *count);
 
 #endif

@@ -18,7 +18,7 @@ static void text(struct ll_json *json, const char *key, const char *value)
 
 static bool cause_exists(const struct ll_machine *machine, unsigned cause)
 {
-    return cause < LL_CAUSE_LEVEL + machine->level_count;
+    return cause < LL_BOUND_LEVEL + machine->level_count;
 }
 
 static void bottlenecks(const struct ll_result *result, struct ll_json *json)
@@ -26,13 +26,13 @@ static void bottlenecks(const struct ll_result *result, struct ll_json *json)
     ll_json_key(json, "bottlenecks");
     ll_json_open_object(json);
     for (unsigned cause = 0; cause_exists(result->machine, cause); cause++)
-        number(json, ll_cause_name(result->machine, cause), result->shares[cause]);
+        number(json, ll_bound_name(result->machine, cause), result->shares[cause]);
     ll_json_close_object(json);
 }
 
 static void memory(const struct ll_result *result, struct ll_json *json)
 {
-    const struct ll_footprint *footprint = result->prepared->footprint;
+    const struct ll_footprint *footprint = &result->prepared->footprint;
     ll_json_key(json, "memory");
     ll_json_open_object(json);
     ll_json_key(json, "peak_bytes");
@@ -65,7 +65,7 @@ static void by_kind(const struct ll_result *result, struct ll_json *json)
         number(json, "share", kind->time_s / result->time_s);
         number(json, "flops", kind->flops);
         number(json, "bytes", kind->bytes);
-        text(json, "bound", ll_cause_name(result->machine, kind->bound));
+        text(json, "bound", ll_bound_name(result->machine, kind->bound));
         ll_json_close_object(json);
     }
     ll_json_close_list(json);
@@ -88,7 +88,7 @@ static void one_op(const struct ll_result *result, uint32_t seq, struct ll_json 
     number(json, "compute_cycles", op->compute_cycles);
     number(json, "stall_cycles", op->stall_cycles);
     number(json, "utilization", op->utilization);
-    text(json, "bound", ll_cause_name(result->machine, op->bound));
+    text(json, "bound", ll_bound_name(result->machine, op->bound));
     ll_json_key(json, "traffic");
     ll_json_open_object(json);
     for (uint64_t i = 0; i < result->machine->level_count; i++)

@@ -19,7 +19,8 @@ struct ll_report {
  * that names the bottleneck. width in characters. */
 void ll_report_page(const struct ll_report *report, unsigned width, struct ll_str *out);
 
-/* Reports of the same trace on several machines, a row each, with ratios to the fastest and a sentence each. */
+/* Reports of the same trace on several machines, a row each, with ratios to the fastest and a sentence each.
+ */
 void ll_report_comparison(const struct ll_report *reports, size_t count, unsigned width, struct ll_str *out);
 
 /* A line for each op: when it starts, how long it takes, on which unit and what holds it back. */

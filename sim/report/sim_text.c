@@ -6,6 +6,7 @@
 #include "sim/report/table.h"
 
 #include <math.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -33,7 +34,7 @@ static double ops_per_step(const struct ll_result *result)
 static unsigned main_cause(const struct ll_result *result)
 {
     unsigned best = 0;
-    for (unsigned cause = 1; cause < LL_CAUSE_COUNT; cause++)
+    for (unsigned cause = 1; cause < LL_BOUND_COUNT; cause++)
         if (result->shares[cause] > result->shares[best])
             best = cause;
     return best;
@@ -61,10 +62,12 @@ static const struct ll_level *outermost(const struct ll_machine *machine)
 static void compute_bar(const struct ll_result *result, struct ll_str *out)
 {
     struct ll_human reached, peak;
-    ll_str_addf(out, "  %-10s %15s of %15s  ", "compute", ll_si(&reached, result->prepared->flops / result->time_s, "FLOP/s"),
+    ll_str_addf(out, "  %-10s %15s of %15s  ", "compute",
+                ll_si(&reached, result->prepared->flops / result->time_s, "FLOP/s"),
                 ll_si(&peak, peak_flops(result), "FLOP/s"));
     ll_bar(out, result->flop_utilization, BAR_WIDTH);
-    ll_str_addf(out, " %3.0f %%   in %s\n", 100 * result->flop_utilization, ll_dtype_name(result->prepared->dtype));
+    ll_str_addf(out, " %3.0f %%   in %s\n", 100 * result->flop_utilization,
+                ll_dtype_name(result->prepared->dtype));
 }
 
 static void memory_bar(const struct ll_result *result, struct ll_str *out)
@@ -81,9 +84,11 @@ static void memory_bar(const struct ll_result *result, struct ll_str *out)
 
 static void resident_bar(const struct ll_result *result, struct ll_str *out)
 {
-    double peak = (double)result->prepared->footprint->peak_bytes, size = (double)outermost(result->machine)->size_bytes;
+    double peak = (double)result->prepared->footprint.peak_bytes,
+           size = (double)outermost(result->machine)->size_bytes;
     struct ll_human used, capacity;
-    ll_str_addf(out, "  %-10s %15s of %15s  ", "resident", ll_binary(&used, peak), ll_binary(&capacity, size));
+    ll_str_addf(out, "  %-10s %15s of %15s  ", "resident", ll_binary(&used, peak),
+                ll_binary(&capacity, size));
     ll_bar(out, peak / size, BAR_WIDTH);
     ll_str_addf(out, " %3.0f %%%s\n", 100 * peak / size, result->fits ? "" : "   DOES NOT FIT");
 }
@@ -95,9 +100,9 @@ static int by_share(const void *left, const void *right, const double *shares)
 }
 
 /* Insertion sort: stable, and there are a dozen of them. */
-static void sort_causes(unsigned causes[LL_CAUSE_COUNT], const double *shares)
+static void sort_causes(unsigned causes[LL_BOUND_COUNT], const double *shares)
 {
-    for (unsigned i = 1; i < LL_CAUSE_COUNT; i++)
+    for (unsigned i = 1; i < LL_BOUND_COUNT; i++)
         for (unsigned j = i; j > 0 && by_share(&causes[j - 1], &causes[j], shares) > 0; j--) {
             unsigned moved = causes[j];
             causes[j] = causes[j - 1];
@@ -107,24 +112,25 @@ static void sort_causes(unsigned causes[LL_CAUSE_COUNT], const double *shares)
 
 static void cause_line(const struct ll_result *result, struct ll_str *out)
 {
-    unsigned causes[LL_CAUSE_COUNT];
-    for (unsigned i = 0; i < LL_CAUSE_COUNT; i++)
+    unsigned causes[LL_BOUND_COUNT];
+    for (unsigned i = 0; i < LL_BOUND_COUNT; i++)
         causes[i] = i;
     sort_causes(causes, result->shares);
     ll_str_add(out, "  bound by ");
-    for (unsigned i = 0; i < LL_CAUSE_COUNT && result->shares[causes[i]] >= 0.0005; i++)
-        ll_str_addf(out, "%s %s %.1f %%", i ? "," : "", ll_cause_name(result->machine, causes[i]),
+    for (unsigned i = 0; i < LL_BOUND_COUNT && result->shares[causes[i]] >= 0.0005; i++)
+        ll_str_addf(out, "%s %s %.1f %%", i ? "," : "", ll_bound_name(result->machine, causes[i]),
                     100 * result->shares[causes[i]]);
     ll_str_add(out, "\n");
 }
 
 static const char *kind_rate(struct ll_human *human, const struct ll_kind_result *kind)
 {
-    bool by_level = kind->bound >= LL_CAUSE_LEVEL;
+    bool by_level = kind->bound >= LL_BOUND_LEVEL;
     return ll_si(human, (by_level ? kind->bytes : kind->flops) / kind->time_s, by_level ? "B/s" : "FLOP/s");
 }
 
-static void kind_row(const struct ll_result *result, const struct ll_kind_result *kind, struct ll_table *table)
+static void kind_row(const struct ll_result *result, const struct ll_kind_result *kind,
+                     struct ll_table *table)
 {
     struct ll_human time, share, rate;
     char peak[24] = "", intensity[24] = "";
@@ -132,9 +138,9 @@ static void kind_row(const struct ll_result *result, const struct ll_kind_result
         snprintf(peak, sizeof peak, "%.0f %% of peak", 100 * kind->peak_share);
     if (kind->bytes > 0)
         snprintf(intensity, sizeof intensity, "%.1f", kind->flops / kind->bytes);
-    ll_table_row(table, "  %s|%.0f|%s|%s|%s|%s|%s|%s", kind->kind, kind->count, ll_si(&time, kind->time_s, "s"),
-                 ll_percent(&share, kind->time_s / result->time_s), intensity, kind_rate(&rate, kind),
-                 ll_cause_name(result->machine, kind->bound), peak);
+    ll_table_row(table, "  %s|%.0f|%s|%s|%s|%s|%s|%s", kind->kind, kind->count,
+                 ll_si(&time, kind->time_s, "s"), ll_percent(&share, kind->time_s / result->time_s),
+                 intensity, kind_rate(&rate, kind), ll_bound_name(result->machine, kind->bound), peak);
 }
 
 static void kind_table(const struct ll_result *result, struct ll_str *out)
@@ -155,8 +161,8 @@ static void kind_table(const struct ll_result *result, struct ll_str *out)
     }
     struct ll_human time, share;
     if (rest_count > 0)
-        ll_table_row(table, "  %zu more|%.0f|%s|%s", shown - TOP_KINDS, rest_count, ll_si(&time, rest_time, "s"),
-                     ll_percent(&share, rest_time / result->time_s));
+        ll_table_row(table, "  %zu more|%.0f|%s|%s", shown - TOP_KINDS, rest_count,
+                     ll_si(&time, rest_time, "s"), ll_percent(&share, rest_time / result->time_s));
     ll_table_print(table, out);
     ll_table_free(table);
 }
@@ -169,8 +175,9 @@ static void gain_table(const struct ll_report *report, struct ll_str *out)
         struct ll_str bar = {0};
         ll_bar(&bar, gain->speedup - 1, BAR_WIDTH);
         struct ll_human time;
-        ll_table_row(table, "  %s|%s|%.2fx|%s%s", gain->knob.label, ll_si(&time, gain->time_s, "s"), gain->speedup,
-                     bar.text ? bar.text : "", i == 0 && gain->speedup >= 1.005 ? "  <- the best single change" : "");
+        ll_table_row(table, "  %s|%s|%.2fx|%s%s", gain->knob.label, ll_si(&time, gain->time_s, "s"),
+                     gain->speedup, bar.text ? bar.text : "",
+                     i == 0 && gain->speedup >= 1.005 ? "  <- the best single change" : "");
         ll_str_release(&bar);
     }
     ll_table_print(table, out);
@@ -183,10 +190,11 @@ static void sentence(const struct ll_report *report, struct ll_str *out)
     const struct ll_result *result = report->result;
     unsigned cause = main_cause(result);
     ll_str_addf(out, "  %s is bound by %s (%.0f %% of the time)", result->machine->stem,
-                ll_cause_name(result->machine, cause), 100 * result->shares[cause]);
+                ll_bound_name(result->machine, cause), 100 * result->shares[cause]);
     if (report->gain_count && report->gains[0].speedup >= 1.005)
-        ll_str_addf(out, "; %s%s would make the step %.2fx faster", report->gains[0].knob.factor > 0 ? "doubling " : "",
-                    report->gains[0].knob.label, report->gains[0].speedup);
+        ll_str_addf(out, "; %s%s would make the step %.2fx faster",
+                    report->gains[0].knob.factor > 0 ? "doubling " : "", report->gains[0].knob.label,
+                    report->gains[0].speedup);
     ll_str_add(out, ".\n");
 }
 
@@ -202,7 +210,7 @@ static void footer(const struct ll_result *result, struct ll_str *out)
         ll_str_addf(out, ", area %.1f mm2", result->area_m2 * 1e6);
     else
         ll_str_add(out, ", area not described");
-    if (result->shares[LL_CAUSE_NETWORK] <= 0)
+    if (result->shares[LL_BOUND_NETWORK] <= 0)
         ll_str_add(out, ", network not used: one device");
     ll_str_addf(out, ", config %08x\n", result->machine->config_hash);
 }
@@ -243,19 +251,21 @@ static const char *short_bar(struct ll_human *human, double fraction)
     return human->text;
 }
 
-static void comparison_row(const struct ll_report *report, double fastest_s, unsigned width, struct ll_table *table)
+static void comparison_row(const struct ll_report *report, double fastest_s, unsigned width,
+                           struct ll_table *table)
 {
     const struct ll_result *result = report->result;
     unsigned cause = main_cause(result);
     struct ll_human time, rate, compute, memory;
     char bound[48], best[64] = "";
-    snprintf(bound, sizeof bound, "%s %.0f %%", ll_cause_name(result->machine, cause), 100 * result->shares[cause]);
+    snprintf(bound, sizeof bound, "%s %.0f %%", ll_bound_name(result->machine, cause),
+             100 * result->shares[cause]);
     if (report->gain_count && report->gains[0].speedup >= 1.005)
         snprintf(best, sizeof best, "%s %.2fx", report->gains[0].knob.label, report->gains[0].speedup);
     const char *fit = result->fits ? "" : " (does not fit)";
     if (width < 100)
-        ll_table_row(table, "  %s%s|%s|%.2fx|%s|%s", result->machine->stem, fit, ll_si(&time, result->time_s, "s"),
-                     result->time_s / fastest_s, bound, best);
+        ll_table_row(table, "  %s%s|%s|%.2fx|%s|%s", result->machine->stem, fit,
+                     ll_si(&time, result->time_s, "s"), result->time_s / fastest_s, bound, best);
     else
         ll_table_row(table, "  %s%s|%s|%.2fx|%s|%s|%s|%s|%s", result->machine->stem, fit,
                      ll_si(&time, result->time_s, "s"), result->time_s / fastest_s,
@@ -271,9 +281,9 @@ void ll_report_comparison(const struct ll_report *reports, size_t count, unsigne
         fastest_s = fmin(fastest_s, reports[i].result->time_s);
     headline(reports[0].result, out);
     ll_str_add(out, "\n\n");
-    struct ll_table *table =
-        ll_table_new(width < 100 ? "  machine|>step|>of fastest|bound by|doubling gains"
-                                 : "  machine|>step|>of fastest|>samples/s|compute|memory|bound by|doubling gains");
+    struct ll_table *table = ll_table_new(
+        width < 100 ? "  machine|>step|>of fastest|bound by|doubling gains"
+                    : "  machine|>step|>of fastest|>samples/s|compute|memory|bound by|doubling gains");
     for (size_t i = 0; i < count; i++)
         comparison_row(&reports[i], fastest_s, width, table);
     ll_table_print(table, out);
@@ -296,7 +306,7 @@ void ll_report_ops(const struct ll_report *report, struct ll_str *out)
                      prepared->trace->strings[form->scope], ll_phase_name(form->phase),
                      op->unit == LL_NO_UNIT ? "" : result->machine->units[op->unit].name,
                      ll_si(&start, op->start_s, "s"), ll_si(&time, op->time_s, "s"),
-                     ll_percent(&utilization, op->utilization), ll_cause_name(result->machine, op->bound));
+                     ll_percent(&utilization, op->utilization), ll_bound_name(result->machine, op->bound));
     }
     ll_table_print(table, out);
     ll_table_free(table);
