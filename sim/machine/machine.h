@@ -4,8 +4,8 @@
  * One model serves every device; `kind` is wording. All quantities are in base units (seconds, bytes,
  * bytes per second, hertz, joules). A machine is immutable once read, may be shared by threads, and owns
  * all it points to. */
-#ifndef LL_SIM_MACHINE_H
-#define LL_SIM_MACHINE_H
+#ifndef LL_SIM_MACHINE_MACHINE_H
+#define LL_SIM_MACHINE_MACHINE_H
 
 #include "tracer/base/arena.h"
 #include "tracer/base/diag.h"
