@@ -43,7 +43,8 @@ static uint64_t count_parameters(const struct ll_trace *trace)
     return parameters;
 }
 
-static void add_op(struct ll_kind_total *kinds, uint32_t row, const struct ll_trace *trace, const struct ll_op *op)
+static void add_op(struct ll_kind_total *kinds, uint32_t row, const struct ll_trace *trace,
+                   const struct ll_op *op)
 {
     const struct ll_form *form = &trace->forms[op->form];
     struct ll_kind_total *total = &kinds[row];

@@ -3,8 +3,8 @@
  *
  * Parsing, checking, --help and the nearest right option all walk the rows. Every command also takes
  * --help and, unless it says otherwise, --json. Functions of this room run on one thread. */
-#ifndef LL_CLI_COMMAND_H
-#define LL_CLI_COMMAND_H
+#ifndef LL_SIM_CLI_COMMAND_H
+#define LL_SIM_CLI_COMMAND_H
 
 #include "tracer/base/arena.h"
 #include "tracer/base/diag.h"

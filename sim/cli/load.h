@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Opening what a command line names, with everything wrong printed to standard error. */
-#ifndef LL_CLI_LOAD_H
-#define LL_CLI_LOAD_H
+#ifndef LL_SIM_CLI_LOAD_H
+#define LL_SIM_CLI_LOAD_H
 
 #include "models/model.h"
 #include "sim/cli/command.h"

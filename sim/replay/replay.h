@@ -3,8 +3,8 @@
  *
  * A replay is a pure function of trace and machine: same input, same bits. Traces and machines are only
  * read and may be shared by threads; a replay belongs to one thread. */
-#ifndef LL_SIM_REPLAY_H
-#define LL_SIM_REPLAY_H
+#ifndef LL_SIM_REPLAY_REPLAY_H
+#define LL_SIM_REPLAY_REPLAY_H
 
 #include "sim/cost/cost.h"
 #include "sim/machine/machine.h"

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* The steps of a replay that come after the ops have their times. Private to sim/replay. */
-#ifndef LL_SIM_REPLAY_PARTS_H
-#define LL_SIM_REPLAY_PARTS_H
+#ifndef LL_SIM_REPLAY_REPLAY_PARTS_H
+#define LL_SIM_REPLAY_REPLAY_PARTS_H
 
 #include "sim/replay/replay.h"
 

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Numbers for people: three digits and a prefix, "9.25 ms", "75.7 GFLOP", "1.9 GiB". Each returns its
  * buffer, so that it can stand in an argument list. */
-#ifndef LL_REPORT_HUMAN_H
-#define LL_REPORT_HUMAN_H
+#ifndef LL_SIM_REPORT_HUMAN_H
+#define LL_SIM_REPORT_HUMAN_H
 
 #include "tracer/base/str.h"
 

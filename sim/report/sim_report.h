@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Results of simulation for people and for programs. Both are pure functions of the results. */
-#ifndef LL_REPORT_SIM_REPORT_H
-#define LL_REPORT_SIM_REPORT_H
+#ifndef LL_SIM_REPORT_SIM_REPORT_H
+#define LL_SIM_REPORT_SIM_REPORT_H
 
 #include "sim/replay/replay.h"
 #include "tracer/base/json.h"
