@@ -1,7 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
+#define _POSIX_C_SOURCE 200809L
 #include "check.h"
 
 #include "tracer/base/clock.h"
+
+#include <time.h>
 
 static void time_never_goes_back(void **state)
 {
@@ -12,6 +15,16 @@ static void time_never_goes_back(void **state)
         assert_true(now >= before);
         before = now;
     }
+}
+
+static void time_is_that_of_the_monotonic_clock(void **state)
+{
+    (void)state;
+    struct timespec twin;
+    uint64_t before = ll_now_ns();
+    clock_gettime(CLOCK_MONOTONIC, &twin);
+    uint64_t after = ll_now_ns();
+    assert_in_range((uint64_t)twin.tv_sec * 1000000000 + (uint64_t)twin.tv_nsec, before, after);
 }
 
 /* A clock that ticks slower than a millisecond could not time an op. */
@@ -27,6 +40,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(time_never_goes_back),
+        cmocka_unit_test(time_is_that_of_the_monotonic_clock),
         cmocka_unit_test(the_resolution_is_a_small_number_above_zero),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -100,6 +100,8 @@ static void bytes_that_are_not_utf8_are_replaced_one_by_one(void **state)
     expect_text("\xE0\x9F\xBF", "\"" U_FFFD U_FFFD U_FFFD "\""); /* overlong */
     expect_text("\xED\xA0\x80", "\"" U_FFFD U_FFFD U_FFFD "\""); /* a surrogate */
     expect_text("\xF4\x90\x80\x80", "\"" U_FFFD U_FFFD U_FFFD U_FFFD "\""); /* beyond U+10FFFF */
+    expect_text("\xF5\x80\x80\x80", "\"" U_FFFD U_FFFD U_FFFD U_FFFD "\""); /* beyond it by its first byte */
+    expect_text("\xF0\x8F\xBF\xBF", "\"" U_FFFD U_FFFD U_FFFD U_FFFD "\""); /* overlong */
     expect_text("\xFF", "\"" U_FFFD "\"");
 }
 
