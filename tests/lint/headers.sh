@@ -1,7 +1,7 @@
 #!/bin/sh
 # SPDX-License-Identifier: Apache-2.0
-# Every file begins with its licence; every header guards itself by the name of its path and says what each
-# public function, or the group without a blank line in which it stands, is for.
+# Every file begins with its licence; every header guards itself by a name of its own and says what
+# each public function, or the group without a blank line in which it stands, is for.
 # headers.sh [ROOT] looks at another tree.
 cd "${1:-$(dirname "$0")/../..}" || exit 1
 status=0
@@ -22,15 +22,18 @@ find tracer models sim -name '*.h' | sort | xargs awk '
         breaches++
     }
     FNR == 1 {
-        guard = "LL_" toupper(FILENAME)
-        gsub(/[^A-Z0-9]/, "_", guard)
-        sub(/^LL_TRACER_BASE_/, "LL_BASE_", guard)
+        end = toupper(FILENAME)
+        sub(/.*\//, "", end)
+        gsub(/[^A-Z0-9]/, "_", end)
         explained = guarded = 0
     }
     /^#ifndef/ && !guarded {
         guarded = 1
-        if ($2 != guard)
-            complain("the guard is " $2 ", expected " guard)
+        if ($2 !~ "^LL_([A-Z0-9_]*_)?" end "$")
+            complain("the guard is " $2 ", expected LL_..._" end)
+        else if ($2 in guards)
+            complain($2 " guards " guards[$2] " already")
+        guards[$2] = FILENAME
     }
     /^$/ { explained = 0 }
     /\/\*/ && !/SPDX/ { explained = 1 }
