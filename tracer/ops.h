@@ -47,17 +47,14 @@
     X(KERNEL_W, "kernel_w", COUNT)                                                                           \
     X(GROUPS, "groups", COUNT)                                                                               \
     X(RADIUS, "radius", COUNT)                                                                               \
-    X(AXIS, "axis", COUNT)                                                                                   \
     X(BIAS, "bias", REAL)                                                                                    \
     X(ALPHA, "alpha", REAL)                                                                                  \
     X(BETA, "beta", REAL)                                                                                    \
-    X(SCALE, "scale", REAL)                                                                                  \
     X(LEARNING_RATE, "learning_rate", REAL)                                                                  \
     X(MOMENTUM, "momentum", REAL)                                                                            \
     X(BETA1, "beta1", REAL)                                                                                  \
     X(BETA2, "beta2", REAL)                                                                                  \
-    X(EPSILON, "epsilon", REAL)                                                                              \
-    X(SEED, "seed", COUNT)
+    X(EPSILON, "epsilon", REAL)
 
 enum ll_op_kind {
 #define LL_OP(word, ...) LL_OP_##word,
@@ -104,6 +101,8 @@ struct ll_op_view {
 
 enum { LL_MAX_OUTPUTS = 4, LL_MAX_ATTRS = 16 };
 
+/* What a kind's row says, and names as files and reports spell them; static storage. The argument is in
+ * range. */
 const char *ll_op_name(enum ll_op_kind kind);
 enum ll_op_class ll_op_class(enum ll_op_kind kind);
 const char *ll_class_name(enum ll_op_class op_class);
@@ -126,11 +125,17 @@ int64_t ll_attr_count(const struct ll_op_view *op, enum ll_attr_key key, int64_t
 double ll_attr_real(const struct ll_op_view *op, enum ll_attr_key key, double otherwise);
 
 /* Fills op->out (room for LL_MAX_OUTPUTS shapes, zeroed) and op->output_count from inputs and attributes.
- * NULL on success; otherwise what is impossible about these inputs, as a static sentence. Rows whose
- * shape word is GIVEN check the outputs that are there already. */
+ * NULL on success; otherwise what is impossible about these inputs, as a static sentence. Where inputs do
+ * not tell the outputs (shape words GIVEN, CONV_DATA, CONV_FILTER: a reshape, a gradient's target), the
+ * caller has set them and they are checked. The name and memory class of outputs are the caller's. */
 const char *ll_op_infer(struct ll_op_view *op);
 
-/* Algorithmic FLOPs and bytes (outputs known). LL_NO_FIT past 64 bits. */
+/* The input whose storage an output takes over (a view, or an in-place update), UINT32_MAX for none. */
+uint32_t ll_op_alias(const struct ll_op_view *op, uint32_t output);
+
+/* What follows holds for views that ll_op_infer accepts: it is the guard of the other rules.
+ *
+ * Algorithmic FLOPs and bytes (outputs known). LL_NO_FIT past 64 bits. */
 uint64_t ll_op_flops(const struct ll_op_view *op);
 uint64_t ll_op_bytes_read(const struct ll_op_view *op);
 uint64_t ll_op_bytes_written(const struct ll_op_view *op);

@@ -29,12 +29,13 @@ uint32_t ll_recorder_desc(struct ll_recorder *recorder, const char *name, const 
 /* A tensor that no op made: a weight, a constant. Returns its number. */
 uint32_t ll_recorder_tensor(struct ll_recorder *recorder, uint32_t desc);
 
+/* Every op belongs to a step; steps do not nest. What lies between two steps is not timed. */
 void ll_recorder_step_begin(struct ll_recorder *recorder);
 void ll_recorder_step_end(struct ll_recorder *recorder);
 
-/* One op. `form` describes all but the outputs' names: the caller fills kind, inputs (tensor numbers), attributes,
- * outputs (descs). Counts and aliases follow from the op table. Returns the number of the first output
- * (outputs are numbered one after the other), LL_NONE when stopped. */
+/* One op. `form` describes all but the outputs' names: the caller fills kind, inputs (tensor numbers),
+ * attributes, outputs (descs). Counts and aliases follow from the op table. Returns the number of the first
+ * output (outputs are numbered one after the other), LL_NONE when stopped. */
 struct ll_record {
     enum ll_op_kind kind;
     enum ll_phase phase;

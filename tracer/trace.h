@@ -25,7 +25,7 @@
 
 /* What a tensor looks like. */
 struct ll_desc {
-    uint32_t name; /* string */
+    uint32_t name;   /* string */
     uint32_t memory; /* enum ll_memory_class */
     struct ll_shape shape;
 };
@@ -34,9 +34,9 @@ struct ll_desc {
 struct ll_form {
     struct ll_op_view view;
     enum ll_phase phase;
-    uint32_t kind_name;     /* string; differs from the table's name only for kinds this program does not know */
-    uint32_t scope;         /* string */
-    const uint32_t *inputs; /* descs, view.input_count of them */
+    uint32_t kind_name; /* string; differs from the table's name only for kinds this program does not know */
+    uint32_t scope;     /* string */
+    const uint32_t *inputs;  /* descs, view.input_count of them */
     const uint32_t *outputs; /* descs, view.output_count of them */
     const uint32_t *aliases; /* for each output the input whose storage it takes over, or LL_NONE */
     uint64_t flops, bytes_read, bytes_written;

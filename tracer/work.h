@@ -14,7 +14,7 @@
     X(NOTHING, "nothing", "a view: no time, no traffic")                                                     \
     X(GEMM, "gemm", "batch products C[m,n] += A[m,k] B[k,n]")                                                \
     X(CONV, "conv", "a convolution, or one of its two gradients")                                            \
-    X(VECTOR, "vector", "the same few operations on every element")                                         \
+    X(VECTOR, "vector", "the same few operations on every element")                                          \
     X(REDUCE, "reduce", "many elements become few")                                                          \
     X(MOVE, "move", "bytes go elsewhere, nothing is computed")                                               \
     X(GATHER, "gather", "rows picked by index")                                                              \
@@ -69,6 +69,7 @@ struct ll_work {
     };
 };
 
+/* The name of a shape of work; static storage. The argument is in range. */
 const char *ll_work_name(enum ll_work_kind kind);
 
 /* The product that computes a convolution pass, all groups together as its batch: for the forward pass

@@ -4,8 +4,8 @@
  * One model serves every device; `kind` is wording. All quantities are in base units (seconds, bytes,
  * bytes per second, hertz, joules). A machine is immutable once read, may be shared by threads, and owns
  * all it points to. */
-#ifndef LL_SIM_MACHINE_H
-#define LL_SIM_MACHINE_H
+#ifndef LL_SIM_MACHINE_MACHINE_H
+#define LL_SIM_MACHINE_MACHINE_H
 
 #include "tracer/base/arena.h"
 #include "tracer/base/diag.h"
@@ -31,8 +31,8 @@ enum ll_dataflow { LL_OUTPUT_STATIONARY, LL_WEIGHT_STATIONARY, LL_INPUT_STATIONA
 struct ll_systolic {
     uint64_t rows, cols;
     enum ll_dataflow dataflow;
-    bool overlap_folds;              /* the next stationary tile loads while this one computes */
-    double macs[LL_DTYPE_COUNT];     /* multiply-accumulates per PE and cycle; 0: cannot */
+    bool overlap_folds;          /* the next stationary tile loads while this one computes */
+    double macs[LL_DTYPE_COUNT]; /* multiply-accumulates per PE and cycle; 0: cannot */
 };
 
 /* The output is cut into tiles, each computed by one unit; the menu lists what the kernels offer. */
@@ -55,8 +55,8 @@ struct ll_unit {
     const char *name;
     enum ll_unit_kind model;
     uint64_t count;
-    double clock_hz;   /* its own, or the machine's */
-    double efficiency; /* sustained share of the peak rate; 1 when not given */
+    double clock_hz;        /* its own, or the machine's */
+    double efficiency;      /* sustained share of the peak rate; 1 when not given */
     bool runs[LL_OP_COUNT]; /* which op kinds it is meant for */
     bool runs_listed;       /* false: no `runs` key, it takes what falls to it */
     union {
@@ -100,7 +100,7 @@ struct ll_network {
 };
 
 struct ll_energy {
-    double mac_j[LL_DTYPE_COUNT]; /* of one multiply-accumulate */
+    double mac_j[LL_DTYPE_COUNT];           /* of one multiply-accumulate */
     double level_j_per_byte[LL_MAX_LEVELS]; /* of traffic out of that level, in the order of `levels` */
     double static_w;
 };
@@ -173,8 +173,9 @@ void ll_machine_reference(struct ll_str *out);
 /* Names of the machines in the folders: stems, sorted, each once; in the arena. False on no memory. */
 bool ll_machine_list(const char *const *folders, struct ll_arena *arena, const char ***stems, size_t *count);
 
-/* Highest rate of a dtype's multiply-accumulate arithmetic over all units, in FLOP/s with efficiency not applied
- * (multiply and add are two); vector units count their flops. Zero when no unit computes this dtype. */
+/* Highest rate of a dtype's multiply-accumulate arithmetic over all units, in FLOP/s with efficiency not
+ * applied (multiply and add are two); vector units count their flops. Zero when no unit computes this dtype.
+ */
 double ll_machine_peak_flops(const struct ll_machine *machine, enum ll_dtype dtype);
 
 /* The level that holds tensors: the outermost. Its total bandwidth, efficiency applied. */
@@ -188,7 +189,8 @@ struct ll_knob {
     double factor;     /* 2, or 0 for "no cost of" */
 };
 /* The knobs of a machine, in a fixed order, in the arena; *count of them. NULL when memory ran out. */
-const struct ll_knob *ll_machine_knobs(const struct ll_machine *machine, struct ll_arena *arena, size_t *count);
+const struct ll_knob *ll_machine_knobs(const struct ll_machine *machine, struct ll_arena *arena,
+                                       size_t *count);
 
 /* A copy of the machine with knob i turned; free with ll_machine_free. NULL when memory ran out. */
 struct ll_machine *ll_machine_turn(const struct ll_machine *machine, size_t knob);

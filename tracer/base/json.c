@@ -75,9 +75,11 @@ void ll_json_close_list(struct ll_json *json)
 static size_t utf8_length(const unsigned char *text)
 {
     unsigned char first = text[0];
-    size_t length = first < 0x80 ? 1 : first >= 0xC2 && first < 0xE0 ? 2 : first >= 0xE0 && first < 0xF0 ? 3
-                                   : first >= 0xF0 && first < 0xF5   ? 4
-                                                                     : 0;
+    size_t length = first < 0x80                    ? 1
+                    : first >= 0xC2 && first < 0xE0 ? 2
+                    : first >= 0xE0 && first < 0xF0 ? 3
+                    : first >= 0xF0 && first < 0xF5 ? 4
+                                                    : 0;
     for (size_t i = 1; i < length; i++)
         if ((text[i] & 0xC0) != 0x80)
             return 0;
@@ -132,8 +134,10 @@ void ll_number_text(double value, char text[static 32])
     for (int digits = 1; digits <= 17; digits++) {
         snprintf(text, 32, "%.*g", digits, value);
         if (strtod(text, NULL) == value)
-            return;
+            break;
     }
+    if (strstr(text, "e+") && fabs(value) < 1e15)
+        snprintf(text, 32, "%.0f", value);
 }
 
 static void raw(struct ll_json *json, const char *text)

@@ -29,7 +29,8 @@ static uint32_t probe(const struct ll_map *map, const void *bytes, size_t length
     uint32_t mask = map->slot_count - 1, slot = hash & mask;
     for (; map->slots[slot]; slot = (slot + 1) & mask) {
         const struct ll_map_entry *entry = &map->entries[map->slots[slot] - 1];
-        if (entry->hash == hash && entry->length == length && (!length || !memcmp(entry->bytes, bytes, length)))
+        if (entry->hash == hash && entry->length == length &&
+            (!length || !memcmp(entry->bytes, bytes, length)))
             break;
     }
     return slot;
@@ -73,7 +74,8 @@ uint32_t ll_map_intern(struct ll_map *map, const void *bytes, size_t length, boo
         if (map->slots[slot])
             return map->slots[slot] - 1;
     }
-    if (map->count >= UINT32_MAX - 2 || !ll_grow((void **)&map->entries, &map->capacity, map->count + 1u, sizeof *map->entries))
+    if (map->count >= UINT32_MAX - 2 ||
+        !ll_grow(&map->entries, &map->capacity, map->count + 1u, sizeof *map->entries))
         return LL_NO_ID;
     if (map->count + 1u > map->slot_count / 2) {
         if (!rehash(map))

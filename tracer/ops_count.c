@@ -1,0 +1,157 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* FLOP and byte rules. Multiply and add are two FLOPs, anything else of an element one; bytes count every
+ * input and every output once, whatever a cache or a tiling makes of it. */
+#include "tracer/ops_rules.h"
+
+static uint64_t per_out(const struct ll_op_view *op, uint64_t flops)
+{
+    return ll_mul(flops, ll_elements(&op->out[0]));
+}
+
+static uint64_t per_in(const struct ll_op_view *op, uint64_t flops)
+{
+    return ll_mul(flops, ll_elements(&op->in[0]));
+}
+
+uint64_t ll_flops_NONE(const struct ll_op_view *op)
+{
+    (void)op;
+    return 0;
+}
+
+uint64_t ll_flops_PER_OUT_1(const struct ll_op_view *op)
+{
+    return per_out(op, 1);
+}
+
+uint64_t ll_flops_PER_OUT_2(const struct ll_op_view *op)
+{
+    return per_out(op, 2);
+}
+
+/* Momentum: v = momentum v + g; w -= rate v. */
+uint64_t ll_flops_PER_OUT_4(const struct ll_op_view *op)
+{
+    return per_out(op, 4);
+}
+
+/* Adam (Kingma and Ba, 2015): two moving averages of three operations and a square more, then a square root,
+ * an addition, a division, a multiplication and a subtraction. */
+uint64_t ll_flops_PER_OUT_12(const struct ll_op_view *op)
+{
+    return per_out(op, 12);
+}
+
+uint64_t ll_flops_PER_IN_1(const struct ll_op_view *op)
+{
+    return per_in(op, 1);
+}
+
+/* Softmax with its loss: maximum, subtract, exp, sum, divide, and the subtraction that gives dlogits. */
+uint64_t ll_flops_PER_IN_6(const struct ll_op_view *op)
+{
+    return per_in(op, 6);
+}
+
+/* m elements into n: m - n operations. */
+uint64_t ll_flops_REDUCE(const struct ll_op_view *op)
+{
+    return ll_sub(ll_elements(&op->in[0]), ll_elements(&op->out[0]));
+}
+
+uint64_t ll_flops_MATMUL(const struct ll_op_view *op)
+{
+    struct ll_gemm gemm = ll_matmul_dims(op);
+    return ll_mul(ll_mul(2, gemm.k), ll_mul(gemm.m, gemm.n));
+}
+
+/* 2 n (c / groups) kh kw for n elements of the result, also for both gradients: they do the same
+ * multiplications in another order. Taps on padding count, as in every framework's count. */
+static uint64_t conv_flops(const struct ll_op_view *op, enum ll_conv_pass pass)
+{
+    struct ll_conv conv = ll_conv_dims(op, pass);
+    uint64_t results = ll_mul(ll_mul(conv.batch, conv.out_c), ll_mul(conv.out_h, conv.out_w));
+    uint64_t taps = ll_mul(ll_mul(conv.kernel_h, conv.kernel_w), conv.in_c / conv.groups);
+    return ll_mul(2, ll_mul(results, taps));
+}
+
+uint64_t ll_flops_CONV_FORWARD(const struct ll_op_view *op)
+{
+    return conv_flops(op, LL_CONV_FORWARD);
+}
+
+uint64_t ll_flops_CONV_DATA(const struct ll_op_view *op)
+{
+    return conv_flops(op, LL_CONV_DATA);
+}
+
+uint64_t ll_flops_CONV_FILTER(const struct ll_op_view *op)
+{
+    return conv_flops(op, LL_CONV_FILTER);
+}
+
+/* One comparison for each element of each window. */
+uint64_t ll_flops_POOL(const struct ll_op_view *op)
+{
+    uint64_t window = ll_mul((uint64_t)ll_attr_count(op, LL_ATTR_KERNEL_H, 1),
+                             (uint64_t)ll_attr_count(op, LL_ATTR_KERNEL_W, 1));
+    return per_out(op, window);
+}
+
+/* One addition for each element of dy, to wherever its maximum came from. */
+uint64_t ll_flops_POOL_GRAD(const struct ll_op_view *op)
+{
+    return per_in(op, 1);
+}
+
+/* y = x / (bias + alpha sum x^2)^beta over 2 radius + 1 channels: the sum, then four operations more. */
+uint64_t ll_flops_LRN(const struct ll_op_view *op)
+{
+    return per_out(op, (uint64_t)(2 * ll_attr_count(op, LL_ATTR_RADIUS, 0) + 5));
+}
+
+uint64_t ll_flops_LRN_GRAD(const struct ll_op_view *op)
+{
+    return ll_mul(2, ll_flops_LRN(op));
+}
+
+static uint64_t total_bytes(const struct ll_shape *shapes, uint32_t count)
+{
+    uint64_t bytes = 0;
+    for (uint32_t i = 0; i < count; i++)
+        bytes = ll_add(bytes, ll_size_bytes(&shapes[i]));
+    return bytes;
+}
+
+uint64_t ll_read_NONE(const struct ll_op_view *op)
+{
+    (void)op;
+    return 0;
+}
+
+uint64_t ll_written_NONE(const struct ll_op_view *op)
+{
+    (void)op;
+    return 0;
+}
+
+uint64_t ll_read_IN_OUT(const struct ll_op_view *op)
+{
+    return total_bytes(op->in, op->input_count);
+}
+
+uint64_t ll_written_IN_OUT(const struct ll_op_view *op)
+{
+    return total_bytes(op->out, op->output_count);
+}
+
+uint64_t ll_read_OUT(const struct ll_op_view *op)
+{
+    (void)op;
+    return 0;
+}
+
+uint64_t ll_written_OUT(const struct ll_op_view *op)
+{
+    return total_bytes(op->out, op->output_count);
+}

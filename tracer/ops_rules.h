@@ -1,0 +1,39 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* The rules behind the words of op_table.def: one function a word. Private to tracer/ops*.c.
+ *
+ * A new word is one line here and one function: shape rules in ops_shape.c, FLOP and byte rules in
+ * ops_count.c, lowering in ops_work.c. */
+#ifndef LL_TRACER_OPS_RULES_H
+#define LL_TRACER_OPS_RULES_H
+
+#include "tracer/ops.h"
+
+typedef const char *ll_shape_rule(struct ll_op_view *op);
+typedef uint64_t ll_count_rule(const struct ll_op_view *op);
+typedef bool ll_work_rule(const struct ll_op_view *op, struct ll_work *work);
+
+ll_shape_rule ll_shape_SAME, ll_shape_BIAS, ll_shape_ROW_SCALE, ll_shape_COMPARE, ll_shape_GIVEN;
+ll_shape_rule ll_shape_CAST, ll_shape_RESHAPE, ll_shape_EXPAND, ll_shape_LRN, ll_shape_LRN_GRAD;
+ll_shape_rule ll_shape_LAST_DIM, ll_shape_SCALAR, ll_shape_ARGMAX, ll_shape_MATMUL;
+ll_shape_rule ll_shape_CONV2D, ll_shape_CONV_DATA, ll_shape_CONV_FILTER, ll_shape_POOL, ll_shape_POOL_GRAD;
+ll_shape_rule ll_shape_XENT, ll_shape_IN_PLACE_1, ll_shape_IN_PLACE_2, ll_shape_IN_PLACE_3;
+
+ll_count_rule ll_flops_NONE, ll_flops_MATMUL, ll_flops_CONV_FORWARD, ll_flops_CONV_DATA, ll_flops_CONV_FILTER;
+ll_count_rule ll_flops_PER_OUT_1, ll_flops_PER_OUT_2, ll_flops_PER_OUT_4, ll_flops_PER_OUT_12;
+ll_count_rule ll_flops_PER_IN_1, ll_flops_PER_IN_6, ll_flops_REDUCE, ll_flops_POOL, ll_flops_POOL_GRAD;
+ll_count_rule ll_flops_LRN, ll_flops_LRN_GRAD;
+
+ll_count_rule ll_read_NONE, ll_read_IN_OUT, ll_read_OUT;
+ll_count_rule ll_written_NONE, ll_written_IN_OUT, ll_written_OUT;
+
+ll_work_rule ll_work_NOTHING, ll_work_GEMM, ll_work_CONV_FORWARD, ll_work_CONV_DATA, ll_work_CONV_FILTER;
+ll_work_rule ll_work_VECTOR, ll_work_REDUCE, ll_work_MOVE, ll_work_HOST;
+
+/* The extents of a product of matrices, transpositions resolved; inputs have rank 2. */
+struct ll_gemm ll_matmul_dims(const struct ll_op_view *op);
+
+/* The extents of a convolution: image [batch, h, w, c], filter [kh, kw, c / groups, k], result [batch, oh,
+ * ow, k]; which tensors of the op these are depends on the pass. Strides default to 1, groups to 1. */
+struct ll_conv ll_conv_dims(const struct ll_op_view *op, enum ll_conv_pass pass);
+
+#endif

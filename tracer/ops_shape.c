@@ -1,0 +1,318 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Shape rules: outputs from inputs and attributes, or the sentence that says why there are none.
+ *
+ * Roles travel with the dimensions: the rows of a product keep the role they had on the left, its columns
+ * the role they had on the right. */
+#include "tracer/ops_rules.h"
+
+#include <string.h>
+
+static const char wants_inputs[] = "the number of inputs is not what this op takes";
+static const char wants_same[] = "the inputs must have the same dimensions";
+static const char wants_image[] = "an image must have the four dimensions batch, height, width, channel";
+
+static bool same_dims(const struct ll_shape *a, const struct ll_shape *b)
+{
+    return a->rank == b->rank && memcmp(a->dim, b->dim, sizeof a->dim) == 0;
+}
+
+static const char *give(struct ll_op_view *op, uint32_t count, const struct ll_shape *first)
+{
+    op->output_count = count;
+    for (uint32_t i = 0; i < count; i++)
+        op->out[i] = first[i];
+    return NULL;
+}
+
+const char *ll_shape_GIVEN(struct ll_op_view *op)
+{
+    if (op->output_count == 0)
+        return "the outputs of this op must be given";
+    return NULL;
+}
+
+const char *ll_shape_CAST(struct ll_op_view *op)
+{
+    if (op->input_count != 1 || op->output_count != 1)
+        return wants_inputs;
+    return same_dims(&op->in[0], &op->out[0]) ? NULL : "a cast keeps the dimensions";
+}
+
+const char *ll_shape_RESHAPE(struct ll_op_view *op)
+{
+    if (op->input_count != 1 || op->output_count != 1)
+        return wants_inputs;
+    uint64_t elements = ll_elements(&op->in[0]);
+    if (!ll_fits(elements) || elements != ll_elements(&op->out[0]) || op->in[0].dtype != op->out[0].dtype)
+        return "a reshape keeps the number of elements and their type";
+    return NULL;
+}
+
+/* One value becomes many. */
+const char *ll_shape_EXPAND(struct ll_op_view *op)
+{
+    if (op->input_count != 1 || op->output_count != 1)
+        return wants_inputs;
+    return op->in[0].rank == 0 ? NULL : "only a scalar is expanded";
+}
+
+const char *ll_shape_SAME(struct ll_op_view *op)
+{
+    if (op->input_count == 0)
+        return wants_inputs;
+    for (uint32_t i = 1; i < op->input_count; i++)
+        if (!same_dims(&op->in[0], &op->in[i]))
+            return wants_same;
+    return give(op, 1, op->in);
+}
+
+/* The window of local response normalisation spans 2 radius + 1 channels. */
+static const char *normalise(struct ll_op_view *op, uint32_t inputs)
+{
+    int64_t radius = ll_attr_count(op, LL_ATTR_RADIUS, 0);
+    if (op->input_count != inputs)
+        return wants_inputs;
+    if (radius < 0 || radius > UINT16_MAX)
+        return "the radius of a normalisation must be from 0 to 65535";
+    return ll_shape_SAME(op);
+}
+
+const char *ll_shape_LRN(struct ll_op_view *op)
+{
+    return normalise(op, 1);
+}
+
+const char *ll_shape_LRN_GRAD(struct ll_op_view *op)
+{
+    return normalise(op, 3);
+}
+
+/* x[..., c] + bias[c] */
+const char *ll_shape_BIAS(struct ll_op_view *op)
+{
+    if (op->input_count != 2)
+        return wants_inputs;
+    const struct ll_shape *x = &op->in[0], *bias = &op->in[1];
+    if (x->rank == 0 || bias->rank != 1 || bias->dim[0] != x->dim[x->rank - 1])
+        return "a bias must have one dimension, as long as the last one of what it is added to";
+    return give(op, 1, x);
+}
+
+/* x[rows, ...] times scale[rows] */
+const char *ll_shape_ROW_SCALE(struct ll_op_view *op)
+{
+    if (op->input_count != 2)
+        return wants_inputs;
+    if (op->in[0].rank == 0 || op->in[1].rank != 1 || op->in[1].dim[0] != op->in[0].dim[0])
+        return "there must be one factor for each row";
+    return give(op, 1, op->in);
+}
+
+const char *ll_shape_COMPARE(struct ll_op_view *op)
+{
+    if (op->input_count != 2)
+        return wants_inputs;
+    if (!same_dims(&op->in[0], &op->in[1]))
+        return wants_same;
+    give(op, 1, op->in);
+    op->out[0].dtype = LL_BOOL;
+    return NULL;
+}
+
+static const char *keep_one_dim(struct ll_op_view *op, unsigned kept, enum ll_dtype dtype)
+{
+    struct ll_shape out = {.rank = 1, .dtype = (uint8_t)dtype};
+    out.dim[0] = op->in[0].dim[kept];
+    out.role[0] = op->in[0].role[kept];
+    return give(op, 1, &out);
+}
+
+const char *ll_shape_LAST_DIM(struct ll_op_view *op)
+{
+    if (op->input_count != 1 || op->in[0].rank == 0)
+        return wants_inputs;
+    return keep_one_dim(op, op->in[0].rank - 1u, (enum ll_dtype)op->in[0].dtype);
+}
+
+const char *ll_shape_SCALAR(struct ll_op_view *op)
+{
+    if (op->input_count != 1)
+        return wants_inputs;
+    struct ll_shape out = {.dtype = op->in[0].dtype};
+    return give(op, 1, &out);
+}
+
+/* The column of each row's largest value. */
+const char *ll_shape_ARGMAX(struct ll_op_view *op)
+{
+    if (op->input_count != 1 || op->in[0].rank != 2)
+        return "argmax takes one matrix";
+    return keep_one_dim(op, 0, LL_I32);
+}
+
+const char *ll_shape_MATMUL(struct ll_op_view *op)
+{
+    if (op->input_count != 2)
+        return wants_inputs;
+    if (op->in[0].rank != 2 || op->in[1].rank != 2)
+        return "a product takes two matrices";
+    int64_t ta = ll_attr_count(op, LL_ATTR_TRANSPOSE_A, 0), tb = ll_attr_count(op, LL_ATTR_TRANSPOSE_B, 0);
+    if (op->in[0].dim[ta ? 0 : 1] != op->in[1].dim[tb ? 1 : 0])
+        return "the columns of the left matrix must be as many as the rows of the right one";
+    struct ll_shape out = {.rank = 2, .dtype = op->in[0].dtype};
+    out.dim[0] = op->in[0].dim[ta ? 1 : 0];
+    out.role[0] = op->in[0].role[ta ? 1 : 0];
+    out.dim[1] = op->in[1].dim[tb ? 0 : 1];
+    out.role[1] = op->in[1].role[tb ? 0 : 1];
+    return give(op, 1, &out);
+}
+
+/* floor((in + before + after - kernel) / stride) + 1, or LL_NO_FIT where the window does not fit. */
+static uint64_t window_count(uint64_t in, int64_t before, int64_t after, uint64_t kernel, int64_t stride)
+{
+    if (before < 0 || after < 0 || stride < 1 || kernel < 1)
+        return LL_NO_FIT;
+    uint64_t span = ll_sub(ll_add(ll_add(in, (uint64_t)before), (uint64_t)after), kernel);
+    return ll_fits(span) ? ll_add(span / (uint64_t)stride, 1) : LL_NO_FIT;
+}
+
+/* The two spatial extents of windows of kh x kw over the image. */
+static bool slide(const struct ll_op_view *op, const struct ll_shape *image, uint64_t kh, uint64_t kw,
+                  uint64_t out[2])
+{
+    out[0] =
+        window_count(image->dim[1], ll_attr_count(op, LL_ATTR_PAD_TOP, 0),
+                     ll_attr_count(op, LL_ATTR_PAD_BOTTOM, 0), kh, ll_attr_count(op, LL_ATTR_STRIDE_H, 1));
+    out[1] =
+        window_count(image->dim[2], ll_attr_count(op, LL_ATTR_PAD_LEFT, 0),
+                     ll_attr_count(op, LL_ATTR_PAD_RIGHT, 0), kw, ll_attr_count(op, LL_ATTR_STRIDE_W, 1));
+    return ll_fits(out[0]) && ll_fits(out[1]);
+}
+
+static const char *convolve(const struct ll_op_view *op, const struct ll_shape *image,
+                            const struct ll_shape *filter, struct ll_shape *result)
+{
+    if (image->rank != 4)
+        return wants_image;
+    if (filter->rank != 4)
+        return "a filter must have the four dimensions height, width, channels in, channels out";
+    int64_t groups = ll_attr_count(op, LL_ATTR_GROUPS, 1);
+    if (groups < 1 || ll_mul(filter->dim[2], (uint64_t)groups) != image->dim[3] ||
+        filter->dim[3] % (uint64_t)groups != 0)
+        return "the channels of the image must be those of the filter times the groups";
+    uint64_t out[2];
+    if (!slide(op, image, filter->dim[0], filter->dim[1], out))
+        return "the filter does not fit into the padded image, or the stride is not positive";
+    *result = *image;
+    result->dim[1] = out[0];
+    result->dim[2] = out[1];
+    result->dim[3] = filter->dim[3];
+    return NULL;
+}
+
+const char *ll_shape_CONV2D(struct ll_op_view *op)
+{
+    if (op->input_count != 2)
+        return wants_inputs;
+    op->output_count = 1;
+    return convolve(op, &op->in[0], &op->in[1], &op->out[0]);
+}
+
+static const char *check_gradient(const struct ll_op_view *op, const struct ll_shape *image,
+                                  const struct ll_shape *filter, const struct ll_shape *dy)
+{
+    struct ll_shape result;
+    const char *trouble = convolve(op, image, filter, &result);
+    if (!trouble && !same_dims(&result, dy))
+        trouble = "dy does not have the shape that this image and filter give";
+    return trouble;
+}
+
+const char *ll_shape_CONV_DATA(struct ll_op_view *op)
+{
+    if (op->input_count != 2 || op->output_count != 1)
+        return wants_inputs;
+    return check_gradient(op, &op->out[0], &op->in[1], &op->in[0]);
+}
+
+const char *ll_shape_CONV_FILTER(struct ll_op_view *op)
+{
+    if (op->input_count != 2 || op->output_count != 1)
+        return wants_inputs;
+    return check_gradient(op, &op->in[0], &op->out[0], &op->in[1]);
+}
+
+static const char *pool(const struct ll_op_view *op, const struct ll_shape *image, struct ll_shape *result)
+{
+    if (image->rank != 4)
+        return wants_image;
+    int64_t kh = ll_attr_count(op, LL_ATTR_KERNEL_H, 1), kw = ll_attr_count(op, LL_ATTR_KERNEL_W, 1);
+    uint64_t out[2];
+    if (kh < 1 || kw < 1 || !slide(op, image, (uint64_t)kh, (uint64_t)kw, out))
+        return "the window does not fit into the padded image, or the stride is not positive";
+    *result = *image;
+    result->dim[1] = out[0];
+    result->dim[2] = out[1];
+    return NULL;
+}
+
+const char *ll_shape_POOL(struct ll_op_view *op)
+{
+    if (op->input_count != 1)
+        return wants_inputs;
+    op->output_count = 1;
+    return pool(op, &op->in[0], &op->out[0]);
+}
+
+const char *ll_shape_POOL_GRAD(struct ll_op_view *op)
+{
+    if (op->input_count != 3)
+        return wants_inputs;
+    struct ll_shape pooled;
+    const char *trouble = pool(op, &op->in[1], &pooled);
+    if (trouble)
+        return trouble;
+    if (!same_dims(&pooled, &op->in[0]) || !same_dims(&pooled, &op->in[2]))
+        return "dy and y must have the shape of the pooled image";
+    return give(op, 1, &op->in[1]);
+}
+
+/* logits[rows, classes], labels[rows] -> loss[rows], dlogits[rows, classes] */
+const char *ll_shape_XENT(struct ll_op_view *op)
+{
+    if (op->input_count != 2)
+        return wants_inputs;
+    if (op->in[0].rank != 2 || op->in[1].rank != 1 || op->in[1].dim[0] != op->in[0].dim[0])
+        return "cross entropy takes a matrix of logits and one label for each row";
+    struct ll_shape outs[2] = {op->in[0], op->in[0]};
+    outs[0].rank = 1;
+    outs[0].dim[1] = 0;
+    outs[0].role[1] = LL_ROLE_PLAIN;
+    return give(op, 2, outs);
+}
+
+/* The first `states` inputs are overwritten; the gradient, right behind them, has their shape. */
+static const char *in_place(struct ll_op_view *op, uint32_t states)
+{
+    if (op->input_count < states + 1)
+        return wants_inputs;
+    for (uint32_t i = 1; i <= states; i++)
+        if (!same_dims(&op->in[0], &op->in[i]))
+            return wants_same;
+    return give(op, states, op->in);
+}
+
+const char *ll_shape_IN_PLACE_1(struct ll_op_view *op)
+{
+    return in_place(op, 1);
+}
+
+const char *ll_shape_IN_PLACE_2(struct ll_op_view *op)
+{
+    return in_place(op, 2);
+}
+
+const char *ll_shape_IN_PLACE_3(struct ll_op_view *op)
+{
+    return in_place(op, 3);
+}

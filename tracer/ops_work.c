@@ -1,0 +1,134 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Lowering: the hinge between what models do and what machines are asked for. ll_op_lower has filled
+ * dtype, flops and the bytes read and written; a rule adds the shape of the work. */
+#include "tracer/ops_rules.h"
+
+#include <assert.h>
+
+const char *ll_work_name(enum ll_work_kind kind)
+{
+    static const char *const names[] = {
+#define X(word, name, doc) name,
+        LL_WORK_LIST(X)
+#undef X
+    };
+    assert(kind < LL_WORK_COUNT);
+    return names[kind];
+}
+
+struct ll_gemm ll_matmul_dims(const struct ll_op_view *op)
+{
+    bool ta = ll_attr_count(op, LL_ATTR_TRANSPOSE_A, 0) != 0,
+         tb = ll_attr_count(op, LL_ATTR_TRANSPOSE_B, 0) != 0;
+    const struct ll_shape *a = &op->in[0], *b = &op->in[1];
+    return (struct ll_gemm){.batch = 1, .m = a->dim[ta], .n = b->dim[!tb], .k = a->dim[!ta]};
+}
+
+struct ll_conv ll_conv_dims(const struct ll_op_view *op, enum ll_conv_pass pass)
+{
+    const struct ll_shape *image = pass == LL_CONV_DATA ? &op->out[0] : &op->in[0];
+    const struct ll_shape *filter = pass == LL_CONV_FILTER ? &op->out[0] : &op->in[1];
+    const struct ll_shape *result = pass == LL_CONV_FORWARD ? &op->out[0]
+                                    : pass == LL_CONV_DATA  ? &op->in[0]
+                                                            : &op->in[1];
+    return (struct ll_conv){
+        .batch = image->dim[0],
+        .in_h = image->dim[1],
+        .in_w = image->dim[2],
+        .in_c = image->dim[3],
+        .kernel_h = filter->dim[0],
+        .kernel_w = filter->dim[1],
+        .out_h = result->dim[1],
+        .out_w = result->dim[2],
+        .out_c = result->dim[3],
+        .stride_h = (uint64_t)ll_attr_count(op, LL_ATTR_STRIDE_H, 1),
+        .stride_w = (uint64_t)ll_attr_count(op, LL_ATTR_STRIDE_W, 1),
+        .groups = (uint64_t)ll_attr_count(op, LL_ATTR_GROUPS, 1),
+        .pass = pass,
+    };
+}
+
+struct ll_gemm ll_conv_as_gemm(const struct ll_conv *conv)
+{
+    uint64_t pixels = ll_mul(conv->batch, ll_mul(conv->out_h, conv->out_w));
+    uint64_t taps = ll_mul(ll_mul(conv->kernel_h, conv->kernel_w), conv->in_c / conv->groups);
+    uint64_t filters = conv->out_c / conv->groups;
+    if (conv->pass == LL_CONV_DATA)
+        return (struct ll_gemm){.batch = conv->groups, .m = pixels, .n = taps, .k = filters};
+    if (conv->pass == LL_CONV_FILTER)
+        return (struct ll_gemm){.batch = conv->groups, .m = taps, .n = filters, .k = pixels};
+    return (struct ll_gemm){.batch = conv->groups, .m = pixels, .n = filters, .k = taps};
+}
+
+static bool set_kind(struct ll_work *work, enum ll_work_kind kind)
+{
+    work->kind = kind;
+    return true;
+}
+
+bool ll_work_NOTHING(const struct ll_op_view *op, struct ll_work *work)
+{
+    (void)op;
+    return set_kind(work, LL_WORK_NOTHING);
+}
+
+/* a is the first input, b the second. */
+static void split_operands(const struct ll_op_view *op, struct ll_work *work)
+{
+    work->a_bytes = ll_size_bytes(&op->in[0]);
+    work->b_bytes = ll_size_bytes(&op->in[1]);
+}
+
+bool ll_work_GEMM(const struct ll_op_view *op, struct ll_work *work)
+{
+    split_operands(op, work);
+    work->gemm = ll_matmul_dims(op);
+    return set_kind(work, LL_WORK_GEMM);
+}
+
+static bool lower_conv(const struct ll_op_view *op, enum ll_conv_pass pass, struct ll_work *work)
+{
+    split_operands(op, work);
+    work->conv = ll_conv_dims(op, pass);
+    return set_kind(work, LL_WORK_CONV);
+}
+
+bool ll_work_CONV_FORWARD(const struct ll_op_view *op, struct ll_work *work)
+{
+    return lower_conv(op, LL_CONV_FORWARD, work);
+}
+
+bool ll_work_CONV_DATA(const struct ll_op_view *op, struct ll_work *work)
+{
+    return lower_conv(op, LL_CONV_DATA, work);
+}
+
+bool ll_work_CONV_FILTER(const struct ll_op_view *op, struct ll_work *work)
+{
+    return lower_conv(op, LL_CONV_FILTER, work);
+}
+
+bool ll_work_VECTOR(const struct ll_op_view *op, struct ll_work *work)
+{
+    work->vector.elements = ll_elements(&op->out[0]);
+    return set_kind(work, LL_WORK_VECTOR) && ll_fits(work->vector.elements);
+}
+
+bool ll_work_REDUCE(const struct ll_op_view *op, struct ll_work *work)
+{
+    work->reduce.in_elements = ll_elements(&op->in[0]);
+    work->reduce.out_elements = ll_elements(&op->out[0]);
+    return set_kind(work, LL_WORK_REDUCE) && ll_fits(work->reduce.in_elements);
+}
+
+bool ll_work_MOVE(const struct ll_op_view *op, struct ll_work *work)
+{
+    (void)op;
+    return set_kind(work, LL_WORK_MOVE);
+}
+
+bool ll_work_HOST(const struct ll_op_view *op, struct ll_work *work)
+{
+    (void)op;
+    return set_kind(work, LL_WORK_HOST);
+}
