@@ -36,11 +36,6 @@ static void spread_bytes(const struct ll_work *work, struct ll_task *task)
         task->unit_pass[i] = ll_operand_bytes(&task->problem, i);
 }
 
-static double border(uint64_t kernel, uint64_t stride)
-{
-    return kernel > stride ? (double)(kernel - stride) / (double)stride : 0;
-}
-
 /* The image is A of the forward pass and of the filter's gradient, and C of the input's gradient, whose
  * windows are added up where they overlap. There the sums are formed inside the unit; elsewhere the unit
  * reads each window in full. */
@@ -54,12 +49,9 @@ static void overlap_windows(const struct ll_conv *conv, struct ll_task *task)
     *w = (struct ll_windows){.overlap = true,
                              .image = data ? LL_OPERAND_C : LL_OPERAND_A,
                              .pixels_are_k = conv->pass == LL_CONV_FILTER,
-                             .out_w = conv->out_w,
-                             .out_h = conv->out_h,
-                             .border_w = border(conv->kernel_w, conv->stride_w),
-                             .border_h = border(conv->kernel_h, conv->stride_h),
-                             .expansion = fmax(1, unrolled / image),
-                             .taps = conv->kernel_h * conv->kernel_w};
+                             .high = {conv->in_h, conv->out_h, conv->kernel_h, conv->stride_h},
+                             .wide = {conv->in_w, conv->out_w, conv->kernel_w, conv->stride_w},
+                             .expansion = fmax(1, unrolled / image)};
     if (!data)
         task->unit_pass[LL_OPERAND_A] *= w->expansion;
 }

@@ -12,9 +12,11 @@
  * adds blockings to choose from. A search over a hand-picked menu would be monotone only if its menu did
  * not depend on the capacity.
  *
- * A convolution fixes the number of output pixels in a block first, from a menu that does not depend on
- * the capacity (1, 2, 4, ... of a row, of the rows, of the images), because the halo depends on it; the
- * rest is the problem above with an image operand whose elements are that much larger. */
+ * A convolution may do without the overlap of its windows: then it is the product that stands for it, with
+ * every window moved in full. Or it fixes the number of output pixels in a block first, because the halo
+ * depends on it, from a menu that does not depend on the capacity (all images, halves of them, halves of the
+ * rows of one, halves of a row); the rest is the problem above with an image operand whose elements are that
+ * much larger. The best of all counts. */
 #include "sim/cost/tiling.h"
 
 #include <assert.h>
@@ -98,7 +100,7 @@ static struct found fewest(const struct cut *cut, double capacity)
     return best;
 }
 
-/* One problem with the bytes of its passes, and how many pixels form a group (0: plain product). */
+/* One problem with the bytes of its passes; fixed_m, fixed_k: pixels in a block, 0 where free. */
 struct setting {
     const struct ll_problem *problem;
     double capacity;
@@ -186,22 +188,35 @@ static void try_all(const struct setting *s, struct ll_tiling *best)
     right_stays(s, best);
 }
 
-/* What a block of that many neighbouring pixels moves of the image, relative to its fair share. */
-static double halo(const struct ll_windows *w, uint64_t pixels)
+/* Blocks of `count` outputs along an axis read (count - 1) stride + kernel inputs each; all of them
+ * together over the inputs there are. */
+static double overlap(const struct ll_axis *axis, double count)
 {
-    double rows = (double)pixels / (double)w->out_w;
-    double wide = rows < 1 ? 1 + w->border_w / (double)pixels : 1;
-    double high = rows >= (double)w->out_h ? 1 : 1 + w->border_h / fmax(1, rows);
-    return fmax(1, fmin(w->expansion, wide * high));
+    if (count >= (double)axis->out || axis->kernel <= axis->stride)
+        return 1;
+    double inputs = (count - 1) * (double)axis->stride + (double)axis->kernel;
+    return fmax(1, (double)axis->out / count * inputs / (double)axis->in);
 }
 
+/* How much more than the image is moved in blocks of that many neighbouring pixels: whole rows, or a piece
+ * of one. */
+static double halo(const struct ll_windows *w, uint64_t pixels)
+{
+    double rows = (double)pixels / (double)w->wide.out;
+    double times = overlap(&w->high, fmax(1, rows)) * overlap(&w->wide, (double)pixels);
+    return fmin(w->expansion, times);
+}
+
+/* Windows, if any, are moved in full. */
 static struct setting plain(const struct ll_problem *problem, double capacity)
 {
     struct setting s = {.problem = problem, .capacity = capacity, .line_m = 1, .line_n = 1, .line_k = 1};
     for (enum ll_operand i = 0; i < LL_OPERAND_COUNT; i++) {
         s.element[i] = problem->element[i];
         s.pass[i] = ll_operand_bytes(problem, i);
-        s.halo[i] = 1;
+        s.halo[i] = i == problem->windows.image && problem->windows.overlap ? problem->windows.expansion : 1;
+        s.element[i] *= s.halo[i];
+        s.pass[i] *= s.halo[i];
     }
     return s;
 }
@@ -209,17 +224,18 @@ static struct setting plain(const struct ll_problem *problem, double capacity)
 static struct setting in_groups(const struct ll_problem *problem, double capacity, uint64_t pixels)
 {
     const struct ll_windows *w = &problem->windows;
+    uint64_t taps = w->high.kernel * w->wide.kernel; /* a channel streams with all of them */
     struct setting s = plain(problem, capacity);
     s.halo[w->image] = halo(w, pixels);
-    s.element[w->image] *= s.halo[w->image];
-    s.pass[w->image] *= s.halo[w->image];
+    s.element[w->image] = problem->element[w->image] * s.halo[w->image];
+    s.pass[w->image] = ll_operand_bytes(problem, w->image) * s.halo[w->image];
     if (w->pixels_are_k) {
         s.line_k = s.fixed_k = pixels;
-        s.line_m = ll_min(w->taps, problem->dims.m);
+        s.line_m = ll_min(taps, problem->dims.m);
     } else {
         s.line_m = s.fixed_m = pixels;
-        s.line_k = w->image == LL_OPERAND_A ? ll_min(w->taps, problem->dims.k) : 1;
-        s.line_n = w->image == LL_OPERAND_C ? ll_min(w->taps, problem->dims.n) : 1;
+        s.line_k = w->image == LL_OPERAND_A ? ll_min(taps, problem->dims.k) : 1;
+        s.line_n = w->image == LL_OPERAND_C ? ll_min(taps, problem->dims.n) : 1;
     }
     return s;
 }
@@ -227,7 +243,7 @@ static struct setting in_groups(const struct ll_problem *problem, double capacit
 /* The next smaller group of pixels: halves of the images, then of the rows of one, then of a row. */
 static uint64_t smaller_group(const struct ll_windows *w, uint64_t pixels)
 {
-    uint64_t row = w->out_w, image = row * w->out_h;
+    uint64_t row = w->wide.out, image = row * w->high.out;
     uint64_t grain = pixels > image ? image : pixels > row ? row : 1;
     return ll_ceil_div(ll_ceil_div(pixels, grain), 2) * grain;
 }
@@ -265,16 +281,12 @@ double ll_compulsory_bytes(const struct ll_problem *problem)
 
 struct ll_tiling ll_tile(const struct ll_problem *problem, double capacity_bytes)
 {
-    const struct ll_windows *w = &problem->windows;
+    struct setting s = plain(problem, capacity_bytes);
     struct ll_tiling best = {.bytes = INFINITY};
-    struct setting nothing_fits = w->overlap ? in_groups(problem, 0, 1) : plain(problem, 0);
-    keep_better(&nothing_fits, LL_OPERAND_C, (struct ll_gemm){1, 1, 1, 1}, &best);
-    if (w->overlap) {
+    keep_better(&s, LL_OPERAND_C, (struct ll_gemm){1, 1, 1, 1}, &best);
+    try_all(&s, &best);
+    if (problem->windows.overlap)
         try_groups(problem, capacity_bytes, &best);
-    } else {
-        struct setting s = plain(problem, capacity_bytes);
-        try_all(&s, &best);
-    }
     assert(isfinite(best.bytes));
     return best;
 }

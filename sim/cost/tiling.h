@@ -20,17 +20,20 @@
 
 enum ll_operand { LL_OPERAND_A, LL_OPERAND_B, LL_OPERAND_C, LL_OPERAND_COUNT };
 
+/* One direction of a convolution: out = (in + padding - kernel) / stride + 1. */
+struct ll_axis {
+    uint64_t in, out, kernel, stride;
+};
+
 /* The windows of a convolution overlap: neighbouring output pixels share input pixels. Its image (the
  * input, or the gradient of the input) is therefore smaller than the operand of the product that stands
  * for it, and a block of pixels needs a border, the halo, that its neighbour needs too. */
 struct ll_windows {
-    bool overlap;                /* false for plain products: the rest is not looked at */
-    enum ll_operand image;       /* which operand is made of windows: A, or C for the gradient of the input */
-    bool pixels_are_k;           /* output pixels run along k (gradient of the filter), otherwise along m */
-    uint64_t out_w, out_h;       /* pixels of a row, rows of an image */
-    double border_w, border_h;   /* (kernel - stride) / stride, at least 0 */
-    double expansion;            /* elements of the operand over elements of the image */
-    uint64_t taps;               /* kernel_h * kernel_w: a channel is streamed with all its taps */
+    bool overlap;          /* false for plain products: the rest is not looked at */
+    enum ll_operand image; /* which operand is made of windows: A, or C for the gradient of the input */
+    bool pixels_are_k;     /* output pixels run along k (gradient of the filter), otherwise along m */
+    struct ll_axis high, wide;
+    double expansion;      /* elements of the operand over elements of the image, at least 1 */
 };
 
 struct ll_problem {
