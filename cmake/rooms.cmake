@@ -3,7 +3,8 @@
 
 add_library(ll_flags INTERFACE)
 target_compile_options(ll_flags INTERFACE -Wall -Wextra -Wconversion -Wshadow -Wstrict-prototypes
-  -Wmissing-prototypes -Wvla -Wno-sign-conversion -ffp-contract=off $<$<BOOL:${LL_WERROR}>:-Werror>)
+  -Wmissing-prototypes -Wvla -Wno-sign-conversion -ffp-contract=off
+  -fmacro-prefix-map=${PROJECT_SOURCE_DIR}/= $<$<BOOL:${LL_WERROR}>:-Werror>)
 target_compile_definitions(ll_flags INTERFACE LL_VERSION="${PROJECT_VERSION}")
 target_include_directories(ll_flags INTERFACE ${PROJECT_SOURCE_DIR})
 if(LL_SANITIZE)
@@ -13,15 +14,19 @@ endif()
 
 # ll_room(NAME FOLDER USES rooms... LIBS libraries...): the sources are the .c files of the folder.
 function(ll_room name folder)
+  set_property(GLOBAL APPEND PROPERTY LL_ROOMS ${name})
   cmake_parse_arguments(room "" "" "USES;LIBS" ${ARGN})
   file(GLOB sources CONFIGURE_DEPENDS ${PROJECT_SOURCE_DIR}/${folder}/*.c)
-  if(NOT sources)
+  if(sources)
+    add_library(ll_${name} STATIC ${sources})
+    set(scope PUBLIC)
+    target_link_libraries(ll_${name} PRIVATE ${room_LIBS})
+  else() # a room of headers alone
     add_library(ll_${name} INTERFACE)
-    return()
+    set(scope INTERFACE)
   endif()
-  add_library(ll_${name} STATIC ${sources})
-  target_link_libraries(ll_${name} PUBLIC ll_flags PRIVATE ${room_LIBS})
+  target_link_libraries(ll_${name} ${scope} ll_flags)
   foreach(used ${room_USES})
-    target_link_libraries(ll_${name} PUBLIC ll_${used})
+    target_link_libraries(ll_${name} ${scope} ll_${used})
   endforeach()
 endfunction()

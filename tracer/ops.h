@@ -101,6 +101,8 @@ struct ll_op_view {
 
 enum { LL_MAX_OUTPUTS = 4, LL_MAX_ATTRS = 16 };
 
+/* What a kind's row says, and names as files and reports spell them; static storage. The argument is in
+ * range. */
 const char *ll_op_name(enum ll_op_kind kind);
 enum ll_op_class ll_op_class(enum ll_op_kind kind);
 const char *ll_class_name(enum ll_op_class op_class);

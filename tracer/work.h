@@ -69,6 +69,7 @@ struct ll_work {
     };
 };
 
+/* The name of a shape of work; static storage. The argument is in range. */
 const char *ll_work_name(enum ll_work_kind kind);
 
 /* The product that computes a convolution pass, all groups together as its batch: for the forward pass

@@ -1,5 +1,169 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-int main(void)
+/* The program: finds the command, takes its command line apart by the command's rows, runs it. */
+#include "sim/cli/command.h"
+
+#include <getopt.h>
+#include <signal.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#define LL_COMMAND(word) extern const struct ll_command ll_command_##word;
+#include "sim/cli/commands.def"
+#undef LL_COMMAND
+
+static const struct ll_command *const commands[] = {
+#define LL_COMMAND(word) &ll_command_##word,
+#include "sim/cli/commands.def"
+#undef LL_COMMAND
+};
+enum { COMMAND_COUNT = sizeof commands / sizeof commands[0], MOST_OPTIONS = 32 };
+
+static const struct ll_option common[] = {
+    {"help", 'h', NULL, "this page"},
+    {0},
+};
+
+static void print_options(const struct ll_option *option)
 {
-    return 0;
+    for (; option->name; option++) {
+        char left[64];
+        snprintf(left, sizeof left, "%c%c%s --%s%s%s", option->letter ? '-' : ' ',
+                 option->letter ? option->letter : ' ', option->letter ? "," : " ", option->name,
+                 option->value ? " " : "", option->value ? option->value : "");
+        printf("  %-28s %s\n", left, option->help);
+    }
+}
+
+static int print_command_help(const struct ll_command *command)
+{
+    printf("%s\n\nleadline %s %s\n\n%s\n", command->summary, command->name, command->synopsis,
+           command->examples);
+    if (command->details)
+        printf("%s\n", command->details);
+    puts("Options:");
+    print_options(command->options);
+    print_options(common);
+    return LL_DONE;
+}
+
+static int print_help(FILE *out)
+{
+    fputs("Record a deep-learning workload once, then ask any machine how long it would take and why.\n\n"
+          "  leadline record alexnet --train --batch 8 -o alexnet.llt\n"
+          "  leadline sim -c v100_sxm2_16gb -c custom_example alexnet.llt\n\nCommands:\n",
+          out);
+    for (size_t i = 0; i < COMMAND_COUNT; i++)
+        fprintf(out, "  %-10s %s\n", commands[i]->name, commands[i]->summary);
+    fputs("\nleadline COMMAND --help says more. leadline --version says which this is.\n", out);
+    return LL_DONE;
+}
+
+static const struct ll_command *find_command(const char *name)
+{
+    const char *names[COMMAND_COUNT];
+    for (size_t i = 0; i < COMMAND_COUNT; i++) {
+        names[i] = commands[i]->name;
+        if (strcmp(name, names[i]) == 0)
+            return commands[i];
+    }
+    const char *nearest = ll_nearest(name, names, COMMAND_COUNT);
+    ll_wrong("there is no command `%s`%s%s%s; leadline --help lists them", name,
+             nearest ? "; did you mean `" : "", nearest ? nearest : "", nearest ? "`?" : "");
+    return NULL;
+}
+
+/* The command's rows and the common ones, for getopt: options[i] belongs to long_options[i]. */
+struct parser {
+    const struct ll_option *options[MOST_OPTIONS];
+    struct option long_options[MOST_OPTIONS + 1];
+    char letters[3 * MOST_OPTIONS + 3];
+    size_t count;
+};
+
+static void add_options(struct parser *parser, const struct ll_option *option)
+{
+    for (; option->name && parser->count < MOST_OPTIONS; option++) {
+        parser->long_options[parser->count] =
+            (struct option){option->name, option->value ? required_argument : no_argument, NULL, 0};
+        parser->options[parser->count++] = option;
+        char *end = parser->letters + strlen(parser->letters);
+        if (option->letter)
+            snprintf(end, 3, "%c%s", option->letter, option->value ? ":" : "");
+    }
+}
+
+static int complain_option(const struct parser *parser, const struct ll_command *command, const char *text,
+                           bool lacks_value)
+{
+    if (lacks_value)
+        return ll_wrong("%s wants a value; see leadline %s --help", text, command->name);
+    const char *names[MOST_OPTIONS];
+    for (size_t i = 0; i < parser->count; i++)
+        names[i] = parser->options[i]->name;
+    const char *nearest = strncmp(text, "--", 2) == 0 ? ll_nearest(text + 2, names, parser->count) : NULL;
+    return ll_wrong("%s is no option of `%s`%s%s%s", text, command->name, nearest ? "; did you mean `--" : "",
+                    nearest ? nearest : "", nearest ? "`?" : "");
+}
+
+static const struct ll_option *by_letter(const struct parser *parser, int letter)
+{
+    for (size_t i = 0; i < parser->count; i++)
+        if (parser->options[i]->letter == letter)
+            return parser->options[i];
+    return NULL;
+}
+
+static int check_words(const struct ll_command *command, const struct ll_args *args)
+{
+    if (args->word_count < command->least_words || args->word_count > command->most_words)
+        return ll_wrong("leadline %s %s: %s", command->name, command->synopsis,
+                        args->word_count < command->least_words ? "something is missing"
+                                                                : "that is too much");
+    return LL_DONE;
+}
+
+static int parse_and_run(const struct ll_command *command, int argc, char **argv, struct ll_arena *arena)
+{
+    struct parser parser = {.letters = ":"};
+    add_options(&parser, command->options);
+    add_options(&parser, common);
+    struct ll_given *given = ll_alloc(arena, (size_t)argc + 1, sizeof *given);
+    if (!given)
+        return ll_failed("memory ran out");
+    size_t given_count = 0;
+    opterr = 0;
+    for (int letter, which = 0;
+         (letter = getopt_long(argc, argv, parser.letters, parser.long_options, &which)) != -1;) {
+        if (letter == '?' || letter == ':')
+            return complain_option(&parser, command, argv[optind - 1], letter == ':');
+        const struct ll_option *option = letter ? by_letter(&parser, letter) : parser.options[which];
+        if (strcmp(option->name, "help") == 0)
+            return print_command_help(command);
+        given[given_count++] = (struct ll_given){option, optarg};
+    }
+    struct ll_args args = {given, given_count, (const char *const *)argv + optind, (size_t)(argc - optind),
+                           arena};
+    int status = check_words(command, &args);
+    return status == LL_DONE ? command->run(&args) : status;
+}
+
+int main(int argc, char **argv)
+{
+    signal(SIGPIPE, SIG_DFL);
+    if (argc < 2) {
+        print_help(stderr);
+        return LL_WRONG;
+    }
+    if (strcmp(argv[1], "--help") == 0 || strcmp(argv[1], "-h") == 0 || strcmp(argv[1], "help") == 0)
+        return print_help(stdout);
+    if (strcmp(argv[1], "--version") == 0)
+        return puts("leadline " LL_VERSION) < 0;
+    const struct ll_command *command = find_command(argv[1]);
+    if (!command)
+        return LL_WRONG;
+    struct ll_arena arena = {0};
+    int status = parse_and_run(command, argc - 1, argv + 1, &arena);
+    ll_arena_release(&arena);
+    return status;
 }

@@ -112,7 +112,8 @@ void ll_arena_release(struct ll_arena *arena)
     *arena = (struct ll_arena){0};
 }
 
-bool ll_grow(void **items, uint64_t *capacity, uint64_t needed, size_t item_size)
+/* The pointer behind `items` has a type that is not known here, so it is read and written as bytes. */
+bool ll_grow(void *items, uint64_t *capacity, uint64_t needed, size_t item_size)
 {
     if (needed <= *capacity)
         return true;
@@ -123,10 +124,12 @@ bool ll_grow(void **items, uint64_t *capacity, uint64_t needed, size_t item_size
     size_t bytes;
     if (__builtin_mul_overflow(count, item_size, &bytes))
         return false;
-    void *moved = realloc(*items, bytes);
+    void *present;
+    memcpy(&present, items, sizeof present);
+    void *moved = realloc(present, bytes);
     if (!moved)
         return false;
-    *items = moved;
+    memcpy(items, &moved, sizeof moved);
     *capacity = count;
     return true;
 }

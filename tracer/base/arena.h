@@ -33,8 +33,9 @@ char *ll_format(struct ll_arena *arena, const char *format, ...) __attribute__((
 /* Frees everything at once; the arena is empty and usable afterwards. */
 void ll_arena_release(struct ll_arena *arena);
 
-/* Growth of a plain array on the heap: makes room for at least `needed` items, doubling. *items is
- * moved by realloc and freed by the owner with free(). False leaves everything as it was. */
-bool ll_grow(void **items, uint64_t *capacity, uint64_t needed, size_t item_size);
+/* Growth of a plain array on the heap: makes room for at least `needed` items, doubling. items is the
+ * address of the pointer to the first one, which realloc moves and the owner frees with free(). False
+ * leaves everything as it was. */
+bool ll_grow(void *items, uint64_t *capacity, uint64_t needed, size_t item_size);
 
 #endif

@@ -42,6 +42,7 @@ struct ll_diags {
 bool ll_complain(struct ll_diags *diags, struct ll_place place, const char *format, ...)
     __attribute__((format(printf, 3, 4)));
 
+/* Frees the complaints; the list is empty and usable afterwards. */
 void ll_diags_release(struct ll_diags *diags);
 
 #endif

@@ -134,8 +134,10 @@ void ll_number_text(double value, char text[static 32])
     for (int digits = 1; digits <= 17; digits++) {
         snprintf(text, 32, "%.*g", digits, value);
         if (strtod(text, NULL) == value)
-            return;
+            break;
     }
+    if (strstr(text, "e+") && fabs(value) < 1e15)
+        snprintf(text, 32, "%.0f", value);
 }
 
 static void raw(struct ll_json *json, const char *text)

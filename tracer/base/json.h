@@ -22,6 +22,7 @@ struct ll_json {
     bool after_key;
 };
 
+/* At most LL_JSON_DEPTH objects and lists within each other; each is closed by its own kind. */
 void ll_json_open_object(struct ll_json *json);
 void ll_json_close_object(struct ll_json *json);
 void ll_json_open_list(struct ll_json *json);
@@ -38,7 +39,8 @@ void ll_json_integer(struct ll_json *json, int64_t value);
 void ll_json_bool(struct ll_json *json, bool value);
 void ll_json_null(struct ll_json *json);
 
-/* The shortest decimal text that reads back to the same double; "null" when not finite. */
+/* The fewest digits that read back to the same double, whole numbers below 10^15 without exponent; "null"
+ * when not finite. */
 void ll_number_text(double value, char text[static 32]);
 
 #endif

@@ -29,12 +29,13 @@ struct ll_map {
 };
 
 /* The id of these bytes, added when new (then *is_new is true; is_new may be NULL). LL_NO_ID when memory
- * ran out or there are 2^32 - 2 things already. */
+ * ran out or there are 2^30 things already. */
 uint32_t ll_map_intern(struct ll_map *map, const void *bytes, size_t length, bool *is_new);
 
 /* The id of these bytes, or LL_NO_ID when they were never interned. */
 uint32_t ll_map_find(const struct ll_map *map, const void *bytes, size_t length);
 
+/* Frees everything; the map is empty and usable afterwards. */
 void ll_map_release(struct ll_map *map);
 
 #endif

@@ -12,11 +12,13 @@
 
 #define LL_NO_FIT UINT64_MAX
 
+/* Whether a formula's result is a number. */
 static inline bool ll_fits(uint64_t value)
 {
     return value != LL_NO_FIT;
 }
 
+/* LL_NO_FIT when either is, or when the sum does not fit. */
 static inline uint64_t ll_add(uint64_t a, uint64_t b)
 {
     uint64_t sum;
@@ -46,11 +48,13 @@ static inline uint64_t ll_ceil_div(uint64_t a, uint64_t b)
     return ll_fits(a) && ll_fits(b) ? a / b + (a % b != 0) : LL_NO_FIT;
 }
 
+/* LL_NO_FIT counts as larger than any number. */
 static inline uint64_t ll_min(uint64_t a, uint64_t b)
 {
     return a < b ? a : b;
 }
 
+/* LL_NO_FIT when either is. */
 static inline uint64_t ll_max(uint64_t a, uint64_t b)
 {
     return a > b ? a : b;

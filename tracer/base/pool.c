@@ -5,6 +5,7 @@
 #define _GNU_SOURCE
 #include "tracer/base/pool.h"
 
+#include <assert.h>
 #include <pthread.h>
 #include <sched.h>
 #include <stdatomic.h>
@@ -128,6 +129,7 @@ unsigned ll_pool_threads(const struct ll_pool *pool)
 
 void ll_pool_run(struct ll_pool *pool, uint64_t count, uint64_t grain, ll_pool_body *body, void *context)
 {
+    assert(grain > 0);
     uint64_t chunk_count = count / grain + (count % grain != 0);
     if (!pool || pool->worker_count == 0 || chunk_count < 2) {
         for (uint64_t chunk = 0; chunk < chunk_count; chunk++)

@@ -48,7 +48,9 @@ void ll_str_addf(struct ll_str *str, const char *format, ...)
     va_copy(written, measured);
     int length = vsnprintf(NULL, 0, format, measured);
     va_end(measured);
-    if (length >= 0 && make_room(str, (size_t)length)) {
+    if (length < 0)
+        str->failed = true;
+    else if (make_room(str, (size_t)length)) {
         vsnprintf(str->text + str->length, (size_t)length + 1, format, written);
         str->length += (size_t)length;
     }
@@ -61,8 +63,8 @@ void ll_str_release(struct ll_str *str)
     *str = (struct ll_str){0};
 }
 
-/* Optimal string alignment: rows of the usual table, three kept because a swap looks two back. Words
- * longer than the table are never "near": nobody mistypes a key of 63 letters. */
+/* Optimal string alignment: table[i][j] is the distance of the first i letters of a from the first j of
+ * b. Words longer than the table are never "near": nobody mistypes a key of 64 letters. */
 enum { LONGEST = 63 };
 
 static size_t distance(const char *a, const char *b)
@@ -92,7 +94,7 @@ static size_t distance(const char *a, const char *b)
 
 const char *ll_nearest(const char *word, const char *const *candidates, size_t count)
 {
-    size_t allowed = strlen(word) / 3 > 0 ? strlen(word) / 3 : 1, best = allowed + 1;
+    size_t length = strlen(word), allowed = length / 3 > 0 ? length / 3 : length > 1, best = allowed + 1;
     const char *nearest = NULL;
     for (size_t i = 0; i < count; i++) {
         size_t d = distance(word, candidates[i]);

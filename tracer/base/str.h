@@ -15,14 +15,17 @@ struct ll_str {
     bool failed;
 };
 
+/* Each appends; text is NUL-terminated, bytes need not be, and neither may lie inside str itself. */
 void ll_str_add(struct ll_str *str, const char *text);
 void ll_str_add_bytes(struct ll_str *str, const char *bytes, size_t length);
 void ll_str_addf(struct ll_str *str, const char *format, ...) __attribute__((format(printf, 2, 3)));
+
+/* Frees the text; str is empty and usable afterwards. */
 void ll_str_release(struct ll_str *str);
 
 /* The candidate that `word` was probably meant to be, or NULL when none is near: the smallest edit
- * distance (insert, drop, replace, swap neighbours), at most a third of the word's length; the first
- * of equals. */
+ * distance (insert, drop, replace, swap neighbours), at most a third of the word's length, though one mistake
+ * is forgiven from two letters on; the first of equals. */
 const char *ll_nearest(const char *word, const char *const *candidates, size_t count);
 
 #endif

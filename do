@@ -1,0 +1,134 @@
+#!/bin/sh
+# SPDX-License-Identifier: Apache-2.0
+# Sets Leadline up on a Debian 12, builds it, shows it, tests it. `./do` alone lists what it can do.
+set -eu
+cd "$(dirname "$0")"
+
+usage() {
+    cat <<'END'
+./do demo        install what is missing, build, record AlexNet, replay it on four machines
+./do test        install what is missing, build with gcc, with sanitizers and with clang, run all tests
+./do bench       build, then measure the speed of the program's own parts
+./do fuzz [N]    N runs of every fuzz target under the sanitizers (100000 when not given)
+./do soak [N]    property tests with N fresh seeds under the sanitizers (20 when not given)
+./do package     build a .deb below build/release
+END
+}
+
+# What a build needs; a program to compile with is asked for first. The tests need a few more.
+build_packages="gcc libc6-dev cmake ninja-build pkg-config libopenblas-pthread-dev libzstd-dev libelf-dev
+    libyaml-dev libhwloc-dev libcmocka-dev"
+test_packages="clang libclang-rt-14-dev clang-format-14 shellcheck"
+
+say() { printf '%s\n' "$*" >&2; }
+
+# Shows a command, then runs it.
+run() {
+    printf '$ %s\n' "$*"
+    "$@"
+}
+
+# need PACKAGES...: installs those that are missing, as root or through sudo.
+need() {
+    command -v dpkg-query >/dev/null || return 0 # not a Debian: CMake will name what it misses
+    there=$(dpkg-query -W -f '${db:Status-Status} ${Package}\n' "$@" 2>/dev/null || true)
+    missing=
+    for package in "$@"; do
+        printf '%s\n' "$there" | grep -qx "installed $package" || missing="$missing $package"
+    done
+    [ -n "$missing" ] || return 0
+    root=
+    [ "$(id -u)" = 0 ] || root=sudo
+    if [ -n "$root" ] && ! command -v sudo >/dev/null; then
+        say "Some packages are missing. Install them as root, then run this again:"
+        say "    apt-get update && apt-get install -y --no-install-recommends$missing"
+        exit 3
+    fi
+    say "installing$missing"
+    export DEBIAN_FRONTEND=noninteractive
+    $root apt-get update -qq || say "the package lists could not be renewed; trying with the old ones"
+    # shellcheck disable=SC2086 # words are meant to be split
+    $root env DEBIAN_FRONTEND=noninteractive apt-get install -y -qq --no-install-recommends $missing >build/apt.log 2>&1 || {
+        cat build/apt.log >&2
+        say "the packages could not be installed"
+        exit 3
+    }
+}
+
+# build PRESET: quiet unless something is wrong.
+build() {
+    say "building $1"
+    cmake --preset "$1" --log-level=WARNING >/dev/null
+    cmake --build --preset "$1" -- --quiet
+}
+
+prepare() {
+    mkdir -p build 2>/dev/null || true
+    if ! [ -w build ]; then
+        say "$(id -un) cannot write into $PWD; copy the tree to a place that you own"
+        exit 1
+    fi
+    # shellcheck disable=SC2086
+    need $build_packages
+}
+
+demo() {
+    build release
+    PATH=$PWD/build/release/sim/cli:$PATH
+    mkdir -p build/demo
+    run leadline record alexnet --train --batch 8 --steps 3 -o build/demo/alexnet.llt
+    run leadline info build/demo/alexnet.llt
+    run leadline sim -c i7_6700k -c v100_sxm2_16gb -c tpu_v2_core -c custom_example build/demo/alexnet.llt
+}
+
+# Three trees, one run of ctest, hence one summary; it is the last thing said.
+all_tests() {
+    # shellcheck disable=SC2086
+    need $test_packages
+    for tree in release debug clang; do build "$tree"; done
+    echo 'subdirs(release debug clang)' >build/CTestTestfile.cmake
+    ctest --test-dir build --output-on-failure --no-label-summary -j "$(nproc)"
+}
+
+bench() {
+    build release
+    for program in build/release/tests/bench_*; do run "$program"; done
+}
+
+fuzz() {
+    # shellcheck disable=SC2086
+    need $test_packages
+    build fuzz
+    for program in build/fuzz/tests/fuzz_*; do
+        name=${program##*/fuzz_}
+        mkdir -p "build/fuzz/found/$name"
+        run "$program" -runs="$1" -timeout=10 -rss_limit_mb=2048 -print_final_stats=1 \
+            "build/fuzz/found/$name" "tests/fuzz/corpus/$name"
+    done
+}
+
+soak() {
+    build debug
+    i=0
+    while [ $((i += 1)) -le "$1" ]; do
+        LL_SEED=$(od -An -N6 -tu8 /dev/urandom | tr -d ' ')
+        export LL_SEED
+        say "seed $LL_SEED"
+        ctest --test-dir build/debug --output-on-failure -R prop_ -Q -O build/soak.log || {
+            cat build/soak.log >&2
+            say "LL_SEED=$LL_SEED repeats it"
+            exit 1
+        }
+    done
+}
+
+case ${1:-} in
+demo) prepare; demo ;;
+test) prepare; all_tests ;;
+bench) prepare; bench ;;
+fuzz) prepare; fuzz "${2:-100000}" ;;
+soak) prepare; soak "${2:-20}" ;;
+package) prepare; need dpkg-dev file; build release; run cpack --config build/release/CPackConfig.cmake -B build/release ;;
+'') usage ;;
+*) say "no command '$1'" && usage >&2 && exit 2 ;;
+esac

@@ -1,0 +1,226 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* leadline info T.llt: what a trace holds. */
+#include "sim/cli/command.h"
+#include "sim/cli/load.h"
+#include "sim/memory/footprint.h"
+#include "sim/report/human.h"
+#include "sim/report/table.h"
+#include "tracer/base/json.h"
+#include "tracer/profile.h"
+
+#include <inttypes.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+static const char *const totals_of_text[] = {"model", "mode"};
+
+static void number(struct ll_json *json, const char *key, double value)
+{
+    ll_json_key(json, key);
+    ll_json_number(json, value);
+}
+
+static void text(struct ll_json *json, const char *key, const char *value)
+{
+    ll_json_key(json, key);
+    ll_json_text(json, value);
+}
+
+static void count(struct ll_json *json, const char *key, uint64_t value)
+{
+    ll_json_key(json, key);
+    ll_json_count(json, value);
+}
+
+static void totals_json(const struct ll_trace *trace, const struct ll_profile *profile, struct ll_json *json)
+{
+    const char *batch = ll_trace_fact(trace, "batch");
+    for (size_t i = 0; i < sizeof totals_of_text / sizeof totals_of_text[0]; i++)
+        text(json, totals_of_text[i], ll_trace_fact(trace, totals_of_text[i]));
+    count(json, "batch", batch ? strtoull(batch, NULL, 10) : 0);
+    count(json, "steps", profile->steps);
+    number(json, "ops", profile->ops);
+    count(json, "parameters", profile->parameters);
+    number(json, "flops", profile->flops);
+    number(json, "bytes", profile->bytes);
+    count(json, "file_bytes", trace->file_bytes);
+    number(json, "wall_s", profile->wall_s);
+    number(json, "ops_time_s", profile->ops_time_s);
+    number(json, "record_ns_per_op", profile->record_ns_per_op);
+}
+
+static void footprint_json(const struct ll_footprint *footprint, struct ll_json *json)
+{
+    ll_json_key(json, "footprint");
+    ll_json_open_object(json);
+    count(json, "peak_bytes", footprint->peak_bytes);
+    ll_json_key(json, "by_class");
+    ll_json_open_object(json);
+    for (unsigned i = 0; i < LL_MEMORY_COUNT; i++)
+        count(json, ll_memory_name((enum ll_memory_class)i), footprint->class_bytes[i]);
+    ll_json_close_object(json);
+    ll_json_close_object(json);
+}
+
+static void kinds_json(const struct ll_profile *profile, struct ll_json *json)
+{
+    ll_json_key(json, "by_kind");
+    ll_json_open_list(json);
+    for (uint64_t i = 0; i < profile->kind_count; i++) {
+        const struct ll_kind_total *kind = &profile->kinds[i];
+        bool known = kind->op_kind != LL_OP_COUNT;
+        ll_json_open_object(json);
+        text(json, "kind", kind->kind);
+        text(json, "class", known ? ll_class_name(ll_op_class(kind->op_kind)) : NULL);
+        text(json, "phase", ll_phase_name(kind->phase));
+        number(json, "count", kind->count);
+        number(json, "flops", kind->flops);
+        number(json, "bytes", kind->bytes);
+        number(json, "time_s", kind->time_s);
+        number(json, "share", kind->share);
+        ll_json_close_object(json);
+    }
+    ll_json_close_list(json);
+}
+
+/* The facts below a prefix as one object, the prefix taken off; all others under "header". */
+static void facts_json(const struct ll_trace *trace, const char *key, const char *prefix,
+                       struct ll_json *json)
+{
+    ll_json_key(json, key);
+    ll_json_open_object(json);
+    for (uint64_t i = 0; i < trace->fact_count; i++) {
+        size_t length = strlen(prefix);
+        bool host = strncmp(trace->facts[i].key, "host.", 5) == 0;
+        if (strncmp(trace->facts[i].key, prefix, length) == 0 && (length || !host))
+            text(json, trace->facts[i].key + length, trace->facts[i].value);
+    }
+    ll_json_close_object(json);
+}
+
+static void info_json(const struct ll_trace *trace, const struct ll_profile *profile,
+                      const struct ll_footprint *footprint, struct ll_arena *arena, struct ll_str *out)
+{
+    struct ll_json json = {.out = out, .indent = true};
+    ll_json_open_object(&json);
+    totals_json(trace, profile, &json);
+    text(&json, "condition", ll_trace_condition(trace, arena));
+    footprint_json(footprint, &json);
+    kinds_json(profile, &json);
+    facts_json(trace, "host", "host.", &json);
+    facts_json(trace, "header", "", &json);
+    ll_json_close_object(&json);
+}
+
+static void headline(const struct ll_trace *trace, const struct ll_profile *profile, struct ll_str *out)
+{
+    struct ll_human parameters, flops, bytes, file;
+    const char *model = ll_trace_fact(trace, "model"), *mode = ll_trace_fact(trace, "mode");
+    const char *batch = ll_trace_fact(trace, "batch");
+    ll_str_addf(out, "%s  %s, batch %s, %s parameters\n", model ? model : "trace", mode ? mode : "?",
+                batch ? batch : "?", ll_grouped(&parameters, profile->parameters));
+    ll_str_addf(out, "  %" PRIu64 " complete steps, each %.0f ops, %s, %s; %s on disk\n", profile->steps,
+                profile->ops, ll_si(&flops, profile->flops, "FLOP"), ll_si(&bytes, profile->bytes, "B"),
+                ll_si(&file, (double)trace->file_bytes, "B"));
+}
+
+static void timing(const struct ll_profile *profile, struct ll_str *out)
+{
+    struct ll_human wall, rate, covered, cost;
+    if (profile->ops_time_s <= 0) {
+        ll_str_add(out, "  a dry run: no times\n");
+        return;
+    }
+    ll_str_addf(out, "  %s a step at %s; ops cover %s of it; recording an op took %s\n",
+                ll_si(&wall, profile->wall_s, "s"), ll_si(&rate, profile->flops / profile->wall_s, "FLOP/s"),
+                ll_percent(&covered, profile->ops_time_s / profile->wall_s),
+                ll_si(&cost, profile->record_ns_per_op * 1e-9, "s"));
+}
+
+static void footprint_text(const struct ll_footprint *footprint, struct ll_str *out)
+{
+    struct ll_human peak, part;
+    ll_str_addf(out, "  memory at most %s:", ll_binary(&peak, (double)footprint->peak_bytes));
+    for (unsigned i = 0; i < LL_MEMORY_COUNT; i++)
+        if (footprint->class_bytes[i])
+            ll_str_addf(out, " %s %s", ll_memory_name((enum ll_memory_class)i),
+                        ll_binary(&part, (double)footprint->class_bytes[i]));
+    ll_str_add(out, "\n");
+}
+
+static void host_line(const struct ll_trace *trace, struct ll_str *out)
+{
+    const char *cpu = ll_trace_fact(trace, "host.cpu"), *cores = ll_trace_fact(trace, "host.cores");
+    const char *blas = ll_trace_fact(trace, "blas.core"), *threads = ll_trace_fact(trace, "blas.threads");
+    if (cpu)
+        ll_str_addf(out, "  recorded on %s, %s cores", cpu, cores ? cores : "?");
+    if (cpu && blas)
+        ll_str_addf(out, "; OpenBLAS for %s, %s threads", blas, threads ? threads : "?");
+    ll_str_add(out, cpu ? "\n" : "");
+}
+
+static void kind_table(const struct ll_profile *profile, struct ll_str *out)
+{
+    struct ll_table *table = ll_table_new("  op kind|phase|>count|>FLOP|>bytes|>time|>share|>rate");
+    for (uint64_t i = 0; i < profile->kind_count; i++) {
+        const struct ll_kind_total *kind = &profile->kinds[i];
+        struct ll_human flops, bytes, time, share, rate;
+        bool timed = kind->time_s > 0;
+        ll_table_row(table, "  %s|%s|%.0f|%s|%s|%s|%s|%s", kind->kind, ll_phase_name(kind->phase),
+                     kind->count, ll_si(&flops, kind->flops, ""), ll_si(&bytes, kind->bytes, "B"),
+                     timed ? ll_si(&time, kind->time_s, "s") : "",
+                     timed ? ll_percent(&share, kind->share) : "",
+                     timed && kind->flops > 0 ? ll_si(&rate, kind->flops / kind->time_s, "FLOP/s") : "");
+    }
+    ll_str_add(out, "\n");
+    ll_table_print(table, out);
+    ll_table_free(table);
+}
+
+static int show(const struct ll_trace *trace, const struct ll_args *args)
+{
+    const struct ll_profile *profile = ll_profile(trace, args->arena);
+    struct ll_footprint footprint;
+    struct ll_str out = {0};
+    if (!profile || !ll_footprint(trace, &footprint))
+        return ll_failed("memory ran out");
+    if (ll_flag(args, "json")) {
+        info_json(trace, profile, &footprint, args->arena, &out);
+        return ll_print(&out);
+    }
+    headline(trace, profile, &out);
+    timing(profile, &out);
+    footprint_text(&footprint, &out);
+    host_line(trace, &out);
+    kind_table(profile, &out);
+    return ll_print(&out);
+}
+
+static int run(const struct ll_args *args)
+{
+    int status;
+    struct ll_trace *trace = ll_load_trace(args->words[0], &status);
+    if (!trace)
+        return status;
+    status = show(trace, args);
+    ll_trace_free(trace);
+    return status;
+}
+
+static const struct ll_option options[] = {
+    {"json", 0, NULL, "one JSON document"},
+    {0},
+};
+
+const struct ll_command ll_command_info = {
+    .name = "info",
+    .synopsis = "TRACE",
+    .summary = "show what a trace holds: totals, op kinds, memory, host",
+    .examples = "  leadline info alexnet.llt\n  leadline info alexnet.llt --json\n",
+    .details = "Totals are a step's, over the complete steps of the trace.\n",
+    .options = options,
+    .least_words = 1,
+    .most_words = 1,
+    .run = run,
+};

@@ -1,0 +1,139 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* leadline models [NAME]: the reference workloads, their size and parameters. */
+#include "sim/cli/command.h"
+#include "sim/cli/load.h"
+#include "sim/report/human.h"
+#include "sim/report/table.h"
+#include "tracer/base/json.h"
+
+#include <inttypes.h>
+#include <string.h>
+
+static void params_json(const struct ll_model *model, struct ll_json *json)
+{
+    ll_json_key(json, "params");
+    ll_json_open_list(json);
+    for (size_t i = 0; i < model->param_count; i++) {
+        const struct ll_model_param *param = &model->params[i];
+        ll_json_open_object(json);
+        ll_json_key(json, "key");
+        ll_json_text(json, param->name);
+        ll_json_key(json, "default");
+        ll_json_integer(json, param->standard);
+        ll_json_key(json, "min");
+        ll_json_integer(json, param->min);
+        ll_json_key(json, "max");
+        ll_json_integer(json, param->max);
+        ll_json_key(json, "meaning");
+        ll_json_text(json, param->doc);
+        ll_json_close_object(json);
+    }
+    ll_json_close_list(json);
+}
+
+static void model_json(const struct ll_model *model, const struct ll_model_size *size, struct ll_json *json)
+{
+    ll_json_open_object(json);
+    ll_json_key(json, "name");
+    ll_json_text(json, model->name);
+    ll_json_key(json, "suite");
+    ll_json_text(json, model->suite);
+    ll_json_key(json, "doc");
+    ll_json_text(json, model->doc);
+    ll_json_key(json, "parameters");
+    ll_json_count(json, size->parameters);
+    ll_json_key(json, "forward_flops");
+    ll_json_count(json, size->forward_flops);
+    ll_json_key(json, "batch");
+    ll_json_count(json, model->default_batch);
+    params_json(model, json);
+    ll_json_close_object(json);
+}
+
+static void model_row(const struct ll_model *model, const struct ll_model_size *size, struct ll_table *table)
+{
+    struct ll_human count, flops;
+    ll_table_row(table, "%s|%s|%s|%s|%" PRIu64 "|%s", model->name, model->suite,
+                 ll_grouped(&count, size->parameters), ll_si(&flops, (double)size->forward_flops, "FLOP"),
+                 model->default_batch, model->doc);
+}
+
+static void param_rows(const struct ll_model *model, struct ll_str *out)
+{
+    struct ll_table *table = ll_table_new("-p key|>default|>from|>to|meaning");
+    for (size_t i = 0; i < model->param_count; i++) {
+        const struct ll_model_param *param = &model->params[i];
+        ll_table_row(table, "%s|%" PRId64 "|%" PRId64 "|%" PRId64 "|%s", param->name, param->standard,
+                     param->min, param->max, param->doc);
+    }
+    ll_str_add(out, "\n");
+    ll_table_print(table, out);
+    ll_table_free(table);
+}
+
+static bool wanted(const struct ll_args *args, const struct ll_model *model)
+{
+    const char *suite = ll_value(args, "suite", NULL);
+    return (!suite || strcmp(suite, model->suite) == 0) &&
+           (args->word_count == 0 || strcmp(args->words[0], model->name) == 0);
+}
+
+static int list(const struct ll_args *args)
+{
+    struct ll_str out = {0};
+    struct ll_diags diags = {0};
+    struct ll_json json = {.out = &out, .indent = true};
+    struct ll_table *table = ll_table_new("model|suite|>parameters|>forward a sample|>batch|what it is");
+    bool as_json = ll_flag(args, "json"), measured = true;
+    if (as_json) {
+        ll_json_open_object(&json);
+        ll_json_key(&json, "models");
+        ll_json_open_list(&json);
+    }
+    for (size_t i = 0; i < ll_model_count(); i++) {
+        const struct ll_model *model = ll_model_at(i);
+        struct ll_model_size size;
+        if (!wanted(args, model) || !(measured &= ll_model_measure(model, NULL, 0, &size, &diags)))
+            continue;
+        if (as_json)
+            model_json(model, &size, &json);
+        else
+            model_row(model, &size, table);
+    }
+    if (as_json) {
+        ll_json_close_list(&json);
+        ll_json_close_object(&json);
+    } else {
+        ll_table_print(table, &out);
+        if (args->word_count && ll_model_find(args->words[0])->param_count)
+            param_rows(ll_model_find(args->words[0]), &out);
+    }
+    ll_table_free(table);
+    ll_print_diags(&diags);
+    ll_diags_release(&diags);
+    int status = ll_print(&out);
+    return measured ? status : LL_FAILED;
+}
+
+static int run(const struct ll_args *args)
+{
+    if (args->word_count && !ll_find_model(args->words[0]))
+        return LL_WRONG;
+    return list(args);
+}
+
+static const struct ll_option options[] = {
+    {"json", 0, NULL, "one JSON document"},
+    {"suite", 0, "SUITE", "only this suite"},
+    {0},
+};
+
+const struct ll_command ll_command_models = {
+    .name = "models",
+    .synopsis = "[NAME]",
+    .summary = "list the reference workloads and their parameters",
+    .examples = "  leadline models\n  leadline models alexnet --json\n",
+    .options = options,
+    .most_words = 1,
+    .run = run,
+};

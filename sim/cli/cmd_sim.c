@@ -1,0 +1,186 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* leadline sim: replays traces on machines and shows how long, why, and what to change. */
+#include "sim/cli/command.h"
+#include "sim/cli/load.h"
+#include "sim/cli/paths.h"
+#include "sim/replay/replay.h"
+#include "sim/report/sim_report.h"
+
+#include <inttypes.h>
+#include <stdlib.h>
+
+/* Everything of one run; traces and machines are freed at its end, all else lives in the arena. */
+struct session {
+    const struct ll_args *args;
+    struct ll_machine **machines;
+    size_t machine_count;
+    struct ll_trace **traces;
+    const struct ll_prepared **prepared;
+    struct ll_report *reports; /* trace by trace, machines in the order given */
+    struct ll_diags diags;
+};
+
+static bool load_machines(struct session *session)
+{
+    const struct ll_args *args = session->args;
+    const char *const *folders = ll_machine_folders(args->arena);
+    size_t override_count;
+    const struct ll_override *overrides = ll_read_overrides(args, &override_count);
+    const char *which;
+    bool all = folders && overrides;
+    for (size_t i = 0; all && (which = ll_value_at(args, "machine", i)); i++) {
+        session->machines[i] = ll_load_machine(which, folders, overrides, override_count);
+        all = session->machines[i] != NULL;
+        session->machine_count = i + 1;
+    }
+    return all;
+}
+
+static int load_traces(struct session *session)
+{
+    for (size_t i = 0; i < session->args->word_count; i++) {
+        int status;
+        session->traces[i] = ll_load_trace(session->args->words[i], &status);
+        if (!session->traces[i])
+            return status;
+        session->prepared[i] = ll_prepare(session->traces[i], session->args->arena, &session->diags);
+        if (!session->prepared[i])
+            return LL_WRONG;
+    }
+    return LL_DONE;
+}
+
+static bool simulate(struct session *session, bool want_gains)
+{
+    struct ll_arena *arena = session->args->arena;
+    for (size_t t = 0; t < session->args->word_count; t++)
+        for (size_t m = 0; m < session->machine_count; m++) {
+            struct ll_report *report = &session->reports[t * session->machine_count + m];
+            report->trace_name = session->args->words[t];
+            report->result = ll_replay(session->prepared[t], session->machines[m], arena, &session->diags);
+            if (!report->result)
+                return false;
+            if (want_gains && !(report->gains = ll_what_if(report->result, arena, &report->gain_count)))
+                return false;
+        }
+    return true;
+}
+
+static int explain(const struct session *session, uint32_t seq)
+{
+    struct ll_str out = {0};
+    const struct ll_report *reports = session->reports;
+    for (size_t i = 0; i < session->args->word_count * session->machine_count; i++) {
+        struct ll_explain why = {0};
+        const struct ll_prepared *prepared = reports[i].result->prepared;
+        if (!ll_replay_explain(reports[i].result, seq, &why)) {
+            ll_str_release(&out);
+            return ll_wrong("--explain %" PRIu32 ": %s holds the ops %" PRIu32 " to %" PRIu32, seq,
+                            reports[i].trace_name, prepared->first_op, prepared->end_op - 1);
+        }
+        const struct ll_form *form = &prepared->trace->forms[prepared->trace->ops[seq].form];
+        ll_str_addf(&out, "op %" PRIu32 ", %s in %s, on %s\n", seq, prepared->trace->strings[form->kind_name],
+                    prepared->trace->strings[form->scope], reports[i].result->machine->stem);
+        for (uint64_t line = 0; line < why.line_count; line++)
+            ll_str_addf(&out, "  %s\n", why.lines[line]);
+        ll_explain_release(&why);
+    }
+    return ll_print(&out);
+}
+
+static int show(const struct session *session)
+{
+    const struct ll_args *args = session->args;
+    size_t count = args->word_count * session->machine_count;
+    struct ll_str out = {0};
+    if (ll_flag(args, "json")) {
+        struct ll_json json = {.out = &out, .indent = true};
+        ll_report_json(session->reports, count, ll_flag(args, "per-op"), &json);
+        return ll_print(&out);
+    }
+    bool pages = session->machine_count == 1 || ll_flag(args, "what-if");
+    for (size_t t = 0; t < args->word_count; t++) {
+        const struct ll_report *reports = &session->reports[t * session->machine_count];
+        if (session->machine_count > 1)
+            ll_report_comparison(reports, session->machine_count, ll_screen_width(), &out);
+        for (size_t m = 0; m < session->machine_count; m++) {
+            if (pages) {
+                ll_str_add(&out, m || session->machine_count > 1 || t ? "\n" : "");
+                ll_report_page(&reports[m], ll_screen_width(), &out);
+            }
+            if (ll_flag(args, "per-op")) {
+                ll_str_addf(&out, "\nops on %s\n", reports[m].result->machine->stem);
+                ll_report_ops(&reports[m], &out);
+            }
+        }
+    }
+    return ll_print(&out);
+}
+
+static int run_session(struct session *session)
+{
+    const struct ll_args *args = session->args;
+    uint64_t seq;
+    if (!ll_value_count(args, "explain", 0, UINT32_MAX - 1, 0, &seq) || !load_machines(session))
+        return LL_WRONG;
+    if (session->machine_count == 0)
+        return ll_wrong("no machine: name one or more with -c; leadline machines lists them");
+    int status = load_traces(session);
+    if (status != LL_DONE)
+        return status;
+    session->reports =
+        ll_alloc(args->arena, args->word_count * session->machine_count, sizeof *session->reports);
+    bool explaining = ll_value(args, "explain", NULL) != NULL;
+    bool want_gains = !explaining && (!ll_flag(args, "json") || ll_flag(args, "what-if"));
+    if (!session->reports || !simulate(session, want_gains))
+        return session->diags.count ? LL_WRONG : ll_failed("memory ran out");
+    return explaining ? explain(session, (uint32_t)seq) : show(session);
+}
+
+static int run(const struct ll_args *args)
+{
+    struct session *session = ll_alloc(args->arena, 1, sizeof *session);
+    if (!session)
+        return ll_failed("memory ran out");
+    session->args = args;
+    session->machines = ll_alloc(args->arena, args->given_count + 1, sizeof *session->machines);
+    session->traces = ll_alloc(args->arena, args->word_count, sizeof *session->traces);
+    session->prepared = ll_alloc(args->arena, args->word_count, sizeof *session->prepared);
+    bool ready = session->machines && session->traces && session->prepared;
+    int status = ready ? run_session(session) : ll_failed("memory ran out");
+    ll_print_diags(&session->diags);
+    ll_diags_release(&session->diags);
+    for (size_t i = 0; i < session->machine_count; i++)
+        ll_machine_free(session->machines[i]);
+    for (size_t i = 0; ready && i < args->word_count; i++)
+        ll_trace_free(session->traces[i]);
+    return status;
+}
+
+static const struct ll_option options[] = {
+    {"machine", 'c', "MACHINE",
+     "a machine: a YAML file or a name that leadline machines lists; again for more"},
+    {"set", 0, "PATH=VALUE", "change a value of every machine, as in --set units.array.rows=128"},
+    {"what-if", 0, NULL, "what doubling each resource would gain, a page for each machine"},
+    {"per-op", 0, NULL, "a line for each op"},
+    {"explain", 0, "SEQ", "derive the time of one op, numbers filled in"},
+    {"json", 0, NULL, "one JSON document"},
+    {0},
+};
+
+const struct ll_command ll_command_sim = {
+    .name = "sim",
+    .synopsis = "-c MACHINE [-c MACHINE]... TRACE...",
+    .summary = "replay traces on machines: how long, and what holds them back",
+    .examples =
+        "  leadline sim -c v100_sxm2_16gb alexnet.llt\n"
+        "  leadline sim -c i7_6700k -c tpu_v2_core -c mine.yaml --json alexnet.llt\n"
+        "  leadline sim -c custom_example --set memory.hbm.bandwidth=1.2TB/s --explain 3 alexnet.llt\n",
+    .details =
+        "Times are a step's: the trace's complete steps, replayed in order, over their number. The recorded\n"
+        "times are never looked at.\n",
+    .options = options,
+    .least_words = 1,
+    .most_words = 1000,
+    .run = run,
+};

@@ -1,0 +1,75 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* leadline verify T.llt: whole, or how much is. */
+#include "sim/cli/command.h"
+#include "sim/cli/load.h"
+#include "tracer/base/json.h"
+
+#include <inttypes.h>
+
+static uint64_t complete_steps(const struct ll_trace *trace)
+{
+    uint64_t count = 0;
+    for (uint64_t i = 0; i < trace->step_count; i++)
+        count += trace->steps[i].complete;
+    return count;
+}
+
+static void verdict_json(const struct ll_trace *trace, bool whole, struct ll_str *out)
+{
+    const struct {
+        const char *key;
+        uint64_t count;
+    } counts[] = {{"ops", trace->op_count},
+                  {"complete_steps", complete_steps(trace)},
+                  {"file_bytes", trace->file_bytes},
+                  {"lost_bytes", trace->lost_bytes},
+                  {"lost_frames", trace->lost_frames},
+                  {"lost_ops", trace->lost_ops}};
+    struct ll_json json = {.out = out, .indent = true};
+    ll_json_open_object(&json);
+    ll_json_key(&json, "whole");
+    ll_json_bool(&json, whole);
+    ll_json_key(&json, "closed");
+    ll_json_bool(&json, trace->closed);
+    for (size_t i = 0; i < sizeof counts / sizeof counts[0]; i++) {
+        ll_json_key(&json, counts[i].key);
+        ll_json_count(&json, counts[i].count);
+    }
+    ll_json_close_object(&json);
+}
+
+static int run(const struct ll_args *args)
+{
+    int status;
+    struct ll_trace *trace = ll_load_trace(args->words[0], &status);
+    if (!trace)
+        return status;
+    bool whole = trace->closed && trace->lost_frames == 0 && trace->lost_bytes == 0;
+    struct ll_str out = {0};
+    if (ll_flag(args, "json"))
+        verdict_json(trace, whole, &out);
+    else
+        ll_str_addf(&out, "%s: %s; %" PRIu64 " ops in %" PRIu64 " complete steps can be used\n",
+                    args->words[0], ll_trace_condition(trace, args->arena), trace->op_count,
+                    complete_steps(trace));
+    ll_trace_free(trace);
+    status = ll_print(&out);
+    return status != LL_DONE ? status : whole ? LL_DONE : LL_FAILED;
+}
+
+static const struct ll_option options[] = {
+    {"json", 0, NULL, "one JSON document"},
+    {0},
+};
+
+const struct ll_command ll_command_verify = {
+    .name = "verify",
+    .synopsis = "TRACE",
+    .summary = "check a trace: whole, or how much of it is",
+    .examples = "  leadline verify alexnet.llt\n  leadline verify alexnet.llt --json\n",
+    .details = "Exit status 0: whole. 1: damaged or cut off, the rest can be used. 2: not usable.\n",
+    .options = options,
+    .least_words = 1,
+    .most_words = 1,
+    .run = run,
+};

@@ -1,0 +1,131 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "sim/cli/command.h"
+
+#include <errno.h>
+#include <inttypes.h>
+#include <stdarg.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/ioctl.h>
+#include <unistd.h>
+
+const char *ll_value_at(const struct ll_args *args, const char *name, size_t i)
+{
+    for (size_t g = 0; g < args->given_count; g++)
+        if (strcmp(args->given[g].option->name, name) == 0 && i-- == 0)
+            return args->given[g].value;
+    return NULL;
+}
+
+bool ll_flag(const struct ll_args *args, const char *name)
+{
+    for (size_t g = 0; g < args->given_count; g++)
+        if (strcmp(args->given[g].option->name, name) == 0)
+            return true;
+    return false;
+}
+
+const char *ll_value(const struct ll_args *args, const char *name, const char *otherwise)
+{
+    const char *value = otherwise;
+    for (size_t g = 0; g < args->given_count; g++)
+        if (strcmp(args->given[g].option->name, name) == 0)
+            value = args->given[g].value;
+    return value;
+}
+
+bool ll_value_count(const struct ll_args *args, const char *name, uint64_t least, uint64_t most,
+                    uint64_t otherwise, uint64_t *count)
+{
+    const char *text = ll_value(args, name, NULL);
+    *count = otherwise;
+    if (!text)
+        return true;
+    char *end;
+    errno = 0;
+    unsigned long long value = strtoull(text, &end, 10);
+    if (errno || end == text || *end || text[0] == '-' || value < least || value > most) {
+        ll_wrong("--%s %s: expected a whole number from %" PRIu64 " to %" PRIu64, name, text, least, most);
+        return false;
+    }
+    *count = value;
+    return true;
+}
+
+static void print_caret(const struct ll_place *place)
+{
+    if (!place->source_line || !place->line || !place->column)
+        return;
+    fprintf(stderr, "%6" PRIu64 " | %s\n       | ", place->line, place->source_line);
+    for (uint64_t i = 1; i < place->column && place->source_line[i - 1]; i++)
+        fputc(place->source_line[i - 1] == '\t' ? '\t' : ' ', stderr);
+    fputc('^', stderr);
+    for (size_t i = 1; i < place->width; i++)
+        fputc('~', stderr);
+    fputc('\n', stderr);
+}
+
+void ll_print_diags(const struct ll_diags *diags)
+{
+    for (size_t i = 0; i < diags->kept_count; i++) {
+        const struct ll_diag *diag = &diags->kept[i];
+        if (diag->place.file)
+            fprintf(stderr, "%s:", diag->place.file);
+        if (diag->place.line)
+            fprintf(stderr, "%" PRIu64 ":", diag->place.line);
+        if (diag->place.line && diag->place.column)
+            fprintf(stderr, "%" PRIu64 ":", diag->place.column);
+        fprintf(stderr, "%s%s\n", diag->place.file || diag->place.line ? " " : "leadline: ", diag->message);
+        print_caret(&diag->place);
+    }
+    if (diags->count > diags->kept_count)
+        fprintf(stderr, "... and %zu more\n", diags->count - diags->kept_count);
+}
+
+static int say(int status, const char *format, va_list arguments)
+{
+    fputs("leadline: ", stderr);
+    vfprintf(stderr, format, arguments);
+    fputc('\n', stderr);
+    return status;
+}
+
+int ll_wrong(const char *format, ...)
+{
+    va_list arguments;
+    va_start(arguments, format);
+    int status = say(LL_WRONG, format, arguments);
+    va_end(arguments);
+    return status;
+}
+
+int ll_failed(const char *format, ...)
+{
+    va_list arguments;
+    va_start(arguments, format);
+    int status = say(LL_FAILED, format, arguments);
+    va_end(arguments);
+    return status;
+}
+
+int ll_print(struct ll_str *text)
+{
+    bool whole = !text->failed;
+    if (text->length && fwrite(text->text, 1, text->length, stdout) != text->length)
+        whole = false;
+    if (fflush(stdout) != 0)
+        whole = false;
+    ll_str_release(text);
+    return whole ? LL_DONE : ll_failed("standard output cannot be written: %s", strerror(errno));
+}
+
+unsigned ll_screen_width(void)
+{
+    const char *columns = getenv("COLUMNS");
+    long width = columns ? strtol(columns, NULL, 10) : 0;
+    struct winsize size;
+    if (width < 20 && ioctl(STDOUT_FILENO, TIOCGWINSZ, &size) == 0)
+        width = size.ws_col;
+    return width >= 20 && width <= 1000 ? (unsigned)width : 100;
+}

@@ -1,0 +1,74 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* What a subcommand is: rows of options, a help page, and a function.
+ *
+ * Parsing, checking, --help and the nearest right option all walk the rows. Every command also takes
+ * --help and, unless it says otherwise, --json. Functions of this room run on one thread. */
+#ifndef LL_SIM_CLI_COMMAND_H
+#define LL_SIM_CLI_COMMAND_H
+
+#include "tracer/base/arena.h"
+#include "tracer/base/diag.h"
+#include "tracer/base/str.h"
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+/* Exit statuses of the program. */
+enum { LL_DONE = 0, LL_FAILED = 1, LL_WRONG = 2 };
+
+struct ll_option {
+    const char *name;  /* long form, without dashes */
+    char letter;       /* short form, 0 for none */
+    const char *value; /* what stands behind it in the help; NULL for a flag */
+    const char *help;
+};
+
+struct ll_given {
+    const struct ll_option *option;
+    const char *value;
+};
+
+/* A command line, taken apart. Owned by the caller of the command. */
+struct ll_args {
+    const struct ll_given *given; /* in the order of the command line */
+    size_t given_count;
+    const char *const *words; /* what is no option */
+    size_t word_count;
+    struct ll_arena *arena; /* lives until the command has returned */
+};
+
+struct ll_command {
+    const char *name;
+    const char *synopsis;            /* behind the name */
+    const char *summary;             /* one line */
+    const char *examples;            /* two lines or more, each a whole command */
+    const char *details;             /* what else to know, or NULL */
+    const struct ll_option *options; /* ended by a row without name */
+    size_t least_words, most_words;
+    int (*run)(const struct ll_args *args); /* an exit status */
+};
+
+/* Was the flag given; the last value given, or otherwise; the i-th value given, or NULL. */
+bool ll_flag(const struct ll_args *args, const char *name);
+const char *ll_value(const struct ll_args *args, const char *name, const char *otherwise);
+const char *ll_value_at(const struct ll_args *args, const char *name, size_t i);
+
+/* A count from least to most; otherwise when not given. False after printing what is wrong. */
+bool ll_value_count(const struct ll_args *args, const char *name, uint64_t least, uint64_t most,
+                    uint64_t otherwise, uint64_t *count);
+
+/* Prints complaints to standard error, each with its place, the line it stands in and a caret. */
+void ll_print_diags(const struct ll_diags *diags);
+
+/* One line to standard error: "leadline: ...". Always LL_WRONG or LL_FAILED as named. */
+int ll_wrong(const char *format, ...) __attribute__((format(printf, 1, 2)));
+int ll_failed(const char *format, ...) __attribute__((format(printf, 1, 2)));
+
+/* Writes a finished text to standard output and releases it; LL_DONE, or LL_FAILED after saying why not. */
+int ll_print(struct ll_str *text);
+
+/* Width of the terminal or of COLUMNS, 100 when neither is known. */
+unsigned ll_screen_width(void);
+
+#endif

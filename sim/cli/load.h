@@ -1,0 +1,30 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Opening what a command line names, with everything wrong printed to standard error. */
+#ifndef LL_SIM_CLI_LOAD_H
+#define LL_SIM_CLI_LOAD_H
+
+#include "models/model.h"
+#include "sim/cli/command.h"
+#include "sim/machine/machine.h"
+#include "tracer/trace.h"
+
+/* Reads a trace; a damaged one is used as far as it goes, after saying what is missing. NULL after saying
+ * why; *status is then the exit status. Free with ll_trace_free. */
+struct ll_trace *ll_load_trace(const char *path, int *status);
+
+/* "complete", or what is missing, as one sentence in the arena. */
+const char *ll_trace_condition(const struct ll_trace *trace, struct ll_arena *arena);
+
+/* The model of this name; NULL after saying that there is none, and which is near. */
+const struct ll_model *ll_find_model(const char *name);
+
+/* Reads a machine with overrides, or prints all that is wrong with it and returns NULL. Free with
+ * ll_machine_free. */
+struct ll_machine *ll_load_machine(const char *which, const char *const *folders,
+                                   const struct ll_override *overrides, size_t override_count);
+
+/* The values of --set, taken apart at the first `=`; NULL after saying which has none. Lives as long as
+ * the arguments. */
+const struct ll_override *ll_read_overrides(const struct ll_args *args, size_t *count);
+
+#endif

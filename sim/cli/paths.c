@@ -1,0 +1,62 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* No path is compiled in, so that an installed tree can be moved and a build leaves no trace of where it
+ * was made: all follows from where the running program lies. */
+#define _POSIX_C_SOURCE 200809L
+#include "sim/cli/paths.h"
+
+#include <limits.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+/* The build puts the program into BUILD/PRESET/sim/cli of the source tree. */
+static const char build_folder[] = "/sim/cli";
+static const char from_build_folder[] = "../../../../hwconfigs";
+static const char from_bin_folder[] = "../share/leadline/hwconfigs";
+
+static size_t colons(const char *path)
+{
+    size_t count = 0;
+    for (; (path = strchr(path, ':')); path++)
+        count++;
+    return count;
+}
+
+static bool ends_with(const char *text, size_t length, const char *end)
+{
+    size_t end_length = strlen(end);
+    return length >= end_length && memcmp(text + length - end_length, end, end_length) == 0;
+}
+
+const char *const *ll_machine_folders_of(struct ll_arena *arena, const char *program, const char *path)
+{
+    path = path ? path : "";
+    const char **folders = ll_alloc(arena, colons(path) + 4, sizeof *folders);
+    if (!folders)
+        return NULL;
+    size_t count = 0;
+    for (size_t length; *path; path += length + (path[length] == ':')) {
+        length = strcspn(path, ":");
+        if (length && !(folders[count++] = ll_copy_text(arena, path, length)))
+            return NULL;
+    }
+    const char *slash = program ? strrchr(program, '/') : NULL;
+    if (!slash)
+        return folders;
+    int folder_length = (int)(slash - program);
+    if (!(folders[count++] = ll_format(arena, "%.*s/%s", folder_length, program, from_bin_folder)))
+        return NULL;
+    if (ends_with(program, (size_t)folder_length, build_folder) &&
+        !(folders[count++] = ll_format(arena, "%.*s/%s", folder_length, program, from_build_folder)))
+        return NULL;
+    return folders;
+}
+
+const char *const *ll_machine_folders(struct ll_arena *arena)
+{
+    char program[PATH_MAX];
+    ssize_t length = readlink("/proc/self/exe", program, sizeof program - 1);
+    if (length >= 0)
+        program[length] = '\0';
+    return ll_machine_folders_of(arena, length > 0 ? program : NULL, getenv("LEADLINE_PATH"));
+}

@@ -1,0 +1,82 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* How long work takes on a machine, and what holds it back.
+ *
+ * Two questions, two functions. ll_cost_op asks how the work would go on an empty machine: on which unit,
+ * for how many cycles, with how much traffic out of each memory level. The answer depends on machine, kind
+ * and work alone, hence sim/cost/memo.h keeps it. ll_cost_time then takes off the traffic that earlier ops
+ * made unnecessary and gives seconds.
+ *
+ * Work passes in pieces through the stages: each memory level, outermost first, then the unit. The first
+ * piece finds all stages idle and passes them one after the other; from then on they overlap and the
+ * slowest sets the pace:
+ *
+ *       time = latencies + sum of first_s + max(stage_s - first_s)          over the stages
+ *
+ * So an op takes at least as long as its slowest stage and at most as long as all of them in a row.
+ *
+ * All functions are pure and thread-safe. Nothing here is rounded; cycles and bytes are doubles because
+ * padded counts may pass 64 bits, and exact below 2^53. */
+#ifndef LL_SIM_COST_H
+#define LL_SIM_COST_H
+
+#include "sim/cost/explain.h"
+#include "sim/machine/machine.h"
+#include "tracer/ops.h"
+
+#include <stdbool.h>
+#include <stdint.h>
+
+#define LL_NO_UNIT UINT32_MAX
+
+/* What can hold an op back. Level l of the machine is LL_BOUND_LEVEL + l, so that shares fit an array of
+ * LL_BOUND_COUNT. DEPENDENCY: nothing is busy, something is waited for. */
+enum {
+    LL_BOUND_COMPUTE,
+    LL_BOUND_NETWORK,
+    LL_BOUND_HOST,
+    LL_BOUND_OVERHEAD,
+    LL_BOUND_DEPENDENCY,
+    LL_BOUND_LEVEL,
+    LL_BOUND_COUNT = LL_BOUND_LEVEL + LL_MAX_LEVELS
+};
+
+/* "compute", "network", "host", "overhead", "dependency", or the level's own name. Lives as long as the
+ * machine. */
+const char *ll_bound_name(const struct ll_machine *machine, uint32_t bound);
+
+struct ll_cost {
+    uint32_t unit;          /* index in machine->units; LL_NO_UNIT for work that needs none (nothing, host) */
+    uint64_t units_used;    /* how many of its instances work */
+    double clock_hz;        /* of that unit; zero without one */
+    double compute_cycles;  /* of the busiest instance, with fills, drains and partial tiles */
+    double compute_s;       /* compute_cycles over clock and efficiency */
+    double compute_first_s; /* of that, what the first piece takes */
+    double host_s;          /* the way from the host, latency included */
+    double level_bytes[LL_MAX_LEVELS]; /* traffic out of (and back into) each level, all instances together */
+    double level_s[LL_MAX_LEVELS];     /* that over the bandwidth that this work gets */
+    double level_first_s[LL_MAX_LEVELS]; /* of that, what the first piece takes */
+    double level_wait_s[LL_MAX_LEVELS];  /* latencies of dependent accesses, not part of level_s */
+    double utilization; /* algorithmic FLOPs over what the unit, all instances, could do meanwhile */
+    bool started;       /* false for what no machine notices: views */
+};
+
+/* False when no unit of this machine runs such work in this dtype, or when the work is a collective, which
+ * is the network's; then *trouble is a static sentence. Otherwise *cost is filled. `why` gets the
+ * derivation, NULL for none. */
+bool ll_cost_op(const struct ll_machine *machine, enum ll_op_kind kind, const struct ll_work *work,
+                struct ll_cost *cost, struct ll_explain *why, const char **trouble);
+
+struct ll_timing {
+    double time_s;     /* from start to end */
+    double exposed_s;  /* of that, what no overlap hides: the first piece's way and latencies */
+    double overhead_s; /* what starting the op costs the software, beside time_s */
+    uint32_t bound;    /* the largest part of time_s; overhead is not asked */
+};
+
+/* The op's time when saved_bytes[l] of the traffic out of level l did not happen, because earlier ops left
+ * data further in (sim/memory/residency.h). NULL when nothing was saved; more than there is counts as all
+ * there is. */
+void ll_cost_time(const struct ll_machine *machine, const struct ll_cost *cost, const double *saved_bytes,
+                  struct ll_timing *timing, struct ll_explain *why);
+
+#endif

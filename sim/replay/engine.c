@@ -1,0 +1,193 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Replay: ops in recorded order, each on the stream of its resource.
+ *
+ *       start = max(end of what it depends on, end of the op before it on its stream)
+ *
+ * There are two streams: the device, which runs one op at a time in order, and the path from the host,
+ * which loads the input of the next step while the device computes, two steps ahead at most (a double
+ * buffer). Costs depend on the op's form only and are asked once for each; what earlier ops left on chip
+ * differs from op to op and is taken off each time. */
+#include "sim/replay/replay.h"
+
+#include "sim/replay/replay_parts.h"
+
+#include <math.h>
+#include <stdlib.h>
+
+enum stream { STREAM_DEVICE, STREAM_HOST, STREAM_COUNT };
+enum { BUFFERED_STEPS = 2 };
+
+struct run {
+    const struct ll_prepared *prepared;
+    const struct ll_machine *machine;
+    struct ll_cost *costs; /* by form */
+    bool *known;
+    struct ll_op_result *ops;
+    struct ll_op_parts *parts;
+    double stream_end_s[STREAM_COUNT];
+    uint32_t stream_last[STREAM_COUNT]; /* the op that ended last on the stream, LL_NONE before the first */
+};
+
+/* Costs of all forms that the replayed ops use. Complains once for each kind that the machine cannot run. */
+static bool cost_forms(struct run *run, struct ll_diags *diags)
+{
+    const struct ll_trace *trace = run->prepared->trace;
+    bool refused[LL_OP_COUNT] = {false}, all = true;
+    for (uint32_t i = run->prepared->first_op; i < run->prepared->end_op; i++) {
+        uint32_t form = trace->ops[i].form;
+        if (run->known[form])
+            continue;
+        run->known[form] = true;
+        enum ll_op_kind kind = trace->forms[form].view.kind;
+        const struct ll_work *work = &run->prepared->works[form];
+        const char *trouble;
+        if (ll_cost_op(run->machine, kind, work, &run->costs[form], NULL, &trouble) || refused[kind])
+            continue;
+        refused[kind] = true;
+        struct ll_place place = {.file = run->machine->path};
+        all = ll_complain(diags, place, "%s in %s: %s", ll_op_name(kind),
+                          ll_dtype_name((enum ll_dtype)work->dtype), trouble);
+    }
+    return all;
+}
+
+/* When the op's inputs are there, and which op that was waited for. */
+static double ready_s(const struct run *run, uint32_t seq, uint32_t *last)
+{
+    const struct ll_deps *deps = run->prepared->deps;
+    double ready = 0;
+    for (uint64_t i = deps->first[seq]; i < deps->first[seq + 1]; i++) {
+        uint32_t dep = deps->ops[i];
+        if (dep < run->prepared->first_op)
+            continue;
+        const struct ll_op_result *op = &run->ops[dep - run->prepared->first_op];
+        if (op->start_s + op->time_s > ready) {
+            ready = op->start_s + op->time_s;
+            *last = dep;
+        }
+    }
+    return ready;
+}
+
+/* The buffer for this step's input is free when the step BUFFERED_STEPS before has ended: its last op on the
+ * device. Zero for the first steps. */
+static double buffer_free_s(const struct run *run, uint32_t seq, uint32_t *last)
+{
+    const struct ll_trace *trace = run->prepared->trace;
+    uint32_t step = trace->ops[seq].step, i = seq;
+    while (i > run->prepared->first_op && trace->ops[i - 1].step + BUFFERED_STEPS > step)
+        i--;
+    if (i == run->prepared->first_op)
+        return 0;
+    *last = i - 1;
+    const struct ll_op_result *op = &run->ops[i - 1 - run->prepared->first_op];
+    return op->start_s + op->time_s;
+}
+
+static void place_op(struct run *run, uint32_t seq, bool from_host, double time_s)
+{
+    struct ll_op_result *op = &run->ops[seq - run->prepared->first_op];
+    enum stream stream = from_host ? STREAM_HOST : STREAM_DEVICE;
+    uint32_t waited_for = LL_NONE;
+    double start = from_host ? buffer_free_s(run, seq, &waited_for) : 0;
+    uint32_t dep = LL_NONE;
+    double ready = ready_s(run, seq, &dep);
+    if (ready > start) {
+        start = ready;
+        waited_for = dep;
+    }
+    if (run->stream_end_s[stream] >= start && run->stream_last[stream] != LL_NONE) {
+        start = run->stream_end_s[stream];
+        waited_for = run->stream_last[stream];
+    }
+    op->start_s = start;
+    op->time_s = time_s;
+    run->parts[seq - run->prepared->first_op].waited_for = waited_for;
+    run->stream_end_s[stream] = start + time_s;
+    run->stream_last[stream] = seq;
+}
+
+/* The op's time on an empty stream: residency and fusion take traffic off its cost. */
+static void time_op(const struct ll_prepared *prepared, const struct ll_machine *machine, uint32_t seq,
+                    const struct ll_cost *cost, double saved[LL_MAX_LEVELS], struct ll_timing *timing,
+                    struct ll_explain *why)
+{
+    bool fuses = machine->software.fusion == LL_FUSION_ELEMENTWISE;
+    const struct ll_fused *fused = &prepared->fused[seq];
+    ll_residency_saved(prepared->residency, machine, seq, fuses ? fused->held : 0, saved);
+    ll_cost_time(machine, cost, saved, timing, why);
+    if (!fuses || !fused->follows)
+        return;
+    ll_say(why, "fused with the op before it: its start costs nothing");
+    timing->overhead_s = 0;
+}
+
+static void run_op(struct run *run, uint32_t seq)
+{
+    const struct ll_machine *machine = run->machine;
+    uint32_t form = run->prepared->trace->ops[seq].form, i = seq - run->prepared->first_op;
+    const struct ll_cost *cost = &run->costs[form];
+    double saved[LL_MAX_LEVELS];
+    struct ll_timing timing;
+    time_op(run->prepared, machine, seq, cost, saved, &timing, NULL);
+    run->ops[i].unit = cost->unit;
+    run->ops[i].bound = timing.bound;
+    run->ops[i].compute_cycles = cost->compute_cycles;
+    run->ops[i].utilization = cost->utilization;
+    for (uint64_t l = 0; l < machine->level_count; l++)
+        run->ops[i].traffic_bytes[l] = fmax(0, cost->level_bytes[l] - saved[l]);
+    bool from_host = run->prepared->works[form].kind == LL_WORK_HOST;
+    double overhead = from_host ? 0 : timing.overhead_s;
+    run->parts[i] = (struct ll_op_parts){.overhead_s = overhead, .exposed_s = timing.exposed_s};
+    place_op(run, seq, from_host, timing.time_s + overhead);
+    double busy_cycles = cost->compute_cycles, all_cycles = run->ops[i].time_s * cost->clock_hz;
+    run->ops[i].stall_cycles = all_cycles > busy_cycles ? all_cycles - busy_cycles : 0;
+}
+
+static bool make_room(struct run *run, struct ll_arena *arena)
+{
+    uint64_t forms = run->prepared->trace->form_count, ops = run->prepared->end_op - run->prepared->first_op;
+    run->costs = ll_alloc(arena, forms, sizeof *run->costs);
+    run->known = ll_alloc(arena, forms, sizeof *run->known);
+    run->ops = ll_alloc(arena, ops, sizeof *run->ops);
+    run->parts = ll_alloc(arena, ops, sizeof *run->parts);
+    for (unsigned i = 0; i < STREAM_COUNT; i++)
+        run->stream_last[i] = LL_NONE;
+    return run->costs && run->known && run->ops && run->parts;
+}
+
+const struct ll_result *ll_replay(const struct ll_prepared *prepared, const struct ll_machine *machine,
+                                  struct ll_arena *arena, struct ll_diags *diags)
+{
+    struct run run = {.prepared = prepared, .machine = machine};
+    struct ll_result *result = ll_alloc(arena, 1, sizeof *result);
+    if (!result || !make_room(&run, arena) || !cost_forms(&run, diags))
+        return NULL;
+    for (uint32_t seq = prepared->first_op; seq < prepared->end_op; seq++)
+        run_op(&run, seq);
+    *result = (struct ll_result){.prepared = prepared, .machine = machine, .ops = run.ops};
+    double end_s = 0;
+    for (unsigned i = 0; i < STREAM_COUNT; i++)
+        end_s = fmax(end_s, run.stream_end_s[i]);
+    result->time_s = end_s / (double)prepared->steps;
+    ll_find_bottlenecks(result, run.parts);
+    ll_sum_energy(result);
+    return ll_sum_kinds(result, arena) ? result : NULL;
+}
+
+bool ll_replay_explain(const struct ll_result *result, uint32_t seq, struct ll_explain *why)
+{
+    const struct ll_prepared *prepared = result->prepared;
+    if (seq < prepared->first_op || seq >= prepared->end_op)
+        return false;
+    uint32_t form = prepared->trace->ops[seq].form;
+    struct ll_cost cost;
+    struct ll_timing timing;
+    const char *trouble;
+    double saved[LL_MAX_LEVELS];
+    if (!ll_cost_op(result->machine, prepared->trace->forms[form].view.kind, &prepared->works[form], &cost,
+                    why, &trouble))
+        return false;
+    time_op(prepared, result->machine, seq, &cost, saved, &timing, why);
+    return true;
+}

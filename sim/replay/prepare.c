@@ -1,0 +1,67 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "sim/replay/replay.h"
+
+#include "sim/replay/replay_parts.h"
+#include "tracer/profile.h"
+
+static bool lower_forms(struct ll_prepared *prepared, struct ll_arena *arena, struct ll_diags *diags)
+{
+    const struct ll_trace *trace = prepared->trace;
+    struct ll_work *works = ll_alloc(arena, trace->form_count + 1, sizeof *works);
+    struct ll_place place = {.file = ll_trace_fact(trace, "model")};
+    bool all = works != NULL;
+    for (uint64_t i = 0; works && i < trace->form_count; i++) {
+        const struct ll_form *form = &trace->forms[i];
+        if (form->view.kind == LL_OP_COUNT)
+            all = ll_complain(diags, place, "op kind `%s` is not known here, so nobody can say what it costs",
+                              trace->strings[form->kind_name]);
+        else if (!ll_op_lower(&form->view, &works[i]))
+            all = ll_complain(diags, place, "an op `%s` is so large that its size does not fit in 64 bits",
+                              trace->strings[form->kind_name]);
+    }
+    prepared->works = works;
+    return all;
+}
+
+/* Totals a step, and the element type in which most FLOPs are done (the first of equals). */
+static void count(struct ll_prepared *prepared)
+{
+    double by_dtype[LL_DTYPE_COUNT] = {0}, bytes = 0, flops = 0;
+    for (uint32_t i = prepared->first_op; i < prepared->end_op; i++) {
+        const struct ll_form *form = &prepared->trace->forms[prepared->trace->ops[i].form];
+        flops += (double)form->flops;
+        bytes += (double)form->bytes_read + (double)form->bytes_written;
+        by_dtype[prepared->works[prepared->trace->ops[i].form].dtype] += (double)form->flops;
+    }
+    prepared->flops = flops / (double)prepared->steps;
+    prepared->bytes = bytes / (double)prepared->steps;
+    prepared->dtype = LL_F32;
+    for (unsigned i = 0; i < LL_DTYPE_COUNT; i++)
+        if (by_dtype[i] > by_dtype[prepared->dtype])
+            prepared->dtype = (enum ll_dtype)i;
+}
+
+const struct ll_prepared *ll_prepare(const struct ll_trace *trace, struct ll_arena *arena,
+                                     struct ll_diags *diags)
+{
+    struct ll_prepared *prepared = ll_alloc(arena, 1, sizeof *prepared);
+    struct ll_place place = {.file = ll_trace_fact(trace, "model")};
+    if (!prepared)
+        return NULL;
+    prepared->trace = trace;
+    ll_trace_range(trace, &prepared->first_op, &prepared->end_op, &prepared->steps);
+    if (prepared->first_op == prepared->end_op) {
+        ll_complain(diags, place, "the trace holds no op that could be replayed");
+        return NULL;
+    }
+    prepared->steps = prepared->steps ? prepared->steps : 1;
+    if (!lower_forms(prepared, arena, diags))
+        return NULL;
+    count(prepared);
+    prepared->deps = ll_trace_deps(trace, arena);
+    prepared->residency = ll_residency_new(trace, arena);
+    prepared->fused = ll_find_fusion(prepared, arena);
+    bool whole =
+        prepared->deps && prepared->fused && prepared->residency && ll_footprint(trace, &prepared->footprint);
+    return whole ? prepared : NULL;
+}

@@ -1,0 +1,93 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Replaying a trace on a machine: when every op starts and ends, and what held it back.
+ *
+ * A replay is a pure function of trace and machine: same input, same bits. Traces and machines are only
+ * read and may be shared by threads; a replay belongs to one thread. */
+#ifndef LL_SIM_REPLAY_REPLAY_H
+#define LL_SIM_REPLAY_REPLAY_H
+
+#include "sim/cost/cost.h"
+#include "sim/machine/machine.h"
+#include "sim/memory/footprint.h"
+#include "sim/memory/residency.h"
+#include "tracer/trace.h"
+
+/* How an op runs under a software stack that fuses element-wise ops. */
+struct ll_fused {
+    uint64_t held; /* bit i: operand i (inputs, then outputs) passes through registers, not memory */
+    bool follows;  /* starts with the op before it */
+};
+
+/* What all machines share of a trace: dependencies, reuse distances, footprint, the work of each form. Made
+ * once, immutable afterwards. */
+struct ll_prepared {
+    const struct ll_trace *trace;
+    uint32_t first_op, end_op; /* the ops that are replayed */
+    uint64_t steps;            /* how many steps they are; at least 1 */
+    const struct ll_deps *deps;
+    const struct ll_residency *residency;
+    struct ll_footprint footprint;
+    const struct ll_fused *fused; /* by op */
+    const struct ll_work *works;  /* by form */
+    double flops, bytes;          /* algorithmic, a step */
+    enum ll_dtype dtype;          /* of most FLOPs */
+};
+
+/* NULL on no memory, or when the trace holds ops that cannot be simulated (then a complaint names them).
+ * Lives in the arena. */
+const struct ll_prepared *ll_prepare(const struct ll_trace *trace, struct ll_arena *arena,
+                                     struct ll_diags *diags);
+
+struct ll_op_result {
+    uint32_t unit;  /* in machine->units, LL_NO_UNIT for what needs none */
+    uint32_t bound; /* LL_BOUND_... */
+    double start_s, time_s;
+    double compute_cycles, stall_cycles; /* of the unit's clock */
+    double utilization;
+    double traffic_bytes[LL_MAX_LEVELS]; /* out of each level */
+};
+
+struct ll_kind_result {
+    const char *kind;
+    enum ll_op_class op_class;
+    uint32_t bound;                     /* what bound most of its time */
+    double count, time_s, flops, bytes; /* a step */
+    uint32_t order;                     /* of first appearance */
+    double peak_share; /* of the bound resource's peak that was reached, 0 when the bound is no resource */
+};
+
+struct ll_result {
+    const struct ll_prepared *prepared;
+    const struct ll_machine *machine;
+    double time_s; /* a step */
+    double flop_utilization;
+    double shares[LL_BOUND_COUNT];     /* of time_s, summing to 1 */
+    double level_share[LL_MAX_LEVELS]; /* mean use of each level's bandwidth over the step */
+    bool fits;
+    double energy_j;                    /* a step; NaN when the machine does not say */
+    double area_m2;                     /* NaN when the machine does not say */
+    const struct ll_op_result *ops;     /* for first_op .. end_op - 1 */
+    const struct ll_kind_result *kinds; /* by time, largest first */
+    uint64_t kind_count;
+};
+
+/* NULL on no memory, or after complaining about every op kind that no unit of the machine can run. Lives in
+ * the arena, like all it points to except prepared and machine. */
+const struct ll_result *ll_replay(const struct ll_prepared *prepared, const struct ll_machine *machine,
+                                  struct ll_arena *arena, struct ll_diags *diags);
+
+/* The derivation of one op's time: lines of text in the arena, numbers filled in. False when seq is not
+ * among the replayed ops. */
+bool ll_replay_explain(const struct ll_result *result, uint32_t seq, struct ll_explain *why);
+
+/* What turning one knob of the machine gains. */
+struct ll_gain {
+    struct ll_knob knob;
+    double time_s, speedup;
+};
+
+/* All knobs of the machine, best first (ties in the order of the knobs); *count of them. NULL on no memory.
+ */
+const struct ll_gain *ll_what_if(const struct ll_result *result, struct ll_arena *arena, size_t *count);
+
+#endif

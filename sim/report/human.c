@@ -1,0 +1,76 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "sim/report/human.h"
+
+#include <math.h>
+#include <stdio.h>
+#include <string.h>
+
+/* Three significant digits, never in exponent form, for values from 0.1 to 9999. */
+static void three_digits(char *text, size_t size, double value)
+{
+    int decimals = value < 9.995 ? 2 : value < 99.95 ? 1 : 0;
+    snprintf(text, size, "%.*f", decimals, value);
+}
+
+const char *ll_si(struct ll_human *human, double value, const char *unit)
+{
+    static const char *const prefixes[] = {"p", "n", "u", "m", "", "k", "M", "G", "T", "P", "E"};
+    enum { PLAIN = 4, LAST = sizeof prefixes / sizeof prefixes[0] - 1 };
+    if (!isfinite(value) || value < 0) {
+        snprintf(human->text, sizeof human->text, "-");
+        return human->text;
+    }
+    int which = PLAIN;
+    for (; value >= 999.5 && which < LAST; which++)
+        value /= 1000;
+    for (; value > 0 && value < 0.9995 && which > 0; which--)
+        value *= 1000;
+    char digits[24];
+    three_digits(digits, sizeof digits, value);
+    snprintf(human->text, sizeof human->text, "%s %s%s", digits, value > 0 ? prefixes[which] : "", unit);
+    return human->text;
+}
+
+const char *ll_binary(struct ll_human *human, double bytes)
+{
+    static const char *const units[] = {"B", "KiB", "MiB", "GiB", "TiB", "PiB", "EiB"};
+    int which = 0;
+    for (; bytes >= 1023.5 && which < 6; which++)
+        bytes /= 1024;
+    char digits[24];
+    if (which == 0)
+        snprintf(digits, sizeof digits, "%.0f", bytes);
+    else
+        three_digits(digits, sizeof digits, bytes);
+    snprintf(human->text, sizeof human->text, "%s %s", digits, units[which]);
+    return human->text;
+}
+
+const char *ll_percent(struct ll_human *human, double fraction)
+{
+    snprintf(human->text, sizeof human->text, "%.1f %%", 100 * fraction);
+    return human->text;
+}
+
+const char *ll_grouped(struct ll_human *human, unsigned long long count)
+{
+    char digits[24];
+    snprintf(digits, sizeof digits, "%llu", count);
+    size_t length = strlen(digits), used = 0;
+    for (size_t i = 0; i < length; i++) {
+        if (i && (length - i) % 3 == 0)
+            human->text[used++] = ',';
+        human->text[used++] = digits[i];
+    }
+    human->text[used] = '\0';
+    return human->text;
+}
+
+void ll_bar(struct ll_str *out, double fraction, unsigned width)
+{
+    double filled = round(fmin(fmax(fraction, 0), 1) * width);
+    ll_str_add(out, "[");
+    for (unsigned i = 0; i < width; i++)
+        ll_str_add(out, i < filled ? "#" : "-");
+    ll_str_add(out, "]");
+}

@@ -1,0 +1,28 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Numbers for people: three digits and a prefix, "9.25 ms", "75.7 GFLOP", "1.9 GiB". Each returns its
+ * buffer, so that it can stand in an argument list. */
+#ifndef LL_SIM_REPORT_HUMAN_H
+#define LL_SIM_REPORT_HUMAN_H
+
+#include "tracer/base/str.h"
+
+struct ll_human {
+    char text[32];
+};
+
+/* Decimal prefixes: ll_si(1.5e10, "FLOP/s") is "15.0 GFLOP/s". */
+const char *ll_si(struct ll_human *human, double value, const char *unit);
+
+/* Binary prefixes, for capacities: "15.9 GiB". */
+const char *ll_binary(struct ll_human *human, double bytes);
+
+/* "41.3 %". */
+const char *ll_percent(struct ll_human *human, double fraction);
+
+/* A plain count with thin groups of thousands: "61,104,937". */
+const char *ll_grouped(struct ll_human *human, unsigned long long count);
+
+/* A bar of `width` characters between brackets, the given fraction of it filled: "[####----]". */
+void ll_bar(struct ll_str *out, double fraction, unsigned width);
+
+#endif

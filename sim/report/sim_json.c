@@ -1,0 +1,158 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Results for programs. Names and meaning are stable: sim/report/README.md lists them. */
+#include "sim/report/sim_report.h"
+
+#include <math.h>
+
+static void number(struct ll_json *json, const char *key, double value)
+{
+    ll_json_key(json, key);
+    ll_json_number(json, value);
+}
+
+static void text(struct ll_json *json, const char *key, const char *value)
+{
+    ll_json_key(json, key);
+    ll_json_text(json, value);
+}
+
+static bool cause_exists(const struct ll_machine *machine, unsigned cause)
+{
+    return cause < LL_BOUND_LEVEL + machine->level_count;
+}
+
+static void bottlenecks(const struct ll_result *result, struct ll_json *json)
+{
+    ll_json_key(json, "bottlenecks");
+    ll_json_open_object(json);
+    for (unsigned cause = 0; cause_exists(result->machine, cause); cause++)
+        number(json, ll_bound_name(result->machine, cause), result->shares[cause]);
+    ll_json_close_object(json);
+}
+
+static void memory(const struct ll_result *result, struct ll_json *json)
+{
+    const struct ll_footprint *footprint = &result->prepared->footprint;
+    ll_json_key(json, "memory");
+    ll_json_open_object(json);
+    ll_json_key(json, "peak_bytes");
+    ll_json_count(json, footprint->peak_bytes);
+    ll_json_key(json, "capacity_bytes");
+    ll_json_count(json, result->machine->levels[result->machine->level_count - 1].size_bytes);
+    ll_json_key(json, "fits");
+    ll_json_bool(json, result->fits);
+    ll_json_key(json, "by_class");
+    ll_json_open_object(json);
+    for (unsigned i = 0; i < LL_MEMORY_COUNT; i++) {
+        ll_json_key(json, ll_memory_name((enum ll_memory_class)i));
+        ll_json_count(json, footprint->class_bytes[i]);
+    }
+    ll_json_close_object(json);
+    ll_json_close_object(json);
+}
+
+static void by_kind(const struct ll_result *result, struct ll_json *json)
+{
+    ll_json_key(json, "by_kind");
+    ll_json_open_list(json);
+    for (uint64_t i = 0; i < result->kind_count; i++) {
+        const struct ll_kind_result *kind = &result->kinds[i];
+        ll_json_open_object(json);
+        text(json, "kind", kind->kind);
+        text(json, "class", ll_class_name(kind->op_class));
+        number(json, "count", kind->count);
+        number(json, "time_s", kind->time_s);
+        number(json, "share", kind->time_s / result->time_s);
+        number(json, "flops", kind->flops);
+        number(json, "bytes", kind->bytes);
+        text(json, "bound", ll_bound_name(result->machine, kind->bound));
+        ll_json_close_object(json);
+    }
+    ll_json_close_list(json);
+}
+
+static void one_op(const struct ll_result *result, uint32_t seq, struct ll_json *json)
+{
+    const struct ll_trace *trace = result->prepared->trace;
+    const struct ll_form *form = &trace->forms[trace->ops[seq].form];
+    const struct ll_op_result *op = &result->ops[seq - result->prepared->first_op];
+    ll_json_open_object(json);
+    ll_json_key(json, "seq");
+    ll_json_count(json, seq);
+    text(json, "kind", trace->strings[form->kind_name]);
+    text(json, "scope", trace->strings[form->scope]);
+    text(json, "phase", ll_phase_name(form->phase));
+    text(json, "unit", op->unit == LL_NO_UNIT ? NULL : result->machine->units[op->unit].name);
+    number(json, "start_s", op->start_s);
+    number(json, "time_s", op->time_s);
+    number(json, "compute_cycles", op->compute_cycles);
+    number(json, "stall_cycles", op->stall_cycles);
+    number(json, "utilization", op->utilization);
+    text(json, "bound", ll_bound_name(result->machine, op->bound));
+    ll_json_key(json, "traffic");
+    ll_json_open_object(json);
+    for (uint64_t i = 0; i < result->machine->level_count; i++)
+        number(json, result->machine->levels[i].name, op->traffic_bytes[i]);
+    ll_json_close_object(json);
+    ll_json_close_object(json);
+}
+
+static void what_if(const struct ll_report *report, struct ll_json *json)
+{
+    ll_json_key(json, "what_if");
+    ll_json_open_list(json);
+    for (size_t i = 0; i < report->gain_count; i++) {
+        const struct ll_gain *gain = &report->gains[i];
+        ll_json_open_object(json);
+        text(json, "path", gain->knob.path);
+        number(json, "factor", gain->knob.factor);
+        number(json, "time_s", gain->time_s);
+        number(json, "speedup", gain->speedup);
+        ll_json_close_object(json);
+    }
+    ll_json_close_list(json);
+}
+
+static void one_report(const struct ll_report *report, bool per_op, struct ll_json *json)
+{
+    const struct ll_result *result = report->result;
+    const struct ll_prepared *prepared = result->prepared;
+    ll_json_open_object(json);
+    text(json, "trace", report->trace_name);
+    text(json, "machine", result->machine->stem);
+    text(json, "model", ll_trace_fact(prepared->trace, "model"));
+    number(json, "time_s", result->time_s);
+    number(json, "flops", prepared->flops);
+    number(json, "bytes", prepared->bytes);
+    number(json, "flop_utilization", result->flop_utilization);
+    bottlenecks(result, json);
+    memory(result, json);
+    number(json, "energy_j", result->energy_j);
+    number(json, "area_mm2", result->area_m2 * 1e6);
+    by_kind(result, json);
+    if (per_op) {
+        ll_json_key(json, "ops");
+        ll_json_open_list(json);
+        for (uint32_t seq = prepared->first_op; seq < prepared->end_op; seq++)
+            one_op(result, seq, json);
+        ll_json_close_list(json);
+    }
+    if (report->gains)
+        what_if(report, json);
+    ll_json_key(json, "config");
+    ll_machine_json(result->machine, json);
+    ll_json_close_object(json);
+}
+
+void ll_report_json(const struct ll_report *reports, size_t count, bool per_op, struct ll_json *json)
+{
+    ll_json_open_object(json);
+    ll_json_key(json, "schema");
+    ll_json_count(json, 1);
+    ll_json_key(json, "results");
+    ll_json_open_list(json);
+    for (size_t i = 0; i < count; i++)
+        one_report(&reports[i], per_op, json);
+    ll_json_close_list(json);
+    ll_json_close_object(json);
+}

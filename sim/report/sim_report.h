@@ -1,0 +1,32 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Results of simulation for people and for programs. Both are pure functions of the results. */
+#ifndef LL_SIM_REPORT_SIM_REPORT_H
+#define LL_SIM_REPORT_SIM_REPORT_H
+
+#include "sim/replay/replay.h"
+#include "tracer/base/json.h"
+#include "tracer/base/str.h"
+
+/* One trace on one machine, with what is known about it. */
+struct ll_report {
+    const char *trace_name; /* the file as the user named it */
+    const struct ll_result *result;
+    const struct ll_gain *gains; /* best first; NULL when they were not asked for */
+    size_t gain_count;
+};
+
+/* A page on one report: speed-of-light bars, where the time goes, what each doubling gains, and the sentence
+ * that names the bottleneck. width in characters. */
+void ll_report_page(const struct ll_report *report, unsigned width, struct ll_str *out);
+
+/* Reports of the same trace on several machines, a row each, with ratios to the fastest and a sentence each.
+ */
+void ll_report_comparison(const struct ll_report *reports, size_t count, unsigned width, struct ll_str *out);
+
+/* A line for each op: when it starts, how long it takes, on which unit and what holds it back. */
+void ll_report_ops(const struct ll_report *report, struct ll_str *out);
+
+/* {"schema": 1, "results": [...]} as documented in sim/report/README.md; the ops list only when per_op. */
+void ll_report_json(const struct ll_report *reports, size_t count, bool per_op, struct ll_json *json);
+
+#endif

@@ -1,0 +1,313 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Results for people. The eye should meet, in this order: how long, what binds, how far from the speed of
+ * light, where the time goes, and what to change. */
+#include "sim/report/human.h"
+#include "sim/report/sim_report.h"
+#include "sim/report/table.h"
+
+#include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+enum { TOP_KINDS = 9, TOP_GAINS = 6, BAR_WIDTH = 20, SHORT_BAR = 10 };
+
+static const char *fact(const struct ll_result *result, const char *key, const char *otherwise)
+{
+    const char *value = ll_trace_fact(result->prepared->trace, key);
+    return value ? value : otherwise;
+}
+
+static double batch_of(const struct ll_result *result)
+{
+    const char *batch = ll_trace_fact(result->prepared->trace, "batch");
+    return batch ? strtod(batch, NULL) : 0;
+}
+
+static double ops_per_step(const struct ll_result *result)
+{
+    const struct ll_prepared *prepared = result->prepared;
+    return (double)(prepared->end_op - prepared->first_op) / (double)prepared->steps;
+}
+
+/* The cause with the largest share; the first of equals. */
+static unsigned main_cause(const struct ll_result *result)
+{
+    unsigned best = 0;
+    for (unsigned cause = 1; cause < LL_BOUND_COUNT; cause++)
+        if (result->shares[cause] > result->shares[best])
+            best = cause;
+    return best;
+}
+
+static void headline(const struct ll_result *result, struct ll_str *out)
+{
+    struct ll_human flops, bytes;
+    bool training = strcmp(fact(result, "mode", ""), "train") == 0;
+    ll_str_addf(out, "%s  %s, batch %s, %.0f ops, %s, %s a step", fact(result, "model", "trace"),
+                training ? "training" : "inference", fact(result, "batch", "?"), ops_per_step(result),
+                ll_si(&flops, result->prepared->flops, "FLOP"), ll_si(&bytes, result->prepared->bytes, "B"));
+}
+
+static double peak_flops(const struct ll_result *result)
+{
+    return ll_machine_peak_flops(result->machine, result->prepared->dtype);
+}
+
+static const struct ll_level *outermost(const struct ll_machine *machine)
+{
+    return &machine->levels[machine->level_count - 1];
+}
+
+static void compute_bar(const struct ll_result *result, struct ll_str *out)
+{
+    struct ll_human reached, peak;
+    ll_str_addf(out, "  %-10s %15s of %15s  ", "compute",
+                ll_si(&reached, result->prepared->flops / result->time_s, "FLOP/s"),
+                ll_si(&peak, peak_flops(result), "FLOP/s"));
+    ll_bar(out, result->flop_utilization, BAR_WIDTH);
+    ll_str_addf(out, " %3.0f %%   in %s\n", 100 * result->flop_utilization,
+                ll_dtype_name(result->prepared->dtype));
+}
+
+static void memory_bar(const struct ll_result *result, struct ll_str *out)
+{
+    const struct ll_machine *machine = result->machine;
+    double share = result->level_share[machine->level_count - 1], peak = ll_machine_memory_Bps(machine);
+    struct ll_human reached, limit;
+    ll_str_addf(out, "  %-10s %15s of %15s  ", outermost(machine)->name, ll_si(&reached, share * peak, "B/s"),
+                ll_si(&limit, peak, "B/s"));
+    ll_bar(out, share, BAR_WIDTH);
+    ll_str_addf(out, " %3.0f %%   %.1f FLOP/B, ridge at %.1f\n", 100 * share,
+                result->prepared->flops / result->prepared->bytes, peak_flops(result) / peak);
+}
+
+static void resident_bar(const struct ll_result *result, struct ll_str *out)
+{
+    double peak = (double)result->prepared->footprint.peak_bytes,
+           size = (double)outermost(result->machine)->size_bytes;
+    struct ll_human used, capacity;
+    ll_str_addf(out, "  %-10s %15s of %15s  ", "resident", ll_binary(&used, peak),
+                ll_binary(&capacity, size));
+    ll_bar(out, peak / size, BAR_WIDTH);
+    ll_str_addf(out, " %3.0f %%%s\n", 100 * peak / size, result->fits ? "" : "   DOES NOT FIT");
+}
+
+static int by_share(const void *left, const void *right, const double *shares)
+{
+    double a = shares[*(const unsigned *)left], b = shares[*(const unsigned *)right];
+    return a < b ? 1 : a > b ? -1 : 0;
+}
+
+/* Insertion sort: stable, and there are a dozen of them. */
+static void sort_causes(unsigned causes[LL_BOUND_COUNT], const double *shares)
+{
+    for (unsigned i = 1; i < LL_BOUND_COUNT; i++)
+        for (unsigned j = i; j > 0 && by_share(&causes[j - 1], &causes[j], shares) > 0; j--) {
+            unsigned moved = causes[j];
+            causes[j] = causes[j - 1];
+            causes[j - 1] = moved;
+        }
+}
+
+static void cause_line(const struct ll_result *result, struct ll_str *out)
+{
+    unsigned causes[LL_BOUND_COUNT];
+    for (unsigned i = 0; i < LL_BOUND_COUNT; i++)
+        causes[i] = i;
+    sort_causes(causes, result->shares);
+    ll_str_add(out, "  bound by ");
+    for (unsigned i = 0; i < LL_BOUND_COUNT && result->shares[causes[i]] >= 0.0005; i++)
+        ll_str_addf(out, "%s %s %.1f %%", i ? "," : "", ll_bound_name(result->machine, causes[i]),
+                    100 * result->shares[causes[i]]);
+    ll_str_add(out, "\n");
+}
+
+static const char *kind_rate(struct ll_human *human, const struct ll_kind_result *kind)
+{
+    bool by_level = kind->bound >= LL_BOUND_LEVEL;
+    return ll_si(human, (by_level ? kind->bytes : kind->flops) / kind->time_s, by_level ? "B/s" : "FLOP/s");
+}
+
+static void kind_row(const struct ll_result *result, const struct ll_kind_result *kind,
+                     struct ll_table *table)
+{
+    struct ll_human time, share, rate;
+    char peak[24] = "", intensity[24] = "";
+    if (kind->peak_share > 0)
+        snprintf(peak, sizeof peak, "%.0f %% of peak", 100 * kind->peak_share);
+    if (kind->bytes > 0)
+        snprintf(intensity, sizeof intensity, "%.1f", kind->flops / kind->bytes);
+    ll_table_row(table, "  %s|%.0f|%s|%s|%s|%s|%s|%s", kind->kind, kind->count,
+                 ll_si(&time, kind->time_s, "s"), ll_percent(&share, kind->time_s / result->time_s),
+                 intensity, kind_rate(&rate, kind), ll_bound_name(result->machine, kind->bound), peak);
+}
+
+static void kind_table(const struct ll_result *result, struct ll_str *out)
+{
+    struct ll_table *table = ll_table_new("  where the time goes|>ops|>time|>share|>FLOP/B|>rate|bound by|");
+    double rest_time = 0, rest_count = 0;
+    size_t shown = 0;
+    for (uint64_t i = 0; i < result->kind_count; i++) {
+        const struct ll_kind_result *kind = &result->kinds[i];
+        if (kind->time_s <= 0)
+            continue;
+        if (shown++ < TOP_KINDS) {
+            kind_row(result, kind, table);
+        } else {
+            rest_time += kind->time_s;
+            rest_count += kind->count;
+        }
+    }
+    struct ll_human time, share;
+    if (rest_count > 0)
+        ll_table_row(table, "  %zu more|%.0f|%s|%s", shown - TOP_KINDS, rest_count,
+                     ll_si(&time, rest_time, "s"), ll_percent(&share, rest_time / result->time_s));
+    ll_table_print(table, out);
+    ll_table_free(table);
+}
+
+static void gain_table(const struct ll_report *report, struct ll_str *out)
+{
+    struct ll_table *table = ll_table_new("  if you doubled|>step|>gain|");
+    for (size_t i = 0; i < report->gain_count && i < TOP_GAINS; i++) {
+        const struct ll_gain *gain = &report->gains[i];
+        struct ll_str bar = {0};
+        ll_bar(&bar, gain->speedup - 1, BAR_WIDTH);
+        struct ll_human time;
+        ll_table_row(table, "  %s|%s|%.2fx|%s%s", gain->knob.label, ll_si(&time, gain->time_s, "s"),
+                     gain->speedup, bar.text ? bar.text : "",
+                     i == 0 && gain->speedup >= 1.005 ? "  <- the best single change" : "");
+        ll_str_release(&bar);
+    }
+    ll_table_print(table, out);
+    ll_table_free(table);
+}
+
+/* "v100 is bound by hbm2 (52 % of the time); doubling hbm2 bandwidth would make the step 1.36x faster." */
+static void sentence(const struct ll_report *report, struct ll_str *out)
+{
+    const struct ll_result *result = report->result;
+    unsigned cause = main_cause(result);
+    ll_str_addf(out, "  %s is bound by %s (%.0f %% of the time)", result->machine->stem,
+                ll_bound_name(result->machine, cause), 100 * result->shares[cause]);
+    if (report->gain_count && report->gains[0].speedup >= 1.005)
+        ll_str_addf(out, "; %s%s would make the step %.2fx faster",
+                    report->gains[0].knob.factor > 0 ? "doubling " : "", report->gains[0].knob.label,
+                    report->gains[0].speedup);
+    ll_str_add(out, ".\n");
+}
+
+static void footer(const struct ll_result *result, struct ll_str *out)
+{
+    struct ll_human energy;
+    ll_str_add(out, "\n  energy ");
+    if (isfinite(result->energy_j))
+        ll_str_addf(out, "%s a step", ll_si(&energy, result->energy_j, "J"));
+    else
+        ll_str_add(out, "not described");
+    if (isfinite(result->area_m2))
+        ll_str_addf(out, ", area %.1f mm2", result->area_m2 * 1e6);
+    else
+        ll_str_add(out, ", area not described");
+    if (result->shares[LL_BOUND_NETWORK] <= 0)
+        ll_str_add(out, ", network not used: one device");
+    ll_str_addf(out, ", config %08x\n", result->machine->config_hash);
+}
+
+void ll_report_page(const struct ll_report *report, unsigned width, struct ll_str *out)
+{
+    (void)width;
+    const struct ll_result *result = report->result;
+    struct ll_human time, rate;
+    headline(result, out);
+    ll_str_addf(out, "\non %s (%s)\n\n  %s a step", result->machine->stem, result->machine->name,
+                ll_si(&time, result->time_s, "s"));
+    if (batch_of(result) > 0)
+        ll_str_addf(out, "    %s", ll_si(&rate, batch_of(result) / result->time_s, "samples/s"));
+    ll_str_add(out, "\n\n");
+    compute_bar(result, out);
+    memory_bar(result, out);
+    resident_bar(result, out);
+    ll_str_add(out, "\n");
+    cause_line(result, out);
+    ll_str_add(out, "\n");
+    kind_table(result, out);
+    if (report->gain_count) {
+        ll_str_add(out, "\n");
+        gain_table(report, out);
+    }
+    ll_str_add(out, "\n");
+    sentence(report, out);
+    footer(result, out);
+}
+
+static const char *short_bar(struct ll_human *human, double fraction)
+{
+    struct ll_str bar = {0};
+    ll_bar(&bar, fraction, SHORT_BAR);
+    snprintf(human->text, sizeof human->text, "%s %3.0f %%", bar.text ? bar.text : "", 100 * fraction);
+    ll_str_release(&bar);
+    return human->text;
+}
+
+static void comparison_row(const struct ll_report *report, double fastest_s, unsigned width,
+                           struct ll_table *table)
+{
+    const struct ll_result *result = report->result;
+    unsigned cause = main_cause(result);
+    struct ll_human time, rate, compute, memory;
+    char bound[48], best[64] = "";
+    snprintf(bound, sizeof bound, "%s %.0f %%", ll_bound_name(result->machine, cause),
+             100 * result->shares[cause]);
+    if (report->gain_count && report->gains[0].speedup >= 1.005)
+        snprintf(best, sizeof best, "%s %.2fx", report->gains[0].knob.label, report->gains[0].speedup);
+    const char *fit = result->fits ? "" : " (does not fit)";
+    if (width < 100)
+        ll_table_row(table, "  %s%s|%s|%.2fx|%s|%s", result->machine->stem, fit,
+                     ll_si(&time, result->time_s, "s"), result->time_s / fastest_s, bound, best);
+    else
+        ll_table_row(table, "  %s%s|%s|%.2fx|%s|%s|%s|%s|%s", result->machine->stem, fit,
+                     ll_si(&time, result->time_s, "s"), result->time_s / fastest_s,
+                     ll_si(&rate, batch_of(result) / result->time_s, ""),
+                     short_bar(&compute, result->flop_utilization),
+                     short_bar(&memory, result->level_share[result->machine->level_count - 1]), bound, best);
+}
+
+void ll_report_comparison(const struct ll_report *reports, size_t count, unsigned width, struct ll_str *out)
+{
+    double fastest_s = INFINITY;
+    for (size_t i = 0; i < count; i++)
+        fastest_s = fmin(fastest_s, reports[i].result->time_s);
+    headline(reports[0].result, out);
+    ll_str_add(out, "\n\n");
+    struct ll_table *table = ll_table_new(
+        width < 100 ? "  machine|>step|>of fastest|bound by|doubling gains"
+                    : "  machine|>step|>of fastest|>samples/s|compute|memory|bound by|doubling gains");
+    for (size_t i = 0; i < count; i++)
+        comparison_row(&reports[i], fastest_s, width, table);
+    ll_table_print(table, out);
+    ll_table_free(table);
+    ll_str_add(out, "\n");
+    for (size_t i = 0; i < count; i++)
+        sentence(&reports[i], out);
+}
+
+void ll_report_ops(const struct ll_report *report, struct ll_str *out)
+{
+    const struct ll_result *result = report->result;
+    const struct ll_prepared *prepared = result->prepared;
+    struct ll_table *table = ll_table_new(">op|kind|scope|phase|unit|>start|>time|>utilization|bound by");
+    for (uint32_t seq = prepared->first_op; seq < prepared->end_op; seq++) {
+        const struct ll_op_result *op = &result->ops[seq - prepared->first_op];
+        const struct ll_form *form = &prepared->trace->forms[prepared->trace->ops[seq].form];
+        struct ll_human start, time, utilization;
+        ll_table_row(table, "%u|%s|%s|%s|%s|%s|%s|%s|%s", seq, prepared->trace->strings[form->kind_name],
+                     prepared->trace->strings[form->scope], ll_phase_name(form->phase),
+                     op->unit == LL_NO_UNIT ? "" : result->machine->units[op->unit].name,
+                     ll_si(&start, op->start_s, "s"), ll_si(&time, op->time_s, "s"),
+                     ll_percent(&utilization, op->utilization), ll_bound_name(result->machine, op->bound));
+    }
+    ll_table_print(table, out);
+    ll_table_free(table);
+}

@@ -1,0 +1,24 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Tables for people: columns as wide as they need, numbers to the right.
+ *
+ * A row is one text with `|` between cells. A heading that begins with `>` aligns its column to the right.
+ * When memory runs out the table prints as far as it got. One thread at a time; freed with ll_table_free. */
+#ifndef LL_SIM_REPORT_TABLE_H
+#define LL_SIM_REPORT_TABLE_H
+
+#include "tracer/base/str.h"
+
+struct ll_table;
+
+/* Headings with `|` between them, copied. NULL when memory ran out; the other functions then do nothing. */
+struct ll_table *ll_table_new(const char *headings);
+
+/* A row, printf style; line ends within it become spaces. */
+void ll_table_row(struct ll_table *table, const char *format, ...) __attribute__((format(printf, 2, 3)));
+
+/* Adds the whole table to a text. */
+void ll_table_print(const struct ll_table *table, struct ll_str *out);
+
+void ll_table_free(struct ll_table *table);
+
+#endif

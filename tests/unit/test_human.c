@@ -1,0 +1,74 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "check.h"
+
+#include "sim/report/human.h"
+
+static void three_digits_and_a_prefix(void **state)
+{
+    (void)state;
+    struct ll_human human;
+    assert_string_equal(ll_si(&human, 0.00925, "s"), "9.25 ms");
+    assert_string_equal(ll_si(&human, 75.66e9, "FLOP"), "75.7 GFLOP");
+    assert_string_equal(ll_si(&human, 1, "B"), "1.00 B");
+    assert_string_equal(ll_si(&human, 125e12, "FLOP/s"), "125 TFLOP/s");
+    assert_string_equal(ll_si(&human, 0, "J"), "0.00 J");
+}
+
+static void rounding_up_to_a_thousand_takes_the_next_prefix(void **state)
+{
+    (void)state;
+    struct ll_human human;
+    assert_string_equal(ll_si(&human, 999.4, "B"), "999 B");
+    assert_string_equal(ll_si(&human, 999.6, "B"), "1.00 kB");
+    assert_string_equal(ll_si(&human, 9.996e-7, "s"), "1.00 us");
+    assert_string_equal(ll_binary(&human, 1023.6), "1.00 KiB");
+}
+
+static void what_is_no_number_is_a_dash(void **state)
+{
+    (void)state;
+    struct ll_human human;
+    assert_string_equal(ll_si(&human, NAN, "s"), "-");
+    assert_string_equal(ll_si(&human, INFINITY, "s"), "-");
+}
+
+static void capacities_count_in_powers_of_1024(void **state)
+{
+    (void)state;
+    struct ll_human human;
+    assert_string_equal(ll_binary(&human, 512), "512 B");
+    assert_string_equal(ll_binary(&human, 1.9 * 1024 * 1024 * 1024), "1.90 GiB");
+}
+
+static void thousands_are_grouped(void **state)
+{
+    (void)state;
+    struct ll_human human;
+    assert_string_equal(ll_grouped(&human, 61104937), "61,104,937");
+    assert_string_equal(ll_grouped(&human, 999), "999");
+    assert_string_equal(ll_grouped(&human, 0), "0");
+}
+
+static void a_bar_stays_within_its_brackets(void **state)
+{
+    (void)state;
+    struct ll_str out = {0};
+    ll_bar(&out, 0.5, 4);
+    ll_bar(&out, 7, 4);
+    ll_bar(&out, -1, 4);
+    assert_string_equal(out.text, "[##--][####][----]");
+    ll_str_release(&out);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(three_digits_and_a_prefix),
+        cmocka_unit_test(rounding_up_to_a_thousand_takes_the_next_prefix),
+        cmocka_unit_test(what_is_no_number_is_a_dash),
+        cmocka_unit_test(capacities_count_in_powers_of_1024),
+        cmocka_unit_test(thousands_are_grouped),
+        cmocka_unit_test(a_bar_stays_within_its_brackets),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}

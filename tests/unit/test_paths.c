@@ -1,0 +1,67 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "check.h"
+
+#include "sim/cli/paths.h"
+
+static void expect_folders(const char *program, const char *path, const char *expected)
+{
+    struct ll_arena arena = {0};
+    char joined[256] = "";
+    const char *const *folders = ll_machine_folders_of(&arena, program, path);
+    for (; *folders; folders++)
+        snprintf(joined + strlen(joined), sizeof joined - strlen(joined), "[%s]", *folders);
+    assert_string_equal(joined, expected);
+    ll_arena_release(&arena);
+}
+
+static void the_environment_comes_before_the_installation(void **state)
+{
+    (void)state;
+    expect_folders("/usr/bin/leadline", "/a:b", "[/a][b][/usr/bin/../share/leadline/hwconfigs]");
+    expect_folders("/usr/bin/leadline", NULL, "[/usr/bin/../share/leadline/hwconfigs]");
+}
+
+static void empty_entries_of_the_environment_are_nothing(void **state)
+{
+    (void)state;
+    expect_folders(NULL, "", "");
+    expect_folders(NULL, ":", "");
+    expect_folders(NULL, ":a::b:", "[a][b]");
+}
+
+static void a_program_in_its_build_tree_finds_the_source_tree(void **state)
+{
+    (void)state;
+    expect_folders("/src/build/release/sim/cli/leadline", NULL,
+                   "[/src/build/release/sim/cli/../share/leadline/hwconfigs]"
+                   "[/src/build/release/sim/cli/../../../../hwconfigs]");
+}
+
+static void a_program_of_unknown_place_has_no_folders(void **state)
+{
+    (void)state;
+    expect_folders(NULL, NULL, "");
+    expect_folders("leadline", NULL, "");
+}
+
+static void this_program_knows_its_place(void **state)
+{
+    (void)state;
+    struct ll_arena arena = {0};
+    const char *const *folders = ll_machine_folders(&arena);
+    assert_non_null(folders);
+    assert_non_null(folders[0]);
+    ll_arena_release(&arena);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(the_environment_comes_before_the_installation),
+        cmocka_unit_test(empty_entries_of_the_environment_are_nothing),
+        cmocka_unit_test(a_program_in_its_build_tree_finds_the_source_tree),
+        cmocka_unit_test(a_program_of_unknown_place_has_no_folders),
+        cmocka_unit_test(this_program_knows_its_place),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}

@@ -1,0 +1,122 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "check.h"
+
+#include "tracer/base/pool.h"
+
+#include <stdatomic.h>
+
+enum { MOST = 1000 };
+
+struct visits {
+    atomic_int seen[MOST]; /* how often each index was visited */
+    atomic_int chunks[MOST];
+    uint64_t count, grain;
+    atomic_int crooked; /* chunks that were not cut as promised */
+};
+
+static void visit(void *context, uint64_t begin, uint64_t end, uint64_t chunk)
+{
+    struct visits *visits = context;
+    bool last = (chunk + 1) * visits->grain >= visits->count;
+    if (begin != chunk * visits->grain || end != (last ? visits->count : begin + visits->grain))
+        atomic_fetch_add(&visits->crooked, 1);
+    atomic_fetch_add(&visits->chunks[chunk], 1);
+    for (uint64_t i = begin; i < end; i++)
+        atomic_fetch_add(&visits->seen[i], 1);
+}
+
+static void expect_all_once(struct ll_pool *pool, uint64_t count, uint64_t grain)
+{
+    static struct visits visits;
+    memset(&visits, 0, sizeof visits);
+    visits.count = count;
+    visits.grain = grain;
+    ll_pool_run(pool, count, grain, visit, &visits);
+    uint64_t chunk_count = (count + grain - 1) / grain;
+    for (uint64_t i = 0; i < MOST; i++) {
+        assert_int_equal(visits.seen[i], i < count);
+        assert_int_equal(visits.chunks[i], i < chunk_count);
+    }
+    assert_int_equal(visits.crooked, 0);
+}
+
+static void every_index_is_visited_once_whatever_the_threads(void **state)
+{
+    (void)state;
+    uint64_t random = ll_seed(5);
+    for (unsigned threads = 1; threads <= 9; threads += threads < 4 ? 1 : 5) {
+        struct ll_pool *pool = ll_pool_new(threads);
+        assert_int_equal(ll_pool_threads(pool), threads);
+        for (int i = 0; i < 300; i++)
+            expect_all_once(pool, ll_random_below(&random, MOST), 1 + ll_random_below(&random, 60));
+        ll_pool_free(pool);
+    }
+}
+
+static void no_pool_means_here_and_in_order(void **state)
+{
+    (void)state;
+    assert_int_equal(ll_pool_threads(NULL), 1);
+    expect_all_once(NULL, 100, 7);
+    expect_all_once(NULL, 0, 7);
+    ll_pool_free(NULL);
+}
+
+static void a_grain_larger_than_the_range_gives_one_chunk(void **state)
+{
+    (void)state;
+    struct ll_pool *pool = ll_pool_new(3);
+    expect_all_once(pool, 10, 1000);
+    expect_all_once(pool, 1, 1);
+    expect_all_once(pool, 0, 1);
+    ll_pool_free(pool);
+}
+
+static void zero_threads_means_one_for_each_cpu(void **state)
+{
+    (void)state;
+    struct ll_pool *pool = ll_pool_new(0);
+    assert_true(ll_pool_threads(pool) >= 1);
+    expect_all_once(pool, MOST, 3);
+    ll_pool_free(pool);
+}
+
+static void sum_inverses(void *context, uint64_t begin, uint64_t end, uint64_t chunk)
+{
+    double *sums = context;
+    for (uint64_t i = begin; i < end; i++)
+        sums[chunk] += 1.0 / (double)(i + 1);
+}
+
+static double harmonic(struct ll_pool *pool)
+{
+    double sums[64] = {0}, total = 0;
+    ll_pool_run(pool, 6400, 100, sum_inverses, sums);
+    for (int i = 0; i < 64; i++)
+        total += sums[i];
+    return total;
+}
+
+static void a_sum_by_chunks_has_the_same_bits_at_any_thread_count(void **state)
+{
+    (void)state;
+    double alone = harmonic(NULL);
+    for (unsigned threads = 1; threads < 6; threads++) {
+        struct ll_pool *pool = ll_pool_new(threads);
+        for (int i = 0; i < 50; i++)
+            assert_true(harmonic(pool) == alone);
+        ll_pool_free(pool);
+    }
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(every_index_is_visited_once_whatever_the_threads),
+        cmocka_unit_test(no_pool_means_here_and_in_order),
+        cmocka_unit_test(a_grain_larger_than_the_range_gives_one_chunk),
+        cmocka_unit_test(zero_threads_means_one_for_each_cpu),
+        cmocka_unit_test(a_sum_by_chunks_has_the_same_bits_at_any_thread_count),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}

@@ -1,0 +1,106 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "check.h"
+
+#include "tracer/base/str.h"
+
+static void a_text_grows_by_what_is_added(void **state)
+{
+    (void)state;
+    struct ll_str str = {0};
+    ll_str_add(&str, "deep ");
+    ll_str_add_bytes(&str, "six!", 3);
+    ll_str_addf(&str, ", %d of %s", 6, "them");
+    assert_string_equal(str.text, "deep six, 6 of them");
+    assert_int_equal(str.length, strlen(str.text));
+    assert_false(str.failed);
+    ll_str_release(&str);
+    assert_null(str.text);
+}
+
+static void adding_nothing_still_makes_a_text(void **state)
+{
+    (void)state;
+    struct ll_str str = {0};
+    ll_str_add(&str, "");
+    assert_string_equal(str.text, "");
+    ll_str_add_bytes(&str, NULL, 0);
+    assert_int_equal(str.length, 0);
+    ll_str_release(&str);
+}
+
+static void a_long_text_is_the_sum_of_its_pieces(void **state)
+{
+    (void)state;
+    struct ll_str str = {0};
+    for (int i = 0; i < 5000; i++)
+        i % 2 ? ll_str_addf(&str, "%04d", i) : ll_str_add_bytes(&str, "0000", 4);
+    assert_int_equal(str.length, 20000);
+    for (int i = 1; i < 5000; i += 2)
+        assert_int_equal(strtol((char[]){str.text[4 * i], str.text[4 * i + 1], str.text[4 * i + 2],
+                                         str.text[4 * i + 3], '\0'},
+                                NULL, 10),
+                         i);
+    ll_str_release(&str);
+}
+
+static void a_text_that_cannot_grow_keeps_what_it_has(void **state)
+{
+    (void)state;
+    struct ll_str str = {0};
+    ll_str_add(&str, "anchor");
+    ll_str_add_bytes(&str, "x", SIZE_MAX - 6);
+    assert_true(str.failed);
+    ll_str_add(&str, " more");
+    assert_string_equal(str.text, "anchor");
+    ll_str_release(&str);
+}
+
+static const char *const keys[] = {"rows", "cols", "dataflow", "overlap_folds", "macs", "bandwidth", "m"};
+
+static const char *near(const char *word)
+{
+    return ll_nearest(word, keys, sizeof keys / sizeof keys[0]);
+}
+
+static void each_kind_of_mistake_is_forgiven(void **state)
+{
+    (void)state;
+    assert_string_equal(near("rosw"), "rows");                  /* two swapped */
+    assert_string_equal(near("colss"), "cols");                 /* one too many */
+    assert_string_equal(near("bandwith"), "bandwidth");         /* one missing */
+    assert_string_equal(near("dataflaw"), "dataflow");          /* one wrong */
+    assert_string_equal(near("overlap-fold"), "overlap_folds"); /* two of these in a long word */
+    assert_string_equal(near("macs"), "macs");
+}
+
+static void a_far_word_is_not_suggested(void **state)
+{
+    (void)state;
+    assert_null(near("clock"));
+    assert_null(near("swor")); /* rows backwards: three from it */
+    assert_null(near(""));
+    assert_null(near("x")); /* one letter has nothing left to be recognised by */
+    assert_null(near("an_unreasonably_long_word_that_nobody_would_ever_type_as_a_key_in_yaml"));
+    assert_null(ll_nearest("rows", NULL, 0));
+}
+
+static void the_first_of_equals_is_suggested(void **state)
+{
+    (void)state;
+    const char *const twins[] = {"rats", "cats", "bats"};
+    assert_string_equal(ll_nearest("hats", twins, 3), "rats");
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(a_text_grows_by_what_is_added),
+        cmocka_unit_test(adding_nothing_still_makes_a_text),
+        cmocka_unit_test(a_long_text_is_the_sum_of_its_pieces),
+        cmocka_unit_test(a_text_that_cannot_grow_keeps_what_it_has),
+        cmocka_unit_test(each_kind_of_mistake_is_forgiven),
+        cmocka_unit_test(a_far_word_is_not_suggested),
+        cmocka_unit_test(the_first_of_equals_is_suggested),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}

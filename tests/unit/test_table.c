@@ -1,0 +1,53 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "check.h"
+
+#include "sim/report/table.h"
+
+static void columns_are_as_wide_as_their_widest_cell(void **state)
+{
+    (void)state;
+    struct ll_table *table = ll_table_new("name|>time");
+    ll_table_row(table, "%s|%d", "conv2d", 7);
+    ll_table_row(table, "%s|%d", "x", 1234567);
+    struct ll_str out = {0};
+    ll_table_print(table, &out);
+    assert_string_equal(out.text, "name       time\n"
+                                  "conv2d        7\n"
+                                  "x       1234567\n");
+    ll_str_release(&out);
+    ll_table_free(table);
+}
+
+static void a_line_end_in_a_cell_does_not_break_the_row(void **state)
+{
+    (void)state;
+    struct ll_table *table = ll_table_new("a|b");
+    ll_table_row(table, "%s|%s", "one\ntwo", "three");
+    struct ll_str out = {0};
+    ll_table_print(table, &out);
+    assert_string_equal(out.text, "a        b\none two  three\n");
+    ll_str_release(&out);
+    ll_table_free(table);
+}
+
+static void letters_of_several_bytes_are_one_wide(void **state)
+{
+    (void)state;
+    struct ll_table *table = ll_table_new("a|b");
+    ll_table_row(table, "\xC3\xA9|x");
+    struct ll_str out = {0};
+    ll_table_print(table, &out);
+    assert_string_equal(out.text, "a  b\n\xC3\xA9  x\n");
+    ll_str_release(&out);
+    ll_table_free(table);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(columns_are_as_wide_as_their_widest_cell),
+        cmocka_unit_test(a_line_end_in_a_cell_does_not_break_the_row),
+        cmocka_unit_test(letters_of_several_bytes_are_one_wide),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
