@@ -1,0 +1,233 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* The order of a cost: which unit, which way on it, what crosses each level, how long each stage takes.
+ *
+ * A unit may offer several ways (the tiles of a menu). The fastest is taken by what depends on the way: its
+ * cycles and its traffic out of the near levels. The first pieces and the far levels are the same for all
+ * ways, so the choice is also the best for the op as a whole, whatever earlier ops saved; and since the
+ * least of several times, each of which more bandwidth or memory only shortens, is shortened too, the
+ * choice cannot make a better machine slower. */
+#include "sim/cost/cost.h"
+
+#include "sim/cost/task.h"
+#include "sim/cost/traffic.h"
+
+#include <assert.h>
+#include <inttypes.h>
+#include <math.h>
+
+const char *ll_bound_name(const struct ll_machine *machine, uint32_t bound)
+{
+    static const char *const names[] = {"compute", "network", "host", "overhead", "dependency"};
+    assert(bound < LL_BOUND_LEVEL + machine->level_count);
+    return bound < LL_BOUND_LEVEL ? names[bound] : machine->levels[bound - LL_BOUND_LEVEL].name;
+}
+
+static bool moves_only(const struct ll_work *work)
+{
+    return work->kind == LL_WORK_MOVE || work->kind == LL_WORK_GATHER;
+}
+
+static bool is_product(const struct ll_work *work)
+{
+    return work->kind == LL_WORK_GEMM || work->kind == LL_WORK_CONV || work->kind == LL_WORK_SEQUENCE;
+}
+
+static bool can_run(const struct ll_unit *unit, const struct ll_work *work, enum ll_dtype dtype)
+{
+    const struct ll_unit_model *model = ll_unit_model(unit->model);
+    if (is_product(work) ? !model->products : !model->elements)
+        return false;
+    return moves_only(work) || model->flops_per_cycle(unit, dtype) > 0;
+}
+
+/* The first unit that names this kind in its `runs`, or else the first without `runs`. */
+static uint32_t unit_for(const struct ll_machine *machine, enum ll_op_kind kind, const struct ll_work *work,
+                         enum ll_dtype dtype)
+{
+    for (int listed = 1; listed >= 0; listed--)
+        for (uint32_t i = 0; i < machine->unit_count; i++) {
+            const struct ll_unit *unit = &machine->units[i];
+            bool meant = listed ? unit->runs_listed && unit->runs[kind] : !unit->runs_listed;
+            if (meant && can_run(unit, work, dtype))
+                return i;
+        }
+    return LL_NO_UNIT;
+}
+
+static uint32_t choose_unit(const struct ll_machine *machine, enum ll_op_kind kind, const struct ll_work *work,
+                            enum ll_dtype *dtype)
+{
+    enum ll_dtype types[LL_DTYPE_COUNT];
+    size_t count = ll_computed_as((enum ll_dtype)work->dtype, types);
+    for (size_t i = 0; i < count; i++) {
+        uint32_t unit = unit_for(machine, kind, work, types[i]);
+        *dtype = types[i];
+        if (unit != LL_NO_UNIT)
+            return unit;
+    }
+    return LL_NO_UNIT;
+}
+
+/* The bandwidth of all instances of a level that this work uses together. */
+static double bandwidth(const struct ll_level *level, uint64_t units_used)
+{
+    double instances = level->scope == LL_SCOPE_UNIT ? (double)units_used : 1;
+    return level->bandwidth_Bps * level->efficiency * instances;
+}
+
+/* Everything that a way decides, filled into the cost; levels are the near ones. */
+struct sized {
+    const struct ll_machine *machine;
+    const struct ll_unit *unit;
+    struct ll_task task;
+};
+
+static void time_compute(const struct sized *s, const struct ll_way *way, struct ll_cost *cost)
+{
+    double steps = (double)s->task.steps, rate = s->unit->clock_hz * s->unit->efficiency;
+    double peak = ll_unit_model(s->unit->model)->flops_per_cycle(s->unit, s->task.dtype);
+    cost->units_used = way->units_used;
+    cost->compute_cycles = steps * way->cycles;
+    if (s->task.is_product) {
+        const struct ll_gemm *d = &s->task.problem.dims;
+        double products = 2 * steps * (double)d->batch * (double)d->m * (double)d->n * (double)d->k;
+        cost->compute_cycles += fmax(0, (double)s->task.work->flops - products) / (peak * (double)s->unit->count);
+    }
+    cost->compute_s = cost->compute_cycles / rate;
+    cost->compute_first_s = fmin(steps * way->first_cycles, cost->compute_cycles) / rate;
+    double could = peak * (double)s->unit->count * cost->compute_cycles;
+    cost->utilization = could > 0 ? (double)s->task.work->flops / could : 0;
+}
+
+static void time_levels(const struct sized *s, const struct ll_way *way, uint64_t first, uint64_t end,
+                        struct ll_cost *cost)
+{
+    double count = (double)s->unit->count;
+    double first_bytes = fmin(way->first_bytes, ll_work_bytes(s->task.work) / count); /* of one instance */
+    for (uint64_t l = first; l < end; l++) {
+        const struct ll_level *level = &s->machine->levels[l];
+        double steps = l < ll_near_levels(s->machine) ? (double)s->task.steps : 1;
+        cost->level_s[l] = cost->level_bytes[l] / bandwidth(level, cost->units_used);
+        cost->level_first_s[l] = first_bytes * count / bandwidth(level, s->unit->count);
+        cost->level_wait_s[l] = cost->level_bytes[l] > 0 ? steps * level->latency_s : 0;
+    }
+}
+
+/* How long the stages that depend on the way take beyond the first piece: what ways are compared by. */
+static double pace(const struct ll_cost *cost, uint64_t near)
+{
+    double slowest = cost->compute_s - cost->compute_first_s;
+    for (uint64_t l = 0; l < near; l++)
+        slowest = fmax(slowest, cost->level_s[l] - cost->level_first_s[l]);
+    return slowest;
+}
+
+static bool try_way(const struct sized *s, uint32_t index, struct ll_way *way, struct ll_cost *cost, double limit)
+{
+    uint64_t near = ll_near_levels(s->machine);
+    if (!ll_unit_model(s->unit->model)->way(s->unit, &s->task, index, way, NULL))
+        return false;
+    time_compute(s, way, cost);
+    if (pace(cost, 0) >= limit)
+        return false;
+    ll_near_traffic(s->machine, &s->task, way, cost->level_bytes, NULL);
+    time_levels(s, way, 0, near, cost);
+    return pace(cost, near) < limit;
+}
+
+/* The fastest way, the first of equals, into *way and *cost; its index. */
+static uint32_t fastest_way(const struct sized *s, struct ll_way *way, struct ll_cost *cost)
+{
+    uint32_t count = ll_unit_model(s->unit->model)->way_count(s->unit, &s->task), best = 0;
+    double limit = INFINITY;
+    for (uint32_t i = 0; i < count; i++) {
+        struct ll_way other_way;
+        struct ll_cost other = *cost;
+        if (!try_way(s, i, &other_way, &other, limit))
+            continue;
+        best = i;
+        *way = other_way;
+        *cost = other;
+        limit = pace(cost, ll_near_levels(s->machine));
+    }
+    assert(limit < INFINITY);
+    return best;
+}
+
+static void tell_stages(const struct sized *s, const struct ll_way *way, uint32_t index, const struct ll_cost *cost,
+                        struct ll_explain *why)
+{
+    double scratch[LL_MAX_LEVELS];
+    const char *asked = ll_dtype_name((enum ll_dtype)s->task.work->dtype), *done = ll_dtype_name(s->task.dtype);
+    ll_say(why, "%s of %s runs on %s, computed in %s", ll_work_name((enum ll_work_kind)s->task.work->kind), asked,
+           s->unit->name, done);
+    if (s->task.is_product || s->task.work->flops)
+        ll_unit_model(s->unit->model)->way(s->unit, &s->task, index, &(struct ll_way){0}, why);
+    if (s->task.steps > 1)
+        ll_say(why, "dependent steps: %" PRIu64 " * %.10g = %.10g cycles", s->task.steps, way->cycles,
+               (double)s->task.steps * way->cycles);
+    ll_say(why, "compute: %.10g / (%.10g * %.10g) = %.10g s", cost->compute_cycles, cost->clock_hz,
+           s->unit->efficiency, cost->compute_s);
+    ll_near_traffic(s->machine, &s->task, way, scratch, why);
+    ll_far_traffic(s->machine, &s->task, scratch, why);
+    for (uint64_t l = 0; l < s->machine->level_count; l++) {
+        const struct ll_level *level = &s->machine->levels[l];
+        ll_say(why, "%s: %.10g / (%.10g * %.10g * %" PRIu64 ") = %.10g s", level->name, cost->level_bytes[l],
+               level->bandwidth_Bps, level->efficiency, level->scope == LL_SCOPE_UNIT ? cost->units_used : 1,
+               cost->level_s[l]);
+    }
+}
+
+static void cost_on_unit(const struct sized *s, struct ll_cost *cost, struct ll_explain *why)
+{
+    struct ll_way way = {0};
+    uint64_t near = ll_near_levels(s->machine);
+    cost->clock_hz = s->unit->clock_hz;
+    uint32_t index = fastest_way(s, &way, cost);
+    ll_far_traffic(s->machine, &s->task, cost->level_bytes, NULL);
+    time_levels(s, &way, near, s->machine->level_count, cost);
+    if (why)
+        tell_stages(s, &way, index, cost, why);
+}
+
+static void cost_from_host(const struct ll_machine *machine, const struct ll_work *work, struct ll_cost *cost,
+                           struct ll_explain *why)
+{
+    if (machine->host.bandwidth_Bps == 0) {
+        ll_say(why, "inputs are there already");
+        return;
+    }
+    cost->host_s = machine->host.latency_s + (double)work->c_bytes / machine->host.bandwidth_Bps;
+    ll_say(why, "from the host: %.10g + %" PRIu64 " / %.10g = %.10g s", machine->host.latency_s, work->c_bytes,
+           machine->host.bandwidth_Bps, cost->host_s);
+}
+
+bool ll_cost_op(const struct ll_machine *machine, enum ll_op_kind kind, const struct ll_work *work,
+                struct ll_cost *cost, struct ll_explain *why, const char **trouble)
+{
+    assert(kind < LL_OP_COUNT && work->kind < LL_WORK_COUNT && machine->level_count > 0);
+    *cost = (struct ll_cost){.unit = LL_NO_UNIT};
+    *trouble = NULL;
+    if (work->kind == LL_WORK_NOTHING) {
+        ll_say(why, "a view: no time, no traffic");
+        return true;
+    }
+    if (work->kind == LL_WORK_COLLECTIVE) {
+        *trouble = "devices exchange data here, which one device alone cannot be asked about";
+        return false;
+    }
+    cost->started = true;
+    if (work->kind == LL_WORK_HOST) {
+        cost_from_host(machine, work, cost, why);
+        return true;
+    }
+    enum ll_dtype dtype;
+    cost->unit = choose_unit(machine, kind, work, &dtype);
+    if (cost->unit == LL_NO_UNIT) {
+        *trouble = "no unit of this machine runs such work in this dtype or a wider one";
+        return false;
+    }
+    struct sized s = {machine, &machine->units[cost->unit], ll_task_of(work, dtype)};
+    cost_on_unit(&s, cost, why);
+    return true;
+}
