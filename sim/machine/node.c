@@ -98,7 +98,7 @@ static bool complain_of_syntax(const struct builder *b, const yaml_parser_t *par
         return ll_complain(b->diags, place_of_byte(b, parser->problem_offset), "not UTF-8 text: %s",
                            parser->problem);
     struct ll_place place = place_at(b, parser->problem_mark.line, parser->problem_mark.column, 1);
-    if (parser->context)
+    if (parser->context && !b->placeless)
         return ll_complain(b->diags, place, "not YAML: %s, %s that began in line %zu", parser->problem,
                            parser->context, parser->context_mark.line + 1);
     return ll_complain(b->diags, place, "not YAML: %s", parser->problem);

@@ -50,9 +50,9 @@ static const struct ll_field systolic_fields[] = {
 };
 
 static const struct ll_field matrix_fields[] = {
-    {.key = "tiles", .type = LL_TYPE_TILES, AT(matrix.tiles), .required = true,
+    {.key = "tiles", .type = LL_TYPE_TILES, AT(matrix.tiles),
      .count_offset = offsetof(struct ll_unit, matrix.tile_count),
-     .help = "tiles m x n x k of the output that the kernels offer, each computed by one unit"},
+     .help = "tiles m x n x k that the kernels offer, each computed by one unit; without, work is dealt evenly"},
     {.key = "macs", .type = LL_TYPE_DTYPES, AT(matrix.macs), .required = true, .min = POSITIVE, .max = MOST_RATE,
      .help = "multiply-accumulates per unit and cycle, by dtype"},
     {.key = "fill_cycles", .type = LL_TYPE_NUMBER, AT(matrix.fill_cycles), .min = 0, .max = MOST_RATE,
