@@ -27,7 +27,7 @@ static double steps_with(double elements, double results, double lanes)
 static double reduction_steps(double elements, double results, double lanes)
 {
     double best = steps_with(elements, results, lanes);
-    for (double fewer = results; fewer < lanes && fewer < elements; fewer *= 2)
+    for (double fewer = results; fewer < lanes && fewer <= elements; fewer *= 2)
         best = fmin(best, steps_with(elements, results, fewer));
     return best;
 }
