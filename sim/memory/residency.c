@@ -215,23 +215,26 @@ static bool shared(const struct ll_machine *machine, uint64_t level)
     return true;
 }
 
-static double kept_bytes(const struct ll_residency *residency, uint32_t op, uint64_t capacity_bytes)
+static double kept_bytes(const struct ll_residency *residency, uint32_t op, uint64_t held, uint64_t capacity_bytes)
 {
     double kept = 0;
-    for (uint64_t i = residency->first[op]; i < residency->first[op + 1]; i++) {
+    uint64_t first = residency->first[op];
+    for (uint64_t i = first; i < residency->first[op + 1]; i++) {
         const struct ll_reuse *reuse = &residency->reuses[i];
-        if (reuse->distance < capacity_bytes)
+        if (i - first < 64 && (held >> (i - first) & 1))
+            kept += (double)reuse->bytes;
+        else if (reuse->distance < capacity_bytes)
             kept += (double)ll_min(reuse->bytes, capacity_bytes - reuse->distance);
     }
     return kept;
 }
 
 void ll_residency_saved(const struct ll_residency *residency, const struct ll_machine *machine, uint32_t op,
-                        double saved_bytes[LL_MAX_LEVELS])
+                        uint64_t held, double saved_bytes[LL_MAX_LEVELS])
 {
     uint64_t inside = 0; /* capacity of the largest shared level further in */
     for (uint64_t l = 0; l < LL_MAX_LEVELS; l++) {
-        saved_bytes[l] = inside ? kept_bytes(residency, op, inside) : 0;
+        saved_bytes[l] = kept_bytes(residency, op, held, inside);
         if (l < machine->level_count && shared(machine, l))
             inside = ll_max(inside, machine->levels[l].size_bytes);
         if (l + 1 >= machine->level_count)
