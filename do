@@ -92,7 +92,7 @@ all_tests() {
 
 bench() {
     build release
-    for program in build/release/tests/bench_*; do run "$program"; done
+    cmake --build --preset release --target bench -- --quiet
 }
 
 fuzz() {

@@ -8,7 +8,8 @@
 /* An item as a whole has no key of its own in the tree, and its list would lose it. */
 static bool refuse_item(const char *path, struct ll_place place, struct ll_diags *diags)
 {
-    return ll_complain(diags, place, "`%s` is more than one value; set one of its keys", ll_shown_text(path).text);
+    return ll_complain(diags, place, "`%s` is more than one value; set one of its keys",
+                       ll_shown_text(path).text);
 }
 
 static bool put(const struct ll_path *found, struct ll_node *value)

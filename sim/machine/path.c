@@ -11,9 +11,9 @@ struct walk {
     struct ll_place place;
     struct ll_arena *arena;
     struct ll_diags *diags;
-    const char *rest;     /* what is still to be followed; NULL at the end */
-    const char *segment;  /* the step being taken */
-    size_t before;        /* length of the path before that segment */
+    const char *rest;    /* what is still to be followed; NULL at the end */
+    const char *segment; /* the step being taken */
+    size_t before;       /* length of the path before that segment */
 };
 
 /* Cuts off the next segment; false when memory ran out. */
@@ -26,7 +26,8 @@ static bool next_segment(struct walk *walk)
     return walk->segment || ll_complain(walk->diags, walk->place, "memory ran out");
 }
 
-/* The whole path with the wrong segment replaced by each of the words, so that the suggestion can be typed. */
+/* The whole path with the wrong segment replaced by each of the words, so that the suggestion can be typed.
+ */
 static bool complain(const struct walk *walk, const char *what, const struct ll_words *words)
 {
     const char *nearest = ll_nearest(walk->segment, words->words, words->count);
@@ -34,8 +35,8 @@ static bool complain(const struct walk *walk, const char *what, const struct ll_
     if (!nearest || walk->before > 100)
         return ll_complain(walk->diags, walk->place, "`%s`: no %s `%s`%s", path.text, what, segment.text,
                            ll_suggest(walk->diags, walk->segment, words));
-    return ll_complain(walk->diags, walk->place, "`%s`: no %s `%s`; did you mean `%.*s%s%s%s`?", path.text, what,
-                       segment.text, (int)walk->before, walk->path, nearest, walk->rest ? "." : "",
+    return ll_complain(walk->diags, walk->place, "`%s`: no %s `%s`; did you mean `%.*s%s%s%s`?", path.text,
+                       what, segment.text, (int)walk->before, walk->path, nearest, walk->rest ? "." : "",
                        walk->rest ? ll_shown_text(walk->rest).text : "");
 }
 
@@ -84,7 +85,8 @@ static struct ll_node *enter(const struct walk *walk, struct ll_node *map, const
 }
 
 /* The row for keys "<level>_suffix", when the key is made of the name of a level and the suffix. */
-static const struct ll_field *find_pattern(const struct walk *walk, const struct ll_table *table, const char *key)
+static const struct ll_field *find_pattern(const struct walk *walk, const struct ll_table *table,
+                                           const char *key)
 {
     const struct ll_node *levels = ll_node_get(walk->root, "memory");
     const struct ll_node *level = levels && levels->type == LL_NODE_LIST ? levels->first : NULL;
@@ -209,7 +211,12 @@ static bool follow_table(struct walk *walk, const struct ll_table *table, struct
 bool ll_path_find(struct ll_node *root, const char *path, bool create, struct ll_place place,
                   struct ll_arena *arena, struct ll_diags *diags, struct ll_path *found)
 {
-    struct walk walk = {.root = root, .path = path, .create = create, .place = place, .arena = arena,
-                        .diags = diags, .rest = path};
+    struct walk walk = {.root = root,
+                        .path = path,
+                        .create = create,
+                        .place = place,
+                        .arena = arena,
+                        .diags = diags,
+                        .rest = path};
     return follow_table(&walk, &ll_machine_table, root, found);
 }
