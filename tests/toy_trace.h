@@ -4,6 +4,7 @@
 #ifndef LL_TESTS_TOY_TRACE_H
 #define LL_TESTS_TOY_TRACE_H
 
+#include "random.h"
 #include "tracer/reader.h"
 #include "tracer/recorder.h"
 
@@ -12,20 +13,6 @@
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
-
-/* splitmix64 (Steele, Lea and Flood, 2014). */
-static inline uint64_t toy_random(uint64_t *state)
-{
-    uint64_t z = *state += 0x9E3779B97F4A7C15u;
-    z = (z ^ (z >> 30)) * 0xBF58476D1CE4E5B9u;
-    z = (z ^ (z >> 27)) * 0x94D049BB133111EBu;
-    return z ^ (z >> 31);
-}
-
-static inline uint64_t toy_below(uint64_t *state, uint64_t limit)
-{
-    return toy_random(state) % limit;
-}
 
 enum { TOY_LAYERS = 6 };
 
@@ -128,12 +115,12 @@ static inline struct ll_trace *toy_trace(uint64_t seed)
     toy->recorder = ll_recorder_open(path, facts, 3, &status);
     assert(toy->recorder);
     toy->scope = ll_recorder_string(toy->recorder, "toy");
-    unsigned layers = 1 + (unsigned)toy_below(&toy->random, TOY_LAYERS);
-    uint64_t batch = 1 + toy_below(&toy->random, 300), steps = 1 + toy_below(&toy->random, 3),
+    unsigned layers = 1 + (unsigned)ll_random_below(&toy->random, TOY_LAYERS);
+    uint64_t batch = 1 + ll_random_below(&toy->random, 300), steps = 1 + ll_random_below(&toy->random, 3),
              width[TOY_LAYERS + 1];
     uint32_t weights[TOY_LAYERS];
     for (unsigned i = 0; i <= layers; i++)
-        width[i] = 1 + toy_below(&toy->random, 2000);
+        width[i] = 1 + ll_random_below(&toy->random, 2000);
     for (unsigned i = 0; i < layers; i++)
         weights[i] = toy_bring(toy, toy_matrix(width[i], width[i + 1]), LL_WEIGHT);
     for (uint64_t step = 0; step < steps; step++) {
