@@ -68,126 +68,110 @@ static uint32_t choose_unit(const struct ll_machine *machine, enum ll_op_kind ki
     return LL_NO_UNIT;
 }
 
-/* The bandwidth of all instances of a level that this work uses together. */
-static double bandwidth(const struct ll_level *level, uint64_t units_used)
-{
-    double instances = level->scope == LL_SCOPE_UNIT ? (double)units_used : 1;
-    return level->bandwidth_Bps * level->efficiency * instances;
-}
-
-/* Everything that a way decides, filled into the cost; levels are the near ones. */
+/* What is sized up: a task for a unit of a machine. */
 struct sized {
     const struct ll_machine *machine;
     const struct ll_unit *unit;
     struct ll_task task;
 };
 
-static void time_compute(const struct sized *s, const struct ll_way *way, struct ll_cost *cost)
+/* Cycles of what a sequence computes beside its products (gates, activations), at the full rate. */
+static double cycles_beside(const struct sized *s, double flops_per_cycle, struct ll_explain *why)
+{
+    const struct ll_gemm *d = &s->task.problem.dims;
+    double steps = (double)s->task.steps, flops = (double)s->task.work->flops;
+    double products = 2 * steps * (double)d->batch * (double)d->m * (double)d->n * (double)d->k;
+    if (!s->task.is_product || flops <= products)
+        return 0;
+    double cycles = (flops - products) / flops_per_cycle;
+    ll_say(why, "beside the products: (%.10g - %.10g) / %.10g = %.10g cycles", flops, products, flops_per_cycle,
+           cycles);
+    return cycles;
+}
+
+static void time_compute(const struct sized *s, const struct ll_way *way, struct ll_cost *cost,
+                         struct ll_explain *why)
 {
     double steps = (double)s->task.steps, rate = s->unit->clock_hz * s->unit->efficiency;
-    double peak = ll_unit_model(s->unit->model)->flops_per_cycle(s->unit, s->task.dtype);
+    double all_units = (double)s->unit->count * ll_unit_model(s->unit->model)->flops_per_cycle(s->unit, s->task.dtype);
+    double beside = cycles_beside(s, all_units, why);
     cost->units_used = way->units_used;
-    cost->compute_cycles = steps * way->cycles;
-    if (s->task.is_product) {
-        const struct ll_gemm *d = &s->task.problem.dims;
-        double products = 2 * steps * (double)d->batch * (double)d->m * (double)d->n * (double)d->k;
-        cost->compute_cycles += fmax(0, (double)s->task.work->flops - products) / (peak * (double)s->unit->count);
-    }
+    cost->compute_cycles = steps * way->cycles + beside;
     cost->compute_s = cost->compute_cycles / rate;
     cost->compute_first_s = fmin(steps * way->first_cycles, cost->compute_cycles) / rate;
-    double could = peak * (double)s->unit->count * cost->compute_cycles;
+    double could = all_units * cost->compute_cycles;
     cost->utilization = could > 0 ? (double)s->task.work->flops / could : 0;
+    ll_say(why, "compute: (%" PRIu64 " * %.10g + %.10g) / (%.10g * %.10g) = %.10g s", s->task.steps, way->cycles,
+           beside, s->unit->clock_hz, s->unit->efficiency, cost->compute_s);
+    ll_say(why, "compute, first piece: min(%" PRIu64 " * %.10g, %.10g) / (%.10g * %.10g) = %.10g s", s->task.steps,
+           way->first_cycles, cost->compute_cycles, s->unit->clock_hz, s->unit->efficiency, cost->compute_first_s);
 }
 
 static void time_levels(const struct sized *s, const struct ll_way *way, uint64_t first, uint64_t end,
-                        struct ll_cost *cost)
+                        struct ll_cost *cost, struct ll_explain *why)
 {
-    double count = (double)s->unit->count;
-    double first_bytes = fmin(way->first_bytes, ll_work_bytes(s->task.work) / count); /* of one instance */
+    uint64_t count = s->unit->count, near = ll_near_levels(s->machine);
+    double first_bytes = fmin(way->first_bytes, ll_work_bytes(s->task.work) / (double)count); /* of one instance */
     for (uint64_t l = first; l < end; l++) {
         const struct ll_level *level = &s->machine->levels[l];
-        double steps = l < ll_near_levels(s->machine) ? (double)s->task.steps : 1;
-        cost->level_s[l] = cost->level_bytes[l] / bandwidth(level, cost->units_used);
-        cost->level_first_s[l] = first_bytes * count / bandwidth(level, s->unit->count);
-        cost->level_wait_s[l] = cost->level_bytes[l] > 0 ? steps * level->latency_s : 0;
+        bool private_level = level->scope == LL_SCOPE_UNIT;
+        double one = level->bandwidth_Bps * level->efficiency;
+        uint64_t instances = private_level ? cost->units_used : 1, feeding = private_level ? 1 : count;
+        cost->level_s[l] = cost->level_bytes[l] / (one * (double)instances);
+        cost->level_first_s[l] = first_bytes * (double)feeding / one;
+        cost->level_wait_s[l] = cost->level_bytes[l] > 0 ? (l < near ? (double)s->task.steps : 1) * level->latency_s : 0;
+        ll_say(why, "%s: %.10g / (%.10g * %.10g * %" PRIu64 ") = %.10g s", level->name, cost->level_bytes[l],
+               level->bandwidth_Bps, level->efficiency, instances, cost->level_s[l]);
+        ll_say(why, "%s, first piece: min(%.10g, %.10g / %" PRIu64 ") * %" PRIu64 " / (%.10g * %.10g) = %.10g s",
+               level->name, way->first_bytes, ll_work_bytes(s->task.work), count, feeding, level->bandwidth_Bps,
+               level->efficiency, cost->level_first_s[l]);
     }
 }
 
-/* How long the stages that depend on the way take beyond the first piece: what ways are compared by. */
-static double pace(const struct ll_cost *cost, uint64_t near)
+/* How long the stages that depend on the way take beyond the first piece: what ways are compared by. At
+ * least `limit` as soon as that much is known. */
+static double pace_of(const struct sized *s, uint32_t index, double limit)
 {
-    double slowest = cost->compute_s - cost->compute_first_s;
+    struct ll_way way;
+    struct ll_cost cost;
+    uint64_t near = ll_near_levels(s->machine);
+    if (!ll_unit_model(s->unit->model)->way(s->unit, &s->task, index, &way, NULL))
+        return INFINITY;
+    time_compute(s, &way, &cost, NULL);
+    double slowest = cost.compute_s - cost.compute_first_s;
+    if (slowest >= limit)
+        return slowest;
+    ll_near_traffic(s->machine, &s->task, &way, cost.level_bytes, NULL);
+    time_levels(s, &way, 0, near, &cost, NULL);
     for (uint64_t l = 0; l < near; l++)
-        slowest = fmax(slowest, cost->level_s[l] - cost->level_first_s[l]);
+        slowest = fmax(slowest, cost.level_s[l] - cost.level_first_s[l]);
     return slowest;
 }
 
-static bool try_way(const struct sized *s, uint32_t index, struct ll_way *way, struct ll_cost *cost, double limit)
-{
-    uint64_t near = ll_near_levels(s->machine);
-    if (!ll_unit_model(s->unit->model)->way(s->unit, &s->task, index, way, NULL))
-        return false;
-    time_compute(s, way, cost);
-    if (pace(cost, 0) >= limit)
-        return false;
-    ll_near_traffic(s->machine, &s->task, way, cost->level_bytes, NULL);
-    time_levels(s, way, 0, near, cost);
-    return pace(cost, near) < limit;
-}
-
-/* The fastest way, the first of equals, into *way and *cost; its index. */
-static uint32_t fastest_way(const struct sized *s, struct ll_way *way, struct ll_cost *cost)
+/* The index of the fastest way, the first of equals. */
+static uint32_t fastest_way(const struct sized *s)
 {
     uint32_t count = ll_unit_model(s->unit->model)->way_count(s->unit, &s->task), best = 0;
     double limit = INFINITY;
-    for (uint32_t i = 0; i < count; i++) {
-        struct ll_way other_way;
-        struct ll_cost other = *cost;
-        if (!try_way(s, i, &other_way, &other, limit))
+    for (uint32_t i = 0; count > 1 && i < count; i++) {
+        double way_s = pace_of(s, i, limit);
+        if (way_s >= limit)
             continue;
         best = i;
-        *way = other_way;
-        *cost = other;
-        limit = pace(cost, ll_near_levels(s->machine));
+        limit = way_s;
     }
-    assert(limit < INFINITY);
     return best;
 }
 
-static void tell_stages(const struct sized *s, const struct ll_way *way, uint32_t index, const struct ll_cost *cost,
-                        struct ll_explain *why)
+/* Everything that follows from a way, with its reasons. */
+static void follow_way(const struct sized *s, uint32_t index, struct ll_cost *cost, struct ll_explain *why)
 {
-    double scratch[LL_MAX_LEVELS];
-    const char *asked = ll_dtype_name((enum ll_dtype)s->task.work->dtype), *done = ll_dtype_name(s->task.dtype);
-    ll_say(why, "%s of %s runs on %s, computed in %s", ll_work_name((enum ll_work_kind)s->task.work->kind), asked,
-           s->unit->name, done);
-    if (s->task.is_product || s->task.work->flops)
-        ll_unit_model(s->unit->model)->way(s->unit, &s->task, index, &(struct ll_way){0}, why);
-    if (s->task.steps > 1)
-        ll_say(why, "dependent steps: %" PRIu64 " * %.10g = %.10g cycles", s->task.steps, way->cycles,
-               (double)s->task.steps * way->cycles);
-    ll_say(why, "compute: %.10g / (%.10g * %.10g) = %.10g s", cost->compute_cycles, cost->clock_hz,
-           s->unit->efficiency, cost->compute_s);
-    ll_near_traffic(s->machine, &s->task, way, scratch, why);
-    ll_far_traffic(s->machine, &s->task, scratch, why);
-    for (uint64_t l = 0; l < s->machine->level_count; l++) {
-        const struct ll_level *level = &s->machine->levels[l];
-        ll_say(why, "%s: %.10g / (%.10g * %.10g * %" PRIu64 ") = %.10g s", level->name, cost->level_bytes[l],
-               level->bandwidth_Bps, level->efficiency, level->scope == LL_SCOPE_UNIT ? cost->units_used : 1,
-               cost->level_s[l]);
-    }
-}
-
-static void cost_on_unit(const struct sized *s, struct ll_cost *cost, struct ll_explain *why)
-{
-    struct ll_way way = {0};
-    uint64_t near = ll_near_levels(s->machine);
-    cost->clock_hz = s->unit->clock_hz;
-    uint32_t index = fastest_way(s, &way, cost);
-    ll_far_traffic(s->machine, &s->task, cost->level_bytes, NULL);
-    time_levels(s, &way, near, s->machine->level_count, cost);
-    if (why)
-        tell_stages(s, &way, index, cost, why);
+    struct ll_way way;
+    ll_unit_model(s->unit->model)->way(s->unit, &s->task, index, &way, why);
+    time_compute(s, &way, cost, why);
+    ll_near_traffic(s->machine, &s->task, &way, cost->level_bytes, why);
+    ll_far_traffic(s->machine, &s->task, cost->level_bytes, why);
+    time_levels(s, &way, 0, s->machine->level_count, cost, why);
 }
 
 static void cost_from_host(const struct ll_machine *machine, const struct ll_work *work, struct ll_cost *cost,
@@ -228,6 +212,9 @@ bool ll_cost_op(const struct ll_machine *machine, enum ll_op_kind kind, const st
         return false;
     }
     struct sized s = {machine, &machine->units[cost->unit], ll_task_of(work, dtype)};
-    cost_on_unit(&s, cost, why);
+    cost->clock_hz = s.unit->clock_hz;
+    ll_say(why, "%s of %s runs on %s, computed in %s", ll_work_name((enum ll_work_kind)work->kind),
+           ll_dtype_name((enum ll_dtype)work->dtype), s.unit->name, ll_dtype_name(dtype));
+    follow_way(&s, fastest_way(&s), cost, why);
     return true;
 }

@@ -91,6 +91,7 @@ static void tell_tiles(const struct ll_unit *unit, const struct ll_task *task, c
     ll_say(why, "one tile: %" PRIu64 " * %" PRIu64 " * %" PRIu64 " / %.10g + %.10g = %.10g cycles", l->tile.m,
            l->tile.n, l->depth, unit->matrix.macs[task->dtype], unit->matrix.fill_cycles,
            l->tile_cycles + unit->matrix.fill_cycles);
+    ll_say(why, "first step of the smallest tile: %.10g cycles, %.10g B", way->first_cycles, way->first_bytes);
     ll_say(why, "in waves: ceil(%.10g / %" PRIu64 ") * %.10g = %.10g cycles", l->tiles, unit->count,
            l->tile_cycles + unit->matrix.fill_cycles, way->cycles);
 }
@@ -134,7 +135,7 @@ static bool even_way(const struct ll_unit *unit, const struct ll_task *task, str
         .shares = (double)split.used,
         .unit_bytes = ll_unit_bytes(task, &split.share, (double)split.used, (double[]){1, 1, 1}),
     };
-    ll_say(why, "%s: dealt evenly, %.10g / (%" PRIu64 " * %.10g) + %.10g = %.10g cycles", unit->name, products,
+    ll_say(why, "%s, dealt evenly: %.10g / (%" PRIu64 " * %.10g) + %.10g = %.10g cycles", unit->name, products,
            unit->count, macs, fill, way->cycles);
     return true;
 }

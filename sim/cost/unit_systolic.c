@@ -94,21 +94,20 @@ static struct ll_split deal(const struct ll_unit *unit, const struct ll_task *ta
     return best;
 }
 
-/* What one array needs before it can start, and gives when it ends. */
-static double first_bytes(const struct ll_systolic *array, const struct ll_task *task)
+/* What one array needs before it can start, and gives when it ends: the tile that stays, and a line of each
+ * of the two operands that stream. */
+static double first_bytes(const struct ll_systolic *array, const struct ll_task *task, struct ll_explain *why)
 {
+    static const enum ll_operand stays[] = {LL_OPERAND_C, LL_OPERAND_B, LL_OPERAND_A};
+    static const enum ll_operand along_rows[] = {LL_OPERAND_A, LL_OPERAND_A, LL_OPERAND_B};
+    static const enum ll_operand along_columns[] = {LL_OPERAND_B, LL_OPERAND_C, LL_OPERAND_C};
     const double *element = task->problem.element;
-    double r = (double)array->rows, c = (double)array->cols;
-    double a = element[LL_OPERAND_A], b = element[LL_OPERAND_B], out = element[LL_OPERAND_C];
-    switch (array->dataflow) {
-    case LL_OUTPUT_STATIONARY:
-        return r * a + c * b + r * c * out;
-    case LL_WEIGHT_STATIONARY:
-        return r * c * b + r * a + c * out;
-    case LL_INPUT_STATIONARY:
-        break;
-    }
-    return r * c * a + r * b + c * out;
+    double tile = element[stays[array->dataflow]];
+    double row = element[along_rows[array->dataflow]], column = element[along_columns[array->dataflow]];
+    double r = (double)array->rows, c = (double)array->cols, bytes = r * c * tile + r * row + c * column;
+    ll_say(why, "first piece of an array: %.10g * %.10g * %.10g + %.10g * %.10g + %.10g * %.10g = %.10g B", r, c,
+           tile, r, row, c, column, bytes);
+    return bytes;
 }
 
 static void tell(const struct ll_unit *unit, const struct ll_split *split, const struct folds *f,
@@ -152,7 +151,7 @@ static bool systolic_way(const struct ll_unit *unit, const struct ll_task *task,
         .units_used = split.used,
         .cycles = f.cycles,
         .first_cycles = f.one - f.streamed,
-        .first_bytes = first_bytes(&unit->systolic, task),
+        .first_bytes = first_bytes(&unit->systolic, task, why),
         .share = split.share,
         .shares = (double)split.used,
         .unit_bytes = unit_bytes(&unit->systolic, task, &split, &f),

@@ -27,7 +27,7 @@ static double steps_with(double elements, double results, double lanes)
 static double reduction_steps(double elements, double results, double lanes)
 {
     double best = steps_with(elements, results, lanes);
-    for (double fewer = results; fewer < lanes && fewer < elements; fewer *= 2)
+    for (double fewer = results; fewer < lanes && fewer <= elements; fewer *= 2)
         best = fmin(best, steps_with(elements, results, fewer));
     return best;
 }
@@ -56,7 +56,7 @@ static bool element_way(const struct ll_unit *unit, const char *what, double ele
     way->units_used = elements < (double)unit->count ? (uint64_t)fmax(1, elements) : unit->count;
     way->cycles = vectors * each / rate;
     way->first_cycles = fmin(way->cycles, each / rate);
-    ll_say(why, "%s: %s, ceil(%.10g / (%" PRIu64 " * %" PRIu64 ")) * %.10g / %.10g = %.10g cycles", unit->name, what,
+    ll_say(why, "%s, %s: ceil(%.10g / (%" PRIu64 " * %" PRIu64 ")) * %.10g / %.10g = %.10g cycles", unit->name, what,
            elements, unit->vector.lanes, unit->count, each, rate, way->cycles);
     return true;
 }
@@ -102,7 +102,7 @@ static bool vector_way(const struct ll_unit *unit, const struct ll_task *task, u
         return reduce_way(unit, work, rate, way, why);
     if (work->kind == LL_WORK_VECTOR)
         return element_way(unit, "elements", (double)work->vector.elements, (double)work->flops, rate, way, why);
-    ll_say(why, "%s: bytes only move, = 0 cycles", unit->name);
+    ll_say(why, "%s: bytes only move, no lane computes", unit->name);
     return true;
 }
 

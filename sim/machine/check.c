@@ -54,9 +54,10 @@ static bool check_names(struct ll_reading *reading)
             if (!all[i].name || !all[j].name || strcmp(all[i].name, all[j].name))
                 continue;
             struct ll_place first = place_of(item_node(reading, all[j].list, all[j].index), "name");
-            right = ll_complain(reading->diags, place_of(item_node(reading, all[i].list, all[i].index), "name"),
-                                "the name `%s` is taken by one of `%s` in line %llu", all[i].name, all[j].list,
-                                (unsigned long long)first.line);
+            right =
+                ll_complain(reading->diags, place_of(item_node(reading, all[i].list, all[i].index), "name"),
+                            "the name `%s` is taken by one of `%s` in line %llu", all[i].name, all[j].list,
+                            (unsigned long long)first.line);
             break;
         }
     return right;
@@ -71,9 +72,9 @@ static bool check_level_names(struct ll_reading *reading)
     for (uint64_t i = 0; i < machine->level_count; i++)
         for (size_t j = 0; j < sizeof reserved / sizeof *reserved; j++)
             if (machine->levels[i].name && !strcmp(machine->levels[i].name, reserved[j]))
-                right = ll_complain(reading->diags, place_of(item_node(reading, "memory", i), "name"),
-                                    "`%s` means something else in reports; give this memory level another name",
-                                    reserved[j]);
+                right = ll_complain(
+                    reading->diags, place_of(item_node(reading, "memory", i), "name"),
+                    "`%s` means something else in reports; give this memory level another name", reserved[j]);
     return right;
 }
 
@@ -85,15 +86,16 @@ static bool check_levels(struct ll_reading *reading)
     const struct ll_level *levels = machine->levels, *outermost = &levels[machine->level_count - 1];
     bool right = true;
     if (outermost->scope != LL_SCOPE_DEVICE)
-        right = ll_complain(reading->diags, place_of(item_node(reading, "memory", machine->level_count - 1), "scope"),
-                            "`%s` is the outermost level and holds all tensors: its scope must be device",
-                            outermost->name);
+        right = ll_complain(
+            reading->diags, place_of(item_node(reading, "memory", machine->level_count - 1), "scope"),
+            "`%s` is the outermost level and holds all tensors: its scope must be device", outermost->name);
     for (uint64_t i = 1; i < machine->level_count; i++) {
         const struct ll_node *item = item_node(reading, "memory", i);
         if (levels[i].size_bytes < levels[i - 1].size_bytes)
-            right = ll_complain(reading->diags, place_of(item, "size"),
-                                "`%s` is smaller than `%s`, which it feeds: levels stand innermost first and grow",
-                                levels[i].name, levels[i - 1].name);
+            right = ll_complain(
+                reading->diags, place_of(item, "size"),
+                "`%s` is smaller than `%s`, which it feeds: levels stand innermost first and grow",
+                levels[i].name, levels[i - 1].name);
         if (levels[i].scope == LL_SCOPE_UNIT && levels[i - 1].scope == LL_SCOPE_DEVICE)
             right = ll_complain(reading->diags, place_of(item, "scope"),
                                 "`%s` is of each unit, but `%s` further in is of the device", levels[i].name,
@@ -149,8 +151,8 @@ static bool check_runs(struct ll_reading *reading)
                 continue;
             right = ll_complain(reading->diags, place_of(item_node(reading, "units", i), "runs"),
                                 "`%s` is of class %s; a %s computes matrix and conv only",
-                                ll_op_name((enum ll_op_kind)k), ll_class_name(ll_op_class((enum ll_op_kind)k)),
-                                ll_unit_keys(unit)->what);
+                                ll_op_name((enum ll_op_kind)k),
+                                ll_class_name(ll_op_class((enum ll_op_kind)k)), ll_unit_keys(unit)->what);
             break;
         }
     return right;
@@ -181,7 +183,8 @@ static bool check_coverage(struct ll_reading *reading)
     const struct ll_node *units = ll_node_get(reading->root, "units");
     if (list.text)
         ll_complain(reading->diags, units ? units->place : (struct ll_place){0},
-                    "no unit runs ops of class %s; add a vector unit without `runs`, or list them", list.text);
+                    "no unit runs ops of class %s; add a vector unit without `runs`, or list them",
+                    list.text);
     bool right = !list.text && !list.failed;
     ll_str_release(&list);
     return right;

@@ -55,8 +55,8 @@ static const char *no_file(const char *which, const char *const *folders, struct
     return NULL;
 }
 
-const char *ll_file_find(const char *which, const char *beside, const char *const *folders, struct ll_place place,
-                         struct ll_arena *arena, struct ll_diags *diags)
+const char *ll_file_find(const char *which, const char *beside, const char *const *folders,
+                         struct ll_place place, struct ll_arena *arena, struct ll_diags *diags)
 {
     const char *path = path_beside(which, beside, arena);
     if (is_file(path))
@@ -82,8 +82,8 @@ static const char *read_open(FILE *file, const char *path, struct ll_place place
     return NULL;
 }
 
-const char *ll_file_read(const char *path, struct ll_place place, struct ll_arena *arena, struct ll_diags *diags,
-                         size_t *length)
+const char *ll_file_read(const char *path, struct ll_place place, struct ll_arena *arena,
+                         struct ll_diags *diags, size_t *length)
 {
     FILE *file = fopen(path, "rb");
     if (!file) {

@@ -9,7 +9,8 @@
  *       - name: b       - name: c        - name: b           others of the base stay where they were,
  *                                        - name: c           new ones come last
  *
- * Own values win because the base is changed in place: it is read for this purpose and belongs to nobody else. */
+ * Own values win because the base is changed in place: it is read for this purpose and belongs to nobody
+ * else. */
 #include "sim/machine/steps.h"
 
 #include "tracer/base/map.h"
@@ -131,7 +132,8 @@ static bool check_chain(const struct merger *merger, const struct chain *chain, 
 
 static struct ll_node *inherit(const struct merger *merger, struct ll_node *tree, const struct chain *chain);
 
-static struct ll_node *read_base(const struct merger *merger, const struct ll_node *key, const struct chain *chain)
+static struct ll_node *read_base(const struct merger *merger, const struct ll_node *key,
+                                 const struct chain *chain)
 {
     size_t length;
     const char *beside = chain->path[0] ? chain->path : NULL;
@@ -156,7 +158,11 @@ static struct ll_node *inherit(const struct merger *merger, struct ll_node *tree
         return NULL;
     }
     struct ll_node *base = read_base(merger, key, chain);
-    if (base && !merge(base, tree)) {
+    if (!base)
+        return NULL;
+    ll_node_remove(base, "aliases"); /* they name the base's hardware, not what is made of it here */
+    ll_sources_outdate(base, tree, merger->arena);
+    if (!merge(base, tree)) {
         ll_complain(merger->diags, key->place, "memory ran out");
         return NULL;
     }

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* From a name to a machine: find the file, read the tree, lay it over what it inherits, set the overrides, read the
- * tree by the schema, check the whole. Complaints of one step do not keep the next from finding more. */
+/* From a name to a machine: find the file, read the tree, lay it over what it inherits, set the overrides,
+ * read the tree by the schema, check the whole. Complaints of one step do not keep the next from finding
+ * more. */
 #include "sim/machine/machine.h"
 
 #include "sim/machine/steps.h"

@@ -98,7 +98,7 @@ static bool complain_of_syntax(const struct builder *b, const yaml_parser_t *par
         return ll_complain(b->diags, place_of_byte(b, parser->problem_offset), "not UTF-8 text: %s",
                            parser->problem);
     struct ll_place place = place_at(b, parser->problem_mark.line, parser->problem_mark.column, 1);
-    if (parser->context)
+    if (parser->context && !b->placeless)
         return ll_complain(b->diags, place, "not YAML: %s, %s that began in line %zu", parser->problem,
                            parser->context, parser->context_mark.line + 1);
     return ll_complain(b->diags, place, "not YAML: %s", parser->problem);
@@ -136,15 +136,16 @@ static bool count_node(struct builder *b, struct ll_place place)
 /* Line and paragraph separator, byte order mark, and the two that are no characters. */
 static bool is_special(const char *text, size_t left)
 {
-    static const char specials[][4] = {"\xE2\x80\xA8", "\xE2\x80\xA9", "\xEF\xBB\xBF", "\xEF\xBF\xBE", "\xEF\xBF\xBF"};
+    static const char specials[][4] = {"\xE2\x80\xA8", "\xE2\x80\xA9", "\xEF\xBB\xBF", "\xEF\xBF\xBE",
+                                       "\xEF\xBF\xBF"};
     for (size_t i = 0; left >= 3 && i < sizeof specials / sizeof *specials; i++)
         if (!memcmp(text, specials[i], 3))
             return true;
     return false;
 }
 
-/* No NUL, which would end the text early, and nothing that a terminal obeys or YAML would not give back: only escapes
- * in double quotes can bring such characters here. Newlines and tabs may stand in a text. */
+/* No NUL, which would end the text early, and nothing that a terminal obeys or YAML would not give back: only
+ * escapes in double quotes can bring such characters here. Newlines and tabs may stand in a text. */
 static bool is_plain(const char *bytes, size_t length)
 {
     for (size_t i = 0; i < length; i++) {
@@ -201,7 +202,8 @@ static bool begin(struct builder *b, const yaml_event_t *event, enum ll_node_typ
 
 static int compare_keys(const void *a, const void *b)
 {
-    const struct ll_node *left = *(const struct ll_node *const *)a, *right = *(const struct ll_node *const *)b;
+    const struct ll_node *left = *(const struct ll_node *const *)a,
+                         *right = *(const struct ll_node *const *)b;
     int order = strcmp(left->key, right->key);
     if (order)
         return order;
@@ -226,8 +228,9 @@ static bool check_keys(const struct builder *b, const struct ll_node *map)
         if (strcmp(sorted[i]->key, sorted[first]->key))
             first = i;
         else
-            ll_complain(b->diags, sorted[i]->key_place, "`%s` stands here a second time; the first is in line %llu",
-                        ll_shown_text(sorted[i]->key).text, (unsigned long long)sorted[first]->key_place.line);
+            ll_complain(
+                b->diags, sorted[i]->key_place, "`%s` stands here a second time; the first is in line %llu",
+                ll_shown_text(sorted[i]->key).text, (unsigned long long)sorted[first]->key_place.line);
     }
     free(sorted);
     return true;
@@ -248,7 +251,8 @@ static bool refuse_alias(struct builder *b, const yaml_event_t *event)
 static bool begin_document(struct builder *b, const yaml_event_t *event)
 {
     return b->document_count++ == 0 ||
-           ll_complain(b->diags, place_of(b, event), "a second document begins here; one file describes one thing");
+           ll_complain(b->diags, place_of(b, event),
+                       "a second document begins here; one file describes one thing");
 }
 
 static bool take(struct builder *b, const yaml_event_t *event)
@@ -257,9 +261,11 @@ static bool take(struct builder *b, const yaml_event_t *event)
     case YAML_SCALAR_EVENT:
         return take_scalar(b, event);
     case YAML_SEQUENCE_START_EVENT:
-        return begin(b, event, LL_NODE_LIST, event->data.sequence_start.anchor || event->data.sequence_start.tag);
+        return begin(b, event, LL_NODE_LIST,
+                     event->data.sequence_start.anchor || event->data.sequence_start.tag);
     case YAML_MAPPING_START_EVENT:
-        return begin(b, event, LL_NODE_MAP, event->data.mapping_start.anchor || event->data.mapping_start.tag);
+        return begin(b, event, LL_NODE_MAP,
+                     event->data.mapping_start.anchor || event->data.mapping_start.tag);
     case YAML_SEQUENCE_END_EVENT:
     case YAML_MAPPING_END_EVENT:
         return end(b);
@@ -284,13 +290,15 @@ static bool take_all(struct builder *b, yaml_parser_t *parser)
         if (!taken)
             return false;
     }
-    return b->root || ll_complain(b->diags, (struct ll_place){.file = b->name}, "there is nothing in this file");
+    return b->root ||
+           ll_complain(b->diags, (struct ll_place){.file = b->name}, "there is nothing in this file");
 }
 
 static struct ll_node *build(struct builder *b, const char *text, size_t length)
 {
     if (length > LL_YAML_LIMIT_BYTES) {
-        ll_complain(b->diags, (struct ll_place){.file = b->name}, "longer than %d MiB", LL_YAML_LIMIT_BYTES >> 20);
+        ll_complain(b->diags, (struct ll_place){.file = b->name}, "longer than %d MiB",
+                    LL_YAML_LIMIT_BYTES >> 20);
         return NULL;
     }
     yaml_parser_t parser;
@@ -384,7 +392,8 @@ const char *ll_node_type_name(enum ll_node_type type)
 struct ll_shown ll_shown_text(const char *text)
 {
     struct ll_shown shown = {""};
-    size_t room = sizeof shown.text - sizeof "...", length = strlen(text), kept = length < room ? length : room;
+    size_t room = sizeof shown.text - sizeof "...", length = strlen(text),
+           kept = length < room ? length : room;
     while (kept < length && kept > 0 && ((unsigned char)text[kept] & 0xC0) == 0x80)
         kept--; /* no half of a character */
     snprintf(shown.text, sizeof shown.text, "%.*s%s", (int)kept, text, kept < length ? "..." : "");

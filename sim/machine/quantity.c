@@ -124,7 +124,8 @@ static const char *take_exponent(const char *at, struct decimal *decimal)
     return digits;
 }
 
-/* number := digits [ '.' digits ] [ e [sign] digits ]. Returns what follows it, NULL when there is no number. */
+/* number := digits [ '.' digits ] [ e [sign] digits ]. Returns what follows it, NULL when there is no number.
+ */
 static const char *take_decimal(const char *text, struct decimal *decimal)
 {
     *decimal = (struct decimal){.length = 0};
@@ -203,8 +204,9 @@ static struct decimal from_double(double value)
     char text[32];
     struct decimal decimal;
     ll_number_text(value, text);
-    const char *end = take_decimal(text, &decimal);
-    assert(end && !*end);
+    bool right = take_decimal(text, &decimal);
+    assert(right);
+    (void)right;
     while (decimal.length > 1 && decimal.digits[decimal.length - 1] == '0') {
         decimal.digits[--decimal.length] = '\0';
         decimal.ten++;
@@ -216,17 +218,19 @@ static struct decimal from_double(double value)
 static struct ll_quantity_text write_decimal(const struct decimal *decimal, int ten, const char *unit)
 {
     struct ll_quantity_text out;
+    static const char zeros[] = "000000000000000";
     int length = decimal->length, point = length + ten; /* digits before the decimal point */
     if (length == 0)
-        snprintf(out.text, sizeof out.text, "0%s", unit);
+        snprintf(out.text, sizeof out.text, "0%.8s", unit);
     else if (ten >= 0 && point <= 15)
-        snprintf(out.text, sizeof out.text, "%s%.*s%s", decimal->digits, ten, "000000000000000", unit);
+        snprintf(out.text, sizeof out.text, "%.15s%.*s%.8s", decimal->digits, ten, zeros, unit);
     else if (ten < 0 && point > 0)
-        snprintf(out.text, sizeof out.text, "%.*s.%s%s", point, decimal->digits, decimal->digits + point, unit);
+        snprintf(out.text, sizeof out.text, "%.*s.%.17s%.8s", point, decimal->digits, decimal->digits + point,
+                 unit);
     else if (ten < 0 && point > -6)
-        snprintf(out.text, sizeof out.text, "0.%.*s%s%s", -point, "000000", decimal->digits, unit);
+        snprintf(out.text, sizeof out.text, "0.%.*s%.17s%.8s", -point, zeros, decimal->digits, unit);
     else
-        snprintf(out.text, sizeof out.text, "%se%d%s", decimal->digits, ten, unit);
+        snprintf(out.text, sizeof out.text, "%.17se%d%.8s", decimal->digits, ten, unit);
     return out;
 }
 
@@ -238,20 +242,6 @@ static bool suits(const struct unit *unit, double value, const struct decimal *d
     return decimal->length + decimal->ten > unit->ten;
 }
 
-static const struct unit *best_unit(double value, enum ll_dimension dimension, const struct decimal *decimal)
-{
-    const struct unit *best = NULL;
-    for (size_t i = 0; i < UNIT_COUNT; i++) {
-        if (units[i].dimension != dimension)
-            continue;
-        best = &units[i];
-        if (suits(best, value, decimal))
-            return best;
-    }
-    assert(best);
-    return best;
-}
-
 static struct ll_quantity_text write_in(double value, const struct unit *unit, const char *suffix)
 {
     double scaled = ldexp(value, -unit->two); /* exact */
@@ -259,11 +249,22 @@ static struct ll_quantity_text write_in(double value, const struct unit *unit, c
     return write_decimal(&decimal, decimal.ten - unit->ten, suffix);
 }
 
+/* The shortest of the texts in units that suit; in the base unit when none does. */
 struct ll_quantity_text ll_quantity_text(double value, enum ll_dimension dimension)
 {
     struct decimal decimal = from_double(value);
-    const struct unit *unit = best_unit(value, dimension, &decimal);
-    return write_in(value, unit, unit->text);
+    struct ll_quantity_text best = {""}, base = {""};
+    for (size_t i = 0; i < UNIT_COUNT; i++) {
+        if (units[i].dimension != dimension)
+            continue;
+        struct ll_quantity_text text = write_in(value, &units[i], units[i].text);
+        if (units[i].ten == 0 && units[i].two == 0)
+            base = text;
+        if (value > 0 && suits(&units[i], value, &decimal) &&
+            (!*best.text || strlen(text.text) < strlen(best.text)))
+            best = text;
+    }
+    return *best.text ? best : base;
 }
 
 struct ll_quantity_text ll_number_in(double value, const char *unit)

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* "900GB/s" to 9e11 and back: the only table of units.
  *
- * kB is 1000 bytes and KiB 1024; `b` is refused, for it is read as bits by some and as bytes by others. Every unit
- * is a power of ten times a power of two, so that a text becomes the double nearest to what it says, and a
- * double becomes a text that reads back to the same bits, whatever the locale. Pure functions. */
+ * kB is 1000 bytes and KiB 1024; `b` is refused, for it is read as bits by some and as bytes by others. Every
+ * unit is a power of ten times a power of two, so that a text becomes the double nearest to what it says, and
+ * a double becomes a text that reads back to the same bits, whatever the locale. Pure functions. */
 #ifndef LL_SIM_MACHINE_QUANTITY_H
 #define LL_SIM_MACHINE_QUANTITY_H
 
@@ -40,7 +40,8 @@ struct ll_quantity {
 
 /* What a text says. False when it says nothing: then *reason is a static sentence or, for an unknown unit,
  * NULL, and *unit the place in the text where the unit begins. Never negative, infinite or not a number. */
-bool ll_quantity_parse(const char *text, struct ll_quantity *quantity, const char **reason, const char **unit);
+bool ll_quantity_parse(const char *text, struct ll_quantity *quantity, const char **reason,
+                       const char **unit);
 
 /* A whole number, digits only, that fits in 64 bits. */
 bool ll_count_parse(const char *text, uint64_t *count);

@@ -96,7 +96,8 @@ static void add_keys(struct ll_words *words, const struct ll_table *table, const
         }
         for (uint64_t j = 0; j < reading->machine->level_count; j++) {
             const char *level = reading->machine->levels[j].name;
-            const char *key = level ? ll_format(reading->arena, "%s%s", level, strchr(field->key, '>') + 1) : NULL;
+            const char *key =
+                level ? ll_format(reading->arena, "%s%s", level, strchr(field->key, '>') + 1) : NULL;
             if (key)
                 ll_words_add(words, key);
         }
@@ -109,9 +110,8 @@ static bool complain_of_variant(const struct ll_table *table, const struct ll_ta
 {
     for (size_t i = 0; i < table->variant_count; i++)
         if (find_here(table->variants[i], child->key))
-            return !ll_complain(reading->diags, child->key_place,
-                                "`%s` is a key of a %s, and this is a %s", child->key, table->variants[i]->what,
-                                chosen->what);
+            return !ll_complain(reading->diags, child->key_place, "`%s` is a key of a %s, and this is a %s",
+                                child->key, table->variants[i]->what, chosen->what);
     return false;
 }
 
@@ -128,8 +128,8 @@ static void complain_of_key(const struct ll_table *table, const struct ll_table 
                 table->what, ll_suggest(reading->diags, child->key, &words));
 }
 
-static bool check_keys(const struct ll_table *table, const struct ll_table *variant, const struct ll_node *node,
-                       struct ll_reading *reading)
+static bool check_keys(const struct ll_table *table, const struct ll_table *variant,
+                       const struct ll_node *node, struct ll_reading *reading)
 {
     bool right = true;
     for (const struct ll_node *child = node->first; child; child = child->next) {
@@ -148,7 +148,8 @@ static bool check_keys(const struct ll_table *table, const struct ll_table *vari
 static bool read_default(const struct ll_field *field, const struct ll_node *map, void *object,
                          struct ll_reading *reading)
 {
-    struct ll_node node = {.type = LL_NODE_SCALAR, .key = field->key, .place = map->place, .text = field->otherwise};
+    struct ll_node node = {
+        .type = LL_NODE_SCALAR, .key = field->key, .place = map->place, .text = field->otherwise};
     return ll_types[field->type].read(field, &node, object, reading);
 }
 

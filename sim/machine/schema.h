@@ -2,8 +2,8 @@
 /* What a machine file may say, as rows: key, type, place in the struct, bounds, help.
  *
  * Reading, checking, "did you mean", --set paths, the key reference and the dumps are all walks over these
- * rows (schema_rows.c). A key is added by adding a row; a type of value by adding a row to LL_TYPE_LIST and its
- * verbs in schema_types.c. Rows are constant and may be shared by threads. */
+ * rows (schema_rows.c). A key is added by adding a row; a type of value by adding a row to LL_TYPE_LIST and
+ * its verbs in schema_types.c. Rows are constant and may be shared by threads. */
 #ifndef LL_SIM_MACHINE_SCHEMA_H
 #define LL_SIM_MACHINE_SCHEMA_H
 
@@ -14,22 +14,22 @@
 /* Types of value: word, what the key reference calls it, how to tell that there is something to write.
  * The C type at the row's offset is named behind. */
 #define LL_TYPE_LIST(X)                                                                                      \
-    X(TEXT, "text", not_null)              /* const char *, one of `choices` where there are some */         \
-    X(NAME, "name", not_null)              /* const char *, of letters, digits, - and _ */                   \
-    X(CHOICE, "choice", always)            /* an enum: the index in `choices` */                             \
-    X(BOOL, "true or false", always)       /* bool */                                                        \
-    X(WHOLE, "whole number", not_zero_whole) /* uint64_t */                                                  \
-    X(SIZE, "size", not_zero_whole)        /* uint64_t, whole bytes */                                       \
-    X(QUANTITY, "quantity", not_zero)      /* double, in the base unit of `dimension` */                     \
-    X(NUMBER, "number", not_zero)          /* double; the text has no unit, `unit` is meant */               \
+    X(TEXT, "text", not_null)                     /* const char *, one of `choices` where there are some */  \
+    X(NAME, "name", not_null)                     /* const char *, of letters, digits, - and _ */            \
+    X(CHOICE, "choice", always)                   /* an enum: the index in `choices` */                      \
+    X(BOOL, "true or false", always)              /* bool */                                                 \
+    X(WHOLE, "whole number", not_zero_whole)      /* uint64_t */                                             \
+    X(SIZE, "size", not_zero_whole)               /* uint64_t, whole bytes */                                \
+    X(QUANTITY, "quantity", not_zero)             /* double, in the base unit of `dimension` */              \
+    X(NUMBER, "number", not_zero)                 /* double; the text has no unit, `unit` is meant */        \
     X(DTYPES, "number for each dtype", any_dtype) /* double [LL_DTYPE_COUNT]; `unit` is meant */             \
-    X(LEVELS, "number", always)            /* double [LL_MAX_LEVELS]; one key a level */                     \
-    X(TILES, "list of tiles", any_item)    /* struct ll_tile [LL_MAX_TILES], count at count_offset */        \
+    X(LEVELS, "number", always)                   /* double [LL_MAX_LEVELS]; one key a level */              \
+    X(TILES, "list of tiles", any_item)           /* struct ll_tile [LL_MAX_TILES], count at count_offset */ \
     X(RUNS, "list of op classes and kinds", when_given) /* bool [LL_OP_COUNT], given at given_offset */      \
-    X(TEXTS, "list of texts", any_item)    /* const char **, the count at count_offset */                    \
-    X(SOURCES, "text for each path", any_item) /* struct ll_source *, the count at count_offset */           \
-    X(OBJECT, "map", when_given)           /* the struct of `table`, whether given at given_offset */        \
-    X(LIST, "list", any_item)              /* up to `max` structs of `table`, count at count_offset */
+    X(TEXTS, "list of texts", any_item)                 /* const char **, the count at count_offset */       \
+    X(SOURCES, "text for each path", any_item)          /* struct ll_source *, the count at count_offset */  \
+    X(OBJECT, "map", when_given) /* the struct of `table`, whether given at given_offset */                  \
+    X(LIST, "list", any_item)    /* up to `max` structs of `table`, count at count_offset */
 
 enum ll_field_type {
 #define X(word, ...) LL_TYPE_##word,
@@ -48,13 +48,13 @@ struct ll_field {
     size_t count_offset; /* LIST, TILES, TEXTS, SOURCES: where the uint64_t count is */
     size_t given_offset; /* OBJECT, RUNS: where the bool is; 0: nobody asks */
     enum ll_dimension dimension;
-    const char *unit;            /* NUMBER, DTYPES, LEVELS: the unit that the key names; NULL: none */
+    const char *unit; /* NUMBER, DTYPES, LEVELS: the unit that the key names; NULL: none */
     bool required;
-    bool wording;                /* for people: no result depends on it */
-    double min, max;             /* both included */
-    const char *const *choices;  /* TEXT, CHOICE: ends with NULL */
+    bool wording;                 /* for people: no result depends on it */
+    double min, max;              /* both included */
+    const char *const *choices;   /* TEXT, CHOICE: ends with NULL */
     const struct ll_table *table; /* OBJECT, LIST */
-    const char *otherwise;       /* the default as one would write it; NULL: absent, which is zero */
+    const char *otherwise;        /* the default as one would write it; NULL: absent, which is zero */
     const char *help;
 };
 
@@ -87,8 +87,8 @@ struct ll_reading {
     uint64_t failed; /* rows of the machine's table that were not read well, a bit each */
 };
 
-/* Reads a map into the struct of a table: all rows in their order, then complains of the keys that no row has.
- * False after complaints; what could be read stands in the object all the same. */
+/* Reads a map into the struct of a table: all rows in their order, then complains of the keys that no row
+ * has. False after complaints; what could be read stands in the object all the same. */
 bool ll_table_read(const struct ll_table *table, const struct ll_node *node, void *object,
                    struct ll_reading *reading);
 

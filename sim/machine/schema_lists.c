@@ -31,7 +31,7 @@ static bool read_dtype(const struct ll_field *field, const struct ll_node *node,
 }
 
 bool ll_read_DTYPES(const struct ll_field *field, const struct ll_node *node, void *object,
-                        struct ll_reading *reading)
+                    struct ll_reading *reading)
 {
     bool right = true;
     if (!ll_is_type(node, LL_NODE_MAP, "a number for each dtype, as {bf16: 1, f32: 0.5}", reading))
@@ -44,7 +44,7 @@ bool ll_read_DTYPES(const struct ll_field *field, const struct ll_node *node, vo
 }
 
 void ll_write_DTYPES(const struct ll_field *field, const void *object, const struct ll_machine *machine,
-                         struct ll_dump *dump)
+                     struct ll_dump *dump)
 {
     const double *values = ll_at_const(object, field->offset);
     (void)machine;
@@ -59,14 +59,15 @@ void ll_write_DTYPES(const struct ll_field *field, const void *object, const str
 
 /* node is the map that may hold a key for each level: "<level>_pj_per_byte". */
 bool ll_read_LEVELS(const struct ll_field *field, const struct ll_node *node, void *object,
-                        struct ll_reading *reading)
+                    struct ll_reading *reading)
 {
     bool right = true;
     double *values = ll_at(object, field->offset);
     const struct ll_machine *machine = reading->machine;
     for (uint64_t i = 0; i < machine->level_count; i++) {
         const char *level = machine->levels[i].name;
-        const char *key = level ? ll_format(reading->arena, "%s%s", level, strchr(field->key, '>') + 1) : NULL;
+        const char *key =
+            level ? ll_format(reading->arena, "%s%s", level, strchr(field->key, '>') + 1) : NULL;
         const struct ll_node *child = key ? ll_node_get(node, key) : NULL;
         if (child)
             right &= ll_read_number(field, child, reading, &values[i]);
@@ -75,7 +76,7 @@ bool ll_read_LEVELS(const struct ll_field *field, const struct ll_node *node, vo
 }
 
 void ll_write_LEVELS(const struct ll_field *field, const void *object, const struct ll_machine *machine,
-                         struct ll_dump *dump)
+                     struct ll_dump *dump)
 {
     const double *values = ll_at_const(object, field->offset);
     for (uint64_t i = 0; i < machine->level_count; i++) {
@@ -112,7 +113,7 @@ static bool parse_tile(const char *text, struct ll_tile *tile)
 }
 
 bool ll_read_TILES(const struct ll_field *field, const struct ll_node *node, void *object,
-                       struct ll_reading *reading)
+                   struct ll_reading *reading)
 {
     struct ll_tile *tiles = ll_at(object, field->offset);
     uint64_t *count = ll_at(object, field->count_offset);
@@ -120,8 +121,8 @@ bool ll_read_TILES(const struct ll_field *field, const struct ll_node *node, voi
     if (!ll_is_type(node, LL_NODE_LIST, "a list of tiles, as [128x128x32, 64x64x32]", reading))
         return false;
     if (node->count == 0 || node->count > LL_MAX_TILES)
-        return ll_complain(reading->diags, node->place, "`%s`: expected 1 to %d tiles, there are %zu", field->key,
-                           LL_MAX_TILES, node->count);
+        return ll_complain(reading->diags, node->place, "`%s`: expected 1 to %d tiles, there are %zu",
+                           field->key, LL_MAX_TILES, node->count);
     *count = 0;
     for (const struct ll_node *child = node->first; child; child = child->next) {
         if (!child->text || !parse_tile(child->text, &tiles[*count]))
@@ -132,7 +133,7 @@ bool ll_read_TILES(const struct ll_field *field, const struct ll_node *node, voi
 }
 
 void ll_write_TILES(const struct ll_field *field, const void *object, const struct ll_machine *machine,
-                        struct ll_dump *dump)
+                    struct ll_dump *dump)
 {
     const struct ll_tile *tiles = ll_at_const(object, field->offset);
     (void)machine;
@@ -179,7 +180,7 @@ static bool complain_of_runs(const struct ll_node *node, struct ll_reading *read
 }
 
 bool ll_read_RUNS(const struct ll_field *field, const struct ll_node *node, void *object,
-                      struct ll_reading *reading)
+                  struct ll_reading *reading)
 {
     bool right = true;
     if (!ll_is_type(node, LL_NODE_LIST, "a list of op classes and kinds, as [matrix, conv]", reading))
@@ -206,7 +207,7 @@ static bool class_is_full(const bool *runs, enum ll_op_class op_class)
 
 /* Classes of which all kinds are marked, then the kinds that are left. */
 void ll_write_RUNS(const struct ll_field *field, const void *object, const struct ll_machine *machine,
-                       struct ll_dump *dump)
+                   struct ll_dump *dump)
 {
     const bool *runs = ll_at_const(object, field->offset);
     (void)machine;
@@ -221,7 +222,7 @@ void ll_write_RUNS(const struct ll_field *field, const void *object, const struc
 }
 
 bool ll_read_TEXTS(const struct ll_field *field, const struct ll_node *node, void *object,
-                       struct ll_reading *reading)
+                   struct ll_reading *reading)
 {
     if (!ll_is_type(node, LL_NODE_LIST, "a list of texts", reading))
         return false;
@@ -242,7 +243,7 @@ bool ll_read_TEXTS(const struct ll_field *field, const struct ll_node *node, voi
 }
 
 void ll_write_TEXTS(const struct ll_field *field, const void *object, const struct ll_machine *machine,
-                        struct ll_dump *dump)
+                    struct ll_dump *dump)
 {
     const char *const *texts = *(const char *const *const *)ll_at_const(object, field->offset);
     (void)machine;
@@ -266,7 +267,7 @@ static bool read_source(const struct ll_node *node, struct ll_source *source, st
 }
 
 bool ll_read_SOURCES(const struct ll_field *field, const struct ll_node *node, void *object,
-                         struct ll_reading *reading)
+                     struct ll_reading *reading)
 {
     bool right = true;
     if (!ll_is_type(node, LL_NODE_MAP, "a text for each path, as {clock: \"datasheet, table 2\"}", reading))
@@ -283,7 +284,7 @@ bool ll_read_SOURCES(const struct ll_field *field, const struct ll_node *node, v
 }
 
 void ll_write_SOURCES(const struct ll_field *field, const void *object, const struct ll_machine *machine,
-                          struct ll_dump *dump)
+                      struct ll_dump *dump)
 {
     const struct ll_source *sources = *(struct ll_source *const *)ll_at_const(object, field->offset);
     (void)machine;
@@ -298,14 +299,14 @@ void ll_write_SOURCES(const struct ll_field *field, const void *object, const st
 /* --- structs within structs --- */
 
 bool ll_read_OBJECT(const struct ll_field *field, const struct ll_node *node, void *object,
-                        struct ll_reading *reading)
+                    struct ll_reading *reading)
 {
     ll_set_given(field, object);
     return ll_table_read(field->table, node, ll_at(object, field->offset), reading);
 }
 
 void ll_write_OBJECT(const struct ll_field *field, const void *object, const struct ll_machine *machine,
-                         struct ll_dump *dump)
+                     struct ll_dump *dump)
 {
     dump->verbs->open(dump->out, LL_NODE_MAP, false);
     ll_table_write(field->table, ll_at_const(object, field->offset), machine, dump);
@@ -313,7 +314,7 @@ void ll_write_OBJECT(const struct ll_field *field, const void *object, const str
 }
 
 bool ll_read_LIST(const struct ll_field *field, const struct ll_node *node, void *object,
-                      struct ll_reading *reading)
+                  struct ll_reading *reading)
 {
     uint64_t *count = ll_at(object, field->count_offset);
     bool right = true;
@@ -333,12 +334,13 @@ bool ll_read_LIST(const struct ll_field *field, const struct ll_node *node, void
 }
 
 void ll_write_LIST(const struct ll_field *field, const void *object, const struct ll_machine *machine,
-                       struct ll_dump *dump)
+                   struct ll_dump *dump)
 {
     dump->verbs->open(dump->out, LL_NODE_LIST, false);
     for (uint64_t i = 0; i < ll_count_of(field, object); i++) {
         dump->verbs->open(dump->out, LL_NODE_MAP, false);
-        ll_table_write(field->table, ll_at_const(object, field->offset + i * field->table->size), machine, dump);
+        ll_table_write(field->table, ll_at_const(object, field->offset + i * field->table->size), machine,
+                       dump);
         dump->verbs->close(dump->out, LL_NODE_MAP);
     }
     dump->verbs->close(dump->out, LL_NODE_LIST);

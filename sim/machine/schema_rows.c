@@ -31,6 +31,7 @@ static const char *const unit_models[] = {
 static_assert(sizeof(enum ll_unit_kind) == sizeof(unsigned), "choices are stored as unsigned");
 
 #define COUNT_OF(fields) (sizeof(fields) / sizeof *(fields))
+#define TABLE(words, rows, type) .what = words, .fields = rows, .count = COUNT_OF(rows), .size = sizeof(type)
 
 /* clang-format off */
 #define AT(member) .offset = offsetof(struct ll_unit, member)
@@ -49,9 +50,9 @@ static const struct ll_field systolic_fields[] = {
 };
 
 static const struct ll_field matrix_fields[] = {
-    {.key = "tiles", .type = LL_TYPE_TILES, AT(matrix.tiles), .required = true,
+    {.key = "tiles", .type = LL_TYPE_TILES, AT(matrix.tiles),
      .count_offset = offsetof(struct ll_unit, matrix.tile_count),
-     .help = "tiles m x n x k of the output that the kernels offer, each computed by one unit"},
+     .help = "tiles m x n x k that the kernels offer, each computed by one unit; without, work is dealt evenly"},
     {.key = "macs", .type = LL_TYPE_DTYPES, AT(matrix.macs), .required = true, .min = POSITIVE, .max = MOST_RATE,
      .help = "multiply-accumulates per unit and cycle, by dtype"},
     {.key = "fill_cycles", .type = LL_TYPE_NUMBER, AT(matrix.fill_cycles), .min = 0, .max = MOST_RATE,
@@ -65,12 +66,11 @@ static const struct ll_field vector_fields[] = {
      .help = "operations per lane and cycle, by dtype; a fused multiply-add is two"},
 };
 
-#define UNIT_TABLE(model) \
-    .fields = model##_fields, .count = COUNT_OF(model##_fields), .size = sizeof(struct ll_unit)
-
-const struct ll_table ll_fields_SYSTOLIC = {"systolic unit", UNIT_TABLE(systolic), .products_only = true};
-const struct ll_table ll_fields_MATRIX = {"matrix unit", UNIT_TABLE(matrix), .products_only = true};
-const struct ll_table ll_fields_VECTOR = {"vector unit", UNIT_TABLE(vector)};
+const struct ll_table ll_fields_SYSTOLIC = {
+    TABLE("systolic unit", systolic_fields, struct ll_unit), .products_only = true};
+const struct ll_table ll_fields_MATRIX = {
+    TABLE("matrix unit", matrix_fields, struct ll_unit), .products_only = true};
+const struct ll_table ll_fields_VECTOR = {TABLE("vector unit", vector_fields, struct ll_unit)};
 
 static const struct ll_table *const unit_variants[] = {
 #define LL_UNIT_MODEL(word, ...) &ll_fields_##word,
@@ -94,8 +94,7 @@ static const struct ll_field unit_fields[] = {
 #undef AT
 
 static const struct ll_table unit_table = {
-    "unit", unit_fields, COUNT_OF(unit_fields), sizeof(struct ll_unit),
-    .variants = unit_variants, .variant_count = COUNT_OF(unit_variants),
+    TABLE("unit", unit_fields, struct ll_unit), .variants = unit_variants, .variant_count = COUNT_OF(unit_variants),
     .variant_offset = offsetof(struct ll_unit, model)};
 
 #define AT(member) .offset = offsetof(struct ll_level, member)
@@ -113,8 +112,7 @@ static const struct ll_field level_fields[] = {
      .help = "who shares it: all of the device, or each unit has one"},
 };
 #undef AT
-static const struct ll_table level_table = {"memory level", level_fields, COUNT_OF(level_fields),
-                                            sizeof(struct ll_level)};
+static const struct ll_table level_table = {TABLE("memory level", level_fields, struct ll_level)};
 
 #define AT(member) .offset = offsetof(struct ll_software, member)
 static const struct ll_field software_fields[] = {
@@ -124,8 +122,7 @@ static const struct ll_field software_fields[] = {
      .help = "which ops the software joins so that what lies between them stays on chip"},
 };
 #undef AT
-static const struct ll_table software_table = {"software", software_fields, COUNT_OF(software_fields),
-                                               sizeof(struct ll_software)};
+static const struct ll_table software_table = {TABLE("software", software_fields, struct ll_software)};
 
 #define AT(member) .offset = offsetof(struct ll_host, member)
 static const struct ll_field host_fields[] = {
@@ -135,7 +132,7 @@ static const struct ll_field host_fields[] = {
      .max = MOST_SECONDS, .otherwise = "0s", .help = "of one transfer"},
 };
 #undef AT
-static const struct ll_table host_table = {"host", host_fields, COUNT_OF(host_fields), sizeof(struct ll_host)};
+static const struct ll_table host_table = {TABLE("host", host_fields, struct ll_host)};
 
 #define AT(member) .offset = offsetof(struct ll_network, member)
 static const struct ll_field network_fields[] = {
@@ -150,8 +147,7 @@ static const struct ll_field network_fields[] = {
      .max = MOST_SECONDS, .otherwise = "0s", .help = "of one message over one link"},
 };
 #undef AT
-static const struct ll_table network_table = {"network", network_fields, COUNT_OF(network_fields),
-                                              sizeof(struct ll_network)};
+static const struct ll_table network_table = {TABLE("network", network_fields, struct ll_network)};
 
 #define AT(member) .offset = offsetof(struct ll_energy, member)
 static const struct ll_field energy_fields[] = {
@@ -163,8 +159,7 @@ static const struct ll_field energy_fields[] = {
      .help = "power that flows all the time, in W"},
 };
 #undef AT
-static const struct ll_table energy_table = {"energy", energy_fields, COUNT_OF(energy_fields),
-                                             sizeof(struct ll_energy)};
+static const struct ll_table energy_table = {TABLE("energy", energy_fields, struct ll_energy)};
 
 #define AT(member) .offset = offsetof(struct ll_area, member)
 static const struct ll_field area_fields[] = {
@@ -176,7 +171,7 @@ static const struct ll_field area_fields[] = {
      .help = "of everything else, in mm2"},
 };
 #undef AT
-static const struct ll_table area_table = {"area", area_fields, COUNT_OF(area_fields), sizeof(struct ll_area)};
+static const struct ll_table area_table = {TABLE("area", area_fields, struct ll_area)};
 
 #define AT(member) .offset = offsetof(struct ll_machine, member)
 #define LISTED(member, how_many) \
@@ -210,8 +205,7 @@ static const struct ll_field machine_fields[] = {
 #undef AT
 /* clang-format on */
 
-const struct ll_table ll_machine_table = {"machine", machine_fields, COUNT_OF(machine_fields),
-                                          sizeof(struct ll_machine)};
+const struct ll_table ll_machine_table = {TABLE("machine", machine_fields, struct ll_machine)};
 
 const struct ll_table *ll_unit_keys(const struct ll_unit *unit)
 {

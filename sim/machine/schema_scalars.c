@@ -28,7 +28,7 @@ static size_t choose(const struct ll_field *field, const struct ll_node *node, s
 }
 
 bool ll_read_TEXT(const struct ll_field *field, const struct ll_node *node, void *object,
-                      struct ll_reading *reading)
+                  struct ll_reading *reading)
 {
     if (!ll_is_type(node, LL_NODE_SCALAR, "a text", reading))
         return false;
@@ -42,7 +42,7 @@ bool ll_read_TEXT(const struct ll_field *field, const struct ll_node *node, void
 }
 
 void ll_write_TEXT(const struct ll_field *field, const void *object, const struct ll_machine *machine,
-                       struct ll_dump *dump)
+                   struct ll_dump *dump)
 {
     (void)machine;
     dump->verbs->text(dump->out, *(const char *const *)ll_at_const(object, field->offset));
@@ -55,7 +55,7 @@ static bool is_name(const char *text)
 }
 
 bool ll_read_NAME(const struct ll_field *field, const struct ll_node *node, void *object,
-                      struct ll_reading *reading)
+                  struct ll_reading *reading)
 {
     if (!node->text || !is_name(node->text))
         return ll_expected(node, reading, "a name: a letter, then at most 39 letters, digits, - and _");
@@ -69,7 +69,7 @@ void ll_write_NAME(const struct ll_field *field, const void *object, const struc
 }
 
 bool ll_read_CHOICE(const struct ll_field *field, const struct ll_node *node, void *object,
-                        struct ll_reading *reading)
+                    struct ll_reading *reading)
 {
     unsigned chosen = (unsigned)choose(field, node, reading);
     if (!field->choices[chosen])
@@ -79,7 +79,7 @@ bool ll_read_CHOICE(const struct ll_field *field, const struct ll_node *node, vo
 }
 
 void ll_write_CHOICE(const struct ll_field *field, const void *object, const struct ll_machine *machine,
-                         struct ll_dump *dump)
+                     struct ll_dump *dump)
 {
     unsigned chosen;
     (void)machine;
@@ -88,7 +88,7 @@ void ll_write_CHOICE(const struct ll_field *field, const void *object, const str
 }
 
 bool ll_read_BOOL(const struct ll_field *field, const struct ll_node *node, void *object,
-                      struct ll_reading *reading)
+                  struct ll_reading *reading)
 {
     bool yes = node->text && !strcmp(node->text, "true"), no = node->text && !strcmp(node->text, "false");
     if (!yes && !no)
@@ -98,7 +98,7 @@ bool ll_read_BOOL(const struct ll_field *field, const struct ll_node *node, void
 }
 
 void ll_write_BOOL(const struct ll_field *field, const void *object, const struct ll_machine *machine,
-                       struct ll_dump *dump)
+                   struct ll_dump *dump)
 {
     (void)machine;
     dump->verbs->truth(dump->out, *(const bool *)ll_at_const(object, field->offset));
@@ -125,7 +125,7 @@ static bool check_bounds(double value, const struct ll_field *field, const struc
 }
 
 bool ll_read_WHOLE(const struct ll_field *field, const struct ll_node *node, void *object,
-                       struct ll_reading *reading)
+                   struct ll_reading *reading)
 {
     uint64_t count;
     struct ll_quantity quantity;
@@ -143,7 +143,7 @@ bool ll_read_WHOLE(const struct ll_field *field, const struct ll_node *node, voi
 }
 
 void ll_write_WHOLE(const struct ll_field *field, const void *object, const struct ll_machine *machine,
-                        struct ll_dump *dump)
+                    struct ll_dump *dump)
 {
     (void)machine;
     dump->verbs->count(dump->out, *(const uint64_t *)ll_at_const(object, field->offset));
@@ -158,8 +158,8 @@ static bool complain_of_unit(const struct ll_node *node, enum ll_dimension dimen
     const char *nearest = ll_unit_nearest(unit);
     if (strchr(unit, 'b') && (!nearest || strchr(nearest, 'B')))
         return ll_complain(reading->diags, node->place,
-                           "`%s`: `b` could be bits or bytes; write B for bytes: expected %s, as %s", shown.text,
-                           name, example);
+                           "`%s`: `b` could be bits or bytes; write B for bytes: expected %s, as %s",
+                           shown.text, name, example);
     if (nearest)
         return ll_complain(reading->diags, node->place, "`%s`: no unit `%s`; did you mean `%s`?", shown.text,
                            wrong.text, nearest);
@@ -168,7 +168,8 @@ static bool complain_of_unit(const struct ll_node *node, enum ll_dimension dimen
 }
 
 /* Bytes per cycle become bytes per second by the machine's clock. */
-static bool resolve_cycles(struct ll_quantity *quantity, const struct ll_node *node, struct ll_reading *reading)
+static bool resolve_cycles(struct ll_quantity *quantity, const struct ll_node *node,
+                           struct ll_reading *reading)
 {
     if (reading->machine->clock_hz == 0 && ll_node_get(reading->root, "clock"))
         return false; /* the clock was complained of already */
@@ -179,48 +180,50 @@ static bool resolve_cycles(struct ll_quantity *quantity, const struct ll_node *n
     return true;
 }
 
-static bool read_quantity(const struct ll_field *field, const struct ll_node *node, struct ll_reading *reading,
-                          double *value)
+static bool read_quantity(const struct ll_field *field, const struct ll_node *node,
+                          struct ll_reading *reading, double *value)
 {
     const char *name = ll_dimension_name(field->dimension), *example = ll_dimension_example(field->dimension);
     const char *reason, *unit;
     struct ll_quantity quantity;
     struct ll_shown shown = ll_node_shown(node);
     if (!node->text)
-        return ll_complain(reading->diags, node->place, "`%s`: expected %s, as %s", shown.text, name, example);
-    if (!ll_quantity_parse(node->text, &quantity, &reason, &unit) && !reason)
+        return ll_complain(reading->diags, node->place, "`%s`: expected %s, as %s", shown.text, name,
+                           example);
+    bool parsed = ll_quantity_parse(node->text, &quantity, &reason, &unit);
+    if (!parsed && !reason)
         return complain_of_unit(node, field->dimension, unit, reading);
-    if (reason)
-        return ll_complain(reading->diags, node->place, "`%s`: expected %s, as %s; %s", shown.text, name, example,
-                           reason);
+    if (!parsed)
+        return ll_complain(reading->diags, node->place, "`%s`: expected %s, as %s; %s", shown.text, name,
+                           example, reason);
     if (quantity.dimension == LL_DIMENSION_NUMBER)
-        return ll_complain(reading->diags, node->place, "`%s`: a unit is missing; expected %s, as %s", shown.text,
-                           name, example);
+        return ll_complain(reading->diags, node->place, "`%s`: a unit is missing; expected %s, as %s",
+                           shown.text, name, example);
     if (quantity.dimension == LL_DIMENSION_PER_CYCLE && field->dimension == LL_DIMENSION_BANDWIDTH &&
         !resolve_cycles(&quantity, node, reading))
         return false;
     if (quantity.dimension != field->dimension)
-        return ll_complain(reading->diags, node->place, "`%s`: expected %s, as %s; this is %s", shown.text, name,
-                           example, ll_dimension_name(quantity.dimension));
+        return ll_complain(reading->diags, node->place, "`%s`: expected %s, as %s; this is %s", shown.text,
+                           name, example, ll_dimension_name(quantity.dimension));
     *value = quantity.value;
     return check_bounds(quantity.value, field, node, reading);
 }
 
 bool ll_read_QUANTITY(const struct ll_field *field, const struct ll_node *node, void *object,
-                          struct ll_reading *reading)
+                      struct ll_reading *reading)
 {
     return read_quantity(field, node, reading, ll_at(object, field->offset));
 }
 
 void ll_write_QUANTITY(const struct ll_field *field, const void *object, const struct ll_machine *machine,
-                           struct ll_dump *dump)
+                       struct ll_dump *dump)
 {
     (void)machine;
     dump->verbs->quantity(dump->out, *(const double *)ll_at_const(object, field->offset), field->dimension);
 }
 
 bool ll_read_SIZE(const struct ll_field *field, const struct ll_node *node, void *object,
-                      struct ll_reading *reading)
+                  struct ll_reading *reading)
 {
     double bytes;
     if (!read_quantity(field, node, reading, &bytes))
@@ -232,15 +235,16 @@ bool ll_read_SIZE(const struct ll_field *field, const struct ll_node *node, void
 }
 
 void ll_write_SIZE(const struct ll_field *field, const void *object, const struct ll_machine *machine,
-                       struct ll_dump *dump)
+                   struct ll_dump *dump)
 {
     (void)machine;
-    double bytes = (double)*(const uint64_t *)ll_at_const(object, field->offset); /* exact: max is below 2^53 */
+    double bytes =
+        (double)*(const uint64_t *)ll_at_const(object, field->offset); /* exact: max is below 2^53 */
     dump->verbs->quantity(dump->out, bytes, LL_DIMENSION_SIZE);
 }
 
 bool ll_read_number(const struct ll_field *field, const struct ll_node *node, struct ll_reading *reading,
-                        double *value)
+                    double *value)
 {
     struct ll_quantity quantity;
     const char *reason, *rest, *unit = field->unit ? field->unit : "";
@@ -250,19 +254,20 @@ bool ll_read_number(const struct ll_field *field, const struct ll_node *node, st
         return check_bounds(*value, field, node, reading);
     bool has_unit = ll_quantity_parse(node->text, &quantity, &reason, &rest) && *rest;
     if (has_unit && *unit)
-        return ll_complain(reading->diags, node->place, "`%s`: expected a number without unit; the key says %s",
-                           ll_node_shown(node).text, unit);
+        return ll_complain(reading->diags, node->place,
+                           "`%s`: expected a number without unit; the key says %s", ll_node_shown(node).text,
+                           unit);
     return ll_expected(node, reading, has_unit ? "a number without unit" : "a number, as 0.85");
 }
 
 bool ll_read_NUMBER(const struct ll_field *field, const struct ll_node *node, void *object,
-                        struct ll_reading *reading)
+                    struct ll_reading *reading)
 {
     return ll_read_number(field, node, reading, ll_at(object, field->offset));
 }
 
 void ll_write_NUMBER(const struct ll_field *field, const void *object, const struct ll_machine *machine,
-                         struct ll_dump *dump)
+                     struct ll_dump *dump)
 {
     (void)machine;
     double value = *(const double *)ll_at_const(object, field->offset);

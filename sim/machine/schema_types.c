@@ -34,7 +34,8 @@ bool ll_expected(const struct ll_node *node, struct ll_reading *reading, const c
     return ll_complain(reading->diags, node->place, "`%s`: expected %s", ll_node_shown(node).text, what);
 }
 
-bool ll_is_type(const struct ll_node *node, enum ll_node_type type, const char *what, struct ll_reading *reading)
+bool ll_is_type(const struct ll_node *node, enum ll_node_type type, const char *what,
+                struct ll_reading *reading)
 {
     return node->type == type || ll_expected(node, reading, what);
 }
