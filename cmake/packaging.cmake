@@ -1,1 +1,50 @@
 # SPDX-License-Identifier: Apache-2.0
+# What `cmake --install` lays down, wherever the prefix is and will be moved to:
+#   bin/leadline                       the program
+#   share/leadline/{hwconfigs,traces}  machines and sample traces, found from the program's own place
+#   lib/libleadline.a, include/leadline, lib/pkgconfig/leadline.pc   tracer and simulator as one library
+# and `cpack` makes a Debian package of it.
+
+# One archive of all rooms but the models and the program's face; each room's foreign libraries are named in
+# leadline.pc, because an archive cannot carry them.
+add_library(leadline_library STATIC)
+set_target_properties(leadline_library PROPERTIES OUTPUT_NAME leadline)
+get_property(rooms GLOBAL PROPERTY LL_ROOMS)
+foreach(room ${rooms})
+  get_target_property(type ll_${room} TYPE)
+  if(NOT room MATCHES "^(nn|data|models)$" AND type STREQUAL STATIC_LIBRARY)
+    target_sources(leadline_library PRIVATE $<TARGET_OBJECTS:ll_${room}>)
+  endif()
+endforeach()
+set_target_properties(leadline_library PROPERTIES LINKER_LANGUAGE C)
+
+file(WRITE ${PROJECT_BINARY_DIR}/leadline.pc "# Only a static library exists, so all that it needs is required.
+prefix=\${pcfiledir}/../..
+Name: leadline
+Description: ${PROJECT_DESCRIPTION}
+Version: ${PROJECT_VERSION}
+Requires: libzstd libelf hwloc yaml-0.1
+Libs: -L\${prefix}/lib -lleadline -lpthread -lm
+Cflags: -I\${prefix}/include/leadline
+")
+
+install(TARGETS leadline_library ARCHIVE DESTINATION lib)
+install(FILES ${PROJECT_BINARY_DIR}/leadline.pc DESTINATION lib/pkgconfig)
+install(DIRECTORY tracer sim DESTINATION include/leadline
+  FILES_MATCHING PATTERN "*.h" PATTERN "*.def" PATTERN sim/cli EXCLUDE)
+install(DIRECTORY hwconfigs traces DESTINATION share/leadline
+  FILES_MATCHING PATTERN "*.yaml" PATTERN "*.llt" PATTERN "README.md")
+install(FILES LICENSE DESTINATION share/doc/leadline RENAME copyright)
+
+set(CPACK_GENERATOR DEB)
+set(CPACK_STRIP_FILES ON)
+set(CPACK_PACKAGE_CONTACT "The Leadline authors")
+set(CPACK_DEBIAN_FILE_NAME DEB-DEFAULT)
+set(CPACK_DEBIAN_PACKAGE_SECTION science)
+set(CPACK_DEBIAN_PACKAGE_SHLIBDEPS ON)
+set(CPACK_DEBIAN_PACKAGE_DEPENDS "libopenblas0-pthread | libopenblas0") # opened at run time, so not seen by the above
+set(CPACK_DEBIAN_PACKAGE_DESCRIPTION "records deep-learning workloads and replays them on machines described in YAML
+ Record a workload once, where it really runs; then ask any machine that can be
+ described, built or imagined, how long it would take, what would hold it back,
+ and what to change.")
+include(CPack)

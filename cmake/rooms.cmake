@@ -3,7 +3,8 @@
 
 add_library(ll_flags INTERFACE)
 target_compile_options(ll_flags INTERFACE -Wall -Wextra -Wconversion -Wshadow -Wstrict-prototypes
-  -Wmissing-prototypes -Wvla -Wno-sign-conversion -ffp-contract=off $<$<BOOL:${LL_WERROR}>:-Werror>)
+  -Wmissing-prototypes -Wvla -Wno-sign-conversion -ffp-contract=off
+  -fmacro-prefix-map=${PROJECT_SOURCE_DIR}/= $<$<BOOL:${LL_WERROR}>:-Werror>)
 target_compile_definitions(ll_flags INTERFACE LL_VERSION="${PROJECT_VERSION}")
 target_include_directories(ll_flags INTERFACE ${PROJECT_SOURCE_DIR})
 if(LL_SANITIZE)
@@ -13,6 +14,7 @@ endif()
 
 # ll_room(NAME FOLDER USES rooms... LIBS libraries...): the sources are the .c files of the folder.
 function(ll_room name folder)
+  set_property(GLOBAL APPEND PROPERTY LL_ROOMS ${name})
   cmake_parse_arguments(room "" "" "USES;LIBS" ${ARGN})
   file(GLOB sources CONFIGURE_DEPENDS ${PROJECT_SOURCE_DIR}/${folder}/*.c)
   if(sources)

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* cmocka with its headers in their order, a comparison of doubles that shows both values, and random
- * numbers that repeat. */
+/* cmocka with its headers in their order, a comparison of doubles that shows both values, and the
+ * random numbers of tests/random.h. */
 #ifndef LL_TESTS_CHECK_H
 #define LL_TESTS_CHECK_H
 
@@ -18,6 +18,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "random.h"
+
 static inline void ll_check_near(double value, double expected, double relative, const char *text,
                                  const char *file, int line)
 {
@@ -29,30 +31,5 @@ static inline void ll_check_near(double value, double expected, double relative,
 }
 #define assert_near(value, expected, relative)                                                               \
     ll_check_near((value), (expected), (relative), #value, __FILE__, __LINE__)
-
-/* The seed of a test over random inputs: the usual one, or what the environment says in LL_SEED. Printed,
- * so that a failure can be repeated. */
-static inline uint64_t ll_seed(uint64_t usual)
-{
-    const char *given = getenv("LL_SEED");
-    uint64_t seed = given ? strtoull(given, NULL, 10) : usual;
-    print_message("seed %llu\n", (unsigned long long)seed);
-    return seed;
-}
-
-/* The next number of a sequence (SplitMix64, Steele, Lea and Flood 2014); state is the seed at first. */
-static inline uint64_t ll_random(uint64_t *state)
-{
-    uint64_t z = *state += 0x9E3779B97F4A7C15u;
-    z = (z ^ (z >> 30)) * 0xBF58476D1CE4E5B9u;
-    z = (z ^ (z >> 27)) * 0x94D049BB133111EBu;
-    return z ^ (z >> 31);
-}
-
-/* From [0, bound); bound is not zero and small beside 2^64. */
-static inline uint64_t ll_random_below(uint64_t *state, uint64_t bound)
-{
-    return ll_random(state) % bound;
-}
 
 #endif

@@ -108,9 +108,11 @@ bool ll_work_CONV_FILTER(const struct ll_op_view *op, struct ll_work *work)
     return lower_conv(op, LL_CONV_FILTER, work);
 }
 
+/* As many elements as the largest output has: a loss that also writes its gradient works on the latter. */
 bool ll_work_VECTOR(const struct ll_op_view *op, struct ll_work *work)
 {
-    work->vector.elements = ll_elements(&op->out[0]);
+    for (uint32_t i = 0; i < op->output_count; i++)
+        work->vector.elements = ll_max(work->vector.elements, ll_elements(&op->out[i]));
     return set_kind(work, LL_WORK_VECTOR) && ll_fits(work->vector.elements);
 }
 

@@ -4,7 +4,7 @@
  *   strings  names and scopes, each once
  *   descs    what tensors look like: name, shape, memory class, each once
  *   forms    what ops look like: kind, phase, scope, attributes, descs of inputs and outputs, counts
- *   links    which tensors an op reads, as distances back from the first tensor it writes
+ *   links    which tensors an op reads, mostly as distances back from the first tensor it writes
  *   ops      form + links + step + time
  *   tensors  desc + storage + producer
  *
@@ -42,12 +42,13 @@ struct ll_form {
     uint64_t flops, bytes_read, bytes_written;
 };
 
-/* What an op reads: tensor = first output of the op - distance. Controls are ops it must wait for although
- * no data passes: op = this op - distance. */
+/* What an op reads and must wait for although no data passes. An input is 2 distance, where tensor = first
+ * output of the op - distance, or 2 tensor + 1 for one that no op made (a weight that is never updated has no
+ * constant distance); ll_op_input resolves it. A control is a distance: op = this op - distance. */
 struct ll_links {
-    const uint64_t *inputs; /* distances, one for each input of the form */
+    const uint64_t *inputs;
     const uint64_t *controls;
-    uint32_t control_count;
+    uint32_t input_count, control_count;
 };
 
 struct ll_op {

@@ -29,6 +29,7 @@ struct ll_explain {
 /* Adds a line, printf style, without line end. Does nothing when why is NULL. */
 void ll_say(struct ll_explain *why, const char *format, ...) __attribute__((format(printf, 2, 3)));
 
+/* Frees the lines; why is empty and usable afterwards. */
 void ll_explain_release(struct ll_explain *why);
 
 #endif

@@ -111,6 +111,11 @@ struct ll_area {
     double fixed_m2;
 };
 
+/* Where a value comes from: a path as --set takes it, and words. */
+struct ll_source {
+    const char *path, *text;
+};
+
 struct ll_machine {
     struct ll_arena arena;
     const char *stem; /* what -c calls it: the file's name without folder and .yaml */
@@ -132,7 +137,9 @@ struct ll_machine {
     bool energy_given;
     struct ll_area area;
     bool area_given;
-    uint32_t config_hash; /* of all values after inheritance and overrides */
+    struct ll_source *sources;
+    uint64_t source_count;
+    uint32_t config_hash; /* of all values after inheritance and overrides, not of names and sources */
 };
 
 /* One --set path=value. */

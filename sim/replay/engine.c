@@ -107,6 +107,21 @@ static void place_op(struct run *run, uint32_t seq, bool from_host, double time_
     run->stream_last[stream] = seq;
 }
 
+/* The op's time on an empty stream: residency and fusion take traffic off its cost. */
+static void time_op(const struct ll_prepared *prepared, const struct ll_machine *machine, uint32_t seq,
+                    const struct ll_cost *cost, double saved[LL_MAX_LEVELS], struct ll_timing *timing,
+                    struct ll_explain *why)
+{
+    bool fuses = machine->software.fusion == LL_FUSION_ELEMENTWISE;
+    const struct ll_fused *fused = &prepared->fused[seq];
+    ll_residency_saved(prepared->residency, machine, seq, fuses ? fused->held : 0, saved);
+    ll_cost_time(machine, cost, saved, timing, why);
+    if (!fuses || !fused->follows)
+        return;
+    ll_say(why, "fused with the op before it: its start costs nothing");
+    timing->overhead_s = 0;
+}
+
 static void run_op(struct run *run, uint32_t seq)
 {
     const struct ll_machine *machine = run->machine;
@@ -114,8 +129,7 @@ static void run_op(struct run *run, uint32_t seq)
     const struct ll_cost *cost = &run->costs[form];
     double saved[LL_MAX_LEVELS];
     struct ll_timing timing;
-    ll_residency_saved(run->prepared->residency, machine, seq, saved);
-    ll_cost_time(machine, cost, saved, &timing, NULL);
+    time_op(run->prepared, machine, seq, cost, saved, &timing, NULL);
     run->ops[i].unit = cost->unit;
     run->ops[i].bound = timing.bound;
     run->ops[i].compute_cycles = cost->compute_cycles;
@@ -174,7 +188,6 @@ bool ll_replay_explain(const struct ll_result *result, uint32_t seq, struct ll_e
     if (!ll_cost_op(result->machine, prepared->trace->forms[form].view.kind, &prepared->works[form], &cost,
                     why, &trouble))
         return false;
-    ll_residency_saved(prepared->residency, result->machine, seq, saved);
-    ll_cost_time(result->machine, &cost, saved, &timing, why);
+    time_op(prepared, result->machine, seq, &cost, saved, &timing, why);
     return true;
 }

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "sim/replay/replay.h"
 
+#include "sim/replay/replay_parts.h"
 #include "tracer/profile.h"
 
 static bool lower_forms(struct ll_prepared *prepared, struct ll_arena *arena, struct ll_diags *diags)
@@ -59,6 +60,8 @@ const struct ll_prepared *ll_prepare(const struct ll_trace *trace, struct ll_are
     count(prepared);
     prepared->deps = ll_trace_deps(trace, arena);
     prepared->residency = ll_residency_new(trace, arena);
-    bool whole = prepared->deps && prepared->residency && ll_footprint(trace, &prepared->footprint);
+    prepared->fused = ll_find_fusion(prepared, arena);
+    bool whole =
+        prepared->deps && prepared->fused && prepared->residency && ll_footprint(trace, &prepared->footprint);
     return whole ? prepared : NULL;
 }

@@ -12,6 +12,12 @@
 #include "sim/memory/residency.h"
 #include "tracer/trace.h"
 
+/* How an op runs under a software stack that fuses element-wise ops. */
+struct ll_fused {
+    uint64_t held; /* bit i: operand i (inputs, then outputs) passes through registers, not memory */
+    bool follows;  /* starts with the op before it */
+};
+
 /* What all machines share of a trace: dependencies, reuse distances, footprint, the work of each form. Made
  * once, immutable afterwards. */
 struct ll_prepared {
@@ -21,9 +27,10 @@ struct ll_prepared {
     const struct ll_deps *deps;
     const struct ll_residency *residency;
     struct ll_footprint footprint;
-    const struct ll_work *works; /* by form */
-    double flops, bytes;         /* algorithmic, a step */
-    enum ll_dtype dtype;         /* of most FLOPs */
+    const struct ll_fused *fused; /* by op */
+    const struct ll_work *works;  /* by form */
+    double flops, bytes;          /* algorithmic, a step */
+    enum ll_dtype dtype;          /* of most FLOPs */
 };
 
 /* NULL on no memory, or when the trace holds ops that cannot be simulated (then a complaint names them).

@@ -11,6 +11,10 @@ struct ll_op_parts {
     uint32_t waited_for; /* op, LL_NONE when it could start at once */
 };
 
+/* What element-wise fusion would do to each op of the trace; works and range are there. In the arena, NULL
+ * when memory ran out. */
+const struct ll_fused *ll_find_fusion(const struct ll_prepared *prepared, struct ll_arena *arena);
+
 /* Fills shares, level_share, flop_utilization and fits; time_s and ops are there. parts as long as ops. */
 void ll_find_bottlenecks(struct ll_result *result, const struct ll_op_parts *parts);
 

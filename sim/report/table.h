@@ -19,6 +19,7 @@ void ll_table_row(struct ll_table *table, const char *format, ...) __attribute__
 /* Adds the whole table to a text. */
 void ll_table_print(const struct ll_table *table, struct ll_str *out);
 
+/* NULL is fine. */
 void ll_table_free(struct ll_table *table);
 
 #endif

@@ -1,0 +1,220 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* The order of a cost: which unit, which way on it, what crosses each level, how long each stage takes.
+ *
+ * A unit may offer several ways (the tiles of a menu). The fastest is taken by what depends on the way: its
+ * cycles and its traffic out of the near levels. The first pieces and the far levels are the same for all
+ * ways, so the choice is also the best for the op as a whole, whatever earlier ops saved; and since the
+ * least of several times, each of which more bandwidth or memory only shortens, is shortened too, the
+ * choice cannot make a better machine slower. */
+#include "sim/cost/cost.h"
+
+#include "sim/cost/task.h"
+#include "sim/cost/traffic.h"
+
+#include <assert.h>
+#include <inttypes.h>
+#include <math.h>
+
+const char *ll_bound_name(const struct ll_machine *machine, uint32_t bound)
+{
+    static const char *const names[] = {"compute", "network", "host", "overhead", "dependency"};
+    assert(bound < LL_BOUND_LEVEL + machine->level_count);
+    return bound < LL_BOUND_LEVEL ? names[bound] : machine->levels[bound - LL_BOUND_LEVEL].name;
+}
+
+static bool moves_only(const struct ll_work *work)
+{
+    return work->kind == LL_WORK_MOVE || work->kind == LL_WORK_GATHER;
+}
+
+static bool is_product(const struct ll_work *work)
+{
+    return work->kind == LL_WORK_GEMM || work->kind == LL_WORK_CONV || work->kind == LL_WORK_SEQUENCE;
+}
+
+static bool can_run(const struct ll_unit *unit, const struct ll_work *work, enum ll_dtype dtype)
+{
+    const struct ll_unit_model *model = ll_unit_model(unit->model);
+    if (is_product(work) ? !model->products : !model->elements)
+        return false;
+    return moves_only(work) || model->flops_per_cycle(unit, dtype) > 0;
+}
+
+/* The first unit that names this kind in its `runs`, or else the first without `runs`. */
+static uint32_t unit_for(const struct ll_machine *machine, enum ll_op_kind kind, const struct ll_work *work,
+                         enum ll_dtype dtype)
+{
+    for (int listed = 1; listed >= 0; listed--)
+        for (uint32_t i = 0; i < machine->unit_count; i++) {
+            const struct ll_unit *unit = &machine->units[i];
+            bool meant = listed ? unit->runs_listed && unit->runs[kind] : !unit->runs_listed;
+            if (meant && can_run(unit, work, dtype))
+                return i;
+        }
+    return LL_NO_UNIT;
+}
+
+static uint32_t choose_unit(const struct ll_machine *machine, enum ll_op_kind kind, const struct ll_work *work,
+                            enum ll_dtype *dtype)
+{
+    enum ll_dtype types[LL_DTYPE_COUNT];
+    size_t count = ll_computed_as((enum ll_dtype)work->dtype, types);
+    for (size_t i = 0; i < count; i++) {
+        uint32_t unit = unit_for(machine, kind, work, types[i]);
+        *dtype = types[i];
+        if (unit != LL_NO_UNIT)
+            return unit;
+    }
+    return LL_NO_UNIT;
+}
+
+/* What is sized up: a task for a unit of a machine. */
+struct sized {
+    const struct ll_machine *machine;
+    const struct ll_unit *unit;
+    struct ll_task task;
+};
+
+/* Cycles of what a sequence computes beside its products (gates, activations), at the full rate. */
+static double cycles_beside(const struct sized *s, double flops_per_cycle, struct ll_explain *why)
+{
+    const struct ll_gemm *d = &s->task.problem.dims;
+    double steps = (double)s->task.steps, flops = (double)s->task.work->flops;
+    double products = 2 * steps * (double)d->batch * (double)d->m * (double)d->n * (double)d->k;
+    if (!s->task.is_product || flops <= products)
+        return 0;
+    double cycles = (flops - products) / flops_per_cycle;
+    ll_say(why, "beside the products: (%.10g - %.10g) / %.10g = %.10g cycles", flops, products, flops_per_cycle,
+           cycles);
+    return cycles;
+}
+
+static void time_compute(const struct sized *s, const struct ll_way *way, struct ll_cost *cost,
+                         struct ll_explain *why)
+{
+    double steps = (double)s->task.steps, rate = s->unit->clock_hz * s->unit->efficiency;
+    double all_units = (double)s->unit->count * ll_unit_model(s->unit->model)->flops_per_cycle(s->unit, s->task.dtype);
+    double beside = cycles_beside(s, all_units, why);
+    cost->units_used = way->units_used;
+    cost->compute_cycles = steps * way->cycles + beside;
+    cost->compute_s = cost->compute_cycles / rate;
+    cost->compute_first_s = fmin(steps * way->first_cycles, cost->compute_cycles) / rate;
+    double could = all_units * cost->compute_cycles;
+    cost->utilization = could > 0 ? (double)s->task.work->flops / could : 0;
+    ll_say(why, "compute: (%" PRIu64 " * %.10g + %.10g) / (%.10g * %.10g) = %.10g s", s->task.steps, way->cycles,
+           beside, s->unit->clock_hz, s->unit->efficiency, cost->compute_s);
+    ll_say(why, "compute, first piece: min(%" PRIu64 " * %.10g, %.10g) / (%.10g * %.10g) = %.10g s", s->task.steps,
+           way->first_cycles, cost->compute_cycles, s->unit->clock_hz, s->unit->efficiency, cost->compute_first_s);
+}
+
+static void time_levels(const struct sized *s, const struct ll_way *way, uint64_t first, uint64_t end,
+                        struct ll_cost *cost, struct ll_explain *why)
+{
+    uint64_t count = s->unit->count, near = ll_near_levels(s->machine);
+    double first_bytes = fmin(way->first_bytes, ll_work_bytes(s->task.work) / (double)count); /* of one instance */
+    for (uint64_t l = first; l < end; l++) {
+        const struct ll_level *level = &s->machine->levels[l];
+        bool private_level = level->scope == LL_SCOPE_UNIT;
+        double one = level->bandwidth_Bps * level->efficiency;
+        uint64_t instances = private_level ? cost->units_used : 1, feeding = private_level ? 1 : count;
+        cost->level_s[l] = cost->level_bytes[l] / (one * (double)instances);
+        cost->level_first_s[l] = first_bytes * (double)feeding / one;
+        cost->level_wait_s[l] = cost->level_bytes[l] > 0 ? (l < near ? (double)s->task.steps : 1) * level->latency_s : 0;
+        ll_say(why, "%s: %.10g / (%.10g * %.10g * %" PRIu64 ") = %.10g s", level->name, cost->level_bytes[l],
+               level->bandwidth_Bps, level->efficiency, instances, cost->level_s[l]);
+        ll_say(why, "%s, first piece: min(%.10g, %.10g / %" PRIu64 ") * %" PRIu64 " / (%.10g * %.10g) = %.10g s",
+               level->name, way->first_bytes, ll_work_bytes(s->task.work), count, feeding, level->bandwidth_Bps,
+               level->efficiency, cost->level_first_s[l]);
+    }
+}
+
+/* How long the stages that depend on the way take beyond the first piece: what ways are compared by. At
+ * least `limit` as soon as that much is known. */
+static double pace_of(const struct sized *s, uint32_t index, double limit)
+{
+    struct ll_way way;
+    struct ll_cost cost;
+    uint64_t near = ll_near_levels(s->machine);
+    if (!ll_unit_model(s->unit->model)->way(s->unit, &s->task, index, &way, NULL))
+        return INFINITY;
+    time_compute(s, &way, &cost, NULL);
+    double slowest = cost.compute_s - cost.compute_first_s;
+    if (slowest >= limit)
+        return slowest;
+    ll_near_traffic(s->machine, &s->task, &way, cost.level_bytes, NULL);
+    time_levels(s, &way, 0, near, &cost, NULL);
+    for (uint64_t l = 0; l < near; l++)
+        slowest = fmax(slowest, cost.level_s[l] - cost.level_first_s[l]);
+    return slowest;
+}
+
+/* The index of the fastest way, the first of equals. */
+static uint32_t fastest_way(const struct sized *s)
+{
+    uint32_t count = ll_unit_model(s->unit->model)->way_count(s->unit, &s->task), best = 0;
+    double limit = INFINITY;
+    for (uint32_t i = 0; count > 1 && i < count; i++) {
+        double way_s = pace_of(s, i, limit);
+        if (way_s >= limit)
+            continue;
+        best = i;
+        limit = way_s;
+    }
+    return best;
+}
+
+/* Everything that follows from a way, with its reasons. */
+static void follow_way(const struct sized *s, uint32_t index, struct ll_cost *cost, struct ll_explain *why)
+{
+    struct ll_way way;
+    ll_unit_model(s->unit->model)->way(s->unit, &s->task, index, &way, why);
+    time_compute(s, &way, cost, why);
+    ll_near_traffic(s->machine, &s->task, &way, cost->level_bytes, why);
+    ll_far_traffic(s->machine, &s->task, cost->level_bytes, why);
+    time_levels(s, &way, 0, s->machine->level_count, cost, why);
+}
+
+static void cost_from_host(const struct ll_machine *machine, const struct ll_work *work, struct ll_cost *cost,
+                           struct ll_explain *why)
+{
+    if (machine->host.bandwidth_Bps == 0) {
+        ll_say(why, "inputs are there already");
+        return;
+    }
+    cost->host_s = machine->host.latency_s + (double)work->c_bytes / machine->host.bandwidth_Bps;
+    ll_say(why, "from the host: %.10g + %" PRIu64 " / %.10g = %.10g s", machine->host.latency_s, work->c_bytes,
+           machine->host.bandwidth_Bps, cost->host_s);
+}
+
+bool ll_cost_op(const struct ll_machine *machine, enum ll_op_kind kind, const struct ll_work *work,
+                struct ll_cost *cost, struct ll_explain *why, const char **trouble)
+{
+    assert(kind < LL_OP_COUNT && work->kind < LL_WORK_COUNT && machine->level_count > 0);
+    *cost = (struct ll_cost){.unit = LL_NO_UNIT};
+    *trouble = NULL;
+    if (work->kind == LL_WORK_NOTHING) {
+        ll_say(why, "a view: no time, no traffic");
+        return true;
+    }
+    if (work->kind == LL_WORK_COLLECTIVE) {
+        *trouble = "devices exchange data here, which one device alone cannot be asked about";
+        return false;
+    }
+    cost->started = true;
+    if (work->kind == LL_WORK_HOST) {
+        cost_from_host(machine, work, cost, why);
+        return true;
+    }
+    enum ll_dtype dtype;
+    cost->unit = choose_unit(machine, kind, work, &dtype);
+    if (cost->unit == LL_NO_UNIT) {
+        *trouble = "no unit of this machine runs such work in this dtype or a wider one";
+        return false;
+    }
+    struct sized s = {machine, &machine->units[cost->unit], ll_task_of(work, dtype)};
+    cost->clock_hz = s.unit->clock_hz;
+    ll_say(why, "%s of %s runs on %s, computed in %s", ll_work_name((enum ll_work_kind)work->kind),
+           ll_dtype_name((enum ll_dtype)work->dtype), s.unit->name, ll_dtype_name(dtype));
+    follow_way(&s, fastest_way(&s), cost, why);
+    return true;
+}

@@ -1,0 +1,94 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "sim/cost/task.h"
+
+#include <assert.h>
+#include <math.h>
+
+double ll_work_bytes(const struct ll_work *work)
+{
+    return (double)work->a_bytes + (double)work->b_bytes + (double)work->c_bytes;
+}
+
+static struct ll_gemm product_of(const struct ll_work *work)
+{
+    switch (work->kind) {
+    case LL_WORK_GEMM:
+        return work->gemm;
+    case LL_WORK_CONV:
+        return ll_conv_as_gemm(&work->conv);
+    case LL_WORK_SEQUENCE:
+        return work->sequence.step;
+    default:
+        return (struct ll_gemm){0};
+    }
+}
+
+/* An operand's bytes spread over the elements of all steps' products; b of a sequence is there once. */
+static void spread_bytes(const struct ll_work *work, struct ll_task *task)
+{
+    const struct ll_gemm *d = &task->problem.dims;
+    double batch = (double)d->batch, m = (double)d->m, n = (double)d->n, k = (double)d->k;
+    double steps = (double)task->steps;
+    task->problem.element[LL_OPERAND_A] = (double)work->a_bytes / (steps * batch * m * k);
+    task->problem.element[LL_OPERAND_B] = (double)work->b_bytes / (batch * k * n);
+    task->problem.element[LL_OPERAND_C] = (double)work->c_bytes / (steps * batch * m * n);
+    for (enum ll_operand i = 0; i < LL_OPERAND_COUNT; i++)
+        task->unit_pass[i] = ll_operand_bytes(&task->problem, i);
+}
+
+/* The image is A of the forward pass and of the filter's gradient, and C of the input's gradient, whose
+ * windows are added up where they overlap. There the sums are formed inside the unit; elsewhere the unit
+ * reads each window in full. */
+static void overlap_windows(const struct ll_conv *conv, struct ll_task *task)
+{
+    const struct ll_gemm *d = &task->problem.dims;
+    bool data = conv->pass == LL_CONV_DATA;
+    double image = (double)conv->batch * (double)conv->in_h * (double)conv->in_w * (double)conv->in_c;
+    double unrolled = (double)d->batch * (double)d->m * (double)(data ? d->n : d->k);
+    struct ll_windows *w = &task->problem.windows;
+    *w = (struct ll_windows){.overlap = true,
+                             .image = data ? LL_OPERAND_C : LL_OPERAND_A,
+                             .pixels_are_k = conv->pass == LL_CONV_FILTER,
+                             .high = {conv->in_h, conv->out_h, conv->kernel_h, conv->stride_h},
+                             .wide = {conv->in_w, conv->out_w, conv->kernel_w, conv->stride_w},
+                             .expansion = fmax(1, unrolled / image)};
+    if (!data)
+        task->unit_pass[LL_OPERAND_A] *= w->expansion;
+}
+
+struct ll_task ll_task_of(const struct ll_work *work, enum ll_dtype dtype)
+{
+    struct ll_task task = {.work = work, .dtype = dtype, .steps = 1, .problem = {.dims = product_of(work)}};
+    const struct ll_gemm *d = &task.problem.dims;
+    if (work->kind == LL_WORK_SEQUENCE)
+        task.steps = work->sequence.steps;
+    task.is_product = d->batch && d->m && d->n && d->k && task.steps;
+    if (!task.is_product)
+        return task;
+    spread_bytes(work, &task);
+    if (work->kind == LL_WORK_CONV)
+        overlap_windows(&work->conv, &task);
+    return task;
+}
+
+size_t ll_computed_as(enum ll_dtype dtype, enum ll_dtype types[LL_DTYPE_COUNT])
+{
+    /* Every list ends with f64, which holds the rest: the zero that fills a row is LL_F64. */
+    static const uint8_t wider[LL_DTYPE_COUNT][LL_DTYPE_COUNT] = {
+        [LL_TF32] = {LL_F32},
+        [LL_F16] = {LL_TF32, LL_F32},
+        [LL_BF16] = {LL_TF32, LL_F32},
+        [LL_F8] = {LL_F16, LL_BF16, LL_TF32, LL_F32},
+        [LL_I32] = {LL_I64, LL_F32},
+        [LL_I16] = {LL_I32, LL_F32, LL_I64},
+        [LL_INT8] = {LL_I16, LL_F16, LL_BF16, LL_I32, LL_F32, LL_I64},
+        [LL_U8] = {LL_I16, LL_F16, LL_BF16, LL_I32, LL_F32, LL_I64},
+        [LL_BOOL] = {LL_U8, LL_INT8, LL_I16, LL_F16, LL_BF16, LL_I32, LL_F32, LL_I64},
+    };
+    static_assert(LL_F64 == 0, "f64 ends the lists");
+    size_t count = 0;
+    types[count++] = dtype;
+    for (size_t i = 0; types[count - 1] != LL_F64; i++)
+        types[count++] = (enum ll_dtype)wider[dtype][i];
+    return count;
+}

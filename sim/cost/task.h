@@ -1,0 +1,19 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* From work to task: the product behind it, the bytes of its elements, the overlap of its windows. */
+#ifndef LL_SIM_COST_TASK_H
+#define LL_SIM_COST_TASK_H
+
+#include "sim/cost/unit_model.h"
+
+/* A product without a single multiplication is not treated as one. Pure; the task points to the work. */
+struct ll_task ll_task_of(const struct ll_work *work, enum ll_dtype dtype);
+
+/* What is read and written at the very least, in bytes. */
+double ll_work_bytes(const struct ll_work *work);
+
+/* The types in which a unit that does not list `dtype` may compute it without losing a value: the type
+ * itself first, then wider ones, nearest first; integers may use the lanes of floats as wide. Fills types
+ * (LL_DTYPE_COUNT of them at most) and returns how many. */
+size_t ll_computed_as(enum ll_dtype dtype, enum ll_dtype types[LL_DTYPE_COUNT]);
+
+#endif

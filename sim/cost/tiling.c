@@ -1,0 +1,299 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Each of the three blockings is the same small problem. Two dimensions P and Q are cut into blocks of p
+ * and q; the third streams. With i = ceil(P / p), j = ceil(Q / q) blocks and weights from the table in
+ * tiling.h:
+ *
+ *       minimise  wp i + wq j     where   p q stay + p line_p + q line_q <= capacity
+ *
+ * For a given i the smallest p, ceil(P / i), leaves most room, and the room gives the largest q and so the
+ * smallest j. So it is enough to walk over i; the walk ends where wp i + wq can no longer beat the best,
+ * after about twice the best i, and it goes along the dimension with the larger weight, whose i is small.
+ * The result is the exact optimum, not a good guess. That is why it is monotone: a larger capacity only
+ * adds blockings to choose from. A search over a hand-picked menu would be monotone only if its menu did
+ * not depend on the capacity.
+ *
+ * A convolution may do without the overlap of its windows: then it is the product that stands for it, with
+ * every window moved in full. Or it fixes the number of output pixels in a block first, because the halo
+ * depends on it, from a menu that does not depend on the capacity (all images, halves of them, halves of the
+ * rows of one, halves of a row); the rest is the problem above with an image operand whose elements are that
+ * much larger. The best of all counts. */
+#include "sim/cost/tiling.h"
+
+#include <assert.h>
+#include <math.h>
+
+/* One instance of the problem above. fixed_p, fixed_q: 0, or what must be taken; at most one is given. */
+struct cut {
+    uint64_t size_p, size_q, fixed_p, fixed_q;
+    double weight_p, weight_q;
+    double stay, line_p, line_q;
+};
+struct found {
+    bool any;
+    double weight; /* wp i + wq j */
+    uint64_t p, q;
+};
+
+static uint64_t room_for_q(const struct cut *cut, uint64_t p, double capacity)
+{
+    double left = capacity - (double)p * cut->line_p;
+    double per_q = (double)p * cut->stay + cut->line_q;
+    if (left < per_q)
+        return 0;
+    double room = left / per_q;
+    return room >= (double)cut->size_q ? cut->size_q : (uint64_t)room;
+}
+
+static void consider(const struct cut *cut, uint64_t p, double capacity, struct found *best)
+{
+    uint64_t q = room_for_q(cut, p, capacity);
+    if (q == 0)
+        return;
+    double weight = cut->weight_p * (double)ll_ceil_div(cut->size_p, p) +
+                    cut->weight_q * (double)ll_ceil_div(cut->size_q, q);
+    if (!best->any || weight < best->weight)
+        *best = (struct found){true, weight, p, q};
+}
+
+static struct found walk(const struct cut *cut, double capacity)
+{
+    struct found best = {0};
+    if (cut->fixed_p) {
+        consider(cut, cut->fixed_p, capacity, &best);
+        return best;
+    }
+    for (uint64_t blocks = 1;;) {
+        if (best.any && cut->weight_p * (double)blocks + cut->weight_q >= best.weight)
+            break;
+        uint64_t p = ll_ceil_div(cut->size_p, blocks);
+        consider(cut, p, capacity, &best);
+        if (p == 1)
+            break;
+        blocks = ll_ceil_div(cut->size_p, p - 1);
+    }
+    return best;
+}
+
+static struct cut swapped(const struct cut *cut)
+{
+    return (struct cut){.size_p = cut->size_q,
+                        .size_q = cut->size_p,
+                        .fixed_p = cut->fixed_q,
+                        .fixed_q = cut->fixed_p,
+                        .weight_p = cut->weight_q,
+                        .weight_q = cut->weight_p,
+                        .stay = cut->stay,
+                        .line_p = cut->line_q,
+                        .line_q = cut->line_p};
+}
+
+static struct found fewest(const struct cut *cut, double capacity)
+{
+    bool along_p = cut->fixed_p || (!cut->fixed_q && cut->weight_p >= cut->weight_q);
+    if (along_p)
+        return walk(cut, capacity);
+    struct cut other = swapped(cut);
+    struct found best = walk(&other, capacity);
+    uint64_t p = best.q;
+    best.q = best.p;
+    best.p = p;
+    return best;
+}
+
+/* One problem with the bytes of its passes; fixed_m, fixed_k: pixels in a block, 0 where free. */
+struct setting {
+    const struct ll_problem *problem;
+    double capacity;
+    double element[LL_OPERAND_COUNT], pass[LL_OPERAND_COUNT];
+    double halo[LL_OPERAND_COUNT];
+    uint64_t line_m, line_n, line_k; /* how much of a dimension streams at a time */
+    uint64_t fixed_m, fixed_k;
+};
+
+static void keep_better(const struct setting *s, enum ll_operand stays, struct ll_gemm block,
+                        struct ll_tiling *best)
+{
+    const struct ll_gemm *dims = &s->problem->dims;
+    double blocks_m = (double)ll_ceil_div(dims->m, block.m), blocks_n = (double)ll_ceil_div(dims->n, block.n);
+    double sums = 2 * (double)ll_ceil_div(dims->k, block.k) - 1;
+    double passes[LL_OPERAND_COUNT] = {stays == LL_OPERAND_A ? 1 : blocks_n,
+                                       stays == LL_OPERAND_B ? 1 : blocks_m,
+                                       stays == LL_OPERAND_C ? 1 : sums};
+    double bytes = 0;
+    for (int i = 0; i < LL_OPERAND_COUNT; i++)
+        bytes += passes[i] * s->pass[i];
+    if (bytes >= best->bytes)
+        return;
+    *best = (struct ll_tiling){.bytes = bytes, .stays = stays, .block = block};
+    for (int i = 0; i < LL_OPERAND_COUNT; i++)
+        best->passes[i] = passes[i] * s->halo[i];
+}
+
+static void output_stays(const struct setting *s, struct ll_tiling *best)
+{
+    const struct ll_gemm *dims = &s->problem->dims;
+    double line = (double)s->line_k;
+    struct cut cut = {.size_p = dims->m,
+                      .size_q = dims->n,
+                      .fixed_p = s->fixed_m,
+                      .weight_p = s->pass[LL_OPERAND_B],
+                      .weight_q = s->pass[LL_OPERAND_A],
+                      .stay = s->element[LL_OPERAND_C],
+                      .line_p = line * s->element[LL_OPERAND_A],
+                      .line_q = line * s->element[LL_OPERAND_B]};
+    struct found found = fewest(&cut, s->capacity);
+    if (found.any)
+        keep_better(s, LL_OPERAND_C, (struct ll_gemm){1, found.p, found.q, s->line_k}, best);
+}
+
+static void left_stays(const struct setting *s, struct ll_tiling *best)
+{
+    const struct ll_gemm *dims = &s->problem->dims;
+    double line = (double)s->line_n;
+    struct cut cut = {.size_p = dims->m,
+                      .size_q = dims->k,
+                      .fixed_p = s->fixed_m,
+                      .fixed_q = s->fixed_k,
+                      .weight_p = s->pass[LL_OPERAND_B],
+                      .weight_q = 2 * s->pass[LL_OPERAND_C],
+                      .stay = s->element[LL_OPERAND_A],
+                      .line_p = line * s->element[LL_OPERAND_C],
+                      .line_q = line * s->element[LL_OPERAND_B]};
+    struct found found = fewest(&cut, s->capacity);
+    if (found.any)
+        keep_better(s, LL_OPERAND_A, (struct ll_gemm){1, found.p, s->line_n, found.q}, best);
+}
+
+static void right_stays(const struct setting *s, struct ll_tiling *best)
+{
+    const struct ll_gemm *dims = &s->problem->dims;
+    double line = (double)s->line_m;
+    struct cut cut = {.size_p = dims->k,
+                      .size_q = dims->n,
+                      .fixed_p = s->fixed_k,
+                      .weight_p = 2 * s->pass[LL_OPERAND_C],
+                      .weight_q = s->pass[LL_OPERAND_A],
+                      .stay = s->element[LL_OPERAND_B],
+                      .line_p = line * s->element[LL_OPERAND_A],
+                      .line_q = line * s->element[LL_OPERAND_C]};
+    struct found found = fewest(&cut, s->capacity);
+    if (found.any)
+        keep_better(s, LL_OPERAND_B, (struct ll_gemm){1, s->line_m, found.q, found.p}, best);
+}
+
+static void try_all(const struct setting *s, struct ll_tiling *best)
+{
+    output_stays(s, best);
+    left_stays(s, best);
+    right_stays(s, best);
+}
+
+/* Blocks of `count` outputs along an axis read (count - 1) stride + kernel inputs each; all of them
+ * together over the inputs there are. */
+static double overlap(const struct ll_axis *axis, double count)
+{
+    if (count >= (double)axis->out || axis->kernel <= axis->stride)
+        return 1;
+    double inputs = (count - 1) * (double)axis->stride + (double)axis->kernel;
+    return fmax(1, (double)axis->out / count * inputs / (double)axis->in);
+}
+
+/* How much more than the image is moved in blocks of that many neighbouring pixels: whole rows, or a piece
+ * of one. */
+static double halo(const struct ll_windows *w, uint64_t pixels)
+{
+    double rows = (double)pixels / (double)w->wide.out;
+    double times = overlap(&w->high, fmax(1, rows)) * overlap(&w->wide, (double)pixels);
+    return fmin(w->expansion, times);
+}
+
+/* Windows, if any, are moved in full. */
+static struct setting plain(const struct ll_problem *problem, double capacity)
+{
+    struct setting s = {.problem = problem, .capacity = capacity, .line_m = 1, .line_n = 1, .line_k = 1};
+    for (enum ll_operand i = 0; i < LL_OPERAND_COUNT; i++) {
+        s.element[i] = problem->element[i];
+        s.pass[i] = ll_operand_bytes(problem, i);
+        s.halo[i] = i == problem->windows.image && problem->windows.overlap ? problem->windows.expansion : 1;
+        s.element[i] *= s.halo[i];
+        s.pass[i] *= s.halo[i];
+    }
+    return s;
+}
+
+static struct setting in_groups(const struct ll_problem *problem, double capacity, uint64_t pixels)
+{
+    const struct ll_windows *w = &problem->windows;
+    uint64_t taps = w->high.kernel * w->wide.kernel; /* a channel streams with all of them */
+    struct setting s = plain(problem, capacity);
+    s.halo[w->image] = halo(w, pixels);
+    s.element[w->image] = problem->element[w->image] * s.halo[w->image];
+    s.pass[w->image] = ll_operand_bytes(problem, w->image) * s.halo[w->image];
+    if (w->pixels_are_k) {
+        s.line_k = s.fixed_k = pixels;
+        s.line_m = ll_min(taps, problem->dims.m);
+    } else {
+        s.line_m = s.fixed_m = pixels;
+        s.line_k = w->image == LL_OPERAND_A ? ll_min(taps, problem->dims.k) : 1;
+        s.line_n = w->image == LL_OPERAND_C ? ll_min(taps, problem->dims.n) : 1;
+    }
+    return s;
+}
+
+/* The next smaller group of pixels: halves of the images, then of the rows of one, then of a row. */
+static uint64_t smaller_group(const struct ll_windows *w, uint64_t pixels)
+{
+    uint64_t row = w->wide.out, image = row * w->high.out;
+    uint64_t grain = pixels > image ? image : pixels > row ? row : 1;
+    return ll_ceil_div(ll_ceil_div(pixels, grain), 2) * grain;
+}
+
+/* From the largest group down: the halo only grows, so the walk ends when the image alone is too much. */
+static void try_groups(const struct ll_problem *problem, double capacity, struct ll_tiling *best)
+{
+    const struct ll_windows *w = &problem->windows;
+    uint64_t pixels = w->pixels_are_k ? problem->dims.k : problem->dims.m;
+    double all = ll_compulsory_bytes(problem), image = ll_operand_bytes(problem, w->image);
+    for (;;) {
+        if (all + image * (halo(w, pixels) - 1) >= best->bytes)
+            return;
+        struct setting s = in_groups(problem, capacity, pixels);
+        try_all(&s, best);
+        if (pixels == 1)
+            return;
+        pixels = smaller_group(w, pixels);
+    }
+}
+
+double ll_operand_bytes(const struct ll_problem *problem, enum ll_operand operand)
+{
+    const struct ll_gemm *d = &problem->dims;
+    double m = (double)d->m, n = (double)d->n, k = (double)d->k;
+    double elements = operand == LL_OPERAND_A ? m * k : operand == LL_OPERAND_B ? k * n : m * n;
+    return (double)d->batch * elements * problem->element[operand];
+}
+
+double ll_compulsory_bytes(const struct ll_problem *problem)
+{
+    return ll_operand_bytes(problem, LL_OPERAND_A) + ll_operand_bytes(problem, LL_OPERAND_B) +
+           ll_operand_bytes(problem, LL_OPERAND_C);
+}
+
+struct ll_tiling ll_tile(const struct ll_problem *problem, double capacity_bytes)
+{
+    struct setting s = plain(problem, capacity_bytes);
+    struct ll_tiling best = {.bytes = INFINITY};
+    keep_better(&s, LL_OPERAND_C, (struct ll_gemm){1, 1, 1, 1}, &best);
+    try_all(&s, &best);
+    if (problem->windows.overlap)
+        try_groups(problem, capacity_bytes, &best);
+    assert(isfinite(best.bytes));
+    return best;
+}
+
+const char *ll_stays_name(enum ll_operand stays)
+{
+    static const char *const names[] = {"left operand", "right operand", "output"};
+    assert(stays < LL_OPERAND_COUNT);
+    return names[stays];
+}

@@ -1,0 +1,66 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* The blocking of a product with the least traffic into a memory of limited size.
+ *
+ * C[m,n] += A[m,k] B[k,n] is cut into blocks. A block of one operand stays in the memory while the other
+ * two stream past it, so each operand is moved a whole number of times:
+ *
+ *       stays        A              B              C
+ *       output C     n blocks       m blocks       1
+ *       left A       1              m blocks       2 k blocks - 1   (partial sums go out and come back)
+ *       right B      n blocks       1              2 k blocks - 1
+ *
+ * What has to fit is the block that stays and one streamed line of the two others. All functions are pure. */
+#ifndef LL_SIM_COST_TILING_H
+#define LL_SIM_COST_TILING_H
+
+#include "tracer/work.h"
+
+#include <stdbool.h>
+#include <stdint.h>
+
+enum ll_operand { LL_OPERAND_A, LL_OPERAND_B, LL_OPERAND_C, LL_OPERAND_COUNT };
+
+/* One direction of a convolution: out = (in + padding - kernel) / stride + 1. */
+struct ll_axis {
+    uint64_t in, out, kernel, stride;
+};
+
+/* The windows of a convolution overlap: neighbouring output pixels share input pixels. Its image (the
+ * input, or the gradient of the input) is therefore smaller than the operand of the product that stands
+ * for it, and a block of pixels needs a border, the halo, that its neighbour needs too. */
+struct ll_windows {
+    bool overlap;          /* false for plain products: the rest is not looked at */
+    enum ll_operand image; /* which operand is made of windows: A, or C for the gradient of the input */
+    bool pixels_are_k;     /* output pixels run along k (gradient of the filter), otherwise along m */
+    struct ll_axis high, wide;
+    double expansion;      /* elements of the operand over elements of the image, at least 1 */
+};
+
+struct ll_problem {
+    struct ll_gemm dims;              /* batch independent products */
+    double element[LL_OPERAND_COUNT]; /* bytes in memory for each element of the product's operand */
+    struct ll_windows windows;
+};
+
+struct ll_tiling {
+    double bytes;                    /* traffic of all batch products */
+    enum ll_operand stays;
+    struct ll_gemm block;            /* m, n, k of a block; batch is 1 */
+    double passes[LL_OPERAND_COUNT]; /* how often each operand is moved, halo included */
+};
+
+/* Bytes of one pass over an operand, all batch products together. */
+double ll_operand_bytes(const struct ll_problem *problem, enum ll_operand operand);
+
+/* All operands once. */
+double ll_compulsory_bytes(const struct ll_problem *problem);
+
+/* The best of all blockings that fit in capacity_bytes. Always finds one: in a memory too small for
+ * anything, each product fetches its own operands. Never below ll_compulsory_bytes, and a larger capacity
+ * never gives more bytes. */
+struct ll_tiling ll_tile(const struct ll_problem *problem, double capacity_bytes);
+
+/* "output", "left" or "right operand". */
+const char *ll_stays_name(enum ll_operand stays);
+
+#endif

@@ -1,0 +1,85 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Stages to seconds: the first piece passes alone, then the slowest stage sets the pace (see cost.h). What
+ * earlier ops saved shortens a level's stage in proportion; a level that has nothing left to move is not
+ * waited for either. */
+#include "sim/cost/cost.h"
+
+#include <math.h>
+#include <stdio.h>
+
+enum { COMPUTE, FIRST_LEVEL, MAX_STAGES = FIRST_LEVEL + LL_MAX_LEVELS };
+
+struct stage {
+    double whole_s, first_s, wait_s;
+};
+
+static uint32_t bound_of(uint64_t stage)
+{
+    return stage == COMPUTE ? LL_BOUND_COMPUTE : LL_BOUND_LEVEL + (uint32_t)(stage - FIRST_LEVEL);
+}
+
+static struct stage level_stage(const struct ll_machine *machine, const struct ll_cost *cost, uint64_t l,
+                                double saved_bytes, struct ll_explain *why)
+{
+    double bytes = cost->level_bytes[l], left = fmax(0, bytes - saved_bytes);
+    if (left == 0) {
+        ll_say(why, "%s: nothing is left to move", machine->levels[l].name);
+        return (struct stage){0};
+    }
+    double whole_s = cost->level_s[l] * (left / bytes);
+    if (saved_bytes > 0)
+        ll_say(why, "%s, less what earlier ops left further in: %.10g * (1 - %.10g / %.10g) = %.10g s",
+               machine->levels[l].name, cost->level_s[l], saved_bytes, bytes, whole_s);
+    return (struct stage){whole_s, fmin(cost->level_first_s[l], whole_s), cost->level_wait_s[l]};
+}
+
+/* The stage that takes longest once the first piece has passed, the first of equals. */
+static uint64_t slowest_of(const struct stage *stages, uint64_t count)
+{
+    uint64_t slowest = COMPUTE;
+    for (uint64_t i = 1; i < count; i++)
+        if (stages[i].whole_s - stages[i].first_s > stages[slowest].whole_s - stages[slowest].first_s)
+            slowest = i;
+    return slowest;
+}
+
+static void tell_time(const struct ll_machine *machine, const struct stage *stages, uint64_t count,
+                      uint64_t slowest, double time_s, struct ll_explain *why)
+{
+    char waits[MAX_STAGES * 24] = "0", firsts[MAX_STAGES * 24] = "0";
+    int waits_length = 1, firsts_length = 1;
+    for (uint64_t i = 0; i < count; i++) {
+        waits_length += snprintf(waits + waits_length, sizeof waits - (size_t)waits_length, " + %.10g",
+                                 stages[i].wait_s);
+        firsts_length += snprintf(firsts + firsts_length, sizeof firsts - (size_t)firsts_length, " + %.10g",
+                                  stages[i].first_s);
+    }
+    ll_say(why, "time, latencies + first pieces + the rest of the slowest, %s: %s + %s + %.10g - %.10g = %.10g s",
+           ll_bound_name(machine, bound_of(slowest)), waits, firsts, stages[slowest].whole_s,
+           stages[slowest].first_s, time_s);
+}
+
+void ll_cost_time(const struct ll_machine *machine, const struct ll_cost *cost, const double *saved_bytes,
+                  struct ll_timing *timing, struct ll_explain *why)
+{
+    struct stage stages[MAX_STAGES] = {{cost->compute_s, cost->compute_first_s, 0}};
+    uint64_t count = FIRST_LEVEL + machine->level_count;
+    double first_s = cost->compute_first_s, waits_s = 0;
+    if (cost->unit == LL_NO_UNIT) {
+        *timing = (struct ll_timing){.time_s = cost->host_s, .bound = LL_BOUND_HOST};
+        return;
+    }
+    for (uint64_t l = 0; l < machine->level_count; l++) {
+        struct stage *stage = &stages[FIRST_LEVEL + l];
+        *stage = level_stage(machine, cost, l, saved_bytes ? saved_bytes[l] : 0, why);
+        first_s += stage->first_s;
+        waits_s += stage->wait_s;
+    }
+    uint64_t slowest = slowest_of(stages, count);
+    timing->exposed_s = waits_s + (first_s - stages[slowest].first_s);
+    timing->time_s = timing->exposed_s + stages[slowest].whole_s;
+    timing->overhead_s = cost->started ? machine->software.op_overhead_s : 0;
+    timing->bound = waits_s > stages[slowest].whole_s ? LL_BOUND_DEPENDENCY : bound_of(slowest);
+    if (why)
+        tell_time(machine, stages, count, slowest, timing->time_s, why);
+}

@@ -1,0 +1,165 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Matrix units: many alike, each computes a tile of the output at a time from its registers, as the tensor
+ * cores of a GPU do, or the cores of a CPU with a blocked kernel.
+ *
+ * The kernels offer a menu of tiles. All tiles of the output are computed in waves, `count` tiles at once;
+ * a tile at the edge costs as much as a full one, and so does the last wave, however few work in it:
+ *
+ *       tiles = batch * ceil(m / tile.m) * ceil(n / tile.n) * parts
+ *       cycles = ceil(tiles / count) * (tile.m * tile.n * depth / macs + fill)
+ *
+ * With few tiles and a long k the units would idle, so kernels also offer to cut k into 2, 4, 8, ... parts
+ * on different units, as long as all fit in one wave; the partial sums then meet in the memory that the
+ * units share. depth is k, or its part, in whole steps of tile.k.
+ *
+ * Without a menu the unit is ideal: any tile will do and the work is dealt evenly. */
+#include "sim/cost/unit_model.h"
+
+#include <inttypes.h>
+#include <math.h>
+
+enum { PARTS_CHOICES = 10 }; /* 1, 2, 4, ... 512 parts of k */
+
+/* A tile of the menu with k cut into parts, laid over an output. */
+struct layout {
+    struct ll_tile tile;
+    uint64_t parts, depth;        /* of k */
+    uint64_t rows, columns;       /* tiles along m and n */
+    double tiles, waves, tile_cycles;
+};
+
+static struct layout lay(const struct ll_unit *unit, const struct ll_task *task, uint32_t index)
+{
+    const struct ll_gemm *dims = &task->problem.dims;
+    struct layout l = {.tile = unit->matrix.tiles[index / PARTS_CHOICES],
+                       .parts = UINT64_C(1) << index % PARTS_CHOICES};
+    l.depth = ll_ceil_div(ll_ceil_div(dims->k, l.tile.k), l.parts) * l.tile.k;
+    l.rows = ll_ceil_div(dims->m, l.tile.m);
+    l.columns = ll_ceil_div(dims->n, l.tile.n);
+    l.tiles = (double)dims->batch * (double)l.rows * (double)l.columns * (double)l.parts;
+    l.waves = ceil(l.tiles / (double)unit->count);
+    l.tile_cycles = (double)l.tile.m * (double)l.tile.n * (double)l.depth / unit->matrix.macs[task->dtype];
+    return l;
+}
+
+static bool makes_sense(const struct ll_unit *unit, const struct ll_task *task, const struct layout *l)
+{
+    uint64_t steps = ll_ceil_div(task->problem.dims.k, l->tile.k);
+    return l->parts == 1 || (l->parts <= steps && l->tiles <= (double)unit->count);
+}
+
+/* The tiles of one unit as a block of the output, as square as they allow. */
+static struct ll_gemm block_of(const struct layout *l, const struct ll_gemm *dims, double *tiles)
+{
+    double plane = (double)l->rows * (double)l->columns, waves = l->waves;
+    double batch = fmax(1, floor(waves / plane));
+    double mine = fmin(plane, ceil(waves / batch));
+    double rows = fmin((double)l->rows, fmax(1, floor(sqrt(mine))));
+    double columns = fmin((double)l->columns, floor(mine / rows));
+    rows = fmin((double)l->rows, floor(mine / columns));
+    *tiles = batch * rows * columns;
+    return (struct ll_gemm){
+        .batch = (uint64_t)batch,
+        .m = ll_min(dims->m, (uint64_t)rows * l->tile.m),
+        .n = ll_min(dims->n, (uint64_t)columns * l->tile.n),
+        .k = ll_min(dims->k, l->depth),
+    };
+}
+
+/* The least that a unit can start on, over the whole menu, so that it is the same for all ways. */
+static void first_piece(const struct ll_unit *unit, const struct ll_task *task, struct ll_way *way)
+{
+    const struct ll_matrix *matrix = &unit->matrix;
+    const double *element = task->problem.element;
+    way->first_cycles = way->first_bytes = INFINITY;
+    for (uint64_t i = 0; i < matrix->tile_count; i++) {
+        double m = (double)matrix->tiles[i].m, n = (double)matrix->tiles[i].n, k = (double)matrix->tiles[i].k;
+        way->first_cycles = fmin(way->first_cycles, m * n * k / matrix->macs[task->dtype] + matrix->fill_cycles);
+        way->first_bytes = fmin(way->first_bytes, m * k * element[LL_OPERAND_A] + k * n * element[LL_OPERAND_B] +
+                                                      m * n * element[LL_OPERAND_C]);
+    }
+}
+
+static void tell_tiles(const struct ll_unit *unit, const struct ll_task *task, const struct layout *l,
+                       const struct ll_way *way, struct ll_explain *why)
+{
+    ll_say(why, "%s: %" PRIu64 " of %" PRIu64 " work, tiles of %" PRIu64 " x %" PRIu64 " x %" PRIu64
+           ", k in %" PRIu64 " parts", unit->name, way->units_used, unit->count, l->tile.m, l->tile.n, l->tile.k,
+           l->parts);
+    ll_say(why, "tiles: %" PRIu64 " * %" PRIu64 " * %" PRIu64 " * %" PRIu64 " = %.10g", task->problem.dims.batch,
+           l->rows, l->columns, l->parts, l->tiles);
+    ll_say(why, "one tile: %" PRIu64 " * %" PRIu64 " * %" PRIu64 " / %.10g + %.10g = %.10g cycles", l->tile.m,
+           l->tile.n, l->depth, unit->matrix.macs[task->dtype], unit->matrix.fill_cycles,
+           l->tile_cycles + unit->matrix.fill_cycles);
+    ll_say(why, "first step of the smallest tile: %.10g cycles, %.10g B", way->first_cycles, way->first_bytes);
+    ll_say(why, "in waves: ceil(%.10g / %" PRIu64 ") * %.10g = %.10g cycles", l->tiles, unit->count,
+           l->tile_cycles + unit->matrix.fill_cycles, way->cycles);
+}
+
+static bool tiled_way(const struct ll_unit *unit, const struct ll_task *task, uint32_t index, struct ll_way *way,
+                      struct ll_explain *why)
+{
+    struct layout l = lay(unit, task, index);
+    if (!makes_sense(unit, task, &l))
+        return false;
+    double tiles_of_share, parts = (double)l.parts;
+    *way = (struct ll_way){
+        .units_used = l.tiles < (double)unit->count ? (uint64_t)l.tiles : unit->count,
+        .cycles = l.waves * (l.tile_cycles + unit->matrix.fill_cycles),
+        .share = block_of(&l, &task->problem.dims, &tiles_of_share),
+        .joining_bytes = l.parts > 1 ? (parts + 1) * ll_operand_bytes(&task->problem, LL_OPERAND_C) : 0,
+    };
+    way->shares = l.tiles / tiles_of_share;
+    double passes[LL_OPERAND_COUNT] = {(double)l.columns, (double)l.rows, parts};
+    way->unit_bytes = ll_unit_bytes(task, &task->problem.dims, 1, passes);
+    first_piece(unit, task, way);
+    if (why)
+        tell_tiles(unit, task, &l, way, why);
+    return true;
+}
+
+static bool even_way(const struct ll_unit *unit, const struct ll_task *task, struct ll_way *way,
+                     struct ll_explain *why)
+{
+    const struct ll_gemm *d = &task->problem.dims;
+    uint64_t batches = ll_min(d->batch, unit->count), rest = unit->count / batches;
+    uint64_t columns = ll_min(d->n, (uint64_t)sqrt((double)rest));
+    struct ll_split split = ll_split(d, batches, rest / columns, columns, 1, 1);
+    double products = (double)d->batch * (double)d->m * (double)d->n * (double)d->k;
+    double macs = unit->matrix.macs[task->dtype], fill = unit->matrix.fill_cycles;
+    *way = (struct ll_way){
+        .units_used = unit->count,
+        .cycles = products / ((double)unit->count * macs) + fill,
+        .first_cycles = fill,
+        .share = split.share,
+        .shares = (double)split.used,
+        .unit_bytes = ll_unit_bytes(task, &split.share, (double)split.used, (double[]){1, 1, 1}),
+    };
+    ll_say(why, "%s, dealt evenly: %.10g / (%" PRIu64 " * %.10g) + %.10g = %.10g cycles", unit->name, products,
+           unit->count, macs, fill, way->cycles);
+    return true;
+}
+
+static double flops_per_cycle(const struct ll_unit *unit, enum ll_dtype dtype)
+{
+    return 2 * unit->matrix.macs[dtype];
+}
+
+static uint32_t way_count(const struct ll_unit *unit, const struct ll_task *task)
+{
+    (void)task;
+    return unit->matrix.tile_count ? (uint32_t)unit->matrix.tile_count * PARTS_CHOICES : 1;
+}
+
+static bool matrix_way(const struct ll_unit *unit, const struct ll_task *task, uint32_t index,
+                       struct ll_way *way, struct ll_explain *why)
+{
+    return unit->matrix.tile_count ? tiled_way(unit, task, index, way, why) : even_way(unit, task, way, why);
+}
+
+const struct ll_unit_model ll_cost_MATRIX = {
+    .products = true,
+    .flops_per_cycle = flops_per_cycle,
+    .way_count = way_count,
+    .way = matrix_way,
+};

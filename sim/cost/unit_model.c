@@ -1,0 +1,45 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "sim/cost/unit_model.h"
+
+#include <assert.h>
+
+const struct ll_unit_model *ll_unit_model(enum ll_unit_kind kind)
+{
+    static const struct ll_unit_model *const models[] = {
+#define LL_UNIT_MODEL(word, ...) &ll_cost_##word,
+#include "sim/machine/unit_models.def"
+#undef LL_UNIT_MODEL
+    };
+    assert(kind < LL_UNIT_MODEL_COUNT);
+    return models[kind];
+}
+
+static uint64_t part(uint64_t size, uint64_t parts, uint64_t grain)
+{
+    uint64_t grains = ll_ceil_div(ll_ceil_div(size, grain), parts);
+    return ll_min(size, ll_mul(grains, grain));
+}
+
+struct ll_split ll_split(const struct ll_gemm *dims, uint64_t batches, uint64_t rows, uint64_t columns,
+                         uint64_t row_grain, uint64_t column_grain)
+{
+    struct ll_gemm share = {.batch = part(dims->batch, batches, 1),
+                            .m = part(dims->m, rows, row_grain),
+                            .n = part(dims->n, columns, column_grain),
+                            .k = dims->k};
+    return (struct ll_split){.share = share,
+                             .used = ll_ceil_div(dims->batch, share.batch) * ll_ceil_div(dims->m, share.m) *
+                                     ll_ceil_div(dims->n, share.n)};
+}
+
+double ll_unit_bytes(const struct ll_task *task, const struct ll_gemm *share, double shares,
+                     const double passes[LL_OPERAND_COUNT])
+{
+    const struct ll_gemm *whole = &task->problem.dims;
+    double batch = (double)share->batch / (double)whole->batch, m = (double)share->m / (double)whole->m;
+    double n = (double)share->n / (double)whole->n, k = (double)share->k / (double)whole->k;
+    return shares * batch *
+           (passes[LL_OPERAND_A] * task->unit_pass[LL_OPERAND_A] * m * k +
+            passes[LL_OPERAND_B] * task->unit_pass[LL_OPERAND_B] * k * n +
+            passes[LL_OPERAND_C] * task->unit_pass[LL_OPERAND_C] * m * n);
+}

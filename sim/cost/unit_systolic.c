@@ -1,0 +1,169 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* A systolic array: R rows, C columns. Two dimensions of the product lie on the array, the third streams:
+ *
+ *                          on rows  on columns  streams   one fold takes
+ *       output stationary  m        n           k         T + R + C - 2
+ *       weight stationary  k        n           m         T + 2R + C - 2
+ *       input stationary   k        m           n         T + 2R + C - 2
+ *
+ * T is the streamed length over the products that a processing element does per cycle. The skew of R + C - 2
+ * is the way of a wavefront from corner to corner; a stationary operand takes R cycles more to shift in.
+ * What lies on the array is cut into folds of R x C; edge folds cost as much as full ones. These are the
+ * closed forms of SCALE-Sim v2 (Samajdar et al., ISPASS 2020), which reports the index of the last cycle:
+ * one less than the count here.
+ *
+ * With overlap_folds the array is loaded behind the wavefront (ws, is: through a second register per
+ * element) or drained behind it (os: results shift out R cycles long while the next tile streams):
+ *
+ *       | load R | stream T       | skew |
+ *                | load R | wait  | stream T       | skew |      T > R: streaming sets the pace
+ *
+ * so each further fold costs max(T, R). Partial sums of further folds along k meet in accumulators below
+ * the array (as in the TPU) and leave once; the accumulators are assumed to be large enough.
+ *
+ * Several arrays share the output: the batch, then columns and rows in whole folds; the one with the
+ * largest share counts. */
+#include "sim/cost/unit_model.h"
+
+#include <inttypes.h>
+#include <math.h>
+
+/* How a dataflow lays a share on the array. */
+struct folds {
+    double rows, columns; /* folds along rows and columns of the array */
+    double streamed;      /* T */
+    double one, further;  /* cycles of the first fold and of each that follows */
+    double count;
+    double cycles;
+};
+
+static struct folds lay(const struct ll_systolic *array, enum ll_dtype dtype, const struct ll_gemm *g)
+{
+    bool os = array->dataflow == LL_OUTPUT_STATIONARY, is = array->dataflow == LL_INPUT_STATIONARY;
+    double r = (double)array->rows, c = (double)array->cols;
+    double length = (double)(os ? g->k : is ? g->n : g->m);
+    struct folds f = {
+        .rows = (double)ll_ceil_div(os ? g->m : g->k, array->rows),
+        .columns = (double)ll_ceil_div(is ? g->m : g->n, array->cols),
+        .streamed = ceil(length / array->macs[dtype]),
+    };
+    f.one = f.streamed + (os ? r : 2 * r) + c - 2;
+    f.further = array->overlap_folds ? fmin(f.one, fmax(f.streamed, r)) : f.one;
+    f.count = (double)g->batch * f.rows * f.columns;
+    f.cycles = f.one + (f.count - 1) * f.further;
+    return f;
+}
+
+static double unit_bytes(const struct ll_systolic *array, const struct ll_task *task,
+                         const struct ll_split *split, const struct folds *f)
+{
+    double passes[LL_OPERAND_COUNT] = {1, 1, 1};
+    if (array->dataflow != LL_INPUT_STATIONARY)
+        passes[LL_OPERAND_A] = f->columns;
+    if (array->dataflow == LL_OUTPUT_STATIONARY)
+        passes[LL_OPERAND_B] = f->rows;
+    if (array->dataflow == LL_INPUT_STATIONARY)
+        passes[LL_OPERAND_B] = f->columns;
+    return ll_unit_bytes(task, &split->share, (double)split->used, passes);
+}
+
+/* The fastest way to deal the output to `count` arrays: over the batch or within each product of it, and
+ * 1, 2, 4, ... parts of the columns with the remaining arrays for the rows. The first of equals. */
+static struct ll_split deal(const struct ll_unit *unit, const struct ll_task *task)
+{
+    const struct ll_systolic *array = &unit->systolic;
+    const struct ll_gemm *dims = &task->problem.dims;
+    bool os = array->dataflow == LL_OUTPUT_STATIONARY, is = array->dataflow == LL_INPUT_STATIONARY;
+    uint64_t row_grain = os ? array->rows : is ? array->cols : 1, column_grain = is ? 1 : array->cols;
+    struct ll_split best = {0};
+    double best_cycles = INFINITY, best_bytes = INFINITY;
+    for (int over_batch = 1; over_batch >= 0; over_batch--) {
+        uint64_t batches = over_batch ? ll_min(dims->batch, unit->count) : 1, rest = unit->count / batches;
+        for (uint64_t columns = 1; columns <= rest; columns *= 2) {
+            struct ll_split split =
+                ll_split(dims, batches, rest / columns, columns, row_grain, column_grain);
+            struct folds f = lay(array, task->dtype, &split.share);
+            double bytes = unit_bytes(array, task, &split, &f);
+            if (f.cycles > best_cycles || (f.cycles == best_cycles && bytes >= best_bytes))
+                continue;
+            best = split;
+            best_cycles = f.cycles;
+            best_bytes = bytes;
+        }
+    }
+    return best;
+}
+
+/* What one array needs before it can start, and gives when it ends: the tile that stays, and a line of each
+ * of the two operands that stream. */
+static double first_bytes(const struct ll_systolic *array, const struct ll_task *task, struct ll_explain *why)
+{
+    static const enum ll_operand stays[] = {LL_OPERAND_C, LL_OPERAND_B, LL_OPERAND_A};
+    static const enum ll_operand along_rows[] = {LL_OPERAND_A, LL_OPERAND_A, LL_OPERAND_B};
+    static const enum ll_operand along_columns[] = {LL_OPERAND_B, LL_OPERAND_C, LL_OPERAND_C};
+    const double *element = task->problem.element;
+    double tile = element[stays[array->dataflow]];
+    double row = element[along_rows[array->dataflow]], column = element[along_columns[array->dataflow]];
+    double r = (double)array->rows, c = (double)array->cols, bytes = r * c * tile + r * row + c * column;
+    ll_say(why, "first piece of an array: %.10g * %.10g * %.10g + %.10g * %.10g + %.10g * %.10g = %.10g B", r, c,
+           tile, r, row, c, column, bytes);
+    return bytes;
+}
+
+static void tell(const struct ll_unit *unit, const struct ll_split *split, const struct folds *f,
+                 struct ll_explain *why)
+{
+    static const char *const names[] = {"output", "weight", "input"};
+    const struct ll_systolic *array = &unit->systolic;
+    const char *double_r = array->dataflow == LL_OUTPUT_STATIONARY ? "" : "2 * ";
+    ll_say(why, "%s: %" PRIu64 " of %" PRIu64 " arrays work, each on %" PRIu64 " products m=%" PRIu64 " n=%" PRIu64
+           " k=%" PRIu64 ", %s stationary", unit->name, split->used, unit->count, split->share.batch,
+           split->share.m, split->share.n, split->share.k, names[array->dataflow]);
+    ll_say(why, "folds of %" PRIu64 " x %" PRIu64 ": %" PRIu64 " * %.10g * %.10g = %.10g", array->rows, array->cols,
+           split->share.batch, f->rows, f->columns, f->count);
+    ll_say(why, "one fold, streaming and filling: %.10g + %s%" PRIu64 " + %" PRIu64 " - 2 = %.10g cycles",
+           f->streamed, double_r, array->rows, array->cols, f->one);
+    ll_say(why, "all folds%s: %.10g + (%.10g - 1) * %.10g = %.10g cycles",
+           array->overlap_folds ? ", each further one behind the wavefront" : "", f->one, f->count, f->further,
+           f->cycles);
+}
+
+static double flops_per_cycle(const struct ll_unit *unit, enum ll_dtype dtype)
+{
+    const struct ll_systolic *array = &unit->systolic;
+    return 2 * (double)array->rows * (double)array->cols * array->macs[dtype];
+}
+
+static uint32_t one_way(const struct ll_unit *unit, const struct ll_task *task)
+{
+    (void)unit;
+    (void)task;
+    return 1;
+}
+
+static bool systolic_way(const struct ll_unit *unit, const struct ll_task *task, uint32_t index,
+                         struct ll_way *way, struct ll_explain *why)
+{
+    (void)index;
+    struct ll_split split = deal(unit, task);
+    struct folds f = lay(&unit->systolic, task->dtype, &split.share);
+    *way = (struct ll_way){
+        .units_used = split.used,
+        .cycles = f.cycles,
+        .first_cycles = f.one - f.streamed,
+        .first_bytes = first_bytes(&unit->systolic, task, why),
+        .share = split.share,
+        .shares = (double)split.used,
+        .unit_bytes = unit_bytes(&unit->systolic, task, &split, &f),
+    };
+    if (why)
+        tell(unit, &split, &f, why);
+    return true;
+}
+
+const struct ll_unit_model ll_cost_SYSTOLIC = {
+    .products = true,
+    .flops_per_cycle = flops_per_cycle,
+    .way_count = one_way,
+    .way = systolic_way,
+};

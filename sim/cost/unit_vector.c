@@ -1,0 +1,115 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Vector lanes: the same operation on many elements at once. The last, partial vector takes as long as a
+ * full one:
+ *
+ *       cycles = ceil(elements / (lanes * count)) * (operations per element) / (operations per cycle)
+ *
+ * A reduction to fewer results than there are lanes ends with a tree: lanes that worked for the same result
+ * add up in pairs, ceil(log2(lanes per result)) steps. More lanes shorten the first part and deepen the
+ * tree, so for a short reduction it can pay to leave lanes idle; the best power of two of them is taken
+ * when it beats all lanes, and so more lanes never make it slower.
+ *
+ * Bytes that only move (MOVE, GATHER) occupy no lane. A product that no other unit takes is done one
+ * multiply-accumulate a lane: a row of outputs lies on the lanes, each scalar of A is broadcast to them and
+ * each row of B is read again for each row of A. */
+#include "sim/cost/unit_model.h"
+
+#include <inttypes.h>
+#include <math.h>
+
+/* Steps of the whole machine for `elements` that become `results`. */
+static double steps_with(double elements, double results, double lanes)
+{
+    double sharing = lanes / results;
+    return ceil(elements / lanes) + (sharing > 1 ? ceil(log2(sharing)) : 0);
+}
+
+static double reduction_steps(double elements, double results, double lanes)
+{
+    double best = steps_with(elements, results, lanes);
+    for (double fewer = results; fewer < lanes && fewer <= elements; fewer *= 2)
+        best = fmin(best, steps_with(elements, results, fewer));
+    return best;
+}
+
+static bool reduce_way(const struct ll_unit *unit, const struct ll_work *work, double rate, struct ll_way *way,
+                       struct ll_explain *why)
+{
+    double elements = (double)work->reduce.in_elements, results = fmax(1, (double)work->reduce.out_elements);
+    double lanes = (double)unit->vector.lanes * (double)unit->count;
+    double each = elements > 0 ? (double)work->flops / elements : 0;
+    double steps = elements > 0 ? reduction_steps(elements, results, lanes) : 0;
+    way->units_used = ll_min(unit->count, ll_max(1, work->reduce.in_elements));
+    way->cycles = steps * each / rate;
+    way->first_cycles = each / rate;
+    ll_say(why, "%s: %.10g elements to %.10g on %.10g lanes, with the tree that joins them, %.10g steps", unit->name,
+           elements, results, lanes, steps);
+    ll_say(why, "reduction: %.10g * %.10g / %.10g = %.10g cycles", steps, each, rate, way->cycles);
+    return true;
+}
+
+static bool element_way(const struct ll_unit *unit, const char *what, double elements, double flops, double rate,
+                        struct ll_way *way, struct ll_explain *why)
+{
+    double each = elements > 0 ? flops / elements : 0;
+    double vectors = ceil(elements / ((double)unit->vector.lanes * (double)unit->count));
+    way->units_used = elements < (double)unit->count ? (uint64_t)fmax(1, elements) : unit->count;
+    way->cycles = vectors * each / rate;
+    way->first_cycles = fmin(way->cycles, each / rate);
+    ll_say(why, "%s, %s: ceil(%.10g / (%" PRIu64 " * %" PRIu64 ")) * %.10g / %.10g = %.10g cycles", unit->name, what,
+           elements, unit->vector.lanes, unit->count, each, rate, way->cycles);
+    return true;
+}
+
+static bool product_way(const struct ll_unit *unit, const struct ll_task *task, double rate, struct ll_way *way,
+                        struct ll_explain *why)
+{
+    const struct ll_gemm *d = &task->problem.dims;
+    double products = (double)d->batch * (double)d->m * (double)d->n * (double)d->k;
+    uint64_t batches = ll_min(d->batch, unit->count), rest = unit->count / batches;
+    uint64_t columns = ll_min(d->n, (uint64_t)sqrt((double)rest));
+    struct ll_split split = ll_split(d, batches, rest / columns, columns, 1, 1);
+    double passes[LL_OPERAND_COUNT] = {(double)ll_ceil_div(split.share.n, unit->vector.lanes),
+                                       (double)split.share.m, 1};
+    way->share = split.share;
+    way->shares = (double)split.used;
+    way->unit_bytes = ll_unit_bytes(task, &split.share, way->shares, passes);
+    return element_way(unit, "products", products, 2 * products, rate, way, why);
+}
+
+static double flops_per_cycle(const struct ll_unit *unit, enum ll_dtype dtype)
+{
+    return (double)unit->vector.lanes * unit->vector.flops[dtype];
+}
+
+static uint32_t one_way(const struct ll_unit *unit, const struct ll_task *task)
+{
+    (void)unit;
+    (void)task;
+    return 1;
+}
+
+static bool vector_way(const struct ll_unit *unit, const struct ll_task *task, uint32_t index, struct ll_way *way,
+                       struct ll_explain *why)
+{
+    const struct ll_work *work = task->work;
+    double rate = unit->vector.flops[task->dtype];
+    (void)index;
+    *way = (struct ll_way){.units_used = unit->count, .shares = 1};
+    if (task->is_product)
+        return product_way(unit, task, rate, way, why);
+    if (work->kind == LL_WORK_REDUCE)
+        return reduce_way(unit, work, rate, way, why);
+    if (work->kind == LL_WORK_VECTOR)
+        return element_way(unit, "elements", (double)work->vector.elements, (double)work->flops, rate, way, why);
+    ll_say(why, "%s: bytes only move, no lane computes", unit->name);
+    return true;
+}
+
+const struct ll_unit_model ll_cost_VECTOR = {
+    .products = true,
+    .elements = true,
+    .flops_per_cycle = flops_per_cycle,
+    .way_count = one_way,
+    .way = vector_way,
+};

@@ -1,0 +1,203 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* What no single row of the schema can say: how the parts of a machine fit together.
+ *
+ * A part that could not be read was complained of already; then only the checks that do not need it run. */
+#include "sim/machine/path.h"
+#include "sim/machine/steps.h"
+
+#include <string.h>
+
+/* The items of a list in the file, in the order in which they were read; NULL past the last. */
+static const struct ll_node *item_node(const struct ll_reading *reading, const char *list, uint64_t index)
+{
+    const struct ll_node *node = ll_node_get(reading->root, list);
+    node = node && node->type == LL_NODE_LIST ? node->first : NULL;
+    while (node && index-- > 0)
+        node = node->next;
+    return node;
+}
+
+/* Where a member of an item stands, or the item itself. */
+static struct ll_place place_of(const struct ll_node *item, const char *key)
+{
+    const struct ll_node *node = ll_node_get(item, key);
+    return node ? node->place : item ? item->place : (struct ll_place){0};
+}
+
+/* --- names --- */
+
+struct named {
+    const char *name, *list;
+    uint64_t index;
+};
+
+static size_t collect_names(const struct ll_machine *machine, struct named *all)
+{
+    size_t count = 0;
+    for (uint64_t i = 0; i < machine->unit_count; i++)
+        all[count++] = (struct named){machine->units[i].name, "units", i};
+    for (uint64_t i = 0; i < machine->level_count; i++)
+        all[count++] = (struct named){machine->levels[i].name, "memory", i};
+    for (uint64_t i = 0; i < machine->network_count; i++)
+        all[count++] = (struct named){machine->networks[i].name, "network", i};
+    return count;
+}
+
+/* Units, levels and networks share one space of names, so that a path may leave the list out. */
+static bool check_names(struct ll_reading *reading)
+{
+    struct named all[LL_MAX_UNITS + LL_MAX_LEVELS + LL_MAX_LINKS];
+    size_t count = collect_names(reading->machine, all);
+    bool right = true;
+    for (size_t i = 1; i < count; i++)
+        for (size_t j = 0; j < i; j++) {
+            if (!all[i].name || !all[j].name || strcmp(all[i].name, all[j].name))
+                continue;
+            struct ll_place first = place_of(item_node(reading, all[j].list, all[j].index), "name");
+            right =
+                ll_complain(reading->diags, place_of(item_node(reading, all[i].list, all[i].index), "name"),
+                            "the name `%s` is taken by one of `%s` in line %llu", all[i].name, all[j].list,
+                            (unsigned long long)first.line);
+            break;
+        }
+    return right;
+}
+
+/* Reports list memory levels beside these other things that can hold an op back. */
+static bool check_level_names(struct ll_reading *reading)
+{
+    static const char *const reserved[] = {"compute", "network", "host", "overhead", "dependency"};
+    const struct ll_machine *machine = reading->machine;
+    bool right = true;
+    for (uint64_t i = 0; i < machine->level_count; i++)
+        for (size_t j = 0; j < sizeof reserved / sizeof *reserved; j++)
+            if (machine->levels[i].name && !strcmp(machine->levels[i].name, reserved[j]))
+                right = ll_complain(
+                    reading->diags, place_of(item_node(reading, "memory", i), "name"),
+                    "`%s` means something else in reports; give this memory level another name", reserved[j]);
+    return right;
+}
+
+/* --- memory --- */
+
+static bool check_levels(struct ll_reading *reading)
+{
+    const struct ll_machine *machine = reading->machine;
+    const struct ll_level *levels = machine->levels, *outermost = &levels[machine->level_count - 1];
+    bool right = true;
+    if (outermost->scope != LL_SCOPE_DEVICE)
+        right = ll_complain(
+            reading->diags, place_of(item_node(reading, "memory", machine->level_count - 1), "scope"),
+            "`%s` is the outermost level and holds all tensors: its scope must be device", outermost->name);
+    for (uint64_t i = 1; i < machine->level_count; i++) {
+        const struct ll_node *item = item_node(reading, "memory", i);
+        if (levels[i].size_bytes < levels[i - 1].size_bytes)
+            right = ll_complain(
+                reading->diags, place_of(item, "size"),
+                "`%s` is smaller than `%s`, which it feeds: levels stand innermost first and grow",
+                levels[i].name, levels[i - 1].name);
+        if (levels[i].scope == LL_SCOPE_UNIT && levels[i - 1].scope == LL_SCOPE_DEVICE)
+            right = ll_complain(reading->diags, place_of(item, "scope"),
+                                "`%s` is of each unit, but `%s` further in is of the device", levels[i].name,
+                                levels[i - 1].name);
+    }
+    return right;
+}
+
+/* --- units --- */
+
+static bool settle_clocks(struct ll_reading *reading)
+{
+    struct ll_machine *machine = reading->machine;
+    bool right = true;
+    for (uint64_t i = 0; i < machine->unit_count; i++) {
+        struct ll_unit *unit = &machine->units[i];
+        if (unit->clock_hz == 0)
+            unit->clock_hz = machine->clock_hz;
+        const struct ll_node *item = item_node(reading, "units", i);
+        if (unit->clock_hz == 0 && !ll_node_get(reading->root, "clock") && !ll_node_get(item, "clock"))
+            right = ll_complain(reading->diags, item ? item->place : (struct ll_place){0},
+                                "unit `%s` has no clock; give it one, or the machine",
+                                unit->name ? unit->name : "");
+    }
+    return right;
+}
+
+static bool is_product(enum ll_op_class op_class)
+{
+    return op_class == LL_CLASS_MATRIX || op_class == LL_CLASS_CONV;
+}
+
+/* Collectives are the networks' work, input the host's. */
+static bool needs_unit(enum ll_op_class op_class)
+{
+    return op_class != LL_CLASS_COMMUNICATION && op_class != LL_CLASS_INPUT;
+}
+
+static bool can_run(const struct ll_unit *unit, enum ll_op_kind kind)
+{
+    return is_product(ll_op_class(kind)) || !ll_unit_keys(unit)->products_only;
+}
+
+/* A unit that lists what its way of computing cannot do. */
+static bool check_runs(struct ll_reading *reading)
+{
+    const struct ll_machine *machine = reading->machine;
+    bool right = true;
+    for (uint64_t i = 0; i < machine->unit_count; i++)
+        for (int k = 0; k < LL_OP_COUNT; k++) {
+            const struct ll_unit *unit = &machine->units[i];
+            if (!unit->runs[k] || can_run(unit, (enum ll_op_kind)k))
+                continue;
+            right = ll_complain(reading->diags, place_of(item_node(reading, "units", i), "runs"),
+                                "`%s` is of class %s; a %s computes matrix and conv only",
+                                ll_op_name((enum ll_op_kind)k),
+                                ll_class_name(ll_op_class((enum ll_op_kind)k)), ll_unit_keys(unit)->what);
+            break;
+        }
+    return right;
+}
+
+static bool anyone_runs(const struct ll_machine *machine, enum ll_op_kind kind)
+{
+    for (uint64_t i = 0; i < machine->unit_count; i++) {
+        const struct ll_unit *unit = &machine->units[i];
+        if ((unit->runs[kind] || !unit->runs_listed) && can_run(unit, kind))
+            return true;
+    }
+    return false;
+}
+
+/* Every op kind finds a unit. Those that find none are complained of together, by class. */
+static bool check_coverage(struct ll_reading *reading)
+{
+    bool missing[LL_CLASS_COUNT] = {false};
+    struct ll_str list = {0};
+    for (int k = 0; k < LL_OP_COUNT; k++) {
+        enum ll_op_class op_class = ll_op_class((enum ll_op_kind)k);
+        if (missing[op_class] || !needs_unit(op_class) || anyone_runs(reading->machine, (enum ll_op_kind)k))
+            continue;
+        missing[op_class] = true;
+        ll_str_addf(&list, "%s%s", list.length ? ", " : "", ll_class_name(op_class));
+    }
+    const struct ll_node *units = ll_node_get(reading->root, "units");
+    if (list.text)
+        ll_complain(reading->diags, units ? units->place : (struct ll_place){0},
+                    "no unit runs ops of class %s; add a vector unit without `runs`, or list them",
+                    list.text);
+    bool right = !list.text && !list.failed;
+    ll_str_release(&list);
+    return right;
+}
+
+bool ll_machine_check(struct ll_reading *reading)
+{
+    bool right = check_names(reading);
+    right &= check_level_names(reading);
+    right &= settle_clocks(reading);
+    if (ll_read_well(reading, "memory"))
+        right &= check_levels(reading);
+    if (ll_read_well(reading, "units"))
+        right &= check_runs(reading) && check_coverage(reading);
+    return right;
+}

@@ -1,0 +1,155 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Finding and reading machine files. */
+#define _POSIX_C_SOURCE 200809L
+#include "sim/machine/steps.h"
+
+#include <dirent.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+
+static const char suffix[] = ".yaml";
+
+static bool has_suffix(const char *name)
+{
+    size_t length = strlen(name), wanted = strlen(suffix);
+    return length > wanted && !strcmp(name + length - wanted, suffix);
+}
+
+static bool is_file(const char *path)
+{
+    struct stat status;
+    return path && !stat(path, &status) && S_ISREG(status.st_mode);
+}
+
+/* The file of this name in the folder that another file is in. */
+static const char *path_beside(const char *which, const char *beside, struct ll_arena *arena)
+{
+    const char *slash = beside && which[0] != '/' ? strrchr(beside, '/') : NULL;
+    return slash ? ll_format(arena, "%.*s/%s", (int)(slash - beside), beside, which)
+                 : ll_copy_text(arena, which, strlen(which));
+}
+
+static const char *path_in_folders(const char *stem, const char *const *folders, struct ll_arena *arena)
+{
+    for (; !strchr(stem, '/') && folders && *folders; folders++) {
+        const char *path = ll_format(arena, "%s/%s%s", *folders, stem, suffix);
+        if (is_file(path))
+            return path;
+    }
+    return NULL;
+}
+
+static const char *no_file(const char *which, const char *const *folders, struct ll_place place,
+                           struct ll_arena *arena, struct ll_diags *diags)
+{
+    struct ll_words words = {.count = 0};
+    const char **stems;
+    size_t count;
+    if (ll_machine_list(folders, arena, &stems, &count))
+        for (size_t i = 0; i < count; i++)
+            ll_words_add(&words, stems[i]);
+    ll_complain(diags, place, "no file and no known machine `%s`%s", ll_shown_text(which).text,
+                ll_suggest(diags, which, &words));
+    return NULL;
+}
+
+const char *ll_file_find(const char *which, const char *beside, const char *const *folders,
+                         struct ll_place place, struct ll_arena *arena, struct ll_diags *diags)
+{
+    const char *path = path_beside(which, beside, arena);
+    if (is_file(path))
+        return path;
+    path = beside && path ? ll_format(arena, "%s%s", path, suffix) : NULL;
+    if (is_file(path))
+        return path;
+    path = path_in_folders(which, folders, arena);
+    return path ? path : no_file(which, folders, place, arena, diags);
+}
+
+static const char *read_open(FILE *file, const char *path, struct ll_place place, struct ll_arena *arena,
+                             struct ll_diags *diags, size_t *length)
+{
+    char *text = ll_alloc(arena, LL_YAML_LIMIT_BYTES + 1, 1);
+    *length = text ? fread(text, 1, LL_YAML_LIMIT_BYTES + 1, file) : 0;
+    if (text && !ferror(file) && *length <= LL_YAML_LIMIT_BYTES)
+        return text;
+    ll_complain(diags, place, "%s: %s", path,
+                !text          ? "memory ran out"
+                : ferror(file) ? "the file cannot be read"
+                               : "the file is too long for a machine description");
+    return NULL;
+}
+
+const char *ll_file_read(const char *path, struct ll_place place, struct ll_arena *arena,
+                         struct ll_diags *diags, size_t *length)
+{
+    FILE *file = fopen(path, "rb");
+    if (!file) {
+        ll_complain(diags, place, "%s: the file cannot be opened", path);
+        return NULL;
+    }
+    const char *text = read_open(file, path, place, arena, diags, length);
+    fclose(file);
+    return text;
+}
+
+const char *ll_file_stem(const char *path, struct ll_arena *arena)
+{
+    const char *slash = strrchr(path, '/'), *name = slash ? slash + 1 : path;
+    size_t length = strlen(name) - (has_suffix(name) ? strlen(suffix) : 0);
+    return ll_copy_text(arena, name, length);
+}
+
+/* Stems of one folder are added to the list; a folder that is not there has none. */
+static bool list_folder(const char *folder, struct ll_arena *arena, const char ***stems, uint64_t *capacity,
+                        size_t *count)
+{
+    DIR *entries = opendir(folder);
+    bool right = true;
+    for (struct dirent *entry; entries && right && (entry = readdir(entries));) {
+        if (!has_suffix(entry->d_name) || entry->d_name[0] == '.')
+            continue;
+        right = ll_grow((void **)stems, capacity, *count + 1, sizeof **stems);
+        if (right)
+            (*stems)[(*count)++] = ll_file_stem(entry->d_name, arena);
+        right = right && (*stems)[*count - 1];
+    }
+    if (entries)
+        closedir(entries);
+    return right;
+}
+
+static int compare_texts(const void *a, const void *b)
+{
+    return strcmp(*(const char *const *)a, *(const char *const *)b);
+}
+
+static size_t drop_doubles(const char **sorted, size_t count)
+{
+    size_t kept = 0;
+    for (size_t i = 0; i < count; i++)
+        if (kept == 0 || strcmp(sorted[kept - 1], sorted[i]))
+            sorted[kept++] = sorted[i];
+    return kept;
+}
+
+bool ll_machine_list(const char *const *folders, struct ll_arena *arena, const char ***stems, size_t *count)
+{
+    const char **found = NULL;
+    uint64_t capacity = 0;
+    bool right = true;
+    *count = 0;
+    for (; folders && *folders && right; folders++)
+        right = list_folder(*folders, arena, &found, &capacity, count);
+    if (right && *count) {
+        qsort(found, *count, sizeof *found, compare_texts);
+        *count = drop_doubles(found, *count);
+    }
+    *stems = right ? ll_alloc(arena, *count, sizeof **stems) : NULL;
+    if (*stems && *count)
+        memcpy(*stems, found, *count * sizeof *found);
+    free(found);
+    return *stems != NULL;
+}

@@ -1,0 +1,166 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* What can be doubled, to see what it would gain: rates, bandwidths and sizes; and what starting ops costs,
+ * which can be done without. */
+#include "sim/machine/machine.h"
+#include "sim/machine/steps.h"
+
+#include <assert.h>
+#include <stdlib.h>
+#include <string.h>
+
+enum { MOST_KNOBS = LL_MAX_UNITS + 2 * LL_MAX_LEVELS + LL_MAX_LINKS + 2 };
+
+/* Where a knob's value is in the machine, and how it is called. */
+struct slot {
+    const char *list, *name, *key; /* "memory", "hbm", "bandwidth"; name NULL: list.key */
+    const char *label;             /* behind the name: "hbm" and "bandwidth" */
+    size_t offset;
+    bool whole; /* uint64_t, else double */
+    double factor;
+};
+
+static size_t offset_in(const struct ll_machine *machine, const void *member)
+{
+    return (size_t)((const char *)member - (const char *)machine);
+}
+
+static size_t unit_slots(const struct ll_machine *machine, struct slot *slots)
+{
+    for (uint64_t i = 0; i < machine->unit_count; i++) {
+        const struct ll_unit *unit = &machine->units[i];
+        slots[i] = (struct slot){"units", unit->name, "clock", "rate", offset_in(machine, &unit->clock_hz),
+                                 false,   2};
+    }
+    return machine->unit_count;
+}
+
+static size_t level_slots(const struct ll_machine *machine, struct slot *slots)
+{
+    size_t count = 0;
+    for (uint64_t i = 0; i < machine->level_count; i++) {
+        const struct ll_level *level = &machine->levels[i];
+        slots[count++] = (struct slot){
+            "memory", level->name, "bandwidth", "bandwidth", offset_in(machine, &level->bandwidth_Bps), false,
+            2};
+    }
+    for (uint64_t i = 0; i + 1 < machine->level_count; i++) {
+        const struct ll_level *level = &machine->levels[i];
+        slots[count++] = (struct slot){
+            "memory", level->name, "size", "size", offset_in(machine, &level->size_bytes), true, 2};
+    }
+    return count;
+}
+
+static size_t other_slots(const struct ll_machine *machine, struct slot *slots)
+{
+    size_t count = 0;
+    for (uint64_t i = 0; i < machine->network_count; i++) {
+        const struct ll_network *network = &machine->networks[i];
+        slots[count++] = (struct slot){"network",
+                                       network->name,
+                                       "bandwidth",
+                                       "bandwidth",
+                                       offset_in(machine, &network->bandwidth_Bps),
+                                       false,
+                                       2};
+    }
+    if (machine->host.bandwidth_Bps > 0)
+        slots[count++] = (struct slot){
+            "host", NULL, "bandwidth", "host bandwidth", offset_in(machine, &machine->host.bandwidth_Bps),
+            false,  2};
+    if (machine->software.op_overhead_s > 0)
+        slots[count++] = (struct slot){"software",
+                                       NULL,
+                                       "op_overhead",
+                                       "no cost of starting ops",
+                                       offset_in(machine, &machine->software.op_overhead_s),
+                                       false,
+                                       0};
+    return count;
+}
+
+static size_t all_slots(const struct ll_machine *machine, struct slot slots[MOST_KNOBS])
+{
+    size_t count = unit_slots(machine, slots);
+    count += level_slots(machine, slots + count);
+    return count + other_slots(machine, slots + count);
+}
+
+const struct ll_knob *ll_machine_knobs(const struct ll_machine *machine, struct ll_arena *arena,
+                                       size_t *count)
+{
+    struct slot slots[MOST_KNOBS];
+    *count = all_slots(machine, slots);
+    struct ll_knob *knobs = ll_alloc(arena, *count, sizeof *knobs);
+    for (size_t i = 0; knobs && i < *count; i++) {
+        const struct slot *slot = &slots[i];
+        const char *dot = slot->name ? "." : "", *name = slot->name ? slot->name : "";
+        knobs[i].path = ll_format(arena, "%s%s%s.%s", slot->list, dot, name, slot->key);
+        knobs[i].label = ll_format(arena, "%s%s%s", name, slot->name ? " " : "", slot->label);
+        knobs[i].factor = slot->factor;
+        if (!knobs[i].path || !knobs[i].label)
+            return NULL;
+    }
+    return knobs;
+}
+
+/* A text of the copy's own. Absent texts stay absent. */
+static bool own_text(struct ll_arena *arena, const char **text)
+{
+    if (*text)
+        *text = ll_copy_text(arena, *text, strlen(*text));
+    return *text != NULL;
+}
+
+static bool own_names(struct ll_machine *copy, struct ll_arena *arena)
+{
+    bool right = own_text(arena, &copy->stem) && own_text(arena, &copy->path) &&
+                 own_text(arena, &copy->name) && own_text(arena, &copy->kind);
+    for (uint64_t i = 0; i < copy->unit_count && right; i++)
+        right = own_text(arena, &copy->units[i].name);
+    for (uint64_t i = 0; i < copy->level_count && right; i++)
+        right = own_text(arena, &copy->levels[i].name);
+    for (uint64_t i = 0; i < copy->network_count && right; i++)
+        right = own_text(arena, &copy->networks[i].name);
+    return right;
+}
+
+static bool own_lists(struct ll_machine *copy, struct ll_arena *arena)
+{
+    copy->aliases = ll_copy(arena, copy->aliases, copy->alias_count * sizeof *copy->aliases);
+    copy->sources = ll_copy(arena, copy->sources, copy->source_count * sizeof *copy->sources);
+    bool right = copy->aliases && copy->sources;
+    for (uint64_t i = 0; i < copy->alias_count && right; i++)
+        right = own_text(arena, &copy->aliases[i]);
+    for (uint64_t i = 0; i < copy->source_count && right; i++)
+        right = own_text(arena, &copy->sources[i].path) && own_text(arena, &copy->sources[i].text);
+    return right;
+}
+
+static void turn(struct ll_machine *copy, const struct slot *slot)
+{
+    void *value = (char *)copy + slot->offset;
+    if (slot->whole)
+        *(uint64_t *)value *= (uint64_t)slot->factor; /* sizes are below 2^50 */
+    else
+        *(double *)value *= slot->factor;
+}
+
+struct ll_machine *ll_machine_turn(const struct ll_machine *machine, size_t knob)
+{
+    struct slot slots[MOST_KNOBS];
+    size_t count = all_slots(machine, slots);
+    assert(knob < count);
+    struct ll_machine *copy = malloc(sizeof *copy);
+    if (!copy || knob >= count) {
+        free(copy);
+        return NULL;
+    }
+    *copy = *machine;
+    copy->arena = (struct ll_arena){0};
+    turn(copy, &slots[knob]);
+    if (own_names(copy, &copy->arena) && own_lists(copy, &copy->arena) && ll_machine_hash(copy))
+        return copy;
+    ll_machine_free(copy);
+    return NULL;
+}

@@ -1,0 +1,164 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* From a name to a machine: find the file, read the tree, lay it over what it inherits, set the overrides,
+ * read the tree by the schema, check the whole. Complaints of one step do not keep the next from finding
+ * more. */
+#include "sim/machine/machine.h"
+
+#include "sim/machine/steps.h"
+
+#include <assert.h>
+#include <stdlib.h>
+#include <string.h>
+
+/* What is asked for, for all steps. The tree lives in a scratch arena that is released at the end. */
+struct request {
+    const char *name; /* of the file, or what stands for it in complaints */
+    const char *path; /* NULL when it was not read from a file */
+    const char *const *folders;
+    const struct ll_override *overrides;
+    size_t override_count;
+    struct ll_arena *scratch;
+    struct ll_diags *diags;
+};
+
+static bool no_memory(const struct request *request)
+{
+    return ll_complain(request->diags, (struct ll_place){.file = request->name}, "memory ran out");
+}
+
+/* Reads and checks a whole tree. False after complaints. */
+static bool fill(const struct request *request, struct ll_node *root, struct ll_machine *machine)
+{
+    struct ll_reading reading = {&machine->arena, request->diags, root, machine, 0};
+    size_t before = request->diags->count;
+    for (size_t i = 0; i < request->override_count; i++)
+        ll_override_apply(root, &request->overrides[i], request->scratch, request->diags);
+    if (ll_table_read(&ll_machine_table, root, machine, &reading) || root->type == LL_NODE_MAP)
+        ll_machine_check(&reading);
+    if (request->diags->count > before)
+        return false;
+    machine->path = ll_copy_text(&machine->arena, request->name, strlen(request->name));
+    machine->stem = ll_file_stem(request->name, &machine->arena);
+    return (machine->path && machine->stem && ll_machine_hash(machine)) || no_memory(request);
+}
+
+static bool comes_before(const struct ll_place *a, const struct ll_place *b)
+{
+    int files = a->file && b->file ? strcmp(a->file, b->file) : 0;
+    if (files || a->line == b->line)
+        return files ? files < 0 : a->column < b->column;
+    return a->line < b->line;
+}
+
+/* Complaints in the order of the file, not of the steps that found them. */
+static void sort_complaints(struct ll_diags *diags, size_t first)
+{
+    for (size_t i = first + 1; i < diags->kept_count; i++) {
+        struct ll_diag late = diags->kept[i];
+        size_t j = i;
+        for (; j > first && comes_before(&late.place, &diags->kept[j - 1].place); j--)
+            diags->kept[j] = diags->kept[j - 1];
+        diags->kept[j] = late;
+    }
+}
+
+static struct ll_machine *build_unsorted(const struct request *request, const char *text, size_t length)
+{
+    size_t before = request->diags->count;
+    struct ll_node *root = ll_node_parse(request->scratch, text, length, request->name, request->diags);
+    root = root ? ll_inherit(root, request->path, request->folders, request->scratch, request->diags) : NULL;
+    if (!root)
+        return NULL;
+    struct ll_machine *machine = calloc(1, sizeof *machine);
+    if (!machine)
+        no_memory(request);
+    else if (!fill(request, root, machine) || request->diags->count > before) {
+        ll_machine_free(machine);
+        machine = NULL;
+    }
+    return machine;
+}
+
+static struct ll_machine *build(const struct request *request, const char *text, size_t length)
+{
+    size_t before = request->diags->kept_count;
+    struct ll_machine *machine = build_unsorted(request, text, length);
+    sort_complaints(request->diags, before);
+    return machine;
+}
+
+struct ll_machine *ll_machine_read(const char *which, const char *const *folders,
+                                   const struct ll_override *overrides, size_t override_count,
+                                   struct ll_diags *diags)
+{
+    struct ll_arena scratch = {0};
+    struct ll_machine *machine = NULL;
+    struct ll_place nowhere = {0};
+    size_t length;
+    const char *path = ll_file_find(which, NULL, folders, nowhere, &scratch, diags);
+    const char *text = path ? ll_file_read(path, nowhere, &scratch, diags, &length) : NULL;
+    if (text) {
+        struct request request = {path, path, folders, overrides, override_count, &scratch, diags};
+        machine = build(&request, text, length);
+    }
+    ll_arena_release(&scratch);
+    return machine;
+}
+
+struct ll_machine *ll_machine_parse(const char *text, size_t length, const char *name,
+                                    const char *const *folders, const struct ll_override *overrides,
+                                    size_t override_count, struct ll_diags *diags)
+{
+    struct ll_arena scratch = {0};
+    struct request request = {name, NULL, folders, overrides, override_count, &scratch, diags};
+    struct ll_machine *machine = build(&request, text, length);
+    ll_arena_release(&scratch);
+    return machine;
+}
+
+void ll_machine_free(struct ll_machine *machine)
+{
+    if (!machine)
+        return;
+    struct ll_arena arena = machine->arena;
+    ll_arena_release(&arena);
+    free(machine);
+}
+
+/* FLOPs per cycle of one unit, by model: a multiply-accumulate is two. */
+static double flops_per_cycle_SYSTOLIC(const struct ll_unit *unit, enum ll_dtype dtype)
+{
+    return 2 * (double)unit->systolic.rows * (double)unit->systolic.cols * unit->systolic.macs[dtype];
+}
+
+static double flops_per_cycle_MATRIX(const struct ll_unit *unit, enum ll_dtype dtype)
+{
+    return 2 * unit->matrix.macs[dtype];
+}
+
+static double flops_per_cycle_VECTOR(const struct ll_unit *unit, enum ll_dtype dtype)
+{
+    return (double)unit->vector.lanes * unit->vector.flops[dtype];
+}
+
+double ll_machine_peak_flops(const struct ll_machine *machine, enum ll_dtype dtype)
+{
+    static double (*const flops_per_cycle[])(const struct ll_unit *, enum ll_dtype) = {
+#define LL_UNIT_MODEL(word, ...) flops_per_cycle_##word,
+#include "sim/machine/unit_models.def"
+#undef LL_UNIT_MODEL
+    };
+    double peak = 0;
+    for (uint64_t i = 0; i < machine->unit_count; i++) {
+        const struct ll_unit *unit = &machine->units[i];
+        double flops = flops_per_cycle[unit->model](unit, dtype) * (double)unit->count * unit->clock_hz;
+        peak = flops > peak ? flops : peak;
+    }
+    return peak;
+}
+
+double ll_machine_memory_Bps(const struct ll_machine *machine)
+{
+    const struct ll_level *outermost = &machine->levels[machine->level_count - 1];
+    return outermost->bandwidth_Bps * outermost->efficiency;
+}

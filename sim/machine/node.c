@@ -1,0 +1,419 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* libyaml's events become a tree. This is the only file that knows libyaml.
+ *
+ * The parser is asked for one event at a time and is left at the first one that goes too deep: it takes
+ * quadratic time in the depth of brackets that it has to keep. */
+#include "sim/machine/node.h"
+
+#include <assert.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <yaml.h>
+
+struct builder {
+    struct ll_arena *arena;
+    struct ll_diags *diags;
+    const char *name;
+    bool placeless; /* a value from a command line has no lines */
+    char **lines;
+    size_t line_count;
+    struct ll_node *root, *open[LL_NODE_DEPTH];
+    size_t depth, node_count, document_count;
+    bool has_key; /* a key was read, its value comes next */
+    const char *key;
+    struct ll_place key_place;
+};
+
+/* Bytes of the line break at text, as libyaml counts breaks (CR, LF, CRLF, NEL, LS, PS); 0 when none. */
+static size_t break_length(const char *text, size_t left)
+{
+    if (left >= 2 && !memcmp(text, "\r\n", 2))
+        return 2;
+    if (*text == '\n' || *text == '\r')
+        return 1;
+    if (left >= 2 && !memcmp(text, "\xC2\x85", 2))
+        return 2;
+    if (left >= 3 && (!memcmp(text, "\xE2\x80\xA8", 3) || !memcmp(text, "\xE2\x80\xA9", 3)))
+        return 3;
+    return 0;
+}
+
+/* Cuts a copy of the text into lines, so that complaints can show them. */
+static bool split_lines(struct builder *b, const char *text, size_t length)
+{
+    char *copy = ll_copy_text(b->arena, text, length);
+    size_t count = 1;
+    for (size_t i = 0; i < length; i++)
+        count += break_length(text + i, length - i) > 0; /* CRLF counts twice: room to spare */
+    b->lines = copy ? ll_alloc(b->arena, count, sizeof *b->lines) : NULL;
+    if (!b->lines)
+        return false;
+    b->lines[b->line_count++] = copy;
+    for (size_t i = 0; i < length;) {
+        size_t skip = break_length(text + i, length - i);
+        if (skip) {
+            copy[i] = '\0';
+            b->lines[b->line_count++] = copy + i + skip;
+        }
+        i += skip ? skip : 1;
+    }
+    return true;
+}
+
+static struct ll_place place_at(const struct builder *b, size_t line, size_t column, size_t width)
+{
+    if (b->placeless)
+        return (struct ll_place){.file = b->name};
+    const char *source_line = line < b->line_count ? b->lines[line] : NULL;
+    return (struct ll_place){b->name, line + 1, column + 1, source_line, width ? width : 1};
+}
+
+static struct ll_place place_of(const struct builder *b, const yaml_event_t *event)
+{
+    bool one_line = event->start_mark.line == event->end_mark.line;
+    size_t width = one_line ? event->end_mark.column - event->start_mark.column : 1;
+    return place_at(b, event->start_mark.line, event->start_mark.column, width);
+}
+
+/* The line and column, from 0, of a byte: where libyaml's reader meets bytes that are no text. */
+static struct ll_place place_of_byte(const struct builder *b, size_t offset)
+{
+    size_t line = 0;
+    while (line + 1 < b->line_count && (size_t)(b->lines[line + 1] - b->lines[0]) <= offset)
+        line++;
+    return place_at(b, line, offset - (size_t)(b->lines[line] - b->lines[0]), 1);
+}
+
+static bool no_memory(const struct builder *b)
+{
+    return ll_complain(b->diags, (struct ll_place){.file = b->name}, "memory ran out");
+}
+
+static bool complain_of_syntax(const struct builder *b, const yaml_parser_t *parser)
+{
+    if (parser->error == YAML_MEMORY_ERROR)
+        return no_memory(b);
+    if (parser->error == YAML_READER_ERROR)
+        return ll_complain(b->diags, place_of_byte(b, parser->problem_offset), "not UTF-8 text: %s",
+                           parser->problem);
+    struct ll_place place = place_at(b, parser->problem_mark.line, parser->problem_mark.column, 1);
+    if (parser->context && !b->placeless)
+        return ll_complain(b->diags, place, "not YAML: %s, %s that began in line %zu", parser->problem,
+                           parser->context, parser->context_mark.line + 1);
+    return ll_complain(b->diags, place, "not YAML: %s", parser->problem);
+}
+
+/* Puts a node where the tree is being built. */
+static bool attach(struct builder *b, struct ll_node *node)
+{
+    if (!node)
+        return no_memory(b);
+    if (b->depth == 0) {
+        b->root = node;
+        return true;
+    }
+    if (b->has_key) {
+        node->key = b->key;
+        node->key_place = b->key_place;
+        b->has_key = false;
+    }
+    ll_node_add(b->open[b->depth - 1], node);
+    return true;
+}
+
+static bool wants_key(const struct builder *b)
+{
+    return b->depth > 0 && b->open[b->depth - 1]->type == LL_NODE_MAP && !b->has_key;
+}
+
+static bool count_node(struct builder *b, struct ll_place place)
+{
+    return ++b->node_count <= LL_NODE_LIMIT ||
+           ll_complain(b->diags, place, "more than %d values in one file", LL_NODE_LIMIT);
+}
+
+/* Line and paragraph separator, byte order mark, and the two that are no characters. */
+static bool is_special(const char *text, size_t left)
+{
+    static const char specials[][4] = {"\xE2\x80\xA8", "\xE2\x80\xA9", "\xEF\xBB\xBF", "\xEF\xBF\xBE",
+                                       "\xEF\xBF\xBF"};
+    for (size_t i = 0; left >= 3 && i < sizeof specials / sizeof *specials; i++)
+        if (!memcmp(text, specials[i], 3))
+            return true;
+    return false;
+}
+
+/* No NUL, which would end the text early, and nothing that a terminal obeys or YAML would not give back: only
+ * escapes in double quotes can bring such characters here. Newlines and tabs may stand in a text. */
+static bool is_plain(const char *bytes, size_t length)
+{
+    for (size_t i = 0; i < length; i++) {
+        unsigned char c = (unsigned char)bytes[i], second = i + 1 < length ? (unsigned char)bytes[i + 1] : 0;
+        if ((c < 0x20 && c != '\n' && c != '\t') || c == 0x7F)
+            return false;
+        if (c == 0xC2 && second < 0xA0)
+            return false; /* U+0080 to U+009F */
+        if (is_special(bytes + i, length - i))
+            return false;
+    }
+    return true;
+}
+
+static bool take_scalar(struct builder *b, const yaml_event_t *event)
+{
+    struct ll_place place = place_of(b, event);
+    const char *bytes = (const char *)event->data.scalar.value;
+    size_t length = event->data.scalar.length;
+    if (event->data.scalar.anchor || event->data.scalar.tag)
+        ll_complain(b->diags, place, "anchors (&) and tags (!) are not used here; `inherits` shares values");
+    if (!is_plain(bytes, length))
+        return ll_complain(b->diags, place, "a control character inside a text");
+    char *text = ll_copy_text(b->arena, bytes, length);
+    if (!text)
+        return no_memory(b);
+    if (wants_key(b)) {
+        b->has_key = true;
+        b->key = text;
+        b->key_place = place;
+        return length > 0 || ll_complain(b->diags, place, "a key must be a word; this one is empty");
+    }
+    struct ll_node *node = ll_node_new(b->arena, LL_NODE_SCALAR, place);
+    if (node)
+        node->text = text;
+    return count_node(b, place) && attach(b, node);
+}
+
+static bool begin(struct builder *b, const yaml_event_t *event, enum ll_node_type type, bool marked)
+{
+    struct ll_place place = place_of(b, event);
+    if (marked)
+        ll_complain(b->diags, place, "anchors (&) and tags (!) are not used here; `inherits` shares values");
+    if (wants_key(b))
+        return ll_complain(b->diags, place, "a key must be a word; this is %s", ll_node_type_name(type));
+    if (b->depth == LL_NODE_DEPTH)
+        return ll_complain(b->diags, place, "nested deeper than %d", LL_NODE_DEPTH);
+    struct ll_node *node = ll_node_new(b->arena, type, place);
+    if (!count_node(b, place) || !attach(b, node))
+        return false;
+    b->open[b->depth++] = node;
+    return true;
+}
+
+static int compare_keys(const void *a, const void *b)
+{
+    const struct ll_node *left = *(const struct ll_node *const *)a,
+                         *right = *(const struct ll_node *const *)b;
+    int order = strcmp(left->key, right->key);
+    if (order)
+        return order;
+    if (left->key_place.line != right->key_place.line)
+        return left->key_place.line < right->key_place.line ? -1 : 1;
+    return left->key_place.column < right->key_place.column ? -1 : 1;
+}
+
+/* Each key once: equal ones stand side by side when sorted, in the order of the file. */
+static bool check_keys(const struct builder *b, const struct ll_node *map)
+{
+    if (map->count < 2)
+        return true;
+    const struct ll_node **sorted = malloc(map->count * sizeof *sorted);
+    if (!sorted)
+        return no_memory(b);
+    size_t count = 0, first = 0;
+    for (const struct ll_node *child = map->first; child; child = child->next)
+        sorted[count++] = child;
+    qsort(sorted, count, sizeof *sorted, compare_keys);
+    for (size_t i = 1; i < count; i++) {
+        if (strcmp(sorted[i]->key, sorted[first]->key))
+            first = i;
+        else
+            ll_complain(
+                b->diags, sorted[i]->key_place, "`%s` stands here a second time; the first is in line %llu",
+                ll_shown_text(sorted[i]->key).text, (unsigned long long)sorted[first]->key_place.line);
+    }
+    free(sorted);
+    return true;
+}
+
+static bool end(struct builder *b)
+{
+    const struct ll_node *node = b->open[--b->depth];
+    return node->type != LL_NODE_MAP || check_keys(b, node);
+}
+
+static bool refuse_alias(struct builder *b, const yaml_event_t *event)
+{
+    return ll_complain(b->diags, place_of(b, event),
+                       "aliases (*) are not used here; `inherits` shares values between files");
+}
+
+static bool begin_document(struct builder *b, const yaml_event_t *event)
+{
+    return b->document_count++ == 0 ||
+           ll_complain(b->diags, place_of(b, event),
+                       "a second document begins here; one file describes one thing");
+}
+
+static bool take(struct builder *b, const yaml_event_t *event)
+{
+    switch (event->type) {
+    case YAML_SCALAR_EVENT:
+        return take_scalar(b, event);
+    case YAML_SEQUENCE_START_EVENT:
+        return begin(b, event, LL_NODE_LIST,
+                     event->data.sequence_start.anchor || event->data.sequence_start.tag);
+    case YAML_MAPPING_START_EVENT:
+        return begin(b, event, LL_NODE_MAP,
+                     event->data.mapping_start.anchor || event->data.mapping_start.tag);
+    case YAML_SEQUENCE_END_EVENT:
+    case YAML_MAPPING_END_EVENT:
+        return end(b);
+    case YAML_ALIAS_EVENT:
+        return refuse_alias(b, event);
+    case YAML_DOCUMENT_START_EVENT:
+        return begin_document(b, event);
+    default:
+        return true;
+    }
+}
+
+static bool take_all(struct builder *b, yaml_parser_t *parser)
+{
+    for (bool more = true; more;) {
+        yaml_event_t event;
+        if (!yaml_parser_parse(parser, &event))
+            return complain_of_syntax(b, parser);
+        more = event.type != YAML_STREAM_END_EVENT;
+        bool taken = take(b, &event);
+        yaml_event_delete(&event);
+        if (!taken)
+            return false;
+    }
+    return b->root ||
+           ll_complain(b->diags, (struct ll_place){.file = b->name}, "there is nothing in this file");
+}
+
+static struct ll_node *build(struct builder *b, const char *text, size_t length)
+{
+    if (length > LL_YAML_LIMIT_BYTES) {
+        ll_complain(b->diags, (struct ll_place){.file = b->name}, "longer than %d MiB",
+                    LL_YAML_LIMIT_BYTES >> 20);
+        return NULL;
+    }
+    yaml_parser_t parser;
+    if (!split_lines(b, text, length) || !yaml_parser_initialize(&parser)) {
+        no_memory(b);
+        return NULL;
+    }
+    yaml_parser_set_encoding(&parser, YAML_UTF8_ENCODING);
+    yaml_parser_set_input_string(&parser, (const unsigned char *)text, length);
+    bool taken = take_all(b, &parser);
+    yaml_parser_delete(&parser);
+    return taken ? b->root : NULL;
+}
+
+struct ll_node *ll_node_parse(struct ll_arena *arena, const char *text, size_t length, const char *name,
+                              struct ll_diags *diags)
+{
+    struct builder b = {.arena = arena, .diags = diags, .name = name};
+    return build(&b, text, length);
+}
+
+struct ll_node *ll_node_parse_value(struct ll_arena *arena, const char *text, const char *name,
+                                    struct ll_diags *diags)
+{
+    struct builder b = {.arena = arena, .diags = diags, .name = name, .placeless = true};
+    return build(&b, text, strlen(text));
+}
+
+struct ll_node *ll_node_get(const struct ll_node *node, const char *key)
+{
+    if (!node || node->type != LL_NODE_MAP)
+        return NULL;
+    struct ll_node *child = node->first;
+    while (child && strcmp(child->key, key))
+        child = child->next;
+    return child;
+}
+
+const char *ll_node_get_text(const struct ll_node *node, const char *key)
+{
+    const struct ll_node *child = ll_node_get(node, key);
+    return child ? child->text : NULL;
+}
+
+struct ll_node *ll_node_new(struct ll_arena *arena, enum ll_node_type type, struct ll_place place)
+{
+    struct ll_node *node = ll_alloc(arena, 1, sizeof *node);
+    if (node) {
+        node->type = type;
+        node->place = place;
+    }
+    return node;
+}
+
+void ll_node_add(struct ll_node *parent, struct ll_node *child)
+{
+    assert(parent->type != LL_NODE_SCALAR && (parent->type == LL_NODE_MAP) == (child->key != NULL));
+    child->next = NULL;
+    if (parent->last)
+        parent->last->next = child;
+    else
+        parent->first = child;
+    parent->last = child;
+    parent->count++;
+}
+
+struct ll_node *ll_node_remove(struct ll_node *map, const char *key)
+{
+    struct ll_node *before = NULL, *child = map->type == LL_NODE_MAP ? map->first : NULL;
+    while (child && strcmp(child->key, key)) {
+        before = child;
+        child = child->next;
+    }
+    if (!child)
+        return NULL;
+    *(before ? &before->next : &map->first) = child->next;
+    if (map->last == child)
+        map->last = before;
+    map->count--;
+    child->next = NULL;
+    return child;
+}
+
+const char *ll_node_type_name(enum ll_node_type type)
+{
+    static const char *const names[] = {
+        [LL_NODE_SCALAR] = "text", [LL_NODE_LIST] = "a list", [LL_NODE_MAP] = "a map"};
+    return names[type];
+}
+
+struct ll_shown ll_shown_text(const char *text)
+{
+    struct ll_shown shown = {""};
+    size_t room = sizeof shown.text - sizeof "...", length = strlen(text),
+           kept = length < room ? length : room;
+    while (kept < length && kept > 0 && ((unsigned char)text[kept] & 0xC0) == 0x80)
+        kept--; /* no half of a character */
+    snprintf(shown.text, sizeof shown.text, "%.*s%s", (int)kept, text, kept < length ? "..." : "");
+    for (char *c = shown.text; *c; c++)
+        if ((unsigned char)*c < 0x20 || *c == 0x7F)
+            *c = ' ';
+    return shown;
+}
+
+struct ll_shown ll_node_shown(const struct ll_node *node)
+{
+    struct ll_shown key = ll_shown_text(node->key ? node->key : ""),
+                    text = ll_shown_text(node->text ? node->text : "");
+    char joined[2 * sizeof text.text + 2];
+    if (!node->key)
+        return node->text ? text : ll_shown_text(ll_node_type_name(node->type));
+    snprintf(joined, sizeof joined, "%s%s%s", key.text,
+             !node->text   ? ""
+             : *node->text ? ": "
+                           : ":",
+             text.text);
+    return ll_shown_text(joined);
+}

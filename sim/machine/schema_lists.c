@@ -1,0 +1,349 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Values that are a list or a map of the file: numbers by dtype or level, tiles, what a unit runs, sources,
+ * and the structs within structs. */
+#include "sim/machine/path.h"
+#include "sim/machine/schema_types.h"
+
+#include <inttypes.h>
+#include <string.h>
+
+/* --- maps of numbers --- */
+
+static enum ll_dtype find_dtype(const char *name)
+{
+    int dtype = 0;
+    while (dtype < LL_DTYPE_COUNT && strcmp(ll_dtype_name((enum ll_dtype)dtype), name))
+        dtype++;
+    return (enum ll_dtype)dtype;
+}
+
+static bool read_dtype(const struct ll_field *field, const struct ll_node *node, double *values,
+                       struct ll_reading *reading)
+{
+    enum ll_dtype dtype = find_dtype(node->key);
+    if (dtype != LL_DTYPE_COUNT)
+        return ll_read_number(field, node, reading, &values[dtype]);
+    struct ll_words words = {.count = 0};
+    for (int i = 0; i < LL_DTYPE_COUNT; i++)
+        ll_words_add(&words, ll_dtype_name((enum ll_dtype)i));
+    return ll_complain(reading->diags, node->key_place, "no dtype `%s`%s", ll_shown_text(node->key).text,
+                       ll_suggest(reading->diags, node->key, &words));
+}
+
+bool ll_read_DTYPES(const struct ll_field *field, const struct ll_node *node, void *object,
+                    struct ll_reading *reading)
+{
+    bool right = true;
+    if (!ll_is_type(node, LL_NODE_MAP, "a number for each dtype, as {bf16: 1, f32: 0.5}", reading))
+        return false;
+    if (node->count == 0)
+        return ll_complain(reading->diags, node->place, "`%s`: expected at least one dtype, as {bf16: 1}",
+                           field->key);
+    for (const struct ll_node *child = node->first; child; child = child->next)
+        right &= read_dtype(field, child, ll_at(object, field->offset), reading);
+    return right;
+}
+
+void ll_write_DTYPES(const struct ll_field *field, const void *object, const struct ll_machine *machine,
+                     struct ll_dump *dump)
+{
+    const double *values = ll_at_const(object, field->offset);
+    (void)machine;
+    dump->verbs->open(dump->out, LL_NODE_MAP, true);
+    for (int i = 0; i < LL_DTYPE_COUNT; i++)
+        if (values[i] != 0) {
+            dump->verbs->key(dump->out, ll_dtype_name((enum ll_dtype)i));
+            dump->verbs->number(dump->out, values[i], field->unit ? field->unit : "");
+        }
+    dump->verbs->close(dump->out, LL_NODE_MAP);
+}
+
+/* node is the map that may hold a key for each level: "<level>_pj_per_byte". */
+bool ll_read_LEVELS(const struct ll_field *field, const struct ll_node *node, void *object,
+                    struct ll_reading *reading)
+{
+    bool right = true;
+    double *values = ll_at(object, field->offset);
+    const struct ll_machine *machine = reading->machine;
+    for (uint64_t i = 0; i < machine->level_count; i++) {
+        const char *level = machine->levels[i].name;
+        const char *key =
+            level ? ll_format(reading->arena, "%s%s", level, strchr(field->key, '>') + 1) : NULL;
+        const struct ll_node *child = key ? ll_node_get(node, key) : NULL;
+        if (child)
+            right &= ll_read_number(field, child, reading, &values[i]);
+    }
+    return right;
+}
+
+void ll_write_LEVELS(const struct ll_field *field, const void *object, const struct ll_machine *machine,
+                     struct ll_dump *dump)
+{
+    const double *values = ll_at_const(object, field->offset);
+    for (uint64_t i = 0; i < machine->level_count; i++) {
+        struct ll_str key = {0};
+        if (values[i] == 0)
+            continue;
+        ll_str_addf(&key, "%s%s", machine->levels[i].name, strchr(field->key, '>') + 1);
+        if (!key.failed) {
+            dump->verbs->key(dump->out, key.text);
+            dump->verbs->number(dump->out, values[i], field->unit);
+        }
+        ll_str_release(&key);
+    }
+}
+
+/* --- lists --- */
+
+/* "128x64x32". */
+static bool parse_tile(const char *text, struct ll_tile *tile)
+{
+    uint64_t *sides[] = {&tile->m, &tile->n, &tile->k};
+    for (int i = 0; i < 3; i++) {
+        char digits[16];
+        size_t length = strspn(text, "0123456789");
+        if (length == 0 || length >= sizeof digits || text[length] != (i < 2 ? 'x' : '\0'))
+            return false;
+        memcpy(digits, text, length);
+        digits[length] = '\0';
+        if (!ll_count_parse(digits, sides[i]) || *sides[i] == 0 || *sides[i] > 65536)
+            return false;
+        text += length + 1;
+    }
+    return true;
+}
+
+bool ll_read_TILES(const struct ll_field *field, const struct ll_node *node, void *object,
+                   struct ll_reading *reading)
+{
+    struct ll_tile *tiles = ll_at(object, field->offset);
+    uint64_t *count = ll_at(object, field->count_offset);
+    bool right = true;
+    if (!ll_is_type(node, LL_NODE_LIST, "a list of tiles, as [128x128x32, 64x64x32]", reading))
+        return false;
+    if (node->count == 0 || node->count > LL_MAX_TILES)
+        return ll_complain(reading->diags, node->place, "`%s`: expected 1 to %d tiles, there are %zu",
+                           field->key, LL_MAX_TILES, node->count);
+    *count = 0;
+    for (const struct ll_node *child = node->first; child; child = child->next) {
+        if (!child->text || !parse_tile(child->text, &tiles[*count]))
+            right = ll_expected(child, reading, "a tile m x n x k with sides of 1 to 65536, as 128x128x32");
+        ++*count;
+    }
+    return right;
+}
+
+void ll_write_TILES(const struct ll_field *field, const void *object, const struct ll_machine *machine,
+                    struct ll_dump *dump)
+{
+    const struct ll_tile *tiles = ll_at_const(object, field->offset);
+    (void)machine;
+    dump->verbs->open(dump->out, LL_NODE_LIST, true);
+    for (uint64_t i = 0; i < ll_count_of(field, object); i++) {
+        struct ll_str text = {0};
+        ll_str_addf(&text, "%" PRIu64 "x%" PRIu64 "x%" PRIu64, tiles[i].m, tiles[i].n, tiles[i].k);
+        dump->verbs->word(dump->out, text.failed ? "" : text.text);
+        ll_str_release(&text);
+    }
+    dump->verbs->close(dump->out, LL_NODE_LIST);
+}
+
+/* Marks the kinds that a word means: a kind itself, or all of a class. */
+static bool mark_runs(const char *word, bool *runs)
+{
+    enum ll_op_kind kind = ll_op_find(word);
+    if (kind != LL_OP_COUNT)
+        runs[kind] = true;
+    if (kind != LL_OP_COUNT)
+        return true;
+    for (int c = 0; c < LL_CLASS_COUNT; c++) {
+        if (strcmp(ll_class_name((enum ll_op_class)c), word))
+            continue;
+        for (int k = 0; k < LL_OP_COUNT; k++)
+            runs[k] |= ll_op_class((enum ll_op_kind)k) == (enum ll_op_class)c;
+        return true;
+    }
+    return false;
+}
+
+static bool complain_of_runs(const struct ll_node *node, struct ll_reading *reading)
+{
+    struct ll_words words = {.count = 0};
+    for (int c = 0; c < LL_CLASS_COUNT; c++)
+        ll_words_add(&words, ll_class_name((enum ll_op_class)c));
+    size_t classes = words.count;
+    for (int k = 0; k < LL_OP_COUNT; k++)
+        ll_words_add(&words, ll_op_name((enum ll_op_kind)k));
+    if (!node->text || !ll_nearest(node->text, words.words, words.count))
+        words.count = classes; /* nothing near: the classes are list enough */
+    return ll_complain(reading->diags, node->place, "no op class or kind `%s`%s", ll_node_shown(node).text,
+                       ll_suggest(reading->diags, node->text ? node->text : "", &words));
+}
+
+bool ll_read_RUNS(const struct ll_field *field, const struct ll_node *node, void *object,
+                  struct ll_reading *reading)
+{
+    bool right = true;
+    if (!ll_is_type(node, LL_NODE_LIST, "a list of op classes and kinds, as [matrix, conv]", reading))
+        return false;
+    ll_set_given(field, object);
+    for (const struct ll_node *child = node->first; child; child = child->next)
+        if (!child->text || !mark_runs(child->text, ll_at(object, field->offset)))
+            right = complain_of_runs(child, reading);
+    return right;
+}
+
+static bool class_is_full(const bool *runs, enum ll_op_class op_class)
+{
+    bool any = false;
+    for (int k = 0; k < LL_OP_COUNT; k++) {
+        if (ll_op_class((enum ll_op_kind)k) != op_class)
+            continue;
+        if (!runs[k])
+            return false;
+        any = true;
+    }
+    return any;
+}
+
+/* Classes of which all kinds are marked, then the kinds that are left. */
+void ll_write_RUNS(const struct ll_field *field, const void *object, const struct ll_machine *machine,
+                   struct ll_dump *dump)
+{
+    const bool *runs = ll_at_const(object, field->offset);
+    (void)machine;
+    dump->verbs->open(dump->out, LL_NODE_LIST, true);
+    for (int c = 0; c < LL_CLASS_COUNT; c++)
+        if (class_is_full(runs, (enum ll_op_class)c))
+            dump->verbs->word(dump->out, ll_class_name((enum ll_op_class)c));
+    for (int k = 0; k < LL_OP_COUNT; k++)
+        if (runs[k] && !class_is_full(runs, ll_op_class((enum ll_op_kind)k)))
+            dump->verbs->word(dump->out, ll_op_name((enum ll_op_kind)k));
+    dump->verbs->close(dump->out, LL_NODE_LIST);
+}
+
+bool ll_read_TEXTS(const struct ll_field *field, const struct ll_node *node, void *object,
+                   struct ll_reading *reading)
+{
+    if (!ll_is_type(node, LL_NODE_LIST, "a list of texts", reading))
+        return false;
+    const char **texts = ll_alloc(reading->arena, node->count, sizeof *texts);
+    if (!texts)
+        return ll_no_memory(node, reading);
+    uint64_t count = 0;
+    for (const struct ll_node *child = node->first; child; child = child->next) {
+        if (!child->text || !*child->text)
+            return ll_expected(child, reading, "a text");
+        texts[count++] = ll_copy_text(reading->arena, child->text, strlen(child->text));
+        if (!texts[count - 1])
+            return ll_no_memory(child, reading);
+    }
+    *(const char ***)ll_at(object, field->offset) = texts;
+    *(uint64_t *)ll_at(object, field->count_offset) = count;
+    return true;
+}
+
+void ll_write_TEXTS(const struct ll_field *field, const void *object, const struct ll_machine *machine,
+                    struct ll_dump *dump)
+{
+    const char *const *texts = *(const char *const *const *)ll_at_const(object, field->offset);
+    (void)machine;
+    dump->verbs->open(dump->out, LL_NODE_LIST, true);
+    for (uint64_t i = 0; i < ll_count_of(field, object); i++)
+        dump->verbs->text(dump->out, texts[i]);
+    dump->verbs->close(dump->out, LL_NODE_LIST);
+}
+
+static bool read_source(const struct ll_node *node, struct ll_source *source, struct ll_reading *reading)
+{
+    struct ll_path found;
+    struct ll_node *root = (struct ll_node *)reading->root; /* only looked at: nothing is created */
+    if (!node->text || !*node->text)
+        return ll_expected(node, reading, "a text: where the value comes from");
+    source->path = ll_copy_text(reading->arena, node->key, strlen(node->key));
+    source->text = ll_copy_text(reading->arena, node->text, strlen(node->text));
+    if (!source->path || !source->text)
+        return ll_no_memory(node, reading);
+    return ll_path_find(root, node->key, false, node->key_place, reading->arena, reading->diags, &found);
+}
+
+bool ll_read_SOURCES(const struct ll_field *field, const struct ll_node *node, void *object,
+                     struct ll_reading *reading)
+{
+    bool right = true;
+    if (!ll_is_type(node, LL_NODE_MAP, "a text for each path, as {clock: \"datasheet, table 2\"}", reading))
+        return false;
+    struct ll_source *sources = ll_alloc(reading->arena, node->count, sizeof *sources);
+    if (!sources)
+        return ll_no_memory(node, reading);
+    uint64_t count = 0;
+    for (const struct ll_node *child = node->first; child; child = child->next)
+        right &= read_source(child, &sources[count++], reading);
+    *(struct ll_source **)ll_at(object, field->offset) = sources;
+    *(uint64_t *)ll_at(object, field->count_offset) = count;
+    return right;
+}
+
+void ll_write_SOURCES(const struct ll_field *field, const void *object, const struct ll_machine *machine,
+                      struct ll_dump *dump)
+{
+    const struct ll_source *sources = *(struct ll_source *const *)ll_at_const(object, field->offset);
+    (void)machine;
+    dump->verbs->open(dump->out, LL_NODE_MAP, false);
+    for (uint64_t i = 0; i < ll_count_of(field, object); i++) {
+        dump->verbs->key(dump->out, sources[i].path);
+        dump->verbs->text(dump->out, sources[i].text);
+    }
+    dump->verbs->close(dump->out, LL_NODE_MAP);
+}
+
+/* --- structs within structs --- */
+
+bool ll_read_OBJECT(const struct ll_field *field, const struct ll_node *node, void *object,
+                    struct ll_reading *reading)
+{
+    ll_set_given(field, object);
+    return ll_table_read(field->table, node, ll_at(object, field->offset), reading);
+}
+
+void ll_write_OBJECT(const struct ll_field *field, const void *object, const struct ll_machine *machine,
+                     struct ll_dump *dump)
+{
+    dump->verbs->open(dump->out, LL_NODE_MAP, false);
+    ll_table_write(field->table, ll_at_const(object, field->offset), machine, dump);
+    dump->verbs->close(dump->out, LL_NODE_MAP);
+}
+
+bool ll_read_LIST(const struct ll_field *field, const struct ll_node *node, void *object,
+                  struct ll_reading *reading)
+{
+    uint64_t *count = ll_at(object, field->count_offset);
+    bool right = true;
+    if (!ll_is_type(node, LL_NODE_LIST, "a list", reading))
+        return false;
+    if (node->count > (size_t)field->max)
+        return ll_complain(reading->diags, node->place, "`%s`: at most %.0f items, there are %zu", field->key,
+                           field->max, node->count);
+    if (node->count == 0 && field->required)
+        return ll_complain(reading->diags, node->place, "`%s`: expected at least one %s", field->key,
+                           field->table->what);
+    for (const struct ll_node *child = node->first; child; child = child->next) {
+        void *item = ll_at(object, field->offset + *count * field->table->size);
+        ++*count; /* before its members are read: levels are asked for by name */
+        right &= ll_table_read(field->table, child, item, reading);
+    }
+    return right;
+}
+
+void ll_write_LIST(const struct ll_field *field, const void *object, const struct ll_machine *machine,
+                   struct ll_dump *dump)
+{
+    dump->verbs->open(dump->out, LL_NODE_LIST, false);
+    for (uint64_t i = 0; i < ll_count_of(field, object); i++) {
+        dump->verbs->open(dump->out, LL_NODE_MAP, false);
+        ll_table_write(field->table, ll_at_const(object, field->offset + i * field->table->size), machine,
+                       dump);
+        dump->verbs->close(dump->out, LL_NODE_MAP);
+    }
+    dump->verbs->close(dump->out, LL_NODE_LIST);
+}

@@ -1,0 +1,214 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* The keys of a machine file, a row each, in the order in which they are read, documented and written. */
+#include "sim/machine/schema.h"
+
+#include <assert.h>
+#include <float.h>
+
+#define POSITIVE DBL_MIN
+
+/* Upper bounds: far beyond any machine, small enough that no product of a few of them overflows a double, and
+ * that sizes are exact in one. */
+#define MOST_BYTES 0x1p50
+#define MOST_BPS 1e18
+#define MOST_HZ 1e15
+#define MOST_SECONDS 1e6
+#define MOST_UNITS 1048576
+#define MOST_RATE 1e6
+
+static const char *const kinds[] = {"cpu", "gpu", "systolic", "custom", NULL};
+static const char *const dataflows[] = {"os", "ws", "is", NULL};
+static const char *const scopes[] = {"device", "unit", NULL};
+static const char *const fusions[] = {"none", "elementwise", NULL};
+static const char *const topologies[] = {"ring", "switch", "full", NULL};
+static const char *const unit_models[] = {
+#define LL_UNIT_MODEL(word, name, ...) name,
+#include "sim/machine/unit_models.def"
+#undef LL_UNIT_MODEL
+    NULL,
+};
+
+static_assert(sizeof(enum ll_unit_kind) == sizeof(unsigned), "choices are stored as unsigned");
+
+#define COUNT_OF(fields) (sizeof(fields) / sizeof *(fields))
+#define TABLE(words, rows, type) .what = words, .fields = rows, .count = COUNT_OF(rows), .size = sizeof(type)
+
+/* clang-format off */
+#define AT(member) .offset = offsetof(struct ll_unit, member)
+
+static const struct ll_field systolic_fields[] = {
+    {.key = "rows", .type = LL_TYPE_WHOLE, AT(systolic.rows), .required = true, .min = 1, .max = 65536,
+     .help = "rows of the array"},
+    {.key = "cols", .type = LL_TYPE_WHOLE, AT(systolic.cols), .required = true, .min = 1, .max = 65536,
+     .help = "columns of the array"},
+    {.key = "dataflow", .type = LL_TYPE_CHOICE, AT(systolic.dataflow), .choices = dataflows, .otherwise = "ws",
+     .help = "operand that stays in the array: output, weight or input stationary"},
+    {.key = "overlap_folds", .type = LL_TYPE_BOOL, AT(systolic.overlap_folds), .otherwise = "false",
+     .help = "whether the next stationary tile loads while this one computes"},
+    {.key = "macs", .type = LL_TYPE_DTYPES, AT(systolic.macs), .required = true, .min = POSITIVE, .max = MOST_RATE,
+     .help = "multiply-accumulates per processing element and cycle, by dtype"},
+};
+
+static const struct ll_field matrix_fields[] = {
+    {.key = "tiles", .type = LL_TYPE_TILES, AT(matrix.tiles),
+     .count_offset = offsetof(struct ll_unit, matrix.tile_count),
+     .help = "tiles m x n x k that the kernels offer, each computed by one unit; without, work is dealt evenly"},
+    {.key = "macs", .type = LL_TYPE_DTYPES, AT(matrix.macs), .required = true, .min = POSITIVE, .max = MOST_RATE,
+     .help = "multiply-accumulates per unit and cycle, by dtype"},
+    {.key = "fill_cycles", .type = LL_TYPE_NUMBER, AT(matrix.fill_cycles), .min = 0, .max = MOST_RATE,
+     .otherwise = "0", .help = "cycles before the first product of a tile leaves the pipeline"},
+};
+
+static const struct ll_field vector_fields[] = {
+    {.key = "lanes", .type = LL_TYPE_WHOLE, AT(vector.lanes), .required = true, .min = 1, .max = MOST_UNITS,
+     .help = "elements worked on side by side"},
+    {.key = "flops", .type = LL_TYPE_DTYPES, AT(vector.flops), .required = true, .min = POSITIVE, .max = MOST_RATE,
+     .help = "operations per lane and cycle, by dtype; a fused multiply-add is two"},
+};
+
+const struct ll_table ll_fields_SYSTOLIC = {
+    TABLE("systolic unit", systolic_fields, struct ll_unit), .products_only = true};
+const struct ll_table ll_fields_MATRIX = {
+    TABLE("matrix unit", matrix_fields, struct ll_unit), .products_only = true};
+const struct ll_table ll_fields_VECTOR = {TABLE("vector unit", vector_fields, struct ll_unit)};
+
+static const struct ll_table *const unit_variants[] = {
+#define LL_UNIT_MODEL(word, ...) &ll_fields_##word,
+#include "sim/machine/unit_models.def"
+#undef LL_UNIT_MODEL
+};
+
+static const struct ll_field unit_fields[] = {
+    {.key = "name", .type = LL_TYPE_NAME, AT(name), .required = true, .help = "what paths and reports call it"},
+    {.key = "model", .type = LL_TYPE_CHOICE, AT(model), .required = true, .choices = unit_models,
+     .help = "way of computing"},
+    {.key = "count", .type = LL_TYPE_WHOLE, AT(count), .min = 1, .max = MOST_UNITS, .otherwise = "1",
+     .help = "how many of them the machine has"},
+    {.key = "clock", .type = LL_TYPE_QUANTITY, AT(clock_hz), .dimension = LL_DIMENSION_FREQUENCY, .min = 1,
+     .max = MOST_HZ, .help = "its own clock; the machine's when not given"},
+    {.key = "efficiency", .type = LL_TYPE_NUMBER, AT(efficiency), .min = POSITIVE, .max = 1, .otherwise = "1",
+     .help = "sustained share of the peak rate"},
+    {.key = "runs", .type = LL_TYPE_RUNS, AT(runs), .given_offset = offsetof(struct ll_unit, runs_listed),
+     .help = "op classes or kinds that it is for; when not given, what no other unit lists"},
+};
+#undef AT
+
+static const struct ll_table unit_table = {
+    TABLE("unit", unit_fields, struct ll_unit), .variants = unit_variants, .variant_count = COUNT_OF(unit_variants),
+    .variant_offset = offsetof(struct ll_unit, model)};
+
+#define AT(member) .offset = offsetof(struct ll_level, member)
+static const struct ll_field level_fields[] = {
+    {.key = "name", .type = LL_TYPE_NAME, AT(name), .required = true, .help = "what paths and reports call it"},
+    {.key = "size", .type = LL_TYPE_SIZE, AT(size_bytes), .dimension = LL_DIMENSION_SIZE, .required = true,
+     .min = 1, .max = MOST_BYTES, .help = "of one instance"},
+    {.key = "bandwidth", .type = LL_TYPE_QUANTITY, AT(bandwidth_Bps), .dimension = LL_DIMENSION_BANDWIDTH,
+     .required = true, .min = 1, .max = MOST_BPS, .help = "of one instance; B/cycle counts the machine's clock"},
+    {.key = "efficiency", .type = LL_TYPE_NUMBER, AT(efficiency), .min = POSITIVE, .max = 1, .otherwise = "1",
+     .help = "sustained share of the bandwidth"},
+    {.key = "latency", .type = LL_TYPE_QUANTITY, AT(latency_s), .dimension = LL_DIMENSION_TIME, .min = 0,
+     .max = MOST_SECONDS, .otherwise = "0s", .help = "of an access that nothing hides"},
+    {.key = "scope", .type = LL_TYPE_CHOICE, AT(scope), .choices = scopes, .otherwise = "device",
+     .help = "who shares it: all of the device, or each unit has one"},
+};
+#undef AT
+static const struct ll_table level_table = {TABLE("memory level", level_fields, struct ll_level)};
+
+#define AT(member) .offset = offsetof(struct ll_software, member)
+static const struct ll_field software_fields[] = {
+    {.key = "op_overhead", .type = LL_TYPE_QUANTITY, AT(op_overhead_s), .dimension = LL_DIMENSION_TIME, .min = 0,
+     .max = MOST_SECONDS, .otherwise = "0s", .help = "what starting one op costs"},
+    {.key = "fusion", .type = LL_TYPE_CHOICE, AT(fusion), .choices = fusions, .otherwise = "none",
+     .help = "which ops the software joins so that what lies between them stays on chip"},
+};
+#undef AT
+static const struct ll_table software_table = {TABLE("software section", software_fields, struct ll_software)};
+
+#define AT(member) .offset = offsetof(struct ll_host, member)
+static const struct ll_field host_fields[] = {
+    {.key = "bandwidth", .type = LL_TYPE_QUANTITY, AT(bandwidth_Bps), .dimension = LL_DIMENSION_BANDWIDTH,
+     .min = 1, .max = MOST_BPS, .help = "of the path from host memory; when not given, inputs are there already"},
+    {.key = "latency", .type = LL_TYPE_QUANTITY, AT(latency_s), .dimension = LL_DIMENSION_TIME, .min = 0,
+     .max = MOST_SECONDS, .otherwise = "0s", .help = "of one transfer"},
+};
+#undef AT
+static const struct ll_table host_table = {TABLE("host section", host_fields, struct ll_host)};
+
+#define AT(member) .offset = offsetof(struct ll_network, member)
+static const struct ll_field network_fields[] = {
+    {.key = "name", .type = LL_TYPE_NAME, AT(name), .required = true, .help = "what paths and reports call it"},
+    {.key = "topology", .type = LL_TYPE_CHOICE, AT(topology), .required = true, .choices = topologies,
+     .help = "who is next to whom"},
+    {.key = "devices", .type = LL_TYPE_WHOLE, AT(devices), .required = true, .min = 2, .max = MOST_UNITS,
+     .help = "how many it joins"},
+    {.key = "bandwidth", .type = LL_TYPE_QUANTITY, AT(bandwidth_Bps), .dimension = LL_DIMENSION_BANDWIDTH,
+     .required = true, .min = 1, .max = MOST_BPS, .help = "of one device into the network, one direction"},
+    {.key = "latency", .type = LL_TYPE_QUANTITY, AT(latency_s), .dimension = LL_DIMENSION_TIME, .min = 0,
+     .max = MOST_SECONDS, .otherwise = "0s", .help = "of one message over one link"},
+};
+#undef AT
+static const struct ll_table network_table = {TABLE("network", network_fields, struct ll_network)};
+
+#define AT(member) .offset = offsetof(struct ll_energy, member)
+static const struct ll_field energy_fields[] = {
+    {.key = "mac_pj", .type = LL_TYPE_DTYPES, AT(mac_j), .unit = "pJ", .min = POSITIVE, .max = 1,
+     .help = "of one multiply-accumulate, by dtype, in pJ"},
+    {.key = "<level>_pj_per_byte", .type = LL_TYPE_LEVELS, AT(level_j_per_byte), .unit = "pJ/B", .min = POSITIVE,
+     .max = 1, .help = "of a byte into or out of that memory level, in pJ: `hbm_pj_per_byte: 31`"},
+    {.key = "static_w", .type = LL_TYPE_NUMBER, AT(static_w), .unit = "W", .min = POSITIVE, .max = 1e9,
+     .help = "power that flows all the time, in W"},
+};
+#undef AT
+static const struct ll_table energy_table = {TABLE("energy section", energy_fields, struct ll_energy)};
+
+#define AT(member) .offset = offsetof(struct ll_area, member)
+static const struct ll_field area_fields[] = {
+    {.key = "pe_um2", .type = LL_TYPE_DTYPES, AT(pe_m2), .unit = "um2", .min = POSITIVE, .max = 1,
+     .help = "of one multiply-accumulator, by dtype, in um2"},
+    {.key = "sram_mm2_per_MiB", .type = LL_TYPE_NUMBER, AT(sram_m2_per_byte), .unit = "mm2/MiB", .min = POSITIVE,
+     .max = 1, .help = "of all memory levels but the outermost, in mm2 for each MiB"},
+    {.key = "fixed_mm2", .type = LL_TYPE_NUMBER, AT(fixed_m2), .unit = "mm2", .min = 0, .max = 1, .otherwise = "0",
+     .help = "of everything else, in mm2"},
+};
+#undef AT
+static const struct ll_table area_table = {TABLE("area section", area_fields, struct ll_area)};
+
+#define AT(member) .offset = offsetof(struct ll_machine, member)
+#define LISTED(member, how_many) \
+    AT(member), .count_offset = offsetof(struct ll_machine, how_many)
+static const struct ll_field machine_fields[] = {
+    {.key = "inherits", .type = LL_TYPE_INHERITS, .wording = true,
+     .help = "a file beside this one, or the stem of a known machine; the keys here are laid over its keys"},
+    {.key = "name", .type = LL_TYPE_TEXT, AT(name), .required = true, .wording = true,
+     .help = "what reports call it"},
+    {.key = "kind", .type = LL_TYPE_TEXT, AT(kind), .choices = kinds, .wording = true, .otherwise = "custom",
+     .help = "wording of reports, nothing else"},
+    {.key = "aliases", .type = LL_TYPE_TEXTS, LISTED(aliases, alias_count), .wording = true,
+     .help = "what data calls this hardware"},
+    {.key = "clock", .type = LL_TYPE_QUANTITY, AT(clock_hz), .dimension = LL_DIMENSION_FREQUENCY, .min = 1,
+     .max = MOST_HZ, .help = "of the units that have none of their own, and of B/cycle"},
+    {.key = "units", .type = LL_TYPE_LIST, LISTED(units, unit_count), .table = &unit_table, .required = true,
+     .max = LL_MAX_UNITS, .help = "what computes"},
+    {.key = "memory", .type = LL_TYPE_LIST, LISTED(levels, level_count), .table = &level_table, .required = true,
+     .max = LL_MAX_LEVELS, .help = "levels, innermost first; the outermost holds the tensors"},
+    {.key = "software", .type = LL_TYPE_OBJECT, AT(software), .table = &software_table,
+     .help = "what the software stack adds"},
+    {.key = "host", .type = LL_TYPE_OBJECT, AT(host), .table = &host_table, .help = "where inputs come from"},
+    {.key = "network", .type = LL_TYPE_LIST, LISTED(networks, network_count), .table = &network_table,
+     .max = LL_MAX_LINKS, .help = "what joins several of these devices"},
+    {.key = "energy", .type = LL_TYPE_OBJECT, AT(energy), .table = &energy_table,
+     .given_offset = offsetof(struct ll_machine, energy_given), .help = "joules; when not given, none are reported"},
+    {.key = "area", .type = LL_TYPE_OBJECT, AT(area), .table = &area_table,
+     .given_offset = offsetof(struct ll_machine, area_given), .help = "silicon; when not given, none is reported"},
+    {.key = "sources", .type = LL_TYPE_SOURCES, LISTED(sources, source_count), .wording = true,
+     .help = "where each value comes from, by path: `hbm.efficiency: \"assumed: typical\"`"},
+};
+#undef AT
+/* clang-format on */
+
+const struct ll_table ll_machine_table = {TABLE("machine", machine_fields, struct ll_machine)};
+
+const struct ll_table *ll_unit_keys(const struct ll_unit *unit)
+{
+    return unit_variants[unit->model];
+}

@@ -1,0 +1,39 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Inside the room: the verbs of the types of value (schema_scalars.c, schema_lists.c), and what they share.
+ */
+#ifndef LL_SIM_MACHINE_SCHEMA_TYPES_H
+#define LL_SIM_MACHINE_SCHEMA_TYPES_H
+
+#include "sim/machine/schema.h"
+
+#define X(word, name, given)                                                                                 \
+    bool ll_read_##word(const struct ll_field *field, const struct ll_node *node, void *object,              \
+                        struct ll_reading *reading);                                                         \
+    void ll_write_##word(const struct ll_field *field, const void *object, const struct ll_machine *machine, \
+                         struct ll_dump *dump);
+LL_TYPE_LIST(X)
+#undef X
+
+/* The member at an offset of a struct. */
+void *ll_at(void *object, size_t offset);
+const void *ll_at_const(const void *object, size_t offset);
+
+/* The count of a row that has several values. */
+uint64_t ll_count_of(const struct ll_field *field, const void *object);
+
+/* Marks a row that remembers whether it was given as given. */
+void ll_set_given(const struct ll_field *field, void *object);
+
+/* Complaints; all return false. The form "`key: value`: expected ..." is that of most. */
+bool ll_no_memory(const struct ll_node *node, struct ll_reading *reading);
+bool ll_expected(const struct ll_node *node, struct ll_reading *reading, const char *what);
+
+/* True when the node has this type; otherwise complains that `what` was expected. */
+bool ll_is_type(const struct ll_node *node, enum ll_node_type type, const char *what,
+                struct ll_reading *reading);
+
+/* A number without unit within the bounds of the row, meant in its unit. */
+bool ll_read_number(const struct ll_field *field, const struct ll_node *node, struct ll_reading *reading,
+                    double *value);
+
+#endif

@@ -1,0 +1,63 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Fusion of element-wise ops, as compilers and hand-written epilogues do it: an element-wise op that reads
+ * what the op right before it has just made takes it from registers and needs no start of its own; when
+ * nobody else reads it, the result in between never goes to memory. What computes is counted as before. */
+#include "sim/replay/replay_parts.h"
+
+enum { MOST_OPERANDS = 64 }; /* bits of ll_fused.held */
+
+/* How many ops read each tensor; saturates at 255. NULL when memory ran out. */
+static uint8_t *count_readers(const struct ll_trace *trace, struct ll_arena *arena)
+{
+    uint8_t *readers = ll_alloc(arena, trace->tensor_count, sizeof *readers);
+    for (uint32_t seq = 0; readers && seq < trace->op_count; seq++) {
+        const struct ll_op_view *view = &trace->forms[trace->ops[seq].form].view;
+        for (uint32_t i = 0; i < view->input_count; i++) {
+            uint32_t tensor = ll_op_input(trace, seq, i);
+            readers[tensor] = (uint8_t)(readers[tensor] + (readers[tensor] < UINT8_MAX));
+        }
+    }
+    return readers;
+}
+
+static bool can_lead(const struct ll_prepared *prepared, uint32_t seq)
+{
+    uint64_t kind = prepared->works[prepared->trace->ops[seq].form].kind;
+    return kind != LL_WORK_NOTHING && kind != LL_WORK_HOST && kind != LL_WORK_COLLECTIVE;
+}
+
+/* The operand of op seq that the op before it made, LL_NONE when there is none or seq cannot follow. */
+static uint32_t fused_operand(const struct ll_prepared *prepared, uint32_t seq)
+{
+    const struct ll_trace *trace = prepared->trace;
+    const struct ll_op_view *view = &trace->forms[trace->ops[seq].form].view;
+    if (ll_op_class(view->kind) != LL_CLASS_ELEMENTWISE || !can_lead(prepared, seq - 1))
+        return LL_NONE;
+    for (uint32_t i = 0; i < view->input_count && i < MOST_OPERANDS; i++)
+        if (trace->tensors[ll_op_input(trace, seq, i)].producer == seq - 1)
+            return i;
+    return LL_NONE;
+}
+
+const struct ll_fused *ll_find_fusion(const struct ll_prepared *prepared, struct ll_arena *arena)
+{
+    const struct ll_trace *trace = prepared->trace;
+    struct ll_arena scratch = {0};
+    uint8_t *readers = count_readers(trace, &scratch);
+    struct ll_fused *fused = ll_alloc(arena, trace->op_count, sizeof *fused);
+    for (uint32_t seq = prepared->first_op + 1; readers && fused && seq < prepared->end_op; seq++) {
+        uint32_t operand = fused_operand(prepared, seq);
+        if (operand == LL_NONE)
+            continue;
+        uint32_t tensor = ll_op_input(trace, seq, operand);
+        const struct ll_form *leader = &trace->forms[trace->ops[seq - 1].form];
+        fused[seq].follows = true;
+        fused[seq].held |= (uint64_t)1 << operand;
+        uint32_t output = leader->view.input_count + (tensor - trace->ops[seq - 1].first_output);
+        if (readers[tensor] == 1 && output < MOST_OPERANDS)
+            fused[seq - 1].held |= (uint64_t)1 << output;
+    }
+    bool whole = readers && fused;
+    ll_arena_release(&scratch);
+    return whole ? fused : NULL;
+}

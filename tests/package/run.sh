@@ -1,0 +1,28 @@
+#!/bin/sh
+# SPDX-License-Identifier: Apache-2.0
+# run.sh BUILD COMPILER: installs the build below a temporary prefix, moves it, and uses it as a stranger would.
+set -eu
+here=$(cd "$(dirname "$0")" && pwd)
+root=$(cd "$here/../.." && pwd)
+tree=$(mktemp -d) && trap 'rm -rf "$tree"' EXIT
+cmake --install "$1" --prefix "$tree/first" >/dev/null
+mv "$tree/first" "$tree/moved"
+unset LEADLINE_PATH
+cd "$tree"
+
+fail() {
+    echo "$*"
+    exit 1
+}
+
+moved/bin/leadline --version | grep -q '^leadline [0-9]' || fail "the installed program does not run"
+moved/bin/leadline machines | grep -q custom_example || fail "the installed program does not find its machines"
+! grep -q "$root" moved/bin/leadline || fail "the installed program knows where it was built"
+! grep -rq "$tree/first\|$root" moved/lib/pkgconfig || fail "leadline.pc knows where it was built"
+
+PKG_CONFIG_PATH=$tree/moved/lib/pkgconfig
+export PKG_CONFIG_PATH
+# shellcheck disable=SC2046 # words are meant to be split
+$2 -std=c11 -Wall -Wextra -Werror "$here/use.c" -o use $(pkg-config --cflags --libs leadline)
+# 2 m n k = 2 * 3 * 7 * 5
+[ "$(./use)" = 210 ] || fail "a program that uses the library says $(./use), expected 210"

@@ -1,0 +1,199 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* The laws that every machine obeys, on random machines and works. A failure prints the seed that shows it. */
+#include "check.h"
+#include "samples.h"
+
+#include "sim/cost/cost.h"
+#include "sim/cost/unit_model.h"
+
+enum { ROUNDS = 20000 };
+
+static uint64_t first_seed;
+
+/* A machine, a work and what earlier ops saved of each level. */
+struct sample {
+    struct ll_machine machine;
+    struct ll_work work;
+    double saved[LL_MAX_LEVELS];
+};
+
+/* Data left in a shared level saves as much at all levels further out; there is nothing in private ones. */
+static struct sample sample_of(uint64_t seed, struct dice *dice)
+{
+    *dice = (struct dice){seed};
+    struct sample s = {.machine = random_machine(dice)};
+    s.work = random_work(dice);
+    double most = roll_between(dice, 0, 1)
+                      ? (double)s.work.a_bytes + (double)s.work.b_bytes + (double)s.work.c_bytes
+                      : 0;
+    bool shared = false;
+    for (uint64_t l = 0; l < s.machine.level_count; l++) {
+        if (shared)
+            s.saved[l] = fmax(l ? s.saved[l - 1] : 0, roll_real(dice, 0, most));
+        shared = shared || s.machine.levels[l].scope == LL_SCOPE_DEVICE;
+    }
+    return s;
+}
+
+static struct ll_cost cost_of(const struct ll_machine *machine, const struct ll_work *work)
+{
+    struct ll_cost cost;
+    const char *trouble;
+    assert_true(ll_cost_op(machine, LL_OP_MATMUL, work, &cost, NULL, &trouble));
+    return cost;
+}
+
+static struct ll_timing timing_of(const struct ll_machine *machine, const struct ll_work *work,
+                                  const double *saved)
+{
+    struct ll_cost cost = cost_of(machine, work);
+    struct ll_timing timing;
+    ll_cost_time(machine, &cost, saved, &timing, NULL);
+    return timing;
+}
+
+/* Says which seed it was when a claim fails. */
+static void claim(bool holds, uint64_t seed, const char *text)
+{
+    if (!holds)
+        fail_msg("seed %llu: %s", (unsigned long long)seed, text);
+}
+
+static void time_is_at_least_flops_over_peak_and_bytes_over_bandwidth(void **state)
+{
+    (void)state;
+    struct dice dice;
+    for (uint64_t seed = first_seed; seed < first_seed + ROUNDS; seed++) {
+        struct sample s = sample_of(seed, &dice);
+        const struct ll_level *memory = &s.machine.levels[s.machine.level_count - 1];
+        struct ll_cost cost = cost_of(&s.machine, &s.work);
+        double time_s = timing_of(&s.machine, &s.work, NULL).time_s * (1 + 1e-12);
+        const struct ll_unit *unit = &s.machine.units[cost.unit];
+        double peak = ll_unit_model(unit->model)->flops_per_cycle(unit, (enum ll_dtype)s.work.dtype) *
+                      (double)unit->count * unit->clock_hz;
+        double bytes = (double)s.work.a_bytes + (double)s.work.b_bytes + (double)s.work.c_bytes;
+        claim(time_s >= (double)s.work.flops / peak, seed, "faster than the peak");
+        claim(cost.utilization <= 1 + 1e-12, seed, "more than fully used");
+        claim(time_s >= bytes / memory->bandwidth_Bps, seed, "faster than the outermost memory");
+        claim(cost.units_used <= unit->count, seed, "more units than there are");
+    }
+}
+
+static void time_is_at_most_all_parts_in_series(void **state)
+{
+    (void)state;
+    struct dice dice;
+    for (uint64_t seed = first_seed; seed < first_seed + ROUNDS; seed++) {
+        struct sample s = sample_of(seed, &dice);
+        struct ll_cost cost = cost_of(&s.machine, &s.work);
+        struct ll_timing timing = timing_of(&s.machine, &s.work, NULL);
+        double series_s = cost.compute_s;
+        for (uint64_t l = 0; l < s.machine.level_count; l++) {
+            claim(cost.level_first_s[l] <= cost.level_s[l] * (1 + 1e-12), seed, "a first piece larger than all");
+            series_s += cost.level_s[l] + cost.level_wait_s[l];
+        }
+        claim(timing.time_s <= series_s * (1 + 1e-12), seed, "slower than one after the other");
+        claim(timing.exposed_s >= 0 && timing.exposed_s <= timing.time_s, seed, "more exposed than there is");
+    }
+}
+
+static void savings_never_slow_down(void **state)
+{
+    (void)state;
+    struct dice dice;
+    for (uint64_t seed = first_seed; seed < first_seed + ROUNDS; seed++) {
+        struct sample s = sample_of(seed, &dice);
+        double with_s = timing_of(&s.machine, &s.work, s.saved).time_s;
+        claim(with_s <= timing_of(&s.machine, &s.work, NULL).time_s * (1 + 1e-12), seed, "saving costs time");
+    }
+}
+
+/* Each makes one thing of a machine better. */
+static void more_bandwidth(struct ll_machine *machine, struct dice *dice)
+{
+    machine->levels[roll_between(dice, 0, machine->level_count - 1)].bandwidth_Bps *= roll_real(dice, 1, 4);
+}
+
+static void larger_memory(struct ll_machine *machine, struct dice *dice)
+{
+    struct ll_level *level = &machine->levels[roll_between(dice, 0, machine->level_count - 1)];
+    level->size_bytes += roll_size(dice, 4 * level->size_bytes);
+}
+
+static void more_lanes(struct ll_machine *machine, struct dice *dice)
+{
+    machine->units[1].vector.lanes += roll_size(dice, 256);
+}
+
+static void higher_clock(struct ll_machine *machine, struct dice *dice)
+{
+    machine->units[roll_between(dice, 0, 1)].clock_hz *= roll_real(dice, 1, 3);
+}
+
+static void less_latency(struct ll_machine *machine, struct dice *dice)
+{
+    machine->levels[roll_between(dice, 0, machine->level_count - 1)].latency_s *= roll_real(dice, 0, 1);
+}
+
+static void higher_efficiency(struct ll_machine *machine, struct dice *dice)
+{
+    struct ll_unit *unit = &machine->units[roll_between(dice, 0, 1)];
+    struct ll_level *level = &machine->levels[roll_between(dice, 0, machine->level_count - 1)];
+    unit->efficiency = roll_real(dice, unit->efficiency, 1);
+    level->efficiency = roll_real(dice, level->efficiency, 1);
+}
+
+static void a_better_machine_is_never_slower(void **state)
+{
+    (void)state;
+    static const struct {
+        void (*improve)(struct ll_machine *machine, struct dice *dice);
+        const char *text;
+    } ways[] = {{more_bandwidth, "more bandwidth"}, {larger_memory, "a larger memory"},
+                {more_lanes, "more lanes"},         {higher_clock, "a higher clock"},
+                {less_latency, "less latency"},     {higher_efficiency, "higher efficiency"}};
+    struct dice dice;
+    for (uint64_t seed = first_seed; seed < first_seed + ROUNDS; seed++)
+        for (size_t i = 0; i < sizeof ways / sizeof *ways; i++) {
+            struct sample s = sample_of(seed, &dice);
+            struct ll_machine better = s.machine;
+            ways[i].improve(&better, &dice);
+            claim(timing_of(&better, &s.work, NULL).time_s <=
+                      timing_of(&s.machine, &s.work, NULL).time_s * (1 + 1e-12),
+                  seed, ways[i].text);
+            claim(timing_of(&better, &s.work, s.saved).time_s <=
+                      timing_of(&s.machine, &s.work, s.saved).time_s * (1 + 1e-12),
+                  seed, ways[i].text);
+        }
+}
+
+static void twice_clock_and_bandwidth_without_latency_is_half_the_time(void **state)
+{
+    (void)state;
+    struct dice dice;
+    for (uint64_t seed = first_seed; seed < first_seed + ROUNDS; seed++) {
+        struct sample s = sample_of(seed, &dice);
+        for (uint64_t l = 0; l < s.machine.level_count; l++)
+            s.machine.levels[l].latency_s = 0;
+        struct ll_machine twice = s.machine;
+        for (uint64_t i = 0; i < twice.unit_count; i++)
+            twice.units[i].clock_hz *= 2;
+        for (uint64_t l = 0; l < twice.level_count; l++)
+            twice.levels[l].bandwidth_Bps *= 2;
+        double once_s = timing_of(&s.machine, &s.work, s.saved).time_s;
+        assert_near(2 * timing_of(&twice, &s.work, s.saved).time_s, once_s, 1e-12);
+    }
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(time_is_at_least_flops_over_peak_and_bytes_over_bandwidth),
+        cmocka_unit_test(time_is_at_most_all_parts_in_series),
+        cmocka_unit_test(savings_never_slow_down),
+        cmocka_unit_test(a_better_machine_is_never_slower),
+        cmocka_unit_test(twice_clock_and_bandwidth_without_latency_is_half_the_time),
+    };
+    first_seed = ll_seed(1);
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}

@@ -1,0 +1,191 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Random machines and works for tests, the same for the same seed: all values within the bounds of the
+ * machine schema, and small enough that a brute force twin can follow. */
+#ifndef LL_TESTS_SAMPLES_H
+#define LL_TESTS_SAMPLES_H
+
+#include "random.h"
+
+#include "sim/machine/machine.h"
+
+struct dice {
+    uint64_t state; /* of ll_random: the seed at first */
+};
+
+/* From low to high, both included. */
+static inline uint64_t roll_between(struct dice *dice, uint64_t low, uint64_t high)
+{
+    return low + ll_random(&dice->state) % (high - low + 1);
+}
+
+/* About as often small as large: uniform in the logarithm. */
+static inline uint64_t roll_size(struct dice *dice, uint64_t high)
+{
+    uint64_t scale = high;
+    for (uint64_t halvings = roll_between(dice, 0, 20); halvings && scale > 1; halvings--)
+        scale /= 2;
+    return roll_between(dice, 1, scale);
+}
+
+static inline double roll_real(struct dice *dice, double low, double high)
+{
+    return low + (high - low) * ((double)(ll_random(&dice->state) >> 11) * 0x1p-53);
+}
+
+static inline void random_rates(struct dice *dice, double *rates)
+{
+    for (int i = 0; i < LL_DTYPE_COUNT; i++)
+        rates[i] = (double)roll_between(dice, 1, 8) / 2;
+}
+
+static inline void random_systolic(struct dice *dice, struct ll_unit *unit)
+{
+    unit->systolic = (struct ll_systolic){
+        .rows = roll_size(dice, 256),
+        .cols = roll_size(dice, 256),
+        .dataflow = (enum ll_dataflow)roll_between(dice, 0, 2),
+        .overlap_folds = roll_between(dice, 0, 1),
+    };
+    random_rates(dice, unit->systolic.macs);
+}
+
+static inline void random_matrix(struct dice *dice, struct ll_unit *unit)
+{
+    unit->matrix = (struct ll_matrix){.tile_count = roll_between(dice, 0, 6),
+                                      .fill_cycles = (double)roll_between(dice, 0, 500)};
+    random_rates(dice, unit->matrix.macs);
+    for (int i = 0; i < LL_DTYPE_COUNT; i++)
+        unit->matrix.macs[i] *= 64;
+    for (uint64_t i = 0; i < unit->matrix.tile_count; i++)
+        unit->matrix.tiles[i] =
+            (struct ll_tile){roll_size(dice, 256), roll_size(dice, 256), roll_size(dice, 64)};
+}
+
+static inline void random_vector(struct dice *dice, struct ll_unit *unit)
+{
+    unit->vector.lanes = roll_size(dice, 512);
+    random_rates(dice, unit->vector.flops);
+}
+
+/* Two units, a product unit and vector lanes that take the rest, and one to four levels. */
+static inline struct ll_machine random_machine(struct dice *dice)
+{
+    static const char *const names[] = {"l0", "l1", "l2", "l3"};
+    struct ll_machine machine = {.name = "random", .unit_count = 2, .clock_hz = 1e9};
+    for (uint64_t i = 0; i < machine.unit_count; i++) {
+        struct ll_unit *unit = &machine.units[i];
+        unit->name = i ? "lanes" : "products";
+        unit->model = i ? LL_UNIT_VECTOR : roll_between(dice, 0, 1) ? LL_UNIT_SYSTOLIC : LL_UNIT_MATRIX;
+        unit->count = roll_size(dice, 128);
+        unit->clock_hz = roll_real(dice, 1e8, 3e9);
+        unit->efficiency = roll_real(dice, 0.3, 1);
+    }
+    if (machine.units[0].model == LL_UNIT_SYSTOLIC)
+        random_systolic(dice, &machine.units[0]);
+    else
+        random_matrix(dice, &machine.units[0]);
+    random_vector(dice, &machine.units[1]);
+    machine.level_count = roll_between(dice, 1, 4);
+    uint64_t private_levels = roll_between(dice, 0, machine.level_count - 1);
+    for (uint64_t l = 0; l < machine.level_count; l++)
+        machine.levels[l] = (struct ll_level){
+            .name = names[l],
+            .size_bytes = roll_size(dice, UINT64_C(1) << (14 + 4 * l)),
+            .bandwidth_Bps = roll_real(dice, 1e9, 4e12),
+            .efficiency = roll_real(dice, 0.3, 1),
+            .latency_s = roll_between(dice, 0, 1) ? roll_real(dice, 0, 1e-6) : 0,
+            .scope = l < private_levels ? LL_SCOPE_UNIT : LL_SCOPE_DEVICE,
+        };
+    machine.software.op_overhead_s = roll_real(dice, 0, 1e-5);
+    machine.host = (struct ll_host){roll_real(dice, 1e9, 1e11), roll_real(dice, 0, 1e-5)};
+    return machine;
+}
+
+static inline struct ll_work gemm_work(enum ll_dtype dtype, uint64_t batch, uint64_t m, uint64_t n, uint64_t k)
+{
+    uint64_t size = ll_dtype_bytes(dtype);
+    return (struct ll_work){.kind = LL_WORK_GEMM,
+                            .dtype = dtype,
+                            .flops = 2 * batch * m * n * k,
+                            .a_bytes = batch * m * k * size,
+                            .b_bytes = batch * k * n * size,
+                            .c_bytes = batch * m * n * size,
+                            .gemm = {batch, m, n, k}};
+}
+
+/* A pass of a convolution without padding over square images and kernels. */
+static inline struct ll_work conv_work(enum ll_dtype dtype, struct ll_conv conv)
+{
+    uint64_t size = ll_dtype_bytes(dtype);
+    uint64_t x = conv.batch * conv.in_h * conv.in_w * conv.in_c * size;
+    uint64_t y = conv.batch * conv.out_h * conv.out_w * conv.out_c * size;
+    uint64_t w = conv.kernel_h * conv.kernel_w * (conv.in_c / conv.groups) * conv.out_c * size;
+    struct ll_gemm gemm = ll_conv_as_gemm(&conv);
+    return (struct ll_work){.kind = LL_WORK_CONV,
+                            .dtype = dtype,
+                            .flops = 2 * gemm.batch * gemm.m * gemm.n * gemm.k,
+                            .a_bytes = conv.pass == LL_CONV_DATA ? y : x,
+                            .b_bytes = conv.pass == LL_CONV_FILTER ? y : w,
+                            .c_bytes = conv.pass == LL_CONV_FORWARD ? y : conv.pass == LL_CONV_DATA ? x : w,
+                            .conv = conv};
+}
+
+static inline struct ll_work random_conv(struct dice *dice, enum ll_dtype dtype)
+{
+    uint64_t kernel = roll_between(dice, 1, 5), stride = roll_between(dice, 1, 3), out = roll_size(dice, 32);
+    uint64_t in = (out - 1) * stride + kernel, groups = roll_between(dice, 0, 3) ? 1 : roll_between(dice, 2, 8);
+    return conv_work(dtype, (struct ll_conv){.batch = roll_size(dice, 16),
+                                             .in_h = in,
+                                             .in_w = in,
+                                             .in_c = groups * roll_size(dice, 64),
+                                             .out_h = out,
+                                             .out_w = out,
+                                             .out_c = groups * roll_size(dice, 64),
+                                             .kernel_h = kernel,
+                                             .kernel_w = kernel,
+                                             .stride_h = stride,
+                                             .stride_w = stride,
+                                             .groups = groups,
+                                             .pass = roll_between(dice, 0, 2)});
+}
+
+static inline struct ll_work random_work(struct dice *dice)
+{
+    enum ll_dtype dtype = (enum ll_dtype)roll_between(dice, LL_F32, LL_BF16);
+    uint64_t size = ll_dtype_bytes(dtype), elements = roll_size(dice, 1 << 20);
+    struct ll_work work = {.dtype = dtype, .a_bytes = elements * size, .c_bytes = elements * size};
+    switch (roll_between(dice, 0, 6)) {
+    case 0:
+        return random_conv(dice, dtype);
+    case 1:
+        work.kind = LL_WORK_VECTOR;
+        work.flops = elements * roll_between(dice, 1, 12);
+        work.vector.elements = elements;
+        return work;
+    case 2:
+        work.kind = LL_WORK_REDUCE;
+        work.flops = elements;
+        work.reduce.in_elements = elements;
+        work.reduce.out_elements = roll_size(dice, elements);
+        work.c_bytes = work.reduce.out_elements * size;
+        return work;
+    case 3:
+        work.kind = LL_WORK_MOVE;
+        return work;
+    case 4:
+        work = gemm_work(dtype, 1, roll_size(dice, 256), roll_size(dice, 1024), roll_size(dice, 1024));
+        work.kind = LL_WORK_SEQUENCE;
+        struct ll_gemm step = work.gemm;
+        work.sequence.steps = roll_size(dice, 64);
+        work.sequence.step = step;
+        work.flops *= work.sequence.steps;
+        work.a_bytes *= work.sequence.steps;
+        work.c_bytes *= work.sequence.steps;
+        return work;
+    default:
+        return gemm_work(dtype, roll_size(dice, 32), roll_size(dice, 2048), roll_size(dice, 2048),
+                         roll_size(dice, 2048));
+    }
+}
+
+#endif

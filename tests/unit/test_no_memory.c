@@ -1,0 +1,142 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Linked so that calloc and realloc of the rooms come here first: the n-th one fails, for every n, until a
+ * whole run needs no more than n. What is left must still be sound, and nothing may leak. */
+#include "check.h"
+
+#include "tracer/base/arena.h"
+#include "tracer/base/diag.h"
+#include "tracer/base/map.h"
+#include "tracer/base/pool.h"
+#include "tracer/base/str.h"
+
+static int allowed; /* allocations that still succeed */
+
+void *__real_calloc(size_t count, size_t size);
+void *__real_realloc(void *memory, size_t size);
+void *__wrap_calloc(size_t count, size_t size);
+void *__wrap_realloc(void *memory, size_t size);
+
+void *__wrap_calloc(size_t count, size_t size)
+{
+    return allowed-- > 0 ? __real_calloc(count, size) : NULL;
+}
+
+void *__wrap_realloc(void *memory, size_t size)
+{
+    return allowed-- > 0 ? __real_realloc(memory, size) : NULL;
+}
+
+/* Calls run(n) with n allocations granted, until one says that it got all it wanted. */
+static void starve(bool (*run)(void))
+{
+    int granted = 0;
+    for (bool enough = false; !enough; granted++) {
+        assert_true(granted < 100);
+        allowed = granted;
+        enough = run();
+    }
+    assert_true(granted > 1);
+}
+
+static bool fill_arena(void)
+{
+    struct ll_arena arena = {0};
+    bool enough = true;
+    for (int i = 0; i < 40; i++) {
+        char *text = ll_format(&arena, "%010000d", i);
+        assert_true(!text || strlen(text) == 10000);
+        enough = enough && text;
+    }
+    ll_arena_release(&arena);
+    return enough;
+}
+
+static void an_arena_without_memory_says_so_each_time(void **state)
+{
+    (void)state;
+    starve(fill_arena);
+}
+
+static bool fill_str(void)
+{
+    struct ll_str str = {0};
+    for (int i = 0; i < 1000; i++)
+        ll_str_addf(&str, "%04d", i);
+    bool enough = !str.failed;
+    assert_true(!str.text || str.length == strlen(str.text));
+    assert_true(str.length % 4 == 0 && (str.length == 4000 || !enough));
+    ll_str_release(&str);
+    return enough;
+}
+
+static void a_text_without_memory_stays_what_it_was(void **state)
+{
+    (void)state;
+    starve(fill_str);
+}
+
+static bool fill_map(void)
+{
+    struct ll_map map = {0};
+    bool enough = true;
+    uint32_t kept = 0;
+    for (uint32_t i = 0; i < 5000; i++) {
+        uint32_t id = ll_map_intern(&map, &i, sizeof i, NULL);
+        assert_true(id == kept || id == LL_NO_ID);
+        assert_int_equal(ll_map_find(&map, &i, sizeof i), id);
+        kept += id != LL_NO_ID;
+        enough = enough && id != LL_NO_ID;
+    }
+    assert_int_equal(map.count, kept);
+    ll_map_release(&map);
+    return enough;
+}
+
+static void a_map_without_memory_keeps_what_it_has(void **state)
+{
+    (void)state;
+    starve(fill_map);
+}
+
+static bool complain(void)
+{
+    struct ll_diags diags = {0};
+    ll_complain(&diags, (struct ll_place){.file = "mine.yaml"}, "wrong");
+    assert_int_equal(diags.kept_count, 1);
+    assert_non_null(diags.kept[0].message);
+    bool enough = strcmp(diags.kept[0].message, "wrong") == 0;
+    ll_diags_release(&diags);
+    return enough;
+}
+
+static void a_complaint_without_memory_is_still_counted(void **state)
+{
+    (void)state;
+    starve(complain);
+}
+
+static bool make_pool(void)
+{
+    struct ll_pool *pool = ll_pool_new(3);
+    ll_pool_free(pool);
+    return pool != NULL;
+}
+
+/* The thread library allocates for itself and is not starved. */
+static void a_pool_is_made_whole_or_not_at_all(void **state)
+{
+    (void)state;
+    starve(make_pool);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(an_arena_without_memory_says_so_each_time),
+        cmocka_unit_test(a_text_without_memory_stays_what_it_was),
+        cmocka_unit_test(a_map_without_memory_keeps_what_it_has),
+        cmocka_unit_test(a_complaint_without_memory_is_still_counted),
+        cmocka_unit_test(a_pool_is_made_whole_or_not_at_all),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}

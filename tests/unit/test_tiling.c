@@ -1,0 +1,140 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "check.h"
+#include "samples.h"
+
+#include "sim/cost/task.h"
+#include "sim/cost/tiling.h"
+
+static struct ll_problem product(uint64_t m, uint64_t n, uint64_t k, double a, double b, double c)
+{
+    return (struct ll_problem){.dims = {1, m, n, k}, .element = {a, b, c}};
+}
+
+/* The dumb twin: every block size of every operand that stays, its streamed lines as in tiling.h. */
+static double all_blockings(const struct ll_problem *p, double capacity)
+{
+    double a = p->element[0], b = p->element[1], c = p->element[2];
+    double m = (double)p->dims.m, n = (double)p->dims.n, k = (double)p->dims.k;
+    double best = m * k * n * a + k * n * m * b + m * n * c;
+    for (double x = 1; x <= fmax(m, k); x++)
+        for (double y = 1; y <= fmax(n, k); y++) {
+            if (x <= m && y <= n && x * y * c + x * a + y * b <= capacity)
+                best = fmin(best, m * k * a * ceil(n / y) + k * n * b * ceil(m / x) + m * n * c);
+            if (x <= m && y <= k && x * y * a + x * c + y * b <= capacity)
+                best = fmin(best, m * k * a + k * n * b * ceil(m / x) + m * n * c * (2 * ceil(k / y) - 1));
+            if (x <= k && y <= n && x * y * b + x * a + y * c <= capacity)
+                best = fmin(best, m * k * a * ceil(n / y) + k * n * b + m * n * c * (2 * ceil(k / x) - 1));
+        }
+    return best;
+}
+
+static void the_search_finds_what_trying_everything_finds(void **state)
+{
+    (void)state;
+    struct dice dice = {20};
+    for (int i = 0; i < 3000; i++) {
+        struct ll_problem p = product(roll_size(&dice, 40), roll_size(&dice, 40), roll_size(&dice, 40),
+                                      (double)roll_between(&dice, 1, 4), (double)roll_between(&dice, 1, 4),
+                                      (double)roll_between(&dice, 1, 4));
+        double capacity = (double)roll_size(&dice, 8000);
+        assert_near(ll_tile(&p, capacity).bytes, all_blockings(&p, capacity), 0);
+    }
+}
+
+static void a_product_that_fits_moves_each_operand_once(void **state)
+{
+    (void)state;
+    struct ll_problem p = product(100, 200, 300, 2, 2, 4);
+    assert_near(ll_tile(&p, 1e9).bytes, 100 * 300 * 2 + 300 * 200 * 2 + 100 * 200 * 4, 0);
+}
+
+static void in_a_memory_too_small_each_product_fetches_its_own_operands(void **state)
+{
+    (void)state;
+    struct ll_problem p = product(10, 20, 30, 2, 2, 4);
+    assert_near(ll_tile(&p, 3).bytes, 6000 * 2 + 6000 * 2 + 200 * 4, 0);
+}
+
+/* 64 x 64 outputs of 4 bytes and a line of 64 + 64 operands of 2 bytes: 16640 bytes. Two blocks along each
+ * side of 128 x 128. */
+static void a_square_output_is_cut_into_square_blocks(void **state)
+{
+    (void)state;
+    struct ll_problem p = product(128, 128, 4096, 2, 2, 4);
+    struct ll_tiling t = ll_tile(&p, 16640);
+    assert_int_equal(t.stays, LL_OPERAND_C);
+    assert_int_equal(t.block.m, 64);
+    assert_int_equal(t.block.n, 64);
+    assert_near(t.bytes, 2 * 128.0 * 4096 * 2 + 2 * 4096.0 * 128 * 2 + 128 * 128 * 4, 0);
+    assert_true(ll_tile(&p, 16639).bytes > t.bytes);
+}
+
+static void a_larger_memory_never_means_more_traffic(void **state)
+{
+    (void)state;
+    struct dice dice = {21};
+    for (int i = 0; i < 2000; i++) {
+        struct ll_work work = i % 2 ? random_conv(&dice, LL_F16)
+                                    : gemm_work(LL_F16, roll_size(&dice, 8), roll_size(&dice, 5000),
+                                                roll_size(&dice, 5000), roll_size(&dice, 5000));
+        struct ll_task task = ll_task_of(&work, LL_F16);
+        double capacity = 1, before = INFINITY;
+        for (int step = 0; step < 60; step++) {
+            double bytes = ll_tile(&task.problem, capacity).bytes;
+            assert_true(bytes <= before * (1 + 1e-12));
+            assert_true(bytes >= ll_work_bytes(&work) * (1 - 1e-12));
+            before = bytes;
+            capacity *= roll_real(&dice, 1, 2);
+        }
+    }
+}
+
+/* What the product that stands for a convolution would move if nobody noticed that windows overlap. */
+static void windows_never_move_more_than_their_product(void **state)
+{
+    (void)state;
+    struct dice dice = {22};
+    for (int i = 0; i < 2000; i++) {
+        struct ll_work work = random_conv(&dice, LL_F32);
+        struct ll_task task = ll_task_of(&work, LL_F32);
+        struct ll_problem unrolled = task.problem;
+        unrolled.windows.overlap = false;
+        unrolled.element[task.problem.windows.image] *= task.problem.windows.expansion;
+        double capacity = (double)roll_size(&dice, 1 << 20);
+        assert_true(ll_tile(&task.problem, capacity).bytes <=
+                    ll_tile(&unrolled, capacity).bytes * (1 + 1e-12));
+    }
+}
+
+/* 3 x 3 windows over 10 x 10 pixels of 64 channels of 4 bytes give 8 x 8 pixels of one. Channel after channel
+ * streams past a block of 4 rows of outputs: 32 sums of 4 bytes, 6 rows of 10 inputs, 9 weights are 404 bytes.
+ * Both blocks together move 12 rows where there are 10, and the filter twice. With 403 bytes it is 2 rows. */
+static void a_block_of_windows_brings_its_halo(void **state)
+{
+    (void)state;
+    struct ll_work work =
+        conv_work(LL_F32, (struct ll_conv){1, 10, 10, 64, 8, 8, 1, 3, 3, 1, 1, 1, LL_CONV_FORWARD});
+    struct ll_task task = ll_task_of(&work, LL_F32);
+    assert_near(task.problem.windows.expansion, 64 * 9 / 100.0, 1e-15);
+    struct ll_tiling t = ll_tile(&task.problem, 404 + 1e-9);
+    assert_int_equal(t.stays, LL_OPERAND_C);
+    assert_int_equal(t.block.m, 32);
+    assert_near(t.passes[LL_OPERAND_A], 1.2, 1e-15);
+    assert_near(t.bytes, 12 * 10 * 64 * 4 + 2 * 9 * 64 * 4 + 8 * 8 * 4, 1e-15);
+    assert_near(ll_tile(&task.problem, 403).bytes, 16 * 10 * 64 * 4 + 4 * 9 * 64 * 4 + 8 * 8 * 4, 1e-15);
+    assert_near(ll_tile(&task.problem, 1e4).bytes, 10 * 10 * 64 * 4 + 9 * 64 * 4 + 8 * 8 * 4, 1e-15);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(the_search_finds_what_trying_everything_finds),
+        cmocka_unit_test(a_product_that_fits_moves_each_operand_once),
+        cmocka_unit_test(in_a_memory_too_small_each_product_fetches_its_own_operands),
+        cmocka_unit_test(a_square_output_is_cut_into_square_blocks),
+        cmocka_unit_test(a_larger_memory_never_means_more_traffic),
+        cmocka_unit_test(windows_never_move_more_than_their_product),
+        cmocka_unit_test(a_block_of_windows_brings_its_halo),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}

@@ -1,0 +1,76 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* A trace in the making: the contents of whole frames go in, in order, holes and all.
+ *
+ * What a hole takes with it is decided here. Numbers of tensors stay as they were recorded; a tensor that a
+ * lost op made is taken for one that the model brought, on a storage of its own, and its looks follow from
+ * the first op that reads it. Ops close ranks: those that are left are numbered anew. A lost definition takes
+ * with it the definitions and ops that refer to it, nothing else. One thread at a time; private to
+ * tracer/reader.c and tracer/build*.c. */
+#ifndef LL_TRACER_BUILD_H
+#define LL_TRACER_BUILD_H
+
+#include "tracer/block.h"
+#include "tracer/trace.h"
+#include "tracer/walk.h"
+
+/* Numbers of the file to places in the trace; LL_NONE for what is lost. */
+struct ll_places {
+    uint32_t *at;
+    uint64_t count, capacity;
+};
+
+/* Ops without a hole between them. */
+struct ll_stretch {
+    uint64_t file_op;
+    uint32_t op;
+};
+
+struct ll_build {
+    struct ll_walk *walk;
+    const struct ll_frame *frame; /* the one at work */
+    struct ll_trace *trace;
+    struct ll_block block;
+    enum ll_status status; /* LL_NO_MEMORY once it ran out; nothing more is done then */
+
+    uint64_t weight, weight_limit; /* so far; by the bytes so far (ll_growth_limit) */
+    uint64_t fact_capacity, string_capacity, desc_capacity, form_capacity, links_capacity;
+    uint64_t op_capacity, tensor_capacity, step_capacity;
+    struct ll_places strings, descs, forms, links;
+
+    uint64_t next_op, next_tensor; /* numbers in the file */
+    struct ll_stretch *stretches;
+    uint64_t stretch_count, stretch_capacity;
+    bool *step_recorded; /* by step: its record was read */
+    uint64_t recorded_capacity;
+    bool ended;
+    uint64_t total_ops; /* by the end frame */
+};
+
+/* Each takes a frame of its kind from build->block. False when the frame cannot be used as a whole (then it was
+ * complained about and counted as lost) or memory ran out (build->status). */
+bool ll_build_facts(struct ll_build *build);
+bool ll_build_definitions(struct ll_build *build);
+bool ll_build_ops(struct ll_build *build);
+bool ll_build_steps(struct ll_build *build);
+bool ll_build_end(struct ll_build *build);
+
+/* Counts so much towards the growth limit, before anything is decoded or allocated for it. False when that is
+ * too much; charging then refuses the frame, affording is silent. */
+bool ll_build_afford(struct ll_build *build, uint64_t count, uint64_t weight_each);
+bool ll_build_charge(struct ll_build *build, uint64_t count, uint64_t weight_each);
+
+/* Complains that the frame is lost, unless memory ran out. Always false. */
+bool ll_build_refuse(struct ll_build *build, const char *why);
+
+/* Always false, and sets the status. */
+bool ll_build_no_memory(struct ll_build *build);
+
+/* Makes room for steps up to this one; false when it cannot be afforded or memory ran out. */
+bool ll_build_reach_step(struct ll_build *build, uint64_t step);
+
+/* Fills what only the end tells: steps, looks of tensors that nobody knows, losses. */
+bool ll_build_finish(struct ll_build *build);
+
+void ll_build_release(struct ll_build *build);
+
+#endif

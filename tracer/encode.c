@@ -1,0 +1,295 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* One walk over the definitions fills a list for each column; the lists are then put in the order of their
+ * tags. Ops are columns already and only change their width. */
+#include "tracer/encode.h"
+
+#include "tracer/format.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+bool ll_numbers_add(struct ll_numbers *numbers, uint64_t value)
+{
+    if (!ll_grow((void **)&numbers->values, &numbers->capacity, numbers->count + 1, sizeof *numbers->values))
+        return false;
+    numbers->values[numbers->count++] = value;
+    return true;
+}
+
+bool ll_rows_make(struct ll_rows *rows, uint64_t capacity)
+{
+    rows->capacity = capacity;
+    rows->form = calloc(capacity, sizeof *rows->form);
+    rows->links = calloc(capacity, sizeof *rows->links);
+    rows->step = calloc(capacity, sizeof *rows->step);
+    rows->thread = calloc(capacity, sizeof *rows->thread);
+    rows->start_ns = calloc(capacity, sizeof *rows->start_ns);
+    rows->duration_ns = calloc(capacity, sizeof *rows->duration_ns);
+    rows->column = calloc(capacity, sizeof *rows->column);
+    return rows->form && rows->links && rows->step && rows->thread && rows->start_ns && rows->duration_ns &&
+           rows->column;
+}
+
+void ll_rows_release(struct ll_rows *rows)
+{
+    free(rows->form);
+    free(rows->links);
+    free(rows->step);
+    free(rows->thread);
+    free(rows->start_ns);
+    free(rows->duration_ns);
+    free(rows->brought_before.values);
+    free(rows->brought_desc.values);
+    free(rows->column);
+    *rows = (struct ll_rows){0};
+}
+
+uint64_t ll_encode_facts(struct ll_bytes *out, const struct ll_fact *facts, uint64_t count)
+{
+    struct ll_numbers key_sizes = {0}, value_sizes = {0};
+    struct ll_bytes text = {0};
+    bool done = true;
+    for (uint64_t i = 0; i < count; i++) {
+        uint64_t key_size = strlen(facts[i].key), value_size = strlen(facts[i].value);
+        done = ll_numbers_add(&key_sizes, key_size) && ll_numbers_add(&value_sizes, value_size) && done;
+        ll_put_bytes(&text, facts[i].key, key_size);
+        ll_put_bytes(&text, facts[i].value, value_size);
+    }
+    ll_put_varint(out, LL_FRAME_FACTS);
+    ll_put_column(out, LL_FACTS_KEY_SIZE, LL_PLAIN, key_sizes.values, key_sizes.count);
+    ll_put_column(out, LL_FACTS_VALUE_SIZE, LL_PLAIN, value_sizes.values, value_sizes.count);
+    ll_put_raw(out, LL_FACTS_TEXT, text.data, text.size);
+    out->failed |= !done || text.failed;
+    uint64_t weight = count * LL_WEIGHT_FACT + text.size;
+    free(key_sizes.values);
+    free(value_sizes.values);
+    ll_bytes_release(&text);
+    return weight;
+}
+
+/* The lists of a definitions frame, by tag. */
+struct lists {
+    struct ll_numbers of[LL_DEF_LINKS_CONTROL + 1];
+    struct ll_tables *tables;
+    uint64_t weight;
+    bool failed;
+};
+
+static void add(struct lists *lists, enum ll_definitions_tag tag, uint64_t value)
+{
+    lists->failed |= !ll_numbers_add(&lists->of[tag], value);
+}
+
+static void add_name(struct lists *lists, enum ll_definitions_tag tag, const char *name)
+{
+    uint32_t string = ll_map_intern(&lists->tables->strings, name, strlen(name), NULL);
+    lists->failed |= string == LL_NO_ID;
+    add(lists, tag, string);
+}
+
+static void add_desc(struct lists *lists, const struct ll_desc *desc)
+{
+    add(lists, LL_DEF_DESC_NAME, desc->name);
+    add_name(lists, LL_DEF_DESC_MEMORY, ll_memory_name((enum ll_memory_class)desc->memory));
+    add_name(lists, LL_DEF_DESC_DTYPE, ll_dtype_name((enum ll_dtype)desc->shape.dtype));
+    add(lists, LL_DEF_DESC_RANK, desc->shape.rank);
+    for (unsigned i = 0; i < desc->shape.rank; i++) {
+        add(lists, LL_DEF_DESC_DIM, desc->shape.dim[i]);
+        add_name(lists, LL_DEF_DESC_ROLE, ll_role_name((enum ll_role)desc->shape.role[i]));
+    }
+    lists->weight += LL_WEIGHT_DESC;
+}
+
+static void add_attr(struct lists *lists, const struct ll_attr *attr)
+{
+    uint64_t bits;
+    memcpy(&bits, &attr->count, sizeof bits);
+    add_name(lists, LL_DEF_FORM_ATTR_KEY, ll_attr_name((enum ll_attr_key)attr->key));
+    add(lists, LL_DEF_FORM_ATTR_VALUE, ll_attr_is_real((enum ll_attr_key)attr->key) ? bits : ll_zigzag(bits));
+}
+
+static void add_form(struct lists *lists, const struct ll_form_key *key, const struct ll_form_counts *counts)
+{
+    const struct ll_op_view view = {.kind = (enum ll_op_kind)key->kind, .input_count = key->input_count};
+    add_name(lists, LL_DEF_FORM_KIND, ll_op_name(view.kind));
+    add_name(lists, LL_DEF_FORM_PHASE, ll_phase_name((enum ll_phase)key->phase));
+    add(lists, LL_DEF_FORM_SCOPE, key->scope);
+    add(lists, LL_DEF_FORM_INPUTS, key->input_count);
+    add(lists, LL_DEF_FORM_OUTPUTS, key->output_count);
+    add(lists, LL_DEF_FORM_ATTRS, key->attr_count);
+    for (uint32_t i = 0; i < key->input_count; i++)
+        add(lists, LL_DEF_FORM_INPUT, ll_form_key_inputs(key)[i]);
+    for (uint32_t i = 0; i < key->output_count; i++) {
+        add(lists, LL_DEF_FORM_OUTPUT, ll_form_key_outputs(key)[i]);
+        uint32_t alias = ll_op_alias(&view, i);
+        add(lists, LL_DEF_FORM_ALIAS, alias == LL_NONE ? 0 : alias + 1u);
+    }
+    for (uint32_t i = 0; i < key->attr_count; i++)
+        add_attr(lists, &ll_form_key_attrs(key)[i]);
+    add(lists, LL_DEF_FORM_FLOPS, counts->flops);
+    add(lists, LL_DEF_FORM_READ, counts->bytes_read);
+    add(lists, LL_DEF_FORM_WRITTEN, counts->bytes_written);
+    lists->weight += LL_WEIGHT_FORM + (uint64_t)LL_WEIGHT_ATTR * key->attr_count +
+                     LL_WEIGHT_FORM_REF * ((uint64_t)key->input_count + key->output_count);
+}
+
+static void add_links(struct lists *lists, const struct ll_links_key *key)
+{
+    add(lists, LL_DEF_LINKS_INPUTS, key->input_count);
+    add(lists, LL_DEF_LINKS_CONTROLS, key->control_count);
+    for (uint32_t i = 0; i < key->input_count; i++)
+        add(lists, LL_DEF_LINKS_INPUT, ll_links_key_inputs(key)[i]);
+    for (uint32_t i = 0; i < key->control_count; i++)
+        add(lists, LL_DEF_LINKS_CONTROL, ll_links_key_controls(key)[i]);
+    lists->weight += LL_WEIGHT_LINKS + LL_WEIGHT_LINKS_REF * ((uint64_t)key->input_count + key->control_count);
+}
+
+/* Numbers given in order of first sight grow slowly: their differences are small. */
+static enum ll_encoding encoding_of(int tag)
+{
+    bool grows = tag == LL_DEF_DESC_NAME || tag == LL_DEF_FORM_SCOPE || tag == LL_DEF_FORM_INPUT ||
+                 tag == LL_DEF_FORM_OUTPUT;
+    return grows ? LL_DELTA : LL_PLAIN;
+}
+
+static void put_lists(struct ll_bytes *out, struct lists *lists, const struct ll_bytes *text)
+{
+    ll_put_varint(out, LL_FRAME_DEFINITIONS);
+    for (int tag = 1; tag <= LL_DEF_LINKS_CONTROL; tag++) {
+        if (tag == LL_DEF_TEXT)
+            ll_put_raw(out, LL_DEF_TEXT, text->data, text->size);
+        ll_put_column(out, (uint64_t)tag, encoding_of(tag), lists->of[tag].values, lists->of[tag].count);
+        free(lists->of[tag].values);
+    }
+}
+
+uint64_t ll_encode_definitions(struct ll_bytes *out, struct ll_tables *tables, const struct ll_written *written)
+{
+    struct lists lists = {.tables = tables};
+    struct ll_bytes text = {0};
+    add(&lists, LL_DEF_FIRST, written->strings);
+    add(&lists, LL_DEF_FIRST, written->descs);
+    add(&lists, LL_DEF_FIRST, written->forms);
+    add(&lists, LL_DEF_FIRST, written->links);
+    for (uint32_t i = written->descs; i < tables->descs.count; i++)
+        add_desc(&lists, tables->descs.entries[i].bytes);
+    for (uint32_t i = written->forms; i < tables->forms.count; i++)
+        add_form(&lists, tables->forms.entries[i].bytes, &tables->counts[i]);
+    for (uint32_t i = written->links; i < tables->links.count; i++)
+        add_links(&lists, tables->links.entries[i].bytes);
+    for (uint32_t i = written->strings; i < tables->strings.count; i++) { /* last: the names came in above */
+        const struct ll_map_entry *string = &tables->strings.entries[i];
+        add(&lists, LL_DEF_STRING_SIZE, string->length);
+        ll_put_bytes(&text, string->bytes, string->length);
+        lists.weight += LL_WEIGHT_STRING + string->length;
+    }
+    put_lists(out, &lists, &text);
+    out->failed |= lists.failed || text.failed;
+    ll_bytes_release(&text);
+    return lists.weight;
+}
+
+static void put_u32_column(struct ll_bytes *out, enum ll_ops_tag tag, enum ll_encoding encoding,
+                           const struct ll_rows *rows, const uint32_t *values)
+{
+    for (uint64_t i = 0; i < rows->count; i++)
+        rows->column[i] = values[i];
+    ll_put_column(out, tag, encoding, rows->column, rows->count);
+}
+
+static void put_gaps(struct ll_bytes *out, const struct ll_rows *rows, uint64_t base_ns)
+{
+    uint64_t end_ns[LL_TRACKS];
+    for (int i = 0; i < LL_TRACKS; i++)
+        end_ns[i] = base_ns;
+    for (uint64_t i = 0; i < rows->count; i++) {
+        uint64_t *end = &end_ns[rows->thread[i] % LL_TRACKS];
+        rows->column[i] = ll_zigzag(rows->start_ns[i] - *end);
+        *end = rows->start_ns[i] + rows->duration_ns[i];
+    }
+    ll_put_column(out, LL_OPS_GAP, LL_PLAIN, rows->column, rows->count);
+}
+
+static void put_output_counts(struct ll_bytes *out, const struct ll_tables *tables, const struct ll_rows *rows)
+{
+    for (uint64_t i = 0; i < rows->count; i++) {
+        const struct ll_form_key *key = tables->forms.entries[rows->form[i]].bytes;
+        rows->column[i] = key->output_count;
+    }
+    ll_put_column(out, LL_OPS_OUTPUTS, LL_PLAIN, rows->column, rows->count);
+}
+
+uint64_t ll_encode_ops(struct ll_bytes *out, const struct ll_tables *tables, const struct ll_rows *rows)
+{
+    const uint64_t base_ns = rows->count ? rows->start_ns[0] : 0;
+    const uint64_t first[] = {rows->first_op, rows->first_tensor, base_ns};
+    ll_put_varint(out, LL_FRAME_OPS);
+    ll_put_column(out, LL_OPS_FIRST, LL_PLAIN, first, 3);
+    put_u32_column(out, LL_OPS_FORM, LL_DELTA, rows, rows->form);
+    put_u32_column(out, LL_OPS_LINKS, LL_DELTA, rows, rows->links);
+    put_u32_column(out, LL_OPS_STEP, LL_PLAIN, rows, rows->step);
+    put_u32_column(out, LL_OPS_THREAD, LL_PLAIN, rows, rows->thread);
+    put_output_counts(out, tables, rows);
+    put_gaps(out, rows, base_ns);
+    ll_put_column(out, LL_OPS_DURATION, LL_PLAIN, rows->duration_ns, rows->count);
+    ll_put_column(out, LL_OPS_BROUGHT_BEFORE, LL_DELTA, rows->brought_before.values, rows->brought_before.count);
+    ll_put_column(out, LL_OPS_BROUGHT_DESC, LL_DELTA, rows->brought_desc.values, rows->brought_desc.count);
+    uint64_t tensors = tables->tensor_count - rows->first_tensor;
+    return rows->count * LL_WEIGHT_OP + rows->refs * LL_WEIGHT_OP_REF + tensors * LL_WEIGHT_TENSOR;
+}
+
+/* One number of each step as a column. */
+static void put_steps(struct ll_bytes *out, enum ll_steps_tag tag, enum ll_encoding encoding,
+                      const struct ll_step *steps, uint64_t count, uint64_t (*number)(const struct ll_step *step))
+{
+    struct ll_numbers numbers = {0};
+    for (uint64_t i = 0; i < count; i++)
+        out->failed |= !ll_numbers_add(&numbers, number(&steps[i]));
+    ll_put_column(out, tag, encoding, numbers.values, numbers.count);
+    free(numbers.values);
+}
+
+static uint64_t first_op(const struct ll_step *step)
+{
+    return step->first_op;
+}
+
+static uint64_t op_count(const struct ll_step *step)
+{
+    return step->op_count;
+}
+
+static uint64_t start(const struct ll_step *step)
+{
+    return step->start_ns;
+}
+
+static uint64_t wall(const struct ll_step *step)
+{
+    return step->wall_ns;
+}
+
+static uint64_t recording(const struct ll_step *step)
+{
+    return step->recording_ns;
+}
+
+uint64_t ll_encode_steps(struct ll_bytes *out, const struct ll_step *steps, uint64_t first, uint64_t count)
+{
+    ll_put_varint(out, LL_FRAME_STEPS);
+    ll_put_column(out, LL_STEPS_FIRST, LL_PLAIN, &first, 1);
+    put_steps(out, LL_STEPS_FIRST_OP, LL_DELTA, steps, count, first_op);
+    put_steps(out, LL_STEPS_OPS, LL_PLAIN, steps, count, op_count);
+    put_steps(out, LL_STEPS_START, LL_DELTA, steps, count, start);
+    put_steps(out, LL_STEPS_WALL, LL_PLAIN, steps, count, wall);
+    put_steps(out, LL_STEPS_RECORDING, LL_PLAIN, steps, count, recording);
+    return count * LL_WEIGHT_STEP;
+}
+
+uint64_t ll_encode_end(struct ll_bytes *out, uint64_t ops, uint64_t tensors, uint64_t steps)
+{
+    const uint64_t totals[] = {ops, tensors, steps};
+    ll_put_varint(out, LL_FRAME_END);
+    ll_put_column(out, LL_END_TOTALS, LL_PLAIN, totals, 3);
+    return 0;
+}

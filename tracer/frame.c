@@ -1,0 +1,66 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Level 1: the columns have done the modelling already, higher levels gain little for much time. The frame
+ * states its content's size, so that unpacking needs no window and nothing is taken on trust. */
+#include "tracer/frame.h"
+
+#include "tracer/base/arena.h"
+#include "tracer/base/num.h"
+
+#include <stdlib.h>
+#include <zstd.h>
+
+enum { LEVEL = 1 };
+
+struct ll_codec {
+    ZSTD_CCtx *packer;
+    ZSTD_DCtx *unpacker;
+};
+
+struct ll_codec *ll_codec_new(void)
+{
+    struct ll_codec *codec = calloc(1, sizeof *codec);
+    if (!codec)
+        return NULL;
+    codec->packer = ZSTD_createCCtx();
+    codec->unpacker = ZSTD_createDCtx();
+    if (!codec->packer || !codec->unpacker ||
+        ZSTD_isError(ZSTD_CCtx_setParameter(codec->packer, ZSTD_c_compressionLevel, LEVEL)) ||
+        ZSTD_isError(ZSTD_CCtx_setParameter(codec->packer, ZSTD_c_checksumFlag, 1))) {
+        ll_codec_free(codec);
+        return NULL;
+    }
+    return codec;
+}
+
+void ll_codec_free(struct ll_codec *codec)
+{
+    if (!codec)
+        return;
+    ZSTD_freeCCtx(codec->packer);
+    ZSTD_freeDCtx(codec->unpacker);
+    free(codec);
+}
+
+void ll_frame_pack(struct ll_codec *codec, const void *content, uint64_t size, struct ll_bytes *out)
+{
+    size_t most = ZSTD_compressBound(size);
+    if (out->failed || !ll_grow((void **)&out->data, &out->capacity, ll_add(out->size, most), 1)) {
+        out->failed = true;
+        return;
+    }
+    size_t packed = ZSTD_compress2(codec->packer, out->data + out->size, most, content, size);
+    if (ZSTD_isError(packed))
+        out->failed = true;
+    else
+        out->size += packed;
+}
+
+enum ll_status ll_frame_unpack(struct ll_codec *codec, struct ll_view stored, uint8_t *content, uint64_t size)
+{
+    size_t stored_size = (size_t)(stored.end - stored.at);
+    if (ZSTD_getFrameContentSize(stored.at, stored_size) != size ||
+        ZSTD_findFrameCompressedSize(stored.at, stored_size) != stored_size)
+        return LL_DAMAGED;
+    size_t unpacked = ZSTD_decompressDCtx(codec->unpacker, content, size, stored.at, stored_size);
+    return unpacked == size ? LL_OK : LL_DAMAGED;
+}

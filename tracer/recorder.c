@@ -1,0 +1,399 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* A training loop repeats itself, hence the guess: the op after the one that came last is probably the op that
+ * came after it the time before. A ring remembers the form and links of the last 64 Ki ops; a cursor moves
+ * along with the recording. A right guess costs two comparisons; a wrong one two look-ups by hash, after
+ * which the cursor jumps to where that form was seen last. */
+#include "tracer/recorder.h"
+
+#include "tracer/encode.h"
+#include "tracer/format.h"
+#include "tracer/meter.h"
+#include "tracer/writer.h"
+
+#include <assert.h>
+#include <stdlib.h>
+#include <string.h>
+
+enum {
+    FLUSH_OPS = 16384,
+    FLUSH_DEFINITIONS = 16384,
+    FLUSH_REFS = 1 << 20,
+    HISTORY = 65536,
+    CLOCK_EVERY = 1024 /* ops between looks at the clock when ops carry no times */
+};
+#define FLUSH_STEP_NS 100000000u
+#define FLUSH_OP_NS 1000000000u
+
+/* What an op was: enough to say it again. */
+struct seen {
+    uint32_t form, links;
+};
+
+struct ll_recorder {
+    struct ll_writer *writer;
+    enum ll_status status;
+    struct ll_tables tables;
+    struct ll_rows rows;
+    struct ll_written written;
+    struct ll_bytes content;
+    struct ll_meter meter;
+
+    struct seen *history;
+    uint64_t cursor;
+    uint64_t *seen_at; /* by form: the op that had it last */
+    uint64_t seen_capacity;
+
+    struct ll_step *steps; /* those that are not written */
+    uint64_t waiting_steps, step_capacity, written_steps;
+    bool in_step, timed; /* the present step; whether any of its ops has a time */
+    struct ll_step step;
+    uint64_t step_begin_ns, first_start_ns, last_end_ns;
+    uint64_t calls_before, long_ns_before; /* the meter at the beginning of the step */
+
+    uint64_t origin_ns, last_write_ns;
+    bool foreign_clock; /* the ops' times are not those of ll_now_ns */
+};
+
+static uint32_t stop(struct ll_recorder *recorder, enum ll_status status)
+{
+    recorder->status = status;
+    return LL_NONE;
+}
+
+static uint64_t op_count(const struct ll_recorder *recorder)
+{
+    return recorder->rows.first_op + recorder->rows.count;
+}
+
+/* Frames. */
+
+static void add_frame(struct ll_recorder *recorder, uint64_t op_count_in_frame, uint64_t weight)
+{
+    ll_writer_add(recorder->writer, &recorder->content, op_count_in_frame, weight);
+    recorder->content.size = 0;
+}
+
+static bool has_definitions(const struct ll_recorder *recorder)
+{
+    const struct ll_tables *tables = &recorder->tables;
+    const struct ll_written *written = &recorder->written;
+    return tables->strings.count > written->strings || tables->descs.count > written->descs ||
+           tables->forms.count > written->forms || tables->links.count > written->links;
+}
+
+static void add_definitions(struct ll_recorder *recorder)
+{
+    struct ll_tables *tables = &recorder->tables;
+    uint64_t weight = ll_encode_definitions(&recorder->content, tables, &recorder->written);
+    add_frame(recorder, 0, weight);
+    recorder->written = (struct ll_written){tables->strings.count, tables->descs.count, tables->forms.count,
+                                            tables->links.count};
+}
+
+static void add_ops(struct ll_recorder *recorder)
+{
+    struct ll_rows *rows = &recorder->rows;
+    uint64_t weight = ll_encode_ops(&recorder->content, &recorder->tables, rows);
+    add_frame(recorder, rows->count, weight);
+    rows->first_op += rows->count;
+    rows->first_tensor = recorder->tables.tensor_count;
+    rows->count = rows->refs = rows->brought_before.count = rows->brought_desc.count = 0;
+}
+
+static void add_steps(struct ll_recorder *recorder)
+{
+    uint64_t count = recorder->waiting_steps;
+    uint64_t weight = ll_encode_steps(&recorder->content, recorder->steps, recorder->written_steps, count);
+    add_frame(recorder, 0, weight);
+    recorder->written_steps += count;
+    recorder->waiting_steps = 0;
+}
+
+static void add_waiting(struct ll_recorder *recorder)
+{
+    if (has_definitions(recorder))
+        add_definitions(recorder);
+    if (recorder->rows.count || recorder->rows.brought_desc.count)
+        add_ops(recorder);
+    if (recorder->waiting_steps)
+        add_steps(recorder);
+}
+
+static void flush(struct ll_recorder *recorder)
+{
+    uint64_t begin_ns = ll_now_ns();
+    if (recorder->status == LL_OK) {
+        add_waiting(recorder);
+        recorder->status = ll_writer_flush(recorder->writer);
+    }
+    recorder->last_write_ns = ll_now_ns();
+    ll_meter_long(&recorder->meter, begin_ns);
+}
+
+/* Opening and closing. */
+
+static bool prepare(struct ll_recorder *recorder)
+{
+    recorder->history = calloc(HISTORY, sizeof *recorder->history);
+    return recorder->history && ll_rows_make(&recorder->rows, FLUSH_OPS);
+}
+
+static void free_recorder(struct ll_recorder *recorder)
+{
+    ll_tables_release(&recorder->tables);
+    ll_rows_release(&recorder->rows);
+    ll_bytes_release(&recorder->content);
+    free(recorder->history);
+    free(recorder->seen_at);
+    free(recorder->steps);
+    free(recorder);
+}
+
+struct ll_recorder *ll_recorder_open(const char *path, const struct ll_fact *facts, size_t fact_count,
+                                     enum ll_status *status)
+{
+    struct ll_recorder *recorder = calloc(1, sizeof *recorder);
+    *status = LL_NO_MEMORY;
+    if (!recorder)
+        return NULL;
+    if (prepare(recorder))
+        recorder->writer = ll_writer_open(path, status);
+    if (!recorder->writer) {
+        free_recorder(recorder);
+        return NULL;
+    }
+    ll_meter_start(&recorder->meter);
+    recorder->origin_ns = ll_now_ns();
+    uint64_t weight = ll_encode_facts(&recorder->content, facts, fact_count);
+    add_frame(recorder, 0, weight);
+    flush(recorder);
+    *status = recorder->status;
+    if (*status == LL_OK)
+        return recorder;
+    ll_recorder_close(recorder);
+    return NULL;
+}
+
+enum ll_status ll_recorder_close(struct ll_recorder *recorder)
+{
+    ll_recorder_step_end(recorder);
+    if (recorder->status == LL_OK) {
+        add_waiting(recorder);
+        uint64_t steps = recorder->written_steps;
+        uint64_t weight =
+            ll_encode_end(&recorder->content, op_count(recorder), recorder->tables.tensor_count, steps);
+        add_frame(recorder, 0, weight);
+    }
+    enum ll_status written = ll_writer_close(recorder->writer, recorder->status == LL_OK);
+    enum ll_status status = recorder->status != LL_OK ? recorder->status : written;
+    free_recorder(recorder);
+    return status;
+}
+
+/* What repeats. */
+
+uint32_t ll_recorder_string(struct ll_recorder *recorder, const char *text)
+{
+    size_t length = strlen(text);
+    if (recorder->status != LL_OK)
+        return LL_NONE;
+    if (length > LL_MAX_TEXT_BYTES)
+        return stop(recorder, LL_TOO_LARGE);
+    struct ll_meter_mark mark = ll_meter_enter(&recorder->meter);
+    uint32_t string = ll_map_intern(&recorder->tables.strings, text, length, NULL);
+    ll_meter_leave(&recorder->meter, &mark);
+    return string == LL_NO_ID ? stop(recorder, LL_NO_MEMORY) : string;
+}
+
+uint32_t ll_recorder_desc(struct ll_recorder *recorder, const char *name, const struct ll_shape *shape,
+                          enum ll_memory_class memory)
+{
+    struct ll_desc desc = {.name = ll_recorder_string(recorder, name), .memory = memory, .shape = *shape};
+    if (recorder->status != LL_OK)
+        return LL_NONE;
+    if (!ll_fits(ll_size_bytes(shape)))
+        return stop(recorder, LL_TOO_LARGE);
+    struct ll_meter_mark mark = ll_meter_enter(&recorder->meter);
+    uint32_t number = ll_map_intern(&recorder->tables.descs, &desc, sizeof desc, NULL);
+    ll_meter_leave(&recorder->meter, &mark);
+    assert(number < LL_BROUGHT || number == LL_NO_ID);
+    return number == LL_NO_ID ? stop(recorder, LL_NO_MEMORY) : number;
+}
+
+uint32_t ll_recorder_tensor(struct ll_recorder *recorder, uint32_t desc)
+{
+    struct ll_rows *rows = &recorder->rows;
+    if (recorder->status != LL_OK)
+        return LL_NONE;
+    uint32_t tensor = (uint32_t)recorder->tables.tensor_count;
+    if (!ll_tables_add_tensors(&recorder->tables, &desc, 1, LL_BROUGHT) ||
+        !ll_numbers_add(&rows->brought_before, rows->count) || !ll_numbers_add(&rows->brought_desc, desc))
+        return stop(recorder, LL_NO_MEMORY);
+    if (rows->brought_desc.count >= FLUSH_REFS)
+        flush(recorder);
+    return tensor;
+}
+
+/* Steps. */
+
+void ll_recorder_step_begin(struct ll_recorder *recorder)
+{
+    ll_recorder_step_end(recorder);
+    recorder->in_step = true;
+    recorder->timed = false;
+    recorder->step = (struct ll_step){.first_op = (uint32_t)op_count(recorder), .complete = true};
+    recorder->step_begin_ns = ll_now_ns();
+    recorder->calls_before = recorder->meter.calls;
+    recorder->long_ns_before = recorder->meter.long_ns;
+}
+
+/* Times by our clock include what lies between the ops; by another clock only the ops tell the time. */
+static void time_step(struct ll_recorder *recorder, struct ll_step *step, uint64_t now_ns)
+{
+    const struct ll_meter *meter = &recorder->meter;
+    bool foreign = recorder->foreign_clock;
+    uint64_t begin_ns = foreign ? recorder->first_start_ns : recorder->step_begin_ns;
+    uint64_t end_ns = foreign ? recorder->last_end_ns : now_ns;
+    double calls = (double)(meter->calls - recorder->calls_before);
+    step->start_ns = begin_ns - recorder->origin_ns;
+    step->wall_ns = end_ns - begin_ns;
+    step->recording_ns = meter->long_ns - recorder->long_ns_before + (uint64_t)(calls * ll_meter_mean_ns(meter));
+}
+
+void ll_recorder_step_end(struct ll_recorder *recorder)
+{
+    if (recorder->status != LL_OK || !recorder->in_step)
+        return;
+    uint64_t now_ns = ll_now_ns();
+    struct ll_step *step = &recorder->step;
+    recorder->in_step = false;
+    step->op_count = (uint32_t)op_count(recorder) - step->first_op;
+    if (recorder->timed)
+        time_step(recorder, step, now_ns);
+    if (!ll_grow((void **)&recorder->steps, &recorder->step_capacity, recorder->waiting_steps + 1,
+                 sizeof *recorder->steps)) {
+        stop(recorder, LL_NO_MEMORY);
+        return;
+    }
+    recorder->steps[recorder->waiting_steps++] = *step;
+    if (now_ns - recorder->last_write_ns >= FLUSH_STEP_NS)
+        flush(recorder);
+}
+
+/* Ops. */
+
+/* An imported trace has the times of another clock; the first op of a step tells. */
+static void look_at_clock(struct ll_recorder *recorder, const struct ll_record *record, uint64_t end_ns)
+{
+    if (record->start_ns >= recorder->origin_ns && end_ns <= ll_now_ns())
+        return;
+    if (op_count(recorder) == 0)
+        recorder->origin_ns = record->start_ns;
+    recorder->foreign_clock = true;
+}
+
+static void note_times(struct ll_recorder *recorder, const struct ll_record *record)
+{
+    uint64_t end_ns = record->start_ns + record->duration_ns;
+    if (!recorder->timed) {
+        look_at_clock(recorder, record, end_ns);
+        recorder->timed = true;
+        recorder->first_start_ns = record->start_ns;
+        recorder->last_end_ns = end_ns;
+    }
+    recorder->first_start_ns = ll_min(recorder->first_start_ns, record->start_ns);
+    recorder->last_end_ns = ll_max(recorder->last_end_ns, end_ns);
+}
+
+static struct seen look_up(struct ll_recorder *recorder, const struct ll_record *record, uint32_t first_output,
+                           uint32_t op)
+{
+    enum ll_status status;
+    uint64_t begin_ns = ll_now_ns();
+    struct ll_tables *tables = &recorder->tables;
+    struct seen seen = {ll_tables_form(tables, record, &status), LL_NO_ID};
+    if (seen.form != LL_NO_ID)
+        seen.links = ll_tables_links(tables, record, first_output, op, &status);
+    if (seen.links != LL_NO_ID && !ll_grow((void **)&recorder->seen_at, &recorder->seen_capacity,
+                                           tables->forms.count, sizeof *recorder->seen_at)) {
+        status = LL_NO_MEMORY;
+        seen.links = LL_NO_ID;
+    }
+    if (seen.links == LL_NO_ID)
+        stop(recorder, status);
+    ll_meter_long(&recorder->meter, begin_ns);
+    return seen;
+}
+
+/* The guess, or the look-up. Leaves the cursor where the next op is guessed. */
+static struct seen recognise(struct ll_recorder *recorder, const struct ll_record *record, uint32_t first_output,
+                             uint32_t op)
+{
+    const struct ll_tables *tables = &recorder->tables;
+    struct seen guess = recorder->history[recorder->cursor++ % HISTORY];
+    if (tables->links.count > 0 && ll_tables_has_form(tables, guess.form, record) &&
+        ll_tables_has_links(tables, guess.links, record, first_output, op))
+        return guess;
+    uint32_t forms = tables->forms.count;
+    struct seen seen = look_up(recorder, record, first_output, op);
+    if (seen.links != LL_NO_ID)
+        recorder->cursor = (seen.form < forms ? recorder->seen_at[seen.form] : op) + 1;
+    return seen;
+}
+
+static bool add_row(struct ll_recorder *recorder, const struct ll_record *record, struct seen seen)
+{
+    struct ll_rows *rows = &recorder->rows;
+    uint64_t i = rows->count;
+    if (!ll_tables_add_tensors(&recorder->tables, record->outputs, record->output_count, 0))
+        return false;
+    rows->form[i] = seen.form;
+    rows->links[i] = seen.links;
+    rows->step[i] = (uint32_t)(recorder->written_steps + recorder->waiting_steps);
+    rows->thread[i] = record->thread;
+    rows->start_ns[i] = record->start_ns > recorder->origin_ns ? record->start_ns - recorder->origin_ns : 0;
+    rows->duration_ns[i] = record->duration_ns;
+    rows->refs += (uint64_t)record->input_count + record->output_count + record->control_count;
+    rows->count++;
+    return true;
+}
+
+/* Whether enough waits, or for long enough; the op's own times spare a look at the clock. */
+static bool flush_is_due(const struct ll_recorder *recorder, const struct ll_record *record)
+{
+    const struct ll_rows *rows = &recorder->rows;
+    const struct ll_tables *tables = &recorder->tables;
+    uint64_t new_definitions = (uint64_t)(tables->forms.count - recorder->written.forms) +
+                               (tables->links.count - recorder->written.links);
+    if (rows->count == rows->capacity || new_definitions >= FLUSH_DEFINITIONS || rows->refs >= FLUSH_REFS)
+        return true;
+    bool late = record->start_ns + record->duration_ns > recorder->last_write_ns + FLUSH_OP_NS;
+    bool maybe = (late && !recorder->foreign_clock) || rows->count % CLOCK_EVERY == 0;
+    return maybe && ll_now_ns() - recorder->last_write_ns >= FLUSH_OP_NS;
+}
+
+uint32_t ll_recorder_op(struct ll_recorder *recorder, const struct ll_record *record)
+{
+    if (recorder->status != LL_OK)
+        return LL_NONE;
+    if (!recorder->in_step)
+        ll_recorder_step_begin(recorder);
+    struct ll_meter_mark mark = ll_meter_enter(&recorder->meter);
+    uint32_t first_output = (uint32_t)recorder->tables.tensor_count;
+    uint64_t op = op_count(recorder);
+    if (op >= LL_NONE - 1)
+        return stop(recorder, LL_TOO_LARGE);
+    if (record->start_ns || record->duration_ns)
+        note_times(recorder, record);
+    struct seen seen = recognise(recorder, record, first_output, (uint32_t)op);
+    if (seen.links == LL_NO_ID)
+        return LL_NONE;
+    if (!add_row(recorder, record, seen))
+        return stop(recorder, LL_NO_MEMORY);
+    recorder->history[op % HISTORY] = seen;
+    recorder->seen_at[seen.form] = op;
+    if (flush_is_due(recorder, record))
+        flush(recorder);
+    ll_meter_leave(&recorder->meter, &mark);
+    return first_output;
+}

@@ -1,0 +1,187 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "tracer/trace.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+void ll_trace_free(struct ll_trace *trace)
+{
+    if (!trace)
+        return;
+    free(trace->facts);
+    free(trace->strings);
+    free(trace->descs);
+    free(trace->forms);
+    free(trace->links);
+    free(trace->ops);
+    free(trace->tensors);
+    free(trace->steps);
+    ll_arena_release(&trace->arena);
+    free(trace);
+}
+
+const char *ll_trace_fact(const struct ll_trace *trace, const char *key)
+{
+    for (uint64_t i = 0; i < trace->fact_count; i++)
+        if (strcmp(trace->facts[i].key, key) == 0)
+            return trace->facts[i].value;
+    return NULL;
+}
+
+uint32_t ll_op_input(const struct ll_trace *trace, uint32_t op, uint32_t i)
+{
+    uint64_t link = trace->links[trace->ops[op].links].inputs[i];
+    return link & 1 ? (uint32_t)(link >> 1) : trace->ops[op].first_output - (uint32_t)(link >> 1);
+}
+
+uint32_t ll_op_output(const struct ll_trace *trace, uint32_t op, uint32_t i)
+{
+    return trace->ops[op].first_output + i;
+}
+
+/* Dependencies. A storage remembers its last writer and who has read it since: whoever overwrites it waits for
+ * them all. A view takes over a storage without writing it. */
+
+struct reader {
+    uint32_t op;
+    uint32_t next; /* the reader before this one, LL_NONE for none */
+};
+
+struct hazards {
+    uint32_t *last_writer, *last_reader; /* by storage; a reader is a place in `readers` */
+    struct reader *readers;
+    uint32_t reader_count;
+};
+
+/* Most dependencies and readings that there can be. */
+static void count_most(const struct ll_trace *trace, uint64_t *deps, uint64_t *readings)
+{
+    *deps = *readings = 0;
+    for (uint64_t i = 0; i < trace->op_count; i++) {
+        const struct ll_form *form = &trace->forms[trace->ops[i].form];
+        *readings += form->view.input_count;
+        *deps += form->view.input_count + trace->links[trace->ops[i].links].control_count + form->view.output_count;
+    }
+    *deps += *readings; /* a reading is waited for once at most: the overwriting ends it */
+}
+
+static bool overwrites(const struct ll_form *form, uint32_t output)
+{
+    return form->aliases[output] != LL_NONE && form->bytes_written > 0;
+}
+
+static uint32_t add_dep(uint32_t *deps, uint32_t count, uint32_t op)
+{
+    if (op != LL_NONE)
+        deps[count++] = op;
+    return count;
+}
+
+static uint32_t *fill(struct ll_arena *arena, uint64_t count)
+{
+    uint32_t *values = ll_alloc(arena, count, sizeof *values);
+    if (values && count)
+        memset(values, 0xFF, count * sizeof *values);
+    return values;
+}
+
+/* What op waits for, unsorted and with repetitions; returns how many. */
+static uint32_t collect(const struct ll_trace *trace, struct hazards *hazards, uint32_t op, uint32_t *deps)
+{
+    const struct ll_form *form = &trace->forms[trace->ops[op].form];
+    const struct ll_links *links = &trace->links[trace->ops[op].links];
+    uint32_t count = 0;
+    for (uint32_t i = 0; i < form->view.input_count; i++)
+        count = add_dep(deps, count, trace->tensors[ll_op_input(trace, op, i)].producer);
+    for (uint32_t i = 0; i < links->control_count; i++)
+        count = add_dep(deps, count, op - (uint32_t)links->controls[i]);
+    for (uint32_t i = 0; i < form->view.output_count; i++) {
+        if (!overwrites(form, i))
+            continue;
+        uint32_t storage = trace->tensors[ll_op_output(trace, op, i)].storage;
+        count = add_dep(deps, count, hazards->last_writer[storage]);
+        for (uint32_t at = hazards->last_reader[storage]; at != LL_NONE; at = hazards->readers[at].next)
+            count = add_dep(deps, count, hazards->readers[at].op);
+        hazards->last_reader[storage] = LL_NONE;
+    }
+    return count;
+}
+
+/* What op reads and writes, for those that come later. */
+static void enter(const struct ll_trace *trace, struct hazards *hazards, uint32_t op)
+{
+    const struct ll_form *form = &trace->forms[trace->ops[op].form];
+    for (uint32_t i = 0; i < form->view.input_count; i++) {
+        uint32_t storage = trace->tensors[ll_op_input(trace, op, i)].storage;
+        uint32_t last = hazards->last_reader[storage];
+        if (last != LL_NONE && hazards->readers[last].op == op)
+            continue;
+        hazards->readers[hazards->reader_count] = (struct reader){op, last};
+        hazards->last_reader[storage] = hazards->reader_count++;
+    }
+    for (uint32_t i = 0; i < form->view.output_count; i++)
+        if (form->aliases[i] == LL_NONE || overwrites(form, i)) {
+            uint32_t storage = trace->tensors[ll_op_output(trace, op, i)].storage;
+            hazards->last_writer[storage] = op;
+            hazards->last_reader[storage] = LL_NONE;
+        }
+}
+
+static int compare(const void *a, const void *b)
+{
+    uint32_t left = *(const uint32_t *)a, right = *(const uint32_t *)b;
+    return left < right ? -1 : left > right;
+}
+
+/* Most ops wait for very few: there insertion is quicker than any call. */
+enum { FEW = 16 };
+
+static void sort_few(uint32_t *deps, uint32_t count)
+{
+    for (uint32_t i = 1; i < count; i++) {
+        uint32_t moved = deps[i], at = i;
+        for (; at > 0 && deps[at - 1] > moved; at--)
+            deps[at] = deps[at - 1];
+        deps[at] = moved;
+    }
+}
+
+static uint32_t sort_once(uint32_t *deps, uint32_t count)
+{
+    uint32_t kept = 0;
+    if (count <= FEW)
+        sort_few(deps, count);
+    else
+        qsort(deps, count, sizeof *deps, compare);
+    for (uint32_t i = 0; i < count; i++)
+        if (kept == 0 || deps[i] != deps[kept - 1])
+            deps[kept++] = deps[i];
+    return kept;
+}
+
+const struct ll_deps *ll_trace_deps(const struct ll_trace *trace, struct ll_arena *arena)
+{
+    uint64_t most, readings;
+    count_most(trace, &most, &readings);
+    if (readings >= LL_NONE)
+        return NULL;
+    struct ll_arena scratch = {0};
+    struct hazards hazards = {.last_writer = fill(&scratch, trace->storage_count),
+                              .last_reader = fill(&scratch, trace->storage_count),
+                              .readers = ll_alloc(&scratch, readings, sizeof *hazards.readers)};
+    struct ll_deps *deps = ll_alloc(arena, 1, sizeof *deps);
+    uint64_t *first = ll_alloc(arena, trace->op_count + 1, sizeof *first), count = 0;
+    uint32_t *ops = ll_alloc(arena, most, sizeof *ops);
+    bool room = hazards.last_writer && hazards.last_reader && hazards.readers && deps && first && ops;
+    for (uint32_t op = 0; room && op < trace->op_count; op++) {
+        first[op] = count;
+        count += sort_once(ops + count, collect(trace, &hazards, op, ops + count));
+        enter(trace, &hazards, op);
+    }
+    if (room) {
+        first[trace->op_count] = count;
+        *deps = (struct ll_deps){first, ops};
+    }
+    ll_arena_release(&scratch);
+    return room ? deps : NULL;
+}

@@ -1,0 +1,187 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#define _POSIX_C_SOURCE 200809L
+#include "tracer/writer.h"
+
+#include "tracer/base/arena.h"
+#include "tracer/crc.h"
+#include "tracer/frame.h"
+
+#include <assert.h>
+#include <errno.h>
+#include <fcntl.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+struct ll_writer {
+    int file;
+    enum ll_status status;
+    struct ll_codec *codec;
+    struct ll_bytes waiting, packed; /* frames not yet written; the data of one */
+    uint64_t written_bytes;
+    uint64_t content_bytes, weight; /* of all frames so far: what ll_growth_limit is about */
+    struct ll_index_entry *index;
+    uint64_t index_count, index_capacity;
+};
+
+/* Moves a file with the header in it to `path`, and keeps it open. */
+static int make_beside(const char *path, const struct ll_bytes *header)
+{
+    struct ll_arena arena = {0};
+    const char *name = NULL;
+    int file = -1;
+    for (int attempt = 0; file < 0 && attempt < 100; attempt++) {
+        name = ll_format(&arena, "%s.%ld-%d.tmp", path, (long)getpid(), attempt);
+        file = name ? open(name, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0666) : -1;
+        if (!name || (file < 0 && errno != EEXIST))
+            break;
+    }
+    if (file >= 0 && (write(file, header->data, header->size) != (ssize_t)header->size || rename(name, path) != 0)) {
+        unlink(name);
+        close(file);
+        file = -1;
+    }
+    ll_arena_release(&arena);
+    return file;
+}
+
+static int make_file(const char *path, const struct ll_bytes *header)
+{
+    struct stat there;
+    if (stat(path, &there) != 0 || S_ISREG(there.st_mode))
+        return make_beside(path, header);
+    int file = open(path, O_WRONLY | O_CLOEXEC);
+    if (file >= 0 && write(file, header->data, header->size) != (ssize_t)header->size) {
+        close(file);
+        file = -1;
+    }
+    return file;
+}
+
+static void free_writer(struct ll_writer *writer)
+{
+    ll_codec_free(writer->codec);
+    ll_bytes_release(&writer->waiting);
+    ll_bytes_release(&writer->packed);
+    free(writer->index);
+    free(writer);
+}
+
+struct ll_writer *ll_writer_open(const char *path, enum ll_status *status)
+{
+    struct ll_bytes header = {0};
+    ll_put_header(&header);
+    struct ll_writer *writer = calloc(1, sizeof *writer);
+    struct ll_codec *codec = writer ? ll_codec_new() : NULL;
+    *status = LL_NO_MEMORY;
+    if (codec && !header.failed) {
+        writer->codec = codec;
+        writer->file = make_file(path, &header);
+        writer->written_bytes = header.size;
+        *status = writer->file >= 0 ? LL_OK : LL_CANNOT_WRITE;
+    }
+    ll_bytes_release(&header);
+    if (*status == LL_OK)
+        return writer;
+    if (writer)
+        free_writer(writer);
+    return NULL;
+}
+
+/* Zeros where the frames so far weigh more than the bytes so far allow. */
+static void pad(struct ll_writer *writer, uint64_t frame_bytes)
+{
+    uint64_t needed = ll_max(writer->content_bytes, writer->weight);
+    uint64_t bytes = writer->written_bytes + writer->waiting.size + frame_bytes;
+    uint64_t limit = ll_growth_limit(bytes);
+    if (needed <= limit)
+        return;
+    uint64_t per_byte = ll_growth_limit(1) - ll_growth_limit(0);
+    uint64_t zeros = ll_ceil_div(needed - limit, per_byte);
+    if (zeros > UINT32_MAX)
+        writer->status = LL_TOO_LARGE;
+    else
+        ll_put_padding(&writer->waiting, (uint32_t)zeros);
+}
+
+static bool add_to_index(struct ll_writer *writer, uint64_t kind, uint64_t op_count)
+{
+    if (writer->index_count == UINT32_MAX || !ll_grow((void **)&writer->index, &writer->index_capacity,
+                                                      writer->index_count + 1, sizeof *writer->index))
+        return false;
+    uint64_t offset = writer->written_bytes + writer->waiting.size;
+    writer->index[writer->index_count++] = (struct ll_index_entry){kind, offset, op_count};
+    return true;
+}
+
+void ll_writer_add(struct ll_writer *writer, const struct ll_bytes *content, uint64_t op_count, uint64_t weight)
+{
+    if (writer->status != LL_OK)
+        return;
+    struct ll_bytes *packed = &writer->packed;
+    packed->size = 0;
+    if (!content->failed)
+        ll_frame_pack(writer->codec, content->data, content->size, packed);
+    if (content->failed || packed->failed) {
+        writer->status = LL_NO_MEMORY;
+        return;
+    }
+    if (content->size > LL_MAX_CONTENT_BYTES || packed->size > UINT32_MAX) {
+        writer->status = LL_TOO_LARGE;
+        return;
+    }
+    writer->content_bytes += content->size;
+    writer->weight += weight;
+    pad(writer, LL_HEAD_BYTES + packed->size);
+    const struct ll_head head = {
+        .version = {LL_FORMAT_MAJOR, LL_FORMAT_MINOR},
+        .number = (uint32_t)writer->index_count,
+        .stored_bytes = (uint32_t)packed->size,
+        .content_bytes = (uint32_t)content->size,
+        .stored_crc = ll_crc32c(packed->data, packed->size),
+    };
+    if (!add_to_index(writer, content->data[0], op_count)) /* a kind is a varint of one byte */
+        writer->status = LL_NO_MEMORY;
+    ll_put_head(&writer->waiting, &head);
+    ll_put_bytes(&writer->waiting, packed->data, packed->size);
+    if (writer->waiting.failed)
+        writer->status = LL_NO_MEMORY;
+}
+
+/* All or nothing: what could not be written whole is cut off again. */
+enum ll_status ll_writer_flush(struct ll_writer *writer)
+{
+    const struct ll_bytes *waiting = &writer->waiting;
+    uint64_t done = 0;
+    while (writer->status == LL_OK && done < waiting->size) {
+        ssize_t written = write(writer->file, waiting->data + done, waiting->size - done);
+        if (written > 0)
+            done += (uint64_t)written;
+        else if (written == 0 || errno != EINTR)
+            writer->status = LL_CANNOT_WRITE;
+    }
+    if (writer->status == LL_OK)
+        writer->written_bytes += done;
+    else if (done > 0 && ftruncate(writer->file, (off_t)writer->written_bytes) != 0)
+        assert(errno != EBADF); /* a pipe cannot be cut: then the reader skips the torn frame */
+    writer->waiting.size = 0;
+    return writer->status;
+}
+
+enum ll_status ll_writer_close(struct ll_writer *writer, bool whole)
+{
+    ll_writer_flush(writer);
+    if (whole && writer->status == LL_OK) {
+        ll_put_index(&writer->waiting, writer->index, writer->index_count);
+        if (writer->waiting.failed)
+            writer->status = LL_NO_MEMORY;
+        ll_writer_flush(writer);
+    }
+    if (close(writer->file) != 0 && writer->status == LL_OK)
+        writer->status = LL_CANNOT_WRITE;
+    enum ll_status status = writer->status;
+    free_writer(writer);
+    return status;
+}

@@ -1,0 +1,29 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Frames into a file: what is written stays readable, whatever happens next.
+ *
+ * Frames are collected and then go to the file by one write. A killed program thus leaves whole frames and at
+ * most one torn at the end; when the disk is full the torn piece is cut off again. One thread at a time. */
+#ifndef LL_TRACER_WRITER_H
+#define LL_TRACER_WRITER_H
+
+#include "tracer/base/status.h"
+#include "tracer/format.h"
+
+struct ll_writer;
+
+/* Makes the file under a name of its own, writes the header and moves it to `path`: an existing file is
+ * replaced only then. Something that is no ordinary file (a pipe, a device) is written as it is. NULL and
+ * *status on trouble. */
+struct ll_writer *ll_writer_open(const char *path, enum ll_status *status);
+
+/* Adds a frame: content as in format.h, op_count for the index, weight of what the content makes in memory
+ * (LL_WEIGHT_*). Nothing is written before ll_writer_flush. */
+void ll_writer_add(struct ll_writer *writer, const struct ll_bytes *content, uint64_t op_count, uint64_t weight);
+
+/* Writes what was added. The first trouble met, now or earlier; after one nothing more is written. */
+enum ll_status ll_writer_flush(struct ll_writer *writer);
+
+/* Writes what was added, if `whole` the index behind it, closes, frees. The first trouble met. */
+enum ll_status ll_writer_close(struct ll_writer *writer, bool whole);
+
+#endif
