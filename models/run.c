@@ -25,6 +25,8 @@ struct run {
 
 static bool fail(struct run *run, enum ll_status status, const char *about)
 {
+    if (status == LL_NO_LIBRARY)
+        about = "libopenblas.so.0 (OpenBLAS)";
     return ll_complain(run->diags, (struct ll_place){0}, "%s: %s", about, ll_status_text(status));
 }
 
@@ -55,12 +57,10 @@ static bool open_trace(struct run *run)
     enum ll_status status;
     struct ll_facts facts = {0};
     struct ll_workload workload = {run->model, run->options, run->params, run->batch, ll_nn_parameters(run->nn)};
-    bool listed = ll_facts_of(&workload, &facts);
-    run->recorder = listed ? ll_recorder_open(run->options->path, facts.list, facts.count, &status) : NULL;
-    ll_arena_release(&facts.arena);
-    if (!run->recorder)
-        return fail(run, listed ? status : LL_NO_MEMORY, run->options->path);
-    return true;
+    if (ll_facts_of(&workload, &facts, &status))
+        run->recorder = ll_recorder_open(run->options->path, facts.list, facts.count, &status);
+    ll_facts_release(&facts);
+    return run->recorder || fail(run, status, run->options->path);
 }
 
 static bool prepare(struct run *run)
@@ -78,7 +78,7 @@ static bool prepare(struct run *run)
                                                             .dry_run = run->options->dry_run},
                                 &status);
     if (!run->runner)
-        return fail(run, status, status == LL_NO_LIBRARY ? "libopenblas.so.0 (OpenBLAS)" : run->model->name);
+        return fail(run, status, run->model->name);
     return true;
 }
 

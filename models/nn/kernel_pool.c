@@ -93,10 +93,10 @@ LL_FAST static void give(const real *restrict x, const real *restrict y, real *r
     }
 }
 
-/* Chunk: strips of channels, image after image. */
+/* Chunk: one strip of channels of one image. */
 static void spread_strip(void *context, uint64_t begin, uint64_t end, uint64_t chunk)
 {
-    (void)chunk;
+    (void)end, (void)chunk;
     const struct pooling *p = context;
     assert(end == begin + 1);
     uint64_t image = begin / p->strips, first = begin % p->strips * STRIP;
