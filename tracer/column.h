@@ -26,6 +26,8 @@ struct ll_bytes {
 };
 
 void ll_bytes_release(struct ll_bytes *bytes);
+
+/* As they are; as a varint. */
 void ll_put_bytes(struct ll_bytes *out, const void *bytes, uint64_t size);
 void ll_put_varint(struct ll_bytes *out, uint64_t value);
 
@@ -44,6 +46,7 @@ struct ll_view {
     const uint8_t *at, *end;
 };
 
+/* A varint of more than 64 bits is refused as well. */
 bool ll_take_varint(struct ll_view *in, uint64_t *value);
 bool ll_take_u16(struct ll_view *in, uint16_t *value);
 bool ll_take_u32(struct ll_view *in, uint32_t *value);
@@ -56,17 +59,20 @@ struct ll_column {
     struct ll_view bytes;
 };
 
+/* The next column; false where its frame or its size is not whole. */
 bool ll_take_column(struct ll_view *in, struct ll_column *column);
 
 /* Writes column->count values. False when the bytes are not exactly that many values; then `values` holds
  * anything. Not for raw columns. */
 bool ll_column_values(const struct ll_column *column, uint64_t *values);
 
+/* Small differences of either sign become small numbers, and back. */
 static inline uint64_t ll_zigzag(uint64_t difference)
 {
     return difference << 1 ^ (0 - (difference >> 63));
 }
 
+/* What ll_zigzag made this number from. */
 static inline uint64_t ll_unzigzag(uint64_t coded)
 {
     return coded >> 1 ^ (0 - (coded & 1));

@@ -6,6 +6,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
+/* Of the empty text: 0. */
 uint32_t ll_crc32c(const void *bytes, size_t size);
 
 #endif

@@ -35,15 +35,18 @@ struct ll_written {
     uint32_t strings, descs, forms, links;
 };
 
+/* The header: these facts in their order. */
 uint64_t ll_encode_facts(struct ll_bytes *out, const struct ll_fact *facts, uint64_t count);
 
 /* All that is in the tables and not yet written. Interns the names that the definitions need. */
 uint64_t ll_encode_definitions(struct ll_bytes *out, struct ll_tables *tables, const struct ll_written *written);
 
+/* The rows that wait; steps from `first` on; the last content of all, with how many of each there are. */
 uint64_t ll_encode_ops(struct ll_bytes *out, const struct ll_tables *tables, const struct ll_rows *rows);
 uint64_t ll_encode_steps(struct ll_bytes *out, const struct ll_step *steps, uint64_t first, uint64_t count);
 uint64_t ll_encode_end(struct ll_bytes *out, uint64_t ops, uint64_t tensors, uint64_t steps);
 
+/* False when memory ran out; the list is then what it was. */
 bool ll_numbers_add(struct ll_numbers *numbers, uint64_t value);
 
 #endif

@@ -151,6 +151,7 @@ struct ll_index_entry {
     uint64_t kind, offset, op_count;
 };
 
+/* Skippable frames, each whole, as drawn above. */
 void ll_put_header(struct ll_bytes *out);
 void ll_put_head(struct ll_bytes *out, const struct ll_head *head);
 void ll_put_padding(struct ll_bytes *out, uint32_t zeros);

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* What recording costs, measured while it happens and without costing much itself.
  *
- * Rare and long work (a new form, writing a frame) is timed whole. The frequent short calls are sampled: about
- * one in 64, at uneven distances so that a loop cannot fall in step with them, is timed, less what reading the
- * clock takes; the others are taken to cost the same on average. One thread at a time. */
+ * Rare and long work (a new form, writing a frame) is timed whole. The frequent short calls are sampled:
+ * about one in 64, at uneven distances so that a loop cannot fall in step with them, is timed, less what
+ * reading the clock takes; the others are taken to cost the same on average. One thread at a time. */
 #ifndef LL_TRACER_METER_H
 #define LL_TRACER_METER_H
 
@@ -12,9 +12,9 @@
 #include <stdbool.h>
 
 struct ll_meter {
-    uint64_t clock_ns;               /* between two readings with nothing in between */
-    uint64_t calls, samples;         /* of the short calls */
-    uint64_t sampled_ns, long_ns;    /* spent in the sampled ones; in long work */
+    uint64_t clock_ns;            /* between two readings with nothing in between */
+    uint64_t calls, samples;      /* of the short calls */
+    uint64_t sampled_ns, long_ns; /* spent in the sampled ones; in long work */
     uint64_t until_sample, dice;
 };
 
@@ -25,9 +25,11 @@ struct ll_meter_mark {
     uint64_t begin_ns, long_ns;
 };
 
+/* Measures the clock and starts from zero; adds a timed call, as ll_meter_leave does. */
 void ll_meter_start(struct ll_meter *meter);
 void ll_meter_sample(struct ll_meter *meter, const struct ll_meter_mark *mark);
 
+/* The beginning of a short call. */
 static inline struct ll_meter_mark ll_meter_enter(struct ll_meter *meter)
 {
     struct ll_meter_mark mark = {.timed = --meter->until_sample == 0};
@@ -38,6 +40,7 @@ static inline struct ll_meter_mark ll_meter_enter(struct ll_meter *meter)
     return mark;
 }
 
+/* Its end. */
 static inline void ll_meter_leave(struct ll_meter *meter, const struct ll_meter_mark *mark)
 {
     meter->calls++;

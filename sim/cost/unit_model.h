@@ -49,6 +49,7 @@ struct ll_unit_model {
 #include "sim/machine/unit_models.def"
 #undef LL_UNIT_MODEL
 
+/* The functions of a way of computing; never NULL. */
 const struct ll_unit_model *ll_unit_model(enum ll_unit_kind kind);
 
 /* A product's output dealt to parts of equal size. */

@@ -158,7 +158,11 @@ static struct ll_node *inherit(const struct merger *merger, struct ll_node *tree
         return NULL;
     }
     struct ll_node *base = read_base(merger, key, chain);
-    if (base && !merge(base, tree)) {
+    if (!base)
+        return NULL;
+    ll_node_remove(base, "aliases"); /* they name the base's hardware, not what is made of it here */
+    ll_sources_outdate(base, tree, merger->arena);
+    if (!merge(base, tree)) {
         ll_complain(merger->diags, key->place, "memory ran out");
         return NULL;
     }

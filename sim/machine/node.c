@@ -98,7 +98,7 @@ static bool complain_of_syntax(const struct builder *b, const yaml_parser_t *par
         return ll_complain(b->diags, place_of_byte(b, parser->problem_offset), "not UTF-8 text: %s",
                            parser->problem);
     struct ll_place place = place_at(b, parser->problem_mark.line, parser->problem_mark.column, 1);
-    if (parser->context)
+    if (parser->context && !b->placeless)
         return ll_complain(b->diags, place, "not YAML: %s, %s that began in line %zu", parser->problem,
                            parser->context, parser->context_mark.line + 1);
     return ll_complain(b->diags, place, "not YAML: %s", parser->problem);
@@ -405,12 +405,15 @@ struct ll_shown ll_shown_text(const char *text)
 
 struct ll_shown ll_node_shown(const struct ll_node *node)
 {
-    struct ll_shown key = ll_shown_text(node->key ? node->key : "");
-    const char *value = node->text ? node->text : ll_node_type_name(node->type);
-    if (!node->key)
-        return ll_shown_text(value);
-    struct ll_shown text = ll_shown_text(value);
+    struct ll_shown key = ll_shown_text(node->key ? node->key : ""),
+                    text = ll_shown_text(node->text ? node->text : "");
     char joined[2 * sizeof text.text + 2];
-    snprintf(joined, sizeof joined, "%s: %s", key.text, text.text);
+    if (!node->key)
+        return node->text ? text : ll_shown_text(ll_node_type_name(node->type));
+    snprintf(joined, sizeof joined, "%s%s%s", key.text,
+             !node->text   ? ""
+             : *node->text ? ": "
+                           : ":",
+             text.text);
     return ll_shown_text(joined);
 }

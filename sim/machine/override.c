@@ -12,7 +12,7 @@ static bool refuse_item(const char *path, struct ll_place place, struct ll_diags
                        ll_shown_text(path).text);
 }
 
-static bool put(const struct ll_path *found, struct ll_node *value)
+static void put(const struct ll_path *found, struct ll_node *value)
 {
     struct ll_node *there = ll_node_get(found->map, found->key);
     value->key = found->key;
@@ -23,7 +23,6 @@ static bool put(const struct ll_path *found, struct ll_node *value)
     } else {
         ll_node_add(found->map, value);
     }
-    return true;
 }
 
 bool ll_override_apply(struct ll_node *tree, const struct ll_override *override, struct ll_arena *arena,
@@ -42,5 +41,10 @@ bool ll_override_apply(struct ll_node *tree, const struct ll_override *override,
         return ll_complain(diags, place, "`%s`: what should hold it is not a map in the file",
                            ll_shown_text(override->path).text);
     struct ll_node *value = ll_node_parse_value(arena, override->value, label, diags);
-    return value && put(&found, value);
+    if (!value)
+        return false;
+    put(&found, value);
+    return found.map == ll_node_get(tree, "sources") ||
+           ll_sources_set(tree, override->path, &found, place, arena) ||
+           ll_complain(diags, place, "memory ran out");
 }

@@ -62,11 +62,26 @@ static void add_names(struct ll_words *words, const struct ll_node *list)
             ll_words_add(words, ll_node_get_text(item, "name"));
 }
 
-static void add_keys(struct ll_words *words, const struct ll_table *table)
+/* The i-th name of a level, NULL past the last. */
+static const char *level_name(const struct walk *walk, size_t index)
 {
-    for (size_t i = 0; i < table->count; i++)
-        if (table->fields[i].key[0] != '<')
-            ll_words_add(words, table->fields[i].key);
+    struct ll_words names = {.count = 0};
+    add_names(&names, ll_node_get(walk->root, "memory"));
+    return index < names.count ? names.words[index] : NULL;
+}
+
+static void add_keys(const struct walk *walk, struct ll_words *words, const struct ll_table *table)
+{
+    for (size_t i = 0; i < table->count; i++) {
+        const char *key = table->fields[i].key, *name;
+        if (key[0] != '<')
+            ll_words_add(words, key);
+        for (size_t j = 0; key[0] == '<' && (name = level_name(walk, j)); j++) {
+            const char *expanded = ll_format(walk->arena, "%s%s", name, strchr(key, '>') + 1);
+            if (expanded)
+                ll_words_add(words, expanded);
+        }
+    }
 }
 
 /* The member of a map, made when it may be. */
@@ -88,16 +103,12 @@ static struct ll_node *enter(const struct walk *walk, struct ll_node *map, const
 static const struct ll_field *find_pattern(const struct walk *walk, const struct ll_table *table,
                                            const char *key)
 {
-    const struct ll_node *levels = ll_node_get(walk->root, "memory");
-    const struct ll_node *level = levels && levels->type == LL_NODE_LIST ? levels->first : NULL;
     for (size_t i = 0; i < table->count; i++) {
-        const char *suffix = table->fields[i].key[0] == '<' ? strchr(table->fields[i].key, '>') + 1 : NULL;
-        for (const struct ll_node *at = suffix ? level : NULL; at; at = at->next) {
-            const char *name = ll_node_get_text(at, "name");
-            size_t length = name ? strlen(name) : 0;
-            if (length && !strncmp(key, name, length) && !strcmp(key + length, suffix))
+        const char *suffix = table->fields[i].key[0] == '<' ? strchr(table->fields[i].key, '>') + 1 : NULL,
+                   *name;
+        for (size_t j = 0; suffix && (name = level_name(walk, j)); j++)
+            if (!strncmp(key, name, strlen(name)) && !strcmp(key + strlen(name), suffix))
                 return &table->fields[i];
-        }
     }
     return NULL;
 }
@@ -182,9 +193,9 @@ static bool follow_short(struct walk *walk, struct ll_path *found, bool *right)
 static bool complain_of_segment(struct walk *walk, const struct ll_table *table)
 {
     struct ll_words words = {.count = 0};
-    add_keys(&words, table);
+    add_keys(walk, &words, table);
     for (size_t i = 0; i < table->variant_count; i++)
-        add_keys(&words, table->variants[i]);
+        add_keys(walk, &words, table->variants[i]);
     if (table == &ll_machine_table)
         for (size_t i = 0; i < table->count; i++)
             if (table->fields[i].type == LL_TYPE_LIST)

@@ -3,6 +3,7 @@
 #ifndef LL_SIM_MACHINE_STEPS_H
 #define LL_SIM_MACHINE_STEPS_H
 
+#include "sim/machine/path.h"
 #include "sim/machine/schema.h"
 
 /* files.c: the path of what was asked for, a file or the stem of one in the folders. Beside the file
@@ -24,6 +25,14 @@ const char *ll_file_stem(const char *path, struct ll_arena *arena);
  * complaints. */
 struct ll_node *ll_inherit(struct ll_node *tree, const char *path, const char *const *folders,
                            struct ll_arena *arena, struct ll_diags *diags);
+
+/* sources.c: takes out of base's `sources` what they say of values that own says anew. */
+void ll_sources_outdate(struct ll_node *base, const struct ll_node *own, struct ll_arena *arena);
+
+/* sources.c: says of the value at a path, which leads to target, that it was given by --set. False when
+ * memory ran out. */
+bool ll_sources_set(struct ll_node *tree, const char *path, const struct ll_path *target,
+                    struct ll_place place, struct ll_arena *arena);
 
 /* override.c: sets path=value in the tree. False after complaints. */
 bool ll_override_apply(struct ll_node *tree, const struct ll_override *override, struct ll_arena *arena,

@@ -38,6 +38,7 @@ bool ll_case_value(const char *text, const char *key, char value[static 64]);
 
 /* One line of each kind; the line's first word chooses. */
 void ll_check_op_case(struct ll_case *c);
+void ll_check_unit_case(struct ll_case *c);
 
 /* Rows of the op table that no case looked at are named; how many there are. */
 unsigned ll_ops_without_case(void);

@@ -16,6 +16,9 @@ static const struct {
     void (*check)(struct ll_case *c);
 } kinds[] = {
     {"", ll_check_op_case},
+    {"array ", ll_check_unit_case},
+    {"matrix ", ll_check_unit_case},
+    {"vector ", ll_check_unit_case},
 };
 
 void ll_case_fail(struct ll_case *c, const char *format, ...)
