@@ -128,6 +128,16 @@ static void time_levels(const struct sized *s, const struct ll_way *way, uint64_
     }
 }
 
+/* The model's way, or none at all for a product of nothing. */
+static bool ask_way(const struct sized *s, uint32_t index, struct ll_way *way, struct ll_explain *why)
+{
+    if (!is_product(s->task.work) || s->task.is_product)
+        return ll_unit_model(s->unit->model)->way(s->unit, &s->task, index, way, why);
+    *way = (struct ll_way){.units_used = 1};
+    ll_say(why, "an empty product: nothing is computed");
+    return true;
+}
+
 /* How long the stages that depend on the way take beyond the first piece: what ways are compared by. At
  * least `limit` as soon as that much is known. */
 static double pace_of(const struct sized *s, uint32_t index, double limit)
@@ -135,7 +145,7 @@ static double pace_of(const struct sized *s, uint32_t index, double limit)
     struct ll_way way;
     struct ll_cost cost;
     uint64_t near = ll_near_levels(s->machine);
-    if (!ll_unit_model(s->unit->model)->way(s->unit, &s->task, index, &way, NULL))
+    if (!ask_way(s, index, &way, NULL))
         return INFINITY;
     time_compute(s, &way, &cost, NULL);
     double slowest = cost.compute_s - cost.compute_first_s;
@@ -167,7 +177,7 @@ static uint32_t fastest_way(const struct sized *s)
 static void follow_way(const struct sized *s, uint32_t index, struct ll_cost *cost, struct ll_explain *why)
 {
     struct ll_way way;
-    ll_unit_model(s->unit->model)->way(s->unit, &s->task, index, &way, why);
+    ask_way(s, index, &way, why);
     time_compute(s, &way, cost, why);
     ll_near_traffic(s->machine, &s->task, &way, cost->level_bytes, why);
     ll_far_traffic(s->machine, &s->task, cost->level_bytes, why);

@@ -1,0 +1,209 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "check.h"
+#include "samples.h"
+#include "toy_trace.h"
+
+#include "sim/memory/residency.h"
+
+/* The dumb twin: a list of storages, latest first, each with its bytes. One list for each capacity asked is not
+ * needed: an operand's distance is what stands before it. */
+struct list {
+    uint32_t storage[512];
+    uint64_t bytes[512];
+    uint64_t count;
+};
+
+static uint64_t distance_in(const struct list *list, uint32_t storage)
+{
+    uint64_t before = 0;
+    for (uint64_t i = 0; i < list->count; i++) {
+        if (list->storage[i] == storage)
+            return before;
+        before += list->bytes[i];
+    }
+    return LL_NO_FIT;
+}
+
+static void drop(struct list *list, uint32_t storage)
+{
+    for (uint64_t i = 0; i < list->count; i++)
+        if (list->storage[i] == storage) {
+            list->count--;
+            memmove(&list->storage[i], &list->storage[i + 1], (list->count - i) * sizeof *list->storage);
+            memmove(&list->bytes[i], &list->bytes[i + 1], (list->count - i) * sizeof *list->bytes);
+            return;
+        }
+}
+
+static void push(struct list *list, uint32_t storage, uint64_t bytes)
+{
+    drop(list, storage);
+    assert_true(list->count < 512);
+    memmove(&list->storage[1], &list->storage[0], list->count * sizeof *list->storage);
+    memmove(&list->bytes[1], &list->bytes[0], list->count * sizeof *list->bytes);
+    list->storage[0] = storage;
+    list->bytes[0] = bytes;
+    list->count++;
+}
+
+static uint64_t tensor_bytes(const struct ll_trace *trace, uint32_t tensor)
+{
+    return ll_size_bytes(&trace->descs[trace->tensors[tensor].desc].shape);
+}
+
+/* In toy traces every tensor on a storage has its size, and every op but the host's input moves its tensors. */
+static void reads_agree_with_a_plain_list(void **state)
+{
+    (void)state;
+    for (uint64_t seed = 1; seed <= 40; seed++) {
+        struct ll_trace *trace = toy_trace(seed);
+        struct ll_arena arena = {0};
+        const struct ll_residency *residency = ll_residency_new(trace, &arena);
+        struct list *list = calloc(1, sizeof *list);
+        assert_non_null(residency);
+        for (uint32_t op = 0; op < trace->op_count; op++) {
+            const struct ll_op_view *view = &trace->forms[trace->ops[op].form].view;
+            const struct ll_reuse *reuse = &residency->reuses[residency->first[op]];
+            for (uint32_t i = 0; i < view->input_count; i++, reuse++) {
+                uint32_t tensor = ll_op_input(trace, op, i), storage = trace->tensors[tensor].storage;
+                assert_int_equal(reuse->bytes, tensor_bytes(trace, tensor));
+                assert_true(reuse->distance == distance_in(list, storage));
+                push(list, storage, reuse->bytes);
+            }
+            for (uint32_t i = 0; i < view->output_count; i++) {
+                uint32_t tensor = ll_op_output(trace, op, i), storage = trace->tensors[tensor].storage;
+                if (view->kind == LL_OP_HOST_INPUT)
+                    drop(list, storage);
+                else
+                    push(list, storage, tensor_bytes(trace, tensor));
+            }
+        }
+        free(list);
+        ll_arena_release(&arena);
+        ll_trace_free(trace);
+    }
+}
+
+/* The dumb twin of writes: follow one written storage through the rest of the trace with a list of its own. */
+static uint64_t fate(const struct ll_trace *trace, uint32_t writer, uint32_t written)
+{
+    uint32_t storage = trace->tensors[written].storage;
+    struct list *list = calloc(1, sizeof *list);
+    uint64_t farthest = 0;
+    bool read = false, overwritten = false;
+    push(list, storage, tensor_bytes(trace, written));
+    for (uint32_t i = 1; ll_op_output(trace, writer, 0) + i < trace->ops[writer].first_output +
+                                                                  trace->forms[trace->ops[writer].form].view.output_count;
+         i++)
+        push(list, trace->tensors[written + i].storage, tensor_bytes(trace, written + i));
+    for (uint32_t op = writer + 1; op < trace->op_count && !overwritten; op++) {
+        const struct ll_op_view *view = &trace->forms[trace->ops[op].form].view;
+        for (uint32_t i = 0; i < view->input_count; i++) {
+            uint32_t tensor = ll_op_input(trace, op, i);
+            if (trace->tensors[tensor].storage == storage) {
+                farthest = ll_max(farthest, distance_in(list, storage));
+                read = true;
+            }
+            push(list, trace->tensors[tensor].storage, tensor_bytes(trace, tensor));
+        }
+        for (uint32_t i = 0; i < view->output_count; i++) {
+            uint32_t tensor = ll_op_output(trace, op, i);
+            overwritten = overwritten || trace->tensors[tensor].storage == storage;
+            if (view->kind != LL_OP_HOST_INPUT)
+                push(list, trace->tensors[tensor].storage, tensor_bytes(trace, tensor));
+        }
+    }
+    free(list);
+    enum ll_memory_class memory = (enum ll_memory_class)trace->descs[trace->tensors[written].desc].memory;
+    bool dies = read && memory != LL_WEIGHT && memory != LL_OPTIMIZER && memory != LL_INPUT;
+    return overwritten || dies ? farthest : LL_NO_FIT;
+}
+
+static void writes_agree_with_following_each_to_its_end(void **state)
+{
+    (void)state;
+    for (uint64_t seed = 50; seed <= 80; seed++) {
+        struct ll_trace *trace = toy_trace(seed);
+        struct ll_arena arena = {0};
+        const struct ll_residency *residency = ll_residency_new(trace, &arena);
+        for (uint32_t op = 0; op < trace->op_count; op++) {
+            const struct ll_op_view *view = &trace->forms[trace->ops[op].form].view;
+            const struct ll_reuse *written = &residency->reuses[residency->first[op] + view->input_count];
+            if (view->kind == LL_OP_HOST_INPUT)
+                assert_true(written->distance == LL_NO_FIT);
+            else
+                assert_true(written->distance == fate(trace, op, ll_op_output(trace, op, 0)));
+        }
+        ll_arena_release(&arena);
+        ll_trace_free(trace);
+    }
+}
+
+static struct ll_machine two_levels(uint64_t size_bytes, enum ll_scope scope, uint64_t units)
+{
+    struct ll_machine machine = {.unit_count = 1, .level_count = 2};
+    machine.units[0].count = units;
+    machine.levels[0] = (struct ll_level){.size_bytes = size_bytes, .scope = scope};
+    machine.levels[1] = (struct ll_level){.size_bytes = UINT64_C(1) << 40, .scope = LL_SCOPE_DEVICE};
+    return machine;
+}
+
+static double saved_in_all(const struct ll_trace *trace, const struct ll_residency *residency,
+                           const struct ll_machine *machine)
+{
+    double sum = 0;
+    for (uint32_t op = 0; op < trace->op_count; op++) {
+        double saved[LL_MAX_LEVELS];
+        const struct ll_form *form = &trace->forms[trace->ops[op].form];
+        ll_residency_saved(residency, machine, op, saved);
+        assert_near(saved[0], 0, 0);
+        assert_true(saved[1] <= (double)form->bytes_read + (double)form->bytes_written);
+        sum += saved[1];
+    }
+    return sum;
+}
+
+static void a_larger_memory_never_saves_less_and_never_more_than_there_is(void **state)
+{
+    (void)state;
+    for (uint64_t seed = 1; seed <= 20; seed++) {
+        struct ll_trace *trace = toy_trace(seed);
+        struct ll_arena arena = {0};
+        const struct ll_residency *residency = ll_residency_new(trace, &arena);
+        double before = 0;
+        for (uint64_t size_bytes = 1; size_bytes < UINT64_C(1) << 36; size_bytes += 1 + size_bytes / 3) {
+            struct ll_machine machine = two_levels(size_bytes, LL_SCOPE_DEVICE, 4);
+            double saved = saved_in_all(trace, residency, &machine);
+            assert_true(saved >= before);
+            before = saved;
+        }
+        assert_true(before > 0);
+        ll_arena_release(&arena);
+        ll_trace_free(trace);
+    }
+}
+
+static void memories_of_several_units_keep_nothing_for_the_next_op(void **state)
+{
+    (void)state;
+    struct ll_trace *trace = toy_trace(3);
+    struct ll_arena arena = {0};
+    const struct ll_residency *residency = ll_residency_new(trace, &arena);
+    struct ll_machine several = two_levels(1 << 30, LL_SCOPE_UNIT, 2), one = two_levels(1 << 30, LL_SCOPE_UNIT, 1);
+    struct ll_machine shared = two_levels(1 << 30, LL_SCOPE_DEVICE, 2);
+    assert_near(saved_in_all(trace, residency, &several), 0, 0);
+    assert_near(saved_in_all(trace, residency, &one), saved_in_all(trace, residency, &shared), 0);
+    ll_arena_release(&arena);
+    ll_trace_free(trace);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(reads_agree_with_a_plain_list),
+        cmocka_unit_test(writes_agree_with_following_each_to_its_end),
+        cmocka_unit_test(a_larger_memory_never_saves_less_and_never_more_than_there_is),
+        cmocka_unit_test(memories_of_several_units_keep_nothing_for_the_next_op),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
