@@ -155,7 +155,7 @@ static double saved_in_all(const struct ll_trace *trace, const struct ll_residen
     for (uint32_t op = 0; op < trace->op_count; op++) {
         double saved[LL_MAX_LEVELS];
         const struct ll_form *form = &trace->forms[trace->ops[op].form];
-        ll_residency_saved(residency, machine, op, saved);
+        ll_residency_saved(residency, machine, op, 0, saved);
         assert_near(saved[0], 0, 0);
         assert_true(saved[1] <= (double)form->bytes_read + (double)form->bytes_written);
         sum += saved[1];
