@@ -218,7 +218,8 @@ static bool shared(const struct ll_machine *machine, uint64_t level)
     return true;
 }
 
-static double kept_bytes(const struct ll_residency *residency, uint32_t op, uint64_t held, uint64_t capacity_bytes)
+static double kept_bytes(const struct ll_residency *residency, uint32_t op, uint64_t held,
+                         uint64_t capacity_bytes)
 {
     double kept = 0;
     uint64_t first = residency->first[op];
