@@ -9,12 +9,20 @@
 static struct ll_machine simple(void)
 {
     struct ll_machine machine = {.unit_count = 2, .level_count = 3};
-    machine.units[0] = (struct ll_unit){.name = "array", .model = LL_UNIT_MATRIX, .count = 4, .clock_hz = 1e9,
-                                        .efficiency = 1, .runs_listed = true};
+    machine.units[0] = (struct ll_unit){.name = "array",
+                                        .model = LL_UNIT_MATRIX,
+                                        .count = 4,
+                                        .clock_hz = 1e9,
+                                        .efficiency = 1,
+                                        .runs_listed = true};
     machine.units[0].runs[LL_OP_MATMUL] = true;
     machine.units[0].matrix.macs[LL_F16] = 1000;
-    machine.units[1] = (struct ll_unit){.name = "lanes", .model = LL_UNIT_VECTOR, .count = 4, .clock_hz = 1e9,
-                                        .efficiency = 1, .vector = {.lanes = 10}};
+    machine.units[1] = (struct ll_unit){.name = "lanes",
+                                        .model = LL_UNIT_VECTOR,
+                                        .count = 4,
+                                        .clock_hz = 1e9,
+                                        .efficiency = 1,
+                                        .vector = {.lanes = 10}};
     machine.units[1].vector.flops[LL_F32] = machine.units[1].vector.flops[LL_F16] = 1;
     machine.levels[0] = (struct ll_level){"local", 4000, 1e9, 1, 0, LL_SCOPE_UNIT};
     machine.levels[1] = (struct ll_level){"shared", 1000000, 2e9, 1, 0, LL_SCOPE_DEVICE};
@@ -24,7 +32,8 @@ static struct ll_machine simple(void)
     return machine;
 }
 
-static struct ll_cost cost_of(const struct ll_machine *machine, enum ll_op_kind kind, const struct ll_work *work)
+static struct ll_cost cost_of(const struct ll_machine *machine, enum ll_op_kind kind,
+                              const struct ll_work *work)
 {
     struct ll_cost cost;
     const char *trouble;
@@ -33,7 +42,8 @@ static struct ll_cost cost_of(const struct ll_machine *machine, enum ll_op_kind 
     return cost;
 }
 
-static struct ll_timing timing_of(const struct ll_machine *machine, const struct ll_cost *cost, const double *saved)
+static struct ll_timing timing_of(const struct ll_machine *machine, const struct ll_cost *cost,
+                                  const double *saved)
 {
     struct ll_timing timing;
     ll_cost_time(machine, cost, saved, &timing, NULL);
@@ -94,7 +104,8 @@ static void devices_that_exchange_data_are_not_asked_of_one(void **state)
     struct ll_machine machine = simple();
     struct ll_cost cost;
     const char *trouble;
-    assert_false(ll_cost_op(&machine, LL_OP_ADD, &(struct ll_work){.kind = LL_WORK_COLLECTIVE}, &cost, NULL, &trouble));
+    assert_false(ll_cost_op(&machine, LL_OP_ADD, &(struct ll_work){.kind = LL_WORK_COLLECTIVE}, &cost, NULL,
+                            &trouble));
     assert_non_null(trouble);
 }
 
@@ -120,7 +131,8 @@ static void the_slowest_stage_sets_the_pace(void **state)
 {
     (void)state;
     struct ll_machine machine = simple();
-    struct ll_work work = {.kind = LL_WORK_VECTOR, .dtype = LL_F32, .flops = 1000, .a_bytes = 4000, .c_bytes = 4000};
+    struct ll_work work = {
+        .kind = LL_WORK_VECTOR, .dtype = LL_F32, .flops = 1000, .a_bytes = 4000, .c_bytes = 4000};
     work.vector.elements = 1000;
     struct ll_cost cost = cost_of(&machine, LL_OP_RELU, &work);
     struct ll_timing timing = timing_of(&machine, &cost, NULL);
@@ -145,7 +157,8 @@ static void what_was_left_inside_is_not_moved_again(void **state)
     assert_near(timing.time_s, 4e-6, 1e-15);
     assert_int_equal(timing.bound, LL_BOUND_LEVEL + 1);
     saved[1] = saved[2] = 1e9;
-    assert_near(timing_of(&machine, &cost, saved).time_s, 2e-6, 1e-15); /* 8000 bytes out of four local ones */
+    assert_near(timing_of(&machine, &cost, saved).time_s, 2e-6,
+                1e-15); /* 8000 bytes out of four local ones */
 }
 
 static void a_tiny_op_waits_for_its_dependent_accesses(void **state)
@@ -160,7 +173,8 @@ static void a_tiny_op_waits_for_its_dependent_accesses(void **state)
     assert_true(timing_of(&machine, &cost, saved).time_s < 1e-7);
 }
 
-/* 10 steps of 1 x 1000 x 100: 200 kB of weights fit in half of the shared 1 MB once, in half of 300 kB never. */
+/* 10 steps of 1 x 1000 x 100: 200 kB of weights fit in half of the shared 1 MB once, in half of 300 kB never.
+ */
 static void resident_weights_are_moved_once(void **state)
 {
     (void)state;

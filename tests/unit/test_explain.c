@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Each line of an explanation is given to a pocket calculator: the formula behind the words must give the value
- * that the line claims, and the last line the op's time. */
+/* Each line of an explanation is given to a pocket calculator: the formula behind the words must give the
+ * value that the line claims, and the last line the op's time. */
 #include "check.h"
 #include "samples.h"
 

@@ -44,6 +44,20 @@ static void a_refusal_is_remembered_with_its_reason(void **state)
     ll_memo_release(&memo);
 }
 
+static void what_is_remembered_is_not_computed_again(void **state)
+{
+    (void)state;
+    struct dice dice = {33};
+    struct ll_machine machine = random_machine(&dice);
+    struct ll_memo memo = {.machine = &machine};
+    struct ll_work work = gemm_work(LL_F16, 1, 10, 10, 10);
+    const char *trouble;
+    double before_s = ll_memo_cost(&memo, LL_OP_MATMUL, &work, &trouble)->compute_s;
+    machine.units[0].clock_hz *= 2; /* nobody may do this; it shows who computes */
+    assert_near(ll_memo_cost(&memo, LL_OP_MATMUL, &work, &trouble)->compute_s, before_s, 0);
+    ll_memo_release(&memo);
+}
+
 static void kinds_are_kept_apart(void **state)
 {
     (void)state;
@@ -63,6 +77,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(a_remembered_cost_is_the_computed_one),
         cmocka_unit_test(a_refusal_is_remembered_with_its_reason),
+        cmocka_unit_test(what_is_remembered_is_not_computed_again),
         cmocka_unit_test(kinds_are_kept_apart),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
