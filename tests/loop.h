@@ -169,12 +169,14 @@ static inline void loop_step(struct loop *loop)
                                                        .outputs = (const uint32_t[]){loop->images, loop->labels},
                                                        .output_count = 2});
     uint32_t logits = loop_forward(loop, images), y_desc = loop->layer[loop->layers - 1].y_desc;
+    uint32_t first_op = (uint32_t)(loop->ops - 1 - 3 * loop->layers); /* the loss also waits for the input itself */
     uint32_t loss = loop_op(loop, (struct ll_record){.kind = LL_OP_SOFTMAX_XENT, .phase = LL_PHASE_FORWARD,
                                                      .scope = loop->input_scope,
                                                      .inputs = (const uint32_t[]){logits, images + 1},
                                                      .input_count = 2,
                                                      .outputs = (const uint32_t[]){loop->loss, y_desc},
-                                                     .output_count = 2});
+                                                     .output_count = 2, .controls = &first_op,
+                                                     .control_count = 1});
     loop_backward(loop, loss + 1);
     ll_recorder_step_end(loop->recorder);
 }

@@ -4,27 +4,18 @@
 #ifndef LL_TESTS_SAMPLES_H
 #define LL_TESTS_SAMPLES_H
 
+#include "random.h"
+
 #include "sim/machine/machine.h"
 
-#include <string.h>
-
-/* splitmix64 (Steele, Lea and Flood, OOPSLA 2014). */
 struct dice {
-    uint64_t state;
+    uint64_t state; /* of ll_random: the seed at first */
 };
-
-static inline uint64_t roll(struct dice *dice)
-{
-    uint64_t z = dice->state += UINT64_C(0x9e3779b97f4a7c15);
-    z = (z ^ z >> 30) * UINT64_C(0xbf58476d1ce4e5b9);
-    z = (z ^ z >> 27) * UINT64_C(0x94d049bb133111eb);
-    return z ^ z >> 31;
-}
 
 /* From low to high, both included. */
 static inline uint64_t roll_between(struct dice *dice, uint64_t low, uint64_t high)
 {
-    return low + roll(dice) % (high - low + 1);
+    return low + ll_random(&dice->state) % (high - low + 1);
 }
 
 /* About as often small as large: uniform in the logarithm. */
@@ -38,7 +29,7 @@ static inline uint64_t roll_size(struct dice *dice, uint64_t high)
 
 static inline double roll_real(struct dice *dice, double low, double high)
 {
-    return low + (high - low) * ((double)(roll(dice) >> 11) * 0x1p-53);
+    return low + (high - low) * ((double)(ll_random(&dice->state) >> 11) * 0x1p-53);
 }
 
 static inline void random_rates(struct dice *dice, double *rates)

@@ -367,8 +367,8 @@ static bool flush_is_due(const struct ll_recorder *recorder, const struct ll_rec
                                (tables->links.count - recorder->written.links);
     if (rows->count == rows->capacity || new_definitions >= FLUSH_DEFINITIONS || rows->refs >= FLUSH_REFS)
         return true;
-    bool maybe = record->start_ns + record->duration_ns > recorder->last_write_ns + FLUSH_OP_NS ||
-                 rows->count % CLOCK_EVERY == 0;
+    bool late = record->start_ns + record->duration_ns > recorder->last_write_ns + FLUSH_OP_NS;
+    bool maybe = (late && !recorder->foreign_clock) || rows->count % CLOCK_EVERY == 0;
     return maybe && ll_now_ns() - recorder->last_write_ns >= FLUSH_OP_NS;
 }
 

@@ -16,8 +16,8 @@
  *
  * All functions are pure and thread-safe. Nothing here is rounded; cycles and bytes are doubles because
  * padded counts may pass 64 bits, and exact below 2^53. */
-#ifndef LL_SIM_COST_H
-#define LL_SIM_COST_H
+#ifndef LL_SIM_COST_COST_H
+#define LL_SIM_COST_COST_H
 
 #include "sim/cost/explain.h"
 #include "sim/machine/machine.h"

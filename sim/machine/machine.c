@@ -36,15 +36,33 @@ static bool fill(const struct request *request, struct ll_node *root, struct ll_
     if (ll_table_read(&ll_machine_table, root, machine, &reading) || root->type == LL_NODE_MAP)
         ll_machine_check(&reading);
     if (request->diags->count > before)
-        return false; /* what was not read well cannot be written either, hence not hashed */
+        return false;
     machine->path = ll_copy_text(&machine->arena, request->name, strlen(request->name));
     machine->stem = ll_file_stem(request->name, &machine->arena);
-    if (!machine->path || !machine->stem || !ll_machine_hash(machine))
-        no_memory(request);
-    return request->diags->count == before;
+    return (machine->path && machine->stem && ll_machine_hash(machine)) || no_memory(request);
 }
 
-static struct ll_machine *build(const struct request *request, const char *text, size_t length)
+static bool comes_before(const struct ll_place *a, const struct ll_place *b)
+{
+    int files = a->file && b->file ? strcmp(a->file, b->file) : 0;
+    if (files || a->line == b->line)
+        return files ? files < 0 : a->column < b->column;
+    return a->line < b->line;
+}
+
+/* Complaints in the order of the file, not of the steps that found them. */
+static void sort_complaints(struct ll_diags *diags, size_t first)
+{
+    for (size_t i = first + 1; i < diags->kept_count; i++) {
+        struct ll_diag late = diags->kept[i];
+        size_t j = i;
+        for (; j > first && comes_before(&late.place, &diags->kept[j - 1].place); j--)
+            diags->kept[j] = diags->kept[j - 1];
+        diags->kept[j] = late;
+    }
+}
+
+static struct ll_machine *build_unsorted(const struct request *request, const char *text, size_t length)
 {
     size_t before = request->diags->count;
     struct ll_node *root = ll_node_parse(request->scratch, text, length, request->name, request->diags);
@@ -58,6 +76,14 @@ static struct ll_machine *build(const struct request *request, const char *text,
         ll_machine_free(machine);
         machine = NULL;
     }
+    return machine;
+}
+
+static struct ll_machine *build(const struct request *request, const char *text, size_t length)
+{
+    size_t before = request->diags->kept_count;
+    struct ll_machine *machine = build_unsorted(request, text, length);
+    sort_complaints(request->diags, before);
     return machine;
 }
 

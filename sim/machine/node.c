@@ -405,12 +405,15 @@ struct ll_shown ll_shown_text(const char *text)
 
 struct ll_shown ll_node_shown(const struct ll_node *node)
 {
-    struct ll_shown key = ll_shown_text(node->key ? node->key : "");
-    const char *value = node->text ? node->text : ll_node_type_name(node->type);
-    if (!node->key)
-        return ll_shown_text(value);
-    struct ll_shown text = ll_shown_text(value);
+    struct ll_shown key = ll_shown_text(node->key ? node->key : ""),
+                    text = ll_shown_text(node->text ? node->text : "");
     char joined[2 * sizeof text.text + 2];
-    snprintf(joined, sizeof joined, "%s: %s", key.text, text.text);
+    if (!node->key)
+        return node->text ? text : ll_shown_text(ll_node_type_name(node->type));
+    snprintf(joined, sizeof joined, "%s%s%s", key.text,
+             !node->text   ? ""
+             : *node->text ? ": "
+                           : ":",
+             text.text);
     return ll_shown_text(joined);
 }

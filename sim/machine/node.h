@@ -56,7 +56,8 @@ struct ll_node *ll_node_remove(struct ll_node *map, const char *key);
 /* "a list", "a map", "text": for complaints. */
 const char *ll_node_type_name(enum ll_node_type type);
 
-/* What stands there, `key: text` cut to a readable length and without control characters: for complaints. */
+/* What stands there, `key: text` or, of a list or map, `key`, cut to a readable length and without control
+ * characters: for complaints. */
 struct ll_shown {
     char text[80];
 };

@@ -7,6 +7,7 @@
 #include "tracer/base/str.h"
 
 #include <assert.h>
+#include <ctype.h>
 #include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -152,26 +153,21 @@ static double to_double(const struct decimal *decimal, const struct unit *unit)
     return ldexp(strtod(text, NULL), unit->two);
 }
 
-bool ll_quantity_parse(const char *text, struct ll_quantity *quantity, const char **reason, const char **unit)
+enum ll_quantity_status ll_quantity_parse(const char *text, struct ll_quantity *quantity, const char **unit)
 {
     struct decimal decimal;
-    *unit = text;
-    *reason = "it does not begin with a number";
-    if (*text == '-')
-        *reason = "it is negative";
     const char *rest = take_decimal(text, &decimal);
+    *unit = text;
     if (!rest)
-        return false;
+        return *text == '-' ? LL_QUANTITY_NEGATIVE : LL_QUANTITY_NO_NUMBER;
     while (*rest == ' ')
         rest++;
     *unit = rest;
-    *reason = NULL;
     const struct unit *found = find_unit(rest);
     if (!found)
-        return false;
+        return LL_QUANTITY_NO_UNIT;
     *quantity = (struct ll_quantity){to_double(&decimal, found), found->dimension};
-    *reason = "it is too large";
-    return isfinite(quantity->value);
+    return isfinite(quantity->value) ? LL_QUANTITY_FINE : LL_QUANTITY_TOO_LARGE;
 }
 
 bool ll_count_parse(const char *text, uint64_t *count)
@@ -298,10 +294,22 @@ const char *ll_dimension_base(enum ll_dimension dimension)
     return bases[dimension];
 }
 
+static bool same_but_case(const char *a, const char *b)
+{
+    while (*a && tolower((unsigned char)*a) == tolower((unsigned char)*b)) {
+        a++;
+        b++;
+    }
+    return !*a && !*b;
+}
+
 const char *ll_unit_nearest(const char *unit)
 {
     const char *texts[UNIT_COUNT];
-    for (size_t i = 0; i < UNIT_COUNT; i++)
+    for (size_t i = 0; i < UNIT_COUNT; i++) {
         texts[i] = units[i].text;
-    return ll_nearest(unit, texts + 1, UNIT_COUNT - 1);
+        if (same_but_case(unit, texts[i]))
+            return texts[i];
+    }
+    return ll_nearest(unit, texts, UNIT_COUNT);
 }

@@ -38,10 +38,17 @@ struct ll_quantity {
     enum ll_dimension dimension;
 };
 
-/* What a text says. False when it says nothing: then *reason is a static sentence or, for an unknown unit,
- * NULL, and *unit the place in the text where the unit begins. Never negative, infinite or not a number. */
-bool ll_quantity_parse(const char *text, struct ll_quantity *quantity, const char **reason,
-                       const char **unit);
+enum ll_quantity_status {
+    LL_QUANTITY_FINE,
+    LL_QUANTITY_NO_NUMBER, /* the text does not begin with a number of at most 40 digits */
+    LL_QUANTITY_NEGATIVE,
+    LL_QUANTITY_TOO_LARGE, /* past all doubles */
+    LL_QUANTITY_NO_UNIT,   /* what follows the number is not in the table */
+};
+
+/* What a text says; never negative, infinite or not a number. *unit becomes the place in the text where the
+ * unit begins, also of an unknown one. */
+enum ll_quantity_status ll_quantity_parse(const char *text, struct ll_quantity *quantity, const char **unit);
 
 /* A whole number, digits only, that fits in 64 bits. */
 bool ll_count_parse(const char *text, uint64_t *count);
@@ -62,7 +69,8 @@ const char *ll_dimension_name(enum ll_dimension dimension);
 const char *ll_dimension_example(enum ll_dimension dimension);
 const char *ll_dimension_base(enum ll_dimension dimension);
 
-/* The spelling of a unit that `unit` was probably meant to be, or NULL. */
+/* The unit that was probably meant: one that differs in upper and lower case only, else the nearest, else
+ * NULL. */
 const char *ll_unit_nearest(const char *unit);
 
 #endif

@@ -153,6 +153,15 @@ static bool read_default(const struct ll_field *field, const struct ll_node *map
     return ll_types[field->type].read(field, &node, object, reading);
 }
 
+/* Whether some unknown key was probably meant to be this one; then the complaint of that key says it all. */
+static bool is_misspelt(const struct ll_table *table, const struct ll_node *map, const char *key)
+{
+    for (const struct ll_node *child = map->first; child; child = child->next)
+        if (ll_nearest(child->key, &key, 1) && !ll_table_find(table, child->key))
+            return true;
+    return false;
+}
+
 static bool read_field(const struct ll_table *table, const struct ll_field *field, const struct ll_node *map,
                        void *object, struct ll_reading *reading)
 {
@@ -161,8 +170,10 @@ static bool read_field(const struct ll_table *table, const struct ll_field *fiel
     if (node)
         return ll_types[field->type].read(field, node, object, reading);
     if (field->required)
-        return ll_complain(reading->diags, map->place, "this %s needs `%s`: %s", table->what, field->key,
-                           field->help);
+        return is_misspelt(table, map, field->key)
+                   ? false
+                   : ll_complain(reading->diags, map->place, "this %s needs `%s`: %s", table->what,
+                                 field->key, field->help);
     if (field->otherwise)
         return read_default(field, map, object, reading);
     if (field->type == LL_TYPE_OBJECT && !field->given_offset)
@@ -200,8 +211,9 @@ bool ll_table_read(const struct ll_table *table, const struct ll_node *node, voi
                    struct ll_reading *reading)
 {
     if (node->type != LL_NODE_MAP)
-        return ll_complain(reading->diags, node->place, "`%s`: expected the keys of a %s, this is %s",
-                           ll_node_shown(node).text, table->what, ll_node_type_name(node->type));
+        return ll_complain(reading->diags, node->place,
+                           "`%s`: expected a map with the keys of a %s, this is %s", ll_node_shown(node).text,
+                           table->what, ll_node_type_name(node->type));
     if (table->variants)
         choose_none(table, object);
     bool right = read_fields(table, node, object, reading);

@@ -37,7 +37,8 @@ bool ll_read_DTYPES(const struct ll_field *field, const struct ll_node *node, vo
     if (!ll_is_type(node, LL_NODE_MAP, "a number for each dtype, as {bf16: 1, f32: 0.5}", reading))
         return false;
     if (node->count == 0)
-        return ll_expected(node, reading, "a number for at least one dtype, as {bf16: 1}");
+        return ll_complain(reading->diags, node->place, "`%s`: expected at least one dtype, as {bf16: 1}",
+                           field->key);
     for (const struct ll_node *child = node->first; child; child = child->next)
         right &= read_dtype(field, child, ll_at(object, field->offset), reading);
     return right;
@@ -324,7 +325,8 @@ bool ll_read_LIST(const struct ll_field *field, const struct ll_node *node, void
         return ll_complain(reading->diags, node->place, "`%s`: at most %.0f items, there are %zu", field->key,
                            field->max, node->count);
     if (node->count == 0 && field->required)
-        return ll_expected(node, reading, "at least one item");
+        return ll_complain(reading->diags, node->place, "`%s`: expected at least one %s", field->key,
+                           field->table->what);
     for (const struct ll_node *child = node->first; child; child = child->next) {
         void *item = ll_at(object, field->offset + *count * field->table->size);
         ++*count; /* before its members are read: levels are asked for by name */

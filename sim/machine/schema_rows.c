@@ -122,7 +122,7 @@ static const struct ll_field software_fields[] = {
      .help = "which ops the software joins so that what lies between them stays on chip"},
 };
 #undef AT
-static const struct ll_table software_table = {TABLE("software", software_fields, struct ll_software)};
+static const struct ll_table software_table = {TABLE("software section", software_fields, struct ll_software)};
 
 #define AT(member) .offset = offsetof(struct ll_host, member)
 static const struct ll_field host_fields[] = {
@@ -132,7 +132,7 @@ static const struct ll_field host_fields[] = {
      .max = MOST_SECONDS, .otherwise = "0s", .help = "of one transfer"},
 };
 #undef AT
-static const struct ll_table host_table = {TABLE("host", host_fields, struct ll_host)};
+static const struct ll_table host_table = {TABLE("host section", host_fields, struct ll_host)};
 
 #define AT(member) .offset = offsetof(struct ll_network, member)
 static const struct ll_field network_fields[] = {
@@ -159,7 +159,7 @@ static const struct ll_field energy_fields[] = {
      .help = "power that flows all the time, in W"},
 };
 #undef AT
-static const struct ll_table energy_table = {TABLE("energy", energy_fields, struct ll_energy)};
+static const struct ll_table energy_table = {TABLE("energy section", energy_fields, struct ll_energy)};
 
 #define AT(member) .offset = offsetof(struct ll_area, member)
 static const struct ll_field area_fields[] = {
@@ -171,7 +171,7 @@ static const struct ll_field area_fields[] = {
      .help = "of everything else, in mm2"},
 };
 #undef AT
-static const struct ll_table area_table = {TABLE("area", area_fields, struct ll_area)};
+static const struct ll_table area_table = {TABLE("area section", area_fields, struct ll_area)};
 
 #define AT(member) .offset = offsetof(struct ll_machine, member)
 #define LISTED(member, how_many) \
@@ -179,7 +179,8 @@ static const struct ll_table area_table = {TABLE("area", area_fields, struct ll_
 static const struct ll_field machine_fields[] = {
     {.key = "inherits", .type = LL_TYPE_INHERITS, .wording = true,
      .help = "a file beside this one, or the stem of a known machine; the keys here are laid over its keys"},
-    {.key = "name", .type = LL_TYPE_TEXT, AT(name), .required = true, .wording = true, .help = "for people"},
+    {.key = "name", .type = LL_TYPE_TEXT, AT(name), .required = true, .wording = true,
+     .help = "what reports call it"},
     {.key = "kind", .type = LL_TYPE_TEXT, AT(kind), .choices = kinds, .wording = true, .otherwise = "custom",
      .help = "wording of reports, nothing else"},
     {.key = "aliases", .type = LL_TYPE_TEXTS, LISTED(aliases, alias_count), .wording = true,

@@ -22,8 +22,9 @@ static size_t choose(const struct ll_field *field, const struct ll_node *node, s
     for (size_t i = 0; i < words.count && node->text; i++)
         if (!strcmp(words.words[i], node->text))
             return i;
-    ll_complain(reading->diags, node->place, "`%s` is no %s%s", ll_node_shown(node).text, field->help,
-                ll_suggest(reading->diags, node->text ? node->text : "", &words));
+    const char *wrong = node->text ? node->text : ll_node_type_name(node->type);
+    ll_complain(reading->diags, node->place, "no %s `%s`%s", field->key, ll_shown_text(wrong).text,
+                ll_suggest(reading->diags, wrong, &words));
     return words.count;
 }
 
@@ -124,19 +125,23 @@ static bool check_bounds(double value, const struct ll_field *field, const struc
     return true;
 }
 
+/* Whether a text that is no number by itself would be one with its unit taken off. */
+static bool has_unit(const char *text)
+{
+    struct ll_quantity quantity;
+    const char *unit;
+    return ll_quantity_parse(text, &quantity, &unit) == LL_QUANTITY_FINE && *unit;
+}
+
 bool ll_read_WHOLE(const struct ll_field *field, const struct ll_node *node, void *object,
                    struct ll_reading *reading)
 {
-    uint64_t count;
-    struct ll_quantity quantity;
-    const char *reason, *unit;
-    if (!node->text)
+    uint64_t count = UINT64_MAX;
+    if (!node->text || (!ll_count_parse(node->text, &count) && has_unit(node->text)))
+        return ll_expected(node, reading, node->text ? "a number without unit" : "a whole number");
+    if (!*node->text || strspn(node->text, "0123456789") < strlen(node->text))
         return ll_expected(node, reading, "a whole number");
-    if (!ll_count_parse(node->text, &count)) {
-        bool has_unit = ll_quantity_parse(node->text, &quantity, &reason, &unit) && *unit;
-        return ll_expected(node, reading, has_unit ? "a number without unit" : "a whole number");
-    }
-    if (!check_bounds((double)count, field, node, reading))
+    if (!check_bounds((double)count, field, node, reading)) /* also of digits that do not fit in 64 bits */
         return false;
     *(uint64_t *)ll_at(object, field->offset) = count;
     return true;
@@ -149,22 +154,30 @@ void ll_write_WHOLE(const struct ll_field *field, const void *object, const stru
     dump->verbs->count(dump->out, *(const uint64_t *)ll_at_const(object, field->offset));
 }
 
-/* What is wrong with a text that should have been a quantity of this dimension. */
+/* A text that begins with a number, but what follows is no unit. */
 static bool complain_of_unit(const struct ll_node *node, enum ll_dimension dimension, const char *unit,
                              struct ll_reading *reading)
 {
-    const char *name = ll_dimension_name(dimension), *example = ll_dimension_example(dimension);
-    struct ll_shown shown = ll_node_shown(node), wrong = ll_shown_text(unit);
     const char *nearest = ll_unit_nearest(unit);
-    if (strchr(unit, 'b') && (!nearest || strchr(nearest, 'B')))
+    const char *sizes = dimension == LL_DIMENSION_SIZE ? " (kB is 1000 bytes, KiB 1024)" : "";
+    struct ll_shown shown = ll_node_shown(node), wrong = ll_shown_text(unit);
+    if (!nearest)
+        return ll_complain(reading->diags, node->place, "`%s`: no unit `%s`; expected %s, as %s", shown.text,
+                           wrong.text, ll_dimension_name(dimension), ll_dimension_example(dimension));
+    if (strchr(unit, 'b') && strchr(nearest, 'B'))
         return ll_complain(reading->diags, node->place,
-                           "`%s`: `b` could be bits or bytes; write B for bytes: expected %s, as %s",
-                           shown.text, name, example);
-    if (nearest)
-        return ll_complain(reading->diags, node->place, "`%s`: no unit `%s`; did you mean `%s`?", shown.text,
-                           wrong.text, nearest);
-    return ll_complain(reading->diags, node->place, "`%s`: no unit `%s`; expected %s, as %s", shown.text,
-                       wrong.text, name, example);
+                           "`%s`: `b` could be bits or bytes; for bytes write `%s`%s", shown.text, nearest,
+                           sizes);
+    return ll_complain(reading->diags, node->place, "`%s`: no unit `%s`; did you mean `%s`?%s", shown.text,
+                       wrong.text, nearest, sizes);
+}
+
+/* "`key: value`: expected a size, as 16GiB or 512B", and why this is none. */
+static bool expected_quantity(const struct ll_field *field, const struct ll_node *node,
+                              struct ll_reading *reading, const char *why)
+{
+    return ll_complain(reading->diags, node->place, "`%s`: expected %s, as %s%s", ll_node_shown(node).text,
+                       ll_dimension_name(field->dimension), ll_dimension_example(field->dimension), why);
 }
 
 /* Bytes per cycle become bytes per second by the machine's clock. */
@@ -180,31 +193,37 @@ static bool resolve_cycles(struct ll_quantity *quantity, const struct ll_node *n
     return true;
 }
 
+static bool parse_quantity(const struct ll_field *field, const struct ll_node *node,
+                           struct ll_reading *reading, struct ll_quantity *quantity)
+{
+    const char *unit;
+    static const char *const reasons[] = {[LL_QUANTITY_NO_NUMBER] = "",
+                                          [LL_QUANTITY_NEGATIVE] = "; it is negative",
+                                          [LL_QUANTITY_TOO_LARGE] = "; it is too large"};
+    if (!node->text)
+        return expected_quantity(field, node, reading, "");
+    enum ll_quantity_status status = ll_quantity_parse(node->text, quantity, &unit);
+    if (status == LL_QUANTITY_NO_UNIT)
+        return complain_of_unit(node, field->dimension, unit, reading);
+    return status == LL_QUANTITY_FINE || expected_quantity(field, node, reading, reasons[status]);
+}
+
 static bool read_quantity(const struct ll_field *field, const struct ll_node *node,
                           struct ll_reading *reading, double *value)
 {
-    const char *name = ll_dimension_name(field->dimension), *example = ll_dimension_example(field->dimension);
-    const char *reason, *unit;
     struct ll_quantity quantity;
-    struct ll_shown shown = ll_node_shown(node);
-    if (!node->text)
-        return ll_complain(reading->diags, node->place, "`%s`: expected %s, as %s", shown.text, name,
-                           example);
-    bool parsed = ll_quantity_parse(node->text, &quantity, &reason, &unit);
-    if (!parsed && !reason)
-        return complain_of_unit(node, field->dimension, unit, reading);
-    if (!parsed)
-        return ll_complain(reading->diags, node->place, "`%s`: expected %s, as %s; %s", shown.text, name,
-                           example, reason);
+    if (!parse_quantity(field, node, reading, &quantity))
+        return false;
     if (quantity.dimension == LL_DIMENSION_NUMBER)
-        return ll_complain(reading->diags, node->place, "`%s`: a unit is missing; expected %s, as %s",
-                           shown.text, name, example);
-    if (quantity.dimension == LL_DIMENSION_PER_CYCLE && field->dimension == LL_DIMENSION_BANDWIDTH &&
-        !resolve_cycles(&quantity, node, reading))
+        return expected_quantity(field, node, reading, "; a unit is missing");
+    bool per_cycle =
+        quantity.dimension == LL_DIMENSION_PER_CYCLE && field->dimension == LL_DIMENSION_BANDWIDTH;
+    if (per_cycle && !resolve_cycles(&quantity, node, reading))
         return false;
     if (quantity.dimension != field->dimension)
-        return ll_complain(reading->diags, node->place, "`%s`: expected %s, as %s; this is %s", shown.text,
-                           name, example, ll_dimension_name(quantity.dimension));
+        return ll_complain(reading->diags, node->place, "`%s`: expected %s, as %s; this is %s",
+                           ll_node_shown(node).text, ll_dimension_name(field->dimension),
+                           ll_dimension_example(field->dimension), ll_dimension_name(quantity.dimension));
     *value = quantity.value;
     return check_bounds(quantity.value, field, node, reading);
 }
@@ -246,18 +265,17 @@ void ll_write_SIZE(const struct ll_field *field, const void *object, const struc
 bool ll_read_number(const struct ll_field *field, const struct ll_node *node, struct ll_reading *reading,
                     double *value)
 {
-    struct ll_quantity quantity;
-    const char *reason, *rest, *unit = field->unit ? field->unit : "";
+    const char *unit = field->unit ? field->unit : "";
     if (!node->text)
         return ll_expected(node, reading, "a number");
     if (ll_number_parse(node->text, unit, value))
         return check_bounds(*value, field, node, reading);
-    bool has_unit = ll_quantity_parse(node->text, &quantity, &reason, &rest) && *rest;
-    if (has_unit && *unit)
-        return ll_complain(reading->diags, node->place,
-                           "`%s`: expected a number without unit; the key says %s", ll_node_shown(node).text,
-                           unit);
-    return ll_expected(node, reading, has_unit ? "a number without unit" : "a number, as 0.85");
+    if (!has_unit(node->text))
+        return ll_expected(node, reading, "a number, as 0.85");
+    if (!*unit)
+        return ll_expected(node, reading, "a number without unit");
+    return ll_complain(reading->diags, node->place, "`%s`: expected a number without unit; the key says %s",
+                       ll_node_shown(node).text, unit);
 }
 
 bool ll_read_NUMBER(const struct ll_field *field, const struct ll_node *node, void *object,

@@ -28,10 +28,14 @@ bool ll_no_memory(const struct ll_node *node, struct ll_reading *reading)
     return ll_complain(reading->diags, node->place, "memory ran out");
 }
 
-/* "`key: value`: expected ...": most complaints have this form. */
+/* "`key: value`: expected ...": most complaints have this form. A list or map is only named. */
 bool ll_expected(const struct ll_node *node, struct ll_reading *reading, const char *what)
 {
-    return ll_complain(reading->diags, node->place, "`%s`: expected %s", ll_node_shown(node).text, what);
+    struct ll_shown shown = ll_node_shown(node);
+    if (node->type == LL_NODE_SCALAR)
+        return ll_complain(reading->diags, node->place, "`%s`: expected %s", shown.text, what);
+    return ll_complain(reading->diags, node->place, "`%s`: expected %s, this is %s", shown.text, what,
+                       ll_node_type_name(node->type));
 }
 
 bool ll_is_type(const struct ll_node *node, enum ll_node_type type, const char *what,
