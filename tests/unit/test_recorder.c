@@ -98,8 +98,8 @@ static void more_ops_than_a_frame_holds_are_no_matter(void **state)
     assert_true(loop.ops > 50000);
     assert_int_equal(trace->op_count, loop.ops);
     for (uint64_t i = 1; i < trace->op_count; i++) /* the loop's own times, to the nanosecond */
-        assert_in_range(trace->ops[i].start_ns - trace->ops[i - 1].start_ns - trace->ops[i - 1].duration_ns, 150,
-                        209);
+        assert_in_range(trace->ops[i].start_ns - trace->ops[i - 1].start_ns - trace->ops[i - 1].duration_ns,
+                        150, 209);
     ll_trace_free(trace);
 }
 
@@ -129,8 +129,12 @@ static void a_monotonous_dry_run_is_padded_and_read(void **state)
     uint32_t desc = ll_recorder_desc(recorder, "x", &shape, LL_ACTIVATION);
     uint32_t x = ll_recorder_tensor(recorder, desc), scope = ll_recorder_string(recorder, "");
     for (int i = 0; i < 1000000; i++)
-        x = ll_recorder_op(recorder, &(struct ll_record){.kind = LL_OP_RELU, .scope = scope, .inputs = &x,
-                                                         .input_count = 1, .outputs = &desc, .output_count = 1});
+        x = ll_recorder_op(recorder, &(struct ll_record){.kind = LL_OP_RELU,
+                                                         .scope = scope,
+                                                         .inputs = &x,
+                                                         .input_count = 1,
+                                                         .outputs = &desc,
+                                                         .output_count = 1});
     assert_int_equal(ll_recorder_close(recorder), LL_OK);
     struct ll_trace *trace = read_whole(getpid());
     assert_int_equal(trace->op_count, 1000000);
