@@ -12,11 +12,13 @@ if(LL_SANITIZE)
   target_link_options(ll_flags INTERFACE -fsanitize=${LL_SANITIZE})
 endif()
 
-# ll_room(NAME FOLDER USES rooms... LIBS libraries...): the sources are the .c files of the folder.
-function(ll_room name folder)
+# ll_room(NAME FOLDERS USES rooms... LIBS libraries...): the sources are the .c files of the folders, a list.
+function(ll_room name folders)
   set_property(GLOBAL APPEND PROPERTY LL_ROOMS ${name})
   cmake_parse_arguments(room "" "" "USES;LIBS" ${ARGN})
-  file(GLOB sources CONFIGURE_DEPENDS ${PROJECT_SOURCE_DIR}/${folder}/*.c)
+  list(TRANSFORM folders PREPEND ${PROJECT_SOURCE_DIR}/)
+  list(TRANSFORM folders APPEND /*.c)
+  file(GLOB sources CONFIGURE_DEPENDS ${folders})
   if(sources)
     add_library(ll_${name} STATIC ${sources})
     set(scope PUBLIC)

@@ -4,27 +4,18 @@
 #ifndef LL_TESTS_SAMPLES_H
 #define LL_TESTS_SAMPLES_H
 
+#include "random.h"
+
 #include "sim/machine/machine.h"
 
-#include <string.h>
-
-/* splitmix64 (Steele, Lea and Flood, OOPSLA 2014). */
 struct dice {
-    uint64_t state;
+    uint64_t state; /* of ll_random: the seed at first */
 };
-
-static inline uint64_t roll(struct dice *dice)
-{
-    uint64_t z = dice->state += UINT64_C(0x9e3779b97f4a7c15);
-    z = (z ^ z >> 30) * UINT64_C(0xbf58476d1ce4e5b9);
-    z = (z ^ z >> 27) * UINT64_C(0x94d049bb133111eb);
-    return z ^ z >> 31;
-}
 
 /* From low to high, both included. */
 static inline uint64_t roll_between(struct dice *dice, uint64_t low, uint64_t high)
 {
-    return low + roll(dice) % (high - low + 1);
+    return low + ll_random(&dice->state) % (high - low + 1);
 }
 
 /* About as often small as large: uniform in the logarithm. */
@@ -38,7 +29,7 @@ static inline uint64_t roll_size(struct dice *dice, uint64_t high)
 
 static inline double roll_real(struct dice *dice, double low, double high)
 {
-    return low + (high - low) * ((double)(roll(dice) >> 11) * 0x1p-53);
+    return low + (high - low) * ((double)(ll_random(&dice->state) >> 11) * 0x1p-53);
 }
 
 static inline void random_rates(struct dice *dice, double *rates)
@@ -110,7 +101,8 @@ static inline struct ll_machine random_machine(struct dice *dice)
     return machine;
 }
 
-static inline struct ll_work gemm_work(enum ll_dtype dtype, uint64_t batch, uint64_t m, uint64_t n, uint64_t k)
+static inline struct ll_work gemm_work(enum ll_dtype dtype, uint64_t batch, uint64_t m, uint64_t n,
+                                       uint64_t k)
 {
     uint64_t size = ll_dtype_bytes(dtype);
     return (struct ll_work){.kind = LL_WORK_GEMM,
@@ -135,14 +127,17 @@ static inline struct ll_work conv_work(enum ll_dtype dtype, struct ll_conv conv)
                             .flops = 2 * gemm.batch * gemm.m * gemm.n * gemm.k,
                             .a_bytes = conv.pass == LL_CONV_DATA ? y : x,
                             .b_bytes = conv.pass == LL_CONV_FILTER ? y : w,
-                            .c_bytes = conv.pass == LL_CONV_FORWARD ? y : conv.pass == LL_CONV_DATA ? x : w,
+                            .c_bytes = conv.pass == LL_CONV_FORWARD ? y
+                                       : conv.pass == LL_CONV_DATA  ? x
+                                                                    : w,
                             .conv = conv};
 }
 
 static inline struct ll_work random_conv(struct dice *dice, enum ll_dtype dtype)
 {
     uint64_t kernel = roll_between(dice, 1, 5), stride = roll_between(dice, 1, 3), out = roll_size(dice, 32);
-    uint64_t in = (out - 1) * stride + kernel, groups = roll_between(dice, 0, 3) ? 1 : roll_between(dice, 2, 8);
+    uint64_t in = (out - 1) * stride + kernel,
+             groups = roll_between(dice, 0, 3) ? 1 : roll_between(dice, 2, 8);
     return conv_work(dtype, (struct ll_conv){.batch = roll_size(dice, 16),
                                              .in_h = in,
                                              .in_w = in,

@@ -4,6 +4,7 @@
 #ifndef LL_TESTS_TOY_TRACE_H
 #define LL_TESTS_TOY_TRACE_H
 
+#include "random.h"
 #include "tracer/reader.h"
 #include "tracer/recorder.h"
 
@@ -13,25 +14,10 @@
 #include <string.h>
 #include <unistd.h>
 
-/* splitmix64 (Steele, Lea and Flood, 2014). */
-static inline uint64_t toy_random(uint64_t *state)
-{
-    uint64_t z = *state += 0x9E3779B97F4A7C15u;
-    z = (z ^ (z >> 30)) * 0xBF58476D1CE4E5B9u;
-    z = (z ^ (z >> 27)) * 0x94D049BB133111EBu;
-    return z ^ (z >> 31);
-}
-
-static inline uint64_t toy_below(uint64_t *state, uint64_t limit)
-{
-    return toy_random(state) % limit;
-}
-
 enum { TOY_LAYERS = 6 };
 
 struct toy {
     struct ll_recorder *recorder;
-    uint64_t random;
     uint32_t scope;
     struct ll_shape shape[4096]; /* by tensor */
 };
@@ -114,34 +100,24 @@ static inline void toy_step(struct toy *toy, uint64_t batch, const uint64_t *wid
     }
 }
 
-/* A trace of up to three steps; free with ll_trace_free. */
-static inline struct ll_trace *toy_trace(uint64_t seed)
+/* Starts a recording into a file of its own, whose name goes to path (room for 64). */
+static inline void toy_open(struct toy *toy, char *path)
 {
-    struct toy *toy = calloc(1, sizeof *toy);
-    toy->random = seed;
-    char path[] = "/tmp/ll_toy_XXXXXX";
+    const struct ll_fact facts[] = {{"model", "toy"}, {"mode", "train"}, {"batch", "1"}};
+    snprintf(path, 64, "/tmp/ll_toy_XXXXXX");
     int file = mkstemp(path);
     assert(file >= 0);
     close(file);
     enum ll_status status;
-    const struct ll_fact facts[] = {{"model", "toy"}, {"mode", "train"}, {"batch", "1"}};
     toy->recorder = ll_recorder_open(path, facts, 3, &status);
     assert(toy->recorder);
     toy->scope = ll_recorder_string(toy->recorder, "toy");
-    unsigned layers = 1 + (unsigned)toy_below(&toy->random, TOY_LAYERS);
-    uint64_t batch = 1 + toy_below(&toy->random, 300), steps = 1 + toy_below(&toy->random, 3),
-             width[TOY_LAYERS + 1];
-    uint32_t weights[TOY_LAYERS];
-    for (unsigned i = 0; i <= layers; i++)
-        width[i] = 1 + toy_below(&toy->random, 2000);
-    for (unsigned i = 0; i < layers; i++)
-        weights[i] = toy_bring(toy, toy_matrix(width[i], width[i + 1]), LL_WEIGHT);
-    for (uint64_t step = 0; step < steps; step++) {
-        ll_recorder_step_begin(toy->recorder);
-        toy_step(toy, batch, width, layers, weights);
-        ll_recorder_step_end(toy->recorder);
-    }
-    status = ll_recorder_close(toy->recorder);
+}
+
+/* Ends it, frees the toy and reads the file back; free with ll_trace_free. */
+static inline struct ll_trace *toy_close(struct toy *toy, const char *path)
+{
+    enum ll_status status = ll_recorder_close(toy->recorder);
     assert(status == LL_OK);
     struct ll_diags *diags = calloc(1, sizeof *diags);
     struct ll_trace *trace = ll_trace_read(path, diags, &status);
@@ -151,6 +127,28 @@ static inline struct ll_trace *toy_trace(uint64_t seed)
     free(toy);
     unlink(path);
     return trace;
+}
+
+/* A trace of up to three steps. */
+static inline struct ll_trace *toy_trace(uint64_t seed)
+{
+    struct toy *toy = calloc(1, sizeof *toy);
+    char path[64];
+    toy_open(toy, path);
+    uint64_t random = seed, width[TOY_LAYERS + 1];
+    unsigned layers = 1 + (unsigned)ll_random_below(&random, TOY_LAYERS);
+    uint64_t batch = 1 + ll_random_below(&random, 300), steps = 1 + ll_random_below(&random, 3);
+    uint32_t weights[TOY_LAYERS];
+    for (unsigned i = 0; i <= layers; i++)
+        width[i] = 1 + ll_random_below(&random, 2000);
+    for (unsigned i = 0; i < layers; i++)
+        weights[i] = toy_bring(toy, toy_matrix(width[i], width[i + 1]), LL_WEIGHT);
+    for (uint64_t step = 0; step < steps; step++) {
+        ll_recorder_step_begin(toy->recorder);
+        toy_step(toy, batch, width, layers, weights);
+        ll_recorder_step_end(toy->recorder);
+    }
+    return toy_close(toy, path);
 }
 
 #endif

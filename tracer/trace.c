@@ -39,8 +39,8 @@ uint32_t ll_op_output(const struct ll_trace *trace, uint32_t op, uint32_t i)
     return trace->ops[op].first_output + i;
 }
 
-/* Dependencies. A storage remembers its last writer and who has read it since: whoever overwrites it waits for
- * them all. A view takes over a storage without writing it. */
+/* Dependencies. A storage remembers its last writer and who has read it since: whoever overwrites it waits
+ * for them all. A view takes over a storage without writing it. */
 
 struct reader {
     uint32_t op;
@@ -60,7 +60,8 @@ static void count_most(const struct ll_trace *trace, uint64_t *deps, uint64_t *r
     for (uint64_t i = 0; i < trace->op_count; i++) {
         const struct ll_form *form = &trace->forms[trace->ops[i].form];
         *readings += form->view.input_count;
-        *deps += form->view.input_count + trace->links[trace->ops[i].links].control_count + form->view.output_count;
+        *deps += form->view.input_count + trace->links[trace->ops[i].links].control_count +
+                 form->view.output_count;
     }
     *deps += *readings; /* a reading is waited for once at most: the overwriting ends it */
 }
@@ -133,10 +134,25 @@ static int compare(const void *a, const void *b)
     return left < right ? -1 : left > right;
 }
 
+/* Most ops wait for very few: there insertion is quicker than any call. */
+enum { FEW = 16 };
+
+static void sort_few(uint32_t *deps, uint32_t count)
+{
+    for (uint32_t i = 1; i < count; i++) {
+        uint32_t moved = deps[i], at = i;
+        for (; at > 0 && deps[at - 1] > moved; at--)
+            deps[at] = deps[at - 1];
+        deps[at] = moved;
+    }
+}
+
 static uint32_t sort_once(uint32_t *deps, uint32_t count)
 {
     uint32_t kept = 0;
-    if (count > 1)
+    if (count <= FEW)
+        sort_few(deps, count);
+    else
         qsort(deps, count, sizeof *deps, compare);
     for (uint32_t i = 0; i < count; i++)
         if (kept == 0 || deps[i] != deps[kept - 1])

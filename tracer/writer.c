@@ -38,7 +38,8 @@ static int make_beside(const char *path, const struct ll_bytes *header)
         if (!name || (file < 0 && errno != EEXIST))
             break;
     }
-    if (file >= 0 && (write(file, header->data, header->size) != (ssize_t)header->size || rename(name, path) != 0)) {
+    if (file >= 0 &&
+        (write(file, header->data, header->size) != (ssize_t)header->size || rename(name, path) != 0)) {
         unlink(name);
         close(file);
         file = -1;
@@ -116,7 +117,8 @@ static bool add_to_index(struct ll_writer *writer, uint64_t kind, uint64_t op_co
     return true;
 }
 
-void ll_writer_add(struct ll_writer *writer, const struct ll_bytes *content, uint64_t op_count, uint64_t weight)
+void ll_writer_add(struct ll_writer *writer, const struct ll_bytes *content, uint64_t op_count,
+                   uint64_t weight)
 {
     if (writer->status != LL_OK)
         return;

@@ -116,10 +116,13 @@ static void time_op(const struct ll_prepared *prepared, const struct ll_machine 
     const struct ll_fused *fused = &prepared->fused[seq];
     ll_residency_saved(prepared->residency, machine, seq, fuses ? fused->held : 0, saved);
     ll_cost_time(machine, cost, saved, timing, why);
-    if (!fuses || !fused->follows)
-        return;
-    ll_say(why, "fused with the op before it: its start costs nothing");
-    timing->overhead_s = 0;
+    if (fuses && fused->follows) {
+        timing->overhead_s = 0;
+        ll_say(why, "fused with the op before it: its start costs nothing");
+    }
+    if (timing->overhead_s > 0)
+        ll_say(why, "with starting the op: %.10g + %.10g = %.10g s", timing->time_s, timing->overhead_s,
+               timing->time_s + timing->overhead_s);
 }
 
 static void run_op(struct run *run, uint32_t seq)

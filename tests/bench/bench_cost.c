@@ -14,13 +14,22 @@ enum { COUNT = 2000, REPEATS = 9 };
 static struct ll_machine gpu_like(void)
 {
     struct ll_machine machine = {.name = "bench", .unit_count = 2, .level_count = 3};
-    machine.units[0] = (struct ll_unit){.name = "cores", .model = LL_UNIT_MATRIX, .count = 108, .clock_hz = 1.41e9,
+    machine.units[0] = (struct ll_unit){
+        .name = "cores",
+        .model = LL_UNIT_MATRIX,
+        .count = 108,
+        .clock_hz = 1.41e9,
+        .efficiency = 1,
+        .matrix = {
+            .tiles =
+                {{256, 128, 32}, {128, 256, 32}, {128, 128, 32}, {128, 64, 32}, {64, 128, 32}, {64, 64, 32}},
+            .tile_count = 6}};
+    machine.units[1] = (struct ll_unit){.name = "lanes",
+                                        .model = LL_UNIT_VECTOR,
+                                        .count = 108,
+                                        .clock_hz = 1.41e9,
                                         .efficiency = 1,
-                                        .matrix = {.tiles = {{256, 128, 32}, {128, 256, 32}, {128, 128, 32},
-                                                             {128, 64, 32}, {64, 128, 32}, {64, 64, 32}},
-                                                   .tile_count = 6}};
-    machine.units[1] = (struct ll_unit){.name = "lanes", .model = LL_UNIT_VECTOR, .count = 108, .clock_hz = 1.41e9,
-                                        .efficiency = 1, .vector = {.lanes = 64}};
+                                        .vector = {.lanes = 64}};
     for (int i = 0; i < LL_DTYPE_COUNT; i++) {
         machine.units[0].matrix.macs[i] = 1024;
         machine.units[1].vector.flops[i] = 2;
@@ -69,7 +78,8 @@ static uint64_t tile_ns(const struct ll_machine *machine)
     return sum > 0 ? ns : 0;
 }
 
-static void report(const char *what, const struct ll_machine *machine, uint64_t (*measure)(const struct ll_machine *))
+static void report(const char *what, const struct ll_machine *machine,
+                   uint64_t (*measure)(const struct ll_machine *))
 {
     uint64_t best_ns = UINT64_MAX;
     for (int i = 0; i < REPEATS; i++)

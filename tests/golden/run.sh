@@ -29,7 +29,7 @@ for command in "$@"; do
     usual=0
     case $(cd "$(dirname "$command")" && pwd) in */errors) usual=2 ;; esac
     mkdir "$tree/here"
-    cp "$(dirname "$command")"/* "$tree/here"
+    cp -R "$(dirname "$command")"/. "$tree/here"
     ln -s "$root/traces" "$tree/here/traces"
     (cd "$tree/here" && env -i PATH="$build/sim/cli:$PATH" HOME="$tree" COLUMNS=120 NO_COLOR=1 LC_ALL=C TERM=dumb \
         sh "$(basename "$command")" >"$tree/out" 2>"$tree/err" </dev/null)

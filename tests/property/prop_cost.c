@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The laws that every machine obeys, on random machines and works. A failure prints the seed that shows it. */
+/* The laws that every machine obeys, on random machines and works. A failure prints the seed that shows it.
+ */
 #include "check.h"
 #include "samples.h"
 
@@ -7,6 +8,8 @@
 #include "sim/cost/unit_model.h"
 
 enum { ROUNDS = 20000 };
+
+static uint64_t first_seed;
 
 /* A machine, a work and what earlier ops saved of each level. */
 struct sample {
@@ -61,7 +64,7 @@ static void time_is_at_least_flops_over_peak_and_bytes_over_bandwidth(void **sta
 {
     (void)state;
     struct dice dice;
-    for (uint64_t seed = 1; seed <= ROUNDS; seed++) {
+    for (uint64_t seed = first_seed; seed < first_seed + ROUNDS; seed++) {
         struct sample s = sample_of(seed, &dice);
         const struct ll_level *memory = &s.machine.levels[s.machine.level_count - 1];
         struct ll_cost cost = cost_of(&s.machine, &s.work);
@@ -81,16 +84,21 @@ static void time_is_at_most_all_parts_in_series(void **state)
 {
     (void)state;
     struct dice dice;
-    for (uint64_t seed = 1; seed <= ROUNDS; seed++) {
+    for (uint64_t seed = first_seed; seed < first_seed + ROUNDS; seed++) {
         struct sample s = sample_of(seed, &dice);
         struct ll_cost cost = cost_of(&s.machine, &s.work);
         struct ll_timing timing = timing_of(&s.machine, &s.work, NULL);
-        double series_s = cost.compute_s;
+        double series_s = cost.compute_s, left_s = cost.compute_s;
         for (uint64_t l = 0; l < s.machine.level_count; l++) {
-            claim(cost.level_first_s[l] <= cost.level_s[l] * (1 + 1e-12), seed, "a first piece larger than all");
+            claim(cost.level_first_s[l] <= cost.level_s[l] * (1 + 1e-12), seed,
+                  "a first piece larger than all");
             series_s += cost.level_s[l] + cost.level_wait_s[l];
+            double left = fmax(0, cost.level_bytes[l] - s.saved[l]);
+            left_s += left > 0 ? cost.level_s[l] * left / cost.level_bytes[l] + cost.level_wait_s[l] : 0;
         }
         claim(timing.time_s <= series_s * (1 + 1e-12), seed, "slower than one after the other");
+        claim(timing_of(&s.machine, &s.work, s.saved).time_s <= left_s * (1 + 1e-12), seed,
+              "slower than what is left, one after the other");
         claim(timing.exposed_s >= 0 && timing.exposed_s <= timing.time_s, seed, "more exposed than there is");
     }
 }
@@ -99,7 +107,7 @@ static void savings_never_slow_down(void **state)
 {
     (void)state;
     struct dice dice;
-    for (uint64_t seed = 1; seed <= ROUNDS; seed++) {
+    for (uint64_t seed = first_seed; seed < first_seed + ROUNDS; seed++) {
         struct sample s = sample_of(seed, &dice);
         double with_s = timing_of(&s.machine, &s.work, s.saved).time_s;
         claim(with_s <= timing_of(&s.machine, &s.work, NULL).time_s * (1 + 1e-12), seed, "saving costs time");
@@ -151,7 +159,7 @@ static void a_better_machine_is_never_slower(void **state)
                 {more_lanes, "more lanes"},         {higher_clock, "a higher clock"},
                 {less_latency, "less latency"},     {higher_efficiency, "higher efficiency"}};
     struct dice dice;
-    for (uint64_t seed = 1; seed <= ROUNDS; seed++)
+    for (uint64_t seed = first_seed; seed < first_seed + ROUNDS; seed++)
         for (size_t i = 0; i < sizeof ways / sizeof *ways; i++) {
             struct sample s = sample_of(seed, &dice);
             struct ll_machine better = s.machine;
@@ -169,7 +177,7 @@ static void twice_clock_and_bandwidth_without_latency_is_half_the_time(void **st
 {
     (void)state;
     struct dice dice;
-    for (uint64_t seed = 1; seed <= ROUNDS; seed++) {
+    for (uint64_t seed = first_seed; seed < first_seed + ROUNDS; seed++) {
         struct sample s = sample_of(seed, &dice);
         for (uint64_t l = 0; l < s.machine.level_count; l++)
             s.machine.levels[l].latency_s = 0;
@@ -192,5 +200,6 @@ int main(void)
         cmocka_unit_test(a_better_machine_is_never_slower),
         cmocka_unit_test(twice_clock_and_bandwidth_without_latency_is_half_the_time),
     };
+    first_seed = ll_seed(1);
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -1,15 +1,17 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The laws of simulation, on random traces and random machines. LL_SEED in the environment starts elsewhere.
+/* The laws of simulation, on random traces and random machines.
  */
-#define _POSIX_C_SOURCE 200809L
 #include "check.h"
 
 #include "sim/replay/replay.h"
+#include "random.h"
 #include "toy_trace.h"
 
 #include <stdlib.h>
 
 enum { CASES = 60 };
+
+static uint64_t seed; /* of the first case */
 
 struct scene {
     struct ll_arena arena;
@@ -19,15 +21,9 @@ struct scene {
     const struct ll_result *result;
 };
 
-static uint64_t first_seed(void)
-{
-    const char *seed = getenv("LL_SEED");
-    return seed ? strtoull(seed, NULL, 10) : 20240607;
-}
-
 static double between(uint64_t *random, double low, double high)
 {
-    return low * pow(high / low, (double)toy_below(random, 1000) / 999);
+    return low * pow(high / low, (double)ll_random_below(random, 1000) / 999);
 }
 
 /* A machine that nobody built, with two or three memory levels. */
@@ -35,14 +31,14 @@ static char *random_yaml(uint64_t *random, struct ll_arena *arena, const char *f
 {
     static const char *const dataflows[] = {"os", "ws", "is"};
     char unit[256];
-    uint64_t count = 1 + toy_below(random, 8);
-    if (toy_below(random, 2))
+    uint64_t count = 1 + ll_random_below(random, 8);
+    if (ll_random_below(random, 2))
         snprintf(unit, sizeof unit, "model: systolic, rows: %d, cols: %d, dataflow: %s, overlap_folds: %s",
-                 1 << toy_below(random, 8), 1 << toy_below(random, 8), dataflows[toy_below(random, 3)],
-                 toy_below(random, 2) ? "true" : "false");
+                 1 << ll_random_below(random, 8), 1 << ll_random_below(random, 8),
+                 dataflows[ll_random_below(random, 3)], ll_random_below(random, 2) ? "true" : "false");
     else
-        snprintf(unit, sizeof unit, "model: matrix, tiles: [%dx%dx8, 8x8x1]", 8 << toy_below(random, 5),
-                 8 << toy_below(random, 5));
+        snprintf(unit, sizeof unit, "model: matrix, tiles: [%dx%dx8, 8x8x1]", 8 << ll_random_below(random, 5),
+                 8 << ll_random_below(random, 5));
     double sram = between(random, 16, 16384), bandwidth = between(random, 1, 3000);
     return ll_format(arena,
                      "name: random\nclock: %.0fMHz\nunits:\n"
@@ -52,10 +48,11 @@ static char *random_yaml(uint64_t *random, struct ll_arena *arena, const char *f
                      "  - {name: sram, size: %.0fKiB, bandwidth: %.0fGB/s, latency: %dns}\n"
                      "  - {name: dram, size: 64GiB, bandwidth: %.0fGB/s, latency: %dns}\n"
                      "software: {op_overhead: %dns, fusion: %s}\nhost: {bandwidth: %.0fGB/s, latency: 1us}\n",
-                     between(random, 100, 3000), unit, (int)count, (int)count, 1 << toy_below(random, 10),
-                     fmin(sram / 2, 256) + 1, 4 * bandwidth, sram + 1024, 2 * bandwidth,
-                     (int)toy_below(random, 100), bandwidth, (int)toy_below(random, 1000),
-                     (int)toy_below(random, 5000), fusion, between(random, 1, 100));
+                     between(random, 100, 3000), unit, (int)count, (int)count,
+                     1 << ll_random_below(random, 10), fmin(sram / 2, 256) + 1, 4 * bandwidth, sram + 1024,
+                     2 * bandwidth, (int)ll_random_below(random, 100), bandwidth,
+                     (int)ll_random_below(random, 1000), (int)ll_random_below(random, 5000), fusion,
+                     between(random, 1, 100));
 }
 
 static struct ll_machine *read_machine(const char *yaml, const char *set_path, const char *set_value)
@@ -85,12 +82,12 @@ static const struct ll_result *replay(const struct ll_prepared *prepared, const 
     return result;
 }
 
-static struct scene open_scene(uint64_t seed, const char *fusion)
+static struct scene open_scene(uint64_t trace_seed, const char *fusion)
 {
     struct scene scene = {0};
-    uint64_t random = seed;
+    uint64_t random = trace_seed;
     struct ll_diags diags = {0};
-    scene.trace = toy_trace(seed);
+    scene.trace = toy_trace(trace_seed);
     scene.machine = read_machine(random_yaml(&random, &scene.arena, fusion), NULL, NULL);
     scene.prepared = ll_prepare(scene.trace, &scene.arena, &diags);
     assert_non_null(scene.prepared);
@@ -109,7 +106,7 @@ static void close_scene(struct scene *scene)
 static void for_each_scene(void (*law)(const struct scene *scene))
 {
     for (uint64_t i = 0; i < CASES; i++) {
-        struct scene scene = open_scene(first_seed() + i, "none");
+        struct scene scene = open_scene(seed + i, "none");
         law(&scene);
         close_scene(&scene);
     }
@@ -199,7 +196,7 @@ static void more_of_anything_is_never_slower(void **state)
 static void an_op_starts_after_all_that_it_depends_on(void **state)
 {
     (void)state;
-    struct scene scene = open_scene(first_seed(), "none");
+    struct scene scene = open_scene(seed, "none");
     const struct ll_deps *deps = scene.prepared->deps;
     for (uint32_t seq = scene.prepared->first_op; seq < scene.prepared->end_op; seq++)
         for (uint64_t i = deps->first[seq]; i < deps->first[seq + 1]; i++) {
@@ -213,7 +210,7 @@ static void an_op_starts_after_all_that_it_depends_on(void **state)
 static void two_replays_are_equal_bit_for_bit(void **state)
 {
     (void)state;
-    struct scene scene = open_scene(first_seed(), "none");
+    struct scene scene = open_scene(seed, "none");
     const struct ll_result *again = replay(scene.prepared, scene.machine, &scene.arena);
     size_t size = (scene.prepared->end_op - scene.prepared->first_op) * sizeof *again->ops;
     assert_memory_equal(again->ops, scene.result->ops, size);
@@ -226,8 +223,7 @@ static void fusion_is_never_slower_and_removes_traffic(void **state)
     (void)state;
     double plain_bytes = 0, fused_bytes = 0;
     for (uint64_t i = 0; i < CASES; i++) {
-        struct scene plain = open_scene(first_seed() + i, "none"),
-                     fused = open_scene(first_seed() + i, "elementwise");
+        struct scene plain = open_scene(seed + i, "none"), fused = open_scene(seed + i, "elementwise");
         assert_true(fused.result->time_s <= plain.result->time_s * (1 + 1e-12));
         for (uint32_t op = 0; op < plain.prepared->end_op - plain.prepared->first_op; op++) {
             plain_bytes += plain.result->ops[op].traffic_bytes[1];
@@ -241,7 +237,7 @@ static void fusion_is_never_slower_and_removes_traffic(void **state)
 
 int main(void)
 {
-    print_message("LL_SEED=%llu\n", (unsigned long long)first_seed());
+    seed = ll_seed(20240607);
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(time_is_at_least_flops_over_peak),
         cmocka_unit_test(time_is_at_least_compulsory_bytes_over_the_outermost_bandwidth),

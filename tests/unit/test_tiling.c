@@ -33,10 +33,10 @@ static void the_search_finds_what_trying_everything_finds(void **state)
     (void)state;
     struct dice dice = {20};
     for (int i = 0; i < 3000; i++) {
-        struct ll_problem p = product(roll_size(&dice, 40), roll_size(&dice, 40), roll_size(&dice, 40),
-                                      (double)roll_between(&dice, 1, 4), (double)roll_between(&dice, 1, 4),
-                                      (double)roll_between(&dice, 1, 4));
-        double capacity = (double)roll_size(&dice, 8000);
+        struct ll_problem p = product(roll_between(&dice, 1, 40), roll_between(&dice, 1, 40),
+                                      roll_between(&dice, 1, 40), (double)roll_between(&dice, 1, 4),
+                                      (double)roll_between(&dice, 1, 4), (double)roll_between(&dice, 1, 4));
+        double capacity = (double)roll_between(&dice, 1, 2000);
         assert_near(ll_tile(&p, capacity).bytes, all_blockings(&p, capacity), 0);
     }
 }
@@ -107,8 +107,9 @@ static void windows_never_move_more_than_their_product(void **state)
 }
 
 /* 3 x 3 windows over 10 x 10 pixels of 64 channels of 4 bytes give 8 x 8 pixels of one. Channel after channel
- * streams past a block of 4 rows of outputs: 32 sums of 4 bytes, 6 rows of 10 inputs, 9 weights are 404 bytes.
- * Both blocks together move 12 rows where there are 10, and the filter twice. With 403 bytes it is 2 rows. */
+ * streams past a block of 4 rows of outputs: 32 sums of 4 bytes, 6 rows of 10 inputs, 9 weights are 404
+ * bytes. Both blocks together move 12 rows where there are 10, and the filter twice. With 403 bytes it is 2
+ * rows. */
 static void a_block_of_windows_brings_its_halo(void **state)
 {
     (void)state;
@@ -125,6 +126,34 @@ static void a_block_of_windows_brings_its_halo(void **state)
     assert_near(ll_tile(&task.problem, 1e4).bytes, 10 * 10 * 64 * 4 + 9 * 64 * 4 + 8 * 8 * 4, 1e-15);
 }
 
+/* 8 x 8 pixels with a border of zeros give 8 x 8: the zeros are not moved, and what fits moves once. */
+static void a_padded_image_that_fits_is_moved_once(void **state)
+{
+    (void)state;
+    for (uint64_t pass = LL_CONV_FORWARD; pass <= LL_CONV_FILTER; pass++) {
+        struct ll_work work = conv_work(LL_F32, (struct ll_conv){2, 8, 8, 16, 8, 8, 16, 3, 3, 1, 1, 1, pass});
+        struct ll_task task = ll_task_of(&work, LL_F32);
+        assert_near(ll_tile(&task.problem, 1e9).bytes, ll_work_bytes(&work), 1e-15);
+    }
+}
+
+/* One image of 8 x 8 pixels: blocks are all of it, halves of its rows, halves of a row, or else the windows
+ * are moved in full. */
+static void a_gradient_of_the_filter_is_blocked_by_whole_groups_of_pixels(void **state)
+{
+    (void)state;
+    struct ll_work work =
+        conv_work(LL_F32, (struct ll_conv){1, 10, 10, 8, 8, 8, 500, 3, 3, 1, 1, 1, LL_CONV_FILTER});
+    struct ll_task task = ll_task_of(&work, LL_F32);
+    for (double capacity = 1000; capacity < 20000; capacity += 100) {
+        struct ll_tiling t = ll_tile(&task.problem, capacity);
+        bool group = false;
+        for (uint64_t pixels = 64; pixels; pixels /= 2)
+            group = group || t.block.k == pixels;
+        assert_true(group || t.passes[LL_OPERAND_A] >= task.problem.windows.expansion);
+    }
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -135,6 +164,8 @@ int main(void)
         cmocka_unit_test(a_larger_memory_never_means_more_traffic),
         cmocka_unit_test(windows_never_move_more_than_their_product),
         cmocka_unit_test(a_block_of_windows_brings_its_halo),
+        cmocka_unit_test(a_padded_image_that_fits_is_moved_once),
+        cmocka_unit_test(a_gradient_of_the_filter_is_blocked_by_whole_groups_of_pixels),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -29,11 +29,14 @@ struct ll_pool {
     atomic_uint_fast64_t generation;
     atomic_uint_fast64_t next_chunk;
     atomic_uint busy; /* workers that have not finished the present generation */
+    atomic_uint started; /* workers that know their index */
     bool stopping;
     uint64_t count, grain, chunk_count;
     ll_pool_body *body;
     void *context;
 };
+
+static _Thread_local unsigned worker_index; /* 0 in the thread that owns the pool */
 
 static void take_chunks(struct ll_pool *pool)
 {
@@ -64,6 +67,7 @@ static bool wait_for_job(struct ll_pool *pool, uint_fast64_t seen)
 static void *work(void *argument)
 {
     struct ll_pool *pool = argument;
+    worker_index = atomic_fetch_add(&pool->started, 1) + 1;
     for (uint_fast64_t seen = 0; wait_for_job(pool, seen);) {
         seen = atomic_load(&pool->generation);
         take_chunks(pool);
@@ -154,4 +158,9 @@ void ll_pool_run(struct ll_pool *pool, uint64_t count, uint64_t grain, ll_pool_b
     while (atomic_load(&pool->busy) > 0)
         pthread_cond_wait(&pool->done, &pool->lock);
     pthread_mutex_unlock(&pool->lock);
+}
+
+unsigned ll_pool_worker(void)
+{
+    return worker_index;
 }

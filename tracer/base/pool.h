@@ -24,4 +24,7 @@ unsigned ll_pool_threads(const struct ll_pool *pool);
 typedef void ll_pool_body(void *context, uint64_t begin, uint64_t end, uint64_t chunk);
 void ll_pool_run(struct ll_pool *pool, uint64_t count, uint64_t grain, ll_pool_body *body, void *context);
 
+/* Inside a body: which of the pool's threads runs it, from 0 to ll_pool_threads - 1; picks scratch memory. */
+unsigned ll_pool_worker(void);
+
 #endif

@@ -1,0 +1,15 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Synthetic data (models/data) as the input ops of a network. */
+#ifndef LL_MODELS_FEED_H
+#define LL_MODELS_FEED_H
+
+#include "models/nn/nn.h"
+
+/* Images[batch, size, size, channels] of labelled classes, from -1 to 1; every step brings new ones. */
+struct ll_value *ll_feed_images(struct ll_nn *nn, uint64_t batch, uint64_t size, uint64_t channels,
+                                uint64_t classes, uint64_t seed);
+
+/* The class numbers [batch] of the same images. */
+struct ll_value *ll_feed_labels(struct ll_nn *nn, uint64_t batch, uint64_t classes, uint64_t seed);
+
+#endif

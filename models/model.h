@@ -1,0 +1,92 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Reference workloads: what there is, and running one here.
+ *
+ * A workload is a row of models.def and a file with a `const struct ll_model ll_model_NAME` whose build
+ * function says one step of it as a network (models/nn). Everything else (parameters of the command line,
+ * memory, recording, dry runs) follows from that. */
+#ifndef LL_MODELS_MODEL_H
+#define LL_MODELS_MODEL_H
+
+#include "tracer/base/diag.h"
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+struct ll_nn;
+struct ll_value;
+
+/* What -p sets: a count with a default and bounds. */
+struct ll_model_param {
+    const char *name;
+    int64_t standard, min, max;
+    const char *doc;
+};
+
+/* What a build function is told. */
+struct ll_build {
+    bool train; /* else inference: the forward pass alone */
+    uint64_t batch, seed;
+    const int64_t *params; /* values, in the order of the model's params */
+};
+
+struct ll_model {
+    const char *name, *suite, *doc;
+    uint64_t default_batch;
+    const struct ll_model_param *params;
+    size_t param_count;
+    /* Adds one step to the network. Returns the loss, a kept scalar, when training; what is inferred
+     * otherwise. */
+    struct ll_value *(*build)(struct ll_nn *nn, const struct ll_build *build);
+};
+
+size_t ll_model_count(void);
+const struct ll_model *ll_model_at(size_t i);
+
+/* NULL when there is none of that name. */
+const struct ll_model *ll_model_find(const char *name);
+
+/* One -p key=value. */
+struct ll_setting {
+    const char *key, *value;
+};
+
+struct ll_run_options {
+    bool train;
+    uint64_t batch; /* 0: the model's default */
+    uint64_t steps, seed;
+    bool dry_run;
+    unsigned threads; /* 0: one for each CPU */
+    const struct ll_setting *settings;
+    size_t setting_count;
+    const char *path; /* the trace to write, or NULL: do not record */
+    /* Called after each step, 1 being the first; the loss is NaN when there is none, step_s 0 in a dry run.
+     * NULL: nobody wants to know. */
+    void (*progress)(void *context, uint64_t step, uint64_t steps, double loss, double step_s);
+    void *context;
+};
+
+struct ll_run_report {
+    uint64_t parameters, steps, ops; /* ops of all steps */
+    double first_loss, last_loss;    /* NaN when nothing was computed or nothing is lost */
+    double median_step_s;            /* 0 in a dry run */
+};
+
+/* False after complaints: unknown keys and impossible values, all of them, or a trouble of the world. */
+bool ll_model_run(const struct ll_model *model, const struct ll_run_options *options,
+                  struct ll_run_report *report, struct ll_diags *diags);
+
+struct ll_model_size {
+    uint64_t parameters;
+    uint64_t forward_flops; /* of one sample, products and convolutions only */
+};
+
+/* How large the model is with these settings, without running it. False after complaints. */
+bool ll_model_measure(const struct ll_model *model, const struct ll_setting *settings, size_t setting_count,
+                      struct ll_model_size *size, struct ll_diags *diags);
+
+/* Reads settings into values[model->param_count]: the defaults where nothing is set. False after complaints. */
+bool ll_model_settings(const struct ll_model *model, const struct ll_setting *settings, size_t setting_count,
+                       int64_t *values, struct ll_diags *diags);
+
+#endif

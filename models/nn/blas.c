@@ -1,0 +1,97 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* The library is opened at run time, not linked, because OPENBLAS_CORETYPE is read when it is loaded. */
+#define _GNU_SOURCE
+#include "models/nn/blas.h"
+
+#include <assert.h>
+#include <cblas.h>
+#include <dlfcn.h>
+#include <pthread.h>
+#include <stdlib.h>
+
+static struct {
+    enum ll_status status;
+    __typeof__(cblas_sgemm) *sgemm;
+    __typeof__(cblas_dgemm) *dgemm;
+    __typeof__(openblas_set_num_threads) *set_threads;
+    __typeof__(openblas_get_num_threads) *get_threads;
+    __typeof__(openblas_get_corename) *core;
+    __typeof__(openblas_get_config) *config;
+} blas;
+static pthread_once_t once = PTHREAD_ONCE_INIT;
+
+static bool has_avx512(void)
+{
+#if defined(__x86_64__)
+    return __builtin_cpu_supports("avx512f") && __builtin_cpu_supports("avx512cd") &&
+           __builtin_cpu_supports("avx512bw") && __builtin_cpu_supports("avx512dq") &&
+           __builtin_cpu_supports("avx512vl");
+#else
+    return false;
+#endif
+}
+
+/* The address of a function as C wants it; POSIX promises that it fits. */
+static bool find(void *library, const char *name, void *function)
+{
+    void *address = dlsym(library, name);
+    *(void **)function = address;
+    return address != NULL;
+}
+
+static void open_library(void)
+{
+    if (has_avx512())
+        setenv("OPENBLAS_CORETYPE", "SkylakeX", 0);
+    blas.status = LL_NO_LIBRARY;
+    void *library = dlopen("libopenblas.so.0", RTLD_NOW | RTLD_LOCAL);
+    if (!library)
+        return;
+    if (!find(library, "cblas_sgemm", &blas.sgemm) || !find(library, "cblas_dgemm", &blas.dgemm) ||
+        !find(library, "openblas_set_num_threads", &blas.set_threads) ||
+        !find(library, "openblas_get_num_threads", &blas.get_threads) ||
+        !find(library, "openblas_get_corename", &blas.core) ||
+        !find(library, "openblas_get_config", &blas.config))
+        return;
+    blas.set_threads(1);
+    blas.status = LL_OK;
+}
+
+enum ll_status ll_blas_open(void)
+{
+    pthread_once(&once, open_library);
+    return blas.status;
+}
+
+struct ll_blas_facts ll_blas_facts(void)
+{
+    assert(blas.status == LL_OK && blas.core);
+    return (struct ll_blas_facts){blas.core(), blas.config(), (unsigned)blas.get_threads()};
+}
+
+void ll_blas_set_threads(unsigned threads)
+{
+    assert(blas.status == LL_OK && blas.set_threads);
+    blas.set_threads((int)threads);
+}
+
+static CBLAS_TRANSPOSE turned(bool transposed)
+{
+    return transposed ? CblasTrans : CblasNoTrans;
+}
+
+void ll_blas_gemm_f32(const struct ll_product *p)
+{
+    assert(blas.sgemm);
+    blas.sgemm(CblasRowMajor, turned(p->transpose_a), turned(p->transpose_b), (blasint)p->m, (blasint)p->n,
+               (blasint)p->k, 1, p->a, (blasint)p->lda, p->b, (blasint)p->ldb, (float)p->beta, p->c,
+               (blasint)p->ldc);
+}
+
+void ll_blas_gemm_f64(const struct ll_product *p)
+{
+    assert(blas.dgemm);
+    blas.dgemm(CblasRowMajor, turned(p->transpose_a), turned(p->transpose_b), (blasint)p->m, (blasint)p->n,
+               (blasint)p->k, 1, p->a, (blasint)p->lda, p->b, (blasint)p->ldb, p->beta, p->c,
+               (blasint)p->ldc);
+}

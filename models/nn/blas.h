@@ -1,0 +1,46 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Matrix products by OpenBLAS, which is loaded when the first native run asks for it.
+ *
+ * Results must not depend on the number of threads, and OpenBLAS blocks a product differently for each.
+ * So it runs with one thread, and whoever wants more cuts a product into slices of a size that depends on
+ * the shapes alone and calls from several threads at once (kernel_matmul.c). All functions are
+ * thread-safe. */
+#ifndef LL_NN_BLAS_H
+#define LL_NN_BLAS_H
+
+#include "tracer/base/status.h"
+
+#include <stdbool.h>
+#include <stdint.h>
+
+/* Loads the library once; LL_NO_LIBRARY when there is none. Where the user has not set OPENBLAS_CORETYPE
+ * and the CPU has AVX-512, asks for the SkylakeX kernels: OpenBLAS 0.3.21 takes a CPU newer than itself
+ * for a Haswell and then runs at half its speed. */
+enum ll_status ll_blas_open(void);
+
+/* Which kernels OpenBLAS chose, how it was built, how many threads it runs by itself. Static storage; only
+ * after ll_blas_open. */
+struct ll_blas_facts {
+    const char *core, *config;
+    unsigned threads;
+};
+struct ll_blas_facts ll_blas_facts(void);
+
+/* C[m,n] = A[m,k] B[k,n] + beta C, row-major, the leading dimensions in elements. A transposed operand
+ * lies in memory as A[k,m] or B[n,k]. No size is zero. */
+struct ll_product {
+    bool transpose_a, transpose_b;
+    uint64_t m, n, k;
+    const void *a, *b;
+    uint64_t lda, ldb;
+    void *c;
+    uint64_t ldc;
+    double beta;
+};
+void ll_blas_gemm_f32(const struct ll_product *product);
+void ll_blas_gemm_f64(const struct ll_product *product);
+
+/* How many threads OpenBLAS may use inside one product; 1 until somebody says otherwise. For comparisons. */
+void ll_blas_set_threads(unsigned threads);
+
+#endif

@@ -1,0 +1,28 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Gradients: ops that compute them, added to the network's list in the backward phase.
+ *
+ * Every differentiable op kind has a rule ll_gradient_WORD (gradient_rules.c), named in the op table. What
+ * the rules add are ops like any others, so gradients of gradients come from the same call. */
+#ifndef LL_NN_GRADIENT_H
+#define LL_NN_GRADIENT_H
+
+#include "models/nn/nn.h"
+
+/* Adds the ops that compute the gradients of `loss` (a scalar) with respect to `count` values, and writes the
+ * results to `gradients`; NULL where the loss does not depend on a value. Only what these need is computed:
+ * the first layer's input has no gradient unless it is asked for. A value that is used several times has the
+ * sum, added up in the order in which the uses are met going backward. */
+void ll_nn_gradients(struct ll_nn *nn, struct ll_value *loss, struct ll_value *const *values, size_t count,
+                     struct ll_value **gradients);
+
+/* A rule: from the gradients of the op's results (NULL: nothing flows) those of its inputs, for each i with
+ * wanted[i]; dx[i] is NULL before and may stay so where nothing flows. */
+struct ll_gradient_call {
+    const struct ll_nn_op *op;
+    struct ll_value *const *dy;
+    const bool *wanted;
+    struct ll_value **dx;
+};
+typedef void ll_gradient_rule(struct ll_nn *nn, const struct ll_gradient_call *call);
+
+#endif

@@ -1,0 +1,134 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* The gradient of each op kind, as ops. dy is what flows into the first result unless a rule says otherwise. */
+#include "models/nn/gradient.h"
+
+#include <assert.h>
+
+#define LL_OP(word, name, op_class, shape, flops, bytes, storage, work, gradient, runs)                      \
+    ll_gradient_rule ll_gradient_##gradient;
+#include "tracer/op_table.def"
+#undef LL_OP
+
+/* An op with the attributes of the forward op. */
+static struct ll_value *with_attrs(struct ll_nn *nn, enum ll_op_kind kind, const struct ll_nn_op *forward,
+                                   uint32_t input_count, struct ll_value *const *inputs,
+                                   const struct ll_shape *given)
+{
+    return ll_nn_do(nn, &(struct ll_call){
+                            .kind = kind,
+                            .input_count = input_count,
+                            .inputs = inputs,
+                            .attr_count = forward->view.attr_count,
+                            .attrs = forward->view.attrs,
+                            .given_count = given ? 1 : 0,
+                            .given = given,
+                        });
+}
+
+void ll_gradient_NONE(struct ll_nn *nn, const struct ll_gradient_call *call)
+{
+    (void)nn;
+    (void)call;
+}
+
+static struct ll_value *product(struct ll_nn *nn, struct ll_value *a, bool transpose_a, struct ll_value *b,
+                                bool transpose_b)
+{
+    struct ll_value *inputs[] = {a, b};
+    struct ll_attr attrs[2];
+    uint32_t attr_count = 0;
+    if (transpose_a)
+        attrs[attr_count++] = ll_attr_of_count(LL_ATTR_TRANSPOSE_A, 1);
+    if (transpose_b)
+        attrs[attr_count++] = ll_attr_of_count(LL_ATTR_TRANSPOSE_B, 1);
+    return ll_nn_do(nn, &(struct ll_call){.kind = LL_OP_MATMUL,
+                                          .input_count = 2,
+                                          .inputs = inputs,
+                                          .attr_count = attr_count,
+                                          .attrs = attrs});
+}
+
+/* C = op(A) op(B): dop(A) = dC op(B)^T and dop(B) = op(A)^T dC; where A is read transposed, so is its
+ * gradient: dA = op(B) dC^T. */
+void ll_gradient_MATMUL(struct ll_nn *nn, const struct ll_gradient_call *call)
+{
+    const struct ll_nn_op *op = call->op;
+    bool ta = ll_attr_count(&op->view, LL_ATTR_TRANSPOSE_A, 0) != 0,
+         tb = ll_attr_count(&op->view, LL_ATTR_TRANSPOSE_B, 0) != 0;
+    struct ll_value *a = op->inputs[0], *b = op->inputs[1], *dy = call->dy[0];
+    if (call->wanted[0])
+        call->dx[0] = ta ? product(nn, b, tb, dy, true) : product(nn, dy, false, b, !tb);
+    if (call->wanted[1])
+        call->dx[1] = tb ? product(nn, dy, true, a, ta) : product(nn, a, !ta, dy, false);
+}
+
+void ll_gradient_CONV2D(struct ll_nn *nn, const struct ll_gradient_call *call)
+{
+    struct ll_value *x = call->op->inputs[0], *filter = call->op->inputs[1], *dy = call->dy[0];
+    if (call->wanted[0])
+        call->dx[0] = with_attrs(nn, LL_OP_CONV2D_DATA, call->op, 2, (struct ll_value *[]){dy, filter}, &x->shape);
+    if (call->wanted[1])
+        call->dx[1] = with_attrs(nn, LL_OP_CONV2D_FILTER, call->op, 2, (struct ll_value *[]){x, dy}, &filter->shape);
+}
+
+void ll_gradient_ADD(struct ll_nn *nn, const struct ll_gradient_call *call)
+{
+    (void)nn;
+    for (int i = 0; i < 2; i++)
+        if (call->wanted[i])
+            call->dx[i] = call->dy[0];
+}
+
+void ll_gradient_MUL(struct ll_nn *nn, const struct ll_gradient_call *call)
+{
+    for (int i = 0; i < 2; i++)
+        if (call->wanted[i])
+            call->dx[i] = ll_nn_do2(nn, LL_OP_MUL, call->dy[0], call->op->inputs[1 - i]);
+}
+
+void ll_gradient_BIAS_ADD(struct ll_nn *nn, const struct ll_gradient_call *call)
+{
+    if (call->wanted[0])
+        call->dx[0] = call->dy[0];
+    if (call->wanted[1])
+        call->dx[1] = ll_nn_do1(nn, LL_OP_BIAS_GRAD, call->dy[0]);
+}
+
+void ll_gradient_RELU(struct ll_nn *nn, const struct ll_gradient_call *call)
+{
+    call->dx[0] = ll_nn_do2(nn, LL_OP_RELU_GRAD, call->dy[0], call->op->outputs[0]);
+}
+
+void ll_gradient_MEAN(struct ll_nn *nn, const struct ll_gradient_call *call)
+{
+    call->dx[0] = with_attrs(nn, LL_OP_MEAN_GRAD, call->op, 1, call->dy, &call->op->inputs[0]->shape);
+}
+
+/* Gradients that read dy, the forward op's input and its result. */
+static struct ll_value *from_both_ends(struct ll_nn *nn, enum ll_op_kind kind, const struct ll_gradient_call *call)
+{
+    struct ll_value *inputs[] = {call->dy[0], call->op->inputs[0], call->op->outputs[0]};
+    return with_attrs(nn, kind, call->op, 3, inputs, NULL);
+}
+
+void ll_gradient_MAX_POOL(struct ll_nn *nn, const struct ll_gradient_call *call)
+{
+    call->dx[0] = from_both_ends(nn, LL_OP_MAX_POOL_GRAD, call);
+}
+
+void ll_gradient_LRN(struct ll_nn *nn, const struct ll_gradient_call *call)
+{
+    call->dx[0] = from_both_ends(nn, LL_OP_LRN_GRAD, call);
+}
+
+/* The second result is the gradient already, for a loss of weight one. */
+void ll_gradient_SOFTMAX_XENT(struct ll_nn *nn, const struct ll_gradient_call *call)
+{
+    assert(call->dy[0] && !call->dy[1]);
+    call->dx[0] = ll_nn_do2(nn, LL_OP_SOFTMAX_XENT_GRAD, call->op->outputs[1], call->dy[0]);
+}
+
+void ll_gradient_RESHAPE(struct ll_nn *nn, const struct ll_gradient_call *call)
+{
+    call->dx[0] = with_attrs(nn, LL_OP_RESHAPE, call->op, 1, call->dy, &call->op->inputs[0]->shape);
+}

@@ -1,0 +1,13 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* First contents of variables. */
+#ifndef LL_NN_INIT_H
+#define LL_NN_INIT_H
+
+#include "models/nn/nn.h"
+#include "tracer/base/pool.h"
+
+/* Fills `data` with the variable's first contents: elements of its type, each a pure function of the seed, the
+ * variable's name and the element's number, so the same for any number of threads. */
+void ll_init_fill(const struct ll_value *variable, uint64_t seed, struct ll_pool *pool, void *data);
+
+#endif

@@ -1,0 +1,59 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Kernels: what computes an op here.
+ *
+ * Every NATIVE row of the op table has a kernel ll_kernel_WORD, in a file kernel_*.c. These files are compiled
+ * twice, for float and for double: inside them `real` is the element type, and LL_KERNEL and LL_REAL put the
+ * type's name behind a name. A kernel is a pure function of its inputs, gives the same bits at any number of
+ * threads, allocates nothing and knows nothing of networks and traces. */
+#ifndef LL_NN_KERNEL_H
+#define LL_NN_KERNEL_H
+
+#include "tracer/base/pool.h"
+#include "tracer/ops.h"
+
+#include <stdint.h>
+
+#ifdef LL_DOUBLE
+typedef double real;
+#define LL_REAL(name) name##_f64
+#define LL_SQRT sqrt
+#else
+typedef float real;
+#define LL_REAL(name) name##_f32
+#define LL_SQRT sqrtf
+#endif
+
+/* A loop worth it is compiled for three generations of x86-64; the right one is picked at start. */
+#if defined(__x86_64__) && defined(__GNUC__) && !defined(__clang__) && !defined(__SANITIZE_ADDRESS__) &&     \
+    !defined(__SANITIZE_THREAD__)
+#define LL_FAST __attribute__((target_clones("arch=skylake-avx512", "arch=haswell", "default")))
+#else
+#define LL_FAST
+#endif
+
+/* An op with its operands in memory. Buffers are 64-byte aligned, row-major and packed; an output that takes
+ * over an input's storage is that input's buffer. host_input finds what to copy in in[0]. */
+struct ll_kernel_call {
+    const struct ll_op_view *op;
+    const void *const *in;
+    void *const *out;
+    struct ll_pool *pool;
+    void *workspace; /* ll_kernel_workspace bytes, 64-byte aligned, contents undefined */
+};
+typedef void ll_kernel(const struct ll_kernel_call *call);
+#define LL_KERNEL(word) void LL_REAL(ll_kernel_##word)(const struct ll_kernel_call *call)
+
+#define LL_OP(word, name, op_class, shape, flops, bytes, storage, work, gradient, runs)                      \
+    LL_DECLARE_##runs(word)
+#define LL_DECLARE_NATIVE(word) ll_kernel ll_kernel_##word##_f32, ll_kernel_##word##_f64;
+#define LL_DECLARE_TRACED(word)
+#include "tracer/op_table.def"
+#undef LL_OP
+
+/* The kernel of a kind for this element type (LL_F32 or LL_F64); NULL for kinds that are only traced. */
+ll_kernel *ll_kernel_of(enum ll_op_kind kind, enum ll_dtype real_type);
+
+/* Bytes of scratch memory that the kernel wants when run on so many threads. */
+uint64_t ll_kernel_workspace(const struct ll_op_view *op, unsigned threads);
+
+#endif

@@ -1,0 +1,30 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* What the three passes of a convolution share: the geometry, gathering windows of an image as the rows of a
+ * matrix, and the scratch memory for them. */
+#ifndef LL_NN_KERNEL_CONV_H
+#define LL_NN_KERNEL_CONV_H
+
+#include "tracer/ops.h"
+
+/* A window of `taps_h` x `taps_w` pixels of an image, of which `used` channels from `first` on are taken. */
+struct ll_window {
+    uint64_t height, width, channels; /* of the image */
+    uint64_t taps_h, taps_w, first, used;
+};
+
+/* Elements first_column..end_column of the row that a window gives whose top left pixel is (y, x): height,
+ * width, channel, zero where it reaches outside of the image. */
+void ll_gather_f32(const struct ll_window *window, const float *image, int64_t y, int64_t x,
+                   uint64_t first_column, uint64_t end_column, float *row);
+void ll_gather_f64(const struct ll_window *window, const double *image, int64_t y, int64_t x,
+                   uint64_t first_column, uint64_t end_column, double *row);
+
+/* How many rows of so many columns are gathered and multiplied at a time: about what a second-level cache
+ * holds, and enough to pay for the packing of the other operand. */
+uint64_t ll_conv_rows(uint64_t columns);
+
+uint64_t ll_conv_workspace(const struct ll_op_view *op, unsigned threads);
+uint64_t ll_conv_data_workspace(const struct ll_op_view *op, unsigned threads);
+uint64_t ll_conv_filter_workspace(const struct ll_op_view *op, unsigned threads);
+
+#endif

@@ -1,0 +1,41 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Binds the op table's rows to their kernels. A NATIVE row without a kernel does not link. */
+#include "models/nn/kernel.h"
+#include "models/nn/kernel_conv.h"
+#include "models/nn/kernel_lrn.h"
+#include "models/nn/kernel_reduce.h"
+
+#include <assert.h>
+#include <stddef.h>
+
+static const struct {
+    ll_kernel *f32, *f64;
+} kernels[LL_OP_COUNT] = {
+#define LL_OP(word, name, op_class, shape, flops, bytes, storage, work, gradient, runs) LL_BIND_##runs(word)
+#define LL_BIND_NATIVE(word) [LL_OP_##word] = {ll_kernel_##word##_f32, ll_kernel_##word##_f64},
+#define LL_BIND_TRACED(word)
+#include "tracer/op_table.def"
+#undef LL_OP
+};
+
+/* Kinds that need scratch memory; the others need none. */
+static uint64_t (*const workspaces[LL_OP_COUNT])(const struct ll_op_view *op, unsigned threads) = {
+    [LL_OP_BIAS_GRAD] = ll_bias_grad_workspace,
+    [LL_OP_LRN] = ll_lrn_workspace,
+    [LL_OP_LRN_GRAD] = ll_lrn_workspace,
+    [LL_OP_CONV2D] = ll_conv_workspace,
+    [LL_OP_CONV2D_DATA] = ll_conv_data_workspace,
+    [LL_OP_CONV2D_FILTER] = ll_conv_filter_workspace,
+};
+
+ll_kernel *ll_kernel_of(enum ll_op_kind kind, enum ll_dtype real_type)
+{
+    assert(kind < LL_OP_COUNT && (real_type == LL_F32 || real_type == LL_F64));
+    return real_type == LL_F32 ? kernels[kind].f32 : kernels[kind].f64;
+}
+
+uint64_t ll_kernel_workspace(const struct ll_op_view *op, unsigned threads)
+{
+    assert(op->kind < LL_OP_COUNT);
+    return workspaces[op->kind] ? workspaces[op->kind](op, threads) : 0;
+}

@@ -1,0 +1,51 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Layers as papers name them: each makes its variables and ops under a scope of its name. Activations are
+ * batch, height, width, channel or batch, features. */
+#ifndef LL_NN_LAYERS_H
+#define LL_NN_LAYERS_H
+
+#include "models/nn/nn.h"
+
+/* SAME: as many results as the stride allows, ceil(size / stride), the padding split evenly and the odd one
+ * after, as TensorFlow does. VALID: no padding. */
+enum ll_padding { LL_SAME, LL_VALID };
+
+enum ll_activation { LL_LINEAR, LL_RELU };
+
+struct ll_conv_options {
+    uint64_t kernel, stride, filters;
+    enum ll_padding padding;
+    enum ll_activation activation;
+    struct ll_init init; /* of the filter; the bias starts at zero */
+};
+
+/* Square filters, a bias, and what comes after. Weights: "weights" [kernel, kernel, in, filters], "biases". */
+struct ll_value *ll_conv_layer(struct ll_nn *nn, const char *name, struct ll_value *x,
+                               const struct ll_conv_options *options);
+
+struct ll_dense_options {
+    uint64_t units;
+    enum ll_activation activation;
+    struct ll_init init;
+};
+
+/* x[batch, features] times "weights" [features, units] plus "biases". */
+struct ll_value *ll_dense_layer(struct ll_nn *nn, const char *name, struct ll_value *x,
+                                const struct ll_dense_options *options);
+
+/* The largest of each square window. */
+struct ll_value *ll_max_pool_layer(struct ll_nn *nn, const char *name, struct ll_value *x, uint64_t kernel,
+                                   uint64_t stride, enum ll_padding padding);
+
+/* Local response normalisation over 2 radius + 1 channels. */
+struct ll_lrn_options {
+    int64_t radius;
+    double bias, alpha, beta;
+};
+struct ll_value *ll_lrn_layer(struct ll_nn *nn, const char *name, struct ll_value *x,
+                              const struct ll_lrn_options *options);
+
+/* [batch, ...] seen as [batch, features]. */
+struct ll_value *ll_flatten(struct ll_nn *nn, struct ll_value *x);
+
+#endif

@@ -1,0 +1,26 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "models/nn/loss.h"
+
+struct ll_value *ll_softmax_loss(struct ll_nn *nn, struct ll_value *logits, struct ll_value *labels)
+{
+    ll_nn_push(nn, "loss");
+    struct ll_value *each = ll_nn_do2(nn, LL_OP_SOFTMAX_XENT, logits, labels);
+    struct ll_value *mean = ll_nn_do1(nn, LL_OP_MEAN, each);
+    ll_nn_pop(nn);
+    return mean;
+}
+
+struct ll_value *ll_accuracy(struct ll_nn *nn, struct ll_value *logits, struct ll_value *labels)
+{
+    ll_nn_push(nn, "accuracy");
+    struct ll_value *hit = ll_nn_do2(nn, LL_OP_EQUAL, ll_nn_do1(nn, LL_OP_ARGMAX, logits), labels);
+    struct ll_shape shape = hit->shape;
+    shape.dtype = (uint8_t)nn->real;
+    struct ll_value *one_or_zero = ll_nn_do(
+        nn, &(struct ll_call){
+                .kind = LL_OP_CAST, .input_count = 1, .inputs = &hit, .given_count = 1, .given = &shape});
+    struct ll_value *share = ll_nn_do1(nn, LL_OP_MEAN, one_or_zero);
+    ll_nn_keep(share);
+    ll_nn_pop(nn);
+    return share;
+}

@@ -1,0 +1,15 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Losses and what is measured beside them. */
+#ifndef LL_NN_LOSS_H
+#define LL_NN_LOSS_H
+
+#include "models/nn/nn.h"
+
+/* The mean over the batch of the cross entropy between softmax(logits[batch, classes]) and class numbers
+ * labels[batch] (i32): a scalar. */
+struct ll_value *ll_softmax_loss(struct ll_nn *nn, struct ll_value *logits, struct ll_value *labels);
+
+/* The share of rows whose largest logit is the label's: a scalar, kept. */
+struct ll_value *ll_accuracy(struct ll_nn *nn, struct ll_value *logits, struct ll_value *labels);
+
+#endif

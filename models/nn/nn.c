@@ -1,0 +1,267 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Building: an op is inferred, given results, and put at the end of the list. */
+#include "models/nn/nn.h"
+
+#include <assert.h>
+#include <stdarg.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+struct ll_nn *ll_nn_new(enum ll_dtype real)
+{
+    struct ll_nn *nn = calloc(1, sizeof *nn);
+    if (!nn)
+        return NULL;
+    nn->real = real;
+    nn->scope = "";
+    nn->phase = LL_PHASE_FORWARD;
+    nn->nothing.name = "";
+    nn->nothing.root = nn->nothing.next = &nn->nothing;
+    return nn;
+}
+
+void ll_nn_free(struct ll_nn *nn)
+{
+    if (!nn)
+        return;
+    ll_arena_release(&nn->arena);
+    free(nn->ops);
+    free(nn->values);
+    free(nn);
+}
+
+const char *ll_nn_trouble(const struct ll_nn *nn)
+{
+    return nn->trouble;
+}
+
+void ll_nn_fail(struct ll_nn *nn, const char *format, ...)
+{
+    if (nn->trouble)
+        return;
+    char text[512];
+    va_list arguments;
+    va_start(arguments, format);
+    vsnprintf(text, sizeof text, format, arguments);
+    va_end(arguments);
+    nn->trouble = ll_copy_text(&nn->arena, text, strlen(text));
+    if (!nn->trouble)
+        nn->trouble = "memory ran out";
+}
+
+static void *fail_no_memory(struct ll_nn *nn)
+{
+    ll_nn_fail(nn, "memory ran out");
+    return NULL;
+}
+
+struct ll_shape ll_nn_shape(const struct ll_nn *nn, unsigned rank, const uint64_t *dims,
+                            const enum ll_role *roles)
+{
+    assert(rank <= LL_MAX_RANK);
+    struct ll_shape shape = {.rank = (uint8_t)rank, .dtype = (uint8_t)nn->real};
+    for (unsigned i = 0; i < rank; i++) {
+        shape.dim[i] = dims[i];
+        shape.role[i] = roles ? (uint8_t)roles[i] : LL_ROLE_PLAIN;
+    }
+    return shape;
+}
+
+static struct ll_value *add_value(struct ll_nn *nn, const char *name, const struct ll_shape *shape,
+                                  enum ll_memory_class memory)
+{
+    if (!ll_grow((void **)&nn->values, &nn->value_capacity, nn->value_count + 1, sizeof *nn->values))
+        return fail_no_memory(nn);
+    struct ll_value *value = ll_alloc(&nn->arena, 1, sizeof *value);
+    if (!value || !name)
+        return fail_no_memory(nn);
+    value->shape = *shape;
+    value->name = name;
+    value->memory = memory;
+    value->index = (uint32_t)nn->value_count;
+    value->root = value->next = value;
+    nn->values[nn->value_count++] = value;
+    return value;
+}
+
+static const char *scoped(struct ll_nn *nn, const char *name)
+{
+    return nn->scope[0] ? ll_format(&nn->arena, "%s/%s", nn->scope, name)
+                        : ll_copy_text(&nn->arena, name, strlen(name));
+}
+
+struct ll_value *ll_nn_variable(struct ll_nn *nn, const char *name, const struct ll_shape *shape,
+                                enum ll_memory_class memory, struct ll_init init)
+{
+    if (nn->trouble)
+        return &nn->nothing;
+    if (!ll_fits(ll_size_bytes(shape)))
+        ll_nn_fail(nn, "%s/%s: its size does not fit in 64 bits", nn->scope, name);
+    struct ll_value *value = add_value(nn, scoped(nn, name), shape, memory);
+    if (!value)
+        return &nn->nothing;
+    value->init = init;
+    value->kept = true;
+    return value;
+}
+
+void ll_nn_carry(struct ll_nn *nn, struct ll_value *variable, struct ll_value *value)
+{
+    if (nn->trouble)
+        return;
+    assert(!variable->producer && ll_size_bytes(&variable->shape) == ll_size_bytes(&value->shape));
+    variable->next = value;
+    value->kept = true;
+}
+
+void ll_nn_keep(struct ll_value *value)
+{
+    value->kept = true;
+}
+
+static enum ll_memory_class memory_of_phase(enum ll_phase phase)
+{
+    static const enum ll_memory_class classes[LL_PHASE_COUNT] = {
+        [LL_PHASE_FORWARD] = LL_ACTIVATION, [LL_PHASE_BACKWARD] = LL_GRADIENT,
+        [LL_PHASE_UPDATE] = LL_OPTIMIZER,   [LL_PHASE_INPUT] = LL_INPUT,
+        [LL_PHASE_COMM] = LL_GRADIENT,
+    };
+    return classes[phase];
+}
+
+static const char *result_name(struct ll_nn *nn, const struct ll_nn_op *op, uint32_t i)
+{
+    const char *name = ll_op_name(op->view.kind);
+    if (i > 0)
+        name = ll_format(&nn->arena, "%s:%u", name, i);
+    return name ? scoped(nn, name) : NULL;
+}
+
+/* The root of a value has its `version` counted; what was made of the memory before may no longer be read. */
+static void note_overwritten(struct ll_nn *nn, struct ll_value *value)
+{
+    value->version = ++value->root->version;
+    if (!value->root->producer)
+        ll_nn_carry(nn, value->root, value);
+}
+
+/* Result i: memory of its own, or that of the input it views or overwrites. */
+static struct ll_value *add_result(struct ll_nn *nn, struct ll_nn_op *op, uint32_t i)
+{
+    uint32_t alias = ll_op_alias(&op->view, i);
+    struct ll_value *source = alias == UINT32_MAX ? NULL : op->inputs[alias];
+    struct ll_value *value = add_value(nn, source && !source->producer ? source->name : result_name(nn, op, i),
+                                       &op->view.out[i], source ? source->memory : memory_of_phase(op->phase));
+    if (!value)
+        return NULL;
+    value->producer = op;
+    if (source) {
+        value->root = source->root;
+        if (ll_op_bytes_written(&op->view) > 0)
+            note_overwritten(nn, value);
+    }
+    return value;
+}
+
+static struct ll_nn_op *copy_call(struct ll_nn *nn, const struct ll_call *call)
+{
+    struct ll_nn_op *op = ll_alloc(&nn->arena, 1, sizeof *op);
+    struct ll_shape *in = ll_alloc(&nn->arena, call->input_count, sizeof *in);
+    struct ll_shape *out = ll_alloc(&nn->arena, LL_MAX_OUTPUTS, sizeof *out);
+    struct ll_attr *attrs = ll_copy(&nn->arena, call->attrs, call->attr_count * sizeof *attrs);
+    if (!op || !in || !out || !attrs)
+        return fail_no_memory(nn);
+    op->inputs = ll_copy(&nn->arena, call->inputs, call->input_count * sizeof(struct ll_value *));
+    op->outputs = ll_alloc(&nn->arena, LL_MAX_OUTPUTS, sizeof(struct ll_value *));
+    if (!op->inputs || !op->outputs)
+        return fail_no_memory(nn);
+    for (uint32_t i = 0; i < call->input_count; i++)
+        in[i] = call->inputs[i]->shape;
+    for (uint32_t i = 0; i < call->given_count; i++)
+        out[i] = call->given[i];
+    op->view = (struct ll_op_view){call->kind, call->input_count, call->given_count, call->attr_count, in, out, attrs};
+    op->phase = nn->phase;
+    op->scope = nn->scope;
+    op->source = call->source;
+    return op;
+}
+
+static bool infer(struct ll_nn *nn, struct ll_nn_op *op)
+{
+    const char *wrong = ll_op_infer(&op->view);
+    for (uint32_t i = 0; !wrong && i < op->view.output_count; i++)
+        if (!ll_fits(ll_size_bytes(&op->view.out[i])))
+            wrong = "the size of a result does not fit in 64 bits";
+    if (wrong)
+        ll_nn_fail(nn, "%s in %s: %s", ll_op_name(op->view.kind), nn->scope[0] ? nn->scope : "the model", wrong);
+    return !wrong;
+}
+
+struct ll_value *ll_nn_do(struct ll_nn *nn, const struct ll_call *call)
+{
+    assert(call->given_count <= LL_MAX_OUTPUTS && call->attr_count <= LL_MAX_ATTRS);
+    if (nn->trouble)
+        return &nn->nothing;
+    struct ll_nn_op *op = copy_call(nn, call);
+    if (!op || !infer(nn, op) ||
+        !ll_grow((void **)&nn->ops, &nn->op_capacity, nn->op_count + 1, sizeof(struct ll_nn_op *)))
+        return fail_no_memory(nn), &nn->nothing;
+    for (uint32_t i = 0; i < op->view.output_count; i++)
+        if (!(op->outputs[i] = add_result(nn, op, i)))
+            return &nn->nothing;
+    op->index = (uint32_t)nn->op_count;
+    nn->ops[nn->op_count++] = op;
+    return op->outputs[0];
+}
+
+struct ll_value *ll_nn_do1(struct ll_nn *nn, enum ll_op_kind kind, struct ll_value *x)
+{
+    return ll_nn_do(nn, &(struct ll_call){.kind = kind, .input_count = 1, .inputs = &x});
+}
+
+struct ll_value *ll_nn_do2(struct ll_nn *nn, enum ll_op_kind kind, struct ll_value *x, struct ll_value *y)
+{
+    struct ll_value *inputs[] = {x, y};
+    return ll_nn_do(nn, &(struct ll_call){.kind = kind, .input_count = 2, .inputs = inputs});
+}
+
+void ll_nn_push(struct ll_nn *nn, const char *name)
+{
+    const char *scope = scoped(nn, name);
+    if (scope)
+        nn->scope = scope;
+    else
+        fail_no_memory(nn);
+}
+
+void ll_nn_pop(struct ll_nn *nn)
+{
+    const char *slash = strrchr(nn->scope, '/');
+    const char *outer = slash ? ll_copy_text(&nn->arena, nn->scope, (size_t)(slash - nn->scope)) : "";
+    if (outer)
+        nn->scope = outer;
+    else
+        fail_no_memory(nn);
+}
+
+uint64_t ll_nn_parameters(const struct ll_nn *nn)
+{
+    uint64_t count = 0;
+    for (uint64_t i = 0; i < nn->value_count; i++)
+        if (!nn->values[i]->producer && nn->values[i]->memory == LL_WEIGHT)
+            count = ll_add(count, ll_elements(&nn->values[i]->shape));
+    return count;
+}
+
+uint64_t ll_nn_forward_flops(const struct ll_nn *nn)
+{
+    uint64_t flops = 0;
+    for (uint64_t i = 0; i < nn->op_count; i++) {
+        const struct ll_nn_op *op = nn->ops[i];
+        enum ll_op_class op_class = ll_op_class(op->view.kind);
+        if (op->phase == LL_PHASE_FORWARD && (op_class == LL_CLASS_MATRIX || op_class == LL_CLASS_CONV))
+            flops = ll_add(flops, ll_op_flops(&op->view));
+    }
+    return flops;
+}

@@ -1,0 +1,270 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#define _GNU_SOURCE
+#include "models/nn/runner.h"
+
+#include "models/nn/blas.h"
+#include "models/nn/init.h"
+#include "models/nn/kernel.h"
+#include "models/nn/plan.h"
+#include "tracer/base/clock.h"
+
+#include <assert.h>
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/mman.h>
+
+/* What of an op does not change from step to step. */
+struct prepared {
+    ll_kernel *kernel;
+    struct ll_kernel_call call;
+    struct ll_record record;
+    uint32_t *inputs; /* tensors of the record, filled each step */
+    void *staged;     /* of host_input: what the source fills */
+};
+
+struct ll_runner {
+    struct ll_arena arena;
+    struct ll_nn *nn;
+    struct ll_runner_options options;
+    struct ll_plan plan;
+    char *memory;
+    uint64_t memory_bytes;
+    void *workspace;
+    struct prepared *prepared; /* by op */
+    uint32_t *tensors;         /* by value: its number in the trace */
+};
+
+void *ll_runner_data(const struct ll_runner *runner, const struct ll_value *value)
+{
+    assert(value->kept);
+    return runner->memory ? runner->memory + runner->plan.offset[value->index] : NULL;
+}
+
+double ll_runner_scalar(const struct ll_runner *runner, const struct ll_value *value)
+{
+    const void *data = ll_runner_data(runner, value);
+    assert(value->shape.rank == 0);
+    if (!data)
+        return NAN;
+    return value->shape.dtype == LL_F64 ? *(const double *)data : (double)*(const float *)data;
+}
+
+static uint64_t workspace_bytes(const struct ll_runner *runner)
+{
+    uint64_t bytes = 0;
+    for (uint64_t i = 0; i < runner->nn->op_count; i++)
+        bytes = ll_max(bytes, ll_kernel_workspace(&runner->nn->ops[i]->view, ll_pool_threads(runner->options.pool)));
+    return bytes;
+}
+
+static uint64_t staging_bytes(const struct ll_runner *runner)
+{
+    uint64_t bytes = 0;
+    for (uint64_t i = 0; i < runner->nn->op_count; i++)
+        if (runner->nn->ops[i]->source.fill)
+            bytes = ll_add(bytes, ll_add(ll_size_bytes(&runner->nn->ops[i]->view.out[0]), LL_PLAN_ALIGN));
+    return bytes;
+}
+
+static void touch(void *context, uint64_t begin, uint64_t end, uint64_t chunk)
+{
+    (void)chunk;
+    memset((char *)context + begin, 0, end - begin);
+}
+
+/* Values, then the kernels' workspace, then staged input: one mapping, in huge pages where there are any. */
+static enum ll_status take_memory(struct ll_runner *runner)
+{
+    if (!ll_plan_make(runner->nn, &runner->arena, &runner->plan))
+        return LL_NO_MEMORY;
+    uint64_t values = runner->plan.total_bytes, workspace = workspace_bytes(runner);
+    uint64_t padded = ll_mul(ll_ceil_div(workspace, LL_PLAN_ALIGN), LL_PLAN_ALIGN);
+    runner->memory_bytes = ll_add(ll_add(values, padded), ll_add(staging_bytes(runner), LL_PLAN_ALIGN));
+    if (!ll_fits(runner->memory_bytes))
+        return LL_TOO_LARGE;
+    void *memory = mmap(NULL, runner->memory_bytes, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+    if (memory == MAP_FAILED)
+        return LL_NO_MEMORY;
+    madvise(memory, runner->memory_bytes, MADV_HUGEPAGE); /* a wish: without it only the TLB suffers */
+    runner->memory = memory;
+    runner->workspace = runner->memory + values;
+    ll_pool_run(runner->options.pool, runner->memory_bytes, 1 << 22, touch, runner->memory);
+    char *staged = runner->memory + values + padded;
+    for (uint64_t i = 0; i < runner->nn->op_count; i++)
+        if (runner->nn->ops[i]->source.fill) {
+            runner->prepared[i].staged = staged;
+            staged += ll_ceil_div(ll_size_bytes(&runner->nn->ops[i]->view.out[0]), LL_PLAN_ALIGN) * LL_PLAN_ALIGN;
+        }
+    return LL_OK;
+}
+
+static void fill_variables(struct ll_runner *runner)
+{
+    for (uint64_t i = 0; i < runner->nn->value_count; i++) {
+        const struct ll_value *value = runner->nn->values[i];
+        if (!value->producer)
+            ll_init_fill(value, runner->options.seed, runner->options.pool, ll_runner_data(runner, value));
+    }
+}
+
+static enum ll_status prepare_kernel(struct ll_runner *runner, const struct ll_nn_op *op, struct prepared *prepared)
+{
+    uint32_t inputs = op->view.input_count, outputs = op->view.output_count;
+    const void **in = ll_alloc(&runner->arena, inputs + 1, sizeof(void *));
+    void **out = ll_alloc(&runner->arena, outputs, sizeof(void *));
+    if (!in || !out)
+        return LL_NO_MEMORY;
+    for (uint32_t i = 0; i < inputs; i++)
+        in[i] = runner->memory + runner->plan.offset[op->inputs[i]->index];
+    for (uint32_t i = 0; i < outputs; i++)
+        out[i] = runner->memory + runner->plan.offset[op->outputs[i]->index];
+    if (prepared->staged)
+        in[0] = prepared->staged;
+    prepared->kernel = ll_kernel_of(op->view.kind, runner->nn->real);
+    prepared->call = (struct ll_kernel_call){&op->view, in, out, runner->options.pool, runner->workspace};
+    assert(prepared->kernel);
+    return LL_OK;
+}
+
+static uint32_t desc_of(struct ll_runner *runner, const struct ll_value *value)
+{
+    return ll_recorder_desc(runner->options.recorder, value->name, &value->shape, value->memory);
+}
+
+static enum ll_status prepare_record(struct ll_runner *runner, const struct ll_nn_op *op, struct prepared *prepared)
+{
+    uint32_t *outputs = ll_alloc(&runner->arena, op->view.output_count, sizeof *outputs);
+    prepared->inputs = ll_alloc(&runner->arena, op->view.input_count, sizeof *prepared->inputs);
+    if (!outputs || !prepared->inputs)
+        return LL_NO_MEMORY;
+    for (uint32_t i = 0; i < op->view.output_count; i++)
+        outputs[i] = desc_of(runner, op->outputs[i]);
+    prepared->record = (struct ll_record){
+        .kind = op->view.kind,
+        .phase = op->phase,
+        .scope = ll_recorder_string(runner->options.recorder, op->scope),
+        .inputs = prepared->inputs,
+        .input_count = op->view.input_count,
+        .outputs = outputs,
+        .output_count = op->view.output_count,
+        .attrs = op->view.attrs,
+        .attr_count = op->view.attr_count,
+    };
+    return LL_OK;
+}
+
+static void record_variables(struct ll_runner *runner)
+{
+    for (uint64_t i = 0; i < runner->nn->value_count; i++) {
+        const struct ll_value *value = runner->nn->values[i];
+        if (!value->producer)
+            runner->tensors[i] = ll_recorder_tensor(runner->options.recorder, desc_of(runner, value));
+    }
+}
+
+static enum ll_status prepare(struct ll_runner *runner)
+{
+    enum ll_status status = LL_OK;
+    runner->prepared = ll_alloc(&runner->arena, runner->nn->op_count, sizeof *runner->prepared);
+    runner->tensors = ll_alloc(&runner->arena, runner->nn->value_count, sizeof *runner->tensors);
+    if (!runner->prepared || !runner->tensors)
+        return LL_NO_MEMORY;
+    if (!runner->options.dry_run && ((status = ll_blas_open()) != LL_OK || (status = take_memory(runner)) != LL_OK))
+        return status;
+    if (!runner->options.dry_run)
+        fill_variables(runner);
+    if (runner->options.recorder)
+        record_variables(runner);
+    for (uint64_t i = 0; i < runner->nn->op_count && status == LL_OK; i++) {
+        if (!runner->options.dry_run)
+            status = prepare_kernel(runner, runner->nn->ops[i], &runner->prepared[i]);
+        if (runner->options.recorder && status == LL_OK)
+            status = prepare_record(runner, runner->nn->ops[i], &runner->prepared[i]);
+    }
+    return status;
+}
+
+struct ll_runner *ll_runner_new(struct ll_nn *nn, const struct ll_runner_options *options, enum ll_status *status)
+{
+    assert(!ll_nn_trouble(nn));
+    struct ll_runner *runner = calloc(1, sizeof *runner);
+    *status = LL_NO_MEMORY;
+    if (!runner)
+        return NULL;
+    runner->nn = nn;
+    runner->options = *options;
+    *status = prepare(runner);
+    if (*status == LL_OK)
+        return runner;
+    ll_runner_free(runner);
+    return NULL;
+}
+
+void ll_runner_free(struct ll_runner *runner)
+{
+    if (!runner)
+        return;
+    if (runner->memory)
+        munmap(runner->memory, runner->memory_bytes);
+    ll_arena_release(&runner->arena);
+    free(runner);
+}
+
+static void fill_sources(struct ll_runner *runner, uint64_t step)
+{
+    for (uint64_t i = 0; i < runner->nn->op_count; i++) {
+        const struct ll_nn_op *op = runner->nn->ops[i];
+        if (runner->prepared[i].staged)
+            op->source.fill(&op->source, step, &op->view.out[0], runner->prepared[i].staged);
+    }
+}
+
+static void record_op(struct ll_runner *runner, const struct ll_nn_op *op, struct prepared *prepared,
+                      uint64_t start_ns, uint64_t duration_ns)
+{
+    for (uint32_t i = 0; i < op->view.input_count; i++)
+        prepared->inputs[i] = runner->tensors[op->inputs[i]->index];
+    prepared->record.start_ns = start_ns;
+    prepared->record.duration_ns = duration_ns;
+    uint32_t first = ll_recorder_op(runner->options.recorder, &prepared->record);
+    for (uint32_t i = 0; i < op->view.output_count; i++)
+        runner->tensors[op->outputs[i]->index] = first == LL_NONE ? LL_NONE : first + i;
+}
+
+/* A variable is in the next step what the network says: overwritten in place, or copied from another value. */
+static void carry_over(struct ll_runner *runner)
+{
+    for (uint64_t i = 0; i < runner->nn->value_count; i++) {
+        const struct ll_value *value = runner->nn->values[i];
+        if (value->producer || value->next == value)
+            continue;
+        runner->tensors[i] = runner->tensors[value->next->index];
+        if (runner->memory && value->next->root != value)
+            memcpy(ll_runner_data(runner, value), ll_runner_data(runner, value->next), ll_size_bytes(&value->shape));
+    }
+}
+
+double ll_runner_step(struct ll_runner *runner, uint64_t step)
+{
+    struct ll_recorder *recorder = runner->options.recorder;
+    bool native = !runner->options.dry_run;
+    if (native)
+        fill_sources(runner, step);
+    if (recorder)
+        ll_recorder_step_begin(recorder);
+    uint64_t begin_ns = native ? ll_now_ns() : 0, now_ns = begin_ns;
+    for (uint64_t i = 0; i < runner->nn->op_count; i++) {
+        struct prepared *prepared = &runner->prepared[i];
+        uint64_t start_ns = native ? ll_now_ns() : 0;
+        if (native)
+            prepared->kernel(&prepared->call);
+        now_ns = native ? ll_now_ns() : 0;
+        if (recorder)
+            record_op(runner, runner->nn->ops[i], prepared, start_ns, now_ns - start_ns);
+    }
+    if (recorder)
+        ll_recorder_step_end(recorder);
+    carry_over(runner);
+    return (double)(now_ns - begin_ns) * 1e-9;
+}

@@ -1,0 +1,40 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Carrying a network out: step after step, each op timed and recorded, or only recorded (a dry run).
+ *
+ * All memory is taken and touched before the first step; during a step nothing but kernels and the recorder
+ * runs. One thread uses a runner; kernels use its pool. */
+#ifndef LL_NN_RUNNER_H
+#define LL_NN_RUNNER_H
+
+#include "models/nn/nn.h"
+#include "tracer/base/pool.h"
+#include "tracer/base/status.h"
+#include "tracer/recorder.h"
+
+struct ll_runner_options {
+    struct ll_recorder *recorder; /* NULL: do not record */
+    struct ll_pool *pool;         /* NULL: this thread alone */
+    uint64_t seed;                /* of the variables' first contents */
+    bool dry_run;                 /* compute nothing; no memory for values */
+};
+
+struct ll_runner;
+
+/* The network is complete, without trouble, and outlives the runner. NULL with *status when memory ran out or
+ * OpenBLAS is missing. */
+struct ll_runner *ll_runner_new(struct ll_nn *nn, const struct ll_runner_options *options,
+                                enum ll_status *status);
+void ll_runner_free(struct ll_runner *runner);
+
+/* One step: fills the sources, then runs every op in order. Returns how long the ops took, all together, from
+ * the first one's start to the last one's end; 0 in a dry run. */
+double ll_runner_step(struct ll_runner *runner, uint64_t step);
+
+/* The contents of a variable or a kept value, of its shape; NULL in a dry run. Variables may be changed between
+ * steps. */
+void *ll_runner_data(const struct ll_runner *runner, const struct ll_value *value);
+
+/* A scalar's value, NaN in a dry run. */
+double ll_runner_scalar(const struct ll_runner *runner, const struct ll_value *value);
+
+#endif

@@ -1,0 +1,141 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Running a workload: read what the user set, build the network, open the trace, step, report. */
+#include "models/facts.h"
+#include "models/model.h"
+#include "models/nn/runner.h"
+
+#include <assert.h>
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+struct run {
+    const struct ll_model *model;
+    const struct ll_run_options *options;
+    struct ll_diags *diags;
+    int64_t *params;
+    uint64_t batch;
+    struct ll_nn *nn;
+    struct ll_value *result;
+    struct ll_pool *pool;
+    struct ll_recorder *recorder;
+    struct ll_runner *runner;
+    double *step_s;
+};
+
+static bool fail(struct run *run, enum ll_status status, const char *about)
+{
+    if (status == LL_NO_LIBRARY)
+        about = "libopenblas.so.0 (OpenBLAS)";
+    return ll_complain(run->diags, (struct ll_place){0}, "%s: %s", about, ll_status_text(status));
+}
+
+static bool build(struct run *run)
+{
+    const struct ll_model *model = run->model;
+    run->nn = ll_nn_new(LL_F32);
+    run->params = calloc(model->param_count + 1, sizeof *run->params);
+    run->batch = run->options->batch ? run->options->batch : model->default_batch;
+    if (!run->nn || !run->params)
+        return fail(run, LL_NO_MEMORY, model->name);
+    if (!ll_model_settings(model, run->options->settings, run->options->setting_count, run->params, run->diags))
+        return false;
+    run->result = model->build(run->nn, &(struct ll_build){.train = run->options->train,
+                                                           .batch = run->batch,
+                                                           .seed = run->options->seed,
+                                                           .params = run->params});
+    ll_nn_keep(run->result);
+    if (ll_nn_trouble(run->nn))
+        return ll_complain(run->diags, (struct ll_place){0}, "%s: %s", model->name, ll_nn_trouble(run->nn));
+    return true;
+}
+
+static bool open_trace(struct run *run)
+{
+    if (!run->options->path)
+        return true;
+    enum ll_status status;
+    struct ll_facts facts = {0};
+    struct ll_workload workload = {run->model, run->options, run->params, run->batch, ll_nn_parameters(run->nn)};
+    if (ll_facts_of(&workload, &facts, &status))
+        run->recorder = ll_recorder_open(run->options->path, facts.list, facts.count, &status);
+    ll_facts_release(&facts);
+    return run->recorder || fail(run, status, run->options->path);
+}
+
+static bool prepare(struct run *run)
+{
+    enum ll_status status = LL_NO_MEMORY;
+    run->step_s = calloc(run->options->steps + 1, sizeof *run->step_s);
+    if (!run->options->dry_run)
+        run->pool = ll_pool_new(run->options->threads);
+    if (!run->step_s || (!run->options->dry_run && !run->pool))
+        return fail(run, status, run->model->name);
+    run->runner = ll_runner_new(run->nn,
+                                &(struct ll_runner_options){.recorder = run->recorder,
+                                                            .pool = run->pool,
+                                                            .seed = run->options->seed,
+                                                            .dry_run = run->options->dry_run},
+                                &status);
+    if (!run->runner)
+        return fail(run, status, run->model->name);
+    return true;
+}
+
+static int by_size(const void *a, const void *b)
+{
+    double x = *(const double *)a, y = *(const double *)b;
+    return (x > y) - (x < y);
+}
+
+static double median(double *values, uint64_t count)
+{
+    if (count == 0)
+        return 0;
+    qsort(values, count, sizeof *values, by_size);
+    return count % 2 ? values[count / 2] : (values[count / 2 - 1] + values[count / 2]) / 2;
+}
+
+static void step_all(struct run *run, struct ll_run_report *report)
+{
+    const struct ll_run_options *options = run->options;
+    report->first_loss = report->last_loss = NAN;
+    for (uint64_t step = 0; step < options->steps; step++) {
+        run->step_s[step] = ll_runner_step(run->runner, step);
+        double loss = options->train ? ll_runner_scalar(run->runner, run->result) : NAN;
+        report->first_loss = step == 0 ? loss : report->first_loss;
+        report->last_loss = loss;
+        if (options->progress)
+            options->progress(options->context, step + 1, options->steps, loss, run->step_s[step]);
+    }
+    report->parameters = ll_nn_parameters(run->nn);
+    report->steps = options->steps;
+    report->ops = options->steps * run->nn->op_count;
+    report->median_step_s = median(run->step_s, options->steps);
+}
+
+static bool close_all(struct run *run, bool good)
+{
+    if (run->recorder) {
+        enum ll_status status = ll_recorder_close(run->recorder);
+        if (good && status != LL_OK)
+            good = fail(run, status, run->options->path);
+    }
+    ll_runner_free(run->runner);
+    ll_pool_free(run->pool);
+    ll_nn_free(run->nn);
+    free(run->params);
+    free(run->step_s);
+    return good;
+}
+
+bool ll_model_run(const struct ll_model *model, const struct ll_run_options *options,
+                  struct ll_run_report *report, struct ll_diags *diags)
+{
+    struct run run = {.model = model, .options = options, .diags = diags};
+    *report = (struct ll_run_report){0};
+    bool good = build(&run) && open_trace(&run) && prepare(&run);
+    if (good)
+        step_all(&run, report);
+    return close_all(&run, good);
+}

@@ -1,0 +1,203 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Random ops that the op table accepts: small shapes, odd sizes, strides, paddings, groups; now and then one
+ * that is large enough to be cut into several blocks. */
+#ifndef LL_TESTS_OP_SAMPLES_H
+#define LL_TESTS_OP_SAMPLES_H
+
+#include "random.h"
+
+#include "tracer/ops.h"
+
+#include <assert.h>
+#include <string.h>
+
+enum { SAMPLE_INPUTS = 8 };
+
+struct op_sample {
+    struct ll_shape in[SAMPLE_INPUTS], out[LL_MAX_OUTPUTS];
+    struct ll_attr attrs[LL_MAX_ATTRS];
+    struct ll_op_view view; /* points into the above */
+};
+
+static inline uint64_t draw(uint64_t *state, uint64_t low, uint64_t high)
+{
+    return low + ll_random_below(state, high - low + 1);
+}
+
+static inline struct ll_shape shape_of(enum ll_dtype dtype, unsigned rank, const uint64_t *dims)
+{
+    struct ll_shape shape = {.dtype = (uint8_t)dtype, .rank = (uint8_t)rank};
+    memcpy(shape.dim, dims, rank * sizeof *dims);
+    return shape;
+}
+
+static inline void add_attr(struct op_sample *s, enum ll_attr_key key, int64_t count)
+{
+    s->attrs[s->view.attr_count++] = (struct ll_attr){.key = key, .count = count};
+}
+
+static inline void add_real(struct op_sample *s, enum ll_attr_key key, double value)
+{
+    s->attrs[s->view.attr_count++] = (struct ll_attr){.key = key, .real = value};
+}
+
+static inline void add_input(struct op_sample *s, struct ll_shape shape)
+{
+    s->in[s->view.input_count++] = shape;
+}
+
+static inline struct ll_shape draw_image(uint64_t *state, enum ll_dtype dtype, uint64_t channels)
+{
+    uint64_t most = draw(state, 0, 5) ? 7 : 19;
+    return shape_of(dtype, 4,
+                    (uint64_t[]){draw(state, 1, 3), draw(state, 1, most), draw(state, 1, most), channels});
+}
+
+/* A window that fits into the padded image, and less padding than the window is long. */
+static inline void draw_window(uint64_t *state, struct op_sample *s, const struct ll_shape *image, uint64_t k[2])
+{
+    static const enum ll_attr_key before[] = {LL_ATTR_PAD_TOP, LL_ATTR_PAD_LEFT};
+    static const enum ll_attr_key after[] = {LL_ATTR_PAD_BOTTOM, LL_ATTR_PAD_RIGHT};
+    static const enum ll_attr_key stride[] = {LL_ATTR_STRIDE_H, LL_ATTR_STRIDE_W};
+    for (int i = 0; i < 2; i++) {
+        k[i] = draw(state, 1, image->dim[1 + i] < 5 ? image->dim[1 + i] : 5);
+        add_attr(s, before[i], (int64_t)draw(state, 0, k[i] - 1));
+        add_attr(s, after[i], (int64_t)draw(state, 0, k[i] - 1));
+        add_attr(s, stride[i], (int64_t)draw(state, 1, 3));
+    }
+}
+
+/* A forward convolution; its two gradients exchange what is given and what is found. */
+static inline void draw_conv(uint64_t *state, struct op_sample *s, enum ll_dtype dtype)
+{
+    uint64_t groups = draw(state, 1, 3), in = draw(state, 1, 5), out = draw(state, 1, 5), k[2];
+    struct ll_shape image = draw_image(state, dtype, groups * in);
+    if (draw(state, 0, 3) == 0)
+        add_attr(s, LL_ATTR_GROUPS, (int64_t)groups);
+    else
+        image.dim[3] = in, groups = 1;
+    draw_window(state, s, &image, k);
+    enum ll_op_kind kind = s->view.kind;
+    struct ll_shape filter = shape_of(dtype, 4, (uint64_t[]){k[0], k[1], in, out * groups});
+    add_input(s, image);
+    add_input(s, filter);
+    s->view.kind = LL_OP_CONV2D;
+    const char *wrong = ll_op_infer(&s->view);
+    assert(!wrong), (void)wrong;
+    struct ll_shape result = s->out[0];
+    s->view.kind = kind;
+    if (kind == LL_OP_CONV2D_DATA)
+        s->in[0] = result, s->out[0] = image;
+    if (kind == LL_OP_CONV2D_FILTER)
+        s->in[1] = result, s->out[0] = filter;
+}
+
+static inline void draw_pool(uint64_t *state, struct op_sample *s, enum ll_dtype dtype)
+{
+    uint64_t k[2];
+    struct ll_shape image = draw_image(state, dtype, draw(state, 1, 70));
+    draw_window(state, s, &image, k);
+    add_attr(s, LL_ATTR_KERNEL_H, (int64_t)k[0]);
+    add_attr(s, LL_ATTR_KERNEL_W, (int64_t)k[1]);
+    enum ll_op_kind kind = s->view.kind;
+    s->view.kind = LL_OP_MAX_POOL;
+    add_input(s, image);
+    const char *wrong = ll_op_infer(&s->view);
+    assert(!wrong), (void)wrong;
+    s->view.kind = kind;
+    if (kind == LL_OP_MAX_POOL)
+        return;
+    s->in[1] = image;
+    s->in[0] = s->in[2] = s->out[0];
+    s->view.input_count = 3;
+}
+
+static inline void draw_product(uint64_t *state, struct op_sample *s, enum ll_dtype dtype)
+{
+    uint64_t most = draw(state, 0, 5) ? 12 : 300, m = draw(state, 1, most), n = draw(state, 1, most);
+    uint64_t k = draw(state, 1, most), ta = draw(state, 0, 1), tb = draw(state, 0, 1);
+    add_input(s, shape_of(dtype, 2, (uint64_t[]){ta ? k : m, ta ? m : k}));
+    add_input(s, shape_of(dtype, 2, (uint64_t[]){tb ? n : k, tb ? k : n}));
+    if (ta)
+        add_attr(s, LL_ATTR_TRANSPOSE_A, 1);
+    if (tb)
+        add_attr(s, LL_ATTR_TRANSPOSE_B, 1);
+}
+
+static inline void draw_lrn(uint64_t *state, struct op_sample *s, enum ll_dtype dtype)
+{
+    struct ll_shape image = draw_image(state, dtype, draw(state, 1, 20));
+    for (int i = 0; i < (s->view.kind == LL_OP_LRN ? 1 : 3); i++)
+        add_input(s, image);
+    add_attr(s, LL_ATTR_RADIUS, (int64_t)draw(state, 0, 6));
+    add_real(s, LL_ATTR_BIAS, 1.5);
+    add_real(s, LL_ATTR_ALPHA, 0.3);
+    add_real(s, LL_ATTR_BETA, draw(state, 0, 1) ? 0.75 : 0.6);
+}
+
+static inline void draw_optimizer(uint64_t *state, struct op_sample *s, enum ll_dtype dtype, int tensors)
+{
+    struct ll_shape shape = shape_of(dtype, 1, (uint64_t[]){draw(state, 1, 40000)});
+    for (int i = 0; i < tensors; i++)
+        add_input(s, shape);
+    add_real(s, LL_ATTR_LEARNING_RATE, 0.1);
+    if (s->view.kind == LL_OP_MOMENTUM)
+        add_real(s, LL_ATTR_MOMENTUM, 0.9);
+    if (s->view.kind != LL_OP_ADAM)
+        return;
+    add_input(s, shape_of(dtype, 1, (uint64_t[]){2}));
+    add_real(s, LL_ATTR_BETA1, 0.9);
+    add_real(s, LL_ATTR_BETA2, 0.999);
+    add_real(s, LL_ATTR_EPSILON, 1e-3);
+}
+
+/* What the other kinds take, by the op table's comment on their inputs. */
+static inline void draw_plain(uint64_t *state, struct op_sample *s, enum ll_dtype dtype)
+{
+    struct ll_shape x = shape_of(dtype, 2, (uint64_t[]){draw(state, 1, 200), draw(state, 1, 90)});
+    struct ll_shape row = shape_of(dtype, 1, &x.dim[1]), column = shape_of(dtype, 1, &x.dim[0]);
+    struct ll_shape labels = column, scalar = {.dtype = (uint8_t)dtype};
+    labels.dtype = LL_I32;
+    enum ll_op_kind kind = s->view.kind;
+    if (kind == LL_OP_MEAN_GRAD || kind == LL_OP_HOST_INPUT || kind == LL_OP_CAST || kind == LL_OP_RESHAPE) {
+        s->out[0] = x;
+        s->view.output_count = 1;
+    }
+    if (kind == LL_OP_CAST)
+        x.dtype = draw(state, 0, 1) ? LL_BOOL : LL_I32;
+    if (kind == LL_OP_RESHAPE)
+        x = shape_of(dtype, 1, (uint64_t[]){x.dim[0] * x.dim[1]});
+    if (kind != LL_OP_HOST_INPUT)
+        add_input(s, kind == LL_OP_MEAN_GRAD ? scalar : kind == LL_OP_EQUAL ? labels : x);
+    if (kind == LL_OP_ADD || kind == LL_OP_MUL || kind == LL_OP_RELU_GRAD)
+        add_input(s, x);
+    if (kind == LL_OP_BIAS_ADD)
+        add_input(s, row);
+    if (kind == LL_OP_SOFTMAX_XENT_GRAD)
+        add_input(s, column);
+    if (kind == LL_OP_SOFTMAX_XENT || kind == LL_OP_EQUAL)
+        add_input(s, labels);
+}
+
+/* A random op of this kind, complete with its outputs. */
+static inline void draw_op(uint64_t *state, enum ll_op_kind kind, enum ll_dtype dtype, struct op_sample *s)
+{
+    memset(s, 0, sizeof *s);
+    s->view = (struct ll_op_view){.kind = kind, .in = s->in, .out = s->out, .attrs = s->attrs};
+    if (ll_op_class(kind) == LL_CLASS_CONV)
+        draw_conv(state, s, dtype);
+    else if (kind == LL_OP_MATMUL)
+        draw_product(state, s, dtype);
+    else if (kind == LL_OP_MAX_POOL || kind == LL_OP_MAX_POOL_GRAD)
+        draw_pool(state, s, dtype);
+    else if (kind == LL_OP_LRN || kind == LL_OP_LRN_GRAD)
+        draw_lrn(state, s, dtype);
+    else if (ll_op_class(kind) == LL_CLASS_OPTIMIZATION)
+        draw_optimizer(state, s, dtype, kind == LL_OP_SGD ? 2 : kind == LL_OP_MOMENTUM ? 3 : 4);
+    else
+        draw_plain(state, s, dtype);
+    const char *wrong = ll_op_infer(&s->view);
+    assert(!wrong), (void)wrong;
+}
+
+#endif

@@ -1,0 +1,130 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Every gradient rule of the op table against finite differences, on random ops. */
+#include "gradient_check.h"
+#include "op_samples.h"
+
+enum { RUNS = 12, ELEMENTS = 12 };
+
+static void fill_labels(const struct ll_source *source, uint64_t step, const struct ll_shape *shape, void *data)
+{
+    (void)step;
+    int32_t *labels = data;
+    for (uint64_t i = 0; i < shape->dim[0]; i++)
+        labels[i] = (int32_t)(i * 7 % source->classes);
+}
+
+static struct ll_value *labels(struct ll_nn *nn, const struct ll_shape *shape, uint64_t classes)
+{
+    return ll_nn_do(nn, &(struct ll_call){.kind = LL_OP_HOST_INPUT,
+                                          .given_count = 1,
+                                          .given = shape,
+                                          .source = {fill_labels, 0, classes}});
+}
+
+/* Random and, as far as chance goes, nowhere near a kink. */
+static struct ll_value *variable(struct ll_nn *nn, const struct ll_shape *shape, const char *name)
+{
+    return ll_nn_variable(nn, name, shape, LL_WEIGHT, (struct ll_init){LL_INIT_NORMAL, 1, NULL});
+}
+
+/* The mean of the op's first result, each element times a random number, so that none stands for another. */
+static struct ll_value *weighed(struct ll_nn *nn, struct ll_value *y)
+{
+    struct ll_value *product = ll_nn_do2(nn, LL_OP_MUL, y, variable(nn, &y->shape, "factors"));
+    return y->shape.rank == 0 ? product : ll_nn_do1(nn, LL_OP_MEAN, product);
+}
+
+static void check_op(uint64_t *random, enum ll_op_kind kind)
+{
+    static const char *const names[] = {"a", "b", "c", "d"};
+    struct op_sample sample;
+    struct ll_value *inputs[SAMPLE_INPUTS], *variables[SAMPLE_INPUTS], *gradients[SAMPLE_INPUTS];
+    struct gradient_check check = {ll_nn_new(LL_F64), NULL, variables, gradients, 0};
+    draw_op(random, kind, LL_F64, &sample);
+    for (uint32_t i = 0; i < sample.view.input_count; i++) {
+        bool real = sample.in[i].dtype == LL_F64;
+        inputs[i] = real ? variable(check.nn, &sample.in[i], names[i])
+                         : labels(check.nn, &sample.in[i], sample.in[0].dim[1]);
+        if (real)
+            variables[check.count++] = inputs[i];
+    }
+    struct ll_value *y = ll_nn_do(check.nn, &(struct ll_call){.kind = kind,
+                                                              .input_count = sample.view.input_count,
+                                                              .inputs = inputs,
+                                                              .attr_count = sample.view.attr_count,
+                                                              .attrs = sample.attrs,
+                                                              .given_count = kind == LL_OP_RESHAPE,
+                                                              .given = sample.out});
+    check.loss = weighed(check.nn, y);
+    check_gradients(&check, random, ELEMENTS);
+    ll_nn_free(check.nn);
+}
+
+static void every_gradient_is_what_finite_differences_say(void **state)
+{
+    (void)state;
+    uint64_t random = ll_seed(21);
+    for (int kind = 0; kind < LL_OP_COUNT; kind++)
+        for (int run = 0; strcmp(ll_op_words((enum ll_op_kind)kind).gradient, "NONE") != 0 && run < RUNS; run++)
+            check_op(&random, (enum ll_op_kind)kind);
+}
+
+/* y = x * x + x: x is used three times. */
+static void a_value_used_often_has_the_sum_of_its_gradients(void **state)
+{
+    (void)state;
+    uint64_t random = ll_seed(22);
+    struct ll_value *x, *gradient;
+    struct gradient_check check = {ll_nn_new(LL_F64), NULL, &x, &gradient, 1};
+    struct ll_shape shape = ll_nn_shape(check.nn, 1, (uint64_t[]){7}, NULL);
+    x = variable(check.nn, &shape, "x");
+    struct ll_value *y = ll_nn_do2(check.nn, LL_OP_ADD, ll_nn_do2(check.nn, LL_OP_MUL, x, x), x);
+    check.loss = weighed(check.nn, y);
+    check_gradients(&check, &random, 7);
+    ll_nn_free(check.nn);
+}
+
+/* The gradient of |gradient|^2: d/dx mean((2 x r / 7)^2) for the loss mean(x x r). */
+static void gradients_have_gradients(void **state)
+{
+    (void)state;
+    uint64_t random = ll_seed(23);
+    struct ll_value *x, *first, *second;
+    struct gradient_check check = {ll_nn_new(LL_F64), NULL, &x, &second, 1};
+    struct ll_shape shape = ll_nn_shape(check.nn, 1, (uint64_t[]){7}, NULL);
+    x = variable(check.nn, &shape, "x");
+    struct ll_value *loss = weighed(check.nn, ll_nn_do2(check.nn, LL_OP_MUL, x, x));
+    ll_nn_gradients(check.nn, loss, &x, 1, &first);
+    check.loss = ll_nn_do1(check.nn, LL_OP_MEAN, ll_nn_do2(check.nn, LL_OP_MUL, first, first));
+    check_gradients(&check, &random, 7);
+    ll_nn_free(check.nn);
+}
+
+/* Nothing is computed for values that nobody asked about, and what the loss does not depend on has no gradient. */
+static void only_what_is_asked_for_is_computed(void **state)
+{
+    (void)state;
+    struct ll_nn *nn = ll_nn_new(LL_F64);
+    struct ll_shape shape = ll_nn_shape(nn, 2, (uint64_t[]){3, 3}, NULL);
+    struct ll_value *x = variable(nn, &shape, "x"), *w = variable(nn, &shape, "w"), *v = variable(nn, &shape, "v");
+    struct ll_value *loss = ll_nn_do1(nn, LL_OP_MEAN, ll_nn_do2(nn, LL_OP_MATMUL, x, w)), *gradients[2];
+    uint64_t ops = nn->op_count;
+    ll_nn_gradients(nn, loss, (struct ll_value *[]){w, v}, 2, gradients);
+    assert_non_null(gradients[0]);
+    assert_null(gradients[1]);
+    assert_int_equal(nn->op_count - ops, 2); /* of the mean, and x^T dy: no dy w^T */
+    assert_int_equal(nn->ops[ops + 1]->view.kind, LL_OP_MATMUL);
+    assert_ptr_equal(nn->ops[ops + 1]->inputs[0], x);
+    ll_nn_free(nn);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(every_gradient_is_what_finite_differences_say),
+        cmocka_unit_test(a_value_used_often_has_the_sum_of_its_gradients),
+        cmocka_unit_test(gradients_have_gradients),
+        cmocka_unit_test(only_what_is_asked_for_is_computed),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}

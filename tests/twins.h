@@ -1,0 +1,305 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Dumb twins of the kernels: the formula of each op kind as plainly as it can be written, in double, every
+ * index computed from scratch. A twin returns how many FLOPs it did, counted one by one where the op table's
+ * count is the algorithm's own. */
+#ifndef LL_TESTS_TWINS_H
+#define LL_TESTS_TWINS_H
+
+#include "tracer/ops.h"
+
+#include <math.h>
+#include <stdint.h>
+#include <string.h>
+
+/* Operands as double, whatever their type. */
+typedef uint64_t twin(const struct ll_op_view *op, double *const *in, double *const *out);
+
+static inline uint64_t twin_MATMUL(const struct ll_op_view *op, double *const *in, double *const *out)
+{
+    bool ta = ll_attr_count(op, LL_ATTR_TRANSPOSE_A, 0), tb = ll_attr_count(op, LL_ATTR_TRANSPOSE_B, 0);
+    uint64_t m = op->out[0].dim[0], n = op->out[0].dim[1], k = op->in[0].dim[!ta], flops = 0;
+    for (uint64_t i = 0; i < m; i++)
+        for (uint64_t j = 0; j < n; j++) {
+            out[0][i * n + j] = 0;
+            for (uint64_t p = 0; p < k; p++, flops += 2)
+                out[0][i * n + j] += in[0][ta ? p * m + i : i * k + p] * in[1][tb ? j * k + p : p * n + j];
+        }
+    return flops;
+}
+
+/* Walks all taps of a convolution: y[b, oy, ox, o] meets x[b, iy, ix, i] over w[ky, kx, i in group, o]. */
+struct tap {
+    uint64_t x, w, y; /* indices */
+    bool inside;      /* of the image; a tap on padding multiplies zero */
+};
+struct taps_of_conv {
+    const struct ll_shape *image, *filter, *result;
+    int64_t stride_h, stride_w, top, left;
+};
+
+static inline struct taps_of_conv conv_of(const struct ll_op_view *op, const struct ll_shape *image,
+                                          const struct ll_shape *filter, const struct ll_shape *result)
+{
+    return (struct taps_of_conv){
+        image, filter, result, ll_attr_count(op, LL_ATTR_STRIDE_H, 1), ll_attr_count(op, LL_ATTR_STRIDE_W, 1),
+        ll_attr_count(op, LL_ATTR_PAD_TOP, 0), ll_attr_count(op, LL_ATTR_PAD_LEFT, 0)};
+}
+
+static inline uint64_t count_taps(const struct taps_of_conv *c)
+{
+    return ll_elements(c->result) * c->filter->dim[0] * c->filter->dim[1] * c->filter->dim[2];
+}
+
+/* Tap number n of count_taps. */
+static inline struct tap tap_of(const struct taps_of_conv *c, uint64_t n)
+{
+    const uint64_t *x = c->image->dim, *w = c->filter->dim, *y = c->result->dim;
+    uint64_t i = n % w[2], kx = n / w[2] % w[1], ky = n / w[2] / w[1] % w[0], out = n / w[2] / w[1] / w[0];
+    uint64_t o = out % y[3], ox = out / y[3] % y[2], oy = out / y[3] / y[2] % y[1], b = out / y[3] / y[2] / y[1];
+    int64_t iy = (int64_t)oy * c->stride_h - c->top + (int64_t)ky,
+            ix = (int64_t)ox * c->stride_w - c->left + (int64_t)kx;
+    uint64_t group = o / (w[3] / (x[3] / w[2]));
+    struct tap tap = {.w = ((ky * w[1] + kx) * w[2] + i) * w[3] + o, .y = out};
+    tap.inside = iy >= 0 && ix >= 0 && iy < (int64_t)x[1] && ix < (int64_t)x[2];
+    if (tap.inside)
+        tap.x = ((b * x[1] + (uint64_t)iy) * x[2] + (uint64_t)ix) * x[3] + group * w[2] + i;
+    return tap;
+}
+
+static inline uint64_t twin_CONV2D(const struct ll_op_view *op, double *const *in, double *const *out)
+{
+    struct taps_of_conv conv = conv_of(op, &op->in[0], &op->in[1], &op->out[0]);
+    uint64_t flops = 0;
+    memset(out[0], 0, ll_elements(&op->out[0]) * sizeof(double));
+    for (uint64_t n = 0; n < count_taps(&conv); n++, flops += 2) {
+        struct tap tap = tap_of(&conv, n);
+        out[0][tap.y] += tap.inside ? in[0][tap.x] * in[1][tap.w] : 0;
+    }
+    return flops;
+}
+
+static inline uint64_t twin_CONV2D_DATA(const struct ll_op_view *op, double *const *in, double *const *out)
+{
+    struct taps_of_conv conv = conv_of(op, &op->out[0], &op->in[1], &op->in[0]);
+    uint64_t flops = 0;
+    memset(out[0], 0, ll_elements(&op->out[0]) * sizeof(double));
+    for (uint64_t n = 0; n < count_taps(&conv); n++, flops += 2) {
+        struct tap tap = tap_of(&conv, n);
+        if (tap.inside)
+            out[0][tap.x] += in[0][tap.y] * in[1][tap.w];
+    }
+    return flops;
+}
+
+static inline uint64_t twin_CONV2D_FILTER(const struct ll_op_view *op, double *const *in, double *const *out)
+{
+    struct taps_of_conv conv = conv_of(op, &op->in[0], &op->out[0], &op->in[1]);
+    uint64_t flops = 0;
+    memset(out[0], 0, ll_elements(&op->out[0]) * sizeof(double));
+    for (uint64_t n = 0; n < count_taps(&conv); n++, flops += 2) {
+        struct tap tap = tap_of(&conv, n);
+        out[0][tap.w] += tap.inside ? in[0][tap.x] * in[1][tap.y] : 0;
+    }
+    return flops;
+}
+
+#define LL_TWIN_OF_ELEMENTS(word, formula)                                                                   \
+    static inline uint64_t twin_##word(const struct ll_op_view *op, double *const *in, double *const *out)   \
+    {                                                                                                        \
+        uint64_t flops = 0, last = op->out[0].rank ? op->out[0].dim[op->out[0].rank - 1] : 1;                \
+        for (uint64_t i = 0; i < ll_elements(&op->out[0]); i++, flops++) {                                   \
+            const double x = in[0][i], *y = op->input_count > 1 ? in[1] : in[0];                             \
+            (void)x, (void)y, (void)last;                                                                    \
+            out[0][i] = formula;                                                                             \
+        }                                                                                                    \
+        return flops;                                                                                        \
+    }
+LL_TWIN_OF_ELEMENTS(ADD, x + y[i])
+LL_TWIN_OF_ELEMENTS(MUL, x *y[i])
+LL_TWIN_OF_ELEMENTS(BIAS_ADD, x + y[i % last])
+LL_TWIN_OF_ELEMENTS(RELU, x > 0 ? x : 0)
+LL_TWIN_OF_ELEMENTS(RELU_GRAD, y[i] > 0 ? x : 0)
+LL_TWIN_OF_ELEMENTS(EQUAL, x == y[i])
+LL_TWIN_OF_ELEMENTS(SOFTMAX_XENT_GRAD, x *y[i / last])
+
+static inline uint64_t twin_CAST(const struct ll_op_view *op, double *const *in, double *const *out)
+{
+    memcpy(out[0], in[0], ll_elements(&op->out[0]) * sizeof(double));
+    return 0;
+}
+#define twin_RESHAPE twin_CAST
+
+static inline uint64_t twin_MEAN_GRAD(const struct ll_op_view *op, double *const *in, double *const *out)
+{
+    uint64_t count = ll_elements(&op->out[0]);
+    for (uint64_t i = 0; i < count; i++)
+        out[0][i] = in[0][0] / (double)count;
+    return count;
+}
+
+static inline uint64_t twin_BIAS_GRAD(const struct ll_op_view *op, double *const *in, double *const *out)
+{
+    uint64_t columns = op->out[0].dim[0], flops = 0;
+    for (uint64_t i = 0; i < ll_elements(&op->in[0]); i++)
+        if (i < columns)
+            out[0][i] = in[0][i];
+        else
+            out[0][i % columns] += in[0][i], flops++;
+    return flops;
+}
+
+static inline uint64_t twin_MEAN(const struct ll_op_view *op, double *const *in, double *const *out)
+{
+    uint64_t count = ll_elements(&op->in[0]);
+    out[0][0] = 0;
+    for (uint64_t i = 0; i < count; i++)
+        out[0][0] += in[0][i] / (double)count;
+    return count;
+}
+
+static inline uint64_t twin_ARGMAX(const struct ll_op_view *op, double *const *in, double *const *out)
+{
+    uint64_t columns = op->in[0].dim[1];
+    for (uint64_t i = 0; i < ll_elements(&op->in[0]); i++)
+        if (i % columns == 0 || in[0][i] > in[0][i / columns * columns + (uint64_t)out[0][i / columns]])
+            out[0][i / columns] = (double)(i % columns);
+    return ll_elements(&op->in[0]);
+}
+
+/* The index in x of each tap of window `i` of the pooled image, or UINT64_MAX outside. */
+static inline uint64_t pool_tap(const struct ll_op_view *op, const struct ll_shape *x, const struct ll_shape *y,
+                                uint64_t i, uint64_t ky, uint64_t kx)
+{
+    uint64_t c = i % y->dim[3], ox = i / y->dim[3] % y->dim[2], oy = i / y->dim[3] / y->dim[2] % y->dim[1];
+    int64_t iy = (int64_t)oy * ll_attr_count(op, LL_ATTR_STRIDE_H, 1) - ll_attr_count(op, LL_ATTR_PAD_TOP, 0) +
+                 (int64_t)ky;
+    int64_t ix = (int64_t)ox * ll_attr_count(op, LL_ATTR_STRIDE_W, 1) - ll_attr_count(op, LL_ATTR_PAD_LEFT, 0) +
+                 (int64_t)kx;
+    if (iy < 0 || ix < 0 || iy >= (int64_t)x->dim[1] || ix >= (int64_t)x->dim[2])
+        return UINT64_MAX;
+    uint64_t image = i / y->dim[3] / y->dim[2] / y->dim[1];
+    return ((image * x->dim[1] + (uint64_t)iy) * x->dim[2] + (uint64_t)ix) * x->dim[3] + c;
+}
+
+static inline uint64_t twin_MAX_POOL(const struct ll_op_view *op, double *const *in, double *const *out)
+{
+    uint64_t kh = (uint64_t)ll_attr_count(op, LL_ATTR_KERNEL_H, 1), flops = 0;
+    uint64_t kw = (uint64_t)ll_attr_count(op, LL_ATTR_KERNEL_W, 1);
+    for (uint64_t i = 0; i < ll_elements(&op->out[0]); i++) {
+        out[0][i] = -INFINITY;
+        for (uint64_t k = 0; k < kh * kw; k++, flops++) {
+            uint64_t tap = pool_tap(op, &op->in[0], &op->out[0], i, k / kw, k % kw);
+            if (tap != UINT64_MAX)
+                out[0][i] = fmax(out[0][i], in[0][tap]);
+        }
+    }
+    return flops;
+}
+
+static inline uint64_t twin_MAX_POOL_GRAD(const struct ll_op_view *op, double *const *in, double *const *out)
+{
+    uint64_t kw = (uint64_t)ll_attr_count(op, LL_ATTR_KERNEL_W, 1), flops = 0;
+    memset(out[0], 0, ll_elements(&op->out[0]) * sizeof(double));
+    for (uint64_t i = 0; i < ll_elements(&op->in[0]); i++, flops++)
+        for (uint64_t k = 0;; k++) {
+            uint64_t tap = pool_tap(op, &op->in[1], &op->in[0], i, k / kw, k % kw);
+            if (tap == UINT64_MAX || in[1][tap] != in[2][i])
+                continue;
+            out[0][tap] += in[0][i];
+            break;
+        }
+    return flops;
+}
+
+/* bias + alpha times the squares around channel i. */
+static inline double lrn_sum(const struct ll_op_view *op, const double *x, uint64_t i, uint64_t channels)
+{
+    int64_t radius = ll_attr_count(op, LL_ATTR_RADIUS, 0), c = (int64_t)(i % channels);
+    double sum = ll_attr_real(op, LL_ATTR_BIAS, 1);
+    for (int64_t j = c - radius; j <= c + radius; j++)
+        if (j >= 0 && j < (int64_t)channels)
+            sum += ll_attr_real(op, LL_ATTR_ALPHA, 1) * x[(int64_t)i - c + j] * x[(int64_t)i - c + j];
+    return sum;
+}
+
+static inline uint64_t twin_LRN(const struct ll_op_view *op, double *const *in, double *const *out)
+{
+    uint64_t channels = op->in[0].dim[op->in[0].rank - 1];
+    for (uint64_t i = 0; i < ll_elements(&op->out[0]); i++)
+        out[0][i] = in[0][i] * pow(lrn_sum(op, in[0], i, channels), -ll_attr_real(op, LL_ATTR_BETA, 0.5));
+    return ll_op_flops(op);
+}
+
+/* The gradient by its definition: dx_i = sum_j dy_j dy_j/dx_i, from the input alone. */
+static inline uint64_t twin_LRN_GRAD(const struct ll_op_view *op, double *const *in, double *const *out)
+{
+    uint64_t channels = op->in[0].dim[op->in[0].rank - 1];
+    int64_t radius = ll_attr_count(op, LL_ATTR_RADIUS, 0);
+    double alpha = ll_attr_real(op, LL_ATTR_ALPHA, 1), beta = ll_attr_real(op, LL_ATTR_BETA, 0.5);
+    for (uint64_t i = 0; i < ll_elements(&op->out[0]); i++) {
+        out[0][i] = 0;
+        for (uint64_t j = i / channels * channels; j < (i / channels + 1) * channels; j++) {
+            double sum = lrn_sum(op, in[1], j, channels);
+            bool near = llabs((int64_t)i - (int64_t)j) <= radius;
+            double slope = near ? in[1][j] * -beta * pow(sum, -beta - 1) * 2 * alpha * in[1][i] : 0;
+            out[0][i] += in[0][j] * (slope + (i == j ? pow(sum, -beta) : 0));
+        }
+    }
+    return ll_op_flops(op);
+}
+
+static inline uint64_t twin_SOFTMAX_XENT(const struct ll_op_view *op, double *const *in, double *const *out)
+{
+    uint64_t rows = op->in[0].dim[0], classes = op->in[0].dim[1];
+    for (uint64_t row = 0; row < rows; row++) {
+        const double *x = in[0] + row * classes;
+        double sum = 0;
+        for (uint64_t i = 0; i < classes; i++)
+            sum += exp(x[i]);
+        out[0][row] = log(sum) - x[(uint64_t)in[1][row]];
+        for (uint64_t i = 0; i < classes; i++)
+            out[1][row * classes + i] = exp(x[i]) / sum - (i == (uint64_t)in[1][row]);
+    }
+    return ll_op_flops(op);
+}
+
+static inline uint64_t twin_SGD(const struct ll_op_view *op, double *const *in, double *const *out)
+{
+    uint64_t flops = 0;
+    for (uint64_t i = 0; i < ll_elements(&op->out[0]); i++, flops += 2)
+        out[0][i] = in[0][i] - ll_attr_real(op, LL_ATTR_LEARNING_RATE, 0) * in[1][i];
+    return flops;
+}
+
+static inline uint64_t twin_MOMENTUM(const struct ll_op_view *op, double *const *in, double *const *out)
+{
+    uint64_t flops = 0;
+    for (uint64_t i = 0; i < ll_elements(&op->out[0]); i++, flops += 4) {
+        double v = ll_attr_real(op, LL_ATTR_MOMENTUM, 0) * in[1][i] + in[2][i];
+        out[0][i] = in[0][i] - ll_attr_real(op, LL_ATTR_LEARNING_RATE, 0) * v;
+        out[1][i] = v;
+    }
+    return flops;
+}
+
+/* Kingma and Ba, 2015, algorithm 1 with the order of computation at the end of section 2. */
+static inline uint64_t twin_ADAM(const struct ll_op_view *op, double *const *in, double *const *out)
+{
+    double b1 = ll_attr_real(op, LL_ATTR_BETA1, 0), b2 = ll_attr_real(op, LL_ATTR_BETA2, 0);
+    double rate = ll_attr_real(op, LL_ATTR_LEARNING_RATE, 0) * sqrt(1 - in[4][1]) / (1 - in[4][0]);
+    for (uint64_t i = 0; i < ll_elements(&op->out[0]); i++) {
+        double g = in[3][i], m = b1 * in[1][i] + (1 - b1) * g, v = b2 * in[2][i] + (1 - b2) * g * g;
+        out[0][i] = in[0][i] - rate * m / (sqrt(v) + ll_attr_real(op, LL_ATTR_EPSILON, 0));
+        out[1][i] = m;
+        out[2][i] = v;
+    }
+    return ll_op_flops(op);
+}
+
+static inline uint64_t twin_HOST_INPUT(const struct ll_op_view *op, double *const *in, double *const *out)
+{
+    memcpy(out[0], in[0], ll_elements(&op->out[0]) * sizeof(double));
+    return 0;
+}
+
+#endif

@@ -1,0 +1,105 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "check.h"
+#include "samples.h"
+
+#include "sim/cost/cost.h"
+#include "sim/cost/task.h"
+#include "sim/cost/unit_model.h"
+
+/* 100 units of 512 products a cycle, 20 cycles to fill; memory fast enough not to matter. */
+static struct ll_machine cores(uint64_t tile_count, const struct ll_tile *tiles)
+{
+    struct ll_machine machine = {.unit_count = 1, .level_count = 1};
+    machine.levels[0] = (struct ll_level){"memory", 1 << 20, 1e30, 1, 0, LL_SCOPE_DEVICE};
+    machine.units[0] = (struct ll_unit){
+        .name = "cores", .model = LL_UNIT_MATRIX, .count = 100, .clock_hz = 1e9, .efficiency = 1};
+    struct ll_matrix *matrix = &machine.units[0].matrix;
+    matrix->macs[LL_F16] = 512;
+    matrix->fill_cycles = 20;
+    matrix->tile_count = tile_count;
+    for (uint64_t i = 0; i < tile_count; i++)
+        matrix->tiles[i] = tiles[i];
+    return machine;
+}
+
+static struct ll_cost cost_of(const struct ll_machine *machine, uint64_t batch, uint64_t m, uint64_t n,
+                              uint64_t k)
+{
+    struct ll_work work = gemm_work(LL_F16, batch, m, n, k);
+    struct ll_cost cost;
+    const char *trouble;
+    assert_true(ll_cost_op(machine, LL_OP_MATMUL, &work, &cost, NULL, &trouble));
+    return cost;
+}
+
+static const struct ll_tile large = {128, 128, 32}, small = {32, 32, 32};
+
+/* 101 tiles on 100 units are two waves. */
+static void the_last_wave_costs_as_much_as_a_full_one(void **state)
+{
+    (void)state;
+    struct ll_machine machine = cores(1, &large);
+    double wave = 128 * 128 * 64 / 512.0 + 20;
+    assert_near(cost_of(&machine, 100, 128, 128, 64).compute_cycles, wave, 1e-15);
+    assert_near(cost_of(&machine, 101, 128, 128, 64).compute_cycles, 2 * wave, 1e-15);
+}
+
+static void a_partial_tile_costs_a_full_one(void **state)
+{
+    (void)state;
+    struct ll_machine machine = cores(1, &large);
+    assert_near(cost_of(&machine, 100, 1, 1, 33).compute_cycles,
+                cost_of(&machine, 100, 128, 128, 64).compute_cycles, 1e-15);
+}
+
+/* 40 large tiles leave 60 units idle; 640 small ones keep them busy for 7 waves of a sixteenth. */
+static void the_menu_offers_the_tile_that_fits_the_work(void **state)
+{
+    (void)state;
+    struct ll_machine machine = cores(2, (struct ll_tile[]){large, small});
+    struct ll_cost cost = cost_of(&machine, 40, 128, 128, 32);
+    assert_near(cost.compute_cycles, 7 * (32 * 32 * 32 / 512.0 + 20), 1e-15);
+    assert_int_equal(cost.units_used, 100);
+    assert_near(cost_of(&machine, 100, 128, 128, 32).compute_cycles, 128 * 128 * 32 / 512.0 + 20, 1e-15);
+}
+
+/* One tile of output and k = 32 * 1024: 64 parts of 512 run at once. 128 would not fit in a wave. */
+static void a_long_k_is_shared_by_idle_units(void **state)
+{
+    (void)state;
+    struct ll_machine machine = cores(1, &large);
+    struct ll_cost cost = cost_of(&machine, 1, 128, 128, 32768);
+    assert_near(cost.compute_cycles, 128 * 128 * 512 / 512.0 + 20, 1e-15);
+    assert_int_equal(cost.units_used, 64);
+    double sums = 128 * 128 * 2, operands = 2 * 128 * 32768 * 2;
+    assert_near(cost.level_bytes[0], operands + 64 * sums + 65 * sums, 1e-15);
+}
+
+static void without_a_menu_the_work_is_dealt_evenly(void **state)
+{
+    (void)state;
+    struct ll_machine machine = cores(0, NULL);
+    assert_near(cost_of(&machine, 3, 77, 55, 11).compute_cycles, 3 * 77 * 55 * 11 / 51200.0 + 20, 1e-15);
+}
+
+/* A tile of 128 x 128 reads a line of each operand for every 128 products: m n k / 128 elements of each. */
+static void larger_tiles_read_operands_less_often(void **state)
+{
+    (void)state;
+    struct ll_machine machine = cores(1, &large);
+    assert_near(cost_of(&machine, 1, 1024, 2048, 512).level_bytes[0],
+                2 * (1024.0 * 512 * 2048 / 128 + 512.0 * 2048 * 1024 / 128 + 1024 * 2048), 1e-15);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(the_last_wave_costs_as_much_as_a_full_one),
+        cmocka_unit_test(a_partial_tile_costs_a_full_one),
+        cmocka_unit_test(the_menu_offers_the_tile_that_fits_the_work),
+        cmocka_unit_test(a_long_k_is_shared_by_idle_units),
+        cmocka_unit_test(without_a_menu_the_work_is_dealt_evenly),
+        cmocka_unit_test(larger_tiles_read_operands_less_often),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}

@@ -1,0 +1,200 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "check.h"
+#include "samples.h"
+
+#include "sim/cost/task.h"
+#include "sim/cost/unit_model.h"
+
+#include <string.h>
+
+static struct ll_unit array_of(uint64_t rows, uint64_t cols, enum ll_dataflow dataflow, uint64_t count)
+{
+    struct ll_unit unit = {
+        .name = "array", .model = LL_UNIT_SYSTOLIC, .count = count, .clock_hz = 1e9, .efficiency = 1};
+    unit.systolic = (struct ll_systolic){.rows = rows, .cols = cols, .dataflow = dataflow};
+    unit.systolic.macs[LL_F32] = 1;
+    unit.systolic.macs[LL_INT8] = 2;
+    return unit;
+}
+
+static struct ll_way way_of(const struct ll_unit *unit, const struct ll_work *work)
+{
+    struct ll_way way;
+    struct ll_task task = ll_task_of(work, (enum ll_dtype)work->dtype);
+    assert_true(ll_unit_model(unit->model)->way(unit, &task, 0, &way, NULL));
+    return way;
+}
+
+static double cycles_of(const struct ll_unit *unit, uint64_t batch, uint64_t m, uint64_t n, uint64_t k)
+{
+    struct ll_work work = gemm_work(LL_F32, batch, m, n, k);
+    return way_of(unit, &work).cycles;
+}
+
+static enum ll_dataflow dataflow_of(const char *name)
+{
+    return !strcmp(name, "os")   ? LL_OUTPUT_STATIONARY
+           : !strcmp(name, "ws") ? LL_WEIGHT_STATIONARY
+                                 : LL_INPUT_STATIONARY;
+}
+
+/* One line of the file; false for comments and the header. */
+struct row {
+    char name[64], layer[64], dataflow[8];
+    unsigned long m, n, k, rows, cols, total_cycles;
+    double utilization;
+};
+
+static bool parse(const char *line, struct row *row)
+{
+    return sscanf(line, "%*d,%63[^,],%63[^,],%lu,%lu,%lu,%7[^,],%lu,%lu,%lu,%lf", row->name, row->layer,
+                  &row->m, &row->n, &row->k, row->dataflow, &row->rows, &row->cols, &row->total_cycles,
+                  &row->utilization) == 10;
+}
+
+/* SCALE-Sim reports the index of the last cycle and divides by it. */
+static void scale_sim_counts_the_same_cycles(void **state)
+{
+    (void)state;
+    char line[512];
+    int checked = 0;
+    FILE *file = fopen("tests/peers/scalesim_sample.csv", "r");
+    assert_non_null(file);
+    for (struct row row; fgets(line, sizeof line, file);) {
+        if (!parse(line, &row))
+            continue;
+        struct ll_unit unit = array_of(row.rows, row.cols, dataflow_of(row.dataflow), 1);
+        double cycles = cycles_of(&unit, 1, row.m, row.n, row.k);
+        assert_near(cycles - 1, (double)row.total_cycles, 0);
+        double products = (double)row.m * (double)row.n * (double)row.k;
+        assert_near(100 * products / ((double)(row.rows * row.cols) * (cycles - 1)), row.utilization, 1e-12);
+        checked++;
+    }
+    fclose(file);
+    assert_int_equal(checked, 48);
+}
+
+/* M = 128, N = K = 4096 on 128 x 128, weight stationary: 1024 folds. Without overlap SCALE-Sim counts
+ * 522,239 + 1 cycles; with it, 128 each behind the first of 510. */
+static void overlapped_folds_stream_without_a_gap(void **state)
+{
+    (void)state;
+    struct ll_unit unit = array_of(128, 128, LL_WEIGHT_STATIONARY, 1);
+    assert_near(cycles_of(&unit, 1, 128, 4096, 4096), 522240, 0);
+    unit.systolic.overlap_folds = true;
+    assert_near(cycles_of(&unit, 1, 128, 4096, 4096), 510 + 1023 * 128, 0);
+}
+
+/* 8 streamed lines cannot hide the 128 cycles that the next weights take. */
+static void a_short_stream_waits_for_the_next_weights(void **state)
+{
+    (void)state;
+    struct ll_unit unit = array_of(128, 64, LL_WEIGHT_STATIONARY, 1);
+    unit.systolic.overlap_folds = true;
+    assert_near(cycles_of(&unit, 1, 8, 128, 128), (8 + 2 * 128 + 64 - 2) + 128, 0);
+}
+
+/* The dumb twin of one output-stationary fold: cells that pass their operands on, cycle by cycle. The cell at
+ * (r, c) multiplies for the last time in cycle k - 1 + r + c. */
+static void a_stepped_array_ends_in_the_same_cycle(void **state)
+{
+    (void)state;
+    for (uint64_t rows = 1; rows <= 6; rows++)
+        for (uint64_t cols = 1; cols <= 6; cols++)
+            for (uint64_t k = 1; k <= 7; k++) {
+                uint64_t done[6][6] = {0}, cycle = 0;
+                for (bool busy = true; busy; cycle++) {
+                    busy = false;
+                    for (uint64_t r = 0; r < rows; r++)
+                        for (uint64_t c = 0; c < cols; c++) {
+                            done[r][c] += cycle >= r + c && cycle < r + c + k;
+                            busy = busy || done[r][c] < k;
+                        }
+                }
+                struct ll_unit unit = array_of(rows, cols, LL_OUTPUT_STATIONARY, 1);
+                assert_near(cycles_of(&unit, 1, rows, cols, k), (double)cycle, 0);
+            }
+}
+
+static void two_products_a_cycle_halve_the_stream(void **state)
+{
+    (void)state;
+    struct ll_unit unit = array_of(16, 16, LL_OUTPUT_STATIONARY, 1);
+    struct ll_work work = gemm_work(LL_INT8, 1, 16, 16, 101);
+    assert_near(way_of(&unit, &work).cycles, 51 + 16 + 16 - 2, 0);
+}
+
+static void arrays_share_the_batch_first(void **state)
+{
+    (void)state;
+    struct ll_unit one = array_of(16, 16, LL_WEIGHT_STATIONARY, 1),
+                   four = array_of(16, 16, LL_WEIGHT_STATIONARY, 4);
+    assert_near(cycles_of(&four, 8, 64, 16, 16), cycles_of(&one, 2, 64, 16, 16), 0);
+}
+
+/* 5 column folds on 4 arrays: two columns of arrays take 3 folds and half the rows each, which beats one
+ * column of arrays (5 folds, a quarter of the rows) by fill and four columns (2 folds, all rows) by stream.
+ */
+static void arrays_share_columns_and_rows(void **state)
+{
+    (void)state;
+    struct ll_unit one = array_of(16, 16, LL_WEIGHT_STATIONARY, 1),
+                   four = array_of(16, 16, LL_WEIGHT_STATIONARY, 4);
+    struct ll_work work = gemm_work(LL_F32, 1, 120, 80, 16);
+    struct ll_way way = way_of(&four, &work);
+    double by_hand[] = {5 * (30 + 46), 3 * (60 + 46), 2 * (120 + 46)};
+    assert_near(way.cycles, fmin(by_hand[0], fmin(by_hand[1], by_hand[2])), 0);
+    assert_near(cycles_of(&one, 1, 60, 48, 16), by_hand[1], 0);
+    assert_int_equal(way.units_used, 4);
+}
+
+/* Each group of a convolution is a small product of its own: 8 groups are 8 times one of them. */
+static void groups_are_a_batch_of_small_products(void **state)
+{
+    (void)state;
+    struct ll_unit unit = array_of(16, 16, LL_WEIGHT_STATIONARY, 1);
+    struct ll_conv grouped = {1, 10, 10, 64, 8, 8, 64, 3, 3, 1, 1, 8, LL_CONV_FORWARD}, one = grouped;
+    one.groups = 1;
+    one.in_c = one.out_c = 8;
+    struct ll_work grouped_work = conv_work(LL_F32, grouped), one_work = conv_work(LL_F32, one);
+    assert_near(way_of(&unit, &grouped_work).cycles, 8 * way_of(&unit, &one_work).cycles, 0);
+}
+
+/* SCALE-Sim's SRAM reads: ifmap M K FC, filter K N; outputs leave once here, where accumulators hold them. */
+static void an_array_asks_for_its_operands_fold_by_fold(void **state)
+{
+    (void)state;
+    struct ll_unit unit = array_of(16, 32, LL_WEIGHT_STATIONARY, 1);
+    struct ll_work work = gemm_work(LL_F32, 1, 50, 70, 40);
+    assert_near(way_of(&unit, &work).unit_bytes, 4 * (50 * 40 * 3 + 40 * 70 + 50 * 70), 1e-15);
+}
+
+/* 64 pixels of 9 * 64 inputs each; the gradient of the input forms its overlapping sums inside. */
+static void an_array_reads_each_window_in_full(void **state)
+{
+    (void)state;
+    struct ll_unit unit = array_of(1000, 1000, LL_OUTPUT_STATIONARY, 1);
+    struct ll_conv conv = {1, 10, 10, 64, 8, 8, 16, 3, 3, 1, 1, 1, LL_CONV_FORWARD};
+    struct ll_work forward = conv_work(LL_F32, conv);
+    assert_near(way_of(&unit, &forward).unit_bytes, 4 * (64 * 9 * 64 + 9 * 64 * 16 + 64 * 16), 1e-15);
+    conv.pass = LL_CONV_DATA;
+    struct ll_work data = conv_work(LL_F32, conv);
+    assert_near(way_of(&unit, &data).unit_bytes, 4 * (64 * 16 + 9 * 64 * 16 + 100 * 64), 1e-15);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(scale_sim_counts_the_same_cycles),
+        cmocka_unit_test(overlapped_folds_stream_without_a_gap),
+        cmocka_unit_test(a_short_stream_waits_for_the_next_weights),
+        cmocka_unit_test(a_stepped_array_ends_in_the_same_cycle),
+        cmocka_unit_test(two_products_a_cycle_halve_the_stream),
+        cmocka_unit_test(arrays_share_the_batch_first),
+        cmocka_unit_test(arrays_share_columns_and_rows),
+        cmocka_unit_test(groups_are_a_batch_of_small_products),
+        cmocka_unit_test(an_array_asks_for_its_operands_fold_by_fold),
+        cmocka_unit_test(an_array_reads_each_window_in_full),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
