@@ -67,8 +67,7 @@ struct ll_machine *ll_load_machine(const char *which, const char *const *folders
     struct ll_machine *machine = ll_machine_read(which, folders, overrides, override_count, diags);
     ll_print_diags(diags);
     if (!machine)
-        fprintf(stderr, "%zu %s in machine %s; nothing was simulated\n", diags->count,
-                diags->count == 1 ? "mistake" : "mistakes", which);
+        fprintf(stderr, "%zu %s in %s\n", diags->count, diags->count == 1 ? "mistake" : "mistakes", which);
     ll_diags_release(diags);
     free(diags);
     return machine;

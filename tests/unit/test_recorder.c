@@ -109,10 +109,10 @@ static void a_dry_run_has_no_times_and_equals_another(void **state)
     struct loop loop;
     struct ll_trace *one = record_loop(&loop, 3, 4, false), *other = record_loop(&loop, 3, 4, false);
     assert_int_equal(one->op_count, other->op_count);
-    for (uint64_t i = 0; i < one->op_count; i++) {
+    for (uint64_t i = 0; i < one->op_count; i++) { /* not as bytes: what lies between the members is anyone's */
         const struct ll_op *a = &one->ops[i], *b = &other->ops[i];
-        assert_true(a->form == b->form && a->links == b->links && a->step == b->step && a->thread == b->thread &&
-                    a->first_output == b->first_output);
+        assert_true(a->form == b->form && a->links == b->links && a->step == b->step);
+        assert_true(a->thread == b->thread && a->first_output == b->first_output);
     }
     assert_memory_equal(one->tensors, other->tensors, one->tensor_count * sizeof *one->tensors);
     for (uint64_t i = 0; i < one->step_count; i++)
