@@ -101,7 +101,8 @@ static inline struct ll_machine random_machine(struct dice *dice)
     return machine;
 }
 
-static inline struct ll_work gemm_work(enum ll_dtype dtype, uint64_t batch, uint64_t m, uint64_t n, uint64_t k)
+static inline struct ll_work gemm_work(enum ll_dtype dtype, uint64_t batch, uint64_t m, uint64_t n,
+                                       uint64_t k)
 {
     uint64_t size = ll_dtype_bytes(dtype);
     return (struct ll_work){.kind = LL_WORK_GEMM,
@@ -126,14 +127,17 @@ static inline struct ll_work conv_work(enum ll_dtype dtype, struct ll_conv conv)
                             .flops = 2 * gemm.batch * gemm.m * gemm.n * gemm.k,
                             .a_bytes = conv.pass == LL_CONV_DATA ? y : x,
                             .b_bytes = conv.pass == LL_CONV_FILTER ? y : w,
-                            .c_bytes = conv.pass == LL_CONV_FORWARD ? y : conv.pass == LL_CONV_DATA ? x : w,
+                            .c_bytes = conv.pass == LL_CONV_FORWARD ? y
+                                       : conv.pass == LL_CONV_DATA  ? x
+                                                                    : w,
                             .conv = conv};
 }
 
 static inline struct ll_work random_conv(struct dice *dice, enum ll_dtype dtype)
 {
     uint64_t kernel = roll_between(dice, 1, 5), stride = roll_between(dice, 1, 3), out = roll_size(dice, 32);
-    uint64_t in = (out - 1) * stride + kernel, groups = roll_between(dice, 0, 3) ? 1 : roll_between(dice, 2, 8);
+    uint64_t in = (out - 1) * stride + kernel,
+             groups = roll_between(dice, 0, 3) ? 1 : roll_between(dice, 2, 8);
     return conv_work(dtype, (struct ll_conv){.batch = roll_size(dice, 16),
                                              .in_h = in,
                                              .in_w = in,

@@ -13,8 +13,8 @@ struct ll_block {
     uint64_t capacity[LL_BLOCK_TAGS];
 };
 
-/* Takes the columns that `in` consists of; they stay in its bytes. False when they do not fill it exactly or a
- * tag comes twice. */
+/* Takes the columns that `in` consists of; they stay in its bytes. False when they do not fill it exactly or
+ * a tag comes twice. */
 bool ll_block_open(struct ll_block *block, struct ll_view in);
 
 /* How many values a column claims. The caller has charged for them before it decodes. */

@@ -44,7 +44,9 @@ static uint64_t sum(const uint64_t *values, uint64_t count)
 /* A text of the file; NULL when it holds a NUL (or memory ran out). */
 static const char *take_text(struct ll_build *build, struct ll_view *text, uint64_t size)
 {
-    char *copy = memchr(text->at, '\0', size) ? NULL : ll_copy_text(&build->trace->arena, (const char *)text->at, size);
+    char *copy = memchr(text->at, '\0', size)
+                     ? NULL
+                     : ll_copy_text(&build->trace->arena, (const char *)text->at, size);
     text->at += size;
     return copy;
 }
@@ -64,7 +66,8 @@ bool ll_build_facts(struct ll_build *build)
     const uint64_t *value_sizes = ll_block_numbers(block, LL_FACTS_VALUE_SIZE, count);
     if (!key_sizes || !value_sizes || ll_add(sum(key_sizes, count), sum(value_sizes, count)) != text_bytes)
         return ll_build_refuse(build, "its columns do not fit together");
-    if (!ll_grow((void **)&trace->facts, &build->fact_capacity, trace->fact_count + count, sizeof *trace->facts))
+    if (!ll_grow((void **)&trace->facts, &build->fact_capacity, trace->fact_count + count,
+                 sizeof *trace->facts))
         return ll_build_no_memory(build);
     for (uint64_t i = 0; i < count; i++) {
         struct ll_fact fact;
@@ -85,7 +88,8 @@ bool ll_build_reach_step(struct ll_build *build, uint64_t step)
     if (step >= LL_NONE || !ll_build_afford(build, more, LL_WEIGHT_STEP))
         return false;
     if (!ll_grow((void **)&trace->steps, &build->step_capacity, step + 1, sizeof *trace->steps) ||
-        !ll_grow((void **)&build->step_recorded, &build->recorded_capacity, step + 1, sizeof *build->step_recorded))
+        !ll_grow((void **)&build->step_recorded, &build->recorded_capacity, step + 1,
+                 sizeof *build->step_recorded))
         return ll_build_no_memory(build);
     memset(trace->steps + trace->step_count, 0, more * sizeof *trace->steps);
     memset(build->step_recorded + trace->step_count, 0, more * sizeof *build->step_recorded);
@@ -114,8 +118,8 @@ bool ll_build_steps(struct ll_build *build)
         if (!sound)
             continue;
         build->step_recorded[*first + i] = true;
-        build->trace->steps[*first + i] = (struct ll_step){(uint32_t)first_op[i], (uint32_t)ops[i], start[i],
-                                                           wall[i], recording[i], false};
+        build->trace->steps[*first + i] =
+            (struct ll_step){(uint32_t)first_op[i], (uint32_t)ops[i], start[i], wall[i], recording[i], false};
     }
     return true;
 }
@@ -142,7 +146,8 @@ static bool give_looks(struct ll_build *build)
             lost = (uint32_t)trace->desc_count;
             if (!ll_grow((void **)&trace->strings, &build->string_capacity, trace->string_count + 1,
                          sizeof *trace->strings) ||
-                !ll_grow((void **)&trace->descs, &build->desc_capacity, trace->desc_count + 1, sizeof *trace->descs))
+                !ll_grow((void **)&trace->descs, &build->desc_capacity, trace->desc_count + 1,
+                         sizeof *trace->descs))
                 return ll_build_no_memory(build);
             trace->strings[trace->string_count++] = "lost";
             trace->descs[trace->desc_count++] = (struct ll_desc){

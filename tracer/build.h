@@ -46,8 +46,8 @@ struct ll_build {
     uint64_t total_ops; /* by the end frame */
 };
 
-/* Each takes a frame of its kind from build->block. False when the frame cannot be used as a whole (then it was
- * complained about and counted as lost) or memory ran out (build->status). */
+/* Each takes a frame of its kind from build->block. False when the frame cannot be used as a whole (then it
+ * was complained about and counted as lost) or memory ran out (build->status). */
 bool ll_build_facts(struct ll_build *build);
 bool ll_build_definitions(struct ll_build *build);
 bool ll_build_ops(struct ll_build *build);

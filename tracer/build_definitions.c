@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Definitions refer only backwards, so each is complete or lost at once: a string by its frame, a desc by its
- * strings, a form by its strings and descs. Names that this program does not know cost exactly what needs them;
- * only the kind of an op may be unknown. */
+ * strings, a form by its strings and descs. Names that this program does not know cost exactly what needs
+ * them; only the kind of an op may be unknown. */
 #include "tracer/base/arena.h"
 #include "tracer/build.h"
 #include "tracer/form.h"
@@ -53,7 +53,8 @@ static uint32_t place(const struct ll_places *places, uint64_t number)
 }
 
 /* The place of a text among names, `count` when it is none of them or is lost. */
-static uint32_t find_name(const struct ll_build *build, uint64_t string, const char *const *names, uint32_t count)
+static uint32_t find_name(const struct ll_build *build, uint64_t string, const char *const *names,
+                          uint32_t count)
 {
     uint32_t at = place(&build->strings, string), i = 0;
     if (at == LL_NONE)
@@ -143,7 +144,8 @@ static const char *take_desc(struct ll_build *build, struct columns *columns, st
 static bool add_descs(struct ll_build *build, struct columns *columns, uint64_t first, uint64_t count)
 {
     struct ll_trace *trace = build->trace;
-    if (!ll_grow((void **)&trace->descs, &build->desc_capacity, trace->desc_count + count, sizeof *trace->descs))
+    if (!ll_grow((void **)&trace->descs, &build->desc_capacity, trace->desc_count + count,
+                 sizeof *trace->descs))
         return ll_build_no_memory(build);
     for (uint64_t i = 0; i < count; i++) {
         const char *why = take_desc(build, columns, &trace->descs[trace->desc_count]);
@@ -175,8 +177,8 @@ static bool take_attrs(struct ll_build *build, struct columns *columns, uint64_t
 }
 
 /* Descs of inputs or outputs with their shapes; false when one is lost. */
-static bool take_descs(struct ll_build *build, struct columns *columns, enum ll_definitions_tag tag, uint32_t count,
-                       uint32_t *descs, struct ll_shape *shapes)
+static bool take_descs(struct ll_build *build, struct columns *columns, enum ll_definitions_tag tag,
+                       uint32_t count, uint32_t *descs, struct ll_shape *shapes)
 {
     bool known = true;
     for (uint32_t i = 0; i < count; i++) {
@@ -227,7 +229,8 @@ static const char *take_form(struct ll_build *build, struct columns *columns, st
     form->scope = place(&build->strings, next(columns, LL_DEF_FORM_SCOPE));
     view->input_count = (uint32_t)next(columns, LL_DEF_FORM_INPUTS);
     view->output_count = (uint32_t)next(columns, LL_DEF_FORM_OUTPUTS);
-    view->kind = form->kind_name == LL_NONE ? LL_OP_COUNT : ll_op_find(build->trace->strings[form->kind_name]);
+    view->kind =
+        form->kind_name == LL_NONE ? LL_OP_COUNT : ll_op_find(build->trace->strings[form->kind_name]);
     form->phase = (enum ll_phase)FIND(build, phase, phase_names);
     uint64_t kept_attrs = attr_count < LL_MAX_ATTRS ? attr_count : LL_MAX_ATTRS;
     struct ll_shape *in = ll_alloc(arena, view->input_count, sizeof *in);
@@ -263,13 +266,15 @@ static const char *take_form(struct ll_build *build, struct columns *columns, st
         return "it has too many inputs or outputs";
     if (!attrs_known && view->kind < LL_OP_COUNT)
         return "an attribute of it is lost or not known here";
-    return aliases_sound ? check_counts(form) : "its outputs do not take over storages as this kind of op does";
+    return aliases_sound ? check_counts(form)
+                         : "its outputs do not take over storages as this kind of op does";
 }
 
 static bool add_forms(struct ll_build *build, struct columns *columns, uint64_t first, uint64_t count)
 {
     struct ll_trace *trace = build->trace;
-    if (!ll_grow((void **)&trace->forms, &build->form_capacity, trace->form_count + count, sizeof *trace->forms))
+    if (!ll_grow((void **)&trace->forms, &build->form_capacity, trace->form_count + count,
+                 sizeof *trace->forms))
         return ll_build_no_memory(build);
     for (uint64_t i = 0; i < count && build->status == LL_OK; i++) {
         const char *why = take_form(build, columns, &trace->forms[trace->form_count]);
@@ -284,7 +289,8 @@ static bool add_forms(struct ll_build *build, struct columns *columns, uint64_t 
 static bool add_links(struct ll_build *build, struct columns *columns, uint64_t first, uint64_t count)
 {
     struct ll_trace *trace = build->trace;
-    if (!ll_grow((void **)&trace->links, &build->links_capacity, trace->links_count + count, sizeof *trace->links))
+    if (!ll_grow((void **)&trace->links, &build->links_capacity, trace->links_count + count,
+                 sizeof *trace->links))
         return ll_build_no_memory(build);
     for (uint64_t i = 0; i < count; i++) {
         uint64_t inputs = next(columns, LL_DEF_LINKS_INPUTS), controls = next(columns, LL_DEF_LINKS_CONTROLS);
@@ -296,8 +302,8 @@ static bool add_links(struct ll_build *build, struct columns *columns, uint64_t 
             continue;
         }
         struct ll_links links = {ll_copy(&trace->arena, input, inputs * sizeof *input),
-                                 ll_copy(&trace->arena, control, controls * sizeof *control), (uint32_t)inputs,
-                                 (uint32_t)controls};
+                                 ll_copy(&trace->arena, control, controls * sizeof *control),
+                                 (uint32_t)inputs, (uint32_t)controls};
         if (!links.inputs || !links.controls)
             return ll_build_no_memory(build);
         build->links.at[first + i] = (uint32_t)trace->links_count;
@@ -345,10 +351,10 @@ static bool charge(struct ll_build *build)
     static const struct {
         uint8_t tag, weight;
     } charged[] = {
-        {LL_DEF_STRING_SIZE, LL_WEIGHT_STRING},     {LL_DEF_DESC_NAME, LL_WEIGHT_DESC},
-        {LL_DEF_FORM_KIND, LL_WEIGHT_FORM},         {LL_DEF_FORM_INPUT, LL_WEIGHT_FORM_REF},
-        {LL_DEF_FORM_OUTPUT, LL_WEIGHT_FORM_REF},   {LL_DEF_FORM_ATTR_KEY, LL_WEIGHT_ATTR},
-        {LL_DEF_LINKS_INPUTS, LL_WEIGHT_LINKS},     {LL_DEF_LINKS_INPUT, LL_WEIGHT_LINKS_REF},
+        {LL_DEF_STRING_SIZE, LL_WEIGHT_STRING},      {LL_DEF_DESC_NAME, LL_WEIGHT_DESC},
+        {LL_DEF_FORM_KIND, LL_WEIGHT_FORM},          {LL_DEF_FORM_INPUT, LL_WEIGHT_FORM_REF},
+        {LL_DEF_FORM_OUTPUT, LL_WEIGHT_FORM_REF},    {LL_DEF_FORM_ATTR_KEY, LL_WEIGHT_ATTR},
+        {LL_DEF_LINKS_INPUTS, LL_WEIGHT_LINKS},      {LL_DEF_LINKS_INPUT, LL_WEIGHT_LINKS_REF},
         {LL_DEF_LINKS_CONTROL, LL_WEIGHT_LINKS_REF},
     };
     struct ll_view text;
@@ -398,14 +404,17 @@ bool ll_build_definitions(struct ll_build *build)
         return ll_build_refuse(build, "it does not say where it belongs");
     if (!charge(build) || !decode(build, &columns))
         return false;
-    uint64_t strings = ll_block_count(block, LL_DEF_STRING_SIZE), descs = ll_block_count(block, LL_DEF_DESC_NAME);
-    uint64_t forms = ll_block_count(block, LL_DEF_FORM_KIND), links = ll_block_count(block, LL_DEF_LINKS_INPUTS);
+    uint64_t strings = ll_block_count(block, LL_DEF_STRING_SIZE),
+             descs = ll_block_count(block, LL_DEF_DESC_NAME);
+    uint64_t forms = ll_block_count(block, LL_DEF_FORM_KIND),
+             links = ll_block_count(block, LL_DEF_LINKS_INPUTS);
     struct ll_view text;
     ll_block_bytes(block, LL_DEF_TEXT, &text);
     if (sum(columns.of[LL_DEF_STRING_SIZE], strings) != (uint64_t)(text.end - text.at))
         return ll_build_refuse(build, "its columns do not fit together");
-    return reserve(build, &build->strings, first[0], strings) && reserve(build, &build->descs, first[1], descs) &&
-           reserve(build, &build->forms, first[2], forms) && reserve(build, &build->links, first[3], links) &&
+    return reserve(build, &build->strings, first[0], strings) &&
+           reserve(build, &build->descs, first[1], descs) && reserve(build, &build->forms, first[2], forms) &&
+           reserve(build, &build->links, first[3], links) &&
            add_strings(build, &columns, first[0], strings) && add_descs(build, &columns, first[1], descs) &&
            add_forms(build, &columns, first[2], forms) && add_links(build, &columns, first[3], links);
 }

@@ -57,7 +57,8 @@ static uint32_t resolve(const struct ll_trace *trace, uint64_t link)
 
 /* Whether the inputs are there and look as the form says. One that a lost op made, of unknown looks, gets
  * them now. */
-static bool inputs_agree(const struct ll_trace *trace, const struct ll_form *form, const struct ll_links *links)
+static bool inputs_agree(const struct ll_trace *trace, const struct ll_form *form,
+                         const struct ll_links *links)
 {
     if (links->input_count != form->view.input_count)
         return false;
@@ -175,7 +176,8 @@ static void add_outputs(struct ll_build *build, const struct ll_form *form, cons
     uint32_t storages[LL_MAX_OUTPUTS], producer = (uint32_t)trace->op_count;
     for (uint32_t i = 0; i < form->view.output_count; i++) { /* resolved before the first output is there */
         uint32_t alias = form->aliases[i];
-        storages[i] = alias == LL_NONE ? LL_NONE : trace->tensors[resolve(trace, links->inputs[alias])].storage;
+        storages[i] =
+            alias == LL_NONE ? LL_NONE : trace->tensors[resolve(trace, links->inputs[alias])].storage;
     }
     for (uint32_t i = 0; i < form->view.output_count; i++)
         add_tensor(build, form->outputs[i], storages[i], producer);
@@ -209,7 +211,8 @@ static uint64_t count_refs(const struct ll_build *build, const struct ops *ops)
         uint32_t links = place(&build->links, ops->links[i]);
         refs += ops->outputs[i];
         if (links != LL_NONE)
-            refs += (uint64_t)build->trace->links[links].input_count + build->trace->links[links].control_count;
+            refs +=
+                (uint64_t)build->trace->links[links].input_count + build->trace->links[links].control_count;
     }
     return refs;
 }
@@ -227,7 +230,8 @@ static bool decode(struct ll_build *build, struct ops *ops)
     ops->brought = ll_block_count(block, LL_OPS_BROUGHT_BEFORE);
     if (ops->count > LL_MAX_FRAME_OPS)
         return ll_build_refuse(build, "it holds too many ops");
-    if (!ll_build_charge(build, ops->count, LL_WEIGHT_OP) || !ll_build_charge(build, ops->brought, LL_WEIGHT_TENSOR))
+    if (!ll_build_charge(build, ops->count, LL_WEIGHT_OP) ||
+        !ll_build_charge(build, ops->brought, LL_WEIGHT_TENSOR))
         return false;
     ops->form = ll_block_numbers(block, LL_OPS_FORM, ops->count);
     ops->links = ll_block_numbers(block, LL_OPS_LINKS, ops->count);
@@ -238,8 +242,8 @@ static bool decode(struct ll_build *build, struct ops *ops)
     ops->duration = ll_block_numbers(block, LL_OPS_DURATION, ops->count);
     ops->brought_before = ll_block_numbers(block, LL_OPS_BROUGHT_BEFORE, ops->brought);
     ops->brought_desc = ll_block_numbers(block, LL_OPS_BROUGHT_DESC, ops->brought);
-    if (!ops->form || !ops->links || !ops->step || !ops->thread || !ops->outputs || !ops->gap || !ops->duration ||
-        !ops->brought_before || !ops->brought_desc)
+    if (!ops->form || !ops->links || !ops->step || !ops->thread || !ops->outputs || !ops->gap ||
+        !ops->duration || !ops->brought_before || !ops->brought_desc)
         return ll_build_refuse(build, "its columns do not fit together");
     for (uint64_t i = 0; i < ops->count; i++)
         if (ops->outputs[i] > LL_MAX_OUTPUTS)
@@ -263,7 +267,8 @@ static bool make_room(struct ll_build *build, const struct ops *ops)
     uint64_t tensors = ll_add(ops->first_tensor, ops->brought + outputs);
     if (tensors >= LL_NONE || ll_add(ops->first_op, ops->count) >= LL_NONE)
         return ll_build_refuse(build, "it holds more than there can be");
-    if (!ll_build_charge(build, missing + outputs, LL_WEIGHT_TENSOR) || !ll_build_charge(build, refs, LL_WEIGHT_OP_REF))
+    if (!ll_build_charge(build, missing + outputs, LL_WEIGHT_TENSOR) ||
+        !ll_build_charge(build, refs, LL_WEIGHT_OP_REF))
         return false;
     if (!ll_grow((void **)&trace->tensors, &build->tensor_capacity, tensors, sizeof *trace->tensors) ||
         !ll_grow((void **)&trace->ops, &build->op_capacity, trace->op_count + ops->count, sizeof *trace->ops))
@@ -277,13 +282,13 @@ static void report(const struct ll_build *build, const struct ops *ops)
     const struct ll_frame *frame = build->frame;
     if (ops->without_definitions)
         ll_walk_complain(build->walk,
-                         "frame %" PRIu32 " at byte %" PRIu64 ": %" PRIu64
-                         " of its %" PRIu64 " ops are lost: definitions that they need are",
+                         "frame %" PRIu32 " at byte %" PRIu64 ": %" PRIu64 " of its %" PRIu64
+                         " ops are lost: definitions that they need are",
                          frame->number, frame->offset, ops->without_definitions, ops->count);
     if (ops->contradicting)
         ll_walk_complain(build->walk,
-                         "frame %" PRIu32 " at byte %" PRIu64 ": %" PRIu64
-                         " of its %" PRIu64 " ops are lost: they contradict what stands before them",
+                         "frame %" PRIu32 " at byte %" PRIu64 ": %" PRIu64 " of its %" PRIu64
+                         " ops are lost: they contradict what stands before them",
                          frame->number, frame->offset, ops->contradicting, ops->count);
 }
 

@@ -88,8 +88,8 @@ static const char *check_forms(const struct ll_trace *trace, struct ll_arena *ar
     return NULL;
 }
 
-static const char *check_inputs(const struct ll_trace *trace, const struct ll_op *op, const struct ll_form *form,
-                                const struct ll_links *links)
+static const char *check_inputs(const struct ll_trace *trace, const struct ll_op *op,
+                                const struct ll_form *form, const struct ll_links *links)
 {
     for (uint32_t i = 0; i < links->input_count; i++) {
         uint64_t number = links->inputs[i] >> 1;
@@ -127,7 +127,8 @@ static const char *check_op(const struct ll_trace *trace, uint32_t number, uint6
     const struct ll_step *step = &trace->steps[op->step];
     if (links->input_count != form->view.input_count)
         return "its links are not for its form";
-    if (op->first_output < next_tensor || (uint64_t)op->first_output + form->view.output_count > trace->tensor_count)
+    if (op->first_output < next_tensor ||
+        (uint64_t)op->first_output + form->view.output_count > trace->tensor_count)
         return "its outputs are out of order";
     if (number < step->first_op || number - step->first_op >= step->op_count)
         return "it is not among the ops of its step";
@@ -188,7 +189,8 @@ const char *ll_trace_check(const struct ll_trace *trace, struct ll_arena *arena)
 {
     static const char *(*const checks[])(const struct ll_trace *, struct ll_arena *) = {
         check_descs, check_forms, check_steps, check_ops, check_tensors};
-    if (trace->op_count >= LL_NONE || trace->tensor_count >= LL_NONE || trace->storage_count > trace->tensor_count)
+    if (trace->op_count >= LL_NONE || trace->tensor_count >= LL_NONE ||
+        trace->storage_count > trace->tensor_count)
         return "there is more than can be numbered";
     for (size_t i = 0; i < sizeof checks / sizeof checks[0]; i++) {
         const char *trouble = checks[i](trace, arena);

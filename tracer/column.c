@@ -192,7 +192,8 @@ bool ll_take_u32(struct ll_view *in, uint32_t *value)
 {
     if (in->end - in->at < 4)
         return false;
-    *value = (uint32_t)in->at[0] | (uint32_t)in->at[1] << 8 | (uint32_t)in->at[2] << 16 | (uint32_t)in->at[3] << 24;
+    *value = (uint32_t)in->at[0] | (uint32_t)in->at[1] << 8 | (uint32_t)in->at[2] << 16 |
+             (uint32_t)in->at[3] << 24;
     in->at += 4;
     return true;
 }

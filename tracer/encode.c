@@ -141,7 +141,8 @@ static void add_links(struct lists *lists, const struct ll_links_key *key)
         add(lists, LL_DEF_LINKS_INPUT, ll_links_key_inputs(key)[i]);
     for (uint32_t i = 0; i < key->control_count; i++)
         add(lists, LL_DEF_LINKS_CONTROL, ll_links_key_controls(key)[i]);
-    lists->weight += LL_WEIGHT_LINKS + LL_WEIGHT_LINKS_REF * ((uint64_t)key->input_count + key->control_count);
+    lists->weight +=
+        LL_WEIGHT_LINKS + LL_WEIGHT_LINKS_REF * ((uint64_t)key->input_count + key->control_count);
 }
 
 /* Numbers given in order of first sight grow slowly: their differences are small. */
@@ -163,7 +164,8 @@ static void put_lists(struct ll_bytes *out, struct lists *lists, const struct ll
     }
 }
 
-uint64_t ll_encode_definitions(struct ll_bytes *out, struct ll_tables *tables, const struct ll_written *written)
+uint64_t ll_encode_definitions(struct ll_bytes *out, struct ll_tables *tables,
+                               const struct ll_written *written)
 {
     struct lists lists = {.tables = tables};
     struct ll_bytes text = {0};
@@ -210,7 +212,8 @@ static void put_gaps(struct ll_bytes *out, const struct ll_rows *rows, uint64_t 
     ll_put_column(out, LL_OPS_GAP, LL_PLAIN, rows->column, rows->count);
 }
 
-static void put_output_counts(struct ll_bytes *out, const struct ll_tables *tables, const struct ll_rows *rows)
+static void put_output_counts(struct ll_bytes *out, const struct ll_tables *tables,
+                              const struct ll_rows *rows)
 {
     for (uint64_t i = 0; i < rows->count; i++) {
         const struct ll_form_key *key = tables->forms.entries[rows->form[i]].bytes;
@@ -232,7 +235,8 @@ uint64_t ll_encode_ops(struct ll_bytes *out, const struct ll_tables *tables, con
     put_output_counts(out, tables, rows);
     put_gaps(out, rows, base_ns);
     ll_put_column(out, LL_OPS_DURATION, LL_PLAIN, rows->duration_ns, rows->count);
-    ll_put_column(out, LL_OPS_BROUGHT_BEFORE, LL_DELTA, rows->brought_before.values, rows->brought_before.count);
+    ll_put_column(out, LL_OPS_BROUGHT_BEFORE, LL_DELTA, rows->brought_before.values,
+                  rows->brought_before.count);
     ll_put_column(out, LL_OPS_BROUGHT_DESC, LL_DELTA, rows->brought_desc.values, rows->brought_desc.count);
     uint64_t tensors = tables->tensor_count - rows->first_tensor;
     return rows->count * LL_WEIGHT_OP + rows->refs * LL_WEIGHT_OP_REF + tensors * LL_WEIGHT_TENSOR;
@@ -240,7 +244,8 @@ uint64_t ll_encode_ops(struct ll_bytes *out, const struct ll_tables *tables, con
 
 /* One number of each step as a column. */
 static void put_steps(struct ll_bytes *out, enum ll_steps_tag tag, enum ll_encoding encoding,
-                      const struct ll_step *steps, uint64_t count, uint64_t (*number)(const struct ll_step *step))
+                      const struct ll_step *steps, uint64_t count,
+                      uint64_t (*number)(const struct ll_step *step))
 {
     struct ll_numbers numbers = {0};
     for (uint64_t i = 0; i < count; i++)

@@ -39,7 +39,8 @@ struct ll_written {
 uint64_t ll_encode_facts(struct ll_bytes *out, const struct ll_fact *facts, uint64_t count);
 
 /* All that is in the tables and not yet written. Interns the names that the definitions need. */
-uint64_t ll_encode_definitions(struct ll_bytes *out, struct ll_tables *tables, const struct ll_written *written);
+uint64_t ll_encode_definitions(struct ll_bytes *out, struct ll_tables *tables,
+                               const struct ll_written *written);
 
 /* The rows that wait; steps from `first` on; the last content of all, with how many of each there are. */
 uint64_t ll_encode_ops(struct ll_bytes *out, const struct ll_tables *tables, const struct ll_rows *rows);

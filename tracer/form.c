@@ -19,7 +19,8 @@ const char *ll_form_count(const struct ll_op_view *view, struct ll_form_counts *
     if (inferred.output_count != view->output_count)
         return "the number of outputs is not what this op gives";
     for (uint32_t i = 0; i < view->output_count; i++)
-        if (outputs[i].rank != view->out[i].rank || memcmp(outputs[i].dim, view->out[i].dim, sizeof outputs[i].dim))
+        if (outputs[i].rank != view->out[i].rank ||
+            memcmp(outputs[i].dim, view->out[i].dim, sizeof outputs[i].dim))
             return "the outputs do not have the shapes that this op gives";
     *counts = (struct ll_form_counts){ll_op_flops(view), ll_op_bytes_read(view), ll_op_bytes_written(view)};
     return NULL;

@@ -22,8 +22,8 @@ static void put_crc(struct ll_bytes *out, uint64_t begin)
         ll_put_u32(out, ll_crc32c(out->data + begin, out->size - begin));
 }
 
-/* A header or head may grow in a newer minor version, but not beyond this: a search for heads in damaged bytes
- * must not sum over the whole file at each of them. */
+/* A header or head may grow in a newer minor version, but not beyond this: a search for heads in damaged
+ * bytes must not sum over the whole file at each of them. */
 enum { FIXED_MOST = 256 };
 
 /* Opens a skippable frame of ours: `in` is moved past it, `inside` is what it holds without its CRC. */
@@ -150,10 +150,10 @@ bool ll_take_index(struct ll_view in, struct ll_index_entry **entries, uint64_t 
 {
     struct ll_view inside;
     *entries = NULL;
-    if (!take_skippable(&in, LL_MAGIC_INDEX, UINT32_MAX, &inside) || in.at != in.end || !ll_take_varint(&inside, count) ||
-        *count > (uint64_t)(inside.end - inside.at) / 3)
+    if (!take_skippable(&in, LL_MAGIC_INDEX, UINT32_MAX, &inside) || in.at != in.end ||
+        !ll_take_varint(&inside, count) || *count > (uint64_t)(inside.end - inside.at) / 3)
         return false;
-    *entries = *count ? malloc(*count * sizeof **entries) : NULL;
+    *entries = *count ? calloc(*count, sizeof **entries) : NULL;
     if ((*count && !*entries) || !take_entries(&inside, *entries, *count)) {
         free(*entries);
         *entries = NULL;

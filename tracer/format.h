@@ -6,17 +6,16 @@
  *     +--------+------+-----------+------+-----------+-- ... --+------+-----------+-------+
  *       24 B     32 B   a frame ...                                     end frame
  *
- * Header, heads, padding and index are skippable frames of zstd (RFC 8878, 3.1.2), so that `zstd -t` takes the
- * file for what it is, a row of independent zstd frames. Each of ours ends with the CRC-32C of all that is
- * before it; a head carries the CRC of its data too. All fixed numbers are little-endian.
+ * Header, heads, padding and index are skippable frames of zstd (RFC 8878, 3.1.2), so that `zstd -t` takes
+ * the file for what it is, a row of independent zstd frames. Each of ours ends with the CRC-32C of all that
+ * is before it; a head carries the CRC of its data too. All fixed numbers are little-endian.
  *
  *     header   magic 50   size 16   "LLTRACE\0"   major u16   minor u16   crc u32
  *     head     magic 51   size 24   major u16   minor u16   number u32   stored u32   content u32
  *                                   crc of the stored bytes u32   crc u32
- *     index    magic 52   size      frames (varint), for each: kind, bytes since the one before, ops (varints)
- *                                   size of this whole frame u32   crc u32
- *     padding  magic 53   size      zeros
- *     data     a zstd frame of `stored` bytes; inside, `content` bytes: the kind (varint), then columns
+ *     index    magic 52   size      frames (varint), for each: kind, bytes since the one before, ops
+ * (varints) size of this whole frame u32   crc u32 padding  magic 53   size      zeros data     a zstd frame
+ * of `stored` bytes; inside, `content` bytes: the kind (varint), then columns
  *
  * Frames are numbered from zero without gap: a hole shows. Data of an unknown kind and columns of an unknown
  * tag are skipped; a change that an old reader must not overlook raises the major version. */
@@ -52,7 +51,8 @@ enum ll_definitions_tag {
     LL_DEF_FIRST = 1, /* number of the first string, desc, form, links */
     LL_DEF_STRING_SIZE,
     LL_DEF_TEXT,
-    LL_DEF_DESC_NAME, /* names are strings of the file, also those of dtypes, roles, classes, kinds, phases, keys */
+    LL_DEF_DESC_NAME, /* names are strings of the file, also those of dtypes, roles, classes, kinds, phases,
+                         keys */
     LL_DEF_DESC_MEMORY,
     LL_DEF_DESC_DTYPE,
     LL_DEF_DESC_RANK,
@@ -84,10 +84,10 @@ enum ll_ops_tag {
     LL_OPS_LINKS,
     LL_OPS_STEP,
     LL_OPS_THREAD,
-    LL_OPS_OUTPUTS,         /* how many: known from the form, unless the form is lost */
-    LL_OPS_GAP,             /* zigzag: start minus the end of the last op in this track */
-    LL_OPS_DURATION,        /* ns */
-    LL_OPS_BROUGHT_BEFORE,  /* for each tensor that no op made: how many ops of this frame came before it */
+    LL_OPS_OUTPUTS,        /* how many: known from the form, unless the form is lost */
+    LL_OPS_GAP,            /* zigzag: start minus the end of the last op in this track */
+    LL_OPS_DURATION,       /* ns */
+    LL_OPS_BROUGHT_BEFORE, /* for each tensor that no op made: how many ops of this frame came before it */
     LL_OPS_BROUGHT_DESC
 };
 

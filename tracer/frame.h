@@ -18,6 +18,7 @@ void ll_frame_pack(struct ll_codec *codec, const void *content, uint64_t size, s
 
 /* Unpacks exactly one frame of exactly `size` bytes of content, nothing before, nothing behind: LL_OK,
  * LL_DAMAGED or LL_NO_MEMORY. Never writes past content + size; takes no memory that depends on the input. */
-enum ll_status ll_frame_unpack(struct ll_codec *codec, struct ll_view stored, uint8_t *content, uint64_t size);
+enum ll_status ll_frame_unpack(struct ll_codec *codec, struct ll_view stored, uint8_t *content,
+                               uint64_t size);
 
 #endif

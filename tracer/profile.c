@@ -58,16 +58,31 @@ static void add_op(struct ll_kind_total *kinds, uint32_t row, const struct ll_tr
     total->time_s += (double)op->duration_ns * 1e-9;
 }
 
-static void sum_steps(const struct ll_trace *trace, struct ll_profile *profile)
+static int by_value(const void *left, const void *right)
 {
-    double recording_ns = 0;
-    for (uint64_t i = 0; i < trace->step_count; i++) {
-        recording_ns += (double)trace->steps[i].recording_ns;
-        if (trace->steps[i].complete)
-            profile->wall_s += (double)trace->steps[i].wall_ns * 1e-9;
+    double a = *(const double *)left, b = *(const double *)right;
+    return a < b ? -1 : a > b ? 1 : 0;
+}
+
+/* The first step interns every form and costs more than all that follow: the median step is the usual one. */
+static bool sum_steps(const struct ll_trace *trace, struct ll_profile *profile)
+{
+    double *costs_ns = malloc((trace->step_count + 1) * sizeof *costs_ns);
+    uint64_t count = 0;
+    for (uint64_t i = 0; costs_ns && i < trace->step_count; i++) {
+        const struct ll_step *step = &trace->steps[i];
+        profile->recording_s += (double)step->recording_ns * 1e-9;
+        if (!step->complete || step->op_count == 0)
+            continue;
+        profile->wall_s += (double)step->wall_ns * 1e-9;
+        costs_ns[count++] = (double)step->recording_ns / step->op_count;
     }
-    if (trace->op_count)
-        profile->record_ns_per_op = recording_ns / (double)trace->op_count;
+    if (count) {
+        qsort(costs_ns, count, sizeof *costs_ns, by_value);
+        profile->record_ns_per_op = costs_ns[count / 2];
+    }
+    free(costs_ns);
+    return costs_ns != NULL;
 }
 
 const struct ll_profile *ll_profile(const struct ll_trace *trace, struct ll_arena *arena)
@@ -99,11 +114,11 @@ const struct ll_profile *ll_profile(const struct ll_trace *trace, struct ll_aren
     for (uint32_t i = 0; i < rows.count; i++)
         kinds[i].share = profile->ops_time_s > 0 ? kinds[i].time_s / profile->ops_time_s : 0;
     qsort(kinds, rows.count, sizeof *kinds, by_weight);
-    sum_steps(trace, profile);
+    bool summed = sum_steps(trace, profile);
     profile->wall_s *= per_step;
     profile->parameters = count_parameters(trace);
     profile->kinds = kinds;
     profile->kind_count = rows.count;
     ll_map_release(&rows);
-    return profile;
+    return summed ? profile : NULL;
 }

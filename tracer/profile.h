@@ -19,7 +19,8 @@ struct ll_kind_total {
 struct ll_profile {
     uint64_t steps; /* complete */
     double ops, flops, bytes, wall_s, ops_time_s;
-    double record_ns_per_op;           /* cost of recording, as the recorder measured it; 0 when it did not */
+    double recording_s;                /* spent inside the recorder while steps ran, in the whole trace */
+    double record_ns_per_op;           /* the same for one op of the median step; 0 in a dry run */
     uint64_t parameters;               /* elements of the distinct weight storages */
     const struct ll_kind_total *kinds; /* by time, then FLOPs, largest first; ties by first appearance */
     uint64_t kind_count;

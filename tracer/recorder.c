@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* A training loop repeats itself, hence the guess: the op after the one that came last is probably the op that
- * came after it the time before. A ring remembers the form and links of the last 64 Ki ops; a cursor moves
- * along with the recording. A right guess costs two comparisons; a wrong one two look-ups by hash, after
- * which the cursor jumps to where that form was seen last. */
+/* A training loop repeats itself, hence the guess: the op after the one that came last is probably the op
+ * that came after it the time before. A ring remembers the form and links of the last 64 Ki ops; a cursor
+ * moves along with the recording. A right guess costs two comparisons; a wrong one two look-ups by hash,
+ * after which the cursor jumps to where that form was seen last. */
 #include "tracer/recorder.h"
 
 #include "tracer/encode.h"
@@ -257,7 +257,8 @@ static void time_step(struct ll_recorder *recorder, struct ll_step *step, uint64
     double calls = (double)(meter->calls - recorder->calls_before);
     step->start_ns = begin_ns - recorder->origin_ns;
     step->wall_ns = end_ns - begin_ns;
-    step->recording_ns = meter->long_ns - recorder->long_ns_before + (uint64_t)(calls * ll_meter_mean_ns(meter));
+    step->recording_ns =
+        meter->long_ns - recorder->long_ns_before + (uint64_t)(calls * ll_meter_mean_ns(meter));
 }
 
 void ll_recorder_step_end(struct ll_recorder *recorder)
@@ -305,8 +306,8 @@ static void note_times(struct ll_recorder *recorder, const struct ll_record *rec
     recorder->last_end_ns = ll_max(recorder->last_end_ns, end_ns);
 }
 
-static struct seen look_up(struct ll_recorder *recorder, const struct ll_record *record, uint32_t first_output,
-                           uint32_t op)
+static struct seen look_up(struct ll_recorder *recorder, const struct ll_record *record,
+                           uint32_t first_output, uint32_t op)
 {
     enum ll_status status;
     uint64_t begin_ns = ll_now_ns();
@@ -326,8 +327,8 @@ static struct seen look_up(struct ll_recorder *recorder, const struct ll_record 
 }
 
 /* The guess, or the look-up. Leaves the cursor where the next op is guessed. */
-static struct seen recognise(struct ll_recorder *recorder, const struct ll_record *record, uint32_t first_output,
-                             uint32_t op)
+static struct seen recognise(struct ll_recorder *recorder, const struct ll_record *record,
+                             uint32_t first_output, uint32_t op)
 {
     const struct ll_tables *tables = &recorder->tables;
     struct seen guess = recorder->history[recorder->cursor++ % HISTORY];

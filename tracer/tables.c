@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* A form and its links are interned as packed keys. The comparisons read a key and the record side by side,
- * which is much cheaper than packing and hashing the record: a training loop is guessed right nearly always. */
+ * which is much cheaper than packing and hashing the record: a training loop is guessed right nearly always.
+ */
 #include "tracer/tables.h"
 
 #include "tracer/form.h"
@@ -80,7 +81,8 @@ bool ll_tables_has_form(const struct ll_tables *tables, uint32_t form, const str
 /* As in struct ll_links. */
 static inline uint64_t link_to(const struct ll_tables *tables, uint32_t tensor, uint32_t first_output)
 {
-    return tables->tensors[tensor] & LL_BROUGHT ? 2 * (uint64_t)tensor + 1 : 2 * (uint64_t)(first_output - tensor);
+    return tables->tensors[tensor] & LL_BROUGHT ? 2 * (uint64_t)tensor + 1
+                                                : 2 * (uint64_t)(first_output - tensor);
 }
 
 bool ll_tables_has_links(const struct ll_tables *tables, uint32_t links, const struct ll_record *record,
@@ -100,10 +102,12 @@ bool ll_tables_has_links(const struct ll_tables *tables, uint32_t links, const s
 }
 
 /* What the op table says of the form: its counts, LL_NO_FIT where they do not fit. */
-static bool count_form(struct ll_tables *tables, const struct ll_record *record, struct ll_form_counts *counts)
+static bool count_form(struct ll_tables *tables, const struct ll_record *record,
+                       struct ll_form_counts *counts)
 {
     struct ll_shape outputs[LL_MAX_OUTPUTS] = {0};
-    if (!ll_grow((void **)&tables->shapes, &tables->shape_capacity, record->input_count, sizeof *tables->shapes))
+    if (!ll_grow((void **)&tables->shapes, &tables->shape_capacity, record->input_count,
+                 sizeof *tables->shapes))
         return false;
     for (uint32_t i = 0; i < record->input_count; i++) {
         const struct ll_desc *desc = tables->descs.entries[desc_of(tables, record->inputs[i])].bytes;
@@ -111,8 +115,9 @@ static bool count_form(struct ll_tables *tables, const struct ll_record *record,
     }
     for (uint32_t i = 0; i < record->output_count; i++)
         outputs[i] = ((const struct ll_desc *)tables->descs.entries[record->outputs[i]].bytes)->shape;
-    const struct ll_op_view view = {record->kind,   record->input_count, record->output_count, record->attr_count,
-                                    tables->shapes, outputs,             record->attrs};
+    const struct ll_op_view view = {record->kind,       record->input_count, record->output_count,
+                                    record->attr_count, tables->shapes,      outputs,
+                                    record->attrs};
     const char *trouble = ll_form_count(&view, counts);
     assert(!trouble);
     if (trouble)
@@ -151,7 +156,8 @@ uint32_t ll_tables_form(struct ll_tables *tables, const struct ll_record *record
         return LL_NO_ID;
     tables->counts[form] = counts;
     *status = LL_TOO_LARGE;
-    return ll_fits(counts.flops) && ll_fits(counts.bytes_read) && ll_fits(counts.bytes_written) ? form : LL_NO_ID;
+    return ll_fits(counts.flops) && ll_fits(counts.bytes_read) && ll_fits(counts.bytes_written) ? form
+                                                                                                : LL_NO_ID;
 }
 
 uint32_t ll_tables_links(struct ll_tables *tables, const struct ll_record *record, uint32_t first_output,

@@ -39,8 +39,8 @@ uint32_t ll_op_output(const struct ll_trace *trace, uint32_t op, uint32_t i)
     return trace->ops[op].first_output + i;
 }
 
-/* Dependencies. A storage remembers its last writer and who has read it since: whoever overwrites it waits for
- * them all. A view takes over a storage without writing it. */
+/* Dependencies. A storage remembers its last writer and who has read it since: whoever overwrites it waits
+ * for them all. A view takes over a storage without writing it. */
 
 struct reader {
     uint32_t op;
@@ -60,7 +60,8 @@ static void count_most(const struct ll_trace *trace, uint64_t *deps, uint64_t *r
     for (uint64_t i = 0; i < trace->op_count; i++) {
         const struct ll_form *form = &trace->forms[trace->ops[i].form];
         *readings += form->view.input_count;
-        *deps += form->view.input_count + trace->links[trace->ops[i].links].control_count + form->view.output_count;
+        *deps += form->view.input_count + trace->links[trace->ops[i].links].control_count +
+                 form->view.output_count;
     }
     *deps += *readings; /* a reading is waited for once at most: the overwriting ends it */
 }

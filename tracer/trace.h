@@ -115,8 +115,9 @@ const char *ll_trace_fact(const struct ll_trace *trace, const char *key);
 uint32_t ll_op_input(const struct ll_trace *trace, uint32_t op, uint32_t i);
 uint32_t ll_op_output(const struct ll_trace *trace, uint32_t op, uint32_t i);
 
-/* The ops that op must wait for: producers of its inputs, its controls and, when it overwrites a storage,
- * the readers and the writer of the storage's earlier versions. Sorted, each once. */
+/* The ops that op must wait for: producers of its inputs, its controls and, when it overwrites a storage, the
+ * last one that wrote the storage and all that have read it since, as whatever tensor (what came before these
+ * follows). A view takes over a storage without writing. Sorted, each once. */
 struct ll_deps {
     const uint64_t *first; /* op_count + 1 offsets into `ops` */
     const uint32_t *ops;

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* At each place stands a head, padding, the index, or something wrong. After something wrong the next whole
- * head is searched byte by byte: its CRC makes it unmistakable. Frame numbers then tell how many frames lay in
- * the hole, and the index, where there is one, what they held. */
+ * head is searched byte by byte: its CRC makes it unmistakable. Frame numbers then tell how many frames lay
+ * in the hole, and the index, where there is one, what they held. */
 #include "tracer/walk.h"
 
 #include "tracer/base/arena.h"
@@ -54,8 +54,8 @@ bool ll_walk_refuse(struct ll_walk *walk, const struct ll_frame *frame, const ch
     char held[64];
     walk->lost_frames++;
     walk->lost_bytes += frame->bytes;
-    return ll_walk_complain(walk, "frame %" PRIu32 " at byte %" PRIu64 "%s is lost: %s", frame->number, frame->offset,
-                    describe(walk, frame->number, held), why);
+    return ll_walk_complain(walk, "frame %" PRIu32 " at byte %" PRIu64 "%s is lost: %s", frame->number,
+                            frame->offset, describe(walk, frame->number, held), why);
 }
 
 static enum ll_status check_version(struct ll_walk *walk, struct ll_version version)
@@ -64,7 +64,7 @@ static enum ll_status check_version(struct ll_walk *walk, struct ll_version vers
     if (version.major <= LL_FORMAT_MAJOR)
         return LL_OK;
     ll_walk_complain(walk, "trace format %d.%d: this program reads up to %d.x", version.major, version.minor,
-             LL_FORMAT_MAJOR);
+                     LL_FORMAT_MAJOR);
     return LL_TOO_NEW;
 }
 
@@ -111,7 +111,8 @@ static void open_index(struct ll_walk *walk)
 {
     uint64_t size = ll_index_bytes(walk->file);
     if (size > 0)
-        ll_take_index((struct ll_view){walk->file.end - size, walk->file.end}, &walk->index, &walk->index_count);
+        ll_take_index((struct ll_view){walk->file.end - size, walk->file.end}, &walk->index,
+                      &walk->index_count);
 }
 
 enum ll_status ll_walk_open(struct ll_walk *walk, const void *bytes, uint64_t size, const char *name,
@@ -140,11 +141,12 @@ static void count_missing(struct ll_walk *walk, uint32_t number)
         return;
     uint32_t missing = number - walk->next_number;
     walk->lost_frames += missing;
-    ll_walk_complain(walk, "%" PRIu32 " frame%s missing before frame %" PRIu32, missing, missing == 1 ? " is" : "s are",
-             number);
+    ll_walk_complain(walk, "%" PRIu32 " frame%s missing before frame %" PRIu32, missing,
+                     missing == 1 ? " is" : "s are", number);
 }
 
-static enum ll_status unpack(struct ll_walk *walk, const struct ll_head *head, struct ll_frame *frame, bool *whole)
+static enum ll_status unpack(struct ll_walk *walk, const struct ll_head *head, struct ll_frame *frame,
+                             bool *whole)
 {
     struct ll_view stored = {walk->at - head->stored_bytes, walk->at};
     uint64_t size = head->content_bytes;
@@ -176,8 +178,8 @@ static enum ll_status take_frame(struct ll_walk *walk, const struct ll_head *hea
     if (status != LL_OK)
         return status;
     if (head->stored_bytes > (uint64_t)(walk->file.end - data)) {
-        ll_walk_complain(walk, "frame %" PRIu32 " at byte %" PRIu64 " is cut off by the end of the file", frame->number,
-                 frame->offset);
+        ll_walk_complain(walk, "frame %" PRIu32 " at byte %" PRIu64 " is cut off by the end of the file",
+                         frame->number, frame->offset);
         walk->lost_bytes += bytes_left(walk);
         walk->at = walk->file.end;
         return LL_OK;
@@ -198,7 +200,7 @@ static void skip_damage(struct ll_walk *walk)
     const uint8_t *next = find_frame(walk, walk->at + 1);
     uint64_t lost = (uint64_t)(next - walk->at);
     ll_walk_complain(walk, "%" PRIu64 " bytes at byte %" PRIu64 " are no frame and are lost", lost,
-             offset_of(walk, walk->at));
+                     offset_of(walk, walk->at));
     walk->lost_bytes += lost;
     walk->at = next;
 }
@@ -207,7 +209,9 @@ static void skip_damage(struct ll_walk *walk)
 static void check_end(struct ll_walk *walk)
 {
     if (!walk->index)
-        ll_walk_complain(walk, "the index is missing or damaged: the recorder did not end in peace, or the file was cut off");
+        ll_walk_complain(
+            walk,
+            "the index is missing or damaged: the recorder did not end in peace, or the file was cut off");
     else if (walk->index_count > walk->next_number)
         count_missing(walk, (uint32_t)walk->index_count);
 }

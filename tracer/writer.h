@@ -18,7 +18,8 @@ struct ll_writer *ll_writer_open(const char *path, enum ll_status *status);
 
 /* Adds a frame: content as in format.h, op_count for the index, weight of what the content makes in memory
  * (LL_WEIGHT_*). Nothing is written before ll_writer_flush. */
-void ll_writer_add(struct ll_writer *writer, const struct ll_bytes *content, uint64_t op_count, uint64_t weight);
+void ll_writer_add(struct ll_writer *writer, const struct ll_bytes *content, uint64_t op_count,
+                   uint64_t weight);
 
 /* Writes what was added. The first trouble met, now or earlier; after one nothing more is written. */
 enum ll_status ll_writer_flush(struct ll_writer *writer);

@@ -48,6 +48,7 @@ static void totals_json(const struct ll_trace *trace, const struct ll_profile *p
     number(json, "wall_s", profile->wall_s);
     number(json, "ops_time_s", profile->ops_time_s);
     number(json, "record_ns_per_op", profile->record_ns_per_op);
+    number(json, "recording_s", profile->recording_s);
 }
 
 static void footprint_json(const struct ll_footprint *footprint, struct ll_json *json)

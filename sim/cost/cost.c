@@ -3,9 +3,10 @@
  *
  * A unit may offer several ways (the tiles of a menu). The fastest is taken by what depends on the way: its
  * cycles and its traffic out of the near levels. The first pieces and the far levels are the same for all
- * ways, so the choice is also the best for the op as a whole, whatever earlier ops saved; and since the
- * least of several times, each of which more bandwidth or memory only shortens, is shortened too, the
- * choice cannot make a better machine slower. */
+ * ways, so the choice is also the best for the op as a whole, whatever earlier ops saved at the far levels;
+ * and since the least of several times, each of which more bandwidth or memory only shortens, is shortened
+ * too, the choice cannot make a better machine slower. Only what fusion holds in registers is saved at near
+ * levels as well, after the choice; there another way could have been a little faster. */
 #include "sim/cost/cost.h"
 
 #include "sim/cost/task.h"
@@ -54,8 +55,8 @@ static uint32_t unit_for(const struct ll_machine *machine, enum ll_op_kind kind,
     return LL_NO_UNIT;
 }
 
-static uint32_t choose_unit(const struct ll_machine *machine, enum ll_op_kind kind, const struct ll_work *work,
-                            enum ll_dtype *dtype)
+static uint32_t choose_unit(const struct ll_machine *machine, enum ll_op_kind kind,
+                            const struct ll_work *work, enum ll_dtype *dtype)
 {
     enum ll_dtype types[LL_DTYPE_COUNT];
     size_t count = ll_computed_as((enum ll_dtype)work->dtype, types);
@@ -84,8 +85,8 @@ static double cycles_beside(const struct sized *s, double flops_per_cycle, struc
     if (!s->task.is_product || flops <= products)
         return 0;
     double cycles = (flops - products) / flops_per_cycle;
-    ll_say(why, "beside the products: (%.10g - %.10g) / %.10g = %.10g cycles", flops, products, flops_per_cycle,
-           cycles);
+    ll_say(why, "beside the products: (%.10g - %.10g) / %.10g = %.10g cycles", flops, products,
+           flops_per_cycle, cycles);
     return cycles;
 }
 
@@ -93,7 +94,8 @@ static void time_compute(const struct sized *s, const struct ll_way *way, struct
                          struct ll_explain *why)
 {
     double steps = (double)s->task.steps, rate = s->unit->clock_hz * s->unit->efficiency;
-    double all_units = (double)s->unit->count * ll_unit_model(s->unit->model)->flops_per_cycle(s->unit, s->task.dtype);
+    double all_units =
+        (double)s->unit->count * ll_unit_model(s->unit->model)->flops_per_cycle(s->unit, s->task.dtype);
     double beside = cycles_beside(s, all_units, why);
     cost->units_used = way->units_used;
     cost->compute_cycles = steps * way->cycles + beside;
@@ -101,17 +103,19 @@ static void time_compute(const struct sized *s, const struct ll_way *way, struct
     cost->compute_first_s = fmin(steps * way->first_cycles, cost->compute_cycles) / rate;
     double could = all_units * cost->compute_cycles;
     cost->utilization = could > 0 ? (double)s->task.work->flops / could : 0;
-    ll_say(why, "compute: (%" PRIu64 " * %.10g + %.10g) / (%.10g * %.10g) = %.10g s", s->task.steps, way->cycles,
-           beside, s->unit->clock_hz, s->unit->efficiency, cost->compute_s);
-    ll_say(why, "compute, first piece: min(%" PRIu64 " * %.10g, %.10g) / (%.10g * %.10g) = %.10g s", s->task.steps,
-           way->first_cycles, cost->compute_cycles, s->unit->clock_hz, s->unit->efficiency, cost->compute_first_s);
+    ll_say(why, "compute: (%" PRIu64 " * %.10g + %.10g) / (%.10g * %.10g) = %.10g s", s->task.steps,
+           way->cycles, beside, s->unit->clock_hz, s->unit->efficiency, cost->compute_s);
+    ll_say(why, "compute, first piece: min(%" PRIu64 " * %.10g, %.10g) / (%.10g * %.10g) = %.10g s",
+           s->task.steps, way->first_cycles, cost->compute_cycles, s->unit->clock_hz, s->unit->efficiency,
+           cost->compute_first_s);
 }
 
 static void time_levels(const struct sized *s, const struct ll_way *way, uint64_t first, uint64_t end,
                         struct ll_cost *cost, struct ll_explain *why)
 {
     uint64_t count = s->unit->count, near = ll_near_levels(s->machine);
-    double first_bytes = fmin(way->first_bytes, ll_work_bytes(s->task.work) / (double)count); /* of one instance */
+    double first_bytes =
+        fmin(way->first_bytes, ll_work_bytes(s->task.work) / (double)count); /* of one instance */
     for (uint64_t l = first; l < end; l++) {
         const struct ll_level *level = &s->machine->levels[l];
         bool private_level = level->scope == LL_SCOPE_UNIT;
@@ -119,13 +123,25 @@ static void time_levels(const struct sized *s, const struct ll_way *way, uint64_
         uint64_t instances = private_level ? cost->units_used : 1, feeding = private_level ? 1 : count;
         cost->level_s[l] = cost->level_bytes[l] / (one * (double)instances);
         cost->level_first_s[l] = first_bytes * (double)feeding / one;
-        cost->level_wait_s[l] = cost->level_bytes[l] > 0 ? (l < near ? (double)s->task.steps : 1) * level->latency_s : 0;
+        cost->level_wait_s[l] =
+            cost->level_bytes[l] > 0 ? (l < near ? (double)s->task.steps : 1) * level->latency_s : 0;
         ll_say(why, "%s: %.10g / (%.10g * %.10g * %" PRIu64 ") = %.10g s", level->name, cost->level_bytes[l],
                level->bandwidth_Bps, level->efficiency, instances, cost->level_s[l]);
-        ll_say(why, "%s, first piece: min(%.10g, %.10g / %" PRIu64 ") * %" PRIu64 " / (%.10g * %.10g) = %.10g s",
-               level->name, way->first_bytes, ll_work_bytes(s->task.work), count, feeding, level->bandwidth_Bps,
-               level->efficiency, cost->level_first_s[l]);
+        ll_say(why,
+               "%s, first piece: min(%.10g, %.10g / %" PRIu64 ") * %" PRIu64 " / (%.10g * %.10g) = %.10g s",
+               level->name, way->first_bytes, ll_work_bytes(s->task.work), count, feeding,
+               level->bandwidth_Bps, level->efficiency, cost->level_first_s[l]);
     }
+}
+
+/* The model's way, or none at all for a product of nothing. */
+static bool ask_way(const struct sized *s, uint32_t index, struct ll_way *way, struct ll_explain *why)
+{
+    if (!is_product(s->task.work) || s->task.is_product)
+        return ll_unit_model(s->unit->model)->way(s->unit, &s->task, index, way, why);
+    *way = (struct ll_way){.units_used = 1};
+    ll_say(why, "an empty product: nothing is computed");
+    return true;
 }
 
 /* How long the stages that depend on the way take beyond the first piece: what ways are compared by. At
@@ -135,7 +151,7 @@ static double pace_of(const struct sized *s, uint32_t index, double limit)
     struct ll_way way;
     struct ll_cost cost;
     uint64_t near = ll_near_levels(s->machine);
-    if (!ll_unit_model(s->unit->model)->way(s->unit, &s->task, index, &way, NULL))
+    if (!ask_way(s, index, &way, NULL))
         return INFINITY;
     time_compute(s, &way, &cost, NULL);
     double slowest = cost.compute_s - cost.compute_first_s;
@@ -167,7 +183,7 @@ static uint32_t fastest_way(const struct sized *s)
 static void follow_way(const struct sized *s, uint32_t index, struct ll_cost *cost, struct ll_explain *why)
 {
     struct ll_way way;
-    ll_unit_model(s->unit->model)->way(s->unit, &s->task, index, &way, why);
+    ask_way(s, index, &way, why);
     time_compute(s, &way, cost, why);
     ll_near_traffic(s->machine, &s->task, &way, cost->level_bytes, why);
     ll_far_traffic(s->machine, &s->task, cost->level_bytes, why);
@@ -182,8 +198,8 @@ static void cost_from_host(const struct ll_machine *machine, const struct ll_wor
         return;
     }
     cost->host_s = machine->host.latency_s + (double)work->c_bytes / machine->host.bandwidth_Bps;
-    ll_say(why, "from the host: %.10g + %" PRIu64 " / %.10g = %.10g s", machine->host.latency_s, work->c_bytes,
-           machine->host.bandwidth_Bps, cost->host_s);
+    ll_say(why, "from the host: %.10g + %" PRIu64 " / %.10g = %.10g s", machine->host.latency_s,
+           work->c_bytes, machine->host.bandwidth_Bps, cost->host_s);
 }
 
 bool ll_cost_op(const struct ll_machine *machine, enum ll_op_kind kind, const struct ll_work *work,
@@ -200,7 +216,6 @@ bool ll_cost_op(const struct ll_machine *machine, enum ll_op_kind kind, const st
         *trouble = "devices exchange data here, which one device alone cannot be asked about";
         return false;
     }
-    cost->started = true;
     if (work->kind == LL_WORK_HOST) {
         cost_from_host(machine, work, cost, why);
         return true;

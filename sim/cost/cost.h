@@ -57,7 +57,6 @@ struct ll_cost {
     double level_first_s[LL_MAX_LEVELS]; /* of that, what the first piece takes */
     double level_wait_s[LL_MAX_LEVELS];  /* latencies of dependent accesses, not part of level_s */
     double utilization; /* algorithmic FLOPs over what the unit, all instances, could do meanwhile */
-    bool started;       /* false for what no machine notices: views */
 };
 
 /* False when no unit of this machine runs such work in this dtype, or when the work is a collective, which
@@ -69,7 +68,7 @@ bool ll_cost_op(const struct ll_machine *machine, enum ll_op_kind kind, const st
 struct ll_timing {
     double time_s;     /* from start to end */
     double exposed_s;  /* of that, what no overlap hides: the first piece's way and latencies */
-    double overhead_s; /* what starting the op costs the software, beside time_s */
+    double overhead_s; /* what starting the op costs the software, beside time_s; 0 without a unit */
     uint32_t bound;    /* the largest part of time_s; overhead is not asked */
 };
 

@@ -33,7 +33,7 @@ struct ll_windows {
     enum ll_operand image; /* which operand is made of windows: A, or C for the gradient of the input */
     bool pixels_are_k;     /* output pixels run along k (gradient of the filter), otherwise along m */
     struct ll_axis high, wide;
-    double expansion;      /* elements of the operand over elements of the image, at least 1 */
+    double expansion; /* elements of the operand over elements of the image, at least 1 */
 };
 
 struct ll_problem {
@@ -43,7 +43,7 @@ struct ll_problem {
 };
 
 struct ll_tiling {
-    double bytes;                    /* traffic of all batch products */
+    double bytes; /* traffic of all batch products */
     enum ll_operand stays;
     struct ll_gemm block;            /* m, n, k of a block; batch is 1 */
     double passes[LL_OPERAND_COUNT]; /* how often each operand is moved, halo included */

@@ -49,12 +49,13 @@ static void tell_time(const struct ll_machine *machine, const struct stage *stag
     char waits[MAX_STAGES * 24] = "0", firsts[MAX_STAGES * 24] = "0";
     int waits_length = 1, firsts_length = 1;
     for (uint64_t i = 0; i < count; i++) {
-        waits_length += snprintf(waits + waits_length, sizeof waits - (size_t)waits_length, " + %.10g",
-                                 stages[i].wait_s);
+        waits_length +=
+            snprintf(waits + waits_length, sizeof waits - (size_t)waits_length, " + %.10g", stages[i].wait_s);
         firsts_length += snprintf(firsts + firsts_length, sizeof firsts - (size_t)firsts_length, " + %.10g",
                                   stages[i].first_s);
     }
-    ll_say(why, "time, latencies + first pieces + the rest of the slowest, %s: %s + %s + %.10g - %.10g = %.10g s",
+    ll_say(why,
+           "time, latencies + first pieces + the rest of the slowest, %s: %s + %s + %.10g - %.10g = %.10g s",
            ll_bound_name(machine, bound_of(slowest)), waits, firsts, stages[slowest].whole_s,
            stages[slowest].first_s, time_s);
 }
@@ -78,7 +79,7 @@ void ll_cost_time(const struct ll_machine *machine, const struct ll_cost *cost, 
     uint64_t slowest = slowest_of(stages, count);
     timing->exposed_s = waits_s + (first_s - stages[slowest].first_s);
     timing->time_s = timing->exposed_s + stages[slowest].whole_s;
-    timing->overhead_s = cost->started ? machine->software.op_overhead_s : 0;
+    timing->overhead_s = machine->software.op_overhead_s;
     timing->bound = waits_s > stages[slowest].whole_s ? LL_BOUND_DEPENDENCY : bound_of(slowest);
     if (why)
         tell_time(machine, stages, count, slowest, timing->time_s, why);

@@ -36,22 +36,23 @@ static bool stays_resident(const struct ll_problem *p, double capacity)
 }
 
 /* `shares` times the traffic of a problem into a memory; says so. */
-static double blocked(const struct ll_level *level, const struct ll_problem *p, uint64_t steps, double capacity,
-                      double shares, struct ll_explain *why)
+static double blocked(const struct ll_level *level, const struct ll_problem *p, uint64_t steps,
+                      double capacity, double shares, struct ll_explain *why)
 {
     double a = ll_operand_bytes(p, LL_OPERAND_A), b = ll_operand_bytes(p, LL_OPERAND_B),
            c = ll_operand_bytes(p, LL_OPERAND_C);
     if (steps > 1 && stays_resident(p, capacity)) {
         double once = shares * (b + (double)steps * (a + c));
-        ll_say(why, "out of %s, weights stay inside: %.10g * (%.10g + %" PRIu64 " * (%.10g + %.10g)) = %.10g B",
+        ll_say(why,
+               "out of %s, weights stay inside: %.10g * (%.10g + %" PRIu64 " * (%.10g + %.10g)) = %.10g B",
                level->name, shares, b, steps, a, c, once);
         return once;
     }
     struct ll_tiling t = ll_tile(p, capacity);
     double bytes = shares * (double)steps * t.bytes;
     ll_say(why,
-           "out of %s, %s stays in blocks of %" PRIu64 " x %" PRIu64 " x %" PRIu64
-           ": %.10g * %" PRIu64 " * (%.10g * %.10g + %.10g * %.10g + %.10g * %.10g) = %.10g B",
+           "out of %s, %s stays in blocks of %" PRIu64 " x %" PRIu64 " x %" PRIu64 ": %.10g * %" PRIu64
+           " * (%.10g * %.10g + %.10g * %.10g + %.10g * %.10g) = %.10g B",
            level->name, ll_stays_name(t.stays), t.block.m, t.block.n, t.block.k, shares, steps,
            t.passes[LL_OPERAND_A], a, t.passes[LL_OPERAND_B], b, t.passes[LL_OPERAND_C], c, bytes);
     return bytes;
@@ -63,7 +64,8 @@ static void once(const struct ll_machine *machine, const struct ll_task *task, u
     for (uint64_t l = first; l < end; l++) {
         bytes[l] = ll_work_bytes(task->work);
         ll_say(why, "out of %s, each operand once: %" PRIu64 " + %" PRIu64 " + %" PRIu64 " = %.10g B",
-               machine->levels[l].name, task->work->a_bytes, task->work->b_bytes, task->work->c_bytes, bytes[l]);
+               machine->levels[l].name, task->work->a_bytes, task->work->b_bytes, task->work->c_bytes,
+               bytes[l]);
     }
 }
 
@@ -93,7 +95,8 @@ void ll_near_traffic(const struct ll_machine *machine, const struct ll_task *tas
             asked = fmin(asked, blocked(&machine->levels[l], &share, task->steps,
                                         room_inside(machine, l, LL_SCOPE_UNIT), way->shares, why));
         bytes[l] = fmax(least, asked) + (double)task->steps * way->joining_bytes;
-        ll_say(why, "out of %s, what the unit asks for, at least each operand once, and joined sums: "
+        ll_say(why,
+               "out of %s, what the unit asks for, at least each operand once, and joined sums: "
                "max(%.10g, %.10g) + %.10g = %.10g B",
                machine->levels[l].name, least, asked, (double)task->steps * way->joining_bytes, bytes[l]);
     }

@@ -23,8 +23,8 @@ enum { PARTS_CHOICES = 10 }; /* 1, 2, 4, ... 512 parts of k */
 /* A tile of the menu with k cut into parts, laid over an output. */
 struct layout {
     struct ll_tile tile;
-    uint64_t parts, depth;        /* of k */
-    uint64_t rows, columns;       /* tiles along m and n */
+    uint64_t parts, depth;  /* of k */
+    uint64_t rows, columns; /* tiles along m and n */
     double tiles, waves, tile_cycles;
 };
 
@@ -74,30 +74,34 @@ static void first_piece(const struct ll_unit *unit, const struct ll_task *task, 
     way->first_cycles = way->first_bytes = INFINITY;
     for (uint64_t i = 0; i < matrix->tile_count; i++) {
         double m = (double)matrix->tiles[i].m, n = (double)matrix->tiles[i].n, k = (double)matrix->tiles[i].k;
-        way->first_cycles = fmin(way->first_cycles, m * n * k / matrix->macs[task->dtype] + matrix->fill_cycles);
-        way->first_bytes = fmin(way->first_bytes, m * k * element[LL_OPERAND_A] + k * n * element[LL_OPERAND_B] +
-                                                      m * n * element[LL_OPERAND_C]);
+        way->first_cycles =
+            fmin(way->first_cycles, m * n * k / matrix->macs[task->dtype] + matrix->fill_cycles);
+        way->first_bytes =
+            fmin(way->first_bytes, m * k * element[LL_OPERAND_A] + k * n * element[LL_OPERAND_B] +
+                                       m * n * element[LL_OPERAND_C]);
     }
 }
 
 static void tell_tiles(const struct ll_unit *unit, const struct ll_task *task, const struct layout *l,
                        const struct ll_way *way, struct ll_explain *why)
 {
-    ll_say(why, "%s: %" PRIu64 " of %" PRIu64 " work, tiles of %" PRIu64 " x %" PRIu64 " x %" PRIu64
-           ", k in %" PRIu64 " parts", unit->name, way->units_used, unit->count, l->tile.m, l->tile.n, l->tile.k,
-           l->parts);
-    ll_say(why, "tiles: %" PRIu64 " * %" PRIu64 " * %" PRIu64 " * %" PRIu64 " = %.10g", task->problem.dims.batch,
-           l->rows, l->columns, l->parts, l->tiles);
+    ll_say(why,
+           "%s: %" PRIu64 " of %" PRIu64 " work, tiles of %" PRIu64 " x %" PRIu64 " x %" PRIu64
+           ", k in %" PRIu64 " parts",
+           unit->name, way->units_used, unit->count, l->tile.m, l->tile.n, l->tile.k, l->parts);
+    ll_say(why, "tiles: %" PRIu64 " * %" PRIu64 " * %" PRIu64 " * %" PRIu64 " = %.10g",
+           task->problem.dims.batch, l->rows, l->columns, l->parts, l->tiles);
     ll_say(why, "one tile: %" PRIu64 " * %" PRIu64 " * %" PRIu64 " / %.10g + %.10g = %.10g cycles", l->tile.m,
            l->tile.n, l->depth, unit->matrix.macs[task->dtype], unit->matrix.fill_cycles,
            l->tile_cycles + unit->matrix.fill_cycles);
-    ll_say(why, "first step of the smallest tile: %.10g cycles, %.10g B", way->first_cycles, way->first_bytes);
+    ll_say(why, "first step of the smallest tile: %.10g cycles, %.10g B", way->first_cycles,
+           way->first_bytes);
     ll_say(why, "in waves: ceil(%.10g / %" PRIu64 ") * %.10g = %.10g cycles", l->tiles, unit->count,
            l->tile_cycles + unit->matrix.fill_cycles, way->cycles);
 }
 
-static bool tiled_way(const struct ll_unit *unit, const struct ll_task *task, uint32_t index, struct ll_way *way,
-                      struct ll_explain *why)
+static bool tiled_way(const struct ll_unit *unit, const struct ll_task *task, uint32_t index,
+                      struct ll_way *way, struct ll_explain *why)
 {
     struct layout l = lay(unit, task, index);
     if (!makes_sense(unit, task, &l))
@@ -135,8 +139,8 @@ static bool even_way(const struct ll_unit *unit, const struct ll_task *task, str
         .shares = (double)split.used,
         .unit_bytes = ll_unit_bytes(task, &split.share, (double)split.used, (double[]){1, 1, 1}),
     };
-    ll_say(why, "%s, dealt evenly: %.10g / (%" PRIu64 " * %.10g) + %.10g = %.10g cycles", unit->name, products,
-           unit->count, macs, fill, way->cycles);
+    ll_say(why, "%s, dealt evenly: %.10g / (%" PRIu64 " * %.10g) + %.10g = %.10g cycles", unit->name,
+           products, unit->count, macs, fill, way->cycles);
     return true;
 }
 

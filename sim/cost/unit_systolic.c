@@ -80,8 +80,7 @@ static struct ll_split deal(const struct ll_unit *unit, const struct ll_task *ta
     for (int over_batch = 1; over_batch >= 0; over_batch--) {
         uint64_t batches = over_batch ? ll_min(dims->batch, unit->count) : 1, rest = unit->count / batches;
         for (uint64_t columns = 1; columns <= rest; columns *= 2) {
-            struct ll_split split =
-                ll_split(dims, batches, rest / columns, columns, row_grain, column_grain);
+            struct ll_split split = ll_split(dims, batches, rest / columns, columns, row_grain, column_grain);
             struct folds f = lay(array, task->dtype, &split.share);
             double bytes = unit_bytes(array, task, &split, &f);
             if (f.cycles > best_cycles || (f.cycles == best_cycles && bytes >= best_bytes))
@@ -105,8 +104,8 @@ static double first_bytes(const struct ll_systolic *array, const struct ll_task 
     double tile = element[stays[array->dataflow]];
     double row = element[along_rows[array->dataflow]], column = element[along_columns[array->dataflow]];
     double r = (double)array->rows, c = (double)array->cols, bytes = r * c * tile + r * row + c * column;
-    ll_say(why, "first piece of an array: %.10g * %.10g * %.10g + %.10g * %.10g + %.10g * %.10g = %.10g B", r, c,
-           tile, r, row, c, column, bytes);
+    ll_say(why, "first piece of an array: %.10g * %.10g * %.10g + %.10g * %.10g + %.10g * %.10g = %.10g B", r,
+           c, tile, r, row, c, column, bytes);
     return bytes;
 }
 
@@ -116,16 +115,18 @@ static void tell(const struct ll_unit *unit, const struct ll_split *split, const
     static const char *const names[] = {"output", "weight", "input"};
     const struct ll_systolic *array = &unit->systolic;
     const char *double_r = array->dataflow == LL_OUTPUT_STATIONARY ? "" : "2 * ";
-    ll_say(why, "%s: %" PRIu64 " of %" PRIu64 " arrays work, each on %" PRIu64 " products m=%" PRIu64 " n=%" PRIu64
-           " k=%" PRIu64 ", %s stationary", unit->name, split->used, unit->count, split->share.batch,
-           split->share.m, split->share.n, split->share.k, names[array->dataflow]);
-    ll_say(why, "folds of %" PRIu64 " x %" PRIu64 ": %" PRIu64 " * %.10g * %.10g = %.10g", array->rows, array->cols,
-           split->share.batch, f->rows, f->columns, f->count);
+    ll_say(why,
+           "%s: %" PRIu64 " of %" PRIu64 " arrays work, each on %" PRIu64 " products m=%" PRIu64 " n=%" PRIu64
+           " k=%" PRIu64 ", %s stationary",
+           unit->name, split->used, unit->count, split->share.batch, split->share.m, split->share.n,
+           split->share.k, names[array->dataflow]);
+    ll_say(why, "folds of %" PRIu64 " x %" PRIu64 ": %" PRIu64 " * %.10g * %.10g = %.10g", array->rows,
+           array->cols, split->share.batch, f->rows, f->columns, f->count);
     ll_say(why, "one fold, streaming and filling: %.10g + %s%" PRIu64 " + %" PRIu64 " - 2 = %.10g cycles",
            f->streamed, double_r, array->rows, array->cols, f->one);
     ll_say(why, "all folds%s: %.10g + (%.10g - 1) * %.10g = %.10g cycles",
-           array->overlap_folds ? ", each further one behind the wavefront" : "", f->one, f->count, f->further,
-           f->cycles);
+           array->overlap_folds ? ", each further one behind the wavefront" : "", f->one, f->count,
+           f->further, f->cycles);
 }
 
 static double flops_per_cycle(const struct ll_unit *unit, enum ll_dtype dtype)

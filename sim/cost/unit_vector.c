@@ -32,8 +32,8 @@ static double reduction_steps(double elements, double results, double lanes)
     return best;
 }
 
-static bool reduce_way(const struct ll_unit *unit, const struct ll_work *work, double rate, struct ll_way *way,
-                       struct ll_explain *why)
+static bool reduce_way(const struct ll_unit *unit, const struct ll_work *work, double rate,
+                       struct ll_way *way, struct ll_explain *why)
 {
     double elements = (double)work->reduce.in_elements, results = fmax(1, (double)work->reduce.out_elements);
     double lanes = (double)unit->vector.lanes * (double)unit->count;
@@ -42,27 +42,27 @@ static bool reduce_way(const struct ll_unit *unit, const struct ll_work *work, d
     way->units_used = ll_min(unit->count, ll_max(1, work->reduce.in_elements));
     way->cycles = steps * each / rate;
     way->first_cycles = each / rate;
-    ll_say(why, "%s: %.10g elements to %.10g on %.10g lanes, with the tree that joins them, %.10g steps", unit->name,
-           elements, results, lanes, steps);
+    ll_say(why, "%s: %.10g elements to %.10g on %.10g lanes, with the tree that joins them, %.10g steps",
+           unit->name, elements, results, lanes, steps);
     ll_say(why, "reduction: %.10g * %.10g / %.10g = %.10g cycles", steps, each, rate, way->cycles);
     return true;
 }
 
-static bool element_way(const struct ll_unit *unit, const char *what, double elements, double flops, double rate,
-                        struct ll_way *way, struct ll_explain *why)
+static bool element_way(const struct ll_unit *unit, const char *what, double elements, double flops,
+                        double rate, struct ll_way *way, struct ll_explain *why)
 {
     double each = elements > 0 ? flops / elements : 0;
     double vectors = ceil(elements / ((double)unit->vector.lanes * (double)unit->count));
     way->units_used = elements < (double)unit->count ? (uint64_t)fmax(1, elements) : unit->count;
     way->cycles = vectors * each / rate;
     way->first_cycles = fmin(way->cycles, each / rate);
-    ll_say(why, "%s, %s: ceil(%.10g / (%" PRIu64 " * %" PRIu64 ")) * %.10g / %.10g = %.10g cycles", unit->name, what,
-           elements, unit->vector.lanes, unit->count, each, rate, way->cycles);
+    ll_say(why, "%s, %s: ceil(%.10g / (%" PRIu64 " * %" PRIu64 ")) * %.10g / %.10g = %.10g cycles",
+           unit->name, what, elements, unit->vector.lanes, unit->count, each, rate, way->cycles);
     return true;
 }
 
-static bool product_way(const struct ll_unit *unit, const struct ll_task *task, double rate, struct ll_way *way,
-                        struct ll_explain *why)
+static bool product_way(const struct ll_unit *unit, const struct ll_task *task, double rate,
+                        struct ll_way *way, struct ll_explain *why)
 {
     const struct ll_gemm *d = &task->problem.dims;
     double products = (double)d->batch * (double)d->m * (double)d->n * (double)d->k;
@@ -89,8 +89,8 @@ static uint32_t one_way(const struct ll_unit *unit, const struct ll_task *task)
     return 1;
 }
 
-static bool vector_way(const struct ll_unit *unit, const struct ll_task *task, uint32_t index, struct ll_way *way,
-                       struct ll_explain *why)
+static bool vector_way(const struct ll_unit *unit, const struct ll_task *task, uint32_t index,
+                       struct ll_way *way, struct ll_explain *why)
 {
     const struct ll_work *work = task->work;
     double rate = unit->vector.flops[task->dtype];
@@ -101,7 +101,8 @@ static bool vector_way(const struct ll_unit *unit, const struct ll_task *task, u
     if (work->kind == LL_WORK_REDUCE)
         return reduce_way(unit, work, rate, way, why);
     if (work->kind == LL_WORK_VECTOR)
-        return element_way(unit, "elements", (double)work->vector.elements, (double)work->flops, rate, way, why);
+        return element_way(unit, "elements", (double)work->vector.elements, (double)work->flops, rate, way,
+                           why);
     ll_say(why, "%s: bytes only move, no lane computes", unit->name);
     return true;
 }

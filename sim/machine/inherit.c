@@ -39,13 +39,13 @@ static const char *label_of(const struct ll_node *parent, const struct ll_node *
     return parent->type == LL_NODE_MAP ? child->key : ll_node_get_text(child, "name");
 }
 
-/* All children of the lists or maps have a label, so that they can be matched. */
+/* Maps, and lists of named items: what can be merged child by child. */
 static bool labelled(const struct ll_node *node)
 {
     for (const struct ll_node *child = node->first; child; child = child->next)
         if (!label_of(node, child))
             return false;
-    return node->type != LL_NODE_SCALAR;
+    return node->type == LL_NODE_MAP || (node->type == LL_NODE_LIST && node->count > 0);
 }
 
 /* Finding children by their label without looking at all of them each time. */
@@ -110,8 +110,7 @@ static bool merge_children(struct ll_node *base, struct ll_node *own)
 /* Depth is limited by that of the trees. False when memory ran out. */
 static bool merge(struct ll_node *base, struct ll_node *own)
 {
-    bool matching = base->type == own->type && base->first && own->first && labelled(base) && labelled(own);
-    if (!matching) {
+    if (base->type != own->type || !labelled(base) || !labelled(own)) {
         replace(base, own);
         return true;
     }

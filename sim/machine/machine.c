@@ -36,7 +36,7 @@ static bool fill(const struct request *request, struct ll_node *root, struct ll_
     if (ll_table_read(&ll_machine_table, root, machine, &reading) || root->type == LL_NODE_MAP)
         ll_machine_check(&reading);
     if (request->diags->count > before)
-        return false;
+        return false; /* what was not read well cannot be written either, hence not hashed */
     machine->path = ll_copy_text(&machine->arena, request->name, strlen(request->name));
     machine->stem = ll_file_stem(request->name, &machine->arena);
     return (machine->path && machine->stem && ll_machine_hash(machine)) || no_memory(request);

@@ -40,7 +40,8 @@ static bool complain(const struct walk *walk, const char *what, const struct ll_
                        walk->rest ? ll_shown_text(walk->rest).text : "");
 }
 
-/* No list of named items may be longer than this; what is further back is complained of elsewhere. */
+/* No list of named items may be longer than this, which is complained of elsewhere: so no path searches for
+ * long. */
 enum { MOST_ITEMS = LL_MAX_UNITS };
 
 static struct ll_node *find_item(const struct ll_node *list, const char *name)
@@ -57,7 +58,7 @@ static struct ll_node *find_item(const struct ll_node *list, const char *name)
 static void add_names(struct ll_words *words, const struct ll_node *list)
 {
     const struct ll_node *item = list && list->type == LL_NODE_LIST ? list->first : NULL;
-    for (; item; item = item->next)
+    for (size_t i = 0; item && i < MOST_ITEMS; item = item->next, i++)
         if (ll_node_get_text(item, "name"))
             ll_words_add(words, ll_node_get_text(item, "name"));
 }

@@ -217,16 +217,16 @@ static struct ll_quantity_text write_decimal(const struct decimal *decimal, int 
     static const char zeros[] = "000000000000000";
     int length = decimal->length, point = length + ten; /* digits before the decimal point */
     if (length == 0)
-        snprintf(out.text, sizeof out.text, "0%.8s", unit);
+        snprintf(out.text, sizeof out.text, "0%.12s", unit);
     else if (ten >= 0 && point <= 15)
-        snprintf(out.text, sizeof out.text, "%.15s%.*s%.8s", decimal->digits, ten, zeros, unit);
+        snprintf(out.text, sizeof out.text, "%.15s%.*s%.12s", decimal->digits, ten, zeros, unit);
     else if (ten < 0 && point > 0)
-        snprintf(out.text, sizeof out.text, "%.*s.%.17s%.8s", point, decimal->digits, decimal->digits + point,
-                 unit);
+        snprintf(out.text, sizeof out.text, "%.*s.%.17s%.12s", point, decimal->digits,
+                 decimal->digits + point, unit);
     else if (ten < 0 && point > -6)
-        snprintf(out.text, sizeof out.text, "0.%.*s%.17s%.8s", -point, zeros, decimal->digits, unit);
+        snprintf(out.text, sizeof out.text, "0.%.*s%.17s%.12s", -point, zeros, decimal->digits, unit);
     else
-        snprintf(out.text, sizeof out.text, "%.17se%d%.8s", decimal->digits, ten, unit);
+        snprintf(out.text, sizeof out.text, "%.17se%d%.12s", decimal->digits, ten, unit);
     return out;
 }
 

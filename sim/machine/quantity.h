@@ -59,7 +59,7 @@ bool ll_number_parse(const char *text, const char *unit, double *value);
 /* The text of a value with the unit that reads best, or as a bare number in the unit named (which is in the
  * table). It reads back to the same double. */
 struct ll_quantity_text {
-    char text[48];
+    char text[64];
 };
 struct ll_quantity_text ll_quantity_text(double value, enum ll_dimension dimension);
 struct ll_quantity_text ll_number_in(double value, const char *unit);

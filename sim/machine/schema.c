@@ -104,28 +104,32 @@ static void add_keys(struct ll_words *words, const struct ll_table *table, const
     }
 }
 
-/* A key that belongs to another variant than the one chosen. */
-static bool complain_of_variant(const struct ll_table *table, const struct ll_table *chosen,
-                                const struct ll_node *child, struct ll_reading *reading)
+/* The table below this one that has exactly this key, NULL when there is none. */
+static const struct ll_table *home_of(const struct ll_table *table, const char *key)
 {
-    for (size_t i = 0; i < table->variant_count; i++)
-        if (find_here(table->variants[i], child->key))
-            return !ll_complain(reading->diags, child->key_place, "`%s` is a key of a %s, and this is a %s",
-                                child->key, table->variants[i]->what, chosen->what);
-    return false;
+    const struct ll_table *home = find_here(table, key) ? table : NULL;
+    for (size_t i = 0; i < table->variant_count && !home; i++)
+        home = home_of(table->variants[i], key);
+    for (size_t i = 0; i < table->count && !home; i++)
+        if (table->fields[i].table)
+            home = home_of(table->fields[i].table, key);
+    return home;
 }
 
-static void complain_of_key(const struct ll_table *table, const struct ll_table *variant,
+static bool complain_of_key(const struct ll_table *table, const struct ll_table *variant,
                             const struct ll_node *child, struct ll_reading *reading)
 {
     struct ll_words words = {.count = 0};
-    if (variant && complain_of_variant(table, variant, child, reading))
-        return;
+    const struct ll_table *home = home_of(&ll_machine_table, child->key);
+    const char *what = variant ? variant->what : table->what;
+    if (home)
+        return ll_complain(reading->diags, child->key_place, "no key `%s` in this %s; it belongs in a %s",
+                           child->key, what, home->what);
     add_keys(&words, table, reading);
     if (variant)
         add_keys(&words, variant, reading);
-    ll_complain(reading->diags, child->key_place, "no key `%s` in this %s%s", ll_shown_text(child->key).text,
-                table->what, ll_suggest(reading->diags, child->key, &words));
+    return ll_complain(reading->diags, child->key_place, "no key `%s` in this %s%s",
+                       ll_shown_text(child->key).text, what, ll_suggest(reading->diags, child->key, &words));
 }
 
 static bool check_keys(const struct ll_table *table, const struct ll_table *variant,
@@ -137,10 +141,8 @@ static bool check_keys(const struct ll_table *table, const struct ll_table *vari
         if (!known && table->variants) /* with the variant unknown, any variant's key will do */
             known = variant ? table_takes(variant, child->key, reading->machine)
                             : ll_table_find(table, child->key) != NULL;
-        if (!known) {
-            complain_of_key(table, variant, child, reading);
-            right = false;
-        }
+        if (!known)
+            right = complain_of_key(table, variant, child, reading);
     }
     return right;
 }

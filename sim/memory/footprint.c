@@ -76,7 +76,8 @@ static void find_peak(const struct ll_trace *trace, const struct life *lives, st
     }
 }
 
-static void sum_classes(const struct ll_trace *trace, const struct life *lives, struct ll_footprint *footprint)
+static void sum_classes(const struct ll_trace *trace, const struct life *lives,
+                        struct ll_footprint *footprint)
 {
     for (uint64_t s = 0; s < trace->storage_count; s++) {
         const struct life *life = &lives[s];

@@ -9,8 +9,9 @@
  *
  * A Fenwick tree holds the line, so each access costs the logarithm of their number.
  *
- * An op that reads less than the tensors it is given (a gather) counts with what it reads, and since nobody
- * knows which part that is, it finds nothing. What comes from the host lands in the outermost memory. */
+ * An op that moves less than the tensors it is given (a gather) counts with what it moves. Nobody knows which
+ * part that is, so it finds nothing, and its bytes take a place of their own that is never met again. What
+ * comes from the host lands in the outermost memory. */
 #include "sim/memory/residency.h"
 
 #include <stdlib.h>
@@ -19,7 +20,6 @@
 struct track {
     uint64_t size_bytes; /* of the largest tensor on it */
     uint64_t place;      /* of its latest access; 0 when none of its bytes can be on chip */
-    uint64_t weight;     /* bytes standing at that place */
     uint64_t write;      /* 1 + index of the reuse of its latest write; 0 when that is settled */
     uint64_t farthest;   /* largest distance since that write */
     bool read_since;
@@ -31,7 +31,7 @@ struct walk {
     uint64_t *line;       /* Fenwick tree over places 1..count */
     uint64_t count, place;
     uint64_t total_bytes; /* standing on the line */
-    uint64_t limit_bytes; /* a storage counts with at most this, so that no sum passes 64 bits */
+    uint64_t limit_bytes; /* an access counts with at most this, so that no sum passes 64 bits */
     uint64_t *first;
     struct ll_reuse *reuses;
 };
@@ -51,44 +51,48 @@ static uint64_t bytes_after(const struct walk *walk, uint64_t place)
     return walk->total_bytes - until;
 }
 
-/* Takes the next place for a storage; the distance to its previous one. */
-static uint64_t touch(struct walk *walk, struct track *track, uint64_t weight)
+static uint64_t weight(const struct walk *walk, uint64_t bytes)
 {
-    uint64_t distance = LL_NO_FIT;
-    if (track->place) {
-        distance = bytes_after(walk, track->place);
-        put(walk, track->place, -track->weight);
-    }
-    track->place = ++walk->place;
-    track->weight = ll_min(weight, walk->limit_bytes);
-    put(walk, track->place, track->weight);
-    track->farthest = ll_max(track->farthest, distance);
-    return distance;
+    return ll_min(bytes, walk->limit_bytes);
 }
 
 static void forget(struct walk *walk, struct track *track)
 {
     if (track->place)
-        put(walk, track->place, -track->weight);
+        put(walk, track->place, -weight(walk, track->size_bytes));
     track->place = 0;
 }
 
-/* The bytes of a tensor that an op touches, when all its tensors on that side have `moved` bytes. */
-static uint64_t touched_bytes(const struct ll_trace *trace, uint32_t tensor, uint64_t moved, bool *whole)
+/* Takes the next place for a storage; the distance to its previous one. */
+static uint64_t touch(struct walk *walk, struct track *track)
 {
+    uint64_t distance = track->place ? bytes_after(walk, track->place) : LL_NO_FIT;
+    forget(walk, track);
+    track->place = ++walk->place;
+    put(walk, track->place, weight(walk, track->size_bytes));
+    track->farthest = ll_max(track->farthest, distance);
+    return distance;
+}
+
+/* How an op touches a tensor when all its tensors on that side have `moved` bytes: whole, or a part. */
+static bool touches_whole(struct walk *walk, uint32_t tensor, uint64_t moved, struct ll_reuse *reuse)
+{
+    const struct ll_trace *trace = walk->trace;
     uint64_t bytes = ll_size_bytes(&trace->descs[trace->tensors[tensor].desc].shape);
-    *whole = bytes <= moved;
-    return ll_min(bytes, moved);
+    *reuse = (struct ll_reuse){ll_min(bytes, moved), LL_NO_FIT};
+    if (bytes > moved)
+        put(walk, ++walk->place, weight(walk, moved));
+    return bytes <= moved;
 }
 
 static void read_operand(struct walk *walk, uint32_t tensor, uint64_t moved, struct ll_reuse *reuse)
 {
-    bool whole;
     struct track *track = &walk->tracks[walk->trace->tensors[tensor].storage];
-    reuse->bytes = touched_bytes(walk->trace, tensor, moved, &whole);
-    uint64_t distance = touch(walk, track, whole ? track->size_bytes : reuse->bytes);
-    reuse->distance = whole ? distance : LL_NO_FIT;
     track->read_since = true;
+    if (touches_whole(walk, tensor, moved, reuse))
+        reuse->distance = touch(walk, track);
+    else
+        track->farthest = LL_NO_FIT; /* what finds nothing on chip needs it to have gone out */
 }
 
 /* The latest write of a storage is settled: its bytes end here after having been at most that far. */
@@ -101,12 +105,11 @@ static void settle(struct walk *walk, struct track *track, bool stayed)
 
 static void write_operand(struct walk *walk, uint32_t tensor, uint64_t moved, struct ll_reuse *reuse)
 {
-    bool whole;
     struct track *track = &walk->tracks[walk->trace->tensors[tensor].storage];
-    reuse->bytes = touched_bytes(walk->trace, tensor, moved, &whole);
-    touch(walk, track, whole ? track->size_bytes : reuse->bytes);
-    bool covers = track->write && walk->reuses[track->write - 1].bytes <= reuse->bytes;
-    settle(walk, track, covers);
+    if (!touches_whole(walk, tensor, moved, reuse))
+        return;
+    touch(walk, track);
+    settle(walk, track, track->write && walk->reuses[track->write - 1].bytes <= reuse->bytes);
     track->write = (uint64_t)(reuse - walk->reuses) + 1;
     track->farthest = 0;
     track->read_since = false;
@@ -162,7 +165,7 @@ static void measure_storages(struct walk *walk)
         uint64_t bytes = ll_size_bytes(&trace->descs[trace->tensors[i].desc].shape);
         track->size_bytes = ll_max(track->size_bytes, bytes);
     }
-    walk->limit_bytes = LL_NO_FIT / (trace->storage_count + 1);
+    walk->limit_bytes = LL_NO_FIT / (walk->count + 1);
 }
 
 /* Offsets of the ops' operands; how many there are in all, LL_NO_FIT when memory ran out. */
@@ -215,7 +218,8 @@ static bool shared(const struct ll_machine *machine, uint64_t level)
     return true;
 }
 
-static double kept_bytes(const struct ll_residency *residency, uint32_t op, uint64_t held, uint64_t capacity_bytes)
+static double kept_bytes(const struct ll_residency *residency, uint32_t op, uint64_t held,
+                         uint64_t capacity_bytes)
 {
     double kept = 0;
     uint64_t first = residency->first[op];

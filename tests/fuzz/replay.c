@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Runs a fuzz target without a fuzzer: on every file of a folder as it is, then on MUTATIONS spoilt copies of
- * each, always the same ones. Whoever crashes, hangs or trips a sanitizer has lost; nothing else is judged.
+/* Runs a fuzz target without a fuzzer: on every file of some folders as it is, then on MUTATIONS spoilt
+ * copies of each, always the same ones. Whoever crashes, hangs or trips a sanitizer has lost; nothing else is
+ * judged.
  */
 #define _POSIX_C_SOURCE 200809L
 #include "random.h"
@@ -66,18 +67,26 @@ static int is_file(const struct dirent *entry)
     return entry->d_name[0] != '.';
 }
 
-int main(int argc, char **argv)
+static int replay_folder(const char *folder)
 {
     struct dirent **entries;
-    int count = argc == 2 ? scandir(argv[1], &entries, is_file, alphasort) : -1;
+    int count = scandir(folder, &entries, is_file, alphasort);
     for (int i = 0; i < count; i++) {
         char path[4096];
-        snprintf(path, sizeof path, "%s/%s", argv[1], entries[i]->d_name);
+        snprintf(path, sizeof path, "%s/%s", folder, entries[i]->d_name);
         replay(path);
         free(entries[i]);
     }
     if (count >= 0)
         free(entries);
+    return count > 0 ? count : 0;
+}
+
+int main(int argc, char **argv)
+{
+    int count = 0;
+    for (int i = 1; i < argc; i++)
+        count += replay_folder(argv[i]);
     printf("%d inputs, each with %d mutations\n", count, MUTATIONS);
-    return count <= 0;
+    return count == 0;
 }

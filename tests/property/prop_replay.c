@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* The laws of simulation, on random traces and random machines.
  */
-#define _POSIX_C_SOURCE 200809L
 #include "check.h"
 
 #include "sim/replay/replay.h"

@@ -118,7 +118,8 @@ static void inputs_agree(const struct ll_trace *trace, uint32_t op, uint32_t twi
             assert_int_equal(twin_of(&trace->ops[tensor->producer]), true_tensor->producer);
         } else if (true_tensor->producer != LL_NONE) {
             for (uint64_t k = 0; k < trace->op_count; k++)
-                assert_int_not_equal(trace->ops[k].start_ns, whole.trace->ops[true_tensor->producer].start_ns);
+                assert_int_not_equal(trace->ops[k].start_ns,
+                                     whole.trace->ops[true_tensor->producer].start_ns);
         }
     }
     const struct ll_links *links = &trace->links[trace->ops[op].links];
@@ -149,7 +150,8 @@ static void survivors_are_true(const struct ll_trace *trace)
             assert_int_equal(trace->steps[i].op_count, whole.trace->steps[i].op_count);
 }
 
-/* Reads damaged bytes: there is a complaint, what is left is true, and losses add up where the total is known. */
+/* Reads damaged bytes: there is a complaint, what is left is true, and losses add up where the total is
+ * known. */
 static struct ll_trace *read_damaged(const uint8_t *bytes, uint64_t size, bool end_is_there)
 {
     struct ll_diags diags = {0};
@@ -225,14 +227,14 @@ static void overwritten_stretches_are_holes(void **state)
 {
     (void)state;
     static uint8_t bytes[sizeof whole.bytes];
-    struct loop dice = {.seed = 977};
+    uint64_t random = ll_seed(977);
     for (int round = 0; round < 2000; round++) {
         memcpy(bytes, whole.bytes, whole.size);
-        uint64_t length = 1 + loop_random(&dice) % 600, at = loop_random(&dice) % (whole.size - length);
-        uint64_t from = loop_random(&dice) % (whole.size - length);
+        uint64_t length = 1 + ll_random(&random) % 600, at = ll_random(&random) % (whole.size - length);
+        uint64_t from = ll_random(&random) % (whole.size - length);
         for (uint64_t i = 0; i < length; i++)
             bytes[at + i] = round % 3 == 0   ? 0
-                            : round % 3 == 1 ? (uint8_t)loop_random(&dice)
+                            : round % 3 == 1 ? (uint8_t)ll_random(&random)
                                              : whole.bytes[from + i];
         if (memcmp(bytes, whole.bytes, whole.size) != 0)
             ll_trace_free(read_damaged(bytes, whole.size, false));
@@ -242,14 +244,14 @@ static void overwritten_stretches_are_holes(void **state)
 static void what_a_killed_recorder_wrote_can_be_read(void **state)
 {
     (void)state;
-    struct loop dice = {.seed = 4711};
+    uint64_t random = ll_seed(4711);
     uint64_t most_ops = 0;
     for (int round = 0; round < 8; round++) {
         pid_t child = fork();
         assert_true(child >= 0);
         if (child == 0)
             record_file(file_name(getpid()), 1000000, 0), _exit(0);
-        sleep_ms(60 + (long)(loop_random(&dice) % 200));
+        sleep_ms(60 + (long)(ll_random(&random) % 200));
         kill(child, SIGKILL);
         waitpid(child, NULL, 0);
         struct ll_diags diags = {0};

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "check.h"
 
+#include "random.h"
 #include "tracer/column.h"
 
 #include <stdlib.h>
@@ -8,14 +9,11 @@
 
 enum { MOST = 300 };
 
-static uint64_t seed = 20240607;
+static uint64_t random_state;
 
 static uint64_t draw(void)
 {
-    seed ^= seed << 13;
-    seed ^= seed >> 7;
-    seed ^= seed << 17;
-    return seed;
+    return ll_random(&random_state);
 }
 
 /* Values of all magnitudes, in the patterns that columns have: noise, ramps, long runs. */
@@ -107,7 +105,8 @@ static void random_bytes_are_decoded_or_refused(void **state)
         while (ll_take_column(&in, &column))
             if (column.count <= 1000 && column.encoding != LL_RAW)
                 ll_column_values(&column, read);
-        struct ll_column whole = {.count = draw() % 100, .encoding = draw() % 4, .bytes = {copy, copy + size}};
+        struct ll_column whole = {
+            .count = draw() % 100, .encoding = draw() % 4, .bytes = {copy, copy + size}};
         ll_column_values(&whole, read);
         free(copy);
     }
@@ -158,6 +157,7 @@ static void equal_values_take_a_few_bytes_however_many(void **state)
 
 int main(void)
 {
+    random_state = ll_seed(20240607);
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(any_column_is_read_as_it_was_put),
         cmocka_unit_test(a_column_that_is_cut_off_is_refused),

@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Schedules small enough to be drawn on paper: a step loads its input from the host (h seconds), then
  * computes one product (c seconds). */
-#define _POSIX_C_SOURCE 200809L
 #include "check.h"
 
 #include "sim/replay/replay.h"

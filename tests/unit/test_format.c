@@ -14,8 +14,8 @@ static struct ll_view view_of(const struct ll_bytes *bytes)
 static void the_header_is_the_bytes_that_the_readme_shows(void **state)
 {
     (void)state;
-    const uint8_t expected[20] = {0x50, 0x2A, 0x4D, 0x18, 16,  0,   0, 0, 'L', 'L',
-                                  'T',  'R',  'A',  'C',  'E', 0,   1, 0, 0,   0};
+    const uint8_t expected[20] = {0x50, 0x2A, 0x4D, 0x18, 16,  0, 0, 0, 'L', 'L',
+                                  'T',  'R',  'A',  'C',  'E', 0, 1, 0, 0,   0};
     struct ll_bytes out = {0};
     ll_put_header(&out);
     assert_int_equal(out.size, LL_HEADER_BYTES);
@@ -28,8 +28,8 @@ static void the_header_is_the_bytes_that_the_readme_shows(void **state)
     ll_bytes_release(&out);
 }
 
-static const struct ll_head head = {.version = {1, 2}, .number = 7, .stored_bytes = 100, .content_bytes = 200,
-                                    .stored_crc = 0xDEADBEEF};
+static const struct ll_head head = {
+    .version = {1, 2}, .number = 7, .stored_bytes = 100, .content_bytes = 200, .stored_crc = 0xDEADBEEF};
 
 static void a_head_is_taken_as_it_was_put(void **state)
 {

@@ -1,53 +1,73 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* What is recorded is what is read. */
+#define _POSIX_C_SOURCE 200809L
 #include "check.h"
 
 #include "loop.h"
+#include "tracer/format.h"
 #include "tracer/reader.h"
 
+#include <fcntl.h>
+#include <signal.h>
 #include <stdlib.h>
+#include <sys/resource.h>
+#include <sys/stat.h>
+#include <sys/wait.h>
+#include <time.h>
 #include <unistd.h>
 
 static const struct ll_fact facts[] = {{"model", "perceptron"}, {"mode", "train"}, {"batch", "32"}};
 
-static char *temporary(void)
+static const char *path_of(pid_t writer)
 {
     static char path[64];
-    snprintf(path, sizeof path, "/tmp/leadline-test-%ld.llt", (long)getpid());
+    snprintf(path, sizeof path, "recorder-%ld.llt", (long)writer);
     return path;
 }
 
-static struct ll_trace *record_loop(unsigned layers, unsigned steps, bool timed, struct loop *loop)
+static struct ll_recorder *open_recorder(void)
 {
     enum ll_status status;
-    const char *path = temporary();
-    struct ll_recorder *recorder = ll_recorder_open(path, facts, 3, &status);
+    struct ll_recorder *recorder = ll_recorder_open(path_of(getpid()), facts, 3, &status);
     assert_non_null(recorder);
-    loop_begin(loop, recorder, layers, timed);
-    for (unsigned i = 0; i < steps; i++)
-        loop_step(loop);
-    assert_int_equal(ll_recorder_close(recorder), LL_OK);
+    assert_int_equal(status, LL_OK);
+    return recorder;
+}
+
+/* Reads the file and removes it; it must be whole. */
+static struct ll_trace *read_whole(pid_t writer)
+{
     struct ll_diags diags = {0};
-    struct ll_trace *trace = ll_trace_read(path, &diags, &status);
+    enum ll_status status;
+    struct ll_trace *trace = ll_trace_read(path_of(writer), &diags, &status);
     for (size_t i = 0; i < diags.kept_count; i++)
         print_error("%s\n", diags.kept[i].message);
     assert_int_equal(diags.count, 0);
     assert_int_equal(status, LL_OK);
-    ll_diags_release(&diags);
-    unlink(path);
+    assert_true(trace->closed);
+    assert_int_equal(trace->lost_ops + trace->lost_bytes + trace->lost_frames, 0);
+    unlink(path_of(writer));
     return trace;
+}
+
+static struct ll_trace *record_loop(struct loop *loop, unsigned layers, unsigned steps, bool timed)
+{
+    loop_begin(loop, open_recorder(), layers, timed);
+    for (unsigned i = 0; i < steps; i++)
+        loop_step(loop);
+    assert_int_equal(ll_recorder_close(loop->recorder), LL_OK);
+    return read_whole(getpid());
 }
 
 static void a_recorded_loop_is_read_back_whole(void **state)
 {
     (void)state;
     struct loop loop;
-    struct ll_trace *trace = record_loop(5, 7, true, &loop);
-    assert_true(trace->closed);
-    assert_int_equal(trace->lost_ops + trace->lost_bytes + trace->lost_frames, 0);
+    struct ll_trace *trace = record_loop(&loop, 5, 7, true);
     assert_int_equal(trace->op_count, loop.ops);
     assert_int_equal(trace->step_count, 7);
     assert_string_equal(ll_trace_fact(trace, "model"), "perceptron");
+    assert_string_equal(ll_trace_fact(trace, "batch"), "32");
     assert_null(ll_trace_fact(trace, "no such fact"));
     for (uint64_t i = 0; i < 7; i++) {
         assert_true(trace->steps[i].complete);
@@ -57,10 +77,234 @@ static void a_recorded_loop_is_read_back_whole(void **state)
     ll_trace_free(trace);
 }
 
+/* Forms and links of the first two steps are all: weights differ in where they come from only there. */
+static void a_loop_that_repeats_itself_adds_no_definitions(void **state)
+{
+    (void)state;
+    struct loop loop;
+    struct ll_trace *few = record_loop(&loop, 5, 3, true), *many = record_loop(&loop, 5, 30, true);
+    assert_int_equal(few->form_count, many->form_count);
+    assert_int_equal(few->links_count, many->links_count);
+    assert_int_equal(few->string_count, many->string_count);
+    assert_int_equal(few->desc_count, many->desc_count);
+    ll_trace_free(few);
+    ll_trace_free(many);
+}
+
+static void more_ops_than_a_frame_holds_are_no_matter(void **state)
+{
+    (void)state;
+    struct loop loop;
+    struct ll_trace *trace = record_loop(&loop, 60, 100, true);
+    assert_true(loop.ops > 50000);
+    assert_int_equal(trace->op_count, loop.ops);
+    for (uint64_t i = 1; i < trace->op_count; i++) /* the loop's own times, to the nanosecond */
+        assert_in_range(trace->ops[i].start_ns - trace->ops[i - 1].start_ns - trace->ops[i - 1].duration_ns,
+                        150, 209);
+    ll_trace_free(trace);
+}
+
+static void a_dry_run_has_no_times_and_equals_another(void **state)
+{
+    (void)state;
+    struct loop loop;
+    struct ll_trace *one = record_loop(&loop, 3, 4, false), *other = record_loop(&loop, 3, 4, false);
+    assert_int_equal(one->op_count, other->op_count);
+    for (uint64_t i = 0; i < one->op_count;
+         i++) { /* not as bytes: what lies between the members is anyone's */
+        const struct ll_op *a = &one->ops[i], *b = &other->ops[i];
+        assert_true(a->form == b->form && a->links == b->links && a->step == b->step);
+        assert_true(a->thread == b->thread && a->first_output == b->first_output);
+    }
+    assert_memory_equal(one->tensors, other->tensors, one->tensor_count * sizeof *one->tensors);
+    for (uint64_t i = 0; i < one->step_count; i++)
+        assert_int_equal(one->steps[i].start_ns + one->steps[i].wall_ns + one->steps[i].recording_ns, 0);
+    for (uint64_t i = 0; i < one->op_count; i++)
+        assert_int_equal(one->ops[i].start_ns + one->ops[i].duration_ns, 0);
+    ll_trace_free(one);
+    ll_trace_free(other);
+}
+
+/* A million equal ops of a dry run shrink to almost nothing; the file is padded so that what it unpacks to
+ * stays in proportion to it. */
+static void a_monotonous_dry_run_is_padded_and_read(void **state)
+{
+    (void)state;
+    struct ll_recorder *recorder = open_recorder();
+    struct ll_shape shape = {.dtype = LL_F32, .rank = 1, .dim = {8}};
+    uint32_t desc = ll_recorder_desc(recorder, "x", &shape, LL_ACTIVATION);
+    uint32_t x = ll_recorder_tensor(recorder, desc), scope = ll_recorder_string(recorder, "");
+    for (int i = 0; i < 1000000; i++)
+        x = ll_recorder_op(recorder, &(struct ll_record){.kind = LL_OP_RELU,
+                                                         .scope = scope,
+                                                         .inputs = &x,
+                                                         .input_count = 1,
+                                                         .outputs = &desc,
+                                                         .output_count = 1});
+    assert_int_equal(ll_recorder_close(recorder), LL_OK);
+    struct ll_trace *trace = read_whole(getpid());
+    assert_int_equal(trace->op_count, 1000000);
+    assert_int_equal(trace->step_count, 1); /* the ops stood outside of any */
+    assert_in_range(trace->file_bytes, 100000, 1000000);
+    ll_trace_free(trace);
+}
+
+static void what_a_dimension_means_and_attributes_are_kept(void **state)
+{
+    (void)state;
+    struct loop loop;
+    struct ll_trace *trace = record_loop(&loop, 2, 1, true);
+    bool seen = false;
+    for (uint64_t i = 0; i < trace->op_count; i++) {
+        const struct ll_form *form = &trace->forms[trace->ops[i].form];
+        if (form->view.kind != LL_OP_MOMENTUM)
+            continue;
+        seen = true;
+        assert_near(ll_attr_real(&form->view, LL_ATTR_LEARNING_RATE, 0), 0.01, 0);
+        assert_near(ll_attr_real(&form->view, LL_ATTR_MOMENTUM, 0), 0.9, 0);
+        assert_int_equal(form->phase, LL_PHASE_UPDATE);
+        const struct ll_desc *weight = &trace->descs[form->inputs[0]];
+        assert_int_equal(weight->memory, LL_WEIGHT);
+        assert_int_equal(weight->shape.role[0], LL_ROLE_HIDDEN);
+        const struct ll_tensor *before = &trace->tensors[ll_op_input(trace, (uint32_t)i, 0)];
+        const struct ll_tensor *after = &trace->tensors[ll_op_output(trace, (uint32_t)i, 0)];
+        assert_int_equal(before->storage, after->storage); /* updated in place */
+    }
+    assert_true(seen);
+    ll_trace_free(trace);
+}
+
+static void times_of_another_clock_make_the_times_of_the_steps(void **state)
+{
+    (void)state;
+    struct loop loop;
+    loop_begin(&loop, open_recorder(), 2, true);
+    loop.now_ns = 1000; /* long before the recorder was opened */
+    loop_step(&loop);
+    uint64_t end_ns = loop.now_ns;
+    loop_step(&loop);
+    assert_int_equal(ll_recorder_close(loop.recorder), LL_OK);
+    struct ll_trace *trace = read_whole(getpid());
+    assert_int_equal(trace->ops[0].start_ns, 0);
+    assert_int_equal(trace->steps[0].start_ns, 0);
+    assert_in_range(trace->steps[0].wall_ns, end_ns - 1000 - 210, end_ns - 1000);
+    assert_true(trace->steps[1].start_ns > trace->steps[0].wall_ns);
+    ll_trace_free(trace);
+}
+
+static double thread_ns(void)
+{
+    struct timespec now;
+    clock_gettime(CLOCK_THREAD_CPUTIME_ID, &now);
+    return (double)now.tv_sec * 1e9 + (double)now.tv_nsec;
+}
+
+/* The loop does hardly anything else than record: the measure is a good part of the thread's own time, and
+ * not more than the whole time but for the noise of sampling. */
+static void the_cost_of_recording_is_measured_and_plausible(void **state)
+{
+    (void)state;
+    struct loop loop;
+    double begin_ns = thread_ns(), recording_ns = 0;
+    uint64_t wall_begin_ns = ll_now_ns();
+    loop_begin(&loop, open_recorder(), 60, true);
+    for (unsigned i = 0; i < 50; i++)
+        loop_step(&loop);
+    assert_int_equal(ll_recorder_close(loop.recorder), LL_OK);
+    double all_ns = thread_ns() - begin_ns, wall_ns = (double)(ll_now_ns() - wall_begin_ns);
+    struct ll_trace *trace = read_whole(getpid());
+    for (uint64_t i = 0; i < trace->step_count; i++)
+        recording_ns += (double)trace->steps[i].recording_ns;
+    assert_true(recording_ns > 0.2 * all_ns);
+    assert_true(recording_ns < 1.5 * wall_ns);
+    ll_trace_free(trace);
+}
+
+/* The child may write one frame of ops, but not two: 16384 ops are some 60 kB. */
+static int record_on_a_full_disk(void)
+{
+    struct loop loop;
+    enum ll_status status;
+    signal(SIGXFSZ, SIG_IGN);
+    setrlimit(RLIMIT_FSIZE, &(struct rlimit){100000, 100000});
+    struct ll_recorder *recorder = ll_recorder_open(path_of(getpid()), facts, 3, &status);
+    if (!recorder)
+        return 1;
+    loop_begin(&loop, recorder, 60, true);
+    for (unsigned i = 0; i < 100; i++)
+        loop_step(&loop);
+    struct ll_record nothing = {.kind = LL_OP_RELU};
+    if (ll_recorder_op(recorder, &nothing) != LL_NONE || ll_recorder_string(recorder, "x") != LL_NONE)
+        return 2;
+    return ll_recorder_close(recorder) == LL_CANNOT_WRITE ? 0 : 3;
+}
+
+static void a_full_disk_stops_the_recording_and_keeps_what_is_there(void **state)
+{
+    (void)state;
+    int result;
+    pid_t child = fork();
+    assert_true(child >= 0);
+    if (child == 0)
+        _exit(record_on_a_full_disk());
+    waitpid(child, &result, 0);
+    assert_true(WIFEXITED(result));
+    assert_int_equal(WEXITSTATUS(result), 0);
+    struct ll_diags diags = {0};
+    enum ll_status status;
+    struct ll_trace *trace = ll_trace_read(path_of(child), &diags, &status);
+    assert_non_null(trace);
+    assert_false(trace->closed);
+    assert_int_equal(trace->op_count, 16384);
+    assert_int_equal(trace->lost_bytes, 0); /* the torn frame was cut off */
+    assert_int_equal(diags.count, 1);
+    ll_trace_free(trace);
+    ll_diags_release(&diags);
+    unlink(path_of(child));
+}
+
+static void where_no_file_can_be_made_the_old_one_stays(void **state)
+{
+    (void)state;
+    enum ll_status status;
+    assert_null(ll_recorder_open("no/such/folder/a.llt", facts, 3, &status));
+    assert_int_equal(status, LL_CANNOT_WRITE);
+    assert_null(ll_recorder_open("/dev/full", facts, 3, &status));
+    assert_int_equal(status, LL_CANNOT_WRITE);
+    struct ll_recorder *recorder = ll_recorder_open("/dev/null", facts, 3, &status);
+    assert_non_null(recorder);
+    assert_int_equal(ll_recorder_close(recorder), LL_OK);
+    struct stat info;
+    assert_int_equal(stat("/dev/null", &info), 0);
+    assert_true(S_ISCHR(info.st_mode));
+}
+
+static void a_text_too_long_for_a_file_stops_the_recorder(void **state)
+{
+    (void)state;
+    static char text[LL_MAX_TEXT_BYTES + 2];
+    memset(text, 'a', LL_MAX_TEXT_BYTES + 1);
+    struct ll_recorder *recorder = open_recorder();
+    assert_int_not_equal(ll_recorder_string(recorder, text + 1), LL_NONE);
+    assert_int_equal(ll_recorder_string(recorder, text), LL_NONE);
+    assert_int_equal(ll_recorder_close(recorder), LL_TOO_LARGE);
+    unlink(path_of(getpid()));
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(a_recorded_loop_is_read_back_whole),
+        cmocka_unit_test(a_loop_that_repeats_itself_adds_no_definitions),
+        cmocka_unit_test(more_ops_than_a_frame_holds_are_no_matter),
+        cmocka_unit_test(a_dry_run_has_no_times_and_equals_another),
+        cmocka_unit_test(a_monotonous_dry_run_is_padded_and_read),
+        cmocka_unit_test(what_a_dimension_means_and_attributes_are_kept),
+        cmocka_unit_test(times_of_another_clock_make_the_times_of_the_steps),
+        cmocka_unit_test(the_cost_of_recording_is_measured_and_plausible),
+        cmocka_unit_test(a_full_disk_stops_the_recording_and_keeps_what_is_there),
+        cmocka_unit_test(where_no_file_can_be_made_the_old_one_stays),
+        cmocka_unit_test(a_text_too_long_for_a_file_stops_the_recorder),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

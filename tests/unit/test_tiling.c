@@ -33,10 +33,11 @@ static void the_search_finds_what_trying_everything_finds(void **state)
     (void)state;
     struct dice dice = {20};
     for (int i = 0; i < 3000; i++) {
-        struct ll_problem p = product(roll_size(&dice, 40), roll_size(&dice, 40), roll_size(&dice, 40),
-                                      (double)roll_between(&dice, 1, 4), (double)roll_between(&dice, 1, 4),
-                                      (double)roll_between(&dice, 1, 4));
-        double capacity = (double)roll_size(&dice, 8000);
+        uint64_t side = i % 10 ? 40 : 200;
+        struct ll_problem p = product(roll_between(&dice, 1, side), roll_between(&dice, 1, side),
+                                      roll_between(&dice, 1, side), (double)roll_between(&dice, 1, 4),
+                                      (double)roll_between(&dice, 1, 4), (double)roll_between(&dice, 1, 4));
+        double capacity = (double)roll_between(&dice, 1, 2000);
         assert_near(ll_tile(&p, capacity).bytes, all_blockings(&p, capacity), 0);
     }
 }
@@ -107,8 +108,9 @@ static void windows_never_move_more_than_their_product(void **state)
 }
 
 /* 3 x 3 windows over 10 x 10 pixels of 64 channels of 4 bytes give 8 x 8 pixels of one. Channel after channel
- * streams past a block of 4 rows of outputs: 32 sums of 4 bytes, 6 rows of 10 inputs, 9 weights are 404 bytes.
- * Both blocks together move 12 rows where there are 10, and the filter twice. With 403 bytes it is 2 rows. */
+ * streams past a block of 4 rows of outputs: 32 sums of 4 bytes, 6 rows of 10 inputs, 9 weights are 404
+ * bytes. Both blocks together move 12 rows where there are 10, and the filter twice. With 403 bytes it is 2
+ * rows. */
 static void a_block_of_windows_brings_its_halo(void **state)
 {
     (void)state;
@@ -125,6 +127,79 @@ static void a_block_of_windows_brings_its_halo(void **state)
     assert_near(ll_tile(&task.problem, 1e4).bytes, 10 * 10 * 64 * 4 + 9 * 64 * 4 + 8 * 8 * 4, 1e-15);
 }
 
+/* 8 x 8 pixels with a border of zeros give 8 x 8: the zeros are not moved, and what fits moves once. */
+static void a_padded_image_that_fits_is_moved_once(void **state)
+{
+    (void)state;
+    for (uint64_t pass = LL_CONV_FORWARD; pass <= LL_CONV_FILTER; pass++) {
+        struct ll_work work = conv_work(LL_F32, (struct ll_conv){2, 8, 8, 16, 8, 8, 16, 3, 3, 1, 1, 1, pass});
+        struct ll_task task = ll_task_of(&work, LL_F32);
+        assert_near(ll_tile(&task.problem, 1e9).bytes, ll_work_bytes(&work), 1e-15);
+    }
+}
+
+/* How often 10 x 10 inputs are moved for 8 x 8 pixels of 3 x 3 windows in blocks of 64, 32, ... 1 pixels. */
+static double halo_of(uint64_t pixels)
+{
+    uint64_t rows = pixels < 8 ? 1 : pixels / 8, columns = pixels < 8 ? pixels : 8;
+    return (double)(8 / rows * (rows + 2) * (8 / columns) * (columns + 2)) / 100;
+}
+
+/* The dumb twin of one pass over that image: for each block of pixels all block sizes of the other
+ * dimensions. The streamed line is a block of pixels, or a channel with its 9 taps; nothing is done about
+ * overlap in the product of full windows. */
+static double all_window_blockings(const struct ll_problem *p, double capacity)
+{
+    struct ll_problem full = *p;
+    full.element[p->windows.image] *= p->windows.expansion;
+    double best = all_blockings(&full, capacity);
+    bool along_k = p->windows.pixels_are_k, data = p->windows.image == LL_OPERAND_C;
+    uint64_t m = p->dims.m, n = p->dims.n, k = p->dims.k;
+    for (uint64_t pixels = 64; pixels; pixels /= 2) {
+        double e[3] = {p->element[0], p->element[1], p->element[2]};
+        e[p->windows.image] *= halo_of(pixels);
+        double a = (double)(m * k) * e[0], b = (double)(k * n) * e[1], c = (double)(m * n) * e[2];
+        double line_m = along_k ? (double)ll_min(9, m) : (double)pixels;
+        double line_n = data ? (double)ll_min(9, n) : 1;
+        double line_k = along_k ? (double)pixels : data ? 1 : (double)ll_min(9, k);
+        for (uint64_t mb = 1; mb <= m; mb++)
+            for (uint64_t nb = 1; nb <= n; nb++)
+                if ((along_k || mb == pixels) &&
+                    (double)(mb * nb) * e[2] + line_k * ((double)mb * e[0] + (double)nb * e[1]) <= capacity)
+                    best =
+                        fmin(best, a * ceil((double)n / (double)nb) + b * ceil((double)m / (double)mb) + c);
+        for (uint64_t mb = 1; mb <= m; mb++)
+            for (uint64_t kb = 1; kb <= k; kb++)
+                if ((along_k ? kb : mb) == pixels &&
+                    (double)(mb * kb) * e[0] + line_n * ((double)kb * e[1] + (double)mb * e[2]) <= capacity)
+                    best = fmin(best, a + b * ceil((double)m / (double)mb) +
+                                          c * (2 * ceil((double)k / (double)kb) - 1));
+        for (uint64_t kb = 1; kb <= k; kb++)
+            for (uint64_t nb = 1; nb <= n; nb++)
+                if ((!along_k || kb == pixels) &&
+                    (double)(kb * nb) * e[1] + line_m * ((double)kb * e[0] + (double)nb * e[2]) <= capacity)
+                    best = fmin(best, a * ceil((double)n / (double)nb) + b +
+                                          c * (2 * ceil((double)k / (double)kb) - 1));
+    }
+    return best;
+}
+
+static void windows_are_blocked_as_well_as_trying_everything_does(void **state)
+{
+    (void)state;
+    struct dice dice = {23};
+    for (int i = 0; i < 300; i++) {
+        struct ll_conv conv = {1, 10, 10, roll_between(&dice, 1, 6), 8, 8, roll_between(&dice, 1, 40), 3, 3,
+                               1, 1,  1,  roll_between(&dice, 0, 2)};
+        struct ll_work work = conv_work(LL_F32, conv);
+        struct ll_task task = ll_task_of(&work, LL_F32);
+        assert_int_equal(task.problem.windows.image, conv.pass == LL_CONV_DATA ? LL_OPERAND_C : LL_OPERAND_A);
+        double capacity = (double)roll_between(&dice, 1, 6000) + 1e-6; /* beside rounded bytes of elements */
+        assert_near(ll_tile(&task.problem, capacity).bytes, all_window_blockings(&task.problem, capacity),
+                    1e-12);
+    }
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -135,6 +210,8 @@ int main(void)
         cmocka_unit_test(a_larger_memory_never_means_more_traffic),
         cmocka_unit_test(windows_never_move_more_than_their_product),
         cmocka_unit_test(a_block_of_windows_brings_its_halo),
+        cmocka_unit_test(a_padded_image_that_fits_is_moved_once),
+        cmocka_unit_test(windows_are_blocked_as_well_as_trying_everything_does),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -11,8 +11,8 @@ static struct ll_machine cores(uint64_t tile_count, const struct ll_tile *tiles)
 {
     struct ll_machine machine = {.unit_count = 1, .level_count = 1};
     machine.levels[0] = (struct ll_level){"memory", 1 << 20, 1e30, 1, 0, LL_SCOPE_DEVICE};
-    machine.units[0] =
-        (struct ll_unit){.name = "cores", .model = LL_UNIT_MATRIX, .count = 100, .clock_hz = 1e9, .efficiency = 1};
+    machine.units[0] = (struct ll_unit){
+        .name = "cores", .model = LL_UNIT_MATRIX, .count = 100, .clock_hz = 1e9, .efficiency = 1};
     struct ll_matrix *matrix = &machine.units[0].matrix;
     matrix->macs[LL_F16] = 512;
     matrix->fill_cycles = 20;
@@ -22,7 +22,8 @@ static struct ll_machine cores(uint64_t tile_count, const struct ll_tile *tiles)
     return machine;
 }
 
-static struct ll_cost cost_of(const struct ll_machine *machine, uint64_t batch, uint64_t m, uint64_t n, uint64_t k)
+static struct ll_cost cost_of(const struct ll_machine *machine, uint64_t batch, uint64_t m, uint64_t n,
+                              uint64_t k)
 {
     struct ll_work work = gemm_work(LL_F16, batch, m, n, k);
     struct ll_cost cost;
@@ -70,6 +71,7 @@ static void a_long_k_is_shared_by_idle_units(void **state)
     struct ll_cost cost = cost_of(&machine, 1, 128, 128, 32768);
     assert_near(cost.compute_cycles, 128 * 128 * 512 / 512.0 + 20, 1e-15);
     assert_int_equal(cost.units_used, 64);
+    assert_int_equal(cost_of(&machine, 1, 128, 128, 64).units_used, 2); /* k has no more than two steps */
     double sums = 128 * 128 * 2, operands = 2 * 128 * 32768 * 2;
     assert_near(cost.level_bytes[0], operands + 64 * sums + 65 * sums, 1e-15);
 }

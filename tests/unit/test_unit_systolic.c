@@ -9,7 +9,8 @@
 
 static struct ll_unit array_of(uint64_t rows, uint64_t cols, enum ll_dataflow dataflow, uint64_t count)
 {
-    struct ll_unit unit = {.name = "array", .model = LL_UNIT_SYSTOLIC, .count = count, .clock_hz = 1e9, .efficiency = 1};
+    struct ll_unit unit = {
+        .name = "array", .model = LL_UNIT_SYSTOLIC, .count = count, .clock_hz = 1e9, .efficiency = 1};
     unit.systolic = (struct ll_systolic){.rows = rows, .cols = cols, .dataflow = dataflow};
     unit.systolic.macs[LL_F32] = 1;
     unit.systolic.macs[LL_INT8] = 2;
@@ -32,7 +33,7 @@ static double cycles_of(const struct ll_unit *unit, uint64_t batch, uint64_t m, 
 
 static enum ll_dataflow dataflow_of(const char *name)
 {
-    return !strcmp(name, "os") ? LL_OUTPUT_STATIONARY
+    return !strcmp(name, "os")   ? LL_OUTPUT_STATIONARY
            : !strcmp(name, "ws") ? LL_WEIGHT_STATIONARY
                                  : LL_INPUT_STATIONARY;
 }
@@ -46,8 +47,8 @@ struct row {
 
 static bool parse(const char *line, struct row *row)
 {
-    return sscanf(line, "%*d,%63[^,],%63[^,],%lu,%lu,%lu,%7[^,],%lu,%lu,%lu,%lf", row->name, row->layer, &row->m,
-                  &row->n, &row->k, row->dataflow, &row->rows, &row->cols, &row->total_cycles,
+    return sscanf(line, "%*d,%63[^,],%63[^,],%lu,%lu,%lu,%7[^,],%lu,%lu,%lu,%lf", row->name, row->layer,
+                  &row->m, &row->n, &row->k, row->dataflow, &row->rows, &row->cols, &row->total_cycles,
                   &row->utilization) == 10;
 }
 
@@ -126,16 +127,19 @@ static void two_products_a_cycle_halve_the_stream(void **state)
 static void arrays_share_the_batch_first(void **state)
 {
     (void)state;
-    struct ll_unit one = array_of(16, 16, LL_WEIGHT_STATIONARY, 1), four = array_of(16, 16, LL_WEIGHT_STATIONARY, 4);
+    struct ll_unit one = array_of(16, 16, LL_WEIGHT_STATIONARY, 1),
+                   four = array_of(16, 16, LL_WEIGHT_STATIONARY, 4);
     assert_near(cycles_of(&four, 8, 64, 16, 16), cycles_of(&one, 2, 64, 16, 16), 0);
 }
 
 /* 5 column folds on 4 arrays: two columns of arrays take 3 folds and half the rows each, which beats one
- * column of arrays (5 folds, a quarter of the rows) by fill and four columns (2 folds, all rows) by stream. */
+ * column of arrays (5 folds, a quarter of the rows) by fill and four columns (2 folds, all rows) by stream.
+ */
 static void arrays_share_columns_and_rows(void **state)
 {
     (void)state;
-    struct ll_unit one = array_of(16, 16, LL_WEIGHT_STATIONARY, 1), four = array_of(16, 16, LL_WEIGHT_STATIONARY, 4);
+    struct ll_unit one = array_of(16, 16, LL_WEIGHT_STATIONARY, 1),
+                   four = array_of(16, 16, LL_WEIGHT_STATIONARY, 4);
     struct ll_work work = gemm_work(LL_F32, 1, 120, 80, 16);
     struct ll_way way = way_of(&four, &work);
     double by_hand[] = {5 * (30 + 46), 3 * (60 + 46), 2 * (120 + 46)};
@@ -165,6 +169,19 @@ static void an_array_asks_for_its_operands_fold_by_fold(void **state)
     assert_near(way_of(&unit, &work).unit_bytes, 4 * (50 * 40 * 3 + 40 * 70 + 50 * 70), 1e-15);
 }
 
+/* 64 pixels of 9 * 64 inputs each; the gradient of the input forms its overlapping sums inside. */
+static void an_array_reads_each_window_in_full(void **state)
+{
+    (void)state;
+    struct ll_unit unit = array_of(1000, 1000, LL_OUTPUT_STATIONARY, 1);
+    struct ll_conv conv = {1, 10, 10, 64, 8, 8, 16, 3, 3, 1, 1, 1, LL_CONV_FORWARD};
+    struct ll_work forward = conv_work(LL_F32, conv);
+    assert_near(way_of(&unit, &forward).unit_bytes, 4 * (64 * 9 * 64 + 9 * 64 * 16 + 64 * 16), 1e-15);
+    conv.pass = LL_CONV_DATA;
+    struct ll_work data = conv_work(LL_F32, conv);
+    assert_near(way_of(&unit, &data).unit_bytes, 4 * (64 * 16 + 9 * 64 * 16 + 100 * 64), 1e-15);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -177,6 +194,7 @@ int main(void)
         cmocka_unit_test(arrays_share_columns_and_rows),
         cmocka_unit_test(groups_are_a_batch_of_small_products),
         cmocka_unit_test(an_array_asks_for_its_operands_fold_by_fold),
+        cmocka_unit_test(an_array_reads_each_window_in_full),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -7,7 +7,8 @@
 
 static struct ll_way way_of(uint64_t lanes, uint64_t count, const struct ll_work *work)
 {
-    struct ll_unit unit = {.name = "lanes", .model = LL_UNIT_VECTOR, .count = count, .clock_hz = 1e9, .efficiency = 1};
+    struct ll_unit unit = {
+        .name = "lanes", .model = LL_UNIT_VECTOR, .count = count, .clock_hz = 1e9, .efficiency = 1};
     unit.vector.lanes = lanes;
     unit.vector.flops[LL_F32] = 2;
     struct ll_way way;
@@ -18,7 +19,8 @@ static struct ll_way way_of(uint64_t lanes, uint64_t count, const struct ll_work
 
 static struct ll_work vector_work(uint64_t elements, uint64_t each)
 {
-    return (struct ll_work){.kind = LL_WORK_VECTOR, .dtype = LL_F32, .flops = elements * each, .vector = {elements}};
+    return (struct ll_work){
+        .kind = LL_WORK_VECTOR, .dtype = LL_F32, .flops = elements * each, .vector = {elements}};
 }
 
 static struct ll_work reduce_work(uint64_t in_elements, uint64_t out_elements)

@@ -1,0 +1,91 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Any bytes as a trace. Checksums and compression would stop nearly every mutation at the door, so that an
+ * input that is no trace file is taken for the contents of frames (a length of two bytes, then the content),
+ * which are packed and sealed as a recorder would. Whatever the reader accepts must be fit for use. */
+#include "tracer/crc.h"
+#include "tracer/format.h"
+#include "tracer/frame.h"
+#include "tracer/reader.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+int LLVMFuzzerTestOneInput(const uint8_t *bytes, size_t size);
+
+static void demand(bool holds)
+{
+    if (!holds)
+        abort();
+}
+
+static void use(const struct ll_trace *trace)
+{
+    struct ll_arena arena = {0};
+    demand(!ll_trace_check(trace, &arena));
+    const struct ll_deps *deps = ll_trace_deps(trace, &arena);
+    demand(deps);
+    for (uint64_t op = 0; op < trace->op_count; op++)
+        for (uint64_t i = deps->first[op]; i < deps->first[op + 1]; i++)
+            demand(deps->ops[i] < op && (i == deps->first[op] || deps->ops[i - 1] < deps->ops[i]));
+    for (uint64_t i = 0; i < trace->form_count; i++) {
+        struct ll_work work;
+        if (trace->forms[i].view.kind < LL_OP_COUNT)
+            ll_op_lower(&trace->forms[i].view, &work);
+    }
+    ll_arena_release(&arena);
+}
+
+static void parse(const uint8_t *bytes, size_t size)
+{
+    struct ll_diags diags = {0};
+    enum ll_status status;
+    struct ll_trace *trace = ll_trace_parse(bytes, size, "fuzz", &diags, &status);
+    demand((trace != NULL) == (status == LL_OK));
+    if (trace)
+        use(trace);
+    else
+        demand(diags.count > 0 || status == LL_NO_MEMORY);
+    ll_trace_free(trace);
+    ll_diags_release(&diags);
+}
+
+static void put_frame(struct ll_bytes *file, struct ll_codec *codec, uint32_t number, struct ll_view content)
+{
+    struct ll_bytes packed = {0};
+    ll_frame_pack(codec, content.at, (uint64_t)(content.end - content.at), &packed);
+    const struct ll_head head = {{LL_FORMAT_MAJOR, LL_FORMAT_MINOR},
+                                 number,
+                                 (uint32_t)packed.size,
+                                 (uint32_t)(content.end - content.at),
+                                 ll_crc32c(packed.data, packed.size)};
+    ll_put_head(file, &head);
+    ll_put_bytes(file, packed.data, packed.size);
+    ll_bytes_release(&packed);
+}
+
+static void seal_and_parse(struct ll_view in)
+{
+    struct ll_bytes file = {0};
+    struct ll_codec *codec = ll_codec_new();
+    uint16_t size;
+    ll_put_header(&file);
+    for (uint32_t number = 0; codec && ll_take_u16(&in, &size); number++) {
+        struct ll_view content = {in.at, size < in.end - in.at ? in.at + size : in.end};
+        put_frame(&file, codec, number, content);
+        in.at = content.end;
+    }
+    if (!file.failed)
+        parse(file.data, file.size);
+    ll_codec_free(codec);
+    ll_bytes_release(&file);
+}
+
+int LLVMFuzzerTestOneInput(const uint8_t *bytes, size_t size)
+{
+    const uint8_t magic[] = {LL_MAGIC_HEADER & 0xFF, LL_MAGIC_HEADER >> 8 & 0xFF};
+    if (size >= 2 && memcmp(bytes, magic, 2) == 0)
+        parse(bytes, size);
+    else
+        seal_and_parse((struct ll_view){bytes, bytes + size});
+    return 0;
+}

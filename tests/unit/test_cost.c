@@ -1,0 +1,242 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "check.h"
+#include "samples.h"
+
+#include "sim/cost/cost.h"
+
+/* An array for f16 products, lanes for f32 and f16, a private memory, a shared one and the outermost. All
+ * numbers round, so that times can be followed by hand. */
+static struct ll_machine simple(void)
+{
+    struct ll_machine machine = {.unit_count = 2, .level_count = 3};
+    machine.units[0] = (struct ll_unit){.name = "array",
+                                        .model = LL_UNIT_MATRIX,
+                                        .count = 4,
+                                        .clock_hz = 1e9,
+                                        .efficiency = 1,
+                                        .runs_listed = true};
+    machine.units[0].runs[LL_OP_MATMUL] = true;
+    machine.units[0].matrix.macs[LL_F16] = 1000;
+    machine.units[1] = (struct ll_unit){.name = "lanes",
+                                        .model = LL_UNIT_VECTOR,
+                                        .count = 4,
+                                        .clock_hz = 1e9,
+                                        .efficiency = 1,
+                                        .vector = {.lanes = 10}};
+    machine.units[1].vector.flops[LL_F32] = machine.units[1].vector.flops[LL_F16] = 1;
+    machine.levels[0] = (struct ll_level){"local", 4000, 1e9, 1, 0, LL_SCOPE_UNIT};
+    machine.levels[1] = (struct ll_level){"shared", 1000000, 2e9, 1, 0, LL_SCOPE_DEVICE};
+    machine.levels[2] = (struct ll_level){"outer", 1000000000, 1e9, 1, 0, LL_SCOPE_DEVICE};
+    machine.software.op_overhead_s = 3e-6;
+    machine.host = (struct ll_host){1e9, 1e-6};
+    return machine;
+}
+
+static struct ll_cost cost_of(const struct ll_machine *machine, enum ll_op_kind kind,
+                              const struct ll_work *work)
+{
+    struct ll_cost cost;
+    const char *trouble;
+    assert_true(ll_cost_op(machine, kind, work, &cost, NULL, &trouble));
+    assert_null(trouble);
+    return cost;
+}
+
+static struct ll_timing timing_of(const struct ll_machine *machine, const struct ll_cost *cost,
+                                  const double *saved)
+{
+    struct ll_timing timing;
+    ll_cost_time(machine, cost, saved, &timing, NULL);
+    return timing;
+}
+
+static void a_view_costs_nothing_at_all(void **state)
+{
+    (void)state;
+    struct ll_machine machine = simple();
+    struct ll_cost cost = cost_of(&machine, LL_OP_RESHAPE, &(struct ll_work){.kind = LL_WORK_NOTHING});
+    struct ll_timing timing = timing_of(&machine, &cost, NULL);
+    assert_int_equal(cost.unit, LL_NO_UNIT);
+    assert_near(timing.time_s + timing.overhead_s, 0, 0);
+}
+
+static void data_from_the_host_takes_the_hosts_way(void **state)
+{
+    (void)state;
+    struct ll_machine machine = simple();
+    struct ll_work work = {.kind = LL_WORK_HOST, .c_bytes = 2000};
+    struct ll_cost cost = cost_of(&machine, LL_OP_HOST_INPUT, &work);
+    struct ll_timing timing = timing_of(&machine, &cost, NULL);
+    assert_near(timing.time_s, 1e-6 + 2e-6, 1e-15);
+    assert_int_equal(timing.bound, LL_BOUND_HOST);
+    machine.host = (struct ll_host){0};
+    cost = cost_of(&machine, LL_OP_HOST_INPUT, &work);
+    assert_near(timing_of(&machine, &cost, NULL).time_s, 0, 0);
+}
+
+static void a_unit_that_names_the_kind_goes_before_one_that_takes_all(void **state)
+{
+    (void)state;
+    struct ll_machine machine = simple();
+    struct ll_work work = gemm_work(LL_F16, 1, 10, 10, 10);
+    assert_int_equal(cost_of(&machine, LL_OP_MATMUL, &work).unit, 0);
+    assert_int_equal(cost_of(&machine, LL_OP_CONV2D, &work).unit, 1);
+}
+
+/* The array does no f32; the lanes do, and also bf16, which they do not list, as f32. Nobody does f64. */
+static void a_dtype_that_no_unit_lists_is_computed_in_a_wider_one(void **state)
+{
+    (void)state;
+    struct ll_machine machine = simple();
+    struct ll_work f32 = gemm_work(LL_F32, 1, 10, 10, 10), bf16 = gemm_work(LL_BF16, 1, 10, 10, 10);
+    struct ll_work f64 = gemm_work(LL_F64, 1, 10, 10, 10);
+    struct ll_cost cost;
+    const char *trouble;
+    assert_int_equal(cost_of(&machine, LL_OP_MATMUL, &f32).unit, 1);
+    assert_int_equal(cost_of(&machine, LL_OP_MATMUL, &bf16).unit, 1);
+    assert_false(ll_cost_op(&machine, LL_OP_MATMUL, &f64, &cost, NULL, &trouble));
+    assert_non_null(trouble);
+}
+
+static void devices_that_exchange_data_are_not_asked_of_one(void **state)
+{
+    (void)state;
+    struct ll_machine machine = simple();
+    struct ll_cost cost;
+    const char *trouble;
+    assert_false(ll_cost_op(&machine, LL_OP_ADD, &(struct ll_work){.kind = LL_WORK_COLLECTIVE}, &cost, NULL,
+                            &trouble));
+    assert_non_null(trouble);
+}
+
+/* 4 units, each with a quarter of the columns: 100 x 25 outputs, k = 50. The left operand is read by all four
+ * (4 * 10000 bytes), the right once (10000), the output once (20000). */
+static void what_private_memories_share_is_moved_to_each(void **state)
+{
+    (void)state;
+    struct ll_machine machine = simple();
+    machine.units[0].matrix.tiles[0] = (struct ll_tile){100, 25, 50};
+    machine.units[0].matrix.tile_count = 1;
+    machine.levels[0].size_bytes = 1000000;
+    struct ll_work work = gemm_work(LL_F16, 1, 100, 100, 50);
+    struct ll_cost cost = cost_of(&machine, LL_OP_MATMUL, &work);
+    assert_near(cost.level_bytes[1], 4 * 10000 + 10000 + 20000, 1e-15);
+    assert_near(cost.level_bytes[2], 10000 + 10000 + 20000, 1e-15);
+    assert_near(cost.level_s[0], cost.level_bytes[0] / 4e9, 1e-15); /* four memories at 1 GB/s */
+    assert_near(cost.level_s[1], cost.level_bytes[1] / 2e9, 1e-15);
+}
+
+/* 1000 floats in, 1000 out: 8000 bytes over 1 GB/s, beside 25 vectors of 40 lanes. */
+static void the_slowest_stage_sets_the_pace(void **state)
+{
+    (void)state;
+    struct ll_machine machine = simple();
+    struct ll_work work = {
+        .kind = LL_WORK_VECTOR, .dtype = LL_F32, .flops = 1000, .a_bytes = 4000, .c_bytes = 4000};
+    work.vector.elements = 1000;
+    struct ll_cost cost = cost_of(&machine, LL_OP_RELU, &work);
+    struct ll_timing timing = timing_of(&machine, &cost, NULL);
+    assert_near(cost.compute_cycles, 25, 1e-15);
+    assert_near(timing.time_s, 8e-6 + 1e-9, 1e-12); /* and one vector after the last byte */
+    assert_near(timing.exposed_s, 1e-9, 1e-6);
+    assert_near(timing.overhead_s, 3e-6, 0);
+    assert_int_equal(timing.bound, LL_BOUND_LEVEL + 2);
+    assert_string_equal(ll_bound_name(&machine, timing.bound), "outer");
+    assert_near(cost.utilization, 1, 1e-15);
+}
+
+/* With 6000 of the 8000 bytes still in the shared memory, that memory (8000 bytes at 2 GB/s) is slower. */
+static void what_was_left_inside_is_not_moved_again(void **state)
+{
+    (void)state;
+    struct ll_machine machine = simple();
+    struct ll_work work = {.kind = LL_WORK_MOVE, .a_bytes = 4000, .c_bytes = 4000};
+    struct ll_cost cost = cost_of(&machine, LL_OP_CAST, &work);
+    double saved[LL_MAX_LEVELS] = {0, 0, 6000};
+    struct ll_timing timing = timing_of(&machine, &cost, saved);
+    assert_near(timing.time_s, 4e-6, 1e-15);
+    assert_int_equal(timing.bound, LL_BOUND_LEVEL + 1);
+    saved[1] = saved[2] = 1e9;
+    assert_near(timing_of(&machine, &cost, saved).time_s, 2e-6,
+                1e-15); /* 8000 bytes out of four local ones */
+}
+
+static void a_tiny_op_waits_for_its_dependent_accesses(void **state)
+{
+    (void)state;
+    struct ll_machine machine = simple();
+    machine.levels[2].latency_s = 1e-6;
+    struct ll_work work = {.kind = LL_WORK_MOVE, .a_bytes = 4, .c_bytes = 4};
+    struct ll_cost cost = cost_of(&machine, LL_OP_CAST, &work);
+    assert_int_equal(timing_of(&machine, &cost, NULL).bound, LL_BOUND_DEPENDENCY);
+    double saved[LL_MAX_LEVELS] = {0, 0, 8};
+    assert_true(timing_of(&machine, &cost, saved).time_s < 1e-7);
+}
+
+/* 10 steps of 1 x 1000 x 100: 200 kB of weights fit in half of the shared 1 MB once, in half of 300 kB never.
+ */
+static void resident_weights_are_moved_once(void **state)
+{
+    (void)state;
+    struct ll_machine machine = simple();
+    struct ll_work work = gemm_work(LL_F16, 1, 1, 1000, 100);
+    struct ll_gemm step = work.gemm;
+    work.kind = LL_WORK_SEQUENCE;
+    work.sequence.steps = 10;
+    work.sequence.step = step;
+    work.a_bytes *= 10;
+    work.c_bytes *= 10;
+    work.flops *= 10;
+    double moved = (double)work.a_bytes + (double)work.c_bytes;
+    struct ll_cost cost = cost_of(&machine, LL_OP_MATMUL, &work);
+    assert_near(cost.level_bytes[2], moved + 200000, 1e-15);
+    assert_near(cost.compute_cycles, 10 * 1000 * 100 / 4000.0, 1e-15);
+    machine.levels[1].size_bytes = 300000;
+    assert_near(cost_of(&machine, LL_OP_MATMUL, &work).level_bytes[2], moved + 10 * 200000, 1e-15);
+    machine.levels[1].latency_s = machine.levels[2].latency_s = 1e-6;
+    assert_near(cost_of(&machine, LL_OP_MATMUL, &work).level_wait_s[2], 1e-6, 1e-15);
+    assert_near(cost_of(&machine, LL_OP_MATMUL, &work).level_wait_s[1], 10e-6, 1e-15);
+}
+
+static void flops_beside_the_products_take_time_too(void **state)
+{
+    (void)state;
+    struct ll_machine machine = simple();
+    struct ll_work work = gemm_work(LL_F16, 1, 10, 10, 10);
+    work.flops += 8000;
+    assert_near(cost_of(&machine, LL_OP_MATMUL, &work).compute_cycles, (2000 + 8000) / 8000.0, 1e-15);
+}
+
+static void a_product_of_nothing_computes_nothing(void **state)
+{
+    (void)state;
+    struct dice dice = {50};
+    for (int i = 0; i < 2000; i++) {
+        struct ll_machine machine = random_machine(&dice);
+        uint64_t dims[4] = {3, 4, 5, 6};
+        dims[roll_between(&dice, 0, 3)] = 0;
+        struct ll_work work = gemm_work(LL_F16, dims[0], dims[1], dims[2], dims[3]);
+        struct ll_cost cost = cost_of(&machine, LL_OP_MATMUL, &work);
+        assert_near(cost.compute_s, 0, 0);
+        assert_near(cost.level_bytes[0], (double)(work.a_bytes + work.b_bytes + work.c_bytes), 0);
+    }
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(a_view_costs_nothing_at_all),
+        cmocka_unit_test(data_from_the_host_takes_the_hosts_way),
+        cmocka_unit_test(a_unit_that_names_the_kind_goes_before_one_that_takes_all),
+        cmocka_unit_test(a_dtype_that_no_unit_lists_is_computed_in_a_wider_one),
+        cmocka_unit_test(devices_that_exchange_data_are_not_asked_of_one),
+        cmocka_unit_test(what_private_memories_share_is_moved_to_each),
+        cmocka_unit_test(the_slowest_stage_sets_the_pace),
+        cmocka_unit_test(what_was_left_inside_is_not_moved_again),
+        cmocka_unit_test(a_tiny_op_waits_for_its_dependent_accesses),
+        cmocka_unit_test(resident_weights_are_moved_once),
+        cmocka_unit_test(flops_beside_the_products_take_time_too),
+        cmocka_unit_test(a_product_of_nothing_computes_nothing),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}

@@ -1,0 +1,133 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Each line of an explanation is given to a pocket calculator: the formula behind the words must give the
+ * value that the line claims, and the last line the op's time. */
+#include "check.h"
+#include "samples.h"
+
+#include "sim/cost/cost.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+/* sum = term {+|- term};  term = factor {*|/ factor};  factor = number | ( sum ) | word ( sum {, sum} ) */
+static double sum(const char **at);
+
+static bool next_is(const char **at, const char *text)
+{
+    while (**at == ' ')
+        (*at)++;
+    if (strncmp(*at, text, strlen(text)) != 0)
+        return false;
+    *at += strlen(text);
+    return true;
+}
+
+static double in_brackets(const char **at)
+{
+    double value = sum(at);
+    assert_true(next_is(at, ")"));
+    return value;
+}
+
+static double factor(const char **at)
+{
+    if (next_is(at, "ceil("))
+        return ceil(in_brackets(at));
+    bool most = next_is(at, "max("), least = !most && next_is(at, "min(");
+    if (most || least) {
+        double a = sum(at);
+        assert_true(next_is(at, ","));
+        double b = in_brackets(at);
+        return most ? fmax(a, b) : fmin(a, b);
+    }
+    if (next_is(at, "("))
+        return in_brackets(at);
+    char *end;
+    double value = strtod(*at, &end);
+    assert_ptr_not_equal(end, *at);
+    *at = end;
+    return value;
+}
+
+static double term(const char **at)
+{
+    double value = factor(at);
+    for (;;)
+        if (next_is(at, "* "))
+            value *= factor(at);
+        else if (next_is(at, "/ "))
+            value /= factor(at);
+        else
+            return value;
+}
+
+static double sum(const char **at)
+{
+    double value = term(at);
+    for (;;)
+        if (next_is(at, "+ "))
+            value += term(at);
+        else if (next_is(at, "- "))
+            value -= term(at);
+        else
+            return value;
+}
+
+/* The value that the line claims; false for a plain sentence. */
+static bool check_line(const char *line, double *claimed)
+{
+    const char *formula = strstr(line, ": "), *equals = strstr(line, " = ");
+    if (!formula || !equals)
+        return false;
+    formula += 2;
+    *claimed = strtod(equals + 3, NULL);
+    double value = sum(&formula);
+    if (fabs(value - *claimed) > 1e-8 * fabs(value) || !next_is(&formula, "= "))
+        fail_msg("%s\ngives %.10g", line, value);
+    return true;
+}
+
+static void every_line_can_be_followed_with_a_pocket_calculator(void **state)
+{
+    (void)state;
+    struct dice dice = {40};
+    for (int i = 0; i < 5000; i++) {
+        struct ll_machine machine = random_machine(&dice);
+        struct ll_work work = random_work(&dice);
+        double saved[LL_MAX_LEVELS] = {0}, claimed = 0;
+        saved[machine.level_count - 1] = roll_between(&dice, 0, 1) ? (double)work.a_bytes : 0;
+        struct ll_explain why = {0};
+        struct ll_cost cost;
+        struct ll_timing timing;
+        const char *trouble;
+        assert_true(ll_cost_op(&machine, LL_OP_MATMUL, &work, &cost, &why, &trouble));
+        ll_cost_time(&machine, &cost, saved, &timing, &why);
+        uint64_t formulas = 0;
+        for (uint64_t l = 0; l < why.line_count; l++)
+            formulas += check_line(why.lines[l], &claimed);
+        assert_true(formulas > 2 + 2 * machine.level_count);
+        assert_near(claimed, timing.time_s, 1e-9);
+        ll_explain_release(&why);
+    }
+}
+
+static void without_a_listener_nothing_is_kept(void **state)
+{
+    (void)state;
+    ll_say(NULL, "%d", 1);
+    struct ll_explain why = {0};
+    ll_say(&why, "%s: %d + %d = %d", "sum", 1, 2, 3);
+    assert_int_equal(why.line_count, 1);
+    assert_string_equal(why.lines[0], "sum: 1 + 2 = 3");
+    ll_explain_release(&why);
+    assert_int_equal(why.line_count, 0);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(every_line_can_be_followed_with_a_pocket_calculator),
+        cmocka_unit_test(without_a_listener_nothing_is_kept),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}

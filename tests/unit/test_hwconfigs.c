@@ -1,0 +1,204 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* The machines that the program ships with, and the page about them. */
+#include "check.h"
+
+#include "toy_machine.h"
+#include "sim/machine/path.h"
+
+#include <stdlib.h>
+
+static const char *const hwconfigs[] = {"hwconfigs", NULL};
+
+static char *read_text(const char *path, size_t *length)
+{
+    enum { MOST = 1 << 20 };
+    char *text = calloc(1, MOST);
+    FILE *file = fopen(path, "rb");
+    assert_non_null(text);
+    assert_non_null(file);
+    *length = fread(text, 1, MOST - 1, file);
+    fclose(file);
+    return text;
+}
+
+static struct ll_machine *read_machine(const char *stem)
+{
+    struct ll_diags diags = {0};
+    struct ll_machine *machine = ll_machine_read(stem, hwconfigs, NULL, 0, &diags);
+    if (!machine)
+        fail_msg("%s:%llu: %s", stem, (unsigned long long)diags.kept[0].place.line, diags.kept[0].message);
+    ll_diags_release(&diags);
+    return machine;
+}
+
+/* A file's tree and the paths that its `sources` speak of. */
+struct sourced {
+    struct ll_arena arena;
+    struct ll_diags diags;
+    struct ll_node *root;
+    const char *stem;
+};
+
+/* Whether some entry of `sources` leads to this member, or to a part that it is in. */
+static bool has_source(struct sourced *file, const struct ll_node *map, const char *key)
+{
+    const struct ll_node *source = ll_node_get(file->root, "sources");
+    for (source = source ? source->first : NULL; source; source = source->next) {
+        struct ll_path found;
+        struct ll_diags unheard = {0};
+        bool right =
+            ll_path_find(file->root, source->key, false, source->place, &file->arena, &unheard, &found);
+        ll_diags_release(&unheard);
+        if (right && found.map == map && (!found.key || !strcmp(found.key, key)))
+            return true;
+    }
+    return false;
+}
+
+/* What is there for people, or names a thing, needs no source; nor does a choice of ours. */
+static bool needs_source(const char *key)
+{
+    static const char *const free_keys[] = {"name",  "kind",  "aliases", "inherits", "sources",
+                                            "model", "scope", "runs",    "fusion",   "topology"};
+    for (size_t i = 0; i < sizeof free_keys / sizeof *free_keys; i++)
+        if (!strcmp(key, free_keys[i]))
+            return false;
+    return true;
+}
+
+static void check_sources(struct sourced *file, const struct ll_node *map)
+{
+    for (const struct ll_node *child = map->first; child; child = child->next) {
+        if (child->key && (!needs_source(child->key) || has_source(file, map, child->key)))
+            continue;
+        if (child->type == LL_NODE_SCALAR)
+            fail_msg("%s.yaml:%llu: `%s` has no source", file->stem, (unsigned long long)child->place.line,
+                     ll_node_shown(child).text);
+        check_sources(file, child);
+    }
+}
+
+static void every_figure_has_a_source(void **state)
+{
+    struct ll_arena arena = {0};
+    const char **stems;
+    size_t count, length;
+    (void)state;
+    assert_true(ll_machine_list(hwconfigs, &arena, &stems, &count));
+    for (size_t i = 0; i < count; i++) {
+        struct sourced file = {.stem = stems[i]};
+        char path[256];
+        snprintf(path, sizeof path, "hwconfigs/%s.yaml", stems[i]);
+        char *text = read_text(path, &length);
+        file.root = ll_node_parse(&file.arena, text, length, path, &file.diags);
+        assert_non_null(file.root);
+        check_sources(&file, file.root);
+        free(text);
+        ll_arena_release(&file.arena);
+        ll_diags_release(&file.diags);
+    }
+    ll_arena_release(&arena);
+}
+
+static void every_machine_is_right_and_comes_back_from_what_is_written(void **state)
+{
+    struct ll_arena arena = {0};
+    const char **stems;
+    size_t count;
+    (void)state;
+    assert_true(ll_machine_list(hwconfigs, &arena, &stems, &count));
+    assert_true(count >= 5);
+    for (size_t i = 0; i < count; i++) {
+        struct ll_str text = {0};
+        struct ll_machine *machine = read_machine(stems[i]);
+        assert_string_equal(machine->stem, stems[i]);
+        ll_machine_yaml(machine, &text);
+        struct ll_machine *again = ll_toy_machine(text.text);
+        assert_int_equal(again->config_hash, machine->config_hash);
+        ll_machine_free(machine);
+        ll_machine_free(again);
+        ll_str_release(&text);
+    }
+    ll_arena_release(&arena);
+}
+
+/* Printed: 4 cores x 4 GHz x 32 = 512 GFLOP/s (AVX2, two FMA ports); ParaDnn, table 3: V100 125 TFLOP/s and
+ * 900 GB/s, TPU v2 180 TFLOP/s and 2400 GB/s. The last is rounded there: 8 x 128 x 128 x 2 x 0.7 GHz is
+ * 183.5. */
+static void peaks_are_those_of_the_documents(void **state)
+{
+    static const struct {
+        const char *stem;
+        enum ll_dtype dtype;
+        double flops, memory_Bps, within;
+    } printed[] = {
+        {"i7_6700k", LL_F32, 512e9, 34.1e9, 1e-9},       {"i7_6700k", LL_F64, 256e9, 34.1e9, 1e-9},
+        {"v100_sxm2_16gb", LL_F16, 125e12, 900e9, 0.01}, {"v100_sxm2_16gb", LL_F32, 15.7e12, 900e9, 0.01},
+        {"v100_sxm2_16gb", LL_F64, 7.8e12, 900e9, 0.01}, {"tpu_v2", LL_BF16, 180e12, 2400e9, 0.02},
+        {"tpu_v2_core", LL_BF16, 22.5e12, 300e9, 0.02},
+    };
+    (void)state;
+    for (size_t i = 0; i < sizeof printed / sizeof *printed; i++) {
+        struct ll_machine *machine = read_machine(printed[i].stem);
+        assert_near(ll_machine_peak_flops(machine, printed[i].dtype), printed[i].flops, printed[i].within);
+        assert_near(ll_machine_memory_Bps(machine), printed[i].memory_Bps, 1e-9);
+        ll_machine_free(machine);
+    }
+}
+
+/* No two machines may answer to the same name. */
+static void a_name_in_data_means_one_machine(void **state)
+{
+    struct ll_arena arena = {0};
+    const char **stems, *taken[256];
+    size_t count, taken_count = 0;
+    (void)state;
+    assert_true(ll_machine_list(hwconfigs, &arena, &stems, &count));
+    for (size_t i = 0; i < count; i++) {
+        struct ll_machine *machine = read_machine(stems[i]);
+        for (uint64_t j = 0; j < machine->alias_count; j++) {
+            for (size_t k = 0; k < taken_count; k++)
+                assert_string_not_equal(taken[k], machine->aliases[j]);
+            taken[taken_count++] = ll_copy_text(&arena, machine->aliases[j], strlen(machine->aliases[j]));
+        }
+        ll_machine_free(machine);
+    }
+    ll_arena_release(&arena);
+}
+
+/* hwconfigs/README.md ends with the key reference. LL_BLESS=1 in the environment writes it anew. */
+static void the_key_reference_of_the_page_is_current(void **state)
+{
+    static const char marker[] = "<!-- What follows is written by `leadline machines --keys`. -->\n";
+    struct ll_str reference = {0};
+    size_t length;
+    (void)state;
+    char *page = read_text("hwconfigs/README.md", &length);
+    char *old = strstr(page, marker);
+    assert_non_null(old);
+    old += strlen(marker);
+    ll_machine_reference(&reference);
+    if (getenv("LL_BLESS") && strcmp(old, reference.text)) {
+        FILE *file = fopen("hwconfigs/README.md", "wb");
+        assert_non_null(file);
+        fwrite(page, 1, (size_t)(old - page), file);
+        fwrite(reference.text, 1, reference.length, file);
+        fclose(file);
+    } else {
+        assert_string_equal(old, reference.text);
+    }
+    ll_str_release(&reference);
+    free(page);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(every_figure_has_a_source),
+        cmocka_unit_test(every_machine_is_right_and_comes_back_from_what_is_written),
+        cmocka_unit_test(peaks_are_those_of_the_documents),
+        cmocka_unit_test(a_name_in_data_means_one_machine),
+        cmocka_unit_test(the_key_reference_of_the_page_is_current),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}

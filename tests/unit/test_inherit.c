@@ -1,0 +1,144 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Bases are the machines of hwconfigs/, so that no file has to be written; wrong ones stand in
+ * tests/errors/machines. */
+#include "check.h"
+
+#include "toy_machine.h"
+
+static const char *source_of(const struct ll_machine *machine, const char *path)
+{
+    for (uint64_t i = 0; i < machine->source_count; i++)
+        if (!strcmp(machine->sources[i].path, path))
+            return machine->sources[i].text;
+    return NULL;
+}
+
+static void own_values_win_and_the_rest_is_the_bases(void **state)
+{
+    (void)state;
+    struct ll_machine *machine = ll_toy_machine("inherits: tpu_v2_core\n"
+                                                "name: Wider\n"
+                                                "units:\n"
+                                                "  - {name: mxu, rows: 256, macs: {int8: 4}}\n"
+                                                "memory:\n"
+                                                "  - {name: hbm, bandwidth: 1TB/s}\n");
+    assert_non_null(machine);
+    assert_string_equal(machine->name, "Wider");
+    assert_true(machine->clock_hz == 700e6);
+    assert_int_equal(machine->unit_count, 2);
+    assert_int_equal(machine->units[0].systolic.rows, 256);
+    assert_int_equal(machine->units[0].systolic.cols, 128);
+    assert_true(machine->units[0].systolic.macs[LL_INT8] == 4);
+    assert_true(machine->units[0].systolic.macs[LL_BF16] == 1);
+    assert_true(machine->levels[1].bandwidth_Bps == 1e12);
+    assert_int_equal(machine->levels[1].size_bytes, UINT64_C(8) << 30);
+    ll_machine_free(machine);
+}
+
+static void items_of_a_new_name_come_after_the_bases(void **state)
+{
+    (void)state;
+    struct ll_machine *machine =
+        ll_toy_machine("inherits: tpu_v2_core\n"
+                       "units:\n"
+                       "  - {name: helper, model: vector, lanes: 8, flops: {f32: 1}}\n");
+    assert_non_null(machine);
+    assert_int_equal(machine->unit_count, 3);
+    assert_string_equal(machine->units[2].name, "helper");
+    ll_machine_free(machine);
+}
+
+static void lists_without_names_are_replaced(void **state)
+{
+    (void)state;
+    struct ll_machine *machine = ll_toy_machine("inherits: v100_sxm2_16gb\n"
+                                                "units:\n"
+                                                "  - {name: tensor, tiles: [16x16x16], runs: [matmul]}\n");
+    assert_non_null(machine);
+    assert_int_equal(machine->units[0].matrix.tile_count, 1);
+    assert_int_equal(machine->units[0].matrix.tiles[0].m, 16);
+    assert_false(machine->units[0].runs[LL_OP_CONV2D]);
+    ll_machine_free(machine);
+}
+
+static void what_data_calls_the_base_is_not_inherited(void **state)
+{
+    (void)state;
+    struct ll_machine *machine = ll_toy_machine("inherits: v100_sxm2_16gb\n");
+    assert_non_null(machine);
+    assert_int_equal(machine->alias_count, 0);
+    ll_machine_free(machine);
+}
+
+static void a_source_goes_with_the_value_it_speaks_of(void **state)
+{
+    (void)state;
+    struct ll_machine *machine = ll_toy_machine("inherits: tpu_v2_core\n"
+                                                "clock: 1GHz\n"
+                                                "memory: [{name: hbm, size: 16GiB, bandwidth: 1TB/s}]\n"
+                                                "sources: {memory.hbm.size: a guess}\n");
+    assert_non_null(machine);
+    assert_null(source_of(machine, "clock"));
+    assert_null(source_of(machine, "hbm.bandwidth"));
+    assert_null(source_of(machine, "hbm.size")); /* the same path, said otherwise */
+    assert_string_equal(source_of(machine, "memory.hbm.size"), "a guess");
+    assert_non_null(source_of(machine, "hbm.latency"));
+    ll_machine_free(machine);
+}
+
+static void a_complaint_points_at_the_file_that_the_value_stands_in(void **state)
+{
+    struct ll_diags diags = {0};
+    (void)state;
+    assert_null(ll_toy_parse("inherits: tpu_v2_core\n"
+                             "memory: [{name: hbm, size: 1KiB}]\n"
+                             "units: [{name: mxu, lanes: 3}]\n",
+                             NULL, 0, &diags));
+    assert_int_equal(diags.count, 2);
+    assert_string_equal(diags.kept[0].place.file, "toy.yaml");
+    assert_int_equal(diags.kept[0].place.line, 2);
+    assert_int_equal(diags.kept[0].place.column, 28);
+    assert_string_equal(diags.kept[1].message,
+                        "no key `lanes` in this systolic unit; it belongs in a vector unit");
+    ll_diags_release(&diags);
+    diags = (struct ll_diags){0};
+    assert_null(ll_toy_parse("inherits: tpu_v2_core\n"
+                             "memory: [{name: vmem, size: 1TiB}]\n",
+                             NULL, 0, &diags));
+    assert_string_equal(diags.kept[0].place.file,
+                        "hwconfigs/tpu_v2_core.yaml"); /* hbm is smaller than that */
+    ll_diags_release(&diags);
+}
+
+static void only_a_file_or_stem_can_be_inherited(void **state)
+{
+    static const struct {
+        const char *text, *message;
+    } cases[] = {
+        {"inherits: [a, b]\n", "`inherits`: expected a file or the stem of a known machine"},
+        {"inherits:\n", "`inherits:`: expected a file or the stem of a known machine"},
+        {"inherits: tpu_v2_cor\n", "no file and no known machine `tpu_v2_cor`; did you mean `tpu_v2_core`?"},
+    };
+    (void)state;
+    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+        struct ll_diags diags = {0};
+        assert_null(ll_toy_parse(cases[i].text, NULL, 0, &diags));
+        assert_int_equal(diags.count, 1);
+        assert_string_equal(diags.kept[0].message, cases[i].message);
+        ll_diags_release(&diags);
+    }
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(own_values_win_and_the_rest_is_the_bases),
+        cmocka_unit_test(items_of_a_new_name_come_after_the_bases),
+        cmocka_unit_test(lists_without_names_are_replaced),
+        cmocka_unit_test(what_data_calls_the_base_is_not_inherited),
+        cmocka_unit_test(a_source_goes_with_the_value_it_speaks_of),
+        cmocka_unit_test(a_complaint_points_at_the_file_that_the_value_stands_in),
+        cmocka_unit_test(only_a_file_or_stem_can_be_inherited),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}

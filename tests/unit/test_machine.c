@@ -1,0 +1,211 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "check.h"
+
+#include "toy_machine.h"
+
+#include <stdlib.h>
+
+static const char *const hwconfigs[] = {"hwconfigs", NULL};
+
+static void a_file_becomes_a_machine_in_base_units(void **state)
+{
+    (void)state;
+    struct ll_machine *machine = ll_toy_machine(LL_TOY_MACHINE);
+    assert_non_null(machine);
+    assert_string_equal(machine->name, "Toy");
+    assert_string_equal(machine->stem, "toy");
+    assert_string_equal(machine->path, "toy.yaml");
+    assert_string_equal(machine->kind, "custom");
+    assert_true(machine->clock_hz == 1e9);
+    assert_int_equal(machine->unit_count, 2);
+    const struct ll_unit *array = &machine->units[0];
+    assert_int_equal(array->model, LL_UNIT_SYSTOLIC);
+    assert_int_equal(array->count, 1);
+    assert_true(array->clock_hz == 1e9);
+    assert_true(array->efficiency == 1);
+    assert_int_equal(array->systolic.rows, 8);
+    assert_int_equal(array->systolic.cols, 16);
+    assert_int_equal(array->systolic.dataflow, LL_WEIGHT_STATIONARY);
+    assert_true(array->systolic.macs[LL_INT8] == 2 && array->systolic.macs[LL_F32] == 0);
+    assert_true(array->runs_listed && array->runs[LL_OP_MATMUL] && array->runs[LL_OP_CONV2D_FILTER]);
+    assert_false(array->runs[LL_OP_RELU]);
+    assert_int_equal(machine->levels[0].size_bytes, 1 << 20);
+    assert_true(machine->levels[0].bandwidth_Bps == 64e9); /* 64 B in each cycle of 1 ns */
+    assert_int_equal(machine->levels[0].scope, LL_SCOPE_UNIT);
+    assert_int_equal(machine->levels[1].scope, LL_SCOPE_DEVICE);
+    assert_true(machine->levels[1].latency_s == 100e-9);
+    assert_true(machine->host.bandwidth_Bps == 0 && machine->software.op_overhead_s == 0);
+    assert_false(machine->energy_given || machine->area_given);
+    ll_machine_free(machine);
+    ll_machine_free(NULL);
+}
+
+static void peaks_count_a_multiply_accumulate_as_two(void **state)
+{
+    (void)state;
+    struct ll_machine *machine = ll_toy_machine(LL_TOY_MACHINE);
+    assert_true(ll_machine_peak_flops(machine, LL_BF16) == 2 * 8 * 16 * 1e9);
+    assert_true(ll_machine_peak_flops(machine, LL_INT8) == 2 * 2 * 8 * 16 * 1e9);
+    assert_true(ll_machine_peak_flops(machine, LL_F32) == 16 * 2 * 1e9);
+    assert_true(ll_machine_peak_flops(machine, LL_F64) == 0);
+    assert_true(ll_machine_memory_Bps(machine) == 10e9);
+    ll_machine_free(machine);
+}
+
+static void energy_and_area_are_in_joules_and_square_metres(void **state)
+{
+    (void)state;
+    struct ll_machine *machine =
+        ll_toy_machine(LL_TOY_MACHINE "energy: {mac_pj: {bf16: 0.5}, sram_pj_per_byte: 1.2, static_w: 20}\n"
+                                      "area: {pe_um2: {bf16: 450}, sram_mm2_per_MiB: 0.45}\n");
+    assert_true(machine->energy_given && machine->area_given);
+    assert_true(machine->energy.mac_j[LL_BF16] == 0.5e-12);
+    assert_true(machine->energy.level_j_per_byte[0] == 1.2e-12);
+    assert_true(machine->energy.level_j_per_byte[1] == 0);
+    assert_true(machine->energy.static_w == 20);
+    assert_true(machine->area.pe_m2[LL_BF16] == 450e-12);
+    assert_true(machine->area.sram_m2_per_byte == 0.45e-6 / (1 << 20));
+    assert_true(machine->area.fixed_m2 == 0);
+    ll_machine_free(machine);
+}
+
+static void a_machine_is_found_by_its_file_or_its_stem(void **state)
+{
+    struct ll_diags diags = {0};
+    (void)state;
+    struct ll_machine *by_stem = ll_machine_read("custom_example", hwconfigs, NULL, 0, &diags);
+    struct ll_machine *by_path = ll_machine_read("hwconfigs/custom_example.yaml", NULL, NULL, 0, &diags);
+    assert_non_null(by_stem);
+    assert_non_null(by_path);
+    assert_string_equal(by_stem->stem, "custom_example");
+    assert_string_equal(by_path->stem, "custom_example");
+    assert_int_equal(by_stem->config_hash, by_path->config_hash);
+    ll_machine_free(by_stem);
+    ll_machine_free(by_path);
+    assert_null(ll_machine_read("custom_exmple", hwconfigs, NULL, 0, &diags));
+    assert_string_equal(diags.kept[0].message,
+                        "no file and no known machine `custom_exmple`; did you mean `custom_example`?");
+    ll_diags_release(&diags);
+}
+
+static void the_machines_of_a_folder_are_listed_by_name(void **state)
+{
+    static const char *const folders[] = {"hwconfigs", "no such folder", "hwconfigs", NULL};
+    struct ll_arena arena = {0};
+    const char **stems;
+    size_t count;
+    (void)state;
+    assert_true(ll_machine_list(folders, &arena, &stems, &count));
+    assert_true(count >= 5);
+    for (size_t i = 1; i < count; i++)
+        assert_true(strcmp(stems[i - 1], stems[i]) < 0); /* sorted, and each once */
+    assert_true(ll_machine_list(folders + 3, &arena, &stems, &count));
+    assert_int_equal(count, 0);
+    ll_arena_release(&arena);
+}
+
+static void names_and_sources_do_not_change_the_hash(void **state)
+{
+    (void)state;
+    struct ll_machine *machine = ll_toy_machine(LL_TOY_MACHINE);
+    struct ll_machine *worded =
+        ll_toy_machine(LL_TOY_MACHINE "kind: gpu\nsources: {clock: here}\naliases: [a b]\n");
+    struct ll_machine *faster = ll_toy_machine(LL_TOY_MACHINE "software: {op_overhead: 1us}\n");
+    assert_int_equal(machine->config_hash, worded->config_hash);
+    assert_int_not_equal(machine->config_hash, faster->config_hash);
+    assert_string_equal(worded->aliases[0], "a b");
+    assert_string_equal(worded->sources[0].path, "clock");
+    assert_string_equal(worded->sources[0].text, "here");
+    ll_machine_free(machine);
+    ll_machine_free(worded);
+    ll_machine_free(faster);
+}
+
+/* Expected text: the toy machine above, written down by hand. */
+static void the_json_has_base_units_in_the_order_of_the_schema(void **state)
+{
+    static const char expected[] =
+        "{\"name\":\"Toy\",\"kind\":\"custom\",\"clock\":1000000000,\"units\":[{\"name\":\"array\",\"model\":"
+        "\"systolic\",\"count\":1,\"clock\":1000000000,\"efficiency\":1,\"runs\":[\"matrix\",\"conv\"],"
+        "\"rows\":8,"
+        "\"cols\":16,\"dataflow\":\"ws\",\"overlap_folds\":false,\"macs\":{\"bf16\":1,\"int8\":2}},{\"name\":"
+        "\"simd\",\"model\":\"vector\",\"count\":1,\"clock\":1000000000,\"efficiency\":1,\"lanes\":16,"
+        "\"flops\":"
+        "{\"f32\":2}}],\"memory\":[{\"name\":\"sram\",\"size\":1048576,\"bandwidth\":64000000000,"
+        "\"efficiency\":1,"
+        "\"latency\":0,\"scope\":\"unit\"},{\"name\":\"ram\",\"size\":1073741824,\"bandwidth\":10000000000,"
+        "\"efficiency\":1,\"latency\":1e-07,\"scope\":\"device\"}],\"software\":{\"op_overhead\":0,"
+        "\"fusion\":"
+        "\"none\"},\"host\":{\"latency\":0},\"energy\":{\"mac_pj\":{\"bf16\":4.6},\"static_w\":20}}";
+    struct ll_str text = {0};
+    struct ll_json json = {.out = &text};
+    (void)state;
+    struct ll_machine *machine =
+        ll_toy_machine(LL_TOY_MACHINE "energy: {mac_pj: {bf16: 4.6}, static_w: 20}\n");
+    ll_machine_json(machine, &json);
+    assert_string_equal(text.text, expected);
+    ll_str_release(&text);
+    ll_machine_free(machine);
+}
+
+static void a_unit_without_a_clock_has_the_machines(void **state)
+{
+    struct ll_diags diags = {0};
+    (void)state;
+    struct ll_machine *machine =
+        ll_toy_machine("name: Toy\n"
+                       "units:\n"
+                       "  - {name: simd, model: vector, lanes: 16, flops: {f32: 2}, clock: 3GHz}\n"
+                       "memory:\n"
+                       "  - {name: ram, size: 1GiB, bandwidth: 10GB/s}\n");
+    assert_true(machine->units[0].clock_hz == 3e9);
+    assert_true(machine->clock_hz == 0);
+    ll_machine_free(machine);
+    ll_diags_release(&diags);
+}
+
+static void no_more_complaints_are_kept_than_can_be_read(void **state)
+{
+    struct ll_diags diags = {0};
+    struct ll_str text = {0};
+    (void)state;
+    ll_str_add(&text, LL_TOY_MACHINE);
+    for (int i = 0; i < 10000; i++)
+        ll_str_addf(&text, "wrong_%d: 1\n", i);
+    assert_null(ll_toy_parse(text.text, NULL, 0, &diags));
+    assert_int_equal(diags.count, 10000);
+    assert_int_equal(diags.kept_count, LL_DIAG_LIMIT);
+    ll_str_release(&text);
+    ll_diags_release(&diags);
+}
+
+static void the_reference_has_a_row_for_each_key(void **state)
+{
+    struct ll_str text = {0};
+    (void)state;
+    ll_machine_reference(&text);
+    assert_non_null(
+        strstr(text.text, "| `rows` | whole number, 1 to 65536 | required | rows of the array |\n"));
+    assert_non_null(strstr(text.text, "| `scope` | `device` or `unit` | `device` |"));
+    assert_non_null(strstr(text.text, "| `efficiency` | number, more than 0 to 1 | `1` |"));
+    assert_non_null(strstr(text.text, "| `<level>_pj_per_byte` |"));
+    assert_non_null(strstr(text.text, "- `systolic`: "));
+    ll_str_release(&text);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(a_file_becomes_a_machine_in_base_units),
+        cmocka_unit_test(peaks_count_a_multiply_accumulate_as_two),
+        cmocka_unit_test(energy_and_area_are_in_joules_and_square_metres),
+        cmocka_unit_test(a_machine_is_found_by_its_file_or_its_stem),
+        cmocka_unit_test(the_machines_of_a_folder_are_listed_by_name),
+        cmocka_unit_test(names_and_sources_do_not_change_the_hash),
+        cmocka_unit_test(the_json_has_base_units_in_the_order_of_the_schema),
+        cmocka_unit_test(a_unit_without_a_clock_has_the_machines),
+        cmocka_unit_test(no_more_complaints_are_kept_than_can_be_read),
+        cmocka_unit_test(the_reference_has_a_row_for_each_key),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}

@@ -1,0 +1,346 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#define _POSIX_C_SOURCE 200809L
+#include "check.h"
+#include "samples.h"
+#include "toy_trace.h"
+
+#include "sim/memory/residency.h"
+
+/* The dumb twin: a list of storages, latest first, each with its bytes. One list for each capacity asked is
+ * not needed: an operand's distance is what stands before it. */
+struct list {
+    uint32_t storage[512];
+    uint64_t bytes[512];
+    uint64_t count;
+};
+
+static uint64_t distance_in(const struct list *list, uint32_t storage)
+{
+    uint64_t before = 0;
+    for (uint64_t i = 0; i < list->count; i++) {
+        if (list->storage[i] == storage)
+            return before;
+        before += list->bytes[i];
+    }
+    return LL_NO_FIT;
+}
+
+static void drop(struct list *list, uint32_t storage)
+{
+    for (uint64_t i = 0; i < list->count; i++)
+        if (list->storage[i] == storage) {
+            list->count--;
+            memmove(&list->storage[i], &list->storage[i + 1], (list->count - i) * sizeof *list->storage);
+            memmove(&list->bytes[i], &list->bytes[i + 1], (list->count - i) * sizeof *list->bytes);
+            return;
+        }
+}
+
+static void push(struct list *list, uint32_t storage, uint64_t bytes)
+{
+    drop(list, storage);
+    assert_true(list->count < 512);
+    memmove(&list->storage[1], &list->storage[0], list->count * sizeof *list->storage);
+    memmove(&list->bytes[1], &list->bytes[0], list->count * sizeof *list->bytes);
+    list->storage[0] = storage;
+    list->bytes[0] = bytes;
+    list->count++;
+}
+
+static uint64_t tensor_bytes(const struct ll_trace *trace, uint32_t tensor)
+{
+    return ll_size_bytes(&trace->descs[trace->tensors[tensor].desc].shape);
+}
+
+/* In toy traces every tensor on a storage has its size, and every op but the host's input moves its tensors.
+ */
+static void reads_agree_with_a_plain_list(void **state)
+{
+    (void)state;
+    for (uint64_t seed = 1; seed <= 40; seed++) {
+        struct ll_trace *trace = toy_trace(seed);
+        struct ll_arena arena = {0};
+        const struct ll_residency *residency = ll_residency_new(trace, &arena);
+        struct list *list = calloc(1, sizeof *list);
+        assert_non_null(residency);
+        for (uint32_t op = 0; op < trace->op_count; op++) {
+            const struct ll_op_view *view = &trace->forms[trace->ops[op].form].view;
+            const struct ll_reuse *reuse = &residency->reuses[residency->first[op]];
+            for (uint32_t i = 0; i < view->input_count; i++, reuse++) {
+                uint32_t tensor = ll_op_input(trace, op, i), storage = trace->tensors[tensor].storage;
+                assert_int_equal(reuse->bytes, tensor_bytes(trace, tensor));
+                assert_true(reuse->distance == distance_in(list, storage));
+                push(list, storage, reuse->bytes);
+            }
+            for (uint32_t i = 0; i < view->output_count; i++) {
+                uint32_t tensor = ll_op_output(trace, op, i), storage = trace->tensors[tensor].storage;
+                if (view->kind == LL_OP_HOST_INPUT)
+                    drop(list, storage);
+                else
+                    push(list, storage, tensor_bytes(trace, tensor));
+            }
+        }
+        free(list);
+        ll_arena_release(&arena);
+        ll_trace_free(trace);
+    }
+}
+
+/* The dumb twin of writes: follow one written storage through the rest of the trace with a list of its own.
+ */
+static uint64_t fate(const struct ll_trace *trace, uint32_t writer, uint32_t written)
+{
+    uint32_t storage = trace->tensors[written].storage;
+    struct list *list = calloc(1, sizeof *list);
+    uint64_t farthest = 0;
+    bool read = false, overwritten = false;
+    push(list, storage, tensor_bytes(trace, written));
+    for (uint32_t i = 1;
+         ll_op_output(trace, writer, 0) + i <
+         trace->ops[writer].first_output + trace->forms[trace->ops[writer].form].view.output_count;
+         i++)
+        push(list, trace->tensors[written + i].storage, tensor_bytes(trace, written + i));
+    for (uint32_t op = writer + 1; op < trace->op_count && !overwritten; op++) {
+        const struct ll_op_view *view = &trace->forms[trace->ops[op].form].view;
+        for (uint32_t i = 0; i < view->input_count; i++) {
+            uint32_t tensor = ll_op_input(trace, op, i);
+            if (trace->tensors[tensor].storage == storage) {
+                farthest = ll_max(farthest, distance_in(list, storage));
+                read = true;
+            }
+            push(list, trace->tensors[tensor].storage, tensor_bytes(trace, tensor));
+        }
+        for (uint32_t i = 0; i < view->output_count; i++) {
+            uint32_t tensor = ll_op_output(trace, op, i);
+            overwritten = overwritten || trace->tensors[tensor].storage == storage;
+            if (view->kind != LL_OP_HOST_INPUT)
+                push(list, trace->tensors[tensor].storage, tensor_bytes(trace, tensor));
+        }
+    }
+    free(list);
+    enum ll_memory_class memory = (enum ll_memory_class)trace->descs[trace->tensors[written].desc].memory;
+    bool dies = read && memory != LL_WEIGHT && memory != LL_OPTIMIZER && memory != LL_INPUT;
+    return overwritten || dies ? farthest : LL_NO_FIT;
+}
+
+static void writes_agree_with_following_each_to_its_end(void **state)
+{
+    (void)state;
+    for (uint64_t seed = 50; seed <= 80; seed++) {
+        struct ll_trace *trace = toy_trace(seed);
+        struct ll_arena arena = {0};
+        const struct ll_residency *residency = ll_residency_new(trace, &arena);
+        for (uint32_t op = 0; op < trace->op_count; op++) {
+            const struct ll_op_view *view = &trace->forms[trace->ops[op].form].view;
+            const struct ll_reuse *written = &residency->reuses[residency->first[op] + view->input_count];
+            if (view->kind == LL_OP_HOST_INPUT)
+                assert_true(written->distance == LL_NO_FIT);
+            else
+                assert_true(written->distance == fate(trace, op, ll_op_output(trace, op, 0)));
+        }
+        ll_arena_release(&arena);
+        ll_trace_free(trace);
+    }
+}
+
+static struct ll_machine two_levels(uint64_t size_bytes, enum ll_scope scope, uint64_t units)
+{
+    struct ll_machine machine = {.unit_count = 1, .level_count = 2};
+    machine.units[0].count = units;
+    machine.levels[0] = (struct ll_level){.size_bytes = size_bytes, .scope = scope};
+    machine.levels[1] = (struct ll_level){.size_bytes = UINT64_C(1) << 40, .scope = LL_SCOPE_DEVICE};
+    return machine;
+}
+
+static double saved_in_all(const struct ll_trace *trace, const struct ll_residency *residency,
+                           const struct ll_machine *machine)
+{
+    double sum = 0;
+    for (uint32_t op = 0; op < trace->op_count; op++) {
+        double saved[LL_MAX_LEVELS];
+        const struct ll_form *form = &trace->forms[trace->ops[op].form];
+        ll_residency_saved(residency, machine, op, 0, saved);
+        assert_near(saved[0], 0, 0);
+        assert_true(saved[1] <= (double)form->bytes_read + (double)form->bytes_written);
+        sum += saved[1];
+    }
+    return sum;
+}
+
+static void a_larger_memory_never_saves_less_and_never_more_than_there_is(void **state)
+{
+    (void)state;
+    for (uint64_t seed = 1; seed <= 20; seed++) {
+        struct ll_trace *trace = toy_trace(seed);
+        struct ll_arena arena = {0};
+        const struct ll_residency *residency = ll_residency_new(trace, &arena);
+        double before = 0;
+        for (uint64_t size_bytes = 1; size_bytes < UINT64_C(1) << 36; size_bytes += 1 + size_bytes / 3) {
+            struct ll_machine machine = two_levels(size_bytes, LL_SCOPE_DEVICE, 4);
+            double saved = saved_in_all(trace, residency, &machine);
+            assert_true(saved >= before);
+            before = saved;
+        }
+        assert_true(before > 0);
+        ll_arena_release(&arena);
+        ll_trace_free(trace);
+    }
+}
+
+static void memories_of_several_units_keep_nothing_for_the_next_op(void **state)
+{
+    (void)state;
+    struct ll_trace *trace = toy_trace(3);
+    struct ll_arena arena = {0};
+    const struct ll_residency *residency = ll_residency_new(trace, &arena);
+    struct ll_machine several = two_levels(1 << 30, LL_SCOPE_UNIT, 2),
+                      one = two_levels(1 << 30, LL_SCOPE_UNIT, 1);
+    struct ll_machine shared = two_levels(1 << 30, LL_SCOPE_DEVICE, 2);
+    assert_near(saved_in_all(trace, residency, &several), 0, 0);
+    assert_near(saved_in_all(trace, residency, &one), saved_in_all(trace, residency, &shared), 0);
+    ll_arena_release(&arena);
+    ll_trace_free(trace);
+}
+
+static void operands_that_pass_through_registers_save_all_their_traffic(void **state)
+{
+    (void)state;
+    struct ll_trace *trace = toy_trace(3);
+    struct ll_arena arena = {0};
+    const struct ll_residency *residency = ll_residency_new(trace, &arena);
+    struct ll_machine machine = two_levels(1, LL_SCOPE_DEVICE, 1);
+    uint32_t op = (uint32_t)trace->op_count - 1;
+    const struct ll_reuse *second = &residency->reuses[residency->first[op] + 1];
+    double saved[LL_MAX_LEVELS];
+    ll_residency_saved(residency, &machine, op, 2, saved);
+    assert_near(saved[0], (double)second->bytes, 0);
+    assert_near(saved[1], (double)second->bytes, 0);
+    ll_arena_release(&arena);
+    ll_trace_free(trace);
+}
+
+/* A trace by hand. */
+struct hand {
+    struct ll_desc descs[2];
+    struct ll_form forms[2];
+    struct ll_links links[1];
+    struct ll_op ops[4];
+    struct ll_tensor tensors[2];
+    uint64_t inputs[2];
+    struct ll_trace trace;
+};
+
+/* Tensors: 0 is a table of 1000 bytes, 1 a vector of 100. Forms: 0 reads all of both, 1 reads 50 bytes. */
+static void hand_trace(struct hand *hand)
+{
+    static const uint32_t descs[2] = {0, 1};
+    *hand = (struct hand){
+        .descs = {{.memory = LL_WEIGHT, .shape = {.dim = {1000}, .rank = 1, .dtype = LL_INT8}},
+                  {.memory = LL_ACTIVATION, .shape = {.dim = {100}, .rank = 1, .dtype = LL_INT8}}},
+        .tensors = {{.desc = 0, .storage = 0, .producer = LL_NONE},
+                    {.desc = 1, .storage = 1, .producer = LL_NONE}},
+        .inputs = {2 * 0 + 1, 2 * 1 + 1},
+    };
+    for (int i = 0; i < 2; i++)
+        hand->forms[i] = (struct ll_form){
+            .view = {.kind = LL_OP_ADD, .input_count = 2}, .inputs = descs, .bytes_read = i == 0 ? 1100 : 50};
+    hand->links[0] = (struct ll_links){.inputs = hand->inputs, .input_count = 2};
+    for (int i = 0; i < 4; i++)
+        hand->ops[i] = (struct ll_op){.form = i == 1, .first_output = 2};
+    hand->trace = (struct ll_trace){.descs = hand->descs,
+                                    .desc_count = 2,
+                                    .forms = hand->forms,
+                                    .form_count = 2,
+                                    .links = hand->links,
+                                    .links_count = 1,
+                                    .ops = hand->ops,
+                                    .op_count = 4,
+                                    .tensors = hand->tensors,
+                                    .tensor_count = 2,
+                                    .storage_count = 2};
+}
+
+/* Ops 0, 2, 3 read table and vector whole; op 1 some 50 bytes of each, nobody knows which: it finds nothing,
+ * and they stand between op 0 and op 2 beside the vector. */
+static void an_op_that_reads_a_part_counts_with_that_part(void **state)
+{
+    (void)state;
+    struct hand hand;
+    struct ll_arena arena = {0};
+    hand_trace(&hand);
+    const struct ll_residency *residency = ll_residency_new(&hand.trace, &arena);
+    const struct ll_reuse *reuses = residency->reuses;
+    assert_true(reuses[0].distance == LL_NO_FIT && reuses[1].distance == LL_NO_FIT);
+    assert_int_equal(reuses[2].bytes, 50);
+    assert_true(reuses[2].distance == LL_NO_FIT && reuses[3].distance == LL_NO_FIT);
+    assert_int_equal(reuses[4].distance, 100 + 50 + 50);
+    assert_int_equal(reuses[5].distance, 50 + 50 + 1000);
+    assert_int_equal(reuses[6].distance, 100);
+    assert_int_equal(reuses[7].distance, 1000);
+    ll_arena_release(&arena);
+}
+
+/* Op 0 writes a vector and a table, op 1 reads both, op 2 overwrites the vector, which nobody reads again.
+ * The first vector ends on chip, after the table stood before it; the second, and the table, a weight, must
+ * go out. */
+static void the_last_write_goes_out_unless_it_was_used(void **state)
+{
+    (void)state;
+    struct hand hand;
+    struct ll_arena arena = {0};
+    hand_trace(&hand);
+    struct ll_tensor tensors[] = {{1, 0, 0}, {0, 1, 0}, {1, 0, 2}};
+    struct ll_form forms[] = {
+        {.view = {.kind = LL_OP_ADD, .output_count = 2}, .bytes_written = 1100},
+        {.view = {.kind = LL_OP_ADD, .input_count = 2}, .bytes_read = 1100},
+        {.view = {.kind = LL_OP_ADD, .output_count = 1}, .bytes_written = 100},
+    };
+    struct ll_op ops[] = {
+        {.form = 0, .first_output = 0}, {.form = 1, .first_output = 2}, {.form = 2, .first_output = 2}};
+    hand.trace.tensors = tensors;
+    hand.trace.tensor_count = 3;
+    hand.trace.forms = forms;
+    hand.trace.ops = ops;
+    hand.trace.op_count = 3;
+    const struct ll_reuse *reuses = ll_residency_new(&hand.trace, &arena)->reuses;
+    assert_int_equal(reuses[0].distance, 1000);
+    assert_true(reuses[1].distance == LL_NO_FIT);
+    assert_true(reuses[4].distance == LL_NO_FIT);
+    ll_arena_release(&arena);
+}
+
+/* The part of a vector that op 1 picks comes from outside, so op 0 must have sent it there. */
+static void what_is_read_in_parts_goes_out_first(void **state)
+{
+    (void)state;
+    struct hand hand;
+    struct ll_arena arena = {0};
+    hand_trace(&hand);
+    struct ll_tensor tensors[] = {{1, 0, 0}};
+    struct ll_form forms[] = {{.view = {.kind = LL_OP_ADD, .output_count = 1}, .bytes_written = 100},
+                              {.view = {.kind = LL_OP_ADD, .input_count = 1}, .bytes_read = 50}};
+    struct ll_op ops[] = {{.form = 0, .first_output = 0}, {.form = 1, .first_output = 1}};
+    hand.trace.tensors = tensors;
+    hand.trace.tensor_count = 1;
+    hand.trace.forms = forms;
+    hand.trace.ops = ops;
+    hand.trace.op_count = 2;
+    const struct ll_reuse *reuses = ll_residency_new(&hand.trace, &arena)->reuses;
+    assert_true(reuses[0].distance == LL_NO_FIT && reuses[1].distance == LL_NO_FIT);
+    ll_arena_release(&arena);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(reads_agree_with_a_plain_list),
+        cmocka_unit_test(writes_agree_with_following_each_to_its_end),
+        cmocka_unit_test(a_larger_memory_never_saves_less_and_never_more_than_there_is),
+        cmocka_unit_test(memories_of_several_units_keep_nothing_for_the_next_op),
+        cmocka_unit_test(operands_that_pass_through_registers_save_all_their_traffic),
+        cmocka_unit_test(an_op_that_reads_a_part_counts_with_that_part),
+        cmocka_unit_test(the_last_write_goes_out_unless_it_was_used),
+        cmocka_unit_test(what_is_read_in_parts_goes_out_first),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
