@@ -113,6 +113,8 @@ void ll_nn_carry(struct ll_nn *nn, struct ll_value *variable, struct ll_value *v
     assert(!variable->producer && ll_size_bytes(&variable->shape) == ll_size_bytes(&value->shape));
     variable->next = value;
     value->kept = true;
+    value->name = variable->name;
+    value->memory = variable->memory;
 }
 
 void ll_nn_keep(struct ll_value *value)

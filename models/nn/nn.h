@@ -92,7 +92,8 @@ struct ll_shape ll_nn_shape(const struct ll_nn *nn, unsigned rank, const uint64_
 struct ll_value *ll_nn_variable(struct ll_nn *nn, const char *name, const struct ll_shape *shape,
                                 enum ll_memory_class memory, struct ll_init init);
 
-/* The variable holds this value from the next step on. An op that overwrites its input does this by itself. */
+/* The variable holds this value from the next step on, so the value takes its name. An op that overwrites its
+ * input does this by itself. */
 void ll_nn_carry(struct ll_nn *nn, struct ll_value *variable, struct ll_value *value);
 
 /* The value can be looked at after each step. */
