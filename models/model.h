@@ -40,6 +40,7 @@ struct ll_model {
     struct ll_value *(*build)(struct ll_nn *nn, const struct ll_build *build);
 };
 
+/* The workloads in the order of models.def; i is below the count. */
 size_t ll_model_count(void);
 const struct ll_model *ll_model_at(size_t i);
 

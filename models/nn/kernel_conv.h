@@ -23,6 +23,7 @@ void ll_gather_f64(const struct ll_window *window, const double *image, int64_t 
  * holds, and enough to pay for the packing of the other operand. */
 uint64_t ll_conv_rows(uint64_t columns);
 
+/* Scratch bytes of each of the three products; outputs known. */
 uint64_t ll_conv_workspace(const struct ll_op_view *op, unsigned threads);
 uint64_t ll_conv_data_workspace(const struct ll_op_view *op, unsigned threads);
 uint64_t ll_conv_filter_workspace(const struct ll_op_view *op, unsigned threads);

@@ -5,6 +5,7 @@
 
 #include "tracer/ops.h"
 
+/* Bytes; outputs known. */
 uint64_t ll_lrn_workspace(const struct ll_op_view *op, unsigned threads);
 
 #endif

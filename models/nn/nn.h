@@ -119,11 +119,13 @@ struct ll_value *ll_nn_do2(struct ll_nn *nn, enum ll_op_kind kind, struct ll_val
 void ll_nn_push(struct ll_nn *nn, const char *name);
 void ll_nn_pop(struct ll_nn *nn);
 
+/* One attribute of a call. */
 static inline struct ll_attr ll_attr_of_count(enum ll_attr_key key, int64_t value)
 {
     return (struct ll_attr){.key = key, .count = value};
 }
 
+/* The same for an attribute that is a real number. */
 static inline struct ll_attr ll_attr_of_real(enum ll_attr_key key, double value)
 {
     return (struct ll_attr){.key = key, .real = value};

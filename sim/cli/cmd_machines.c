@@ -9,15 +9,19 @@
 
 #include <math.h>
 
+/* A rate, or a dash where no unit computes such a type. */
+static const char *rate(struct ll_human *human, double flops)
+{
+    return flops > 0 ? ll_si(human, flops, "FLOP/s") : "-";
+}
+
 static void machine_row(const struct ll_machine *machine, struct ll_table *table)
 {
     struct ll_human f32, f16, bandwidth, size;
+    double half = fmax(ll_machine_peak_flops(machine, LL_F16), ll_machine_peak_flops(machine, LL_BF16));
     ll_table_row(
-        table, "%s|%s|%s|%s|%s|%s", machine->stem,
-        ll_si(&f32, ll_machine_peak_flops(machine, LL_F32), "FLOP/s"),
-        ll_si(&f16, fmax(ll_machine_peak_flops(machine, LL_F16), ll_machine_peak_flops(machine, LL_BF16)),
-              "FLOP/s"),
-        ll_si(&bandwidth, ll_machine_memory_Bps(machine), "B/s"),
+        table, "%s|%s|%s|%s|%s|%s", machine->stem, rate(&f32, ll_machine_peak_flops(machine, LL_F32)),
+        rate(&f16, half), ll_si(&bandwidth, ll_machine_memory_Bps(machine), "B/s"),
         ll_binary(&size, (double)machine->levels[machine->level_count - 1].size_bytes), machine->name);
 }
 

@@ -92,15 +92,17 @@ static int run(const struct ll_args *args)
     options.path = ll_value(args, "output", ll_format(args->arena, "%s.llt", model->name));
     struct ll_diags *diags = calloc(1, sizeof *diags);
     struct ll_run_report report = {0};
-    if (!diags || !options.path) {
+    int64_t *values = ll_alloc(args->arena, model->param_count + 1, sizeof *values);
+    if (!diags || !options.path || !values) {
         free(diags);
         return ll_failed("memory ran out");
     }
-    bool done = ll_model_run(model, &options, &report, diags);
+    bool right = ll_model_settings(model, options.settings, options.setting_count, values, diags);
+    bool done = right && ll_model_run(model, &options, &report, diags);
     ll_print_diags(diags);
     ll_diags_release(diags);
     free(diags);
-    return done ? summarise(&options, model, &report) : LL_FAILED;
+    return done ? summarise(&options, model, &report) : right ? LL_FAILED : LL_WRONG;
 }
 
 static const struct ll_option options[] = {

@@ -193,7 +193,8 @@ static void resident_weights_are_moved_once(void **state)
     assert_near(cost.compute_cycles, 10 * 1000 * 100 / 4000.0, 1e-15);
     machine.levels[1].size_bytes = 300000;
     assert_near(cost_of(&machine, LL_OP_MATMUL, &work).level_bytes[2], moved + 10 * 200000, 1e-15);
-    machine.levels[1].latency_s = 1e-6;
+    machine.levels[1].latency_s = machine.levels[2].latency_s = 1e-6;
+    assert_near(cost_of(&machine, LL_OP_MATMUL, &work).level_wait_s[2], 1e-6, 1e-15);
     assert_near(cost_of(&machine, LL_OP_MATMUL, &work).level_wait_s[1], 10e-6, 1e-15);
 }
 

@@ -309,6 +309,27 @@ static void the_last_write_goes_out_unless_it_was_used(void **state)
     ll_arena_release(&arena);
 }
 
+/* The part of a vector that op 1 picks comes from outside, so op 0 must have sent it there. */
+static void what_is_read_in_parts_goes_out_first(void **state)
+{
+    (void)state;
+    struct hand hand;
+    struct ll_arena arena = {0};
+    hand_trace(&hand);
+    struct ll_tensor tensors[] = {{1, 0, 0}};
+    struct ll_form forms[] = {{.view = {.kind = LL_OP_ADD, .output_count = 1}, .bytes_written = 100},
+                              {.view = {.kind = LL_OP_ADD, .input_count = 1}, .bytes_read = 50}};
+    struct ll_op ops[] = {{.form = 0, .first_output = 0}, {.form = 1, .first_output = 1}};
+    hand.trace.tensors = tensors;
+    hand.trace.tensor_count = 1;
+    hand.trace.forms = forms;
+    hand.trace.ops = ops;
+    hand.trace.op_count = 2;
+    const struct ll_reuse *reuses = ll_residency_new(&hand.trace, &arena)->reuses;
+    assert_true(reuses[0].distance == LL_NO_FIT && reuses[1].distance == LL_NO_FIT);
+    ll_arena_release(&arena);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -319,6 +340,7 @@ int main(void)
         cmocka_unit_test(operands_that_pass_through_registers_save_all_their_traffic),
         cmocka_unit_test(an_op_that_reads_a_part_counts_with_that_part),
         cmocka_unit_test(the_last_write_goes_out_unless_it_was_used),
+        cmocka_unit_test(what_is_read_in_parts_goes_out_first),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

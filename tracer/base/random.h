@@ -7,6 +7,7 @@
 
 #include <stdint.h>
 
+/* One to one: different x give different results. */
 static inline uint64_t ll_random_mix(uint64_t x)
 {
     x = (x ^ (x >> 30)) * UINT64_C(0xbf58476d1ce4e5b9);

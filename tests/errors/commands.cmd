@@ -1,0 +1,18 @@
+# SPDX-License-Identifier: Apache-2.0
+. ./try.sh
+try
+try smi
+try fly
+try sim
+try sim -c custom_example
+try sim traces/alexnet_infer_b1.llt
+try sim -c
+try sim --per-opp -c custom_example traces/alexnet_infer_b1.llt
+try sim -z -c custom_example traces/alexnet_infer_b1.llt
+try sim -c custom_example --explain 999 traces/alexnet_infer_b1.llt
+try sim -c custom_example --explain three traces/alexnet_infer_b1.llt
+try info
+try info a.llt b.llt
+try explain utilisation
+try ops conv
+try verify

@@ -1,0 +1,15 @@
+# SPDX-License-Identifier: Apache-2.0
+. ./try.sh
+try record
+try record alexnett
+try record alexnet --steps 0
+try record alexnet --steps many
+try record alexnet --batch -1
+try record alexnet --batch 99999999999999999999
+try record alexnet --train --infer
+try record alexnet -p imagee=224
+try record alexnet -p image
+try record alexnet -p image=12
+try record alexnet -p image=wide
+try record alexnet --dry-run -o no/such/folder/a.llt
+try record alexnet --dry-run -o .

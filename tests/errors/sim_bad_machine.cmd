@@ -1,0 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
+# Complaints come before any result, also where another machine is fine.
+. ./try.sh
+try sim -c custom_example -c machines/unknown_key.yaml traces/alexnet_infer_b1.llt

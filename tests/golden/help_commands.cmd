@@ -1,0 +1,6 @@
+# SPDX-License-Identifier: Apache-2.0
+for command in record info dump verify sim models ops machines explain; do
+    echo "\$ leadline $command --help"
+    leadline $command --help
+    echo
+done
