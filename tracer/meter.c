@@ -3,6 +3,9 @@
 
 enum { SAMPLE_SPREAD = 64 };
 
+/* No short call takes so long: the thread was interrupted, which is no cost of recording. */
+#define INTERRUPTED_NS 20000u
+
 /* 32 to 95 calls: a linear congruential generator (Knuth's MMIX), of which the high bits are good. */
 static uint64_t next_distance(struct ll_meter *meter)
 {
@@ -37,9 +40,12 @@ static uint64_t since(const struct ll_meter *meter, uint64_t begin_ns)
 void ll_meter_sample(struct ll_meter *meter, const struct ll_meter_mark *mark)
 {
     uint64_t spent_ns = since(meter, mark->begin_ns), long_ns = meter->long_ns - mark->long_ns;
-    meter->sampled_ns += spent_ns > long_ns ? spent_ns - long_ns : 0;
-    meter->samples++;
+    uint64_t short_ns = spent_ns > long_ns ? spent_ns - long_ns : 0;
     meter->until_sample = next_distance(meter);
+    if (short_ns > INTERRUPTED_NS)
+        return;
+    meter->sampled_ns += short_ns;
+    meter->samples++;
 }
 
 void ll_meter_long(struct ll_meter *meter, uint64_t begin_ns)

@@ -6,7 +6,6 @@
 #include "tracer/crc.h"
 #include "tracer/frame.h"
 
-#include <assert.h>
 #include <errno.h>
 #include <fcntl.h>
 #include <stdio.h>
@@ -34,8 +33,9 @@ static int make_beside(const char *path, const struct ll_bytes *header)
     int file = -1;
     for (int attempt = 0; file < 0 && attempt < 100; attempt++) {
         name = ll_format(&arena, "%s.%ld-%d.tmp", path, (long)getpid(), attempt);
+        errno = ENOMEM;
         file = name ? open(name, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0666) : -1;
-        if (!name || (file < 0 && errno != EEXIST))
+        if (file < 0 && errno != EEXIST)
             break;
     }
     if (file >= 0 &&
@@ -81,7 +81,7 @@ struct ll_writer *ll_writer_open(const char *path, enum ll_status *status)
         writer->codec = codec;
         writer->file = make_file(path, &header);
         writer->written_bytes = header.size;
-        *status = writer->file >= 0 ? LL_OK : LL_CANNOT_WRITE;
+        *status = writer->file >= 0 ? LL_OK : errno == ENOMEM ? LL_NO_MEMORY : LL_CANNOT_WRITE;
     }
     ll_bytes_release(&header);
     if (*status == LL_OK)
@@ -152,6 +152,13 @@ void ll_writer_add(struct ll_writer *writer, const struct ll_bytes *content, uin
         writer->status = LL_NO_MEMORY;
 }
 
+/* Takes back a torn frame. What is no ordinary file cannot be cut: there a reader skips the frame. */
+static void cut_off(const struct ll_writer *writer)
+{
+    int failed = ftruncate(writer->file, (off_t)writer->written_bytes);
+    (void)failed;
+}
+
 /* All or nothing: what could not be written whole is cut off again. */
 enum ll_status ll_writer_flush(struct ll_writer *writer)
 {
@@ -166,8 +173,8 @@ enum ll_status ll_writer_flush(struct ll_writer *writer)
     }
     if (writer->status == LL_OK)
         writer->written_bytes += done;
-    else if (done > 0 && ftruncate(writer->file, (off_t)writer->written_bytes) != 0)
-        assert(errno != EBADF); /* a pipe cannot be cut: then the reader skips the torn frame */
+    else if (done > 0)
+        cut_off(writer);
     writer->waiting.size = 0;
     return writer->status;
 }

@@ -68,8 +68,9 @@ static const struct kind {
     uint32_t inputs, outputs;
     bool view, overwrites;
 } kinds[] = {
-    {LL_OP_ADD, 2, 1, false, false},     {LL_OP_RELU, 1, 1, false, false}, {LL_OP_MATMUL, 2, 1, false, false},
-    {LL_OP_MOMENTUM, 3, 2, false, true}, {LL_OP_SGD, 2, 1, false, true},   {LL_OP_RESHAPE, 1, 1, true, false},
+    {LL_OP_ADD, 2, 1, false, false},        {LL_OP_RELU, 1, 1, false, false},
+    {LL_OP_MATMUL, 2, 1, false, false},     {LL_OP_MOMENTUM, 3, 2, false, true},
+    {LL_OP_SGD, 2, 1, false, true},         {LL_OP_RESHAPE, 1, 1, true, false},
     {LL_OP_HOST_INPUT, 0, 3, false, false},
 };
 
@@ -83,7 +84,8 @@ static uint32_t some_tensor(struct told *told)
 static struct told_op make_op(struct told *told, uint64_t *clock_ns)
 {
     const struct kind *kind = &kinds[draw(told, sizeof kinds / sizeof kinds[0])];
-    struct told_op op = {.kind = kind->kind, .phase = draw(told, LL_PHASE_COUNT), .scope = draw(told, SCOPES)};
+    struct told_op op = {
+        .kind = kind->kind, .phase = draw(told, LL_PHASE_COUNT), .scope = draw(told, SCOPES)};
     op.step = told->step;
     op.thread = draw(told, 4) ? 0 : draw(told, 200);
     op.input_count = kind->inputs;
@@ -113,11 +115,19 @@ static void tell(struct told *told, uint64_t *clock_ns)
     uint32_t outputs[4];
     for (uint32_t i = 0; i < op.output_count; i++)
         outputs[i] = told->descs[op.outputs[i]];
-    struct ll_record record = {.kind = op.kind, .phase = op.phase, .scope = told->scopes[op.scope],
-                               .thread = op.thread, .inputs = op.inputs, .input_count = op.input_count,
-                               .outputs = outputs, .output_count = op.output_count, .attrs = op.attrs,
-                               .attr_count = op.attr_count, .controls = op.controls,
-                               .control_count = op.control_count, .start_ns = op.start_ns,
+    struct ll_record record = {.kind = op.kind,
+                               .phase = op.phase,
+                               .scope = told->scopes[op.scope],
+                               .thread = op.thread,
+                               .inputs = op.inputs,
+                               .input_count = op.input_count,
+                               .outputs = outputs,
+                               .output_count = op.output_count,
+                               .attrs = op.attrs,
+                               .attr_count = op.attr_count,
+                               .controls = op.controls,
+                               .control_count = op.control_count,
+                               .start_ns = op.start_ns,
                                .duration_ns = op.duration_ns};
     op.first_output = ll_recorder_op(told->recorder, &record);
     assert_int_equal(op.first_output, told->tensor_count);
@@ -214,7 +224,8 @@ static bool reads(const struct told *told, uint32_t op, uint32_t storage)
 static bool writes(const struct told *told, uint32_t op, uint32_t storage)
 {
     for (uint32_t i = 0; i < told->ops[op].output_count; i++)
-        if (told->storage_of[told->ops[op].first_output + i] == storage && told->ops[op].kind != LL_OP_RESHAPE)
+        if (told->storage_of[told->ops[op].first_output + i] == storage &&
+            told->ops[op].kind != LL_OP_RESHAPE)
             return true;
     return false;
 }

@@ -3,11 +3,15 @@
  * whole run needs no more than n. What is left must still be sound, and nothing may leak. */
 #include "check.h"
 
+#include "loop.h"
 #include "tracer/base/arena.h"
 #include "tracer/base/diag.h"
 #include "tracer/base/map.h"
 #include "tracer/base/pool.h"
 #include "tracer/base/str.h"
+#include "tracer/reader.h"
+
+#include <unistd.h>
 
 static int allowed; /* allocations that still succeed */
 
@@ -31,7 +35,7 @@ static void starve(bool (*run)(void))
 {
     int granted = 0;
     for (bool enough = false; !enough; granted++) {
-        assert_true(granted < 100);
+        assert_true(granted < 1000);
         allowed = granted;
         enough = run();
     }
@@ -129,6 +133,61 @@ static void a_pool_is_made_whole_or_not_at_all(void **state)
     starve(make_pool);
 }
 
+static const char *recording(void)
+{
+    static char path[64];
+    snprintf(path, sizeof path, "no_memory-%ld.llt", (long)getpid());
+    return path;
+}
+
+/* A recording of a small loop: closed in peace, or stopped with the reason; then read, wholly or not at all.
+ */
+static bool record(void)
+{
+    static struct loop loop;
+    enum ll_status status;
+    struct ll_recorder *recorder = ll_recorder_open(recording(), NULL, 0, &status);
+    if (recorder) {
+        loop_begin(&loop, recorder, 2, true);
+        loop_step(&loop);
+        loop_step(&loop);
+        status = ll_recorder_close(recorder);
+    }
+    assert_true(status == LL_OK || status == LL_NO_MEMORY);
+    return status == LL_OK;
+}
+
+static void a_recorder_without_memory_stops_and_says_so(void **state)
+{
+    (void)state;
+    starve(record);
+}
+
+static bool read_recording(void)
+{
+    struct ll_diags diags = {0};
+    struct ll_arena arena = {0};
+    enum ll_status status;
+    struct ll_trace *trace = ll_trace_read(recording(), &diags, &status);
+    assert_true((trace != NULL) == (status == LL_OK));
+    assert_true(trace || status == LL_NO_MEMORY || status == LL_DAMAGED);
+    bool enough = trace && trace->step_count == 2 && trace->closed && diags.count == 0;
+    enough = enough && ll_trace_deps(trace, &arena);
+    ll_trace_free(trace);
+    ll_arena_release(&arena);
+    ll_diags_release(&diags);
+    return enough;
+}
+
+static void a_reader_without_memory_gives_up_cleanly(void **state)
+{
+    (void)state;
+    allowed = 1000000;
+    assert_true(record());
+    starve(read_recording);
+    unlink(recording());
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -137,6 +196,8 @@ int main(void)
         cmocka_unit_test(a_map_without_memory_keeps_what_it_has),
         cmocka_unit_test(a_complaint_without_memory_is_still_counted),
         cmocka_unit_test(a_pool_is_made_whole_or_not_at_all),
+        cmocka_unit_test(a_recorder_without_memory_stops_and_says_so),
+        cmocka_unit_test(a_reader_without_memory_gives_up_cleanly),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

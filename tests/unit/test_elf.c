@@ -1,0 +1,114 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "check.h"
+
+#include "random.h"
+#include "tracer/elf.h"
+
+#include <elf.h>
+#include <stdlib.h>
+#include <string.h>
+
+static struct ll_arena arena;
+
+/* The smallest file with a build id: a header, one segment, one note. */
+struct tiny {
+    Elf64_Ehdr header;
+    Elf64_Phdr segment;
+    Elf64_Nhdr note;
+    char name[4];
+    unsigned char id[20];
+};
+
+static struct tiny make_tiny(void)
+{
+    struct tiny tiny = {
+        .header = {.e_ident = {ELFMAG0, ELFMAG1, ELFMAG2, ELFMAG3, ELFCLASS64, ELFDATA2LSB, EV_CURRENT},
+                   .e_type = ET_DYN,
+                   .e_machine = EM_X86_64,
+                   .e_version = EV_CURRENT,
+                   .e_phoff = offsetof(struct tiny, segment),
+                   .e_ehsize = sizeof(Elf64_Ehdr),
+                   .e_phentsize = sizeof(Elf64_Phdr),
+                   .e_phnum = 1,
+                   .e_shentsize = sizeof(Elf64_Shdr)},
+        .segment = {.p_type = PT_NOTE,
+                    .p_offset = offsetof(struct tiny, note),
+                    .p_align = 4,
+                    .p_filesz = sizeof(struct tiny) - offsetof(struct tiny, note)},
+        .note = {.n_namesz = 4, .n_descsz = 20, .n_type = NT_GNU_BUILD_ID},
+        .name = "GNU",
+    };
+    for (unsigned i = 0; i < sizeof tiny.id; i++)
+        tiny.id[i] = (unsigned char)(0xA0 + i);
+    return tiny;
+}
+
+static void the_build_id_of_a_tiny_file_is_found(void **state)
+{
+    (void)state;
+    struct tiny tiny = make_tiny();
+    const char *id = ll_elf_build_id_of(&arena, &tiny, sizeof tiny);
+    assert_non_null(id);
+    assert_string_equal(id, "a0a1a2a3a4a5a6a7a8a9aaabacadaeafb0b1b2b3");
+}
+
+static void a_file_without_one_has_none(void **state)
+{
+    (void)state;
+    struct tiny tiny = make_tiny();
+    tiny.note.n_type = NT_GNU_ABI_TAG;
+    assert_null(ll_elf_build_id_of(&arena, &tiny, sizeof tiny));
+    tiny = make_tiny();
+    tiny.segment.p_type = PT_LOAD;
+    assert_null(ll_elf_build_id_of(&arena, &tiny, sizeof tiny));
+    assert_null(ll_elf_build_id_of(&arena, "no ELF file", 11));
+    assert_null(ll_elf_build_id_of(&arena, "", 0));
+    assert_null(ll_elf_build_id(&arena, "no/such/file"));
+    assert_null(ll_elf_build_id(&arena, "/dev/zero"));
+    assert_null(ll_elf_build_id(&arena, "."));
+}
+
+static void damaged_files_do_no_harm(void **state)
+{
+    (void)state;
+    uint64_t random = ll_seed(8), found = 0;
+    for (int round = 0; round < 20000; round++) {
+        struct tiny tiny = make_tiny();
+        unsigned char *bytes = (unsigned char *)&tiny;
+        for (uint64_t left = 1 + ll_random_below(&random, 4); left; left--)
+            bytes[ll_random_below(&random, sizeof tiny)] = (unsigned char)ll_random(&random);
+        size_t size = round % 4 ? sizeof tiny : ll_random_below(&random, sizeof tiny);
+        found += ll_elf_build_id_of(&arena, &tiny, size) != NULL;
+        if (round % 1000 == 0)
+            ll_arena_release(&arena);
+    }
+    assert_true(found > 0);
+}
+
+static void the_libraries_of_this_program_are_named(void **state)
+{
+    (void)state;
+    struct ll_facts facts = {.arena = &arena};
+    ll_library_facts(&facts);
+    assert_false(facts.failed);
+    bool c_library = false;
+    for (uint64_t i = 0; i < facts.count; i++) {
+        c_library |= strncmp(facts.items[i].key, "library.libc.so", 15) == 0;
+        assert_true(strlen(facts.items[i].value) % 2 == 0);
+        assert_int_equal(strspn(facts.items[i].value, "0123456789abcdef"), strlen(facts.items[i].value));
+    }
+    assert_true(c_library);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(the_build_id_of_a_tiny_file_is_found),
+        cmocka_unit_test(a_file_without_one_has_none),
+        cmocka_unit_test(damaged_files_do_no_harm),
+        cmocka_unit_test(the_libraries_of_this_program_are_named),
+    };
+    int failed = cmocka_run_group_tests(tests, NULL, NULL);
+    ll_arena_release(&arena);
+    return failed;
+}

@@ -1,0 +1,62 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "check.h"
+
+#include "tracer/host.h"
+
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+static struct ll_arena arena;
+
+static const char *find(const struct ll_facts *facts, const char *key)
+{
+    for (uint64_t i = 0; i < facts->count; i++)
+        if (strcmp(facts->items[i].key, key) == 0)
+            return facts->items[i].value;
+    return NULL;
+}
+
+static uint64_t number(const struct ll_facts *facts, const char *key)
+{
+    const char *text = find(facts, key);
+    return text ? strtoull(text, NULL, 10) : 0;
+}
+
+static void a_list_of_facts_grows_and_keeps_its_order(void **state)
+{
+    (void)state;
+    struct ll_facts facts = {.arena = &arena};
+    for (int i = 0; i < 100; i++)
+        ll_facts_add(&facts, "key", "%d", i);
+    assert_false(facts.failed);
+    assert_int_equal(facts.count, 100);
+    for (int i = 0; i < 100; i++)
+        assert_int_equal(strtol(facts.items[i].value, NULL, 10), i);
+}
+
+static void the_host_agrees_with_the_c_library(void **state)
+{
+    (void)state;
+    struct ll_facts facts = {.arena = &arena};
+    ll_host_facts(&facts);
+    assert_false(facts.failed);
+    uint64_t memory = (uint64_t)sysconf(_SC_PHYS_PAGES) * (uint64_t)sysconf(_SC_PAGESIZE);
+    assert_near((double)number(&facts, "host.memory_bytes"), (double)memory, 0.01);
+    assert_in_range(number(&facts, "host.cpus"), 1, (uint64_t)sysconf(_SC_NPROCESSORS_CONF));
+    assert_string_equal(find(&facts, "leadline"), LL_VERSION);
+    assert_in_range(number(&facts, "clock.resolution_ns"), 1, 10000000);
+    if (number(&facts, "host.cache.l2")) /* some virtual machines say nothing of caches */
+        assert_true(number(&facts, "host.cache.l1d") <= number(&facts, "host.cache.l2"));
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(a_list_of_facts_grows_and_keeps_its_order),
+        cmocka_unit_test(the_host_agrees_with_the_c_library),
+    };
+    int failed = cmocka_run_group_tests(tests, NULL, NULL);
+    ll_arena_release(&arena);
+    return failed;
+}

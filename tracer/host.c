@@ -1,0 +1,146 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Caches and cores come from hwloc, which knows many machines, and from the kernel's own files where hwloc
+ * has nothing. Memory comes from the kernel: hwloc's figure wavers inside virtual machines. */
+#define _GNU_SOURCE
+#include "tracer/host.h"
+
+#include "tracer/base/clock.h"
+
+#include <hwloc.h>
+#include <inttypes.h>
+#include <sched.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+/* The value of a line "key<blanks>: value" of a small text file of the kernel, without its newline; false
+ * when there is none. */
+static bool find_line(const char *path, const char *key, char *value, size_t size)
+{
+    FILE *file = fopen(path, "re");
+    char line[512];
+    bool found = false;
+    while (file && !found && fgets(line, sizeof line, file)) {
+        size_t length = strlen(key);
+        const char *colon = strchr(line, ':');
+        if (strncmp(line, key, length) != 0 || !colon ||
+            strspn(line + length, " \t") != (size_t)(colon - line) - length)
+            continue;
+        const char *begin = colon + 1 + strspn(colon + 1, " \t");
+        snprintf(value, size, "%.*s", (int)strcspn(begin, "\n"), begin);
+        found = true;
+    }
+    if (file)
+        fclose(file);
+    return found;
+}
+
+static void add_memory(struct ll_facts *facts)
+{
+    char value[64];
+    if (find_line("/proc/meminfo", "MemTotal", value, sizeof value)) /* "24663064 kB" */
+        ll_facts_add(facts, "host.memory_bytes", "%llu", strtoull(value, NULL, 10) * 1024);
+}
+
+/* "model name" is x86's word; elsewhere hwloc may know. */
+static void add_cpu(struct ll_facts *facts, hwloc_topology_t topology)
+{
+    char value[256];
+    if (find_line("/proc/cpuinfo", "model name", value, sizeof value)) {
+        ll_facts_add(facts, "host.cpu", "%s", value);
+        return;
+    }
+    hwloc_obj_t package = topology ? hwloc_get_obj_by_type(topology, HWLOC_OBJ_PACKAGE, 0) : NULL;
+    const char *model = package ? hwloc_obj_get_info_by_name(package, "CPUModel") : NULL;
+    if (model)
+        ll_facts_add(facts, "host.cpu", "%s", model);
+}
+
+static void add_cores(struct ll_facts *facts, hwloc_topology_t topology)
+{
+    int cores = topology ? hwloc_get_nbobjs_by_type(topology, HWLOC_OBJ_CORE) : 0;
+    cpu_set_t usable;
+    if (cores > 0)
+        ll_facts_add(facts, "host.cores", "%d", cores);
+    if (sched_getaffinity(0, sizeof usable, &usable) == 0)
+        ll_facts_add(facts, "host.cpus", "%d", CPU_COUNT(&usable));
+}
+
+static const struct cache {
+    const char *key;
+    hwloc_obj_type_t type;
+    long level;
+    const char *kernel_type;
+} caches[] = {
+    {"host.cache.l1d", HWLOC_OBJ_L1CACHE, 1, "Data"},
+    {"host.cache.l1i", HWLOC_OBJ_L1ICACHE, 1, "Instruction"},
+    {"host.cache.l2", HWLOC_OBJ_L2CACHE, 2, "Unified"},
+    {"host.cache.l3", HWLOC_OBJ_L3CACHE, 3, "Unified"},
+};
+
+static bool read_word(int index, const char *name, char *word, size_t size)
+{
+    char path[96];
+    snprintf(path, sizeof path, "/sys/devices/system/cpu/cpu0/cache/index%d/%s", index, name);
+    FILE *file = fopen(path, "re");
+    bool got = file && fgets(word, (int)size, file);
+    if (file)
+        fclose(file);
+    if (got)
+        word[strcspn(word, "\n")] = '\0';
+    return got;
+}
+
+/* What the kernel says of the first CPU; sizes read as "48K". */
+static uint64_t kernel_cache_bytes(const struct cache *cache)
+{
+    char level[16], type[32], size[32];
+    for (int i = 0; read_word(i, "level", level, sizeof level); i++) {
+        if (strtol(level, NULL, 10) == cache->level && read_word(i, "type", type, sizeof type) &&
+            strcmp(type, cache->kernel_type) == 0 && read_word(i, "size", size, sizeof size)) {
+            char *unit;
+            uint64_t number = strtoull(size, &unit, 10);
+            return *unit == 'K' ? number << 10 : *unit == 'M' ? number << 20 : number;
+        }
+    }
+    return 0;
+}
+
+static void add_caches(struct ll_facts *facts, hwloc_topology_t topology)
+{
+    for (size_t i = 0; i < sizeof caches / sizeof caches[0]; i++) {
+        hwloc_obj_t found = topology ? hwloc_get_obj_by_type(topology, caches[i].type, 0) : NULL;
+        uint64_t bytes = found ? found->attr->cache.size : 0;
+        if (bytes == 0)
+            bytes = kernel_cache_bytes(&caches[i]);
+        if (bytes > 0)
+            ll_facts_add(facts, caches[i].key, "%" PRIu64, bytes);
+    }
+}
+
+/* Cores, packages and caches only; NULL when hwloc finds nothing. */
+static hwloc_topology_t load_topology(void)
+{
+    hwloc_topology_t topology;
+    if (hwloc_topology_init(&topology) != 0)
+        return NULL;
+    bool loaded = hwloc_topology_set_icache_types_filter(topology, HWLOC_TYPE_FILTER_KEEP_ALL) == 0 &&
+                  hwloc_topology_load(topology) == 0;
+    if (loaded)
+        return topology;
+    hwloc_topology_destroy(topology);
+    return NULL;
+}
+
+void ll_host_facts(struct ll_facts *facts)
+{
+    hwloc_topology_t topology = load_topology();
+    ll_facts_add(facts, "leadline", "%s", LL_VERSION);
+    add_cpu(facts, topology);
+    add_cores(facts, topology);
+    add_memory(facts);
+    add_caches(facts, topology);
+    ll_facts_add(facts, "clock.resolution_ns", "%" PRIu64, ll_clock_resolution_ns());
+    if (topology)
+        hwloc_topology_destroy(topology);
+}

@@ -1,0 +1,14 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Where a trace was recorded. The only file that knows hwloc. */
+#ifndef LL_TRACER_HOST_H
+#define LL_TRACER_HOST_H
+
+#include "tracer/facts.h"
+
+/* Adds what can be found out of: leadline (version), host.cpu (model), host.cores (physical, of the machine),
+ * host.cpus (logical, that this process may use), host.memory_bytes (MemTotal), host.cache.l1d, .l1i, .l2,
+ * .l3 (bytes of one such cache), clock.resolution_ns. What the system does not tell is left out. Takes some
+ * milliseconds. Thread-safe. */
+void ll_host_facts(struct ll_facts *facts);
+
+#endif
