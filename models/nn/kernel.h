@@ -26,10 +26,13 @@ typedef float real;
 /* A loop worth it is compiled for three generations of x86-64; the right one is picked at start. */
 #if defined(__x86_64__) && defined(__GNUC__) && !defined(__clang__) && !defined(__SANITIZE_ADDRESS__) &&     \
     !defined(__SANITIZE_THREAD__)
-#define LL_FAST __attribute__((target_clones("arch=skylake-avx512", "arch=haswell", "default")))
+#define LL_FAST __attribute__((target_clones("avx512f", "avx2", "default")))
 #else
 #define LL_FAST
 #endif
+
+/* Inlined wherever it is called, so that it is compiled for the same CPU as a fast loop that calls it. */
+#define LL_INLINE static inline __attribute__((always_inline))
 
 /* An op with its operands in memory. Buffers are 64-byte aligned, row-major and packed; an output that takes
  * over an input's storage is that input's buffer. host_input finds what to copy in in[0]. */

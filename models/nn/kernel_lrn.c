@@ -42,7 +42,7 @@ static struct normalisation normalisation_of(const struct ll_kernel_call *call)
 }
 
 /* sum_c = start + the terms of the channels around c, one neighbour after the other. */
-static inline void window_sums(const real *restrict term, real *restrict sum, real start, int64_t channels,
+LL_INLINE void window_sums(const real *restrict term, real *restrict sum, real start, int64_t channels,
                                int64_t radius)
 {
     for (int64_t c = 0; c < channels; c++)
@@ -55,12 +55,12 @@ static inline void window_sums(const real *restrict term, real *restrict sum, re
 }
 
 /* s^-beta; square roots are much cheaper than a power, and AlexNet's beta is 3/4. */
-static inline real damped(real s, real beta)
+LL_INLINE real damped(real s, real beta)
 {
     return beta == (real)0.75 ? 1 / (LL_SQRT(s) * LL_SQRT(LL_SQRT(s))) : (real)pow((double)s, -(double)beta);
 }
 
-static inline void sums_of_squares(const struct normalisation *n, const real *x, real *restrict term,
+LL_INLINE void sums_of_squares(const struct normalisation *n, const real *x, real *restrict term,
                                    real *restrict sum)
 {
     for (int64_t c = 0; c < n->channels; c++)
