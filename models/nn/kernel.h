@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Kernels: what computes an op here.
  *
- * Every NATIVE row of the op table has a kernel ll_kernel_WORD, in a file kernel_*.c. These files are compiled
- * twice, for float and for double: inside them `real` is the element type, and LL_KERNEL and LL_REAL put the
- * type's name behind a name. A kernel is a pure function of its inputs, gives the same bits at any number of
- * threads, allocates nothing and knows nothing of networks and traces. */
+ * Every NATIVE row of the op table has a kernel ll_kernel_WORD, in a file kernel_*.c. These files are
+ * compiled twice, for float and for double: inside them `real` is the element type, and LL_KERNEL and LL_REAL
+ * put the type's name behind a name. A kernel is a pure function of its inputs, gives the same bits at any
+ * number of threads, allocates nothing and knows nothing of networks and traces. */
 #ifndef LL_NN_KERNEL_H
 #define LL_NN_KERNEL_H
 

@@ -16,9 +16,8 @@ struct operands {
 
 static struct operands operands_of(const struct ll_kernel_call *call)
 {
-    return (struct operands){.x = call->in[0],
-                             .y = call->op->input_count > 1 ? call->in[1] : NULL,
-                             .out = call->out[0]};
+    return (struct operands){
+        .x = call->in[0], .y = call->op->input_count > 1 ? call->in[1] : NULL, .out = call->out[0]};
 }
 
 /* Runs a loop over all elements of the first output. */

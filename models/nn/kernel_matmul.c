@@ -41,7 +41,8 @@ static void columns(void *context, uint64_t begin, uint64_t end, uint64_t chunk)
 LL_KERNEL(MATMUL)
 {
     const struct ll_op_view *op = call->op;
-    bool ta = ll_attr_count(op, LL_ATTR_TRANSPOSE_A, 0) != 0, tb = ll_attr_count(op, LL_ATTR_TRANSPOSE_B, 0) != 0;
+    bool ta = ll_attr_count(op, LL_ATTR_TRANSPOSE_A, 0) != 0,
+         tb = ll_attr_count(op, LL_ATTR_TRANSPOSE_B, 0) != 0;
     struct ll_product product = {
         .transpose_a = ta,
         .transpose_b = tb,

@@ -16,7 +16,8 @@ struct pooling {
     int64_t pad_top, pad_left;
 };
 
-static struct pooling pooling_of(const struct ll_op_view *op, const struct ll_shape *in, const struct ll_shape *out)
+static struct pooling pooling_of(const struct ll_op_view *op, const struct ll_shape *in,
+                                 const struct ll_shape *out)
 {
     return (struct pooling){
         .in_h = in->dim[1],
@@ -84,7 +85,7 @@ LL_KERNEL(MAX_POOL)
 
 /* Gives dy to the channels of this tap that hold the maximum and whose dy is not given yet. */
 LL_INLINE void give(const real *restrict x, const real *restrict y, real *restrict left, real *restrict dx,
-                        uint64_t count)
+                    uint64_t count)
 {
     for (uint64_t i = 0; i < count; i++) {
         real all = left[i], here = x[i] == y[i] ? all : 0;

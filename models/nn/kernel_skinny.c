@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* A dense layer at a small batch: the weights are many and each is used a few times only, so all that matters is
- * that they stream through once. OpenBLAS copies them into blocks first, which takes longer than the product.
+/* A dense layer at a small batch: the weights are many and each is used a few times only, so all that matters
+ * is that they stream through once. OpenBLAS copies them into blocks first, which takes longer than the
+ * product.
  *
  *   A B     eight rows of B at a time, each a stream of its own, are added to a strip of C that stays in the
  *           first-level cache
@@ -51,7 +52,8 @@ LL_FAST static void columns(void *context, uint64_t begin, uint64_t end, uint64_
 }
 
 /* The products of two rows of A with four rows of B. At an edge a row stands there twice. */
-LL_INLINE void eight_dots(const real *a0, const real *a1, const real *const b[4], uint64_t count, real dots[2][4])
+LL_INLINE void eight_dots(const real *a0, const real *a1, const real *const b[4], uint64_t count,
+                          real dots[2][4])
 {
     const real *b0 = b[0], *b1 = b[1], *b2 = b[2], *b3 = b[3];
     real s00 = 0, s01 = 0, s02 = 0, s03 = 0, s10 = 0, s11 = 0, s12 = 0, s13 = 0;
@@ -95,7 +97,7 @@ LL_FAST static void rows(void *context, uint64_t begin, uint64_t end, uint64_t c
         for (uint64_t row = 0; row < p->m; row++)
             memcpy(a[row], (const real *)p->a + row * p->lda + first, count * sizeof(real));
         for (uint64_t j = begin; j < end; j += 4)
-            add_dots(p, a, first, count, j, end, (real(*)[ROWS])&c[0][j - begin]);
+            add_dots(p, a, first, count, j, end, (real(*)[ROWS]) & c[0][j - begin]);
     }
     for (uint64_t row = 0; row < p->m; row++)
         memcpy((real *)p->c + row * p->ldc + begin, c[row], (end - begin) * sizeof(real));

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* A training step of AlexNet against its matrix products alone: every product and convolution of the step as one
- * call of OpenBLAS (a convolution as the product of its gathered windows, the gathering not counted), with as
- * many threads of OpenBLAS's own as the step has. Then where the step spends its time, by op kind.
+/* A training step of AlexNet against its matrix products alone: every product and convolution of the step as
+ * one call of OpenBLAS (a convolution as the product of its gathered windows, the gathering not counted),
+ * with as many threads of OpenBLAS's own as the step has. Then where the step spends its time, by op kind.
  *
- *     bench_native [BATCH [STEPS]]                                                                          */
+ *     bench_native [BATCH [STEPS]] */
 #define _GNU_SOURCE
 #include "models/model.h"
 #include "models/nn/blas.h"
@@ -84,8 +84,8 @@ static double products_s(const struct ll_trace *trace, unsigned threads)
         total_s += s;
         total_flops += flops;
         printf("  %-20s %-8s %6" PRIu64 " %6" PRIu64 " %6" PRIu64 "  %8.3f ms  %6.1f GFLOP/s\n",
-               ll_op_name(form->view.kind), trace->strings[form->scope], product.m, product.n, product.k, s * 1e3,
-               flops / s * 1e-9);
+               ll_op_name(form->view.kind), trace->strings[form->scope], product.m, product.n, product.k,
+               s * 1e3, flops / s * 1e-9);
     }
     ll_blas_set_threads(1);
     printf("  all products            %8.1f ms  %6.1f GFLOP/s, %s, %u threads\n", total_s * 1e3,
@@ -98,8 +98,9 @@ static void print_kinds(const struct ll_trace *trace)
     struct ll_arena arena = {0};
     const struct ll_profile *profile = ll_profile(trace, &arena);
     for (uint64_t i = 0; profile && i < profile->kind_count; i++)
-        printf("  %-28s %-10s %9.3f ms  %5.1f %%\n", profile->kinds[i].kind, ll_phase_name(profile->kinds[i].phase),
-               profile->kinds[i].time_s * 1e3, profile->kinds[i].share * 100);
+        printf("  %-28s %-10s %9.3f ms  %5.1f %%\n", profile->kinds[i].kind,
+               ll_phase_name(profile->kinds[i].phase), profile->kinds[i].time_s * 1e3,
+               profile->kinds[i].share * 100);
     if (profile)
         printf("  outside of ops %.2f %% of a step\n", (1 - profile->ops_time_s / profile->wall_s) * 100);
     ll_arena_release(&arena);
@@ -137,7 +138,8 @@ static struct ll_trace *record(uint64_t batch, uint64_t steps)
 
 int main(int count, char **words)
 {
-    uint64_t batch = count > 1 ? strtoull(words[1], NULL, 10) : 8, steps = count > 2 ? strtoull(words[2], NULL, 10) : 10;
+    uint64_t batch = count > 1 ? strtoull(words[1], NULL, 10) : 8,
+             steps = count > 2 ? strtoull(words[2], NULL, 10) : 10;
     struct ll_trace *trace = record(batch, steps);
     struct ll_pool *pool = ll_pool_new(0);
     if (!trace || !pool) {

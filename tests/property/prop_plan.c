@@ -22,8 +22,9 @@ static void add_view(struct ll_nn *nn, uint64_t *random)
 {
     struct ll_value *x = some(nn, random);
     struct ll_shape shape = ll_nn_shape(nn, 2, (uint64_t[]){1, ll_elements(&x->shape)}, NULL);
-    ll_nn_do(nn, &(struct ll_call){
-                     .kind = LL_OP_RESHAPE, .input_count = 1, .inputs = &x, .given_count = 1, .given = &shape});
+    ll_nn_do(nn,
+             &(struct ll_call){
+                 .kind = LL_OP_RESHAPE, .input_count = 1, .inputs = &x, .given_count = 1, .given = &shape});
 }
 
 static struct ll_nn *draw_network(uint64_t *random)

@@ -10,7 +10,8 @@ enum { COUNT = 100001 };
 
 static struct ll_value variable(const char *name, struct ll_init init)
 {
-    struct ll_value value = {.name = name, .init = init, .shape = {.rank = 1, .dtype = LL_F32, .dim = {COUNT}}};
+    struct ll_value value = {
+        .name = name, .init = init, .shape = {.rank = 1, .dtype = LL_F32, .dim = {COUNT}}};
     return value;
 }
 
@@ -35,7 +36,8 @@ static void numbers_have_the_deviation_asked_for(void **state)
 {
     (void)state;
     check_moments((struct ll_init){LL_INIT_NORMAL, 3, NULL}, 3, 3 * 6);
-    /* A normal variable cut at two deviations keeps sqrt(1 - 4 phi(2) / (2 Phi(2) - 1)) = 0.8796 of its own. */
+    /* A normal variable cut at two deviations keeps sqrt(1 - 4 phi(2) / (2 Phi(2) - 1)) = 0.8796 of its own.
+     */
     check_moments((struct ll_init){LL_INIT_TRUNCATED_NORMAL, 0.1, NULL}, 0.08796, 0.2 * 1.0001);
     check_moments((struct ll_init){LL_INIT_UNIFORM, 0.5, NULL}, 0.5 / sqrt(3), 0.5);
 }

@@ -6,7 +6,8 @@
 
 #include <string.h>
 
-static struct ll_value *image(struct ll_nn *nn, uint64_t batch, uint64_t height, uint64_t width, uint64_t channels)
+static struct ll_value *image(struct ll_nn *nn, uint64_t batch, uint64_t height, uint64_t width,
+                              uint64_t channels)
 {
     struct ll_shape shape = ll_nn_shape(nn, 4, (uint64_t[]){batch, height, width, channels}, NULL);
     return ll_nn_variable(nn, "images", &shape, LL_INPUT, (struct ll_init){LL_INIT_NORMAL, 1, NULL});
@@ -23,7 +24,8 @@ static struct ll_value *convolve(struct ll_nn *nn, struct ll_value *x, uint64_t 
                                                    .init = {LL_INIT_NORMAL, 0.3, NULL}});
 }
 
-/* out = ceil(size / stride) for SAME, floor((size - kernel) / stride) + 1 for VALID: tensorflow.org, tf.nn. */
+/* out = ceil(size / stride) for SAME, floor((size - kernel) / stride) + 1 for VALID: tensorflow.org, tf.nn.
+ */
 static void paddings_give_the_sizes_that_tensorflow_gives(void **state)
 {
     (void)state;
@@ -56,7 +58,8 @@ static void odd_padding_comes_after(void **state)
     ll_nn_free(nn);
 }
 
-static void fill_labels(const struct ll_source *source, uint64_t step, const struct ll_shape *shape, void *data)
+static void fill_labels(const struct ll_source *source, uint64_t step, const struct ll_shape *shape,
+                        void *data)
 {
     (void)step;
     for (uint64_t i = 0; i < shape->dim[0]; i++)
@@ -80,7 +83,8 @@ static struct ll_value *small_alexnet(struct ll_nn *nn, uint64_t batch)
     x = ll_conv_layer(nn, "conv1", x,
                       &(struct ll_conv_options){5, 2, 6, LL_SAME, LL_RELU, {LL_INIT_NORMAL, 0.3, NULL}});
     x = ll_max_pool_layer(nn, "pool1", x, 3, 2, LL_VALID);
-    x = ll_lrn_layer(nn, "norm1", x, &(struct ll_lrn_options){.radius = 2, .bias = 1, .alpha = 0.1, .beta = 0.75});
+    x = ll_lrn_layer(nn, "norm1", x,
+                     &(struct ll_lrn_options){.radius = 2, .bias = 1, .alpha = 0.1, .beta = 0.75});
     x = ll_conv_layer(nn, "conv2", x,
                       &(struct ll_conv_options){3, 1, 7, LL_SAME, LL_RELU, {LL_INIT_NORMAL, 0.3, NULL}});
     x = ll_flatten(nn, x);
@@ -111,14 +115,16 @@ static void a_loss_that_knows_nothing_is_the_log_of_the_classes(void **state)
     enum ll_status status;
     struct ll_nn *nn = ll_nn_new(LL_F64);
     struct ll_shape shape = ll_nn_shape(nn, 2, (uint64_t[]){4, 10}, NULL);
-    struct ll_value *logits = ll_nn_variable(nn, "x", &shape, LL_INPUT, (struct ll_init){LL_INIT_CONSTANT, 2, NULL});
+    struct ll_value *logits =
+        ll_nn_variable(nn, "x", &shape, LL_INPUT, (struct ll_init){LL_INIT_CONSTANT, 2, NULL});
     struct ll_value *answers = labels(nn, 4, 10), *loss = ll_softmax_loss(nn, logits, answers);
     struct ll_value *share = ll_accuracy(nn, logits, answers);
     ll_nn_keep(loss);
     struct ll_runner *runner = ll_runner_new(nn, &(struct ll_runner_options){0}, &status);
     ll_runner_step(runner, 0);
     assert_near(ll_runner_scalar(runner, loss), log(10), 1e-12);
-    assert_near(ll_runner_scalar(runner, share), 0.25, 0); /* the first of equals is class 0: labels 0, 3, 6, 9 */
+    assert_near(ll_runner_scalar(runner, share), 0.25,
+                0); /* the first of equals is class 0: labels 0, 3, 6, 9 */
     ll_runner_free(runner);
     ll_nn_free(nn);
 }

@@ -17,9 +17,13 @@ static const struct known {
     uint64_t parameters, forward_flops, train_ops;
     struct ll_setting small[4];
 } known_models[] = {
-    /* Sum over layers of inputs x outputs + biases; products as in tests/cases/alexnet.case. Ops: 31 forward with
-     * loss and accuracy, 2 input, 42 backward, 17 update. */
-    {"alexnet", 61104937, 1433542656, 92, {{"image", "67"}, {"classes", "7"}, {"channels", "4"}, {"hidden", "24"}}},
+    /* Sum over layers of inputs x outputs + biases; products as in tests/cases/alexnet.case. Ops: 31 forward
+     * with loss and accuracy, 2 input, 42 backward, 17 update. */
+    {"alexnet",
+     61104937,
+     1433542656,
+     92,
+     {{"image", "67"}, {"classes", "7"}, {"channels", "4"}, {"hidden", "24"}}},
 };
 
 static const struct known *known_of(const struct ll_model *model)
@@ -141,8 +145,8 @@ static void a_dry_run_records_what_a_native_run_does(void **state)
     }
 }
 
-/* What a step needs from the one before are its weights and the state of its optimizer: the second step has the
- * forms of the first. */
+/* What a step needs from the one before are its weights and the state of its optimizer: the second step has
+ * the forms of the first. */
 static void steps_repeat_themselves(void **state)
 {
     (void)state;
@@ -193,8 +197,7 @@ static void expect_complaint(const char *key, const char *value, const char *exp
     struct ll_diags diags = {0};
     struct ll_setting settings[] = {{key, value}};
     struct ll_run_report report;
-    struct ll_run_options options = {
-        .steps = 1, .dry_run = true, .settings = settings, .setting_count = 1};
+    struct ll_run_options options = {.steps = 1, .dry_run = true, .settings = settings, .setting_count = 1};
     assert_false(ll_model_run(ll_model_find("alexnet"), &options, &report, &diags));
     assert_int_equal(diags.count, 1);
     assert_string_equal(diags.kept[0].message, expected);
@@ -218,7 +221,8 @@ static void a_trace_that_cannot_be_written_is_complained_about(void **state)
     struct ll_run_report report;
     struct ll_run_options options = {.steps = 1, .dry_run = true, .path = "no/such/folder/a.llt"};
     assert_false(ll_model_run(ll_model_find("alexnet"), &options, &report, &diags));
-    assert_string_equal(diags.kept[0].message, "no/such/folder/a.llt: the file cannot be written; the disk may be full");
+    assert_string_equal(diags.kept[0].message,
+                        "no/such/folder/a.llt: the file cannot be written; the disk may be full");
     ll_diags_release(&diags);
 }
 

@@ -42,8 +42,9 @@ static void the_first_trouble_is_kept_and_building_goes_on(void **state)
     y = ll_nn_do1(nn, LL_OP_RELU, y);
     assert_int_equal(y->shape.rank, 0);
     ll_nn_fail(nn, "later");
-    assert_string_equal(ll_nn_trouble(nn), "matmul in fc1: the columns of the left matrix must be as many as the "
-                                           "rows of the right one");
+    assert_string_equal(ll_nn_trouble(nn),
+                        "matmul in fc1: the columns of the left matrix must be as many as the "
+                        "rows of the right one");
     assert_int_equal(nn->op_count, 0);
     ll_nn_free(nn);
 }
@@ -82,7 +83,8 @@ static void memory_is_shared_by_what_looks_at_it(void **state)
     struct ll_value *w = matrix(nn, "w", 3, 5), *g = matrix(nn, "g", 3, 5);
     struct ll_shape flat = ll_nn_shape(nn, 1, (uint64_t[]){15}, NULL);
     struct ll_value *view = ll_nn_do(
-        nn, &(struct ll_call){.kind = LL_OP_RESHAPE, .input_count = 1, .inputs = &w, .given_count = 1, .given = &flat});
+        nn, &(struct ll_call){
+                .kind = LL_OP_RESHAPE, .input_count = 1, .inputs = &w, .given_count = 1, .given = &flat});
     assert_ptr_equal(view->root, w);
     assert_ptr_equal(w->next, w);
     struct ll_value *updated = ll_nn_do2(nn, LL_OP_SGD, w, g);

@@ -21,7 +21,8 @@ static void run(const struct ll_optimizer *optimizer, double *w)
     struct ll_shape shape = ll_nn_shape(nn, 1, (uint64_t[]){N}, NULL);
     struct ll_value *weight =
         ll_nn_variable(nn, "layer/w", &shape, LL_WEIGHT, (struct ll_init){LL_INIT_LIST, 0, start});
-    struct ll_value *scale = ll_nn_variable(nn, "f", &shape, LL_INPUT, (struct ll_init){LL_INIT_LIST, 0, factors});
+    struct ll_value *scale =
+        ll_nn_variable(nn, "f", &shape, LL_INPUT, (struct ll_init){LL_INIT_LIST, 0, factors});
     struct ll_value *square = ll_nn_do2(nn, LL_OP_MUL, weight, weight);
     ll_minimise(nn, ll_nn_do1(nn, LL_OP_MEAN, ll_nn_do2(nn, LL_OP_MUL, square, scale)), optimizer);
     assert_null(ll_nn_trouble(nn));
@@ -79,7 +80,8 @@ static void adam_follows_its_paper(void **state)
             w[i] -= rate * m / (sqrt(v) + 1e-3);
         }
     }
-    run(&(struct ll_optimizer){.kind = LL_ADAM, .rate = 0.1, .beta1 = 0.8, .beta2 = 0.99, .epsilon = 1e-3}, w);
+    run(&(struct ll_optimizer){.kind = LL_ADAM, .rate = 0.1, .beta1 = 0.8, .beta2 = 0.99, .epsilon = 1e-3},
+        w);
 }
 
 int main(void)
