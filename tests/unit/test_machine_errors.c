@@ -2,8 +2,8 @@
 /* The gallery of bad machine files: tests/errors/machines/NAME.yaml beside NAME.expected, all complaints that
  * the file calls forth, a `line:column: message` each (`file:line:column` where it is another file's).
  *
- * To add one, write the .yaml and run this program with LL_BLESS=1 in the environment: it writes every .expected
- * anew. Then read the difference as if you had made the mistake. */
+ * To add one, write the .yaml and run this program with LL_BLESS=1 in the environment: it writes every
+ * .expected anew. Then read the difference as if you had made the mistake. */
 #include "check.h"
 
 #include "toy_machine.h"
