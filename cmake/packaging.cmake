@@ -30,8 +30,15 @@ Cflags: -I\${prefix}/include/leadline
 
 install(TARGETS leadline_library ARCHIVE DESTINATION lib)
 install(FILES ${PROJECT_BINARY_DIR}/leadline.pc DESTINATION lib/pkgconfig)
-install(DIRECTORY tracer sim DESTINATION include/leadline
-  FILES_MATCHING PATTERN "*.h" PATTERN "*.def" PATTERN sim/cli EXCLUDE)
+# What others may rely on: the ground floor, traces, machines, costs and replay. The other headers are for the
+# rooms themselves. tests/package compiles each of these alone.
+install(DIRECTORY tracer/base DESTINATION include/leadline/tracer FILES_MATCHING PATTERN "*.h")
+foreach(header tracer/op_table.def tracer/ops.h tracer/profile.h tracer/reader.h tracer/recorder.h tracer/tensor.h
+        tracer/trace.h tracer/work.h sim/machine/machine.h sim/machine/unit_models.def sim/cost/cost.h
+        sim/cost/explain.h sim/memory/footprint.h sim/memory/residency.h sim/replay/replay.h)
+  get_filename_component(folder ${header} DIRECTORY)
+  install(FILES ${header} DESTINATION include/leadline/${folder})
+endforeach()
 install(DIRECTORY hwconfigs traces DESTINATION share/leadline
   FILES_MATCHING PATTERN "*.yaml" PATTERN "*.llt" PATTERN "README.md")
 install(FILES LICENSE DESTINATION share/doc/leadline RENAME copyright)
@@ -43,8 +50,7 @@ set(CPACK_DEBIAN_FILE_NAME DEB-DEFAULT)
 set(CPACK_DEBIAN_PACKAGE_SECTION science)
 set(CPACK_DEBIAN_PACKAGE_SHLIBDEPS ON)
 set(CPACK_DEBIAN_PACKAGE_DEPENDS "libopenblas0-pthread | libopenblas0") # opened at run time, so not seen by the above
-set(CPACK_DEBIAN_PACKAGE_DESCRIPTION "records deep-learning workloads and replays them on machines described in YAML
- Record a workload once, where it really runs; then ask any machine that can be
- described, built or imagined, how long it would take, what would hold it back,
- and what to change.")
+set(CPACK_DEBIAN_PACKAGE_DESCRIPTION "Record a workload once, where it really runs; then ask any machine that can be
+described, built or imagined, how long it would take, what would hold it back,
+and what to change.")
 include(CPack)

@@ -31,13 +31,15 @@ struct ll_trace *ll_load_trace(const char *path, int *status)
 
 const char *ll_trace_condition(const struct ll_trace *trace, struct ll_arena *arena)
 {
-    if (trace->closed && trace->lost_frames == 0 && trace->lost_bytes == 0)
-        return "complete";
-    const char *end = trace->closed ? "" : "; the recording was cut off, whatever came after is missing";
+    bool whole = trace->lost_frames == 0 && trace->lost_bytes == 0;
+    if (whole)
+        return trace->closed ? "complete"
+                             : "cut off: the recorder was stopped, what it had not yet written is missing";
     return ll_format(arena,
-                     "%" PRIu64 " of %" PRIu64 " bytes unreadable, %" PRIu64 " frames and at least %" PRIu64
-                     " ops lost%s",
-                     trace->lost_bytes, trace->file_bytes, trace->lost_frames, trace->lost_ops, end);
+                     "damaged: %" PRIu64 " of %" PRIu64 " bytes unreadable, %" PRIu64
+                     " frames and at least %" PRIu64 " ops lost%s",
+                     trace->lost_bytes, trace->file_bytes, trace->lost_frames, trace->lost_ops,
+                     trace->closed ? "" : "; the end is missing");
 }
 
 const struct ll_model *ll_find_model(const char *name)

@@ -3,9 +3,10 @@
  *
  * A unit may offer several ways (the tiles of a menu). The fastest is taken by what depends on the way: its
  * cycles and its traffic out of the near levels. The first pieces and the far levels are the same for all
- * ways, so the choice is also the best for the op as a whole, whatever earlier ops saved; and since the
- * least of several times, each of which more bandwidth or memory only shortens, is shortened too, the
- * choice cannot make a better machine slower. */
+ * ways, so the choice is also the best for the op as a whole, whatever earlier ops saved at the far levels;
+ * and since the least of several times, each of which more bandwidth or memory only shortens, is shortened
+ * too, the choice cannot make a better machine slower. Only what fusion holds in registers is saved at near
+ * levels as well, after the choice; there another way could have been a little faster. */
 #include "sim/cost/cost.h"
 
 #include "sim/cost/task.h"

@@ -123,6 +123,12 @@ static bool end_at(struct ll_path *found, const struct ll_field *field, struct l
     return true;
 }
 
+static bool nothing_below(const struct walk *walk, const char *key)
+{
+    return ll_complain(walk->diags, walk->place, "`%s`: there is nothing below `%s`",
+                       ll_shown_text(walk->path).text, key);
+}
+
 static bool follow_dtype(struct walk *walk, const struct ll_field *field, struct ll_node *map,
                          struct ll_path *found)
 {
@@ -132,8 +138,8 @@ static bool follow_dtype(struct walk *walk, const struct ll_field *field, struct
         return false;
     for (int i = 0; i < LL_DTYPE_COUNT; i++) {
         const char *name = ll_dtype_name((enum ll_dtype)i);
-        if (!walk->rest && !strcmp(walk->segment, name))
-            return end_at(found, field, dtypes, name);
+        if (!strcmp(walk->segment, name))
+            return walk->rest ? nothing_below(walk, name) : end_at(found, field, dtypes, name);
         ll_words_add(&words, name);
     }
     return complain(walk, "dtype", &words);
@@ -170,8 +176,7 @@ static bool follow_field(struct walk *walk, const struct ll_field *field, struct
         return follow_list(walk, field, map, found);
     if (field->type == LL_TYPE_DTYPES)
         return follow_dtype(walk, field, map, found);
-    return ll_complain(walk->diags, walk->place, "`%s`: there is nothing below `%s`",
-                       ll_shown_text(walk->path).text, field->key);
+    return nothing_below(walk, field->key);
 }
 
 /* `hbm.bandwidth` for `memory.hbm.bandwidth`. */

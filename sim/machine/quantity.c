@@ -234,7 +234,7 @@ static struct ll_quantity_text write_decimal(const struct decimal *decimal, int 
 static bool suits(const struct unit *unit, double value, const struct decimal *decimal)
 {
     if (unit->two)
-        return value >= ldexp(1, unit->two) && fmod(value, ldexp(1, unit->two)) == 0;
+        return value >= ldexp(1, unit->two);
     return decimal->length + decimal->ten > unit->ten;
 }
 

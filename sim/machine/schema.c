@@ -1,8 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* The walks over the rows: reading a map, and writing a struct. */
-#include "sim/machine/schema.h"
+#include "sim/machine/schema_types.h"
 
-#include <stdio.h>
 #include <string.h>
 
 const struct ll_table *ll_table_variant(const struct ll_table *table, const void *object)
@@ -209,13 +208,17 @@ static void choose_none(const struct ll_table *table, void *object)
     memset((char *)object + table->variant_offset, 0xFF, sizeof(unsigned));
 }
 
+static bool expected_map(const struct ll_table *table, const struct ll_node *node, struct ll_reading *reading)
+{
+    const char *what = ll_format(reading->arena, "a map with the keys of a %s", table->what);
+    return what ? ll_expected(node, reading, what) : ll_no_memory(node, reading);
+}
+
 bool ll_table_read(const struct ll_table *table, const struct ll_node *node, void *object,
                    struct ll_reading *reading)
 {
     if (node->type != LL_NODE_MAP)
-        return ll_complain(reading->diags, node->place,
-                           "`%s`: expected a map with the keys of a %s, this is %s", ll_node_shown(node).text,
-                           table->what, ll_node_type_name(node->type));
+        return expected_map(table, node, reading);
     if (table->variants)
         choose_none(table, object);
     bool right = read_fields(table, node, object, reading);

@@ -34,7 +34,8 @@ bool ll_expected(const struct ll_node *node, struct ll_reading *reading, const c
     struct ll_shown shown = ll_node_shown(node);
     if (node->type == LL_NODE_SCALAR)
         return ll_complain(reading->diags, node->place, "`%s`: expected %s", shown.text, what);
-    return ll_complain(reading->diags, node->place, "`%s`: expected %s, this is %s", shown.text, what,
+    return ll_complain(reading->diags, node->place, "%s%s%sexpected %s, this is %s", node->key ? "`" : "",
+                       node->key ? shown.text : "", node->key ? "`: " : "", what,
                        ll_node_type_name(node->type));
 }
 

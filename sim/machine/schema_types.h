@@ -21,7 +21,7 @@ const void *ll_at_const(const void *object, size_t offset);
 /* The count of a row that has several values. */
 uint64_t ll_count_of(const struct ll_field *field, const void *object);
 
-/* Marks a row that remembers whether it was given as given. */
+/* Marks an object or list as given, where someone asks. */
 void ll_set_given(const struct ll_field *field, void *object);
 
 /* Complaints; all return false. The form "`key: value`: expected ..." is that of most. */

@@ -9,6 +9,7 @@
  * differs from op to op and is taken off each time. */
 #include "sim/replay/replay.h"
 
+#include "sim/cost/memo.h"
 #include "sim/replay/replay_parts.h"
 
 #include <math.h>
@@ -28,10 +29,23 @@ struct run {
     uint32_t stream_last[STREAM_COUNT]; /* the op that ended last on the stream, LL_NONE before the first */
 };
 
-/* Costs of all forms that the replayed ops use. Complains once for each kind that the machine cannot run. */
+/* Says once for each kind that the machine cannot run it; false. */
+static bool refuse(const struct run *run, enum ll_op_kind kind, const struct ll_work *work,
+                   const char *trouble, bool refused[LL_OP_COUNT], struct ll_diags *diags)
+{
+    struct ll_place place = {.file = run->machine->path};
+    if (!refused[kind])
+        ll_complain(diags, place, "%s in %s: %s", ll_op_name(kind), ll_dtype_name((enum ll_dtype)work->dtype),
+                    trouble);
+    refused[kind] = true;
+    return false;
+}
+
+/* Costs of all forms that the replayed ops use; forms that differ by their place alone share one. */
 static bool cost_forms(struct run *run, struct ll_diags *diags)
 {
     const struct ll_trace *trace = run->prepared->trace;
+    struct ll_memo memo = {.machine = run->machine};
     bool refused[LL_OP_COUNT] = {false}, all = true;
     for (uint32_t i = run->prepared->first_op; i < run->prepared->end_op; i++) {
         uint32_t form = trace->ops[i].form;
@@ -39,15 +53,15 @@ static bool cost_forms(struct run *run, struct ll_diags *diags)
             continue;
         run->known[form] = true;
         enum ll_op_kind kind = trace->forms[form].view.kind;
-        const struct ll_work *work = &run->prepared->works[form];
-        const char *trouble;
-        if (ll_cost_op(run->machine, kind, work, &run->costs[form], NULL, &trouble) || refused[kind])
-            continue;
-        refused[kind] = true;
-        struct ll_place place = {.file = run->machine->path};
-        all = ll_complain(diags, place, "%s in %s: %s", ll_op_name(kind),
-                          ll_dtype_name((enum ll_dtype)work->dtype), trouble);
+        const char *trouble = NULL;
+        const struct ll_cost *cost = ll_memo_cost(&memo, kind, &run->prepared->works[form], &trouble);
+        if (cost)
+            run->costs[form] = *cost;
+        else
+            all = refuse(run, kind, &run->prepared->works[form], trouble ? trouble : "memory ran out",
+                         refused, diags);
     }
+    ll_memo_release(&memo);
     return all;
 }
 

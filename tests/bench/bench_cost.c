@@ -1,15 +1,15 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* How fast a cost is found, cold and from the memo, and how many tilings are tried per second. */
+/* How fast a cost is found, cold and from the memo, and how fast a product is blocked for one memory. */
 #include "samples.h"
 
 #include "sim/cost/memo.h"
 #include "sim/cost/task.h"
 #include "sim/cost/tiling.h"
-#include "tracer/base/clock.h"
+#include "tests/bench/bench.h"
 
-#include <stdio.h>
+#include <stdlib.h>
 
-enum { COUNT = 2000, REPEATS = 9 };
+enum { COUNT = 2000 };
 
 static struct ll_machine gpu_like(void)
 {
@@ -40,66 +40,60 @@ static struct ll_machine gpu_like(void)
     return machine;
 }
 
-static struct ll_work works[COUNT];
+/* A machine and what it is asked; the sum keeps the compiler from leaving the work out. */
+struct load {
+    struct ll_machine machine;
+    struct ll_memo memo;
+    struct ll_work works[COUNT];
+    double sum;
+};
 
-static uint64_t cold_ns(const struct ll_machine *machine)
+static void cold(void *context)
 {
+    struct load *load = context;
     struct ll_cost cost;
     const char *trouble;
-    uint64_t start_ns = ll_now_ns();
     for (int i = 0; i < COUNT; i++)
-        ll_cost_op(machine, LL_OP_MATMUL, &works[i], &cost, NULL, &trouble);
-    return (ll_now_ns() - start_ns) / COUNT;
+        if (ll_cost_op(&load->machine, LL_OP_MATMUL, &load->works[i], &cost, NULL, &trouble))
+            load->sum += cost.compute_s;
 }
 
-static uint64_t memo_ns(const struct ll_machine *machine)
+static void from_memo(void *context)
 {
-    struct ll_memo memo = {.machine = machine};
+    struct load *load = context;
     const char *trouble;
     for (int i = 0; i < COUNT; i++)
-        ll_memo_cost(&memo, LL_OP_MATMUL, &works[i], &trouble);
-    uint64_t start_ns = ll_now_ns();
-    for (int i = 0; i < COUNT; i++)
-        ll_memo_cost(&memo, LL_OP_MATMUL, &works[i], &trouble);
-    uint64_t ns = (ll_now_ns() - start_ns) / COUNT;
-    ll_memo_release(&memo);
-    return ns;
+        load->sum += ll_memo_cost(&load->memo, LL_OP_MATMUL, &load->works[i], &trouble)->compute_s;
 }
 
-static uint64_t tile_ns(const struct ll_machine *machine)
+static void tile(void *context)
 {
-    double sum = 0;
-    uint64_t start_ns = ll_now_ns();
+    struct load *load = context;
     for (int i = 0; i < COUNT; i++) {
-        struct ll_task task = ll_task_of(&works[i], LL_F16);
-        sum += ll_tile(&task.problem, (double)machine->levels[0].size_bytes / 2).bytes;
+        struct ll_task task = ll_task_of(&load->works[i], LL_F16);
+        load->sum += ll_tile(&task.problem, (double)load->machine.levels[0].size_bytes / 2).bytes;
     }
-    uint64_t ns = (ll_now_ns() - start_ns) / COUNT;
-    return sum > 0 ? ns : 0;
-}
-
-static void report(const char *what, const struct ll_machine *machine,
-                   uint64_t (*measure)(const struct ll_machine *))
-{
-    uint64_t best_ns = UINT64_MAX;
-    for (int i = 0; i < REPEATS; i++)
-        best_ns = ll_min(best_ns, measure(machine));
-    printf("%-28s %8llu ns\n", what, (unsigned long long)best_ns);
 }
 
 int main(void)
 {
-    struct ll_machine machine = gpu_like();
+    struct load *load = calloc(1, sizeof *load);
     struct dice dice = {1};
+    if (!load)
+        return 1;
+    load->machine = gpu_like();
+    load->memo.machine = &load->machine;
     for (int i = 0; i < COUNT; i++)
-        works[i] = gemm_work(LL_F16, roll_size(&dice, 64), roll_size(&dice, 8192), roll_size(&dice, 8192),
-                             roll_size(&dice, 8192));
-    report("cost, product, cold", &machine, cold_ns);
-    report("cost, from the memo", &machine, memo_ns);
-    report("best blocking, product", &machine, tile_ns);
+        load->works[i] = gemm_work(LL_F16, roll_size(&dice, 64), roll_size(&dice, 8192),
+                                   roll_size(&dice, 8192), roll_size(&dice, 8192));
+    ll_bench("cost of a product, cold", cold, load, COUNT, 0);
+    ll_bench("cost of a product, remembered", from_memo, load, COUNT, 0);
+    ll_bench("best blocking of a product", tile, load, COUNT, 0);
     for (int i = 0; i < COUNT; i++)
-        works[i] = random_conv(&dice, LL_F16);
-    report("cost, convolution, cold", &machine, cold_ns);
-    report("best blocking, convolution", &machine, tile_ns);
+        load->works[i] = random_conv(&dice, LL_F16);
+    ll_bench("cost of a convolution, cold", cold, load, COUNT, 0);
+    ll_bench("best blocking of a convolution", tile, load, COUNT, 0);
+    ll_memo_release(&load->memo);
+    free(load);
     return 0;
 }

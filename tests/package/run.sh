@@ -22,7 +22,13 @@ moved/bin/leadline machines | grep -q custom_example || fail "the installed prog
 
 PKG_CONFIG_PATH=$tree/moved/lib/pkgconfig
 export PKG_CONFIG_PATH
+compile="$2 -std=c11 -Wall -Wextra -Werror $(pkg-config --cflags leadline)"
 # shellcheck disable=SC2046 # words are meant to be split
-$2 -std=c11 -Wall -Wextra -Werror "$here/use.c" -o use $(pkg-config --cflags --libs leadline)
+$compile "$here/use.c" -o use $(pkg-config --libs leadline)
+find moved/include/leadline -name '*.h' >headers
+while read -r header; do
+    $compile -fsyntax-only "$header" || fail "$header does not compile alone"
+done <headers
+
 # 2 m n k = 2 * 3 * 7 * 5
 [ "$(./use)" = 210 ] || fail "a program that uses the library says $(./use), expected 210"

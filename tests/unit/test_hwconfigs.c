@@ -132,10 +132,14 @@ static void peaks_are_those_of_the_documents(void **state)
         enum ll_dtype dtype;
         double flops, memory_Bps, within;
     } printed[] = {
-        {"i7_6700k", LL_F32, 512e9, 34.1e9, 1e-9},       {"i7_6700k", LL_F64, 256e9, 34.1e9, 1e-9},
-        {"v100_sxm2_16gb", LL_F16, 125e12, 900e9, 0.01}, {"v100_sxm2_16gb", LL_F32, 15.7e12, 900e9, 0.01},
-        {"v100_sxm2_16gb", LL_F64, 7.8e12, 900e9, 0.01}, {"tpu_v2", LL_BF16, 180e12, 2400e9, 0.02},
+        {"i7_6700k", LL_F32, 512e9, 34.1e9, 1e-9},
+        {"i7_6700k", LL_F64, 256e9, 34.1e9, 1e-9},
+        {"v100_sxm2_16gb", LL_F16, 125e12, 900e9, 0.01},
+        {"v100_sxm2_16gb", LL_F32, 15.7e12, 900e9, 0.01},
+        {"v100_sxm2_16gb", LL_F64, 7.8e12, 900e9, 0.01},
+        {"tpu_v2", LL_BF16, 180e12, 2400e9, 0.02},
         {"tpu_v2_core", LL_BF16, 22.5e12, 300e9, 0.02},
+        {"custom_example", LL_INT8, 2 * 2 * 2 * 32 * 64 * 1e9, 0.85 * 900e9, 1e-9}, /* by its own keys */
     };
     (void)state;
     for (size_t i = 0; i < sizeof printed / sizeof *printed; i++) {

@@ -1,9 +1,13 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Bases are the machines of hwconfigs/, so that no file has to be written; wrong ones stand in
  * tests/errors/machines. */
+#define _POSIX_C_SOURCE 200809L
 #include "check.h"
 
 #include "toy_machine.h"
+
+#include <stdlib.h>
+#include <unistd.h>
 
 static const char *source_of(const struct ll_machine *machine, const char *path)
 {
@@ -32,6 +36,7 @@ static void own_values_win_and_the_rest_is_the_bases(void **state)
     assert_true(machine->units[0].systolic.macs[LL_BF16] == 1);
     assert_true(machine->levels[1].bandwidth_Bps == 1e12);
     assert_int_equal(machine->levels[1].size_bytes, UINT64_C(8) << 30);
+    assert_non_null(source_of(machine, "mxu.macs")); /* of which a part is the base's still */
     ll_machine_free(machine);
 }
 
@@ -110,6 +115,52 @@ static void a_complaint_points_at_the_file_that_the_value_stands_in(void **state
     ll_diags_release(&diags);
 }
 
+static void a_value_of_another_type_replaces_the_bases(void **state)
+{
+    struct ll_diags diags = {0};
+    (void)state;
+    assert_null(ll_toy_parse("inherits: tpu_v2_core\nsoftware: [{name: x}]\n", NULL, 0, &diags));
+    assert_int_equal(diags.count, 1);
+    assert_int_equal(diags.kept[0].place.line, 2);
+    ll_diags_release(&diags);
+}
+
+/* Writes FOLDER/NUMBER.yaml, which inherits the next one; the last inherits nothing. */
+static void write_chain(const char *folder, int length, char *path, size_t room)
+{
+    for (int i = length; i-- > 0;) {
+        snprintf(path, room, "%s/%d.yaml", folder, i);
+        FILE *file = fopen(path, "w");
+        assert_non_null(file);
+        if (i + 1 < length)
+            fprintf(file, "inherits: %d.yaml\n", i + 1);
+        else
+            fputs(LL_TOY_MACHINE, file);
+        fclose(file);
+    }
+}
+
+static void a_chain_of_eight_files_is_long_enough(void **state)
+{
+    char folder[] = "/tmp/leadline_XXXXXX", path[64];
+    struct ll_diags diags = {0};
+    (void)state;
+    assert_non_null(mkdtemp(folder));
+    write_chain(folder, 8, path, sizeof path);
+    struct ll_machine *machine = ll_machine_read(path, NULL, NULL, 0, &diags);
+    assert_non_null(machine);
+    ll_machine_free(machine);
+    write_chain(folder, 9, path, sizeof path);
+    assert_null(ll_machine_read(path, NULL, NULL, 0, &diags));
+    assert_string_equal(diags.kept[0].message, "more than 8 files inherit one another");
+    ll_diags_release(&diags);
+    for (int i = 0; i < 9; i++) {
+        snprintf(path, sizeof path, "%s/%d.yaml", folder, i);
+        unlink(path);
+    }
+    rmdir(folder);
+}
+
 static void only_a_file_or_stem_can_be_inherited(void **state)
 {
     static const struct {
@@ -138,6 +189,8 @@ int main(void)
         cmocka_unit_test(what_data_calls_the_base_is_not_inherited),
         cmocka_unit_test(a_source_goes_with_the_value_it_speaks_of),
         cmocka_unit_test(a_complaint_points_at_the_file_that_the_value_stands_in),
+        cmocka_unit_test(a_value_of_another_type_replaces_the_bases),
+        cmocka_unit_test(a_chain_of_eight_files_is_long_enough),
         cmocka_unit_test(only_a_file_or_stem_can_be_inherited),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

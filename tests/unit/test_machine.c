@@ -164,6 +164,20 @@ static void a_unit_without_a_clock_has_the_machines(void **state)
     ll_diags_release(&diags);
 }
 
+static void levels_of_one_size_are_allowed(void **state)
+{
+    (void)state;
+    struct ll_machine *machine =
+        ll_toy_machine("name: Toy\n"
+                       "clock: 1GHz\n"
+                       "units: [{name: simd, model: vector, lanes: 16, flops: {f32: 2}}]\n"
+                       "memory:\n"
+                       "  - {name: near, size: 1GiB, bandwidth: 20GB/s}\n"
+                       "  - {name: far, size: 1GiB, bandwidth: 10GB/s}\n");
+    assert_non_null(machine);
+    ll_machine_free(machine);
+}
+
 static void no_more_complaints_are_kept_than_can_be_read(void **state)
 {
     struct ll_diags diags = {0};
@@ -204,6 +218,7 @@ int main(void)
         cmocka_unit_test(names_and_sources_do_not_change_the_hash),
         cmocka_unit_test(the_json_has_base_units_in_the_order_of_the_schema),
         cmocka_unit_test(a_unit_without_a_clock_has_the_machines),
+        cmocka_unit_test(levels_of_one_size_are_allowed),
         cmocka_unit_test(no_more_complaints_are_kept_than_can_be_read),
         cmocka_unit_test(the_reference_has_a_row_for_each_key),
     };

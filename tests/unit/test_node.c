@@ -54,6 +54,7 @@ static void every_value_knows_where_it_stands(void **state)
     assert_string_equal(rows->place.source_line, "  - {rows: 128, \"co ls\": x}");
     assert_int_equal(rows->key_place.column, 6);
     assert_int_equal(ll_node_get(item, "co ls")->key_place.width, 7);
+    assert_int_equal(ll_node_get(parse("empty:\n"), "empty")->place.width, 1); /* a caret needs something */
     assert_null(ll_node_get(item, "nothing"));
     assert_null(ll_node_get(rows, "of no map"));
     assert_string_equal(ll_node_get_text(root, "name"), "Toy");
@@ -101,6 +102,7 @@ static void what_is_not_used_here_is_refused(void **state)
         {"a: 1\nb: 2\na: 3\n", 3, 1, "`a` stands here a second time; the first is in line 1"},
         {"a: \"\\0\"\n", 1, 4, "a control character inside a text"},
         {"a: \"\\e[2J\"\n", 1, 4, "a control character inside a text"},
+        {"a: \"\\x7F\"\n", 1, 4, "a control character inside a text"},
         {"a: \"\\x9B\"\n", 1, 4, "a control character inside a text"},
         {"a: \"\\uFEFF\"\n", 1, 4, "a control character inside a text"},
         {"", 0, 0, "there is nothing in this file"},

@@ -73,6 +73,22 @@ static void the_last_of_two_overrides_wins(void **state)
     ll_diags_release(&diags);
 }
 
+static void other_values_keep_their_sources(void **state)
+{
+    struct ll_override override = {"simd.count", "4"};
+    struct ll_diags diags = {0};
+    (void)state;
+    struct ll_machine *machine =
+        ll_toy_parse(LL_TOY_MACHINE "sources: {array.count: here, units.simd.count: there, simd: all}\n",
+                     &override, 1, &diags);
+    assert_int_equal(machine->source_count, 3);
+    assert_string_equal(machine->sources[0].text, "here");
+    assert_string_equal(machine->sources[1].path, "simd");
+    assert_string_equal(machine->sources[2].path, "simd.count");
+    ll_machine_free(machine);
+    ll_diags_release(&diags);
+}
+
 static void a_wrong_path_or_value_is_complained_of_where_it_was_typed(void **state)
 {
     static const struct {
@@ -91,6 +107,8 @@ static void a_wrong_path_or_value_is_complained_of_where_it_was_typed(void **sta
          "`array.macs.bf61`: no dtype `bf61`; did you mean `array.macs.bf16`?"},
         {"energy.rm_pj_per_byte", "1", "--set energy.rm_pj_per_byte=1",
          "`energy.rm_pj_per_byte`: no key `rm_pj_per_byte`; did you mean `energy.ram_pj_per_byte`?"},
+        {"array.macs.bf16.x", "1", "--set array.macs.bf16.x=1",
+         "`array.macs.bf16.x`: there is nothing below `bf16`"},
         {"clock.x", "1", "--set clock.x=1", "`clock.x`: there is nothing below `clock`"},
         {"array", "1", "--set array=1", "`array` is more than one value; set one of its keys"},
         {"array.rows", "8GB", "--set array.rows=8GB", "`rows: 8GB`: expected a number without unit"},
@@ -134,6 +152,7 @@ int main(void)
         cmocka_unit_test(a_value_is_set_by_its_path),
         cmocka_unit_test(what_the_file_leaves_out_can_be_set_too),
         cmocka_unit_test(the_last_of_two_overrides_wins),
+        cmocka_unit_test(other_values_keep_their_sources),
         cmocka_unit_test(a_wrong_path_or_value_is_complained_of_where_it_was_typed),
         cmocka_unit_test(all_wrong_overrides_are_complained_of_at_once),
     };
