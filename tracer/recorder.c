@@ -24,6 +24,7 @@ enum {
     NOTES_MOST_BYTES = 1 << 20,
     FLUSH_DEFINITIONS = 16384,
     FLUSH_REFS = 1 << 20,
+    FLUSH_TEXT_BYTES = 1 << 20,
     HISTORY = 65536,
     CLOCK_EVERY = 1024 /* ops between looks at the clock when ops carry no times */
 };
@@ -43,6 +44,7 @@ struct ll_recorder {
     struct ll_tables tables;
     struct ll_rows rows;
     struct ll_written written;
+    uint64_t waiting_text_bytes; /* of strings that are not written */
     struct ll_bytes content;
     struct ll_meter meter;
 
@@ -91,6 +93,7 @@ static void add_definitions(struct ll_recorder *recorder)
     add_frame(recorder, 0, weight);
     recorder->written = (struct ll_written){tables->strings.count, tables->descs.count, tables->forms.count,
                                             tables->links.count};
+    recorder->waiting_text_bytes = 0;
 }
 
 static void add_ops(struct ll_recorder *recorder)
@@ -195,7 +198,8 @@ static bool rows_are_due(const struct ll_recorder *recorder)
     const struct ll_rows *rows = &recorder->rows;
     const struct ll_tables *tables = &recorder->tables;
     uint64_t new_definitions = (uint64_t)(tables->forms.count - recorder->written.forms) +
-                               (tables->links.count - recorder->written.links);
+                               (tables->links.count - recorder->written.links) +
+                               (tables->descs.count - recorder->written.descs);
     return rows->count == rows->capacity || new_definitions >= FLUSH_DEFINITIONS || rows->refs >= FLUSH_REFS;
 }
 
@@ -316,7 +320,11 @@ uint32_t ll_recorder_string(struct ll_recorder *recorder, const char *text)
     if (length > LL_MAX_TEXT_BYTES)
         return stop(recorder, LL_TOO_LARGE);
     struct ll_meter_mark mark = ll_meter_enter(&recorder->meter);
-    uint32_t string = ll_map_intern(&recorder->tables.strings, text, length, NULL);
+    bool is_new;
+    uint32_t string = ll_map_intern(&recorder->tables.strings, text, length, &is_new);
+    recorder->waiting_text_bytes += is_new ? length : 0;
+    if (recorder->waiting_text_bytes >= FLUSH_TEXT_BYTES)
+        flush(recorder);
     ll_meter_leave(&recorder->meter, &mark);
     return string == LL_NO_ID ? stop(recorder, LL_NO_MEMORY) : string;
 }
