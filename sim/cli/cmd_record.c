@@ -77,6 +77,10 @@ static int summarise(const struct ll_run_options *options, const struct ll_model
     if (!options->dry_run && options->train && report->steps > 1)
         ll_str_addf(&out, ", loss %.4g to %.4g", report->first_loss, report->last_loss);
     ll_str_addf(&out, " -> %s\n", options->path);
+    if (report->better_core)
+        fprintf(stderr,
+                "OpenBLAS ran its %s kernels because OPENBLAS_CORETYPE asks for them; this CPU can run %s\n",
+                report->blas_core, report->better_core);
     return ll_print(&out);
 }
 
