@@ -39,27 +39,29 @@ need() {
     [ -n "$missing" ] || return 0
     root=
     [ "$(id -u)" = 0 ] || root=sudo
-    if [ -n "$root" ] && ! command -v sudo >/dev/null; then
-        say "Some packages are missing. Install them as root, then run this again:"
-        say "    apt-get update && apt-get install -y --no-install-recommends$missing"
-        exit 3
-    fi
     say "installing$missing"
-    export DEBIAN_FRONTEND=noninteractive
-    $root apt-get update -qq || say "the package lists could not be renewed; trying with the old ones"
     # shellcheck disable=SC2086 # words are meant to be split
-    $root env DEBIAN_FRONTEND=noninteractive apt-get install -y -qq --no-install-recommends $missing >build/apt.log 2>&1 || {
-        cat build/apt.log >&2
-        say "the packages could not be installed"
-        exit 3
-    }
+    { $root apt-get update -qq
+        $root env DEBIAN_FRONTEND=noninteractive apt-get install -y -qq --no-install-recommends $missing; } \
+        >build/install.log 2>&1 && return
+    cat build/install.log >&2
+    say "That did not work. As root, type this line, then run ./do again:"
+    say "    apt-get update && apt-get install -y --no-install-recommends$missing"
+    exit 3
 }
 
-# build PRESET: quiet unless something is wrong.
+# build PRESET [TARGETS...]: quiet unless something is wrong.
 build() {
-    say "building $1"
-    cmake --preset "$1" --log-level=WARNING >/dev/null
-    cmake --build --preset "$1" -- --quiet
+    preset=$1
+    shift
+    say "building $preset"
+    cmake --preset "$preset" --log-level=WARNING >/dev/null
+    cmake --build --preset "$preset" --target "${@:-all}" -- --quiet
+}
+
+# names FILES...: without folder and ending.
+names() {
+    for file in "$@"; do basename "$file" .c; done
 }
 
 prepare() {
@@ -92,18 +94,21 @@ all_tests() {
 
 bench() {
     build release
-    for program in build/release/tests/bench_*; do run "$program"; done
+    for name in $(names tests/bench/bench_*.c); do run "build/release/tests/$name"; done
 }
 
 fuzz() {
     # shellcheck disable=SC2086
     need $test_packages
-    build fuzz
-    for program in build/fuzz/tests/fuzz_*; do
-        name=${program##*/fuzz_}
-        mkdir -p "build/fuzz/found/$name"
-        run "$program" -runs="$1" -timeout=10 -rss_limit_mb=2048 -print_final_stats=1 \
-            "build/fuzz/found/$name" "tests/fuzz/corpus/$name"
+    targets=$(names tests/fuzz/fuzz_*.c)
+    # shellcheck disable=SC2086
+    build fuzz $targets
+    for name in $targets; do
+        seeds=tests/fuzz/corpus/${name#fuzz_}
+        found=build/fuzz/found/${name#fuzz_}
+        mkdir -p "$found"
+        run "build/fuzz/tests/$name" -runs="$1" -timeout=10 -rss_limit_mb=2048 -print_final_stats=1 \
+            "$found" "$seeds"
     done
 }
 
@@ -120,6 +125,7 @@ soak() {
             exit 1
         }
     done
+    say "no law was broken"
 }
 
 case ${1:-} in

@@ -21,7 +21,8 @@ static bool add(struct ll_facts *facts, const char *key, const char *format, ...
     vsnprintf(text, sizeof text, format, arguments);
     va_end(arguments);
     const char *value = ll_copy_text(&facts->arena, text, strlen(text));
-    if (!key || !value || !ll_grow((void **)&facts->list, &facts->capacity, facts->count + 1, sizeof *facts->list))
+    if (!key || !value ||
+        !ll_grow((void **)&facts->list, &facts->capacity, facts->count + 1, sizeof *facts->list))
         return false;
     facts->list[facts->count++] = (struct ll_fact){key, value};
     return true;
@@ -31,8 +32,8 @@ static bool add_params(struct ll_facts *facts, const struct ll_workload *workloa
 {
     bool good = true;
     for (size_t i = 0; i < workload->model->param_count; i++)
-        good = good && add(facts, ll_format(&facts->arena, "param.%s", workload->model->params[i].name), "%" PRId64,
-                           workload->params[i]);
+        good = good && add(facts, ll_format(&facts->arena, "param.%s", workload->model->params[i].name),
+                           "%" PRId64, workload->params[i]);
     return good;
 }
 

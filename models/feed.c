@@ -5,20 +5,23 @@
 
 #include <assert.h>
 
-static void fill_images(const struct ll_source *source, uint64_t step, const struct ll_shape *shape, void *data)
+static void fill_images(const struct ll_source *source, uint64_t step, const struct ll_shape *shape,
+                        void *data)
 {
     assert(shape->dtype == LL_F32);
     struct ll_images images = {shape->dim[1], shape->dim[2], shape->dim[3], source->classes, source->seed};
     ll_image_pixels(&images, step * shape->dim[0], shape->dim[0], data);
 }
 
-static void fill_labels(const struct ll_source *source, uint64_t step, const struct ll_shape *shape, void *data)
+static void fill_labels(const struct ll_source *source, uint64_t step, const struct ll_shape *shape,
+                        void *data)
 {
     struct ll_images images = {.classes = source->classes, .seed = source->seed};
     ll_image_labels(&images, step * shape->dim[0], shape->dim[0], data);
 }
 
-static struct ll_value *feed(struct ll_nn *nn, const char *name, const struct ll_shape *shape, struct ll_source source)
+static struct ll_value *feed(struct ll_nn *nn, const char *name, const struct ll_shape *shape,
+                             struct ll_source source)
 {
     enum ll_phase phase = nn->phase;
     nn->phase = LL_PHASE_INPUT;
@@ -33,9 +36,9 @@ static struct ll_value *feed(struct ll_nn *nn, const char *name, const struct ll
 struct ll_value *ll_feed_images(struct ll_nn *nn, uint64_t batch, uint64_t size, uint64_t channels,
                                 uint64_t classes, uint64_t seed)
 {
-    struct ll_shape shape = ll_nn_shape(
-        nn, 4, (uint64_t[]){batch, size, size, channels},
-        (enum ll_role[]){LL_ROLE_BATCH, LL_ROLE_SPATIAL, LL_ROLE_SPATIAL, LL_ROLE_CHANNEL});
+    struct ll_shape shape =
+        ll_nn_shape(nn, 4, (uint64_t[]){batch, size, size, channels},
+                    (enum ll_role[]){LL_ROLE_BATCH, LL_ROLE_SPATIAL, LL_ROLE_SPATIAL, LL_ROLE_CHANNEL});
     return feed(nn, "images", &shape, (struct ll_source){fill_images, seed, classes});
 }
 

@@ -56,7 +56,8 @@ static bool unknown_key(const struct ll_model *model, const char *key, struct ll
     if (keys)
         near = ll_nearest(key, keys, model->param_count);
     if (near)
-        ll_complain(diags, (struct ll_place){0}, "%s has no parameter `%s`; did you mean `%s`?", model->name, key, near);
+        ll_complain(diags, (struct ll_place){0}, "%s has no parameter `%s`; did you mean `%s`?", model->name,
+                    key, near);
     else
         ll_complain(diags, (struct ll_place){0}, "%s has no parameter `%s`; `leadline models %s` lists them",
                     model->name, key, model->name);
@@ -104,7 +105,8 @@ bool ll_model_measure(const struct ll_model *model, const struct ll_setting *set
     else if ((good = ll_model_settings(model, settings, setting_count, values, diags))) {
         model->build(nn, &(struct ll_build){.batch = 1, .params = values});
         *size = (struct ll_model_size){ll_nn_parameters(nn), ll_nn_forward_flops(nn)};
-        good = !ll_nn_trouble(nn) || ll_complain(diags, (struct ll_place){0}, "%s: %s", model->name, ll_nn_trouble(nn));
+        good = !ll_nn_trouble(nn) ||
+               ll_complain(diags, (struct ll_place){0}, "%s: %s", model->name, ll_nn_trouble(nn));
     }
     ll_nn_free(nn);
     free(values);

@@ -86,7 +86,8 @@ struct ll_model_size {
 bool ll_model_measure(const struct ll_model *model, const struct ll_setting *settings, size_t setting_count,
                       struct ll_model_size *size, struct ll_diags *diags);
 
-/* Reads settings into values[model->param_count]: the defaults where nothing is set. False after complaints. */
+/* Reads settings into values[model->param_count]: the defaults where nothing is set. False after complaints.
+ */
 bool ll_model_settings(const struct ll_model *model, const struct ll_setting *settings, size_t setting_count,
                        int64_t *values, struct ll_diags *diags);
 

@@ -38,7 +38,8 @@ static bool build(struct run *run)
     run->batch = run->options->batch ? run->options->batch : model->default_batch;
     if (!run->nn || !run->params)
         return fail(run, LL_NO_MEMORY, model->name);
-    if (!ll_model_settings(model, run->options->settings, run->options->setting_count, run->params, run->diags))
+    if (!ll_model_settings(model, run->options->settings, run->options->setting_count, run->params,
+                           run->diags))
         return false;
     run->result = model->build(run->nn, &(struct ll_build){.train = run->options->train,
                                                            .batch = run->batch,
@@ -56,7 +57,8 @@ static bool open_trace(struct run *run)
         return true;
     enum ll_status status;
     struct ll_facts facts = {0};
-    struct ll_workload workload = {run->model, run->options, run->params, run->batch, ll_nn_parameters(run->nn)};
+    struct ll_workload workload = {run->model, run->options, run->params, run->batch,
+                                   ll_nn_parameters(run->nn)};
     if (ll_facts_of(&workload, &facts, &status))
         run->recorder = ll_recorder_open(run->options->path, facts.list, facts.count, &status);
     ll_facts_release(&facts);

@@ -17,7 +17,8 @@ struct gradient_check {
     size_t count;
 };
 
-static inline double loss_at(struct ll_runner *runner, const struct gradient_check *check, double *at, double value)
+static inline double loss_at(struct ll_runner *runner, const struct gradient_check *check, double *at,
+                             double value)
 {
     double was = *at;
     *at = value;

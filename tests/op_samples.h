@@ -54,7 +54,8 @@ static inline struct ll_shape draw_image(uint64_t *state, enum ll_dtype dtype, u
 }
 
 /* A window that fits into the padded image, and less padding than the window is long. */
-static inline void draw_window(uint64_t *state, struct op_sample *s, const struct ll_shape *image, uint64_t k[2])
+static inline void draw_window(uint64_t *state, struct op_sample *s, const struct ll_shape *image,
+                               uint64_t k[2])
 {
     static const enum ll_attr_key before[] = {LL_ATTR_PAD_TOP, LL_ATTR_PAD_LEFT};
     static const enum ll_attr_key after[] = {LL_ATTR_PAD_BOTTOM, LL_ATTR_PAD_RIGHT};

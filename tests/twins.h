@@ -40,9 +40,13 @@ struct taps_of_conv {
 static inline struct taps_of_conv conv_of(const struct ll_op_view *op, const struct ll_shape *image,
                                           const struct ll_shape *filter, const struct ll_shape *result)
 {
-    return (struct taps_of_conv){
-        image, filter, result, ll_attr_count(op, LL_ATTR_STRIDE_H, 1), ll_attr_count(op, LL_ATTR_STRIDE_W, 1),
-        ll_attr_count(op, LL_ATTR_PAD_TOP, 0), ll_attr_count(op, LL_ATTR_PAD_LEFT, 0)};
+    return (struct taps_of_conv){image,
+                                 filter,
+                                 result,
+                                 ll_attr_count(op, LL_ATTR_STRIDE_H, 1),
+                                 ll_attr_count(op, LL_ATTR_STRIDE_W, 1),
+                                 ll_attr_count(op, LL_ATTR_PAD_TOP, 0),
+                                 ll_attr_count(op, LL_ATTR_PAD_LEFT, 0)};
 }
 
 static inline uint64_t count_taps(const struct taps_of_conv *c)
@@ -55,7 +59,8 @@ static inline struct tap tap_of(const struct taps_of_conv *c, uint64_t n)
 {
     const uint64_t *x = c->image->dim, *w = c->filter->dim, *y = c->result->dim;
     uint64_t i = n % w[2], kx = n / w[2] % w[1], ky = n / w[2] / w[1] % w[0], out = n / w[2] / w[1] / w[0];
-    uint64_t o = out % y[3], ox = out / y[3] % y[2], oy = out / y[3] / y[2] % y[1], b = out / y[3] / y[2] / y[1];
+    uint64_t o = out % y[3], ox = out / y[3] % y[2], oy = out / y[3] / y[2] % y[1],
+             b = out / y[3] / y[2] / y[1];
     int64_t iy = (int64_t)oy * c->stride_h - c->top + (int64_t)ky,
             ix = (int64_t)ox * c->stride_w - c->left + (int64_t)kx;
     uint64_t group = o / (w[3] / (x[3] / w[2]));
@@ -167,14 +172,14 @@ static inline uint64_t twin_ARGMAX(const struct ll_op_view *op, double *const *i
 }
 
 /* The index in x of each tap of window `i` of the pooled image, or UINT64_MAX outside. */
-static inline uint64_t pool_tap(const struct ll_op_view *op, const struct ll_shape *x, const struct ll_shape *y,
-                                uint64_t i, uint64_t ky, uint64_t kx)
+static inline uint64_t pool_tap(const struct ll_op_view *op, const struct ll_shape *x,
+                                const struct ll_shape *y, uint64_t i, uint64_t ky, uint64_t kx)
 {
     uint64_t c = i % y->dim[3], ox = i / y->dim[3] % y->dim[2], oy = i / y->dim[3] / y->dim[2] % y->dim[1];
-    int64_t iy = (int64_t)oy * ll_attr_count(op, LL_ATTR_STRIDE_H, 1) - ll_attr_count(op, LL_ATTR_PAD_TOP, 0) +
-                 (int64_t)ky;
-    int64_t ix = (int64_t)ox * ll_attr_count(op, LL_ATTR_STRIDE_W, 1) - ll_attr_count(op, LL_ATTR_PAD_LEFT, 0) +
-                 (int64_t)kx;
+    int64_t iy = (int64_t)oy * ll_attr_count(op, LL_ATTR_STRIDE_H, 1) -
+                 ll_attr_count(op, LL_ATTR_PAD_TOP, 0) + (int64_t)ky;
+    int64_t ix = (int64_t)ox * ll_attr_count(op, LL_ATTR_STRIDE_W, 1) -
+                 ll_attr_count(op, LL_ATTR_PAD_LEFT, 0) + (int64_t)kx;
     if (iy < 0 || ix < 0 || iy >= (int64_t)x->dim[1] || ix >= (int64_t)x->dim[2])
         return UINT64_MAX;
     uint64_t image = i / y->dim[3] / y->dim[2] / y->dim[1];

@@ -25,7 +25,8 @@ static float centred(uint64_t bits)
 /* Half pattern, half noise. */
 static void draw(const struct ll_images *images, uint64_t sample, float *pixel)
 {
-    uint64_t class_key = ll_random_key(ll_random_key(images->seed, PATTERNS), (uint64_t)label_of(images, sample));
+    uint64_t class_key =
+        ll_random_key(ll_random_key(images->seed, PATTERNS), (uint64_t)label_of(images, sample));
     uint64_t noise_key = ll_random_key(ll_random_key(images->seed, NOISE), sample), drawn = 0;
     for (uint64_t y = 0; y < images->height; y++)
         for (uint64_t x = 0; x < images->width; x++) {

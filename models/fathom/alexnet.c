@@ -24,7 +24,8 @@ enum { IMAGE, CLASSES, CHANNELS, HIDDEN };
 static const struct ll_model_param params[] = {
     [IMAGE] = {"image", 224, 67, 4096, "height and width of an image, in pixels"},
     [CLASSES] = {"classes", 1001, 2, 1000000, "classes to tell apart"},
-    [CHANNELS] = {"channels", 64, 1, 4096, "filters of the first convolution; the others have 3, 6, 4, 4 times as many"},
+    [CHANNELS] = {"channels", 64, 1, 4096,
+                  "filters of the first convolution; the others have 3, 6, 4, 4 times as many"},
     [HIDDEN] = {"hidden", 4096, 1, 1000000, "units of the two hidden dense layers"},
 };
 
@@ -49,13 +50,15 @@ static struct ll_value *pool(struct ll_nn *nn, const char *name, struct ll_value
 
 static struct ll_value *normalise(struct ll_nn *nn, const char *name, struct ll_value *x)
 {
-    return ll_lrn_layer(nn, name, x, &(struct ll_lrn_options){.radius = 4, .bias = 1, .alpha = 1.11e-4, .beta = 0.75});
+    return ll_lrn_layer(nn, name, x,
+                        &(struct ll_lrn_options){.radius = 4, .bias = 1, .alpha = 1.11e-4, .beta = 0.75});
 }
 
 static struct ll_value *dense(struct ll_nn *nn, const char *name, struct ll_value *x, uint64_t units,
                               enum ll_activation activation)
 {
-    return ll_dense_layer(nn, name, x, &(struct ll_dense_options){units, activation, {LL_INIT_NORMAL, 1, NULL}});
+    return ll_dense_layer(nn, name, x,
+                          &(struct ll_dense_options){units, activation, {LL_INIT_NORMAL, 1, NULL}});
 }
 
 static struct ll_value *forward(struct ll_nn *nn, struct ll_value *x, const int64_t *values)
@@ -83,8 +86,9 @@ static struct ll_value *build(struct ll_nn *nn, const struct ll_build *build)
     struct ll_value *labels = ll_feed_labels(nn, build->batch, classes, build->seed);
     struct ll_value *logits = forward(nn, images, build->params);
     struct ll_value *loss = ll_softmax_loss(nn, logits, labels);
-    ll_minimise(nn, loss,
-                &(struct ll_optimizer){.kind = LL_ADAM, .rate = 1e-3, .beta1 = 0.9, .beta2 = 0.999, .epsilon = 1e-8});
+    ll_minimise(
+        nn, loss,
+        &(struct ll_optimizer){.kind = LL_ADAM, .rate = 1e-3, .beta1 = 0.9, .beta2 = 0.999, .epsilon = 1e-8});
     ll_accuracy(nn, logits, labels);
     return loss;
 }

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The gradient of each op kind, as ops. dy is what flows into the first result unless a rule says otherwise. */
+/* The gradient of each op kind, as ops. dy is what flows into the first result unless a rule says otherwise.
+ */
 #include "models/nn/gradient.h"
 
 #include <assert.h>
@@ -66,9 +67,11 @@ void ll_gradient_CONV2D(struct ll_nn *nn, const struct ll_gradient_call *call)
 {
     struct ll_value *x = call->op->inputs[0], *filter = call->op->inputs[1], *dy = call->dy[0];
     if (call->wanted[0])
-        call->dx[0] = with_attrs(nn, LL_OP_CONV2D_DATA, call->op, 2, (struct ll_value *[]){dy, filter}, &x->shape);
+        call->dx[0] =
+            with_attrs(nn, LL_OP_CONV2D_DATA, call->op, 2, (struct ll_value *[]){dy, filter}, &x->shape);
     if (call->wanted[1])
-        call->dx[1] = with_attrs(nn, LL_OP_CONV2D_FILTER, call->op, 2, (struct ll_value *[]){x, dy}, &filter->shape);
+        call->dx[1] =
+            with_attrs(nn, LL_OP_CONV2D_FILTER, call->op, 2, (struct ll_value *[]){x, dy}, &filter->shape);
 }
 
 void ll_gradient_ADD(struct ll_nn *nn, const struct ll_gradient_call *call)
@@ -105,7 +108,8 @@ void ll_gradient_MEAN(struct ll_nn *nn, const struct ll_gradient_call *call)
 }
 
 /* Gradients that read dy, the forward op's input and its result. */
-static struct ll_value *from_both_ends(struct ll_nn *nn, enum ll_op_kind kind, const struct ll_gradient_call *call)
+static struct ll_value *from_both_ends(struct ll_nn *nn, enum ll_op_kind kind,
+                                       const struct ll_gradient_call *call)
 {
     struct ll_value *inputs[] = {call->dy[0], call->op->inputs[0], call->op->outputs[0]};
     return with_attrs(nn, kind, call->op, 3, inputs, NULL);

@@ -81,8 +81,10 @@ static void fill_list(const struct filling *f, uint64_t begin, uint64_t end)
 static void fill(void *context, uint64_t begin, uint64_t end, uint64_t chunk)
 {
     static void (*const fills[])(const struct filling *, uint64_t, uint64_t) = {
-        [LL_INIT_CONSTANT] = fill_constant, [LL_INIT_NORMAL] = fill_normal,
-        [LL_INIT_TRUNCATED_NORMAL] = fill_truncated, [LL_INIT_UNIFORM] = fill_uniform,
+        [LL_INIT_CONSTANT] = fill_constant,
+        [LL_INIT_NORMAL] = fill_normal,
+        [LL_INIT_TRUNCATED_NORMAL] = fill_truncated,
+        [LL_INIT_UNIFORM] = fill_uniform,
         [LL_INIT_LIST] = fill_list,
     };
     (void)chunk;

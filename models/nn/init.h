@@ -6,8 +6,8 @@
 #include "models/nn/nn.h"
 #include "tracer/base/pool.h"
 
-/* Fills `data` with the variable's first contents: elements of its type, each a pure function of the seed, the
- * variable's name and the element's number, so the same for any number of threads. */
+/* Fills `data` with the variable's first contents: elements of its type, each a pure function of the seed,
+ * the variable's name and the element's number, so the same for any number of threads. */
 void ll_init_fill(const struct ll_value *variable, uint64_t seed, struct ll_pool *pool, void *data);
 
 #endif

@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Kernels: what computes an op here.
  *
- * Every NATIVE row of the op table has a kernel ll_kernel_WORD, in a file kernel_*.c. These files are compiled
- * twice, for float and for double: inside them `real` is the element type, and LL_KERNEL and LL_REAL put the
- * type's name behind a name. A kernel is a pure function of its inputs, gives the same bits at any number of
- * threads, allocates nothing and knows nothing of networks and traces. */
+ * Every NATIVE row of the op table has a kernel ll_kernel_WORD, in a file kernel_*.c. These files are
+ * compiled twice, for float and for double: inside them `real` is the element type, and LL_KERNEL and LL_REAL
+ * put the type's name behind a name. A kernel is a pure function of its inputs, gives the same bits at any
+ * number of threads, allocates nothing and knows nothing of networks and traces. */
 #ifndef LL_NN_KERNEL_H
 #define LL_NN_KERNEL_H
 
@@ -26,10 +26,13 @@ typedef float real;
 /* A loop worth it is compiled for three generations of x86-64; the right one is picked at start. */
 #if defined(__x86_64__) && defined(__GNUC__) && !defined(__clang__) && !defined(__SANITIZE_ADDRESS__) &&     \
     !defined(__SANITIZE_THREAD__)
-#define LL_FAST __attribute__((target_clones("arch=skylake-avx512", "arch=haswell", "default")))
+#define LL_FAST __attribute__((target_clones("avx512f", "avx2", "default")))
 #else
 #define LL_FAST
 #endif
+
+/* Inlined wherever it is called, so that it is compiled for the same CPU as a fast loop that calls it. */
+#define LL_INLINE static inline __attribute__((always_inline))
 
 /* An op with its operands in memory. Buffers are 64-byte aligned, row-major and packed; an output that takes
  * over an input's storage is that input's buffer. host_input finds what to copy in in[0]. */

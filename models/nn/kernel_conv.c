@@ -14,7 +14,8 @@ void LL_REAL(ll_gather)(const struct ll_window *window, const real *image, int64
                         uint64_t first_column, uint64_t end_column, real *row)
 {
     bool whole_pixels = window->used == window->channels;
-    uint64_t run = whole_pixels ? window->taps_w * window->channels : window->used; /* contiguous in the image */
+    uint64_t run =
+        whole_pixels ? window->taps_w * window->channels : window->used; /* contiguous in the image */
     uint64_t runs_per_row = whole_pixels ? 1 : window->taps_w;
     int64_t line = (int64_t)(window->width * window->channels), channels = (int64_t)window->channels;
     for (uint64_t column = first_column; column < end_column;) {
@@ -52,7 +53,8 @@ static uint64_t columns_of(const struct ll_shape *filter)
 uint64_t ll_conv_workspace(const struct ll_op_view *op, unsigned threads)
 {
     uint64_t columns = columns_of(&op->in[1]);
-    return ll_mul(threads, ll_mul(ll_conv_rows(columns) * columns, ll_dtype_bytes((enum ll_dtype)op->in[0].dtype)));
+    return ll_mul(threads,
+                  ll_mul(ll_conv_rows(columns) * columns, ll_dtype_bytes((enum ll_dtype)op->in[0].dtype)));
 }
 #endif
 
@@ -72,8 +74,9 @@ static void gather_rows(const struct forward *f, const struct ll_window *window,
     uint64_t image_elements = window->height * window->width * window->channels;
     for (uint64_t pixel = begin; pixel < end; pixel++, block += f->columns) {
         uint64_t x = pixel % f->out_w, y = pixel / f->out_w % f->out_h, image = pixel / f->out_w / f->out_h;
-        LL_REAL(ll_gather)(window, f->x + image * image_elements, (int64_t)(y * f->stride_h) - f->pad_top,
-                           (int64_t)(x * f->stride_w) - f->pad_left, 0, f->columns, block);
+        LL_REAL(ll_gather)
+        (window, f->x + image * image_elements, (int64_t)(y * f->stride_h) - f->pad_top,
+         (int64_t)(x * f->stride_w) - f->pad_left, 0, f->columns, block);
     }
 }
 
@@ -88,7 +91,8 @@ static void forward_rows(void *context, uint64_t begin, uint64_t end, uint64_t c
         window.first = group * window.used;
         if (!f->direct)
             gather_rows(f, &window, begin, end, block);
-        LL_REAL(ll_blas_gemm)(&(struct ll_product){
+        LL_REAL(ll_blas_gemm)
+        (&(struct ll_product){
             .m = end - begin,
             .n = filters,
             .k = f->columns,
@@ -111,7 +115,8 @@ LL_KERNEL(CONV2D)
         .filter = call->in[1],
         .y = call->out[0],
         .blocks = call->workspace,
-        .window = {image->dim[1], image->dim[2], image->dim[3], filter->dim[0], filter->dim[1], 0, filter->dim[2]},
+        .window = {image->dim[1], image->dim[2], image->dim[3], filter->dim[0], filter->dim[1], 0,
+                   filter->dim[2]},
         .out_h = out->dim[1],
         .out_w = out->dim[2],
         .out_c = out->dim[3],

@@ -4,8 +4,8 @@
  *
  *       dx[p] = sum_t dy[p / s - t] w[p mod s + s t]
  *
- * So the pixels fall into s x s phases by their remainder, and each phase is a convolution of stride 1 over dy
- * with its own taps in reverse order. Windows at the border reach past dy more often than the forward
+ * So the pixels fall into s x s phases by their remainder, and each phase is a convolution of stride 1 over
+ * dy with its own taps in reverse order. Windows at the border reach past dy more often than the forward
  * windows past the image: without padding (k - 1) / size more is multiplied than the algorithm needs. */
 #include "models/nn/blas.h"
 #include "models/nn/kernel.h"
@@ -65,7 +65,8 @@ static void turn_filter(void *context, uint64_t begin, uint64_t end, uint64_t ch
         for (uint64_t t = 0; t < d->h.taps * d->w.taps; t++, to += used) {
             uint64_t y = d->h.phase + d->h.stride * (d->h.taps - 1 - t / d->w.taps);
             uint64_t x = d->w.phase + d->w.stride * (d->w.taps - 1 - t % d->w.taps);
-            const real *tap = d->filter + ((y * d->w.kernel + x) * (d->in_c / d->groups) + channel) * d->out_c;
+            const real *tap =
+                d->filter + ((y * d->w.kernel + x) * (d->in_c / d->groups) + channel) * d->out_c;
             memcpy(to, tap + d->window.first, used * sizeof(real));
         }
     }
@@ -74,7 +75,8 @@ static void turn_filter(void *context, uint64_t begin, uint64_t end, uint64_t ch
 static real *pixel_of(const struct data_grad *d, uint64_t row)
 {
     uint64_t x = row % d->w.count, y = row / d->w.count % d->h.count, image = row / d->w.count / d->h.count;
-    uint64_t pixel = (image * d->h.size + d->h.first + y * d->h.stride) * d->w.size + d->w.first + x * d->w.stride;
+    uint64_t pixel =
+        (image * d->h.size + d->h.first + y * d->h.stride) * d->w.size + d->w.first + x * d->w.stride;
     return d->dx + pixel * d->in_c + d->group * (d->in_c / d->groups);
 }
 
@@ -82,9 +84,11 @@ static void gather_rows(const struct data_grad *d, uint64_t begin, uint64_t end,
 {
     uint64_t image_elements = d->window.height * d->window.width * d->window.channels;
     for (uint64_t row = begin; row < end; row++, block += d->columns) {
-        uint64_t x = row % d->w.count, y = row / d->w.count % d->h.count, image = row / d->w.count / d->h.count;
-        LL_REAL(ll_gather)(&d->window, d->dy + image * image_elements, window_start(&d->h, y),
-                           window_start(&d->w, x), 0, d->columns, block);
+        uint64_t x = row % d->w.count, y = row / d->w.count % d->h.count,
+                 image = row / d->w.count / d->h.count;
+        LL_REAL(ll_gather)
+        (&d->window, d->dy + image * image_elements, window_start(&d->h, y), window_start(&d->w, x), 0,
+         d->columns, block);
     }
 }
 
@@ -97,7 +101,8 @@ static void data_rows(void *context, uint64_t begin, uint64_t end, uint64_t chun
     real *block = d->scratch + ll_pool_worker() * d->rows * (d->columns + channels);
     real *product = block + d->rows * d->columns;
     gather_rows(d, begin, end, block);
-    LL_REAL(ll_blas_gemm)(&(struct ll_product){
+    LL_REAL(ll_blas_gemm)
+    (&(struct ll_product){
         .transpose_b = true,
         .m = end - begin,
         .n = channels,

@@ -23,14 +23,15 @@ struct filter_grad {
     uint64_t group;
 };
 
-static void gather_block(const struct filter_grad *f, uint64_t first, uint64_t rows, uint64_t begin, uint64_t end,
-                         real *block)
+static void gather_block(const struct filter_grad *f, uint64_t first, uint64_t rows, uint64_t begin,
+                         uint64_t end, real *block)
 {
     uint64_t image_elements = f->window.height * f->window.width * f->window.channels;
     for (uint64_t pixel = first; pixel < first + rows; pixel++, block += end - begin) {
         uint64_t x = pixel % f->out_w, y = pixel / f->out_w % f->out_h, image = pixel / f->out_w / f->out_h;
-        LL_REAL(ll_gather)(&f->window, f->x + image * image_elements, (int64_t)(y * f->stride_h) - f->pad_top,
-                           (int64_t)(x * f->stride_w) - f->pad_left, begin, end, block);
+        LL_REAL(ll_gather)
+        (&f->window, f->x + image * image_elements, (int64_t)(y * f->stride_h) - f->pad_top,
+         (int64_t)(x * f->stride_w) - f->pad_left, begin, end, block);
     }
 }
 
@@ -42,7 +43,8 @@ static void filter_rows(void *context, uint64_t begin, uint64_t end, uint64_t ch
     for (uint64_t first = 0; first < f->pixels; first += BLOCK_ROWS) {
         uint64_t rows = ll_min(BLOCK_ROWS, f->pixels - first);
         gather_block(f, first, rows, begin, end, block);
-        LL_REAL(ll_blas_gemm)(&(struct ll_product){
+        LL_REAL(ll_blas_gemm)
+        (&(struct ll_product){
             .transpose_a = true,
             .m = end - begin,
             .n = f->filters,
@@ -68,7 +70,8 @@ LL_KERNEL(CONV2D_FILTER)
         .dy = call->in[1],
         .dw = call->out[0],
         .blocks = call->workspace,
-        .window = {image->dim[1], image->dim[2], image->dim[3], filter->dim[0], filter->dim[1], 0, filter->dim[2]},
+        .window = {image->dim[1], image->dim[2], image->dim[3], filter->dim[0], filter->dim[1], 0,
+                   filter->dim[2]},
         .pixels = dy->dim[0] * dy->dim[1] * dy->dim[2],
         .out_h = dy->dim[1],
         .out_w = dy->dim[2],

@@ -16,9 +16,8 @@ struct operands {
 
 static struct operands operands_of(const struct ll_kernel_call *call)
 {
-    return (struct operands){.x = call->in[0],
-                             .y = call->op->input_count > 1 ? call->in[1] : NULL,
-                             .out = call->out[0]};
+    return (struct operands){
+        .x = call->in[0], .y = call->op->input_count > 1 ? call->in[1] : NULL, .out = call->out[0]};
 }
 
 /* Runs a loop over all elements of the first output. */
@@ -74,8 +73,10 @@ LL_FAST static void relu_grad(void *context, uint64_t begin, uint64_t end, uint6
     const struct operands *o = context;
     const real *x = o->x, *y = o->y;
     real *restrict out = o->out;
-    for (uint64_t i = begin; i < end; i++)
-        out[i] = y[i] > 0 ? x[i] : 0;
+    for (uint64_t i = begin; i < end; i++) {
+        real flows = x[i]; /* read in any case, or the loop has a branch */
+        out[i] = y[i] > 0 ? flows : 0;
+    }
 }
 
 LL_FAST static void bias_add(void *context, uint64_t begin, uint64_t end, uint64_t chunk)

@@ -3,7 +3,7 @@
  * TensorFlow's convention for alpha):
  *
  *     s_c = bias + alpha sum_{|j - c| <= radius} x_j^2          y_c = x_c s_c^-beta
- *     dx_c = dy_c s_c^-beta - 2 alpha beta x_c sum_{|j - c| <= radius} dy_j y_j / s_j                       */
+ *     dx_c = dy_c s_c^-beta - 2 alpha beta x_c sum_{|j - c| <= radius} dy_j y_j / s_j */
 #include "models/nn/kernel.h"
 #include "models/nn/kernel_lrn.h"
 
@@ -42,8 +42,8 @@ static struct normalisation normalisation_of(const struct ll_kernel_call *call)
 }
 
 /* sum_c = start + the terms of the channels around c, one neighbour after the other. */
-static inline void window_sums(const real *restrict term, real *restrict sum, real start, int64_t channels,
-                               int64_t radius)
+LL_INLINE void window_sums(const real *restrict term, real *restrict sum, real start, int64_t channels,
+                           int64_t radius)
 {
     for (int64_t c = 0; c < channels; c++)
         sum[c] = start;
@@ -55,13 +55,13 @@ static inline void window_sums(const real *restrict term, real *restrict sum, re
 }
 
 /* s^-beta; square roots are much cheaper than a power, and AlexNet's beta is 3/4. */
-static inline real damped(real s, real beta)
+LL_INLINE real damped(real s, real beta)
 {
     return beta == (real)0.75 ? 1 / (LL_SQRT(s) * LL_SQRT(LL_SQRT(s))) : (real)pow((double)s, -(double)beta);
 }
 
-static inline void sums_of_squares(const struct normalisation *n, const real *x, real *restrict term,
-                                   real *restrict sum)
+LL_INLINE void sums_of_squares(const struct normalisation *n, const real *x, real *restrict term,
+                               real *restrict sum)
 {
     for (int64_t c = 0; c < n->channels; c++)
         term[c] = n->alpha * x[c] * x[c];
@@ -87,7 +87,8 @@ LL_FAST static void normalise_grad(void *context, uint64_t begin, uint64_t end, 
 {
     (void)chunk;
     const struct normalisation *n = context;
-    real *restrict term = n->scratch + ll_pool_worker() * 2 * (uint64_t)n->channels, *sum = term + n->channels;
+    real *restrict term = n->scratch + ll_pool_worker() * 2 * (uint64_t)n->channels,
+                   *sum = term + n->channels;
     const real beta = n->beta, factor = -2 * n->alpha * n->beta;
     for (uint64_t pixel = begin; pixel < end; pixel++) {
         uint64_t first = pixel * (uint64_t)n->channels;

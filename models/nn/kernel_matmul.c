@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* C = op(A) op(B), cut into slices of rows or columns of C, whichever are more. A slice's size depends on the
- * shapes alone, so does then every bit of the result. */
+ * shapes alone, so does then every bit of the result. Few rows go another way (kernel_skinny.c). */
 #include "models/nn/blas.h"
 #include "models/nn/kernel.h"
+#include "models/nn/kernel_skinny.h"
 
 enum { LEAST_SLICE = 96, MOST_SLICE = 512, SLICES = 32, SLICE_STEP = 32 };
 
@@ -40,7 +41,8 @@ static void columns(void *context, uint64_t begin, uint64_t end, uint64_t chunk)
 LL_KERNEL(MATMUL)
 {
     const struct ll_op_view *op = call->op;
-    bool ta = ll_attr_count(op, LL_ATTR_TRANSPOSE_A, 0) != 0, tb = ll_attr_count(op, LL_ATTR_TRANSPOSE_B, 0) != 0;
+    bool ta = ll_attr_count(op, LL_ATTR_TRANSPOSE_A, 0) != 0,
+         tb = ll_attr_count(op, LL_ATTR_TRANSPOSE_B, 0) != 0;
     struct ll_product product = {
         .transpose_a = ta,
         .transpose_b = tb,
@@ -54,7 +56,9 @@ LL_KERNEL(MATMUL)
         .c = call->out[0],
         .ldc = op->out[0].dim[1],
     };
-    if (product.m >= product.n)
+    if (product.m <= LL_SKINNY_ROWS && !ta)
+        LL_REAL(ll_skinny_product)(&product, call->pool);
+    else if (product.m >= product.n)
         ll_pool_run(call->pool, product.m, slice_size(product.m), rows, &product);
     else
         ll_pool_run(call->pool, product.n, slice_size(product.n), columns, &product);

@@ -16,7 +16,8 @@ struct pooling {
     int64_t pad_top, pad_left;
 };
 
-static struct pooling pooling_of(const struct ll_op_view *op, const struct ll_shape *in, const struct ll_shape *out)
+static struct pooling pooling_of(const struct ll_op_view *op, const struct ll_shape *in,
+                                 const struct ll_shape *out)
 {
     return (struct pooling){
         .in_h = in->dim[1],
@@ -51,14 +52,14 @@ static struct taps taps_of(const struct pooling *p, uint64_t y, uint64_t x)
                          clip(left + (int64_t)p->kernel_w, p->in_w)};
 }
 
-LL_FAST static void take_largest(const real *restrict x, real *restrict most, uint64_t count)
+LL_INLINE void take_largest(const real *restrict x, real *restrict most, uint64_t count)
 {
     for (uint64_t i = 0; i < count; i++)
         most[i] = x[i] > most[i] ? x[i] : most[i];
 }
 
 /* Chunk: lines of the pooled images. */
-static void pool_lines(void *context, uint64_t begin, uint64_t end, uint64_t chunk)
+LL_FAST static void pool_lines(void *context, uint64_t begin, uint64_t end, uint64_t chunk)
 {
     (void)chunk;
     const struct pooling *p = context;
@@ -83,18 +84,18 @@ LL_KERNEL(MAX_POOL)
 }
 
 /* Gives dy to the channels of this tap that hold the maximum and whose dy is not given yet. */
-LL_FAST static void give(const real *restrict x, const real *restrict y, real *restrict left, real *restrict dx,
-                         uint64_t count)
+LL_INLINE void give(const real *restrict x, const real *restrict y, real *restrict left, real *restrict dx,
+                    uint64_t count)
 {
     for (uint64_t i = 0; i < count; i++) {
-        bool here = x[i] == y[i];
-        dx[i] += here ? left[i] : 0;
-        left[i] = here ? 0 : left[i];
+        real all = left[i], here = x[i] == y[i] ? all : 0;
+        dx[i] += here;
+        left[i] = all - here;
     }
 }
 
 /* Chunk: one strip of channels of one image. */
-static void spread_strip(void *context, uint64_t begin, uint64_t end, uint64_t chunk)
+LL_FAST static void spread_strip(void *context, uint64_t begin, uint64_t end, uint64_t chunk)
 {
     (void)end, (void)chunk;
     const struct pooling *p = context;

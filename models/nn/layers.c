@@ -20,7 +20,8 @@ static uint64_t same_padding(uint64_t size, uint64_t kernel, uint64_t stride)
     return reach > size ? reach - size : 0;
 }
 
-static struct sliding slide(const struct ll_shape *image, uint64_t kernel, uint64_t stride, enum ll_padding padding)
+static struct sliding slide(const struct ll_shape *image, uint64_t kernel, uint64_t stride,
+                            enum ll_padding padding)
 {
     struct sliding sliding = {.count = 0};
     bool same = padding == LL_SAME && image->dim[1] > 0 && image->dim[2] > 0;
@@ -122,6 +123,7 @@ struct ll_value *ll_flatten(struct ll_nn *nn, struct ll_value *x)
         features = ll_mul(features, x->shape.dim[i]);
     struct ll_shape flat = ll_nn_shape(nn, 2, (uint64_t[]){x->shape.dim[0], features},
                                        (enum ll_role[]){LL_ROLE_BATCH, LL_ROLE_HIDDEN});
-    return ll_nn_do(nn, &(struct ll_call){
-                            .kind = LL_OP_RESHAPE, .input_count = 1, .inputs = &x, .given_count = 1, .given = &flat});
+    return ll_nn_do(
+        nn, &(struct ll_call){
+                .kind = LL_OP_RESHAPE, .input_count = 1, .inputs = &x, .given_count = 1, .given = &flat});
 }

@@ -19,7 +19,8 @@ struct ll_conv_options {
     struct ll_init init; /* of the filter; the bias starts at zero */
 };
 
-/* Square filters, a bias, and what comes after. Weights: "weights" [kernel, kernel, in, filters], "biases". */
+/* Square filters, a bias, and what comes after. Weights: "weights" [kernel, kernel, in, filters], "biases".
+ */
 struct ll_value *ll_conv_layer(struct ll_nn *nn, const char *name, struct ll_value *x,
                                const struct ll_conv_options *options);
 

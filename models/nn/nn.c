@@ -113,6 +113,8 @@ void ll_nn_carry(struct ll_nn *nn, struct ll_value *variable, struct ll_value *v
     assert(!variable->producer && ll_size_bytes(&variable->shape) == ll_size_bytes(&value->shape));
     variable->next = value;
     value->kept = true;
+    value->name = variable->name;
+    value->memory = variable->memory;
 }
 
 void ll_nn_keep(struct ll_value *value)
@@ -151,8 +153,9 @@ static struct ll_value *add_result(struct ll_nn *nn, struct ll_nn_op *op, uint32
 {
     uint32_t alias = ll_op_alias(&op->view, i);
     struct ll_value *source = alias == UINT32_MAX ? NULL : op->inputs[alias];
-    struct ll_value *value = add_value(nn, source && !source->producer ? source->name : result_name(nn, op, i),
-                                       &op->view.out[i], source ? source->memory : memory_of_phase(op->phase));
+    struct ll_value *value =
+        add_value(nn, source && !source->producer ? source->name : result_name(nn, op, i), &op->view.out[i],
+                  source ? source->memory : memory_of_phase(op->phase));
     if (!value)
         return NULL;
     value->producer = op;
@@ -180,7 +183,8 @@ static struct ll_nn_op *copy_call(struct ll_nn *nn, const struct ll_call *call)
         in[i] = call->inputs[i]->shape;
     for (uint32_t i = 0; i < call->given_count; i++)
         out[i] = call->given[i];
-    op->view = (struct ll_op_view){call->kind, call->input_count, call->given_count, call->attr_count, in, out, attrs};
+    op->view = (struct ll_op_view){
+        call->kind, call->input_count, call->given_count, call->attr_count, in, out, attrs};
     op->phase = nn->phase;
     op->scope = nn->scope;
     op->source = call->source;
@@ -194,7 +198,8 @@ static bool infer(struct ll_nn *nn, struct ll_nn_op *op)
         if (!ll_fits(ll_size_bytes(&op->view.out[i])))
             wrong = "the size of a result does not fit in 64 bits";
     if (wrong)
-        ll_nn_fail(nn, "%s in %s: %s", ll_op_name(op->view.kind), nn->scope[0] ? nn->scope : "the model", wrong);
+        ll_nn_fail(nn, "%s in %s: %s", ll_op_name(op->view.kind), nn->scope[0] ? nn->scope : "the model",
+                   wrong);
     return !wrong;
 }
 

@@ -24,11 +24,17 @@ struct ll_nn_op;
 
 /* The first contents of a variable, drawn element by element from a stream that depends on the seed and the
  * variable alone. Truncated: within two deviations, as TensorFlow draws it. */
-enum ll_init_kind { LL_INIT_CONSTANT, LL_INIT_NORMAL, LL_INIT_TRUNCATED_NORMAL, LL_INIT_UNIFORM, LL_INIT_LIST };
+enum ll_init_kind {
+    LL_INIT_CONSTANT,
+    LL_INIT_NORMAL,
+    LL_INIT_TRUNCATED_NORMAL,
+    LL_INIT_UNIFORM,
+    LL_INIT_LIST
+};
 struct ll_init {
     enum ll_init_kind kind;
-    double scale;        /* the constant, the deviation, or the uniform draw's bound on either side */
-    const double *list;  /* LL_INIT_LIST: all elements, kept by the caller */
+    double scale;       /* the constant, the deviation, or the uniform draw's bound on either side */
+    const double *list; /* LL_INIT_LIST: all elements, kept by the caller */
 };
 
 /* What an op writes, or a variable: something that is there before the first op and outlives the step. */
@@ -36,13 +42,14 @@ struct ll_value {
     struct ll_shape shape;
     const char *name;
     enum ll_memory_class memory;
-    uint32_t index;           /* among all values, in the order in which they were made */
+    uint32_t index;            /* among all values, in the order in which they were made */
     struct ll_nn_op *producer; /* NULL: a variable */
-    struct ll_value *root;    /* whose memory this is: itself, unless it is a view or overwrites its input */
-    uint32_t version;         /* how often that memory was overwritten before this value was made; of a root: so far */
-    struct ll_value *next;    /* of variables: the value that it has in the next step; itself by default */
-    struct ll_init init;      /* of variables */
-    bool kept;                /* can be looked at after the step */
+    struct ll_value *root;     /* whose memory this is: itself, unless it is a view or overwrites its input */
+    uint32_t
+        version; /* how often that memory was overwritten before this value was made; of a root: so far */
+    struct ll_value *next; /* of variables: the value that it has in the next step; itself by default */
+    struct ll_init init;   /* of variables */
+    bool kept;             /* can be looked at after the step */
 };
 
 /* Where a host_input op gets its data: called before each step, outside of its time, for the whole batch. */
@@ -92,15 +99,16 @@ struct ll_shape ll_nn_shape(const struct ll_nn *nn, unsigned rank, const uint64_
 struct ll_value *ll_nn_variable(struct ll_nn *nn, const char *name, const struct ll_shape *shape,
                                 enum ll_memory_class memory, struct ll_init init);
 
-/* The variable holds this value from the next step on. An op that overwrites its input does this by itself. */
+/* The variable holds this value from the next step on, so the value takes its name. An op that overwrites its
+ * input does this by itself. */
 void ll_nn_carry(struct ll_nn *nn, struct ll_value *variable, struct ll_value *value);
 
 /* The value can be looked at after each step. */
 void ll_nn_keep(struct ll_value *value);
 
 /* One op. Outputs follow from the inputs by the op table's shape rule; rows whose rule asks for given outputs
- * read them from `given`. Memory class: what they overwrite or view; else input, activation or gradient, by the
- * phase. Returns its first result; the others are in value->producer->outputs. */
+ * read them from `given`. Memory class: what they overwrite or view; else input, activation or gradient, by
+ * the phase. Returns its first result; the others are in value->producer->outputs. */
 struct ll_call {
     enum ll_op_kind kind;
     uint32_t input_count, attr_count, given_count;

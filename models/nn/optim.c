@@ -24,8 +24,8 @@ static struct ll_value *state_of(struct ll_nn *nn, const struct ll_value *weight
     return ll_nn_variable(nn, name ? name : suffix, &weight->shape, LL_OPTIMIZER, zero);
 }
 
-static void do_update(struct ll_nn *nn, enum ll_op_kind kind, uint32_t input_count, struct ll_value *const *inputs,
-                      uint32_t attr_count, const struct ll_attr *attrs)
+static void do_update(struct ll_nn *nn, enum ll_op_kind kind, uint32_t input_count,
+                      struct ll_value *const *inputs, uint32_t attr_count, const struct ll_attr *attrs)
 {
     ll_nn_do(nn, &(struct ll_call){.kind = kind,
                                    .input_count = input_count,
@@ -104,7 +104,8 @@ static void update_all(struct ll_nn *nn, const struct ll_optimizer *optimizer, s
         kinds[optimizer->kind].begin(nn, &update);
     for (size_t i = 0; i < count; i++) {
         const char *slash = strrchr(weights[i]->name, '/');
-        nn->scope = slash ? ll_copy_text(&nn->arena, weights[i]->name, (size_t)(slash - weights[i]->name)) : "";
+        nn->scope =
+            slash ? ll_copy_text(&nn->arena, weights[i]->name, (size_t)(slash - weights[i]->name)) : "";
         if (!nn->scope)
             ll_nn_fail(nn, "memory ran out");
         else if (gradients[i])

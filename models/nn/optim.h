@@ -12,9 +12,9 @@ struct ll_optimizer {
     double rate, momentum, beta1, beta2, epsilon;
 };
 
-/* Adds the gradients of the loss with respect to all weights made so far that it depends on, then, in the update
- * phase, one op for each weight, in the order in which the weights were made. Their state (momentum, Adam's
- * two averages) are variables beside the weight. */
+/* Adds the gradients of the loss with respect to all weights made so far that it depends on, then, in the
+ * update phase, one op for each weight, in the order in which the weights were made. Their state (momentum,
+ * Adam's two averages) are variables beside the weight. */
 void ll_minimise(struct ll_nn *nn, struct ll_value *loss, const struct ll_optimizer *optimizer);
 
 #endif

@@ -54,7 +54,8 @@ static uint64_t workspace_bytes(const struct ll_runner *runner)
 {
     uint64_t bytes = 0;
     for (uint64_t i = 0; i < runner->nn->op_count; i++)
-        bytes = ll_max(bytes, ll_kernel_workspace(&runner->nn->ops[i]->view, ll_pool_threads(runner->options.pool)));
+        bytes = ll_max(bytes,
+                       ll_kernel_workspace(&runner->nn->ops[i]->view, ll_pool_threads(runner->options.pool)));
     return bytes;
 }
 
@@ -83,7 +84,8 @@ static enum ll_status take_memory(struct ll_runner *runner)
     runner->memory_bytes = ll_add(ll_add(values, padded), ll_add(staging_bytes(runner), LL_PLAN_ALIGN));
     if (!ll_fits(runner->memory_bytes))
         return LL_TOO_LARGE;
-    void *memory = mmap(NULL, runner->memory_bytes, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+    void *memory =
+        mmap(NULL, runner->memory_bytes, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
     if (memory == MAP_FAILED)
         return LL_NO_MEMORY;
     madvise(memory, runner->memory_bytes, MADV_HUGEPAGE); /* a wish: without it only the TLB suffers */
@@ -94,7 +96,8 @@ static enum ll_status take_memory(struct ll_runner *runner)
     for (uint64_t i = 0; i < runner->nn->op_count; i++)
         if (runner->nn->ops[i]->source.fill) {
             runner->prepared[i].staged = staged;
-            staged += ll_ceil_div(ll_size_bytes(&runner->nn->ops[i]->view.out[0]), LL_PLAN_ALIGN) * LL_PLAN_ALIGN;
+            staged +=
+                ll_ceil_div(ll_size_bytes(&runner->nn->ops[i]->view.out[0]), LL_PLAN_ALIGN) * LL_PLAN_ALIGN;
         }
     return LL_OK;
 }
@@ -108,7 +111,8 @@ static void fill_variables(struct ll_runner *runner)
     }
 }
 
-static enum ll_status prepare_kernel(struct ll_runner *runner, const struct ll_nn_op *op, struct prepared *prepared)
+static enum ll_status prepare_kernel(struct ll_runner *runner, const struct ll_nn_op *op,
+                                     struct prepared *prepared)
 {
     uint32_t inputs = op->view.input_count, outputs = op->view.output_count;
     const void **in = ll_alloc(&runner->arena, inputs + 1, sizeof(void *));
@@ -132,7 +136,8 @@ static uint32_t desc_of(struct ll_runner *runner, const struct ll_value *value)
     return ll_recorder_desc(runner->options.recorder, value->name, &value->shape, value->memory);
 }
 
-static enum ll_status prepare_record(struct ll_runner *runner, const struct ll_nn_op *op, struct prepared *prepared)
+static enum ll_status prepare_record(struct ll_runner *runner, const struct ll_nn_op *op,
+                                     struct prepared *prepared)
 {
     uint32_t *outputs = ll_alloc(&runner->arena, op->view.output_count, sizeof *outputs);
     prepared->inputs = ll_alloc(&runner->arena, op->view.input_count, sizeof *prepared->inputs);
@@ -170,7 +175,8 @@ static enum ll_status prepare(struct ll_runner *runner)
     runner->tensors = ll_alloc(&runner->arena, runner->nn->value_count, sizeof *runner->tensors);
     if (!runner->prepared || !runner->tensors)
         return LL_NO_MEMORY;
-    if (!runner->options.dry_run && ((status = ll_blas_open()) != LL_OK || (status = take_memory(runner)) != LL_OK))
+    if (!runner->options.dry_run &&
+        ((status = ll_blas_open()) != LL_OK || (status = take_memory(runner)) != LL_OK))
         return status;
     if (!runner->options.dry_run)
         fill_variables(runner);
@@ -185,7 +191,8 @@ static enum ll_status prepare(struct ll_runner *runner)
     return status;
 }
 
-struct ll_runner *ll_runner_new(struct ll_nn *nn, const struct ll_runner_options *options, enum ll_status *status)
+struct ll_runner *ll_runner_new(struct ll_nn *nn, const struct ll_runner_options *options,
+                                enum ll_status *status)
 {
     assert(!ll_nn_trouble(nn));
     struct ll_runner *runner = calloc(1, sizeof *runner);
@@ -232,7 +239,8 @@ static void record_op(struct ll_runner *runner, const struct ll_nn_op *op, struc
         runner->tensors[op->outputs[i]->index] = first == LL_NONE ? LL_NONE : first + i;
 }
 
-/* A variable is in the next step what the network says: overwritten in place, or copied from another value. */
+/* A variable is in the next step what the network says: overwritten in place, or copied from another value.
+ */
 static void carry_over(struct ll_runner *runner)
 {
     for (uint64_t i = 0; i < runner->nn->value_count; i++) {
@@ -241,7 +249,8 @@ static void carry_over(struct ll_runner *runner)
             continue;
         runner->tensors[i] = runner->tensors[value->next->index];
         if (runner->memory && value->next->root != value)
-            memcpy(ll_runner_data(runner, value), ll_runner_data(runner, value->next), ll_size_bytes(&value->shape));
+            memcpy(ll_runner_data(runner, value), ll_runner_data(runner, value->next),
+                   ll_size_bytes(&value->shape));
     }
 }
 

@@ -30,8 +30,8 @@ void ll_runner_free(struct ll_runner *runner);
  * the first one's start to the last one's end; 0 in a dry run. */
 double ll_runner_step(struct ll_runner *runner, uint64_t step);
 
-/* The contents of a variable or a kept value, of its shape; NULL in a dry run. Variables may be changed between
- * steps. */
+/* The contents of a variable or a kept value, of its shape; NULL in a dry run. Variables may be changed
+ * between steps. */
 void *ll_runner_data(const struct ll_runner *runner, const struct ll_value *value);
 
 /* A scalar's value, NaN in a dry run. */

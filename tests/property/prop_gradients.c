@@ -5,7 +5,8 @@
 
 enum { RUNS = 12, ELEMENTS = 12 };
 
-static void fill_labels(const struct ll_source *source, uint64_t step, const struct ll_shape *shape, void *data)
+static void fill_labels(const struct ll_source *source, uint64_t step, const struct ll_shape *shape,
+                        void *data)
 {
     (void)step;
     int32_t *labels = data;
@@ -65,7 +66,8 @@ static void every_gradient_is_what_finite_differences_say(void **state)
     (void)state;
     uint64_t random = ll_seed(21);
     for (int kind = 0; kind < LL_OP_COUNT; kind++)
-        for (int run = 0; strcmp(ll_op_words((enum ll_op_kind)kind).gradient, "NONE") != 0 && run < RUNS; run++)
+        for (int run = 0; strcmp(ll_op_words((enum ll_op_kind)kind).gradient, "NONE") != 0 && run < RUNS;
+             run++)
             check_op(&random, (enum ll_op_kind)kind);
 }
 
@@ -100,13 +102,15 @@ static void gradients_have_gradients(void **state)
     ll_nn_free(check.nn);
 }
 
-/* Nothing is computed for values that nobody asked about, and what the loss does not depend on has no gradient. */
+/* Nothing is computed for values that nobody asked about, and what the loss does not depend on has no
+ * gradient. */
 static void only_what_is_asked_for_is_computed(void **state)
 {
     (void)state;
     struct ll_nn *nn = ll_nn_new(LL_F64);
     struct ll_shape shape = ll_nn_shape(nn, 2, (uint64_t[]){3, 3}, NULL);
-    struct ll_value *x = variable(nn, &shape, "x"), *w = variable(nn, &shape, "w"), *v = variable(nn, &shape, "v");
+    struct ll_value *x = variable(nn, &shape, "x"), *w = variable(nn, &shape, "w"),
+                    *v = variable(nn, &shape, "v");
     struct ll_value *loss = ll_nn_do1(nn, LL_OP_MEAN, ll_nn_do2(nn, LL_OP_MATMUL, x, w)), *gradients[2];
     uint64_t ops = nn->op_count;
     ll_nn_gradients(nn, loss, (struct ll_value *[]){w, v}, 2, gradients);

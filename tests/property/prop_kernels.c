@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Every kernel against its dumb twin, on random ops: the same values, the same count of FLOPs, and the same bits
- * whatever the number of threads. */
+/* Every kernel against its dumb twin, on random ops: the same values, the same count of FLOPs, and the same
+ * bits whatever the number of threads. */
 #include "check.h"
 #include "op_samples.h"
 #include "twins.h"
@@ -21,8 +21,8 @@ static twin *const twins[LL_OP_COUNT] = {
 
 enum { RUNS = 60, BUFFERS = SAMPLE_INPUTS + LL_MAX_OUTPUTS };
 
-/* An op with its operands, as the kernel and as the twin read them. Buffers are as long as the shapes say, so that
- * a sanitizer sees what lies outside. */
+/* An op with its operands, as the kernel and as the twin read them. Buffers are as long as the shapes say, so
+ * that a sanitizer sees what lies outside. */
 struct trial {
     struct op_sample sample;
     void *in[SAMPLE_INPUTS], *out[LL_MAX_OUTPUTS];
@@ -38,10 +38,10 @@ static void *take(struct trial *t, uint64_t bytes)
 
 static double load(const void *data, enum ll_dtype dtype, uint64_t i)
 {
-    return dtype == LL_F64    ? ((const double *)data)[i]
-           : dtype == LL_F32  ? (double)((const float *)data)[i]
-           : dtype == LL_I32  ? ((const int32_t *)data)[i]
-                              : ((const uint8_t *)data)[i];
+    return dtype == LL_F64   ? ((const double *)data)[i]
+           : dtype == LL_F32 ? (double)((const float *)data)[i]
+           : dtype == LL_I32 ? ((const int32_t *)data)[i]
+                             : ((const uint8_t *)data)[i];
 }
 
 static void save(void *data, enum ll_dtype dtype, uint64_t i, double value)
@@ -118,8 +118,8 @@ static void run_kernel(struct trial *t, struct ll_pool *pool, enum ll_dtype dtyp
     uint64_t bytes = ll_kernel_workspace(&t->sample.view, ll_pool_threads(pool));
     void *workspace = aligned_alloc(64, (bytes + 64) / 64 * 64);
     memset(workspace, 0xff, bytes);
-    ll_kernel_of(t->sample.view.kind, dtype)(&(struct ll_kernel_call){
-        &t->sample.view, (const void *const *)t->in, t->out, pool, workspace});
+    ll_kernel_of(t->sample.view.kind, dtype)(
+        &(struct ll_kernel_call){&t->sample.view, (const void *const *)t->in, t->out, pool, workspace});
     free(workspace);
 }
 
@@ -133,8 +133,8 @@ static void compare(const struct trial *t, enum ll_dtype dtype)
         for (uint64_t j = 0; j < ll_elements(&t->sample.out[i]); j++) {
             double value = load(t->out[i], (enum ll_dtype)t->sample.out[i].dtype, j);
             if (!(fabs(value - t->twin_out[i][j]) <= tolerance * scale))
-                fail_msg("%s: output %u, element %llu is %.9g, its twin %.9g", ll_op_name(t->sample.view.kind), i,
-                         (unsigned long long)j, value, t->twin_out[i][j]);
+                fail_msg("%s: output %u, element %llu is %.9g, its twin %.9g",
+                         ll_op_name(t->sample.view.kind), i, (unsigned long long)j, value, t->twin_out[i][j]);
         }
     }
 }

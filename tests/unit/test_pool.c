@@ -109,6 +109,37 @@ static void a_sum_by_chunks_has_the_same_bits_at_any_thread_count(void **state)
     }
 }
 
+/* Which threads are inside a body at this moment, by the number they say they have. */
+struct presence {
+    atomic_int inside[8];
+    atomic_int trouble;
+};
+
+static void enter_alone(void *context, uint64_t begin, uint64_t end, uint64_t chunk)
+{
+    struct presence *presence = context;
+    unsigned worker = ll_pool_worker();
+    (void)begin, (void)end, (void)chunk;
+    if (worker >= 4 || atomic_fetch_add(&presence->inside[worker], 1) != 0)
+        atomic_fetch_add(&presence->trouble, 1);
+    for (volatile int i = 0; i < 200; i++)
+        ;
+    if (worker < 4)
+        atomic_fetch_sub(&presence->inside[worker], 1);
+}
+
+static void no_two_threads_have_one_number(void **state)
+{
+    (void)state;
+    struct presence presence = {0};
+    struct ll_pool *pool = ll_pool_new(4);
+    for (int i = 0; i < 100; i++)
+        ll_pool_run(pool, 64, 1, enter_alone, &presence);
+    assert_int_equal(presence.trouble, 0);
+    assert_int_equal(ll_pool_worker(), 0);
+    ll_pool_free(pool);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -116,6 +147,7 @@ int main(void)
         cmocka_unit_test(no_pool_means_here_and_in_order),
         cmocka_unit_test(a_grain_larger_than_the_range_gives_one_chunk),
         cmocka_unit_test(zero_threads_means_one_for_each_cpu),
+        cmocka_unit_test(no_two_threads_have_one_number),
         cmocka_unit_test(a_sum_by_chunks_has_the_same_bits_at_any_thread_count),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

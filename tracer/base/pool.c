@@ -28,7 +28,7 @@ struct ll_pool {
     pthread_t *workers;
     atomic_uint_fast64_t generation;
     atomic_uint_fast64_t next_chunk;
-    atomic_uint busy; /* workers that have not finished the present generation */
+    atomic_uint busy;    /* workers that have not finished the present generation */
     atomic_uint started; /* workers that know their index */
     bool stopping;
     uint64_t count, grain, chunk_count;

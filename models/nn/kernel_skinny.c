@@ -1,0 +1,110 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* A dense layer at a small batch: the weights are many and each is used a few times only, so all that matters
+ * is that they stream through once. OpenBLAS copies them into blocks first, which takes longer than the
+ * product.
+ *
+ *   A B     eight rows of B at a time, each a stream of its own, are added to a strip of C that stays in the
+ *           first-level cache
+ *   A B^T   a piece of four rows of B at a time against a piece of two rows of A, so that eight sums grow
+ *           side by side and the pieces of A stay in the first-level cache
+ *
+ * No sum's order depends on where chunks begin. */
+#include "models/nn/kernel_skinny.h"
+#include "models/nn/kernel.h"
+
+#include <string.h>
+
+enum { DEPTH = 8, STRIP = 512, PIECE = 512, ROWS = 64 };
+
+/* c += sum_i a[i] b[i], eight rows of b. */
+LL_INLINE void add_eight(const real *restrict a, const real *restrict b, uint64_t ldb, real *restrict c,
+                         uint64_t count)
+{
+    const real *b1 = b + ldb, *b2 = b1 + ldb, *b3 = b2 + ldb, *b4 = b3 + ldb, *b5 = b4 + ldb, *b6 = b5 + ldb,
+               *b7 = b6 + ldb;
+    for (uint64_t j = 0; j < count; j++)
+        c[j] = c[j] + a[0] * b[j] + a[1] * b1[j] + a[2] * b2[j] + a[3] * b3[j] + a[4] * b4[j] + a[5] * b5[j] +
+               a[6] * b6[j] + a[7] * b7[j];
+}
+
+LL_INLINE void add_one(real a, const real *restrict b, real *restrict c, uint64_t count)
+{
+    for (uint64_t j = 0; j < count; j++)
+        c[j] += a * b[j];
+}
+
+/* The strip of C grows in a packed buffer: rows a power of two apart would share few places of the cache. */
+LL_FAST static void columns(void *context, uint64_t begin, uint64_t end, uint64_t chunk)
+{
+    (void)chunk;
+    const struct ll_product *p = context;
+    const real *a = p->a, *b = (const real *)p->b + begin;
+    uint64_t whole = p->k / DEPTH * DEPTH, count = end - begin;
+    real c[LL_SKINNY_ROWS][STRIP] = {0};
+    for (uint64_t i = 0; i < whole; i += DEPTH)
+        for (uint64_t row = 0; row < p->m; row++)
+            add_eight(a + row * p->lda + i, b + i * p->ldb, p->ldb, c[row], count);
+    for (uint64_t i = whole; i < p->k; i++)
+        for (uint64_t row = 0; row < p->m; row++)
+            add_one(a[row * p->lda + i], b + i * p->ldb, c[row], count);
+    for (uint64_t row = 0; row < p->m; row++)
+        memcpy((real *)p->c + row * p->ldc + begin, c[row], count * sizeof(real));
+}
+
+/* The products of two rows of A with four rows of B. At an edge a row stands there twice. */
+LL_INLINE void eight_dots(const real *a0, const real *a1, const real *const b[4], uint64_t count,
+                          real dots[2][4])
+{
+    const real *b0 = b[0], *b1 = b[1], *b2 = b[2], *b3 = b[3];
+    real s00 = 0, s01 = 0, s02 = 0, s03 = 0, s10 = 0, s11 = 0, s12 = 0, s13 = 0;
+#pragma omp simd reduction(+ : s00, s01, s02, s03, s10, s11, s12, s13)
+    for (uint64_t i = 0; i < count; i++) {
+        s00 += a0[i] * b0[i];
+        s01 += a0[i] * b1[i];
+        s02 += a0[i] * b2[i];
+        s03 += a0[i] * b3[i];
+        s10 += a1[i] * b0[i];
+        s11 += a1[i] * b1[i];
+        s12 += a1[i] * b2[i];
+        s13 += a1[i] * b3[i];
+    }
+    memcpy(dots, (real[2][4]){{s00, s01, s02, s03}, {s10, s11, s12, s13}}, 8 * sizeof(real));
+}
+
+/* Adds the products of A's columns first..first + count, packed, with four rows of B to four columns of C. */
+LL_INLINE void add_dots(const struct ll_product *p, const real (*a)[PIECE], uint64_t first, uint64_t count,
+                        uint64_t j, uint64_t end, real (*c)[ROWS])
+{
+    const real *b[4];
+    for (uint64_t column = 0; column < 4; column++)
+        b[column] = (const real *)p->b + ll_min(j + column, end - 1) * p->ldb + first;
+    for (uint64_t i = 0; i < p->m; i += 2) {
+        real dots[2][4];
+        eight_dots(a[i], a[ll_min(i + 1, p->m - 1)], b, count, dots);
+        for (uint64_t row = i; row < ll_min(i + 2, p->m); row++)
+            for (uint64_t column = 0; column < 4; column++)
+                c[row][column] += dots[row - i][column];
+    }
+}
+
+LL_FAST static void rows(void *context, uint64_t begin, uint64_t end, uint64_t chunk)
+{
+    (void)chunk;
+    const struct ll_product *p = context;
+    real a[LL_SKINNY_ROWS][PIECE], c[LL_SKINNY_ROWS][ROWS] = {0};
+    for (uint64_t first = 0; first < p->k; first += PIECE) {
+        uint64_t count = ll_min(PIECE, p->k - first);
+        for (uint64_t row = 0; row < p->m; row++)
+            memcpy(a[row], (const real *)p->a + row * p->lda + first, count * sizeof(real));
+        for (uint64_t j = begin; j < end; j += 4)
+            add_dots(p, a, first, count, j, end, (real(*)[ROWS]) & c[0][j - begin]);
+    }
+    for (uint64_t row = 0; row < p->m; row++)
+        memcpy((real *)p->c + row * p->ldc + begin, c[row], (end - begin) * sizeof(real));
+}
+
+void LL_REAL(ll_skinny_product)(const struct ll_product *product, struct ll_pool *pool)
+{
+    struct ll_product job = *product;
+    ll_pool_run(pool, job.n, job.transpose_b ? ROWS : STRIP, job.transpose_b ? rows : columns, &job);
+}

@@ -1,0 +1,241 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Workloads as a whole. Every model of the table must pass; `small` makes it small enough to run here. */
+#define _GNU_SOURCE
+#include "check.h"
+
+#include "models/model.h"
+#include "tracer/profile.h"
+#include "tracer/reader.h"
+
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+/* What is known of a model from its paper, and settings for a quick run. */
+static const struct known {
+    const char *name;
+    uint64_t parameters, forward_flops, train_ops;
+    struct ll_setting small[4];
+} known_models[] = {
+    /* Sum over layers of inputs x outputs + biases; products as in tests/cases/alexnet.case. Ops: 31 forward
+     * with loss and accuracy, 2 input, 42 backward, 17 update. */
+    {"alexnet",
+     61104937,
+     1433542656,
+     92,
+     {{"image", "67"}, {"classes", "7"}, {"channels", "4"}, {"hidden", "24"}}},
+};
+
+static const struct known *known_of(const struct ll_model *model)
+{
+    for (size_t i = 0; i < sizeof known_models / sizeof *known_models; i++)
+        if (strcmp(known_models[i].name, model->name) == 0)
+            return &known_models[i];
+    fail_msg("%s has no row in known_models", model->name);
+    return NULL;
+}
+
+static size_t small_count(const struct known *known)
+{
+    size_t count = 0;
+    while (count < 4 && known->small[count].key)
+        count++;
+    return count;
+}
+
+static void models_have_the_size_of_their_papers(void **state)
+{
+    (void)state;
+    struct ll_diags diags = {0};
+    for (size_t i = 0; i < ll_model_count(); i++) {
+        const struct known *known = known_of(ll_model_at(i));
+        struct ll_model_size size;
+        assert_true(ll_model_measure(ll_model_at(i), NULL, 0, &size, &diags));
+        assert_int_equal(size.parameters, known->parameters);
+        assert_int_equal(size.forward_flops, known->forward_flops);
+    }
+}
+
+/* Runs a model small and, with a trace, reads it back. */
+static struct ll_run_report run_small(const struct ll_model *model, struct ll_run_options options,
+                                      struct ll_trace **trace)
+{
+    static struct ll_diags diags;
+    char path[] = "test_model.XXXXXX";
+    int file = mkstemp(path);
+    enum ll_status status;
+    struct ll_run_report report;
+    assert_true(file >= 0);
+    options.settings = known_of(model)->small;
+    options.setting_count = small_count(known_of(model));
+    options.path = trace ? path : NULL;
+    options.seed = 5;
+    if (!ll_model_run(model, &options, &report, &diags))
+        fail_msg("%s", diags.kept[0].message);
+    if (trace) {
+        *trace = ll_trace_read(path, &diags, &status);
+        assert_non_null(*trace);
+        assert_int_equal(diags.count, 0);
+    }
+    close(file);
+    unlink(path);
+    return report;
+}
+
+static void check_same_form(const struct ll_form *a, const struct ll_form *b)
+{
+    assert_int_equal(a->kind_name, b->kind_name);
+    assert_int_equal(a->scope, b->scope);
+    assert_int_equal(a->phase, b->phase);
+    assert_int_equal(a->flops, b->flops);
+    assert_int_equal(a->bytes_read, b->bytes_read);
+    assert_int_equal(a->view.input_count, b->view.input_count);
+    assert_int_equal(a->view.output_count, b->view.output_count);
+    assert_int_equal(a->view.attr_count, b->view.attr_count);
+    assert_memory_equal(a->view.attrs, b->view.attrs, a->view.attr_count * sizeof *a->view.attrs);
+    assert_memory_equal(a->inputs, b->inputs, a->view.input_count * sizeof *a->inputs);
+    assert_memory_equal(a->outputs, b->outputs, a->view.output_count * sizeof *a->outputs);
+    assert_memory_equal(a->aliases, b->aliases, a->view.output_count * sizeof *a->aliases);
+}
+
+/* Same strings, descs, forms, links, ops, tensors, storages: all but times and facts. */
+static void check_same_trace(const struct ll_trace *a, const struct ll_trace *b)
+{
+    assert_int_equal(a->string_count, b->string_count);
+    assert_int_equal(a->desc_count, b->desc_count);
+    assert_int_equal(a->form_count, b->form_count);
+    assert_int_equal(a->links_count, b->links_count);
+    assert_int_equal(a->op_count, b->op_count);
+    assert_int_equal(a->tensor_count, b->tensor_count);
+    assert_int_equal(a->storage_count, b->storage_count);
+    for (uint64_t i = 0; i < a->string_count; i++)
+        assert_string_equal(a->strings[i], b->strings[i]);
+    assert_memory_equal(a->descs, b->descs, a->desc_count * sizeof *a->descs);
+    assert_memory_equal(a->tensors, b->tensors, a->tensor_count * sizeof *a->tensors);
+    for (uint64_t i = 0; i < a->form_count; i++)
+        check_same_form(&a->forms[i], &b->forms[i]);
+    for (uint32_t i = 0; i < a->op_count; i++) {
+        assert_int_equal(a->ops[i].form, b->ops[i].form);
+        assert_int_equal(a->ops[i].links, b->ops[i].links);
+        assert_int_equal(a->ops[i].step, b->ops[i].step);
+        assert_int_equal(a->ops[i].first_output, b->ops[i].first_output);
+        for (uint32_t j = 0; j < a->forms[a->ops[i].form].view.input_count; j++)
+            assert_int_equal(ll_op_input(a, i, j), ll_op_input(b, i, j));
+    }
+}
+
+static void a_dry_run_records_what_a_native_run_does(void **state)
+{
+    (void)state;
+    for (size_t i = 0; i < 2 * ll_model_count(); i++) {
+        const struct ll_model *model = ll_model_at(i / 2);
+        struct ll_run_options options = {.train = i % 2, .batch = 3, .steps = 2, .threads = 1};
+        struct ll_trace *native, *dry;
+        run_small(model, options, &native);
+        options.dry_run = true;
+        struct ll_run_report report = run_small(model, options, &dry);
+        check_same_trace(native, dry);
+        assert_int_equal(report.ops, dry->op_count);
+        assert_true(report.median_step_s == 0 && isnan(report.last_loss));
+        assert_string_equal(ll_trace_fact(native, "native"), "yes");
+        assert_string_equal(ll_trace_fact(dry, "native"), "no");
+        assert_string_equal(ll_trace_fact(dry, "mode"), options.train ? "train" : "infer");
+        ll_trace_free(native);
+        ll_trace_free(dry);
+    }
+}
+
+/* What a step needs from the one before are its weights and the state of its optimizer: the second step has
+ * the forms of the first. */
+static void steps_repeat_themselves(void **state)
+{
+    (void)state;
+    for (size_t i = 0; i < ll_model_count(); i++) {
+        struct ll_run_options options = {.train = true, .batch = 3, .steps = 3, .dry_run = true};
+        struct ll_trace *trace;
+        run_small(ll_model_at(i), options, &trace);
+        uint64_t each = trace->op_count / 3;
+        assert_int_equal(each, known_of(ll_model_at(i))->train_ops);
+        for (uint64_t j = each; j < trace->op_count; j++) {
+            assert_int_equal(trace->ops[j].form, trace->ops[j - each].form);
+            if (j >= 2 * each)
+                assert_int_equal(trace->ops[j].links, trace->ops[j - each].links);
+        }
+        ll_trace_free(trace);
+    }
+}
+
+static void losses_have_the_same_bits_at_any_number_of_threads(void **state)
+{
+    (void)state;
+    for (size_t i = 0; i < ll_model_count(); i++) {
+        struct ll_run_options options = {.train = true, .batch = 3, .steps = 3, .threads = 1};
+        struct ll_run_report one = run_small(ll_model_at(i), options, NULL);
+        options.threads = 2;
+        struct ll_run_report two = run_small(ll_model_at(i), options, NULL);
+        options.threads = 3;
+        struct ll_run_report three = run_small(ll_model_at(i), options, NULL);
+        assert_true(isfinite(one.last_loss));
+        assert_memory_equal(&one.last_loss, &two.last_loss, sizeof one.last_loss);
+        assert_memory_equal(&one.last_loss, &three.last_loss, sizeof one.last_loss);
+    }
+}
+
+static void losses_fall(void **state)
+{
+    (void)state;
+    for (size_t i = 0; i < ll_model_count(); i++) {
+        struct ll_run_options options = {.train = true, .batch = 8, .steps = 30};
+        struct ll_run_report report = run_small(ll_model_at(i), options, NULL);
+        if (!(report.last_loss < 0.5 * report.first_loss))
+            fail_msg("%s: loss from %g to %g", ll_model_at(i)->name, report.first_loss, report.last_loss);
+    }
+}
+
+static void expect_complaint(const char *key, const char *value, const char *expected)
+{
+    struct ll_diags diags = {0};
+    struct ll_setting settings[] = {{key, value}};
+    struct ll_run_report report;
+    struct ll_run_options options = {.steps = 1, .dry_run = true, .settings = settings, .setting_count = 1};
+    assert_false(ll_model_run(ll_model_find("alexnet"), &options, &report, &diags));
+    assert_int_equal(diags.count, 1);
+    assert_string_equal(diags.kept[0].message, expected);
+    ll_diags_release(&diags);
+}
+
+static void wrong_settings_are_named(void **state)
+{
+    (void)state;
+    expect_complaint("clases", "3", "alexnet has no parameter `clases`; did you mean `classes`?");
+    expect_complaint("x", "3", "alexnet has no parameter `x`; `leadline models alexnet` lists them");
+    expect_complaint("image", "big", "-p image=big: expected a whole number from 67 to 4096");
+    expect_complaint("image", "12", "-p image=12: expected a whole number from 67 to 4096");
+    expect_complaint("image", "100.5", "-p image=100.5: expected a whole number from 67 to 4096");
+}
+
+static void a_trace_that_cannot_be_written_is_complained_about(void **state)
+{
+    (void)state;
+    struct ll_diags diags = {0};
+    struct ll_run_report report;
+    struct ll_run_options options = {.steps = 1, .dry_run = true, .path = "no/such/folder/a.llt"};
+    assert_false(ll_model_run(ll_model_find("alexnet"), &options, &report, &diags));
+    assert_string_equal(diags.kept[0].message,
+                        "no/such/folder/a.llt: the file cannot be written; the disk may be full");
+    ll_diags_release(&diags);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(models_have_the_size_of_their_papers),
+        cmocka_unit_test(a_dry_run_records_what_a_native_run_does),
+        cmocka_unit_test(steps_repeat_themselves),
+        cmocka_unit_test(losses_have_the_same_bits_at_any_number_of_threads),
+        cmocka_unit_test(losses_fall),
+        cmocka_unit_test(wrong_settings_are_named),
+        cmocka_unit_test(a_trace_that_cannot_be_written_is_complained_about),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}

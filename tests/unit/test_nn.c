@@ -1,0 +1,125 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "check.h"
+
+#include "models/nn/nn.h"
+#include "models/nn/runner.h"
+
+#include <string.h>
+
+static const struct ll_init ones = {LL_INIT_CONSTANT, 1, NULL};
+
+static struct ll_value *matrix(struct ll_nn *nn, const char *name, uint64_t rows, uint64_t columns)
+{
+    struct ll_shape shape = ll_nn_shape(nn, 2, (uint64_t[]){rows, columns}, NULL);
+    return ll_nn_variable(nn, name, &shape, LL_WEIGHT, ones);
+}
+
+static void values_are_named_after_their_scope(void **state)
+{
+    (void)state;
+    struct ll_nn *nn = ll_nn_new(LL_F32);
+    ll_nn_push(nn, "encoder");
+    ll_nn_push(nn, "lstm0");
+    struct ll_value *w = matrix(nn, "weights", 2, 2), *y = ll_nn_do1(nn, LL_OP_RELU, w);
+    ll_nn_pop(nn);
+    struct ll_value *z = ll_nn_do1(nn, LL_OP_RELU, y);
+    ll_nn_pop(nn);
+    assert_string_equal(w->name, "encoder/lstm0/weights");
+    assert_string_equal(y->name, "encoder/lstm0/relu");
+    assert_string_equal(y->producer->scope, "encoder/lstm0");
+    assert_string_equal(z->producer->scope, "encoder");
+    assert_string_equal(ll_nn_do1(nn, LL_OP_RELU, z)->producer->scope, "");
+    ll_nn_free(nn);
+}
+
+static void the_first_trouble_is_kept_and_building_goes_on(void **state)
+{
+    (void)state;
+    struct ll_nn *nn = ll_nn_new(LL_F32);
+    ll_nn_push(nn, "fc1");
+    struct ll_value *y = ll_nn_do2(nn, LL_OP_MATMUL, matrix(nn, "a", 2, 3), matrix(nn, "b", 4, 5));
+    ll_nn_pop(nn);
+    y = ll_nn_do1(nn, LL_OP_RELU, y);
+    assert_int_equal(y->shape.rank, 0);
+    ll_nn_fail(nn, "later");
+    assert_string_equal(ll_nn_trouble(nn),
+                        "matmul in fc1: the columns of the left matrix must be as many as the "
+                        "rows of the right one");
+    assert_int_equal(nn->op_count, 0);
+    ll_nn_free(nn);
+}
+
+static void a_size_past_64_bits_is_trouble(void **state)
+{
+    (void)state;
+    struct ll_nn *nn = ll_nn_new(LL_F32);
+    struct ll_value *a = matrix(nn, "a", UINT64_C(1) << 40, 1), *b = matrix(nn, "b", 1, UINT64_C(1) << 40);
+    assert_null(ll_nn_trouble(nn));
+    ll_nn_do2(nn, LL_OP_MATMUL, a, b);
+    assert_non_null(strstr(ll_nn_trouble(nn), "does not fit in 64 bits"));
+    ll_nn_free(nn);
+}
+
+static void parameters_are_weights_and_flops_are_products(void **state)
+{
+    (void)state;
+    struct ll_nn *nn = ll_nn_new(LL_F32);
+    struct ll_value *w = matrix(nn, "w", 3, 5);
+    struct ll_shape shape = w->shape;
+    ll_nn_variable(nn, "state", &shape, LL_OPTIMIZER, ones);
+    ll_nn_do1(nn, LL_OP_RELU, ll_nn_do2(nn, LL_OP_MATMUL, matrix(nn, "x", 2, 3), w));
+    nn->phase = LL_PHASE_BACKWARD;
+    ll_nn_do2(nn, LL_OP_MATMUL, w, w->producer ? w : matrix(nn, "z", 5, 1));
+    assert_int_equal(ll_nn_parameters(nn), 3 * 5 + 2 * 3 + 5 * 1);
+    assert_int_equal(ll_nn_forward_flops(nn), 2 * 2 * 3 * 5);
+    ll_nn_free(nn);
+}
+
+/* A view and an in-place result live in the memory of their input; only the latter replaces it. */
+static void memory_is_shared_by_what_looks_at_it(void **state)
+{
+    (void)state;
+    struct ll_nn *nn = ll_nn_new(LL_F32);
+    struct ll_value *w = matrix(nn, "w", 3, 5), *g = matrix(nn, "g", 3, 5);
+    struct ll_shape flat = ll_nn_shape(nn, 1, (uint64_t[]){15}, NULL);
+    struct ll_value *view = ll_nn_do(
+        nn, &(struct ll_call){
+                .kind = LL_OP_RESHAPE, .input_count = 1, .inputs = &w, .given_count = 1, .given = &flat});
+    assert_ptr_equal(view->root, w);
+    assert_ptr_equal(w->next, w);
+    struct ll_value *updated = ll_nn_do2(nn, LL_OP_SGD, w, g);
+    assert_ptr_equal(updated->root, w);
+    assert_ptr_equal(w->next, updated);
+    assert_int_equal(updated->memory, LL_WEIGHT);
+    assert_string_equal(updated->name, "w");
+    ll_nn_free(nn);
+}
+
+/* s is doubled each step: 1, 2, 4, ... */
+static void a_variable_becomes_what_is_carried(void **state)
+{
+    (void)state;
+    enum ll_status status;
+    struct ll_nn *nn = ll_nn_new(LL_F64);
+    struct ll_value *s = matrix(nn, "s", 1, 2), *sum = ll_nn_do2(nn, LL_OP_ADD, s, s);
+    ll_nn_carry(nn, s, sum);
+    struct ll_runner *runner = ll_runner_new(nn, &(struct ll_runner_options){0}, &status);
+    for (uint64_t step = 0; step < 5; step++)
+        ll_runner_step(runner, step);
+    assert_true(((double *)ll_runner_data(runner, s))[1] == 32);
+    ll_runner_free(runner);
+    ll_nn_free(nn);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(values_are_named_after_their_scope),
+        cmocka_unit_test(the_first_trouble_is_kept_and_building_goes_on),
+        cmocka_unit_test(a_size_past_64_bits_is_trouble),
+        cmocka_unit_test(parameters_are_weights_and_flops_are_products),
+        cmocka_unit_test(memory_is_shared_by_what_looks_at_it),
+        cmocka_unit_test(a_variable_becomes_what_is_carried),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
