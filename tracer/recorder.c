@@ -50,7 +50,7 @@ struct ll_recorder {
     bool in_step, timed; /* the present step; whether any of its ops has a time */
     struct ll_step step;
     uint64_t step_begin_ns, first_start_ns, last_end_ns;
-    uint64_t calls_before, long_ns_before; /* the meter at the beginning of the step */
+    uint64_t calls_before, long_ns_before; /* the meter at the end of the step before */
 
     uint64_t origin_ns, last_write_ns;
     bool foreign_clock; /* the ops' times are not those of ll_now_ns */
@@ -250,8 +250,6 @@ void ll_recorder_step_begin(struct ll_recorder *recorder)
     recorder->timed = false;
     recorder->step = (struct ll_step){.first_op = (uint32_t)op_count(recorder), .complete = true};
     recorder->step_begin_ns = ll_now_ns();
-    recorder->calls_before = recorder->meter.calls;
-    recorder->long_ns_before = recorder->meter.long_ns;
 }
 
 /* Times by our clock include what lies between the ops; by another clock only the ops tell the time. */
@@ -278,6 +276,8 @@ void ll_recorder_step_end(struct ll_recorder *recorder)
     step->op_count = (uint32_t)op_count(recorder) - step->first_op;
     if (recorder->timed)
         time_step(recorder, step, now_ns);
+    recorder->calls_before = recorder->meter.calls;
+    recorder->long_ns_before = recorder->meter.long_ns;
     if (!ll_grow((void **)&recorder->steps, &recorder->step_capacity, recorder->waiting_steps + 1,
                  sizeof *recorder->steps)) {
         stop(recorder, LL_NO_MEMORY);
@@ -352,17 +352,17 @@ static struct seen recognise(struct ll_recorder *recorder, const struct ll_recor
 static bool add_row(struct ll_recorder *recorder, const struct ll_record *record, struct seen seen)
 {
     struct ll_rows *rows = &recorder->rows;
-    uint64_t i = rows->count;
     if (!ll_tables_add_tensors(&recorder->tables, record->outputs, record->output_count, 0))
         return false;
-    rows->form[i] = seen.form;
-    rows->links[i] = seen.links;
-    rows->step[i] = (uint32_t)(recorder->written_steps + recorder->waiting_steps);
-    rows->thread[i] = record->thread;
-    rows->start_ns[i] = record->start_ns > recorder->origin_ns ? record->start_ns - recorder->origin_ns : 0;
-    rows->duration_ns[i] = record->duration_ns;
+    uint64_t start_ns = record->start_ns > recorder->origin_ns ? record->start_ns - recorder->origin_ns : 0;
+    rows->ops[rows->count++] =
+        (struct ll_row){.form = seen.form,
+                        .links = seen.links,
+                        .step = (uint32_t)(recorder->written_steps + recorder->waiting_steps),
+                        .thread = record->thread,
+                        .start_ns = start_ns,
+                        .duration_ns = record->duration_ns};
     rows->refs += (uint64_t)record->input_count + record->output_count + record->control_count;
-    rows->count++;
     return true;
 }
 
