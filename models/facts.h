@@ -4,9 +4,8 @@
 #define LL_MODELS_FACTS_H
 
 #include "models/model.h"
-#include "tracer/base/arena.h"
 #include "tracer/base/status.h"
-#include "tracer/trace.h"
+#include "tracer/facts.h"
 
 struct ll_workload {
     const struct ll_model *model;
@@ -15,16 +14,9 @@ struct ll_workload {
     uint64_t batch, parameters;
 };
 
-/* Lives in its own arena, released by the owner. */
-struct ll_facts {
-    struct ll_arena arena;
-    struct ll_fact *list;
-    uint64_t count, capacity;
-};
-
-/* Lists the facts of a workload; those about libraries are asked of the libraries, which a native run loads
- * here. False when memory ran out or OpenBLAS is missing; then *status says which. */
-bool ll_facts_of(const struct ll_workload *workload, struct ll_facts *facts, enum ll_status *status);
-void ll_facts_release(struct ll_facts *facts);
+/* Adds the facts of a workload; of a native run also those of this machine and of its libraries, for which
+ * OpenBLAS is loaded. A dry run knows no machine: the same wherever it is made. LL_NO_MEMORY or LL_NO_LIBRARY
+ * else. */
+enum ll_status ll_workload_facts(const struct ll_workload *workload, struct ll_facts *facts);
 
 #endif

@@ -55,13 +55,14 @@ static bool open_trace(struct run *run)
 {
     if (!run->options->path)
         return true;
-    enum ll_status status;
-    struct ll_facts facts = {0};
+    struct ll_arena arena = {0};
+    struct ll_facts facts = {.arena = &arena};
     struct ll_workload workload = {run->model, run->options, run->params, run->batch,
                                    ll_nn_parameters(run->nn)};
-    if (ll_facts_of(&workload, &facts, &status))
-        run->recorder = ll_recorder_open(run->options->path, facts.list, facts.count, &status);
-    ll_facts_release(&facts);
+    enum ll_status status = ll_workload_facts(&workload, &facts);
+    if (status == LL_OK)
+        run->recorder = ll_recorder_open(run->options->path, facts.items, facts.count, &status);
+    ll_arena_release(&arena);
     return run->recorder || fail(run, status, run->options->path);
 }
 

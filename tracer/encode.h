@@ -15,8 +15,7 @@ struct ll_numbers {
     uint64_t count, capacity;
 };
 
-/* An op as it waits to be written; together, so that a recorder whose host has used up the caches since the
- * last op touches one line of them. */
+/* An op as it waits to be written. */
 struct ll_row {
     uint32_t form, links, step, thread;
     uint64_t start_ns, duration_ns;

@@ -12,7 +12,7 @@
  *
  * 61,104,937 parameters, 1.4335 GFLOP forward a sample in convolutions and products. ReLU after all but the
  * last layer. Filters start within two deviations of 0.1, dense weights at N(0, 1), so the first losses are
- * in the thousands. */
+ * in the tens of millions. */
 #include "models/feed.h"
 #include "models/model.h"
 #include "models/nn/layers.h"
@@ -86,10 +86,10 @@ static struct ll_value *build(struct ll_nn *nn, const struct ll_build *build)
     struct ll_value *labels = ll_feed_labels(nn, build->batch, classes, build->seed);
     struct ll_value *logits = forward(nn, images, build->params);
     struct ll_value *loss = ll_softmax_loss(nn, logits, labels);
+    ll_accuracy(nn, logits, labels);
     ll_minimise(
         nn, loss,
         &(struct ll_optimizer){.kind = LL_ADAM, .rate = 1e-3, .beta1 = 0.9, .beta2 = 0.999, .epsilon = 1e-8});
-    ll_accuracy(nn, logits, labels);
     return loss;
 }
 

@@ -217,7 +217,7 @@ static bool check_keys(const struct builder *b, const struct ll_node *map)
 {
     if (map->count < 2)
         return true;
-    const struct ll_node **sorted = malloc(map->count * sizeof *sorted);
+    const struct ll_node **sorted = calloc(map->count, sizeof *sorted);
     if (!sorted)
         return no_memory(b);
     size_t count = 0, first = 0;
