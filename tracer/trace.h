@@ -73,8 +73,8 @@ struct ll_step {
 
 /* A key and its value as text; the header is a list of them, in the order written. Keys of the header:
  * model, mode (train, infer), batch, native (yes, no), and param.KEY for each parameter, parameters,
- * host.cpu, host.cores, host.memory_bytes, host.cache.l1d and so on, library.NAME (build id or version),
- * blas.core, blas.threads, clock.resolution_ns, leadline (version). */
+ * host.cpu, host.cores, host.cpus, host.memory_bytes, host.cache.l1d and so on, program.build_id,
+ * library.NAME (build id), blas.core, blas.threads, clock.resolution_ns, leadline (version). */
 struct ll_fact {
     const char *key, *value;
 };
