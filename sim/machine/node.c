@@ -290,8 +290,8 @@ static bool take_all(struct builder *b, yaml_parser_t *parser)
         if (!taken)
             return false;
     }
-    return b->root ||
-           ll_complain(b->diags, (struct ll_place){.file = b->name}, "there is nothing in this file");
+    return b->root || ll_complain(b->diags, (struct ll_place){.file = b->name},
+                                  b->placeless ? "there is no value" : "there is nothing in this file");
 }
 
 static struct ll_node *build(struct builder *b, const char *text, size_t length)
