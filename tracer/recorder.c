@@ -181,17 +181,16 @@ static bool add_row(struct ll_recorder *recorder, const struct ll_record *record
                     struct seen seen)
 {
     struct ll_rows *rows = &recorder->rows;
-    uint64_t i = rows->count;
     if (!ll_tables_add_tensors(&recorder->tables, record->outputs, record->output_count, 0))
         return false;
-    rows->form[i] = seen.form;
-    rows->links[i] = seen.links;
-    rows->step[i] = step;
-    rows->thread[i] = record->thread;
-    rows->start_ns[i] = record->start_ns > recorder->origin_ns ? record->start_ns - recorder->origin_ns : 0;
-    rows->duration_ns[i] = record->duration_ns;
+    uint64_t start_ns = record->start_ns > recorder->origin_ns ? record->start_ns - recorder->origin_ns : 0;
+    rows->ops[rows->count++] = (struct ll_row){.form = seen.form,
+                                               .links = seen.links,
+                                               .step = step,
+                                               .thread = record->thread,
+                                               .start_ns = start_ns,
+                                               .duration_ns = record->duration_ns};
     rows->refs += (uint64_t)record->input_count + record->output_count + record->control_count;
-    rows->count++;
     return true;
 }
 
