@@ -5,7 +5,7 @@
 
 #include <assert.h>
 
-static void fill_images(const struct ll_source *source, uint64_t step, const struct ll_shape *shape,
+static void fill_images(const struct ll_nn_source *source, uint64_t step, const struct ll_shape *shape,
                         void *data)
 {
     assert(shape->dtype == LL_F32);
@@ -13,7 +13,7 @@ static void fill_images(const struct ll_source *source, uint64_t step, const str
     ll_image_pixels(&images, step * shape->dim[0], shape->dim[0], data);
 }
 
-static void fill_labels(const struct ll_source *source, uint64_t step, const struct ll_shape *shape,
+static void fill_labels(const struct ll_nn_source *source, uint64_t step, const struct ll_shape *shape,
                         void *data)
 {
     struct ll_images images = {.classes = source->classes, .seed = source->seed};
@@ -21,7 +21,7 @@ static void fill_labels(const struct ll_source *source, uint64_t step, const str
 }
 
 static struct ll_value *feed(struct ll_nn *nn, const char *name, const struct ll_shape *shape,
-                             struct ll_source source)
+                             struct ll_nn_source source)
 {
     enum ll_phase phase = nn->phase;
     nn->phase = LL_PHASE_INPUT;
@@ -39,12 +39,12 @@ struct ll_value *ll_feed_images(struct ll_nn *nn, uint64_t batch, uint64_t size,
     struct ll_shape shape =
         ll_nn_shape(nn, 4, (uint64_t[]){batch, size, size, channels},
                     (enum ll_role[]){LL_ROLE_BATCH, LL_ROLE_SPATIAL, LL_ROLE_SPATIAL, LL_ROLE_CHANNEL});
-    return feed(nn, "images", &shape, (struct ll_source){fill_images, seed, classes});
+    return feed(nn, "images", &shape, (struct ll_nn_source){fill_images, seed, classes});
 }
 
 struct ll_value *ll_feed_labels(struct ll_nn *nn, uint64_t batch, uint64_t classes, uint64_t seed)
 {
     struct ll_shape shape = ll_nn_shape(nn, 1, &batch, (enum ll_role[]){LL_ROLE_BATCH});
     shape.dtype = LL_I32;
-    return feed(nn, "labels", &shape, (struct ll_source){fill_labels, seed, classes});
+    return feed(nn, "labels", &shape, (struct ll_nn_source){fill_labels, seed, classes});
 }

@@ -48,9 +48,10 @@ static inline void add_input(struct op_sample *s, struct ll_shape shape)
 
 static inline struct ll_shape draw_image(uint64_t *state, enum ll_dtype dtype, uint64_t channels)
 {
-    uint64_t most = draw(state, 0, 5) ? 7 : 19;
+    bool large = draw(state, 0, 7) == 0; /* more pixels than any block of a kernel has rows */
+    uint64_t least = large ? 20 : 1, most = large ? 24 : 7, batch = large ? 3 : draw(state, 1, 3);
     return shape_of(dtype, 4,
-                    (uint64_t[]){draw(state, 1, 3), draw(state, 1, most), draw(state, 1, most), channels});
+                    (uint64_t[]){batch, draw(state, least, most), draw(state, least, most), channels});
 }
 
 /* A window that fits into the padded image, and less padding than the window is long. */
@@ -115,7 +116,7 @@ static inline void draw_pool(uint64_t *state, struct op_sample *s, enum ll_dtype
 
 static inline void draw_product(uint64_t *state, struct op_sample *s, enum ll_dtype dtype)
 {
-    uint64_t most = draw(state, 0, 5) ? 12 : 300, m = draw(state, 1, most), n = draw(state, 1, most);
+    uint64_t most = draw(state, 0, 3) ? 12 : 300, m = draw(state, 1, most), n = draw(state, 1, most);
     uint64_t k = draw(state, 1, most), ta = draw(state, 0, 1), tb = draw(state, 0, 1);
     add_input(s, shape_of(dtype, 2, (uint64_t[]){ta ? k : m, ta ? m : k}));
     add_input(s, shape_of(dtype, 2, (uint64_t[]){tb ? n : k, tb ? k : n}));

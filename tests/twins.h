@@ -216,35 +216,41 @@ static inline uint64_t twin_MAX_POOL_GRAD(const struct ll_op_view *op, double *c
     return flops;
 }
 
-/* bias + alpha times the squares around channel i. */
-static inline double lrn_sum(const struct ll_op_view *op, const double *x, uint64_t i, uint64_t channels)
+/* bias + alpha times the squares around channel i; one operation for each channel of the window, also where
+ * it reaches past the last. */
+static inline double lrn_sum(const struct ll_op_view *op, const double *x, uint64_t i, uint64_t channels,
+                             uint64_t *flops)
 {
     int64_t radius = ll_attr_count(op, LL_ATTR_RADIUS, 0), c = (int64_t)(i % channels);
     double sum = ll_attr_real(op, LL_ATTR_BIAS, 1);
-    for (int64_t j = c - radius; j <= c + radius; j++)
+    for (int64_t j = c - radius; j <= c + radius; j++, ++*flops)
         if (j >= 0 && j < (int64_t)channels)
             sum += ll_attr_real(op, LL_ATTR_ALPHA, 1) * x[(int64_t)i - c + j] * x[(int64_t)i - c + j];
     return sum;
 }
 
+/* Beside the sum: times alpha, plus bias, a power, times x. */
 static inline uint64_t twin_LRN(const struct ll_op_view *op, double *const *in, double *const *out)
 {
-    uint64_t channels = op->in[0].dim[op->in[0].rank - 1];
-    for (uint64_t i = 0; i < ll_elements(&op->out[0]); i++)
-        out[0][i] = in[0][i] * pow(lrn_sum(op, in[0], i, channels), -ll_attr_real(op, LL_ATTR_BETA, 0.5));
-    return ll_op_flops(op);
+    uint64_t channels = op->in[0].dim[op->in[0].rank - 1], flops = 0;
+    double beta = ll_attr_real(op, LL_ATTR_BETA, 0.5);
+    for (uint64_t i = 0; i < ll_elements(&op->out[0]); i++, flops += 4)
+        out[0][i] = in[0][i] * pow(lrn_sum(op, in[0], i, channels, &flops), -beta);
+    return flops;
 }
 
-/* The gradient by its definition: dx_i = sum_j dy_j dy_j/dx_i, from the input alone. */
+/* The gradient by its definition: dx_i = sum_j dy_j dy_j/dx_i, from the input alone. Its count is not this
+ * one's: twice the forward op's by convention. */
 static inline uint64_t twin_LRN_GRAD(const struct ll_op_view *op, double *const *in, double *const *out)
 {
     uint64_t channels = op->in[0].dim[op->in[0].rank - 1];
     int64_t radius = ll_attr_count(op, LL_ATTR_RADIUS, 0);
+    uint64_t ours = 0;
     double alpha = ll_attr_real(op, LL_ATTR_ALPHA, 1), beta = ll_attr_real(op, LL_ATTR_BETA, 0.5);
     for (uint64_t i = 0; i < ll_elements(&op->out[0]); i++) {
         out[0][i] = 0;
         for (uint64_t j = i / channels * channels; j < (i / channels + 1) * channels; j++) {
-            double sum = lrn_sum(op, in[1], j, channels);
+            double sum = lrn_sum(op, in[1], j, channels, &ours);
             bool near = llabs((int64_t)i - (int64_t)j) <= radius;
             double slope = near ? in[1][j] * -beta * pow(sum, -beta - 1) * 2 * alpha * in[1][i] : 0;
             out[0][i] += in[0][j] * (slope + (i == j ? pow(sum, -beta) : 0));
@@ -253,19 +259,22 @@ static inline uint64_t twin_LRN_GRAD(const struct ll_op_view *op, double *const 
     return ll_op_flops(op);
 }
 
+/* For each logit: compare, subtract, exp, add; then divide and subtract. */
 static inline uint64_t twin_SOFTMAX_XENT(const struct ll_op_view *op, double *const *in, double *const *out)
 {
-    uint64_t rows = op->in[0].dim[0], classes = op->in[0].dim[1];
+    uint64_t rows = op->in[0].dim[0], classes = op->in[0].dim[1], flops = 0;
     for (uint64_t row = 0; row < rows; row++) {
         const double *x = in[0] + row * classes;
-        double sum = 0;
-        for (uint64_t i = 0; i < classes; i++)
-            sum += exp(x[i]);
-        out[0][row] = log(sum) - x[(uint64_t)in[1][row]];
-        for (uint64_t i = 0; i < classes; i++)
-            out[1][row * classes + i] = exp(x[i]) / sum - (i == (uint64_t)in[1][row]);
+        double most = -INFINITY, sum = 0;
+        for (uint64_t i = 0; i < classes; i++, flops++)
+            most = fmax(most, x[i]);
+        for (uint64_t i = 0; i < classes; i++, flops += 3)
+            sum += exp(x[i] - most);
+        out[0][row] = log(sum) - (x[(uint64_t)in[1][row]] - most);
+        for (uint64_t i = 0; i < classes; i++, flops += 2)
+            out[1][row * classes + i] = exp(x[i] - most) / sum - (i == (uint64_t)in[1][row]);
     }
-    return ll_op_flops(op);
+    return flops;
 }
 
 static inline uint64_t twin_SGD(const struct ll_op_view *op, double *const *in, double *const *out)
@@ -287,18 +296,20 @@ static inline uint64_t twin_MOMENTUM(const struct ll_op_view *op, double *const 
     return flops;
 }
 
-/* Kingma and Ba, 2015, algorithm 1 with the order of computation at the end of section 2. */
+/* Kingma and Ba, 2015, algorithm 1 with the order of computation at the end of section 2: three operations
+ * for m, four for v, five for w. */
 static inline uint64_t twin_ADAM(const struct ll_op_view *op, double *const *in, double *const *out)
 {
     double b1 = ll_attr_real(op, LL_ATTR_BETA1, 0), b2 = ll_attr_real(op, LL_ATTR_BETA2, 0);
     double rate = ll_attr_real(op, LL_ATTR_LEARNING_RATE, 0) * sqrt(1 - in[4][1]) / (1 - in[4][0]);
-    for (uint64_t i = 0; i < ll_elements(&op->out[0]); i++) {
+    uint64_t flops = 0;
+    for (uint64_t i = 0; i < ll_elements(&op->out[0]); i++, flops += 3 + 4 + 5) {
         double g = in[3][i], m = b1 * in[1][i] + (1 - b1) * g, v = b2 * in[2][i] + (1 - b2) * g * g;
         out[0][i] = in[0][i] - rate * m / (sqrt(v) + ll_attr_real(op, LL_ATTR_EPSILON, 0));
         out[1][i] = m;
         out[2][i] = v;
     }
-    return ll_op_flops(op);
+    return flops;
 }
 
 static inline uint64_t twin_HOST_INPUT(const struct ll_op_view *op, double *const *in, double *const *out)

@@ -23,9 +23,9 @@ typedef float real;
 #define LL_SQRT sqrtf
 #endif
 
-/* A loop worth it is compiled for three generations of x86-64; the right one is picked at start. */
-#if defined(__x86_64__) && defined(__GNUC__) && !defined(__clang__) && !defined(__SANITIZE_ADDRESS__) &&     \
-    !defined(__SANITIZE_THREAD__)
+/* A loop worth it is compiled for three generations of x86-64 (where the build says so); the right one is
+ * picked at start. All of them do the same arithmetic in the same order, but for sums marked `omp simd`. */
+#ifdef LL_CLONES
 #define LL_FAST __attribute__((target_clones("avx512f", "avx2", "default")))
 #else
 #define LL_FAST

@@ -140,10 +140,10 @@ static const char *result_name(struct ll_nn *nn, const struct ll_nn_op *op, uint
     return name ? scoped(nn, name) : NULL;
 }
 
-/* The root of a value has its `version` counted; what was made of the memory before may no longer be read. */
+/* What was made of the memory before may no longer be read. */
 static void note_overwritten(struct ll_nn *nn, struct ll_value *value)
 {
-    value->version = ++value->root->version;
+    value->root->overwrites++;
     if (!value->root->producer)
         ll_nn_carry(nn, value->root, value);
 }
@@ -153,9 +153,8 @@ static struct ll_value *add_result(struct ll_nn *nn, struct ll_nn_op *op, uint32
 {
     uint32_t alias = ll_op_alias(&op->view, i);
     struct ll_value *source = alias == UINT32_MAX ? NULL : op->inputs[alias];
-    struct ll_value *value =
-        add_value(nn, source && !source->producer ? source->name : result_name(nn, op, i), &op->view.out[i],
-                  source ? source->memory : memory_of_phase(op->phase));
+    struct ll_value *value = add_value(nn, result_name(nn, op, i), &op->view.out[i],
+                                       source ? source->memory : memory_of_phase(op->phase));
     if (!value)
         return NULL;
     value->producer = op;
@@ -163,6 +162,7 @@ static struct ll_value *add_result(struct ll_nn *nn, struct ll_nn_op *op, uint32
         value->root = source->root;
         if (ll_op_bytes_written(&op->view) > 0)
             note_overwritten(nn, value);
+        value->version = value->root->overwrites;
     }
     return value;
 }
@@ -179,8 +179,10 @@ static struct ll_nn_op *copy_call(struct ll_nn *nn, const struct ll_call *call)
     op->outputs = ll_alloc(&nn->arena, LL_MAX_OUTPUTS, sizeof(struct ll_value *));
     if (!op->inputs || !op->outputs)
         return fail_no_memory(nn);
-    for (uint32_t i = 0; i < call->input_count; i++)
+    for (uint32_t i = 0; i < call->input_count; i++) {
+        assert(call->inputs[i]->version == call->inputs[i]->root->overwrites); /* nobody overwrote it */
         in[i] = call->inputs[i]->shape;
+    }
     for (uint32_t i = 0; i < call->given_count; i++)
         out[i] = call->given[i];
     op->view = (struct ll_op_view){
@@ -203,21 +205,25 @@ static bool infer(struct ll_nn *nn, struct ll_nn_op *op)
     return !wrong;
 }
 
+static bool add_op(struct ll_nn *nn, struct ll_nn_op *op)
+{
+    if (!ll_grow((void **)&nn->ops, &nn->op_capacity, nn->op_count + 1, sizeof(struct ll_nn_op *))) {
+        ll_nn_fail(nn, "memory ran out");
+        return false;
+    }
+    for (uint32_t i = 0; i < op->view.output_count; i++)
+        if (!(op->outputs[i] = add_result(nn, op, i)))
+            return false;
+    op->index = (uint32_t)nn->op_count;
+    nn->ops[nn->op_count++] = op;
+    return true;
+}
+
 struct ll_value *ll_nn_do(struct ll_nn *nn, const struct ll_call *call)
 {
     assert(call->given_count <= LL_MAX_OUTPUTS && call->attr_count <= LL_MAX_ATTRS);
-    if (nn->trouble)
-        return &nn->nothing;
-    struct ll_nn_op *op = copy_call(nn, call);
-    if (!op || !infer(nn, op) ||
-        !ll_grow((void **)&nn->ops, &nn->op_capacity, nn->op_count + 1, sizeof(struct ll_nn_op *)))
-        return fail_no_memory(nn), &nn->nothing;
-    for (uint32_t i = 0; i < op->view.output_count; i++)
-        if (!(op->outputs[i] = add_result(nn, op, i)))
-            return &nn->nothing;
-    op->index = (uint32_t)nn->op_count;
-    nn->ops[nn->op_count++] = op;
-    return op->outputs[0];
+    struct ll_nn_op *op = nn->trouble ? NULL : copy_call(nn, call);
+    return op && infer(nn, op) && add_op(nn, op) ? op->outputs[0] : &nn->nothing;
 }
 
 struct ll_value *ll_nn_do1(struct ll_nn *nn, enum ll_op_kind kind, struct ll_value *x)

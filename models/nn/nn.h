@@ -45,16 +45,16 @@ struct ll_value {
     uint32_t index;            /* among all values, in the order in which they were made */
     struct ll_nn_op *producer; /* NULL: a variable */
     struct ll_value *root;     /* whose memory this is: itself, unless it is a view or overwrites its input */
-    uint32_t
-        version; /* how often that memory was overwritten before this value was made; of a root: so far */
-    struct ll_value *next; /* of variables: the value that it has in the next step; itself by default */
-    struct ll_init init;   /* of variables */
-    bool kept;             /* can be looked at after the step */
+    uint32_t version;          /* which contents of that memory this is */
+    uint32_t overwrites;       /* of a root: how often its memory was overwritten so far */
+    struct ll_value *next;     /* of variables: the value that it has in the next step; itself by default */
+    struct ll_init init;       /* of variables */
+    bool kept;                 /* can be looked at after the step */
 };
 
 /* Where a host_input op gets its data: called before each step, outside of its time, for the whole batch. */
-struct ll_source {
-    void (*fill)(const struct ll_source *source, uint64_t step, const struct ll_shape *shape, void *data);
+struct ll_nn_source {
+    void (*fill)(const struct ll_nn_source *source, uint64_t step, const struct ll_shape *shape, void *data);
     uint64_t seed;
     uint64_t classes;
 };
@@ -65,7 +65,7 @@ struct ll_nn_op {
     const char *scope;
     uint32_t index;
     struct ll_value **inputs, **outputs;
-    struct ll_source source; /* of host_input */
+    struct ll_nn_source source; /* of host_input */
 };
 
 struct ll_nn {
@@ -115,7 +115,7 @@ struct ll_call {
     struct ll_value *const *inputs;
     const struct ll_attr *attrs;
     const struct ll_shape *given;
-    struct ll_source source;
+    struct ll_nn_source source;
 };
 struct ll_value *ll_nn_do(struct ll_nn *nn, const struct ll_call *call);
 

@@ -5,7 +5,7 @@
 
 enum { RUNS = 12, ELEMENTS = 12 };
 
-static void fill_labels(const struct ll_source *source, uint64_t step, const struct ll_shape *shape,
+static void fill_labels(const struct ll_nn_source *source, uint64_t step, const struct ll_shape *shape,
                         void *data)
 {
     (void)step;

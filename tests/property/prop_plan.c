@@ -57,8 +57,11 @@ static bool overlap(const struct ll_plan *plan, const struct ll_value *a, const 
 /* Whether the memory of a root holds something that is still needed while op `at` runs. */
 static bool alive(const struct ll_nn *nn, const struct ll_value *root, uint64_t at)
 {
-    if (!root->producer || root->kept)
+    if (!root->producer)
         return true;
+    for (uint64_t i = 0; i < nn->value_count; i++)
+        if (nn->values[i]->root == root && nn->values[i]->kept)
+            return true;
     if (root->producer->index > at)
         return false;
     for (uint64_t i = at; i < nn->op_count; i++) {

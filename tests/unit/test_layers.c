@@ -58,7 +58,7 @@ static void odd_padding_comes_after(void **state)
     ll_nn_free(nn);
 }
 
-static void fill_labels(const struct ll_source *source, uint64_t step, const struct ll_shape *shape,
+static void fill_labels(const struct ll_nn_source *source, uint64_t step, const struct ll_shape *shape,
                         void *data)
 {
     (void)step;

@@ -14,16 +14,20 @@
 /* What is known of a model from its paper, and settings for a quick run. */
 static const struct known {
     const char *name;
-    uint64_t parameters, forward_flops, train_ops;
+    uint64_t parameters, forward_flops, train_ops, constants;
     struct ll_setting small[4];
 } known_models[] = {
     /* Sum over layers of inputs x outputs + biases; products as in tests/cases/alexnet.case. Ops: 31 forward
-     * with loss and accuracy, 2 input, 42 backward, 17 update. */
-    {"alexnet",
-     61104937,
-     1433542656,
-     92,
-     {{"image", "67"}, {"classes", "7"}, {"channels", "4"}, {"hidden", "24"}}},
+     * with loss and accuracy, 2 input, 42 backward, 17 update. Constants: the one that gradients start from,
+     * Adam's betas. */
+    {
+        .name = "alexnet",
+        .parameters = 61104937,
+        .forward_flops = 1433542656,
+        .train_ops = 92,
+        .constants = 2,
+        .small = {{"image", "67"}, {"classes", "7"}, {"channels", "4"}, {"hidden", "24"}},
+    },
 };
 
 static const struct known *known_of(const struct ll_model *model)
@@ -165,6 +169,46 @@ static void steps_repeat_themselves(void **state)
     }
 }
 
+/* Counts the tensors that no op made and that the ops of the last step read. */
+static uint64_t count_constants(const struct ll_trace *trace)
+{
+    bool *seen = calloc(trace->tensor_count, sizeof *seen);
+    uint64_t count = 0;
+    for (uint32_t i = trace->steps[trace->step_count - 1].first_op; i < trace->op_count; i++)
+        for (uint32_t j = 0; j < trace->forms[trace->ops[i].form].view.input_count; j++) {
+            uint32_t tensor = ll_op_input(trace, i, j);
+            count += trace->tensors[tensor].producer == LL_NONE && !seen[tensor];
+            seen[tensor] = true;
+        }
+    free(seen);
+    return count;
+}
+
+/* A later step reads the weights that the step before it wrote: nothing else but constants comes from the
+ * model, and nobody reads what is overwritten. */
+static void steps_go_on_from_each_other(void **state)
+{
+    (void)state;
+    for (size_t i = 0; i < ll_model_count(); i++) {
+        struct ll_run_options options = {.train = true, .batch = 3, .steps = 3, .dry_run = true};
+        struct ll_trace *trace;
+        run_small(ll_model_at(i), options, &trace);
+        uint32_t *newest = calloc(trace->storage_count, sizeof *newest);
+        for (uint32_t op = 0; op < trace->op_count; op++) {
+            const struct ll_form *form = &trace->forms[trace->ops[op].form];
+            for (uint32_t j = 0; j < form->view.input_count; j++) {
+                uint32_t tensor = ll_op_input(trace, op, j);
+                assert_true(tensor >= newest[trace->tensors[tensor].storage]);
+            }
+            for (uint32_t j = 0; form->bytes_written > 0 && j < form->view.output_count; j++)
+                newest[trace->tensors[ll_op_output(trace, op, j)].storage] = ll_op_output(trace, op, j);
+        }
+        assert_int_equal(count_constants(trace), known_of(ll_model_at(i))->constants);
+        free(newest);
+        ll_trace_free(trace);
+    }
+}
+
 static void losses_have_the_same_bits_at_any_number_of_threads(void **state)
 {
     (void)state;
@@ -232,6 +276,7 @@ int main(void)
         cmocka_unit_test(models_have_the_size_of_their_papers),
         cmocka_unit_test(a_dry_run_records_what_a_native_run_does),
         cmocka_unit_test(steps_repeat_themselves),
+        cmocka_unit_test(steps_go_on_from_each_other),
         cmocka_unit_test(losses_have_the_same_bits_at_any_number_of_threads),
         cmocka_unit_test(losses_fall),
         cmocka_unit_test(wrong_settings_are_named),

@@ -4,6 +4,9 @@
 #include "check.h"
 
 #include "loop.h"
+#include "models/nn/layers.h"
+#include "models/nn/optim.h"
+#include "models/nn/runner.h"
 #include "sim/machine/machine.h"
 #include "tracer/base/arena.h"
 #include "tracer/base/diag.h"
@@ -214,6 +217,38 @@ static void a_machine_without_memory_is_refused_or_whole(void **state)
     starve(read_machine);
 }
 
+/* A network without memory has trouble, whatever else is built on it; a runner says what it lacked. */
+static bool train(void)
+{
+    enum ll_status status = LL_NO_MEMORY;
+    struct ll_nn *nn = ll_nn_new(LL_F32);
+    if (!nn)
+        return false;
+    struct ll_shape shape = ll_nn_shape(nn, 2, (uint64_t[]){4, 300}, NULL);
+    struct ll_value *x = ll_nn_variable(nn, "x", &shape, LL_INPUT, (struct ll_init){0});
+    for (int i = 0; i < 30; i++)
+        x = ll_dense_layer(nn, "a layer with a name of some length", x,
+                           &(struct ll_dense_options){.units = 300});
+    ll_minimise(nn, ll_nn_do1(nn, LL_OP_MEAN, x), &(struct ll_optimizer){.kind = LL_ADAM});
+    struct ll_runner *runner = NULL;
+    if (ll_nn_trouble(nn))
+        assert_string_equal(ll_nn_trouble(nn), "memory ran out");
+    else
+        runner = ll_runner_new(nn, &(struct ll_runner_options){.dry_run = true}, &status);
+    assert_int_equal(status, runner ? LL_OK : LL_NO_MEMORY);
+    if (runner)
+        ll_runner_step(runner, 0);
+    ll_runner_free(runner);
+    ll_nn_free(nn);
+    return status == LL_OK;
+}
+
+static void a_network_without_memory_has_trouble(void **state)
+{
+    (void)state;
+    starve(train);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -222,6 +257,7 @@ int main(void)
         cmocka_unit_test(a_map_without_memory_keeps_what_it_has),
         cmocka_unit_test(a_complaint_without_memory_is_still_counted),
         cmocka_unit_test(a_pool_is_made_whole_or_not_at_all),
+        cmocka_unit_test(a_network_without_memory_has_trouble),
         cmocka_unit_test(a_recorder_without_memory_stops_and_says_so),
         cmocka_unit_test(a_machine_without_memory_is_refused_or_whole),
         cmocka_unit_test(a_reader_without_memory_gives_up_cleanly),
