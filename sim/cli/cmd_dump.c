@@ -8,8 +8,7 @@
 
 static void dump_shape(struct ll_json *json, const struct ll_shape *shape)
 {
-    ll_json_key(json, "dtype");
-    ll_json_text(json, ll_dtype_name((enum ll_dtype)shape->dtype));
+    ll_json_put_text(json, "dtype", ll_dtype_name((enum ll_dtype)shape->dtype));
     ll_json_key(json, "dims");
     ll_json_open_list(json);
     for (unsigned i = 0; i < shape->rank; i++)
@@ -26,15 +25,11 @@ static void dump_tensor(struct ll_json *json, const struct ll_trace *trace, uint
 {
     const struct ll_desc *desc = &trace->descs[trace->tensors[id].desc];
     ll_json_open_object(json);
-    ll_json_key(json, "id");
-    ll_json_count(json, id);
-    ll_json_key(json, "name");
-    ll_json_text(json, trace->strings[desc->name]);
+    ll_json_put_count(json, "id", id);
+    ll_json_put_text(json, "name", trace->strings[desc->name]);
     dump_shape(json, &desc->shape);
-    ll_json_key(json, "class");
-    ll_json_text(json, ll_memory_name((enum ll_memory_class)desc->memory));
-    ll_json_key(json, "storage");
-    ll_json_count(json, trace->tensors[id].storage);
+    ll_json_put_text(json, "class", ll_memory_name((enum ll_memory_class)desc->memory));
+    ll_json_put_count(json, "storage", trace->tensors[id].storage);
     ll_json_close_object(json);
 }
 
@@ -77,8 +72,7 @@ static void dump_counts(struct ll_json *json, const struct ll_form *form, const 
         {"flops", form->flops},     {"bytes_read", form->bytes_read}, {"bytes_written", form->bytes_written},
         {"start_ns", op->start_ns}, {"duration_ns", op->duration_ns}, {"thread", op->thread}};
     for (size_t i = 0; i < sizeof counts / sizeof counts[0]; i++) {
-        ll_json_key(json, counts[i].key);
-        ll_json_count(json, counts[i].count);
+        ll_json_put_count(json, counts[i].key, counts[i].count);
     }
 }
 
@@ -89,16 +83,11 @@ static void dump_op(struct ll_str *out, const struct ll_trace *trace, const stru
     const struct ll_form *form = &trace->forms[op->form];
     struct ll_json json = {.out = out};
     ll_json_open_object(&json);
-    ll_json_key(&json, "seq");
-    ll_json_count(&json, seq);
-    ll_json_key(&json, "kind");
-    ll_json_text(&json, trace->strings[form->kind_name]);
-    ll_json_key(&json, "phase");
-    ll_json_text(&json, ll_phase_name(form->phase));
-    ll_json_key(&json, "scope");
-    ll_json_text(&json, trace->strings[form->scope]);
-    ll_json_key(&json, "step");
-    ll_json_count(&json, op->step);
+    ll_json_put_count(&json, "seq", seq);
+    ll_json_put_text(&json, "kind", trace->strings[form->kind_name]);
+    ll_json_put_text(&json, "phase", ll_phase_name(form->phase));
+    ll_json_put_text(&json, "scope", trace->strings[form->scope]);
+    ll_json_put_count(&json, "step", op->step);
     dump_tensors(&json, trace, seq);
     dump_attrs(&json, &form->view);
     dump_counts(&json, form, op);

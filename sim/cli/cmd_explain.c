@@ -35,8 +35,7 @@ static void wrap(struct ll_str *out, const char *text, unsigned width)
 static void add_term(size_t i, struct ll_json *json, struct ll_str *out)
 {
     if (json) {
-        ll_json_key(json, terms[i].term);
-        ll_json_text(json, terms[i].meaning);
+        ll_json_put_text(json, terms[i].term, terms[i].meaning);
         return;
     }
     ll_str_addf(out, "%s\n", terms[i].term);

@@ -15,51 +15,33 @@
 
 static const char *const totals_of_text[] = {"model", "mode"};
 
-static void number(struct ll_json *json, const char *key, double value)
-{
-    ll_json_key(json, key);
-    ll_json_number(json, value);
-}
-
-static void text(struct ll_json *json, const char *key, const char *value)
-{
-    ll_json_key(json, key);
-    ll_json_text(json, value);
-}
-
-static void count(struct ll_json *json, const char *key, uint64_t value)
-{
-    ll_json_key(json, key);
-    ll_json_count(json, value);
-}
-
 static void totals_json(const struct ll_trace *trace, const struct ll_profile *profile, struct ll_json *json)
 {
     const char *batch = ll_trace_fact(trace, "batch");
     for (size_t i = 0; i < sizeof totals_of_text / sizeof totals_of_text[0]; i++)
-        text(json, totals_of_text[i], ll_trace_fact(trace, totals_of_text[i]));
-    count(json, "batch", batch ? strtoull(batch, NULL, 10) : 0);
-    count(json, "steps", profile->steps);
-    number(json, "ops", profile->ops);
-    count(json, "parameters", profile->parameters);
-    number(json, "flops", profile->flops);
-    number(json, "bytes", profile->bytes);
-    count(json, "file_bytes", trace->file_bytes);
-    number(json, "wall_s", profile->wall_s);
-    number(json, "ops_time_s", profile->ops_time_s);
-    number(json, "record_ns_per_op", profile->record_ns_per_op);
-    number(json, "recording_s", profile->recording_s);
+        ll_json_put_text(json, totals_of_text[i], ll_trace_fact(trace, totals_of_text[i]));
+    ll_json_put_count(json, "batch", batch ? strtoull(batch, NULL, 10) : 0);
+    ll_json_put_count(json, "steps", profile->steps);
+    ll_json_put_number(json, "ops", profile->ops);
+    ll_json_put_count(json, "parameters", profile->parameters);
+    ll_json_put_number(json, "flops", profile->flops);
+    ll_json_put_number(json, "bytes", profile->bytes);
+    ll_json_put_count(json, "file_bytes", trace->file_bytes);
+    ll_json_put_number(json, "wall_s", profile->wall_s);
+    ll_json_put_number(json, "ops_time_s", profile->ops_time_s);
+    ll_json_put_number(json, "record_ns_per_op", profile->record_ns_per_op);
+    ll_json_put_number(json, "recording_s", profile->recording_s);
 }
 
 static void footprint_json(const struct ll_footprint *footprint, struct ll_json *json)
 {
     ll_json_key(json, "footprint");
     ll_json_open_object(json);
-    count(json, "peak_bytes", footprint->peak_bytes);
+    ll_json_put_count(json, "peak_bytes", footprint->peak_bytes);
     ll_json_key(json, "by_class");
     ll_json_open_object(json);
     for (unsigned i = 0; i < LL_MEMORY_COUNT; i++)
-        count(json, ll_memory_name((enum ll_memory_class)i), footprint->class_bytes[i]);
+        ll_json_put_count(json, ll_memory_name((enum ll_memory_class)i), footprint->class_bytes[i]);
     ll_json_close_object(json);
     ll_json_close_object(json);
 }
@@ -72,14 +54,14 @@ static void kinds_json(const struct ll_profile *profile, struct ll_json *json)
         const struct ll_kind_total *kind = &profile->kinds[i];
         bool known = kind->op_kind != LL_OP_COUNT;
         ll_json_open_object(json);
-        text(json, "kind", kind->kind);
-        text(json, "class", known ? ll_class_name(ll_op_class(kind->op_kind)) : NULL);
-        text(json, "phase", ll_phase_name(kind->phase));
-        number(json, "count", kind->count);
-        number(json, "flops", kind->flops);
-        number(json, "bytes", kind->bytes);
-        number(json, "time_s", kind->time_s);
-        number(json, "share", kind->share);
+        ll_json_put_text(json, "kind", kind->kind);
+        ll_json_put_text(json, "class", known ? ll_class_name(ll_op_class(kind->op_kind)) : NULL);
+        ll_json_put_text(json, "phase", ll_phase_name(kind->phase));
+        ll_json_put_number(json, "count", kind->count);
+        ll_json_put_number(json, "flops", kind->flops);
+        ll_json_put_number(json, "bytes", kind->bytes);
+        ll_json_put_number(json, "time_s", kind->time_s);
+        ll_json_put_number(json, "share", kind->share);
         ll_json_close_object(json);
     }
     ll_json_close_list(json);
@@ -95,7 +77,7 @@ static void facts_json(const struct ll_trace *trace, const char *key, const char
         size_t length = strlen(prefix);
         bool host = strncmp(trace->facts[i].key, "host.", 5) == 0;
         if (strncmp(trace->facts[i].key, prefix, length) == 0 && (length || !host))
-            text(json, trace->facts[i].key + length, trace->facts[i].value);
+            ll_json_put_text(json, trace->facts[i].key + length, trace->facts[i].value);
     }
     ll_json_close_object(json);
 }
@@ -106,7 +88,7 @@ static void info_json(const struct ll_trace *trace, const struct ll_profile *pro
     struct ll_json json = {.out = out, .indent = true};
     ll_json_open_object(&json);
     totals_json(trace, profile, &json);
-    text(&json, "condition", ll_trace_condition(trace, arena));
+    ll_json_put_text(&json, "condition", ll_trace_condition(trace, arena));
     footprint_json(footprint, &json);
     kinds_json(profile, &json);
     facts_json(trace, "host", "host.", &json);

@@ -16,16 +16,11 @@ static void params_json(const struct ll_model *model, struct ll_json *json)
     for (size_t i = 0; i < model->param_count; i++) {
         const struct ll_model_param *param = &model->params[i];
         ll_json_open_object(json);
-        ll_json_key(json, "key");
-        ll_json_text(json, param->name);
-        ll_json_key(json, "default");
-        ll_json_integer(json, param->standard);
-        ll_json_key(json, "min");
-        ll_json_integer(json, param->min);
-        ll_json_key(json, "max");
-        ll_json_integer(json, param->max);
-        ll_json_key(json, "meaning");
-        ll_json_text(json, param->doc);
+        ll_json_put_text(json, "key", param->name);
+        ll_json_put_integer(json, "default", param->standard);
+        ll_json_put_integer(json, "min", param->min);
+        ll_json_put_integer(json, "max", param->max);
+        ll_json_put_text(json, "meaning", param->doc);
         ll_json_close_object(json);
     }
     ll_json_close_list(json);
@@ -34,18 +29,12 @@ static void params_json(const struct ll_model *model, struct ll_json *json)
 static void model_json(const struct ll_model *model, const struct ll_model_size *size, struct ll_json *json)
 {
     ll_json_open_object(json);
-    ll_json_key(json, "name");
-    ll_json_text(json, model->name);
-    ll_json_key(json, "suite");
-    ll_json_text(json, model->suite);
-    ll_json_key(json, "doc");
-    ll_json_text(json, model->doc);
-    ll_json_key(json, "parameters");
-    ll_json_count(json, size->parameters);
-    ll_json_key(json, "forward_flops");
-    ll_json_count(json, size->forward_flops);
-    ll_json_key(json, "batch");
-    ll_json_count(json, model->default_batch);
+    ll_json_put_text(json, "name", model->name);
+    ll_json_put_text(json, "suite", model->suite);
+    ll_json_put_text(json, "doc", model->doc);
+    ll_json_put_count(json, "parameters", size->parameters);
+    ll_json_put_count(json, "forward_flops", size->forward_flops);
+    ll_json_put_count(json, "batch", model->default_batch);
     params_json(model, json);
     ll_json_close_object(json);
 }

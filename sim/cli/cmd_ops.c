@@ -17,8 +17,7 @@ static void row_json(struct ll_json *json, enum ll_op_kind kind)
         {"gradient", words.gradient}, {"runs", words.runs}};
     ll_json_open_object(json);
     for (size_t i = 0; i < sizeof fields / sizeof fields[0]; i++) {
-        ll_json_key(json, fields[i][0]);
-        ll_json_text(json, fields[i][1]);
+        ll_json_put_text(json, fields[i][0], fields[i][1]);
     }
     ll_json_close_object(json);
 }

@@ -27,13 +27,10 @@ static void verdict_json(const struct ll_trace *trace, bool whole, struct ll_str
                   {"lost_ops", trace->lost_ops}};
     struct ll_json json = {.out = out, .indent = true};
     ll_json_open_object(&json);
-    ll_json_key(&json, "whole");
-    ll_json_bool(&json, whole);
-    ll_json_key(&json, "closed");
-    ll_json_bool(&json, trace->closed);
+    ll_json_put_bool(&json, "whole", whole);
+    ll_json_put_bool(&json, "closed", trace->closed);
     for (size_t i = 0; i < sizeof counts / sizeof counts[0]; i++) {
-        ll_json_key(&json, counts[i].key);
-        ll_json_count(&json, counts[i].count);
+        ll_json_put_count(&json, counts[i].key, counts[i].count);
     }
     ll_json_close_object(&json);
 }

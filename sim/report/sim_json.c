@@ -4,18 +4,6 @@
 
 #include <math.h>
 
-static void number(struct ll_json *json, const char *key, double value)
-{
-    ll_json_key(json, key);
-    ll_json_number(json, value);
-}
-
-static void text(struct ll_json *json, const char *key, const char *value)
-{
-    ll_json_key(json, key);
-    ll_json_text(json, value);
-}
-
 static bool cause_exists(const struct ll_machine *machine, unsigned cause)
 {
     return cause < LL_BOUND_LEVEL + machine->level_count;
@@ -26,7 +14,7 @@ static void bottlenecks(const struct ll_result *result, struct ll_json *json)
     ll_json_key(json, "bottlenecks");
     ll_json_open_object(json);
     for (unsigned cause = 0; cause_exists(result->machine, cause); cause++)
-        number(json, ll_bound_name(result->machine, cause), result->shares[cause]);
+        ll_json_put_number(json, ll_bound_name(result->machine, cause), result->shares[cause]);
     ll_json_close_object(json);
 }
 
@@ -35,17 +23,14 @@ static void memory(const struct ll_result *result, struct ll_json *json)
     const struct ll_footprint *footprint = &result->prepared->footprint;
     ll_json_key(json, "memory");
     ll_json_open_object(json);
-    ll_json_key(json, "peak_bytes");
-    ll_json_count(json, footprint->peak_bytes);
-    ll_json_key(json, "capacity_bytes");
-    ll_json_count(json, result->machine->levels[result->machine->level_count - 1].size_bytes);
-    ll_json_key(json, "fits");
-    ll_json_bool(json, result->fits);
+    ll_json_put_count(json, "peak_bytes", footprint->peak_bytes);
+    ll_json_put_count(json, "capacity_bytes",
+                      result->machine->levels[result->machine->level_count - 1].size_bytes);
+    ll_json_put_bool(json, "fits", result->fits);
     ll_json_key(json, "by_class");
     ll_json_open_object(json);
     for (unsigned i = 0; i < LL_MEMORY_COUNT; i++) {
-        ll_json_key(json, ll_memory_name((enum ll_memory_class)i));
-        ll_json_count(json, footprint->class_bytes[i]);
+        ll_json_put_count(json, ll_memory_name((enum ll_memory_class)i), footprint->class_bytes[i]);
     }
     ll_json_close_object(json);
     ll_json_close_object(json);
@@ -58,14 +43,14 @@ static void by_kind(const struct ll_result *result, struct ll_json *json)
     for (uint64_t i = 0; i < result->kind_count; i++) {
         const struct ll_kind_result *kind = &result->kinds[i];
         ll_json_open_object(json);
-        text(json, "kind", kind->kind);
-        text(json, "class", ll_class_name(kind->op_class));
-        number(json, "count", kind->count);
-        number(json, "time_s", kind->time_s);
-        number(json, "share", kind->time_s / result->time_s);
-        number(json, "flops", kind->flops);
-        number(json, "bytes", kind->bytes);
-        text(json, "bound", ll_bound_name(result->machine, kind->bound));
+        ll_json_put_text(json, "kind", kind->kind);
+        ll_json_put_text(json, "class", ll_class_name(kind->op_class));
+        ll_json_put_number(json, "count", kind->count);
+        ll_json_put_number(json, "time_s", kind->time_s);
+        ll_json_put_number(json, "share", kind->time_s / result->time_s);
+        ll_json_put_number(json, "flops", kind->flops);
+        ll_json_put_number(json, "bytes", kind->bytes);
+        ll_json_put_text(json, "bound", ll_bound_name(result->machine, kind->bound));
         ll_json_close_object(json);
     }
     ll_json_close_list(json);
@@ -77,22 +62,21 @@ static void one_op(const struct ll_result *result, uint32_t seq, struct ll_json 
     const struct ll_form *form = &trace->forms[trace->ops[seq].form];
     const struct ll_op_result *op = &result->ops[seq - result->prepared->first_op];
     ll_json_open_object(json);
-    ll_json_key(json, "seq");
-    ll_json_count(json, seq);
-    text(json, "kind", trace->strings[form->kind_name]);
-    text(json, "scope", trace->strings[form->scope]);
-    text(json, "phase", ll_phase_name(form->phase));
-    text(json, "unit", op->unit == LL_NO_UNIT ? NULL : result->machine->units[op->unit].name);
-    number(json, "start_s", op->start_s);
-    number(json, "time_s", op->time_s);
-    number(json, "compute_cycles", op->compute_cycles);
-    number(json, "stall_cycles", op->stall_cycles);
-    number(json, "utilization", op->utilization);
-    text(json, "bound", ll_bound_name(result->machine, op->bound));
+    ll_json_put_count(json, "seq", seq);
+    ll_json_put_text(json, "kind", trace->strings[form->kind_name]);
+    ll_json_put_text(json, "scope", trace->strings[form->scope]);
+    ll_json_put_text(json, "phase", ll_phase_name(form->phase));
+    ll_json_put_text(json, "unit", op->unit == LL_NO_UNIT ? NULL : result->machine->units[op->unit].name);
+    ll_json_put_number(json, "start_s", op->start_s);
+    ll_json_put_number(json, "time_s", op->time_s);
+    ll_json_put_number(json, "compute_cycles", op->compute_cycles);
+    ll_json_put_number(json, "stall_cycles", op->stall_cycles);
+    ll_json_put_number(json, "utilization", op->utilization);
+    ll_json_put_text(json, "bound", ll_bound_name(result->machine, op->bound));
     ll_json_key(json, "traffic");
     ll_json_open_object(json);
     for (uint64_t i = 0; i < result->machine->level_count; i++)
-        number(json, result->machine->levels[i].name, op->traffic_bytes[i]);
+        ll_json_put_number(json, result->machine->levels[i].name, op->traffic_bytes[i]);
     ll_json_close_object(json);
     ll_json_close_object(json);
 }
@@ -104,10 +88,10 @@ static void what_if(const struct ll_report *report, struct ll_json *json)
     for (size_t i = 0; i < report->gain_count; i++) {
         const struct ll_gain *gain = &report->gains[i];
         ll_json_open_object(json);
-        text(json, "path", gain->knob.path);
-        number(json, "factor", gain->knob.factor);
-        number(json, "time_s", gain->time_s);
-        number(json, "speedup", gain->speedup);
+        ll_json_put_text(json, "path", gain->knob.path);
+        ll_json_put_number(json, "factor", gain->knob.factor);
+        ll_json_put_number(json, "time_s", gain->time_s);
+        ll_json_put_number(json, "speedup", gain->speedup);
         ll_json_close_object(json);
     }
     ll_json_close_list(json);
@@ -118,17 +102,17 @@ static void one_report(const struct ll_report *report, bool per_op, struct ll_js
     const struct ll_result *result = report->result;
     const struct ll_prepared *prepared = result->prepared;
     ll_json_open_object(json);
-    text(json, "trace", report->trace_name);
-    text(json, "machine", result->machine->stem);
-    text(json, "model", ll_trace_fact(prepared->trace, "model"));
-    number(json, "time_s", result->time_s);
-    number(json, "flops", prepared->flops);
-    number(json, "bytes", prepared->bytes);
-    number(json, "flop_utilization", result->flop_utilization);
+    ll_json_put_text(json, "trace", report->trace_name);
+    ll_json_put_text(json, "machine", result->machine->stem);
+    ll_json_put_text(json, "model", ll_trace_fact(prepared->trace, "model"));
+    ll_json_put_number(json, "time_s", result->time_s);
+    ll_json_put_number(json, "flops", prepared->flops);
+    ll_json_put_number(json, "bytes", prepared->bytes);
+    ll_json_put_number(json, "flop_utilization", result->flop_utilization);
     bottlenecks(result, json);
     memory(result, json);
-    number(json, "energy_j", result->energy_j);
-    number(json, "area_mm2", result->area_m2 * 1e6);
+    ll_json_put_number(json, "energy_j", result->energy_j);
+    ll_json_put_number(json, "area_mm2", result->area_m2 * 1e6);
     by_kind(result, json);
     if (per_op) {
         ll_json_key(json, "ops");
@@ -147,8 +131,7 @@ static void one_report(const struct ll_report *report, bool per_op, struct ll_js
 void ll_report_json(const struct ll_report *reports, size_t count, bool per_op, struct ll_json *json)
 {
     ll_json_open_object(json);
-    ll_json_key(json, "schema");
-    ll_json_count(json, 1);
+    ll_json_put_count(json, "schema", 1);
     ll_json_key(json, "results");
     ll_json_open_list(json);
     for (size_t i = 0; i < count; i++)

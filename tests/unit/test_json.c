@@ -153,6 +153,22 @@ static void random_doubles_read_back_to_the_same_bits(void **state)
     }
 }
 
+static void a_key_and_its_value_are_put_at_once(void **state)
+{
+    (void)state;
+    struct ll_str out = {0};
+    struct ll_json json = {.out = &out};
+    ll_json_open_object(&json);
+    ll_json_put_text(&json, "t", "x");
+    ll_json_put_number(&json, "n", 0.5);
+    ll_json_put_count(&json, "c", 7);
+    ll_json_put_integer(&json, "i", -7);
+    ll_json_put_bool(&json, "b", true);
+    ll_json_close_object(&json);
+    assert_string_equal(out.text, "{\"t\":\"x\",\"n\":0.5,\"c\":7,\"i\":-7,\"b\":true}");
+    ll_str_release(&out);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -164,6 +180,7 @@ int main(void)
         cmocka_unit_test(a_number_is_as_short_as_it_can_be),
         cmocka_unit_test(whole_numbers_have_no_exponent_below_a_quadrillion),
         cmocka_unit_test(what_is_not_finite_is_null),
+        cmocka_unit_test(a_key_and_its_value_are_put_at_once),
         cmocka_unit_test(random_doubles_read_back_to_the_same_bits),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

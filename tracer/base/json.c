@@ -176,3 +176,33 @@ void ll_json_null(struct ll_json *json)
 {
     raw(json, "null");
 }
+
+void ll_json_put_text(struct ll_json *json, const char *key, const char *text)
+{
+    ll_json_key(json, key);
+    ll_json_text(json, text);
+}
+
+void ll_json_put_number(struct ll_json *json, const char *key, double value)
+{
+    ll_json_key(json, key);
+    ll_json_number(json, value);
+}
+
+void ll_json_put_count(struct ll_json *json, const char *key, uint64_t value)
+{
+    ll_json_key(json, key);
+    ll_json_count(json, value);
+}
+
+void ll_json_put_integer(struct ll_json *json, const char *key, int64_t value)
+{
+    ll_json_key(json, key);
+    ll_json_integer(json, value);
+}
+
+void ll_json_put_bool(struct ll_json *json, const char *key, bool value)
+{
+    ll_json_key(json, key);
+    ll_json_bool(json, value);
+}

@@ -39,6 +39,13 @@ void ll_json_integer(struct ll_json *json, int64_t value);
 void ll_json_bool(struct ll_json *json, bool value);
 void ll_json_null(struct ll_json *json);
 
+/* A key and its value at once. */
+void ll_json_put_text(struct ll_json *json, const char *key, const char *text);
+void ll_json_put_number(struct ll_json *json, const char *key, double value);
+void ll_json_put_count(struct ll_json *json, const char *key, uint64_t value);
+void ll_json_put_integer(struct ll_json *json, const char *key, int64_t value);
+void ll_json_put_bool(struct ll_json *json, const char *key, bool value);
+
 /* The fewest digits that read back to the same double, whole numbers below 10^15 without exponent; "null"
  * when not finite. */
 void ll_number_text(double value, char text[static 32]);
