@@ -7,7 +7,7 @@ cd "$(dirname "$0")"
 usage() {
     cat <<'END'
 ./do demo        install what is missing, build, record AlexNet, replay it on four machines
-./do test        install what is missing, build with gcc, with sanitizers and with clang, run all tests
+./do test        install what is missing, build with gcc, with clang and with sanitizers, run all tests
 ./do bench       build, then measure the speed of the program's own parts
 ./do fuzz [N]    N runs of every fuzz target under the sanitizers (100000 when not given)
 ./do soak [N]    property tests with N fresh seeds under the sanitizers (20 when not given)
@@ -83,12 +83,13 @@ demo() {
     run leadline sim -c i7_6700k -c v100_sxm2_16gb -c tpu_v2_core -c custom_example build/demo/alexnet.llt
 }
 
-# Three trees, one run of ctest, hence one summary; it is the last thing said.
+# Four trees, one run of ctest, hence one summary; it is the last thing said.
 all_tests() {
     # shellcheck disable=SC2086
     need $test_packages
     for tree in release debug clang; do build "$tree"; done
-    echo 'subdirs(release debug clang)' >build/CTestTestfile.cmake
+    build tsan test_pool prop_kernels
+    echo 'subdirs(release debug clang tsan)' >build/CTestTestfile.cmake
     ctest --test-dir build --output-on-failure --no-label-summary -j "$(nproc)"
 }
 

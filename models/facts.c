@@ -2,6 +2,7 @@
 #include "models/facts.h"
 
 #include "models/nn/blas.h"
+#include "tracer/base/pool.h"
 #include "tracer/elf.h"
 #include "tracer/host.h"
 
@@ -28,10 +29,12 @@ static void add_machine(const struct ll_workload *workload, struct ll_facts *fac
     struct ll_blas_facts blas = ll_blas_facts();
     ll_host_facts(facts);
     ll_facts_add(facts, "blas.core", "%s", blas.core);
+    if (blas.better_core)
+        ll_facts_add(facts, "blas.better_core", "%s", blas.better_core);
     ll_facts_add(facts, "blas.config", "%s", blas.config);
     ll_facts_add(facts, "blas.threads", "%u", blas.threads);
-    if (workload->options->threads)
-        ll_facts_add(facts, "threads", "%u", workload->options->threads);
+    unsigned threads = workload->options->threads;
+    ll_facts_add(facts, "threads", "%u", threads ? threads : ll_pool_usable_cpus());
     ll_library_facts(facts);
 }
 

@@ -71,6 +71,8 @@ struct ll_run_report {
     uint64_t parameters, steps, ops; /* ops of all steps */
     double first_loss, last_loss;    /* NaN when nothing was computed or nothing is lost */
     double median_step_s;            /* 0 in a dry run */
+    const char *blas_core,
+        *better_core; /* OpenBLAS' kernels, and better ones that the user has forbidden; or NULL */
 };
 
 /* False after complaints: unknown keys and impossible values, all of them, or a trouble of the world. */

@@ -2,6 +2,7 @@
 /* Running a workload: read what the user set, build the network, open the trace, step, report. */
 #include "models/facts.h"
 #include "models/model.h"
+#include "models/nn/blas.h"
 #include "models/nn/runner.h"
 
 #include <assert.h>
@@ -140,5 +141,9 @@ bool ll_model_run(const struct ll_model *model, const struct ll_run_options *opt
     bool good = build(&run) && open_trace(&run) && prepare(&run);
     if (good)
         step_all(&run, report);
+    if (good && !options->dry_run) {
+        report->blas_core = ll_blas_facts().core;
+        report->better_core = ll_blas_facts().better_core;
+    }
     return close_all(&run, good);
 }

@@ -153,7 +153,8 @@ static bool take_op(struct ll_build *build, struct ops *ops, uint64_t i, uint32_
     if (ops->outputs[i] != form->view.output_count || ops->step[i] < last_step || ops->thread[i] >= LL_NONE ||
         !ll_fits(ll_add(start_ns, ops->duration[i])) || !inputs_agree(trace, form, &trace->links[links]))
         return false;
-    if (!note_stretch(build, file_op) || !ll_build_reach_step(build, ops->step[i]))
+    if (!note_stretch(build, file_op) ||
+        (ops->step[i] >= trace->step_count && !ll_build_reach_step(build, ops->step[i])))
         return false;
     if (build->stretch_count > 1 && trace->links[links].control_count > 0 &&
         !renumber_controls(build, file_op, &links))

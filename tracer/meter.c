@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "tracer/meter.h"
 
-enum { SAMPLE_SPREAD = 64 };
+enum { SAMPLE_SPREAD = 16 };
 
 /* No short call takes so long: the thread was interrupted, which is no cost of recording. */
 #define INTERRUPTED_NS 20000u
 
-/* 32 to 95 calls: a linear congruential generator (Knuth's MMIX), of which the high bits are good. */
+/* 8 to 23 calls: a linear congruential generator (Knuth's MMIX), of which the high bits are good. */
 static uint64_t next_distance(struct ll_meter *meter)
 {
     meter->dice = meter->dice * 6364136223846793005u + 1442695040888963407u;

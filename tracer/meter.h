@@ -2,7 +2,7 @@
 /* What recording costs, measured while it happens and without costing much itself.
  *
  * Rare and long work (a new form, writing a frame) is timed whole. The frequent short calls are sampled:
- * about one in 64, at uneven distances so that a loop cannot fall in step with them, is timed, less what
+ * about one in 16, at uneven distances so that a loop cannot fall in step with them, is timed, less what
  * reading the clock takes; the others are taken to cost the same on average. One thread at a time. */
 #ifndef LL_TRACER_METER_H
 #define LL_TRACER_METER_H

@@ -1,5 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* A training loop repeats itself, hence the guess: the op after the one that came last is probably the op
+/* An op is first noted as it came (tracer/notes.h) and made sense of later, between steps or when there are
+ * many: then the tables are warm, and the op that was recorded does not wait for them.
+ *
+ * A training loop repeats itself, hence the guess: the op after the one that came last is probably the op
  * that came after it the time before. A ring remembers the form and links of the last 64 Ki ops; a cursor
  * moves along with the recording. A right guess costs two comparisons; a wrong one two look-ups by hash,
  * after which the cursor jumps to where that form was seen last. */
@@ -8,6 +11,7 @@
 #include "tracer/encode.h"
 #include "tracer/format.h"
 #include "tracer/meter.h"
+#include "tracer/notes.h"
 #include "tracer/writer.h"
 
 #include <assert.h>
@@ -16,8 +20,11 @@
 
 enum {
     FLUSH_OPS = 16384,
+    NOTES_MOST = 4096,
+    NOTES_MOST_BYTES = 1 << 20,
     FLUSH_DEFINITIONS = 16384,
     FLUSH_REFS = 1 << 20,
+    FLUSH_TEXT_BYTES = 1 << 20,
     HISTORY = 65536,
     CLOCK_EVERY = 1024 /* ops between looks at the clock when ops carry no times */
 };
@@ -32,9 +39,12 @@ struct seen {
 struct ll_recorder {
     struct ll_writer *writer;
     enum ll_status status;
+    struct ll_notes notes;
+    uint64_t op_count, tensor_count; /* noted ones included */
     struct ll_tables tables;
     struct ll_rows rows;
     struct ll_written written;
+    uint64_t waiting_text_bytes; /* of strings that are not written */
     struct ll_bytes content;
     struct ll_meter meter;
 
@@ -60,11 +70,6 @@ static uint32_t stop(struct ll_recorder *recorder, enum ll_status status)
     return LL_NONE;
 }
 
-static uint64_t op_count(const struct ll_recorder *recorder)
-{
-    return recorder->rows.first_op + recorder->rows.count;
-}
-
 /* Frames. */
 
 static void add_frame(struct ll_recorder *recorder, uint64_t op_count_in_frame, uint64_t weight)
@@ -88,6 +93,7 @@ static void add_definitions(struct ll_recorder *recorder)
     add_frame(recorder, 0, weight);
     recorder->written = (struct ll_written){tables->strings.count, tables->descs.count, tables->forms.count,
                                             tables->links.count};
+    recorder->waiting_text_bytes = 0;
 }
 
 static void add_ops(struct ll_recorder *recorder)
@@ -100,33 +106,145 @@ static void add_ops(struct ll_recorder *recorder)
     rows->count = rows->refs = rows->brought_before.count = rows->brought_desc.count = 0;
 }
 
+/* Steps all of whose ops have been encoded. */
 static void add_steps(struct ll_recorder *recorder)
 {
-    uint64_t count = recorder->waiting_steps;
+    uint64_t count = 0;
+    while (count < recorder->waiting_steps &&
+           recorder->steps[count].first_op + (uint64_t)recorder->steps[count].op_count <=
+               recorder->rows.first_op)
+        count++;
+    if (count == 0)
+        return;
     uint64_t weight = ll_encode_steps(&recorder->content, recorder->steps, recorder->written_steps, count);
     add_frame(recorder, 0, weight);
     recorder->written_steps += count;
-    recorder->waiting_steps = 0;
+    recorder->waiting_steps -= count;
+    memmove(recorder->steps, recorder->steps + count, recorder->waiting_steps * sizeof *recorder->steps);
 }
 
-static void add_waiting(struct ll_recorder *recorder)
+/* What is made sense of already: ops, what they need before them, steps behind them. */
+static void add_digested(struct ll_recorder *recorder)
 {
     if (has_definitions(recorder))
         add_definitions(recorder);
     if (recorder->rows.count || recorder->rows.brought_desc.count)
         add_ops(recorder);
-    if (recorder->waiting_steps)
-        add_steps(recorder);
+    add_steps(recorder);
+}
+
+static void write_frames(struct ll_recorder *recorder)
+{
+    recorder->status = ll_writer_flush(recorder->writer);
+    recorder->last_write_ns = ll_now_ns();
+}
+
+/* Making sense of notes. */
+
+static struct seen look_up(struct ll_recorder *recorder, const struct ll_record *record,
+                           uint32_t first_output, uint32_t op)
+{
+    enum ll_status status;
+    struct ll_tables *tables = &recorder->tables;
+    struct seen seen = {ll_tables_form(tables, record, &status), LL_NO_ID};
+    if (seen.form != LL_NO_ID)
+        seen.links = ll_tables_links(tables, record, first_output, op, &status);
+    if (seen.links != LL_NO_ID && !ll_grow((void **)&recorder->seen_at, &recorder->seen_capacity,
+                                           tables->forms.count, sizeof *recorder->seen_at)) {
+        status = LL_NO_MEMORY;
+        seen.links = LL_NO_ID;
+    }
+    if (seen.links == LL_NO_ID)
+        stop(recorder, status);
+    return seen;
+}
+
+/* The guess, or the look-up. Leaves the cursor where the next op is guessed. */
+static struct seen recognise(struct ll_recorder *recorder, const struct ll_record *record,
+                             uint32_t first_output, uint32_t op)
+{
+    const struct ll_tables *tables = &recorder->tables;
+    struct seen guess = recorder->history[recorder->cursor++ % HISTORY];
+    if (tables->links.count > 0 && ll_tables_has_form(tables, guess.form, record) &&
+        ll_tables_has_links(tables, guess.links, record, first_output, op))
+        return guess;
+    uint32_t forms = tables->forms.count;
+    struct seen seen = look_up(recorder, record, first_output, op);
+    if (seen.links != LL_NO_ID)
+        recorder->cursor = (seen.form < forms ? recorder->seen_at[seen.form] : op) + 1;
+    return seen;
+}
+
+static bool add_row(struct ll_recorder *recorder, const struct ll_record *record, uint32_t step,
+                    struct seen seen)
+{
+    struct ll_rows *rows = &recorder->rows;
+    uint64_t i = rows->count;
+    if (!ll_tables_add_tensors(&recorder->tables, record->outputs, record->output_count, 0))
+        return false;
+    rows->form[i] = seen.form;
+    rows->links[i] = seen.links;
+    rows->step[i] = step;
+    rows->thread[i] = record->thread;
+    rows->start_ns[i] = record->start_ns > recorder->origin_ns ? record->start_ns - recorder->origin_ns : 0;
+    rows->duration_ns[i] = record->duration_ns;
+    rows->refs += (uint64_t)record->input_count + record->output_count + record->control_count;
+    rows->count++;
+    return true;
+}
+
+static bool rows_are_due(const struct ll_recorder *recorder)
+{
+    const struct ll_rows *rows = &recorder->rows;
+    const struct ll_tables *tables = &recorder->tables;
+    uint64_t new_definitions = (uint64_t)(tables->forms.count - recorder->written.forms) +
+                               (tables->links.count - recorder->written.links) +
+                               (tables->descs.count - recorder->written.descs);
+    return rows->count == rows->capacity || new_definitions >= FLUSH_DEFINITIONS || rows->refs >= FLUSH_REFS;
+}
+
+static void digest_one(struct ll_recorder *recorder, const struct ll_record *record, uint32_t step)
+{
+    uint64_t op = recorder->rows.first_op + recorder->rows.count;
+    struct seen seen = recognise(recorder, record, (uint32_t)recorder->tables.tensor_count, (uint32_t)op);
+    if (seen.links == LL_NO_ID)
+        return;
+    if (!add_row(recorder, record, step, seen)) {
+        stop(recorder, LL_NO_MEMORY);
+        return;
+    }
+    recorder->history[op % HISTORY] = seen;
+    recorder->seen_at[seen.form] = op;
+    if (!rows_are_due(recorder))
+        return;
+    add_digested(recorder);
+    write_frames(recorder);
+}
+
+static void digest(struct ll_recorder *recorder)
+{
+    struct ll_record record;
+    uint32_t step;
+    for (uint64_t place = 0;
+         recorder->status == LL_OK && ll_notes_next(&recorder->notes, &place, &record, &step);)
+        digest_one(recorder, &record, step);
+    ll_notes_clear(&recorder->notes);
+}
+
+static void add_waiting(struct ll_recorder *recorder)
+{
+    digest(recorder);
+    if (recorder->status == LL_OK)
+        add_digested(recorder);
 }
 
 static void flush(struct ll_recorder *recorder)
 {
     uint64_t begin_ns = ll_now_ns();
-    if (recorder->status == LL_OK) {
+    if (recorder->status == LL_OK)
         add_waiting(recorder);
-        recorder->status = ll_writer_flush(recorder->writer);
-    }
-    recorder->last_write_ns = ll_now_ns();
+    if (recorder->status == LL_OK)
+        write_frames(recorder);
     ll_meter_long(&recorder->meter, begin_ns);
 }
 
@@ -140,6 +258,7 @@ static bool prepare(struct ll_recorder *recorder)
 
 static void free_recorder(struct ll_recorder *recorder)
 {
+    ll_notes_release(&recorder->notes);
     ll_tables_release(&recorder->tables);
     ll_rows_release(&recorder->rows);
     ll_bytes_release(&recorder->content);
@@ -177,11 +296,12 @@ struct ll_recorder *ll_recorder_open(const char *path, const struct ll_fact *fac
 enum ll_status ll_recorder_close(struct ll_recorder *recorder)
 {
     ll_recorder_step_end(recorder);
-    if (recorder->status == LL_OK) {
+    if (recorder->status == LL_OK)
         add_waiting(recorder);
+    if (recorder->status == LL_OK) {
         uint64_t steps = recorder->written_steps;
         uint64_t weight =
-            ll_encode_end(&recorder->content, op_count(recorder), recorder->tables.tensor_count, steps);
+            ll_encode_end(&recorder->content, recorder->op_count, recorder->tables.tensor_count, steps);
         add_frame(recorder, 0, weight);
     }
     enum ll_status written = ll_writer_close(recorder->writer, recorder->status == LL_OK);
@@ -200,7 +320,11 @@ uint32_t ll_recorder_string(struct ll_recorder *recorder, const char *text)
     if (length > LL_MAX_TEXT_BYTES)
         return stop(recorder, LL_TOO_LARGE);
     struct ll_meter_mark mark = ll_meter_enter(&recorder->meter);
-    uint32_t string = ll_map_intern(&recorder->tables.strings, text, length, NULL);
+    bool is_new;
+    uint32_t string = ll_map_intern(&recorder->tables.strings, text, length, &is_new);
+    recorder->waiting_text_bytes += is_new ? length : 0;
+    if (recorder->waiting_text_bytes >= FLUSH_TEXT_BYTES)
+        flush(recorder);
     ll_meter_leave(&recorder->meter, &mark);
     return string == LL_NO_ID ? stop(recorder, LL_NO_MEMORY) : string;
 }
@@ -223,12 +347,14 @@ uint32_t ll_recorder_desc(struct ll_recorder *recorder, const char *name, const 
 uint32_t ll_recorder_tensor(struct ll_recorder *recorder, uint32_t desc)
 {
     struct ll_rows *rows = &recorder->rows;
+    digest(recorder);
     if (recorder->status != LL_OK)
         return LL_NONE;
-    uint32_t tensor = (uint32_t)recorder->tables.tensor_count;
+    uint32_t tensor = (uint32_t)recorder->tensor_count;
     if (!ll_tables_add_tensors(&recorder->tables, &desc, 1, LL_BROUGHT) ||
         !ll_numbers_add(&rows->brought_before, rows->count) || !ll_numbers_add(&rows->brought_desc, desc))
         return stop(recorder, LL_NO_MEMORY);
+    recorder->tensor_count++;
     if (rows->brought_desc.count >= FLUSH_REFS)
         flush(recorder);
     return tensor;
@@ -241,7 +367,7 @@ void ll_recorder_step_begin(struct ll_recorder *recorder)
     ll_recorder_step_end(recorder);
     recorder->in_step = true;
     recorder->timed = false;
-    recorder->step = (struct ll_step){.first_op = (uint32_t)op_count(recorder), .complete = true};
+    recorder->step = (struct ll_step){.first_op = (uint32_t)recorder->op_count, .complete = true};
     recorder->step_begin_ns = ll_now_ns();
     recorder->calls_before = recorder->meter.calls;
     recorder->long_ns_before = recorder->meter.long_ns;
@@ -268,7 +394,7 @@ void ll_recorder_step_end(struct ll_recorder *recorder)
     uint64_t now_ns = ll_now_ns();
     struct ll_step *step = &recorder->step;
     recorder->in_step = false;
-    step->op_count = (uint32_t)op_count(recorder) - step->first_op;
+    step->op_count = (uint32_t)recorder->op_count - step->first_op;
     if (recorder->timed)
         time_step(recorder, step, now_ns);
     if (!ll_grow((void **)&recorder->steps, &recorder->step_capacity, recorder->waiting_steps + 1,
@@ -288,7 +414,7 @@ static void look_at_clock(struct ll_recorder *recorder, const struct ll_record *
 {
     if (record->start_ns >= recorder->origin_ns && end_ns <= ll_now_ns())
         return;
-    if (op_count(recorder) == 0)
+    if (recorder->op_count == 0)
         recorder->origin_ns = record->start_ns;
     recorder->foreign_clock = true;
 }
@@ -306,71 +432,23 @@ static void note_times(struct ll_recorder *recorder, const struct ll_record *rec
     recorder->last_end_ns = ll_max(recorder->last_end_ns, end_ns);
 }
 
-static struct seen look_up(struct ll_recorder *recorder, const struct ll_record *record,
-                           uint32_t first_output, uint32_t op)
-{
-    enum ll_status status;
-    uint64_t begin_ns = ll_now_ns();
-    struct ll_tables *tables = &recorder->tables;
-    struct seen seen = {ll_tables_form(tables, record, &status), LL_NO_ID};
-    if (seen.form != LL_NO_ID)
-        seen.links = ll_tables_links(tables, record, first_output, op, &status);
-    if (seen.links != LL_NO_ID && !ll_grow((void **)&recorder->seen_at, &recorder->seen_capacity,
-                                           tables->forms.count, sizeof *recorder->seen_at)) {
-        status = LL_NO_MEMORY;
-        seen.links = LL_NO_ID;
-    }
-    if (seen.links == LL_NO_ID)
-        stop(recorder, status);
-    ll_meter_long(&recorder->meter, begin_ns);
-    return seen;
-}
-
-/* The guess, or the look-up. Leaves the cursor where the next op is guessed. */
-static struct seen recognise(struct ll_recorder *recorder, const struct ll_record *record,
-                             uint32_t first_output, uint32_t op)
-{
-    const struct ll_tables *tables = &recorder->tables;
-    struct seen guess = recorder->history[recorder->cursor++ % HISTORY];
-    if (tables->links.count > 0 && ll_tables_has_form(tables, guess.form, record) &&
-        ll_tables_has_links(tables, guess.links, record, first_output, op))
-        return guess;
-    uint32_t forms = tables->forms.count;
-    struct seen seen = look_up(recorder, record, first_output, op);
-    if (seen.links != LL_NO_ID)
-        recorder->cursor = (seen.form < forms ? recorder->seen_at[seen.form] : op) + 1;
-    return seen;
-}
-
-static bool add_row(struct ll_recorder *recorder, const struct ll_record *record, struct seen seen)
-{
-    struct ll_rows *rows = &recorder->rows;
-    uint64_t i = rows->count;
-    if (!ll_tables_add_tensors(&recorder->tables, record->outputs, record->output_count, 0))
-        return false;
-    rows->form[i] = seen.form;
-    rows->links[i] = seen.links;
-    rows->step[i] = (uint32_t)(recorder->written_steps + recorder->waiting_steps);
-    rows->thread[i] = record->thread;
-    rows->start_ns[i] = record->start_ns > recorder->origin_ns ? record->start_ns - recorder->origin_ns : 0;
-    rows->duration_ns[i] = record->duration_ns;
-    rows->refs += (uint64_t)record->input_count + record->output_count + record->control_count;
-    rows->count++;
-    return true;
-}
-
-/* Whether enough waits, or for long enough; the op's own times spare a look at the clock. */
+/* Whether the last write is long ago; the op's own times spare a look at the clock. */
 static bool flush_is_due(const struct ll_recorder *recorder, const struct ll_record *record)
 {
-    const struct ll_rows *rows = &recorder->rows;
-    const struct ll_tables *tables = &recorder->tables;
-    uint64_t new_definitions = (uint64_t)(tables->forms.count - recorder->written.forms) +
-                               (tables->links.count - recorder->written.links);
-    if (rows->count == rows->capacity || new_definitions >= FLUSH_DEFINITIONS || rows->refs >= FLUSH_REFS)
-        return true;
     bool late = record->start_ns + record->duration_ns > recorder->last_write_ns + FLUSH_OP_NS;
-    bool maybe = (late && !recorder->foreign_clock) || rows->count % CLOCK_EVERY == 0;
+    bool maybe = (late && !recorder->foreign_clock) || recorder->op_count % CLOCK_EVERY == 0;
     return maybe && ll_now_ns() - recorder->last_write_ns >= FLUSH_OP_NS;
+}
+
+static void digest_when_due(struct ll_recorder *recorder, const struct ll_record *record)
+{
+    if (flush_is_due(recorder, record)) {
+        flush(recorder);
+    } else if (recorder->notes.count >= NOTES_MOST || recorder->notes.size >= NOTES_MOST_BYTES) {
+        uint64_t begin_ns = ll_now_ns();
+        digest(recorder);
+        ll_meter_long(&recorder->meter, begin_ns);
+    }
 }
 
 uint32_t ll_recorder_op(struct ll_recorder *recorder, const struct ll_record *record)
@@ -380,21 +458,17 @@ uint32_t ll_recorder_op(struct ll_recorder *recorder, const struct ll_record *re
     if (!recorder->in_step)
         ll_recorder_step_begin(recorder);
     struct ll_meter_mark mark = ll_meter_enter(&recorder->meter);
-    uint32_t first_output = (uint32_t)recorder->tables.tensor_count;
-    uint64_t op = op_count(recorder);
-    if (op >= LL_NONE - 1)
+    uint64_t first_output = recorder->tensor_count;
+    if (recorder->op_count >= LL_NONE - 1 || first_output + record->output_count >= LL_NONE)
         return stop(recorder, LL_TOO_LARGE);
     if (record->start_ns || record->duration_ns)
         note_times(recorder, record);
-    struct seen seen = recognise(recorder, record, first_output, (uint32_t)op);
-    if (seen.links == LL_NO_ID)
-        return LL_NONE;
-    if (!add_row(recorder, record, seen))
+    if (!ll_notes_take(&recorder->notes, record,
+                       (uint32_t)(recorder->written_steps + recorder->waiting_steps)))
         return stop(recorder, LL_NO_MEMORY);
-    recorder->history[op % HISTORY] = seen;
-    recorder->seen_at[seen.form] = op;
-    if (flush_is_due(recorder, record))
-        flush(recorder);
+    recorder->op_count++;
+    recorder->tensor_count += record->output_count;
+    digest_when_due(recorder, record);
     ll_meter_leave(&recorder->meter, &mark);
-    return first_output;
+    return recorder->status == LL_OK ? (uint32_t)first_output : LL_NONE;
 }

@@ -67,7 +67,8 @@ struct ll_tensor {
 struct ll_step {
     uint32_t first_op, op_count;
     uint64_t start_ns, wall_ns;
-    uint64_t recording_ns; /* spent inside the recorder during this step */
+    uint64_t
+        recording_ns; /* spent inside the recorder during this step; encoding between steps is not in it */
     bool complete;
 };
 

@@ -8,6 +8,7 @@
 #include <dlfcn.h>
 #include <pthread.h>
 #include <stdlib.h>
+#include <string.h>
 
 static struct {
     enum ll_status status;
@@ -39,10 +40,12 @@ static bool find(void *library, const char *name, void *function)
     return address != NULL;
 }
 
+static const char best_core[] = "SkylakeX"; /* of OpenBLAS 0.3.21, for a CPU that has_avx512 */
+
 static void open_library(void)
 {
     if (has_avx512())
-        setenv("OPENBLAS_CORETYPE", "SkylakeX", 0);
+        setenv("OPENBLAS_CORETYPE", best_core, 0);
     blas.status = LL_NO_LIBRARY;
     void *library = dlopen("libopenblas.so.0", RTLD_NOW | RTLD_LOCAL);
     if (!library)
@@ -66,7 +69,12 @@ enum ll_status ll_blas_open(void)
 struct ll_blas_facts ll_blas_facts(void)
 {
     assert(blas.status == LL_OK && blas.core);
-    return (struct ll_blas_facts){blas.core(), blas.config(), (unsigned)blas.get_threads()};
+    static const char *const lesser[] = {"Haswell", "Zen", "Sandybridge", "Nehalem", "Prescott", "Core2"};
+    struct ll_blas_facts facts = {blas.core(), NULL, blas.config(), (unsigned)blas.get_threads()};
+    for (size_t i = 0; i < sizeof lesser / sizeof lesser[0] && has_avx512(); i++)
+        if (strcmp(facts.core, lesser[i]) == 0)
+            facts.better_core = best_core;
+    return facts;
 }
 
 void ll_blas_set_threads(unsigned threads)

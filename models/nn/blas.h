@@ -18,10 +18,11 @@
  * for a Haswell and then runs at half its speed. */
 enum ll_status ll_blas_open(void);
 
-/* Which kernels OpenBLAS chose, how it was built, how many threads it runs by itself. Static storage; only
- * after ll_blas_open. */
+/* Which kernels OpenBLAS chose, the better ones that this CPU could run (NULL unless the user has asked for
+ * lesser ones), how it was built, how many threads it runs by itself. Static storage;
+ * only after ll_blas_open. */
 struct ll_blas_facts {
-    const char *core, *config;
+    const char *core, *better_core, *config;
     unsigned threads;
 };
 struct ll_blas_facts ll_blas_facts(void);

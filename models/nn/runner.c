@@ -20,7 +20,7 @@ struct prepared {
     struct ll_kernel_call call;
     struct ll_record record;
     uint32_t *inputs; /* tensors of the record, filled each step */
-    void *staged;     /* of host_input: what the source fills */
+    void *staged;     /* of host_input: what the feed fills */
 };
 
 struct ll_runner {
@@ -63,7 +63,7 @@ static uint64_t staging_bytes(const struct ll_runner *runner)
 {
     uint64_t bytes = 0;
     for (uint64_t i = 0; i < runner->nn->op_count; i++)
-        if (runner->nn->ops[i]->source.fill)
+        if (runner->nn->ops[i]->feed.fill)
             bytes = ll_add(bytes, ll_add(ll_size_bytes(&runner->nn->ops[i]->view.out[0]), LL_PLAN_ALIGN));
     return bytes;
 }
@@ -94,7 +94,7 @@ static enum ll_status take_memory(struct ll_runner *runner)
     ll_pool_run(runner->options.pool, runner->memory_bytes, 1 << 22, touch, runner->memory);
     char *staged = runner->memory + values + padded;
     for (uint64_t i = 0; i < runner->nn->op_count; i++)
-        if (runner->nn->ops[i]->source.fill) {
+        if (runner->nn->ops[i]->feed.fill) {
             runner->prepared[i].staged = staged;
             staged +=
                 ll_ceil_div(ll_size_bytes(&runner->nn->ops[i]->view.out[0]), LL_PLAN_ALIGN) * LL_PLAN_ALIGN;
@@ -218,12 +218,12 @@ void ll_runner_free(struct ll_runner *runner)
     free(runner);
 }
 
-static void fill_sources(struct ll_runner *runner, uint64_t step)
+static void fill_feeds(struct ll_runner *runner, uint64_t step)
 {
     for (uint64_t i = 0; i < runner->nn->op_count; i++) {
         const struct ll_nn_op *op = runner->nn->ops[i];
         if (runner->prepared[i].staged)
-            op->source.fill(&op->source, step, &op->view.out[0], runner->prepared[i].staged);
+            op->feed.fill(&op->feed, step, &op->view.out[0], runner->prepared[i].staged);
     }
 }
 
@@ -259,7 +259,7 @@ double ll_runner_step(struct ll_runner *runner, uint64_t step)
     struct ll_recorder *recorder = runner->options.recorder;
     bool native = !runner->options.dry_run;
     if (native)
-        fill_sources(runner, step);
+        fill_feeds(runner, step);
     if (recorder)
         ll_recorder_step_begin(recorder);
     uint64_t begin_ns = native ? ll_now_ns() : 0, now_ns = begin_ns;

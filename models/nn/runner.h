@@ -26,7 +26,7 @@ struct ll_runner *ll_runner_new(struct ll_nn *nn, const struct ll_runner_options
                                 enum ll_status *status);
 void ll_runner_free(struct ll_runner *runner);
 
-/* One step: fills the sources, then runs every op in order. Returns how long the ops took, all together, from
+/* One step: fills the feeds, then runs every op in order. Returns how long the ops took, all together, from
  * the first one's start to the last one's end; 0 in a dry run. */
 double ll_runner_step(struct ll_runner *runner, uint64_t step);
 

@@ -53,9 +53,7 @@ static int find_term(const char *word, size_t *found)
             return LL_DONE;
         }
     }
-    const char *nearest = ll_nearest(word, names, TERM_COUNT);
-    return ll_wrong("`%s` is no word of ours%s%s%s; leadline explain lists them", word,
-                    nearest ? "; did you mean `" : "", nearest ? nearest : "", nearest ? "`?" : "");
+    return ll_unknown("word", word, names, TERM_COUNT, "leadline explain");
 }
 
 static int run(const struct ll_args *args)

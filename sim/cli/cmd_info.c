@@ -153,7 +153,7 @@ static void footprint_text(const struct ll_footprint *footprint, struct ll_str *
 static void host_line(const struct ll_trace *trace, struct ll_str *out)
 {
     const char *cpu = ll_trace_fact(trace, "host.cpu"), *cores = ll_trace_fact(trace, "host.cores");
-    const char *blas = ll_trace_fact(trace, "blas.core"), *threads = ll_trace_fact(trace, "blas.threads");
+    const char *blas = ll_trace_fact(trace, "blas.core"), *threads = ll_trace_fact(trace, "threads");
     if (cpu)
         ll_str_addf(out, "  recorded on %s, %s cores", cpu, cores ? cores : "?");
     if (cpu && blas)

@@ -59,10 +59,8 @@ static int run(const struct ll_args *args)
         const char *names[LL_OP_COUNT];
         for (enum ll_op_kind kind = 0; kind < LL_OP_COUNT; kind++)
             names[kind] = ll_op_name(kind);
-        const char *nearest = ll_nearest(args->words[0], names, LL_OP_COUNT);
         if (first == LL_OP_COUNT)
-            return ll_wrong("there is no op `%s`%s%s%s", args->words[0], nearest ? "; did you mean `" : "",
-                            nearest ? nearest : "", nearest ? "`?" : "");
+            return ll_unknown("op", args->words[0], names, LL_OP_COUNT, "leadline ops");
     }
     return ll_flag(args, "json") ? list_json(first, last) : list_text(first, last);
 }

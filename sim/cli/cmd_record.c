@@ -69,14 +69,18 @@ static int summarise(const struct ll_run_options *options, const struct ll_model
 {
     struct ll_human parameters, time;
     struct ll_str out = {0};
-    ll_str_addf(&out, "%s  %s, %s parameters, %" PRIu64 " ops in %" PRIu64 " steps", model->name,
+    ll_str_addf(&out, "%s  %s, %s parameters, %" PRIu64 " ops in %" PRIu64 " step%s", model->name,
                 options->train ? "training" : "inference", ll_grouped(&parameters, report->parameters),
-                report->ops, report->steps);
+                report->ops, report->steps, report->steps == 1 ? "" : "s");
     if (!options->dry_run)
         ll_str_addf(&out, ", %s a step", ll_si(&time, report->median_step_s, "s"));
     if (!options->dry_run && options->train && report->steps > 1)
         ll_str_addf(&out, ", loss %.4g to %.4g", report->first_loss, report->last_loss);
     ll_str_addf(&out, " -> %s\n", options->path);
+    if (report->better_core)
+        fprintf(stderr,
+                "OpenBLAS ran its %s kernels because OPENBLAS_CORETYPE asks for them; this CPU can run %s\n",
+                report->blas_core, report->better_core);
     return ll_print(&out);
 }
 

@@ -109,6 +109,16 @@ int ll_failed(const char *format, ...)
     return status;
 }
 
+int ll_unknown(const char *thing, const char *word, const char *const *candidates, size_t count,
+               const char *lister)
+{
+    const char *nearest = ll_nearest(word, candidates, count);
+    if (nearest)
+        return ll_wrong("there is no %s `%s`; did you mean `%s`? `%s` lists them", thing, word, nearest,
+                        lister);
+    return ll_wrong("there is no %s `%s`; `%s` lists them", thing, word, lister);
+}
+
 int ll_print(struct ll_str *text)
 {
     bool whole = !text->failed;

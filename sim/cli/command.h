@@ -65,6 +65,11 @@ void ll_print_diags(const struct ll_diags *diags);
 int ll_wrong(const char *format, ...) __attribute__((format(printf, 1, 2)));
 int ll_failed(const char *format, ...) __attribute__((format(printf, 1, 2)));
 
+/* Says that there is no such thing, which of the candidates was probably meant, and which command lists
+ * them all. Always LL_WRONG. */
+int ll_unknown(const char *thing, const char *word, const char *const *candidates, size_t count,
+               const char *lister);
+
 /* Writes a finished text to standard output and releases it; LL_DONE, or LL_FAILED after saying why not. */
 int ll_print(struct ll_str *text);
 

@@ -52,9 +52,7 @@ const struct ll_model *ll_find_model(const char *name)
     size_t count = 0;
     for (; count < ll_model_count() && count < MOST; count++)
         names[count] = ll_model_at(count)->name;
-    const char *nearest = ll_nearest(name, names, count);
-    ll_wrong("there is no model `%s`%s%s%s; leadline models lists them", name,
-             nearest ? "; did you mean `" : "", nearest ? nearest : "", nearest ? "`?" : "");
+    ll_unknown("model", name, names, count, "leadline models");
     return NULL;
 }
 

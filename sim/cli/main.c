@@ -67,9 +67,7 @@ static const struct ll_command *find_command(const char *name)
         if (strcmp(name, names[i]) == 0)
             return commands[i];
     }
-    const char *nearest = ll_nearest(name, names, COMMAND_COUNT);
-    ll_wrong("there is no command `%s`%s%s%s; leadline --help lists them", name,
-             nearest ? "; did you mean `" : "", nearest ? nearest : "", nearest ? "`?" : "");
+    ll_unknown("command", name, names, COMMAND_COUNT, "leadline --help");
     return NULL;
 }
 
@@ -101,9 +99,9 @@ static int complain_option(const struct parser *parser, const struct ll_command 
     const char *names[MOST_OPTIONS];
     for (size_t i = 0; i < parser->count; i++)
         names[i] = parser->options[i]->name;
-    const char *nearest = strncmp(text, "--", 2) == 0 ? ll_nearest(text + 2, names, parser->count) : NULL;
-    return ll_wrong("%s is no option of `%s`%s%s%s", text, command->name, nearest ? "; did you mean `--" : "",
-                    nearest ? nearest : "", nearest ? "`?" : "");
+    char lister[64];
+    snprintf(lister, sizeof lister, "leadline %s --help", command->name);
+    return ll_unknown("option", text + strspn(text, "-"), names, parser->count, lister);
 }
 
 static const struct ll_option *by_letter(const struct parser *parser, int letter)

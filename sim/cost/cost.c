@@ -127,10 +127,12 @@ static void time_levels(const struct sized *s, const struct ll_way *way, uint64_
             cost->level_bytes[l] > 0 ? (l < near ? (double)s->task.steps : 1) * level->latency_s : 0;
         ll_say(why, "%s: %.10g / (%.10g * %.10g * %" PRIu64 ") = %.10g s", level->name, cost->level_bytes[l],
                level->bandwidth_Bps, level->efficiency, instances, cost->level_s[l]);
-        ll_say(why,
-               "%s, first piece: min(%.10g, %.10g / %" PRIu64 ") * %" PRIu64 " / (%.10g * %.10g) = %.10g s",
-               level->name, way->first_bytes, ll_work_bytes(s->task.work), count, feeding,
-               level->bandwidth_Bps, level->efficiency, cost->level_first_s[l]);
+        if (cost->level_first_s[l] > 0)
+            ll_say(why,
+                   "%s, first piece: min(%.10g, %.10g / %" PRIu64 ") * %" PRIu64
+                   " / (%.10g * %.10g) = %.10g s",
+                   level->name, way->first_bytes, ll_work_bytes(s->task.work), count, feeding,
+                   level->bandwidth_Bps, level->efficiency, cost->level_first_s[l]);
     }
 }
 

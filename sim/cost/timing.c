@@ -6,6 +6,7 @@
 
 #include <math.h>
 #include <stdio.h>
+#include <string.h>
 
 enum { COMPUTE, FIRST_LEVEL, MAX_STAGES = FIRST_LEVEL + LL_MAX_LEVELS };
 
@@ -43,21 +44,25 @@ static uint64_t slowest_of(const struct stage *stages, uint64_t count)
     return slowest;
 }
 
+/* " + term" behind a sum; what is zero is left out. */
+static void add_term(char *sum, size_t size, double term_s)
+{
+    size_t length = strlen(sum);
+    if (term_s > 0)
+        snprintf(sum + length, size - length, "%.10g + ", term_s);
+}
+
 static void tell_time(const struct ll_machine *machine, const struct stage *stages, uint64_t count,
                       uint64_t slowest, double time_s, struct ll_explain *why)
 {
-    char waits[MAX_STAGES * 24] = "0", firsts[MAX_STAGES * 24] = "0";
-    int waits_length = 1, firsts_length = 1;
-    for (uint64_t i = 0; i < count; i++) {
-        waits_length +=
-            snprintf(waits + waits_length, sizeof waits - (size_t)waits_length, " + %.10g", stages[i].wait_s);
-        firsts_length += snprintf(firsts + firsts_length, sizeof firsts - (size_t)firsts_length, " + %.10g",
-                                  stages[i].first_s);
-    }
-    ll_say(why,
-           "time, latencies + first pieces + the rest of the slowest, %s: %s + %s + %.10g - %.10g = %.10g s",
-           ll_bound_name(machine, bound_of(slowest)), waits, firsts, stages[slowest].whole_s,
-           stages[slowest].first_s, time_s);
+    char sum[2 * MAX_STAGES * 24] = "";
+    for (uint64_t i = 0; i < count; i++)
+        add_term(sum, sizeof sum, stages[i].wait_s);
+    for (uint64_t i = 0; i < count; i++)
+        add_term(sum, sizeof sum, i == slowest ? 0 : stages[i].first_s);
+    ll_say(why, "time, %s%s: %s%.10g = %.10g s",
+           *sum ? "latencies and first pieces, then the slowest, " : "the slowest, ",
+           ll_bound_name(machine, bound_of(slowest)), sum, stages[slowest].whole_s, time_s);
 }
 
 void ll_cost_time(const struct ll_machine *machine, const struct ll_cost *cost, const double *saved_bytes,
@@ -67,7 +72,8 @@ void ll_cost_time(const struct ll_machine *machine, const struct ll_cost *cost, 
     uint64_t count = FIRST_LEVEL + machine->level_count;
     double first_s = cost->compute_first_s, waits_s = 0;
     if (cost->unit == LL_NO_UNIT) {
-        *timing = (struct ll_timing){.time_s = cost->host_s, .bound = LL_BOUND_HOST};
+        uint32_t bound = cost->host_s > 0 ? LL_BOUND_HOST : LL_BOUND_DEPENDENCY;
+        *timing = (struct ll_timing){.time_s = cost->host_s, .bound = bound};
         return;
     }
     for (uint64_t l = 0; l < machine->level_count; l++) {

@@ -151,7 +151,7 @@ struct ll_machine *ll_machine_turn(const struct ll_machine *machine, size_t knob
     struct slot slots[MOST_KNOBS];
     size_t count = all_slots(machine, slots);
     assert(knob < count);
-    struct ll_machine *copy = malloc(sizeof *copy);
+    struct ll_machine *copy = calloc(1, sizeof *copy);
     if (!copy || knob >= count) {
         free(copy);
         return NULL;

@@ -217,7 +217,7 @@ static bool check_keys(const struct builder *b, const struct ll_node *map)
 {
     if (map->count < 2)
         return true;
-    const struct ll_node **sorted = malloc(map->count * sizeof *sorted);
+    const struct ll_node **sorted = calloc(map->count, sizeof *sorted);
     if (!sorted)
         return no_memory(b);
     size_t count = 0, first = 0;
@@ -290,8 +290,8 @@ static bool take_all(struct builder *b, yaml_parser_t *parser)
         if (!taken)
             return false;
     }
-    return b->root ||
-           ll_complain(b->diags, (struct ll_place){.file = b->name}, "there is nothing in this file");
+    return b->root || ll_complain(b->diags, (struct ll_place){.file = b->name},
+                                  b->placeless ? "there is no value" : "there is nothing in this file");
 }
 
 static struct ll_node *build(struct builder *b, const char *text, size_t length)

@@ -238,36 +238,37 @@ static bool suits(const struct unit *unit, double value, const struct decimal *d
     return decimal->length + decimal->ten > unit->ten;
 }
 
-static struct ll_quantity_text write_in(double value, const struct unit *unit, const char *suffix)
+/* decimal is that of the value, so that it is found once for all units that are powers of ten. */
+static struct ll_quantity_text write_in(double value, const struct decimal *decimal, const struct unit *unit,
+                                        const char *suffix)
 {
-    double scaled = ldexp(value, -unit->two); /* exact */
-    struct decimal decimal = from_double(scaled);
-    return write_decimal(&decimal, decimal.ten - unit->ten, suffix);
+    if (!unit->two)
+        return write_decimal(decimal, decimal->ten - unit->ten, suffix);
+    struct decimal scaled = from_double(ldexp(value, -unit->two)); /* exact */
+    return write_decimal(&scaled, scaled.ten - unit->ten, suffix);
 }
 
 /* The shortest of the texts in units that suit; in the base unit when none does. */
 struct ll_quantity_text ll_quantity_text(double value, enum ll_dimension dimension)
 {
     struct decimal decimal = from_double(value);
-    struct ll_quantity_text best = {""}, base = {""};
+    struct ll_quantity_text best = {""};
     for (size_t i = 0; i < UNIT_COUNT; i++) {
-        if (units[i].dimension != dimension)
+        if (units[i].dimension != dimension || value == 0 || !suits(&units[i], value, &decimal))
             continue;
-        struct ll_quantity_text text = write_in(value, &units[i], units[i].text);
-        if (units[i].ten == 0 && units[i].two == 0)
-            base = text;
-        if (value > 0 && suits(&units[i], value, &decimal) &&
-            (!*best.text || strlen(text.text) < strlen(best.text)))
+        struct ll_quantity_text text = write_in(value, &decimal, &units[i], units[i].text);
+        if (!*best.text || strlen(text.text) < strlen(best.text))
             best = text;
     }
-    return *best.text ? best : base;
+    return *best.text ? best : write_decimal(&decimal, decimal.ten, ll_dimension_base(dimension));
 }
 
 struct ll_quantity_text ll_number_in(double value, const char *unit)
 {
     const struct unit *meant = find_unit(unit);
     assert(meant);
-    return write_in(value, meant, "");
+    struct decimal decimal = from_double(value);
+    return write_in(value, &decimal, meant, "");
 }
 
 const char *ll_dimension_name(enum ll_dimension dimension)

@@ -58,23 +58,26 @@ const char *ll_suggest(struct ll_diags *diags, const char *wrong, const struct l
     return kept ? kept : "";
 }
 
-/* A row whose key is "<level>_something" stands for one key a level. */
 static bool is_pattern(const struct ll_field *field)
 {
     return field->key[0] == '<';
 }
 
-static bool takes_key(const struct ll_field *field, const char *key, const struct ll_machine *machine)
+uint64_t ll_level_of_key(const struct ll_field *field, const char *key, const struct ll_machine *machine)
 {
-    if (!is_pattern(field))
-        return !strcmp(field->key, key);
     const char *suffix = strchr(field->key, '>') + 1;
     for (uint64_t i = 0; i < machine->level_count; i++) {
-        size_t length = machine->levels[i].name ? strlen(machine->levels[i].name) : 0;
-        if (length && !strncmp(key, machine->levels[i].name, length) && !strcmp(key + length, suffix))
-            return true;
+        const char *level = machine->levels[i].name;
+        if (level && !strncmp(key, level, strlen(level)) && !strcmp(key + strlen(level), suffix))
+            return i;
     }
-    return false;
+    return machine->level_count;
+}
+
+static bool takes_key(const struct ll_field *field, const char *key, const struct ll_machine *machine)
+{
+    return is_pattern(field) ? ll_level_of_key(field, key, machine) < machine->level_count
+                             : !strcmp(field->key, key);
 }
 
 static bool table_takes(const struct ll_table *table, const char *key, const struct ll_machine *machine)

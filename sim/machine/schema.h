@@ -39,10 +39,13 @@ enum ll_field_type {
     LL_TYPE_COUNT
 };
 
+/* The longest name of a unit, level or network. */
+enum { LL_NAME_LENGTH = 40 };
+
 struct ll_table;
 
 struct ll_field {
-    const char *key;
+    const char *key; /* LEVELS: "<level>_suffix", which stands for one key a level */
     enum ll_field_type type;
     size_t offset;       /* in the struct of the table */
     size_t count_offset; /* LIST, TILES, TEXTS, SOURCES: where the uint64_t count is */
@@ -97,6 +100,10 @@ bool ll_read_well(const struct ll_reading *reading, const char *key);
 
 /* The variant of an object (its unit model's keys), or NULL. */
 const struct ll_table *ll_table_variant(const struct ll_table *table, const void *object);
+
+/* The level that a key like `hbm_pj_per_byte` speaks of, for a row whose key is "<level>_pj_per_byte"; the
+ * number of levels when it speaks of none. */
+uint64_t ll_level_of_key(const struct ll_field *field, const char *key, const struct ll_machine *machine);
 
 /* The row of a key in a table and all its variants, or NULL. */
 const struct ll_field *ll_table_find(const struct ll_table *table, const char *key);

@@ -5,6 +5,7 @@
 #include "sim/machine/schema_types.h"
 
 #include <inttypes.h>
+#include <stdio.h>
 #include <string.h>
 
 /* --- maps of numbers --- */
@@ -58,20 +59,16 @@ void ll_write_DTYPES(const struct ll_field *field, const void *object, const str
     dump->verbs->close(dump->out, LL_NODE_MAP);
 }
 
-/* node is the map that may hold a key for each level: "<level>_pj_per_byte". */
+/* node is the map that may hold a key for each level. */
 bool ll_read_LEVELS(const struct ll_field *field, const struct ll_node *node, void *object,
                     struct ll_reading *reading)
 {
     bool right = true;
     double *values = ll_at(object, field->offset);
-    const struct ll_machine *machine = reading->machine;
-    for (uint64_t i = 0; i < machine->level_count; i++) {
-        const char *level = machine->levels[i].name;
-        const char *key =
-            level ? ll_format(reading->arena, "%s%s", level, strchr(field->key, '>') + 1) : NULL;
-        const struct ll_node *child = key ? ll_node_get(node, key) : NULL;
-        if (child)
-            right &= ll_read_number(field, child, reading, &values[i]);
+    for (const struct ll_node *child = node->first; child; child = child->next) {
+        uint64_t level = ll_level_of_key(field, child->key, reading->machine);
+        if (level < reading->machine->level_count)
+            right &= ll_read_number(field, child, reading, &values[level]);
     }
     return right;
 }
@@ -81,15 +78,12 @@ void ll_write_LEVELS(const struct ll_field *field, const void *object, const str
 {
     const double *values = ll_at_const(object, field->offset);
     for (uint64_t i = 0; i < machine->level_count; i++) {
-        struct ll_str key = {0};
+        char key[LL_NAME_LENGTH + 32];
         if (values[i] == 0)
             continue;
-        ll_str_addf(&key, "%s%s", machine->levels[i].name, strchr(field->key, '>') + 1);
-        if (!key.failed) {
-            dump->verbs->key(dump->out, key.text);
-            dump->verbs->number(dump->out, values[i], field->unit);
-        }
-        ll_str_release(&key);
+        snprintf(key, sizeof key, "%s%s", machine->levels[i].name, strchr(field->key, '>') + 1);
+        dump->verbs->key(dump->out, key);
+        dump->verbs->number(dump->out, values[i], field->unit);
     }
 }
 
@@ -140,10 +134,9 @@ void ll_write_TILES(const struct ll_field *field, const void *object, const stru
     (void)machine;
     dump->verbs->open(dump->out, LL_NODE_LIST, true);
     for (uint64_t i = 0; i < ll_count_of(field, object); i++) {
-        struct ll_str text = {0};
-        ll_str_addf(&text, "%" PRIu64 "x%" PRIu64 "x%" PRIu64, tiles[i].m, tiles[i].n, tiles[i].k);
-        dump->verbs->word(dump->out, text.failed ? "" : text.text);
-        ll_str_release(&text);
+        char text[72];
+        snprintf(text, sizeof text, "%" PRIu64 "x%" PRIu64 "x%" PRIu64, tiles[i].m, tiles[i].n, tiles[i].k);
+        dump->verbs->word(dump->out, text);
     }
     dump->verbs->close(dump->out, LL_NODE_LIST);
 }

@@ -52,7 +52,7 @@ void ll_write_TEXT(const struct ll_field *field, const void *object, const struc
 static bool is_name(const char *text)
 {
     size_t length = strspn(text, "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789_-");
-    return isalpha((unsigned char)*text) && length <= 40 && !text[length];
+    return isalpha((unsigned char)*text) && length <= LL_NAME_LENGTH && !text[length];
 }
 
 bool ll_read_NAME(const struct ll_field *field, const struct ll_node *node, void *object,

@@ -184,17 +184,19 @@ static void gain_table(const struct ll_report *report, struct ll_str *out)
     ll_table_free(table);
 }
 
-/* "v100 is bound by hbm2 (52 % of the time); doubling hbm2 bandwidth would make the step 1.36x faster." */
+/* "v100 is bound by hbm2 (52 % of the time); with twice the hbm2 bandwidth the step would be 1.36x faster."
+ */
 static void sentence(const struct ll_report *report, struct ll_str *out)
 {
     const struct ll_result *result = report->result;
     unsigned cause = main_cause(result);
     ll_str_addf(out, "  %s is bound by %s (%.0f %% of the time)", result->machine->stem,
                 ll_bound_name(result->machine, cause), 100 * result->shares[cause]);
-    if (report->gain_count && report->gains[0].speedup >= 1.005)
-        ll_str_addf(out, "; %s%s would make the step %.2fx faster",
-                    report->gains[0].knob.factor > 0 ? "doubling " : "", report->gains[0].knob.label,
-                    report->gains[0].speedup);
+    if (report->gain_count && report->gains[0].speedup >= 1.005) {
+        const struct ll_gain *best = &report->gains[0];
+        ll_str_addf(out, best->knob.factor > 0 ? "; with twice the %s" : "; with %s", best->knob.label);
+        ll_str_addf(out, " the step would be %.2fx faster", best->speedup);
+    }
     ll_str_add(out, ".\n");
 }
 

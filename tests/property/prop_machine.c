@@ -10,7 +10,7 @@
 #include <float.h>
 #include <inttypes.h>
 
-enum { MACHINES = 400 };
+enum { MACHINES = 200 };
 
 /* A random file under construction. */
 struct writer {
@@ -287,7 +287,7 @@ static void no_knob_leaves_a_machine_as_it_was(void **state)
 {
     struct writer w = {.random = ll_seed(5)};
     (void)state;
-    for (int i = 0; i < MACHINES / 4; i++) {
+    for (int i = 0; i < MACHINES / 10; i++) {
         struct ll_machine *machine = random_machine(&w);
         struct ll_arena arena = {0};
         size_t count;

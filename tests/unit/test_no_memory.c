@@ -7,6 +7,7 @@
 #include "models/nn/layers.h"
 #include "models/nn/optim.h"
 #include "models/nn/runner.h"
+#include "sim/machine/machine.h"
 #include "tracer/base/arena.h"
 #include "tracer/base/diag.h"
 #include "tracer/base/map.h"
@@ -223,6 +224,31 @@ static void a_network_without_memory_has_trouble(void **state)
     starve(train);
 }
 
+/* Read, laid over another, overridden, written and turned: whole, or refused with a complaint. */
+static bool read_machine(void)
+{
+    static const char text[] =
+        "inherits: v100_sxm2_16gb\nname: Faster\nmemory: [{name: hbm2, bandwidth: 2TB/s}]\n";
+    static const char *const folders[] = {"hwconfigs", NULL};
+    struct ll_override override = {"energy.hbm2_pj_per_byte", "31"};
+    struct ll_diags diags = {0};
+    struct ll_machine *machine =
+        ll_machine_parse(text, sizeof text - 1, "faster.yaml", folders, &override, 1, &diags);
+    assert_true((machine == NULL) == (diags.count > 0));
+    struct ll_machine *turned = machine ? ll_machine_turn(machine, 0) : NULL;
+    assert_true(!machine || machine->source_count > 20);
+    ll_machine_free(turned);
+    ll_machine_free(machine);
+    ll_diags_release(&diags);
+    return turned != NULL;
+}
+
+static void a_machine_without_memory_is_refused_or_whole(void **state)
+{
+    (void)state;
+    starve(read_machine);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -233,6 +259,7 @@ int main(void)
         cmocka_unit_test(a_pool_is_made_whole_or_not_at_all),
         cmocka_unit_test(a_network_without_memory_has_trouble),
         cmocka_unit_test(a_recorder_without_memory_stops_and_says_so),
+        cmocka_unit_test(a_machine_without_memory_is_refused_or_whole),
         cmocka_unit_test(a_reader_without_memory_gives_up_cleanly),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -117,7 +117,7 @@ static void a_wrong_path_or_value_is_complained_of_where_it_was_typed(void **sta
         {"ram.bandwidth", "900", "--set ram.bandwidth=900",
          "`bandwidth: 900`: expected a bandwidth, as 900GB/s or 512B/cycle; a unit is missing"},
         {"array.runs", "[conv", "--set array.runs=[conv", "not YAML: did not find expected ',' or ']'"},
-        {"array.rows", "", "--set array.rows=", "there is nothing in this file"},
+        {"array.rows", "", "--set array.rows=", "there is no value"},
         {"inherits", "tpu_v2", "--set inherits=tpu_v2", "`inherits` can only stand in a file"},
         {"", "1", "--set =1",
          "``: no key ``; expected inherits, name, kind, aliases, clock, units, memory, software, "

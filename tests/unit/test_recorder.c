@@ -192,31 +192,14 @@ static void times_of_another_clock_make_the_times_of_the_steps(void **state)
     ll_trace_free(trace);
 }
 
-static double thread_ns(void)
-{
-    struct timespec now;
-    clock_gettime(CLOCK_THREAD_CPUTIME_ID, &now);
-    return (double)now.tv_sec * 1e9 + (double)now.tv_nsec;
-}
-
-/* The loop does hardly anything else than record: the measure is a good part of the thread's own time, and
- * not more than the whole time but for the noise of sampling. */
-static void the_cost_of_recording_is_measured_and_plausible(void **state)
+/* How large it is, tests/bench says: a number that depends on the day is no test. */
+static void the_cost_of_recording_is_measured_in_every_step(void **state)
 {
     (void)state;
     struct loop loop;
-    double begin_ns = thread_ns(), recording_ns = 0;
-    uint64_t wall_begin_ns = ll_now_ns();
-    loop_begin(&loop, open_recorder(), 60, true);
-    for (unsigned i = 0; i < 50; i++)
-        loop_step(&loop);
-    assert_int_equal(ll_recorder_close(loop.recorder), LL_OK);
-    double all_ns = thread_ns() - begin_ns, wall_ns = (double)(ll_now_ns() - wall_begin_ns);
-    struct ll_trace *trace = read_whole(getpid());
+    struct ll_trace *trace = record_loop(&loop, 60, 5, true);
     for (uint64_t i = 0; i < trace->step_count; i++)
-        recording_ns += (double)trace->steps[i].recording_ns;
-    assert_true(recording_ns > 0.2 * all_ns);
-    assert_true(recording_ns < 1.5 * wall_ns);
+        assert_true(trace->steps[i].recording_ns > 0);
     ll_trace_free(trace);
 }
 
@@ -301,7 +284,7 @@ int main(void)
         cmocka_unit_test(a_monotonous_dry_run_is_padded_and_read),
         cmocka_unit_test(what_a_dimension_means_and_attributes_are_kept),
         cmocka_unit_test(times_of_another_clock_make_the_times_of_the_steps),
-        cmocka_unit_test(the_cost_of_recording_is_measured_and_plausible),
+        cmocka_unit_test(the_cost_of_recording_is_measured_in_every_step),
         cmocka_unit_test(a_full_disk_stops_the_recording_and_keeps_what_is_there),
         cmocka_unit_test(where_no_file_can_be_made_the_old_one_stays),
         cmocka_unit_test(a_text_too_long_for_a_file_stops_the_recorder),

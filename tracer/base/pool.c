@@ -80,7 +80,7 @@ static void *work(void *argument)
     return NULL;
 }
 
-static unsigned usable_cpus(void)
+unsigned ll_pool_usable_cpus(void)
 {
     cpu_set_t set;
     return sched_getaffinity(0, sizeof set, &set) == 0 && CPU_COUNT(&set) > 0 ? (unsigned)CPU_COUNT(&set) : 1;
@@ -89,7 +89,7 @@ static unsigned usable_cpus(void)
 struct ll_pool *ll_pool_new(unsigned threads)
 {
     if (threads == 0)
-        threads = usable_cpus();
+        threads = ll_pool_usable_cpus();
     struct ll_pool *pool = calloc(1, sizeof *pool);
     if (!pool)
         return NULL;

@@ -18,6 +18,9 @@ struct ll_pool *ll_pool_new(unsigned threads);
 void ll_pool_free(struct ll_pool *pool);
 unsigned ll_pool_threads(const struct ll_pool *pool);
 
+/* CPUs that this process may use, at least 1. */
+unsigned ll_pool_usable_cpus(void);
+
 /* Calls body(context, begin, end, chunk) for [0, count) cut into chunks of `grain` (the last may be
  * shorter; grain is at least 1) and returns when all are done. Chunks run in any order, on any thread.
  * A NULL pool runs them here, in order. */
