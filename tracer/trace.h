@@ -73,9 +73,10 @@ struct ll_step {
 };
 
 /* A key and its value as text; the header is a list of them, in the order written. Keys of the header:
- * model, mode (train, infer), batch, native (yes, no), and param.KEY for each parameter, parameters,
- * host.cpu, host.cores, host.memory_bytes, host.cache.l1d and so on, library.NAME (build id or version),
- * blas.core, blas.threads, clock.resolution_ns, leadline (version). */
+ * model, mode (train, infer), batch, native (yes, no), and param.KEY for each parameter, parameters, seed,
+ * threads (where the user chose their number), host.cpu, host.cores, host.memory_bytes, host.cache.l1d and so
+ * on, library.NAME (build id or version), blas.core, blas.config, blas.threads, clock.resolution_ns, leadline
+ * (version). A dry run has nothing about the host. */
 struct ll_fact {
     const char *key, *value;
 };
