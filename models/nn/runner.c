@@ -28,6 +28,7 @@ struct ll_runner {
     struct ll_arena arena;
     struct ll_nn *nn;
     struct ll_runner_options options;
+    struct ll_recorder *recorder; /* NULL: nobody records */
     struct ll_plan plan;
     char *memory;
     uint64_t memory_bytes;
@@ -143,7 +144,7 @@ static enum ll_status prepare_kernel(struct ll_runner *runner, const struct ll_n
 
 static uint32_t desc_of(struct ll_runner *runner, const struct ll_value *value)
 {
-    return ll_recorder_desc(runner->options.recorder, value->name, &value->shape, value->memory);
+    return ll_recorder_desc(runner->recorder, value->name, &value->shape, value->memory);
 }
 
 static enum ll_status prepare_record(struct ll_runner *runner, const struct ll_nn_op *op,
@@ -158,7 +159,7 @@ static enum ll_status prepare_record(struct ll_runner *runner, const struct ll_n
     prepared->record = (struct ll_record){
         .kind = op->view.kind,
         .phase = op->phase,
-        .scope = ll_recorder_string(runner->options.recorder, op->scope),
+        .scope = ll_recorder_string(runner->recorder, op->scope),
         .inputs = prepared->inputs,
         .input_count = op->view.input_count,
         .outputs = outputs,
@@ -174,7 +175,7 @@ static void record_variables(struct ll_runner *runner)
     for (uint64_t i = 0; i < runner->nn->value_count; i++) {
         const struct ll_value *value = runner->nn->values[i];
         if (!value->producer)
-            runner->tensors[i] = ll_recorder_tensor(runner->options.recorder, desc_of(runner, value));
+            runner->tensors[i] = ll_recorder_tensor(runner->recorder, desc_of(runner, value));
     }
 }
 
@@ -182,22 +183,29 @@ static enum ll_status prepare(struct ll_runner *runner)
 {
     enum ll_status status = LL_OK;
     runner->prepared = ll_alloc(&runner->arena, runner->nn->op_count, sizeof *runner->prepared);
-    runner->tensors = ll_alloc(&runner->arena, runner->nn->value_count, sizeof *runner->tensors);
-    if (!runner->prepared || !runner->tensors)
+    if (!runner->prepared)
         return LL_NO_MEMORY;
-    if (!runner->options.dry_run &&
-        ((status = ll_blas_open()) != LL_OK || (status = take_memory(runner)) != LL_OK))
+    if (runner->options.dry_run)
+        return LL_OK;
+    if ((status = ll_blas_open()) != LL_OK || (status = take_memory(runner)) != LL_OK)
         return status;
-    if (!runner->options.dry_run)
-        fill_variables(runner);
-    if (runner->options.recorder)
-        record_variables(runner);
-    for (uint64_t i = 0; i < runner->nn->op_count && status == LL_OK; i++) {
-        if (!runner->options.dry_run)
-            status = prepare_kernel(runner, runner->nn->ops[i], &runner->prepared[i]);
-        if (runner->options.recorder && status == LL_OK)
-            status = prepare_record(runner, runner->nn->ops[i], &runner->prepared[i]);
-    }
+    fill_variables(runner);
+    for (uint64_t i = 0; i < runner->nn->op_count && status == LL_OK; i++)
+        status = prepare_kernel(runner, runner->nn->ops[i], &runner->prepared[i]);
+    return status;
+}
+
+enum ll_status ll_runner_record(struct ll_runner *runner, struct ll_recorder *recorder)
+{
+    enum ll_status status = LL_OK;
+    assert(!runner->recorder);
+    runner->recorder = recorder;
+    runner->tensors = ll_alloc(&runner->arena, runner->nn->value_count, sizeof *runner->tensors);
+    if (!runner->tensors)
+        return LL_NO_MEMORY;
+    record_variables(runner);
+    for (uint64_t i = 0; i < runner->nn->op_count && status == LL_OK; i++)
+        status = prepare_record(runner, runner->nn->ops[i], &runner->prepared[i]);
     return status;
 }
 
@@ -244,7 +252,7 @@ static void record_op(struct ll_runner *runner, const struct ll_nn_op *op, struc
         prepared->inputs[i] = runner->tensors[op->inputs[i]->index];
     prepared->record.start_ns = start_ns;
     prepared->record.duration_ns = duration_ns;
-    uint32_t first = ll_recorder_op(runner->options.recorder, &prepared->record);
+    uint32_t first = ll_recorder_op(runner->recorder, &prepared->record);
     for (uint32_t i = 0; i < op->view.output_count; i++)
         runner->tensors[op->outputs[i]->index] = first == LL_NONE ? LL_NONE : first + i;
 }
@@ -257,7 +265,8 @@ static void carry_over(struct ll_runner *runner)
         const struct ll_value *value = runner->nn->values[i];
         if (value->producer || value->next == value)
             continue;
-        runner->tensors[i] = runner->tensors[value->next->index];
+        if (runner->recorder)
+            runner->tensors[i] = runner->tensors[value->next->index];
         if (runner->memory && value->next->root != value)
             memcpy(ll_runner_data(runner, value), ll_runner_data(runner, value->next),
                    ll_size_bytes(&value->shape));
@@ -266,7 +275,7 @@ static void carry_over(struct ll_runner *runner)
 
 double ll_runner_step(struct ll_runner *runner, uint64_t step)
 {
-    struct ll_recorder *recorder = runner->options.recorder;
+    struct ll_recorder *recorder = runner->recorder;
     bool native = !runner->options.dry_run;
     if (native)
         fill_feeds(runner, step);

@@ -270,7 +270,9 @@ static void what_is_too_large_for_this_machine_can_still_be_recorded_dry(void **
     struct ll_run_options options = {.train = true, .batch = 1 << 30, .steps = 1, .dry_run = true};
     assert_true(ll_model_run(ll_model_find("alexnet"), &options, &report, &diags));
     options.dry_run = false;
+    options.path = "test_model_never_written.llt";
     assert_false(ll_model_run(ll_model_find("alexnet"), &options, &report, &diags));
+    assert_int_not_equal(access(options.path, F_OK), 0); /* an older trace would still be there */
     assert_int_equal(diags.count, 1);
     assert_string_equal(diags.kept[0].message, "alexnet: memory ran out");
     ll_diags_release(&diags);
