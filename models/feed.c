@@ -5,29 +5,27 @@
 
 #include <assert.h>
 
-static void fill_images(const struct ll_nn_source *source, uint64_t step, const struct ll_shape *shape,
-                        void *data)
+static void fill_images(const struct ll_feed *feed, uint64_t step, const struct ll_shape *shape, void *data)
 {
     assert(shape->dtype == LL_F32);
-    struct ll_images images = {shape->dim[1], shape->dim[2], shape->dim[3], source->classes, source->seed};
+    struct ll_images images = {shape->dim[1], shape->dim[2], shape->dim[3], feed->classes, feed->seed};
     ll_image_pixels(&images, step * shape->dim[0], shape->dim[0], data);
 }
 
-static void fill_labels(const struct ll_nn_source *source, uint64_t step, const struct ll_shape *shape,
-                        void *data)
+static void fill_labels(const struct ll_feed *feed, uint64_t step, const struct ll_shape *shape, void *data)
 {
-    struct ll_images images = {.classes = source->classes, .seed = source->seed};
+    struct ll_images images = {.classes = feed->classes, .seed = feed->seed};
     ll_image_labels(&images, step * shape->dim[0], shape->dim[0], data);
 }
 
-static struct ll_value *feed(struct ll_nn *nn, const char *name, const struct ll_shape *shape,
-                             struct ll_nn_source source)
+static struct ll_value *add_input(struct ll_nn *nn, const char *name, const struct ll_shape *shape,
+                                  struct ll_feed feed)
 {
     enum ll_phase phase = nn->phase;
     nn->phase = LL_PHASE_INPUT;
     ll_nn_push(nn, name);
     struct ll_value *value = ll_nn_do(
-        nn, &(struct ll_call){.kind = LL_OP_HOST_INPUT, .given_count = 1, .given = shape, .source = source});
+        nn, &(struct ll_call){.kind = LL_OP_HOST_INPUT, .given_count = 1, .given = shape, .feed = feed});
     ll_nn_pop(nn);
     nn->phase = phase;
     return value;
@@ -39,12 +37,12 @@ struct ll_value *ll_feed_images(struct ll_nn *nn, uint64_t batch, uint64_t size,
     struct ll_shape shape =
         ll_nn_shape(nn, 4, (uint64_t[]){batch, size, size, channels},
                     (enum ll_role[]){LL_ROLE_BATCH, LL_ROLE_SPATIAL, LL_ROLE_SPATIAL, LL_ROLE_CHANNEL});
-    return feed(nn, "images", &shape, (struct ll_nn_source){fill_images, seed, classes});
+    return add_input(nn, "images", &shape, (struct ll_feed){fill_images, seed, classes});
 }
 
 struct ll_value *ll_feed_labels(struct ll_nn *nn, uint64_t batch, uint64_t classes, uint64_t seed)
 {
     struct ll_shape shape = ll_nn_shape(nn, 1, &batch, (enum ll_role[]){LL_ROLE_BATCH});
     shape.dtype = LL_I32;
-    return feed(nn, "labels", &shape, (struct ll_nn_source){fill_labels, seed, classes});
+    return add_input(nn, "labels", &shape, (struct ll_feed){fill_labels, seed, classes});
 }

@@ -1,14 +1,13 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Running a workload: read what the user set, build the network, open the trace, step, report. */
+/* Running a workload: read what the user set, build the network, take memory, open the trace (a run that
+ * cannot start leaves an older trace alone), step, report. */
 #include "models/facts.h"
 #include "models/model.h"
 #include "models/nn/blas.h"
 #include "models/nn/runner.h"
 
-#include <assert.h>
 #include <math.h>
 #include <stdlib.h>
-#include <string.h>
 
 struct run {
     const struct ll_model *model;
@@ -52,6 +51,24 @@ static bool build(struct run *run)
     return true;
 }
 
+static bool prepare(struct run *run)
+{
+    enum ll_status status = LL_NO_MEMORY;
+    run->step_s = calloc(run->options->steps + 1, sizeof *run->step_s);
+    if (!run->options->dry_run)
+        run->pool = ll_pool_new(run->options->threads);
+    if (!run->step_s || (!run->options->dry_run && !run->pool))
+        return fail(run, status, run->model->name);
+    run->runner =
+        ll_runner_new(run->nn,
+                      &(struct ll_runner_options){
+                          .pool = run->pool, .seed = run->options->seed, .dry_run = run->options->dry_run},
+                      &status);
+    if (!run->runner)
+        return fail(run, status, run->model->name);
+    return true;
+}
+
 static bool open_trace(struct run *run)
 {
     if (!run->options->path)
@@ -64,26 +81,9 @@ static bool open_trace(struct run *run)
     if (status == LL_OK)
         run->recorder = ll_recorder_open(run->options->path, facts.items, facts.count, &status);
     ll_arena_release(&arena);
-    return run->recorder || fail(run, status, run->options->path);
-}
-
-static bool prepare(struct run *run)
-{
-    enum ll_status status = LL_NO_MEMORY;
-    run->step_s = calloc(run->options->steps + 1, sizeof *run->step_s);
-    if (!run->options->dry_run)
-        run->pool = ll_pool_new(run->options->threads);
-    if (!run->step_s || (!run->options->dry_run && !run->pool))
-        return fail(run, status, run->model->name);
-    run->runner = ll_runner_new(run->nn,
-                                &(struct ll_runner_options){.recorder = run->recorder,
-                                                            .pool = run->pool,
-                                                            .seed = run->options->seed,
-                                                            .dry_run = run->options->dry_run},
-                                &status);
-    if (!run->runner)
-        return fail(run, status, run->model->name);
-    return true;
+    if (run->recorder)
+        status = ll_runner_record(run->runner, run->recorder);
+    return status == LL_OK || fail(run, status, run->options->path);
 }
 
 static int by_size(const void *a, const void *b)
@@ -138,7 +138,7 @@ bool ll_model_run(const struct ll_model *model, const struct ll_run_options *opt
 {
     struct run run = {.model = model, .options = options, .diags = diags};
     *report = (struct ll_run_report){0};
-    bool good = build(&run) && open_trace(&run) && prepare(&run);
+    bool good = build(&run) && prepare(&run) && open_trace(&run);
     if (good)
         step_all(&run, report);
     if (good && !options->dry_run) {

@@ -72,9 +72,10 @@ struct ll_step {
 };
 
 /* A key and its value as text; the header is a list of them, in the order written. Keys of the header:
- * model, mode (train, infer), batch, native (yes, no), and param.KEY for each parameter, parameters,
- * host.cpu, host.cores, host.cpus, host.memory_bytes, host.cache.l1d and so on, program.build_id,
- * library.NAME (build id), blas.core, blas.threads, clock.resolution_ns, leadline (version). */
+ * model, mode (train, infer), batch, native (yes, no), and param.KEY for each parameter, parameters, seed,
+ * threads, host.cpu, host.cores, host.cpus, host.memory_bytes, host.cache.l1d and so on, program.build_id,
+ * library.NAME (build id), blas.core, blas.better_core (what this CPU could run), blas.config, blas.threads,
+ * clock.resolution_ns, leadline (version). A dry run has nothing about the host. */
 struct ll_fact {
     const char *key, *value;
 };

@@ -189,7 +189,7 @@ static struct ll_nn_op *copy_call(struct ll_nn *nn, const struct ll_call *call)
         call->kind, call->input_count, call->given_count, call->attr_count, in, out, attrs};
     op->phase = nn->phase;
     op->scope = nn->scope;
-    op->source = call->source;
+    op->feed = call->feed;
     return op;
 }
 

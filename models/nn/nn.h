@@ -53,8 +53,8 @@ struct ll_value {
 };
 
 /* Where a host_input op gets its data: called before each step, outside of its time, for the whole batch. */
-struct ll_nn_source {
-    void (*fill)(const struct ll_nn_source *source, uint64_t step, const struct ll_shape *shape, void *data);
+struct ll_feed {
+    void (*fill)(const struct ll_feed *feed, uint64_t step, const struct ll_shape *shape, void *data);
     uint64_t seed;
     uint64_t classes;
 };
@@ -65,7 +65,7 @@ struct ll_nn_op {
     const char *scope;
     uint32_t index;
     struct ll_value **inputs, **outputs;
-    struct ll_nn_source source; /* of host_input */
+    struct ll_feed feed; /* of host_input */
 };
 
 struct ll_nn {
@@ -115,7 +115,7 @@ struct ll_call {
     struct ll_value *const *inputs;
     const struct ll_attr *attrs;
     const struct ll_shape *given;
-    struct ll_nn_source source;
+    struct ll_feed feed;
 };
 struct ll_value *ll_nn_do(struct ll_nn *nn, const struct ll_call *call);
 

@@ -13,6 +13,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/mman.h>
+#include <unistd.h>
 
 /* What of an op does not change from step to step. */
 struct prepared {
@@ -20,13 +21,14 @@ struct prepared {
     struct ll_kernel_call call;
     struct ll_record record;
     uint32_t *inputs; /* tensors of the record, filled each step */
-    void *staged;     /* of host_input: what the source fills */
+    void *staged;     /* of host_input: what the feed fills */
 };
 
 struct ll_runner {
     struct ll_arena arena;
     struct ll_nn *nn;
     struct ll_runner_options options;
+    struct ll_recorder *recorder; /* NULL: nobody records */
     struct ll_plan plan;
     char *memory;
     uint64_t memory_bytes;
@@ -63,7 +65,7 @@ static uint64_t staging_bytes(const struct ll_runner *runner)
 {
     uint64_t bytes = 0;
     for (uint64_t i = 0; i < runner->nn->op_count; i++)
-        if (runner->nn->ops[i]->source.fill)
+        if (runner->nn->ops[i]->feed.fill)
             bytes = ll_add(bytes, ll_add(ll_size_bytes(&runner->nn->ops[i]->view.out[0]), LL_PLAN_ALIGN));
     return bytes;
 }
@@ -72,6 +74,13 @@ static void touch(void *context, uint64_t begin, uint64_t end, uint64_t chunk)
 {
     (void)chunk;
     memset((char *)context + begin, 0, end - begin);
+}
+
+/* More than the machine has would be granted at first and end the program later. */
+static bool fits_machine(uint64_t bytes)
+{
+    long pages = sysconf(_SC_PHYS_PAGES), page_bytes = sysconf(_SC_PAGESIZE);
+    return pages <= 0 || page_bytes <= 0 || bytes <= (uint64_t)pages * (uint64_t)page_bytes;
 }
 
 /* Values, then the kernels' workspace, then staged input: one mapping, in huge pages where there are any. */
@@ -84,6 +93,8 @@ static enum ll_status take_memory(struct ll_runner *runner)
     runner->memory_bytes = ll_add(ll_add(values, padded), ll_add(staging_bytes(runner), LL_PLAN_ALIGN));
     if (!ll_fits(runner->memory_bytes))
         return LL_TOO_LARGE;
+    if (!fits_machine(runner->memory_bytes))
+        return LL_NO_MEMORY;
     void *memory =
         mmap(NULL, runner->memory_bytes, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
     if (memory == MAP_FAILED)
@@ -94,7 +105,7 @@ static enum ll_status take_memory(struct ll_runner *runner)
     ll_pool_run(runner->options.pool, runner->memory_bytes, 1 << 22, touch, runner->memory);
     char *staged = runner->memory + values + padded;
     for (uint64_t i = 0; i < runner->nn->op_count; i++)
-        if (runner->nn->ops[i]->source.fill) {
+        if (runner->nn->ops[i]->feed.fill) {
             runner->prepared[i].staged = staged;
             staged +=
                 ll_ceil_div(ll_size_bytes(&runner->nn->ops[i]->view.out[0]), LL_PLAN_ALIGN) * LL_PLAN_ALIGN;
@@ -133,7 +144,7 @@ static enum ll_status prepare_kernel(struct ll_runner *runner, const struct ll_n
 
 static uint32_t desc_of(struct ll_runner *runner, const struct ll_value *value)
 {
-    return ll_recorder_desc(runner->options.recorder, value->name, &value->shape, value->memory);
+    return ll_recorder_desc(runner->recorder, value->name, &value->shape, value->memory);
 }
 
 static enum ll_status prepare_record(struct ll_runner *runner, const struct ll_nn_op *op,
@@ -148,7 +159,7 @@ static enum ll_status prepare_record(struct ll_runner *runner, const struct ll_n
     prepared->record = (struct ll_record){
         .kind = op->view.kind,
         .phase = op->phase,
-        .scope = ll_recorder_string(runner->options.recorder, op->scope),
+        .scope = ll_recorder_string(runner->recorder, op->scope),
         .inputs = prepared->inputs,
         .input_count = op->view.input_count,
         .outputs = outputs,
@@ -164,7 +175,7 @@ static void record_variables(struct ll_runner *runner)
     for (uint64_t i = 0; i < runner->nn->value_count; i++) {
         const struct ll_value *value = runner->nn->values[i];
         if (!value->producer)
-            runner->tensors[i] = ll_recorder_tensor(runner->options.recorder, desc_of(runner, value));
+            runner->tensors[i] = ll_recorder_tensor(runner->recorder, desc_of(runner, value));
     }
 }
 
@@ -172,22 +183,29 @@ static enum ll_status prepare(struct ll_runner *runner)
 {
     enum ll_status status = LL_OK;
     runner->prepared = ll_alloc(&runner->arena, runner->nn->op_count, sizeof *runner->prepared);
-    runner->tensors = ll_alloc(&runner->arena, runner->nn->value_count, sizeof *runner->tensors);
-    if (!runner->prepared || !runner->tensors)
+    if (!runner->prepared)
         return LL_NO_MEMORY;
-    if (!runner->options.dry_run &&
-        ((status = ll_blas_open()) != LL_OK || (status = take_memory(runner)) != LL_OK))
+    if (runner->options.dry_run)
+        return LL_OK;
+    if ((status = ll_blas_open()) != LL_OK || (status = take_memory(runner)) != LL_OK)
         return status;
-    if (!runner->options.dry_run)
-        fill_variables(runner);
-    if (runner->options.recorder)
-        record_variables(runner);
-    for (uint64_t i = 0; i < runner->nn->op_count && status == LL_OK; i++) {
-        if (!runner->options.dry_run)
-            status = prepare_kernel(runner, runner->nn->ops[i], &runner->prepared[i]);
-        if (runner->options.recorder && status == LL_OK)
-            status = prepare_record(runner, runner->nn->ops[i], &runner->prepared[i]);
-    }
+    fill_variables(runner);
+    for (uint64_t i = 0; i < runner->nn->op_count && status == LL_OK; i++)
+        status = prepare_kernel(runner, runner->nn->ops[i], &runner->prepared[i]);
+    return status;
+}
+
+enum ll_status ll_runner_record(struct ll_runner *runner, struct ll_recorder *recorder)
+{
+    enum ll_status status = LL_OK;
+    assert(!runner->recorder);
+    runner->recorder = recorder;
+    runner->tensors = ll_alloc(&runner->arena, runner->nn->value_count, sizeof *runner->tensors);
+    if (!runner->tensors)
+        return LL_NO_MEMORY;
+    record_variables(runner);
+    for (uint64_t i = 0; i < runner->nn->op_count && status == LL_OK; i++)
+        status = prepare_record(runner, runner->nn->ops[i], &runner->prepared[i]);
     return status;
 }
 
@@ -218,12 +236,12 @@ void ll_runner_free(struct ll_runner *runner)
     free(runner);
 }
 
-static void fill_sources(struct ll_runner *runner, uint64_t step)
+static void fill_feeds(struct ll_runner *runner, uint64_t step)
 {
     for (uint64_t i = 0; i < runner->nn->op_count; i++) {
         const struct ll_nn_op *op = runner->nn->ops[i];
         if (runner->prepared[i].staged)
-            op->source.fill(&op->source, step, &op->view.out[0], runner->prepared[i].staged);
+            op->feed.fill(&op->feed, step, &op->view.out[0], runner->prepared[i].staged);
     }
 }
 
@@ -234,7 +252,7 @@ static void record_op(struct ll_runner *runner, const struct ll_nn_op *op, struc
         prepared->inputs[i] = runner->tensors[op->inputs[i]->index];
     prepared->record.start_ns = start_ns;
     prepared->record.duration_ns = duration_ns;
-    uint32_t first = ll_recorder_op(runner->options.recorder, &prepared->record);
+    uint32_t first = ll_recorder_op(runner->recorder, &prepared->record);
     for (uint32_t i = 0; i < op->view.output_count; i++)
         runner->tensors[op->outputs[i]->index] = first == LL_NONE ? LL_NONE : first + i;
 }
@@ -247,7 +265,8 @@ static void carry_over(struct ll_runner *runner)
         const struct ll_value *value = runner->nn->values[i];
         if (value->producer || value->next == value)
             continue;
-        runner->tensors[i] = runner->tensors[value->next->index];
+        if (runner->recorder)
+            runner->tensors[i] = runner->tensors[value->next->index];
         if (runner->memory && value->next->root != value)
             memcpy(ll_runner_data(runner, value), ll_runner_data(runner, value->next),
                    ll_size_bytes(&value->shape));
@@ -256,10 +275,10 @@ static void carry_over(struct ll_runner *runner)
 
 double ll_runner_step(struct ll_runner *runner, uint64_t step)
 {
-    struct ll_recorder *recorder = runner->options.recorder;
+    struct ll_recorder *recorder = runner->recorder;
     bool native = !runner->options.dry_run;
     if (native)
-        fill_sources(runner, step);
+        fill_feeds(runner, step);
     if (recorder)
         ll_recorder_step_begin(recorder);
     uint64_t begin_ns = native ? ll_now_ns() : 0, now_ns = begin_ns;

@@ -12,10 +12,9 @@
 #include "tracer/recorder.h"
 
 struct ll_runner_options {
-    struct ll_recorder *recorder; /* NULL: do not record */
-    struct ll_pool *pool;         /* NULL: this thread alone */
-    uint64_t seed;                /* of the variables' first contents */
-    bool dry_run;                 /* compute nothing; no memory for values */
+    struct ll_pool *pool; /* NULL: this thread alone */
+    uint64_t seed;        /* of the variables' first contents */
+    bool dry_run;         /* compute nothing; no memory for values */
 };
 
 struct ll_runner;
@@ -24,9 +23,13 @@ struct ll_runner;
  * OpenBLAS is missing. */
 struct ll_runner *ll_runner_new(struct ll_nn *nn, const struct ll_runner_options *options,
                                 enum ll_status *status);
+
+/* Records all steps from now on: before the first step, at most once. The recorder outlives the last step.
+ * LL_NO_MEMORY when memory ran out. */
+enum ll_status ll_runner_record(struct ll_runner *runner, struct ll_recorder *recorder);
 void ll_runner_free(struct ll_runner *runner);
 
-/* One step: fills the sources, then runs every op in order. Returns how long the ops took, all together, from
+/* One step: fills the feeds, then runs every op in order. Returns how long the ops took, all together, from
  * the first one's start to the last one's end; 0 in a dry run. */
 double ll_runner_step(struct ll_runner *runner, uint64_t step);
 

@@ -5,13 +5,12 @@
 
 enum { RUNS = 12, ELEMENTS = 12 };
 
-static void fill_labels(const struct ll_nn_source *source, uint64_t step, const struct ll_shape *shape,
-                        void *data)
+static void fill_labels(const struct ll_feed *feed, uint64_t step, const struct ll_shape *shape, void *data)
 {
     (void)step;
     int32_t *labels = data;
     for (uint64_t i = 0; i < shape->dim[0]; i++)
-        labels[i] = (int32_t)(i * 7 % source->classes);
+        labels[i] = (int32_t)(i * 7 % feed->classes);
 }
 
 static struct ll_value *labels(struct ll_nn *nn, const struct ll_shape *shape, uint64_t classes)
@@ -19,7 +18,7 @@ static struct ll_value *labels(struct ll_nn *nn, const struct ll_shape *shape, u
     return ll_nn_do(nn, &(struct ll_call){.kind = LL_OP_HOST_INPUT,
                                           .given_count = 1,
                                           .given = shape,
-                                          .source = {fill_labels, 0, classes}});
+                                          .feed = {fill_labels, 0, classes}});
 }
 
 /* Random and, as far as chance goes, nowhere near a kink. */

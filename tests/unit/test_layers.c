@@ -58,12 +58,11 @@ static void odd_padding_comes_after(void **state)
     ll_nn_free(nn);
 }
 
-static void fill_labels(const struct ll_nn_source *source, uint64_t step, const struct ll_shape *shape,
-                        void *data)
+static void fill_labels(const struct ll_feed *feed, uint64_t step, const struct ll_shape *shape, void *data)
 {
     (void)step;
     for (uint64_t i = 0; i < shape->dim[0]; i++)
-        ((int32_t *)data)[i] = (int32_t)(i * 3 % source->classes);
+        ((int32_t *)data)[i] = (int32_t)(i * 3 % feed->classes);
 }
 
 static struct ll_value *labels(struct ll_nn *nn, uint64_t batch, uint64_t classes)
@@ -73,7 +72,7 @@ static struct ll_value *labels(struct ll_nn *nn, uint64_t batch, uint64_t classe
     return ll_nn_do(nn, &(struct ll_call){.kind = LL_OP_HOST_INPUT,
                                           .given_count = 1,
                                           .given = &shape,
-                                          .source = {fill_labels, 0, classes}});
+                                          .feed = {fill_labels, 0, classes}});
 }
 
 /* Every kind of layer of AlexNet in a row, smaller. */

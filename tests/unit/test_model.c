@@ -143,6 +143,9 @@ static void a_dry_run_records_what_a_native_run_does(void **state)
         assert_true(report.median_step_s == 0 && isnan(report.last_loss));
         assert_string_equal(ll_trace_fact(native, "native"), "yes");
         assert_string_equal(ll_trace_fact(dry, "native"), "no");
+        assert_non_null(ll_trace_fact(native, "blas.core"));
+        assert_non_null(ll_trace_fact(native, "host.cpus"));
+        assert_null(ll_trace_fact(dry, "host.cpus"));
         assert_string_equal(ll_trace_fact(dry, "mode"), options.train ? "train" : "infer");
         ll_trace_free(native);
         ll_trace_free(dry);
@@ -258,6 +261,23 @@ static void wrong_settings_are_named(void **state)
     expect_complaint("image", "100.5", "-p image=100.5: expected a whole number from 67 to 4096");
 }
 
+/* 2^30 images of 224 x 224 x 3 alone are 600 TiB: recorded dry, refused natively. */
+static void what_is_too_large_for_this_machine_can_still_be_recorded_dry(void **state)
+{
+    (void)state;
+    struct ll_diags diags = {0};
+    struct ll_run_report report;
+    struct ll_run_options options = {.train = true, .batch = 1 << 30, .steps = 1, .dry_run = true};
+    assert_true(ll_model_run(ll_model_find("alexnet"), &options, &report, &diags));
+    options.dry_run = false;
+    options.path = "test_model_never_written.llt";
+    assert_false(ll_model_run(ll_model_find("alexnet"), &options, &report, &diags));
+    assert_int_not_equal(access(options.path, F_OK), 0); /* an older trace would still be there */
+    assert_int_equal(diags.count, 1);
+    assert_string_equal(diags.kept[0].message, "alexnet: memory ran out");
+    ll_diags_release(&diags);
+}
+
 static void a_trace_that_cannot_be_written_is_complained_about(void **state)
 {
     (void)state;
@@ -280,6 +300,7 @@ int main(void)
         cmocka_unit_test(losses_have_the_same_bits_at_any_number_of_threads),
         cmocka_unit_test(losses_fall),
         cmocka_unit_test(wrong_settings_are_named),
+        cmocka_unit_test(what_is_too_large_for_this_machine_can_still_be_recorded_dry),
         cmocka_unit_test(a_trace_that_cannot_be_written_is_complained_about),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
