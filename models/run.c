@@ -3,6 +3,7 @@
  * cannot start leaves an older trace alone), step, report. */
 #include "models/facts.h"
 #include "models/model.h"
+#include "models/nn/blas.h"
 #include "models/nn/runner.h"
 
 #include <math.h>

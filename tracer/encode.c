@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* One walk over the definitions fills a list for each column; the lists are then put in the order of their
- * tags. Ops are columns already and only change their width. */
+ * tags. Ops are turned from rows into columns. */
 #include "tracer/encode.h"
 
 #include "tracer/format.h"
@@ -19,25 +19,14 @@ bool ll_numbers_add(struct ll_numbers *numbers, uint64_t value)
 bool ll_rows_make(struct ll_rows *rows, uint64_t capacity)
 {
     rows->capacity = capacity;
-    rows->form = calloc(capacity, sizeof *rows->form);
-    rows->links = calloc(capacity, sizeof *rows->links);
-    rows->step = calloc(capacity, sizeof *rows->step);
-    rows->thread = calloc(capacity, sizeof *rows->thread);
-    rows->start_ns = calloc(capacity, sizeof *rows->start_ns);
-    rows->duration_ns = calloc(capacity, sizeof *rows->duration_ns);
+    rows->ops = calloc(capacity, sizeof *rows->ops);
     rows->column = calloc(capacity, sizeof *rows->column);
-    return rows->form && rows->links && rows->step && rows->thread && rows->start_ns && rows->duration_ns &&
-           rows->column;
+    return rows->ops && rows->column;
 }
 
 void ll_rows_release(struct ll_rows *rows)
 {
-    free(rows->form);
-    free(rows->links);
-    free(rows->step);
-    free(rows->thread);
-    free(rows->start_ns);
-    free(rows->duration_ns);
+    free(rows->ops);
     free(rows->brought_before.values);
     free(rows->brought_desc.values);
     free(rows->column);
@@ -191,13 +180,13 @@ uint64_t ll_encode_definitions(struct ll_bytes *out, struct ll_tables *tables,
     return lists.weight;
 }
 
-static void put_u32_column(struct ll_bytes *out, enum ll_ops_tag tag, enum ll_encoding encoding,
-                           const struct ll_rows *rows, const uint32_t *values)
-{
-    for (uint64_t i = 0; i < rows->count; i++)
-        rows->column[i] = values[i];
-    ll_put_column(out, tag, encoding, rows->column, rows->count);
-}
+/* One member of each op as a column. */
+#define PUT_MEMBER(out, tag, encoding, rows, member)                                                         \
+    do {                                                                                                     \
+        for (uint64_t i = 0; i < (rows)->count; i++)                                                         \
+            (rows)->column[i] = (rows)->ops[i].member;                                                       \
+        ll_put_column(out, tag, encoding, (rows)->column, (rows)->count);                                    \
+    } while (0)
 
 static void put_gaps(struct ll_bytes *out, const struct ll_rows *rows, uint64_t base_ns)
 {
@@ -205,9 +194,10 @@ static void put_gaps(struct ll_bytes *out, const struct ll_rows *rows, uint64_t 
     for (int i = 0; i < LL_TRACKS; i++)
         end_ns[i] = base_ns;
     for (uint64_t i = 0; i < rows->count; i++) {
-        uint64_t *end = &end_ns[rows->thread[i] % LL_TRACKS];
-        rows->column[i] = ll_zigzag(rows->start_ns[i] - *end);
-        *end = rows->start_ns[i] + rows->duration_ns[i];
+        const struct ll_row *op = &rows->ops[i];
+        uint64_t *end = &end_ns[op->thread % LL_TRACKS];
+        rows->column[i] = ll_zigzag(op->start_ns - *end);
+        *end = op->start_ns + op->duration_ns;
     }
     ll_put_column(out, LL_OPS_GAP, LL_PLAIN, rows->column, rows->count);
 }
@@ -216,7 +206,7 @@ static void put_output_counts(struct ll_bytes *out, const struct ll_tables *tabl
                               const struct ll_rows *rows)
 {
     for (uint64_t i = 0; i < rows->count; i++) {
-        const struct ll_form_key *key = tables->forms.entries[rows->form[i]].bytes;
+        const struct ll_form_key *key = tables->forms.entries[rows->ops[i].form].bytes;
         rows->column[i] = key->output_count;
     }
     ll_put_column(out, LL_OPS_OUTPUTS, LL_PLAIN, rows->column, rows->count);
@@ -224,17 +214,17 @@ static void put_output_counts(struct ll_bytes *out, const struct ll_tables *tabl
 
 uint64_t ll_encode_ops(struct ll_bytes *out, const struct ll_tables *tables, const struct ll_rows *rows)
 {
-    const uint64_t base_ns = rows->count ? rows->start_ns[0] : 0;
+    const uint64_t base_ns = rows->count ? rows->ops[0].start_ns : 0;
     const uint64_t first[] = {rows->first_op, rows->first_tensor, base_ns};
     ll_put_varint(out, LL_FRAME_OPS);
     ll_put_column(out, LL_OPS_FIRST, LL_PLAIN, first, 3);
-    put_u32_column(out, LL_OPS_FORM, LL_DELTA, rows, rows->form);
-    put_u32_column(out, LL_OPS_LINKS, LL_DELTA, rows, rows->links);
-    put_u32_column(out, LL_OPS_STEP, LL_PLAIN, rows, rows->step);
-    put_u32_column(out, LL_OPS_THREAD, LL_PLAIN, rows, rows->thread);
+    PUT_MEMBER(out, LL_OPS_FORM, LL_DELTA, rows, form);
+    PUT_MEMBER(out, LL_OPS_LINKS, LL_DELTA, rows, links);
+    PUT_MEMBER(out, LL_OPS_STEP, LL_PLAIN, rows, step);
+    PUT_MEMBER(out, LL_OPS_THREAD, LL_PLAIN, rows, thread);
     put_output_counts(out, tables, rows);
     put_gaps(out, rows, base_ns);
-    ll_put_column(out, LL_OPS_DURATION, LL_PLAIN, rows->duration_ns, rows->count);
+    PUT_MEMBER(out, LL_OPS_DURATION, LL_PLAIN, rows, duration_ns);
     ll_put_column(out, LL_OPS_BROUGHT_BEFORE, LL_DELTA, rows->brought_before.values,
                   rows->brought_before.count);
     ll_put_column(out, LL_OPS_BROUGHT_DESC, LL_DELTA, rows->brought_desc.values, rows->brought_desc.count);

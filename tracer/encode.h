@@ -15,13 +15,18 @@ struct ll_numbers {
     uint64_t count, capacity;
 };
 
-/* Ops that wait to be written, as columns, and the tensors that were brought between them. */
+/* An op as it waits to be written. */
+struct ll_row {
+    uint32_t form, links, step, thread;
+    uint64_t start_ns, duration_ns;
+};
+
+/* Ops that wait, and the tensors that were brought between them. */
 struct ll_rows {
     uint64_t first_op, first_tensor; /* numbers of the first op and tensor that are not written */
+    struct ll_row *ops;
     uint64_t count, capacity;
-    uint64_t refs; /* inputs, outputs and controls of these ops */
-    uint32_t *form, *links, *step, *thread;
-    uint64_t *start_ns, *duration_ns;
+    uint64_t refs;                                  /* inputs, outputs and controls of these ops */
     struct ll_numbers brought_before, brought_desc; /* see LL_OPS_BROUGHT_BEFORE */
     uint64_t *column;                               /* scratch, `capacity` numbers */
 };

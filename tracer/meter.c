@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "tracer/meter.h"
 
-enum { SAMPLE_SPREAD = 16 };
+enum { SAMPLE_SPREAD = 8 };
 
 /* No short call takes so long: the thread was interrupted, which is no cost of recording. */
 #define INTERRUPTED_NS 20000u
 
-/* 8 to 23 calls: a linear congruential generator (Knuth's MMIX), of which the high bits are good. */
+/* 4 to 11 calls: a linear congruential generator (Knuth's MMIX), of which the high bits are good. */
 static uint64_t next_distance(struct ll_meter *meter)
 {
     meter->dice = meter->dice * 6364136223846793005u + 1442695040888963407u;
@@ -55,5 +55,11 @@ void ll_meter_long(struct ll_meter *meter, uint64_t begin_ns)
 
 double ll_meter_mean_ns(const struct ll_meter *meter)
 {
-    return meter->samples ? (double)meter->sampled_ns / (double)meter->samples : 0;
+    return meter->samples ? (double)meter->sampled_ns / (double)meter->samples : meter->usual_ns;
+}
+
+void ll_meter_renew(struct ll_meter *meter)
+{
+    meter->usual_ns = ll_meter_mean_ns(meter);
+    meter->sampled_ns = meter->samples = 0;
 }

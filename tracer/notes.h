@@ -13,8 +13,53 @@ struct ll_notes {
     uint64_t size, capacity, count;
 };
 
+/* The record itself, then what it points to, each list aligned for its items:
+ *
+ *       | record, step | attributes | inputs | outputs | controls | padding |          */
+struct ll_note {
+    struct ll_record record; /* its pointers mean nothing here */
+    uint64_t step;
+};
+
+/* Bytes of the note of an op. */
+static inline uint64_t ll_note_bytes(const struct ll_record *record)
+{
+    uint64_t ids = (uint64_t)record->input_count + record->output_count + record->control_count;
+    uint64_t bytes =
+        sizeof(struct ll_note) + sizeof(struct ll_attr) * record->attr_count + sizeof(uint32_t) * ids;
+    return (bytes + 7) / 8 * 8;
+}
+
+/* Makes room for so many bytes behind the last note. False when memory ran out. */
+__attribute__((cold)) bool ll_notes_grow(struct ll_notes *notes, uint64_t bytes);
+
+/* Copies a few numbers; a call of memcpy would cost more than they do. */
+static inline uint32_t *ll_note_ids(uint32_t *to, const uint32_t *ids, uint32_t count)
+{
+    for (uint32_t i = 0; i < count; i++)
+        *to++ = ids[i];
+    return to;
+}
+
 /* Copies an op and all it points to. False when memory ran out. */
-bool ll_notes_take(struct ll_notes *notes, const struct ll_record *record, uint32_t step);
+static inline bool ll_notes_take(struct ll_notes *notes, const struct ll_record *record, uint32_t step)
+{
+    uint64_t bytes = ll_note_bytes(record);
+    if (notes->capacity - notes->size < bytes && !ll_notes_grow(notes, bytes))
+        return false;
+    struct ll_note *note = (void *)(notes->bytes + notes->size);
+    note->record = *record;
+    note->step = step;
+    struct ll_attr *attrs = (void *)(note + 1);
+    for (uint32_t i = 0; i < record->attr_count; i++)
+        attrs[i] = record->attrs[i];
+    uint32_t *to = ll_note_ids((void *)(attrs + record->attr_count), record->inputs, record->input_count);
+    to = ll_note_ids(to, record->outputs, record->output_count);
+    ll_note_ids(to, record->controls, record->control_count);
+    notes->size += bytes;
+    notes->count++;
+    return true;
+}
 
 /* The note at *place, which begins at 0; false behind the last. The record points into the notes and is good
  * until the next one is taken. */

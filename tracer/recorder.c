@@ -37,16 +37,22 @@ struct seen {
 };
 
 struct ll_recorder {
-    struct ll_writer *writer;
+    /* What taking a note touches, side by side: a computed op leaves all of it cold. */
     enum ll_status status;
-    struct ll_notes notes;
+    uint32_t step_number;
+    bool in_step, timed;             /* whether any op of the present step has a time */
+    bool foreign_clock;              /* the ops' times are not those of ll_now_ns */
     uint64_t op_count, tensor_count; /* noted ones included */
+    uint64_t origin_ns, last_write_ns, first_start_ns, last_end_ns;
+    struct ll_notes notes;
+    struct ll_meter meter;
+
+    struct ll_writer *writer;
     struct ll_tables tables;
     struct ll_rows rows;
     struct ll_written written;
     uint64_t waiting_text_bytes; /* of strings that are not written */
     struct ll_bytes content;
-    struct ll_meter meter;
 
     struct seen *history;
     uint64_t cursor;
@@ -55,16 +61,12 @@ struct ll_recorder {
 
     struct ll_step *steps; /* those that are not written */
     uint64_t waiting_steps, step_capacity, written_steps;
-    bool in_step, timed; /* the present step; whether any of its ops has a time */
     struct ll_step step;
-    uint64_t step_begin_ns, first_start_ns, last_end_ns;
+    uint64_t step_begin_ns;
     uint64_t calls_before, long_ns_before; /* the meter at the beginning of the step */
-
-    uint64_t origin_ns, last_write_ns;
-    bool foreign_clock; /* the ops' times are not those of ll_now_ns */
 };
 
-static uint32_t stop(struct ll_recorder *recorder, enum ll_status status)
+__attribute__((cold)) static uint32_t stop(struct ll_recorder *recorder, enum ll_status status)
 {
     recorder->status = status;
     return LL_NONE;
@@ -179,17 +181,16 @@ static bool add_row(struct ll_recorder *recorder, const struct ll_record *record
                     struct seen seen)
 {
     struct ll_rows *rows = &recorder->rows;
-    uint64_t i = rows->count;
     if (!ll_tables_add_tensors(&recorder->tables, record->outputs, record->output_count, 0))
         return false;
-    rows->form[i] = seen.form;
-    rows->links[i] = seen.links;
-    rows->step[i] = step;
-    rows->thread[i] = record->thread;
-    rows->start_ns[i] = record->start_ns > recorder->origin_ns ? record->start_ns - recorder->origin_ns : 0;
-    rows->duration_ns[i] = record->duration_ns;
+    uint64_t start_ns = record->start_ns > recorder->origin_ns ? record->start_ns - recorder->origin_ns : 0;
+    rows->ops[rows->count++] = (struct ll_row){.form = seen.form,
+                                               .links = seen.links,
+                                               .step = step,
+                                               .thread = record->thread,
+                                               .start_ns = start_ns,
+                                               .duration_ns = record->duration_ns};
     rows->refs += (uint64_t)record->input_count + record->output_count + record->control_count;
-    rows->count++;
     return true;
 }
 
@@ -221,7 +222,7 @@ static void digest_one(struct ll_recorder *recorder, const struct ll_record *rec
     write_frames(recorder);
 }
 
-static void digest(struct ll_recorder *recorder)
+__attribute__((cold)) static void digest(struct ll_recorder *recorder)
 {
     struct ll_record record;
     uint32_t step;
@@ -238,7 +239,7 @@ static void add_waiting(struct ll_recorder *recorder)
         add_digested(recorder);
 }
 
-static void flush(struct ll_recorder *recorder)
+__attribute__((cold)) static void flush(struct ll_recorder *recorder)
 {
     uint64_t begin_ns = ll_now_ns();
     if (recorder->status == LL_OK)
@@ -367,8 +368,10 @@ void ll_recorder_step_begin(struct ll_recorder *recorder)
     ll_recorder_step_end(recorder);
     recorder->in_step = true;
     recorder->timed = false;
+    recorder->step_number = (uint32_t)(recorder->written_steps + recorder->waiting_steps);
     recorder->step = (struct ll_step){.first_op = (uint32_t)recorder->op_count, .complete = true};
     recorder->step_begin_ns = ll_now_ns();
+    ll_meter_renew(&recorder->meter);
     recorder->calls_before = recorder->meter.calls;
     recorder->long_ns_before = recorder->meter.long_ns;
 }
@@ -410,7 +413,8 @@ void ll_recorder_step_end(struct ll_recorder *recorder)
 /* Ops. */
 
 /* An imported trace has the times of another clock; the first op of a step tells. */
-static void look_at_clock(struct ll_recorder *recorder, const struct ll_record *record, uint64_t end_ns)
+__attribute__((cold)) static void look_at_clock(struct ll_recorder *recorder, const struct ll_record *record,
+                                                uint64_t end_ns)
 {
     if (record->start_ns >= recorder->origin_ns && end_ns <= ll_now_ns())
         return;
@@ -463,8 +467,7 @@ uint32_t ll_recorder_op(struct ll_recorder *recorder, const struct ll_record *re
         return stop(recorder, LL_TOO_LARGE);
     if (record->start_ns || record->duration_ns)
         note_times(recorder, record);
-    if (!ll_notes_take(&recorder->notes, record,
-                       (uint32_t)(recorder->written_steps + recorder->waiting_steps)))
+    if (!ll_notes_take(&recorder->notes, record, recorder->step_number))
         return stop(recorder, LL_NO_MEMORY);
     recorder->op_count++;
     recorder->tensor_count += record->output_count;

@@ -29,7 +29,8 @@ uint32_t ll_recorder_desc(struct ll_recorder *recorder, const char *name, const 
 /* A tensor that no op made: a weight, a constant. Returns its number. */
 uint32_t ll_recorder_tensor(struct ll_recorder *recorder, uint32_t desc);
 
-/* Every op belongs to a step; steps do not nest. What lies between two steps is not timed. */
+/* Every op belongs to a step; steps do not nest: beginning one ends the one before, and an op outside of any
+ * begins one. What lies between two steps is not timed. */
 void ll_recorder_step_begin(struct ll_recorder *recorder);
 void ll_recorder_step_end(struct ll_recorder *recorder);
 

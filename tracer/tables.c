@@ -127,12 +127,12 @@ static bool count_form(struct ll_tables *tables, const struct ll_record *record,
 
 static bool fits(const struct ll_record *record)
 {
-    return record->input_count <= LL_MAX_OP_REFS && record->control_count <= LL_MAX_OP_REFS;
+    return record->input_count <= LL_MAX_OP_REFS && record->control_count <= LL_MAX_OP_REFS &&
+           record->output_count <= LL_MAX_OUTPUTS && record->attr_count <= LL_MAX_ATTRS;
 }
 
 uint32_t ll_tables_form(struct ll_tables *tables, const struct ll_record *record, enum ll_status *status)
 {
-    assert(record->output_count <= LL_MAX_OUTPUTS && record->attr_count <= LL_MAX_ATTRS);
     struct ll_bytes *key = &tables->key;
     struct ll_form_key head = form_key(record);
     key->size = 0;

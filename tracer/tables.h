@@ -44,7 +44,7 @@ bool ll_tables_has_links(const struct ll_tables *tables, uint32_t links, const s
                          uint32_t first_output, uint32_t op);
 
 /* The record's form and links, entered when new. On trouble LL_NO_ID and *status: LL_NO_MEMORY, or
- * LL_TOO_LARGE when a count does not fit in 64 bits or inputs or controls are more than a file may hold. The
+ * LL_TOO_LARGE when a count does not fit in 64 bits or the op has more of anything than a file may hold. The
  * record itself is right: shapes as the op table has them (asserted). */
 uint32_t ll_tables_form(struct ll_tables *tables, const struct ll_record *record, enum ll_status *status);
 uint32_t ll_tables_links(struct ll_tables *tables, const struct ll_record *record, uint32_t first_output,

@@ -67,16 +67,15 @@ struct ll_tensor {
 struct ll_step {
     uint32_t first_op, op_count;
     uint64_t start_ns, wall_ns;
-    uint64_t
-        recording_ns; /* spent inside the recorder during this step; encoding between steps is not in it */
+    uint64_t recording_ns; /* spent inside the recorder while the step ran, not between steps */
     bool complete;
 };
 
 /* A key and its value as text; the header is a list of them, in the order written. Keys of the header:
  * model, mode (train, infer), batch, native (yes, no), and param.KEY for each parameter, parameters, seed,
- * threads (where the user chose their number), host.cpu, host.cores, host.memory_bytes, host.cache.l1d and so
- * on, library.NAME (build id or version), blas.core, blas.config, blas.threads, clock.resolution_ns, leadline
- * (version). A dry run has nothing about the host. */
+ * threads (which computed), host.cpu, host.cores, host.cpus, host.memory_bytes, host.cache.l1d and so on,
+ * program.build_id, library.NAME (build id), blas.core, blas.config, blas.threads, clock.resolution_ns,
+ * leadline (version). A dry run has nothing about the host. */
 struct ll_fact {
     const char *key, *value;
 };

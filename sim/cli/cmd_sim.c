@@ -79,8 +79,9 @@ static int explain(const struct session *session, uint32_t seq)
                             reports[i].trace_name, prepared->first_op, prepared->end_op - 1);
         }
         const struct ll_form *form = &prepared->trace->forms[prepared->trace->ops[seq].form];
-        ll_str_addf(&out, "op %" PRIu32 ", %s in %s, on %s\n", seq, prepared->trace->strings[form->kind_name],
-                    prepared->trace->strings[form->scope], reports[i].result->machine->stem);
+        const char *scope = prepared->trace->strings[form->scope];
+        ll_str_addf(&out, "op %" PRIu32 ", %s%s%s, on %s\n", seq, prepared->trace->strings[form->kind_name],
+                    *scope ? " in " : "", scope, reports[i].result->machine->stem);
         for (uint64_t line = 0; line < why.line_count; line++)
             ll_str_addf(&out, "  %s\n", why.lines[line]);
         ll_explain_release(&why);

@@ -125,8 +125,8 @@ static void cause_line(const struct ll_result *result, struct ll_str *out)
 
 static const char *kind_rate(struct ll_human *human, const struct ll_kind_result *kind)
 {
-    bool by_level = kind->bound >= LL_BOUND_LEVEL;
-    return ll_si(human, (by_level ? kind->bytes : kind->flops) / kind->time_s, by_level ? "B/s" : "FLOP/s");
+    bool moves = kind->bound >= LL_BOUND_LEVEL || kind->bound == LL_BOUND_HOST;
+    return ll_si(human, (moves ? kind->bytes : kind->flops) / kind->time_s, moves ? "B/s" : "FLOP/s");
 }
 
 static void kind_row(const struct ll_result *result, const struct ll_kind_result *kind,
