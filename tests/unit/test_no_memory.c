@@ -192,34 +192,6 @@ static void a_reader_without_memory_gives_up_cleanly(void **state)
     unlink(recording());
 }
 
-<<<<<<< HEAD
-=======
-/* Read, laid over another, overridden, written and turned: whole, or refused with a complaint. */
-static bool read_machine(void)
-{
-    static const char text[] =
-        "inherits: v100_sxm2_16gb\nname: Faster\nmemory: [{name: hbm2, bandwidth: 2TB/s}]\n";
-    static const char *const folders[] = {"hwconfigs", NULL};
-    struct ll_override override = {"energy.hbm2_pj_per_byte", "31"};
-    struct ll_diags diags = {0};
-    struct ll_machine *machine =
-        ll_machine_parse(text, sizeof text - 1, "faster.yaml", folders, &override, 1, &diags);
-    assert_true((machine == NULL) == (diags.count > 0));
-    struct ll_machine *turned = machine ? ll_machine_turn(machine, 0) : NULL;
-    assert_true(!machine || machine->source_count > 20);
-    ll_machine_free(turned);
-    ll_machine_free(machine);
-    ll_diags_release(&diags);
-    return turned != NULL;
-}
-
-static void a_machine_without_memory_is_refused_or_whole(void **state)
-{
-    (void)state;
-    starve(read_machine);
-}
-
->>>>>>> wt-nn
 /* A network without memory has trouble, whatever else is built on it; a runner says what it lacked. */
 static bool train(void)
 {
@@ -250,7 +222,6 @@ static void a_network_without_memory_has_trouble(void **state)
 {
     (void)state;
     starve(train);
-<<<<<<< HEAD
 }
 
 /* Read, laid over another, overridden, written and turned: whole, or refused with a complaint. */
@@ -276,8 +247,6 @@ static void a_machine_without_memory_is_refused_or_whole(void **state)
 {
     (void)state;
     starve(read_machine);
-=======
->>>>>>> wt-nn
 }
 
 int main(void)
