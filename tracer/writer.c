@@ -81,7 +81,7 @@ struct ll_writer *ll_writer_open(const char *path, enum ll_status *status)
         writer->codec = codec;
         writer->file = make_file(path, &header);
         writer->written_bytes = header.size;
-        *status = writer->file >= 0 ? LL_OK : errno == ENOMEM ? LL_NO_MEMORY : LL_CANNOT_WRITE;
+        *status = writer->file >= 0 ? LL_OK : errno == ENOMEM ? LL_NO_MEMORY : LL_CANNOT_OPEN;
     }
     ll_bytes_release(&header);
     if (*status == LL_OK)

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* leadline explain [TERM]: what a word in our output means. */
 #include "sim/cli/command.h"
+#include "sim/report/human.h"
 #include "tracer/base/json.h"
 
 #include <string.h>
@@ -14,24 +15,6 @@ static const struct {
 };
 enum { TERM_COUNT = sizeof terms / sizeof terms[0] };
 
-/* Breaks at spaces, so that no line is wider than the screen. */
-static void wrap(struct ll_str *out, const char *text, unsigned width)
-{
-    unsigned column = 0;
-    for (const char *word = text; *word;) {
-        size_t length = strcspn(word, " ");
-        if (column && column + 1 + length > width - 2) {
-            ll_str_add(out, "\n");
-            column = 0;
-        }
-        ll_str_add(out, column ? " " : "  ");
-        ll_str_add_bytes(out, word, length);
-        column += (unsigned)length + 1;
-        word += length + (word[length] == ' ');
-    }
-    ll_str_add(out, "\n");
-}
-
 static void add_term(size_t i, struct ll_json *json, struct ll_str *out)
 {
     if (json) {
@@ -39,7 +22,7 @@ static void add_term(size_t i, struct ll_json *json, struct ll_str *out)
         return;
     }
     ll_str_addf(out, "%s\n", terms[i].term);
-    wrap(out, terms[i].meaning, ll_screen_width());
+    ll_wrap(out, terms[i].meaning, ll_screen_width());
 }
 
 static int find_term(const char *word, size_t *found)

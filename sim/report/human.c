@@ -74,3 +74,20 @@ void ll_bar(struct ll_str *out, double fraction, unsigned width)
         ll_str_add(out, i < filled ? "#" : "-");
     ll_str_add(out, "]");
 }
+
+void ll_wrap(struct ll_str *out, const char *text, unsigned width)
+{
+    size_t column = 0;
+    for (const char *word = text; *word;) {
+        size_t length = strcspn(word, " ");
+        if (column && column + 1 + length > width) {
+            ll_str_add(out, "\n");
+            column = 0;
+        }
+        ll_str_add(out, column ? " " : "  ");
+        ll_str_add_bytes(out, word, length);
+        column += length + (column ? 1 : 2);
+        word += length + (word[length] == ' ');
+    }
+    ll_str_add(out, "\n");
+}

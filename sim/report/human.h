@@ -25,4 +25,7 @@ const char *ll_grouped(struct ll_human *human, unsigned long long count);
 /* A bar of `width` characters between brackets, the given fraction of it filled: "[####----]". */
 void ll_bar(struct ll_str *out, double fraction, unsigned width);
 
+/* Text as lines that begin with two spaces and break at spaces before the width. */
+void ll_wrap(struct ll_str *out, const char *text, unsigned width);
+
 #endif

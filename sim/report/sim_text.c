@@ -10,7 +10,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-enum { TOP_KINDS = 9, TOP_GAINS = 6, BAR_WIDTH = 20, SHORT_BAR = 10 };
+enum { TOP_KINDS = 9, TOP_GAINS = 6, BAR_WIDTH = 20, SHORT_BAR = 10, WIDE = 100 };
 
 static const char *fact(const struct ll_result *result, const char *key, const char *otherwise)
 {
@@ -59,38 +59,48 @@ static const struct ll_level *outermost(const struct ll_machine *machine)
     return &machine->levels[machine->level_count - 1];
 }
 
-static void compute_bar(const struct ll_result *result, struct ll_str *out)
+/* A speed-of-light bar: so much of so much. The note goes where the screen is narrow. */
+static void light_bar(const char *name, const char *reached, const char *limit, double fraction,
+                      const char *note, unsigned width, struct ll_str *out)
 {
-    struct ll_human reached, peak;
-    ll_str_addf(out, "  %-10s %15s of %15s  ", "compute",
-                ll_si(&reached, result->prepared->flops / result->time_s, "FLOP/s"),
-                ll_si(&peak, peak_flops(result), "FLOP/s"));
-    ll_bar(out, result->flop_utilization, BAR_WIDTH);
-    ll_str_addf(out, " %3.0f %%   in %s\n", 100 * result->flop_utilization,
-                ll_dtype_name(result->prepared->dtype));
+    ll_str_addf(out, "  %-10s %13s of %13s  ", name, reached, limit);
+    ll_bar(out, fraction, width < WIDE ? SHORT_BAR : BAR_WIDTH);
+    ll_str_addf(out, " %3.0f %%", 100 * fraction);
+    if (width >= WIDE && *note)
+        ll_str_addf(out, "   %s", note);
+    ll_str_add(out, "\n");
 }
 
-static void memory_bar(const struct ll_result *result, struct ll_str *out)
+static void compute_bar(const struct ll_result *result, unsigned width, struct ll_str *out)
+{
+    struct ll_human reached, peak;
+    char note[32];
+    snprintf(note, sizeof note, "in %s", ll_dtype_name(result->prepared->dtype));
+    light_bar("compute", ll_si(&reached, result->prepared->flops / result->time_s, "FLOP/s"),
+              ll_si(&peak, peak_flops(result), "FLOP/s"), result->flop_utilization, note, width, out);
+}
+
+static void memory_bar(const struct ll_result *result, unsigned width, struct ll_str *out)
 {
     const struct ll_machine *machine = result->machine;
     double share = result->level_share[machine->level_count - 1], peak = ll_machine_memory_Bps(machine);
     struct ll_human reached, limit;
-    ll_str_addf(out, "  %-10s %15s of %15s  ", outermost(machine)->name, ll_si(&reached, share * peak, "B/s"),
-                ll_si(&limit, peak, "B/s"));
-    ll_bar(out, share, BAR_WIDTH);
-    ll_str_addf(out, " %3.0f %%   %.1f FLOP/B, ridge at %.1f\n", 100 * share,
-                result->prepared->flops / result->prepared->bytes, peak_flops(result) / peak);
+    char note[64];
+    snprintf(note, sizeof note, "%.1f FLOP/B, ridge at %.1f",
+             result->prepared->flops / result->prepared->bytes, peak_flops(result) / peak);
+    light_bar(outermost(machine)->name, ll_si(&reached, share * peak, "B/s"), ll_si(&limit, peak, "B/s"),
+              share, note, width, out);
 }
 
-static void resident_bar(const struct ll_result *result, struct ll_str *out)
+static void resident_bar(const struct ll_result *result, unsigned width, struct ll_str *out)
 {
     double peak = (double)result->prepared->footprint.peak_bytes,
            size = (double)outermost(result->machine)->size_bytes;
     struct ll_human used, capacity;
-    ll_str_addf(out, "  %-10s %15s of %15s  ", "resident", ll_binary(&used, peak),
-                ll_binary(&capacity, size));
-    ll_bar(out, peak / size, BAR_WIDTH);
-    ll_str_addf(out, " %3.0f %%%s\n", 100 * peak / size, result->fits ? "" : "   DOES NOT FIT");
+    light_bar("resident", ll_binary(&used, peak), ll_binary(&capacity, size), peak / size, "", width, out);
+    if (!result->fits)
+        ll_str_addf(out, "  DOES NOT FIT into %s: the times assume that it did\n",
+                    outermost(result->machine)->name);
 }
 
 static int by_share(const void *left, const void *right, const double *shares)
@@ -110,17 +120,25 @@ static void sort_causes(unsigned causes[LL_BOUND_COUNT], const double *shares)
         }
 }
 
-static void cause_line(const struct ll_result *result, struct ll_str *out)
+/* Adds the line broken to the width, and empties it. */
+static void end_line(struct ll_str *line, unsigned width, struct ll_str *out)
+{
+    ll_wrap(out, line->text ? line->text : "", width);
+    ll_str_release(line);
+}
+
+static void cause_line(const struct ll_result *result, unsigned width, struct ll_str *out)
 {
     unsigned causes[LL_BOUND_COUNT];
+    struct ll_str line = {0};
     for (unsigned i = 0; i < LL_BOUND_COUNT; i++)
         causes[i] = i;
     sort_causes(causes, result->shares);
-    ll_str_add(out, "  bound by ");
+    ll_str_add(&line, "bound by");
     for (unsigned i = 0; i < LL_BOUND_COUNT && result->shares[causes[i]] >= 0.0005; i++)
-        ll_str_addf(out, "%s %s %.1f %%", i ? "," : "", ll_bound_name(result->machine, causes[i]),
+        ll_str_addf(&line, "%s %s %.1f %%", i ? "," : "", ll_bound_name(result->machine, causes[i]),
                     100 * result->shares[causes[i]]);
-    ll_str_add(out, "\n");
+    end_line(&line, width, out);
 }
 
 static const char *kind_rate(struct ll_human *human, const struct ll_kind_result *kind)
@@ -129,23 +147,27 @@ static const char *kind_rate(struct ll_human *human, const struct ll_kind_result
     return ll_si(human, (moves ? kind->bytes : kind->flops) / kind->time_s, moves ? "B/s" : "FLOP/s");
 }
 
-static void kind_row(const struct ll_result *result, const struct ll_kind_result *kind,
+static void kind_row(const struct ll_result *result, const struct ll_kind_result *kind, unsigned width,
                      struct ll_table *table)
 {
     struct ll_human time, share, rate;
-    char peak[24] = "", intensity[24] = "";
-    if (kind->peak_share > 0)
-        snprintf(peak, sizeof peak, "%.0f %% of peak", 100 * kind->peak_share);
+    char more[64] = "", intensity[24] = "";
+    if (width >= WIDE && kind->peak_share > 0)
+        snprintf(more, sizeof more, "%s|%.0f %% of peak", kind_rate(&rate, kind), 100 * kind->peak_share);
+    else if (width >= WIDE)
+        snprintf(more, sizeof more, "%s|", kind_rate(&rate, kind));
     if (kind->bytes > 0)
         snprintf(intensity, sizeof intensity, "%.1f", kind->flops / kind->bytes);
-    ll_table_row(table, "  %s|%.0f|%s|%s|%s|%s|%s|%s", kind->kind, kind->count,
-                 ll_si(&time, kind->time_s, "s"), ll_percent(&share, kind->time_s / result->time_s),
-                 intensity, kind_rate(&rate, kind), ll_bound_name(result->machine, kind->bound), peak);
+    ll_table_row(table, "  %s|%.0f|%s|%s|%s|%s|%s", kind->kind, kind->count, ll_si(&time, kind->time_s, "s"),
+                 ll_percent(&share, kind->time_s / result->time_s), intensity,
+                 ll_bound_name(result->machine, kind->bound), more);
 }
 
-static void kind_table(const struct ll_result *result, struct ll_str *out)
+static void kind_table(const struct ll_result *result, unsigned width, struct ll_str *out)
 {
-    struct ll_table *table = ll_table_new("  where the time goes|>ops|>time|>share|>FLOP/B|>rate|bound by|");
+    struct ll_table *table =
+        ll_table_new(width < WIDE ? "  where the time goes|>ops|>time|>share|>FLOP/B|bound by"
+                                  : "  where the time goes|>ops|>time|>share|>FLOP/B|bound by|>rate|");
     double rest_time = 0, rest_count = 0;
     size_t shown = 0;
     for (uint64_t i = 0; i < result->kind_count; i++) {
@@ -153,7 +175,7 @@ static void kind_table(const struct ll_result *result, struct ll_str *out)
         if (kind->time_s <= 0)
             continue;
         if (shown++ < TOP_KINDS) {
-            kind_row(result, kind, table);
+            kind_row(result, kind, width, table);
         } else {
             rest_time += kind->time_s;
             rest_count += kind->count;
@@ -167,17 +189,19 @@ static void kind_table(const struct ll_result *result, struct ll_str *out)
     ll_table_free(table);
 }
 
-static void gain_table(const struct ll_report *report, struct ll_str *out)
+static void gain_table(const struct ll_report *report, unsigned width, struct ll_str *out)
 {
     struct ll_table *table = ll_table_new("  if you doubled|>step|>gain|");
     for (size_t i = 0; i < report->gain_count && i < TOP_GAINS; i++) {
         const struct ll_gain *gain = &report->gains[i];
         struct ll_str bar = {0};
-        ll_bar(&bar, gain->speedup - 1, BAR_WIDTH);
+        ll_bar(&bar, gain->speedup - 1, width < WIDE ? SHORT_BAR : BAR_WIDTH);
         struct ll_human time;
         ll_table_row(table, "  %s|%s|%.2fx|%s%s", gain->knob.label, ll_si(&time, gain->time_s, "s"),
                      gain->speedup, bar.text ? bar.text : "",
-                     i == 0 && gain->speedup >= 1.005 ? "  <- the best single change" : "");
+                     i == 0 && gain->speedup >= 1.005
+                         ? (width < WIDE ? "  <- best" : "  <- the best single change")
+                         : "");
         ll_str_release(&bar);
     }
     ll_table_print(table, out);
@@ -186,40 +210,42 @@ static void gain_table(const struct ll_report *report, struct ll_str *out)
 
 /* "v100 is bound by hbm2 (52 % of the time); with twice the hbm2 bandwidth the step would be 1.36x faster."
  */
-static void sentence(const struct ll_report *report, struct ll_str *out)
+static void sentence(const struct ll_report *report, unsigned width, struct ll_str *out)
 {
     const struct ll_result *result = report->result;
     unsigned cause = main_cause(result);
-    ll_str_addf(out, "  %s is bound by %s (%.0f %% of the time)", result->machine->stem,
+    struct ll_str line = {0};
+    ll_str_addf(&line, "%s is bound by %s (%.0f %% of the time)", result->machine->stem,
                 ll_bound_name(result->machine, cause), 100 * result->shares[cause]);
     if (report->gain_count && report->gains[0].speedup >= 1.005) {
         const struct ll_gain *best = &report->gains[0];
-        ll_str_addf(out, best->knob.factor > 0 ? "; with twice the %s" : "; with %s", best->knob.label);
-        ll_str_addf(out, " the step would be %.2fx faster", best->speedup);
+        ll_str_addf(&line, best->knob.factor > 0 ? "; with twice the %s" : "; with %s", best->knob.label);
+        ll_str_addf(&line, " the step would be %.2fx faster", best->speedup);
     }
-    ll_str_add(out, ".\n");
+    ll_str_add(&line, ".");
+    end_line(&line, width, out);
 }
 
-static void footer(const struct ll_result *result, struct ll_str *out)
+static void footer(const struct ll_result *result, unsigned width, struct ll_str *out)
 {
     struct ll_human energy;
-    ll_str_add(out, "\n  energy ");
+    struct ll_str line = {0};
     if (isfinite(result->energy_j))
-        ll_str_addf(out, "%s a step", ll_si(&energy, result->energy_j, "J"));
+        ll_str_addf(&line, "energy %s a step", ll_si(&energy, result->energy_j, "J"));
     else
-        ll_str_add(out, "not described");
+        ll_str_add(&line, "energy not described");
     if (isfinite(result->area_m2))
-        ll_str_addf(out, ", area %.1f mm2", result->area_m2 * 1e6);
+        ll_str_addf(&line, ", area %.1f mm2", result->area_m2 * 1e6);
     else
-        ll_str_add(out, ", area not described");
+        ll_str_add(&line, ", area not described");
     if (result->shares[LL_BOUND_NETWORK] <= 0)
-        ll_str_add(out, ", network not used: one device");
-    ll_str_addf(out, ", config %08x\n", result->machine->config_hash);
+        ll_str_add(&line, ", network not used: one device");
+    ll_str_addf(&line, ", config %08x", result->machine->config_hash);
+    end_line(&line, width, out);
 }
 
 void ll_report_page(const struct ll_report *report, unsigned width, struct ll_str *out)
 {
-    (void)width;
     const struct ll_result *result = report->result;
     struct ll_human time, rate;
     headline(result, out);
@@ -228,20 +254,21 @@ void ll_report_page(const struct ll_report *report, unsigned width, struct ll_st
     if (batch_of(result) > 0)
         ll_str_addf(out, "    %s", ll_si(&rate, batch_of(result) / result->time_s, "samples/s"));
     ll_str_add(out, "\n\n");
-    compute_bar(result, out);
-    memory_bar(result, out);
-    resident_bar(result, out);
+    compute_bar(result, width, out);
+    memory_bar(result, width, out);
+    resident_bar(result, width, out);
     ll_str_add(out, "\n");
-    cause_line(result, out);
+    cause_line(result, width, out);
     ll_str_add(out, "\n");
-    kind_table(result, out);
+    kind_table(result, width, out);
     if (report->gain_count) {
         ll_str_add(out, "\n");
-        gain_table(report, out);
+        gain_table(report, width, out);
     }
     ll_str_add(out, "\n");
-    sentence(report, out);
-    footer(result, out);
+    sentence(report, width, out);
+    ll_str_add(out, "\n");
+    footer(result, width, out);
 }
 
 static const char *short_bar(struct ll_human *human, double fraction)
@@ -265,7 +292,7 @@ static void comparison_row(const struct ll_report *report, double fastest_s, uns
     if (report->gain_count && report->gains[0].speedup >= 1.005)
         snprintf(best, sizeof best, "%s %.2fx", report->gains[0].knob.label, report->gains[0].speedup);
     const char *fit = result->fits ? "" : " (does not fit)";
-    if (width < 100)
+    if (width < WIDE)
         ll_table_row(table, "  %s%s|%s|%.2fx|%s|%s", result->machine->stem, fit,
                      ll_si(&time, result->time_s, "s"), result->time_s / fastest_s, bound, best);
     else
@@ -284,15 +311,15 @@ void ll_report_comparison(const struct ll_report *reports, size_t count, unsigne
     headline(reports[0].result, out);
     ll_str_add(out, "\n\n");
     struct ll_table *table = ll_table_new(
-        width < 100 ? "  machine|>step|>of fastest|bound by|doubling gains"
-                    : "  machine|>step|>of fastest|>samples/s|compute|memory|bound by|doubling gains");
+        width < WIDE ? "  machine|>step|>of fastest|bound by|doubling gains"
+                     : "  machine|>step|>of fastest|>samples/s|compute|memory|bound by|doubling gains");
     for (size_t i = 0; i < count; i++)
         comparison_row(&reports[i], fastest_s, width, table);
     ll_table_print(table, out);
     ll_table_free(table);
     ll_str_add(out, "\n");
     for (size_t i = 0; i < count; i++)
-        sentence(&reports[i], out);
+        sentence(&reports[i], width, out);
 }
 
 void ll_report_ops(const struct ll_report *report, struct ll_str *out)

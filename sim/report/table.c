@@ -75,6 +75,14 @@ static void print_cell(const struct ll_table *table, size_t column, size_t width
         pad(out, room);
 }
 
+/* Cells that are empty at the end of a row leave no spaces behind. */
+static void end_row(struct ll_str *out)
+{
+    while (out->length && out->text[out->length - 1] == ' ')
+        out->length--;
+    ll_str_add(out, "\n");
+}
+
 /* Calls print_cell for each cell when out is given, else widens widths. */
 static void walk(const struct ll_table *table, size_t widths[MOST_COLUMNS], struct ll_str *out)
 {
@@ -90,7 +98,7 @@ static void walk(const struct ll_table *table, size_t widths[MOST_COLUMNS], stru
                 widths[column] = width;
         }
         if (last && out)
-            ll_str_add(out, "\n");
+            end_row(out);
         column = last ? 0 : column + 1;
         p += length + (p[length] != '\0');
     }

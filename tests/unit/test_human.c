@@ -60,6 +60,18 @@ static void a_bar_stays_within_its_brackets(void **state)
     ll_str_release(&out);
 }
 
+static void a_text_breaks_at_spaces_before_the_width(void **state)
+{
+    (void)state;
+    struct ll_str out = {0};
+    ll_wrap(&out, "one two three four", 11);
+    assert_string_equal(out.text, "  one two\n  three\n  four\n");
+    ll_str_release(&out);
+    ll_wrap(&out, "unbreakable", 4);
+    assert_string_equal(out.text, "  unbreakable\n");
+    ll_str_release(&out);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -69,6 +81,7 @@ int main(void)
         cmocka_unit_test(capacities_count_in_powers_of_1024),
         cmocka_unit_test(thousands_are_grouped),
         cmocka_unit_test(a_bar_stays_within_its_brackets),
+        cmocka_unit_test(a_text_breaks_at_spaces_before_the_width),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -251,9 +251,9 @@ static void where_no_file_can_be_made_the_old_one_stays(void **state)
     (void)state;
     enum ll_status status;
     assert_null(ll_recorder_open("no/such/folder/a.llt", facts, 3, &status));
-    assert_int_equal(status, LL_CANNOT_WRITE);
+    assert_int_equal(status, LL_CANNOT_OPEN);
     assert_null(ll_recorder_open("/dev/full", facts, 3, &status));
-    assert_int_equal(status, LL_CANNOT_WRITE);
+    assert_int_equal(status, LL_CANNOT_OPEN);
     struct ll_recorder *recorder = ll_recorder_open("/dev/null", facts, 3, &status);
     assert_non_null(recorder);
     assert_int_equal(ll_recorder_close(recorder), LL_OK);
