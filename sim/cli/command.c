@@ -137,5 +137,5 @@ unsigned ll_screen_width(void)
     struct winsize size;
     if (width < 20 && ioctl(STDOUT_FILENO, TIOCGWINSZ, &size) == 0)
         width = size.ws_col;
-    return width >= 20 && width <= 1000 ? (unsigned)width : 100;
+    return width >= 20 && width <= 1000 ? (unsigned)width : 120;
 }

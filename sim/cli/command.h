@@ -73,7 +73,7 @@ int ll_unknown(const char *thing, const char *word, const char *const *candidate
 /* Writes a finished text to standard output and releases it; LL_DONE, or LL_FAILED after saying why not. */
 int ll_print(struct ll_str *text);
 
-/* Width of the terminal or of COLUMNS, 100 when neither is known. */
+/* Width of the terminal or of COLUMNS, 120 when neither is known. */
 unsigned ll_screen_width(void);
 
 #endif
