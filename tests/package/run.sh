@@ -17,8 +17,11 @@ fail() {
 
 moved/bin/leadline --version | grep -q '^leadline [0-9]' || fail "the installed program does not run"
 moved/bin/leadline machines | grep -q custom_example || fail "the installed program does not find its machines"
-! grep -q "$root" moved/bin/leadline || fail "the installed program knows where it was built"
-! grep -rq "$tree/first\|$root" moved/lib/pkgconfig || fail "leadline.pc knows where it was built"
+
+# The tree may lie at /leadline, and "share/leadline" is no sign of that: look for its folders.
+built="$root/\(build\|hwconfigs\|models\|sim\|tracer\)"
+! grep -q "$built" moved/bin/leadline || fail "the installed program knows where it was built"
+! grep -rq "$tree/first\|$built" moved/lib/pkgconfig || fail "leadline.pc knows where it was built"
 
 PKG_CONFIG_PATH=$tree/moved/lib/pkgconfig
 export PKG_CONFIG_PATH
