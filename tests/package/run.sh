@@ -19,7 +19,7 @@ moved/bin/leadline --version | grep -q '^leadline [0-9]' || fail "the installed 
 moved/bin/leadline machines | grep -q custom_example || fail "the installed program does not find its machines"
 
 # The tree may lie at /leadline, and "share/leadline" is no sign of that: look for its folders.
-built="$root/\(build\|hwconfigs\|models\|sim\|tracer\)"
+built="$root/\(build\|models\|sim\|tracer\)"
 ! grep -q "$built" moved/bin/leadline || fail "the installed program knows where it was built"
 ! grep -rq "$tree/first\|$built" moved/lib/pkgconfig || fail "leadline.pc knows where it was built"
 
