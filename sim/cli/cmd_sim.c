@@ -10,7 +10,7 @@
 #include <stdlib.h>
 
 /* Everything of one run; traces and machines are freed at its end, all else lives in the arena. */
-struct session {
+struct simulation {
     const struct ll_args *args;
     struct ll_machine **machines;
     size_t machine_count;
@@ -20,44 +20,46 @@ struct session {
     struct ll_diags diags;
 };
 
-static bool load_machines(struct session *session)
+static bool load_machines(struct simulation *simulation)
 {
-    const struct ll_args *args = session->args;
+    const struct ll_args *args = simulation->args;
     const char *const *folders = ll_machine_folders(args->arena);
     size_t override_count;
     const struct ll_override *overrides = ll_read_overrides(args, &override_count);
     const char *which;
     bool all = folders && overrides;
     for (size_t i = 0; all && (which = ll_value_at(args, "machine", i)); i++) {
-        session->machines[i] = ll_load_machine(which, folders, overrides, override_count);
-        all = session->machines[i] != NULL;
-        session->machine_count = i + 1;
+        simulation->machines[i] = ll_load_machine(which, folders, overrides, override_count);
+        all = simulation->machines[i] != NULL;
+        simulation->machine_count = i + 1;
     }
     return all;
 }
 
-static int load_traces(struct session *session)
+static int load_traces(struct simulation *simulation)
 {
-    for (size_t i = 0; i < session->args->word_count; i++) {
+    for (size_t i = 0; i < simulation->args->word_count; i++) {
         int status;
-        session->traces[i] = ll_load_trace(session->args->words[i], &status);
-        if (!session->traces[i])
+        simulation->traces[i] = ll_load_trace(simulation->args->words[i], &status);
+        if (!simulation->traces[i])
             return status;
-        session->prepared[i] = ll_prepare(session->traces[i], session->args->arena, &session->diags);
-        if (!session->prepared[i])
+        simulation->prepared[i] =
+            ll_prepare(simulation->traces[i], simulation->args->arena, &simulation->diags);
+        if (!simulation->prepared[i])
             return LL_WRONG;
     }
     return LL_DONE;
 }
 
-static bool simulate(struct session *session, bool want_gains)
+static bool simulate(struct simulation *simulation, bool want_gains)
 {
-    struct ll_arena *arena = session->args->arena;
-    for (size_t t = 0; t < session->args->word_count; t++)
-        for (size_t m = 0; m < session->machine_count; m++) {
-            struct ll_report *report = &session->reports[t * session->machine_count + m];
-            report->trace_name = session->args->words[t];
-            report->result = ll_replay(session->prepared[t], session->machines[m], arena, &session->diags);
+    struct ll_arena *arena = simulation->args->arena;
+    for (size_t t = 0; t < simulation->args->word_count; t++)
+        for (size_t m = 0; m < simulation->machine_count; m++) {
+            struct ll_report *report = &simulation->reports[t * simulation->machine_count + m];
+            report->trace_name = simulation->args->words[t];
+            report->result =
+                ll_replay(simulation->prepared[t], simulation->machines[m], arena, &simulation->diags);
             if (!report->result)
                 return false;
             if (want_gains && !(report->gains = ll_what_if(report->result, arena, &report->gain_count)))
@@ -66,11 +68,11 @@ static bool simulate(struct session *session, bool want_gains)
     return true;
 }
 
-static int explain(const struct session *session, uint32_t seq)
+static int explain(const struct simulation *simulation, uint32_t seq)
 {
     struct ll_str out = {0};
-    const struct ll_report *reports = session->reports;
-    for (size_t i = 0; i < session->args->word_count * session->machine_count; i++) {
+    const struct ll_report *reports = simulation->reports;
+    for (size_t i = 0; i < simulation->args->word_count * simulation->machine_count; i++) {
         struct ll_explain why = {0};
         const struct ll_prepared *prepared = reports[i].result->prepared;
         if (!ll_replay_explain(reports[i].result, seq, &why)) {
@@ -89,24 +91,24 @@ static int explain(const struct session *session, uint32_t seq)
     return ll_print(&out);
 }
 
-static int show(const struct session *session)
+static int show(const struct simulation *simulation)
 {
-    const struct ll_args *args = session->args;
-    size_t count = args->word_count * session->machine_count;
+    const struct ll_args *args = simulation->args;
+    size_t count = args->word_count * simulation->machine_count;
     struct ll_str out = {0};
     if (ll_flag(args, "json")) {
         struct ll_json json = {.out = &out, .indent = true};
-        ll_report_json(session->reports, count, ll_flag(args, "per-op"), &json);
+        ll_report_json(simulation->reports, count, ll_flag(args, "per-op"), &json);
         return ll_print(&out);
     }
-    bool pages = session->machine_count == 1 || ll_flag(args, "what-if");
+    bool pages = simulation->machine_count == 1 || ll_flag(args, "what-if");
     for (size_t t = 0; t < args->word_count; t++) {
-        const struct ll_report *reports = &session->reports[t * session->machine_count];
-        if (session->machine_count > 1)
-            ll_report_comparison(reports, session->machine_count, ll_screen_width(), &out);
-        for (size_t m = 0; m < session->machine_count; m++) {
+        const struct ll_report *reports = &simulation->reports[t * simulation->machine_count];
+        if (simulation->machine_count > 1)
+            ll_report_comparison(reports, simulation->machine_count, ll_screen_width(), &out);
+        for (size_t m = 0; m < simulation->machine_count; m++) {
             if (pages) {
-                ll_str_add(&out, m || session->machine_count > 1 || t ? "\n" : "");
+                ll_str_add(&out, m || simulation->machine_count > 1 || t ? "\n" : "");
                 ll_report_page(&reports[m], ll_screen_width(), &out);
             }
             if (ll_flag(args, "per-op")) {
@@ -118,43 +120,43 @@ static int show(const struct session *session)
     return ll_print(&out);
 }
 
-static int run_session(struct session *session)
+static int run_simulation(struct simulation *simulation)
 {
-    const struct ll_args *args = session->args;
+    const struct ll_args *args = simulation->args;
     uint64_t seq;
-    if (!ll_value_count(args, "explain", 0, UINT32_MAX - 1, 0, &seq) || !load_machines(session))
+    if (!ll_value_count(args, "explain", 0, UINT32_MAX - 1, 0, &seq) || !load_machines(simulation))
         return LL_WRONG;
-    if (session->machine_count == 0)
+    if (simulation->machine_count == 0)
         return ll_wrong("no machine: name one or more with -c; leadline machines lists them");
-    int status = load_traces(session);
+    int status = load_traces(simulation);
     if (status != LL_DONE)
         return status;
-    session->reports =
-        ll_alloc(args->arena, args->word_count * session->machine_count, sizeof *session->reports);
+    simulation->reports =
+        ll_alloc(args->arena, args->word_count * simulation->machine_count, sizeof *simulation->reports);
     bool explaining = ll_value(args, "explain", NULL) != NULL;
     bool want_gains = !explaining && (!ll_flag(args, "json") || ll_flag(args, "what-if"));
-    if (!session->reports || !simulate(session, want_gains))
-        return session->diags.count ? LL_WRONG : ll_failed("memory ran out");
-    return explaining ? explain(session, (uint32_t)seq) : show(session);
+    if (!simulation->reports || !simulate(simulation, want_gains))
+        return simulation->diags.count ? LL_WRONG : ll_failed("memory ran out");
+    return explaining ? explain(simulation, (uint32_t)seq) : show(simulation);
 }
 
 static int run(const struct ll_args *args)
 {
-    struct session *session = ll_alloc(args->arena, 1, sizeof *session);
-    if (!session)
+    struct simulation *simulation = ll_alloc(args->arena, 1, sizeof *simulation);
+    if (!simulation)
         return ll_failed("memory ran out");
-    session->args = args;
-    session->machines = ll_alloc(args->arena, args->given_count + 1, sizeof *session->machines);
-    session->traces = ll_alloc(args->arena, args->word_count, sizeof *session->traces);
-    session->prepared = ll_alloc(args->arena, args->word_count, sizeof *session->prepared);
-    bool ready = session->machines && session->traces && session->prepared;
-    int status = ready ? run_session(session) : ll_failed("memory ran out");
-    ll_print_diags(&session->diags);
-    ll_diags_release(&session->diags);
-    for (size_t i = 0; i < session->machine_count; i++)
-        ll_machine_free(session->machines[i]);
+    simulation->args = args;
+    simulation->machines = ll_alloc(args->arena, args->given_count + 1, sizeof *simulation->machines);
+    simulation->traces = ll_alloc(args->arena, args->word_count, sizeof *simulation->traces);
+    simulation->prepared = ll_alloc(args->arena, args->word_count, sizeof *simulation->prepared);
+    bool ready = simulation->machines && simulation->traces && simulation->prepared;
+    int status = ready ? run_simulation(simulation) : ll_failed("memory ran out");
+    ll_print_diags(&simulation->diags);
+    ll_diags_release(&simulation->diags);
+    for (size_t i = 0; i < simulation->machine_count; i++)
+        ll_machine_free(simulation->machines[i]);
     for (size_t i = 0; ready && i < args->word_count; i++)
-        ll_trace_free(session->traces[i]);
+        ll_trace_free(simulation->traces[i]);
     return status;
 }
 
