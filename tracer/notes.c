@@ -2,6 +2,7 @@
 #include "tracer/notes.h"
 
 #include <stdlib.h>
+#include <string.h>
 
 enum { FIRST_CAPACITY = 1 << 16 };
 
@@ -10,14 +11,41 @@ bool ll_notes_grow(struct ll_notes *notes, uint64_t bytes)
     return ll_grow(&notes->bytes, &notes->capacity, ll_max(ll_add(notes->size, bytes), FIRST_CAPACITY), 1);
 }
 
+static unsigned char *put(unsigned char *to, const void *items, uint64_t size)
+{
+    if (size)
+        memcpy(to, items, size);
+    return to + size;
+}
+
+bool ll_notes_copy(struct ll_notes *notes, const struct ll_record *record)
+{
+    uint64_t bytes = ll_note_bytes(record);
+    if (notes->capacity - notes->size < bytes && !ll_notes_grow(notes, bytes))
+        return false;
+    unsigned char *to = put(notes->bytes + notes->size, record, sizeof *record);
+    to = put(to, record->attrs, sizeof(struct ll_attr) * record->attr_count);
+    to = put(to, record->inputs, sizeof(uint32_t) * record->input_count);
+    to = put(to, record->outputs, sizeof(uint32_t) * record->output_count);
+    put(to, record->controls, sizeof(uint32_t) * record->control_count);
+    notes->size += bytes;
+    return true;
+}
+
 bool ll_notes_next(const struct ll_notes *notes, uint64_t *place, struct ll_record *record, uint32_t *step)
 {
     if (*place >= notes->size)
         return false;
     const struct ll_note *note = (const void *)(notes->bytes + *place);
-    *record = note->record;
     *step = (uint32_t)note->step;
-    record->attrs = (const void *)(note + 1);
+    *place += sizeof *note;
+    if (note->lasting) {
+        *record = *note->lasting;
+        return true;
+    }
+    const struct ll_record *copy = (const void *)(note + 1);
+    *record = *copy;
+    record->attrs = (const void *)(copy + 1);
     record->inputs = (const void *)(record->attrs + record->attr_count);
     record->outputs = record->inputs + record->input_count;
     record->controls = record->outputs + record->output_count;
@@ -27,7 +55,7 @@ bool ll_notes_next(const struct ll_notes *notes, uint64_t *place, struct ll_reco
 
 void ll_notes_clear(struct ll_notes *notes)
 {
-    notes->size = notes->count = 0;
+    notes->size = notes->count = notes->lasting = 0;
 }
 
 void ll_notes_release(struct ll_notes *notes)

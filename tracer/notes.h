@@ -11,58 +11,48 @@
 struct ll_notes {
     unsigned char *bytes;
     uint64_t size, capacity, count;
+    uint64_t lasting; /* notes that point to a record of somebody else */
 };
 
-/* The record itself, then what it points to, each list aligned for its items:
+/* A lasting record is only pointed to. Of another, a copy follows, then what it points to, each list aligned
+ * for its items:
  *
- *       | record, step | attributes | inputs | outputs | controls | padding |          */
+ *       | note | record | attributes | inputs | outputs | controls | padding |          */
 struct ll_note {
-    struct ll_record record; /* its pointers mean nothing here */
+    const struct ll_record *lasting; /* NULL: a copy follows */
     uint64_t step;
 };
 
-/* Bytes of the note of an op. */
+/* Bytes of the copy of a record that does not last. */
 static inline uint64_t ll_note_bytes(const struct ll_record *record)
 {
     uint64_t ids = (uint64_t)record->input_count + record->output_count + record->control_count;
-    uint64_t bytes =
-        sizeof(struct ll_note) + sizeof(struct ll_attr) * record->attr_count + sizeof(uint32_t) * ids;
-    return (bytes + 7) / 8 * 8;
+    uint64_t lists = sizeof(struct ll_attr) * record->attr_count + sizeof(uint32_t) * ids;
+    return (sizeof(struct ll_record) + lists + 7) / 8 * 8;
 }
 
 /* Makes room for so many bytes behind the last note. False when memory ran out. */
 __attribute__((cold)) bool ll_notes_grow(struct ll_notes *notes, uint64_t bytes);
 
-/* Copies a few numbers; a call of memcpy would cost more than they do. */
-static inline uint32_t *ll_note_ids(uint32_t *to, const uint32_t *ids, uint32_t count)
-{
-    for (uint32_t i = 0; i < count; i++)
-        *to++ = ids[i];
-    return to;
-}
+/* Copies a record and all it points to behind the last note. False when memory ran out. */
+bool ll_notes_copy(struct ll_notes *notes, const struct ll_record *record);
 
-/* Copies an op and all it points to. False when memory ran out. */
+/* Notes an op. False when memory ran out. */
 static inline bool ll_notes_take(struct ll_notes *notes, const struct ll_record *record, uint32_t step)
 {
-    uint64_t bytes = ll_note_bytes(record);
-    if (notes->capacity - notes->size < bytes && !ll_notes_grow(notes, bytes))
+    if (notes->capacity - notes->size < sizeof(struct ll_note) &&
+        !ll_notes_grow(notes, sizeof(struct ll_note)))
         return false;
     struct ll_note *note = (void *)(notes->bytes + notes->size);
-    note->record = *record;
-    note->step = step;
-    struct ll_attr *attrs = (void *)(note + 1);
-    for (uint32_t i = 0; i < record->attr_count; i++)
-        attrs[i] = record->attrs[i];
-    uint32_t *to = ll_note_ids((void *)(attrs + record->attr_count), record->inputs, record->input_count);
-    to = ll_note_ids(to, record->outputs, record->output_count);
-    ll_note_ids(to, record->controls, record->control_count);
-    notes->size += bytes;
+    *note = (struct ll_note){record->lasting ? record : NULL, step};
+    notes->size += sizeof *note;
     notes->count++;
-    return true;
+    notes->lasting += record->lasting;
+    return record->lasting || ll_notes_copy(notes, record);
 }
 
-/* The note at *place, which begins at 0; false behind the last. The record points into the notes and is good
- * until the next one is taken. */
+/* The note at *place, which begins at 0; false behind the last. The record points into the notes or to what
+ * lasts, and is good until the next one is taken. */
 bool ll_notes_next(const struct ll_notes *notes, uint64_t *place, struct ll_record *record, uint32_t *step);
 
 /* Forgets all notes, keeps the room. */

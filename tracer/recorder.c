@@ -232,6 +232,13 @@ __attribute__((cold)) static void digest(struct ll_recorder *recorder)
     ll_notes_clear(&recorder->notes);
 }
 
+__attribute__((cold)) static void digest_timed(struct ll_recorder *recorder)
+{
+    uint64_t begin_ns = ll_now_ns();
+    digest(recorder);
+    ll_meter_long(&recorder->meter, begin_ns);
+}
+
 static void add_waiting(struct ll_recorder *recorder)
 {
     digest(recorder);
@@ -408,6 +415,8 @@ void ll_recorder_step_end(struct ll_recorder *recorder)
     recorder->steps[recorder->waiting_steps++] = *step;
     if (now_ns - recorder->last_write_ns >= FLUSH_STEP_NS)
         flush(recorder);
+    if (recorder->notes.lasting)
+        digest_timed(recorder);
 }
 
 /* Ops. */
@@ -449,9 +458,7 @@ static void digest_when_due(struct ll_recorder *recorder, const struct ll_record
     if (flush_is_due(recorder, record)) {
         flush(recorder);
     } else if (recorder->notes.count >= NOTES_MOST || recorder->notes.size >= NOTES_MOST_BYTES) {
-        uint64_t begin_ns = ll_now_ns();
-        digest(recorder);
-        ll_meter_long(&recorder->meter, begin_ns);
+        digest_timed(recorder);
     }
 }
 

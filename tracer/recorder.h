@@ -51,6 +51,8 @@ struct ll_record {
     const uint32_t *controls; /* ops */
     uint32_t control_count;
     uint64_t start_ns, duration_ns; /* start by ll_now_ns; both zero in a dry run */
+    bool
+        lasting; /* the record and all it points to stay as they are until the step ends: nothing is copied */
 };
 uint32_t ll_recorder_op(struct ll_recorder *recorder, const struct ll_record *record);
 

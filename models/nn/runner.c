@@ -157,6 +157,7 @@ static enum ll_status prepare_record(struct ll_runner *runner, const struct ll_n
     for (uint32_t i = 0; i < op->view.output_count; i++)
         outputs[i] = desc_of(runner, op->outputs[i]);
     prepared->record = (struct ll_record){
+        .lasting = true,
         .kind = op->view.kind,
         .phase = op->phase,
         .scope = ll_recorder_string(runner->recorder, op->scope),

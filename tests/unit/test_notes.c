@@ -71,6 +71,29 @@ static void what_was_told_comes_back_in_order(void **state)
     ll_notes_release(&notes);
 }
 
+static void a_lasting_record_is_pointed_to_until_it_is_read(void **state)
+{
+    (void)state;
+    struct ll_notes notes = {0};
+    struct told first, second;
+    uint64_t random = ll_seed(19), place = 0;
+    tell(&random, &first);
+    tell(&random, &second);
+    first.record.lasting = true;
+    assert_true(ll_notes_take(&notes, &first.record, 3) && ll_notes_take(&notes, &second.record, 4));
+    assert_int_equal(notes.lasting, 1);
+    struct ll_record kept;
+    uint32_t step;
+    assert_true(ll_notes_next(&notes, &place, &kept, &step));
+    assert_ptr_equal(kept.inputs, first.inputs);
+    assert_int_equal(step, 3);
+    assert_true(ll_notes_next(&notes, &place, &kept, &step));
+    assert_ptr_not_equal(kept.inputs, second.inputs);
+    assert_same_list(kept.attrs, second.attrs, second.record.attr_count, sizeof *kept.attrs);
+    assert_false(ll_notes_next(&notes, &place, &kept, &step));
+    ll_notes_release(&notes);
+}
+
 static void cleared_notes_are_gone_and_their_room_is_kept(void **state)
 {
     (void)state;
@@ -91,6 +114,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(what_was_told_comes_back_in_order),
+        cmocka_unit_test(a_lasting_record_is_pointed_to_until_it_is_read),
         cmocka_unit_test(cleared_notes_are_gone_and_their_room_is_kept),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
