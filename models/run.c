@@ -100,11 +100,17 @@ static double median(double *values, uint64_t count)
     return count % 2 ? values[count / 2] : (values[count / 2 - 1] + values[count / 2]) / 2;
 }
 
+/* Nobody waits for steps that are not recorded any more; ll_recorder_close then says why. */
+static bool goes_on(const struct run *run)
+{
+    return !run->recorder || ll_recorder_status(run->recorder) == LL_OK;
+}
+
 static void step_all(struct run *run, struct ll_run_report *report)
 {
     const struct ll_run_options *options = run->options;
     report->first_loss = report->last_loss = NAN;
-    for (uint64_t step = 0; step < options->steps; step++) {
+    for (uint64_t step = 0; step < options->steps && goes_on(run); step++) {
         run->step_s[step] = ll_runner_step(run->runner, step);
         double loss = options->train ? ll_runner_scalar(run->runner, run->result) : NAN;
         report->first_loss = step == 0 ? loss : report->first_loss;

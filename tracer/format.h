@@ -12,10 +12,11 @@
  *
  *     header   magic 50   size 16   "LLTRACE\0"   major u16   minor u16   crc u32
  *     head     magic 51   size 24   major u16   minor u16   number u32   stored u32   content u32
- *                                   crc of the stored bytes u32   crc u32
- *     index    magic 52   size      frames (varint), for each: kind, bytes since the one before, ops
- * (varints) size of this whole frame u32   crc u32 padding  magic 53   size      zeros data     a zstd frame
- * of `stored` bytes; inside, `content` bytes: the kind (varint), then columns
+ *              crc of the stored bytes u32   crc u32
+ *     index    magic 52   size   frames (varint), for each: kind, bytes since the one before, ops (varints)
+ *              size of this whole frame u32   crc u32
+ *     padding  magic 53   size   zeros
+ *     data     a zstd frame of `stored` bytes; inside, `content` bytes: the kind (varint), then columns
  *
  * Frames are numbered from zero without gap: a hole shows. Data of an unknown kind and columns of an unknown
  * tag are skipped; a change that an old reader must not overlook raises the major version. */

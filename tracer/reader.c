@@ -8,6 +8,7 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <stdlib.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 static bool build_frame(struct ll_build *build, const struct ll_frame *frame)
@@ -76,9 +77,12 @@ struct ll_trace *ll_trace_parse(const void *bytes, size_t size, const char *name
     return NULL;
 }
 
-/* All bytes of an open file, on the heap. */
+/* All bytes of an open file, on the heap. A device is no file: some never end. */
 static enum ll_status read_all(int file, struct ll_bytes *bytes)
 {
+    struct stat what;
+    if (fstat(file, &what) == 0 && (S_ISCHR(what.st_mode) || S_ISBLK(what.st_mode)))
+        return LL_NOT_OURS;
     for (;;) {
         if (!ll_grow((void **)&bytes->data, &bytes->capacity, bytes->size + 65536, 1))
             return LL_NO_MEMORY;
@@ -88,7 +92,7 @@ static enum ll_status read_all(int file, struct ll_bytes *bytes)
         if (got > 0)
             bytes->size += (uint64_t)got;
         else if (errno != EINTR)
-            return LL_CANNOT_READ;
+            return ll_status_of(errno, LL_CANNOT_READ);
     }
 }
 
@@ -96,7 +100,7 @@ struct ll_trace *ll_trace_read(const char *path, struct ll_diags *diags, enum ll
 {
     int file = open(path, O_RDONLY | O_CLOEXEC);
     if (file < 0) {
-        *status = LL_CANNOT_OPEN;
+        *status = ll_status_of(errno, LL_CANNOT_OPEN);
         return NULL;
     }
     struct ll_bytes bytes = {0};

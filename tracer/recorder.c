@@ -301,6 +301,11 @@ struct ll_recorder *ll_recorder_open(const char *path, const struct ll_fact *fac
     return NULL;
 }
 
+enum ll_status ll_recorder_status(const struct ll_recorder *recorder)
+{
+    return recorder->status;
+}
+
 enum ll_status ll_recorder_close(struct ll_recorder *recorder)
 {
     ll_recorder_step_end(recorder);

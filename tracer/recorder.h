@@ -56,6 +56,9 @@ struct ll_record {
 };
 uint32_t ll_recorder_op(struct ll_recorder *recorder, const struct ll_record *record);
 
+/* LL_OK, or the trouble that stopped the recorder: what is recorded from then on is lost. */
+enum ll_status ll_recorder_status(const struct ll_recorder *recorder);
+
 /* Writes what is left and the index, closes, frees. The first trouble that was met, or LL_OK. */
 enum ll_status ll_recorder_close(struct ll_recorder *recorder);
 

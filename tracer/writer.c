@@ -25,40 +25,54 @@ struct ll_writer {
     uint64_t index_count, index_capacity;
 };
 
-/* Moves a file with the header in it to `path`, and keeps it open. */
-static int make_beside(const char *path, const struct ll_bytes *header)
+/* All of the bytes, or false with the reason in errno. */
+static bool write_all(int file, const struct ll_bytes *bytes)
+{
+    for (uint64_t done = 0; done < bytes->size;) {
+        errno = 0;
+        ssize_t written = write(file, bytes->data + done, bytes->size - done);
+        if (written > 0)
+            done += (uint64_t)written;
+        else if (errno != EINTR)
+            return false;
+    }
+    return true;
+}
+
+/* Moves a file with the header in it to `path`, and keeps it open. Like the next, an errno when that fails.
+ */
+static int make_beside(const char *path, const struct ll_bytes *header, int *file)
 {
     struct ll_arena arena = {0};
     const char *name = NULL;
-    int file = -1;
-    for (int attempt = 0; file < 0 && attempt < 100; attempt++) {
+    int error = EEXIST;
+    for (int attempt = 0; error == EEXIST && attempt < 100; attempt++) {
         name = ll_format(&arena, "%s.%ld-%d.tmp", path, (long)getpid(), attempt);
-        errno = ENOMEM;
-        file = name ? open(name, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0666) : -1;
-        if (file < 0 && errno != EEXIST)
-            break;
+        *file = name ? open(name, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0666) : -1;
+        error = !name ? ENOMEM : *file < 0 ? errno : 0;
     }
-    if (file >= 0 &&
-        (write(file, header->data, header->size) != (ssize_t)header->size || rename(name, path) != 0)) {
+    if (!error && (!write_all(*file, header) || rename(name, path) != 0)) {
+        error = errno;
         unlink(name);
-        close(file);
-        file = -1;
+        close(*file);
     }
     ll_arena_release(&arena);
-    return file;
+    return error;
 }
 
-static int make_file(const char *path, const struct ll_bytes *header)
+static int make_file(const char *path, const struct ll_bytes *header, int *file)
 {
     struct stat there;
     if (stat(path, &there) != 0 || S_ISREG(there.st_mode))
-        return make_beside(path, header);
-    int file = open(path, O_WRONLY | O_CLOEXEC);
-    if (file >= 0 && write(file, header->data, header->size) != (ssize_t)header->size) {
-        close(file);
-        file = -1;
-    }
-    return file;
+        return make_beside(path, header, file);
+    *file = open(path, O_WRONLY | O_CLOEXEC);
+    if (*file < 0)
+        return errno;
+    if (write_all(*file, header))
+        return 0;
+    int error = errno;
+    close(*file);
+    return error;
 }
 
 static void free_writer(struct ll_writer *writer)
@@ -79,9 +93,9 @@ struct ll_writer *ll_writer_open(const char *path, enum ll_status *status)
     *status = LL_NO_MEMORY;
     if (codec && !header.failed) {
         writer->codec = codec;
-        writer->file = make_file(path, &header);
         writer->written_bytes = header.size;
-        *status = writer->file >= 0 ? LL_OK : errno == ENOMEM ? LL_NO_MEMORY : LL_CANNOT_OPEN;
+        int error = make_file(path, &header, &writer->file);
+        *status = error ? ll_status_of(error, LL_CANNOT_OPEN) : LL_OK;
     }
     ll_bytes_release(&header);
     if (*status == LL_OK)
@@ -162,19 +176,12 @@ static void cut_off(const struct ll_writer *writer)
 /* All or nothing: what could not be written whole is cut off again. */
 enum ll_status ll_writer_flush(struct ll_writer *writer)
 {
-    const struct ll_bytes *waiting = &writer->waiting;
-    uint64_t done = 0;
-    while (writer->status == LL_OK && done < waiting->size) {
-        ssize_t written = write(writer->file, waiting->data + done, waiting->size - done);
-        if (written > 0)
-            done += (uint64_t)written;
-        else if (written == 0 || errno != EINTR)
-            writer->status = LL_CANNOT_WRITE;
-    }
-    if (writer->status == LL_OK)
-        writer->written_bytes += done;
-    else if (done > 0)
+    if (writer->status == LL_OK && write_all(writer->file, &writer->waiting)) {
+        writer->written_bytes += writer->waiting.size;
+    } else if (writer->status == LL_OK) {
+        writer->status = ll_status_of(errno, LL_CANNOT_WRITE);
         cut_off(writer);
+    }
     writer->waiting.size = 0;
     return writer->status;
 }
@@ -189,7 +196,7 @@ enum ll_status ll_writer_close(struct ll_writer *writer, bool whole)
         ll_writer_flush(writer);
     }
     if (close(writer->file) != 0 && writer->status == LL_OK)
-        writer->status = LL_CANNOT_WRITE;
+        writer->status = ll_status_of(errno, LL_CANNOT_WRITE);
     enum ll_status status = writer->status;
     free_writer(writer);
     return status;

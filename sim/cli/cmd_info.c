@@ -83,12 +83,15 @@ static void facts_json(const struct ll_trace *trace, const char *key, const char
 }
 
 static void info_json(const struct ll_trace *trace, const struct ll_profile *profile,
-                      const struct ll_footprint *footprint, struct ll_arena *arena, struct ll_str *out)
+                      const struct ll_footprint *footprint, struct ll_str *out)
 {
     struct ll_json json = {.out = out, .indent = true};
     ll_json_open_object(&json);
     totals_json(trace, profile, &json);
-    ll_json_put_text(&json, "condition", ll_trace_condition(trace, arena));
+    struct ll_str condition = {0};
+    bool whole = ll_add_condition(trace, &condition);
+    ll_json_put_text(&json, "condition", whole ? "complete" : condition.text);
+    ll_str_release(&condition);
     footprint_json(footprint, &json);
     kinds_json(profile, &json);
     facts_json(trace, "host", "host.", &json);
@@ -169,7 +172,7 @@ static int show(const struct ll_trace *trace, const struct ll_args *args)
     if (!profile || !ll_footprint(trace, &footprint))
         return ll_failed("memory ran out");
     if (ll_flag(args, "json")) {
-        info_json(trace, profile, &footprint, args->arena, &out);
+        info_json(trace, profile, &footprint, &out);
         return ll_print(&out);
     }
     headline(trace, profile, &out);

@@ -6,21 +6,13 @@
 
 #include <inttypes.h>
 
-static uint64_t complete_steps(const struct ll_trace *trace)
-{
-    uint64_t count = 0;
-    for (uint64_t i = 0; i < trace->step_count; i++)
-        count += trace->steps[i].complete;
-    return count;
-}
-
 static void verdict_json(const struct ll_trace *trace, bool whole, struct ll_str *out)
 {
     const struct {
         const char *key;
         uint64_t count;
     } counts[] = {{"ops", trace->op_count},
-                  {"complete_steps", complete_steps(trace)},
+                  {"complete_steps", ll_complete_steps(trace)},
                   {"file_bytes", trace->file_bytes},
                   {"lost_bytes", trace->lost_bytes},
                   {"lost_frames", trace->lost_frames},
@@ -38,17 +30,17 @@ static void verdict_json(const struct ll_trace *trace, bool whole, struct ll_str
 static int run(const struct ll_args *args)
 {
     int status;
-    struct ll_trace *trace = ll_load_trace(args->words[0], &status);
+    struct ll_trace *trace = ll_read_trace(args->words[0], &status);
     if (!trace)
         return status;
-    bool whole = trace->closed && trace->lost_frames == 0 && trace->lost_bytes == 0;
     struct ll_str out = {0};
-    if (ll_flag(args, "json"))
+    ll_str_addf(&out, "%s: ", args->words[0]);
+    bool whole = ll_add_condition(trace, &out);
+    ll_str_add(&out, "\n");
+    if (ll_flag(args, "json")) {
+        ll_str_release(&out);
         verdict_json(trace, whole, &out);
-    else
-        ll_str_addf(&out, "%s: %s; %" PRIu64 " ops in %" PRIu64 " complete steps can be used\n",
-                    args->words[0], ll_trace_condition(trace, args->arena), trace->op_count,
-                    complete_steps(trace));
+    }
     ll_trace_free(trace);
     status = ll_print(&out);
     return status != LL_DONE ? status : whole ? LL_DONE : LL_FAILED;

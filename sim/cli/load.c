@@ -9,7 +9,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-struct ll_trace *ll_load_trace(const char *path, int *status)
+struct ll_trace *ll_read_trace(const char *path, int *status)
 {
     struct ll_diags *diags = calloc(1, sizeof *diags);
     if (!diags) {
@@ -18,28 +18,78 @@ struct ll_trace *ll_load_trace(const char *path, int *status)
     }
     enum ll_status trouble = LL_OK;
     struct ll_trace *trace = ll_trace_read(path, diags, &trouble);
+    bool told = diags->count > 0, read = trace != NULL;
     ll_print_diags(diags);
     ll_diags_release(diags);
     free(diags);
     *status = LL_DONE;
-    if (!trace)
-        *status = trouble == LL_NO_MEMORY
-                      ? ll_failed("%s: memory ran out", path)
-                      : ll_wrong("%s: %s; nothing of it can be used", path, ll_status_text(trouble));
+    if (trace && trace->op_count > 0)
+        return trace;
+    ll_trace_free(trace);
+    if (trouble == LL_NO_MEMORY)
+        *status = ll_failed("%s: memory ran out", path);
+    else if (read)
+        *status = ll_wrong("%s: no op can be read, so nothing of it can be used", path);
+    else
+        *status = ll_wrong("%s: %s", path, told ? "nothing of it can be used" : ll_status_text(trouble));
+    return NULL;
+}
+
+static bool is_whole(const struct ll_trace *trace)
+{
+    return trace->closed && trace->lost_frames == 0 && trace->lost_bytes == 0;
+}
+
+struct ll_trace *ll_load_trace(const char *path, int *status)
+{
+    struct ll_trace *trace = ll_read_trace(path, status);
+    if (trace && !is_whole(trace)) {
+        struct ll_str condition = {0};
+        ll_add_condition(trace, &condition);
+        fprintf(stderr, "%s: %s\n", path, condition.failed ? "not whole" : condition.text);
+        ll_str_release(&condition);
+    }
     return trace;
 }
 
-const char *ll_trace_condition(const struct ll_trace *trace, struct ll_arena *arena)
+uint64_t ll_complete_steps(const struct ll_trace *trace)
 {
-    bool whole = trace->lost_frames == 0 && trace->lost_bytes == 0;
-    if (whole)
-        return trace->closed ? "complete"
-                             : "cut off: the recorder was stopped, what it had not yet written is missing";
-    return ll_format(arena,
-                     "damaged: %" PRIu64 " of %" PRIu64 " bytes unreadable, %" PRIu64
-                     " frames and at least %" PRIu64 " ops lost%s",
-                     trace->lost_bytes, trace->file_bytes, trace->lost_frames, trace->lost_ops,
-                     trace->closed ? "" : "; the end is missing");
+    uint64_t count = 0;
+    for (uint64_t i = 0; i < trace->step_count; i++)
+        count += trace->steps[i].complete;
+    return count;
+}
+
+static const char *plural(uint64_t count)
+{
+    return count == 1 ? "" : "s";
+}
+
+/* What is lost, of a damaged trace. */
+static void add_losses(const struct ll_trace *trace, struct ll_str *out)
+{
+    ll_str_addf(out, "damaged: %" PRIu64 " of %" PRIu64 " bytes cannot be read", trace->lost_bytes,
+                trace->file_bytes);
+    if (trace->lost_frames)
+        ll_str_addf(out, ", %" PRIu64 " frame%s lost", trace->lost_frames, plural(trace->lost_frames));
+    if (trace->lost_ops)
+        ll_str_addf(out, ", at least %" PRIu64 " op%s lost", trace->lost_ops, plural(trace->lost_ops));
+    if (!trace->closed)
+        ll_str_add(out, ", the end is missing");
+}
+
+bool ll_add_condition(const struct ll_trace *trace, struct ll_str *out)
+{
+    uint64_t steps = ll_complete_steps(trace);
+    if (is_whole(trace))
+        ll_str_add(out, "complete");
+    else if (trace->lost_frames || trace->lost_bytes)
+        add_losses(trace, out);
+    else
+        ll_str_add(out, "cut off: the recorder was stopped, what it had not yet written is missing");
+    ll_str_addf(out, "; %" PRIu64 " op%s in %" PRIu64 " complete step%s can be used", trace->op_count,
+                plural(trace->op_count), steps, plural(steps));
+    return is_whole(trace);
 }
 
 const struct ll_model *ll_find_model(const char *name)

@@ -8,12 +8,19 @@
 #include "sim/machine/machine.h"
 #include "tracer/trace.h"
 
-/* Reads a trace; a damaged one is used as far as it goes, after saying what is missing. NULL after saying
- * why; *status is then the exit status. Free with ll_trace_free. */
+/* Reads a trace; of a damaged one, as much as can be used, after saying what is wrong. NULL after saying why
+ * nothing can; *status is then the exit status. Free with ll_trace_free. */
+struct ll_trace *ll_read_trace(const char *path, int *status);
+
+/* The same, and says how much of a trace that is not whole can be used. */
 struct ll_trace *ll_load_trace(const char *path, int *status);
 
-/* "complete", or what is missing, as one sentence in the arena. */
-const char *ll_trace_condition(const struct ll_trace *trace, struct ll_arena *arena);
+/* Adds one sentence, without a final dot: "complete", or what is missing, and how much can be used. Whether
+ * the trace is whole. */
+bool ll_add_condition(const struct ll_trace *trace, struct ll_str *out);
+
+/* How many steps have all their ops. */
+uint64_t ll_complete_steps(const struct ll_trace *trace);
 
 /* The model of this name; NULL after saying that there is none, and which is near. */
 const struct ll_model *ll_find_model(const char *name);

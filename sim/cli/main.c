@@ -24,39 +24,39 @@ static const struct ll_option common[] = {
     {0},
 };
 
-static void print_options(const struct ll_option *option)
+static void add_options_help(const struct ll_option *option, struct ll_str *out)
 {
     for (; option->name; option++) {
         char left[64];
         snprintf(left, sizeof left, "%c%c%s --%s%s%s", option->letter ? '-' : ' ',
                  option->letter ? option->letter : ' ', option->letter ? "," : " ", option->name,
                  option->value ? " " : "", option->value ? option->value : "");
-        printf("  %-28s %s\n", left, option->help);
+        ll_str_addf(out, "  %-28s %s\n", left, option->help);
     }
 }
 
 static int print_command_help(const struct ll_command *command)
 {
-    printf("%s\n\nleadline %s %s\n\n%s\n", command->summary, command->name, command->synopsis,
-           command->examples);
+    struct ll_str out = {0};
+    ll_str_addf(&out, "%s\n\nleadline %s %s\n\n%s\n", command->summary, command->name, command->synopsis,
+                command->examples);
     if (command->details)
-        printf("%s\n", command->details);
-    puts("Options:");
-    print_options(command->options);
-    print_options(common);
-    return LL_DONE;
+        ll_str_addf(&out, "%s\n", command->details);
+    ll_str_add(&out, "Options:\n");
+    add_options_help(command->options, &out);
+    add_options_help(common, &out);
+    return ll_print(&out);
 }
 
-static int print_help(FILE *out)
+static void add_help(struct ll_str *out)
 {
-    fputs("Record a deep-learning workload once, then ask any machine how long it would take and why.\n\n"
-          "  leadline record alexnet --train --batch 8 -o alexnet.llt\n"
-          "  leadline sim -c v100_sxm2_16gb -c custom_example alexnet.llt\n\nCommands:\n",
-          out);
+    ll_str_add(
+        out, "Record a deep-learning workload once, then ask any machine how long it would take and why.\n\n"
+             "  leadline record alexnet --train --batch 8 -o alexnet.llt\n"
+             "  leadline sim -c v100_sxm2_16gb -c custom_example alexnet.llt\n\nCommands:\n");
     for (size_t i = 0; i < COMMAND_COUNT; i++)
-        fprintf(out, "  %-10s %s\n", commands[i]->name, commands[i]->summary);
-    fputs("\nleadline COMMAND --help says more. leadline --version says which this is.\n", out);
-    return LL_DONE;
+        ll_str_addf(out, "  %-10s %s\n", commands[i]->name, commands[i]->summary);
+    ll_str_add(out, "\nleadline COMMAND --help says more. leadline --version says which this is.\n");
 }
 
 static const struct ll_command *find_command(const char *name)
@@ -114,11 +114,13 @@ static const struct ll_option *by_letter(const struct parser *parser, int letter
 
 static int check_words(const struct ll_command *command, const struct ll_args *args)
 {
-    if (args->word_count < command->least_words || args->word_count > command->most_words)
-        return ll_wrong("leadline %s %s: %s", command->name, command->synopsis,
-                        args->word_count < command->least_words ? "something is missing"
-                                                                : "that is too much");
-    return LL_DONE;
+    const char *trouble = args->word_count < command->least_words  ? "too little is given"
+                          : args->word_count > command->most_words ? "too much is given"
+                                                                   : NULL;
+    if (!trouble)
+        return LL_DONE;
+    return ll_wrong("%s; expected leadline %s %s, see leadline %s --help", trouble, command->name,
+                    command->synopsis, command->name);
 }
 
 static int parse_and_run(const struct ll_command *command, int argc, char **argv, struct ll_arena *arena)
@@ -146,17 +148,29 @@ static int parse_and_run(const struct ll_command *command, int argc, char **argv
     return status == LL_DONE ? command->run(&args) : status;
 }
 
-int main(int argc, char **argv)
+static bool is_any_of(const char *word, const char *const *words)
 {
-    signal(SIGPIPE, SIG_DFL);
-    if (argc < 2) {
-        print_help(stderr);
+    while (*words && strcmp(word, *words) != 0)
+        words++;
+    return *words != NULL;
+}
+
+static int answer(int argc, char **argv)
+{
+    static const char *const help_words[] = {"--help", "-h", "help", NULL};
+    struct ll_str out = {0};
+    if (argc < 2 || is_any_of(argv[1], help_words)) {
+        add_help(&out);
+        if (argc > 1)
+            return ll_print(&out);
+        fputs(out.text ? out.text : "", stderr);
+        ll_str_release(&out);
         return LL_WRONG;
     }
-    if (strcmp(argv[1], "--help") == 0 || strcmp(argv[1], "-h") == 0 || strcmp(argv[1], "help") == 0)
-        return print_help(stdout);
-    if (strcmp(argv[1], "--version") == 0)
-        return puts("leadline " LL_VERSION) < 0;
+    if (strcmp(argv[1], "--version") == 0) {
+        ll_str_add(&out, "leadline " LL_VERSION "\n");
+        return ll_print(&out);
+    }
     const struct ll_command *command = find_command(argv[1]);
     if (!command)
         return LL_WRONG;
@@ -164,4 +178,13 @@ int main(int argc, char **argv)
     int status = parse_and_run(command, argc - 1, argv + 1, &arena);
     ll_arena_release(&arena);
     return status;
+}
+
+/* A reader that went away ends the program quietly, as `| head` expects; a file that may not grow is an error
+ * like a full disk. */
+int main(int argc, char **argv)
+{
+    signal(SIGPIPE, SIG_DFL);
+    signal(SIGXFSZ, SIG_IGN);
+    return answer(argc, argv);
 }

@@ -9,8 +9,11 @@
 #include "tracer/profile.h"
 #include "tracer/reader.h"
 
+#include <signal.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/resource.h>
+#include <sys/wait.h>
 #include <unistd.h>
 
 /* What is known of a model from its paper, and settings for a quick run. */
@@ -407,8 +410,46 @@ static void a_trace_that_cannot_be_written_is_complained_about(void **state)
     struct ll_run_report report;
     struct ll_run_options options = {.steps = 1, .dry_run = true, .path = "no/such/folder/a.llt"};
     assert_false(ll_model_run(ll_model_find("alexnet"), &options, &report, &diags));
-    assert_string_equal(diags.kept[0].message, "no/such/folder/a.llt: the file cannot be opened");
+    assert_string_equal(diags.kept[0].message, "no/such/folder/a.llt: there is no such file or folder");
     ll_diags_release(&diags);
+}
+
+static void count_step(void *context, uint64_t step, uint64_t steps, double loss, double step_s)
+{
+    (void)steps, (void)loss, (void)step_s;
+    *(uint64_t *)context = step;
+}
+
+/* The child may write 16 kB, some 1500 steps of a dry run. */
+static int run_on_a_full_disk(const char *path)
+{
+    uint64_t last_step = 0;
+    struct ll_diags diags = {0};
+    struct ll_run_report report;
+    struct ll_run_options options = {
+        .steps = 100000, .dry_run = true, .path = path, .progress = count_step, .context = &last_step};
+    signal(SIGXFSZ, SIG_IGN);
+    setrlimit(RLIMIT_FSIZE, &(struct rlimit){16384, 16384});
+    bool done = ll_model_run(ll_model_find("alexnet"), &options, &report, &diags);
+    bool told = diags.count == 1 && strstr(diags.kept[0].message, "the disk is full");
+    ll_diags_release(&diags);
+    return done ? 1 : !told ? 2 : last_step < options.steps ? 0 : 3;
+}
+
+static void nobody_waits_for_steps_that_cannot_be_recorded(void **state)
+{
+    (void)state;
+    char path[64];
+    int result;
+    snprintf(path, sizeof path, "full-%ld.llt", (long)getpid());
+    pid_t child = fork();
+    assert_true(child >= 0);
+    if (child == 0)
+        _exit(run_on_a_full_disk(path));
+    waitpid(child, &result, 0);
+    assert_true(WIFEXITED(result));
+    assert_int_equal(WEXITSTATUS(result), 0);
+    assert_int_equal(unlink(path), 0); /* what could be written is there */
 }
 
 int main(void)
@@ -424,6 +465,7 @@ int main(void)
         cmocka_unit_test(wrong_settings_are_named),
         cmocka_unit_test(what_is_too_large_for_this_machine_can_still_be_recorded_dry),
         cmocka_unit_test(a_trace_that_cannot_be_written_is_complained_about),
+        cmocka_unit_test(nobody_waits_for_steps_that_cannot_be_recorded),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

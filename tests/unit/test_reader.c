@@ -314,9 +314,11 @@ static void what_is_no_trace_is_not_ours(void **state)
         release(NULL);
     }
     assert_null(ll_trace_read("no/such/file.llt", &diags, &status));
-    assert_int_equal(status, LL_CANNOT_OPEN);
+    assert_int_equal(status, LL_NO_FILE);
     assert_null(ll_trace_read(".", &diags, &status));
-    assert_int_equal(status, LL_CANNOT_READ);
+    assert_int_equal(status, LL_IS_FOLDER);
+    assert_null(ll_trace_read("/dev/zero", &diags, &status)); /* it would never end */
+    assert_int_equal(status, LL_NOT_OURS);
 }
 
 static void a_second_trace_behind_the_first_is_said_to_be_there_before(void **state)

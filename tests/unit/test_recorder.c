@@ -217,9 +217,10 @@ static int record_on_a_full_disk(void)
     for (unsigned i = 0; i < 100; i++)
         loop_step(&loop);
     struct ll_record nothing = {.kind = LL_OP_RELU};
-    if (ll_recorder_op(recorder, &nothing) != LL_NONE || ll_recorder_string(recorder, "x") != LL_NONE)
+    if (ll_recorder_status(recorder) != LL_DISK_FULL || ll_recorder_op(recorder, &nothing) != LL_NONE ||
+        ll_recorder_string(recorder, "x") != LL_NONE)
         return 2;
-    return ll_recorder_close(recorder) == LL_CANNOT_WRITE ? 0 : 3;
+    return ll_recorder_close(recorder) == LL_DISK_FULL ? 0 : 3;
 }
 
 static void a_full_disk_stops_the_recording_and_keeps_what_is_there(void **state)
@@ -251,9 +252,9 @@ static void where_no_file_can_be_made_the_old_one_stays(void **state)
     (void)state;
     enum ll_status status;
     assert_null(ll_recorder_open("no/such/folder/a.llt", facts, 3, &status));
-    assert_int_equal(status, LL_CANNOT_OPEN);
+    assert_int_equal(status, LL_NO_FILE);
     assert_null(ll_recorder_open("/dev/full", facts, 3, &status));
-    assert_int_equal(status, LL_CANNOT_OPEN);
+    assert_int_equal(status, LL_DISK_FULL);
     struct ll_recorder *recorder = ll_recorder_open("/dev/null", facts, 3, &status);
     assert_non_null(recorder);
     assert_int_equal(ll_recorder_close(recorder), LL_OK);

@@ -7,10 +7,14 @@
     X(OK, "done")                                                                                            \
     X(NO_MEMORY, "memory ran out")                                                                           \
     X(CANNOT_OPEN, "the file cannot be opened")                                                              \
+    X(NO_FILE, "there is no such file or folder")                                                            \
+    X(IS_FOLDER, "this is a folder")                                                                         \
+    X(FORBIDDEN, "permission is denied")                                                                     \
     X(CANNOT_READ, "the file cannot be read")                                                                \
-    X(CANNOT_WRITE, "the file cannot be written; the disk may be full")                                      \
+    X(CANNOT_WRITE, "the file cannot be written")                                                            \
+    X(DISK_FULL, "the disk is full, or the file may not grow any further")                                   \
     X(DAMAGED, "the file is damaged")                                                                        \
-    X(NOT_OURS, "the file is of another kind")                                                               \
+    X(NOT_OURS, "this is no Leadline trace")                                                                 \
     X(TOO_NEW, "the file was written by a newer major version")                                              \
     X(TOO_LARGE, "a size does not fit in 64 bits")                                                           \
     X(NO_LIBRARY, "a library is missing")
@@ -20,6 +24,9 @@ enum ll_status {
     LL_STATUS_LIST(X)
 #undef X
 };
+
+/* The status that says what an errno means for a file, `otherwise` when none says more. */
+enum ll_status ll_status_of(int error, enum ll_status otherwise);
 
 /* The sentence of a status, without a final dot. Static storage, never NULL. */
 const char *ll_status_text(enum ll_status status);

@@ -1,0 +1,14 @@
+# SPDX-License-Identifier: Apache-2.0
+# Standard output on a full disk: whatever is asked for, it did not arrive.
+[ -c /dev/full ] || exit 77
+for words in --help --version "sim --help" models "verify traces/alexnet_infer_b1.llt"; do
+    echo "\$ leadline $words"
+    # shellcheck disable=SC2086 # words are meant to be split
+    leadline $words 2>&1 >/dev/full
+    echo "[status $?]"
+done
+echo "\$ leadline record, when no file may grow beyond 8 kB"
+(ulimit -f 8 && leadline record alexnet --dry-run --steps 1000000 -o limited.llt 2>&1)
+echo "[status $?]"
+leadline verify limited.llt >/dev/null 2>&1
+echo "what could be written: [status $?]"
