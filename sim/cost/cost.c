@@ -196,7 +196,7 @@ static void cost_from_host(const struct ll_machine *machine, const struct ll_wor
                            struct ll_explain *why)
 {
     if (machine->host.bandwidth_Bps == 0) {
-        ll_say(why, "inputs are there already");
+        ll_say(why, "inputs are there already: 0 = 0 s");
         return;
     }
     cost->host_s = machine->host.latency_s + (double)work->c_bytes / machine->host.bandwidth_Bps;
@@ -211,7 +211,7 @@ bool ll_cost_op(const struct ll_machine *machine, enum ll_op_kind kind, const st
     *cost = (struct ll_cost){.unit = LL_NO_UNIT};
     *trouble = NULL;
     if (work->kind == LL_WORK_NOTHING) {
-        ll_say(why, "a view: no time, no traffic");
+        ll_say(why, "a view, no traffic and no time: 0 = 0 s");
         return true;
     }
     if (work->kind == LL_WORK_COLLECTIVE) {

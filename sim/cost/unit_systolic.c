@@ -116,10 +116,10 @@ static void tell(const struct ll_unit *unit, const struct ll_split *split, const
     const struct ll_systolic *array = &unit->systolic;
     const char *double_r = array->dataflow == LL_OUTPUT_STATIONARY ? "" : "2 * ";
     ll_say(why,
-           "%s: %" PRIu64 " of %" PRIu64 " arrays work, each on %" PRIu64 " products m=%" PRIu64 " n=%" PRIu64
-           " k=%" PRIu64 ", %s stationary",
-           unit->name, split->used, unit->count, split->share.batch, split->share.m, split->share.n,
-           split->share.k, names[array->dataflow]);
+           "%s: %" PRIu64 " of %" PRIu64 " arrays work, each on %" PRIu64 " product%s of m %" PRIu64
+           ", n %" PRIu64 ", k %" PRIu64 ", %s stationary",
+           unit->name, split->used, unit->count, split->share.batch, split->share.batch == 1 ? "" : "s",
+           split->share.m, split->share.n, split->share.k, names[array->dataflow]);
     ll_say(why, "folds of %" PRIu64 " x %" PRIu64 ": %" PRIu64 " * %.10g * %.10g = %.10g", array->rows,
            array->cols, split->share.batch, f->rows, f->columns, f->count);
     ll_say(why, "one fold, streaming and filling: %.10g + %s%" PRIu64 " + %" PRIu64 " - 2 = %.10g cycles",

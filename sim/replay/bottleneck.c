@@ -116,6 +116,16 @@ static void finish_kind(struct ll_kind_result *kind, const struct kind_sum *sum,
         sum->bound_s[kind->bound] > 0 ? sum->peak_s[kind->bound] / sum->bound_s[kind->bound] : 0;
 }
 
+/* Ops on different streams overlap, so it is their own time, not the step's, that shares are of. */
+static void share_time(struct ll_kind_result *kinds, uint32_t count)
+{
+    double all_s = 0;
+    for (uint32_t i = 0; i < count; i++)
+        all_s += kinds[i].time_s;
+    for (uint32_t i = 0; i < count; i++)
+        kinds[i].share = all_s > 0 ? kinds[i].time_s / all_s : 0;
+}
+
 bool ll_sum_kinds(struct ll_result *result, struct ll_arena *arena)
 {
     const struct ll_prepared *prepared = result->prepared;
@@ -136,6 +146,7 @@ bool ll_sum_kinds(struct ll_result *result, struct ll_arena *arena)
     for (uint32_t i = 0; i < count; i++)
         finish_kind(&kinds[i], &sums[i], 1 / (double)prepared->steps);
     qsort(kinds, count, sizeof *kinds, by_time);
+    share_time(kinds, count);
     result->kinds = kinds;
     result->kind_count = count;
     return true;

@@ -132,7 +132,8 @@ static void time_op(const struct ll_prepared *prepared, const struct ll_machine 
     ll_cost_time(machine, cost, saved, timing, why);
     if (fuses && fused->follows) {
         timing->overhead_s = 0;
-        ll_say(why, "fused with the op before it: its start costs nothing");
+        ll_say(why, "fused with the op before it, its start costs nothing: %.10g + 0 = %.10g s",
+               timing->time_s, timing->time_s);
     }
     if (timing->overhead_s > 0)
         ll_say(why, "with starting the op: %.10g + %.10g = %.10g s", timing->time_s, timing->overhead_s,

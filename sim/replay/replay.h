@@ -52,6 +52,7 @@ struct ll_kind_result {
     enum ll_op_class op_class;
     uint32_t bound;                     /* what bound most of its time */
     double count, time_s, flops, bytes; /* a step */
+    double share;                       /* of the time of all ops, summing to 1 over the kinds */
     uint32_t order;                     /* of first appearance */
     double peak_share; /* of the bound resource's peak that was reached, 0 when the bound is no resource */
 };

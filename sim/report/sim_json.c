@@ -47,7 +47,7 @@ static void by_kind(const struct ll_result *result, struct ll_json *json)
         ll_json_put_text(json, "class", ll_class_name(kind->op_class));
         ll_json_put_number(json, "count", kind->count);
         ll_json_put_number(json, "time_s", kind->time_s);
-        ll_json_put_number(json, "share", kind->time_s / result->time_s);
+        ll_json_put_number(json, "share", kind->share);
         ll_json_put_number(json, "flops", kind->flops);
         ll_json_put_number(json, "bytes", kind->bytes);
         ll_json_put_text(json, "bound", ll_bound_name(result->machine, kind->bound));

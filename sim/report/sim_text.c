@@ -159,8 +159,8 @@ static void kind_row(const struct ll_result *result, const struct ll_kind_result
     if (kind->bytes > 0)
         snprintf(intensity, sizeof intensity, "%.1f", kind->flops / kind->bytes);
     ll_table_row(table, "  %s|%.0f|%s|%s|%s|%s|%s", kind->kind, kind->count, ll_si(&time, kind->time_s, "s"),
-                 ll_percent(&share, kind->time_s / result->time_s), intensity,
-                 ll_bound_name(result->machine, kind->bound), more);
+                 ll_percent(&share, kind->share), intensity, ll_bound_name(result->machine, kind->bound),
+                 more);
 }
 
 static void kind_table(const struct ll_result *result, unsigned width, struct ll_str *out)
@@ -168,7 +168,7 @@ static void kind_table(const struct ll_result *result, unsigned width, struct ll
     struct ll_table *table =
         ll_table_new(width < WIDE ? "  where the time goes|>ops|>time|>share|>FLOP/B|bound by"
                                   : "  where the time goes|>ops|>time|>share|>FLOP/B|bound by|>rate|");
-    double rest_time = 0, rest_count = 0;
+    double rest_time = 0, rest_share = 0, rest_count = 0;
     size_t shown = 0;
     for (uint64_t i = 0; i < result->kind_count; i++) {
         const struct ll_kind_result *kind = &result->kinds[i];
@@ -178,13 +178,14 @@ static void kind_table(const struct ll_result *result, unsigned width, struct ll
             kind_row(result, kind, width, table);
         } else {
             rest_time += kind->time_s;
+            rest_share += kind->share;
             rest_count += kind->count;
         }
     }
     struct ll_human time, share;
     if (rest_count > 0)
         ll_table_row(table, "  %zu more|%.0f|%s|%s", shown - TOP_KINDS, rest_count,
-                     ll_si(&time, rest_time, "s"), ll_percent(&share, rest_time / result->time_s));
+                     ll_si(&time, rest_time, "s"), ll_percent(&share, rest_share));
     ll_table_print(table, out);
     ll_table_free(table);
 }

@@ -5,6 +5,8 @@
 #include "samples.h"
 
 #include "sim/cost/cost.h"
+#include "sim/replay/replay.h"
+#include "tracer/reader.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -111,6 +113,47 @@ static void every_line_can_be_followed_with_a_pocket_calculator(void **state)
     }
 }
 
+static void expect_last_lines_to_be_times(const struct ll_result *result)
+{
+    const struct ll_prepared *prepared = result->prepared;
+    for (uint32_t seq = prepared->first_op; seq < prepared->end_op; seq++) {
+        struct ll_explain why = {0};
+        double claimed;
+        assert_true(ll_replay_explain(result, seq, &why));
+        for (uint64_t l = 0; l + 1 < why.line_count; l++)
+            assert_true(check_line(why.lines[l], &claimed) || !strchr(why.lines[l], '='));
+        assert_true(check_line(why.lines[why.line_count - 1], &claimed));
+        assert_near(claimed, result->ops[seq - prepared->first_op].time_s, 1e-9);
+        ll_explain_release(&why);
+    }
+}
+
+static void the_last_line_is_the_time_of_the_op_also_of_views_inputs_and_fused_ops(void **state)
+{
+    (void)state;
+    static const char *const folders[] = {"hwconfigs", NULL};
+    static const char *const machines[] = {"i7_6700k", "v100_sxm2_16gb", "tpu_v2_core", "custom_example"};
+    struct ll_arena arena = {0};
+    struct ll_diags diags = {0};
+    enum ll_status status;
+    struct ll_trace *trace = ll_trace_read("traces/alexnet_train_b8.llt", &diags, &status);
+    const struct ll_prepared *prepared = ll_prepare(trace, &arena, &diags);
+    for (size_t i = 0; i < sizeof machines / sizeof machines[0]; i++) {
+        struct ll_machine *machine = ll_machine_read(machines[i], folders, NULL, 0, &diags);
+        const struct ll_result *result = ll_replay(prepared, machine, &arena, &diags);
+        double shares = 0;
+        expect_last_lines_to_be_times(result);
+        for (uint64_t k = 0; k < result->kind_count; k++)
+            shares += result->kinds[k].share;
+        assert_near(shares, 1, 1e-12);
+        ll_machine_free(machine);
+    }
+    assert_int_equal(diags.count, 0);
+    ll_diags_release(&diags);
+    ll_trace_free(trace);
+    ll_arena_release(&arena);
+}
+
 static void without_a_listener_nothing_is_kept(void **state)
 {
     (void)state;
@@ -127,6 +170,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(every_line_can_be_followed_with_a_pocket_calculator),
+        cmocka_unit_test(the_last_line_is_the_time_of_the_op_also_of_views_inputs_and_fused_ops),
         cmocka_unit_test(without_a_listener_nothing_is_kept),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
