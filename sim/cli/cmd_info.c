@@ -104,51 +104,61 @@ static void headline(const struct ll_trace *trace, const struct ll_profile *prof
     struct ll_human parameters, flops, bytes, file;
     const char *model = ll_trace_fact(trace, "model"), *mode = ll_trace_fact(trace, "mode");
     const char *batch = ll_trace_fact(trace, "batch");
+    struct ll_str line = {0};
     ll_str_addf(out, "%s  %s, batch %s, %s parameters\n", model ? model : "trace", mode ? mode : "?",
                 batch ? batch : "?", ll_grouped(&parameters, profile->parameters));
-    ll_str_addf(out, "  %" PRIu64 " complete steps, each %.0f ops, %s, %s; %s on disk\n", profile->steps,
-                profile->ops, ll_si(&flops, profile->flops, "FLOP"), ll_si(&bytes, profile->bytes, "B"),
-                ll_si(&file, (double)trace->file_bytes, "B"));
+    ll_str_addf(&line, "%" PRIu64 " complete step%s, each %.0f ops, %s, %s; %s on disk", profile->steps,
+                profile->steps == 1 ? "" : "s", profile->ops, ll_si(&flops, profile->flops, "FLOP"),
+                ll_si(&bytes, profile->bytes, "B"), ll_si(&file, (double)trace->file_bytes, "B"));
+    ll_end_line(&line, ll_screen_width(), out);
 }
 
 static void timing(const struct ll_profile *profile, struct ll_str *out)
 {
     struct ll_human wall, rate, covered, cost;
-    if (profile->ops_time_s <= 0) {
-        ll_str_add(out, "  a dry run: no times\n");
-        return;
-    }
-    ll_str_addf(out, "  %s a step at %s; ops cover %s of it; recording an op took %s\n",
-                ll_si(&wall, profile->wall_s, "s"), ll_si(&rate, profile->flops / profile->wall_s, "FLOP/s"),
-                ll_percent(&covered, profile->ops_time_s / profile->wall_s),
-                ll_si(&cost, profile->record_ns_per_op * 1e-9, "s"));
+    struct ll_str line = {0};
+    if (profile->ops_time_s > 0)
+        ll_str_addf(&line, "%s a step at %s; ops cover %s of it; recording an op took %s",
+                    ll_si(&wall, profile->wall_s, "s"),
+                    ll_si(&rate, profile->flops / profile->wall_s, "FLOP/s"),
+                    ll_percent(&covered, profile->ops_time_s / profile->wall_s),
+                    ll_si(&cost, profile->record_ns_per_op * 1e-9, "s"));
+    else
+        ll_str_add(&line, "a dry run: no times");
+    ll_end_line(&line, ll_screen_width(), out);
 }
 
 static void footprint_text(const struct ll_footprint *footprint, struct ll_str *out)
 {
     struct ll_human peak, part;
-    ll_str_addf(out, "  memory at most %s:", ll_binary(&peak, (double)footprint->peak_bytes));
+    struct ll_str line = {0};
+    ll_str_addf(&line, "memory at most %s", ll_binary(&peak, (double)footprint->peak_bytes));
+    const char *mark = ": ";
     for (unsigned i = 0; i < LL_MEMORY_COUNT; i++)
-        if (footprint->class_bytes[i])
-            ll_str_addf(out, " %s %s", ll_memory_name((enum ll_memory_class)i),
+        if (footprint->class_bytes[i]) {
+            ll_str_addf(&line, "%s%s %s", mark, ll_memory_name((enum ll_memory_class)i),
                         ll_binary(&part, (double)footprint->class_bytes[i]));
-    ll_str_add(out, "\n");
+            mark = ", ";
+        }
+    ll_end_line(&line, ll_screen_width(), out);
 }
 
 static void host_line(const struct ll_trace *trace, struct ll_str *out)
 {
     const char *cpu = ll_trace_fact(trace, "host.cpu"), *cores = ll_trace_fact(trace, "host.cores");
     const char *blas = ll_trace_fact(trace, "blas.core"), *threads = ll_trace_fact(trace, "threads");
-    if (cpu)
-        ll_str_addf(out, "  recorded on %s, %s cores", cpu, cores ? cores : "?");
-    if (cpu && blas)
-        ll_str_addf(out, "; OpenBLAS for %s, %s threads", blas, threads ? threads : "?");
-    ll_str_add(out, cpu ? "\n" : "");
+    struct ll_str line = {0};
+    if (!cpu)
+        return;
+    ll_str_addf(&line, "recorded on %s, %s cores", cpu, cores ? cores : "?");
+    if (blas)
+        ll_str_addf(&line, "; OpenBLAS for %s, %s threads", blas, threads ? threads : "?");
+    ll_end_line(&line, ll_screen_width(), out);
 }
 
 static void kind_table(const struct ll_profile *profile, struct ll_str *out)
 {
-    struct ll_table *table = ll_table_new("  op kind|phase|>count|>FLOP|>bytes|>time|>share|>rate");
+    struct ll_table *table = ll_table_new("  op kind|phase|>count|>FLOP|>bytes|>time|>share|?>rate");
     for (uint64_t i = 0; i < profile->kind_count; i++) {
         const struct ll_kind_total *kind = &profile->kinds[i];
         struct ll_human flops, bytes, time, share, rate;
@@ -160,7 +170,7 @@ static void kind_table(const struct ll_profile *profile, struct ll_str *out)
                      timed && kind->flops > 0 ? ll_si(&rate, kind->flops / kind->time_s, "FLOP/s") : "");
     }
     ll_str_add(out, "\n");
-    ll_table_print(table, out);
+    ll_table_print(table, ll_screen_width(), out);
     ll_table_free(table);
 }
 

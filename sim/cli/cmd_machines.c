@@ -55,7 +55,7 @@ static int list(const struct ll_args *args, const char *const *folders)
         ll_json_close_list(&json);
         ll_json_close_object(&json);
     } else {
-        ll_table_print(table, &out);
+        ll_table_print(table, ll_screen_width(), &out);
     }
     ll_table_free(table);
     int printed = ll_print(&out);

@@ -56,7 +56,7 @@ static void param_rows(const struct ll_model *model, struct ll_str *out)
                      param->min, param->max, param->doc);
     }
     ll_str_add(out, "\n");
-    ll_table_print(table, out);
+    ll_table_print(table, ll_screen_width(), out);
     ll_table_free(table);
 }
 
@@ -93,7 +93,7 @@ static int list(const struct ll_args *args)
         ll_json_close_list(&json);
         ll_json_close_object(&json);
     } else {
-        ll_table_print(table, &out);
+        ll_table_print(table, ll_screen_width(), &out);
         if (args->word_count && ll_model_find(args->words[0])->param_count)
             param_rows(ll_model_find(args->words[0]), &out);
     }

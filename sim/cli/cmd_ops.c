@@ -38,14 +38,14 @@ static int list_json(enum ll_op_kind first, enum ll_op_kind last)
 
 static int list_text(enum ll_op_kind first, enum ll_op_kind last)
 {
-    struct ll_table *table = ll_table_new("op|class|shape|flops|bytes|work|gradient|runs");
+    struct ll_table *table = ll_table_new("op|class|?shape|flops|?bytes|work|?gradient|runs");
     for (enum ll_op_kind kind = first; kind <= last; kind++) {
         struct ll_op_words words = ll_op_words(kind);
         ll_table_row(table, "%s|%s|%s|%s|%s|%s|%s|%s", words.name, ll_class_name(ll_op_class(kind)),
                      words.shape, words.flops, words.bytes, words.work, words.gradient, words.runs);
     }
     struct ll_str out = {0};
-    ll_table_print(table, &out);
+    ll_table_print(table, ll_screen_width(), &out);
     ll_table_free(table);
     return ll_print(&out);
 }

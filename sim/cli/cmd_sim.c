@@ -113,7 +113,7 @@ static int show(const struct simulation *simulation)
             }
             if (ll_flag(args, "per-op")) {
                 ll_str_addf(&out, "\nops on %s\n", reports[m].result->machine->stem);
-                ll_report_ops(&reports[m], &out);
+                ll_report_ops(&reports[m], ll_screen_width(), &out);
             }
         }
     }

@@ -31,6 +31,14 @@ const char *ll_si(struct ll_human *human, double value, const char *unit)
     return human->text;
 }
 
+const char *ll_many(struct ll_human *human, double value, const char *unit)
+{
+    if (!(value > 0 && value < 0.9995))
+        return ll_si(human, value, unit);
+    snprintf(human->text, sizeof human->text, "%.3g%s%s", value, *unit ? " " : "", unit);
+    return human->text;
+}
+
 const char *ll_binary(struct ll_human *human, double bytes)
 {
     static const char *const units[] = {"B", "KiB", "MiB", "GiB", "TiB", "PiB", "EiB"};
@@ -90,4 +98,10 @@ void ll_wrap(struct ll_str *out, const char *text, unsigned width)
         word += length + (word[length] == ' ');
     }
     ll_str_add(out, "\n");
+}
+
+void ll_end_line(struct ll_str *line, unsigned width, struct ll_str *out)
+{
+    ll_wrap(out, line->text ? line->text : "", width);
+    ll_str_release(line);
 }

@@ -13,6 +13,9 @@ struct ll_human {
 /* Decimal prefixes: ll_si(1.5e10, "FLOP/s") is "15.0 GFLOP/s". */
 const char *ll_si(struct ll_human *human, double value, const char *unit);
 
+/* The same for what is counted and has no thousandths: 0.0936 stays "0.0936 samples/s". */
+const char *ll_many(struct ll_human *human, double value, const char *unit);
+
 /* Binary prefixes, for capacities: "15.9 GiB". */
 const char *ll_binary(struct ll_human *human, double bytes);
 
@@ -27,5 +30,8 @@ void ll_bar(struct ll_str *out, double fraction, unsigned width);
 
 /* Text as lines that begin with two spaces and break at spaces before the width. */
 void ll_wrap(struct ll_str *out, const char *text, unsigned width);
+
+/* Adds a line broken like that, and releases it. */
+void ll_end_line(struct ll_str *line, unsigned width, struct ll_str *out);
 
 #endif

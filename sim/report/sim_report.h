@@ -24,7 +24,7 @@ void ll_report_page(const struct ll_report *report, unsigned width, struct ll_st
 void ll_report_comparison(const struct ll_report *reports, size_t count, unsigned width, struct ll_str *out);
 
 /* A line for each op: when it starts, how long it takes, on which unit and what holds it back. */
-void ll_report_ops(const struct ll_report *report, struct ll_str *out);
+void ll_report_ops(const struct ll_report *report, unsigned width, struct ll_str *out);
 
 /* {"schema": 1, "results": [...]} as documented in sim/report/README.md; the ops list only when per_op. */
 void ll_report_json(const struct ll_report *reports, size_t count, bool per_op, struct ll_json *json);

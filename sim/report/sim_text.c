@@ -120,13 +120,6 @@ static void sort_causes(unsigned causes[LL_BOUND_COUNT], const double *shares)
         }
 }
 
-/* Adds the line broken to the width, and empties it. */
-static void end_line(struct ll_str *line, unsigned width, struct ll_str *out)
-{
-    ll_wrap(out, line->text ? line->text : "", width);
-    ll_str_release(line);
-}
-
 static void cause_line(const struct ll_result *result, unsigned width, struct ll_str *out)
 {
     unsigned causes[LL_BOUND_COUNT];
@@ -138,7 +131,7 @@ static void cause_line(const struct ll_result *result, unsigned width, struct ll
     for (unsigned i = 0; i < LL_BOUND_COUNT && result->shares[causes[i]] >= 0.0005; i++)
         ll_str_addf(&line, "%s %s %.1f %%", i ? "," : "", ll_bound_name(result->machine, causes[i]),
                     100 * result->shares[causes[i]]);
-    end_line(&line, width, out);
+    ll_end_line(&line, width, out);
 }
 
 static const char *kind_rate(struct ll_human *human, const struct ll_kind_result *kind)
@@ -186,7 +179,7 @@ static void kind_table(const struct ll_result *result, unsigned width, struct ll
     if (rest_count > 0)
         ll_table_row(table, "  %zu more|%.0f|%s|%s", shown - TOP_KINDS, rest_count,
                      ll_si(&time, rest_time, "s"), ll_percent(&share, rest_share));
-    ll_table_print(table, out);
+    ll_table_print(table, width, out);
     ll_table_free(table);
 }
 
@@ -205,7 +198,7 @@ static void gain_table(const struct ll_report *report, unsigned width, struct ll
                          : "");
         ll_str_release(&bar);
     }
-    ll_table_print(table, out);
+    ll_table_print(table, width, out);
     ll_table_free(table);
 }
 
@@ -224,7 +217,7 @@ static void sentence(const struct ll_report *report, unsigned width, struct ll_s
         ll_str_addf(&line, " the step would be %.2fx faster", best->speedup);
     }
     ll_str_add(&line, ".");
-    end_line(&line, width, out);
+    ll_end_line(&line, width, out);
 }
 
 static void footer(const struct ll_result *result, unsigned width, struct ll_str *out)
@@ -242,7 +235,7 @@ static void footer(const struct ll_result *result, unsigned width, struct ll_str
     if (result->shares[LL_BOUND_NETWORK] <= 0)
         ll_str_add(&line, ", network not used: one device");
     ll_str_addf(&line, ", config %08x", result->machine->config_hash);
-    end_line(&line, width, out);
+    ll_end_line(&line, width, out);
 }
 
 void ll_report_page(const struct ll_report *report, unsigned width, struct ll_str *out)
@@ -253,7 +246,7 @@ void ll_report_page(const struct ll_report *report, unsigned width, struct ll_st
     ll_str_addf(out, "\non %s (%s)\n\n  %s a step", result->machine->stem, result->machine->name,
                 ll_si(&time, result->time_s, "s"));
     if (batch_of(result) > 0)
-        ll_str_addf(out, "    %s", ll_si(&rate, batch_of(result) / result->time_s, "samples/s"));
+        ll_str_addf(out, "    %s", ll_many(&rate, batch_of(result) / result->time_s, "samples/s"));
     ll_str_add(out, "\n\n");
     compute_bar(result, width, out);
     memory_bar(result, width, out);
@@ -281,8 +274,7 @@ static const char *short_bar(struct ll_human *human, double fraction)
     return human->text;
 }
 
-static void comparison_row(const struct ll_report *report, double fastest_s, unsigned width,
-                           struct ll_table *table)
+static void comparison_row(const struct ll_report *report, double fastest_s, struct ll_table *table)
 {
     const struct ll_result *result = report->result;
     unsigned cause = main_cause(result);
@@ -292,16 +284,11 @@ static void comparison_row(const struct ll_report *report, double fastest_s, uns
              100 * result->shares[cause]);
     if (report->gain_count && report->gains[0].speedup >= 1.005)
         snprintf(best, sizeof best, "%s %.2fx", report->gains[0].knob.label, report->gains[0].speedup);
-    const char *fit = result->fits ? "" : " (does not fit)";
-    if (width < WIDE)
-        ll_table_row(table, "  %s%s|%s|%.2fx|%s|%s", result->machine->stem, fit,
-                     ll_si(&time, result->time_s, "s"), result->time_s / fastest_s, bound, best);
-    else
-        ll_table_row(table, "  %s%s|%s|%.2fx|%s|%s|%s|%s|%s", result->machine->stem, fit,
-                     ll_si(&time, result->time_s, "s"), result->time_s / fastest_s,
-                     ll_si(&rate, batch_of(result) / result->time_s, ""),
-                     short_bar(&compute, result->flop_utilization),
-                     short_bar(&memory, result->level_share[result->machine->level_count - 1]), bound, best);
+    ll_table_row(table, "  %s%s|%s|%.2fx|%s|%s|%s|%s|%s", result->machine->stem,
+                 result->fits ? "" : " (does not fit)", ll_si(&time, result->time_s, "s"),
+                 result->time_s / fastest_s, short_bar(&compute, result->flop_utilization),
+                 short_bar(&memory, result->level_share[result->machine->level_count - 1]),
+                 ll_many(&rate, batch_of(result) / result->time_s, ""), bound, best);
 }
 
 void ll_report_comparison(const struct ll_report *reports, size_t count, unsigned width, struct ll_str *out)
@@ -311,23 +298,22 @@ void ll_report_comparison(const struct ll_report *reports, size_t count, unsigne
         fastest_s = fmin(fastest_s, reports[i].result->time_s);
     headline(reports[0].result, out);
     ll_str_add(out, "\n\n");
-    struct ll_table *table = ll_table_new(
-        width < WIDE ? "  machine|>step|>of fastest|bound by|doubling gains"
-                     : "  machine|>step|>of fastest|>samples/s|compute|memory|bound by|doubling gains");
+    struct ll_table *table =
+        ll_table_new("  machine|>step|>of fastest|?compute|?memory|?>samples/s|bound by|doubling gains");
     for (size_t i = 0; i < count; i++)
-        comparison_row(&reports[i], fastest_s, width, table);
-    ll_table_print(table, out);
+        comparison_row(&reports[i], fastest_s, table);
+    ll_table_print(table, width, out);
     ll_table_free(table);
     ll_str_add(out, "\n");
     for (size_t i = 0; i < count; i++)
         sentence(&reports[i], width, out);
 }
 
-void ll_report_ops(const struct ll_report *report, struct ll_str *out)
+void ll_report_ops(const struct ll_report *report, unsigned width, struct ll_str *out)
 {
     const struct ll_result *result = report->result;
     const struct ll_prepared *prepared = result->prepared;
-    struct ll_table *table = ll_table_new(">op|kind|scope|phase|unit|>start|>time|>utilization|bound by");
+    struct ll_table *table = ll_table_new(">op|kind|scope|?phase|unit|?>start|>time|?>utilization|bound by");
     for (uint32_t seq = prepared->first_op; seq < prepared->end_op; seq++) {
         const struct ll_op_result *op = &result->ops[seq - prepared->first_op];
         const struct ll_form *form = &prepared->trace->forms[prepared->trace->ops[seq].form];
@@ -338,6 +324,6 @@ void ll_report_ops(const struct ll_report *report, struct ll_str *out)
                      ll_si(&start, op->start_s, "s"), ll_si(&time, op->time_s, "s"),
                      ll_percent(&utilization, op->utilization), ll_bound_name(result->machine, op->bound));
     }
-    ll_table_print(table, out);
+    ll_table_print(table, width, out);
     ll_table_free(table);
 }

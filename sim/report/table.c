@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* All cells lie in one text, rows ended by a newline; two passes over it measure and print. */
+/* All cells lie in one text, rows ended by a newline; two passes over it measure and print, and between them
+ * the columns are fitted to the screen. */
 #include "sim/report/table.h"
 
 #include <stdarg.h>
@@ -7,11 +8,19 @@
 #include <stdlib.h>
 #include <string.h>
 
-enum { MOST_COLUMNS = 16, GAP = 2 };
+enum { MOST_COLUMNS = 16, GAP = 2, LEAST_WRAPPED = 12 };
 
 struct ll_table {
     struct ll_str cells;
-    bool right[MOST_COLUMNS];
+    bool right[MOST_COLUMNS], spare[MOST_COLUMNS];
+    size_t column_count;
+};
+
+/* A table on a screen. */
+struct fit {
+    size_t width[MOST_COLUMNS];
+    bool shown[MOST_COLUMNS];
+    size_t last, before_last; /* the last column that is shown, and where it begins */
 };
 
 struct ll_table *ll_table_new(const char *headings)
@@ -19,14 +28,13 @@ struct ll_table *ll_table_new(const char *headings)
     struct ll_table *table = calloc(1, sizeof *table);
     if (!table)
         return NULL;
-    size_t column = 0;
-    for (const char *p = headings; *p; p++) {
-        bool first = p == headings || p[-1] == '|';
-        if (first && *p == '>' && column < MOST_COLUMNS)
-            table->right[column] = true;
-        else
-            ll_str_add_bytes(&table->cells, p, 1);
-        column += *p == '|';
+    for (const char *p = headings; p && table->column_count < MOST_COLUMNS;) {
+        size_t column = table->column_count++;
+        for (; *p == '>' || *p == '?'; p++)
+            *(*p == '>' ? &table->right[column] : &table->spare[column]) = true;
+        const char *end = strchr(p, '|');
+        ll_str_add_bytes(&table->cells, p, end ? (size_t)(end + 1 - p) : strlen(p));
+        p = end ? end + 1 : NULL;
     }
     ll_str_add(&table->cells, "\n");
     return table;
@@ -62,16 +70,48 @@ static void pad(struct ll_str *out, size_t count)
         ll_str_add(out, " ");
 }
 
-static void print_cell(const struct ll_table *table, size_t column, size_t width, const char *text,
-                       size_t length, bool last, struct ll_str *out)
+/* How much of a text goes into a line: all that is left, or the words that fit. */
+static size_t line_length(const char *text, size_t length, size_t width)
 {
-    size_t room = width - text_width(text, length);
+    size_t fitting = 0;
+    if (text_width(text, length) <= width)
+        return length;
+    for (size_t i = 1; i < length; i++)
+        if (text[i] == ' ' && (fitting == 0 || text_width(text, i) <= width))
+            fitting = i;
+    return fitting ? fitting : length;
+}
+
+/* The last cell of a row, in as many lines as it needs. */
+static void print_wrapped(const struct fit *fit, const char *text, size_t length, struct ll_str *out)
+{
+    for (;;) {
+        size_t part = line_length(text, length, fit->width[fit->last]);
+        ll_str_add_bytes(out, text, part);
+        if (part == length)
+            return;
+        text += part + 1;
+        length -= part + 1;
+        ll_str_add(out, "\n");
+        pad(out, fit->before_last);
+    }
+}
+
+static void print_cell(const struct ll_table *table, const struct fit *fit, size_t column, const char *text,
+                       size_t length, struct ll_str *out)
+{
+    size_t width = text_width(text, length);
+    size_t room = fit->width[column] > width ? fit->width[column] - width : 0;
     if (column)
         pad(out, GAP);
     if (table->right[column])
         pad(out, room);
+    if (column == fit->last && !table->right[column]) {
+        print_wrapped(fit, text, length, out);
+        return;
+    }
     ll_str_add_bytes(out, text, length);
-    if (!table->right[column] && !last)
+    if (!table->right[column])
         pad(out, room);
 }
 
@@ -83,19 +123,19 @@ static void end_row(struct ll_str *out)
     ll_str_add(out, "\n");
 }
 
-/* Calls print_cell for each cell when out is given, else widens widths. */
-static void walk(const struct ll_table *table, size_t widths[MOST_COLUMNS], struct ll_str *out)
+/* Prints what is shown when out is given, else widens the columns to what they hold. */
+static void walk(const struct ll_table *table, struct fit *fit, struct ll_str *out)
 {
     size_t column = 0;
     for (const char *p = table->cells.text; p && *p;) {
         size_t length = strcspn(p, "|\n");
         bool last = p[length] == '\n';
-        if (column < MOST_COLUMNS) {
+        if (column < table->column_count) {
             size_t width = text_width(p, length);
-            if (out)
-                print_cell(table, column, widths[column], p, length, last, out);
-            else if (width > widths[column])
-                widths[column] = width;
+            if (out && fit->shown[column])
+                print_cell(table, fit, column, p, length, out);
+            else if (!out && width > fit->width[column])
+                fit->width[column] = width;
         }
         if (last && out)
             end_row(out);
@@ -104,13 +144,41 @@ static void walk(const struct ll_table *table, size_t widths[MOST_COLUMNS], stru
     }
 }
 
-void ll_table_print(const struct ll_table *table, struct ll_str *out)
+/* Where the last column begins, and how wide all are. */
+static size_t lay_out(const struct ll_table *table, struct fit *fit)
 {
+    size_t width = 0;
+    for (size_t i = 0; i < table->column_count; i++)
+        if (fit->shown[i]) {
+            fit->last = i;
+            fit->before_last = width + (i ? GAP : 0);
+            width = fit->before_last + fit->width[i];
+        }
+    return width;
+}
+
+static void fit_to(const struct ll_table *table, struct fit *fit, unsigned screen)
+{
+    for (size_t i = 0; i < table->column_count; i++)
+        fit->shown[i] = true;
+    size_t width = lay_out(table, fit);
+    for (size_t i = table->column_count; i-- > 0 && width > screen;)
+        if (table->spare[i]) {
+            fit->shown[i] = false;
+            width = lay_out(table, fit);
+        }
+    if (width > screen && fit->before_last + LEAST_WRAPPED <= screen)
+        fit->width[fit->last] = screen - fit->before_last;
+}
+
+void ll_table_print(const struct ll_table *table, unsigned width, struct ll_str *out)
+{
+    struct fit fit = {0};
     if (!table)
         return;
-    size_t widths[MOST_COLUMNS] = {0};
-    walk(table, widths, NULL);
-    walk(table, widths, out);
+    walk(table, &fit, NULL);
+    fit_to(table, &fit, width);
+    walk(table, &fit, out);
 }
 
 void ll_table_free(struct ll_table *table)

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Tables for people: columns as wide as they need, numbers to the right.
  *
- * A row is one text with `|` between cells. A heading that begins with `>` aligns its column to the right.
+ * A row is one text with `|` between cells. A heading that begins with `>` aligns its column to the right,
+ * one that begins with `?` names a column that a narrow screen may do without.
  * When memory runs out the table prints as far as it got. One thread at a time; freed with ll_table_free. */
 #ifndef LL_SIM_REPORT_TABLE_H
 #define LL_SIM_REPORT_TABLE_H
@@ -16,8 +17,9 @@ struct ll_table *ll_table_new(const char *headings);
 /* A row, printf style; line ends within it become spaces. */
 void ll_table_row(struct ll_table *table, const char *format, ...) __attribute__((format(printf, 2, 3)));
 
-/* Adds the whole table to a text. */
-void ll_table_print(const struct ll_table *table, struct ll_str *out);
+/* Adds the whole table to a text. Where it is wider than the screen, columns with `?` are left out, the last
+ * one first; then the last column is wrapped. What is still too wide stays so. */
+void ll_table_print(const struct ll_table *table, unsigned width, struct ll_str *out);
 
 /* NULL is fine. */
 void ll_table_free(struct ll_table *table);

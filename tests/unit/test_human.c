@@ -24,6 +24,15 @@ static void rounding_up_to_a_thousand_takes_the_next_prefix(void **state)
     assert_string_equal(ll_binary(&human, 1023.6), "1.00 KiB");
 }
 
+static void what_is_counted_has_no_thousandths(void **state)
+{
+    (void)state;
+    struct ll_human human;
+    assert_string_equal(ll_many(&human, 0.18345, "samples/s"), "0.183 samples/s");
+    assert_string_equal(ll_many(&human, 0.09, ""), "0.09");
+    assert_string_equal(ll_many(&human, 1433, "samples/s"), "1.43 ksamples/s");
+}
+
 static void what_is_no_number_is_a_dash(void **state)
 {
     (void)state;
@@ -77,6 +86,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(three_digits_and_a_prefix),
         cmocka_unit_test(rounding_up_to_a_thousand_takes_the_next_prefix),
+        cmocka_unit_test(what_is_counted_has_no_thousandths),
         cmocka_unit_test(what_is_no_number_is_a_dash),
         cmocka_unit_test(capacities_count_in_powers_of_1024),
         cmocka_unit_test(thousands_are_grouped),

@@ -10,7 +10,7 @@ static void columns_are_as_wide_as_their_widest_cell(void **state)
     ll_table_row(table, "%s|%d", "conv2d", 7);
     ll_table_row(table, "%s|%d", "x", 1234567);
     struct ll_str out = {0};
-    ll_table_print(table, &out);
+    ll_table_print(table, 80, &out);
     assert_string_equal(out.text, "name       time\n"
                                   "conv2d        7\n"
                                   "x       1234567\n");
@@ -24,7 +24,7 @@ static void a_line_end_in_a_cell_does_not_break_the_row(void **state)
     struct ll_table *table = ll_table_new("a|b");
     ll_table_row(table, "%s|%s", "one\ntwo", "three");
     struct ll_str out = {0};
-    ll_table_print(table, &out);
+    ll_table_print(table, 80, &out);
     assert_string_equal(out.text, "a        b\none two  three\n");
     ll_str_release(&out);
     ll_table_free(table);
@@ -36,10 +36,49 @@ static void letters_of_several_bytes_are_one_wide(void **state)
     struct ll_table *table = ll_table_new("a|b");
     ll_table_row(table, "\xC3\xA9|x");
     struct ll_str out = {0};
-    ll_table_print(table, &out);
+    ll_table_print(table, 80, &out);
     assert_string_equal(out.text, "a  b\n\xC3\xA9  x\n");
     ll_str_release(&out);
     ll_table_free(table);
+}
+
+static void a_column_may_have_no_heading(void **state)
+{
+    (void)state;
+    struct ll_table *table = ll_table_new("rate|");
+    ll_table_row(table, "%s|%s", "fast", "the best");
+    struct ll_str out = {0};
+    ll_table_print(table, 80, &out);
+    assert_string_equal(out.text, "rate\nfast  the best\n");
+    ll_str_release(&out);
+    ll_table_free(table);
+}
+
+static void expect_at(unsigned width, const char *expected)
+{
+    struct ll_table *table = ll_table_new("name|?>cycles|?>share|meaning of it all");
+    ll_table_row(table, "conv2d|100|50 %%|windows times filters");
+    struct ll_str out = {0};
+    ll_table_print(table, width, &out);
+    assert_string_equal(out.text, expected);
+    ll_str_release(&out);
+    ll_table_free(table);
+}
+
+static void a_narrow_screen_loses_what_is_spare_and_then_wraps_the_last_column(void **state)
+{
+    (void)state;
+    expect_at(44, "name    cycles  share  meaning of it all\n"
+                  "conv2d     100   50 %  windows times filters\n");
+    expect_at(43, "name    cycles  meaning of it all\n"
+                  "conv2d     100  windows times filters\n");
+    expect_at(30, "name    meaning of it all\n"
+                  "conv2d  windows times filters\n");
+    expect_at(27, "name    meaning of it all\n"
+                  "conv2d  windows times\n"
+                  "        filters\n");
+    expect_at(18, "name    meaning of it all\n" /* no room to wrap into */
+                  "conv2d  windows times filters\n");
 }
 
 int main(void)
@@ -47,6 +86,8 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(columns_are_as_wide_as_their_widest_cell),
         cmocka_unit_test(a_line_end_in_a_cell_does_not_break_the_row),
+        cmocka_unit_test(a_column_may_have_no_heading),
+        cmocka_unit_test(a_narrow_screen_loses_what_is_spare_and_then_wraps_the_last_column),
         cmocka_unit_test(letters_of_several_bytes_are_one_wide),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
