@@ -175,6 +175,15 @@ static inline void draw_norm(uint64_t *state, struct op_sample *s, enum ll_dtype
         add_real(s, LL_ATTR_EPSILON, 0.125);
 }
 
+static inline void draw_random(uint64_t *state, struct op_sample *s, enum ll_dtype dtype)
+{
+    add_input(s, shape_of(dtype, 2, (uint64_t[]){draw(state, 1, 200), draw(state, 1, 200)}));
+    add_input(s, (struct ll_shape){.dtype = (uint8_t)dtype});
+    add_attr(s, LL_ATTR_SEED, (int64_t)ll_random(state));
+    add_attr(s, LL_ATTR_STREAM, (int64_t)draw(state, 0, 9));
+    add_real(s, LL_ATTR_KEEP, draw(state, 0, 1) ? 0.75 : 0.3);
+}
+
 static inline void draw_optimizer(uint64_t *state, struct op_sample *s, enum ll_dtype dtype, int tensors)
 {
     struct ll_shape shape = shape_of(dtype, 1, (uint64_t[]){draw(state, 1, 40000)});
@@ -240,6 +249,8 @@ static inline void draw_op(uint64_t *state, enum ll_op_kind kind, enum ll_dtype 
         draw_reduction(state, s, dtype);
     else if (kind == LL_OP_BATCH_NORM || kind == LL_OP_BATCH_NORM_GRAD || kind == LL_OP_BATCH_NORM_FIXED)
         draw_norm(state, s, dtype);
+    else if (ll_op_class(kind) == LL_CLASS_RANDOM)
+        draw_random(state, s, dtype);
     else if (ll_op_class(kind) == LL_CLASS_OPTIMIZATION)
         draw_optimizer(state, s, dtype, kind == LL_OP_MOMENTUM ? 3 : kind == LL_OP_ADAM ? 4 : 2);
     else

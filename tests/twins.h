@@ -5,6 +5,7 @@
 #ifndef LL_TESTS_TWINS_H
 #define LL_TESTS_TWINS_H
 
+#include "tracer/base/random.h"
 #include "tracer/ops.h"
 
 #include <math.h>
@@ -403,6 +404,27 @@ static inline uint64_t twin_MOVING_AVERAGE(const struct ll_op_view *op, double *
     double decay = ll_attr_real(op, LL_ATTR_DECAY, 0);
     for (uint64_t i = 0; i < ll_elements(&op->out[0]); i++, flops += 3)
         out[0][i] = decay * in[0][i] + (1 - decay) * in[1][i];
+    return flops;
+}
+
+/* Number i of the stream that the seed, the op's stream and the step name. */
+static inline uint64_t drawn_bits(const struct ll_op_view *op, double step, uint64_t i)
+{
+    uint64_t seed = (uint64_t)ll_attr_count(op, LL_ATTR_SEED, 0);
+    uint64_t stream = (uint64_t)ll_attr_count(op, LL_ATTR_STREAM, 0);
+    return ll_random_bits(ll_random_key(ll_random_key(seed, stream), (uint64_t)(int64_t)step), i);
+}
+
+/* Draw, add to the share, round down: 0 or 1. Divide, multiply. */
+static inline uint64_t twin_DROPOUT(const struct ll_op_view *op, double *const *in, double *const *out)
+{
+    uint64_t flops = 0;
+    double keep = ll_attr_real(op, LL_ATTR_KEEP, 1);
+    for (uint64_t i = 0; i < ll_elements(&op->out[0]); i++, flops += 5) {
+        double unit = (double)ll_random_unit((uint32_t)drawn_bits(op, in[1][0], i));
+        out[1][i] = floor(1 - unit + keep) / keep;
+        out[0][i] = in[0][i] * out[1][i];
+    }
     return flops;
 }
 

@@ -52,6 +52,9 @@
     X(BIAS, "bias", REAL)                                                                                    \
     X(ALPHA, "alpha", REAL)                                                                                  \
     X(BETA, "beta", REAL)                                                                                    \
+    X(SEED, "seed", COUNT)                                                                                   \
+    X(STREAM, "stream", COUNT)                                                                               \
+    X(KEEP, "keep", REAL)                                                                                    \
     X(LEARNING_RATE, "learning_rate", REAL)                                                                  \
     X(MOMENTUM, "momentum", REAL)                                                                            \
     X(BETA1, "beta1", REAL)                                                                                  \

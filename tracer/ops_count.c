@@ -41,6 +41,12 @@ uint64_t ll_flops_PER_OUT_4(const struct ll_op_view *op)
     return per_out(op, 4);
 }
 
+/* Dropout: draw, add and round down to keep or not, divide by the share, multiply. */
+uint64_t ll_flops_PER_OUT_5(const struct ll_op_view *op)
+{
+    return per_out(op, 5);
+}
+
 /* Adam (Kingma and Ba, 2015): two moving averages of three operations and a square more, then a square root,
  * an addition, a division, a multiplication and a subtraction. */
 uint64_t ll_flops_PER_OUT_12(const struct ll_op_view *op)

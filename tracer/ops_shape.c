@@ -350,6 +350,19 @@ const char *ll_shape_NORM_FIXED(struct ll_op_view *op)
     return trouble ? trouble : give(op, 1, op->in);
 }
 
+/* x, the number of the step -> y, what x was multiplied with */
+const char *ll_shape_DROPOUT(struct ll_op_view *op)
+{
+    double keep = ll_attr_real(op, LL_ATTR_KEEP, 1);
+    if (op->input_count != 2)
+        return wants_inputs;
+    if (op->in[1].rank != 0)
+        return "the number of the step must be a scalar";
+    if (!(keep > 0 && keep <= 1))
+        return "the share that is kept must be above 0 and at most 1";
+    return give(op, 2, (const struct ll_shape[]){op->in[0], op->in[0]});
+}
+
 /* logits[rows, classes], labels[rows] -> loss[rows], dlogits[rows, classes] */
 const char *ll_shape_XENT(struct ll_op_view *op)
 {

@@ -19,44 +19,39 @@
  *       unit: x + relu(conv 1(relu(conv 3(relu(conv 1(x)))))), a quarter of the channels inside
  *   mean over the image, dense 1001 without bias */
 #include "models/fathom/classifier.h"
+#include "models/nn/init.h"
 #include "models/nn/layers.h"
 
-#include <math.h>
 #include <stdio.h>
 
-enum { IMAGE, CLASSES, CHANNELS, RATE };
+enum { IMAGE, CLASSES, CHANNELS };
 
 static const struct ll_model_param params[] = {
     [IMAGE] = {"image", 224, 32, 4096, "height and width of an image, in pixels"},
     [CLASSES] = {"classes", 1001, 2, 1000000, "classes to tell apart"},
     [CHANNELS] = {"channels", 64, 4, 4096, "filters of the first convolution; the others follow"},
-    [RATE] = {"rate", 10000, 1, 1000000, "learning rate, in millionths"},
 };
-
-/* He et al., 2015: this deviation keeps the size of what passes, also through a ReLU with gain 2. */
-static struct ll_init keeping_size(uint64_t kernel, const struct ll_value *x, double gain)
-{
-    double inputs = (double)(kernel * kernel * x->shape.dim[x->shape.rank - 1u]);
-    return (struct ll_init){LL_INIT_NORMAL, sqrt(gain / inputs), NULL};
-}
 
 /* Fills in what all convolutions share. */
 static struct ll_value *convolve(struct ll_nn *nn, const char *name, struct ll_value *x,
                                  struct ll_conv_options options)
 {
+    uint64_t inputs = options.kernel * options.kernel * x->shape.dim[3];
     bool relu = options.activation == LL_RELU;
     options.padding = LL_HALF;
     if (options.stride == 0)
         options.stride = 1;
     if (options.init.scale == 0)
-        options.init = keeping_size(options.kernel, x, relu ? 2 : 1);
+        options.init = ll_init_keeping_size(inputs, relu ? 2 : 1);
     return ll_conv_layer(nn, name, x, &options);
 }
 
 static struct ll_value *dense(struct ll_nn *nn, struct ll_value *x, uint64_t units, enum ll_bias bias)
 {
-    return ll_dense_layer(
-        nn, "fc", x, &(struct ll_dense_options){.units = units, .init = keeping_size(1, x, 1), .bias = bias});
+    return ll_dense_layer(nn, "fc", x,
+                          &(struct ll_dense_options){.units = units,
+                                                     .init = ll_init_keeping_size(x->shape.dim[1], 1),
+                                                     .bias = bias});
 }
 
 static void push_numbered(struct ll_nn *nn, const char *name, unsigned number)
@@ -129,7 +124,7 @@ static struct ll_value *bottleneck(struct ll_nn *nn, struct ll_value *x, uint64_
     struct ll_value *by = x;
     x = conv_add(nn, "conv1", x, first);
     x = conv_add(nn, "conv2", x, second);
-    third.init = keeping_size(1, x, 1.0 / 12);
+    third.init = ll_init_keeping_size(x->shape.dim[3], 1.0 / 12);
     return ll_nn_do2(nn, LL_OP_ADD, conv_add(nn, "conv3", x, third), by);
 }
 
@@ -162,7 +157,7 @@ static struct ll_classifier classifier_of(const struct ll_build *build)
     return (struct ll_classifier){
         .image = (uint64_t)build->params[IMAGE],
         .classes = (uint64_t)build->params[CLASSES],
-        .rate = 1e-6 * (double)build->params[RATE],
+        .rate = 1e-2,
     };
 }
 

@@ -157,6 +157,14 @@ void ll_gradient_BATCH_NORM(struct ll_nn *nn, const struct ll_gradient_call *cal
         call->dx[i] = gradient->outputs[i];
 }
 
+/* The second result is what x was multiplied with; the step has no gradient. */
+void ll_gradient_DROPOUT(struct ll_nn *nn, const struct ll_gradient_call *call)
+{
+    assert(call->dy[0] && !call->dy[1]);
+    if (call->wanted[0])
+        call->dx[0] = ll_nn_do2(nn, LL_OP_MUL, call->dy[0], call->op->outputs[1]);
+}
+
 /* The second result is the gradient already, for a loss of weight one. */
 void ll_gradient_SOFTMAX_XENT(struct ll_nn *nn, const struct ll_gradient_call *call)
 {

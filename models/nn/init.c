@@ -92,6 +92,11 @@ static void fill(void *context, uint64_t begin, uint64_t end, uint64_t chunk)
     fills[f->init.kind](f, begin, end);
 }
 
+struct ll_init ll_init_keeping_size(uint64_t inputs, double gain)
+{
+    return (struct ll_init){LL_INIT_NORMAL, sqrt(gain / (double)inputs), NULL};
+}
+
 void ll_init_fill(const struct ll_value *variable, uint64_t seed, struct ll_pool *pool, void *data)
 {
     assert(variable->shape.dtype == LL_F32 || variable->shape.dtype == LL_F64);

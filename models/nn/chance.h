@@ -1,0 +1,25 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Random ops of a network: every step draws anew, every run the same, at any number of threads.
+ *
+ * A number is a pure function of the seed, the op's stream, the step and the element (tracer/base/random.h).
+ * Seed and stream are attributes and the same in each step; the step is a scalar that one `add` op advances,
+ * in the network's real type: floats can tell 2^24 steps apart. */
+#ifndef LL_NN_CHANCE_H
+#define LL_NN_CHANCE_H
+
+#include "models/nn/nn.h"
+
+struct ll_chance {
+    struct ll_value *step;  /* of this step: 1, 2, ... */
+    uint64_t seed, streams; /* streams: how many ops draw so far */
+};
+
+/* Adds the counter to the network; once a network, before the ops that draw. */
+struct ll_chance ll_chance_begin(struct ll_nn *nn, uint64_t seed);
+
+/* x with a share of `keep` of its elements over keep, the others zero (Srivastava et al., 2014, scaled when
+ * training, so that inference needs no op). Its second result is what x was multiplied with. */
+struct ll_value *ll_dropout_layer(struct ll_nn *nn, const char *name, struct ll_value *x, double keep,
+                                  struct ll_chance *chance);
+
+#endif

@@ -1,0 +1,49 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Drawing by counter: element i of an op is number i of the stream that its seed, its own stream and the step
+ * make, whichever thread draws it. */
+#include "models/nn/kernel.h"
+#include "tracer/base/random.h"
+
+enum { GRAIN = 1 << 14 };
+
+struct drawing {
+    uint64_t key;
+    const real *x;
+    real *y, *mask;
+    real keep;
+};
+
+/* The last input is the step. */
+static uint64_t key_of(const struct ll_kernel_call *call)
+{
+    const real *step = call->in[call->op->input_count - 1];
+    uint64_t seed = (uint64_t)ll_attr_count(call->op, LL_ATTR_SEED, 0);
+    uint64_t stream = (uint64_t)ll_attr_count(call->op, LL_ATTR_STREAM, 0);
+    return ll_random_key(ll_random_key(seed, stream), (uint64_t)(int64_t)*step);
+}
+
+LL_FAST static void drop(void *context, uint64_t begin, uint64_t end, uint64_t chunk)
+{
+    (void)chunk;
+    const struct drawing *d = context;
+    const uint64_t key = d->key;
+    const float keep = (float)d->keep;
+    const real *x = d->x, factor = 1 / d->keep;
+    real *restrict y = d->y, *restrict mask = d->mask;
+    for (uint64_t i = begin; i < end; i++) {
+        mask[i] = ll_random_unit((uint32_t)ll_random_bits(key, i)) < keep ? factor : 0;
+        y[i] = x[i] * mask[i];
+    }
+}
+
+LL_KERNEL(DROPOUT)
+{
+    struct drawing drawing = {
+        .key = key_of(call),
+        .x = call->in[0],
+        .y = call->out[0],
+        .mask = call->out[1],
+        .keep = (real)ll_attr_real(call->op, LL_ATTR_KEEP, 1),
+    };
+    ll_pool_run(call->pool, ll_elements(&call->op->out[0]), GRAIN, drop, &drawing);
+}
