@@ -16,3 +16,4 @@ try info a.llt b.llt
 try explain utilisation
 try ops conv
 try verify
+try models --suite fathon
