@@ -4,12 +4,30 @@
 #include "models/data/images.h"
 
 #include <assert.h>
+#include <string.h>
+
+/* Where float data goes that is to become data of this shape: into its second half, if that is double. */
+static float *narrow_of(const struct ll_shape *shape, void *data)
+{
+    assert(shape->dtype == LL_F32 || shape->dtype == LL_F64);
+    return (float *)data + (shape->dtype == LL_F64 ? ll_elements(shape) : 0);
+}
+
+/* Makes doubles of the floats there, from the front: none is overwritten before it is read. */
+static void widen(const struct ll_shape *shape, void *data)
+{
+    const float *narrow = narrow_of(shape, data);
+    for (uint64_t i = 0; shape->dtype == LL_F64 && i < ll_elements(shape); i++) {
+        double wide = (double)narrow[i];
+        memcpy((double *)data + i, &wide, sizeof wide);
+    }
+}
 
 static void fill_images(const struct ll_feed *feed, uint64_t step, const struct ll_shape *shape, void *data)
 {
-    assert(shape->dtype == LL_F32);
     struct ll_images images = {shape->dim[1], shape->dim[2], shape->dim[3], feed->classes, feed->seed};
-    ll_image_pixels(&images, step * shape->dim[0], shape->dim[0], data);
+    ll_image_pixels(&images, step * shape->dim[0], shape->dim[0], narrow_of(shape, data));
+    widen(shape, data);
 }
 
 static void fill_labels(const struct ll_feed *feed, uint64_t step, const struct ll_shape *shape, void *data)

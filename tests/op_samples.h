@@ -46,6 +46,12 @@ static inline void add_input(struct op_sample *s, struct ll_shape shape)
     s->in[s->view.input_count++] = shape;
 }
 
+/* Whether the kind's row has this word for its shape rule. */
+static inline bool shape_word(enum ll_op_kind kind, const char *word)
+{
+    return strcmp(ll_op_words(kind).shape, word) == 0;
+}
+
 static inline struct ll_shape draw_image(uint64_t *state, enum ll_dtype dtype, uint64_t channels)
 {
     bool large = draw(state, 0, 7) == 0; /* more pixels than any block of a kernel has rows */
@@ -137,12 +143,46 @@ static inline void draw_lrn(uint64_t *state, struct op_sample *s, enum ll_dtype 
     add_real(s, LL_ATTR_BETA, draw(state, 0, 1) ? 0.75 : 0.6);
 }
 
+/* Any dimensions in a row; the wide shape is the input of a sum and the result of its gradient. */
+static inline void draw_reduction(uint64_t *state, struct op_sample *s, enum ll_dtype dtype)
+{
+    enum ll_op_kind kind = s->view.kind;
+    struct ll_shape wide = draw_image(state, dtype, draw(state, 1, 300));
+    uint64_t axis = draw(state, 0, 4);
+    if (draw(state, 0, 2)) {
+        add_attr(s, LL_ATTR_AXIS, (int64_t)axis);
+        add_attr(s, LL_ATTR_AXES, (int64_t)draw(state, 0, 4 - axis));
+    }
+    add_input(s, wide);
+    s->view.kind = LL_OP_SUM;
+    const char *wrong = ll_op_infer(&s->view);
+    assert(!wrong), (void)wrong;
+    s->view.kind = kind;
+    if (kind == LL_OP_TILE || kind == LL_OP_MEAN_GRAD) {
+        s->in[0] = s->out[0];
+        s->out[0] = wide;
+    }
+}
+
+static inline void draw_norm(uint64_t *state, struct op_sample *s, enum ll_dtype dtype)
+{
+    struct ll_shape image = draw_image(state, dtype, draw(state, 1, 20));
+    for (int i = 0; i < (s->view.kind == LL_OP_BATCH_NORM_GRAD ? 2 : 1); i++)
+        add_input(s, image);
+    while (s->view.input_count < (s->view.kind == LL_OP_BATCH_NORM ? 3 : 5))
+        add_input(s, shape_of(dtype, 1, &image.dim[3]));
+    if (draw(state, 0, 1))
+        add_real(s, LL_ATTR_EPSILON, 0.125);
+}
+
 static inline void draw_optimizer(uint64_t *state, struct op_sample *s, enum ll_dtype dtype, int tensors)
 {
     struct ll_shape shape = shape_of(dtype, 1, (uint64_t[]){draw(state, 1, 40000)});
     for (int i = 0; i < tensors; i++)
         add_input(s, shape);
     add_real(s, LL_ATTR_LEARNING_RATE, 0.1);
+    if (s->view.kind == LL_OP_MOVING_AVERAGE)
+        add_real(s, LL_ATTR_DECAY, 0.75);
     if (s->view.kind == LL_OP_MOMENTUM)
         add_real(s, LL_ATTR_MOMENTUM, 0.9);
     if (s->view.kind != LL_OP_ADAM)
@@ -161,7 +201,7 @@ static inline void draw_plain(uint64_t *state, struct op_sample *s, enum ll_dtyp
     struct ll_shape labels = column, scalar = {.dtype = (uint8_t)dtype};
     labels.dtype = LL_I32;
     enum ll_op_kind kind = s->view.kind;
-    if (kind == LL_OP_MEAN_GRAD || kind == LL_OP_HOST_INPUT || kind == LL_OP_CAST || kind == LL_OP_RESHAPE) {
+    if (kind == LL_OP_HOST_INPUT || kind == LL_OP_CAST || kind == LL_OP_RESHAPE) {
         s->out[0] = x;
         s->view.output_count = 1;
     }
@@ -170,8 +210,10 @@ static inline void draw_plain(uint64_t *state, struct op_sample *s, enum ll_dtyp
     if (kind == LL_OP_RESHAPE)
         x = shape_of(dtype, 1, (uint64_t[]){x.dim[0] * x.dim[1]});
     if (kind != LL_OP_HOST_INPUT)
-        add_input(s, kind == LL_OP_MEAN_GRAD ? scalar : kind == LL_OP_EQUAL ? labels : x);
-    if (kind == LL_OP_ADD || kind == LL_OP_MUL || kind == LL_OP_RELU_GRAD)
+        add_input(s, kind == LL_OP_EQUAL ? labels : x);
+    if (shape_word(kind, "BROADCAST") && draw(state, 0, 1))
+        add_input(s, draw(state, 0, 1) ? row : scalar);
+    else if (shape_word(kind, "BROADCAST") || kind == LL_OP_RELU_GRAD)
         add_input(s, x);
     if (kind == LL_OP_BIAS_ADD)
         add_input(s, row);
@@ -194,8 +236,12 @@ static inline void draw_op(uint64_t *state, enum ll_op_kind kind, enum ll_dtype 
         draw_pool(state, s, dtype);
     else if (kind == LL_OP_LRN || kind == LL_OP_LRN_GRAD)
         draw_lrn(state, s, dtype);
+    else if (shape_word(kind, "REDUCED") || shape_word(kind, "EXPAND"))
+        draw_reduction(state, s, dtype);
+    else if (kind == LL_OP_BATCH_NORM || kind == LL_OP_BATCH_NORM_GRAD || kind == LL_OP_BATCH_NORM_FIXED)
+        draw_norm(state, s, dtype);
     else if (ll_op_class(kind) == LL_CLASS_OPTIMIZATION)
-        draw_optimizer(state, s, dtype, kind == LL_OP_SGD ? 2 : kind == LL_OP_MOMENTUM ? 3 : 4);
+        draw_optimizer(state, s, dtype, kind == LL_OP_MOMENTUM ? 3 : kind == LL_OP_ADAM ? 4 : 2);
     else
         draw_plain(state, s, dtype);
     const char *wrong = ll_op_infer(&s->view);

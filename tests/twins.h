@@ -112,15 +112,16 @@ static inline uint64_t twin_CONV2D_FILTER(const struct ll_op_view *op, double *c
     static inline uint64_t twin_##word(const struct ll_op_view *op, double *const *in, double *const *out)   \
     {                                                                                                        \
         uint64_t flops = 0, last = op->out[0].rank ? op->out[0].dim[op->out[0].rank - 1] : 1;                \
+        uint64_t period = op->input_count > 1 ? ll_elements(&op->in[1]) : 1;                                 \
         for (uint64_t i = 0; i < ll_elements(&op->out[0]); i++, flops++) {                                   \
             const double x = in[0][i], *y = op->input_count > 1 ? in[1] : in[0];                             \
-            (void)x, (void)y, (void)last;                                                                    \
+            (void)x, (void)y, (void)last, (void)period;                                                      \
             out[0][i] = formula;                                                                             \
         }                                                                                                    \
         return flops;                                                                                        \
     }
-LL_TWIN_OF_ELEMENTS(ADD, x + y[i])
-LL_TWIN_OF_ELEMENTS(MUL, x *y[i])
+LL_TWIN_OF_ELEMENTS(ADD, x + y[i % period])
+LL_TWIN_OF_ELEMENTS(MUL, x *y[i % period])
 LL_TWIN_OF_ELEMENTS(BIAS_ADD, x + y[i % last])
 LL_TWIN_OF_ELEMENTS(RELU, x > 0 ? x : 0)
 LL_TWIN_OF_ELEMENTS(RELU_GRAD, y[i] > 0 ? x : 0)
@@ -134,14 +135,6 @@ static inline uint64_t twin_CAST(const struct ll_op_view *op, double *const *in,
 }
 #define twin_RESHAPE twin_CAST
 
-static inline uint64_t twin_MEAN_GRAD(const struct ll_op_view *op, double *const *in, double *const *out)
-{
-    uint64_t count = ll_elements(&op->out[0]);
-    for (uint64_t i = 0; i < count; i++)
-        out[0][i] = in[0][0] / (double)count;
-    return count;
-}
-
 static inline uint64_t twin_BIAS_GRAD(const struct ll_op_view *op, double *const *in, double *const *out)
 {
     uint64_t columns = op->out[0].dim[0], flops = 0;
@@ -153,13 +146,50 @@ static inline uint64_t twin_BIAS_GRAD(const struct ll_op_view *op, double *const
     return flops;
 }
 
+/* Where element i of the wide shape lies in the narrow one, which lacks the dimensions that the attributes
+ * name. */
+static inline uint64_t narrow_index(const struct ll_op_view *op, const struct ll_shape *wide, uint64_t i)
+{
+    uint64_t axis = (uint64_t)ll_attr_count(op, LL_ATTR_AXIS, 0), narrow = 0, stride = 1;
+    uint64_t axes = (uint64_t)ll_attr_count(op, LL_ATTR_AXES, wide->rank - (int64_t)axis);
+    for (uint64_t j = wide->rank; j-- > 0; i /= wide->dim[j])
+        if (j < axis || j >= axis + axes) {
+            narrow += i % wide->dim[j] * stride;
+            stride *= wide->dim[j];
+        }
+    return narrow;
+}
+
+/* One addition less than there are numbers. */
+static inline uint64_t twin_SUM(const struct ll_op_view *op, double *const *in, double *const *out)
+{
+    memset(out[0], 0, ll_elements(&op->out[0]) * sizeof(double));
+    for (uint64_t i = 0; i < ll_elements(&op->in[0]); i++)
+        out[0][narrow_index(op, &op->in[0], i)] += in[0][i];
+    return ll_elements(&op->in[0]) - ll_elements(&op->out[0]);
+}
+
 static inline uint64_t twin_MEAN(const struct ll_op_view *op, double *const *in, double *const *out)
 {
-    uint64_t count = ll_elements(&op->in[0]);
-    out[0][0] = 0;
-    for (uint64_t i = 0; i < count; i++)
-        out[0][0] += in[0][i] / (double)count;
-    return count;
+    uint64_t flops = twin_SUM(op, in, out), count = ll_elements(&op->in[0]) / ll_elements(&op->out[0]);
+    for (uint64_t i = 0; i < ll_elements(&op->out[0]); i++, flops++)
+        out[0][i] /= (double)count;
+    return flops;
+}
+
+static inline uint64_t twin_TILE(const struct ll_op_view *op, double *const *in, double *const *out)
+{
+    for (uint64_t i = 0; i < ll_elements(&op->out[0]); i++)
+        out[0][i] = in[0][narrow_index(op, &op->out[0], i)];
+    return 0;
+}
+
+static inline uint64_t twin_MEAN_GRAD(const struct ll_op_view *op, double *const *in, double *const *out)
+{
+    uint64_t flops = twin_TILE(op, in, out), count = ll_elements(&op->out[0]) / ll_elements(&op->in[0]);
+    for (uint64_t i = 0; i < ll_elements(&op->out[0]); i++, flops++)
+        out[0][i] /= (double)count;
+    return flops;
 }
 
 static inline uint64_t twin_ARGMAX(const struct ll_op_view *op, double *const *in, double *const *out)
@@ -259,6 +289,61 @@ static inline uint64_t twin_LRN_GRAD(const struct ll_op_view *op, double *const 
     return ll_op_flops(op);
 }
 
+/* Ioffe and Szegedy, 2015, algorithm 1, a channel at a time. The distance from the mean is taken once. */
+static inline uint64_t twin_BATCH_NORM(const struct ll_op_view *op, double *const *in, double *const *out)
+{
+    uint64_t channels = op->in[1].dim[0], elements = ll_elements(&op->in[0]), flops = 0;
+    double rows = (double)(elements / channels), epsilon = ll_attr_real(op, LL_ATTR_EPSILON, 1e-5);
+    for (uint64_t c = 0; c < channels; c++, flops += 3) { /* add epsilon, root, divide */
+        double mean = 0, variance = 0;
+        for (uint64_t i = c; i < elements; i += channels, flops++)
+            mean += in[0][i] / rows;
+        for (uint64_t i = c; i < elements; i += channels, flops += 3)
+            variance += (in[0][i] - mean) * (in[0][i] - mean) / rows;
+        for (uint64_t i = c; i < elements; i += channels, flops += 2)
+            out[0][i] = (in[0][i] - mean) / sqrt(variance + epsilon) * in[1][c] + in[2][c];
+        out[1][c] = mean;
+        out[2][c] = variance;
+    }
+    return flops;
+}
+
+/* The chain rule through y, variance and mean as the paper's section 3 writes it. The count is the
+ * convention's. */
+static inline uint64_t twin_BATCH_NORM_GRAD(const struct ll_op_view *op, double *const *in,
+                                            double *const *out)
+{
+    const double *dy = in[0], *x = in[1];
+    uint64_t channels = op->in[2].dim[0], elements = ll_elements(&op->in[0]);
+    double rows = (double)(elements / channels), epsilon = ll_attr_real(op, LL_ATTR_EPSILON, 1e-5);
+    for (uint64_t c = 0; c < channels; c++) {
+        double gamma = in[2][c], mean = in[3][c], spread = in[4][c] + epsilon, dvariance = 0, dmean = 0;
+        out[1][c] = out[2][c] = 0;
+        for (uint64_t i = c; i < elements; i += channels) {
+            dvariance += dy[i] * gamma * (x[i] - mean) * -0.5 * pow(spread, -1.5);
+            dmean += dy[i] * gamma * -1 / sqrt(spread);
+            out[1][c] += dy[i] * (x[i] - mean) / sqrt(spread);
+            out[2][c] += dy[i];
+        }
+        for (uint64_t i = c; i < elements; i += channels)
+            out[0][i] = dy[i] * gamma / sqrt(spread) + dvariance * 2 * (x[i] - mean) / rows + dmean / rows;
+    }
+    return ll_op_flops(op);
+}
+
+/* The root and the scale are a channel's: a product and a sum for each element. */
+static inline uint64_t twin_BATCH_NORM_FIXED(const struct ll_op_view *op, double *const *in,
+                                             double *const *out)
+{
+    uint64_t flops = 0;
+    for (uint64_t i = 0; i < ll_elements(&op->in[0]); i++, flops += 2) {
+        uint64_t c = i % op->in[1].dim[0];
+        double root = sqrt(in[4][c] + ll_attr_real(op, LL_ATTR_EPSILON, 1e-5));
+        out[0][i] = (in[0][i] - in[3][c]) / root * in[1][c] + in[2][c];
+    }
+    return flops;
+}
+
 /* For each logit: compare, subtract, exp, add; then divide and subtract. */
 static inline uint64_t twin_SOFTMAX_XENT(const struct ll_op_view *op, double *const *in, double *const *out)
 {
@@ -309,6 +394,15 @@ static inline uint64_t twin_ADAM(const struct ll_op_view *op, double *const *in,
         out[1][i] = m;
         out[2][i] = v;
     }
+    return flops;
+}
+
+static inline uint64_t twin_MOVING_AVERAGE(const struct ll_op_view *op, double *const *in, double *const *out)
+{
+    uint64_t flops = 0;
+    double decay = ll_attr_real(op, LL_ATTR_DECAY, 0);
+    for (uint64_t i = 0; i < ll_elements(&op->out[0]); i++, flops += 3)
+        out[0][i] = decay * in[0][i] + (1 - decay) * in[1][i];
     return flops;
 }
 

@@ -46,6 +46,8 @@
     X(KERNEL_H, "kernel_h", COUNT)                                                                           \
     X(KERNEL_W, "kernel_w", COUNT)                                                                           \
     X(GROUPS, "groups", COUNT)                                                                               \
+    X(AXIS, "axis", COUNT)                                                                                   \
+    X(AXES, "axes", COUNT)                                                                                   \
     X(RADIUS, "radius", COUNT)                                                                               \
     X(BIAS, "bias", REAL)                                                                                    \
     X(ALPHA, "alpha", REAL)                                                                                  \
@@ -54,6 +56,7 @@
     X(MOMENTUM, "momentum", REAL)                                                                            \
     X(BETA1, "beta1", REAL)                                                                                  \
     X(BETA2, "beta2", REAL)                                                                                  \
+    X(DECAY, "decay", REAL)                                                                                  \
     X(EPSILON, "epsilon", REAL)
 
 enum ll_op_kind {

@@ -29,6 +29,12 @@ uint64_t ll_flops_PER_OUT_2(const struct ll_op_view *op)
     return per_out(op, 2);
 }
 
+/* A moving average: average -= (1 - decay) (average - x). */
+uint64_t ll_flops_PER_OUT_3(const struct ll_op_view *op)
+{
+    return per_out(op, 3);
+}
+
 /* Momentum: v = momentum v + g; w -= rate v. */
 uint64_t ll_flops_PER_OUT_4(const struct ll_op_view *op)
 {
@@ -113,6 +119,24 @@ uint64_t ll_flops_LRN(const struct ll_op_view *op)
 uint64_t ll_flops_LRN_GRAD(const struct ll_op_view *op)
 {
     return ll_mul(2, ll_flops_LRN(op));
+}
+
+static uint64_t per_out_and_channel(const struct ll_op_view *op, uint64_t per_element, uint64_t per_channel)
+{
+    return ll_add(per_out(op, per_element), ll_mul(per_channel, ll_elements(&op->out[1])));
+}
+
+/* Of each element: add to the mean, subtract the mean, square, add to the variance, scale, shift. Of each
+ * channel: add epsilon, root, divide. */
+uint64_t ll_flops_BATCH_NORM(const struct ll_op_view *op)
+{
+    return per_out_and_channel(op, 6, 3);
+}
+
+/* As frameworks count it: 6 for each element, 1 for each channel. */
+uint64_t ll_flops_NORM_GRAD(const struct ll_op_view *op)
+{
+    return per_out_and_channel(op, 6, 1);
 }
 
 static uint64_t total_bytes(const struct ll_shape *shapes, uint32_t count)

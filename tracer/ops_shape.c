@@ -48,12 +48,44 @@ const char *ll_shape_RESHAPE(struct ll_op_view *op)
     return NULL;
 }
 
-/* One value becomes many. */
+/* What is left of a shape without the dimensions that the attributes name: `axes` of them (all that follow),
+ * `axis` (0) being the first. False when there are none such. */
+static bool reduce(const struct ll_op_view *op, const struct ll_shape *wide, struct ll_shape *narrow)
+{
+    int64_t axis = ll_attr_count(op, LL_ATTR_AXIS, 0);
+    if (axis < 0 || axis > wide->rank)
+        return false;
+    int64_t axes = ll_attr_count(op, LL_ATTR_AXES, wide->rank - axis);
+    if (axes < 0 || axes > wide->rank - axis)
+        return false;
+    *narrow = (struct ll_shape){.dtype = wide->dtype};
+    for (int64_t i = 0; i < wide->rank; i++)
+        if (i < axis || i >= axis + axes) {
+            narrow->dim[narrow->rank] = wide->dim[i];
+            narrow->role[narrow->rank++] = wide->role[i];
+        }
+    return true;
+}
+
+const char *ll_shape_REDUCED(struct ll_op_view *op)
+{
+    struct ll_shape out;
+    if (op->input_count != 1)
+        return wants_inputs;
+    if (!reduce(op, &op->in[0], &out))
+        return "there are no such dimensions to reduce";
+    return give(op, 1, &out);
+}
+
+/* The way back: the result is what reduces to the input. */
 const char *ll_shape_EXPAND(struct ll_op_view *op)
 {
+    struct ll_shape narrow;
     if (op->input_count != 1 || op->output_count != 1)
         return wants_inputs;
-    return op->in[0].rank == 0 ? NULL : "only a scalar is expanded";
+    if (!reduce(op, &op->out[0], &narrow) || !same_dims(&narrow, &op->in[0]))
+        return "the result must have the dimensions of the input, and those along which it repeats";
+    return NULL;
 }
 
 const char *ll_shape_SAME(struct ll_op_view *op)
@@ -64,6 +96,17 @@ const char *ll_shape_SAME(struct ll_op_view *op)
         if (!same_dims(&op->in[0], &op->in[i]))
             return wants_same;
     return give(op, 1, op->in);
+}
+
+/* The second input repeats along the first dimensions of the first. */
+const char *ll_shape_BROADCAST(struct ll_op_view *op)
+{
+    if (op->input_count != 2)
+        return wants_inputs;
+    const struct ll_shape *a = &op->in[0], *b = &op->in[1];
+    if (b->rank > a->rank || memcmp(a->dim + (a->rank - b->rank), b->dim, b->rank * sizeof *b->dim) != 0)
+        return "the second input must have the dimensions of the first, or its last ones";
+    return give(op, 1, a);
 }
 
 /* The window of local response normalisation spans 2 radius + 1 channels. */
@@ -132,14 +175,6 @@ const char *ll_shape_LAST_DIM(struct ll_op_view *op)
     if (op->input_count != 1 || op->in[0].rank == 0)
         return wants_inputs;
     return keep_one_dim(op, op->in[0].rank - 1u, (enum ll_dtype)op->in[0].dtype);
-}
-
-const char *ll_shape_SCALAR(struct ll_op_view *op)
-{
-    if (op->input_count != 1)
-        return wants_inputs;
-    struct ll_shape out = {.dtype = op->in[0].dtype};
-    return give(op, 1, &out);
 }
 
 /* The column of each row's largest value. */
@@ -275,6 +310,44 @@ const char *ll_shape_POOL_GRAD(struct ll_op_view *op)
     if (!same_dims(&pooled, &op->in[0]) || !same_dims(&pooled, &op->in[2]))
         return "dy and y must have the shape of the pooled image";
     return give(op, 1, &op->in[1]);
+}
+
+/* Inputs from `first` on are vectors, as long as x's last dimension. */
+static const char *check_channels(const struct ll_op_view *op, const struct ll_shape *x, uint32_t first)
+{
+    for (uint32_t i = first; i < op->input_count; i++)
+        if (x->rank == 0 || op->in[i].rank != 1 || op->in[i].dim[0] != x->dim[x->rank - 1])
+            return "there must be one number for each channel";
+    return NULL;
+}
+
+/* x, gamma, beta -> y, mean, variance */
+const char *ll_shape_BATCH_NORM(struct ll_op_view *op)
+{
+    if (op->input_count != 3)
+        return wants_inputs;
+    const char *trouble = check_channels(op, &op->in[0], 1);
+    return trouble ? trouble : give(op, 3, op->in);
+}
+
+/* dy, x, gamma, mean, variance -> dx, dgamma, dbeta */
+const char *ll_shape_NORM_GRAD(struct ll_op_view *op)
+{
+    if (op->input_count != 5)
+        return wants_inputs;
+    if (!same_dims(&op->in[0], &op->in[1]))
+        return wants_same;
+    const char *trouble = check_channels(op, &op->in[1], 2);
+    return trouble ? trouble : give(op, 3, &op->in[1]);
+}
+
+/* x, gamma, beta, mean, variance -> y */
+const char *ll_shape_NORM_FIXED(struct ll_op_view *op)
+{
+    if (op->input_count != 5)
+        return wants_inputs;
+    const char *trouble = check_channels(op, &op->in[0], 1);
+    return trouble ? trouble : give(op, 1, op->in);
 }
 
 /* logits[rows, classes], labels[rows] -> loss[rows], dlogits[rows, classes] */

@@ -13,11 +13,8 @@
  * 61,104,937 parameters, 1.4335 GFLOP forward a sample in convolutions and products. ReLU after all but the
  * last layer. Filters start within two deviations of 0.1, dense weights at N(0, 1), so the first losses are
  * in the tens of millions. */
-#include "models/feed.h"
-#include "models/model.h"
+#include "models/fathom/classifier.h"
 #include "models/nn/layers.h"
-#include "models/nn/loss.h"
-#include "models/nn/optim.h"
 
 enum { IMAGE, CLASSES, CHANNELS, HIDDEN };
 
@@ -58,12 +55,13 @@ static struct ll_value *dense(struct ll_nn *nn, const char *name, struct ll_valu
                               enum ll_activation activation)
 {
     return ll_dense_layer(nn, name, x,
-                          &(struct ll_dense_options){units, activation, {LL_INIT_NORMAL, 1, NULL}});
+                          &(struct ll_dense_options){
+                              .units = units, .activation = activation, .init = {LL_INIT_NORMAL, 1, NULL}});
 }
 
-static struct ll_value *forward(struct ll_nn *nn, struct ll_value *x, const int64_t *values)
+static struct ll_value *forward(struct ll_nn *nn, struct ll_value *x, const struct ll_build *build)
 {
-    uint64_t channels = (uint64_t)values[CHANNELS], hidden = (uint64_t)values[HIDDEN];
+    uint64_t channels = (uint64_t)build->params[CHANNELS], hidden = (uint64_t)build->params[HIDDEN];
     x = convolve(nn, "conv1", x, 11, 4, channels);
     x = normalise(nn, "norm1", pool(nn, "pool1", x));
     x = convolve(nn, "conv2", x, 5, 1, 3 * channels);
@@ -74,23 +72,18 @@ static struct ll_value *forward(struct ll_nn *nn, struct ll_value *x, const int6
     x = ll_flatten(nn, pool(nn, "pool5", x));
     x = dense(nn, "fc6", x, hidden, LL_RELU);
     x = dense(nn, "fc7", x, hidden, LL_RELU);
-    return dense(nn, "fc8", x, (uint64_t)values[CLASSES], LL_LINEAR);
+    return dense(nn, "fc8", x, (uint64_t)build->params[CLASSES], LL_LINEAR);
 }
 
 static struct ll_value *build(struct ll_nn *nn, const struct ll_build *build)
 {
-    uint64_t image = (uint64_t)build->params[IMAGE], classes = (uint64_t)build->params[CLASSES];
-    struct ll_value *images = ll_feed_images(nn, build->batch, image, 3, classes, build->seed);
-    if (!build->train)
-        return forward(nn, images, build->params);
-    struct ll_value *labels = ll_feed_labels(nn, build->batch, classes, build->seed);
-    struct ll_value *logits = forward(nn, images, build->params);
-    struct ll_value *loss = ll_softmax_loss(nn, logits, labels);
-    ll_accuracy(nn, logits, labels);
-    ll_minimise(
-        nn, loss,
-        &(struct ll_optimizer){.kind = LL_ADAM, .rate = 1e-3, .beta1 = 0.9, .beta2 = 0.999, .epsilon = 1e-8});
-    return loss;
+    return ll_classifier_build(nn, build,
+                               &(struct ll_classifier){
+                                   .image = (uint64_t)build->params[IMAGE],
+                                   .classes = (uint64_t)build->params[CLASSES],
+                                   .rate = 1e-3,
+                                   .logits = forward,
+                               });
 }
 
 const struct ll_model ll_model_alexnet = {

@@ -74,19 +74,30 @@ void ll_gradient_CONV2D(struct ll_nn *nn, const struct ll_gradient_call *call)
             with_attrs(nn, LL_OP_CONV2D_FILTER, call->op, 2, (struct ll_value *[]){x, dy}, &filter->shape);
 }
 
+/* What flows into an input that repeats along the first dimensions of the result is the sum over these. */
+static struct ll_value *collected(struct ll_nn *nn, struct ll_value *dy, const struct ll_value *input)
+{
+    struct ll_attr axes = ll_attr_of_count(LL_ATTR_AXES, dy->shape.rank - input->shape.rank);
+    if (dy->shape.rank == input->shape.rank)
+        return dy;
+    return ll_nn_do(nn,
+                    &(struct ll_call){
+                        .kind = LL_OP_SUM, .input_count = 1, .inputs = &dy, .attr_count = 1, .attrs = &axes});
+}
+
 void ll_gradient_ADD(struct ll_nn *nn, const struct ll_gradient_call *call)
 {
-    (void)nn;
     for (int i = 0; i < 2; i++)
         if (call->wanted[i])
-            call->dx[i] = call->dy[0];
+            call->dx[i] = collected(nn, call->dy[0], call->op->inputs[i]);
 }
 
 void ll_gradient_MUL(struct ll_nn *nn, const struct ll_gradient_call *call)
 {
     for (int i = 0; i < 2; i++)
         if (call->wanted[i])
-            call->dx[i] = ll_nn_do2(nn, LL_OP_MUL, call->dy[0], call->op->inputs[1 - i]);
+            call->dx[i] = collected(nn, ll_nn_do2(nn, LL_OP_MUL, call->dy[0], call->op->inputs[1 - i]),
+                                    call->op->inputs[i]);
 }
 
 void ll_gradient_BIAS_ADD(struct ll_nn *nn, const struct ll_gradient_call *call)
@@ -100,6 +111,16 @@ void ll_gradient_BIAS_ADD(struct ll_nn *nn, const struct ll_gradient_call *call)
 void ll_gradient_RELU(struct ll_nn *nn, const struct ll_gradient_call *call)
 {
     call->dx[0] = ll_nn_do2(nn, LL_OP_RELU_GRAD, call->dy[0], call->op->outputs[0]);
+}
+
+void ll_gradient_SUM(struct ll_nn *nn, const struct ll_gradient_call *call)
+{
+    call->dx[0] = with_attrs(nn, LL_OP_TILE, call->op, 1, call->dy, &call->op->inputs[0]->shape);
+}
+
+void ll_gradient_TILE(struct ll_nn *nn, const struct ll_gradient_call *call)
+{
+    call->dx[0] = with_attrs(nn, LL_OP_SUM, call->op, 1, call->dy, NULL);
 }
 
 void ll_gradient_MEAN(struct ll_nn *nn, const struct ll_gradient_call *call)
@@ -123,6 +144,17 @@ void ll_gradient_MAX_POOL(struct ll_nn *nn, const struct ll_gradient_call *call)
 void ll_gradient_LRN(struct ll_nn *nn, const struct ll_gradient_call *call)
 {
     call->dx[0] = from_both_ends(nn, LL_OP_LRN_GRAD, call);
+}
+
+/* Nothing flows into mean and variance: they are for the moving averages. */
+void ll_gradient_BATCH_NORM(struct ll_nn *nn, const struct ll_gradient_call *call)
+{
+    const struct ll_nn_op *op = call->op;
+    assert(call->dy[0] && !call->dy[1] && !call->dy[2]);
+    struct ll_value *inputs[] = {call->dy[0], op->inputs[0], op->inputs[1], op->outputs[1], op->outputs[2]};
+    const struct ll_nn_op *gradient = with_attrs(nn, LL_OP_BATCH_NORM_GRAD, op, 5, inputs, NULL)->producer;
+    for (int i = 0; gradient && i < 3; i++)
+        call->dx[i] = gradient->outputs[i];
 }
 
 /* The second result is the gradient already, for a loss of weight one. */

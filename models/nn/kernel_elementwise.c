@@ -7,7 +7,7 @@
 
 enum { GRAIN = 1 << 14 };
 
-/* What a loop over elements needs; `period` is the length of a bias or of a row. */
+/* What a loop over elements needs; `period` is the length of y, of a bias or of a row. */
 struct operands {
     const real *x, *y;
     real *out;
@@ -16,8 +16,11 @@ struct operands {
 
 static struct operands operands_of(const struct ll_kernel_call *call)
 {
-    return (struct operands){
-        .x = call->in[0], .y = call->op->input_count > 1 ? call->in[1] : NULL, .out = call->out[0]};
+    bool two = call->op->input_count > 1;
+    return (struct operands){.x = call->in[0],
+                             .y = two ? call->in[1] : NULL,
+                             .out = call->out[0],
+                             .period = two ? ll_max(1, ll_elements(&call->op->in[1])) : 1};
 }
 
 /* Runs a loop over all elements of the first output. */
@@ -36,24 +39,43 @@ static void over_rows(const struct ll_kernel_call *call, uint64_t period, ll_poo
     ll_pool_run(call->pool, rows, ll_max(1, GRAIN / ll_max(1, period)), body, &operands);
 }
 
+LL_INLINE real sum_of(real x, real y)
+{
+    return x + y;
+}
+
+LL_INLINE real product_of(real x, real y)
+{
+    return x * y;
+}
+
+/* out = x op y, y starting anew after `period` elements. */
+LL_INLINE void combine(const struct operands *o, uint64_t begin, uint64_t end, real (*op)(real, real))
+{
+    for (uint64_t i = begin, count; i < end; i += count) {
+        uint64_t first = i % o->period;
+        const real *x = o->x + i, *y = o->y + first;
+        real *restrict out = o->out + i;
+        count = o->period == 1 ? end - i : ll_min(end - i, o->period - first);
+        if (o->period == 1)
+            for (uint64_t j = 0; j < count; j++)
+                out[j] = op(x[j], *y);
+        else
+            for (uint64_t j = 0; j < count; j++)
+                out[j] = op(x[j], y[j]);
+    }
+}
+
 LL_FAST static void add(void *context, uint64_t begin, uint64_t end, uint64_t chunk)
 {
     (void)chunk;
-    const struct operands *o = context;
-    const real *x = o->x, *y = o->y;
-    real *restrict out = o->out;
-    for (uint64_t i = begin; i < end; i++)
-        out[i] = x[i] + y[i];
+    combine(context, begin, end, sum_of);
 }
 
 LL_FAST static void mul(void *context, uint64_t begin, uint64_t end, uint64_t chunk)
 {
     (void)chunk;
-    const struct operands *o = context;
-    const real *x = o->x, *y = o->y;
-    real *restrict out = o->out;
-    for (uint64_t i = begin; i < end; i++)
-        out[i] = x[i] * y[i];
+    combine(context, begin, end, product_of);
 }
 
 LL_FAST static void relu(void *context, uint64_t begin, uint64_t end, uint64_t chunk)
@@ -76,19 +98,6 @@ LL_FAST static void relu_grad(void *context, uint64_t begin, uint64_t end, uint6
     for (uint64_t i = begin; i < end; i++) {
         real flows = x[i]; /* read in any case, or the loop has a branch */
         out[i] = y[i] > 0 ? flows : 0;
-    }
-}
-
-LL_FAST static void bias_add(void *context, uint64_t begin, uint64_t end, uint64_t chunk)
-{
-    (void)chunk;
-    const struct operands *o = context;
-    const real *bias = o->y;
-    for (uint64_t row = begin; row < end; row++) {
-        const real *x = o->x + row * o->period;
-        real *restrict out = o->out + row * o->period;
-        for (uint64_t i = 0; i < o->period; i++)
-            out[i] = x[i] + bias[i];
     }
 }
 
@@ -126,7 +135,7 @@ LL_KERNEL(RELU_GRAD)
 
 LL_KERNEL(BIAS_ADD)
 {
-    over_rows(call, call->op->in[1].dim[0], bias_add);
+    over_elements(call, add);
 }
 
 LL_KERNEL(SOFTMAX_XENT_GRAD)

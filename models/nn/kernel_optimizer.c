@@ -9,7 +9,7 @@ enum { GRAIN = 1 << 14 };
 struct update {
     real *w, *m, *v;
     const real *g;
-    real rate, momentum, beta1, beta2, epsilon;
+    real rate, momentum, decay, beta1, beta2, epsilon;
 };
 
 static real attr(const struct ll_kernel_call *call, enum ll_attr_key key)
@@ -55,6 +55,23 @@ LL_FAST static void adam(void *context, uint64_t begin, uint64_t end, uint64_t c
         v[i] = second;
         w[i] -= rate * first / (LL_SQRT(second) + epsilon);
     }
+}
+
+/* w -= (1 - decay) (w - g) */
+LL_FAST static void moving_average(void *context, uint64_t begin, uint64_t end, uint64_t chunk)
+{
+    (void)chunk;
+    const struct update *u = context;
+    const real *g = u->g, share = 1 - u->decay;
+    real *restrict w = u->w;
+    for (uint64_t i = begin; i < end; i++)
+        w[i] -= share * (w[i] - g[i]);
+}
+
+LL_KERNEL(MOVING_AVERAGE)
+{
+    struct update update = {.w = call->out[0], .g = call->in[1], .decay = attr(call, LL_ATTR_DECAY)};
+    ll_pool_run(call->pool, ll_elements(&call->op->out[0]), GRAIN, moving_average, &update);
 }
 
 LL_KERNEL(SGD)

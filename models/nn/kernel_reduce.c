@@ -1,70 +1,163 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Many become few. Sums are taken chunk by chunk and the chunks added in order; how many there are depends
- * on the shape alone. */
+/* Many become few. A sum is cut into parts by its shape alone, and the parts are added in order:
+ *
+ *      x[outer, middle, inner] -> partial[part, outer, inner] -> y[outer, inner] */
 #include "models/nn/kernel.h"
 #include "models/nn/kernel_reduce.h"
 
-#include <assert.h>
 #include <string.h>
 
-/* dy[rows, columns] summed over its rows. */
-struct columns {
-    const real *dy;
-    real *partial;
-    uint64_t columns;
+enum { COLUMNS = 256, GRAIN = 1 << 14 };
+
+struct reduction {
+    const real *in;
+    real *out;
+    double *partial;
+    uint64_t middle, inner, results, parts;
+    double divisor; /* of the results */
 };
 
-static uint64_t bias_grain(uint64_t rows)
+/* x without `axes` dimensions from `axis` on. At least 64 numbers make a part, and there is a bound to what
+ * parts take in memory. */
+static struct reduction reduction_of(const struct ll_shape *x, uint64_t axis, uint64_t axes)
 {
-    return ll_max(LL_LEAST_ROWS, ll_ceil_div(rows, LL_PARTIAL_SUMS));
+    struct reduction r = {.middle = 1, .inner = 1, .divisor = 1};
+    uint64_t outer = 1;
+    for (uint64_t i = 0; i < x->rank; i++)
+        *(i < axis ? &outer : i < axis + axes ? &r.middle : &r.inner) *= x->dim[i];
+    r.results = outer * r.inner;
+    r.parts = ll_max(1, ll_min(ll_min(r.middle / 64, 64), (1 << 16) / ll_max(1, r.results)));
+    return r;
+}
+
+static struct reduction by_attributes(const struct ll_op_view *op, const struct ll_shape *wide)
+{
+    int64_t axis = ll_attr_count(op, LL_ATTR_AXIS, 0);
+    return reduction_of(wide, (uint64_t)axis, (uint64_t)ll_attr_count(op, LL_ATTR_AXES, wide->rank - axis));
+}
+
+static struct reduction all_but_last(const struct ll_shape *x)
+{
+    return reduction_of(x, 0, x->rank - 1u);
 }
 
 #ifndef LL_DOUBLE
-uint64_t ll_bias_grad_workspace(const struct ll_op_view *op, unsigned threads)
+uint64_t ll_reduce_workspace(const struct ll_op_view *op, unsigned threads)
 {
     (void)threads;
-    return LL_PARTIAL_SUMS * ll_size_bytes(&op->out[0]);
+    struct reduction r =
+        op->kind == LL_OP_BIAS_GRAD ? all_but_last(&op->in[0]) : by_attributes(op, &op->in[0]);
+    return ll_mul(ll_mul(r.parts, r.results), sizeof(double));
 }
 #endif
 
-LL_FAST static void add_rows(void *context, uint64_t begin, uint64_t end, uint64_t chunk)
+LL_INLINE double sum_line(const real *x, uint64_t count)
 {
-    const struct columns *c = context;
-    real *restrict sum = c->partial + chunk * c->columns;
-    memset(sum, 0, c->columns * sizeof(real));
-    for (uint64_t row = begin; row < end; row++) {
-        const real *dy = c->dy + row * c->columns;
-        for (uint64_t i = 0; i < c->columns; i++)
-            sum[i] += dy[i];
+    double sum = 0;
+#pragma omp simd reduction(+ : sum)
+    for (uint64_t i = 0; i < count; i++)
+        sum += (double)x[i];
+    return sum;
+}
+
+/* Neighbouring columns of some rows. */
+LL_INLINE void sum_columns(const real *x, uint64_t rows, uint64_t stride, double *restrict sum,
+                           uint64_t columns)
+{
+    memset(sum, 0, columns * sizeof *sum);
+    for (uint64_t row = 0; row < rows; row++, x += stride)
+        for (uint64_t i = 0; i < columns; i++)
+            sum[i] += (double)x[i];
+}
+
+/* Chunk: elements of partial. */
+LL_FAST static void sum_parts(void *context, uint64_t begin, uint64_t end, uint64_t chunk)
+{
+    (void)chunk;
+    const struct reduction *r = context;
+    for (uint64_t at = begin, count; at < end; at += count) {
+        uint64_t part = at / r->results, result = at % r->results, column = result % r->inner;
+        uint64_t first = r->middle * part / r->parts, rows = r->middle * (part + 1) / r->parts - first;
+        const real *x = r->in + (result / r->inner * r->middle + first) * r->inner + column;
+        count = ll_min(ll_min(COLUMNS, end - at), r->inner - column);
+        if (r->inner == 1)
+            r->partial[at] = sum_line(x, rows);
+        else
+            sum_columns(x, rows, r->inner, r->partial + at, count);
     }
+}
+
+LL_FAST static void add_parts(void *context, uint64_t begin, uint64_t end, uint64_t chunk)
+{
+    (void)chunk;
+    const struct reduction *r = context;
+    for (uint64_t i = begin; i < end; i++) {
+        double sum = 0;
+        for (uint64_t part = 0; part < r->parts; part++)
+            sum += r->partial[part * r->results + i];
+        r->out[i] = (real)(sum / r->divisor);
+    }
+}
+
+static void reduce(const struct ll_kernel_call *call, struct reduction r)
+{
+    r.in = call->in[0];
+    r.out = call->out[0];
+    r.partial = call->workspace;
+    uint64_t each = ll_max(1, r.middle / r.parts);
+    ll_pool_run(call->pool, r.parts * r.results, ll_max(1, GRAIN / each), sum_parts, &r);
+    ll_pool_run(call->pool, r.results, ll_max(1, GRAIN / r.parts), add_parts, &r);
 }
 
 LL_KERNEL(BIAS_GRAD)
 {
-    uint64_t columns = call->op->out[0].dim[0], elements = ll_elements(&call->op->in[0]);
-    uint64_t rows = columns ? elements / columns : 0, grain = bias_grain(rows);
-    struct columns job = {call->in[0], call->workspace, columns};
-    ll_pool_run(call->pool, rows, grain, add_rows, &job);
-    struct columns total = {call->workspace, call->out[0], columns};
-    add_rows(&total, 0, ll_ceil_div(rows, grain), 0);
+    reduce(call, all_but_last(&call->op->in[0]));
+}
+
+LL_KERNEL(SUM)
+{
+    reduce(call, by_attributes(call->op, &call->op->in[0]));
 }
 
 LL_KERNEL(MEAN)
 {
-    const real *x = call->in[0];
-    uint64_t count = ll_elements(&call->op->in[0]);
-    double sum = 0;
-    for (uint64_t i = 0; i < count; i++)
-        sum += (double)x[i];
-    *(real *)call->out[0] = (real)(sum / (double)count);
+    struct reduction r = by_attributes(call->op, &call->op->in[0]);
+    r.divisor = (double)r.middle;
+    reduce(call, r);
+}
+
+/* Chunk: lines of the wide result, each a line of the input over the divisor. */
+LL_FAST static void repeat(void *context, uint64_t begin, uint64_t end, uint64_t chunk)
+{
+    (void)chunk;
+    const struct reduction *r = context;
+    const real divisor = (real)r->divisor;
+    for (uint64_t line = begin; line < end; line++) {
+        const real *x = r->in + line / r->middle * r->inner;
+        real *restrict out = r->out + line * r->inner;
+        for (uint64_t i = 0; i < r->inner; i++)
+            out[i] = x[i] / divisor;
+    }
+}
+
+static void expand(const struct ll_kernel_call *call, bool divide)
+{
+    struct reduction r = by_attributes(call->op, &call->op->out[0]);
+    r.in = call->in[0];
+    r.out = call->out[0];
+    r.divisor = divide ? (double)r.middle : 1;
+    uint64_t lines = r.inner ? ll_elements(&call->op->out[0]) / r.inner : 0;
+    ll_pool_run(call->pool, lines, ll_max(1, GRAIN / ll_max(1, r.inner)), repeat, &r);
+}
+
+LL_KERNEL(TILE)
+{
+    expand(call, false);
 }
 
 LL_KERNEL(MEAN_GRAD)
 {
-    uint64_t count = ll_elements(&call->op->out[0]);
-    real *out = call->out[0], share = *(const real *)call->in[0] / (real)count;
-    for (uint64_t i = 0; i < count; i++)
-        out[i] = share;
+    expand(call, true);
 }
 
 /* The first of the largest. */

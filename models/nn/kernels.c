@@ -3,6 +3,7 @@
 #include "models/nn/kernel.h"
 #include "models/nn/kernel_conv.h"
 #include "models/nn/kernel_lrn.h"
+#include "models/nn/kernel_norm.h"
 #include "models/nn/kernel_reduce.h"
 
 #include <assert.h>
@@ -20,9 +21,17 @@ static const struct {
 
 /* Kinds that need scratch memory; the others need none. */
 static uint64_t (*const workspaces[LL_OP_COUNT])(const struct ll_op_view *op, unsigned threads) = {
-    [LL_OP_BIAS_GRAD] = ll_bias_grad_workspace,   [LL_OP_LRN] = ll_lrn_workspace,
-    [LL_OP_LRN_GRAD] = ll_lrn_workspace,          [LL_OP_CONV2D] = ll_conv_workspace,
-    [LL_OP_CONV2D_DATA] = ll_conv_data_workspace, [LL_OP_CONV2D_FILTER] = ll_conv_filter_workspace,
+    [LL_OP_CONV2D] = ll_conv_workspace,
+    [LL_OP_CONV2D_DATA] = ll_conv_data_workspace,
+    [LL_OP_CONV2D_FILTER] = ll_conv_filter_workspace,
+    [LL_OP_SUM] = ll_reduce_workspace,
+    [LL_OP_MEAN] = ll_reduce_workspace,
+    [LL_OP_BIAS_GRAD] = ll_reduce_workspace,
+    [LL_OP_LRN] = ll_lrn_workspace,
+    [LL_OP_LRN_GRAD] = ll_lrn_workspace,
+    [LL_OP_BATCH_NORM] = ll_norm_workspace,
+    [LL_OP_BATCH_NORM_GRAD] = ll_norm_workspace,
+    [LL_OP_BATCH_NORM_FIXED] = ll_norm_workspace,
 };
 
 ll_kernel *ll_kernel_of(enum ll_op_kind kind, enum ll_dtype real_type)

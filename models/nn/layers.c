@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "models/nn/layers.h"
 
-static const struct ll_init zero = {LL_INIT_CONSTANT, 0, NULL};
+static const struct ll_init zero = {LL_INIT_CONSTANT, 0, NULL}, one = {LL_INIT_CONSTANT, 1, NULL};
 
 /* Attributes of a window that slides over an image. */
 struct sliding {
@@ -14,8 +14,11 @@ static void add_count(struct sliding *sliding, enum ll_attr_key key, uint64_t va
     sliding->attrs[sliding->count++] = ll_attr_of_count(key, (int64_t)value);
 }
 
-static uint64_t same_padding(uint64_t size, uint64_t kernel, uint64_t stride)
+/* Of both sides together. */
+static uint64_t padding_of(uint64_t size, uint64_t kernel, uint64_t stride, enum ll_padding padding)
 {
+    if (padding != LL_SAME || size == 0)
+        return padding == LL_HALF ? kernel / 2 * 2 : 0;
     uint64_t reach = (ll_ceil_div(size, stride) - 1) * stride + kernel;
     return reach > size ? reach - size : 0;
 }
@@ -24,9 +27,8 @@ static struct sliding slide(const struct ll_shape *image, uint64_t kernel, uint6
                             enum ll_padding padding)
 {
     struct sliding sliding = {.count = 0};
-    bool same = padding == LL_SAME && image->dim[1] > 0 && image->dim[2] > 0;
-    uint64_t high = same ? same_padding(image->dim[1], kernel, stride) : 0;
-    uint64_t wide = same ? same_padding(image->dim[2], kernel, stride) : 0;
+    uint64_t high = padding_of(image->dim[1], kernel, stride, padding);
+    uint64_t wide = padding_of(image->dim[2], kernel, stride, padding);
     add_count(&sliding, LL_ATTR_STRIDE_H, stride);
     add_count(&sliding, LL_ATTR_STRIDE_W, stride);
     add_count(&sliding, LL_ATTR_PAD_TOP, high / 2);
@@ -42,10 +44,14 @@ static struct ll_value *activate(struct ll_nn *nn, enum ll_activation activation
 }
 
 /* x + bias, the bias being as long as x's last dimension. */
-static struct ll_value *add_bias(struct ll_nn *nn, struct ll_value *x, uint64_t length, enum ll_role role)
+static struct ll_value *add_bias(struct ll_nn *nn, enum ll_bias bias, struct ll_value *x, uint64_t length,
+                                 enum ll_role role)
 {
+    if (bias == LL_NO_BIAS)
+        return x;
     struct ll_shape shape = ll_nn_shape(nn, 1, &length, &role);
-    return ll_nn_do2(nn, LL_OP_BIAS_ADD, x, ll_nn_variable(nn, "biases", &shape, LL_WEIGHT, zero));
+    return ll_nn_do2(nn, bias == LL_BIAS ? LL_OP_BIAS_ADD : LL_OP_ADD, x,
+                     ll_nn_variable(nn, "biases", &shape, LL_WEIGHT, zero));
 }
 
 struct ll_value *ll_conv_layer(struct ll_nn *nn, const char *name, struct ll_value *x,
@@ -62,7 +68,7 @@ struct ll_value *ll_conv_layer(struct ll_nn *nn, const char *name, struct ll_val
                                                         .inputs = inputs,
                                                         .attr_count = sliding.count,
                                                         .attrs = sliding.attrs});
-    y = activate(nn, options->activation, add_bias(nn, y, options->filters, LL_ROLE_CHANNEL));
+    y = activate(nn, options->activation, add_bias(nn, options->bias, y, options->filters, LL_ROLE_CHANNEL));
     ll_nn_pop(nn);
     return y;
 }
@@ -76,7 +82,7 @@ struct ll_value *ll_dense_layer(struct ll_nn *nn, const char *name, struct ll_va
     ll_nn_push(nn, name);
     struct ll_value *weights = ll_nn_variable(nn, "weights", &shape, LL_WEIGHT, options->init);
     struct ll_value *y = ll_nn_do2(nn, LL_OP_MATMUL, x, weights);
-    y = activate(nn, options->activation, add_bias(nn, y, options->units, LL_ROLE_HIDDEN));
+    y = activate(nn, options->activation, add_bias(nn, options->bias, y, options->units, LL_ROLE_HIDDEN));
     ll_nn_pop(nn);
     return y;
 }
@@ -93,6 +99,55 @@ struct ll_value *ll_max_pool_layer(struct ll_nn *nn, const char *name, struct ll
                                                         .inputs = &x,
                                                         .attr_count = sliding.count,
                                                         .attrs = sliding.attrs});
+    ll_nn_pop(nn);
+    return y;
+}
+
+/* What follows into the moving average: an op of the update, though it stands with the forward ops. */
+static void follow(struct ll_nn *nn, struct ll_value *average, struct ll_value *x, double decay)
+{
+    enum ll_phase phase = nn->phase;
+    struct ll_attr attr = ll_attr_of_real(LL_ATTR_DECAY, decay);
+    nn->phase = LL_PHASE_UPDATE;
+    ll_nn_do(nn, &(struct ll_call){.kind = LL_OP_MOVING_AVERAGE,
+                                   .input_count = 2,
+                                   .inputs = (struct ll_value *[]){average, x},
+                                   .attr_count = 1,
+                                   .attrs = &attr});
+    nn->phase = phase;
+}
+
+/* The averages are no parameters, so they count as state of the training. */
+struct ll_value *ll_batch_norm_layer(struct ll_nn *nn, const char *name, struct ll_value *x,
+                                     const struct ll_batch_norm_options *options)
+{
+    static const enum ll_role role = LL_ROLE_CHANNEL;
+    struct ll_shape shape = ll_nn_shape(nn, 1, &x->shape.dim[x->shape.rank ? x->shape.rank - 1 : 0], &role);
+    struct ll_attr epsilon = ll_attr_of_real(LL_ATTR_EPSILON, options->epsilon);
+    ll_nn_push(nn, name);
+    struct ll_value *inputs[] = {x, ll_nn_variable(nn, "gamma", &shape, LL_WEIGHT, one),
+                                 ll_nn_variable(nn, "beta", &shape, LL_WEIGHT, zero),
+                                 ll_nn_variable(nn, "mean", &shape, LL_OPTIMIZER, zero),
+                                 ll_nn_variable(nn, "variance", &shape, LL_OPTIMIZER, one)};
+    struct ll_value *y =
+        ll_nn_do(nn, &(struct ll_call){.kind = options->train ? LL_OP_BATCH_NORM : LL_OP_BATCH_NORM_FIXED,
+                                       .input_count = options->train ? 3 : 5,
+                                       .inputs = inputs,
+                                       .attr_count = 1,
+                                       .attrs = &epsilon});
+    for (int i = 0; y->producer && options->train && i < 2; i++)
+        follow(nn, inputs[3 + i], y->producer->outputs[1 + i], options->decay);
+    ll_nn_pop(nn);
+    return y;
+}
+
+struct ll_value *ll_global_average_pool(struct ll_nn *nn, const char *name, struct ll_value *x)
+{
+    struct ll_attr attrs[] = {ll_attr_of_count(LL_ATTR_AXIS, 1), ll_attr_of_count(LL_ATTR_AXES, 2)};
+    ll_nn_push(nn, name);
+    struct ll_value *y = ll_nn_do(
+        nn, &(struct ll_call){
+                .kind = LL_OP_MEAN, .input_count = 1, .inputs = &x, .attr_count = 2, .attrs = attrs});
     ll_nn_pop(nn);
     return y;
 }

@@ -7,20 +7,26 @@
 #include "models/nn/nn.h"
 
 /* SAME: as many results as the stride allows, ceil(size / stride), the padding split evenly and the odd one
- * after, as TensorFlow does. VALID: no padding. */
-enum ll_padding { LL_SAME, LL_VALID };
+ * after, as TensorFlow does. HALF: half the kernel, rounded down, on every side, as He et al. VALID: no
+ * padding. */
+enum ll_padding { LL_SAME, LL_HALF, LL_VALID };
 
 enum ll_activation { LL_LINEAR, LL_RELU };
+
+/* What is added to a product: a bias by an op of its own, a bias by the elementwise sum (whose gradient is a
+ * sum, as in the TensorFlow of 2016), or nothing. */
+enum ll_bias { LL_BIAS, LL_BIAS_BY_ADD, LL_NO_BIAS };
 
 struct ll_conv_options {
     uint64_t kernel, stride, filters;
     enum ll_padding padding;
+    enum ll_bias bias;
     enum ll_activation activation;
     struct ll_init init; /* of the filter; the bias starts at zero */
 };
 
-/* Square filters, a bias, and what comes after. Weights: "weights" [kernel, kernel, in, filters], "biases".
- */
+/* Square filters, the bias, and what comes after. Weights: "weights" [kernel, kernel, in, filters],
+ * "biases". */
 struct ll_value *ll_conv_layer(struct ll_nn *nn, const char *name, struct ll_value *x,
                                const struct ll_conv_options *options);
 
@@ -28,6 +34,7 @@ struct ll_dense_options {
     uint64_t units;
     enum ll_activation activation;
     struct ll_init init;
+    enum ll_bias bias;
 };
 
 /* x[batch, features] times "weights" [features, units] plus "biases". */
@@ -37,6 +44,18 @@ struct ll_value *ll_dense_layer(struct ll_nn *nn, const char *name, struct ll_va
 /* The largest of each square window. */
 struct ll_value *ll_max_pool_layer(struct ll_nn *nn, const char *name, struct ll_value *x, uint64_t kernel,
                                    uint64_t stride, enum ll_padding padding);
+
+/* Batch normalisation over all but the channels: weights "gamma" and "beta". When training, mean and variance
+ * are the batch's, and their moving averages "mean" and "variance" follow; else they are these averages. */
+struct ll_batch_norm_options {
+    bool train;
+    double epsilon, decay; /* decay: how much of an average is left after a step */
+};
+struct ll_value *ll_batch_norm_layer(struct ll_nn *nn, const char *name, struct ll_value *x,
+                                     const struct ll_batch_norm_options *options);
+
+/* The mean of each channel of [batch, height, width, channel]: [batch, channel]. */
+struct ll_value *ll_global_average_pool(struct ll_nn *nn, const char *name, struct ll_value *x);
 
 /* Local response normalisation over 2 radius + 1 channels. */
 struct ll_lrn_options {

@@ -48,13 +48,14 @@ static void check_op(uint64_t *random, enum ll_op_kind kind)
         if (real)
             variables[check.count++] = inputs[i];
     }
-    struct ll_value *y = ll_nn_do(check.nn, &(struct ll_call){.kind = kind,
-                                                              .input_count = sample.view.input_count,
-                                                              .inputs = inputs,
-                                                              .attr_count = sample.view.attr_count,
-                                                              .attrs = sample.attrs,
-                                                              .given_count = kind == LL_OP_RESHAPE,
-                                                              .given = sample.out});
+    struct ll_value *y =
+        ll_nn_do(check.nn, &(struct ll_call){.kind = kind,
+                                             .input_count = sample.view.input_count,
+                                             .inputs = inputs,
+                                             .attr_count = sample.view.attr_count,
+                                             .attrs = sample.attrs,
+                                             .given_count = kind == LL_OP_RESHAPE || kind == LL_OP_TILE,
+                                             .given = sample.out});
     check.loss = weighed(check.nn, y);
     check_gradients(&check, random, ELEMENTS);
     ll_nn_free(check.nn);

@@ -56,8 +56,16 @@ static void save(void *data, enum ll_dtype dtype, uint64_t i, double value)
         ((uint8_t *)data)[i] = (uint8_t)value;
 }
 
-/* Values in eighths around zero, so that comparisons also meet equals; indices are small. The variance of
- * Adam and the powers of its betas are from [0, 1). */
+/* Inputs that are never negative: the variance of Adam and the powers of its betas, the variance of a
+ * normalisation. */
+static bool is_positive(enum ll_op_kind kind, uint32_t input)
+{
+    bool norm = kind == LL_OP_BATCH_NORM_GRAD || kind == LL_OP_BATCH_NORM_FIXED;
+    return (kind == LL_OP_ADAM && (input == 2 || input == 4)) || (norm && input == 4);
+}
+
+/* Values in eighths around zero, so that comparisons also meet equals; indices are small. Where they must be
+ * positive they are from [0, 1). */
 static double draw_value(uint64_t *state, const struct trial *t, uint32_t input)
 {
     enum ll_dtype dtype = (enum ll_dtype)t->sample.in[input].dtype;
@@ -65,8 +73,7 @@ static double draw_value(uint64_t *state, const struct trial *t, uint32_t input)
     if (dtype == LL_I32 || dtype == LL_BOOL)
         return (double)ll_random_below(state, classes);
     double value = ((double)ll_random_below(state, 64) - 32) / 8;
-    bool positive = t->sample.view.kind == LL_OP_ADAM && (input == 2 || input == 4);
-    return positive ? (value + 4) / 10 : value;
+    return is_positive(t->sample.view.kind, input) ? (value + 4) / 10 : value;
 }
 
 static void fill_inputs(uint64_t *state, struct trial *t)

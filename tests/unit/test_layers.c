@@ -58,6 +58,52 @@ static void odd_padding_comes_after(void **state)
     ll_nn_free(nn);
 }
 
+/* He et al., 2016: 224 pixels become 112 by a filter of 7 with 3 pixels around, 56 by a window of 3 with 1.
+ */
+static void half_a_kernel_is_padded_on_every_side(void **state)
+{
+    (void)state;
+    struct ll_nn *nn = ll_nn_new(LL_F64);
+    struct ll_value *x = convolve(nn, image(nn, 1, 224, 224, 3), 7, 2, LL_HALF);
+    assert_int_equal(x->shape.dim[1], 112);
+    assert_int_equal(ll_attr_count(&nn->ops[0]->view, LL_ATTR_PAD_TOP, 0), 3);
+    assert_int_equal(ll_attr_count(&nn->ops[0]->view, LL_ATTR_PAD_BOTTOM, 0), 3);
+    assert_int_equal(ll_max_pool_layer(nn, "pool", x, 3, 2, LL_HALF)->shape.dim[2], 56);
+    ll_nn_free(nn);
+}
+
+/* The mean of 0..n-1 is (n - 1) / 2, their variance (n^2 - 1) / 12. What training has seen long enough is
+ * what inference uses. */
+static void averages_of_normalisation_follow_the_batch(void **state)
+{
+    (void)state;
+    enum { ROWS = 9 };
+    enum ll_status status;
+    double list[ROWS];
+    for (int i = 0; i < ROWS; i++)
+        list[i] = i;
+    struct ll_nn *nn = ll_nn_new(LL_F64);
+    struct ll_shape shape = ll_nn_shape(nn, 2, (uint64_t[]){ROWS, 1}, NULL);
+    struct ll_value *x = ll_nn_variable(nn, "x", &shape, LL_INPUT, (struct ll_init){LL_INIT_LIST, 0, list});
+    struct ll_batch_norm_options options = {.train = true, .epsilon = 0, .decay = 0.5};
+    struct ll_value *y = ll_batch_norm_layer(nn, "norm", x, &options);
+    assert_int_equal(ll_nn_parameters(nn), 2); /* gamma and beta */
+    ll_nn_keep(y);
+    struct ll_runner *runner = ll_runner_new(nn, &(struct ll_runner_options){0}, &status);
+    const double *mean = ll_runner_data(runner, nn->ops[1]->outputs[0]);
+    const double *variance = ll_runner_data(runner, nn->ops[2]->outputs[0]);
+    ll_runner_step(runner, 0);
+    assert_near(*mean, 0.5 * 0 + 0.5 * 4, 1e-12);
+    assert_near(*variance, 0.5 * 1 + 0.5 * 80 / 12, 1e-12);
+    for (uint64_t step = 1; step < 60; step++)
+        ll_runner_step(runner, step);
+    assert_near(*mean, 4, 1e-12);
+    assert_near(*variance, 80.0 / 12, 1e-12);
+    assert_near(((double *)ll_runner_data(runner, y))[0], -4 / sqrt(80.0 / 12), 1e-12);
+    ll_runner_free(runner);
+    ll_nn_free(nn);
+}
+
 static void fill_labels(const struct ll_feed *feed, uint64_t step, const struct ll_shape *shape, void *data)
 {
     (void)step;
@@ -78,17 +124,21 @@ static struct ll_value *labels(struct ll_nn *nn, uint64_t batch, uint64_t classe
 /* Every kind of layer of AlexNet in a row, smaller. */
 static struct ll_value *small_alexnet(struct ll_nn *nn, uint64_t batch)
 {
+    static const struct ll_init small = {LL_INIT_NORMAL, 0.3, NULL};
     struct ll_value *x = image(nn, batch, 13, 11, 2), *answers = labels(nn, batch, 5);
     x = ll_conv_layer(nn, "conv1", x,
-                      &(struct ll_conv_options){5, 2, 6, LL_SAME, LL_RELU, {LL_INIT_NORMAL, 0.3, NULL}});
+                      &(struct ll_conv_options){
+                          .kernel = 5, .stride = 2, .filters = 6, .activation = LL_RELU, .init = small});
     x = ll_max_pool_layer(nn, "pool1", x, 3, 2, LL_VALID);
     x = ll_lrn_layer(nn, "norm1", x,
                      &(struct ll_lrn_options){.radius = 2, .bias = 1, .alpha = 0.1, .beta = 0.75});
     x = ll_conv_layer(nn, "conv2", x,
-                      &(struct ll_conv_options){3, 1, 7, LL_SAME, LL_RELU, {LL_INIT_NORMAL, 0.3, NULL}});
+                      &(struct ll_conv_options){
+                          .kernel = 3, .stride = 1, .filters = 7, .activation = LL_RELU, .init = small});
     x = ll_flatten(nn, x);
-    x = ll_dense_layer(nn, "fc3", x, &(struct ll_dense_options){9, LL_RELU, {LL_INIT_NORMAL, 0.3, NULL}});
-    x = ll_dense_layer(nn, "fc4", x, &(struct ll_dense_options){5, LL_LINEAR, {LL_INIT_NORMAL, 0.3, NULL}});
+    x = ll_dense_layer(nn, "fc3", x,
+                       &(struct ll_dense_options){.units = 9, .activation = LL_RELU, .init = small});
+    x = ll_dense_layer(nn, "fc4", x, &(struct ll_dense_options){.units = 5, .init = small});
     return ll_softmax_loss(nn, x, answers);
 }
 
@@ -133,6 +183,8 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(paddings_give_the_sizes_that_tensorflow_gives),
         cmocka_unit_test(odd_padding_comes_after),
+        cmocka_unit_test(half_a_kernel_is_padded_on_every_side),
+        cmocka_unit_test(averages_of_normalisation_follow_the_batch),
         cmocka_unit_test(a_whole_network_has_the_gradients_of_finite_differences),
         cmocka_unit_test(a_loss_that_knows_nothing_is_the_log_of_the_classes),
     };

@@ -2,8 +2,10 @@
 /* Workloads as a whole. Every model of the table must pass; `small` makes it small enough to run here. */
 #define _GNU_SOURCE
 #include "check.h"
+#include "random.h"
 
 #include "models/model.h"
+#include "models/nn/runner.h"
 #include "tracer/profile.h"
 #include "tracer/reader.h"
 
@@ -19,6 +21,7 @@ static const struct known {
     const char *name;
     uint64_t parameters, forward_flops, train_ops, constants;
     struct ll_setting small[4];
+    uint64_t steps; /* after which a batch of 8 has at most half of the first loss */
 } known_models[] = {
     /* Sum over layers of inputs x outputs + biases; products as in tests/cases/alexnet.case. Ops: 31 forward
      * with loss and accuracy, 2 input, 42 backward, 17 update. Constants: the one that gradients start from,
@@ -30,6 +33,32 @@ static const struct known {
         .train_ops = 92,
         .constants = 2,
         .small = {{"image", "67"}, {"classes", "7"}, {"channels", "4"}, {"hidden", "24"}},
+        .steps = 30,
+    },
+    /* ResNet-34 (He et al., 2016): 3.6 GMAC in the paper's table 1 are 7.328 GFLOP with the last layer of
+     * 1001 classes; 36 convolutions, each with its normalisation. Ops: 2 input, 131 forward (36 convolutions,
+     * 36 normalisations, 33 ReLU, 16 sums, 2 pools, 2 dense, 6 loss and accuracy), 163 backward (one less for
+     * the images, 16 sums of what meets at a shortcut), 183 update (110 weights, 72 averages, Adam's powers).
+     */
+    {
+        .name = "residual",
+        .parameters = 21798185,
+        .forward_flops = 7327523840,
+        .train_ops = 479,
+        .constants = 2,
+        .small = {{"image", "32"}, {"classes", "7"}, {"channels", "4"}},
+        .steps = 60,
+    },
+    /* Sum over 41 convolutions and a product as the first comment of residual.c lists them; 38 have a bias,
+     * 37 a ReLU. Ops: 2 input, 137 forward, 174 backward (38 sums for the biases), 81 update. */
+    {
+        .name = "residual_code",
+        .parameters = 6178624,
+        .forward_flops = 32447055872,
+        .train_ops = 394,
+        .constants = 2,
+        .small = {{"image", "32"}, {"classes", "7"}, {"channels", "4"}},
+        .steps = 60,
     },
 };
 
@@ -231,11 +260,104 @@ static void losses_have_the_same_bits_at_any_number_of_threads(void **state)
     }
 }
 
+/* A small model in double precision, with the gradients that its optimizer reads. */
+struct doubled {
+    struct ll_nn *nn;
+    struct ll_value *loss, *weights[256], *gradients[256];
+    uint64_t count;
+    struct ll_runner *runner;
+    void **first; /* of variables: their first contents, by value index */
+};
+
+static void build_doubled(const struct ll_model *model, struct doubled *d)
+{
+    struct ll_diags diags = {0};
+    int64_t values[16];
+    enum ll_status status;
+    *d = (struct doubled){.nn = ll_nn_new(LL_F64)};
+    assert_true(
+        ll_model_settings(model, known_of(model)->small, small_count(known_of(model)), values, &diags));
+    d->loss = model->build(d->nn, &(struct ll_build){.train = true, .batch = 3, .seed = 5, .params = values});
+    ll_nn_keep(d->loss);
+    for (uint64_t i = 0; i < d->nn->op_count; i++)
+        if (d->nn->ops[i]->view.kind == LL_OP_ADAM) {
+            assert_true(d->count < 256);
+            d->weights[d->count] = d->nn->ops[i]->inputs[0];
+            ll_nn_keep(d->gradients[d->count++] = d->nn->ops[i]->inputs[3]);
+        }
+    d->runner = ll_runner_new(d->nn, &(struct ll_runner_options){.seed = 5}, &status);
+    assert_int_equal(status, LL_OK);
+    d->first = calloc(d->nn->value_count, sizeof *d->first);
+    for (uint64_t i = 0; i < d->nn->value_count; i++) {
+        const struct ll_value *value = d->nn->values[i];
+        uint64_t bytes = ll_size_bytes(&value->shape);
+        if (!value->producer)
+            d->first[i] = memcpy(malloc(bytes), ll_runner_data(d->runner, value), bytes);
+    }
+}
+
+/* Biases start at zero, and so does what a ReLU reads where nothing arrives: right at its kink. */
+static void leave_kinks(struct doubled *d, uint64_t *random)
+{
+    for (uint64_t w = 0; w < d->count; w++)
+        for (uint64_t i = 0; i < ll_elements(&d->weights[w]->shape); i++)
+            ((double *)d->first[d->weights[w]->index])[i] +=
+                (double)ll_random_below(random, 1001) * 1e-4 - 0.05;
+}
+
+static void free_doubled(struct doubled *d)
+{
+    for (uint64_t i = 0; i < d->nn->value_count; i++)
+        free(d->first[i]);
+    free(d->first);
+    ll_runner_free(d->runner);
+    ll_nn_free(d->nn);
+}
+
+/* The loss of the first step, one element of a weight being moved. */
+static double loss_moved(struct doubled *d, const struct ll_value *weight, uint64_t element, double by)
+{
+    for (uint64_t i = 0; i < d->nn->value_count; i++)
+        if (d->first[i])
+            memcpy(ll_runner_data(d->runner, d->nn->values[i]), d->first[i],
+                   ll_size_bytes(&d->nn->values[i]->shape));
+    ((double *)ll_runner_data(d->runner, weight))[element] += by;
+    ll_runner_step(d->runner, 0);
+    return ll_runner_scalar(d->runner, d->loss);
+}
+
+/* An element of each weight. A kink of a ReLU between the two losses would be bad luck; the seed is fixed. */
+static void gradients_are_what_finite_differences_say(void **state)
+{
+    (void)state;
+    const double h = 1e-6;
+    uint64_t random = ll_seed(31);
+    for (size_t i = 0; i < ll_model_count(); i++) {
+        struct doubled d;
+        build_doubled(ll_model_at(i), &d);
+        leave_kinks(&d, &random);
+        for (uint64_t w = 0; w < d.count; w++) {
+            uint64_t elements = ll_elements(&d.weights[w]->shape), j = ll_random_below(&random, elements);
+            double loss = loss_moved(&d, d.weights[w], j, 0), largest = 0;
+            const double *gradient = ll_runner_data(d.runner, d.gradients[w]);
+            double found = gradient[j];
+            for (uint64_t k = 0; k < elements; k++)
+                largest = fmax(largest, fabs(gradient[k]));
+            double expected =
+                (loss_moved(&d, d.weights[w], j, h) - loss_moved(&d, d.weights[w], j, -h)) / (2 * h);
+            if (!(fabs(found - expected) <= 1e-5 * largest + 1e-14 * fabs(loss) / h))
+                fail_msg("%s: d loss / d %s[%llu] is %.12g, the difference says %.12g", ll_model_at(i)->name,
+                         d.weights[w]->name, (unsigned long long)j, found, expected);
+        }
+        free_doubled(&d);
+    }
+}
+
 static void losses_fall(void **state)
 {
     (void)state;
     for (size_t i = 0; i < ll_model_count(); i++) {
-        struct ll_run_options options = {.train = true, .batch = 8, .steps = 30};
+        struct ll_run_options options = {.train = true, .batch = 8, .steps = known_of(ll_model_at(i))->steps};
         struct ll_run_report report = run_small(ll_model_at(i), options, NULL);
         if (!(report.last_loss < 0.5 * report.first_loss))
             fail_msg("%s: loss from %g to %g", ll_model_at(i)->name, report.first_loss, report.last_loss);
@@ -338,6 +460,7 @@ int main(void)
         cmocka_unit_test(steps_repeat_themselves),
         cmocka_unit_test(steps_go_on_from_each_other),
         cmocka_unit_test(losses_have_the_same_bits_at_any_number_of_threads),
+        cmocka_unit_test(gradients_are_what_finite_differences_say),
         cmocka_unit_test(losses_fall),
         cmocka_unit_test(wrong_settings_are_named),
         cmocka_unit_test(what_is_too_large_for_this_machine_can_still_be_recorded_dry),

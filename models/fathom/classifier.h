@@ -1,0 +1,20 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* What Fathom's image networks have in common: labelled images come in, logits for each class go out; when
+ * training, the mean softmax loss, the accuracy, and Adam. */
+#ifndef LL_FATHOM_CLASSIFIER_H
+#define LL_FATHOM_CLASSIFIER_H
+
+#include "models/model.h"
+#include "models/nn/nn.h"
+
+struct ll_classifier {
+    uint64_t image, classes; /* pixels in height and width; 3 channels */
+    double rate;             /* of Adam, whose other constants are those of its paper */
+    struct ll_value *(*logits)(struct ll_nn *nn, struct ll_value *images, const struct ll_build *build);
+};
+
+/* The build function of such a model: the loss when training, else the logits. */
+struct ll_value *ll_classifier_build(struct ll_nn *nn, const struct ll_build *build,
+                                     const struct ll_classifier *classifier);
+
+#endif
