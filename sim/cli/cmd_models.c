@@ -128,7 +128,6 @@ static int run(const struct ll_args *args)
 }
 
 static const struct ll_option options[] = {
-    {"json", 0, NULL, "one JSON document"},
     {"suite", 0, "SUITE", "only this suite"},
     {0},
 };

@@ -147,7 +147,6 @@ static const struct ll_option options[] = {
     {"param", 'p', "KEY=VALUE", "a parameter of the model; leadline models NAME lists them"},
     {"threads", 0, "N", "threads to compute with; one for each CPU when not given"},
     {"seed", 0, "N", "of weights and data; 1 when not given"},
-    {"json", 0, NULL, "one JSON document about what was recorded"},
     {0},
 };
 
