@@ -128,18 +128,13 @@ static int run(const struct ll_args *args)
     return status;
 }
 
-static const struct ll_option options[] = {
-    {"json", 0, NULL, "the same: the dump is always JSON, an object a line"},
-    {0},
-};
-
 const struct ll_command ll_command_dump = {
     .name = "dump",
     .synopsis = "TRACE",
     .summary = "print every op of a trace as a line of JSON",
     .examples =
         "  leadline dump alexnet.llt | head -3\n  leadline dump alexnet.llt | grep '\"kind\":\"conv2d\"'\n",
-    .options = options,
+    .details = "The dump is always JSON, an object a line.\n",
     .least_words = 1,
     .most_words = 1,
     .run = run,

@@ -59,17 +59,11 @@ static int run(const struct ll_args *args)
     return ll_print(&out);
 }
 
-static const struct ll_option options[] = {
-    {"json", 0, NULL, "one JSON document"},
-    {0},
-};
-
 const struct ll_command ll_command_explain = {
     .name = "explain",
     .synopsis = "[TERM]",
     .summary = "say what a word in our output means",
     .examples = "  leadline explain\n  leadline explain dependency\n",
-    .options = options,
     .most_words = 1,
     .run = run,
 };

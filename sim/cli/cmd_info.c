@@ -4,6 +4,7 @@
 #include "sim/cli/load.h"
 #include "sim/memory/footprint.h"
 #include "sim/report/human.h"
+#include "sim/report/sim_report.h"
 #include "sim/report/table.h"
 #include "tracer/base/json.h"
 #include "tracer/profile.h"
@@ -38,11 +39,7 @@ static void footprint_json(const struct ll_footprint *footprint, struct ll_json 
     ll_json_key(json, "footprint");
     ll_json_open_object(json);
     ll_json_put_count(json, "peak_bytes", footprint->peak_bytes);
-    ll_json_key(json, "by_class");
-    ll_json_open_object(json);
-    for (unsigned i = 0; i < LL_MEMORY_COUNT; i++)
-        ll_json_put_count(json, ll_memory_name((enum ll_memory_class)i), footprint->class_bytes[i]);
-    ll_json_close_object(json);
+    ll_report_by_class(footprint, json);
     ll_json_close_object(json);
 }
 
@@ -204,18 +201,12 @@ static int run(const struct ll_args *args)
     return status;
 }
 
-static const struct ll_option options[] = {
-    {"json", 0, NULL, "one JSON document"},
-    {0},
-};
-
 const struct ll_command ll_command_info = {
     .name = "info",
     .synopsis = "TRACE",
     .summary = "show what a trace holds: totals, op kinds, memory, host",
     .examples = "  leadline info alexnet.llt\n  leadline info alexnet.llt --json\n",
     .details = "Totals are a step's, over the complete steps of the trace.\n",
-    .options = options,
     .least_words = 1,
     .most_words = 1,
     .run = run,

@@ -85,6 +85,11 @@ static int run(const struct ll_args *args)
     const char *const *folders = ll_machine_folders(args->arena);
     if (!folders)
         return ll_failed("memory ran out");
+    if (ll_flag(args, "keys") && (ll_flag(args, "json") || ll_flag(args, "set") || args->word_count))
+        return ll_wrong("--keys stands alone; it prints a page of text");
+    if (ll_flag(args, "set") && !args->word_count)
+        return ll_wrong(
+            "--set changes one machine; name it, as in leadline machines custom_example --set ...");
     if (ll_flag(args, "keys")) {
         struct ll_str out = {0};
         ll_machine_reference(&out);
@@ -94,7 +99,6 @@ static int run(const struct ll_args *args)
 }
 
 static const struct ll_option options[] = {
-    {"json", 0, NULL, "one JSON document"},
     {"keys", 0, NULL, "the key reference: every key with its unit, bounds and meaning"},
     {"set", 0, "PATH=VALUE", "change a value of the machine named before it is shown"},
     {0},

@@ -104,15 +104,30 @@ static int list(const struct ll_args *args)
     return measured ? status : LL_FAILED;
 }
 
+static int check_suite(const char *suite)
+{
+    enum { MOST = 64 };
+    const char *suites[MOST];
+    size_t count = 0;
+    for (; count < ll_model_count() && count < MOST; count++) {
+        suites[count] = ll_model_at(count)->suite;
+        if (strcmp(suite, suites[count]) == 0)
+            return LL_DONE;
+    }
+    return ll_unknown("suite", suite, suites, count, "leadline models");
+}
+
 static int run(const struct ll_args *args)
 {
+    const char *suite = ll_value(args, "suite", NULL);
     if (args->word_count && !ll_find_model(args->words[0]))
+        return LL_WRONG;
+    if (suite && check_suite(suite) != LL_DONE)
         return LL_WRONG;
     return list(args);
 }
 
 static const struct ll_option options[] = {
-    {"json", 0, NULL, "one JSON document"},
     {"suite", 0, "SUITE", "only this suite"},
     {0},
 };

@@ -64,11 +64,6 @@ static int run(const struct ll_args *args)
     return ll_flag(args, "json") ? list_json(first, last) : list_text(first, last);
 }
 
-static const struct ll_option options[] = {
-    {"json", 0, NULL, "one JSON document"},
-    {0},
-};
-
 const struct ll_command ll_command_ops = {
     .name = "ops",
     .synopsis = "[NAME]",
@@ -77,7 +72,6 @@ const struct ll_command ll_command_ops = {
     .details =
         "The words name the rules: how outputs follow from inputs (shape), what is counted (flops, bytes),\n"
         "what a machine is asked to do (work), how it is differentiated, and whether it runs here.\n",
-    .options = options,
     .most_words = 1,
     .run = run,
 };

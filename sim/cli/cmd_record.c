@@ -3,6 +3,7 @@
 #include "sim/cli/command.h"
 #include "sim/cli/load.h"
 #include "sim/report/human.h"
+#include "tracer/base/json.h"
 
 #include <inttypes.h>
 #include <math.h>
@@ -64,6 +65,34 @@ static bool read_options(const struct ll_args *args, struct ll_run_options *opti
     return true;
 }
 
+static int summarise_json(const struct ll_run_options *options, const struct ll_model *model,
+                          const struct ll_run_report *report)
+{
+    struct ll_str out = {0};
+    struct ll_json json = {.out = &out, .indent = true};
+    ll_json_open_object(&json);
+    ll_json_put_text(&json, "trace", options->path);
+    ll_json_put_text(&json, "model", model->name);
+    ll_json_put_text(&json, "mode", options->train ? "train" : "infer");
+    ll_json_put_bool(&json, "dry_run", options->dry_run);
+    ll_json_put_count(&json, "parameters", report->parameters);
+    ll_json_put_count(&json, "ops", report->ops);
+    ll_json_put_count(&json, "steps", report->steps);
+    ll_json_put_number(&json, "median_step_s", options->dry_run ? NAN : report->median_step_s);
+    ll_json_put_number(&json, "first_loss", report->first_loss);
+    ll_json_put_number(&json, "last_loss", report->last_loss);
+    ll_json_close_object(&json);
+    return ll_print(&out);
+}
+
+static void say_better_core(const struct ll_run_report *report)
+{
+    if (report->better_core)
+        fprintf(stderr,
+                "OpenBLAS ran its %s kernels because OPENBLAS_CORETYPE asks for them; this CPU can run %s\n",
+                report->blas_core, report->better_core);
+}
+
 static int summarise(const struct ll_run_options *options, const struct ll_model *model,
                      const struct ll_run_report *report)
 {
@@ -77,10 +106,6 @@ static int summarise(const struct ll_run_options *options, const struct ll_model
     if (!options->dry_run && options->train && report->steps > 1)
         ll_str_addf(&out, ", loss %.4g to %.4g", report->first_loss, report->last_loss);
     ll_str_addf(&out, " -> %s\n", options->path);
-    if (report->better_core)
-        fprintf(stderr,
-                "OpenBLAS ran its %s kernels because OPENBLAS_CORETYPE asks for them; this CPU can run %s\n",
-                report->blas_core, report->better_core);
     return ll_print(&out);
 }
 
@@ -106,7 +131,10 @@ static int run(const struct ll_args *args)
     ll_print_diags(diags);
     ll_diags_release(diags);
     free(diags);
-    return done ? summarise(&options, model, &report) : right ? LL_FAILED : LL_WRONG;
+    if (!done)
+        return right ? LL_FAILED : LL_WRONG;
+    say_better_core(&report);
+    return (ll_flag(args, "json") ? summarise_json : summarise)(&options, model, &report);
 }
 
 static const struct ll_option options[] = {

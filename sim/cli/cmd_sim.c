@@ -68,26 +68,29 @@ static bool simulate(struct simulation *simulation, bool want_gains)
     return true;
 }
 
+/* Traces differ in length: the op must be one of each. */
+static int check_seq(const struct simulation *simulation, uint32_t seq)
+{
+    for (size_t t = 0; t < simulation->args->word_count; t++) {
+        const struct ll_prepared *prepared = simulation->prepared[t];
+        if (seq < prepared->first_op || seq >= prepared->end_op)
+            return ll_wrong("--explain %" PRIu32 ": %s holds the ops %" PRIu32 " to %" PRIu32, seq,
+                            simulation->args->words[t], prepared->first_op, prepared->end_op - 1);
+    }
+    return LL_DONE;
+}
+
 static int explain(const struct simulation *simulation, uint32_t seq)
 {
     struct ll_str out = {0};
-    const struct ll_report *reports = simulation->reports;
-    for (size_t i = 0; i < simulation->args->word_count * simulation->machine_count; i++) {
-        struct ll_explain why = {0};
-        const struct ll_prepared *prepared = reports[i].result->prepared;
-        if (!ll_replay_explain(reports[i].result, seq, &why)) {
-            ll_str_release(&out);
-            return ll_wrong("--explain %" PRIu32 ": %s holds the ops %" PRIu32 " to %" PRIu32, seq,
-                            reports[i].trace_name, prepared->first_op, prepared->end_op - 1);
-        }
-        const struct ll_form *form = &prepared->trace->forms[prepared->trace->ops[seq].form];
-        const char *scope = prepared->trace->strings[form->scope];
-        ll_str_addf(&out, "op %" PRIu32 ", %s%s%s, on %s\n", seq, prepared->trace->strings[form->kind_name],
-                    *scope ? " in " : "", scope, reports[i].result->machine->stem);
-        for (uint64_t line = 0; line < why.line_count; line++)
-            ll_str_addf(&out, "  %s\n", why.lines[line]);
-        ll_explain_release(&why);
-    }
+    struct ll_json json = {.out = &out, .indent = true};
+    size_t count = simulation->args->word_count * simulation->machine_count;
+    if (check_seq(simulation, seq) != LL_DONE)
+        return LL_WRONG;
+    if (ll_flag(simulation->args, "json"))
+        ll_report_explanations_json(simulation->reports, count, seq, &json);
+    else
+        ll_report_explanations(simulation->reports, count, seq, &out);
     return ll_print(&out);
 }
 
@@ -126,6 +129,8 @@ static int run_simulation(struct simulation *simulation)
     uint64_t seq;
     if (!ll_value_count(args, "explain", 0, UINT32_MAX - 1, 0, &seq) || !load_machines(simulation))
         return LL_WRONG;
+    if (ll_value(args, "explain", NULL) && (ll_flag(args, "per-op") || ll_flag(args, "what-if")))
+        return ll_wrong("--explain stands alone; --per-op and --what-if are for the whole trace");
     if (simulation->machine_count == 0)
         return ll_wrong("no machine: name one or more with -c; leadline machines lists them");
     int status = load_traces(simulation);
@@ -167,7 +172,6 @@ static const struct ll_option options[] = {
     {"what-if", 0, NULL, "what doubling each resource would gain, a page for each machine"},
     {"per-op", 0, NULL, "a line for each op"},
     {"explain", 0, "SEQ", "derive the time of one op, numbers filled in"},
-    {"json", 0, NULL, "one JSON document"},
     {0},
 };
 

@@ -46,18 +46,12 @@ static int run(const struct ll_args *args)
     return status != LL_DONE ? status : whole ? LL_DONE : LL_FAILED;
 }
 
-static const struct ll_option options[] = {
-    {"json", 0, NULL, "one JSON document"},
-    {0},
-};
-
 const struct ll_command ll_command_verify = {
     .name = "verify",
     .synopsis = "TRACE",
     .summary = "check a trace: whole, or how much of it is",
     .examples = "  leadline verify alexnet.llt\n  leadline verify alexnet.llt --json\n",
     .details = "Exit status 0: whole. 1: damaged or cut off, the rest can be used. 2: not usable.\n",
-    .options = options,
     .least_words = 1,
     .most_words = 1,
     .run = run,

@@ -53,15 +53,35 @@ bool ll_value_count(const struct ll_args *args, const char *name, uint64_t least
     return true;
 }
 
+/* Bytes of the UTF-8 character here, 0 when it is none or would do something to a terminal. */
+static size_t character(const char *text)
+{
+    const unsigned char *bytes = (const unsigned char *)text;
+    size_t length = bytes[0] < 0x80 ? 1 : bytes[0] < 0xC2 ? 0 : bytes[0] < 0xE0 ? 2 : bytes[0] < 0xF0 ? 3 : 4;
+    if (bytes[0] < ' ' || bytes[0] == 0x7F || bytes[0] > 0xF4 || (bytes[0] == 0xC2 && bytes[1] < 0xA0))
+        return 0;
+    for (size_t i = 1; i < length; i++)
+        if ((bytes[i] & 0xC0) != 0x80)
+            return 0;
+    return length;
+}
+
+/* The part of the line around the place, `?` for what cannot be shown, and a caret below. */
 static void print_caret(const struct ll_place *place)
 {
+    enum { SHOWN = 120, BEFORE = 80 };
     if (!place->source_line || !place->line || !place->column)
         return;
-    fprintf(stderr, "%6" PRIu64 " | %s\n       | ", place->line, place->source_line);
-    for (uint64_t i = 1; i < place->column && place->source_line[i - 1]; i++)
-        fputc(place->source_line[i - 1] == '\t' ? '\t' : ' ', stderr);
-    fputc('^', stderr);
-    for (size_t i = 1; i < place->width; i++)
+    uint64_t first = place->column > SHOWN ? place->column - BEFORE : 1, i = 1;
+    fprintf(stderr, "%6" PRIu64 " | ", place->line);
+    for (const char *at = place->source_line; *at && i < first + SHOWN; i++) {
+        size_t length = character(at);
+        if (i >= first)
+            fprintf(stderr, "%.*s", length ? (int)length : 1, length ? at : *at == '\t' ? " " : "?");
+        at += length ? length : 1;
+    }
+    fprintf(stderr, "\n       | %*s^", (int)(place->column - first), "");
+    for (i = place->column + 1; i < place->column + place->width && i < first + SHOWN; i++)
         fputc('~', stderr);
     fputc('\n', stderr);
 }

@@ -2,7 +2,7 @@
 /* What a subcommand is: rows of options, a help page, and a function.
  *
  * Parsing, checking, --help and the nearest right option all walk the rows. Every command also takes
- * --help and, unless it says otherwise, --json. Functions of this room run on one thread. */
+ * --json and --help. Functions of this room run on one thread. */
 #ifndef LL_SIM_CLI_COMMAND_H
 #define LL_SIM_CLI_COMMAND_H
 
@@ -44,7 +44,7 @@ struct ll_command {
     const char *summary;             /* one line */
     const char *examples;            /* two lines or more, each a whole command */
     const char *details;             /* what else to know, or NULL */
-    const struct ll_option *options; /* ended by a row without name */
+    const struct ll_option *options; /* ended by a row without name; NULL for none */
     size_t least_words, most_words;
     int (*run)(const struct ll_args *args); /* an exit status */
 };

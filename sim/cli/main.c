@@ -20,13 +20,14 @@ static const struct ll_command *const commands[] = {
 enum { COMMAND_COUNT = sizeof commands / sizeof commands[0], MOST_OPTIONS = 32 };
 
 static const struct ll_option common[] = {
+    {"json", 0, NULL, "one JSON document"},
     {"help", 'h', NULL, "this page"},
     {0},
 };
 
 static void add_options_help(const struct ll_option *option, struct ll_str *out)
 {
-    for (; option->name; option++) {
+    for (; option && option->name; option++) {
         char left[64];
         snprintf(left, sizeof left, "%c%c%s --%s%s%s", option->letter ? '-' : ' ',
                  option->letter ? option->letter : ' ', option->letter ? "," : " ", option->name,
@@ -81,7 +82,7 @@ struct parser {
 
 static void add_options(struct parser *parser, const struct ll_option *option)
 {
-    for (; option->name && parser->count < MOST_OPTIONS; option++) {
+    for (; option && option->name && parser->count < MOST_OPTIONS; option++) {
         parser->long_options[parser->count] =
             (struct option){option->name, option->value ? required_argument : no_argument, NULL, 0};
         parser->options[parser->count++] = option;

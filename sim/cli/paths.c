@@ -11,8 +11,7 @@
 
 /* The build puts the program into BUILD/PRESET/sim/cli of the source tree. */
 static const char build_folder[] = "/sim/cli";
-static const char from_build_folder[] = "../../../../hwconfigs";
-static const char from_bin_folder[] = "../share/leadline/hwconfigs";
+enum { FROM_BIN = 2, FROM_BUILD = 5 }; /* names to drop from the program's path */
 
 static size_t colons(const char *path)
 {
@@ -26,6 +25,15 @@ static bool ends_with(const char *text, size_t length, const char *end)
 {
     size_t end_length = strlen(end);
     return length >= end_length && memcmp(text + length - end_length, end, end_length) == 0;
+}
+
+/* The path without its last names, then `rest`: plain to read in messages, unlike "..". */
+static const char *climb(struct ll_arena *arena, const char *path, unsigned names, const char *rest)
+{
+    size_t length = strlen(path);
+    while (names && length)
+        names -= path[--length] == '/';
+    return ll_format(arena, "%.*s/%s", (int)length, path, rest);
 }
 
 const char *const *ll_machine_folders_of(struct ll_arena *arena, const char *program, const char *path)
@@ -43,11 +51,10 @@ const char *const *ll_machine_folders_of(struct ll_arena *arena, const char *pro
     const char *slash = program ? strrchr(program, '/') : NULL;
     if (!slash)
         return folders;
-    int folder_length = (int)(slash - program);
-    if (!(folders[count++] = ll_format(arena, "%.*s/%s", folder_length, program, from_bin_folder)))
+    if (!(folders[count++] = climb(arena, program, FROM_BIN, "share/leadline/hwconfigs")))
         return NULL;
-    if (ends_with(program, (size_t)folder_length, build_folder) &&
-        !(folders[count++] = ll_format(arena, "%.*s/%s", folder_length, program, from_build_folder)))
+    if (ends_with(program, (size_t)(slash - program), build_folder) &&
+        !(folders[count++] = climb(arena, program, FROM_BUILD, "hwconfigs")))
         return NULL;
     return folders;
 }

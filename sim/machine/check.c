@@ -5,6 +5,8 @@
 #include "sim/machine/path.h"
 #include "sim/machine/steps.h"
 
+#include <inttypes.h>
+#include <stdio.h>
 #include <string.h>
 
 /* The items of a list in the file, in the order in which they were read; NULL past the last. */
@@ -54,10 +56,12 @@ static bool check_names(struct ll_reading *reading)
             if (!all[i].name || !all[j].name || strcmp(all[i].name, all[j].name))
                 continue;
             struct ll_place first = place_of(item_node(reading, all[j].list, all[j].index), "name");
+            char where[40] = "by --set";
+            if (first.line)
+                snprintf(where, sizeof where, "in line %" PRIu64, first.line);
             right =
                 ll_complain(reading->diags, place_of(item_node(reading, all[i].list, all[i].index), "name"),
-                            "the name `%s` is taken by one of `%s` in line %llu", all[i].name, all[j].list,
-                            (unsigned long long)first.line);
+                            "the name `%s` is taken by one of `%s` %s", all[i].name, all[j].list, where);
             break;
         }
     return right;

@@ -193,19 +193,24 @@ static bool resolve_cycles(struct ll_quantity *quantity, const struct ll_node *n
     return true;
 }
 
+/* What follows "expected ..., as ..." when more can be said than that this is none. */
+static const char *why_none(enum ll_quantity_status status)
+{
+    return status == LL_QUANTITY_NEGATIVE    ? "; it is negative"
+           : status == LL_QUANTITY_TOO_LARGE ? "; it is too large"
+                                             : "";
+}
+
 static bool parse_quantity(const struct ll_field *field, const struct ll_node *node,
                            struct ll_reading *reading, struct ll_quantity *quantity)
 {
     const char *unit;
-    static const char *const reasons[] = {[LL_QUANTITY_NO_NUMBER] = "",
-                                          [LL_QUANTITY_NEGATIVE] = "; it is negative",
-                                          [LL_QUANTITY_TOO_LARGE] = "; it is too large"};
     if (!node->text)
         return expected_quantity(field, node, reading, "");
     enum ll_quantity_status status = ll_quantity_parse(node->text, quantity, &unit);
     if (status == LL_QUANTITY_NO_UNIT)
         return complain_of_unit(node, field->dimension, unit, reading);
-    return status == LL_QUANTITY_FINE || expected_quantity(field, node, reading, reasons[status]);
+    return status == LL_QUANTITY_FINE || expected_quantity(field, node, reading, why_none(status));
 }
 
 static bool read_quantity(const struct ll_field *field, const struct ll_node *node,
@@ -270,8 +275,12 @@ bool ll_read_number(const struct ll_field *field, const struct ll_node *node, st
         return ll_expected(node, reading, "a number");
     if (ll_number_parse(node->text, unit, value))
         return check_bounds(*value, field, node, reading);
-    if (!has_unit(node->text))
-        return ll_expected(node, reading, "a number, as 0.85");
+    struct ll_quantity quantity;
+    const char *behind;
+    enum ll_quantity_status status = ll_quantity_parse(node->text, &quantity, &behind);
+    if (status != LL_QUANTITY_FINE || !*behind)
+        return ll_complain(reading->diags, node->place, "`%s`: expected a number, as 0.85%s",
+                           ll_node_shown(node).text, why_none(status));
     if (!*unit)
         return ll_expected(node, reading, "a number without unit");
     return ll_complain(reading->diags, node->place, "`%s`: expected a number without unit; the key says %s",

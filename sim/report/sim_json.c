@@ -18,6 +18,15 @@ static void bottlenecks(const struct ll_result *result, struct ll_json *json)
     ll_json_close_object(json);
 }
 
+void ll_report_by_class(const struct ll_footprint *footprint, struct ll_json *json)
+{
+    ll_json_key(json, "by_class");
+    ll_json_open_object(json);
+    for (unsigned i = 0; i < LL_MEMORY_COUNT; i++)
+        ll_json_put_count(json, ll_memory_name((enum ll_memory_class)i), footprint->class_bytes[i]);
+    ll_json_close_object(json);
+}
+
 static void memory(const struct ll_result *result, struct ll_json *json)
 {
     const struct ll_footprint *footprint = &result->prepared->footprint;
@@ -27,12 +36,7 @@ static void memory(const struct ll_result *result, struct ll_json *json)
     ll_json_put_count(json, "capacity_bytes",
                       result->machine->levels[result->machine->level_count - 1].size_bytes);
     ll_json_put_bool(json, "fits", result->fits);
-    ll_json_key(json, "by_class");
-    ll_json_open_object(json);
-    for (unsigned i = 0; i < LL_MEMORY_COUNT; i++) {
-        ll_json_put_count(json, ll_memory_name((enum ll_memory_class)i), footprint->class_bytes[i]);
-    }
-    ll_json_close_object(json);
+    ll_report_by_class(footprint, json);
     ll_json_close_object(json);
 }
 

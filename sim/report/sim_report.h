@@ -26,6 +26,15 @@ void ll_report_comparison(const struct ll_report *reports, size_t count, unsigne
 /* A line for each op: when it starts, how long it takes, on which unit and what holds it back. */
 void ll_report_ops(const struct ll_report *report, unsigned width, struct ll_str *out);
 
+/* How the time of one op, which all traces have, comes about: a headline and the lines of sim/cost/explain.h
+ * for each report. out->failed when memory ran out. */
+void ll_report_explanations(const struct ll_report *reports, size_t count, uint32_t seq, struct ll_str *out);
+void ll_report_explanations_json(const struct ll_report *reports, size_t count, uint32_t seq,
+                                 struct ll_json *json);
+
+/* The key `by_class` with the bytes of each memory class at the peak, into the object that is open. */
+void ll_report_by_class(const struct ll_footprint *footprint, struct ll_json *json);
+
 /* {"schema": 1, "results": [...]} as documented in sim/report/README.md; the ops list only when per_op. */
 void ll_report_json(const struct ll_report *reports, size_t count, bool per_op, struct ll_json *json);
 

@@ -16,3 +16,7 @@ try info a.llt b.llt
 try explain utilisation
 try ops conv
 try verify
+try models --suite fathon
+try machines --set a=b
+try machines --keys --json
+try sim -c custom_example --explain 3 --per-op traces/alexnet_infer_b1.llt

@@ -5,3 +5,12 @@ for change in rows units.array.rows units.array.rows= units.array.rows=many unit
     units.array.dataflow=xs units.array=4 memory.hbm.efficiency=1.5 "units.array.runs=[conv3d]" =4; do
     try sim -c custom_example --set "$change" traces/alexnet_infer_b1.llt
 done
+cat >two.yaml <<'END'
+name: Two units
+clock: 1GHz
+units:
+  - {name: a, model: vector, lanes: 4, flops: {f32: 1}}
+  - {name: b, model: vector, lanes: 4, flops: {f32: 1}}
+memory: [{name: ram, size: 1GiB, bandwidth: 1GB/s}]
+END
+try machines two.yaml --set a.name=b

@@ -17,8 +17,15 @@ static void expect_folders(const char *program, const char *path, const char *ex
 static void the_environment_comes_before_the_installation(void **state)
 {
     (void)state;
-    expect_folders("/usr/bin/leadline", "/a:b", "[/a][b][/usr/bin/../share/leadline/hwconfigs]");
-    expect_folders("/usr/bin/leadline", NULL, "[/usr/bin/../share/leadline/hwconfigs]");
+    expect_folders("/usr/bin/leadline", "/a:b", "[/a][b][/usr/share/leadline/hwconfigs]");
+    expect_folders("/usr/bin/leadline", NULL, "[/usr/share/leadline/hwconfigs]");
+}
+
+static void a_program_in_the_root_has_its_folders_there(void **state)
+{
+    (void)state;
+    expect_folders("/bin/leadline", NULL, "[/share/leadline/hwconfigs]");
+    expect_folders("/leadline", NULL, "[/share/leadline/hwconfigs]");
 }
 
 static void empty_entries_of_the_environment_are_nothing(void **state)
@@ -33,8 +40,8 @@ static void a_program_in_its_build_tree_finds_the_source_tree(void **state)
 {
     (void)state;
     expect_folders("/src/build/release/sim/cli/leadline", NULL,
-                   "[/src/build/release/sim/cli/../share/leadline/hwconfigs]"
-                   "[/src/build/release/sim/cli/../../../../hwconfigs]");
+                   "[/src/build/release/sim/share/leadline/hwconfigs]"
+                   "[/src/hwconfigs]");
 }
 
 static void a_program_of_unknown_place_has_no_folders(void **state)
@@ -58,6 +65,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(the_environment_comes_before_the_installation),
+        cmocka_unit_test(a_program_in_the_root_has_its_folders_there),
         cmocka_unit_test(empty_entries_of_the_environment_are_nothing),
         cmocka_unit_test(a_program_in_its_build_tree_finds_the_source_tree),
         cmocka_unit_test(a_program_of_unknown_place_has_no_folders),

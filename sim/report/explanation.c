@@ -1,0 +1,62 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Why an op takes its time: the lines of sim/cost/explain.h, for people and for programs. */
+#include "sim/report/sim_report.h"
+
+#include <inttypes.h>
+
+static const struct ll_form *form_of(const struct ll_report *report, uint32_t seq)
+{
+    const struct ll_trace *trace = report->result->prepared->trace;
+    return &trace->forms[trace->ops[seq].form];
+}
+
+void ll_report_explanations(const struct ll_report *reports, size_t count, uint32_t seq, struct ll_str *out)
+{
+    for (size_t i = 0; i < count; i++) {
+        const struct ll_report *report = &reports[i];
+        const char *const *strings = report->result->prepared->trace->strings;
+        const struct ll_form *form = form_of(report, seq);
+        const char *scope = strings[form->scope];
+        struct ll_explain why = {0};
+        ll_str_addf(out, "op %" PRIu32 ", %s%s%s, on %s\n", seq, strings[form->kind_name],
+                    *scope ? " in " : "", scope, report->result->machine->stem);
+        out->failed |= !ll_replay_explain(report->result, seq, &why) || why.failed;
+        for (uint64_t line = 0; line < why.line_count; line++)
+            ll_str_addf(out, "  %s\n", why.lines[line]);
+        ll_explain_release(&why);
+    }
+}
+
+static void one_explanation(const struct ll_report *report, uint32_t seq, struct ll_json *json)
+{
+    const char *const *strings = report->result->prepared->trace->strings;
+    const struct ll_form *form = form_of(report, seq);
+    struct ll_explain why = {0};
+    json->out->failed |= !ll_replay_explain(report->result, seq, &why) || why.failed;
+    ll_json_open_object(json);
+    ll_json_put_text(json, "trace", report->trace_name);
+    ll_json_put_text(json, "machine", report->result->machine->stem);
+    ll_json_put_count(json, "seq", seq);
+    ll_json_put_text(json, "kind", strings[form->kind_name]);
+    ll_json_put_text(json, "scope", strings[form->scope]);
+    ll_json_key(json, "lines");
+    ll_json_open_list(json);
+    for (uint64_t line = 0; line < why.line_count; line++)
+        ll_json_text(json, why.lines[line]);
+    ll_json_close_list(json);
+    ll_json_close_object(json);
+    ll_explain_release(&why);
+}
+
+void ll_report_explanations_json(const struct ll_report *reports, size_t count, uint32_t seq,
+                                 struct ll_json *json)
+{
+    ll_json_open_object(json);
+    ll_json_put_count(json, "schema", 1);
+    ll_json_key(json, "explanations");
+    ll_json_open_list(json);
+    for (size_t i = 0; i < count; i++)
+        one_explanation(&reports[i], seq, json);
+    ll_json_close_list(json);
+    ll_json_close_object(json);
+}

@@ -1,0 +1,2 @@
+# SPDX-License-Identifier: Apache-2.0
+leadline record alexnet --infer --dry-run --batch 3 --json -o a.llt
