@@ -262,7 +262,7 @@ static const char *take_form(struct ll_build *build, struct columns *columns, st
         return "its phase is lost or not known here";
     if (!descs_known)
         return "a desc that it needs is lost";
-    if (view->output_count > LL_MAX_OUTPUTS || view->input_count > LL_MAX_OP_REFS)
+    if (view->output_count > LL_MAX_OP_REFS || view->input_count > LL_MAX_OP_REFS)
         return "it has too many inputs or outputs";
     if (!attrs_known && view->kind < LL_OP_COUNT)
         return "an attribute of it is lost or not known here";

@@ -174,14 +174,15 @@ static bool take_op(struct ll_build *build, struct ops *ops, uint64_t i, uint32_
 static void add_outputs(struct ll_build *build, const struct ll_form *form, const struct ll_links *links)
 {
     struct ll_trace *trace = build->trace;
-    uint32_t storages[LL_MAX_OUTPUTS], producer = (uint32_t)trace->op_count;
+    uint32_t producer = (uint32_t)trace->op_count;
+    struct ll_tensor *outputs = &trace->tensors[trace->tensor_count];
     for (uint32_t i = 0; i < form->view.output_count; i++) { /* resolved before the first output is there */
         uint32_t alias = form->aliases[i];
-        storages[i] =
+        outputs[i].storage =
             alias == LL_NONE ? LL_NONE : trace->tensors[resolve(trace, links->inputs[alias])].storage;
     }
     for (uint32_t i = 0; i < form->view.output_count; i++)
-        add_tensor(build, form->outputs[i], storages[i], producer);
+        add_tensor(build, form->outputs[i], outputs[i].storage, producer);
 }
 
 static void add_op(struct ll_build *build, struct ops *ops, uint64_t i)
@@ -247,7 +248,7 @@ static bool decode(struct ll_build *build, struct ops *ops)
         !ops->duration || !ops->brought_before || !ops->brought_desc)
         return ll_build_refuse(build, "its columns do not fit together");
     for (uint64_t i = 0; i < ops->count; i++)
-        if (ops->outputs[i] > LL_MAX_OUTPUTS)
+        if (ops->outputs[i] > LL_MAX_OP_REFS)
             return ll_build_refuse(build, "an op has too many outputs");
     for (uint64_t i = 0; i < ops->brought; i++)
         if (ops->brought_before[i] > ops->count || (i && ops->brought_before[i] < ops->brought_before[i - 1]))

@@ -65,7 +65,7 @@ static const char *check_form(const struct ll_trace *trace, const struct ll_form
 {
     const struct ll_op_view *view = &form->view;
     if (form->kind_name >= trace->string_count || form->scope >= trace->string_count ||
-        form->phase >= LL_PHASE_COUNT || view->kind > LL_OP_COUNT || view->output_count > LL_MAX_OUTPUTS)
+        form->phase >= LL_PHASE_COUNT || view->kind > LL_OP_COUNT || view->output_count > LL_MAX_OP_REFS)
         return "it refers to nothing";
     if (!looks_like(trace, form->inputs, view->in, view->input_count) ||
         !looks_like(trace, form->outputs, view->out, view->output_count))

@@ -1,27 +1,38 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The shape rule is the guard of the count rules, so it goes first, on a copy. */
+/* The shape rule is the guard of the count rules, so it goes first, on a copy. More outputs than
+ * LL_MAX_OUTPUTS need none: a rule that takes them only checks them, any other is found out by how many it
+ * gives. */
 #include "tracer/form.h"
 
 #include <string.h>
 
-const char *ll_form_count(const struct ll_op_view *view, struct ll_form_counts *counts)
+static const char *compare(const struct ll_op_view *view, const struct ll_op_view *inferred)
 {
-    struct ll_shape outputs[LL_MAX_OUTPUTS] = {0};
-    struct ll_op_view inferred = *view;
-    if (view->output_count > LL_MAX_OUTPUTS || view->attr_count > LL_MAX_ATTRS)
-        return "an op has more outputs or attributes than there may be";
-    if (view->output_count)
-        memcpy(outputs, view->out, view->output_count * sizeof *outputs);
-    inferred.out = outputs;
-    const char *trouble = ll_op_infer(&inferred);
-    if (trouble)
-        return trouble;
-    if (inferred.output_count != view->output_count)
+    if (inferred->output_count != view->output_count)
         return "the number of outputs is not what this op gives";
     for (uint32_t i = 0; i < view->output_count; i++)
-        if (outputs[i].rank != view->out[i].rank ||
-            memcmp(outputs[i].dim, view->out[i].dim, sizeof outputs[i].dim))
+        if (inferred->out[i].rank != view->out[i].rank ||
+            memcmp(inferred->out[i].dim, view->out[i].dim, sizeof view->out[i].dim))
             return "the outputs do not have the shapes that this op gives";
-    *counts = (struct ll_form_counts){ll_op_flops(view), ll_op_bytes_read(view), ll_op_bytes_written(view)};
     return NULL;
+}
+
+const char *ll_form_count(const struct ll_op_view *view, struct ll_form_counts *counts)
+{
+    struct ll_shape copy[LL_MAX_OUTPUTS] = {0};
+    struct ll_op_view inferred = *view;
+    if (view->output_count > LL_MAX_OP_REFS || view->attr_count > LL_MAX_ATTRS)
+        return "an op has more outputs or attributes than there may be";
+    if (view->output_count <= LL_MAX_OUTPUTS) {
+        if (view->output_count)
+            memcpy(copy, view->out, view->output_count * sizeof *copy);
+        inferred.out = copy;
+    }
+    const char *trouble = ll_op_infer(&inferred);
+    if (!trouble)
+        trouble = compare(view, &inferred);
+    if (!trouble)
+        *counts =
+            (struct ll_form_counts){ll_op_flops(view), ll_op_bytes_read(view), ll_op_bytes_written(view)};
+    return trouble;
 }

@@ -110,7 +110,6 @@ enum { LL_TRACKS = 64 };
 /* What one of each may be. The recorder keeps to it, the reader refuses more. */
 enum {
     LL_MAX_FRAME_OPS = 65536,
-    LL_MAX_OP_REFS = 65535, /* inputs, and again controls, of one op */
     LL_MAX_TEXT_BYTES = 65535,
     LL_MAX_CONTENT_BYTES = 64 << 20, /* of a frame */
     LL_MAX_COLUMN_VALUES = 8 << 20

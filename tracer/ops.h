@@ -105,7 +105,9 @@ struct ll_op_view {
     const struct ll_attr *attrs;
 };
 
-enum { LL_MAX_OUTPUTS = 4, LL_MAX_ATTRS = 16 };
+/* The most outputs that follow from the inputs, and the most attributes of one op; of inputs, of outputs that
+ * the caller gives and of controls there may be LL_MAX_OP_REFS each. */
+enum { LL_MAX_OUTPUTS = 4, LL_MAX_ATTRS = 16, LL_MAX_OP_REFS = 65535 };
 
 /* What a kind's row says, and names as files and reports spell them; static storage. The argument is in
  * range. */
@@ -130,7 +132,7 @@ struct ll_op_words ll_op_words(enum ll_op_kind kind);
 int64_t ll_attr_count(const struct ll_op_view *op, enum ll_attr_key key, int64_t otherwise);
 double ll_attr_real(const struct ll_op_view *op, enum ll_attr_key key, double otherwise);
 
-/* Fills op->out (room for LL_MAX_OUTPUTS shapes, zeroed) and op->output_count from inputs and attributes.
+/* Fills op->out (room for LL_MAX_OUTPUTS shapes or all that are given, zeroed) and op->output_count from inputs and attributes.
  * NULL on success; otherwise what is impossible about these inputs, as a static sentence. Where inputs do
  * not tell the outputs (shape words GIVEN, CONV_DATA, CONV_FILTER: a reshape, a gradient's target), the
  * caller has set them and they are checked. The name and memory class of outputs are the caller's. */

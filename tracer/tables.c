@@ -105,18 +105,16 @@ bool ll_tables_has_links(const struct ll_tables *tables, uint32_t links, const s
 static bool count_form(struct ll_tables *tables, const struct ll_record *record,
                        struct ll_form_counts *counts)
 {
-    struct ll_shape outputs[LL_MAX_OUTPUTS] = {0};
-    if (!ll_grow((void **)&tables->shapes, &tables->shape_capacity, record->input_count,
+    uint32_t inputs = record->input_count, outputs = record->output_count;
+    if (!ll_grow((void **)&tables->shapes, &tables->shape_capacity, (uint64_t)inputs + outputs,
                  sizeof *tables->shapes))
         return false;
-    for (uint32_t i = 0; i < record->input_count; i++) {
-        const struct ll_desc *desc = tables->descs.entries[desc_of(tables, record->inputs[i])].bytes;
-        tables->shapes[i] = desc->shape;
+    for (uint32_t i = 0; i < inputs + outputs; i++) {
+        uint32_t number = i < inputs ? desc_of(tables, record->inputs[i]) : record->outputs[i - inputs];
+        tables->shapes[i] = ((const struct ll_desc *)tables->descs.entries[number].bytes)->shape;
     }
-    for (uint32_t i = 0; i < record->output_count; i++)
-        outputs[i] = ((const struct ll_desc *)tables->descs.entries[record->outputs[i]].bytes)->shape;
-    const struct ll_op_view view = {record->kind,       record->input_count, record->output_count,
-                                    record->attr_count, tables->shapes,      outputs,
+    const struct ll_op_view view = {record->kind,       inputs,         outputs,
+                                    record->attr_count, tables->shapes, tables->shapes + inputs,
                                     record->attrs};
     const char *trouble = ll_form_count(&view, counts);
     assert(!trouble);
@@ -128,7 +126,7 @@ static bool count_form(struct ll_tables *tables, const struct ll_record *record,
 static bool fits(const struct ll_record *record)
 {
     return record->input_count <= LL_MAX_OP_REFS && record->control_count <= LL_MAX_OP_REFS &&
-           record->output_count <= LL_MAX_OUTPUTS && record->attr_count <= LL_MAX_ATTRS;
+           record->output_count <= LL_MAX_OP_REFS && record->attr_count <= LL_MAX_ATTRS;
 }
 
 uint32_t ll_tables_form(struct ll_tables *tables, const struct ll_record *record, enum ll_status *status)

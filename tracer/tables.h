@@ -32,7 +32,7 @@ struct ll_tables {
     uint32_t *tensors; /* desc, and LL_BROUGHT */
     uint64_t tensor_count, tensor_capacity;
     struct ll_bytes key;     /* scratch */
-    struct ll_shape *shapes; /* scratch: of the inputs of a form */
+    struct ll_shape *shapes; /* scratch: of the inputs and outputs of a form */
     uint64_t shape_capacity;
 };
 

@@ -45,21 +45,28 @@ static void arrive(struct ll_nn *nn, struct pass *pass, const struct ll_value *a
     *sum = *sum ? ll_nn_do2(nn, LL_OP_ADD, *sum, dx) : dx;
 }
 
+static bool arrived(const struct pass *pass, const struct ll_nn_op *op)
+{
+    for (uint32_t i = 0; i < op->view.output_count; i++)
+        if (pass->gradient[op->outputs[i]->index])
+            return true;
+    return false;
+}
+
 static void through_op(struct ll_nn *nn, struct pass *pass, const struct ll_nn_op *op)
 {
-    struct ll_value *dy[LL_MAX_OUTPUTS] = {0};
-    bool flows = false;
-    for (uint32_t i = 0; i < op->view.output_count; i++)
-        flows |= (dy[i] = pass->gradient[op->outputs[i]->index]) != NULL;
-    if (!flows)
+    if (!arrived(pass, op))
         return;
-    uint32_t count = op->view.input_count;
+    uint32_t count = op->view.input_count, results = op->view.output_count;
     bool *wanted = ll_alloc(&nn->arena, count, sizeof *wanted);
     struct ll_value **dx = ll_alloc(&nn->arena, count, sizeof(struct ll_value *));
-    if (!wanted || !dx) {
+    struct ll_value **dy = ll_alloc(&nn->arena, results, sizeof(struct ll_value *));
+    if (!wanted || !dx || !dy) {
         ll_nn_fail(nn, "memory ran out");
         return;
     }
+    for (uint32_t i = 0; i < results; i++)
+        dy[i] = pass->gradient[op->outputs[i]->index];
     for (uint32_t i = 0; i < count; i++)
         wanted[i] = pass->needed[op->inputs[i]->index];
     nn->scope = op->scope;

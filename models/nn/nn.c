@@ -171,12 +171,13 @@ static struct ll_nn_op *copy_call(struct ll_nn *nn, const struct ll_call *call)
 {
     struct ll_nn_op *op = ll_alloc(&nn->arena, 1, sizeof *op);
     struct ll_shape *in = ll_alloc(&nn->arena, call->input_count, sizeof *in);
-    struct ll_shape *out = ll_alloc(&nn->arena, LL_MAX_OUTPUTS, sizeof *out);
+    uint32_t outputs = call->given_count > LL_MAX_OUTPUTS ? call->given_count : LL_MAX_OUTPUTS;
+    struct ll_shape *out = ll_alloc(&nn->arena, outputs, sizeof *out);
     struct ll_attr *attrs = ll_copy(&nn->arena, call->attrs, call->attr_count * sizeof *attrs);
     if (!op || !in || !out || !attrs)
         return fail_no_memory(nn);
     op->inputs = ll_copy(&nn->arena, call->inputs, call->input_count * sizeof(struct ll_value *));
-    op->outputs = ll_alloc(&nn->arena, LL_MAX_OUTPUTS, sizeof(struct ll_value *));
+    op->outputs = ll_alloc(&nn->arena, outputs, sizeof(struct ll_value *));
     if (!op->inputs || !op->outputs)
         return fail_no_memory(nn);
     for (uint32_t i = 0; i < call->input_count; i++) {
@@ -221,7 +222,7 @@ static bool add_op(struct ll_nn *nn, struct ll_nn_op *op)
 
 struct ll_value *ll_nn_do(struct ll_nn *nn, const struct ll_call *call)
 {
-    assert(call->given_count <= LL_MAX_OUTPUTS && call->attr_count <= LL_MAX_ATTRS);
+    assert(call->given_count <= LL_MAX_OP_REFS && call->attr_count <= LL_MAX_ATTRS);
     struct ll_nn_op *op = nn->trouble ? NULL : copy_call(nn, call);
     return op && infer(nn, op) && add_op(nn, op) ? op->outputs[0] : &nn->nothing;
 }
