@@ -55,12 +55,12 @@ struct ll_value *ll_feed_images(struct ll_nn *nn, uint64_t batch, uint64_t size,
     struct ll_shape shape =
         ll_nn_shape(nn, 4, (uint64_t[]){batch, size, size, channels},
                     (enum ll_role[]){LL_ROLE_BATCH, LL_ROLE_SPATIAL, LL_ROLE_SPATIAL, LL_ROLE_CHANNEL});
-    return add_input(nn, "images", &shape, (struct ll_feed){fill_images, seed, classes});
+    return add_input(nn, "images", &shape, (struct ll_feed){fill_images, seed, classes, NULL});
 }
 
 struct ll_value *ll_feed_labels(struct ll_nn *nn, uint64_t batch, uint64_t classes, uint64_t seed)
 {
     struct ll_shape shape = ll_nn_shape(nn, 1, &batch, (enum ll_role[]){LL_ROLE_BATCH});
     shape.dtype = LL_I32;
-    return add_input(nn, "labels", &shape, (struct ll_feed){fill_labels, seed, classes});
+    return add_input(nn, "labels", &shape, (struct ll_feed){fill_labels, seed, classes, NULL});
 }

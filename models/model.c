@@ -5,6 +5,7 @@
 #include "models/nn/nn.h"
 #include "tracer/base/str.h"
 
+#include <assert.h>
 #include <errno.h>
 #include <inttypes.h>
 #include <stdlib.h>
@@ -36,6 +37,12 @@ const struct ll_model *ll_model_find(const char *name)
         if (strcmp(models[i]->name, name) == 0)
             return models[i];
     return NULL;
+}
+
+void ll_scores_add(struct ll_scores *scores, struct ll_score score)
+{
+    assert(scores->count < LL_MOST_SCORES);
+    scores->at[scores->count++] = score;
 }
 
 static size_t find_param(const struct ll_model *model, const char *key)
@@ -103,7 +110,7 @@ bool ll_model_measure(const struct ll_model *model, const struct ll_setting *set
     if (!good)
         ll_complain(diags, (struct ll_place){0}, "%s: memory ran out", model->name);
     else if ((good = ll_model_settings(model, settings, setting_count, values, diags))) {
-        model->build(nn, &(struct ll_build){.batch = 1, .params = values});
+        model->build(nn, &(struct ll_build){.batch = 1, .params = values, .diags = diags});
         *size = (struct ll_model_size){ll_nn_parameters(nn), ll_nn_forward_flops(nn)};
         good = !ll_nn_trouble(nn) ||
                ll_complain(diags, (struct ll_place){0}, "%s: %s", model->name, ll_nn_trouble(nn));

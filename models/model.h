@@ -14,6 +14,7 @@
 #include <stdint.h>
 
 struct ll_nn;
+struct ll_runner;
 struct ll_value;
 
 /* What -p sets: a count with a default and bounds. */
@@ -25,10 +26,43 @@ struct ll_model_param {
 
 /* What a build function is told. */
 struct ll_build {
-    bool train; /* else inference: the forward pass alone */
+    bool train;    /* else inference: the forward pass alone */
+    bool evaluate; /* also add what the model's evaluate function runs */
     uint64_t batch, seed;
-    const int64_t *params; /* values, in the order of the model's params */
+    const int64_t *params;  /* values, in the order of the model's params */
+    const char *data;       /* where real data lies; NULL: generate some */
+    struct ll_diags *diags; /* for complaints about the data; the network is then to fail, too */
 };
+
+/* One -p key=value. */
+struct ll_setting {
+    const char *key, *value;
+};
+
+/* How a model is trained when nothing else is asked for: settings small enough to learn the generated data
+ * within minutes. */
+enum { LL_MOST_LESSON_SETTINGS = 8 };
+struct ll_lesson {
+    uint64_t steps, batch;
+    struct ll_setting settings[LL_MOST_LESSON_SETTINGS]; /* ended by one without key */
+};
+
+/* How well a network does on what it was not trained on. */
+struct ll_score {
+    const char *name, *doc; /* static storage */
+    double value;
+    bool falls; /* lower is better */
+};
+enum { LL_MOST_SCORES = 8 };
+struct ll_scores {
+    struct ll_score at[LL_MOST_SCORES];
+    size_t count;
+    const char *folder; /* an existing one, for samples of what the network does; NULL: nobody wants any */
+    struct ll_diags *diags;
+};
+
+/* One more score; there is room for it. */
+void ll_scores_add(struct ll_scores *scores, struct ll_score score);
 
 struct ll_model {
     const char *name, *suite, *doc;
@@ -38,6 +72,10 @@ struct ll_model {
     /* Adds one step to the network. Returns the loss, a kept scalar, when training; what is inferred
      * otherwise. */
     struct ll_value *(*build)(struct ll_nn *nn, const struct ll_build *build);
+    struct ll_lesson lesson;
+    /* Runs programs that build added for this, with the context of the network's driver. False after
+     * complaints. Called before the first step of a training and after the last. */
+    bool (*evaluate)(void *context, struct ll_runner *runner, struct ll_scores *scores);
 };
 
 /* The workloads in the order of models.def; i is below the count. */
@@ -47,14 +85,11 @@ const struct ll_model *ll_model_at(size_t i);
 /* NULL when there is none of that name. */
 const struct ll_model *ll_model_find(const char *name);
 
-/* One -p key=value. */
-struct ll_setting {
-    const char *key, *value;
-};
-
 struct ll_run_options {
     bool train;
-    uint64_t batch; /* 0: the model's default */
+    bool evaluate;              /* before the first step and after the last */
+    const char *data, *samples; /* folders, or NULL: real data; where samples of the trained network go */
+    uint64_t batch;             /* 0: the model's default */
     uint64_t steps, seed;
     bool dry_run;
     unsigned threads; /* 0: one for each CPU */
@@ -70,6 +105,7 @@ struct ll_run_options {
 struct ll_run_report {
     uint64_t parameters, steps, ops; /* ops of all steps */
     double first_loss, last_loss;    /* NaN when nothing was computed or nothing is lost */
+    struct ll_scores before, after;  /* empty unless asked for */
     double median_step_s;            /* 0 in a dry run */
     const char *blas_core,
         *better_core; /* OpenBLAS' kernels, and better ones that the user has forbidden; or NULL */

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Running a workload: read what the user set, build the network, take memory, open the trace (a run that
- * cannot start leaves an older trace alone), step, report. */
+ * cannot start leaves an older trace alone), step, evaluate, report. */
 #include "models/facts.h"
 #include "models/model.h"
 #include "models/nn/blas.h"
@@ -16,7 +16,6 @@ struct run {
     int64_t *params;
     uint64_t batch;
     struct ll_nn *nn;
-    struct ll_value *result;
     struct ll_pool *pool;
     struct ll_recorder *recorder;
     struct ll_runner *runner;
@@ -41,11 +40,19 @@ static bool build(struct run *run)
     if (!ll_model_settings(model, run->options->settings, run->options->setting_count, run->params,
                            run->diags))
         return false;
-    run->result = model->build(run->nn, &(struct ll_build){.train = run->options->train,
-                                                           .batch = run->batch,
-                                                           .seed = run->options->seed,
-                                                           .params = run->params});
-    ll_nn_keep(run->result);
+    const struct ll_build build = {
+        .train = run->options->train,
+        .evaluate = run->options->evaluate,
+        .batch = run->batch,
+        .seed = run->options->seed,
+        .params = run->params,
+        .data = run->options->data,
+        .diags = run->diags,
+    };
+    struct ll_value *result = model->build(run->nn, &build);
+    ll_nn_keep(result);
+    if (run->options->train && !run->nn->programs[0].result)
+        run->nn->programs[0].result = result;
     if (ll_nn_trouble(run->nn))
         return ll_complain(run->diags, (struct ll_place){0}, "%s: %s", model->name, ll_nn_trouble(run->nn));
     return true;
@@ -112,7 +119,7 @@ static void step_all(struct run *run, struct ll_run_report *report)
     report->first_loss = report->last_loss = NAN;
     for (uint64_t step = 0; step < options->steps && goes_on(run); step++) {
         run->step_s[step] = ll_runner_step(run->runner, step);
-        double loss = options->train ? ll_runner_scalar(run->runner, run->result) : NAN;
+        double loss = ll_runner_result(run->runner);
         report->first_loss = step == 0 ? loss : report->first_loss;
         report->last_loss = loss;
         if (options->progress)
@@ -120,8 +127,16 @@ static void step_all(struct run *run, struct ll_run_report *report)
     }
     report->parameters = ll_nn_parameters(run->nn);
     report->steps = options->steps;
-    report->ops = options->steps * run->nn->op_count;
+    report->ops = ll_runner_ops(run->runner);
     report->median_step_s = median(run->step_s, options->steps);
+}
+
+static bool evaluate(struct run *run, struct ll_scores *scores)
+{
+    const struct ll_run_options *options = run->options;
+    scores->diags = run->diags;
+    return !options->evaluate || options->dry_run ||
+           run->model->evaluate(run->nn->driver.context, run->runner, scores);
 }
 
 static bool close_all(struct run *run, bool good)
@@ -144,9 +159,11 @@ bool ll_model_run(const struct ll_model *model, const struct ll_run_options *opt
 {
     struct run run = {.model = model, .options = options, .diags = diags};
     *report = (struct ll_run_report){0};
-    bool good = build(&run) && prepare(&run) && open_trace(&run);
+    bool good = build(&run) && prepare(&run) && open_trace(&run) && evaluate(&run, &report->before);
     if (good)
         step_all(&run, report);
+    report->after.folder = options->samples;
+    good = good && evaluate(&run, &report->after);
     if (good && !options->dry_run) {
         report->blas_core = ll_blas_facts().core;
         report->better_core = ll_blas_facts().better_core;

@@ -132,10 +132,11 @@ struct ll_op_words ll_op_words(enum ll_op_kind kind);
 int64_t ll_attr_count(const struct ll_op_view *op, enum ll_attr_key key, int64_t otherwise);
 double ll_attr_real(const struct ll_op_view *op, enum ll_attr_key key, double otherwise);
 
-/* Fills op->out (room for LL_MAX_OUTPUTS shapes or all that are given, zeroed) and op->output_count from inputs and attributes.
- * NULL on success; otherwise what is impossible about these inputs, as a static sentence. Where inputs do
- * not tell the outputs (shape words GIVEN, CONV_DATA, CONV_FILTER: a reshape, a gradient's target), the
- * caller has set them and they are checked. The name and memory class of outputs are the caller's. */
+/* Fills op->out (room for LL_MAX_OUTPUTS shapes or all that are given, zeroed) and op->output_count from
+ * inputs and attributes. NULL on success; otherwise what is impossible about these inputs, as a static
+ * sentence. Where inputs do not tell the outputs (shape words GIVEN, CONV_DATA, CONV_FILTER: a reshape, a
+ * gradient's target), the caller has set them and they are checked. The name and memory class of outputs are
+ * the caller's. */
 const char *ll_op_infer(struct ll_op_view *op);
 
 /* The input whose storage an output takes over (a view, or an in-place update), UINT32_MAX for none. */

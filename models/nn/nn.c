@@ -18,6 +18,7 @@ struct ll_nn *ll_nn_new(enum ll_dtype real)
     nn->phase = LL_PHASE_FORWARD;
     nn->nothing.name = "";
     nn->nothing.root = nn->nothing.next = &nn->nothing;
+    nn->program_count = 1;
     return nn;
 }
 
@@ -25,9 +26,12 @@ void ll_nn_free(struct ll_nn *nn)
 {
     if (!nn)
         return;
+    if (nn->driver.release)
+        nn->driver.release(nn->driver.context);
     ll_arena_release(&nn->arena);
     free(nn->ops);
     free(nn->values);
+    free(nn->carries);
     free(nn);
 }
 
@@ -91,6 +95,19 @@ static const char *scoped(struct ll_nn *nn, const char *name)
                         : ll_copy_text(&nn->arena, name, strlen(name));
 }
 
+/* A variable of the programs before this one. */
+static struct ll_value *find_shared(const struct ll_nn *nn, const char *name, const struct ll_shape *shape,
+                                    enum ll_memory_class memory)
+{
+    for (uint64_t i = 0; i < nn->programs[nn->program_count - 1].first_value; i++) {
+        struct ll_value *value = nn->values[i];
+        if (!value->producer && value->memory == memory && strcmp(value->name, name) == 0 &&
+            memcmp(&value->shape, shape, sizeof *shape) == 0)
+            return value;
+    }
+    return NULL;
+}
+
 struct ll_value *ll_nn_variable(struct ll_nn *nn, const char *name, const struct ll_shape *shape,
                                 enum ll_memory_class memory, struct ll_init init)
 {
@@ -98,7 +115,11 @@ struct ll_value *ll_nn_variable(struct ll_nn *nn, const char *name, const struct
         return &nn->nothing;
     if (!ll_fits(ll_size_bytes(shape)))
         ll_nn_fail(nn, "%s/%s: its size does not fit in 64 bits", nn->scope, name);
-    struct ll_value *value = add_value(nn, scoped(nn, name), shape, memory);
+    const char *whole_name = scoped(nn, name);
+    struct ll_value *value = whole_name ? find_shared(nn, whole_name, shape, memory) : NULL;
+    if (value)
+        return value;
+    value = add_value(nn, whole_name, shape, memory);
     if (!value)
         return &nn->nothing;
     value->init = init;
@@ -106,11 +127,58 @@ struct ll_value *ll_nn_variable(struct ll_nn *nn, const char *name, const struct
     return value;
 }
 
+uint32_t ll_nn_begin_program(struct ll_nn *nn)
+{
+    if (nn->program_count == LL_MAX_PROGRAMS)
+        ll_nn_fail(nn, "a network may have %d programs", LL_MAX_PROGRAMS);
+    if (nn->trouble)
+        return 0;
+    for (uint64_t i = 0; i < nn->value_count; i++)
+        if (!nn->values[i]->producer) {
+            nn->values[i]->overwrites = 0;
+            nn->values[i]->next = nn->values[i];
+        }
+    nn->phase = LL_PHASE_FORWARD;
+    nn->programs[nn->program_count] =
+        (struct ll_program){nn->op_count, nn->value_count, nn->carry_count, NULL};
+    return nn->program_count++;
+}
+
+static uint64_t end_of_program(const struct ll_nn *nn, uint32_t program)
+{
+    return program + 1 < nn->program_count ? nn->programs[program + 1].first_op : nn->op_count;
+}
+
+uint64_t ll_nn_program_ops(const struct ll_nn *nn, uint32_t program)
+{
+    return end_of_program(nn, program) - nn->programs[program].first_op;
+}
+
+void ll_nn_drive(struct ll_nn *nn, const struct ll_driver *driver)
+{
+    assert(!nn->driver.context && !nn->driver.release);
+    nn->driver = *driver;
+}
+
+/* Of the program being built: the variable's carry, a new one when it has none. */
+static struct ll_carry *carry_of(struct ll_nn *nn, struct ll_value *variable)
+{
+    if (variable->next != variable)
+        for (uint64_t i = nn->carry_count; i-- > nn->programs[nn->program_count - 1].first_carry;)
+            if (nn->carries[i].variable == variable)
+                return &nn->carries[i];
+    if (!ll_grow((void **)&nn->carries, &nn->carry_capacity, nn->carry_count + 1, sizeof *nn->carries))
+        return fail_no_memory(nn);
+    return &nn->carries[nn->carry_count++];
+}
+
 void ll_nn_carry(struct ll_nn *nn, struct ll_value *variable, struct ll_value *value)
 {
-    if (nn->trouble)
+    struct ll_carry *carry = nn->trouble ? NULL : carry_of(nn, variable);
+    if (!carry)
         return;
     assert(!variable->producer && ll_size_bytes(&variable->shape) == ll_size_bytes(&value->shape));
+    *carry = (struct ll_carry){variable, value};
     variable->next = value;
     value->kept = true;
     value->name = variable->name;
@@ -167,6 +235,11 @@ static struct ll_value *add_result(struct ll_nn *nn, struct ll_nn_op *op, uint32
     return value;
 }
 
+static inline bool is_of_this_program(const struct ll_nn *nn, const struct ll_nn_op *op)
+{
+    return op->index >= nn->programs[nn->program_count - 1].first_op;
+}
+
 static struct ll_nn_op *copy_call(struct ll_nn *nn, const struct ll_call *call)
 {
     struct ll_nn_op *op = ll_alloc(&nn->arena, 1, sizeof *op);
@@ -181,6 +254,7 @@ static struct ll_nn_op *copy_call(struct ll_nn *nn, const struct ll_call *call)
     if (!op->inputs || !op->outputs)
         return fail_no_memory(nn);
     for (uint32_t i = 0; i < call->input_count; i++) {
+        assert(!call->inputs[i]->producer || is_of_this_program(nn, call->inputs[i]->producer));
         assert(call->inputs[i]->version == call->inputs[i]->root->overwrites); /* nobody overwrote it */
         in[i] = call->inputs[i]->shape;
     }
@@ -269,7 +343,7 @@ uint64_t ll_nn_parameters(const struct ll_nn *nn)
 uint64_t ll_nn_forward_flops(const struct ll_nn *nn)
 {
     uint64_t flops = 0;
-    for (uint64_t i = 0; i < nn->op_count; i++) {
+    for (uint64_t i = 0; i < end_of_program(nn, 0); i++) {
         const struct ll_nn_op *op = nn->ops[i];
         enum ll_op_class op_class = ll_op_class(op->view.kind);
         if (op->phase == LL_PHASE_FORWARD && (op_class == LL_CLASS_MATRIX || op_class == LL_CLASS_CONV))

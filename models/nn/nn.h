@@ -7,6 +7,9 @@
  * step. The list is also the tape from which gradients are derived (gradient.h), and what they add to it
  * can be derived again.
  *
+ * Where a model is more than one list (a player and a learner, a list for each length of sentence), a
+ * network has several programs: lists over the same variables, of which one is run at a time.
+ *
  * Everything belongs to the network and is freed with it. Trouble (shapes that do not fit, no memory) is
  * kept and found by ll_nn_trouble; until then every function goes on, and results are values of rank 0, so
  * that a model need not ask after each layer. One thread at a time. */
@@ -47,9 +50,11 @@ struct ll_value {
     struct ll_value *root;     /* whose memory this is: itself, unless it is a view or overwrites its input */
     uint32_t version;          /* which contents of that memory this is */
     uint32_t overwrites;       /* of a root: how often its memory was overwritten so far */
-    struct ll_value *next;     /* of variables: the value that it has in the next step; itself by default */
-    struct ll_init init;       /* of variables */
-    bool kept;                 /* can be looked at after the step */
+    struct ll_value *next; /* of variables: what the program being built leaves in it; itself by default */
+    struct ll_value
+        *gradient;       /* of weights: the gradient of what ll_minimise minimises, before it is clipped */
+    struct ll_init init; /* of variables */
+    bool kept;           /* can be looked at after the step */
 };
 
 /* Where a host_input op gets its data: called before each step, outside of its time, for the whole batch. */
@@ -57,6 +62,7 @@ struct ll_feed {
     void (*fill)(const struct ll_feed *feed, uint64_t step, const struct ll_shape *shape, void *data);
     uint64_t seed;
     uint64_t classes;
+    void *context;
 };
 
 struct ll_nn_op {
@@ -66,6 +72,29 @@ struct ll_nn_op {
     uint32_t index;
     struct ll_value **inputs, **outputs;
     struct ll_feed feed; /* of host_input */
+};
+
+enum { LL_MAX_PROGRAMS = 16 };
+
+/* Ops that are run as a whole: a stretch of the network's list, up to the next program's first. */
+struct ll_program {
+    uint64_t first_op, first_value, first_carry;
+    struct ll_value *result; /* a kept scalar that tells how a step went, its loss; NULL: nothing does */
+};
+
+/* A variable and what a program leaves in it. */
+struct ll_carry {
+    struct ll_value *variable, *value;
+};
+
+/* What a model does around its steps, beside its ops: choose data, act in a game. */
+struct ll_runner;
+struct ll_driver {
+    void *context; /* the driver's own, NULL for none */
+    /* Before each step, outside of its time: returns which program the step is. A dry run must choose the
+     * same ones; in it values have no contents and ll_runner_run does nothing. NULL: always program 0. */
+    uint32_t (*begin_step)(void *context, struct ll_runner *runner, uint64_t step);
+    void (*release)(void *context); /* when the network is freed; NULL: nothing to release */
 };
 
 struct ll_nn {
@@ -78,6 +107,11 @@ struct ll_nn {
     uint64_t op_count, op_capacity;
     struct ll_value **values;
     uint64_t value_count, value_capacity;
+    struct ll_program programs[LL_MAX_PROGRAMS];
+    uint32_t program_count;
+    struct ll_carry *carries;
+    uint64_t carry_count, carry_capacity;
+    struct ll_driver driver;
     struct ll_value nothing; /* stands for every result after trouble */
 };
 
@@ -95,9 +129,20 @@ void ll_nn_fail(struct ll_nn *nn, const char *format, ...) __attribute__((format
 struct ll_shape ll_nn_shape(const struct ll_nn *nn, unsigned rank, const uint64_t *dims,
                             const enum ll_role *roles);
 
-/* A variable: a weight, a state of the optimizer, a constant. Its name gets the scope in front. */
+/* A variable: a weight, a state of the optimizer, a constant. Its name gets the scope in front. Where a
+ * program before this one has a variable of that name, shape and class, it is that one. */
 struct ll_value *ll_nn_variable(struct ll_nn *nn, const char *name, const struct ll_shape *shape,
                                 enum ll_memory_class memory, struct ll_init init);
+
+/* Begins the next program and returns its number; what was built before is complete. Programs see each
+ * other's variables, as the last program run has left them, and none of each other's values. */
+uint32_t ll_nn_begin_program(struct ll_nn *nn);
+
+/* How many ops a program has. */
+uint64_t ll_nn_program_ops(const struct ll_nn *nn, uint32_t program);
+
+/* Once a network, which owns the driver's context from then on, also after trouble. */
+void ll_nn_drive(struct ll_nn *nn, const struct ll_driver *driver);
 
 /* The variable holds this value from the next step on, so the value takes its name. An op that overwrites its
  * input does this by itself. */
@@ -139,8 +184,8 @@ static inline struct ll_attr ll_attr_of_real(enum ll_attr_key key, double value)
     return (struct ll_attr){.key = key, .real = value};
 }
 
-/* Elements of all weights, and FLOPs of the forward phase's products and convolutions; LL_NO_FIT past 64
- * bits. */
+/* Elements of all weights; FLOPs of the first program's products and convolutions in its forward phase.
+ * LL_NO_FIT past 64 bits. */
 uint64_t ll_nn_parameters(const struct ll_nn *nn);
 uint64_t ll_nn_forward_flops(const struct ll_nn *nn);
 

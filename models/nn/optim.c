@@ -108,8 +108,11 @@ static void update_all(struct ll_nn *nn, const struct ll_optimizer *optimizer, s
             slash ? ll_copy_text(&nn->arena, weights[i]->name, (size_t)(slash - weights[i]->name)) : "";
         if (!nn->scope)
             ll_nn_fail(nn, "memory ran out");
-        else if (gradients[i])
+        else if (gradients[i]) {
+            if (!weights[i]->gradient)
+                weights[i]->gradient = gradients[i];
             kinds[optimizer->kind].update(nn, &update, weights[i], gradients[i]);
+        }
     }
     nn->phase = phase;
     nn->scope = scope;

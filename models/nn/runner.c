@@ -35,7 +35,27 @@ struct ll_runner {
     void *workspace;
     struct prepared *prepared; /* by op */
     uint32_t *tensors;         /* by value: its number in the trace */
+    uint32_t program;          /* of the last step */
+    uint64_t op_count;         /* of all steps */
 };
+
+/* Of the network's ops or carries. */
+struct stretch {
+    uint64_t begin, end;
+};
+
+static struct stretch ops_of(const struct ll_nn *nn, uint32_t program)
+{
+    uint64_t begin = nn->programs[program].first_op;
+    return (struct stretch){begin, begin + ll_nn_program_ops(nn, program)};
+}
+
+static struct stretch carries_of(const struct ll_nn *nn, uint32_t program)
+{
+    bool last = program + 1 == nn->program_count;
+    return (struct stretch){nn->programs[program].first_carry,
+                            last ? nn->carry_count : nn->programs[program + 1].first_carry};
+}
 
 void *ll_runner_data(const struct ll_runner *runner, const struct ll_value *value)
 {
@@ -237,9 +257,9 @@ void ll_runner_free(struct ll_runner *runner)
     free(runner);
 }
 
-static void fill_feeds(struct ll_runner *runner, uint64_t step)
+static void fill_feeds(struct ll_runner *runner, struct stretch ops, uint64_t step)
 {
-    for (uint64_t i = 0; i < runner->nn->op_count; i++) {
+    for (uint64_t i = ops.begin; i < ops.end; i++) {
         const struct ll_nn_op *op = runner->nn->ops[i];
         if (runner->prepared[i].staged)
             op->feed.fill(&op->feed, step, &op->view.out[0], runner->prepared[i].staged);
@@ -258,32 +278,39 @@ static void record_op(struct ll_runner *runner, const struct ll_nn_op *op, struc
         runner->tensors[op->outputs[i]->index] = first == LL_NONE ? LL_NONE : first + i;
 }
 
-/* A variable is in the next step what the network says: overwritten in place, or copied from another value.
- */
-static void carry_over(struct ll_runner *runner)
+/* A variable is from now on what the program says: overwritten in place, or copied from another value. What
+ * was not recorded has left no tensors. */
+static void carry_over(struct ll_runner *runner, uint32_t program, bool recorded)
 {
-    for (uint64_t i = 0; i < runner->nn->value_count; i++) {
-        const struct ll_value *value = runner->nn->values[i];
-        if (value->producer || value->next == value)
-            continue;
-        if (runner->recorder)
-            runner->tensors[i] = runner->tensors[value->next->index];
-        if (runner->memory && value->next->root != value)
-            memcpy(ll_runner_data(runner, value), ll_runner_data(runner, value->next),
-                   ll_size_bytes(&value->shape));
+    struct stretch carries = carries_of(runner->nn, program);
+    for (uint64_t i = carries.begin; i < carries.end; i++) {
+        const struct ll_value *variable = runner->nn->carries[i].variable,
+                              *value = runner->nn->carries[i].value;
+        if (recorded)
+            runner->tensors[variable->index] = runner->tensors[value->index];
+        if (runner->memory && value->root != variable)
+            memcpy(ll_runner_data(runner, variable), ll_runner_data(runner, value),
+                   ll_size_bytes(&variable->shape));
     }
 }
 
-double ll_runner_step(struct ll_runner *runner, uint64_t step)
+void ll_runner_run(struct ll_runner *runner, uint32_t program, uint64_t step)
+{
+    struct stretch ops = ops_of(runner->nn, program);
+    if (runner->options.dry_run)
+        return;
+    fill_feeds(runner, ops, step);
+    for (uint64_t i = ops.begin; i < ops.end; i++)
+        runner->prepared[i].kernel(&runner->prepared[i].call);
+    carry_over(runner, program, false);
+}
+
+static double time_ops(struct ll_runner *runner, struct stretch ops)
 {
     struct ll_recorder *recorder = runner->recorder;
     bool native = !runner->options.dry_run;
-    if (native)
-        fill_feeds(runner, step);
-    if (recorder)
-        ll_recorder_step_begin(recorder);
     uint64_t begin_ns = native ? ll_now_ns() : 0, now_ns = begin_ns;
-    for (uint64_t i = 0; i < runner->nn->op_count; i++) {
+    for (uint64_t i = ops.begin; i < ops.end; i++) {
         struct prepared *prepared = &runner->prepared[i];
         uint64_t start_ns = native ? ll_now_ns() : 0;
         if (native)
@@ -292,8 +319,34 @@ double ll_runner_step(struct ll_runner *runner, uint64_t step)
         if (recorder)
             record_op(runner, runner->nn->ops[i], prepared, start_ns, now_ns - start_ns);
     }
-    if (recorder)
-        ll_recorder_step_end(recorder);
-    carry_over(runner);
     return (double)(now_ns - begin_ns) * 1e-9;
+}
+
+double ll_runner_step(struct ll_runner *runner, uint64_t step)
+{
+    const struct ll_driver *driver = &runner->nn->driver;
+    uint32_t program = driver->begin_step ? driver->begin_step(driver->context, runner, step) : 0;
+    struct stretch ops = ops_of(runner->nn, program);
+    if (!runner->options.dry_run)
+        fill_feeds(runner, ops, step);
+    if (runner->recorder)
+        ll_recorder_step_begin(runner->recorder);
+    double time_s = time_ops(runner, ops);
+    if (runner->recorder)
+        ll_recorder_step_end(runner->recorder);
+    carry_over(runner, program, runner->recorder != NULL);
+    runner->program = program;
+    runner->op_count += ops.end - ops.begin;
+    return time_s;
+}
+
+uint64_t ll_runner_ops(const struct ll_runner *runner)
+{
+    return runner->op_count;
+}
+
+double ll_runner_result(const struct ll_runner *runner)
+{
+    const struct ll_value *result = runner->nn->programs[runner->program].result;
+    return result ? ll_runner_scalar(runner, result) : NAN;
 }

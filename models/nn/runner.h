@@ -29,9 +29,18 @@ struct ll_runner *ll_runner_new(struct ll_nn *nn, const struct ll_runner_options
 enum ll_status ll_runner_record(struct ll_runner *runner, struct ll_recorder *recorder);
 void ll_runner_free(struct ll_runner *runner);
 
-/* One step: fills the feeds, then runs every op in order. Returns how long the ops took, all together, from
- * the first one's start to the last one's end; 0 in a dry run. */
+/* One step: the network's driver chooses the program; its feeds are filled, then its ops run in order.
+ * Returns how long the ops took, all together, from the first one's start to the last one's end; 0 in a dry
+ * run. */
 double ll_runner_step(struct ll_runner *runner, uint64_t step);
+
+/* Runs a program outside of the steps: never recorded, not at all in a dry run. `step` is for its feeds. */
+void ll_runner_run(struct ll_runner *runner, uint32_t program, uint64_t step);
+
+/* How many ops the steps had so far, and the result of the last one's program: NaN when it has none, and in a
+ * dry run. */
+uint64_t ll_runner_ops(const struct ll_runner *runner);
+double ll_runner_result(const struct ll_runner *runner);
 
 /* The contents of a variable or a kept value, of its shape; NULL in a dry run. Variables may be changed
  * between steps. */

@@ -304,11 +304,11 @@ static void build_doubled(const struct ll_model *model, struct doubled *d)
         ll_model_settings(model, known_of(model)->small, small_count(known_of(model)), values, &diags));
     d->loss = model->build(d->nn, &(struct ll_build){.train = true, .batch = 3, .seed = 5, .params = values});
     ll_nn_keep(d->loss);
-    for (uint64_t i = 0; i < d->nn->op_count; i++)
-        if (d->nn->ops[i]->view.kind == LL_OP_ADAM) {
+    for (uint64_t i = 0; i < d->nn->value_count; i++)
+        if (d->nn->values[i]->gradient) {
             assert_true(d->count < 256);
-            d->weights[d->count] = d->nn->ops[i]->inputs[0];
-            ll_nn_keep(d->gradients[d->count++] = d->nn->ops[i]->inputs[3]);
+            d->weights[d->count] = d->nn->values[i];
+            ll_nn_keep(d->gradients[d->count++] = d->nn->values[i]->gradient);
         }
     d->runner = ll_runner_new(d->nn, &(struct ll_runner_options){.seed = 5}, &status);
     assert_int_equal(status, LL_OK);

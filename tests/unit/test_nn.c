@@ -111,6 +111,75 @@ static void a_variable_becomes_what_is_carried(void **state)
     ll_nn_free(nn);
 }
 
+/* Chooses program 1 in every third step. */
+static uint32_t every_third(void *context, struct ll_runner *runner, uint64_t step)
+{
+    (void)runner;
+    ++*(uint64_t *)context;
+    return step % 3 == 2;
+}
+
+static void count_release(void *context)
+{
+    *(uint64_t *)context += 100;
+}
+
+/* Program 0 doubles s, program 1 adds ten to it. Six steps: ((1 2 2 + 10) 2 2 + 10) = 66.
+ * Running program 0 once outside of the steps makes it 132. */
+static void programs_share_variables_and_take_turns(void **state)
+{
+    (void)state;
+    enum ll_status status;
+    uint64_t calls = 0;
+    struct ll_nn *nn = ll_nn_new(LL_F64);
+    struct ll_value *s = matrix(nn, "s", 1, 2);
+    ll_nn_carry(nn, s, ll_nn_do2(nn, LL_OP_ADD, s, s));
+    assert_int_equal(ll_nn_begin_program(nn), 1);
+    assert_ptr_equal(matrix(nn, "s", 1, 2), s);
+    struct ll_shape shape = s->shape;
+    struct ll_value *t =
+        ll_nn_variable(nn, "t", &shape, LL_WEIGHT, (struct ll_init){LL_INIT_CONSTANT, 10, NULL});
+    ll_nn_carry(nn, s, ll_nn_do2(nn, LL_OP_ADD, ll_nn_do1(nn, LL_OP_RELU, s), t));
+    ll_nn_drive(nn, &(struct ll_driver){&calls, every_third, count_release});
+    assert_int_equal(ll_nn_program_ops(nn, 0), 1);
+    assert_int_equal(ll_nn_program_ops(nn, 1), 2);
+
+    struct ll_runner *runner = ll_runner_new(nn, &(struct ll_runner_options){0}, &status);
+    for (uint64_t step = 0; step < 6; step++)
+        ll_runner_step(runner, step);
+    assert_true(((double *)ll_runner_data(runner, s))[1] == 66);
+    assert_int_equal(ll_runner_ops(runner), 4 * 1 + 2 * 2);
+    assert_int_equal(calls, 6);
+    ll_runner_run(runner, 0, 0);
+    assert_true(((double *)ll_runner_data(runner, s))[0] == 132);
+    assert_int_equal(ll_runner_ops(runner), 8);
+    ll_runner_free(runner);
+    ll_nn_free(nn);
+    assert_int_equal(calls, 106);
+}
+
+/* The weight that one program's optimizer overwrites can be read by the next one. */
+static void a_program_reads_what_another_overwrites(void **state)
+{
+    (void)state;
+    enum ll_status status;
+    struct ll_nn *nn = ll_nn_new(LL_F64);
+    struct ll_value *w = matrix(nn, "w", 1, 2), *g = matrix(nn, "g", 1, 2);
+    struct ll_attr rate = ll_attr_of_real(LL_ATTR_LEARNING_RATE, 0.25);
+    struct ll_value *inputs[] = {w, g};
+    ll_nn_do(nn, &(struct ll_call){
+                     .kind = LL_OP_SGD, .input_count = 2, .inputs = inputs, .attr_count = 1, .attrs = &rate});
+    ll_nn_begin_program(nn);
+    struct ll_value *twice = ll_nn_do2(nn, LL_OP_ADD, w, w);
+    ll_nn_keep(twice);
+    struct ll_runner *runner = ll_runner_new(nn, &(struct ll_runner_options){0}, &status);
+    ll_runner_step(runner, 0);
+    ll_runner_run(runner, 1, 0);
+    assert_true(((double *)ll_runner_data(runner, twice))[0] == 2 * (1 - 0.25));
+    ll_runner_free(runner);
+    ll_nn_free(nn);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -120,6 +189,8 @@ int main(void)
         cmocka_unit_test(parameters_are_weights_and_flops_are_products),
         cmocka_unit_test(memory_is_shared_by_what_looks_at_it),
         cmocka_unit_test(a_variable_becomes_what_is_carried),
+        cmocka_unit_test(programs_share_variables_and_take_turns),
+        cmocka_unit_test(a_program_reads_what_another_overwrites),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
