@@ -94,4 +94,8 @@ const struct ll_model ll_model_alexnet = {
     .params = params,
     .param_count = sizeof params / sizeof *params,
     .build = build,
+    .lesson = {.steps = 150,
+               .batch = 16,
+               .settings = {{"image", "67"}, {"classes", "7"}, {"channels", "4"}, {"hidden", "24"}}},
+    .evaluate = ll_classifier_evaluate,
 };

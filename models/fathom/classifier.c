@@ -4,6 +4,44 @@
 #include "models/feed.h"
 #include "models/nn/loss.h"
 #include "models/nn/optim.h"
+#include "models/nn/runner.h"
+
+/* The second program: inference on labelled images. */
+enum { EVALUATION = 1, EVALUATED_BATCHES = 16 };
+
+struct evaluation {
+    struct ll_value *accuracy;
+};
+
+static void add_evaluation(struct ll_nn *nn, const struct ll_build *build, const struct ll_classifier *c)
+{
+    struct ll_build inference = *build;
+    struct evaluation *evaluation = ll_alloc(&nn->arena, 1, sizeof *evaluation);
+    if (!evaluation) {
+        ll_nn_fail(nn, "memory ran out");
+        return;
+    }
+    inference.train = false;
+    ll_nn_begin_program(nn);
+    struct ll_value *images = ll_feed_images(nn, build->batch, c->image, 3, c->classes, build->seed);
+    struct ll_value *labels = ll_feed_labels(nn, build->batch, c->classes, build->seed);
+    evaluation->accuracy = ll_accuracy(nn, c->logits(nn, images, &inference), labels);
+    ll_nn_drive(nn, &(struct ll_driver){.context = evaluation});
+}
+
+bool ll_classifier_evaluate(void *context, struct ll_runner *runner, struct ll_scores *scores)
+{
+    const uint64_t first_unseen = UINT64_C(1) << 32; /* no training has as many steps */
+    const struct evaluation *evaluation = context;
+    double sum = 0;
+    for (uint64_t i = 0; i < EVALUATED_BATCHES; i++) {
+        ll_runner_run(runner, EVALUATION, first_unseen + i);
+        sum += ll_runner_scalar(runner, evaluation->accuracy);
+    }
+    ll_scores_add(scores, (struct ll_score){"accuracy", "share of unseen images put into the right class",
+                                            sum / EVALUATED_BATCHES, false});
+    return true;
+}
 
 struct ll_value *ll_classifier_build(struct ll_nn *nn, const struct ll_build *build,
                                      const struct ll_classifier *c)
@@ -18,5 +56,7 @@ struct ll_value *ll_classifier_build(struct ll_nn *nn, const struct ll_build *bu
     ll_minimise(nn, loss,
                 &(struct ll_optimizer){
                     .kind = LL_ADAM, .rate = c->rate, .beta1 = 0.9, .beta2 = 0.999, .epsilon = 1e-8});
+    if (build->evaluate)
+        add_evaluation(nn, build, c);
     return loss;
 }

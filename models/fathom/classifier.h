@@ -13,6 +13,9 @@ struct ll_classifier {
     struct ll_value *(*logits)(struct ll_nn *nn, struct ll_value *images, const struct ll_build *build);
 };
 
+/* The model's evaluate function: the share of images that it has not seen and puts into the right class. */
+bool ll_classifier_evaluate(void *context, struct ll_runner *runner, struct ll_scores *scores);
+
 /* The build function of such a model: the loss when training, else the logits. */
 struct ll_value *ll_classifier_build(struct ll_nn *nn, const struct ll_build *build,
                                      const struct ll_classifier *classifier);

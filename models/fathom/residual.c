@@ -183,6 +183,8 @@ const struct ll_model ll_model_residual = {
     .params = params,
     .param_count = sizeof params / sizeof *params,
     .build = build,
+    .lesson = {.steps = 150, .batch = 16, .settings = {{"image", "32"}, {"classes", "7"}, {"channels", "4"}}},
+    .evaluate = ll_classifier_evaluate,
 };
 
 const struct ll_model ll_model_residual_code = {
@@ -193,4 +195,6 @@ const struct ll_model ll_model_residual_code = {
     .params = params,
     .param_count = sizeof params / sizeof *params,
     .build = build_code,
+    .lesson = {.steps = 150, .batch = 16, .settings = {{"image", "32"}, {"classes", "7"}, {"channels", "4"}}},
+    .evaluate = ll_classifier_evaluate,
 };

@@ -123,6 +123,10 @@ const struct ll_model ll_model_vgg = {
     .params = params,
     .param_count = sizeof params / sizeof *params,
     .build = build,
+    .lesson = {.steps = 300,
+               .batch = 16,
+               .settings = {{"image", "32"}, {"classes", "3"}, {"channels", "8"}, {"hidden", "128"}}},
+    .evaluate = ll_classifier_evaluate,
 };
 
 const struct ll_model ll_model_vgg_code = {
@@ -133,4 +137,8 @@ const struct ll_model ll_model_vgg_code = {
     .params = params,
     .param_count = sizeof params / sizeof *params,
     .build = build_code,
+    .lesson = {.steps = 300,
+               .batch = 16,
+               .settings = {{"image", "32"}, {"classes", "3"}, {"channels", "8"}, {"hidden", "128"}}},
+    .evaluate = ll_classifier_evaluate,
 };

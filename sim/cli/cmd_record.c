@@ -2,67 +2,25 @@
 /* leadline record MODEL: runs a reference workload here, recording every op. */
 #include "sim/cli/command.h"
 #include "sim/cli/load.h"
+#include "sim/cli/workload.h"
 #include "sim/report/human.h"
 #include "tracer/base/json.h"
 
 #include <inttypes.h>
 #include <math.h>
-#include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
 #include <unistd.h>
-
-static void show_step(void *context, uint64_t step, uint64_t steps, double loss, double step_s)
-{
-    const bool *terminal = context;
-    struct ll_human time, left;
-    fprintf(stderr, "%sstep %" PRIu64 " of %" PRIu64, *terminal ? "\r\033[K" : "", step, steps);
-    if (step_s > 0)
-        fprintf(stderr, "  %s", ll_si(&time, step_s, "s"));
-    if (isfinite(loss))
-        fprintf(stderr, "  loss %.4g", loss);
-    if (*terminal && step < steps && step_s > 0)
-        fprintf(stderr, "  %s left", ll_si(&left, step_s * (double)(steps - step), "s"));
-    if (!*terminal || step == steps)
-        fputc('\n', stderr);
-    fflush(stderr);
-}
-
-static bool read_settings(const struct ll_args *args, struct ll_run_options *options)
-{
-    struct ll_setting *settings = ll_alloc(args->arena, args->given_count + 1, sizeof *settings);
-    const char *given;
-    for (size_t i = 0; settings && (given = ll_value_at(args, "param", i)); i++) {
-        const char *equals = strchr(given, '=');
-        if (!equals || equals == given) {
-            ll_wrong("-p %s: expected key=value", given);
-            return false;
-        }
-        settings[i].key = ll_copy_text(args->arena, given, (size_t)(equals - given));
-        settings[i].value = equals + 1;
-        options->setting_count = i + 1;
-    }
-    options->settings = settings;
-    return settings != NULL;
-}
 
 static bool read_options(const struct ll_args *args, struct ll_run_options *options)
 {
-    enum { MOST = 1 << 30 };
-    uint64_t threads;
     if (ll_flag(args, "train") && ll_flag(args, "infer")) {
         ll_wrong("--train and --infer exclude each other");
         return false;
     }
     options->train = !ll_flag(args, "infer");
     options->dry_run = ll_flag(args, "dry-run");
-    if (!ll_value_count(args, "batch", 1, MOST, 0, &options->batch) ||
-        !ll_value_count(args, "steps", 1, MOST, options->dry_run ? 1 : 3, &options->steps) ||
-        !ll_value_count(args, "seed", 0, UINT64_MAX - 1, 1, &options->seed) ||
-        !ll_value_count(args, "threads", 1, 4096, 0, &threads) || !read_settings(args, options))
-        return false;
-    options->threads = (unsigned)threads;
-    return true;
+    options->data = ll_value(args, "data", NULL);
+    return ll_value_count(args, "steps", 1, 1 << 30, options->dry_run ? 1 : 3, &options->steps) &&
+           ll_read_run_options(args, options);
 }
 
 static int summarise_json(const struct ll_run_options *options, const struct ll_model *model,
@@ -83,14 +41,6 @@ static int summarise_json(const struct ll_run_options *options, const struct ll_
     ll_json_put_number(&json, "last_loss", report->last_loss);
     ll_json_close_object(&json);
     return ll_print(&out);
-}
-
-static void say_better_core(const struct ll_run_report *report)
-{
-    if (report->better_core)
-        fprintf(stderr,
-                "OpenBLAS ran its %s kernels because OPENBLAS_CORETYPE asks for them; this CPU can run %s\n",
-                report->blas_core, report->better_core);
 }
 
 static int summarise(const struct ll_run_options *options, const struct ll_model *model,
@@ -115,25 +65,16 @@ static int run(const struct ll_args *args)
     struct ll_run_options options = {0};
     if (!model || !read_options(args, &options))
         return LL_WRONG;
-    bool terminal = isatty(STDERR_FILENO) == 1;
-    options.progress = options.dry_run ? NULL : show_step;
-    options.context = &terminal;
+    struct ll_progress progress = {.terminal = isatty(STDERR_FILENO) == 1};
+    struct ll_run_report report;
+    options.progress = options.dry_run ? NULL : ll_show_step;
+    options.context = &progress;
     options.path = ll_value(args, "output", ll_format(args->arena, "%s.llt", model->name));
-    struct ll_diags *diags = calloc(1, sizeof *diags);
-    struct ll_run_report report = {0};
-    int64_t *values = ll_alloc(args->arena, model->param_count + 1, sizeof *values);
-    if (!diags || !options.path || !values) {
-        free(diags);
+    if (!options.path)
         return ll_failed("memory ran out");
-    }
-    bool right = ll_model_settings(model, options.settings, options.setting_count, values, diags);
-    bool done = right && ll_model_run(model, &options, &report, diags);
-    ll_print_diags(diags);
-    ll_diags_release(diags);
-    free(diags);
-    if (!done)
-        return right ? LL_FAILED : LL_WRONG;
-    say_better_core(&report);
+    int status = ll_run_workload(model, &options, &report);
+    if (status != LL_DONE)
+        return status;
     return (ll_flag(args, "json") ? summarise_json : summarise)(&options, model, &report);
 }
 
@@ -145,6 +86,7 @@ static const struct ll_option options[] = {
     {"steps", 0, "N", "steps to record; 3 when not given, 1 in a dry run"},
     {"dry-run", 0, NULL, "record the same ops without computing them: any size, no times"},
     {"param", 'p', "KEY=VALUE", "a parameter of the model; leadline models NAME lists them"},
+    {"data", 0, "PATH", "real data to run on; generated when not given"},
     {"threads", 0, "N", "threads to compute with; one for each CPU when not given"},
     {"seed", 0, "N", "of weights and data; 1 when not given"},
     {0},

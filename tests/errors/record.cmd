@@ -14,3 +14,4 @@ try record alexnet -p image=wide
 try record alexnet --dry-run -o no/such/folder/a.llt
 try record alexnet --dry-run -o .
 try record alexnet --jsn
+try train alexnet --data here

@@ -389,6 +389,33 @@ static void losses_fall(void **state)
     }
 }
 
+/* With the settings that `leadline train` uses, but few steps. */
+static void every_model_has_a_lesson_and_scores(void **state)
+{
+    (void)state;
+    for (size_t i = 0; i < ll_model_count(); i++) {
+        const struct ll_model *model = ll_model_at(i);
+        const struct ll_lesson *lesson = &model->lesson;
+        struct ll_diags diags = {0};
+        struct ll_run_report report;
+        struct ll_run_options options = {.train = true,
+                                         .evaluate = true,
+                                         .batch = lesson->batch,
+                                         .steps = 2,
+                                         .seed = 5,
+                                         .settings = lesson->settings};
+        while (options.setting_count < LL_MOST_LESSON_SETTINGS && lesson->settings[options.setting_count].key)
+            options.setting_count++;
+        assert_true(lesson->steps > 2 && lesson->batch > 0);
+        if (!ll_model_run(model, &options, &report, &diags))
+            fail_msg("%s", diags.kept[0].message);
+        assert_true(report.after.count > 0);
+        assert_int_equal(report.before.count, report.after.count);
+        for (size_t j = 0; j < report.after.count; j++)
+            assert_true(isfinite(report.before.at[j].value) && isfinite(report.after.at[j].value));
+    }
+}
+
 static void expect_complaint(const char *key, const char *value, const char *expected)
 {
     struct ll_diags diags = {0};
@@ -487,6 +514,7 @@ int main(void)
         cmocka_unit_test(losses_have_the_same_bits_at_any_number_of_threads),
         cmocka_unit_test(gradients_are_what_finite_differences_say),
         cmocka_unit_test(losses_fall),
+        cmocka_unit_test(every_model_has_a_lesson_and_scores),
         cmocka_unit_test(wrong_settings_are_named),
         cmocka_unit_test(what_is_too_large_for_this_machine_can_still_be_recorded_dry),
         cmocka_unit_test(a_trace_that_cannot_be_written_is_complained_about),
