@@ -1,0 +1,118 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "check.h"
+
+#include "tracer/base/csv.h"
+
+#include <string.h>
+
+struct reading {
+    struct ll_arena arena;
+    struct ll_diags diags;
+    struct ll_csv csv;
+};
+
+static void begin(struct reading *r, const char *text)
+{
+    *r = (struct reading){.csv = {.file = "t.csv", .at = text, .end = text + strlen(text)}};
+    r->csv.arena = &r->arena;
+    r->csv.diags = &r->diags;
+}
+
+static void end(struct reading *r)
+{
+    ll_arena_release(&r->arena);
+    ll_diags_release(&r->diags);
+}
+
+/* Fields are given with | between them, which no field here holds. */
+static void expect_row(struct reading *r, uint64_t line, const char *expected)
+{
+    size_t count;
+    char got[256] = "";
+    const struct ll_csv_field *fields = ll_csv_next(&r->csv, &count);
+    assert_non_null(fields);
+    for (size_t i = 0; i < count; i++) {
+        strcat(got, i ? "|" : "");
+        strcat(got, fields[i].text);
+    }
+    assert_string_equal(got, expected);
+    assert_int_equal(r->csv.line, line);
+}
+
+static void expect_end(struct reading *r)
+{
+    size_t count;
+    assert_null(ll_csv_next(&r->csv, &count));
+    assert_false(r->csv.failed);
+    assert_null(ll_csv_next(&r->csv, &count));
+}
+
+static void rows_are_lines_and_fields_lie_between_commas(void **state)
+{
+    (void)state;
+    struct reading r;
+    begin(&r, "a,b,c\n\n1,,3\r\n\r\nlast");
+    expect_row(&r, 1, "a|b|c");
+    expect_row(&r, 3, "1||3");
+    expect_row(&r, 5, "last");
+    expect_end(&r);
+    end(&r);
+}
+
+static void an_empty_field_at_either_end_is_one(void **state)
+{
+    (void)state;
+    struct reading r;
+    begin(&r, ",x\nx,\n,\n\"\"");
+    expect_row(&r, 1, "|x");
+    expect_row(&r, 2, "x|");
+    expect_row(&r, 3, "|");
+    expect_row(&r, 4, "");
+    expect_end(&r);
+    end(&r);
+}
+
+static void quotes_keep_commas_and_doubled_quotes(void **state)
+{
+    (void)state;
+    struct reading r;
+    begin(&r, "\"a,b\",\"say \"\"so\"\"\",\"\"\"\",c\"d\n");
+    expect_row(&r, 1, "a,b|say \"so\"|\"|c\"d");
+    expect_end(&r);
+    end(&r);
+}
+
+static void expect_complaint(const char *text, uint64_t column, const char *message)
+{
+    size_t count;
+    struct reading r;
+    begin(&r, text);
+    expect_row(&r, 1, "good");
+    assert_null(ll_csv_next(&r.csv, &count));
+    assert_true(r.csv.failed);
+    assert_int_equal(r.diags.count, 1);
+    assert_string_equal(r.diags.kept[0].message, message);
+    assert_int_equal(r.diags.kept[0].place.line, 2);
+    assert_int_equal(r.diags.kept[0].place.column, column);
+    end(&r);
+}
+
+static void a_quote_must_end_where_its_field_does(void **state)
+{
+    (void)state;
+    expect_complaint("good\na,\"b\nc\"", 3, "a quote begins here and does not end in this line");
+    expect_complaint("good\n\"", 1, "a quote begins here and does not end in this line");
+    expect_complaint("good\na,b,\"c\"d", 5,
+                     "behind the quote that ends a field there must be a comma or the end of the line");
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(rows_are_lines_and_fields_lie_between_commas),
+        cmocka_unit_test(an_empty_field_at_either_end_is_one),
+        cmocka_unit_test(quotes_keep_commas_and_doubled_quotes),
+        cmocka_unit_test(a_quote_must_end_where_its_field_does),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}

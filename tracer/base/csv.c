@@ -1,0 +1,99 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "tracer/base/csv.h"
+
+#include <string.h>
+
+struct ll_place ll_csv_place(const struct ll_csv *csv, const struct ll_csv_field *field)
+{
+    return (struct ll_place){.file = csv->file, .line = csv->line, .column = field ? field->column : 0};
+}
+
+static bool at_line_end(const struct ll_csv *csv)
+{
+    return csv->at == csv->end || *csv->at == '\n' ||
+           (*csv->at == '\r' && csv->at + 1 < csv->end && csv->at[1] == '\n');
+}
+
+static void pass_line_end(struct ll_csv *csv)
+{
+    while (csv->at < csv->end && *csv->at != '\n')
+        csv->at++;
+    csv->at += csv->at < csv->end;
+    csv->lines++;
+}
+
+/* Where the quote stands that closes the field, or the line's end. */
+static const char *find_closing(const struct ll_csv *csv)
+{
+    const char *at = csv->at;
+    while (at < csv->end && *at != '\n' && (*at != '"' || (at + 1 < csv->end && at[1] == '"')))
+        at += *at == '"' ? 2 : 1;
+    return at;
+}
+
+static char *quoted(struct ll_csv *csv, const struct ll_csv_field *field)
+{
+    csv->at++;
+    const char *closing = find_closing(csv);
+    if (closing >= csv->end || *closing != '"') {
+        ll_complain(csv->diags, ll_csv_place(csv, field),
+                    "a quote begins here and does not end in this line");
+        return NULL;
+    }
+    char *text = ll_alloc(csv->arena, (size_t)(closing - csv->at) + 1, 1), *to = text;
+    for (; text && csv->at < closing; csv->at++) {
+        *to++ = *csv->at;
+        csv->at += *csv->at == '"';
+    }
+    csv->at = closing + 1;
+    return text;
+}
+
+static const char *plain(struct ll_csv *csv)
+{
+    const char *start = csv->at;
+    while (!at_line_end(csv) && *csv->at != ',')
+        csv->at++;
+    return ll_copy_text(csv->arena, start, (size_t)(csv->at - start));
+}
+
+static bool read_field(struct ll_csv *csv, const char *line_start, struct ll_csv_field *field)
+{
+    field->column = (uint64_t)(csv->at - line_start) + 1;
+    bool in_quotes = csv->at < csv->end && *csv->at == '"';
+    field->text = in_quotes ? quoted(csv, field) : plain(csv);
+    if (field->text && !at_line_end(csv) && *csv->at != ',')
+        return ll_complain(csv->diags, ll_csv_place(csv, field),
+                           "behind the quote that ends a field there must be a comma or the end of the line");
+    return field->text != NULL;
+}
+
+/* The most fields that the line at hand can have. */
+static size_t count_commas(const struct ll_csv *csv)
+{
+    size_t commas = 0;
+    for (const char *at = csv->at; at < csv->end && *at != '\n'; at++)
+        commas += *at == ',';
+    return commas;
+}
+
+const struct ll_csv_field *ll_csv_next(struct ll_csv *csv, size_t *count)
+{
+    while (csv->at < csv->end && at_line_end(csv))
+        pass_line_end(csv);
+    if (csv->failed || csv->at == csv->end)
+        return NULL;
+    csv->line = csv->lines + 1;
+    const char *line_start = csv->at;
+    struct ll_csv_field *fields = ll_alloc(csv->arena, count_commas(csv) + 1, sizeof *fields);
+    csv->failed = !fields;
+    bool more = true;
+    for (*count = 0; more && !csv->failed; csv->at += more) {
+        csv->failed = !read_field(csv, line_start, &fields[(*count)++]);
+        more = !csv->failed && csv->at < csv->end && *csv->at == ',';
+    }
+    if (csv->failed)
+        return NULL;
+    pass_line_end(csv);
+    return fields;
+}
