@@ -175,6 +175,19 @@ static inline void draw_norm(uint64_t *state, struct op_sample *s, enum ll_dtype
         add_real(s, LL_ATTR_EPSILON, 0.125);
 }
 
+/* Now and then all classes there are. Some kernels are tried with classes 0 and 1 alone: there are these. */
+static inline void draw_sampler(uint64_t *state, struct op_sample *s, enum ll_dtype dtype)
+{
+    uint64_t range = draw(state, 2, draw(state, 0, 3) ? 60 : 100000);
+    uint64_t most = range < 80 ? range : 80;
+    add_input(s, (struct ll_shape){.dtype = (uint8_t)dtype});
+    add_input(s, shape_of(LL_I32, 1, (uint64_t[]){draw(state, 1, 40)}));
+    add_attr(s, LL_ATTR_SEED, (int64_t)ll_random(state));
+    add_attr(s, LL_ATTR_STREAM, (int64_t)draw(state, 0, 9));
+    add_attr(s, LL_ATTR_SAMPLES, (int64_t)(draw(state, 0, 3) ? draw(state, 1, most) : most));
+    add_attr(s, LL_ATTR_RANGE, (int64_t)range);
+}
+
 static inline void draw_random(uint64_t *state, struct op_sample *s, enum ll_dtype dtype)
 {
     add_input(s, shape_of(dtype, 2, (uint64_t[]){draw(state, 1, 200), draw(state, 1, 200)}));
@@ -249,6 +262,8 @@ static inline void draw_op(uint64_t *state, enum ll_op_kind kind, enum ll_dtype 
         draw_reduction(state, s, dtype);
     else if (kind == LL_OP_BATCH_NORM || kind == LL_OP_BATCH_NORM_GRAD || kind == LL_OP_BATCH_NORM_FIXED)
         draw_norm(state, s, dtype);
+    else if (kind == LL_OP_LOG_UNIFORM_SAMPLE)
+        draw_sampler(state, s, dtype);
     else if (ll_op_class(kind) == LL_CLASS_RANDOM)
         draw_random(state, s, dtype);
     else if (ll_op_class(kind) == LL_CLASS_OPTIMIZATION)

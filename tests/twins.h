@@ -428,6 +428,30 @@ static inline uint64_t twin_DROPOUT(const struct ll_op_view *op, double *const *
     return flops;
 }
 
+/* Draws until enough classes were met, each by its share of the range; then counts what was to be expected.
+ * Draw, product, exp, floor; of each count two divisions and a log, then log, product, exp. */
+static inline uint64_t twin_LOG_UNIFORM_SAMPLE(const struct ll_op_view *op, double *const *in,
+                                               double *const *out)
+{
+    uint64_t samples = op->out[0].dim[0], tries = 0, flops = 0, found = 0;
+    double range = (double)ll_attr_count(op, LL_ATTR_RANGE, 0);
+    while (found < samples) {
+        double u = ((double)(drawn_bits(op, in[0][0], tries++) >> 11) + 0.5) / 9007199254740992.0;
+        double drawn = floor(pow(range + 1, u)) - 1;
+        bool is_new = true;
+        for (uint64_t i = 0; i < found; i++)
+            is_new &= out[0][i] != drawn;
+        if (is_new)
+            out[0][found++] = drawn, flops += 4;
+    }
+    for (int n = 1; n <= 2; n++)
+        for (uint64_t i = 0; i < op->out[n].dim[0]; i++, flops += 6) {
+            double of = n == 1 ? in[1][i] : out[0][i], share = log((of + 2) / (of + 1)) / log(range + 1);
+            out[n][i] = 1 - pow(1 - share, (double)tries);
+        }
+    return flops;
+}
+
 static inline uint64_t twin_HOST_INPUT(const struct ll_op_view *op, double *const *in, double *const *out)
 {
     memcpy(out[0], in[0], ll_elements(&op->out[0]) * sizeof(double));

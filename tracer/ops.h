@@ -54,6 +54,8 @@
     X(BETA, "beta", REAL)                                                                                    \
     X(SEED, "seed", COUNT)                                                                                   \
     X(STREAM, "stream", COUNT)                                                                               \
+    X(SAMPLES, "samples", COUNT)                                                                             \
+    X(RANGE, "range", COUNT)                                                                                 \
     X(KEEP, "keep", REAL)                                                                                    \
     X(LEARNING_RATE, "learning_rate", REAL)                                                                  \
     X(MOMENTUM, "momentum", REAL)                                                                            \

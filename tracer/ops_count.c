@@ -145,6 +145,15 @@ uint64_t ll_flops_NORM_GRAD(const struct ll_op_view *op)
     return per_out_and_channel(op, 6, 1);
 }
 
+/* Of each sample: a number, times the logarithm of the range, exp, rounded down. Of each expected count: its
+ * class's share by two divisions and a logarithm, then 1 - (1 - share)^tries by log, product and exp. Samples
+ * that come twice and are drawn again count once. */
+uint64_t ll_flops_SAMPLE(const struct ll_op_view *op)
+{
+    uint64_t samples = ll_elements(&op->out[0]), classes = ll_elements(&op->out[1]);
+    return ll_add(ll_mul(4, samples), ll_mul(6, ll_add(samples, classes)));
+}
+
 static uint64_t total_bytes(const struct ll_shape *shapes, uint32_t count)
 {
     uint64_t bytes = 0;

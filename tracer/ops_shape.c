@@ -363,6 +363,25 @@ const char *ll_shape_DROPOUT(struct ll_op_view *op)
     return give(op, 2, (const struct ll_shape[]){op->in[0], op->in[0]});
 }
 
+/* step, classes[rows] -> samples different classes below range, and how often each of the rows' classes and
+ * each sample was to be expected among them */
+const char *ll_shape_SAMPLE(struct ll_op_view *op)
+{
+    int64_t samples = ll_attr_count(op, LL_ATTR_SAMPLES, 0), range = ll_attr_count(op, LL_ATTR_RANGE, 0);
+    if (op->input_count != 2)
+        return wants_inputs;
+    if (op->in[0].rank != 0)
+        return "the number of the step must be a scalar";
+    if (op->in[1].rank != 1 || op->in[1].dtype != LL_I32)
+        return "classes must be one list of i32";
+    if (samples < 1 || samples > range || range > INT32_MAX)
+        return "there must be a sample, a class for each of them, and at most 2^31 - 1 classes";
+    struct ll_shape sampled = {.rank = 1, .dtype = LL_I32, .dim = {(uint64_t)samples}};
+    struct ll_shape expected = sampled, of_classes = op->in[1];
+    expected.dtype = of_classes.dtype = op->in[0].dtype;
+    return give(op, 3, (const struct ll_shape[]){sampled, of_classes, expected});
+}
+
 /* logits[rows, classes], labels[rows] -> loss[rows], dlogits[rows, classes] */
 const char *ll_shape_XENT(struct ll_op_view *op)
 {

@@ -1,8 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Drawing by counter: element i of an op is number i of the stream that its seed, its own stream and the step
  * make, whichever thread draws it. */
-#include "models/nn/kernel.h"
-#include "tracer/base/random.h"
+#include "models/nn/kernel_random.h"
 
 enum { GRAIN = 1 << 14 };
 
@@ -12,15 +11,6 @@ struct drawing {
     real *y, *mask;
     real keep;
 };
-
-/* The last input is the step. */
-static uint64_t key_of(const struct ll_kernel_call *call)
-{
-    const real *step = call->in[call->op->input_count - 1];
-    uint64_t seed = (uint64_t)ll_attr_count(call->op, LL_ATTR_SEED, 0);
-    uint64_t stream = (uint64_t)ll_attr_count(call->op, LL_ATTR_STREAM, 0);
-    return ll_random_key(ll_random_key(seed, stream), (uint64_t)(int64_t)*step);
-}
 
 LL_FAST static void drop(void *context, uint64_t begin, uint64_t end, uint64_t chunk)
 {
@@ -39,7 +29,7 @@ LL_FAST static void drop(void *context, uint64_t begin, uint64_t end, uint64_t c
 LL_KERNEL(DROPOUT)
 {
     struct drawing drawing = {
-        .key = key_of(call),
+        .key = ll_drawing_key(call->op, call->in[1]),
         .x = call->in[0],
         .y = call->out[0],
         .mask = call->out[1],

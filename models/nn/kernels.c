@@ -5,6 +5,7 @@
 #include "models/nn/kernel_lrn.h"
 #include "models/nn/kernel_norm.h"
 #include "models/nn/kernel_reduce.h"
+#include "models/nn/kernel_sampler.h"
 
 #include <assert.h>
 #include <stddef.h>
@@ -32,6 +33,7 @@ static uint64_t (*const workspaces[LL_OP_COUNT])(const struct ll_op_view *op, un
     [LL_OP_BATCH_NORM] = ll_norm_workspace,
     [LL_OP_BATCH_NORM_GRAD] = ll_norm_workspace,
     [LL_OP_BATCH_NORM_FIXED] = ll_norm_workspace,
+    [LL_OP_LOG_UNIFORM_SAMPLE] = ll_sampler_workspace,
 };
 
 ll_kernel *ll_kernel_of(enum ll_op_kind kind, enum ll_dtype real_type)
