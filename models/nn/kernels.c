@@ -27,6 +27,7 @@ static uint64_t (*const workspaces[LL_OP_COUNT])(const struct ll_op_view *op, un
     [LL_OP_CONV2D_FILTER] = ll_conv_filter_workspace,
     [LL_OP_SUM] = ll_reduce_workspace,
     [LL_OP_MEAN] = ll_reduce_workspace,
+    [LL_OP_L2_LOSS] = ll_reduce_workspace,
     [LL_OP_BIAS_GRAD] = ll_reduce_workspace,
     [LL_OP_LRN] = ll_lrn_workspace,
     [LL_OP_LRN_GRAD] = ll_lrn_workspace,
