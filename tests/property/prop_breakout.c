@@ -210,8 +210,11 @@ static uint32_t play(const struct ll_rules *rules, uint64_t seed, uint64_t *rand
 {
     struct ll_breakout game;
     ll_breakout_begin(&game, rules, seed);
-    while (!ll_breakout_over(&game))
+    while (!ll_breakout_over(&game)) {
         ll_breakout_act(&game, random ? draw_action(random) : follow(&game));
+        check_places(&game);
+        check_picture(&game);
+    }
     return game.score;
 }
 

@@ -7,6 +7,7 @@
 
 #include <stdlib.h>
 #include <string.h>
+#include <sys/resource.h>
 
 enum { FRAME_BYTES = 8, MOST_MOMENTS = 2000 };
 
@@ -142,11 +143,15 @@ static void a_million_frames_cost_nothing_until_they_come(void **state)
 {
     (void)state;
     static uint8_t frame[84 * 84];
+    struct rusage before, after;
+    getrusage(RUSAGE_SELF, &before);
     struct ll_replay *replay = ll_replay_new(1000000, sizeof frame);
     assert_non_null(replay);
     for (int i = 0; i < 100; i++)
         ll_replay_add(replay, frame, (struct ll_moment){0});
     assert_int_equal(ll_replay_count(replay), 99);
+    getrusage(RUSAGE_SELF, &after);
+    assert_true(after.ru_maxrss < before.ru_maxrss + 100 * 1024); /* kilobytes */
     ll_replay_free(replay);
 }
 
