@@ -10,7 +10,8 @@ tracer/base
 tracer         tracer/base
 models/nn      tracer tracer/base
 models/data    tracer tracer/base
-models         models/nn models/data tracer tracer/base
+models/games   tracer tracer/base
+models         models/nn models/data models/games tracer tracer/base
 sim/machine    tracer tracer/base
 sim/cost       sim/machine tracer tracer/base
 sim/memory     sim/machine tracer tracer/base
