@@ -39,7 +39,8 @@ struct ll_sheet *ll_sheet_new(struct ll_outcome *outcome, const char *name, cons
         return &outcome->sheets[LL_MOST_SHEETS - 1];
     }
     struct ll_sheet *sheet = &outcome->sheets[outcome->sheet_count++];
-    *sheet = (struct ll_sheet){.name = copied(outcome, name), .caption = copied(outcome, caption), .outcome = outcome};
+    *sheet = (struct ll_sheet){
+        .name = copied(outcome, name), .caption = copied(outcome, caption), .outcome = outcome};
     sheet->columns = ll_copy(&outcome->arena, columns, column_count * sizeof *columns);
     outcome->failed |= sheet->columns == NULL;
     sheet->column_count = sheet->columns ? column_count : 0;
@@ -48,7 +49,8 @@ struct ll_sheet *ll_sheet_new(struct ll_outcome *outcome, const char *name, cons
 
 static void put(struct ll_sheet *sheet, struct ll_cell cell)
 {
-    if (sheet->outcome->failed || !ll_grow(&sheet->cells, &sheet->capacity, sheet->cell_count + 1, sizeof cell)) {
+    if (sheet->outcome->failed ||
+        !ll_grow(&sheet->cells, &sheet->capacity, sheet->cell_count + 1, sizeof cell)) {
         sheet->outcome->failed = true;
         return;
     }
@@ -101,12 +103,14 @@ void ll_note(struct ll_outcome *outcome, const char *format, ...)
     va_end(arguments);
 }
 
-static void add(struct ll_outcome *outcome, struct ll_criterion criterion, const char *claim, va_list arguments)
+static void add(struct ll_outcome *outcome, struct ll_criterion criterion, const char *claim,
+                va_list arguments)
 {
     criterion.claim = print(outcome, claim, arguments);
     criterion.measured = copied(outcome, criterion.measured);
     criterion.bound = copied(outcome, criterion.bound);
-    if (!ll_grow(&outcome->criteria, &outcome->criterion_capacity, outcome->criterion_count + 1, sizeof criterion)) {
+    if (!ll_grow(&outcome->criteria, &outcome->criterion_capacity, outcome->criterion_count + 1,
+                 sizeof criterion)) {
         outcome->failed = true;
         return;
     }
@@ -146,19 +150,20 @@ void ll_at_most(struct ll_outcome *outcome, struct ll_measure measure, double bo
     va_end(arguments);
 }
 
-void ll_between(struct ll_outcome *outcome, struct ll_measure measure, double low, double high, const char *claim,
-                ...)
+void ll_between(struct ll_outcome *outcome, struct ll_measure measure, double low, double high,
+                const char *claim, ...)
 {
     va_list arguments;
     const char *text = kept(outcome, ll_format(&outcome->arena, "%s to %s", shown(outcome, measure, low),
                                                shown(outcome, measure, high)));
     va_start(arguments, claim);
-    add(outcome, compared(outcome, measure, measure.value >= low && measure.value <= high, text), claim, arguments);
+    add(outcome, compared(outcome, measure, measure.value >= low && measure.value <= high, text), claim,
+        arguments);
     va_end(arguments);
 }
 
-void ll_holds(struct ll_outcome *outcome, bool holds, const char *measured, const char *bound, const char *claim,
-              ...)
+void ll_holds(struct ll_outcome *outcome, bool holds, const char *measured, const char *bound,
+              const char *claim, ...)
 {
     va_list arguments;
     va_start(arguments, claim);
@@ -169,13 +174,14 @@ void ll_holds(struct ll_outcome *outcome, bool holds, const char *measured, cons
     va_end(arguments);
 }
 
-void ll_inform(struct ll_outcome *outcome, const char *measured, const char *published, const char *claim, ...)
+void ll_inform(struct ll_outcome *outcome, const char *measured, const char *published, const char *claim,
+               ...)
 {
     va_list arguments;
     va_start(arguments, claim);
     add(outcome,
-        (struct ll_criterion){.measured = measured, .bound = published, .value = NAN, .verdict = LL_INFO}, claim,
-        arguments);
+        (struct ll_criterion){.measured = measured, .bound = published, .value = NAN, .verdict = LL_INFO},
+        claim, arguments);
     va_end(arguments);
 }
 

@@ -1,9 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* What a study finds: tables, figures, and criteria that hold or do not. Plain data; the files and screens made of
- * it are in present.h.
+/* What a study finds: tables, figures, and criteria that hold or do not. Plain data; the files and screens
+ * made of it are in present.h.
  *
- * A study fills an outcome by the functions below; all it holds lives in its arena, figures apart. When memory
- * runs out `failed` is set and further additions do nothing: check once at the end. One thread at a time. */
+ * A study fills an outcome by the functions below; all it holds lives in its arena, figures apart. When
+ * memory runs out `failed` is set and further additions do nothing: check once at the end. One thread at a
+ * time. */
 #ifndef LL_SIM_STUDY_OUTCOME_H
 #define LL_SIM_STUDY_OUTCOME_H
 
@@ -91,8 +92,8 @@ struct ll_str *ll_drawing_new(struct ll_outcome *outcome, const char *name, cons
 /* A sentence for readers, printf style. */
 void ll_note(struct ll_outcome *outcome, const char *format, ...) __attribute__((format(printf, 2, 3)));
 
-/* Criteria. The claim, printf style, is a sentence that is to hold. Numbers are shown with so many decimals, and
- * the unit behind them ("", " %", " s"). Not a number never passes. */
+/* Criteria. The claim, printf style, is a sentence that is to hold. Numbers are shown with so many decimals,
+ * and the unit behind them ("", " %", " s"). Not a number never passes. */
 struct ll_measure {
     double value;
     int decimals;
@@ -102,16 +103,16 @@ void ll_at_least(struct ll_outcome *outcome, struct ll_measure measure, double b
     __attribute__((format(printf, 4, 5)));
 void ll_at_most(struct ll_outcome *outcome, struct ll_measure measure, double bound, const char *claim, ...)
     __attribute__((format(printf, 4, 5)));
-void ll_between(struct ll_outcome *outcome, struct ll_measure measure, double low, double high, const char *claim,
-                ...) __attribute__((format(printf, 5, 6)));
+void ll_between(struct ll_outcome *outcome, struct ll_measure measure, double low, double high,
+                const char *claim, ...) __attribute__((format(printf, 5, 6)));
 
 /* A claim that is no comparison with a number: what was found and what was to be found, as texts. */
-void ll_holds(struct ll_outcome *outcome, bool holds, const char *measured, const char *bound, const char *claim,
-              ...) __attribute__((format(printf, 5, 6)));
+void ll_holds(struct ll_outcome *outcome, bool holds, const char *measured, const char *bound,
+              const char *claim, ...) __attribute__((format(printf, 5, 6)));
 
 /* What cannot be judged: shown beside what is published. */
-void ll_inform(struct ll_outcome *outcome, const char *measured, const char *published, const char *claim, ...)
-    __attribute__((format(printf, 4, 5)));
+void ll_inform(struct ll_outcome *outcome, const char *measured, const char *published, const char *claim,
+               ...) __attribute__((format(printf, 4, 5)));
 
 /* How many criteria came out so. */
 size_t ll_count_verdicts(const struct ll_outcome *outcome, enum ll_verdict verdict);

@@ -179,8 +179,8 @@ static void criteria_json(const struct ll_outcome *outcome, struct ll_json *json
     ll_json_close_list(json);
 }
 
-void ll_present_json(const struct ll_study *study, const struct ll_plan *plan, const struct ll_outcome *outcome,
-                     struct ll_json *json)
+void ll_present_json(const struct ll_study *study, const struct ll_plan *plan,
+                     const struct ll_outcome *outcome, struct ll_json *json)
 {
     ll_json_open_object(json);
     ll_json_put_text(json, "id", study->id);

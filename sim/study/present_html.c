@@ -10,18 +10,21 @@
 static const char head[] =
     "<style>\n"
     ":root{color-scheme:light dark}\n"
-    "body{font:15px/1.5 Helvetica,Arial,'Liberation Sans','DejaVu Sans',sans-serif;max-width:1500px;margin:2em "
+    "body{font:15px/1.5 Helvetica,Arial,'Liberation Sans','DejaVu "
+    "Sans',sans-serif;max-width:1500px;margin:2em "
     "auto;padding:0 1.5em;background:#fff;color:#1f2328}\n"
     "h1{font-size:1.5em;margin:0 0 .2em}h2{font-size:1.1em;margin:1.6em 0 .4em}\n"
     ".paper{color:#57606a}.pair{display:flex;flex-wrap:wrap;gap:2em;align-items:flex-start}\n"
-    "figure{margin:0}figcaption,caption{font-size:.9em;color:#57606a;text-align:left;max-width:60em;padding:.3em 0}\n"
+    "figure{margin:0}figcaption,caption{font-size:.9em;color:#57606a;text-align:left;max-width:60em;padding:."
+    "3em 0}\n"
     "svg{max-width:100%;height:auto}\n"
     "table{border-collapse:collapse;font-size:.9em;font-variant-numeric:tabular-nums}\n"
     "th,td{padding:.15em .7em;border-bottom:1px solid #d8dee4;text-align:left;vertical-align:top}\n"
     "th{border-bottom:2px solid #57606a}td.n,th.n{text-align:right}\n"
     ".PASS{color:#1a7f37}.FAIL{color:#cf222e;font-weight:bold}.INFO{color:#57606a}\n"
     "@media (prefers-color-scheme:dark){body{background:#16191d;color:#e6e8ea}\n"
-    ".paper,figcaption,caption,.INFO{color:#9aa4ae}th,td{border-color:#343a41}.PASS{color:#3fb950}.FAIL{color:#ff7b72}}\n"
+    ".paper,figcaption,caption,.INFO{color:#9aa4ae}th,td{border-color:#343a41}.PASS{color:#3fb950}.FAIL{"
+    "color:#ff7b72}}\n"
     "</style>\n";
 
 static void element(struct ll_str *out, const char *tag, const char *text)
@@ -74,7 +77,9 @@ static void drawing_html(const struct ll_drawing *drawing, struct ll_str *out)
 
 static void criteria_html(const struct ll_outcome *outcome, struct ll_str *out)
 {
-    ll_str_add(out, "<h2>Criteria</h2>\n<table>\n<tr><th></th><th>measured</th><th>wanted</th><th>claim</th></tr>\n");
+    ll_str_add(
+        out,
+        "<h2>Criteria</h2>\n<table>\n<tr><th></th><th>measured</th><th>wanted</th><th>claim</th></tr>\n");
     for (uint64_t i = 0; i < outcome->criterion_count; i++) {
         const struct ll_criterion *criterion = &outcome->criteria[i];
         const char *name = ll_verdict_name(criterion->verdict);
@@ -98,7 +103,8 @@ static void recording_html(const struct ll_recording *recording, struct ll_str *
     ll_xml_add(out, recording->variant);
     ll_str_add(out, ": <code>leadline record ");
     ll_xml_add(out, recording->model);
-    ll_str_addf(out, " %s%s", recording->train ? "--train" : "--infer", recording->dry_run ? " --dry-run" : "");
+    ll_str_addf(out, " %s%s", recording->train ? "--train" : "--infer",
+                recording->dry_run ? " --dry-run" : "");
     if (recording->batch)
         ll_str_addf(out, " --batch %" PRIu64, recording->batch);
     ll_str_addf(out, " --steps %" PRIu64, recording->steps);
@@ -141,8 +147,8 @@ static void plan_html(const struct ll_plan *plan, struct ll_str *out)
     ll_str_add(out, plan->target_count ? "</ul>\n" : "");
 }
 
-void ll_present_html(const struct ll_study *study, const struct ll_plan *plan, const struct ll_outcome *outcome,
-                     struct ll_str *out)
+void ll_present_html(const struct ll_study *study, const struct ll_plan *plan,
+                     const struct ll_outcome *outcome, struct ll_str *out)
 {
     ll_str_add(out, "<!DOCTYPE html>\n<html lang=\"en\">\n<head>\n<meta charset=\"utf-8\">\n"
                     "<meta name=\"viewport\" content=\"width=device-width\">\n");
@@ -156,7 +162,8 @@ void ll_present_html(const struct ll_study *study, const struct ll_plan *plan, c
     ll_xml_add(out, study->paper);
     ll_str_add(out, "</p>\n");
     element(out, "p", study->doc);
-    size_t most = outcome->sheet_count > outcome->drawing_count ? outcome->sheet_count : outcome->drawing_count;
+    size_t most =
+        outcome->sheet_count > outcome->drawing_count ? outcome->sheet_count : outcome->drawing_count;
     for (size_t i = 0; i < most; i++) {
         ll_str_add(out, "<div class=\"pair\">\n");
         if (i < outcome->drawing_count)

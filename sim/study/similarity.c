@@ -40,7 +40,7 @@ static struct ll_merge nearest(const struct cluster *clusters, size_t count, siz
 
 void ll_cluster(const double *profiles, size_t count, size_t size, struct ll_merge *merges)
 {
-    struct cluster clusters[LL_MOST_PROFILES];
+    struct cluster clusters[LL_MOST_PROFILES]; /* 132 KB */
     assert(count >= 2 && count <= LL_MOST_PROFILES && size >= 1 && size <= LL_MOST_PROFILE_SIZE);
     for (size_t i = 0; i < count; i++) {
         clusters[i] = (struct cluster){.node = i};

@@ -71,7 +71,8 @@ bool ll_same_recording(const struct ll_recording *a, const struct ll_recording *
     return same;
 }
 
-const struct ll_trace *ll_evidence_trace(const struct ll_evidence *evidence, const char *row, const char *variant)
+const struct ll_trace *ll_evidence_trace(const struct ll_evidence *evidence, const char *row,
+                                         const char *variant)
 {
     const struct ll_plan *plan = evidence->plan;
     for (uint64_t i = 0; i < plan->recording_count; i++)
@@ -88,8 +89,8 @@ static const struct ll_machine *machine_of(const struct ll_evidence *evidence, c
     return NULL;
 }
 
-const struct ll_result *ll_evidence_replay(const struct ll_evidence *evidence, const char *row, const char *variant,
-                                           const char *target)
+const struct ll_result *ll_evidence_replay(const struct ll_evidence *evidence, const char *row,
+                                           const char *variant, const char *target)
 {
     const struct ll_trace *trace = ll_evidence_trace(evidence, row, variant);
     const struct ll_machine *machine = machine_of(evidence, target);
@@ -113,7 +114,8 @@ static void miss_workloads(const struct ll_evidence *evidence, struct ll_outcome
     }
 }
 
-bool ll_study_judge(const struct ll_study *study, const struct ll_evidence *evidence, struct ll_outcome *outcome)
+bool ll_study_judge(const struct ll_study *study, const struct ll_evidence *evidence,
+                    struct ll_outcome *outcome)
 {
     miss_workloads(evidence, outcome);
     study->judge(evidence, outcome);

@@ -17,15 +17,15 @@
 #include "sim/study/outcome.h"
 #include "tracer/trace.h"
 
-/* A recording that a study wants. It is called by row, what the paper calls the workload, and variant, a word of
- * the study's own; the rest says how to make it. */
+/* A recording that a study wants. It is called by row, what the paper calls the workload, and variant, a word
+ * of the study's own; the rest says how to make it. */
 enum { LL_MOST_STUDY_SETTINGS = 6, LL_MOST_STUDY_OVERRIDES = 8 };
 struct ll_study_setting {
     const char *key, *value;
 };
 struct ll_recording {
     const char *row, *variant;
-    const char *model; /* the workload's name in models/ */
+    const char *model;                                        /* the workload's name in models/ */
     struct ll_study_setting settings[LL_MOST_STUDY_SETTINGS]; /* ended by one without key, if not full */
     bool train, dry_run;
     uint64_t batch; /* 0: the model's own */
@@ -35,7 +35,7 @@ struct ll_recording {
 
 /* A machine that a study wants: a name that sim -c would take, and overrides as of --set. */
 struct ll_target {
-    const char *name, *machine; /* the name is the study's own */
+    const char *name, *machine;                            /* the name is the study's own */
     struct ll_override overrides[LL_MOST_STUDY_OVERRIDES]; /* ended by one without path, if not full */
 };
 
@@ -67,11 +67,12 @@ struct ll_evidence {
 };
 
 /* The trace of this name, NULL when there is none. */
-const struct ll_trace *ll_evidence_trace(const struct ll_evidence *evidence, const char *row, const char *variant);
+const struct ll_trace *ll_evidence_trace(const struct ll_evidence *evidence, const char *row,
+                                         const char *variant);
 
 /* The trace replayed on a machine of the plan; NULL when there is no such trace, or after a complaint. */
-const struct ll_result *ll_evidence_replay(const struct ll_evidence *evidence, const char *row, const char *variant,
-                                           const char *target);
+const struct ll_result *ll_evidence_replay(const struct ll_evidence *evidence, const char *row,
+                                           const char *variant, const char *target);
 
 struct ll_study {
     const char *id;    /* as on the command line and in file names */
@@ -89,8 +90,9 @@ const struct ll_study *ll_study_at(size_t i);
 /* NULL when there is none of that name. */
 const struct ll_study *ll_study_find(const char *id);
 
-/* Judges, and adds what is true of every study: each workload of the plan must have been there. False when memory
- * ran out or after a complaint. */
-bool ll_study_judge(const struct ll_study *study, const struct ll_evidence *evidence, struct ll_outcome *outcome);
+/* Judges, and adds what is true of every study: each workload of the plan must have been there. False when
+ * memory ran out or after a complaint. */
+bool ll_study_judge(const struct ll_study *study, const struct ll_evidence *evidence,
+                    struct ll_outcome *outcome);
 
 #endif

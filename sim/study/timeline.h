@@ -13,8 +13,8 @@ struct ll_timeline_kind {
     double share;         /* of median_s in the sum of those of all kinds */
 };
 
-/* Complete steps only, the first `skipped` of them left out: caches and page tables are cold there. What the host
- * brings (class input) is no op type of a profile and left out of `kinds`, not of ops_s. */
+/* Complete steps only, the first `skipped` of them left out: caches and page tables are cold there. What the
+ * host brings (class input) is no op type of a profile and left out of `kinds`, not of ops_s. */
 struct ll_timeline {
     struct ll_timeline_kind *kinds; /* by share, largest first, then by name */
     size_t kind_count;
