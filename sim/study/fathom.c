@@ -5,7 +5,7 @@
 
 /* Sentences of up to 20 and 25 words for seq2seq, the third of its four lengths; the replay memory of deepq
  * is beside the step. */
-enum { PROFILE_STEPS = 5, COLD_STEPS = 1 };
+enum { PROFILE_STEPS = 4, COLD_STEPS = 1 };
 
 const struct ll_fathom_workload ll_fathom[LL_FATHOM_COUNT] = {
     [LL_SEQ2SEQ] =

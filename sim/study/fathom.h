@@ -30,18 +30,18 @@ struct ll_fathom_workload {
 extern const struct ll_fathom_workload ll_fathom[LL_FATHOM_COUNT];
 extern const char *const ll_fathom_names[LL_FATHOM_COUNT];
 
-/* Figure 3's op types in the classes that its own columns can be sorted into; a convolution's three products
- * stay apart. */
+/* Figure 3's op types in the classes that its own columns can be sorted into. The three products of a
+ * convolution stay apart, forward, by its filter and by its input; softmax and losses are reductions. */
 #define LL_FATHOM_CLASS_LIST(X)                                                                              \
     X(ELEMENTWISE, "elementwise")                                                                            \
     X(MATMUL, "matmul")                                                                                      \
-    X(REDUCTION, "reduction, softmax, loss")                                                                 \
-    X(CONV, "convolution")                                                                                   \
-    X(CONV_FILTER, "conv. by filter")                                                                        \
-    X(CONV_INPUT, "conv. by input")                                                                          \
+    X(REDUCTION, "reduction")                                                                                \
+    X(CONV, "conv")                                                                                          \
+    X(CONV_FILTER, "conv filter")                                                                            \
+    X(CONV_INPUT, "conv input")                                                                              \
     X(RANDOM, "random")                                                                                      \
     X(OPTIMIZER, "optimizer")                                                                                \
-    X(MOVEMENT, "data movement")
+    X(MOVEMENT, "movement")
 enum ll_fathom_class {
 #define X(word, name) LL_FATHOM_##word,
     LL_FATHOM_CLASS_LIST(X)

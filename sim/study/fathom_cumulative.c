@@ -75,8 +75,8 @@ static void draw(const struct ll_timeline *const profiles[], struct ll_outcome *
     }
     for (size_t i = 0; i <= CURVE; i++)
         x[i] = (double)i;
-    struct ll_svg svg = {ll_drawing_new(
-        outcome, NULL, "Each mark is one more op type of a workload, largest first. The line is at 90 %.")};
+    struct ll_svg svg = {
+        ll_drawing_new(outcome, NULL, "Each mark is one more op type of a workload, largest first.")};
     const struct ll_page page = {
         "A handful of op types take most of the time",
         "Cumulative share of time over the number of op types, a curve for each workload.",
@@ -92,7 +92,8 @@ static void draw(const struct ll_timeline *const profiles[], struct ll_outcome *
                                      .curve_count = LL_FATHOM_COUNT,
                                      .joined = true,
                                      .y_high = 100,
-                                     .line = 90});
+                                     .line = 90,
+                                     .line_name = "90 %"});
     ll_svg_close(&svg);
 }
 

@@ -38,9 +38,10 @@ static void tabulate(const struct profiles *p, struct ll_outcome *outcome)
     for (size_t i = 0; i < LL_FATHOM_CLASS_COUNT; i++)
         columns[i + 2] = (struct ll_column){ll_fathom_classes[i], 1};
     columns[LL_FATHOM_CLASS_COUNT + 2] = (struct ll_column){"cosine", 3};
-    struct ll_sheet *sheet =
-        ll_sheet_new(outcome, NULL, "Percent of a training step's time by class of op type.", columns,
-                     sizeof columns / sizeof *columns);
+    struct ll_sheet *sheet = ll_sheet_new(outcome, NULL,
+                                          "Percent of a training step's time by class of op type; conv "
+                                          "filter and conv input are the gradients of a convolution.",
+                                          columns, sizeof columns / sizeof *columns);
     for (size_t row = 0; row < LL_FATHOM_COUNT; row++)
         for (int ours = 1; ours >= 0; ours--) {
             if (ours && !p->there[row])

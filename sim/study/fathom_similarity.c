@@ -73,6 +73,10 @@ static unsigned long rows_of(const struct clustering *c, size_t merge)
 static void names_of(unsigned long rows, struct ll_str *out)
 {
     const char *mark = "";
+    if (rows == (1ul << LL_FATHOM_COUNT) - 1) {
+        ll_str_add(out, "all");
+        return;
+    }
     for (size_t row = 0; row < LL_FATHOM_COUNT; row++)
         if (rows >> row & 1) {
             ll_str_addf(out, "%s%s", mark, ll_fathom[row].name);

@@ -54,23 +54,17 @@ static void put(struct ll_sheet *sheet, struct ll_cell cell)
         sheet->outcome->failed = true;
         return;
     }
+    assert(isnan(cell.number) || sheet->columns[sheet->cell_count % sheet->column_count].decimals >= 0);
     sheet->cells[sheet->cell_count++] = cell;
-}
-
-static int next_decimals(const struct ll_sheet *sheet)
-{
-    return sheet->column_count ? sheet->columns[sheet->cell_count % sheet->column_count].decimals : 0;
 }
 
 void ll_put_text(struct ll_sheet *sheet, const char *text)
 {
-    assert(sheet->outcome->failed || next_decimals(sheet) == LL_TEXT_COLUMN);
     put(sheet, (struct ll_cell){.text = copied(sheet->outcome, text), .number = NAN});
 }
 
 void ll_put_number(struct ll_sheet *sheet, double number)
 {
-    assert(sheet->outcome->failed || next_decimals(sheet) >= 0);
     put(sheet, (struct ll_cell){.number = number});
 }
 

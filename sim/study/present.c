@@ -26,8 +26,8 @@ static void add_table(const struct ll_sheet *sheet, unsigned width, struct ll_st
 {
     struct ll_str line = {0};
     for (size_t c = 0; c < sheet->column_count; c++)
-        ll_str_addf(&line, "%s%s%s", c ? "|" : "  ", sheet->columns[c].decimals == LL_TEXT_COLUMN ? "" : ">",
-                    sheet->columns[c].name);
+        ll_str_addf(&line, "%s%s%s%s", c ? "|" : "", sheet->columns[c].decimals == LL_TEXT_COLUMN ? "" : ">",
+                    c ? "" : "  ", sheet->columns[c].name);
     struct ll_table *table = line.failed ? NULL : ll_table_new(line.text);
     for (uint64_t i = 0; i + sheet->column_count <= sheet->cell_count; i += sheet->column_count) {
         ll_str_release(&line);

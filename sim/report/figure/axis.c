@@ -127,6 +127,20 @@ struct ll_box ll_draw_y_axis(struct ll_svg *svg, struct ll_box box, double botto
     return area;
 }
 
+void ll_draw_level(struct ll_svg *svg, struct ll_box area, const struct ll_axis *axis, double level,
+                   const char *name)
+{
+    if (!(level > 0))
+        return;
+    double y = area.y + area.height * (1 - ll_axis_place(axis, level));
+    ll_svg_line(svg, LL_PEN_INK, area.x, y, area.x + area.width, y);
+    if (name)
+        ll_svg_text(svg,
+                    &(struct ll_text){
+                        .x = area.x + area.width, .y = y - 4, .size = LL_TEXT_SMALL, .anchor = LL_ANCHOR_END},
+                    name);
+}
+
 void ll_draw_x_axis(struct ll_svg *svg, struct ll_box area, const struct ll_axis *axis, const char *label)
 {
     struct ll_tick_text tick;

@@ -41,6 +41,10 @@ struct ll_box ll_draw_legend(struct ll_svg *svg, struct ll_box box, const char *
 struct ll_box ll_draw_y_axis(struct ll_svg *svg, struct ll_box box, double bottom, const struct ll_axis *axis,
                              const char *label);
 
+/* A level across the area, with its name above its right end; nothing when it is not positive. */
+void ll_draw_level(struct ll_svg *svg, struct ll_box area, const struct ll_axis *axis, double level,
+                   const char *name);
+
 /* The x axis below the plot area, with grid. */
 void ll_draw_x_axis(struct ll_svg *svg, struct ll_box area, const struct ll_axis *axis, const char *label);
 enum { LL_X_AXIS_HEIGHT = 38 };

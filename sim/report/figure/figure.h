@@ -35,7 +35,8 @@ struct ll_bars {
     size_t series_count;
     const double *values; /* of group g and series s at g * series_count + s; not negative */
     bool stacked, log;    /* log: the y axis is logarithmic; not with stacked */
-    double line;          /* a level to compare with; 0 for none */
+    double line;          /* a level to compare with, 0 for none, and what it is called */
+    const char *line_name;
 };
 void ll_draw_bars(struct ll_svg *svg, struct ll_box box, const struct ll_bars *bars);
 
@@ -57,9 +58,9 @@ struct ll_lines {
 };
 void ll_draw_lines(struct ll_svg *svg, struct ll_box box, const struct ll_lines *lines);
 
-/* A matrix as shaded cells with their values. */
+/* A matrix as shaded cells with their values, where these do not round to zero; grey where there is none. */
 struct ll_heat {
-    const char *title, *unit; /* the unit of the values, said below */
+    const char *title, *unit; /* the unit of the values, said beside the title; it needs one */
     const char *const *rows;
     size_t row_count;
     const char *const *columns;

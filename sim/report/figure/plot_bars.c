@@ -52,9 +52,6 @@ void ll_draw_bars(struct ll_svg *svg, struct ll_box box, const struct ll_bars *b
     struct ll_box area = ll_draw_y_axis(svg, box, bottom, &axis, bars->y_label);
     for (size_t g = 0; g < bars->group_count; g++)
         draw_group(svg, area, bars, &axis, g);
-    if (bars->line > 0) {
-        double y = area.y + area.height * (1 - ll_axis_place(&axis, bars->line));
-        ll_svg_line(svg, LL_PEN_INK, area.x, y, area.x + area.width, y);
-    }
+    ll_draw_level(svg, area, &axis, bars->line, bars->line_name);
     ll_draw_names(svg, area, bars->groups, bars->group_count);
 }

@@ -74,10 +74,7 @@ void ll_draw_lines(struct ll_svg *svg, struct ll_box box, const struct ll_lines 
     box = ll_draw_legend(svg, box, names, named, true);
     struct ll_box area = ll_draw_y_axis(svg, box, LL_X_AXIS_HEIGHT, &y_axis, lines->y_label);
     ll_draw_x_axis(svg, area, &x_axis, lines->x_label);
-    if (lines->line > 0) {
-        double level = area.y + area.height * (1 - ll_axis_place(&y_axis, lines->line));
-        ll_svg_line(svg, LL_PEN_INK, area.x, level, area.x + area.width, level);
-    }
+    ll_draw_level(svg, area, &y_axis, lines->line, lines->line_name);
     for (size_t i = 0; i < lines->curve_count; i++)
         draw_curve(svg, area, lines, i, &x_axis, &y_axis);
 }

@@ -97,7 +97,7 @@ void ll_svg_rect(struct ll_svg *svg, double x, double y, double width, double he
 
 /* Tol's bright scheme, then three that keep their distance from it. */
 static const char *const colours[LL_COLOUR_COUNT] = {"#4477aa", "#ee6677", "#228833", "#ccbb44", "#66ccee",
-                                                     "#aa3377", "#bbbbbb", "#e69f00", "#44aa99", "#997700"};
+                                                     "#aa3377", "#777777", "#e69f00", "#44aa99", "#997700"};
 
 const char *ll_colour(size_t i)
 {

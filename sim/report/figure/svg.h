@@ -61,7 +61,7 @@ void ll_svg_text(struct ll_svg *svg, const struct ll_text *how, const char *text
 double ll_text_width(const char *text, unsigned size);
 
 /* Colour i of a palette that colour-blind readers can tell apart, as "#rrggbb"; past its end it begins anew.
- * The first seven are Paul Tol's bright scheme (SRON/EPS/TN/09-002, 2021). */
+ * The first six are Paul Tol's bright scheme (SRON/EPS/TN/09-002, 2021). */
 const char *ll_colour(size_t i);
 enum { LL_COLOUR_COUNT = 10 };
 
