@@ -64,3 +64,63 @@ struct ll_value *ll_feed_labels(struct ll_nn *nn, uint64_t batch, uint64_t class
     shape.dtype = LL_I32;
     return add_input(nn, "labels", &shape, (struct ll_feed){fill_labels, seed, classes, NULL});
 }
+
+static struct ll_batch batch_of(const struct ll_feed *feed, uint64_t step)
+{
+    struct ll_batch batch = *(const struct ll_batch *)feed->context;
+    batch.step = step;
+    return batch;
+}
+
+static void fill_source(const struct ll_feed *feed, uint64_t step, const struct ll_shape *shape, void *data)
+{
+    (void)shape;
+    struct ll_batch batch = batch_of(feed, step);
+    ll_batch_source(&batch, data);
+}
+
+static void fill_target(const struct ll_feed *feed, uint64_t step, const struct ll_shape *shape, void *data)
+{
+    (void)shape;
+    struct ll_batch batch = batch_of(feed, step);
+    ll_batch_target(&batch, data);
+}
+
+static void fill_weights(const struct ll_feed *feed, uint64_t step, const struct ll_shape *shape, void *data)
+{
+    struct ll_batch batch = batch_of(feed, step);
+    ll_batch_weights(&batch, narrow_of(shape, data));
+    widen(shape, data);
+}
+
+static struct ll_value *add_batch(struct ll_nn *nn, const char *name, const struct ll_batch *batch,
+                                  uint64_t steps, enum ll_dtype dtype,
+                                  void (*fill)(const struct ll_feed *feed, uint64_t step,
+                                               const struct ll_shape *shape, void *data))
+{
+    struct ll_shape shape = ll_nn_shape(nn, 2, (uint64_t[]){steps, batch->size},
+                                        (enum ll_role[]){LL_ROLE_SEQUENCE, LL_ROLE_BATCH});
+    shape.dtype = (uint8_t)dtype;
+    struct ll_batch *own = ll_copy(&nn->arena, batch, sizeof *batch);
+    if (!own)
+        ll_nn_fail(nn, "memory ran out");
+    return add_input(nn, name, &shape, (struct ll_feed){.fill = fill, .context = own});
+}
+
+struct ll_value *ll_feed_source(struct ll_nn *nn, const struct ll_batch *batch)
+{
+    uint64_t steps = batch->buckets->sizes[batch->bucket].source;
+    return add_batch(nn, "source", batch, steps, LL_I32, fill_source);
+}
+
+struct ll_value *ll_feed_target(struct ll_nn *nn, const struct ll_batch *batch)
+{
+    uint64_t steps = batch->buckets->sizes[batch->bucket].target + 1;
+    return add_batch(nn, "target", batch, steps, LL_I32, fill_target);
+}
+
+struct ll_value *ll_feed_target_weights(struct ll_nn *nn, const struct ll_batch *batch)
+{
+    uint64_t steps = batch->buckets->sizes[batch->bucket].target;
+    return add_batch(nn, "target_weights", batch, steps, nn->real, fill_weights);
+}

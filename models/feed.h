@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Synthetic data (models/data) as the input ops of a network. */
+/* Data (models/data) as the input ops of a network. */
 #ifndef LL_MODELS_FEED_H
 #define LL_MODELS_FEED_H
 
+#include "models/data/buckets.h"
 #include "models/nn/nn.h"
 
 /* Images[batch, size, size, channels] of labelled classes, from -1 to 1; every step brings new ones. */
@@ -11,5 +12,12 @@ struct ll_value *ll_feed_images(struct ll_nn *nn, uint64_t batch, uint64_t size,
 
 /* The class numbers [batch] of the same images. */
 struct ll_value *ll_feed_labels(struct ll_nn *nn, uint64_t batch, uint64_t classes, uint64_t seed);
+
+/* Batches of sentences of one bucket, as models/data/buckets.h lays them out: word numbers [steps, batch] of
+ * the sentences and of their translations, and which of the latter count, [steps, batch]. The batch's step is
+ * that of the network; its buckets outlive the network's last step. */
+struct ll_value *ll_feed_source(struct ll_nn *nn, const struct ll_batch *batch);
+struct ll_value *ll_feed_target(struct ll_nn *nn, const struct ll_batch *batch);
+struct ll_value *ll_feed_target_weights(struct ll_nn *nn, const struct ll_batch *batch);
 
 #endif

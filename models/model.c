@@ -110,7 +110,7 @@ bool ll_model_measure(const struct ll_model *model, const struct ll_setting *set
     if (!good)
         ll_complain(diags, (struct ll_place){0}, "%s: memory ran out", model->name);
     else if ((good = ll_model_settings(model, settings, setting_count, values, diags))) {
-        model->build(nn, &(struct ll_build){.batch = 1, .params = values, .diags = diags});
+        model->build(nn, &(struct ll_build){.measure = true, .batch = 1, .params = values, .diags = diags});
         *size = (struct ll_model_size){ll_nn_parameters(nn), ll_nn_forward_flops(nn)};
         good = !ll_nn_trouble(nn) ||
                ll_complain(diags, (struct ll_place){0}, "%s: %s", model->name, ll_nn_trouble(nn));

@@ -28,6 +28,7 @@ struct ll_model_param {
 struct ll_build {
     bool train;    /* else inference: the forward pass alone */
     bool evaluate; /* also add what the model's evaluate function runs */
+    bool measure;  /* nothing will run: one forward pass as papers count it, without losses */
     uint64_t batch, seed;
     const int64_t *params;  /* values, in the order of the model's params */
     const char *data;       /* where real data lies; NULL: generate some */

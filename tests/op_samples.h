@@ -175,9 +175,26 @@ static inline void draw_norm(uint64_t *state, struct op_sample *s, enum ll_dtype
         add_real(s, LL_ATTR_EPSILON, 0.125);
 }
 
+/* Now and then all classes there are. Some kernels are tried with classes 0 and 1 alone: there are these. */
+static inline void draw_sampler(uint64_t *state, struct op_sample *s, enum ll_dtype dtype)
+{
+    uint64_t range = draw(state, 2, draw(state, 0, 3) ? 60 : 100000);
+    uint64_t most = range < 80 ? range : 80;
+    add_input(s, (struct ll_shape){.dtype = (uint8_t)dtype});
+    add_input(s, shape_of(LL_I32, 1, (uint64_t[]){draw(state, 1, 40)}));
+    add_attr(s, LL_ATTR_SEED, (int64_t)ll_random(state));
+    add_attr(s, LL_ATTR_STREAM, (int64_t)draw(state, 0, 9));
+    add_attr(s, LL_ATTR_SAMPLES, (int64_t)(draw(state, 0, 3) ? draw(state, 1, most) : most));
+    add_attr(s, LL_ATTR_RANGE, (int64_t)range);
+}
+
 static inline void draw_random(uint64_t *state, struct op_sample *s, enum ll_dtype dtype)
 {
-    add_input(s, shape_of(dtype, 2, (uint64_t[]){draw(state, 1, 200), draw(state, 1, 200)}));
+    struct ll_shape x = shape_of(dtype, 2, (uint64_t[]){draw(state, 1, 200), draw(state, 1, 200)});
+    if (s->view.kind == LL_OP_DROPOUT)
+        add_input(s, x);
+    else
+        s->out[s->view.output_count++] = x;
     add_input(s, (struct ll_shape){.dtype = (uint8_t)dtype});
     add_attr(s, LL_ATTR_SEED, (int64_t)ll_random(state));
     add_attr(s, LL_ATTR_STREAM, (int64_t)draw(state, 0, 9));
@@ -202,12 +219,43 @@ static inline void draw_optimizer(uint64_t *state, struct op_sample *s, enum ll_
     add_real(s, LL_ATTR_EPSILON, 1e-3);
 }
 
+/* Two shapes that repeat along dimensions of each other, or one of them along none it has. */
+static inline void draw_pair(uint64_t *state, struct op_sample *s, enum ll_dtype dtype)
+{
+    unsigned rank = (unsigned)draw(state, 0, 4);
+    uint64_t most = draw(state, 0, 3) ? 6 : 24;
+    struct ll_shape in[2] = {{.dtype = (uint8_t)dtype, .rank = (uint8_t)rank}};
+    for (unsigned i = 0; i < rank; i++)
+        in[0].dim[i] = draw(state, 1, most);
+    in[1] = in[0];
+    for (unsigned i = 0; i < rank; i++)
+        if (draw(state, 0, 2) == 0)
+            in[draw(state, 0, 1)].dim[i] = 1;
+    unsigned dropped = draw(state, 0, 2) ? 0 : (unsigned)draw(state, 0, rank);
+    in[1] = shape_of(dtype, rank - dropped, in[1].dim + dropped);
+    uint64_t first = draw(state, 0, 1);
+    add_input(s, in[first]);
+    add_input(s, in[!first]);
+    if (s->view.kind == LL_OP_EQUAL && draw(state, 0, 1))
+        s->in[0].dtype = s->in[1].dtype = LL_I32;
+}
+
+static inline void draw_choice(uint64_t *state, struct op_sample *s, enum ll_dtype dtype)
+{
+    struct ll_shape x = shape_of(dtype, 2, (uint64_t[]){draw(state, 1, 200), draw(state, 1, 90)});
+    struct ll_shape condition = x;
+    condition.dtype = LL_BOOL;
+    add_input(s, condition);
+    add_input(s, x);
+    add_input(s, x);
+}
+
 /* What the other kinds take, by the op table's comment on their inputs. */
 static inline void draw_plain(uint64_t *state, struct op_sample *s, enum ll_dtype dtype)
 {
     struct ll_shape x = shape_of(dtype, 2, (uint64_t[]){draw(state, 1, 200), draw(state, 1, 90)});
     struct ll_shape row = shape_of(dtype, 1, &x.dim[1]), column = shape_of(dtype, 1, &x.dim[0]);
-    struct ll_shape labels = column, scalar = {.dtype = (uint8_t)dtype};
+    struct ll_shape labels = column;
     labels.dtype = LL_I32;
     enum ll_op_kind kind = s->view.kind;
     if (kind == LL_OP_HOST_INPUT || kind == LL_OP_CAST || kind == LL_OP_RESHAPE) {
@@ -219,17 +267,21 @@ static inline void draw_plain(uint64_t *state, struct op_sample *s, enum ll_dtyp
     if (kind == LL_OP_RESHAPE)
         x = shape_of(dtype, 1, (uint64_t[]){x.dim[0] * x.dim[1]});
     if (kind != LL_OP_HOST_INPUT)
-        add_input(s, kind == LL_OP_EQUAL ? labels : x);
-    if (shape_word(kind, "BROADCAST") && draw(state, 0, 1))
-        add_input(s, draw(state, 0, 1) ? row : scalar);
-    else if (shape_word(kind, "BROADCAST") || kind == LL_OP_RELU_GRAD)
+        add_input(s, x);
+    if (shape_word(kind, "SAME_2"))
+        add_input(s, x);
+    for (uint64_t more = shape_word(kind, "SAME_N") ? draw(state, 0, 3) : 0; more > 0; more--)
         add_input(s, x);
     if (kind == LL_OP_BIAS_ADD)
         add_input(s, row);
     if (kind == LL_OP_SOFTMAX_XENT_GRAD)
         add_input(s, column);
-    if (kind == LL_OP_SOFTMAX_XENT || kind == LL_OP_EQUAL)
+    if (kind == LL_OP_SOFTMAX_XENT)
         add_input(s, labels);
+    if (kind == LL_OP_SOFTMAX_XENT_DENSE)
+        add_input(s, x);
+    if (kind == LL_OP_RELU_CLIPPED || kind == LL_OP_RELU_CLIPPED_GRAD)
+        add_real(s, LL_ATTR_LIMIT, 1.25);
 }
 
 /* A random op of this kind, complete with its outputs. */
@@ -249,10 +301,16 @@ static inline void draw_op(uint64_t *state, enum ll_op_kind kind, enum ll_dtype 
         draw_reduction(state, s, dtype);
     else if (kind == LL_OP_BATCH_NORM || kind == LL_OP_BATCH_NORM_GRAD || kind == LL_OP_BATCH_NORM_FIXED)
         draw_norm(state, s, dtype);
+    else if (kind == LL_OP_LOG_UNIFORM_SAMPLE)
+        draw_sampler(state, s, dtype);
     else if (ll_op_class(kind) == LL_CLASS_RANDOM)
         draw_random(state, s, dtype);
     else if (ll_op_class(kind) == LL_CLASS_OPTIMIZATION)
         draw_optimizer(state, s, dtype, kind == LL_OP_MOMENTUM ? 3 : kind == LL_OP_ADAM ? 4 : 2);
+    else if (shape_word(kind, "BROADCAST") || shape_word(kind, "COMPARE"))
+        draw_pair(state, s, dtype);
+    else if (kind == LL_OP_SELECT)
+        draw_choice(state, s, dtype);
     else
         draw_plain(state, s, dtype);
     const char *wrong = ll_op_infer(&s->view);

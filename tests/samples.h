@@ -97,6 +97,7 @@ static inline struct ll_machine random_machine(struct dice *dice)
             .scope = l < private_levels ? LL_SCOPE_UNIT : LL_SCOPE_DEVICE,
         };
     machine.software.op_overhead_s = roll_real(dice, 0, 1e-5);
+    machine.software.grain = roll_between(dice, 0, 1) ? (double)roll_size(dice, 1 << 20) : 0;
     machine.host = (struct ll_host){roll_real(dice, 1e9, 1e11), roll_real(dice, 0, 1e-5)};
     return machine;
 }

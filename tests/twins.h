@@ -109,25 +109,83 @@ static inline uint64_t twin_CONV2D_FILTER(const struct ll_op_view *op, double *c
     return flops;
 }
 
-#define LL_TWIN_OF_ELEMENTS(word, formula)                                                                   \
+/* The element of input n that meets element i of the result: each index of the result, or 0 where the input
+ * has length 1 there. */
+static inline double met_element(const struct ll_op_view *op, double *const *in, uint32_t n, uint64_t i)
+{
+    const struct ll_shape *shape = &op->in[n], *out = &op->out[0];
+    uint64_t at = 0, step = 1;
+    for (unsigned k = 0; k < shape->rank; k++) {
+        unsigned from = shape->rank - 1u - k, to = out->rank - 1u - k;
+        at += (shape->dim[from] == 1 ? 0 : i % out->dim[to]) * step;
+        step *= shape->dim[from];
+        i /= out->dim[to];
+    }
+    return in[n][at];
+}
+
+/* x and y are the elements of the first two inputs, c that of a third; `each` FLOPs an element. */
+#define LL_TWIN_OF_ELEMENTS(word, each, formula)                                                             \
     static inline uint64_t twin_##word(const struct ll_op_view *op, double *const *in, double *const *out)   \
     {                                                                                                        \
-        uint64_t flops = 0, last = op->out[0].rank ? op->out[0].dim[op->out[0].rank - 1] : 1;                \
-        uint64_t period = op->input_count > 1 ? ll_elements(&op->in[1]) : 1;                                 \
-        for (uint64_t i = 0; i < ll_elements(&op->out[0]); i++, flops++) {                                   \
-            const double x = in[0][i], *y = op->input_count > 1 ? in[1] : in[0];                             \
-            (void)x, (void)y, (void)last, (void)period;                                                      \
+        uint64_t flops = 0;                                                                                  \
+        const double limit = ll_attr_real(op, LL_ATTR_LIMIT, INFINITY);                                      \
+        for (uint64_t i = 0; i < ll_elements(&op->out[0]); i++, flops += each) {                             \
+            const double x = met_element(op, in, 0, i),                                                      \
+                         y = op->input_count > 1 ? met_element(op, in, 1, i) : 0;                            \
+            const double c = op->input_count > 2 ? met_element(op, in, 2, i) : 0;                            \
+            (void)x, (void)y, (void)c, (void)limit;                                                          \
             out[0][i] = formula;                                                                             \
         }                                                                                                    \
         return flops;                                                                                        \
     }
-LL_TWIN_OF_ELEMENTS(ADD, x + y[i % period])
-LL_TWIN_OF_ELEMENTS(MUL, x *y[i % period])
-LL_TWIN_OF_ELEMENTS(BIAS_ADD, x + y[i % last])
-LL_TWIN_OF_ELEMENTS(RELU, x > 0 ? x : 0)
-LL_TWIN_OF_ELEMENTS(RELU_GRAD, y[i] > 0 ? x : 0)
-LL_TWIN_OF_ELEMENTS(EQUAL, x == y[i])
-LL_TWIN_OF_ELEMENTS(SOFTMAX_XENT_GRAD, x *y[i / last])
+LL_TWIN_OF_ELEMENTS(ADD, 1, x + y)
+LL_TWIN_OF_ELEMENTS(SUB, 1, x - y)
+LL_TWIN_OF_ELEMENTS(MUL, 1, x *y)
+LL_TWIN_OF_ELEMENTS(DIV, 1, x / y)
+LL_TWIN_OF_ELEMENTS(MAXIMUM, 1, fmax(x, y))
+LL_TWIN_OF_ELEMENTS(MINIMUM, 1, fmin(x, y))
+LL_TWIN_OF_ELEMENTS(POW, 1, pow(x, y))
+LL_TWIN_OF_ELEMENTS(BIAS_ADD, 1, x + y)
+LL_TWIN_OF_ELEMENTS(NEG, 1, -x)
+LL_TWIN_OF_ELEMENTS(ABS, 1, fabs(x))
+LL_TWIN_OF_ELEMENTS(SIGN, 1, (x > 0) - (x < 0))
+LL_TWIN_OF_ELEMENTS(SQUARE, 1, x *x)
+LL_TWIN_OF_ELEMENTS(SQRT, 1, sqrt(x))
+LL_TWIN_OF_ELEMENTS(SQRT_GRAD, 2, x * 0.5 / y)
+LL_TWIN_OF_ELEMENTS(EXP, 1, exp(x))
+LL_TWIN_OF_ELEMENTS(LOG, 1, log(x))
+LL_TWIN_OF_ELEMENTS(SIGMOID, 4, 1 / (1 + exp(-x)))
+LL_TWIN_OF_ELEMENTS(SIGMOID_GRAD, 3, x *(1 - y) * y)
+LL_TWIN_OF_ELEMENTS(TANH, 6, tanh(x))
+LL_TWIN_OF_ELEMENTS(TANH_GRAD, 3, x *(1 - y) * (1 + y))
+LL_TWIN_OF_ELEMENTS(RELU, 1, fmax(x, 0))
+LL_TWIN_OF_ELEMENTS(RELU_GRAD, 1, y > 0 ? x : 0)
+LL_TWIN_OF_ELEMENTS(RELU_CLIPPED, 2, fmin(fmax(x, 0), limit))
+LL_TWIN_OF_ELEMENTS(RELU_CLIPPED_GRAD, 2, y > 0 && y < limit ? x : 0)
+LL_TWIN_OF_ELEMENTS(EQUAL, 1, x == y)
+LL_TWIN_OF_ELEMENTS(LESS, 1, x < y)
+LL_TWIN_OF_ELEMENTS(GREATER, 1, x > y)
+LL_TWIN_OF_ELEMENTS(SELECT, 1, x != 0 ? y : c)
+
+static inline uint64_t twin_ADD_N(const struct ll_op_view *op, double *const *in, double *const *out)
+{
+    uint64_t flops = 0, count = ll_elements(&op->out[0]);
+    memcpy(out[0], in[0], count * sizeof(double));
+    for (uint32_t k = 1; k < op->input_count; k++)
+        for (uint64_t i = 0; i < count; i++, flops++)
+            out[0][i] += in[k][i];
+    return flops;
+}
+
+static inline uint64_t twin_SOFTMAX_XENT_GRAD(const struct ll_op_view *op, double *const *in,
+                                              double *const *out)
+{
+    uint64_t count = ll_elements(&op->out[0]), length = count / op->in[1].dim[0];
+    for (uint64_t i = 0; i < count; i++)
+        out[0][i] = in[0][i] * in[1][i / length];
+    return count;
+}
 
 static inline uint64_t twin_CAST(const struct ll_op_view *op, double *const *in, double *const *out)
 {
@@ -190,6 +248,26 @@ static inline uint64_t twin_MEAN_GRAD(const struct ll_op_view *op, double *const
     uint64_t flops = twin_TILE(op, in, out), count = ll_elements(&op->out[0]) / ll_elements(&op->in[0]);
     for (uint64_t i = 0; i < ll_elements(&op->out[0]); i++, flops++)
         out[0][i] /= (double)count;
+    return flops;
+}
+
+static inline uint64_t twin_MAX(const struct ll_op_view *op, double *const *in, double *const *out)
+{
+    for (uint64_t i = 0; i < ll_elements(&op->out[0]); i++)
+        out[0][i] = -INFINITY;
+    for (uint64_t i = 0; i < ll_elements(&op->in[0]); i++) {
+        double *most = &out[0][narrow_index(op, &op->in[0], i)];
+        *most = fmax(*most, in[0][i]);
+    }
+    return ll_elements(&op->in[0]) - ll_elements(&op->out[0]);
+}
+
+static inline uint64_t twin_L2_LOSS(const struct ll_op_view *op, double *const *in, double *const *out)
+{
+    uint64_t flops = 0;
+    out[0][0] = 0;
+    for (uint64_t i = 0; i < ll_elements(&op->in[0]); i++, flops += 2)
+        out[0][0] += in[0][i] * in[0][i] / 2;
     return flops;
 }
 
@@ -363,6 +441,41 @@ static inline uint64_t twin_SOFTMAX_XENT(const struct ll_op_view *op, double *co
     return flops;
 }
 
+/* For each element: compare, subtract, exp, add, divide. */
+static inline uint64_t twin_SOFTMAX(const struct ll_op_view *op, double *const *in, double *const *out)
+{
+    uint64_t length = op->in[0].dim[op->in[0].rank - 1u], flops = 0;
+    for (uint64_t i = 0; i < ll_elements(&op->in[0]); i++, flops += 5) {
+        const double *row = in[0] + i / length * length;
+        double sum = 0;
+        for (uint64_t k = 0; k < length; k++)
+            sum += exp(row[k] - in[0][i]);
+        out[0][i] = 1 / sum;
+    }
+    return flops;
+}
+
+/* As with labels, and a product with the target for each logit. */
+static inline uint64_t twin_SOFTMAX_XENT_DENSE(const struct ll_op_view *op, double *const *in,
+                                               double *const *out)
+{
+    uint64_t rows = op->in[0].dim[0], classes = op->in[0].dim[1], flops = 0;
+    for (uint64_t row = 0; row < rows; row++) {
+        const double *x = in[0] + row * classes, *target = in[1] + row * classes;
+        double most = -INFINITY, sum = 0, weight = 0;
+        for (uint64_t i = 0; i < classes; i++)
+            most = fmax(most, x[i]);
+        for (uint64_t i = 0; i < classes; i++, weight += target[i - 1])
+            sum += exp(x[i] - most);
+        out[0][row] = 0;
+        for (uint64_t i = 0; i < classes; i++, flops += 7) {
+            out[0][row] -= target[i] * log(exp(x[i] - most) / sum);
+            out[1][row * classes + i] = exp(x[i] - most) / sum * weight - target[i];
+        }
+    }
+    return flops;
+}
+
 static inline uint64_t twin_SGD(const struct ll_op_view *op, double *const *in, double *const *out)
 {
     uint64_t flops = 0;
@@ -425,6 +538,48 @@ static inline uint64_t twin_DROPOUT(const struct ll_op_view *op, double *const *
         out[1][i] = floor(1 - unit + keep) / keep;
         out[0][i] = in[0][i] * out[1][i];
     }
+    return flops;
+}
+
+static inline uint64_t twin_RANDOM_UNIFORM(const struct ll_op_view *op, double *const *in, double *const *out)
+{
+    for (uint64_t i = 0; i < ll_elements(&op->out[0]); i++)
+        out[0][i] = (double)ll_random_unit((uint32_t)drawn_bits(op, in[0][0], i));
+    return ll_elements(&op->out[0]);
+}
+
+/* Box and Muller, 1958. Two draws, a logarithm, a root, a cosine, two products: counted as ten. */
+static inline uint64_t twin_RANDOM_NORMAL(const struct ll_op_view *op, double *const *in, double *const *out)
+{
+    for (uint64_t i = 0; i < ll_elements(&op->out[0]); i++) {
+        uint64_t bits = drawn_bits(op, in[0][0], i);
+        double u = (double)ll_random_unit((uint32_t)bits), v = (double)ll_random_unit((uint32_t)(bits >> 32));
+        out[0][i] = sqrt(-2 * log(u)) * cos(2 * 3.14159265358979323846 * v);
+    }
+    return 10 * ll_elements(&op->out[0]);
+}
+
+/* Draws until enough classes were met, each by its share of the range; then counts what was to be expected.
+ * Draw, product, exp, floor; of each count two divisions and a log, then log, product, exp. */
+static inline uint64_t twin_LOG_UNIFORM_SAMPLE(const struct ll_op_view *op, double *const *in,
+                                               double *const *out)
+{
+    uint64_t samples = op->out[0].dim[0], tries = 0, flops = 0, found = 0;
+    double range = (double)ll_attr_count(op, LL_ATTR_RANGE, 0);
+    while (found < samples) {
+        double u = ((double)(drawn_bits(op, in[0][0], tries++) >> 11) + 0.5) / 9007199254740992.0;
+        double drawn = floor(pow(range + 1, u)) - 1;
+        bool is_new = true;
+        for (uint64_t i = 0; i < found; i++)
+            is_new &= out[0][i] != drawn;
+        if (is_new)
+            out[0][found++] = drawn, flops += 4;
+    }
+    for (int n = 1; n <= 2; n++)
+        for (uint64_t i = 0; i < op->out[n].dim[0]; i++, flops += 6) {
+            double of = n == 1 ? in[1][i] : out[0][i], share = log((of + 2) / (of + 1)) / log(range + 1);
+            out[n][i] = 1 - pow(1 - share, (double)tries);
+        }
     return flops;
 }
 

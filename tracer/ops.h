@@ -54,6 +54,9 @@
     X(BETA, "beta", REAL)                                                                                    \
     X(SEED, "seed", COUNT)                                                                                   \
     X(STREAM, "stream", COUNT)                                                                               \
+    X(SAMPLES, "samples", COUNT)                                                                             \
+    X(RANGE, "range", COUNT)                                                                                 \
+    X(LIMIT, "limit", REAL)                                                                                  \
     X(KEEP, "keep", REAL)                                                                                    \
     X(LEARNING_RATE, "learning_rate", REAL)                                                                  \
     X(MOMENTUM, "momentum", REAL)                                                                            \

@@ -47,6 +47,18 @@ uint64_t ll_flops_PER_OUT_5(const struct ll_op_view *op)
     return per_out(op, 5);
 }
 
+/* The hyperbolic tangent, as TensorFlow's profiler weighs it. */
+uint64_t ll_flops_PER_OUT_6(const struct ll_op_view *op)
+{
+    return per_out(op, 6);
+}
+
+/* A normal number by Box and Muller: two draws, a logarithm, a root, a cosine, and what joins them. */
+uint64_t ll_flops_PER_OUT_10(const struct ll_op_view *op)
+{
+    return per_out(op, 10);
+}
+
 /* Adam (Kingma and Ba, 2015): two moving averages of three operations and a square more, then a square root,
  * an addition, a division, a multiplication and a subtraction. */
 uint64_t ll_flops_PER_OUT_12(const struct ll_op_view *op)
@@ -57,6 +69,24 @@ uint64_t ll_flops_PER_OUT_12(const struct ll_op_view *op)
 uint64_t ll_flops_PER_IN_1(const struct ll_op_view *op)
 {
     return per_in(op, 1);
+}
+
+/* Half the sum of squares: square and add. */
+uint64_t ll_flops_PER_IN_2(const struct ll_op_view *op)
+{
+    return per_in(op, 2);
+}
+
+/* As PER_IN_6, and a product with the target. */
+uint64_t ll_flops_PER_IN_7(const struct ll_op_view *op)
+{
+    return per_in(op, 7);
+}
+
+/* k tensors: k - 1 additions an element. */
+uint64_t ll_flops_ADD_N(const struct ll_op_view *op)
+{
+    return per_out(op, op->input_count - 1);
 }
 
 /* Softmax with its loss: maximum, subtract, exp, sum, divide, and the subtraction that gives dlogits. */
@@ -143,6 +173,15 @@ uint64_t ll_flops_BATCH_NORM(const struct ll_op_view *op)
 uint64_t ll_flops_NORM_GRAD(const struct ll_op_view *op)
 {
     return per_out_and_channel(op, 6, 1);
+}
+
+/* Of each sample: a number, times the logarithm of the range, exp, rounded down. Of each expected count: its
+ * class's share by two divisions and a logarithm, then 1 - (1 - share)^tries by log, product and exp. Samples
+ * that come twice and are drawn again count once. */
+uint64_t ll_flops_SAMPLE(const struct ll_op_view *op)
+{
+    uint64_t samples = ll_elements(&op->out[0]), classes = ll_elements(&op->out[1]);
+    return ll_add(ll_mul(4, samples), ll_mul(6, ll_add(samples, classes)));
 }
 
 static uint64_t total_bytes(const struct ll_shape *shapes, uint32_t count)

@@ -88,25 +88,109 @@ const char *ll_shape_EXPAND(struct ll_op_view *op)
     return NULL;
 }
 
-const char *ll_shape_SAME(struct ll_op_view *op)
+/* As many inputs, all of the same dimensions and type. */
+static const char *same(struct ll_op_view *op, uint32_t inputs)
 {
-    if (op->input_count == 0)
+    if (op->input_count != inputs)
         return wants_inputs;
-    for (uint32_t i = 1; i < op->input_count; i++)
+    for (uint32_t i = 1; i < inputs; i++) {
         if (!same_dims(&op->in[0], &op->in[i]))
             return wants_same;
+        if (op->in[0].dtype != op->in[i].dtype)
+            return "the inputs must have the same type of elements";
+    }
     return give(op, 1, op->in);
 }
 
-/* The second input repeats along the first dimensions of the first. */
-const char *ll_shape_BROADCAST(struct ll_op_view *op)
+const char *ll_shape_SAME_1(struct ll_op_view *op)
+{
+    return same(op, 1);
+}
+
+const char *ll_shape_SAME_2(struct ll_op_view *op)
+{
+    return same(op, 2);
+}
+
+/* One input or more. */
+const char *ll_shape_SAME_N(struct ll_op_view *op)
+{
+    return op->input_count == 0 ? wants_inputs : same(op, op->input_count);
+}
+
+/* condition, what holds where it does, what holds elsewhere */
+const char *ll_shape_SELECT(struct ll_op_view *op)
+{
+    if (op->input_count != 3)
+        return wants_inputs;
+    if (op->in[0].dtype != LL_BOOL)
+        return "a condition must be of type bool";
+    if (!same_dims(&op->in[0], &op->in[1]) || !same_dims(&op->in[1], &op->in[2]) ||
+        op->in[1].dtype != op->in[2].dtype)
+        return wants_same;
+    return give(op, 1, &op->in[1]);
+}
+
+/* Dimensions are matched from the last one on; where one input has 1 or nothing, it repeats (as NumPy has
+ * it). */
+static bool spread(const struct ll_shape *a, const struct ll_shape *b, struct ll_shape *out)
+{
+    const struct ll_shape *longer = a->rank >= b->rank ? a : b, *other = longer == a ? b : a;
+    *out = *longer;
+    for (unsigned i = 0; i < other->rank; i++) {
+        unsigned at = longer->rank - 1u - i, from = other->rank - 1u - i;
+        if (out->dim[at] == 1 && other->dim[from] != 1) {
+            out->dim[at] = other->dim[from];
+            out->role[at] = other->role[from];
+        } else if (other->dim[from] != 1 && other->dim[from] != out->dim[at]) {
+            return false;
+        }
+    }
+    return true;
+}
+
+static const char *broadcast(struct ll_op_view *op, struct ll_shape *out)
 {
     if (op->input_count != 2)
         return wants_inputs;
-    const struct ll_shape *a = &op->in[0], *b = &op->in[1];
-    if (b->rank > a->rank || memcmp(a->dim + (a->rank - b->rank), b->dim, b->rank * sizeof *b->dim) != 0)
-        return "the second input must have the dimensions of the first, or its last ones";
-    return give(op, 1, a);
+    if (op->in[0].dtype != op->in[1].dtype)
+        return "the inputs must have the same type of elements";
+    return spread(&op->in[0], &op->in[1], out)
+               ? NULL
+               : "counted from the last, dimensions must be equal, or 1 where an input repeats";
+}
+
+const char *ll_shape_BROADCAST(struct ll_op_view *op)
+{
+    struct ll_shape out;
+    const char *trouble = broadcast(op, &out);
+    return trouble ? trouble : give(op, 1, &out);
+}
+
+const char *ll_shape_COMPARE(struct ll_op_view *op)
+{
+    struct ll_shape out;
+    const char *trouble = broadcast(op, &out);
+    out.dtype = LL_BOOL;
+    return trouble ? trouble : give(op, 1, &out);
+}
+
+/* Everything becomes one number. */
+const char *ll_shape_SCALAR(struct ll_op_view *op)
+{
+    if (op->input_count != 1)
+        return wants_inputs;
+    return give(op, 1, &(struct ll_shape){.dtype = op->in[0].dtype});
+}
+
+/* The step is a scalar; what is drawn has the shape that was asked for. */
+const char *ll_shape_DRAWN(struct ll_op_view *op)
+{
+    if (op->input_count != 1 || op->output_count != 1)
+        return wants_inputs;
+    if (op->in[0].rank != 0)
+        return "the number of the step must be a scalar";
+    return op->out[0].dtype == op->in[0].dtype ? NULL : "what is drawn must have the type of the step";
 }
 
 /* The window of local response normalisation spans 2 radius + 1 channels. */
@@ -117,7 +201,7 @@ static const char *normalise(struct ll_op_view *op, uint32_t inputs)
         return wants_inputs;
     if (radius < 0 || radius > UINT16_MAX)
         return "the radius of a normalisation must be from 0 to 65535";
-    return ll_shape_SAME(op);
+    return same(op, inputs);
 }
 
 const char *ll_shape_LRN(struct ll_op_view *op)
@@ -149,17 +233,6 @@ const char *ll_shape_ROW_SCALE(struct ll_op_view *op)
     if (op->in[0].rank == 0 || op->in[1].rank != 1 || op->in[1].dim[0] != op->in[0].dim[0])
         return "there must be one factor for each row";
     return give(op, 1, op->in);
-}
-
-const char *ll_shape_COMPARE(struct ll_op_view *op)
-{
-    if (op->input_count != 2)
-        return wants_inputs;
-    if (!same_dims(&op->in[0], &op->in[1]))
-        return wants_same;
-    give(op, 1, op->in);
-    op->out[0].dtype = LL_BOOL;
-    return NULL;
 }
 
 static const char *keep_one_dim(struct ll_op_view *op, unsigned kept, enum ll_dtype dtype)
@@ -361,6 +434,39 @@ const char *ll_shape_DROPOUT(struct ll_op_view *op)
     if (!(keep > 0 && keep <= 1))
         return "the share that is kept must be above 0 and at most 1";
     return give(op, 2, (const struct ll_shape[]){op->in[0], op->in[0]});
+}
+
+/* step, classes[rows] -> samples different classes below range, and how often each of the rows' classes and
+ * each sample was to be expected among them */
+const char *ll_shape_SAMPLE(struct ll_op_view *op)
+{
+    int64_t samples = ll_attr_count(op, LL_ATTR_SAMPLES, 0), range = ll_attr_count(op, LL_ATTR_RANGE, 0);
+    if (op->input_count != 2)
+        return wants_inputs;
+    if (op->in[0].rank != 0)
+        return "the number of the step must be a scalar";
+    if (op->in[1].rank != 1 || op->in[1].dtype != LL_I32)
+        return "classes must be one list of i32";
+    if (samples < 1 || samples > range || range > INT32_MAX)
+        return "there must be a sample, a class for each of them, and at most 2^31 - 1 classes";
+    struct ll_shape sampled = {.rank = 1, .dtype = LL_I32, .dim = {(uint64_t)samples}};
+    struct ll_shape expected = sampled, of_classes = op->in[1];
+    expected.dtype = of_classes.dtype = op->in[0].dtype;
+    return give(op, 3, (const struct ll_shape[]){sampled, of_classes, expected});
+}
+
+/* logits[rows, classes], targets[rows, classes] -> loss[rows], dlogits[rows, classes] */
+const char *ll_shape_XENT_DENSE(struct ll_op_view *op)
+{
+    if (op->input_count != 2)
+        return wants_inputs;
+    if (op->in[0].rank != 2 || !same_dims(&op->in[0], &op->in[1]) || op->in[0].dtype != op->in[1].dtype)
+        return "cross entropy takes a matrix of logits and one of targets";
+    struct ll_shape outs[2] = {op->in[0], op->in[0]};
+    outs[0].rank = 1;
+    outs[0].dim[1] = 0;
+    outs[0].role[1] = LL_ROLE_PLAIN;
+    return give(op, 2, outs);
 }
 
 /* logits[rows, classes], labels[rows] -> loss[rows], dlogits[rows, classes] */

@@ -74,43 +74,12 @@ void ll_gradient_CONV2D(struct ll_nn *nn, const struct ll_gradient_call *call)
             with_attrs(nn, LL_OP_CONV2D_FILTER, call->op, 2, (struct ll_value *[]){x, dy}, &filter->shape);
 }
 
-/* What flows into an input that repeats along the first dimensions of the result is the sum over these. */
-static struct ll_value *collected(struct ll_nn *nn, struct ll_value *dy, const struct ll_value *input)
-{
-    struct ll_attr axes = ll_attr_of_count(LL_ATTR_AXES, dy->shape.rank - input->shape.rank);
-    if (dy->shape.rank == input->shape.rank)
-        return dy;
-    return ll_nn_do(nn,
-                    &(struct ll_call){
-                        .kind = LL_OP_SUM, .input_count = 1, .inputs = &dy, .attr_count = 1, .attrs = &axes});
-}
-
-void ll_gradient_ADD(struct ll_nn *nn, const struct ll_gradient_call *call)
-{
-    for (int i = 0; i < 2; i++)
-        if (call->wanted[i])
-            call->dx[i] = collected(nn, call->dy[0], call->op->inputs[i]);
-}
-
-void ll_gradient_MUL(struct ll_nn *nn, const struct ll_gradient_call *call)
-{
-    for (int i = 0; i < 2; i++)
-        if (call->wanted[i])
-            call->dx[i] = collected(nn, ll_nn_do2(nn, LL_OP_MUL, call->dy[0], call->op->inputs[1 - i]),
-                                    call->op->inputs[i]);
-}
-
 void ll_gradient_BIAS_ADD(struct ll_nn *nn, const struct ll_gradient_call *call)
 {
     if (call->wanted[0])
         call->dx[0] = call->dy[0];
     if (call->wanted[1])
         call->dx[1] = ll_nn_do1(nn, LL_OP_BIAS_GRAD, call->dy[0]);
-}
-
-void ll_gradient_RELU(struct ll_nn *nn, const struct ll_gradient_call *call)
-{
-    call->dx[0] = ll_nn_do2(nn, LL_OP_RELU_GRAD, call->dy[0], call->op->outputs[0]);
 }
 
 void ll_gradient_SUM(struct ll_nn *nn, const struct ll_gradient_call *call)

@@ -1,13 +1,20 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Softmax with cross entropy, for labels that are class numbers:
+/* Softmax, alone and with cross entropy:
  *
- *     loss = log sum_j exp(x_j - max) - (x_label - max)        dloss/dx_j = softmax_j - [j = label]   */
+ *     softmax_j = exp(x_j - max) / sum_k exp(x_k - max)
+ *     loss = sum_j target_j (log sum_k exp(x_k - max) - (x_j - max))
+ *     dloss/dx_j = softmax_j sum_k target_k - target_j
+ *
+ * where the targets of a class number are 1 for it and 0 for the others. */
+#include "models/nn/elementary.h"
 #include "models/nn/kernel.h"
 
 #include <assert.h>
 #include <math.h>
 
-static real largest(const real *x, uint64_t count)
+enum { GRAIN = 1 << 12 };
+
+LL_INLINE real largest(const real *x, uint64_t count)
 {
     real most = x[0];
     for (uint64_t i = 1; i < count; i++)
@@ -15,23 +22,70 @@ static real largest(const real *x, uint64_t count)
     return most;
 }
 
-static void one_row(void *context, uint64_t begin, uint64_t end, uint64_t chunk)
+/* y = exp(x - most); their sum. */
+LL_INLINE double exponentials(const real *x, real most, real *restrict y, uint64_t count)
+{
+    double sum = 0;
+    for (uint64_t i = 0; i < count; i++)
+        y[i] = ll_exp(x[i] - most);
+#pragma omp simd reduction(+ : sum)
+    for (uint64_t i = 0; i < count; i++)
+        sum += (double)y[i];
+    return sum;
+}
+
+LL_INLINE void scale(real *y, uint64_t count, real factor)
+{
+    for (uint64_t i = 0; i < count; i++)
+        y[i] *= factor;
+}
+
+/* Chunk: rows, the last dimension of the first input. */
+struct rows {
+    const struct ll_kernel_call *call;
+    uint64_t length;
+};
+
+static void over_rows(const struct ll_kernel_call *call, ll_pool_body *body)
+{
+    const struct ll_shape *in = &call->op->in[0];
+    uint64_t length = in->rank ? in->dim[in->rank - 1] : 1;
+    struct rows rows = {call, length};
+    ll_pool_run(call->pool, length ? ll_elements(in) / length : 0, ll_max(1, GRAIN / ll_max(1, length)), body,
+                &rows);
+}
+
+LL_FAST static void softmax(void *context, uint64_t begin, uint64_t end, uint64_t chunk)
 {
     (void)chunk;
-    const struct ll_kernel_call *call = context;
-    uint64_t classes = call->op->in[0].dim[1];
+    const struct rows *rows = context;
+    uint64_t length = rows->length;
+    for (uint64_t row = begin; row < end; row++) {
+        const real *x = (const real *)rows->call->in[0] + row * length;
+        real *y = (real *)rows->call->out[0] + row * length;
+        double sum = exponentials(x, largest(x, length), y, length);
+        scale(y, length, (real)(1 / sum));
+    }
+}
+
+LL_KERNEL(SOFTMAX)
+{
+    over_rows(call, softmax);
+}
+
+LL_FAST static void loss_of_labels(void *context, uint64_t begin, uint64_t end, uint64_t chunk)
+{
+    (void)chunk;
+    const struct rows *rows = context;
+    const struct ll_kernel_call *call = rows->call;
+    uint64_t classes = rows->length;
     for (uint64_t row = begin; row < end; row++) {
         const real *x = (const real *)call->in[0] + row * classes, most = largest(x, classes);
         real *loss = (real *)call->out[0] + row, *dx = (real *)call->out[1] + row * classes;
         int32_t label = ((const int32_t *)call->in[1])[row];
         assert(label >= 0 && (uint64_t)label < classes);
-        double sum = 0;
-        for (uint64_t i = 0; i < classes; i++) {
-            dx[i] = (real)exp((double)(x[i] - most));
-            sum += (double)dx[i];
-        }
-        for (uint64_t i = 0; i < classes; i++)
-            dx[i] = (real)((double)dx[i] / sum);
+        double sum = exponentials(x, most, dx, classes);
+        scale(dx, classes, (real)(1 / sum));
         dx[label] -= 1;
         *loss = (real)(log(sum) - (double)(x[label] - most));
     }
@@ -39,6 +93,33 @@ static void one_row(void *context, uint64_t begin, uint64_t end, uint64_t chunk)
 
 LL_KERNEL(SOFTMAX_XENT)
 {
-    struct ll_kernel_call job = *call;
-    ll_pool_run(call->pool, call->op->in[0].dim[0], 1, one_row, &job);
+    over_rows(call, loss_of_labels);
+}
+
+LL_FAST static void loss_of_targets(void *context, uint64_t begin, uint64_t end, uint64_t chunk)
+{
+    (void)chunk;
+    const struct rows *rows = context;
+    const struct ll_kernel_call *call = rows->call;
+    uint64_t classes = rows->length;
+    for (uint64_t row = begin; row < end; row++) {
+        const real *x = (const real *)call->in[0] + row * classes, most = largest(x, classes);
+        const real *target = (const real *)call->in[1] + row * classes;
+        real *restrict dx = (real *)call->out[1] + row * classes;
+        double sum = exponentials(x, most, dx, classes), weight = 0, inner = 0;
+#pragma omp simd reduction(+ : weight, inner)
+        for (uint64_t i = 0; i < classes; i++) {
+            weight += (double)target[i];
+            inner += (double)target[i] * (double)(x[i] - most);
+        }
+        const real factor = (real)(weight / sum);
+        for (uint64_t i = 0; i < classes; i++)
+            dx[i] = dx[i] * factor - target[i];
+        ((real *)call->out[0])[row] = (real)(weight * log(sum) - inner);
+    }
+}
+
+LL_KERNEL(SOFTMAX_XENT_DENSE)
+{
+    over_rows(call, loss_of_targets);
 }

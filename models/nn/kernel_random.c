@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Drawing by counter: element i of an op is number i of the stream that its seed, its own stream and the step
  * make, whichever thread draws it. */
-#include "models/nn/kernel.h"
-#include "tracer/base/random.h"
+#include "models/nn/kernel_random.h"
+
+#include <math.h>
 
 enum { GRAIN = 1 << 14 };
 
@@ -12,15 +13,6 @@ struct drawing {
     real *y, *mask;
     real keep;
 };
-
-/* The last input is the step. */
-static uint64_t key_of(const struct ll_kernel_call *call)
-{
-    const real *step = call->in[call->op->input_count - 1];
-    uint64_t seed = (uint64_t)ll_attr_count(call->op, LL_ATTR_SEED, 0);
-    uint64_t stream = (uint64_t)ll_attr_count(call->op, LL_ATTR_STREAM, 0);
-    return ll_random_key(ll_random_key(seed, stream), (uint64_t)(int64_t)*step);
-}
 
 LL_FAST static void drop(void *context, uint64_t begin, uint64_t end, uint64_t chunk)
 {
@@ -39,11 +31,51 @@ LL_FAST static void drop(void *context, uint64_t begin, uint64_t end, uint64_t c
 LL_KERNEL(DROPOUT)
 {
     struct drawing drawing = {
-        .key = key_of(call),
+        .key = ll_drawing_key(call->op, call->in[1]),
         .x = call->in[0],
         .y = call->out[0],
         .mask = call->out[1],
         .keep = (real)ll_attr_real(call->op, LL_ATTR_KEEP, 1),
     };
     ll_pool_run(call->pool, ll_elements(&call->op->out[0]), GRAIN, drop, &drawing);
+}
+
+/* Chunk: elements; each takes one number of the stream. */
+LL_FAST static void draw_uniform(void *context, uint64_t begin, uint64_t end, uint64_t chunk)
+{
+    (void)chunk;
+    const struct drawing *d = context;
+    const uint64_t key = d->key;
+    real *restrict y = d->y;
+    for (uint64_t i = begin; i < end; i++)
+        y[i] = ll_random_unit((uint32_t)ll_random_bits(key, i));
+}
+
+/* Box and Muller: the two halves of one number of the stream make radius and angle. */
+static void draw_normal(void *context, uint64_t begin, uint64_t end, uint64_t chunk)
+{
+    (void)chunk;
+    const struct drawing *d = context;
+    const double turn = 6.283185307179586;
+    for (uint64_t i = begin; i < end; i++) {
+        uint64_t bits = ll_random_bits(d->key, i);
+        double radius = sqrt(-2 * log((double)ll_random_unit((uint32_t)bits)));
+        d->y[i] = (real)(radius * cos(turn * (double)ll_random_unit((uint32_t)(bits >> 32))));
+    }
+}
+
+static void draw_all(const struct ll_kernel_call *call, ll_pool_body *body)
+{
+    struct drawing drawing = {.key = ll_drawing_key(call->op, call->in[0]), .y = call->out[0]};
+    ll_pool_run(call->pool, ll_elements(&call->op->out[0]), GRAIN / 8, body, &drawing);
+}
+
+LL_KERNEL(RANDOM_UNIFORM)
+{
+    draw_all(call, draw_uniform);
+}
+
+LL_KERNEL(RANDOM_NORMAL)
+{
+    draw_all(call, draw_normal);
 }

@@ -5,6 +5,7 @@
 #include "models/nn/kernel.h"
 #include "models/nn/kernel_reduce.h"
 
+#include <assert.h>
 #include <string.h>
 
 enum { COLUMNS = 256, GRAIN = 1 << 14 };
@@ -45,8 +46,9 @@ static struct reduction all_but_last(const struct ll_shape *x)
 uint64_t ll_reduce_workspace(const struct ll_op_view *op, unsigned threads)
 {
     (void)threads;
-    struct reduction r =
-        op->kind == LL_OP_BIAS_GRAD ? all_but_last(&op->in[0]) : by_attributes(op, &op->in[0]);
+    struct reduction r = op->kind == LL_OP_BIAS_GRAD ? all_but_last(&op->in[0])
+                         : op->kind == LL_OP_L2_LOSS ? reduction_of(&op->in[0], 0, op->in[0].rank)
+                                                     : by_attributes(op, &op->in[0]);
     return ll_mul(ll_mul(r.parts, r.results), sizeof(double));
 }
 #endif
@@ -126,6 +128,56 @@ LL_KERNEL(MEAN)
     reduce(call, r);
 }
 
+/* Chunk: results, each the largest of its `middle` numbers. */
+LL_FAST static void find_largest(void *context, uint64_t begin, uint64_t end, uint64_t chunk)
+{
+    (void)chunk;
+    const struct reduction *r = context;
+    for (uint64_t result = begin; result < end; result++) {
+        const real *x = r->in + result / r->inner * r->middle * r->inner + result % r->inner;
+        real most = x[0];
+        for (uint64_t i = 1; i < r->middle; i++)
+            most = x[i * r->inner] > most ? x[i * r->inner] : most;
+        r->out[result] = most;
+    }
+}
+
+LL_KERNEL(MAX)
+{
+    struct reduction r = by_attributes(call->op, &call->op->in[0]);
+    r.in = call->in[0];
+    r.out = call->out[0];
+    assert(r.middle > 0);
+    ll_pool_run(call->pool, r.results, ll_max(1, GRAIN / r.middle), find_largest, &r);
+}
+
+/* Chunk: parts of the input. */
+LL_FAST static void add_squares(void *context, uint64_t begin, uint64_t end, uint64_t chunk)
+{
+    (void)chunk;
+    const struct reduction *r = context;
+    for (uint64_t part = begin; part < end; part++) {
+        uint64_t first = r->middle * part / r->parts, last = r->middle * (part + 1) / r->parts;
+        const real *x = r->in;
+        double sum = 0;
+#pragma omp simd reduction(+ : sum)
+        for (uint64_t i = first; i < last; i++)
+            sum += (double)x[i] * (double)x[i];
+        r->partial[part] = sum;
+    }
+}
+
+LL_KERNEL(L2_LOSS)
+{
+    struct reduction r = reduction_of(&call->op->in[0], 0, call->op->in[0].rank);
+    r.in = call->in[0];
+    r.out = call->out[0];
+    r.partial = call->workspace;
+    r.divisor = 2;
+    ll_pool_run(call->pool, r.parts, ll_max(1, GRAIN * r.parts / ll_max(1, r.middle)), add_squares, &r);
+    add_parts(&r, 0, 1, 0);
+}
+
 /* Chunk: lines of the wide result, each a line of the input over the divisor. */
 LL_FAST static void repeat(void *context, uint64_t begin, uint64_t end, uint64_t chunk)
 {
@@ -160,16 +212,24 @@ LL_KERNEL(MEAN_GRAD)
     expand(call, true);
 }
 
-/* The first of the largest. */
-LL_KERNEL(ARGMAX)
+/* Chunk: rows; the first of the largest. */
+static void find_place(void *context, uint64_t begin, uint64_t end, uint64_t chunk)
 {
-    uint64_t rows = call->op->in[0].dim[0], columns = call->op->in[0].dim[1];
-    int32_t *out = call->out[0];
-    for (uint64_t row = 0; row < rows; row++) {
+    (void)chunk;
+    const struct ll_kernel_call *call = context;
+    uint64_t columns = call->op->in[0].dim[1];
+    for (uint64_t row = begin; row < end; row++) {
         const real *x = (const real *)call->in[0] + row * columns;
         uint64_t best = 0;
         for (uint64_t i = 1; i < columns; i++)
             best = x[i] > x[best] ? i : best;
-        out[row] = (int32_t)best;
+        ((int32_t *)call->out[0])[row] = (int32_t)best;
     }
+}
+
+LL_KERNEL(ARGMAX)
+{
+    struct ll_kernel_call job = *call;
+    uint64_t columns = call->op->in[0].dim[1];
+    ll_pool_run(call->pool, call->op->in[0].dim[0], ll_max(1, GRAIN / ll_max(1, columns)), find_place, &job);
 }

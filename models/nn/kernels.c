@@ -5,6 +5,7 @@
 #include "models/nn/kernel_lrn.h"
 #include "models/nn/kernel_norm.h"
 #include "models/nn/kernel_reduce.h"
+#include "models/nn/kernel_sampler.h"
 
 #include <assert.h>
 #include <stddef.h>
@@ -26,12 +27,14 @@ static uint64_t (*const workspaces[LL_OP_COUNT])(const struct ll_op_view *op, un
     [LL_OP_CONV2D_FILTER] = ll_conv_filter_workspace,
     [LL_OP_SUM] = ll_reduce_workspace,
     [LL_OP_MEAN] = ll_reduce_workspace,
+    [LL_OP_L2_LOSS] = ll_reduce_workspace,
     [LL_OP_BIAS_GRAD] = ll_reduce_workspace,
     [LL_OP_LRN] = ll_lrn_workspace,
     [LL_OP_LRN_GRAD] = ll_lrn_workspace,
     [LL_OP_BATCH_NORM] = ll_norm_workspace,
     [LL_OP_BATCH_NORM_GRAD] = ll_norm_workspace,
     [LL_OP_BATCH_NORM_FIXED] = ll_norm_workspace,
+    [LL_OP_LOG_UNIFORM_SAMPLE] = ll_sampler_workspace,
 };
 
 ll_kernel *ll_kernel_of(enum ll_op_kind kind, enum ll_dtype real_type)

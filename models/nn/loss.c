@@ -1,6 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "models/nn/loss.h"
 
+#include "models/nn/formula.h"
+
 struct ll_value *ll_softmax_loss(struct ll_nn *nn, struct ll_value *logits, struct ll_value *labels)
 {
     ll_nn_push(nn, "loss");
@@ -14,11 +16,7 @@ struct ll_value *ll_accuracy(struct ll_nn *nn, struct ll_value *logits, struct l
 {
     ll_nn_push(nn, "accuracy");
     struct ll_value *hit = ll_nn_do2(nn, LL_OP_EQUAL, ll_nn_do1(nn, LL_OP_ARGMAX, logits), labels);
-    struct ll_shape shape = hit->shape;
-    shape.dtype = (uint8_t)nn->real;
-    struct ll_value *one_or_zero = ll_nn_do(
-        nn, &(struct ll_call){
-                .kind = LL_OP_CAST, .input_count = 1, .inputs = &hit, .given_count = 1, .given = &shape});
+    struct ll_value *one_or_zero = ll_as_real(nn, hit);
     struct ll_value *share = ll_nn_do1(nn, LL_OP_MEAN, one_or_zero);
     ll_nn_keep(share);
     ll_nn_pop(nn);

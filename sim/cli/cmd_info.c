@@ -43,6 +43,15 @@ static void footprint_json(const struct ll_footprint *footprint, struct ll_json 
     ll_json_close_object(json);
 }
 
+static void sums_json(const struct ll_kind_total *total, struct ll_json *json)
+{
+    ll_json_put_number(json, "count", total->count);
+    ll_json_put_number(json, "flops", total->flops);
+    ll_json_put_number(json, "bytes", total->bytes);
+    ll_json_put_number(json, "time_s", total->time_s);
+    ll_json_put_number(json, "share", total->share);
+}
+
 static void kinds_json(const struct ll_profile *profile, struct ll_json *json)
 {
     ll_json_key(json, "by_kind");
@@ -54,11 +63,35 @@ static void kinds_json(const struct ll_profile *profile, struct ll_json *json)
         ll_json_put_text(json, "kind", kind->kind);
         ll_json_put_text(json, "class", known ? ll_class_name(ll_op_class(kind->op_kind)) : NULL);
         ll_json_put_text(json, "phase", ll_phase_name(kind->phase));
-        ll_json_put_number(json, "count", kind->count);
-        ll_json_put_number(json, "flops", kind->flops);
-        ll_json_put_number(json, "bytes", kind->bytes);
-        ll_json_put_number(json, "time_s", kind->time_s);
-        ll_json_put_number(json, "share", kind->share);
+        sums_json(kind, json);
+        ll_json_close_object(json);
+    }
+    ll_json_close_list(json);
+}
+
+/* Classes that the trace has ops of, in the order of the op table's; kinds without a class are left out. */
+static void classes_json(const struct ll_profile *profile, struct ll_json *json)
+{
+    struct ll_kind_total sums[LL_CLASS_COUNT] = {{0}};
+    for (uint64_t i = 0; i < profile->kind_count; i++) {
+        const struct ll_kind_total *kind = &profile->kinds[i];
+        if (kind->op_kind == LL_OP_COUNT)
+            continue;
+        struct ll_kind_total *sum = &sums[ll_op_class(kind->op_kind)];
+        sum->count += kind->count;
+        sum->flops += kind->flops;
+        sum->bytes += kind->bytes;
+        sum->time_s += kind->time_s;
+        sum->share += kind->share;
+    }
+    ll_json_key(json, "by_class");
+    ll_json_open_list(json);
+    for (unsigned i = 0; i < LL_CLASS_COUNT; i++) {
+        if (sums[i].count == 0)
+            continue;
+        ll_json_open_object(json);
+        ll_json_put_text(json, "class", ll_class_name((enum ll_op_class)i));
+        sums_json(&sums[i], json);
         ll_json_close_object(json);
     }
     ll_json_close_list(json);
@@ -91,6 +124,7 @@ static void info_json(const struct ll_trace *trace, const struct ll_profile *pro
     ll_str_release(&condition);
     footprint_json(footprint, &json);
     kinds_json(profile, &json);
+    classes_json(profile, &json);
     facts_json(trace, "host", "host.", &json);
     facts_json(trace, "header", "", &json);
     ll_json_close_object(&json);

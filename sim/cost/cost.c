@@ -69,12 +69,30 @@ static uint32_t choose_unit(const struct ll_machine *machine, enum ll_op_kind ki
     return LL_NO_UNIT;
 }
 
-/* What is sized up: a task for a unit of a machine. */
+/* What is sized up: a task for a unit of a machine, as many of them as the software employs. */
 struct sized {
     const struct ll_machine *machine;
-    const struct ll_unit *unit;
+    struct ll_unit unit; /* its count: how many are employed */
+    uint64_t all;        /* how many there are */
     struct ll_task task;
 };
+
+/* How many of the unit's instances the software employs: with a grain, one for each grain of work (of one
+ * step of a sequence). It looks at FLOPs and bytes only, as thread pools do: were it to look at time, a
+ * memory with more bandwidth could make an op slower. */
+static uint64_t employed(const struct ll_machine *machine, const struct ll_unit *unit,
+                         const struct ll_task *task, struct ll_explain *why)
+{
+    double grain = machine->software.grain, bytes = ll_work_bytes(task->work);
+    double work = fmax((double)task->work->flops, bytes) / (double)task->steps;
+    double worth = grain > 0 ? floor(work / grain) : (double)unit->count;
+    if (worth >= (double)unit->count)
+        return unit->count;
+    uint64_t count = worth > 1 ? (uint64_t)worth : 1;
+    ll_say(why, "%s: max(%" PRIu64 " FLOP, %.10g B) / %" PRIu64 " / grain of %.10g: %" PRIu64 " of %" PRIu64,
+           unit->name, task->work->flops, bytes, task->steps, grain, count, unit->count);
+    return count;
+}
 
 /* Cycles of what a sequence computes beside its products (gates, activations), at the full rate. */
 static double cycles_beside(const struct sized *s, double flops_per_cycle, struct ll_explain *why)
@@ -93,27 +111,26 @@ static double cycles_beside(const struct sized *s, double flops_per_cycle, struc
 static void time_compute(const struct sized *s, const struct ll_way *way, struct ll_cost *cost,
                          struct ll_explain *why)
 {
-    double steps = (double)s->task.steps, rate = s->unit->clock_hz * s->unit->efficiency;
-    double all_units =
-        (double)s->unit->count * ll_unit_model(s->unit->model)->flops_per_cycle(s->unit, s->task.dtype);
-    double beside = cycles_beside(s, all_units, why);
+    double steps = (double)s->task.steps, rate = s->unit.clock_hz * s->unit.efficiency;
+    double one_unit = ll_unit_model(s->unit.model)->flops_per_cycle(&s->unit, s->task.dtype);
+    double beside = cycles_beside(s, (double)s->unit.count * one_unit, why);
     cost->units_used = way->units_used;
     cost->compute_cycles = steps * way->cycles + beside;
     cost->compute_s = cost->compute_cycles / rate;
     cost->compute_first_s = fmin(steps * way->first_cycles, cost->compute_cycles) / rate;
-    double could = all_units * cost->compute_cycles;
+    double could = (double)s->all * one_unit * cost->compute_cycles;
     cost->utilization = could > 0 ? (double)s->task.work->flops / could : 0;
     ll_say(why, "compute: (%" PRIu64 " * %.10g + %.10g) / (%.10g * %.10g) = %.10g s", s->task.steps,
-           way->cycles, beside, s->unit->clock_hz, s->unit->efficiency, cost->compute_s);
+           way->cycles, beside, s->unit.clock_hz, s->unit.efficiency, cost->compute_s);
     ll_say(why, "compute, first piece: min(%" PRIu64 " * %.10g, %.10g) / (%.10g * %.10g) = %.10g s",
-           s->task.steps, way->first_cycles, cost->compute_cycles, s->unit->clock_hz, s->unit->efficiency,
+           s->task.steps, way->first_cycles, cost->compute_cycles, s->unit.clock_hz, s->unit.efficiency,
            cost->compute_first_s);
 }
 
 static void time_levels(const struct sized *s, const struct ll_way *way, uint64_t first, uint64_t end,
                         struct ll_cost *cost, struct ll_explain *why)
 {
-    uint64_t count = s->unit->count, near = ll_near_levels(s->machine);
+    uint64_t count = s->unit.count, near = ll_near_levels(s->machine);
     double first_bytes =
         fmin(way->first_bytes, ll_work_bytes(s->task.work) / (double)count); /* of one instance */
     for (uint64_t l = first; l < end; l++) {
@@ -140,7 +157,7 @@ static void time_levels(const struct sized *s, const struct ll_way *way, uint64_
 static bool ask_way(const struct sized *s, uint32_t index, struct ll_way *way, struct ll_explain *why)
 {
     if (!is_product(s->task.work) || s->task.is_product)
-        return ll_unit_model(s->unit->model)->way(s->unit, &s->task, index, way, why);
+        return ll_unit_model(s->unit.model)->way(&s->unit, &s->task, index, way, why);
     *way = (struct ll_way){.units_used = 1};
     ll_say(why, "an empty product: nothing is computed");
     return true;
@@ -169,7 +186,7 @@ static double pace_of(const struct sized *s, uint32_t index, double limit)
 /* The index of the fastest way, the first of equals. */
 static uint32_t fastest_way(const struct sized *s)
 {
-    uint32_t count = ll_unit_model(s->unit->model)->way_count(s->unit, &s->task), best = 0;
+    uint32_t count = ll_unit_model(s->unit.model)->way_count(&s->unit, &s->task), best = 0;
     double limit = INFINITY;
     for (uint32_t i = 0; count > 1 && i < count; i++) {
         double way_s = pace_of(s, i, limit);
@@ -228,10 +245,12 @@ bool ll_cost_op(const struct ll_machine *machine, enum ll_op_kind kind, const st
         *trouble = "no unit of this machine runs such work in this dtype or a wider one";
         return false;
     }
-    struct sized s = {machine, &machine->units[cost->unit], ll_task_of(work, dtype)};
-    cost->clock_hz = s.unit->clock_hz;
+    const struct ll_unit *unit = &machine->units[cost->unit];
+    struct sized s = {machine, *unit, unit->count, ll_task_of(work, dtype)};
+    cost->clock_hz = s.unit.clock_hz;
     ll_say(why, "%s of %s runs on %s, computed in %s", ll_work_name((enum ll_work_kind)work->kind),
-           ll_dtype_name((enum ll_dtype)work->dtype), s.unit->name, ll_dtype_name(dtype));
+           ll_dtype_name((enum ll_dtype)work->dtype), s.unit.name, ll_dtype_name(dtype));
+    s.unit.count = employed(machine, unit, &s.task, why);
     follow_way(&s, fastest_way(&s), cost, why);
     return true;
 }

@@ -81,6 +81,7 @@ enum ll_fusion { LL_FUSION_NONE, LL_FUSION_ELEMENTWISE };
 
 struct ll_software {
     double op_overhead_s; /* what starting one op costs */
+    double grain; /* FLOPs of one unit, or bytes if more, that are worth starting it; 0: always worth it */
     enum ll_fusion fusion;
 };
 

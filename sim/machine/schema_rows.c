@@ -118,6 +118,8 @@ static const struct ll_table level_table = {TABLE("memory level", level_fields, 
 static const struct ll_field software_fields[] = {
     {.key = "op_overhead", .type = LL_TYPE_QUANTITY, AT(op_overhead_s), .dimension = LL_DIMENSION_TIME, .min = 0,
      .max = MOST_SECONDS, .otherwise = "0s", .help = "what starting one op costs"},
+    {.key = "grain", .type = LL_TYPE_NUMBER, AT(grain), .min = 0, .max = 1e15, .otherwise = "0",
+     .help = "an op gets one unit for each so many FLOPs, or bytes if they are more, and at least one unit; 0: all"},
     {.key = "fusion", .type = LL_TYPE_CHOICE, AT(fusion), .choices = fusions, .otherwise = "none",
      .help = "which ops the software joins so that what lies between them stays on chip"},
 };

@@ -10,7 +10,8 @@ tracer/base
 tracer         tracer/base
 models/nn      tracer tracer/base
 models/data    tracer tracer/base
-models         models/nn models/data tracer tracer/base
+models/games   tracer tracer/base
+models         models/nn models/data models/games tracer tracer/base
 sim/machine    tracer tracer/base
 sim/cost       sim/machine tracer tracer/base
 sim/memory     sim/machine tracer tracer/base
@@ -19,9 +20,10 @@ sim/scalesim   sim/machine tracer tracer/base
 sim/replay     sim/cost sim/memory sim/net sim/machine tracer tracer/base
 sim/parallel   sim/cost sim/memory sim/net sim/machine tracer tracer/base
 sim/report     sim/replay sim/parallel sim/cost sim/memory sim/net sim/machine tracer tracer/base
+sim/validate   sim/replay sim/cost sim/memory sim/machine tracer tracer/base
 sim/explore    sim/replay sim/parallel sim/cost sim/memory sim/net sim/machine tracer tracer/base
 sim/study      sim/report sim/explore sim/replay sim/parallel sim/cost sim/memory sim/net sim/machine tracer tracer/base
-sim/cli        sim/study sim/report sim/explore sim/replay sim/parallel sim/cost sim/memory sim/net sim/scalesim sim/machine models models/nn models/data tracer tracer/base
+sim/cli        sim/study sim/validate sim/report sim/explore sim/replay sim/parallel sim/cost sim/memory sim/net sim/scalesim sim/machine models models/nn models/data tracer tracer/base
 END
 
 find tracer models sim -name '*.[ch]' -o -name '*.def' | sort |

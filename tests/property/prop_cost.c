@@ -191,6 +191,33 @@ static void twice_clock_and_bandwidth_without_latency_is_half_the_time(void **st
     }
 }
 
+/* A machine whose grain leaves n units to an op times it as a machine that has n of them. */
+static void a_grain_employs_one_unit_for_each_grain_of_work(void **state)
+{
+    (void)state;
+    struct dice dice;
+    for (uint64_t seed = first_seed; seed < first_seed + ROUNDS; seed++) {
+        struct sample s = sample_of(seed, &dice);
+        struct ll_machine few = s.machine, all = s.machine;
+        struct ll_cost cost = cost_of(&s.machine, &s.work);
+        if (cost.unit == LL_NO_UNIT || s.work.kind == LL_WORK_SEQUENCE)
+            continue;
+        double bytes = (double)s.work.a_bytes + (double)s.work.b_bytes + (double)s.work.c_bytes;
+        double work = fmax((double)s.work.flops, bytes);
+        uint64_t employed = roll_between(&dice, 1, s.machine.units[cost.unit].count);
+        s.machine.software.grain = work / ((double)employed + 0.5);
+        few.software.grain = all.software.grain = 0;
+        few.units[cost.unit].count = employed;
+        claim(work == 0 ||
+                  timing_of(&s.machine, &s.work, NULL).time_s == timing_of(&few, &s.work, NULL).time_s,
+              seed, "not as on a machine of as many units as there are grains");
+        s.machine.software.grain = 1e-300;
+        claim(work == 0 ||
+                  timing_of(&s.machine, &s.work, NULL).time_s == timing_of(&all, &s.work, NULL).time_s,
+              seed, "a grain below all work changes something");
+    }
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -198,6 +225,7 @@ int main(void)
         cmocka_unit_test(time_is_at_most_all_parts_in_series),
         cmocka_unit_test(savings_never_slow_down),
         cmocka_unit_test(a_better_machine_is_never_slower),
+        cmocka_unit_test(a_grain_employs_one_unit_for_each_grain_of_work),
         cmocka_unit_test(twice_clock_and_bandwidth_without_latency_is_half_the_time),
     };
     first_seed = ll_seed(1);

@@ -5,12 +5,15 @@
 
 enum { RUNS = 12, ELEMENTS = 12 };
 
+/* Class numbers, or true and false in turn. */
 static void fill_labels(const struct ll_feed *feed, uint64_t step, const struct ll_shape *shape, void *data)
 {
     (void)step;
-    int32_t *labels = data;
-    for (uint64_t i = 0; i < shape->dim[0]; i++)
-        labels[i] = (int32_t)(i * 7 % feed->classes);
+    for (uint64_t i = 0; i < ll_elements(shape); i++)
+        if (shape->dtype == LL_BOOL)
+            ((uint8_t *)data)[i] = i % 2;
+        else
+            ((int32_t *)data)[i] = (int32_t)(i * 7 % feed->classes);
 }
 
 static struct ll_value *labels(struct ll_nn *nn, const struct ll_shape *shape, uint64_t classes)
@@ -19,6 +22,21 @@ static struct ll_value *labels(struct ll_nn *nn, const struct ll_shape *shape, u
                                           .given_count = 1,
                                           .given = shape,
                                           .feed = {fill_labels, 0, classes}});
+}
+
+/* Logarithms, roots, powers and quotients are asked far from where they end. */
+static bool wants_positive(enum ll_op_kind kind)
+{
+    return kind == LL_OP_SQRT || kind == LL_OP_LOG || kind == LL_OP_POW || kind == LL_OP_DIV;
+}
+
+static struct ll_value *positive_variable(struct ll_nn *nn, const struct ll_shape *shape, const char *name,
+                                          uint64_t *random)
+{
+    double *list = ll_alloc(&nn->arena, ll_elements(shape), sizeof *list);
+    for (uint64_t i = 0; i < ll_elements(shape); i++)
+        list[i] = 0.5 + (double)ll_random_below(random, 2000) / 1000;
+    return ll_nn_variable(nn, name, shape, LL_WEIGHT, (struct ll_init){LL_INIT_LIST, 0, list});
 }
 
 /* Random and, as far as chance goes, nowhere near a kink. */
@@ -34,10 +52,12 @@ static struct ll_value *weighed(struct ll_nn *nn, struct ll_value *y)
     return y->shape.rank == 0 ? product : ll_nn_do1(nn, LL_OP_MEAN, product);
 }
 
-/* Random ops read the number of the step, which no gradient flows into. */
-static bool is_step(enum ll_op_kind kind, const struct ll_shape *shape)
+/* No gradient flows into the number of a step, which random ops read, nor into targets. */
+static bool takes_gradient(enum ll_op_kind kind, uint32_t input, const struct ll_shape *shape)
 {
-    return ll_op_class(kind) == LL_CLASS_RANDOM && shape->rank == 0;
+    bool is_step = ll_op_class(kind) == LL_CLASS_RANDOM && shape->rank == 0;
+    bool is_target = kind == LL_OP_SOFTMAX_XENT_DENSE && input == 1;
+    return shape->dtype == LL_F64 && !is_step && !is_target;
 }
 
 static void check_op(uint64_t *random, enum ll_op_kind kind)
@@ -49,9 +69,10 @@ static void check_op(uint64_t *random, enum ll_op_kind kind)
     draw_op(random, kind, LL_F64, &sample);
     for (uint32_t i = 0; i < sample.view.input_count; i++) {
         bool real = sample.in[i].dtype == LL_F64;
-        inputs[i] = real ? variable(check.nn, &sample.in[i], names[i])
-                         : labels(check.nn, &sample.in[i], sample.in[0].dim[1]);
-        if (real && !is_step(kind, &sample.in[i]))
+        inputs[i] = !real                  ? labels(check.nn, &sample.in[i], sample.in[0].dim[1])
+                    : wants_positive(kind) ? positive_variable(check.nn, &sample.in[i], names[i], random)
+                                           : variable(check.nn, &sample.in[i], names[i]);
+        if (takes_gradient(kind, i, &sample.in[i]))
             variables[check.count++] = inputs[i];
     }
     struct ll_value *y =

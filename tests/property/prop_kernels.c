@@ -57,15 +57,19 @@ static void save(void *data, enum ll_dtype dtype, uint64_t i, double value)
 }
 
 /* Inputs that are never negative: the variance of Adam and the powers of its betas, the variance of a
- * normalisation. */
+ * normalisation, what has a root, a logarithm or a power. Nothing is divided by zero. */
 static bool is_positive(enum ll_op_kind kind, uint32_t input)
 {
+    if (kind == LL_OP_SQRT || kind == LL_OP_LOG || kind == LL_OP_POW)
+        return true;
+    if (kind == LL_OP_DIV || kind == LL_OP_SQRT_GRAD)
+        return input == 1;
     bool norm = kind == LL_OP_BATCH_NORM_GRAD || kind == LL_OP_BATCH_NORM_FIXED;
     return (kind == LL_OP_ADAM && (input == 2 || input == 4)) || (norm && input == 4);
 }
 
 /* Values in eighths around zero, so that comparisons also meet equals; indices are small. Where they must be
- * positive they are from [0, 1). */
+ * positive they are from (0, 1). */
 static double draw_value(uint64_t *state, const struct trial *t, uint32_t input)
 {
     enum ll_dtype dtype = (enum ll_dtype)t->sample.in[input].dtype;
@@ -73,7 +77,7 @@ static double draw_value(uint64_t *state, const struct trial *t, uint32_t input)
     if (dtype == LL_I32 || dtype == LL_BOOL)
         return (double)ll_random_below(state, classes);
     double value = ((double)ll_random_below(state, 64) - 32) / 8;
-    return is_positive(t->sample.view.kind, input) ? (value + 4) / 10 : value;
+    return is_positive(t->sample.view.kind, input) ? (value + 4.125) / 10 : value;
 }
 
 static void fill_inputs(uint64_t *state, struct trial *t)

@@ -222,6 +222,26 @@ static void a_product_of_nothing_computes_nothing(void **state)
     }
 }
 
+/* 4000 B read, 4000 B written, 1000 FLOP: with a grain of 2500 B that is work for three of the four units. On
+ * 3 x 10 lanes 1000 additions are 34 cycles; the lanes could have done 4 x 10 x 34 meanwhile. */
+static void work_below_the_grain_stays_on_few_units(void **state)
+{
+    (void)state;
+    struct ll_machine machine = simple();
+    struct ll_work work = {
+        .kind = LL_WORK_VECTOR, .dtype = LL_F32, .flops = 1000, .a_bytes = 4000, .c_bytes = 4000};
+    work.vector.elements = 1000;
+    machine.software.grain = 2500;
+    struct ll_cost cost = cost_of(&machine, LL_OP_ADD, &work);
+    assert_int_equal(cost.units_used, 3);
+    assert_near(cost.compute_cycles, 34, 0);
+    assert_near(cost.utilization, 1000.0 / (4 * 10 * 34), 1e-15);
+    machine.software.grain = 9000;
+    assert_int_equal(cost_of(&machine, LL_OP_ADD, &work).units_used, 1);
+    machine.software.grain = 0;
+    assert_int_equal(cost_of(&machine, LL_OP_ADD, &work).units_used, 4);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -237,6 +257,7 @@ int main(void)
         cmocka_unit_test(resident_weights_are_moved_once),
         cmocka_unit_test(flops_beside_the_products_take_time_too),
         cmocka_unit_test(a_product_of_nothing_computes_nothing),
+        cmocka_unit_test(work_below_the_grain_stays_on_few_units),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

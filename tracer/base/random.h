@@ -33,4 +33,10 @@ static inline float ll_random_unit(uint32_t bits)
     return ((float)(bits >> 8) + 0.5f) * 0x1p-24f;
 }
 
+/* From 53 of the bits, uniform in (0, 1): for draws among many. */
+static inline double ll_random_fine_unit(uint64_t bits)
+{
+    return ((double)(bits >> 11) + 0.5) * 0x1p-53;
+}
+
 #endif

@@ -17,6 +17,7 @@
     X(NOT_OURS, "this is no Leadline trace")                                                                 \
     X(TOO_NEW, "the file was written by a newer major version")                                              \
     X(TOO_LARGE, "a size does not fit in 64 bits")                                                           \
+    X(FILE_TOO_LONG, "the file is longer than such a file can be")                                           \
     X(NO_LIBRARY, "a library is missing")
 
 enum ll_status {

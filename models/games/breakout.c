@@ -1,0 +1,201 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* The field in pixels, from 0:
+ *
+ *         0   6                          78  84
+ *       0  +------------------------------+
+ *          |  lives are drawn here        |
+ *       6  |   +----------------------+   |
+ *          |   |                      |   |      a ball that gets behind the wall breaks it from above
+ *      20  |   | 18 bricks of 4 x 3   |   |
+ *          |   | a row                |   |
+ *      44  |   |         . a serve    |   |      after the eighth row
+ *          |   |                      |   |
+ *      76  |   |     ____ the paddle  |   |
+ *      84  |   |                      |   |
+ *
+ * The ball moves along one axis after the other, by less than a brick's height or width a frame, and turns
+ * round where something is in its way. The paddle sends it where it was hit: six zones, six slants, none of
+ * them upright, so that a ball does not come back to where it was for ever. */
+#include "models/games/breakout.h"
+
+#include "tracer/base/random.h"
+
+#include <assert.h>
+#include <string.h>
+
+enum {
+    BRICKS_TOP = 20,
+    BRICK_HEIGHT = 3,
+    BRICK_WIDTH = 4,
+    SERVE_TOP = BRICKS_TOP + LL_MAX_BRICK_ROWS * BRICK_HEIGHT,
+    PADDLE_TOP = 76,
+    PADDLE_HEIGHT = 2,
+    PADDLE_SPEED = 2,
+    FIELD_RIGHT = LL_SCREEN - LL_WALL,
+    BALL_SPEED = 24, /* up or down, in grains a frame */
+};
+enum { WALL_GREY = 142, BRICK_GREY = 220, DARKER_ROW = 14, PADDLE_GREY = 200, LIFE_GREY = 255 };
+
+static const int32_t slants[] = {-24, -16, -8, 8, 16, 24}; /* grains a frame to the right */
+enum { SLANTS = sizeof slants / sizeof *slants };
+
+void ll_breakout_begin(struct ll_breakout *game, const struct ll_rules *rules, uint64_t seed)
+{
+    assert(rules->paddle >= LL_LEAST_PADDLE && rules->paddle <= LL_MOST_PADDLE && rules->frame_skip > 0);
+    assert(rules->rows > 0 && rules->rows <= LL_MAX_BRICK_ROWS);
+    assert(rules->lives > 0 && rules->lives <= LL_MOST_LIVES);
+    *game = (struct ll_breakout){.rules = *rules, .key = ll_random_key(seed, 0), .lives = rules->lives};
+    game->paddle = (LL_SCREEN - (int32_t)rules->paddle) / 2;
+    for (uint32_t row = 0; row < rules->rows; row++)
+        game->bricks[row] = (UINT32_C(1) << LL_BRICK_COLUMNS) - 1;
+}
+
+bool ll_breakout_over(const struct ll_breakout *game)
+{
+    return game->lives == 0 || game->frames >= LL_LONGEST_GAME ||
+           game->score == game->rules.rows * LL_BRICK_COLUMNS;
+}
+
+/* From somewhere below the wall, downwards. */
+static void serve(struct ll_breakout *game)
+{
+    uint64_t bits = ll_random_bits(game->key, game->serves++);
+    int32_t places = FIELD_RIGHT - LL_WALL - LL_BALL + 1;
+    game->ball = (struct ll_ball){
+        .x = (LL_WALL + (int32_t)(bits % (uint64_t)places)) * LL_GRAIN,
+        .y = SERVE_TOP * LL_GRAIN,
+        .right = slants[(bits >> 32) % SLANTS],
+        .down = BALL_SPEED,
+        .flies = true,
+    };
+    game->waited = 0;
+}
+
+static void move_paddle(struct ll_breakout *game, enum ll_action action)
+{
+    int32_t rightmost = FIELD_RIGHT - (int32_t)game->rules.paddle;
+    game->paddle += action == LL_RIGHT ? PADDLE_SPEED : action == LL_LEFT ? -PADDLE_SPEED : 0;
+    game->paddle = game->paddle < LL_WALL ? LL_WALL : game->paddle > rightmost ? rightmost : game->paddle;
+}
+
+/* Breaks a brick that covers the pixel, if one stands there. */
+static bool breaks_at(struct ll_breakout *game, int32_t x, int32_t y)
+{
+    int32_t row = y - BRICKS_TOP, column = x - LL_WALL;
+    if (row < 0 || row >= LL_MAX_BRICK_ROWS * BRICK_HEIGHT || column < 0 || x >= FIELD_RIGHT)
+        return false;
+    uint32_t bit = UINT32_C(1) << column / BRICK_WIDTH, *bricks = &game->bricks[row / BRICK_HEIGHT];
+    if (!(*bricks & bit))
+        return false;
+    *bricks ^= bit;
+    game->score++;
+    return true;
+}
+
+/* A ball whose corner is there breaks the first brick that one of its pixels touches. */
+static bool breaks(struct ll_breakout *game, int32_t x, int32_t y)
+{
+    int32_t left = x / LL_GRAIN, right = (x + LL_BALL * LL_GRAIN - 1) / LL_GRAIN;
+    int32_t top = y / LL_GRAIN, bottom = (y + LL_BALL * LL_GRAIN - 1) / LL_GRAIN;
+    return breaks_at(game, left, top) || breaks_at(game, right, top) || breaks_at(game, left, bottom) ||
+           breaks_at(game, right, bottom);
+}
+
+static void fly_sideways(struct ll_breakout *game)
+{
+    struct ll_ball *ball = &game->ball;
+    int32_t x = ball->x + ball->right;
+    bool outside = x < LL_WALL * LL_GRAIN || x > (FIELD_RIGHT - LL_BALL) * LL_GRAIN;
+    if (outside || breaks(game, x, ball->y))
+        ball->right = -ball->right;
+    else
+        ball->x = x;
+}
+
+/* Whether a ball that comes down to this height meets the paddle there, having been above it. */
+static bool meets_paddle(const struct ll_breakout *game, int32_t y)
+{
+    const struct ll_ball *ball = &game->ball;
+    const int32_t top = (PADDLE_TOP - LL_BALL) * LL_GRAIN;
+    int32_t left = (game->paddle - LL_BALL) * LL_GRAIN;
+    int32_t right = (game->paddle + (int32_t)game->rules.paddle) * LL_GRAIN;
+    return ball->y <= top && y > top && ball->x > left && ball->x < right;
+}
+
+/* The zones are as wide as all places where a ball can meet the paddle, over six. */
+static void bounce_off_paddle(struct ll_breakout *game)
+{
+    int32_t from_left = game->ball.x - (game->paddle - LL_BALL) * LL_GRAIN;
+    int32_t places = ((int32_t)game->rules.paddle + LL_BALL) * LL_GRAIN;
+    game->ball.right = slants[from_left * SLANTS / places];
+    game->ball.down = -BALL_SPEED;
+}
+
+static void lose_ball(struct ll_breakout *game)
+{
+    game->ball = (struct ll_ball){0};
+    game->lives--;
+}
+
+static void fly_up_or_down(struct ll_breakout *game)
+{
+    struct ll_ball *ball = &game->ball;
+    int32_t y = ball->y + ball->down;
+    if (meets_paddle(game, y))
+        bounce_off_paddle(game);
+    else if (y < LL_WALL * LL_GRAIN || breaks(game, ball->x, y))
+        ball->down = -ball->down;
+    else if (y > (LL_SCREEN - LL_BALL) * LL_GRAIN)
+        lose_ball(game);
+    else
+        ball->y = y;
+}
+
+static void pass_frame(struct ll_breakout *game, enum ll_action action)
+{
+    game->frames++;
+    move_paddle(game, action);
+    if (game->ball.flies) {
+        fly_sideways(game);
+        fly_up_or_down(game);
+    } else if (action == LL_FIRE || ++game->waited >= LL_LONGEST_WAIT)
+        serve(game);
+}
+
+uint32_t ll_breakout_act(struct ll_breakout *game, enum ll_action action)
+{
+    uint32_t before = game->score;
+    assert(!ll_breakout_over(game));
+    for (uint32_t i = 0; i < game->rules.frame_skip && !ll_breakout_over(game); i++)
+        pass_frame(game, action);
+    return game->score - before;
+}
+
+static void fill(uint8_t *screen, int32_t left, int32_t top, int32_t width, int32_t height, uint8_t grey)
+{
+    for (int32_t y = top; y < top + height; y++)
+        memset(screen + y * LL_SCREEN + left, grey, (size_t)width);
+}
+
+static void draw_bricks(const struct ll_breakout *game, uint8_t *screen)
+{
+    for (int32_t row = 0; row < (int32_t)game->rules.rows; row++)
+        for (int32_t column = 0; column < LL_BRICK_COLUMNS; column++)
+            if (game->bricks[row] >> column & 1)
+                fill(screen, LL_WALL + column * BRICK_WIDTH, BRICKS_TOP + row * BRICK_HEIGHT, BRICK_WIDTH,
+                     BRICK_HEIGHT, (uint8_t)(BRICK_GREY - DARKER_ROW * row));
+}
+
+void ll_breakout_draw(const struct ll_breakout *game, uint8_t *screen)
+{
+    memset(screen, 0, LL_SCREEN_PIXELS);
+    fill(screen, 0, 0, LL_SCREEN, LL_WALL, WALL_GREY);
+    fill(screen, 0, 0, LL_WALL, LL_SCREEN, WALL_GREY);
+    fill(screen, FIELD_RIGHT, 0, LL_WALL, LL_SCREEN, WALL_GREY);
+    for (int32_t i = 0; i < (int32_t)game->lives; i++)
+        fill(screen, LL_WALL + 4 * i, 2, 2, 2, LIFE_GREY);
+    draw_bricks(game, screen);
+    fill(screen, game->paddle, PADDLE_TOP, (int32_t)game->rules.paddle, PADDLE_HEIGHT, PADDLE_GREY);
+    if (game->ball.flies)
+        fill(screen, game->ball.x / LL_GRAIN, game->ball.y / LL_GRAIN, LL_BALL, LL_BALL, PADDLE_GREY);
+}

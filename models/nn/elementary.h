@@ -1,0 +1,78 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Exponentials for kernels: written without calls and branches, so that a loop of them becomes vector code.
+ * For float within 2 units in the last place of the exact value; for double, which only checks gradients,
+ * those of the C library. Same bits on every CPU. For kernel files only. */
+#ifndef LL_NN_ELEMENTARY_H
+#define LL_NN_ELEMENTARY_H
+
+#include "models/nn/kernel.h"
+
+#include <math.h>
+#include <string.h>
+
+#ifdef LL_DOUBLE
+
+LL_INLINE real ll_exp(real x)
+{
+    return exp(x);
+}
+
+LL_INLINE real ll_tanh(real x)
+{
+    return tanh(x);
+}
+
+#else
+
+/* 2^n for n from -126 to 127. */
+LL_INLINE float power_of_two(float n)
+{
+    int32_t bits = ((int32_t)n + 127) << 23;
+    float power;
+    memcpy(&power, &bits, sizeof power);
+    return power;
+}
+
+/* x = n log 2 + r with |r| at most half of log 2; e^r by a polynomial of degree 6 (Cephes, expf), 2^n by its
+ * exponent, in two factors where one would not do. Below what a float can hold is 0, above it infinity. */
+LL_INLINE real ll_exp(real x)
+{
+    const float rounder = 12582912.0f; /* 1.5 * 2^23: adding it leaves no digits behind the point */
+    float clamped = x < -104.0f ? -104.0f : x > 89.0f ? 89.0f : x;
+    float n = (clamped * 1.44269504088896341f + rounder) - rounder;
+    float r = (clamped - n * 0.693359375f) - n * -2.12194440e-4f;
+    float p = 1.9875691500e-4f;
+    p = p * r + 1.3981999507e-3f;
+    p = p * r + 8.3334519073e-3f;
+    p = p * r + 4.1665795894e-2f;
+    p = p * r + 1.6666665459e-1f;
+    p = p * r + 5.0000001201e-1f;
+    p = p * (r * r) + r + 1.0f;
+    float half = (n * 0.5f + rounder) - rounder;
+    float result = p * power_of_two(half) * power_of_two(n - half);
+    return x != x ? x : result;
+}
+
+/* Near zero an odd polynomial (Cephes, tanhf), elsewhere 1 - 2 / (e^2x + 1). */
+LL_INLINE real ll_tanh(real x)
+{
+    float z = x * x;
+    float p = -5.70498872745e-3f;
+    p = p * z + 2.06390887954e-2f;
+    p = p * z - 5.37397155531e-2f;
+    p = p * z + 1.33314422036e-1f;
+    p = p * z - 3.33332819422e-1f;
+    float near = p * z * x + x;
+    float size = x < 0 ? -x : x;
+    float far = 1.0f - 2.0f / (ll_exp(2.0f * size) + 1.0f);
+    return size < 0.625f ? near : x < 0 ? -far : far;
+}
+
+#endif
+
+LL_INLINE real ll_sigmoid(real x)
+{
+    return 1 / (1 + ll_exp(-x));
+}
+
+#endif

@@ -1,0 +1,60 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Formulas: the ops of arithmetic by name. Inputs that do not match repeat, as op kind `add` has it. */
+#ifndef LL_NN_FORMULA_H
+#define LL_NN_FORMULA_H
+
+#include "models/nn/nn.h"
+
+/* A scalar that no step changes. One a name and scope and value: asked for again, it is the same variable. */
+struct ll_value *ll_constant(struct ll_nn *nn, const char *name, double value);
+
+/* Zeros of this shape, a variable that no step changes. */
+struct ll_value *ll_zeros(struct ll_nn *nn, const struct ll_shape *shape);
+
+/* a + b */
+static inline struct ll_value *ll_add_of(struct ll_nn *nn, struct ll_value *a, struct ll_value *b)
+{
+    return ll_nn_do2(nn, LL_OP_ADD, a, b);
+}
+
+/* a - b */
+static inline struct ll_value *ll_sub_of(struct ll_nn *nn, struct ll_value *a, struct ll_value *b)
+{
+    return ll_nn_do2(nn, LL_OP_SUB, a, b);
+}
+
+/* a b, element by element */
+static inline struct ll_value *ll_mul_of(struct ll_nn *nn, struct ll_value *a, struct ll_value *b)
+{
+    return ll_nn_do2(nn, LL_OP_MUL, a, b);
+}
+
+/* a / b */
+static inline struct ll_value *ll_div_of(struct ll_nn *nn, struct ll_value *a, struct ll_value *b)
+{
+    return ll_nn_do2(nn, LL_OP_DIV, a, b);
+}
+
+/* -x */
+static inline struct ll_value *ll_neg(struct ll_nn *nn, struct ll_value *x)
+{
+    return ll_nn_do1(nn, LL_OP_NEG, x);
+}
+
+/* x times a constant that is named so. */
+struct ll_value *ll_scaled(struct ll_nn *nn, struct ll_value *x, const char *name, double factor);
+
+/* a where the condition holds, b elsewhere: all of one shape. */
+struct ll_value *ll_select(struct ll_nn *nn, struct ll_value *condition, struct ll_value *a,
+                           struct ll_value *b);
+
+/* The sum over `axes` dimensions from `axis` on, which the result has not. */
+struct ll_value *ll_sum_over(struct ll_nn *nn, struct ll_value *x, unsigned axis, unsigned axes);
+
+/* The same elements in another shape, a view; its type is x's. */
+struct ll_value *ll_seen_as(struct ll_nn *nn, struct ll_value *x, const struct ll_shape *shape);
+
+/* Indices or truth values as numbers of the network's real type. */
+struct ll_value *ll_as_real(struct ll_nn *nn, struct ll_value *x);
+
+#endif

@@ -1,0 +1,228 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* The gradients of element-wise arithmetic, as ops. */
+#include "models/nn/formula.h"
+#include "models/nn/gradient.h"
+
+#define LL_OP(word, name, op_class, shape, flops, bytes, storage, work, gradient, runs)                      \
+    ll_gradient_rule ll_gradient_##gradient;
+#include "tracer/op_table.def"
+#undef LL_OP
+
+/* Sums dy over dimension i of its shape. The dimension stays, with length 1. */
+static struct ll_value *sum_along(struct ll_nn *nn, struct ll_value *dy, unsigned i)
+{
+    struct ll_shape shape = dy->shape;
+    shape.dim[i] = 1;
+    return ll_seen_as(nn, ll_sum_over(nn, dy, i, 1), &shape);
+}
+
+/* What flows into an input that repeats along some dimensions of the result is the sum over these: first
+ * those in front that it has not at all, then those along which it has 1. */
+static struct ll_value *collected(struct ll_nn *nn, struct ll_value *dy, const struct ll_value *input)
+{
+    unsigned missing = (unsigned)(dy->shape.rank - input->shape.rank);
+    if (nn->trouble)
+        return dy;
+    if (missing > 0)
+        dy = ll_sum_over(nn, dy, 0, missing);
+    for (unsigned i = 0; i < input->shape.rank; i++)
+        if (input->shape.dim[i] == 1 && dy->shape.dim[i] != 1)
+            dy = sum_along(nn, dy, i);
+    return dy;
+}
+
+/* Gives input i its gradient, collected, where it is wanted; `dx` has the result's shape. */
+static void flow(struct ll_nn *nn, const struct ll_gradient_call *call, int i, struct ll_value *dx)
+{
+    call->dx[i] = collected(nn, dx, call->op->inputs[i]);
+}
+
+void ll_gradient_ADD(struct ll_nn *nn, const struct ll_gradient_call *call)
+{
+    for (int i = 0; i < 2; i++)
+        if (call->wanted[i])
+            flow(nn, call, i, call->dy[0]);
+}
+
+void ll_gradient_SUB(struct ll_nn *nn, const struct ll_gradient_call *call)
+{
+    if (call->wanted[0])
+        flow(nn, call, 0, call->dy[0]);
+    if (call->wanted[1])
+        call->dx[1] = ll_neg(nn, collected(nn, call->dy[0], call->op->inputs[1]));
+}
+
+void ll_gradient_MUL(struct ll_nn *nn, const struct ll_gradient_call *call)
+{
+    for (int i = 0; i < 2; i++)
+        if (call->wanted[i])
+            flow(nn, call, i, ll_mul_of(nn, call->dy[0], call->op->inputs[1 - i]));
+}
+
+/* d(a / b) = da / b - (a / b) db / b */
+void ll_gradient_DIV(struct ll_nn *nn, const struct ll_gradient_call *call)
+{
+    struct ll_value *b = call->op->inputs[1], *quotient = call->op->outputs[0];
+    struct ll_value *over_b = ll_div_of(nn, call->dy[0], b);
+    if (call->wanted[0])
+        flow(nn, call, 0, over_b);
+    if (call->wanted[1])
+        flow(nn, call, 1, ll_neg(nn, ll_mul_of(nn, over_b, quotient)));
+}
+
+/* What flows goes to the input that the result was taken from, to the second of equals. */
+static void choose(struct ll_nn *nn, const struct ll_gradient_call *call, enum ll_op_kind first_wins)
+{
+    struct ll_value *zero = ll_zeros(nn, &call->dy[0]->shape);
+    struct ll_value *won = ll_nn_do2(nn, first_wins, call->op->inputs[0], call->op->inputs[1]);
+    if (call->wanted[0])
+        flow(nn, call, 0, ll_select(nn, won, call->dy[0], zero));
+    if (call->wanted[1])
+        flow(nn, call, 1, ll_select(nn, won, zero, call->dy[0]));
+}
+
+void ll_gradient_MAXIMUM(struct ll_nn *nn, const struct ll_gradient_call *call)
+{
+    choose(nn, call, LL_OP_GREATER);
+}
+
+void ll_gradient_MINIMUM(struct ll_nn *nn, const struct ll_gradient_call *call)
+{
+    choose(nn, call, LL_OP_LESS);
+}
+
+/* d x^p = p x^(p-1) dx + x^p log x dp, the second term where x is above zero. */
+void ll_gradient_POW(struct ll_nn *nn, const struct ll_gradient_call *call)
+{
+    struct ll_value *x = call->op->inputs[0], *p = call->op->inputs[1], *dy = call->dy[0];
+    if (call->wanted[0]) {
+        struct ll_value *less = ll_sub_of(nn, p, ll_constant(nn, "one", 1));
+        struct ll_value *slope = ll_mul_of(nn, p, ll_nn_do2(nn, LL_OP_POW, x, less));
+        flow(nn, call, 0, ll_mul_of(nn, dy, slope));
+    }
+    if (call->wanted[1]) {
+        struct ll_value *zero = ll_zeros(nn, &x->shape);
+        struct ll_value *log = ll_select(nn, ll_nn_do2(nn, LL_OP_GREATER, x, ll_constant(nn, "zero", 0)),
+                                         ll_nn_do1(nn, LL_OP_LOG, x), zero);
+        flow(nn, call, 1, ll_mul_of(nn, dy, ll_mul_of(nn, call->op->outputs[0], log)));
+    }
+}
+
+void ll_gradient_ADD_N(struct ll_nn *nn, const struct ll_gradient_call *call)
+{
+    (void)nn;
+    for (uint32_t i = 0; i < call->op->view.input_count; i++)
+        if (call->wanted[i])
+            call->dx[i] = call->dy[0];
+}
+
+void ll_gradient_SELECT(struct ll_nn *nn, const struct ll_gradient_call *call)
+{
+    struct ll_value *zero = ll_zeros(nn, &call->dy[0]->shape), *condition = call->op->inputs[0];
+    if (call->wanted[1])
+        call->dx[1] = ll_select(nn, condition, call->dy[0], zero);
+    if (call->wanted[2])
+        call->dx[2] = ll_select(nn, condition, zero, call->dy[0]);
+}
+
+void ll_gradient_NEG(struct ll_nn *nn, const struct ll_gradient_call *call)
+{
+    call->dx[0] = ll_neg(nn, call->dy[0]);
+}
+
+void ll_gradient_ABS(struct ll_nn *nn, const struct ll_gradient_call *call)
+{
+    call->dx[0] = ll_mul_of(nn, call->dy[0], ll_nn_do1(nn, LL_OP_SIGN, call->op->inputs[0]));
+}
+
+void ll_gradient_SQUARE(struct ll_nn *nn, const struct ll_gradient_call *call)
+{
+    struct ll_value *twice = ll_mul_of(nn, call->op->inputs[0], ll_constant(nn, "two", 2));
+    call->dx[0] = ll_mul_of(nn, call->dy[0], twice);
+}
+
+void ll_gradient_EXP(struct ll_nn *nn, const struct ll_gradient_call *call)
+{
+    call->dx[0] = ll_mul_of(nn, call->dy[0], call->op->outputs[0]);
+}
+
+void ll_gradient_LOG(struct ll_nn *nn, const struct ll_gradient_call *call)
+{
+    call->dx[0] = ll_div_of(nn, call->dy[0], call->op->inputs[0]);
+}
+
+/* A gradient op of dy and of what the forward op gave, with the attributes of the latter. */
+static void from_result(struct ll_nn *nn, const struct ll_gradient_call *call, enum ll_op_kind kind)
+{
+    struct ll_value *inputs[] = {call->dy[0], call->op->outputs[0]};
+    call->dx[0] = ll_nn_do(nn, &(struct ll_call){.kind = kind,
+                                                 .input_count = 2,
+                                                 .inputs = inputs,
+                                                 .attr_count = call->op->view.attr_count,
+                                                 .attrs = call->op->view.attrs});
+}
+
+void ll_gradient_SQRT(struct ll_nn *nn, const struct ll_gradient_call *call)
+{
+    from_result(nn, call, LL_OP_SQRT_GRAD);
+}
+
+void ll_gradient_SIGMOID(struct ll_nn *nn, const struct ll_gradient_call *call)
+{
+    from_result(nn, call, LL_OP_SIGMOID_GRAD);
+}
+
+void ll_gradient_TANH(struct ll_nn *nn, const struct ll_gradient_call *call)
+{
+    from_result(nn, call, LL_OP_TANH_GRAD);
+}
+
+void ll_gradient_RELU(struct ll_nn *nn, const struct ll_gradient_call *call)
+{
+    from_result(nn, call, LL_OP_RELU_GRAD);
+}
+
+void ll_gradient_RELU_CLIPPED(struct ll_nn *nn, const struct ll_gradient_call *call)
+{
+    from_result(nn, call, LL_OP_RELU_CLIPPED_GRAD);
+}
+
+/* dx = y (dy - sum dy y), the sum over the last dimension. */
+void ll_gradient_SOFTMAX(struct ll_nn *nn, const struct ll_gradient_call *call)
+{
+    struct ll_value *y = call->op->outputs[0], *dy = call->dy[0];
+    if (nn->trouble || y->shape.rank == 0)
+        return;
+    struct ll_value *sum = sum_along(nn, ll_mul_of(nn, dy, y), y->shape.rank - 1u);
+    call->dx[0] = ll_mul_of(nn, y, ll_sub_of(nn, dy, sum));
+}
+
+/* dL/dx = dL/d(loss) x */
+void ll_gradient_L2_LOSS(struct ll_nn *nn, const struct ll_gradient_call *call)
+{
+    call->dx[0] = ll_mul_of(nn, call->op->inputs[0], call->dy[0]);
+}
+
+/* What flows is shared by all that are as large as the largest, as TensorFlow has it. */
+void ll_gradient_MAX(struct ll_nn *nn, const struct ll_gradient_call *call)
+{
+    const struct ll_nn_op *op = call->op;
+    struct ll_value *x = op->inputs[0];
+    struct ll_call repeat = {.kind = LL_OP_TILE,
+                             .input_count = 1,
+                             .attr_count = op->view.attr_count,
+                             .attrs = op->view.attrs,
+                             .given_count = 1,
+                             .given = &x->shape};
+    repeat.inputs = &op->outputs[0];
+    struct ll_value *is_largest = ll_nn_do2(nn, LL_OP_EQUAL, x, ll_nn_do(nn, &repeat));
+    struct ll_value *mask = ll_as_real(nn, is_largest);
+    struct ll_value *ties = ll_nn_do(nn, &(struct ll_call){.kind = LL_OP_SUM,
+                                                           .input_count = 1,
+                                                           .inputs = &mask,
+                                                           .attr_count = op->view.attr_count,
+                                                           .attrs = op->view.attrs});
+    struct ll_value *share = ll_div_of(nn, call->dy[0], ties);
+    repeat.inputs = &share;
+    call->dx[0] = ll_mul_of(nn, mask, ll_nn_do(nn, &repeat));
+}

@@ -1,0 +1,237 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* leadline validate DATA.csv...: predicted times against measured ones. */
+#include "sim/cli/command.h"
+#include "sim/cli/load.h"
+#include "sim/cli/paths.h"
+#include "sim/report/human.h"
+#include "sim/report/table.h"
+#include "sim/validate/validate.h"
+#include "tracer/base/file.h"
+#include "tracer/base/json.h"
+
+#include <inttypes.h>
+#include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+enum { MOST_BYTES = 1 << 30 }; /* of a data file */
+
+static void errors_json(const struct ll_errors *errors, const char *prefix, struct ll_json *json)
+{
+    char key[64];
+    const struct {
+        const char *name;
+        double value;
+    } numbers[] = {{"mape", errors->mape},
+                   {"median_ape", errors->median_ape},
+                   {"within_20pct", errors->within_20pct},
+                   {"bias", errors->bias}};
+    for (size_t i = 0; i < sizeof numbers / sizeof *numbers; i++) {
+        snprintf(key, sizeof key, "%s%s", prefix, numbers[i].name);
+        ll_json_put_number(json, key, numbers[i].value);
+    }
+}
+
+static void part_json(const struct ll_errors *errors, const char *key, struct ll_json *json)
+{
+    ll_json_key(json, key);
+    ll_json_open_object(json);
+    ll_json_put_count(json, "points", errors->points);
+    errors_json(errors, "", json);
+    ll_json_close_object(json);
+}
+
+static void family_json(const struct ll_family_errors *family, struct ll_json *json)
+{
+    ll_json_open_object(json);
+    ll_json_put_text(json, "hardware", family->hardware);
+    ll_json_put_text(json, "machine", family->machine->stem);
+    ll_json_put_text(json, "family", family->family);
+    ll_json_put_count(json, "points", family->ours.points);
+    errors_json(&family->ours, "", json);
+    errors_json(&family->roofline, "roofline_", json);
+    part_json(&family->launch_bound, "launch_bound", json);
+    part_json(&family->large, "large", json);
+    ll_json_close_object(json);
+}
+
+static int report_json(const struct ll_validation *v)
+{
+    struct ll_str out = {0};
+    struct ll_json json = {.out = &out, .indent = true};
+    ll_json_open_object(&json);
+    ll_json_key(&json, "families");
+    ll_json_open_list(&json);
+    for (size_t i = 0; i < v->family_count; i++)
+        family_json(&v->families[i], &json);
+    ll_json_close_list(&json);
+    ll_json_key(&json, "overall");
+    ll_json_open_object(&json);
+    ll_json_put_count(&json, "points", v->overall.points);
+    errors_json(&v->overall, "", &json);
+    errors_json(&v->overall_roofline, "roofline_", &json);
+    ll_json_close_object(&json);
+    ll_json_key(&json, "unscored");
+    ll_json_open_list(&json);
+    for (size_t i = 0; i < v->unscored_count; i++) {
+        ll_json_open_object(&json);
+        ll_json_put_text(&json, "reason", v->unscored[i].reason);
+        ll_json_put_count(&json, "points", v->unscored[i].points);
+        ll_json_close_object(&json);
+    }
+    ll_json_close_list(&json);
+    ll_json_close_object(&json);
+    return ll_print(&out);
+}
+
+static void error_row(const char *hardware, const char *family, const struct ll_errors *ours,
+                      const struct ll_errors *roofline, struct ll_table *table)
+{
+    struct ll_human text[6];
+    ll_table_row(table, "%s|%s|%" PRIu64 "|%s|%s|%s|%s|%s|%s", hardware, family, ours->points,
+                 ll_percent(&text[0], ours->mape), ll_percent(&text[1], ours->median_ape),
+                 ll_percent(&text[2], ours->within_20pct), ll_percent(&text[3], ours->bias),
+                 ll_percent(&text[4], roofline->mape), ll_percent(&text[5], roofline->median_ape));
+}
+
+static int report(const struct ll_validation *v)
+{
+    struct ll_str out = {0};
+    struct ll_table *errors =
+        ll_table_new("hardware|family|>points|>MAPE|>median|>within 20 %|>?bias|>roofline MAPE|>?its median");
+    struct ll_table *unscored = ll_table_new(">points|not scored, because");
+    for (size_t i = 0; i < v->family_count; i++) {
+        const struct ll_family_errors *family = &v->families[i];
+        error_row(family->hardware, family->family, &family->ours, &family->roofline, errors);
+    }
+    if (v->overall.points > 0)
+        error_row("all", "", &v->overall, &v->overall_roofline, errors);
+    for (size_t i = 0; i < v->unscored_count; i++)
+        ll_table_row(unscored, "%" PRIu64 "|%s", v->unscored[i].points, v->unscored[i].reason);
+    if (v->family_count > 0)
+        ll_table_print(errors, ll_screen_width(), &out);
+    if (v->unscored_count > 0) {
+        ll_str_add(&out, v->family_count > 0 ? "\n" : "");
+        ll_table_print(unscored, ll_screen_width(), &out);
+    }
+    ll_table_free(errors);
+    ll_table_free(unscored);
+    return ll_print(&out);
+}
+
+/* One line a row: what the data says, and what we say of it. */
+static int write_rows(const char *path, const struct ll_validation *v)
+{
+    struct ll_str out = {0};
+    ll_str_add(&out, "hardware,op,dtype,dims,measured_s,machine,predicted_s,roofline_s,unscored\n");
+    for (size_t i = 0; i < v->count; i++) {
+        const struct ll_prediction *p = &v->predictions[i];
+        ll_str_addf(&out, "\"%s\",%s,%s,%s,%.9g,", p->row->hardware, p->row->op, p->row->dtype, p->row->dims,
+                    p->row->time_s);
+        if (p->machine)
+            ll_str_addf(&out, "%s,%.9g,%.9g,\n", p->machine->stem, p->time_s, p->roofline_s);
+        else
+            ll_str_addf(&out, ",,,\"%s\"\n", p->unscored);
+    }
+    enum ll_status status = out.failed ? LL_NO_MEMORY : ll_write_whole(path, &out);
+    ll_str_release(&out);
+    return status == LL_OK ? LL_DONE : ll_failed("%s: %s", path, ll_status_text(status));
+}
+
+/* All machines that can be read; those that cannot are complained about. */
+struct machines {
+    struct ll_machine **at;
+    size_t count;
+    bool failed;
+};
+
+static struct machines read_machines(const struct ll_args *args)
+{
+    const char *folder = ll_value(args, "machines", NULL), **stems;
+    const char *const only[] = {folder, NULL}, *const *folders =
+                                                   folder ? only : ll_machine_folders(args->arena);
+    struct machines machines = {.failed = true};
+    size_t count;
+    if (!folders || !ll_machine_list(folders, args->arena, &stems, &count) ||
+        !(machines.at = ll_alloc(args->arena, count, sizeof(struct ll_machine *)))) {
+        ll_failed("memory ran out");
+        return machines;
+    }
+    machines.failed = false;
+    for (size_t i = 0; i < count; i++) {
+        struct ll_machine *machine = ll_load_machine(stems[i], folders, NULL, 0);
+        if (machine)
+            machines.at[machines.count++] = machine;
+        machines.failed |= !machine;
+    }
+    return machines;
+}
+
+static const struct ll_measured *read_rows(const struct ll_args *args, size_t *count)
+{
+    struct ll_diags *diags = calloc(1, sizeof *diags);
+    struct ll_text text = {0};
+    const struct ll_measured *rows = NULL;
+    enum ll_status status = ll_read_whole(args->words[0], MOST_BYTES, args->arena, &text);
+    if (!diags)
+        ll_failed("memory ran out");
+    else if (status != LL_OK)
+        ll_failed("%s: %s", args->words[0], ll_status_text(status));
+    else
+        rows = ll_measured_read(text.bytes, text.length, args->words[0], args->arena, diags, count);
+    if (diags) {
+        ll_print_diags(diags);
+        ll_diags_release(diags);
+    }
+    free(diags);
+    return rows;
+}
+
+static int score(const struct ll_args *args, const struct ll_measured *rows, size_t count,
+                 const struct machines *machines)
+{
+    const char *path = ll_value(args, "rows", NULL);
+    const struct ll_validation *v = ll_validate(rows, count, (const struct ll_machine *const *)machines->at,
+                                                machines->count, args->arena);
+    if (!v)
+        return ll_failed("memory ran out");
+    int status = path ? write_rows(path, v) : LL_DONE;
+    return status != LL_DONE ? status : (ll_flag(args, "json") ? report_json : report)(v);
+}
+
+static int run(const struct ll_args *args)
+{
+    size_t count = 0;
+    const struct ll_measured *rows = read_rows(args, &count);
+    if (!rows)
+        return LL_WRONG;
+    struct machines machines = read_machines(args);
+    int status = machines.failed ? LL_WRONG : score(args, rows, count, &machines);
+    for (size_t i = 0; i < machines.count; i++)
+        ll_machine_free(machines.at[i]);
+    return status;
+}
+
+static const struct ll_option options[] = {
+    {"machines", 0, "FOLDER", "the machine files to use; those at hand when not given"},
+    {"rows", 0, "FILE", "write every row with its prediction here, as CSV"},
+    {0},
+};
+
+const struct ll_command ll_command_validate = {
+    .name = "validate",
+    .synopsis = "DATA.csv",
+    .summary = "predicted times against measured ones",
+    .examples = "  leadline validate deepbench.csv\n"
+                "  leadline validate deepbench.csv --machines my_machines --rows rows.csv --json\n",
+    .details =
+        "DATA.csv has the header source,hardware,op,dtype,dims,time_s,notes; dims is key=value;key=value.\n"
+        "A machine answers to its file's stem, its name and its aliases. Errors are relative to the\n"
+        "measured time; beside them stand those of a plain roofline: the larger of FLOPs over the\n"
+        "datasheet's peak and bytes over its bandwidth.\n",
+    .options = options,
+    .least_words = 1,
+    .most_words = 1,
+    .run = run,
+};

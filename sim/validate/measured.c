@@ -1,0 +1,65 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "sim/validate/measured.h"
+
+#include "tracer/base/csv.h"
+
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+enum { SOURCE, HARDWARE, OP, DTYPE, DIMS, TIME, NOTES, COLUMNS };
+static const char *const header[COLUMNS] = {"source", "hardware", "op", "dtype", "dims", "time_s", "notes"};
+
+static bool is_header(struct ll_csv *csv)
+{
+    size_t count = 0;
+    const struct ll_csv_field *fields = ll_csv_next(csv, &count);
+    bool good = fields && count == COLUMNS;
+    for (size_t i = 0; good && i < COLUMNS; i++)
+        good = strcmp(fields[i].text, header[i]) == 0;
+    if (good || csv->failed)
+        return good;
+    csv->line = 1;
+    return ll_complain(csv->diags, ll_csv_place(csv, NULL),
+                       "expected the header source,hardware,op,dtype,dims,time_s,notes");
+}
+
+static bool take_row(struct ll_csv *csv, const struct ll_csv_field *fields, size_t count,
+                     struct ll_measured *row)
+{
+    char *end;
+    if (count != COLUMNS)
+        return ll_complain(csv->diags, ll_csv_place(csv, NULL), "expected %d fields, not %zu", COLUMNS,
+                           count);
+    double time_s = strtod(fields[TIME].text, &end);
+    if (end == fields[TIME].text || *end || !(time_s > 0) || !isfinite(time_s))
+        return ll_complain(csv->diags, ll_csv_place(csv, &fields[TIME]),
+                           "`%.40s` is no time in seconds: expected a number above zero", fields[TIME].text);
+    *row =
+        (struct ll_measured){fields[SOURCE].text, fields[HARDWARE].text, fields[OP].text, fields[DTYPE].text,
+                             fields[DIMS].text,   fields[NOTES].text,    time_s,          csv->line};
+    return true;
+}
+
+const struct ll_measured *ll_measured_read(const char *text, size_t length, const char *file,
+                                           struct ll_arena *arena, struct ll_diags *diags, size_t *count)
+{
+    struct ll_csv csv = {.file = file, .at = text, .end = text + length, .arena = arena, .diags = diags};
+    const struct ll_csv_field *fields;
+    struct ll_measured *rows = NULL, *copy = NULL;
+    uint64_t capacity = 0, row_count = 0;
+    size_t field_count;
+    bool good = is_header(&csv);
+    while (good && (fields = ll_csv_next(&csv, &field_count)) && !csv.failed) {
+        good = ll_grow(&rows, &capacity, row_count + 1, sizeof *rows) &&
+               take_row(&csv, fields, field_count, &rows[row_count]);
+        row_count += good;
+    }
+    if (good && !csv.failed)
+        copy = ll_copy(arena, rows, row_count * sizeof *rows);
+    if (!copy && diags->count == 0)
+        ll_complain(diags, (struct ll_place){.file = file}, "memory ran out");
+    free(rows);
+    *count = copy ? row_count : 0;
+    return copy;
+}

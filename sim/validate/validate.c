@@ -1,0 +1,234 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "sim/validate/validate.h"
+
+#include "sim/cost/cost.h"
+#include "tracer/base/map.h"
+
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+#include <strings.h>
+
+bool ll_machine_is(const struct ll_machine *machine, const char *hardware)
+{
+    bool found = strcasecmp(machine->stem, hardware) == 0 || strcasecmp(machine->name, hardware) == 0;
+    for (uint64_t i = 0; !found && i < machine->alias_count; i++)
+        found = strcasecmp(machine->aliases[i], hardware) == 0;
+    return found;
+}
+
+static const struct ll_machine *find_machine(const char *hardware, const struct ll_machine *const *machines,
+                                             size_t count)
+{
+    for (size_t i = 0; i < count; i++)
+        if (ll_machine_is(machines[i], hardware))
+            return machines[i];
+    return NULL;
+}
+
+/* The datasheet's bandwidth of the level that holds tensors. */
+static double datasheet_Bps(const struct ll_machine *machine)
+{
+    const struct ll_level *level = &machine->levels[machine->level_count - 1];
+    return ll_machine_memory_Bps(machine) / level->efficiency;
+}
+
+static double roofline_s(const struct ll_machine *machine, const struct ll_work *work)
+{
+    double bytes = (double)work->a_bytes + (double)work->b_bytes + (double)work->c_bytes;
+    double peak = ll_machine_peak_flops(machine, (enum ll_dtype)work->dtype);
+    double flops_s = peak > 0 ? (double)work->flops / peak : 0;
+    return fmax(flops_s, bytes / datasheet_Bps(machine));
+}
+
+static void predict(const struct ll_measured *row, const struct ll_machine *machine, struct ll_prediction *p)
+{
+    struct ll_measured_works works;
+    double overhead_s = 0;
+    *p = (struct ll_prediction){.row = row, .unscored = ll_measured_works(row, &works)};
+    p->family = works.family;
+    for (size_t i = 0; !p->unscored && i < works.count; i++) {
+        struct ll_cost cost;
+        struct ll_timing timing;
+        if (!ll_cost_op(machine, works.kinds[i], &works.works[i], &cost, NULL, &p->unscored))
+            return;
+        ll_cost_time(machine, &cost, NULL, &timing, NULL);
+        p->time_s += timing.time_s + timing.overhead_s;
+        p->roofline_s += roofline_s(machine, &works.works[i]);
+        overhead_s += timing.overhead_s;
+    }
+    if (p->unscored)
+        return;
+    p->machine = machine;
+    p->launch_bound = p->roofline_s < overhead_s;
+}
+
+/* Errors of some rows, as they come. */
+struct errors {
+    double *size, sum, size_sum;
+    uint64_t count, capacity, near;
+};
+
+static bool add_error(struct errors *e, double predicted_s, double measured_s)
+{
+    double error = (predicted_s - measured_s) / measured_s;
+    if (!ll_grow(&e->size, &e->capacity, e->count + 1, sizeof *e->size))
+        return false;
+    e->size[e->count++] = fabs(error);
+    e->sum += error;
+    e->size_sum += fabs(error);
+    e->near += fabs(error) <= 0.2;
+    return true;
+}
+
+static int by_size(const void *a, const void *b)
+{
+    double x = *(const double *)a, y = *(const double *)b;
+    return (x > y) - (x < y);
+}
+
+static struct ll_errors sum_up(const struct errors *e)
+{
+    uint64_t n = e->count;
+    if (n == 0)
+        return (struct ll_errors){0, NAN, NAN, NAN, NAN};
+    qsort(e->size, n, sizeof *e->size, by_size);
+    double median = n % 2 ? e->size[n / 2] : (e->size[n / 2 - 1] + e->size[n / 2]) / 2;
+    return (struct ll_errors){n, e->size_sum / (double)n, median, (double)e->near / (double)n,
+                              e->sum / (double)n};
+}
+
+enum { OURS, ROOFLINE, LAUNCH_BOUND, LARGE, SETS };
+
+/* What is gathered of one hardware and family, or of all. */
+struct cell {
+    struct errors sets[SETS];
+    const struct ll_prediction *first;
+};
+
+static bool gather(struct cell *cell, const struct ll_prediction *p)
+{
+    double measured_s = p->row->time_s;
+    return add_error(&cell->sets[OURS], p->time_s, measured_s) &&
+           add_error(&cell->sets[ROOFLINE], p->roofline_s, measured_s) &&
+           add_error(&cell->sets[p->launch_bound ? LAUNCH_BOUND : LARGE], p->time_s, measured_s);
+}
+
+struct validating {
+    struct ll_arena *arena;
+    struct ll_map cell_keys, reasons;
+    struct cell *cells, overall;
+    uint64_t cell_capacity;
+    uint64_t *reason_counts, reason_capacity;
+    bool failed;
+};
+
+static void count_unscored(struct validating *v, const struct ll_prediction *p)
+{
+    bool is_new;
+    uint32_t id = ll_map_intern(&v->reasons, p->unscored, strlen(p->unscored), &is_new);
+    if (id == LL_NO_ID ||
+        !ll_grow(&v->reason_counts, &v->reason_capacity, (uint64_t)id + 1, sizeof *v->reason_counts)) {
+        v->failed = true;
+        return;
+    }
+    v->reason_counts[id] = is_new ? 1 : v->reason_counts[id] + 1;
+}
+
+static void gather_row(struct validating *v, const struct ll_prediction *p)
+{
+    bool is_new;
+    const char *key = ll_format(v->arena, "%s|%s", p->row->hardware, p->family);
+    uint32_t id = key ? ll_map_intern(&v->cell_keys, key, strlen(key), &is_new) : LL_NO_ID;
+    if (id == LL_NO_ID || !ll_grow(&v->cells, &v->cell_capacity, (uint64_t)id + 1, sizeof *v->cells)) {
+        v->failed = true;
+        return;
+    }
+    if (is_new)
+        v->cells[id] = (struct cell){.first = p};
+    v->failed |= !gather(&v->cells[id], p) || !gather(&v->overall, p);
+}
+
+static const struct ll_unscored *list_unscored(struct validating *v)
+{
+    struct ll_unscored *list = ll_alloc(v->arena, v->reasons.count, sizeof *list);
+    for (uint32_t i = 0; list && i < v->reasons.count; i++) {
+        const struct ll_map_entry *entry = &v->reasons.entries[i];
+        list[i] =
+            (struct ll_unscored){ll_copy_text(v->arena, entry->bytes, entry->length), v->reason_counts[i]};
+        v->failed |= !list[i].reason;
+    }
+    v->failed |= !list;
+    return list;
+}
+
+static const struct ll_family_errors *list_families(struct validating *v)
+{
+    struct ll_family_errors *list = ll_alloc(v->arena, v->cell_keys.count, sizeof *list);
+    for (uint32_t i = 0; list && i < v->cell_keys.count; i++) {
+        const struct cell *cell = &v->cells[i];
+        list[i] = (struct ll_family_errors){
+            .hardware = cell->first->row->hardware,
+            .family = cell->first->family,
+            .machine = cell->first->machine,
+            .ours = sum_up(&cell->sets[OURS]),
+            .roofline = sum_up(&cell->sets[ROOFLINE]),
+            .launch_bound = sum_up(&cell->sets[LAUNCH_BOUND]),
+            .large = sum_up(&cell->sets[LARGE]),
+        };
+    }
+    v->failed |= !list;
+    return list;
+}
+
+static void free_errors(const struct cell *cell)
+{
+    for (int i = 0; i < SETS; i++)
+        free(cell->sets[i].size);
+}
+
+static void release(struct validating *v)
+{
+    for (uint32_t i = 0; i < v->cell_keys.count && v->cells; i++)
+        free_errors(&v->cells[i]);
+    free_errors(&v->overall);
+    free(v->cells);
+    free(v->reason_counts);
+    ll_map_release(&v->cell_keys);
+    ll_map_release(&v->reasons);
+}
+
+const struct ll_validation *ll_validate(const struct ll_measured *rows, size_t count,
+                                        const struct ll_machine *const *machines, size_t machine_count,
+                                        struct ll_arena *arena)
+{
+    struct validating v = {.arena = arena};
+    struct ll_prediction *predictions = ll_alloc(arena, count, sizeof *predictions);
+    struct ll_validation *result = ll_alloc(arena, 1, sizeof *result);
+    v.failed = !predictions || !result;
+    for (size_t i = 0; i < count && !v.failed; i++) {
+        const struct ll_machine *machine = find_machine(rows[i].hardware, machines, machine_count);
+        struct ll_prediction *p = &predictions[i];
+        if (machine)
+            predict(&rows[i], machine, p);
+        else
+            *p = (struct ll_prediction){
+                .row = &rows[i], .unscored = ll_format(arena, "no machine answers to %s", rows[i].hardware)};
+        v.failed |= !p->machine && !p->unscored;
+        if (!v.failed)
+            p->machine ? gather_row(&v, p) : count_unscored(&v, p);
+    }
+    if (!v.failed)
+        *result = (struct ll_validation){
+            .predictions = predictions,
+            .count = count,
+            .families = list_families(&v),
+            .family_count = v.cell_keys.count,
+            .overall = sum_up(&v.overall.sets[OURS]),
+            .overall_roofline = sum_up(&v.overall.sets[ROOFLINE]),
+            .unscored = list_unscored(&v),
+            .unscored_count = v.reasons.count,
+        };
+    release(&v);
+    return v.failed ? NULL : result;
+}

@@ -1,0 +1,61 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Predicted against measured: every row that can be turned into work is costed on the machine that answers to
+ * the row's hardware, and errors are summed up by hardware and family of op.
+ *
+ * The error of a row is (predicted - measured) / measured. Beside it stands that of a plain roofline: the
+ * larger of FLOPs over the datasheet's peak and bytes over its bandwidth. The predictions never look at the
+ * measured times. A validation lives in the arena given; pure, thread-safe. */
+#ifndef LL_SIM_VALIDATE_VALIDATE_H
+#define LL_SIM_VALIDATE_VALIDATE_H
+
+#include "sim/machine/machine.h"
+#include "sim/validate/measured.h"
+
+/* Of a set of rows; NaN where there are none. Shares and errors are fractions. */
+struct ll_errors {
+    uint64_t points;
+    double mape;         /* mean of the errors' size */
+    double median_ape;   /* median of it */
+    double within_20pct; /* share of rows */
+    double bias;         /* mean of the errors: above zero when predictions are too long */
+};
+
+struct ll_prediction {
+    const struct ll_measured *row;
+    const struct ll_machine *machine; /* NULL: not scored */
+    const char *unscored;             /* then why */
+    const char *family;
+    double time_s, roofline_s;
+    bool launch_bound; /* the roofline is below what starting the ops costs */
+};
+
+struct ll_family_errors {
+    const char *hardware, *family;
+    const struct ll_machine *machine;
+    struct ll_errors ours, roofline, launch_bound, large; /* the last two are ours, by launch_bound */
+};
+
+struct ll_unscored {
+    const char *reason; /* of rows, with what they name: "no machine answers to NVIDIA T4" */
+    uint64_t points;
+};
+
+struct ll_validation {
+    const struct ll_prediction *predictions; /* by row */
+    size_t count;
+    const struct ll_family_errors *families; /* in the order of their first rows */
+    size_t family_count;
+    struct ll_errors overall, overall_roofline;
+    const struct ll_unscored *unscored;
+    size_t unscored_count;
+};
+
+/* NULL when memory ran out. The rows and machines outlive the validation. */
+const struct ll_validation *ll_validate(const struct ll_measured *rows, size_t count,
+                                        const struct ll_machine *const *machines, size_t machine_count,
+                                        struct ll_arena *arena);
+
+/* Whether data that names this hardware means the machine: its stem, its name or an alias, in any case. */
+bool ll_machine_is(const struct ll_machine *machine, const char *hardware);
+
+#endif

@@ -1,0 +1,178 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "check.h"
+
+#include "sim/validate/measured.h"
+
+#include <string.h>
+
+static const char header[] = "source,hardware,op,dtype,dims,time_s,notes\n";
+
+static const char *works_of(const char *op, const char *dtype, const char *dims,
+                            struct ll_measured_works *works)
+{
+    const struct ll_measured row = {.op = op, .dtype = dtype, .dims = dims, .time_s = 1};
+    return ll_measured_works(&row, works);
+}
+
+static struct ll_measured_works good_works(const char *op, const char *dtype, const char *dims)
+{
+    struct ll_measured_works works;
+    assert_null(works_of(op, dtype, dims, &works));
+    return works;
+}
+
+static void expect_bytes(const struct ll_work *work, uint64_t a, uint64_t b, uint64_t c)
+{
+    assert_int_equal(work->a_bytes, a);
+    assert_int_equal(work->b_bytes, b);
+    assert_int_equal(work->c_bytes, c);
+}
+
+static void a_product_has_two_mnk_flops(void **state)
+{
+    (void)state;
+    struct ll_measured_works works = good_works("gemm", "fp16_tc", "m=3;n=5;k=7;ta=N;tb=T");
+    assert_int_equal(works.count, 1);
+    assert_string_equal(works.family, "gemm");
+    assert_int_equal(works.works[0].flops, 2 * 3 * 5 * 7);
+    assert_int_equal(works.works[0].dtype, LL_F16);
+    expect_bytes(&works.works[0], 2 * 21, 2 * 35, 2 * 15);
+    works = good_works("bmm", "fp32", "b=4;m=3;n=5;k=7");
+    assert_int_equal(works.works[0].flops, 4 * 2 * 3 * 5 * 7);
+    expect_bytes(&works.works[0], 4 * 4 * 21, 4 * 4 * 35, 4 * 4 * 15);
+}
+
+/* (7 + 2 - 3) / 2 + 1 = 4 rows, (9 - 3) / 2 + 1 = 4 columns. */
+static void a_convolution_knows_its_three_products(void **state)
+{
+    (void)state;
+    const char *dims = "b=2;c=6;h=7;w=9;k=8;r=3;s=3;stride_h=2;stride_w=2;pad_h=1;pad_w=0;groups=2";
+    uint64_t flops = 2 * (2 * 4 * 4) * 8 * (3 * 3 * 3), x = 2 * 6 * 7 * 9, w = 3 * 3 * 3 * 8,
+             y = 2 * 8 * 4 * 4;
+    struct ll_measured_works works = good_works("conv2d_fwd", "fp16_math32", dims);
+    assert_int_equal(works.works[0].dtype, LL_F32);
+    assert_int_equal(works.works[0].flops, flops);
+    expect_bytes(&works.works[0], 2 * x, 2 * w, 2 * y);
+    works = good_works("conv2d_bwd", "fp32", dims);
+    assert_int_equal(works.count, 2);
+    assert_int_equal(works.works[0].flops + works.works[1].flops, 2 * flops);
+    expect_bytes(&works.works[0], 4 * y, 4 * w, 4 * x);
+    expect_bytes(&works.works[1], 4 * x, 4 * y, 4 * w);
+}
+
+/* Four gates; with an input projection there is one more product over all steps. */
+static void a_recurrent_layer_is_a_sequence_of_products(void **state)
+{
+    (void)state;
+    struct ll_measured_works works =
+        good_works("rnn_fwd", "fp32", "type=lstm;hidden=10;batch=3;steps=7;skip_input=1");
+    assert_int_equal(works.count, 1);
+    assert_int_equal(works.works[0].kind, LL_WORK_SEQUENCE);
+    assert_int_equal(works.works[0].sequence.steps, 7);
+    assert_int_equal(works.works[0].flops, 7 * 2 * 3 * 40 * 10);
+    expect_bytes(&works.works[0], 4 * 7 * 30, 4 * 400, 4 * 7 * 3 * 40);
+    works = good_works("rnn_fwd", "fp32", "type=gru;hidden=10;batch=3;steps=7");
+    assert_int_equal(works.count, 2);
+    assert_int_equal(works.works[1].flops, 2 * 21 * 30 * 10);
+    works = good_works("rnn_bwd_weights", "fp32", "type=vanilla;hidden=10;batch=3;steps=7;skip_input=1");
+    assert_int_equal(works.works[0].flops, 2 * 21 * 10 * 10);
+}
+
+static void element_by_element_every_operand_passes_once(void **state)
+{
+    (void)state;
+    struct ll_measured_works works = good_works("ew_pow_scalar", "fp32", "b=3;h=5;nin=1");
+    assert_string_equal(works.family, "elementwise");
+    expect_bytes(&works.works[0], 60, 0, 60);
+    assert_int_equal(works.works[0].flops, 15);
+    works = good_works("ew_add", "fp16", "shape=3x5;n=15;nin=2");
+    expect_bytes(&works.works[0], 60, 0, 30);
+    works = good_works("silu_mul", "fp16", "b=3;h=10");
+    expect_bytes(&works.works[0], 60, 0, 30);
+    works = good_works("layernorm", "fp32", "b=3;h=5");
+    assert_string_equal(works.family, "norm");
+    assert_int_equal(works.works[0].flops, 7 * 15);
+    works = good_works("maxpool_bwd", "fp32", "b=1;c=2;h=4;w=4;oh=2;ow=2;r=2;s=2");
+    expect_bytes(&works.works[0], 4 * (32 + 2 * 8), 0, 4 * 32);
+}
+
+static void what_is_no_work_says_why(void **state)
+{
+    (void)state;
+    static const char *const wrong[][4] = {
+        {"spmm", "fp32", "m=1;n=1;k=1", "no rule turns this op into work"},
+        {"gemm", "fp4", "m=1;n=1;k=1", "the element type is not known"},
+        {"gemm", "fp32", "m=1;n=1", "a dimension is missing or impossible"},
+        {"gemm", "fp32", "m=1;n=0;k=1", "a dimension is missing or impossible"},
+        {"gemm", "fp32", "m=1;n=-1;k=1", "a dimension is missing or impossible"},
+        {"gemm", "fp32", "m=1x;n=1;k=1", "a dimension is missing or impossible"},
+        {"gemm", "fp32", "m=99999999999999999999;n=1;k=1", "a dimension is missing or impossible"},
+        {"gemm", "fp32", "m=1000000000000;n=1000000000000;k=1", "a size does not fit in 64 bits"},
+        {"rnn_fwd", "fp32", "type=x;hidden=1;batch=1;steps=1",
+         "the recurrent cell is neither vanilla, lstm nor gru"},
+        {"conv2d_fwd", "fp32", "b=1;c=1;h=2;w=2;k=1;r=3;s=3", "the filter is larger than the padded image"},
+        {"conv2d_fwd", "fp32", "b=1;c=3;h=2;w=2;k=1;r=1;s=1;groups=2",
+         "the channels are no multiple of the groups"},
+        {"conv2d_fwd", "fp32", "b=1;c=1;h=2;w=2;k=1;r=1;s=1;stride_h=0",
+         "the filter is larger than the padded image"},
+    };
+    for (size_t i = 0; i < sizeof wrong / sizeof *wrong; i++) {
+        struct ll_measured_works works;
+        const char *why = works_of(wrong[i][0], wrong[i][1], wrong[i][2], &works);
+        assert_non_null(why);
+        assert_string_equal(why, wrong[i][3]);
+    }
+}
+
+static void expect_complaint(const char *text, uint64_t line, uint64_t column, const char *message)
+{
+    struct ll_arena arena = {0};
+    struct ll_diags diags = {0};
+    size_t count;
+    assert_null(ll_measured_read(text, strlen(text), "d.csv", &arena, &diags, &count));
+    assert_int_equal(diags.count, 1);
+    assert_string_equal(diags.kept[0].message, message);
+    assert_int_equal(diags.kept[0].place.line, line);
+    assert_int_equal(diags.kept[0].place.column, column);
+    ll_diags_release(&diags);
+    ll_arena_release(&arena);
+}
+
+static void rows_are_read_and_wrong_ones_have_a_place(void **state)
+{
+    (void)state;
+    struct ll_arena arena = {0};
+    struct ll_diags diags = {0};
+    size_t count;
+    char text[512];
+    snprintf(text, sizeof text, "%ss,NVIDIA T4,gemm,fp32,m=1;n=2,0.5,\"a, b\"\n", header);
+    const struct ll_measured *rows = ll_measured_read(text, strlen(text), "d.csv", &arena, &diags, &count);
+    assert_int_equal(count, 1);
+    assert_string_equal(rows[0].hardware, "NVIDIA T4");
+    assert_string_equal(rows[0].dims, "m=1;n=2");
+    assert_string_equal(rows[0].notes, "a, b");
+    assert_true(rows[0].time_s == 0.5);
+    assert_int_equal(rows[0].line, 2);
+    ll_arena_release(&arena);
+    snprintf(text, sizeof text, "%ss,h,gemm,fp32,m=1,soon,n\n", header);
+    expect_complaint(text, 2, 19, "`soon` is no time in seconds: expected a number above zero");
+    snprintf(text, sizeof text, "%ss,h,gemm,fp32,m=1,0,n\n", header);
+    expect_complaint(text, 2, 19, "`0` is no time in seconds: expected a number above zero");
+    snprintf(text, sizeof text, "%ss,h,gemm\n", header);
+    expect_complaint(text, 2, 0, "expected 7 fields, not 3");
+    expect_complaint("a,b\n", 1, 0, "expected the header source,hardware,op,dtype,dims,time_s,notes");
+    expect_complaint("", 1, 0, "expected the header source,hardware,op,dtype,dims,time_s,notes");
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(a_product_has_two_mnk_flops),
+        cmocka_unit_test(a_convolution_knows_its_three_products),
+        cmocka_unit_test(a_recurrent_layer_is_a_sequence_of_products),
+        cmocka_unit_test(element_by_element_every_operand_passes_once),
+        cmocka_unit_test(what_is_no_work_says_why),
+        cmocka_unit_test(rows_are_read_and_wrong_ones_have_a_place),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}

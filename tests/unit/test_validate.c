@@ -1,0 +1,109 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "check.h"
+#include "toy_machine.h"
+
+#include "sim/validate/validate.h"
+
+#include <math.h>
+
+struct trial {
+    struct ll_machine *machine;
+    struct ll_arena arena;
+};
+
+static const struct ll_validation *validate(struct trial *t, const struct ll_measured *rows, size_t count)
+{
+    const struct ll_machine *machines[] = {t->machine};
+    const struct ll_validation *v = ll_validate(rows, count, machines, 1, &t->arena);
+    assert_non_null(v);
+    return v;
+}
+
+static void begin(struct trial *t, const char *alias)
+{
+    char text[2048];
+    snprintf(text, sizeof text, "%saliases: [%s]\n", LL_TOY_MACHINE, alias);
+    *t = (struct trial){.machine = ll_toy_machine(text)};
+    assert_non_null(t->machine);
+}
+
+static void end(struct trial *t)
+{
+    ll_arena_release(&t->arena);
+    ll_machine_free(t->machine);
+}
+
+static struct ll_measured row(const char *hardware, const char *op, const char *dims, double time_s)
+{
+    return (struct ll_measured){
+        .hardware = hardware, .op = op, .dtype = "bf16", .dims = dims, .time_s = time_s};
+}
+
+/* Measured so that the predictions are 50 % too long, 10 % too short and right. */
+static void errors_are_relative_to_what_was_measured(void **state)
+{
+    (void)state;
+    struct trial t;
+    begin(&t, "Toy One");
+    struct ll_measured rows[] = {row("toy one", "gemm", "m=64;n=64;k=64", 1),
+                                 row("Toy", "gemm", "m=64;n=64;k=64", 1),
+                                 row("toy", "gemm", "m=64;n=64;k=64", 1)};
+    double predicted_s = validate(&t, rows, 1)->predictions[0].time_s;
+    assert_true(predicted_s > 0);
+    rows[0].time_s = predicted_s / 1.5;
+    rows[1].time_s = predicted_s / 0.9;
+    rows[2].time_s = predicted_s;
+    const struct ll_validation *v = validate(&t, rows, 3);
+    assert_int_equal(v->overall.points, 3);
+    assert_float_equal(v->overall.mape, (0.5 + 0.1) / 3, 1e-9);
+    assert_float_equal(v->overall.median_ape, 0.1, 1e-9);
+    assert_float_equal(v->overall.within_20pct, 2.0 / 3, 1e-9);
+    assert_float_equal(v->overall.bias, (0.5 - 0.1) / 3, 1e-9);
+    assert_int_equal(v->family_count, 3); /* three ways to name the hardware */
+    assert_string_equal(v->families[0].family, "gemm");
+    assert_int_equal(v->families[0].ours.points, 1);
+    end(&t);
+}
+
+/* 2 x 64^3 FLOP on 128 PEs at 1 GHz, two a cycle: 2048 ns; 3 x 64^2 x 2 bytes at 10 GB/s: 2457.6 ns. */
+static void the_roofline_is_the_datasheets(void **state)
+{
+    (void)state;
+    struct trial t;
+    begin(&t, "x");
+    struct ll_measured rows[] = {row("toy", "gemm", "m=64;n=64;k=64", 2457.6e-9)};
+    const struct ll_validation *v = validate(&t, rows, 1);
+    assert_float_equal(v->predictions[0].roofline_s, 2457.6e-9, 1e-15);
+    assert_float_equal(v->overall_roofline.mape, 0, 1e-9);
+    assert_false(v->predictions[0].launch_bound);
+    end(&t);
+}
+
+static void what_cannot_be_scored_is_counted_by_reason(void **state)
+{
+    (void)state;
+    struct trial t;
+    begin(&t, "x");
+    struct ll_measured rows[] = {row("toy", "spmm", "", 1), row("other", "gemm", "m=1;n=1;k=1", 1),
+                                 row("toy", "spmm", "", 1), row("toy", "gemm", "m=1", 1)};
+    const struct ll_validation *v = validate(&t, rows, 4);
+    assert_int_equal(v->overall.points, 0);
+    assert_true(isnan(v->overall.mape));
+    assert_int_equal(v->family_count, 0);
+    assert_int_equal(v->unscored_count, 3);
+    assert_string_equal(v->unscored[0].reason, "no rule turns this op into work");
+    assert_int_equal(v->unscored[0].points, 2);
+    assert_string_equal(v->unscored[1].reason, "no machine answers to other");
+    assert_string_equal(v->unscored[2].reason, "a dimension is missing or impossible");
+    end(&t);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(errors_are_relative_to_what_was_measured),
+        cmocka_unit_test(the_roofline_is_the_datasheets),
+        cmocka_unit_test(what_cannot_be_scored_is_counted_by_reason),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
