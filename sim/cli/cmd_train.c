@@ -7,12 +7,10 @@
 #include "sim/report/table.h"
 #include "tracer/base/json.h"
 
-#include <errno.h>
 #include <inttypes.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/stat.h>
 #include <unistd.h>
 
 /* The model's lesson, then what the user set: of two values of a key the last one counts. */
@@ -35,14 +33,6 @@ static bool read_lesson(const struct ll_args *args, const struct ll_model *model
     options->data = ll_value(args, "data", NULL);
     options->samples = ll_value(args, "output", NULL);
     return ll_value_count(args, "steps", 1, 1 << 30, lesson->steps, &options->steps);
-}
-
-static bool make_folder(const char *path)
-{
-    if (!path || mkdir(path, 0777) == 0 || errno == EEXIST)
-        return true;
-    ll_failed("%s: %s", path, strerror(errno));
-    return false;
 }
 
 static void show_step(void *context, uint64_t step, uint64_t steps, double loss, double step_s)
@@ -121,7 +111,7 @@ static int run(const struct ll_args *args)
     struct ll_run_options options = {0};
     if (!model || !ll_read_run_options(args, &options) || !read_lesson(args, model, &options))
         return LL_WRONG;
-    if (!make_folder(options.samples))
+    if (!ll_make_folder(options.samples))
         return LL_FAILED;
     struct ll_progress progress = {.terminal = isatty(STDERR_FILENO) == 1};
     struct ll_run_report report;

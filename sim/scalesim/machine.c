@@ -2,7 +2,7 @@
 /* The same hardware in our words. SCALE-Sim's three buffers become one memory, which gives and takes what the
  * array can ask for in a cycle; its three private channels become one of three times the bandwidth. In CALC
  * mode the memory outside is as fast as the array, so that nothing waits for it. One element is one byte
- * (int8), one cycle a nanosecond. */
+ * (int8), one cycle a nanosecond. What is no product would run on lanes as many as the array has columns. */
 #include "sim/scalesim/scalesim.h"
 
 #include "tracer/base/num.h"
@@ -18,8 +18,10 @@ void ll_scalesim_machine_yaml(const struct ll_scalesim_config *config, bool over
     ll_str_add(out, "name: from a SCALE-Sim configuration\nkind: systolic\nclock: 1GHz\n");
     ll_str_addf(out,
                 "units:\n  - {name: array, model: systolic, count: 1, rows: %" PRIu64 ", cols: %" PRIu64
-                ", dataflow: %s, overlap_folds: %s, macs: {int8: 1}, runs: [matmul, conv2d]}\n",
+                ", dataflow: %s, overlap_folds: %s, macs: {int8: 1}, runs: [matrix, conv]}\n",
                 config->rows, config->columns, dataflows[config->dataflow], overlap ? "true" : "false");
+    ll_str_addf(out, "  - {name: lanes, model: vector, lanes: %" PRIu64 ", flops: {f32: 1}}\n",
+                config->columns);
     ll_str_addf(out,
                 "memory:\n  - {name: sram, size: %" PRIu64 "KiB, bandwidth: %" PRIu64 "B/cycle}\n"
                 "  - {name: dram, size: 64TiB, bandwidth: %" PRIu64 "B/cycle}\n",

@@ -37,6 +37,7 @@ struct ll_scalesim_layer {
     uint64_t
         copies; /* rows of the report that it stands for: the channels of a depthwise (DP) layer, else 1 */
     uint64_t in_h, in_w, filter_h, filter_w, channels, filters, stride_h, stride_w;
+    uint64_t line; /* of the topology, 0 when it comes from elsewhere */
 };
 
 /* How a layer lies on the array: Sr and Sc are cut into folds, each of which takes fold_lines cycles.

@@ -108,6 +108,7 @@ static bool add_layer(struct reading *reading, const struct ll_csv_field *fields
 {
     layer.name = trimmed(reading, &fields[0]);
     layer.copies = 1;
+    layer.line = reading->csv.line;
     if (!reading->products && strstr(layer.name, "DP")) {
         layer.copies = layer.channels;
         layer.channels = 1;
@@ -151,8 +152,14 @@ static bool read_conv(struct reading *reading, const struct ll_csv_field *fields
     if (!fits_in(reading, fields, v, FILTER_H, IN_H) || !fits_in(reading, fields, v, FILTER_W, IN_W))
         return false;
     return add_layer(reading, fields,
-                     (struct ll_scalesim_layer){NULL, 1, v[IN_H], v[IN_W], v[FILTER_H], v[FILTER_W],
-                                                v[CHANNELS], v[FILTERS], v[STRIDE_H], v[STRIDE_W]});
+                     (struct ll_scalesim_layer){.in_h = v[IN_H],
+                                                .in_w = v[IN_W],
+                                                .filter_h = v[FILTER_H],
+                                                .filter_w = v[FILTER_W],
+                                                .channels = v[CHANNELS],
+                                                .filters = v[FILTERS],
+                                                .stride_h = v[STRIDE_H],
+                                                .stride_w = v[STRIDE_W]});
 }
 
 static bool read_product(struct reading *reading, const struct ll_csv_field *fields, size_t count)
@@ -165,7 +172,14 @@ static bool read_product(struct reading *reading, const struct ll_csv_field *fie
     for (size_t i = 0; i < PRODUCT_NUMBERS; i++)
         fine &= read_number(reading, &fields[1 + i], product_names[i], &v[i]);
     return fine && add_layer(reading, fields,
-                             (struct ll_scalesim_layer){NULL, 1, v[M], v[K], 1, v[K], 1, v[N], 1, 1});
+                             (struct ll_scalesim_layer){.in_h = v[M],
+                                                        .in_w = v[K],
+                                                        .filter_h = 1,
+                                                        .filter_w = v[K],
+                                                        .channels = 1,
+                                                        .filters = v[N],
+                                                        .stride_h = 1,
+                                                        .stride_w = 1});
 }
 
 static void read_rows(struct reading *reading)
