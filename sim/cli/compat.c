@@ -249,7 +249,6 @@ static void add_json(const struct compat *compat, struct ll_str *out)
     }
     ll_json_close_list(&json);
     ll_json_close_object(&json);
-    ll_str_add(out, "\n");
 }
 
 static int run_compat(struct compat *compat)

@@ -47,6 +47,7 @@ struct reading {
     const char *name;
     uint64_t line;
     const char *line_text; /* of the line at hand, NUL-terminated */
+    const char *cut_text;  /* its copy, cut into the pieces that complaints point to */
     char *section;
     uint64_t given[KEY_COUNT]; /* the line in which the key was given, 0 for none */
     const char *unknown[64];   /* other keys, the first ones */
@@ -57,7 +58,7 @@ struct reading {
 static bool complain(struct reading *reading, const char *at, const char *what, const char *expected)
 {
     struct ll_place place = {.file = reading->name, .line = reading->line, .source_line = reading->line_text};
-    place.column = (uint64_t)(at - reading->line_text) + 1;
+    place.column = (uint64_t)(at - reading->cut_text) + 1;
     place.width = strlen(at);
     reading->failed = true;
     return ll_complain(reading->diags, place, "`%.60s`: expected %s", what, expected);
@@ -140,16 +141,16 @@ static void read_key(struct reading *reading, const char *name, const char *valu
         reading->unknown[reading->unknown_count++] = name;
 }
 
-/* The line's copy is cut into pieces; reading->line_text stays whole for complaints. */
 static void read_line(struct reading *reading, char *line)
 {
     char *text = trim(line);
+    reading->cut_text = line;
     if (*text == '\0' || *text == '#' || *text == ';')
         return;
     if (*text == '[') {
         char *end = strchr(text, ']');
         if (!end)
-            complain(reading, reading->line_text + (text - line), text, "a `]` behind the section's name");
+            complain(reading, text, text, "a `]` behind the section's name");
         else
             *end = '\0';
         reading->section = text + 1;
@@ -157,7 +158,7 @@ static void read_line(struct reading *reading, char *line)
     }
     char *delimiter = strpbrk(text, ":=");
     if (!delimiter || !reading->section) {
-        complain(reading, reading->line_text + (text - line), text,
+        complain(reading, text, text,
                  delimiter ? "a section such as [general] before the first key"
                            : "`key: value` or a section");
         return;
