@@ -50,7 +50,11 @@ struct reading {
     const char *cut_text;  /* its copy, cut into the pieces that complaints point to */
     char *section;
     uint64_t given[KEY_COUNT]; /* the line in which the key was given, 0 for none */
-    const char *unknown[64];   /* other keys, the first ones */
+    struct later {             /* a value that counts in USER mode alone, whatever it is otherwise */
+        uint64_t line;
+        const char *line_text, *cut_text, *value;
+    } bandwidth;
+    const char *unknown[64]; /* other keys, the first ones */
     size_t unknown_count;
     bool failed;
 };
@@ -110,8 +114,10 @@ static bool read_value(struct reading *reading, const struct key *key, const cha
     case TEXT:
         return (*(const char **)member = ll_copy_text(reading->arena, value, strlen(value))) != NULL;
     case COUNT:
-    case FIRST_COUNT:
         return read_count(reading, key, value, member);
+    case FIRST_COUNT:
+        reading->bandwidth = (struct later){reading->line, reading->line_text, reading->cut_text, value};
+        return true;
     case DATAFLOW:
         if (read_word(reading, value, dataflows, &index))
             *(enum ll_dataflow *)member = (enum ll_dataflow)index;
@@ -169,6 +175,18 @@ static void read_line(struct reading *reading, char *line)
     read_key(reading, name, value);
 }
 
+static void read_bandwidth(struct reading *reading)
+{
+    const struct later *later = &reading->bandwidth;
+    reading->line = later->line;
+    reading->line_text = later->line_text;
+    reading->cut_text = later->cut_text;
+    for (size_t i = 0; i < KEY_COUNT; i++)
+        if (keys[i].kind == FIRST_COUNT && later->value && reading->config->user_bandwidth)
+            read_count(reading, &keys[i], later->value,
+                       (uint64_t *)((char *)reading->config + keys[i].offset));
+}
+
 static void check_missing(struct reading *reading)
 {
     struct ll_place file = {.file = reading->name};
@@ -206,6 +224,7 @@ bool ll_scalesim_read_config(const char *text, size_t length, const char *name, 
         read_line(reading, line);
         text = stop ? stop + 1 : end;
     }
+    read_bandwidth(reading);
     check_missing(reading);
     return !reading->failed;
 }

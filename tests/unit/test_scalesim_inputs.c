@@ -150,8 +150,16 @@ static void bandwidth_is_wanted_in_user_mode_alone(void **state)
     (void)state;
     struct inputs *inputs = calloc(1, sizeof *inputs);
     assert_true(read_config(inputs, CONFIG "Dataflow: os\n[run_presets]\nInterfaceBandwidth: CALC\n"));
+    assert_true(
+        read_config(inputs, CONFIG "Bandwidth: 0\nDataflow: os\n[run_presets]\nInterfaceBandwidth: CALC\n"));
+    assert_int_equal(inputs->diags.count, 0);
     assert_false(read_config(inputs, CONFIG "Dataflow: os\n[run_presets]\nInterfaceBandwidth: USER\n"));
     assert_int_equal(inputs->diags.count, 1);
+    assert_false(
+        read_config(inputs, CONFIG "Bandwidth: 0\nDataflow: os\n[run_presets]\nInterfaceBandwidth: USER\n"));
+    assert_int_equal(inputs->diags.count, 2);
+    assert_int_equal(inputs->diags.kept[1].place.line, 13);
+    assert_int_equal(inputs->diags.kept[1].place.column, 12);
     release(inputs);
 }
 
