@@ -20,4 +20,15 @@ struct ll_value *ll_feed_source(struct ll_nn *nn, const struct ll_batch *batch);
 struct ll_value *ll_feed_target(struct ll_nn *nn, const struct ll_batch *batch);
 struct ll_value *ll_feed_target_weights(struct ll_nn *nn, const struct ll_batch *batch);
 
+/* What `fill` writes before each step: floats of this shape, widened where the network is double. The context
+ * outlives the network's last step. */
+typedef void ll_fill_floats(void *context, uint64_t step, float *data);
+struct ll_value *ll_feed_floats(struct ll_nn *nn, const char *name, const struct ll_shape *shape,
+                                ll_fill_floats *fill, void *context);
+
+/* The same for numbers of words or classes, i32. */
+typedef void ll_fill_indices(void *context, uint64_t step, int32_t *data);
+struct ll_value *ll_feed_indices(struct ll_nn *nn, const char *name, const struct ll_shape *shape,
+                                 ll_fill_indices *fill, void *context);
+
 #endif

@@ -52,9 +52,10 @@ struct ll_value {
     uint32_t overwrites;       /* of a root: how often its memory was overwritten so far */
     struct ll_value *next; /* of variables: what the program being built leaves in it; itself by default */
     struct ll_value
-        *gradient;       /* of weights: the gradient of what ll_minimise minimises, before it is clipped */
-    struct ll_init init; /* of variables */
-    bool kept;           /* can be looked at after the step */
+        *gradient; /* of weights: the gradient of what ll_minimise minimises, before it is clipped */
+    struct ll_value *gradient_rows; /* where that is rows: which ones of the weight; else NULL */
+    struct ll_init init;            /* of variables */
+    bool kept;                      /* can be looked at after the step */
 };
 
 /* Where a host_input op gets its data: called before each step, outside of its time, for the whole batch. */
@@ -188,5 +189,9 @@ static inline struct ll_attr ll_attr_of_real(enum ll_attr_key key, double value)
  * LL_NO_FIT past 64 bits. */
 uint64_t ll_nn_parameters(const struct ll_nn *nn);
 uint64_t ll_nn_forward_flops(const struct ll_nn *nn);
+
+/* FLOPs of all ops of the first program's forward phase; a sum counts an addition for each element that
+ * comes, as the sums within a product do. LL_NO_FIT past 64 bits. */
+uint64_t ll_nn_all_forward_flops(const struct ll_nn *nn);
 
 #endif

@@ -8,6 +8,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/ioctl.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 const char *ll_value_at(const struct ll_args *args, const char *name, size_t i)
@@ -148,6 +149,26 @@ int ll_print(struct ll_str *text)
         whole = false;
     ll_str_release(text);
     return whole ? LL_DONE : ll_failed("standard output cannot be written: %s", strerror(errno));
+}
+
+bool ll_make_folder(const char *path)
+{
+    if (mkdir(path, 0777) == 0 || errno == EEXIST)
+        return true;
+    ll_failed("%s: %s", path, strerror(errno));
+    return false;
+}
+
+bool ll_write_file(const char *path, struct ll_str *text)
+{
+    FILE *file = text->failed ? NULL : fopen(path, "wb");
+    bool whole = file && fwrite(text->text, 1, text->length, file) == text->length;
+    if (file && fclose(file) != 0)
+        whole = false;
+    if (!whole)
+        ll_failed("%s: %s", path, text->failed ? "memory ran out" : strerror(errno));
+    ll_str_release(text);
+    return whole;
 }
 
 unsigned ll_screen_width(void)

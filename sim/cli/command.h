@@ -73,6 +73,12 @@ int ll_unknown(const char *thing, const char *word, const char *const *candidate
 /* Writes a finished text to standard output and releases it; LL_DONE, or LL_FAILED after saying why not. */
 int ll_print(struct ll_str *text);
 
+/* Makes a folder unless it is there; false after saying why not. */
+bool ll_make_folder(const char *path);
+
+/* Writes a finished text to a file and releases it; false after saying why not. */
+bool ll_write_file(const char *path, struct ll_str *text);
+
 /* Width of the terminal or of COLUMNS, 120 when neither is known. */
 unsigned ll_screen_width(void);
 

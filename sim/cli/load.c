@@ -4,12 +4,10 @@
 #include "sim/cli/command.h"
 #include "tracer/reader.h"
 
-#include <errno.h>
 #include <inttypes.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/stat.h>
 
 struct ll_trace *ll_read_trace(const char *path, int *status)
 {
@@ -123,14 +121,6 @@ struct ll_machine *ll_load_machine(const char *which, const char *const *folders
     ll_diags_release(diags);
     free(diags);
     return machine;
-}
-
-bool ll_make_folder(const char *path)
-{
-    if (!path || mkdir(path, 0777) == 0 || errno == EEXIST)
-        return true;
-    ll_failed("%s: %s", path, strerror(errno));
-    return false;
 }
 
 const struct ll_override *ll_read_overrides(const struct ll_args *args, size_t *count)

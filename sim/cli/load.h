@@ -30,9 +30,6 @@ const struct ll_model *ll_find_model(const char *name);
 struct ll_machine *ll_load_machine(const char *which, const char *const *folders,
                                    const struct ll_override *overrides, size_t override_count);
 
-/* Makes a folder unless it is there (NULL: no folder is wanted); false after saying why it cannot. */
-bool ll_make_folder(const char *path);
-
 /* The values of --set, taken apart at the first `=`; NULL after saying which has none. Lives as long as
  * the arguments. */
 const struct ll_override *ll_read_overrides(const struct ll_args *args, size_t *count);

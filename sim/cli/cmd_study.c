@@ -1,0 +1,230 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* leadline study [ID...]: regenerates figures and tables of papers, and judges them. */
+#include "sim/cli/command.h"
+#include "sim/cli/evidence.h"
+#include "sim/report/table.h"
+#include "sim/study/present.h"
+
+#include <inttypes.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+enum { MOST_STUDIES = 256 };
+
+static int list_studies(bool as_json)
+{
+    struct ll_str out = {0};
+    struct ll_json json = {.out = &out, .indent = true};
+    struct ll_table *table = ll_table_new("study|of|what it shows");
+    ll_json_open_object(&json);
+    ll_json_key(&json, "studies");
+    ll_json_open_list(&json);
+    for (size_t i = 0; i < ll_study_count(); i++) {
+        const struct ll_study *study = ll_study_at(i);
+        ll_json_open_object(&json);
+        ll_json_put_text(&json, "id", study->id);
+        ll_json_put_text(&json, "paper", study->paper);
+        ll_json_put_text(&json, "title", study->title);
+        ll_json_close_object(&json);
+        ll_table_row(table, "%s|%s|%s", study->id, study->paper, study->title);
+    }
+    ll_json_close_list(&json);
+    ll_json_close_object(&json);
+    if (!as_json) {
+        ll_str_release(&out);
+        ll_table_print(table, ll_screen_width(), &out);
+    }
+    ll_table_free(table);
+    return ll_print(&out);
+}
+
+/* The studies named, or all; their number, 0 after saying what is wrong. */
+static size_t choose(const struct ll_args *args, const struct ll_study *chosen[MOST_STUDIES])
+{
+    const char *ids[MOST_STUDIES];
+    size_t known = ll_study_count(), count = 0;
+    for (size_t i = 0; i < known; i++) {
+        ids[i] = ll_study_at(i)->id;
+        if (ll_flag(args, "all"))
+            chosen[count++] = ll_study_at(i);
+    }
+    if (count && args->word_count) {
+        ll_wrong("--all is all of them; name studies without it");
+        return 0;
+    }
+    for (size_t i = 0; i < args->word_count && i < MOST_STUDIES; i++) {
+        chosen[count] = ll_study_find(args->words[i]);
+        if (!chosen[count]) {
+            ll_unknown("study", args->words[i], ids, known, "leadline study");
+            return 0;
+        }
+        count++;
+    }
+    return count;
+}
+
+/* FOLDER/ID.csv, or FOLDER/ID-NAME.csv for what has a name. NULL when memory ran out. */
+static const char *path_of(struct ll_arena *arena, const char *folder, const struct ll_study *study,
+                           const char *name, const char *ending)
+{
+    return ll_format(arena, "%s/%s%s%s.%s", folder, study->id, name ? "-" : "", name ? name : "", ending);
+}
+
+static bool write_text(struct ll_arena *arena, const char *folder, const struct ll_study *study,
+                       const char *name, const char *ending, struct ll_str *text)
+{
+    const char *path = path_of(arena, folder, study, name, ending);
+    if (path)
+        return ll_write_file(path, text);
+    ll_str_release(text);
+    ll_failed("memory ran out");
+    return false;
+}
+
+static bool write_files(const struct ll_args *args, const char *folder, const struct ll_study *study,
+                        const struct ll_plan *plan, const struct ll_outcome *outcome)
+{
+    struct ll_str text = {0};
+    struct ll_json json = {.out = &text, .indent = true};
+    bool written = true;
+    for (size_t i = 0; i < outcome->sheet_count && written; i++) {
+        ll_present_csv(&outcome->sheets[i], &text);
+        written = write_text(args->arena, folder, study, outcome->sheets[i].name, "csv", &text);
+    }
+    for (size_t i = 0; i < outcome->drawing_count && written; i++) {
+        ll_str_add(&text, outcome->drawings[i].svg.text ? outcome->drawings[i].svg.text : "");
+        written = write_text(args->arena, folder, study, outcome->drawings[i].name, "svg", &text);
+    }
+    if (written) {
+        ll_present_html(study, plan, outcome, &text);
+        written = write_text(args->arena, folder, study, NULL, "html", &text);
+    }
+    if (written) {
+        ll_present_json(study, plan, outcome, &json);
+        written = write_text(args->arena, folder, study, NULL, "json", &text);
+    }
+    return written;
+}
+
+/* What the studies have in common while they run one after the other. */
+struct session {
+    const struct ll_args *args;
+    const char *folder;
+    struct ll_library library;
+    struct ll_str text; /* for standard output */
+    struct ll_json json;
+    size_t failed; /* criteria */
+};
+
+static int show(struct session *session, const struct ll_study *study, const struct ll_plan *plan,
+                const struct ll_outcome *outcome)
+{
+    session->failed += ll_count_verdicts(outcome, LL_FAIL);
+    if (ll_flag(session->args, "json")) {
+        ll_present_json(study, plan, outcome, &session->json);
+        return LL_DONE;
+    }
+    ll_present_text(study, outcome, ll_screen_width(), &session->text);
+    ll_str_addf(&session->text, "\n%s\n\n",
+                path_of(session->args->arena, session->folder, study, NULL, "html"));
+    return ll_print(&session->text);
+}
+
+static int judge(struct session *session, const struct ll_study *study, const struct ll_plan *plan,
+                 const struct ll_brought *brought, struct ll_diags *diags)
+{
+    struct ll_arena arena = {0};
+    struct ll_outcome outcome = {0};
+    const struct ll_evidence evidence = {plan, brought->traces,
+                                         (const struct ll_machine *const *)brought->machines, &arena, diags};
+    int status = LL_DONE;
+    if (!ll_study_judge(study, &evidence, &outcome))
+        status = diags->count ? LL_WRONG : ll_failed("%s: memory ran out", study->id);
+    else if (!write_files(session->args, session->folder, study, plan, &outcome))
+        status = LL_FAILED;
+    else
+        status = show(session, study, plan, &outcome);
+    ll_print_diags(diags);
+    ll_outcome_release(&outcome);
+    ll_arena_release(&arena);
+    return status;
+}
+
+static int run_study(struct session *session, const struct ll_study *study)
+{
+    struct ll_plan plan = {.failed = false};
+    struct ll_brought brought = {0};
+    struct ll_diags *diags = calloc(1, sizeof *diags);
+    study->plan(&plan);
+    fprintf(stderr, "%s: %s\n", study->id, study->title);
+    int status = plan.failed || !diags ? ll_failed("memory ran out")
+                                       : ll_bring(&session->library, &plan, session->args->arena, &brought);
+    if (status == LL_DONE)
+        status = judge(session, study, &plan, &brought, diags);
+    if (diags)
+        ll_diags_release(diags);
+    free(diags);
+    ll_brought_release(&brought);
+    ll_plan_release(&plan);
+    return status;
+}
+
+static int run_all(struct session *session, const struct ll_study *const *chosen, size_t count)
+{
+    int status = LL_DONE;
+    bool as_json = ll_flag(session->args, "json");
+    if (as_json) {
+        ll_json_open_object(&session->json);
+        ll_json_put_count(&session->json, "schema", 1);
+        ll_json_key(&session->json, "studies");
+        ll_json_open_list(&session->json);
+    }
+    for (size_t i = 0; i < count && status == LL_DONE; i++)
+        status = run_study(session, chosen[i]);
+    if (!as_json || status != LL_DONE) {
+        ll_str_release(&session->text);
+        return status;
+    }
+    ll_json_close_list(&session->json);
+    ll_json_close_object(&session->json);
+    return ll_print(&session->text);
+}
+
+static int run(const struct ll_args *args)
+{
+    const struct ll_study *chosen[2 * MOST_STUDIES];
+    if (args->word_count == 0 && !ll_flag(args, "all"))
+        return list_studies(ll_flag(args, "json"));
+    size_t count = choose(args, chosen);
+    if (count == 0)
+        return LL_WRONG;
+    struct session session = {.args = args, .folder = ll_value(args, "output", "study")};
+    if (!ll_make_folder(session.folder))
+        return LL_FAILED;
+    session.library.folder = session.folder;
+    session.json = (struct ll_json){.out = &session.text, .indent = true};
+    int status = run_all(&session, chosen, count);
+    ll_library_release(&session.library);
+    return status == LL_DONE && session.failed ? LL_FAILED : status;
+}
+
+static const struct ll_option options[] = {
+    {"output", 'o', "FOLDER", "where the files go, made if missing; study when not given"},
+    {"all", 0, NULL, "every study there is"},
+    {0},
+};
+
+const struct ll_command ll_command_study = {
+    .name = "study",
+    .synopsis = "[ID...]",
+    .summary = "regenerate figures and tables of papers, and judge them",
+    .examples = "  leadline study\n"
+                "  leadline study F3 F4 -o figures\n",
+    .details = "Without a name the studies are listed. Each writes ID.csv, ID.svg, ID.html and ID.json, and "
+               "prints its table and\n"
+               "whether each criterion holds. The exit status is 1 when one does not.\n",
+    .options = options,
+    .most_words = MOST_STUDIES,
+    .run = run,
+};

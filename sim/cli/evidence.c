@@ -1,0 +1,121 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "sim/cli/evidence.h"
+
+#include "sim/cli/load.h"
+#include "sim/cli/paths.h"
+#include "sim/cli/workload.h"
+
+#include <inttypes.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+void ll_library_release(struct ll_library *library)
+{
+    for (uint64_t i = 0; i < library->entry_count; i++)
+        ll_trace_free(library->entries[i].trace);
+    free(library->entries);
+    *library = (struct ll_library){0};
+}
+
+static void tell(const struct ll_recording *recording, uint64_t number, uint64_t count)
+{
+    fprintf(stderr, "recording %" PRIu64 " of %" PRIu64 ": %s, %s%s, %" PRIu64 " step%s\n", number, count,
+            recording->model, recording->train ? "training" : "inference", recording->dry_run ? ", dry" : "",
+            recording->steps, recording->steps == 1 ? "" : "s");
+}
+
+/* Runs the workload; its trace lies in the folder only until it has been read. */
+static int record(const struct ll_model *model, const struct ll_recording *recording, const char *folder,
+                  struct ll_arena *arena, struct ll_trace **trace)
+{
+    struct ll_setting settings[LL_MOST_STUDY_SETTINGS];
+    struct ll_run_options options = {.train = recording->train,
+                                     .dry_run = recording->dry_run,
+                                     .batch = recording->batch,
+                                     .steps = recording->steps,
+                                     .seed = 1,
+                                     .threads = recording->threads,
+                                     .settings = settings};
+    while (options.setting_count < LL_MOST_STUDY_SETTINGS && recording->settings[options.setting_count].key) {
+        const struct ll_study_setting *setting = &recording->settings[options.setting_count];
+        settings[options.setting_count++] = (struct ll_setting){setting->key, setting->value};
+    }
+    struct ll_run_report report;
+    options.path = ll_format(arena, "%s/.recording-%ld.llt", folder, (long)getpid());
+    if (!options.path)
+        return ll_failed("memory ran out");
+    int status = ll_run_workload(model, &options, &report);
+    if (status == LL_DONE)
+        *trace = ll_read_trace(options.path, &status);
+    unlink(options.path);
+    return status;
+}
+
+static struct ll_library_entry *find(const struct ll_library *library, const struct ll_recording *recording)
+{
+    for (uint64_t i = 0; i < library->entry_count; i++)
+        if (ll_same_recording(&library->entries[i].recording, recording))
+            return &library->entries[i];
+    return NULL;
+}
+
+/* The entry of a recording, made when it is new. A workload that there is not gives one without a trace. */
+static int obtain(struct ll_library *library, const struct ll_plan *plan, uint64_t i, struct ll_arena *arena,
+                  const struct ll_trace **trace)
+{
+    const struct ll_recording *recording = &plan->recordings[i];
+    struct ll_library_entry *entry = find(library, recording);
+    if (entry) {
+        *trace = entry->trace;
+        return LL_DONE;
+    }
+    if (!ll_grow(&library->entries, &library->capacity, library->entry_count + 1, sizeof *entry))
+        return ll_failed("memory ran out");
+    entry = &library->entries[library->entry_count];
+    *entry = (struct ll_library_entry){.recording = *recording};
+    const struct ll_model *model = ll_model_find(recording->model);
+    int status = LL_DONE;
+    if (model) {
+        tell(recording, i + 1, plan->recording_count);
+        status = record(model, recording, library->folder, arena, &entry->trace);
+    } else
+        fprintf(stderr, "there is no workload `%s`; what is made of it is left out\n", recording->model);
+    library->entry_count += status == LL_DONE;
+    *trace = entry->trace;
+    return status;
+}
+
+int ll_bring(struct ll_library *library, const struct ll_plan *plan, struct ll_arena *arena,
+             struct ll_brought *brought)
+{
+    const char *const *folders = ll_machine_folders(arena);
+    brought->traces = ll_alloc(arena, plan->recording_count, sizeof *brought->traces);
+    brought->machines = ll_alloc(arena, plan->target_count, sizeof *brought->machines);
+    if (!folders || !brought->traces || !brought->machines)
+        return ll_failed("memory ran out");
+    for (uint64_t i = 0; i < plan->target_count; i++) {
+        const struct ll_target *target = &plan->targets[i];
+        size_t count = 0;
+        while (count < LL_MOST_STUDY_OVERRIDES && target->overrides[count].path)
+            count++;
+        brought->machines[i] = ll_load_machine(target->machine, folders, target->overrides, count);
+        if (!brought->machines[i])
+            return LL_WRONG;
+        brought->machine_count = i + 1;
+    }
+    for (uint64_t i = 0; i < plan->recording_count; i++) {
+        int status = obtain(library, plan, i, arena, &brought->traces[i]);
+        if (status != LL_DONE)
+            return status;
+    }
+    return LL_DONE;
+}
+
+void ll_brought_release(struct ll_brought *brought)
+{
+    for (uint64_t i = 0; i < brought->machine_count; i++)
+        ll_machine_free(brought->machines[i]);
+    *brought = (struct ll_brought){0};
+}

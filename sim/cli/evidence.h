@@ -1,0 +1,38 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Bringing what the plan of a study lists: workloads recorded, machines read.
+ *
+ * Recordings are kept until the end, so that what several studies want is recorded once. */
+#ifndef LL_SIM_CLI_EVIDENCE_H
+#define LL_SIM_CLI_EVIDENCE_H
+
+#include "sim/study/study.h"
+
+struct ll_library_entry {
+    struct ll_recording recording;
+    struct ll_trace *trace; /* NULL: there is no such workload */
+};
+
+/* All recordings of a run of the program; {0} to begin with. One thread. */
+struct ll_library {
+    const char *folder; /* where a trace lies while it is made */
+    struct ll_library_entry *entries;
+    uint64_t entry_count, capacity;
+};
+
+/* Frees all traces. */
+void ll_library_release(struct ll_library *library);
+
+/* What a plan was answered with; {0} to begin with. */
+struct ll_brought {
+    const struct ll_trace **traces;
+    struct ll_machine **machines;
+    uint64_t machine_count;
+};
+
+/* Records what is missing, telling so on standard error, and reads the machines. An exit status, after saying
+ * what is wrong. The arrays live in the arena, traces in the library; machines are freed by the next. */
+int ll_bring(struct ll_library *library, const struct ll_plan *plan, struct ll_arena *arena,
+             struct ll_brought *brought);
+void ll_brought_release(struct ll_brought *brought);
+
+#endif

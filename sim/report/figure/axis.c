@@ -1,0 +1,196 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "sim/report/figure/axis.h"
+
+#include <math.h>
+#include <stdio.h>
+
+enum { WANTED_TICKS = 5, LINE = 17, SWATCH = 10 };
+#define TURN (-35.0) /* degrees, of names that do not fit, and how far down a turned name reaches */
+#define TURN_SINE 0.574
+
+/* The step of 1, 2 or 5 times a power of ten that gives about the wanted number of ticks. */
+static double round_step(double range)
+{
+    double rough = range / WANTED_TICKS, power = pow(10, floor(log10(rough))), part = rough / power;
+    return power * (part < 1.5 ? 1 : part < 3.5 ? 2 : part < 7.5 ? 5 : 10);
+}
+
+static struct ll_axis linear(double high)
+{
+    struct ll_axis axis = {.high = high > 0 && isfinite(high) ? high : 1};
+    double step = round_step(axis.high);
+    size_t count = (size_t)ceil(axis.high / step - 1e-9);
+    axis.high = (double)count * step;
+    for (size_t i = 0; i <= count && i < LL_MOST_TICKS; i++)
+        axis.ticks[axis.tick_count++] = (double)i * step;
+    return axis;
+}
+
+/* Whole decades; every second or third of them when there are many. */
+static struct ll_axis logarithmic(double low, double high)
+{
+    if (!(low > 0) || !isfinite(high) || high < low)
+        low = high = 1;
+    int first = (int)floor(log10(low) + 1e-9), last = (int)ceil(log10(high) - 1e-9);
+    last = last > first ? last : first + 1;
+    int every = (last - first) / (LL_MOST_TICKS / 2) + 1;
+    struct ll_axis axis = {.low = pow(10, first), .high = pow(10, last), .log = true};
+    for (int power = first; power <= last; power += every)
+        axis.ticks[axis.tick_count++] = pow(10, power);
+    return axis;
+}
+
+struct ll_axis ll_axis_for(double low, double high, bool log)
+{
+    return log ? logarithmic(low, high) : linear(high);
+}
+
+double ll_axis_place(const struct ll_axis *axis, double value)
+{
+    double place = axis->log ? log(value / axis->low) / log(axis->high / axis->low)
+                             : (value - axis->low) / (axis->high - axis->low);
+    return fmin(1, fmax(0, place));
+}
+
+const char *ll_tick(struct ll_tick_text *text, double value)
+{
+    snprintf(text->text, sizeof text->text, value != 0 && (value < 1e-4 || value >= 1e6) ? "%.0e" : "%.6g",
+             value);
+    return text->text;
+}
+
+static struct ll_box below(struct ll_box box, double height)
+{
+    return (struct ll_box){box.x, box.y + height, box.width, box.height - height};
+}
+
+struct ll_box ll_draw_title(struct ll_svg *svg, struct ll_box box, const char *title)
+{
+    if (!title)
+        return box;
+    ll_svg_text(svg, &(struct ll_text){.x = box.x, .y = box.y + 14, .size = LL_TEXT_TITLE}, title);
+    return below(box, 26);
+}
+
+struct ll_box ll_draw_legend(struct ll_svg *svg, struct ll_box box, const char *const *names, size_t count,
+                             bool marks)
+{
+    double x = box.x, y = box.y;
+    bool any = false;
+    for (size_t i = 0; i < count; i++) {
+        if (!names[i])
+            continue;
+        double width = SWATCH + 5 + 1.08 * ll_text_width(names[i], LL_TEXT_NORMAL) + 16;
+        if (any && x + width > box.x + box.width) {
+            x = box.x;
+            y += LINE;
+        }
+        any = true;
+        if (marks)
+            ll_svg_mark(svg, (struct ll_point){x + SWATCH / 2.0, y + 8}, i);
+        else
+            ll_svg_rect(svg, x, y + 3, SWATCH, SWATCH, ll_colour(i));
+        ll_svg_text(svg, &(struct ll_text){.x = x + SWATCH + 5, .y = y + 12, .size = LL_TEXT_NORMAL},
+                    names[i]);
+        x += width;
+    }
+    return any ? below(box, y - box.y + LINE + LL_GAP) : box;
+}
+
+struct ll_box ll_draw_y_axis(struct ll_svg *svg, struct ll_box box, double bottom, const struct ll_axis *axis,
+                             const char *label)
+{
+    struct ll_tick_text tick;
+    double widest = 0;
+    for (size_t i = 0; i < axis->tick_count; i++)
+        widest = fmax(widest, ll_text_width(ll_tick(&tick, axis->ticks[i]), LL_TEXT_SMALL));
+    double left = widest + 2 * LL_GAP + (label ? LINE : 0);
+    struct ll_box area = {box.x + left, box.y + LL_GAP, box.width - left - LL_GAP,
+                          box.height - bottom - LL_GAP};
+    for (size_t i = 0; i < axis->tick_count; i++) {
+        double y = area.y + area.height * (1 - ll_axis_place(axis, axis->ticks[i]));
+        ll_svg_line(svg, LL_PEN_GRID, area.x, y, area.x + area.width, y);
+        ll_svg_text(svg,
+                    &(struct ll_text){
+                        .x = area.x - LL_GAP, .y = y + 4, .size = LL_TEXT_SMALL, .anchor = LL_ANCHOR_END},
+                    ll_tick(&tick, axis->ticks[i]));
+    }
+    ll_svg_line(svg, LL_PEN_AXIS, area.x, area.y, area.x, area.y + area.height);
+    if (label)
+        ll_svg_text(svg,
+                    &(struct ll_text){.x = box.x + 11,
+                                      .y = area.y + area.height / 2,
+                                      .size = LL_TEXT_NORMAL,
+                                      .anchor = LL_ANCHOR_MIDDLE,
+                                      .turn = -90},
+                    label);
+    return area;
+}
+
+void ll_draw_level(struct ll_svg *svg, struct ll_box area, const struct ll_axis *axis, double level,
+                   const char *name)
+{
+    if (!(level > 0))
+        return;
+    double y = area.y + area.height * (1 - ll_axis_place(axis, level));
+    ll_svg_line(svg, LL_PEN_INK, area.x, y, area.x + area.width, y);
+    if (name)
+        ll_svg_text(svg,
+                    &(struct ll_text){
+                        .x = area.x + area.width, .y = y - 4, .size = LL_TEXT_SMALL, .anchor = LL_ANCHOR_END},
+                    name);
+}
+
+void ll_draw_x_axis(struct ll_svg *svg, struct ll_box area, const struct ll_axis *axis, const char *label)
+{
+    struct ll_tick_text tick;
+    double foot = area.y + area.height;
+    for (size_t i = 0; i < axis->tick_count; i++) {
+        double x = area.x + area.width * ll_axis_place(axis, axis->ticks[i]);
+        ll_svg_line(svg, LL_PEN_GRID, x, area.y, x, foot);
+        ll_svg_text(
+            svg, &(struct ll_text){.x = x, .y = foot + 15, .size = LL_TEXT_SMALL, .anchor = LL_ANCHOR_MIDDLE},
+            ll_tick(&tick, axis->ticks[i]));
+    }
+    ll_svg_line(svg, LL_PEN_AXIS, area.x, foot, area.x + area.width, foot);
+    ll_svg_text(
+        svg,
+        &(struct ll_text){
+            .x = area.x + area.width / 2, .y = foot + 32, .size = LL_TEXT_NORMAL, .anchor = LL_ANCHOR_MIDDLE},
+        label);
+}
+
+static double widest_of(const char *const *names, size_t count)
+{
+    double widest = 0;
+    for (size_t i = 0; i < count; i++)
+        widest = fmax(widest, ll_text_width(names[i], LL_TEXT_SMALL));
+    return widest;
+}
+
+static bool turned(const char *const *names, size_t count, double slot)
+{
+    return 1.1 * widest_of(names, count) > slot - 2;
+}
+
+double ll_names_height(const char *const *names, size_t count, double slot)
+{
+    if (!turned(names, count, slot))
+        return 20;
+    return 1.1 * widest_of(names, count) * TURN_SINE + 20;
+}
+
+void ll_draw_names(struct ll_svg *svg, struct ll_box area, const char *const *names, size_t count)
+{
+    double slot = area.width / (double)(count ? count : 1), foot = area.y + area.height;
+    bool turn = turned(names, count, slot);
+    for (size_t i = 0; i < count; i++)
+        ll_svg_text(svg,
+                    &(struct ll_text){.x = area.x + slot * ((double)i + 0.5) + (turn ? 4 : 0),
+                                      .y = foot + (turn ? 12 : 15),
+                                      .size = LL_TEXT_SMALL,
+                                      .anchor = turn ? LL_ANCHOR_END : LL_ANCHOR_MIDDLE,
+                                      .turn = turn ? TURN : 0},
+                    names[i]);
+    ll_svg_line(svg, LL_PEN_AXIS, area.x, foot, area.x + area.width, foot);
+}

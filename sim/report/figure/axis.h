@@ -1,0 +1,56 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* What plots share: scales with round ticks, the frame, the legend. Private to sim/report/figure. */
+#ifndef LL_SIM_REPORT_FIGURE_AXIS_H
+#define LL_SIM_REPORT_FIGURE_AXIS_H
+
+#include "sim/report/figure/figure.h"
+
+enum { LL_MOST_TICKS = 16, LL_GAP = 6 };
+
+/* A scale from low to high, both ticks; linear ones begin at 0. */
+struct ll_axis {
+    double low, high;
+    bool log;
+    double ticks[LL_MOST_TICKS];
+    size_t tick_count;
+};
+
+/* The axis on which values from low to high find room. A logarithmic one looks at positive values only; low
+ * is not asked otherwise. */
+struct ll_axis ll_axis_for(double low, double high, bool log);
+
+/* Where a value lies, from 0 to 1; outside values are clamped. */
+double ll_axis_place(const struct ll_axis *axis, double value);
+
+struct ll_tick_text {
+    char text[24];
+};
+/* A tick in the fewest digits. */
+const char *ll_tick(struct ll_tick_text *text, double value);
+
+/* The title at the top of a box; what is left of the box below it. */
+struct ll_box ll_draw_title(struct ll_svg *svg, struct ll_box box, const char *title);
+
+/* A legend of names in as many lines as it takes, marks (else squares) in the colours of their numbers; names
+ * that are NULL are left out. What is left of the box below it. */
+struct ll_box ll_draw_legend(struct ll_svg *svg, struct ll_box box, const char *const *names, size_t count,
+                             bool marks);
+
+/* The y axis with grid and label to the left of what is left of the box, which is returned; bottom pixels
+ * are kept free below for the x axis. */
+struct ll_box ll_draw_y_axis(struct ll_svg *svg, struct ll_box box, double bottom, const struct ll_axis *axis,
+                             const char *label);
+
+/* A level across the area, with its name above its right end; nothing when it is not positive. */
+void ll_draw_level(struct ll_svg *svg, struct ll_box area, const struct ll_axis *axis, double level,
+                   const char *name);
+
+/* The x axis below the plot area, with grid. */
+void ll_draw_x_axis(struct ll_svg *svg, struct ll_box area, const struct ll_axis *axis, const char *label);
+enum { LL_X_AXIS_HEIGHT = 38 };
+
+/* How much room names need below `slot` pixels each, and drawing them there: turned when they do not fit. */
+double ll_names_height(const char *const *names, size_t count, double slot);
+void ll_draw_names(struct ll_svg *svg, struct ll_box area, const char *const *names, size_t count);
+
+#endif

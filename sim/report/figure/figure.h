@@ -1,0 +1,89 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Figures: bars, lines, heat maps and trees as SVG.
+ *
+ * A plot is plain data that the caller keeps, drawn into a box of a page (svg.h), so that several plots make
+ * one figure. All text of a plot stays in its box; labels that would touch each other are turned. Not a
+ * number means that there is nothing to draw. Drawing is pure: same plot, same text.
+ *
+ * A kind of plot is a struct here and one file plot_*.c; axes and legends are shared (axis.h). */
+#ifndef LL_SIM_REPORT_FIGURE_FIGURE_H
+#define LL_SIM_REPORT_FIGURE_FIGURE_H
+
+#include "sim/report/figure/svg.h"
+
+struct ll_box {
+    double x, y, width, height;
+};
+
+/* A page of panels, `columns` of them side by side, each of this size, with the figure's title above. */
+struct ll_page {
+    const char *title, *about; /* about: a sentence for readers who hear the page */
+    size_t panels, columns;
+    double width, height; /* of a panel */
+};
+
+/* Opens the page (close it with ll_svg_close), and says where panel i lies. */
+void ll_page_open(struct ll_svg *svg, const struct ll_page *page);
+struct ll_box ll_page_panel(const struct ll_page *page, size_t i);
+
+/* Groups of bars along the x axis, a colour for each series: side by side, or stacked. */
+struct ll_bars {
+    const char *title, *y_label; /* title NULL: none. The label names quantity and unit */
+    const char *const *groups;
+    size_t group_count;
+    const char *const *series;
+    size_t series_count;
+    const double *values; /* of group g and series s at g * series_count + s; not negative */
+    bool stacked, log;    /* log: the y axis is logarithmic; not with stacked */
+    double line;          /* a level to compare with, 0 for none, and what it is called */
+    const char *line_name;
+};
+void ll_draw_bars(struct ll_svg *svg, struct ll_box box, const struct ll_bars *bars);
+
+/* Curves, or marks alone, over a number. */
+struct ll_curve {
+    const char *name; /* in the legend; NULL: not there */
+    const double *x, *y;
+    size_t count;
+};
+struct ll_lines {
+    const char *title, *x_label, *y_label;
+    const struct ll_curve *curves;
+    size_t curve_count;
+    bool joined; /* else marks alone: a scatter plot */
+    bool x_log, y_log;
+    double x_high,
+        y_high;  /* where the axes end; 0: where the data does. They begin at 0, or at the data if log */
+    double line; /* as of bars */
+    const char *line_name;
+};
+void ll_draw_lines(struct ll_svg *svg, struct ll_box box, const struct ll_lines *lines);
+
+/* A matrix as shaded cells with their values, where these do not round to zero; grey where there is none. */
+struct ll_heat {
+    const char *title, *unit; /* the unit of the values, said beside the title; it needs one */
+    const char *const *rows;
+    size_t row_count;
+    const char *const *columns;
+    size_t column_count;
+    const double *values; /* row after row */
+    double full;          /* the value that is darkest */
+    unsigned decimals;
+};
+void ll_draw_heat(struct ll_svg *svg, struct ll_box box, const struct ll_heat *heat);
+
+/* A dendrogram: leaves 0 .. leaf_count - 1 to the left, merge i makes cluster leaf_count + i. */
+struct ll_merge {
+    size_t left, right;
+    double distance;
+};
+struct ll_tree {
+    const char *title, *x_label;
+    const char *const *leaves;
+    size_t leaf_count;
+    const struct ll_merge *merges; /* leaf_count - 1 */
+    double x_high;                 /* where the axis ends; 0: at the greatest distance */
+};
+void ll_draw_tree(struct ll_svg *svg, struct ll_box box, const struct ll_tree *tree);
+
+#endif

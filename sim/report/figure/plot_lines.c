@@ -1,0 +1,80 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "sim/report/figure/axis.h"
+
+#include <math.h>
+
+enum { PIECE = 512 }; /* points drawn by one element; the next piece begins with the last point */
+
+struct range {
+    double low, high;
+};
+
+static void widen(struct range *range, const double *values, size_t count)
+{
+    for (size_t i = 0; i < count; i++) {
+        if (!isfinite(values[i]))
+            continue;
+        range->high = fmax(range->high, values[i]);
+        range->low = values[i] > 0 ? fmin(range->low, values[i]) : range->low;
+    }
+}
+
+static struct ll_axis axis_of(struct range range, double wanted, bool log)
+{
+    return ll_axis_for(range.low, wanted > 0 ? wanted : range.high, log);
+}
+
+static bool drawable(const struct ll_curve *curve, size_t i, const struct ll_lines *lines)
+{
+    return isfinite(curve->x[i]) && isfinite(curve->y[i]) && (!lines->x_log || curve->x[i] > 0) &&
+           (!lines->y_log || curve->y[i] > 0);
+}
+
+/* Marks show single points: where there are many of them, the line is enough. */
+static void draw_curve(struct ll_svg *svg, struct ll_box area, const struct ll_lines *lines, size_t which,
+                       const struct ll_axis *x, const struct ll_axis *y)
+{
+    enum { MOST_MARKS = 40 };
+    const struct ll_curve *curve = &lines->curves[which];
+    struct ll_point points[PIECE];
+    size_t count = 0;
+    bool marks = !lines->joined || curve->count <= MOST_MARKS;
+    for (size_t i = 0; i < curve->count; i++) {
+        if (drawable(curve, i, lines)) {
+            points[count].x = area.x + area.width * ll_axis_place(x, curve->x[i]);
+            points[count].y = area.y + area.height * (1 - ll_axis_place(y, curve->y[i]));
+            if (marks)
+                ll_svg_mark(svg, points[count], which);
+            count++;
+        }
+        if (count < PIECE && i + 1 < curve->count)
+            continue;
+        if (lines->joined)
+            ll_svg_curve(svg, points, count, which);
+        if (count)
+            points[0] = points[count - 1];
+        count = count ? 1 : 0;
+    }
+}
+
+void ll_draw_lines(struct ll_svg *svg, struct ll_box box, const struct ll_lines *lines)
+{
+    struct range x = {INFINITY, 0}, y = {INFINITY, lines->line};
+    const char *names[LL_COLOUR_COUNT];
+    size_t named = lines->curve_count < LL_COLOUR_COUNT ? lines->curve_count : LL_COLOUR_COUNT;
+    for (size_t i = 0; i < lines->curve_count; i++) {
+        widen(&x, lines->curves[i].x, lines->curves[i].count);
+        widen(&y, lines->curves[i].y, lines->curves[i].count);
+    }
+    for (size_t i = 0; i < named; i++)
+        names[i] = lines->curves[i].name;
+    struct ll_axis x_axis = axis_of(x, lines->x_high, lines->x_log);
+    struct ll_axis y_axis = axis_of(y, lines->y_high, lines->y_log);
+    box = ll_draw_title(svg, box, lines->title);
+    box = ll_draw_legend(svg, box, names, named, true);
+    struct ll_box area = ll_draw_y_axis(svg, box, LL_X_AXIS_HEIGHT, &y_axis, lines->y_label);
+    ll_draw_x_axis(svg, area, &x_axis, lines->x_label);
+    ll_draw_level(svg, area, &y_axis, lines->line, lines->line_name);
+    for (size_t i = 0; i < lines->curve_count; i++)
+        draw_curve(svg, area, lines, i, &x_axis, &y_axis);
+}

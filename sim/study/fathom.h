@@ -1,0 +1,75 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* What the studies of Fathom share (Adolf et al., "Fathom: Reference Workloads for Modern Deep Learning
+ * Methods", IISWC 2016): its workloads, its classes of op types, the one matrix of numbers that it prints. */
+#ifndef LL_SIM_STUDY_FATHOM_H
+#define LL_SIM_STUDY_FATHOM_H
+
+#include "sim/study/study.h"
+#include "sim/study/timeline.h"
+
+/* In the order of figure 3. */
+enum ll_fathom_row {
+    LL_SEQ2SEQ,
+    LL_MEMNET,
+    LL_SPEECH,
+    LL_AUTOENC,
+    LL_RESIDUAL,
+    LL_VGG,
+    LL_ALEXNET,
+    LL_DEEPQ,
+    LL_FATHOM_COUNT
+};
+
+/* The paper's name; the model that follows Fathom's code; and how it is recorded here: at the size of the
+ * paper as far as that takes seconds (`profile`), and small enough for hundreds of steps (`long_run`). */
+struct ll_fathom_workload {
+    const char *name, *model;
+    uint64_t profile_batch, long_batch;
+    struct ll_study_setting profile[LL_MOST_STUDY_SETTINGS], long_run[LL_MOST_STUDY_SETTINGS];
+};
+extern const struct ll_fathom_workload ll_fathom[LL_FATHOM_COUNT];
+extern const char *const ll_fathom_names[LL_FATHOM_COUNT];
+
+/* Figure 3's op types in the classes that its own columns can be sorted into. The three products of a
+ * convolution stay apart, forward, by its filter and by its input; softmax and losses are reductions. */
+#define LL_FATHOM_CLASS_LIST(X)                                                                              \
+    X(ELEMENTWISE, "elementwise")                                                                            \
+    X(MATMUL, "matmul")                                                                                      \
+    X(REDUCTION, "reduction")                                                                                \
+    X(CONV, "conv")                                                                                          \
+    X(CONV_FILTER, "conv filter")                                                                            \
+    X(CONV_INPUT, "conv input")                                                                              \
+    X(RANDOM, "random")                                                                                      \
+    X(OPTIMIZER, "optimizer")                                                                                \
+    X(MOVEMENT, "movement")
+enum ll_fathom_class {
+#define X(word, name) LL_FATHOM_##word,
+    LL_FATHOM_CLASS_LIST(X)
+#undef X
+        LL_FATHOM_CLASS_COUNT
+};
+extern const char *const ll_fathom_classes[LL_FATHOM_CLASS_COUNT];
+
+/* The class of one of our op kinds. Ours is a reduction's inverse, TensorFlow's Tile, among movement here, as
+ * figure 3 has it. The kind is known, and no host input. */
+enum ll_fathom_class ll_fathom_class_of(enum ll_op_kind kind);
+
+/* Figure 3: percent of time by op type when training on the CPU. What is not printed is below 1 % and zero
+ * here. */
+enum { LL_FATHOM_TYPES = 23 };
+extern const double ll_fathom_published[LL_FATHOM_COUNT][LL_FATHOM_TYPES];
+
+/* The same by class, as fractions of the row's sum. */
+void ll_fathom_published_classes(double share[LL_FATHOM_COUNT][LL_FATHOM_CLASS_COUNT]);
+
+/* Plans the recordings that figures 2, 3 and 4 are made of: each workload trains a few steps on all CPUs. */
+void ll_fathom_plan_profiles(struct ll_plan *plan);
+
+/* One of them; NULL when there is no such workload or memory ran out. */
+const struct ll_timeline *ll_fathom_profile(const struct ll_evidence *evidence, enum ll_fathom_row row);
+
+/* Its shares by class, summing to 1. False when there is none; share is then zero. */
+bool ll_fathom_profile_classes(const struct ll_evidence *evidence, enum ll_fathom_row row,
+                               double share[LL_FATHOM_CLASS_COUNT]);
+
+#endif

@@ -1,0 +1,196 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "sim/study/fathom.h"
+#include "sim/study/similarity.h"
+
+#include <stdio.h>
+#include <string.h>
+
+/* A clustering of some of the workloads. */
+struct clustering {
+    const char *names[LL_FATHOM_COUNT];
+    enum ll_fathom_row rows[LL_FATHOM_COUNT];
+    size_t count;
+    struct ll_merge merges[LL_FATHOM_COUNT - 1];
+};
+
+/* The merges of figure 4, recomputed from figure 3's numbers. The paper prints one of the distances, "about
+ * 0.4", for the last but one. */
+#define ROW(word) (1ul << LL_##word)
+static const struct {
+    unsigned long members;
+    double distance;
+} published[LL_FATHOM_COUNT - 1] = {
+    {ROW(RESIDUAL) | ROW(VGG), 0.0029},     {ROW(RESIDUAL) | ROW(VGG) | ROW(ALEXNET), 0.0150},
+    {ROW(SPEECH) | ROW(AUTOENC), 0.0262},   {ROW(RESIDUAL) | ROW(VGG) | ROW(ALEXNET) | ROW(DEEPQ), 0.0422},
+    {ROW(SEQ2SEQ) | ROW(MEMNET), 0.2287},   {ROW(SEQ2SEQ) | ROW(MEMNET) | ROW(SPEECH) | ROW(AUTOENC), 0.4347},
+    {(1ul << LL_FATHOM_COUNT) - 1, 0.9218},
+};
+enum { JUDGED_MERGES = 4 };
+
+/* The op kinds of all workloads as coordinates. */
+static bool measured_clustering(const struct ll_evidence *evidence, struct clustering *ours,
+                                double cosines[LL_FATHOM_COUNT][LL_FATHOM_COUNT])
+{
+    static const size_t size = LL_OP_COUNT;
+    double profiles[LL_FATHOM_COUNT][LL_OP_COUNT] = {{0}};
+    for (size_t row = 0; row < LL_FATHOM_COUNT; row++) {
+        const struct ll_timeline *profile = ll_fathom_profile(evidence, (enum ll_fathom_row)row);
+        if (!profile)
+            continue;
+        for (size_t i = 0; i < profile->kind_count; i++)
+            if (profile->kinds[i].kind != LL_OP_COUNT)
+                profiles[ours->count][profile->kinds[i].kind] = profile->kinds[i].share;
+        ours->rows[ours->count] = (enum ll_fathom_row)row;
+        ours->names[ours->count++] = ll_fathom[row].name;
+    }
+    for (size_t a = 0; a < ours->count; a++)
+        for (size_t b = 0; b < ours->count; b++)
+            cosines[ours->rows[a]][ours->rows[b]] = ll_cosine(profiles[a], profiles[b], size);
+    if (ours->count >= 2)
+        ll_cluster(profiles[0], ours->count, size, ours->merges);
+    return ours->count >= 2;
+}
+
+static void published_clustering(struct clustering *theirs)
+{
+    theirs->count = LL_FATHOM_COUNT;
+    for (size_t row = 0; row < LL_FATHOM_COUNT; row++) {
+        theirs->rows[row] = (enum ll_fathom_row)row;
+        theirs->names[row] = ll_fathom[row].name;
+    }
+    ll_cluster(ll_fathom_published[0], LL_FATHOM_COUNT, LL_FATHOM_TYPES, theirs->merges);
+}
+
+/* Which workloads a merge joins, as bits by row. */
+static unsigned long rows_of(const struct clustering *c, size_t merge)
+{
+    unsigned long members = ll_members(c->merges, c->count, c->count + merge), rows = 0;
+    for (size_t i = 0; i < c->count; i++)
+        rows |= members >> i & 1 ? 1ul << c->rows[i] : 0;
+    return rows;
+}
+
+static void names_of(unsigned long rows, struct ll_str *out)
+{
+    const char *mark = "";
+    if (rows == (1ul << LL_FATHOM_COUNT) - 1) {
+        ll_str_add(out, "all");
+        return;
+    }
+    for (size_t row = 0; row < LL_FATHOM_COUNT; row++)
+        if (rows >> row & 1) {
+            ll_str_addf(out, "%s%s", mark, ll_fathom[row].name);
+            mark = ", ";
+        }
+}
+
+static void tabulate(const struct clustering *c, const char *name, const char *caption,
+                     struct ll_outcome *outcome)
+{
+    static const struct ll_column columns[] = {{"merge", 0}, {"together", LL_TEXT_COLUMN}, {"distance", 4}};
+    struct ll_sheet *sheet = ll_sheet_new(outcome, name, caption, columns, sizeof columns / sizeof *columns);
+    for (size_t i = 0; i + 1 < c->count; i++) {
+        struct ll_str together = {0};
+        names_of(rows_of(c, i), &together);
+        ll_put_number(sheet, (double)(i + 1));
+        ll_put_text(sheet, together.failed ? "" : together.text);
+        ll_put_number(sheet, c->merges[i].distance);
+        ll_str_release(&together);
+    }
+}
+
+static void draw(const struct clustering *const clusterings[2], struct ll_outcome *outcome)
+{
+    static const char *const titles[] = {"measured here", "published"};
+    struct ll_svg svg = {ll_drawing_new(outcome, NULL,
+                                        "Workloads by the cosine distance of their profiles; clusters are "
+                                        "joined where their centroids are.")};
+    const struct ll_page page = {"Which workloads are alike",
+                                 "Two dendrograms of the workloads, ours and that of the published profiles.",
+                                 2,
+                                 2,
+                                 460,
+                                 320};
+    ll_page_open(&svg, &page);
+    for (size_t i = 0; i < 2; i++)
+        if (clusterings[i]->count >= 2)
+            ll_draw_tree(&svg, ll_page_panel(&page, i),
+                         &(struct ll_tree){.title = titles[i],
+                                           .x_label = "cosine distance",
+                                           .leaves = clusterings[i]->names,
+                                           .leaf_count = clusterings[i]->count,
+                                           .merges = clusterings[i]->merges,
+                                           .x_high = 1});
+    ll_svg_close(&svg);
+}
+
+static void judge_published(const struct clustering *theirs, struct ll_outcome *outcome)
+{
+    double worst = 0;
+    bool same = true;
+    for (size_t i = 0; i + 1 < LL_FATHOM_COUNT; i++) {
+        double off = theirs->merges[i].distance - published[i].distance;
+        worst = off > worst ? off : -off > worst ? -off : worst;
+        same = same && rows_of(theirs, i) == published[i].members;
+    }
+    ll_holds(outcome, same, same ? "the same" : "another", "the same", "tree of the published profiles");
+    ll_at_most(outcome, (struct ll_measure){worst, 6, ""}, 1e-4, "largest error of its seven distances");
+    ll_inform(outcome, "0.4347", "about 0.4",
+              "distance of {seq2seq, memnet} to {speech, autoenc}, by published profiles");
+}
+
+/* Whether a set of workloads is a cluster of ours at all, in whichever order the merges came. */
+static bool is_cluster(const struct clustering *ours, unsigned long rows)
+{
+    for (size_t i = 0; i + 1 < ours->count; i++)
+        if (rows_of(ours, i) == rows)
+            return true;
+    return false;
+}
+
+static void judge_ours(const struct clustering *ours, double cosines[LL_FATHOM_COUNT][LL_FATHOM_COUNT],
+                       struct ll_outcome *outcome)
+{
+    char measured[64];
+    for (size_t i = 0; i < JUDGED_MERGES; i++) {
+        struct ll_str names = {0};
+        names_of(published[i].members, &names);
+        bool found = is_cluster(ours, published[i].members);
+        ll_holds(outcome, found, found ? "a cluster" : "no cluster", "a cluster", "in our profiles: %s",
+                 names.failed ? "" : names.text);
+        ll_str_release(&names);
+    }
+    double far = 1 - cosines[LL_SPEECH][LL_SEQ2SEQ], near = 1 - cosines[LL_SPEECH][LL_AUTOENC];
+    snprintf(measured, sizeof measured, "%.3f > %.3f", far, near);
+    ll_holds(outcome, far > near, measured, "farther", "speech is farther from seq2seq than from autoenc");
+}
+
+static void judge(const struct ll_evidence *evidence, struct ll_outcome *outcome)
+{
+    struct clustering ours = {.count = 0}, theirs = {.count = 0};
+    double cosines[LL_FATHOM_COUNT][LL_FATHOM_COUNT] = {{0}};
+    bool measured = measured_clustering(evidence, &ours, cosines);
+    published_clustering(&theirs);
+    tabulate(&ours, NULL, "Merges of our profiles, nearest first.", outcome);
+    tabulate(&theirs, "published", "Merges of the published profiles (figure 3).", outcome);
+    draw((const struct clustering *const[]){&ours, &theirs}, outcome);
+    judge_published(&theirs, outcome);
+    if (measured)
+        judge_ours(&ours, cosines, outcome);
+    ll_note(
+        outcome,
+        "Distance is 1 - A.B / (|A| |B|); the two nearest clusters are merged and replaced by the mean of "
+        "all "
+        "their members. Our coordinates are all op kinds, the published ones the 23 columns of figure 3.");
+}
+
+const struct ll_study ll_study_F4 = {
+    .id = "F4",
+    .paper = "Fathom, figure 4",
+    .title = "Which workloads are alike",
+    .doc = "Profiles as vectors, clustered by cosine distance and centroid linkage. The convolutional "
+           "networks form one tight "
+           "group; speech and autoenc are more alike than seq2seq and memnet.",
+    .plan = ll_fathom_plan_profiles,
+    .judge = judge,
+};

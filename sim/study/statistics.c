@@ -1,0 +1,73 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "sim/study/statistics.h"
+
+#include <math.h>
+#include <stdlib.h>
+
+double ll_mean(const double *values, size_t count)
+{
+    double sum = 0;
+    for (size_t i = 0; i < count; i++)
+        sum += values[i];
+    return count ? sum / (double)count : 0;
+}
+
+double ll_variation(const double *values, size_t count)
+{
+    double mean = ll_mean(values, count), squares = 0;
+    for (size_t i = 0; i < count; i++)
+        squares += (values[i] - mean) * (values[i] - mean);
+    return mean != 0 ? sqrt(squares / (double)count) / fabs(mean) : 0;
+}
+
+double ll_drift(const double *values, size_t count)
+{
+    double mean = ll_mean(values, count), middle = ((double)count - 1) / 2, products = 0, squares = 0;
+    for (size_t i = 0; i < count; i++) {
+        products += ((double)i - middle) * (values[i] - mean);
+        squares += ((double)i - middle) * ((double)i - middle);
+    }
+    return squares > 0 && mean != 0 ? products / squares * ((double)count - 1) / mean : 0;
+}
+
+static int by_value(const void *a, const void *b)
+{
+    double x = *(const double *)a, y = *(const double *)b;
+    return (x > y) - (x < y);
+}
+
+double ll_quantile(const double *values, size_t count, double part, struct ll_arena *scratch)
+{
+    double *sorted = ll_copy(scratch, values, count * sizeof *sorted);
+    if (!sorted || count == 0)
+        return NAN;
+    qsort(sorted, count, sizeof *sorted, by_value);
+    double place = part * (double)(count - 1);
+    size_t below = (size_t)place;
+    double above = below + 1 < count ? sorted[below + 1] : sorted[below];
+    return sorted[below] + (place - (double)below) * (above - sorted[below]);
+}
+
+/* The rank of each value, counted from 0: how many are smaller, and half of the others that equal it. */
+static double *ranks_of(const double *values, size_t count, struct ll_arena *scratch)
+{
+    double *ranks = ll_alloc(scratch, count, sizeof *ranks);
+    for (size_t i = 0; ranks && i < count; i++)
+        for (size_t j = 0; j < count; j++)
+            ranks[i] += values[j] < values[i] ? 1 : values[j] == values[i] && j != i ? 0.5 : 0;
+    return ranks;
+}
+
+double ll_spearman(const double *x, const double *y, size_t count, struct ll_arena *scratch)
+{
+    double *a = ranks_of(x, count, scratch), *b = ranks_of(y, count, scratch);
+    double products = 0, a_squares = 0, b_squares = 0, middle = ((double)count - 1) / 2;
+    if (!a || !b)
+        return NAN;
+    for (size_t i = 0; i < count; i++) {
+        products += (a[i] - middle) * (b[i] - middle);
+        a_squares += (a[i] - middle) * (a[i] - middle);
+        b_squares += (b[i] - middle) * (b[i] - middle);
+    }
+    return a_squares > 0 && b_squares > 0 ? products / sqrt(a_squares * b_squares) : 0;
+}

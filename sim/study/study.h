@@ -1,0 +1,98 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* A study regenerates a figure or table of a paper and judges it.
+ *
+ * A study is a row of studies.def and a `const struct ll_study ll_study_ID`. It says in two functions what it
+ * needs and what it makes of that:
+ *
+ *       plan   which recordings of which workloads, and which machines: a list, nothing is run
+ *       judge  from the traces and machines to tables, figures and criteria: a pure function
+ *
+ * Between the two stands whoever can run workloads and read machine files (sim/cli): it brings what the plan
+ * lists, once however many studies list it. Studies know no workload but by name. */
+#ifndef LL_SIM_STUDY_STUDY_H
+#define LL_SIM_STUDY_STUDY_H
+
+#include "sim/machine/machine.h"
+#include "sim/replay/replay.h"
+#include "sim/study/outcome.h"
+#include "tracer/trace.h"
+
+/* A recording that a study wants. It is called by row, what the paper calls the workload, and variant, a word
+ * of the study's own; the rest says how to make it. */
+enum { LL_MOST_STUDY_SETTINGS = 6, LL_MOST_STUDY_OVERRIDES = 8 };
+struct ll_study_setting {
+    const char *key, *value;
+};
+struct ll_recording {
+    const char *row, *variant;
+    const char *model;                                        /* the workload's name in models/ */
+    struct ll_study_setting settings[LL_MOST_STUDY_SETTINGS]; /* ended by one without key, if not full */
+    bool train, dry_run;
+    uint64_t batch; /* 0: the model's own */
+    uint64_t steps;
+    unsigned threads; /* 0: one for each CPU; of no meaning in a dry run */
+};
+
+/* A machine that a study wants: a name that sim -c would take, and overrides as of --set. */
+struct ll_target {
+    const char *name, *machine;                            /* the name is the study's own */
+    struct ll_override overrides[LL_MOST_STUDY_OVERRIDES]; /* ended by one without path, if not full */
+};
+
+struct ll_plan {
+    struct ll_arena arena;
+    struct ll_recording *recordings;
+    uint64_t recording_count, recording_capacity;
+    struct ll_target *targets;
+    uint64_t target_count, target_capacity;
+    bool failed; /* memory ran out */
+};
+
+/* Adds to a plan; the texts must outlive it (those made for it go into its arena). */
+void ll_plan_recording(struct ll_plan *plan, const struct ll_recording *recording);
+void ll_plan_target(struct ll_plan *plan, const struct ll_target *target);
+void ll_plan_release(struct ll_plan *plan);
+
+/* Whether two recordings are made the same way, whatever they are called. */
+bool ll_same_recording(const struct ll_recording *a, const struct ll_recording *b);
+
+/* What a plan was answered with. Traces are by recording, NULL for a workload that there is not; machines by
+ * target, none of them NULL. Both belong to whoever brought them. */
+struct ll_evidence {
+    const struct ll_plan *plan;
+    const struct ll_trace *const *traces;
+    const struct ll_machine *const *machines;
+    struct ll_arena *arena; /* for what a study computes on its way */
+    struct ll_diags *diags; /* for traces that a machine cannot run; the study then comes to nothing */
+};
+
+/* The trace of this name, NULL when there is none. */
+const struct ll_trace *ll_evidence_trace(const struct ll_evidence *evidence, const char *row,
+                                         const char *variant);
+
+/* The trace replayed on a machine of the plan; NULL when there is no such trace, or after a complaint. */
+const struct ll_result *ll_evidence_replay(const struct ll_evidence *evidence, const char *row,
+                                           const char *variant, const char *target);
+
+struct ll_study {
+    const char *id;    /* as on the command line and in file names */
+    const char *paper; /* whose figure or table it is, as in "Fathom, figure 3" */
+    const char *title;
+    const char *doc; /* what the paper shows there and what it claims, in a few sentences */
+    void (*plan)(struct ll_plan *plan);
+    void (*judge)(const struct ll_evidence *evidence, struct ll_outcome *outcome);
+};
+
+/* The studies in the order of studies.def; i is below the count. */
+size_t ll_study_count(void);
+const struct ll_study *ll_study_at(size_t i);
+
+/* NULL when there is none of that name. */
+const struct ll_study *ll_study_find(const char *id);
+
+/* Judges, and adds what is true of every study: each workload of the plan must have been there. False when
+ * memory ran out or after a complaint. */
+bool ll_study_judge(const struct ll_study *study, const struct ll_evidence *evidence,
+                    struct ll_outcome *outcome);
+
+#endif
