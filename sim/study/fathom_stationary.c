@@ -28,7 +28,7 @@ static void plan(struct ll_plan *plan)
 /* What is judged of a workload: the worst of its op types that matter, and what lies between its ops. */
 struct finding {
     const char *drifting, *varying;
-    double drift, variation, gap;
+    double drift, variation, plain_variation, gap;
     size_t judged_kinds;
 };
 
@@ -40,8 +40,9 @@ static struct finding find(const struct ll_timeline *timeline, struct ll_arena *
         const struct ll_timeline_kind *kind = &timeline->kinds[i];
         if (kind->share < least_share)
             continue;
-        double drift = fabs(ll_drift(kind->time_s, timeline->step_count));
-        double variation = ll_variation(kind->time_s, timeline->step_count);
+        double drift = fabs(ll_drift(kind->time_s, timeline->step_count, arena));
+        double variation = ll_robust_variation(kind->time_s, timeline->step_count, arena);
+        f.plain_variation = fmax(f.plain_variation, ll_variation(kind->time_s, timeline->step_count));
         f.judged_kinds++;
         if (drift >= f.drift) {
             f.drift = drift;
@@ -111,7 +112,7 @@ static void judge_row(const struct ll_evidence *evidence, const char *name, cons
     ll_at_most(outcome, (struct ll_measure){100 * f->drift, 1, " %"}, 5,
                "%s: drift over all steps, worst op type (%s)", name, f->drifting);
     ll_at_most(outcome, (struct ll_measure){100 * f->variation, 1, " %"}, 15,
-               "%s: standard deviation over mean, worst op type (%s)", name, f->varying);
+               "%s: deviation over median, worst op type (%s)", name, f->varying);
     ll_at_most(outcome, (struct ll_measure){100 * f->gap, 2, " %"}, 2, "%s: time outside of ops", name);
     const struct ll_result *once = ll_evidence_replay(evidence, name, "long", "CPU");
     const struct ll_result *again = ll_evidence_replay(evidence, name, "long", "CPU");
@@ -146,15 +147,22 @@ static void judge(const struct ll_evidence *evidence, struct ll_outcome *outcome
         ll_put_text(sheet, f.drifting);
         ll_put_number(sheet, 100 * f.variation);
         ll_put_text(sheet, f.varying);
+        ll_put_number(sheet, 100 * f.plain_variation);
         ll_put_number(sheet, 100 * f.gap);
         judge_row(evidence, ll_fathom[row].name, &f, outcome);
     }
     draw(timelines, evidence->arena, outcome);
-    ll_note(outcome, "Drift is what a line of least squares gains from the first step to the last, over the "
-                     "mean. Time outside "
-                     "of ops is a step's time less that of its ops and of the recorder, the median of all "
-                     "steps. The bounds are "
-                     "for an idle machine: what else runs on it shows here as deviation.");
+    ll_note(
+        outcome,
+        "Drift is what a line through the op type's times gains from the first step to the last, over their "
+        "median; its slope is the median of those of all pairs of steps. Deviation is the distance of the "
+        "quartiles, scaled to standard deviations, over the median, so that the few steps in which something "
+        "else "
+        "had the core do not count; with them it is the column \"with outliers\", the plain standard "
+        "deviation "
+        "over the mean. Time outside of ops is a step's time less that of its ops and of the recorder, the "
+        "median "
+        "of all steps.");
 }
 
 const struct ll_study ll_study_F1 = {

@@ -54,7 +54,8 @@ struct ll_lines {
     bool x_log, y_log;
     double x_high,
         y_high;  /* where the axes end; 0: where the data does. They begin at 0, or at the data if log */
-    double line; /* a horizontal level to compare with; 0 for none */
+    double line; /* as of bars */
+    const char *line_name;
 };
 void ll_draw_lines(struct ll_svg *svg, struct ll_box box, const struct ll_lines *lines);
 
