@@ -211,6 +211,11 @@ static inline void draw_optimizer(uint64_t *state, struct op_sample *s, enum ll_
         add_real(s, LL_ATTR_DECAY, 0.75);
     if (s->view.kind == LL_OP_MOMENTUM)
         add_real(s, LL_ATTR_MOMENTUM, 0.9);
+    if (s->view.kind == LL_OP_RMSPROP) {
+        add_real(s, LL_ATTR_DECAY, 0.75);
+        add_real(s, LL_ATTR_MOMENTUM, 0.5);
+        add_real(s, LL_ATTR_EPSILON, 0.01);
+    }
     if (s->view.kind != LL_OP_ADAM)
         return;
     add_input(s, shape_of(dtype, 1, (uint64_t[]){2}));
@@ -250,6 +255,99 @@ static inline void draw_choice(uint64_t *state, struct op_sample *s, enum ll_dty
     add_input(s, x);
 }
 
+/* Three dimensions, odd sizes, now and then large; an axis of them. */
+static inline struct ll_shape draw_box(uint64_t *state, enum ll_dtype dtype)
+{
+    uint64_t most = draw(state, 0, 3) ? 9 : 70;
+    return shape_of(dtype, 3, (uint64_t[]){draw(state, 1, most), draw(state, 1, most), draw(state, 1, most)});
+}
+
+static inline void draw_transpose(uint64_t *state, struct op_sample *s, enum ll_dtype dtype)
+{
+    static const int64_t permutations[] = {12, 21, 102, 120, 201, 210};
+    struct ll_shape x = draw_box(state, draw(state, 0, 4) ? dtype : LL_I32);
+    add_input(s, x);
+    add_attr(s, LL_ATTR_PERMUTATION, permutations[draw(state, 0, 5)]);
+}
+
+/* Joining and cutting along an axis. */
+static inline void draw_move(uint64_t *state, struct op_sample *s, enum ll_dtype dtype)
+{
+    enum ll_op_kind kind = s->view.kind;
+    struct ll_shape x = draw_box(state, dtype);
+    uint64_t axis = draw(state, 0, 2), parts = draw(state, 1, 4);
+    if (kind == LL_OP_SPLIT)
+        x.dim[axis] *= parts;
+    add_input(s, x);
+    add_attr(s, LL_ATTR_AXIS, (int64_t)axis);
+    for (uint64_t i = 1; kind == LL_OP_CONCAT && i < parts; i++) {
+        x.dim[axis] = draw(state, 1, 9);
+        add_input(s, x);
+    }
+    if (kind == LL_OP_SPLIT)
+        add_attr(s, LL_ATTR_PARTS, (int64_t)parts);
+    if (kind == LL_OP_SLICE) {
+        uint64_t begin = draw(state, 0, x.dim[axis]);
+        add_attr(s, LL_ATTR_BEGIN, (int64_t)begin);
+        add_attr(s, LL_ATTR_SIZE, (int64_t)draw(state, 0, x.dim[axis] - begin));
+    }
+    if (kind == LL_OP_PAD) {
+        add_attr(s, LL_ATTR_BEFORE, (int64_t)draw(state, 0, 3));
+        add_attr(s, LL_ATTR_AFTER, (int64_t)draw(state, 0, 3));
+    }
+}
+
+static inline void draw_stack(uint64_t *state, struct op_sample *s, enum ll_dtype dtype)
+{
+    uint64_t layers = draw(state, 1, LL_MAX_OUTPUTS);
+    struct ll_shape layer = draw_box(state, dtype);
+    if (s->view.kind == LL_OP_STACK) {
+        for (uint64_t i = 0; i < layers; i++)
+            add_input(s, layer);
+        return;
+    }
+    add_input(s, shape_of(dtype, 4, (uint64_t[]){layers, layer.dim[0], layer.dim[1], layer.dim[2]}));
+    while (s->view.output_count < layers)
+        s->out[s->view.output_count++] = layer;
+}
+
+/* Tables have two rows at least: indices are 0 and 1. */
+static inline void draw_rows(uint64_t *state, struct op_sample *s, enum ll_dtype dtype)
+{
+    enum ll_op_kind kind = s->view.kind;
+    uint64_t length = draw(state, 1, draw(state, 0, 3) ? 9 : 300), count = draw(state, 1, 40);
+    struct ll_shape table = shape_of(dtype, 2, (uint64_t[]){draw(state, 2, 50), length});
+    struct ll_shape rows = shape_of(dtype, 2, (uint64_t[]){count, length});
+    struct ll_shape indices = shape_of(LL_I32, 1, &count),
+                    pairs = shape_of(LL_I32, 2, (uint64_t[]){count, 2});
+    if (kind == LL_OP_ONE_HOT) {
+        add_input(s, draw(state, 0, 1) ? indices : pairs);
+        add_attr(s, LL_ATTR_DEPTH, (int64_t)length);
+        s->out[0] = s->in[0];
+        s->out[0].dtype = (uint8_t)dtype;
+        s->out[0].dim[s->out[0].rank++] = length;
+        s->view.output_count = 1;
+        return;
+    }
+    if (kind != LL_OP_SEGMENT_SUM)
+        add_input(s, table);
+    if (kind != LL_OP_GATHER)
+        add_input(s, rows);
+    add_input(s, kind == LL_OP_GATHER && draw(state, 0, 1) ? pairs : indices);
+    if (kind == LL_OP_SGD_ROWS)
+        add_real(s, LL_ATTR_LEARNING_RATE, 0.1);
+    if (kind == LL_OP_SEGMENT_SUM)
+        s->out[s->view.output_count++] = table;
+}
+
+static inline void draw_stacked_product(uint64_t *state, struct op_sample *s, enum ll_dtype dtype)
+{
+    draw_product(state, s, dtype);
+    uint64_t batch = draw(state, 1, 5);
+    for (int i = 0; i < 2; i++)
+        s->in[i] = shape_of(dtype, 3, (uint64_t[]){batch, s->in[i].dim[0], s->in[i].dim[1]});
+}
+
 /* What the other kinds take, by the op table's comment on their inputs. */
 static inline void draw_plain(uint64_t *state, struct op_sample *s, enum ll_dtype dtype)
 {
@@ -268,7 +366,7 @@ static inline void draw_plain(uint64_t *state, struct op_sample *s, enum ll_dtyp
         x = shape_of(dtype, 1, (uint64_t[]){x.dim[0] * x.dim[1]});
     if (kind != LL_OP_HOST_INPUT)
         add_input(s, x);
-    if (shape_word(kind, "SAME_2"))
+    if (shape_word(kind, "SAME_2") || kind == LL_OP_ASSIGN)
         add_input(s, x);
     for (uint64_t more = shape_word(kind, "SAME_N") ? draw(state, 0, 3) : 0; more > 0; more--)
         add_input(s, x);
@@ -305,12 +403,27 @@ static inline void draw_op(uint64_t *state, enum ll_op_kind kind, enum ll_dtype 
         draw_sampler(state, s, dtype);
     else if (ll_op_class(kind) == LL_CLASS_RANDOM)
         draw_random(state, s, dtype);
+    else if (kind == LL_OP_SGD_ROWS)
+        draw_rows(state, s, dtype);
     else if (ll_op_class(kind) == LL_CLASS_OPTIMIZATION)
-        draw_optimizer(state, s, dtype, kind == LL_OP_MOMENTUM ? 3 : kind == LL_OP_ADAM ? 4 : 2);
+        draw_optimizer(state, s, dtype,
+                       kind == LL_OP_MOMENTUM                        ? 3
+                       : kind == LL_OP_ADAM || kind == LL_OP_RMSPROP ? 4
+                                                                     : 2);
     else if (shape_word(kind, "BROADCAST") || shape_word(kind, "COMPARE"))
         draw_pair(state, s, dtype);
     else if (kind == LL_OP_SELECT)
         draw_choice(state, s, dtype);
+    else if (kind == LL_OP_TRANSPOSE)
+        draw_transpose(state, s, dtype);
+    else if (kind == LL_OP_CONCAT || kind == LL_OP_SPLIT || kind == LL_OP_SLICE || kind == LL_OP_PAD)
+        draw_move(state, s, dtype);
+    else if (kind == LL_OP_STACK || kind == LL_OP_UNSTACK)
+        draw_stack(state, s, dtype);
+    else if (kind == LL_OP_GATHER || kind == LL_OP_SEGMENT_SUM || kind == LL_OP_ONE_HOT)
+        draw_rows(state, s, dtype);
+    else if (kind == LL_OP_BATCH_MATMUL)
+        draw_stacked_product(state, s, dtype);
     else
         draw_plain(state, s, dtype);
     const char *wrong = ll_op_infer(&s->view);

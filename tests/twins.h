@@ -476,50 +476,6 @@ static inline uint64_t twin_SOFTMAX_XENT_DENSE(const struct ll_op_view *op, doub
     return flops;
 }
 
-static inline uint64_t twin_SGD(const struct ll_op_view *op, double *const *in, double *const *out)
-{
-    uint64_t flops = 0;
-    for (uint64_t i = 0; i < ll_elements(&op->out[0]); i++, flops += 2)
-        out[0][i] = in[0][i] - ll_attr_real(op, LL_ATTR_LEARNING_RATE, 0) * in[1][i];
-    return flops;
-}
-
-static inline uint64_t twin_MOMENTUM(const struct ll_op_view *op, double *const *in, double *const *out)
-{
-    uint64_t flops = 0;
-    for (uint64_t i = 0; i < ll_elements(&op->out[0]); i++, flops += 4) {
-        double v = ll_attr_real(op, LL_ATTR_MOMENTUM, 0) * in[1][i] + in[2][i];
-        out[0][i] = in[0][i] - ll_attr_real(op, LL_ATTR_LEARNING_RATE, 0) * v;
-        out[1][i] = v;
-    }
-    return flops;
-}
-
-/* Kingma and Ba, 2015, algorithm 1 with the order of computation at the end of section 2: three operations
- * for m, four for v, five for w. */
-static inline uint64_t twin_ADAM(const struct ll_op_view *op, double *const *in, double *const *out)
-{
-    double b1 = ll_attr_real(op, LL_ATTR_BETA1, 0), b2 = ll_attr_real(op, LL_ATTR_BETA2, 0);
-    double rate = ll_attr_real(op, LL_ATTR_LEARNING_RATE, 0) * sqrt(1 - in[4][1]) / (1 - in[4][0]);
-    uint64_t flops = 0;
-    for (uint64_t i = 0; i < ll_elements(&op->out[0]); i++, flops += 3 + 4 + 5) {
-        double g = in[3][i], m = b1 * in[1][i] + (1 - b1) * g, v = b2 * in[2][i] + (1 - b2) * g * g;
-        out[0][i] = in[0][i] - rate * m / (sqrt(v) + ll_attr_real(op, LL_ATTR_EPSILON, 0));
-        out[1][i] = m;
-        out[2][i] = v;
-    }
-    return flops;
-}
-
-static inline uint64_t twin_MOVING_AVERAGE(const struct ll_op_view *op, double *const *in, double *const *out)
-{
-    uint64_t flops = 0;
-    double decay = ll_attr_real(op, LL_ATTR_DECAY, 0);
-    for (uint64_t i = 0; i < ll_elements(&op->out[0]); i++, flops += 3)
-        out[0][i] = decay * in[0][i] + (1 - decay) * in[1][i];
-    return flops;
-}
-
 /* Number i of the stream that the seed, the op's stream and the step name. */
 static inline uint64_t drawn_bits(const struct ll_op_view *op, double step, uint64_t i)
 {

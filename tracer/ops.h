@@ -56,6 +56,13 @@
     X(STREAM, "stream", COUNT)                                                                               \
     X(SAMPLES, "samples", COUNT)                                                                             \
     X(RANGE, "range", COUNT)                                                                                 \
+    X(PERMUTATION, "permutation", COUNT)                                                                     \
+    X(PARTS, "parts", COUNT)                                                                                 \
+    X(BEGIN, "begin", COUNT)                                                                                 \
+    X(SIZE, "size", COUNT)                                                                                   \
+    X(BEFORE, "before", COUNT)                                                                               \
+    X(AFTER, "after", COUNT)                                                                                 \
+    X(DEPTH, "depth", COUNT)                                                                                 \
     X(LIMIT, "limit", REAL)                                                                                  \
     X(KEEP, "keep", REAL)                                                                                    \
     X(LEARNING_RATE, "learning_rate", REAL)                                                                  \

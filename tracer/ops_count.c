@@ -184,6 +184,26 @@ uint64_t ll_flops_SAMPLE(const struct ll_op_view *op)
     return ll_add(ll_mul(4, samples), ll_mul(6, ll_add(samples, classes)));
 }
 
+uint64_t ll_flops_BATCH_MATMUL(const struct ll_op_view *op)
+{
+    struct ll_gemm gemm = ll_batch_matmul_dims(op);
+    return ll_mul(ll_mul(2, gemm.batch), ll_mul(gemm.k, ll_mul(gemm.m, gemm.n)));
+}
+
+/* RMSProp (Tieleman and Hinton, 2012, as TensorFlow has it): square, subtract, scale and add to the mean
+ * square; add epsilon and take the root; then momentum's product, quotient and sum less what the step takes.
+ */
+uint64_t ll_flops_PER_OUT_9(const struct ll_op_view *op)
+{
+    return per_out(op, 9);
+}
+
+/* Rows of a gradient scaled and subtracted from those of the weight. */
+uint64_t ll_flops_ROWS_2(const struct ll_op_view *op)
+{
+    return ll_mul(2, ll_elements(&op->in[1]));
+}
+
 static uint64_t total_bytes(const struct ll_shape *shapes, uint32_t count)
 {
     uint64_t bytes = 0;
@@ -223,4 +243,48 @@ uint64_t ll_read_OUT(const struct ll_op_view *op)
 uint64_t ll_written_OUT(const struct ll_op_view *op)
 {
     return total_bytes(op->out, op->output_count);
+}
+
+/* Only the rows that are picked are read. */
+uint64_t ll_read_GATHER(const struct ll_op_view *op)
+{
+    return ll_add(ll_size_bytes(&op->in[1]), ll_size_bytes(&op->out[0]));
+}
+
+uint64_t ll_written_GATHER(const struct ll_op_view *op)
+{
+    return ll_size_bytes(&op->out[0]);
+}
+
+/* The gradient's rows, their indices, and the rows of the weight that they change. */
+uint64_t ll_read_ROWS(const struct ll_op_view *op)
+{
+    return ll_add(ll_mul(2, ll_size_bytes(&op->in[1])), ll_size_bytes(&op->in[2]));
+}
+
+uint64_t ll_written_ROWS(const struct ll_op_view *op)
+{
+    return ll_size_bytes(&op->in[1]);
+}
+
+/* What was there before is not read. */
+uint64_t ll_read_ASSIGN(const struct ll_op_view *op)
+{
+    return ll_size_bytes(&op->in[1]);
+}
+
+uint64_t ll_written_ASSIGN(const struct ll_op_view *op)
+{
+    return ll_size_bytes(&op->out[0]);
+}
+
+/* As much is read as is written. */
+uint64_t ll_read_SLICE(const struct ll_op_view *op)
+{
+    return ll_size_bytes(&op->out[0]);
+}
+
+uint64_t ll_written_SLICE(const struct ll_op_view *op)
+{
+    return ll_size_bytes(&op->out[0]);
 }

@@ -12,6 +12,15 @@ typedef const char *ll_shape_rule(struct ll_op_view *op);
 typedef uint64_t ll_count_rule(const struct ll_op_view *op);
 typedef bool ll_work_rule(const struct ll_op_view *op, struct ll_work *work);
 
+/* Whether rank and dimensions are equal. */
+bool ll_same_dims(const struct ll_shape *a, const struct ll_shape *b);
+
+/* Sets the op's outputs; NULL, so that a rule can return it. */
+const char *ll_give(struct ll_op_view *op, uint32_t count, const struct ll_shape *first);
+
+ll_shape_rule ll_shape_TRANSPOSE, ll_shape_CONCAT, ll_shape_SPLIT, ll_shape_SLICE, ll_shape_PAD,
+    ll_shape_STACK, ll_shape_UNSTACK, ll_shape_ONE_HOT, ll_shape_GATHER, ll_shape_SEGMENT_SUM,
+    ll_shape_ROWS_IN_PLACE, ll_shape_BATCH_MATMUL, ll_shape_ASSIGN;
 ll_shape_rule ll_shape_SAME_1, ll_shape_SAME_2, ll_shape_SAME_N, ll_shape_SELECT, ll_shape_SCALAR,
     ll_shape_DRAWN, ll_shape_XENT_DENSE;
 ll_shape_rule ll_shape_BROADCAST, ll_shape_BIAS, ll_shape_ROW_SCALE, ll_shape_COMPARE, ll_shape_GIVEN;
@@ -28,14 +37,22 @@ ll_count_rule ll_flops_PER_OUT_5, ll_flops_PER_OUT_6, ll_flops_PER_OUT_10, ll_fl
 ll_count_rule ll_flops_PER_IN_1, ll_flops_PER_IN_6, ll_flops_REDUCE, ll_flops_POOL, ll_flops_POOL_GRAD;
 ll_count_rule ll_flops_LRN, ll_flops_LRN_GRAD, ll_flops_BATCH_NORM, ll_flops_NORM_GRAD, ll_flops_SAMPLE;
 
+ll_count_rule ll_flops_BATCH_MATMUL, ll_flops_ROWS_2, ll_flops_PER_OUT_9;
+ll_count_rule ll_read_SLICE, ll_written_SLICE;
+ll_count_rule ll_read_GATHER, ll_written_GATHER, ll_read_ROWS, ll_written_ROWS, ll_read_ASSIGN,
+    ll_written_ASSIGN;
 ll_count_rule ll_read_NONE, ll_read_IN_OUT, ll_read_OUT;
 ll_count_rule ll_written_NONE, ll_written_IN_OUT, ll_written_OUT;
 
+ll_work_rule ll_work_GATHER, ll_work_BATCH_GEMM;
 ll_work_rule ll_work_NOTHING, ll_work_GEMM, ll_work_CONV_FORWARD, ll_work_CONV_DATA, ll_work_CONV_FILTER;
 ll_work_rule ll_work_VECTOR, ll_work_REDUCE, ll_work_MOVE, ll_work_HOST;
 
 /* The extents of a product of matrices, transpositions resolved; inputs have rank 2. */
 struct ll_gemm ll_matmul_dims(const struct ll_op_view *op);
+
+/* The same for products of stacks of matrices: the leading dimensions are the batch. */
+struct ll_gemm ll_batch_matmul_dims(const struct ll_op_view *op);
 
 /* The extents of a convolution: image [batch, h, w, c], filter [kh, kw, c / groups, k], result [batch, oh,
  * ow, k]; which tensors of the op these are depends on the pass. Strides default to 1, groups to 1. */

@@ -11,12 +11,12 @@ static const char wants_inputs[] = "the number of inputs is not what this op tak
 static const char wants_same[] = "the inputs must have the same dimensions";
 static const char wants_image[] = "an image must have the four dimensions batch, height, width, channel";
 
-static bool same_dims(const struct ll_shape *a, const struct ll_shape *b)
+bool ll_same_dims(const struct ll_shape *a, const struct ll_shape *b)
 {
     return a->rank == b->rank && memcmp(a->dim, b->dim, sizeof a->dim) == 0;
 }
 
-static const char *give(struct ll_op_view *op, uint32_t count, const struct ll_shape *first)
+const char *ll_give(struct ll_op_view *op, uint32_t count, const struct ll_shape *first)
 {
     op->output_count = count;
     for (uint32_t i = 0; i < count; i++)
@@ -35,7 +35,7 @@ const char *ll_shape_CAST(struct ll_op_view *op)
 {
     if (op->input_count != 1 || op->output_count != 1)
         return wants_inputs;
-    return same_dims(&op->in[0], &op->out[0]) ? NULL : "a cast keeps the dimensions";
+    return ll_same_dims(&op->in[0], &op->out[0]) ? NULL : "a cast keeps the dimensions";
 }
 
 const char *ll_shape_RESHAPE(struct ll_op_view *op)
@@ -74,7 +74,7 @@ const char *ll_shape_REDUCED(struct ll_op_view *op)
         return wants_inputs;
     if (!reduce(op, &op->in[0], &out))
         return "there are no such dimensions to reduce";
-    return give(op, 1, &out);
+    return ll_give(op, 1, &out);
 }
 
 /* The way back: the result is what reduces to the input. */
@@ -83,7 +83,7 @@ const char *ll_shape_EXPAND(struct ll_op_view *op)
     struct ll_shape narrow;
     if (op->input_count != 1 || op->output_count != 1)
         return wants_inputs;
-    if (!reduce(op, &op->out[0], &narrow) || !same_dims(&narrow, &op->in[0]))
+    if (!reduce(op, &op->out[0], &narrow) || !ll_same_dims(&narrow, &op->in[0]))
         return "the result must have the dimensions of the input, and those along which it repeats";
     return NULL;
 }
@@ -94,12 +94,12 @@ static const char *same(struct ll_op_view *op, uint32_t inputs)
     if (op->input_count != inputs)
         return wants_inputs;
     for (uint32_t i = 1; i < inputs; i++) {
-        if (!same_dims(&op->in[0], &op->in[i]))
+        if (!ll_same_dims(&op->in[0], &op->in[i]))
             return wants_same;
         if (op->in[0].dtype != op->in[i].dtype)
             return "the inputs must have the same type of elements";
     }
-    return give(op, 1, op->in);
+    return ll_give(op, 1, op->in);
 }
 
 const char *ll_shape_SAME_1(struct ll_op_view *op)
@@ -125,10 +125,10 @@ const char *ll_shape_SELECT(struct ll_op_view *op)
         return wants_inputs;
     if (op->in[0].dtype != LL_BOOL)
         return "a condition must be of type bool";
-    if (!same_dims(&op->in[0], &op->in[1]) || !same_dims(&op->in[1], &op->in[2]) ||
+    if (!ll_same_dims(&op->in[0], &op->in[1]) || !ll_same_dims(&op->in[1], &op->in[2]) ||
         op->in[1].dtype != op->in[2].dtype)
         return wants_same;
-    return give(op, 1, &op->in[1]);
+    return ll_give(op, 1, &op->in[1]);
 }
 
 /* Dimensions are matched from the last one on; where one input has 1 or nothing, it repeats (as NumPy has
@@ -164,7 +164,7 @@ const char *ll_shape_BROADCAST(struct ll_op_view *op)
 {
     struct ll_shape out;
     const char *trouble = broadcast(op, &out);
-    return trouble ? trouble : give(op, 1, &out);
+    return trouble ? trouble : ll_give(op, 1, &out);
 }
 
 const char *ll_shape_COMPARE(struct ll_op_view *op)
@@ -172,7 +172,7 @@ const char *ll_shape_COMPARE(struct ll_op_view *op)
     struct ll_shape out;
     const char *trouble = broadcast(op, &out);
     out.dtype = LL_BOOL;
-    return trouble ? trouble : give(op, 1, &out);
+    return trouble ? trouble : ll_give(op, 1, &out);
 }
 
 /* Everything becomes one number. */
@@ -180,7 +180,7 @@ const char *ll_shape_SCALAR(struct ll_op_view *op)
 {
     if (op->input_count != 1)
         return wants_inputs;
-    return give(op, 1, &(struct ll_shape){.dtype = op->in[0].dtype});
+    return ll_give(op, 1, &(struct ll_shape){.dtype = op->in[0].dtype});
 }
 
 /* The step is a scalar; what is drawn has the shape that was asked for. */
@@ -222,7 +222,7 @@ const char *ll_shape_BIAS(struct ll_op_view *op)
     const struct ll_shape *x = &op->in[0], *bias = &op->in[1];
     if (x->rank == 0 || bias->rank != 1 || bias->dim[0] != x->dim[x->rank - 1])
         return "a bias must have one dimension, as long as the last one of what it is added to";
-    return give(op, 1, x);
+    return ll_give(op, 1, x);
 }
 
 /* x[rows, ...] times scale[rows] */
@@ -232,7 +232,7 @@ const char *ll_shape_ROW_SCALE(struct ll_op_view *op)
         return wants_inputs;
     if (op->in[0].rank == 0 || op->in[1].rank != 1 || op->in[1].dim[0] != op->in[0].dim[0])
         return "there must be one factor for each row";
-    return give(op, 1, op->in);
+    return ll_give(op, 1, op->in);
 }
 
 static const char *keep_one_dim(struct ll_op_view *op, unsigned kept, enum ll_dtype dtype)
@@ -240,7 +240,7 @@ static const char *keep_one_dim(struct ll_op_view *op, unsigned kept, enum ll_dt
     struct ll_shape out = {.rank = 1, .dtype = (uint8_t)dtype};
     out.dim[0] = op->in[0].dim[kept];
     out.role[0] = op->in[0].role[kept];
-    return give(op, 1, &out);
+    return ll_give(op, 1, &out);
 }
 
 const char *ll_shape_LAST_DIM(struct ll_op_view *op)
@@ -272,7 +272,7 @@ const char *ll_shape_MATMUL(struct ll_op_view *op)
     out.role[0] = op->in[0].role[ta ? 1 : 0];
     out.dim[1] = op->in[1].dim[tb ? 0 : 1];
     out.role[1] = op->in[1].role[tb ? 0 : 1];
-    return give(op, 1, &out);
+    return ll_give(op, 1, &out);
 }
 
 /* floor((in + before + after - kernel) / stride) + 1, or LL_NO_FIT where the window does not fit. */
@@ -331,7 +331,7 @@ static const char *check_gradient(const struct ll_op_view *op, const struct ll_s
 {
     struct ll_shape result;
     const char *trouble = convolve(op, image, filter, &result);
-    if (!trouble && !same_dims(&result, dy))
+    if (!trouble && !ll_same_dims(&result, dy))
         trouble = "dy does not have the shape that this image and filter give";
     return trouble;
 }
@@ -380,9 +380,9 @@ const char *ll_shape_POOL_GRAD(struct ll_op_view *op)
     const char *trouble = pool(op, &op->in[1], &pooled);
     if (trouble)
         return trouble;
-    if (!same_dims(&pooled, &op->in[0]) || !same_dims(&pooled, &op->in[2]))
+    if (!ll_same_dims(&pooled, &op->in[0]) || !ll_same_dims(&pooled, &op->in[2]))
         return "dy and y must have the shape of the pooled image";
-    return give(op, 1, &op->in[1]);
+    return ll_give(op, 1, &op->in[1]);
 }
 
 /* Inputs from `first` on are vectors, as long as x's last dimension. */
@@ -400,7 +400,7 @@ const char *ll_shape_BATCH_NORM(struct ll_op_view *op)
     if (op->input_count != 3)
         return wants_inputs;
     const char *trouble = check_channels(op, &op->in[0], 1);
-    return trouble ? trouble : give(op, 3, op->in);
+    return trouble ? trouble : ll_give(op, 3, op->in);
 }
 
 /* dy, x, gamma, mean, variance -> dx, dgamma, dbeta */
@@ -408,10 +408,10 @@ const char *ll_shape_NORM_GRAD(struct ll_op_view *op)
 {
     if (op->input_count != 5)
         return wants_inputs;
-    if (!same_dims(&op->in[0], &op->in[1]))
+    if (!ll_same_dims(&op->in[0], &op->in[1]))
         return wants_same;
     const char *trouble = check_channels(op, &op->in[1], 2);
-    return trouble ? trouble : give(op, 3, &op->in[1]);
+    return trouble ? trouble : ll_give(op, 3, &op->in[1]);
 }
 
 /* x, gamma, beta, mean, variance -> y */
@@ -420,7 +420,7 @@ const char *ll_shape_NORM_FIXED(struct ll_op_view *op)
     if (op->input_count != 5)
         return wants_inputs;
     const char *trouble = check_channels(op, &op->in[0], 1);
-    return trouble ? trouble : give(op, 1, op->in);
+    return trouble ? trouble : ll_give(op, 1, op->in);
 }
 
 /* x, the number of the step -> y, what x was multiplied with */
@@ -433,7 +433,7 @@ const char *ll_shape_DROPOUT(struct ll_op_view *op)
         return "the number of the step must be a scalar";
     if (!(keep > 0 && keep <= 1))
         return "the share that is kept must be above 0 and at most 1";
-    return give(op, 2, (const struct ll_shape[]){op->in[0], op->in[0]});
+    return ll_give(op, 2, (const struct ll_shape[]){op->in[0], op->in[0]});
 }
 
 /* step, classes[rows] -> samples different classes below range, and how often each of the rows' classes and
@@ -452,7 +452,7 @@ const char *ll_shape_SAMPLE(struct ll_op_view *op)
     struct ll_shape sampled = {.rank = 1, .dtype = LL_I32, .dim = {(uint64_t)samples}};
     struct ll_shape expected = sampled, of_classes = op->in[1];
     expected.dtype = of_classes.dtype = op->in[0].dtype;
-    return give(op, 3, (const struct ll_shape[]){sampled, of_classes, expected});
+    return ll_give(op, 3, (const struct ll_shape[]){sampled, of_classes, expected});
 }
 
 /* logits[rows, classes], targets[rows, classes] -> loss[rows], dlogits[rows, classes] */
@@ -460,13 +460,13 @@ const char *ll_shape_XENT_DENSE(struct ll_op_view *op)
 {
     if (op->input_count != 2)
         return wants_inputs;
-    if (op->in[0].rank != 2 || !same_dims(&op->in[0], &op->in[1]) || op->in[0].dtype != op->in[1].dtype)
+    if (op->in[0].rank != 2 || !ll_same_dims(&op->in[0], &op->in[1]) || op->in[0].dtype != op->in[1].dtype)
         return "cross entropy takes a matrix of logits and one of targets";
     struct ll_shape outs[2] = {op->in[0], op->in[0]};
     outs[0].rank = 1;
     outs[0].dim[1] = 0;
     outs[0].role[1] = LL_ROLE_PLAIN;
-    return give(op, 2, outs);
+    return ll_give(op, 2, outs);
 }
 
 /* logits[rows, classes], labels[rows] -> loss[rows], dlogits[rows, classes] */
@@ -480,7 +480,7 @@ const char *ll_shape_XENT(struct ll_op_view *op)
     outs[0].rank = 1;
     outs[0].dim[1] = 0;
     outs[0].role[1] = LL_ROLE_PLAIN;
-    return give(op, 2, outs);
+    return ll_give(op, 2, outs);
 }
 
 /* The first `states` inputs are overwritten; the gradient, right behind them, has their shape. */
@@ -489,9 +489,9 @@ static const char *in_place(struct ll_op_view *op, uint32_t states)
     if (op->input_count < states + 1)
         return wants_inputs;
     for (uint32_t i = 1; i <= states; i++)
-        if (!same_dims(&op->in[0], &op->in[i]))
+        if (!ll_same_dims(&op->in[0], &op->in[i]))
             return wants_same;
-    return give(op, states, op->in);
+    return ll_give(op, states, op->in);
 }
 
 const char *ll_shape_IN_PLACE_1(struct ll_op_view *op)

@@ -24,6 +24,18 @@ struct ll_gemm ll_matmul_dims(const struct ll_op_view *op)
     return (struct ll_gemm){.batch = 1, .m = a->dim[ta], .n = b->dim[!tb], .k = a->dim[!ta]};
 }
 
+struct ll_gemm ll_batch_matmul_dims(const struct ll_op_view *op)
+{
+    const struct ll_shape *a = &op->in[0], *out = &op->out[0];
+    unsigned first = a->rank - 2u;
+    bool ta = ll_attr_count(op, LL_ATTR_TRANSPOSE_A, 0) != 0;
+    struct ll_gemm gemm = {
+        .batch = 1, .m = out->dim[first], .n = out->dim[first + 1], .k = a->dim[first + !ta]};
+    for (unsigned i = 0; i < first; i++)
+        gemm.batch = ll_mul(gemm.batch, a->dim[i]);
+    return gemm;
+}
+
 struct ll_conv ll_conv_dims(const struct ll_op_view *op, enum ll_conv_pass pass)
 {
     const struct ll_shape *image = pass == LL_CONV_DATA ? &op->out[0] : &op->in[0];
@@ -86,6 +98,13 @@ bool ll_work_GEMM(const struct ll_op_view *op, struct ll_work *work)
     return set_kind(work, LL_WORK_GEMM);
 }
 
+bool ll_work_BATCH_GEMM(const struct ll_op_view *op, struct ll_work *work)
+{
+    split_operands(op, work);
+    work->gemm = ll_batch_matmul_dims(op);
+    return set_kind(work, LL_WORK_GEMM) && ll_fits(work->gemm.batch);
+}
+
 static bool lower_conv(const struct ll_op_view *op, enum ll_conv_pass pass, struct ll_work *work)
 {
     split_operands(op, work);
@@ -127,6 +146,14 @@ bool ll_work_MOVE(const struct ll_op_view *op, struct ll_work *work)
 {
     (void)op;
     return set_kind(work, LL_WORK_MOVE);
+}
+
+/* A gather's indices are its second input; so many rows, each as long as what they leave of the result. */
+bool ll_work_GATHER(const struct ll_op_view *op, struct ll_work *work)
+{
+    work->gather.rows = ll_elements(&op->in[1]);
+    work->gather.row_bytes = work->gather.rows ? ll_size_bytes(&op->out[0]) / work->gather.rows : 0;
+    return set_kind(work, LL_WORK_GATHER) && ll_fits(work->gather.rows);
 }
 
 bool ll_work_HOST(const struct ll_op_view *op, struct ll_work *work)

@@ -81,3 +81,46 @@ struct ll_value *ll_as_real(struct ll_nn *nn, struct ll_value *x)
         nn, &(struct ll_call){
                 .kind = LL_OP_CAST, .input_count = 1, .inputs = &x, .given_count = 1, .given = &shape});
 }
+
+struct ll_value **ll_unstacked(struct ll_nn *nn, struct ll_value *stack)
+{
+    struct ll_shape layer = {.dtype = stack->shape.dtype};
+    uint64_t count = nn->trouble || stack->shape.rank == 0 ? 0 : stack->shape.dim[0];
+    for (unsigned i = 1; i < stack->shape.rank; i++) {
+        layer.dim[layer.rank] = stack->shape.dim[i];
+        layer.role[layer.rank++] = stack->shape.role[i];
+    }
+    if (count > LL_MAX_OP_REFS)
+        ll_nn_fail(nn, "a stack of more than %d layers cannot be taken apart", LL_MAX_OP_REFS);
+    struct ll_shape *given = nn->trouble ? NULL : ll_alloc(&nn->arena, count, sizeof *given);
+    for (uint64_t i = 0; given && i < count; i++)
+        given[i] = layer;
+    const struct ll_value *first = ll_nn_do(nn, &(struct ll_call){.kind = LL_OP_UNSTACK,
+                                                                  .input_count = 1,
+                                                                  .inputs = &stack,
+                                                                  .given_count = given ? (uint32_t)count : 0,
+                                                                  .given = given});
+    return nn->trouble ? NULL : first->producer->outputs;
+}
+
+struct ll_value *ll_stacked(struct ll_nn *nn, struct ll_value *const *layers, uint32_t count)
+{
+    return ll_nn_do(nn, &(struct ll_call){.kind = LL_OP_STACK, .input_count = count, .inputs = layers});
+}
+
+struct ll_value *ll_joined(struct ll_nn *nn, struct ll_value *const *parts, uint32_t count, unsigned axis)
+{
+    struct ll_attr attr = ll_attr_of_count(LL_ATTR_AXIS, axis);
+    return ll_nn_do(
+        nn,
+        &(struct ll_call){
+            .kind = LL_OP_CONCAT, .input_count = count, .inputs = parts, .attr_count = 1, .attrs = &attr});
+}
+
+struct ll_value *ll_transposed(struct ll_nn *nn, struct ll_value *x, int64_t permutation)
+{
+    struct ll_attr attr = ll_attr_of_count(LL_ATTR_PERMUTATION, permutation);
+    return ll_nn_do(
+        nn, &(struct ll_call){
+                .kind = LL_OP_TRANSPOSE, .input_count = 1, .inputs = &x, .attr_count = 1, .attrs = &attr});
+}

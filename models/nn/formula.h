@@ -54,6 +54,18 @@ struct ll_value *ll_sum_over(struct ll_nn *nn, struct ll_value *x, unsigned axis
 /* The same elements in another shape, a view; its type is x's. */
 struct ll_value *ll_seen_as(struct ll_nn *nn, struct ll_value *x, const struct ll_shape *shape);
 
+/* The layers of a stack, as many as its first dimension says; in the network's arena. NULL after trouble. */
+struct ll_value **ll_unstacked(struct ll_nn *nn, struct ll_value *stack);
+
+/* Layers of one shape as a stack: a dimension more, in front. */
+struct ll_value *ll_stacked(struct ll_nn *nn, struct ll_value *const *layers, uint32_t count);
+
+/* Joined along a dimension. */
+struct ll_value *ll_joined(struct ll_nn *nn, struct ll_value *const *parts, uint32_t count, unsigned axis);
+
+/* With the dimensions exchanged: result dimension i is input dimension digit i of the permutation. */
+struct ll_value *ll_transposed(struct ll_nn *nn, struct ll_value *x, int64_t permutation);
+
 /* Indices or truth values as numbers of the network's real type. */
 struct ll_value *ll_as_real(struct ll_nn *nn, struct ll_value *x);
 

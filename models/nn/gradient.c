@@ -19,17 +19,31 @@ static ll_gradient_rule *const rules[LL_OP_COUNT] = {
 #undef LL_OP
 };
 
+/* Rows that have arrived at a value; the newest first. */
+struct rows {
+    struct ll_gradient piece;
+    uint32_t count; /* of the list from here on */
+    struct rows *next;
+};
+
 /* By value index, for the values there were when the pass began. */
 struct pass {
     bool *needed;               /* depends on a value asked for */
-    struct ll_value **gradient; /* what has arrived so far */
+    struct ll_value **gradient; /* what has arrived whole so far */
+    struct rows **rows;
 };
+
+/* Of the program being built: nothing that is read here was made by another. */
+static uint64_t first_op(const struct ll_nn *nn)
+{
+    return nn->programs[nn->program_count - 1].first_op;
+}
 
 static void mark_needed(const struct ll_nn *nn, struct ll_value *const *values, size_t count, bool *needed)
 {
     for (size_t i = 0; i < count; i++)
         needed[values[i]->index] = true;
-    for (uint64_t i = 0; i < nn->op_count; i++) {
+    for (uint64_t i = first_op(nn); i < nn->op_count; i++) {
         const struct ll_nn_op *op = nn->ops[i];
         bool depends = false;
         for (uint32_t j = 0; j < op->view.input_count; j++)
@@ -45,10 +59,68 @@ static void arrive(struct ll_nn *nn, struct pass *pass, const struct ll_value *a
     *sum = *sum ? ll_nn_do2(nn, LL_OP_ADD, *sum, dx) : dx;
 }
 
+static void arrive_rows(struct ll_nn *nn, struct pass *pass, const struct ll_value *at,
+                        struct ll_gradient piece)
+{
+    struct rows **list = &pass->rows[at->index], *rows = ll_alloc(&nn->arena, 1, sizeof *rows);
+    if (!rows) {
+        ll_nn_fail(nn, "memory ran out");
+        return;
+    }
+    *rows = (struct rows){piece, *list ? (*list)->count + 1 : 1, *list};
+    *list = rows;
+}
+
+static struct ll_value *joined(struct ll_nn *nn, struct ll_value *const *parts, uint32_t count)
+{
+    return count == 1
+               ? parts[0]
+               : ll_nn_do(nn, &(struct ll_call){.kind = LL_OP_CONCAT, .input_count = count, .inputs = parts});
+}
+
+/* All rows that have arrived, as one piece, in the order in which they came. */
+static struct ll_gradient join(struct ll_nn *nn, const struct rows *rows)
+{
+    uint32_t count = rows->count;
+    struct ll_value **values = ll_alloc(&nn->arena, count, sizeof(struct ll_value *));
+    struct ll_value **indices = ll_alloc(&nn->arena, count, sizeof(struct ll_value *));
+    if (!values || !indices) {
+        ll_nn_fail(nn, "memory ran out");
+        return rows->piece;
+    }
+    for (; rows; rows = rows->next) {
+        values[rows->count - 1] = rows->piece.value;
+        indices[rows->count - 1] = rows->piece.indices;
+    }
+    return (struct ll_gradient){joined(nn, values, count), joined(nn, indices, count)};
+}
+
+struct ll_value *ll_gradient_whole(struct ll_nn *nn, struct ll_gradient gradient,
+                                   const struct ll_shape *shape)
+{
+    if (!gradient.value || !gradient.indices)
+        return gradient.value;
+    struct ll_value *inputs[] = {gradient.value, gradient.indices};
+    return ll_nn_do(
+        nn,
+        &(struct ll_call){
+            .kind = LL_OP_SEGMENT_SUM, .input_count = 2, .inputs = inputs, .given_count = 1, .given = shape});
+}
+
+/* Makes what has arrived at a value whole. */
+static void settle(struct ll_nn *nn, struct pass *pass, const struct ll_value *at)
+{
+    const struct rows *rows = pass->rows[at->index];
+    if (!rows)
+        return;
+    pass->rows[at->index] = NULL;
+    arrive(nn, pass, at, ll_gradient_whole(nn, join(nn, rows), &at->shape));
+}
+
 static bool arrived(const struct pass *pass, const struct ll_nn_op *op)
 {
     for (uint32_t i = 0; i < op->view.output_count; i++)
-        if (pass->gradient[op->outputs[i]->index])
+        if (pass->gradient[op->outputs[i]->index] || pass->rows[op->outputs[i]->index])
             return true;
     return false;
 }
@@ -61,18 +133,23 @@ static void through_op(struct ll_nn *nn, struct pass *pass, const struct ll_nn_o
     bool *wanted = ll_alloc(&nn->arena, count, sizeof *wanted);
     struct ll_value **dx = ll_alloc(&nn->arena, count, sizeof(struct ll_value *));
     struct ll_value **dy = ll_alloc(&nn->arena, results, sizeof(struct ll_value *));
-    if (!wanted || !dx || !dy) {
+    struct ll_value **indices = ll_alloc(&nn->arena, count, sizeof(struct ll_value *));
+    if (!wanted || !dx || !dy || !indices) {
         ll_nn_fail(nn, "memory ran out");
         return;
     }
-    for (uint32_t i = 0; i < results; i++)
+    nn->scope = op->scope;
+    for (uint32_t i = 0; i < results; i++) {
+        settle(nn, pass, op->outputs[i]);
         dy[i] = pass->gradient[op->outputs[i]->index];
+    }
     for (uint32_t i = 0; i < count; i++)
         wanted[i] = pass->needed[op->inputs[i]->index];
-    nn->scope = op->scope;
-    rules[op->view.kind](nn, &(struct ll_gradient_call){op, dy, wanted, dx});
+    rules[op->view.kind](nn, &(struct ll_gradient_call){op, dy, wanted, dx, indices});
     for (uint32_t i = 0; i < count; i++)
-        if (wanted[i] && dx[i])
+        if (wanted[i] && dx[i] && indices[i])
+            arrive_rows(nn, pass, op->inputs[i], (struct ll_gradient){dx[i], indices[i]});
+        else if (wanted[i] && dx[i])
             arrive(nn, pass, op->inputs[i], dx[i]);
 }
 
@@ -85,33 +162,63 @@ static struct ll_value *one(struct ll_nn *nn, const struct ll_value *loss)
 
 static void go_backward(struct ll_nn *nn, struct pass *pass, struct ll_value *loss)
 {
-    const char *scope = nn->scope;
-    enum ll_phase phase = nn->phase;
-    nn->phase = LL_PHASE_BACKWARD;
     pass->gradient[loss->index] = one(nn, loss);
-    for (uint64_t i = nn->op_count; i-- > 0 && !nn->trouble;)
+    for (uint64_t i = nn->op_count; i-- > first_op(nn) && !nn->trouble;)
         through_op(nn, pass, nn->ops[i]);
-    nn->phase = phase;
-    nn->scope = scope;
 }
 
-void ll_nn_gradients(struct ll_nn *nn, struct ll_value *loss, struct ll_value *const *values, size_t count,
-                     struct ll_value **gradients)
+/* What has arrived at a value: whole, unless it is rows alone. */
+static struct ll_gradient result(struct ll_nn *nn, struct pass *pass, const struct ll_value *value)
+{
+    const struct rows *rows = pass->rows[value->index];
+    nn->scope = value->producer ? value->producer->scope : nn->scope;
+    if (rows && !pass->gradient[value->index])
+        return join(nn, rows);
+    settle(nn, pass, value);
+    return (struct ll_gradient){pass->gradient[value->index], NULL};
+}
+
+void ll_nn_sparse_gradients(struct ll_nn *nn, struct ll_value *loss, struct ll_value *const *values,
+                            size_t count, struct ll_gradient *gradients)
 {
     for (size_t i = 0; i < count; i++)
-        gradients[i] = NULL;
+        gradients[i] = (struct ll_gradient){NULL, NULL};
     if (nn->trouble)
         return;
+    const char *scope = nn->scope;
+    enum ll_phase phase = nn->phase;
     struct pass pass = {calloc(nn->value_count, sizeof *pass.needed),
-                        calloc(nn->value_count, sizeof(struct ll_value *))};
-    if (!pass.needed || !pass.gradient)
+                        calloc(nn->value_count, sizeof(struct ll_value *)),
+                        calloc(nn->value_count, sizeof(struct rows *))};
+    nn->phase = LL_PHASE_BACKWARD;
+    if (!pass.needed || !pass.gradient || !pass.rows)
         ll_nn_fail(nn, "memory ran out");
     else {
         mark_needed(nn, values, count, pass.needed);
         go_backward(nn, &pass, loss);
         for (size_t i = 0; i < count && !nn->trouble; i++)
-            gradients[i] = pass.gradient[values[i]->index];
+            gradients[i] = result(nn, &pass, values[i]);
     }
+    nn->phase = phase;
+    nn->scope = scope;
     free(pass.needed);
     free(pass.gradient);
+    free(pass.rows);
+}
+
+void ll_nn_gradients(struct ll_nn *nn, struct ll_value *loss, struct ll_value *const *values, size_t count,
+                     struct ll_value **gradients)
+{
+    struct ll_gradient *found = calloc(count + 1, sizeof *found);
+    enum ll_phase phase = nn->phase;
+    if (!found) {
+        ll_nn_fail(nn, "memory ran out");
+        count = 0;
+    }
+    ll_nn_sparse_gradients(nn, loss, values, count, found);
+    nn->phase = LL_PHASE_BACKWARD;
+    for (size_t i = 0; i < count; i++)
+        gradients[i] = ll_gradient_whole(nn, found[i], &values[i]->shape);
+    nn->phase = phase;
+    free(found);
 }

@@ -63,3 +63,48 @@ LL_KERNEL(MATMUL)
     else
         ll_pool_run(call->pool, product.n, slice_size(product.n), columns, &product);
 }
+
+/* Stacks of matrices: each product by one thread. */
+struct stack {
+    struct ll_product first;
+    uint64_t a_elements, b_elements, c_elements; /* of one matrix */
+};
+
+static void matrices(void *context, uint64_t begin, uint64_t end, uint64_t chunk)
+{
+    (void)chunk;
+    const struct stack *stack = context;
+    for (uint64_t i = begin; i < end; i++) {
+        struct ll_product product = stack->first;
+        product.a = moved(product.a, i * stack->a_elements);
+        product.b = moved(product.b, i * stack->b_elements);
+        product.c = (real *)product.c + i * stack->c_elements;
+        LL_REAL(ll_blas_gemm)(&product);
+    }
+}
+
+LL_KERNEL(BATCH_MATMUL)
+{
+    enum { GRAIN_FLOPS = 1 << 17 };
+    const struct ll_shape *a = &call->op->in[0], *b = &call->op->in[1], *c = &call->op->out[0];
+    unsigned rows = a->rank - 2u, columns = a->rank - 1u;
+    struct stack stack = {
+        .first = {.transpose_a = ll_attr_count(call->op, LL_ATTR_TRANSPOSE_A, 0) != 0,
+                  .transpose_b = ll_attr_count(call->op, LL_ATTR_TRANSPOSE_B, 0) != 0,
+                  .m = c->dim[rows],
+                  .n = c->dim[columns],
+                  .a = call->in[0],
+                  .lda = a->dim[columns],
+                  .b = call->in[1],
+                  .ldb = b->dim[columns],
+                  .c = call->out[0],
+                  .ldc = c->dim[columns]},
+        .a_elements = a->dim[rows] * a->dim[columns],
+        .b_elements = b->dim[rows] * b->dim[columns],
+        .c_elements = c->dim[rows] * c->dim[columns],
+    };
+    stack.first.k = stack.first.transpose_a ? a->dim[rows] : a->dim[columns];
+    uint64_t count = stack.c_elements ? ll_elements(c) / stack.c_elements : 0;
+    uint64_t flops = 2 * stack.c_elements * stack.first.k;
+    ll_pool_run(call->pool, count, ll_max(1, GRAIN_FLOPS / ll_max(1, flops)), matrices, &stack);
+}

@@ -57,6 +57,36 @@ LL_FAST static void adam(void *context, uint64_t begin, uint64_t end, uint64_t c
     }
 }
 
+/* v = decay v + (1 - decay) g^2;  m = momentum m + rate g / sqrt(v + epsilon);  w -= m (as TensorFlow has it)
+ */
+LL_FAST static void rmsprop(void *context, uint64_t begin, uint64_t end, uint64_t chunk)
+{
+    (void)chunk;
+    const struct update *u = context;
+    const real *g = u->g, rate = u->rate, decay = u->decay, keep = u->momentum, epsilon = u->epsilon;
+    real *restrict w = u->w, *restrict m = u->m, *restrict v = u->v;
+    for (uint64_t i = begin; i < end; i++) {
+        v[i] += (g[i] * g[i] - v[i]) * (1 - decay);
+        m[i] = keep * m[i] + rate * g[i] / LL_SQRT(v[i] + epsilon);
+        w[i] -= m[i];
+    }
+}
+
+LL_KERNEL(RMSPROP)
+{
+    struct update update = {
+        .w = call->out[0],
+        .v = call->out[1],
+        .m = call->out[2],
+        .g = call->in[3],
+        .rate = attr(call, LL_ATTR_LEARNING_RATE),
+        .decay = attr(call, LL_ATTR_DECAY),
+        .momentum = attr(call, LL_ATTR_MOMENTUM),
+        .epsilon = attr(call, LL_ATTR_EPSILON),
+    };
+    ll_pool_run(call->pool, ll_elements(&call->op->out[0]), GRAIN, rmsprop, &update);
+}
+
 /* w -= (1 - decay) (w - g) */
 LL_FAST static void moving_average(void *context, uint64_t begin, uint64_t end, uint64_t chunk)
 {

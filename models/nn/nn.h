@@ -52,9 +52,10 @@ struct ll_value {
     uint32_t overwrites;       /* of a root: how often its memory was overwritten so far */
     struct ll_value *next; /* of variables: what the program being built leaves in it; itself by default */
     struct ll_value
-        *gradient;       /* of weights: the gradient of what ll_minimise minimises, before it is clipped */
-    struct ll_init init; /* of variables */
-    bool kept;           /* can be looked at after the step */
+        *gradient; /* of weights: the gradient of what ll_minimise minimises, before it is clipped */
+    struct ll_value *gradient_rows; /* where that is rows: which ones of the weight; else NULL */
+    struct ll_init init;            /* of variables */
+    bool kept;                      /* can be looked at after the step */
 };
 
 /* Where a host_input op gets its data: called before each step, outside of its time, for the whole batch. */

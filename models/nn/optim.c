@@ -3,6 +3,7 @@
  * beta1 and beta2 are a tensor of two elements that one `mul` op advances each step. */
 #include "models/nn/optim.h"
 
+#include "models/nn/formula.h"
 #include "models/nn/gradient.h"
 
 #include <stdlib.h>
@@ -17,11 +18,17 @@ struct update {
 static const struct ll_init zero = {LL_INIT_CONSTANT, 0, NULL}, one = {LL_INIT_CONSTANT, 1, NULL};
 
 /* A variable of the weight's shape, named after it: "conv1/weights/momentum". */
-static struct ll_value *state_of(struct ll_nn *nn, const struct ll_value *weight, const char *suffix)
+static struct ll_value *state_from(struct ll_nn *nn, const struct ll_value *weight, const char *suffix,
+                                   struct ll_init first)
 {
     const char *slash = strrchr(weight->name, '/');
     const char *name = ll_format(&nn->arena, "%s/%s", slash ? slash + 1 : weight->name, suffix);
-    return ll_nn_variable(nn, name ? name : suffix, &weight->shape, LL_OPTIMIZER, zero);
+    return ll_nn_variable(nn, name ? name : suffix, &weight->shape, LL_OPTIMIZER, first);
+}
+
+static struct ll_value *state_of(struct ll_nn *nn, const struct ll_value *weight, const char *suffix)
+{
+    return state_from(nn, weight, suffix, zero);
 }
 
 static void do_update(struct ll_nn *nn, enum ll_op_kind kind, uint32_t input_count,
@@ -35,25 +42,29 @@ static void do_update(struct ll_nn *nn, enum ll_op_kind kind, uint32_t input_cou
 }
 
 static void update_SGD(struct ll_nn *nn, const struct update *update, struct ll_value *weight,
-                       struct ll_value *gradient)
+                       struct ll_gradient gradient)
 {
     struct ll_attr rate = ll_attr_of_real(LL_ATTR_LEARNING_RATE, update->optimizer->rate);
-    do_update(nn, LL_OP_SGD, 2, (struct ll_value *[]){weight, gradient}, 1, &rate);
+    struct ll_value *inputs[] = {weight, gradient.value, gradient.indices};
+    if (gradient.indices)
+        do_update(nn, LL_OP_SGD_ROWS, 3, inputs, 1, &rate);
+    else
+        do_update(nn, LL_OP_SGD, 2, inputs, 1, &rate);
 }
 
 static void update_MOMENTUM(struct ll_nn *nn, const struct update *update, struct ll_value *weight,
-                            struct ll_value *gradient)
+                            struct ll_gradient gradient)
 {
     struct ll_attr attrs[] = {
         ll_attr_of_real(LL_ATTR_LEARNING_RATE, update->optimizer->rate),
         ll_attr_of_real(LL_ATTR_MOMENTUM, update->optimizer->momentum),
     };
-    struct ll_value *inputs[] = {weight, state_of(nn, weight, "momentum"), gradient};
+    struct ll_value *inputs[] = {weight, state_of(nn, weight, "momentum"), gradient.value};
     do_update(nn, LL_OP_MOMENTUM, 3, inputs, 2, attrs);
 }
 
 static void update_ADAM(struct ll_nn *nn, const struct update *update, struct ll_value *weight,
-                        struct ll_value *gradient)
+                        struct ll_gradient gradient)
 {
     struct ll_attr attrs[] = {
         ll_attr_of_real(LL_ATTR_LEARNING_RATE, update->optimizer->rate),
@@ -61,9 +72,23 @@ static void update_ADAM(struct ll_nn *nn, const struct update *update, struct ll
         ll_attr_of_real(LL_ATTR_BETA2, update->optimizer->beta2),
         ll_attr_of_real(LL_ATTR_EPSILON, update->optimizer->epsilon),
     };
-    struct ll_value *inputs[] = {weight, state_of(nn, weight, "m"), state_of(nn, weight, "v"), gradient,
+    struct ll_value *inputs[] = {weight, state_of(nn, weight, "m"), state_of(nn, weight, "v"), gradient.value,
                                  update->powers};
     do_update(nn, LL_OP_ADAM, 5, inputs, 4, attrs);
+}
+
+static void update_RMSPROP(struct ll_nn *nn, const struct update *update, struct ll_value *weight,
+                           struct ll_gradient gradient)
+{
+    struct ll_attr attrs[] = {
+        ll_attr_of_real(LL_ATTR_LEARNING_RATE, update->optimizer->rate),
+        ll_attr_of_real(LL_ATTR_DECAY, update->optimizer->decay),
+        ll_attr_of_real(LL_ATTR_MOMENTUM, update->optimizer->momentum),
+        ll_attr_of_real(LL_ATTR_EPSILON, update->optimizer->epsilon),
+    };
+    struct ll_value *inputs[] = {weight, state_from(nn, weight, "mean_square", one),
+                                 state_of(nn, weight, "momentum"), gradient.value};
+    do_update(nn, LL_OP_RMSPROP, 4, inputs, 4, attrs);
 }
 
 /* Both powers start at one and are multiplied before their first use. */
@@ -86,51 +111,126 @@ static void advance_powers(struct ll_nn *nn, struct update *update)
 static const struct {
     void (*begin)(struct ll_nn *nn, struct update *update); /* NULL: nothing to do */
     void (*update)(struct ll_nn *nn, const struct update *update, struct ll_value *weight,
-                   struct ll_value *gradient);
+                   struct ll_gradient gradient);
+    bool takes_rows;
 } kinds[] = {
-    [LL_SGD] = {NULL, update_SGD},
-    [LL_MOMENTUM] = {NULL, update_MOMENTUM},
-    [LL_ADAM] = {advance_powers, update_ADAM},
+    [LL_SGD] = {NULL, update_SGD, true},
+    [LL_MOMENTUM] = {NULL, update_MOMENTUM, false},
+    [LL_ADAM] = {advance_powers, update_ADAM, false},
+    [LL_RMSPROP] = {NULL, update_RMSPROP, false},
 };
 
+/* g c / max(|g|, c) */
+static struct ll_value *clip_norm(struct ll_nn *nn, struct ll_value *g, double most)
+{
+    struct ll_value *limit = ll_constant(nn, "clip_norm", most);
+    struct ll_value *norm =
+        ll_nn_do1(nn, LL_OP_SQRT, ll_nn_do1(nn, LL_OP_SUM, ll_nn_do1(nn, LL_OP_SQUARE, g)));
+    return ll_div_of(nn, ll_mul_of(nn, g, limit), ll_nn_do2(nn, LL_OP_MAXIMUM, norm, limit));
+}
+
+/* c min(1 / n, 1 / c), n being the norm of all gradients together: the root of twice the sum of half their
+ * squares. */
+static struct ll_value *global_factor(struct ll_nn *nn, const struct ll_gradient *gradients, size_t count,
+                                      double most)
+{
+    struct ll_value **halves = ll_alloc(&nn->arena, count, sizeof(struct ll_value *));
+    uint32_t found = 0;
+    for (size_t i = 0; halves && i < count; i++)
+        if (gradients[i].value)
+            halves[found++] = ll_nn_do1(nn, LL_OP_L2_LOSS, gradients[i].value);
+    if (!halves)
+        ll_nn_fail(nn, "memory ran out");
+    struct ll_value *sum =
+        ll_nn_do(nn, &(struct ll_call){.kind = LL_OP_ADD_N, .input_count = found, .inputs = halves});
+    struct ll_value *norm = ll_nn_do1(nn, LL_OP_SQRT, ll_scaled(nn, sum, "two", 2));
+    struct ll_value *inverse = ll_div_of(nn, ll_constant(nn, "one", 1), norm);
+    struct ll_value *least =
+        ll_nn_do2(nn, LL_OP_MINIMUM, inverse, ll_constant(nn, "inverse_clip_norm", 1 / most));
+    return ll_scaled(nn, least, "clip_norm", most);
+}
+
+static struct ll_value *changed(struct ll_nn *nn, const struct ll_optimizer *optimizer,
+                                const struct ll_value *weight, struct ll_value *gradient,
+                                struct ll_value *factor)
+{
+    if (factor)
+        gradient = ll_mul_of(nn, gradient, factor);
+    if (optimizer->clip == LL_CLIP_NORM)
+        gradient = clip_norm(nn, gradient, optimizer->clip_norm);
+    if (optimizer->transform)
+        gradient = optimizer->transform(optimizer->context, nn, weight, gradient);
+    return gradient;
+}
+
+static const char *scope_of(struct ll_nn *nn, const struct ll_value *weight)
+{
+    const char *slash = strrchr(weight->name, '/');
+    const char *scope = slash ? ll_copy_text(&nn->arena, weight->name, (size_t)(slash - weight->name)) : "";
+    if (!scope)
+        ll_nn_fail(nn, "memory ran out");
+    return scope ? scope : "";
+}
+
 static void update_all(struct ll_nn *nn, const struct ll_optimizer *optimizer, struct ll_value **weights,
-                       struct ll_value **gradients, size_t count)
+                       struct ll_gradient *gradients, size_t count)
 {
     struct update update = {optimizer, NULL};
-    const char *scope = nn->scope;
-    enum ll_phase phase = nn->phase;
-    nn->phase = LL_PHASE_UPDATE;
+    struct ll_value *factor = NULL;
     if (kinds[optimizer->kind].begin)
         kinds[optimizer->kind].begin(nn, &update);
+    if (optimizer->clip == LL_CLIP_GLOBAL_NORM) {
+        ll_nn_push(nn, "clip");
+        factor = global_factor(nn, gradients, count, optimizer->clip_norm);
+        ll_nn_pop(nn);
+    }
+    for (size_t i = 0; i < count && !nn->trouble; i++) {
+        if (!gradients[i].value)
+            continue;
+        nn->scope = scope_of(nn, weights[i]);
+        gradients[i].value = changed(nn, optimizer, weights[i], gradients[i].value, factor);
+        kinds[optimizer->kind].update(nn, &update, weights[i], gradients[i]);
+    }
+}
+
+/* Makes gradients whole that the optimizer cannot take as rows, and lets each weight know its own. */
+static void settle(struct ll_nn *nn, const struct ll_optimizer *optimizer, struct ll_value **weights,
+                   struct ll_gradient *gradients, size_t count)
+{
+    bool whole = !kinds[optimizer->kind].takes_rows || optimizer->transform;
     for (size_t i = 0; i < count; i++) {
-        const char *slash = strrchr(weights[i]->name, '/');
-        nn->scope =
-            slash ? ll_copy_text(&nn->arena, weights[i]->name, (size_t)(slash - weights[i]->name)) : "";
-        if (!nn->scope)
-            ll_nn_fail(nn, "memory ran out");
-        else if (gradients[i]) {
-            if (!weights[i]->gradient)
-                weights[i]->gradient = gradients[i];
-            kinds[optimizer->kind].update(nn, &update, weights[i], gradients[i]);
+        if (whole && gradients[i].indices) {
+            nn->scope = scope_of(nn, weights[i]);
+            gradients[i] =
+                (struct ll_gradient){ll_gradient_whole(nn, gradients[i], &weights[i]->shape), NULL};
+        }
+        if (!weights[i]->gradient) {
+            weights[i]->gradient = gradients[i].value;
+            weights[i]->gradient_rows = gradients[i].indices;
         }
     }
-    nn->phase = phase;
-    nn->scope = scope;
 }
 
 void ll_minimise(struct ll_nn *nn, struct ll_value *loss, const struct ll_optimizer *optimizer)
 {
     struct ll_value **weights = calloc(nn->value_count + 1, sizeof(struct ll_value *));
-    struct ll_value **gradients = calloc(nn->value_count + 1, sizeof(struct ll_value *));
+    struct ll_gradient *gradients = calloc(nn->value_count + 1, sizeof *gradients);
+    const char *scope = nn->scope;
+    enum ll_phase phase = nn->phase;
     size_t count = 0;
     for (uint64_t i = 0; weights && i < nn->value_count; i++)
         if (!nn->values[i]->producer && nn->values[i]->memory == LL_WEIGHT)
             weights[count++] = nn->values[i];
     if (weights && gradients) {
-        ll_nn_gradients(nn, loss, weights, count, gradients);
+        ll_nn_sparse_gradients(nn, loss, weights, count, gradients);
+        nn->phase = LL_PHASE_BACKWARD;
+        settle(nn, optimizer, weights, gradients, count);
+        nn->phase = LL_PHASE_UPDATE;
         update_all(nn, optimizer, weights, gradients, count);
     } else
         ll_nn_fail(nn, "memory ran out");
+    nn->phase = phase;
+    nn->scope = scope;
     free(weights);
     free(gradients);
 }

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* leadline sim: replays traces on machines and shows how long, why, and what to change. */
 #include "sim/cli/command.h"
+#include "sim/cli/compat.h"
 #include "sim/cli/load.h"
 #include "sim/cli/paths.h"
 #include "sim/replay/replay.h"
@@ -147,6 +148,10 @@ static int run_simulation(struct simulation *simulation)
 
 static int run(const struct ll_args *args)
 {
+    if (ll_value(args, "compat", NULL))
+        return ll_run_compat(args);
+    if (ll_value(args, "input", NULL) || ll_value(args, "output", NULL))
+        return ll_wrong("--input and --output belong to --compat");
     struct simulation *simulation = ll_alloc(args->arena, 1, sizeof *simulation);
     if (!simulation)
         return ll_failed("memory ran out");
@@ -172,6 +177,9 @@ static const struct ll_option options[] = {
     {"what-if", 0, NULL, "what doubling each resource would gain, a page for each machine"},
     {"per-op", 0, NULL, "a line for each op"},
     {"explain", 0, "SEQ", "derive the time of one op, numbers filled in"},
+    {"compat", 0, "scalesim2", "run SCALE-Sim v2's configuration (-c) and topology as it would"},
+    {"input", 'i', "KIND", "with --compat: the topology's rows are conv (as without) or gemm"},
+    {"output", 'o', "DIR", "with --compat: write SCALE-Sim's three reports there"},
     {0},
 };
 

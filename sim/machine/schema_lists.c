@@ -145,10 +145,11 @@ void ll_write_TILES(const struct ll_field *field, const void *object, const stru
 static bool mark_runs(const char *word, bool *runs)
 {
     enum ll_op_kind kind = ll_op_find(word);
-    if (kind != LL_OP_COUNT)
+    if (kind != LL_OP_COUNT) {
         runs[kind] = true;
-    if (kind != LL_OP_COUNT)
+        runs[LL_OP_BATCH_MATMUL] |= kind == LL_OP_MATMUL; /* who multiplies matrices does so in stacks, too */
         return true;
+    }
     for (int c = 0; c < LL_CLASS_COUNT; c++) {
         if (strcmp(ll_class_name((enum ll_op_class)c), word))
             continue;

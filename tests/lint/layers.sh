@@ -16,13 +16,14 @@ sim/machine    tracer tracer/base
 sim/cost       sim/machine tracer tracer/base
 sim/memory     sim/machine tracer tracer/base
 sim/net        sim/machine tracer tracer/base
+sim/scalesim   sim/machine tracer tracer/base
 sim/replay     sim/cost sim/memory sim/net sim/machine tracer tracer/base
 sim/parallel   sim/cost sim/memory sim/net sim/machine tracer tracer/base
 sim/report     sim/replay sim/parallel sim/cost sim/memory sim/net sim/machine tracer tracer/base
 sim/validate   sim/replay sim/cost sim/memory sim/machine tracer tracer/base
 sim/explore    sim/replay sim/parallel sim/cost sim/memory sim/net sim/machine tracer tracer/base
 sim/study      sim/report sim/explore sim/replay sim/parallel sim/cost sim/memory sim/net sim/machine tracer tracer/base
-sim/cli        sim/study sim/validate sim/report sim/explore sim/replay sim/parallel sim/cost sim/memory sim/net sim/machine models models/nn models/data tracer tracer/base
+sim/cli        sim/study sim/validate sim/report sim/explore sim/replay sim/parallel sim/cost sim/memory sim/net sim/scalesim sim/machine models models/nn models/data tracer tracer/base
 END
 
 find tracer models sim -name '*.[ch]' -o -name '*.def' | sort |

@@ -60,6 +60,23 @@ static bool takes_gradient(enum ll_op_kind kind, uint32_t input, const struct ll
     return shape->dtype == LL_F64 && !is_step && !is_target;
 }
 
+/* How many rows indices may name, or classes labels. */
+static uint64_t classes_of(const struct op_sample *sample)
+{
+    return shape_word(sample->view.kind, "SEGMENT_SUM") ? sample->out[0].dim[0]
+           : shape_word(sample->view.kind, "GATHER")    ? sample->in[0].dim[0]
+                                                        : sample->in[0].dim[1];
+}
+
+static uint32_t given_count(const struct op_sample *sample)
+{
+    static const char *const given[] = {"RESHAPE", "EXPAND", "UNSTACK", "SEGMENT_SUM"};
+    for (size_t i = 0; i < sizeof given / sizeof *given; i++)
+        if (shape_word(sample->view.kind, given[i]))
+            return sample->view.output_count;
+    return 0;
+}
+
 static void check_op(uint64_t *random, enum ll_op_kind kind)
 {
     static const char *const names[] = {"a", "b", "c", "d"};
@@ -69,20 +86,19 @@ static void check_op(uint64_t *random, enum ll_op_kind kind)
     draw_op(random, kind, LL_F64, &sample);
     for (uint32_t i = 0; i < sample.view.input_count; i++) {
         bool real = sample.in[i].dtype == LL_F64;
-        inputs[i] = !real                  ? labels(check.nn, &sample.in[i], sample.in[0].dim[1])
+        inputs[i] = !real                  ? labels(check.nn, &sample.in[i], classes_of(&sample))
                     : wants_positive(kind) ? positive_variable(check.nn, &sample.in[i], names[i], random)
                                            : variable(check.nn, &sample.in[i], names[i]);
         if (takes_gradient(kind, i, &sample.in[i]))
             variables[check.count++] = inputs[i];
     }
-    struct ll_value *y =
-        ll_nn_do(check.nn, &(struct ll_call){.kind = kind,
-                                             .input_count = sample.view.input_count,
-                                             .inputs = inputs,
-                                             .attr_count = sample.view.attr_count,
-                                             .attrs = sample.attrs,
-                                             .given_count = kind == LL_OP_RESHAPE || kind == LL_OP_TILE,
-                                             .given = sample.out});
+    struct ll_value *y = ll_nn_do(check.nn, &(struct ll_call){.kind = kind,
+                                                              .input_count = sample.view.input_count,
+                                                              .inputs = inputs,
+                                                              .attr_count = sample.view.attr_count,
+                                                              .attrs = sample.attrs,
+                                                              .given_count = given_count(&sample),
+                                                              .given = sample.out});
     check.loss = weighed(check.nn, y);
     check_gradients(&check, random, ELEMENTS);
     ll_nn_free(check.nn);
@@ -129,6 +145,39 @@ static void gradients_have_gradients(void **state)
     ll_nn_free(check.nn);
 }
 
+/* A table picked from twice, once with a row that comes twice, has rows for a gradient; used as a whole
+ * beside, it has one as a whole. */
+static void rows_that_are_picked_have_gradients(void **state)
+{
+    (void)state;
+    uint64_t random = ll_seed(24);
+    for (int whole = 0; whole < 2; whole++) {
+        struct ll_value *table, *gradient;
+        struct gradient_check check = {ll_nn_new(LL_F64), NULL, &table, &gradient, 1};
+        struct ll_shape shape = ll_nn_shape(check.nn, 2, (uint64_t[]){5, 3}, NULL);
+        struct ll_shape few = {.rank = 1, .dtype = LL_I32, .dim = {4}},
+                        pairs = {.rank = 2, .dtype = LL_I32, .dim = {2, 2}};
+        table = variable(check.nn, &shape, "table");
+        struct ll_value *a = ll_nn_do2(check.nn, LL_OP_GATHER, table, labels(check.nn, &few, 3));
+        struct ll_value *b = ll_nn_do2(check.nn, LL_OP_GATHER, table, labels(check.nn, &pairs, 5));
+        struct ll_value *loss = ll_nn_do2(check.nn, LL_OP_ADD, weighed(check.nn, a), weighed(check.nn, b));
+        if (whole)
+            loss = ll_nn_do2(check.nn, LL_OP_ADD, loss,
+                             weighed(check.nn, ll_nn_do2(check.nn, LL_OP_MUL, table, table)));
+        struct ll_gradient sparse;
+        ll_nn_sparse_gradients(check.nn, loss, &table, 1, &sparse);
+        if (whole) {
+            assert_null(sparse.indices);
+        } else {
+            assert_int_equal(sparse.indices->shape.dim[0], 8);
+            assert_int_equal(sparse.value->shape.dim[0], 8);
+        }
+        check.loss = loss;
+        check_gradients(&check, &random, 15);
+        ll_nn_free(check.nn);
+    }
+}
+
 /* Nothing is computed for values that nobody asked about, and what the loss does not depend on has no
  * gradient. */
 static void only_what_is_asked_for_is_computed(void **state)
@@ -155,6 +204,7 @@ int main(void)
         cmocka_unit_test(every_gradient_is_what_finite_differences_say),
         cmocka_unit_test(a_value_used_often_has_the_sum_of_its_gradients),
         cmocka_unit_test(gradients_have_gradients),
+        cmocka_unit_test(rows_that_are_picked_have_gradients),
         cmocka_unit_test(only_what_is_asked_for_is_computed),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

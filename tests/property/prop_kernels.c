@@ -4,6 +4,8 @@
 #include "check.h"
 #include "op_samples.h"
 #include "twins.h"
+#include "twins_move.h"
+#include "twins_optimizer.h"
 
 #include "models/nn/blas.h"
 #include "models/nn/kernel.h"
@@ -65,7 +67,8 @@ static bool is_positive(enum ll_op_kind kind, uint32_t input)
     if (kind == LL_OP_DIV || kind == LL_OP_SQRT_GRAD)
         return input == 1;
     bool norm = kind == LL_OP_BATCH_NORM_GRAD || kind == LL_OP_BATCH_NORM_FIXED;
-    return (kind == LL_OP_ADAM && (input == 2 || input == 4)) || (norm && input == 4);
+    return (kind == LL_OP_ADAM && (input == 2 || input == 4)) || (kind == LL_OP_RMSPROP && input == 1) ||
+           (norm && input == 4);
 }
 
 /* Values in eighths around zero, so that comparisons also meet equals; indices are small. Where they must be

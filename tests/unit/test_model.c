@@ -288,7 +288,7 @@ static void losses_have_the_same_bits_at_any_number_of_threads(void **state)
 /* A small model in double precision, with the gradients that its optimizer reads. */
 struct doubled {
     struct ll_nn *nn;
-    struct ll_value *loss, *weights[256], *gradients[256];
+    struct ll_value *loss, *weights[256];
     uint64_t count;
     struct ll_runner *runner;
     void **first; /* of variables: their first contents, by value index */
@@ -307,8 +307,10 @@ static void build_doubled(const struct ll_model *model, struct doubled *d)
     for (uint64_t i = 0; i < d->nn->value_count; i++)
         if (d->nn->values[i]->gradient) {
             assert_true(d->count < 256);
-            d->weights[d->count] = d->nn->values[i];
-            ll_nn_keep(d->gradients[d->count++] = d->nn->values[i]->gradient);
+            d->weights[d->count++] = d->nn->values[i];
+            ll_nn_keep(d->nn->values[i]->gradient);
+            if (d->nn->values[i]->gradient_rows)
+                ll_nn_keep(d->nn->values[i]->gradient_rows);
         }
     d->runner = ll_runner_new(d->nn, &(struct ll_runner_options){.seed = 5}, &status);
     assert_int_equal(status, LL_OK);
@@ -351,6 +353,18 @@ static double loss_moved(struct doubled *d, const struct ll_value *weight, uint6
     return ll_runner_scalar(d->runner, d->loss);
 }
 
+/* The gradient of a weight as a whole, allocated. */
+static double *whole_gradient(const struct doubled *d, const struct ll_value *weight)
+{
+    uint64_t length = ll_elements(&weight->shape) / (weight->shape.rank ? weight->shape.dim[0] : 1);
+    double *whole = calloc(ll_elements(&weight->shape), sizeof *whole);
+    const double *gradient = ll_runner_data(d->runner, weight->gradient);
+    const int32_t *rows = weight->gradient_rows ? ll_runner_data(d->runner, weight->gradient_rows) : NULL;
+    for (uint64_t i = 0; i < ll_elements(&weight->gradient->shape); i++)
+        whole[rows ? (uint64_t)rows[i / length] * length + i % length : i] += gradient[i];
+    return whole;
+}
+
 /* An element of each weight. A kink of a ReLU between the two losses would be bad luck; the seed is fixed. */
 static void gradients_are_what_finite_differences_say(void **state)
 {
@@ -364,10 +378,10 @@ static void gradients_are_what_finite_differences_say(void **state)
         for (uint64_t w = 0; w < d.count; w++) {
             uint64_t elements = ll_elements(&d.weights[w]->shape), j = ll_random_below(&random, elements);
             double loss = loss_moved(&d, d.weights[w], j, 0), largest = 0;
-            const double *gradient = ll_runner_data(d.runner, d.gradients[w]);
-            double found = gradient[j];
+            double *gradient = whole_gradient(&d, d.weights[w]), found = gradient[j];
             for (uint64_t k = 0; k < elements; k++)
                 largest = fmax(largest, fabs(gradient[k]));
+            free(gradient);
             double expected =
                 (loss_moved(&d, d.weights[w], j, h) - loss_moved(&d, d.weights[w], j, -h)) / (2 * h);
             if (!(fabs(found - expected) <= 1e-5 * largest + 1e-14 * fabs(loss) / h))

@@ -1,0 +1,117 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Rows by index. What several rows add to is taken by one thread, row after row: same bits at any number. */
+#include "models/nn/kernel.h"
+
+#include <assert.h>
+#include <string.h>
+
+enum { GRAIN = 1 << 14, TABLE_PARTS = 8 };
+
+struct table {
+    const struct ll_kernel_call *call;
+    const int32_t *indices;
+    uint64_t index_count, row_count, row_length;
+    const real *rows;
+    real *out, rate;
+};
+
+LL_FAST static void gather(void *context, uint64_t begin, uint64_t end, uint64_t chunk)
+{
+    (void)chunk;
+    const struct table *t = context;
+    for (uint64_t i = begin; i < end; i++) {
+        assert(t->indices[i] >= 0 && (uint64_t)t->indices[i] < t->row_count);
+        memcpy(t->out + i * t->row_length, t->rows + (uint64_t)t->indices[i] * t->row_length,
+               t->row_length * sizeof(real));
+    }
+}
+
+LL_KERNEL(GATHER)
+{
+    const struct ll_shape *in = call->op->in;
+    struct table t = {
+        .indices = call->in[1], .row_count = in[0].dim[0], .rows = call->in[0], .out = call->out[0]};
+    assert(in[0].dtype == (sizeof(real) == 4 ? LL_F32 : LL_F64));
+    t.row_length = t.row_count ? ll_elements(&in[0]) / t.row_count : 0;
+    ll_pool_run(call->pool, ll_elements(&in[1]), ll_max(1, GRAIN / ll_max(1, t.row_length)), gather, &t);
+}
+
+/* Chunk: rows of the table. It meets all indices and takes those that are its own. */
+LL_FAST static void sum_rows(void *context, uint64_t begin, uint64_t end, uint64_t chunk)
+{
+    (void)chunk;
+    const struct table *t = context;
+    memset(t->out + begin * t->row_length, 0, (end - begin) * t->row_length * sizeof(real));
+    for (uint64_t i = 0; i < t->index_count; i++) {
+        uint64_t index = (uint64_t)t->indices[i];
+        if (index < begin || index >= end)
+            continue;
+        const real *row = t->rows + i * t->row_length;
+        real *restrict out = t->out + index * t->row_length;
+        for (uint64_t k = 0; k < t->row_length; k++)
+            out[k] += row[k];
+    }
+}
+
+LL_FAST static void subtract_rows(void *context, uint64_t begin, uint64_t end, uint64_t chunk)
+{
+    (void)chunk;
+    const struct table *t = context;
+    const real rate = t->rate;
+    for (uint64_t i = 0; i < t->index_count; i++) {
+        uint64_t index = (uint64_t)t->indices[i];
+        if (index < begin || index >= end)
+            continue;
+        const real *row = t->rows + i * t->row_length;
+        real *restrict out = t->out + index * t->row_length;
+        for (uint64_t k = 0; k < t->row_length; k++)
+            out[k] -= rate * row[k];
+    }
+}
+
+/* Rows of input `first` and their indices behind it, into the table that is the result. */
+static void over_table(const struct ll_kernel_call *call, uint32_t first, ll_pool_body *body)
+{
+    const struct ll_shape *rows = &call->op->in[first], *out = &call->op->out[0];
+    struct table t = {.rows = call->in[first],
+                      .indices = call->in[first + 1],
+                      .index_count = rows->dim[0],
+                      .row_count = out->dim[0],
+                      .row_length = out->dim[0] ? ll_elements(out) / out->dim[0] : 0,
+                      .out = call->out[0],
+                      .rate = (real)ll_attr_real(call->op, LL_ATTR_LEARNING_RATE, 0)};
+    for (uint64_t i = 0; i < t.index_count; i++)
+        assert(t.indices[i] >= 0 && (uint64_t)t.indices[i] < t.row_count);
+    uint64_t work = ll_elements(rows) + (first == 0 ? ll_elements(out) : 0);
+    uint64_t parts = ll_max(1, ll_min(TABLE_PARTS, work / GRAIN));
+    ll_pool_run(call->pool, t.row_count, ll_max(1, ll_ceil_div(t.row_count, parts)), body, &t);
+}
+
+LL_KERNEL(SEGMENT_SUM)
+{
+    over_table(call, 0, sum_rows);
+}
+
+LL_KERNEL(SGD_ROWS)
+{
+    over_table(call, 1, subtract_rows);
+}
+
+/* Chunk: indices; one outside of the depth has no 1. */
+static void one_hot(void *context, uint64_t begin, uint64_t end, uint64_t chunk)
+{
+    (void)chunk;
+    const struct table *t = context;
+    memset(t->out + begin * t->row_length, 0, (end - begin) * t->row_length * sizeof(real));
+    for (uint64_t i = begin; i < end; i++)
+        if (t->indices[i] >= 0 && (uint64_t)t->indices[i] < t->row_length)
+            t->out[i * t->row_length + (uint64_t)t->indices[i]] = 1;
+}
+
+LL_KERNEL(ONE_HOT)
+{
+    struct table t = {.indices = call->in[0],
+                      .row_length = (uint64_t)ll_attr_count(call->op, LL_ATTR_DEPTH, 1),
+                      .out = call->out[0]};
+    ll_pool_run(call->pool, ll_elements(&call->op->in[0]), ll_max(1, GRAIN / t.row_length), one_hot, &t);
+}

@@ -1,0 +1,122 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Exchanging dimensions. Two of them matter: the one along which the input lies packed, and the one along
+ * which the result does. Where they are the same, runs are copied; else squares of both, so that every line
+ * of the cache that is fetched is used whole. */
+#include "models/nn/kernel.h"
+
+#include <string.h>
+
+enum { SQUARE = 16, GRAIN = 1 << 14 };
+
+struct exchange {
+    const char *from;
+    char *to;
+    uint64_t element_bytes;
+    uint64_t rank, dim[LL_MAX_RANK];                       /* of the result */
+    uint64_t from_step[LL_MAX_RANK], to_step[LL_MAX_RANK]; /* in elements, by dimension of the result */
+    uint64_t packed; /* the result's dimension along which the input lies packed */
+    uint64_t bands;  /* of SQUARE along that dimension */
+};
+
+static struct exchange exchange_of(const struct ll_kernel_call *call)
+{
+    const struct ll_shape *in = &call->op->in[0], *out = &call->op->out[0];
+    struct exchange x = {.from = call->in[0],
+                         .to = call->out[0],
+                         .element_bytes = ll_dtype_bytes((enum ll_dtype)in->dtype),
+                         .rank = in->rank};
+    uint64_t in_step[LL_MAX_RANK], step = 1, to_step = 1;
+    uint64_t digits = (uint64_t)ll_attr_count(call->op, LL_ATTR_PERMUTATION, 0);
+    for (unsigned i = in->rank; i-- > 0; step *= in->dim[i])
+        in_step[i] = step;
+    for (unsigned i = in->rank; i-- > 0; digits /= 10, to_step *= out->dim[i]) {
+        x.dim[i] = out->dim[i];
+        x.from_step[i] = in_step[digits % 10];
+        x.to_step[i] = to_step;
+        if (digits % 10 == in->rank - 1u)
+            x.packed = i;
+    }
+    x.bands = ll_ceil_div(x.dim[x.packed], SQUARE);
+    return x;
+}
+
+/* Element `i` of the dimensions other than the two that are walked: where it lies in input and result. */
+LL_INLINE void place(const struct exchange *x, uint64_t i, uint64_t *from, uint64_t *to)
+{
+    *from = *to = 0;
+    for (uint64_t d = x->rank - 1; d-- > 0;) {
+        if (d == x->packed)
+            continue;
+        *from += i % x->dim[d] * x->from_step[d];
+        *to += i % x->dim[d] * x->to_step[d];
+        i /= x->dim[d];
+    }
+}
+
+/* A band: SQUARE steps along the packed dimension (`rows` of the result), all of the result's last one. */
+#define LL_BAND(NAME, type)                                                                                  \
+    LL_FAST static void NAME(const struct exchange *x, uint64_t from, uint64_t to, uint64_t rows)            \
+    {                                                                                                        \
+        const uint64_t columns = x->dim[x->rank - 1], from_step = x->from_step[x->rank - 1],                 \
+                       to_step = x->to_step[x->packed];                                                      \
+        for (uint64_t first = 0; first < columns; first += SQUARE) {                                         \
+            uint64_t last = ll_min(columns, first + SQUARE);                                                 \
+            for (uint64_t row = 0; row < rows; row++) {                                                      \
+                const type *in = (const type *)x->from + from + row;                                         \
+                type *restrict out = (type *)x->to + to + row * to_step;                                     \
+                for (uint64_t i = first; i < last; i++)                                                      \
+                    out[i] = in[i * from_step];                                                              \
+            }                                                                                                \
+        }                                                                                                    \
+    }
+
+LL_BAND(band_of_words, uint32_t)
+LL_BAND(band_of_doubles, uint64_t)
+LL_BAND(band_of_bytes, uint8_t)
+
+static void bands(void *context, uint64_t begin, uint64_t end, uint64_t chunk)
+{
+    (void)chunk;
+    const struct exchange *x = context;
+    for (uint64_t i = begin; i < end; i++) {
+        uint64_t from, to, first = i % x->bands * SQUARE;
+        place(x, i / x->bands, &from, &to);
+        uint64_t rows = ll_min(SQUARE, x->dim[x->packed] - first);
+        from += first;
+        to += first * x->to_step[x->packed];
+        (x->element_bytes == 4   ? band_of_words
+         : x->element_bytes == 8 ? band_of_doubles
+                                 : band_of_bytes)(x, from, to, rows);
+    }
+}
+
+/* The last dimension stays the last: runs of it. */
+static void lines(void *context, uint64_t begin, uint64_t end, uint64_t chunk)
+{
+    (void)chunk;
+    const struct exchange *x = context;
+    uint64_t bytes = x->dim[x->rank - 1] * x->element_bytes;
+    for (uint64_t i = begin; i < end; i++) {
+        uint64_t from, to;
+        place(x, i, &from, &to);
+        memcpy(x->to + to * x->element_bytes, x->from + from * x->element_bytes, bytes);
+    }
+}
+
+LL_KERNEL(TRANSPOSE)
+{
+    struct exchange x = exchange_of(call);
+    uint64_t elements = ll_elements(&call->op->out[0]);
+    if (elements == 0)
+        return;
+    if (x.rank == 0 || x.packed == x.rank - 1) {
+        uint64_t length = x.rank ? x.dim[x.rank - 1] : 1;
+        if (x.rank == 0)
+            memcpy(x.to, x.from, x.element_bytes);
+        else
+            ll_pool_run(call->pool, elements / length, ll_max(1, GRAIN / length), lines, &x);
+        return;
+    }
+    uint64_t others = elements / (x.dim[x.packed] * x.dim[x.rank - 1]);
+    ll_pool_run(call->pool, others * x.bands, ll_max(1, GRAIN / (SQUARE * x.dim[x.rank - 1])), bands, &x);
+}

@@ -1,0 +1,210 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* SCALE-Sim's configuration: sections in brackets, `key: value` or `key = value`, keys in any case, lines
+ * that begin with # or ; are comments. Its own reader is Python's configparser. */
+#include "sim/scalesim/scalesim.h"
+
+#include <ctype.h>
+#include <inttypes.h>
+#include <stdlib.h>
+#include <string.h>
+#include <strings.h>
+
+#define MOST_kB (UINT64_C(1) << 32)
+
+/* What stands behind a key. */
+enum kind { TEXT, COUNT, FIRST_COUNT, DATAFLOW, BANDWIDTH };
+
+struct key {
+    const char *section, *name;
+    enum kind kind;
+    size_t offset; /* in struct ll_scalesim_config */
+    bool required;
+    uint64_t least, most;
+};
+
+#define ARCHITECTURE "architecture_presets"
+#define AT(member) offsetof(struct ll_scalesim_config, member)
+static const struct key keys[] = {
+    {"general", "run_name", TEXT, AT(run_name), false, 0, 0},
+    {ARCHITECTURE, "ArrayHeight", COUNT, AT(rows), true, 1, 65536},
+    {ARCHITECTURE, "ArrayWidth", COUNT, AT(columns), true, 1, 65536},
+    {ARCHITECTURE, "IfmapSramSzkB", COUNT, AT(buffer_kB[LL_SCALESIM_IFMAP]), true, 1, MOST_kB},
+    {ARCHITECTURE, "FilterSramSzkB", COUNT, AT(buffer_kB[LL_SCALESIM_FILTER]), true, 1, MOST_kB},
+    {ARCHITECTURE, "OfmapSramSzkB", COUNT, AT(buffer_kB[LL_SCALESIM_OFMAP]), true, 1, MOST_kB},
+    {ARCHITECTURE, "IfmapOffset", COUNT, AT(first_address[LL_SCALESIM_IFMAP]), false, 0, INT32_MAX},
+    {ARCHITECTURE, "FilterOffset", COUNT, AT(first_address[LL_SCALESIM_FILTER]), false, 0, INT32_MAX},
+    {ARCHITECTURE, "OfmapOffset", COUNT, AT(first_address[LL_SCALESIM_OFMAP]), false, 0, INT32_MAX},
+    {ARCHITECTURE, "Dataflow", DATAFLOW, AT(dataflow), true, 0, 0},
+    {ARCHITECTURE, "Bandwidth", FIRST_COUNT, AT(words_per_cycle), false, 1, UINT32_MAX},
+    {"run_presets", "InterfaceBandwidth", BANDWIDTH, AT(user_bandwidth), true, 0, 0},
+};
+enum { KEY_COUNT = sizeof keys / sizeof keys[0] };
+
+struct reading {
+    struct ll_arena *arena;
+    struct ll_diags *diags;
+    struct ll_scalesim_config *config;
+    const char *name;
+    uint64_t line;
+    const char *line_text; /* of the line at hand, NUL-terminated */
+    char *section;
+    uint64_t given[KEY_COUNT]; /* the line in which the key was given, 0 for none */
+    const char *unknown[64];   /* other keys, the first ones */
+    size_t unknown_count;
+    bool failed;
+};
+
+static bool complain(struct reading *reading, const char *at, const char *what, const char *expected)
+{
+    struct ll_place place = {.file = reading->name, .line = reading->line, .source_line = reading->line_text};
+    place.column = (uint64_t)(at - reading->line_text) + 1;
+    place.width = strlen(at);
+    reading->failed = true;
+    return ll_complain(reading->diags, place, "`%.60s`: expected %s", what, expected);
+}
+
+static char *trim(char *text)
+{
+    while (isspace((unsigned char)*text))
+        text++;
+    for (size_t length = strlen(text); length > 0 && isspace((unsigned char)text[length - 1]);)
+        text[--length] = '\0';
+    return text;
+}
+
+/* A whole number, as Python's int() reads it, up to a comma when there may be several. */
+static bool read_count(struct reading *reading, const struct key *key, const char *value, uint64_t *count)
+{
+    const char *at = value + (*value == '+');
+    *count = 0;
+    for (; isdigit((unsigned char)*at) && *count <= key->most; at++)
+        *count = *count * 10 + (uint64_t)(*at - '0');
+    bool digits = at > value && isdigit((unsigned char)at[-1]);
+    at += strspn(at, " \t");
+    if (digits && (!*at || (key->kind == FIRST_COUNT && *at == ',')) && *count >= key->least &&
+        *count <= key->most)
+        return true;
+    const char *expected =
+        ll_format(reading->arena, "a whole number from %" PRIu64 " to %" PRIu64, key->least, key->most);
+    return complain(reading, value, value, expected ? expected : "a whole number");
+}
+
+static bool read_word(struct reading *reading, const char *value, const char *const *words, unsigned *index)
+{
+    for (*index = 0; words[*index]; ++*index)
+        if (strcmp(words[*index], value) == 0)
+            return true;
+    char *list = ll_format(reading->arena, "`%s` or `%s`%s%s%s", words[0], words[1], words[2] ? " or `" : "",
+                           words[2] ? words[2] : "", words[2] ? "`" : "");
+    return complain(reading, value, value, list ? list : "another word");
+}
+
+static bool read_value(struct reading *reading, const struct key *key, const char *value)
+{
+    static const char *const dataflows[] = {"os", "ws", "is", NULL};
+    static const char *const bandwidths[] = {"CALC", "USER", NULL};
+    void *member = (char *)reading->config + key->offset;
+    unsigned index;
+    switch (key->kind) {
+    case TEXT:
+        return (*(const char **)member = ll_copy_text(reading->arena, value, strlen(value))) != NULL;
+    case COUNT:
+    case FIRST_COUNT:
+        return read_count(reading, key, value, member);
+    case DATAFLOW:
+        if (read_word(reading, value, dataflows, &index))
+            *(enum ll_dataflow *)member = (enum ll_dataflow)index;
+        return true;
+    case BANDWIDTH:
+        if (read_word(reading, value, bandwidths, &index))
+            *(bool *)member = index == 1;
+        return true;
+    }
+    return true;
+}
+
+static void read_key(struct reading *reading, const char *name, const char *value)
+{
+    for (size_t i = 0; i < KEY_COUNT; i++) {
+        if (strcasecmp(keys[i].name, name) || strcmp(keys[i].section, reading->section))
+            continue;
+        if (reading->given[i])
+            complain(reading, name, name, "each key once");
+        else
+            read_value(reading, &keys[i], value);
+        reading->given[i] = reading->line;
+        return;
+    }
+    enum { MOST = sizeof reading->unknown / sizeof reading->unknown[0] };
+    if (reading->unknown_count < MOST)
+        reading->unknown[reading->unknown_count++] = name;
+}
+
+/* The line's copy is cut into pieces; reading->line_text stays whole for complaints. */
+static void read_line(struct reading *reading, char *line)
+{
+    char *text = trim(line);
+    if (*text == '\0' || *text == '#' || *text == ';')
+        return;
+    if (*text == '[') {
+        char *end = strchr(text, ']');
+        if (!end)
+            complain(reading, reading->line_text + (text - line), text, "a `]` behind the section's name");
+        else
+            *end = '\0';
+        reading->section = text + 1;
+        return;
+    }
+    char *delimiter = strpbrk(text, ":=");
+    if (!delimiter || !reading->section) {
+        complain(reading, reading->line_text + (text - line), text,
+                 delimiter ? "a section such as [general] before the first key"
+                           : "`key: value` or a section");
+        return;
+    }
+    *delimiter = '\0';
+    char *value = trim(delimiter + 1);
+    const char *name = trim(text);
+    read_key(reading, name, value);
+}
+
+static void check_missing(struct reading *reading)
+{
+    struct ll_place file = {.file = reading->name};
+    for (size_t i = 0; i < KEY_COUNT; i++) {
+        bool bandwidth = keys[i].kind == FIRST_COUNT && reading->config->user_bandwidth;
+        if (reading->given[i] || (!keys[i].required && !bandwidth))
+            continue;
+        const char *nearest = ll_nearest(keys[i].name, reading->unknown, reading->unknown_count);
+        ll_complain(reading->diags, file, "no key `%s` in section [%s]%s%.40s%s", keys[i].name,
+                    keys[i].section, nearest ? "; is it `" : "", nearest ? nearest : "", nearest ? "`?" : "");
+        reading->failed = true;
+    }
+}
+
+bool ll_scalesim_read_config(const char *text, size_t length, const char *name, struct ll_arena *arena,
+                             struct ll_diags *diags, struct ll_scalesim_config *config)
+{
+    static const char mark[] = "\xEF\xBB\xBF"; /* the byte order mark that some editors write */
+    *config = (struct ll_scalesim_config){.run_name = "scale_run", .first_address = {0, 10000000, 20000000}};
+    struct reading *reading = ll_alloc(arena, 1, sizeof *reading);
+    if (!reading)
+        return false;
+    *reading = (struct reading){.arena = arena, .diags = diags, .config = config, .name = name};
+    const char *end = text + length;
+    if (length >= 3 && memcmp(text, mark, 3) == 0)
+        text += 3;
+    while (text < end) {
+        const char *stop = memchr(text, '\n', (size_t)(end - text));
+        size_t size = (size_t)((stop ? stop : end) - text);
+        char *line = ll_copy_text(arena, text, size);
+        reading->line_text = ll_copy_text(arena, text, size);
+        if (!line || !reading->line_text)
+            return false;
+        reading->line++;
+        read_line(reading, line);
+        text = stop ? stop + 1 : end;
+    }
+    check_missing(reading);
+    return !reading->failed;
+}

@@ -1,0 +1,112 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* SCALE-Sim v2 (Samajdar et al., ISPASS 2020), reproduced: its inputs, its three reports, the same digits.
+ *
+ * A layer is a product C[m,n] = A[m,k] B[k,n] on an array of rows x columns; A is the ifmap, B the filter, C
+ * the ofmap. A word is one element and one byte. What SCALE-Sim counts wrongly is counted wrongly here too;
+ * the README of this room lists it. Everything read lives in the caller's arena. All functions are free of
+ * hidden state: different threads may work on different arenas. */
+#ifndef LL_SIM_SCALESIM_SCALESIM_H
+#define LL_SIM_SCALESIM_SCALESIM_H
+
+#include "sim/machine/machine.h"
+#include "tracer/base/arena.h"
+#include "tracer/base/diag.h"
+#include "tracer/base/str.h"
+#include "tracer/work.h"
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+enum ll_scalesim_operand { LL_SCALESIM_IFMAP, LL_SCALESIM_FILTER, LL_SCALESIM_OFMAP, LL_SCALESIM_OPERANDS };
+
+/* What SCALE-Sim's .cfg says. */
+struct ll_scalesim_config {
+    const char *run_name;
+    uint64_t rows, columns; /* of the array */
+    uint64_t buffer_kB[LL_SCALESIM_OPERANDS];
+    uint64_t first_address[LL_SCALESIM_OPERANDS]; /* IfmapOffset, ...: they only bound what is addressable */
+    enum ll_dataflow dataflow;
+    bool user_bandwidth;      /* InterfaceBandwidth is USER, not CALC */
+    uint64_t words_per_cycle; /* of each operand's channel to memory, in USER mode */
+};
+
+/* A row of a topology. A GEMM of m, n, k is a convolution of an m x k image by n filters of 1 x k. */
+struct ll_scalesim_layer {
+    const char *name;
+    uint64_t
+        copies; /* rows of the report that it stands for: the channels of a depthwise (DP) layer, else 1 */
+    uint64_t in_h, in_w, filter_h, filter_w, channels, filters, stride_h, stride_w;
+    uint64_t line; /* of the topology, 0 when it comes from elsewhere */
+};
+
+/* How a layer lies on the array: Sr and Sc are cut into folds, each of which takes fold_lines cycles.
+ * SCALE-Sim calls the lines of its demand matrices cycles, and reports the index of the last one. */
+struct ll_scalesim_folds {
+    uint64_t m, n, k;
+    uint64_t out_h, out_w;
+    uint64_t on_rows, on_columns, streamed; /* Sr, Sc, T */
+    uint64_t row_folds, column_folds;
+    uint64_t fold_lines, lines;
+};
+
+/* Traffic at one side of a buffer, in words, between two cycles (before cycle 0 where buffers are filled in
+ * advance); bandwidth in words per cycle as SCALE-Sim averages it. */
+struct ll_scalesim_port {
+    int64_t start_cycle, stop_cycle;
+    uint64_t words;
+    double bandwidth;
+};
+
+struct ll_scalesim_result {
+    int64_t total_cycles, stall_cycles;
+    double overall_util_pct, mapping_pct, compute_util_pct;
+    struct ll_scalesim_port sram[LL_SCALESIM_OPERANDS], dram[LL_SCALESIM_OPERANDS];
+};
+
+enum { LL_SCALESIM_MOST_LAYERS = 1000000 };
+
+/* Reads a .cfg; `name` stands for the file in complaints. Unknown keys are ignored, as SCALE-Sim does. False
+ * after complaints or when memory ran out. */
+bool ll_scalesim_read_config(const char *text, size_t length, const char *name, struct ll_arena *arena,
+                             struct ll_diags *diags, struct ll_scalesim_config *config);
+
+/* Reads a topology of convolutions (name, ifmap height and width, filter height and width, channels, filters,
+ * stride, or strides of height and width) or of products (name, m, n, k). A first row whose second field is
+ * no number is the header. NULL after complaints or when memory ran out; *count is at least 1 otherwise. */
+const struct ll_scalesim_layer *ll_scalesim_read_topology(const char *text, size_t length, const char *name,
+                                                          bool products, struct ll_arena *arena,
+                                                          struct ll_diags *diags, size_t *count);
+
+/* The closed form of compute time: without stalls SCALE-Sim reports lines - 1 cycles. Numbers past 64 bits
+ * stay LL_NO_FIT. */
+struct ll_scalesim_folds ll_scalesim_fold(const struct ll_scalesim_config *config,
+                                          const struct ll_scalesim_layer *layer);
+
+/* Why SCALE-Sim could not run this layer (addresses are 32-bit integers there), or NULL; static storage. */
+const char *ll_scalesim_obstacle(const struct ll_scalesim_config *config,
+                                 const struct ll_scalesim_layer *layer);
+
+/* All that the three reports say of a layer without obstacle. False when memory ran out. */
+bool ll_scalesim_run(const struct ll_scalesim_config *config, const struct ll_scalesim_layer *layer,
+                     struct ll_scalesim_result *result);
+
+/* The three reports: file name, first line, and one line for each layer, which is the layer_id-th. */
+struct ll_scalesim_report {
+    const char *file, *header;
+    void (*add_line)(const struct ll_scalesim_result *result, uint64_t layer_id, struct ll_str *out);
+};
+enum { LL_SCALESIM_REPORTS = 3 };
+extern const struct ll_scalesim_report ll_scalesim_reports[LL_SCALESIM_REPORTS];
+
+/* A number as Python writes a float: the fewest digits that read back, always with a point or an exponent. */
+void ll_scalesim_float_text(double value, char text[static 32]);
+
+/* The configuration as a machine of ours (YAML): the same array and bandwidth at 1 GHz, one memory of all
+ * three buffers. `overlap` is overlap_folds. */
+void ll_scalesim_machine_yaml(const struct ll_scalesim_config *config, bool overlap, struct ll_str *out);
+
+/* The layer as work for such a machine. */
+struct ll_work ll_scalesim_work(const struct ll_scalesim_layer *layer, const struct ll_scalesim_folds *folds);
+
+#endif

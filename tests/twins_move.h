@@ -1,0 +1,161 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Dumb twins of the kernels that move, pick by index or multiply in stacks; see twins.h. */
+#ifndef LL_TESTS_TWINS_MOVE_H
+#define LL_TESTS_TWINS_MOVE_H
+
+#include "twins.h"
+
+/* Element i of a shape as its three indices around an axis. */
+struct around {
+    uint64_t outer, at, inner, inner_count;
+};
+
+static inline struct around around_axis(const struct ll_op_view *op, const struct ll_shape *shape, uint64_t i)
+{
+    uint64_t axis = (uint64_t)ll_attr_count(op, LL_ATTR_AXIS, 0), inner = 1;
+    for (uint64_t d = axis + 1; d < shape->rank; d++)
+        inner *= shape->dim[d];
+    return (struct around){i / inner / shape->dim[axis], i / inner % shape->dim[axis], i % inner, inner};
+}
+
+static inline uint64_t twin_TRANSPOSE(const struct ll_op_view *op, double *const *in, double *const *out)
+{
+    const struct ll_shape *shape = &op->in[0];
+    for (uint64_t n = 0; n < ll_elements(shape); n++) {
+        uint64_t index[LL_MAX_RANK], rest = n, to = 0, divisor = 1;
+        for (unsigned d = shape->rank; d-- > 0; rest /= shape->dim[d])
+            index[d] = rest % shape->dim[d];
+        for (unsigned d = 1; d < shape->rank; d++)
+            divisor *= 10;
+        for (unsigned d = 0; d < shape->rank; d++, divisor /= 10)
+            to = to * op->out[0].dim[d] +
+                 index[(uint64_t)ll_attr_count(op, LL_ATTR_PERMUTATION, 0) / divisor % 10];
+        out[0][to] = in[0][n];
+    }
+    return 0;
+}
+
+static inline uint64_t twin_CONCAT(const struct ll_op_view *op, double *const *in, double *const *out)
+{
+    uint64_t axis = (uint64_t)ll_attr_count(op, LL_ATTR_AXIS, 0), before = 0, all = op->out[0].dim[axis];
+    for (uint32_t k = 0; k < op->input_count; before += op->in[k++].dim[axis])
+        for (uint64_t i = 0; i < ll_elements(&op->in[k]); i++) {
+            struct around a = around_axis(op, &op->in[k], i);
+            out[0][(a.outer * all + before + a.at) * a.inner_count + a.inner] = in[k][i];
+        }
+    return 0;
+}
+
+/* Of [begin, begin + size) along the axis. */
+static inline void take_slice(const struct ll_op_view *op, const double *in, uint64_t begin, uint64_t size,
+                              double *out)
+{
+    for (uint64_t i = 0; i < ll_elements(&op->in[0]); i++) {
+        struct around a = around_axis(op, &op->in[0], i);
+        if (a.at >= begin && a.at < begin + size)
+            out[(a.outer * size + a.at - begin) * a.inner_count + a.inner] = in[i];
+    }
+}
+
+static inline uint64_t twin_SPLIT(const struct ll_op_view *op, double *const *in, double *const *out)
+{
+    uint64_t size = op->out[0].dim[ll_attr_count(op, LL_ATTR_AXIS, 0)];
+    for (uint32_t k = 0; k < op->output_count; k++)
+        take_slice(op, in[0], k * size, size, out[k]);
+    return 0;
+}
+
+static inline uint64_t twin_SLICE(const struct ll_op_view *op, double *const *in, double *const *out)
+{
+    take_slice(op, in[0], (uint64_t)ll_attr_count(op, LL_ATTR_BEGIN, 0),
+               (uint64_t)ll_attr_count(op, LL_ATTR_SIZE, 0), out[0]);
+    return 0;
+}
+
+static inline uint64_t twin_PAD(const struct ll_op_view *op, double *const *in, double *const *out)
+{
+    uint64_t before = (uint64_t)ll_attr_count(op, LL_ATTR_BEFORE, 0);
+    uint64_t all = op->out[0].dim[ll_attr_count(op, LL_ATTR_AXIS, 0)];
+    memset(out[0], 0, ll_elements(&op->out[0]) * sizeof(double));
+    for (uint64_t i = 0; i < ll_elements(&op->in[0]); i++) {
+        struct around a = around_axis(op, &op->in[0], i);
+        out[0][(a.outer * all + before + a.at) * a.inner_count + a.inner] = in[0][i];
+    }
+    return 0;
+}
+
+static inline uint64_t twin_STACK(const struct ll_op_view *op, double *const *in, double *const *out)
+{
+    uint64_t each = ll_elements(&op->in[0]);
+    for (uint64_t i = 0; i < ll_elements(&op->out[0]); i++)
+        out[0][i] = in[i / each][i % each];
+    return 0;
+}
+
+static inline uint64_t twin_UNSTACK(const struct ll_op_view *op, double *const *in, double *const *out)
+{
+    uint64_t each = ll_elements(&op->out[0]);
+    for (uint64_t i = 0; i < ll_elements(&op->in[0]); i++)
+        out[i / each][i % each] = in[0][i];
+    return 0;
+}
+
+static inline uint64_t twin_ASSIGN(const struct ll_op_view *op, double *const *in, double *const *out)
+{
+    memcpy(out[0], in[1], ll_elements(&op->out[0]) * sizeof(double));
+    return 0;
+}
+
+static inline uint64_t twin_GATHER(const struct ll_op_view *op, double *const *in, double *const *out)
+{
+    uint64_t length = ll_elements(&op->in[0]) / op->in[0].dim[0];
+    for (uint64_t i = 0; i < ll_elements(&op->out[0]); i++)
+        out[0][i] = in[0][(uint64_t)in[1][i / length] * length + i % length];
+    return 0;
+}
+
+static inline uint64_t twin_ONE_HOT(const struct ll_op_view *op, double *const *in, double *const *out)
+{
+    uint64_t depth = (uint64_t)ll_attr_count(op, LL_ATTR_DEPTH, 0);
+    for (uint64_t i = 0; i < ll_elements(&op->out[0]); i++)
+        out[0][i] = in[0][i / depth] == (double)(i % depth);
+    return 0;
+}
+
+static inline uint64_t twin_SEGMENT_SUM(const struct ll_op_view *op, double *const *in, double *const *out)
+{
+    uint64_t length = ll_elements(&op->out[0]) / op->out[0].dim[0], flops = 0;
+    memset(out[0], 0, ll_elements(&op->out[0]) * sizeof(double));
+    for (uint64_t i = 0; i < ll_elements(&op->in[0]); i++, flops++)
+        out[0][(uint64_t)in[1][i / length] * length + i % length] += in[0][i];
+    return flops;
+}
+
+static inline uint64_t twin_SGD_ROWS(const struct ll_op_view *op, double *const *in, double *const *out)
+{
+    uint64_t length = ll_elements(&op->out[0]) / op->out[0].dim[0], flops = 0;
+    memcpy(out[0], in[0], ll_elements(&op->out[0]) * sizeof(double));
+    for (uint64_t i = 0; i < ll_elements(&op->in[1]); i++, flops += 2)
+        out[0][(uint64_t)in[2][i / length] * length + i % length] -=
+            ll_attr_real(op, LL_ATTR_LEARNING_RATE, 0) * in[1][i];
+    return flops;
+}
+
+static inline uint64_t twin_BATCH_MATMUL(const struct ll_op_view *op, double *const *in, double *const *out)
+{
+    uint64_t flops = 0, each[3];
+    struct ll_shape shapes[3] = {op->in[0], op->in[1], op->out[0]};
+    for (int i = 0; i < 3; i++) {
+        each[i] = shapes[i].dim[1] * shapes[i].dim[2];
+        shapes[i] = (struct ll_shape){.rank = 2, .dim = {shapes[i].dim[1], shapes[i].dim[2]}};
+    }
+    struct ll_op_view one = *op;
+    one.in = shapes;
+    one.out = &shapes[2];
+    for (uint64_t b = 0; b < op->in[0].dim[0]; b++)
+        flops += twin_MATMUL(&one, (double *[]){in[0] + b * each[0], in[1] + b * each[1]},
+                             (double *[]){out[0] + b * each[2]});
+    return flops;
+}
+
+#endif

@@ -1,0 +1,250 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Shape rules of what goes elsewhere, is picked by index, or is multiplied in stacks. An axis counts from 0.
+ */
+#include "tracer/ops_rules.h"
+
+#include <string.h>
+
+static const char wants_inputs[] = "the number of inputs is not what this op takes";
+static const char no_axis[] = "there is no such dimension";
+
+static uint64_t axis_of(const struct ll_op_view *op, const struct ll_shape *shape)
+{
+    int64_t axis = ll_attr_count(op, LL_ATTR_AXIS, 0);
+    return axis >= 0 && axis < shape->rank ? (uint64_t)axis : UINT64_MAX;
+}
+
+/* Dimension i of the result is the one that digit i of the permutation names: 021 exchanges the last two. */
+const char *ll_shape_TRANSPOSE(struct ll_op_view *op)
+{
+    if (op->input_count != 1)
+        return wants_inputs;
+    const struct ll_shape *in = &op->in[0];
+    struct ll_shape out = {.rank = in->rank, .dtype = in->dtype};
+    int64_t digits = ll_attr_count(op, LL_ATTR_PERMUTATION, 0);
+    unsigned seen = 0;
+    for (unsigned i = in->rank; i-- > 0; digits /= 10) {
+        uint64_t from = digits < 0 ? UINT64_MAX : (uint64_t)digits % 10;
+        if (from >= in->rank)
+            return "the permutation must name each dimension once";
+        seen |= 1u << from;
+        out.dim[i] = in->dim[from];
+        out.role[i] = in->role[from];
+    }
+    if (digits != 0 || seen != (1u << in->rank) - 1)
+        return "the permutation must name each dimension once";
+    return ll_give(op, 1, &out);
+}
+
+/* Whether two shapes agree but for one dimension. */
+static bool fit_together(const struct ll_shape *a, const struct ll_shape *b, uint64_t axis)
+{
+    struct ll_shape other = *b;
+    if (a->rank != b->rank || a->dtype != b->dtype)
+        return false;
+    other.dim[axis] = a->dim[axis];
+    return ll_same_dims(a, &other);
+}
+
+const char *ll_shape_CONCAT(struct ll_op_view *op)
+{
+    if (op->input_count == 0)
+        return wants_inputs;
+    struct ll_shape out = op->in[0];
+    uint64_t axis = axis_of(op, &out);
+    if (axis == UINT64_MAX)
+        return no_axis;
+    for (uint32_t i = 1; i < op->input_count; i++) {
+        if (!fit_together(&out, &op->in[i], axis))
+            return "all dimensions but the one that is joined must be equal";
+        out.dim[axis] = ll_add(out.dim[axis], op->in[i].dim[axis]);
+    }
+    return ll_give(op, 1, &out);
+}
+
+/* parts pieces of the same size */
+const char *ll_shape_SPLIT(struct ll_op_view *op)
+{
+    if (op->input_count != 1)
+        return wants_inputs;
+    uint64_t axis = axis_of(op, &op->in[0]);
+    int64_t parts = ll_attr_count(op, LL_ATTR_PARTS, 1);
+    if (axis == UINT64_MAX)
+        return no_axis;
+    if (parts < 1 || parts > LL_MAX_OUTPUTS || op->in[0].dim[axis] % (uint64_t)parts)
+        return "a split gives one to four pieces of the same size";
+    struct ll_shape pieces[LL_MAX_OUTPUTS];
+    for (int64_t i = 0; i < parts; i++) {
+        pieces[i] = op->in[0];
+        pieces[i].dim[axis] /= (uint64_t)parts;
+    }
+    return ll_give(op, (uint32_t)parts, pieces);
+}
+
+const char *ll_shape_SLICE(struct ll_op_view *op)
+{
+    if (op->input_count != 1)
+        return wants_inputs;
+    uint64_t axis = axis_of(op, &op->in[0]);
+    int64_t begin = ll_attr_count(op, LL_ATTR_BEGIN, 0), size = ll_attr_count(op, LL_ATTR_SIZE, 0);
+    if (axis == UINT64_MAX)
+        return no_axis;
+    if (begin < 0 || size < 0 || ll_add((uint64_t)begin, (uint64_t)size) > op->in[0].dim[axis])
+        return "a slice must lie within its dimension";
+    struct ll_shape out = op->in[0];
+    out.dim[axis] = (uint64_t)size;
+    return ll_give(op, 1, &out);
+}
+
+/* zeros before and after */
+const char *ll_shape_PAD(struct ll_op_view *op)
+{
+    if (op->input_count != 1)
+        return wants_inputs;
+    struct ll_shape out = op->in[0];
+    uint64_t axis = axis_of(op, &out);
+    int64_t before = ll_attr_count(op, LL_ATTR_BEFORE, 0), after = ll_attr_count(op, LL_ATTR_AFTER, 0);
+    if (axis == UINT64_MAX)
+        return no_axis;
+    if (before < 0 || after < 0)
+        return "padding cannot be negative";
+    out.dim[axis] = ll_add(out.dim[axis], ll_add((uint64_t)before, (uint64_t)after));
+    return ll_fits(out.dim[axis]) ? ll_give(op, 1, &out) : "the padded size does not fit in 64 bits";
+}
+
+/* The shape without its first dimension. */
+static struct ll_shape layer_of(const struct ll_shape *stack)
+{
+    struct ll_shape layer = {.dtype = stack->dtype};
+    for (unsigned i = 1; i < stack->rank; i++) {
+        layer.dim[layer.rank] = stack->dim[i];
+        layer.role[layer.rank++] = stack->role[i];
+    }
+    return layer;
+}
+
+/* k[...] -> [k, ...] */
+const char *ll_shape_STACK(struct ll_op_view *op)
+{
+    if (op->input_count == 0)
+        return wants_inputs;
+    const struct ll_shape *in = &op->in[0];
+    if (in->rank == LL_MAX_RANK)
+        return "a stack would have too many dimensions";
+    struct ll_shape out = {.dtype = in->dtype, .rank = (uint8_t)(in->rank + 1), .dim = {op->input_count}};
+    for (unsigned i = 0; i < in->rank; i++) {
+        out.dim[i + 1] = in->dim[i];
+        out.role[i + 1] = in->role[i];
+    }
+    for (uint32_t i = 1; i < op->input_count; i++)
+        if (!ll_same_dims(in, &op->in[i]) || in->dtype != op->in[i].dtype)
+            return "what is stacked must have the same dimensions";
+    return ll_give(op, 1, &out);
+}
+
+/* [k, ...] -> k[...], which are given */
+const char *ll_shape_UNSTACK(struct ll_op_view *op)
+{
+    if (op->input_count != 1 || op->in[0].rank == 0)
+        return wants_inputs;
+    struct ll_shape layer = layer_of(&op->in[0]);
+    if (op->output_count != op->in[0].dim[0])
+        return "a stack is taken apart into as many layers as it has";
+    for (uint32_t i = 0; i < op->output_count; i++)
+        if (!ll_same_dims(&layer, &op->out[i]) || layer.dtype != op->out[i].dtype)
+            return "each layer must have the dimensions of the stack without the first";
+    return NULL;
+}
+
+/* Every index becomes `depth` numbers, one of them 1; their type is what the caller has given. */
+const char *ll_shape_ONE_HOT(struct ll_op_view *op)
+{
+    int64_t depth = ll_attr_count(op, LL_ATTR_DEPTH, 0);
+    if (op->input_count != 1 || op->output_count != 1)
+        return wants_inputs;
+    const struct ll_shape *in = &op->in[0], *out = &op->out[0];
+    if (in->dtype != LL_I32 || in->rank == LL_MAX_RANK || depth < 1)
+        return "indices must be i32, and there must be something to index";
+    if (out->rank != in->rank + 1 || memcmp(out->dim, in->dim, in->rank * sizeof *in->dim) != 0 ||
+        out->dim[in->rank] != (uint64_t)depth)
+        return "the result must have the dimensions of the indices, and the depth behind them";
+    return NULL;
+}
+
+/* table[rows, ...], indices[...] -> [indices..., ...] */
+const char *ll_shape_GATHER(struct ll_op_view *op)
+{
+    if (op->input_count != 2)
+        return wants_inputs;
+    const struct ll_shape *table = &op->in[0], *indices = &op->in[1];
+    if (table->rank == 0 || indices->dtype != LL_I32 || indices->rank + table->rank - 1 > LL_MAX_RANK)
+        return "rows of a table are picked by i32 indices";
+    struct ll_shape row = layer_of(table), out = *indices;
+    out.dtype = table->dtype;
+    for (unsigned i = 0; i < row.rank; i++) {
+        out.dim[out.rank] = row.dim[i];
+        out.role[out.rank++] = row.role[i];
+    }
+    return ll_give(op, 1, &out);
+}
+
+/* rows[n, ...] that belong to rows of the result by indices[n] */
+static const char *check_rows(const struct ll_shape *rows, const struct ll_shape *indices,
+                              const struct ll_shape *table)
+{
+    struct ll_shape row = layer_of(rows), table_row = layer_of(table);
+    if (rows->rank == 0 || table->rank == 0 || indices->rank != 1 || indices->dtype != LL_I32 ||
+        indices->dim[0] != rows->dim[0])
+        return "there must be one i32 index for each row";
+    if (!ll_same_dims(&row, &table_row) || rows->dtype != table->dtype)
+        return "rows must look like those of the table";
+    return NULL;
+}
+
+const char *ll_shape_SEGMENT_SUM(struct ll_op_view *op)
+{
+    if (op->input_count != 2 || op->output_count != 1)
+        return wants_inputs;
+    return check_rows(&op->in[0], &op->in[1], &op->out[0]);
+}
+
+/* table, rows, indices -> table */
+const char *ll_shape_ROWS_IN_PLACE(struct ll_op_view *op)
+{
+    if (op->input_count != 3)
+        return wants_inputs;
+    const char *trouble = check_rows(&op->in[1], &op->in[2], &op->in[0]);
+    return trouble ? trouble : ll_give(op, 1, op->in);
+}
+
+/* target, source -> target */
+const char *ll_shape_ASSIGN(struct ll_op_view *op)
+{
+    if (op->input_count != 2)
+        return wants_inputs;
+    if (!ll_same_dims(&op->in[0], &op->in[1]) || op->in[0].dtype != op->in[1].dtype)
+        return "what is assigned must look like what it replaces";
+    return ll_give(op, 1, op->in);
+}
+
+/* a[..., m, k], b[..., k, n] -> [..., m, n] */
+const char *ll_shape_BATCH_MATMUL(struct ll_op_view *op)
+{
+    if (op->input_count != 2)
+        return wants_inputs;
+    const struct ll_shape *a = &op->in[0], *b = &op->in[1];
+    if (a->rank < 3 || a->rank != b->rank || a->dtype != b->dtype ||
+        memcmp(a->dim, b->dim, (a->rank - 2u) * sizeof *a->dim) != 0)
+        return "stacks of matrices must have the same dimensions but for the last two";
+    bool ta = ll_attr_count(op, LL_ATTR_TRANSPOSE_A, 0) != 0,
+         tb = ll_attr_count(op, LL_ATTR_TRANSPOSE_B, 0) != 0;
+    unsigned first = a->rank - 2u, m = first + ta, n = first + !tb;
+    if (a->dim[first + !ta] != b->dim[first + tb])
+        return "the columns of the left matrix must be as many as the rows of the right one";
+    struct ll_shape out = *a;
+    out.dim[first] = a->dim[m];
+    out.role[first] = a->role[m];
+    out.dim[first + 1] = b->dim[n];
+    out.role[first + 1] = b->role[n];
+    return ll_give(op, 1, &out);
+}
