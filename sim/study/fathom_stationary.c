@@ -92,17 +92,20 @@ static void draw(const struct ll_timeline *const timelines[], struct ll_arena *a
         ll_drawing_new(outcome, NULL,
                        "The three op types with most time of each workload: time in each step over the "
                        "median of all steps. Values above 2 are drawn at 2.")};
+    size_t there = 0;
+    for (size_t row = 0; row < LL_FATHOM_COUNT; row++)
+        there += timelines[row] != NULL;
     const struct ll_page page = {
         "Op times over 200 training steps on one thread",
         "A panel for each workload: the time of its largest op types against the step.",
-        LL_FATHOM_COUNT,
+        there,
         4,
         300,
         230};
     ll_page_open(&svg, &page);
-    for (size_t row = 0; row < LL_FATHOM_COUNT; row++)
+    for (size_t row = 0, panel = 0; row < LL_FATHOM_COUNT; row++)
         if (timelines[row])
-            draw_workload(&svg, ll_page_panel(&page, row), ll_fathom[row].name, timelines[row], arena);
+            draw_workload(&svg, ll_page_panel(&page, panel++), ll_fathom[row].name, timelines[row], arena);
     ll_svg_close(&svg);
 }
 
