@@ -124,3 +124,24 @@ struct ll_value *ll_feed_target_weights(struct ll_nn *nn, const struct ll_batch 
     uint64_t steps = batch->buckets->sizes[batch->bucket].target;
     return add_batch(nn, "target_weights", batch, steps, nn->real, fill_weights);
 }
+
+struct floats {
+    ll_fill_floats *fill;
+    void *context;
+};
+
+static void fill_floats(const struct ll_feed *feed, uint64_t step, const struct ll_shape *shape, void *data)
+{
+    const struct floats *floats = feed->context;
+    floats->fill(floats->context, step, narrow_of(shape, data));
+    widen(shape, data);
+}
+
+struct ll_value *ll_feed_floats(struct ll_nn *nn, const char *name, const struct ll_shape *shape,
+                                ll_fill_floats *fill, void *context)
+{
+    struct floats *floats = ll_copy(&nn->arena, &(struct floats){fill, context}, sizeof *floats);
+    if (!floats)
+        ll_nn_fail(nn, "memory ran out");
+    return add_input(nn, name, shape, (struct ll_feed){.fill = fill_floats, .context = floats});
+}

@@ -20,4 +20,10 @@ struct ll_value *ll_feed_source(struct ll_nn *nn, const struct ll_batch *batch);
 struct ll_value *ll_feed_target(struct ll_nn *nn, const struct ll_batch *batch);
 struct ll_value *ll_feed_target_weights(struct ll_nn *nn, const struct ll_batch *batch);
 
+/* What `fill` writes before each step: floats of this shape, widened where the network is double. The context
+ * outlives the network's last step. */
+typedef void ll_fill_floats(void *context, uint64_t step, float *data);
+struct ll_value *ll_feed_floats(struct ll_nn *nn, const char *name, const struct ll_shape *shape,
+                                ll_fill_floats *fill, void *context);
+
 #endif

@@ -171,7 +171,7 @@ static struct machines read_machines(const struct ll_args *args)
 static const struct ll_measured *read_rows(const struct ll_args *args, size_t *count)
 {
     struct ll_diags *diags = calloc(1, sizeof *diags);
-    struct ll_text text = {0};
+    struct ll_contents text = {0};
     const struct ll_measured *rows = NULL;
     enum ll_status status = ll_read_whole(args->words[0], MOST_BYTES, args->arena, &text);
     if (!diags)

@@ -72,7 +72,7 @@ static int check_args(const struct ll_args *args)
     return args->word_count == 1 ? LL_DONE : ll_wrong("--compat wants one topology");
 }
 
-static int read_text(const struct ll_args *args, const char *path, struct ll_text *text)
+static int read_text(const struct ll_args *args, const char *path, struct ll_contents *text)
 {
     enum ll_status status = ll_read_whole(path, MOST_BYTES, args->arena, text);
     if (status == LL_NO_MEMORY)
@@ -85,7 +85,7 @@ static int read_inputs(struct compat *compat)
 {
     const struct ll_args *args = compat->args;
     const char *config_path = ll_value(args, "machine", NULL), *topology_path = args->words[0];
-    struct ll_text config, topology;
+    struct ll_contents config, topology;
     int status = read_text(args, config_path, &config);
     if (status == LL_DONE)
         status = read_text(args, topology_path, &topology);

@@ -4,12 +4,10 @@
 #include "sim/cli/command.h"
 #include "tracer/reader.h"
 
-#include <errno.h>
 #include <inttypes.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/stat.h>
 
 struct ll_trace *ll_read_trace(const char *path, int *status)
 {

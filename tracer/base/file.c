@@ -23,7 +23,7 @@ static enum ll_status read_open(FILE *file, uint64_t most_bytes, char **bytes, u
 }
 
 enum ll_status ll_read_whole(const char *path, uint64_t most_bytes, struct ll_arena *arena,
-                             struct ll_text *text)
+                             struct ll_contents *text)
 {
     FILE *file = fopen(path, "rb");
     if (!file)
@@ -34,7 +34,7 @@ enum ll_status ll_read_whole(const char *path, uint64_t most_bytes, struct ll_ar
     if (status == LL_OK && !(copy = ll_copy_text(arena, bytes, length)))
         status = LL_NO_MEMORY;
     if (status == LL_OK)
-        *text = (struct ll_text){copy, length};
+        *text = (struct ll_contents){copy, length};
     free(bytes);
     fclose(file);
     return status;

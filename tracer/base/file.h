@@ -10,7 +10,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
-struct ll_text {
+struct ll_contents {
     const char *bytes; /* a NUL behind the last one */
     size_t length;
 };
@@ -18,7 +18,7 @@ struct ll_text {
 /* Reads a file of at most so many bytes into the arena. LL_FILE_TOO_LONG when there are more, LL_NO_MEMORY,
  * or what the system says; *text is then untouched. */
 enum ll_status ll_read_whole(const char *path, uint64_t most_bytes, struct ll_arena *arena,
-                             struct ll_text *text);
+                             struct ll_contents *text);
 
 /* Writes a file anew. On trouble the file may be there in part. */
 enum ll_status ll_write_whole(const char *path, const struct ll_str *text);
