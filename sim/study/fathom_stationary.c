@@ -127,10 +127,11 @@ static void judge_row(const struct ll_evidence *evidence, const char *name, cons
 
 static void judge(const struct ll_evidence *evidence, struct ll_outcome *outcome)
 {
-    static const struct ll_column columns[] = {
-        {"workload", LL_TEXT_COLUMN}, {"steps", 0},           {"median step (ms)", 2},
-        {"op types above 1 %", 0},    {"worst drift (%)", 1}, {"of", LL_TEXT_COLUMN},
-        {"worst deviation (%)", 1},   {"of", LL_TEXT_COLUMN}, {"outside of ops (%)", 2}};
+    static const struct ll_column columns[] = {{"workload", LL_TEXT_COLUMN}, {"steps", 0},
+                                               {"median step (ms)", 2},      {"op types above 1 %", 0},
+                                               {"worst drift (%)", 1},       {"of", LL_TEXT_COLUMN},
+                                               {"worst deviation (%)", 1},   {"of", LL_TEXT_COLUMN},
+                                               {"with outliers (%)", 1},     {"outside of ops (%)", 2}};
     const struct ll_timeline *timelines[LL_FATHOM_COUNT] = {NULL};
     struct ll_sheet *sheet =
         ll_sheet_new(outcome, NULL, "How steady op types are that take more than 1 % of the time.", columns,
