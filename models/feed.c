@@ -145,3 +145,26 @@ struct ll_value *ll_feed_floats(struct ll_nn *nn, const char *name, const struct
         ll_nn_fail(nn, "memory ran out");
     return add_input(nn, name, shape, (struct ll_feed){.fill = fill_floats, .context = floats});
 }
+
+struct indices {
+    ll_fill_indices *fill;
+    void *context;
+};
+
+static void fill_indices(const struct ll_feed *feed, uint64_t step, const struct ll_shape *shape, void *data)
+{
+    const struct indices *indices = feed->context;
+    (void)shape;
+    indices->fill(indices->context, step, data);
+}
+
+struct ll_value *ll_feed_indices(struct ll_nn *nn, const char *name, const struct ll_shape *shape,
+                                 ll_fill_indices *fill, void *context)
+{
+    struct indices *indices = ll_copy(&nn->arena, &(struct indices){fill, context}, sizeof *indices);
+    struct ll_shape own = *shape;
+    own.dtype = LL_I32;
+    if (!indices)
+        ll_nn_fail(nn, "memory ran out");
+    return add_input(nn, name, &own, (struct ll_feed){.fill = fill_indices, .context = indices});
+}

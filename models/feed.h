@@ -26,4 +26,9 @@ typedef void ll_fill_floats(void *context, uint64_t step, float *data);
 struct ll_value *ll_feed_floats(struct ll_nn *nn, const char *name, const struct ll_shape *shape,
                                 ll_fill_floats *fill, void *context);
 
+/* The same for numbers of words or classes, i32. */
+typedef void ll_fill_indices(void *context, uint64_t step, int32_t *data);
+struct ll_value *ll_feed_indices(struct ll_nn *nn, const char *name, const struct ll_shape *shape,
+                                 ll_fill_indices *fill, void *context);
+
 #endif

@@ -71,6 +71,7 @@ struct ll_model {
     uint64_t default_batch, inference_batch; /* inference_batch: 0 when it is the same */
     const struct ll_model_param *params;
     size_t param_count;
+    bool counts_every_op; /* its forward FLOPs are those of all ops, not of products and convolutions alone */
     /* Adds one step to the network. Returns the loss, a kept scalar, when training; what is inferred
      * otherwise. */
     struct ll_value *(*build)(struct ll_nn *nn, const struct ll_build *build);
@@ -119,7 +120,8 @@ bool ll_model_run(const struct ll_model *model, const struct ll_run_options *opt
 
 struct ll_model_size {
     uint64_t parameters;
-    uint64_t forward_flops; /* of one sample, products and convolutions only */
+    uint64_t
+        forward_flops; /* of one sample, products and convolutions only, unless the model says otherwise */
 };
 
 /* How large the model is with these settings, without running it. False after complaints. */

@@ -17,6 +17,32 @@ struct ll_chance ll_chance_begin(struct ll_nn *nn, uint64_t seed)
     return (struct ll_chance){step, seed, 0};
 }
 
+static struct ll_value *drawn(struct ll_nn *nn, enum ll_op_kind kind, struct ll_chance *chance,
+                              const struct ll_shape *shape)
+{
+    struct ll_attr attrs[] = {
+        ll_attr_of_count(LL_ATTR_SEED, (int64_t)chance->seed),
+        ll_attr_of_count(LL_ATTR_STREAM, (int64_t)chance->streams++),
+    };
+    return ll_nn_do(nn, &(struct ll_call){.kind = kind,
+                                          .input_count = 1,
+                                          .inputs = &chance->step,
+                                          .attr_count = sizeof attrs / sizeof *attrs,
+                                          .attrs = attrs,
+                                          .given_count = 1,
+                                          .given = shape});
+}
+
+struct ll_value *ll_random_normal(struct ll_nn *nn, struct ll_chance *chance, const struct ll_shape *shape)
+{
+    return drawn(nn, LL_OP_RANDOM_NORMAL, chance, shape);
+}
+
+struct ll_value *ll_random_uniform(struct ll_nn *nn, struct ll_chance *chance, const struct ll_shape *shape)
+{
+    return drawn(nn, LL_OP_RANDOM_UNIFORM, chance, shape);
+}
+
 struct ll_value *ll_dropout_layer(struct ll_nn *nn, const char *name, struct ll_value *x, double keep,
                                   struct ll_chance *chance)
 {

@@ -17,6 +17,10 @@ struct ll_chance {
 /* Adds the counter to the network; once a network, before the ops that draw. */
 struct ll_chance ll_chance_begin(struct ll_nn *nn, uint64_t seed);
 
+/* Normal numbers of deviation one, or uniform ones from 0 to 1, of this shape. */
+struct ll_value *ll_random_normal(struct ll_nn *nn, struct ll_chance *chance, const struct ll_shape *shape);
+struct ll_value *ll_random_uniform(struct ll_nn *nn, struct ll_chance *chance, const struct ll_shape *shape);
+
 /* x with a share of `keep` of its elements over keep, the others zero (Srivastava et al., 2014, scaled when
  * training, so that inference needs no op). Its second result is what x was multiplied with. */
 struct ll_value *ll_dropout_layer(struct ll_nn *nn, const char *name, struct ll_value *x, double keep,
