@@ -106,6 +106,7 @@ struct ll_run_options {
 };
 
 struct ll_run_report {
+    bool refused;                    /* settings or data were no good: nothing ran */
     uint64_t parameters, steps, ops; /* ops of all steps */
     double first_loss, last_loss;    /* NaN when nothing was computed or nothing is lost */
     struct ll_scores before, after;  /* empty unless asked for */

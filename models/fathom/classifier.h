@@ -7,6 +7,10 @@
 #include "models/model.h"
 #include "models/nn/nn.h"
 
+/* What --data is to name. */
+#define LL_CLASSIFIER_DATA                                                                                   \
+    "a folder with images.idx, bytes [images, height, width, 3], and labels.idx; a tenth is held back"
+
 struct ll_classifier {
     uint64_t image, classes; /* pixels in height and width; 3 channels */
     double rate;             /* of Adam, whose other constants are those of its paper */
