@@ -232,7 +232,7 @@ static void the_judged_leave_a_picture(void **state)
     assert_non_null(file);
     assert_int_equal(fscanf(file, "P5\n%d 84\n25%1[5]", &width, header), 2);
     assert_int_equal(fgetc(file), '\n');
-    assert_true(width >= LL_SCREEN && width % LL_SCREEN == 0 && width <= 64 * LL_SCREEN);
+    assert_in_range(width, LL_SCREEN, 64 * LL_SCREEN);
     assert_int_equal(fread(picture, 1, sizeof picture, file), width * LL_SCREEN);
     fclose(file);
     ll_breakout_begin(&game, &(struct ll_rules){.paddle = 24, .rows = 6, .lives = 1, .frame_skip = 4}, 0);
