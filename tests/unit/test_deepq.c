@@ -101,6 +101,31 @@ static void the_loss_is_what_the_formula_says(void **state)
     end(&learner);
 }
 
+static int count_scores(const struct ll_agent *agent)
+{
+    int count = 0;
+    for (int i = 0; i < BATCH; i++)
+        count += agent->batch[i].moment.reward > 0;
+    return count;
+}
+
+/* A batch in which something was scored, again and again: what surprised is expected in the end. */
+static void what_is_seen_often_surprises_no_more(void **state)
+{
+    (void)state;
+    struct learner learner = begin();
+    uint64_t step = 0;
+    do
+        ll_runner_step(learner.runner, step);
+    while (count_scores(learner.agent) == 0 && step++ < 100);
+    double first = ll_runner_result(learner.runner);
+    for (int i = 0; i < 1000; i++)
+        ll_runner_step(learner.runner, step);
+    print_message("loss from %g to %g\n", first, ll_runner_result(learner.runner));
+    assert_true(first > 0.3 && ll_runner_result(learner.runner) < 0.5 * first);
+    end(&learner);
+}
+
 /* Copies of all variables whose names begin so, one after the other. */
 static size_t copy_weights(const struct learner *learner, bool target, float *copy)
 {
@@ -282,6 +307,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(the_loss_is_what_the_formula_says),
+        cmocka_unit_test(what_is_seen_often_surprises_no_more),
         cmocka_unit_test(the_target_is_renewed_every_so_many_steps),
         cmocka_unit_test(the_best_is_done_but_for_one_action_in_ten),
         cmocka_unit_test(a_step_that_is_asked_for_again_learns_from_the_same_batch),
