@@ -85,6 +85,7 @@ static void the_loss_is_what_the_formula_says(void **state)
         ll_runner_step(learner.runner, step);
         for (uint64_t i = 0; i < BATCH; i++) {
             next[i] = largest(row_of(&learner, learner.agent->target_values, i));
+            assert_true(learner.agent->next_values[i] == next[i]);
             learner.agent->batch[i].after = learner.agent->batch[i].before;
         }
         ll_runner_run(learner.runner, learner.agent->target_program, step);
