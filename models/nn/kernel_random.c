@@ -51,16 +51,24 @@ LL_FAST static void draw_uniform(void *context, uint64_t begin, uint64_t end, ui
         y[i] = ll_random_unit((uint32_t)ll_random_bits(key, i));
 }
 
+#ifdef LL_DOUBLE
+#define LL_LOG log
+#define LL_COS cos
+#else
+#define LL_LOG logf
+#define LL_COS cosf
+#endif
+
 /* Box and Muller: the two halves of one number of the stream make radius and angle. */
 static void draw_normal(void *context, uint64_t begin, uint64_t end, uint64_t chunk)
 {
     (void)chunk;
     const struct drawing *d = context;
-    const double turn = 6.283185307179586;
+    const real turn = (real)6.283185307179586;
     for (uint64_t i = begin; i < end; i++) {
         uint64_t bits = ll_random_bits(d->key, i);
-        double radius = sqrt(-2 * log((double)ll_random_unit((uint32_t)bits)));
-        d->y[i] = (real)(radius * cos(turn * (double)ll_random_unit((uint32_t)(bits >> 32))));
+        real radius = LL_SQRT(-2 * LL_LOG((real)ll_random_unit((uint32_t)bits)));
+        d->y[i] = radius * LL_COS(turn * (real)ll_random_unit((uint32_t)(bits >> 32)));
     }
 }
 
