@@ -90,6 +90,7 @@ const struct ll_model ll_model_alexnet = {
     .name = "alexnet",
     .suite = "fathom",
     .doc = "image classification by five convolutions and three dense layers",
+    .data = LL_CLASSIFIER_DATA,
     .default_batch = 64,
     .params = params,
     .param_count = sizeof params / sizeof *params,

@@ -16,6 +16,10 @@ struct ll_classifier {
 /* The model's evaluate function: the share of images that it has not seen and puts into the right class. */
 bool ll_classifier_evaluate(void *context, struct ll_runner *runner, struct ll_scores *scores);
 
+/* What --data names for such a model. */
+#define LL_CLASSIFIER_DATA                                                                                   \
+    "a folder with images.idx and labels.idx, or MNIST's files; larger images are cropped"
+
 /* The build function of such a model: the loss when training, else the logits. */
 struct ll_value *ll_classifier_build(struct ll_nn *nn, const struct ll_build *build,
                                      const struct ll_classifier *classifier);
