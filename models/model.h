@@ -68,7 +68,7 @@ void ll_scores_add(struct ll_scores *scores, struct ll_score score);
 struct ll_model {
     const char *name, *suite, *doc;
     const char *data; /* what --data is to name; NULL: the model makes its own data */
-    uint64_t default_batch;
+    uint64_t default_batch, inference_batch; /* inference_batch: 0 when it is the same */
     const struct ll_model_param *params;
     size_t param_count;
     bool counts_every_op; /* its forward FLOPs are those of all ops, not of products and convolutions alone */

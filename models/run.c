@@ -29,12 +29,19 @@ static bool fail(struct run *run, enum ll_status status, const char *about)
     return ll_complain(run->diags, (struct ll_place){0}, "%s: %s", about, ll_status_text(status));
 }
 
+static uint64_t batch_of(const struct ll_model *model, const struct ll_run_options *options)
+{
+    if (options->batch)
+        return options->batch;
+    return !options->train && model->inference_batch ? model->inference_batch : model->default_batch;
+}
+
 static bool build(struct run *run)
 {
     const struct ll_model *model = run->model;
     run->nn = ll_nn_new(LL_F32);
     run->params = calloc(model->param_count + 1, sizeof *run->params);
-    run->batch = run->options->batch ? run->options->batch : model->default_batch;
+    run->batch = batch_of(model, run->options);
     if (!run->nn || !run->params)
         return fail(run, LL_NO_MEMORY, model->name);
     if (!ll_model_settings(model, run->options->settings, run->options->setting_count, run->params,

@@ -46,6 +46,7 @@ static inline void random_systolic(struct dice *dice, struct ll_unit *unit)
         .dataflow = (enum ll_dataflow)roll_between(dice, 0, 2),
         .overlap_folds = roll_between(dice, 0, 1),
     };
+    unit->systolic.accumulators = roll_between(dice, 0, 1) ? roll_size(dice, 4096) : 0;
     random_rates(dice, unit->systolic.macs);
 }
 

@@ -38,7 +38,7 @@ LL_INLINE float power_of_two(float n)
 LL_INLINE real ll_exp(real x)
 {
     const float rounder = 12582912.0f; /* 1.5 * 2^23: adding it leaves no digits behind the point */
-    float clamped = x < -104.0f ? -104.0f : x > 89.0f ? 89.0f : x;
+    float clamped = x < -104.0f ? -104.0f : x > 89.0f ? 89.0f : x != x ? 0.0f : x;
     float n = (clamped * 1.44269504088896341f + rounder) - rounder;
     float r = (clamped - n * 0.693359375f) - n * -2.12194440e-4f;
     float p = 1.9875691500e-4f;

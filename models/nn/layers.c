@@ -44,14 +44,15 @@ static struct ll_value *activate(struct ll_nn *nn, enum ll_activation activation
 }
 
 /* x + bias, the bias being as long as x's last dimension. */
-static struct ll_value *add_bias(struct ll_nn *nn, enum ll_bias bias, struct ll_value *x, uint64_t length,
-                                 enum ll_role role)
+static struct ll_value *add_bias(struct ll_nn *nn, enum ll_bias bias, struct ll_value *x, enum ll_role role,
+                                 double start)
 {
     if (bias == LL_NO_BIAS)
         return x;
-    struct ll_shape shape = ll_nn_shape(nn, 1, &length, &role);
+    struct ll_shape shape = ll_nn_shape(nn, 1, &x->shape.dim[x->shape.rank ? x->shape.rank - 1 : 0], &role);
+    struct ll_init init = {LL_INIT_CONSTANT, start, NULL};
     return ll_nn_do2(nn, bias == LL_BIAS ? LL_OP_BIAS_ADD : LL_OP_ADD, x,
-                     ll_nn_variable(nn, "biases", &shape, LL_WEIGHT, zero));
+                     ll_nn_variable(nn, "biases", &shape, LL_WEIGHT, init));
 }
 
 struct ll_value *ll_conv_layer(struct ll_nn *nn, const char *name, struct ll_value *x,
@@ -68,7 +69,7 @@ struct ll_value *ll_conv_layer(struct ll_nn *nn, const char *name, struct ll_val
                                                         .inputs = inputs,
                                                         .attr_count = sliding.count,
                                                         .attrs = sliding.attrs});
-    y = activate(nn, options->activation, add_bias(nn, options->bias, y, options->filters, LL_ROLE_CHANNEL));
+    y = activate(nn, options->activation, add_bias(nn, options->bias, y, LL_ROLE_CHANNEL, 0));
     ll_nn_pop(nn);
     return y;
 }
@@ -82,7 +83,8 @@ struct ll_value *ll_dense_layer(struct ll_nn *nn, const char *name, struct ll_va
     ll_nn_push(nn, name);
     struct ll_value *weights = ll_nn_variable(nn, "weights", &shape, LL_WEIGHT, options->init);
     struct ll_value *y = ll_nn_do2(nn, LL_OP_MATMUL, x, weights);
-    y = activate(nn, options->activation, add_bias(nn, options->bias, y, options->units, LL_ROLE_HIDDEN));
+    y = activate(nn, options->activation,
+                 add_bias(nn, options->bias, y, LL_ROLE_HIDDEN, options->bias_start));
     ll_nn_pop(nn);
     return y;
 }

@@ -35,6 +35,7 @@ struct ll_dense_options {
     enum ll_activation activation;
     struct ll_init init;
     enum ll_bias bias;
+    double bias_start; /* each element of the bias, at first */
 };
 
 /* x[batch, features] times "weights" [features, units] plus "biases". */

@@ -333,8 +333,8 @@ void ll_nn_pop(struct ll_nn *nn)
 
 uint64_t ll_nn_parameters(const struct ll_nn *nn)
 {
-    uint64_t count = 0;
-    for (uint64_t i = 0; i < nn->value_count; i++)
+    uint64_t count = 0, end = nn->program_count > 1 ? nn->programs[1].first_value : nn->value_count;
+    for (uint64_t i = 0; i < end; i++)
         if (!nn->values[i]->producer && nn->values[i]->memory == LL_WEIGHT)
             count = ll_add(count, ll_elements(&nn->values[i]->shape));
     return count;

@@ -185,7 +185,7 @@ static inline struct ll_attr ll_attr_of_real(enum ll_attr_key key, double value)
     return (struct ll_attr){.key = key, .real = value};
 }
 
-/* Elements of all weights; FLOPs of the first program's products and convolutions in its forward phase.
+/* Of the first program: elements of all weights; FLOPs of the products and convolutions in its forward phase.
  * LL_NO_FIT past 64 bits. */
 uint64_t ll_nn_parameters(const struct ll_nn *nn);
 uint64_t ll_nn_forward_flops(const struct ll_nn *nn);

@@ -190,10 +190,15 @@ const struct ll_command ll_command_sim = {
     .examples =
         "  leadline sim -c v100_sxm2_16gb alexnet.llt\n"
         "  leadline sim -c i7_6700k -c tpu_v2_core -c mine.yaml --json alexnet.llt\n"
-        "  leadline sim -c custom_example --set memory.hbm.bandwidth=1.2TB/s --explain 3 alexnet.llt\n",
+        "  leadline sim -c custom_example --set memory.hbm.bandwidth=1.2TB/s --explain 3 alexnet.llt\n"
+        "  leadline sim --compat scalesim2 -c scale.cfg topology.csv -o reports\n",
     .details =
         "Times are a step's: the trace's complete steps, replayed in order, over their number. The recorded\n"
-        "times are never looked at.\n",
+        "times are never looked at.\n"
+        "\n"
+        "With --compat scalesim2 the machine is a SCALE-Sim configuration and what is run a topology of its: "
+        "the\n"
+        "reports have its numbers, digit by digit, and the table shows ours beside them.\n",
     .options = options,
     .least_words = 1,
     .most_words = 1000,

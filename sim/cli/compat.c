@@ -195,22 +195,28 @@ static int write_reports(const struct compat *compat)
     return status;
 }
 
+/* Ours, overlapped, against theirs, as a fraction of theirs. */
+static double difference(const struct account *account)
+{
+    return account->cycles[1] / (double)account->theirs.total_cycles - 1;
+}
+
 static void add_table(const struct compat *compat, struct ll_str *out)
 {
     bool used[REASON_COUNT] = {0};
     struct ll_table *table =
-        ll_table_new("layer|>SCALE-Sim|>of it stalls|>Leadline, in series|>overlapped|why");
+        ll_table_new("layer|>SCALE-Sim|>of it stalls|>Leadline, in series|>overlapped|>difference|why");
     for (size_t i = 0; i < compat->count; i++) {
         const struct account *account = &compat->accounts[i];
         struct ll_human human[4];
         char copies[32] = "";
         if (account->layer->copies > 1)
             snprintf(copies, sizeof copies, " (x %" PRIu64 ")", account->layer->copies);
-        ll_table_row(table, "%s%s|%s|%s|%s|%s|%s", account->layer->name, copies,
+        ll_table_row(table, "%s%s|%s|%s|%s|%s|%+.1f %%|%s", account->layer->name, copies,
                      ll_grouped(&human[0], (uint64_t)account->theirs.total_cycles),
                      ll_grouped(&human[1], (uint64_t)account->theirs.stall_cycles),
                      ll_grouped(&human[2], (uint64_t)llround(account->cycles[0])),
-                     ll_grouped(&human[3], (uint64_t)llround(account->cycles[1])),
+                     ll_grouped(&human[3], (uint64_t)llround(account->cycles[1])), 100 * difference(account),
                      reasons[account->reason].word);
         used[account->reason] = true;
     }
@@ -244,12 +250,12 @@ static void add_json(const struct compat *compat, struct ll_str *out)
         ll_json_put_integer(&json, "scalesim_stall_cycles", account->theirs.stall_cycles);
         ll_json_put_number(&json, "series_cycles", account->cycles[0]);
         ll_json_put_number(&json, "overlapped_cycles", account->cycles[1]);
+        ll_json_put_number(&json, "difference", difference(account));
         ll_json_put_text(&json, "reason", reasons[account->reason].word);
         ll_json_close_object(&json);
     }
     ll_json_close_list(&json);
     ll_json_close_object(&json);
-    ll_str_add(out, "\n");
 }
 
 static int run_compat(struct compat *compat)

@@ -54,12 +54,15 @@ void ll_show_step(void *context, uint64_t step, uint64_t steps, double loss, dou
     fflush(stderr);
 }
 
+/* Once: a study runs many workloads. */
 static void say_better_core(const struct ll_run_report *report)
 {
-    if (report->better_core)
+    static bool said;
+    if (report->better_core && !said)
         fprintf(stderr,
                 "OpenBLAS ran its %s kernels because OPENBLAS_CORETYPE asks for them; this CPU can run %s\n",
                 report->blas_core, report->better_core);
+    said = said || report->better_core;
 }
 
 int ll_run_workload(const struct ll_model *model, const struct ll_run_options *options,

@@ -18,8 +18,9 @@
  *       | load R | stream T       | skew |
  *                | load R | wait  | stream T       | skew |      T > R: streaming sets the pace
  *
- * so each further fold costs max(T, R). Partial sums of further folds along k meet in accumulators below
- * the array (as in the TPU) and leave once; the accumulators are assumed to be large enough.
+ * so each further fold costs max(T, R). With ws and is, the partial sums of further folds along k meet in
+ * accumulators below the array, as in the TPU, T for each column. Those that find no room are written to the
+ * innermost memory and read back for each further fold, in four bytes at least.
  *
  * Several arrays share the output: the batch, then columns and rows in whole folds; the one with the
  * largest share counts. */
@@ -31,7 +32,8 @@
 /* How a dataflow lays a share on the array. */
 struct folds {
     double rows, columns; /* folds along rows and columns of the array */
-    double streamed;      /* T */
+    double length;        /* elements that stream past each of those that stay */
+    double streamed;      /* T: the cycles they take */
     double one, further;  /* cycles of the first fold and of each that follows */
     double count;
     double cycles;
@@ -43,6 +45,7 @@ static struct folds lay(const struct ll_systolic *array, enum ll_dtype dtype, co
     double r = (double)array->rows, c = (double)array->cols;
     double length = (double)(os ? g->k : is ? g->n : g->m);
     struct folds f = {
+        .length = length,
         .rows = (double)ll_ceil_div(os ? g->m : g->k, array->rows),
         .columns = (double)ll_ceil_div(is ? g->m : g->n, array->cols),
         .streamed = ceil(length / array->macs[dtype]),
@@ -54,10 +57,22 @@ static struct folds lay(const struct ll_systolic *array, enum ll_dtype dtype, co
     return f;
 }
 
+/* How often the output passes between array and memory: once, and what the accumulators cannot hold twice
+ * more for each further fold along k. */
+static double output_passes(const struct ll_systolic *array, const struct ll_task *task,
+                            const struct folds *f)
+{
+    double room = (double)array->accumulators, element = task->problem.element[LL_OPERAND_C];
+    if (array->dataflow == LL_OUTPUT_STATIONARY || room == 0 || room >= f->length || element == 0)
+        return 1;
+    return 1 + 2 * (f->rows - 1) * (1 - room / f->length) * fmax(4, element) / element;
+}
+
 static double unit_bytes(const struct ll_systolic *array, const struct ll_task *task,
                          const struct ll_split *split, const struct folds *f)
 {
     double passes[LL_OPERAND_COUNT] = {1, 1, 1};
+    passes[LL_OPERAND_C] = output_passes(array, task, f);
     if (array->dataflow != LL_INPUT_STATIONARY)
         passes[LL_OPERAND_A] = f->columns;
     if (array->dataflow == LL_OUTPUT_STATIONARY)
@@ -109,8 +124,8 @@ static double first_bytes(const struct ll_systolic *array, const struct ll_task 
     return bytes;
 }
 
-static void tell(const struct ll_unit *unit, const struct ll_split *split, const struct folds *f,
-                 struct ll_explain *why)
+static void tell(const struct ll_unit *unit, const struct ll_task *task, const struct ll_split *split,
+                 const struct folds *f, struct ll_explain *why)
 {
     static const char *const names[] = {"output", "weight", "input"};
     const struct ll_systolic *array = &unit->systolic;
@@ -127,6 +142,12 @@ static void tell(const struct ll_unit *unit, const struct ll_split *split, const
     ll_say(why, "all folds%s: %.10g + (%.10g - 1) * %.10g = %.10g cycles",
            array->overlap_folds ? ", each further one behind the wavefront" : "", f->one, f->count,
            f->further, f->cycles);
+    if (output_passes(array, task, f) > 1)
+        ll_say(why,
+               "accumulators hold %" PRIu64
+               " of %.10g sums of a column: the output passes %.10g times between "
+               "array and memory",
+               array->accumulators, f->length, output_passes(array, task, f));
 }
 
 static double flops_per_cycle(const struct ll_unit *unit, enum ll_dtype dtype)
@@ -158,7 +179,7 @@ static bool systolic_way(const struct ll_unit *unit, const struct ll_task *task,
         .unit_bytes = unit_bytes(&unit->systolic, task, &split, &f),
     };
     if (why)
-        tell(unit, &split, &f, why);
+        tell(unit, task, &split, &f, why);
     return true;
 }
 

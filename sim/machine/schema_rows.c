@@ -45,6 +45,9 @@ static const struct ll_field systolic_fields[] = {
      .help = "operand that stays in the array: output, weight or input stationary"},
     {.key = "overlap_folds", .type = LL_TYPE_BOOL, AT(systolic.overlap_folds), .otherwise = "false",
      .help = "whether the next stationary tile loads while this one computes"},
+    {.key = "accumulators", .type = LL_TYPE_WHOLE, AT(systolic.accumulators), .min = 0, .max = 1u << 30,
+     .otherwise = "0",
+     .help = "partial sums that each column keeps, others go to memory and back; 0 means as many as needed"},
     {.key = "macs", .type = LL_TYPE_DTYPES, AT(systolic.macs), .required = true, .min = POSITIVE, .max = MOST_RATE,
      .help = "multiply-accumulates per processing element and cycle, by dtype"},
 };

@@ -47,9 +47,14 @@ struct reading {
     const char *name;
     uint64_t line;
     const char *line_text; /* of the line at hand, NUL-terminated */
+    const char *cut_text;  /* its copy, cut into the pieces that complaints point to */
     char *section;
     uint64_t given[KEY_COUNT]; /* the line in which the key was given, 0 for none */
-    const char *unknown[64];   /* other keys, the first ones */
+    struct later {             /* a value that counts in USER mode alone, whatever it is otherwise */
+        uint64_t line;
+        const char *line_text, *cut_text, *value;
+    } bandwidth;
+    const char *unknown[64]; /* other keys, the first ones */
     size_t unknown_count;
     bool failed;
 };
@@ -57,7 +62,7 @@ struct reading {
 static bool complain(struct reading *reading, const char *at, const char *what, const char *expected)
 {
     struct ll_place place = {.file = reading->name, .line = reading->line, .source_line = reading->line_text};
-    place.column = (uint64_t)(at - reading->line_text) + 1;
+    place.column = (uint64_t)(at - reading->cut_text) + 1;
     place.width = strlen(at);
     reading->failed = true;
     return ll_complain(reading->diags, place, "`%.60s`: expected %s", what, expected);
@@ -109,8 +114,10 @@ static bool read_value(struct reading *reading, const struct key *key, const cha
     case TEXT:
         return (*(const char **)member = ll_copy_text(reading->arena, value, strlen(value))) != NULL;
     case COUNT:
-    case FIRST_COUNT:
         return read_count(reading, key, value, member);
+    case FIRST_COUNT:
+        reading->bandwidth = (struct later){reading->line, reading->line_text, reading->cut_text, value};
+        return true;
     case DATAFLOW:
         if (read_word(reading, value, dataflows, &index))
             *(enum ll_dataflow *)member = (enum ll_dataflow)index;
@@ -140,16 +147,16 @@ static void read_key(struct reading *reading, const char *name, const char *valu
         reading->unknown[reading->unknown_count++] = name;
 }
 
-/* The line's copy is cut into pieces; reading->line_text stays whole for complaints. */
 static void read_line(struct reading *reading, char *line)
 {
     char *text = trim(line);
+    reading->cut_text = line;
     if (*text == '\0' || *text == '#' || *text == ';')
         return;
     if (*text == '[') {
         char *end = strchr(text, ']');
         if (!end)
-            complain(reading, reading->line_text + (text - line), text, "a `]` behind the section's name");
+            complain(reading, text, text, "a `]` behind the section's name");
         else
             *end = '\0';
         reading->section = text + 1;
@@ -157,7 +164,7 @@ static void read_line(struct reading *reading, char *line)
     }
     char *delimiter = strpbrk(text, ":=");
     if (!delimiter || !reading->section) {
-        complain(reading, reading->line_text + (text - line), text,
+        complain(reading, text, text,
                  delimiter ? "a section such as [general] before the first key"
                            : "`key: value` or a section");
         return;
@@ -166,6 +173,18 @@ static void read_line(struct reading *reading, char *line)
     char *value = trim(delimiter + 1);
     const char *name = trim(text);
     read_key(reading, name, value);
+}
+
+static void read_bandwidth(struct reading *reading)
+{
+    const struct later *later = &reading->bandwidth;
+    reading->line = later->line;
+    reading->line_text = later->line_text;
+    reading->cut_text = later->cut_text;
+    for (size_t i = 0; i < KEY_COUNT; i++)
+        if (keys[i].kind == FIRST_COUNT && later->value && reading->config->user_bandwidth)
+            read_count(reading, &keys[i], later->value,
+                       (uint64_t *)((char *)reading->config + keys[i].offset));
 }
 
 static void check_missing(struct reading *reading)
@@ -205,6 +224,7 @@ bool ll_scalesim_read_config(const char *text, size_t length, const char *name, 
         read_line(reading, line);
         text = stop ? stop + 1 : end;
     }
+    read_bandwidth(reading);
     check_missing(reading);
     return !reading->failed;
 }

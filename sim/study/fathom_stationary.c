@@ -28,7 +28,7 @@ static void plan(struct ll_plan *plan)
 /* What is judged of a workload: the worst of its op types that matter, and what lies between its ops. */
 struct finding {
     const char *drifting, *varying;
-    double drift, variation, gap;
+    double drift, variation, plain_variation, gap;
     size_t judged_kinds;
 };
 
@@ -40,8 +40,9 @@ static struct finding find(const struct ll_timeline *timeline, struct ll_arena *
         const struct ll_timeline_kind *kind = &timeline->kinds[i];
         if (kind->share < least_share)
             continue;
-        double drift = fabs(ll_drift(kind->time_s, timeline->step_count));
-        double variation = ll_variation(kind->time_s, timeline->step_count);
+        double drift = fabs(ll_drift(kind->time_s, timeline->step_count, arena));
+        double variation = ll_robust_variation(kind->time_s, timeline->step_count, arena);
+        f.plain_variation = fmax(f.plain_variation, ll_variation(kind->time_s, timeline->step_count));
         f.judged_kinds++;
         if (drift >= f.drift) {
             f.drift = drift;
@@ -91,17 +92,20 @@ static void draw(const struct ll_timeline *const timelines[], struct ll_arena *a
         ll_drawing_new(outcome, NULL,
                        "The three op types with most time of each workload: time in each step over the "
                        "median of all steps. Values above 2 are drawn at 2.")};
+    size_t there = 0;
+    for (size_t row = 0; row < LL_FATHOM_COUNT; row++)
+        there += timelines[row] != NULL;
     const struct ll_page page = {
         "Op times over 200 training steps on one thread",
         "A panel for each workload: the time of its largest op types against the step.",
-        LL_FATHOM_COUNT,
+        there,
         4,
         300,
         230};
     ll_page_open(&svg, &page);
-    for (size_t row = 0; row < LL_FATHOM_COUNT; row++)
+    for (size_t row = 0, panel = 0; row < LL_FATHOM_COUNT; row++)
         if (timelines[row])
-            draw_workload(&svg, ll_page_panel(&page, row), ll_fathom[row].name, timelines[row], arena);
+            draw_workload(&svg, ll_page_panel(&page, panel++), ll_fathom[row].name, timelines[row], arena);
     ll_svg_close(&svg);
 }
 
@@ -111,7 +115,7 @@ static void judge_row(const struct ll_evidence *evidence, const char *name, cons
     ll_at_most(outcome, (struct ll_measure){100 * f->drift, 1, " %"}, 5,
                "%s: drift over all steps, worst op type (%s)", name, f->drifting);
     ll_at_most(outcome, (struct ll_measure){100 * f->variation, 1, " %"}, 15,
-               "%s: standard deviation over mean, worst op type (%s)", name, f->varying);
+               "%s: deviation over median, worst op type (%s)", name, f->varying);
     ll_at_most(outcome, (struct ll_measure){100 * f->gap, 2, " %"}, 2, "%s: time outside of ops", name);
     const struct ll_result *once = ll_evidence_replay(evidence, name, "long", "CPU");
     const struct ll_result *again = ll_evidence_replay(evidence, name, "long", "CPU");
@@ -123,10 +127,11 @@ static void judge_row(const struct ll_evidence *evidence, const char *name, cons
 
 static void judge(const struct ll_evidence *evidence, struct ll_outcome *outcome)
 {
-    static const struct ll_column columns[] = {
-        {"workload", LL_TEXT_COLUMN}, {"steps", 0},           {"median step (ms)", 2},
-        {"op types above 1 %", 0},    {"worst drift (%)", 1}, {"of", LL_TEXT_COLUMN},
-        {"worst deviation (%)", 1},   {"of", LL_TEXT_COLUMN}, {"outside of ops (%)", 2}};
+    static const struct ll_column columns[] = {{"workload", LL_TEXT_COLUMN}, {"steps", 0},
+                                               {"median step (ms)", 2},      {"op types above 1 %", 0},
+                                               {"worst drift (%)", 1},       {"of", LL_TEXT_COLUMN},
+                                               {"worst deviation (%)", 1},   {"of", LL_TEXT_COLUMN},
+                                               {"with outliers (%)", 1},     {"outside of ops (%)", 2}};
     const struct ll_timeline *timelines[LL_FATHOM_COUNT] = {NULL};
     struct ll_sheet *sheet =
         ll_sheet_new(outcome, NULL, "How steady op types are that take more than 1 % of the time.", columns,
@@ -146,15 +151,22 @@ static void judge(const struct ll_evidence *evidence, struct ll_outcome *outcome
         ll_put_text(sheet, f.drifting);
         ll_put_number(sheet, 100 * f.variation);
         ll_put_text(sheet, f.varying);
+        ll_put_number(sheet, 100 * f.plain_variation);
         ll_put_number(sheet, 100 * f.gap);
         judge_row(evidence, ll_fathom[row].name, &f, outcome);
     }
     draw(timelines, evidence->arena, outcome);
-    ll_note(outcome, "Drift is what a line of least squares gains from the first step to the last, over the "
-                     "mean. Time outside "
-                     "of ops is a step's time less that of its ops and of the recorder, the median of all "
-                     "steps. The bounds are "
-                     "for an idle machine: what else runs on it shows here as deviation.");
+    ll_note(
+        outcome,
+        "Drift is what a line through the op type's times gains from the first step to the last, over their "
+        "median; its slope is the median of those of all pairs of steps. Deviation is the distance of the "
+        "quartiles, scaled to standard deviations, over the median, so that the few steps in which something "
+        "else "
+        "had the core do not count; with them it is the column \"with outliers\", the plain standard "
+        "deviation "
+        "over the mean. Time outside of ops is a step's time less that of its ops and of the recorder, the "
+        "median "
+        "of all steps.");
 }
 
 const struct ll_study ll_study_F1 = {

@@ -148,8 +148,9 @@ void ll_between(struct ll_outcome *outcome, struct ll_measure measure, double lo
                 const char *claim, ...)
 {
     va_list arguments;
-    const char *text = kept(outcome, ll_format(&outcome->arena, "%s to %s", shown(outcome, measure, low),
-                                               shown(outcome, measure, high)));
+    const char *text = shown(outcome, measure, low);
+    if (low != high)
+        text = kept(outcome, ll_format(&outcome->arena, "%s to %s", text, shown(outcome, measure, high)));
     va_start(arguments, claim);
     add(outcome, compared(outcome, measure, measure.value >= low && measure.value <= high, text), claim,
         arguments);

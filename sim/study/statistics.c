@@ -4,7 +4,7 @@
 #include <math.h>
 #include <stdlib.h>
 
-double ll_mean(const double *values, size_t count)
+static double mean_of(const double *values, size_t count)
 {
     double sum = 0;
     for (size_t i = 0; i < count; i++)
@@ -14,20 +14,10 @@ double ll_mean(const double *values, size_t count)
 
 double ll_variation(const double *values, size_t count)
 {
-    double mean = ll_mean(values, count), squares = 0;
+    double mean = mean_of(values, count), squares = 0;
     for (size_t i = 0; i < count; i++)
         squares += (values[i] - mean) * (values[i] - mean);
     return mean != 0 ? sqrt(squares / (double)count) / fabs(mean) : 0;
-}
-
-double ll_drift(const double *values, size_t count)
-{
-    double mean = ll_mean(values, count), middle = ((double)count - 1) / 2, products = 0, squares = 0;
-    for (size_t i = 0; i < count; i++) {
-        products += ((double)i - middle) * (values[i] - mean);
-        squares += ((double)i - middle) * ((double)i - middle);
-    }
-    return squares > 0 && mean != 0 ? products / squares * ((double)count - 1) / mean : 0;
 }
 
 static int by_value(const void *a, const void *b)
@@ -46,6 +36,25 @@ double ll_quantile(const double *values, size_t count, double part, struct ll_ar
     size_t below = (size_t)place;
     double above = below + 1 < count ? sorted[below + 1] : sorted[below];
     return sorted[below] + (place - (double)below) * (above - sorted[below]);
+}
+
+double ll_robust_variation(const double *values, size_t count, struct ll_arena *scratch)
+{
+    double quartiles = ll_quantile(values, count, 0.75, scratch) - ll_quantile(values, count, 0.25, scratch);
+    return quartiles / 1.349 / ll_quantile(values, count, 0.5, scratch);
+}
+
+double ll_drift(const double *values, size_t count, struct ll_arena *scratch)
+{
+    size_t pairs = count * (count - 1) / 2, at = 0;
+    double *slopes = count < 2 ? NULL : ll_alloc(scratch, pairs, sizeof *slopes);
+    if (count < 2)
+        return 0;
+    for (size_t i = 0; slopes && i < count; i++)
+        for (size_t j = i + 1; j < count; j++)
+            slopes[at++] = (values[j] - values[i]) / (double)(j - i);
+    double slope = slopes ? ll_quantile(slopes, pairs, 0.5, scratch) : NAN;
+    return slope * (double)(count - 1) / ll_quantile(values, count, 0.5, scratch);
 }
 
 /* The rank of each value, counted from 0: how many are smaller, and half of the others that equal it. */

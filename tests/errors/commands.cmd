@@ -20,3 +20,6 @@ try models --suite fathon
 try machines --set a=b
 try machines --keys --json
 try sim -c custom_example --explain 3 --per-op traces/alexnet_infer_b1.llt
+try study F33
+try study --all F3
+try study F5 -o no/such/folder

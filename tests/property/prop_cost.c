@@ -131,6 +131,20 @@ static void more_lanes(struct ll_machine *machine, struct dice *dice)
     machine->units[1].vector.lanes += roll_size(dice, 256);
 }
 
+/* As many as needed are more than any number. */
+static void more_accumulators(struct ll_machine *machine, struct dice *dice)
+{
+    if (machine->units[0].model == LL_UNIT_SYSTOLIC && machine->units[0].systolic.accumulators)
+        machine->units[0].systolic.accumulators += roll_size(dice, 4096);
+}
+
+static void unlimited_accumulators(struct ll_machine *machine, struct dice *dice)
+{
+    (void)dice;
+    if (machine->units[0].model == LL_UNIT_SYSTOLIC)
+        machine->units[0].systolic.accumulators = 0;
+}
+
 static void higher_clock(struct ll_machine *machine, struct dice *dice)
 {
     machine->units[roll_between(dice, 0, 1)].clock_hz *= roll_real(dice, 1, 3);
@@ -155,9 +169,14 @@ static void a_better_machine_is_never_slower(void **state)
     static const struct {
         void (*improve)(struct ll_machine *machine, struct dice *dice);
         const char *text;
-    } ways[] = {{more_bandwidth, "more bandwidth"}, {larger_memory, "a larger memory"},
-                {more_lanes, "more lanes"},         {higher_clock, "a higher clock"},
-                {less_latency, "less latency"},     {higher_efficiency, "higher efficiency"}};
+    } ways[] = {{more_bandwidth, "more bandwidth"},
+                {larger_memory, "a larger memory"},
+                {more_lanes, "more lanes"},
+                {higher_clock, "a higher clock"},
+                {less_latency, "less latency"},
+                {higher_efficiency, "higher efficiency"},
+                {more_accumulators, "more accumulators"},
+                {unlimited_accumulators, "as many accumulators as needed"}};
     struct dice dice;
     for (uint64_t seed = first_seed; seed < first_seed + ROUNDS; seed++)
         for (size_t i = 0; i < sizeof ways / sizeof *ways; i++) {

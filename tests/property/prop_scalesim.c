@@ -3,7 +3,7 @@
 #include "check.h"
 #include "scalesim_twin.h"
 
-enum { ROUNDS = 2000 };
+enum { ROUNDS = 1000 };
 
 static uint64_t first_seed;
 

@@ -37,6 +37,31 @@ static const struct known {
         .small = {{"image", "67"}, {"classes", "7"}, {"channels", "4"}, {"hidden", "24"}},
         .steps = 30,
     },
+    /* 784 x 200 + 200 twice, 200 x 784 + 784; three products of 2 x 784 x 200. Ops: 1 input, 25 forward (3
+     * products and biases, the draw, exp, root, product and sum of the sample, the loss' 14), 30 backward, 8
+     * update. */
+    {
+        .name = "autoenc",
+        .parameters = 471584,
+        .forward_flops = 940800,
+        .train_ops = 61,
+        .constants = 7,
+        .small = {{"image", "6"}, {"hidden", "5"}},
+        .steps = 300,
+    },
+    /* 2 x 20 x 20 words, 10 x 20 times, 20 x 20 between hops, 20 x 20 for the answer. FLOPs of a sample:
+     * question 120
+     * + 120, memory 1,200 + 1,200 + 200, each hop 200 + 200 + 50 + 200 + 200 + 800 + 20, answer 800. Ops: 3
+     * input. */
+    {
+        .name = "memnet",
+        .parameters = 1800,
+        .forward_flops = 8650,
+        .train_ops = 196,
+        .constants = 7,
+        .small = {{"embedding", "4"}},
+        .steps = 400,
+    },
     /* ResNet-34 (He et al., 2016): 3.6 GMAC in the paper's table 1 are 7.328 GFLOP with the last layer of
      * 1001 classes; 36 convolutions, each with its normalisation. Ops: 2 input, 131 forward (36 convolutions,
      * 36 normalisations, 33 ReLU, 16 sums, 2 pools, 2 dense, 6 loss and accuracy), 163 backward (one less for

@@ -169,6 +169,51 @@ static void an_array_asks_for_its_operands_fold_by_fold(void **state)
     assert_near(way_of(&unit, &work).unit_bytes, 4 * (50 * 40 * 3 + 40 * 70 + 50 * 70), 1e-15);
 }
 
+/* 50 sums a column, of which 20 find room: three fifths of the output go out and in again for the second and
+ * third row fold. In bf16 the output has 2 bytes, a sum 4. */
+static void sums_without_an_accumulator_go_to_memory_and_back(void **state)
+{
+    (void)state;
+    struct ll_unit unit = array_of(16, 32, LL_WEIGHT_STATIONARY, 1);
+    unit.systolic.accumulators = 20;
+    struct ll_work work = gemm_work(LL_F32, 1, 50, 70, 40);
+    double operands = 50 * 40 * 3 + 40 * 70, output = 50 * 70, spilled = output * 0.6 * 2 * 2;
+    assert_near(way_of(&unit, &work).unit_bytes, 4 * (operands + output + spilled), 1e-15);
+    unit.systolic.macs[LL_BF16] = 1;
+    struct ll_work half = gemm_work(LL_BF16, 1, 50, 70, 40);
+    assert_near(way_of(&unit, &half).unit_bytes, 2 * (operands + output) + 4 * spilled, 1e-15);
+    unit.systolic.dataflow = LL_INPUT_STATIONARY;
+    unit.systolic.accumulators = 35;
+    assert_near(way_of(&unit, &work).unit_bytes, 4 * (50 * 40 + 40 * 70 * 2 + output + output * 0.5 * 2 * 2),
+                1e-15);
+    unit.systolic.accumulators = 70;
+    assert_near(way_of(&unit, &work).unit_bytes, 4 * (50 * 40 + 40 * 70 * 2 + output), 1e-15);
+}
+
+static void sums_of_an_output_stationary_array_stay_in_it(void **state)
+{
+    (void)state;
+    struct ll_unit unit = array_of(16, 32, LL_OUTPUT_STATIONARY, 1);
+    struct ll_work work = gemm_work(LL_F32, 1, 50, 70, 40);
+    double bytes = way_of(&unit, &work).unit_bytes;
+    unit.systolic.accumulators = 1;
+    assert_near(way_of(&unit, &work).unit_bytes, bytes, 0);
+}
+
+/* A depthwise convolution: 32 products of one column each, which use a column of the array; the image is in
+ * windows of 9. Twice the batch streams twice as much. */
+static void a_depthwise_convolution_uses_one_column(void **state)
+{
+    (void)state;
+    struct ll_unit unit = array_of(16, 16, LL_WEIGHT_STATIONARY, 1);
+    struct ll_conv conv = {1, 10, 10, 32, 8, 8, 32, 3, 3, 1, 1, 32, LL_CONV_FORWARD};
+    struct ll_work work = conv_work(LL_F32, conv);
+    assert_near(way_of(&unit, &work).cycles, 32 * (64 + 2 * 16 + 16 - 2), 0);
+    conv.batch = 2;
+    struct ll_work two = conv_work(LL_F32, conv);
+    assert_near(way_of(&unit, &two).cycles, 32 * (2 * 64 + 2 * 16 + 16 - 2), 0);
+}
+
 /* 64 pixels of 9 * 64 inputs each; the gradient of the input forms its overlapping sums inside. */
 static void an_array_reads_each_window_in_full(void **state)
 {
@@ -194,6 +239,9 @@ int main(void)
         cmocka_unit_test(arrays_share_columns_and_rows),
         cmocka_unit_test(groups_are_a_batch_of_small_products),
         cmocka_unit_test(an_array_asks_for_its_operands_fold_by_fold),
+        cmocka_unit_test(sums_without_an_accumulator_go_to_memory_and_back),
+        cmocka_unit_test(sums_of_an_output_stationary_array_stay_in_it),
+        cmocka_unit_test(a_depthwise_convolution_uses_one_column),
         cmocka_unit_test(an_array_reads_each_window_in_full),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -12,7 +12,7 @@ enum { WANTED_TICKS = 5, LINE = 17, SWATCH = 10 };
 static double round_step(double range)
 {
     double rough = range / WANTED_TICKS, power = pow(10, floor(log10(rough))), part = rough / power;
-    return power * (part < 1.5 ? 1 : part < 3.5 ? 2 : part < 7.5 ? 5 : 10);
+    return power * (part < 1.4 ? 1 : part < 3.2 ? 2 : part < 7 ? 5 : 10);
 }
 
 static struct ll_axis linear(double high)
@@ -26,7 +26,7 @@ static struct ll_axis linear(double high)
     return axis;
 }
 
-/* Whole decades; every second or third of them when there are many. */
+/* Whole decades; every second or third of them when there are many, and with few also their 2 and 5. */
 static struct ll_axis logarithmic(double low, double high)
 {
     if (!(low > 0) || !isfinite(high) || high < low)
@@ -37,6 +37,10 @@ static struct ll_axis logarithmic(double low, double high)
     struct ll_axis axis = {.low = pow(10, first), .high = pow(10, last), .log = true};
     for (int power = first; power <= last; power += every)
         axis.ticks[axis.tick_count++] = pow(10, power);
+    for (int power = first; power < last && last - first <= 2; power++) {
+        axis.ticks[axis.tick_count++] = 2 * pow(10, power);
+        axis.ticks[axis.tick_count++] = 5 * pow(10, power);
+    }
     return axis;
 }
 

@@ -1,0 +1,64 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Who learns a game by its score (Mnih et al., 2015), as far as that is no network: acts, remembers, draws
+ * what is to be learned, is judged.
+ *
+ * The network has programs for it: one says what each action is worth to a player who sees this, one what it
+ * was worth to the network that is only copied now and then (the target), one copies. The agent is the
+ * network's driver: before each step it plays, and draws what the step learns from. It belongs to the
+ * network. */
+#ifndef LL_FATHOM_AGENT_H
+#define LL_FATHOM_AGENT_H
+
+#include "models/games/player.h"
+#include "models/model.h"
+#include "models/nn/nn.h"
+
+/* Games played at once, one for each row of a program's batch. */
+struct ll_table {
+    uint64_t count;
+    struct ll_player *players;
+    uint32_t program;        /* says what the actions are worth, */
+    struct ll_value *values; /* [count, actions], kept */
+};
+
+struct ll_agent_options {
+    struct ll_rules rules;
+    uint64_t batch; /* memories that a step learns from, or games at once where nothing is learned */
+    uint64_t replay, exploration, copy_every;
+    uint64_t seed;
+    bool learns, judged;
+};
+
+struct ll_agent {
+    struct ll_agent_options options;
+    struct ll_table playing, judged; /* judged: empty unless asked for */
+    uint32_t target_program, copy_program;
+    struct ll_value *target_values; /* [batch, actions], kept */
+    struct ll_replay *replay;
+    struct ll_memory *batch;
+    double *next_values;   /* of the batch: the best action's value for the target */
+    uint64_t steps, acted; /* so far */
+};
+
+/* Drives the network from now on. NULL after trouble. */
+struct ll_agent *ll_agent_new(struct ll_nn *nn, const struct ll_agent_options *options);
+
+/* Input ops. What the players at a table see, and what was seen before and after the actions that the batch
+ * remembers: [count, height, width, frames], from 0 to 1. */
+struct ll_value *ll_agent_sees(struct ll_nn *nn, struct ll_table *table);
+struct ll_value *ll_agent_saw_before(struct ll_nn *nn, struct ll_agent *agent);
+struct ll_value *ll_agent_saw_after(struct ll_nn *nn, struct ll_agent *agent);
+
+/* Of the batch: one at the action, else zero, [batch, actions]; and [batch]: the reward, one where the game
+ * was then over, what the target network thinks of the best action afterwards. */
+struct ll_value *ll_agent_actions(struct ll_nn *nn, struct ll_agent *agent);
+struct ll_value *ll_agent_rewards(struct ll_nn *nn, struct ll_agent *agent);
+struct ll_value *ll_agent_ends(struct ll_nn *nn, struct ll_agent *agent);
+struct ll_value *ll_agent_next_values(struct ll_nn *nn, struct ll_agent *agent);
+
+/* A model's evaluate function: the mean score of games that it has not played, one action in twenty being
+ * drawn, beside the score of a player who draws them all. With a folder, the first game's beginning as a
+ * picture. */
+bool ll_agent_evaluate(void *context, struct ll_runner *runner, struct ll_scores *scores);
+
+#endif

@@ -1,0 +1,28 @@
+# SPDX-License-Identifier: Apache-2.0
+cat >scale.cfg <<'END'
+[general]
+run_name = example
+[architecture_presets]
+ArrayHeight: 16
+ArrayWidth: 32
+IfmapSramSzkB: 4
+FilterSramSzkB: 4
+OfmapSramSzkB: 4
+IfmapOffset: 0
+FilterOffset: 10000000
+OfmapOffset: 20000000
+Bandwidth: 10
+Dataflow: ws
+[run_presets]
+InterfaceBandwidth: USER
+END
+cat >net.csv <<'END'
+Layer name, IFMAP Height, IFMAP Width, Filter Height, Filter Width, Channels, Num Filter, Strides,
+conv, 18, 18, 3, 3, 16, 32, 1,
+depthwise_DP, 16, 16, 3, 3, 3, 1, 2,
+fc, 1, 1, 1, 1, 512, 100, 1,
+END
+printf 'Layer,M,N,K\nproduct,64,100,64\n' >products.csv
+leadline sim --compat scalesim2 -c scale.cfg net.csv -o reports
+leadline sim --compat scalesim2 -c scale.cfg --input gemm products.csv --json
+cat reports/COMPUTE_REPORT.csv reports/BANDWIDTH_REPORT.csv reports/DETAILED_ACCESS_REPORT.csv

@@ -1,0 +1,255 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "check.h"
+
+#include "sim/report/figure/axis.h"
+
+enum { ROUNDS = 200, MOST = 12 };
+
+/* A reader of XML that knows elements, attributes in quotes, entities and texts, and nothing else: what is
+ * wrong, or NULL. Nesting goes on a stack of places where the names begin. */
+static const char *malformed(const char *p)
+{
+    const char *open[16];
+    size_t depth = 0;
+    while (*p) {
+        if (*p == '&') {
+            size_t length = strcspn(p, ";<>\"");
+            if (p[length] != ';' || length > 6)
+                return "a bare &";
+            p += length + 1;
+        } else if (*p == '>') {
+            return "a bare >";
+        } else if (*p != '<') {
+            p++;
+        } else if (p[1] == '/') {
+            size_t length = strcspn(p + 2, ">");
+            if (depth == 0 || strncmp(open[depth - 1], p + 2, length) != 0)
+                return "an end without its beginning";
+            depth--;
+            p += length + 3;
+        } else {
+            const char *name = p + 1;
+            bool quoted = false;
+            for (p++; *p && (quoted || *p != '>'); p++) {
+                quoted ^= *p == '"';
+                if (quoted && *p == '<')
+                    return "< in an attribute";
+            }
+            if (!*p++ || quoted || depth == sizeof open / sizeof *open)
+                return "an element without end";
+            if (p[-2] != '/')
+                open[depth++] = name;
+        }
+    }
+    return depth ? "something stays open" : NULL;
+}
+
+static void check_svg(const struct ll_str *text, uint64_t seed)
+{
+    const char *trouble = text->failed ? "memory ran out" : malformed(text->text);
+    if (!trouble && (strstr(text->text, "nan") || strstr(text->text, "inf")))
+        trouble = "a number that is none";
+    if (trouble)
+        fail_msg("seed %llu: %s", (unsigned long long)seed, trouble);
+}
+
+static void the_reader_of_this_test_sees_what_is_wrong(void **state)
+{
+    (void)state;
+    assert_null(malformed("<a b=\"1\"><c/>&lt;x</a>"));
+    assert_non_null(malformed("<a>"));
+    assert_non_null(malformed("<a></b>"));
+    assert_non_null(malformed("a & b"));
+    assert_non_null(malformed("<a b=\"<\"/>"));
+}
+
+static void texts_are_escaped(void **state)
+{
+    (void)state;
+    struct ll_str text = {0};
+    ll_xml_add(&text, "<a & \"b\"> \xC3\xA4 \xFF \x01 \xED\xA0\x80");
+    assert_string_equal(text.text, "&lt;a &amp; &quot;b&quot;&gt; \xC3\xA4 \xEF\xBF\xBD \xEF\xBF\xBD "
+                                   "\xEF\xBF\xBD\xEF\xBF\xBD\xEF\xBF\xBD");
+    ll_str_release(&text);
+}
+
+/* Linear: 0 to the next round number. 0.37 in fifths of about 0.07 is steps of 0.1. */
+static void ticks_are_round_and_span_the_data(void **state)
+{
+    (void)state;
+    struct ll_axis axis = ll_axis_for(0, 0.37, false);
+    assert_int_equal(axis.tick_count, 5);
+    assert_near(axis.high, 0.4, 1e-12);
+    axis = ll_axis_for(0.03, 40, true);
+    assert_near(axis.low, 0.01, 1e-12);
+    assert_near(axis.high, 100, 1e-12);
+    assert_int_equal(axis.tick_count, 5);
+    assert_near(ll_axis_place(&axis, 1), 0.5, 1e-12);
+    axis = ll_axis_for(INFINITY, 0, true);
+    assert_true(axis.high > axis.low && axis.low > 0);
+}
+
+static void every_value_finds_room_on_its_axis(void **state)
+{
+    (void)state;
+    uint64_t random = ll_seed(1);
+    for (int round = 0; round < 10000; round++) {
+        double high =
+            pow(10, (double)ll_random_below(&random, 24) - 12) * (double)(1 + ll_random_below(&random, 999));
+        bool log = ll_random_below(&random, 2);
+        double low = log ? high / (double)(1 + ll_random_below(&random, 100000)) : 0;
+        struct ll_axis axis = ll_axis_for(low, high, log);
+        assert_true(axis.high >= high * (1 - 1e-12) && axis.low <= low * (1 + 1e-12));
+        assert_true(axis.tick_count >= 2 && axis.tick_count <= LL_MOST_TICKS);
+        double place = ll_axis_place(&axis, high);
+        assert_true(place >= 0 && place <= 1 && place >= ll_axis_place(&axis, low));
+        assert_true(log || place > 0.55); /* no more than a step is left free */
+    }
+}
+
+/* Random data with all that data can be: nothing, zero, not a number. */
+struct data {
+    const char *names[MOST];
+    double values[MOST * MOST];
+    size_t rows, columns;
+};
+
+static struct data roll(uint64_t *random)
+{
+    static const char *const words[] = {"mul", "<b>", "conv2d_filter_grad", "\xC3\xA9t\xC3\xA9", "", "a & b"};
+    struct data data = {.rows = 1 + ll_random_below(random, MOST),
+                        .columns = 1 + ll_random_below(random, MOST)};
+    for (size_t i = 0; i < MOST; i++)
+        data.names[i] = words[ll_random_below(random, sizeof words / sizeof *words)];
+    for (size_t i = 0; i < MOST * MOST; i++) {
+        uint64_t kind = ll_random_below(random, 10);
+        data.values[i] = kind == 0 ? NAN : kind == 1 ? 0 : pow(10, (double)ll_random_below(random, 12) - 6);
+    }
+    return data;
+}
+
+static const struct ll_page page = {"A <title>", "about & more", 2, 2, 400, 300};
+
+static void draw_all(struct ll_svg *svg, uint64_t seed)
+{
+    uint64_t random = seed;
+    struct data data = roll(&random);
+    bool log = ll_random_below(&random, 2);
+    struct ll_curve curves[MOST];
+    struct ll_merge merges[MOST];
+    for (size_t i = 0; i < data.rows; i++)
+        curves[i] =
+            (struct ll_curve){i ? data.names[i] : NULL, data.values, data.values + i * MOST, data.columns};
+    for (size_t i = 0; i + 1 < data.columns; i++)
+        merges[i] = (struct ll_merge){i ? data.columns + i - 1 : 0, i + 1, (double)i / 10};
+    struct ll_box box = ll_page_panel(&page, 0);
+    ll_page_open(svg, &page);
+    ll_draw_bars(svg, box,
+                 &(struct ll_bars){.title = "bars",
+                                   .y_label = "time (s)",
+                                   .groups = data.names,
+                                   .group_count = data.rows,
+                                   .series = data.names,
+                                   .series_count = data.columns,
+                                   .values = data.values,
+                                   .stacked = !log && seed % 2,
+                                   .log = log,
+                                   .line = 2});
+    ll_draw_lines(svg, box,
+                  &(struct ll_lines){.x_label = "x",
+                                     .y_label = "y",
+                                     .curves = curves,
+                                     .curve_count = data.rows,
+                                     .joined = seed % 2,
+                                     .x_log = log,
+                                     .y_log = !log});
+    ll_draw_heat(svg, box,
+                 &(struct ll_heat){.unit = "%",
+                                   .rows = data.names,
+                                   .row_count = data.rows,
+                                   .columns = data.names,
+                                   .column_count = data.columns,
+                                   .values = data.values,
+                                   .full = 100});
+    ll_draw_tree(
+        svg, box,
+        &(struct ll_tree){
+            .x_label = "distance", .leaves = data.names, .leaf_count = data.columns, .merges = merges});
+    ll_svg_close(svg);
+}
+
+static void any_data_makes_a_sound_figure(void **state)
+{
+    (void)state;
+    uint64_t first = ll_seed(1);
+    for (uint64_t seed = first; seed < first + ROUNDS; seed++) {
+        struct ll_str text = {0};
+        draw_all(&(struct ll_svg){&text}, seed);
+        check_svg(&text, seed);
+        ll_str_release(&text);
+    }
+}
+
+static void the_same_data_is_the_same_figure(void **state)
+{
+    (void)state;
+    struct ll_str once = {0}, again = {0};
+    draw_all(&(struct ll_svg){&once}, 7);
+    draw_all(&(struct ll_svg){&again}, 7);
+    assert_string_equal(once.text, again.text);
+    ll_str_release(&once);
+    ll_str_release(&again);
+}
+
+/* One group, stacked 1 on 3 of an axis to 4 (steps of 1): the second bar is a quarter of the height of the
+ * area. */
+static void stacked_bars_stand_on_each_other(void **state)
+{
+    (void)state;
+    static const char *const groups[] = {"g"}, *const series[] = {"a", "b"};
+    struct ll_str text = {0};
+    struct ll_svg svg = {&text};
+    ll_draw_bars(&svg, (struct ll_box){0, 0, 200, 100},
+                 &(struct ll_bars){.y_label = "y",
+                                   .groups = groups,
+                                   .group_count = 1,
+                                   .series = series,
+                                   .series_count = 2,
+                                   .values = (double[]){3, 1},
+                                   .stacked = true});
+    double y[4], height[4];
+    size_t count = 0;
+    for (const char *p = text.text; (p = strstr(p, "<rect ")) && count < 4; p++, count++)
+        assert_int_equal(
+            sscanf(p, "<rect x=\"%*f\" y=\"%lf\" width=\"%*f\" height=\"%lf\"", &y[count], &height[count]),
+            2);
+    assert_int_equal(count, 4); /* two of them in the legend */
+    assert_near(height[2], 3 * height[3], 0.01);
+    assert_near(y[3] + height[3], y[2], 1e-3);
+    ll_str_release(&text);
+}
+
+static void shades_go_from_light_to_dark(void **state)
+{
+    (void)state;
+    assert_string_equal(ll_shade(0).fill, "#f7fbff");
+    assert_string_equal(ll_shade(1).fill, "#08306b");
+    assert_string_equal(ll_shade(7).fill, "#08306b");
+    assert_true(ll_shade(0.9).dark && !ll_shade(0.1).dark);
+    assert_string_equal(ll_shade(NAN).fill, "#bbbbbb");
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(the_reader_of_this_test_sees_what_is_wrong),
+        cmocka_unit_test(texts_are_escaped),
+        cmocka_unit_test(ticks_are_round_and_span_the_data),
+        cmocka_unit_test(every_value_finds_room_on_its_axis),
+        cmocka_unit_test(any_data_makes_a_sound_figure),
+        cmocka_unit_test(the_same_data_is_the_same_figure),
+        cmocka_unit_test(stacked_bars_stand_on_each_other),
+        cmocka_unit_test(shades_go_from_light_to_dark),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}

@@ -1,0 +1,154 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "check.h"
+
+#include "sim/study/present.h"
+
+static const struct ll_study study = {
+    .id = "X1", .paper = "A paper, figure 1", .title = "A <title>", .doc = "It shows & tells."};
+static const struct ll_column columns[] = {{"name", LL_TEXT_COLUMN}, {"time (ms)", 2}};
+
+static struct ll_outcome sample(void)
+{
+    struct ll_outcome outcome = {.failed = false};
+    struct ll_sheet *sheet = ll_sheet_new(&outcome, NULL, "A table.", columns, 2);
+    ll_put_text(sheet, "a, \"b\"");
+    ll_put_number(sheet, 1.0 / 3);
+    ll_put_text(sheet, "c");
+    ll_put_number(sheet, NAN);
+    ll_at_most(&outcome, (struct ll_measure){1.26, 1, " %"}, 1.3, "%s is small", "a");
+    ll_at_least(&outcome, (struct ll_measure){2, 0, ""}, 3, "b is large");
+    ll_between(&outcome, (struct ll_measure){NAN, 2, ""}, 1, 4, "c is known");
+    ll_inform(&outcome, "0.43", "about 0.4", "d");
+    return outcome;
+}
+
+static void a_criterion_holds_at_its_bound_and_never_for_what_is_no_number(void **state)
+{
+    (void)state;
+    struct ll_outcome outcome = {.failed = false};
+    struct ll_measure two = {2, 0, ""}, none = {NAN, 0, ""};
+    ll_at_most(&outcome, two, 2, "x");
+    ll_at_least(&outcome, two, 2, "x");
+    ll_between(&outcome, two, 2, 2, "x");
+    assert_int_equal(ll_count_verdicts(&outcome, LL_PASS), 3);
+    ll_at_most(&outcome, two, 1.99, "x");
+    ll_at_least(&outcome, two, 2.01, "x");
+    ll_between(&outcome, two, 3, 4, "x");
+    ll_at_most(&outcome, none, 1, "x");
+    ll_at_least(&outcome, none, 1, "x");
+    ll_between(&outcome, none, 0, 1, "x");
+    assert_int_equal(ll_count_verdicts(&outcome, LL_FAIL), 6);
+    assert_false(outcome.failed);
+    ll_outcome_release(&outcome);
+}
+
+static void measured_and_bound_are_shown_alike(void **state)
+{
+    (void)state;
+    struct ll_outcome outcome = sample();
+    assert_string_equal(outcome.criteria[0].measured, "1.3 %");
+    assert_string_equal(outcome.criteria[0].bound, "<= 1.3 %");
+    assert_string_equal(outcome.criteria[0].claim, "a is small");
+    assert_string_equal(outcome.criteria[2].bound, "1.00 to 4.00");
+    assert_string_equal(ll_verdict_name(outcome.criteria[3].verdict), "INFO");
+    ll_outcome_release(&outcome);
+}
+
+static void values_with_commas_are_quoted_and_numbers_are_whole(void **state)
+{
+    (void)state;
+    struct ll_outcome outcome = sample();
+    struct ll_str text = {0};
+    ll_present_csv(&outcome.sheets[0], &text);
+    assert_string_equal(text.text, "name,time (ms)\n\"a, \"\"b\"\"\",0.3333333333333333\nc,\n");
+    ll_str_release(&text);
+    ll_outcome_release(&outcome);
+}
+
+static void the_screen_shows_table_and_verdicts(void **state)
+{
+    (void)state;
+    struct ll_outcome outcome = sample();
+    struct ll_str text = {0};
+    ll_present_text(&study, &outcome, 120, &text);
+    assert_string_equal(text.text, "X1  A paper, figure 1: A <title>\n"
+                                   "\n"
+                                   "A table.\n"
+                                   "  name    time (ms)\n"
+                                   "  a, \"b\"       0.33\n"
+                                   "  c\n"
+                                   "\n"
+                                   "  verdict  measured  wanted        claim\n"
+                                   "  PASS        1.3 %  <= 1.3 %      a is small\n"
+                                   "  FAIL            2  >= 3          b is large\n"
+                                   "  FAIL          nan  1.00 to 4.00  c is known\n"
+                                   "  INFO         0.43  about 0.4     d\n");
+    ll_str_release(&text);
+    ll_outcome_release(&outcome);
+}
+
+static void pages_escape_what_they_show(void **state)
+{
+    (void)state;
+    struct ll_outcome outcome = sample();
+    struct ll_plan plan = {.failed = false};
+    struct ll_str text = {0};
+    ll_plan_recording(
+        &plan, &(struct ll_recording){
+                   .row = "<r>", .variant = "v", .model = "m", .steps = 3, .settings = {{"key", "1"}}});
+    ll_present_html(&study, &plan, &outcome, &text);
+    assert_non_null(strstr(text.text, "<h1>A &lt;title&gt;</h1>"));
+    assert_non_null(strstr(text.text, "It shows &amp; tells."));
+    assert_non_null(
+        strstr(text.text, "&lt;r&gt;, v: <code>leadline record m --infer --steps 3 -p key=1</code>"));
+    assert_non_null(strstr(text.text, "<td class=\"n\">0.33</td>"));
+    assert_null(strstr(text.text, "<script"));
+    ll_str_release(&text);
+    ll_plan_release(&plan);
+    ll_outcome_release(&outcome);
+}
+
+static void programs_get_every_number_in_full(void **state)
+{
+    (void)state;
+    struct ll_outcome outcome = sample();
+    struct ll_plan plan = {.failed = false};
+    struct ll_str text = {0};
+    struct ll_json json = {.out = &text};
+    ll_present_json(&study, &plan, &outcome, &json);
+    assert_non_null(strstr(text.text, "\"passed\":1,\"failed\":2"));
+    assert_non_null(strstr(text.text, "{\"name\":\"a, \\\"b\\\"\",\"time (ms)\":0.3333333333333333}"));
+    assert_non_null(strstr(text.text, "{\"name\":\"c\",\"time (ms)\":null}"));
+    assert_non_null(strstr(
+        text.text,
+        "\"verdict\":\"FAIL\",\"claim\":\"b is large\",\"measured\":\"2\",\"wanted\":\">= 3\",\"value\":2"));
+    ll_str_release(&text);
+    ll_plan_release(&plan);
+    ll_outcome_release(&outcome);
+}
+
+static void too_many_sheets_are_a_failure_and_no_overflow(void **state)
+{
+    (void)state;
+    struct ll_outcome outcome = {.failed = false};
+    for (int i = 0; i < LL_MOST_SHEETS; i++)
+        ll_sheet_new(&outcome, NULL, "x", columns, 2);
+    assert_false(outcome.failed);
+    ll_put_text(ll_sheet_new(&outcome, NULL, "x", columns, 2), "y");
+    assert_true(outcome.failed);
+    ll_outcome_release(&outcome);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(a_criterion_holds_at_its_bound_and_never_for_what_is_no_number),
+        cmocka_unit_test(measured_and_bound_are_shown_alike),
+        cmocka_unit_test(values_with_commas_are_quoted_and_numbers_are_whole),
+        cmocka_unit_test(the_screen_shows_table_and_verdicts),
+        cmocka_unit_test(pages_escape_what_they_show),
+        cmocka_unit_test(programs_get_every_number_in_full),
+        cmocka_unit_test(too_many_sheets_are_a_failure_and_no_overflow),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}

@@ -1,0 +1,188 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "check.h"
+
+#include "sim/scalesim/scalesim.h"
+
+struct inputs {
+    struct ll_arena arena;
+    struct ll_diags diags;
+    struct ll_scalesim_config config;
+};
+
+static void release(struct inputs *inputs)
+{
+    ll_arena_release(&inputs->arena);
+    ll_diags_release(&inputs->diags);
+    free(inputs);
+}
+
+static const struct ll_scalesim_layer *read_layers(struct inputs *inputs, const char *text, bool products,
+                                                   size_t *count)
+{
+    return ll_scalesim_read_topology(text, strlen(text), "t.csv", products, &inputs->arena, &inputs->diags,
+                                     count);
+}
+
+static bool read_config(struct inputs *inputs, const char *text)
+{
+    return ll_scalesim_read_config(text, strlen(text), "t.cfg", &inputs->arena, &inputs->diags,
+                                   &inputs->config);
+}
+
+static bool is_layer(const struct ll_scalesim_layer *layer, const char *name, const uint64_t numbers[8])
+{
+    uint64_t v[8] = {layer->in_h,     layer->in_w,    layer->filter_h, layer->filter_w,
+                     layer->channels, layer->filters, layer->stride_h, layer->stride_w};
+    return strcmp(layer->name, name) == 0 && memcmp(v, numbers, sizeof v) == 0;
+}
+
+#define HEADER                                                                                               \
+    "Layer name, IFMAP Height, IFMAP Width, Filter Height, Filter Width, Channels, Num Filter, Strides,"
+
+/* Each of these occurs in a topology that comes with SCALE-Sim, some of which it cannot read itself. */
+static void a_row_is_read_however_it_is_dressed(void **state)
+{
+    (void)state;
+    static const uint64_t numbers[8] = {56, 28, 3, 1, 64, 128, 2, 2};
+    static const char *const texts[] = {
+        HEADER "\nL, 56, 28, 3, 1, 64, 128, 2,\n",
+        HEADER "\nL,56,28,3,1,64,128,2",
+        HEADER "\r\nL,56,28,3,1,64,128,2,\r\n\r\n",
+        HEADER "\n\n\tL , 56 ,28\t,3,1,64,128,2   ,  \n",
+        HEADER ",,Eh,Ew\n,,,,,,,,,,\nL,56,28,3,1,64,128,2,,,54,14\n",
+        HEADER "\nL,56,28,3,1,64,128,2,#dw\n",
+        HEADER "\nL,56,28,3,1,64,128,2,2,\n",
+        HEADER "\nL,56,28,3,1,64,128,2,2\n",
+        "\n  \n" HEADER "\nL,56,28,3,1,64,128,2,\n",
+        "L,56,28,3,1,64,128,2,\n",
+        "\xEF\xBB\xBF" HEADER "\nL,+56,028,3,1,64,128,2,\n",
+    };
+    for (size_t i = 0; i < sizeof texts / sizeof texts[0]; i++) {
+        struct inputs *inputs = calloc(1, sizeof *inputs);
+        size_t count = 0;
+        const struct ll_scalesim_layer *layers = read_layers(inputs, texts[i], false, &count);
+        if (!layers || count != 1 || !is_layer(&layers[0], "L", numbers))
+            fail_msg("misread: %s", texts[i]);
+        assert_int_equal(inputs->diags.count, 0);
+        release(inputs);
+    }
+}
+
+static void a_product_is_a_convolution_of_one_column(void **state)
+{
+    (void)state;
+    static const uint64_t first[8] = {1024, 64, 1, 64, 1, 4800, 1, 1},
+                          second[8] = {128, 2048, 1, 2048, 1, 1, 1, 1};
+    struct inputs *inputs = calloc(1, sizeof *inputs);
+    size_t count = 0;
+    const struct ll_scalesim_layer *layers =
+        read_layers(inputs, "Layer,M,N,K\nQKT,1024,4800,64\n10,128,1,2048,\n", true, &count);
+    assert_int_equal(count, 2);
+    assert_true(is_layer(&layers[0], "QKT", first));
+    assert_true(is_layer(&layers[1], "10", second));
+    release(inputs);
+}
+
+static void a_depthwise_layer_stands_for_one_of_each_channel(void **state)
+{
+    (void)state;
+    static const uint64_t numbers[8] = {112, 112, 3, 3, 1, 1, 1, 1};
+    struct inputs *inputs = calloc(1, sizeof *inputs);
+    size_t count = 0;
+    const struct ll_scalesim_layer *layers =
+        read_layers(inputs, "Conv2_DP,112,112,3,3,32,1,1,\n", false, &count);
+    assert_int_equal(count, 1);
+    assert_int_equal(layers[0].copies, 32);
+    assert_true(is_layer(&layers[0], "Conv2_DP", numbers));
+    release(inputs);
+}
+
+static void every_wrong_row_is_named_with_line_and_column(void **state)
+{
+    (void)state;
+    struct inputs *inputs = calloc(1, sizeof *inputs);
+    size_t count;
+    assert_null(read_layers(inputs,
+                            HEADER
+                            "\na,5,5,3,3,4\nb,5,x,3,3,4,4,1,\nc,5,5,7,3,4,4,1,\nd,5,5,0,-3,4,4,99999999999,\n"
+                            "e,9,9,3,3,1,1,1,2\n",
+                            false, &count));
+    static const struct {
+        uint64_t line, column;
+    } places[] = {{2, 11}, {3, 5}, {4, 7}, {5, 7}, {5, 9}, {5, 16}, {6, 17}};
+    assert_int_equal(inputs->diags.count, 7);
+    for (size_t i = 0; i < 7; i++) {
+        assert_int_equal(inputs->diags.kept[i].place.line, places[i].line);
+        assert_int_equal(inputs->diags.kept[i].place.column, places[i].column);
+    }
+    release(inputs);
+}
+
+#define CONFIG                                                                                               \
+    "# from nowhere\n[general]\nrun_name = test run\n\n[architecture_presets]\nArrayHeight:    32\n"         \
+    "arraywidth =16\nIfmapSramSzkB: 64\nFilterSramSzkB:65\nOfmapSramSzkB :66\nFilterOffset: "                \
+    "5\nMemoryBanks: 1\n"
+
+static void a_configuration_is_read_with_keys_in_any_case(void **state)
+{
+    (void)state;
+    struct inputs *inputs = calloc(1, sizeof *inputs);
+    assert_true(read_config(inputs,
+                            CONFIG "Bandwidth : 10, 20\nDataflow : is\n[run_presets]\n"
+                                   "InterfaceBandwidth: USER \n[sparsity]\nSparsitySupport : false\n"));
+    const struct ll_scalesim_config *config = &inputs->config;
+    assert_string_equal(config->run_name, "test run");
+    assert_int_equal(config->rows, 32);
+    assert_int_equal(config->columns, 16);
+    assert_int_equal(config->buffer_kB[LL_SCALESIM_IFMAP], 64);
+    assert_int_equal(config->buffer_kB[LL_SCALESIM_FILTER], 65);
+    assert_int_equal(config->buffer_kB[LL_SCALESIM_OFMAP], 66);
+    assert_int_equal(config->first_address[LL_SCALESIM_FILTER], 5);
+    assert_int_equal(config->first_address[LL_SCALESIM_OFMAP], 20000000);
+    assert_int_equal(config->dataflow, LL_INPUT_STATIONARY);
+    assert_true(config->user_bandwidth);
+    assert_int_equal(config->words_per_cycle, 10);
+    release(inputs);
+}
+
+static void bandwidth_is_wanted_in_user_mode_alone(void **state)
+{
+    (void)state;
+    struct inputs *inputs = calloc(1, sizeof *inputs);
+    assert_true(read_config(inputs, CONFIG "Dataflow: os\n[run_presets]\nInterfaceBandwidth: CALC\n"));
+    assert_true(
+        read_config(inputs, CONFIG "Bandwidth: 0\nDataflow: os\n[run_presets]\nInterfaceBandwidth: CALC\n"));
+    assert_int_equal(inputs->diags.count, 0);
+    assert_false(read_config(inputs, CONFIG "Dataflow: os\n[run_presets]\nInterfaceBandwidth: USER\n"));
+    assert_int_equal(inputs->diags.count, 1);
+    assert_false(
+        read_config(inputs, CONFIG "Bandwidth: 0\nDataflow: os\n[run_presets]\nInterfaceBandwidth: USER\n"));
+    assert_int_equal(inputs->diags.count, 2);
+    assert_int_equal(inputs->diags.kept[1].place.line, 13);
+    assert_int_equal(inputs->diags.kept[1].place.column, 12);
+    release(inputs);
+}
+
+/* SCALE-Sim looks for a key in its section only. */
+static void a_key_in_another_section_is_missing(void **state)
+{
+    (void)state;
+    struct inputs *inputs = calloc(1, sizeof *inputs);
+    assert_false(read_config(inputs, CONFIG "[run_presets]\nDataflow: os\nInterfaceBandwidth: CALC\n"));
+    assert_int_equal(inputs->diags.count, 1);
+    release(inputs);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(a_row_is_read_however_it_is_dressed),
+        cmocka_unit_test(a_product_is_a_convolution_of_one_column),
+        cmocka_unit_test(a_depthwise_layer_stands_for_one_of_each_channel),
+        cmocka_unit_test(every_wrong_row_is_named_with_line_and_column),
+        cmocka_unit_test(a_configuration_is_read_with_keys_in_any_case),
+        cmocka_unit_test(bandwidth_is_wanted_in_user_mode_alone),
+        cmocka_unit_test(a_key_in_another_section_is_missing),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}

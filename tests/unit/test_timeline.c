@@ -1,0 +1,108 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "check.h"
+
+#include "sim/study/timeline.h"
+
+enum { OPS = 10 };
+
+/* Three steps of ops in us, the last but one cut off:
+ *
+ *       step 0   input 5, matmul 90, add 7
+ *       step 1   input 5, matmul 20, add 10, add 10
+ *       step 2   matmul 1                               not complete
+ *       step 3   matmul 40, add 20                                          */
+struct sample {
+    struct ll_trace trace;
+    const char *strings[3];
+    struct ll_form forms[3];
+    struct ll_op ops[OPS];
+    struct ll_step steps[4];
+};
+
+enum { INPUT, MATMUL, ADD };
+
+static void fill(struct sample *sample)
+{
+    static const enum ll_op_kind kinds[] = {LL_OP_HOST_INPUT, LL_OP_MATMUL, LL_OP_ADD};
+    static const struct {
+        uint32_t form, step;
+        uint64_t us;
+    } ops[OPS] = {{INPUT, 0, 5}, {MATMUL, 0, 90}, {ADD, 0, 7},    {INPUT, 1, 5},   {MATMUL, 1, 20},
+                  {ADD, 1, 10},  {ADD, 1, 10},    {MATMUL, 2, 1}, {MATMUL, 3, 40}, {ADD, 3, 20}};
+    *sample = (struct sample){.steps = {{0, 3, 0, 110000, 1000, true},
+                                        {3, 4, 0, 50000, 2000, true},
+                                        {7, 1, 0, 1000, 0, false},
+                                        {8, 2, 0, 70000, 3000, true}}};
+    for (uint32_t i = 0; i < 3; i++) {
+        sample->strings[i] = ll_op_name(kinds[i]);
+        sample->forms[i] = (struct ll_form){.view = {.kind = kinds[i]}, .kind_name = i};
+    }
+    for (uint32_t i = 0; i < OPS; i++)
+        sample->ops[i] =
+            (struct ll_op){.form = ops[i].form, .step = ops[i].step, .duration_ns = 1000 * ops[i].us};
+    sample->trace = (struct ll_trace){.strings = sample->strings,
+                                      .string_count = 3,
+                                      .forms = sample->forms,
+                                      .form_count = 3,
+                                      .ops = sample->ops,
+                                      .op_count = OPS,
+                                      .steps = sample->steps,
+                                      .step_count = 4};
+}
+
+static void kinds_are_summed_in_each_complete_step(void **state)
+{
+    (void)state;
+    struct sample sample;
+    struct ll_arena arena = {0};
+    fill(&sample);
+    const struct ll_timeline *timeline = ll_timeline(&sample.trace, 0, &arena);
+    assert_int_equal(timeline->step_count, 3);
+    assert_int_equal(timeline->kind_count, 2);
+    assert_string_equal(timeline->kinds[0].name, "matmul");
+    assert_near(timeline->kinds[0].time_s[0], 90e-6, 1e-12);
+    assert_near(timeline->kinds[0].time_s[2], 40e-6, 1e-12);
+    assert_near(timeline->kinds[1].time_s[1], 20e-6, 1e-12);
+    assert_near(timeline->ops_s[1], 45e-6, 1e-12);
+    assert_near(timeline->wall_s[2], 70e-6, 1e-12);
+    assert_near(timeline->recording_s[2], 3e-6, 1e-12);
+    ll_arena_release(&arena);
+}
+
+/* Medians of 90 20 40 and 7 20 20. */
+static void shares_are_of_the_median_steps_without_what_the_host_brings(void **state)
+{
+    (void)state;
+    struct sample sample;
+    struct ll_arena arena = {0};
+    fill(&sample);
+    const struct ll_timeline *timeline = ll_timeline(&sample.trace, 0, &arena);
+    assert_near(timeline->kinds[0].share, 40.0 / 60, 1e-12);
+    assert_near(timeline->kinds[1].share, 20.0 / 60, 1e-12);
+    ll_arena_release(&arena);
+}
+
+static void cold_steps_are_left_out(void **state)
+{
+    (void)state;
+    struct sample sample;
+    struct ll_arena arena = {0};
+    fill(&sample);
+    const struct ll_timeline *timeline = ll_timeline(&sample.trace, 1, &arena);
+    assert_int_equal(timeline->step_count, 2);
+    assert_near(timeline->kinds[0].time_s[0], 20e-6, 1e-12);
+    timeline = ll_timeline(&sample.trace, 9, &arena);
+    assert_int_equal(timeline->step_count, 0);
+    assert_int_equal(timeline->kind_count, 0);
+    ll_arena_release(&arena);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(kinds_are_summed_in_each_complete_step),
+        cmocka_unit_test(shares_are_of_the_median_steps_without_what_the_host_brings),
+        cmocka_unit_test(cold_steps_are_left_out),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
