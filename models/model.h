@@ -67,7 +67,7 @@ void ll_scores_add(struct ll_scores *scores, struct ll_score score);
 
 struct ll_model {
     const char *name, *suite, *doc;
-    const char *data; /* what --data is to name; NULL: the model makes its own data */
+    const char *data;                        /* what --data is to name; NULL: the model makes its own data */
     uint64_t default_batch, inference_batch; /* inference_batch: 0 when it is the same */
     const struct ll_model_param *params;
     size_t param_count;
@@ -106,6 +106,7 @@ struct ll_run_options {
 };
 
 struct ll_run_report {
+    bool refused;                    /* settings or data were no good: nothing ran */
     uint64_t parameters, steps, ops; /* ops of all steps */
     double first_loss, last_loss;    /* NaN when nothing was computed or nothing is lost */
     struct ll_scores before, after;  /* empty unless asked for */

@@ -60,6 +60,8 @@ static bool build(struct run *run)
     ll_nn_keep(result);
     if (run->options->train && !run->nn->programs[0].result)
         run->nn->programs[0].result = result;
+    if (ll_nn_trouble(run->nn) && run->diags->count > 0)
+        return false; /* it was said where it was found */
     if (ll_nn_trouble(run->nn))
         return ll_complain(run->diags, (struct ll_place){0}, "%s: %s", model->name, ll_nn_trouble(run->nn));
     return true;
@@ -166,7 +168,8 @@ bool ll_model_run(const struct ll_model *model, const struct ll_run_options *opt
 {
     struct run run = {.model = model, .options = options, .diags = diags};
     *report = (struct ll_run_report){0};
-    bool good = build(&run) && prepare(&run) && open_trace(&run) && evaluate(&run, &report->before);
+    report->refused = !build(&run);
+    bool good = !report->refused && prepare(&run) && open_trace(&run) && evaluate(&run, &report->before);
     if (good)
         step_all(&run, report);
     report->after.folder = options->samples;

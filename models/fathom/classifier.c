@@ -24,11 +24,13 @@ static bool find_images(struct ll_nn *nn, const struct ll_build *build, const st
     const struct ll_image_need need = {c->image, c->image, COLOURS, c->classes};
     struct ll_image_set *set = ll_alloc(&nn->arena, 1, sizeof *set);
     images->taken = set;
-    if (set && ll_image_set_read(set, build->data, &nn->arena, build->diags) &&
-        ll_image_set_suits(set, &need, build->diags))
-        return true;
-    ll_nn_fail(nn, set ? "its data cannot be used" : "memory ran out");
-    return false;
+    if (!set)
+        ll_nn_fail(nn, "memory ran out");
+    else if (!ll_image_set_read(set, build->data, &nn->arena, build->diags))
+        ll_nn_fail(nn, "its data cannot be used");
+    else if (!ll_image_set_suits(set, &need, build->diags))
+        ll_nn_fail(nn, "its data does not suit -p image=%d -p classes=%d", (int)c->image, (int)c->classes);
+    return !nn->trouble;
 }
 
 static void add_evaluation(struct ll_nn *nn, const struct ll_build *build, const struct ll_classifier *c,

@@ -18,7 +18,8 @@ bool ll_classifier_evaluate(void *context, struct ll_runner *runner, struct ll_s
 
 /* What --data names for such a model. */
 #define LL_CLASSIFIER_DATA                                                                                   \
-    "a folder with images.idx and labels.idx, or MNIST's files; larger images are cropped"
+    "a folder with images.idx, bytes [images, height, width, 3], and labels.idx, or MNIST's files; larger "  \
+    "images are cropped, one of sixteen is held back"
 
 /* The build function of such a model: the loss when training, else the logits. */
 struct ll_value *ll_classifier_build(struct ll_nn *nn, const struct ll_build *build,

@@ -126,8 +126,8 @@ LL_BINARY(MINIMUM, real, a < b ? a : b)
 LL_BINARY(LESS, uint8_t, a < b)
 LL_BINARY(GREATER, uint8_t, a > b)
 
-/* A square is worth an exception: losses have it. */
-LL_BINARY(POW, real, b == 2 ? a * a : (real)pow((double)a, (double)b))
+/* A square is worth an exception: losses have it, and its gradient has the first power. */
+LL_BINARY(POW, real, b == 2 ? a * a : b == 1 ? a : (real)pow((double)a, (double)b))
 
 LL_LOOP(equal_reals, real, uint8_t, a == b)
 LL_LOOP(equal_indices, int32_t, uint8_t, a == b)

@@ -87,5 +87,5 @@ int ll_run_workload(const struct ll_model *model, const struct ll_run_options *o
     free(values);
     if (done)
         say_better_core(report);
-    return done ? LL_DONE : right ? LL_FAILED : LL_WRONG;
+    return done ? LL_DONE : right && !report->refused ? LL_FAILED : LL_WRONG;
 }

@@ -15,3 +15,4 @@ try record alexnet --dry-run -o no/such/folder/a.llt
 try record alexnet --dry-run -o .
 try record alexnet --jsn
 try train alexnet --data here
+try train deepq --data here
