@@ -7,7 +7,7 @@
 #include <math.h>
 #include <string.h>
 
-enum { GRAIN = 1 << 14 };
+enum { GRAIN = 1 << 16 };
 
 /* Of the result's dimensions, joined: how long, and how far each input goes with a step along it. */
 struct joined {
@@ -126,7 +126,7 @@ LL_BINARY(MINIMUM, real, a < b ? a : b)
 LL_BINARY(LESS, uint8_t, a < b)
 LL_BINARY(GREATER, uint8_t, a > b)
 
-/* A square is worth an exception: losses have it, and its gradient has the first power. */
+/* Losses have squares, their gradients first powers: these are worth an exception. */
 LL_BINARY(POW, real, b == 2 ? a * a : b == 1 ? a : (real)pow((double)a, (double)b))
 
 LL_LOOP(equal_reals, real, uint8_t, a == b)

@@ -5,7 +5,7 @@
 #include <assert.h>
 #include <string.h>
 
-enum { GRAIN = 1 << 14, BLOCK = 1 << 10 };
+enum { GRAIN = 1 << 16, BLOCK = 1 << 10 };
 
 /* Chunk: rows of the first input, each times its factor. */
 LL_FAST static void scale_rows(void *context, uint64_t begin, uint64_t end, uint64_t chunk)

@@ -5,7 +5,7 @@
 #include <assert.h>
 #include <string.h>
 
-enum { GRAIN = 1 << 14, TABLE_PARTS = 8 };
+enum { GRAIN = 1 << 16, TABLE_PARTS = 8 };
 
 struct table {
     const struct ll_kernel_call *call;

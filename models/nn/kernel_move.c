@@ -6,7 +6,7 @@
 #include <assert.h>
 #include <string.h>
 
-enum { GRAIN_BYTES = 1 << 16 };
+enum { GRAIN_BYTES = 1 << 18 };
 
 /* One run for each outer index; NULL as source: zeros. */
 struct runs {

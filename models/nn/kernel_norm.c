@@ -15,7 +15,7 @@
 #include <math.h>
 #include <string.h>
 
-enum { BLOCKS = 64, LEAST_ROWS = 64, GRAIN = 1 << 14 };
+enum { BLOCKS = 64, LEAST_ROWS = 64, GRAIN = 1 << 15 };
 
 struct norm {
     const real *x, *dy, *mean, *variance, *gamma, *beta;

@@ -4,7 +4,7 @@
 
 #include <math.h>
 
-enum { GRAIN = 1 << 14 };
+enum { GRAIN = 1 << 15 };
 
 struct update {
     real *w, *m, *v;

@@ -8,7 +8,7 @@
 #include <assert.h>
 #include <string.h>
 
-enum { COLUMNS = 256, GRAIN = 1 << 14 };
+enum { COLUMNS = 256, GRAIN = 1 << 16 };
 
 struct reduction {
     const real *in;
@@ -205,7 +205,7 @@ LL_INLINE void copy_over(real *restrict out, const real *x, uint64_t count, real
 }
 
 /* Chunk: lines of the wide result, each a line of the input over the divisor. */
-LL_FAST static void repeat(void *context, uint64_t begin, uint64_t end, uint64_t chunk)
+LL_FAST static void repeat_lines(void *context, uint64_t begin, uint64_t end, uint64_t chunk)
 {
     (void)chunk;
     const struct reduction *r = context;
@@ -222,6 +222,20 @@ LL_FAST static void repeat(void *context, uint64_t begin, uint64_t end, uint64_t
     }
 }
 
+/* The same where lines are one element long: a whole run of them has the same. */
+LL_FAST static void repeat_elements(void *context, uint64_t begin, uint64_t end, uint64_t chunk)
+{
+    (void)chunk;
+    const struct reduction *r = context;
+    for (uint64_t at = begin, stop; at < end; at = stop) {
+        const real value = r->in[at / r->middle] / (real)r->divisor;
+        real *restrict out = r->out;
+        stop = ll_min(end, (at / r->middle + 1) * r->middle);
+        for (uint64_t i = at; i < stop; i++)
+            out[i] = value;
+    }
+}
+
 static void expand(const struct ll_kernel_call *call, bool divide)
 {
     struct reduction r = by_attributes(call->op, &call->op->out[0]);
@@ -229,7 +243,8 @@ static void expand(const struct ll_kernel_call *call, bool divide)
     r.out = call->out[0];
     r.divisor = divide ? (double)r.middle : 1;
     uint64_t lines = r.inner ? ll_elements(&call->op->out[0]) / r.inner : 0;
-    ll_pool_run(call->pool, lines, ll_max(1, GRAIN / ll_max(1, r.inner)), repeat, &r);
+    ll_pool_run(call->pool, lines, ll_max(1, GRAIN / ll_max(1, r.inner)),
+                r.inner == 1 ? repeat_elements : repeat_lines, &r);
 }
 
 LL_KERNEL(TILE)

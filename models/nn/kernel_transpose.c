@@ -6,7 +6,7 @@
 
 #include <string.h>
 
-enum { SQUARE = 16, GRAIN = 1 << 14 };
+enum { SQUARE = 16, GRAIN = 1 << 16 };
 
 struct exchange {
     const char *from;

@@ -6,7 +6,7 @@
 
 #include <math.h>
 
-enum { GRAIN = 1 << 14 };
+enum { GRAIN = 1 << 16 };
 
 struct operands {
     const real *x, *y;

@@ -68,9 +68,9 @@ static void what_is_no_story_has_a_place(void **state)
     expect_complaint("1 a b\n2\n", 2, 2, "a line of a story begins with its number and a blank");
     expect_complaint("1 a b c d\n", 1, 9, "this sentence has more than 3 words");
     expect_complaint("1 ...\n", 1, 6, "there is no word in this sentence");
-    expect_complaint("1 a b\n2 c\td\n3 e\n", 3, 5,
+    expect_complaint("1 a b\n2 c\td\n3 e\n", 3, 3,
                      "`e` is one word more than a vocabulary of 5 has, of which one fills up");
-    expect_complaint("1 a b\n2 b\t\n", 2, 7, "behind the tab there must be an answer");
+    expect_complaint("1 a b\n2 b\t\n", 2, 5, "behind the tab there must be an answer");
     expect_complaint("1 a b\n", 0, 0, "there is no question in it");
     expect_complaint("", 0, 0, "there is no question in it");
     expect_complaint("1 aaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaa\n", 1, 3,

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The caller works too, so a pool of n has n - 1 threads of its own. A job is one generation number:
- * workers wait for it to change, then all take chunks from one shared counter. A worker first spins for
- * some microseconds, because the next op of a training step follows at once, and then sleeps. */
+/* The caller works too, so a pool of n has n - 1 threads of its own. A job is one number, of which all take
+ * chunks: its high half says which job it is, its low half how many chunks are left. So the caller waits for
+ * chunks, not for workers: one that wakes up late finds nothing left, or the next job. A worker first spins
+ * for some microseconds, because the next op of a training step follows at once, and then sleeps. */
 #define _GNU_SOURCE
 #include "tracer/base/pool.h"
 
@@ -26,11 +27,11 @@ struct ll_pool {
     pthread_cond_t wake, done;
     unsigned worker_count;
     pthread_t *workers;
-    atomic_uint_fast64_t generation;
-    atomic_uint_fast64_t next_chunk;
-    atomic_uint busy;    /* workers that have not finished the present generation */
-    atomic_uint started; /* workers that know their index */
+    atomic_uint_fast64_t job;        /* number << 32 | chunks left to take */
+    atomic_uint_fast64_t unfinished; /* chunks of this job */
+    atomic_uint started;             /* workers that know their index */
     bool stopping;
+    /* Of the job; read only by who has taken a chunk of it. */
     uint64_t count, grain, chunk_count;
     ll_pool_body *body;
     void *context;
@@ -38,26 +39,42 @@ struct ll_pool {
 
 static _Thread_local unsigned worker_index; /* 0 in the thread that owns the pool */
 
+static uint_fast64_t number_of(uint_fast64_t job)
+{
+    return job >> 32;
+}
+
+/* How many chunks are left with this one, or 0 when there is none. */
+static uint64_t take_chunk(struct ll_pool *pool)
+{
+    uint_fast64_t job = atomic_load(&pool->job);
+    while ((uint32_t)job > 0)
+        if (atomic_compare_exchange_weak(&pool->job, &job, job - 1))
+            return (uint32_t)job;
+    return 0;
+}
+
 static void take_chunks(struct ll_pool *pool)
 {
-    uint64_t chunk;
-    while ((chunk = atomic_fetch_add_explicit(&pool->next_chunk, 1, memory_order_relaxed)) <
-           pool->chunk_count) {
-        uint64_t begin = chunk * pool->grain;
+    for (uint64_t left; (left = take_chunk(pool)) > 0;) {
+        uint64_t chunk = pool->chunk_count - left, begin = chunk * pool->grain;
         uint64_t end = pool->count - begin < pool->grain ? pool->count : begin + pool->grain;
         pool->body(pool->context, begin, end, chunk);
+        if (atomic_fetch_sub(&pool->unfinished, 1) == 1) {
+            pthread_mutex_lock(&pool->lock);
+            pthread_cond_signal(&pool->done);
+            pthread_mutex_unlock(&pool->lock);
+        }
     }
 }
 
 static bool wait_for_job(struct ll_pool *pool, uint_fast64_t seen)
 {
-    for (int i = 0; i < SPINS; i++) {
-        if (atomic_load_explicit(&pool->generation, memory_order_acquire) != seen)
-            break;
+    for (int i = 0; i < SPINS && number_of(atomic_load_explicit(&pool->job, memory_order_relaxed)) == seen;
+         i++)
         relax();
-    }
     pthread_mutex_lock(&pool->lock);
-    while (atomic_load(&pool->generation) == seen && !pool->stopping)
+    while (number_of(atomic_load(&pool->job)) == seen && !pool->stopping)
         pthread_cond_wait(&pool->wake, &pool->lock);
     bool stopping = pool->stopping;
     pthread_mutex_unlock(&pool->lock);
@@ -69,13 +86,8 @@ static void *work(void *argument)
     struct ll_pool *pool = argument;
     worker_index = atomic_fetch_add(&pool->started, 1) + 1;
     for (uint_fast64_t seen = 0; wait_for_job(pool, seen);) {
-        seen = atomic_load(&pool->generation);
+        seen = number_of(atomic_load(&pool->job));
         take_chunks(pool);
-        if (atomic_fetch_sub(&pool->busy, 1) == 1) {
-            pthread_mutex_lock(&pool->lock);
-            pthread_cond_signal(&pool->done);
-            pthread_mutex_unlock(&pool->lock);
-        }
     }
     return NULL;
 }
@@ -131,13 +143,22 @@ unsigned ll_pool_threads(const struct ll_pool *pool)
     return pool ? pool->worker_count + 1 : 1;
 }
 
+/* Without other threads. */
+static void run_alone(uint64_t count, uint64_t grain, ll_pool_body *body, void *context)
+{
+    for (uint64_t begin = 0, chunk = 0; begin < count; chunk++) {
+        uint64_t end = count - begin < grain ? count : begin + grain;
+        body(context, begin, end, chunk);
+        begin = end;
+    }
+}
+
 void ll_pool_run(struct ll_pool *pool, uint64_t count, uint64_t grain, ll_pool_body *body, void *context)
 {
     assert(grain > 0);
     uint64_t chunk_count = count / grain + (count % grain != 0);
-    if (!pool || pool->worker_count == 0 || chunk_count < 2) {
-        for (uint64_t chunk = 0; chunk < chunk_count; chunk++)
-            body(context, chunk * grain, count - chunk * grain < grain ? count : (chunk + 1) * grain, chunk);
+    if (!pool || pool->worker_count == 0 || chunk_count < 2 || chunk_count > UINT32_MAX) {
+        run_alone(count, grain, body, context);
         return;
     }
     pthread_mutex_lock(&pool->lock);
@@ -146,16 +167,18 @@ void ll_pool_run(struct ll_pool *pool, uint64_t count, uint64_t grain, ll_pool_b
     pool->chunk_count = chunk_count;
     pool->body = body;
     pool->context = context;
-    atomic_store(&pool->next_chunk, 0);
-    atomic_store(&pool->busy, pool->worker_count);
-    atomic_fetch_add(&pool->generation, 1);
+    atomic_store(&pool->unfinished, chunk_count);
+    uint_fast64_t number = (number_of(atomic_load(&pool->job)) + 1) & UINT32_MAX;
+    atomic_store(&pool->job, number << 32 | chunk_count);
     pthread_cond_broadcast(&pool->wake);
     pthread_mutex_unlock(&pool->lock);
     take_chunks(pool);
-    for (int i = 0; i < SPINS && atomic_load(&pool->busy) > 0; i++)
+    for (int i = 0; i < SPINS && atomic_load(&pool->unfinished) > 0; i++)
         relax();
+    if (atomic_load(&pool->unfinished) == 0)
+        return;
     pthread_mutex_lock(&pool->lock);
-    while (atomic_load(&pool->busy) > 0)
+    while (atomic_load(&pool->unfinished) > 0)
         pthread_cond_wait(&pool->done, &pool->lock);
     pthread_mutex_unlock(&pool->lock);
 }
