@@ -108,45 +108,50 @@ static uint32_t begin_step(void *context, struct ll_runner *runner, uint64_t ste
     return 0;
 }
 
-static void release(void *context)
-{
-    struct ll_agent *agent = context;
-    ll_replay_free(agent->replay);
-}
-
 /* Each row of the table a player with games of its own. */
-static bool seat(struct ll_nn *nn, struct ll_table *table, uint64_t count, const struct ll_agent *agent)
+static bool seat(struct ll_agent *agent, struct ll_table *table)
 {
-    table->count = count;
-    table->players = ll_alloc(&nn->arena, count, sizeof *table->players);
-    for (uint64_t i = 0; table->players && i < count; i++)
+    table->players = ll_alloc(&agent->arena, table->count, sizeof *table->players);
+    for (uint64_t i = 0; table->players && i < table->count; i++)
         ll_player_begin(&table->players[i], &agent->options.rules, ll_agent_draw(agent, LL_PLAYING, i));
     return table->players;
 }
 
-static bool furnish(struct ll_nn *nn, struct ll_agent *agent)
+static void release(void *context)
 {
-    const struct ll_agent_options *options = &agent->options;
-    if (!seat(nn, &agent->playing, options->learns ? 1 : options->batch, agent) ||
-        !seat(nn, &agent->judged, options->judged ? LL_JUDGED_GAMES : 0, agent))
-        return false;
-    if (!options->learns)
-        return true;
-    agent->replay = ll_replay_new(options->replay, LL_SCREEN_PIXELS);
-    agent->batch = ll_alloc(&nn->arena, options->batch, sizeof *agent->batch);
-    agent->next_values = ll_alloc(&nn->arena, options->batch, sizeof *agent->next_values);
-    return agent->replay && agent->batch && agent->next_values;
+    struct ll_agent *agent = context;
+    ll_replay_free(agent->replay);
+    agent->replay = NULL;
+    ll_arena_release(&agent->arena);
+}
+
+/* Begins anew, with nothing remembered. */
+static enum ll_status prepare(void *context)
+{
+    struct ll_agent *agent = context;
+    uint64_t batch = agent->options.batch;
+    release(agent);
+    agent->steps = agent->acted = 0;
+    if (!seat(agent, &agent->playing) || !seat(agent, &agent->judged))
+        return LL_NO_MEMORY;
+    if (!agent->options.learns)
+        return LL_OK;
+    agent->replay = ll_replay_new(agent->options.replay, LL_SCREEN_PIXELS);
+    agent->batch = ll_alloc(&agent->arena, batch, sizeof *agent->batch);
+    agent->next_values = ll_alloc(&agent->arena, batch, sizeof *agent->next_values);
+    return agent->replay && agent->batch && agent->next_values ? LL_OK : LL_NO_MEMORY;
 }
 
 struct ll_agent *ll_agent_new(struct ll_nn *nn, const struct ll_agent_options *options)
 {
     struct ll_agent *agent = ll_alloc(&nn->arena, 1, sizeof *agent);
-    if (agent) {
-        agent->options = *options;
-        ll_nn_drive(nn, &(struct ll_driver){agent, begin_step, release});
+    if (!agent) {
+        ll_nn_fail(nn, "memory ran out");
+        return NULL;
     }
-    if (agent && furnish(nn, agent))
-        return agent;
-    ll_nn_fail(nn, "memory ran out");
-    return NULL;
+    agent->options = *options;
+    agent->playing.count = options->learns ? 1 : options->batch;
+    agent->judged.count = options->judged ? LL_JUDGED_GAMES : 0;
+    ll_nn_drive(nn, &(struct ll_driver){agent, begin_step, release, prepare});
+    return agent;
 }

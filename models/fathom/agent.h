@@ -39,10 +39,11 @@ struct ll_agent {
     struct ll_table playing, judged; /* judged: empty unless asked for */
     uint32_t target_program, copy_program;
     struct ll_value *target_values; /* [batch, actions], kept */
+    uint64_t steps, acted;          /* so far */
+    struct ll_arena arena;          /* of a run: what follows, and the tables' players */
     struct ll_replay *replay;
     struct ll_memory *batch;
-    double *next_values;   /* of the batch: the best action's value for the target */
-    uint64_t steps, acted; /* so far */
+    double *next_values; /* of the batch: the best action's value for the target */
 };
 
 /* Drives the network from now on. NULL after trouble. */

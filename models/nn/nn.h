@@ -17,6 +17,7 @@
 #define LL_NN_NN_H
 
 #include "tracer/base/arena.h"
+#include "tracer/base/status.h"
 #include "tracer/ops.h"
 
 #include <stdbool.h>
@@ -96,6 +97,8 @@ struct ll_driver {
      * same ones; in it values have no contents and ll_runner_run does nothing. NULL: always program 0. */
     uint32_t (*begin_step)(void *context, struct ll_runner *runner, uint64_t step);
     void (*release)(void *context); /* when the network is freed; NULL: nothing to release */
+    /* When a runner that computes is made: takes what a dry run can do without. NULL: there is nothing. */
+    enum ll_status (*prepare)(void *context);
 };
 
 struct ll_nn {

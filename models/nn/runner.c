@@ -208,6 +208,9 @@ static enum ll_status prepare(struct ll_runner *runner)
         return LL_NO_MEMORY;
     if (runner->options.dry_run)
         return LL_OK;
+    if (runner->nn->driver.prepare &&
+        (status = runner->nn->driver.prepare(runner->nn->driver.context)) != LL_OK)
+        return status;
     if ((status = ll_blas_open()) != LL_OK || (status = take_memory(runner)) != LL_OK)
         return status;
     fill_variables(runner);

@@ -5,18 +5,18 @@
 
 /* Sentences of up to 20 and 25 words for seq2seq, the third of its four lengths; the replay memory of deepq
  * is beside the step. */
-enum { PROFILE_STEPS = 4, COLD_STEPS = 1 };
+enum { COLD_STEPS = 1 };
 
 const struct ll_fathom_workload ll_fathom[LL_FATHOM_COUNT] = {
     [LL_SEQ2SEQ] =
-        {"seq2seq", "seq2seq", 64, 8, {{"bucket", "3"}}, {{"bucket", "1"}, {"vocabulary", "4000"}}},
-    [LL_MEMNET] = {"memnet", "memnet", 32, 32, {{0}}, {{0}}},
-    [LL_SPEECH] = {"speech", "speech", 4, 2, {{0}}, {{0}}},
-    [LL_AUTOENC] = {"autoenc", "autoenc", 128, 128, {{0}}, {{0}}},
-    [LL_RESIDUAL] = {"residual", "residual_code", 4, 1, {{0}}, {{"image", "56"}}},
-    [LL_VGG] = {"vgg", "vgg_code", 8, 1, {{0}}, {{"image", "64"}, {"hidden", "1024"}}},
-    [LL_ALEXNET] = {"alexnet", "alexnet", 64, 1, {{0}}, {{"hidden", "1024"}}},
-    [LL_DEEPQ] = {"deepq", "deepq", 32, 32, {{"replay", "10000"}}, {{"replay", "10000"}}},
+        {"seq2seq", "seq2seq", 64, 6, 8, {{"bucket", "3"}}, {{"bucket", "1"}, {"vocabulary", "4000"}}},
+    [LL_MEMNET] = {"memnet", "memnet", 32, 60, 32, {{0}}, {{0}}},
+    [LL_SPEECH] = {"speech", "speech", 4, 4, 2, {{0}}, {{0}}},
+    [LL_AUTOENC] = {"autoenc", "autoenc", 128, 60, 128, {{0}}, {{0}}},
+    [LL_RESIDUAL] = {"residual", "residual_code", 4, 4, 1, {{0}}, {{"image", "56"}}},
+    [LL_VGG] = {"vgg", "vgg_code", 8, 4, 1, {{0}}, {{"image", "64"}, {"hidden", "1024"}}},
+    [LL_ALEXNET] = {"alexnet", "alexnet", 64, 4, 1, {{0}}, {{"hidden", "1024"}}},
+    [LL_DEEPQ] = {"deepq", "deepq", 32, 40, 32, {{"replay", "10000"}}, {{"replay", "10000"}}},
 };
 
 const char *const ll_fathom_names[LL_FATHOM_COUNT] = {
@@ -65,7 +65,8 @@ void ll_fathom_plan_profiles(struct ll_plan *plan)
                                          .model = ll_fathom[i].model,
                                          .train = true,
                                          .batch = ll_fathom[i].profile_batch,
-                                         .steps = PROFILE_STEPS};
+                                         .steps = ll_fathom[i].profile_steps,
+                                         .threads = 1};
         memcpy(recording.settings, ll_fathom[i].profile, sizeof recording.settings);
         ll_plan_recording(plan, &recording);
     }

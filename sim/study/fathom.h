@@ -24,7 +24,7 @@ enum ll_fathom_row {
  * paper as far as that takes seconds (`profile`), and small enough for hundreds of steps (`long_run`). */
 struct ll_fathom_workload {
     const char *name, *model;
-    uint64_t profile_batch, long_batch;
+    uint64_t profile_batch, profile_steps, long_batch;
     struct ll_study_setting profile[LL_MOST_STUDY_SETTINGS], long_run[LL_MOST_STUDY_SETTINGS];
 };
 extern const struct ll_fathom_workload ll_fathom[LL_FATHOM_COUNT];
@@ -62,7 +62,8 @@ extern const double ll_fathom_published[LL_FATHOM_COUNT][LL_FATHOM_TYPES];
 /* The same by class, as fractions of the row's sum. */
 void ll_fathom_published_classes(double share[LL_FATHOM_COUNT][LL_FATHOM_CLASS_COUNT]);
 
-/* Plans the recordings that figures 2, 3 and 4 are made of: each workload trains a few steps on all CPUs. */
+/* Plans the recordings that figures 2, 3 and 4 are made of: each workload trains some steps on one thread, so
+ * that small ops do not show how threads wait for each other. */
 void ll_fathom_plan_profiles(struct ll_plan *plan);
 
 /* One of them; NULL when there is no such workload or memory ran out. */

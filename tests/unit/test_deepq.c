@@ -85,6 +85,7 @@ static void the_loss_is_what_the_formula_says(void **state)
         ll_runner_step(learner.runner, step);
         for (uint64_t i = 0; i < BATCH; i++) {
             next[i] = largest(row_of(&learner, learner.agent->target_values, i));
+            assert_true(learner.agent->next_values[i] == next[i]);
             learner.agent->batch[i].after = learner.agent->batch[i].before;
         }
         ll_runner_run(learner.runner, learner.agent->target_program, step);
@@ -98,6 +99,31 @@ static void the_loss_is_what_the_formula_says(void **state)
         assert_near(ll_runner_result(learner.runner), expected, 1e-4);
     }
     assert_true(ends > 0 && scores > 0);
+    end(&learner);
+}
+
+static int count_scores(const struct ll_agent *agent)
+{
+    int count = 0;
+    for (int i = 0; i < BATCH; i++)
+        count += agent->batch[i].moment.reward > 0;
+    return count;
+}
+
+/* A batch in which something was scored, again and again: what surprised is expected in the end. */
+static void what_is_seen_often_surprises_no_more(void **state)
+{
+    (void)state;
+    struct learner learner = begin();
+    uint64_t step = 0;
+    do
+        ll_runner_step(learner.runner, step);
+    while (count_scores(learner.agent) == 0 && step++ < 100);
+    double first = ll_runner_result(learner.runner);
+    for (int i = 0; i < 1000; i++)
+        ll_runner_step(learner.runner, step);
+    print_message("loss from %g to %g\n", first, ll_runner_result(learner.runner));
+    assert_true(first > 0.3 && ll_runner_result(learner.runner) < 0.5 * first);
     end(&learner);
 }
 
@@ -232,7 +258,7 @@ static void the_judged_leave_a_picture(void **state)
     assert_non_null(file);
     assert_int_equal(fscanf(file, "P5\n%d 84\n25%1[5]", &width, header), 2);
     assert_int_equal(fgetc(file), '\n');
-    assert_true(width >= LL_SCREEN && width % LL_SCREEN == 0 && width <= 64 * LL_SCREEN);
+    assert_in_range(width, LL_SCREEN, 64 * LL_SCREEN);
     assert_int_equal(fread(picture, 1, sizeof picture, file), width * LL_SCREEN);
     fclose(file);
     ll_breakout_begin(&game, &(struct ll_rules){.paddle = 24, .rows = 6, .lives = 1, .frame_skip = 4}, 0);
@@ -282,6 +308,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(the_loss_is_what_the_formula_says),
+        cmocka_unit_test(what_is_seen_often_surprises_no_more),
         cmocka_unit_test(the_target_is_renewed_every_so_many_steps),
         cmocka_unit_test(the_best_is_done_but_for_one_action_in_ten),
         cmocka_unit_test(a_step_that_is_asked_for_again_learns_from_the_same_batch),

@@ -72,6 +72,24 @@ static void half_a_kernel_is_padded_on_every_side(void **state)
     ll_nn_free(nn);
 }
 
+/* Weights of zero let nothing but the bias through. */
+static void a_bias_starts_where_it_is_told(void **state)
+{
+    (void)state;
+    enum ll_status status;
+    struct ll_nn *nn = ll_nn_new(LL_F64);
+    struct ll_value *y =
+        ll_dense_layer(nn, "fc", ll_flatten(nn, image(nn, 2, 3, 3, 1)),
+                       &(struct ll_dense_options){.units = 2, .bias = LL_BIAS_BY_ADD, .bias_start = 0.25});
+    ll_nn_keep(y);
+    struct ll_runner *runner = ll_runner_new(nn, &(struct ll_runner_options){0}, &status);
+    ll_runner_step(runner, 0);
+    for (int i = 0; i < 4; i++)
+        assert_true(((double *)ll_runner_data(runner, y))[i] == 0.25);
+    ll_runner_free(runner);
+    ll_nn_free(nn);
+}
+
 /* The mean of 0..n-1 is (n - 1) / 2, their variance (n^2 - 1) / 12. What training has seen long enough is
  * what inference uses. */
 static void averages_of_normalisation_follow_the_batch(void **state)
@@ -184,6 +202,7 @@ int main(void)
         cmocka_unit_test(paddings_give_the_sizes_that_tensorflow_gives),
         cmocka_unit_test(odd_padding_comes_after),
         cmocka_unit_test(half_a_kernel_is_padded_on_every_side),
+        cmocka_unit_test(a_bias_starts_where_it_is_told),
         cmocka_unit_test(averages_of_normalisation_follow_the_batch),
         cmocka_unit_test(a_whole_network_has_the_gradients_of_finite_differences),
         cmocka_unit_test(a_loss_that_knows_nothing_is_the_log_of_the_classes),

@@ -140,9 +140,10 @@ static void programs_share_variables_and_take_turns(void **state)
     struct ll_value *t =
         ll_nn_variable(nn, "t", &shape, LL_WEIGHT, (struct ll_init){LL_INIT_CONSTANT, 10, NULL});
     ll_nn_carry(nn, s, ll_nn_do2(nn, LL_OP_ADD, ll_nn_do1(nn, LL_OP_RELU, s), t));
-    ll_nn_drive(nn, &(struct ll_driver){&calls, every_third, count_release});
+    ll_nn_drive(nn, &(struct ll_driver){&calls, every_third, count_release, NULL});
     assert_int_equal(ll_nn_program_ops(nn, 0), 1);
     assert_int_equal(ll_nn_program_ops(nn, 1), 2);
+    assert_int_equal(ll_nn_parameters(nn), 2); /* what other programs have besides is not the model's */
 
     struct ll_runner *runner = ll_runner_new(nn, &(struct ll_runner_options){0}, &status);
     for (uint64_t step = 0; step < 6; step++)
@@ -156,6 +157,30 @@ static void programs_share_variables_and_take_turns(void **state)
     ll_runner_free(runner);
     ll_nn_free(nn);
     assert_int_equal(calls, 106);
+}
+
+static enum ll_status count_prepare(void *context)
+{
+    return ++*(uint64_t *)context == 1 ? LL_OK : LL_TOO_LARGE;
+}
+
+static void a_driver_prepares_where_something_is_computed(void **state)
+{
+    (void)state;
+    enum ll_status status;
+    uint64_t calls = 0;
+    struct ll_nn *nn = ll_nn_new(LL_F64);
+    matrix(nn, "s", 1, 2);
+    ll_nn_drive(nn, &(struct ll_driver){.context = &calls, .prepare = count_prepare});
+    ll_runner_free(ll_runner_new(nn, &(struct ll_runner_options){.dry_run = true}, &status));
+    assert_int_equal(calls, 0);
+    struct ll_runner *runner = ll_runner_new(nn, &(struct ll_runner_options){0}, &status);
+    assert_non_null(runner);
+    ll_runner_free(runner);
+    assert_int_equal(calls, 1);
+    assert_null(ll_runner_new(nn, &(struct ll_runner_options){0}, &status));
+    assert_int_equal(status, LL_TOO_LARGE);
+    ll_nn_free(nn);
 }
 
 /* The weight that one program's optimizer overwrites can be read by the next one. */
@@ -190,6 +215,7 @@ int main(void)
         cmocka_unit_test(memory_is_shared_by_what_looks_at_it),
         cmocka_unit_test(a_variable_becomes_what_is_carried),
         cmocka_unit_test(programs_share_variables_and_take_turns),
+        cmocka_unit_test(a_driver_prepares_where_something_is_computed),
         cmocka_unit_test(a_program_reads_what_another_overwrites),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
