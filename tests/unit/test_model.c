@@ -50,22 +50,23 @@ static const struct known {
         .constants = 6,
         .small = {{"replay", "1000"}, {"channels", "4"}, {"hidden", "24"}, {"lives", "1"}},
     },
-    /* 784 x 200 + 200 twice, 200 x 784 + 784; three products of 2 x 784 x 200. Ops: 1 input, 25 forward (3
-     * products and biases, the draw, exp, root, product and sum of the sample, the loss' 14), 30 backward, 8
-     * update. */
+    /* 784 x 200 + 200 twice, 200 x 784 + 784; three products of 2 x 784 x 200. Ops: 1 input, 24 forward (3
+     * products and biases, 5 for the sample, 13 for the loss), 27 backward (4 products, a sum for each bias,
+     * 20 for loss and sample), 8 update. */
     {
         .name = "autoenc",
         .parameters = 471584,
         .forward_flops = 940800,
-        .train_ops = 61,
+        .train_ops = 60,
         .constants = 7,
         .small = {{"image", "6"}, {"hidden", "5"}},
         .steps = 300,
     },
-    /* 2 x 20 x 20 words, 10 x 20 times, 20 x 20 between hops, 20 x 20 for the answer. FLOPs of a sample:
-     * question 120
-     * + 120, memory 1,200 + 1,200 + 200, each hop 200 + 200 + 50 + 200 + 200 + 800 + 20, answer 800. Ops: 3
-     * input. */
+    /* 2 x 20 x 20 words, 10 x 20 times, 20 x 20 between hops, 20 x 20 for the answer. FLOPs of a sample: 120
+     * + 120 for the question, 1,200 + 1,200 + 200 for the memory, 200 + 200 + 50 + 200 + 200 + 800 + 20 for
+     * each hop, 800 for the answer. Ops: 3 input, 46 forward (each hop 12), 91 backward, 56 update (6 to
+     * clip, 3 for noise and Adam for each of five weights, 2 for each of two first rows, Adam's powers, the
+     * counter of steps). */
     {
         .name = "memnet",
         .parameters = 1800,
