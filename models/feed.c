@@ -1,8 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "models/feed.h"
 
-#include "models/data/images.h"
-
 #include <assert.h>
 #include <string.h>
 
@@ -25,15 +23,13 @@ static void widen(const struct ll_shape *shape, void *data)
 
 static void fill_images(const struct ll_feed *feed, uint64_t step, const struct ll_shape *shape, void *data)
 {
-    struct ll_images images = {shape->dim[1], shape->dim[2], shape->dim[3], feed->classes, feed->seed};
-    ll_image_pixels(&images, step * shape->dim[0], shape->dim[0], narrow_of(shape, data));
+    ll_image_pixels(feed->context, step * shape->dim[0], shape->dim[0], narrow_of(shape, data));
     widen(shape, data);
 }
 
 static void fill_labels(const struct ll_feed *feed, uint64_t step, const struct ll_shape *shape, void *data)
 {
-    struct ll_images images = {.classes = feed->classes, .seed = feed->seed};
-    ll_image_labels(&images, step * shape->dim[0], shape->dim[0], data);
+    ll_image_labels(feed->context, step * shape->dim[0], shape->dim[0], data);
 }
 
 static struct ll_value *add_input(struct ll_nn *nn, const char *name, const struct ll_shape *shape,
@@ -49,20 +45,30 @@ static struct ll_value *add_input(struct ll_nn *nn, const char *name, const stru
     return value;
 }
 
-struct ll_value *ll_feed_images(struct ll_nn *nn, uint64_t batch, uint64_t size, uint64_t channels,
-                                uint64_t classes, uint64_t seed)
+/* The network's own copy of what a feed is told. */
+static void *own(struct ll_nn *nn, const void *context, size_t size)
 {
-    struct ll_shape shape =
-        ll_nn_shape(nn, 4, (uint64_t[]){batch, size, size, channels},
-                    (enum ll_role[]){LL_ROLE_BATCH, LL_ROLE_SPATIAL, LL_ROLE_SPATIAL, LL_ROLE_CHANNEL});
-    return add_input(nn, "images", &shape, (struct ll_feed){fill_images, seed, classes, NULL});
+    void *copy = ll_copy(&nn->arena, context, size);
+    if (!copy)
+        ll_nn_fail(nn, "memory ran out");
+    return copy;
 }
 
-struct ll_value *ll_feed_labels(struct ll_nn *nn, uint64_t batch, uint64_t classes, uint64_t seed)
+struct ll_value *ll_feed_images(struct ll_nn *nn, uint64_t batch, const struct ll_images *images)
+{
+    struct ll_shape shape =
+        ll_nn_shape(nn, 4, (uint64_t[]){batch, images->height, images->width, images->channels},
+                    (enum ll_role[]){LL_ROLE_BATCH, LL_ROLE_SPATIAL, LL_ROLE_SPATIAL, LL_ROLE_CHANNEL});
+    return add_input(nn, "images", &shape,
+                     (struct ll_feed){.fill = fill_images, .context = own(nn, images, sizeof *images)});
+}
+
+struct ll_value *ll_feed_labels(struct ll_nn *nn, uint64_t batch, const struct ll_images *images)
 {
     struct ll_shape shape = ll_nn_shape(nn, 1, &batch, (enum ll_role[]){LL_ROLE_BATCH});
     shape.dtype = LL_I32;
-    return add_input(nn, "labels", &shape, (struct ll_feed){fill_labels, seed, classes, NULL});
+    return add_input(nn, "labels", &shape,
+                     (struct ll_feed){.fill = fill_labels, .context = own(nn, images, sizeof *images)});
 }
 
 static struct ll_batch batch_of(const struct ll_feed *feed, uint64_t step)
@@ -101,10 +107,8 @@ static struct ll_value *add_batch(struct ll_nn *nn, const char *name, const stru
     struct ll_shape shape = ll_nn_shape(nn, 2, (uint64_t[]){steps, batch->size},
                                         (enum ll_role[]){LL_ROLE_SEQUENCE, LL_ROLE_BATCH});
     shape.dtype = (uint8_t)dtype;
-    struct ll_batch *own = ll_copy(&nn->arena, batch, sizeof *batch);
-    if (!own)
-        ll_nn_fail(nn, "memory ran out");
-    return add_input(nn, name, &shape, (struct ll_feed){.fill = fill, .context = own});
+    return add_input(nn, name, &shape,
+                     (struct ll_feed){.fill = fill, .context = own(nn, batch, sizeof *batch)});
 }
 
 struct ll_value *ll_feed_source(struct ll_nn *nn, const struct ll_batch *batch)
@@ -140,9 +144,7 @@ static void fill_floats(const struct ll_feed *feed, uint64_t step, const struct 
 struct ll_value *ll_feed_floats(struct ll_nn *nn, const char *name, const struct ll_shape *shape,
                                 ll_fill_floats *fill, void *context)
 {
-    struct floats *floats = ll_copy(&nn->arena, &(struct floats){fill, context}, sizeof *floats);
-    if (!floats)
-        ll_nn_fail(nn, "memory ran out");
+    struct floats *floats = own(nn, &(struct floats){fill, context}, sizeof *floats);
     return add_input(nn, name, shape, (struct ll_feed){.fill = fill_floats, .context = floats});
 }
 

@@ -4,14 +4,13 @@
 #define LL_MODELS_FEED_H
 
 #include "models/data/buckets.h"
+#include "models/data/images.h"
 #include "models/nn/nn.h"
 
-/* Images[batch, size, size, channels] of labelled classes, from -1 to 1; every step brings new ones. */
-struct ll_value *ll_feed_images(struct ll_nn *nn, uint64_t batch, uint64_t size, uint64_t channels,
-                                uint64_t classes, uint64_t seed);
-
-/* The class numbers [batch] of the same images. */
-struct ll_value *ll_feed_labels(struct ll_nn *nn, uint64_t batch, uint64_t classes, uint64_t seed);
+/* Images[batch, height, width, channels] from -1 to 1, and their class numbers [batch]; every step brings new
+ * ones. A set that they are drawn from outlives the network's last step. */
+struct ll_value *ll_feed_images(struct ll_nn *nn, uint64_t batch, const struct ll_images *images);
+struct ll_value *ll_feed_labels(struct ll_nn *nn, uint64_t batch, const struct ll_images *images);
 
 /* Batches of sentences of one bucket, as models/data/buckets.h lays them out: word numbers [steps, batch] of
  * the sentences and of their translations, and which of the latter count, [steps, batch]. The batch's step is

@@ -9,9 +9,9 @@
 #define LL_DATA_BUCKETS_H
 
 #include "models/data/corpus.h"
+#include "models/data/part.h"
 
 enum { LL_MAX_BUCKETS = 8 };
-enum ll_part { LL_LEARNED, LL_HELD_BACK, LL_PART_COUNT };
 
 /* How many steps there are for a sentence and for its translation, at least two and three. */
 struct ll_bucket {

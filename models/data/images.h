@@ -1,14 +1,22 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Labelled images that nobody took: every class has a coarse pattern of its own, every image is its class's
- * pattern under noise. So a network can learn them, and no data set has to be there. Sample i of a seed is
- * always the same. Thread-safe. */
+/* Labelled images for classifiers, sample after sample without end. Sample i of a seed is always the same.
+ * Thread-safe.
+ *
+ * Images that nobody took: every class has a coarse pattern of its own, every image is its class's pattern
+ * under noise. So a network can learn them, and no data set has to be there.
+ *
+ * Images that somebody took are drawn from a set. Larger ones are cropped: anywhere when they are learned, in
+ * the middle when they are held back; grey ones are as grey in all channels. */
 #ifndef LL_DATA_IMAGES_H
 #define LL_DATA_IMAGES_H
 
-#include <stdint.h>
+#include "models/data/image_set.h"
 
 struct ll_images {
     uint64_t height, width, channels, classes, seed;
+    enum ll_part part;
+    const struct ll_image_set
+        *taken; /* where they come from, which suits the above; NULL: nobody took them */
 };
 
 /* The class of samples first..first + count - 1, each from 0 to classes - 1. */

@@ -21,9 +21,11 @@ struct reading {
     uint64_t count, capacity;
 };
 
-static struct ll_place place_of(const struct reading *r, const struct ll_line *line)
+/* Of something in this line, which begins at `at`. */
+static struct ll_place place_of(const struct reading *r, const struct ll_line *line, const char *at)
 {
-    return (struct ll_place){.file = r->text->name, .line = line->number};
+    return (struct ll_place){
+        .file = r->text->name, .line = line->number, .column = (uint64_t)(at - line->words.text) + 1};
 }
 
 static bool complain_no_memory(struct reading *r)
@@ -49,22 +51,24 @@ static bool next_word(struct reading *r, const struct ll_line *line, struct ll_w
     }
     for (; rest->length > 0 && is_letter(*rest->text); rest->text++, rest->length--) {
         if (*length == MOST_WORD)
-            return ll_complain(r->diags, place_of(r, line), "a word has more than %d letters", MOST_WORD);
+            return ll_complain(r->diags, place_of(r, line, rest->text - *length),
+                               "a word has more than %d letters", MOST_WORD);
         char c = *rest->text;
         word[(*length)++] = c >= 'A' && c <= 'Z' ? (char)(c - 'A' + 'a') : c;
     }
     return true;
 }
 
-/* The word's number from 1 on; 0 after a complaint. */
-static int32_t number_of(struct reading *r, const struct ll_line *line, const char *word, size_t length)
+/* The number of a word that stands at `at`, from 1 on; 0 after a complaint. */
+static int32_t number_of(struct reading *r, const struct ll_line *line, const char *word, size_t length,
+                         const char *at)
 {
     uint32_t id = ll_map_intern(r->words, word, length, NULL);
     if (id == LL_NO_ID)
         return complain_no_memory(r);
     if (id + 1 < r->sizes.vocabulary)
         return (int32_t)id + 1;
-    return ll_complain(r->diags, place_of(r, line),
+    return ll_complain(r->diags, place_of(r, line, at),
                        "`%.*s` is one word more than a vocabulary of %" PRIu64 " has, of which one fills up",
                        (int)length, word, r->sizes.vocabulary);
 }
@@ -78,11 +82,12 @@ static bool take_sentence(struct reading *r, const struct ll_line *line, struct 
         if (!next_word(r, line, &rest, word, &length))
             return false;
         if (length == 0)
-            return i > 0 || ll_complain(r->diags, place_of(r, line), "there is no word in this sentence");
+            return i > 0 ||
+                   ll_complain(r->diags, place_of(r, line, rest.text), "there is no word in this sentence");
         if (i == r->sizes.sentence)
-            return ll_complain(r->diags, place_of(r, line), "this sentence has more than %" PRIu64 " words",
-                               r->sizes.sentence);
-        if (!(row[i] = number_of(r, line, word, length)))
+            return ll_complain(r->diags, place_of(r, line, rest.text - length),
+                               "this sentence has more than %" PRIu64 " words", r->sizes.sentence);
+        if (!(row[i] = number_of(r, line, word, length, rest.text - length)))
             return false;
     }
 }
@@ -119,8 +124,9 @@ static bool take_question(struct reading *r, const struct ll_line *line, struct 
     if (!take_sentence(r, line, question, row + memory * size) || !next_word(r, line, &answer, word, &length))
         return false;
     if (length == 0)
-        return ll_complain(r->diags, place_of(r, line), "behind the tab there must be an answer");
-    row[each - 1] = number_of(r, line, word, length);
+        return ll_complain(r->diags, place_of(r, line, answer.text),
+                           "behind the tab there must be an answer");
+    row[each - 1] = number_of(r, line, word, length, answer.text - length);
     return row[each - 1] != 0;
 }
 
@@ -134,7 +140,7 @@ static bool take_line(struct reading *r, const struct ll_line *line)
         rest.length--;
     }
     if (digits == 0 || rest.length == 0 || *rest.text != ' ')
-        return ll_complain(r->diags, place_of(r, line),
+        return ll_complain(r->diags, place_of(r, line, rest.text),
                            "a line of a story begins with its number and a blank");
     if (number == 1)
         r->story_count = 0;

@@ -7,10 +7,6 @@
 #include "models/model.h"
 #include "models/nn/nn.h"
 
-/* What --data is to name. */
-#define LL_CLASSIFIER_DATA                                                                                   \
-    "a folder with images.idx, bytes [images, height, width, 3], and labels.idx; a tenth is held back"
-
 struct ll_classifier {
     uint64_t image, classes; /* pixels in height and width; 3 channels */
     double rate;             /* of Adam, whose other constants are those of its paper */
@@ -19,6 +15,11 @@ struct ll_classifier {
 
 /* The model's evaluate function: the share of images that it has not seen and puts into the right class. */
 bool ll_classifier_evaluate(void *context, struct ll_runner *runner, struct ll_scores *scores);
+
+/* What --data names for such a model. */
+#define LL_CLASSIFIER_DATA                                                                                   \
+    "a folder with images.idx, bytes [images, height, width, 3], and labels.idx, or MNIST's files; larger "  \
+    "images are cropped, one of sixteen is held back"
 
 /* The build function of such a model: the loss when training, else the logits. */
 struct ll_value *ll_classifier_build(struct ll_nn *nn, const struct ll_build *build,

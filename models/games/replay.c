@@ -44,7 +44,7 @@ struct ll_replay *ll_replay_new(uint64_t capacity, uint64_t frame_bytes)
     replay->capacity = capacity;
     replay->frame_bytes = frame_bytes;
     replay->frames = reserve(ll_mul(capacity, frame_bytes));
-    replay->kept = calloc(capacity, sizeof *replay->kept);
+    replay->kept = reserve(ll_mul(capacity, sizeof *replay->kept));
     if (replay->frames && replay->kept)
         return replay;
     ll_replay_free(replay);
@@ -57,7 +57,8 @@ void ll_replay_free(struct ll_replay *replay)
         return;
     if (replay->frames)
         munmap(replay->frames, replay->capacity * replay->frame_bytes);
-    free(replay->kept);
+    if (replay->kept)
+        munmap(replay->kept, replay->capacity * sizeof *replay->kept);
     free(replay);
 }
 

@@ -17,8 +17,7 @@ static struct ll_value *find(const struct ll_nn *nn, const char *name, const str
     return NULL;
 }
 
-static struct ll_value *unchanging(struct ll_nn *nn, const char *name, const struct ll_shape *shape,
-                                   double value)
+struct ll_value *ll_filled(struct ll_nn *nn, const char *name, const struct ll_shape *shape, double value)
 {
     const char *scope = nn->scope;
     nn->scope = "constants";
@@ -34,12 +33,12 @@ static struct ll_value *unchanging(struct ll_nn *nn, const char *name, const str
 struct ll_value *ll_constant(struct ll_nn *nn, const char *name, double value)
 {
     struct ll_shape scalar = ll_nn_shape(nn, 0, NULL, NULL);
-    return unchanging(nn, name, &scalar, value);
+    return ll_filled(nn, name, &scalar, value);
 }
 
 struct ll_value *ll_zeros(struct ll_nn *nn, const struct ll_shape *shape)
 {
-    return unchanging(nn, "zeros", shape, 0);
+    return ll_filled(nn, "zeros", shape, 0);
 }
 
 struct ll_value *ll_scaled(struct ll_nn *nn, struct ll_value *x, const char *name, double factor)
@@ -123,4 +122,37 @@ struct ll_value *ll_transposed(struct ll_nn *nn, struct ll_value *x, int64_t per
     return ll_nn_do(
         nn, &(struct ll_call){
                 .kind = LL_OP_TRANSPOSE, .input_count = 1, .inputs = &x, .attr_count = 1, .attrs = &attr});
+}
+
+struct ll_value *const *ll_parted(struct ll_nn *nn, struct ll_value *x, unsigned axis, unsigned parts)
+{
+    struct ll_attr attrs[] = {ll_attr_of_count(LL_ATTR_AXIS, axis), ll_attr_of_count(LL_ATTR_PARTS, parts)};
+    const struct ll_value *first = ll_nn_do(
+        nn, &(struct ll_call){
+                .kind = LL_OP_SPLIT, .input_count = 1, .inputs = &x, .attr_count = 2, .attrs = attrs});
+    return first->producer ? first->producer->outputs : nn->nothings;
+}
+
+struct ll_value *ll_sliced(struct ll_nn *nn, struct ll_value *x, unsigned axis, uint64_t begin, uint64_t size)
+{
+    struct ll_attr attrs[] = {ll_attr_of_count(LL_ATTR_AXIS, axis),
+                              ll_attr_of_count(LL_ATTR_BEGIN, (int64_t)begin),
+                              ll_attr_of_count(LL_ATTR_SIZE, (int64_t)size)};
+    return ll_nn_do(
+        nn, &(struct ll_call){
+                .kind = LL_OP_SLICE, .input_count = 1, .inputs = &x, .attr_count = 3, .attrs = attrs});
+}
+
+struct ll_value *ll_gathered(struct ll_nn *nn, struct ll_value *table, struct ll_value *indices)
+{
+    return ll_nn_do2(nn, LL_OP_GATHER, table, indices);
+}
+
+struct ll_value *ll_matmul_transposed(struct ll_nn *nn, struct ll_value *a, struct ll_value *b)
+{
+    struct ll_attr attr = ll_attr_of_count(LL_ATTR_TRANSPOSE_B, 1);
+    struct ll_value *inputs[] = {a, b};
+    return ll_nn_do(
+        nn, &(struct ll_call){
+                .kind = LL_OP_MATMUL, .input_count = 2, .inputs = inputs, .attr_count = 1, .attrs = &attr});
 }

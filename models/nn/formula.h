@@ -8,7 +8,8 @@
 /* A scalar that no step changes. One a name and scope and value: asked for again, it is the same variable. */
 struct ll_value *ll_constant(struct ll_nn *nn, const char *name, double value);
 
-/* Zeros of this shape, a variable that no step changes. */
+/* The same value everywhere, or zeros, of this shape: variables that no step changes. */
+struct ll_value *ll_filled(struct ll_nn *nn, const char *name, const struct ll_shape *shape, double value);
 struct ll_value *ll_zeros(struct ll_nn *nn, const struct ll_shape *shape);
 
 /* a + b */
@@ -59,6 +60,19 @@ struct ll_value **ll_unstacked(struct ll_nn *nn, struct ll_value *stack);
 
 /* Layers of one shape as a stack: a dimension more, in front. */
 struct ll_value *ll_stacked(struct ll_nn *nn, struct ll_value *const *layers, uint32_t count);
+
+/* Cut into equal parts along a dimension, at most four; in the network's arena. */
+struct ll_value *const *ll_parted(struct ll_nn *nn, struct ll_value *x, unsigned axis, unsigned parts);
+
+/* `size` of a dimension from `begin` on. */
+struct ll_value *ll_sliced(struct ll_nn *nn, struct ll_value *x, unsigned axis, uint64_t begin,
+                           uint64_t size);
+
+/* Rows of a table by their numbers. */
+struct ll_value *ll_gathered(struct ll_nn *nn, struct ll_value *table, struct ll_value *indices);
+
+/* a b^T */
+struct ll_value *ll_matmul_transposed(struct ll_nn *nn, struct ll_value *a, struct ll_value *b);
 
 /* Joined along a dimension. */
 struct ll_value *ll_joined(struct ll_nn *nn, struct ll_value *const *parts, uint32_t count, unsigned axis);

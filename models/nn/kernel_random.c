@@ -4,6 +4,7 @@
 #include "models/nn/kernel_random.h"
 
 #include <math.h>
+#include <string.h>
 
 enum { GRAIN = 1 << 14 };
 
@@ -52,23 +53,70 @@ LL_FAST static void draw_uniform(void *context, uint64_t begin, uint64_t end, ui
 }
 
 #ifdef LL_DOUBLE
-#define LL_LOG log
-#define LL_COS cos
+
+LL_INLINE real log_of(real x)
+{
+    return log(x);
+}
+
+LL_INLINE real cosine_of_turns(real turns)
+{
+    return cos(6.283185307179586 * turns);
+}
+
 #else
-#define LL_LOG logf
-#define LL_COS cosf
+
+/* Of numbers from 2^-25 to 1, without calls and branches: x = m 2^n with m around 1, log m by a polynomial
+ * (Cephes, logf). */
+LL_INLINE float log_of(float x)
+{
+    const uint32_t below_one = 0x3f3504f3; /* the bits of the root of 1/2 */
+    uint32_t bits;
+    memcpy(&bits, &x, sizeof bits);
+    int32_t n = (int32_t)(bits - below_one) >> 23;
+    bits -= (uint32_t)n << 23;
+    memcpy(&x, &bits, sizeof x);
+    x -= 1;
+    float z = x * x, whole = (float)n, p = 7.0376836292e-2f;
+    p = p * x - 1.1514610310e-1f;
+    p = p * x + 1.1676998740e-1f;
+    p = p * x - 1.2420140846e-1f;
+    p = p * x + 1.4249322787e-1f;
+    p = p * x - 1.6668057665e-1f;
+    p = p * x + 2.0000714765e-1f;
+    p = p * x - 2.4999993993e-1f;
+    p = p * x + 3.3333331174e-1f;
+    return x + (p * z * x - 2.12194440e-4f * whole - 0.5f * z) + 0.693359375f * whole;
+}
+
+/* Of 0 to 1: the cosine of a whole turn is a sine of half a one, whose power series ends soon. */
+LL_INLINE float cosine_of_turns(float turns)
+{
+    float away = turns < 0.5f ? 0.5f - turns : turns - 0.5f;
+    float angle = 6.2831853f * (away - 0.25f), z = angle * angle;
+    float p = 1.6059044e-10f;
+    p = p * z - 2.5052108e-8f;
+    p = p * z + 2.7557319e-6f;
+    p = p * z - 1.9841270e-4f;
+    p = p * z + 8.3333333e-3f;
+    p = p * z - 1.6666667e-1f;
+    return p * z * angle + angle;
+}
+
 #endif
 
 /* Box and Muller: the two halves of one number of the stream make radius and angle. */
-static void draw_normal(void *context, uint64_t begin, uint64_t end, uint64_t chunk)
+LL_FAST static void draw_normal(void *context, uint64_t begin, uint64_t end, uint64_t chunk)
 {
     (void)chunk;
     const struct drawing *d = context;
-    const real turn = (real)6.283185307179586;
+    const uint64_t key = d->key;
+    real *restrict y = d->y;
     for (uint64_t i = begin; i < end; i++) {
-        uint64_t bits = ll_random_bits(d->key, i);
-        real radius = LL_SQRT(-2 * LL_LOG((real)ll_random_unit((uint32_t)bits)));
-        d->y[i] = radius * LL_COS(turn * (real)ll_random_unit((uint32_t)(bits >> 32)));
+        uint64_t bits = ll_random_bits(key, i);
+        real logarithm = log_of(ll_random_unit((uint32_t)bits));
+        real radius = LL_SQRT(logarithm < 0 ? -2 * logarithm : 0);
+        y[i] = radius * cosine_of_turns(ll_random_unit((uint32_t)(bits >> 32)));
     }
 }
 

@@ -72,6 +72,16 @@ LL_INLINE void sum_columns(const real *x, uint64_t rows, uint64_t stride, double
             sum[i] += (double)x[i];
 }
 
+/* Chunk: results, each the sum of a line that is one part. */
+LL_FAST static void sum_lines(void *context, uint64_t begin, uint64_t end, uint64_t chunk)
+{
+    (void)chunk;
+    const struct reduction *r = context;
+    const real *x = r->in + begin * r->middle;
+    for (uint64_t line = begin; line < end; line++, x += r->middle)
+        r->out[line] = (real)(sum_line(x, r->middle) / r->divisor);
+}
+
 /* Chunk: elements of partial. */
 LL_FAST static void sum_parts(void *context, uint64_t begin, uint64_t end, uint64_t chunk)
 {
@@ -107,6 +117,10 @@ static void reduce(const struct ll_kernel_call *call, struct reduction r)
     r.out = call->out[0];
     r.partial = call->workspace;
     uint64_t each = ll_max(1, r.middle / r.parts);
+    if (r.inner == 1 && r.parts == 1) {
+        ll_pool_run(call->pool, r.results, ll_max(1, GRAIN / each), sum_lines, &r);
+        return;
+    }
     ll_pool_run(call->pool, r.parts * r.results, ll_max(1, GRAIN / each), sum_parts, &r);
     ll_pool_run(call->pool, r.results, ll_max(1, GRAIN / r.parts), add_parts, &r);
 }
@@ -178,17 +192,33 @@ LL_KERNEL(L2_LOSS)
     add_parts(&r, 0, 1, 0);
 }
 
+LL_INLINE void fill(real *restrict out, uint64_t count, real value)
+{
+    for (uint64_t i = 0; i < count; i++)
+        out[i] = value;
+}
+
+LL_INLINE void copy_over(real *restrict out, const real *x, uint64_t count, real divisor)
+{
+    for (uint64_t i = 0; i < count; i++)
+        out[i] = x[i] / divisor;
+}
+
 /* Chunk: lines of the wide result, each a line of the input over the divisor. */
 LL_FAST static void repeat_lines(void *context, uint64_t begin, uint64_t end, uint64_t chunk)
 {
     (void)chunk;
     const struct reduction *r = context;
     const real divisor = (real)r->divisor;
-    for (uint64_t line = begin; line < end; line++) {
+    for (uint64_t line = begin, count; line < end; line += count) {
         const real *x = r->in + line / r->middle * r->inner;
         real *restrict out = r->out + line * r->inner;
-        for (uint64_t i = 0; i < r->inner; i++)
-            out[i] = x[i] / divisor;
+        count = ll_min(end - line, r->middle - line % r->middle);
+        if (r->inner == 1)
+            fill(out, count, *x / divisor);
+        else
+            for (uint64_t i = 0; i < count; i++, out += r->inner)
+                copy_over(out, x, r->inner, divisor);
     }
 }
 

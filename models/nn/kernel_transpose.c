@@ -6,7 +6,7 @@
 
 #include <string.h>
 
-enum { SQUARE = 16, GRAIN = 1 << 16 };
+enum { SQUARE = 64, STRIPE = 16, GRAIN = 1 << 16 };
 
 struct exchange {
     const char *from;
@@ -59,8 +59,8 @@ LL_INLINE void place(const struct exchange *x, uint64_t i, uint64_t *from, uint6
     {                                                                                                        \
         const uint64_t columns = x->dim[x->rank - 1], from_step = x->from_step[x->rank - 1],                 \
                        to_step = x->to_step[x->packed];                                                      \
-        for (uint64_t first = 0; first < columns; first += SQUARE) {                                         \
-            uint64_t last = ll_min(columns, first + SQUARE);                                                 \
+        for (uint64_t first = 0; first < columns; first += STRIPE) {                                         \
+            uint64_t last = ll_min(columns, first + STRIPE);                                                 \
             for (uint64_t row = 0; row < rows; row++) {                                                      \
                 const type *in = (const type *)x->from + from + row;                                         \
                 type *restrict out = (type *)x->to + to + row * to_step;                                     \

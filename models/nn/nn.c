@@ -19,6 +19,8 @@ struct ll_nn *ll_nn_new(enum ll_dtype real)
     nn->nothing.name = "";
     nn->nothing.root = nn->nothing.next = &nn->nothing;
     nn->program_count = 1;
+    for (int i = 0; i < LL_MAX_OUTPUTS; i++)
+        nn->nothings[i] = &nn->nothing;
     return nn;
 }
 

@@ -116,7 +116,8 @@ struct ll_nn {
     struct ll_carry *carries;
     uint64_t carry_count, carry_capacity;
     struct ll_driver driver;
-    struct ll_value nothing; /* stands for every result after trouble */
+    struct ll_value *nothings[LL_MAX_OUTPUTS]; /* the results of what failed: all of them `nothing` */
+    struct ll_value nothing;                   /* stands for every result after trouble */
 };
 
 /* NULL when memory ran out. */

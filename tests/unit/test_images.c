@@ -6,7 +6,7 @@
 #include <string.h>
 
 enum { SIZE = 16, CHANNELS = 3, PIXELS = SIZE * SIZE * CHANNELS, COUNT = 40, CLASSES = 4 };
-static const struct ll_images images = {SIZE, SIZE, CHANNELS, CLASSES, 9};
+static const struct ll_images images = {SIZE, SIZE, CHANNELS, CLASSES, 9, LL_LEARNED, NULL};
 
 static void a_sample_is_the_same_wherever_it_is_drawn(void **state)
 {

@@ -50,29 +50,30 @@ static void a_question_comes_with_the_sentences_before_it(void **state)
     end(&r);
 }
 
-static void expect_complaint(const char *bytes, uint64_t line, const char *message)
+static void expect_complaint(const char *bytes, uint64_t line, uint64_t column, const char *message)
 {
     struct reading r = read_stories(bytes, (struct ll_story_sizes){5, 2, 3});
     assert_false(r.good);
     assert_int_equal(r.diags.count, 1);
     assert_string_equal(r.diags.kept[0].message, message);
     assert_int_equal(r.diags.kept[0].place.line, line);
+    assert_int_equal(r.diags.kept[0].place.column, column);
     end(&r);
 }
 
 static void what_is_no_story_has_a_place(void **state)
 {
     (void)state;
-    expect_complaint("Mary left.\n", 1, "a line of a story begins with its number and a blank");
-    expect_complaint("1 a b\n2\n", 2, "a line of a story begins with its number and a blank");
-    expect_complaint("1 a b c d\n", 1, "this sentence has more than 3 words");
-    expect_complaint("1 ...\n", 1, "there is no word in this sentence");
-    expect_complaint("1 a b\n2 c\td\n3 e\n", 3,
+    expect_complaint("Mary left.\n", 1, 1, "a line of a story begins with its number and a blank");
+    expect_complaint("1 a b\n2\n", 2, 2, "a line of a story begins with its number and a blank");
+    expect_complaint("1 a b c d\n", 1, 9, "this sentence has more than 3 words");
+    expect_complaint("1 ...\n", 1, 6, "there is no word in this sentence");
+    expect_complaint("1 a b\n2 c\td\n3 e\n", 3, 3,
                      "`e` is one word more than a vocabulary of 5 has, of which one fills up");
-    expect_complaint("1 a b\n2 b\t\n", 2, "behind the tab there must be an answer");
-    expect_complaint("1 a b\n", 0, "there is no question in it");
-    expect_complaint("", 0, "there is no question in it");
-    expect_complaint("1 aaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaa\n", 1,
+    expect_complaint("1 a b\n2 b\t\n", 2, 5, "behind the tab there must be an answer");
+    expect_complaint("1 a b\n", 0, 0, "there is no question in it");
+    expect_complaint("", 0, 0, "there is no question in it");
+    expect_complaint("1 aaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaa\n", 1, 3,
                      "a word has more than 64 letters");
 }
 

@@ -1,0 +1,48 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "models/nn/recurrent.h"
+
+#include "models/nn/formula.h"
+
+struct ll_linear ll_linear_begin(struct ll_nn *nn, const char *name, uint64_t inputs, uint64_t units,
+                                 struct ll_init init)
+{
+    static const enum ll_role roles[] = {LL_ROLE_HIDDEN, LL_ROLE_HIDDEN};
+    static const struct ll_init zero = {LL_INIT_CONSTANT, 0, NULL};
+    struct ll_shape weights = ll_nn_shape(nn, 2, (uint64_t[]){inputs, units}, roles);
+    struct ll_shape biases = ll_nn_shape(nn, 1, &units, roles);
+    ll_nn_push(nn, name);
+    struct ll_linear linear = {ll_nn_variable(nn, "weights", &weights, LL_WEIGHT, init),
+                               ll_nn_variable(nn, "biases", &biases, LL_WEIGHT, zero)};
+    ll_nn_pop(nn);
+    return linear;
+}
+
+struct ll_value *ll_linear_apply(struct ll_nn *nn, const struct ll_linear *linear, uint32_t count,
+                                 struct ll_value *const *inputs)
+{
+    struct ll_value *x = count == 1 ? inputs[0] : ll_joined(nn, inputs, count, 1);
+    return ll_nn_do2(nn, LL_OP_BIAS_ADD, ll_nn_do2(nn, LL_OP_MATMUL, x, linear->weights), linear->biases);
+}
+
+struct ll_lstm ll_lstm_begin(struct ll_nn *nn, const char *name, uint64_t inputs, uint64_t units,
+                             struct ll_init init)
+{
+    return (struct ll_lstm){name, ll_linear_begin(nn, name, inputs + units, 4 * units, init)};
+}
+
+struct ll_lstm_state ll_lstm_step(struct ll_nn *nn, const struct ll_lstm *lstm, struct ll_value *x,
+                                  struct ll_lstm_state state)
+{
+    ll_nn_push(nn, lstm->name);
+    struct ll_value *all = ll_linear_apply(nn, &lstm->gates, 2, (struct ll_value *[]){x, state.h});
+    struct ll_value *const *gates = ll_parted(nn, all, 1, 4);
+    struct ll_value *forget =
+        ll_nn_do1(nn, LL_OP_SIGMOID, ll_add_of(nn, gates[2], ll_constant(nn, "one", 1)));
+    struct ll_value *kept = ll_mul_of(nn, state.c, forget);
+    struct ll_value *new =
+        ll_mul_of(nn, ll_nn_do1(nn, LL_OP_SIGMOID, gates[0]), ll_nn_do1(nn, LL_OP_TANH, gates[1]));
+    state.c = ll_add_of(nn, kept, new);
+    state.h = ll_mul_of(nn, ll_nn_do1(nn, LL_OP_TANH, state.c), ll_nn_do1(nn, LL_OP_SIGMOID, gates[3]));
+    ll_nn_pop(nn);
+    return state;
+}
