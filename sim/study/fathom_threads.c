@@ -14,7 +14,7 @@ static const struct {
     struct ll_study_setting settings[LL_MOST_STUDY_SETTINGS];
 } planned[] = {
     {LL_DEEPQ, {{"replay", "10000"}}},
-    {LL_SEQ2SEQ, {{"bucket", "3"}}},
+    {LL_SEQ2SEQ, {{"bucket", "4"}}},
     {LL_MEMNET, {{"memory", "50"}, {"sentence", "12"}, {"vocabulary", "160"}}},
 };
 enum {
