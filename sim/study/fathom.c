@@ -9,7 +9,7 @@ enum { COLD_STEPS = 1 };
  * time when all are trained; the replay memory of deepq is beside the step. */
 const struct ll_fathom_workload ll_fathom[LL_FATHOM_COUNT] = {
     [LL_SEQ2SEQ] =
-        {"seq2seq", "seq2seq", 64, 64, 6, 8, {{"bucket", "4"}}, {{"bucket", "1"}, {"vocabulary", "4000"}}},
+        {"seq2seq", "seq2seq", 64, 8, 12, 8, {{"bucket", "4"}}, {{"bucket", "1"}, {"vocabulary", "4000"}}},
     [LL_MEMNET] = {"memnet", "memnet", 32, 32, 400, 32, {{0}}, {{0}}},
     [LL_SPEECH] = {"speech", "speech", 32, 4, 4, 2, {{0}}, {{0}}},
     [LL_AUTOENC] = {"autoenc", "autoenc", 128, 128, 200, 128, {{0}}, {{0}}},
