@@ -16,6 +16,7 @@ static void plan_row(struct ll_plan *plan, const struct ll_fathom_workload *work
                                      .model = workload->model,
                                      .train = train,
                                      .dry_run = true,
+                                     .batch = workload->batch,
                                      .steps = STEPS};
     memcpy(recording.settings, workload->profile, sizeof recording.settings);
     ll_plan_recording(plan, &recording);
@@ -27,7 +28,7 @@ static void plan(struct ll_plan *plan)
         plan_row(plan, &ll_fathom[i], true);
         plan_row(plan, &ll_fathom[i], false);
     }
-    ll_plan_target(plan, &(struct ll_target){.name = devices[CPU], .machine = "i7_6700k"});
+    ll_plan_target(plan, &(struct ll_target){.name = devices[CPU], .machine = "i7_6700k_sse"});
     ll_plan_target(plan, &(struct ll_target){.name = devices[GPU], .machine = "gtx_960"});
 }
 
