@@ -78,7 +78,8 @@ static const struct known {
     },
     /* The sum of seq2seq.c's first comment. FLOPs: 5 x 3 layers of 2 x 512 x 1024 that read, features of the
      * attention 5 x 2 x 256 x 256; 10 times 3 layers, linear layers 2 x 512 x 256 twice and 2 x 1536 x 256.
-     */
+     * Ops of two layers: 3 input, 903 forward, 1310 backward, 67 update (20 weights, each measured, scaled
+     * and subtracted; 7 for the norm of all and the counter of steps). */
     {
         .name = "seq2seq",
         .parameters = 34633792,
