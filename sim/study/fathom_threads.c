@@ -104,7 +104,7 @@ static double native_kind_s(const struct ll_timeline *timeline, const char *kind
 {
     for (size_t i = 0; i < timeline->kind_count; i++)
         if (strcmp(timeline->kinds[i].name, kind) == 0)
-            return timeline->kinds[i].median_s;
+            return timeline->kinds[i].quiet_s;
     return NAN;
 }
 
