@@ -348,6 +348,15 @@ static inline void draw_stacked_product(uint64_t *state, struct op_sample *s, en
         s->in[i] = shape_of(dtype, 3, (uint64_t[]){batch, s->in[i].dim[0], s->in[i].dim[1]});
 }
 
+static inline void draw_ctc(uint64_t *state, struct op_sample *s, enum ll_dtype dtype)
+{
+    uint64_t batch = draw(state, 1, 4), labels = draw(state, 1, 3);
+    add_input(s, shape_of(dtype, 3, (uint64_t[]){draw(state, 1, 6), batch, draw(state, 2, 4)}));
+    add_input(s, shape_of(LL_I32, 2, (uint64_t[]){batch, labels}));
+    add_input(s, shape_of(LL_I32, 1, &batch));
+    add_input(s, shape_of(LL_I32, 1, &batch));
+}
+
 /* What the other kinds take, by the op table's comment on their inputs. */
 static inline void draw_plain(uint64_t *state, struct op_sample *s, enum ll_dtype dtype)
 {
@@ -424,6 +433,8 @@ static inline void draw_op(uint64_t *state, enum ll_op_kind kind, enum ll_dtype 
         draw_rows(state, s, dtype);
     else if (kind == LL_OP_BATCH_MATMUL)
         draw_stacked_product(state, s, dtype);
+    else if (kind == LL_OP_CTC_LOSS)
+        draw_ctc(state, s, dtype);
     else
         draw_plain(state, s, dtype);
     const char *wrong = ll_op_infer(&s->view);

@@ -184,6 +184,16 @@ uint64_t ll_flops_SAMPLE(const struct ll_op_view *op)
     return ll_add(ll_mul(4, samples), ll_mul(6, ll_add(samples, classes)));
 }
 
+/* For each frame and each of the 2 L + 1 cells of the labels, two recursions of three sums of logarithms
+ * (maximum, subtract, exp, log, add: 15) and 3 for the gradient; for each logit 3 of the softmax and 2 of the
+ * gradient. As if every utterance had all frames and labels. */
+uint64_t ll_flops_CTC(const struct ll_op_view *op)
+{
+    uint64_t frames = ll_mul(op->in[0].dim[0], op->in[0].dim[1]);
+    uint64_t cells = ll_add(ll_mul(2, op->in[1].dim[1]), 1);
+    return ll_mul(frames, ll_add(ll_mul(33, cells), ll_mul(5, op->in[0].dim[2])));
+}
+
 uint64_t ll_flops_BATCH_MATMUL(const struct ll_op_view *op)
 {
     struct ll_gemm gemm = ll_batch_matmul_dims(op);

@@ -22,7 +22,7 @@ ll_shape_rule ll_shape_TRANSPOSE, ll_shape_CONCAT, ll_shape_SPLIT, ll_shape_SLIC
     ll_shape_STACK, ll_shape_UNSTACK, ll_shape_ONE_HOT, ll_shape_GATHER, ll_shape_SEGMENT_SUM,
     ll_shape_ROWS_IN_PLACE, ll_shape_BATCH_MATMUL, ll_shape_ASSIGN;
 ll_shape_rule ll_shape_SAME_1, ll_shape_SAME_2, ll_shape_SAME_N, ll_shape_SELECT, ll_shape_SCALAR,
-    ll_shape_DRAWN, ll_shape_XENT_DENSE;
+    ll_shape_DRAWN, ll_shape_XENT_DENSE, ll_shape_CTC;
 ll_shape_rule ll_shape_BROADCAST, ll_shape_BIAS, ll_shape_ROW_SCALE, ll_shape_COMPARE, ll_shape_GIVEN;
 ll_shape_rule ll_shape_CAST, ll_shape_RESHAPE, ll_shape_EXPAND, ll_shape_LRN, ll_shape_LRN_GRAD;
 ll_shape_rule ll_shape_LAST_DIM, ll_shape_REDUCED, ll_shape_ARGMAX, ll_shape_MATMUL;
@@ -37,7 +37,7 @@ ll_count_rule ll_flops_PER_OUT_5, ll_flops_PER_OUT_6, ll_flops_PER_OUT_10, ll_fl
 ll_count_rule ll_flops_PER_IN_1, ll_flops_PER_IN_6, ll_flops_REDUCE, ll_flops_POOL, ll_flops_POOL_GRAD;
 ll_count_rule ll_flops_LRN, ll_flops_LRN_GRAD, ll_flops_BATCH_NORM, ll_flops_NORM_GRAD, ll_flops_SAMPLE;
 
-ll_count_rule ll_flops_BATCH_MATMUL, ll_flops_ROWS_2, ll_flops_PER_OUT_9;
+ll_count_rule ll_flops_BATCH_MATMUL, ll_flops_ROWS_2, ll_flops_PER_OUT_9, ll_flops_CTC;
 ll_count_rule ll_read_SLICE, ll_written_SLICE;
 ll_count_rule ll_read_GATHER, ll_written_GATHER, ll_read_ROWS, ll_written_ROWS, ll_read_ASSIGN,
     ll_written_ASSIGN;

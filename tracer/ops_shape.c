@@ -483,6 +483,25 @@ const char *ll_shape_XENT(struct ll_op_view *op)
     return ll_give(op, 2, outs);
 }
 
+/* logits[frames, batch, classes], labels[batch, most], lengths[batch], times[batch] -> loss[batch],
+ * dlogits[frames, batch, classes] */
+const char *ll_shape_CTC(struct ll_op_view *op)
+{
+    if (op->input_count != 4)
+        return wants_inputs;
+    const struct ll_shape *logits = &op->in[0];
+    bool fits = logits->rank == 3 && logits->dim[2] >= 2;
+    for (uint32_t i = 1; i < 4; i++)
+        fits &= op->in[i].rank == (i == 1 ? 2 : 1) && op->in[i].dtype == LL_I32 &&
+                op->in[i].dim[0] == logits->dim[1];
+    if (!fits)
+        return "a CTC loss takes logits of frames, batch and two classes or more, and i32 for each of the "
+               "batch: labels, how many of them count, how many frames do";
+    struct ll_shape loss = {.rank = 1, .dtype = logits->dtype, .dim = {logits->dim[1]}};
+    loss.role[0] = logits->role[1];
+    return ll_give(op, 2, (const struct ll_shape[]){loss, *logits});
+}
+
 /* The first `states` inputs are overwritten; the gradient, right behind them, has their shape. */
 static const char *in_place(struct ll_op_view *op, uint32_t states)
 {

@@ -226,3 +226,15 @@ void ll_gradient_MAX(struct ll_nn *nn, const struct ll_gradient_call *call)
     repeat.inputs = &share;
     call->dx[0] = ll_mul_of(nn, mask, ll_nn_do(nn, &repeat));
 }
+
+/* dlogits[frames, batch, classes] times one factor for each of the batch. */
+void ll_gradient_CTC(struct ll_nn *nn, const struct ll_gradient_call *call)
+{
+    struct ll_shape factors = call->dy[0]->shape;
+    factors.rank = 3;
+    factors.dim[1] = factors.dim[0];
+    factors.dim[0] = factors.dim[2] = 1;
+    factors.role[1] = factors.role[0];
+    factors.role[0] = LL_ROLE_PLAIN;
+    call->dx[0] = ll_mul_of(nn, call->op->outputs[1], ll_seen_as(nn, call->dy[0], &factors));
+}

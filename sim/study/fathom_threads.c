@@ -14,7 +14,7 @@ static const struct {
     struct ll_study_setting settings[LL_MOST_STUDY_SETTINGS];
 } planned[] = {
     {LL_DEEPQ, {{"replay", "10000"}}},
-    {LL_SEQ2SEQ, {{"bucket", "3"}}},
+    {LL_SEQ2SEQ, {{"bucket", "4"}}},
     {LL_MEMNET, {{"memory", "50"}, {"sentence", "12"}, {"vocabulary", "160"}}},
 };
 enum {
@@ -104,7 +104,7 @@ static double native_kind_s(const struct ll_timeline *timeline, const char *kind
 {
     for (size_t i = 0; i < timeline->kind_count; i++)
         if (strcmp(timeline->kinds[i].name, kind) == 0)
-            return timeline->kinds[i].median_s;
+            return timeline->kinds[i].quiet_s;
     return NAN;
 }
 

@@ -16,6 +16,22 @@ static void fill_labels(const struct ll_feed *feed, uint64_t step, const struct 
             ((int32_t *)data)[i] = (int32_t)(i * 7 % feed->classes);
 }
 
+/* How many labels or frames count: all, or all but one. */
+static void fill_lengths(const struct ll_feed *feed, uint64_t step, const struct ll_shape *shape, void *data)
+{
+    (void)step;
+    for (uint64_t i = 0; i < ll_elements(shape); i++)
+        ((int32_t *)data)[i] = (int32_t)(feed->classes - i % 2);
+}
+
+static struct ll_value *lengths(struct ll_nn *nn, const struct ll_shape *shape, uint64_t most)
+{
+    return ll_nn_do(nn, &(struct ll_call){.kind = LL_OP_HOST_INPUT,
+                                          .given_count = 1,
+                                          .given = shape,
+                                          .feed = {fill_lengths, 0, most, NULL}});
+}
+
 static struct ll_value *labels(struct ll_nn *nn, const struct ll_shape *shape, uint64_t classes)
 {
     return ll_nn_do(nn, &(struct ll_call){.kind = LL_OP_HOST_INPUT,
@@ -65,6 +81,7 @@ static uint64_t classes_of(const struct op_sample *sample)
 {
     return shape_word(sample->view.kind, "SEGMENT_SUM") ? sample->out[0].dim[0]
            : shape_word(sample->view.kind, "GATHER")    ? sample->in[0].dim[0]
+           : shape_word(sample->view.kind, "CTC")       ? sample->in[0].dim[2] - 1
                                                         : sample->in[0].dim[1];
 }
 
@@ -77,6 +94,14 @@ static uint32_t given_count(const struct op_sample *sample)
     return 0;
 }
 
+/* An input that is no number to be derived by. */
+static struct ll_value *integers(struct ll_nn *nn, const struct op_sample *sample, uint32_t input)
+{
+    if (shape_word(sample->view.kind, "CTC") && input >= 2)
+        return lengths(nn, &sample->in[input], input == 2 ? sample->in[1].dim[1] : sample->in[0].dim[0]);
+    return labels(nn, &sample->in[input], classes_of(sample));
+}
+
 static void check_op(uint64_t *random, enum ll_op_kind kind)
 {
     static const char *const names[] = {"a", "b", "c", "d"};
@@ -84,9 +109,13 @@ static void check_op(uint64_t *random, enum ll_op_kind kind)
     struct ll_value *inputs[SAMPLE_INPUTS], *variables[SAMPLE_INPUTS], *gradients[SAMPLE_INPUTS];
     struct gradient_check check = {ll_nn_new(LL_F64), NULL, variables, gradients, 0};
     draw_op(random, kind, LL_F64, &sample);
+    if (sample.out[0].dtype != LL_F64) { /* indices have no gradient */
+        ll_nn_free(check.nn);
+        return;
+    }
     for (uint32_t i = 0; i < sample.view.input_count; i++) {
         bool real = sample.in[i].dtype == LL_F64;
-        inputs[i] = !real                  ? labels(check.nn, &sample.in[i], classes_of(&sample))
+        inputs[i] = !real                  ? integers(check.nn, &sample, i)
                     : wants_positive(kind) ? positive_variable(check.nn, &sample.in[i], names[i], random)
                                            : variable(check.nn, &sample.in[i], names[i]);
         if (takes_gradient(kind, i, &sample.in[i]))

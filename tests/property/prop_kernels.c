@@ -4,6 +4,7 @@
 #include "check.h"
 #include "op_samples.h"
 #include "twins.h"
+#include "twins_ctc.h"
 #include "twins_move.h"
 #include "twins_optimizer.h"
 
@@ -76,7 +77,12 @@ static bool is_positive(enum ll_op_kind kind, uint32_t input)
 static double draw_value(uint64_t *state, const struct trial *t, uint32_t input)
 {
     enum ll_dtype dtype = (enum ll_dtype)t->sample.in[input].dtype;
-    uint64_t classes = t->sample.view.kind == LL_OP_SOFTMAX_XENT ? t->sample.in[0].dim[1] : 2;
+    const struct ll_shape *first = &t->sample.in[0];
+    uint64_t classes = t->sample.view.kind == LL_OP_SOFTMAX_XENT ? first->dim[1] : 2;
+    if (t->sample.view.kind == LL_OP_CTC_LOSS) /* labels, their number, that of the frames */
+        classes = input == 1   ? first->dim[2] - 1
+                  : input == 2 ? t->sample.in[1].dim[1] + 1
+                               : first->dim[0] + 1;
     if (dtype == LL_I32 || dtype == LL_BOOL)
         return (double)ll_random_below(state, classes);
     double value = ((double)ll_random_below(state, 64) - 32) / 8;

@@ -1,0 +1,306 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Fathom's speech (Adolf et al., 2016): Deep Speech (Hannun et al., 2014) on phonemes. Three layers hear each
+ * frame alone, the fourth goes through the utterance in both directions, the fifth names phonemes or a blank:
+ *
+ *     y = min(max(x W + b, 0), 20), three times
+ *     h_t = min(max([y_t h_t-1] W + b, 0), 20), forward from the first frame and backward from the last,
+ * added logits = h W + b                    loss = mean over the batch of the CTC loss of the logits
+ *
+ * The suite's code cuts the logits as well, starts from zeros, from where no gradient leads, and takes the
+ * number of labels for that of frames; none of it is done here. Nor are weights repeated for each utterance
+ * of the batch, as the code does it: batch and frames are the rows of one product.
+ *
+ * 26 features, 1566 frames, 1024 hidden, 61 phonemes of TIMIT and the blank:
+ *
+ *     26 x 1024 + 2 x 1024 x 1024 + 2 x 2048 x 1024 + 1024 x 62 and biases: 6,386,750 parameters
+ *     2 x (26 x 1024 + 2 x 1024 x 1024 + 2 x 2048 x 1024 + 1024 x 62) x 1566: 19,987,070,976 FLOP a sample
+ *
+ * (without the fourth layer, as the code has it, 2,190,398; with 2048 hidden, as the paper, 25,356,350). */
+#include "models/feed.h"
+#include "models/model.h"
+#include "models/nn/formula.h"
+#include "models/nn/init.h"
+#include "models/nn/optim.h"
+#include "models/nn/recurrent.h"
+#include "models/nn/runner.h"
+
+#include "models/data/decode.h"
+#include "models/data/tones.h"
+#include "tracer/base/random.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+enum { FRAMES, HIDDEN, CLASSES, RECURRENT };
+static const struct ll_model_param params[] = {
+    [FRAMES] = {"frames", 1566, LL_FRAMES_A_TONE, 100000, "of 5 ms, of an utterance at most"},
+    [HIDDEN] = {"hidden", 1024, 1, 65536, "units of each layer but the last"},
+    [CLASSES] = {"classes", 62, 3, LL_MOST_TONES + 1, "phonemes, and the blank"},
+    [RECURRENT] = {"recurrent", 1, 0, 1, "0: without the layer that goes through the utterance"},
+};
+
+/* Gain of the last layer at first: all classes are about as likely. With more, gradients that add up over the
+ * frames of an utterance throw the weights off. */
+static const double undecided = 0.01;
+
+enum { MOST_LABELS = 75, EVALUATION = 1, UNSEEN_BATCHES = 4 };
+
+/* Where utterances come from; the driver's context. */
+struct source {
+    struct ll_arena arena;
+    struct ll_tones seen, unseen;
+    uint64_t batch, frames;
+    struct ll_cepstra *cepstra;
+    float *sound;
+    int32_t *labels, *found; /* of one utterance: room for a label a frame */
+    uint64_t *row;           /* for distances */
+    struct ll_value *logits; /* of the program that evaluates */
+};
+
+static void release(void *context)
+{
+    struct source *source = context;
+    ll_arena_release(&source->arena);
+    free(source);
+}
+
+static struct source *open_source(const struct ll_build *build)
+{
+    struct source *source = calloc(1, sizeof *source);
+    if (!source)
+        return NULL;
+    uint64_t frames = (uint64_t)build->params[FRAMES], labels = frames / LL_FRAMES_A_TONE;
+    source->batch = build->batch;
+    source->frames = frames;
+    source->seen = source->unseen =
+        (struct ll_tones){.seed = ll_random_key(build->seed, 0),
+                          .kinds = (uint64_t)build->params[CLASSES] - 1,
+                          .most_labels = labels < MOST_LABELS ? labels : MOST_LABELS};
+    source->unseen.seed = ll_random_key(build->seed, 1);
+    source->cepstra = ll_cepstra_new(&source->arena, LL_TONES_RATE_HZ);
+    source->labels = ll_alloc(&source->arena, frames, sizeof *source->labels);
+    source->found = ll_alloc(&source->arena, frames, sizeof *source->found);
+    source->row = ll_alloc(&source->arena, frames + 1, sizeof *source->row);
+    if (source->cepstra)
+        source->sound = ll_alloc(&source->arena, ll_cepstra_samples(source->cepstra, frames), sizeof(float));
+    if (source->sound && source->labels && source->found && source->row)
+        return source;
+    release(source);
+    return NULL;
+}
+
+/* Steps from here on bring utterances that are not learned from. */
+enum { UNSEEN = 1 << 30 };
+static const struct ll_tones *tones_of(const struct source *source, uint64_t step)
+{
+    return step >= UNSEEN ? &source->unseen : &source->seen;
+}
+
+static uint64_t sample_of(const struct source *source, uint64_t step, uint64_t i)
+{
+    return step % UNSEEN * source->batch + i;
+}
+
+static void fill_features(void *context, uint64_t step, float *data)
+{
+    const struct source *source = context;
+    uint64_t each = source->frames * LL_FEATURES;
+    memset(data, 0, source->batch * each * sizeof *data);
+    for (uint64_t i = 0; i < source->batch; i++)
+        ll_tones_speak(tones_of(source, step), sample_of(source, step, i), source->cepstra, source->sound,
+                       data + i * each);
+}
+
+static void fill_labels(void *context, uint64_t step, int32_t *data)
+{
+    const struct source *source = context;
+    uint64_t most = source->seen.most_labels;
+    memset(data, 0, source->batch * most * sizeof *data);
+    for (uint64_t i = 0; i < source->batch; i++)
+        ll_tones_labels(tones_of(source, step), sample_of(source, step, i), data + i * most);
+}
+
+static void fill_lengths(void *context, uint64_t step, int32_t *data)
+{
+    const struct source *source = context;
+    for (uint64_t i = 0; i < source->batch; i++)
+        data[i] =
+            (int32_t)ll_tones_labels(tones_of(source, step), sample_of(source, step, i), source->labels);
+}
+
+static void fill_times(void *context, uint64_t step, int32_t *data)
+{
+    const struct source *source = context;
+    for (uint64_t i = 0; i < source->batch; i++)
+        data[i] = (int32_t)ll_tones_frames(tones_of(source, step), sample_of(source, step, i));
+}
+
+/* min(max(x, 0), 20) */
+static struct ll_value *clipped(struct ll_nn *nn, struct ll_value *x)
+{
+    struct ll_attr limit = ll_attr_of_real(LL_ATTR_LIMIT, 20);
+    return ll_nn_do(
+        nn,
+        &(struct ll_call){
+            .kind = LL_OP_RELU_CLIPPED, .input_count = 1, .inputs = &x, .attr_count = 1, .attrs = &limit});
+}
+
+static struct ll_value *layer(struct ll_nn *nn, const char *name, struct ll_value *x, uint64_t units,
+                              double gain)
+{
+    uint64_t inputs = x->shape.dim[1];
+    struct ll_linear linear = ll_linear_begin(nn, name, inputs, units, ll_init_keeping_size(inputs, gain));
+    ll_nn_push(nn, name);
+    x = ll_linear_apply(nn, &linear, 1, &x);
+    ll_nn_pop(nn);
+    return x;
+}
+
+/* Rows [a b, n] seen as [a, b, n]. */
+static struct ll_value *parted(struct ll_nn *nn, struct ll_value *rows, uint64_t a, enum ll_role a_role,
+                               enum ll_role b_role)
+{
+    uint64_t count = rows->shape.dim[0], n = rows->shape.dim[1];
+    struct ll_shape shape =
+        ll_nn_shape(nn, 3, (uint64_t[]){a, count / a, n}, (enum ll_role[]){a_role, b_role, LL_ROLE_HIDDEN});
+    return ll_seen_as(nn, rows, &shape);
+}
+
+/* [a, b, n] seen as rows [a b, n]. */
+static struct ll_value *as_rows(struct ll_nn *nn, struct ll_value *x)
+{
+    struct ll_shape shape =
+        ll_nn_shape(nn, 2, (uint64_t[]){x->shape.dim[0] * x->shape.dim[1], x->shape.dim[2]},
+                    (enum ll_role[]){LL_ROLE_BATCH, LL_ROLE_HIDDEN});
+    return ll_seen_as(nn, x, &shape);
+}
+
+/* One direction: the states [frames, batch, hidden] after each of the frames. */
+static struct ll_value *direction(struct ll_nn *nn, const char *name, struct ll_value *const *frames,
+                                  uint64_t count, bool backward)
+{
+    const struct ll_shape *shape = &frames[0]->shape;
+    uint64_t units = shape->dim[1];
+    struct ll_linear linear = ll_linear_begin(nn, name, 2 * units, units, ll_init_keeping_size(2 * units, 2));
+    struct ll_value **states = ll_alloc(&nn->arena, count, sizeof(struct ll_value *));
+    if (!states) {
+        ll_nn_fail(nn, "memory ran out");
+        return &nn->nothing;
+    }
+    ll_nn_push(nn, name);
+    struct ll_value *h = ll_zeros(nn, shape);
+    for (uint64_t i = 0; i < count; i++) {
+        uint64_t t = backward ? count - 1 - i : i;
+        h = clipped(nn, ll_linear_apply(nn, &linear, 2, (struct ll_value *[]){frames[t], h}));
+        states[t] = h;
+    }
+    h = ll_stacked(nn, states, (uint32_t)count);
+    ll_nn_pop(nn);
+    return h;
+}
+
+/* [frames, batch, hidden] to the same. */
+static struct ll_value *both_directions(struct ll_nn *nn, struct ll_value *x)
+{
+    uint64_t count = x->shape.dim[0];
+    struct ll_value **frames = ll_unstacked(nn, x);
+    if (!frames)
+        return &nn->nothing;
+    struct ll_value *there = direction(nn, "forward", frames, count, false);
+    return ll_add_of(nn, there, direction(nn, "backward", frames, count, true));
+}
+
+/* Logits [frames, batch, classes]. */
+static struct ll_value *forward(struct ll_nn *nn, const struct ll_build *build, struct source *source)
+{
+    uint64_t hidden = (uint64_t)build->params[HIDDEN], classes = (uint64_t)build->params[CLASSES];
+    struct ll_shape heard = ll_nn_shape(nn, 3, (uint64_t[]){build->batch, source->frames, LL_FEATURES},
+                                        (enum ll_role[]){LL_ROLE_BATCH, LL_ROLE_SEQUENCE, LL_ROLE_CHANNEL});
+    struct ll_value *x = as_rows(nn, ll_feed_floats(nn, "features", &heard, fill_features, source));
+    x = clipped(nn, layer(nn, "layer1", x, hidden, 2));
+    x = clipped(nn, layer(nn, "layer2", x, hidden, 2));
+    x = clipped(nn, layer(nn, "layer3", x, hidden, 2));
+    if (!build->params[RECURRENT]) {
+        x = parted(nn, layer(nn, "layer5", x, classes, undecided), build->batch, LL_ROLE_BATCH,
+                   LL_ROLE_SEQUENCE);
+        return ll_transposed(nn, x, 102);
+    }
+    ll_nn_push(nn, "layer4");
+    x = ll_transposed(nn, parted(nn, x, build->batch, LL_ROLE_BATCH, LL_ROLE_SEQUENCE), 102);
+    x = as_rows(nn, both_directions(nn, x));
+    ll_nn_pop(nn);
+    return parted(nn, layer(nn, "layer5", x, classes, undecided), source->frames, LL_ROLE_SEQUENCE,
+                  LL_ROLE_BATCH);
+}
+
+static struct ll_value *loss_of(struct ll_nn *nn, struct ll_value *logits, struct source *source)
+{
+    static const enum ll_role roles[] = {LL_ROLE_BATCH, LL_ROLE_SEQUENCE};
+    struct ll_shape lengths = ll_nn_shape(nn, 1, &source->batch, roles);
+    struct ll_shape labels = ll_nn_shape(nn, 2, (uint64_t[]){source->batch, source->seen.most_labels}, roles);
+    struct ll_value *inputs[] = {logits, ll_feed_indices(nn, "labels", &labels, fill_labels, source),
+                                 ll_feed_indices(nn, "lengths", &lengths, fill_lengths, source),
+                                 ll_feed_indices(nn, "times", &lengths, fill_times, source)};
+    ll_nn_push(nn, "loss");
+    struct ll_value *losses =
+        ll_nn_do(nn, &(struct ll_call){.kind = LL_OP_CTC_LOSS, .input_count = 4, .inputs = inputs});
+    struct ll_value *loss = ll_nn_do1(nn, LL_OP_MEAN, losses);
+    ll_nn_pop(nn);
+    return loss;
+}
+
+static struct ll_value *build(struct ll_nn *nn, const struct ll_build *build)
+{
+    struct source *source = open_source(build);
+    if (!source) {
+        ll_nn_fail(nn, "memory ran out");
+        return &nn->nothing;
+    }
+    ll_nn_drive(nn, &(struct ll_driver){.context = source, .release = release});
+    struct ll_value *logits = forward(nn, build, source);
+    if (!build->train)
+        return logits;
+    struct ll_value *loss = loss_of(nn, logits, source);
+    ll_minimise(nn, loss, &(struct ll_optimizer){.kind = LL_SGD, .rate = 1e-2});
+    if (build->evaluate) {
+        ll_nn_begin_program(nn);
+        ll_nn_keep(source->logits = forward(nn, build, source));
+    }
+    return loss;
+}
+
+static bool evaluate(void *context, struct ll_runner *runner, struct ll_scores *scores)
+{
+    const struct source *source = context;
+    uint64_t classes = source->logits->shape.dim[2], wrong = 0, asked = 0;
+    for (uint64_t step = UNSEEN; step < UNSEEN + UNSEEN_BATCHES; step++) {
+        ll_runner_run(runner, EVALUATION, step);
+        const float *logits = ll_runner_data(runner, source->logits);
+        for (uint64_t i = 0; i < source->batch; i++) {
+            uint64_t sample = sample_of(source, step, i), frames = ll_tones_frames(&source->unseen, sample);
+            uint64_t count = ll_tones_labels(&source->unseen, sample, source->labels);
+            uint64_t found = ll_decode_greedily(logits + i * classes, frames, source->batch * classes,
+                                                classes, source->found);
+            wrong += ll_edit_distance(source->found, found, source->labels, count, source->row);
+            asked += count;
+        }
+    }
+    ll_scores_add(scores, (struct ll_score){"label_error_rate",
+                                            "edits that phonemes of unseen utterances need, for each of them",
+                                            (double)wrong / (double)asked, true});
+    return true;
+}
+
+const struct ll_model ll_model_speech = {
+    .name = "speech",
+    .suite = "fathom",
+    .doc = "speech becomes phonemes (Deep Speech: a recurrent layer in both directions, CTC)",
+    .default_batch = 32,
+    .params = params,
+    .param_count = sizeof params / sizeof *params,
+    .build = build,
+    .lesson = {.steps = 2500,
+               .batch = 32,
+               .settings = {{"frames", "60"}, {"hidden", "64"}, {"classes", "6"}}},
+    .evaluate = evaluate,
+};
