@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Workloads as a whole. Every model of the table must pass; `small` makes it small enough to run here. One
- * file because every law here asks each row of known_models. */
+/* Workloads as a whole. Every model of the table must pass; `small` makes it small enough to run here.
+ * One file because every law here asks each row of known_models. */
 #define _GNU_SOURCE
 #include "check.h"
 #include "random.h"
