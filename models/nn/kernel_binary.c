@@ -126,7 +126,7 @@ LL_BINARY(MINIMUM, real, a < b ? a : b)
 LL_BINARY(LESS, uint8_t, a < b)
 LL_BINARY(GREATER, uint8_t, a > b)
 
-/* A square, and its slope, are worth an exception: losses have them. */
+/* Losses have squares, their gradients first powers: these are worth an exception. */
 LL_BINARY(POW, real, b == 2 ? a * a : b == 1 ? a : (real)pow((double)a, (double)b))
 
 LL_LOOP(equal_reals, real, uint8_t, a == b)

@@ -71,8 +71,9 @@ static void draw_workload(struct ll_svg *svg, struct ll_box box, const char *nam
         double *relative = ll_alloc(arena, timeline->step_count, sizeof *relative);
         if (!relative || !steps)
             return;
+        double median_s = ll_quantile(timeline->kinds[k].time_s, timeline->step_count, 0.5, arena);
         for (size_t i = 0; i < timeline->step_count; i++)
-            relative[i] = timeline->kinds[k].time_s[i] / timeline->kinds[k].median_s;
+            relative[i] = timeline->kinds[k].time_s[i] / median_s;
         curves[k] = (struct ll_curve){timeline->kinds[k].name, steps, relative, timeline->step_count};
     }
     ll_draw_lines(svg, box,

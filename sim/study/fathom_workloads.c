@@ -28,17 +28,21 @@ static bool is_softmax(const struct ll_form *form)
     return strcmp(ll_op_name(form->view.kind), "softmax") == 0;
 }
 
+/* Which ops are counted; with `scopes`, scopes are that hold such a text and have such ops, however often. */
 struct rule {
     const char *name;
     bool (*counts)(const struct ll_form *form);
-    bool by_scope; /* ops of one scope are one layer, however often it is run */
+    const char *scopes[2];
 };
-static const struct rule convolutions = {"convolutions", is_convolution, false},
-                         products = {"convolutions and products", is_product, false},
-                         wide_products = {"convolutions wider than a pixel, and products", is_wide_product,
-                                          false},
-                         looks = {"looks at the memory", is_softmax, false},
-                         scopes = {"layers with products, each once", is_product, true};
+static const struct rule convolutions = {"convolutions", is_convolution, {NULL}},
+                         products = {"convolutions and products", is_product, {NULL}},
+                         wide_products = {"convolutions wider than a pixel, and products",
+                                          is_wide_product,
+                                          {NULL}},
+                         looks = {"looks at the memory", is_softmax, {NULL}},
+                         product_layers = {"layers with products", is_product, {""}},
+                         recurrent = {
+                             "recurrent layers and the attention", is_product, {"lstm", "attention"}};
 
 /* Table II, and what Fathom's code has of parameters (for residual and vgg: what their papers have). */
 static const struct {
@@ -48,9 +52,9 @@ static const struct {
     const char *style, *task, *dataset;
     uint64_t parameters;
 } printed[LL_FATHOM_COUNT] = {
-    [LL_SEQ2SEQ] = {"seq2seq", 2014, 7, &scopes, "recurrent", "supervised", "WMT-15", 34633792},
+    [LL_SEQ2SEQ] = {"seq2seq", 2014, 7, &recurrent, "recurrent", "supervised", "WMT-15", 34633792},
     [LL_MEMNET] = {"memnet", 2015, 3, &looks, "memory network", "supervised", "bAbI", 1800},
-    [LL_SPEECH] = {"speech", 2014, 5, &scopes, "recurrent, full", "supervised", "TIMIT", 6386750},
+    [LL_SPEECH] = {"speech", 2014, 5, &product_layers, "recurrent, full", "supervised", "TIMIT", 6386750},
     [LL_AUTOENC] = {"autoenc", 2014, 3, &products, "full", "unsupervised", "MNIST", 471584},
     [LL_RESIDUAL] = {"residual", 2015, 34, &wide_products, "convolutional", "supervised", "ImageNet",
                      21798185},
@@ -71,14 +75,20 @@ static void plan(struct ll_plan *plan)
                                                        .steps = 1});
 }
 
-/* Layers by a rule: ops that count, or scopes that have some. */
+static bool holds_any(const char *scope, const char *const texts[2])
+{
+    return (texts[0] && strstr(scope, texts[0])) || (texts[1] && strstr(scope, texts[1]));
+}
+
 static size_t count_layers(const struct ll_trace *trace, const struct rule *rule, struct ll_arena *arena)
 {
-    bool *seen = ll_alloc(arena, trace->string_count, sizeof *seen);
+    bool *seen = ll_alloc(arena, trace->string_count, sizeof *seen), by_scope = rule->scopes[0] != NULL;
     size_t count = 0;
     for (uint64_t i = 0; seen && i < trace->op_count; i++) {
         const struct ll_form *form = &trace->forms[trace->ops[i].form];
-        if (form->view.kind == LL_OP_COUNT || !rule->counts(form) || (rule->by_scope && seen[form->scope]))
+        if (form->view.kind == LL_OP_COUNT || !rule->counts(form))
+            continue;
+        if (by_scope && (seen[form->scope] || !holds_any(trace->strings[form->scope], rule->scopes)))
             continue;
         seen[form->scope] = true;
         count++;

@@ -63,16 +63,18 @@ static int by_share(const void *a, const void *b)
     return x->share != y->share ? (x->share < y->share ? 1 : -1) : strcmp(x->name, y->name);
 }
 
+static const double quiet_part = 0.1;
+
 static void sum_up(struct ll_timeline *timeline, struct ll_arena *arena)
 {
     double all_s = 0;
     for (size_t i = 0; i < timeline->kind_count; i++) {
         struct ll_timeline_kind *kind = &timeline->kinds[i];
-        kind->median_s = ll_quantile(kind->time_s, timeline->step_count, 0.5, arena);
-        all_s += kind->median_s;
+        kind->quiet_s = ll_quantile(kind->time_s, timeline->step_count, quiet_part, arena);
+        all_s += kind->quiet_s;
     }
     for (size_t i = 0; i < timeline->kind_count && all_s > 0; i++)
-        timeline->kinds[i].share = timeline->kinds[i].median_s / all_s;
+        timeline->kinds[i].share = timeline->kinds[i].quiet_s / all_s;
     qsort(timeline->kinds, timeline->kind_count, sizeof *timeline->kinds, by_share);
 }
 

@@ -9,8 +9,8 @@ struct ll_timeline_kind {
     const char *name;
     enum ll_op_kind kind; /* LL_OP_COUNT for one that this program does not know */
     const double *time_s; /* by step */
-    double median_s;      /* of the steps */
-    double share;         /* of median_s in the sum of those of all kinds */
+    double quiet_s;       /* the time below which a tenth of the steps lie: little else ran meanwhile */
+    double share;         /* of quiet_s in the sum of those of all kinds */
 };
 
 /* Complete steps only, the first `skipped` of them left out: caches and page tables are cold there. What the

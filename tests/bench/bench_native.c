@@ -1,9 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* A training step of AlexNet against its matrix products alone: every product and convolution of the step as
- * one call of OpenBLAS (a convolution as the product of its gathered windows, the gathering not counted),
- * with as many threads of OpenBLAS's own as the step has. Then where the step spends its time, by op kind.
+/* A training step of each reference workload against its matrix products alone: every product and convolution
+ * of the step as one call of OpenBLAS (a convolution as the product of its gathered windows, the gathering
+ * not counted), with as many threads of OpenBLAS's own as the step has. Beside it where the step spends its
+ * time.
  *
- *     bench_native [BATCH [STEPS]] */
+ *     bench_native [MODEL [BATCH [STEPS]]]      one of them, and by op kind */
 #define _GNU_SOURCE
 #include "models/model.h"
 #include "models/nn/blas.h"
@@ -19,10 +20,37 @@
 #include <string.h>
 #include <unistd.h>
 
-enum { REPEATS = 5 };
+enum { REPEATS = 5, MOST_SETTINGS = 2, MOST_PRODUCTS = 4096 };
 
-/* The product that an op is, if it is one. */
-static bool product_of(const struct ll_op_view *op, struct ll_product *product, double *flops)
+/* What is quick enough on two cores and large enough to tell something. */
+static const struct preset {
+    const char *model;
+    uint64_t batch, steps;
+    struct ll_setting settings[MOST_SETTINGS];
+    size_t setting_count;
+} presets[] = {
+    {"alexnet", 1, 8, {{NULL, NULL}}, 0},     {"vgg_code", 1, 3, {{NULL, NULL}}, 0},
+    {"residual", 1, 6, {{NULL, NULL}}, 0},    {"deepq", 32, 20, {{"replay", "10000"}}, 1},
+    {"autoenc", 128, 50, {{NULL, NULL}}, 0},  {"memnet", 32, 200, {{NULL, NULL}}, 0},
+    {"speech", 2, 3, {{"frames", "200"}}, 1}, {"seq2seq", 8, 6, {{"bucket", "1"}}, 1},
+};
+
+/* A product, how often the step has it, and its best time. */
+struct timed {
+    struct ll_product product;
+    uint64_t count;
+    double flops, time_s; /* of one */
+};
+
+struct products {
+    struct timed at[MOST_PRODUCTS];
+    size_t count;
+    double time_s;
+};
+
+/* The product that an op is, if it is one, and how many of them. */
+static bool product_of(const struct ll_op_view *op, struct ll_product *product, uint64_t *batch,
+                       double *flops)
 {
     struct ll_work work;
     if (!ll_op_lower(op, &work) || (work.kind != LL_WORK_GEMM && work.kind != LL_WORK_CONV))
@@ -38,7 +66,8 @@ static bool product_of(const struct ll_op_view *op, struct ll_product *product, 
                                    .lda = ta ? gemm.m : gemm.k,
                                    .ldb = tb ? gemm.k : gemm.n,
                                    .ldc = gemm.n};
-    *flops = (double)work.flops;
+    *batch = work.kind == LL_WORK_GEMM ? gemm.batch : 1;
+    *flops = (double)work.flops / (double)*batch;
     return true;
 }
 
@@ -69,41 +98,71 @@ static double product_s(struct ll_product *product)
     return (double)least_ns * 1e-9;
 }
 
-/* All products of a trace's first step, each with its best time. */
-static double products_s(const struct ll_trace *trace, unsigned threads)
+static bool is_same(const struct ll_product *a, const struct ll_product *b)
 {
-    double total_s = 0, total_flops = 0;
-    ll_blas_set_threads(threads);
-    for (uint32_t i = 0; i < trace->steps[0].op_count; i++) {
-        const struct ll_form *form = &trace->forms[trace->ops[i].form];
-        struct ll_product product;
-        double flops;
-        if (!product_of(&form->view, &product, &flops))
-            continue;
-        double s = product_s(&product);
-        total_s += s;
-        total_flops += flops;
-        printf("  %-20s %-8s %6" PRIu64 " %6" PRIu64 " %6" PRIu64 "  %8.3f ms  %6.1f GFLOP/s\n",
-               ll_op_name(form->view.kind), trace->strings[form->scope], product.m, product.n, product.k,
-               s * 1e3, flops / s * 1e-9);
-    }
-    ll_blas_set_threads(1);
-    printf("  all products            %8.1f ms  %6.1f GFLOP/s, %s, %u threads\n", total_s * 1e3,
-           total_flops / total_s * 1e-9, ll_blas_facts().core, threads);
-    return total_s;
+    return a->m == b->m && a->n == b->n && a->k == b->k && a->transpose_a == b->transpose_a &&
+           a->transpose_b == b->transpose_b;
 }
 
-static void print_kinds(const struct ll_trace *trace)
+/* Different products of a trace's last step. */
+static void collect(const struct ll_trace *trace, struct products *products)
 {
-    struct ll_arena arena = {0};
-    const struct ll_profile *profile = ll_profile(trace, &arena);
-    for (uint64_t i = 0; profile && i < profile->kind_count; i++)
+    const struct ll_step *step = &trace->steps[trace->step_count - 1];
+    for (uint32_t i = step->first_op; i < step->first_op + step->op_count; i++) {
+        struct ll_product product;
+        uint64_t batch;
+        double flops;
+        size_t at = 0;
+        if (!product_of(&trace->forms[trace->ops[i].form].view, &product, &batch, &flops))
+            continue;
+        while (at < products->count && !is_same(&products->at[at].product, &product))
+            at++;
+        if (at == products->count && at < MOST_PRODUCTS)
+            products->at[products->count++] = (struct timed){product, 0, flops, 0};
+        if (at < products->count)
+            products->at[at].count += batch;
+    }
+}
+
+static void time_products(struct products *products, unsigned threads)
+{
+    ll_blas_set_threads(threads);
+    for (size_t i = 0; i < products->count; i++) {
+        struct timed *timed = &products->at[i];
+        timed->time_s = product_s(&timed->product);
+        products->time_s += (double)timed->count * timed->time_s;
+    }
+    ll_blas_set_threads(1);
+}
+
+static void print_products(const struct products *products)
+{
+    for (size_t i = 0; i < products->count; i++) {
+        const struct timed *t = &products->at[i];
+        printf("  %4" PRIu64 " x %6" PRIu64 " %6" PRIu64 " %6" PRIu64 "%s%s  %8.3f ms  %6.1f GFLOP/s\n",
+               t->count, t->product.m, t->product.n, t->product.k, t->product.transpose_a ? " a^T" : "",
+               t->product.transpose_b ? " b^T" : "", t->time_s * 1e3, t->flops / t->time_s * 1e-9);
+    }
+}
+
+static void print_kinds(const struct ll_profile *profile)
+{
+    for (uint64_t i = 0; i < profile->kind_count; i++)
         printf("  %-28s %-10s %9.3f ms  %5.1f %%\n", profile->kinds[i].kind,
                ll_phase_name(profile->kinds[i].phase), profile->kinds[i].time_s * 1e3,
                profile->kinds[i].share * 100);
-    if (profile)
-        printf("  outside of ops %.2f %% of a step\n", (1 - profile->ops_time_s / profile->wall_s) * 100);
-    ll_arena_release(&arena);
+}
+
+static void print_classes(const struct ll_profile *profile)
+{
+    for (int c = 0; c < LL_CLASS_COUNT; c++) {
+        double share = 0;
+        for (uint64_t i = 0; i < profile->kind_count; i++)
+            if (ll_op_class(profile->kinds[i].op_kind) == (enum ll_op_class)c)
+                share += profile->kinds[i].share;
+        if (share >= 0.005)
+            printf(" %s %.0f %%", ll_class_name((enum ll_op_class)c), share * 100);
+    }
 }
 
 /* The shortest step of a recorded run. */
@@ -115,16 +174,23 @@ static double least_step_s(const struct ll_trace *trace)
     return (double)least_ns * 1e-9;
 }
 
-static struct ll_trace *record(uint64_t batch, uint64_t steps)
+static struct ll_trace *record(const struct preset *preset)
 {
     char path[] = "bench_native.XXXXXX";
     int file = mkstemp(path);
-    struct ll_run_options options = {.train = true, .batch = batch, .steps = steps, .seed = 1, .path = path};
+    struct ll_run_options options = {.train = true,
+                                     .batch = preset->batch,
+                                     .steps = preset->steps,
+                                     .seed = 1,
+                                     .path = path,
+                                     .settings = preset->settings,
+                                     .setting_count = preset->setting_count};
     struct ll_run_report report;
     struct ll_diags *diags = calloc(1, sizeof *diags);
+    const struct ll_model *model = ll_model_find(preset->model);
     struct ll_trace *trace = NULL;
     enum ll_status status;
-    if (file >= 0 && diags && ll_model_run(ll_model_find("alexnet"), &options, &report, diags))
+    if (file >= 0 && diags && model && ll_model_run(model, &options, &report, diags))
         trace = ll_trace_read(path, diags, &status);
     if (file >= 0) {
         close(file);
@@ -136,22 +202,50 @@ static struct ll_trace *record(uint64_t batch, uint64_t steps)
     return trace;
 }
 
+static bool bench(const struct preset *preset, bool closely)
+{
+    struct ll_arena arena = {0};
+    struct products *products = calloc(1, sizeof *products);
+    struct ll_trace *trace = record(preset);
+    const struct ll_profile *profile = trace ? ll_profile(trace, &arena) : NULL;
+    bool good = products && profile;
+    if (good) {
+        double step_s = least_step_s(trace);
+        collect(trace, products);
+        time_products(products, ll_pool_usable_cpus());
+        printf("%-14s %6" PRIu64 " %10.2f %10.2f %6.2f  outside of ops %.1f %%,", preset->model,
+               preset->batch, step_s * 1e3, products->time_s * 1e3, step_s / products->time_s,
+               (1 - profile->ops_time_s / profile->wall_s) * 100);
+        print_classes(profile);
+        printf("\n");
+        if (closely) {
+            print_products(products);
+            print_kinds(profile);
+        }
+    } else {
+        fprintf(stderr, "bench_native: %s cannot be run or recorded\n", preset->model);
+    }
+    free(products);
+    ll_trace_free(trace);
+    ll_arena_release(&arena);
+    return good;
+}
+
 int main(int count, char **words)
 {
-    uint64_t batch = count > 1 ? strtoull(words[1], NULL, 10) : 8,
-             steps = count > 2 ? strtoull(words[2], NULL, 10) : 10;
-    struct ll_trace *trace = record(batch, steps);
-    struct ll_pool *pool = ll_pool_new(0);
-    if (!trace || !pool) {
-        fprintf(stderr, "bench_native: cannot run or record\n");
-        return 1;
-    }
-    printf("alexnet, training, batch %" PRIu64 "\n", batch);
-    double alone_s = products_s(trace, ll_pool_threads(pool)), step_s = least_step_s(trace);
-    print_kinds(trace);
-    printf("step %.1f ms, its products in OpenBLAS alone %.1f ms, ratio %.2f\n", step_s * 1e3, alone_s * 1e3,
-           step_s / alone_s);
-    ll_pool_free(pool);
-    ll_trace_free(trace);
-    return 0;
+    struct preset asked = {words[1], 8, 10, {{NULL, NULL}}, 0};
+    bool good = true;
+    for (size_t i = 0; count > 1 && i < sizeof presets / sizeof *presets; i++)
+        if (strcmp(presets[i].model, words[1]) == 0)
+            asked = presets[i];
+    if (count > 2)
+        asked.batch = strtoull(words[2], NULL, 10);
+    if (count > 3)
+        asked.steps = strtoull(words[3], NULL, 10);
+    printf("training        batch    step ms  products ms  ratio\n");
+    if (count > 1)
+        return !bench(&asked, true);
+    for (size_t i = 0; i < sizeof presets / sizeof *presets; i++)
+        good &= bench(&presets[i], false);
+    return !good;
 }
