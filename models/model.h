@@ -42,7 +42,7 @@ struct ll_setting {
 
 /* How a model is trained when nothing else is asked for: settings small enough to learn the generated data
  * within minutes. */
-enum { LL_MOST_LESSON_SETTINGS = 8 };
+enum { LL_MOST_LESSON_SETTINGS = 12 };
 struct ll_lesson {
     uint64_t steps, batch;
     struct ll_setting settings[LL_MOST_LESSON_SETTINGS]; /* ended by one without key */

@@ -18,7 +18,7 @@
 #include "models/nn/layers.h"
 #include "models/nn/optim.h"
 
-enum { REPLAY, EXPLORATION, COPY_EVERY, CHANNELS, HIDDEN, RATE, PADDLE, LIVES };
+enum { REPLAY, EXPLORATION, COPY_EVERY, CHANNELS, HIDDEN, RATE, PADDLE, BALL, LIVES };
 
 static const struct ll_model_param params[] = {
     [REPLAY] = {"replay", 1000000, 1000, 1000000000, "memories to learn from, at 7 kB each"},
@@ -29,6 +29,7 @@ static const struct ll_model_param params[] = {
     [HIDDEN] = {"hidden", 512, 1, 1000000, "units of the hidden dense layer"},
     [RATE] = {"rate", 250, 1, 1000000, "learning rate, in millionths"},
     [PADDLE] = {"paddle", 8, LL_LEAST_PADDLE, LL_MOST_PADDLE, "width of the paddle, in pixels of 72"},
+    [BALL] = {"ball", 2, LL_LEAST_BALL, LL_MOST_BALL, "height and width of the ball, in pixels"},
     [LIVES] = {"lives", 5, 1, LL_MOST_LIVES, "balls in a game"},
 };
 
@@ -185,6 +186,7 @@ static struct ll_value *build(struct ll_nn *nn, const struct ll_build *build)
 {
     const struct ll_agent_options options = {
         .rules = {.paddle = (uint32_t)build->params[PADDLE],
+                  .ball = (uint32_t)build->params[BALL],
                   .rows = 6,
                   .lives = (uint32_t)build->params[LIVES],
                   .frame_skip = 4},
@@ -214,16 +216,18 @@ const struct ll_model ll_model_deepq = {
     .params = params,
     .param_count = sizeof params / sizeof *params,
     .build = build,
-    .lesson = {.steps = 10000,
+    .lesson = {.steps = 8000,
                .batch = 32,
                .settings =
                    {
-                       {"replay", "20000"},
-                       {"exploration", "5000"},
-                       {"copy_every", "500"},
                        {"channels", "8"},
                        {"hidden", "128"},
-                       {"paddle", "20"},
+                       {"replay", "20000"},
+                       {"exploration", "2000"},
+                       {"copy_every", "250"},
+                       {"rate", "1000"},
+                       {"paddle", "24"},
+                       {"ball", "4"},
                        {"lives", "1"},
                    }},
     .evaluate = ll_agent_evaluate,

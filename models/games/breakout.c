@@ -42,6 +42,7 @@ enum { SLANTS = sizeof slants / sizeof *slants };
 void ll_breakout_begin(struct ll_breakout *game, const struct ll_rules *rules, uint64_t seed)
 {
     assert(rules->paddle >= LL_LEAST_PADDLE && rules->paddle <= LL_MOST_PADDLE && rules->frame_skip > 0);
+    assert(rules->ball >= LL_LEAST_BALL && rules->ball <= LL_MOST_BALL);
     assert(rules->rows > 0 && rules->rows <= LL_MAX_BRICK_ROWS);
     assert(rules->lives > 0 && rules->lives <= LL_MOST_LIVES);
     *game = (struct ll_breakout){.rules = *rules, .key = ll_random_key(seed, 0), .lives = rules->lives};
@@ -56,11 +57,17 @@ bool ll_breakout_over(const struct ll_breakout *game)
            game->score == game->rules.rows * LL_BRICK_COLUMNS;
 }
 
+/* In pixels. */
+static int32_t ball_size(const struct ll_breakout *game)
+{
+    return (int32_t)game->rules.ball;
+}
+
 /* From somewhere below the wall, downwards. */
 static void serve(struct ll_breakout *game)
 {
     uint64_t bits = ll_random_bits(game->key, game->serves++);
-    int32_t places = FIELD_RIGHT - LL_WALL - LL_BALL + 1;
+    int32_t places = FIELD_RIGHT - LL_WALL - ball_size(game) + 1;
     game->ball = (struct ll_ball){
         .x = (LL_WALL + (int32_t)(bits % (uint64_t)places)) * LL_GRAIN,
         .y = SERVE_TOP * LL_GRAIN,
@@ -92,20 +99,23 @@ static bool breaks_at(struct ll_breakout *game, int32_t x, int32_t y)
     return true;
 }
 
-/* A ball whose corner is there breaks the first brick that one of its pixels touches. */
+/* A ball whose corner is there breaks the first brick that it covers. */
 static bool breaks(struct ll_breakout *game, int32_t x, int32_t y)
 {
-    int32_t left = x / LL_GRAIN, right = (x + LL_BALL * LL_GRAIN - 1) / LL_GRAIN;
-    int32_t top = y / LL_GRAIN, bottom = (y + LL_BALL * LL_GRAIN - 1) / LL_GRAIN;
-    return breaks_at(game, left, top) || breaks_at(game, right, top) || breaks_at(game, left, bottom) ||
-           breaks_at(game, right, bottom);
+    int32_t right = (x + ball_size(game) * LL_GRAIN - 1) / LL_GRAIN;
+    int32_t bottom = (y + ball_size(game) * LL_GRAIN - 1) / LL_GRAIN;
+    for (int32_t top = y / LL_GRAIN; top <= bottom; top++)
+        for (int32_t left = x / LL_GRAIN; left <= right; left++)
+            if (breaks_at(game, left, top))
+                return true;
+    return false;
 }
 
 static void fly_sideways(struct ll_breakout *game)
 {
     struct ll_ball *ball = &game->ball;
     int32_t x = ball->x + ball->right;
-    bool outside = x < LL_WALL * LL_GRAIN || x > (FIELD_RIGHT - LL_BALL) * LL_GRAIN;
+    bool outside = x < LL_WALL * LL_GRAIN || x > (FIELD_RIGHT - ball_size(game)) * LL_GRAIN;
     if (outside || breaks(game, x, ball->y))
         ball->right = -ball->right;
     else
@@ -116,8 +126,8 @@ static void fly_sideways(struct ll_breakout *game)
 static bool meets_paddle(const struct ll_breakout *game, int32_t y)
 {
     const struct ll_ball *ball = &game->ball;
-    const int32_t top = (PADDLE_TOP - LL_BALL) * LL_GRAIN;
-    int32_t left = (game->paddle - LL_BALL) * LL_GRAIN;
+    const int32_t top = (PADDLE_TOP - ball_size(game)) * LL_GRAIN;
+    int32_t left = (game->paddle - ball_size(game)) * LL_GRAIN;
     int32_t right = (game->paddle + (int32_t)game->rules.paddle) * LL_GRAIN;
     return ball->y <= top && y > top && ball->x > left && ball->x < right;
 }
@@ -125,8 +135,8 @@ static bool meets_paddle(const struct ll_breakout *game, int32_t y)
 /* The zones are as wide as all places where a ball can meet the paddle, over six. */
 static void bounce_off_paddle(struct ll_breakout *game)
 {
-    int32_t from_left = game->ball.x - (game->paddle - LL_BALL) * LL_GRAIN;
-    int32_t places = ((int32_t)game->rules.paddle + LL_BALL) * LL_GRAIN;
+    int32_t from_left = game->ball.x - (game->paddle - ball_size(game)) * LL_GRAIN;
+    int32_t places = ((int32_t)game->rules.paddle + ball_size(game)) * LL_GRAIN;
     game->ball.right = slants[from_left * SLANTS / places];
     game->ball.down = -BALL_SPEED;
 }
@@ -145,7 +155,7 @@ static void fly_up_or_down(struct ll_breakout *game)
         bounce_off_paddle(game);
     else if (y < LL_WALL * LL_GRAIN || breaks(game, ball->x, y))
         ball->down = -ball->down;
-    else if (y > (LL_SCREEN - LL_BALL) * LL_GRAIN)
+    else if (y > (LL_SCREEN - ball_size(game)) * LL_GRAIN)
         lose_ball(game);
     else
         ball->y = y;
@@ -197,5 +207,6 @@ void ll_breakout_draw(const struct ll_breakout *game, uint8_t *screen)
     draw_bricks(game, screen);
     fill(screen, game->paddle, PADDLE_TOP, (int32_t)game->rules.paddle, PADDLE_HEIGHT, PADDLE_GREY);
     if (game->ball.flies)
-        fill(screen, game->ball.x / LL_GRAIN, game->ball.y / LL_GRAIN, LL_BALL, LL_BALL, PADDLE_GREY);
+        fill(screen, game->ball.x / LL_GRAIN, game->ball.y / LL_GRAIN, ball_size(game), ball_size(game),
+             PADDLE_GREY);
 }

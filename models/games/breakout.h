@@ -20,6 +20,8 @@ enum {
     LL_MAX_BRICK_ROWS = 8,
     LL_LEAST_PADDLE = 4,
     LL_MOST_PADDLE = 48,
+    LL_LEAST_BALL = 2,
+    LL_MOST_BALL = 8,
     LL_MOST_LIVES = 9,
     LL_LONGEST_GAME = 18000, /* five minutes, as those that Mnih et al. (2015) evaluate */
     LL_LONGEST_WAIT = 120    /* who has not fired by then is served all the same */
@@ -30,13 +32,14 @@ enum ll_action { LL_NOOP, LL_FIRE, LL_RIGHT, LL_LEFT, LL_ACTION_COUNT };
 
 struct ll_rules {
     uint32_t paddle;     /* its width, LL_LEAST_PADDLE to LL_MOST_PADDLE; 8 is Atari's */
+    uint32_t ball;       /* its height and width, LL_LEAST_BALL to LL_MOST_BALL; 2 is Atari's */
     uint32_t rows;       /* of bricks, 1 to LL_MAX_BRICK_ROWS; Atari has 6 */
     uint32_t lives;      /* balls, 1 to LL_MOST_LIVES; Atari has 5 */
     uint32_t frame_skip; /* for how many frames an action is held, at least 1; 4 in the paper */
 };
 
-/* Of the ball's upper left corner, in 1/16 pixel; a ball is 2 x 2 pixels. */
-enum { LL_GRAIN = 16, LL_BALL = 2 };
+/* Of the ball's upper left corner, in 1/16 pixel. */
+enum { LL_GRAIN = 16 };
 struct ll_ball {
     int32_t x, y, right, down; /* where it is, and how far it moves in a frame */
     bool flies;                /* else the next one has not been served */

@@ -7,12 +7,13 @@
 #include <string.h>
 
 enum { GAMES = 60, FIELD_RIGHT = LL_SCREEN - LL_WALL };
-static const struct ll_rules atari = {.paddle = 8, .rows = 6, .lives = 5, .frame_skip = 4};
+static const struct ll_rules atari = {.paddle = 8, .ball = 2, .rows = 6, .lives = 5, .frame_skip = 4};
 
 static struct ll_rules draw_rules(uint64_t *random)
 {
     return (struct ll_rules){
         .paddle = LL_LEAST_PADDLE + (uint32_t)ll_random_below(random, LL_MOST_PADDLE - LL_LEAST_PADDLE + 1),
+        .ball = LL_LEAST_BALL + (uint32_t)ll_random_below(random, LL_MOST_BALL - LL_LEAST_BALL + 1),
         .rows = 1 + (uint32_t)ll_random_below(random, LL_MAX_BRICK_ROWS),
         .lives = 1 + (uint32_t)ll_random_below(random, LL_MOST_LIVES),
         .frame_skip = 1 + (uint32_t)ll_random_below(random, 6),
@@ -37,8 +38,8 @@ static void check_places(const struct ll_breakout *game)
     const struct ll_ball *ball = &game->ball;
     assert_in_range(game->paddle, LL_WALL, FIELD_RIGHT - (int)game->rules.paddle);
     if (ball->flies) {
-        assert_in_range(ball->x, LL_WALL * LL_GRAIN, (FIELD_RIGHT - LL_BALL) * LL_GRAIN);
-        assert_in_range(ball->y, LL_WALL * LL_GRAIN, (LL_SCREEN - LL_BALL) * LL_GRAIN);
+        assert_in_range(ball->x, LL_WALL * LL_GRAIN, (FIELD_RIGHT - (int)game->rules.ball) * LL_GRAIN);
+        assert_in_range(ball->y, LL_WALL * LL_GRAIN, (LL_SCREEN - (int)game->rules.ball) * LL_GRAIN);
         assert_true(ball->right != 0 && ball->down != 0);
     }
 }
@@ -52,15 +53,15 @@ static uint32_t count_grey(const uint8_t *screen, int from_row, int to_row, int 
     return count;
 }
 
-/* A brick is 4 x 3 pixels, a ball 2 x 2, and no two things are in one place while the ball is above the
+/* A brick is 4 x 3 pixels, and no two things are in one place while the ball is above the
  * paddle's rows, which begin at 76. */
 static void check_picture(const struct ll_breakout *game)
 {
     uint8_t screen[LL_SCREEN_PIXELS];
-    uint32_t ball = game->ball.flies ? LL_BALL * LL_BALL : 0;
+    uint32_t ball = game->ball.flies ? game->rules.ball * game->rules.ball : 0;
     ll_breakout_draw(game, screen);
     assert_int_equal(count_grey(screen, 0, LL_WALL, 255), 4 * game->lives);
-    if (ball > 0 && game->ball.y / LL_GRAIN + LL_BALL > 76)
+    if (ball > 0 && game->ball.y / LL_GRAIN + (int)game->rules.ball > 76)
         return;
     assert_int_equal(count_grey(screen, LL_WALL, 76, 1), 12 * standing_bricks(game) + ball);
     assert_int_equal(count_grey(screen, 76, LL_SCREEN, 1), 2 * game->rules.paddle);
@@ -200,7 +201,7 @@ static void the_paddle_goes_where_it_is_sent_as_far_as_the_walls(void **state)
 static enum ll_action follow(const struct ll_breakout *game)
 {
     int32_t paddle = (2 * game->paddle + (int32_t)game->rules.paddle) * LL_GRAIN / 2;
-    int32_t ball = game->ball.x + LL_BALL * LL_GRAIN / 2;
+    int32_t ball = game->ball.x + (int32_t)game->rules.ball * LL_GRAIN / 2;
     if (!game->ball.flies)
         return LL_FIRE;
     return ball > paddle + 2 * LL_GRAIN ? LL_RIGHT : ball < paddle - 2 * LL_GRAIN ? LL_LEFT : LL_NOOP;
@@ -236,7 +237,7 @@ static void who_follows_the_ball_beats_who_does_not_look(void **state)
 static void a_good_player_clears_the_wall(void **state)
 {
     (void)state;
-    const struct ll_rules easy = {.paddle = 24, .rows = 6, .lives = 5, .frame_skip = 1};
+    const struct ll_rules easy = {.paddle = 24, .ball = 2, .rows = 6, .lives = 5, .frame_skip = 1};
     uint32_t cleared = 0;
     for (uint64_t seed = 0; seed < GAMES; seed++)
         cleared += play(&easy, seed, NULL) == easy.rows * LL_BRICK_COLUMNS;

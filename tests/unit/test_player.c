@@ -5,7 +5,7 @@
 
 #include <string.h>
 
-static const struct ll_rules rules = {.paddle = 16, .rows = 6, .lives = 2, .frame_skip = 4};
+static const struct ll_rules rules = {.paddle = 16, .ball = 2, .rows = 6, .lives = 2, .frame_skip = 4};
 enum { MOST_FRAMES = 4000 };
 
 /* The dumb twin: every frame of a game, drawn from a game that is played beside. */
