@@ -192,11 +192,13 @@ void ll_nn_keep(struct ll_value *value)
     value->kept = true;
 }
 
+/* What an update leaves behind is its variables' and takes their class; the rest, a clipped gradient or a norm,
+ * goes with the step. */
 static enum ll_memory_class memory_of_phase(enum ll_phase phase)
 {
     static const enum ll_memory_class classes[LL_PHASE_COUNT] = {
         [LL_PHASE_FORWARD] = LL_ACTIVATION, [LL_PHASE_BACKWARD] = LL_GRADIENT,
-        [LL_PHASE_UPDATE] = LL_OPTIMIZER,   [LL_PHASE_INPUT] = LL_INPUT,
+        [LL_PHASE_UPDATE] = LL_GRADIENT,    [LL_PHASE_INPUT] = LL_INPUT,
         [LL_PHASE_COMM] = LL_GRADIENT,
     };
     return classes[phase];
