@@ -192,8 +192,8 @@ void ll_nn_keep(struct ll_value *value)
     value->kept = true;
 }
 
-/* What an update leaves behind is its variables' and takes their class; the rest, a clipped gradient or a norm,
- * goes with the step. */
+/* What an update leaves behind is its variables' and takes their class; the rest, a clipped gradient or a
+ * norm, goes with the step. */
 static enum ll_memory_class memory_of_phase(enum ll_phase phase)
 {
     static const enum ll_memory_class classes[LL_PHASE_COUNT] = {
