@@ -83,13 +83,17 @@ static double unit_bytes(const struct ll_systolic *array, const struct ll_task *
 }
 
 /* The fastest way to deal the output to `count` arrays: over the batch or within each product of it, and
- * 1, 2, 4, ... parts of the columns with the remaining arrays for the rows. The first of equals. */
+ * 1, 2, 4, ... parts of the columns with the remaining arrays for the rows. Of equals the one with the least
+ * traffic, accumulators left out of account: more of them do not change the choice, so they never make it
+ * worse. */
 static struct ll_split deal(const struct ll_unit *unit, const struct ll_task *task)
 {
     const struct ll_systolic *array = &unit->systolic;
     const struct ll_gemm *dims = &task->problem.dims;
     bool os = array->dataflow == LL_OUTPUT_STATIONARY, is = array->dataflow == LL_INPUT_STATIONARY;
     uint64_t row_grain = os ? array->rows : is ? array->cols : 1, column_grain = is ? 1 : array->cols;
+    struct ll_systolic unlimited = *array;
+    unlimited.accumulators = 0;
     struct ll_split best = {0};
     double best_cycles = INFINITY, best_bytes = INFINITY;
     for (int over_batch = 1; over_batch >= 0; over_batch--) {
@@ -97,7 +101,7 @@ static struct ll_split deal(const struct ll_unit *unit, const struct ll_task *ta
         for (uint64_t columns = 1; columns <= rest; columns *= 2) {
             struct ll_split split = ll_split(dims, batches, rest / columns, columns, row_grain, column_grain);
             struct folds f = lay(array, task->dtype, &split.share);
-            double bytes = unit_bytes(array, task, &split, &f);
+            double bytes = unit_bytes(&unlimited, task, &split, &f);
             if (f.cycles > best_cycles || (f.cycles == best_cycles && bytes >= best_bytes))
                 continue;
             best = split;
