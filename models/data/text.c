@@ -39,6 +39,8 @@ bool ll_text_load(const char *path, struct ll_arena *arena, struct ll_text *text
 
 bool ll_next_line(const struct ll_text *text, struct ll_line *line)
 {
+    if (text->size == 0)
+        return false; /* there may be no bytes to point to */
     const char *at = text->bytes, *end = text->bytes + text->size;
     if (line->number > 0) {
         at = memchr(line->words.text, '\n', (size_t)(end - line->words.text));

@@ -36,6 +36,7 @@ static void no_text_has_no_line(void **state)
     (void)state;
     struct ll_text text = text_of("");
     assert_false(ll_next_line(&text, &(struct ll_line){0}));
+    assert_false(ll_next_line(&(struct ll_text){0}, &(struct ll_line){0}));
     text = text_of("a\n");
     struct ll_line line = {0};
     expect_line(&text, &line, "a");
