@@ -261,7 +261,8 @@ static void the_judged_leave_a_picture(void **state)
     assert_in_range(width, LL_SCREEN, 64 * LL_SCREEN);
     assert_int_equal(fread(picture, 1, sizeof picture, file), width * LL_SCREEN);
     fclose(file);
-    ll_breakout_begin(&game, &(struct ll_rules){.paddle = 24, .ball = 2, .rows = 6, .lives = 1, .frame_skip = 4}, 0);
+    ll_breakout_begin(&game,
+                      &(struct ll_rules){.paddle = 24, .ball = 2, .rows = 6, .lives = 1, .frame_skip = 4}, 0);
     ll_breakout_draw(&game, screen);
     for (int y = 0; y < LL_SCREEN; y++)
         assert_memory_equal(picture + y * width, screen + y * LL_SCREEN, LL_SCREEN);
