@@ -79,6 +79,21 @@ static const struct known {
         .small = {{"bucket", "1"}, {"vocabulary", "30"}, {"hidden", "12"}, {"layers", "2"}, {"samples", "5"}},
         .steps = 1500,
     },
+    /* Hannun et al., 2014, with TIMIT's 61 phonemes: the sums of speech.c's first comment. Ops with 40
+     * frames: 4 input; 342 forward (4 for each frame and direction: concat, product, bias, ReLU; 11 for the
+     * other layers; stacks, transposition, sum of the directions, 4 reshapes; CTC and its mean); 776 backward
+     * (for each frame and direction 2 products, bias and ReLU, 2 slices of which the first state wants none,
+     * 3 sums but for one frame; a sum a frame where the directions meet; 20 others and 4 reshapes); 12
+     * update. Constants: the one that gradients start from, the state before the first frame. */
+    {
+        .name = "speech",
+        .parameters = 6386750,
+        .forward_flops = 19987070976,
+        .train_ops = 1134,
+        .constants = 2,
+        .small = {{"frames", "40"}, {"hidden", "8"}, {"classes", "4"}},
+        .steps = 60,
+    },
     /* ResNet-34 (He et al., 2016): 3.6 GMAC in the paper's table 1 are 7.328 GFLOP with the last layer of
      * 1001 classes; 36 convolutions, each with its normalisation. Ops: 2 input, 131 forward (36 convolutions,
      * 36 normalisations, 33 ReLU, 16 sums, 2 pools, 2 dense, 6 loss and accuracy), 163 backward (one less for

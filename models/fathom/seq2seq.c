@@ -22,6 +22,8 @@
 
 #include "models/nn/optim.h"
 
+#include <inttypes.h>
+
 enum { BUCKET, VOCABULARY, HIDDEN, LAYERS, SAMPLES, LETTERS };
 static const struct ll_model_param params[] = {
     [BUCKET] =
@@ -62,12 +64,25 @@ static bool make_up(struct ll_seq2seq *s, const struct ll_build *build)
                              });
 }
 
-static bool has_sentences(const struct ll_seq2seq *s, enum ll_part part)
+static uint64_t sentences(const struct ll_seq2seq *s, enum ll_part part)
 {
+    uint64_t count = 0;
     for (uint32_t i = 0; i < s->buckets.count; i++)
-        if (s->buckets.of[i][part].count > 0)
-            return true;
-    return false;
+        count += s->buckets.of[i][part].count;
+    return count;
+}
+
+/* That there is something to learn and, where that is asked for, something to be judged by. */
+static void check_sentences(struct ll_nn *nn, const struct ll_seq2seq *s, const struct ll_build *build)
+{
+    const struct ll_bucket *widest = &s->buckets.sizes[s->buckets.count - 1];
+    uint64_t learned = sentences(s, LL_LEARNED), held_back = sentences(s, LL_HELD_BACK);
+    if (learned == 0 || (build->evaluate && held_back == 0))
+        ll_nn_fail(nn,
+                   "%" PRIu64 " sentences are there to learn and %" PRIu64
+                   " held back; expected some of both, "
+                   "of at most %" PRIu64 " words and %" PRIu64 " in translation",
+                   learned, held_back, widest->source - 1, widest->target - 2);
 }
 
 /* Sentences in their buckets. False after the network has failed. */
@@ -81,8 +96,8 @@ static bool get_data(struct ll_nn *nn, struct ll_seq2seq *s, const struct ll_bui
         ll_nn_fail(nn, build->data ? "there is nothing to learn from" : "memory ran out");
     else if (!ll_buckets_sort(&s->buckets, &s->corpus, sizes, count, &nn->arena))
         ll_nn_fail(nn, "memory ran out");
-    else if (!has_sentences(s, LL_LEARNED) || (build->evaluate && !has_sentences(s, LL_HELD_BACK)))
-        ll_nn_fail(nn, "of the sentences that are short enough for a bucket, too few are left");
+    else
+        check_sentences(nn, s, build);
     return !nn->trouble;
 }
 
@@ -112,9 +127,12 @@ static struct ll_seq2seq *begin(struct ll_nn *nn, const struct ll_build *build)
     s->seed = build->seed;
     ll_nn_drive(nn, &(struct ll_driver){.context = s, .begin_step = begin_step, .release = release});
     if (!build->data && values[LETTERS] + LL_SPECIAL_WORDS > values[VOCABULARY])
-        ll_nn_fail(nn, "the vocabulary is too small for so many letters and the four words that are none");
+        ll_nn_fail(nn, "%" PRId64 " letters; expected at most %" PRId64 ", four less than the vocabulary",
+                   values[LETTERS], values[VOCABULARY] - LL_SPECIAL_WORDS);
     else if (values[SAMPLES] > values[VOCABULARY])
-        ll_nn_fail(nn, "there are fewer words in the vocabulary than samples to draw of them");
+        ll_nn_fail(nn,
+                   "%" PRId64 " samples; expected at most %" PRId64 ", as many as the vocabulary has words",
+                   values[SAMPLES], values[VOCABULARY]);
     return !nn->trouble && get_data(nn, s, build) ? s : NULL;
 }
 

@@ -24,10 +24,9 @@ struct ll_seq2seq_call {
 };
 
 struct ll_seq2seq_result {
-    struct ll_value *loss; /* NULL without chance */
-    struct ll_value *
-        *words;            /* GREEDY: of each step but the last, [batch] i32, kept; in the network's arena */
-    struct ll_value *last; /* the last step's output: with chance and GREEDY the scores of all words */
+    struct ll_value *loss;   /* NULL without chance */
+    struct ll_value **words; /* GREEDY: of each step but the last, [batch] i32, kept */
+    struct ll_value *last;   /* the last step's output: with chance and GREEDY the scores of all words */
 };
 
 /* Adds the forward pass on a batch to the program being built. */

@@ -299,7 +299,7 @@ const struct ll_model ll_model_speech = {
     .params = params,
     .param_count = sizeof params / sizeof *params,
     .build = build,
-    .lesson = {.steps = 2500,
+    .lesson = {.steps = 3000,
                .batch = 32,
                .settings = {{"frames", "60"}, {"hidden", "64"}, {"classes", "6"}}},
     .evaluate = evaluate,

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Exponentials for kernels: written without calls and branches, so that a loop of them becomes vector code.
- * For float within 2 units in the last place of the exact value; for double, which only checks gradients,
- * those of the C library. Same bits on every CPU. For kernel files only. */
+/* Exponentials and logarithms for kernels: written without calls and branches, so that a loop of them becomes
+ * vector code. For float within 2 units in the last place of the exact value; for double, which only checks
+ * gradients, those of the C library. Same bits on every CPU. For kernel files only. */
 #ifndef LL_NN_ELEMENTARY_H
 #define LL_NN_ELEMENTARY_H
 
@@ -20,6 +20,16 @@ LL_INLINE real ll_exp(real x)
 LL_INLINE real ll_tanh(real x)
 {
     return tanh(x);
+}
+
+LL_INLINE real ll_log_of_normal(real x)
+{
+    return log(x);
+}
+
+LL_INLINE real ll_log(real x)
+{
+    return log(x);
 }
 
 #else
@@ -66,6 +76,39 @@ LL_INLINE real ll_tanh(real x)
     float size = x < 0 ? -x : x;
     float far = 1.0f - 2.0f / (ll_exp(2.0f * size) + 1.0f);
     return size < 0.625f ? near : x < 0 ? -far : far;
+}
+
+/* Of positive normal numbers: x = m 2^n with m around 1, log m by a polynomial (Cephes, logf). */
+LL_INLINE float ll_log_of_normal(float x)
+{
+    const uint32_t below_one = 0x3f3504f3; /* the bits of the root of 1/2 */
+    uint32_t bits;
+    memcpy(&bits, &x, sizeof bits);
+    int32_t n = (int32_t)(bits - below_one) >> 23;
+    bits -= (uint32_t)n << 23;
+    memcpy(&x, &bits, sizeof x);
+    x -= 1;
+    float z = x * x, whole = (float)n, p = 7.0376836292e-2f;
+    p = p * x - 1.1514610310e-1f;
+    p = p * x + 1.1676998740e-1f;
+    p = p * x - 1.2420140846e-1f;
+    p = p * x + 1.4249322787e-1f;
+    p = p * x - 1.6668057665e-1f;
+    p = p * x + 2.0000714765e-1f;
+    p = p * x - 2.4999993993e-1f;
+    p = p * x + 3.3333331174e-1f;
+    return x + (p * z * x - 2.12194440e-4f * whole - 0.5f * z) + 0.693359375f * whole;
+}
+
+/* Numbers below the normal ones are lifted by 2^24 first. */
+LL_INLINE real ll_log(real x)
+{
+    const float least_normal = 0x1p-126f, log_of_lift = 16.635532333438687f;
+    float lifted = x < least_normal ? x * 0x1p24f : x;
+    float normal = lifted >= least_normal && lifted < INFINITY ? lifted : 1.0f;
+    float result = ll_log_of_normal(normal) - (x < least_normal ? log_of_lift : 0.0f);
+    float outside = x == 0 ? -INFINITY : x < 0 ? NAN : x;
+    return x > 0 && x < INFINITY ? result : outside;
 }
 
 #endif

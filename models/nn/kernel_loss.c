@@ -7,20 +7,12 @@
  *
  * where the targets of a class number are 1 for it and 0 for the others. */
 #include "models/nn/elementary.h"
-#include "models/nn/kernel.h"
+#include "models/nn/kernel_largest.h"
 
 #include <assert.h>
 #include <math.h>
 
 enum { GRAIN = 1 << 12 };
-
-LL_INLINE real largest(const real *x, uint64_t count)
-{
-    real most = x[0];
-    for (uint64_t i = 1; i < count; i++)
-        most = x[i] > most ? x[i] : most;
-    return most;
-}
 
 /* y = exp(x - most); their sum. */
 LL_INLINE double exponentials(const real *x, real most, real *restrict y, uint64_t count)
@@ -63,7 +55,7 @@ LL_FAST static void softmax(void *context, uint64_t begin, uint64_t end, uint64_
     for (uint64_t row = begin; row < end; row++) {
         const real *x = (const real *)rows->call->in[0] + row * length;
         real *y = (real *)rows->call->out[0] + row * length;
-        double sum = exponentials(x, largest(x, length), y, length);
+        double sum = exponentials(x, ll_largest(x, length), y, length);
         scale(y, length, (real)(1 / sum));
     }
 }
@@ -80,7 +72,7 @@ LL_FAST static void loss_of_labels(void *context, uint64_t begin, uint64_t end, 
     const struct ll_kernel_call *call = rows->call;
     uint64_t classes = rows->length;
     for (uint64_t row = begin; row < end; row++) {
-        const real *x = (const real *)call->in[0] + row * classes, most = largest(x, classes);
+        const real *x = (const real *)call->in[0] + row * classes, most = ll_largest(x, classes);
         real *loss = (real *)call->out[0] + row, *dx = (real *)call->out[1] + row * classes;
         int32_t label = ((const int32_t *)call->in[1])[row];
         assert(label >= 0 && (uint64_t)label < classes);
@@ -103,7 +95,7 @@ LL_FAST static void loss_of_targets(void *context, uint64_t begin, uint64_t end,
     const struct ll_kernel_call *call = rows->call;
     uint64_t classes = rows->length;
     for (uint64_t row = begin; row < end; row++) {
-        const real *x = (const real *)call->in[0] + row * classes, most = largest(x, classes);
+        const real *x = (const real *)call->in[0] + row * classes, most = ll_largest(x, classes);
         const real *target = (const real *)call->in[1] + row * classes;
         real *restrict dx = (real *)call->out[1] + row * classes;
         double sum = exponentials(x, most, dx, classes), weight = 0, inner = 0;

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Maximum over windows, and its gradient: what flows in goes to the first tap that held the maximum. The
  * channels are cut into strips, so that overlapping windows of the gradient meet in one thread only. */
-#include "models/nn/kernel.h"
+#include "models/nn/kernel_largest.h"
 
 #include <assert.h>
 #include <math.h>
@@ -52,12 +52,6 @@ static struct taps taps_of(const struct pooling *p, uint64_t y, uint64_t x)
                          clip(left + (int64_t)p->kernel_w, p->in_w)};
 }
 
-LL_INLINE void take_largest(const real *restrict x, real *restrict most, uint64_t count)
-{
-    for (uint64_t i = 0; i < count; i++)
-        most[i] = x[i] > most[i] ? x[i] : most[i];
-}
-
 /* Chunk: lines of the pooled images. */
 LL_FAST static void pool_lines(void *context, uint64_t begin, uint64_t end, uint64_t chunk)
 {
@@ -71,7 +65,8 @@ LL_FAST static void pool_lines(void *context, uint64_t begin, uint64_t end, uint
             most[c] = (real)-INFINITY;
         for (uint64_t y = taps.top; y < taps.bottom; y++)
             for (uint64_t x = taps.left; x < taps.right; x++)
-                take_largest(p->x + ((image * p->in_h + y) * p->in_w + x) * p->channels, most, p->channels);
+                ll_take_largest(p->x + ((image * p->in_h + y) * p->in_w + x) * p->channels, most,
+                                p->channels);
     }
 }
 

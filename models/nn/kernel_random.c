@@ -3,6 +3,8 @@
  * make, whichever thread draws it. */
 #include "models/nn/kernel_random.h"
 
+#include "models/nn/elementary.h"
+
 #include <math.h>
 #include <string.h>
 
@@ -54,40 +56,12 @@ LL_FAST static void draw_uniform(void *context, uint64_t begin, uint64_t end, ui
 
 #ifdef LL_DOUBLE
 
-LL_INLINE real log_of(real x)
-{
-    return log(x);
-}
-
 LL_INLINE real cosine_of_turns(real turns)
 {
     return cos(6.283185307179586 * turns);
 }
 
 #else
-
-/* Of numbers from 2^-25 to 1, without calls and branches: x = m 2^n with m around 1, log m by a polynomial
- * (Cephes, logf). */
-LL_INLINE float log_of(float x)
-{
-    const uint32_t below_one = 0x3f3504f3; /* the bits of the root of 1/2 */
-    uint32_t bits;
-    memcpy(&bits, &x, sizeof bits);
-    int32_t n = (int32_t)(bits - below_one) >> 23;
-    bits -= (uint32_t)n << 23;
-    memcpy(&x, &bits, sizeof x);
-    x -= 1;
-    float z = x * x, whole = (float)n, p = 7.0376836292e-2f;
-    p = p * x - 1.1514610310e-1f;
-    p = p * x + 1.1676998740e-1f;
-    p = p * x - 1.2420140846e-1f;
-    p = p * x + 1.4249322787e-1f;
-    p = p * x - 1.6668057665e-1f;
-    p = p * x + 2.0000714765e-1f;
-    p = p * x - 2.4999993993e-1f;
-    p = p * x + 3.3333331174e-1f;
-    return x + (p * z * x - 2.12194440e-4f * whole - 0.5f * z) + 0.693359375f * whole;
-}
 
 /* Of 0 to 1: the cosine of a whole turn is a sine of half a one, whose power series ends soon. */
 LL_INLINE float cosine_of_turns(float turns)
@@ -114,7 +88,7 @@ LL_FAST static void draw_normal(void *context, uint64_t begin, uint64_t end, uin
     real *restrict y = d->y;
     for (uint64_t i = begin; i < end; i++) {
         uint64_t bits = ll_random_bits(key, i);
-        real logarithm = log_of(ll_random_unit((uint32_t)bits));
+        real logarithm = ll_log_of_normal(ll_random_unit((uint32_t)bits));
         real radius = LL_SQRT(logarithm < 0 ? -2 * logarithm : 0);
         y[i] = radius * cosine_of_turns(ll_random_unit((uint32_t)(bits >> 32)));
     }

@@ -2,13 +2,13 @@
 /* Many become few. A sum is cut into parts by its shape alone, and the parts are added in order:
  *
  *      x[outer, middle, inner] -> partial[part, outer, inner] -> y[outer, inner] */
-#include "models/nn/kernel.h"
+#include "models/nn/kernel_largest.h"
 #include "models/nn/kernel_reduce.h"
 
 #include <assert.h>
 #include <string.h>
 
-enum { COLUMNS = 256, GRAIN = 1 << 16 };
+enum { COLUMNS = 256, LINES = 256, GRAIN = 1 << 16 };
 
 struct reduction {
     const real *in;
@@ -19,7 +19,7 @@ struct reduction {
 };
 
 /* x without `axes` dimensions from `axis` on. At least 64 numbers make a part, and there is a bound to what
- * parts take in memory. */
+ * parts take in memory; where there are many lines, each is a part. */
 static struct reduction reduction_of(const struct ll_shape *x, uint64_t axis, uint64_t axes)
 {
     struct reduction r = {.middle = 1, .inner = 1, .divisor = 1};
@@ -27,7 +27,10 @@ static struct reduction reduction_of(const struct ll_shape *x, uint64_t axis, ui
     for (uint64_t i = 0; i < x->rank; i++)
         *(i < axis ? &outer : i < axis + axes ? &r.middle : &r.inner) *= x->dim[i];
     r.results = outer * r.inner;
-    r.parts = ll_max(1, ll_min(ll_min(r.middle / 64, 64), (1 << 16) / ll_max(1, r.results)));
+    if (r.inner == 1 && r.results >= LINES)
+        r.parts = 1;
+    else
+        r.parts = ll_max(1, ll_min(ll_min(r.middle / 64, 64), (1 << 16) / ll_max(1, r.results)));
     return r;
 }
 
@@ -147,12 +150,18 @@ LL_FAST static void find_largest(void *context, uint64_t begin, uint64_t end, ui
 {
     (void)chunk;
     const struct reduction *r = context;
-    for (uint64_t result = begin; result < end; result++) {
-        const real *x = r->in + result / r->inner * r->middle * r->inner + result % r->inner;
-        real most = x[0];
+    for (uint64_t result = begin, count; result < end; result += count) {
+        uint64_t column = result % r->inner;
+        const real *x = r->in + (result - column) * r->middle + column;
+        real *most = r->out + result;
+        count = ll_min(ll_min(COLUMNS, end - result), r->inner - column);
+        if (r->inner == 1) {
+            *most = ll_largest(x, r->middle);
+            continue;
+        }
+        memcpy(most, x, count * sizeof *most);
         for (uint64_t i = 1; i < r->middle; i++)
-            most = x[i * r->inner] > most ? x[i * r->inner] : most;
-        r->out[result] = most;
+            ll_take_largest(x + i * r->inner, most, count);
     }
 }
 
@@ -162,7 +171,8 @@ LL_KERNEL(MAX)
     r.in = call->in[0];
     r.out = call->out[0];
     assert(r.middle > 0);
-    ll_pool_run(call->pool, r.results, ll_max(1, GRAIN / r.middle), find_largest, &r);
+    uint64_t least = r.inner == 1 ? 1 : COLUMNS;
+    ll_pool_run(call->pool, r.results, ll_max(least, GRAIN / r.middle), find_largest, &r);
 }
 
 /* Chunk: parts of the input. */
@@ -257,17 +267,17 @@ LL_KERNEL(MEAN_GRAD)
     expand(call, true);
 }
 
-/* Chunk: rows; the first of the largest. */
-static void find_place(void *context, uint64_t begin, uint64_t end, uint64_t chunk)
+/* Chunk: rows; the first of the largest. A row that begins with no number has it there. */
+LL_FAST static void find_place(void *context, uint64_t begin, uint64_t end, uint64_t chunk)
 {
     (void)chunk;
     const struct ll_kernel_call *call = context;
     uint64_t columns = call->op->in[0].dim[1];
     for (uint64_t row = begin; row < end; row++) {
-        const real *x = (const real *)call->in[0] + row * columns;
+        const real *x = (const real *)call->in[0] + row * columns, most = ll_largest(x, columns);
         uint64_t best = 0;
-        for (uint64_t i = 1; i < columns; i++)
-            best = x[i] > x[best] ? i : best;
+        while (x[best] != most && most == most)
+            best++;
         ((int32_t *)call->out[0])[row] = (int32_t)best;
     }
 }

@@ -20,13 +20,14 @@ enum ll_fathom_row {
     LL_FATHOM_COUNT
 };
 
-/* The paper's name; the model that follows Fathom's code, and its batch there; how it is recorded here: at
- * the size of the paper as far as that takes seconds (`profile`), and small enough for hundreds of steps
+/* The paper's name; the model that follows Fathom's code, and its batch there. Then settings: at the size of
+ * the paper (`full`), for a profile within seconds (`profile`), small enough for hundreds of steps
  * (`long_run`). */
 struct ll_fathom_workload {
     const char *name, *model;
     uint64_t batch, profile_batch, profile_steps, long_batch;
-    struct ll_study_setting profile[LL_MOST_STUDY_SETTINGS], long_run[LL_MOST_STUDY_SETTINGS];
+    struct ll_study_setting full[LL_MOST_STUDY_SETTINGS], profile[LL_MOST_STUDY_SETTINGS],
+        long_run[LL_MOST_STUDY_SETTINGS];
 };
 extern const struct ll_fathom_workload ll_fathom[LL_FATHOM_COUNT];
 extern const char *const ll_fathom_names[LL_FATHOM_COUNT];

@@ -54,7 +54,7 @@ static void plan(struct ll_plan *plan)
                                    .model = workload->model,
                                    .train = true,
                                    .dry_run = true,
-                                   .batch = workload->profile_batch,
+                                   .batch = workload->batch,
                                    .steps = STEPS};
         memcpy(dry.settings, planned[p].settings, sizeof dry.settings);
         ll_plan_recording(plan, &dry);
@@ -139,6 +139,8 @@ static double scope_share(const struct ll_result *result, const char *scope)
     return part / all;
 }
 
+static const double least_share = 0.005; /* of op kinds in the table */
+
 static void tabulate(const struct panel *panels, size_t count, struct ll_outcome *outcome)
 {
     static const struct ll_column columns[] = {{"workload", LL_TEXT_COLUMN},
@@ -150,13 +152,14 @@ static void tabulate(const struct panel *panels, size_t count, struct ll_outcome
                                                {"1/8", 2},
                                                {"here, 1 thread (ms)", 3},
                                                {"here, 2 threads (ms)", 3}};
-    struct ll_sheet *sheet = ll_sheet_new(
-        outcome, NULL, "Time of a training step by op kind: simulated i7-6700K, and measured here.", columns,
-        sizeof columns / sizeof *columns);
+    struct ll_sheet *sheet = ll_sheet_new(outcome, NULL,
+                                          "Time of a training step by op kind: simulated i7-6700K, and "
+                                          "measured here; those with at least 0.5 % on one thread.",
+                                          columns, sizeof columns / sizeof *columns);
     for (size_t p = 0; p < count; p++)
         for (uint64_t k = 0; k < panels[p].results[ONE]->kind_count; k++) {
             const struct ll_kind_result *kind = &panels[p].results[ONE]->kinds[k];
-            if (kind->op_class == LL_CLASS_INPUT || kind->time_s == 0)
+            if (kind->op_class == LL_CLASS_INPUT || kind->share < least_share)
                 continue;
             ll_put_text(sheet, panels[p].name);
             ll_put_text(sheet, kind->kind);

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "sim/study/fathom.h"
+#include "tracer/base/map.h"
 #include "tracer/profile.h"
 
 #include <stdio.h>
@@ -28,7 +29,8 @@ static bool is_softmax(const struct ll_form *form)
     return strcmp(ll_op_name(form->view.kind), "softmax") == 0;
 }
 
-/* Which ops are counted; with `scopes`, scopes are that hold such a text and have such ops, however often. */
+/* Which ops are counted. With `scopes`, not the ops count but the parts of the network that have some: names
+ * in their scopes that hold such a text. */
 struct rule {
     const char *name;
     bool (*counts)(const struct ll_form *form);
@@ -40,7 +42,7 @@ static const struct rule convolutions = {"convolutions", is_convolution, {NULL}}
                                           is_wide_product,
                                           {NULL}},
                          looks = {"looks at the memory", is_softmax, {NULL}},
-                         product_layers = {"layers with products", is_product, {""}},
+                         product_layers = {"layers with products", is_product, {"layer"}},
                          recurrent = {
                              "recurrent layers and the attention", is_product, {"lstm", "attention"}};
 
@@ -75,24 +77,35 @@ static void plan(struct ll_plan *plan)
                                                        .steps = 1});
 }
 
-static bool holds_any(const char *scope, const char *const texts[2])
+/* How much of a scope tells the part: up to the end of the name that holds a text; 0 when none does. */
+static size_t part_length(const char *scope, const char *const texts[2])
 {
-    return (texts[0] && strstr(scope, texts[0])) || (texts[1] && strstr(scope, texts[1]));
+    for (size_t i = 0; i < 2 && texts[i]; i++) {
+        const char *found = strstr(scope, texts[i]);
+        if (found)
+            return (size_t)(found - scope) + strcspn(found, "/");
+    }
+    return 0;
 }
 
-static size_t count_layers(const struct ll_trace *trace, const struct rule *rule, struct ll_arena *arena)
+/* Layers by a rule: ops, or parts of the network. Too few when memory ran
+ * out. */
+static size_t count_layers(const struct ll_trace *trace, const struct rule *rule)
 {
-    bool *seen = ll_alloc(arena, trace->string_count, sizeof *seen), by_scope = rule->scopes[0] != NULL;
-    size_t count = 0;
-    for (uint64_t i = 0; seen && i < trace->op_count; i++) {
+    struct ll_map parts = {0};
+    size_t ops = 0;
+    for (uint64_t i = 0; i < trace->op_count; i++) {
         const struct ll_form *form = &trace->forms[trace->ops[i].form];
         if (form->view.kind == LL_OP_COUNT || !rule->counts(form))
             continue;
-        if (by_scope && (seen[form->scope] || !holds_any(trace->strings[form->scope], rule->scopes)))
-            continue;
-        seen[form->scope] = true;
-        count++;
+        const char *scope = trace->strings[form->scope];
+        size_t length = part_length(scope, rule->scopes);
+        if (length && ll_map_intern(&parts, scope, length, NULL) == LL_NO_ID)
+            break;
+        ops++;
     }
+    size_t count = rule->scopes[0] ? parts.count : ops;
+    ll_map_release(&parts);
     return count;
 }
 
@@ -107,7 +120,7 @@ static void put_row(struct ll_sheet *sheet, size_t row, size_t layers, const str
     ll_put_number(sheet, (double)layers);
     ll_put_text(sheet, printed[row].rule->name);
     ll_put_number(sheet, (double)profile->parameters);
-    ll_put_number(sheet, profile->flops * 1e-9);
+    ll_put_number(sheet, profile->flops * 1e-6);
 }
 
 static void judge(const struct ll_evidence *evidence, struct ll_outcome *outcome)
@@ -121,7 +134,7 @@ static void judge(const struct ll_evidence *evidence, struct ll_outcome *outcome
                                                {"ours", 0},
                                                {"counted are", LL_TEXT_COLUMN},
                                                {"parameters", 0},
-                                               {"GFLOP, inference", 4}};
+                                               {"MFLOP, inference", 2}};
     struct ll_sheet *sheet =
         ll_sheet_new(outcome, NULL, "The workloads as the paper lists them, and as they are here.", columns,
                      sizeof columns / sizeof *columns);
@@ -130,7 +143,7 @@ static void judge(const struct ll_evidence *evidence, struct ll_outcome *outcome
         const struct ll_profile *profile = trace ? ll_profile(trace, evidence->arena) : NULL;
         if (!profile)
             continue;
-        size_t layers = count_layers(trace, printed[row].rule, evidence->arena);
+        size_t layers = count_layers(trace, printed[row].rule);
         put_row(sheet, row, layers, profile);
         ll_between(outcome, (struct ll_measure){(double)layers, 0, ""}, printed[row].layers,
                    printed[row].layers, "%s: layers, counting %s", ll_fathom[row].name,

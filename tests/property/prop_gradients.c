@@ -37,7 +37,7 @@ static struct ll_value *labels(struct ll_nn *nn, const struct ll_shape *shape, u
     return ll_nn_do(nn, &(struct ll_call){.kind = LL_OP_HOST_INPUT,
                                           .given_count = 1,
                                           .given = shape,
-                                          .feed = {fill_labels, 0, classes}});
+                                          .feed = {fill_labels, 0, classes, NULL}});
 }
 
 /* Logarithms, roots, powers and quotients are asked far from where they end. */

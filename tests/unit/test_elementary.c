@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Exponentials of floats against the C library's in double. */
+/* Exponentials and logarithms of floats against the C library's in double. */
 #include "check.h"
 
 #include "models/nn/elementary.h"
@@ -43,6 +43,26 @@ static void exponentials_are_right_to_two_units(void **state)
     expect_near(ll_sigmoid, sigmoid, -80, 40, 4);
 }
 
+static void logarithms_are_right_to_two_units(void **state)
+{
+    (void)state;
+    expect_near(ll_log, log, 0x1p-149f, 0x1p-126f, 2);
+    expect_near(ll_log, log, 0x1p-126f, 0x1p-120f, 2);
+    expect_near(ll_log, log, 0.001f, 4, 2);
+    expect_near(ll_log, log, 0.99f, 1.01f, 2);
+    expect_near(ll_log, log, 1, 3e38f, 2);
+}
+
+static void logarithms_end_where_they_must(void **state)
+{
+    (void)state;
+    assert_true(ll_log(1) == 0);
+    assert_true(isinf(ll_log(0)) && ll_log(0) < 0 && isinf(ll_log(-0.0f)) && ll_log(-0.0f) < 0);
+    assert_true(isinf(ll_log(INFINITY)) && ll_log(INFINITY) > 0);
+    assert_true(isnan(ll_log(-1)) && isnan(ll_log(-INFINITY)) && isnan(ll_log(-0x1p-140f)));
+    assert_true(isnan(ll_log(NAN)));
+}
+
 static void at_the_ends_they_are_what_they_must_be(void **state)
 {
     (void)state;
@@ -58,6 +78,8 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(exponentials_are_right_to_two_units),
+        cmocka_unit_test(logarithms_are_right_to_two_units),
+        cmocka_unit_test(logarithms_end_where_they_must),
         cmocka_unit_test(at_the_ends_they_are_what_they_must_be),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -136,7 +136,7 @@ static struct ll_value *labels(struct ll_nn *nn, uint64_t batch, uint64_t classe
     return ll_nn_do(nn, &(struct ll_call){.kind = LL_OP_HOST_INPUT,
                                           .given_count = 1,
                                           .given = &shape,
-                                          .feed = {fill_labels, 0, classes}});
+                                          .feed = {fill_labels, 0, classes, NULL}});
 }
 
 /* Every kind of layer of AlexNet in a row, smaller. */

@@ -111,6 +111,22 @@ static void a_variable_becomes_what_is_carried(void **state)
     ll_nn_free(nn);
 }
 
+/* Optimizer state outlives the step and counts in every footprint; a gradient that was clipped does not. */
+static void what_an_update_does_not_leave_behind_is_no_state(void **state)
+{
+    (void)state;
+    struct ll_nn *nn = ll_nn_new(LL_F32);
+    struct ll_shape shape = ll_nn_shape(nn, 1, (uint64_t[]){2}, NULL);
+    struct ll_value *powers = ll_nn_variable(nn, "powers", &shape, LL_OPTIMIZER, ones);
+    nn->phase = LL_PHASE_UPDATE;
+    struct ll_value *clipped = ll_nn_do2(nn, LL_OP_MUL, matrix(nn, "g", 3, 5), matrix(nn, "scale", 3, 5));
+    struct ll_value *advanced = ll_nn_do2(nn, LL_OP_MUL, powers, powers);
+    ll_nn_carry(nn, powers, advanced);
+    assert_int_equal(clipped->memory, LL_GRADIENT);
+    assert_int_equal(advanced->memory, LL_OPTIMIZER);
+    ll_nn_free(nn);
+}
+
 /* Chooses program 1 in every third step. */
 static uint32_t every_third(void *context, struct ll_runner *runner, uint64_t step)
 {
@@ -214,6 +230,7 @@ int main(void)
         cmocka_unit_test(parameters_are_weights_and_flops_are_products),
         cmocka_unit_test(memory_is_shared_by_what_looks_at_it),
         cmocka_unit_test(a_variable_becomes_what_is_carried),
+        cmocka_unit_test(what_an_update_does_not_leave_behind_is_no_state),
         cmocka_unit_test(programs_share_variables_and_take_turns),
         cmocka_unit_test(a_driver_prepares_where_something_is_computed),
         cmocka_unit_test(a_program_reads_what_another_overwrites),

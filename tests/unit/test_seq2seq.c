@@ -171,11 +171,10 @@ static void expect_complaint(size_t count, const struct ll_setting *settings, co
 static void what_does_not_go_together_is_refused(void **state)
 {
     (void)state;
-    expect_complaint(
-        2, (struct ll_setting[]){{"vocabulary", "20"}, {"samples", "8"}}, NULL,
-        "seq2seq: the vocabulary is too small for so many letters and the four words that are none");
+    expect_complaint(2, (struct ll_setting[]){{"vocabulary", "20"}, {"samples", "8"}}, NULL,
+                     "seq2seq: 26 letters; expected at most 16, four less than the vocabulary");
     expect_complaint(1, (struct ll_setting[]){{"vocabulary", "100"}}, NULL,
-                     "seq2seq: there are fewer words in the vocabulary than samples to draw of them");
+                     "seq2seq: 512 samples; expected at most 100, as many as the vocabulary has words");
     expect_complaint(0, NULL, "no/such/folder", "there is no such file or folder");
 }
 

@@ -1,0 +1,5 @@
+# SPDX-License-Identifier: Apache-2.0
+# A study made of dry runs alone: nothing of it depends on the machine.
+leadline study F-T2 -o here
+cat here/F-T2.csv
+ls here
