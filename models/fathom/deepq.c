@@ -207,6 +207,9 @@ static struct ll_value *build(struct ll_nn *nn, const struct ll_build *build)
     return agent->playing.values;
 }
 
+/* The lesson: a narrow network, and a game with a large ball, which is seen at once, and a wide paddle, which
+ * is hit by chance often enough. Bricks a game after 2, 4, 6 and 8 thousand steps: 0.6, 6.2, 29, 54 with
+ * seed 1; 1.0, 1.7, 16, 20 with seed 2; a player who draws all actions has 0.8. */
 const struct ll_model ll_model_deepq = {
     .name = "deepq",
     .suite = "fathom",
@@ -226,7 +229,7 @@ const struct ll_model ll_model_deepq = {
                        {"exploration", "2000"},
                        {"copy_every", "250"},
                        {"rate", "1000"},
-                       {"paddle", "24"},
+                       {"paddle", "28"},
                        {"ball", "4"},
                        {"lives", "1"},
                    }},
