@@ -39,9 +39,9 @@ static const struct ll_model_param params[] = {
     [RECURRENT] = {"recurrent", 1, 0, 1, "0: without the layer that goes through the utterance"},
 };
 
-/* Gain of the last layer at first: all classes are about as likely. With more, gradients that add up over the
- * frames of an utterance throw the weights off. */
-static const double undecided = 0.01;
+/* Gain of the last layer at first: all classes are about as likely. With more, also with 2 for the layers
+ * before it, gradients that add up over the frames of an utterance throw the weights off. */
+static const double undecided = 0.005;
 
 enum { MOST_LABELS = 75, EVALUATION = 1, UNSEEN_BATCHES = 4 };
 
@@ -181,7 +181,7 @@ static struct ll_value *direction(struct ll_nn *nn, const char *name, struct ll_
 {
     const struct ll_shape *shape = &frames[0]->shape;
     uint64_t units = shape->dim[1];
-    struct ll_linear linear = ll_linear_begin(nn, name, 2 * units, units, ll_init_keeping_size(2 * units, 2));
+    struct ll_linear linear = ll_linear_begin(nn, name, 2 * units, units, ll_init_keeping_size(2 * units, 1));
     struct ll_value **states = ll_alloc(&nn->arena, count, sizeof(struct ll_value *));
     if (!states) {
         ll_nn_fail(nn, "memory ran out");
@@ -217,9 +217,9 @@ static struct ll_value *forward(struct ll_nn *nn, const struct ll_build *build, 
     struct ll_shape heard = ll_nn_shape(nn, 3, (uint64_t[]){build->batch, source->frames, LL_FEATURES},
                                         (enum ll_role[]){LL_ROLE_BATCH, LL_ROLE_SEQUENCE, LL_ROLE_CHANNEL});
     struct ll_value *x = as_rows(nn, ll_feed_floats(nn, "features", &heard, fill_features, source));
-    x = clipped(nn, layer(nn, "layer1", x, hidden, 2));
-    x = clipped(nn, layer(nn, "layer2", x, hidden, 2));
-    x = clipped(nn, layer(nn, "layer3", x, hidden, 2));
+    x = clipped(nn, layer(nn, "layer1", x, hidden, 1));
+    x = clipped(nn, layer(nn, "layer2", x, hidden, 1));
+    x = clipped(nn, layer(nn, "layer3", x, hidden, 1));
     if (!build->params[RECURRENT]) {
         x = parted(nn, layer(nn, "layer5", x, classes, undecided), build->batch, LL_ROLE_BATCH,
                    LL_ROLE_SEQUENCE);
