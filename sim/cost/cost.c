@@ -72,7 +72,8 @@ static uint32_t choose_unit(const struct ll_machine *machine, enum ll_op_kind ki
 /* What is sized up: a task for a unit of a machine, as many of them as the software employs. */
 struct sized {
     const struct ll_machine *machine;
-    struct ll_unit unit; /* its count: how many are employed */
+    const struct ll_kernel *kernel;
+    struct ll_unit unit; /* count: how many are employed; efficiency: with the kernel's */
     uint64_t all;        /* how many there are */
     struct ll_task task;
 };
@@ -80,18 +81,32 @@ struct sized {
 /* How many of the unit's instances the software employs: with a grain, one for each grain of work (of one
  * step of a sequence). It looks at FLOPs and bytes only, as thread pools do: were it to look at time, a
  * memory with more bandwidth could make an op slower. */
-static uint64_t employed(const struct ll_machine *machine, const struct ll_unit *unit,
-                         const struct ll_task *task, struct ll_explain *why)
+static uint64_t employed(const struct sized *s, struct ll_explain *why)
 {
-    double grain = machine->software.grain, bytes = ll_work_bytes(task->work);
+    const struct ll_task *task = &s->task;
+    double grain = s->machine->software.grain, bytes = ll_work_bytes(task->work);
     double work = fmax((double)task->work->flops, bytes) / (double)task->steps;
-    double worth = grain > 0 ? floor(work / grain) : (double)unit->count;
-    if (worth >= (double)unit->count)
-        return unit->count;
+    uint64_t most = s->kernel->units ? ll_min(s->kernel->units, s->all) : s->all;
+    double worth = grain > 0 ? floor(work / grain) : (double)most;
+    if (worth >= (double)most)
+        return most;
     uint64_t count = worth > 1 ? (uint64_t)worth : 1;
     ll_say(why, "%s: max(%" PRIu64 " FLOP, %.10g B) / %" PRIu64 " / grain of %.10g: %" PRIu64 " of %" PRIu64,
-           unit->name, task->work->flops, bytes, task->steps, grain, count, unit->count);
+           s->unit.name, task->work->flops, bytes, task->steps, grain, count, most);
     return count;
+}
+
+/* What the kernel does beyond, or short of, the ideal. */
+static void tell_kernel(const struct sized *s, struct ll_explain *why)
+{
+    const struct ll_kernel *k = s->kernel;
+    if (!k->name)
+        return;
+    ll_say(why, "kernel %s: rate %.10g * %.10g = %.10g of the peak, bandwidths * %.10g", k->name,
+           s->unit.efficiency / k->compute, k->compute, s->unit.efficiency, k->memory);
+    if (!is_product(s->task.work) && (k->work > 1 || k->passes > 1))
+        ll_say(why, "kernel %s: %.10g operations a FLOP, operands moved %.10g times", k->name, k->work,
+               k->passes);
 }
 
 /* Cycles of what a sequence computes beside its products (gates, activations), at the full rate. */
@@ -115,13 +130,14 @@ static void time_compute(const struct sized *s, const struct ll_way *way, struct
     double one_unit = ll_unit_model(s->unit.model)->flops_per_cycle(&s->unit, s->task.dtype);
     double beside = cycles_beside(s, (double)s->unit.count * one_unit, why);
     cost->units_used = way->units_used;
-    cost->compute_cycles = steps * way->cycles + beside;
+    double work = is_product(s->task.work) ? 1 : s->kernel->work;
+    cost->compute_cycles = steps * way->cycles * work + beside;
     cost->compute_s = cost->compute_cycles / rate;
     cost->compute_first_s = fmin(steps * way->first_cycles, cost->compute_cycles) / rate;
     double could = (double)s->all * one_unit * cost->compute_cycles;
     cost->utilization = could > 0 ? (double)s->task.work->flops / could : 0;
     ll_say(why, "compute: (%" PRIu64 " * %.10g + %.10g) / (%.10g * %.10g) = %.10g s", s->task.steps,
-           way->cycles, beside, s->unit.clock_hz, s->unit.efficiency, cost->compute_s);
+           way->cycles * work, beside, s->unit.clock_hz, s->unit.efficiency, cost->compute_s);
     ll_say(why, "compute, first piece: min(%" PRIu64 " * %.10g, %.10g) / (%.10g * %.10g) = %.10g s",
            s->task.steps, way->first_cycles, cost->compute_cycles, s->unit.clock_hz, s->unit.efficiency,
            cost->compute_first_s);
@@ -136,20 +152,21 @@ static void time_levels(const struct sized *s, const struct ll_way *way, uint64_
     for (uint64_t l = first; l < end; l++) {
         const struct ll_level *level = &s->machine->levels[l];
         bool private_level = level->scope == LL_SCOPE_UNIT;
-        double one = level->bandwidth_Bps * level->efficiency;
+        double share = level->efficiency * s->kernel->memory;
+        double one = level->bandwidth_Bps * share;
         uint64_t instances = private_level ? cost->units_used : 1, feeding = private_level ? 1 : count;
         cost->level_s[l] = cost->level_bytes[l] / (one * (double)instances);
         cost->level_first_s[l] = first_bytes * (double)feeding / one;
         cost->level_wait_s[l] =
             cost->level_bytes[l] > 0 ? (l < near ? (double)s->task.steps : 1) * level->latency_s : 0;
         ll_say(why, "%s: %.10g / (%.10g * %.10g * %" PRIu64 ") = %.10g s", level->name, cost->level_bytes[l],
-               level->bandwidth_Bps, level->efficiency, instances, cost->level_s[l]);
+               level->bandwidth_Bps, share, instances, cost->level_s[l]);
         if (cost->level_first_s[l] > 0)
             ll_say(why,
                    "%s, first piece: min(%.10g, %.10g / %" PRIu64 ") * %" PRIu64
                    " / (%.10g * %.10g) = %.10g s",
                    level->name, way->first_bytes, ll_work_bytes(s->task.work), count, feeding,
-                   level->bandwidth_Bps, level->efficiency, cost->level_first_s[l]);
+                   level->bandwidth_Bps, share, cost->level_first_s[l]);
     }
 }
 
@@ -199,6 +216,13 @@ static uint32_t fastest_way(const struct sized *s)
 }
 
 /* Everything that follows from a way, with its reasons. */
+/* A kernel that reads and writes its operands more than once. */
+static void pass_again(const struct sized *s, double bytes[LL_MAX_LEVELS])
+{
+    for (uint64_t l = 0; l < s->machine->level_count && !is_product(s->task.work); l++)
+        bytes[l] *= s->kernel->passes;
+}
+
 static void follow_way(const struct sized *s, uint32_t index, struct ll_cost *cost, struct ll_explain *why)
 {
     struct ll_way way;
@@ -206,6 +230,7 @@ static void follow_way(const struct sized *s, uint32_t index, struct ll_cost *co
     time_compute(s, &way, cost, why);
     ll_near_traffic(s->machine, &s->task, &way, cost->level_bytes, why);
     ll_far_traffic(s->machine, &s->task, cost->level_bytes, why);
+    pass_again(s, cost->level_bytes);
     time_levels(s, &way, 0, s->machine->level_count, cost, why);
 }
 
@@ -246,11 +271,14 @@ bool ll_cost_op(const struct ll_machine *machine, enum ll_op_kind kind, const st
         return false;
     }
     const struct ll_unit *unit = &machine->units[cost->unit];
-    struct sized s = {machine, *unit, unit->count, ll_task_of(work, dtype)};
+    struct sized s = {machine, ll_machine_kernel(machine, kind), *unit, unit->count, ll_task_of(work, dtype)};
+    s.unit.efficiency *= s.kernel->compute;
     cost->clock_hz = s.unit.clock_hz;
+    cost->overhead_s = s.kernel->overhead_s > 0 ? s.kernel->overhead_s : machine->software.op_overhead_s;
     ll_say(why, "%s of %s runs on %s, computed in %s", ll_work_name((enum ll_work_kind)work->kind),
            ll_dtype_name((enum ll_dtype)work->dtype), s.unit.name, ll_dtype_name(dtype));
-    s.unit.count = employed(machine, unit, &s.task, why);
+    tell_kernel(&s, why);
+    s.unit.count = employed(&s, why);
     follow_way(&s, fastest_way(&s), cost, why);
     return true;
 }

@@ -85,7 +85,7 @@ void ll_cost_time(const struct ll_machine *machine, const struct ll_cost *cost, 
     uint64_t slowest = slowest_of(stages, count);
     timing->exposed_s = waits_s + (first_s - stages[slowest].first_s);
     timing->time_s = timing->exposed_s + stages[slowest].whole_s;
-    timing->overhead_s = machine->software.op_overhead_s;
+    timing->overhead_s = cost->overhead_s;
     timing->bound = waits_s > stages[slowest].whole_s ? LL_BOUND_DEPENDENCY : bound_of(slowest);
     if (why)
         tell_time(machine, stages, count, slowest, timing->time_s, why);

@@ -67,6 +67,29 @@ static bool check_names(struct ll_reading *reading)
     return right;
 }
 
+static const struct ll_node *kernel_node(const struct ll_reading *reading, uint64_t index)
+{
+    const struct ll_node *list = ll_node_get(ll_node_get(reading->root, "software"), "kernels");
+    const struct ll_node *node = list && list->type == LL_NODE_LIST ? list->first : NULL;
+    while (node && index-- > 0)
+        node = node->next;
+    return node;
+}
+
+static bool check_kernel_names(struct ll_reading *reading)
+{
+    const struct ll_software *software = &reading->machine->software;
+    bool right = true;
+    for (uint64_t i = 1; i < software->kernel_count; i++)
+        for (uint64_t j = 0; j < i; j++) {
+            const char *name = software->kernels[i].name, *other = software->kernels[j].name;
+            if (name && other && !strcmp(name, other))
+                right = ll_complain(reading->diags, place_of(kernel_node(reading, i), "name"),
+                                    "the name `%s` is taken by another kernel", name);
+        }
+    return right;
+}
+
 /* Reports list memory levels beside these other things that can hold an op back. */
 static bool check_level_names(struct ll_reading *reading)
 {
@@ -197,6 +220,8 @@ static bool check_coverage(struct ll_reading *reading)
 bool ll_machine_check(struct ll_reading *reading)
 {
     bool right = check_names(reading);
+    if (ll_read_well(reading, "software"))
+        right &= check_kernel_names(reading);
     right &= check_level_names(reading);
     right &= settle_clocks(reading);
     if (ll_read_well(reading, "memory"))

@@ -157,6 +157,15 @@ double ll_machine_peak_flops(const struct ll_machine *machine, enum ll_dtype dty
     return peak;
 }
 
+const struct ll_kernel *ll_machine_kernel(const struct ll_machine *machine, enum ll_op_kind kind)
+{
+    static const struct ll_kernel perfect = {.compute = 1, .memory = 1, .passes = 1, .work = 1};
+    for (uint64_t i = 0; i < machine->software.kernel_count; i++)
+        if (machine->software.kernels[i].ops[kind])
+            return &machine->software.kernels[i];
+    return &perfect;
+}
+
 double ll_machine_memory_Bps(const struct ll_machine *machine)
 {
     const struct ll_level *outermost = &machine->levels[machine->level_count - 1];

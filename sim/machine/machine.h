@@ -17,7 +17,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
-enum { LL_MAX_LEVELS = 8, LL_MAX_UNITS = 16, LL_MAX_TILES = 16, LL_MAX_LINKS = 8 };
+enum { LL_MAX_LEVELS = 8, LL_MAX_UNITS = 16, LL_MAX_TILES = 16, LL_MAX_LINKS = 8, LL_MAX_KERNELS = 64 };
 
 enum ll_unit_kind {
 #define LL_UNIT_MODEL(word, ...) LL_UNIT_##word,
@@ -80,10 +80,25 @@ struct ll_level {
 
 enum ll_fusion { LL_FUSION_NONE, LL_FUSION_ELEMENTWISE };
 
+/* How well the kernels of the software stack use the machine. The first that names an op's kind is the one
+ * that runs it; ops that none names use it perfectly. */
+struct ll_kernel {
+    const char *name;
+    bool ops[LL_OP_COUNT];
+    double overhead_s; /* what starting it costs; 0: op_overhead_s */
+    double compute;    /* share of its unit's rate that it reaches */
+    double memory;     /* share of the bandwidth of every level that it reaches */
+    double passes;     /* how often it moves its operands, at least 1; products tell by their blocking */
+    double work;       /* machine operations for an algorithmic FLOP, at least 1; not of products */
+    uint64_t units;    /* as many units as it can employ; 0: all */
+};
+
 struct ll_software {
     double op_overhead_s; /* what starting one op costs */
     double grain; /* FLOPs of one unit, or bytes if more, that are worth starting it; 0: always worth it */
     enum ll_fusion fusion;
+    struct ll_kernel kernels[LL_MAX_KERNELS];
+    uint64_t kernel_count;
 };
 
 struct ll_host {
@@ -179,6 +194,10 @@ bool ll_machine_list(const char *const *folders, struct ll_arena *arena, const c
  * applied (multiply and add are two); vector units count their flops. Zero when no unit computes this dtype.
  */
 double ll_machine_peak_flops(const struct ll_machine *machine, enum ll_dtype dtype);
+
+/* The kernel of the software stack that runs this kind of op; a perfect one where none is named. Lives as long
+ * as the machine. */
+const struct ll_kernel *ll_machine_kernel(const struct ll_machine *machine, enum ll_op_kind kind);
 
 /* The level that holds tensors: the outermost. Its total bandwidth, efficiency applied. */
 double ll_machine_memory_Bps(const struct ll_machine *machine);

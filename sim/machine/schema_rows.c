@@ -117,6 +117,27 @@ static const struct ll_field level_fields[] = {
 #undef AT
 static const struct ll_table level_table = {TABLE("memory level", level_fields, struct ll_level)};
 
+#define AT(member) .offset = offsetof(struct ll_kernel, member)
+static const struct ll_field kernel_fields[] = {
+    {.key = "name", .type = LL_TYPE_NAME, AT(name), .required = true, .help = "what paths and reports call it"},
+    {.key = "ops", .type = LL_TYPE_RUNS, AT(ops), .required = true,
+     .help = "op classes or kinds that it runs; of several kernels that name an op the first is taken"},
+    {.key = "overhead", .type = LL_TYPE_QUANTITY, AT(overhead_s), .dimension = LL_DIMENSION_TIME, .min = 0,
+     .max = MOST_SECONDS, .help = "what starting it costs, in place of op_overhead"},
+    {.key = "compute", .type = LL_TYPE_NUMBER, AT(compute), .min = POSITIVE, .max = 1, .otherwise = "1",
+     .help = "share of its unit's rate that it reaches"},
+    {.key = "memory", .type = LL_TYPE_NUMBER, AT(memory), .min = POSITIVE, .max = 1, .otherwise = "1",
+     .help = "share of every level's bandwidth that it reaches"},
+    {.key = "passes", .type = LL_TYPE_NUMBER, AT(passes), .min = 1, .max = MOST_RATE, .otherwise = "1",
+     .help = "how often it moves its operands; products tell by their blocking"},
+    {.key = "work", .type = LL_TYPE_NUMBER, AT(work), .min = 1, .max = MOST_RATE, .otherwise = "1",
+     .help = "machine operations for each algorithmic FLOP of work that is not a product"},
+    {.key = "units", .type = LL_TYPE_WHOLE, AT(units), .min = 0, .max = MOST_UNITS, .otherwise = "0",
+     .help = "as many units as it can employ; 0 means all"},
+};
+#undef AT
+static const struct ll_table kernel_table = {TABLE("kernel", kernel_fields, struct ll_kernel)};
+
 #define AT(member) .offset = offsetof(struct ll_software, member)
 static const struct ll_field software_fields[] = {
     {.key = "op_overhead", .type = LL_TYPE_QUANTITY, AT(op_overhead_s), .dimension = LL_DIMENSION_TIME, .min = 0,
@@ -125,6 +146,8 @@ static const struct ll_field software_fields[] = {
      .help = "an op gets one unit for each so many FLOPs, or bytes if they are more, and at least one unit; 0: all"},
     {.key = "fusion", .type = LL_TYPE_CHOICE, AT(fusion), .choices = fusions, .otherwise = "none",
      .help = "which ops the software joins so that what lies between them stays on chip"},
+    {.key = "kernels", .type = LL_TYPE_LIST, AT(kernels), .count_offset = offsetof(struct ll_software, kernel_count),
+     .table = &kernel_table, .max = LL_MAX_KERNELS, .help = "how well the stack's kernels use the machine"},
 };
 #undef AT
 static const struct ll_table software_table = {TABLE("software section", software_fields, struct ll_software)};

@@ -242,6 +242,36 @@ static void work_below_the_grain_stays_on_few_units(void **state)
     assert_int_equal(cost_of(&machine, LL_OP_ADD, &work).units_used, 4);
 }
 
+/* Of 8000 additions on 40 lanes and 96000 bytes at 2 GB/s and 1 GB/s: half the rate and three operations make
+ * it six times as long; half the bandwidth and two passes four times. */
+static void a_kernel_falls_short_of_the_machine(void **state)
+{
+    (void)state;
+    struct ll_machine machine = simple();
+    struct ll_work work = {.kind = LL_WORK_VECTOR,
+                           .dtype = LL_F32,
+                           .flops = 8000,
+                           .a_bytes = 64000,
+                           .c_bytes = 32000,
+                           .vector = {8000}};
+    machine.software.kernel_count = 2;
+    machine.software.kernels[0] = (struct ll_kernel){
+        .name = "slow", .overhead_s = 7e-6, .compute = 0.5, .memory = 0.5, .passes = 2, .work = 3};
+    machine.software.kernels[0].ops[LL_OP_ADD] = true;
+    machine.software.kernels[1] =
+        (struct ll_kernel){.name = "alone", .compute = 1, .memory = 1, .passes = 1, .work = 1, .units = 1};
+    machine.software.kernels[1].ops[LL_OP_ADD] = machine.software.kernels[1].ops[LL_OP_MUL] = true;
+    struct ll_cost plain = cost_of(&machine, LL_OP_SUB, &work), slow = cost_of(&machine, LL_OP_ADD, &work),
+                   alone = cost_of(&machine, LL_OP_MUL, &work);
+    assert_near(plain.compute_s, 200e-9, 1e-15);
+    assert_near(slow.compute_s, 1200e-9, 1e-15);
+    assert_near(alone.compute_s, 800e-9, 1e-15);
+    assert_near(plain.level_s[2], 96e-6, 1e-15);
+    assert_near(slow.level_s[2], 384e-6, 1e-15);
+    assert_near(timing_of(&machine, &plain, NULL).overhead_s, 3e-6, 1e-18);
+    assert_near(timing_of(&machine, &slow, NULL).overhead_s, 7e-6, 1e-18);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -258,6 +288,7 @@ int main(void)
         cmocka_unit_test(flops_beside_the_products_take_time_too),
         cmocka_unit_test(a_product_of_nothing_computes_nothing),
         cmocka_unit_test(work_below_the_grain_stays_on_few_units),
+        cmocka_unit_test(a_kernel_falls_short_of_the_machine),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
