@@ -7,8 +7,9 @@
  * added logits = h W + b                    loss = mean over the batch of the CTC loss of the logits
  *
  * The suite's code cuts the logits as well, starts from zeros, from where no gradient leads, and takes the
- * number of labels for that of frames; none of it is done here. Nor are weights repeated for each utterance
- * of the batch, as the code does it: batch and frames are the rows of one product.
+ * number of labels for that of frames; none of it is done here. The code also repeats weights and biases for
+ * each utterance of the batch. Here batch and frames are the rows of one product, but for -p tile=1, which
+ * does as the code does: the same numbers, the same FLOPs of products, more bytes.
  *
  * 26 features, 1566 frames, 1024 hidden, 61 phonemes of TIMIT and the blank:
  *
@@ -31,12 +32,13 @@
 #include <stdlib.h>
 #include <string.h>
 
-enum { FRAMES, HIDDEN, CLASSES, RECURRENT };
+enum { FRAMES, HIDDEN, CLASSES, RECURRENT, TILE };
 static const struct ll_model_param params[] = {
     [FRAMES] = {"frames", 1566, LL_FRAMES_A_TONE, 100000, "of 5 ms, of an utterance at most"},
     [HIDDEN] = {"hidden", 1024, 1, 65536, "units of each layer but the last"},
     [CLASSES] = {"classes", 62, 3, LL_MOST_TONES + 1, "phonemes, and the blank"},
     [RECURRENT] = {"recurrent", 1, 0, 1, "0: without the layer that goes through the utterance"},
+    [TILE] = {"tile", 0, 0, 1, "1: a copy of weights and biases for each utterance, as in the suite's code"},
 };
 
 /* Gain of the last layer at first: all classes are about as likely. With more, also with 2 for the layers
@@ -145,13 +147,27 @@ static struct ll_value *clipped(struct ll_nn *nn, struct ll_value *x)
             .kind = LL_OP_RELU_CLIPPED, .input_count = 1, .inputs = &x, .attr_count = 1, .attrs = &limit});
 }
 
+/* x[batch, frames, n] W + b, of which each utterance has a copy, and each frame of b. */
+static struct ll_value *apply_tiled(struct ll_nn *nn, const struct ll_linear *linear, struct ll_value *x)
+{
+    struct ll_shape weights = linear->weights->shape, stack = x->shape;
+    stack.dim[1] = weights.dim[0];
+    stack.dim[2] = weights.dim[1];
+    stack.role[1] = weights.role[0];
+    stack.role[2] = weights.role[1];
+    struct ll_value *y = ll_nn_do2(nn, LL_OP_BATCH_MATMUL, x, ll_repeated(nn, linear->weights, &stack));
+    return ll_add_of(nn, y, ll_repeated(nn, linear->biases, &y->shape));
+}
+
+/* Of rows [batch frames, n]; of utterances [batch, frames, n] with a copy of the weights for each of them. */
 static struct ll_value *layer(struct ll_nn *nn, const char *name, struct ll_value *x, uint64_t units,
                               double gain)
 {
-    uint64_t inputs = x->shape.dim[1];
+    bool is_rows = x->shape.rank == 2;
+    uint64_t inputs = x->shape.dim[is_rows ? 1 : 2];
     struct ll_linear linear = ll_linear_begin(nn, name, inputs, units, ll_init_keeping_size(inputs, gain));
     ll_nn_push(nn, name);
-    x = ll_linear_apply(nn, &linear, 1, &x);
+    x = is_rows ? ll_linear_apply(nn, &linear, 1, &x) : apply_tiled(nn, &linear, x);
     ll_nn_pop(nn);
     return x;
 }
@@ -164,6 +180,12 @@ static struct ll_value *parted(struct ll_nn *nn, struct ll_value *rows, uint64_t
     struct ll_shape shape =
         ll_nn_shape(nn, 3, (uint64_t[]){a, count / a, n}, (enum ll_role[]){a_role, b_role, LL_ROLE_HIDDEN});
     return ll_seen_as(nn, rows, &shape);
+}
+
+/* Rows seen as [batch, frames, n]; what is so already stays. */
+static struct ll_value *by_utterance(struct ll_nn *nn, struct ll_value *x, uint64_t batch)
+{
+    return x->shape.rank == 3 ? x : parted(nn, x, batch, LL_ROLE_BATCH, LL_ROLE_SEQUENCE);
 }
 
 /* [a, b, n] seen as rows [a b, n]. */
@@ -214,23 +236,24 @@ static struct ll_value *both_directions(struct ll_nn *nn, struct ll_value *x)
 static struct ll_value *forward(struct ll_nn *nn, const struct ll_build *build, struct source *source)
 {
     uint64_t hidden = (uint64_t)build->params[HIDDEN], classes = (uint64_t)build->params[CLASSES];
+    bool tile = build->params[TILE] != 0;
     struct ll_shape heard = ll_nn_shape(nn, 3, (uint64_t[]){build->batch, source->frames, LL_FEATURES},
                                         (enum ll_role[]){LL_ROLE_BATCH, LL_ROLE_SEQUENCE, LL_ROLE_CHANNEL});
-    struct ll_value *x = as_rows(nn, ll_feed_floats(nn, "features", &heard, fill_features, source));
+    struct ll_value *x = ll_feed_floats(nn, "features", &heard, fill_features, source);
+    x = tile ? x : as_rows(nn, x);
     x = clipped(nn, layer(nn, "layer1", x, hidden, 1));
     x = clipped(nn, layer(nn, "layer2", x, hidden, 1));
     x = clipped(nn, layer(nn, "layer3", x, hidden, 1));
-    if (!build->params[RECURRENT]) {
-        x = parted(nn, layer(nn, "layer5", x, classes, undecided), build->batch, LL_ROLE_BATCH,
-                   LL_ROLE_SEQUENCE);
-        return ll_transposed(nn, x, 102);
+    if (build->params[RECURRENT]) {
+        ll_nn_push(nn, "layer4");
+        x = both_directions(nn, ll_transposed(nn, by_utterance(nn, x, build->batch), 102));
+        x = tile ? ll_transposed(nn, x, 102) : as_rows(nn, x);
+        ll_nn_pop(nn);
     }
-    ll_nn_push(nn, "layer4");
-    x = ll_transposed(nn, parted(nn, x, build->batch, LL_ROLE_BATCH, LL_ROLE_SEQUENCE), 102);
-    x = as_rows(nn, both_directions(nn, x));
-    ll_nn_pop(nn);
-    return parted(nn, layer(nn, "layer5", x, classes, undecided), source->frames, LL_ROLE_SEQUENCE,
-                  LL_ROLE_BATCH);
+    x = layer(nn, "layer5", x, classes, undecided);
+    if (build->params[RECURRENT] && !tile) /* frames come first already */
+        return parted(nn, x, source->frames, LL_ROLE_SEQUENCE, LL_ROLE_BATCH);
+    return ll_transposed(nn, by_utterance(nn, x, build->batch), 102);
 }
 
 static struct ll_value *loss_of(struct ll_nn *nn, struct ll_value *logits, struct source *source)
