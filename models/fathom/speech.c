@@ -26,9 +26,9 @@
 #include "models/nn/runner.h"
 
 #include "models/data/decode.h"
-#include "models/data/tones.h"
-#include "tracer/base/random.h"
+#include "models/data/speech.h"
 
+#include <inttypes.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -50,10 +50,9 @@ enum { MOST_LABELS = 75, EVALUATION = 1, UNSEEN_BATCHES = 4 };
 /* Where utterances come from; the driver's context. */
 struct source {
     struct ll_arena arena;
-    struct ll_tones seen, unseen;
+    struct ll_speech speech;
+    struct ll_utterances spoken;
     uint64_t batch, frames;
-    struct ll_cepstra *cepstra;
-    float *sound;
     int32_t *labels, *found; /* of one utterance: room for a label a frame */
     uint64_t *row;           /* for distances */
     struct ll_value *logits; /* of the program that evaluates */
@@ -66,26 +65,48 @@ static void release(void *context)
     free(source);
 }
 
+/* Whether the network has room for what is spoken. False after complaints. */
+static bool suits(const struct ll_utterances *spoken, const struct ll_build *build)
+{
+    const struct ll_utterance *longest = spoken->longest;
+    bool good = true;
+    if (longest->frames > (uint64_t)build->params[FRAMES])
+        good = ll_complain(build->diags, (struct ll_place){.file = longest->name},
+                           "%" PRIu64 " frames of 5 ms, more than the others; expected at most %" PRId64
+                           " (-p frames=N)",
+                           longest->frames, build->params[FRAMES]);
+    if (spoken->phonemes >= (uint64_t)build->params[CLASSES])
+        good = ll_complain(build->diags, (struct ll_place){.file = build->data},
+                           "%" PRIu64 " phonemes; expected at most %" PRId64
+                           ", one less than classes: the last is the blank (-p classes=N)",
+                           spoken->phonemes, build->params[CLASSES] - 1);
+    return good;
+}
+
+static bool find_speech(struct source *source, const struct ll_build *build)
+{
+    uint64_t kinds = (uint64_t)build->params[CLASSES] - 1, labels = source->frames / LL_FRAMES_A_TONE;
+    if (!build->data || build->measure)
+        return ll_speech_of_tones(&source->speech, kinds, labels < MOST_LABELS ? labels : MOST_LABELS,
+                                  build->seed, &source->arena);
+    if (!ll_utterances_read(&source->spoken, build->data, &source->arena, build->diags) ||
+        !suits(&source->spoken, build))
+        return false;
+    ll_speech_of_utterances(&source->speech, &source->spoken, build->seed);
+    return true;
+}
+
 static struct source *open_source(const struct ll_build *build)
 {
     struct source *source = calloc(1, sizeof *source);
     if (!source)
         return NULL;
-    uint64_t frames = (uint64_t)build->params[FRAMES], labels = frames / LL_FRAMES_A_TONE;
+    uint64_t frames = source->frames = (uint64_t)build->params[FRAMES];
     source->batch = build->batch;
-    source->frames = frames;
-    source->seen = source->unseen =
-        (struct ll_tones){.seed = ll_random_key(build->seed, 0),
-                          .kinds = (uint64_t)build->params[CLASSES] - 1,
-                          .most_labels = labels < MOST_LABELS ? labels : MOST_LABELS};
-    source->unseen.seed = ll_random_key(build->seed, 1);
-    source->cepstra = ll_cepstra_new(&source->arena, LL_TONES_RATE_HZ);
     source->labels = ll_alloc(&source->arena, frames, sizeof *source->labels);
     source->found = ll_alloc(&source->arena, frames, sizeof *source->found);
     source->row = ll_alloc(&source->arena, frames + 1, sizeof *source->row);
-    if (source->cepstra)
-        source->sound = ll_alloc(&source->arena, ll_cepstra_samples(source->cepstra, frames), sizeof(float));
-    if (source->sound && source->labels && source->found && source->row)
+    if (source->labels && source->found && source->row && find_speech(source, build))
         return source;
     release(source);
     return NULL;
@@ -93,9 +114,9 @@ static struct source *open_source(const struct ll_build *build)
 
 /* Steps from here on bring utterances that are not learned from. */
 enum { UNSEEN = 1 << 30 };
-static const struct ll_tones *tones_of(const struct source *source, uint64_t step)
+static enum ll_part part_of(uint64_t step)
 {
-    return step >= UNSEEN ? &source->unseen : &source->seen;
+    return step >= UNSEEN ? LL_HELD_BACK : LL_LEARNED;
 }
 
 static uint64_t sample_of(const struct source *source, uint64_t step, uint64_t i)
@@ -109,32 +130,31 @@ static void fill_features(void *context, uint64_t step, float *data)
     uint64_t each = source->frames * LL_FEATURES;
     memset(data, 0, source->batch * each * sizeof *data);
     for (uint64_t i = 0; i < source->batch; i++)
-        ll_tones_speak(tones_of(source, step), sample_of(source, step, i), source->cepstra, source->sound,
-                       data + i * each);
+        ll_speech_features(&source->speech, part_of(step), sample_of(source, step, i), data + i * each);
 }
 
 static void fill_labels(void *context, uint64_t step, int32_t *data)
 {
     const struct source *source = context;
-    uint64_t most = source->seen.most_labels;
+    uint64_t most = source->speech.most_labels;
     memset(data, 0, source->batch * most * sizeof *data);
     for (uint64_t i = 0; i < source->batch; i++)
-        ll_tones_labels(tones_of(source, step), sample_of(source, step, i), data + i * most);
+        ll_speech_labels(&source->speech, part_of(step), sample_of(source, step, i), data + i * most);
 }
 
 static void fill_lengths(void *context, uint64_t step, int32_t *data)
 {
     const struct source *source = context;
     for (uint64_t i = 0; i < source->batch; i++)
-        data[i] =
-            (int32_t)ll_tones_labels(tones_of(source, step), sample_of(source, step, i), source->labels);
+        data[i] = (int32_t)ll_speech_labels(&source->speech, part_of(step), sample_of(source, step, i),
+                                            source->labels);
 }
 
 static void fill_times(void *context, uint64_t step, int32_t *data)
 {
     const struct source *source = context;
     for (uint64_t i = 0; i < source->batch; i++)
-        data[i] = (int32_t)ll_tones_frames(tones_of(source, step), sample_of(source, step, i));
+        data[i] = (int32_t)ll_speech_frames(&source->speech, part_of(step), sample_of(source, step, i));
 }
 
 /* min(max(x, 0), 20) */
@@ -260,7 +280,8 @@ static struct ll_value *loss_of(struct ll_nn *nn, struct ll_value *logits, struc
 {
     static const enum ll_role roles[] = {LL_ROLE_BATCH, LL_ROLE_SEQUENCE};
     struct ll_shape lengths = ll_nn_shape(nn, 1, &source->batch, roles);
-    struct ll_shape labels = ll_nn_shape(nn, 2, (uint64_t[]){source->batch, source->seen.most_labels}, roles);
+    struct ll_shape labels =
+        ll_nn_shape(nn, 2, (uint64_t[]){source->batch, source->speech.most_labels}, roles);
     struct ll_value *inputs[] = {logits, ll_feed_indices(nn, "labels", &labels, fill_labels, source),
                                  ll_feed_indices(nn, "lengths", &lengths, fill_lengths, source),
                                  ll_feed_indices(nn, "times", &lengths, fill_times, source)};
@@ -276,7 +297,7 @@ static struct ll_value *build(struct ll_nn *nn, const struct ll_build *build)
 {
     struct source *source = open_source(build);
     if (!source) {
-        ll_nn_fail(nn, "memory ran out");
+        ll_nn_fail(nn, build->diags && build->diags->count ? "its data cannot be used" : "memory ran out");
         return &nn->nothing;
     }
     ll_nn_drive(nn, &(struct ll_driver){.context = source, .release = release});
@@ -292,21 +313,28 @@ static struct ll_value *build(struct ll_nn *nn, const struct ll_build *build)
     return loss;
 }
 
+/* Those that somebody spoke all once. */
+static uint64_t unseen_samples(const struct source *source)
+{
+    const struct ll_utterances *spoken = source->speech.spoken;
+    return spoken ? spoken->count / LL_ONE_HELD_BACK_OF : UNSEEN_BATCHES * source->batch;
+}
+
 static bool evaluate(void *context, struct ll_runner *runner, struct ll_scores *scores)
 {
     const struct source *source = context;
+    const struct ll_speech *speech = &source->speech;
     uint64_t classes = source->logits->shape.dim[2], wrong = 0, asked = 0;
-    for (uint64_t step = UNSEEN; step < UNSEEN + UNSEEN_BATCHES; step++) {
-        ll_runner_run(runner, EVALUATION, step);
+    for (uint64_t sample = 0; sample < unseen_samples(source); sample++) {
+        if (sample % source->batch == 0)
+            ll_runner_run(runner, EVALUATION, UNSEEN + sample / source->batch);
         const float *logits = ll_runner_data(runner, source->logits);
-        for (uint64_t i = 0; i < source->batch; i++) {
-            uint64_t sample = sample_of(source, step, i), frames = ll_tones_frames(&source->unseen, sample);
-            uint64_t count = ll_tones_labels(&source->unseen, sample, source->labels);
-            uint64_t found = ll_decode_greedily(logits + i * classes, frames, source->batch * classes,
-                                                classes, source->found);
-            wrong += ll_edit_distance(source->found, found, source->labels, count, source->row);
-            asked += count;
-        }
+        uint64_t frames = ll_speech_frames(speech, LL_HELD_BACK, sample);
+        uint64_t count = ll_speech_labels(speech, LL_HELD_BACK, sample, source->labels);
+        uint64_t found = ll_decode_greedily(logits + sample % source->batch * classes, frames,
+                                            source->batch * classes, classes, source->found);
+        wrong += ll_edit_distance(source->found, found, source->labels, count, source->row);
+        asked += count;
     }
     ll_scores_add(scores, (struct ll_score){"label_error_rate",
                                             "edits that phonemes of unseen utterances need, for each of them",
@@ -318,6 +346,8 @@ const struct ll_model ll_model_speech = {
     .name = "speech",
     .suite = "fathom",
     .doc = "speech becomes phonemes (Deep Speech: a recurrent layer in both directions, CTC)",
+    .data = "a folder, and folders in it, of sounds X.wav (RIFF or NIST SPHERE) with their phonemes in X.phn "
+            "beside, as TIMIT's; one of sixteen is held back",
     .default_batch = 32,
     .params = params,
     .param_count = sizeof params / sizeof *params,
