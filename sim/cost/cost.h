@@ -56,7 +56,7 @@ struct ll_cost {
     double level_s[LL_MAX_LEVELS];     /* that over the bandwidth that this work gets */
     double level_first_s[LL_MAX_LEVELS]; /* of that, what the first piece takes */
     double level_wait_s[LL_MAX_LEVELS];  /* latencies of dependent accesses, not part of level_s */
-    double overhead_s;  /* what starting the op costs the software */
+    double overhead_s;                   /* what starting the op costs the software */
     double utilization; /* algorithmic FLOPs over what the unit, all instances, could do meanwhile */
 };
 

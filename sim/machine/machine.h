@@ -93,6 +93,12 @@ struct ll_kernel {
     double passes;     /* how often it moves its operands, at least 1; products tell by their blocking */
     double work;       /* machine operations for an algorithmic FLOP, at least 1; not of products */
     uint64_t units;    /* as many units as it can employ; 0: all */
+    double grain;      /* as that of the software, which it replaces; 0: it does not */
+    /* Of products on ordinary cores (sim/cost/layout.h); 0: dealt evenly, nothing is copied or moved again. */
+    uint64_t slice;     /* lines of the result that make a piece of work */
+    double packing_Bps; /* at which one unit copies operands before it multiplies */
+    double line_s;      /* what one line of a convolution's window costs to be copied */
+    double rewrites;    /* how often more than once the result is moved */
 };
 
 struct ll_software {
