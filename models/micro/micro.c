@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "models/micro/micro.h"
 
+#include "models/micro/probe.h"
 #include "models/micro/products.h"
 #include "models/nn/blas.h"
 #include "models/nn/runner.h"
@@ -109,7 +110,8 @@ static void step_all(const struct ll_micro_options *options, struct ll_runner *r
         double passed_s = (double)(ll_now_ns() - begin_ns) * 1e-9;
         double done = options->steps ? (double)step / (double)options->steps : passed_s / options->seconds;
         goes_on = done < 1 || (!options->steps && step < LEAST_STEPS);
-        if (options->progress && !options->progress(options->context, done < 1 ? done : 1))
+        if (options->progress &&
+            !options->progress(options->context, "ops of every kind", done < 1 ? done : 1))
             goes_on = false;
     }
 }
@@ -124,8 +126,13 @@ static enum ll_status record(const struct ll_micro_options *options, struct ll_n
     struct ll_arena arena = {0};
     struct ll_facts facts = {.arena = &arena};
     ll_facts_add(&facts, "model", "micro");
+    ll_facts_add(&facts, "threads", "%u", ll_pool_threads(pool));
+    ll_facts_add(&facts, "blas.core", "%s", ll_blas_facts().core);
     ll_host_facts(&facts);
-    struct ll_recorder *recorder = ll_recorder_open(options->path, facts.items, facts.count, &status);
+    ll_probe_facts(pool, &facts);
+    struct ll_recorder *recorder =
+        facts.failed ? NULL : ll_recorder_open(options->path, facts.items, facts.count, &status);
+    status = facts.failed ? LL_NO_MEMORY : status;
     ll_arena_release(&arena);
     if (recorder) {
         status = ll_runner_record(runner, recorder);

@@ -18,8 +18,8 @@ struct ll_micro_options {
     double seconds;   /* about how long to repeat steps; there are three at least */
     uint64_t steps;   /* 0: as many as fit the time */
     const char *path; /* the trace to write */
-    /* Called after each step with the share that is done; false ends the run early. NULL: nobody asks. */
-    bool (*progress)(void *context, double done);
+    /* Called again and again with the share that is done; false ends the run early. NULL: nobody asks. */
+    bool (*progress)(void *context, const char *what, double done);
     void *context;
 };
 

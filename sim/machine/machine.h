@@ -17,7 +17,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
-enum { LL_MAX_LEVELS = 8, LL_MAX_UNITS = 16, LL_MAX_TILES = 16, LL_MAX_LINKS = 8, LL_MAX_KERNELS = 64 };
+enum { LL_MAX_LEVELS = 8, LL_MAX_UNITS = 16, LL_MAX_TILES = 16, LL_MAX_LINKS = 8, LL_MAX_KERNELS = 128 };
 
 enum ll_unit_kind {
 #define LL_UNIT_MODEL(word, ...) LL_UNIT_##word,
