@@ -4,6 +4,7 @@
 #include "models/micro/probe.h"
 #include "models/micro/products.h"
 #include "models/nn/blas.h"
+#include "models/nn/kernel_skinny.h"
 #include "models/nn/runner.h"
 #include "tracer/base/clock.h"
 #include "tracer/host.h"
@@ -72,12 +73,19 @@ static void build_products(struct ll_bench *bench)
         }
 }
 
+/* Nobody asks for the gradient of an image's colours. */
+static bool wanted(const struct ll_micro_convolution *convolution, enum ll_op_kind kind)
+{
+    enum { COLOURS = 3 };
+    return kind != LL_OP_CONV2D_DATA || convolution->in > COLOURS;
+}
+
 static void build_convolutions(struct ll_bench *bench)
 {
     static const enum ll_op_kind kinds[] = {LL_OP_CONV2D, LL_OP_CONV2D_DATA, LL_OP_CONV2D_FILTER};
     for (size_t i = 0; i < sizeof convolutions / sizeof *convolutions; i++)
         for (int k = 0; k < 3; k++)
-            for (int pass = 0; pass < PASSES; pass++) {
+            for (int pass = 0; pass < PASSES && wanted(&convolutions[i], kinds[k]); pass++) {
                 enter(bench, pass, kinds[k]);
                 ll_bench_convolution(bench, kinds[k], &convolutions[i]);
                 leave(bench);
@@ -127,6 +135,7 @@ static enum ll_status record(const struct ll_micro_options *options, struct ll_n
     struct ll_facts facts = {.arena = &arena};
     ll_facts_add(&facts, "model", "micro");
     ll_facts_add(&facts, "threads", "%u", ll_pool_threads(pool));
+    ll_facts_add(&facts, "matmul.few_rows", "%u", LL_SKINNY_ROWS);
     ll_facts_add(&facts, "blas.core", "%s", ll_blas_facts().core);
     ll_host_facts(&facts);
     ll_probe_facts(pool, &facts);

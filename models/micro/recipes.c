@@ -47,6 +47,11 @@ struct ll_value *ll_bench_noise(struct ll_bench *bench, const char *name, unsign
     return variable(bench, name, rank, dims, (struct ll_init){LL_INIT_UNIFORM, 1, NULL});
 }
 
+struct ll_value *ll_bench_two(struct ll_bench *bench)
+{
+    return variable(bench, "two", 0, NULL, (struct ll_init){LL_INIT_CONSTANT, 2, NULL});
+}
+
 struct ll_value *ll_bench_state(struct ll_bench *bench, const char *name, unsigned rank, const uint64_t *dims)
 {
     return ll_bench_real(bench, name, rank, dims)->next;

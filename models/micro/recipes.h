@@ -32,6 +32,9 @@ struct ll_value *ll_bench_real(struct ll_bench *bench, const char *name, unsigne
 struct ll_value *ll_bench_noise(struct ll_bench *bench, const char *name, unsigned rank,
                                 const uint64_t *dims);
 
+/* The scalar two. */
+struct ll_value *ll_bench_two(struct ll_bench *bench);
+
 /* What ops in place have made of such a variable so far. */
 struct ll_value *ll_bench_state(struct ll_bench *bench, const char *name, unsigned rank,
                                 const uint64_t *dims);
