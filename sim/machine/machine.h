@@ -17,7 +17,14 @@
 #include <stddef.h>
 #include <stdint.h>
 
-enum { LL_MAX_LEVELS = 8, LL_MAX_UNITS = 16, LL_MAX_TILES = 16, LL_MAX_LINKS = 8, LL_MAX_KERNELS = 128 };
+enum {
+    LL_MAX_LEVELS = 8,
+    LL_MAX_UNITS = 16,
+    LL_MAX_TILES = 16,
+    LL_MAX_LINKS = 8,
+    LL_MAX_KERNELS = 128,
+    LL_MAX_TRANSFORMS = 8
+};
 
 enum ll_unit_kind {
 #define LL_UNIT_MODEL(word, ...) LL_UNIT_##word,
@@ -46,6 +53,7 @@ struct ll_matrix {
     double macs[LL_DTYPE_COUNT]; /* multiply-accumulates per unit and cycle */
     double fill_cycles;          /* before the first product of a tile leaves the pipeline */
     double feed; /* bytes of operands that it takes in, a cycle, instead of multiplying; 0: beside it */
+    double step_cycles; /* the least for a step of a tile's k, its loads and the barrier behind them */
     double join_cycles; /* to start adding up, when units share k */
 };
 
@@ -91,6 +99,7 @@ struct ll_kernel {
     double compute;    /* share of its unit's rate that it reaches */
     double memory;     /* share of the bandwidth of every level that it reaches */
     double passes;     /* how often it moves its operands, at least 1; products tell by their blocking */
+    uint64_t row;   /* of dependent elements that it keeps at hand: passes count for longer rows; 0: always */
     double work;       /* machine operations for an algorithmic FLOP, at least 1; not of products */
     uint64_t units;    /* as many units as it can employ; 0: all */
     double grain;      /* as that of the software, which it replaces; 0: it does not */
@@ -107,6 +116,8 @@ struct ll_software {
     enum ll_fusion fusion;
     struct ll_kernel kernels[LL_MAX_KERNELS];
     uint64_t kernel_count;
+    struct ll_transform transforms[LL_MAX_TRANSFORMS];
+    uint64_t transform_count;
 };
 
 struct ll_host {
