@@ -8,8 +8,6 @@
 #include "tracer/base/num.h"
 #include "tracer/base/random.h"
 
-#include <string.h>
-
 enum { LINE_BYTES = 64, LEAST_BYTES = 1 << 27 }; /* bytes that a run streams at least */
 
 struct stream {
@@ -46,16 +44,6 @@ static void read_part(void *context, uint64_t begin, uint64_t end, uint64_t chun
         s->sums[chunk % 64] += sum_of(s->memory + begin * s->floats, s->floats);
 }
 
-static void copy_part(void *context, uint64_t begin, uint64_t end, uint64_t chunk)
-{
-    struct stream *s = context;
-    float *part = s->memory + begin * s->floats;
-    uint64_t half = s->floats / 2;
-    (void)end, (void)chunk;
-    for (uint64_t pass = 0; pass < s->passes; pass++)
-        memcpy(part, part + half, half * sizeof *part);
-}
-
 static void triad_part(void *context, uint64_t begin, uint64_t end, uint64_t chunk)
 {
     struct stream *s = context;
@@ -88,7 +76,8 @@ struct ll_streams ll_probe_streams(struct ll_pool *pool, unsigned threads, uint6
     s.memory = ll_probe_memory(whole);
     if (!s.memory)
         return (struct ll_streams){0};
-    struct ll_streams streams = {rate(&s, read_part), rate(&s, copy_part), rate(&s, triad_part)};
+    struct ll_streams streams = {rate(&s, read_part), rate(&s, triad_part)};
+    streams.triad.value *= 4.0 / 3;
     ll_probe_release(s.memory, whole);
     return streams;
 }

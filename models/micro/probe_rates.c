@@ -25,20 +25,10 @@ struct ll_figure ll_probe_clock(void)
     return ll_rate_of(count_up, &sum, ADDITIONS);
 }
 
-/* One piece of work for each thread. */
-struct arithmetic {
-    struct ll_pool *pool;
-    ll_pool_body *body;
-    double result; /* so that nothing is left out */
-    uint64_t element_bytes;
-    char *matrices; /* three for each thread, the first for what is written */
-};
-
 #define GROWING(type, name)                                                                                  \
     typedef type name##_vector __attribute__((vector_size(VECTOR_BYTES)));                                   \
-    LL_FAST static void name(void *context, uint64_t begin, uint64_t end, uint64_t chunk)                    \
+    LL_FAST static void name(void *context)                                                                  \
     {                                                                                                        \
-        (void)begin, (void)end, (void)chunk;                                                                 \
         name##_vector x = {0}, v0 = x, v1 = x, v2 = x, v3 = x, v4 = x, v5 = x, v6 = x, v7 = x;               \
         name##_vector factor = x + (type)0.999, more = x + (type)0.001;                                      \
         for (uint64_t i = 0; i < ROUNDS; i++) {                                                              \
@@ -52,39 +42,41 @@ struct arithmetic {
             v7 = v7 * factor + more;                                                                         \
         }                                                                                                    \
         x = v0 + v1 + v2 + v3 + v4 + v5 + v6 + v7;                                                           \
-        ((struct arithmetic *)context)->result = (double)x[0];                                               \
+        *(double *)context = (double)x[0]; /* so that nothing is left out */                                 \
     }
 GROWING(float, grow_f32)
 GROWING(double, grow_f64)
 
-static void run_arithmetic(void *context)
+static struct ll_figure vector_rate(void (*grow)(void *context), uint64_t element_bytes)
 {
-    struct arithmetic *a = context;
-    ll_pool_run(a->pool, ll_pool_threads(a->pool), 1, a->body, a);
+    double result;
+    return ll_rate_of(grow, &result, 2.0 * ROUNDS * VECTORS * (VECTOR_BYTES / (double)element_bytes));
 }
 
-static struct ll_figure vector_rate(struct ll_pool *pool, ll_pool_body *body, uint64_t element_bytes)
+struct ll_figure ll_probe_vector_f32(void)
 {
-    struct arithmetic a = {.pool = pool, .body = body};
-    double each = 2.0 * ROUNDS * VECTORS * (VECTOR_BYTES / (double)element_bytes);
-    return ll_rate_of(run_arithmetic, &a, each * ll_pool_threads(pool));
+    return vector_rate(grow_f32, sizeof(float));
 }
 
-struct ll_figure ll_probe_vector_f32(struct ll_pool *pool)
+struct ll_figure ll_probe_vector_f64(void)
 {
-    return vector_rate(pool, grow_f32, sizeof(float));
+    return vector_rate(grow_f64, sizeof(double));
 }
 
-struct ll_figure ll_probe_vector_f64(struct ll_pool *pool)
+static void multiply_f32(void *product)
 {
-    return vector_rate(pool, grow_f64, sizeof(double));
+    ll_blas_gemm_f32(product);
 }
 
-static void multiply(void *context, uint64_t begin, uint64_t end, uint64_t chunk)
+static void multiply_f64(void *product)
 {
-    const struct arithmetic *a = context;
-    uint64_t matrix = SIDE * SIDE * a->element_bytes;
-    char *c = a->matrices + begin * 3 * matrix;
+    ll_blas_gemm_f64(product);
+}
+
+static struct ll_figure product_rate(void (*multiply)(void *product), uint64_t element_bytes)
+{
+    uint64_t matrix = SIDE * SIDE * element_bytes;
+    char *c = ll_probe_memory(3 * matrix);
     struct ll_product product = {.m = SIDE,
                                  .n = SIDE,
                                  .k = SIDE,
@@ -94,29 +86,19 @@ static void multiply(void *context, uint64_t begin, uint64_t end, uint64_t chunk
                                  .lda = SIDE,
                                  .ldb = SIDE,
                                  .ldc = SIDE};
-    (void)end, (void)chunk;
-    (a->element_bytes == sizeof(float) ? ll_blas_gemm_f32 : ll_blas_gemm_f64)(&product);
-}
-
-static struct ll_figure product_rate(struct ll_pool *pool, uint64_t element_bytes)
-{
-    unsigned threads = ll_pool_threads(pool);
-    struct arithmetic a = {.pool = pool, .body = multiply, .element_bytes = element_bytes};
-    uint64_t bytes = 3 * SIDE * SIDE * element_bytes * threads;
-    a.matrices = ll_probe_memory(bytes);
-    if (!a.matrices)
+    if (!c)
         return (struct ll_figure){0, 0};
-    struct ll_figure rate = ll_rate_of(run_arithmetic, &a, 2.0 * SIDE * SIDE * SIDE * threads);
-    ll_probe_release(a.matrices, bytes);
+    struct ll_figure rate = ll_rate_of(multiply, &product, 2.0 * SIDE * SIDE * SIDE);
+    ll_probe_release(c, 3 * matrix);
     return rate;
 }
 
-struct ll_figure ll_probe_product_f32(struct ll_pool *pool)
+struct ll_figure ll_probe_product_f32(void)
 {
-    return product_rate(pool, sizeof(float));
+    return product_rate(multiply_f32, sizeof(float));
 }
 
-struct ll_figure ll_probe_product_f64(struct ll_pool *pool)
+struct ll_figure ll_probe_product_f64(void)
 {
-    return product_rate(pool, sizeof(double));
+    return product_rate(multiply_f64, sizeof(double));
 }

@@ -98,8 +98,8 @@ static void add_sources(const struct header *header, const char *host, const cha
         if (has_level(header, levels[i]))
             ll_str_addf(yaml,
                         "  %s.size: \"hwloc and the kernel on %s%s\"\n"
-                        "  %s.bandwidth: \"measured by leadline calibrate on %s, threads %s: the fastest of "
-                        "reading, copying, triad\"\n"
+                        "  %s.bandwidth: \"measured by leadline calibrate on %s, threads %s: the faster of "
+                        "reading and a triad\"\n"
                         "  %s.latency: \"measured by leadline calibrate on %s: a walk along pointers\"\n",
                         levels[i], host, strcmp(levels[i], "l2") ? "" : ", all cores' together", levels[i],
                         host, threads, levels[i], host);

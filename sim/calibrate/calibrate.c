@@ -7,15 +7,20 @@
 
 #include <inttypes.h>
 
+static bool same_kernel(const struct ll_sample *a, const struct ll_sample *b)
+{
+    return a->kind == b->kind && a->most_rows == b->most_rows;
+}
+
 static bool fit_kinds(const struct ll_samples *samples, struct ll_arena *arena, struct ll_machine *machine,
                       struct ll_calibration *calibration)
 {
     struct ll_fit *fits = ll_alloc(arena, LL_OP_COUNT, sizeof *fits);
     struct ll_software *software = &machine->software;
-    bool right = fits != NULL;
+    bool right = fits && samples->count > 0;
     for (uint64_t i = 0, end; right && i < samples->count && software->kernel_count < LL_MAX_KERNELS;
          i = end) {
-        for (end = i + 1; end < samples->count && samples->at[end].kind == samples->at[i].kind;)
+        for (end = i + 1; end < samples->count && same_kernel(&samples->at[end], &samples->at[i]);)
             end++;
         right = ll_fit_kernel(machine, samples, i, end - i, &software->kernels[software->kernel_count],
                               &fits[software->kernel_count]);

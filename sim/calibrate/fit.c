@@ -12,7 +12,7 @@
 #include <math.h>
 #include <stdlib.h>
 
-static const double slices[] = {0, 1, 8, 16, 32, 48, 64, 80, 96, 128, 160, 192, 256};
+static const double slices[] = {0, 1, 8, 16, 32, 48, 64, 80, 96, 128, 160, 192, 256, 384, 512};
 static const double grains[] = {0,       1 << 10, 1 << 12, 1 << 13, 1 << 14, 1 << 15, 1 << 16,
                                 1 << 17, 1 << 18, 1 << 19, 1 << 20, 1 << 21, 1 << 22};
 static const double units[] = {0, 1};
@@ -173,6 +173,11 @@ static void judge(const struct search *search, struct ll_fit *fit)
     }
 }
 
+static const char *name_of(const struct ll_sample *sample)
+{
+    return sample->most_rows ? "matmul_of_few_rows" : ll_op_name(sample->kind);
+}
+
 bool ll_fit_kernel(const struct ll_machine *base, const struct ll_samples *samples, uint64_t first,
                    uint64_t count, struct ll_kernel *kernel, struct ll_fit *fit)
 {
@@ -186,7 +191,7 @@ bool ll_fit_kernel(const struct ll_machine *base, const struct ll_samples *sampl
                             count,   is_product(&samples->at[first].work)};
     double least = INFINITY;
     for (size_t i = 0; i < sizeof starts / sizeof *starts; i++) {
-        *search.kernel = (struct ll_kernel){.name = ll_op_name(samples->at[first].kind),
+        *search.kernel = (struct ll_kernel){.name = name_of(&samples->at[first]),
                                             .overhead_s = 3e-7,
                                             .compute = starts[i],
                                             .memory = starts[i],
@@ -198,6 +203,7 @@ bool ll_fit_kernel(const struct ll_machine *base, const struct ll_samples *sampl
             search.kernel->rewrites = 0.1;
             search.kernel->slice = 64;
         }
+        search.kernel->rows = samples->at[first].most_rows;
         search.kernel->ops[samples->at[first].kind] = true;
         double loss = walk(&search);
         if (loss < least) {

@@ -63,7 +63,11 @@ static const struct ll_residency *softened(const struct ll_trace *trace, struct 
 static int by_kind(const void *a, const void *b)
 {
     const struct ll_sample *x = a, *y = b;
-    return x->kind != y->kind ? (x->kind > y->kind) - (x->kind < y->kind) : (x->op > y->op) - (x->op < y->op);
+    if (x->kind != y->kind)
+        return (x->kind > y->kind) - (x->kind < y->kind);
+    if (x->most_rows != y->most_rows)
+        return (x->most_rows < y->most_rows) - (x->most_rows > y->most_rows);
+    return (x->op > y->op) - (x->op < y->op);
 }
 
 /* The complete steps that have as many ops as the last of them. */
@@ -88,12 +92,16 @@ static bool gather(const struct ll_trace *trace, const uint32_t *steps, uint64_t
     samples->at = ll_alloc(arena, last->op_count, sizeof *samples->at);
     if (!times || !samples->at)
         return false;
+    const char *few = ll_trace_fact(trace, "matmul.few_rows");
+    uint64_t few_rows = few ? strtoull(few, NULL, 10) : 0;
     for (uint32_t place = 0; place < last->op_count; place++) {
         uint32_t op = last->first_op + place;
         const struct ll_op_view *view = &trace->forms[trace->ops[op].form].view;
         struct ll_sample sample = {.op = op, .kind = view->kind};
         if (!is_measured(trace, op) || !ll_op_lower(view, &sample.work))
             continue;
+        if (view->kind == LL_OP_MATMUL && sample.work.gemm.m <= few_rows)
+            sample.most_rows = few_rows;
         time_of(trace, steps, count, place, times, &sample);
         samples->at[samples->count++] = sample;
     }

@@ -88,12 +88,12 @@ static int report(const struct ll_calibration *c)
 {
     struct ll_str out = {0};
     struct ll_table *table =
-        ll_table_new("op kind|>measurements|>error|>their spread|>overhead|>?compute|>?work|>?memory");
+        ll_table_new("kernel|>measurements|>error|>their spread|>overhead|>?compute|>?work|>?memory");
     for (uint64_t i = 0; i < c->fit_count; i++) {
         const struct ll_fit *fit = &c->fits[i];
         const struct ll_kernel *kernel = &c->machine->software.kernels[i];
         struct ll_human text[3];
-        ll_table_row(table, "%s|%" PRIu64 "|%s|%s|%s|%.3g|%.3g|%.3g", ll_op_name(fit->kind), fit->samples,
+        ll_table_row(table, "%s|%" PRIu64 "|%s|%s|%s|%.3g|%.3g|%.3g", kernel->name, fit->samples,
                      ll_percent(&text[0], fit->error), ll_percent(&text[1], fit->spread),
                      ll_si(&text[2], kernel->overhead_s, "s"), kernel->compute, kernel->work, kernel->memory);
     }
@@ -111,7 +111,7 @@ static int report_json(const struct ll_calibration *c)
     ll_json_open_list(&json);
     for (uint64_t i = 0; i < c->fit_count; i++) {
         ll_json_open_object(&json);
-        ll_json_put_text(&json, "kind", ll_op_name(c->fits[i].kind));
+        ll_json_put_text(&json, "kernel", c->machine->software.kernels[i].name);
         ll_json_put_count(&json, "measurements", c->fits[i].samples);
         ll_json_put_number(&json, "error", c->fits[i].error);
         ll_json_put_number(&json, "spread", c->fits[i].spread);

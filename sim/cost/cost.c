@@ -355,7 +355,7 @@ bool ll_cost_op(const struct ll_machine *machine, enum ll_op_kind kind, const st
         cost_from_host(machine, work, cost, why);
         return true;
     }
-    struct doer doer = {.machine = machine, .kernel = ll_machine_kernel(machine, kind)};
+    struct doer doer = {.machine = machine, .kernel = ll_machine_kernel(machine, kind, work)};
     doer.unit = choose_unit(machine, kind, work, &doer.dtype);
     if (doer.unit == LL_NO_UNIT) {
         *trouble = "no unit of this machine runs such work in this dtype or a wider one";

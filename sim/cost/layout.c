@@ -22,7 +22,8 @@
 struct sides {
     uint64_t length; /* of the side that is cut */
     double cut_bytes, other_bytes;
-    double lines; /* of windows */
+    double lines,
+        windows; /* lines of windows, and windows of which each slice takes a part (0: none is cut) */
 };
 
 static struct sides sides_of_conv(const struct ll_task *task)
@@ -40,7 +41,8 @@ static struct sides sides_of_conv(const struct ll_task *task)
     return (struct sides){.length = data ? c->batch * c->in_h * c->in_w : d->m,
                           .cut_bytes = gathered * element[LL_OPERAND_A],
                           .other_bytes = ll_operand_bytes(&task->problem, LL_OPERAND_B),
-                          .lines = gathered / (double)run};
+                          .lines = gathered / (double)run,
+                          .windows = c->pass == LL_CONV_FILTER ? (double)d->k : 0};
 }
 
 static struct sides sides_of_product(const struct ll_task *task)
@@ -51,7 +53,7 @@ static struct sides sides_of_product(const struct ll_task *task)
     if (d->batch > 1)
         return (struct sides){.length = d->batch, .cut_bytes = a + b};
     bool by_rows = d->m >= d->n;
-    return (struct sides){by_rows ? d->m : d->n, by_rows ? a : b, by_rows ? b : a, 0};
+    return (struct sides){by_rows ? d->m : d->n, by_rows ? a : b, by_rows ? b : a, 0, 0};
 }
 
 struct ll_layout ll_layout_of(const struct ll_kernel *kernel, const struct ll_task *task, uint64_t units,
@@ -67,15 +69,16 @@ struct ll_layout ll_layout_of(const struct ll_kernel *kernel, const struct ll_ta
     double busiest = slice ? (double)most / (double)s.length : 1 / (double)units;
     layout.units = ll_min(units, slices);
     layout.imbalance = fmax(1, busiest * (double)units);
+    double lines = fmax(s.lines, s.windows * (double)slices);
     double bytes = s.cut_bytes + s.other_bytes * (double)slices;
     double packing_s = kernel->packing_Bps > 0 ? bytes / kernel->packing_Bps : 0;
-    layout.layout_s = (s.lines * kernel->line_s + packing_s) * busiest;
+    layout.layout_s = (lines * kernel->line_s + packing_s) * busiest;
     ll_say(why,
            "slices: ceil(%" PRIu64 " / %" PRIu64 ") = %" PRIu64 ", the busiest of %" PRIu64
            " units has %.10g of all work",
            s.length, slice, slices, units, busiest);
     ll_say(why, "laid out: (%.10g lines * %.10g + (%.10g + %.10g * %" PRIu64 ") B / %.10g) * %.10g = %.10g s",
-           s.lines, kernel->line_s, s.cut_bytes, s.other_bytes, slices, kernel->packing_Bps, busiest,
+           lines, kernel->line_s, s.cut_bytes, s.other_bytes, slices, kernel->packing_Bps, busiest,
            layout.layout_s);
     return layout;
 }

@@ -144,6 +144,8 @@ static const struct ll_field kernel_fields[] = {
      .help = "as many units as it can employ; 0 means all"},
     {.key = "grain", .type = LL_TYPE_NUMBER, AT(grain), .min = 0, .max = 1e15, .otherwise = "0",
      .help = "FLOPs, or bytes if they are more, that are worth a unit, in place of the software's grain"},
+    {.key = "rows", .type = LL_TYPE_WHOLE, AT(rows), .min = 0, .max = MOST_UNITS, .otherwise = "0",
+     .help = "rows of a product's result that it takes at most, longer ones fall to the next kernel; 0: any"},
     {.key = "slice", .type = LL_TYPE_WHOLE, AT(slice), .min = 0, .max = MOST_UNITS, .otherwise = "0",
      .help = "lines of a product's result that are dealt to units as one piece; 0 means evenly"},
     {.key = "packing", .type = LL_TYPE_QUANTITY, AT(packing_Bps), .dimension = LL_DIMENSION_BANDWIDTH, .min = 1,
