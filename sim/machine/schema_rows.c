@@ -143,6 +143,18 @@ static const struct ll_field kernel_fields[] = {
      .help = "machine operations for each algorithmic FLOP of work that is not a product"},
     {.key = "units", .type = LL_TYPE_WHOLE, AT(units), .min = 0, .max = MOST_UNITS, .otherwise = "0",
      .help = "as many units as it can employ; 0 means all"},
+    {.key = "grain", .type = LL_TYPE_NUMBER, AT(grain), .min = 0, .max = 1e15, .otherwise = "0",
+     .help = "FLOPs, or bytes if they are more, that are worth a unit, in place of the software's grain"},
+    {.key = "rows", .type = LL_TYPE_WHOLE, AT(rows), .min = 0, .max = MOST_UNITS, .otherwise = "0",
+     .help = "rows of a product's result that it takes at most, longer ones fall to the next kernel; 0: any"},
+    {.key = "slice", .type = LL_TYPE_WHOLE, AT(slice), .min = 0, .max = MOST_UNITS, .otherwise = "0",
+     .help = "lines of a product's result that are dealt to units as one piece; 0 means evenly"},
+    {.key = "packing", .type = LL_TYPE_QUANTITY, AT(packing_Bps), .dimension = LL_DIMENSION_BANDWIDTH, .min = 1,
+     .max = MOST_BPS, .help = "at which a unit copies a product's operands before it multiplies them"},
+    {.key = "line", .type = LL_TYPE_QUANTITY, AT(line_s), .dimension = LL_DIMENSION_TIME, .min = 0,
+     .max = MOST_SECONDS, .otherwise = "0s", .help = "what copying a line of a convolution's window costs"},
+    {.key = "rewrites", .type = LL_TYPE_NUMBER, AT(rewrites), .min = 0, .max = MOST_RATE, .otherwise = "0",
+     .help = "how often more than once a product's result is moved, as when it is cleared and added to"},
 };
 #undef AT
 static const struct ll_table kernel_table = {TABLE("kernel", kernel_fields, struct ll_kernel)};
