@@ -206,7 +206,8 @@ static const struct ll_table area_table = {TABLE("area section", area_fields, st
     AT(member), .count_offset = offsetof(struct ll_machine, how_many)
 static const struct ll_field machine_fields[] = {
     {.key = "inherits", .type = LL_TYPE_INHERITS, .wording = true,
-     .help = "a file beside this one, or the stem of a known machine; the keys here are laid over its keys"},
+     .help = "a file beside this one, or the stem of a known machine, or a list of them, each laid over those "
+             "before it; the keys here are laid over all"},
     {.key = "name", .type = LL_TYPE_TEXT, AT(name), .required = true, .wording = true,
      .help = "what reports call it"},
     {.key = "kind", .type = LL_TYPE_TEXT, AT(kind), .choices = kinds, .wording = true, .otherwise = "custom",
