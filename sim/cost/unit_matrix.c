@@ -6,11 +6,15 @@
  * a tile at the edge costs as much as a full one, and so does the last wave, however few work in it:
  *
  *       tiles = batch * ceil(m / tile.m) * ceil(n / tile.n) * parts
- *       cycles = ceil(tiles / count) * (tile.m * tile.n * depth / macs + fill)
+ *       tile cycles = depth * (tile.m * tile.n / macs + (tile.m + tile.n) * size / feed) + fill
+ *       cycles = ceil(tiles / count) * tile cycles + join
+ *
+ * Taking in the operands, of `size` bytes each, occupies the same issue slots as multiplying them: a
+ * small tile spends a larger share of its time on that.
  *
  * With few tiles and a long k the units would idle, so kernels also offer to cut k into 2, 4, 8, ... parts
  * on different units, as long as all fit in one wave; the partial sums then meet in the memory that the
- * units share. depth is k, or its part, in whole steps of tile.k.
+ * units share, and to start adding them up takes `join`. depth is k, or its part, in whole steps of tile.k.
  *
  * Without a menu the unit is ideal: any tile will do and the work is dealt evenly. */
 #include "sim/cost/unit_model.h"
@@ -25,8 +29,16 @@ struct layout {
     struct ll_tile tile;
     uint64_t parts, depth;  /* of k */
     uint64_t rows, columns; /* tiles along m and n */
-    double tiles, waves, tile_cycles;
+    double tiles, waves;
+    double multiply_cycles, feed_cycles, tile_cycles, join_cycles;
 };
+
+/* What a unit takes in for a step of k of a tile, in cycles; its pipes see elements of the computed type. */
+static double feed_cycles(const struct ll_unit *unit, const struct ll_task *task, const struct ll_tile *tile)
+{
+    double bytes = (double)(tile->m + tile->n) * (double)ll_dtype_bytes(task->dtype);
+    return unit->matrix.feed > 0 ? bytes / unit->matrix.feed : 0;
+}
 
 static struct layout lay(const struct ll_unit *unit, const struct ll_task *task, uint32_t index)
 {
@@ -38,7 +50,12 @@ static struct layout lay(const struct ll_unit *unit, const struct ll_task *task,
     l.columns = ll_ceil_div(dims->n, l.tile.n);
     l.tiles = (double)dims->batch * (double)l.rows * (double)l.columns * (double)l.parts;
     l.waves = ceil(l.tiles / (double)unit->count);
-    l.tile_cycles = (double)l.tile.m * (double)l.tile.n * (double)l.depth / unit->matrix.macs[task->dtype];
+    const struct ll_matrix *matrix = &unit->matrix;
+    double depth = (double)l.depth;
+    l.multiply_cycles = (double)l.tile.m * (double)l.tile.n * depth / matrix->macs[task->dtype];
+    l.feed_cycles = depth * feed_cycles(unit, task, &l.tile);
+    l.tile_cycles = l.multiply_cycles + l.feed_cycles + matrix->fill_cycles;
+    l.join_cycles = l.parts > 1 ? matrix->join_cycles : 0;
     return l;
 }
 
@@ -73,9 +90,10 @@ static void first_piece(const struct ll_unit *unit, const struct ll_task *task, 
     const double *element = task->problem.element;
     way->first_cycles = way->first_bytes = INFINITY;
     for (uint64_t i = 0; i < matrix->tile_count; i++) {
-        double m = (double)matrix->tiles[i].m, n = (double)matrix->tiles[i].n, k = (double)matrix->tiles[i].k;
-        way->first_cycles =
-            fmin(way->first_cycles, m * n * k / matrix->macs[task->dtype] + matrix->fill_cycles);
+        const struct ll_tile *tile = &matrix->tiles[i];
+        double m = (double)tile->m, n = (double)tile->n, k = (double)tile->k;
+        double multiply = m * n * k / matrix->macs[task->dtype], feed = k * feed_cycles(unit, task, tile);
+        way->first_cycles = fmin(way->first_cycles, multiply + feed + matrix->fill_cycles);
         way->first_bytes =
             fmin(way->first_bytes, m * k * element[LL_OPERAND_A] + k * n * element[LL_OPERAND_B] +
                                        m * n * element[LL_OPERAND_C]);
@@ -91,13 +109,18 @@ static void tell_tiles(const struct ll_unit *unit, const struct ll_task *task, c
            unit->name, way->units_used, unit->count, l->tile.m, l->tile.n, l->tile.k, l->parts);
     ll_say(why, "tiles: %" PRIu64 " * %" PRIu64 " * %" PRIu64 " * %" PRIu64 " = %.10g",
            task->problem.dims.batch, l->rows, l->columns, l->parts, l->tiles);
-    ll_say(why, "one tile: %" PRIu64 " * %" PRIu64 " * %" PRIu64 " / %.10g + %.10g = %.10g cycles", l->tile.m,
-           l->tile.n, l->depth, unit->matrix.macs[task->dtype], unit->matrix.fill_cycles,
-           l->tile_cycles + unit->matrix.fill_cycles);
+    if (l->feed_cycles > 0)
+        ll_say(why,
+               "to take in operands: %" PRIu64 " * (%" PRIu64 " + %" PRIu64 ") * %" PRIu64 " / %.10g = %.10g",
+               l->depth, l->tile.m, l->tile.n, (uint64_t)ll_dtype_bytes(task->dtype), unit->matrix.feed,
+               l->feed_cycles);
+    ll_say(why, "one tile: %" PRIu64 " * %" PRIu64 " * %" PRIu64 " / %.10g + %.10g + %.10g = %.10g cycles",
+           l->tile.m, l->tile.n, l->depth, unit->matrix.macs[task->dtype], l->feed_cycles,
+           unit->matrix.fill_cycles, l->tile_cycles);
     ll_say(why, "first step of the smallest tile: %.10g cycles, %.10g B", way->first_cycles,
            way->first_bytes);
-    ll_say(why, "in waves: ceil(%.10g / %" PRIu64 ") * %.10g = %.10g cycles", l->tiles, unit->count,
-           l->tile_cycles + unit->matrix.fill_cycles, way->cycles);
+    ll_say(why, "in waves: ceil(%.10g / %" PRIu64 ") * %.10g + %.10g = %.10g cycles", l->tiles, unit->count,
+           l->tile_cycles, l->join_cycles, way->cycles);
 }
 
 static bool tiled_way(const struct ll_unit *unit, const struct ll_task *task, uint32_t index,
@@ -109,7 +132,7 @@ static bool tiled_way(const struct ll_unit *unit, const struct ll_task *task, ui
     double tiles_of_share, parts = (double)l.parts;
     *way = (struct ll_way){
         .units_used = l.tiles < (double)unit->count ? (uint64_t)l.tiles : unit->count,
-        .cycles = l.waves * (l.tile_cycles + unit->matrix.fill_cycles),
+        .cycles = l.waves * l.tile_cycles + l.join_cycles,
         .share = block_of(&l, &task->problem.dims, &tiles_of_share),
         .joining_bytes = l.parts > 1 ? (parts + 1) * ll_operand_bytes(&task->problem, LL_OPERAND_C) : 0,
     };

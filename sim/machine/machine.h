@@ -45,6 +45,8 @@ struct ll_matrix {
     uint64_t tile_count;
     double macs[LL_DTYPE_COUNT]; /* multiply-accumulates per unit and cycle */
     double fill_cycles;          /* before the first product of a tile leaves the pipeline */
+    double feed; /* bytes of operands that it takes in, a cycle, instead of multiplying; 0: beside it */
+    double join_cycles; /* to start adding up, when units share k */
 };
 
 struct ll_vector {
@@ -195,8 +197,8 @@ bool ll_machine_list(const char *const *folders, struct ll_arena *arena, const c
  */
 double ll_machine_peak_flops(const struct ll_machine *machine, enum ll_dtype dtype);
 
-/* The kernel of the software stack that runs this kind of op; a perfect one where none is named. Lives as long
- * as the machine. */
+/* The kernel of the software stack that runs this kind of op; a perfect one where none is named. Lives as
+ * long as the machine. */
 const struct ll_kernel *ll_machine_kernel(const struct ll_machine *machine, enum ll_op_kind kind);
 
 /* The level that holds tensors: the outermost. Its total bandwidth, efficiency applied. */

@@ -60,6 +60,10 @@ static const struct ll_field matrix_fields[] = {
      .help = "multiply-accumulates per unit and cycle, by dtype"},
     {.key = "fill_cycles", .type = LL_TYPE_NUMBER, AT(matrix.fill_cycles), .min = 0, .max = MOST_RATE,
      .otherwise = "0", .help = "cycles before the first product of a tile leaves the pipeline"},
+    {.key = "feed", .type = LL_TYPE_NUMBER, AT(matrix.feed), .min = 0, .max = MOST_RATE, .otherwise = "0",
+     .help = "bytes of a tile's operands that a unit takes in per cycle while it does not multiply; 0: at no cost"},
+    {.key = "join_cycles", .type = LL_TYPE_NUMBER, AT(matrix.join_cycles), .min = 0, .max = 1e9, .otherwise = "0",
+     .help = "cycles to start adding up partial sums, when units share k"},
 };
 
 static const struct ll_field vector_fields[] = {
