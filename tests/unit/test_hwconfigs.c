@@ -78,17 +78,16 @@ static void check_sources(struct sourced *file, const struct ll_node *map)
     }
 }
 
-static void every_figure_has_a_source(void **state)
+static void check_folder(const char *folder, struct ll_arena *arena)
 {
-    struct ll_arena arena = {0};
-    const char **stems;
+    const char *const folders[] = {folder, NULL}, **stems;
     size_t count, length;
-    (void)state;
-    assert_true(ll_machine_list(hwconfigs, &arena, &stems, &count));
+    assert_true(ll_machine_list(folders, arena, &stems, &count));
+    assert_true(count > 0);
     for (size_t i = 0; i < count; i++) {
         struct sourced file = {.stem = stems[i]};
         char path[256];
-        snprintf(path, sizeof path, "hwconfigs/%s.yaml", stems[i]);
+        snprintf(path, sizeof path, "%s/%s.yaml", folder, stems[i]);
         char *text = read_text(path, &length);
         file.root = ll_node_parse(&file.arena, text, length, path, &file.diags);
         assert_non_null(file.root);
@@ -97,6 +96,15 @@ static void every_figure_has_a_source(void **state)
         ll_arena_release(&file.arena);
         ll_diags_release(&file.diags);
     }
+}
+
+static void every_figure_has_a_source(void **state)
+{
+    static const char *const folders[] = {"hwconfigs", "hwconfigs/stacks", "hwconfigs/technology"};
+    struct ll_arena arena = {0};
+    (void)state;
+    for (size_t i = 0; i < sizeof folders / sizeof *folders; i++)
+        check_folder(folders[i], &arena);
     ll_arena_release(&arena);
 }
 
