@@ -9,6 +9,7 @@
  * levels as well, after the choice; there another way could have been a little faster. */
 #include "sim/cost/cost.h"
 
+#include "sim/cost/cast.h"
 #include "sim/cost/task.h"
 #include "sim/cost/traffic.h"
 
@@ -102,8 +103,10 @@ static void tell_kernel(const struct sized *s, struct ll_explain *why)
     const struct ll_kernel *k = s->kernel;
     if (!k->name)
         return;
-    ll_say(why, "kernel %s: rate %.10g * %.10g = %.10g of the peak, bandwidths * %.10g", k->name,
-           s->unit.efficiency / k->compute, k->compute, s->unit.efficiency, k->memory);
+    ll_say(why, "kernel %s, share of the peak: %.10g * %.10g = %.10g", k->name,
+           s->unit.efficiency / k->compute, k->compute, s->unit.efficiency);
+    if (k->memory < 1)
+        ll_say(why, "kernel %s: a share of %.10g of all bandwidths", k->name, k->memory);
     if (!is_product(s->task.work) && (k->work > 1 || k->passes > 1))
         ll_say(why, "kernel %s: %.10g operations a FLOP, operands moved %.10g times", k->name, k->work,
                k->passes);
@@ -123,12 +126,23 @@ static double cycles_beside(const struct sized *s, double flops_per_cycle, struc
     return cycles;
 }
 
+/* Casting, in cycles of the unit that then computes. */
+static double casting_cycles(const struct sized *s, struct ll_explain *why)
+{
+    double casting_s = ll_cast_s(s->machine, s->task.work, s->task.dtype, why);
+    double cycles = casting_s * s->unit.clock_hz * s->unit.efficiency;
+    if (cycles > 0)
+        ll_say(why, "casting, of the clock of %s: %.10g * (%.10g * %.10g) = %.10g cycles", s->unit.name,
+               casting_s, s->unit.clock_hz, s->unit.efficiency, cycles);
+    return cycles;
+}
+
 static void time_compute(const struct sized *s, const struct ll_way *way, struct ll_cost *cost,
                          struct ll_explain *why)
 {
     double steps = (double)s->task.steps, rate = s->unit.clock_hz * s->unit.efficiency;
     double one_unit = ll_unit_model(s->unit.model)->flops_per_cycle(&s->unit, s->task.dtype);
-    double beside = cycles_beside(s, (double)s->unit.count * one_unit, why);
+    double beside = cycles_beside(s, (double)s->unit.count * one_unit, why) + casting_cycles(s, why);
     cost->units_used = way->units_used;
     double work = is_product(s->task.work) ? 1 : s->kernel->work;
     cost->compute_cycles = steps * way->cycles * work + beside;

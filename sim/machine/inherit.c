@@ -138,8 +138,7 @@ static bool check_chain(struct merger *merger, const struct chain *chain, const 
 
 static struct ll_node *inherit(struct merger *merger, struct ll_node *tree, const struct chain *chain);
 
-static struct ll_node *read_base(struct merger *merger, const struct ll_node *key,
-                                 const struct chain *chain)
+static struct ll_node *read_base(struct merger *merger, const struct ll_node *key, const struct chain *chain)
 {
     size_t length;
     const char *beside = chain->path[0] ? chain->path : NULL;
