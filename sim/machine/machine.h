@@ -127,7 +127,7 @@ struct ll_energy {
     uint64_t on_chip_bank_bytes; /* the largest piece that an access wakes; 0: the whole level */
     double off_chip_j_per_byte;  /* of the outermost level when it has no own figure */
     double host_j_per_byte;
-    double leakage_w_per_mm2; /* over the area */
+    double leakage_w_per_mm2; /* over the area, when static_w is 0 */
     double static_w;
 };
 

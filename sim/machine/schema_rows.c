@@ -202,7 +202,7 @@ static const struct ll_field energy_fields[] = {
     {.key = "host_pj", .type = LL_TYPE_NUMBER, AT(host_j_per_byte), .unit = "pJ/B", .min = POSITIVE, .max = 1,
      .help = "of a byte from the host, in pJ"},
     {.key = "leakage_w_per_mm2", .type = LL_TYPE_NUMBER, AT(leakage_w_per_mm2), .min = POSITIVE, .max = 1000,
-     .help = "power that flows all the time, in W for each mm2 of the area"},
+     .help = "power that flows all the time when `static_w` is not given, in W for each mm2 of the area"},
     {.key = "static_w", .type = LL_TYPE_NUMBER, AT(static_w), .unit = "W", .min = POSITIVE, .max = 1e9,
      .help = "power that flows all the time, in W"},
 };

@@ -76,7 +76,8 @@ static double sum_energy(const struct ll_result *result, double area_mm2, struct
         parts->level_j[l] /= steps;
         total_j += parts->level_j[l];
     }
-    parts->static_j = (energy->static_w + energy->leakage_w_per_mm2 * area_mm2) * result->time_s;
+    parts->static_j =
+        (energy->static_w > 0 ? energy->static_w : energy->leakage_w_per_mm2 * area_mm2) * result->time_s;
     return total_j + parts->compute_j + parts->host_j + parts->static_j;
 }
 
