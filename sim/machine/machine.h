@@ -17,7 +17,14 @@
 #include <stddef.h>
 #include <stdint.h>
 
-enum { LL_MAX_LEVELS = 8, LL_MAX_UNITS = 16, LL_MAX_TILES = 16, LL_MAX_LINKS = 8, LL_MAX_KERNELS = 64 };
+enum {
+    LL_MAX_LEVELS = 8,
+    LL_MAX_UNITS = 16,
+    LL_MAX_TILES = 16,
+    LL_MAX_LINKS = 8,
+    LL_MAX_KERNELS = 64,
+    LL_MAX_TRANSFORMS = 8
+};
 
 enum ll_unit_kind {
 #define LL_UNIT_MODEL(word, ...) LL_UNIT_##word,
@@ -46,6 +53,7 @@ struct ll_matrix {
     double macs[LL_DTYPE_COUNT]; /* multiply-accumulates per unit and cycle */
     double fill_cycles;          /* before the first product of a tile leaves the pipeline */
     double feed; /* bytes of operands that it takes in, a cycle, instead of multiplying; 0: beside it */
+    double step_cycles; /* the least for a step of a tile's k, its loads and the barrier behind them */
     double join_cycles; /* to start adding up, when units share k */
 };
 
@@ -96,12 +104,25 @@ struct ll_kernel {
     uint64_t units;    /* as many units as it can employ; 0: all */
 };
 
+/* A way to convolve in a transformed domain that the stack offers beside the direct product; see
+ * sim/cost/transform.h. The fastest is taken. */
+struct ll_transform {
+    const char *name;
+    uint64_t size;                      /* inputs of a tile, and points, along an axis */
+    uint64_t least_filter, most_filter; /* along both axes */
+    uint64_t products;                  /* a point: 1 for real numbers, 2 for complex ones of a real image */
+    bool fused;                         /* transforms tiles on their way in and out */
+    double overhead_s;                  /* what starting it costs; 0: as other convolutions */
+};
+
 struct ll_software {
     double op_overhead_s; /* what starting one op costs */
     double grain; /* FLOPs of one unit, or bytes if more, that are worth starting it; 0: always worth it */
     enum ll_fusion fusion;
     struct ll_kernel kernels[LL_MAX_KERNELS];
     uint64_t kernel_count;
+    struct ll_transform transforms[LL_MAX_TRANSFORMS];
+    uint64_t transform_count;
 };
 
 struct ll_host {

@@ -73,7 +73,8 @@ static struct ll_work *add_work(struct reading *r, enum ll_work_kind kind, enum 
 
 static void add_product(struct reading *r, struct ll_gemm gemm)
 {
-    struct ll_work *work = add_work(r, LL_WORK_GEMM, LL_OP_MATMUL);
+    struct ll_work *work =
+        add_work(r, LL_WORK_GEMM, gemm.batch > 1 ? LL_OP_BATCH_MATMUL : LL_OP_MATMUL);
     work->gemm = gemm;
     work->flops = ll_mul(ll_mul(2 * gemm.batch, gemm.m), ll_mul(gemm.n, gemm.k));
     work->a_bytes = bytes(r, ll_mul(gemm.batch, ll_mul(gemm.m, gemm.k)));
