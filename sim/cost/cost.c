@@ -98,6 +98,13 @@ static uint64_t employed(const struct sized *s, struct ll_explain *why)
     return count;
 }
 
+/* How often the kernel reads and writes its operands. */
+static double passes_of(const struct ll_kernel *kernel, const struct ll_work *work)
+{
+    bool at_hand = work->kind == LL_WORK_VECTOR && work->vector.row > 0 && work->vector.row <= kernel->row;
+    return is_product(work) || at_hand ? 1 : kernel->passes;
+}
+
 /* What the kernel does beyond, or short of, the ideal. */
 static void tell_kernel(const struct sized *s, struct ll_explain *why)
 {
@@ -108,9 +115,10 @@ static void tell_kernel(const struct sized *s, struct ll_explain *why)
            s->unit.efficiency / k->compute, k->compute, s->unit.efficiency);
     if (k->memory < 1)
         ll_say(why, "kernel %s: a share of %.10g of all bandwidths", k->name, k->memory);
-    if (!is_product(s->task.work) && (k->work > 1 || k->passes > 1))
+    double passes = passes_of(k, s->task.work);
+    if (!is_product(s->task.work) && (k->work > 1 || passes > 1))
         ll_say(why, "kernel %s: %.10g operations a FLOP, operands moved %.10g times", k->name, k->work,
-               k->passes);
+               passes);
 }
 
 /* Cycles of what a sequence computes beside its products (gates, activations), at the full rate. */
@@ -231,11 +239,10 @@ static uint32_t fastest_way(const struct sized *s)
 }
 
 /* Everything that follows from a way, with its reasons. */
-/* A kernel that reads and writes its operands more than once. */
 static void pass_again(const struct sized *s, double bytes[LL_MAX_LEVELS])
 {
-    for (uint64_t l = 0; l < s->machine->level_count && !is_product(s->task.work); l++)
-        bytes[l] *= s->kernel->passes;
+    for (uint64_t l = 0; l < s->machine->level_count; l++)
+        bytes[l] *= passes_of(s->kernel, s->task.work);
 }
 
 static void follow_way(const struct sized *s, uint32_t index, struct ll_cost *cost, struct ll_explain *why)

@@ -100,8 +100,9 @@ struct ll_kernel {
     double compute;    /* share of its unit's rate that it reaches */
     double memory;     /* share of the bandwidth of every level that it reaches */
     double passes;     /* how often it moves its operands, at least 1; products tell by their blocking */
-    double work;       /* machine operations for an algorithmic FLOP, at least 1; not of products */
-    uint64_t units;    /* as many units as it can employ; 0: all */
+    uint64_t row;   /* of dependent elements that it keeps at hand: passes count for longer rows; 0: always */
+    double work;    /* machine operations for an algorithmic FLOP, at least 1; not of products */
+    uint64_t units; /* as many units as it can employ; 0: all */
 };
 
 /* A way to convolve in a transformed domain that the stack offers beside the direct product; see

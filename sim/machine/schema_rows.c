@@ -139,6 +139,8 @@ static const struct ll_field kernel_fields[] = {
      .help = "share of every level's bandwidth that it reaches"},
     {.key = "passes", .type = LL_TYPE_NUMBER, AT(passes), .min = 1, .max = MOST_RATE, .otherwise = "1",
      .help = "how often it moves its operands; products tell by their blocking"},
+    {.key = "row", .type = LL_TYPE_WHOLE, AT(row), .min = 0, .max = UINT32_MAX, .otherwise = "0",
+     .help = "elements of a row, as of a softmax, that it keeps at hand: `passes` count for longer rows; 0: always"},
     {.key = "work", .type = LL_TYPE_NUMBER, AT(work), .min = 1, .max = MOST_RATE, .otherwise = "1",
      .help = "machine operations for each algorithmic FLOP of work that is not a product"},
     {.key = "units", .type = LL_TYPE_WHOLE, AT(units), .min = 0, .max = MOST_UNITS, .otherwise = "0",
