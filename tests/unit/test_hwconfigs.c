@@ -187,7 +187,7 @@ static void on_chip_energies_follow_cacti(void **state)
     (void)state;
     for (size_t i = 0; i < sizeof banks / sizeof *banks; i++) {
         char text[1024];
-        snprintf(text, sizeof text, "inherits: technology/%s.yaml\n" LL_TOY_MACHINE, banks[i].node);
+        snprintf(text, sizeof text, "inherits: technology/%s\n" LL_TOY_MACHINE, banks[i].node);
         struct ll_machine *machine = ll_toy_machine(text);
         assert_non_null(machine);
         assert_true((double)machine->energy.on_chip_bank_bytes >= banks[i].KiB * 1024);
