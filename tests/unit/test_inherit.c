@@ -119,7 +119,7 @@ static void a_value_of_another_type_replaces_the_bases(void **state)
 {
     struct ll_diags diags = {0};
     (void)state;
-    assert_null(ll_toy_parse("inherits: tpu_v2_core\nsoftware: [{name: x}]\n", NULL, 0, &diags));
+    assert_null(ll_toy_parse("inherits: custom_example\nsoftware: [{name: x}]\n", NULL, 0, &diags));
     assert_int_equal(diags.count, 1);
     assert_int_equal(diags.kept[0].place.line, 2);
     ll_diags_release(&diags);
