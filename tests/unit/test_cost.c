@@ -296,7 +296,7 @@ static void a_kernel_falls_short_of_the_machine(void **state)
                            .flops = 8000,
                            .a_bytes = 64000,
                            .c_bytes = 32000,
-                           .vector = {8000}};
+                           .vector = {.elements = 8000}};
     machine.software.kernel_count = 2;
     machine.software.kernels[0] = (struct ll_kernel){
         .name = "slow", .overhead_s = 7e-6, .compute = 0.5, .memory = 0.5, .passes = 2, .work = 3};
