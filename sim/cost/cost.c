@@ -9,6 +9,7 @@
  * levels as well, after the choice; there another way could have been a little faster. */
 #include "sim/cost/cost.h"
 
+#include "sim/cost/cast.h"
 #include "sim/cost/layout.h"
 #include "sim/cost/task.h"
 #include "sim/cost/traffic.h"
@@ -136,12 +137,23 @@ static double cycles_beside(const struct sized *s, double flops_per_cycle, struc
     return cycles;
 }
 
+/* Casting, in cycles of the unit that then computes. */
+static double casting_cycles(const struct sized *s, struct ll_explain *why)
+{
+    double casting_s = ll_cast_s(s->machine, s->task.work, s->task.dtype, why);
+    double cycles = casting_s * s->unit.clock_hz * s->unit.efficiency;
+    if (cycles > 0)
+        ll_say(why, "casting, of the clock of %s: %.10g * (%.10g * %.10g) = %.10g cycles", s->unit.name,
+               casting_s, s->unit.clock_hz, s->unit.efficiency, cycles);
+    return cycles;
+}
+
 static void time_compute(const struct sized *s, const struct ll_way *way, struct ll_cost *cost,
                          struct ll_explain *why)
 {
     double steps = (double)s->task.steps, rate = s->unit.clock_hz * s->unit.efficiency;
     double one_unit = ll_unit_model(s->unit.model)->flops_per_cycle(&s->unit, s->task.dtype);
-    double beside = cycles_beside(s, (double)s->unit.count * one_unit, why);
+    double beside = cycles_beside(s, (double)s->unit.count * one_unit, why) + casting_cycles(s, why);
     struct ll_layout layout = ll_layout_of(s->kernel, &s->task, s->unit.count, why);
     cost->units_used = ll_min(way->units_used, layout.units);
     double work = is_product(s->task.work) ? layout.imbalance : s->kernel->work;

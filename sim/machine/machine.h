@@ -60,6 +60,7 @@ struct ll_matrix {
 struct ll_vector {
     uint64_t lanes;
     double flops[LL_DTYPE_COUNT]; /* per lane and cycle */
+    double casts[LL_DTYPE_COUNT]; /* elements of a type without instructions turned a cycle; 0: at no cost */
 };
 
 struct ll_unit {
@@ -157,7 +158,13 @@ struct ll_network {
 
 struct ll_energy {
     double mac_j[LL_DTYPE_COUNT];           /* of one multiply-accumulate */
+    double op_j[LL_DTYPE_COUNT];            /* of one operation beside products; none given: half a mac_j */
     double level_j_per_byte[LL_MAX_LEVELS]; /* of traffic out of that level, in the order of `levels` */
+    double on_chip_j_per_byte;   /* of a level of 1 KiB; of all but the outermost that have no own figure */
+    uint64_t on_chip_bank_bytes; /* the largest piece that an access wakes; 0: the whole level */
+    double off_chip_j_per_byte;  /* of the outermost level when it has no own figure */
+    double host_j_per_byte;
+    double leakage_w_per_mm2; /* over the area, when static_w is 0 */
     double static_w;
 };
 

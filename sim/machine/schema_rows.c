@@ -74,6 +74,9 @@ static const struct ll_field vector_fields[] = {
      .help = "elements worked on side by side"},
     {.key = "flops", .type = LL_TYPE_DTYPES, AT(vector.flops), .required = true, .min = POSITIVE, .max = MOST_RATE,
      .help = "operations per lane and cycle, by dtype; a fused multiply-add is two"},
+    {.key = "casts", .type = LL_TYPE_DTYPES, AT(vector.casts), .min = POSITIVE, .max = MOST_RATE,
+     .help = "elements per unit and cycle that it turns from or into a dtype which the machine stores but computes "
+             "in a wider one; of dtypes not given, as many as there are"},
 };
 
 const struct ll_table ll_fields_SYSTOLIC = {
@@ -233,8 +236,21 @@ static const struct ll_table network_table = {TABLE("network", network_fields, s
 static const struct ll_field energy_fields[] = {
     {.key = "mac_pj", .type = LL_TYPE_DTYPES, AT(mac_j), .unit = "pJ", .min = POSITIVE, .max = 1,
      .help = "of one multiply-accumulate, by dtype, in pJ"},
+    {.key = "op_pj", .type = LL_TYPE_DTYPES, AT(op_j), .unit = "pJ", .min = POSITIVE, .max = 1,
+     .help = "of one operation of ops that are no products, by dtype, in pJ; when not given, half of `mac_pj`"},
     {.key = "<level>_pj_per_byte", .type = LL_TYPE_LEVELS, AT(level_j_per_byte), .unit = "pJ/B", .min = POSITIVE,
      .max = 1, .help = "of a byte into or out of that memory level, in pJ: `hbm_pj_per_byte: 31`"},
+    {.key = "on_chip_pj", .type = LL_TYPE_NUMBER, AT(on_chip_j_per_byte), .unit = "pJ/B", .min = POSITIVE, .max = 1,
+     .help = "of a byte into or out of a level of 1 KiB, in pJ; a level but the outermost without a figure of its own "
+             "takes it times the square root of its KiB"},
+    {.key = "on_chip_bank", .type = LL_TYPE_SIZE, AT(on_chip_bank_bytes), .dimension = LL_DIMENSION_SIZE, .min = 1,
+     .max = MOST_BYTES, .help = "larger levels count as that large for `on_chip_pj`; when not given, as they are"},
+    {.key = "off_chip_pj", .type = LL_TYPE_NUMBER, AT(off_chip_j_per_byte), .unit = "pJ/B", .min = POSITIVE, .max = 1,
+     .help = "of a byte into or out of the outermost level when it has no figure of its own, in pJ"},
+    {.key = "host_pj", .type = LL_TYPE_NUMBER, AT(host_j_per_byte), .unit = "pJ/B", .min = POSITIVE, .max = 1,
+     .help = "of a byte from the host, in pJ"},
+    {.key = "leakage_w_per_mm2", .type = LL_TYPE_NUMBER, AT(leakage_w_per_mm2), .min = POSITIVE, .max = 1000,
+     .help = "power that flows all the time when `static_w` is not given, in W for each mm2 of the area"},
     {.key = "static_w", .type = LL_TYPE_NUMBER, AT(static_w), .unit = "W", .min = POSITIVE, .max = 1e9,
      .help = "power that flows all the time, in W"},
 };
@@ -258,7 +274,8 @@ static const struct ll_table area_table = {TABLE("area section", area_fields, st
     AT(member), .count_offset = offsetof(struct ll_machine, how_many)
 static const struct ll_field machine_fields[] = {
     {.key = "inherits", .type = LL_TYPE_INHERITS, .wording = true,
-     .help = "a file beside this one, or the stem of a known machine; the keys here are laid over its keys"},
+     .help = "a file beside this one, or the stem of a known machine, or a list of them, each laid over those "
+             "before it; the keys here are laid over all"},
     {.key = "name", .type = LL_TYPE_TEXT, AT(name), .required = true, .wording = true,
      .help = "what reports call it"},
     {.key = "kind", .type = LL_TYPE_TEXT, AT(kind), .choices = kinds, .wording = true, .otherwise = "custom",
