@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* How fast the cache simulator is: one level of 32 KiB, lines of 64 bytes, fed with a blocked product, a sweep,
- * and random addresses of which some or many miss; and three levels of a processor. */
+/* How fast the cache simulator is: one level of 32 KiB, lines of 64 bytes, fed with a blocked product, a
+ * sweep, and random addresses of which some or many miss; and three levels of a processor. */
 #include "sim/memory/cache.h"
 #include "tests/bench/bench.h"
 #include "tests/random.h"
@@ -57,7 +57,9 @@ static void fill(struct load *load, uint64_t (*address)(uint64_t n))
 static const struct {
     const char *name;
     uint64_t (*address)(uint64_t n);
-} streams[] = {{"blocked product", blocked}, {"sweep", sweep}, {"random, 6 % miss", most_hit},
+} streams[] = {{"blocked product", blocked},
+               {"sweep", sweep},
+               {"random, 6 % miss", most_hit},
                {"random, all miss", most_miss}};
 
 static const struct {

@@ -16,7 +16,8 @@ static uint64_t draw(uint64_t *seed, uint64_t least, uint64_t most)
 
 static struct ll_cache_level random_level(uint64_t *seed, const struct ll_cache_level *inside)
 {
-    struct ll_cache_level level = {.sets = draw(seed, 1, 9), .ways = draw(seed, 1, 9), .seed = ll_random(seed)};
+    struct ll_cache_level level = {
+        .sets = draw(seed, 1, 9), .ways = draw(seed, 1, 9), .seed = ll_random(seed)};
     level.policy = (enum ll_cache_policy)ll_random_below(seed, LL_CACHE_POLICY_COUNT);
     level.inclusion = (enum ll_cache_inclusion)ll_random_below(seed, inside ? 3 : 2);
     level.prefetch = (enum ll_cache_prefetch)ll_random_below(seed, 3);
@@ -106,7 +107,8 @@ static void more_ways_of_lru_never_miss_more(void **state)
     for (uint64_t s = first_seed; s < first_seed + ROUNDS; s++) {
         uint64_t seed = s, accesses[LENGTH], before = UINT64_MAX;
         random_stream(&seed, accesses, LENGTH);
-        struct ll_cache_level level = {.sets = draw(&seed, 1, 5), .line_bytes = UINT64_C(1) << draw(&seed, 0, 6)};
+        struct ll_cache_level level = {.sets = draw(&seed, 1, 5),
+                                       .line_bytes = UINT64_C(1) << draw(&seed, 0, 6)};
         for (level.ways = 1; level.ways < 50; level.ways += draw(&seed, 1, 9)) {
             uint64_t misses = counts_of(level, accesses).misses;
             if (misses > before)
@@ -117,7 +119,8 @@ static void more_ways_of_lru_never_miss_more(void **state)
     }
 }
 
-/* Every line that comes is there, was evicted, or was taken along; prefetched ones are used, wasted, or there. */
+/* Every line that comes is there, was evicted, or was taken along; prefetched ones are used, wasted, or
+ * there. */
 static void lines_are_conserved(void **state)
 {
     (void)state;
@@ -152,7 +155,8 @@ static void inclusion_is_kept(void **state)
             for (size_t m = 0; m < n; m++)
                 for (size_t i = 1; i < count; i++) {
                     uint64_t address = accesses[m] & ~LL_CACHE_WRITE;
-                    bool here = ll_cache_holds(cache, i, address), inside = ll_cache_holds(cache, i - 1, address);
+                    bool here = ll_cache_holds(cache, i, address),
+                         inside = ll_cache_holds(cache, i - 1, address);
                     if (levels[i].inclusion == LL_CACHE_INCLUSIVE)
                         for (size_t k = 0; k < i; k++)
                             assert_true(here || !ll_cache_holds(cache, k, address));
