@@ -11,6 +11,7 @@
 
 #include "sim/cost/task.h"
 #include "sim/cost/traffic.h"
+#include "sim/cost/transform.h"
 
 #include <assert.h>
 #include <inttypes.h>
@@ -96,6 +97,13 @@ static uint64_t employed(const struct sized *s, struct ll_explain *why)
     return count;
 }
 
+/* How often the kernel reads and writes its operands. */
+static double passes_of(const struct ll_kernel *kernel, const struct ll_work *work)
+{
+    bool at_hand = work->kind == LL_WORK_VECTOR && work->vector.row > 0 && work->vector.row <= kernel->row;
+    return is_product(work) || at_hand ? 1 : kernel->passes;
+}
+
 /* What the kernel does beyond, or short of, the ideal. */
 static void tell_kernel(const struct sized *s, struct ll_explain *why)
 {
@@ -104,9 +112,10 @@ static void tell_kernel(const struct sized *s, struct ll_explain *why)
         return;
     ll_say(why, "kernel %s: rate %.10g * %.10g = %.10g of the peak, bandwidths * %.10g", k->name,
            s->unit.efficiency / k->compute, k->compute, s->unit.efficiency, k->memory);
-    if (!is_product(s->task.work) && (k->work > 1 || k->passes > 1))
+    double passes = passes_of(k, s->task.work);
+    if (!is_product(s->task.work) && (k->work > 1 || passes > 1))
         ll_say(why, "kernel %s: %.10g operations a FLOP, operands moved %.10g times", k->name, k->work,
-               k->passes);
+               passes);
 }
 
 /* Cycles of what a sequence computes beside its products (gates, activations), at the full rate. */
@@ -216,11 +225,10 @@ static uint32_t fastest_way(const struct sized *s)
 }
 
 /* Everything that follows from a way, with its reasons. */
-/* A kernel that reads and writes its operands more than once. */
 static void pass_again(const struct sized *s, double bytes[LL_MAX_LEVELS])
 {
-    for (uint64_t l = 0; l < s->machine->level_count && !is_product(s->task.work); l++)
-        bytes[l] *= s->kernel->passes;
+    for (uint64_t l = 0; l < s->machine->level_count; l++)
+        bytes[l] *= passes_of(s->kernel, s->task.work);
 }
 
 static void follow_way(const struct sized *s, uint32_t index, struct ll_cost *cost, struct ll_explain *why)
@@ -246,6 +254,84 @@ static void cost_from_host(const struct ll_machine *machine, const struct ll_wor
            work->c_bytes, machine->host.bandwidth_Bps, cost->host_s);
 }
 
+/* Who does it: the unit, the kernel that drives it, the type in which it computes. */
+struct doer {
+    const struct ll_machine *machine;
+    const struct ll_kernel *kernel;
+    uint32_t unit;
+    enum ll_dtype dtype;
+};
+
+static void cost_work(const struct doer *doer, const struct ll_work *work, struct ll_cost *cost,
+                      struct ll_explain *why)
+{
+    const struct ll_machine *machine = doer->machine;
+    const struct ll_unit *unit = &machine->units[doer->unit];
+    struct sized s = {machine, doer->kernel, *unit, unit->count, ll_task_of(work, doer->dtype)};
+    double overhead_s = doer->kernel->overhead_s;
+    s.unit.efficiency *= s.kernel->compute;
+    *cost = (struct ll_cost){.unit = doer->unit,
+                             .clock_hz = s.unit.clock_hz,
+                             .overhead_s = overhead_s > 0 ? overhead_s : machine->software.op_overhead_s};
+    ll_say(why, "%s of %s runs on %s, computed in %s", ll_work_name((enum ll_work_kind)work->kind),
+           ll_dtype_name((enum ll_dtype)work->dtype), s.unit.name, ll_dtype_name(doer->dtype));
+    tell_kernel(&s, why);
+    s.unit.count = employed(&s, why);
+    follow_way(&s, fastest_way(&s), cost, why);
+}
+
+/* False when the transform does not serve this convolution. */
+static bool cost_transformed(const struct doer *doer, const struct ll_transform *transform,
+                             const struct ll_work *work, struct ll_cost *cost, struct ll_explain *why)
+{
+    struct ll_transformed t;
+    if (!ll_transform(transform, work, &t))
+        return false;
+    double memory_Bps = ll_machine_memory_Bps(doer->machine) * doer->kernel->memory;
+    const struct ll_gemm *d = &t.product.gemm;
+    ll_say(why,
+           "by %s, in tiles of %" PRIu64 " x %" PRIu64 " points: %" PRIu64 " products of %" PRIu64
+           " x %" PRIu64 " x %" PRIu64,
+           transform->name, transform->size, transform->size, d->batch, d->m, d->n, d->k);
+    cost_work(doer, &t.product, cost, why);
+    cost->apart_bytes = t.apart_bytes;
+    cost->apart_s = t.apart_bytes / memory_Bps;
+    ll_say(why, "transforms apart: %.10g / %.10g = %.10g s", t.apart_bytes, memory_Bps, cost->apart_s);
+    if (transform->overhead_s > 0)
+        cost->overhead_s = transform->overhead_s;
+    cost->utilization *= (double)work->flops / (double)t.product.flops;
+    return true;
+}
+
+static double whole_s(const struct doer *doer, const struct ll_cost *cost)
+{
+    struct ll_timing timing;
+    ll_cost_time(doer->machine, cost, NULL, &timing, NULL);
+    return timing.time_s + timing.overhead_s;
+}
+
+/* The fastest transform that beats the direct product, NULL when none does. */
+static const struct ll_transform *best_transform(const struct doer *doer, const struct ll_work *work)
+{
+    const struct ll_software *software = &doer->machine->software;
+    const struct ll_transform *best = NULL;
+    struct ll_cost cost;
+    if (work->kind != LL_WORK_CONV || software->transform_count == 0)
+        return NULL;
+    cost_work(doer, work, &cost, NULL);
+    double least_s = whole_s(doer, &cost);
+    for (uint64_t i = 0; i < software->transform_count; i++) {
+        if (!cost_transformed(doer, &software->transforms[i], work, &cost, NULL))
+            continue;
+        double time_s = whole_s(doer, &cost);
+        if (time_s >= least_s)
+            continue;
+        least_s = time_s;
+        best = &software->transforms[i];
+    }
+    return best;
+}
+
 bool ll_cost_op(const struct ll_machine *machine, enum ll_op_kind kind, const struct ll_work *work,
                 struct ll_cost *cost, struct ll_explain *why, const char **trouble)
 {
@@ -264,21 +350,14 @@ bool ll_cost_op(const struct ll_machine *machine, enum ll_op_kind kind, const st
         cost_from_host(machine, work, cost, why);
         return true;
     }
-    enum ll_dtype dtype;
-    cost->unit = choose_unit(machine, kind, work, &dtype);
-    if (cost->unit == LL_NO_UNIT) {
+    struct doer doer = {.machine = machine, .kernel = ll_machine_kernel(machine, kind)};
+    doer.unit = choose_unit(machine, kind, work, &doer.dtype);
+    if (doer.unit == LL_NO_UNIT) {
         *trouble = "no unit of this machine runs such work in this dtype or a wider one";
         return false;
     }
-    const struct ll_unit *unit = &machine->units[cost->unit];
-    struct sized s = {machine, ll_machine_kernel(machine, kind), *unit, unit->count, ll_task_of(work, dtype)};
-    s.unit.efficiency *= s.kernel->compute;
-    cost->clock_hz = s.unit.clock_hz;
-    cost->overhead_s = s.kernel->overhead_s > 0 ? s.kernel->overhead_s : machine->software.op_overhead_s;
-    ll_say(why, "%s of %s runs on %s, computed in %s", ll_work_name((enum ll_work_kind)work->kind),
-           ll_dtype_name((enum ll_dtype)work->dtype), s.unit.name, ll_dtype_name(dtype));
-    tell_kernel(&s, why);
-    s.unit.count = employed(&s, why);
-    follow_way(&s, fastest_way(&s), cost, why);
+    const struct ll_transform *transform = best_transform(&doer, work);
+    if (!transform || !cost_transformed(&doer, transform, work, cost, why))
+        cost_work(&doer, work, cost, why);
     return true;
 }

@@ -17,7 +17,14 @@
 #include <stddef.h>
 #include <stdint.h>
 
-enum { LL_MAX_LEVELS = 8, LL_MAX_UNITS = 16, LL_MAX_TILES = 16, LL_MAX_LINKS = 8, LL_MAX_KERNELS = 64 };
+enum {
+    LL_MAX_LEVELS = 8,
+    LL_MAX_UNITS = 16,
+    LL_MAX_TILES = 16,
+    LL_MAX_LINKS = 8,
+    LL_MAX_KERNELS = 64,
+    LL_MAX_TRANSFORMS = 8
+};
 
 enum ll_unit_kind {
 #define LL_UNIT_MODEL(word, ...) LL_UNIT_##word,
@@ -45,6 +52,9 @@ struct ll_matrix {
     uint64_t tile_count;
     double macs[LL_DTYPE_COUNT]; /* multiply-accumulates per unit and cycle */
     double fill_cycles;          /* before the first product of a tile leaves the pipeline */
+    double feed; /* bytes of operands that it takes in, a cycle, instead of multiplying; 0: beside it */
+    double step_cycles; /* the least for a step of a tile's k, its loads and the barrier behind them */
+    double join_cycles; /* to start adding up, when units share k */
 };
 
 struct ll_vector {
@@ -89,8 +99,20 @@ struct ll_kernel {
     double compute;    /* share of its unit's rate that it reaches */
     double memory;     /* share of the bandwidth of every level that it reaches */
     double passes;     /* how often it moves its operands, at least 1; products tell by their blocking */
-    double work;       /* machine operations for an algorithmic FLOP, at least 1; not of products */
-    uint64_t units;    /* as many units as it can employ; 0: all */
+    uint64_t row;   /* of dependent elements that it keeps at hand: passes count for longer rows; 0: always */
+    double work;    /* machine operations for an algorithmic FLOP, at least 1; not of products */
+    uint64_t units; /* as many units as it can employ; 0: all */
+};
+
+/* A way to convolve in a transformed domain that the stack offers beside the direct product; see
+ * sim/cost/transform.h. The fastest is taken. */
+struct ll_transform {
+    const char *name;
+    uint64_t size;                      /* inputs of a tile, and points, along an axis */
+    uint64_t least_filter, most_filter; /* along both axes */
+    uint64_t products;                  /* a point: 1 for real numbers, 2 for complex ones of a real image */
+    bool fused;                         /* transforms tiles on their way in and out */
+    double overhead_s;                  /* what starting it costs; 0: as other convolutions */
 };
 
 struct ll_software {
@@ -99,6 +121,8 @@ struct ll_software {
     enum ll_fusion fusion;
     struct ll_kernel kernels[LL_MAX_KERNELS];
     uint64_t kernel_count;
+    struct ll_transform transforms[LL_MAX_TRANSFORMS];
+    uint64_t transform_count;
 };
 
 struct ll_host {
@@ -195,8 +219,8 @@ bool ll_machine_list(const char *const *folders, struct ll_arena *arena, const c
  */
 double ll_machine_peak_flops(const struct ll_machine *machine, enum ll_dtype dtype);
 
-/* The kernel of the software stack that runs this kind of op; a perfect one where none is named. Lives as long
- * as the machine. */
+/* The kernel of the software stack that runs this kind of op; a perfect one where none is named. Lives as
+ * long as the machine. */
 const struct ll_kernel *ll_machine_kernel(const struct ll_machine *machine, enum ll_op_kind kind);
 
 /* The level that holds tensors: the outermost. Its total bandwidth, efficiency applied. */

@@ -60,6 +60,12 @@ static const struct ll_field matrix_fields[] = {
      .help = "multiply-accumulates per unit and cycle, by dtype"},
     {.key = "fill_cycles", .type = LL_TYPE_NUMBER, AT(matrix.fill_cycles), .min = 0, .max = MOST_RATE,
      .otherwise = "0", .help = "cycles before the first product of a tile leaves the pipeline"},
+    {.key = "feed", .type = LL_TYPE_NUMBER, AT(matrix.feed), .min = 0, .max = MOST_RATE, .otherwise = "0",
+     .help = "bytes of a tile's operands that a unit takes in per cycle while it does not multiply; 0: at no cost"},
+    {.key = "step_cycles", .type = LL_TYPE_NUMBER, AT(matrix.step_cycles), .min = 0, .max = MOST_RATE,
+     .otherwise = "0", .help = "the least cycles for a step of a tile's k: its loads and the barrier behind them"},
+    {.key = "join_cycles", .type = LL_TYPE_NUMBER, AT(matrix.join_cycles), .min = 0, .max = 1e9, .otherwise = "0",
+     .help = "cycles to start adding up partial sums, when units share k"},
 };
 
 static const struct ll_field vector_fields[] = {
@@ -130,6 +136,8 @@ static const struct ll_field kernel_fields[] = {
      .help = "share of every level's bandwidth that it reaches"},
     {.key = "passes", .type = LL_TYPE_NUMBER, AT(passes), .min = 1, .max = MOST_RATE, .otherwise = "1",
      .help = "how often it moves its operands; products tell by their blocking"},
+    {.key = "row", .type = LL_TYPE_WHOLE, AT(row), .min = 0, .max = UINT32_MAX, .otherwise = "0",
+     .help = "elements of a row, as of a softmax, that it keeps at hand: `passes` count for longer rows; 0: always"},
     {.key = "work", .type = LL_TYPE_NUMBER, AT(work), .min = 1, .max = MOST_RATE, .otherwise = "1",
      .help = "machine operations for each algorithmic FLOP of work that is not a product"},
     {.key = "units", .type = LL_TYPE_WHOLE, AT(units), .min = 0, .max = MOST_UNITS, .otherwise = "0",
@@ -137,6 +145,25 @@ static const struct ll_field kernel_fields[] = {
 };
 #undef AT
 static const struct ll_table kernel_table = {TABLE("kernel", kernel_fields, struct ll_kernel)};
+
+#define AT(member) .offset = offsetof(struct ll_transform, member)
+static const struct ll_field transform_fields[] = {
+    {.key = "name", .type = LL_TYPE_NAME, AT(name), .required = true, .help = "what paths and reports call it"},
+    {.key = "size", .type = LL_TYPE_WHOLE, AT(size), .required = true, .min = 2, .max = 1024,
+     .help = "points of a tile along an axis; outputs are size - filter + 1: 4 for Winograd's F(2, 3)"},
+    {.key = "least_filter", .type = LL_TYPE_WHOLE, AT(least_filter), .min = 1, .max = 1024, .otherwise = "2",
+     .help = "smallest filter, along each axis, that it serves"},
+    {.key = "most_filter", .type = LL_TYPE_WHOLE, AT(most_filter), .required = true, .min = 1, .max = 1024,
+     .help = "largest filter, along each axis, that it serves"},
+    {.key = "products", .type = LL_TYPE_WHOLE, AT(products), .min = 1, .max = 16, .otherwise = "1",
+     .help = "real products for each point: 1 for Winograd, 2 for Fourier transforms of real images"},
+    {.key = "fused", .type = LL_TYPE_BOOL, AT(fused), .otherwise = "false",
+     .help = "whether tiles are transformed on their way in and out, not by passes of their own"},
+    {.key = "overhead", .type = LL_TYPE_QUANTITY, AT(overhead_s), .dimension = LL_DIMENSION_TIME, .min = 0,
+     .max = MOST_SECONDS, .help = "what starting it costs, in place of what other convolutions cost"},
+};
+#undef AT
+static const struct ll_table transform_table = {TABLE("transform", transform_fields, struct ll_transform)};
 
 #define AT(member) .offset = offsetof(struct ll_software, member)
 static const struct ll_field software_fields[] = {
@@ -148,6 +175,10 @@ static const struct ll_field software_fields[] = {
      .help = "which ops the software joins so that what lies between them stays on chip"},
     {.key = "kernels", .type = LL_TYPE_LIST, AT(kernels), .count_offset = offsetof(struct ll_software, kernel_count),
      .table = &kernel_table, .max = LL_MAX_KERNELS, .help = "how well the stack's kernels use the machine"},
+    {.key = "transforms", .type = LL_TYPE_LIST, AT(transforms),
+     .count_offset = offsetof(struct ll_software, transform_count), .table = &transform_table,
+     .max = LL_MAX_TRANSFORMS,
+     .help = "convolutions in a transformed domain, offered beside the direct one; the fastest is taken"},
 };
 #undef AT
 static const struct ll_table software_table = {TABLE("software section", software_fields, struct ll_software)};

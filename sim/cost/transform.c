@@ -1,0 +1,57 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "sim/cost/transform.h"
+
+static bool filter_fits(const struct ll_transform *t, uint64_t kernel)
+{
+    return kernel >= t->least_filter && kernel <= t->most_filter && kernel < t->size;
+}
+
+static bool serves(const struct ll_transform *t, const struct ll_conv *c)
+{
+    return c->pass != LL_CONV_FILTER && c->groups == 1 && c->stride_h == 1 && c->stride_w == 1 &&
+           filter_fits(t, c->kernel_h) && filter_fits(t, c->kernel_w);
+}
+
+/* Tiles of outputs: of y, or of dx when the gradient of the input is asked for. */
+static uint64_t tiles_of(const struct ll_transform *t, const struct ll_conv *c)
+{
+    bool data = c->pass == LL_CONV_DATA;
+    uint64_t high = ll_ceil_div(data ? c->in_h : c->out_h, t->size - c->kernel_h + 1);
+    uint64_t wide = ll_ceil_div(data ? c->in_w : c->out_w, t->size - c->kernel_w + 1);
+    return ll_mul(c->batch, ll_mul(high, wide));
+}
+
+static struct ll_gemm product_of(const struct ll_transform *t, uint64_t tiles, uint64_t in_c, uint64_t out_c)
+{
+    if (t->fused)
+        return (struct ll_gemm){t->products, ll_mul(t->size, tiles), ll_mul(t->size, out_c), in_c};
+    return (struct ll_gemm){ll_mul(t->products, ll_mul(t->size, t->size)), tiles, out_c, in_c};
+}
+
+bool ll_transform(const struct ll_transform *t, const struct ll_work *convolution, struct ll_transformed *out)
+{
+    const struct ll_conv *c = &convolution->conv;
+    if (!serves(t, c))
+        return false;
+    uint64_t in_c = c->pass == LL_CONV_DATA ? c->out_c : c->in_c;
+    uint64_t out_c = c->pass == LL_CONV_DATA ? c->in_c : c->out_c;
+    uint64_t tiles = tiles_of(t, c), points = ll_mul(t->size, t->size);
+    uint64_t filters = ll_mul(in_c, out_c), taps = ll_mul(c->kernel_h, c->kernel_w);
+    if (filters == 0 || taps == 0)
+        return false;
+    /* Elements are as wide as the filter's. */
+    uint64_t size = convolution->b_bytes / ll_mul(filters, taps);
+    struct ll_work *p = &out->product;
+    *p = (struct ll_work){.kind = LL_WORK_GEMM, .dtype = convolution->dtype};
+    p->gemm = product_of(t, tiles, in_c, out_c);
+    p->flops = ll_mul(ll_mul(2 * p->gemm.batch, p->gemm.m), ll_mul(p->gemm.n, p->gemm.k));
+    p->b_bytes = ll_mul(size, ll_mul(points, filters));
+    p->a_bytes = t->fused ? convolution->a_bytes : ll_mul(size, ll_mul(points, ll_mul(tiles, in_c)));
+    p->c_bytes = t->fused ? convolution->c_bytes : ll_mul(size, ll_mul(points, ll_mul(tiles, out_c)));
+    uint64_t apart = ll_add(convolution->b_bytes, p->b_bytes);
+    if (!t->fused)
+        apart = ll_add(apart, ll_add(ll_add(convolution->a_bytes, p->a_bytes),
+                                     ll_add(convolution->c_bytes, p->c_bytes)));
+    out->apart_bytes = (double)apart;
+    return ll_fits(apart) && ll_fits(p->flops);
+}
