@@ -10,7 +10,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-enum { TWIN_WAYS = 64, TWIN_PAGES = 64 };
+enum { TWIN_WAYS = 64, TWIN_PAGES = 64, TWIN_LEVELS = 8 };
 
 struct twin_way {
     uint64_t set, way;
@@ -33,7 +33,7 @@ struct twin_level {
 };
 
 struct twin_cache {
-    struct twin_level level[LL_MAX_CACHE_LEVELS];
+    struct twin_level level[TWIN_LEVELS];
     size_t count;
     int64_t now;
 };
@@ -247,7 +247,7 @@ static inline struct twin_way *twin_ask(struct twin_cache *cache, size_t i, uint
         }
         return NULL;
     }
-    if (!way && !(write && (exclusive || level->is.no_allocate))) {
+    if (!way && !(write && (exclusive || level->is.write_around))) {
         bool written = false;
         level->counts.in_bytes += level->is.line_bytes;
         twin_ask(cache, i + 1, address / level->is.line_bytes * level->is.line_bytes, false, &written);

@@ -18,7 +18,6 @@
 #include <assert.h>
 
 #define NO_SLOT UINT32_MAX
-#define MOST_LINES (UINT32_MAX / 4) /* a slot is 32 bits, the table has two to four places for each */
 
 /* Up to this many ways a set is searched; wider ones are found by a table. */
 enum { SEARCHED_WAYS = 32 };
@@ -64,14 +63,13 @@ static uint32_t find(const struct level *level, uint64_t line)
 
 /* The policies as cold code sees them. */
 static const struct policy {
-    const char *name;
     bool (*prepare)(struct level *level, struct ll_arena *arena);
     void (*used)(struct level *level, uint64_t set, uint32_t slot);
     void (*filled)(struct level *level, uint64_t set, uint32_t slot);
     uint32_t (*victim)(struct level *level, uint64_t set);
 } policies[] = {
-#define LL_CACHE_POLICY(word, name, doc) {name, prepare_##word, used_##word, filled_##word, victim_##word},
-#include "sim/memory/policies.def"
+#define LL_CACHE_POLICY(word, ...) {prepare_##word, used_##word, filled_##word, victim_##word},
+#include "sim/machine/cache_policies.def"
 #undef LL_CACHE_POLICY
 };
 
@@ -255,7 +253,7 @@ static uint32_t bring(struct ll_cache *cache, size_t i, uint64_t line, uint8_t f
 
 static bool allocates(const struct level *level, bool write)
 {
-    return level->is.inclusion != LL_CACHE_EXCLUSIVE && !(write && level->is.no_allocate);
+    return level->is.inclusion != LL_CACHE_EXCLUSIVE && !(write && level->is.write_around);
 }
 
 /* What the stream asks of level 0, or a write that passed on. */
@@ -378,18 +376,18 @@ static inline __attribute__((always_inline)) void run(struct ll_cache *cache, co
         else                                                                                                 \
             run(cache, accesses, count, false, verbs);                                                       \
     }
-#include "sim/memory/policies.def"
+#include "sim/machine/cache_policies.def"
 #undef LL_CACHE_POLICY
 
 void ll_cache_run(struct ll_cache *cache, const uint64_t *accesses, size_t count)
 {
     static void (*const runs[])(struct ll_cache *, const uint64_t *, size_t) = {
 #define LL_CACHE_POLICY(word, ...) run_##word,
-#include "sim/memory/policies.def"
+#include "sim/machine/cache_policies.def"
 #undef LL_CACHE_POLICY
     };
     const struct ll_cache_level *first = &cache->levels[0].is;
-    if (first->prefetch != LL_PREFETCH_NONE || first->write_through || first->no_allocate)
+    if (first->prefetch != LL_PREFETCH_NONE || first->write_through || first->write_around)
         run_with_care(cache, accesses, count);
     else
         runs[first->policy](cache, accesses, count);
@@ -427,49 +425,9 @@ bool ll_cache_holds(const struct ll_cache *cache, size_t level, uint64_t address
     return find(&cache->levels[level], address >> cache->levels[level].line_shift) != NO_SLOT;
 }
 
-const char *ll_cache_policy_name(enum ll_cache_policy policy)
-{
-    assert(policy < LL_CACHE_POLICY_COUNT);
-    return policies[policy].name;
-}
-
 static bool power_of_two(uint64_t value)
 {
     return value && (value & (value - 1)) == 0;
-}
-
-static const char *trouble_alone(const struct ll_cache_level *level)
-{
-    if (level->sets == 0 || level->ways == 0)
-        return "a cache has one set and one way at least";
-    if (ll_mul(level->sets, level->ways) > MOST_LINES)
-        return "a cache has less than a thousand million lines";
-    if (!power_of_two(level->line_bytes))
-        return "the bytes of a line are a power of two";
-    if (level->policy == LL_CACHE_PLRU && (!power_of_two(level->ways) || level->ways > MOST_TREE_WAYS))
-        return "tree-PLRU takes 1, 2, 4, ... 64 ways";
-    return NULL;
-}
-
-const char *ll_cache_trouble(const struct ll_cache_level *levels, size_t count)
-{
-    if (count == 0 || count > LL_MAX_CACHE_LEVELS)
-        return "there are 1 to 8 levels of cache";
-    for (size_t i = 0; i < count; i++) {
-        const char *trouble = trouble_alone(&levels[i]);
-        bool exclusive = levels[i].inclusion == LL_CACHE_EXCLUSIVE;
-        if (trouble)
-            return trouble;
-        if (i == 0 && exclusive)
-            return "the innermost level excludes nothing: there is none further in";
-        if (i && levels[i].line_bytes < levels[i - 1].line_bytes)
-            return "a level's lines are no shorter than those of the level inside";
-        if (exclusive && levels[i].line_bytes != levels[i - 1].line_bytes)
-            return "an exclusive level has lines as long as the level inside";
-        if (exclusive && levels[i].prefetch != LL_PREFETCH_NONE)
-            return "an exclusive level holds what was evicted: it fetches nothing ahead";
-    }
-    return NULL;
 }
 
 static bool prepare_table(struct level *level, uint64_t slots, struct ll_arena *arena)
@@ -511,7 +469,7 @@ static bool prepare(struct level *level, const struct ll_cache_level *is, struct
 
 struct ll_cache *ll_cache_new(const struct ll_cache_level *levels, size_t count, struct ll_arena *arena)
 {
-    assert(!ll_cache_trouble(levels, count));
+    assert(!ll_cache_trouble(levels, count, NULL));
     struct ll_cache *cache = ll_alloc(arena, 1, sizeof *cache);
     if (!cache || !(cache->levels = ll_alloc(arena, count, sizeof *cache->levels)))
         return NULL;

@@ -11,7 +11,7 @@
  *   inclusion  non-inclusive: both sides go their own way. Inclusive: a line that leaves here leaves all
  * levels further in. Exclusive: holds what the level just inside evicted, clean or not, and gives a line up
  * when it is asked for it writes     write-back marks the line, write-through passes the write on as well. A
- * write that misses fetches the line, unless the level does not allocate: then it passes on write-back what
+ * write that misses fetches the line, unless writes go around the level: then it passes on write-back what
  * the level inside sends back marks the line here, without being a use of it; where the line is not, it goes
  * on outward prefetch   next line: asked for after a miss, and after the first use of a prefetched line
  * (Smith, "Cache memories", Computing Surveys 14, 1982: tagged). Stride: a table of 64 pages of 4 KiB; the
@@ -22,6 +22,7 @@
 #ifndef LL_SIM_MEMORY_CACHE_H
 #define LL_SIM_MEMORY_CACHE_H
 
+#include "sim/machine/cache_shape.h"
 #include "tracer/base/arena.h"
 
 #include <stdbool.h>
@@ -30,32 +31,7 @@
 
 #define LL_CACHE_WRITE (UINT64_C(1) << 63)
 
-enum { LL_MAX_CACHE_LEVELS = 8 };
-
-enum ll_cache_policy {
-#define LL_CACHE_POLICY(word, ...) LL_CACHE_##word,
-#include "sim/memory/policies.def"
-#undef LL_CACHE_POLICY
-    LL_CACHE_POLICY_COUNT
-};
-
-enum ll_cache_inclusion { LL_CACHE_NON_INCLUSIVE, LL_CACHE_INCLUSIVE, LL_CACHE_EXCLUSIVE };
-enum ll_cache_prefetch { LL_PREFETCH_NONE, LL_PREFETCH_NEXT_LINE, LL_PREFETCH_STRIDE };
-
-/* One level; what is left zero is the usual: LRU, non-inclusive, no prefetch, write-back, allocating. */
-struct ll_cache_level {
-    uint64_t sets;       /* any number; 1 is fully associative */
-    uint64_t ways;       /* any number; 1 is direct mapped */
-    uint64_t line_bytes; /* a power of two, at least that of the level inside */
-    enum ll_cache_policy policy;
-    enum ll_cache_inclusion inclusion; /* towards the levels further in */
-    enum ll_cache_prefetch prefetch;
-    bool write_through;
-    bool no_allocate; /* of a line that is only to be written */
-    uint64_t seed;    /* of RANDOM */
-};
-
-/* What happened at one level. Misses of a level that does not allocate fetch nothing, hence both numbers. */
+/* What happened at one level. A write that goes around misses and fetches nothing. */
 struct ll_cache_counts {
     uint64_t accesses;      /* reads and writes asked of it, by the stream or the level inside */
     uint64_t hits, misses;  /* they sum to accesses */
@@ -69,9 +45,6 @@ struct ll_cache_counts {
     uint64_t in_bytes;      /* lines fetched from further out */
     uint64_t out_bytes;     /* lines sent outward, its own and those that only passed; not passed writes */
 };
-
-/* Why no such caches can be: a static sentence; NULL when they can. Checks levels and count. */
-const char *ll_cache_trouble(const struct ll_cache_level *levels, size_t count);
 
 /* Empty caches, innermost first, in the arena; ll_cache_trouble finds nothing in the levels. NULL when
  * memory ran out. */
@@ -90,8 +63,5 @@ struct ll_cache_counts ll_cache_counts(const struct ll_cache *cache, size_t leve
 
 /* Whether the level holds the line with this byte. */
 bool ll_cache_holds(const struct ll_cache *cache, size_t level, uint64_t address);
-
-/* As machine files spell it: "lru". Static storage. */
-const char *ll_cache_policy_name(enum ll_cache_policy policy);
 
 #endif

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* What a level is made of, and the policies: four short functions each, named in policies.def. Private to
+/* What a level is made of, and the policies: four short functions each, named in
+ * sim/machine/cache_policies.def. Private to
  * cache.c, which puts them into its loops.
  *
  * A slot is a place for a line: slot = set * ways + way. LRU and FIFO keep the slots of a set in a ring,
@@ -11,7 +12,7 @@
 #include "sim/memory/cache.h"
 #include "tracer/base/random.h"
 
-enum { STRIDE_PAGES = 64, STRIDE_PAGE_BYTES = 4096, MOST_TREE_WAYS = 64 };
+enum { STRIDE_PAGES = 64, STRIDE_PAGE_BYTES = 4096 };
 
 #define NO_LINE UINT64_MAX
 

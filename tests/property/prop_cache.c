@@ -22,7 +22,7 @@ static struct ll_cache_level random_level(uint64_t *seed, const struct ll_cache_
     level.inclusion = (enum ll_cache_inclusion)ll_random_below(seed, inside ? 3 : 2);
     level.prefetch = (enum ll_cache_prefetch)ll_random_below(seed, 3);
     level.write_through = draw(seed, 0, 3) == 0;
-    level.no_allocate = draw(seed, 0, 3) == 0;
+    level.write_around = draw(seed, 0, 3) == 0;
     level.line_bytes = inside ? inside->line_bytes << draw(seed, 0, 2) : UINT64_C(1) << draw(seed, 0, 6);
     if (draw(seed, 0, 7) == 0) /* wide enough for a table */
         level.ways = draw(seed, 33, 40);
@@ -33,7 +33,7 @@ static struct ll_cache_level random_level(uint64_t *seed, const struct ll_cache_
         level.prefetch = LL_PREFETCH_NONE;
     }
     if (draw(seed, 0, 2) == 0) /* the usual, which has a path of its own */
-        level.prefetch = LL_PREFETCH_NONE, level.write_through = level.no_allocate = false;
+        level.prefetch = LL_PREFETCH_NONE, level.write_through = level.write_around = false;
     return level;
 }
 
@@ -69,7 +69,7 @@ static void every_count_is_that_of_the_dumb_twin(void **state)
         struct ll_cache_level levels[4];
         size_t count = random_levels(&seed, levels), half = draw(&seed, 0, LENGTH);
         random_stream(&seed, accesses, LENGTH);
-        assert_null(ll_cache_trouble(levels, count));
+        assert_null(ll_cache_trouble(levels, count, NULL));
         struct ll_arena arena = {0};
         struct ll_cache *cache = ll_cache_new(levels, count, &arena);
         struct twin_cache *twin = twin_cache_new(levels, count);
