@@ -173,6 +173,16 @@ const struct ll_kernel *ll_machine_kernel(const struct ll_machine *machine, enum
     return &perfect;
 }
 
+struct ll_cache_level ll_machine_cache(const struct ll_level *level)
+{
+    struct ll_cache_level cache = level->cache;
+    uint64_t lines = level->size_bytes / cache.line_bytes;
+    if (cache.ways == 0)
+        cache.ways = lines;
+    cache.sets = cache.ways ? lines / cache.ways : 0;
+    return cache;
+}
+
 double ll_machine_memory_Bps(const struct ll_machine *machine)
 {
     const struct ll_level *outermost = &machine->levels[machine->level_count - 1];

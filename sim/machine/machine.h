@@ -7,6 +7,7 @@
 #ifndef LL_SIM_MACHINE_MACHINE_H
 #define LL_SIM_MACHINE_MACHINE_H
 
+#include "sim/machine/cache_shape.h"
 #include "tracer/base/arena.h"
 #include "tracer/base/diag.h"
 #include "tracer/base/json.h"
@@ -87,6 +88,8 @@ struct ll_level {
     double efficiency;    /* sustained share of the bandwidth; 1 when not given */
     double latency_s;
     enum ll_scope scope;
+    struct ll_cache_level cache; /* as the file says: ways may be 0, sets are; ask ll_machine_cache */
+    bool cache_given;
 };
 
 /* How the gradient of a strided convolution's input is computed: with no more work than it needs, or as
@@ -248,6 +251,11 @@ const struct ll_kernel *ll_machine_kernel(const struct ll_machine *machine, enum
 
 /* The level that holds tensors: the outermost. Its total bandwidth, efficiency applied. */
 double ll_machine_memory_Bps(const struct ll_machine *machine);
+
+/* The cache that a level with `cache_given` is: its sets follow from its size; without `ways` it has one set.
+ * Pure.
+ */
+struct ll_cache_level ll_machine_cache(const struct ll_level *level);
 
 /* A value's change by a factor, for what-if questions: the paths of a machine whose doubling can matter
  * (a unit's clock and rates together, each level's bandwidth and size, host.bandwidth, and so on). */
