@@ -89,6 +89,10 @@ struct ll_level {
     enum ll_scope scope;
 };
 
+/* How the gradient of a strided convolution's input is computed: with no more work than it needs, or as
+ * libraries do, the faster of two: over the result spread out with zeros, or scattered into a cleared one. */
+enum ll_strided { LL_STRIDED_EXACT, LL_STRIDED_LIBRARY };
+
 enum ll_fusion { LL_FUSION_NONE, LL_FUSION_ELEMENTWISE };
 
 /* How well the kernels of the software stack use the machine. The first that names an op's kind is the one
@@ -113,13 +117,16 @@ struct ll_transform {
     uint64_t least_filter, most_filter; /* along both axes */
     uint64_t products;                  /* a point: 1 for real numbers, 2 for complex ones of a real image */
     bool fused;                         /* transforms tiles on their way in and out */
+    double rate[LL_DTYPE_COUNT];        /* share of the unit's rate that its products reach; 0: not offered */
     double overhead_s;                  /* what starting it costs; 0: as other convolutions */
 };
 
 struct ll_software {
-    double op_overhead_s; /* what starting one op costs */
+    double op_overhead_s;   /* what starting one op costs */
+    double step_overhead_s; /* what each dependent step of a sequence costs beside its work */
     double grain; /* FLOPs of one unit, or bytes if more, that are worth starting it; 0: always worth it */
     enum ll_fusion fusion;
+    enum ll_strided strided;
     struct ll_kernel kernels[LL_MAX_KERNELS];
     uint64_t kernel_count;
     struct ll_transform transforms[LL_MAX_TRANSFORMS];

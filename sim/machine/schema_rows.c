@@ -20,6 +20,7 @@ static const char *const kinds[] = {"cpu", "gpu", "systolic", "custom", NULL};
 static const char *const dataflows[] = {"os", "ws", "is", NULL};
 static const char *const scopes[] = {"device", "unit", NULL};
 static const char *const fusions[] = {"none", "elementwise", NULL};
+static const char *const strided[] = {"exact", "library", NULL};
 static const char *const topologies[] = {"ring", "switch", "full", NULL};
 static const char *const unit_models[] = {
 #define LL_UNIT_MODEL(word, name, ...) name,
@@ -160,6 +161,8 @@ static const struct ll_field transform_fields[] = {
      .help = "largest filter, along each axis, that it serves"},
     {.key = "products", .type = LL_TYPE_WHOLE, AT(products), .min = 1, .max = 16, .otherwise = "1",
      .help = "real products for each point: 1 for Winograd, 2 for Fourier transforms of real images"},
+    {.key = "rate", .type = LL_TYPE_DTYPES, AT(rate), .required = true, .min = POSITIVE, .max = 1,
+     .help = "share of the unit's rate that its products reach, by the dtypes for which it is offered"},
     {.key = "fused", .type = LL_TYPE_BOOL, AT(fused), .otherwise = "false",
      .help = "whether tiles are transformed on their way in and out, not by passes of their own"},
     {.key = "overhead", .type = LL_TYPE_QUANTITY, AT(overhead_s), .dimension = LL_DIMENSION_TIME, .min = 0,
@@ -172,10 +175,16 @@ static const struct ll_table transform_table = {TABLE("transform", transform_fie
 static const struct ll_field software_fields[] = {
     {.key = "op_overhead", .type = LL_TYPE_QUANTITY, AT(op_overhead_s), .dimension = LL_DIMENSION_TIME, .min = 0,
      .max = MOST_SECONDS, .otherwise = "0s", .help = "what starting one op costs"},
+    {.key = "step_overhead", .type = LL_TYPE_QUANTITY, AT(step_overhead_s), .dimension = LL_DIMENSION_TIME, .min = 0,
+     .max = MOST_SECONDS, .otherwise = "0s",
+     .help = "what each dependent step of a sequence, as of a recurrent layer, costs beside its work"},
     {.key = "grain", .type = LL_TYPE_NUMBER, AT(grain), .min = 0, .max = 1e15, .otherwise = "0",
      .help = "an op gets one unit for each so many FLOPs, or bytes if they are more, and at least one unit; 0: all"},
     {.key = "fusion", .type = LL_TYPE_CHOICE, AT(fusion), .choices = fusions, .otherwise = "none",
      .help = "which ops the software joins so that what lies between them stays on chip"},
+    {.key = "strided_gradient", .type = LL_TYPE_CHOICE, AT(strided), .choices = strided, .otherwise = "exact",
+     .help = "gradient of a strided convolution's input: no more work than it needs; or the faster of what libraries "
+             "do, zeros spread between, or scattering into a cleared image"},
     {.key = "kernels", .type = LL_TYPE_LIST, AT(kernels), .count_offset = offsetof(struct ll_software, kernel_count),
      .table = &kernel_table, .max = LL_MAX_KERNELS, .help = "how well the stack's kernels use the machine"},
     {.key = "transforms", .type = LL_TYPE_LIST, AT(transforms),

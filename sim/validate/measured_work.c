@@ -218,16 +218,22 @@ static void works_ELEMENTWISE(struct reading *r)
     add_vector(r, elements(r), dim_or(r, "nin", 1), LL_OP_ADD);
 }
 
+/* Two tensors come in where the row does not say. */
+static void works_PAIR(struct reading *r)
+{
+    add_vector(r, elements(r), dim_or(r, "nin", 2), LL_OP_ADD);
+}
+
 /* dy and the result of the forward op come in. */
 static void works_GRADIENT(struct reading *r)
 {
     add_vector(r, elements(r), 2, LL_OP_RELU_GRAD);
 }
 
-/* Two halves of a row of h come in, one of them goes out. */
+/* Two rows of h come in, the gate and what it lets through; one goes out. */
 static void works_GATED(struct reading *r)
 {
-    add_vector(r, dim(r, "b") * (dim(r, "h") / 2), 2, LL_OP_MUL);
+    add_vector(r, elements(r), 2, LL_OP_MUL);
 }
 
 static void add_rows(struct reading *r, enum ll_op_kind op)
