@@ -10,6 +10,7 @@
 #include "sim/cost/cost.h"
 
 #include "sim/cost/cast.h"
+#include "sim/cost/layout.h"
 #include "sim/cost/task.h"
 #include "sim/cost/traffic.h"
 #include "sim/cost/variants.h"
@@ -86,7 +87,8 @@ struct sized {
 static uint64_t employed(const struct sized *s, struct ll_explain *why)
 {
     const struct ll_task *task = &s->task;
-    double grain = s->machine->software.grain, bytes = ll_work_bytes(task->work);
+    double grain = s->kernel->grain > 0 ? s->kernel->grain : s->machine->software.grain,
+           bytes = ll_work_bytes(task->work);
     double work = fmax((double)task->work->flops, bytes) / (double)task->steps;
     uint64_t most = s->kernel->units ? ll_min(s->kernel->units, s->all) : s->all;
     double worth = grain > 0 ? floor(work / grain) : (double)most;
@@ -152,15 +154,17 @@ static void time_compute(const struct sized *s, const struct ll_way *way, struct
     double steps = (double)s->task.steps, rate = s->unit.clock_hz * s->unit.efficiency;
     double one_unit = ll_unit_model(s->unit.model)->flops_per_cycle(&s->unit, s->task.dtype);
     double beside = cycles_beside(s, (double)s->unit.count * one_unit, why) + casting_cycles(s, why);
-    cost->units_used = way->units_used;
-    double work = is_product(s->task.work) ? 1 : s->kernel->work;
-    cost->compute_cycles = steps * way->cycles * work + beside;
+    struct ll_layout layout = ll_layout_of(s->kernel, &s->task, s->unit.count, why);
+    cost->units_used = ll_min(way->units_used, layout.units);
+    double work = is_product(s->task.work) ? layout.imbalance : s->kernel->work;
+    cost->compute_cycles = steps * (way->cycles * work + layout.layout_s * rate) + beside;
     cost->compute_s = cost->compute_cycles / rate;
     cost->compute_first_s = fmin(steps * way->first_cycles, cost->compute_cycles) / rate;
     double could = (double)s->all * one_unit * cost->compute_cycles;
     cost->utilization = could > 0 ? (double)s->task.work->flops / could : 0;
     ll_say(why, "compute: (%" PRIu64 " * %.10g + %.10g) / (%.10g * %.10g) = %.10g s", s->task.steps,
-           way->cycles * work, beside, s->unit.clock_hz, s->unit.efficiency, cost->compute_s);
+           way->cycles * work + layout.layout_s * rate, beside, s->unit.clock_hz, s->unit.efficiency,
+           cost->compute_s);
     ll_say(why, "compute, first piece: min(%" PRIu64 " * %.10g, %.10g) / (%.10g * %.10g) = %.10g s",
            s->task.steps, way->first_cycles, cost->compute_cycles, s->unit.clock_hz, s->unit.efficiency,
            cost->compute_first_s);
@@ -170,6 +174,7 @@ static void time_levels(const struct sized *s, const struct ll_way *way, uint64_
                         struct ll_cost *cost, struct ll_explain *why)
 {
     uint64_t count = s->unit.count, near = ll_near_levels(s->machine);
+    double again = ll_layout_rewriting(s->kernel, &s->task);
     double first_bytes =
         fmin(way->first_bytes, ll_work_bytes(s->task.work) / (double)count); /* of one instance */
     for (uint64_t l = first; l < end; l++) {
@@ -178,12 +183,12 @@ static void time_levels(const struct sized *s, const struct ll_way *way, uint64_
         double share = level->efficiency * s->kernel->memory;
         double one = level->bandwidth_Bps * share;
         uint64_t instances = private_level ? cost->units_used : 1, feeding = private_level ? 1 : count;
-        cost->level_s[l] = cost->level_bytes[l] / (one * (double)instances);
+        cost->level_s[l] = cost->level_bytes[l] * again / (one * (double)instances);
         cost->level_first_s[l] = first_bytes * (double)feeding / one;
         cost->level_wait_s[l] =
             cost->level_bytes[l] > 0 ? (l < near ? (double)s->task.steps : 1) * level->latency_s : 0;
-        ll_say(why, "%s: %.10g / (%.10g * %.10g * %" PRIu64 ") = %.10g s", level->name, cost->level_bytes[l],
-               level->bandwidth_Bps, share, instances, cost->level_s[l]);
+        ll_say(why, "%s: %.10g / (%.10g * %.10g * %" PRIu64 ") = %.10g s", level->name,
+               cost->level_bytes[l] * again, level->bandwidth_Bps, share, instances, cost->level_s[l]);
         if (cost->level_first_s[l] > 0)
             ll_say(why,
                    "%s, first piece: min(%.10g, %.10g / %" PRIu64 ") * %" PRIu64
@@ -359,7 +364,7 @@ bool ll_cost_op(const struct ll_machine *machine, enum ll_op_kind kind, const st
         cost_from_host(machine, work, cost, why);
         return true;
     }
-    struct doer doer = {.machine = machine, .kernel = ll_machine_kernel(machine, kind)};
+    struct doer doer = {.machine = machine, .kernel = ll_machine_kernel(machine, kind, work)};
     doer.unit = choose_unit(machine, kind, work, &doer.dtype);
     if (doer.unit == LL_NO_UNIT) {
         *trouble = "no unit of this machine runs such work in this dtype or a wider one";

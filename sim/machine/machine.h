@@ -7,6 +7,7 @@
 #ifndef LL_SIM_MACHINE_MACHINE_H
 #define LL_SIM_MACHINE_MACHINE_H
 
+#include "sim/machine/cache_shape.h"
 #include "tracer/base/arena.h"
 #include "tracer/base/diag.h"
 #include "tracer/base/json.h"
@@ -22,7 +23,7 @@ enum {
     LL_MAX_UNITS = 16,
     LL_MAX_TILES = 16,
     LL_MAX_LINKS = 8,
-    LL_MAX_KERNELS = 64,
+    LL_MAX_KERNELS = 128,
     LL_MAX_TRANSFORMS = 8
 };
 
@@ -87,6 +88,8 @@ struct ll_level {
     double efficiency;    /* sustained share of the bandwidth; 1 when not given */
     double latency_s;
     enum ll_scope scope;
+    struct ll_cache_level cache; /* as the file says: ways may be 0, sets are; ask ll_machine_cache */
+    bool cache_given;
 };
 
 /* How the gradient of a strided convolution's input is computed: with no more work than it needs, or as
@@ -107,6 +110,14 @@ struct ll_kernel {
     uint64_t row;   /* of dependent elements that it keeps at hand: passes count for longer rows; 0: always */
     double work;    /* machine operations for an algorithmic FLOP, at least 1; not of products */
     uint64_t units; /* as many units as it can employ; 0: all */
+    double grain;   /* as that of the software, which it replaces; 0: it does not */
+    uint64_t rows;  /* of a product's result that it takes at most; longer ones fall to the next; 0: all */
+    /* Of products on ordinary cores (sim/cost/layout.h); 0: dealt evenly, nothing is copied or moved again.
+     */
+    uint64_t slice;     /* lines of the result that make a piece of work */
+    double packing_Bps; /* at which one unit copies operands before it multiplies */
+    double line_s;      /* what one line of a convolution's window costs to be copied */
+    double rewrites;    /* how often more than once the result is moved */
 };
 
 /* A way to convolve in a transformed domain that the stack offers beside the direct product; see
@@ -233,12 +244,18 @@ bool ll_machine_list(const char *const *folders, struct ll_arena *arena, const c
  */
 double ll_machine_peak_flops(const struct ll_machine *machine, enum ll_dtype dtype);
 
-/* The kernel of the software stack that runs this kind of op; a perfect one where none is named. Lives as
- * long as the machine. */
-const struct ll_kernel *ll_machine_kernel(const struct ll_machine *machine, enum ll_op_kind kind);
+/* The kernel of the software stack that runs such work of this kind of op; a perfect one where none is named.
+ * Lives as long as the machine. */
+const struct ll_kernel *ll_machine_kernel(const struct ll_machine *machine, enum ll_op_kind kind,
+                                          const struct ll_work *work);
 
 /* The level that holds tensors: the outermost. Its total bandwidth, efficiency applied. */
 double ll_machine_memory_Bps(const struct ll_machine *machine);
+
+/* The cache that a level with `cache_given` is: its sets follow from its size; without `ways` it has one set.
+ * Pure.
+ */
+struct ll_cache_level ll_machine_cache(const struct ll_level *level);
 
 /* A value's change by a factor, for what-if questions: the paths of a machine whose doubling can matter
  * (a unit's clock and rates together, each level's bandwidth and size, host.bandwidth, and so on). */

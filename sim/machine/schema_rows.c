@@ -21,6 +21,14 @@ static const char *const dataflows[] = {"os", "ws", "is", NULL};
 static const char *const scopes[] = {"device", "unit", NULL};
 static const char *const fusions[] = {"none", "elementwise", NULL};
 static const char *const strided[] = {"exact", "library", NULL};
+static const char *const inclusions[] = {"non-inclusive", "inclusive", "exclusive", NULL};
+static const char *const prefetches[] = {"none", "next-line", "stride", NULL};
+static const char *const cache_policies[] = {
+#define LL_CACHE_POLICY(word, name, ...) name,
+#include "sim/machine/cache_policies.def"
+#undef LL_CACHE_POLICY
+    NULL,
+};
 static const char *const topologies[] = {"ring", "switch", "full", NULL};
 static const char *const unit_models[] = {
 #define LL_UNIT_MODEL(word, name, ...) name,
@@ -110,6 +118,26 @@ static const struct ll_table unit_table = {
     TABLE("unit", unit_fields, struct ll_unit), .variants = unit_variants, .variant_count = COUNT_OF(unit_variants),
     .variant_offset = offsetof(struct ll_unit, model)};
 
+#define AT(member) .offset = offsetof(struct ll_cache_level, member)
+static const struct ll_field cache_fields[] = {
+    {.key = "ways", .type = LL_TYPE_WHOLE, AT(ways), .min = 1, .max = UINT32_MAX,
+     .help = "lines of a set, of which the level's size makes a whole number; when not given, all lines are one set"},
+    {.key = "line", .type = LL_TYPE_SIZE, AT(line_bytes), .dimension = LL_DIMENSION_SIZE, .min = 1, .max = 1 << 20,
+     .otherwise = "64B", .help = "of one line, a power of two"},
+    {.key = "policy", .type = LL_TYPE_CHOICE, AT(policy), .choices = cache_policies, .otherwise = "lru",
+     .help = "which line of a full set gives way"},
+    {.key = "inclusion", .type = LL_TYPE_CHOICE, AT(inclusion), .choices = inclusions, .otherwise = "non-inclusive",
+     .help = "whether it holds what the caches further in hold: as it comes, always, or never"},
+    {.key = "prefetch", .type = LL_TYPE_CHOICE, AT(prefetch), .choices = prefetches, .otherwise = "none",
+     .help = "what it fetches before it is asked for"},
+    {.key = "write_through", .type = LL_TYPE_BOOL, AT(write_through), .otherwise = "false",
+     .help = "whether writes go on outward at once, instead of when their line is evicted"},
+    {.key = "write_around", .type = LL_TYPE_BOOL, AT(write_around), .otherwise = "false",
+     .help = "whether a write that misses goes on outward without fetching its line"},
+};
+#undef AT
+static const struct ll_table cache_table = {TABLE("cache", cache_fields, struct ll_cache_level)};
+
 #define AT(member) .offset = offsetof(struct ll_level, member)
 static const struct ll_field level_fields[] = {
     {.key = "name", .type = LL_TYPE_NAME, AT(name), .required = true, .help = "what paths and reports call it"},
@@ -123,6 +151,9 @@ static const struct ll_field level_fields[] = {
      .max = MOST_SECONDS, .otherwise = "0s", .help = "of an access that nothing hides"},
     {.key = "scope", .type = LL_TYPE_CHOICE, AT(scope), .choices = scopes, .otherwise = "device",
      .help = "who shares it: all of the device, or each unit has one"},
+    {.key = "cache", .type = LL_TYPE_OBJECT, AT(cache), .table = &cache_table,
+     .given_offset = offsetof(struct ll_level, cache_given),
+     .help = "what kind of cache it is, for `leadline cache`; when not given, it is none"},
 };
 #undef AT
 static const struct ll_table level_table = {TABLE("memory level", level_fields, struct ll_level)};
@@ -146,6 +177,18 @@ static const struct ll_field kernel_fields[] = {
      .help = "machine operations for each algorithmic FLOP of work that is not a product"},
     {.key = "units", .type = LL_TYPE_WHOLE, AT(units), .min = 0, .max = MOST_UNITS, .otherwise = "0",
      .help = "as many units as it can employ; 0 means all"},
+    {.key = "grain", .type = LL_TYPE_NUMBER, AT(grain), .min = 0, .max = 1e15, .otherwise = "0",
+     .help = "FLOPs, or bytes if they are more, that are worth a unit, in place of the software's grain"},
+    {.key = "rows", .type = LL_TYPE_WHOLE, AT(rows), .min = 0, .max = MOST_UNITS, .otherwise = "0",
+     .help = "rows of a product's result that it takes at most, longer ones fall to the next kernel; 0: any"},
+    {.key = "slice", .type = LL_TYPE_WHOLE, AT(slice), .min = 0, .max = MOST_UNITS, .otherwise = "0",
+     .help = "lines of a product's result that are dealt to units as one piece; 0 means evenly"},
+    {.key = "packing", .type = LL_TYPE_QUANTITY, AT(packing_Bps), .dimension = LL_DIMENSION_BANDWIDTH, .min = 1,
+     .max = MOST_BPS, .help = "at which a unit copies a product's operands before it multiplies them"},
+    {.key = "line", .type = LL_TYPE_QUANTITY, AT(line_s), .dimension = LL_DIMENSION_TIME, .min = 0,
+     .max = MOST_SECONDS, .otherwise = "0s", .help = "what copying a line of a convolution's window costs"},
+    {.key = "rewrites", .type = LL_TYPE_NUMBER, AT(rewrites), .min = 0, .max = MOST_RATE, .otherwise = "0",
+     .help = "how often more than once a product's result is moved, as when it is cleared and added to"},
 };
 #undef AT
 static const struct ll_table kernel_table = {TABLE("kernel", kernel_fields, struct ll_kernel)};
