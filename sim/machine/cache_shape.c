@@ -3,6 +3,8 @@
 
 #include "tracer/base/num.h"
 
+#include <assert.h>
+
 #define MOST_LINES (UINT32_MAX / 4) /* a slot is 32 bits, a table has two to four places for each */
 enum { MOST_TREE_WAYS = 64 };       /* a set's tree is one word of 64 bits */
 
@@ -53,4 +55,15 @@ const char *ll_cache_trouble(const struct ll_cache_level *levels, size_t count, 
         return trouble;
     }
     return NULL;
+}
+
+const char *ll_cache_policy_name(enum ll_cache_policy policy)
+{
+    static const char *const names[] = {
+#define LL_CACHE_POLICY(word, name, ...) name,
+#include "sim/machine/cache_policies.def"
+#undef LL_CACHE_POLICY
+    };
+    assert(policy < LL_CACHE_POLICY_COUNT);
+    return names[policy];
 }

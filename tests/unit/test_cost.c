@@ -24,9 +24,12 @@ static struct ll_machine simple(void)
                                         .efficiency = 1,
                                         .vector = {.lanes = 10}};
     machine.units[1].vector.flops[LL_F32] = machine.units[1].vector.flops[LL_F16] = 1;
-    machine.levels[0] = (struct ll_level){"local", 4000, 1e9, 1, 0, LL_SCOPE_UNIT};
-    machine.levels[1] = (struct ll_level){"shared", 1000000, 2e9, 1, 0, LL_SCOPE_DEVICE};
-    machine.levels[2] = (struct ll_level){"outer", 1000000000, 1e9, 1, 0, LL_SCOPE_DEVICE};
+    machine.levels[0] = (struct ll_level){
+        .name = "local", .size_bytes = 4000, .bandwidth_Bps = 1e9, .efficiency = 1, .scope = LL_SCOPE_UNIT};
+    machine.levels[1] =
+        (struct ll_level){.name = "shared", .size_bytes = 1000000, .bandwidth_Bps = 2e9, .efficiency = 1};
+    machine.levels[2] =
+        (struct ll_level){.name = "outer", .size_bytes = 1000000000, .bandwidth_Bps = 1e9, .efficiency = 1};
     machine.software.op_overhead_s = 3e-6;
     machine.host = (struct ll_host){1e9, 1e-6};
     return machine;
