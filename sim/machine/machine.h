@@ -137,6 +137,7 @@ struct ll_software {
     double step_overhead_s; /* what each dependent step of a sequence costs beside its work */
     double grain; /* FLOPs of one unit, or bytes if more, that are worth starting it; 0: always worth it */
     enum ll_fusion fusion;
+    uint64_t layout_rows, layout_columns; /* matrices are stored in whole tiles of these; 1: as they are */
     enum ll_strided strided;
     struct ll_kernel kernels[LL_MAX_KERNELS];
     uint64_t kernel_count;
