@@ -53,7 +53,10 @@ static inline void random_systolic(struct dice *dice, struct ll_unit *unit)
 static inline void random_matrix(struct dice *dice, struct ll_unit *unit)
 {
     unit->matrix = (struct ll_matrix){.tile_count = roll_between(dice, 0, 6),
-                                      .fill_cycles = (double)roll_between(dice, 0, 500)};
+                                      .fill_cycles = (double)roll_between(dice, 0, 500),
+                                      .feed = roll_between(dice, 0, 1) ? (double)roll_size(dice, 256) : 0,
+                                      .step_cycles = (double)roll_between(dice, 0, 2000),
+                                      .join_cycles = (double)roll_between(dice, 0, 5000)};
     random_rates(dice, unit->matrix.macs);
     for (int i = 0; i < LL_DTYPE_COUNT; i++)
         unit->matrix.macs[i] *= 64;
@@ -66,6 +69,8 @@ static inline void random_vector(struct dice *dice, struct ll_unit *unit)
 {
     unit->vector.lanes = roll_size(dice, 512);
     random_rates(dice, unit->vector.flops);
+    if (roll_between(dice, 0, 1))
+        random_rates(dice, unit->vector.casts);
 }
 
 /* Two units, a product unit and vector lanes that take the rest, and one to four levels. */

@@ -53,6 +53,11 @@ uint64_t ll_flops_PER_OUT_6(const struct ll_op_view *op)
     return per_out(op, 6);
 }
 
+uint64_t ll_flops_PER_OUT_7(const struct ll_op_view *op)
+{
+    return per_out(op, 7);
+}
+
 /* A normal number by Box and Muller: two draws, a logarithm, a root, a cosine, and what joins them. */
 uint64_t ll_flops_PER_OUT_10(const struct ll_op_view *op)
 {

@@ -135,6 +135,14 @@ bool ll_work_VECTOR(const struct ll_op_view *op, struct ll_work *work)
     return set_kind(work, LL_WORK_VECTOR) && ll_fits(work->vector.elements);
 }
 
+/* A row, which is the last dimension, is looked at whole before any of it is done. */
+bool ll_work_ROWS(const struct ll_op_view *op, struct ll_work *work)
+{
+    const struct ll_shape *x = &op->in[0];
+    work->vector.row = x->rank > 0 ? x->dim[x->rank - 1] : 1;
+    return ll_work_VECTOR(op, work);
+}
+
 bool ll_work_REDUCE(const struct ll_op_view *op, struct ll_work *work)
 {
     work->reduce.in_elements = ll_elements(&op->in[0]);

@@ -54,8 +54,9 @@ struct ll_work {
         struct ll_gemm gemm;
         struct ll_conv conv;
         struct {
-            uint64_t elements;
-        } vector; /* flops / elements operations each */
+            uint64_t elements; /* flops / elements operations each */
+            uint64_t row; /* so many of them depend on one another, as in a softmax; 0: none on another */
+        } vector;
         struct {
             uint64_t in_elements, out_elements;
         } reduce;

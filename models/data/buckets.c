@@ -6,7 +6,6 @@
 #include <assert.h>
 #include <string.h>
 
-enum { ONE_HELD_BACK_OF = 16 };
 enum { CHOICE, DRAW }; /* streams of the seed */
 
 uint64_t ll_bucket_words(const struct ll_bucket *size)
@@ -35,7 +34,7 @@ static enum ll_part part_of(const struct ll_corpus *corpus, const struct ll_pair
     uint64_t hash = 0;
     for (uint64_t i = 0; i < pair->source_words; i++)
         hash = ll_random_key(hash, (uint64_t)corpus->words[pair->first + i]);
-    return hash % ONE_HELD_BACK_OF == 0 ? LL_HELD_BACK : LL_LEARNED;
+    return hash % LL_ONE_HELD_BACK_OF == 0 ? LL_HELD_BACK : LL_LEARNED;
 }
 
 bool ll_buckets_sort(struct ll_buckets *buckets, const struct ll_corpus *corpus,

@@ -1,11 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "models/data/image_set.h"
 
-#include "tracer/base/random.h"
+#include "models/data/part.h"
 
 #include <inttypes.h>
-
-enum { ONE_HELD_BACK_OF = 16 };
 
 bool ll_image_set_join(struct ll_image_set *set, const struct ll_idx *images, const struct ll_idx *labels,
                        const char *name, struct ll_diags *diags)
@@ -24,9 +22,9 @@ bool ll_image_set_join(struct ll_image_set *set, const struct ll_idx *images, co
                            images->rank);
     if (set->height == 0 || set->width == 0 || set->channels == 0)
         return ll_complain(diags, place, "images without pixels");
-    if (set->count < ONE_HELD_BACK_OF)
+    if (set->count < LL_ONE_HELD_BACK_OF)
         return ll_complain(diags, place, "%" PRIu64 " images; expected at least %d, so that one is held back",
-                           set->count, ONE_HELD_BACK_OF);
+                           set->count, LL_ONE_HELD_BACK_OF);
     if (labels->rank != 1 || labels->dim[0] != set->count)
         return ll_complain(diags, place,
                            "labels of %u dimensions, %" PRIu64 " in the first; expected %" PRIu64
@@ -72,15 +70,6 @@ bool ll_image_set_suits(const struct ll_image_set *set, const struct ll_image_ne
         good = ll_complain(diags, place, "images of %" PRIu64 " channels; expected %" PRIu64 ", or 1: grey",
                            set->channels, need->channels);
     return good;
-}
-
-uint64_t ll_image_set_choose(const struct ll_image_set *set, enum ll_part part, uint64_t seed, uint64_t i)
-{
-    uint64_t held_back = set->count / ONE_HELD_BACK_OF;
-    if (part == LL_HELD_BACK)
-        return i % held_back * ONE_HELD_BACK_OF + ONE_HELD_BACK_OF - 1;
-    uint64_t learned = ll_random_bits(seed, i) % (set->count - held_back);
-    return learned / (ONE_HELD_BACK_OF - 1) * ONE_HELD_BACK_OF + learned % (ONE_HELD_BACK_OF - 1);
 }
 
 const uint8_t *ll_image_set_at(const struct ll_image_set *set, uint64_t image)

@@ -1,11 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Labelled images that somebody took, from IDX files (idx.h). The last of each sixteen is held back from
- * learning. A set is made by one thread; then any may read it. */
+/* Labelled images that somebody took, from IDX files (idx.h), in two parts (part.h). A set is made by one
+ * thread; then any may read it. */
 #ifndef LL_DATA_IMAGE_SET_H
 #define LL_DATA_IMAGE_SET_H
 
 #include "models/data/idx.h"
-#include "models/data/part.h"
 
 struct ll_image_set {
     const char *name;               /* of the folder, for complaints; the caller's */
@@ -30,10 +29,6 @@ struct ll_image_need {
 };
 bool ll_image_set_suits(const struct ll_image_set *set, const struct ll_image_need *need,
                         struct ll_diags *diags);
-
-/* Which image sample i of a part is: to learn, any, drawn anew for each sample; held back, one after the
- * other, from the first again after the last. */
-uint64_t ll_image_set_choose(const struct ll_image_set *set, enum ll_part part, uint64_t seed, uint64_t i);
 
 /* The first pixel of an image. */
 const uint8_t *ll_image_set_at(const struct ll_image_set *set, uint64_t image);

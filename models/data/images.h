@@ -11,6 +11,7 @@
 #define LL_DATA_IMAGES_H
 
 #include "models/data/image_set.h"
+#include "models/data/part.h"
 
 struct ll_images {
     uint64_t height, width, channels, classes, seed;

@@ -1,8 +1,17 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Data is in two parts: what a network learns from, and what it is asked after that. */
+/* Data is in two parts: what a network learns from, and what it is asked after that. Of things in a fixed
+ * order the last of each sixteen is held back. */
 #ifndef LL_DATA_PART_H
 #define LL_DATA_PART_H
 
+#include <stdint.h>
+
 enum ll_part { LL_LEARNED, LL_HELD_BACK, LL_PART_COUNT };
+
+enum { LL_ONE_HELD_BACK_OF = 16 };
+
+/* Which of `count` things, at least sixteen, sample i of a part is: to learn, any, drawn anew for each
+ * sample; held back, one after the other, from the first again after the last. */
+uint64_t ll_part_choose(enum ll_part part, uint64_t count, uint64_t seed, uint64_t i);
 
 #endif

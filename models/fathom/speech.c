@@ -7,8 +7,9 @@
  * added logits = h W + b                    loss = mean over the batch of the CTC loss of the logits
  *
  * The suite's code cuts the logits as well, starts from zeros, from where no gradient leads, and takes the
- * number of labels for that of frames; none of it is done here. Nor are weights repeated for each utterance
- * of the batch, as the code does it: batch and frames are the rows of one product.
+ * number of labels for that of frames; none of it is done here. The code also repeats weights and biases for
+ * each utterance of the batch. Here batch and frames are the rows of one product, but for -p tile=1, which
+ * does as the code does: the same numbers, the same FLOPs of products, more bytes.
  *
  * 26 features, 1566 frames, 1024 hidden, 61 phonemes of TIMIT and the blank:
  *
@@ -25,18 +26,19 @@
 #include "models/nn/runner.h"
 
 #include "models/data/decode.h"
-#include "models/data/tones.h"
-#include "tracer/base/random.h"
+#include "models/data/speech.h"
 
+#include <inttypes.h>
 #include <stdlib.h>
 #include <string.h>
 
-enum { FRAMES, HIDDEN, CLASSES, RECURRENT };
+enum { FRAMES, HIDDEN, CLASSES, RECURRENT, TILE };
 static const struct ll_model_param params[] = {
     [FRAMES] = {"frames", 1566, LL_FRAMES_A_TONE, 100000, "of 5 ms, of an utterance at most"},
     [HIDDEN] = {"hidden", 1024, 1, 65536, "units of each layer but the last"},
     [CLASSES] = {"classes", 62, 3, LL_MOST_TONES + 1, "phonemes, and the blank"},
     [RECURRENT] = {"recurrent", 1, 0, 1, "0: without the layer that goes through the utterance"},
+    [TILE] = {"tile", 0, 0, 1, "1: a copy of weights and biases for each utterance, as in the suite's code"},
 };
 
 /* Gain of the last layer at first: all classes are about as likely. With more, also with 2 for the layers
@@ -48,10 +50,9 @@ enum { MOST_LABELS = 75, EVALUATION = 1, UNSEEN_BATCHES = 4 };
 /* Where utterances come from; the driver's context. */
 struct source {
     struct ll_arena arena;
-    struct ll_tones seen, unseen;
+    struct ll_speech speech;
+    struct ll_utterances spoken;
     uint64_t batch, frames;
-    struct ll_cepstra *cepstra;
-    float *sound;
     int32_t *labels, *found; /* of one utterance: room for a label a frame */
     uint64_t *row;           /* for distances */
     struct ll_value *logits; /* of the program that evaluates */
@@ -64,26 +65,48 @@ static void release(void *context)
     free(source);
 }
 
+/* Whether the network has room for what is spoken. False after complaints. */
+static bool suits(const struct ll_utterances *spoken, const struct ll_build *build)
+{
+    const struct ll_utterance *longest = spoken->longest;
+    bool good = true;
+    if (longest->frames > (uint64_t)build->params[FRAMES])
+        good = ll_complain(build->diags, (struct ll_place){.file = longest->name},
+                           "%" PRIu64 " frames of 5 ms, more than the others; expected at most %" PRId64
+                           " (-p frames=N)",
+                           longest->frames, build->params[FRAMES]);
+    if (spoken->phonemes >= (uint64_t)build->params[CLASSES])
+        good = ll_complain(build->diags, (struct ll_place){.file = build->data},
+                           "%" PRIu64 " phonemes; expected at most %" PRId64
+                           ", one less than classes: the last is the blank (-p classes=N)",
+                           spoken->phonemes, build->params[CLASSES] - 1);
+    return good;
+}
+
+static bool find_speech(struct source *source, const struct ll_build *build)
+{
+    uint64_t kinds = (uint64_t)build->params[CLASSES] - 1, labels = source->frames / LL_FRAMES_A_TONE;
+    if (!build->data || build->measure)
+        return ll_speech_of_tones(&source->speech, kinds, labels < MOST_LABELS ? labels : MOST_LABELS,
+                                  build->seed, &source->arena);
+    if (!ll_utterances_read(&source->spoken, build->data, &source->arena, build->diags) ||
+        !suits(&source->spoken, build))
+        return false;
+    ll_speech_of_utterances(&source->speech, &source->spoken, build->seed);
+    return true;
+}
+
 static struct source *open_source(const struct ll_build *build)
 {
     struct source *source = calloc(1, sizeof *source);
     if (!source)
         return NULL;
-    uint64_t frames = (uint64_t)build->params[FRAMES], labels = frames / LL_FRAMES_A_TONE;
+    uint64_t frames = source->frames = (uint64_t)build->params[FRAMES];
     source->batch = build->batch;
-    source->frames = frames;
-    source->seen = source->unseen =
-        (struct ll_tones){.seed = ll_random_key(build->seed, 0),
-                          .kinds = (uint64_t)build->params[CLASSES] - 1,
-                          .most_labels = labels < MOST_LABELS ? labels : MOST_LABELS};
-    source->unseen.seed = ll_random_key(build->seed, 1);
-    source->cepstra = ll_cepstra_new(&source->arena, LL_TONES_RATE_HZ);
     source->labels = ll_alloc(&source->arena, frames, sizeof *source->labels);
     source->found = ll_alloc(&source->arena, frames, sizeof *source->found);
     source->row = ll_alloc(&source->arena, frames + 1, sizeof *source->row);
-    if (source->cepstra)
-        source->sound = ll_alloc(&source->arena, ll_cepstra_samples(source->cepstra, frames), sizeof(float));
-    if (source->sound && source->labels && source->found && source->row)
+    if (source->labels && source->found && source->row && find_speech(source, build))
         return source;
     release(source);
     return NULL;
@@ -91,9 +114,9 @@ static struct source *open_source(const struct ll_build *build)
 
 /* Steps from here on bring utterances that are not learned from. */
 enum { UNSEEN = 1 << 30 };
-static const struct ll_tones *tones_of(const struct source *source, uint64_t step)
+static enum ll_part part_of(uint64_t step)
 {
-    return step >= UNSEEN ? &source->unseen : &source->seen;
+    return step >= UNSEEN ? LL_HELD_BACK : LL_LEARNED;
 }
 
 static uint64_t sample_of(const struct source *source, uint64_t step, uint64_t i)
@@ -107,32 +130,31 @@ static void fill_features(void *context, uint64_t step, float *data)
     uint64_t each = source->frames * LL_FEATURES;
     memset(data, 0, source->batch * each * sizeof *data);
     for (uint64_t i = 0; i < source->batch; i++)
-        ll_tones_speak(tones_of(source, step), sample_of(source, step, i), source->cepstra, source->sound,
-                       data + i * each);
+        ll_speech_features(&source->speech, part_of(step), sample_of(source, step, i), data + i * each);
 }
 
 static void fill_labels(void *context, uint64_t step, int32_t *data)
 {
     const struct source *source = context;
-    uint64_t most = source->seen.most_labels;
+    uint64_t most = source->speech.most_labels;
     memset(data, 0, source->batch * most * sizeof *data);
     for (uint64_t i = 0; i < source->batch; i++)
-        ll_tones_labels(tones_of(source, step), sample_of(source, step, i), data + i * most);
+        ll_speech_labels(&source->speech, part_of(step), sample_of(source, step, i), data + i * most);
 }
 
 static void fill_lengths(void *context, uint64_t step, int32_t *data)
 {
     const struct source *source = context;
     for (uint64_t i = 0; i < source->batch; i++)
-        data[i] =
-            (int32_t)ll_tones_labels(tones_of(source, step), sample_of(source, step, i), source->labels);
+        data[i] = (int32_t)ll_speech_labels(&source->speech, part_of(step), sample_of(source, step, i),
+                                            source->labels);
 }
 
 static void fill_times(void *context, uint64_t step, int32_t *data)
 {
     const struct source *source = context;
     for (uint64_t i = 0; i < source->batch; i++)
-        data[i] = (int32_t)ll_tones_frames(tones_of(source, step), sample_of(source, step, i));
+        data[i] = (int32_t)ll_speech_frames(&source->speech, part_of(step), sample_of(source, step, i));
 }
 
 /* min(max(x, 0), 20) */
@@ -145,13 +167,27 @@ static struct ll_value *clipped(struct ll_nn *nn, struct ll_value *x)
             .kind = LL_OP_RELU_CLIPPED, .input_count = 1, .inputs = &x, .attr_count = 1, .attrs = &limit});
 }
 
+/* x[batch, frames, n] W + b, of which each utterance has a copy, and each frame of b. */
+static struct ll_value *apply_tiled(struct ll_nn *nn, const struct ll_linear *linear, struct ll_value *x)
+{
+    struct ll_shape weights = linear->weights->shape, stack = x->shape;
+    stack.dim[1] = weights.dim[0];
+    stack.dim[2] = weights.dim[1];
+    stack.role[1] = weights.role[0];
+    stack.role[2] = weights.role[1];
+    struct ll_value *y = ll_nn_do2(nn, LL_OP_BATCH_MATMUL, x, ll_repeated(nn, linear->weights, &stack));
+    return ll_add_of(nn, y, ll_repeated(nn, linear->biases, &y->shape));
+}
+
+/* Of rows [batch frames, n]; of utterances [batch, frames, n] with a copy of the weights for each of them. */
 static struct ll_value *layer(struct ll_nn *nn, const char *name, struct ll_value *x, uint64_t units,
                               double gain)
 {
-    uint64_t inputs = x->shape.dim[1];
+    bool is_rows = x->shape.rank == 2;
+    uint64_t inputs = x->shape.dim[is_rows ? 1 : 2];
     struct ll_linear linear = ll_linear_begin(nn, name, inputs, units, ll_init_keeping_size(inputs, gain));
     ll_nn_push(nn, name);
-    x = ll_linear_apply(nn, &linear, 1, &x);
+    x = is_rows ? ll_linear_apply(nn, &linear, 1, &x) : apply_tiled(nn, &linear, x);
     ll_nn_pop(nn);
     return x;
 }
@@ -164,6 +200,12 @@ static struct ll_value *parted(struct ll_nn *nn, struct ll_value *rows, uint64_t
     struct ll_shape shape =
         ll_nn_shape(nn, 3, (uint64_t[]){a, count / a, n}, (enum ll_role[]){a_role, b_role, LL_ROLE_HIDDEN});
     return ll_seen_as(nn, rows, &shape);
+}
+
+/* Rows seen as [batch, frames, n]; what is so already stays. */
+static struct ll_value *by_utterance(struct ll_nn *nn, struct ll_value *x, uint64_t batch)
+{
+    return x->shape.rank == 3 ? x : parted(nn, x, batch, LL_ROLE_BATCH, LL_ROLE_SEQUENCE);
 }
 
 /* [a, b, n] seen as rows [a b, n]. */
@@ -214,30 +256,32 @@ static struct ll_value *both_directions(struct ll_nn *nn, struct ll_value *x)
 static struct ll_value *forward(struct ll_nn *nn, const struct ll_build *build, struct source *source)
 {
     uint64_t hidden = (uint64_t)build->params[HIDDEN], classes = (uint64_t)build->params[CLASSES];
+    bool tile = build->params[TILE] != 0;
     struct ll_shape heard = ll_nn_shape(nn, 3, (uint64_t[]){build->batch, source->frames, LL_FEATURES},
                                         (enum ll_role[]){LL_ROLE_BATCH, LL_ROLE_SEQUENCE, LL_ROLE_CHANNEL});
-    struct ll_value *x = as_rows(nn, ll_feed_floats(nn, "features", &heard, fill_features, source));
+    struct ll_value *x = ll_feed_floats(nn, "features", &heard, fill_features, source);
+    x = tile ? x : as_rows(nn, x);
     x = clipped(nn, layer(nn, "layer1", x, hidden, 1));
     x = clipped(nn, layer(nn, "layer2", x, hidden, 1));
     x = clipped(nn, layer(nn, "layer3", x, hidden, 1));
-    if (!build->params[RECURRENT]) {
-        x = parted(nn, layer(nn, "layer5", x, classes, undecided), build->batch, LL_ROLE_BATCH,
-                   LL_ROLE_SEQUENCE);
-        return ll_transposed(nn, x, 102);
+    if (build->params[RECURRENT]) {
+        ll_nn_push(nn, "layer4");
+        x = both_directions(nn, ll_transposed(nn, by_utterance(nn, x, build->batch), 102));
+        x = tile ? ll_transposed(nn, x, 102) : as_rows(nn, x);
+        ll_nn_pop(nn);
     }
-    ll_nn_push(nn, "layer4");
-    x = ll_transposed(nn, parted(nn, x, build->batch, LL_ROLE_BATCH, LL_ROLE_SEQUENCE), 102);
-    x = as_rows(nn, both_directions(nn, x));
-    ll_nn_pop(nn);
-    return parted(nn, layer(nn, "layer5", x, classes, undecided), source->frames, LL_ROLE_SEQUENCE,
-                  LL_ROLE_BATCH);
+    x = layer(nn, "layer5", x, classes, undecided);
+    if (build->params[RECURRENT] && !tile) /* frames come first already */
+        return parted(nn, x, source->frames, LL_ROLE_SEQUENCE, LL_ROLE_BATCH);
+    return ll_transposed(nn, by_utterance(nn, x, build->batch), 102);
 }
 
 static struct ll_value *loss_of(struct ll_nn *nn, struct ll_value *logits, struct source *source)
 {
     static const enum ll_role roles[] = {LL_ROLE_BATCH, LL_ROLE_SEQUENCE};
     struct ll_shape lengths = ll_nn_shape(nn, 1, &source->batch, roles);
-    struct ll_shape labels = ll_nn_shape(nn, 2, (uint64_t[]){source->batch, source->seen.most_labels}, roles);
+    struct ll_shape labels =
+        ll_nn_shape(nn, 2, (uint64_t[]){source->batch, source->speech.most_labels}, roles);
     struct ll_value *inputs[] = {logits, ll_feed_indices(nn, "labels", &labels, fill_labels, source),
                                  ll_feed_indices(nn, "lengths", &lengths, fill_lengths, source),
                                  ll_feed_indices(nn, "times", &lengths, fill_times, source)};
@@ -253,7 +297,7 @@ static struct ll_value *build(struct ll_nn *nn, const struct ll_build *build)
 {
     struct source *source = open_source(build);
     if (!source) {
-        ll_nn_fail(nn, "memory ran out");
+        ll_nn_fail(nn, build->diags && build->diags->count ? "its data cannot be used" : "memory ran out");
         return &nn->nothing;
     }
     ll_nn_drive(nn, &(struct ll_driver){.context = source, .release = release});
@@ -269,21 +313,28 @@ static struct ll_value *build(struct ll_nn *nn, const struct ll_build *build)
     return loss;
 }
 
+/* Those that somebody spoke all once. */
+static uint64_t unseen_samples(const struct source *source)
+{
+    const struct ll_utterances *spoken = source->speech.spoken;
+    return spoken ? spoken->count / LL_ONE_HELD_BACK_OF : UNSEEN_BATCHES * source->batch;
+}
+
 static bool evaluate(void *context, struct ll_runner *runner, struct ll_scores *scores)
 {
     const struct source *source = context;
+    const struct ll_speech *speech = &source->speech;
     uint64_t classes = source->logits->shape.dim[2], wrong = 0, asked = 0;
-    for (uint64_t step = UNSEEN; step < UNSEEN + UNSEEN_BATCHES; step++) {
-        ll_runner_run(runner, EVALUATION, step);
+    for (uint64_t sample = 0; sample < unseen_samples(source); sample++) {
+        if (sample % source->batch == 0)
+            ll_runner_run(runner, EVALUATION, UNSEEN + sample / source->batch);
         const float *logits = ll_runner_data(runner, source->logits);
-        for (uint64_t i = 0; i < source->batch; i++) {
-            uint64_t sample = sample_of(source, step, i), frames = ll_tones_frames(&source->unseen, sample);
-            uint64_t count = ll_tones_labels(&source->unseen, sample, source->labels);
-            uint64_t found = ll_decode_greedily(logits + i * classes, frames, source->batch * classes,
-                                                classes, source->found);
-            wrong += ll_edit_distance(source->found, found, source->labels, count, source->row);
-            asked += count;
-        }
+        uint64_t frames = ll_speech_frames(speech, LL_HELD_BACK, sample);
+        uint64_t count = ll_speech_labels(speech, LL_HELD_BACK, sample, source->labels);
+        uint64_t found = ll_decode_greedily(logits + sample % source->batch * classes, frames,
+                                            source->batch * classes, classes, source->found);
+        wrong += ll_edit_distance(source->found, found, source->labels, count, source->row);
+        asked += count;
     }
     ll_scores_add(scores, (struct ll_score){"label_error_rate",
                                             "edits that phonemes of unseen utterances need, for each of them",
@@ -295,6 +346,8 @@ const struct ll_model ll_model_speech = {
     .name = "speech",
     .suite = "fathom",
     .doc = "speech becomes phonemes (Deep Speech: a recurrent layer in both directions, CTC)",
+    .data = "a folder, and folders in it, of sounds X.wav (RIFF or NIST SPHERE) with their phonemes in X.phn "
+            "beside, as TIMIT's; one of sixteen is held back",
     .default_batch = 32,
     .params = params,
     .param_count = sizeof params / sizeof *params,

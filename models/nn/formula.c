@@ -63,6 +63,18 @@ struct ll_value *ll_sum_over(struct ll_nn *nn, struct ll_value *x, unsigned axis
                                           .attrs = axis == 0 ? &attrs[1] : attrs});
 }
 
+struct ll_value *ll_repeated(struct ll_nn *nn, struct ll_value *x, const struct ll_shape *shape)
+{
+    struct ll_attr axes = ll_attr_of_count(LL_ATTR_AXES, shape->rank - x->shape.rank);
+    return ll_nn_do(nn, &(struct ll_call){.kind = LL_OP_TILE,
+                                          .input_count = 1,
+                                          .inputs = &x,
+                                          .attr_count = 1,
+                                          .attrs = &axes,
+                                          .given_count = 1,
+                                          .given = shape});
+}
+
 struct ll_value *ll_seen_as(struct ll_nn *nn, struct ll_value *x, const struct ll_shape *shape)
 {
     struct ll_shape seen = *shape;

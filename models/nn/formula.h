@@ -52,6 +52,9 @@ struct ll_value *ll_select(struct ll_nn *nn, struct ll_value *condition, struct 
 /* The sum over `axes` dimensions from `axis` on, which the result has not. */
 struct ll_value *ll_sum_over(struct ll_nn *nn, struct ll_value *x, unsigned axis, unsigned axes);
 
+/* The same over and over along dimensions in front of its own: as many dimensions more as the shape has. */
+struct ll_value *ll_repeated(struct ll_nn *nn, struct ll_value *x, const struct ll_shape *shape);
+
 /* The same elements in another shape, a view; its type is x's. */
 struct ll_value *ll_seen_as(struct ll_nn *nn, struct ll_value *x, const struct ll_shape *shape);
 

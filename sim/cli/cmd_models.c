@@ -35,6 +35,8 @@ static void model_json(const struct ll_model *model, const struct ll_model_size 
     ll_json_put_count(json, "parameters", size->parameters);
     ll_json_put_count(json, "forward_flops", size->forward_flops);
     ll_json_put_count(json, "batch", model->default_batch);
+    if (model->data)
+        ll_json_put_text(json, "data", model->data);
     params_json(model, json);
     ll_json_close_object(json);
 }
@@ -58,6 +60,23 @@ static void param_rows(const struct ll_model *model, struct ll_str *out)
     ll_str_add(out, "\n");
     ll_table_print(table, ll_screen_width(), out);
     ll_table_free(table);
+}
+
+static void data_row(const struct ll_model *model, struct ll_str *out)
+{
+    struct ll_table *table = ll_table_new("option|what it is to name");
+    ll_table_row(table, "--data PATH|%s", model->data);
+    ll_str_add(out, "\n");
+    ll_table_print(table, ll_screen_width(), out);
+    ll_table_free(table);
+}
+
+static void model_page(const struct ll_model *model, struct ll_str *out)
+{
+    if (model->param_count > 0)
+        param_rows(model, out);
+    if (model->data)
+        data_row(model, out);
 }
 
 static bool wanted(const struct ll_args *args, const struct ll_model *model)
@@ -94,8 +113,8 @@ static int list(const struct ll_args *args)
         ll_json_close_object(&json);
     } else {
         ll_table_print(table, ll_screen_width(), &out);
-        if (args->word_count && ll_model_find(args->words[0])->param_count)
-            param_rows(ll_model_find(args->words[0]), &out);
+        if (args->word_count)
+            model_page(ll_model_find(args->words[0]), &out);
     }
     ll_table_free(table);
     ll_print_diags(&diags);

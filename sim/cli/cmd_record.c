@@ -86,7 +86,7 @@ static const struct ll_option options[] = {
     {"steps", 0, "N", "steps to record; 3 when not given, 1 in a dry run"},
     {"dry-run", 0, NULL, "record the same ops without computing them: any size, no times"},
     {"param", 'p', "KEY=VALUE", "a parameter of the model; leadline models NAME lists them"},
-    {"data", 0, "PATH", "real data to run on; generated when not given"},
+    {"data", 0, "PATH", "real data to run on (leadline models NAME says which); generated when not given"},
     {"threads", 0, "N", "threads to compute with; one for each CPU when not given"},
     {"seed", 0, "N", "of weights and data; 1 when not given"},
     {0},

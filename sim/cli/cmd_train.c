@@ -129,7 +129,7 @@ static const struct ll_option options[] = {
     {"batch", 0, "N", "samples a step; the lesson's when not given"},
     {"param", 'p', "KEY=VALUE",
      "a parameter of the model, over the lesson's; leadline models NAME lists them"},
-    {"data", 0, "PATH", "real data to learn; generated when not given"},
+    {"data", 0, "PATH", "real data to learn (leadline models NAME says which); generated when not given"},
     {"threads", 0, "N", "threads to compute with; one for each CPU when not given"},
     {"seed", 0, "N", "of weights and data; 1 when not given"},
     {0},

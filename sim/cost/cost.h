@@ -10,7 +10,7 @@
  * piece finds all stages idle and passes them one after the other; from then on they overlap and the
  * slowest sets the pace:
  *
- *       time = latencies + sum of first_s + max(stage_s - first_s)          over the stages
+ *       time = latencies + sum of first_s + max(stage_s - first_s) + apart_s      over the stages
  *
  * So an op takes at least as long as its slowest stage and at most as long as all of them in a row.
  *
@@ -56,6 +56,8 @@ struct ll_cost {
     double level_s[LL_MAX_LEVELS];     /* that over the bandwidth that this work gets */
     double level_first_s[LL_MAX_LEVELS]; /* of that, what the first piece takes */
     double level_wait_s[LL_MAX_LEVELS];  /* latencies of dependent accesses, not part of level_s */
+    double apart_bytes; /* passes over the outermost level before and after the rest, and what they take */
+    double apart_s;
     double overhead_s;  /* what starting the op costs the software */
     double utilization; /* algorithmic FLOPs over what the unit, all instances, could do meanwhile */
 };

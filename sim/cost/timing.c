@@ -53,15 +53,18 @@ static void add_term(char *sum, size_t size, double term_s)
 }
 
 static void tell_time(const struct ll_machine *machine, const struct stage *stages, uint64_t count,
-                      uint64_t slowest, double time_s, struct ll_explain *why)
+                      uint64_t slowest, double apart_s, double time_s, struct ll_explain *why)
 {
-    char sum[2 * MAX_STAGES * 24] = "";
+    char sum[(2 * MAX_STAGES + 1) * 24] = "";
+    add_term(sum, sizeof sum, apart_s);
     for (uint64_t i = 0; i < count; i++)
         add_term(sum, sizeof sum, stages[i].wait_s);
     for (uint64_t i = 0; i < count; i++)
         add_term(sum, sizeof sum, i == slowest ? 0 : stages[i].first_s);
     ll_say(why, "time, %s%s: %s%.10g = %.10g s",
-           *sum ? "latencies and first pieces, then the slowest, " : "the slowest, ",
+           apart_s > 0 ? "passes apart, latencies and first pieces, then the slowest, "
+           : *sum      ? "latencies and first pieces, then the slowest, "
+                       : "the slowest, ",
            ll_bound_name(machine, bound_of(slowest)), sum, stages[slowest].whole_s, time_s);
 }
 
@@ -83,10 +86,10 @@ void ll_cost_time(const struct ll_machine *machine, const struct ll_cost *cost, 
         waits_s += stage->wait_s;
     }
     uint64_t slowest = slowest_of(stages, count);
-    timing->exposed_s = waits_s + (first_s - stages[slowest].first_s);
+    timing->exposed_s = waits_s + (first_s - stages[slowest].first_s) + cost->apart_s;
     timing->time_s = timing->exposed_s + stages[slowest].whole_s;
     timing->overhead_s = cost->overhead_s;
     timing->bound = waits_s > stages[slowest].whole_s ? LL_BOUND_DEPENDENCY : bound_of(slowest);
     if (why)
-        tell_time(machine, stages, count, slowest, timing->time_s, why);
+        tell_time(machine, stages, count, slowest, cost->apart_s, timing->time_s, why);
 }

@@ -6,11 +6,18 @@
  * a tile at the edge costs as much as a full one, and so does the last wave, however few work in it:
  *
  *       tiles = batch * ceil(m / tile.m) * ceil(n / tile.n) * parts
- *       cycles = ceil(tiles / count) * (tile.m * tile.n * depth / macs + fill)
+ *       step cycles = max(tile.k * (tile.m * tile.n / macs + (tile.m + tile.n) * size / feed), step)
+ *       tile cycles = steps * step cycles + fill
+ *       cycles = ceil(tiles / count) * tile cycles + join
+ *
+ * Taking in the operands, of `size` bytes each, occupies the same issue slots as multiplying them: a
+ * small tile spends a larger share of its time on that. And no step of k is shorter than its loads and the
+ * barrier behind them.
  *
  * With few tiles and a long k the units would idle, so kernels also offer to cut k into 2, 4, 8, ... parts
  * on different units, as long as all fit in one wave; the partial sums then meet in the memory that the
- * units share. depth is k, or its part, in whole steps of tile.k.
+ * units share, and to start adding them up takes `join`. There are as many steps of tile.k as k, or its part,
+ * needs.
  *
  * Without a menu the unit is ideal: any tile will do and the work is dealt evenly. */
 #include "sim/cost/unit_model.h"
@@ -23,22 +30,37 @@ enum { PARTS_CHOICES = 10 }; /* 1, 2, 4, ... 512 parts of k */
 /* A tile of the menu with k cut into parts, laid over an output. */
 struct layout {
     struct ll_tile tile;
-    uint64_t parts, depth;  /* of k */
+    uint64_t parts, steps;  /* of k; steps of one part */
     uint64_t rows, columns; /* tiles along m and n */
-    double tiles, waves, tile_cycles;
+    double tiles, waves;
+    double multiply_cycles, feed_cycles, step_cycles; /* of one step */
+    double tile_cycles, join_cycles;
 };
+
+/* One step of a tile's k. Pipes see elements of the computed type. */
+static void time_step(const struct ll_unit *unit, const struct ll_task *task, struct layout *l)
+{
+    const struct ll_matrix *matrix = &unit->matrix;
+    double m = (double)l->tile.m, n = (double)l->tile.n, k = (double)l->tile.k;
+    double bytes = (m + n) * k * (double)ll_dtype_bytes(task->dtype);
+    l->multiply_cycles = m * n * k / matrix->macs[task->dtype];
+    l->feed_cycles = matrix->feed > 0 ? bytes / matrix->feed : 0;
+    l->step_cycles = fmax(l->multiply_cycles + l->feed_cycles, matrix->step_cycles);
+}
 
 static struct layout lay(const struct ll_unit *unit, const struct ll_task *task, uint32_t index)
 {
     const struct ll_gemm *dims = &task->problem.dims;
     struct layout l = {.tile = unit->matrix.tiles[index / PARTS_CHOICES],
                        .parts = UINT64_C(1) << index % PARTS_CHOICES};
-    l.depth = ll_ceil_div(ll_ceil_div(dims->k, l.tile.k), l.parts) * l.tile.k;
+    l.steps = ll_ceil_div(ll_ceil_div(dims->k, l.tile.k), l.parts);
     l.rows = ll_ceil_div(dims->m, l.tile.m);
     l.columns = ll_ceil_div(dims->n, l.tile.n);
     l.tiles = (double)dims->batch * (double)l.rows * (double)l.columns * (double)l.parts;
     l.waves = ceil(l.tiles / (double)unit->count);
-    l.tile_cycles = (double)l.tile.m * (double)l.tile.n * (double)l.depth / unit->matrix.macs[task->dtype];
+    time_step(unit, task, &l);
+    l.tile_cycles = (double)l.steps * l.step_cycles + unit->matrix.fill_cycles;
+    l.join_cycles = l.parts > 1 ? unit->matrix.join_cycles : 0;
     return l;
 }
 
@@ -62,7 +84,7 @@ static struct ll_gemm block_of(const struct layout *l, const struct ll_gemm *dim
         .batch = (uint64_t)batch,
         .m = ll_min(dims->m, (uint64_t)rows * l->tile.m),
         .n = ll_min(dims->n, (uint64_t)columns * l->tile.n),
-        .k = ll_min(dims->k, l->depth),
+        .k = ll_min(dims->k, l->steps * l->tile.k),
     };
 }
 
@@ -73,9 +95,10 @@ static void first_piece(const struct ll_unit *unit, const struct ll_task *task, 
     const double *element = task->problem.element;
     way->first_cycles = way->first_bytes = INFINITY;
     for (uint64_t i = 0; i < matrix->tile_count; i++) {
-        double m = (double)matrix->tiles[i].m, n = (double)matrix->tiles[i].n, k = (double)matrix->tiles[i].k;
-        way->first_cycles =
-            fmin(way->first_cycles, m * n * k / matrix->macs[task->dtype] + matrix->fill_cycles);
+        struct layout l = {.tile = matrix->tiles[i]};
+        double m = (double)l.tile.m, n = (double)l.tile.n, k = (double)l.tile.k;
+        time_step(unit, task, &l);
+        way->first_cycles = fmin(way->first_cycles, l.step_cycles + matrix->fill_cycles);
         way->first_bytes =
             fmin(way->first_bytes, m * k * element[LL_OPERAND_A] + k * n * element[LL_OPERAND_B] +
                                        m * n * element[LL_OPERAND_C]);
@@ -91,13 +114,22 @@ static void tell_tiles(const struct ll_unit *unit, const struct ll_task *task, c
            unit->name, way->units_used, unit->count, l->tile.m, l->tile.n, l->tile.k, l->parts);
     ll_say(why, "tiles: %" PRIu64 " * %" PRIu64 " * %" PRIu64 " * %" PRIu64 " = %.10g",
            task->problem.dims.batch, l->rows, l->columns, l->parts, l->tiles);
-    ll_say(why, "one tile: %" PRIu64 " * %" PRIu64 " * %" PRIu64 " / %.10g + %.10g = %.10g cycles", l->tile.m,
-           l->tile.n, l->depth, unit->matrix.macs[task->dtype], unit->matrix.fill_cycles,
-           l->tile_cycles + unit->matrix.fill_cycles);
+    if (l->feed_cycles > 0)
+        ll_say(why,
+               "a step takes in operands: (%" PRIu64 " + %" PRIu64 ") * %" PRIu64 " * %" PRIu64
+               " / %.10g = %.10g cycles",
+               l->tile.m, l->tile.n, l->tile.k, (uint64_t)ll_dtype_bytes(task->dtype), unit->matrix.feed,
+               l->feed_cycles);
+    ll_say(why,
+           "one step: max(%" PRIu64 " * %" PRIu64 " * %" PRIu64 " / %.10g + %.10g, %.10g) = %.10g cycles",
+           l->tile.m, l->tile.n, l->tile.k, unit->matrix.macs[task->dtype], l->feed_cycles,
+           unit->matrix.step_cycles, l->step_cycles);
+    ll_say(why, "one tile: %" PRIu64 " * %.10g + %.10g = %.10g cycles", l->steps, l->step_cycles,
+           unit->matrix.fill_cycles, l->tile_cycles);
     ll_say(why, "first step of the smallest tile: %.10g cycles, %.10g B", way->first_cycles,
            way->first_bytes);
-    ll_say(why, "in waves: ceil(%.10g / %" PRIu64 ") * %.10g = %.10g cycles", l->tiles, unit->count,
-           l->tile_cycles + unit->matrix.fill_cycles, way->cycles);
+    ll_say(why, "in waves: ceil(%.10g / %" PRIu64 ") * %.10g + %.10g = %.10g cycles", l->tiles, unit->count,
+           l->tile_cycles, l->join_cycles, way->cycles);
 }
 
 static bool tiled_way(const struct ll_unit *unit, const struct ll_task *task, uint32_t index,
@@ -109,7 +141,7 @@ static bool tiled_way(const struct ll_unit *unit, const struct ll_task *task, ui
     double tiles_of_share, parts = (double)l.parts;
     *way = (struct ll_way){
         .units_used = l.tiles < (double)unit->count ? (uint64_t)l.tiles : unit->count,
-        .cycles = l.waves * (l.tile_cycles + unit->matrix.fill_cycles),
+        .cycles = l.waves * l.tile_cycles + l.join_cycles,
         .share = block_of(&l, &task->problem.dims, &tiles_of_share),
         .joining_bytes = l.parts > 1 ? (parts + 1) * ll_operand_bytes(&task->problem, LL_OPERAND_C) : 0,
     };

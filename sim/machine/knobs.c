@@ -122,6 +122,8 @@ static bool own_names(struct ll_machine *copy, struct ll_arena *arena)
         right = own_text(arena, &copy->levels[i].name);
     for (uint64_t i = 0; i < copy->software.kernel_count && right; i++)
         right = own_text(arena, &copy->software.kernels[i].name);
+    for (uint64_t i = 0; i < copy->software.transform_count && right; i++)
+        right = own_text(arena, &copy->software.transforms[i].name);
     for (uint64_t i = 0; i < copy->network_count && right; i++)
         right = own_text(arena, &copy->networks[i].name);
     return right;
@@ -146,8 +148,13 @@ static void turn(struct ll_machine *copy, const struct slot *slot)
         *(uint64_t *)value *= (uint64_t)slot->factor; /* sizes are below 2^50 */
     else
         *(double *)value *= slot->factor;
-    for (uint64_t i = 0; value == &copy->software.op_overhead_s && i < copy->software.kernel_count; i++)
+    if (value != &copy->software.op_overhead_s)
+        return;
+    copy->software.step_overhead_s *= slot->factor;
+    for (uint64_t i = 0; i < copy->software.kernel_count; i++)
         copy->software.kernels[i].overhead_s *= slot->factor;
+    for (uint64_t i = 0; i < copy->software.transform_count; i++)
+        copy->software.transforms[i].overhead_s *= slot->factor;
 }
 
 struct ll_machine *ll_machine_turn(const struct ll_machine *machine, size_t knob)

@@ -154,6 +154,7 @@ static void run_op(struct run *run, uint32_t seq)
     run->ops[i].utilization = cost->utilization;
     for (uint64_t l = 0; l < machine->level_count; l++)
         run->ops[i].traffic_bytes[l] = fmax(0, cost->level_bytes[l] - saved[l]);
+    run->ops[i].traffic_bytes[run->machine->level_count - 1] += cost->apart_bytes;
     bool from_host = run->prepared->works[form].kind == LL_WORK_HOST;
     double overhead = from_host ? 0 : timing.overhead_s;
     run->parts[i] = (struct ll_op_parts){.overhead_s = overhead, .exposed_s = timing.exposed_s};

@@ -73,7 +73,7 @@ static struct ll_work *add_work(struct reading *r, enum ll_work_kind kind, enum 
 
 static void add_product(struct reading *r, struct ll_gemm gemm)
 {
-    struct ll_work *work = add_work(r, LL_WORK_GEMM, LL_OP_MATMUL);
+    struct ll_work *work = add_work(r, LL_WORK_GEMM, gemm.batch > 1 ? LL_OP_BATCH_MATMUL : LL_OP_MATMUL);
     work->gemm = gemm;
     work->flops = ll_mul(ll_mul(2 * gemm.batch, gemm.m), ll_mul(gemm.n, gemm.k));
     work->a_bytes = bytes(r, ll_mul(gemm.batch, ll_mul(gemm.m, gemm.k)));
@@ -218,21 +218,38 @@ static void works_ELEMENTWISE(struct reading *r)
     add_vector(r, elements(r), dim_or(r, "nin", 1), LL_OP_ADD);
 }
 
+/* Two tensors come in where the row does not say. */
+static void works_PAIR(struct reading *r)
+{
+    add_vector(r, elements(r), dim_or(r, "nin", 2), LL_OP_ADD);
+}
+
 /* dy and the result of the forward op come in. */
 static void works_GRADIENT(struct reading *r)
 {
     add_vector(r, elements(r), 2, LL_OP_RELU_GRAD);
 }
 
-/* Two halves of a row of h come in, one of them goes out. */
+/* Two rows of h come in, the gate and what it lets through; one goes out. */
 static void works_GATED(struct reading *r)
 {
-    add_vector(r, dim(r, "b") * (dim(r, "h") / 2), 2, LL_OP_MUL);
+    add_vector(r, elements(r), 2, LL_OP_MUL);
 }
 
-static void works_ROWS(struct reading *r)
+static void add_rows(struct reading *r, enum ll_op_kind op)
 {
-    add_vector(r, elements(r), 1, LL_OP_SOFTMAX_XENT);
+    add_vector(r, elements(r), 1, op);
+    r->out->works[r->out->count - 1].vector.row = dim(r, "h");
+}
+
+static void works_SOFTMAX(struct reading *r)
+{
+    add_rows(r, LL_OP_SOFTMAX);
+}
+
+static void works_NORM(struct reading *r)
+{
+    add_rows(r, LL_OP_LAYER_NORM);
 }
 
 static void add_pool(struct reading *r, bool gradient)

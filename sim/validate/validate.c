@@ -5,6 +5,7 @@
 #include "tracer/base/map.h"
 
 #include <math.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <strings.h>
@@ -17,13 +18,21 @@ bool ll_machine_is(const struct ll_machine *machine, const char *hardware)
     return found;
 }
 
-static const struct ll_machine *find_machine(const char *hardware, const struct ll_machine *const *machines,
-                                             size_t count)
+/* The machine that answers to this hardware as that source drove it, "deepbench: NVIDIA T4", or else to the
+ * hardware alone: two sources may have measured one device under different software. */
+static const struct ll_machine *find_machine(const struct ll_measured *row,
+                                             const struct ll_machine *const *machines, size_t count)
 {
-    for (size_t i = 0; i < count; i++)
-        if (ll_machine_is(machines[i], hardware))
+    const struct ll_machine *plain = NULL;
+    char qualified[256];
+    snprintf(qualified, sizeof qualified, "%s: %s", row->source, row->hardware);
+    for (size_t i = 0; i < count; i++) {
+        if (ll_machine_is(machines[i], qualified))
             return machines[i];
-    return NULL;
+        if (!plain && ll_machine_is(machines[i], row->hardware))
+            plain = machines[i];
+    }
+    return plain;
 }
 
 /* The datasheet's bandwidth of the level that holds tensors. */
@@ -207,7 +216,7 @@ const struct ll_validation *ll_validate(const struct ll_measured *rows, size_t c
     struct ll_validation *result = ll_alloc(arena, 1, sizeof *result);
     v.failed = !predictions || !result;
     for (size_t i = 0; i < count && !v.failed; i++) {
-        const struct ll_machine *machine = find_machine(rows[i].hardware, machines, machine_count);
+        const struct ll_machine *machine = find_machine(&rows[i], machines, machine_count);
         struct ll_prediction *p = &predictions[i];
         if (machine)
             predict(&rows[i], machine, p);

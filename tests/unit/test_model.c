@@ -17,38 +17,44 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
-static const struct known *known_of(const struct ll_model *model)
-{
-    for (size_t i = 0; i < sizeof known_models / sizeof *known_models; i++)
-        if (strcmp(known_models[i].name, model->name) == 0)
-            return &known_models[i];
-    fail_msg("%s has no row in known_models", model->name);
-    return NULL;
-}
+enum { KNOWN = sizeof known_models / sizeof *known_models };
 
-static size_t small_count(const struct known *known)
+static size_t count_of(const struct ll_setting *settings)
 {
     size_t count = 0;
-    while (count < MOST_SETTINGS && known->small[count].key)
+    while (count < MOST_SETTINGS && settings[count].key)
         count++;
     return count;
+}
+
+static void every_model_is_known(void **state)
+{
+    (void)state;
+    for (size_t i = 0; i < ll_model_count(); i++) {
+        bool known = false;
+        for (size_t k = 0; k < KNOWN; k++)
+            known |= strcmp(known_models[k].name, ll_model_at(i)->name) == 0;
+        if (!known)
+            fail_msg("%s has no row in known_models", ll_model_at(i)->name);
+    }
 }
 
 static void models_have_the_size_of_their_papers(void **state)
 {
     (void)state;
     struct ll_diags diags = {0};
-    for (size_t i = 0; i < ll_model_count(); i++) {
-        const struct known *known = known_of(ll_model_at(i));
+    for (size_t i = 0; i < KNOWN; i++) {
+        const struct known *known = &known_models[i];
         struct ll_model_size size;
-        assert_true(ll_model_measure(ll_model_at(i), NULL, 0, &size, &diags));
+        assert_true(ll_model_measure(ll_model_find(known->name), known->preset, count_of(known->preset),
+                                     &size, &diags));
         assert_int_equal(size.parameters, known->parameters);
         assert_int_equal(size.forward_flops, known->forward_flops);
     }
 }
 
 /* Runs a model small and, with a trace, reads it back. */
-static struct ll_run_report run_small(const struct ll_model *model, struct ll_run_options options,
+static struct ll_run_report run_small(const struct known *known, struct ll_run_options options,
                                       struct ll_trace **trace)
 {
     static struct ll_diags diags;
@@ -57,11 +63,11 @@ static struct ll_run_report run_small(const struct ll_model *model, struct ll_ru
     enum ll_status status;
     struct ll_run_report report;
     assert_true(file >= 0);
-    options.settings = known_of(model)->small;
-    options.setting_count = small_count(known_of(model));
+    options.settings = known->small;
+    options.setting_count = count_of(known->small);
     options.path = trace ? path : NULL;
     options.seed = 5;
-    if (!ll_model_run(model, &options, &report, &diags))
+    if (!ll_model_run(ll_model_find(known->name), &options, &report, &diags))
         fail_msg("%s", diags.kept[0].message);
     if (trace) {
         *trace = ll_trace_read(path, &diags, &status);
@@ -118,13 +124,13 @@ static void check_same_trace(const struct ll_trace *a, const struct ll_trace *b)
 static void a_dry_run_records_what_a_native_run_does(void **state)
 {
     (void)state;
-    for (size_t i = 0; i < 2 * ll_model_count(); i++) {
-        const struct ll_model *model = ll_model_at(i / 2);
+    for (size_t i = 0; i < 2 * KNOWN; i++) {
+        const struct known *known = &known_models[i / 2];
         struct ll_run_options options = {.train = i % 2, .batch = 3, .steps = 2, .threads = 1};
         struct ll_trace *native, *dry;
-        run_small(model, options, &native);
+        run_small(known, options, &native);
         options.dry_run = true;
-        struct ll_run_report report = run_small(model, options, &dry);
+        struct ll_run_report report = run_small(known, options, &dry);
         check_same_trace(native, dry);
         assert_int_equal(report.ops, dry->op_count);
         assert_true(report.median_step_s == 0 && isnan(report.last_loss));
@@ -144,12 +150,12 @@ static void a_dry_run_records_what_a_native_run_does(void **state)
 static void steps_repeat_themselves(void **state)
 {
     (void)state;
-    for (size_t i = 0; i < ll_model_count(); i++) {
+    for (size_t i = 0; i < KNOWN; i++) {
         struct ll_run_options options = {.train = true, .batch = 3, .steps = 3, .dry_run = true};
         struct ll_trace *trace;
-        run_small(ll_model_at(i), options, &trace);
+        run_small(&known_models[i], options, &trace);
         uint64_t each = trace->op_count / 3;
-        assert_int_equal(each, known_of(ll_model_at(i))->train_ops);
+        assert_int_equal(each, known_models[i].train_ops);
         for (uint64_t j = each; j < trace->op_count; j++) {
             assert_int_equal(trace->ops[j].form, trace->ops[j - each].form);
             if (j >= 2 * each)
@@ -179,10 +185,10 @@ static uint64_t count_constants(const struct ll_trace *trace)
 static void steps_go_on_from_each_other(void **state)
 {
     (void)state;
-    for (size_t i = 0; i < ll_model_count(); i++) {
+    for (size_t i = 0; i < KNOWN; i++) {
         struct ll_run_options options = {.train = true, .batch = 3, .steps = 3, .dry_run = true};
         struct ll_trace *trace;
-        run_small(ll_model_at(i), options, &trace);
+        run_small(&known_models[i], options, &trace);
         uint32_t *newest = calloc(trace->storage_count, sizeof *newest);
         for (uint32_t op = 0; op < trace->op_count; op++) {
             const struct ll_form *form = &trace->forms[trace->ops[op].form];
@@ -193,7 +199,7 @@ static void steps_go_on_from_each_other(void **state)
             for (uint32_t j = 0; form->bytes_written > 0 && j < form->view.output_count; j++)
                 newest[trace->tensors[ll_op_output(trace, op, j)].storage] = ll_op_output(trace, op, j);
         }
-        assert_int_equal(count_constants(trace), known_of(ll_model_at(i))->constants);
+        assert_int_equal(count_constants(trace), known_models[i].constants);
         free(newest);
         ll_trace_free(trace);
     }
@@ -202,13 +208,13 @@ static void steps_go_on_from_each_other(void **state)
 static void losses_have_the_same_bits_at_any_number_of_threads(void **state)
 {
     (void)state;
-    for (size_t i = 0; i < ll_model_count(); i++) {
+    for (size_t i = 0; i < KNOWN; i++) {
         struct ll_run_options options = {.train = true, .batch = 3, .steps = 3, .threads = 1};
-        struct ll_run_report one = run_small(ll_model_at(i), options, NULL);
+        struct ll_run_report one = run_small(&known_models[i], options, NULL);
         options.threads = 2;
-        struct ll_run_report two = run_small(ll_model_at(i), options, NULL);
+        struct ll_run_report two = run_small(&known_models[i], options, NULL);
         options.threads = 3;
-        struct ll_run_report three = run_small(ll_model_at(i), options, NULL);
+        struct ll_run_report three = run_small(&known_models[i], options, NULL);
         assert_true(isfinite(one.last_loss));
         assert_memory_equal(&one.last_loss, &two.last_loss, sizeof one.last_loss);
         assert_memory_equal(&one.last_loss, &three.last_loss, sizeof one.last_loss);
@@ -224,14 +230,14 @@ struct doubled {
     void **first; /* of variables: their first contents, by value index */
 };
 
-static void build_doubled(const struct ll_model *model, struct doubled *d)
+static void build_doubled(const struct known *known, struct doubled *d)
 {
+    const struct ll_model *model = ll_model_find(known->name);
     struct ll_diags diags = {0};
     int64_t values[16];
     enum ll_status status;
     *d = (struct doubled){.nn = ll_nn_new(LL_F64)};
-    assert_true(
-        ll_model_settings(model, known_of(model)->small, small_count(known_of(model)), values, &diags));
+    assert_true(ll_model_settings(model, known->small, count_of(known->small), values, &diags));
     d->loss = model->build(d->nn, &(struct ll_build){.train = true, .batch = 3, .seed = 5, .params = values});
     ll_nn_keep(d->loss);
     for (uint64_t i = 0; i < d->nn->value_count; i++)
@@ -295,24 +301,24 @@ static double *whole_gradient(const struct doubled *d, const struct ll_value *we
     return whole;
 }
 
-/* An element of each weight. A kink of a ReLU between the two losses would be bad luck; the seed is fixed. */
 /* A stream of draws of the model's own, whatever other models there are. */
-static uint64_t draws_of(const struct ll_model *model, uint64_t seed)
+static uint64_t draws_of(const struct known *known, uint64_t seed)
 {
-    for (const char *c = model->name; *c; c++)
+    for (const char *c = known->name; *c; c++)
         seed = seed * 31 + (uint64_t)*c;
     return seed;
 }
 
+/* An element of each weight. A kink of a ReLU between the two losses would be bad luck; the seed is fixed. */
 static void gradients_are_what_finite_differences_say(void **state)
 {
     (void)state;
     const double h = 1e-6;
     uint64_t seed = ll_seed(31);
-    for (size_t i = 0; i < ll_model_count(); i++) {
+    for (size_t i = 0; i < KNOWN; i++) {
         struct doubled d;
-        uint64_t random = draws_of(ll_model_at(i), seed);
-        build_doubled(ll_model_at(i), &d);
+        uint64_t random = draws_of(&known_models[i], seed);
+        build_doubled(&known_models[i], &d);
         leave_kinks(&d, &random);
         for (uint64_t w = 0; w < d.count; w++) {
             uint64_t elements = ll_elements(&d.weights[w]->shape), j = ll_random_below(&random, elements);
@@ -324,7 +330,7 @@ static void gradients_are_what_finite_differences_say(void **state)
             double expected =
                 (loss_moved(&d, d.weights[w], j, h) - loss_moved(&d, d.weights[w], j, -h)) / (2 * h);
             if (!(fabs(found - expected) <= 1e-5 * largest + 1e-14 * fabs(loss) / h))
-                fail_msg("%s: d loss / d %s[%llu] is %.12g, the difference says %.12g", ll_model_at(i)->name,
+                fail_msg("%s: d loss / d %s[%llu] is %.12g, the difference says %.12g", known_models[i].name,
                          d.weights[w]->name, (unsigned long long)j, found, expected);
         }
         free_doubled(&d);
@@ -334,13 +340,13 @@ static void gradients_are_what_finite_differences_say(void **state)
 static void losses_fall(void **state)
 {
     (void)state;
-    for (size_t i = 0; i < ll_model_count(); i++) {
-        struct ll_run_options options = {.train = true, .batch = 8, .steps = known_of(ll_model_at(i))->steps};
+    for (size_t i = 0; i < KNOWN; i++) {
+        struct ll_run_options options = {.train = true, .batch = 8, .steps = known_models[i].steps};
         if (options.steps == 0)
             continue;
-        struct ll_run_report report = run_small(ll_model_at(i), options, NULL);
+        struct ll_run_report report = run_small(&known_models[i], options, NULL);
         if (!(report.last_loss < 0.5 * report.first_loss))
-            fail_msg("%s: loss from %g to %g", ll_model_at(i)->name, report.first_loss, report.last_loss);
+            fail_msg("%s: loss from %g to %g", known_models[i].name, report.first_loss, report.last_loss);
     }
 }
 
@@ -462,6 +468,7 @@ static void nobody_waits_for_steps_that_cannot_be_recorded(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
+        cmocka_unit_test(every_model_is_known),
         cmocka_unit_test(models_have_the_size_of_their_papers),
         cmocka_unit_test(a_dry_run_records_what_a_native_run_does),
         cmocka_unit_test(steps_repeat_themselves),

@@ -10,7 +10,8 @@
 static struct ll_machine cores(uint64_t tile_count, const struct ll_tile *tiles)
 {
     struct ll_machine machine = {.unit_count = 1, .level_count = 1};
-    machine.levels[0] = (struct ll_level){"memory", 1 << 20, 1e30, 1, 0, LL_SCOPE_DEVICE};
+    machine.levels[0] =
+        (struct ll_level){.name = "memory", .size_bytes = 1 << 20, .bandwidth_Bps = 1e30, .efficiency = 1};
     machine.units[0] = (struct ll_unit){
         .name = "cores", .model = LL_UNIT_MATRIX, .count = 100, .clock_hz = 1e9, .efficiency = 1};
     struct ll_matrix *matrix = &machine.units[0].matrix;
@@ -76,6 +77,38 @@ static void a_long_k_is_shared_by_idle_units(void **state)
     assert_near(cost.level_bytes[0], operands + 64 * sums + 65 * sums, 1e-15);
 }
 
+/* A step of k of a 128 x 128 tile takes 32 cycles to multiply and (128 + 128) * 2 / 64 = 8 to take in; of a
+ * 32 x 32 tile 2 and 2. */
+static void a_small_tile_spends_more_of_its_time_on_taking_operands_in(void **state)
+{
+    (void)state;
+    struct ll_machine machine = cores(1, &large);
+    machine.units[0].matrix.feed = 64;
+    assert_near(cost_of(&machine, 100, 128, 128, 64).compute_cycles, 64 * (32 + 8) + 20, 1e-15);
+    machine.units[0].matrix.tiles[0] = small;
+    assert_near(cost_of(&machine, 100, 32, 32, 64).compute_cycles, 64 * (2 + 2) + 20, 1e-15);
+}
+
+/* 32 * 32 * 32 / 512 = 64 cycles of a step are less than its loads and the barrier take. */
+static void no_step_is_shorter_than_its_barrier(void **state)
+{
+    (void)state;
+    struct ll_machine machine = cores(1, &small);
+    machine.units[0].matrix.step_cycles = 100;
+    assert_near(cost_of(&machine, 100, 32, 32, 64).compute_cycles, 2 * 100 + 20, 1e-15);
+}
+
+/* With 3000 cycles to join, 64 parts of 512 steps still pay off against one of 32768, for k = 64 two do not.
+ */
+static void units_share_k_only_where_joining_pays_off(void **state)
+{
+    (void)state;
+    struct ll_machine machine = cores(1, &large);
+    machine.units[0].matrix.join_cycles = 3000;
+    assert_near(cost_of(&machine, 1, 128, 128, 32768).compute_cycles, 32 * 512 + 20 + 3000, 1e-15);
+    assert_int_equal(cost_of(&machine, 1, 128, 128, 64).units_used, 1);
+}
+
 static void without_a_menu_the_work_is_dealt_evenly(void **state)
 {
     (void)state;
@@ -99,6 +132,9 @@ int main(void)
         cmocka_unit_test(a_partial_tile_costs_a_full_one),
         cmocka_unit_test(the_menu_offers_the_tile_that_fits_the_work),
         cmocka_unit_test(a_long_k_is_shared_by_idle_units),
+        cmocka_unit_test(a_small_tile_spends_more_of_its_time_on_taking_operands_in),
+        cmocka_unit_test(no_step_is_shorter_than_its_barrier),
+        cmocka_unit_test(units_share_k_only_where_joining_pays_off),
         cmocka_unit_test(without_a_menu_the_work_is_dealt_evenly),
         cmocka_unit_test(larger_tiles_read_operands_less_often),
     };

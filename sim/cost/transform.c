@@ -1,0 +1,71 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "sim/cost/transform.h"
+
+static bool filter_fits(const struct ll_transform *t, uint64_t kernel)
+{
+    return kernel >= t->least_filter && kernel <= t->most_filter && kernel < t->size;
+}
+
+static bool serves(const struct ll_transform *t, const struct ll_work *convolution)
+{
+    const struct ll_conv *c = &convolution->conv;
+    return t->rate[convolution->dtype] > 0 && !(t->fused && c->pass == LL_CONV_FILTER) && c->groups == 1 &&
+           c->stride_h == 1 && c->stride_w == 1 && filter_fits(t, c->kernel_h) && filter_fits(t, c->kernel_w);
+}
+
+/* Tiles of outputs: of y, or of dx when the gradient of the input is asked for. */
+static uint64_t tiles_of(const struct ll_transform *t, const struct ll_conv *c)
+{
+    bool data = c->pass == LL_CONV_DATA;
+    uint64_t high = ll_ceil_div(data ? c->in_h : c->out_h, t->size - c->kernel_h + 1);
+    uint64_t wide = ll_ceil_div(data ? c->in_w : c->out_w, t->size - c->kernel_w + 1);
+    return ll_mul(c->batch, ll_mul(high, wide));
+}
+
+static struct ll_gemm product_of(const struct ll_transform *t, const struct ll_conv *c, uint64_t tiles,
+                                 uint64_t in_c, uint64_t out_c)
+{
+    uint64_t batch = ll_mul(t->products, ll_mul(t->size, t->size));
+    if (t->fused)
+        return (struct ll_gemm){t->products, ll_mul(t->size, tiles), ll_mul(t->size, out_c), in_c};
+    if (c->pass == LL_CONV_FILTER)
+        return (struct ll_gemm){batch, in_c, out_c, tiles};
+    return (struct ll_gemm){batch, tiles, out_c, in_c};
+}
+
+/* Bytes in memory of one element of the convolution's operands. */
+static uint64_t element_bytes(const struct ll_work *convolution, uint64_t filters, uint64_t taps)
+{
+    bool filter_out = convolution->conv.pass == LL_CONV_FILTER;
+    return (filter_out ? convolution->c_bytes : convolution->b_bytes) / ll_mul(filters, taps);
+}
+
+bool ll_transform(const struct ll_transform *t, const struct ll_work *convolution, struct ll_transformed *out)
+{
+    const struct ll_conv *c = &convolution->conv;
+    if (!serves(t, convolution))
+        return false;
+    uint64_t in_c = c->pass == LL_CONV_DATA ? c->out_c : c->in_c;
+    uint64_t out_c = c->pass == LL_CONV_DATA ? c->in_c : c->out_c;
+    uint64_t tiles = tiles_of(t, c), points = ll_mul(t->size, t->size);
+    uint64_t filters = ll_mul(in_c, out_c), taps = ll_mul(c->kernel_h, c->kernel_w);
+    if (filters == 0 || taps == 0)
+        return false;
+    uint64_t size = ll_mul(element_bytes(convolution, filters, taps), points);
+    uint64_t image_points = ll_mul(size, ll_mul(tiles, in_c)), filter_points = ll_mul(size, filters),
+             result_points = ll_mul(size, ll_mul(tiles, out_c));
+    bool filter_out = c->pass == LL_CONV_FILTER;
+    struct ll_work *p = &out->product;
+    *p = (struct ll_work){.kind = LL_WORK_GEMM, .dtype = convolution->dtype};
+    p->gemm = product_of(t, c, tiles, in_c, out_c);
+    p->flops = ll_mul(ll_mul(2 * p->gemm.batch, p->gemm.m), ll_mul(p->gemm.n, p->gemm.k));
+    p->a_bytes = t->fused ? convolution->a_bytes : image_points;
+    p->b_bytes = filter_out ? result_points : filter_points;
+    p->c_bytes = t->fused ? convolution->c_bytes : filter_out ? filter_points : result_points;
+    uint64_t apart = ll_add(convolution->b_bytes, p->b_bytes);
+    if (!t->fused)
+        apart = ll_add(apart, ll_add(ll_add(convolution->a_bytes, p->a_bytes),
+                                     ll_add(convolution->c_bytes, p->c_bytes)));
+    out->apart_bytes = (double)apart;
+    return ll_fits(apart) && ll_fits(p->flops);
+}
