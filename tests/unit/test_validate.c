@@ -14,7 +14,7 @@ struct trial {
 static const struct ll_validation *validate(struct trial *t, const struct ll_measured *rows, size_t count)
 {
     const struct ll_machine *machines[] = {t->machine};
-    const struct ll_validation *v = ll_validate(rows, count, machines, 1, &t->arena);
+    const struct ll_validation *v = ll_validate(rows, count, machines, 1, NULL, &t->arena);
     assert_non_null(v);
     return v;
 }
