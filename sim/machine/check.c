@@ -131,6 +131,42 @@ static bool check_levels(struct ll_reading *reading)
     return right;
 }
 
+static bool check_cache(struct ll_reading *reading, uint64_t index)
+{
+    const struct ll_level *level = &reading->machine->levels[index];
+    struct ll_cache_level cache = ll_machine_cache(level);
+    struct ll_place place = place_of(item_node(reading, "memory", index), "cache");
+    if (index + 1 == reading->machine->level_count)
+        return ll_complain(reading->diags, place,
+                           "`%s` is the outermost level and holds all tensors: it is no cache", level->name);
+    if (cache.sets * cache.ways * cache.line_bytes != level->size_bytes)
+        return ll_complain(reading->diags, place,
+                           "%" PRIu64 " B are no whole number of sets of %" PRIu64 " ways of %" PRIu64 " B",
+                           level->size_bytes, cache.ways, cache.line_bytes);
+    return true;
+}
+
+/* Each cache by itself, then all of them together. */
+static bool check_caches(struct ll_reading *reading)
+{
+    struct ll_cache_level caches[LL_MAX_LEVELS];
+    uint64_t indices[LL_MAX_LEVELS];
+    size_t count = 0, which;
+    bool right = true;
+    for (uint64_t i = 0; i < reading->machine->level_count; i++) {
+        if (!reading->machine->levels[i].cache_given)
+            continue;
+        right &= check_cache(reading, i);
+        indices[count] = i;
+        caches[count++] = ll_machine_cache(&reading->machine->levels[i]);
+    }
+    const char *trouble = right ? ll_cache_trouble(caches, count, &which) : NULL;
+    if (trouble)
+        right = ll_complain(reading->diags, place_of(item_node(reading, "memory", indices[which]), "cache"),
+                            "%s", trouble);
+    return right;
+}
+
 /* --- units --- */
 
 static bool settle_clocks(struct ll_reading *reading)
@@ -225,7 +261,7 @@ bool ll_machine_check(struct ll_reading *reading)
     right &= check_level_names(reading);
     right &= settle_clocks(reading);
     if (ll_read_well(reading, "memory"))
-        right &= check_levels(reading);
+        right &= check_levels(reading) && check_caches(reading);
     if (ll_read_well(reading, "units"))
         right &= check_runs(reading) && check_coverage(reading);
     return right;

@@ -157,13 +157,30 @@ double ll_machine_peak_flops(const struct ll_machine *machine, enum ll_dtype dty
     return peak;
 }
 
-const struct ll_kernel *ll_machine_kernel(const struct ll_machine *machine, enum ll_op_kind kind)
+static bool takes(const struct ll_kernel *kernel, enum ll_op_kind kind, const struct ll_work *work)
+{
+    bool is_long = work->kind == LL_WORK_GEMM && work->gemm.m > kernel->rows;
+    return kernel->ops[kind] && (kernel->rows == 0 || !is_long);
+}
+
+const struct ll_kernel *ll_machine_kernel(const struct ll_machine *machine, enum ll_op_kind kind,
+                                          const struct ll_work *work)
 {
     static const struct ll_kernel perfect = {.compute = 1, .memory = 1, .passes = 1, .work = 1};
     for (uint64_t i = 0; i < machine->software.kernel_count; i++)
-        if (machine->software.kernels[i].ops[kind])
+        if (takes(&machine->software.kernels[i], kind, work))
             return &machine->software.kernels[i];
     return &perfect;
+}
+
+struct ll_cache_level ll_machine_cache(const struct ll_level *level)
+{
+    struct ll_cache_level cache = level->cache;
+    uint64_t lines = level->size_bytes / cache.line_bytes;
+    if (cache.ways == 0)
+        cache.ways = lines;
+    cache.sets = cache.ways ? lines / cache.ways : 0;
+    return cache;
 }
 
 double ll_machine_memory_Bps(const struct ll_machine *machine)

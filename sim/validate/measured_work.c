@@ -117,16 +117,22 @@ static void works_ELEMENTWISE(struct ll_reading *r)
     ll_row_vector(r, r->kind, elements(r), ll_row_dim_or(r, "nin", 1), r->element_flops);
 }
 
+/* Two tensors come in where the row does not say. */
+static void works_PAIR(struct ll_reading *r)
+{
+    ll_row_vector(r, r->kind, elements(r), ll_row_dim_or(r, "nin", 2), r->element_flops);
+}
+
 /* dy and the result of the forward op come in. */
 static void works_GRADIENT(struct ll_reading *r)
 {
     ll_row_vector(r, r->kind, elements(r), 2, r->element_flops);
 }
 
-/* Two halves of a row of h come in, one of them goes out. */
+/* Two rows of h come in, the gate and what it lets through; one goes out. */
 static void works_GATED(struct ll_reading *r)
 {
-    ll_row_vector(r, r->kind, ll_mul(ll_row_dim(r, "b"), ll_row_dim(r, "h") / 2), 2, r->element_flops);
+    ll_row_vector(r, r->kind, elements(r), 2, r->element_flops);
 }
 
 /* A row, of h, is looked at whole before any of it is done. */

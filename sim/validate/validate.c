@@ -5,6 +5,7 @@
 #include "tracer/base/map.h"
 
 #include <math.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <strings.h>
@@ -17,13 +18,21 @@ bool ll_machine_is(const struct ll_machine *machine, const char *hardware)
     return found;
 }
 
-static const struct ll_machine *find_machine(const char *hardware, const struct ll_machine *const *machines,
-                                             size_t count)
+/* The machine that answers to this hardware as that source drove it, "deepbench: NVIDIA T4", or else to the
+ * hardware alone: two sources may have measured one device under different software. */
+static const struct ll_machine *find_machine(const struct ll_measured *row,
+                                             const struct ll_machine *const *machines, size_t count)
 {
-    for (size_t i = 0; i < count; i++)
-        if (ll_machine_is(machines[i], hardware))
+    const struct ll_machine *plain = NULL;
+    char qualified[256];
+    snprintf(qualified, sizeof qualified, "%s: %s", row->source, row->hardware);
+    for (size_t i = 0; i < count; i++) {
+        if (ll_machine_is(machines[i], qualified))
             return machines[i];
-    return NULL;
+        if (!plain && ll_machine_is(machines[i], row->hardware))
+            plain = machines[i];
+    }
+    return plain;
 }
 
 /* The datasheet's bandwidth of the level that holds tensors. */
@@ -246,6 +255,11 @@ static void predict_rows(void *context, uint64_t begin, uint64_t end, uint64_t c
     ll_measured_works_release(&works);
 }
 
+static bool is_driven_alike(const struct ll_measured *a, const struct ll_measured *b)
+{
+    return strcmp(a->hardware, b->hardware) == 0 && strcmp(a->source, b->source) == 0;
+}
+
 /* NULL when memory ran out. */
 static struct ll_prediction *predict_all(const struct ll_measured *rows, size_t count,
                                          const struct ll_machine *const *machines, size_t machine_count,
@@ -258,9 +272,9 @@ static struct ll_prediction *predict_all(const struct ll_measured *rows, size_t 
     if (!row_machines || !all.predictions || !all.chunk_failed)
         return NULL;
     for (size_t i = 0; i < count; i++)
-        row_machines[i] = i > 0 && strcmp(rows[i].hardware, rows[i - 1].hardware) == 0
+        row_machines[i] = i > 0 && is_driven_alike(&rows[i], &rows[i - 1])
                               ? row_machines[i - 1]
-                              : find_machine(rows[i].hardware, machines, machine_count);
+                              : find_machine(&rows[i], machines, machine_count);
     ll_pool_run(pool, count, ROWS_AT_ONCE, predict_rows, &all);
     for (uint64_t i = 0; i < chunks; i++)
         if (all.chunk_failed[i])
@@ -273,12 +287,14 @@ static const char *reason_of(const struct ll_prediction *p, const struct ll_mach
                              size_t machine_count, struct ll_arena *arena)
 {
     size_t digits = strspn(p->row->hardware, "0123456789");
-    const char *behind = p->row->hardware + digits;
+    struct ll_measured one = *p->row;
     if (p->unscored)
         return p->unscored;
-    if (digits > 0 && strncmp(behind, "x ", 2) == 0 && find_machine(behind + 2, machines, machine_count))
-        return ll_format(arena, "%s: a system of several devices, which only its network tells",
-                         p->row->hardware);
+    if (digits > 0 && strncmp(one.hardware + digits, "x ", 2) == 0) {
+        one.hardware += digits + 2;
+        if (find_machine(&one, machines, machine_count))
+            return ll_format(arena, "%s: several devices, which no rule turns into work", p->row->hardware);
+    }
     return ll_format(arena, "no machine answers to %s", p->row->hardware);
 }
 

@@ -50,6 +50,49 @@ static struct ll_timing timing_of(const struct ll_machine *machine, const struct
     return timing;
 }
 
+/* 40 f16 elements on lanes that know f32 only, two casts a unit and cycle: 40 / (2 * 4) = 5 cycles more. */
+static void a_type_without_instructions_is_cast(void **state)
+{
+    (void)state;
+    struct ll_machine machine = simple();
+    machine.units[1].vector.flops[LL_F16] = 0;
+    struct ll_work work = {.kind = LL_WORK_VECTOR,
+                           .dtype = LL_F16,
+                           .flops = 20,
+                           .a_bytes = 40,
+                           .c_bytes = 40,
+                           .vector = {.elements = 20}};
+    double plain = cost_of(&machine, LL_OP_RELU, &work).compute_s;
+    machine.units[1].vector.casts[LL_F16] = 2;
+    struct ll_cost cost = cost_of(&machine, LL_OP_RELU, &work);
+    assert_near(cost.compute_s - plain, 5e-9, 1e-12);
+    assert_near(cost.compute_cycles, cost.compute_s * 1e9, 1e-12);
+    work.dtype = LL_F32;
+    assert_near(cost_of(&machine, LL_OP_RELU, &work).compute_s, plain, 1e-12);
+}
+
+/* The product's own unit does not wait for casts of a type that it knows. */
+static void a_product_in_its_own_type_is_not_cast(void **state)
+{
+    (void)state;
+    struct ll_machine machine = simple();
+    struct ll_work work = {.kind = LL_WORK_GEMM,
+                           .dtype = LL_F16,
+                           .flops = 2 * 8 * 8 * 8,
+                           .a_bytes = 128,
+                           .b_bytes = 128,
+                           .c_bytes = 128,
+                           .gemm = {1, 8, 8, 8}};
+    double plain = cost_of(&machine, LL_OP_MATMUL, &work).compute_s;
+    machine.units[1].vector.casts[LL_F16] = 2;
+    assert_near(cost_of(&machine, LL_OP_MATMUL, &work).compute_s, plain, 0);
+    machine.units[0].matrix.macs[LL_F16] = machine.units[1].vector.flops[LL_F16] = 0;
+    machine.units[0].matrix.macs[LL_F32] = 1000;
+    double cast = cost_of(&machine, LL_OP_MATMUL, &work).compute_s;
+    machine.units[1].vector.casts[LL_F16] = 0;
+    assert_near(cast - cost_of(&machine, LL_OP_MATMUL, &work).compute_s, 192.0 / 8 * 1e-9, 1e-12);
+}
+
 static void a_view_costs_nothing_at_all(void **state)
 {
     (void)state;
@@ -253,7 +296,7 @@ static void a_kernel_falls_short_of_the_machine(void **state)
                            .flops = 8000,
                            .a_bytes = 64000,
                            .c_bytes = 32000,
-                           .vector = {8000}};
+                           .vector = {.elements = 8000}};
     machine.software.kernel_count = 2;
     machine.software.kernels[0] = (struct ll_kernel){
         .name = "slow", .overhead_s = 7e-6, .compute = 0.5, .memory = 0.5, .passes = 2, .work = 3};
@@ -275,6 +318,8 @@ static void a_kernel_falls_short_of_the_machine(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
+        cmocka_unit_test(a_type_without_instructions_is_cast),
+        cmocka_unit_test(a_product_in_its_own_type_is_not_cast),
         cmocka_unit_test(a_view_costs_nothing_at_all),
         cmocka_unit_test(data_from_the_host_takes_the_hosts_way),
         cmocka_unit_test(a_unit_that_names_the_kind_goes_before_one_that_takes_all),

@@ -1,0 +1,56 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "sim/machine/cache_shape.h"
+
+#include "tracer/base/num.h"
+
+#define MOST_LINES (UINT32_MAX / 4) /* a slot is 32 bits, a table has two to four places for each */
+enum { MOST_TREE_WAYS = 64 };       /* a set's tree is one word of 64 bits */
+
+static bool power_of_two(uint64_t value)
+{
+    return value && (value & (value - 1)) == 0;
+}
+
+static const char *trouble_alone(const struct ll_cache_level *level)
+{
+    if (level->sets == 0 || level->ways == 0)
+        return "a cache has one set and one way at least";
+    if (ll_mul(level->sets, level->ways) > MOST_LINES)
+        return "a cache has less than a thousand million lines";
+    if (!power_of_two(level->line_bytes))
+        return "the bytes of a line are a power of two";
+    if (level->policy == LL_CACHE_PLRU && (!power_of_two(level->ways) || level->ways > MOST_TREE_WAYS))
+        return "tree-PLRU takes 1, 2, 4, ... 64 ways";
+    return NULL;
+}
+
+/* Of level i with the one inside it. */
+static const char *trouble_of(const struct ll_cache_level *levels, size_t i)
+{
+    const char *alone = trouble_alone(&levels[i]);
+    bool exclusive = levels[i].inclusion == LL_CACHE_EXCLUSIVE;
+    if (alone)
+        return alone;
+    if (i == 0)
+        return exclusive ? "the innermost cache excludes nothing: there is none further in" : NULL;
+    if (levels[i].line_bytes < levels[i - 1].line_bytes)
+        return "a cache's lines are no shorter than those of the one inside";
+    if (exclusive && levels[i].line_bytes != levels[i - 1].line_bytes)
+        return "an exclusive cache has lines as long as the one inside";
+    if (exclusive && levels[i].prefetch != LL_PREFETCH_NONE)
+        return "an exclusive cache holds what was evicted: it fetches nothing ahead";
+    return NULL;
+}
+
+const char *ll_cache_trouble(const struct ll_cache_level *levels, size_t count, size_t *which)
+{
+    for (size_t i = 0; i < count; i++) {
+        const char *trouble = trouble_of(levels, i);
+        if (!trouble)
+            continue;
+        if (which)
+            *which = i;
+        return trouble;
+    }
+    return NULL;
+}

@@ -1,0 +1,39 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* What a cache is: what a machine file may say of one, and what can be. How it behaves: sim/memory/cache.h.
+ * All functions are pure. */
+#ifndef LL_SIM_MACHINE_CACHE_SHAPE_H
+#define LL_SIM_MACHINE_CACHE_SHAPE_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+enum ll_cache_policy {
+#define LL_CACHE_POLICY(word, ...) LL_CACHE_##word,
+#include "sim/machine/cache_policies.def"
+#undef LL_CACHE_POLICY
+    LL_CACHE_POLICY_COUNT
+};
+
+enum ll_cache_inclusion { LL_CACHE_NON_INCLUSIVE, LL_CACHE_INCLUSIVE, LL_CACHE_EXCLUSIVE };
+enum ll_cache_prefetch { LL_PREFETCH_NONE, LL_PREFETCH_NEXT_LINE, LL_PREFETCH_STRIDE };
+
+/* One level; what is left zero is the usual: LRU, non-inclusive, no prefetch, write-back, a write fetches its
+ * line. */
+struct ll_cache_level {
+    uint64_t sets;       /* any number; 1 is fully associative */
+    uint64_t ways;       /* any number; 1 is direct mapped */
+    uint64_t line_bytes; /* a power of two, at least that of the level inside */
+    enum ll_cache_policy policy;
+    enum ll_cache_inclusion inclusion; /* towards the levels further in */
+    enum ll_cache_prefetch prefetch;
+    bool write_through;
+    bool write_around; /* a write that misses fetches nothing and goes on outward */
+    uint64_t seed;     /* of RANDOM */
+};
+
+/* Why no such caches, innermost first, can be: a static sentence, and which level it is about; NULL when they
+ * can. `which` may be NULL. */
+const char *ll_cache_trouble(const struct ll_cache_level *levels, size_t count, size_t *which);
+
+#endif

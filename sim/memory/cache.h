@@ -1,0 +1,67 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* A hierarchy of caches, fed with addresses: what hits where, what is evicted, what goes back.
+ *
+ *       addresses -> level 0 -> level 1 -> ... -> memory
+ *
+ * An access is one 64-bit word: the address of a byte, and LL_CACHE_WRITE added when it is written. What is
+ * wider than a line is the caller's to split. A level that misses asks the next one outward for the line
+ * (an access there); a line that was written goes back when it is evicted.
+ *
+ *   slots      an empty slot is filled before any line has to go: the one emptied last, at first in order
+ *   inclusion  non-inclusive: both sides go their own way. Inclusive: a line that leaves here leaves all
+ * levels further in. Exclusive: holds what the level just inside evicted, clean or not, and gives a line up
+ * when it is asked for it writes     write-back marks the line, write-through passes the write on as well. A
+ * write that misses fetches the line, unless writes go around the level: then it passes on write-back what
+ * the level inside sends back marks the line here, without being a use of it; where the line is not, it goes
+ * on outward prefetch   next line: asked for after a miss, and after the first use of a prefetched line
+ * (Smith, "Cache memories", Computing Surveys 14, 1982: tagged). Stride: a table of 64 pages of 4 KiB; the
+ *              second equal step in a row between lines of a page asks for the line one step ahead. A level
+ *              remembers one wish, the last; wishes are granted once the access is over, outermost first
+ *
+ * Time, banks and coherence between cores are not here. A cache belongs to one thread at a time. */
+#ifndef LL_SIM_MEMORY_CACHE_H
+#define LL_SIM_MEMORY_CACHE_H
+
+#include "sim/machine/cache_shape.h"
+#include "tracer/base/arena.h"
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#define LL_CACHE_WRITE (UINT64_C(1) << 63)
+
+/* What happened at one level. A write that goes around misses and fetches nothing. */
+struct ll_cache_counts {
+    uint64_t accesses;      /* reads and writes asked of it, by the stream or the level inside */
+    uint64_t hits, misses;  /* they sum to accesses */
+    uint64_t evictions;     /* lines that gave way to another one */
+    uint64_t invalidations; /* lines that an inclusive level further out took along */
+    uint64_t write_backs;   /* of all lines that left, those that had been written */
+    uint64_t passed_writes; /* single writes passed on outward */
+    uint64_t prefetches;    /* lines fetched ahead */
+    uint64_t useful;        /* of them, asked for in time */
+    uint64_t useless;       /* of them, gone unused; the rest is still there */
+    uint64_t in_bytes;      /* lines fetched from further out */
+    uint64_t out_bytes;     /* lines sent outward, its own and those that only passed; not passed writes */
+};
+
+/* Empty caches, innermost first, in the arena; ll_cache_trouble finds nothing in the levels. NULL when
+ * memory ran out. */
+struct ll_cache;
+struct ll_cache *ll_cache_new(const struct ll_cache_level *levels, size_t count, struct ll_arena *arena);
+
+/* Feeds level 0 with accesses in their order. */
+void ll_cache_run(struct ll_cache *cache, const uint64_t *accesses, size_t count);
+
+/* Empties all levels, innermost first, slot by slot; what was written goes back. The lines count as no
+ * evictions, their write_backs do count, and prefetched ones that nobody asked for become useless. */
+void ll_cache_flush(struct ll_cache *cache);
+
+/* What happened at a level so far. */
+struct ll_cache_counts ll_cache_counts(const struct ll_cache *cache, size_t level);
+
+/* Whether the level holds the line with this byte. */
+bool ll_cache_holds(const struct ll_cache *cache, size_t level, uint64_t address);
+
+#endif
