@@ -15,7 +15,7 @@
 static const double slices[] = {0, 1, 8, 16, 32, 48, 64, 80, 96, 128, 160, 192, 256, 384, 512};
 static const double grains[] = {0,       1 << 10, 1 << 12, 1 << 13, 1 << 14, 1 << 15, 1 << 16,
                                 1 << 17, 1 << 18, 1 << 19, 1 << 20, 1 << 21, 1 << 22};
-static const double units[] = {0, 1};
+static const double units[] = {0, 1}, serials[] = {0, 0.1, 0.2, 0.3, 0.4, 0.5, 0.6, 0.7, 0.8, 0.9, 1};
 
 /* A figure of a kernel in search: bounds, or a list to choose from. */
 struct figure {
@@ -33,6 +33,7 @@ static const struct figure figures[] = {
     {AT(compute), .product = true, .least = 1e-3, .most = 1},
     {AT(work), .other = true, .least = 1, .most = 1e5},
     {AT(memory), .product = true, .other = true, .least = 1e-3, .most = 1},
+    {AT(serial), .product = true, .other = true, LIST(serials)},
     {AT(units), .whole = true, .product = true, .other = true, LIST(units)},
     {AT(grain), .product = true, .other = true, LIST(grains)},
     {AT(slice), .whole = true, .product = true, LIST(slices)},

@@ -18,6 +18,7 @@ struct ll_sample {
 struct ll_samples {
     struct ll_sample *at; /* by kind, those with most_rows first, in the order of the trace within one */
     uint64_t count;
+    double gap_s; /* between the end of an op and the start of the next, recording not counted */
     const struct ll_residency *residency; /* results lie where others lay before: an op's own bytes ago */
 };
 

@@ -308,6 +308,7 @@ static void cost_variant(const struct doer *doer, const struct ll_variant *varia
     ll_lay_in_tiles(&s.task, software->layout_rows, software->layout_columns, why);
     tell_kernel(&s, why);
     *cost = (struct ll_cost){.unit = doer->unit, .clock_hz = s.unit.clock_hz};
+    cost->serial = s.kernel->serial;
     cost->overhead_s = variant->overhead_s > 0 ? variant->overhead_s : start_s(&s, why);
     s.unit.count = employed(&s, why);
     follow_way(&s, fastest_way(&s), cost, why);

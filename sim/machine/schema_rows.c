@@ -177,6 +177,8 @@ static const struct ll_field kernel_fields[] = {
      .help = "machine operations for each algorithmic FLOP of work that is not a product"},
     {.key = "units", .type = LL_TYPE_WHOLE, AT(units), .min = 0, .max = MOST_UNITS, .otherwise = "0",
      .help = "as many units as it can employ; 0 means all"},
+    {.key = "serial", .type = LL_TYPE_NUMBER, AT(serial), .min = 0, .max = 1, .otherwise = "0",
+     .help = "share of the time of arithmetic and levels beside the slowest that does not overlap with it"},
     {.key = "grain", .type = LL_TYPE_NUMBER, AT(grain), .min = 0, .max = 1e15, .otherwise = "0",
      .help = "FLOPs, or bytes if they are more, that are worth a unit, in place of the software's grain"},
     {.key = "rows", .type = LL_TYPE_WHOLE, AT(rows), .min = 0, .max = MOST_UNITS, .otherwise = "0",
