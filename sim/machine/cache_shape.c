@@ -5,7 +5,7 @@
 
 #include <assert.h>
 
-#define MOST_LINES (UINT32_MAX / 4) /* a slot is 32 bits, a table has two to four places for each */
+#define MOST_LINES (UINT32_MAX / 4) /* slots are counted in 32 bits */
 enum { MOST_TREE_WAYS = 64 };       /* a set's tree is one word of 64 bits */
 
 static bool power_of_two(uint64_t value)
