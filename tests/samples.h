@@ -69,6 +69,8 @@ static inline void random_vector(struct dice *dice, struct ll_unit *unit)
 {
     unit->vector.lanes = roll_size(dice, 512);
     random_rates(dice, unit->vector.flops);
+    if (roll_between(dice, 0, 1))
+        random_rates(dice, unit->vector.casts);
 }
 
 /* Two units, a product unit and vector lanes that take the rest, and one to four levels. */

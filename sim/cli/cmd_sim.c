@@ -6,6 +6,7 @@
 #include "sim/cli/paths.h"
 #include "sim/replay/replay.h"
 #include "sim/report/sim_report.h"
+#include "tracer/retype.h"
 
 #include <inttypes.h>
 #include <stdlib.h>
@@ -37,12 +38,40 @@ static bool load_machines(struct simulation *simulation)
     return all;
 }
 
+/* The type that --as names; LL_DTYPE_COUNT without it. False after saying that there is no such type. */
+static bool read_type(const struct ll_args *args, enum ll_dtype *dtype)
+{
+    const char *names[LL_DTYPE_COUNT], *given = ll_value(args, "as", NULL);
+    for (unsigned i = 0; i < LL_DTYPE_COUNT; i++)
+        names[i] = ll_dtype_name((enum ll_dtype)i);
+    *dtype = given ? ll_dtype_find(given) : LL_DTYPE_COUNT;
+    if (given && *dtype == LL_DTYPE_COUNT)
+        ll_unknown("type of number", given, names, LL_DTYPE_COUNT, "leadline machines --keys");
+    return !given || *dtype < LL_DTYPE_COUNT;
+}
+
+static int retype(struct ll_trace *trace, enum ll_dtype dtype, const char *path)
+{
+    const char *trouble = NULL;
+    if (dtype == LL_DTYPE_COUNT || ll_trace_retype(trace, dtype, &trouble))
+        return LL_DONE;
+    return trouble ? ll_wrong("%s as %s: %s", path, ll_dtype_name(dtype), trouble)
+                   : ll_failed("memory ran out");
+}
+
 static int load_traces(struct simulation *simulation)
 {
+    enum ll_dtype dtype;
+    if (!read_type(simulation->args, &dtype))
+        return LL_WRONG;
     for (size_t i = 0; i < simulation->args->word_count; i++) {
+        const char *path = simulation->args->words[i];
         int status;
-        simulation->traces[i] = ll_load_trace(simulation->args->words[i], &status);
+        simulation->traces[i] = ll_load_trace(path, &status);
         if (!simulation->traces[i])
+            return status;
+        status = retype(simulation->traces[i], dtype, path);
+        if (status != LL_DONE)
             return status;
         simulation->prepared[i] =
             ll_prepare(simulation->traces[i], simulation->args->arena, &simulation->diags);
@@ -174,6 +203,7 @@ static const struct ll_option options[] = {
     {"machine", 'c', "MACHINE",
      "a machine: a YAML file or a name that leadline machines lists; again for more"},
     {"set", 0, "PATH=VALUE", "change a value of every machine, as in --set units.array.rows=128"},
+    {"as", 0, "DTYPE", "as if all floating tensors of the traces were of this type: bf16, int8"},
     {"what-if", 0, NULL, "what doubling each resource would gain, a page for each machine"},
     {"per-op", 0, NULL, "a line for each op"},
     {"explain", 0, "SEQ", "derive the time of one op, numbers filled in"},
@@ -195,6 +225,10 @@ const struct ll_command ll_command_sim = {
     .details =
         "Times are a step's: the trace's complete steps, replayed in order, over their number. The recorded\n"
         "times are never looked at.\n"
+        "\n"
+        "With --as the workload is the same in another type of number: every tensor of floats is stored and "
+        "computed\n"
+        "so. Machines that compute in integers alone can run recorded traces in this way.\n"
         "\n"
         "With --compat scalesim2 the machine is a SCALE-Sim configuration and what is run a topology of its: "
         "the\n"

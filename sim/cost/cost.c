@@ -9,9 +9,11 @@
  * levels as well, after the choice; there another way could have been a little faster. */
 #include "sim/cost/cost.h"
 
+#include "sim/cost/cast.h"
+#include "sim/cost/layout.h"
 #include "sim/cost/task.h"
 #include "sim/cost/traffic.h"
-#include "sim/cost/transform.h"
+#include "sim/cost/variants.h"
 
 #include <assert.h>
 #include <inttypes.h>
@@ -85,7 +87,8 @@ struct sized {
 static uint64_t employed(const struct sized *s, struct ll_explain *why)
 {
     const struct ll_task *task = &s->task;
-    double grain = s->machine->software.grain, bytes = ll_work_bytes(task->work);
+    double grain = s->kernel->grain > 0 ? s->kernel->grain : s->machine->software.grain,
+           bytes = ll_work_bytes(task->work);
     double work = fmax((double)task->work->flops, bytes) / (double)task->steps;
     uint64_t most = s->kernel->units ? ll_min(s->kernel->units, s->all) : s->all;
     double worth = grain > 0 ? floor(work / grain) : (double)most;
@@ -110,8 +113,10 @@ static void tell_kernel(const struct sized *s, struct ll_explain *why)
     const struct ll_kernel *k = s->kernel;
     if (!k->name)
         return;
-    ll_say(why, "kernel %s: rate %.10g * %.10g = %.10g of the peak, bandwidths * %.10g", k->name,
-           s->unit.efficiency / k->compute, k->compute, s->unit.efficiency, k->memory);
+    ll_say(why, "kernel %s, share of the peak rate: %.10g * %.10g = %.10g", k->name,
+           s->unit.efficiency / k->compute, k->compute, s->unit.efficiency);
+    if (k->memory < 1)
+        ll_say(why, "kernel %s, share of every bandwidth: %.10g", k->name, k->memory);
     double passes = passes_of(k, s->task.work);
     if (!is_product(s->task.work) && (k->work > 1 || passes > 1))
         ll_say(why, "kernel %s: %.10g operations a FLOP, operands moved %.10g times", k->name, k->work,
@@ -132,21 +137,34 @@ static double cycles_beside(const struct sized *s, double flops_per_cycle, struc
     return cycles;
 }
 
+/* Casting, in cycles of the unit that then computes. */
+static double casting_cycles(const struct sized *s, struct ll_explain *why)
+{
+    double casting_s = ll_cast_s(s->machine, &s->task, why);
+    double cycles = casting_s * s->unit.clock_hz * s->unit.efficiency;
+    if (cycles > 0)
+        ll_say(why, "casting, of the clock of %s: %.10g * (%.10g * %.10g) = %.10g cycles", s->unit.name,
+               casting_s, s->unit.clock_hz, s->unit.efficiency, cycles);
+    return cycles;
+}
+
 static void time_compute(const struct sized *s, const struct ll_way *way, struct ll_cost *cost,
                          struct ll_explain *why)
 {
     double steps = (double)s->task.steps, rate = s->unit.clock_hz * s->unit.efficiency;
     double one_unit = ll_unit_model(s->unit.model)->flops_per_cycle(&s->unit, s->task.dtype);
-    double beside = cycles_beside(s, (double)s->unit.count * one_unit, why);
-    cost->units_used = way->units_used;
-    double work = is_product(s->task.work) ? 1 : s->kernel->work;
-    cost->compute_cycles = steps * way->cycles * work + beside;
+    double beside = cycles_beside(s, (double)s->unit.count * one_unit, why) + casting_cycles(s, why);
+    struct ll_layout layout = ll_layout_of(s->kernel, &s->task, s->unit.count, why);
+    cost->units_used = ll_min(way->units_used, layout.units);
+    double work = is_product(s->task.work) ? layout.imbalance : s->kernel->work;
+    cost->compute_cycles = steps * (way->cycles * work + layout.layout_s * rate) + beside;
     cost->compute_s = cost->compute_cycles / rate;
     cost->compute_first_s = fmin(steps * way->first_cycles, cost->compute_cycles) / rate;
     double could = (double)s->all * one_unit * cost->compute_cycles;
     cost->utilization = could > 0 ? (double)s->task.work->flops / could : 0;
     ll_say(why, "compute: (%" PRIu64 " * %.10g + %.10g) / (%.10g * %.10g) = %.10g s", s->task.steps,
-           way->cycles * work, beside, s->unit.clock_hz, s->unit.efficiency, cost->compute_s);
+           way->cycles * work + layout.layout_s * rate, beside, s->unit.clock_hz, s->unit.efficiency,
+           cost->compute_s);
     ll_say(why, "compute, first piece: min(%" PRIu64 " * %.10g, %.10g) / (%.10g * %.10g) = %.10g s",
            s->task.steps, way->first_cycles, cost->compute_cycles, s->unit.clock_hz, s->unit.efficiency,
            cost->compute_first_s);
@@ -156,6 +174,7 @@ static void time_levels(const struct sized *s, const struct ll_way *way, uint64_
                         struct ll_cost *cost, struct ll_explain *why)
 {
     uint64_t count = s->unit.count, near = ll_near_levels(s->machine);
+    double again = ll_layout_rewriting(s->kernel, &s->task);
     double first_bytes =
         fmin(way->first_bytes, ll_work_bytes(s->task.work) / (double)count); /* of one instance */
     for (uint64_t l = first; l < end; l++) {
@@ -164,12 +183,12 @@ static void time_levels(const struct sized *s, const struct ll_way *way, uint64_
         double share = level->efficiency * s->kernel->memory;
         double one = level->bandwidth_Bps * share;
         uint64_t instances = private_level ? cost->units_used : 1, feeding = private_level ? 1 : count;
-        cost->level_s[l] = cost->level_bytes[l] / (one * (double)instances);
+        cost->level_s[l] = cost->level_bytes[l] * again / (one * (double)instances);
         cost->level_first_s[l] = first_bytes * (double)feeding / one;
         cost->level_wait_s[l] =
             cost->level_bytes[l] > 0 ? (l < near ? (double)s->task.steps : 1) * level->latency_s : 0;
-        ll_say(why, "%s: %.10g / (%.10g * %.10g * %" PRIu64 ") = %.10g s", level->name, cost->level_bytes[l],
-               level->bandwidth_Bps, share, instances, cost->level_s[l]);
+        ll_say(why, "%s: %.10g / (%.10g * %.10g * %" PRIu64 ") = %.10g s", level->name,
+               cost->level_bytes[l] * again, level->bandwidth_Bps, share, instances, cost->level_s[l]);
         if (cost->level_first_s[l] > 0)
             ll_say(why,
                    "%s, first piece: min(%.10g, %.10g / %" PRIu64 ") * %" PRIu64
@@ -254,6 +273,19 @@ static void cost_from_host(const struct ll_machine *machine, const struct ll_wor
            work->c_bytes, machine->host.bandwidth_Bps, cost->host_s);
 }
 
+/* What starting the op costs, and each step of it. */
+static double start_s(const struct sized *s, struct ll_explain *why)
+{
+    const struct ll_software *software = &s->machine->software;
+    double op_s = s->kernel->overhead_s > 0 ? s->kernel->overhead_s : software->op_overhead_s;
+    if (s->task.work->kind != LL_WORK_SEQUENCE || software->step_overhead_s == 0)
+        return op_s;
+    double all_s = op_s + (double)s->task.steps * software->step_overhead_s;
+    ll_say(why, "overhead: %.10g + %" PRIu64 " * %.10g = %.10g s", op_s, s->task.steps,
+           software->step_overhead_s, all_s);
+    return all_s;
+}
+
 /* Who does it: the unit, the kernel that drives it, the type in which it computes. */
 struct doer {
     const struct ll_machine *machine;
@@ -262,74 +294,58 @@ struct doer {
     enum ll_dtype dtype;
 };
 
-static void cost_work(const struct doer *doer, const struct ll_work *work, struct ll_cost *cost,
-                      struct ll_explain *why)
+static void cost_variant(const struct doer *doer, const struct ll_variant *variant, struct ll_cost *cost,
+                         struct ll_explain *why)
 {
     const struct ll_machine *machine = doer->machine;
     const struct ll_unit *unit = &machine->units[doer->unit];
+    const struct ll_work *work = &variant->work;
     struct sized s = {machine, doer->kernel, *unit, unit->count, ll_task_of(work, doer->dtype)};
-    double overhead_s = doer->kernel->overhead_s;
-    s.unit.efficiency *= s.kernel->compute;
-    *cost = (struct ll_cost){.unit = doer->unit,
-                             .clock_hz = s.unit.clock_hz,
-                             .overhead_s = overhead_s > 0 ? overhead_s : machine->software.op_overhead_s};
+    const struct ll_software *software = &machine->software;
+    s.unit.efficiency *= s.kernel->compute * variant->rate;
     ll_say(why, "%s of %s runs on %s, computed in %s", ll_work_name((enum ll_work_kind)work->kind),
            ll_dtype_name((enum ll_dtype)work->dtype), s.unit.name, ll_dtype_name(doer->dtype));
+    ll_lay_in_tiles(&s.task, software->layout_rows, software->layout_columns, why);
     tell_kernel(&s, why);
+    *cost = (struct ll_cost){.unit = doer->unit, .clock_hz = s.unit.clock_hz};
+    cost->overhead_s = variant->overhead_s > 0 ? variant->overhead_s : start_s(&s, why);
     s.unit.count = employed(&s, why);
     follow_way(&s, fastest_way(&s), cost, why);
+    if (variant->apart_bytes == 0)
+        return;
+    double memory_Bps = ll_machine_memory_Bps(machine) * doer->kernel->memory;
+    cost->apart_bytes = variant->apart_bytes;
+    cost->apart_s = variant->apart_bytes / memory_Bps;
+    ll_say(why, "passes apart: %.10g / %.10g = %.10g s", cost->apart_bytes, memory_Bps, cost->apart_s);
 }
 
-/* False when the transform does not serve this convolution. */
-static bool cost_transformed(const struct doer *doer, const struct ll_transform *transform,
-                             const struct ll_work *work, struct ll_cost *cost, struct ll_explain *why)
+/* The fastest on an empty machine, the first of equals. */
+static const struct ll_variant *fastest_variant(const struct doer *doer, const struct ll_variant *variants,
+                                                size_t count)
 {
-    struct ll_transformed t;
-    if (!ll_transform(transform, work, &t))
-        return false;
-    double memory_Bps = ll_machine_memory_Bps(doer->machine) * doer->kernel->memory;
-    const struct ll_gemm *d = &t.product.gemm;
-    ll_say(why,
-           "by %s, in tiles of %" PRIu64 " x %" PRIu64 " points: %" PRIu64 " products of %" PRIu64
-           " x %" PRIu64 " x %" PRIu64,
-           transform->name, transform->size, transform->size, d->batch, d->m, d->n, d->k);
-    cost_work(doer, &t.product, cost, why);
-    cost->apart_bytes = t.apart_bytes;
-    cost->apart_s = t.apart_bytes / memory_Bps;
-    ll_say(why, "transforms apart: %.10g / %.10g = %.10g s", t.apart_bytes, memory_Bps, cost->apart_s);
-    if (transform->overhead_s > 0)
-        cost->overhead_s = transform->overhead_s;
-    cost->utilization *= (double)work->flops / (double)t.product.flops;
-    return true;
-}
-
-static double whole_s(const struct doer *doer, const struct ll_cost *cost)
-{
-    struct ll_timing timing;
-    ll_cost_time(doer->machine, cost, NULL, &timing, NULL);
-    return timing.time_s + timing.overhead_s;
-}
-
-/* The fastest transform that beats the direct product, NULL when none does. */
-static const struct ll_transform *best_transform(const struct doer *doer, const struct ll_work *work)
-{
-    const struct ll_software *software = &doer->machine->software;
-    const struct ll_transform *best = NULL;
-    struct ll_cost cost;
-    if (work->kind != LL_WORK_CONV || software->transform_count == 0)
-        return NULL;
-    cost_work(doer, work, &cost, NULL);
-    double least_s = whole_s(doer, &cost);
-    for (uint64_t i = 0; i < software->transform_count; i++) {
-        if (!cost_transformed(doer, &software->transforms[i], work, &cost, NULL))
+    const struct ll_variant *best = variants;
+    double least_s = INFINITY;
+    for (size_t i = 0; count > 1 && i < count; i++) {
+        struct ll_cost cost;
+        struct ll_timing timing;
+        cost_variant(doer, &variants[i], &cost, NULL);
+        ll_cost_time(doer->machine, &cost, NULL, &timing, NULL);
+        if (timing.time_s + timing.overhead_s >= least_s)
             continue;
-        double time_s = whole_s(doer, &cost);
-        if (time_s >= least_s)
-            continue;
-        least_s = time_s;
-        best = &software->transforms[i];
+        least_s = timing.time_s + timing.overhead_s;
+        best = &variants[i];
     }
     return best;
+}
+
+static void tell_variant(const struct ll_variant *variant, struct ll_explain *why)
+{
+    const struct ll_gemm *d = &variant->work.gemm;
+    if (variant->name && variant->work.kind == LL_WORK_GEMM)
+        ll_say(why, "convolution by %s: %" PRIu64 " products of %" PRIu64 " x %" PRIu64 " x %" PRIu64,
+               variant->name, d->batch, d->m, d->n, d->k);
+    else if (variant->name)
+        ll_say(why, "convolution by %s", variant->name);
 }
 
 bool ll_cost_op(const struct ll_machine *machine, enum ll_op_kind kind, const struct ll_work *work,
@@ -350,14 +366,18 @@ bool ll_cost_op(const struct ll_machine *machine, enum ll_op_kind kind, const st
         cost_from_host(machine, work, cost, why);
         return true;
     }
-    struct doer doer = {.machine = machine, .kernel = ll_machine_kernel(machine, kind)};
+    struct doer doer = {.machine = machine, .kernel = ll_machine_kernel(machine, kind, work)};
     doer.unit = choose_unit(machine, kind, work, &doer.dtype);
     if (doer.unit == LL_NO_UNIT) {
         *trouble = "no unit of this machine runs such work in this dtype or a wider one";
         return false;
     }
-    const struct ll_transform *transform = best_transform(&doer, work);
-    if (!transform || !cost_transformed(&doer, transform, work, cost, why))
-        cost_work(&doer, work, cost, why);
+    struct ll_variant variants[LL_MOST_VARIANTS];
+    size_t count = ll_variants(&machine->software, work, variants);
+    const struct ll_variant *variant = fastest_variant(&doer, variants, count);
+    tell_variant(variant, why);
+    cost_variant(&doer, variant, cost, why);
+    if (variant->name && variant->work.flops > 0)
+        cost->utilization *= (double)work->flops / (double)variant->work.flops;
     return true;
 }

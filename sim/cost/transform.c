@@ -6,10 +6,11 @@ static bool filter_fits(const struct ll_transform *t, uint64_t kernel)
     return kernel >= t->least_filter && kernel <= t->most_filter && kernel < t->size;
 }
 
-static bool serves(const struct ll_transform *t, const struct ll_conv *c)
+static bool serves(const struct ll_transform *t, const struct ll_work *convolution)
 {
-    return c->pass != LL_CONV_FILTER && c->groups == 1 && c->stride_h == 1 && c->stride_w == 1 &&
-           filter_fits(t, c->kernel_h) && filter_fits(t, c->kernel_w);
+    const struct ll_conv *c = &convolution->conv;
+    return t->rate[convolution->dtype] > 0 && !(t->fused && c->pass == LL_CONV_FILTER) && c->groups == 1 &&
+           c->stride_h == 1 && c->stride_w == 1 && filter_fits(t, c->kernel_h) && filter_fits(t, c->kernel_w);
 }
 
 /* Tiles of outputs: of y, or of dx when the gradient of the input is asked for. */
@@ -21,17 +22,28 @@ static uint64_t tiles_of(const struct ll_transform *t, const struct ll_conv *c)
     return ll_mul(c->batch, ll_mul(high, wide));
 }
 
-static struct ll_gemm product_of(const struct ll_transform *t, uint64_t tiles, uint64_t in_c, uint64_t out_c)
+static struct ll_gemm product_of(const struct ll_transform *t, const struct ll_conv *c, uint64_t tiles,
+                                 uint64_t in_c, uint64_t out_c)
 {
+    uint64_t batch = ll_mul(t->products, ll_mul(t->size, t->size));
     if (t->fused)
         return (struct ll_gemm){t->products, ll_mul(t->size, tiles), ll_mul(t->size, out_c), in_c};
-    return (struct ll_gemm){ll_mul(t->products, ll_mul(t->size, t->size)), tiles, out_c, in_c};
+    if (c->pass == LL_CONV_FILTER)
+        return (struct ll_gemm){batch, in_c, out_c, tiles};
+    return (struct ll_gemm){batch, tiles, out_c, in_c};
+}
+
+/* Bytes in memory of one element of the convolution's operands. */
+static uint64_t element_bytes(const struct ll_work *convolution, uint64_t filters, uint64_t taps)
+{
+    bool filter_out = convolution->conv.pass == LL_CONV_FILTER;
+    return (filter_out ? convolution->c_bytes : convolution->b_bytes) / ll_mul(filters, taps);
 }
 
 bool ll_transform(const struct ll_transform *t, const struct ll_work *convolution, struct ll_transformed *out)
 {
     const struct ll_conv *c = &convolution->conv;
-    if (!serves(t, c))
+    if (!serves(t, convolution))
         return false;
     uint64_t in_c = c->pass == LL_CONV_DATA ? c->out_c : c->in_c;
     uint64_t out_c = c->pass == LL_CONV_DATA ? c->in_c : c->out_c;
@@ -39,15 +51,17 @@ bool ll_transform(const struct ll_transform *t, const struct ll_work *convolutio
     uint64_t filters = ll_mul(in_c, out_c), taps = ll_mul(c->kernel_h, c->kernel_w);
     if (filters == 0 || taps == 0)
         return false;
-    /* Elements are as wide as the filter's. */
-    uint64_t size = convolution->b_bytes / ll_mul(filters, taps);
+    uint64_t size = ll_mul(element_bytes(convolution, filters, taps), points);
+    uint64_t image_points = ll_mul(size, ll_mul(tiles, in_c)), filter_points = ll_mul(size, filters),
+             result_points = ll_mul(size, ll_mul(tiles, out_c));
+    bool filter_out = c->pass == LL_CONV_FILTER;
     struct ll_work *p = &out->product;
     *p = (struct ll_work){.kind = LL_WORK_GEMM, .dtype = convolution->dtype};
-    p->gemm = product_of(t, tiles, in_c, out_c);
+    p->gemm = product_of(t, c, tiles, in_c, out_c);
     p->flops = ll_mul(ll_mul(2 * p->gemm.batch, p->gemm.m), ll_mul(p->gemm.n, p->gemm.k));
-    p->b_bytes = ll_mul(size, ll_mul(points, filters));
-    p->a_bytes = t->fused ? convolution->a_bytes : ll_mul(size, ll_mul(points, ll_mul(tiles, in_c)));
-    p->c_bytes = t->fused ? convolution->c_bytes : ll_mul(size, ll_mul(points, ll_mul(tiles, out_c)));
+    p->a_bytes = t->fused ? convolution->a_bytes : image_points;
+    p->b_bytes = filter_out ? result_points : filter_points;
+    p->c_bytes = t->fused ? convolution->c_bytes : filter_out ? filter_points : result_points;
     uint64_t apart = ll_add(convolution->b_bytes, p->b_bytes);
     if (!t->fused)
         apart = ll_add(apart, ll_add(ll_add(convolution->a_bytes, p->a_bytes),

@@ -12,7 +12,10 @@
  * out_c]. Transforms then are passes over memory of their own. A fused kernel transforms tiles on their way
  * in and out and holds all points of a few of them: its tile of the menu covers size times fewer tiles and
  * filters, so it counts as one product of (size P) x (size out_c) x in_c. Filters are transformed beforehand
- * in both. */
+ * in both.
+ *
+ * The gradient of the input is such a convolution itself. The gradient of the filter sums over the tiles
+ * instead, [in_c x P] [P x out_c]; no fused kernel does. */
 #ifndef LL_SIM_COST_TRANSFORM_H
 #define LL_SIM_COST_TRANSFORM_H
 
@@ -26,8 +29,8 @@ struct ll_transformed {
     double apart_bytes;     /* that the passes before and after it move */
 };
 
-/* False when the transform does not serve this convolution: strided, grouped, of a gradient of the filter, or
- * with a filter that it is not for. Pure. */
+/* False when the transform does not serve this convolution: strided, grouped, of a type or with a
+ * filter that it is not for. Pure. */
 bool ll_transform(const struct ll_transform *transform, const struct ll_work *convolution,
                   struct ll_transformed *out);
 

@@ -33,7 +33,7 @@ static const char *path_beside(const char *which, const char *beside, struct ll_
 
 static const char *path_in_folders(const char *stem, const char *const *folders, struct ll_arena *arena)
 {
-    for (; !strchr(stem, '/') && folders && *folders; folders++) {
+    for (; stem[0] != '/' && folders && *folders; folders++) {
         const char *path = ll_format(arena, "%s/%s%s", *folders, stem, suffix);
         if (is_file(path))
             return path;

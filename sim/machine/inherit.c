@@ -9,6 +9,8 @@
  *       - name: b       - name: c        - name: b           others of the base stay where they were,
  *                                        - name: c           new ones come last
  *
+ * Several bases are laid over one another first, so each wins over those named before it.
+ *
  * Own values win because the base is changed in place: it is read for this purpose and belongs to nobody
  * else. */
 #include "sim/machine/steps.h"
@@ -18,7 +20,9 @@
 #include <stdlib.h>
 #include <string.h>
 
-enum { MOST_FILES = 8 };
+enum { MOST_FILES = 8, MOST_READ = 64 }; /* one inheriting the other; altogether */
+
+static const char expected[] = "`%s`: expected a file or the stem of a known machine, or a list of them";
 
 /* The files that are being read, the newest first. */
 struct chain {
@@ -31,6 +35,7 @@ struct merger {
     const char *const *folders;
     struct ll_arena *arena;
     struct ll_diags *diags;
+    size_t files; /* read so far */
 };
 
 /* What a child is found by: the key in a map, the name in a list; NULL when it has none. */
@@ -119,20 +124,21 @@ static bool merge(struct ll_node *base, struct ll_node *own)
     return merge_children(base, own);
 }
 
-static bool check_chain(const struct merger *merger, const struct chain *chain, const char *path,
+static bool check_chain(struct merger *merger, const struct chain *chain, const char *path,
                         struct ll_place place)
 {
     for (const struct chain *file = chain; file; file = file->from)
         if (!strcmp(file->path, path))
             return ll_complain(merger->diags, place, "`inherits` comes back to %s", path);
+    if (merger->files++ >= MOST_READ)
+        return ll_complain(merger->diags, place, "more than %d files are inherited", MOST_READ);
     return chain->length < MOST_FILES ||
            ll_complain(merger->diags, place, "more than %d files inherit one another", MOST_FILES);
 }
 
-static struct ll_node *inherit(const struct merger *merger, struct ll_node *tree, const struct chain *chain);
+static struct ll_node *inherit(struct merger *merger, struct ll_node *tree, const struct chain *chain);
 
-static struct ll_node *read_base(const struct merger *merger, const struct ll_node *key,
-                                 const struct chain *chain)
+static struct ll_node *read_base(struct merger *merger, const struct ll_node *key, const struct chain *chain)
 {
     size_t length;
     const char *beside = chain->path[0] ? chain->path : NULL;
@@ -146,32 +152,52 @@ static struct ll_node *read_base(const struct merger *merger, const struct ll_no
     return base ? inherit(merger, base, &longer) : NULL;
 }
 
-static struct ll_node *inherit(const struct merger *merger, struct ll_node *tree, const struct chain *chain)
+/* Lays a tree over the base in front of it; without one it stays what it is. */
+static struct ll_node *lay_over(struct merger *merger, struct ll_node *base, struct ll_node *own,
+                                struct ll_place place)
+{
+    if (!base)
+        return own;
+    ll_node_remove(base, "aliases"); /* they name the base's hardware, not what is made of it here */
+    ll_sources_outdate(base, own, merger->arena);
+    if (merge(base, own))
+        return base;
+    ll_complain(merger->diags, place, "memory ran out");
+    return NULL;
+}
+
+/* Lays the files that `inherits` names over one another, in their order. NULL after complaints. */
+static struct ll_node *read_bases(struct merger *merger, const struct ll_node *key, const struct chain *chain)
+{
+    bool listed = key->type == LL_NODE_LIST, right = true;
+    struct ll_node *bases = NULL;
+    const struct ll_node *name = listed ? key->first : key;
+    if (!name)
+        ll_complain(merger->diags, key->place, expected, ll_node_shown(key).text);
+    for (; name && right; name = listed ? name->next : NULL) {
+        right = name->text && *name->text;
+        if (!right)
+            ll_complain(merger->diags, name->place, expected, ll_node_shown(key).text);
+        struct ll_node *base = right ? read_base(merger, name, chain) : NULL;
+        bases = base ? lay_over(merger, bases, base, name->place) : NULL;
+        right = bases != NULL;
+    }
+    return bases;
+}
+
+static struct ll_node *inherit(struct merger *merger, struct ll_node *tree, const struct chain *chain)
 {
     struct ll_node *key = ll_node_remove(tree, "inherits");
-    if (!key)
-        return tree;
-    if (!key->text || !*key->text) {
-        ll_complain(merger->diags, key->place, "`%s`: expected a file or the stem of a known machine",
-                    ll_node_shown(key).text);
+    struct ll_node *bases = key ? read_bases(merger, key, chain) : NULL;
+    if (key && !bases)
         return NULL;
-    }
-    struct ll_node *base = read_base(merger, key, chain);
-    if (!base)
-        return NULL;
-    ll_node_remove(base, "aliases"); /* they name the base's hardware, not what is made of it here */
-    ll_sources_outdate(base, tree, merger->arena);
-    if (!merge(base, tree)) {
-        ll_complain(merger->diags, key->place, "memory ran out");
-        return NULL;
-    }
-    return base;
+    return lay_over(merger, bases, tree, key ? key->place : tree->place);
 }
 
 struct ll_node *ll_inherit(struct ll_node *tree, const char *path, const char *const *folders,
                            struct ll_arena *arena, struct ll_diags *diags)
 {
-    struct merger merger = {folders, arena, diags};
+    struct merger merger = {folders, arena, diags, 0};
     struct chain chain = {path ? path : "", NULL, 1};
     return inherit(&merger, tree, &chain);
 }

@@ -157,11 +157,18 @@ double ll_machine_peak_flops(const struct ll_machine *machine, enum ll_dtype dty
     return peak;
 }
 
-const struct ll_kernel *ll_machine_kernel(const struct ll_machine *machine, enum ll_op_kind kind)
+static bool takes(const struct ll_kernel *kernel, enum ll_op_kind kind, const struct ll_work *work)
+{
+    bool is_long = work->kind == LL_WORK_GEMM && work->gemm.m > kernel->rows;
+    return kernel->ops[kind] && (kernel->rows == 0 || !is_long);
+}
+
+const struct ll_kernel *ll_machine_kernel(const struct ll_machine *machine, enum ll_op_kind kind,
+                                          const struct ll_work *work)
 {
     static const struct ll_kernel perfect = {.compute = 1, .memory = 1, .passes = 1, .work = 1};
     for (uint64_t i = 0; i < machine->software.kernel_count; i++)
-        if (machine->software.kernels[i].ops[kind])
+        if (takes(&machine->software.kernels[i], kind, work))
             return &machine->software.kernels[i];
     return &perfect;
 }

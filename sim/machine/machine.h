@@ -23,7 +23,7 @@ enum {
     LL_MAX_UNITS = 16,
     LL_MAX_TILES = 16,
     LL_MAX_LINKS = 8,
-    LL_MAX_KERNELS = 64,
+    LL_MAX_KERNELS = 128,
     LL_MAX_TRANSFORMS = 8
 };
 
@@ -61,6 +61,7 @@ struct ll_matrix {
 struct ll_vector {
     uint64_t lanes;
     double flops[LL_DTYPE_COUNT]; /* per lane and cycle */
+    double casts[LL_DTYPE_COUNT]; /* elements of a type without instructions turned a cycle; 0: at no cost */
 };
 
 struct ll_unit {
@@ -91,6 +92,10 @@ struct ll_level {
     bool cache_given;
 };
 
+/* How the gradient of a strided convolution's input is computed: with no more work than it needs, or as
+ * libraries do, the faster of two: over the result spread out with zeros, or scattered into a cleared one. */
+enum ll_strided { LL_STRIDED_EXACT, LL_STRIDED_LIBRARY };
+
 enum ll_fusion { LL_FUSION_NONE, LL_FUSION_ELEMENTWISE };
 
 /* How well the kernels of the software stack use the machine. The first that names an op's kind is the one
@@ -105,6 +110,14 @@ struct ll_kernel {
     uint64_t row;   /* of dependent elements that it keeps at hand: passes count for longer rows; 0: always */
     double work;    /* machine operations for an algorithmic FLOP, at least 1; not of products */
     uint64_t units; /* as many units as it can employ; 0: all */
+    double grain;   /* as that of the software, which it replaces; 0: it does not */
+    uint64_t rows;  /* of a product's result that it takes at most; longer ones fall to the next; 0: all */
+    /* Of products on ordinary cores (sim/cost/layout.h); 0: dealt evenly, nothing is copied or moved again.
+     */
+    uint64_t slice;     /* lines of the result that make a piece of work */
+    double packing_Bps; /* at which one unit copies operands before it multiplies */
+    double line_s;      /* what one line of a convolution's window costs to be copied */
+    double rewrites;    /* how often more than once the result is moved */
 };
 
 /* A way to convolve in a transformed domain that the stack offers beside the direct product; see
@@ -115,13 +128,17 @@ struct ll_transform {
     uint64_t least_filter, most_filter; /* along both axes */
     uint64_t products;                  /* a point: 1 for real numbers, 2 for complex ones of a real image */
     bool fused;                         /* transforms tiles on their way in and out */
+    double rate[LL_DTYPE_COUNT];        /* share of the unit's rate that its products reach; 0: not offered */
     double overhead_s;                  /* what starting it costs; 0: as other convolutions */
 };
 
 struct ll_software {
-    double op_overhead_s; /* what starting one op costs */
+    double op_overhead_s;   /* what starting one op costs */
+    double step_overhead_s; /* what each dependent step of a sequence costs beside its work */
     double grain; /* FLOPs of one unit, or bytes if more, that are worth starting it; 0: always worth it */
     enum ll_fusion fusion;
+    uint64_t layout_rows, layout_columns; /* matrices are stored in whole tiles of these; 1: as they are */
+    enum ll_strided strided;
     struct ll_kernel kernels[LL_MAX_KERNELS];
     uint64_t kernel_count;
     struct ll_transform transforms[LL_MAX_TRANSFORMS];
@@ -145,7 +162,13 @@ struct ll_network {
 
 struct ll_energy {
     double mac_j[LL_DTYPE_COUNT];           /* of one multiply-accumulate */
+    double op_j[LL_DTYPE_COUNT];            /* of one operation beside products; none given: half a mac_j */
     double level_j_per_byte[LL_MAX_LEVELS]; /* of traffic out of that level, in the order of `levels` */
+    double on_chip_j_per_byte;   /* of a level of 1 KiB; of all but the outermost that have no own figure */
+    uint64_t on_chip_bank_bytes; /* the largest piece that an access wakes; 0: the whole level */
+    double off_chip_j_per_byte;  /* of the outermost level when it has no own figure */
+    double host_j_per_byte;
+    double leakage_w_per_mm2; /* over the area, when static_w is 0 */
     double static_w;
 };
 
@@ -222,9 +245,10 @@ bool ll_machine_list(const char *const *folders, struct ll_arena *arena, const c
  */
 double ll_machine_peak_flops(const struct ll_machine *machine, enum ll_dtype dtype);
 
-/* The kernel of the software stack that runs this kind of op; a perfect one where none is named. Lives as
- * long as the machine. */
-const struct ll_kernel *ll_machine_kernel(const struct ll_machine *machine, enum ll_op_kind kind);
+/* The kernel of the software stack that runs such work of this kind of op; a perfect one where none is named.
+ * Lives as long as the machine. */
+const struct ll_kernel *ll_machine_kernel(const struct ll_machine *machine, enum ll_op_kind kind,
+                                          const struct ll_work *work);
 
 /* The level that holds tensors: the outermost. Its total bandwidth, efficiency applied. */
 double ll_machine_memory_Bps(const struct ll_machine *machine);

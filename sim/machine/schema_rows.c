@@ -20,6 +20,7 @@ static const char *const kinds[] = {"cpu", "gpu", "systolic", "custom", NULL};
 static const char *const dataflows[] = {"os", "ws", "is", NULL};
 static const char *const scopes[] = {"device", "unit", NULL};
 static const char *const fusions[] = {"none", "elementwise", NULL};
+static const char *const strided[] = {"exact", "library", NULL};
 static const char *const inclusions[] = {"non-inclusive", "inclusive", "exclusive", NULL};
 static const char *const prefetches[] = {"none", "next-line", "stride", NULL};
 static const char *const cache_policies[] = {
@@ -81,6 +82,9 @@ static const struct ll_field vector_fields[] = {
      .help = "elements worked on side by side"},
     {.key = "flops", .type = LL_TYPE_DTYPES, AT(vector.flops), .required = true, .min = POSITIVE, .max = MOST_RATE,
      .help = "operations per lane and cycle, by dtype; a fused multiply-add is two"},
+    {.key = "casts", .type = LL_TYPE_DTYPES, AT(vector.casts), .min = POSITIVE, .max = MOST_RATE,
+     .help = "elements per unit and cycle that it turns from or into a dtype which the machine stores but computes "
+             "in a wider one; of dtypes not given, as many as there are"},
 };
 
 const struct ll_table ll_fields_SYSTOLIC = {
@@ -173,6 +177,18 @@ static const struct ll_field kernel_fields[] = {
      .help = "machine operations for each algorithmic FLOP of work that is not a product"},
     {.key = "units", .type = LL_TYPE_WHOLE, AT(units), .min = 0, .max = MOST_UNITS, .otherwise = "0",
      .help = "as many units as it can employ; 0 means all"},
+    {.key = "grain", .type = LL_TYPE_NUMBER, AT(grain), .min = 0, .max = 1e15, .otherwise = "0",
+     .help = "FLOPs, or bytes if they are more, that are worth a unit, in place of the software's grain"},
+    {.key = "rows", .type = LL_TYPE_WHOLE, AT(rows), .min = 0, .max = MOST_UNITS, .otherwise = "0",
+     .help = "rows of a product's result that it takes at most, longer ones fall to the next kernel; 0: any"},
+    {.key = "slice", .type = LL_TYPE_WHOLE, AT(slice), .min = 0, .max = MOST_UNITS, .otherwise = "0",
+     .help = "lines of a product's result that are dealt to units as one piece; 0 means evenly"},
+    {.key = "packing", .type = LL_TYPE_QUANTITY, AT(packing_Bps), .dimension = LL_DIMENSION_BANDWIDTH, .min = 1,
+     .max = MOST_BPS, .help = "at which a unit copies a product's operands before it multiplies them"},
+    {.key = "line", .type = LL_TYPE_QUANTITY, AT(line_s), .dimension = LL_DIMENSION_TIME, .min = 0,
+     .max = MOST_SECONDS, .otherwise = "0s", .help = "what copying a line of a convolution's window costs"},
+    {.key = "rewrites", .type = LL_TYPE_NUMBER, AT(rewrites), .min = 0, .max = MOST_RATE, .otherwise = "0",
+     .help = "how often more than once a product's result is moved, as when it is cleared and added to"},
 };
 #undef AT
 static const struct ll_table kernel_table = {TABLE("kernel", kernel_fields, struct ll_kernel)};
@@ -188,6 +204,8 @@ static const struct ll_field transform_fields[] = {
      .help = "largest filter, along each axis, that it serves"},
     {.key = "products", .type = LL_TYPE_WHOLE, AT(products), .min = 1, .max = 16, .otherwise = "1",
      .help = "real products for each point: 1 for Winograd, 2 for Fourier transforms of real images"},
+    {.key = "rate", .type = LL_TYPE_DTYPES, AT(rate), .required = true, .min = POSITIVE, .max = 1,
+     .help = "share of the unit's rate that its products reach, by the dtypes for which it is offered"},
     {.key = "fused", .type = LL_TYPE_BOOL, AT(fused), .otherwise = "false",
      .help = "whether tiles are transformed on their way in and out, not by passes of their own"},
     {.key = "overhead", .type = LL_TYPE_QUANTITY, AT(overhead_s), .dimension = LL_DIMENSION_TIME, .min = 0,
@@ -200,10 +218,20 @@ static const struct ll_table transform_table = {TABLE("transform", transform_fie
 static const struct ll_field software_fields[] = {
     {.key = "op_overhead", .type = LL_TYPE_QUANTITY, AT(op_overhead_s), .dimension = LL_DIMENSION_TIME, .min = 0,
      .max = MOST_SECONDS, .otherwise = "0s", .help = "what starting one op costs"},
+    {.key = "step_overhead", .type = LL_TYPE_QUANTITY, AT(step_overhead_s), .dimension = LL_DIMENSION_TIME, .min = 0,
+     .max = MOST_SECONDS, .otherwise = "0s",
+     .help = "what each dependent step of a sequence, as of a recurrent layer, costs beside its work"},
     {.key = "grain", .type = LL_TYPE_NUMBER, AT(grain), .min = 0, .max = 1e15, .otherwise = "0",
      .help = "an op gets one unit for each so many FLOPs, or bytes if they are more, and at least one unit; 0: all"},
+    {.key = "layout_rows", .type = LL_TYPE_WHOLE, AT(layout_rows), .min = 1, .max = 65536, .otherwise = "1",
+     .help = "matrices of a product are stored in tiles of so many rows, the last ones whole"},
+    {.key = "layout_columns", .type = LL_TYPE_WHOLE, AT(layout_columns), .min = 1, .max = 65536, .otherwise = "1",
+     .help = "columns of such a tile"},
     {.key = "fusion", .type = LL_TYPE_CHOICE, AT(fusion), .choices = fusions, .otherwise = "none",
      .help = "which ops the software joins so that what lies between them stays on chip"},
+    {.key = "strided_gradient", .type = LL_TYPE_CHOICE, AT(strided), .choices = strided, .otherwise = "exact",
+     .help = "gradient of a strided convolution's input: no more work than it needs; or the faster of what libraries "
+             "do, zeros spread between, or scattering into a cleared image"},
     {.key = "kernels", .type = LL_TYPE_LIST, AT(kernels), .count_offset = offsetof(struct ll_software, kernel_count),
      .table = &kernel_table, .max = LL_MAX_KERNELS, .help = "how well the stack's kernels use the machine"},
     {.key = "transforms", .type = LL_TYPE_LIST, AT(transforms),
@@ -243,8 +271,21 @@ static const struct ll_table network_table = {TABLE("network", network_fields, s
 static const struct ll_field energy_fields[] = {
     {.key = "mac_pj", .type = LL_TYPE_DTYPES, AT(mac_j), .unit = "pJ", .min = POSITIVE, .max = 1,
      .help = "of one multiply-accumulate, by dtype, in pJ"},
+    {.key = "op_pj", .type = LL_TYPE_DTYPES, AT(op_j), .unit = "pJ", .min = POSITIVE, .max = 1,
+     .help = "of one operation of ops that are no products, by dtype, in pJ; when not given, half of `mac_pj`"},
     {.key = "<level>_pj_per_byte", .type = LL_TYPE_LEVELS, AT(level_j_per_byte), .unit = "pJ/B", .min = POSITIVE,
      .max = 1, .help = "of a byte into or out of that memory level, in pJ: `hbm_pj_per_byte: 31`"},
+    {.key = "on_chip_pj", .type = LL_TYPE_NUMBER, AT(on_chip_j_per_byte), .unit = "pJ/B", .min = POSITIVE, .max = 1,
+     .help = "of a byte into or out of a level of 1 KiB, in pJ; a level but the outermost without a figure of its own "
+             "takes it times the square root of its KiB"},
+    {.key = "on_chip_bank", .type = LL_TYPE_SIZE, AT(on_chip_bank_bytes), .dimension = LL_DIMENSION_SIZE, .min = 1,
+     .max = MOST_BYTES, .help = "larger levels count as that large for `on_chip_pj`; when not given, as they are"},
+    {.key = "off_chip_pj", .type = LL_TYPE_NUMBER, AT(off_chip_j_per_byte), .unit = "pJ/B", .min = POSITIVE, .max = 1,
+     .help = "of a byte into or out of the outermost level when it has no figure of its own, in pJ"},
+    {.key = "host_pj", .type = LL_TYPE_NUMBER, AT(host_j_per_byte), .unit = "pJ/B", .min = POSITIVE, .max = 1,
+     .help = "of a byte from the host, in pJ"},
+    {.key = "leakage_w_per_mm2", .type = LL_TYPE_NUMBER, AT(leakage_w_per_mm2), .min = POSITIVE, .max = 1000,
+     .help = "power that flows all the time when `static_w` is not given, in W for each mm2 of the area"},
     {.key = "static_w", .type = LL_TYPE_NUMBER, AT(static_w), .unit = "W", .min = POSITIVE, .max = 1e9,
      .help = "power that flows all the time, in W"},
 };
@@ -268,7 +309,8 @@ static const struct ll_table area_table = {TABLE("area section", area_fields, st
     AT(member), .count_offset = offsetof(struct ll_machine, how_many)
 static const struct ll_field machine_fields[] = {
     {.key = "inherits", .type = LL_TYPE_INHERITS, .wording = true,
-     .help = "a file beside this one, or the stem of a known machine; the keys here are laid over its keys"},
+     .help = "a file beside this one, or the stem of a known machine, or a list of them, each laid over those "
+             "before it; the keys here are laid over all"},
     {.key = "name", .type = LL_TYPE_TEXT, AT(name), .required = true, .wording = true,
      .help = "what reports call it"},
     {.key = "kind", .type = LL_TYPE_TEXT, AT(kind), .choices = kinds, .wording = true, .otherwise = "custom",

@@ -1,45 +1,84 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Energy to first order: so much for each multiply-accumulate, so much for each byte out of a memory level,
- * and the static power over the whole step (the accounting of Accelergy: Wu, Emer and Sze, ICCAD 2019).
- * Area: arithmetic by the number of multiply-accumulators, on-chip memory by the byte, and what is fixed.
- * Both are NaN when the machine does not describe them. */
+/* Energy to first order: so much for each multiply-accumulate or operation, so much for each byte out of a
+ * memory level or from the host, and the power that flows all the time over the whole step (the accounting of
+ * Accelergy: Wu, Emer and Sze, ICCAD 2019). Area: arithmetic by the number of multiply-accumulators, on-chip
+ * memory by the byte, and what is fixed. Both are NaN when the machine does not describe them. */
 #include "sim/replay/replay_parts.h"
 
 #include <math.h>
 
 /* A type that the machine leaves out costs what the next larger listed type costs (an integer addition costs
- * no more than a floating one of its size), or the largest listed one. */
-static double mac_energy_j(const struct ll_energy *energy, enum ll_dtype dtype)
+ * no more than a floating one of its size), or the largest listed one; 0 when none is listed. */
+static double of_dtype(const double listed_j[LL_DTYPE_COUNT], enum ll_dtype dtype)
 {
-    if (energy->mac_j[dtype] > 0)
-        return energy->mac_j[dtype];
+    if (listed_j[dtype] > 0)
+        return listed_j[dtype];
     double best_j = 0;
     uint64_t best_bytes = UINT64_MAX, wanted = ll_dtype_bytes(dtype), largest = 0;
     for (unsigned i = 0; i < LL_DTYPE_COUNT; i++) {
         uint64_t bytes = ll_dtype_bytes((enum ll_dtype)i);
         bool closer = bytes >= wanted ? bytes < best_bytes : best_bytes == UINT64_MAX && bytes > largest;
-        if (energy->mac_j[i] <= 0 || !closer)
+        if (listed_j[i] <= 0 || !closer)
             continue;
-        best_j = energy->mac_j[i];
+        best_j = listed_j[i];
         largest = ll_max(largest, bytes);
         best_bytes = bytes >= wanted ? bytes : best_bytes;
     }
     return best_j;
 }
 
-static double energy_j(const struct ll_result *result)
+static double compute_j(const struct ll_energy *energy, const struct ll_work *work)
+{
+    enum ll_dtype dtype = (enum ll_dtype)work->dtype;
+    bool product = work->kind == LL_WORK_GEMM || work->kind == LL_WORK_CONV || work->kind == LL_WORK_SEQUENCE;
+    double op_j = product ? 0 : of_dtype(energy->op_j, dtype);
+    return (double)work->flops * (op_j > 0 ? op_j : of_dtype(energy->mac_j, dtype) / 2);
+}
+
+/* A figure of the level's own comes first. A larger memory has longer lines, as long as it is not cut into
+ * banks: read energies of CACTI 7 grow with the square root of the size. */
+static double level_j_per_byte(const struct ll_machine *machine, uint64_t l)
+{
+    const struct ll_energy *energy = &machine->energy;
+    if (energy->level_j_per_byte[l] > 0)
+        return energy->level_j_per_byte[l];
+    if (l + 1 == machine->level_count)
+        return energy->off_chip_j_per_byte;
+    uint64_t size = machine->levels[l].size_bytes, bank = energy->on_chip_bank_bytes;
+    return energy->on_chip_j_per_byte * sqrt((double)(bank ? ll_min(size, bank) : size) / 1024);
+}
+
+/* Of all replayed steps together, without what flows all the time. */
+static void sum_ops(const struct ll_result *result, struct ll_energy_parts *parts)
 {
     const struct ll_prepared *prepared = result->prepared;
     const struct ll_machine *machine = result->machine;
-    double total_j = 0;
     for (uint32_t seq = prepared->first_op; seq < prepared->end_op; seq++) {
         const struct ll_op_result *op = &result->ops[seq - prepared->first_op];
         const struct ll_work *work = &prepared->works[prepared->trace->ops[seq].form];
-        total_j += (double)work->flops / 2 * mac_energy_j(&machine->energy, (enum ll_dtype)work->dtype);
+        parts->compute_j += compute_j(&machine->energy, work);
+        if (work->kind == LL_WORK_HOST)
+            parts->host_j += (double)work->c_bytes * machine->energy.host_j_per_byte;
         for (uint64_t l = 0; l < machine->level_count; l++)
-            total_j += op->traffic_bytes[l] * machine->energy.level_j_per_byte[l];
+            parts->level_j[l] += op->traffic_bytes[l] * level_j_per_byte(machine, l);
     }
-    return total_j / (double)prepared->steps + machine->energy.static_w * result->time_s;
+}
+
+/* Fills the parts of a step and returns their sum. */
+static double sum_energy(const struct ll_result *result, double area_mm2, struct ll_energy_parts *parts)
+{
+    const struct ll_energy *energy = &result->machine->energy;
+    double steps = (double)result->prepared->steps, total_j = 0;
+    sum_ops(result, parts);
+    parts->compute_j /= steps;
+    parts->host_j /= steps;
+    for (uint64_t l = 0; l < result->machine->level_count; l++) {
+        parts->level_j[l] /= steps;
+        total_j += parts->level_j[l];
+    }
+    parts->static_j =
+        (energy->static_w > 0 ? energy->static_w : energy->leakage_w_per_mm2 * area_mm2) * result->time_s;
+    return total_j + parts->compute_j + parts->host_j + parts->static_j;
 }
 
 static const double *unit_macs(const struct ll_unit *unit, double *per_count)
@@ -87,6 +126,8 @@ static double area_m2(const struct ll_machine *machine)
 
 void ll_sum_energy(struct ll_result *result)
 {
-    result->energy_j = result->machine->energy_given ? energy_j(result) : NAN;
-    result->area_m2 = result->machine->area_given ? area_m2(result->machine) : NAN;
+    const struct ll_machine *machine = result->machine;
+    result->area_m2 = machine->area_given ? area_m2(machine) : NAN;
+    double area_mm2 = machine->area_given ? result->area_m2 * 1e6 : 0;
+    result->energy_j = machine->energy_given ? sum_energy(result, area_mm2, &result->energy) : NAN;
 }

@@ -57,6 +57,11 @@ struct ll_kind_result {
     double peak_share; /* of the bound resource's peak that was reached, 0 when the bound is no resource */
 };
 
+/* What becomes of a step's energy, in J. */
+struct ll_energy_parts {
+    double compute_j, level_j[LL_MAX_LEVELS], host_j, static_j;
+};
+
 struct ll_result {
     const struct ll_prepared *prepared;
     const struct ll_machine *machine;
@@ -66,6 +71,7 @@ struct ll_result {
     double level_share[LL_MAX_LEVELS]; /* mean use of each level's bandwidth over the step */
     bool fits;
     double energy_j;                    /* a step; NaN when the machine does not say */
+    struct ll_energy_parts energy;      /* its parts; zero when the machine does not say */
     double area_m2;                     /* NaN when the machine does not say */
     const struct ll_op_result *ops;     /* for first_op .. end_op - 1 */
     const struct ll_kind_result *kinds; /* by time, largest first */

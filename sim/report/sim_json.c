@@ -101,6 +101,22 @@ static void what_if(const struct ll_report *report, struct ll_json *json)
     ll_json_close_list(json);
 }
 
+static void energy(const struct ll_result *result, struct ll_json *json)
+{
+    const struct ll_energy_parts *parts = &result->energy;
+    ll_json_put_number(json, "energy_j", result->energy_j);
+    if (!isfinite(result->energy_j))
+        return;
+    ll_json_key(json, "energy_parts_j");
+    ll_json_open_object(json);
+    ll_json_put_number(json, "compute", parts->compute_j);
+    for (uint64_t l = 0; l < result->machine->level_count; l++)
+        ll_json_put_number(json, result->machine->levels[l].name, parts->level_j[l]);
+    ll_json_put_number(json, "host", parts->host_j);
+    ll_json_put_number(json, "static", parts->static_j);
+    ll_json_close_object(json);
+}
+
 static void one_report(const struct ll_report *report, bool per_op, struct ll_json *json)
 {
     const struct ll_result *result = report->result;
@@ -115,7 +131,7 @@ static void one_report(const struct ll_report *report, bool per_op, struct ll_js
     ll_json_put_number(json, "flop_utilization", result->flop_utilization);
     bottlenecks(result, json);
     memory(result, json);
-    ll_json_put_number(json, "energy_j", result->energy_j);
+    energy(result, json);
     ll_json_put_number(json, "area_mm2", result->area_m2 * 1e6);
     by_kind(result, json);
     if (per_op) {

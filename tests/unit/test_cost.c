@@ -24,9 +24,12 @@ static struct ll_machine simple(void)
                                         .efficiency = 1,
                                         .vector = {.lanes = 10}};
     machine.units[1].vector.flops[LL_F32] = machine.units[1].vector.flops[LL_F16] = 1;
-    machine.levels[0] = (struct ll_level){"local", 4000, 1e9, 1, 0, LL_SCOPE_UNIT};
-    machine.levels[1] = (struct ll_level){"shared", 1000000, 2e9, 1, 0, LL_SCOPE_DEVICE};
-    machine.levels[2] = (struct ll_level){"outer", 1000000000, 1e9, 1, 0, LL_SCOPE_DEVICE};
+    machine.levels[0] = (struct ll_level){
+        .name = "local", .size_bytes = 4000, .bandwidth_Bps = 1e9, .efficiency = 1, .scope = LL_SCOPE_UNIT};
+    machine.levels[1] =
+        (struct ll_level){.name = "shared", .size_bytes = 1000000, .bandwidth_Bps = 2e9, .efficiency = 1};
+    machine.levels[2] =
+        (struct ll_level){.name = "outer", .size_bytes = 1000000000, .bandwidth_Bps = 1e9, .efficiency = 1};
     machine.software.op_overhead_s = 3e-6;
     machine.host = (struct ll_host){1e9, 1e-6};
     return machine;
@@ -48,6 +51,67 @@ static struct ll_timing timing_of(const struct ll_machine *machine, const struct
     struct ll_timing timing;
     ll_cost_time(machine, cost, saved, &timing, NULL);
     return timing;
+}
+
+/* 40 f16 elements on lanes that know f32 only, two casts a unit and cycle: 40 / (2 * 4) = 5 cycles more. */
+static void a_type_without_instructions_is_cast(void **state)
+{
+    (void)state;
+    struct ll_machine machine = simple();
+    machine.units[1].vector.flops[LL_F16] = 0;
+    struct ll_work work = {.kind = LL_WORK_VECTOR,
+                           .dtype = LL_F16,
+                           .flops = 20,
+                           .a_bytes = 40,
+                           .c_bytes = 40,
+                           .vector = {.elements = 20}};
+    double plain = cost_of(&machine, LL_OP_RELU, &work).compute_s;
+    machine.units[1].vector.casts[LL_F16] = 2;
+    struct ll_cost cost = cost_of(&machine, LL_OP_RELU, &work);
+    assert_near(cost.compute_s - plain, 5e-9, 1e-12);
+    assert_near(cost.compute_cycles, cost.compute_s * 1e9, 1e-12);
+    work.dtype = LL_F32;
+    assert_near(cost_of(&machine, LL_OP_RELU, &work).compute_s, plain, 1e-12);
+}
+
+/* The product's own unit does not wait for casts of a type that it knows. */
+static void a_product_in_its_own_type_is_not_cast(void **state)
+{
+    (void)state;
+    struct ll_machine machine = simple();
+    struct ll_work work = {.kind = LL_WORK_GEMM,
+                           .dtype = LL_F16,
+                           .flops = 2 * 8 * 8 * 8,
+                           .a_bytes = 128,
+                           .b_bytes = 128,
+                           .c_bytes = 128,
+                           .gemm = {1, 8, 8, 8}};
+    double plain = cost_of(&machine, LL_OP_MATMUL, &work).compute_s;
+    machine.units[1].vector.casts[LL_F16] = 2;
+    assert_near(cost_of(&machine, LL_OP_MATMUL, &work).compute_s, plain, 0);
+    machine.units[0].matrix.macs[LL_F16] = machine.units[1].vector.flops[LL_F16] = 0;
+    machine.units[0].matrix.macs[LL_F32] = 1000;
+    double cast = cost_of(&machine, LL_OP_MATMUL, &work).compute_s;
+    machine.units[1].vector.casts[LL_F16] = 0;
+    assert_near(cast - cost_of(&machine, LL_OP_MATMUL, &work).compute_s, 192.0 / 8 * 1e-9, 1e-12);
+}
+
+/* a is 9 x 10, b 10 x 130, c 9 x 130: in tiles of 8 x 128 they take 16 x 128, 16 x 256 and 16 x 256. */
+static void matrices_are_stored_in_whole_tiles(void **state)
+{
+    (void)state;
+    struct ll_machine machine = simple();
+    struct ll_work work = {.kind = LL_WORK_GEMM,
+                           .dtype = LL_F16,
+                           .flops = 2 * 9 * 130 * 10,
+                           .a_bytes = 2 * 9 * 10,
+                           .b_bytes = 2 * 10 * 130,
+                           .c_bytes = 2 * 9 * 130,
+                           .gemm = {1, 9, 130, 10}};
+    assert_near(cost_of(&machine, LL_OP_MATMUL, &work).level_bytes[2], 2 * (90 + 1300 + 1170), 1e-12);
+    machine.software.layout_rows = 8;
+    machine.software.layout_columns = 128;
+    assert_near(cost_of(&machine, LL_OP_MATMUL, &work).level_bytes[2], 2 * (16 * 128 + 2 * 16 * 256), 1e-12);
 }
 
 static void a_view_costs_nothing_at_all(void **state)
@@ -253,7 +317,7 @@ static void a_kernel_falls_short_of_the_machine(void **state)
                            .flops = 8000,
                            .a_bytes = 64000,
                            .c_bytes = 32000,
-                           .vector = {8000}};
+                           .vector = {.elements = 8000}};
     machine.software.kernel_count = 2;
     machine.software.kernels[0] = (struct ll_kernel){
         .name = "slow", .overhead_s = 7e-6, .compute = 0.5, .memory = 0.5, .passes = 2, .work = 3};
@@ -275,6 +339,9 @@ static void a_kernel_falls_short_of_the_machine(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
+        cmocka_unit_test(a_type_without_instructions_is_cast),
+        cmocka_unit_test(a_product_in_its_own_type_is_not_cast),
+        cmocka_unit_test(matrices_are_stored_in_whole_tiles),
         cmocka_unit_test(a_view_costs_nothing_at_all),
         cmocka_unit_test(data_from_the_host_takes_the_hosts_way),
         cmocka_unit_test(a_unit_that_names_the_kind_goes_before_one_that_takes_all),

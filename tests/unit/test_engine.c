@@ -8,11 +8,15 @@
 
 enum { SIDE = 64, STEPS = 4 };
 
-static const char yaml[] = "name: paper\nclock: 1GHz\nunits:\n"
-                           "  - {name: array, model: matrix, macs: {f32: 64}}\n"
-                           "  - {name: simd, model: vector, lanes: 8, flops: {f32: 2, i32: 2}}\n"
-                           "memory:\n  - {name: dram, size: 1GiB, bandwidth: 1000GB/s}\n"
-                           "software: {op_overhead: 1us}\nhost: {bandwidth: 1GB/s, latency: 1us}\n";
+#define UNITS                                                                                                \
+    "name: paper\nclock: 1GHz\nunits:\n"                                                                     \
+    "  - {name: array, model: matrix, macs: {f32: 64}}\n"                                                    \
+    "  - {name: simd, model: vector, lanes: 8, flops: {f32: 2, i32: 2}}\n"                                   \
+    "memory:\n"
+#define REST                                                                                                 \
+    "  - {name: dram, size: 1GiB, bandwidth: 1000GB/s}\n"                                                    \
+    "software: {op_overhead: 1us}\nhost: {bandwidth: 1GB/s, latency: 1us}\n"
+static const char yaml[] = UNITS REST;
 
 static struct ll_trace *record_steps(void)
 {
@@ -27,6 +31,18 @@ static struct ll_trace *record_steps(void)
         toy_op(toy, LL_OP_MATMUL, LL_PHASE_FORWARD, (uint32_t[]){x, weight}, 2, NULL, 0, LL_ACTIVATION, NULL);
         ll_recorder_step_end(toy->recorder);
     }
+    return toy_close(toy, path);
+}
+
+static struct ll_trace *record_relu(void)
+{
+    struct toy *toy = calloc(1, sizeof *toy);
+    char path[64];
+    toy_open(toy, path);
+    uint32_t x = toy_bring(toy, toy_matrix(SIDE, SIDE), LL_ACTIVATION);
+    ll_recorder_step_begin(toy->recorder);
+    toy_op(toy, LL_OP_RELU, LL_PHASE_FORWARD, &x, 1, NULL, 0, LL_ACTIVATION, NULL);
+    ll_recorder_step_end(toy->recorder);
     return toy_close(toy, path);
 }
 
@@ -114,6 +130,85 @@ static void starting_ops_is_a_share_of_its_own(void **state)
     close_scene(&scene);
 }
 
+static struct ll_result replay_with(struct scene *scene, struct ll_trace *trace, const char *level,
+                                    const char *more)
+{
+    static const char *const no_folders[] = {NULL};
+    struct ll_str text = {0};
+    ll_str_addf(&text, UNITS "%s" REST "%s", level, more);
+    scene->trace = trace;
+    scene->machine =
+        ll_machine_parse(text.text, text.length, "paper.yaml", no_folders, NULL, 0, &scene->diags);
+    ll_str_release(&text);
+    assert_non_null(scene->machine);
+    const struct ll_prepared *prepared = ll_prepare(trace, &scene->arena, &scene->diags);
+    assert_non_null(prepared);
+    scene->result = ll_replay(prepared, scene->machine, &scene->arena, &scene->diags);
+    assert_non_null(scene->result);
+    return *scene->result;
+}
+
+static struct ll_result replay_on(struct scene *scene, struct ll_trace *trace, const char *more)
+{
+    return replay_with(scene, trace, "", more);
+}
+
+/* A step has 64^3 multiply-accumulates of 2 pJ, three matrices of 16384 bytes out of dram and one from the
+ * host. */
+static void energy_is_counted_by_operation_by_byte_and_by_time(void **state)
+{
+    (void)state;
+    struct scene scene = {0};
+    struct ll_result r = replay_on(&scene, record_steps(),
+                                   "energy: {mac_pj: {f32: 2}, off_chip_pj: 10, host_pj: 5, "
+                                   "leakage_w_per_mm2: 0.5}\narea: {pe_um2: {f32: 1000}, fixed_mm2: 7}\n");
+    /* the array's 64 and the lanes' 8 multiply-accumulators */
+    assert_near(r.area_m2 * 1e6, 7 + (64 + 8) * 1e-3, 1e-12);
+    assert_near(r.energy.compute_j, 64 * 64 * 64 * 2e-12, 1e-12);
+    assert_near(r.energy.level_j[0], 3 * 16384 * 10e-12, 1e-12);
+    assert_near(r.energy.host_j, 16384 * 5e-12, 1e-12);
+    assert_near(r.energy.static_j, 0.5 * 7.072 * r.time_s, 1e-12);
+    assert_near(r.energy_j, r.energy.compute_j + r.energy.level_j[0] + r.energy.host_j + r.energy.static_j,
+                1e-12);
+    close_scene(&scene);
+}
+
+/* 4096 elements, one operation each, two matrices moved. */
+static void what_is_no_product_has_a_price_of_its_own(void **state)
+{
+    (void)state;
+    struct scene scene = {0};
+    struct ll_result r = replay_on(&scene, record_relu(),
+                                   "energy: {mac_pj: {f32: 2}, op_pj: {f32: 0.25}, dram_pj_per_byte: 7}\n");
+    assert_near(r.energy.compute_j, 4096 * 0.25e-12, 1e-12);
+    assert_near(r.energy.level_j[0], 2 * 16384 * 7e-12, 1e-12);
+    assert_true(isnan(r.area_m2) && r.energy.static_j == 0);
+    close_scene(&scene);
+    scene = (struct scene){0};
+    r = replay_on(&scene, record_relu(), "energy: {mac_pj: {f32: 2}, static_w: 3, leakage_w_per_mm2: 9}\n");
+    assert_near(r.energy.compute_j, 4096 * 1e-12, 1e-12); /* half a multiply-accumulate */
+    assert_near(r.energy.static_j, 3 * r.time_s, 1e-12);
+    close_scene(&scene);
+}
+
+/* The square root of 16 KiB is 4, of a bank of 4 KiB 2; the product's traffic is the simulator's business. */
+static void a_memory_costs_by_the_root_of_its_size_or_its_banks(void **state)
+{
+    (void)state;
+    for (int banks = 0; banks <= 1; banks++) {
+        struct scene scene = {0};
+        struct ll_str more = {0};
+        ll_str_addf(&more, "energy: {mac_pj: {f32: 2}, on_chip_pj: 3%s}\n",
+                    banks ? ", on_chip_bank: 4KiB" : "");
+        struct ll_result r = replay_with(&scene, record_relu(),
+                                         "  - {name: near, size: 16KiB, bandwidth: 1TB/s}\n", more.text);
+        assert_near(r.energy.level_j[0], r.ops[0].traffic_bytes[0] * 3e-12 * (banks ? 2 : 4), 1e-12);
+        assert_true(r.energy.level_j[0] > 0 && r.energy.level_j[1] == 0);
+        ll_str_release(&more);
+        close_scene(&scene);
+    }
+}
+
 static void a_machine_without_a_unit_for_an_op_is_refused_by_name(void **state)
 {
     (void)state;
@@ -140,6 +235,9 @@ int main(void)
         cmocka_unit_test(a_slow_host_is_waited_for),
         cmocka_unit_test(a_fast_host_stays_two_steps_ahead),
         cmocka_unit_test(starting_ops_is_a_share_of_its_own),
+        cmocka_unit_test(energy_is_counted_by_operation_by_byte_and_by_time),
+        cmocka_unit_test(what_is_no_product_has_a_price_of_its_own),
+        cmocka_unit_test(a_memory_costs_by_the_root_of_its_size_or_its_banks),
         cmocka_unit_test(a_machine_without_a_unit_for_an_op_is_refused_by_name),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

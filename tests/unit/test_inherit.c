@@ -119,7 +119,7 @@ static void a_value_of_another_type_replaces_the_bases(void **state)
 {
     struct ll_diags diags = {0};
     (void)state;
-    assert_null(ll_toy_parse("inherits: tpu_v2_core\nsoftware: [{name: x}]\n", NULL, 0, &diags));
+    assert_null(ll_toy_parse("inherits: custom_example\nsoftware: [{name: x}]\n", NULL, 0, &diags));
     assert_int_equal(diags.count, 1);
     assert_int_equal(diags.kept[0].place.line, 2);
     ll_diags_release(&diags);
@@ -161,13 +161,76 @@ static void a_chain_of_eight_files_is_long_enough(void **state)
     rmdir(folder);
 }
 
+static void write_text(const char *folder, const char *name, const char *text)
+{
+    char path[64];
+    snprintf(path, sizeof path, "%s/%s.yaml", folder, name);
+    FILE *file = fopen(path, "w");
+    assert_non_null(file);
+    fputs(text, file);
+    fclose(file);
+}
+
+static void of_several_bases_the_later_wins_and_the_own_values_over_all(void **state)
+{
+    char folder[] = "/tmp/leadline_XXXXXX", path[64];
+    static const char *const names[] = {"hardware", "stack", "own"};
+    struct ll_diags diags = {0};
+    (void)state;
+    assert_non_null(mkdtemp(folder));
+    write_text(folder, "hardware",
+               LL_TOY_MACHINE "software: {op_overhead: 1us}\n"
+                              "sources: {software.op_overhead: old, clock: kept}\n");
+    write_text(folder, "stack",
+               "software: {op_overhead: 2us, grain: 7}\nsources: {software.op_overhead: new}\n");
+    write_text(folder, "own", "inherits: [hardware, stack]\nsoftware: {grain: 8}\n");
+    snprintf(path, sizeof path, "%s/own.yaml", folder);
+    struct ll_machine *machine = ll_machine_read(path, NULL, NULL, 0, &diags);
+    assert_non_null(machine);
+    assert_true(machine->software.op_overhead_s == 2e-6);
+    assert_true(machine->software.grain == 8);
+    assert_string_equal(source_of(machine, "software.op_overhead"), "new");
+    assert_string_equal(source_of(machine, "clock"), "kept");
+    ll_machine_free(machine);
+    for (int i = 0; i < 3; i++) {
+        snprintf(path, sizeof path, "%s/%s.yaml", folder, names[i]);
+        unlink(path);
+    }
+    rmdir(folder);
+}
+
+/* Each of a chain of files inherits the next one nine times. */
+static void files_are_not_read_without_end(void **state)
+{
+    char folder[] = "/tmp/leadline_XXXXXX", path[64];
+    struct ll_diags diags = {0};
+    (void)state;
+    assert_non_null(mkdtemp(folder));
+    write_text(folder, "a", "inherits: [b, b, b, b, b, b, b, b, b]\n");
+    write_text(folder, "b", "inherits: [c, c, c, c, c, c, c, c, c]\n");
+    write_text(folder, "c", LL_TOY_MACHINE);
+    snprintf(path, sizeof path, "%s/a.yaml", folder);
+    assert_null(ll_machine_read(path, NULL, NULL, 0, &diags));
+    assert_string_equal(diags.kept[0].message, "more than 64 files are inherited");
+    ll_diags_release(&diags);
+    for (const char *name = "abc"; *name; name++) {
+        snprintf(path, sizeof path, "%s/%c.yaml", folder, *name);
+        unlink(path);
+    }
+    rmdir(folder);
+}
+
 static void only_a_file_or_stem_can_be_inherited(void **state)
 {
     static const struct {
         const char *text, *message;
     } cases[] = {
-        {"inherits: [a, b]\n", "`inherits`: expected a file or the stem of a known machine"},
-        {"inherits:\n", "`inherits:`: expected a file or the stem of a known machine"},
+        {"inherits: []\n", "`inherits`: expected a file or the stem of a known machine, or a list of them"},
+        {"inherits: [[a]]\n",
+         "`inherits`: expected a file or the stem of a known machine, or a list of them"},
+        {"inherits:\n", "`inherits:`: expected a file or the stem of a known machine, or a list of them"},
+        {"inherits: [tpu_v2_core, tpu_v2_cor]\n",
+         "no file and no known machine `tpu_v2_cor`; did you mean `tpu_v2_core`?"},
         {"inherits: tpu_v2_cor\n", "no file and no known machine `tpu_v2_cor`; did you mean `tpu_v2_core`?"},
     };
     (void)state;
@@ -191,6 +254,8 @@ int main(void)
         cmocka_unit_test(a_complaint_points_at_the_file_that_the_value_stands_in),
         cmocka_unit_test(a_value_of_another_type_replaces_the_bases),
         cmocka_unit_test(a_chain_of_eight_files_is_long_enough),
+        cmocka_unit_test(of_several_bases_the_later_wins_and_the_own_values_over_all),
+        cmocka_unit_test(files_are_not_read_without_end),
         cmocka_unit_test(only_a_file_or_stem_can_be_inherited),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -18,8 +18,12 @@ static const struct ll_conv padded = {.batch = 8,
                                       .stride_h = 1,
                                       .stride_w = 1,
                                       .groups = 1};
-static const struct ll_transform winograd = {
-    .name = "winograd", .size = 4, .least_filter = 3, .most_filter = 3, .products = 1};
+static const struct ll_transform winograd = {.name = "winograd",
+                                             .size = 4,
+                                             .least_filter = 3,
+                                             .most_filter = 3,
+                                             .products = 1,
+                                             .rate = {[LL_F32] = 1}};
 
 /* Lavin and Gray 2016: F(2 x 2, 3 x 3) takes 16 multiplications where 36 stood, 2.25 times fewer. */
 static void winograds_smallest_saves_a_factor_of_nine_quarters(void **state)
@@ -65,16 +69,36 @@ static void what_the_transform_is_not_for_is_left_alone(void **state)
 {
     (void)state;
     struct ll_transformed t;
-    struct ll_conv strided = padded, grouped = padded, larger = padded, filter = padded;
+    struct ll_conv strided = padded, grouped = padded, larger = padded;
     strided.stride_w = 2;
     grouped.groups = 2;
     larger.kernel_h = 5;
-    filter.pass = LL_CONV_FILTER;
-    const struct ll_conv *const others[] = {&strided, &grouped, &larger, &filter};
+    const struct ll_conv *const others[] = {&strided, &grouped, &larger};
     for (size_t i = 0; i < sizeof others / sizeof *others; i++) {
         struct ll_work work = conv_work(LL_F32, *others[i]);
         assert_false(ll_transform(&winograd, &work, &t));
     }
+    struct ll_work half = conv_work(LL_F16, padded);
+    assert_false(ll_transform(&winograd, &half, &t));
+}
+
+/* F(3 x 3, 2 x 2): 16 points for each tile of 2 x 2 gradients, channel and filter, summed over the tiles. */
+static void the_gradient_of_a_filter_sums_over_the_tiles(void **state)
+{
+    (void)state;
+    struct ll_conv conv = padded;
+    struct ll_transform fused = winograd;
+    struct ll_transformed t;
+    conv.pass = LL_CONV_FILTER;
+    fused.fused = true;
+    struct ll_work work = conv_work(LL_F32, conv);
+    assert_false(ll_transform(&fused, &work, &t));
+    assert_true(ll_transform(&winograd, &work, &t));
+    assert_int_equal(t.product.flops * 9, work.flops * 4);
+    assert_int_equal(t.product.gemm.k, 8 * 49);
+    double direct = 4.0 * (8 * 14 * 14 * 64 + 9 * 64 * 32 + 8 * 14 * 14 * 32);
+    double points = 16 * 4.0 * (8 * 49 * 64 + 64 * 32 + 8 * 49 * 32);
+    assert_near(t.apart_bytes, direct + points, 0);
 }
 
 /* One core of 100 products a cycle and a memory too fast to matter: the product takes 4/9 of the time, until
@@ -86,7 +110,8 @@ static void the_fastest_way_to_convolve_is_taken(void **state)
     machine.units[0] = (struct ll_unit){
         .name = "core", .model = LL_UNIT_MATRIX, .count = 1, .clock_hz = 1e9, .efficiency = 1};
     machine.units[0].matrix.macs[LL_F32] = 100;
-    machine.levels[0] = (struct ll_level){"memory", 1 << 30, 1e30, 1, 0, LL_SCOPE_DEVICE};
+    machine.levels[0] =
+        (struct ll_level){.name = "memory", .size_bytes = 1 << 30, .bandwidth_Bps = 1e30, .efficiency = 1};
     struct ll_work work = conv_work(LL_F32, padded);
     struct ll_cost direct, transformed, direct_again;
     const char *trouble;
@@ -108,6 +133,7 @@ int main(void)
         cmocka_unit_test(passes_of_their_own_move_every_operand_in_both_domains),
         cmocka_unit_test(a_fused_kernel_passes_over_the_filters_only),
         cmocka_unit_test(what_the_transform_is_not_for_is_left_alone),
+        cmocka_unit_test(the_gradient_of_a_filter_sums_over_the_tiles),
         cmocka_unit_test(the_fastest_way_to_convolve_is_taken),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

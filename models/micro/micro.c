@@ -1,0 +1,178 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "models/micro/micro.h"
+
+#include "models/micro/probe.h"
+#include "models/micro/products.h"
+#include "models/nn/blas.h"
+#include "models/nn/kernel_skinny.h"
+#include "models/nn/runner.h"
+#include "tracer/base/clock.h"
+#include "tracer/host.h"
+
+#include <stdlib.h>
+
+/* Elements: what fits a core's own cache, all caches, and none. */
+enum { LL_MICRO_SMALL = 1 << 12, LL_MICRO_MIDDLE = 1 << 20, LL_MICRO_LARGE = 1 << 22 };
+static const uint64_t sizes[] = {1 << 7, 1 << 10, 1 << 12, 1 << 14, 1 << 17, 1 << 20, 1 << 22};
+
+static const struct {
+    enum ll_op_kind kind;
+    ll_recipe *recipe;
+    uint64_t most;
+} micros[] = {
+#define LL_MICRO(kind, recipe, most) {LL_OP_##kind, ll_recipe_##recipe, most},
+#include "models/micro/micro.def"
+#undef LL_MICRO
+};
+
+static const struct ll_micro_product products[] = {
+#define LL_PRODUCT(...) {__VA_ARGS__},
+#include "models/micro/products.def"
+#undef LL_PRODUCT
+};
+
+static const struct ll_micro_convolution convolutions[] = {
+#define LL_CONVOLUTION(...) {__VA_ARGS__},
+#include "models/micro/convolutions.def"
+#undef LL_CONVOLUTION
+};
+
+static const char *const passes[] = {"cold", "warm", "warm"};
+enum { PASSES = sizeof passes / sizeof *passes, REPEATS = 6 };
+
+/* The scope of a pass over an op of the kind. */
+static void enter(struct ll_bench *bench, int pass, enum ll_op_kind kind)
+{
+    ll_nn_push(bench->nn, passes[pass]);
+    ll_nn_push(bench->nn, ll_op_name(kind));
+}
+
+static void leave(struct ll_bench *bench)
+{
+    ll_nn_pop(bench->nn);
+    ll_nn_pop(bench->nn);
+}
+
+static void build_micros(struct ll_bench *bench, uint64_t elements)
+{
+    for (size_t i = 0; i < sizeof micros / sizeof *micros; i++)
+        for (int pass = 0; pass < PASSES && elements <= micros[i].most; pass++) {
+            enter(bench, pass, micros[i].kind);
+            micros[i].recipe(bench, micros[i].kind, elements);
+            leave(bench);
+        }
+}
+
+/* Weights of few rows are read at each step of a recurrent network; a cache that sees a stream for the first
+ * time does not keep all of it, so they are read some times more before they count as warm. */
+static void warm_up(struct ll_bench *bench, const struct ll_micro_product *product)
+{
+    ll_nn_push(bench->nn, "again");
+    for (int i = 0; i < REPEATS && product->batch == 0 && product->m <= LL_SKINNY_ROWS; i++)
+        ll_bench_product(bench, product);
+    ll_nn_pop(bench->nn);
+}
+
+static void build_products(struct ll_bench *bench)
+{
+    for (size_t i = 0; i < sizeof products / sizeof *products; i++)
+        for (int pass = 0; pass < PASSES; pass++) {
+            if (pass == 1)
+                warm_up(bench, &products[i]);
+            enter(bench, pass, products[i].batch ? LL_OP_BATCH_MATMUL : LL_OP_MATMUL);
+            ll_bench_product(bench, &products[i]);
+            leave(bench);
+        }
+}
+
+/* Nobody asks for the gradient of an image's colours. */
+static bool wanted(const struct ll_micro_convolution *convolution, enum ll_op_kind kind)
+{
+    enum { COLOURS = 3 };
+    return kind != LL_OP_CONV2D_DATA || convolution->in > COLOURS;
+}
+
+static void build_convolutions(struct ll_bench *bench)
+{
+    static const enum ll_op_kind kinds[] = {LL_OP_CONV2D, LL_OP_CONV2D_DATA, LL_OP_CONV2D_FILTER};
+    for (size_t i = 0; i < sizeof convolutions / sizeof *convolutions; i++)
+        for (int k = 0; k < 3; k++)
+            for (int pass = 0; pass < PASSES && wanted(&convolutions[i], kinds[k]); pass++) {
+                enter(bench, pass, kinds[k]);
+                ll_bench_convolution(bench, kinds[k], &convolutions[i]);
+                leave(bench);
+            }
+}
+
+static struct ll_nn *build(void)
+{
+    struct ll_bench bench = {.nn = ll_nn_new(LL_F32)};
+    if (!bench.nn)
+        return NULL;
+    for (size_t i = 0; i < sizeof sizes / sizeof *sizes; i++)
+        build_micros(&bench, sizes[i]);
+    build_products(&bench);
+    build_convolutions(&bench);
+    free(bench.operands);
+    return bench.nn;
+}
+
+/* Steps until time is up: the first one only warms up and counts as well, since no step is special to who
+ * reads the trace. */
+static void step_all(const struct ll_micro_options *options, struct ll_runner *runner,
+                     struct ll_recorder *recorder)
+{
+    enum { LEAST_STEPS = 3 };
+    uint64_t begin_ns = ll_now_ns(), step = 0;
+    bool goes_on = true;
+    while (goes_on && ll_recorder_status(recorder) == LL_OK) {
+        ll_runner_step(runner, step++);
+        double passed_s = (double)(ll_now_ns() - begin_ns) * 1e-9;
+        double done = options->steps ? (double)step / (double)options->steps : passed_s / options->seconds;
+        goes_on = done < 1 || (!options->steps && step < LEAST_STEPS);
+        if (options->progress &&
+            !options->progress(options->context, "ops of every kind", done < 1 ? done : 1))
+            goes_on = false;
+    }
+}
+
+static enum ll_status record(const struct ll_micro_options *options, struct ll_nn *nn, struct ll_pool *pool)
+{
+    enum ll_status status;
+    struct ll_runner *runner =
+        ll_runner_new(nn, &(struct ll_runner_options){.pool = pool, .seed = 1}, &status);
+    if (!runner)
+        return status;
+    struct ll_arena arena = {0};
+    struct ll_facts facts = {.arena = &arena};
+    ll_facts_add(&facts, "model", "micro");
+    ll_facts_add(&facts, "threads", "%u", ll_pool_threads(pool));
+    ll_facts_add(&facts, "matmul.few_rows", "%u", LL_SKINNY_ROWS);
+    ll_facts_add(&facts, "blas.core", "%s", ll_blas_facts().core);
+    ll_host_facts(&facts);
+    ll_probe_facts(pool, &facts);
+    struct ll_recorder *recorder =
+        facts.failed ? NULL : ll_recorder_open(options->path, facts.items, facts.count, &status);
+    status = facts.failed ? LL_NO_MEMORY : status;
+    ll_arena_release(&arena);
+    if (recorder) {
+        status = ll_runner_record(runner, recorder);
+        if (status == LL_OK)
+            step_all(options, runner, recorder);
+        enum ll_status closed = ll_recorder_close(recorder);
+        status = status == LL_OK ? closed : status;
+    }
+    ll_runner_free(runner);
+    return status;
+}
+
+enum ll_status ll_micro_record(const struct ll_micro_options *options)
+{
+    struct ll_nn *nn = build();
+    struct ll_pool *pool = ll_pool_new(options->threads);
+    bool ready = nn && pool && !ll_nn_trouble(nn);
+    enum ll_status status = ready ? record(options, nn, pool) : LL_NO_MEMORY;
+    ll_pool_free(pool);
+    ll_nn_free(nn);
+    return status;
+}

@@ -1,0 +1,29 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* A workload that tries every kind of op at several sizes, recorded like any other.
+ *
+ * Each op stands in the list a few times in a row: at first its operands have been displaced from the caches
+ * by the ops before, then it finds them there. Steps repeat the whole list, so each op is measured at times
+ * far apart, and what disturbs one step does not disturb all. The scope of an op tells why it is there:
+ * "cold/KIND" or "warm/KIND"; ops of other kinds in that scope only prepare. */
+#ifndef LL_MICRO_MICRO_H
+#define LL_MICRO_MICRO_H
+
+#include "tracer/base/status.h"
+
+#include <stdbool.h>
+#include <stdint.h>
+
+struct ll_micro_options {
+    unsigned threads; /* 0: one for each CPU */
+    double seconds;   /* about how long to repeat steps; there are three at least */
+    uint64_t steps;   /* 0: as many as fit the time */
+    const char *path; /* the trace to write */
+    /* Called again and again with the share that is done; false ends the run early. NULL: nobody asks. */
+    bool (*progress)(void *context, const char *what, double done);
+    void *context;
+};
+
+/* Records the workload. LL_NO_MEMORY, LL_NO_LIBRARY without OpenBLAS, or a trouble with the file. */
+enum ll_status ll_micro_record(const struct ll_micro_options *options);
+
+#endif

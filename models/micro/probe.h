@@ -1,0 +1,52 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* What this machine can do at best, below any op: how fast its memories stream, how long one access takes,
+ * how fast its cores add and multiply.
+ *
+ * Each figure comes from repeated runs; whatever else the machine does only makes a run longer, so the figure
+ * is that of the best. One thread at a time. */
+#ifndef LL_MICRO_PROBE_H
+#define LL_MICRO_PROBE_H
+
+#include "tracer/base/pool.h"
+#include "tracer/facts.h"
+
+#include <stdbool.h>
+#include <stdint.h>
+
+struct ll_figure {
+    double value;
+    double spread; /* between the quartiles of the runs, over their median */
+};
+
+/* Streaming through `bytes` of memory in all, a part of its own for each of the first `threads` threads of
+ * the pool: bytes that cross a second, all threads together. What is written crosses twice, since caches
+ * fetch a line before it is written to. Zeros when memory ran out. */
+struct ll_streams {
+    struct ll_figure read, triad; /* B/s of s += a; a = b + x c */
+};
+struct ll_streams ll_probe_streams(struct ll_pool *pool, unsigned threads, uint64_t bytes);
+
+/* Seconds of one access that waits for the one before, in no order over so many bytes. Zeros when memory ran
+ * out. */
+struct ll_figure ll_probe_latency(uint64_t bytes);
+
+/* Additions that wait for each other a second, one to a cycle on ordinary cores: the clock, in Hz. */
+struct ll_figure ll_probe_clock(void);
+
+/* FLOP/s of multiplications and additions in vector registers, on one core. */
+struct ll_figure ll_probe_vector_f32(void);
+struct ll_figure ll_probe_vector_f64(void);
+
+/* FLOP/s of a large product by OpenBLAS, on one core; ll_blas_open has succeeded. Zeros when memory ran out.
+ */
+struct ll_figure ll_probe_product_f32(void);
+struct ll_figure ll_probe_product_f64(void);
+
+/* All of it as facts, and each one's spread beside it as KEY.spread:
+ *   probe.clock_hz, probe.vector.f32, probe.vector.f64, probe.product.f32, probe.product.f64 (of one core,
+ * FLOP/s) probe.LEVEL.size_bytes, .bandwidth_Bps (the fastest stream of all threads), .alone_Bps (of one),
+ *   .latency_s
+ * for the levels l1, l2, l3 as far as the host has them, and dram. */
+void ll_probe_facts(struct ll_pool *pool, struct ll_facts *facts);
+
+#endif

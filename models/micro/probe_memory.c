@@ -1,0 +1,126 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Streams as McCalpin's STREAM has them, and a walk along pointers (McVoy and Staelin, "lmbench", USENIX
+ * 1996): the lines of a block are strung to one ring in no order, so that nothing can be fetched ahead. */
+#include "models/micro/probe.h"
+
+#include "models/micro/repeat.h"
+#include "models/nn/kernel.h"
+#include "tracer/base/num.h"
+#include "tracer/base/random.h"
+
+enum { LINE_BYTES = 64, LEAST_BYTES = 1 << 27 }; /* bytes that a run streams at least */
+
+struct stream {
+    struct ll_pool *pool;
+    float *memory;
+    uint64_t floats; /* of one thread's part */
+    uint64_t passes;
+    unsigned threads;
+    float sums[64]; /* so that nothing is left out */
+    ll_pool_body *body;
+};
+
+LL_FAST static float sum_of(const float *x, uint64_t count)
+{
+    float sum = 0;
+#pragma omp simd reduction(+ : sum)
+    for (uint64_t i = 0; i < count; i++)
+        sum += x[i];
+    return sum;
+}
+
+LL_FAST static void add_scaled(float *restrict a, const float *restrict b, const float *restrict c, float x,
+                               uint64_t count)
+{
+    for (uint64_t i = 0; i < count; i++)
+        a[i] = b[i] + x * c[i];
+}
+
+static void read_part(void *context, uint64_t begin, uint64_t end, uint64_t chunk)
+{
+    struct stream *s = context;
+    (void)end;
+    for (uint64_t pass = 0; pass < s->passes; pass++)
+        s->sums[chunk % 64] += sum_of(s->memory + begin * s->floats, s->floats);
+}
+
+static void triad_part(void *context, uint64_t begin, uint64_t end, uint64_t chunk)
+{
+    struct stream *s = context;
+    float *part = s->memory + begin * s->floats;
+    uint64_t third = s->floats / 3 / 16 * 16;
+    (void)end, (void)chunk;
+    for (uint64_t pass = 0; pass < s->passes; pass++)
+        add_scaled(part, part + third, part + 2 * third, 0.5f, third);
+}
+
+static void run_stream(void *context)
+{
+    struct stream *s = context;
+    ll_pool_run(s->threads > 1 ? s->pool : NULL, s->threads, 1, s->body, s);
+}
+
+static struct ll_figure rate(struct stream *s, ll_pool_body *body)
+{
+    s->body = body;
+    return ll_rate_of(run_stream, s,
+                      (double)s->passes * (double)s->threads * (double)s->floats * sizeof(float));
+}
+
+struct ll_streams ll_probe_streams(struct ll_pool *pool, unsigned threads, uint64_t bytes)
+{
+    struct stream s = {.pool = pool, .threads = threads};
+    s.floats = ll_max(LINE_BYTES, bytes / threads / LINE_BYTES * LINE_BYTES) / sizeof(float);
+    s.passes = ll_max(1, LEAST_BYTES / (s.floats * sizeof(float) * threads));
+    uint64_t whole = threads * s.floats * sizeof(float);
+    s.memory = ll_probe_memory(whole);
+    if (!s.memory)
+        return (struct ll_streams){0};
+    struct ll_streams streams = {rate(&s, read_part), rate(&s, triad_part)};
+    streams.triad.value *= 4.0 / 3;
+    ll_probe_release(s.memory, whole);
+    return streams;
+}
+
+struct ring {
+    void **at;
+    uint64_t steps;
+};
+
+static void walk(void *context)
+{
+    struct ring *ring = context;
+    void **at = ring->at;
+    for (uint64_t i = 0; i < ring->steps; i++)
+        at = *at;
+    ring->at = at;
+}
+
+/* Every line points to the next of a random order of all lines (Sattolo's shuffle gives one ring). */
+static void **string_lines(char *memory, uint64_t lines)
+{
+    uint64_t key = ll_random_key(1, 1);
+    for (uint64_t i = 0; i < lines; i++)
+        *(void **)(memory + i * LINE_BYTES) = memory + i * LINE_BYTES;
+    for (uint64_t i = lines; i-- > 1;) {
+        void **a = (void **)(memory + i * LINE_BYTES);
+        void **b = (void **)(memory + ll_random_bits(key, i) % i * LINE_BYTES), *other = *b;
+        *b = *a;
+        *a = other;
+    }
+    return (void **)memory;
+}
+
+struct ll_figure ll_probe_latency(uint64_t bytes)
+{
+    enum { STEPS = 1 << 17 };
+    uint64_t lines = ll_max(2, bytes / LINE_BYTES);
+    char *memory = ll_probe_memory(lines * LINE_BYTES);
+    if (!memory)
+        return (struct ll_figure){0, 0};
+    struct ring ring = {string_lines(memory, lines), ll_max(STEPS, ll_min(lines, 4 * STEPS))};
+    struct ll_figure figure = ll_rate_of(walk, &ring, (double)ring.steps);
+    figure.value = 1 / figure.value;
+    ll_probe_release(memory, lines * LINE_BYTES);
+    return figure;
+}

@@ -1,0 +1,270 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Ops on matrices of numbers, element by element and line by line. */
+#include "models/micro/recipes.h"
+
+#include <math.h>
+
+static void do_op(struct ll_bench *bench, enum ll_op_kind kind, uint32_t count,
+                  struct ll_value *const *inputs)
+{
+    ll_nn_do(bench->nn, &(struct ll_call){.kind = kind, .input_count = count, .inputs = inputs});
+}
+
+static struct ll_value *matrix(struct ll_bench *bench, const char *name, uint64_t elements)
+{
+    return ll_bench_real(bench, name, 2, ll_bench_grid(elements).dim);
+}
+
+void ll_recipe_one(struct ll_bench *bench, enum ll_op_kind kind, uint64_t elements)
+{
+    ll_nn_do1(bench->nn, kind, matrix(bench, "x", elements));
+}
+
+void ll_recipe_pair(struct ll_bench *bench, enum ll_op_kind kind, uint64_t elements)
+{
+    ll_nn_do2(bench->nn, kind, matrix(bench, "x", elements), matrix(bench, "y", elements));
+}
+
+void ll_recipe_four(struct ll_bench *bench, enum ll_op_kind kind, uint64_t elements)
+{
+    struct ll_value *inputs[] = {matrix(bench, "x", elements), matrix(bench, "y", elements),
+                                 matrix(bench, "z", elements), matrix(bench, "w", elements)};
+    do_op(bench, kind, 4, inputs);
+}
+
+void ll_recipe_by_scalar(struct ll_bench *bench, enum ll_op_kind kind, uint64_t elements)
+{
+    ll_nn_do2(bench->nn, kind, matrix(bench, "x", elements), ll_bench_real(bench, "scalar", 0, NULL));
+}
+
+/* Powers in networks are squares and roots, and mostly squares. */
+void ll_recipe_squared(struct ll_bench *bench, enum ll_op_kind kind, uint64_t elements)
+{
+    ll_nn_do2(bench->nn, kind, matrix(bench, "x", elements), ll_bench_two(bench));
+}
+
+/* As attention over a memory has it: stacks of short lines. */
+struct box {
+    uint64_t dim[3];
+};
+
+static struct box box_of(uint64_t elements)
+{
+    enum { LINES = 40, LENGTH = 24 };
+    uint64_t lines = elements < LINES * LENGTH ? 4 : LINES;
+    return (struct box){{ll_max(1, elements / (lines * LENGTH)), lines, LENGTH}};
+}
+
+void ll_recipe_along_middle(struct ll_bench *bench, enum ll_op_kind kind, uint64_t elements)
+{
+    struct box box = box_of(elements);
+    ll_nn_do2(bench->nn, kind, ll_bench_real(bench, "box", 3, box.dim),
+              ll_bench_real(bench, "lines", 3, (uint64_t[]){box.dim[0], 1, box.dim[2]}));
+}
+
+void ll_recipe_narrow_lines(struct ll_bench *bench, enum ll_op_kind kind, uint64_t elements)
+{
+    struct box box = box_of(elements);
+    ll_nn_do2(bench->nn, kind, ll_bench_real(bench, "box", 3, box.dim),
+              ll_bench_real(bench, "places", 3, (uint64_t[]){box.dim[0], box.dim[1], 1}));
+}
+
+static void reduce_box(struct ll_bench *bench, enum ll_op_kind kind, uint64_t elements, int64_t axis)
+{
+    struct ll_attr attrs[] = {ll_attr_of_count(LL_ATTR_AXIS, axis), ll_attr_of_count(LL_ATTR_AXES, 1)};
+    struct ll_value *x = ll_bench_real(bench, "box", 3, box_of(elements).dim);
+    ll_nn_do(bench->nn, &(struct ll_call){
+                            .kind = kind, .input_count = 1, .inputs = &x, .attr_count = 2, .attrs = attrs});
+}
+
+void ll_recipe_reduced_middle(struct ll_bench *bench, enum ll_op_kind kind, uint64_t elements)
+{
+    reduce_box(bench, kind, elements, 1);
+}
+
+void ll_recipe_narrow_sum(struct ll_bench *bench, enum ll_op_kind kind, uint64_t elements)
+{
+    reduce_box(bench, kind, elements, 2);
+}
+
+void ll_recipe_middle_filled(struct ll_bench *bench, enum ll_op_kind kind, uint64_t elements)
+{
+    struct box box = box_of(elements);
+    struct ll_attr attrs[] = {ll_attr_of_count(LL_ATTR_AXIS, 1), ll_attr_of_count(LL_ATTR_AXES, 1)};
+    struct ll_shape whole = ll_nn_shape(bench->nn, 3, box.dim, NULL);
+    struct ll_value *lines = ll_bench_real(bench, "flat", 2, (uint64_t[]){box.dim[0], box.dim[2]});
+    ll_nn_do(bench->nn, &(struct ll_call){.kind = kind,
+                                          .input_count = 1,
+                                          .inputs = &lines,
+                                          .attr_count = 2,
+                                          .attrs = attrs,
+                                          .given_count = 1,
+                                          .given = &whole});
+}
+
+void ll_recipe_narrow_turned(struct ll_bench *bench, enum ll_op_kind kind, uint64_t elements)
+{
+    struct ll_attr attr = ll_attr_of_count(LL_ATTR_PERMUTATION, 21);
+    struct ll_value *x = ll_bench_real(bench, "box", 3, box_of(elements).dim);
+    ll_nn_do(bench->nn, &(struct ll_call){
+                            .kind = kind, .input_count = 1, .inputs = &x, .attr_count = 1, .attrs = &attr});
+}
+
+void ll_recipe_along_columns(struct ll_bench *bench, enum ll_op_kind kind, uint64_t elements)
+{
+    struct ll_grid grid = ll_bench_grid(elements);
+    ll_nn_do2(bench->nn, kind, matrix(bench, "x", elements), ll_bench_real(bench, "row", 1, &grid.dim[1]));
+}
+
+void ll_recipe_along_rows(struct ll_bench *bench, enum ll_op_kind kind, uint64_t elements)
+{
+    uint64_t rows = ll_bench_grid(elements).dim[0];
+    ll_nn_do2(bench->nn, kind, matrix(bench, "x", elements),
+              ll_bench_real(bench, "column", 2, (uint64_t[]){rows, 1}));
+}
+
+void ll_recipe_lines_scaled(struct ll_bench *bench, enum ll_op_kind kind, uint64_t elements)
+{
+    struct ll_grid grid = ll_bench_grid(elements);
+    ll_nn_do2(bench->nn, kind, matrix(bench, "x", elements), ll_bench_real(bench, "factors", 1, grid.dim));
+}
+
+void ll_recipe_clipped(struct ll_bench *bench, enum ll_op_kind kind, uint64_t elements)
+{
+    struct ll_attr limit = ll_attr_of_real(LL_ATTR_LIMIT, 0.6);
+    struct ll_value *inputs[] = {matrix(bench, "x", elements), matrix(bench, "y", elements)};
+    ll_nn_do(bench->nn, &(struct ll_call){.kind = kind,
+                                          .input_count = kind == LL_OP_RELU_CLIPPED ? 1 : 2,
+                                          .inputs = inputs,
+                                          .attr_count = 1,
+                                          .attrs = &limit});
+}
+
+void ll_recipe_choice(struct ll_bench *bench, enum ll_op_kind kind, uint64_t elements)
+{
+    struct ll_value *x = matrix(bench, "x", elements), *y = matrix(bench, "y", elements);
+    struct ll_value *inputs[] = {ll_nn_do2(bench->nn, LL_OP_LESS, x, y), x, y};
+    do_op(bench, kind, 3, inputs);
+}
+
+void ll_recipe_cast(struct ll_bench *bench, enum ll_op_kind kind, uint64_t elements)
+{
+    struct ll_value *x = matrix(bench, "x", elements), *y = matrix(bench, "y", elements);
+    struct ll_value *truth = ll_nn_do2(bench->nn, LL_OP_LESS, x, y);
+    ll_nn_do(bench->nn,
+             &(struct ll_call){
+                 .kind = kind, .input_count = 1, .inputs = &truth, .given_count = 1, .given = &x->shape});
+}
+
+/* Sums over so many dimensions from this one on. */
+static void reduce(struct ll_bench *bench, enum ll_op_kind kind, uint64_t elements, int64_t axis,
+                   int64_t axes)
+{
+    struct ll_attr attrs[] = {ll_attr_of_count(LL_ATTR_AXIS, axis), ll_attr_of_count(LL_ATTR_AXES, axes)};
+    struct ll_value *x = matrix(bench, "x", elements);
+    ll_nn_do(bench->nn, &(struct ll_call){
+                            .kind = kind, .input_count = 1, .inputs = &x, .attr_count = 2, .attrs = attrs});
+}
+
+void ll_recipe_reduced_all(struct ll_bench *bench, enum ll_op_kind kind, uint64_t elements)
+{
+    reduce(bench, kind, elements, 0, 2);
+}
+
+void ll_recipe_reduced_rows(struct ll_bench *bench, enum ll_op_kind kind, uint64_t elements)
+{
+    reduce(bench, kind, elements, 0, 1);
+}
+
+void ll_recipe_reduced_lines(struct ll_bench *bench, enum ll_op_kind kind, uint64_t elements)
+{
+    reduce(bench, kind, elements, 1, 1);
+}
+
+void ll_recipe_expanded(struct ll_bench *bench, enum ll_op_kind kind, uint64_t elements)
+{
+    struct ll_grid grid = ll_bench_grid(elements);
+    struct ll_attr attrs[] = {ll_attr_of_count(LL_ATTR_AXIS, 1), ll_attr_of_count(LL_ATTR_AXES, 1)};
+    struct ll_shape whole = ll_nn_shape(bench->nn, 2, grid.dim, NULL);
+    struct ll_value *lines = ll_bench_real(bench, "factors", 1, grid.dim);
+    ll_nn_do(bench->nn, &(struct ll_call){.kind = kind,
+                                          .input_count = 1,
+                                          .inputs = &lines,
+                                          .attr_count = 2,
+                                          .attrs = attrs,
+                                          .given_count = 1,
+                                          .given = &whole});
+}
+
+void ll_recipe_labelled(struct ll_bench *bench, enum ll_op_kind kind, uint64_t elements)
+{
+    struct ll_grid grid = ll_bench_grid(elements);
+    ll_nn_do2(bench->nn, kind, matrix(bench, "x", elements),
+              ll_bench_indices(bench, 1, grid.dim, grid.dim[1]));
+}
+
+/* The number of the step, a seed and a stream are all that chance depends on. */
+void ll_recipe_drawn(struct ll_bench *bench, enum ll_op_kind kind, uint64_t elements)
+{
+    struct ll_attr attrs[] = {ll_attr_of_count(LL_ATTR_SEED, 1), ll_attr_of_count(LL_ATTR_STREAM, 1),
+                              ll_attr_of_real(LL_ATTR_KEEP, 0.5)};
+    struct ll_value *step = ll_bench_real(bench, "scalar", 0, NULL), *x = matrix(bench, "x", elements);
+    bool drops = kind == LL_OP_DROPOUT;
+    struct ll_value *inputs[] = {drops ? x : step, step};
+    ll_nn_do(bench->nn, &(struct ll_call){.kind = kind,
+                                          .input_count = drops ? 2 : 1,
+                                          .inputs = inputs,
+                                          .attr_count = 3,
+                                          .attrs = attrs,
+                                          .given_count = !drops,
+                                          .given = &x->shape});
+}
+
+/* Classes drawn out of ten times as many; the op's elements are the classes drawn and those asked about. */
+void ll_recipe_sample(struct ll_bench *bench, enum ll_op_kind kind, uint64_t elements)
+{
+    uint64_t half = elements / 2;
+    struct ll_attr attrs[] = {ll_attr_of_count(LL_ATTR_SEED, 1), ll_attr_of_count(LL_ATTR_STREAM, 1),
+                              ll_attr_of_count(LL_ATTR_SAMPLES, (int64_t)half),
+                              ll_attr_of_count(LL_ATTR_RANGE, (int64_t)(10 * elements))};
+    struct ll_value *inputs[] = {ll_bench_real(bench, "scalar", 0, NULL),
+                                 ll_bench_indices(bench, 1, &half, elements)};
+    ll_nn_do(
+        bench->nn,
+        &(struct ll_call){.kind = kind, .input_count = 2, .inputs = inputs, .attr_count = 4, .attrs = attrs});
+}
+
+/* Weights, what the optimizer remembers of them, the gradient. */
+void ll_recipe_optimizer(struct ll_bench *bench, enum ll_op_kind kind, uint64_t elements)
+{
+    static const char *const names[] = {"weight", "first moment", "second moment"};
+    struct ll_attr attrs[] = {
+        ll_attr_of_real(LL_ATTR_LEARNING_RATE, 1e-6), ll_attr_of_real(LL_ATTR_DECAY, 0.9),
+        ll_attr_of_real(LL_ATTR_MOMENTUM, 0.9),       ll_attr_of_real(LL_ATTR_BETA1, 0.9),
+        ll_attr_of_real(LL_ATTR_BETA2, 0.999),        ll_attr_of_real(LL_ATTR_EPSILON, 1e-3)};
+    uint32_t states = kind == LL_OP_ADAM || kind == LL_OP_RMSPROP ? 3 : kind == LL_OP_MOMENTUM ? 2 : 1;
+    struct ll_value *inputs[5];
+    for (uint32_t i = 0; i < states; i++)
+        inputs[i] = ll_bench_state(bench, names[i], 1, &elements);
+    inputs[states] = ll_bench_real(bench, "gradient", 1, &elements);
+    inputs[states + 1] = ll_bench_real(bench, "powers", 1, (uint64_t[]){2});
+    ll_nn_do(bench->nn, &(struct ll_call){.kind = kind,
+                                          .input_count = states + 1 + (kind == LL_OP_ADAM),
+                                          .inputs = inputs,
+                                          .attr_count = sizeof attrs / sizeof *attrs,
+                                          .attrs = attrs});
+}
+
+/* Four frames for each label, as many sequences as make the elements with 32 classes. */
+void ll_recipe_ctc(struct ll_bench *bench, enum ll_op_kind kind, uint64_t elements)
+{
+    enum { CLASSES = 32, BATCH = 2 };
+    uint64_t batch = BATCH, frames = ll_max(4, elements / (CLASSES * BATCH)), labels = frames / 4;
+    struct ll_value *inputs[] = {
+        ll_bench_real(bench, "logits", 3, (uint64_t[]){frames, batch, CLASSES}),
+        ll_bench_indices(bench, 2, (uint64_t[]){batch, labels}, CLASSES - 1),
+        ll_bench_counts(bench, batch, labels),
+        ll_bench_counts(bench, batch, frames),
+    };
+    do_op(bench, kind, 4, inputs);
+}

@@ -1,0 +1,197 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Ops on images, on rows picked by index, and ops that only move. */
+#include "models/micro/recipes.h"
+
+/* Images of 64 channels, square and few; the smaller side is even, so that windows of two fit. */
+struct image {
+    uint64_t dim[4];
+};
+
+static struct image image_of(uint64_t elements)
+{
+    enum { CHANNELS = 64, MOST_SIDE = 56 };
+    uint64_t side = 2;
+    while (side < MOST_SIDE && (side + 2) * (side + 2) * CHANNELS <= elements)
+        side += 2;
+    uint64_t channels = elements < 4 * CHANNELS ? elements / 4 : CHANNELS;
+    return (struct image){{ll_max(1, elements / (side * side * channels)), side, side, channels}};
+}
+
+static void do_with(struct ll_bench *bench, enum ll_op_kind kind, uint32_t count,
+                    struct ll_value *const *inputs, uint32_t attr_count, const struct ll_attr *attrs)
+{
+    ll_nn_do(
+        bench->nn,
+        &(struct ll_call){
+            .kind = kind, .input_count = count, .inputs = inputs, .attr_count = attr_count, .attrs = attrs});
+}
+
+/* Windows of two by two, two apart. */
+void ll_recipe_pool(struct ll_bench *bench, enum ll_op_kind kind, uint64_t elements)
+{
+    struct image image = image_of(elements), pooled = image;
+    struct ll_attr attrs[] = {ll_attr_of_count(LL_ATTR_STRIDE_H, 2), ll_attr_of_count(LL_ATTR_STRIDE_W, 2),
+                              ll_attr_of_count(LL_ATTR_KERNEL_H, 2), ll_attr_of_count(LL_ATTR_KERNEL_W, 2)};
+    pooled.dim[1] /= 2;
+    pooled.dim[2] /= 2;
+    struct ll_value *x = ll_bench_noise(bench, "image", 4, image.dim);
+    struct ll_value *y = ll_bench_noise(bench, "pooled", 4, pooled.dim);
+    struct ll_value *inputs[] = {y, x, y};
+    do_with(bench, kind, kind == LL_OP_MAX_POOL ? 1 : 3, kind == LL_OP_MAX_POOL ? &x : inputs, 4, attrs);
+}
+
+void ll_recipe_lrn(struct ll_bench *bench, enum ll_op_kind kind, uint64_t elements)
+{
+    struct image image = image_of(elements);
+    struct ll_attr attrs[] = {ll_attr_of_count(LL_ATTR_RADIUS, 2), ll_attr_of_real(LL_ATTR_BIAS, 1),
+                              ll_attr_of_real(LL_ATTR_ALPHA, 1e-4), ll_attr_of_real(LL_ATTR_BETA, 0.75)};
+    struct ll_value *inputs[] = {ll_bench_real(bench, "dy", 4, image.dim),
+                                 ll_bench_noise(bench, "image", 4, image.dim),
+                                 ll_bench_real(bench, "normed", 4, image.dim)};
+    bool forward = kind == LL_OP_LRN;
+    do_with(bench, kind, forward ? 1 : 3, inputs + forward, 4, attrs);
+}
+
+void ll_recipe_norm(struct ll_bench *bench, enum ll_op_kind kind, uint64_t elements)
+{
+    static const char *const names[] = {"gamma", "beta", "mean", "variance"};
+    struct image image = image_of(elements);
+    struct ll_value *inputs[5];
+    uint32_t count = 0, wanted = kind == LL_OP_BATCH_NORM ? 3 : 5;
+    if (kind == LL_OP_BATCH_NORM_GRAD)
+        inputs[count++] = ll_bench_real(bench, "dy", 4, image.dim);
+    inputs[count++] = ll_bench_noise(bench, "image", 4, image.dim);
+    for (uint32_t i = 0; count < wanted; i++)
+        inputs[count++] = ll_bench_real(bench, names[i], 1, &image.dim[3]);
+    do_with(bench, kind, count, inputs, 0, NULL);
+}
+
+/* A table of rows, so many rows, and their numbers: eight times as many rows in the table as are picked. */
+struct picked {
+    struct ll_value *table, *rows, *indices;
+};
+
+static struct picked pick(struct ll_bench *bench, uint64_t elements)
+{
+    struct ll_grid rows = ll_bench_grid(elements), table = rows;
+    table.dim[0] *= 8;
+    return (struct picked){ll_bench_state(bench, "table", 2, table.dim),
+                           ll_bench_real(bench, "x", 2, rows.dim),
+                           ll_bench_indices(bench, 1, rows.dim, table.dim[0])};
+}
+
+void ll_recipe_gathered(struct ll_bench *bench, enum ll_op_kind kind, uint64_t elements)
+{
+    struct picked picked = pick(bench, elements);
+    ll_nn_do2(bench->nn, kind, picked.table, picked.indices);
+}
+
+void ll_recipe_rows_updated(struct ll_bench *bench, enum ll_op_kind kind, uint64_t elements)
+{
+    struct picked picked = pick(bench, elements);
+    struct ll_attr rate = ll_attr_of_real(LL_ATTR_LEARNING_RATE, 1e-6);
+    do_with(bench, kind, 3, (struct ll_value *[]){picked.table, picked.rows, picked.indices}, 1, &rate);
+}
+
+/* A quarter of the elements come as rows, the rest are the table that they are added up in. */
+void ll_recipe_segments(struct ll_bench *bench, enum ll_op_kind kind, uint64_t elements)
+{
+    struct ll_grid table = ll_bench_grid(elements);
+    uint64_t count = ll_max(1, table.dim[0] / 4);
+    struct ll_shape shape = ll_nn_shape(bench->nn, 2, table.dim, NULL);
+    struct ll_value *inputs[] = {ll_bench_real(bench, "rows", 2, (uint64_t[]){count, table.dim[1]}),
+                                 ll_bench_indices(bench, 1, &count, table.dim[0])};
+    ll_nn_do(bench->nn,
+             &(struct ll_call){
+                 .kind = kind, .input_count = 2, .inputs = inputs, .given_count = 1, .given = &shape});
+}
+
+void ll_recipe_one_hot(struct ll_bench *bench, enum ll_op_kind kind, uint64_t elements)
+{
+    struct ll_grid grid = ll_bench_grid(elements);
+    struct ll_attr depth = ll_attr_of_count(LL_ATTR_DEPTH, (int64_t)grid.dim[1]);
+    struct ll_shape shape = ll_nn_shape(bench->nn, 2, grid.dim, NULL);
+    struct ll_value *indices = ll_bench_indices(bench, 1, grid.dim, grid.dim[1]);
+    ll_nn_do(bench->nn, &(struct ll_call){.kind = kind,
+                                          .input_count = 1,
+                                          .inputs = &indices,
+                                          .attr_count = 1,
+                                          .attrs = &depth,
+                                          .given_count = 1,
+                                          .given = &shape});
+}
+
+static void transpose(struct ll_bench *bench, enum ll_op_kind kind, unsigned rank, const uint64_t *dims,
+                      int64_t permutation)
+{
+    struct ll_attr attr = ll_attr_of_count(LL_ATTR_PERMUTATION, permutation);
+    struct ll_value *x = ll_bench_real(bench, "box", rank, dims);
+    do_with(bench, kind, 1, &x, 1, &attr);
+}
+
+void ll_recipe_turned(struct ll_bench *bench, enum ll_op_kind kind, uint64_t elements)
+{
+    transpose(bench, kind, 2, ll_bench_grid(elements).dim, 10);
+}
+
+/* Stacks of four lines change places with lines. */
+void ll_recipe_lines_swapped(struct ll_bench *bench, enum ll_op_kind kind, uint64_t elements)
+{
+    struct ll_grid grid = ll_bench_grid(elements);
+    transpose(bench, kind, 3, (uint64_t[]){4, ll_max(1, grid.dim[0] / 4), grid.dim[1]}, 102);
+}
+
+/* Along lines, so that every piece is one. */
+void ll_recipe_joined(struct ll_bench *bench, enum ll_op_kind kind, uint64_t elements)
+{
+    struct ll_grid half = ll_bench_grid(elements / 2);
+    struct ll_attr axis = ll_attr_of_count(LL_ATTR_AXIS, 1);
+    struct ll_value *inputs[] = {ll_bench_real(bench, "x", 2, half.dim),
+                                 ll_bench_real(bench, "y", 2, half.dim)};
+    do_with(bench, kind, 2, inputs, 1, &axis);
+}
+
+void ll_recipe_parted(struct ll_bench *bench, enum ll_op_kind kind, uint64_t elements)
+{
+    struct ll_attr attrs[] = {ll_attr_of_count(LL_ATTR_AXIS, 1), ll_attr_of_count(LL_ATTR_PARTS, 4)};
+    struct ll_value *x = ll_bench_real(bench, "x", 2, ll_bench_grid(elements).dim);
+    do_with(bench, kind, 1, &x, 2, attrs);
+}
+
+/* The op moves so many elements out of twice as many. */
+void ll_recipe_sliced(struct ll_bench *bench, enum ll_op_kind kind, uint64_t elements)
+{
+    struct ll_grid grid = ll_bench_grid(elements);
+    uint64_t size = grid.dim[1] / 2;
+    struct ll_attr attrs[] = {ll_attr_of_count(LL_ATTR_AXIS, 1), ll_attr_of_count(LL_ATTR_BEGIN, 1),
+                              ll_attr_of_count(LL_ATTR_SIZE, (int64_t)size)};
+    struct ll_value *x = ll_bench_real(bench, "x", 2, grid.dim);
+    do_with(bench, kind, 1, &x, 3, attrs);
+}
+
+void ll_recipe_padded(struct ll_bench *bench, enum ll_op_kind kind, uint64_t elements)
+{
+    struct ll_grid grid = ll_bench_grid(elements);
+    struct ll_attr attrs[] = {ll_attr_of_count(LL_ATTR_AXIS, 1),
+                              ll_attr_of_count(LL_ATTR_BEFORE, (int64_t)grid.dim[1] / 2),
+                              ll_attr_of_count(LL_ATTR_AFTER, (int64_t)grid.dim[1] / 2)};
+    struct ll_value *x = ll_bench_real(bench, "x", 2, grid.dim);
+    do_with(bench, kind, 1, &x, 3, attrs);
+}
+
+void ll_recipe_unstacked(struct ll_bench *bench, enum ll_op_kind kind, uint64_t elements)
+{
+    struct ll_grid layer = ll_bench_grid(elements / 4);
+    struct ll_shape given[4];
+    struct ll_value *x = ll_bench_real(bench, "layers", 3, (uint64_t[]){4, layer.dim[0], layer.dim[1]});
+    for (unsigned i = 0; i < 4; i++)
+        given[i] = ll_nn_shape(bench->nn, 2, layer.dim, NULL);
+    ll_nn_do(bench->nn, &(struct ll_call){
+                            .kind = kind, .input_count = 1, .inputs = &x, .given_count = 4, .given = given});
+}
+
+void ll_recipe_assigned(struct ll_bench *bench, enum ll_op_kind kind, uint64_t elements)
+{
+    ll_nn_do2(bench->nn, kind, ll_bench_state(bench, "target", 1, &elements),
+              ll_bench_real(bench, "gradient", 1, &elements));
+}

@@ -1,0 +1,45 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#define _GNU_SOURCE
+#include "models/micro/repeat.h"
+
+#include "tracer/base/clock.h"
+
+#include <stdlib.h>
+#include <string.h>
+#include <sys/mman.h>
+
+enum { RUNS = 30 };
+
+static int by_size(const void *a, const void *b)
+{
+    double x = *(const double *)a, y = *(const double *)b;
+    return (x > y) - (x < y);
+}
+
+struct ll_figure ll_rate_of(void (*body)(void *context), void *context, double amount)
+{
+    double rates[RUNS];
+    body(context);
+    for (int i = 0; i < RUNS; i++) {
+        uint64_t start_ns = ll_now_ns();
+        body(context);
+        rates[i] = amount * 1e9 / (double)(ll_now_ns() - start_ns + 1);
+    }
+    qsort(rates, RUNS, sizeof *rates, by_size);
+    double lower = rates[RUNS / 4], upper = rates[RUNS * 3 / 4], middle = rates[RUNS / 2];
+    return (struct ll_figure){rates[RUNS - 1], (upper - lower) / middle};
+}
+
+void *ll_probe_memory(uint64_t bytes)
+{
+    void *memory = mmap(NULL, bytes, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+    if (memory == MAP_FAILED)
+        return NULL;
+    madvise(memory, bytes, MADV_HUGEPAGE); /* a wish */
+    return memset(memory, 0, bytes);
+}
+
+void ll_probe_release(void *memory, uint64_t bytes)
+{
+    munmap(memory, bytes);
+}

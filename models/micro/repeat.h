@@ -1,0 +1,16 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Repeating a run until its time is known, in memory like that of a runner. */
+#ifndef LL_MICRO_REPEAT_H
+#define LL_MICRO_REPEAT_H
+
+#include "models/micro/probe.h"
+
+/* Runs body(context) some dozens of times, after once to warm up: `amount` over the time of the best run. */
+struct ll_figure ll_rate_of(void (*body)(void *context), void *context, double amount);
+
+/* Zeroed memory in huge pages where there are any, as kernels find it (models/nn/runner.c). NULL when there
+ * is none. */
+void *ll_probe_memory(uint64_t bytes);
+void ll_probe_release(void *memory, uint64_t bytes);
+
+#endif

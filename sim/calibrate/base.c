@@ -1,0 +1,142 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* The machine is written as its file would be and then read, so that it is checked as any other.
+ *
+ * The caches of single cores are two kinds of level here. The first is private. Of the others a core finds
+ * about as often the data of its neighbours' last op as its own, since threads take slices as they come; they
+ * are described as one memory as large as all of them, at the rate of all of them. */
+#include "sim/calibrate/base.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+struct header {
+    const struct ll_trace *trace;
+    struct ll_diags *diags;
+    bool whole;
+};
+
+/* A figure of the header; 1 after complaining that there is none. */
+static double figure(struct header *header, const char *key)
+{
+    const char *text = ll_trace_fact(header->trace, key);
+    double value = text ? strtod(text, NULL) : 0;
+    if (value > 0)
+        return value;
+    header->whole = ll_complain(header->diags, (struct ll_place){0},
+                                "the trace has no measured `%s`: expected one of leadline calibrate", key);
+    return 1;
+}
+
+static double level_figure(struct header *header, const char *level, const char *what)
+{
+    char key[64];
+    snprintf(key, sizeof key, "probe.%s.%s", level, what);
+    return figure(header, key);
+}
+
+static double larger(double a, double b)
+{
+    return a > b ? a : b;
+}
+
+/* Rates of one core are measured with one core at work, so that they are right on a machine that has other
+ * things to do as well; what cores share is what the busiest test reached. */
+static void add_level(struct header *header, const char *level, const char *scope, double instances,
+                      double cores, struct ll_str *yaml)
+{
+    double alone = level_figure(header, level, "alone_Bps"),
+           all = level_figure(header, level, "bandwidth_Bps");
+    double bandwidth = cores > 1 ? cores * alone : scope[0] == 'u' ? alone : larger(alone, all);
+    ll_str_addf(yaml, "  - {name: %s, size: %.0fB, bandwidth: %.6gB/s, latency: %.4gns, scope: %s}\n", level,
+                level_figure(header, level, "size_bytes") * instances, bandwidth,
+                level_figure(header, level, "latency_s") * 1e9, scope);
+}
+
+static bool has_level(const struct header *header, const char *level)
+{
+    char key[64];
+    snprintf(key, sizeof key, "probe.%s.size_bytes", level);
+    return ll_trace_fact(header->trace, key) != NULL;
+}
+
+static void add_units(struct header *header, double threads, double clock, struct ll_str *yaml)
+{
+    enum { LANES = 16 };
+    ll_str_addf(
+        yaml,
+        "units:\n"
+        "  - {name: blas, model: matrix, count: %.0f, macs: {f32: %.4g, f64: %.4g}, runs: [matrix, conv]}\n"
+        "  - {name: vector, model: vector, count: %.0f, lanes: %d, flops: {f32: %.4g, f64: %.4g}}\n",
+        threads, figure(header, "probe.product.f32") / (2 * clock),
+        figure(header, "probe.product.f64") / (2 * clock), threads, LANES,
+        figure(header, "probe.vector.f32") / (clock * LANES),
+        figure(header, "probe.vector.f64") / (clock * LANES));
+}
+
+static void add_sources(const struct header *header, const char *host, const char *threads,
+                        struct ll_str *yaml)
+{
+    const char *core = ll_trace_fact(header->trace, "blas.core");
+    ll_str_addf(yaml, "sources:\n");
+    static const struct {
+        const char *path, *how;
+    } unit_sources[] = {
+        {"clock", "additions that wait for each other"},
+        {"blas.count", "threads of the run"},
+        {"blas.macs", "a large product by OpenBLAS on one core"},
+        {"vector.count", "threads of the run"},
+        {"vector.lanes", "assumed: what the rate is divided by, with no effect on it but for fewer elements"},
+        {"vector.flops", "multiplications and additions in registers of one core"},
+    };
+    for (size_t i = 0; i < sizeof unit_sources / sizeof *unit_sources; i++)
+        ll_str_addf(yaml, "  %s: \"measured by leadline calibrate on %s, threads %s: %s%s%s\"\n",
+                    unit_sources[i].path, host, threads, unit_sources[i].how,
+                    i == 2 && core ? ", kernels " : "", i == 2 && core ? core : "");
+    static const char *const levels[] = {"l1", "l2", "l3", "dram"};
+    for (size_t i = 0; i < sizeof levels / sizeof *levels; i++)
+        if (has_level(header, levels[i]))
+            ll_str_addf(yaml,
+                        "  %s.size: \"hwloc and the kernel on %s%s\"\n"
+                        "  %s.bandwidth: \"measured by leadline calibrate on %s, threads %s: the faster of "
+                        "reading and a triad\"\n"
+                        "  %s.latency: \"measured by leadline calibrate on %s: a walk along pointers\"\n",
+                        levels[i], host, strcmp(levels[i], "l2") ? "" : ", all cores' together", levels[i],
+                        host, threads, levels[i], host);
+}
+
+/* The name without what would end a quoted text. */
+static void plain(const char *text, char *out, size_t size)
+{
+    size_t length = 0;
+    for (; *text && length + 1 < size; text++)
+        if (*text >= ' ' && *text < 127 && *text != '"' && *text != '\\')
+            out[length++] = *text;
+    out[length] = 0;
+}
+
+struct ll_machine *ll_calibrate_base(const struct ll_trace *micro, struct ll_diags *diags)
+{
+    struct header header = {micro, diags, true};
+    struct ll_str yaml = {0};
+    double threads = figure(&header, "threads"), clock = figure(&header, "probe.clock_hz");
+    const char *cpu = ll_trace_fact(micro, "host.cpu"), *thread_text = ll_trace_fact(micro, "threads");
+    char host[128];
+    plain(cpu ? cpu : "an unknown processor", host, sizeof host);
+    ll_str_addf(&yaml, "name: \"%s, %.0f threads\"\nkind: cpu\nclock: %.6gHz\n", host, threads, clock);
+    add_units(&header, threads, clock, &yaml);
+    ll_str_add(&yaml, "memory:\n");
+    if (has_level(&header, "l1"))
+        add_level(&header, "l1", "unit", 1, 1, &yaml);
+    if (has_level(&header, "l2"))
+        add_level(&header, "l2", "device", threads, threads, &yaml);
+    if (has_level(&header, "l3"))
+        add_level(&header, "l3", "device", 1, 1, &yaml);
+    add_level(&header, "dram", "device", 1, 1, &yaml);
+    add_sources(&header, host, thread_text ? thread_text : "unknown", &yaml);
+    struct ll_machine *machine = NULL;
+    if (header.whole && !yaml.failed)
+        machine = ll_machine_parse(yaml.text, yaml.length, "host.yaml", NULL, NULL, 0, diags);
+    ll_str_release(&yaml);
+    return machine;
+}

@@ -1,0 +1,53 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "sim/calibrate/calibrate.h"
+
+#include "sim/calibrate/base.h"
+#include "sim/calibrate/fit.h"
+#include "sim/calibrate/samples.h"
+
+#include <inttypes.h>
+
+static bool same_kernel(const struct ll_sample *a, const struct ll_sample *b)
+{
+    return a->kind == b->kind && a->most_rows == b->most_rows;
+}
+
+static bool fit_kinds(const struct ll_samples *samples, struct ll_arena *arena, struct ll_machine *machine,
+                      struct ll_calibration *calibration)
+{
+    struct ll_fit *fits = ll_alloc(arena, LL_OP_COUNT, sizeof *fits);
+    struct ll_software *software = &machine->software;
+    bool right = fits && samples->count > 0;
+    for (uint64_t i = 0, end; right && i < samples->count && software->kernel_count < LL_MAX_KERNELS;
+         i = end) {
+        for (end = i + 1; end < samples->count && same_kernel(&samples->at[end], &samples->at[i]);)
+            end++;
+        right = ll_fit_kernel(machine, samples, i, end - i, &software->kernels[software->kernel_count],
+                              &fits[software->kernel_count]);
+        software->kernel_count++;
+    }
+    calibration->fits = fits;
+    calibration->fit_count = software->kernel_count;
+    return right;
+}
+
+bool ll_calibrate(const struct ll_trace *micro, struct ll_arena *arena, struct ll_diags *diags,
+                  struct ll_calibration *calibration)
+{
+    *calibration = (struct ll_calibration){.machine = ll_calibrate_base(micro, diags)};
+    const struct ll_samples *samples = calibration->machine ? ll_samples_of(micro, arena, diags) : NULL;
+    if (samples && fit_kinds(samples, arena, calibration->machine, calibration))
+        return true;
+    if (samples)
+        ll_complain(diags, (struct ll_place){0}, "memory ran out");
+    ll_machine_free(calibration->machine);
+    calibration->machine = NULL;
+    return false;
+}
+
+void ll_calibration_yaml(const struct ll_calibration *calibration, const struct ll_trace *micro,
+                         struct ll_str *out)
+{
+    (void)micro;
+    ll_machine_yaml(calibration->machine, out);
+}

@@ -1,0 +1,247 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Least squares of the logarithm of predicted over measured time, found by walking: one figure after the
+ * other is multiplied or divided by a factor while that helps, then the factor shrinks. Figures out of a
+ * short list (slices, grains) go to their neighbours there. Long ops count more than short ones, with the
+ * cube root of their time: most of a step's time is spent in them.
+ *
+ * Different starts are walked from, since a time that memory bounds says nothing of arithmetic. */
+#include "sim/calibrate/fit.h"
+
+#include "sim/cost/cost.h"
+
+#include <math.h>
+#include <stdlib.h>
+
+static const double slices[] = {0, 1, 8, 16, 32, 48, 64, 80, 96, 128, 160, 192, 256, 384, 512};
+static const double grains[] = {0,       1 << 10, 1 << 12, 1 << 13, 1 << 14, 1 << 15, 1 << 16,
+                                1 << 17, 1 << 18, 1 << 19, 1 << 20, 1 << 21, 1 << 22};
+static const double units[] = {0, 1};
+
+/* A figure of a kernel in search: bounds, or a list to choose from. */
+struct figure {
+    size_t offset;
+    bool whole;          /* uint64_t, else double */
+    bool product, other; /* where it has a meaning */
+    double least, most;  /* of what is multiplied */
+    const double *list;  /* or */
+    size_t list_count;
+};
+#define AT(member) offsetof(struct ll_kernel, member)
+#define LIST(values) .list = (values), .list_count = sizeof(values) / sizeof *(values)
+static const struct figure figures[] = {
+    {AT(overhead_s), .product = true, .other = true, .least = 1e-9, .most = 1},
+    {AT(compute), .product = true, .least = 1e-3, .most = 1},
+    {AT(work), .other = true, .least = 1, .most = 1e5},
+    {AT(memory), .product = true, .other = true, .least = 1e-3, .most = 1},
+    {AT(units), .whole = true, .product = true, .other = true, LIST(units)},
+    {AT(grain), .product = true, .other = true, LIST(grains)},
+    {AT(slice), .whole = true, .product = true, LIST(slices)},
+    {AT(packing_Bps), .product = true, .least = 1e8, .most = 1e13},
+    {AT(line_s), .product = true, .least = 1e-12, .most = 1e-4},
+    {AT(rewrites), .product = true, .least = 1e-2, .most = 16},
+};
+enum { FIGURES = sizeof figures / sizeof *figures };
+
+struct search {
+    const struct ll_machine *machine; /* whose only kernel is the one in search */
+    struct ll_kernel *kernel;         /* that one */
+    const struct ll_samples *samples;
+    uint64_t first, count;
+    bool product;
+};
+
+static double get(const struct ll_kernel *kernel, const struct figure *figure)
+{
+    const void *at = (const char *)kernel + figure->offset;
+    return figure->whole ? (double)*(const uint64_t *)at : *(const double *)at;
+}
+
+static void set(struct ll_kernel *kernel, const struct figure *figure, double value)
+{
+    void *at = (char *)kernel + figure->offset;
+    if (figure->whole)
+        *(uint64_t *)at = (uint64_t)value;
+    else
+        *(double *)at = value;
+}
+
+static double predicted_s(const struct search *search, const struct ll_sample *sample)
+{
+    struct ll_cost cost;
+    struct ll_timing timing;
+    const char *trouble;
+    double saved[LL_MAX_LEVELS];
+    if (!ll_cost_op(search->machine, sample->kind, &sample->work, &cost, NULL, &trouble))
+        return 0;
+    ll_residency_saved(search->samples->residency, search->machine, sample->op, 0, saved);
+    ll_cost_time(search->machine, &cost, saved, &timing, NULL);
+    return timing.time_s + timing.overhead_s;
+}
+
+static double loss_of(const struct search *search)
+{
+    double loss = 0, weights = 0;
+    for (uint64_t i = search->first; i < search->first + search->count; i++) {
+        const struct ll_sample *sample = &search->samples->at[i];
+        double predicted = predicted_s(search, sample), weight = cbrt(sample->time_s);
+        double off = predicted > 0 ? log(predicted / sample->time_s) : 0;
+        loss += weight * off * off;
+        weights += weight;
+    }
+    return loss / weights;
+}
+
+/* Takes the value if it helps. */
+static bool try_value(struct search *search, const struct figure *figure, double value, double *loss)
+{
+    double before = get(search->kernel, figure);
+    if (value == before)
+        return false;
+    set(search->kernel, figure, value);
+    double now = loss_of(search);
+    if (now < *loss) {
+        *loss = now;
+        return true;
+    }
+    set(search->kernel, figure, before);
+    return false;
+}
+
+static bool try_neighbours(struct search *search, const struct figure *figure, double *loss)
+{
+    bool better = false;
+    size_t at = 0;
+    while (at + 1 < figure->list_count && figure->list[at] != get(search->kernel, figure))
+        at++;
+    for (size_t i = at > 3 ? at - 3 : 0; i < figure->list_count && i <= at + 3; i++)
+        better |= try_value(search, figure, figure->list[i], loss);
+    return better;
+}
+
+static bool try_factor(struct search *search, const struct figure *figure, double factor, double *loss)
+{
+    double value = get(search->kernel, figure);
+    return try_value(search, figure, fmin(value * factor, figure->most), loss) ||
+           try_value(search, figure, fmax(value / factor, figure->least), loss);
+}
+
+/* Walks to where no step helps; the loss there. */
+static double walk(struct search *search)
+{
+    enum { MOST_ROUNDS = 400 };
+    double factor = 3, loss = loss_of(search);
+    for (int round = 0; round < MOST_ROUNDS && factor > 1.01; round++) {
+        bool better = false;
+        for (size_t i = 0; i < FIGURES; i++)
+            if (search->product ? figures[i].product : figures[i].other)
+                better |= figures[i].list ? try_neighbours(search, &figures[i], &loss)
+                                          : try_factor(search, &figures[i], factor, &loss);
+        if (!better)
+            factor = sqrt(factor);
+    }
+    return loss;
+}
+
+static bool is_product(const struct ll_work *work)
+{
+    return work->kind == LL_WORK_GEMM || work->kind == LL_WORK_CONV;
+}
+
+/* What is not worth telling is not told. */
+static void tidy(struct search *search)
+{
+    double loss = loss_of(search);
+    for (size_t i = 0; i < FIGURES; i++) {
+        double before = get(search->kernel, &figures[i]);
+        double plain = figures[i].offset == AT(compute) || figures[i].offset == AT(memory) ||
+                               figures[i].offset == AT(work)
+                           ? 1
+                           : 0;
+        set(search->kernel, &figures[i], plain);
+        if (loss_of(search) > loss * 1.005 + 1e-6)
+            set(search->kernel, &figures[i], before);
+    }
+}
+
+static void judge(const struct search *search, struct ll_fit *fit)
+{
+    *fit = (struct ll_fit){.kind = search->samples->at[search->first].kind, .samples = search->count};
+    for (uint64_t i = search->first; i < search->first + search->count; i++) {
+        const struct ll_sample *sample = &search->samples->at[i];
+        fit->error += fabs(predicted_s(search, sample) / sample->time_s - 1) / (double)search->count;
+        fit->spread += sample->spread / (double)search->count;
+    }
+}
+
+static const char *name_of(const struct ll_sample *sample)
+{
+    return sample->most_rows ? "matmul_of_few_rows" : ll_op_name(sample->kind);
+}
+
+/* Where a walk begins: shares of the machine that are reached, and how a product is cut. */
+static const struct start {
+    double share, packing_Bps, rewrites;
+    uint64_t slice;
+} starts[] = {{1, 3e10, 2, 64},
+              {0.5, 1e11, 0.5, 64},
+              {0.1, 1e10, 0.1, 64},
+              /* products alone */
+              {1, 5e10, 1, 16},
+              {1, 5e10, 1, 32},
+              {1, 5e10, 1, 96},
+              {1, 5e10, 1, 128},
+              {1, 5e10, 1, 256},
+              {0.6, 1e11, 0.1, 512}};
+enum { STARTS = sizeof starts / sizeof *starts, STARTS_OF_OTHERS = 3 };
+
+static struct ll_kernel kernel_at(const struct start *start, const struct ll_sample *sample)
+{
+    struct ll_kernel kernel = {.name = name_of(sample),
+                               .overhead_s = 3e-7,
+                               .compute = start->share,
+                               .memory = start->share,
+                               .passes = 1,
+                               .work = 1,
+                               .rows = sample->most_rows};
+    kernel.ops[sample->kind] = true;
+    if (!is_product(&sample->work)) {
+        kernel.compute = 1;
+        kernel.work = 1 / start->share;
+        return kernel;
+    }
+    kernel.packing_Bps = start->packing_Bps;
+    kernel.line_s = 1e-9;
+    kernel.rewrites = start->rewrites;
+    kernel.slice = start->slice;
+    return kernel;
+}
+
+bool ll_fit_kernel(const struct ll_machine *base, const struct ll_samples *samples, uint64_t first,
+                   uint64_t count, struct ll_kernel *kernel, struct ll_fit *fit)
+{
+    struct ll_machine *machine = malloc(sizeof *machine);
+    if (!machine)
+        return false;
+    *machine = *base;
+    machine->software.kernel_count = 1;
+    struct search search = {.machine = machine,
+                            .kernel = &machine->software.kernels[0],
+                            .samples = samples,
+                            .first = first,
+                            .count = count,
+                            .product = is_product(&samples->at[first].work)};
+    double least = INFINITY;
+    for (size_t i = 0; i < (search.product ? STARTS : STARTS_OF_OTHERS); i++) {
+        *search.kernel = kernel_at(&starts[i], &samples->at[first]);
+        double loss = walk(&search);
+        if (loss < least)
+            *kernel = *search.kernel;
+        least = fmin(least, loss);
+    }
+    *search.kernel = *kernel;
+    tidy(&search);
+    *kernel = *search.kernel;
+    judge(&search, fit);
+    free(machine);
+    return true;
+}

@@ -1,0 +1,125 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* An op of the list is measured once a step; the median of the steps stands for all, as it does for the steps
+ * of a workload. */
+#include "sim/calibrate/samples.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+/* Whether the op is there to be measured: its scope ends with its own kind. Others only prepare. */
+static bool is_measured(const struct ll_trace *trace, uint32_t op)
+{
+    const struct ll_form *form = &trace->forms[trace->ops[op].form];
+    const char *slash = strrchr(trace->strings[form->scope], '/');
+    return slash && form->view.kind < LL_OP_COUNT && strcmp(slash + 1, ll_op_name(form->view.kind)) == 0;
+}
+
+static int by_size(const void *a, const void *b)
+{
+    uint64_t x = *(const uint64_t *)a, y = *(const uint64_t *)b;
+    return (x > y) - (x < y);
+}
+
+/* Times of the op that stands at this place of each step. */
+static void time_of(const struct ll_trace *trace, const uint32_t *steps, uint64_t count, uint32_t place,
+                    uint64_t *times, struct ll_sample *sample)
+{
+    for (uint64_t i = 0; i < count; i++)
+        times[i] = trace->ops[trace->steps[steps[i]].first_op + place].duration_ns;
+    qsort(times, count, sizeof *times, by_size);
+    sample->time_s = (double)ll_max(1, times[count / 2]) * 1e-9;
+    sample->spread = (double)(times[count * 3 / 4] - times[count / 4]) / (double)ll_max(1, times[count / 2]);
+}
+
+/* A result's memory is that of a result before, which this op's operands, or as many bytes, have displaced:
+ * nobody reads it here, but where ops belong to a network somebody does. */
+static void soften(const struct ll_trace *trace, uint32_t op, const struct ll_residency *residency,
+                   struct ll_reuse *reuses)
+{
+    const struct ll_op_view *view = &trace->forms[trace->ops[op].form].view;
+    uint64_t first = residency->first[op], bytes = 0;
+    for (uint64_t i = first; i < residency->first[op + 1]; i++)
+        bytes += reuses[i].bytes;
+    for (uint64_t i = first + view->input_count; i < residency->first[op + 1]; i++)
+        reuses[i].distance = bytes;
+}
+
+static const struct ll_residency *softened(const struct ll_trace *trace, struct ll_arena *arena)
+{
+    const struct ll_residency *residency = ll_residency_new(trace, arena);
+    if (!residency)
+        return NULL;
+    uint64_t count = residency->first[trace->op_count];
+    struct ll_reuse *reuses = ll_copy(arena, residency->reuses, (count + 1) * sizeof *reuses);
+    struct ll_residency *mine = ll_alloc(arena, 1, sizeof *mine);
+    if (!reuses || !mine)
+        return NULL;
+    for (uint32_t op = 0; op < trace->op_count; op++)
+        soften(trace, op, residency, reuses);
+    *mine = (struct ll_residency){residency->first, reuses};
+    return mine;
+}
+
+static int by_kind(const void *a, const void *b)
+{
+    const struct ll_sample *x = a, *y = b;
+    if (x->kind != y->kind)
+        return (x->kind > y->kind) - (x->kind < y->kind);
+    if (x->most_rows != y->most_rows)
+        return (x->most_rows < y->most_rows) - (x->most_rows > y->most_rows);
+    return (x->op > y->op) - (x->op < y->op);
+}
+
+/* The complete steps that have as many ops as the last of them. */
+static uint64_t like_steps(const struct ll_trace *trace, uint32_t *steps)
+{
+    uint64_t count = 0;
+    uint32_t ops = 0;
+    for (uint64_t i = trace->step_count; i-- > 0;) {
+        if (!trace->steps[i].complete || (count > 0 && trace->steps[i].op_count != ops))
+            continue;
+        ops = trace->steps[i].op_count;
+        steps[count++] = (uint32_t)i;
+    }
+    return count;
+}
+
+static bool gather(const struct ll_trace *trace, const uint32_t *steps, uint64_t count,
+                   struct ll_arena *arena, struct ll_samples *samples)
+{
+    const struct ll_step *last = &trace->steps[steps[0]];
+    uint64_t *times = ll_alloc(arena, count, sizeof *times);
+    samples->at = ll_alloc(arena, last->op_count, sizeof *samples->at);
+    if (!times || !samples->at)
+        return false;
+    const char *few = ll_trace_fact(trace, "matmul.few_rows");
+    uint64_t few_rows = few ? strtoull(few, NULL, 10) : 0;
+    for (uint32_t place = 0; place < last->op_count; place++) {
+        uint32_t op = last->first_op + place;
+        const struct ll_op_view *view = &trace->forms[trace->ops[op].form].view;
+        struct ll_sample sample = {.op = op, .kind = view->kind};
+        if (!is_measured(trace, op) || !ll_op_lower(view, &sample.work))
+            continue;
+        if (view->kind == LL_OP_MATMUL && sample.work.gemm.m <= few_rows)
+            sample.most_rows = few_rows;
+        time_of(trace, steps, count, place, times, &sample);
+        samples->at[samples->count++] = sample;
+    }
+    qsort(samples->at, samples->count, sizeof *samples->at, by_kind);
+    return true;
+}
+
+const struct ll_samples *ll_samples_of(const struct ll_trace *micro, struct ll_arena *arena,
+                                       struct ll_diags *diags)
+{
+    struct ll_samples *samples = ll_alloc(arena, 1, sizeof *samples);
+    uint32_t *steps = ll_alloc(arena, micro->step_count + 1, sizeof *steps);
+    uint64_t count = samples && steps ? like_steps(micro, steps) : 0;
+    if (samples && steps && count > 0) {
+        samples->residency = softened(micro, arena);
+        if (samples->residency && gather(micro, steps, count, arena, samples) && samples->count > 0)
+            return samples;
+    }
+    ll_complain(diags, (struct ll_place){0}, "the trace has no ops that were measured for a calibration");
+    return NULL;
+}

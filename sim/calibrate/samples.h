@@ -1,0 +1,29 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* What a trace of models/micro says of a kind of op: how long it took, and what was on chip then. */
+#ifndef LL_SIM_CALIBRATE_SAMPLES_H
+#define LL_SIM_CALIBRATE_SAMPLES_H
+
+#include "sim/memory/residency.h"
+#include "tracer/trace.h"
+#include "tracer/work.h"
+
+struct ll_sample {
+    enum ll_op_kind kind;
+    struct ll_work work;
+    uint64_t most_rows;    /* of the kernel that runs it, if that is one for products of few rows; else 0 */
+    uint32_t op;           /* in the residency */
+    double time_s, spread; /* the median over the steps; between the quartiles over the median */
+};
+
+struct ll_samples {
+    struct ll_sample *at; /* by kind, those with most_rows first, in the order of the trace within one */
+    uint64_t count;
+    const struct ll_residency *residency; /* results lie where others lay before: an op's own bytes ago */
+};
+
+/* Of all complete steps, which repeat the same ops. NULL when memory ran out, or after complaining that there
+ * are none. Lives in the arena. */
+const struct ll_samples *ll_samples_of(const struct ll_trace *micro, struct ll_arena *arena,
+                                       struct ll_diags *diags);
+
+#endif

@@ -1,0 +1,183 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* leadline calibrate: measures this machine and writes its description. */
+#define _GNU_SOURCE
+#include "models/micro/micro.h"
+#include "sim/calibrate/calibrate.h"
+#include "sim/cli/command.h"
+#include "sim/cli/load.h"
+#include "sim/report/human.h"
+#include "sim/report/table.h"
+#include "tracer/base/json.h"
+
+#include <inttypes.h>
+#include <math.h>
+#include <signal.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <unistd.h>
+
+static volatile sig_atomic_t interrupted;
+
+static void interrupt(int number)
+{
+    (void)number;
+    interrupted = 1;
+}
+
+/* A bar for people; a log gets a line for each tenth. */
+struct shown {
+    bool terminal;
+    int tenths;
+};
+
+static bool show(void *context, const char *what, double done)
+{
+    struct shown *shown = context;
+    int tenths = (int)(done * 10);
+    if (shown->terminal)
+        fprintf(stderr, "\r\033[K%s  %.0f %%%s", what, done * 100, done >= 1 ? "\n" : "");
+    else if (tenths != shown->tenths)
+        fprintf(stderr, "%s  %d %%\n", what, tenths * 10);
+    shown->tenths = tenths;
+    fflush(stderr);
+    return !interrupted;
+}
+
+/* The trace of a run now, at `path`. */
+static int measure(const struct ll_args *args, const char *path)
+{
+    uint64_t threads, seconds;
+    if (!ll_value_count(args, "threads", 1, 4096, 0, &threads) ||
+        !ll_value_count(args, "seconds", 1, 100000, 40, &seconds))
+        return LL_WRONG;
+    struct shown shown = {.terminal = isatty(STDERR_FILENO) == 1, .tenths = -1};
+    struct sigaction action = {.sa_handler = interrupt}, before;
+    sigaction(SIGINT, &action, &before);
+    enum ll_status status = ll_micro_record(&(struct ll_micro_options){.threads = (unsigned)threads,
+                                                                       .seconds = (double)seconds,
+                                                                       .path = path,
+                                                                       .progress = show,
+                                                                       .context = &shown});
+    sigaction(SIGINT, &before, NULL);
+    if (interrupted)
+        return ll_failed("interrupted: nothing is written");
+    return status == LL_OK ? LL_DONE : ll_failed("%s: %s", path, ll_status_text(status));
+}
+
+static struct ll_trace *measured(const struct ll_args *args, int *status)
+{
+    const char *kept = ll_value(args, "keep", NULL);
+    char path[256];
+    const char *folder = getenv("TMPDIR");
+    snprintf(path, sizeof path, "%s/leadline-calibrate-XXXXXX", folder && *folder ? folder : P_tmpdir);
+    if (args->word_count > 0)
+        return ll_load_trace(args->words[0], status);
+    int file = kept ? -1 : mkstemp(path);
+    if (!kept && file < 0) {
+        *status = ll_failed("%s: no such file can be made", path);
+        return NULL;
+    }
+    *status = measure(args, kept ? kept : path);
+    struct ll_trace *trace = *status == LL_DONE ? ll_load_trace(kept ? kept : path, status) : NULL;
+    if (file >= 0) {
+        close(file);
+        unlink(path);
+    }
+    return trace;
+}
+
+static int report(const struct ll_calibration *c)
+{
+    struct ll_str out = {0};
+    struct ll_table *table =
+        ll_table_new("kernel|>measurements|>error|>their spread|>overhead|>?compute|>?work|>?memory");
+    for (uint64_t i = 0; i < c->fit_count; i++) {
+        const struct ll_fit *fit = &c->fits[i];
+        const struct ll_kernel *kernel = &c->machine->software.kernels[i];
+        struct ll_human text[3];
+        ll_table_row(table, "%s|%" PRIu64 "|%s|%s|%s|%.3g|%.3g|%.3g", kernel->name, fit->samples,
+                     ll_percent(&text[0], fit->error), ll_percent(&text[1], fit->spread),
+                     ll_si(&text[2], kernel->overhead_s, "s"), kernel->compute, kernel->work, kernel->memory);
+    }
+    ll_table_print(table, ll_screen_width(), &out);
+    ll_table_free(table);
+    return ll_print(&out);
+}
+
+static int report_json(const struct ll_calibration *c)
+{
+    struct ll_str out = {0};
+    struct ll_json json = {.out = &out, .indent = true};
+    ll_json_open_object(&json);
+    ll_json_key(&json, "fits");
+    ll_json_open_list(&json);
+    for (uint64_t i = 0; i < c->fit_count; i++) {
+        ll_json_open_object(&json);
+        ll_json_put_text(&json, "kernel", c->machine->software.kernels[i].name);
+        ll_json_put_count(&json, "measurements", c->fits[i].samples);
+        ll_json_put_number(&json, "error", c->fits[i].error);
+        ll_json_put_number(&json, "spread", c->fits[i].spread);
+        ll_json_close_object(&json);
+    }
+    ll_json_close_list(&json);
+    ll_json_key(&json, "machine");
+    ll_machine_json(c->machine, &json);
+    ll_json_close_object(&json);
+    return ll_print(&out);
+}
+
+static int write_machine(const struct ll_args *args, const struct ll_trace *trace, struct ll_diags *diags)
+{
+    struct ll_calibration calibration;
+    if (!ll_calibrate(trace, args->arena, diags, &calibration))
+        return LL_WRONG;
+    struct ll_str yaml = {0};
+    ll_calibration_yaml(&calibration, trace, &yaml);
+    int status = ll_write_file(ll_value(args, "output", "host.yaml"), &yaml) ? LL_DONE : LL_FAILED;
+    if (status == LL_DONE)
+        status = (ll_flag(args, "json") ? report_json : report)(&calibration);
+    ll_machine_free(calibration.machine);
+    return status;
+}
+
+static int run(const struct ll_args *args)
+{
+    int status = LL_DONE;
+    struct ll_trace *trace = measured(args, &status);
+    struct ll_diags *diags = calloc(1, sizeof *diags);
+    if (trace)
+        status = diags ? write_machine(args, trace, diags) : ll_failed("memory ran out");
+    if (diags) {
+        ll_print_diags(diags);
+        ll_diags_release(diags);
+    }
+    free(diags);
+    ll_trace_free(trace);
+    return status;
+}
+
+static const struct ll_option options[] = {
+    {"output", 'o', "FILE", "the machine file to write; host.yaml when not given"},
+    {"threads", 0, "N", "threads to compute with; one for each CPU when not given"},
+    {"seconds", 0, "N", "how long ops are measured; 40 when not given"},
+    {"keep", 0, "TRACE", "keep what was measured, as a trace"},
+    {0},
+};
+
+const struct ll_command ll_command_calibrate = {
+    .name = "calibrate",
+    .synopsis = "[TRACE]",
+    .summary = "measure this machine and write its description",
+    .examples = "  leadline calibrate -o host.yaml && leadline sim -c host.yaml alexnet.llt\n"
+                "  leadline calibrate --keep host.llt\n"
+                "  leadline calibrate -o again.yaml host.llt\n",
+    .details =
+        "Streams through each level of memory, multiplies and adds in registers, multiplies large matrices;\n"
+        "then runs every kind of op at several sizes, over and over, and fits for each kind what its kernel\n"
+        "makes of the machine. No other workload is looked at. With TRACE, what an earlier run has kept.\n"
+        "Whatever else runs meanwhile makes the machine look slower: best on an idle one.\n",
+    .options = options,
+    .least_words = 0,
+    .most_words = 1,
+    .run = run,
+};

@@ -1,0 +1,96 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* The result's longer side is cut into slices of `slice` lines, dealt to the units in turn; of a convolution
+ * it is the side of the pixels (of the taps, for the filter's gradient), and of a stack of products the
+ * stack:
+ *
+ *       rounds = floor(floor(length / slice) / units),  left = length - rounds * slice * units
+ *       busiest = (rounds * slice + min(left, slice)) / length               of the work
+ *
+ * A unit copies what it multiplies: its part of the side that is cut, and the whole other operand once for
+ * each slice. A convolution's windows are gathered from the image line by line (im2col): each line of a
+ * window is a piece of its own that costs `line`, since it has to be found and its edges be filled up.
+ *
+ *       layout = (lines * line + (cut + other * slices) / packing) * busiest                               */
+#include "sim/cost/layout.h"
+
+#include "sim/cost/task.h"
+
+#include <inttypes.h>
+#include <math.h>
+
+/* What is cut and what is copied. */
+struct sides {
+    uint64_t length; /* of the side that is cut */
+    double cut_bytes, other_bytes;
+    double lines,
+        windows; /* lines of windows, and windows of which each slice takes a part (0: none is cut) */
+};
+
+static struct sides sides_of_conv(const struct ll_task *task)
+{
+    const struct ll_conv *c = &task->work->conv;
+    const struct ll_gemm *d = &task->problem.dims;
+    const double *element = task->problem.element;
+    bool data = c->pass == LL_CONV_DATA;
+    double products = (double)d->batch * (double)d->m * (double)d->n * (double)d->k;
+    /* A gathered element is multiplied once for each channel on the other side. */
+    uint64_t reused = data ? c->in_c / c->groups : c->out_c / c->groups;
+    uint64_t taps = data ? ll_ceil_div(c->kernel_w, c->stride_w) : c->kernel_w;
+    uint64_t run = taps * (data ? c->out_c : c->in_c) / c->groups;
+    double gathered = products / (double)reused;
+    return (struct sides){.length = data ? c->batch * c->in_h * c->in_w : d->m,
+                          .cut_bytes = gathered * element[LL_OPERAND_A],
+                          .other_bytes = ll_operand_bytes(&task->problem, LL_OPERAND_B),
+                          .lines = gathered / (double)run,
+                          .windows = c->pass == LL_CONV_FILTER ? (double)d->k : 0};
+}
+
+static struct sides sides_of_product(const struct ll_task *task)
+{
+    const struct ll_gemm *d = &task->problem.dims;
+    double a = ll_operand_bytes(&task->problem, LL_OPERAND_A);
+    double b = ll_operand_bytes(&task->problem, LL_OPERAND_B);
+    if (d->batch > 1)
+        return (struct sides){.length = d->batch, .cut_bytes = a + b};
+    bool by_rows = d->m >= d->n;
+    return (struct sides){by_rows ? d->m : d->n, by_rows ? a : b, by_rows ? b : a, 0, 0};
+}
+
+/* The share of the unit that gets most: whole rounds of slices, then one more of what is left. */
+static double busiest_of(uint64_t length, uint64_t slice, uint64_t units)
+{
+    uint64_t rounds = length / slice / units, dealt = rounds * slice;
+    return (double)(dealt + ll_min(length - dealt * units, slice)) / (double)length;
+}
+
+struct ll_layout ll_layout_of(const struct ll_kernel *kernel, const struct ll_task *task, uint64_t units,
+                              struct ll_explain *why)
+{
+    struct ll_layout layout = {units, 1, 0};
+    if (!task->is_product || !(kernel->slice || kernel->packing_Bps > 0 || kernel->line_s > 0))
+        return layout;
+    struct sides s = task->work->kind == LL_WORK_CONV ? sides_of_conv(task) : sides_of_product(task);
+    uint64_t slice = task->problem.dims.batch > 1 && task->work->kind != LL_WORK_CONV ? 1 : kernel->slice;
+    uint64_t slices = slice ? ll_ceil_div(s.length, slice) : units;
+    double busiest = slice ? busiest_of(s.length, slice, units) : 1 / (double)units;
+    layout.units = ll_min(units, slices);
+    layout.imbalance = fmax(1, busiest * (double)units);
+    double lines = fmax(s.lines, s.windows * (double)slices);
+    double bytes = s.cut_bytes + s.other_bytes * (double)slices;
+    double packing_s = kernel->packing_Bps > 0 ? bytes / kernel->packing_Bps : 0;
+    layout.layout_s = (lines * kernel->line_s + packing_s) * busiest;
+    ll_say(why,
+           "slices: ceil(%" PRIu64 " / %" PRIu64 ") = %" PRIu64 ", the busiest of %" PRIu64
+           " units has %.10g of all work",
+           s.length, slice, slices, units, busiest);
+    ll_say(why, "laid out: (%.10g lines * %.10g + (%.10g + %.10g * %" PRIu64 ") B / %.10g) * %.10g = %.10g s",
+           lines, kernel->line_s, s.cut_bytes, s.other_bytes, slices, kernel->packing_Bps, busiest,
+           layout.layout_s);
+    return layout;
+}
+
+double ll_layout_rewriting(const struct ll_kernel *kernel, const struct ll_task *task)
+{
+    double bytes = ll_work_bytes(task->work);
+    return task->is_product ? 1 + kernel->rewrites * (double)task->work->c_bytes / bytes : 1;
+}

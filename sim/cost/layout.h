@@ -1,0 +1,24 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* What a product's kernel on ordinary cores does beside multiplying: it deals the result to threads in whole
+ * slices, and copies operands into the order in which the multiplications read them. */
+#ifndef LL_SIM_COST_LAYOUT_H
+#define LL_SIM_COST_LAYOUT_H
+
+#include "sim/cost/explain.h"
+#include "sim/cost/unit_model.h"
+
+struct ll_layout {
+    uint64_t units;   /* that get a slice */
+    double imbalance; /* the busiest unit's share over an even one among all units given, at least 1 */
+    double layout_s;  /* of the busiest unit, copying operands */
+};
+
+/* For a product, on so many units; without `slice`, `packing` and `line` of the kernel it is dealt evenly and
+ * nothing is copied. Pure. */
+struct ll_layout ll_layout_of(const struct ll_kernel *kernel, const struct ll_task *task, uint64_t units,
+                              struct ll_explain *why);
+
+/* How much longer the levels take for a product whose result is moved again (`rewrites`), at least 1. */
+double ll_layout_rewriting(const struct ll_kernel *kernel, const struct ll_task *task);
+
+#endif

@@ -1,0 +1,62 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "sim/cost/variants.h"
+
+#include "sim/cost/transform.h"
+
+static struct ll_variant as_it_is(const struct ll_work *work)
+{
+    return (struct ll_variant){.work = *work, .rate = 1};
+}
+
+static bool strided_gradient(const struct ll_work *work)
+{
+    const struct ll_conv *c = &work->conv;
+    return work->kind == LL_WORK_CONV && c->pass == LL_CONV_DATA && c->groups == 1 &&
+           ll_mul(c->stride_h, c->stride_w) > 1;
+}
+
+/* Zeros are spread between the elements of dy, and every pixel of dx is the product of all taps: stride_h
+ * stride_w times the work. */
+static struct ll_variant dilated(const struct ll_work *work)
+{
+    const struct ll_conv *c = &work->conv;
+    struct ll_variant v = {.name = "zeros spread between", .work = *work, .rate = 1};
+    v.work.kind = LL_WORK_GEMM;
+    v.work.gemm = (struct ll_gemm){1, ll_mul(c->batch, ll_mul(c->in_h, c->in_w)), c->in_c,
+                                   ll_mul(ll_mul(c->kernel_h, c->kernel_w), c->out_c)};
+    v.work.flops = ll_mul(ll_mul(2, v.work.gemm.m), ll_mul(v.work.gemm.n, v.work.gemm.k));
+    return v;
+}
+
+/* dx is cleared; where windows overlap, their columns are written, read and added up. */
+static struct ll_variant scattered(const struct ll_work *work)
+{
+    const struct ll_conv *c = &work->conv;
+    struct ll_variant v = {.name = "scattering", .work = *work, .rate = 1};
+    bool overlap = c->kernel_h > c->stride_h || c->kernel_w > c->stride_w;
+    double pixels = (double)c->batch * (double)c->in_h * (double)c->in_w;
+    double windows = (double)c->batch * (double)c->out_h * (double)c->out_w;
+    double taps = (double)c->kernel_h * (double)c->kernel_w, dx = (double)work->c_bytes;
+    v.apart_bytes = dx + (overlap && pixels > 0 ? 2 * windows * taps / pixels * dx : 0);
+    return v;
+}
+
+size_t ll_variants(const struct ll_software *software, const struct ll_work *work,
+                   struct ll_variant out[LL_MOST_VARIANTS])
+{
+    size_t count = 0;
+    if (software->strided == LL_STRIDED_LIBRARY && strided_gradient(work)) {
+        out[count++] = dilated(work);
+        out[count++] = scattered(work);
+        return count;
+    }
+    out[count++] = as_it_is(work);
+    for (uint64_t i = 0; work->kind == LL_WORK_CONV && i < software->transform_count; i++) {
+        const struct ll_transform *t = &software->transforms[i];
+        struct ll_transformed transformed;
+        if (ll_transform(t, work, &transformed))
+            out[count++] = (struct ll_variant){t->name, transformed.product, transformed.apart_bytes,
+                                               t->rate[work->dtype], t->overhead_s};
+    }
+    return count;
+}

@@ -1,0 +1,26 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* The ways in which a software stack can do a convolution, each as work that stands for it. */
+#ifndef LL_SIM_COST_VARIANTS_H
+#define LL_SIM_COST_VARIANTS_H
+
+#include "sim/machine/machine.h"
+#include "tracer/work.h"
+
+#include <stddef.h>
+
+enum { LL_MOST_VARIANTS = LL_MAX_TRANSFORMS + 2 };
+
+struct ll_variant {
+    const char *name; /* NULL: as it is */
+    struct ll_work work;
+    double apart_bytes; /* that passes before and after it move */
+    double rate;        /* share of the kernel's rate */
+    double overhead_s;  /* what starting it costs; 0: what the kernel does */
+};
+
+/* Fills out and returns how many there are, at least one. Work other than a convolution is done as it is.
+ * Pure. */
+size_t ll_variants(const struct ll_software *software, const struct ll_work *work,
+                   struct ll_variant out[LL_MOST_VARIANTS]);
+
+#endif

@@ -1,0 +1,86 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "check.h"
+
+#include "toy_trace.h"
+#include "tracer/retype.h"
+
+/* A product of 64 x 64 and what becomes of it. */
+static struct ll_trace *record_layer(void)
+{
+    struct toy *toy = calloc(1, sizeof *toy);
+    char path[64];
+    toy_open(toy, path);
+    uint32_t x = toy_bring(toy, toy_matrix(64, 64), LL_INPUT),
+             w = toy_bring(toy, toy_matrix(64, 64), LL_WEIGHT);
+    ll_recorder_step_begin(toy->recorder);
+    uint32_t y =
+        toy_op(toy, LL_OP_MATMUL, LL_PHASE_FORWARD, (uint32_t[]){x, w}, 2, NULL, 0, LL_ACTIVATION, NULL);
+    toy_op(toy, LL_OP_RELU, LL_PHASE_FORWARD, &y, 1, NULL, 0, LL_ACTIVATION, NULL);
+    toy_op(toy, LL_OP_ARGMAX, LL_PHASE_FORWARD, &y, 1, NULL, 0, LL_ACTIVATION, NULL);
+    ll_recorder_step_end(toy->recorder);
+    return toy_close(toy, path);
+}
+
+static void floats_become_the_type_and_integers_stay(void **state)
+{
+    (void)state;
+    struct ll_trace *trace = record_layer();
+    const char *trouble;
+    uint64_t flops = trace->forms[0].flops;
+    assert_true(ll_trace_retype(trace, LL_INT8, &trouble));
+    assert_null(trouble);
+    assert_int_equal(trace->forms[0].flops, flops);
+    assert_int_equal(trace->forms[0].bytes_read, 2 * 64 * 64);
+    assert_int_equal(trace->forms[0].bytes_written, 64 * 64);
+    assert_int_equal(trace->forms[0].view.in[1].dtype, LL_INT8);
+    assert_int_equal(trace->forms[2].view.in[0].dtype, LL_INT8);
+    assert_int_equal(trace->forms[2].view.out[0].dtype, LL_I32); /* the places of maxima */
+    ll_trace_free(trace);
+}
+
+static void a_retyped_trace_is_sound(void **state)
+{
+    (void)state;
+    for (unsigned i = 0; i < LL_DTYPE_COUNT; i++) {
+        struct ll_trace *trace = record_layer();
+        struct ll_arena arena = {0};
+        const char *trouble;
+        assert_true(ll_trace_retype(trace, (enum ll_dtype)i, &trouble));
+        assert_null(ll_trace_check(trace, &arena));
+        ll_arena_release(&arena);
+        ll_trace_free(trace);
+    }
+}
+
+static void what_was_f32_and_becomes_f32_is_the_same(void **state)
+{
+    (void)state;
+    struct ll_trace *trace = record_layer(), *same = record_layer();
+    const char *trouble;
+    assert_true(ll_trace_retype(trace, LL_BF16, &trouble));
+    assert_true(ll_trace_retype(trace, LL_F32, &trouble));
+    for (uint64_t i = 0; i < trace->form_count; i++) {
+        assert_int_equal(trace->forms[i].bytes_read, same->forms[i].bytes_read);
+        assert_int_equal(trace->forms[i].bytes_written, same->forms[i].bytes_written);
+    }
+    ll_trace_free(trace);
+    ll_trace_free(same);
+}
+
+static void a_type_is_found_by_its_name(void **state)
+{
+    (void)state;
+    assert_int_equal(ll_dtype_find("bf16"), LL_BF16);
+    assert_int_equal(ll_dtype_find("bf17"), LL_DTYPE_COUNT);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(floats_become_the_type_and_integers_stay),
+        cmocka_unit_test(a_retyped_trace_is_sound),
+        cmocka_unit_test(what_was_f32_and_becomes_f32_is_the_same),
+        cmocka_unit_test(a_type_is_found_by_its_name),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}

@@ -1,0 +1,74 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "check.h"
+#include "samples.h"
+
+#include "sim/cost/variants.h"
+
+/* The gradient of the input of a convolution that halves 4 images of 8 x 8 x 16 to 32 channels. */
+static struct ll_work halving(uint64_t kernel)
+{
+    struct ll_conv conv = {.batch = 4,
+                           .in_h = 8,
+                           .in_w = 8,
+                           .in_c = 16,
+                           .out_h = 4,
+                           .out_w = 4,
+                           .out_c = 32,
+                           .kernel_h = kernel,
+                           .kernel_w = kernel,
+                           .stride_h = 2,
+                           .stride_w = 2,
+                           .groups = 1,
+                           .pass = LL_CONV_DATA};
+    return conv_work(LL_F32, conv);
+}
+
+static void what_a_machine_says_nothing_of_is_done_as_it_is(void **state)
+{
+    (void)state;
+    struct ll_software software = {0};
+    struct ll_variant variants[LL_MOST_VARIANTS];
+    struct ll_work work = halving(3);
+    assert_int_equal(ll_variants(&software, &work, variants), 1);
+    assert_null(variants[0].name);
+    assert_memory_equal(&variants[0].work, &work, sizeof work);
+}
+
+/* Each of 4 * 8 * 8 pixels sums 9 taps of 32 channels: four times what is needed. */
+static void zeros_between_are_multiplied_too(void **state)
+{
+    (void)state;
+    struct ll_software software = {.strided = LL_STRIDED_LIBRARY};
+    struct ll_variant variants[LL_MOST_VARIANTS];
+    struct ll_work work = halving(3);
+    assert_int_equal(ll_variants(&software, &work, variants), 2);
+    assert_int_equal(variants[0].work.flops, 4 * work.flops);
+    assert_int_equal(variants[0].work.gemm.m, 4 * 8 * 8);
+    assert_int_equal(variants[0].work.gemm.n, 16);
+    assert_int_equal(variants[0].work.gemm.k, 9 * 32);
+}
+
+/* dx is 4 * 8 * 8 * 16 numbers; the columns of 4 * 4 * 4 windows are 9 * 16 each, written and read. */
+static void scattering_clears_and_moves_columns_where_windows_overlap(void **state)
+{
+    (void)state;
+    struct ll_software software = {.strided = LL_STRIDED_LIBRARY};
+    struct ll_variant variants[LL_MOST_VARIANTS];
+    struct ll_work wide = halving(3), narrow = halving(1);
+    ll_variants(&software, &wide, variants);
+    double dx = 4.0 * 4 * 8 * 8 * 16, columns = 4.0 * (4 * 4 * 4) * 9 * 16;
+    assert_near(variants[1].apart_bytes, dx + 2 * columns, 1e-12);
+    assert_int_equal(variants[1].work.flops, wide.flops);
+    ll_variants(&software, &narrow, variants);
+    assert_near(variants[1].apart_bytes, dx, 0);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(what_a_machine_says_nothing_of_is_done_as_it_is),
+        cmocka_unit_test(zeros_between_are_multiplied_too),
+        cmocka_unit_test(scattering_clears_and_moves_columns_where_windows_overlap),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}

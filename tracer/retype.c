@@ -1,0 +1,63 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "tracer/retype.h"
+
+#include "tracer/form.h"
+
+#include <string.h>
+
+static bool is_floating(uint8_t dtype)
+{
+    return dtype == LL_F64 || dtype == LL_F32 || dtype == LL_TF32 || dtype == LL_F16 || dtype == LL_BF16 ||
+           dtype == LL_F8;
+}
+
+/* A copy of the shapes of these descs. */
+static struct ll_shape *shapes_of(struct ll_trace *trace, const uint32_t *descs, uint32_t count)
+{
+    struct ll_shape *shapes = ll_alloc(&trace->arena, count, sizeof *shapes);
+    for (uint32_t i = 0; shapes && i < count; i++)
+        shapes[i] = trace->descs[descs[i]].shape;
+    return shapes;
+}
+
+static bool retype_form(struct ll_trace *trace, struct ll_form *form, const char **trouble)
+{
+    struct ll_form_counts counts;
+    form->view.in = shapes_of(trace, form->inputs, form->view.input_count);
+    form->view.out = shapes_of(trace, form->outputs, form->view.output_count);
+    if (!form->view.in || !form->view.out)
+        return false;
+    if (form->view.kind == LL_OP_COUNT)
+        return true;
+    *trouble = ll_form_count(&form->view, &counts);
+    if (!*trouble && (!ll_fits(counts.bytes_read) || !ll_fits(counts.bytes_written)))
+        *trouble = "a size does not fit in 64 bits";
+    form->flops = counts.flops;
+    form->bytes_read = counts.bytes_read;
+    form->bytes_written = counts.bytes_written;
+    return !*trouble;
+}
+
+bool ll_trace_retype(struct ll_trace *trace, enum ll_dtype dtype, const char **trouble)
+{
+    bool right = true;
+    *trouble = NULL;
+    for (uint64_t i = 0; i < trace->desc_count && right; i++) {
+        struct ll_shape *shape = &trace->descs[i].shape;
+        shape->dtype = is_floating(shape->dtype) ? (uint8_t)dtype : shape->dtype;
+        right = ll_fits(ll_size_bytes(shape));
+        if (!right)
+            *trouble = "a size does not fit in 64 bits";
+    }
+    for (uint64_t i = 0; i < trace->form_count && right; i++)
+        right = retype_form(trace, &trace->forms[i], trouble);
+    return right;
+}
+
+enum ll_dtype ll_dtype_find(const char *name)
+{
+    unsigned dtype = 0;
+    while (dtype < LL_DTYPE_COUNT && strcmp(name, ll_dtype_name((enum ll_dtype)dtype)) != 0)
+        dtype++;
+    return (enum ll_dtype)dtype;
+}
