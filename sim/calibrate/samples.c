@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* An op of the list is measured once a step. Most disturbances make it longer, so the lower quartile stands
- * for all. */
+/* An op of the list is measured once a step; the median of the steps stands for all, as it does for the steps
+ * of a workload. */
 #include "sim/calibrate/samples.h"
 
 #include <stdlib.h>
@@ -27,7 +27,7 @@ static void time_of(const struct ll_trace *trace, const uint32_t *steps, uint64_
     for (uint64_t i = 0; i < count; i++)
         times[i] = trace->ops[trace->steps[steps[i]].first_op + place].duration_ns;
     qsort(times, count, sizeof *times, by_size);
-    sample->time_s = (double)ll_max(1, times[count / 4]) * 1e-9;
+    sample->time_s = (double)ll_max(1, times[count / 2]) * 1e-9;
     sample->spread = (double)(times[count * 3 / 4] - times[count / 4]) / (double)ll_max(1, times[count / 2]);
 }
 

@@ -12,7 +12,7 @@ struct ll_sample {
     struct ll_work work;
     uint64_t most_rows;    /* of the kernel that runs it, if that is one for products of few rows; else 0 */
     uint32_t op;           /* in the residency */
-    double time_s, spread; /* the lower quartile over the steps; between the quartiles over the median */
+    double time_s, spread; /* the median over the steps; between the quartiles over the median */
 };
 
 struct ll_samples {

@@ -192,8 +192,12 @@ static int score(const struct ll_args *args, const struct ll_measured *rows, siz
                  const struct machines *machines)
 {
     const char *path = ll_value(args, "rows", NULL);
-    const struct ll_validation *v = ll_validate(rows, count, (const struct ll_machine *const *)machines->at,
-                                                machines->count, args->arena);
+    struct ll_pool *pool = ll_pool_new(0);
+    const struct ll_validation *v =
+        pool ? ll_validate(rows, count, (const struct ll_machine *const *)machines->at, machines->count, pool,
+                           args->arena)
+             : NULL;
+    ll_pool_free(pool);
     if (!v)
         return ll_failed("memory ran out");
     int status = path ? write_rows(path, v) : LL_DONE;

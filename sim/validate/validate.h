@@ -10,6 +10,7 @@
 
 #include "sim/machine/machine.h"
 #include "sim/validate/measured.h"
+#include "tracer/base/pool.h"
 
 /* Of a set of rows; NaN where there are none. Shares and errors are fractions. */
 struct ll_errors {
@@ -50,10 +51,11 @@ struct ll_validation {
     size_t unscored_count;
 };
 
-/* NULL when memory ran out. The rows and machines outlive the validation. */
+/* NULL when memory ran out. The rows and machines outlive the validation; the pool (NULL: none) predicts rows
+ * side by side, with the same bits at any number of threads. */
 const struct ll_validation *ll_validate(const struct ll_measured *rows, size_t count,
                                         const struct ll_machine *const *machines, size_t machine_count,
-                                        struct ll_arena *arena);
+                                        struct ll_pool *pool, struct ll_arena *arena);
 
 /* Whether data that names this hardware means the machine: its stem, its name or an alias, in any case. */
 bool ll_machine_is(const struct ll_machine *machine, const char *hardware);

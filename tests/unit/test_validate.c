@@ -14,7 +14,7 @@ struct trial {
 static const struct ll_validation *validate(struct trial *t, const struct ll_measured *rows, size_t count)
 {
     const struct ll_machine *machines[] = {t->machine};
-    const struct ll_validation *v = ll_validate(rows, count, machines, 1, &t->arena);
+    const struct ll_validation *v = ll_validate(rows, count, machines, 1, NULL, &t->arena);
     assert_non_null(v);
     return v;
 }
@@ -36,7 +36,7 @@ static void end(struct trial *t)
 static struct ll_measured row(const char *hardware, const char *op, const char *dims, double time_s)
 {
     return (struct ll_measured){
-        .hardware = hardware, .op = op, .dtype = "bf16", .dims = dims, .time_s = time_s};
+        .source = "test", .hardware = hardware, .op = op, .dtype = "bf16", .dims = dims, .time_s = time_s};
 }
 
 /* Measured so that the predictions are 50 % too long, 10 % too short and right. */
