@@ -67,12 +67,14 @@ static int measure(const struct ll_args *args, const char *path)
 static struct ll_trace *measured(const struct ll_args *args, int *status)
 {
     const char *kept = ll_value(args, "keep", NULL);
-    char path[] = "/tmp/leadline-calibrate-XXXXXX";
+    char path[256];
+    const char *folder = getenv("TMPDIR");
+    snprintf(path, sizeof path, "%s/leadline-calibrate-XXXXXX", folder && *folder ? folder : P_tmpdir);
     if (args->word_count > 0)
         return ll_load_trace(args->words[0], status);
     int file = kept ? -1 : mkstemp(path);
     if (!kept && file < 0) {
-        *status = ll_failed("no file can be made in /tmp");
+        *status = ll_failed("%s: no such file can be made", path);
         return NULL;
     }
     *status = measure(args, kept ? kept : path);

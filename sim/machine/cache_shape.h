@@ -36,4 +36,7 @@ struct ll_cache_level {
  * can. `which` may be NULL. */
 const char *ll_cache_trouble(const struct ll_cache_level *levels, size_t count, size_t *which);
 
+/* As machine files spell it: "lru". Static storage. */
+const char *ll_cache_policy_name(enum ll_cache_policy policy);
+
 #endif

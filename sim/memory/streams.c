@@ -45,10 +45,10 @@ static uint64_t address_of(const struct ll_nest_ref *ref, const uint64_t *x)
 
 static int64_t guarded(const struct ll_nest_guard *guard, const uint64_t *x)
 {
-    int64_t value = guard->offset;
+    uint64_t value = (uint64_t)guard->offset;
     for (uint32_t d = 0; d < LL_NEST_DIMS; d++)
-        value += (int64_t)(guard->slope[d] * x[d]);
-    return value;
+        value += guard->slope[d] * x[d];
+    return (int64_t)value;
 }
 
 static bool holds(const struct ll_nest_ref *ref, const uint64_t *x)

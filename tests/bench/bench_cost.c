@@ -34,9 +34,19 @@ static struct ll_machine gpu_like(void)
         machine.units[0].matrix.macs[i] = 1024;
         machine.units[1].vector.flops[i] = 2;
     }
-    machine.levels[0] = (struct ll_level){"l1", 192 << 10, 1.8e11, 1, 3e-8, LL_SCOPE_UNIT};
-    machine.levels[1] = (struct ll_level){"l2", 40 << 20, 5e12, 1, 2e-7, LL_SCOPE_DEVICE};
-    machine.levels[2] = (struct ll_level){"hbm", UINT64_C(40) << 30, 1.55e12, 0.9, 5e-7, LL_SCOPE_DEVICE};
+    machine.levels[0] = (struct ll_level){.name = "l1",
+                                          .size_bytes = 192 << 10,
+                                          .bandwidth_Bps = 1.8e11,
+                                          .efficiency = 1,
+                                          .latency_s = 3e-8,
+                                          .scope = LL_SCOPE_UNIT};
+    machine.levels[1] = (struct ll_level){
+        .name = "l2", .size_bytes = 40 << 20, .bandwidth_Bps = 5e12, .efficiency = 1, .latency_s = 2e-7};
+    machine.levels[2] = (struct ll_level){.name = "hbm",
+                                          .size_bytes = UINT64_C(40) << 30,
+                                          .bandwidth_Bps = 1.55e12,
+                                          .efficiency = 0.9,
+                                          .latency_s = 5e-7};
     return machine;
 }
 

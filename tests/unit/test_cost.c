@@ -24,9 +24,12 @@ static struct ll_machine simple(void)
                                         .efficiency = 1,
                                         .vector = {.lanes = 10}};
     machine.units[1].vector.flops[LL_F32] = machine.units[1].vector.flops[LL_F16] = 1;
-    machine.levels[0] = (struct ll_level){"local", 4000, 1e9, 1, 0, LL_SCOPE_UNIT};
-    machine.levels[1] = (struct ll_level){"shared", 1000000, 2e9, 1, 0, LL_SCOPE_DEVICE};
-    machine.levels[2] = (struct ll_level){"outer", 1000000000, 1e9, 1, 0, LL_SCOPE_DEVICE};
+    machine.levels[0] = (struct ll_level){
+        .name = "local", .size_bytes = 4000, .bandwidth_Bps = 1e9, .efficiency = 1, .scope = LL_SCOPE_UNIT};
+    machine.levels[1] =
+        (struct ll_level){.name = "shared", .size_bytes = 1000000, .bandwidth_Bps = 2e9, .efficiency = 1};
+    machine.levels[2] =
+        (struct ll_level){.name = "outer", .size_bytes = 1000000000, .bandwidth_Bps = 1e9, .efficiency = 1};
     machine.software.op_overhead_s = 3e-6;
     machine.host = (struct ll_host){1e9, 1e-6};
     return machine;
@@ -91,6 +94,24 @@ static void a_product_in_its_own_type_is_not_cast(void **state)
     double cast = cost_of(&machine, LL_OP_MATMUL, &work).compute_s;
     machine.units[1].vector.casts[LL_F16] = 0;
     assert_near(cast - cost_of(&machine, LL_OP_MATMUL, &work).compute_s, 192.0 / 8 * 1e-9, 1e-12);
+}
+
+/* a is 9 x 10, b 10 x 130, c 9 x 130: in tiles of 8 x 128 they take 16 x 128, 16 x 256 and 16 x 256. */
+static void matrices_are_stored_in_whole_tiles(void **state)
+{
+    (void)state;
+    struct ll_machine machine = simple();
+    struct ll_work work = {.kind = LL_WORK_GEMM,
+                           .dtype = LL_F16,
+                           .flops = 2 * 9 * 130 * 10,
+                           .a_bytes = 2 * 9 * 10,
+                           .b_bytes = 2 * 10 * 130,
+                           .c_bytes = 2 * 9 * 130,
+                           .gemm = {1, 9, 130, 10}};
+    assert_near(cost_of(&machine, LL_OP_MATMUL, &work).level_bytes[2], 2 * (90 + 1300 + 1170), 1e-12);
+    machine.software.layout_rows = 8;
+    machine.software.layout_columns = 128;
+    assert_near(cost_of(&machine, LL_OP_MATMUL, &work).level_bytes[2], 2 * (16 * 128 + 2 * 16 * 256), 1e-12);
 }
 
 static void a_view_costs_nothing_at_all(void **state)
@@ -320,6 +341,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(a_type_without_instructions_is_cast),
         cmocka_unit_test(a_product_in_its_own_type_is_not_cast),
+        cmocka_unit_test(matrices_are_stored_in_whole_tiles),
         cmocka_unit_test(a_view_costs_nothing_at_all),
         cmocka_unit_test(data_from_the_host_takes_the_hosts_way),
         cmocka_unit_test(a_unit_that_names_the_kind_goes_before_one_that_takes_all),

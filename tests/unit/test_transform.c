@@ -110,7 +110,8 @@ static void the_fastest_way_to_convolve_is_taken(void **state)
     machine.units[0] = (struct ll_unit){
         .name = "core", .model = LL_UNIT_MATRIX, .count = 1, .clock_hz = 1e9, .efficiency = 1};
     machine.units[0].matrix.macs[LL_F32] = 100;
-    machine.levels[0] = (struct ll_level){"memory", 1 << 30, 1e30, 1, 0, LL_SCOPE_DEVICE};
+    machine.levels[0] =
+        (struct ll_level){.name = "memory", .size_bytes = 1 << 30, .bandwidth_Bps = 1e30, .efficiency = 1};
     struct ll_work work = conv_work(LL_F32, padded);
     struct ll_cost direct, transformed, direct_again;
     const char *trouble;

@@ -10,7 +10,8 @@
 static struct ll_machine cores(uint64_t tile_count, const struct ll_tile *tiles)
 {
     struct ll_machine machine = {.unit_count = 1, .level_count = 1};
-    machine.levels[0] = (struct ll_level){"memory", 1 << 20, 1e30, 1, 0, LL_SCOPE_DEVICE};
+    machine.levels[0] =
+        (struct ll_level){.name = "memory", .size_bytes = 1 << 20, .bandwidth_Bps = 1e30, .efficiency = 1};
     machine.units[0] = (struct ll_unit){
         .name = "cores", .model = LL_UNIT_MATRIX, .count = 100, .clock_hz = 1e9, .efficiency = 1};
     struct ll_matrix *matrix = &machine.units[0].matrix;

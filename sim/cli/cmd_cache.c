@@ -1,0 +1,295 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* leadline cache: one op's loops, address by address, through a machine's caches. */
+#include "sim/cli/command.h"
+#include "sim/cli/load.h"
+#include "sim/cli/paths.h"
+#include "sim/replay/cached.h"
+#include "sim/report/human.h"
+#include "sim/report/table.h"
+#include "tracer/base/json.h"
+
+#include <inttypes.h>
+#include <string.h>
+
+/* Sizes of a level's shape for the table: "64 x 8 x 64 B". */
+static const char *shape_text(struct ll_arena *arena, const struct ll_cache_level *shape)
+{
+    const char *text = ll_format(arena, "%" PRIu64 " x %" PRIu64 " x %" PRIu64 " B", shape->sets, shape->ways,
+                                 shape->line_bytes);
+    return text ? text : "";
+}
+
+struct shown {
+    const struct ll_args *args;
+    const struct ll_machine *machine;
+    const struct ll_prepared *prepared;
+    uint32_t seq;
+    const struct ll_cached_op *cached;
+};
+
+static const char *level_name(const struct shown *shown, size_t i)
+{
+    return shown->machine->levels[shown->cached->levels[i].level].name;
+}
+
+/* The level outside a cache, whose traffic the formulas speak of. */
+static const char *outer_name(const struct shown *shown, size_t i)
+{
+    return shown->machine->levels[shown->cached->levels[i].level + 1].name;
+}
+
+static void title(const struct shown *shown, struct ll_str *out)
+{
+    const struct ll_trace *trace = shown->prepared->trace;
+    const struct ll_form *form = &trace->forms[trace->ops[shown->seq].form];
+    const struct ll_tiling *tiling = &shown->cached->tiling;
+    const char *scope = trace->strings[form->scope];
+    struct ll_human accesses;
+    struct ll_str line = {0};
+    ll_str_addf(out, "op %" PRIu32 ", %s%s%s, on %s\n", shown->seq, trace->strings[form->kind_name],
+                *scope ? " in " : "", scope, shown->machine->stem);
+    if (shown->cached->blocked)
+        ll_str_addf(&line,
+                    "blocked for half of %s: %s stays in blocks of %" PRIu64 " x %" PRIu64 " x %" PRIu64 "; ",
+                    level_name(shown, shown->cached->blocked_for), ll_stays_name(tiling->stays),
+                    tiling->block.m, tiling->block.n, tiling->block.k);
+    ll_str_addf(&line, "%s%s accesses of one unit that does it alone",
+                shown->cached->whole ? "" : "the first ", ll_grouped(&accesses, shown->cached->accesses));
+    ll_end_line(&line, ll_screen_width(), out);
+}
+
+static bool prefetches(const struct ll_cached_op *cached)
+{
+    bool any = false;
+    for (size_t i = 0; i < cached->level_count; i++)
+        any |= cached->levels[i].shape.prefetch != LL_PREFETCH_NONE;
+    return any;
+}
+
+/* The last cell, where any level fetches ahead: "|7 of 8". */
+static const char *foreseen_text(const struct shown *shown, const struct ll_cache_counts *counts)
+{
+    struct ll_human useful, ahead;
+    if (!prefetches(shown->cached))
+        return "";
+    const char *text = ll_format(shown->args->arena, "|%s of %s", ll_grouped(&useful, counts->useful),
+                                 ll_grouped(&ahead, counts->prefetches));
+    return text ? text : "";
+}
+
+static void add_rows(const struct shown *shown, struct ll_table *table)
+{
+    for (size_t i = 0; i < shown->cached->level_count; i++) {
+        const struct ll_cached_level *level = &shown->cached->levels[i];
+        const struct ll_cache_counts *c = &level->counts;
+        struct ll_human accesses, misses, rate, evictions, backs, traffic;
+        double share = c->accesses ? (double)c->misses / (double)c->accesses : 0;
+        ll_table_row(table, "  %s|%s|%s|%s|%s|%s|%s|%s|%s%s", level_name(shown, i),
+                     shape_text(shown->args->arena, &level->shape), ll_cache_policy_name(level->shape.policy),
+                     ll_grouped(&accesses, c->accesses), ll_grouped(&misses, c->misses),
+                     ll_percent(&rate, share), ll_grouped(&evictions, c->evictions),
+                     ll_grouped(&backs, c->write_backs), ll_si(&traffic, (double)level->traffic_bytes, "B"),
+                     foreseen_text(shown, c));
+    }
+}
+
+static void compare(const struct shown *shown, struct ll_str *out)
+{
+    const struct ll_cached_op *cached = shown->cached;
+    const char *outer = outer_name(shown, cached->blocked_for);
+    double traffic = (double)cached->levels[cached->blocked_for].traffic_bytes;
+    struct ll_human formula, found;
+    if (cached->whole)
+        ll_str_addf(out, "\n  out of %s and back: formula %s, caches %s, %.3f times as much\n", outer,
+                    ll_si(&formula, cached->formula_bytes, "B"), ll_si(&found, traffic, "B"),
+                    traffic / cached->formula_bytes);
+    else
+        ll_str_addf(out, "\n  out of %s and back: formula %s for the whole op, of which this is a part\n",
+                    outer, ll_si(&formula, cached->formula_bytes, "B"));
+}
+
+#define COLUMNS                                                                                              \
+    "  level|?sets x ways x line|?policy|>accesses|>misses|>of them|?>evictions|?>write-backs|>traffic"
+
+static int show(const struct shown *shown)
+{
+    struct ll_str out = {0};
+    struct ll_table *table =
+        ll_table_new(prefetches(shown->cached) ? COLUMNS "|?>useful prefetches" : COLUMNS);
+    title(shown, &out);
+    add_rows(shown, table);
+    ll_str_add(&out, "\n");
+    ll_table_print(table, ll_screen_width(), &out);
+    ll_table_free(table);
+    compare(shown, &out);
+    return ll_print(&out);
+}
+
+static void level_json(const struct shown *shown, size_t i, struct ll_json *json)
+{
+    const struct ll_cached_level *level = &shown->cached->levels[i];
+    const struct ll_cache_counts *c = &level->counts;
+    ll_json_open_object(json);
+    ll_json_put_text(json, "name", level_name(shown, i));
+    ll_json_put_count(json, "sets", level->shape.sets);
+    ll_json_put_count(json, "ways", level->shape.ways);
+    ll_json_put_count(json, "line_bytes", level->shape.line_bytes);
+    ll_json_put_text(json, "policy", ll_cache_policy_name(level->shape.policy));
+    ll_json_put_count(json, "accesses", c->accesses);
+    ll_json_put_count(json, "hits", c->hits);
+    ll_json_put_count(json, "misses", c->misses);
+    ll_json_put_count(json, "evictions", c->evictions);
+    ll_json_put_count(json, "invalidations", c->invalidations);
+    ll_json_put_count(json, "write_backs", c->write_backs);
+    ll_json_put_count(json, "passed_writes", c->passed_writes);
+    ll_json_put_count(json, "prefetches", c->prefetches);
+    ll_json_put_count(json, "prefetches_useful", c->useful);
+    ll_json_put_count(json, "prefetches_useless", c->useless);
+    ll_json_put_count(json, "traffic_bytes", level->traffic_bytes);
+    ll_json_close_object(json);
+}
+
+static int show_json(const struct shown *shown)
+{
+    const struct ll_trace *trace = shown->prepared->trace;
+    const struct ll_form *form = &trace->forms[trace->ops[shown->seq].form];
+    const struct ll_cached_op *cached = shown->cached;
+    struct ll_str out = {0};
+    struct ll_json json = {.out = &out, .indent = true};
+    ll_json_open_object(&json);
+    ll_json_put_count(&json, "schema", 1);
+    ll_json_put_text(&json, "trace", shown->args->words[0]);
+    ll_json_put_text(&json, "machine", shown->machine->stem);
+    ll_json_put_count(&json, "seq", shown->seq);
+    ll_json_put_text(&json, "kind", trace->strings[form->kind_name]);
+    ll_json_put_text(&json, "scope", trace->strings[form->scope]);
+    ll_json_put_text(&json, "blocked_for", level_name(shown, cached->blocked_for));
+    ll_json_put_text(&json, "stays", cached->blocked ? ll_stays_name(cached->tiling.stays) : NULL);
+    ll_json_put_count(&json, "block_m", cached->tiling.block.m);
+    ll_json_put_count(&json, "block_n", cached->tiling.block.n);
+    ll_json_put_count(&json, "block_k", cached->tiling.block.k);
+    ll_json_put_count(&json, "accesses", cached->accesses);
+    ll_json_put_bool(&json, "whole", cached->whole);
+    ll_json_put_number(&json, "formula_bytes", cached->formula_bytes);
+    ll_json_put_count(&json, "cached_bytes", cached->levels[cached->blocked_for].traffic_bytes);
+    ll_json_key(&json, "levels");
+    ll_json_open_list(&json);
+    for (size_t i = 0; i < cached->level_count; i++)
+        level_json(shown, i, &json);
+    ll_json_close_list(&json);
+    ll_json_close_object(&json);
+    return ll_print(&out);
+}
+
+/* The level that the command line names, or the outermost cache. */
+static int pick_level(const struct ll_args *args, const struct ll_machine *machine, uint64_t *level)
+{
+    const char *names[LL_MAX_LEVELS], *asked = ll_value(args, "level", NULL);
+    size_t count = 0;
+    for (uint64_t i = 0; i < machine->level_count; i++) {
+        if (!machine->levels[i].cache_given)
+            continue;
+        names[count++] = machine->levels[i].name;
+        if (!asked || strcmp(asked, machine->levels[i].name) == 0) {
+            *level = i;
+            if (asked)
+                return LL_DONE;
+        }
+    }
+    if (count == 0)
+        return ll_wrong("%s describes no cache: give a memory level one, as in --set memory.%s.cache.ways=8",
+                        machine->stem, machine->levels[0].name);
+    return asked ? ll_unknown("cache", asked, names, count,
+                              ll_format(args->arena, "leadline machines %s", machine->stem))
+                 : LL_DONE;
+}
+
+/* The op must be one of those that are replayed, and have loops. */
+static int pick_op(const struct ll_args *args, const struct ll_prepared *prepared, uint32_t *seq)
+{
+    uint64_t asked;
+    if (!ll_value(args, "op", NULL))
+        return ll_wrong("which op? --op SEQ; leadline sim --per-op lists them");
+    if (!ll_value_count(args, "op", prepared->first_op, prepared->end_op - 1, 0, &asked))
+        return LL_WRONG;
+    *seq = (uint32_t)asked;
+    if (!ll_has_loops(prepared, *seq))
+        return ll_wrong("op %" PRIu32 " goes through no cache: it has no loops", *seq);
+    return LL_DONE;
+}
+
+static int run_op(const struct ll_args *args, const struct ll_machine *machine, const struct ll_trace *trace)
+{
+    struct ll_diags diags = {0};
+    uint64_t level = 0, most;
+    struct shown shown = {.args = args, .machine = machine};
+    int status = pick_level(args, machine, &level);
+    if (status != LL_DONE || !ll_value_count(args, "most", 1, UINT64_MAX - 1, 10000000000, &most))
+        return LL_WRONG;
+    shown.prepared = ll_prepare(trace, args->arena, &diags);
+    ll_print_diags(&diags);
+    status = shown.prepared ? LL_DONE : diags.count ? LL_WRONG : ll_failed("memory ran out");
+    ll_diags_release(&diags);
+    if (status == LL_DONE)
+        status = pick_op(args, shown.prepared, &shown.seq);
+    if (status != LL_DONE)
+        return status;
+    struct ll_cached_op cached;
+    shown.cached = &cached;
+    if (!ll_run_cached(shown.prepared, machine, shown.seq, level, most, &cached))
+        return ll_failed("memory ran out");
+    return ll_flag(args, "json") ? show_json(&shown) : show(&shown);
+}
+
+static int run(const struct ll_args *args)
+{
+    const char *const *folders = ll_machine_folders(args->arena);
+    const char *which = ll_value(args, "machine", NULL);
+    size_t override_count;
+    const struct ll_override *overrides = ll_read_overrides(args, &override_count);
+    if (!which)
+        return ll_wrong("no machine: name one with -c; leadline machines lists them");
+    if (!folders || !overrides)
+        return LL_WRONG;
+    struct ll_machine *machine = ll_load_machine(which, folders, overrides, override_count);
+    if (!machine)
+        return LL_WRONG;
+    int status;
+    struct ll_trace *trace = ll_load_trace(args->words[0], &status);
+    if (trace)
+        status = run_op(args, machine, trace);
+    ll_trace_free(trace);
+    ll_machine_free(machine);
+    return status;
+}
+
+static const struct ll_option options[] = {
+    {"machine", 'c', "MACHINE", "a machine with caches: a YAML file or a name that leadline machines lists"},
+    {"set", 0, "PATH=VALUE", "change a value of the machine, as in --set memory.l1.cache.policy=fifo"},
+    {"op", 0, "SEQ", "which op, as leadline sim --per-op numbers them"},
+    {"level", 0, "NAME", "the cache for which the op's loops are blocked; without, the outermost"},
+    {"most", 0, "COUNT", "stop after so many accesses; 10000000000 when not given"},
+    {0},
+};
+
+const struct ll_command ll_command_cache = {
+    .name = "cache",
+    .synopsis = "-c MACHINE --op SEQ TRACE",
+    .summary = "send one op's addresses through a machine's caches",
+    .examples =
+        "  leadline cache -c i7_6700k --op 22 alexnet.llt\n"
+        "  leadline cache -c i7_6700k --op 22 --level l2 --set memory.l2.cache.prefetch=stride alexnet.llt\n",
+    .details =
+        "leadline sim counts traffic by formula, for the best blocking of an op. Here the op's loops run in\n"
+        "that blocking, one access after the other, through each memory level that has a `cache`; the last\n"
+        "line puts what the caches moved beside the formula. A second takes about 100 million accesses; a\n"
+        "product has two or three for each multiplication.\n"
+        "\n"
+        "A cache fetches a line before it is written, unless it is written around; the formula takes a "
+        "result\n"
+        "that begins as written only. So caches move up to one result more, and a relu half as much again.\n",
+    .options = options,
+    .least_words = 1,
+    .most_words = 1,
+    .run = run,
+};

@@ -1,0 +1,157 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "sim/machine/dram.h"
+
+#include <assert.h>
+#include <math.h>
+#include <string.h>
+
+static const struct ll_dram presets[] = {
+#define LL_DRAM(words, rate, bits, transfers, burst, group_count, bank_count, row, cl, cwl, rcd, rp, ras,    \
+                ccd_s, ccd_l, rrd_s, rrd_l, faw, wr, wtr_s, wtr_l, rtp, rfc, refi, where)                    \
+    {                                                                                                        \
+        words,                                                                                               \
+        where,                                                                                               \
+        rate * 1e6,                                                                                          \
+        bits,                                                                                                \
+        transfers,                                                                                           \
+        burst,                                                                                               \
+        group_count,                                                                                         \
+        bank_count,                                                                                          \
+        row,                                                                                                 \
+        {cl, cwl, rcd, rp, ras, ccd_s, ccd_l, rrd_s, rrd_l, faw, wr, wtr_s, wtr_l, rtp, rfc, refi}},
+#include "sim/machine/dram_presets.def"
+#undef LL_DRAM
+};
+
+const struct ll_dram *ll_dram_presets(size_t *count)
+{
+    *count = sizeof presets / sizeof *presets;
+    return presets;
+}
+
+const struct ll_dram *ll_dram_find(const char *name)
+{
+    for (size_t i = 0; i < sizeof presets / sizeof *presets; i++)
+        if (!strcmp(presets[i].name, name))
+            return &presets[i];
+    return NULL;
+}
+
+uint32_t ll_dram_burst_bytes(const struct ll_dram *dram)
+{
+    return dram->bus_bits / 8 * dram->burst_transfers;
+}
+
+double ll_dram_clock_hz(const struct ll_dram *dram)
+{
+    return dram->transfers_hz * dram->burst_cycles / dram->burst_transfers;
+}
+
+double ll_dram_channel_Bps(const struct ll_dram *dram)
+{
+    return dram->transfers_hz * dram->bus_bits / 8;
+}
+
+static uint64_t common_divisor(uint64_t a, uint64_t b)
+{
+    while (b) {
+        uint64_t rest = a % b;
+        a = b;
+        b = rest;
+    }
+    return a;
+}
+
+/* How many pieces an access touches on average. Accesses begin at multiples of `step`, hence anywhere in a
+ * piece that is a multiple of the common divisor g of both; of the piece / g places so many touch one more
+ * piece that the average is (bytes - g) / piece + 1, with bytes rounded up to a multiple of g. */
+static double pieces(uint64_t bytes, uint64_t step, uint64_t piece)
+{
+    uint64_t g = common_divisor(step, piece);
+    double covered = (double)g * ceil((double)bytes / (double)g);
+    return (covered - (double)g) / (double)piece + 1;
+}
+
+/* How many bank groups, each in a bank of its own, an access meets in each of its channels. */
+static double groups_met(const struct ll_dram *dram, uint64_t channels, const struct ll_dram_pattern *p,
+                         double *blocks)
+{
+    uint64_t step = p->stride ? p->stride : p->bytes;
+    *blocks = fmin((double)channels, pieces(p->bytes, step, LL_DRAM_BLOCK_BYTES));
+    return fmin(pieces(p->bytes, step, LL_DRAM_ATOM_BYTES) / *blocks, dram->groups);
+}
+
+/* One activation for each bank that an access meets, or for each row's worth of bytes if that is more. In a
+ * sweep the accesses to come find rows open: with r rows open over all channels, which hold r row_bytes in a
+ * piece, as many accesses as the piece has strides meet r (1 - 1/r)^n of them not at all. */
+static double activates_of(const struct ll_dram *dram, double banks_met, double bursts,
+                           const struct ll_dram_pattern *p)
+{
+    double rows = fmax(banks_met, bursts * ll_dram_burst_bytes(dram) / dram->row_bytes);
+    double strides = (double)p->stride / dram->row_bytes;
+    return p->stride ? strides * -expm1(-rows / strides) : rows;
+}
+
+/* A sweep whose steps are shorter than a burst reads each burst once. */
+static double bursts_of(const struct ll_dram *dram, const struct ll_dram_pattern *p)
+{
+    uint32_t burst_bytes = ll_dram_burst_bytes(dram);
+    double touched = pieces(p->bytes, p->stride ? p->stride : p->bytes, burst_bytes);
+    return p->stride ? fmin(touched, (double)p->stride / burst_bytes) : touched;
+}
+
+/* A window of writes is collected, then the wires turn twice. From read to write they lose cl + turn - cwl,
+ * from write to read cwl + wtr; the group that was written to first has waited for the others by then. Rows
+ * that are not open are opened after the turn. */
+static double turn_cycles(const struct ll_dram *dram, const struct ll_dram_pattern *p, double rows_a_burst)
+{
+    const struct ll_dram_cycles *c = &dram->cycles;
+    double waited = ((double)dram->groups - 1) * c->ccd_s;
+    double turns = c->cl + LL_DRAM_TURN_CYCLES + fmax(c->wtr_s, c->wtr_l - waited);
+    double opening = 2 * ((double)c->rp + c->rcd) * fmin(1, rows_a_burst);
+    return p->write_share < 1 ? p->write_share * (turns + opening) / LL_DRAM_WINDOW : 0;
+}
+
+/* From opening a row to opening the next one in its bank. */
+static double row_cycles(const struct ll_dram *dram, double write_share)
+{
+    const struct ll_dram_cycles *c = &dram->cycles;
+    double read = fmax(c->ras, (double)c->rcd + c->rtp);
+    double write = fmax(c->ras, (double)c->rcd + c->cwl + dram->burst_cycles + c->wr);
+    return read + write_share * (write - read) + c->rp;
+}
+
+static double busy_banks(const struct ll_dram *dram, double waiting)
+{
+    double banks = (double)dram->groups * dram->banks, sum = banks + waiting - 0.5;
+    return sum - sqrt(sum * sum - 2 * banks * waiting);
+}
+
+void ll_dram_estimate(const struct ll_dram *dram, uint64_t channels, const struct ll_dram_pattern *p,
+                      struct ll_dram_estimate *e)
+{
+    const struct ll_dram_cycles *c = &dram->cycles;
+    assert(channels > 0 && p->bytes > 0 && (!p->stride || p->stride >= p->bytes));
+    double share = 1 / (double)channels, burst = dram->burst_cycles, blocks;
+    double groups = groups_met(dram, channels, p, &blocks);
+    e->bursts = bursts_of(dram, p);
+    e->activates = activates_of(dram, groups * blocks, e->bursts, p);
+    double rows_a_burst = e->activates / e->bursts;
+    double waiting = fmax(LL_DRAM_WINDOW * rows_a_burst, p->stride ? dram->groups : groups);
+    e->data_cycles = e->bursts * burst * share;
+    e->activate_cycles = e->activates * fmax(c->rrd_s, c->faw / 4.0) * share;
+    e->bank_cycles = e->activates * row_cycles(dram, p->write_share) / busy_banks(dram, waiting) * share;
+    e->turn_cycles = e->bursts * turn_cycles(dram, p, rows_a_burst) * share;
+    e->refresh_share = ((double)c->rfc + c->rtp + c->rp + c->rcd - burst) / c->refi;
+    double pace = fmax(e->data_cycles, fmax(e->activate_cycles, e->bank_cycles)) + e->turn_cycles;
+    double least = (double)p->bytes / ll_dram_burst_bytes(dram) * burst * share;
+    e->efficiency = least / pace * (1 - e->refresh_share);
+}
+
+double ll_dram_stream_efficiency(const struct ll_dram *dram)
+{
+    struct ll_dram_pattern stream = {.bytes = LL_DRAM_BLOCK_BYTES, .stride = LL_DRAM_BLOCK_BYTES};
+    struct ll_dram_estimate e;
+    ll_dram_estimate(dram, 1, &stream, &e);
+    return e.efficiency;
+}

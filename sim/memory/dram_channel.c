@@ -1,0 +1,318 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* One channel. Each bank for which something waits has one candidate: a column access, if a burst wants the
+ * open row; else closing that row; else opening the row of the burst that came first. Of all candidates the
+ * one goes that can go earliest; of several in the same cycle a column access before the others, then the one
+ * whose burst came first. Nothing is stepped: the cycle of each candidate is the largest of a few numbers
+ * that the commands before it left behind. */
+#include "sim/memory/dram_channel.h"
+
+#include <assert.h>
+
+/* So often may younger bursts to the open row go before an older one to another row of the bank. */
+enum { PATIENCE = 16 };
+
+struct choice {
+    uint64_t cycle;
+    uint32_t bank;
+};
+
+static uint64_t later(uint64_t a, uint64_t b)
+{
+    return a > b ? a : b;
+}
+
+void ll_channel_start(struct ll_channel *channel, const struct ll_dram *dram, uint32_t index,
+                      ll_dram_listener *listener, void *context)
+{
+    *channel = (struct ll_channel){.dram = dram,
+                                   .index = index,
+                                   .listener = listener,
+                                   .context = context,
+                                   .refresh_due = dram->cycles.refi};
+    for (int write = 0; write < 2; write++)
+        for (uint32_t i = 0; i < LL_DRAM_WINDOW; i++)
+            channel->slots[write][i].next = i + 1 < LL_DRAM_WINDOW ? (uint8_t)(i + 1) : LL_NO_SLOT;
+    for (uint32_t b = 0; b < dram->groups * dram->banks; b++) {
+        struct ll_line empty = {.first = LL_NO_SLOT, .last = LL_NO_SLOT, .hit = LL_NO_SLOT};
+        channel->banks[b] = (struct ll_bank){.open_row = LL_NO_ROW, .lines = {empty, empty}};
+    }
+}
+
+static void tell(const struct ll_channel *channel, enum ll_dram_kind kind, uint64_t cycle,
+                 struct ll_dram_spot spot)
+{
+    if (!channel->listener)
+        return;
+    spot.channel = channel->index;
+    channel->listener(channel->context, &(struct ll_dram_command){kind, cycle, spot});
+}
+
+/* From `slot` on, the first that wants this row. */
+static uint8_t find_row(const struct ll_waiting *slots, uint8_t slot, uint64_t row)
+{
+    while (slot != LL_NO_SLOT && slots[slot].row != row)
+        slot = slots[slot].next;
+    return slot;
+}
+
+static void close_row(struct ll_bank *bank)
+{
+    bank->open_row = LL_NO_ROW;
+    bank->lines[0].hit = bank->lines[1].hit = LL_NO_SLOT;
+}
+
+/* --- what is to be done for a bank --- */
+
+static void plan_line(struct ll_channel *channel, struct ll_bank *bank, bool write)
+{
+    struct ll_line *line = &bank->lines[write];
+    line->slot = line->first;
+    if (line->hit != LL_NO_SLOT && (line->hit == line->first || line->passed < PATIENCE)) {
+        line->kind = write ? LL_DRAM_WRITE : LL_DRAM_READ;
+        line->slot = line->hit;
+        line->ready = bank->column;
+    } else if (bank->open_row != LL_NO_ROW) {
+        line->kind = LL_DRAM_PRECHARGE;
+        line->ready = bank->precharge;
+    } else {
+        line->kind = LL_DRAM_ACTIVATE;
+        line->ready = bank->activate;
+    }
+    if (line->slot != LL_NO_SLOT)
+        line->order = channel->slots[write][line->slot].order;
+}
+
+static void plan(struct ll_channel *channel, uint32_t b)
+{
+    plan_line(channel, &channel->banks[b], false);
+    plan_line(channel, &channel->banks[b], true);
+}
+
+/* --- what each command leaves behind --- */
+
+static void activate(struct ll_channel *channel, const struct choice *c, bool write)
+{
+    const struct ll_dram_cycles *t = &channel->dram->cycles;
+    struct ll_bank *bank = &channel->banks[c->bank];
+    bank->open_row = channel->slots[write][bank->lines[write].first].row;
+    bank->column = c->cycle + t->rcd;
+    bank->precharge = c->cycle + t->ras;
+    bank->activate = c->cycle + t->ras + t->rp;
+    bank->fresh = true;
+    channel->groups[c->bank & (channel->dram->groups - 1)].activate = c->cycle + t->rrd_l;
+    channel->activate = c->cycle + t->rrd_s;
+    channel->activates[channel->activate_count++ % 4] = c->cycle;
+    for (int i = 0; i < 2; i++) {
+        bank->lines[i].hit = find_row(channel->slots[i], bank->lines[i].first, bank->open_row);
+        bank->lines[i].passed = 0;
+    }
+    tell(channel, LL_DRAM_ACTIVATE, c->cycle, (struct ll_dram_spot){.bank = c->bank, .row = bank->open_row});
+}
+
+static void precharge(struct ll_channel *channel, const struct choice *c)
+{
+    struct ll_bank *bank = &channel->banks[c->bank];
+    tell(channel, LL_DRAM_PRECHARGE, c->cycle, (struct ll_dram_spot){.bank = c->bank, .row = bank->open_row});
+    bank->activate = later(bank->activate, c->cycle + channel->dram->cycles.rp);
+    bank->conflict = true;
+    close_row(bank);
+}
+
+static void take_column_time(struct ll_channel *channel, uint32_t b, uint64_t cycle, bool write)
+{
+    const struct ll_dram_cycles *t = &channel->dram->cycles;
+    struct ll_bank *bank = &channel->banks[b];
+    struct ll_group *group = &channel->groups[b & (channel->dram->groups - 1)];
+    uint64_t end = cycle + (write ? t->cwl : t->cl) + channel->dram->burst_cycles; /* of the data */
+    channel->last_data = later(channel->last_data, end);
+    channel->column[write] = cycle + t->ccd_s;
+    group->column[write] = cycle + t->ccd_l;
+    channel->column[!write] =
+        later(channel->column[!write], write ? end + t->wtr_s : end + LL_DRAM_TURN_CYCLES - t->cwl);
+    if (write)
+        group->column[0] = end + t->wtr_l;
+    bank->precharge = later(bank->precharge, write ? end + t->wr : cycle + t->rtp);
+}
+
+/* Takes a slot out of its line; the next that wants the open row is the new hit. */
+static void leave_line(struct ll_channel *channel, uint32_t b, uint8_t slot, bool write)
+{
+    struct ll_line *line = &channel->banks[b].lines[write];
+    struct ll_waiting *slots = channel->slots[write];
+    uint8_t next = slots[slot].next, before = line->first;
+    line->passed = slot == line->first ? 0 : (uint8_t)(line->passed + 1);
+    line->hit = find_row(slots, next, channel->banks[b].open_row);
+    if (slot == line->first) {
+        line->first = next;
+        before = LL_NO_SLOT;
+    } else {
+        while (slots[before].next != slot)
+            before = slots[before].next;
+        slots[before].next = next;
+    }
+    if (line->last == slot)
+        line->last = before;
+    if (line->first == LL_NO_SLOT)
+        channel->wanted[write] &= ~(UINT64_C(1) << b);
+    slots[slot].next = channel->free_slot[write];
+    channel->free_slot[write] = slot;
+    channel->waiting_count[write]--;
+}
+
+static void count_access(struct ll_channel *channel, struct ll_bank *bank, bool write)
+{
+    struct ll_dram_result *sum = &channel->sum;
+    sum->turns += sum->bursts > 0 && channel->last_write != write;
+    channel->last_write = write;
+    sum->bursts++;
+    *(write ? &sum->writes : &sum->reads) += 1;
+    *(!bank->fresh ? &sum->hits : bank->conflict ? &sum->conflicts : &sum->misses) += 1;
+    if (bank->fresh)
+        bank->fresh = bank->conflict = false;
+}
+
+static void access_column(struct ll_channel *channel, const struct choice *c, bool write)
+{
+    struct ll_bank *bank = &channel->banks[c->bank];
+    const struct ll_line *line = &bank->lines[write];
+    tell(channel, (enum ll_dram_kind)line->kind, c->cycle,
+         (struct ll_dram_spot){
+             .bank = c->bank, .column = channel->slots[write][line->slot].column, .row = bank->open_row});
+    count_access(channel, bank, write);
+    take_column_time(channel, c->bank, c->cycle, write);
+    leave_line(channel, c->bank, line->slot, write);
+}
+
+/* Closes all banks as soon as they may be, then refreshes. */
+static void refresh(struct ll_channel *channel)
+{
+    const struct ll_dram_cycles *t = &channel->dram->cycles;
+    uint32_t bank_count = channel->dram->groups * channel->dram->banks;
+    uint64_t close = channel->command, ready = 0;
+    bool any_open = false;
+    for (uint32_t b = 0; b < bank_count; b++) {
+        const struct ll_bank *bank = &channel->banks[b];
+        any_open |= bank->open_row != LL_NO_ROW;
+        close = bank->open_row != LL_NO_ROW ? later(close, bank->precharge) : close;
+        ready = later(ready, bank->activate);
+    }
+    if (any_open)
+        tell(channel, LL_DRAM_PRECHARGE_ALL, close, (struct ll_dram_spot){0});
+    ready = later(ready, any_open ? close + t->rp : close);
+    tell(channel, LL_DRAM_REFRESH, ready, (struct ll_dram_spot){0});
+    for (uint32_t b = 0; b < bank_count; b++) {
+        close_row(&channel->banks[b]);
+        channel->banks[b].activate = ready + t->rfc;
+        channel->banks[b].fresh = channel->banks[b].conflict = false;
+        plan(channel, b);
+    }
+    channel->command = ready + 1;
+    channel->refresh_due += t->refi;
+    channel->refresh_cycles += ready + t->rfc - close;
+    channel->sum.refreshes++;
+}
+
+/* --- who goes next --- */
+
+/* Cycles from when the command wires are free until wires and groups allow a command. */
+static void find_floors(const struct ll_channel *channel, bool write, uint64_t floors[][LL_DRAM_MOST_BANKS])
+{
+    enum ll_dram_kind access = write ? LL_DRAM_WRITE : LL_DRAM_READ;
+    uint64_t activate = later(channel->command, channel->activate), now = channel->command;
+    uint64_t column = later(channel->command, channel->column[write]);
+    if (channel->activate_count >= 4)
+        activate =
+            later(activate, channel->activates[channel->activate_count % 4] + channel->dram->cycles.faw);
+    for (uint32_t g = 0; g < channel->dram->groups; g++) {
+        floors[LL_DRAM_PRECHARGE][g] = 0;
+        floors[LL_DRAM_ACTIVATE][g] = later(activate, channel->groups[g].activate) - now;
+        floors[access][g] = later(column, channel->groups[g].column[write]) - now;
+    }
+}
+
+/* The smaller, the sooner it is this bank's turn: cycle, columns first, age; the bank itself stands in the
+ * last six bits. */
+static uint64_t rank_of(const struct ll_channel *channel, uint32_t b, const struct ll_line *line,
+                        uint64_t floor)
+{
+    uint64_t wait = line->ready > channel->command ? line->ready - channel->command : 0;
+    uint64_t age = channel->order - line->order, oldest = (UINT64_C(1) << 26) - 1;
+    bool row = line->kind == LL_DRAM_PRECHARGE || line->kind == LL_DRAM_ACTIVATE;
+    return later(wait, floor) << 33 | (uint64_t)row << 32 | (oldest - (age < oldest ? age : oldest)) << 6 | b;
+}
+
+static struct choice choose(const struct ll_channel *channel, bool write)
+{
+    uint64_t floors[LL_DRAM_KINDS][LL_DRAM_MOST_BANKS], best = UINT64_MAX;
+    find_floors(channel, write, floors);
+    for (uint64_t banks = channel->wanted[write]; banks; banks &= banks - 1) {
+        uint32_t b = (uint32_t)__builtin_ctzll(banks);
+        const struct ll_line *line = &channel->banks[b].lines[write];
+        uint64_t floor = floors[line->kind][b & (channel->dram->groups - 1)];
+        uint64_t rank = rank_of(channel, b, line, floor);
+        best = rank < best ? rank : best;
+    }
+    assert(best != UINT64_MAX);
+    return (struct choice){channel->command + (best >> 33), best & 63};
+}
+
+/* Reads go first until the writes' window is full; then writes, until none waits. */
+static bool choose_direction(struct ll_channel *channel)
+{
+    if (channel->waiting_count[1] == 0)
+        channel->draining = false;
+    return channel->draining || channel->waiting_count[0] == 0;
+}
+
+static void step(struct ll_channel *channel)
+{
+    bool write = choose_direction(channel);
+    struct choice c = choose(channel, write);
+    if (c.cycle >= channel->refresh_due) {
+        refresh(channel);
+        return;
+    }
+    channel->command = c.cycle + 1;
+    switch (channel->banks[c.bank].lines[write].kind) {
+    case LL_DRAM_ACTIVATE:
+        activate(channel, &c, write);
+        break;
+    case LL_DRAM_PRECHARGE:
+        precharge(channel, &c);
+        break;
+    default:
+        access_column(channel, &c, write);
+    }
+    plan(channel, c.bank);
+}
+
+void ll_channel_push(struct ll_channel *channel, const struct ll_dram_spot *spot, bool write)
+{
+    if (write && channel->waiting_count[1] == LL_DRAM_WINDOW)
+        channel->draining = true;
+    while (channel->waiting_count[write] == LL_DRAM_WINDOW)
+        step(channel);
+    struct ll_bank *bank = &channel->banks[spot->bank];
+    struct ll_line *line = &bank->lines[write];
+    uint8_t slot = channel->free_slot[write];
+    struct ll_waiting *waiting = &channel->slots[write][slot];
+    channel->free_slot[write] = waiting->next;
+    *waiting = (struct ll_waiting){spot->row, channel->order++, spot->column, LL_NO_SLOT};
+    if (line->first == LL_NO_SLOT)
+        line->first = slot;
+    else
+        channel->slots[write][line->last].next = slot;
+    line->last = slot;
+    if (line->hit == LL_NO_SLOT && spot->row == bank->open_row)
+        line->hit = slot;
+    channel->wanted[write] |= UINT64_C(1) << spot->bank;
+    channel->waiting_count[write]++;
+    plan_line(channel, bank, write);
+}
+
+void ll_channel_finish(struct ll_channel *channel)
+{
+    while (channel->waiting_count[0] + channel->waiting_count[1] > 0)
+        step(channel);
+    channel->sum.cycles = channel->last_data;
+}

@@ -1,0 +1,189 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "sim/replay/cached.h"
+
+#include "sim/cost/task.h"
+
+#include <assert.h>
+
+enum { ROOM = 4096 };
+
+/* The order of the loops over blocks: the operand that stays first, what streams past it last. */
+static enum ll_nest_order order_of(enum ll_operand stays)
+{
+    static const enum ll_nest_order orders[] = {LL_ORDER_MKN, LL_ORDER_KNM, LL_ORDER_MNK};
+    return orders[stays];
+}
+
+static struct ll_nest product_of(const struct ll_op_view *op, const struct ll_work *work,
+                                 const struct ll_tiling *tiling)
+{
+    static const enum ll_nest_order inside[] = {LL_ORDER_MKN, LL_ORDER_NKM, LL_ORDER_MNK};
+    const struct ll_gemm *block = &tiling->block;
+    return ll_nest_product(&(struct ll_product){
+        .dims = work->gemm,
+        .element_bytes = {ll_dtype_bytes((enum ll_dtype)op->in[0].dtype),
+                          ll_dtype_bytes((enum ll_dtype)op->in[1].dtype),
+                          ll_dtype_bytes((enum ll_dtype)op->out[0].dtype)},
+        .transpose_a = ll_attr_count(op, LL_ATTR_TRANSPOSE_A, 0) != 0,
+        .transpose_b = ll_attr_count(op, LL_ATTR_TRANSPOSE_B, 0) != 0,
+        .blocks = {{block->m, block->n, block->k, order_of(tiling->stays)}},
+        .block_count = 1,
+        .order = inside[tiling->stays],
+    });
+}
+
+/* Which dimensions of the pass's product are pixels, output and input channels, which operands are image,
+ * filter and result, and the order of its loops by what stays. */
+struct pass_words {
+    size_t pixels, out_c, in_c;
+    size_t image, filter, result; /* inputs 0 and 1, output 2 */
+    enum ll_nest_order orders[LL_OPERAND_COUNT];
+};
+static const struct pass_words passes[] = {
+    [LL_CONV_FORWARD] = {0, 1, 2, 0, 1, 2, {LL_ORDER_MKN, LL_ORDER_KNM, LL_ORDER_MNK}},
+    [LL_CONV_DATA] = {0, 2, 1, 2, 1, 0, {LL_ORDER_MNK, LL_ORDER_NKM, LL_ORDER_MKN}},
+    [LL_CONV_FILTER] = {2, 1, 0, 0, 2, 1, {LL_ORDER_KMN, LL_ORDER_MNK, LL_ORDER_KNM}},
+};
+
+static uint64_t at_least_one(uint64_t count)
+{
+    return count ? count : 1;
+}
+
+/* A block of pixels is some images, or some rows of one, or a piece of a row. */
+static struct ll_nest convolution_of(const struct ll_op_view *op, const struct ll_work *work,
+                                     const struct ll_tiling *tiling)
+{
+    const struct ll_conv *d = &work->conv;
+    const struct pass_words *words = &passes[d->pass];
+    const uint64_t sides[] = {tiling->block.m, tiling->block.n, tiling->block.k};
+    uint64_t pixels = sides[words->pixels], row = d->out_w, image = d->out_h * row;
+    const enum ll_dtype types[] = {(enum ll_dtype)op->in[0].dtype, (enum ll_dtype)op->in[1].dtype,
+                                   (enum ll_dtype)op->out[0].dtype};
+    return ll_nest_convolution(&(struct ll_nest_conv){
+        .dims = *d,
+        .element_bytes = {ll_dtype_bytes(types[words->image]), ll_dtype_bytes(types[words->filter]),
+                          ll_dtype_bytes(types[words->result])},
+        .images = at_least_one(pixels / image),
+        .rows = pixels >= image ? d->out_h : at_least_one(pixels / row),
+        .columns = pixels >= row ? row : pixels,
+        .out_c = sides[words->out_c],
+        .in_c = at_least_one(sides[words->in_c] / (d->kernel_h * d->kernel_w)),
+        .order = words->orders[tiling->stays],
+    });
+}
+
+/* A gather has rows of its table, as long as the rows it writes. */
+static struct ll_nest gather_of(const struct ll_op_view *op, const struct ll_work *work)
+{
+    uint64_t element = ll_dtype_bytes((enum ll_dtype)op->in[0].dtype);
+    uint64_t row = at_least_one(work->gather.row_bytes / element);
+    return ll_nest_gather(at_least_one(ll_elements(&op->in[0]) / row), row, element,
+                          ll_dtype_bytes((enum ll_dtype)op->in[1].dtype), work->gather.rows);
+}
+
+/* All that is read beside all that is written. */
+static struct ll_nest sweep_of(const struct ll_work *work)
+{
+    uint64_t element = ll_dtype_bytes((enum ll_dtype)work->dtype);
+    const struct ll_nest_operand operands[] = {
+        {ll_ceil_div(work->a_bytes + work->b_bytes, element), element, false},
+        {ll_ceil_div(work->c_bytes, element), element, true}};
+    return ll_nest_sweep(operands, 2);
+}
+
+struct ll_nest ll_nest_of_op(const struct ll_op_view *op, const struct ll_work *work,
+                             const struct ll_tiling *tiling)
+{
+    if (work->kind == LL_WORK_GEMM)
+        return product_of(op, work, tiling);
+    if (work->kind == LL_WORK_CONV)
+        return convolution_of(op, work, tiling);
+    return work->kind == LL_WORK_GATHER && work->gather.rows ? gather_of(op, work) : sweep_of(work);
+}
+
+/* The machine's caches; which of them the op is blocked for. */
+static void find_caches(const struct ll_machine *machine, uint64_t blocked_for, struct ll_cached_op *cached)
+{
+    for (uint64_t i = 0; i < machine->level_count; i++) {
+        if (!machine->levels[i].cache_given)
+            continue;
+        if (i == blocked_for)
+            cached->blocked_for = cached->level_count;
+        cached->levels[cached->level_count++] =
+            (struct ll_cached_level){.level = i, .shape = ll_machine_cache(&machine->levels[i])};
+    }
+}
+
+bool ll_has_loops(const struct ll_prepared *prepared, uint32_t seq)
+{
+    const struct ll_work *work = &prepared->works[prepared->trace->ops[seq].form];
+    bool product = work->kind == LL_WORK_GEMM || work->kind == LL_WORK_CONV;
+    bool elsewhere =
+        work->kind == LL_WORK_NOTHING || work->kind == LL_WORK_HOST || work->kind == LL_WORK_COLLECTIVE;
+    return !elsewhere && ll_work_bytes(work) > 0 && (!product || work->flops > 0);
+}
+
+/* What the formulas say of this op with half of this level. */
+static void ask_formula(const struct ll_work *work, uint64_t size_bytes, struct ll_cached_op *cached)
+{
+    struct ll_task task = ll_task_of(work, (enum ll_dtype)work->dtype);
+    cached->blocked = task.is_product;
+    cached->formula_bytes = ll_work_bytes(work);
+    if (!task.is_product)
+        return;
+    cached->tiling = ll_tile(&task.problem, (double)size_bytes / 2);
+    cached->formula_bytes = cached->tiling.bytes;
+}
+
+static void feed(struct ll_cache *cache, const struct ll_nest *nest, uint64_t most,
+                 struct ll_cached_op *cached)
+{
+    struct ll_stream stream;
+    uint64_t accesses[ROOM];
+    size_t count;
+    ll_stream_begin(&stream, nest);
+    while ((count = ll_stream_fill(&stream, accesses, ROOM)) && cached->accesses < most) {
+        count = ll_min(count, most - cached->accesses);
+        ll_cache_run(cache, accesses, count);
+        cached->accesses += count;
+    }
+    cached->whole = count == 0;
+    if (cached->whole)
+        ll_cache_flush(cache);
+}
+
+static void collect(const struct ll_cache *cache, uint64_t element_bytes, struct ll_cached_op *cached)
+{
+    for (size_t i = 0; i < cached->level_count; i++) {
+        struct ll_cached_level *level = &cached->levels[i];
+        level->counts = ll_cache_counts(cache, i);
+        level->traffic_bytes =
+            level->counts.in_bytes + level->counts.out_bytes + level->counts.passed_writes * element_bytes;
+    }
+}
+
+bool ll_run_cached(const struct ll_prepared *prepared, const struct ll_machine *machine, uint32_t seq,
+                   uint64_t level, uint64_t most, struct ll_cached_op *cached)
+{
+    const struct ll_trace *trace = prepared->trace;
+    uint32_t form = trace->ops[seq].form;
+    const struct ll_op_view *op = &trace->forms[form].view;
+    const struct ll_work *work = &prepared->works[form];
+    struct ll_cache_level shapes[LL_MAX_LEVELS];
+    assert(machine->levels[level].cache_given && ll_has_loops(prepared, seq));
+    *cached = (struct ll_cached_op){0};
+    find_caches(machine, level, cached);
+    for (size_t i = 0; i < cached->level_count; i++)
+        shapes[i] = cached->levels[i].shape;
+    ask_formula(work, machine->levels[level].size_bytes, cached);
+    struct ll_nest nest = ll_nest_of_op(op, work, &cached->tiling);
+    struct ll_arena arena = {0};
+    struct ll_cache *cache = ll_cache_new(shapes, cached->level_count, &arena);
+    if (cache) {
+        feed(cache, &nest, most, cached);
+        collect(cache, ll_dtype_bytes((enum ll_dtype)op->out[0].dtype), cached);
+    }
+    ll_arena_release(&arena);
+    return cache != NULL;
+}

@@ -1,0 +1,211 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "check.h"
+#include "toy_machine.h"
+#include "toy_trace.h"
+
+#include "sim/replay/cached.h"
+
+enum { MOST = 1 << 22 };
+
+static int by_value(const void *a, const void *b)
+{
+    uint64_t x = *(const uint64_t *)a, y = *(const uint64_t *)b;
+    return (x > y) - (x < y);
+}
+
+/* Distinct addresses of a nest, reads and writes apart. */
+static uint64_t distinct(const struct ll_nest *nest, bool write)
+{
+    uint64_t *all = malloc(MOST * sizeof *all), count = 0, different = 0;
+    struct ll_stream stream;
+    uint64_t buffer[256];
+    ll_stream_begin(&stream, nest);
+    for (size_t n; (n = ll_stream_fill(&stream, buffer, 256));)
+        for (size_t i = 0; i < n; i++)
+            if ((buffer[i] >= LL_CACHE_WRITE) == write) {
+                assert_true(count < MOST);
+                all[count++] = buffer[i];
+            }
+    qsort(all, count, sizeof *all, by_value);
+    for (uint64_t i = 0; i < count; i++)
+        different += i == 0 || all[i] != all[i - 1];
+    free(all);
+    return different;
+}
+
+static struct ll_shape shape_of(uint64_t a, uint64_t b, uint64_t c, uint64_t d)
+{
+    return (struct ll_shape){.dim = {a, b, c, d}, .dtype = LL_F32, .rank = d ? 4 : 2};
+}
+
+static struct ll_tiling tiling_of(const struct ll_gemm *block, enum ll_operand stays)
+{
+    return (struct ll_tiling){.stays = stays, .block = *block};
+}
+
+/* Whatever the blocks and the transposition: all of both inputs is read, all of the output written. */
+static void a_product_touches_all_of_its_operands(void **state)
+{
+    (void)state;
+    for (int t = 0; t < 12; t++) {
+        bool ta = t & 1, tb = t & 2;
+        struct ll_shape in[] = {ta ? shape_of(7, 5, 0, 0) : shape_of(5, 7, 0, 0),
+                                tb ? shape_of(9, 7, 0, 0) : shape_of(7, 9, 0, 0)},
+                        out = shape_of(5, 9, 0, 0);
+        struct ll_attr attrs[] = {{.key = LL_ATTR_TRANSPOSE_A, .count = ta},
+                                  {.key = LL_ATTR_TRANSPOSE_B, .count = tb}};
+        struct ll_op_view op = {LL_OP_MATMUL, 2, 1, 2, in, &out, attrs};
+        struct ll_work work;
+        assert_true(ll_op_lower(&op, &work));
+        struct ll_tiling tiling = tiling_of(&(struct ll_gemm){1, 2, 3, 4}, (enum ll_operand)(t / 4));
+        struct ll_nest nest = ll_nest_of_op(&op, &work, &tiling);
+        assert_int_equal(distinct(&nest, true), 5 * 9);
+        /* k is cut by what stays, so that sums are read again. */
+        assert_int_equal(distinct(&nest, false), 5 * 7 + 7 * 9 + 5 * 9);
+    }
+}
+
+/* 6 x 5 images, 3 x 3 filters, all pixels seen: 2 x 6 x 5 x 3 image, 3 x 3 x 3 x 4 filter, 2 x 6 x 5 x 4
+ * result. */
+static void the_passes_of_a_convolution_touch_all_of_their_operands(void **state)
+{
+    (void)state;
+    const struct ll_shape image = shape_of(2, 6, 5, 3), filter = shape_of(3, 3, 3, 4),
+                          result = shape_of(2, 6, 5, 4);
+    const enum ll_op_kind kinds[] = {LL_OP_CONV2D, LL_OP_CONV2D_DATA, LL_OP_CONV2D_FILTER};
+    const struct ll_shape ins[][2] = {{image, filter}, {result, filter}, {image, result}},
+                          outs[] = {result, image, filter};
+    const uint64_t elements[] = {180, 108, 240};
+    const struct ll_attr attrs[] = {{.key = LL_ATTR_PAD_TOP, .count = 1},
+                                    {.key = LL_ATTR_PAD_LEFT, .count = 1},
+                                    {.key = LL_ATTR_PAD_BOTTOM, .count = 1},
+                                    {.key = LL_ATTR_PAD_RIGHT, .count = 1}};
+    const uint64_t written[] = {elements[2], elements[0], elements[1]};
+    for (int p = 0; p < 3; p++)
+        for (int s = 0; s < 3; s++)
+            for (uint64_t block = 1; block < 40; block += 7) {
+                struct ll_shape out = outs[p];
+                struct ll_op_view op = {kinds[p], 2, 1, 4, ins[p], &out, attrs};
+                struct ll_work work;
+                assert_true(ll_op_lower(&op, &work));
+                struct ll_tiling tiling =
+                    tiling_of(&(struct ll_gemm){1, block, block, block}, (enum ll_operand)s);
+                struct ll_nest nest = ll_nest_of_op(&op, &work, &tiling);
+                uint64_t all = elements[0] + elements[1] + elements[2], read = distinct(&nest, false);
+                assert_int_equal(distinct(&nest, true), written[p]);
+                /* A forward sum that one block finishes is never read. */
+                assert_true(read == all || read == all - written[p]);
+            }
+}
+
+/* The toy machine with a cache of 1 MiB, its shape changed by one setting. */
+static struct ll_machine *cached_machine(const char *path, const char *value)
+{
+    struct ll_diags diags = {0};
+    struct ll_override set = {path, value};
+    struct ll_machine *machine = ll_toy_parse(LL_TOY_MACHINE, &set, 1, &diags);
+    assert_non_null(machine);
+    ll_diags_release(&diags);
+    return machine;
+}
+
+/* A product of 40 x 30 by 30 x 50 and its relu. */
+static struct ll_trace *two_ops(void)
+{
+    struct toy *toy = calloc(1, sizeof *toy);
+    char path[64];
+    toy_open(toy, path);
+    ll_recorder_step_begin(toy->recorder);
+    uint32_t a = toy_bring(toy, toy_matrix(40, 30), LL_INPUT),
+             b = toy_bring(toy, toy_matrix(30, 50), LL_WEIGHT);
+    uint32_t c = toy_op(toy, LL_OP_MATMUL, LL_PHASE_FORWARD, (const uint32_t[]){a, b}, 2, NULL, 0,
+                        LL_ACTIVATION, NULL);
+    toy_op(toy, LL_OP_RELU, LL_PHASE_FORWARD, &c, 1, NULL, 0, LL_ACTIVATION, NULL);
+    ll_recorder_step_end(toy->recorder);
+    return toy_close(toy, path);
+}
+
+struct world {
+    struct ll_arena arena;
+    struct ll_diags diags;
+    struct ll_trace *trace;
+    const struct ll_prepared *prepared;
+};
+
+static void make(struct world *world)
+{
+    *world = (struct world){.trace = two_ops()};
+    world->prepared = ll_prepare(world->trace, &world->arena, &world->diags);
+    assert_non_null(world->prepared);
+}
+
+static void unmake(struct world *world)
+{
+    ll_arena_release(&world->arena);
+    ll_diags_release(&world->diags);
+    ll_trace_free(world->trace);
+}
+
+/* In a cache that holds everything an op moves each line of its operands in once, and those it wrote out. The
+ * operands have 75, 93.75 and 125 lines of 64 bytes. */
+static void a_large_cache_moves_each_line_once(void **state)
+{
+    (void)state;
+    struct world world;
+    struct ll_machine *machine = cached_machine("memory.sram.cache.policy", "lru");
+    struct ll_cached_op product, relu;
+    make(&world);
+    assert_true(ll_run_cached(world.prepared, machine, 0, 0, UINT64_MAX, &product));
+    assert_true(product.whole && product.blocked);
+    assert_int_equal(product.levels[0].traffic_bytes, 64 * (75 + 94 + 125 + 125));
+    assert_near(product.formula_bytes, 4 * (1200 + 1500 + 2000), 0);
+    assert_true(ll_run_cached(world.prepared, machine, 1, 0, UINT64_MAX, &relu));
+    assert_true(relu.whole && !relu.blocked);
+    assert_int_equal(relu.accesses, 4000);
+    assert_int_equal(relu.levels[0].traffic_bytes, 64 * (125 + 125 + 125));
+    assert_near(relu.formula_bytes, 4 * 4000, 0);
+    unmake(&world);
+    ll_machine_free(machine);
+}
+
+/* Written around, the relu's 2000 results go out one by one: 125 lines in, 2000 floats out. */
+static void writes_that_go_around_are_traffic(void **state)
+{
+    (void)state;
+    struct world world;
+    struct ll_machine *machine = cached_machine("memory.sram.cache.write_around", "true");
+    struct ll_cached_op relu;
+    make(&world);
+    assert_true(ll_run_cached(world.prepared, machine, 1, 0, UINT64_MAX, &relu));
+    assert_int_equal(relu.levels[0].traffic_bytes, 64 * 125 + 4 * 2000);
+    unmake(&world);
+    ll_machine_free(machine);
+}
+
+static void a_replay_may_stop_early(void **state)
+{
+    (void)state;
+    struct world world;
+    struct ll_machine *machine = cached_machine("memory.sram.cache.ways", "4");
+    struct ll_cached_op part;
+    make(&world);
+    assert_true(ll_run_cached(world.prepared, machine, 0, 0, 5000, &part));
+    assert_false(part.whole);
+    assert_int_equal(part.accesses, 5000);
+    assert_int_equal(part.levels[0].counts.accesses, 5000);
+    assert_int_equal(part.levels[0].shape.sets, 4096);
+    unmake(&world);
+    ll_machine_free(machine);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(a_product_touches_all_of_its_operands),
+        cmocka_unit_test(the_passes_of_a_convolution_touch_all_of_their_operands),
+        cmocka_unit_test(a_large_cache_moves_each_line_once),
+        cmocka_unit_test(writes_that_go_around_are_traffic),
+        cmocka_unit_test(a_replay_may_stop_early),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
