@@ -177,6 +177,16 @@ static bool gather(struct cell *cell, const struct ll_prediction *p)
            add_error(&cell->sets[p->launch_bound ? LAUNCH_BOUND : LARGE], p->time_s, measured_s);
 }
 
+static struct ll_score_set score(const struct cell *cell)
+{
+    return (struct ll_score_set){
+        .ours = sum_up(&cell->sets[OURS]),
+        .roofline = sum_up(&cell->sets[ROOFLINE]),
+        .launch_bound = sum_up(&cell->sets[LAUNCH_BOUND]),
+        .large = sum_up(&cell->sets[LARGE]),
+    };
+}
+
 struct validating {
     struct ll_arena *arena;
     struct ll_map cell_keys, reasons;
@@ -234,10 +244,7 @@ static const struct ll_family_errors *list_families(struct validating *v)
             .hardware = cell->first->row->hardware,
             .family = cell->first->family,
             .machine = cell->first->machine,
-            .ours = sum_up(&cell->sets[OURS]),
-            .roofline = sum_up(&cell->sets[ROOFLINE]),
-            .launch_bound = sum_up(&cell->sets[LAUNCH_BOUND]),
-            .large = sum_up(&cell->sets[LARGE]),
+            .errors = score(cell),
         };
     }
     v->failed |= !list;
@@ -350,8 +357,7 @@ const struct ll_validation *ll_validate(const struct ll_measured *rows, size_t c
             .count = count,
             .families = list_families(&v),
             .family_count = v.cell_keys.count,
-            .overall = sum_up(&v.overall.sets[OURS]),
-            .overall_roofline = sum_up(&v.overall.sets[ROOFLINE]),
+            .overall = score(&v.overall),
             .unscored = list_unscored(&v),
             .unscored_count = v.reasons.count,
         };
