@@ -96,6 +96,10 @@ struct ll_level {
  * libraries do, the faster of two: over the result spread out with zeros, or scattered into a cleared one. */
 enum ll_strided { LL_STRIDED_EXACT, LL_STRIDED_LIBRARY };
 
+/* A convolution is a product over windows where they lie; or, as simple libraries do, image by image: windows
+ * are copied to columns and multiplied, one product an image. */
+enum ll_convolving { LL_CONVOLVING_DIRECT, LL_CONVOLVING_COLUMNS };
+
 enum ll_fusion { LL_FUSION_NONE, LL_FUSION_ELEMENTWISE };
 
 /* How well the kernels of the software stack use the machine. The first that names an op's kind is the one
@@ -136,11 +140,13 @@ struct ll_transform {
 
 struct ll_software {
     double op_overhead_s;   /* what starting one op costs */
+    uint64_t queue;         /* ops that the host may start ahead of the device; 0: none before its turn */
     double step_overhead_s; /* what each dependent step of a sequence costs beside its work */
     double grain; /* FLOPs of one unit, or bytes if more, that are worth starting it; 0: always worth it */
     enum ll_fusion fusion;
     uint64_t layout_rows, layout_columns; /* matrices are stored in whole tiles of these; 1: as they are */
     enum ll_strided strided;
+    enum ll_convolving convolving;
     struct ll_kernel kernels[LL_MAX_KERNELS];
     uint64_t kernel_count;
     struct ll_transform transforms[LL_MAX_TRANSFORMS];
