@@ -138,9 +138,12 @@ void ll_dram_estimate(const struct ll_dram *dram, uint64_t channels, const struc
     e->activates = activates_of(dram, groups * blocks, e->bursts, p);
     double rows_a_burst = e->activates / e->bursts;
     double waiting = fmax(LL_DRAM_WINDOW * rows_a_burst, p->stride ? dram->groups : groups);
+    e->activate_apart = fmax(c->rrd_s, c->faw / 4.0);
+    e->row_cycles = row_cycles(dram, p->write_share);
+    e->busy_banks = busy_banks(dram, waiting);
     e->data_cycles = e->bursts * burst * share;
-    e->activate_cycles = e->activates * fmax(c->rrd_s, c->faw / 4.0) * share;
-    e->bank_cycles = e->activates * row_cycles(dram, p->write_share) / busy_banks(dram, waiting) * share;
+    e->activate_cycles = e->activates * e->activate_apart * share;
+    e->bank_cycles = e->activates * e->row_cycles / e->busy_banks * share;
     e->turn_cycles = e->bursts * turn_cycles(dram, p, rows_a_burst) * share;
     e->refresh_share = ((double)c->rfc + c->rtp + c->rp + c->rcd - burst) / c->refi;
     double pace = fmax(e->data_cycles, fmax(e->activate_cycles, e->bank_cycles)) + e->turn_cycles;

@@ -70,6 +70,9 @@ struct ll_dram_pattern {
 /* Averages over one access of a pattern, of one channel's cycles: what it asks of each resource. */
 struct ll_dram_estimate {
     double bursts, activates;
+    double activate_apart;  /* cycles between activations */
+    double row_cycles;      /* from opening a row to opening the next in the same bank */
+    double busy_banks;      /* as many rows are on their way at a time */
     double data_cycles;     /* the data wires */
     double activate_cycles; /* activations, as often as allowed */
     double bank_cycles;     /* rows of the banks that the scheduler keeps busy */
