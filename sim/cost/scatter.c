@@ -53,10 +53,10 @@ static void tell(const struct ll_level *level, const struct ll_dram *dram, const
     ll_say(why, "%s, a row's banks, so many at a time: %.10g * %.10g / %.10g / %.10g = %.10g cycles",
            level->name, e->activates, e->row_cycles, e->busy_banks, channels, e->bank_cycles);
     ll_say(why,
-           "%s, efficiency of scattered rows, the wires turned and refreshed: "
-           "%.10g / (max(%.10g, max(%.10g, %.10g)) + %.10g) * (1 - %.10g) = %.10g",
-           level->name, e->data_cycles, e->data_cycles, e->activate_cycles, e->bank_cycles, e->turn_cycles,
-           e->refresh_share, e->efficiency);
+           "%s, efficiency of scattered rows, with commands, turns and refresh: "
+           "%.10g / (max(max(%.10g, %.10g), max(%.10g, %.10g)) + %.10g) * (1 - %.10g) = %.10g",
+           level->name, e->data_cycles, e->data_cycles, e->activate_cycles, e->bank_cycles, e->command_cycles,
+           e->turn_cycles, e->refresh_share, e->efficiency);
     ll_say(why, "%s, a stream's efficiency over theirs: %.10g / %.10g = %.10g", level->name, stream,
            e->efficiency, stream / e->efficiency);
 }

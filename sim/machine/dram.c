@@ -6,19 +6,19 @@
 #include <string.h>
 
 static const struct ll_dram presets[] = {
-#define LL_DRAM(words, rate, bits, transfers, burst, group_count, bank_count, row, cl, cwl, rcd, rp, ras,    \
-                ccd_s, ccd_l, rrd_s, rrd_l, faw, wr, wtr_s, wtr_l, rtp, rfc, refi, where)                    \
-    {                                                                                                        \
-        words,                                                                                               \
-        where,                                                                                               \
-        rate * 1e6,                                                                                          \
-        bits,                                                                                                \
-        transfers,                                                                                           \
-        burst,                                                                                               \
-        group_count,                                                                                         \
-        bank_count,                                                                                          \
-        row,                                                                                                 \
-        {cl, cwl, rcd, rp, ras, ccd_s, ccd_l, rrd_s, rrd_l, faw, wr, wtr_s, wtr_l, rtp, rfc, refi}},
+#define LL_DRAM(words, rate, bits, transfers, burst, group_count, bank_count, row, command_wires, cl, cwl,   \
+                rcd, rp, ras, ccd_s, ccd_l, rrd_s, rrd_l, faw, wr, wtr_s, wtr_l, rtp, rfc, refi, where)      \
+    {words,                                                                                                  \
+     where,                                                                                                  \
+     rate * 1e6,                                                                                             \
+     bits,                                                                                                   \
+     transfers,                                                                                              \
+     burst,                                                                                                  \
+     group_count,                                                                                            \
+     bank_count,                                                                                             \
+     row,                                                                                                    \
+     command_wires,                                                                                          \
+     {cl, cwl, rcd, rp, ras, ccd_s, ccd_l, rrd_s, rrd_l, faw, wr, wtr_s, wtr_l, rtp, rfc, refi}},
 #include "sim/machine/dram_presets.def"
 #undef LL_DRAM
 };
@@ -144,9 +144,12 @@ void ll_dram_estimate(const struct ll_dram *dram, uint64_t channels, const struc
     e->data_cycles = e->bursts * burst * share;
     e->activate_cycles = e->activates * e->activate_apart * share;
     e->bank_cycles = e->activates * e->row_cycles / e->busy_banks * share;
+    double row_commands = 2 * e->activates;
+    e->command_cycles = (dram->wires > 1 ? fmax(e->bursts, row_commands) : e->bursts + row_commands) * share;
     e->turn_cycles = e->bursts * turn_cycles(dram, p, rows_a_burst) * share;
     e->refresh_share = ((double)c->rfc + c->rtp + c->rp + c->rcd - burst) / c->refi;
-    double pace = fmax(e->data_cycles, fmax(e->activate_cycles, e->bank_cycles)) + e->turn_cycles;
+    double most = fmax(fmax(e->data_cycles, e->activate_cycles), fmax(e->bank_cycles, e->command_cycles));
+    double pace = most + e->turn_cycles;
     double least = (double)p->bytes / ll_dram_burst_bytes(dram) * burst * share;
     e->efficiency = least / pace * (1 - e->refresh_share);
 }
