@@ -36,9 +36,11 @@ double ll_scatter_waste(const struct ll_level *level, const struct ll_work *work
     if (s.rows * s.row_bytes == 0 || access == 1)
         return 0;
     double waste = s.rows * (ceil(s.row_bytes / access) * access - s.row_bytes);
-    ll_say(why,
-           "%s, rows in whole accesses move more: %.10g * (ceil(%.10g / %.10g) * %.10g - %.10g) = %.10g B",
-           level->name, s.rows, s.row_bytes, access, access, s.row_bytes, waste);
+    if (waste > 0)
+        ll_say(
+            why,
+            "%s, rows in whole accesses move more: %.10g * (ceil(%.10g / %.10g) * %.10g - %.10g) = %.10g B",
+            level->name, s.rows, s.row_bytes, access, access, s.row_bytes, waste);
     return waste;
 }
 

@@ -63,6 +63,7 @@ struct ll_channel {
     uint64_t refresh_cycles;
 };
 
+/* All banks are closed, nothing waits. */
 void ll_channel_start(struct ll_channel *channel, const struct ll_dram *dram, uint32_t index,
                       ll_dram_listener *listener, void *context);
 

@@ -184,8 +184,8 @@ static double simple(const struct ll_dram *dram, uint32_t channels, struct ll_dr
 }
 
 /* What the simple mode leaves out of a stream of reads: as the rows of all groups open, activations come
- * every max(rrd_s, faw / 4) cycles and bursts more often; at most that much is lost for each round of rows,
- * and measured it is less than a third of it, because the window holds other work. */
+ * every max(rrd_s, faw / 4) cycles and bursts more often; at most that much is lost for each round of rows.
+ * No preset loses more than 2 % so, because the window holds other work. */
 static void both_modes_agree_on_streams(void **state)
 {
     (void)state;
@@ -201,7 +201,7 @@ static void both_modes_agree_on_streams(void **state)
             double bound = fmax(0.01, (dram->groups - 1) * apart / (round * dram->burst_cycles));
             double a = simple(dram, channel_counts[k], stream);
             double b = timed(dram, channel_counts[k], stream, &result);
-            assert_near(b, a, 0.025);
+            assert_near(b, a, 0.02);
             assert_near(b, a, bound);
         }
 }
@@ -219,7 +219,8 @@ static void both_modes_are_near_each_other_elsewhere(void **state)
     for (size_t i = 0; i < PRESETS; i++)
         for (size_t k = 0; k < sizeof patterns / sizeof *patterns; k++) {
             double ratio = timed(preset(i), 2, patterns[k], &result) / simple(preset(i), 2, patterns[k]);
-            double least = patterns[k].write_share > 0 && !patterns[k].stride ? 0.7 : 0.75;
+            bool scattered = !patterns[k].stride, mixed = patterns[k].write_share > 0;
+            double least = !scattered ? 0.75 : mixed ? 0.7 : 0.85;
             if (ratio < least || ratio > 1.05)
                 print_error("%s, pattern %zu: timed over simple is %g\n", preset(i)->name, k, ratio);
         }
