@@ -9,6 +9,7 @@ usage() {
 ./do demo        install what is missing, build, record AlexNet, replay it on four machines
 ./do test        install what is missing, build with gcc, with clang and with sanitizers, run all tests
 ./do bench       build, then measure the speed of the program's own parts
+./do host        build, calibrate this machine, compare recorded steps of the workloads with predicted ones
 ./do fuzz [N]    N runs of every fuzz target under the sanitizers (100000 when not given)
 ./do soak [N]    property tests with N fresh seeds under the sanitizers (20 when not given)
 ./do package     build a .deb below build/release
@@ -99,6 +100,12 @@ bench() {
     for name in $(names tests/bench/bench_*.c); do run "build/release/tests/$name"; done
 }
 
+host() {
+    build release
+    run build/release/sim/cli/leadline calibrate -o build/host.yaml
+    run build/release/tests/host_steps build/host.yaml
+}
+
 fuzz() {
     # shellcheck disable=SC2086
     need $test_packages
@@ -134,6 +141,7 @@ case ${1:-} in
 demo) prepare; demo ;;
 test) prepare; all_tests ;;
 bench) prepare; bench ;;
+host) prepare; host ;;
 fuzz) prepare; fuzz "${2:-100000}" ;;
 soak) prepare; soak "${2:-20}" ;;
 package) prepare; need dpkg-dev file; build release; run cpack --config build/release/CPackConfig.cmake -B build/release ;;

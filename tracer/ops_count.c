@@ -47,7 +47,8 @@ uint64_t ll_flops_PER_OUT_5(const struct ll_op_view *op)
     return per_out(op, 5);
 }
 
-/* The hyperbolic tangent, as TensorFlow's profiler weighs it. */
+/* The hyperbolic tangent, as TensorFlow's profiler weighs it; the logistic function (4) of one factor, and
+ * two products. */
 uint64_t ll_flops_PER_OUT_6(const struct ll_op_view *op)
 {
     return per_out(op, 6);
@@ -58,7 +59,9 @@ uint64_t ll_flops_PER_OUT_7(const struct ll_op_view *op)
     return per_out(op, 7);
 }
 
-/* A normal number by Box and Muller: two draws, a logarithm, a root, a cosine, and what joins them. */
+/* A normal number by Box and Muller: two draws, a logarithm, a root, a cosine, and what joins them. A GELU
+ * (Hendrycks and Gimpel, 2016): x times half of one more than the error function of x over the root of two,
+ * that function weighed as the hyperbolic tangent. */
 uint64_t ll_flops_PER_OUT_10(const struct ll_op_view *op)
 {
     return per_out(op, 10);

@@ -423,10 +423,10 @@ const char *ll_shape_NORM_FIXED(struct ll_op_view *op)
     return trouble ? trouble : ll_give(op, 1, op->in);
 }
 
-/* x, gamma and beta of its last dimension -> y */
+/* x, gamma and perhaps beta of its last dimension -> y */
 const char *ll_shape_LAYER_NORM(struct ll_op_view *op)
 {
-    if (op->input_count != 3)
+    if (op->input_count != 2 && op->input_count != 3)
         return wants_inputs;
     const char *trouble = check_channels(op, &op->in[0], 1);
     return trouble ? trouble : ll_give(op, 1, op->in);

@@ -6,6 +6,7 @@
  * are described as one memory as large as all of them, at the rate of all of them. */
 #include "sim/calibrate/base.h"
 
+#include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -35,11 +36,6 @@ static double level_figure(struct header *header, const char *level, const char 
     return figure(header, key);
 }
 
-static double larger(double a, double b)
-{
-    return a > b ? a : b;
-}
-
 /* Rates of one core are measured with one core at work, so that they are right on a machine that has other
  * things to do as well; what cores share is what the busiest test reached. */
 static void add_level(struct header *header, const char *level, const char *scope, double instances,
@@ -47,9 +43,11 @@ static void add_level(struct header *header, const char *level, const char *scop
 {
     double alone = level_figure(header, level, "alone_Bps"),
            all = level_figure(header, level, "bandwidth_Bps");
-    double bandwidth = cores > 1 ? cores * alone : scope[0] == 'u' ? alone : larger(alone, all);
+    double size = level_figure(header, level, "size_bytes") * instances;
+    const char *held = strcmp(level, "l3") ? NULL : ll_trace_fact(header->trace, "probe.l3.held_bytes");
+    double bandwidth = cores > 1 ? cores * alone : scope[0] == 'u' ? alone : fmax(alone, all);
     ll_str_addf(yaml, "  - {name: %s, size: %.0fB, bandwidth: %.6gB/s, latency: %.4gns, scope: %s}\n", level,
-                level_figure(header, level, "size_bytes") * instances, bandwidth,
+                held ? fmin(size, strtod(held, NULL)) : size, bandwidth,
                 level_figure(header, level, "latency_s") * 1e9, scope);
 }
 
@@ -72,6 +70,13 @@ static void add_units(struct header *header, double threads, double clock, struc
         figure(header, "probe.product.f64") / (2 * clock), threads, LANES,
         figure(header, "probe.vector.f32") / (clock * LANES),
         figure(header, "probe.vector.f64") / (clock * LANES));
+}
+
+static const char *size_note(const char *level)
+{
+    if (strcmp(level, "l3") == 0)
+        return "; less where others use it: what was found to keep a stream";
+    return strcmp(level, "l2") == 0 ? ", all cores' together" : "";
 }
 
 static void add_sources(const struct header *header, const char *host, const char *threads,
@@ -101,8 +106,7 @@ static void add_sources(const struct header *header, const char *host, const cha
                         "  %s.bandwidth: \"measured by leadline calibrate on %s, threads %s: the faster of "
                         "reading and a triad\"\n"
                         "  %s.latency: \"measured by leadline calibrate on %s: a walk along pointers\"\n",
-                        levels[i], host, strcmp(levels[i], "l2") ? "" : ", all cores' together", levels[i],
-                        host, threads, levels[i], host);
+                        levels[i], host, size_note(levels[i]), levels[i], host, threads, levels[i], host);
 }
 
 /* The name without what would end a quoted text. */

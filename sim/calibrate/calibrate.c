@@ -24,8 +24,9 @@ static bool fit_kinds(const struct ll_samples *samples, struct ll_arena *arena, 
             end++;
         right = ll_fit_kernel(machine, samples, i, end - i, &software->kernels[software->kernel_count],
                               &fits[software->kernel_count]);
-        software->kernel_count++;
+        software->kernels[software->kernel_count++].overhead_s += samples->gap_s;
     }
+    software->op_overhead_s = samples->gap_s;
     calibration->fits = fits;
     calibration->fit_count = software->kernel_count;
     return right;

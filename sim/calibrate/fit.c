@@ -15,7 +15,7 @@
 static const double slices[] = {0, 1, 8, 16, 32, 48, 64, 80, 96, 128, 160, 192, 256, 384, 512};
 static const double grains[] = {0,       1 << 10, 1 << 12, 1 << 13, 1 << 14, 1 << 15, 1 << 16,
                                 1 << 17, 1 << 18, 1 << 19, 1 << 20, 1 << 21, 1 << 22};
-static const double units[] = {0, 1};
+static const double units[] = {0, 1}, serials[] = {0, 0.1, 0.2, 0.3, 0.4, 0.5, 0.6, 0.7, 0.8, 0.9, 1};
 
 /* A figure of a kernel in search: bounds, or a list to choose from. */
 struct figure {
@@ -33,6 +33,7 @@ static const struct figure figures[] = {
     {AT(compute), .product = true, .least = 1e-3, .most = 1},
     {AT(work), .other = true, .least = 1, .most = 1e5},
     {AT(memory), .product = true, .other = true, .least = 1e-3, .most = 1},
+    {AT(serial), .product = true, .other = true, LIST(serials)},
     {AT(units), .whole = true, .product = true, .other = true, LIST(units)},
     {AT(grain), .product = true, .other = true, LIST(grains)},
     {AT(slice), .whole = true, .product = true, LIST(slices)},
@@ -178,38 +179,65 @@ static const char *name_of(const struct ll_sample *sample)
     return sample->most_rows ? "matmul_of_few_rows" : ll_op_name(sample->kind);
 }
 
+/* Where a walk begins: shares of the machine that are reached, and how a product is cut. */
+static const struct start {
+    double share, packing_Bps, rewrites;
+    uint64_t slice;
+} starts[] = {{1, 3e10, 2, 64},
+              {0.5, 1e11, 0.5, 64},
+              {0.1, 1e10, 0.1, 64},
+              /* products alone */
+              {1, 5e10, 1, 16},
+              {1, 5e10, 1, 32},
+              {1, 5e10, 1, 96},
+              {1, 5e10, 1, 128},
+              {1, 5e10, 1, 256},
+              {0.6, 1e11, 0.1, 512}};
+enum { STARTS = sizeof starts / sizeof *starts, STARTS_OF_OTHERS = 3 };
+
+static struct ll_kernel kernel_at(const struct start *start, const struct ll_sample *sample)
+{
+    struct ll_kernel kernel = {.name = name_of(sample),
+                               .overhead_s = 3e-7,
+                               .compute = start->share,
+                               .memory = start->share,
+                               .passes = 1,
+                               .work = 1,
+                               .rows = sample->most_rows};
+    kernel.ops[sample->kind] = true;
+    if (!is_product(&sample->work)) {
+        kernel.compute = 1;
+        kernel.work = 1 / start->share;
+        return kernel;
+    }
+    kernel.packing_Bps = start->packing_Bps;
+    kernel.line_s = 1e-9;
+    kernel.rewrites = start->rewrites;
+    kernel.slice = start->slice;
+    return kernel;
+}
+
 bool ll_fit_kernel(const struct ll_machine *base, const struct ll_samples *samples, uint64_t first,
                    uint64_t count, struct ll_kernel *kernel, struct ll_fit *fit)
 {
-    static const double starts[] = {1, 0.3, 0.1};
     struct ll_machine *machine = malloc(sizeof *machine);
     if (!machine)
         return false;
     *machine = *base;
     machine->software.kernel_count = 1;
-    struct search search = {machine, &machine->software.kernels[0],       samples, first,
-                            count,   is_product(&samples->at[first].work)};
+    struct search search = {.machine = machine,
+                            .kernel = &machine->software.kernels[0],
+                            .samples = samples,
+                            .first = first,
+                            .count = count,
+                            .product = is_product(&samples->at[first].work)};
     double least = INFINITY;
-    for (size_t i = 0; i < sizeof starts / sizeof *starts; i++) {
-        *search.kernel = (struct ll_kernel){.name = name_of(&samples->at[first]),
-                                            .overhead_s = 3e-7,
-                                            .compute = starts[i],
-                                            .memory = starts[i],
-                                            .passes = 1,
-                                            .work = 1 / starts[i]};
-        if (search.product) {
-            search.kernel->packing_Bps = 3e10;
-            search.kernel->line_s = 1e-9;
-            search.kernel->rewrites = 0.1;
-            search.kernel->slice = 64;
-        }
-        search.kernel->rows = samples->at[first].most_rows;
-        search.kernel->ops[samples->at[first].kind] = true;
+    for (size_t i = 0; i < (search.product ? STARTS : STARTS_OF_OTHERS); i++) {
+        *search.kernel = kernel_at(&starts[i], &samples->at[first]);
         double loss = walk(&search);
-        if (loss < least) {
-            least = loss;
+        if (loss < least)
             *kernel = *search.kernel;
-        }
+        least = fmin(least, loss);
     }
     *search.kernel = *kernel;
     tidy(&search);

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* An op of the list is measured once a step. Most disturbances make it longer, so the lower quartile stands
- * for all. */
+/* An op of the list is measured once a step; the median of the steps stands for all, as it does for the steps
+ * of a workload. */
 #include "sim/calibrate/samples.h"
 
 #include <stdlib.h>
@@ -27,7 +27,7 @@ static void time_of(const struct ll_trace *trace, const uint32_t *steps, uint64_
     for (uint64_t i = 0; i < count; i++)
         times[i] = trace->ops[trace->steps[steps[i]].first_op + place].duration_ns;
     qsort(times, count, sizeof *times, by_size);
-    sample->time_s = (double)ll_max(1, times[count / 4]) * 1e-9;
+    sample->time_s = (double)ll_max(1, times[count / 2]) * 1e-9;
     sample->spread = (double)(times[count * 3 / 4] - times[count / 4]) / (double)ll_max(1, times[count / 2]);
 }
 
@@ -84,6 +84,20 @@ static uint64_t like_steps(const struct ll_trace *trace, uint32_t *steps)
     return count;
 }
 
+/* The median step's time outside of ops, for one of them. */
+static double gap_of(const struct ll_trace *trace, const uint32_t *steps, uint64_t count, uint64_t *times)
+{
+    for (uint64_t i = 0; i < count; i++) {
+        const struct ll_step *step = &trace->steps[steps[i]];
+        uint64_t inside_ns = step->recording_ns;
+        for (uint32_t op = step->first_op; op < step->first_op + step->op_count; op++)
+            inside_ns += trace->ops[op].duration_ns;
+        times[i] = ll_sub(step->wall_ns, ll_min(inside_ns, step->wall_ns));
+    }
+    qsort(times, count, sizeof *times, by_size);
+    return (double)times[count / 2] * 1e-9 / (double)trace->steps[steps[0]].op_count;
+}
+
 static bool gather(const struct ll_trace *trace, const uint32_t *steps, uint64_t count,
                    struct ll_arena *arena, struct ll_samples *samples)
 {
@@ -92,6 +106,7 @@ static bool gather(const struct ll_trace *trace, const uint32_t *steps, uint64_t
     samples->at = ll_alloc(arena, last->op_count, sizeof *samples->at);
     if (!times || !samples->at)
         return false;
+    samples->gap_s = gap_of(trace, steps, count, times);
     const char *few = ll_trace_fact(trace, "matmul.few_rows");
     uint64_t few_rows = few ? strtoull(few, NULL, 10) : 0;
     for (uint32_t place = 0; place < last->op_count; place++) {

@@ -12,12 +12,13 @@ struct ll_sample {
     struct ll_work work;
     uint64_t most_rows;    /* of the kernel that runs it, if that is one for products of few rows; else 0 */
     uint32_t op;           /* in the residency */
-    double time_s, spread; /* the lower quartile over the steps; between the quartiles over the median */
+    double time_s, spread; /* the median over the steps; between the quartiles over the median */
 };
 
 struct ll_samples {
     struct ll_sample *at; /* by kind, those with most_rows first, in the order of the trace within one */
     uint64_t count;
+    double gap_s; /* between the end of an op and the start of the next, recording not counted */
     const struct ll_residency *residency; /* results lie where others lay before: an op's own bytes ago */
 };
 

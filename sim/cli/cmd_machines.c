@@ -17,11 +17,13 @@ static const char *rate(struct ll_human *human, double flops)
 
 static void machine_row(const struct ll_machine *machine, struct ll_table *table)
 {
-    struct ll_human f32, f16, bandwidth, size;
+    struct ll_human f32, f16, int8, bandwidth, size;
     double half = fmax(ll_machine_peak_flops(machine, LL_F16), ll_machine_peak_flops(machine, LL_BF16));
+    half = fmax(half, ll_machine_peak_flops(machine, LL_I16));
     ll_table_row(
-        table, "%s|%s|%s|%s|%s|%s", machine->stem, rate(&f32, ll_machine_peak_flops(machine, LL_F32)),
-        rate(&f16, half), ll_si(&bandwidth, ll_machine_memory_Bps(machine), "B/s"),
+        table, "%s|%s|%s|%s|%s|%s|%s", machine->stem, rate(&f32, ll_machine_peak_flops(machine, LL_F32)),
+        rate(&f16, half), rate(&int8, ll_machine_peak_flops(machine, LL_INT8)),
+        ll_si(&bandwidth, ll_machine_memory_Bps(machine), "B/s"),
         ll_binary(&size, (double)machine->levels[machine->level_count - 1].size_bytes), machine->name);
 }
 
@@ -33,7 +35,7 @@ static int list(const struct ll_args *args, const char *const *folders)
         return ll_failed("memory ran out");
     struct ll_str out = {0};
     struct ll_json json = {.out = &out, .indent = true};
-    struct ll_table *table = ll_table_new("machine|>peak f32|>16-bit|>memory|>size|name");
+    struct ll_table *table = ll_table_new("machine|>peak f32|>16-bit|>?8-bit|>memory|>?size|name");
     bool as_json = ll_flag(args, "json");
     int status = LL_DONE;
     if (as_json) {

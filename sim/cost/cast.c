@@ -13,17 +13,19 @@ static const struct ll_unit *caster(const struct ll_machine *machine, enum ll_dt
     return NULL;
 }
 
-double ll_cast_s(const struct ll_machine *machine, const struct ll_work *work, enum ll_dtype computed,
-                 struct ll_explain *why)
+double ll_cast_s(const struct ll_machine *machine, const struct ll_task *task, struct ll_explain *why)
 {
-    enum ll_dtype stored = (enum ll_dtype)work->dtype;
-    const struct ll_unit *unit = stored == computed || work->flops == 0 ? NULL : caster(machine, stored);
+    enum ll_dtype stored = (enum ll_dtype)task->work->dtype;
+    bool needed = stored != task->dtype && task->work->flops > 0;
+    const struct ll_unit *unit = needed ? caster(machine, stored) : NULL;
     if (!unit)
         return 0;
-    double each = unit->vector.casts[stored], elements = ll_work_bytes(work) / (double)ll_dtype_bytes(stored);
+    bool plain_product = task->is_product && task->work->kind == LL_WORK_GEMM;
+    double bytes = plain_product ? ll_compulsory_bytes(&task->problem) : ll_work_bytes(task->work);
+    double each = unit->vector.casts[stored], elements = bytes / (double)ll_dtype_bytes(stored);
     double time_s = elements / (each * (double)unit->count * unit->clock_hz);
     ll_say(why, "%s, %s to %s and back: %.10g / (%.10g * %" PRIu64 " * %.10g) = %.10g s", unit->name,
-           ll_dtype_name(stored), ll_dtype_name(computed), elements, each, unit->count, unit->clock_hz,
+           ll_dtype_name(stored), ll_dtype_name(task->dtype), elements, each, unit->count, unit->clock_hz,
            time_s);
     return time_s;
 }

@@ -9,14 +9,11 @@
 #ifndef LL_SIM_COST_CAST_H
 #define LL_SIM_COST_CAST_H
 
-#include "sim/cost/explain.h"
-#include "sim/machine/machine.h"
-#include "tracer/work.h"
+#include "sim/cost/unit_model.h"
 
-/* What turning the elements of this work from its type into the one in which it is computed, and back, takes
- * on the first vector unit that says so. Zero when they are the same, when nothing is computed, or when no
- * unit says. Pure, thread-safe. */
-double ll_cast_s(const struct ll_machine *machine, const struct ll_work *work, enum ll_dtype computed,
-                 struct ll_explain *why);
+/* What turning the elements of this task from the type of its work into the one in which it is computed, and
+ * back, takes on the first vector unit that says so. Zero when they are the same, when nothing is computed,
+ * or when no unit says. Pure, thread-safe. */
+double ll_cast_s(const struct ll_machine *machine, const struct ll_task *task, struct ll_explain *why);
 
 #endif

@@ -141,7 +141,7 @@ static double cycles_beside(const struct sized *s, double flops_per_cycle, struc
 /* Casting, in cycles of the unit that then computes. */
 static double casting_cycles(const struct sized *s, struct ll_explain *why)
 {
-    double casting_s = ll_cast_s(s->machine, s->task.work, s->task.dtype, why);
+    double casting_s = ll_cast_s(s->machine, &s->task, why);
     double cycles = casting_s * s->unit.clock_hz * s->unit.efficiency;
     if (cycles > 0)
         ll_say(why, "casting, of the clock of %s: %.10g * (%.10g * %.10g) = %.10g cycles", s->unit.name,
@@ -306,11 +306,14 @@ static void cost_variant(const struct doer *doer, const struct ll_variant *varia
     const struct ll_unit *unit = &machine->units[doer->unit];
     const struct ll_work *work = &variant->work;
     struct sized s = {machine, doer->kernel, *unit, unit->count, ll_task_of(work, doer->dtype)};
+    const struct ll_software *software = &machine->software;
     s.unit.efficiency *= s.kernel->compute * variant->rate;
     ll_say(why, "%s of %s runs on %s, computed in %s", ll_work_name((enum ll_work_kind)work->kind),
            ll_dtype_name((enum ll_dtype)work->dtype), s.unit.name, ll_dtype_name(doer->dtype));
+    ll_lay_in_tiles(&s.task, software->layout_rows, software->layout_columns, why);
     tell_kernel(&s, why);
     *cost = (struct ll_cost){.unit = doer->unit, .clock_hz = s.unit.clock_hz};
+    cost->serial = s.kernel->serial;
     cost->overhead_s = variant->overhead_s > 0 ? variant->overhead_s : start_s(&s, why);
     s.unit.count = employed(&s, why);
     follow_way(&s, fastest_way(&s), cost, why);

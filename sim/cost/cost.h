@@ -58,6 +58,7 @@ struct ll_cost {
     double level_wait_s[LL_MAX_LEVELS];  /* latencies of dependent accesses, not part of level_s */
     double apart_bytes; /* passes over the outermost level before and after the rest, and what they take */
     double apart_s;
+    double serial;      /* share of the stages beside the slowest that does not overlap with it */
     double overhead_s;  /* what starting the op costs the software */
     double utilization; /* algorithmic FLOPs over what the unit, all instances, could do meanwhile */
 };

@@ -3,8 +3,8 @@
  * it is the side of the pixels (of the taps, for the filter's gradient), and of a stack of products the
  * stack:
  *
- *       slices = ceil(length / slice)
- *       busiest = min(length, ceil(slices / units) * slice) / length         of the work
+ *       rounds = floor(floor(length / slice) / units),  left = length - rounds * slice * units
+ *       busiest = (rounds * slice + min(left, slice)) / length               of the work
  *
  * A unit copies what it multiplies: its part of the side that is cut, and the whole other operand once for
  * each slice. A convolution's windows are gathered from the image line by line (im2col): each line of a
@@ -56,6 +56,13 @@ static struct sides sides_of_product(const struct ll_task *task)
     return (struct sides){by_rows ? d->m : d->n, by_rows ? a : b, by_rows ? b : a, 0, 0};
 }
 
+/* The share of the unit that gets most: whole rounds of slices, then one more of what is left. */
+static double busiest_of(uint64_t length, uint64_t slice, uint64_t units)
+{
+    uint64_t rounds = length / slice / units, dealt = rounds * slice;
+    return (double)(dealt + ll_min(length - dealt * units, slice)) / (double)length;
+}
+
 struct ll_layout ll_layout_of(const struct ll_kernel *kernel, const struct ll_task *task, uint64_t units,
                               struct ll_explain *why)
 {
@@ -65,8 +72,7 @@ struct ll_layout ll_layout_of(const struct ll_kernel *kernel, const struct ll_ta
     struct sides s = task->work->kind == LL_WORK_CONV ? sides_of_conv(task) : sides_of_product(task);
     uint64_t slice = task->problem.dims.batch > 1 && task->work->kind != LL_WORK_CONV ? 1 : kernel->slice;
     uint64_t slices = slice ? ll_ceil_div(s.length, slice) : units;
-    uint64_t most = slice ? ll_min(s.length, ll_ceil_div(slices, units) * slice) : 0;
-    double busiest = slice ? (double)most / (double)s.length : 1 / (double)units;
+    double busiest = slice ? busiest_of(s.length, slice, units) : 1 / (double)units;
     layout.units = ll_min(units, slices);
     layout.imbalance = fmax(1, busiest * (double)units);
     double lines = fmax(s.lines, s.windows * (double)slices);

@@ -2,6 +2,7 @@
 #include "sim/cost/task.h"
 
 #include <assert.h>
+#include <inttypes.h>
 #include <math.h>
 
 double ll_work_bytes(const struct ll_work *work)
@@ -69,6 +70,30 @@ struct ll_task ll_task_of(const struct ll_work *work, enum ll_dtype dtype)
     if (work->kind == LL_WORK_CONV)
         overlap_windows(&work->conv, &task);
     return task;
+}
+
+static double padding(uint64_t height, uint64_t width, uint64_t rows, uint64_t columns)
+{
+    double high = (double)ll_ceil_div(height, rows) * (double)rows / (double)height;
+    return high * (double)ll_ceil_div(width, columns) * (double)columns / (double)width;
+}
+
+void ll_lay_in_tiles(struct ll_task *task, uint64_t rows, uint64_t columns, struct ll_explain *why)
+{
+    const struct ll_gemm *d = &task->problem.dims;
+    if (!task->is_product || task->work->kind != LL_WORK_GEMM || (rows <= 1 && columns <= 1))
+        return;
+    const double more[LL_OPERAND_COUNT] = {[LL_OPERAND_A] = padding(d->m, d->k, rows, columns),
+                                           [LL_OPERAND_B] = padding(d->k, d->n, rows, columns),
+                                           [LL_OPERAND_C] = padding(d->m, d->n, rows, columns)};
+    for (enum ll_operand i = 0; i < LL_OPERAND_COUNT; i++) {
+        task->problem.element[i] *= more[i];
+        task->unit_pass[i] *= more[i];
+    }
+    ll_say(why,
+           "stored in whole tiles of %" PRIu64 " x %" PRIu64
+           ", a is %.10g, b %.10g and c %.10g times as large",
+           rows, columns, more[LL_OPERAND_A], more[LL_OPERAND_B], more[LL_OPERAND_C]);
 }
 
 size_t ll_computed_as(enum ll_dtype dtype, enum ll_dtype types[LL_DTYPE_COUNT])

@@ -8,6 +8,11 @@
 /* A product without a single multiplication is not treated as one. Pure; the task points to the work. */
 struct ll_task ll_task_of(const struct ll_work *work, enum ll_dtype dtype);
 
+/* Makes the matrices of a plain product as large as tiles of rows x columns store them, the last ones whole;
+ * says so. Products behind convolutions and sequences stay as they are. At least 1 each; 1 x 1 changes
+ * nothing. */
+void ll_lay_in_tiles(struct ll_task *task, uint64_t rows, uint64_t columns, struct ll_explain *why);
+
 /* What is read and written at the very least, in bytes. */
 double ll_work_bytes(const struct ll_work *work);
 

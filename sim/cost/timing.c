@@ -68,6 +68,19 @@ static void tell_time(const struct ll_machine *machine, const struct stage *stag
            ll_bound_name(machine, bound_of(slowest)), sum, stages[slowest].whole_s, time_s);
 }
 
+/* What the stages beside the slowest take and do not hide behind it. */
+static double serial_s(const struct ll_cost *cost, const struct stage *stages, uint64_t count,
+                       uint64_t slowest, struct ll_explain *why)
+{
+    double others_s = 0;
+    for (uint64_t i = 0; i < count; i++)
+        others_s += i == slowest ? 0 : stages[i].whole_s - stages[i].first_s;
+    if (cost->serial > 0)
+        ll_say(why, "what the others take does not overlap in full: %.10g * %.10g = %.10g s", cost->serial,
+               others_s, cost->serial * others_s);
+    return cost->serial * others_s;
+}
+
 void ll_cost_time(const struct ll_machine *machine, const struct ll_cost *cost, const double *saved_bytes,
                   struct ll_timing *timing, struct ll_explain *why)
 {
@@ -86,10 +99,11 @@ void ll_cost_time(const struct ll_machine *machine, const struct ll_cost *cost, 
         waits_s += stage->wait_s;
     }
     uint64_t slowest = slowest_of(stages, count);
-    timing->exposed_s = waits_s + (first_s - stages[slowest].first_s) + cost->apart_s;
+    double apart_s = cost->apart_s + serial_s(cost, stages, count, slowest, why);
+    timing->exposed_s = waits_s + (first_s - stages[slowest].first_s) + apart_s;
     timing->time_s = timing->exposed_s + stages[slowest].whole_s;
     timing->overhead_s = cost->overhead_s;
     timing->bound = waits_s > stages[slowest].whole_s ? LL_BOUND_DEPENDENCY : bound_of(slowest);
     if (why)
-        tell_time(machine, stages, count, slowest, cost->apart_s, timing->time_s, why);
+        tell_time(machine, stages, count, slowest, apart_s, timing->time_s, why);
 }

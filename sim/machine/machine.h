@@ -113,6 +113,8 @@ struct ll_kernel {
     uint64_t row;   /* of dependent elements that it keeps at hand: passes count for longer rows; 0: always */
     double work;    /* machine operations for an algorithmic FLOP, at least 1; not of products */
     uint64_t units; /* as many units as it can employ; 0: all */
+    double serial;  /* share of what arithmetic and levels take beside the slowest that does not overlap with
+                       it */
     double grain;   /* as that of the software, which it replaces; 0: it does not */
     uint64_t rows;  /* of a product's result that it takes at most; longer ones fall to the next; 0: all */
     /* Of products on ordinary cores (sim/cost/layout.h); 0: dealt evenly, nothing is copied or moved again.
@@ -140,6 +142,7 @@ struct ll_software {
     double step_overhead_s; /* what each dependent step of a sequence costs beside its work */
     double grain; /* FLOPs of one unit, or bytes if more, that are worth starting it; 0: always worth it */
     enum ll_fusion fusion;
+    uint64_t layout_rows, layout_columns; /* matrices are stored in whole tiles of these; 1: as they are */
     enum ll_strided strided;
     struct ll_kernel kernels[LL_MAX_KERNELS];
     uint64_t kernel_count;

@@ -10,6 +10,7 @@
 #include "tracer/base/diag.h"
 #include "tracer/ops.h"
 
+#include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
 
@@ -25,16 +26,24 @@ struct ll_measured {
 const struct ll_measured *ll_measured_read(const char *text, size_t length, const char *file,
                                            struct ll_arena *arena, struct ll_diags *diags, size_t *count);
 
-/* What a row asks of a machine: one or two pieces of work, one after the other. */
-enum { LL_MOST_WORKS = 2 };
+/* What a row asks of a machine: pieces of work, one after the other. */
+struct ll_measured_part {
+    struct ll_work work;
+    enum ll_op_kind kind; /* whose kernels run it */
+    uint64_t times;       /* that it comes, at least 1 */
+    uint64_t devices;     /* that take part in a collective */
+};
+
+/* Starts zeroed, may be used for one row after the other, ends with ll_measured_works_release. */
 struct ll_measured_works {
-    const char *family; /* it is scored with: "gemm", "conv", ... */
-    struct ll_work works[LL_MOST_WORKS];
-    enum ll_op_kind kinds[LL_MOST_WORKS]; /* which units are meant for it */
-    size_t count;
+    const char *family; /* it is scored with: "gemm", "conv", ...; static storage */
+    struct ll_measured_part *at;
+    uint64_t count, capacity;
+    bool failed; /* memory ran out: parts are missing */
 };
 
 /* NULL when the row became work; otherwise why it cannot be scored, static storage. */
 const char *ll_measured_works(const struct ll_measured *row, struct ll_measured_works *works);
+void ll_measured_works_release(struct ll_measured_works *works);
 
 #endif

@@ -50,25 +50,79 @@ static double roofline_s(const struct ll_machine *machine, const struct ll_work 
     return fmax(flops_s, bytes / datasheet_Bps(machine));
 }
 
-static void predict(const struct ll_measured *row, const struct ll_machine *machine, struct ll_prediction *p)
+/* How much of an element-wise op's traffic a fusing stack leaves out: one operand comes from registers, and
+ * the result takes the place of the leader's. */
+static void save_held(const struct ll_work *work, const struct ll_cost *cost, uint64_t level_count,
+                      double saved_bytes[LL_MAX_LEVELS])
 {
-    struct ll_measured_works works;
-    double overhead_s = 0;
-    *p = (struct ll_prediction){.row = row, .unscored = ll_measured_works(row, &works)};
-    p->family = works.family;
-    for (size_t i = 0; !p->unscored && i < works.count; i++) {
-        struct ll_cost cost;
-        struct ll_timing timing;
-        if (!ll_cost_op(machine, works.kinds[i], &works.works[i], &cost, NULL, &p->unscored))
-            return;
-        ll_cost_time(machine, &cost, NULL, &timing, NULL);
-        p->time_s += timing.time_s + timing.overhead_s;
-        p->roofline_s += roofline_s(machine, &works.works[i]);
-        overhead_s += timing.overhead_s;
+    double moved = (double)work->a_bytes + (double)work->c_bytes;
+    double held = moved > 0 ? fmin(1, 2 * (double)work->c_bytes / moved) : 0;
+    for (uint64_t l = 0; l < level_count; l++)
+        saved_bytes[l] = held * cost->level_bytes[l];
+}
+
+/* A sum over all devices around a ring, the pieces of which pass every device but one twice (Patarasuk and
+ * Yuan, 2009). False when the machine's network does not reach that many. */
+static bool predict_exchange(const struct ll_machine *machine, const struct ll_measured_part *part,
+                             struct ll_prediction *p)
+{
+    const struct ll_network *network = NULL;
+    double steps = 2 * ((double)part->devices - 1), times = (double)part->times;
+    for (uint64_t i = 0; !network && i < machine->network_count; i++)
+        if (machine->networks[i].devices >= part->devices)
+            network = &machine->networks[i];
+    if (!network) {
+        p->unscored = "the machine describes no network of so many devices";
+        return false;
     }
+    double wire_s = (double)part->work.a_bytes / (double)part->devices / network->bandwidth_Bps;
+    p->time_s += times * steps * (wire_s + network->latency_s);
+    p->roofline_s += times * steps * wire_s;
+    return true;
+}
+
+/* Adds a part's time; false when no unit runs it. */
+static bool predict_part(const struct ll_machine *machine, const struct ll_measured_part *part,
+                         const struct ll_measured_part *before, struct ll_prediction *p, double *overhead_s,
+                         double *host_s)
+{
+    struct ll_cost cost;
+    struct ll_timing timing;
+    double saved_bytes[LL_MAX_LEVELS] = {0}, times = (double)part->times;
+    bool follows = before && before->work.kind != LL_WORK_COLLECTIVE &&
+                   machine->software.fusion == LL_FUSION_ELEMENTWISE &&
+                   ll_op_class(part->kind) == LL_CLASS_ELEMENTWISE;
+    if (part->work.kind == LL_WORK_COLLECTIVE)
+        return predict_exchange(machine, part, p);
+    if (!ll_cost_op(machine, part->kind, &part->work, &cost, NULL, &p->unscored))
+        return false;
+    if (follows)
+        save_held(&part->work, &cost, machine->level_count, saved_bytes);
+    ll_cost_time(machine, &cost, saved_bytes, &timing, NULL);
+    if (part->work.kind == LL_WORK_HOST) {
+        *host_s += timing.time_s;
+        return true;
+    }
+    timing.overhead_s = follows ? 0 : timing.overhead_s;
+    p->time_s += times * (timing.time_s + timing.overhead_s);
+    p->roofline_s += times * roofline_s(machine, &part->work);
+    *overhead_s += times * timing.overhead_s;
+    return true;
+}
+
+static void predict(const struct ll_measured *row, const struct ll_machine *machine,
+                    struct ll_measured_works *works, struct ll_prediction *p)
+{
+    double overhead_s = 0, host_s = 0;
+    *p = (struct ll_prediction){.row = row, .unscored = ll_measured_works(row, works)};
+    p->family = works->family;
+    for (uint64_t i = 0; !p->unscored && i < works->count; i++)
+        if (!predict_part(machine, &works->at[i], i > 0 ? &works->at[i - 1] : NULL, p, &overhead_s, &host_s))
+            return;
     if (p->unscored)
         return;
     p->machine = machine;
+    p->time_s = fmax(p->time_s, host_s); /* one step computes while the next one's input comes */
     p->launch_bound = p->roofline_s < overhead_s;
 }
 
@@ -123,6 +177,16 @@ static bool gather(struct cell *cell, const struct ll_prediction *p)
            add_error(&cell->sets[p->launch_bound ? LAUNCH_BOUND : LARGE], p->time_s, measured_s);
 }
 
+static struct ll_score_set score(const struct cell *cell)
+{
+    return (struct ll_score_set){
+        .ours = sum_up(&cell->sets[OURS]),
+        .roofline = sum_up(&cell->sets[ROOFLINE]),
+        .launch_bound = sum_up(&cell->sets[LAUNCH_BOUND]),
+        .large = sum_up(&cell->sets[LARGE]),
+    };
+}
+
 struct validating {
     struct ll_arena *arena;
     struct ll_map cell_keys, reasons;
@@ -132,10 +196,10 @@ struct validating {
     bool failed;
 };
 
-static void count_unscored(struct validating *v, const struct ll_prediction *p)
+static void count_unscored(struct validating *v, const char *reason)
 {
     bool is_new;
-    uint32_t id = ll_map_intern(&v->reasons, p->unscored, strlen(p->unscored), &is_new);
+    uint32_t id = reason ? ll_map_intern(&v->reasons, reason, strlen(reason), &is_new) : LL_NO_ID;
     if (id == LL_NO_ID ||
         !ll_grow(&v->reason_counts, &v->reason_capacity, (uint64_t)id + 1, sizeof *v->reason_counts)) {
         v->failed = true;
@@ -180,10 +244,7 @@ static const struct ll_family_errors *list_families(struct validating *v)
             .hardware = cell->first->row->hardware,
             .family = cell->first->family,
             .machine = cell->first->machine,
-            .ours = sum_up(&cell->sets[OURS]),
-            .roofline = sum_up(&cell->sets[ROOFLINE]),
-            .launch_bound = sum_up(&cell->sets[LAUNCH_BOUND]),
-            .large = sum_up(&cell->sets[LARGE]),
+            .errors = score(cell),
         };
     }
     v->failed |= !list;
@@ -207,25 +268,88 @@ static void release(struct validating *v)
     ll_map_release(&v->reasons);
 }
 
+/* What the threads share: each writes the predictions of its own rows. */
+struct predicting {
+    const struct ll_measured *rows;
+    const struct ll_machine *const *row_machines; /* by row, NULL where none answers */
+    struct ll_prediction *predictions;
+    bool *chunk_failed;
+};
+
+enum { ROWS_AT_ONCE = 64 };
+
+static void predict_rows(void *context, uint64_t begin, uint64_t end, uint64_t chunk)
+{
+    struct predicting *all = context;
+    struct ll_measured_works works = {0};
+    for (uint64_t i = begin; i < end; i++) {
+        all->predictions[i] = (struct ll_prediction){.row = &all->rows[i]};
+        if (all->row_machines[i])
+            predict(&all->rows[i], all->row_machines[i], &works, &all->predictions[i]);
+    }
+    all->chunk_failed[chunk] = works.failed;
+    ll_measured_works_release(&works);
+}
+
+static bool is_driven_alike(const struct ll_measured *a, const struct ll_measured *b)
+{
+    return strcmp(a->hardware, b->hardware) == 0 && strcmp(a->source, b->source) == 0;
+}
+
+/* NULL when memory ran out. */
+static struct ll_prediction *predict_all(const struct ll_measured *rows, size_t count,
+                                         const struct ll_machine *const *machines, size_t machine_count,
+                                         struct ll_pool *pool, struct ll_arena *arena)
+{
+    uint64_t chunks = count / ROWS_AT_ONCE + 1;
+    const struct ll_machine **row_machines = ll_alloc(arena, count, sizeof(struct ll_machine *));
+    struct predicting all = {rows, row_machines, ll_alloc(arena, count, sizeof *all.predictions),
+                             ll_alloc(arena, chunks, sizeof *all.chunk_failed)};
+    if (!row_machines || !all.predictions || !all.chunk_failed)
+        return NULL;
+    for (size_t i = 0; i < count; i++)
+        row_machines[i] = i > 0 && is_driven_alike(&rows[i], &rows[i - 1])
+                              ? row_machines[i - 1]
+                              : find_machine(&rows[i], machines, machine_count);
+    ll_pool_run(pool, count, ROWS_AT_ONCE, predict_rows, &all);
+    for (uint64_t i = 0; i < chunks; i++)
+        if (all.chunk_failed[i])
+            return NULL;
+    return all.predictions;
+}
+
+/* Why a row was not scored: what the works say, or that no machine is meant. NULL when memory ran out. */
+static const char *reason_of(const struct ll_prediction *p, const struct ll_machine *const *machines,
+                             size_t machine_count, struct ll_arena *arena)
+{
+    size_t digits = strspn(p->row->hardware, "0123456789");
+    struct ll_measured one = *p->row;
+    if (p->unscored)
+        return p->unscored;
+    if (digits > 0 && strncmp(one.hardware + digits, "x ", 2) == 0) {
+        one.hardware += digits + 2;
+        if (find_machine(&one, machines, machine_count))
+            return ll_format(arena, "%s: several devices, which no rule turns into work", p->row->hardware);
+    }
+    return ll_format(arena, "no machine answers to %s", p->row->hardware);
+}
+
 const struct ll_validation *ll_validate(const struct ll_measured *rows, size_t count,
                                         const struct ll_machine *const *machines, size_t machine_count,
-                                        struct ll_arena *arena)
+                                        struct ll_pool *pool, struct ll_arena *arena)
 {
     struct validating v = {.arena = arena};
-    struct ll_prediction *predictions = ll_alloc(arena, count, sizeof *predictions);
+    struct ll_prediction *predictions = predict_all(rows, count, machines, machine_count, pool, arena);
     struct ll_validation *result = ll_alloc(arena, 1, sizeof *result);
     v.failed = !predictions || !result;
     for (size_t i = 0; i < count && !v.failed; i++) {
-        const struct ll_machine *machine = find_machine(&rows[i], machines, machine_count);
         struct ll_prediction *p = &predictions[i];
-        if (machine)
-            predict(&rows[i], machine, p);
-        else
-            *p = (struct ll_prediction){
-                .row = &rows[i], .unscored = ll_format(arena, "no machine answers to %s", rows[i].hardware)};
-        v.failed |= !p->machine && !p->unscored;
-        if (!v.failed)
-            p->machine ? gather_row(&v, p) : count_unscored(&v, p);
+        if (p->machine) {
+            gather_row(&v, p);
+            continue;
+        }
+        p->unscored = reason_of(p, machines, machine_count, arena);
+        count_unscored(&v, p->unscored);
     }
     if (!v.failed)
         *result = (struct ll_validation){
@@ -233,8 +357,7 @@ const struct ll_validation *ll_validate(const struct ll_measured *rows, size_t c
             .count = count,
             .families = list_families(&v),
             .family_count = v.cell_keys.count,
-            .overall = sum_up(&v.overall.sets[OURS]),
-            .overall_roofline = sum_up(&v.overall.sets[ROOFLINE]),
+            .overall = score(&v.overall),
             .unscored = list_unscored(&v),
             .unscored_count = v.reasons.count,
         };

@@ -10,6 +10,7 @@
 
 #include "sim/machine/machine.h"
 #include "sim/validate/measured.h"
+#include "tracer/base/pool.h"
 
 /* Of a set of rows; NaN where there are none. Shares and errors are fractions. */
 struct ll_errors {
@@ -18,6 +19,11 @@ struct ll_errors {
     double median_ape;   /* median of it */
     double within_20pct; /* share of rows */
     double bias;         /* mean of the errors: above zero when predictions are too long */
+};
+
+/* Ours, a plain roofline's, and ours again by whether starting the ops is most of it. */
+struct ll_score_set {
+    struct ll_errors ours, roofline, launch_bound, large;
 };
 
 struct ll_prediction {
@@ -32,7 +38,7 @@ struct ll_prediction {
 struct ll_family_errors {
     const char *hardware, *family;
     const struct ll_machine *machine;
-    struct ll_errors ours, roofline, launch_bound, large; /* the last two are ours, by launch_bound */
+    struct ll_score_set errors;
 };
 
 struct ll_unscored {
@@ -45,15 +51,16 @@ struct ll_validation {
     size_t count;
     const struct ll_family_errors *families; /* in the order of their first rows */
     size_t family_count;
-    struct ll_errors overall, overall_roofline;
+    struct ll_score_set overall;
     const struct ll_unscored *unscored;
     size_t unscored_count;
 };
 
-/* NULL when memory ran out. The rows and machines outlive the validation. */
+/* NULL when memory ran out. The rows and machines outlive the validation; the pool (NULL: none) predicts rows
+ * side by side, with the same bits at any number of threads. */
 const struct ll_validation *ll_validate(const struct ll_measured *rows, size_t count,
                                         const struct ll_machine *const *machines, size_t machine_count,
-                                        struct ll_arena *arena);
+                                        struct ll_pool *pool, struct ll_arena *arena);
 
 /* Whether data that names this hardware means the machine: its stem, its name or an alias, in any case. */
 bool ll_machine_is(const struct ll_machine *machine, const char *hardware);

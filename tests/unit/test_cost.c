@@ -96,6 +96,24 @@ static void a_product_in_its_own_type_is_not_cast(void **state)
     assert_near(cast - cost_of(&machine, LL_OP_MATMUL, &work).compute_s, 192.0 / 8 * 1e-9, 1e-12);
 }
 
+/* a is 9 x 10, b 10 x 130, c 9 x 130: in tiles of 8 x 128 they take 16 x 128, 16 x 256 and 16 x 256. */
+static void matrices_are_stored_in_whole_tiles(void **state)
+{
+    (void)state;
+    struct ll_machine machine = simple();
+    struct ll_work work = {.kind = LL_WORK_GEMM,
+                           .dtype = LL_F16,
+                           .flops = 2 * 9 * 130 * 10,
+                           .a_bytes = 2 * 9 * 10,
+                           .b_bytes = 2 * 10 * 130,
+                           .c_bytes = 2 * 9 * 130,
+                           .gemm = {1, 9, 130, 10}};
+    assert_near(cost_of(&machine, LL_OP_MATMUL, &work).level_bytes[2], 2 * (90 + 1300 + 1170), 1e-12);
+    machine.software.layout_rows = 8;
+    machine.software.layout_columns = 128;
+    assert_near(cost_of(&machine, LL_OP_MATMUL, &work).level_bytes[2], 2 * (16 * 128 + 2 * 16 * 256), 1e-12);
+}
+
 static void a_view_costs_nothing_at_all(void **state)
 {
     (void)state;
@@ -323,6 +341,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(a_type_without_instructions_is_cast),
         cmocka_unit_test(a_product_in_its_own_type_is_not_cast),
+        cmocka_unit_test(matrices_are_stored_in_whole_tiles),
         cmocka_unit_test(a_view_costs_nothing_at_all),
         cmocka_unit_test(data_from_the_host_takes_the_hosts_way),
         cmocka_unit_test(a_unit_that_names_the_kind_goes_before_one_that_takes_all),

@@ -1,0 +1,116 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "sim/validate/row.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+const char *ll_row_text(const struct ll_reading *r, const char *key)
+{
+    size_t length = strlen(key);
+    for (const char *at = r->row->dims; at; at = strchr(at, ';')) {
+        at += *at == ';';
+        if (strncmp(at, key, length) == 0 && at[length] == '=')
+            return at + length + 1;
+    }
+    return NULL;
+}
+
+bool ll_row_says(const struct ll_reading *r, const char *key, const char *value)
+{
+    const char *text = ll_row_text(r, key);
+    size_t length = strlen(value);
+    return text && strncmp(text, value, length) == 0 && (text[length] == '\0' || text[length] == ';');
+}
+
+static uint64_t dim_from(struct ll_reading *r, const char *key, uint64_t least)
+{
+    const uint64_t most = UINT64_C(1) << 40;
+    const char *text = ll_row_text(r, key);
+    char *end = NULL;
+    uint64_t value = text && *text >= '0' && *text <= '9' ? strtoull(text, &end, 10) : 0;
+    if (!end || (*end && *end != ';') || value < least || value > most) {
+        r->trouble = "a dimension is missing or impossible";
+        return 1;
+    }
+    return value;
+}
+
+uint64_t ll_row_dim(struct ll_reading *r, const char *key)
+{
+    return dim_from(r, key, 1);
+}
+
+uint64_t ll_row_dim_or(struct ll_reading *r, const char *key, uint64_t otherwise)
+{
+    return ll_row_text(r, key) ? dim_from(r, key, 0) : otherwise;
+}
+
+static uint64_t bytes(const struct ll_reading *r, uint64_t elements)
+{
+    return ll_mul(elements, r->element_bytes);
+}
+
+struct ll_work *ll_row_add(struct ll_reading *r, enum ll_work_kind kind, enum ll_op_kind op)
+{
+    struct ll_measured_works *out = r->out;
+    static _Thread_local struct ll_measured_part scratch;
+    bool room = ll_grow(&out->at, &out->capacity, out->count + 1, sizeof *out->at);
+    struct ll_measured_part *part = room ? &out->at[out->count] : &scratch;
+    out->failed |= !room;
+    out->count += room;
+    *part = (struct ll_measured_part){
+        .work = {.kind = kind, .dtype = r->arithmetic}, .kind = op, .times = r->times, .devices = r->devices};
+    return &part->work;
+}
+
+struct ll_work *ll_row_product(struct ll_reading *r, struct ll_gemm gemm)
+{
+    struct ll_work *work = ll_row_add(r, LL_WORK_GEMM, gemm.batch > 1 ? LL_OP_BATCH_MATMUL : LL_OP_MATMUL);
+    work->gemm = gemm;
+    work->flops = ll_mul(ll_mul(2 * gemm.batch, gemm.m), ll_mul(gemm.n, gemm.k));
+    work->a_bytes = bytes(r, ll_mul(gemm.batch, ll_mul(gemm.m, gemm.k)));
+    work->b_bytes = bytes(r, ll_mul(gemm.batch, ll_mul(gemm.k, gemm.n)));
+    work->c_bytes = bytes(r, ll_mul(gemm.batch, ll_mul(gemm.m, gemm.n)));
+    return work;
+}
+
+uint64_t ll_row_window(struct ll_reading *r, uint64_t in, uint64_t kernel, uint64_t stride, uint64_t pad)
+{
+    if (in + 2 * pad < kernel || stride == 0) {
+        r->trouble = "the filter is larger than the padded image";
+        return 1;
+    }
+    return (in + 2 * pad - kernel) / stride + 1;
+}
+
+void ll_row_conv(struct ll_reading *r, struct ll_conv c, uint64_t pad_h, uint64_t pad_w)
+{
+    static const enum ll_op_kind kinds[] = {LL_OP_CONV2D, LL_OP_CONV2D_DATA, LL_OP_CONV2D_FILTER};
+    c.out_h = ll_row_window(r, c.in_h, c.kernel_h, c.stride_h, pad_h);
+    c.out_w = ll_row_window(r, c.in_w, c.kernel_w, c.stride_w, pad_w);
+    if (c.groups == 0 || c.in_c % c.groups || c.out_c % c.groups) {
+        r->trouble = "the channels are no multiple of the groups";
+        return;
+    }
+    struct ll_work *work = ll_row_add(r, LL_WORK_CONV, kinds[c.pass]);
+    uint64_t x = bytes(r, ll_mul(ll_mul(c.batch, c.in_c), ll_mul(c.in_h, c.in_w)));
+    uint64_t w = bytes(r, ll_mul(ll_mul(c.kernel_h, c.kernel_w), ll_mul(c.in_c / c.groups, c.out_c)));
+    uint64_t y = bytes(r, ll_mul(ll_mul(c.batch, c.out_c), ll_mul(c.out_h, c.out_w)));
+    const struct ll_gemm gemm = ll_conv_as_gemm(&c);
+    work->conv = c;
+    work->flops = ll_mul(ll_mul(2 * gemm.batch, gemm.m), ll_mul(gemm.n, gemm.k));
+    work->a_bytes = c.pass == LL_CONV_DATA ? y : x;
+    work->b_bytes = c.pass == LL_CONV_FILTER ? y : w;
+    work->c_bytes = c.pass == LL_CONV_FORWARD ? y : c.pass == LL_CONV_DATA ? x : w;
+}
+
+struct ll_work *ll_row_vector(struct ll_reading *r, enum ll_op_kind op, uint64_t count, uint64_t inputs,
+                              uint64_t flops_each)
+{
+    struct ll_work *work = ll_row_add(r, LL_WORK_VECTOR, op);
+    work->vector.elements = count;
+    work->flops = ll_mul(count, flops_each);
+    work->a_bytes = bytes(r, ll_mul(count, inputs));
+    work->c_bytes = bytes(r, count);
+    return work;
+}
