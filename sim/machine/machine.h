@@ -88,6 +88,9 @@ struct ll_level {
     double efficiency;    /* sustained share of the bandwidth; 1 when not given */
     double latency_s;
     enum ll_scope scope;
+    const char *dram;            /* a preset of sim/machine/dram.h; NULL: none */
+    uint64_t channels;           /* of it, at least 1; 0 without */
+    uint64_t access_bytes;       /* moves at once; 0: as few as one */
     struct ll_cache_level cache; /* as the file says: ways may be 0, sets are; ask ll_machine_cache */
     bool cache_given;
 };
