@@ -33,6 +33,7 @@ static const struct figure figures[] = {
     {AT(compute), .product = true, .least = 1e-3, .most = 1},
     {AT(work), .other = true, .least = 1, .most = 1e5},
     {AT(memory), .product = true, .other = true, .least = 1e-3, .most = 1},
+    {AT(far), .product = true, .other = true, .least = 1e-3, .most = 1},
     {AT(serial), .product = true, .other = true, LIST(serials)},
     {AT(units), .whole = true, .product = true, .other = true, LIST(units)},
     {AT(grain), .product = true, .other = true, LIST(grains)},
@@ -187,11 +188,7 @@ static const struct start {
               {0.5, 1e11, 0.5, 64},
               {0.1, 1e10, 0.1, 64},
               /* products alone */
-              {1, 5e10, 1, 16},
               {1, 5e10, 1, 32},
-              {1, 5e10, 1, 96},
-              {1, 5e10, 1, 128},
-              {1, 5e10, 1, 256},
               {0.6, 1e11, 0.1, 512}};
 enum { STARTS = sizeof starts / sizeof *starts, STARTS_OF_OTHERS = 3 };
 
@@ -201,6 +198,7 @@ static struct ll_kernel kernel_at(const struct start *start, const struct ll_sam
                                .overhead_s = 3e-7,
                                .compute = start->share,
                                .memory = start->share,
+                               .far = start->share,
                                .passes = 1,
                                .work = 1,
                                .rows = sample->most_rows};
