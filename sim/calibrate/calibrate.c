@@ -46,9 +46,8 @@ bool ll_calibrate(const struct ll_trace *micro, struct ll_arena *arena, struct l
     return false;
 }
 
-void ll_calibration_yaml(const struct ll_calibration *calibration, const struct ll_trace *micro,
-                         struct ll_str *out)
+void ll_calibration_yaml(const struct ll_calibration *calibration, struct ll_str *out)
 {
-    (void)micro;
+    ll_str_add(out, "# Written by leadline calibrate: what it measured of the machine it ran on.\n");
     ll_machine_yaml(calibration->machine, out);
 }
