@@ -62,6 +62,8 @@ struct ll_channel {
     uint64_t refresh_cycles;
 };
 
+/* Makes channel `index` of them idle, with all banks closed; every command it issues is told to the listener,
+ * if there is one. */
 void ll_channel_start(struct ll_channel *channel, const struct ll_dram *dram, uint32_t index,
                       ll_dram_listener *listener, void *context);
 

@@ -161,6 +161,26 @@ static void works_POOL_GRAD(struct ll_reading *r)
     add_pool(r, true);
 }
 
+static void works_NETWORK(struct ll_reading *r)
+{
+    ll_row_network(r);
+}
+
+static void works_EXCHANGE(struct ll_reading *r)
+{
+    r->trouble = "an exchange between devices alone is not simulated";
+}
+
+static void works_SPARSE(struct ll_reading *r)
+{
+    r->trouble = "sparse products are not simulated";
+}
+
+static void works_SHARE(struct ll_reading *r)
+{
+    r->trouble = "a share of a step is no work of its own";
+}
+
 static const struct measured_op {
     const char *name, *family;
     void (*works)(struct ll_reading *r);
@@ -218,7 +238,7 @@ static bool all_fit(const struct ll_measured_works *works)
 
 const char *ll_measured_works(const struct ll_measured *row, struct ll_measured_works *works)
 {
-    struct ll_reading r = {.row = row, .times = 1, .out = works};
+    struct ll_reading r = {.row = row, .times = 1, .devices = 1, .out = works};
     const struct measured_op *op = find_op(row->op);
     works->count = 0;
     if (!op)

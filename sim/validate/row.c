@@ -59,11 +59,11 @@ struct ll_work *ll_row_add(struct ll_reading *r, enum ll_work_kind kind, enum ll
     out->failed |= !room;
     out->count += room;
     *part = (struct ll_measured_part){
-        .work = {.kind = kind, .dtype = r->arithmetic}, .kind = op, .times = r->times};
+        .work = {.kind = kind, .dtype = r->arithmetic}, .kind = op, .times = r->times, .devices = r->devices};
     return &part->work;
 }
 
-void ll_row_product(struct ll_reading *r, struct ll_gemm gemm)
+struct ll_work *ll_row_product(struct ll_reading *r, struct ll_gemm gemm)
 {
     struct ll_work *work = ll_row_add(r, LL_WORK_GEMM, gemm.batch > 1 ? LL_OP_BATCH_MATMUL : LL_OP_MATMUL);
     work->gemm = gemm;
@@ -71,6 +71,7 @@ void ll_row_product(struct ll_reading *r, struct ll_gemm gemm)
     work->a_bytes = bytes(r, ll_mul(gemm.batch, ll_mul(gemm.m, gemm.k)));
     work->b_bytes = bytes(r, ll_mul(gemm.batch, ll_mul(gemm.k, gemm.n)));
     work->c_bytes = bytes(r, ll_mul(gemm.batch, ll_mul(gemm.m, gemm.n)));
+    return work;
 }
 
 uint64_t ll_row_window(struct ll_reading *r, uint64_t in, uint64_t kernel, uint64_t stride, uint64_t pad)

@@ -19,6 +19,7 @@ struct ll_reading {
     enum ll_op_kind kind;   /* whose kernels run it, where the rule does not know better */
     uint64_t element_flops; /* of work on single elements */
     uint64_t times;         /* that what is added comes */
+    uint64_t devices;       /* on which the row ran, at least 1 */
     const char *trouble;    /* NULL: none; static storage */
     struct ll_measured_works *out;
 };
@@ -39,7 +40,7 @@ uint64_t ll_row_dim_or(struct ll_reading *r, const char *key, uint64_t otherwise
 struct ll_work *ll_row_add(struct ll_reading *r, enum ll_work_kind kind, enum ll_op_kind op);
 
 /* A matrix product, or a batch of them. */
-void ll_row_product(struct ll_reading *r, struct ll_gemm gemm);
+struct ll_work *ll_row_product(struct ll_reading *r, struct ll_gemm gemm);
 
 /* A convolution pass; output extents follow from the rest, whose own are not looked at. */
 void ll_row_conv(struct ll_reading *r, struct ll_conv conv, uint64_t pad_h, uint64_t pad_w);
@@ -51,7 +52,8 @@ struct ll_work *ll_row_vector(struct ll_reading *r, enum ll_op_kind op, uint64_t
 /* Extents of what a window of `kernel` makes of `in`. */
 uint64_t ll_row_window(struct ll_reading *r, uint64_t in, uint64_t kernel, uint64_t stride, uint64_t pad);
 
-/* Whole steps of whole networks, as rules of measured_ops.def. */
+/* A step of a whole network (networks.def), forward or backward or both, with an update when the row says
+ * mode=train. */
 void ll_row_network(struct ll_reading *r);
 
 #endif

@@ -61,20 +61,48 @@ static void save_held(const struct ll_work *work, const struct ll_cost *cost, ui
         saved_bytes[l] = held * cost->level_bytes[l];
 }
 
+/* A sum over all devices around a ring, the pieces of which pass every device but one twice (Patarasuk and
+ * Yuan, 2009). False when the machine's network does not reach that many. */
+static bool predict_exchange(const struct ll_machine *machine, const struct ll_measured_part *part,
+                             struct ll_prediction *p)
+{
+    const struct ll_network *network = NULL;
+    double steps = 2 * ((double)part->devices - 1), times = (double)part->times;
+    for (uint64_t i = 0; !network && i < machine->network_count; i++)
+        if (machine->networks[i].devices >= part->devices)
+            network = &machine->networks[i];
+    if (!network) {
+        p->unscored = "the machine describes no network of so many devices";
+        return false;
+    }
+    double wire_s = (double)part->work.a_bytes / (double)part->devices / network->bandwidth_Bps;
+    p->time_s += times * steps * (wire_s + network->latency_s);
+    p->roofline_s += times * steps * wire_s;
+    return true;
+}
+
 /* Adds a part's time; false when no unit runs it. */
-static bool predict_part(const struct ll_machine *machine, const struct ll_measured_part *part, bool first,
-                         struct ll_prediction *p, double *overhead_s)
+static bool predict_part(const struct ll_machine *machine, const struct ll_measured_part *part,
+                         const struct ll_measured_part *before, struct ll_prediction *p, double *overhead_s,
+                         double *host_s)
 {
     struct ll_cost cost;
     struct ll_timing timing;
     double saved_bytes[LL_MAX_LEVELS] = {0}, times = (double)part->times;
-    bool follows = !first && machine->software.fusion == LL_FUSION_ELEMENTWISE &&
+    bool follows = before && before->work.kind != LL_WORK_COLLECTIVE &&
+                   machine->software.fusion == LL_FUSION_ELEMENTWISE &&
                    ll_op_class(part->kind) == LL_CLASS_ELEMENTWISE;
+    if (part->work.kind == LL_WORK_COLLECTIVE)
+        return predict_exchange(machine, part, p);
     if (!ll_cost_op(machine, part->kind, &part->work, &cost, NULL, &p->unscored))
         return false;
     if (follows)
         save_held(&part->work, &cost, machine->level_count, saved_bytes);
     ll_cost_time(machine, &cost, saved_bytes, &timing, NULL);
+    if (part->work.kind == LL_WORK_HOST) {
+        *host_s += timing.time_s;
+        return true;
+    }
     timing.overhead_s = follows ? 0 : timing.overhead_s;
     p->time_s += times * (timing.time_s + timing.overhead_s);
     p->roofline_s += times * roofline_s(machine, &part->work);
@@ -85,15 +113,16 @@ static bool predict_part(const struct ll_machine *machine, const struct ll_measu
 static void predict(const struct ll_measured *row, const struct ll_machine *machine,
                     struct ll_measured_works *works, struct ll_prediction *p)
 {
-    double overhead_s = 0;
+    double overhead_s = 0, host_s = 0;
     *p = (struct ll_prediction){.row = row, .unscored = ll_measured_works(row, works)};
     p->family = works->family;
     for (uint64_t i = 0; !p->unscored && i < works->count; i++)
-        if (!predict_part(machine, &works->at[i], i == 0, p, &overhead_s))
+        if (!predict_part(machine, &works->at[i], i > 0 ? &works->at[i - 1] : NULL, p, &overhead_s, &host_s))
             return;
     if (p->unscored)
         return;
     p->machine = machine;
+    p->time_s = fmax(p->time_s, host_s); /* one step computes while the next one's input comes */
     p->launch_bound = p->roofline_s < overhead_s;
 }
 
@@ -146,6 +175,16 @@ static bool gather(struct cell *cell, const struct ll_prediction *p)
     return add_error(&cell->sets[OURS], p->time_s, measured_s) &&
            add_error(&cell->sets[ROOFLINE], p->roofline_s, measured_s) &&
            add_error(&cell->sets[p->launch_bound ? LAUNCH_BOUND : LARGE], p->time_s, measured_s);
+}
+
+static struct ll_score_set score(const struct cell *cell)
+{
+    return (struct ll_score_set){
+        .ours = sum_up(&cell->sets[OURS]),
+        .roofline = sum_up(&cell->sets[ROOFLINE]),
+        .launch_bound = sum_up(&cell->sets[LAUNCH_BOUND]),
+        .large = sum_up(&cell->sets[LARGE]),
+    };
 }
 
 struct validating {
@@ -205,10 +244,7 @@ static const struct ll_family_errors *list_families(struct validating *v)
             .hardware = cell->first->row->hardware,
             .family = cell->first->family,
             .machine = cell->first->machine,
-            .ours = sum_up(&cell->sets[OURS]),
-            .roofline = sum_up(&cell->sets[ROOFLINE]),
-            .launch_bound = sum_up(&cell->sets[LAUNCH_BOUND]),
-            .large = sum_up(&cell->sets[LARGE]),
+            .errors = score(cell),
         };
     }
     v->failed |= !list;
@@ -321,8 +357,7 @@ const struct ll_validation *ll_validate(const struct ll_measured *rows, size_t c
             .count = count,
             .families = list_families(&v),
             .family_count = v.cell_keys.count,
-            .overall = sum_up(&v.overall.sets[OURS]),
-            .overall_roofline = sum_up(&v.overall.sets[ROOFLINE]),
+            .overall = score(&v.overall),
             .unscored = list_unscored(&v),
             .unscored_count = v.reasons.count,
         };

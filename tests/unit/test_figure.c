@@ -163,6 +163,14 @@ static void draw_all(struct ll_svg *svg, uint64_t seed)
                                      .joined = seed % 2,
                                      .x_log = log,
                                      .y_log = !log});
+    ll_draw_scatter(svg, box,
+                    &(struct ll_scatter){.title = "scatter",
+                                         .about = log ? "about" : NULL,
+                                         .x_label = "x",
+                                         .y_label = "y",
+                                         .series = curves,
+                                         .series_count = data.rows,
+                                         .band = 0.2});
     ll_draw_heat(svg, box,
                  &(struct ll_heat){.unit = "%",
                                    .rows = data.names,
@@ -229,6 +237,33 @@ static void stacked_bars_stand_on_each_other(void **state)
     ll_str_release(&text);
 }
 
+/* Of points at 1 and 100 on axes to 100, and one too many of the first: two dots in opposite corners of a
+ * square area, and one whose y is not positive is not there. */
+static void a_scatter_plot_has_one_axis_and_no_dot_twice(void **state)
+{
+    (void)state;
+    const struct ll_curve series = {"s", (double[]){1, 100, 1, 5}, (double[]){1, 100, 1, 0}, 4};
+    struct ll_str text = {0};
+    struct ll_svg svg = {&text};
+    double x[2], y[2], x1, y1, x2, y2;
+    ll_draw_scatter(&svg, (struct ll_box){0, 0, 200, 200},
+                    &(struct ll_scatter){
+                        .x_label = "x", .y_label = "y", .series = &series, .series_count = 1, .band = 0.2});
+    const char *dots = strstr(text.text, " d=\"M"),
+               *diagonal = strstr(text.text, "<polygon class=\"ll-band\"");
+    assert_non_null(dots);
+    assert_int_equal(sscanf(dots, " d=\"M%lf %lfh0M%lf %lfh0\"", &x[0], &y[0], &x[1], &y[1]), 4);
+    assert_non_null(diagonal = strstr(diagonal, "<line"));
+    assert_int_equal(sscanf(diagonal, "<line class=\"ll-axis\" x1=\"%lf\" y1=\"%lf\" x2=\"%lf\" y2=\"%lf\"",
+                            &x1, &y1, &x2, &y2),
+                     4);
+    assert_near(x[0], x1, 0.06);
+    assert_near(y[0], y1, 0.06);
+    assert_near(x[1], x2, 0.06);
+    assert_near(y[1], y2, 0.06);
+    ll_str_release(&text);
+}
+
 static void shades_go_from_light_to_dark(void **state)
 {
     (void)state;
@@ -249,6 +284,7 @@ int main(void)
         cmocka_unit_test(any_data_makes_a_sound_figure),
         cmocka_unit_test(the_same_data_is_the_same_figure),
         cmocka_unit_test(stacked_bars_stand_on_each_other),
+        cmocka_unit_test(a_scatter_plot_has_one_axis_and_no_dot_twice),
         cmocka_unit_test(shades_go_from_light_to_dark),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
