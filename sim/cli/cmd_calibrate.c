@@ -60,7 +60,7 @@ static int measure(const struct ll_args *args, const char *path)
                                                                        .context = &shown});
     sigaction(SIGINT, &before, NULL);
     if (interrupted)
-        return ll_failed("interrupted: nothing is written");
+        return ll_failed("interrupted: no machine is written");
     return status == LL_OK ? LL_DONE : ll_failed("%s: %s", path, ll_status_text(status));
 }
 
