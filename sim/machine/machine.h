@@ -117,6 +117,7 @@ struct ll_kernel {
     uint64_t row;   /* of dependent elements that it keeps at hand: passes count for longer rows; 0: always */
     double work;    /* machine operations for an algorithmic FLOP, at least 1; not of products */
     uint64_t units; /* as many units as it can employ; 0: all */
+    double far;     /* the same of the outermost level alone; 0: as of the others */
     double serial;  /* share of what arithmetic and levels take beside the slowest that does not overlap with
                        it */
     double grain;   /* as that of the software, which it replaces; 0: it does not */
