@@ -106,8 +106,7 @@ static void add_sources(const struct header *header, const char *host, const cha
                         "  %s.bandwidth: \"measured by leadline calibrate on %s, threads %s: the faster of "
                         "reading and a triad\"\n"
                         "  %s.latency: \"measured by leadline calibrate on %s: a walk along pointers\"\n",
-                        levels[i], host, size_note(levels[i]), levels[i],
-                        host, threads, levels[i], host);
+                        levels[i], host, size_note(levels[i]), levels[i], host, threads, levels[i], host);
 }
 
 /* The name without what would end a quoted text. */
