@@ -171,6 +171,13 @@ static void time_compute(const struct sized *s, const struct ll_way *way, struct
            cost->compute_first_s);
 }
 
+/* Of a level's bandwidth, what the kernel reaches. */
+static double share_of(const struct sized *s, uint64_t level)
+{
+    bool far = level + 1 == s->machine->level_count && s->kernel->far > 0;
+    return far ? s->kernel->far : s->kernel->memory;
+}
+
 static void time_levels(const struct sized *s, const struct ll_way *way, uint64_t first, uint64_t end,
                         struct ll_cost *cost, struct ll_explain *why)
 {
@@ -182,7 +189,7 @@ static void time_levels(const struct sized *s, const struct ll_way *way, uint64_
         const struct ll_level *level = &s->machine->levels[l];
         bool private_level = level->scope == LL_SCOPE_UNIT;
         double slowdown = ll_scatter_slowdown(level, s->task.work, why);
-        double share = level->efficiency * s->kernel->memory / slowdown;
+        double share = level->efficiency * share_of(s, l) / slowdown;
         double one = level->bandwidth_Bps * share;
         uint64_t instances = private_level ? cost->units_used : 1, feeding = private_level ? 1 : count;
         cost->level_s[l] = cost->level_bytes[l] * again / (one * (double)instances);

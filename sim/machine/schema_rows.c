@@ -20,6 +20,7 @@ static const char *const kinds[] = {"cpu", "gpu", "systolic", "custom", NULL};
 static const char *const dataflows[] = {"os", "ws", "is", NULL};
 static const char *const scopes[] = {"device", "unit", NULL};
 static const char *const fusions[] = {"none", "elementwise", NULL};
+static const char *const convolving[] = {"direct", "columns", NULL};
 static const char *const strided[] = {"exact", "library", NULL};
 static const char *const inclusions[] = {"non-inclusive", "inclusive", "exclusive", NULL};
 static const char *const prefetches[] = {"none", "next-line", "stride", NULL};
@@ -190,6 +191,8 @@ static const struct ll_field kernel_fields[] = {
      .help = "machine operations for each algorithmic FLOP of work that is not a product"},
     {.key = "units", .type = LL_TYPE_WHOLE, AT(units), .min = 0, .max = MOST_UNITS, .otherwise = "0",
      .help = "as many units as it can employ; 0 means all"},
+    {.key = "far", .type = LL_TYPE_NUMBER, AT(far), .min = 0, .max = 1, .otherwise = "0",
+     .help = "share of the outermost level's bandwidth that it reaches; 0: as much as `memory` says"},
     {.key = "serial", .type = LL_TYPE_NUMBER, AT(serial), .min = 0, .max = 1, .otherwise = "0",
      .help = "share of the time of arithmetic and levels beside the slowest that does not overlap with it"},
     {.key = "grain", .type = LL_TYPE_NUMBER, AT(grain), .min = 0, .max = 1e15, .otherwise = "0",
@@ -233,6 +236,8 @@ static const struct ll_table transform_table = {TABLE("transform", transform_fie
 static const struct ll_field software_fields[] = {
     {.key = "op_overhead", .type = LL_TYPE_QUANTITY, AT(op_overhead_s), .dimension = LL_DIMENSION_TIME, .min = 0,
      .max = MOST_SECONDS, .otherwise = "0s", .help = "what starting one op costs"},
+    {.key = "queue", .type = LL_TYPE_WHOLE, AT(queue), .min = 0, .max = MOST_UNITS, .otherwise = "0",
+     .help = "ops that the host may start ahead of the device, so that starting them is hidden; 0: none before its turn"},
     {.key = "step_overhead", .type = LL_TYPE_QUANTITY, AT(step_overhead_s), .dimension = LL_DIMENSION_TIME, .min = 0,
      .max = MOST_SECONDS, .otherwise = "0s",
      .help = "what each dependent step of a sequence, as of a recurrent layer, costs beside its work"},
@@ -244,6 +249,8 @@ static const struct ll_field software_fields[] = {
      .help = "columns of such a tile"},
     {.key = "fusion", .type = LL_TYPE_CHOICE, AT(fusion), .choices = fusions, .otherwise = "none",
      .help = "which ops the software joins so that what lies between them stays on chip"},
+    {.key = "convolution", .type = LL_TYPE_CHOICE, AT(convolving), .choices = convolving, .otherwise = "direct",
+     .help = "products over windows where they lie; or image by image over windows copied to columns, and no transforms"},
     {.key = "strided_gradient", .type = LL_TYPE_CHOICE, AT(strided), .choices = strided, .otherwise = "exact",
      .help = "gradient of a strided convolution's input: no more work than it needs; or the faster of what libraries "
              "do, zeros spread between, or scattering into a cleared image"},

@@ -18,21 +18,33 @@ bool ll_machine_is(const struct ll_machine *machine, const char *hardware)
     return found;
 }
 
-/* The machine that answers to this hardware as that source drove it, "deepbench: NVIDIA T4", or else to the
- * hardware alone: two sources may have measured one device under different software. */
+/* The software is what stands in the notes before the first semicolon or bracket, without spaces at its end.
+ */
+static int software_length(const struct ll_measured *row)
+{
+    int length = (int)ll_min(strcspn(row->notes, ";("), 64);
+    while (length > 0 && row->notes[length - 1] == ' ')
+        length--;
+    return length;
+}
+
+/* The machine that answers to this hardware as that source drove it, "deepbench: NVIDIA T4", under the
+ * software that the row's notes begin with, "cnn_benchmarks, Torch7 nn: NVIDIA T4", or else to the hardware
+ * alone: one device may have been measured under different software. */
 static const struct ll_machine *find_machine(const struct ll_measured *row,
                                              const struct ll_machine *const *machines, size_t count)
 {
-    const struct ll_machine *plain = NULL;
-    char qualified[256];
-    snprintf(qualified, sizeof qualified, "%s: %s", row->source, row->hardware);
-    for (size_t i = 0; i < count; i++) {
-        if (ll_machine_is(machines[i], qualified))
-            return machines[i];
-        if (!plain && ll_machine_is(machines[i], row->hardware))
-            plain = machines[i];
-    }
-    return plain;
+    enum { NAMES = 3 };
+    const struct ll_machine *found[NAMES] = {NULL};
+    char names[NAMES][256];
+    int software = software_length(row);
+    snprintf(names[0], sizeof names[0], "%s, %.*s: %s", row->source, software, row->notes, row->hardware);
+    snprintf(names[1], sizeof names[1], "%s: %s", row->source, row->hardware);
+    snprintf(names[2], sizeof names[2], "%s", row->hardware);
+    for (size_t i = 0; i < count * NAMES; i++)
+        if (!found[i % NAMES] && ll_machine_is(machines[i / NAMES], names[i % NAMES]))
+            found[i % NAMES] = machines[i / NAMES];
+    return found[0] ? found[0] : found[1] ? found[1] : found[2];
 }
 
 /* The datasheet's bandwidth of the level that holds tensors. */
@@ -81,10 +93,31 @@ static bool predict_exchange(const struct ll_machine *machine, const struct ll_m
     return true;
 }
 
+/* What the parts of a row have come to: when the software has started the last, what starting took, and the
+ * input's way. */
+struct coming {
+    double started_s, overhead_s, host_s;
+};
+
+/* The op that many times, one after the other, each when it was started and the one before it has ended; as
+ * sim/replay does for a trace. A queue is taken to be longer than a row's parts. */
+static void append(const struct ll_machine *machine, const struct ll_timing *timing, double times,
+                   struct ll_prediction *p, struct coming *coming)
+{
+    double work_s = timing->time_s, start_s = timing->overhead_s;
+    if (machine->software.queue == 0) {
+        p->time_s += times * (work_s + start_s);
+        return;
+    }
+    double device_bound_s = fmax(p->time_s, coming->started_s + start_s) + times * work_s;
+    coming->started_s += times * start_s;
+    p->time_s = fmax(device_bound_s, coming->started_s + work_s);
+}
+
 /* Adds a part's time; false when no unit runs it. */
 static bool predict_part(const struct ll_machine *machine, const struct ll_measured_part *part,
-                         const struct ll_measured_part *before, struct ll_prediction *p, double *overhead_s,
-                         double *host_s)
+                         const struct ll_measured_part *before, struct ll_prediction *p,
+                         struct coming *coming)
 {
     struct ll_cost cost;
     struct ll_timing timing;
@@ -100,30 +133,30 @@ static bool predict_part(const struct ll_machine *machine, const struct ll_measu
         save_held(&part->work, &cost, machine->level_count, saved_bytes);
     ll_cost_time(machine, &cost, saved_bytes, &timing, NULL);
     if (part->work.kind == LL_WORK_HOST) {
-        *host_s += timing.time_s;
+        coming->host_s += timing.time_s;
         return true;
     }
     timing.overhead_s = follows ? 0 : timing.overhead_s;
-    p->time_s += times * (timing.time_s + timing.overhead_s);
+    append(machine, &timing, times, p, coming);
     p->roofline_s += times * roofline_s(machine, &part->work);
-    *overhead_s += times * timing.overhead_s;
+    coming->overhead_s += times * timing.overhead_s;
     return true;
 }
 
 static void predict(const struct ll_measured *row, const struct ll_machine *machine,
                     struct ll_measured_works *works, struct ll_prediction *p)
 {
-    double overhead_s = 0, host_s = 0;
+    struct coming coming = {0};
     *p = (struct ll_prediction){.row = row, .unscored = ll_measured_works(row, works)};
     p->family = works->family;
     for (uint64_t i = 0; !p->unscored && i < works->count; i++)
-        if (!predict_part(machine, &works->at[i], i > 0 ? &works->at[i - 1] : NULL, p, &overhead_s, &host_s))
+        if (!predict_part(machine, &works->at[i], i > 0 ? &works->at[i - 1] : NULL, p, &coming))
             return;
     if (p->unscored)
         return;
     p->machine = machine;
-    p->time_s = fmax(p->time_s, host_s); /* one step computes while the next one's input comes */
-    p->launch_bound = p->roofline_s < overhead_s;
+    p->time_s = fmax(p->time_s, coming.host_s); /* one step computes while the next one's input comes */
+    p->launch_bound = p->roofline_s < coming.overhead_s;
 }
 
 /* Errors of some rows, as they come. */
@@ -293,7 +326,9 @@ static void predict_rows(void *context, uint64_t begin, uint64_t end, uint64_t c
 
 static bool is_driven_alike(const struct ll_measured *a, const struct ll_measured *b)
 {
-    return strcmp(a->hardware, b->hardware) == 0 && strcmp(a->source, b->source) == 0;
+    int length = software_length(a);
+    return strcmp(a->hardware, b->hardware) == 0 && strcmp(a->source, b->source) == 0 &&
+           length == software_length(b) && strncmp(a->notes, b->notes, (size_t)length) == 0;
 }
 
 /* NULL when memory ran out. */
