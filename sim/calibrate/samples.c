@@ -50,7 +50,7 @@ static const struct ll_residency *softened(const struct ll_trace *trace, struct 
     if (!residency)
         return NULL;
     uint64_t count = residency->first[trace->op_count];
-    struct ll_reuse *reuses = ll_copy(arena, residency->reuses, (count + 1) * sizeof *reuses);
+    struct ll_reuse *reuses = ll_copy(arena, residency->reuses, count * sizeof *reuses);
     struct ll_residency *mine = ll_alloc(arena, 1, sizeof *mine);
     if (!reuses || !mine)
         return NULL;
