@@ -153,14 +153,26 @@ static int show(const struct simulation *simulation)
     return ll_print(&out);
 }
 
+static bool draw_rooflines(const struct simulation *simulation)
+{
+    const char *path = ll_value(simulation->args, "roofline", NULL);
+    size_t count = simulation->args->word_count * simulation->machine_count;
+    struct ll_str svg = {0};
+    if (!path)
+        return true;
+    svg.failed = !ll_report_rooflines(simulation->reports, count, &svg) || svg.failed;
+    return ll_write_file(path, &svg);
+}
+
 static int run_simulation(struct simulation *simulation)
 {
     const struct ll_args *args = simulation->args;
     uint64_t seq;
     if (!ll_value_count(args, "explain", 0, UINT32_MAX - 1, 0, &seq) || !load_machines(simulation))
         return LL_WRONG;
-    if (ll_value(args, "explain", NULL) && (ll_flag(args, "per-op") || ll_flag(args, "what-if")))
-        return ll_wrong("--explain stands alone; --per-op and --what-if are for the whole trace");
+    if (ll_value(args, "explain", NULL) &&
+        (ll_flag(args, "per-op") || ll_flag(args, "what-if") || ll_value(args, "roofline", NULL)))
+        return ll_wrong("--explain stands alone; --per-op, --what-if and --roofline are for the whole trace");
     if (simulation->machine_count == 0)
         return ll_wrong("no machine: name one or more with -c; leadline machines lists them");
     int status = load_traces(simulation);
@@ -172,7 +184,9 @@ static int run_simulation(struct simulation *simulation)
     bool want_gains = !explaining && (!ll_flag(args, "json") || ll_flag(args, "what-if"));
     if (!simulation->reports || !simulate(simulation, want_gains))
         return simulation->diags.count ? LL_WRONG : ll_failed("memory ran out");
-    return explaining ? explain(simulation, (uint32_t)seq) : show(simulation);
+    if (explaining)
+        return explain(simulation, (uint32_t)seq);
+    return draw_rooflines(simulation) ? show(simulation) : LL_FAILED;
 }
 
 static int run(const struct ll_args *args)
@@ -206,6 +220,7 @@ static const struct ll_option options[] = {
     {"as", 0, "DTYPE", "as if all floating tensors of the traces were of this type: bf16, int8"},
     {"what-if", 0, NULL, "what doubling each resource would gain, a page for each machine"},
     {"per-op", 0, NULL, "a line for each op"},
+    {"roofline", 0, "FILE", "draw the ops under the machines' roofs here, as SVG"},
     {"explain", 0, "SEQ", "derive the time of one op, numbers filled in"},
     {"compat", 0, "scalesim2", "run SCALE-Sim v2's configuration (-c) and topology as it would"},
     {"input", 'i', "KIND", "with --compat: the topology's rows are conv (as without) or gemm"},

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "sim/validate/validate.h"
 
-#include "sim/cost/cost.h"
+#include "sim/validate/predict.h"
 #include "tracer/base/map.h"
 
 #include <math.h>
@@ -18,112 +18,47 @@ bool ll_machine_is(const struct ll_machine *machine, const char *hardware)
     return found;
 }
 
-/* The machine that answers to this hardware as that source drove it, "deepbench: NVIDIA T4", or else to the
- * hardware alone: two sources may have measured one device under different software. */
+/* The software is what stands in the notes before the first semicolon or bracket, without spaces at its end.
+ */
+static int software_length(const struct ll_measured *row)
+{
+    int length = (int)ll_min(strcspn(row->notes, ";("), 64);
+    while (length > 0 && row->notes[length - 1] == ' ')
+        length--;
+    return length;
+}
+
+/* The machine that answers to this hardware as that source drove it, "deepbench: NVIDIA T4", under the
+ * software that the row's notes begin with, "cnn_benchmarks, Torch7 nn: NVIDIA T4", or else to the hardware
+ * alone: one device may have been measured under different software. */
 static const struct ll_machine *find_machine(const struct ll_measured *row,
                                              const struct ll_machine *const *machines, size_t count)
 {
-    const struct ll_machine *plain = NULL;
-    char qualified[256];
-    snprintf(qualified, sizeof qualified, "%s: %s", row->source, row->hardware);
-    for (size_t i = 0; i < count; i++) {
-        if (ll_machine_is(machines[i], qualified))
-            return machines[i];
-        if (!plain && ll_machine_is(machines[i], row->hardware))
-            plain = machines[i];
-    }
-    return plain;
-}
-
-/* The datasheet's bandwidth of the level that holds tensors. */
-static double datasheet_Bps(const struct ll_machine *machine)
-{
-    const struct ll_level *level = &machine->levels[machine->level_count - 1];
-    return ll_machine_memory_Bps(machine) / level->efficiency;
-}
-
-static double roofline_s(const struct ll_machine *machine, const struct ll_work *work)
-{
-    double bytes = (double)work->a_bytes + (double)work->b_bytes + (double)work->c_bytes;
-    double peak = ll_machine_peak_flops(machine, (enum ll_dtype)work->dtype);
-    double flops_s = peak > 0 ? (double)work->flops / peak : 0;
-    return fmax(flops_s, bytes / datasheet_Bps(machine));
-}
-
-/* How much of an element-wise op's traffic a fusing stack leaves out: one operand comes from registers, and
- * the result takes the place of the leader's. */
-static void save_held(const struct ll_work *work, const struct ll_cost *cost, uint64_t level_count,
-                      double saved_bytes[LL_MAX_LEVELS])
-{
-    double moved = (double)work->a_bytes + (double)work->c_bytes;
-    double held = moved > 0 ? fmin(1, 2 * (double)work->c_bytes / moved) : 0;
-    for (uint64_t l = 0; l < level_count; l++)
-        saved_bytes[l] = held * cost->level_bytes[l];
-}
-
-/* A sum over all devices around a ring, the pieces of which pass every device but one twice (Patarasuk and
- * Yuan, 2009). False when the machine's network does not reach that many. */
-static bool predict_exchange(const struct ll_machine *machine, const struct ll_measured_part *part,
-                             struct ll_prediction *p)
-{
-    const struct ll_network *network = NULL;
-    double steps = 2 * ((double)part->devices - 1), times = (double)part->times;
-    for (uint64_t i = 0; !network && i < machine->network_count; i++)
-        if (machine->networks[i].devices >= part->devices)
-            network = &machine->networks[i];
-    if (!network) {
-        p->unscored = "the machine describes no network of so many devices";
-        return false;
-    }
-    double wire_s = (double)part->work.a_bytes / (double)part->devices / network->bandwidth_Bps;
-    p->time_s += times * steps * (wire_s + network->latency_s);
-    p->roofline_s += times * steps * wire_s;
-    return true;
-}
-
-/* Adds a part's time; false when no unit runs it. */
-static bool predict_part(const struct ll_machine *machine, const struct ll_measured_part *part,
-                         const struct ll_measured_part *before, struct ll_prediction *p, double *overhead_s,
-                         double *host_s)
-{
-    struct ll_cost cost;
-    struct ll_timing timing;
-    double saved_bytes[LL_MAX_LEVELS] = {0}, times = (double)part->times;
-    bool follows = before && before->work.kind != LL_WORK_COLLECTIVE &&
-                   machine->software.fusion == LL_FUSION_ELEMENTWISE &&
-                   ll_op_class(part->kind) == LL_CLASS_ELEMENTWISE;
-    if (part->work.kind == LL_WORK_COLLECTIVE)
-        return predict_exchange(machine, part, p);
-    if (!ll_cost_op(machine, part->kind, &part->work, &cost, NULL, &p->unscored))
-        return false;
-    if (follows)
-        save_held(&part->work, &cost, machine->level_count, saved_bytes);
-    ll_cost_time(machine, &cost, saved_bytes, &timing, NULL);
-    if (part->work.kind == LL_WORK_HOST) {
-        *host_s += timing.time_s;
-        return true;
-    }
-    timing.overhead_s = follows ? 0 : timing.overhead_s;
-    p->time_s += times * (timing.time_s + timing.overhead_s);
-    p->roofline_s += times * roofline_s(machine, &part->work);
-    *overhead_s += times * timing.overhead_s;
-    return true;
+    enum { NAMES = 3 };
+    const struct ll_machine *found[NAMES] = {NULL};
+    char names[NAMES][256];
+    int software = software_length(row);
+    snprintf(names[0], sizeof names[0], "%s, %.*s: %s", row->source, software, row->notes, row->hardware);
+    snprintf(names[1], sizeof names[1], "%s: %s", row->source, row->hardware);
+    snprintf(names[2], sizeof names[2], "%s", row->hardware);
+    for (size_t i = 0; i < count * NAMES; i++)
+        if (!found[i % NAMES] && ll_machine_is(machines[i / NAMES], names[i % NAMES]))
+            found[i % NAMES] = machines[i / NAMES];
+    return found[0] ? found[0] : found[1] ? found[1] : found[2];
 }
 
 static void predict(const struct ll_measured *row, const struct ll_machine *machine,
                     struct ll_measured_works *works, struct ll_prediction *p)
 {
-    double overhead_s = 0, host_s = 0;
+    struct ll_predicted predicted;
     *p = (struct ll_prediction){.row = row, .unscored = ll_measured_works(row, works)};
     p->family = works->family;
-    for (uint64_t i = 0; !p->unscored && i < works->count; i++)
-        if (!predict_part(machine, &works->at[i], i > 0 ? &works->at[i - 1] : NULL, p, &overhead_s, &host_s))
-            return;
-    if (p->unscored)
-        return;
-    p->machine = machine;
-    p->time_s = fmax(p->time_s, host_s); /* one step computes while the next one's input comes */
-    p->launch_bound = p->roofline_s < overhead_s;
+    if (!p->unscored && ll_predict(machine, works, &predicted, &p->unscored)) {
+        p->machine = machine;
+        p->time_s = predicted.time_s;
+        p->roofline_s = predicted.roofline_s;
+        p->launch_bound = predicted.roofline_s < predicted.overhead_s;
+    }
 }
 
 /* Errors of some rows, as they come. */
@@ -293,7 +228,9 @@ static void predict_rows(void *context, uint64_t begin, uint64_t end, uint64_t c
 
 static bool is_driven_alike(const struct ll_measured *a, const struct ll_measured *b)
 {
-    return strcmp(a->hardware, b->hardware) == 0 && strcmp(a->source, b->source) == 0;
+    int length = software_length(a);
+    return strcmp(a->hardware, b->hardware) == 0 && strcmp(a->source, b->source) == 0 &&
+           length == software_length(b) && strncmp(a->notes, b->notes, (size_t)length) == 0;
 }
 
 /* NULL when memory ran out. */

@@ -69,15 +69,6 @@ static void draw_dots(struct ll_svg *svg, struct ll_box area, const struct ll_ax
     ll_svg_dots(svg, points, count, which);
 }
 
-static struct ll_box draw_about(struct ll_svg *svg, struct ll_box box, const char *about)
-{
-    enum { LINE = 20 };
-    if (!about)
-        return box;
-    ll_svg_text(svg, &(struct ll_text){.x = box.x, .y = box.y + 8, .size = LL_TEXT_SMALL}, about);
-    return (struct ll_box){box.x, box.y + LINE, box.width, box.height - LINE};
-}
-
 void ll_draw_scatter(struct ll_svg *svg, struct ll_box box, const struct ll_scatter *scatter)
 {
     const char *names[LL_COLOUR_COUNT];
@@ -87,7 +78,7 @@ void ll_draw_scatter(struct ll_svg *svg, struct ll_box box, const struct ll_scat
     for (size_t i = 0; i < named; i++)
         names[i] = scatter->series[i].name;
     box = ll_draw_title(svg, box, scatter->title);
-    box = draw_about(svg, box, scatter->about);
+    box = ll_draw_about(svg, box, scatter->about);
     box = ll_draw_legend(svg, box, names, named, false);
     struct ll_box area = ll_draw_y_axis(svg, box, LL_X_AXIS_HEIGHT, &axis, scatter->y_label);
     ll_draw_x_axis(svg, area, &axis, scatter->x_label);
