@@ -64,6 +64,19 @@ static void scattered_rows_wait_for_activations(void **state)
     assert_near(efficiency("lpddr4x", 4, rows), 16 / 22.0 * (1 - (812 + 17 + 39 + 39 - 8) / 8341.0), 1e-12);
 }
 
+/* Baskett and Smith's formula by hand: rows of 64 B are two bursts of HBM2, so that 32 of them wait for 16
+ * banks: 47.5 - sqrt(47.5^2 - 2 * 16 * 32) = 12.397. A row takes 28 + 14 cycles of its bank. */
+static void waiting_rows_keep_most_banks_busy(void **state)
+{
+    (void)state;
+    struct ll_dram_pattern rows = {.bytes = 64};
+    struct ll_dram_estimate estimate;
+    ll_dram_estimate(ll_dram_find("hbm2"), 1, &rows, &estimate);
+    assert_near(estimate.busy_banks, 47.5 - sqrt(1232.25), 1e-12);
+    assert_near(estimate.bank_cycles, 42 / 12.397, 1e-4);
+    assert_near(estimate.command_cycles, 2, 1e-12);
+}
+
 /* Of a burst of 32 B four bytes are wanted; rows of 48 B lie in two bursts wherever they begin, and rows of
  * 40 B, which begin at multiples of 8, in (40 - 8) / 32 + 1 = 2 on average. */
 static void what_is_not_wanted_moves_too(void **state)
@@ -133,6 +146,7 @@ int main(void)
         cmocka_unit_test(a_closed_bank_answers_after_some_thirty_nanoseconds),
         cmocka_unit_test(a_stream_loses_what_refresh_takes),
         cmocka_unit_test(scattered_rows_wait_for_activations),
+        cmocka_unit_test(waiting_rows_keep_most_banks_busy),
         cmocka_unit_test(what_is_not_wanted_moves_too),
         cmocka_unit_test(a_sweep_pays_for_what_it_leaves_out),
         cmocka_unit_test(writing_turns_the_wires),
