@@ -50,7 +50,7 @@ static const struct ll_residency *softened(const struct ll_trace *trace, struct 
     if (!residency)
         return NULL;
     uint64_t count = residency->first[trace->op_count];
-    struct ll_reuse *reuses = ll_copy(arena, residency->reuses, (count + 1) * sizeof *reuses);
+    struct ll_reuse *reuses = ll_copy(arena, residency->reuses, count * sizeof *reuses);
     struct ll_residency *mine = ll_alloc(arena, 1, sizeof *mine);
     if (!reuses || !mine)
         return NULL;
@@ -66,7 +66,7 @@ static int by_kind(const void *a, const void *b)
     if (x->kind != y->kind)
         return (x->kind > y->kind) - (x->kind < y->kind);
     if (x->most_rows != y->most_rows)
-        return (x->most_rows < y->most_rows) - (x->most_rows > y->most_rows);
+        return x->most_rows == 0 ? 1 : y->most_rows == 0 ? -1 : x->most_rows < y->most_rows ? -1 : 1;
     return (x->op > y->op) - (x->op < y->op);
 }
 
@@ -98,6 +98,14 @@ static double gap_of(const struct ll_trace *trace, const uint32_t *steps, uint64
     return (double)times[count / 2] * 1e-9 / (double)trace->steps[steps[0]].op_count;
 }
 
+/* Products by the rows of their result: those that the header says have a kernel of their own, those that
+ * work on each weight so seldom that copying weights counts, and the others (0). */
+static uint64_t class_of(uint64_t rows, uint64_t few_rows)
+{
+    enum { SOME_ROWS = 64 };
+    return rows <= few_rows ? few_rows : rows <= SOME_ROWS ? SOME_ROWS : 0;
+}
+
 static bool gather(const struct ll_trace *trace, const uint32_t *steps, uint64_t count,
                    struct ll_arena *arena, struct ll_samples *samples)
 {
@@ -115,8 +123,8 @@ static bool gather(const struct ll_trace *trace, const uint32_t *steps, uint64_t
         struct ll_sample sample = {.op = op, .kind = view->kind};
         if (!is_measured(trace, op) || !ll_op_lower(view, &sample.work))
             continue;
-        if (view->kind == LL_OP_MATMUL && sample.work.gemm.m <= few_rows)
-            sample.most_rows = few_rows;
+        if (view->kind == LL_OP_MATMUL)
+            sample.most_rows = class_of(sample.work.gemm.m, few_rows);
         time_of(trace, steps, count, place, times, &sample);
         samples->at[samples->count++] = sample;
     }
