@@ -19,7 +19,7 @@ struct ll_samples {
     struct ll_sample *
         at; /* by kind, those with most_rows first and fewest first of them, then in the order of the trace */
     uint64_t count;
-    double gap_s; /* between the end of an op and the start of the next, recording not counted */
+    double gap_s; /* between the end of an op and the start of the next, where little is in between */
     const struct ll_residency *residency; /* results lie where others lay before: an op's own bytes ago */
 };
 
