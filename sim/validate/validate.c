@@ -18,16 +18,27 @@ bool ll_machine_is(const struct ll_machine *machine, const char *hardware)
     return found;
 }
 
-/* The machine that answers to this hardware as that source drove it, "deepbench: NVIDIA T4", or else to the
- * hardware alone: two sources may have measured one device under different software. */
+/* "deepbench: NVIDIA T4": the hardware as that source drove it. */
+static bool is_driven_so(const struct ll_machine *machine, const struct ll_measured *row)
+{
+    char qualified[256];
+    snprintf(qualified, sizeof qualified, "%s: %s", row->source, row->hardware);
+    return ll_machine_is(machine, qualified);
+}
+
+bool ll_machine_measured(const struct ll_machine *machine, const struct ll_measured *row)
+{
+    return is_driven_so(machine, row) || ll_machine_is(machine, row->hardware);
+}
+
+/* The machine that answers to this hardware as that source drove it, or else to the hardware alone: two
+ * sources may have measured one device under different software. */
 static const struct ll_machine *find_machine(const struct ll_measured *row,
                                              const struct ll_machine *const *machines, size_t count)
 {
     const struct ll_machine *plain = NULL;
-    char qualified[256];
-    snprintf(qualified, sizeof qualified, "%s: %s", row->source, row->hardware);
     for (size_t i = 0; i < count; i++) {
-        if (ll_machine_is(machines[i], qualified))
+        if (is_driven_so(machines[i], row))
             return machines[i];
         if (!plain && ll_machine_is(machines[i], row->hardware))
             plain = machines[i];
