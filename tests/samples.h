@@ -6,6 +6,7 @@
 
 #include "random.h"
 
+#include "sim/machine/dram.h"
 #include "sim/machine/machine.h"
 
 struct dice {
@@ -73,6 +74,17 @@ static inline void random_vector(struct dice *dice, struct ll_unit *unit)
         random_rates(dice, unit->vector.casts);
 }
 
+/* Some kind of dynamic memory, or accesses of some size, or neither. */
+static inline void random_dram(struct dice *dice, struct ll_level *level)
+{
+    size_t count;
+    const struct ll_dram *presets = ll_dram_presets(&count);
+    if (roll_between(dice, 0, 1))
+        level->dram = presets[roll_between(dice, 0, count - 1)].name;
+    level->channels = level->dram ? roll_size(dice, 256) : 0;
+    level->access_bytes = roll_between(dice, 0, 1) ? roll_size(dice, 4096) : 0;
+}
+
 /* Two units, a product unit and vector lanes that take the rest, and one to four levels. */
 static inline struct ll_machine random_machine(struct dice *dice)
 {
@@ -102,6 +114,7 @@ static inline struct ll_machine random_machine(struct dice *dice)
             .latency_s = roll_between(dice, 0, 1) ? roll_real(dice, 0, 1e-6) : 0,
             .scope = l < private_levels ? LL_SCOPE_UNIT : LL_SCOPE_DEVICE,
         };
+    random_dram(dice, &machine.levels[machine.level_count - 1]);
     machine.software.op_overhead_s = roll_real(dice, 0, 1e-5);
     machine.software.grain = roll_between(dice, 0, 1) ? (double)roll_size(dice, 1 << 20) : 0;
     machine.host = (struct ll_host){roll_real(dice, 1e9, 1e11), roll_real(dice, 0, 1e-5)};
@@ -181,7 +194,12 @@ static inline struct ll_work random_work(struct dice *dice)
         work.c_bytes = work.reduce.out_elements * size;
         return work;
     case 3:
-        work.kind = LL_WORK_MOVE;
+        work.kind = roll_between(dice, 0, 1) ? LL_WORK_MOVE : LL_WORK_GATHER;
+        if (work.kind == LL_WORK_GATHER) {
+            uint64_t row = roll_size(dice, elements);
+            work.gather.rows = elements / row;
+            work.gather.row_bytes = row * size;
+        }
         return work;
     case 4:
         work = gemm_work(dtype, 1, roll_size(dice, 256), roll_size(dice, 1024), roll_size(dice, 1024));

@@ -44,11 +44,11 @@ static void add_level(struct header *header, const char *level, const char *scop
     double alone = level_figure(header, level, "alone_Bps"),
            all = level_figure(header, level, "bandwidth_Bps");
     double size = level_figure(header, level, "size_bytes") * instances;
+    double latency = level_figure(header, level, "latency_s");
     const char *held = strcmp(level, "l3") ? NULL : ll_trace_fact(header->trace, "probe.l3.held_bytes");
     double bandwidth = cores > 1 ? cores * alone : scope[0] == 'u' ? alone : fmax(alone, all);
     ll_str_addf(yaml, "  - {name: %s, size: %.0fB, bandwidth: %.6gB/s, latency: %.4gns, scope: %s}\n", level,
-                held ? fmin(size, strtod(held, NULL)) : size, bandwidth,
-                level_figure(header, level, "latency_s") * 1e9, scope);
+                held ? fmin(size, strtod(held, NULL)) : size, bandwidth, latency * 1e9, scope);
 }
 
 static bool has_level(const struct header *header, const char *level)
@@ -61,15 +61,16 @@ static bool has_level(const struct header *header, const char *level)
 static void add_units(struct header *header, double threads, double clock, struct ll_str *yaml)
 {
     enum { LANES = 16 };
+    double vector_f32 = figure(header, "probe.vector.f32"), vector_f64 = figure(header, "probe.vector.f64");
+    double product_f32 = figure(header, "probe.product.f32"),
+           product_f64 = figure(header, "probe.product.f64");
     ll_str_addf(
         yaml,
         "units:\n"
         "  - {name: blas, model: matrix, count: %.0f, macs: {f32: %.4g, f64: %.4g}, runs: [matrix, conv]}\n"
         "  - {name: vector, model: vector, count: %.0f, lanes: %d, flops: {f32: %.4g, f64: %.4g}}\n",
-        threads, figure(header, "probe.product.f32") / (2 * clock),
-        figure(header, "probe.product.f64") / (2 * clock), threads, LANES,
-        figure(header, "probe.vector.f32") / (clock * LANES),
-        figure(header, "probe.vector.f64") / (clock * LANES));
+        threads, product_f32 / (2 * clock), product_f64 / (2 * clock), threads, LANES,
+        vector_f32 / (clock * LANES), vector_f64 / (clock * LANES));
 }
 
 static const char *size_note(const char *level)

@@ -33,6 +33,7 @@ static const struct figure figures[] = {
     {AT(compute), .product = true, .least = 1e-3, .most = 1},
     {AT(work), .other = true, .least = 1, .most = 1e5},
     {AT(memory), .product = true, .other = true, .least = 1e-3, .most = 1},
+    {AT(far), .product = true, .other = true, .least = 1e-3, .most = 1},
     {AT(serial), .product = true, .other = true, LIST(serials)},
     {AT(units), .whole = true, .product = true, .other = true, LIST(units)},
     {AT(grain), .product = true, .other = true, LIST(grains)},
@@ -181,18 +182,14 @@ static const char *name_of(const struct ll_sample *sample)
 
 /* Where a walk begins: shares of the machine that are reached, and how a product is cut. */
 static const struct start {
-    double share, packing_Bps, rewrites;
+    double share, serial, packing_Bps, rewrites;
     uint64_t slice;
-} starts[] = {{1, 3e10, 2, 64},
-              {0.5, 1e11, 0.5, 64},
-              {0.1, 1e10, 0.1, 64},
+} starts[] = {{1, 0, 3e10, 2, 64},
+              {0.5, 0.5, 1e11, 0.5, 64},
+              {0.1, 0, 1e10, 0.1, 64},
               /* products alone */
-              {1, 5e10, 1, 16},
-              {1, 5e10, 1, 32},
-              {1, 5e10, 1, 96},
-              {1, 5e10, 1, 128},
-              {1, 5e10, 1, 256},
-              {0.6, 1e11, 0.1, 512}};
+              {1, 1, 1.5e11, 2, 96},
+              {0.6, 0, 1e11, 0.1, 512}};
 enum { STARTS = sizeof starts / sizeof *starts, STARTS_OF_OTHERS = 3 };
 
 static struct ll_kernel kernel_at(const struct start *start, const struct ll_sample *sample)
@@ -201,6 +198,8 @@ static struct ll_kernel kernel_at(const struct start *start, const struct ll_sam
                                .overhead_s = 3e-7,
                                .compute = start->share,
                                .memory = start->share,
+                               .far = start->share,
+                               .serial = start->serial,
                                .passes = 1,
                                .work = 1,
                                .rows = sample->most_rows};

@@ -58,8 +58,7 @@ static int take_pattern(struct tuning *t, const char *pattern, const struct ll_n
             t->numbers[t->number_count++] = &all[i];
         else if (asked && !strpbrk(pattern, "*?["))
             return ll_wrong("--fit %s: it is 0 in %s, and a fit multiplies; give it a value to start from",
-                            pattern, t->machine->stem); begin with --set %s=...", pattern, t->machine->stem,
-                            pattern);
+                            pattern, t->machine->stem);
     }
     return found || !asked ? LL_DONE : no_number(t, pattern, all, count);
 }

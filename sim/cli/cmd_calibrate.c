@@ -61,7 +61,7 @@ static int measure(const struct ll_args *args, const char *path)
                                                                        .context = &shown});
     sigaction(SIGINT, &before, NULL);
     if (interrupted)
-        return ll_failed("interrupted: nothing is written");
+        return ll_failed("interrupted: no machine is written");
     return status == LL_OK ? LL_DONE : ll_failed("%s: %s", path, ll_status_text(status));
 }
 
@@ -133,12 +133,22 @@ static int write_machine(const struct ll_args *args, const struct ll_trace *trac
     if (!ll_calibrate(trace, args->arena, diags, &calibration))
         return LL_WRONG;
     struct ll_str yaml = {0};
-    ll_calibration_yaml(&calibration, trace, &yaml);
+    ll_calibration_yaml(&calibration, &yaml);
     int status = ll_write_file(ll_value(args, "output", "host.yaml"), &yaml) ? LL_DONE : LL_FAILED;
     if (status == LL_DONE)
         status = (ll_flag(args, "json") ? report_json : report)(&calibration);
     ll_machine_free(calibration.machine);
     return status;
+}
+
+/* A machine is described as the workloads will find it: with the kernels that OpenBLAS chooses for them. */
+static void say_core(const struct ll_trace *trace)
+{
+    const char *core = ll_trace_fact(trace, "blas.core"), *better = ll_trace_fact(trace, "blas.better_core");
+    if (core)
+        fprintf(stderr, "products by the %s kernels of OpenBLAS\n", core);
+    if (better)
+        fprintf(stderr, "because OPENBLAS_CORETYPE asks for them; this CPU can run %s\n", better);
 }
 
 static int run(const struct ll_args *args)
@@ -149,6 +159,8 @@ static int run(const struct ll_args *args)
     if (ll_value(args, "machine", NULL) || ll_value(args, "fit", NULL) || ll_value(args, "folds", NULL))
         return ll_wrong("--machine, --fit and --folds belong to --from");
     struct ll_trace *trace = measured(args, &status);
+    if (trace)
+        say_core(trace);
     struct ll_diags *diags = calloc(1, sizeof *diags);
     if (trace)
         status = diags ? write_machine(args, trace, diags) : ll_failed("memory ran out");

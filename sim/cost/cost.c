@@ -11,6 +11,7 @@
 
 #include "sim/cost/cast.h"
 #include "sim/cost/layout.h"
+#include "sim/cost/scatter.h"
 #include "sim/cost/task.h"
 #include "sim/cost/traffic.h"
 #include "sim/cost/variants.h"
@@ -170,6 +171,13 @@ static void time_compute(const struct sized *s, const struct ll_way *way, struct
            cost->compute_first_s);
 }
 
+/* Of a level's bandwidth, what the kernel reaches. */
+static double share_of(const struct sized *s, uint64_t level)
+{
+    bool far = level + 1 == s->machine->level_count && s->kernel->far > 0;
+    return far ? s->kernel->far : s->kernel->memory;
+}
+
 static void time_levels(const struct sized *s, const struct ll_way *way, uint64_t first, uint64_t end,
                         struct ll_cost *cost, struct ll_explain *why)
 {
@@ -180,13 +188,17 @@ static void time_levels(const struct sized *s, const struct ll_way *way, uint64_
     for (uint64_t l = first; l < end; l++) {
         const struct ll_level *level = &s->machine->levels[l];
         bool private_level = level->scope == LL_SCOPE_UNIT;
-        double share = level->efficiency * s->kernel->memory;
+        double slowdown = ll_scatter_slowdown(level, s->task.work, why);
+        double share = level->efficiency * share_of(s, l) / slowdown;
         double one = level->bandwidth_Bps * share;
         uint64_t instances = private_level ? cost->units_used : 1, feeding = private_level ? 1 : count;
         cost->level_s[l] = cost->level_bytes[l] * again / (one * (double)instances);
         cost->level_first_s[l] = first_bytes * (double)feeding / one;
         cost->level_wait_s[l] =
             cost->level_bytes[l] > 0 ? (l < near ? (double)s->task.steps : 1) * level->latency_s : 0;
+        if (slowdown > 1)
+            ll_say(why, "%s, efficiency: %.10g * %.10g / %.10g = %.10g", level->name, level->efficiency,
+                   s->kernel->memory, slowdown, share);
         ll_say(why, "%s: %.10g / (%.10g * %.10g * %" PRIu64 ") = %.10g s", level->name,
                cost->level_bytes[l] * again, level->bandwidth_Bps, share, instances, cost->level_s[l]);
         if (cost->level_first_s[l] > 0)

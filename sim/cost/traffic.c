@@ -10,9 +10,11 @@
  * loaded while one is worked on. Near levels serve each unit's share on its own: what two units need is
  * moved twice. No near level passes more than the level inside asks for.
  *
- * Work that is not a product moves each operand once through all levels. */
+ * Work that is not a product moves each operand once through all levels, rows picked by index in whole
+ * accesses (scatter.h). */
 #include "sim/cost/traffic.h"
 
+#include "sim/cost/scatter.h"
 #include "sim/cost/task.h"
 
 #include <inttypes.h>
@@ -66,6 +68,11 @@ static void once(const struct ll_machine *machine, const struct ll_task *task, u
         ll_say(why, "out of %s, each operand once: %" PRIu64 " + %" PRIu64 " + %" PRIu64 " = %.10g B",
                machine->levels[l].name, task->work->a_bytes, task->work->b_bytes, task->work->c_bytes,
                bytes[l]);
+        double waste = ll_scatter_waste(&machine->levels[l], task->work, why);
+        if (waste > 0)
+            ll_say(why, "out of %s, that too: %.10g + %.10g = %.10g B", machine->levels[l].name, bytes[l],
+                   waste, bytes[l] + waste);
+        bytes[l] += waste;
     }
 }
 

@@ -88,6 +88,9 @@ struct ll_level {
     double efficiency;    /* sustained share of the bandwidth; 1 when not given */
     double latency_s;
     enum ll_scope scope;
+    const char *dram;            /* a preset of sim/machine/dram.h; NULL: none */
+    uint64_t channels;           /* of it, at least 1; 0 without */
+    uint64_t access_bytes;       /* moves at once; 0: as few as one */
     struct ll_cache_level cache; /* as the file says: ways may be 0, sets are; ask ll_machine_cache */
     bool cache_given;
 };
@@ -95,6 +98,10 @@ struct ll_level {
 /* How the gradient of a strided convolution's input is computed: with no more work than it needs, or as
  * libraries do, the faster of two: over the result spread out with zeros, or scattered into a cleared one. */
 enum ll_strided { LL_STRIDED_EXACT, LL_STRIDED_LIBRARY };
+
+/* A convolution is a product over windows where they lie; or, as simple libraries do, image by image: windows
+ * are copied to columns and multiplied, one product an image. */
+enum ll_convolving { LL_CONVOLVING_DIRECT, LL_CONVOLVING_COLUMNS };
 
 enum ll_fusion { LL_FUSION_NONE, LL_FUSION_ELEMENTWISE };
 
@@ -110,6 +117,7 @@ struct ll_kernel {
     uint64_t row;   /* of dependent elements that it keeps at hand: passes count for longer rows; 0: always */
     double work;    /* machine operations for an algorithmic FLOP, at least 1; not of products */
     uint64_t units; /* as many units as it can employ; 0: all */
+    double far;     /* the same of the outermost level alone; 0: as of the others */
     double serial;  /* share of what arithmetic and levels take beside the slowest that does not overlap with
                        it */
     double grain;   /* as that of the software, which it replaces; 0: it does not */
@@ -136,11 +144,13 @@ struct ll_transform {
 
 struct ll_software {
     double op_overhead_s;   /* what starting one op costs */
+    uint64_t queue;         /* ops that the host may start ahead of the device; 0: none before its turn */
     double step_overhead_s; /* what each dependent step of a sequence costs beside its work */
     double grain; /* FLOPs of one unit, or bytes if more, that are worth starting it; 0: always worth it */
     enum ll_fusion fusion;
     uint64_t layout_rows, layout_columns; /* matrices are stored in whole tiles of these; 1: as they are */
     enum ll_strided strided;
+    enum ll_convolving convolving;
     struct ll_kernel kernels[LL_MAX_KERNELS];
     uint64_t kernel_count;
     struct ll_transform transforms[LL_MAX_TRANSFORMS];

@@ -53,6 +53,7 @@ struct ll_field {
     enum ll_dimension dimension;
     const char *unit; /* NUMBER, DTYPES, LEVELS: the unit that the key names; NULL: none */
     bool required;
+    const char *unless;           /* the key that makes this one not required; NULL: none */
     bool wording;                 /* for people: no result depends on it */
     double min, max;              /* both included */
     const char *const *choices;   /* TEXT, CHOICE: ends with NULL */

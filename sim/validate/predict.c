@@ -51,9 +51,29 @@ static bool predict_exchange(const struct ll_machine *machine, const struct ll_m
     return true;
 }
 
+/* Beside the prediction: when the software has started the last op, and the input's way. */
+struct coming {
+    double started_s, host_s;
+};
+
+/* The op that many times, one after the other, each when it was started and the one before it has ended; as
+ * sim/replay does for a trace. A queue is taken to be longer than a row's parts. */
+static void append(const struct ll_machine *machine, const struct ll_timing *timing, double times,
+                   struct ll_predicted *p, struct coming *coming)
+{
+    double work_s = timing->time_s, start_s = timing->overhead_s;
+    if (machine->software.queue == 0) {
+        p->time_s += times * (work_s + start_s);
+        return;
+    }
+    double device_bound_s = fmax(p->time_s, coming->started_s + start_s) + times * work_s;
+    coming->started_s += times * start_s;
+    p->time_s = fmax(device_bound_s, coming->started_s + work_s);
+}
+
 /* Adds a part's time; false when no unit runs it. */
 static bool predict_part(const struct ll_machine *machine, const struct ll_measured_part *part,
-                         const struct ll_measured_part *before, struct ll_predicted *p, double *host_s,
+                         const struct ll_measured_part *before, struct ll_predicted *p, struct coming *coming,
                          const char **trouble)
 {
     struct ll_cost cost;
@@ -70,11 +90,11 @@ static bool predict_part(const struct ll_machine *machine, const struct ll_measu
         save_held(&part->work, &cost, machine->level_count, saved_bytes);
     ll_cost_time(machine, &cost, saved_bytes, &timing, NULL);
     if (part->work.kind == LL_WORK_HOST) {
-        *host_s += timing.time_s;
+        coming->host_s += timing.time_s;
         return true;
     }
     timing.overhead_s = follows ? 0 : timing.overhead_s;
-    p->time_s += times * (timing.time_s + timing.overhead_s);
+    append(machine, &timing, times, p, coming);
     p->roofline_s += times * roofline_s(machine, &part->work);
     p->overhead_s += times * timing.overhead_s;
     return true;
@@ -83,13 +103,13 @@ static bool predict_part(const struct ll_machine *machine, const struct ll_measu
 bool ll_predict(const struct ll_machine *machine, const struct ll_measured_works *works,
                 struct ll_predicted *predicted, const char **trouble)
 {
-    double host_s = 0;
+    struct coming coming = {0};
     *predicted = (struct ll_predicted){0};
     for (uint64_t i = 0; i < works->count; i++)
-        if (!predict_part(machine, &works->at[i], i > 0 ? &works->at[i - 1] : NULL, predicted, &host_s,
+        if (!predict_part(machine, &works->at[i], i > 0 ? &works->at[i - 1] : NULL, predicted, &coming,
                           trouble))
             return false;
     predicted->time_s =
-        fmax(predicted->time_s, host_s); /* one step computes while the next one's input comes */
+        fmax(predicted->time_s, coming.host_s); /* one step computes while the next one's input comes */
     return true;
 }

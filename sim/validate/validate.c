@@ -18,32 +18,53 @@ bool ll_machine_is(const struct ll_machine *machine, const char *hardware)
     return found;
 }
 
-/* "deepbench: NVIDIA T4": the hardware as that source drove it. */
-static bool is_driven_so(const struct ll_machine *machine, const struct ll_measured *row)
+/* The software is what stands in the notes before the first semicolon or bracket, without spaces at its end.
+ */
+static int software_length(const struct ll_measured *row)
 {
-    char qualified[256];
-    snprintf(qualified, sizeof qualified, "%s: %s", row->source, row->hardware);
-    return ll_machine_is(machine, qualified);
+    int length = row->notes ? (int)ll_min(strcspn(row->notes, ";("), 64) : 0;
+    while (length > 0 && row->notes[length - 1] == ' ')
+        length--;
+    return length;
+}
+
+/* A row's hardware under the software that the row's notes begin with, "cnn_benchmarks, Torch7 nn: NVIDIA
+ * T4", as that source drove it, "deepbench: NVIDIA T4", and alone: one device may have been measured under
+ * different software. */
+enum { NAMES = 3 };
+struct names {
+    char at[NAMES][256];
+};
+
+static struct names names_of(const struct ll_measured *row)
+{
+    struct names names;
+    const char *notes = row->notes ? row->notes : "";
+    snprintf(names.at[0], sizeof names.at[0], "%s, %.*s: %s", row->source, software_length(row), notes,
+             row->hardware);
+    snprintf(names.at[1], sizeof names.at[1], "%s: %s", row->source, row->hardware);
+    snprintf(names.at[2], sizeof names.at[2], "%s", row->hardware);
+    return names;
 }
 
 bool ll_machine_measured(const struct ll_machine *machine, const struct ll_measured *row)
 {
-    return is_driven_so(machine, row) || ll_machine_is(machine, row->hardware);
+    const struct names names = names_of(row);
+    bool found = false;
+    for (size_t i = 0; i < NAMES && !found; i++)
+        found = ll_machine_is(machine, names.at[i]);
+    return found;
 }
 
-/* The machine that answers to this hardware as that source drove it, or else to the hardware alone: two
- * sources may have measured one device under different software. */
+/* The machine that answers to the first of a row's names that any answers to. */
 static const struct ll_machine *find_machine(const struct ll_measured *row,
                                              const struct ll_machine *const *machines, size_t count)
 {
-    const struct ll_machine *plain = NULL;
-    for (size_t i = 0; i < count; i++) {
-        if (is_driven_so(machines[i], row))
-            return machines[i];
-        if (!plain && ll_machine_is(machines[i], row->hardware))
-            plain = machines[i];
-    }
-    return plain;
+    const struct names names = names_of(row);
+    for (size_t i = 0; i < count * NAMES; i++)
+        if (ll_machine_is(machines[i % count], names.at[i / count]))
+            return machines[i % count];
+    return NULL;
 }
 
 static void predict(const struct ll_measured *row, const struct ll_machine *machine,
@@ -227,7 +248,9 @@ static void predict_rows(void *context, uint64_t begin, uint64_t end, uint64_t c
 
 static bool is_driven_alike(const struct ll_measured *a, const struct ll_measured *b)
 {
-    return strcmp(a->hardware, b->hardware) == 0 && strcmp(a->source, b->source) == 0;
+    int length = software_length(a);
+    return strcmp(a->hardware, b->hardware) == 0 && strcmp(a->source, b->source) == 0 &&
+           length == software_length(b) && (length == 0 || strncmp(a->notes, b->notes, (size_t)length) == 0);
 }
 
 /* NULL when memory ran out. */

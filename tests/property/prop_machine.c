@@ -19,6 +19,7 @@ struct writer {
     uint64_t item, item_count; /* in the list being written */
     const char *list;
     uint64_t level_count;
+    bool dram;         /* of the level being written is one */
     bool device_scope; /* a level of scope device was written: all further out are too */
 };
 
@@ -206,6 +207,10 @@ static write_value *const writers[LL_TYPE_COUNT] = {
 static bool wanted(struct writer *w, const struct ll_field *field, const char *skip)
 {
     if (!strcmp(field->key, "cache")) /* its keys must fit the level's size: tests/property/prop_cache.c */
+        return false;
+    if (!strcmp(field->key, "dram"))
+        return w->dram = ll_random_below(&w->random, 2);
+    if (!strcmp(field->key, "channels") && !w->dram)
         return false;
     if (!writers[field->type] || (skip && (!strcmp(field->key, skip) || !strcmp(field->key, "model"))))
         return false;

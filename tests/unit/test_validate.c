@@ -35,8 +35,13 @@ static void end(struct trial *t)
 
 static struct ll_measured row(const char *hardware, const char *op, const char *dims, double time_s)
 {
-    return (struct ll_measured){
-        .source = "test", .hardware = hardware, .op = op, .dtype = "bf16", .dims = dims, .time_s = time_s};
+    return (struct ll_measured){.source = "test",
+                                .hardware = hardware,
+                                .op = op,
+                                .dtype = "bf16",
+                                .dims = dims,
+                                .notes = "",
+                                .time_s = time_s};
 }
 
 /* Measured so that the predictions are 50 % too long, 10 % too short and right. */
@@ -98,12 +103,38 @@ static void what_cannot_be_scored_is_counted_by_reason(void **state)
     end(&t);
 }
 
+/* One device under three stacks: as anybody drives it, as this source does, as the software of its notes
+ * does. */
+static void a_device_answers_under_the_software_that_was_measured(void **state)
+{
+    (void)state;
+    struct trial plain, source, noted;
+    begin(&plain, "Device");
+    begin(&source, "\"test: Device\"");
+    begin(&noted, "\"test, Loop 7: Device\"");
+    const struct ll_machine *machines[] = {plain.machine, source.machine, noted.machine};
+    struct ll_measured rows[4];
+    for (int i = 0; i < 4; i++)
+        rows[i] = row("device", "gemm", "m=64;n=64;k=64", 1);
+    rows[0].source = rows[1].source = "other";
+    rows[1].notes = rows[3].notes = "Loop 7 (warm); mean of 10";
+    const struct ll_validation *v = ll_validate(rows, 4, machines, 3, NULL, &plain.arena);
+    assert_ptr_equal(v->predictions[0].machine, plain.machine);
+    assert_ptr_equal(v->predictions[1].machine, plain.machine);
+    assert_ptr_equal(v->predictions[2].machine, source.machine);
+    assert_ptr_equal(v->predictions[3].machine, noted.machine);
+    end(&plain);
+    end(&source);
+    end(&noted);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(errors_are_relative_to_what_was_measured),
         cmocka_unit_test(the_roofline_is_the_datasheets),
         cmocka_unit_test(what_cannot_be_scored_is_counted_by_reason),
+        cmocka_unit_test(a_device_answers_under_the_software_that_was_measured),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
