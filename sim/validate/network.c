@@ -14,7 +14,7 @@ enum { MASTER_BYTES = 4 }; /* of a weight that is trained, and of its gradient *
 
 /* The image between two layers, and what is wanted of each of them. */
 struct walk {
-    struct ll_reading *r;
+    struct ll_row *r;
     unsigned passes;
     uint64_t batch, c, h, w;
     enum ll_op_kind optimizer;
@@ -324,7 +324,7 @@ static void bring(struct walk *w, uint64_t numbers)
  * hidden layers but the first are the same. */
 static void walk_dense(struct walk *w)
 {
-    struct ll_reading *r = w->r;
+    struct ll_row *r = w->r;
     const struct layer hidden = {.number = ll_row_dim(r, "nodes")},
                        last = {.number = ll_row_dim(r, "output")};
     uint64_t layers = ll_row_dim(r, "layers");
@@ -341,7 +341,7 @@ static void walk_dense(struct walk *w)
     layer_o(w, &last);
 }
 
-static const char *layers_of(const struct ll_reading *r)
+static const char *layers_of(const struct ll_row *r)
 {
     static const struct {
         const char *name, *layers;
@@ -364,7 +364,7 @@ static bool waits_for_input(const struct ll_measured *row)
            strncmp(said, "class=likely_device_bound", 25) != 0;
 }
 
-void ll_row_network(struct ll_reading *r)
+void ll_row_network(struct ll_row *r)
 {
     const char *layers = layers_of(r);
     uint64_t image_size = ll_row_dim_or(r, "image", 224), batch = ll_row_dim(r, "batch");
