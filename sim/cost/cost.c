@@ -175,25 +175,31 @@ static void time_levels(const struct sized *s, const struct ll_way *way, uint64_
 {
     uint64_t count = s->unit.count, near = ll_near_levels(s->machine);
     double again = ll_layout_rewriting(s->kernel, &s->task);
-    double first_bytes =
-        fmin(way->first_bytes, ll_work_bytes(s->task.work) / (double)count); /* of one instance */
     for (uint64_t l = first; l < end; l++) {
         const struct ll_level *level = &s->machine->levels[l];
-        bool private_level = level->scope == LL_SCOPE_UNIT;
+        struct ll_toll toll = ll_level_toll(level);
         double share = level->efficiency * s->kernel->memory;
         double one = level->bandwidth_Bps * share;
-        uint64_t instances = private_level ? cost->units_used : 1, feeding = private_level ? 1 : count;
-        cost->level_s[l] = cost->level_bytes[l] * again / (one * (double)instances);
-        cost->level_first_s[l] = first_bytes * (double)feeding / one;
+        uint64_t instances = ll_level_instances(level, cost->units_used);
+        double feeding = (double)count / (double)ll_level_instances(level, count);
+        double least = ll_held_bytes(level, s->task.work);
+        double first_bytes = fmin(way->first_bytes, least / (double)count); /* of one unit */
+        double bytes = ll_toll_price(&toll, cost->level_bytes[l], cost->level_written[l]);
+        cost->level_s[l] = bytes * again / (one * (double)instances);
+        cost->level_first_s[l] = first_bytes * feeding / one;
+        if (bytes > cost->level_bytes[l])
+            ll_say(why, "%s, its ports: max(%.10g, %.10g * %.10g, %.10g * %.10g) = %.10g B of its bandwidth",
+                   level->name, cost->level_bytes[l], cost->level_bytes[l] - cost->level_written[l], toll.read,
+                   cost->level_written[l], toll.write, bytes);
         cost->level_wait_s[l] =
             cost->level_bytes[l] > 0 ? (l < near ? (double)s->task.steps : 1) * level->latency_s : 0;
         ll_say(why, "%s: %.10g / (%.10g * %.10g * %" PRIu64 ") = %.10g s", level->name,
-               cost->level_bytes[l] * again, level->bandwidth_Bps, share, instances, cost->level_s[l]);
+               bytes * again, level->bandwidth_Bps, share, instances, cost->level_s[l]);
         if (cost->level_first_s[l] > 0)
             ll_say(why,
-                   "%s, first piece: min(%.10g, %.10g / %" PRIu64 ") * %" PRIu64
-                   " / (%.10g * %.10g) = %.10g s",
-                   level->name, way->first_bytes, ll_work_bytes(s->task.work), count, feeding,
+                   "%s, first piece: min(%.10g, %.10g / %" PRIu64
+                   ") * %.10g / (%.10g * %.10g) = %.10g s",
+                   level->name, way->first_bytes, least, count, feeding,
                    level->bandwidth_Bps, share, cost->level_first_s[l]);
     }
 }
@@ -206,6 +212,49 @@ static bool ask_way(const struct sized *s, uint32_t index, struct ll_way *way, s
     *way = (struct ll_way){.units_used = 1};
     ll_say(why, "an empty product: nothing is computed");
     return true;
+}
+
+static void near_traffic(const struct sized *s, const struct ll_way *way, struct ll_cost *cost,
+                         struct ll_explain *why)
+{
+    struct ll_traffic traffic;
+    ll_near_traffic(s->machine, &s->task, way, &traffic, why);
+    for (uint64_t l = 0; l < ll_near_levels(s->machine); l++) {
+        cost->level_bytes[l] = traffic.bytes[l];
+        cost->level_written[l] = traffic.written[l];
+    }
+}
+
+static void far_traffic(const struct sized *s, struct ll_cost *cost, struct ll_explain *why)
+{
+    struct ll_traffic traffic;
+    ll_far_traffic(s->machine, &s->task, &traffic, why);
+    for (uint64_t l = ll_near_levels(s->machine); l < s->machine->level_count; l++) {
+        cost->level_bytes[l] = traffic.bytes[l];
+        cost->level_written[l] = traffic.written[l];
+    }
+}
+
+static bool overlaps_all(const struct ll_machine *machine)
+{
+    for (uint64_t l = 0; l < machine->level_count; l++)
+        if (machine->levels[l].buffering == LL_BUFFER_SINGLE)
+            return false;
+    return true;
+}
+
+/* Where some stages do not overlap, the far ones may hide more or less of the near ones: then all of them
+ * are asked. */
+static double whole_pace(const struct sized *s, const struct ll_way *way, struct ll_cost *cost)
+{
+    struct ll_timing timing;
+    near_traffic(s, way, cost, NULL);
+    far_traffic(s, cost, NULL);
+    time_levels(s, way, 0, s->machine->level_count, cost, NULL);
+    cost->unit = 0;
+    cost->apart_s = cost->overhead_s = 0;
+    ll_cost_time(s->machine, cost, NULL, &timing, NULL);
+    return timing.time_s;
 }
 
 /* How long the stages that depend on the way take beyond the first piece: what ways are compared by. At
@@ -221,7 +270,9 @@ static double pace_of(const struct sized *s, uint32_t index, double limit)
     double slowest = cost.compute_s - cost.compute_first_s;
     if (slowest >= limit)
         return slowest;
-    ll_near_traffic(s->machine, &s->task, &way, cost.level_bytes, NULL);
+    if (!overlaps_all(s->machine))
+        return whole_pace(s, &way, &cost);
+    near_traffic(s, &way, &cost, NULL);
     time_levels(s, &way, 0, near, &cost, NULL);
     for (uint64_t l = 0; l < near; l++)
         slowest = fmax(slowest, cost.level_s[l] - cost.level_first_s[l]);
@@ -243,21 +294,24 @@ static uint32_t fastest_way(const struct sized *s)
     return best;
 }
 
-/* Everything that follows from a way, with its reasons. */
-static void pass_again(const struct sized *s, double bytes[LL_MAX_LEVELS])
+static void pass_again(const struct sized *s, struct ll_cost *cost)
 {
-    for (uint64_t l = 0; l < s->machine->level_count; l++)
-        bytes[l] *= passes_of(s->kernel, s->task.work);
+    double passes = passes_of(s->kernel, s->task.work);
+    for (uint64_t l = 0; l < s->machine->level_count; l++) {
+        cost->level_bytes[l] *= passes;
+        cost->level_written[l] *= passes;
+    }
 }
 
+/* Everything that follows from a way, with its reasons. */
 static void follow_way(const struct sized *s, uint32_t index, struct ll_cost *cost, struct ll_explain *why)
 {
     struct ll_way way;
     ask_way(s, index, &way, why);
     time_compute(s, &way, cost, why);
-    ll_near_traffic(s->machine, &s->task, &way, cost->level_bytes, why);
-    ll_far_traffic(s->machine, &s->task, cost->level_bytes, why);
-    pass_again(s, cost->level_bytes);
+    near_traffic(s, &way, cost, why);
+    far_traffic(s, cost, why);
+    pass_again(s, cost);
     time_levels(s, &way, 0, s->machine->level_count, cost, why);
 }
 
