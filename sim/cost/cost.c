@@ -177,30 +177,29 @@ static void time_levels(const struct sized *s, const struct ll_way *way, uint64_
     double again = ll_layout_rewriting(s->kernel, &s->task);
     for (uint64_t l = first; l < end; l++) {
         const struct ll_level *level = &s->machine->levels[l];
-        struct ll_toll toll = ll_level_toll(level);
         double share = level->efficiency * s->kernel->memory;
         double one = level->bandwidth_Bps * share;
         uint64_t instances = ll_level_instances(level, cost->units_used);
         double feeding = (double)count / (double)ll_level_instances(level, count);
         double least = ll_held_bytes(level, s->task.work);
         double first_bytes = fmin(way->first_bytes, least / (double)count); /* of one unit */
-        double bytes = ll_toll_price(&toll, cost->level_bytes[l], cost->level_written[l]);
+        double bytes = cost->level_price[l];
         cost->level_s[l] = bytes * again / (one * (double)instances);
         cost->level_first_s[l] = first_bytes * feeding / one;
         if (bytes > cost->level_bytes[l])
-            ll_say(why, "%s, its ports: max(%.10g, %.10g * %.10g, %.10g * %.10g) = %.10g B of its bandwidth",
-                   level->name, cost->level_bytes[l], cost->level_bytes[l] - cost->level_written[l], toll.read,
-                   cost->level_written[l], toll.write, bytes);
+            ll_say(why,
+                   "%s reads %.10g B and writes %.10g B, which through its ports takes as long as %.10g B "
+                   "would through both",
+                   level->name, cost->level_bytes[l] - cost->level_written[l], cost->level_written[l], bytes);
         cost->level_wait_s[l] =
             cost->level_bytes[l] > 0 ? (l < near ? (double)s->task.steps : 1) * level->latency_s : 0;
-        ll_say(why, "%s: %.10g / (%.10g * %.10g * %" PRIu64 ") = %.10g s", level->name,
-               bytes * again, level->bandwidth_Bps, share, instances, cost->level_s[l]);
+        ll_say(why, "%s: %.10g / (%.10g * %.10g * %" PRIu64 ") = %.10g s", level->name, bytes * again,
+               level->bandwidth_Bps, share, instances, cost->level_s[l]);
         if (cost->level_first_s[l] > 0)
             ll_say(why,
-                   "%s, first piece: min(%.10g, %.10g / %" PRIu64
-                   ") * %.10g / (%.10g * %.10g) = %.10g s",
-                   level->name, way->first_bytes, least, count, feeding,
-                   level->bandwidth_Bps, share, cost->level_first_s[l]);
+                   "%s, first piece: min(%.10g, %.10g / %" PRIu64 ") * %.10g / (%.10g * %.10g) = %.10g s",
+                   level->name, way->first_bytes, least, count, feeding, level->bandwidth_Bps, share,
+                   cost->level_first_s[l]);
     }
 }
 
@@ -214,25 +213,28 @@ static bool ask_way(const struct sized *s, uint32_t index, struct ll_way *way, s
     return true;
 }
 
+static void keep_traffic(const struct ll_traffic *traffic, uint64_t first, uint64_t end, struct ll_cost *cost)
+{
+    for (uint64_t l = first; l < end; l++) {
+        cost->level_bytes[l] = traffic->bytes[l];
+        cost->level_written[l] = traffic->written[l];
+        cost->level_price[l] = traffic->price[l];
+    }
+}
+
 static void near_traffic(const struct sized *s, const struct ll_way *way, struct ll_cost *cost,
                          struct ll_explain *why)
 {
     struct ll_traffic traffic;
     ll_near_traffic(s->machine, &s->task, way, &traffic, why);
-    for (uint64_t l = 0; l < ll_near_levels(s->machine); l++) {
-        cost->level_bytes[l] = traffic.bytes[l];
-        cost->level_written[l] = traffic.written[l];
-    }
+    keep_traffic(&traffic, 0, ll_near_levels(s->machine), cost);
 }
 
 static void far_traffic(const struct sized *s, struct ll_cost *cost, struct ll_explain *why)
 {
     struct ll_traffic traffic;
     ll_far_traffic(s->machine, &s->task, &traffic, why);
-    for (uint64_t l = ll_near_levels(s->machine); l < s->machine->level_count; l++) {
-        cost->level_bytes[l] = traffic.bytes[l];
-        cost->level_written[l] = traffic.written[l];
-    }
+    keep_traffic(&traffic, ll_near_levels(s->machine), s->machine->level_count, cost);
 }
 
 static bool overlaps_all(const struct ll_machine *machine)
@@ -300,6 +302,7 @@ static void pass_again(const struct sized *s, struct ll_cost *cost)
     for (uint64_t l = 0; l < s->machine->level_count; l++) {
         cost->level_bytes[l] *= passes;
         cost->level_written[l] *= passes;
+        cost->level_price[l] *= passes;
     }
 }
 

@@ -57,6 +57,7 @@ struct ll_cost {
     double host_s;          /* the way from the host, latency included */
     double level_bytes[LL_MAX_LEVELS]; /* traffic out of (and back into) each level, all instances together */
     double level_written[LL_MAX_LEVELS]; /* of that, what comes back: results and partial sums */
+    double level_price[LL_MAX_LEVELS];   /* bytes that take both directions' bandwidth as long */
     double level_s[LL_MAX_LEVELS];       /* that over the bandwidth that this work gets */
     double level_first_s[LL_MAX_LEVELS]; /* of that, what the first piece takes */
     double level_wait_s[LL_MAX_LEVELS];  /* latencies of dependent accesses, not part of level_s */

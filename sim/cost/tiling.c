@@ -70,8 +70,7 @@ static void consider(const struct cut *cut, uint64_t p, double capacity, struct 
     uint64_t q = room_for_q(cut, p, capacity);
     if (q == 0)
         return;
-    double weight =
-        weigh(cut, (double)ll_ceil_div(cut->size_p, p), (double)ll_ceil_div(cut->size_q, q));
+    double weight = weigh(cut, (double)ll_ceil_div(cut->size_p, p), (double)ll_ceil_div(cut->size_q, q));
     if (!best->any || weight < best->weight)
         *best = (struct found){true, weight, p, q};
 }
@@ -168,7 +167,8 @@ static void add_sums(const struct setting *s, enum ll_operand of_p, enum ll_oper
     if (toll->read == 0 && toll->write == 0)
         return;
     cut->sums[0].constant = p_sums || q_sums ? once - c : once;
-    cut->sums[1] = (struct sum){toll->read * (p_sums || q_sums ? once - c : 0), toll->read * p, toll->read * q};
+    cut->sums[1] =
+        (struct sum){toll->read * (p_sums || q_sums ? once - c : 0), toll->read * p, toll->read * q};
     cut->sums[2] = (struct sum){toll->write * (p_sums || q_sums ? 0 : c), toll->write * (p_sums ? c : 0),
                                 toll->write * (q_sums ? c : 0)};
     cut->sum_count = 3;
@@ -274,7 +274,8 @@ static struct setting in_groups(const struct ll_problem *problem, double capacit
     uint64_t taps = w->high.kernel * w->wide.kernel; /* a channel streams with all of them */
     struct setting s = plain(problem, capacity);
     s.halo[w->image] = halo(w, pixels);
-    s.element[w->image] = problem->toll.roomless[w->image] ? 0 : problem->element[w->image] * s.halo[w->image];
+    s.element[w->image] =
+        problem->toll.roomless[w->image] ? 0 : problem->element[w->image] * s.halo[w->image];
     s.pass[w->image] = counted_bytes(problem, w->image) * s.halo[w->image];
     if (w->pixels_are_k) {
         s.line_k = s.fixed_k = pixels;

@@ -74,7 +74,8 @@ static void add_term(char *sum, size_t size, double term_s)
 }
 
 static void tell_time(const struct ll_machine *machine, const struct stage *stages, uint64_t count,
-                      uint64_t slowest, const bool sets_pace[MAX_STAGES], double apart_s, double time_s, struct ll_explain *why)
+                      uint64_t slowest, const bool sets_pace[MAX_STAGES], double apart_s, double time_s,
+                      struct ll_explain *why)
 {
     char sum[(2 * MAX_STAGES + 1) * 24] = "";
     add_term(sum, sizeof sum, apart_s);

@@ -34,7 +34,7 @@ struct group {
 };
 
 struct flow {
-    double bytes, written;
+    double bytes, written, price;
 };
 
 static int catcher_of(const struct ll_machine *machine, uint64_t level, enum ll_operand operand)
@@ -95,27 +95,36 @@ static bool group_of(const struct ll_machine *machine, uint64_t level, int catch
     int count = 0;
     *group = (struct group){.level = level, .catcher = catcher};
     for (enum ll_operand i = 0; i < LL_OPERAND_COUNT; i++) {
-        group->has[i] = ll_level_holds(&machine->levels[level], i) && catcher_of(machine, level, i) == catcher;
+        group->has[i] =
+            ll_level_holds(&machine->levels[level], i) && catcher_of(machine, level, i) == catcher;
         count += group->has[i];
     }
     group->whole = count == LL_OPERAND_COUNT;
     return count > 0;
 }
 
+static struct flow flow_of(const struct ll_machine *machine, const struct group *group, double bytes,
+                           double written)
+{
+    struct ll_toll toll = ll_level_toll(&machine->levels[group->level]);
+    return (struct flow){bytes, written, ll_toll_price(&toll, bytes, written)};
+}
+
 /* The dependent steps of a sequence move b once if all of it stays inside, next to one line of a and c. */
 static bool stays_resident(const struct ll_problem *p, double capacity)
 {
     double n = (double)p->dims.n, k = (double)p->dims.k;
-    return !p->toll.roomless[LL_OPERAND_B] &&
-           (double)p->dims.batch * k * n * p->element[LL_OPERAND_B] + k * p->element[LL_OPERAND_A] +
-                   n * p->element[LL_OPERAND_C] <=
-               capacity;
+    return !p->toll.roomless[LL_OPERAND_B] && (double)p->dims.batch * k * n * p->element[LL_OPERAND_B] +
+                                                      k * p->element[LL_OPERAND_A] +
+                                                      n * p->element[LL_OPERAND_C] <=
+                                                  capacity;
 }
 
 /* Whose operands they are, for sentences: nothing when all are. */
 static const char *names_of(const struct group *group)
 {
-    static const char *const names[] = {"", "a of ", "b of ", "a, b of ", "c of ", "a, c of ", "b, c of ", ""};
+    static const char *const names[] = {"",      "a of ",    "b of ",    "a, b of ",
+                                        "c of ", "a, c of ", "b, c of ", ""};
     return names[group->has[LL_OPERAND_A] + 2 * group->has[LL_OPERAND_B] + 4 * group->has[LL_OPERAND_C]];
 }
 
@@ -147,7 +156,7 @@ static struct flow blocked(const struct ll_machine *machine, const struct group 
         ll_say(why,
                "%sout of %s, weights stay inside: %.10g * (%.10g + %" PRIu64 " * (%.10g + %.10g)) = %.10g B",
                names_of(group), from, shares, b, steps, a, c, once);
-        return (struct flow){once, shares * (double)steps * c};
+        return flow_of(machine, group, once, shares * (double)steps * c);
     }
     struct ll_tiling t = ll_tile(p, capacity);
     double bytes = shares * (double)steps * t.bytes;
@@ -156,29 +165,26 @@ static struct flow blocked(const struct ll_machine *machine, const struct group 
            " * (%.10g * %.10g + %.10g * %.10g + %.10g * %.10g) = %.10g B",
            names_of(group), from, ll_stays_name(t.stays), t.block.m, t.block.n, t.block.k, shares, steps,
            t.passes[LL_OPERAND_A], a, t.passes[LL_OPERAND_B], b, t.passes[LL_OPERAND_C], c, bytes);
-    return (struct flow){bytes, shares * (double)steps * t.written};
+    return flow_of(machine, group, bytes, shares * (double)steps * t.written);
 }
 
-static struct flow cheaper(const struct ll_machine *machine, const struct group *group, struct flow one,
-                           struct flow other)
+static struct flow cheaper(struct flow one, struct flow other)
 {
-    struct ll_toll toll = ll_level_toll(&machine->levels[group->level]);
-    double price = ll_toll_price(&toll, other.bytes, other.written);
-    return price < ll_toll_price(&toll, one.bytes, one.written) ? other : one;
+    return other.price < one.price ? other : one;
 }
 
 /* --- near --- */
 
 /* What the unit asks for of these operands. Partial sums come back once less than they go out. */
-static struct flow asked_by_unit(const struct ll_task *task, const struct ll_way *way,
-                                 const struct group *group)
+static struct flow asked_by_unit(const struct ll_machine *machine, const struct ll_task *task,
+                                 const struct ll_way *way, const struct group *group)
 {
     double steps = (double)task->steps, bytes = 0, sums = way->asked_bytes[LL_OPERAND_C];
     for (enum ll_operand i = 0; i < LL_OPERAND_COUNT; i++)
         bytes += group->has[i] ? way->asked_bytes[i] : 0;
     double written = (sums + fmin(sums, task->unit_pass[LL_OPERAND_C])) / 2;
-    return (struct flow){steps * (group->whole ? way->unit_bytes : bytes),
-                         group->has[LL_OPERAND_C] ? steps * written : 0};
+    return flow_of(machine, group, steps * (group->whole ? way->unit_bytes : bytes),
+                   group->has[LL_OPERAND_C] ? steps * written : 0);
 }
 
 /* The shares of that many units joined, `rows` of them along m, the rest along n, then over the batch. */
@@ -223,19 +229,19 @@ static struct flow into_private(const struct ll_machine *machine, const struct l
 {
     const struct ll_level *memory;
     const struct ll_gemm *share = &way->share;
-    struct flow best = asked_by_unit(task, way, group);
+    struct flow best = asked_by_unit(machine, task, way, group);
     double room = room_of(machine, group, LL_SCOPE_UNIT, &memory);
     if (memory) {
         struct ll_problem p = seen_by(machine, group, memory, &task->problem);
         p.dims = *share;
-        best = cheaper(machine, group, best, blocked(machine, group, &p, task->steps, room, way->shares, why));
+        best = cheaper(best, blocked(machine, group, &p, task->steps, room, way->shares, why));
     }
     room = room_of(machine, group, LL_SCOPE_CLUSTER, &memory);
     for (uint64_t rows = 1; memory && rows <= memory->share; rows *= 2) {
         struct ll_problem p = seen_by(machine, group, memory, &task->problem);
         p.dims = joined(share, &task->problem.dims, memory->share, rows);
         double shares = way->shares * products_of(share) / products_of(&p.dims);
-        best = cheaper(machine, group, best, blocked(machine, group, &p, task->steps, room, shares, why));
+        best = cheaper(best, blocked(machine, group, &p, task->steps, room, shares, why));
     }
     return best;
 }
@@ -251,7 +257,10 @@ static struct flow near_flow(const struct ll_machine *machine, const struct ll_t
         least += group->has[i] ? once[i] : 0;
     double results = group->has[LL_OPERAND_C] ? once[LL_OPERAND_C] : 0;
     double joining = group->has[LL_OPERAND_C] ? steps * way->joining_bytes : 0;
-    struct flow all = {fmax(least, flow.bytes) + joining, fmax(results, flow.written) + joining / 2};
+    struct flow once_each = flow_of(machine, group, least, results);
+    struct flow sums = flow_of(machine, group, joining, joining / 2);
+    struct flow all = {fmax(least, flow.bytes) + joining, fmax(results, flow.written) + joining / 2,
+                       fmax(once_each.price, flow.price) + sums.price};
     ll_say(why,
            "%sout of %s, what the unit asks for, at least each operand once, and joined sums: "
            "max(%.10g, %.10g) + %.10g = %.10g B",
@@ -270,8 +279,10 @@ static void once(const struct ll_machine *machine, const struct ll_task *task, u
         operand_bytes(task->work, bytes);
         for (enum ll_operand i = 0; i < LL_OPERAND_COUNT; i++)
             bytes[i] = ll_level_holds(level, i) ? bytes[i] : 0;
+        struct ll_toll toll = ll_level_toll(level);
         traffic->bytes[l] = ll_held_bytes(level, task->work);
         traffic->written[l] = bytes[LL_OPERAND_C];
+        traffic->price[l] = ll_toll_price(&toll, traffic->bytes[l], traffic->written[l]);
         ll_say(why, "out of %s, each operand once: %.10g + %.10g + %.10g = %.10g B", level->name,
                bytes[LL_OPERAND_A], bytes[LL_OPERAND_B], bytes[LL_OPERAND_C], traffic->bytes[l]);
     }
@@ -291,7 +302,7 @@ static void out_of(const struct ll_machine *machine, const struct ll_task *task,
 {
     struct group group;
     int parts = 0;
-    traffic->bytes[level] = traffic->written[level] = 0;
+    traffic->bytes[level] = traffic->written[level] = traffic->price[level] = 0;
     for (int catcher = UNIT; catcher < (int)level; catcher++) {
         if (!group_of(machine, level, catcher, &group))
             continue;
@@ -299,11 +310,12 @@ static void out_of(const struct ll_machine *machine, const struct ll_task *task,
                                                        : near_flow(machine, task, way, &group, why);
         traffic->bytes[level] += flow.bytes;
         traffic->written[level] += flow.written;
+        traffic->price[level] += flow.price;
         parts++;
     }
     if (parts > 1)
-        ll_say(why, "out of %s together: %.10g B, of which %.10g B are written",
-               machine->levels[level].name, traffic->bytes[level], traffic->written[level]);
+        ll_say(why, "out of %s together: %.10g B, of which %.10g B are written", machine->levels[level].name,
+               traffic->bytes[level], traffic->written[level]);
 }
 
 void ll_near_traffic(const struct ll_machine *machine, const struct ll_task *task, const struct ll_way *way,

@@ -6,9 +6,10 @@
 #include "sim/cost/unit_model.h"
 
 /* Bytes between each level and what lies further in, all instances together: both directions, and of these
- * what comes back, results and partial sums. */
+ * what comes back, results and partial sums. The price is what takes the level's bandwidth as long: more than
+ * the bytes where a port is slower (sim/cost/tiling.h). */
 struct ll_traffic {
-    double bytes[LL_MAX_LEVELS], written[LL_MAX_LEVELS];
+    double bytes[LL_MAX_LEVELS], written[LL_MAX_LEVELS], price[LL_MAX_LEVELS];
 };
 
 /* The number of near levels: those whose traffic depends on how the unit does the task, because some operand

@@ -195,8 +195,7 @@ uint64_t ll_machine_instances(const struct ll_machine *machine, uint64_t level)
 {
     uint64_t instances = 1;
     for (uint64_t u = 0; u < machine->unit_count; u++)
-        instances =
-            ll_max(instances, ll_level_instances(&machine->levels[level], machine->units[u].count));
+        instances = ll_max(instances, ll_level_instances(&machine->levels[level], machine->units[u].count));
     return instances;
 }
 
