@@ -85,6 +85,29 @@ static inline void random_dram(struct dice *dice, struct ll_level *level)
     level->access_bytes = roll_between(dice, 0, 1) ? roll_size(dice, 4096) : 0;
 }
 
+/* Clusters between units and the device, ports, single buffers, operands that pass by; the outermost level
+ * holds everything. */
+static inline void random_memory(struct dice *dice, struct ll_machine *machine, uint64_t private_levels)
+{
+    uint64_t clusters = roll_between(dice, 0, private_levels), share = 1;
+    for (uint64_t l = 0; l < machine->level_count; l++) {
+        struct ll_level *level = &machine->levels[l];
+        if (l >= private_levels - clusters && l < private_levels) {
+            level->scope = LL_SCOPE_CLUSTER;
+            level->share = share *= roll_size(dice, 8);
+        }
+        if (!roll_between(dice, 0, 3))
+            level->read_Bps = roll_real(dice, 1e9, 4e12);
+        if (!roll_between(dice, 0, 3))
+            level->write_Bps = roll_real(dice, 1e9, 4e12);
+        level->buffering = roll_between(dice, 0, 3) ? LL_BUFFER_DOUBLE : LL_BUFFER_SINGLE;
+        level->holds_given = l + 1 < machine->level_count && !roll_between(dice, 0, 2);
+        for (int i = 0; level->holds_given && i < LL_OPERAND_COUNT; i++)
+            level->holds[i] = roll_between(dice, 0, 1);
+        level->holds[roll_between(dice, 0, LL_OPERAND_COUNT - 1)] = true;
+    }
+}
+
 /* Two units, a product unit and vector lanes that take the rest, and one to four levels. */
 static inline struct ll_machine random_machine(struct dice *dice)
 {
@@ -115,6 +138,8 @@ static inline struct ll_machine random_machine(struct dice *dice)
             .scope = l < private_levels ? LL_SCOPE_UNIT : LL_SCOPE_DEVICE,
         };
     random_dram(dice, &machine.levels[machine.level_count - 1]);
+    if (roll_between(dice, 0, 1))
+        random_memory(dice, &machine, private_levels);
     machine.software.op_overhead_s = roll_real(dice, 0, 1e-5);
     machine.software.grain = roll_between(dice, 0, 1) ? (double)roll_size(dice, 1 << 20) : 0;
     machine.host = (struct ll_host){roll_real(dice, 1e9, 1e11), roll_real(dice, 0, 1e-5)};

@@ -120,6 +120,13 @@ static void more_bandwidth(struct ll_machine *machine, struct dice *dice)
     machine->levels[roll_between(dice, 0, machine->level_count - 1)].bandwidth_Bps *= roll_real(dice, 1, 4);
 }
 
+static void faster_ports(struct ll_machine *machine, struct dice *dice)
+{
+    struct ll_level *level = &machine->levels[roll_between(dice, 0, machine->level_count - 1)];
+    level->read_Bps *= roll_real(dice, 1, 4);
+    level->write_Bps *= roll_real(dice, 1, 4);
+}
+
 static void larger_memory(struct ll_machine *machine, struct dice *dice)
 {
     struct ll_level *level = &machine->levels[roll_between(dice, 0, machine->level_count - 1)];
@@ -163,6 +170,18 @@ static void higher_efficiency(struct ll_machine *machine, struct dice *dice)
     level->efficiency = roll_real(dice, level->efficiency, 1);
 }
 
+/* Blockings and ways are chosen on an empty machine. With ports of their own, or where stages do not overlap,
+ * another choice could have been better next to what earlier ops left. */
+static bool choice_is_sure(const struct ll_machine *machine)
+{
+    for (uint64_t l = 0; l < machine->level_count; l++) {
+        const struct ll_level *level = &machine->levels[l];
+        if (level->read_Bps > 0 || level->write_Bps > 0 || level->buffering == LL_BUFFER_SINGLE)
+            return false;
+    }
+    return true;
+}
+
 static void a_better_machine_is_never_slower(void **state)
 {
     (void)state;
@@ -170,6 +189,7 @@ static void a_better_machine_is_never_slower(void **state)
         void (*improve)(struct ll_machine *machine, struct dice *dice);
         const char *text;
     } ways[] = {{more_bandwidth, "more bandwidth"},
+                {faster_ports, "faster ports"},
                 {larger_memory, "a larger memory"},
                 {more_lanes, "more lanes"},
                 {higher_clock, "a higher clock"},
@@ -186,8 +206,9 @@ static void a_better_machine_is_never_slower(void **state)
             claim(timing_of(&better, &s.work, NULL).time_s <=
                       timing_of(&s.machine, &s.work, NULL).time_s * (1 + 1e-12),
                   seed, ways[i].text);
-            claim(timing_of(&better, &s.work, s.saved).time_s <=
-                      timing_of(&s.machine, &s.work, s.saved).time_s * (1 + 1e-12),
+            claim(!choice_is_sure(&s.machine) ||
+                      timing_of(&better, &s.work, s.saved).time_s <=
+                          timing_of(&s.machine, &s.work, s.saved).time_s * (1 + 1e-12),
                   seed, ways[i].text);
         }
 }
@@ -223,8 +244,11 @@ static void twice_clock_and_bandwidth_without_latency_is_half_the_time(void **st
         struct ll_machine twice = s.machine;
         for (uint64_t i = 0; i < twice.unit_count; i++)
             twice.units[i].clock_hz *= 2;
-        for (uint64_t l = 0; l < twice.level_count; l++)
+        for (uint64_t l = 0; l < twice.level_count; l++) {
             twice.levels[l].bandwidth_Bps *= 2;
+            twice.levels[l].read_Bps *= 2;
+            twice.levels[l].write_Bps *= 2;
+        }
         double once_s = timing_of(&s.machine, &s.work, s.saved).time_s;
         assert_near(2 * timing_of(&twice, &s.work, s.saved).time_s, once_s, 1e-12);
     }
