@@ -43,7 +43,8 @@ struct ll_tuning_task {
 bool ll_tune(const struct ll_tuning_task *task, struct ll_pool *pool, struct ll_arena *arena,
              struct ll_tuning *tuning);
 
-/* The machine that inherits `base` and has the numbers that moved, as a file; `data` names the rows for `sources`.
+/* The machine that inherits `base` and has the numbers that moved, as a file; `data` names the rows for
+ * `sources`.
  */
 void ll_tuning_yaml(const struct ll_tuning *tuning, const char *base, const char *name, const char *data,
                     struct ll_str *out);
