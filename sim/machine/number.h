@@ -27,7 +27,7 @@ struct ll_number {
 const struct ll_number *ll_machine_numbers(const struct ll_machine *machine, struct ll_arena *arena,
                                            size_t *count);
 
-/* What the machine has there, in the base unit. */
+/* Its value in this machine, in the base unit; the machine has the shape of the one that was listed. */
 double ll_number_get(const struct ll_machine *machine, const struct ll_number *number);
 
 /* Without any check. Nothing that followed from the number when the file was read follows now. */

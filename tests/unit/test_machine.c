@@ -137,7 +137,8 @@ static void the_json_has_base_units_in_the_order_of_the_schema(void **state)
         "\"latency\":0,\"scope\":\"unit\"},{\"name\":\"ram\",\"size\":1073741824,\"bandwidth\":10000000000,"
         "\"efficiency\":1,\"latency\":1e-07,\"scope\":\"device\"}],\"software\":{\"op_overhead\":0,\"queue\":"
         "0,"
-        "\"step_overhead\":0,\"grain\":0,\"layout_rows\":1,\"layout_columns\":1,\"fusion\":\"none\",\"convolution\":\"direct\","
+        "\"step_overhead\":0,\"grain\":0,\"layout_rows\":1,\"layout_columns\":1,\"fusion\":\"none\","
+        "\"convolution\":\"direct\","
         "\"strided_gradient\":\"exact\"},\"host\":{"
         "\"latency\":0},\"energy\":{\"mac_pj\":{\"bf16\":4.6},\"static_w\":20}}";
     struct ll_str text = {0};
