@@ -121,6 +121,36 @@ static inline struct ll_machine random_machine(struct dice *dice)
     return machine;
 }
 
+/* Kernels that fall short, and other ways to convolve. */
+static inline void random_software(struct dice *dice, struct ll_software *software)
+{
+    software->kernel_count = roll_between(dice, 0, 1);
+    software->kernels[0] = (struct ll_kernel){.name = "kernel",
+                                              .ops = {[LL_OP_MATMUL] = true},
+                                              .overhead_s = roll_real(dice, 0, 1e-5),
+                                              .compute = roll_real(dice, 0.3, 1),
+                                              .memory = roll_real(dice, 0.3, 1),
+                                              .passes = roll_real(dice, 1, 3),
+                                              .work = roll_real(dice, 1, 10),
+                                              .row = roll_size(dice, 1000),
+                                              .units = roll_between(dice, 0, 20)};
+    software->strided = roll_between(dice, 0, 1) ? LL_STRIDED_LIBRARY : LL_STRIDED_EXACT;
+    software->convolving = roll_between(dice, 0, 3) ? LL_CONVOLVING_DIRECT : LL_CONVOLVING_COLUMNS;
+    software->transform_count = roll_between(dice, 0, 2);
+    for (uint64_t i = 0; i < software->transform_count; i++) {
+        struct ll_transform *transform = &software->transforms[i];
+        *transform = (struct ll_transform){.name = "transform",
+                                           .size = roll_between(dice, 3, 12),
+                                           .least_filter = 1,
+                                           .most_filter = roll_between(dice, 1, 12),
+                                           .products = roll_between(dice, 1, 2),
+                                           .fused = roll_between(dice, 0, 1),
+                                           .overhead_s = roll_real(dice, 0, 1e-5)};
+        for (unsigned d = 0; d < LL_DTYPE_COUNT; d++)
+            transform->rate[d] = roll_between(dice, 0, 3) ? roll_real(dice, 0.3, 1) : 0;
+    }
+}
+
 static inline struct ll_work gemm_work(enum ll_dtype dtype, uint64_t batch, uint64_t m, uint64_t n,
                                        uint64_t k)
 {

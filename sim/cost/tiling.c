@@ -198,9 +198,7 @@ static double overlap(const struct ll_axis *axis, double count)
     return fmax(1, (double)axis->out / count * inputs / (double)axis->in);
 }
 
-/* How much more than the image is moved in blocks of that many neighbouring pixels: whole rows, or a piece
- * of one. */
-static double halo(const struct ll_windows *w, uint64_t pixels)
+double ll_halo(const struct ll_windows *w, uint64_t pixels)
 {
     double rows = (double)pixels / (double)w->wide.out;
     double times = overlap(&w->high, fmax(1, rows)) * overlap(&w->wide, (double)pixels);
@@ -226,7 +224,7 @@ static struct setting in_groups(const struct ll_problem *problem, double capacit
     const struct ll_windows *w = &problem->windows;
     uint64_t taps = w->high.kernel * w->wide.kernel; /* a channel streams with all of them */
     struct setting s = plain(problem, capacity);
-    s.halo[w->image] = halo(w, pixels);
+    s.halo[w->image] = ll_halo(w, pixels);
     s.element[w->image] = problem->element[w->image] * s.halo[w->image];
     s.pass[w->image] = ll_operand_bytes(problem, w->image) * s.halo[w->image];
     if (w->pixels_are_k) {
@@ -255,7 +253,7 @@ static void try_groups(const struct ll_problem *problem, double capacity, struct
     uint64_t pixels = w->pixels_are_k ? problem->dims.k : problem->dims.m;
     double all = ll_compulsory_bytes(problem), image = ll_operand_bytes(problem, w->image);
     for (;;) {
-        if (all + image * (halo(w, pixels) - 1) >= best->bytes)
+        if (all + image * (ll_halo(w, pixels) - 1) >= best->bytes)
             return;
         struct setting s = in_groups(problem, capacity, pixels);
         try_all(&s, best);

@@ -60,6 +60,10 @@ double ll_compulsory_bytes(const struct ll_problem *problem);
  * never gives more bytes. */
 struct ll_tiling ll_tile(const struct ll_problem *problem, double capacity_bytes);
 
+/* How much more than the image is moved in blocks of that many neighbouring pixels: whole rows, or a piece
+ * of one. At least 1, at most the expansion. */
+double ll_halo(const struct ll_windows *windows, uint64_t pixels);
+
 /* "output", "left" or "right operand". */
 const char *ll_stays_name(enum ll_operand stays);
 

@@ -105,6 +105,11 @@ enum ll_convolving { LL_CONVOLVING_DIRECT, LL_CONVOLVING_COLUMNS };
 
 enum ll_fusion { LL_FUSION_NONE, LL_FUSION_ELEMENTWISE };
 
+/* How products are laid into the memories: blocked for each on its own, or by a search over tiles that nest
+ * (sim/cost/mapping.h), which looks for the least of something. */
+enum ll_mapped { LL_MAPPED_CLOSED_FORM, LL_MAPPED_SEARCH };
+enum ll_objective { LL_OBJECTIVE_TIME, LL_OBJECTIVE_ENERGY, LL_OBJECTIVE_EDP };
+
 /* How well the kernels of the software stack use the machine. The first that names an op's kind is the one
  * that runs it; ops that none names use it perfectly. */
 struct ll_kernel {
@@ -151,6 +156,8 @@ struct ll_software {
     uint64_t layout_rows, layout_columns; /* matrices are stored in whole tiles of these; 1: as they are */
     enum ll_strided strided;
     enum ll_convolving convolving;
+    enum ll_mapped mapping;
+    enum ll_objective objective; /* of the search */
     struct ll_kernel kernels[LL_MAX_KERNELS];
     uint64_t kernel_count;
     struct ll_transform transforms[LL_MAX_TRANSFORMS];

@@ -22,6 +22,8 @@ static const char *const scopes[] = {"device", "unit", NULL};
 static const char *const fusions[] = {"none", "elementwise", NULL};
 static const char *const convolving[] = {"direct", "columns", NULL};
 static const char *const strided[] = {"exact", "library", NULL};
+static const char *const mappings[] = {"closed_form", "search", NULL};
+static const char *const objectives[] = {"time", "energy", "edp", NULL};
 static const char *const inclusions[] = {"non-inclusive", "inclusive", "exclusive", NULL};
 static const char *const prefetches[] = {"none", "next-line", "stride", NULL};
 static const char *const cache_policies[] = {
@@ -254,6 +256,10 @@ static const struct ll_field software_fields[] = {
     {.key = "strided_gradient", .type = LL_TYPE_CHOICE, AT(strided), .choices = strided, .otherwise = "exact",
      .help = "gradient of a strided convolution's input: no more work than it needs; or the faster of what libraries "
              "do, zeros spread between, or scattering into a cleared image"},
+    {.key = "mapping", .type = LL_TYPE_CHOICE, AT(mapping), .choices = mappings, .otherwise = "closed_form",
+     .help = "how products are laid into the memories: blocked for each on its own, or by a search over tiles that nest"},
+    {.key = "objective", .type = LL_TYPE_CHOICE, AT(objective), .choices = objectives, .otherwise = "time",
+     .help = "what the search makes least: time, energy, or their product"},
     {.key = "kernels", .type = LL_TYPE_LIST, AT(kernels), .count_offset = offsetof(struct ll_software, kernel_count),
      .table = &kernel_table, .max = LL_MAX_KERNELS, .help = "how well the stack's kernels use the machine"},
     {.key = "transforms", .type = LL_TYPE_LIST, AT(transforms),
