@@ -7,7 +7,7 @@
 #include "sim/cli/validate_figure.h"
 #include "sim/report/human.h"
 #include "sim/report/table.h"
-#include "sim/validate/validate.h"
+#include "sim/validate/residuals.h"
 #include "tracer/base/json.h"
 
 #include <inttypes.h>
@@ -191,10 +191,19 @@ static struct machines read_machines(const struct ll_args *args)
     return machines;
 }
 
+static bool write_residuals(const char *path, const struct ll_validation *v)
+{
+    struct ll_str csv = {0};
+    ll_residuals_csv(v, &csv);
+    return ll_write_file(path, &csv);
+}
+
 static int show(const struct ll_args *args, const struct ll_validation *v)
 {
     const char *rows = ll_value(args, "rows", NULL), *figure = ll_value(args, "svg", NULL);
-    if ((rows && !write_rows(rows, v)) || (figure && !write_figure(figure, v, args->arena)))
+    const char *residuals = ll_value(args, "residuals", NULL);
+    if ((rows && !write_rows(rows, v)) || (figure && !write_figure(figure, v, args->arena)) ||
+        (residuals && !write_residuals(residuals, v)))
         return LL_FAILED;
     return (ll_flag(args, "json") ? report_json : report)(v);
 }
@@ -228,6 +237,7 @@ static int run(const struct ll_args *args)
 static const struct ll_option options[] = {
     {"machines", 0, "FOLDER", "the machine files to use; those at hand when not given"},
     {"svg", 0, "FILE", "draw predicted over measured times here, a panel for each hardware"},
+    {"residuals", 0, "FILE", "write what is left unexplained here, by machine and family, as CSV"},
     {"rows", 0, "FILE", "write every row with its prediction here, as CSV"},
     {0},
 };
@@ -242,7 +252,10 @@ const struct ll_command ll_command_validate = {
         "DATA.csv has the header source,hardware,op,dtype,dims,time_s,notes; dims is key=value;key=value.\n"
         "A machine answers to its file's stem, its name and its aliases. Errors are relative to the\n"
         "measured time; beside them stand those of a plain roofline: the larger of FLOPs over the\n"
-        "datasheet's peak and bytes over its bandwidth.\n",
+        "datasheet's peak and bytes over its bandwidth.\n"
+        "\n"
+        "A file residuals.csv among the machines (--residuals writes it) gives leadline sim its error "
+        "bars.\n",
     .options = options,
     .least_words = 1,
     .most_words = 1000,
