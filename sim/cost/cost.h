@@ -64,6 +64,8 @@ struct ll_cost {
     double apart_bytes; /* passes over the outermost level before and after the rest, and what they take */
     double apart_s;
     double overhead_s;  /* what starting the op costs the software */
+    double bound_s;     /* time on an empty machine: stages overlap but for the first piece (ll_cost_time) */
+    double pipelined_s; /* the same tile by tile (sim/cost/tiles.h), never less; zero without a unit */
     double utilization; /* algorithmic FLOPs over what the unit, all instances, could do meanwhile */
 };
 
