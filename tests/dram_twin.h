@@ -37,8 +37,14 @@ static inline bool ll_twin_is_access(enum ll_dram_kind kind)
     return kind == LL_DRAM_READ || kind == LL_DRAM_WRITE;
 }
 
-/* The cycles that the standards want between command a and a later command b of the same channel; at least
- * one, since they share wires. */
+/* Commands that share wires are a cycle apart. */
+static inline uint64_t ll_twin_apart(const struct ll_dram *dram, const struct ll_dram_command *a,
+                                     const struct ll_dram_command *b)
+{
+    return dram->wires == 1 || ll_twin_is_access(a->kind) == ll_twin_is_access(b->kind);
+}
+
+/* The cycles that the standards want between command a and a later command b of the same channel. */
 static inline uint64_t ll_twin_gap(const struct ll_dram *dram, const struct ll_dram_command *a,
                                    const struct ll_dram_command *b)
 {
@@ -49,32 +55,33 @@ static inline uint64_t ll_twin_gap(const struct ll_dram *dram, const struct ll_d
     bool group = a->spot.bank % dram->groups == b->spot.bank % dram->groups;
     bool closes = b->kind == LL_DRAM_PRECHARGE || b->kind == LL_DRAM_PRECHARGE_ALL;
     bool opens = b->kind == LL_DRAM_ACTIVATE;
+    uint64_t apart = ll_twin_apart(dram, a, b);
     switch (a->kind) {
     case LL_DRAM_ACTIVATE:
         if (b->kind == LL_DRAM_REFRESH)
             return t->ras + t->rp;
         if (opens)
             return bank ? t->ras + t->rp : group ? t->rrd_l : t->rrd_s;
-        return !bank ? 1 : closes ? t->ras : t->rcd;
+        return !bank ? apart : closes ? t->ras : t->rcd;
     case LL_DRAM_PRECHARGE:
     case LL_DRAM_PRECHARGE_ALL:
-        return bank && (opens || b->kind == LL_DRAM_REFRESH) ? t->rp : 1;
+        return bank && (opens || b->kind == LL_DRAM_REFRESH) ? t->rp : apart;
     case LL_DRAM_REFRESH:
-        return opens || b->kind == LL_DRAM_REFRESH ? t->rfc : 1;
+        return opens || b->kind == LL_DRAM_REFRESH ? t->rfc : apart;
     case LL_DRAM_READ:
         if (closes)
-            return bank ? t->rtp : 1;
+            return bank ? t->rtp : apart;
         if (b->kind == LL_DRAM_READ)
             return group ? t->ccd_l : t->ccd_s;
-        return b->kind == LL_DRAM_WRITE ? t->cl + dram->burst_cycles + LL_DRAM_TURN_CYCLES - t->cwl : 1;
+        return b->kind == LL_DRAM_WRITE ? t->cl + dram->burst_cycles + LL_DRAM_TURN_CYCLES - t->cwl : apart;
     case LL_DRAM_WRITE:
         if (closes)
-            return bank ? t->cwl + dram->burst_cycles + t->wr : 1;
+            return bank ? t->cwl + dram->burst_cycles + t->wr : apart;
         if (b->kind == LL_DRAM_WRITE)
             return group ? t->ccd_l : t->ccd_s;
-        return b->kind == LL_DRAM_READ ? t->cwl + dram->burst_cycles + (group ? t->wtr_l : t->wtr_s) : 1;
+        return b->kind == LL_DRAM_READ ? t->cwl + dram->burst_cycles + (group ? t->wtr_l : t->wtr_s) : apart;
     default:
-        return 1;
+        return apart;
     }
 }
 
@@ -108,15 +115,15 @@ struct ll_twin {
     uint64_t rows[LL_DRAM_MOST_BANKS], passed[LL_DRAM_MOST_BANKS][2], due;
 };
 
-static inline uint64_t ll_twin_free(const struct ll_twin *twin)
+static inline uint64_t ll_twin_now(const struct ll_twin *twin)
 {
-    return twin->log.count ? twin->log.commands[twin->log.count - 1].cycle + 1 : 0;
+    return twin->log.count ? twin->log.commands[twin->log.count - 1].cycle : 0;
 }
 
 /* Issues it at the first cycle from `cycle` on that allows it. */
 static inline void ll_twin_issue(struct ll_twin *twin, enum ll_dram_kind kind, struct ll_dram_spot spot)
 {
-    struct ll_dram_command command = {kind, ll_twin_free(twin), spot};
+    struct ll_dram_command command = {kind, ll_twin_now(twin), spot};
     while (!ll_twin_allows(twin->dram, twin->log.commands, twin->log.count, &command))
         command.cycle++;
     ll_twin_note(&twin->log, &command);
@@ -214,7 +221,7 @@ static inline void ll_twin_step(struct ll_twin *twin)
     if (twin->count[1] == 0)
         twin->draining = false;
     bool write = twin->draining || twin->count[0] == 0;
-    for (uint64_t cycle = ll_twin_free(twin); cycle < twin->due; cycle++) {
+    for (uint64_t cycle = ll_twin_now(twin); cycle < twin->due; cycle++) {
         struct ll_dram_command best = {.cycle = cycle};
         size_t served = 0;
         if (!ll_twin_choose(twin, write, cycle, &best, &served))

@@ -6,6 +6,7 @@
 
 #include "random.h"
 
+#include "sim/machine/dram.h"
 #include "sim/machine/machine.h"
 
 struct dice {
@@ -73,6 +74,17 @@ static inline void random_vector(struct dice *dice, struct ll_unit *unit)
         random_rates(dice, unit->vector.casts);
 }
 
+/* Some kind of dynamic memory, or accesses of some size, or neither. */
+static inline void random_dram(struct dice *dice, struct ll_level *level)
+{
+    size_t count;
+    const struct ll_dram *presets = ll_dram_presets(&count);
+    if (roll_between(dice, 0, 1))
+        level->dram = presets[roll_between(dice, 0, count - 1)].name;
+    level->channels = level->dram ? roll_size(dice, 256) : 0;
+    level->access_bytes = roll_between(dice, 0, 1) ? roll_size(dice, 4096) : 0;
+}
+
 /* Clusters between units and the device, ports, single buffers, operands that pass by; the outermost level
  * holds everything. */
 static inline void random_memory(struct dice *dice, struct ll_machine *machine, uint64_t private_levels)
@@ -125,12 +137,43 @@ static inline struct ll_machine random_machine(struct dice *dice)
             .latency_s = roll_between(dice, 0, 1) ? roll_real(dice, 0, 1e-6) : 0,
             .scope = l < private_levels ? LL_SCOPE_UNIT : LL_SCOPE_DEVICE,
         };
+    random_dram(dice, &machine.levels[machine.level_count - 1]);
     if (roll_between(dice, 0, 1))
         random_memory(dice, &machine, private_levels);
     machine.software.op_overhead_s = roll_real(dice, 0, 1e-5);
     machine.software.grain = roll_between(dice, 0, 1) ? (double)roll_size(dice, 1 << 20) : 0;
     machine.host = (struct ll_host){roll_real(dice, 1e9, 1e11), roll_real(dice, 0, 1e-5)};
     return machine;
+}
+
+/* Kernels that fall short, and other ways to convolve. */
+static inline void random_software(struct dice *dice, struct ll_software *software)
+{
+    software->kernel_count = roll_between(dice, 0, 1);
+    software->kernels[0] = (struct ll_kernel){.name = "kernel",
+                                              .ops = {[LL_OP_MATMUL] = true},
+                                              .overhead_s = roll_real(dice, 0, 1e-5),
+                                              .compute = roll_real(dice, 0.3, 1),
+                                              .memory = roll_real(dice, 0.3, 1),
+                                              .passes = roll_real(dice, 1, 3),
+                                              .work = roll_real(dice, 1, 10),
+                                              .row = roll_size(dice, 1000),
+                                              .units = roll_between(dice, 0, 20)};
+    software->strided = roll_between(dice, 0, 1) ? LL_STRIDED_LIBRARY : LL_STRIDED_EXACT;
+    software->convolving = roll_between(dice, 0, 3) ? LL_CONVOLVING_DIRECT : LL_CONVOLVING_COLUMNS;
+    software->transform_count = roll_between(dice, 0, 2);
+    for (uint64_t i = 0; i < software->transform_count; i++) {
+        struct ll_transform *transform = &software->transforms[i];
+        *transform = (struct ll_transform){.name = "transform",
+                                           .size = roll_between(dice, 3, 12),
+                                           .least_filter = 1,
+                                           .most_filter = roll_between(dice, 1, 12),
+                                           .products = roll_between(dice, 1, 2),
+                                           .fused = roll_between(dice, 0, 1),
+                                           .overhead_s = roll_real(dice, 0, 1e-5)};
+        for (unsigned d = 0; d < LL_DTYPE_COUNT; d++)
+            transform->rate[d] = roll_between(dice, 0, 3) ? roll_real(dice, 0.3, 1) : 0;
+    }
 }
 
 static inline struct ll_work gemm_work(enum ll_dtype dtype, uint64_t batch, uint64_t m, uint64_t n,
@@ -206,7 +249,12 @@ static inline struct ll_work random_work(struct dice *dice)
         work.c_bytes = work.reduce.out_elements * size;
         return work;
     case 3:
-        work.kind = LL_WORK_MOVE;
+        work.kind = roll_between(dice, 0, 1) ? LL_WORK_MOVE : LL_WORK_GATHER;
+        if (work.kind == LL_WORK_GATHER) {
+            uint64_t row = roll_size(dice, elements);
+            work.gather.rows = elements / row;
+            work.gather.row_bytes = row * size;
+        }
         return work;
     case 4:
         work = gemm_work(dtype, 1, roll_size(dice, 256), roll_size(dice, 1024), roll_size(dice, 1024));

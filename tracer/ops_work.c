@@ -143,6 +143,14 @@ bool ll_work_ROWS(const struct ll_op_view *op, struct ll_work *work)
     return ll_work_VECTOR(op, work);
 }
 
+/* Rows of a table are changed: the table, what changes them, their indices. */
+bool ll_work_PICKED(const struct ll_op_view *op, struct ll_work *work)
+{
+    work->vector.picked = ll_elements(&op->in[2]);
+    work->vector.picked_bytes = work->vector.picked ? ll_size_bytes(&op->in[1]) / work->vector.picked : 0;
+    return ll_work_VECTOR(op, work) && ll_fits(work->vector.picked);
+}
+
 bool ll_work_REDUCE(const struct ll_op_view *op, struct ll_work *work)
 {
     work->reduce.in_elements = ll_elements(&op->in[0]);

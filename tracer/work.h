@@ -56,6 +56,7 @@ struct ll_work {
         struct {
             uint64_t elements; /* flops / elements operations each */
             uint64_t row; /* so many of them depend on one another, as in a softmax; 0: none on another */
+            uint64_t picked, picked_bytes; /* so many rows of a table, of so many bytes, read and written */
         } vector;
         struct {
             uint64_t in_elements, out_elements;

@@ -11,8 +11,14 @@
 
 #include <stdlib.h>
 
-/* Elements: what fits a core's own cache, all caches, and none. */
-enum { LL_MICRO_SMALL = 1 << 12, LL_MICRO_MIDDLE = 1 << 20, LL_MICRO_LARGE = 1 << 22 };
+/* Elements: what fits a core's first cache, its own caches, all caches, and none. */
+enum {
+    LL_MICRO_SMALL = 1 << 12,
+    LL_MICRO_NEAR = 1 << 14,
+    LL_MICRO_MIDDLE = 1 << 20,
+    LL_MICRO_LARGE = 1 << 22
+};
+enum { QUICK_SIZES = 2, QUICK_SIDE = 16 };
 static const uint64_t sizes[] = {1 << 7, 1 << 10, 1 << 12, 1 << 14, 1 << 17, 1 << 20, 1 << 22};
 
 static const struct {
@@ -73,10 +79,10 @@ static void warm_up(struct ll_bench *bench, const struct ll_micro_product *produ
     ll_nn_pop(bench->nn);
 }
 
-static void build_products(struct ll_bench *bench)
+static void build_products(struct ll_bench *bench, bool quick)
 {
     for (size_t i = 0; i < sizeof products / sizeof *products; i++)
-        for (int pass = 0; pass < PASSES; pass++) {
+        for (int pass = 0; pass < PASSES && (!quick || products[i].n <= QUICK_SIDE); pass++) {
             if (pass == 1)
                 warm_up(bench, &products[i]);
             enter(bench, pass, products[i].batch ? LL_OP_BATCH_MATMUL : LL_OP_MATMUL);
@@ -86,33 +92,34 @@ static void build_products(struct ll_bench *bench)
 }
 
 /* Nobody asks for the gradient of an image's colours. */
-static bool wanted(const struct ll_micro_convolution *convolution, enum ll_op_kind kind)
+static bool wanted(const struct ll_micro_convolution *convolution, enum ll_op_kind kind, bool quick)
 {
     enum { COLOURS = 3 };
-    return kind != LL_OP_CONV2D_DATA || convolution->in > COLOURS;
+    return (kind != LL_OP_CONV2D_DATA || convolution->in > COLOURS) &&
+           (!quick || convolution->side < QUICK_SIDE);
 }
 
-static void build_convolutions(struct ll_bench *bench)
+static void build_convolutions(struct ll_bench *bench, bool quick)
 {
     static const enum ll_op_kind kinds[] = {LL_OP_CONV2D, LL_OP_CONV2D_DATA, LL_OP_CONV2D_FILTER};
     for (size_t i = 0; i < sizeof convolutions / sizeof *convolutions; i++)
         for (int k = 0; k < 3; k++)
-            for (int pass = 0; pass < PASSES && wanted(&convolutions[i], kinds[k]); pass++) {
+            for (int pass = 0; pass < PASSES && wanted(&convolutions[i], kinds[k], quick); pass++) {
                 enter(bench, pass, kinds[k]);
                 ll_bench_convolution(bench, kinds[k], &convolutions[i]);
                 leave(bench);
             }
 }
 
-static struct ll_nn *build(void)
+static struct ll_nn *build(bool quick)
 {
     struct ll_bench bench = {.nn = ll_nn_new(LL_F32)};
     if (!bench.nn)
         return NULL;
-    for (size_t i = 0; i < sizeof sizes / sizeof *sizes; i++)
+    for (size_t i = 0; i < (quick ? QUICK_SIZES : sizeof sizes / sizeof *sizes); i++)
         build_micros(&bench, sizes[i]);
-    build_products(&bench);
-    build_convolutions(&bench);
+    build_products(&bench, quick);
+    build_convolutions(&bench, quick);
     free(bench.operands);
     return bench.nn;
 }
@@ -149,8 +156,11 @@ static enum ll_status record(const struct ll_micro_options *options, struct ll_n
     ll_facts_add(&facts, "threads", "%u", ll_pool_threads(pool));
     ll_facts_add(&facts, "matmul.few_rows", "%u", LL_SKINNY_ROWS);
     ll_facts_add(&facts, "blas.core", "%s", ll_blas_facts().core);
+    if (ll_blas_facts().better_core)
+        ll_facts_add(&facts, "blas.better_core", "%s", ll_blas_facts().better_core);
     ll_host_facts(&facts);
-    ll_probe_facts(pool, &facts);
+    if (!options->quick)
+        ll_probe_facts(pool, &facts);
     struct ll_recorder *recorder =
         facts.failed ? NULL : ll_recorder_open(options->path, facts.items, facts.count, &status);
     status = facts.failed ? LL_NO_MEMORY : status;
@@ -168,7 +178,7 @@ static enum ll_status record(const struct ll_micro_options *options, struct ll_n
 
 enum ll_status ll_micro_record(const struct ll_micro_options *options)
 {
-    struct ll_nn *nn = build();
+    struct ll_nn *nn = build(options->quick);
     struct ll_pool *pool = ll_pool_new(options->threads);
     bool ready = nn && pool && !ll_nn_trouble(nn);
     enum ll_status status = ready ? record(options, nn, pool) : LL_NO_MEMORY;

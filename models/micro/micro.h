@@ -17,6 +17,7 @@ struct ll_micro_options {
     unsigned threads; /* 0: one for each CPU */
     double seconds;   /* about how long to repeat steps; there are three at least */
     uint64_t steps;   /* 0: as many as fit the time */
+    bool quick;       /* the smallest sizes alone and no probes: to see that it works */
     const char *path; /* the trace to write */
     /* Called again and again with the share that is done; false ends the run early. NULL: nobody asks. */
     bool (*progress)(void *context, const char *what, double done);

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* A cache is asked with half of it in use, memory with several times what the largest cache holds. */
+/* A cache is asked with a part of it in use, memory with several times what the largest cache holds. */
 #include "models/micro/probe.h"
 
 #include "tracer/base/num.h"
@@ -41,6 +41,20 @@ static void add_level(struct ll_facts *facts, struct ll_pool *pool, const char *
     add_figure(facts, level, "latency_s", ll_probe_latency(alone));
 }
 
+/* How much of a cache that others use, too, keeps what streams through it: the most bytes, in eighths of its
+ * size, that are read faster than halfway between a quarter of it and memory. */
+static void add_held(struct ll_facts *facts, struct ll_pool *pool, uint64_t size, uint64_t far)
+{
+    enum { PARTS = 8 };
+    unsigned threads = ll_pool_threads(pool);
+    double near = ll_probe_streams(pool, threads, size / 4).read.value;
+    double middle = (near + ll_probe_streams(pool, threads, far).read.value) / 2;
+    uint64_t part = PARTS / 4;
+    while (part < PARTS && ll_probe_streams(pool, threads, size / PARTS * (part + 1)).read.value > middle)
+        part++;
+    ll_facts_add(facts, "probe.l3.held_bytes", "%" PRIu64, size / PARTS * part);
+}
+
 void ll_probe_facts(struct ll_pool *pool, struct ll_facts *facts)
 {
     enum { LEAST_MEMORY = 1 << 27 };
@@ -56,7 +70,9 @@ void ll_probe_facts(struct ll_pool *pool, struct ll_facts *facts)
         add_level(facts, pool, "l1", l1, threads * l1 / 2, l1 / 2);
     if (l2)
         add_level(facts, pool, "l2", l2, threads * l2 / 2, l2 / 2);
-    if (l3)
-        add_level(facts, pool, "l3", l3, l3 / 2, l3 / 2);
+    if (l3) {
+        add_level(facts, pool, "l3", l3, l3 / 4, l3 / 4);
+        add_held(facts, pool, l3, largest);
+    }
     add_level(facts, pool, "dram", fact_of(facts, "host.memory_bytes"), largest, largest);
 }

@@ -6,6 +6,7 @@
  * are described as one memory as large as all of them, at the rate of all of them. */
 #include "sim/calibrate/base.h"
 
+#include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -35,11 +36,6 @@ static double level_figure(struct header *header, const char *level, const char 
     return figure(header, key);
 }
 
-static double larger(double a, double b)
-{
-    return a > b ? a : b;
-}
-
 /* Rates of one core are measured with one core at work, so that they are right on a machine that has other
  * things to do as well; what cores share is what the busiest test reached. */
 static void add_level(struct header *header, const char *level, const char *scope, double instances,
@@ -47,10 +43,12 @@ static void add_level(struct header *header, const char *level, const char *scop
 {
     double alone = level_figure(header, level, "alone_Bps"),
            all = level_figure(header, level, "bandwidth_Bps");
-    double bandwidth = cores > 1 ? cores * alone : scope[0] == 'u' ? alone : larger(alone, all);
+    double size = level_figure(header, level, "size_bytes") * instances;
+    double latency = level_figure(header, level, "latency_s");
+    const char *held = strcmp(level, "l3") ? NULL : ll_trace_fact(header->trace, "probe.l3.held_bytes");
+    double bandwidth = cores > 1 ? cores * alone : scope[0] == 'u' ? alone : fmax(alone, all);
     ll_str_addf(yaml, "  - {name: %s, size: %.0fB, bandwidth: %.6gB/s, latency: %.4gns, scope: %s}\n", level,
-                level_figure(header, level, "size_bytes") * instances, bandwidth,
-                level_figure(header, level, "latency_s") * 1e9, scope);
+                held ? fmin(size, strtod(held, NULL)) : size, bandwidth, latency * 1e9, scope);
 }
 
 static bool has_level(const struct header *header, const char *level)
@@ -63,15 +61,23 @@ static bool has_level(const struct header *header, const char *level)
 static void add_units(struct header *header, double threads, double clock, struct ll_str *yaml)
 {
     enum { LANES = 16 };
+    double vector_f32 = figure(header, "probe.vector.f32"), vector_f64 = figure(header, "probe.vector.f64");
+    double product_f32 = figure(header, "probe.product.f32"),
+           product_f64 = figure(header, "probe.product.f64");
     ll_str_addf(
         yaml,
         "units:\n"
         "  - {name: blas, model: matrix, count: %.0f, macs: {f32: %.4g, f64: %.4g}, runs: [matrix, conv]}\n"
         "  - {name: vector, model: vector, count: %.0f, lanes: %d, flops: {f32: %.4g, f64: %.4g}}\n",
-        threads, figure(header, "probe.product.f32") / (2 * clock),
-        figure(header, "probe.product.f64") / (2 * clock), threads, LANES,
-        figure(header, "probe.vector.f32") / (clock * LANES),
-        figure(header, "probe.vector.f64") / (clock * LANES));
+        threads, product_f32 / (2 * clock), product_f64 / (2 * clock), threads, LANES,
+        vector_f32 / (clock * LANES), vector_f64 / (clock * LANES));
+}
+
+static const char *size_note(const char *level)
+{
+    if (strcmp(level, "l3") == 0)
+        return "; less where others use it: what was found to keep a stream";
+    return strcmp(level, "l2") == 0 ? ", all cores' together" : "";
 }
 
 static void add_sources(const struct header *header, const char *host, const char *threads,
@@ -101,8 +107,7 @@ static void add_sources(const struct header *header, const char *host, const cha
                         "  %s.bandwidth: \"measured by leadline calibrate on %s, threads %s: the faster of "
                         "reading and a triad\"\n"
                         "  %s.latency: \"measured by leadline calibrate on %s: a walk along pointers\"\n",
-                        levels[i], host, strcmp(levels[i], "l2") ? "" : ", all cores' together", levels[i],
-                        host, threads, levels[i], host);
+                        levels[i], host, size_note(levels[i]), levels[i], host, threads, levels[i], host);
 }
 
 /* The name without what would end a quoted text. */

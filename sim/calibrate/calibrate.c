@@ -15,7 +15,7 @@ static bool same_kernel(const struct ll_sample *a, const struct ll_sample *b)
 static bool fit_kinds(const struct ll_samples *samples, struct ll_arena *arena, struct ll_machine *machine,
                       struct ll_calibration *calibration)
 {
-    struct ll_fit *fits = ll_alloc(arena, LL_OP_COUNT, sizeof *fits);
+    struct ll_fit *fits = ll_alloc(arena, LL_MAX_KERNELS, sizeof *fits);
     struct ll_software *software = &machine->software;
     bool right = fits && samples->count > 0;
     for (uint64_t i = 0, end; right && i < samples->count && software->kernel_count < LL_MAX_KERNELS;
@@ -24,11 +24,43 @@ static bool fit_kinds(const struct ll_samples *samples, struct ll_arena *arena, 
             end++;
         right = ll_fit_kernel(machine, samples, i, end - i, &software->kernels[software->kernel_count],
                               &fits[software->kernel_count]);
-        software->kernel_count++;
+        struct ll_kernel *kernel = &software->kernels[software->kernel_count++];
+        kernel->overhead_s += samples->gap_s;
+        if (right && kernel->rows > 0)
+            kernel->name = ll_format(&machine->arena, "%s_of_%" PRIu64 "_rows", kernel->name, kernel->rows);
+        right = right && kernel->name;
     }
+    software->op_overhead_s = samples->gap_s;
     calibration->fits = fits;
     calibration->fit_count = software->kernel_count;
     return right;
+}
+
+/* Where the figures of the kernels come from, behind the sources there are. */
+static bool tell_sources(const struct ll_trace *micro, const struct ll_fit *fits, struct ll_machine *machine)
+{
+    const char *cpu = ll_trace_fact(micro, "host.cpu"), *threads = ll_trace_fact(micro, "threads");
+    uint64_t count = machine->software.kernel_count, before = machine->source_count;
+    struct ll_source *all = ll_alloc(&machine->arena, before + count, sizeof *all);
+    if (!all)
+        return false;
+    for (uint64_t i = 0; i < before; i++)
+        all[i] = machine->sources[i];
+    for (uint64_t i = 0; i < count; i++) {
+        all[before + i].path =
+            ll_format(&machine->arena, "software.kernels.%s.overhead", machine->software.kernels[i].name);
+        all[before + i].text =
+            ll_format(&machine->arena,
+                      "this kernel's figures are fitted by leadline calibrate on %s, threads %s: they repeat "
+                      "%" PRIu64 " measurements within %.0f %% in the mean; spread of these %.0f %%",
+                      cpu ? cpu : "an unknown processor", threads, fits[i].samples, fits[i].error * 100,
+                      fits[i].spread * 100);
+        if (!all[before + i].path || !all[before + i].text)
+            return false;
+    }
+    machine->sources = all;
+    machine->source_count = before + count;
+    return true;
 }
 
 bool ll_calibrate(const struct ll_trace *micro, struct ll_arena *arena, struct ll_diags *diags,
@@ -36,7 +68,8 @@ bool ll_calibrate(const struct ll_trace *micro, struct ll_arena *arena, struct l
 {
     *calibration = (struct ll_calibration){.machine = ll_calibrate_base(micro, diags)};
     const struct ll_samples *samples = calibration->machine ? ll_samples_of(micro, arena, diags) : NULL;
-    if (samples && fit_kinds(samples, arena, calibration->machine, calibration))
+    if (samples && fit_kinds(samples, arena, calibration->machine, calibration) &&
+        tell_sources(micro, calibration->fits, calibration->machine))
         return true;
     if (samples)
         ll_complain(diags, (struct ll_place){0}, "memory ran out");
@@ -45,9 +78,8 @@ bool ll_calibrate(const struct ll_trace *micro, struct ll_arena *arena, struct l
     return false;
 }
 
-void ll_calibration_yaml(const struct ll_calibration *calibration, const struct ll_trace *micro,
-                         struct ll_str *out)
+void ll_calibration_yaml(const struct ll_calibration *calibration, struct ll_str *out)
 {
-    (void)micro;
+    ll_str_add(out, "# Written by leadline calibrate: what it measured of the machine it ran on.\n");
     ll_machine_yaml(calibration->machine, out);
 }

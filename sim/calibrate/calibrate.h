@@ -30,8 +30,7 @@ struct ll_calibration {
 bool ll_calibrate(const struct ll_trace *micro, struct ll_arena *arena, struct ll_diags *diags,
                   struct ll_calibration *calibration);
 
-/* The machine as a file that reads back to it, with a head that says where it comes from. */
-void ll_calibration_yaml(const struct ll_calibration *calibration, const struct ll_trace *micro,
-                         struct ll_str *out);
+/* The machine as a file that reads back to it, with a line that says where it comes from. */
+void ll_calibration_yaml(const struct ll_calibration *calibration, struct ll_str *out);
 
 #endif

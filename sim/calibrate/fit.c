@@ -15,7 +15,7 @@
 static const double slices[] = {0, 1, 8, 16, 32, 48, 64, 80, 96, 128, 160, 192, 256, 384, 512};
 static const double grains[] = {0,       1 << 10, 1 << 12, 1 << 13, 1 << 14, 1 << 15, 1 << 16,
                                 1 << 17, 1 << 18, 1 << 19, 1 << 20, 1 << 21, 1 << 22};
-static const double units[] = {0, 1};
+static const double units[] = {0, 1}, serials[] = {0, 0.1, 0.2, 0.3, 0.4, 0.5, 0.6, 0.7, 0.8, 0.9, 1};
 
 /* A figure of a kernel in search: bounds, or a list to choose from. */
 struct figure {
@@ -33,6 +33,8 @@ static const struct figure figures[] = {
     {AT(compute), .product = true, .least = 1e-3, .most = 1},
     {AT(work), .other = true, .least = 1, .most = 1e5},
     {AT(memory), .product = true, .other = true, .least = 1e-3, .most = 1},
+    {AT(far), .product = true, .other = true, .least = 1e-3, .most = 1},
+    {AT(serial), .product = true, .other = true, LIST(serials)},
     {AT(units), .whole = true, .product = true, .other = true, LIST(units)},
     {AT(grain), .product = true, .other = true, LIST(grains)},
     {AT(slice), .whole = true, .product = true, LIST(slices)},
@@ -173,33 +175,26 @@ static void judge(const struct search *search, struct ll_fit *fit)
     }
 }
 
-static const char *name_of(const struct ll_sample *sample)
-{
-    return sample->most_rows ? "matmul_of_few_rows" : ll_op_name(sample->kind);
-}
-
 /* Where a walk begins: shares of the machine that are reached, and how a product is cut. */
 static const struct start {
-    double share, packing_Bps, rewrites;
+    double share, serial, packing_Bps, rewrites;
     uint64_t slice;
-} starts[] = {{1, 3e10, 2, 64},
-              {0.5, 1e11, 0.5, 64},
-              {0.1, 1e10, 0.1, 64},
+} starts[] = {{1, 0, 3e10, 2, 64},
+              {0.5, 0.5, 1e11, 0.5, 64},
+              {0.1, 0, 1e10, 0.1, 64},
               /* products alone */
-              {1, 5e10, 1, 16},
-              {1, 5e10, 1, 32},
-              {1, 5e10, 1, 96},
-              {1, 5e10, 1, 128},
-              {1, 5e10, 1, 256},
-              {0.6, 1e11, 0.1, 512}};
+              {1, 1, 1.5e11, 2, 96},
+              {0.6, 0, 1e11, 0.1, 512}};
 enum { STARTS = sizeof starts / sizeof *starts, STARTS_OF_OTHERS = 3 };
 
 static struct ll_kernel kernel_at(const struct start *start, const struct ll_sample *sample)
 {
-    struct ll_kernel kernel = {.name = name_of(sample),
+    struct ll_kernel kernel = {.name = ll_op_name(sample->kind),
                                .overhead_s = 3e-7,
                                .compute = start->share,
                                .memory = start->share,
+                               .far = start->share,
+                               .serial = start->serial,
                                .passes = 1,
                                .work = 1,
                                .rows = sample->most_rows};

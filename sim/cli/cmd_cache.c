@@ -287,7 +287,10 @@ const struct ll_command ll_command_cache = {
         "\n"
         "A cache fetches a line before it is written, unless it is written around; the formula takes a "
         "result\n"
-        "that begins as written only. So caches move up to one result more, and a relu half as much again.\n",
+        "that begins as written only. So caches move up to one result more, and a relu half as much again. "
+        "The\n"
+        "formula counts elements; caches move whole lines, and lose lines to others of the same set: a\n"
+        "convolution whose taps lie powers of two apart shows why kernels pack their operands.\n",
     .options = options,
     .least_words = 1,
     .most_words = 1,

@@ -3,6 +3,7 @@
 #define _GNU_SOURCE
 #include "models/micro/micro.h"
 #include "sim/calibrate/calibrate.h"
+#include "sim/cli/calibrate_from.h"
 #include "sim/cli/command.h"
 #include "sim/cli/load.h"
 #include "sim/report/human.h"
@@ -60,7 +61,7 @@ static int measure(const struct ll_args *args, const char *path)
                                                                        .context = &shown});
     sigaction(SIGINT, &before, NULL);
     if (interrupted)
-        return ll_failed("interrupted: nothing is written");
+        return ll_failed("interrupted: no machine is written");
     return status == LL_OK ? LL_DONE : ll_failed("%s: %s", path, ll_status_text(status));
 }
 
@@ -132,7 +133,7 @@ static int write_machine(const struct ll_args *args, const struct ll_trace *trac
     if (!ll_calibrate(trace, args->arena, diags, &calibration))
         return LL_WRONG;
     struct ll_str yaml = {0};
-    ll_calibration_yaml(&calibration, trace, &yaml);
+    ll_calibration_yaml(&calibration, &yaml);
     int status = ll_write_file(ll_value(args, "output", "host.yaml"), &yaml) ? LL_DONE : LL_FAILED;
     if (status == LL_DONE)
         status = (ll_flag(args, "json") ? report_json : report)(&calibration);
@@ -140,10 +141,26 @@ static int write_machine(const struct ll_args *args, const struct ll_trace *trac
     return status;
 }
 
+/* A machine is described as the workloads will find it: with the kernels that OpenBLAS chooses for them. */
+static void say_core(const struct ll_trace *trace)
+{
+    const char *core = ll_trace_fact(trace, "blas.core"), *better = ll_trace_fact(trace, "blas.better_core");
+    if (core)
+        fprintf(stderr, "products by the %s kernels of OpenBLAS\n", core);
+    if (better)
+        fprintf(stderr, "because OPENBLAS_CORETYPE asks for them; this CPU can run %s\n", better);
+}
+
 static int run(const struct ll_args *args)
 {
     int status = LL_DONE;
+    if (ll_value(args, "from", NULL))
+        return ll_run_tuning(args);
+    if (ll_value(args, "machine", NULL) || ll_value(args, "fit", NULL) || ll_value(args, "folds", NULL))
+        return ll_wrong("--machine, --fit and --folds belong to --from");
     struct ll_trace *trace = measured(args, &status);
+    if (trace)
+        say_core(trace);
     struct ll_diags *diags = calloc(1, sizeof *diags);
     if (trace)
         status = diags ? write_machine(args, trace, diags) : ll_failed("memory ran out");
@@ -161,6 +178,12 @@ static const struct ll_option options[] = {
     {"threads", 0, "N", "threads to compute with; one for each CPU when not given"},
     {"seconds", 0, "N", "how long ops are measured; 40 when not given"},
     {"keep", 0, "TRACE", "keep what was measured, as a trace"},
+    {"from", 0, "DATA.csv", "fit numbers of a machine on these measured times instead; again for more files"},
+    {"machine", 0, "MACHINE", "with --from: the machine to start from; the new file inherits it"},
+    {"fit", 0, "PATH,...",
+     "with --from: the numbers, by paths as --set takes them, * for any part; overheads and efficiencies of\n"
+     "                           units, memory and kernels when not given"},
+    {"folds", 0, "N", "with --from: parts of the rows that are predicted by a fit on the others; 5"},
     {0},
 };
 
@@ -168,14 +191,20 @@ const struct ll_command ll_command_calibrate = {
     .name = "calibrate",
     .synopsis = "[TRACE]",
     .summary = "measure this machine and write its description",
-    .examples = "  leadline calibrate -o host.yaml && leadline sim -c host.yaml alexnet.llt\n"
-                "  leadline calibrate --keep host.llt\n"
-                "  leadline calibrate -o again.yaml host.llt\n",
+    .examples =
+        "  leadline calibrate -o host.yaml && leadline sim -c host.yaml alexnet.llt\n"
+        "  leadline calibrate --keep host.llt\n"
+        "  leadline calibrate -o again.yaml host.llt\n"
+        "  leadline calibrate --from deepbench.csv --machine t4 --fit 'units.*.efficiency' -o mine.yaml\n",
     .details =
         "Streams through each level of memory, multiplies and adds in registers, multiplies large matrices;\n"
         "then runs every kind of op at several sizes, over and over, and fits for each kind what its kernel\n"
         "makes of the machine. No other workload is looked at. With TRACE, what an earlier run has kept.\n"
-        "Whatever else runs meanwhile makes the machine look slower: best on an idle one.\n",
+        "Whatever else runs meanwhile makes the machine look slower: best on an idle one.\n"
+        "\n"
+        "With --from nothing runs here: rows of DATA.csv (as leadline validate reads it) that were measured "
+        "on\n"
+        "MACHINE say what its numbers should be. Their error is told for rows that a fit has not seen.\n",
     .options = options,
     .least_words = 0,
     .most_words = 1,

@@ -1,12 +1,13 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* leadline validate DATA.csv...: predicted times against measured ones. */
 #include "sim/cli/command.h"
+#include "sim/cli/data.h"
 #include "sim/cli/load.h"
 #include "sim/cli/paths.h"
+#include "sim/cli/validate_figure.h"
 #include "sim/report/human.h"
 #include "sim/report/table.h"
-#include "sim/validate/validate.h"
-#include "tracer/base/file.h"
+#include "sim/validate/residuals.h"
 #include "tracer/base/json.h"
 
 #include <inttypes.h>
@@ -14,8 +15,6 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-
-enum { MOST_BYTES = 1 << 30 }; /* of a data file */
 
 static void errors_json(const struct ll_errors *errors, const char *prefix, struct ll_json *json)
 {
@@ -48,11 +47,11 @@ static void family_json(const struct ll_family_errors *family, struct ll_json *j
     ll_json_put_text(json, "hardware", family->hardware);
     ll_json_put_text(json, "machine", family->machine->stem);
     ll_json_put_text(json, "family", family->family);
-    ll_json_put_count(json, "points", family->ours.points);
-    errors_json(&family->ours, "", json);
-    errors_json(&family->roofline, "roofline_", json);
-    part_json(&family->launch_bound, "launch_bound", json);
-    part_json(&family->large, "large", json);
+    ll_json_put_count(json, "points", family->errors.ours.points);
+    errors_json(&family->errors.ours, "", json);
+    errors_json(&family->errors.roofline, "roofline_", json);
+    part_json(&family->errors.launch_bound, "launch_bound", json);
+    part_json(&family->errors.large, "large", json);
     ll_json_close_object(json);
 }
 
@@ -68,9 +67,9 @@ static int report_json(const struct ll_validation *v)
     ll_json_close_list(&json);
     ll_json_key(&json, "overall");
     ll_json_open_object(&json);
-    ll_json_put_count(&json, "points", v->overall.points);
-    errors_json(&v->overall, "", &json);
-    errors_json(&v->overall_roofline, "roofline_", &json);
+    ll_json_put_count(&json, "points", v->overall.ours.points);
+    errors_json(&v->overall.ours, "", &json);
+    errors_json(&v->overall.roofline, "roofline_", &json);
     ll_json_close_object(&json);
     ll_json_key(&json, "unscored");
     ll_json_open_list(&json);
@@ -85,28 +84,42 @@ static int report_json(const struct ll_validation *v)
     return ll_print(&out);
 }
 
-static void error_row(const char *hardware, const char *family, const struct ll_errors *ours,
-                      const struct ll_errors *roofline, struct ll_table *table)
+/* One part of the rows: "12.3 % of 40", or a dash where there are none. */
+static const char *part_text(char *text, size_t size, const struct ll_errors *errors)
+{
+    struct ll_human mape;
+    snprintf(text, size, errors->points ? "%s of %" PRIu64 : "-", ll_percent(&mape, errors->mape),
+             errors->points);
+    return text;
+}
+
+static void error_row(const char *hardware, const char *family, const struct ll_score_set *errors,
+                      struct ll_table *table)
 {
     struct ll_human text[6];
-    ll_table_row(table, "%s|%s|%" PRIu64 "|%s|%s|%s|%s|%s|%s", hardware, family, ours->points,
-                 ll_percent(&text[0], ours->mape), ll_percent(&text[1], ours->median_ape),
-                 ll_percent(&text[2], ours->within_20pct), ll_percent(&text[3], ours->bias),
-                 ll_percent(&text[4], roofline->mape), ll_percent(&text[5], roofline->median_ape));
+    char launch[40], large[40];
+    ll_table_row(table, "%s|%s|%" PRIu64 "|%s|%s|%s|%s|%s|%s|%s|%s", hardware, family, errors->ours.points,
+                 ll_percent(&text[0], errors->ours.mape), ll_percent(&text[1], errors->ours.median_ape),
+                 ll_percent(&text[2], errors->ours.within_20pct), ll_percent(&text[3], errors->ours.bias),
+                 ll_percent(&text[4], errors->roofline.mape),
+                 ll_percent(&text[5], errors->roofline.median_ape),
+                 part_text(launch, sizeof launch, &errors->launch_bound),
+                 part_text(large, sizeof large, &errors->large));
 }
 
 static int report(const struct ll_validation *v)
 {
     struct ll_str out = {0};
     struct ll_table *errors =
-        ll_table_new("hardware|family|>points|>MAPE|>median|>within 20 %|>?bias|>roofline MAPE|>?its median");
+        ll_table_new("hardware|family|>points|>MAPE|>median|>within 20 %|>?bias|>roofline MAPE|>?its "
+                     "median|>?launch-bound MAPE|>?large MAPE");
     struct ll_table *unscored = ll_table_new(">points|not scored, because");
     for (size_t i = 0; i < v->family_count; i++) {
         const struct ll_family_errors *family = &v->families[i];
-        error_row(family->hardware, family->family, &family->ours, &family->roofline, errors);
+        error_row(family->hardware, family->family, &family->errors, errors);
     }
-    if (v->overall.points > 0)
-        error_row("all", "", &v->overall, &v->overall_roofline, errors);
+    if (v->overall.ours.points > 0)
+        error_row("all", "", &v->overall, errors);
     for (size_t i = 0; i < v->unscored_count; i++)
         ll_table_row(unscored, "%" PRIu64 "|%s", v->unscored[i].points, v->unscored[i].reason);
     if (v->family_count > 0)
@@ -121,7 +134,7 @@ static int report(const struct ll_validation *v)
 }
 
 /* One line a row: what the data says, and what we say of it. */
-static int write_rows(const char *path, const struct ll_validation *v)
+static bool write_rows(const char *path, const struct ll_validation *v)
 {
     struct ll_str out = {0};
     ll_str_add(&out, "hardware,op,dtype,dims,measured_s,machine,predicted_s,roofline_s,unscored\n");
@@ -134,9 +147,19 @@ static int write_rows(const char *path, const struct ll_validation *v)
         else
             ll_str_addf(&out, ",,,\"%s\"\n", p->unscored);
     }
-    enum ll_status status = out.failed ? LL_NO_MEMORY : ll_write_whole(path, &out);
-    ll_str_release(&out);
-    return status == LL_OK ? LL_DONE : ll_failed("%s: %s", path, ll_status_text(status));
+    return ll_write_file(path, &out);
+}
+
+/* Nothing was scored, nothing is to be drawn. */
+static bool write_figure(const char *path, const struct ll_validation *v, struct ll_arena *arena)
+{
+    struct ll_str svg = {0};
+    if (v->family_count == 0) {
+        ll_failed("%s: no row was scored, there is nothing to draw", path);
+        return false;
+    }
+    svg.failed = !ll_draw_validation(v, arena, &svg) || svg.failed;
+    return ll_write_file(path, &svg);
 }
 
 /* All machines that can be read; those that cannot are complained about. */
@@ -168,74 +191,73 @@ static struct machines read_machines(const struct ll_args *args)
     return machines;
 }
 
-static const struct ll_measured *read_rows(const struct ll_args *args, size_t *count)
+static bool write_residuals(const char *path, const struct ll_validation *v)
 {
-    struct ll_diags *diags = calloc(1, sizeof *diags);
-    struct ll_contents text = {0};
-    const struct ll_measured *rows = NULL;
-    enum ll_status status = ll_read_whole(args->words[0], MOST_BYTES, args->arena, &text);
-    if (!diags)
-        ll_failed("memory ran out");
-    else if (status != LL_OK)
-        ll_failed("%s: %s", args->words[0], ll_status_text(status));
-    else
-        rows = ll_measured_read(text.bytes, text.length, args->words[0], args->arena, diags, count);
-    if (diags) {
-        ll_print_diags(diags);
-        ll_diags_release(diags);
-    }
-    free(diags);
-    return rows;
+    struct ll_str csv = {0};
+    ll_residuals_csv(v, &csv);
+    return ll_write_file(path, &csv);
 }
 
-static int score(const struct ll_args *args, const struct ll_measured *rows, size_t count,
-                 const struct machines *machines)
+static int show(const struct ll_args *args, const struct ll_validation *v)
 {
-    const char *path = ll_value(args, "rows", NULL);
+    const char *rows = ll_value(args, "rows", NULL), *figure = ll_value(args, "svg", NULL);
+    const char *residuals = ll_value(args, "residuals", NULL);
+    if ((rows && !write_rows(rows, v)) || (figure && !write_figure(figure, v, args->arena)) ||
+        (residuals && !write_residuals(residuals, v)))
+        return LL_FAILED;
+    return (ll_flag(args, "json") ? report_json : report)(v);
+}
+
+static int score(const struct ll_args *args, const struct ll_rows *rows, const struct machines *machines)
+{
     struct ll_pool *pool = ll_pool_new(0);
     const struct ll_validation *v =
-        pool ? ll_validate(rows, count, (const struct ll_machine *const *)machines->at, machines->count, pool,
-                           args->arena)
+        pool ? ll_validate(rows->at, rows->count, (const struct ll_machine *const *)machines->at,
+                           machines->count, pool, args->arena)
              : NULL;
     ll_pool_free(pool);
-    if (!v)
-        return ll_failed("memory ran out");
-    int status = path ? write_rows(path, v) : LL_DONE;
-    return status != LL_DONE ? status : (ll_flag(args, "json") ? report_json : report)(v);
+    return v ? show(args, v) : ll_failed("memory ran out");
 }
 
 static int run(const struct ll_args *args)
 {
-    size_t count = 0;
-    const struct ll_measured *rows = read_rows(args, &count);
-    if (!rows)
-        return LL_WRONG;
-    struct machines machines = read_machines(args);
-    int status = machines.failed ? LL_WRONG : score(args, rows, count, &machines);
+    struct ll_rows rows = {0};
+    struct machines machines = {0};
+    int status = LL_WRONG;
+    if (ll_read_rows(args->words, args->word_count, args->arena, &rows)) {
+        machines = read_machines(args);
+        status = machines.failed ? LL_WRONG : score(args, &rows, &machines);
+    }
     for (size_t i = 0; i < machines.count; i++)
         ll_machine_free(machines.at[i]);
+    free(rows.at);
     return status;
 }
 
 static const struct ll_option options[] = {
     {"machines", 0, "FOLDER", "the machine files to use; those at hand when not given"},
+    {"svg", 0, "FILE", "draw predicted over measured times here, a panel for each hardware"},
+    {"residuals", 0, "FILE", "write what is left unexplained here, by machine and family, as CSV"},
     {"rows", 0, "FILE", "write every row with its prediction here, as CSV"},
     {0},
 };
 
 const struct ll_command ll_command_validate = {
     .name = "validate",
-    .synopsis = "DATA.csv",
+    .synopsis = "DATA.csv...",
     .summary = "predicted times against measured ones",
-    .examples = "  leadline validate deepbench.csv\n"
+    .examples = "  leadline validate deepbench.csv neusight.csv --svg errors.svg\n"
                 "  leadline validate deepbench.csv --machines my_machines --rows rows.csv --json\n",
     .details =
         "DATA.csv has the header source,hardware,op,dtype,dims,time_s,notes; dims is key=value;key=value.\n"
         "A machine answers to its file's stem, its name and its aliases. Errors are relative to the\n"
         "measured time; beside them stand those of a plain roofline: the larger of FLOPs over the\n"
-        "datasheet's peak and bytes over its bandwidth.\n",
+        "datasheet's peak and bytes over its bandwidth.\n"
+        "\n"
+        "A file residuals.csv among the machines (--residuals writes it) gives leadline sim its error "
+        "bars.\n",
     .options = options,
     .least_words = 1,
-    .most_words = 1,
+    .most_words = 1000,
     .run = run,
 };

@@ -11,6 +11,7 @@
 
 #include "sim/cost/cast.h"
 #include "sim/cost/layout.h"
+#include "sim/cost/scatter.h"
 #include "sim/cost/task.h"
 #include "sim/cost/tiles.h"
 #include "sim/cost/traffic.h"
@@ -171,6 +172,13 @@ static void time_compute(const struct sized *s, const struct ll_way *way, struct
            cost->compute_first_s);
 }
 
+/* Of a level's bandwidth, what the kernel reaches. */
+static double share_of(const struct sized *s, uint64_t level)
+{
+    bool far = level + 1 == s->machine->level_count && s->kernel->far > 0;
+    return far ? s->kernel->far : s->kernel->memory;
+}
+
 static void time_levels(const struct sized *s, const struct ll_way *way, uint64_t first, uint64_t end,
                         struct ll_cost *cost, struct ll_explain *why)
 {
@@ -178,7 +186,8 @@ static void time_levels(const struct sized *s, const struct ll_way *way, uint64_
     double again = ll_layout_rewriting(s->kernel, &s->task);
     for (uint64_t l = first; l < end; l++) {
         const struct ll_level *level = &s->machine->levels[l];
-        double share = level->efficiency * s->kernel->memory;
+        double slowdown = ll_scatter_slowdown(level, s->task.work, why);
+        double share = level->efficiency * share_of(s, l) / slowdown;
         double one = level->bandwidth_Bps * share;
         uint64_t instances = ll_level_instances(level, cost->units_used);
         double feeding = (double)count / (double)ll_level_instances(level, count);
@@ -194,6 +203,9 @@ static void time_levels(const struct sized *s, const struct ll_way *way, uint64_
                    level->name, cost->level_bytes[l] - cost->level_written[l], cost->level_written[l], bytes);
         cost->level_wait_s[l] =
             cost->level_bytes[l] > 0 ? (l < near ? (double)s->task.steps : 1) * level->latency_s : 0;
+        if (slowdown > 1)
+            ll_say(why, "%s, efficiency: %.10g * %.10g / %.10g = %.10g", level->name, level->efficiency,
+                   share_of(s, l), slowdown, share);
         ll_say(why, "%s: %.10g / (%.10g * %.10g * %" PRIu64 ") = %.10g s", level->name, bytes * again,
                level->bandwidth_Bps, share, instances, cost->level_s[l]);
         if (cost->level_first_s[l] > 0)
@@ -256,6 +268,7 @@ static double whole_pace(const struct sized *s, const struct ll_way *way, struct
     time_levels(s, way, 0, s->machine->level_count, cost, NULL);
     cost->unit = 0;
     cost->apart_s = cost->overhead_s = 0;
+    cost->serial = s->kernel->serial;
     ll_cost_time(s->machine, cost, NULL, &timing, NULL);
     return timing.time_s;
 }
@@ -380,6 +393,7 @@ static void cost_variant(const struct doer *doer, const struct ll_variant *varia
     ll_lay_in_tiles(&s.task, software->layout_rows, software->layout_columns, why);
     tell_kernel(&s, why);
     *cost = (struct ll_cost){.unit = doer->unit, .clock_hz = s.unit.clock_hz};
+    cost->serial = s.kernel->serial;
     cost->overhead_s = variant->overhead_s > 0 ? variant->overhead_s : start_s(&s, why);
     s.unit.count = employed(&s, why);
     follow_way(&s, fastest_way(&s), cost, why);

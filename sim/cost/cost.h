@@ -63,6 +63,7 @@ struct ll_cost {
     double level_wait_s[LL_MAX_LEVELS];  /* latencies of dependent accesses, not part of level_s */
     double apart_bytes; /* passes over the outermost level before and after the rest, and what they take */
     double apart_s;
+    double serial;      /* share of the stages beside the slowest that does not overlap with it */
     double overhead_s;  /* what starting the op costs the software */
     double bound_s;     /* time on an empty machine: stages overlap but for the first piece (ll_cost_time) */
     double pipelined_s; /* the same tile by tile (sim/cost/tiles.h), never less; zero without a unit */

@@ -240,9 +240,7 @@ static double overlap(const struct ll_axis *axis, double count)
     return fmax(1, (double)axis->out / count * inputs / (double)axis->in);
 }
 
-/* How much more than the image is moved in blocks of that many neighbouring pixels: whole rows, or a piece
- * of one. */
-static double halo(const struct ll_windows *w, uint64_t pixels)
+double ll_halo(const struct ll_windows *w, uint64_t pixels)
 {
     double rows = (double)pixels / (double)w->wide.out;
     double times = overlap(&w->high, fmax(1, rows)) * overlap(&w->wide, (double)pixels);
@@ -273,7 +271,7 @@ static struct setting in_groups(const struct ll_problem *problem, double capacit
     const struct ll_windows *w = &problem->windows;
     uint64_t taps = w->high.kernel * w->wide.kernel; /* a channel streams with all of them */
     struct setting s = plain(problem, capacity);
-    s.halo[w->image] = halo(w, pixels);
+    s.halo[w->image] = ll_halo(w, pixels);
     s.element[w->image] =
         problem->toll.roomless[w->image] ? 0 : problem->element[w->image] * s.halo[w->image];
     s.pass[w->image] = counted_bytes(problem, w->image) * s.halo[w->image];
@@ -305,7 +303,7 @@ static void try_groups(const struct ll_problem *problem, double capacity, struct
     for (enum ll_operand i = 0; i < LL_OPERAND_COUNT; i++)
         all += counted_bytes(problem, i);
     for (;;) {
-        if (all + image * (halo(w, pixels) - 1) >= best->price)
+        if (all + image * (ll_halo(w, pixels) - 1) >= best->price)
             return;
         struct setting s = in_groups(problem, capacity, pixels);
         try_all(&s, best);

@@ -40,7 +40,8 @@ struct ll_windows {
 struct ll_toll {
     bool free[LL_OPERAND_COUNT];     /* not counted: this operand comes from elsewhere */
     bool roomless[LL_OPERAND_COUNT]; /* passes by the memory that is blocked for */
-    double read, write; /* a byte of that direction takes its own port as long as so many take both; 0: none */
+    double read,
+        write; /* a byte of that direction takes its own port as long as so many take both; 0: none */
 };
 
 struct ll_problem {
@@ -72,6 +73,10 @@ double ll_toll_price(const struct ll_toll *toll, double bytes, double written);
  * anything, each product fetches its own operands. Never below ll_compulsory_bytes, and a larger capacity
  * never gives more bytes; with a toll, never a higher price. */
 struct ll_tiling ll_tile(const struct ll_problem *problem, double capacity_bytes);
+
+/* How much more than the image is moved in blocks of that many neighbouring pixels: whole rows, or a piece
+ * of one. At least 1, at most the expansion. */
+double ll_halo(const struct ll_windows *windows, uint64_t pixels);
 
 /* "output", "left" or "right operand". */
 const char *ll_stays_name(enum ll_operand stays);

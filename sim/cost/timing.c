@@ -91,6 +91,19 @@ static void tell_time(const struct ll_machine *machine, const struct stage *stag
            ll_bound_name(machine, bound_of(slowest)), sum, stages[slowest].whole_s, time_s);
 }
 
+/* What the stages beside those that set the pace take and do not hide behind them. */
+static double serial_s(const struct ll_cost *cost, const struct stage *stages, uint64_t count,
+                       const bool sets_pace[MAX_STAGES], struct ll_explain *why)
+{
+    double others_s = 0;
+    for (uint64_t i = 0; i < count; i++)
+        others_s += sets_pace[i] ? 0 : stages[i].whole_s - stages[i].first_s;
+    if (cost->serial > 0)
+        ll_say(why, "what the others take does not overlap in full: %.10g * %.10g = %.10g s", cost->serial,
+               others_s, cost->serial * others_s);
+    return cost->serial * others_s;
+}
+
 void ll_cost_time(const struct ll_machine *machine, const struct ll_cost *cost, const double *saved_bytes,
                   struct ll_timing *timing, struct ll_explain *why)
 {
@@ -110,7 +123,8 @@ void ll_cost_time(const struct ll_machine *machine, const struct ll_cost *cost, 
     }
     bool sets_pace[MAX_STAGES];
     uint64_t slowest = find_slowest(machine, stages, count, sets_pace);
-    timing->exposed_s = waits_s + (first_s - stages[slowest].first_s) + cost->apart_s;
+    double apart_s = cost->apart_s + serial_s(cost, stages, count, sets_pace, why);
+    timing->exposed_s = waits_s + (first_s - stages[slowest].first_s) + apart_s;
     for (uint64_t i = 0; i < count; i++)
         if (sets_pace[i] && i != slowest)
             timing->exposed_s += rest_of(&stages[i]);
@@ -118,5 +132,5 @@ void ll_cost_time(const struct ll_machine *machine, const struct ll_cost *cost, 
     timing->overhead_s = cost->overhead_s;
     timing->bound = waits_s > stages[slowest].whole_s ? LL_BOUND_DEPENDENCY : bound_of(slowest);
     if (why)
-        tell_time(machine, stages, count, slowest, sets_pace, cost->apart_s, timing->time_s, why);
+        tell_time(machine, stages, count, slowest, sets_pace, apart_s, timing->time_s, why);
 }

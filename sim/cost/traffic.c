@@ -15,9 +15,11 @@
  *
  * Each sum is the least over blockings, of which more memory only adds some: so more memory never gives more.
  *
- * Work that is not a product moves each operand once through all levels that hold it. */
+ * Work that is not a product moves each operand once through all levels that hold it, rows picked by index in
+ * whole accesses (scatter.h). */
 #include "sim/cost/traffic.h"
 
+#include "sim/cost/scatter.h"
 #include "sim/cost/task.h"
 
 #include <inttypes.h>
@@ -280,11 +282,16 @@ static void once(const struct ll_machine *machine, const struct ll_task *task, u
         for (enum ll_operand i = 0; i < LL_OPERAND_COUNT; i++)
             bytes[i] = ll_level_holds(level, i) ? bytes[i] : 0;
         struct ll_toll toll = ll_level_toll(level);
-        traffic->bytes[l] = ll_held_bytes(level, task->work);
+        double least = ll_held_bytes(level, task->work);
+        ll_say(why, "out of %s, each operand once: %.10g + %.10g + %.10g = %.10g B", level->name,
+               bytes[LL_OPERAND_A], bytes[LL_OPERAND_B], bytes[LL_OPERAND_C], least);
+        double waste = ll_scatter_waste(level, task->work, why);
+        if (waste > 0)
+            ll_say(why, "out of %s, that too: %.10g + %.10g = %.10g B", level->name, least, waste,
+                   least + waste);
+        traffic->bytes[l] = least + waste;
         traffic->written[l] = bytes[LL_OPERAND_C];
         traffic->price[l] = ll_toll_price(&toll, traffic->bytes[l], traffic->written[l]);
-        ll_say(why, "out of %s, each operand once: %.10g + %.10g + %.10g = %.10g B", level->name,
-               bytes[LL_OPERAND_A], bytes[LL_OPERAND_B], bytes[LL_OPERAND_C], traffic->bytes[l]);
     }
 }
 

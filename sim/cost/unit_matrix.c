@@ -170,8 +170,8 @@ static bool even_way(const struct ll_unit *unit, const struct ll_task *task, str
         .share = split.share,
         .shares = (double)split.used,
     };
-    way->unit_bytes = ll_unit_bytes(task, &split.share, (double)split.used, (double[]){1, 1, 1},
-                                    way->asked_bytes);
+    way->unit_bytes =
+        ll_unit_bytes(task, &split.share, (double)split.used, (double[]){1, 1, 1}, way->asked_bytes);
     ll_say(why, "%s, dealt evenly: %.10g / (%" PRIu64 " * %.10g) + %.10g = %.10g cycles", unit->name,
            products, unit->count, macs, fill, way->cycles);
     return true;

@@ -41,10 +41,40 @@ static struct ll_variant scattered(const struct ll_work *work)
     return v;
 }
 
+/* One product an image over its windows, which are copied to columns before, or added up from them behind. */
+static struct ll_variant in_columns(const struct ll_work *work)
+{
+    const struct ll_conv *c = &work->conv;
+    struct ll_variant v = {
+        .name = "columns", .work = {.kind = LL_WORK_SEQUENCE, .dtype = work->dtype}, .rate = 1};
+    bool data = c->pass == LL_CONV_DATA, filter = c->pass == LL_CONV_FILTER;
+    uint64_t pixels = ll_mul(c->out_h, c->out_w),
+             k = ll_mul(ll_mul(c->kernel_h, c->kernel_w), c->in_c / c->groups);
+    uint64_t n = c->out_c / c->groups, image = ll_mul(ll_mul(c->in_h, c->in_w), c->in_c);
+    uint64_t image_bytes = data ? work->c_bytes : work->a_bytes;
+    double columns =
+        image > 0 ? (double)image_bytes * (double)pixels * (double)k * (double)c->groups / (double)image : 0;
+    v.work.flops = work->flops;
+    v.work.sequence.steps = c->batch;
+    v.work.sequence.step = data     ? (struct ll_gemm){c->groups, pixels, k, n}
+                           : filter ? (struct ll_gemm){c->groups, k, n, pixels}
+                                    : (struct ll_gemm){c->groups, pixels, n, k};
+    /* b is what stays from image to image, the filters; their gradient is summed up in place. */
+    v.work.a_bytes = data ? work->a_bytes : (uint64_t)columns;
+    v.work.b_bytes = filter ? work->b_bytes / c->batch : work->b_bytes;
+    v.work.c_bytes = data ? (uint64_t)columns : filter ? ll_mul(work->c_bytes, c->batch) : work->c_bytes;
+    v.apart_bytes = columns + (double)image_bytes;
+    return v;
+}
+
 size_t ll_variants(const struct ll_software *software, const struct ll_work *work,
                    struct ll_variant out[LL_MOST_VARIANTS])
 {
     size_t count = 0;
+    if (software->convolving == LL_CONVOLVING_COLUMNS && work->kind == LL_WORK_CONV && work->conv.batch > 0) {
+        out[count++] = in_columns(work);
+        return count;
+    }
     if (software->strided == LL_STRIDED_LIBRARY && strided_gradient(work)) {
         out[count++] = dilated(work);
         out[count++] = scattered(work);

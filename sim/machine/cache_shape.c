@@ -5,13 +5,8 @@
 
 #include <assert.h>
 
-#define MOST_LINES (UINT32_MAX / 4) /* a slot is 32 bits, a table has two to four places for each */
+#define MOST_LINES (UINT32_MAX / 4) /* slots are counted in 32 bits */
 enum { MOST_TREE_WAYS = 64 };       /* a set's tree is one word of 64 bits */
-
-static bool power_of_two(uint64_t value)
-{
-    return value && (value & (value - 1)) == 0;
-}
 
 static const char *trouble_alone(const struct ll_cache_level *level)
 {
@@ -19,9 +14,9 @@ static const char *trouble_alone(const struct ll_cache_level *level)
         return "a cache has one set and one way at least";
     if (ll_mul(level->sets, level->ways) > MOST_LINES)
         return "a cache has less than a thousand million lines";
-    if (!power_of_two(level->line_bytes))
+    if (!ll_is_power_of_two(level->line_bytes))
         return "the bytes of a line are a power of two";
-    if (level->policy == LL_CACHE_PLRU && (!power_of_two(level->ways) || level->ways > MOST_TREE_WAYS))
+    if (level->policy == LL_CACHE_PLRU && (!ll_is_power_of_two(level->ways) || level->ways > MOST_TREE_WAYS))
         return "tree-PLRU takes 1, 2, 4, ... 64 ways";
     return NULL;
 }

@@ -2,10 +2,12 @@
 /* What no single row of the schema can say: how the parts of a machine fit together.
  *
  * A part that could not be read was complained of already; then only the checks that do not need it run. */
+#include "sim/machine/dram.h"
 #include "sim/machine/path.h"
 #include "sim/machine/steps.h"
 
 #include <inttypes.h>
+#include <math.h>
 #include <stdio.h>
 #include <string.h>
 
@@ -114,7 +116,7 @@ static bool settle_bandwidth(struct ll_reading *reading, uint64_t index)
     const struct ll_node *item = item_node(reading, "memory", index);
     if (level->bandwidth_Bps == 0 && (level->read_Bps == 0 || level->write_Bps == 0))
         return ll_complain(reading->diags, item ? item->place : (struct ll_place){0},
-                           "`%s` has no bandwidth; give it `bandwidth`, or `read_bandwidth` and "
+                           "`%s` has no bandwidth; give it `bandwidth`, `dram`, or `read_bandwidth` and "
                            "`write_bandwidth`",
                            level->name);
     if (level->bandwidth_Bps == 0)
@@ -186,6 +188,34 @@ static bool check_levels(struct ll_reading *reading)
             right = ll_complain(reading->diags, place_of(item, "share"),
                                 "`%s` must be shared by whole clusters of `%s` further in", levels[i].name,
                                 levels[i - 1].name);
+    }
+    return right;
+}
+
+/* What a preset says and the file does not. */
+static void settle_dram(struct ll_level *level, const struct ll_dram *dram, const struct ll_node *item)
+{
+    double channel_Bps = ll_dram_channel_Bps(dram);
+    level->dram = dram->name;
+    if (level->channels == 0)
+        level->channels = (uint64_t)fmax(1, round(level->bandwidth_Bps / channel_Bps));
+    if (level->bandwidth_Bps == 0)
+        level->bandwidth_Bps = channel_Bps * (double)level->channels;
+    if (!ll_node_get(item, "efficiency"))
+        level->efficiency = ll_dram_stream_efficiency(dram);
+}
+
+static bool settle_drams(struct ll_reading *reading)
+{
+    bool right = true;
+    for (uint64_t i = 0; i < reading->machine->level_count; i++) {
+        struct ll_level *level = &reading->machine->levels[i];
+        const struct ll_node *item = item_node(reading, "memory", i);
+        if (level->dram)
+            settle_dram(level, ll_dram_find(level->dram), item);
+        else if (level->channels > 0 && !ll_node_get(item, "dram"))
+            right = ll_complain(reading->diags, place_of(item, "channels"),
+                                "`channels` are those of a `dram`, and `%s` is none", level->name);
     }
     return right;
 }
@@ -320,7 +350,7 @@ bool ll_machine_check(struct ll_reading *reading)
     right &= check_level_names(reading);
     right &= settle_clocks(reading);
     if (ll_read_well(reading, "memory"))
-        right &= check_levels(reading) && check_caches(reading);
+        right &= settle_drams(reading) && check_levels(reading) && check_caches(reading);
     if (ll_read_well(reading, "units"))
         right &= check_runs(reading) && check_coverage(reading);
     return right;

@@ -6,19 +6,19 @@
 #include <string.h>
 
 static const struct ll_dram presets[] = {
-#define LL_DRAM(words, rate, bits, transfers, burst, group_count, bank_count, row, cl, cwl, rcd, rp, ras,    \
-                ccd_s, ccd_l, rrd_s, rrd_l, faw, wr, wtr_s, wtr_l, rtp, rfc, refi, where)                    \
-    {                                                                                                        \
-        words,                                                                                               \
-        where,                                                                                               \
-        rate * 1e6,                                                                                          \
-        bits,                                                                                                \
-        transfers,                                                                                           \
-        burst,                                                                                               \
-        group_count,                                                                                         \
-        bank_count,                                                                                          \
-        row,                                                                                                 \
-        {cl, cwl, rcd, rp, ras, ccd_s, ccd_l, rrd_s, rrd_l, faw, wr, wtr_s, wtr_l, rtp, rfc, refi}},
+#define LL_DRAM(words, rate, bits, transfers, burst, group_count, bank_count, row, command_wires, cl, cwl,   \
+                rcd, rp, ras, ccd_s, ccd_l, rrd_s, rrd_l, faw, wr, wtr_s, wtr_l, rtp, rfc, refi, where)      \
+    {words,                                                                                                  \
+     where,                                                                                                  \
+     rate * 1e6,                                                                                             \
+     bits,                                                                                                   \
+     transfers,                                                                                              \
+     burst,                                                                                                  \
+     group_count,                                                                                            \
+     bank_count,                                                                                             \
+     row,                                                                                                    \
+     command_wires,                                                                                          \
+     {cl, cwl, rcd, rp, ras, ccd_s, ccd_l, rrd_s, rrd_l, faw, wr, wtr_s, wtr_l, rtp, rfc, refi}},
 #include "sim/machine/dram_presets.def"
 #undef LL_DRAM
 };
@@ -138,12 +138,18 @@ void ll_dram_estimate(const struct ll_dram *dram, uint64_t channels, const struc
     e->activates = activates_of(dram, groups * blocks, e->bursts, p);
     double rows_a_burst = e->activates / e->bursts;
     double waiting = fmax(LL_DRAM_WINDOW * rows_a_burst, p->stride ? dram->groups : groups);
+    e->activate_apart = fmax(c->rrd_s, c->faw / 4.0);
+    e->row_cycles = row_cycles(dram, p->write_share);
+    e->busy_banks = busy_banks(dram, waiting);
     e->data_cycles = e->bursts * burst * share;
-    e->activate_cycles = e->activates * fmax(c->rrd_s, c->faw / 4.0) * share;
-    e->bank_cycles = e->activates * row_cycles(dram, p->write_share) / busy_banks(dram, waiting) * share;
+    e->activate_cycles = e->activates * e->activate_apart * share;
+    e->bank_cycles = e->activates * e->row_cycles / e->busy_banks * share;
+    double row_commands = 2 * e->activates;
+    e->command_cycles = (dram->wires > 1 ? fmax(e->bursts, row_commands) : e->bursts + row_commands) * share;
     e->turn_cycles = e->bursts * turn_cycles(dram, p, rows_a_burst) * share;
     e->refresh_share = ((double)c->rfc + c->rtp + c->rp + c->rcd - burst) / c->refi;
-    double pace = fmax(e->data_cycles, fmax(e->activate_cycles, e->bank_cycles)) + e->turn_cycles;
+    double most = fmax(fmax(e->data_cycles, e->activate_cycles), fmax(e->bank_cycles, e->command_cycles));
+    double pace = most + e->turn_cycles;
     double least = (double)p->bytes / ll_dram_burst_bytes(dram) * burst * share;
     e->efficiency = least / pace * (1 - e->refresh_share);
 }

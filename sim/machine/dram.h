@@ -41,6 +41,7 @@ struct ll_dram {
     uint32_t burst_transfers, burst_cycles; /* of one column access */
     uint32_t groups, banks;                 /* bank groups, banks of each: powers of two */
     uint32_t row_bytes;                     /* of one bank */
+    uint32_t wires; /* sets of command wires: 1, or 2 with one for the commands to rows */
     struct ll_dram_cycles cycles;
 };
 
@@ -70,9 +71,13 @@ struct ll_dram_pattern {
 /* Averages over one access of a pattern, of one channel's cycles: what it asks of each resource. */
 struct ll_dram_estimate {
     double bursts, activates;
+    double activate_apart;  /* cycles between activations */
+    double row_cycles;      /* from opening a row to opening the next in the same bank */
+    double busy_banks;      /* as many rows are on their way at a time */
     double data_cycles;     /* the data wires */
     double activate_cycles; /* activations, as often as allowed */
     double bank_cycles;     /* rows of the banks that the scheduler keeps busy */
+    double command_cycles;  /* the command wires */
     double turn_cycles;     /* turning them around, while nothing else moves */
     double refresh_share;   /* of all time */
     double efficiency;      /* asked bytes over what the peak moves in that time */
@@ -85,8 +90,9 @@ struct ll_dram_estimate {
  *     data     = bursts * burst / c
  *     activate = activates * max(rrd_s, faw / 4) / c
  *     bank     = activates * (ras + rp) / busy(w * activates / bursts) / c
+ *     command  = (bursts + 2 * activates) / c, or the larger of both with wires for each
  *     turn     = write_share * bursts / w * (cl + turn + wtr + 2 * (rp + rcd) * activates / bursts) / c
- *     time     = (max(data, activate, bank) + turn) / (1 - (rfc + rtp + rp + rcd - burst) / refi)
+ *     time     = (max(data, activate, bank, command) + turn) / (1 - (rfc + rtp + rp + rcd - burst) / refi)
  *
  * where ras is at least rcd + rtp, of writes rcd + cwl + burst + wr, and the last factor what refresh leaves:
  * it closes all rows, and the first one must be opened again. */

@@ -96,7 +96,10 @@ struct ll_level {
     double efficiency;    /* sustained share of the bandwidth; 1 when not given */
     double latency_s;
     enum ll_scope scope;
-    uint64_t share; /* scope cluster: units that share an instance */
+    const char *dram;      /* a preset of sim/machine/dram.h; NULL: none */
+    uint64_t channels;     /* of it, at least 1; 0 without */
+    uint64_t access_bytes; /* moves at once; 0: as few as one */
+    uint64_t share;        /* scope cluster: units that share an instance */
     enum ll_buffering buffering;
     bool holds[LL_OPERAND_COUNT]; /* operands that it keeps, where holds_given; ask ll_level_holds */
     bool holds_given;
@@ -108,7 +111,16 @@ struct ll_level {
  * libraries do, the faster of two: over the result spread out with zeros, or scattered into a cleared one. */
 enum ll_strided { LL_STRIDED_EXACT, LL_STRIDED_LIBRARY };
 
+/* A convolution is a product over windows where they lie; or, as simple libraries do, image by image: windows
+ * are copied to columns and multiplied, one product an image. */
+enum ll_convolving { LL_CONVOLVING_DIRECT, LL_CONVOLVING_COLUMNS };
+
 enum ll_fusion { LL_FUSION_NONE, LL_FUSION_ELEMENTWISE };
+
+/* How products are laid into the memories: blocked for each on its own, or by a search over tiles that nest
+ * (sim/cost/mapping.h), which looks for the least of something. */
+enum ll_mapped { LL_MAPPED_CLOSED_FORM, LL_MAPPED_SEARCH };
+enum ll_objective { LL_OBJECTIVE_TIME, LL_OBJECTIVE_ENERGY, LL_OBJECTIVE_EDP };
 
 /* How well the kernels of the software stack use the machine. The first that names an op's kind is the one
  * that runs it; ops that none names use it perfectly. */
@@ -122,6 +134,9 @@ struct ll_kernel {
     uint64_t row;   /* of dependent elements that it keeps at hand: passes count for longer rows; 0: always */
     double work;    /* machine operations for an algorithmic FLOP, at least 1; not of products */
     uint64_t units; /* as many units as it can employ; 0: all */
+    double far;     /* the same of the outermost level alone; 0: as of the others */
+    double serial;  /* share of what arithmetic and levels take beside the slowest that does not overlap with
+                       it */
     double grain;   /* as that of the software, which it replaces; 0: it does not */
     uint64_t rows;  /* of a product's result that it takes at most; longer ones fall to the next; 0: all */
     /* Of products on ordinary cores (sim/cost/layout.h); 0: dealt evenly, nothing is copied or moved again.
@@ -146,11 +161,15 @@ struct ll_transform {
 
 struct ll_software {
     double op_overhead_s;   /* what starting one op costs */
+    uint64_t queue;         /* ops that the host may start ahead of the device; 0: none before its turn */
     double step_overhead_s; /* what each dependent step of a sequence costs beside its work */
     double grain; /* FLOPs of one unit, or bytes if more, that are worth starting it; 0: always worth it */
     enum ll_fusion fusion;
     uint64_t layout_rows, layout_columns; /* matrices are stored in whole tiles of these; 1: as they are */
     enum ll_strided strided;
+    enum ll_convolving convolving;
+    enum ll_mapped mapping;
+    enum ll_objective objective; /* of the search */
     struct ll_kernel kernels[LL_MAX_KERNELS];
     uint64_t kernel_count;
     struct ll_transform transforms[LL_MAX_TRANSFORMS];

@@ -42,7 +42,7 @@ static bool complain(const struct walk *walk, const char *what, const struct ll_
 
 /* No list of named items may be longer than this, which is complained of elsewhere: so no path searches for
  * long. */
-enum { MOST_ITEMS = LL_MAX_UNITS };
+enum { MOST_ITEMS = LL_MAX_KERNELS };
 
 static struct ll_node *find_item(const struct ll_node *list, const char *name)
 {

@@ -21,7 +21,10 @@ static const char *const dataflows[] = {"os", "ws", "is", NULL};
 static const char *const scopes[] = {"device", "unit", "cluster", NULL};
 static const char *const bufferings[] = {"true", "false", NULL};
 static const char *const fusions[] = {"none", "elementwise", NULL};
+static const char *const convolving[] = {"direct", "columns", NULL};
 static const char *const strided[] = {"exact", "library", NULL};
+static const char *const mappings[] = {"closed_form", "search", NULL};
+static const char *const objectives[] = {"time", "energy", "edp", NULL};
 static const char *const inclusions[] = {"non-inclusive", "inclusive", "exclusive", NULL};
 static const char *const prefetches[] = {"none", "next-line", "stride", NULL};
 static const char *const cache_policies[] = {
@@ -31,6 +34,12 @@ static const char *const cache_policies[] = {
     NULL,
 };
 static const char *const topologies[] = {"ring", "switch", "full", NULL};
+static const char *const drams[] = {
+#define LL_DRAM(name, ...) name,
+#include "sim/machine/dram_presets.def"
+#undef LL_DRAM
+    NULL,
+};
 static const char *const unit_models[] = {
 #define LL_UNIT_MODEL(word, name, ...) name,
 #include "sim/machine/unit_models.def"
@@ -146,14 +155,20 @@ static const struct ll_field level_fields[] = {
      .min = 1, .max = MOST_BYTES, .help = "of one instance"},
     {.key = "bandwidth", .type = LL_TYPE_QUANTITY, AT(bandwidth_Bps), .dimension = LL_DIMENSION_BANDWIDTH,
      .min = 1, .max = MOST_BPS,
-     .help = "of one instance, both directions together; B/cycle counts the machine's clock; when not given, that of "
-             "its two ports"},
+     .help = "of one instance, both directions together; B/cycle counts the machine's clock; left out, that of its two "
+             "ports, or of all channels of `dram`"},
     {.key = "read_bandwidth", .type = LL_TYPE_QUANTITY, AT(read_Bps), .dimension = LL_DIMENSION_BANDWIDTH, .min = 1,
      .max = MOST_BPS, .help = "of what is read, where that has a port of its own"},
     {.key = "write_bandwidth", .type = LL_TYPE_QUANTITY, AT(write_Bps), .dimension = LL_DIMENSION_BANDWIDTH, .min = 1,
      .max = MOST_BPS, .help = "of results and partial sums that are written, where that has a port of its own"},
     {.key = "efficiency", .type = LL_TYPE_NUMBER, AT(efficiency), .min = POSITIVE, .max = 1, .otherwise = "1",
-     .help = "sustained share of the bandwidth"},
+     .help = "sustained share of the bandwidth; left out where there is a `dram`, it is that of a stream"},
+    {.key = "dram", .type = LL_TYPE_TEXT, AT(dram), .choices = drams,
+     .help = "what kind of dynamic memory it is, a name that `leadline dram` lists; scattered rows then go slower"},
+    {.key = "channels", .type = LL_TYPE_WHOLE, AT(channels), .min = 1, .max = 1u << 30,
+     .help = "of `dram`, those with banks of their own; when not given, as many as make up the bandwidth"},
+    {.key = "access", .type = LL_TYPE_SIZE, AT(access_bytes), .dimension = LL_DIMENSION_SIZE, .min = 1,
+     .max = MOST_BYTES, .help = "moves at once: of rows picked by index also what nobody wants; a burst of `dram` at least"},
     {.key = "latency", .type = LL_TYPE_QUANTITY, AT(latency_s), .dimension = LL_DIMENSION_TIME, .min = 0,
      .max = MOST_SECONDS, .otherwise = "0s", .help = "of an access that nothing hides"},
     {.key = "scope", .type = LL_TYPE_CHOICE, AT(scope), .choices = scopes, .otherwise = "device",
@@ -191,6 +206,10 @@ static const struct ll_field kernel_fields[] = {
      .help = "machine operations for each algorithmic FLOP of work that is not a product"},
     {.key = "units", .type = LL_TYPE_WHOLE, AT(units), .min = 0, .max = MOST_UNITS, .otherwise = "0",
      .help = "as many units as it can employ; 0 means all"},
+    {.key = "far", .type = LL_TYPE_NUMBER, AT(far), .min = 0, .max = 1, .otherwise = "0",
+     .help = "share of the outermost level's bandwidth that it reaches; 0: as much as `memory` says"},
+    {.key = "serial", .type = LL_TYPE_NUMBER, AT(serial), .min = 0, .max = 1, .otherwise = "0",
+     .help = "share of the time of arithmetic and levels beside the slowest that does not overlap with it"},
     {.key = "grain", .type = LL_TYPE_NUMBER, AT(grain), .min = 0, .max = 1e15, .otherwise = "0",
      .help = "FLOPs, or bytes if they are more, that are worth a unit, in place of the software's grain"},
     {.key = "rows", .type = LL_TYPE_WHOLE, AT(rows), .min = 0, .max = MOST_UNITS, .otherwise = "0",
@@ -232,6 +251,8 @@ static const struct ll_table transform_table = {TABLE("transform", transform_fie
 static const struct ll_field software_fields[] = {
     {.key = "op_overhead", .type = LL_TYPE_QUANTITY, AT(op_overhead_s), .dimension = LL_DIMENSION_TIME, .min = 0,
      .max = MOST_SECONDS, .otherwise = "0s", .help = "what starting one op costs"},
+    {.key = "queue", .type = LL_TYPE_WHOLE, AT(queue), .min = 0, .max = MOST_UNITS, .otherwise = "0",
+     .help = "ops that the host may start ahead of the device, so that starting them is hidden; 0: none before its turn"},
     {.key = "step_overhead", .type = LL_TYPE_QUANTITY, AT(step_overhead_s), .dimension = LL_DIMENSION_TIME, .min = 0,
      .max = MOST_SECONDS, .otherwise = "0s",
      .help = "what each dependent step of a sequence, as of a recurrent layer, costs beside its work"},
@@ -243,9 +264,15 @@ static const struct ll_field software_fields[] = {
      .help = "columns of such a tile"},
     {.key = "fusion", .type = LL_TYPE_CHOICE, AT(fusion), .choices = fusions, .otherwise = "none",
      .help = "which ops the software joins so that what lies between them stays on chip"},
+    {.key = "convolution", .type = LL_TYPE_CHOICE, AT(convolving), .choices = convolving, .otherwise = "direct",
+     .help = "products over windows where they lie; or image by image over windows copied to columns, and no transforms"},
     {.key = "strided_gradient", .type = LL_TYPE_CHOICE, AT(strided), .choices = strided, .otherwise = "exact",
      .help = "gradient of a strided convolution's input: no more work than it needs; or the faster of what libraries "
              "do, zeros spread between, or scattering into a cleared image"},
+    {.key = "mapping", .type = LL_TYPE_CHOICE, AT(mapping), .choices = mappings, .otherwise = "closed_form",
+     .help = "how products are laid into the memories: blocked for each on its own, or by a search over tiles that nest"},
+    {.key = "objective", .type = LL_TYPE_CHOICE, AT(objective), .choices = objectives, .otherwise = "time",
+     .help = "what the search makes least: time, energy, or their product"},
     {.key = "kernels", .type = LL_TYPE_LIST, AT(kernels), .count_offset = offsetof(struct ll_software, kernel_count),
      .table = &kernel_table, .max = LL_MAX_KERNELS, .help = "how well the stack's kernels use the machine"},
     {.key = "transforms", .type = LL_TYPE_LIST, AT(transforms),

@@ -19,8 +19,9 @@
 
 #define NO_SLOT UINT32_MAX
 
-/* Up to this many ways a set is searched; wider ones are found by a table. */
-enum { SEARCHED_WAYS = 32 };
+/* A set of few ways is searched, a wide one's lines are found by a table; those in between by a table as long
+ * as it is small enough to be at hand. */
+enum { FEW_WAYS = 8, MANY_WAYS = 32, SMALL_SLOTS = 4096 };
 enum { WRITTEN = 1, AHEAD = 2 };
 
 struct ll_cache {
@@ -425,16 +426,12 @@ bool ll_cache_holds(const struct ll_cache *cache, size_t level, uint64_t address
     return find(&cache->levels[level], address >> cache->levels[level].line_shift) != NO_SLOT;
 }
 
-static bool power_of_two(uint64_t value)
-{
-    return value && (value & (value - 1)) == 0;
-}
-
 static bool prepare_table(struct level *level, uint64_t slots, struct ll_arena *arena)
 {
-    if (level->ways <= SEARCHED_WAYS)
+    if (level->ways <= FEW_WAYS || (level->ways <= MANY_WAYS && slots > SMALL_SLOTS))
         return true;
-    for (level->table_bits = 1; UINT64_C(1) << level->table_bits < 2 * slots;)
+    /* Mostly empty: then a line is found, or not, at the first place. */
+    for (level->table_bits = 1; UINT64_C(1) << level->table_bits < 8 * slots;)
         level->table_bits++;
     uint64_t size = UINT64_C(1) << level->table_bits;
     level->table = ll_alloc(arena, size, sizeof *level->table);
@@ -449,7 +446,7 @@ static bool prepare(struct level *level, const struct ll_cache_level *is, struct
     level->is = *is;
     level->ways = (uint32_t)is->ways;
     level->line_shift = (uint32_t)__builtin_ctzll(is->line_bytes);
-    level->set_mask = power_of_two(is->sets) ? is->sets - 1 : 0;
+    level->set_mask = ll_is_power_of_two(is->sets) ? is->sets - 1 : 0;
     level->wish = NO_LINE;
     level->lines = ll_alloc(arena, slots, sizeof *level->lines);
     level->flags = ll_alloc(arena, slots, sizeof *level->flags);

@@ -55,6 +55,17 @@ static uint8_t find_row(const struct ll_waiting *slots, uint8_t slot, uint64_t r
     return slot;
 }
 
+enum { ROW_WIRES, COLUMN_WIRES };
+
+/* A command has gone over these wires, or over those that there are. */
+static void occupy(struct ll_channel *channel, int wires, uint64_t cycle)
+{
+    channel->now = cycle;
+    channel->wires[wires] = cycle + 1;
+    if (channel->dram->wires == 1)
+        channel->wires[!wires] = cycle + 1;
+}
+
 static void close_row(struct ll_bank *bank)
 {
     bank->open_row = LL_NO_ROW;
@@ -188,7 +199,7 @@ static void refresh(struct ll_channel *channel)
 {
     const struct ll_dram_cycles *t = &channel->dram->cycles;
     uint32_t bank_count = channel->dram->groups * channel->dram->banks;
-    uint64_t close = channel->command, ready = 0;
+    uint64_t close = later(channel->now, channel->wires[ROW_WIRES]), ready = 0;
     bool any_open = false;
     for (uint32_t b = 0; b < bank_count; b++) {
         const struct ll_bank *bank = &channel->banks[b];
@@ -206,7 +217,7 @@ static void refresh(struct ll_channel *channel)
         channel->banks[b].fresh = channel->banks[b].conflict = false;
         plan(channel, b);
     }
-    channel->command = ready + 1;
+    occupy(channel, ROW_WIRES, ready);
     channel->refresh_due += t->refi;
     channel->refresh_cycles += ready + t->rfc - close;
     channel->sum.refreshes++;
@@ -214,17 +225,18 @@ static void refresh(struct ll_channel *channel)
 
 /* --- who goes next --- */
 
-/* Cycles from when the command wires are free until wires and groups allow a command. */
+/* Cycles from the last command until wires and groups allow another one. */
 static void find_floors(const struct ll_channel *channel, bool write, uint64_t floors[][LL_DRAM_MOST_BANKS])
 {
     enum ll_dram_kind access = write ? LL_DRAM_WRITE : LL_DRAM_READ;
-    uint64_t activate = later(channel->command, channel->activate), now = channel->command;
-    uint64_t column = later(channel->command, channel->column[write]);
+    uint64_t now = channel->now, row = later(now, channel->wires[ROW_WIRES]);
+    uint64_t activate = later(row, channel->activate);
+    uint64_t column = later(later(now, channel->wires[COLUMN_WIRES]), channel->column[write]);
     if (channel->activate_count >= 4)
         activate =
             later(activate, channel->activates[channel->activate_count % 4] + channel->dram->cycles.faw);
     for (uint32_t g = 0; g < channel->dram->groups; g++) {
-        floors[LL_DRAM_PRECHARGE][g] = 0;
+        floors[LL_DRAM_PRECHARGE][g] = row - now;
         floors[LL_DRAM_ACTIVATE][g] = later(activate, channel->groups[g].activate) - now;
         floors[access][g] = later(column, channel->groups[g].column[write]) - now;
     }
@@ -235,7 +247,7 @@ static void find_floors(const struct ll_channel *channel, bool write, uint64_t f
 static uint64_t rank_of(const struct ll_channel *channel, uint32_t b, const struct ll_line *line,
                         uint64_t floor)
 {
-    uint64_t wait = line->ready > channel->command ? line->ready - channel->command : 0;
+    uint64_t wait = line->ready > channel->now ? line->ready - channel->now : 0;
     uint64_t age = channel->order - line->order, oldest = (UINT64_C(1) << 26) - 1;
     bool row = line->kind == LL_DRAM_PRECHARGE || line->kind == LL_DRAM_ACTIVATE;
     return later(wait, floor) << 33 | (uint64_t)row << 32 | (oldest - (age < oldest ? age : oldest)) << 6 | b;
@@ -253,7 +265,7 @@ static struct choice choose(const struct ll_channel *channel, bool write)
         best = rank < best ? rank : best;
     }
     assert(best != UINT64_MAX);
-    return (struct choice){channel->command + (best >> 33), best & 63};
+    return (struct choice){channel->now + (best >> 33), best & 63};
 }
 
 /* Reads go first until the writes' window is full; then writes, until none waits. */
@@ -272,8 +284,9 @@ static void step(struct ll_channel *channel)
         refresh(channel);
         return;
     }
-    channel->command = c.cycle + 1;
-    switch (channel->banks[c.bank].lines[write].kind) {
+    enum ll_dram_kind kind = channel->banks[c.bank].lines[write].kind;
+    occupy(channel, kind == LL_DRAM_READ || kind == LL_DRAM_WRITE ? COLUMN_WIRES : ROW_WIRES, c.cycle);
+    switch (kind) {
     case LL_DRAM_ACTIVATE:
         activate(channel, &c, write);
         break;

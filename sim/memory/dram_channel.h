@@ -44,7 +44,8 @@ struct ll_channel {
     uint32_t index;
     ll_dram_listener *listener;
     void *context;
-    uint64_t command;      /* the command wires are free from here on */
+    uint64_t now;          /* the cycle of the last command */
+    uint64_t wires[2];     /* for rows, for columns: free from here on */
     uint64_t activates[4]; /* the last four, a ring */
     uint32_t activate_count;
     uint64_t activate, column[2]; /* of the channel as a whole; 0 reads, 1 writes */
@@ -62,6 +63,8 @@ struct ll_channel {
     uint64_t refresh_cycles;
 };
 
+/* Makes channel `index` of them idle, with all banks closed; every command it issues is told to the listener,
+ * if there is one. */
 void ll_channel_start(struct ll_channel *channel, const struct ll_dram *dram, uint32_t index,
                       ll_dram_listener *listener, void *context);
 

@@ -18,7 +18,7 @@ struct ll_dram_timed *ll_dram_timed_new(const struct ll_dram *dram, uint32_t cha
                                         ll_dram_listener *listener, void *context)
 {
     assert(channels > 0 && dram->groups * dram->banks <= LL_DRAM_MOST_BANKS);
-    struct ll_dram_timed *timed = malloc(sizeof *timed + channels * sizeof timed->channels[0]);
+    struct ll_dram_timed *timed = calloc(1, sizeof *timed + channels * sizeof timed->channels[0]);
     if (!timed)
         return NULL;
     timed->dram = dram;
@@ -40,7 +40,7 @@ static unsigned bits_of(uint32_t power)
     return (unsigned)__builtin_ctz(power);
 }
 
-/* The exclusive or of the lowest sixteen digits of `bits` bits, four at most. */
+/* The exclusive or of the lowest sixteen digits of `bits` bits, seven at most. */
 static uint64_t fold(uint64_t x, unsigned bits)
 {
     for (unsigned shift = 8 * bits; shift >= bits && shift; shift /= 2)
@@ -49,7 +49,8 @@ static uint64_t fold(uint64_t x, unsigned bits)
 }
 
 /* Each step splits off the lowest digit of what is left and mixes into it what lies above, so that no two
- * addresses meet. Banks mix digits one bit wider than groups do, or a stride would choose both alike. */
+ * addresses meet. Banks mix wider digits than groups do, of an odd number of bits, or a
+ * stride would choose both alike. */
 struct ll_dram_spot ll_dram_locate(const struct ll_dram *dram, uint32_t channels, uint64_t address)
 {
     unsigned burst = bits_of(ll_dram_burst_bytes(dram)), atom = bits_of(LL_DRAM_ATOM_BYTES);
@@ -59,8 +60,9 @@ struct ll_dram_spot ll_dram_locate(const struct ll_dram *dram, uint32_t channels
     uint64_t inside = turn * LL_DRAM_BLOCK_BYTES + address % LL_DRAM_BLOCK_BYTES;
     uint64_t atoms = inside >> atom, above = atoms >> group, column = above & ((1u << (row - atom)) - 1);
     uint64_t rows = above >> (row - atom);
+    unsigned wide = ((group > bank ? group : bank) + 1) | 1;
     uint64_t in_group = (atoms & (dram->groups - 1)) ^ fold(above, group);
-    uint64_t in_bank = (rows ^ fold(rows >> (bank + 1), bank + 1)) & (dram->banks - 1);
+    uint64_t in_bank = (rows ^ fold(rows >> (bank + 1), wide)) & (dram->banks - 1);
     return (struct ll_dram_spot){
         .channel = (uint32_t)((block % channels + ll_random_mix(turn) % channels) % channels),
         .bank = (uint32_t)(in_bank << group | in_group),

@@ -4,6 +4,7 @@
 #include "sim/cost/task.h"
 
 #include <assert.h>
+#include <math.h>
 
 enum { ROOM = 4096 };
 
@@ -124,16 +125,38 @@ bool ll_has_loops(const struct ll_prepared *prepared, uint32_t seq)
     return !elsewhere && ll_work_bytes(work) > 0 && (!product || work->flops > 0);
 }
 
-/* What the formulas say of this op with half of this level. */
-static void ask_formula(const struct ll_work *work, uint64_t size_bytes, struct ll_cached_op *cached)
+/* The formula streams one element at a time past the block; a cache had better get whole lines where elements
+ * lie side by side: along n, and along k of the left operand, or the channels of an image with all taps of a
+ * window. As many of them, up to a line, as there is room for beside the block: LRU keeps what streams along
+ * the inner side of a block twice, the old and the new. */
+static void stream_lines(const struct ll_task *task, const struct ll_level *level, struct ll_tiling *tiling)
+{
+    const struct ll_conv *conv = task->work->kind == LL_WORK_CONV ? &task->work->conv : NULL;
+    bool output = tiling->stays == LL_OPERAND_C;
+    uint64_t *streamed = output ? &tiling->block.k : &tiling->block.n;
+    uint64_t outer = tiling->block.m, inner = output ? tiling->block.n : tiling->block.k;
+    uint64_t element = ll_dtype_bytes((enum ll_dtype)task->work->dtype);
+    uint64_t taps = conv && conv->pass != LL_CONV_FILTER ? conv->kernel_h * conv->kernel_w : 1;
+    double room = (double)level->size_bytes / (double)element - (double)outer * (double)inner;
+    double most = room / ((double)outer + 2 * (double)inner),
+           line = (double)(level->cache.line_bytes / element);
+    if (tiling->stays == LL_OPERAND_B || most < (double)taps)
+        return;
+    uint64_t whole = (uint64_t)fmin(most / (double)taps, line) * taps;
+    *streamed = ll_min(output ? task->problem.dims.k : task->problem.dims.n, ll_max(*streamed, whole));
+}
+
+/* What the formulas say of this op with half of this level, and the blocks to run. */
+static void ask_formula(const struct ll_work *work, const struct ll_level *level, struct ll_cached_op *cached)
 {
     struct ll_task task = ll_task_of(work, (enum ll_dtype)work->dtype);
     cached->blocked = task.is_product;
     cached->formula_bytes = ll_work_bytes(work);
     if (!task.is_product)
         return;
-    cached->tiling = ll_tile(&task.problem, (double)size_bytes / 2);
+    cached->tiling = ll_tile(&task.problem, (double)level->size_bytes / 2);
     cached->formula_bytes = cached->tiling.bytes;
+    stream_lines(&task, level, &cached->tiling);
 }
 
 static void feed(struct ll_cache *cache, const struct ll_nest *nest, uint64_t most,
@@ -176,7 +199,7 @@ bool ll_run_cached(const struct ll_prepared *prepared, const struct ll_machine *
     find_caches(machine, level, cached);
     for (size_t i = 0; i < cached->level_count; i++)
         shapes[i] = cached->levels[i].shape;
-    ask_formula(work, machine->levels[level].size_bytes, cached);
+    ask_formula(work, &machine->levels[level], cached);
     struct ll_nest nest = ll_nest_of_op(op, work, &cached->tiling);
     struct ll_arena arena = {0};
     struct ll_cache *cache = ll_cache_new(shapes, cached->level_count, &arena);

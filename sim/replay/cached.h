@@ -24,7 +24,7 @@ struct ll_cached_op {
     struct ll_cached_level levels[LL_MAX_LEVELS]; /* innermost first */
     size_t level_count;
     size_t blocked_for; /* index in `levels` */
-    bool blocked;       /* it is a product, and this is its blocking: */
+    bool blocked; /* it is a product, and this is its blocking, in which more may stream past at a time */
     struct ll_tiling tiling;
     double formula_bytes; /* out of the level outside that one, and back */
     uint64_t accesses;    /* made */

@@ -5,7 +5,13 @@
  *
  * There are two streams: the device, which runs one op at a time in order, and the path from the host,
  * which loads the input of the next step while the device computes, two steps ahead at most (a double
- * buffer). Costs depend on the op's form only and are asked once for each; what earlier ops left on chip
+ * buffer). The software starts ops one after the other too; with a queue it does so ahead of the device, and
+ * only what it is late counts:
+ *
+ *       started[k] = max(started[k - 1], end[k - queue]) + overhead[k]
+ *       late[k] = max(0, started[k] - start[k])          without a queue: overhead[k]
+ *
+ * Costs depend on the op's form only and are asked once for each; what earlier ops left on chip
  * differs from op to op and is taken off each time. */
 #include "sim/replay/replay.h"
 
@@ -26,6 +32,7 @@ struct run {
     struct ll_op_result *ops;
     struct ll_op_parts *parts;
     double stream_end_s[STREAM_COUNT];
+    double started_s;                   /* when the software has started the last op */
     uint32_t stream_last[STREAM_COUNT]; /* the op that ended last on the stream, LL_NONE before the first */
 };
 
@@ -98,9 +105,24 @@ static double buffer_free_s(const struct run *run, uint32_t seq, uint32_t *last)
     return op->start_s + op->time_s;
 }
 
-static void place_op(struct run *run, uint32_t seq, bool from_host, double time_s)
+/* How long the device waits for the software to start this op, which it could begin at start_s. */
+static double late_s(struct run *run, uint32_t seq, double start_s, double overhead_s)
+{
+    uint64_t queue = run->machine->software.queue, i = seq - run->prepared->first_op;
+    if (queue == 0 || overhead_s == 0)
+        return overhead_s;
+    if (i >= queue) {
+        const struct ll_op_result *op = &run->ops[i - queue];
+        run->started_s = fmax(run->started_s, op->start_s + op->time_s);
+    }
+    run->started_s += overhead_s;
+    return fmax(0, run->started_s - start_s);
+}
+
+static void place_op(struct run *run, uint32_t seq, bool from_host, double time_s, double overhead_s)
 {
     struct ll_op_result *op = &run->ops[seq - run->prepared->first_op];
+    struct ll_op_parts *parts = &run->parts[seq - run->prepared->first_op];
     enum stream stream = from_host ? STREAM_HOST : STREAM_DEVICE;
     uint32_t waited_for = LL_NONE;
     double start = from_host ? buffer_free_s(run, seq, &waited_for) : 0;
@@ -114,10 +136,11 @@ static void place_op(struct run *run, uint32_t seq, bool from_host, double time_
         start = run->stream_end_s[stream];
         waited_for = run->stream_last[stream];
     }
+    parts->overhead_s = late_s(run, seq, start, overhead_s);
+    parts->waited_for = waited_for;
     op->start_s = start;
-    op->time_s = time_s;
-    run->parts[seq - run->prepared->first_op].waited_for = waited_for;
-    run->stream_end_s[stream] = start + time_s;
+    op->time_s = time_s + parts->overhead_s;
+    run->stream_end_s[stream] = start + op->time_s;
     run->stream_last[stream] = seq;
 }
 
@@ -135,9 +158,6 @@ static void time_op(const struct ll_prepared *prepared, const struct ll_machine 
         ll_say(why, "fused with the op before it, its start costs nothing: %.10g + 0 = %.10g s",
                timing->time_s, timing->time_s);
     }
-    if (timing->overhead_s > 0)
-        ll_say(why, "with starting the op: %.10g + %.10g = %.10g s", timing->time_s, timing->overhead_s,
-               timing->time_s + timing->overhead_s);
 }
 
 static void run_op(struct run *run, uint32_t seq)
@@ -161,9 +181,8 @@ static void run_op(struct run *run, uint32_t seq)
     }
     run->ops[i].traffic_bytes[run->machine->level_count - 1] += cost->apart_bytes;
     bool from_host = run->prepared->works[form].kind == LL_WORK_HOST;
-    double overhead = from_host ? 0 : timing.overhead_s;
-    run->parts[i] = (struct ll_op_parts){.overhead_s = overhead, .exposed_s = timing.exposed_s};
-    place_op(run, seq, from_host, timing.time_s + overhead);
+    run->parts[i].exposed_s = timing.exposed_s;
+    place_op(run, seq, from_host, timing.time_s, from_host ? 0 : timing.overhead_s);
     double busy_cycles = cost->compute_cycles, all_cycles = run->ops[i].time_s * cost->clock_hz;
     run->ops[i].stall_cycles = all_cycles > busy_cycles ? all_cycles - busy_cycles : 0;
 }
@@ -199,6 +218,19 @@ const struct ll_result *ll_replay(const struct ll_prepared *prepared, const stru
     return ll_sum_kinds(result, arena) ? result : NULL;
 }
 
+/* What of the op's time in this replay the software took to start it. */
+static void tell_start(const struct ll_result *result, uint32_t seq, const struct ll_timing *timing,
+                       struct ll_explain *why)
+{
+    double all_s = result->ops[seq - result->prepared->first_op].time_s, late_s = all_s - timing->time_s;
+    if (timing->overhead_s == 0)
+        return;
+    if (result->machine->software.queue > 0)
+        ll_say(why, "to start the op takes the software %.10g s, of which earlier ops hide %.10g s",
+               timing->overhead_s, fmax(0, timing->overhead_s - late_s));
+    ll_say(why, "with starting the op: %.10g + %.10g = %.10g s", timing->time_s, late_s, all_s);
+}
+
 bool ll_replay_explain(const struct ll_result *result, uint32_t seq, struct ll_explain *why)
 {
     const struct ll_prepared *prepared = result->prepared;
@@ -213,5 +245,6 @@ bool ll_replay_explain(const struct ll_result *result, uint32_t seq, struct ll_e
                     why, &trouble))
         return false;
     time_op(prepared, result->machine, seq, &cost, saved, &timing, why);
+    tell_start(result, seq, &timing, why);
     return true;
 }

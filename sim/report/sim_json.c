@@ -133,6 +133,10 @@ static void one_report(const struct ll_report *report, bool per_op, struct ll_js
     ll_json_put_text(json, "machine", result->machine->stem);
     ll_json_put_text(json, "model", ll_trace_fact(prepared->trace, "model"));
     ll_json_put_number(json, "time_s", result->time_s);
+    if (report->time_high_s > 0) {
+        ll_json_put_number(json, "time_low_s", report->time_low_s);
+        ll_json_put_number(json, "time_high_s", report->time_high_s);
+    }
     ll_json_put_number(json, "flops", prepared->flops);
     ll_json_put_number(json, "bytes", prepared->bytes);
     ll_json_put_number(json, "flop_utilization", result->flop_utilization);

@@ -13,6 +13,8 @@ struct ll_report {
     const struct ll_result *result;
     const struct ll_gain *gains; /* best first; NULL when they were not asked for */
     size_t gain_count;
+    /* Between these the time of a step lies for eight in ten, as far as validation says; 0: it does not. */
+    double time_low_s, time_high_s;
 };
 
 /* A page on one report: speed-of-light bars, where the time goes, what each doubling gains, and the sentence
@@ -25,6 +27,10 @@ void ll_report_comparison(const struct ll_report *reports, size_t count, unsigne
 
 /* A line for each op: when it starts, how long it takes, on which unit and what holds it back. */
 void ll_report_ops(const struct ll_report *report, unsigned width, struct ll_str *out);
+
+/* A page of rooflines as SVG, a panel for each report: sim_roofline.c says what is a point. False when memory
+ * ran out. */
+bool ll_report_rooflines(const struct ll_report *reports, size_t count, struct ll_str *out);
 
 /* How the time of one op, which all traces have, comes about: a headline and the lines of sim/cost/explain.h
  * for each report. out->failed when memory ran out. */

@@ -31,6 +31,7 @@ struct ll_measured_part {
     struct ll_work work;
     enum ll_op_kind kind; /* whose kernels run it */
     uint64_t times;       /* that it comes, at least 1 */
+    uint64_t devices;     /* that take part in a collective */
 };
 
 /* Starts zeroed, may be used for one row after the other, ends with ll_measured_works_release. */

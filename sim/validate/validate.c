@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "sim/validate/validate.h"
 
-#include "sim/cost/cost.h"
+#include "sim/validate/predict.h"
 #include "tracer/base/map.h"
 
 #include <math.h>
@@ -18,83 +18,67 @@ bool ll_machine_is(const struct ll_machine *machine, const char *hardware)
     return found;
 }
 
-/* The machine that answers to this hardware as that source drove it, "deepbench: NVIDIA T4", or else to the
- * hardware alone: two sources may have measured one device under different software. */
+/* The software is what stands in the notes before the first semicolon or bracket, without spaces at its end.
+ */
+static int software_length(const struct ll_measured *row)
+{
+    int length = row->notes ? (int)ll_min(strcspn(row->notes, ";("), 64) : 0;
+    while (length > 0 && row->notes[length - 1] == ' ')
+        length--;
+    return length;
+}
+
+/* A row's hardware under the software that the row's notes begin with, "cnn_benchmarks, Torch7 nn: NVIDIA
+ * T4", as that source drove it, "deepbench: NVIDIA T4", and alone: one device may have been measured under
+ * different software. */
+enum { NAMES = 3 };
+struct names {
+    char at[NAMES][256];
+};
+
+static struct names names_of(const struct ll_measured *row)
+{
+    struct names names;
+    const char *notes = row->notes ? row->notes : "";
+    snprintf(names.at[0], sizeof names.at[0], "%s, %.*s: %s", row->source, software_length(row), notes,
+             row->hardware);
+    snprintf(names.at[1], sizeof names.at[1], "%s: %s", row->source, row->hardware);
+    snprintf(names.at[2], sizeof names.at[2], "%s", row->hardware);
+    return names;
+}
+
+bool ll_machine_measured(const struct ll_machine *machine, const struct ll_measured *row)
+{
+    const struct names names = names_of(row);
+    bool found = false;
+    for (size_t i = 0; i < NAMES && !found; i++)
+        found = ll_machine_is(machine, names.at[i]);
+    return found;
+}
+
+/* The machine that answers to the first of a row's names that any answers to. */
 static const struct ll_machine *find_machine(const struct ll_measured *row,
                                              const struct ll_machine *const *machines, size_t count)
 {
-    const struct ll_machine *plain = NULL;
-    char qualified[256];
-    snprintf(qualified, sizeof qualified, "%s: %s", row->source, row->hardware);
-    for (size_t i = 0; i < count; i++) {
-        if (ll_machine_is(machines[i], qualified))
-            return machines[i];
-        if (!plain && ll_machine_is(machines[i], row->hardware))
-            plain = machines[i];
-    }
-    return plain;
-}
-
-/* The datasheet's bandwidth of the level that holds tensors. */
-static double datasheet_Bps(const struct ll_machine *machine)
-{
-    const struct ll_level *level = &machine->levels[machine->level_count - 1];
-    return ll_machine_memory_Bps(machine) / level->efficiency;
-}
-
-static double roofline_s(const struct ll_machine *machine, const struct ll_work *work)
-{
-    double bytes = (double)work->a_bytes + (double)work->b_bytes + (double)work->c_bytes;
-    double peak = ll_machine_peak_flops(machine, (enum ll_dtype)work->dtype);
-    double flops_s = peak > 0 ? (double)work->flops / peak : 0;
-    return fmax(flops_s, bytes / datasheet_Bps(machine));
-}
-
-/* How much of an element-wise op's traffic a fusing stack leaves out: one operand comes from registers, and
- * the result takes the place of the leader's. */
-static void save_held(const struct ll_work *work, const struct ll_cost *cost, uint64_t level_count,
-                      double saved_bytes[LL_MAX_LEVELS])
-{
-    double moved = (double)work->a_bytes + (double)work->c_bytes;
-    double held = moved > 0 ? fmin(1, 2 * (double)work->c_bytes / moved) : 0;
-    for (uint64_t l = 0; l < level_count; l++)
-        saved_bytes[l] = held * cost->level_bytes[l];
-}
-
-/* Adds a part's time; false when no unit runs it. */
-static bool predict_part(const struct ll_machine *machine, const struct ll_measured_part *part, bool first,
-                         struct ll_prediction *p, double *overhead_s)
-{
-    struct ll_cost cost;
-    struct ll_timing timing;
-    double saved_bytes[LL_MAX_LEVELS] = {0}, times = (double)part->times;
-    bool follows = !first && machine->software.fusion == LL_FUSION_ELEMENTWISE &&
-                   ll_op_class(part->kind) == LL_CLASS_ELEMENTWISE;
-    if (!ll_cost_op(machine, part->kind, &part->work, &cost, NULL, &p->unscored))
-        return false;
-    if (follows)
-        save_held(&part->work, &cost, machine->level_count, saved_bytes);
-    ll_cost_time(machine, &cost, saved_bytes, &timing, NULL);
-    timing.overhead_s = follows ? 0 : timing.overhead_s;
-    p->time_s += times * (timing.time_s + timing.overhead_s);
-    p->roofline_s += times * roofline_s(machine, &part->work);
-    *overhead_s += times * timing.overhead_s;
-    return true;
+    const struct names names = names_of(row);
+    for (size_t i = 0; i < count * NAMES; i++)
+        if (ll_machine_is(machines[i % count], names.at[i / count]))
+            return machines[i % count];
+    return NULL;
 }
 
 static void predict(const struct ll_measured *row, const struct ll_machine *machine,
                     struct ll_measured_works *works, struct ll_prediction *p)
 {
-    double overhead_s = 0;
+    struct ll_predicted predicted;
     *p = (struct ll_prediction){.row = row, .unscored = ll_measured_works(row, works)};
     p->family = works->family;
-    for (uint64_t i = 0; !p->unscored && i < works->count; i++)
-        if (!predict_part(machine, &works->at[i], i == 0, p, &overhead_s))
-            return;
-    if (p->unscored)
-        return;
-    p->machine = machine;
-    p->launch_bound = p->roofline_s < overhead_s;
+    if (!p->unscored && ll_predict(machine, works, &predicted, &p->unscored)) {
+        p->machine = machine;
+        p->time_s = predicted.time_s;
+        p->roofline_s = predicted.roofline_s;
+        p->launch_bound = predicted.roofline_s < predicted.overhead_s;
+    }
 }
 
 /* Errors of some rows, as they come. */
@@ -146,6 +130,16 @@ static bool gather(struct cell *cell, const struct ll_prediction *p)
     return add_error(&cell->sets[OURS], p->time_s, measured_s) &&
            add_error(&cell->sets[ROOFLINE], p->roofline_s, measured_s) &&
            add_error(&cell->sets[p->launch_bound ? LAUNCH_BOUND : LARGE], p->time_s, measured_s);
+}
+
+static struct ll_score_set score(const struct cell *cell)
+{
+    return (struct ll_score_set){
+        .ours = sum_up(&cell->sets[OURS]),
+        .roofline = sum_up(&cell->sets[ROOFLINE]),
+        .launch_bound = sum_up(&cell->sets[LAUNCH_BOUND]),
+        .large = sum_up(&cell->sets[LARGE]),
+    };
 }
 
 struct validating {
@@ -205,10 +199,7 @@ static const struct ll_family_errors *list_families(struct validating *v)
             .hardware = cell->first->row->hardware,
             .family = cell->first->family,
             .machine = cell->first->machine,
-            .ours = sum_up(&cell->sets[OURS]),
-            .roofline = sum_up(&cell->sets[ROOFLINE]),
-            .launch_bound = sum_up(&cell->sets[LAUNCH_BOUND]),
-            .large = sum_up(&cell->sets[LARGE]),
+            .errors = score(cell),
         };
     }
     v->failed |= !list;
@@ -257,7 +248,9 @@ static void predict_rows(void *context, uint64_t begin, uint64_t end, uint64_t c
 
 static bool is_driven_alike(const struct ll_measured *a, const struct ll_measured *b)
 {
-    return strcmp(a->hardware, b->hardware) == 0 && strcmp(a->source, b->source) == 0;
+    int length = software_length(a);
+    return strcmp(a->hardware, b->hardware) == 0 && strcmp(a->source, b->source) == 0 &&
+           length == software_length(b) && (length == 0 || strncmp(a->notes, b->notes, (size_t)length) == 0);
 }
 
 /* NULL when memory ran out. */
@@ -321,8 +314,7 @@ const struct ll_validation *ll_validate(const struct ll_measured *rows, size_t c
             .count = count,
             .families = list_families(&v),
             .family_count = v.cell_keys.count,
-            .overall = sum_up(&v.overall.sets[OURS]),
-            .overall_roofline = sum_up(&v.overall.sets[ROOFLINE]),
+            .overall = score(&v.overall),
             .unscored = list_unscored(&v),
             .unscored_count = v.reasons.count,
         };

@@ -21,6 +21,11 @@ struct ll_errors {
     double bias;         /* mean of the errors: above zero when predictions are too long */
 };
 
+/* Ours, a plain roofline's, and ours again by whether starting the ops is most of it. */
+struct ll_score_set {
+    struct ll_errors ours, roofline, launch_bound, large;
+};
+
 struct ll_prediction {
     const struct ll_measured *row;
     const struct ll_machine *machine; /* NULL: not scored */
@@ -33,7 +38,7 @@ struct ll_prediction {
 struct ll_family_errors {
     const char *hardware, *family;
     const struct ll_machine *machine;
-    struct ll_errors ours, roofline, launch_bound, large; /* the last two are ours, by launch_bound */
+    struct ll_score_set errors;
 };
 
 struct ll_unscored {
@@ -46,7 +51,7 @@ struct ll_validation {
     size_t count;
     const struct ll_family_errors *families; /* in the order of their first rows */
     size_t family_count;
-    struct ll_errors overall, overall_roofline;
+    struct ll_score_set overall;
     const struct ll_unscored *unscored;
     size_t unscored_count;
 };
@@ -59,5 +64,8 @@ const struct ll_validation *ll_validate(const struct ll_measured *rows, size_t c
 
 /* Whether data that names this hardware means the machine: its stem, its name or an alias, in any case. */
 bool ll_machine_is(const struct ll_machine *machine, const char *hardware);
+
+/* Whether a row was measured on such a machine: by its hardware, or by "source: hardware". */
+bool ll_machine_measured(const struct ll_machine *machine, const struct ll_measured *row);
 
 #endif

@@ -1,7 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* How fast the cache simulator is: one level of 32 KiB, lines of 64 bytes, fed with a blocked product, a
- * sweep, and random addresses of which some or many miss; and three levels of a processor. */
+ * sweep, and random addresses of which some or many miss; and three levels of a processor. First, how fast
+ * such addresses are made. */
 #include "sim/memory/cache.h"
+#include "sim/memory/streams.h"
 #include "tests/bench/bench.h"
 #include "tests/random.h"
 
@@ -25,6 +27,23 @@ static uint64_t blocked(uint64_t n)
 {
     uint64_t p = n / 2 % 32, j = n / 64 % 32, i = n / 2048 % 32;
     return n % 2 ? 8192 + 8 * (32 * p + j) : 8 * (32 * i + p);
+}
+
+/* The addresses of a product of 256 x 256 x 256 in blocks of 32 x 32 x 32, without a cache: as many as COUNT.
+ */
+static void make_stream(void *context)
+{
+    const struct load *load = context;
+    static const struct ll_product product = {.dims = {1, 256, 256, 256},
+                                              .element_bytes = {4, 4, 4},
+                                              .blocks = {{32, 32, 32, LL_ORDER_MNK}},
+                                              .block_count = 1,
+                                              .order = LL_ORDER_MNK};
+    struct ll_nest nest = ll_nest_product(&product);
+    struct ll_stream stream;
+    ll_stream_begin(&stream, &nest);
+    for (size_t made = 0; made < COUNT;)
+        made += ll_stream_fill(&stream, load->accesses, 4096);
 }
 
 static uint64_t sweep(uint64_t n)
@@ -71,6 +90,7 @@ static const struct {
     {"8 ways plru", {{.sets = 64, .ways = 8, .line_bytes = 64, .policy = LL_CACHE_PLRU}}, 1},
     {"8 ways random", {{.sets = 64, .ways = 8, .line_bytes = 64, .policy = LL_CACHE_RANDOM}}, 1},
     {"8 ways fifo", {{.sets = 64, .ways = 8, .line_bytes = 64, .policy = LL_CACHE_FIFO}}, 1},
+    {"16 ways lru", {{.sets = 32, .ways = 16, .line_bytes = 64}}, 1},
     {"direct mapped", {{.sets = 512, .ways = 1, .line_bytes = 64}}, 1},
     {"48 sets of 11 ways lru", {{.sets = 48, .ways = 11, .line_bytes = 64}}, 1},
     {"fully associative lru", {{.sets = 1, .ways = 512, .line_bytes = 64}}, 1},
@@ -84,6 +104,8 @@ static const struct {
 int main(void)
 {
     struct load load = {.accesses = malloc(COUNT * sizeof *load.accesses)};
+    if (load.accesses)
+        ll_bench("addresses of a blocked product", make_stream, &load, COUNT, 0);
     for (size_t s = 0; load.accesses && s < sizeof streams / sizeof streams[0]; s++) {
         fill(&load, streams[s].address);
         for (size_t c = 0; c < sizeof caches / sizeof caches[0]; c++) {

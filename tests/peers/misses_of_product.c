@@ -11,45 +11,51 @@ enum { ROOM = 4096 };
 
 static const struct {
     const char *name;
-    uint64_t size_bytes, ways, line_bytes;
+    uint64_t bytes[2], ways[2], line_bytes;
     struct ll_gemm dims;
     struct ll_nest_block block;
 } products[] = {
-#define PRODUCT(name, size, ways, line, m, n, k, bm, bn, bk)                                                 \
-    {#name, size, ways, line, {1, m, n, k}, {bm, bn, bk, LL_ORDER_MNK}},
+#define PRODUCT(name, d1, d1_ways, ll, ll_ways, line, m, n, k, bm, bn, bk)                                   \
+    {#name, {d1, ll}, {d1_ways, ll_ways}, line, {1, m, n, k}, {bm, bn, bk, LL_ORDER_MNK}},
 #include "products.def"
 #undef PRODUCT
 };
 
-static struct ll_cache_counts counts_of(const struct ll_nest *nest, const struct ll_cache_level *level)
+static void count(const struct ll_nest *nest, const struct ll_cache_level levels[2],
+                  struct ll_cache_counts counts[2])
 {
     uint64_t buffer[ROOM];
     struct ll_arena arena = {0};
     struct ll_stream stream;
-    struct ll_cache *cache = ll_cache_new(level, 1, &arena);
-    if (!cache)
-        return (struct ll_cache_counts){0};
+    struct ll_cache *cache = ll_cache_new(levels, 2, &arena);
     ll_stream_begin(&stream, nest);
-    for (size_t n; (n = ll_stream_fill(&stream, buffer, ROOM));)
+    for (size_t n; cache && (n = ll_stream_fill(&stream, buffer, ROOM));)
         ll_cache_run(cache, buffer, n);
-    struct ll_cache_counts counts = ll_cache_counts(cache, 0);
+    for (size_t i = 0; cache && i < 2; i++)
+        counts[i] = ll_cache_counts(cache, i);
     ll_arena_release(&arena);
-    return counts;
 }
 
 int main(void)
 {
     for (size_t p = 0; p < sizeof products / sizeof products[0]; p++) {
-        uint64_t size = products[p].size_bytes, ways = products[p].ways, line = products[p].line_bytes;
         struct ll_nest nest = ll_nest_product(&(struct ll_product){.dims = products[p].dims,
                                                                    .element_bytes = {8, 8, 8},
                                                                    .blocks = {products[p].block},
                                                                    .block_count = 1,
                                                                    .order = LL_ORDER_MNK});
-        struct ll_cache_level level = {.sets = size / ways / line, .ways = ways, .line_bytes = line};
-        struct ll_cache_counts counts = counts_of(&nest, &level);
-        printf("%s %" PRIu64 ",%" PRIu64 ",%" PRIu64 " %" PRIu64 " %" PRIu64 "\n", products[p].name, size,
-               ways, line, counts.accesses, counts.misses);
+        struct ll_cache_level levels[2] = {0};
+        struct ll_cache_counts counts[2] = {0};
+        printf("%s", products[p].name);
+        for (int i = 0; i < 2; i++) {
+            uint64_t bytes = products[p].bytes[i], ways = products[p].ways[i], line = products[p].line_bytes;
+            levels[i] =
+                (struct ll_cache_level){.sets = bytes / ways / line, .ways = ways, .line_bytes = line};
+            printf(" %" PRIu64 ",%" PRIu64 ",%" PRIu64, bytes, ways, line);
+        }
+        count(&nest, levels, counts);
+        printf(" %" PRIu64 " %" PRIu64 " %" PRIu64 "\n", counts[0].accesses, counts[0].misses,
+               counts[1].misses);
     }
     return 0;
 }

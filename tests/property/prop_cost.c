@@ -215,6 +215,26 @@ static void a_better_machine_is_never_slower(void **state)
         }
 }
 
+/* Whatever its software offers: the fastest on an empty machine is taken. */
+static void nor_under_any_software(void **state)
+{
+    (void)state;
+    void (*const ways[])(struct ll_machine * machine, struct dice * dice) = {
+        more_bandwidth, larger_memory, more_lanes, higher_clock, less_latency, higher_efficiency};
+    struct dice dice;
+    for (uint64_t seed = first_seed; seed < first_seed + ROUNDS; seed++)
+        for (size_t i = 0; i < sizeof ways / sizeof *ways; i++) {
+            struct sample s = sample_of(seed, &dice);
+            random_software(&dice, &s.machine.software);
+            struct ll_machine better = s.machine;
+            ways[i](&better, &dice);
+            struct ll_timing was = timing_of(&s.machine, &s.work, NULL),
+                             is = timing_of(&better, &s.work, NULL);
+            claim(is.time_s + is.overhead_s <= (was.time_s + was.overhead_s) * (1 + 1e-12), seed,
+                  "a better machine under such software");
+        }
+}
+
 static void twice_clock_and_bandwidth_without_latency_is_half_the_time(void **state)
 {
     (void)state;
@@ -270,6 +290,7 @@ int main(void)
         cmocka_unit_test(time_is_at_most_all_parts_in_series),
         cmocka_unit_test(savings_never_slow_down),
         cmocka_unit_test(a_better_machine_is_never_slower),
+        cmocka_unit_test(nor_under_any_software),
         cmocka_unit_test(a_grain_employs_one_unit_for_each_grain_of_work),
         cmocka_unit_test(twice_clock_and_bandwidth_without_latency_is_half_the_time),
     };

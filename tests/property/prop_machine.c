@@ -19,6 +19,7 @@ struct writer {
     uint64_t item, item_count; /* in the list being written */
     const char *list;
     uint64_t level_count;
+    bool dram;         /* of the level being written is one */
     bool device_scope; /* a level of scope device was written: all further out are too */
 };
 
@@ -205,12 +206,17 @@ static write_value *const writers[LL_TYPE_COUNT] = {
 /* Whether this key is written now. The machine's clock and all scopes are: others lean on them. */
 static bool wanted(struct writer *w, const struct ll_field *field, const char *skip)
 {
-    if (!strcmp(field->key, "cache")) /* its keys must fit the level's size: tests/property/prop_cache.c */
+    /* A cache's keys must fit the level's size (tests/property/prop_cache.c), a cluster's share its scope. */
+    if (!strcmp(field->key, "cache") || !strcmp(field->key, "share"))
+        return false;
+    if (!strcmp(field->key, "dram"))
+        return w->dram = ll_random_below(&w->random, 2);
+    if (!strcmp(field->key, "channels") && !w->dram)
         return false;
     if (!writers[field->type] || (skip && (!strcmp(field->key, skip) || !strcmp(field->key, "model"))))
         return false;
     return field->required || !strcmp(field->key, "clock") || !strcmp(field->key, "scope") ||
-           ll_random_below(&w->random, 4) > 0;
+           !strcmp(field->key, "bandwidth") || ll_random_below(&w->random, 4) > 0;
 }
 
 static void write_key(struct writer *w, const struct ll_field *field)

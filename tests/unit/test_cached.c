@@ -159,6 +159,8 @@ static void a_large_cache_moves_each_line_once(void **state)
     assert_true(product.whole && product.blocked);
     assert_int_equal(product.levels[0].traffic_bytes, 64 * (75 + 94 + 125 + 125));
     assert_near(product.formula_bytes, 4 * (1200 + 1500 + 2000), 0);
+    assert_int_equal(product.tiling.stays, LL_OPERAND_C);
+    assert_int_equal(product.tiling.block.k, 16); /* floats of a line */
     assert_true(ll_run_cached(world.prepared, machine, 1, 0, UINT64_MAX, &relu));
     assert_true(relu.whole && !relu.blocked);
     assert_int_equal(relu.accesses, 4000);

@@ -120,6 +120,33 @@ static void a_fast_host_stays_two_steps_ahead(void **state)
     close_scene(&scene);
 }
 
+/* Each product is started while its input still loads, so that starting it costs nothing. */
+static void a_queue_hides_what_starting_ops_takes(void **state)
+{
+    (void)state;
+    struct scene plain = {0}, queued = {0};
+    open_scene(&plain, NULL, NULL);
+    open_scene(&queued, "software.queue", "8");
+    assert_near(plain.result->ops[1].time_s - queued.result->ops[1].time_s, 1e-6, 1e-9);
+    assert_near(queued.result->shares[LL_BOUND_OVERHEAD], 0, 0);
+    close_scene(&plain);
+    close_scene(&queued);
+}
+
+/* Of two ops, an input and a product: a product may be started when the one before has ended. */
+static void a_short_queue_keeps_the_software_waiting(void **state)
+{
+    (void)state;
+    struct scene one = {0}, many = {0};
+    open_scene(&many, "software", "{op_overhead: 100us, queue: 64}");
+    double c = many.result->ops[1].time_s - (100e-6 - input_s);
+    assert_near(many.result->time_s * STEPS, STEPS * 100e-6 + c, 1e-9);
+    open_scene(&one, "software", "{op_overhead: 100us, queue: 2}");
+    assert_near(one.result->time_s * STEPS, STEPS * (100e-6 + c), 1e-9);
+    close_scene(&one);
+    close_scene(&many);
+}
+
 static void starting_ops_is_a_share_of_its_own(void **state)
 {
     (void)state;
@@ -234,6 +261,8 @@ int main(void)
         cmocka_unit_test(an_op_takes_its_cycles_and_its_start),
         cmocka_unit_test(a_slow_host_is_waited_for),
         cmocka_unit_test(a_fast_host_stays_two_steps_ahead),
+        cmocka_unit_test(a_queue_hides_what_starting_ops_takes),
+        cmocka_unit_test(a_short_queue_keeps_the_software_waiting),
         cmocka_unit_test(starting_ops_is_a_share_of_its_own),
         cmocka_unit_test(energy_is_counted_by_operation_by_byte_and_by_time),
         cmocka_unit_test(what_is_no_product_has_a_price_of_its_own),

@@ -130,6 +130,29 @@ static struct data roll(uint64_t *random)
 
 static const struct ll_page page = {"A <title>", "about & more", 2, 2, 400, 300};
 
+static void draw_roofline(struct ll_svg *svg, struct ll_box box, const struct data *data)
+{
+    struct ll_roof memories[MOST], units[MOST];
+    struct ll_work_point points[MOST];
+    for (size_t i = 0; i < MOST; i++) {
+        const double *v = &data->values[i * MOST];
+        memories[i] = (struct ll_roof){data->names[i], isfinite(v[0]) && v[0] > 0 ? v[0] : 1};
+        units[i] = (struct ll_roof){data->names[i], isfinite(v[1]) && v[1] > 0 ? v[1] : 1};
+        points[i] = (struct ll_work_point){v[2], v[3], 1.0 / MOST, i, data->names[i]};
+    }
+    ll_draw_roofline(svg, box,
+                     &(struct ll_roofline){.title = "roofline",
+                                           .about = data->rows % 2 ? "about" : NULL,
+                                           .memories = memories,
+                                           .memory_count = data->rows,
+                                           .units = units,
+                                           .unit_count = data->columns,
+                                           .points = points,
+                                           .point_count = data->columns,
+                                           .series = data->names,
+                                           .series_count = data->columns});
+}
+
 static void draw_all(struct ll_svg *svg, uint64_t seed)
 {
     uint64_t random = seed;
@@ -163,6 +186,15 @@ static void draw_all(struct ll_svg *svg, uint64_t seed)
                                      .joined = seed % 2,
                                      .x_log = log,
                                      .y_log = !log});
+    ll_draw_scatter(svg, box,
+                    &(struct ll_scatter){.title = "scatter",
+                                         .about = log ? "about" : NULL,
+                                         .x_label = "x",
+                                         .y_label = "y",
+                                         .series = curves,
+                                         .series_count = data.rows,
+                                         .band = 0.2});
+    draw_roofline(svg, box, &data);
     ll_draw_heat(svg, box,
                  &(struct ll_heat){.unit = "%",
                                    .rows = data.names,
@@ -229,6 +261,64 @@ static void stacked_bars_stand_on_each_other(void **state)
     ll_str_release(&text);
 }
 
+/* Of points at 1 and 100 on axes to 100, and one too many of the first: two dots in opposite corners of a
+ * square area, and one whose y is not positive is not there. */
+static void a_scatter_plot_has_one_axis_and_no_dot_twice(void **state)
+{
+    (void)state;
+    const struct ll_curve series = {"s", (double[]){1, 100, 1, 5}, (double[]){1, 100, 1, 0}, 4};
+    struct ll_str text = {0};
+    struct ll_svg svg = {&text};
+    double x[2], y[2], x1, y1, x2, y2;
+    ll_draw_scatter(&svg, (struct ll_box){0, 0, 200, 200},
+                    &(struct ll_scatter){
+                        .x_label = "x", .y_label = "y", .series = &series, .series_count = 1, .band = 0.2});
+    const char *dots = strstr(text.text, " d=\"M"),
+               *diagonal = strstr(text.text, "<polygon class=\"ll-band\"");
+    assert_non_null(dots);
+    assert_int_equal(sscanf(dots, " d=\"M%lf %lfh0M%lf %lfh0\"", &x[0], &y[0], &x[1], &y[1]), 4);
+    assert_non_null(diagonal = strstr(diagonal, "<line"));
+    assert_int_equal(sscanf(diagonal, "<line class=\"ll-axis\" x1=\"%lf\" y1=\"%lf\" x2=\"%lf\" y2=\"%lf\"",
+                            &x1, &y1, &x2, &y2),
+                     4);
+    assert_near(x[0], x1, 0.06);
+    assert_near(y[0], y1, 0.06);
+    assert_near(x[1], x2, 0.06);
+    assert_near(y[1], y2, 0.06);
+    ll_str_release(&text);
+}
+
+/* A point on the line of the memory, another where that meets the unit: 100 B/s and 1000 FLOP/s meet at 10
+ * FLOP/byte. */
+static void points_at_the_limit_lie_on_the_roof(void **state)
+{
+    (void)state;
+    const struct ll_work_point points[] = {{1, 100, 0.5, 0, "a"}, {10, 1000, 0.5, 0, "b"}};
+    struct ll_str text = {0};
+    struct ll_svg svg = {&text};
+    double x1, y1, x2, y2, cx[2], cy[2];
+    ll_draw_roofline(&svg, (struct ll_box){0, 0, 300, 300},
+                     &(struct ll_roofline){.memories = &(struct ll_roof){"m", 100},
+                                           .memory_count = 1,
+                                           .units = &(struct ll_roof){"u", 1000},
+                                           .unit_count = 1,
+                                           .points = points,
+                                           .point_count = 2});
+    const char *roof = strstr(text.text, "<line class=\"ll-stroke\""), *disc = text.text;
+    assert_non_null(roof);
+    assert_int_equal(sscanf(roof, "<line class=\"ll-stroke\" x1=\"%lf\" y1=\"%lf\" x2=\"%lf\" y2=\"%lf\"",
+                            &x1, &y1, &x2, &y2),
+                     4);
+    for (size_t i = 0; i < 2; i++) {
+        assert_non_null(disc = strstr(disc + 1, "<circle"));
+        assert_int_equal(sscanf(disc, "<circle cx=\"%lf\" cy=\"%lf\"", &cx[i], &cy[i]), 2);
+    }
+    assert_near(cx[1], x2, 0.02);
+    assert_near(cy[1], y2, 0.02);
+    assert_near((cy[0] - y1) * (x2 - x1), (y2 - y1) * (cx[0] - x1), 5);
+    ll_str_release(&text);
+}
+
 static void shades_go_from_light_to_dark(void **state)
 {
     (void)state;
@@ -249,6 +339,8 @@ int main(void)
         cmocka_unit_test(any_data_makes_a_sound_figure),
         cmocka_unit_test(the_same_data_is_the_same_figure),
         cmocka_unit_test(stacked_bars_stand_on_each_other),
+        cmocka_unit_test(a_scatter_plot_has_one_axis_and_no_dot_twice),
+        cmocka_unit_test(points_at_the_limit_lie_on_the_roof),
         cmocka_unit_test(shades_go_from_light_to_dark),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -3,6 +3,7 @@
 
 #include "sim/validate/measured.h"
 
+#include <math.h>
 #include <string.h>
 
 static const char header[] = "source,hardware,op,dtype,dims,time_s,notes\n";
@@ -133,11 +134,82 @@ static void each_op_is_run_by_kernels_of_its_own(void **state)
     assert_int_equal(good_works("softmax", "fp32", "b=3;h=4").at[0].work.vector.row, 4);
 }
 
+/* By the optimizer's work: momentum reads three numbers of four bytes for each weight. The counts are those
+ * of torchvision's documentation; of AlexNet in two groups and of GoogLeNet, of Caffe's model zoo; of
+ * ResNet-200, of its own blocks: 64.67 million. */
+static void networks_have_the_published_number_of_weights(void **state)
+{
+    (void)state;
+    static const struct {
+        const char *name;
+        uint64_t weights;
+    } networks[] = {
+        {"alexnet", 60965224},    {"alexnet_owt", 61100840},  {"vgg11_a", 132863336},
+        {"vgg16", 138357544},     {"vgg19", 143667240},       {"googlenetv1", 6998552},
+        {"resnet18", 11689512},   {"resnet34", 21797672},     {"resnet50", 25557032},
+        {"resnet101", 44549160},  {"resnet50v1.5", 25557032}, {"resnet152", 60192808},
+        {"densenet121", 7978856}, {"densenet161", 28681000},
+    };
+    for (size_t i = 0; i < sizeof networks / sizeof *networks; i++) {
+        char dims[64];
+        snprintf(dims, sizeof dims, "model=%s;batch=2;mode=train", networks[i].name);
+        struct ll_measured_works works = good_works("e2e_train", "fp32", dims);
+        uint64_t bytes = 0;
+        for (uint64_t p = 0; p < works.count; p++)
+            bytes += works.at[p].kind == LL_OP_MOMENTUM ? works.at[p].work.a_bytes : 0;
+        assert_int_equal(bytes / 12, networks[i].weights);
+    }
+}
+
+static uint64_t product_flops(const char *op, const char *dims)
+{
+    struct ll_measured_works works = good_works(op, "fp32", dims);
+    uint64_t flops = 0;
+    for (uint64_t i = 0; i < works.count; i++)
+        if (works.at[i].work.kind == LL_WORK_GEMM || works.at[i].work.kind == LL_WORK_CONV)
+            flops += works.at[i].times * works.at[i].work.flops;
+    return flops;
+}
+
+/* VGG-16: 15.47 billion multiply-adds an image, ResNet-50: 4.09 (torchvision's documentation, GFLOPS column).
+ */
+static void networks_have_the_published_number_of_operations(void **state)
+{
+    (void)state;
+    double vgg = (double)product_flops("e2e_infer", "model=vgg16;batch=1"),
+           resnet = (double)product_flops("e2e_infer", "model=resnet50v1.5;batch=1");
+    assert_true(fabs(vgg / 2e9 - 15.47) < 0.005);
+    assert_true(fabs(resnet / 2e9 - 4.09) < 0.005);
+    assert_true(product_flops("e2e_bwd", "model=vgg16;batch=1") < 2 * (uint64_t)vgg);
+    assert_int_equal(product_flops("e2e_train", "model=vgg16;batch=1"),
+                     (uint64_t)vgg + product_flops("e2e_bwd", "model=vgg16;batch=1"));
+}
+
+/* 2000 x 64, twice 64 x 64, 64 x 10, for 32 samples on each of 8 devices; nothing flows back to the input. */
+static void a_dense_network_is_split_over_its_devices(void **state)
+{
+    (void)state;
+    const char *dims =
+        "model=paradnn_fc;layers=3;nodes=64;input=2000;output=10;batch=256;mode=train;devices=8";
+    uint64_t first = 2000 * 64, others = 2 * 64 * 64 + 64 * 10, exchanged = 0;
+    assert_int_equal(product_flops("e2e_train", dims), 2 * 32 * (2 * first + 3 * others));
+    for (uint64_t i = 0; i < held.count; i++)
+        if (held.at[i].work.kind == LL_WORK_COLLECTIVE) {
+            exchanged += held.at[i].times * held.at[i].work.a_bytes;
+            assert_int_equal(held.at[i].devices, 8);
+        }
+    assert_int_equal(exchanged, 4 * (first + others + 3 * 64 + 10));
+}
+
 static void what_is_no_work_says_why(void **state)
 {
     (void)state;
     static const char *const wrong[][4] = {
-        {"spmm", "fp32", "m=1;n=1;k=1", "no rule turns this op into work"},
+        {"fft", "fp32", "m=1;n=1;k=1", "no rule turns this op into work"},
+        {"spmm", "fp32", "m=1;n=1;k=1", "sparse products are not simulated"},
+        {"e2e_infer", "fp32", "model=x;batch=1", "the network is not among those that can be built"},
+        {"e2e_train", "fp32", "model=vgg16;batch=4;devices=8",
+         "the batch is smaller than the number of devices"},
         {"gemm", "fp4", "m=1;n=1;k=1", "the element type is not known"},
         {"gemm", "fp32", "m=1;n=1", "a dimension is missing or impossible"},
         {"gemm", "fp32", "m=1;n=0;k=1", "a dimension is missing or impossible"},
@@ -208,6 +280,9 @@ int main(void)
         cmocka_unit_test(a_recurrent_layer_is_a_sequence_of_products),
         cmocka_unit_test(element_by_element_every_operand_passes_once),
         cmocka_unit_test(each_op_is_run_by_kernels_of_its_own),
+        cmocka_unit_test(networks_have_the_published_number_of_weights),
+        cmocka_unit_test(networks_have_the_published_number_of_operations),
+        cmocka_unit_test(a_dense_network_is_split_over_its_devices),
         cmocka_unit_test(what_is_no_work_says_why),
         cmocka_unit_test(rows_are_read_and_wrong_ones_have_a_place),
     };

@@ -36,6 +36,15 @@ static void a_difference_is_never_negative(void **state)
     assert_false(ll_fits(ll_sub(7, 8)));
 }
 
+static void powers_of_two_are_told_from_their_neighbours(void **state)
+{
+    (void)state;
+    assert_false(ll_is_power_of_two(0));
+    assert_true(ll_is_power_of_two(1) && ll_is_power_of_two(2) && ll_is_power_of_two(UINT64_C(1) << 63));
+    assert_false(ll_is_power_of_two(3) || ll_is_power_of_two((UINT64_C(1) << 63) + 1) ||
+                 ll_is_power_of_two(LL_NO_FIT));
+}
+
 static void min_and_max_know_that_no_fit_is_largest(void **state)
 {
     (void)state;
@@ -68,6 +77,7 @@ int main(void)
         cmocka_unit_test(a_product_that_does_not_fit_stays_so),
         cmocka_unit_test(the_largest_number_that_fits_is_one_below_the_mark),
         cmocka_unit_test(a_difference_is_never_negative),
+        cmocka_unit_test(powers_of_two_are_told_from_their_neighbours),
         cmocka_unit_test(min_and_max_know_that_no_fit_is_largest),
         cmocka_unit_test(random_sums_products_and_pieces_are_those_of_wider_numbers),
     };

@@ -3,32 +3,28 @@
 
 #include "sim/memory/cache.h"
 #include "sim/memory/streams.h"
+#include "tracer/base/arena.h"
 
-enum { MOST = 1 << 18, SEEDS = 300 };
+enum { SEEDS = 100 };
 
 static uint64_t first_seed;
 
 /* Accesses of a program that was written by hand, and of a stream. */
 struct list {
-    uint64_t *at;
+    uint64_t *at, capacity;
     size_t count;
 };
 
-static struct list list_new(void)
-{
-    return (struct list){malloc(MOST * sizeof(uint64_t)), 0};
-}
-
 static void add(struct list *list, uint64_t access)
 {
-    assert_true(list->count < MOST);
+    assert_true(ll_grow(&list->at, &list->capacity, list->count + 1, sizeof *list->at));
     list->at[list->count++] = access;
 }
 
 /* Asks for a different number each time. */
 static struct list list_of(const struct ll_nest *nest)
 {
-    struct list list = list_new();
+    struct list list = {0};
     struct ll_stream stream;
     uint64_t buffer[512], seed = 7;
     size_t n, room = 4 * LL_NEST_REFS;
@@ -56,7 +52,7 @@ static void a_plain_product_reads_rows_and_columns_and_writes_each_sum_once(void
     (void)state;
     struct ll_nest nest = ll_nest_product(
         &(struct ll_product){.dims = {1, 3, 5, 4}, .element_bytes = {4, 4, 4}, .order = LL_ORDER_MNK});
-    struct list expected = list_new();
+    struct list expected = {0};
     for (uint64_t i = 0; i < 3; i++)
         for (uint64_t j = 0; j < 5; j++) {
             for (uint64_t p = 0; p < 4; p++) {
@@ -86,7 +82,7 @@ static void a_blocked_product_does_its_blocks_in_order(void **state)
                                                                .blocks = {{4, 3, 2, LL_ORDER_KNM}},
                                                                .block_count = 1,
                                                                .order = LL_ORDER_MKN});
-    struct list expected = list_new();
+    struct list expected = {0};
     for (uint64_t kk = 0; kk < k; kk += 2)
         for (uint64_t jj = 0; jj < n; jj += 3)
             for (uint64_t ii = 0; ii < m; ii += 4)
@@ -164,7 +160,7 @@ static void dumb_loops(struct walk *walk, uint32_t loop, uint64_t *x)
 
 static struct list dumb_list_of(const struct ll_nest *nest)
 {
-    struct list list = list_new();
+    struct list list = {0};
     struct walk walk = {.nest = nest, .list = &list};
     uint64_t x[LL_NEST_DIMS] = {0};
     dumb_loops(&walk, 0, x);
@@ -284,7 +280,7 @@ static void a_convolution_reads_no_padding(void **state)
                                 .out_c = 3,
                                 .in_c = 2};
     struct ll_nest nest = ll_nest_convolution(&conv);
-    struct list expected = list_new();
+    struct list expected = {0};
     for (uint64_t h = 0; h < 3; h++)
         for (uint64_t w = 0; w < 2; w++)
             for (uint64_t o = 0; o < 3; o++) {
@@ -307,7 +303,7 @@ static void a_sweep_touches_each_element_of_each_operand_once(void **state)
     (void)state;
     struct ll_nest nest =
         ll_nest_sweep((const struct ll_nest_operand[]){{100, 4, false}, {7, 8, false}, {100, 2, true}}, 3);
-    struct list expected = list_new();
+    struct list expected = {0};
     for (uint64_t i = 0; i < 100; i++) {
         add(&expected, 4 * i);
         if (i < 7)

@@ -35,8 +35,13 @@ static void end(struct trial *t)
 
 static struct ll_measured row(const char *hardware, const char *op, const char *dims, double time_s)
 {
-    return (struct ll_measured){
-        .source = "test", .hardware = hardware, .op = op, .dtype = "bf16", .dims = dims, .time_s = time_s};
+    return (struct ll_measured){.source = "test",
+                                .hardware = hardware,
+                                .op = op,
+                                .dtype = "bf16",
+                                .dims = dims,
+                                .notes = "",
+                                .time_s = time_s};
 }
 
 /* Measured so that the predictions are 50 % too long, 10 % too short and right. */
@@ -54,14 +59,14 @@ static void errors_are_relative_to_what_was_measured(void **state)
     rows[1].time_s = predicted_s / 0.9;
     rows[2].time_s = predicted_s;
     const struct ll_validation *v = validate(&t, rows, 3);
-    assert_int_equal(v->overall.points, 3);
-    assert_float_equal(v->overall.mape, (0.5 + 0.1) / 3, 1e-9);
-    assert_float_equal(v->overall.median_ape, 0.1, 1e-9);
-    assert_float_equal(v->overall.within_20pct, 2.0 / 3, 1e-9);
-    assert_float_equal(v->overall.bias, (0.5 - 0.1) / 3, 1e-9);
+    assert_int_equal(v->overall.ours.points, 3);
+    assert_float_equal(v->overall.ours.mape, (0.5 + 0.1) / 3, 1e-9);
+    assert_float_equal(v->overall.ours.median_ape, 0.1, 1e-9);
+    assert_float_equal(v->overall.ours.within_20pct, 2.0 / 3, 1e-9);
+    assert_float_equal(v->overall.ours.bias, (0.5 - 0.1) / 3, 1e-9);
     assert_int_equal(v->family_count, 3); /* three ways to name the hardware */
     assert_string_equal(v->families[0].family, "gemm");
-    assert_int_equal(v->families[0].ours.points, 1);
+    assert_int_equal(v->families[0].errors.ours.points, 1);
     end(&t);
 }
 
@@ -74,7 +79,7 @@ static void the_roofline_is_the_datasheets(void **state)
     struct ll_measured rows[] = {row("toy", "gemm", "m=64;n=64;k=64", 2457.6e-9)};
     const struct ll_validation *v = validate(&t, rows, 1);
     assert_float_equal(v->predictions[0].roofline_s, 2457.6e-9, 1e-15);
-    assert_float_equal(v->overall_roofline.mape, 0, 1e-9);
+    assert_float_equal(v->overall.roofline.mape, 0, 1e-9);
     assert_false(v->predictions[0].launch_bound);
     end(&t);
 }
@@ -84,11 +89,11 @@ static void what_cannot_be_scored_is_counted_by_reason(void **state)
     (void)state;
     struct trial t;
     begin(&t, "x");
-    struct ll_measured rows[] = {row("toy", "spmm", "", 1), row("other", "gemm", "m=1;n=1;k=1", 1),
-                                 row("toy", "spmm", "", 1), row("toy", "gemm", "m=1", 1)};
+    struct ll_measured rows[] = {row("toy", "fft", "", 1), row("other", "gemm", "m=1;n=1;k=1", 1),
+                                 row("toy", "fft", "", 1), row("toy", "gemm", "m=1", 1)};
     const struct ll_validation *v = validate(&t, rows, 4);
-    assert_int_equal(v->overall.points, 0);
-    assert_true(isnan(v->overall.mape));
+    assert_int_equal(v->overall.ours.points, 0);
+    assert_true(isnan(v->overall.ours.mape));
     assert_int_equal(v->family_count, 0);
     assert_int_equal(v->unscored_count, 3);
     assert_string_equal(v->unscored[0].reason, "no rule turns this op into work");
@@ -98,12 +103,38 @@ static void what_cannot_be_scored_is_counted_by_reason(void **state)
     end(&t);
 }
 
+/* One device under three stacks: as anybody drives it, as this source does, as the software of its notes
+ * does. */
+static void a_device_answers_under_the_software_that_was_measured(void **state)
+{
+    (void)state;
+    struct trial plain, source, noted;
+    begin(&plain, "Device");
+    begin(&source, "\"test: Device\"");
+    begin(&noted, "\"test, Loop 7: Device\"");
+    const struct ll_machine *machines[] = {plain.machine, source.machine, noted.machine};
+    struct ll_measured rows[4];
+    for (int i = 0; i < 4; i++)
+        rows[i] = row("device", "gemm", "m=64;n=64;k=64", 1);
+    rows[0].source = rows[1].source = "other";
+    rows[1].notes = rows[3].notes = "Loop 7 (warm); mean of 10";
+    const struct ll_validation *v = ll_validate(rows, 4, machines, 3, NULL, &plain.arena);
+    assert_ptr_equal(v->predictions[0].machine, plain.machine);
+    assert_ptr_equal(v->predictions[1].machine, plain.machine);
+    assert_ptr_equal(v->predictions[2].machine, source.machine);
+    assert_ptr_equal(v->predictions[3].machine, noted.machine);
+    end(&plain);
+    end(&source);
+    end(&noted);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(errors_are_relative_to_what_was_measured),
         cmocka_unit_test(the_roofline_is_the_datasheets),
         cmocka_unit_test(what_cannot_be_scored_is_counted_by_reason),
+        cmocka_unit_test(a_device_answers_under_the_software_that_was_measured),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -63,11 +63,36 @@ static void scattering_clears_and_moves_columns_where_windows_overlap(void **sta
     assert_near(variants[1].apart_bytes, dx, 0);
 }
 
+/* 4 images of 8 x 8 x 16, 3 x 3 to 4 x 4 x 32: a product of 16 x 32 x 144 an image; 4 * 16 * 144 numbers of
+ * columns are written by a pass of their own, which reads the images. */
+static void columns_are_made_and_multiplied_image_by_image(void **state)
+{
+    (void)state;
+    struct ll_software software = {.convolving = LL_CONVOLVING_COLUMNS, .transform_count = 1};
+    struct ll_variant variants[LL_MOST_VARIANTS];
+    struct ll_work work = halving(3);
+    work.conv.pass = LL_CONV_FORWARD;
+    uint64_t dx = work.c_bytes;
+    work.c_bytes = work.a_bytes;
+    work.a_bytes = dx;
+    assert_int_equal(ll_variants(&software, &work, variants), 1);
+    const struct ll_work *v = &variants[0].work;
+    assert_int_equal(v->kind, LL_WORK_SEQUENCE);
+    assert_int_equal(v->sequence.steps, 4);
+    assert_int_equal(v->sequence.step.m, 16);
+    assert_int_equal(v->sequence.step.n, 32);
+    assert_int_equal(v->sequence.step.k, 144);
+    assert_int_equal(v->flops, work.flops);
+    assert_int_equal(v->a_bytes, 4 * 4 * 16 * 144);
+    assert_near(variants[0].apart_bytes, 4.0 * (4 * 16 * 144 + 4 * 8 * 8 * 16), 0);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(what_a_machine_says_nothing_of_is_done_as_it_is),
         cmocka_unit_test(zeros_between_are_multiplied_too),
+        cmocka_unit_test(columns_are_made_and_multiplied_image_by_image),
         cmocka_unit_test(scattering_clears_and_moves_columns_where_windows_overlap),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -170,8 +170,10 @@ int main(int count, char **words)
             steps[done] = fabs(score.step);
             kinds[done++] = score.kinds;
         }
-    printf("steps: error %.1f %% in the median, %.1f %% at most; by kind %.1f %% in the median\n",
-           median(steps, done) * 100, steps[done - 1] * 100, median(kinds, done) * 100);
+    double step = median(steps, done), kind = median(kinds, done); /* both are sorted now */
+    printf("steps: error %.1f %% in the median, %.1f %% at most; by kind %.1f %% in the median, %.1f %% at "
+           "most\n",
+           step * 100, steps[done - 1] * 100, kind * 100, kinds[done - 1] * 100);
     ll_machine_free(machine);
     ll_diags_release(&diags);
     return 0;

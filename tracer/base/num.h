@@ -48,6 +48,12 @@ static inline uint64_t ll_ceil_div(uint64_t a, uint64_t b)
     return ll_fits(a) && ll_fits(b) ? a / b + (a % b != 0) : LL_NO_FIT;
 }
 
+/* 1, 2, 4, ...; LL_NO_FIT is none. */
+static inline bool ll_is_power_of_two(uint64_t value)
+{
+    return value != 0 && (value & (value - 1)) == 0;
+}
+
 /* LL_NO_FIT counts as larger than any number. */
 static inline uint64_t ll_min(uint64_t a, uint64_t b)
 {

@@ -76,6 +76,14 @@ struct ll_box ll_draw_title(struct ll_svg *svg, struct ll_box box, const char *t
     return below(box, 26);
 }
 
+struct ll_box ll_draw_about(struct ll_svg *svg, struct ll_box box, const char *about)
+{
+    if (!about)
+        return box;
+    ll_svg_text(svg, &(struct ll_text){.x = box.x, .y = box.y + 8, .size = LL_TEXT_SMALL}, about);
+    return below(box, LINE + 3);
+}
+
 struct ll_box ll_draw_legend(struct ll_svg *svg, struct ll_box box, const char *const *names, size_t count,
                              bool marks)
 {

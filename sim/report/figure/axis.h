@@ -31,6 +31,9 @@ const char *ll_tick(struct ll_tick_text *text, double value);
 /* The title at the top of a box; what is left of the box below it. */
 struct ll_box ll_draw_title(struct ll_svg *svg, struct ll_box box, const char *title);
 
+/* A line in small letters there; NULL: none. */
+struct ll_box ll_draw_about(struct ll_svg *svg, struct ll_box box, const char *about);
+
 /* A legend of names in as many lines as it takes, marks (else squares) in the colours of their numbers; names
  * that are NULL are left out. What is left of the box below it. */
 struct ll_box ll_draw_legend(struct ll_svg *svg, struct ll_box box, const char *const *names, size_t count,

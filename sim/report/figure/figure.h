@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Figures: bars, lines, heat maps and trees as SVG.
+/* Figures: bars, lines, scatter plots, rooflines, heat maps and trees as SVG.
  *
  * A plot is plain data that the caller keeps, drawn into a box of a page (svg.h), so that several plots make
  * one figure. All text of a plot stays in its box; labels that would touch each other are turned. Not a
@@ -58,6 +58,39 @@ struct ll_lines {
     const char *line_name;
 };
 void ll_draw_lines(struct ll_svg *svg, struct ll_box box, const struct ll_lines *lines);
+
+/* What was said against what is: points around the diagonal, both axes logarithmic and of one length. */
+struct ll_scatter {
+    const char *title, *about; /* about: a line below the title; NULL: none */
+    const char *x_label, *y_label;
+    const struct ll_curve *series; /* not positive values are left out */
+    size_t series_count;
+    double band; /* shaded: y from 1 - band to 1 + band of x */
+};
+void ll_draw_scatter(struct ll_svg *svg, struct ll_box box, const struct ll_scatter *scatter);
+
+/* Rates over intensities under the roofs of a machine: what memories let pass (rate = intensity times
+ * bandwidth), and what units can do at most. */
+struct ll_roof {
+    const char *name;
+    double height; /* operations a second; of a memory: bytes a second */
+};
+struct ll_work_point {
+    double intensity, rate; /* operations a byte, operations a second; left out when not positive */
+    double share;           /* of all points' time: the disc's area */
+    size_t series;
+    const char *name;
+};
+struct ll_roofline {
+    const char *title, *about; /* about: a line below the title; NULL: none */
+    const struct ll_roof *memories, *units;
+    size_t memory_count, unit_count;
+    const struct ll_work_point *points; /* the first ones are named, where their names find room */
+    size_t point_count;
+    const char *const *series; /* for the legend; NULL: not there */
+    size_t series_count;
+};
+void ll_draw_roofline(struct ll_svg *svg, struct ll_box box, const struct ll_roofline *roofline);
 
 /* A matrix as shaded cells with their values, where these do not round to zero; grey where there is none. */
 struct ll_heat {

@@ -10,7 +10,7 @@ static const char style[] =
     "<style>\n"
     ".ll-page{fill:#ffffff}.ll-ink{fill:#1f2328}\n"
     ".ll-axis{stroke:#57606a;stroke-width:1}.ll-grid{stroke:#d8dee4;stroke-width:1}\n"
-    ".ll-stroke{stroke:#1f2328;stroke-width:1.5;fill:none}\n"
+    ".ll-stroke{stroke:#1f2328;stroke-width:1.5;fill:none}.ll-band{fill:#57606a;fill-opacity:0.12}\n"
     ".ll-text{font-family:Helvetica,Arial,'Liberation Sans','DejaVu Sans',sans-serif}\n"
     "@media (prefers-color-scheme:dark){\n"
     ".ll-page{fill:#16191d}.ll-ink{fill:#e6e8ea}\n"
@@ -117,6 +117,37 @@ void ll_svg_curve(struct ll_svg *svg, const struct ll_point *points, size_t coun
     ll_str_add(svg->out, " points=\"");
     for (size_t i = 0; i < count; i++)
         ll_str_addf(svg->out, "%s%.2f,%.2f", i ? " " : "", points[i].x, points[i].y);
+    ll_str_add(svg->out, "\"/>\n");
+}
+
+void ll_svg_dots(struct ll_svg *svg, const struct ll_point *points, size_t count, size_t series)
+{
+    if (count == 0)
+        return;
+    ll_str_addf(svg->out,
+                "<path fill=\"none\" stroke=\"%s\" stroke-opacity=\"0.55\" stroke-width=\"3\" "
+                "stroke-linecap=\"round\" d=\"",
+                ll_colour(series));
+    for (size_t i = 0; i < count; i++)
+        ll_str_addf(svg->out, "M%.1f %.1fh0", points[i].x, points[i].y);
+    ll_str_add(svg->out, "\"/>\n");
+}
+
+void ll_svg_disc(struct ll_svg *svg, struct ll_point at, double radius, size_t series, const char *name)
+{
+    ll_str_addf(svg->out,
+                "<circle cx=\"%.2f\" cy=\"%.2f\" r=\"%.2f\" fill=\"%s\" fill-opacity=\"0.6\" stroke=\"%s\">"
+                "<title>",
+                at.x, at.y, radius, ll_colour(series), ll_colour(series));
+    ll_xml_add(svg->out, name);
+    ll_str_add(svg->out, "</title></circle>\n");
+}
+
+void ll_svg_area(struct ll_svg *svg, const struct ll_point *corners, size_t count)
+{
+    ll_str_add(svg->out, "<polygon class=\"ll-band\" points=\"");
+    for (size_t i = 0; i < count; i++)
+        ll_str_addf(svg->out, "%s%.2f,%.2f", i ? " " : "", corners[i].x, corners[i].y);
     ll_str_add(svg->out, "\"/>\n");
 }
 

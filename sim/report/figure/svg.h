@@ -42,6 +42,16 @@ void ll_svg_curve(struct ll_svg *svg, const struct ll_point *points, size_t coun
 /* A mark around a point, in shape and colour number `series` of the palette. */
 void ll_svg_mark(struct ll_svg *svg, struct ll_point at, size_t series);
 
+/* Many small dots in colour number `series`, each letting through what lies under it. */
+void ll_svg_dots(struct ll_svg *svg, const struct ll_point *points, size_t count, size_t series);
+
+/* A disc in colour number `series` that lets through what lies under it; `name` is shown when it is pointed
+ * at. */
+void ll_svg_disc(struct ll_svg *svg, struct ll_point at, double radius, size_t series, const char *name);
+
+/* A closed area, lightly shaded. */
+void ll_svg_area(struct ll_svg *svg, const struct ll_point *corners, size_t count);
+
 enum ll_anchor { LL_ANCHOR_START, LL_ANCHOR_MIDDLE, LL_ANCHOR_END };
 enum { LL_TEXT_SMALL = 11, LL_TEXT_NORMAL = 12, LL_TEXT_TITLE = 14 };
 

@@ -1,0 +1,151 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* A roofline (Williams, Waterman, Patterson, 2009): both axes logarithmic, so that a memory's bandwidth is a
+ * line that rises by one decade a decade until it meets the highest unit. A unit's peak is a level from where
+ * the fastest memory meets it. */
+#include "sim/report/figure/axis.h"
+
+#include <math.h>
+
+enum { NAMED = 8, MOST_TEXTS = 64, TEXT_HEIGHT = 13, LARGEST = 34, LEAST = 2 };
+#define SMALL_SHARE 0.0005 /* what takes less of the time does not stretch the axes */
+
+struct plane {
+    struct ll_box area;
+    struct ll_axis x, y;
+    struct ll_box texts[MOST_TEXTS]; /* where they stand already */
+    size_t text_count;
+};
+
+static struct ll_point place(const struct plane *plane, double intensity, double rate)
+{
+    return (struct ll_point){plane->area.x + plane->area.width * ll_axis_place(&plane->x, intensity),
+                             plane->area.y + plane->area.height * (1 - ll_axis_place(&plane->y, rate))};
+}
+
+static bool drawable(const struct ll_work_point *point)
+{
+    return isfinite(point->intensity) && isfinite(point->rate) && point->intensity > 0 && point->rate > 0;
+}
+
+static double highest(const struct ll_roof *roofs, size_t count)
+{
+    double height = 0;
+    for (size_t i = 0; i < count; i++)
+        height = fmax(height, roofs[i].height);
+    return height;
+}
+
+/* All points find room, and where memories meet units. */
+static void find_axes(const struct ll_roofline *roofline, struct plane *plane)
+{
+    double x_low = INFINITY, x_high = 0, y_low = INFINITY,
+           y_high = highest(roofline->units, roofline->unit_count);
+    for (size_t i = 0; i < roofline->point_count; i++) {
+        const struct ll_work_point *point = &roofline->points[i];
+        if (!drawable(point) || point->share < SMALL_SHARE)
+            continue;
+        x_low = fmin(x_low, point->intensity);
+        x_high = fmax(x_high, point->intensity);
+        y_low = fmin(y_low, point->rate);
+        y_high = fmax(y_high, point->rate);
+    }
+    for (size_t i = 0; i < roofline->memory_count && y_high > 0; i++) {
+        x_low = fmin(x_low, y_high / roofline->memories[i].height);
+        x_high = fmax(x_high, y_high / roofline->memories[i].height);
+    }
+    y_low = fmin(y_low, y_high);
+    plane->x = ll_axis_for(x_low, 2 * x_high, true);
+    plane->y = ll_axis_for(y_low, 1.5 * y_high, true);
+}
+
+/* From the left or lower edge to where the line meets the highest unit, its name along it. */
+static void draw_memory(struct ll_svg *svg, const struct plane *plane, const struct ll_roof *memory,
+                        double top)
+{
+    double left = fmax(plane->x.low, plane->y.low / memory->height),
+           right = fmin(plane->x.high, top / memory->height);
+    if (!(left < right))
+        return;
+    struct ll_point from = place(plane, left, left * memory->height),
+                    to = place(plane, right, right * memory->height);
+    double turn = atan2(to.y - from.y, to.x - from.x) * 180 / acos(-1);
+    ll_svg_line(svg, LL_PEN_INK, from.x, from.y, to.x, to.y);
+    double part = 0.06, x = from.x + part * (to.x - from.x), y = from.y + part * (to.y - from.y);
+    ll_svg_text(svg, &(struct ll_text){.x = x - 4, .y = y - 5, .size = LL_TEXT_SMALL, .turn = turn},
+                memory->name);
+}
+
+static bool overlap(struct ll_box a, struct ll_box b)
+{
+    return a.x < b.x + b.width && b.x < a.x + a.width && a.y < b.y + b.height && b.y < a.y + a.height;
+}
+
+/* Puts a text to the left of a place on its line, unless it would leave the area or touch another. */
+static bool put_text(struct ll_svg *svg, struct plane *plane, double right, double line, const char *text)
+{
+    double width = 1.1 * ll_text_width(text, LL_TEXT_SMALL);
+    struct ll_box box = {right - width, line - TEXT_HEIGHT + 3, width, TEXT_HEIGHT};
+    bool free = box.x > plane->area.x && right <= plane->area.x + plane->area.width + 1 &&
+                plane->text_count < MOST_TEXTS;
+    for (size_t i = 0; free && i < plane->text_count; i++)
+        free = !overlap(box, plane->texts[i]);
+    if (!free)
+        return false;
+    plane->texts[plane->text_count++] = box;
+    ll_svg_text(svg, &(struct ll_text){.x = right, .y = line, .size = LL_TEXT_SMALL, .anchor = LL_ANCHOR_END},
+                text);
+    return true;
+}
+
+/* The name stands on the line at its right end, or where there is room to the left of others. */
+static void draw_unit(struct ll_svg *svg, struct plane *plane, const struct ll_roof *unit, double fastest)
+{
+    double ridge = fastest > 0 ? fmax(plane->x.low, unit->height / fastest) : plane->x.low;
+    struct ll_point from = place(plane, ridge, unit->height), to = place(plane, plane->x.high, unit->height);
+    ll_svg_line(svg, LL_PEN_INK, from.x, from.y, to.x, to.y);
+    for (double right = to.x; right > from.x && !put_text(svg, plane, right, to.y - 4, unit->name);)
+        right -= TEXT_HEIGHT;
+}
+
+static bool in_plane(const struct plane *plane, const struct ll_work_point *point)
+{
+    return drawable(point) && point->intensity >= plane->x.low && point->intensity <= plane->x.high &&
+           point->rate >= plane->y.low && point->rate <= plane->y.high;
+}
+
+static void name_point(struct ll_svg *svg, struct plane *plane, const struct ll_work_point *point)
+{
+    struct ll_point at = place(plane, point->intensity, point->rate);
+    put_text(svg, plane, at.x + 0.55 * ll_text_width(point->name, LL_TEXT_SMALL), at.y + 4, point->name);
+}
+
+static void draw_points(struct ll_svg *svg, struct plane *plane, const struct ll_roofline *roofline)
+{
+    for (size_t i = 0; i < roofline->point_count; i++) {
+        const struct ll_work_point *point = &roofline->points[i];
+        if (in_plane(plane, point))
+            ll_svg_disc(svg, place(plane, point->intensity, point->rate),
+                        fmax(LEAST, LARGEST * sqrt(point->share)), point->series, point->name);
+    }
+    for (size_t i = 0; i < roofline->point_count && i < NAMED; i++)
+        if (in_plane(plane, &roofline->points[i]))
+            name_point(svg, plane, &roofline->points[i]);
+}
+
+void ll_draw_roofline(struct ll_svg *svg, struct ll_box box, const struct ll_roofline *roofline)
+{
+    struct plane plane = {.text_count = 0};
+    double top = highest(roofline->units, roofline->unit_count),
+           fastest = highest(roofline->memories, roofline->memory_count);
+    find_axes(roofline, &plane);
+    box = ll_draw_title(svg, box, roofline->title);
+    box = ll_draw_about(svg, box, roofline->about);
+    box = ll_draw_legend(svg, box, roofline->series, roofline->series_count, false);
+    plane.area = ll_draw_y_axis(svg, box, LL_X_AXIS_HEIGHT, &plane.y, "FLOP/s");
+    ll_draw_x_axis(svg, plane.area, &plane.x, "FLOP/byte");
+    for (size_t i = 0; i < roofline->memory_count; i++)
+        draw_memory(svg, &plane, &roofline->memories[i], top);
+    for (size_t i = 0; i < roofline->unit_count; i++)
+        draw_unit(svg, &plane, &roofline->units[i], fastest);
+    draw_points(svg, &plane, roofline);
+}

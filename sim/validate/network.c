@@ -1,0 +1,425 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Whole steps of whole networks: the layers of networks.def, or those that a row of ParaDnn's says, each with
+ * the ops that a framework runs for it. What becomes of losses, labels and inputs is left out.
+ *
+ * The order of the parts is that of the layers, forward and backward side by side: times are summed. */
+#include "sim/validate/row.h"
+
+#include <assert.h>
+#include <stdlib.h>
+#include <string.h>
+
+enum { FORWARD = 1, BACKWARD = 2, UPDATE = 4 };
+enum { MASTER_BYTES = 4 }; /* of a weight that is trained, and of its gradient */
+
+/* The image between two layers, and what is wanted of each of them. */
+struct walk {
+    struct ll_row *r;
+    unsigned passes;
+    uint64_t batch, c, h, w;
+    enum ll_op_kind optimizer;
+    bool first; /* nothing flows back through the first layer */
+};
+
+struct layer {
+    char what;
+    uint64_t number, kernel, stride, padding, groups, times, before3, before5, behind5, behind_pool;
+};
+
+static uint64_t image(const struct walk *w)
+{
+    return ll_mul(ll_mul(w->batch, w->c), ll_mul(w->h, w->w));
+}
+
+static void forward(struct walk *w, enum ll_op_kind kind, uint64_t inputs, uint64_t flops_each)
+{
+    if (w->passes & FORWARD)
+        ll_row_vector(w->r, kind, image(w), inputs, flops_each);
+}
+
+static void backward(struct walk *w, enum ll_op_kind kind, uint64_t inputs, uint64_t flops_each)
+{
+    if (w->passes & BACKWARD)
+        ll_row_vector(w->r, kind, image(w), inputs, flops_each);
+}
+
+/* Replicas add up their gradients and take the mean; then the optimizer reads weights, state and gradients
+ * and writes all but the gradients. */
+static void update(struct walk *w, uint64_t weights)
+{
+    bool two_states = w->optimizer == LL_OP_RMSPROP;
+    struct ll_work *work;
+    if (!(w->passes & UPDATE))
+        return;
+    if (w->r->devices > 1) {
+        work = ll_row_add(w->r, LL_WORK_COLLECTIVE, LL_OP_ADD_N);
+        work->a_bytes = work->c_bytes = ll_mul(weights, MASTER_BYTES);
+        work = ll_row_vector(w->r, LL_OP_MUL, weights, 1, 1);
+        work->a_bytes = work->c_bytes = ll_mul(weights, MASTER_BYTES);
+    }
+    work = ll_row_vector(w->r, w->optimizer, weights, 0, two_states ? 9 : 4);
+    work->a_bytes = ll_mul(weights, MASTER_BYTES * (two_states ? 4 : 3));
+    work->c_bytes = ll_mul(weights, MASTER_BYTES * (two_states ? 3 : 2));
+}
+
+static void add_bias(struct walk *w)
+{
+    forward(w, LL_OP_BIAS_ADD, 1, 1);
+    if (w->passes & BACKWARD) {
+        struct ll_work *work = ll_row_add(w->r, LL_WORK_REDUCE, LL_OP_BIAS_GRAD);
+        work->reduce.in_elements = work->flops = image(w);
+        work->reduce.out_elements = w->c;
+        work->a_bytes = ll_mul(w->r->element_bytes, image(w));
+        work->c_bytes = ll_mul(w->r->element_bytes, w->c);
+    }
+}
+
+static void rectify(struct walk *w)
+{
+    forward(w, LL_OP_RELU, 1, 1);
+    backward(w, LL_OP_RELU_GRAD, 2, 1);
+}
+
+static void normalise(struct walk *w)
+{
+    if (w->passes == FORWARD)
+        forward(w, LL_OP_BATCH_NORM_FIXED, 1, 2);
+    else
+        forward(w, LL_OP_BATCH_NORM, 1, 6);
+    backward(w, LL_OP_BATCH_NORM_GRAD, 2, 6);
+}
+
+/* `beside`: how many weights each filter has beside its own. */
+static void convolve(struct walk *w, const struct layer *l, uint64_t beside)
+{
+    uint64_t filters = l->number, kernel = l->kernel, stride = l->stride, padding = l->padding,
+             groups = l->groups;
+    struct ll_conv conv = {w->batch, w->h,   w->w,   w->c,           0, 0, filters, kernel, kernel,
+                           stride,   stride, groups, LL_CONV_FORWARD};
+    if (w->passes & FORWARD)
+        ll_row_conv(w->r, conv, padding, padding);
+    conv.pass = LL_CONV_DATA;
+    if ((w->passes & BACKWARD) && !w->first)
+        ll_row_conv(w->r, conv, padding, padding);
+    conv.pass = LL_CONV_FILTER;
+    if (w->passes & BACKWARD)
+        ll_row_conv(w->r, conv, padding, padding);
+    update(w, ll_mul(ll_add(ll_mul(ll_mul(kernel, kernel), w->c / groups), beside), filters));
+    w->c = filters;
+    w->h = ll_row_window(w->r, w->h, kernel, stride, padding);
+    w->w = ll_row_window(w->r, w->w, kernel, stride, padding);
+    w->first = false;
+}
+
+static void layer_c(struct walk *w, const struct layer *l)
+{
+    convolve(w, l, 1);
+    add_bias(w);
+    rectify(w);
+}
+
+/* Without ReLU. */
+static void convolve_and_normalise(struct walk *w, uint64_t filters, uint64_t kernel, uint64_t stride)
+{
+    convolve(w, &(struct layer){'z', filters, kernel, stride, kernel / 2, .groups = 1}, 2);
+    normalise(w);
+}
+
+static void layer_z(struct walk *w, const struct layer *l)
+{
+    convolve_and_normalise(w, l->number, l->kernel, l->stride);
+    rectify(w);
+}
+
+static void pool(struct walk *w, uint64_t window, uint64_t stride, uint64_t padding)
+{
+    uint64_t in = image(w), element = w->r->element_bytes;
+    w->h = ll_row_window(w->r, w->h, window, stride, padding);
+    w->w = ll_row_window(w->r, w->w, window, stride, padding);
+    uint64_t out = image(w), flops = ll_mul(out, ll_mul(window, window));
+    if (w->passes & FORWARD) {
+        struct ll_work *work = ll_row_vector(w->r, LL_OP_MAX_POOL, out, 0, 0);
+        work->flops = flops;
+        work->a_bytes = ll_mul(element, in);
+    }
+    if (w->passes & BACKWARD) {
+        struct ll_work *work = ll_row_vector(w->r, LL_OP_MAX_POOL_GRAD, in, 0, 0);
+        work->flops = flops;
+        work->a_bytes = ll_mul(element, ll_add(in, ll_mul(2, out)));
+    }
+}
+
+static void layer_m(struct walk *w, const struct layer *l)
+{
+    pool(w, l->number, l->stride, l->padding);
+}
+
+static void layer_a(struct walk *w, const struct layer *l)
+{
+    (void)l;
+    struct ll_work *work;
+    uint64_t in = image(w), element = w->r->element_bytes;
+    backward(w, LL_OP_MEAN_GRAD, 0, 1);
+    w->h = w->w = 1;
+    if (w->passes & FORWARD) {
+        work = ll_row_add(w->r, LL_WORK_REDUCE, LL_OP_MEAN);
+        work->reduce.in_elements = work->flops = in;
+        work->reduce.out_elements = image(w);
+        work->a_bytes = ll_mul(element, in);
+        work->c_bytes = ll_mul(element, image(w));
+    }
+}
+
+/* Over five channels: a square, five sums, scale, power, product (tracer/op_table.def). */
+static void layer_n(struct walk *w, const struct layer *l)
+{
+    (void)l;
+    forward(w, LL_OP_LRN, 1, 9);
+    backward(w, LL_OP_LRN_GRAD, 3, 18);
+}
+
+/* Weights that are trained are read, and their gradients written, in full precision. */
+static void dense(struct walk *w, uint64_t outputs)
+{
+    uint64_t inputs = ll_mul(w->c, ll_mul(w->h, w->w));
+    uint64_t element = w->passes & UPDATE ? MASTER_BYTES : w->r->element_bytes;
+    uint64_t weight_bytes = ll_mul(element, ll_mul(inputs, outputs));
+    if (w->passes & FORWARD)
+        ll_row_product(w->r, (struct ll_gemm){1, w->batch, outputs, inputs})->b_bytes = weight_bytes;
+    if ((w->passes & BACKWARD) && !w->first)
+        ll_row_product(w->r, (struct ll_gemm){1, w->batch, inputs, outputs})->b_bytes = weight_bytes;
+    if (w->passes & BACKWARD)
+        ll_row_product(w->r, (struct ll_gemm){1, inputs, outputs, w->batch})->c_bytes = weight_bytes;
+    update(w, ll_mul(ll_add(inputs, 1), outputs));
+    w->c = outputs;
+    w->h = w->w = 1;
+    w->first = false;
+    add_bias(w);
+}
+
+static void layer_d(struct walk *w, const struct layer *l)
+{
+    dense(w, l->number);
+    rectify(w);
+}
+
+static void layer_o(struct walk *w, const struct layer *l)
+{
+    dense(w, l->number);
+}
+
+/* The sum of a block and what goes around it, which is convolved where the shapes differ. */
+static void join(struct walk *w, struct walk around, uint64_t stride)
+{
+    if (around.c != w->c || stride > 1)
+        convolve_and_normalise(&around, w->c, 1, stride);
+    forward(w, LL_OP_ADD, 2, 1);
+    backward(w, LL_OP_ADD, 2, 1);
+    rectify(w);
+}
+
+static void layer_r(struct walk *w, const struct layer *l)
+{
+    const struct walk before = *w;
+    convolve_and_normalise(w, l->number, 3, l->stride);
+    rectify(w);
+    convolve_and_normalise(w, l->number, 3, 1);
+    join(w, before, l->stride);
+}
+
+static void layer_b(struct walk *w, const struct layer *l)
+{
+    const struct walk before = *w;
+    convolve_and_normalise(w, l->number, 1, 1);
+    rectify(w);
+    convolve_and_normalise(w, l->number, 3, l->stride);
+    rectify(w);
+    convolve_and_normalise(w, 4 * l->number, 1, 1);
+    join(w, before, l->stride);
+}
+
+/* Before a convolution, which then has nothing beside its filters. */
+static void layer_y(struct walk *w, const struct layer *l)
+{
+    (void)l;
+    update(w, 2 * w->c);
+    normalise(w);
+    rectify(w);
+}
+
+static void convolve_bare(struct walk *w, uint64_t filters, uint64_t kernel)
+{
+    layer_y(w, NULL);
+    convolve(w, &(struct layer){'e', filters, kernel, 1, kernel / 2, .groups = 1}, 0);
+}
+
+/* Channels of several ways one behind the other, and taken apart again. */
+static void concatenate(struct walk *w, uint64_t channels)
+{
+    w->c = channels;
+    for (unsigned pass = FORWARD; pass <= BACKWARD; pass++)
+        if (w->passes & pass) {
+            struct ll_work *work =
+                ll_row_add(w->r, LL_WORK_MOVE, pass == FORWARD ? LL_OP_CONCAT : LL_OP_SPLIT);
+            work->a_bytes = work->c_bytes = ll_mul(w->r->element_bytes, image(w));
+        }
+}
+
+static void layer_e(struct walk *w, const struct layer *l)
+{
+    uint64_t before = w->c;
+    convolve_bare(w, 4 * l->number, 1);
+    convolve_bare(w, l->number, 3);
+    concatenate(w, before + l->number);
+}
+
+static void layer_t(struct walk *w, const struct layer *l)
+{
+    (void)l;
+    convolve_bare(w, w->c / 2, 1);
+    pool(w, 2, 2, 0);
+}
+
+static void convolve_biased(struct walk *w, uint64_t filters, uint64_t kernel)
+{
+    convolve(w, &(struct layer){'c', filters, kernel, 1, kernel / 2, .groups = 1}, 1);
+    add_bias(w);
+    rectify(w);
+}
+
+/* Four ways side by side, their channels one behind the other. */
+static void layer_i(struct walk *w, const struct layer *l)
+{
+    struct walk way3 = *w, way5 = *w, pooled = *w;
+    convolve_biased(w, l->number, 1);
+    convolve_biased(&way3, l->before3, 1);
+    convolve_biased(&way3, l->kernel, 3);
+    convolve_biased(&way5, l->before5, 1);
+    convolve_biased(&way5, l->behind5, 5);
+    pool(&pooled, 3, 1, 1);
+    convolve_biased(&pooled, l->behind_pool, 1);
+    concatenate(w, l->number + l->kernel + l->behind5 + l->behind_pool);
+}
+
+static uint64_t number_at(const char **at)
+{
+    char *end;
+    uint64_t number = strtoull(*at, &end, 10);
+    *at = end;
+    return number;
+}
+
+/* The next layer of a text, which is one of ours and right. */
+static struct layer next_layer(const char **at)
+{
+    struct layer l = {.what = **at, .kernel = 3, .stride = 1, .groups = 1, .times = 1, .padding = UINT64_MAX};
+    ++*at;
+    l.number = number_at(at);
+    while (**at && **at != ' ') {
+        char key = *(*at)++;
+        const struct {
+            char key;
+            uint64_t *value;
+        } keys[] = {{'k', &l.kernel},  {'s', &l.stride},  {'p', &l.padding},
+                    {'g', &l.groups},  {'x', &l.times},   {'f', &l.before3},
+                    {'v', &l.before5}, {'w', &l.behind5}, {'q', &l.behind_pool}};
+        for (size_t i = 0; i < sizeof keys / sizeof *keys; i++)
+            if (keys[i].key == key)
+                *keys[i].value = number_at(at);
+    }
+    while (**at == ' ')
+        ++*at;
+    if (l.padding == UINT64_MAX)
+        l.padding = l.what == 'm' ? 0 : l.kernel / 2;
+    return l;
+}
+
+static void walk_layers(struct walk *w, const char *layers)
+{
+    static const struct {
+        char what;
+        void (*add)(struct walk *w, const struct layer *l);
+    } kinds[] = {{'c', layer_c}, {'z', layer_z}, {'m', layer_m}, {'a', layer_a}, {'n', layer_n},
+                 {'d', layer_d}, {'o', layer_o}, {'r', layer_r}, {'b', layer_b}, {'i', layer_i},
+                 {'e', layer_e}, {'t', layer_t}, {'y', layer_y}};
+    while (*layers) {
+        struct layer l = next_layer(&layers);
+        for (uint64_t t = 0; t < l.times; t++, l.stride = l.what == 'm' ? l.stride : 1)
+            for (size_t i = 0; i < sizeof kinds / sizeof *kinds; i++)
+                if (kinds[i].what == l.what)
+                    kinds[i].add(w, &l);
+    }
+}
+
+/* What a step needs of the host, while the one before it computes. */
+static void bring(struct walk *w, uint64_t numbers)
+{
+    ll_row_add(w->r, LL_WORK_HOST, LL_OP_HOST_INPUT)->c_bytes = ll_mul(w->batch, ll_mul(4, numbers));
+}
+
+/* ParaDnn's fully connected networks, with a batch of inputs and labels from the host for each step: all
+ * hidden layers but the first are the same. */
+static void walk_dense(struct walk *w)
+{
+    struct ll_row *r = w->r;
+    const struct layer hidden = {.number = ll_row_dim(r, "nodes")},
+                       last = {.number = ll_row_dim(r, "output")};
+    uint64_t layers = ll_row_dim(r, "layers");
+    w->c = ll_row_dim(r, "input");
+    w->h = w->w = 1;
+    w->optimizer = LL_OP_RMSPROP;
+    bring(w, w->c);
+    bring(w, 1);
+    layer_d(w, &hidden);
+    r->times = layers - 1;
+    if (layers > 1)
+        layer_d(w, &hidden);
+    r->times = 1;
+    layer_o(w, &last);
+}
+
+static const char *layers_of(const struct ll_row *r)
+{
+    static const struct {
+        const char *name, *layers;
+    } networks[] = {
+#define LL_NETWORK(name, layers) {name, layers},
+#include "sim/validate/networks.def"
+#undef LL_NETWORK
+    };
+    for (size_t i = 0; i < sizeof networks / sizeof *networks; i++)
+        if (ll_row_says(r, "model", networks[i].name))
+            return networks[i].layers;
+    return NULL;
+}
+
+/* Rows of ParaDnn's say in their notes whether the device was waited for, or the input. */
+static bool waits_for_input(const struct ll_measured *row)
+{
+    const char *said = row->notes ? strstr(row->notes, "class=") : NULL;
+    return said && strncmp(said, "class=device_bound", 18) != 0 &&
+           strncmp(said, "class=likely_device_bound", 25) != 0;
+}
+
+void ll_row_network(struct ll_row *r)
+{
+    const char *layers = layers_of(r);
+    uint64_t image_size = ll_row_dim_or(r, "image", 224), batch = ll_row_dim(r, "batch");
+    struct walk w = {r, 0, 0, 3, image_size, image_size, LL_OP_MOMENTUM, true};
+    r->devices = ll_row_dim_or(r, "devices", 1);
+    w.passes = strcmp(r->row->op, "e2e_infer") == 0 ? FORWARD
+               : strcmp(r->row->op, "e2e_bwd") == 0 ? BACKWARD
+                                                    : FORWARD | BACKWARD;
+    w.passes |= ll_row_says(r, "mode", "train") ? UPDATE : 0;
+    w.batch = r->devices > 0 ? batch / r->devices : 0;
+    if (waits_for_input(r->row))
+        r->trouble = "the step waits for its input, which is the host's";
+    else if (w.batch == 0)
+        r->trouble = "the batch is smaller than the number of devices";
+    else if (layers)
+        walk_layers(&w, layers);
+    else if (ll_row_says(r, "model", "paradnn_fc"))
+        walk_dense(&w);
+    else
+        r->trouble = "the network is not among those that can be built";
+}

@@ -1,0 +1,115 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "sim/validate/predict.h"
+
+#include "sim/cost/cost.h"
+
+#include <math.h>
+
+/* The datasheet's bandwidth of the level that holds tensors. */
+static double datasheet_Bps(const struct ll_machine *machine)
+{
+    const struct ll_level *level = &machine->levels[machine->level_count - 1];
+    return ll_machine_memory_Bps(machine) / level->efficiency;
+}
+
+static double roofline_s(const struct ll_machine *machine, const struct ll_work *work)
+{
+    double bytes = (double)work->a_bytes + (double)work->b_bytes + (double)work->c_bytes;
+    double peak = ll_machine_peak_flops(machine, (enum ll_dtype)work->dtype);
+    double flops_s = peak > 0 ? (double)work->flops / peak : 0;
+    return fmax(flops_s, bytes / datasheet_Bps(machine));
+}
+
+/* How much of an element-wise op's traffic a fusing stack leaves out: one operand comes from registers, and
+ * the result takes the place of the leader's. */
+static void save_held(const struct ll_work *work, const struct ll_cost *cost, uint64_t level_count,
+                      double saved_bytes[LL_MAX_LEVELS])
+{
+    double moved = (double)work->a_bytes + (double)work->c_bytes;
+    double held = moved > 0 ? fmin(1, 2 * (double)work->c_bytes / moved) : 0;
+    for (uint64_t l = 0; l < level_count; l++)
+        saved_bytes[l] = held * cost->level_bytes[l];
+}
+
+/* A sum over all devices around a ring, the pieces of which pass every device but one twice (Patarasuk and
+ * Yuan, 2009). False when the machine's network does not reach that many. */
+static bool predict_exchange(const struct ll_machine *machine, const struct ll_measured_part *part,
+                             struct ll_predicted *p, const char **trouble)
+{
+    const struct ll_network *network = NULL;
+    double steps = 2 * ((double)part->devices - 1), times = (double)part->times;
+    for (uint64_t i = 0; !network && i < machine->network_count; i++)
+        if (machine->networks[i].devices >= part->devices)
+            network = &machine->networks[i];
+    if (!network) {
+        *trouble = "the machine describes no network of so many devices";
+        return false;
+    }
+    double wire_s = (double)part->work.a_bytes / (double)part->devices / network->bandwidth_Bps;
+    p->time_s += times * steps * (wire_s + network->latency_s);
+    p->roofline_s += times * steps * wire_s;
+    return true;
+}
+
+/* Beside the prediction: when the software has started the last op, and the input's way. */
+struct coming {
+    double started_s, host_s;
+};
+
+/* The op that many times, one after the other, each when it was started and the one before it has ended; as
+ * sim/replay does for a trace. A queue is taken to be longer than a row's parts. */
+static void append(const struct ll_machine *machine, const struct ll_timing *timing, double times,
+                   struct ll_predicted *p, struct coming *coming)
+{
+    double work_s = timing->time_s, start_s = timing->overhead_s;
+    if (machine->software.queue == 0) {
+        p->time_s += times * (work_s + start_s);
+        return;
+    }
+    double device_bound_s = fmax(p->time_s, coming->started_s + start_s) + times * work_s;
+    coming->started_s += times * start_s;
+    p->time_s = fmax(device_bound_s, coming->started_s + work_s);
+}
+
+/* Adds a part's time; false when no unit runs it. */
+static bool predict_part(const struct ll_machine *machine, const struct ll_measured_part *part,
+                         const struct ll_measured_part *before, struct ll_predicted *p, struct coming *coming,
+                         const char **trouble)
+{
+    struct ll_cost cost;
+    struct ll_timing timing;
+    double saved_bytes[LL_MAX_LEVELS] = {0}, times = (double)part->times;
+    bool follows = before && before->work.kind != LL_WORK_COLLECTIVE &&
+                   machine->software.fusion == LL_FUSION_ELEMENTWISE &&
+                   ll_op_class(part->kind) == LL_CLASS_ELEMENTWISE;
+    if (part->work.kind == LL_WORK_COLLECTIVE)
+        return predict_exchange(machine, part, p, trouble);
+    if (!ll_cost_op(machine, part->kind, &part->work, &cost, NULL, trouble))
+        return false;
+    if (follows)
+        save_held(&part->work, &cost, machine->level_count, saved_bytes);
+    ll_cost_time(machine, &cost, saved_bytes, &timing, NULL);
+    if (part->work.kind == LL_WORK_HOST) {
+        coming->host_s += timing.time_s;
+        return true;
+    }
+    timing.overhead_s = follows ? 0 : timing.overhead_s;
+    append(machine, &timing, times, p, coming);
+    p->roofline_s += times * roofline_s(machine, &part->work);
+    p->overhead_s += times * timing.overhead_s;
+    return true;
+}
+
+bool ll_predict(const struct ll_machine *machine, const struct ll_measured_works *works,
+                struct ll_predicted *predicted, const char **trouble)
+{
+    struct coming coming = {0};
+    *predicted = (struct ll_predicted){0};
+    for (uint64_t i = 0; i < works->count; i++)
+        if (!predict_part(machine, &works->at[i], i > 0 ? &works->at[i - 1] : NULL, predicted, &coming,
+                          trouble))
+            return false;
+    predicted->time_s =
+        fmax(predicted->time_s, coming.host_s); /* one step computes while the next one's input comes */
+    return true;
+}

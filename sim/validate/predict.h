@@ -1,0 +1,20 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* How long the pieces of work of a measured row take on a machine, one after the other. */
+#ifndef LL_SIM_VALIDATE_PREDICT_H
+#define LL_SIM_VALIDATE_PREDICT_H
+
+#include "sim/machine/machine.h"
+#include "sim/validate/measured.h"
+
+struct ll_predicted {
+    double time_s;
+    double roofline_s; /* for each piece the larger of FLOPs over the peak and bytes over the bandwidth */
+    double overhead_s; /* of the time, what starting the ops costs */
+};
+
+/* False when the machine cannot run one of the pieces; *trouble is then a static sentence. Pure,
+ * thread-safe. */
+bool ll_predict(const struct ll_machine *machine, const struct ll_measured_works *works,
+                struct ll_predicted *predicted, const char **trouble);
+
+#endif

@@ -1,0 +1,5 @@
+# SPDX-License-Identifier: Apache-2.0
+. ./try.sh
+try calibrate traces/alexnet_infer_b1.llt
+try calibrate --threads 0
+try calibrate -o /nowhere/host.yaml no_such.llt

@@ -1,0 +1,7 @@
+# SPDX-License-Identifier: Apache-2.0
+# A panel for each machine; discs are forms of ops with FLOPs.
+leadline sim -c custom_example -c i7_6700k --roofline roof.svg --json traces/alexnet_infer_b1.llt >/dev/null
+grep -c '<circle' roof.svg
+grep -o '>[a-z0-9_. ]* on [a-z0-9_]*<' roof.svg
+leadline sim -c custom_example --roofline roof.svg --explain 3 traces/alexnet_infer_b1.llt
+echo "exit $?"

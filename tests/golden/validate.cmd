@@ -1,0 +1,29 @@
+# SPDX-License-Identifier: Apache-2.0
+# Measured times against a machine of this folder's own: 100 bytes at 100 B/s, no other cost.
+mkdir machines
+cat > machines/pipe.yaml <<'END'
+name: Pipe
+kind: custom
+aliases: [A Pipe]
+clock: 1GHz
+units: [{name: lanes, model: vector, count: 1, lanes: 1024, flops: {f32: 1}}]
+memory: [{name: pipe, size: 1GiB, bandwidth: 100B/s}]
+END
+cat > one.csv <<'END'
+source,hardware,op,dtype,dims,time_s,notes
+test,A Pipe,ew_add,fp32,n=25;nin=1,2,200 bytes
+test,A Pipe,ew_add,fp32,n=25;nin=1,1.6,200 bytes
+test,8x A Pipe,ew_add,fp32,n=25;nin=1,1.6,200 bytes
+END
+cat > two.csv <<'END'
+source,hardware,op,dtype,dims,time_s,notes
+test,pipe,relu,fp32,n=25,4,
+test,A Pipe,spmm,fp32,m=1;n=1;k=1,1,
+test,A Pipe,fft,fp32,n=1,1,
+test,Another,relu,fp32,n=25,4,
+END
+leadline validate --machines machines one.csv two.csv --rows rows.csv --svg errors.svg
+cat rows.csv
+grep -c 'd="M' errors.svg
+leadline validate --machines machines one.csv missing.csv
+echo "exit $?"

@@ -1,0 +1,220 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* A calibration gets back the machine that its measurements were computed with. */
+#include "check.h"
+
+#include "sim/calibrate/base.h"
+#include "sim/calibrate/calibrate.h"
+#include "sim/cost/cost.h"
+#include "tracer/reader.h"
+#include "tracer/recorder.h"
+
+#include <unistd.h>
+
+/* Two cores with a private cache each, so that no op finds anything of the one before. */
+static const struct ll_fact facts[] = {
+    {"model", "micro"},
+    {"host.cpu", "A \"made\" processor"},
+    {"threads", "2"},
+    {"matmul.few_rows", "16"},
+    {"blas.core", "Generic"},
+    {"probe.clock_hz", "1e9"},
+    {"probe.vector.f32", "3.2e10"},
+    {"probe.vector.f64", "1.6e10"},
+    {"probe.product.f32", "6.4e10"},
+    {"probe.product.f64", "3.2e10"},
+    {"probe.l1.size_bytes", "32768"},
+    {"probe.l1.alone_Bps", "1e11"},
+    {"probe.l1.bandwidth_Bps", "2e11"},
+    {"probe.l1.latency_s", "1e-9"},
+    {"probe.dram.size_bytes", "1000000000"},
+    {"probe.dram.alone_Bps", "8e9"},
+    {"probe.dram.bandwidth_Bps", "1e10"},
+    {"probe.dram.latency_s", "1e-7"},
+};
+enum { FACTS = sizeof facts / sizeof *facts, STEPS = 3 };
+
+static const uint64_t sizes[] = {1 << 6, 1 << 10, 1 << 13, 1 << 16, 1 << 19, 1 << 21};
+enum { SIZES = sizeof sizes / sizeof *sizes };
+
+/* What the kernels are; the fit is not told. */
+static struct ll_kernel truth_of(enum ll_op_kind kind)
+{
+    struct ll_kernel kernel = {.name = "truth",
+                               .overhead_s = 2e-6,
+                               .compute = kind == LL_OP_MATMUL ? 0.7 : 1,
+                               .memory = 0.5,
+                               .passes = 1,
+                               .work = kind == LL_OP_EXP ? 60 : 1};
+    kernel.ops[kind] = true;
+    return kernel;
+}
+
+static double true_s(const struct ll_machine *base, const struct ll_op_view *view)
+{
+    static struct ll_machine machine;
+    struct ll_work work;
+    struct ll_cost cost;
+    struct ll_timing timing;
+    const char *trouble;
+    machine = *base;
+    machine.software.kernels[0] = truth_of(view->kind);
+    machine.software.kernel_count = 1;
+    assert_true(ll_op_lower(view, &work));
+    assert_true(ll_cost_op(&machine, view->kind, &work, &cost, NULL, &trouble));
+    ll_cost_time(&machine, &cost, NULL, &timing, NULL);
+    return timing.time_s + timing.overhead_s;
+}
+
+/* One op on operands of its own; how long it takes is what the truth says, or nothing without a base. */
+static void record_op(struct ll_recorder *recorder, const struct ll_machine *base, enum ll_op_kind kind,
+                      uint64_t rows, uint64_t columns)
+{
+    struct ll_shape in[2] = {{.dtype = LL_F32, .rank = 2, .dim = {rows, columns}}},
+                    out[LL_MAX_OUTPUTS] = {{.rank = 0}};
+    struct ll_op_view view = {.kind = kind, .input_count = kind == LL_OP_EXP ? 1 : 2, .in = in, .out = out};
+    char scope[32];
+    in[1] = in[0];
+    if (kind == LL_OP_MATMUL)
+        in[1].dim[0] = in[1].dim[1] = columns;
+    assert_null(ll_op_infer(&view));
+    snprintf(scope, sizeof scope, "cold/%s", ll_op_name(kind));
+    uint32_t inputs[2], outputs[1];
+    for (uint32_t i = 0; i < view.input_count; i++)
+        inputs[i] = ll_recorder_tensor(recorder, ll_recorder_desc(recorder, "x", &in[i], LL_WEIGHT));
+    outputs[0] = ll_recorder_desc(recorder, "y", &out[0], LL_ACTIVATION);
+    struct ll_record record = {.kind = kind,
+                               .scope = ll_recorder_string(recorder, scope),
+                               .inputs = inputs,
+                               .input_count = view.input_count,
+                               .outputs = outputs,
+                               .output_count = 1,
+                               .start_ns = 1,
+                               .duration_ns = base ? (uint64_t)(true_s(base, &view) * 1e9) : 1000};
+    ll_recorder_op(recorder, &record);
+}
+
+static struct ll_trace *made_trace(const struct ll_machine *base, size_t fact_count)
+{
+    char path[] = "calibrate.XXXXXX";
+    int file = mkstemp(path);
+    enum ll_status status;
+    struct ll_diags diags = {0};
+    struct ll_recorder *recorder = ll_recorder_open(path, facts, fact_count, &status);
+    assert_non_null(recorder);
+    for (int step = 0; step < STEPS; step++) {
+        ll_recorder_step_begin(recorder);
+        for (int i = 0; i < SIZES; i++) {
+            record_op(recorder, base, LL_OP_MUL, sizes[i] / 16, 16);
+            record_op(recorder, base, LL_OP_EXP, sizes[i] / 16, 16);
+            record_op(recorder, base, LL_OP_MATMUL, 4 << i, 16 << i);
+        }
+        ll_recorder_step_end(recorder);
+    }
+    assert_int_equal(ll_recorder_close(recorder), LL_OK);
+    struct ll_trace *trace = ll_trace_read(path, &diags, &status);
+    assert_non_null(trace);
+    ll_diags_release(&diags);
+    close(file);
+    unlink(path);
+    return trace;
+}
+
+static struct ll_trace *true_trace(void)
+{
+    struct ll_diags diags = {0};
+    struct ll_trace *empty = made_trace(NULL, FACTS);
+    struct ll_machine *base = ll_calibrate_base(empty, &diags);
+    assert_non_null(base);
+    struct ll_trace *trace = made_trace(base, FACTS);
+    ll_machine_free(base);
+    ll_trace_free(empty);
+    return trace;
+}
+
+static void units_and_levels_are_what_was_probed(void **state)
+{
+    struct ll_diags diags = {0};
+    struct ll_trace *trace = made_trace(NULL, FACTS);
+    struct ll_machine *machine = ll_calibrate_base(trace, &diags);
+    (void)state;
+    assert_non_null(machine);
+    assert_int_equal(machine->unit_count, 2);
+    assert_int_equal(machine->units[0].count, 2);
+    assert_near(2 * machine->units[0].matrix.macs[LL_F32] * machine->clock_hz, 6.4e10, 1e-3);
+    assert_near(16 * machine->units[1].vector.flops[LL_F64] * machine->clock_hz, 1.6e10, 1e-3);
+    assert_int_equal(machine->level_count, 2);
+    assert_near(machine->levels[0].bandwidth_Bps, 1e11, 1e-3);
+    assert_near(machine->levels[1].bandwidth_Bps, 1e10, 1e-3);
+    assert_string_equal(machine->name, "A made processor, 2 threads");
+    ll_machine_free(machine);
+    ll_trace_free(trace);
+}
+
+static void the_kernels_that_made_the_times_are_found_again(void **state)
+{
+    struct ll_diags diags = {0};
+    struct ll_arena arena = {0};
+    struct ll_calibration calibration;
+    struct ll_trace *trace = true_trace();
+    (void)state;
+    assert_true(ll_calibrate(trace, &arena, &diags, &calibration));
+    assert_int_equal(calibration.fit_count,
+                     5); /* products of few and of some rows have kernels of their own */
+    for (uint64_t i = 0; i < calibration.fit_count; i++) {
+        assert_true(calibration.fits[i].error < 0.03);
+        assert_near(calibration.fits[i].spread, 0, 0);
+    }
+    ll_machine_free(calibration.machine);
+    ll_arena_release(&arena);
+    ll_trace_free(trace);
+}
+
+static void the_file_reads_back_to_the_machine(void **state)
+{
+    struct ll_diags diags = {0};
+    struct ll_arena arena = {0};
+    struct ll_calibration calibration;
+    struct ll_str yaml = {0};
+    struct ll_trace *trace = true_trace();
+    (void)state;
+    assert_true(ll_calibrate(trace, &arena, &diags, &calibration));
+    ll_calibration_yaml(&calibration, &yaml);
+    struct ll_machine *again = ll_machine_parse(yaml.text, yaml.length, "host.yaml", NULL, NULL, 0, &diags);
+    assert_non_null(again);
+    assert_int_equal(again->software.kernel_count, calibration.machine->software.kernel_count);
+    for (uint64_t i = 0; i < again->software.kernel_count; i++)
+        assert_near(again->software.kernels[i].memory, calibration.machine->software.kernels[i].memory, 1e-9);
+    assert_non_null(strstr(yaml.text, "measured by leadline calibrate on A made processor, threads 2"));
+    ll_str_release(&yaml);
+    ll_machine_free(again);
+    ll_machine_free(calibration.machine);
+    ll_arena_release(&arena);
+    ll_trace_free(trace);
+}
+
+static void all_that_a_header_lacks_is_named(void **state)
+{
+    struct ll_diags diags = {0};
+    struct ll_arena arena = {0};
+    struct ll_calibration calibration;
+    struct ll_trace *trace = made_trace(NULL, 2);
+    (void)state;
+    assert_false(ll_calibrate(trace, &arena, &diags, &calibration));
+    assert_null(calibration.machine);
+    assert_true(diags.count >= 8);
+    assert_non_null(strstr(diags.kept[0].message, "`threads`"));
+    ll_diags_release(&diags);
+    ll_arena_release(&arena);
+    ll_trace_free(trace);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(units_and_levels_are_what_was_probed),
+        cmocka_unit_test(the_kernels_that_made_the_times_are_found_again),
+        cmocka_unit_test(the_file_reads_back_to_the_machine),
+        cmocka_unit_test(all_that_a_header_lacks_is_named),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
