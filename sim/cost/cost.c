@@ -13,6 +13,7 @@
 #include "sim/cost/layout.h"
 #include "sim/cost/scatter.h"
 #include "sim/cost/task.h"
+#include "sim/cost/tiles.h"
 #include "sim/cost/traffic.h"
 #include "sim/cost/variants.h"
 
@@ -267,6 +268,7 @@ static double whole_pace(const struct sized *s, const struct ll_way *way, struct
     time_levels(s, way, 0, s->machine->level_count, cost, NULL);
     cost->unit = 0;
     cost->apart_s = cost->overhead_s = 0;
+    cost->serial = s->kernel->serial;
     ll_cost_time(s->machine, cost, NULL, &timing, NULL);
     return timing.time_s;
 }
@@ -319,6 +321,19 @@ static void pass_again(const struct sized *s, struct ll_cost *cost)
 }
 
 /* Everything that follows from a way, with its reasons. */
+static void follow_tiles(const struct sized *s, const struct ll_way *way, struct ll_cost *cost,
+                         struct ll_explain *why)
+{
+    struct ll_tile_nest nest;
+    struct ll_timing timing;
+    ll_cost_time(s->machine, cost, NULL, &timing, NULL);
+    cost->bound_s = cost->pipelined_s = timing.time_s;
+    if (is_product(s->task.work) && !s->task.is_product)
+        return;
+    if (ll_outer_tiles(s->machine, &s->task, way, &nest, why))
+        cost->pipelined_s = ll_tiled_s(s->machine, cost, &nest, why);
+}
+
 static void follow_way(const struct sized *s, uint32_t index, struct ll_cost *cost, struct ll_explain *why)
 {
     struct ll_way way;
@@ -328,6 +343,7 @@ static void follow_way(const struct sized *s, uint32_t index, struct ll_cost *co
     far_traffic(s, cost, why);
     pass_again(s, cost);
     time_levels(s, &way, 0, s->machine->level_count, cost, why);
+    follow_tiles(s, &way, cost, why);
 }
 
 static void cost_from_host(const struct ll_machine *machine, const struct ll_work *work, struct ll_cost *cost,
@@ -386,6 +402,8 @@ static void cost_variant(const struct doer *doer, const struct ll_variant *varia
     double memory_Bps = ll_machine_memory_Bps(machine) * doer->kernel->memory;
     cost->apart_bytes = variant->apart_bytes;
     cost->apart_s = variant->apart_bytes / memory_Bps;
+    cost->bound_s += cost->apart_s;
+    cost->pipelined_s += cost->apart_s;
     ll_say(why, "passes apart: %.10g / %.10g = %.10g s", cost->apart_bytes, memory_Bps, cost->apart_s);
 }
 

@@ -65,6 +65,8 @@ struct ll_cost {
     double apart_s;
     double serial;      /* share of the stages beside the slowest that does not overlap with it */
     double overhead_s;  /* what starting the op costs the software */
+    double bound_s;     /* time on an empty machine: stages overlap but for the first piece (ll_cost_time) */
+    double pipelined_s; /* the same tile by tile (sim/cost/tiles.h), never less; zero without a unit */
     double utilization; /* algorithmic FLOPs over what the unit, all instances, could do meanwhile */
 };
 

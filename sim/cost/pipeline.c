@@ -29,6 +29,11 @@ static struct step nothing(void)
     return step;
 }
 
+static double later(double a, double b)
+{
+    return a > b ? a : b;
+}
+
 /* One step, then another. */
 static struct step then(const struct step *one, const struct step *other)
 {
@@ -37,7 +42,7 @@ static struct step then(const struct step *one, const struct step *other)
         for (int j = 0; j < TIMES; j++) {
             double most = -INFINITY;
             for (int k = 0; k < TIMES; k++)
-                most = fmax(most, other->after[i][k] + one->after[k][j]);
+                most = later(most, other->after[i][k] + one->after[k][j]);
             both.after[i][j] = most;
         }
     return both;
@@ -45,6 +50,8 @@ static struct step then(const struct step *one, const struct step *other)
 
 static struct step times(struct step step, uint64_t count)
 {
+    if (count == 1)
+        return step;
     struct step all = nothing();
     for (; count; count /= 2) {
         if (count & 1)
@@ -59,7 +66,7 @@ static struct step times(struct step step, uint64_t count)
 static void wait_for(double row[TIMES], const double other[TIMES])
 {
     for (int j = 0; j < TIMES; j++)
-        row[j] = fmax(row[j], other[j]);
+        row[j] = later(row[j], other[j]);
 }
 
 static void take(double row[TIMES], double time_s)

@@ -125,8 +125,8 @@ static bool stays_resident(const struct ll_problem *p, double capacity)
 /* Whose operands they are, for sentences: nothing when all are. */
 static const char *names_of(const struct group *group)
 {
-    static const char *const names[] = {"",      "a of ",    "b of ",    "a, b of ",
-                                        "c of ", "a, c of ", "b, c of ", ""};
+    static const char *const names[] = {"",         ", a only",       ", b only",       ", a and b only",
+                                        ", c only", ", a and c only", ", b and c only", ""};
     return names[group->has[LL_OPERAND_A] + 2 * group->has[LL_OPERAND_B] + 4 * group->has[LL_OPERAND_C]];
 }
 
@@ -156,16 +156,16 @@ static struct flow blocked(const struct ll_machine *machine, const struct group 
     if (steps > 1 && stays_resident(p, capacity)) {
         double once = shares * (b + (double)steps * (a + c));
         ll_say(why,
-               "%sout of %s, weights stay inside: %.10g * (%.10g + %" PRIu64 " * (%.10g + %.10g)) = %.10g B",
-               names_of(group), from, shares, b, steps, a, c, once);
+               "out of %s%s, weights stay inside: %.10g * (%.10g + %" PRIu64 " * (%.10g + %.10g)) = %.10g B",
+               from, names_of(group), shares, b, steps, a, c, once);
         return flow_of(machine, group, once, shares * (double)steps * c);
     }
     struct ll_tiling t = ll_tile(p, capacity);
     double bytes = shares * (double)steps * t.bytes;
     ll_say(why,
-           "%sout of %s, %s stays in blocks of %" PRIu64 " x %" PRIu64 " x %" PRIu64 ": %.10g * %" PRIu64
+           "out of %s%s, %s stays in blocks of %" PRIu64 " x %" PRIu64 " x %" PRIu64 ": %.10g * %" PRIu64
            " * (%.10g * %.10g + %.10g * %.10g + %.10g * %.10g) = %.10g B",
-           names_of(group), from, ll_stays_name(t.stays), t.block.m, t.block.n, t.block.k, shares, steps,
+           from, names_of(group), ll_stays_name(t.stays), t.block.m, t.block.n, t.block.k, shares, steps,
            t.passes[LL_OPERAND_A], a, t.passes[LL_OPERAND_B], b, t.passes[LL_OPERAND_C], c, bytes);
     return flow_of(machine, group, bytes, shares * (double)steps * t.written);
 }
@@ -264,9 +264,9 @@ static struct flow near_flow(const struct ll_machine *machine, const struct ll_t
     struct flow all = {fmax(least, flow.bytes) + joining, fmax(results, flow.written) + joining / 2,
                        fmax(once_each.price, flow.price) + sums.price};
     ll_say(why,
-           "%sout of %s, what the unit asks for, at least each operand once, and joined sums: "
+           "out of %s%s, what the unit asks for, at least each operand once, and joined sums: "
            "max(%.10g, %.10g) + %.10g = %.10g B",
-           names_of(group), machine->levels[group->level].name, least, flow.bytes, joining, all.bytes);
+           machine->levels[group->level].name, names_of(group), least, flow.bytes, joining, all.bytes);
     return all;
 }
 
