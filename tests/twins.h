@@ -273,7 +273,7 @@ static inline uint64_t twin_L2_LOSS(const struct ll_op_view *op, double *const *
 
 static inline uint64_t twin_ARGMAX(const struct ll_op_view *op, double *const *in, double *const *out)
 {
-    uint64_t columns = op->in[0].dim[1];
+    uint64_t columns = op->in[0].dim[op->in[0].rank - 1];
     for (uint64_t i = 0; i < ll_elements(&op->in[0]); i++)
         if (i % columns == 0 || in[0][i] > in[0][i / columns * columns + (uint64_t)out[0][i / columns]])
             out[0][i / columns] = (double)(i % columns);

@@ -235,27 +235,30 @@ const char *ll_shape_ROW_SCALE(struct ll_op_view *op)
     return ll_give(op, 1, op->in);
 }
 
-static const char *keep_one_dim(struct ll_op_view *op, unsigned kept, enum ll_dtype dtype)
-{
-    struct ll_shape out = {.rank = 1, .dtype = (uint8_t)dtype};
-    out.dim[0] = op->in[0].dim[kept];
-    out.role[0] = op->in[0].role[kept];
-    return ll_give(op, 1, &out);
-}
-
 const char *ll_shape_LAST_DIM(struct ll_op_view *op)
 {
     if (op->input_count != 1 || op->in[0].rank == 0)
         return wants_inputs;
-    return keep_one_dim(op, op->in[0].rank - 1u, (enum ll_dtype)op->in[0].dtype);
+    unsigned last = op->in[0].rank - 1u;
+    struct ll_shape out = {.rank = 1, .dtype = op->in[0].dtype};
+    out.dim[0] = op->in[0].dim[last];
+    out.role[0] = op->in[0].role[last];
+    return ll_give(op, 1, &out);
 }
 
-/* The column of each row's largest value. */
+/* Where along the last dimension the largest value is. */
 const char *ll_shape_ARGMAX(struct ll_op_view *op)
 {
-    if (op->input_count != 1 || op->in[0].rank != 2)
-        return "argmax takes one matrix";
-    return keep_one_dim(op, 0, LL_I32);
+    if (op->input_count != 1)
+        return wants_inputs;
+    struct ll_shape out = op->in[0];
+    if (out.rank == 0 || out.dim[out.rank - 1] == 0)
+        return "argmax takes a tensor whose last dimension has elements";
+    out.rank--;
+    out.dim[out.rank] = 0;
+    out.role[out.rank] = LL_ROLE_PLAIN;
+    out.dtype = LL_I32;
+    return ll_give(op, 1, &out);
 }
 
 const char *ll_shape_MATMUL(struct ll_op_view *op)

@@ -272,7 +272,7 @@ LL_FAST static void find_place(void *context, uint64_t begin, uint64_t end, uint
 {
     (void)chunk;
     const struct ll_kernel_call *call = context;
-    uint64_t columns = call->op->in[0].dim[1];
+    uint64_t columns = call->op->in[0].dim[call->op->in[0].rank - 1];
     for (uint64_t row = begin; row < end; row++) {
         const real *x = (const real *)call->in[0] + row * columns, most = ll_largest(x, columns);
         uint64_t best = 0;
@@ -285,6 +285,6 @@ LL_FAST static void find_place(void *context, uint64_t begin, uint64_t end, uint
 LL_KERNEL(ARGMAX)
 {
     struct ll_kernel_call job = *call;
-    uint64_t columns = call->op->in[0].dim[1];
-    ll_pool_run(call->pool, call->op->in[0].dim[0], ll_max(1, GRAIN / ll_max(1, columns)), find_place, &job);
+    uint64_t columns = call->op->in[0].dim[call->op->in[0].rank - 1];
+    ll_pool_run(call->pool, ll_elements(&call->op->out[0]), ll_max(1, GRAIN / ll_max(1, columns)), find_place, &job);
 }

@@ -6,7 +6,7 @@
 
 #include <string.h>
 
-enum { SQUARE = 64, STRIPE = 16, QUAD = 4, GRAIN = 1 << 16 };
+enum { SQUARE = 64, LINE = 2048, STRIPE = 16, QUAD = 4, GRAIN = 1 << 16 };
 
 struct exchange {
     const char *from;
@@ -16,6 +16,7 @@ struct exchange {
     uint64_t from_step[LL_MAX_RANK], to_step[LL_MAX_RANK]; /* in elements, by dimension of the result */
     uint64_t packed; /* the result's dimension along which the input lies packed */
     uint64_t bands;  /* of SQUARE along that dimension */
+    uint64_t pieces; /* of LINE along the last one */
 };
 
 static struct exchange exchange_of(const struct ll_kernel_call *call)
@@ -37,6 +38,7 @@ static struct exchange exchange_of(const struct ll_kernel_call *call)
             x.packed = i;
     }
     x.bands = ll_ceil_div(x.dim[x.packed], SQUARE);
+    x.pieces = ll_ceil_div(x.dim[x.rank - 1], LINE);
     return x;
 }
 
@@ -91,13 +93,12 @@ LL_INLINE void turn_bytes(const uint8_t *in, uint64_t from_step, uint8_t *out, u
             out[i * to_step + j] = in[j * from_step + i];
 }
 
-/* A band: SQUARE steps along the packed dimension (`rows` of the result), all of the result's last one, in
- * stripes of one line of the cache; what is left of a stripe element by element. */
-#define LL_BAND(NAME, type, turn)                                                                            \
-    static void NAME(const struct exchange *x, uint64_t from, uint64_t to, uint64_t rows)                    \
+/* A piece of a band: SQUARE steps along the packed dimension (`rows` of the result), LINE along the result's
+ * last one, in stripes of one line of the cache; what is left of a stripe element by element. */
+#define LL_PIECE(NAME, type, turn)                                                                           \
+    static void NAME(const struct exchange *x, uint64_t from, uint64_t to, uint64_t rows, uint64_t columns)  \
     {                                                                                                        \
-        const uint64_t columns = x->dim[x->rank - 1], from_step = x->from_step[x->rank - 1],                 \
-                       to_step = x->to_step[x->packed];                                                      \
+        const uint64_t from_step = x->from_step[x->rank - 1], to_step = x->to_step[x->packed];               \
         const type *in = (const type *)x->from + from;                                                       \
         type *out = (type *)x->to + to;                                                                      \
         for (uint64_t first = 0; first < columns; first += STRIPE) {                                         \
@@ -111,23 +112,23 @@ LL_INLINE void turn_bytes(const uint8_t *in, uint64_t from_step, uint8_t *out, u
         }                                                                                                    \
     }
 
-LL_BAND(band_of_words, uint32_t, turn_words)
-LL_BAND(band_of_doubles, uint64_t, turn_doubles)
-LL_BAND(band_of_bytes, uint8_t, turn_bytes)
+LL_PIECE(piece_of_words, uint32_t, turn_words)
+LL_PIECE(piece_of_doubles, uint64_t, turn_doubles)
+LL_PIECE(piece_of_bytes, uint8_t, turn_bytes)
 
-static void bands(void *context, uint64_t begin, uint64_t end, uint64_t chunk)
+static void pieces(void *context, uint64_t begin, uint64_t end, uint64_t chunk)
 {
     (void)chunk;
     const struct exchange *x = context;
     for (uint64_t i = begin; i < end; i++) {
-        uint64_t from, to, first = i % x->bands * SQUARE;
-        place(x, i / x->bands, &from, &to);
-        uint64_t rows = ll_min(SQUARE, x->dim[x->packed] - first);
-        from += first;
-        to += first * x->to_step[x->packed];
-        (x->element_bytes == 4   ? band_of_words
-         : x->element_bytes == 8 ? band_of_doubles
-                                 : band_of_bytes)(x, from, to, rows);
+        uint64_t from, to, row = i / x->pieces % x->bands * SQUARE, column = i % x->pieces * LINE;
+        place(x, i / x->pieces / x->bands, &from, &to);
+        from += row + column * x->from_step[x->rank - 1];
+        to += row * x->to_step[x->packed] + column;
+        (x->element_bytes == 4   ? piece_of_words
+         : x->element_bytes == 8 ? piece_of_doubles
+                                 : piece_of_bytes)(x, from, to, ll_min(SQUARE, x->dim[x->packed] - row),
+                                                   ll_min(LINE, x->dim[x->rank - 1] - column));
     }
 }
 
@@ -158,6 +159,6 @@ LL_KERNEL(TRANSPOSE)
             ll_pool_run(call->pool, elements / length, ll_max(1, GRAIN / length), lines, &x);
         return;
     }
-    uint64_t others = elements / (x.dim[x.packed] * x.dim[x.rank - 1]);
-    ll_pool_run(call->pool, others * x.bands, ll_max(1, GRAIN / (SQUARE * x.dim[x.rank - 1])), bands, &x);
+    uint64_t others = elements / (x.dim[x.packed] * x.dim[x.rank - 1]), count = others * x.bands * x.pieces;
+    ll_pool_run(call->pool, count, ll_max(1, GRAIN / ll_max(1, elements / count)), pieces, &x);
 }

@@ -211,6 +211,15 @@ static void settle(struct ll_nn *nn, const struct ll_optimizer *optimizer, struc
     }
 }
 
+static void check_gradients(struct ll_nn *nn, const struct ll_gradient *gradients, size_t count)
+{
+    bool found = false;
+    for (size_t i = 0; i < count; i++)
+        found |= gradients[i].value != NULL;
+    if (!found)
+        ll_nn_fail(nn, "the loss depends on no weight");
+}
+
 void ll_minimise(struct ll_nn *nn, struct ll_value *loss, const struct ll_optimizer *optimizer)
 {
     struct ll_value **weights = calloc(nn->value_count + 1, sizeof(struct ll_value *));
@@ -223,6 +232,7 @@ void ll_minimise(struct ll_nn *nn, struct ll_value *loss, const struct ll_optimi
             weights[count++] = nn->values[i];
     if (weights && gradients) {
         ll_nn_sparse_gradients(nn, loss, weights, count, gradients);
+        check_gradients(nn, gradients, count);
         nn->phase = LL_PHASE_BACKWARD;
         settle(nn, optimizer, weights, gradients, count);
         nn->phase = LL_PHASE_UPDATE;

@@ -29,7 +29,7 @@ struct ll_optimizer {
 /* Adds the gradients of the loss with respect to all weights made so far that it depends on, then, in the
  * update phase, what keeps them small and one op for each weight, in the order in which the weights were
  * made. Their state (momentum, averages) are variables beside the weight. Gradients that are rows stay rows
- * for SGD and are made whole for the others. */
+ * for SGD and are made whole for the others. A loss that depends on no weight is trouble. */
 void ll_minimise(struct ll_nn *nn, struct ll_value *loss, const struct ll_optimizer *optimizer);
 
 #endif

@@ -33,6 +33,10 @@ struct row {
     {                                                                                                        \
         .key = LL_ATTR_AXES, .count = 1                                                                      \
     }
+#define TURNED                                                                                               \
+    {                                                                                                        \
+        .key = LL_ATTR_PERMUTATION, .count = 10                                                              \
+    }
 #define WINDOW                                                                                               \
     {.key = LL_ATTR_KERNEL_H, .count = 2}, {.key = LL_ATTR_KERNEL_W, .count = 2},                            \
         {.key = LL_ATTR_STRIDE_H, .count = 2},                                                               \
@@ -72,6 +76,10 @@ static const struct row rows[] = {
      .dims = {{32, 28, 28, 100}, IMAGES, {32, 28, 28, 100}},
      .inputs = 3,
      .attrs = {WINDOW}},
+    {.kind = LL_OP_TRANSPOSE, .dims = {{256, 40000}}, .inputs = 1, .attrs = {TURNED}},
+    {.kind = LL_OP_TRANSPOSE, .dims = {{40000, 256}}, .inputs = 1, .attrs = {TURNED}},
+    {.kind = LL_OP_TRANSPOSE, .dims = {{400000, 25}}, .inputs = 1, .attrs = {TURNED}},
+    {.kind = LL_OP_TRANSPOSE, .dims = {{25, 400000}}, .inputs = 1, .attrs = {TURNED}},
     {.kind = LL_OP_DROPOUT,
      .dims = {{10000, 1000}, {0}},
      .inputs = 2,

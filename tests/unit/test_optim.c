@@ -84,12 +84,34 @@ static void adam_follows_its_paper(void **state)
         w);
 }
 
+static void a_loss_that_depends_on_no_weight_is_refused(void **state)
+{
+    static const struct ll_optimizer optimizers[] = {
+        {.kind = LL_SGD, .rate = 0.1},
+        {.kind = LL_SGD, .rate = 0.1, .clip = LL_CLIP_GLOBAL_NORM, .clip_norm = 5},
+        {.kind = LL_ADAM, .rate = 0.1, .beta1 = 0.9, .beta2 = 0.999, .epsilon = 1e-8},
+    };
+    (void)state;
+    for (size_t i = 0; i < sizeof optimizers / sizeof *optimizers; i++) {
+        struct ll_nn *nn = ll_nn_new(LL_F64);
+        struct ll_shape shape = ll_nn_shape(nn, 1, (uint64_t[]){N}, NULL);
+        struct ll_init list = {LL_INIT_LIST, 0, start};
+        ll_nn_variable(nn, "layer/w", &shape, LL_WEIGHT, list);
+        struct ll_value *input = ll_nn_variable(nn, "x", &shape, LL_INPUT, list);
+        ll_minimise(nn, ll_nn_do1(nn, LL_OP_MEAN, input), &optimizers[i]);
+        assert_non_null(ll_nn_trouble(nn));
+        assert_non_null(strstr(ll_nn_trouble(nn), "the loss depends on no weight"));
+        ll_nn_free(nn);
+    }
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(sgd_goes_down_the_gradient),
         cmocka_unit_test(momentum_keeps_a_share_of_its_speed),
         cmocka_unit_test(adam_follows_its_paper),
+        cmocka_unit_test(a_loss_that_depends_on_no_weight_is_refused),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
