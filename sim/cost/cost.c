@@ -239,14 +239,14 @@ static void near_traffic(const struct sized *s, const struct ll_way *way, struct
                          struct ll_explain *why)
 {
     struct ll_traffic traffic;
-    ll_near_traffic(s->machine, &s->task, way, &traffic, why);
+    ll_near_traffic(s->machine, &s->task, way, cost->compute_s, &traffic, why);
     keep_traffic(&traffic, 0, ll_near_levels(s->machine), cost);
 }
 
 static void far_traffic(const struct sized *s, struct ll_cost *cost, struct ll_explain *why)
 {
     struct ll_traffic traffic;
-    ll_far_traffic(s->machine, &s->task, &traffic, why);
+    ll_far_traffic(s->machine, &s->task, cost->compute_s, &traffic, why);
     keep_traffic(&traffic, ll_near_levels(s->machine), s->machine->level_count, cost);
 }
 

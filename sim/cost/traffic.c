@@ -19,6 +19,7 @@
  * whole accesses (scatter.h). */
 #include "sim/cost/traffic.h"
 
+#include "sim/cost/nested.h"
 #include "sim/cost/scatter.h"
 #include "sim/cost/task.h"
 
@@ -175,6 +176,19 @@ static struct flow cheaper(struct flow one, struct flow other)
     return other.price < one.price ? other : one;
 }
 
+/* A span whose tiles nest, and its tiling. */
+struct nested {
+    struct ll_span span;
+    struct ll_mapping mapping;
+};
+
+static struct flow nested_flow(const struct nested *nested, const struct group *group, struct ll_explain *why)
+{
+    double bytes, written;
+    ll_span_bytes(&nested->span, &nested->mapping, group->level, &bytes, &written, why);
+    return flow_of(nested->span.machine, group, bytes, written);
+}
+
 /* --- near --- */
 
 /* What the unit asks for of these operands. Partial sums come back once less than they go out. */
@@ -227,11 +241,14 @@ static double room_of(const struct ll_machine *machine, const struct group *grou
 }
 
 static struct flow into_private(const struct ll_machine *machine, const struct ll_task *task,
-                                const struct ll_way *way, const struct group *group, struct ll_explain *why)
+                                const struct ll_way *way, const struct nested *nested,
+                                const struct group *group, struct ll_explain *why)
 {
     const struct ll_level *memory;
     const struct ll_gemm *share = &way->share;
     struct flow best = asked_by_unit(machine, task, way, group);
+    if (nested && group->level > 0)
+        return cheaper(best, nested_flow(nested, group, why));
     double room = room_of(machine, group, LL_SCOPE_UNIT, &memory);
     if (memory) {
         struct ll_problem p = seen_by(machine, group, memory, &task->problem);
@@ -250,9 +267,10 @@ static struct flow into_private(const struct ll_machine *machine, const struct l
 
 /* At least each operand once, and the joining of sums of different units. */
 static struct flow near_flow(const struct ll_machine *machine, const struct ll_task *task,
-                             const struct ll_way *way, const struct group *group, struct ll_explain *why)
+                             const struct ll_way *way, const struct nested *nested, const struct group *group,
+                             struct ll_explain *why)
 {
-    struct flow flow = into_private(machine, task, way, group, why);
+    struct flow flow = into_private(machine, task, way, nested, group, why);
     double once[LL_OPERAND_COUNT], least = 0, steps = (double)task->steps;
     operand_bytes(task->work, once);
     for (enum ll_operand i = 0; i < LL_OPERAND_COUNT; i++)
@@ -296,8 +314,10 @@ static void once(const struct ll_machine *machine, const struct ll_task *task, u
 }
 
 static struct flow into_shared(const struct ll_machine *machine, const struct ll_task *task,
-                               const struct group *group, struct ll_explain *why)
+                               const struct nested *nested, const struct group *group, struct ll_explain *why)
 {
+    if (nested)
+        return nested_flow(nested, group, why);
     const struct ll_level *memory;
     double room = room_of(machine, group, LL_SCOPE_DEVICE, &memory);
     struct ll_problem p = seen_by(machine, group, memory, &task->problem);
@@ -305,7 +325,8 @@ static struct flow into_shared(const struct ll_machine *machine, const struct ll
 }
 
 static void out_of(const struct ll_machine *machine, const struct ll_task *task, const struct ll_way *way,
-                   uint64_t level, struct ll_traffic *traffic, struct ll_explain *why)
+                   const struct nested *nested, uint64_t level, struct ll_traffic *traffic,
+                   struct ll_explain *why)
 {
     struct group group;
     int parts = 0;
@@ -313,8 +334,8 @@ static void out_of(const struct ll_machine *machine, const struct ll_task *task,
     for (int catcher = UNIT; catcher < (int)level; catcher++) {
         if (!group_of(machine, level, catcher, &group))
             continue;
-        struct flow flow = is_shared(machine, catcher) ? into_shared(machine, task, &group, why)
-                                                       : near_flow(machine, task, way, &group, why);
+        struct flow flow = is_shared(machine, catcher) ? into_shared(machine, task, nested, &group, why)
+                                                       : near_flow(machine, task, way, nested, &group, why);
         traffic->bytes[level] += flow.bytes;
         traffic->written[level] += flow.written;
         traffic->price[level] += flow.price;
@@ -325,26 +346,57 @@ static void out_of(const struct ll_machine *machine, const struct ll_task *task,
                traffic->bytes[level], traffic->written[level]);
 }
 
+/* The tiling of a span, or NULL where it is not searched for. */
+static const struct nested *nest(const struct ll_span *span, struct nested *nested)
+{
+    if (!ll_span_is_searched(span))
+        return NULL;
+    *nested = (struct nested){*span, ll_span_search(span)};
+    return nested;
+}
+
 void ll_near_traffic(const struct ll_machine *machine, const struct ll_task *task, const struct ll_way *way,
-                     struct ll_traffic *traffic, struct ll_explain *why)
+                     double compute_s, struct ll_traffic *traffic, struct ll_explain *why)
 {
     uint64_t near = ll_near_levels(machine);
     if (!task->is_product) {
         once(machine, task, 0, near, traffic, why);
         return;
     }
+    struct nested room;
+    const struct nested *nested = nest(&(struct ll_span){.machine = machine,
+                                                         .task = task,
+                                                         .dims = way->share,
+                                                         .shares = way->shares,
+                                                         .compute_s = compute_s,
+                                                         .units = way->units_used,
+                                                         .first = 1,
+                                                         .end = near,
+                                                         .inside = LL_SCOPE_UNIT},
+                                       &room);
     for (uint64_t l = 0; l < near; l++)
-        out_of(machine, task, way, l, traffic, why);
+        out_of(machine, task, way, nested, l, traffic, why);
 }
 
-void ll_far_traffic(const struct ll_machine *machine, const struct ll_task *task, struct ll_traffic *traffic,
-                    struct ll_explain *why)
+void ll_far_traffic(const struct ll_machine *machine, const struct ll_task *task, double compute_s,
+                    struct ll_traffic *traffic, struct ll_explain *why)
 {
     uint64_t near = ll_near_levels(machine);
     if (!task->is_product) {
         once(machine, task, near, machine->level_count, traffic, why);
         return;
     }
+    struct nested room;
+    const struct nested *nested = nest(&(struct ll_span){.machine = machine,
+                                                         .task = task,
+                                                         .dims = task->problem.dims,
+                                                         .shares = 1,
+                                                         .compute_s = compute_s,
+                                                         .units = 1,
+                                                         .first = near,
+                                                         .end = machine->level_count,
+                                                         .inside = LL_SCOPE_DEVICE},
+                                       &room);
     for (uint64_t l = near; l < machine->level_count; l++)
-        out_of(machine, task, NULL, l, traffic, why);
+        out_of(machine, task, NULL, nested, l, traffic, why);
 }

@@ -26,12 +26,13 @@ double ll_level_room(const struct ll_level *level);
 /* Bytes of the operands that a level holds, each once. */
 double ll_held_bytes(const struct ll_level *level, const struct ll_work *work);
 
-/* Traffic out of the near levels for one way of doing the task; fills [0..ll_near_levels). */
+/* Traffic out of the near levels for one way of doing the task; fills [0..ll_near_levels). compute_s is what
+ * computing takes meanwhile, which a search for the least of energy and time asks. */
 void ll_near_traffic(const struct ll_machine *machine, const struct ll_task *task, const struct ll_way *way,
-                     struct ll_traffic *traffic, struct ll_explain *why);
+                     double compute_s, struct ll_traffic *traffic, struct ll_explain *why);
 
 /* Traffic out of the other levels, whichever way; fills [ll_near_levels..level_count). */
-void ll_far_traffic(const struct ll_machine *machine, const struct ll_task *task, struct ll_traffic *traffic,
-                    struct ll_explain *why);
+void ll_far_traffic(const struct ll_machine *machine, const struct ll_task *task, double compute_s,
+                    struct ll_traffic *traffic, struct ll_explain *why);
 
 #endif

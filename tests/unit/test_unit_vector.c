@@ -20,7 +20,7 @@ static struct ll_way way_of(uint64_t lanes, uint64_t count, const struct ll_work
 static struct ll_work vector_work(uint64_t elements, uint64_t each)
 {
     return (struct ll_work){
-        .kind = LL_WORK_VECTOR, .dtype = LL_F32, .flops = elements * each, .vector = {elements}};
+        .kind = LL_WORK_VECTOR, .dtype = LL_F32, .flops = elements * each, .vector = {.elements = elements}};
 }
 
 static struct ll_work reduce_work(uint64_t in_elements, uint64_t out_elements)
