@@ -286,5 +286,6 @@ LL_KERNEL(ARGMAX)
 {
     struct ll_kernel_call job = *call;
     uint64_t columns = call->op->in[0].dim[call->op->in[0].rank - 1];
-    ll_pool_run(call->pool, ll_elements(&call->op->out[0]), ll_max(1, GRAIN / ll_max(1, columns)), find_place, &job);
+    ll_pool_run(call->pool, ll_elements(&call->op->out[0]), ll_max(1, GRAIN / ll_max(1, columns)), find_place,
+                &job);
 }
