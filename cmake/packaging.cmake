@@ -41,7 +41,7 @@ foreach(header tracer/op_table.def tracer/ops.h tracer/profile.h tracer/reader.h
   install(FILES ${header} DESTINATION include/leadline/${folder})
 endforeach()
 install(DIRECTORY hwconfigs traces DESTINATION share/leadline
-  FILES_MATCHING PATTERN "*.yaml" PATTERN "*.llt" PATTERN "README.md")
+  FILES_MATCHING PATTERN "*.yaml" PATTERN "residuals.csv" PATTERN "*.llt" PATTERN "README.md")
 install(FILES LICENSE DESTINATION share/doc/leadline RENAME copyright)
 
 set(CPACK_GENERATOR DEB)

@@ -85,6 +85,29 @@ static inline void random_dram(struct dice *dice, struct ll_level *level)
     level->access_bytes = roll_between(dice, 0, 1) ? roll_size(dice, 4096) : 0;
 }
 
+/* Clusters between units and the device, ports, single buffers, operands that pass by; the outermost level
+ * holds everything. */
+static inline void random_memory(struct dice *dice, struct ll_machine *machine, uint64_t private_levels)
+{
+    uint64_t clusters = roll_between(dice, 0, private_levels), share = 1;
+    for (uint64_t l = 0; l < machine->level_count; l++) {
+        struct ll_level *level = &machine->levels[l];
+        if (l >= private_levels - clusters && l < private_levels) {
+            level->scope = LL_SCOPE_CLUSTER;
+            level->share = share *= roll_size(dice, 8);
+        }
+        if (!roll_between(dice, 0, 3))
+            level->read_Bps = roll_real(dice, 1e9, 4e12);
+        if (!roll_between(dice, 0, 3))
+            level->write_Bps = roll_real(dice, 1e9, 4e12);
+        level->buffering = roll_between(dice, 0, 3) ? LL_BUFFER_DOUBLE : LL_BUFFER_SINGLE;
+        level->holds_given = l + 1 < machine->level_count && !roll_between(dice, 0, 2);
+        for (int i = 0; level->holds_given && i < LL_OPERAND_COUNT; i++)
+            level->holds[i] = roll_between(dice, 0, 1);
+        level->holds[roll_between(dice, 0, LL_OPERAND_COUNT - 1)] = true;
+    }
+}
+
 /* Two units, a product unit and vector lanes that take the rest, and one to four levels. */
 static inline struct ll_machine random_machine(struct dice *dice)
 {
@@ -115,10 +138,42 @@ static inline struct ll_machine random_machine(struct dice *dice)
             .scope = l < private_levels ? LL_SCOPE_UNIT : LL_SCOPE_DEVICE,
         };
     random_dram(dice, &machine.levels[machine.level_count - 1]);
+    if (roll_between(dice, 0, 1))
+        random_memory(dice, &machine, private_levels);
     machine.software.op_overhead_s = roll_real(dice, 0, 1e-5);
     machine.software.grain = roll_between(dice, 0, 1) ? (double)roll_size(dice, 1 << 20) : 0;
     machine.host = (struct ll_host){roll_real(dice, 1e9, 1e11), roll_real(dice, 0, 1e-5)};
     return machine;
+}
+
+/* Kernels that fall short, and other ways to convolve. */
+static inline void random_software(struct dice *dice, struct ll_software *software)
+{
+    software->kernel_count = roll_between(dice, 0, 1);
+    software->kernels[0] = (struct ll_kernel){.name = "kernel",
+                                              .ops = {[LL_OP_MATMUL] = true},
+                                              .overhead_s = roll_real(dice, 0, 1e-5),
+                                              .compute = roll_real(dice, 0.3, 1),
+                                              .memory = roll_real(dice, 0.3, 1),
+                                              .passes = roll_real(dice, 1, 3),
+                                              .work = roll_real(dice, 1, 10),
+                                              .row = roll_size(dice, 1000),
+                                              .units = roll_between(dice, 0, 20)};
+    software->strided = roll_between(dice, 0, 1) ? LL_STRIDED_LIBRARY : LL_STRIDED_EXACT;
+    software->convolving = roll_between(dice, 0, 3) ? LL_CONVOLVING_DIRECT : LL_CONVOLVING_COLUMNS;
+    software->transform_count = roll_between(dice, 0, 2);
+    for (uint64_t i = 0; i < software->transform_count; i++) {
+        struct ll_transform *transform = &software->transforms[i];
+        *transform = (struct ll_transform){.name = "transform",
+                                           .size = roll_between(dice, 3, 12),
+                                           .least_filter = 1,
+                                           .most_filter = roll_between(dice, 1, 12),
+                                           .products = roll_between(dice, 1, 2),
+                                           .fused = roll_between(dice, 0, 1),
+                                           .overhead_s = roll_real(dice, 0, 1e-5)};
+        for (unsigned d = 0; d < LL_DTYPE_COUNT; d++)
+            transform->rate[d] = roll_between(dice, 0, 3) ? roll_real(dice, 0.3, 1) : 0;
+    }
 }
 
 static inline struct ll_work gemm_work(enum ll_dtype dtype, uint64_t batch, uint64_t m, uint64_t n,

@@ -11,8 +11,13 @@
 
 #include <stdlib.h>
 
-/* Elements: what fits a core's own cache, all caches, and none. */
-enum { LL_MICRO_SMALL = 1 << 12, LL_MICRO_MIDDLE = 1 << 20, LL_MICRO_LARGE = 1 << 22 };
+/* Elements: what fits a core's first cache, its own caches, all caches, and none. */
+enum {
+    LL_MICRO_SMALL = 1 << 12,
+    LL_MICRO_NEAR = 1 << 14,
+    LL_MICRO_MIDDLE = 1 << 20,
+    LL_MICRO_LARGE = 1 << 22
+};
 enum { QUICK_SIZES = 2, QUICK_SIDE = 16 };
 static const uint64_t sizes[] = {1 << 7, 1 << 10, 1 << 12, 1 << 14, 1 << 17, 1 << 20, 1 << 22};
 

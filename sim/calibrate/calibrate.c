@@ -15,7 +15,7 @@ static bool same_kernel(const struct ll_sample *a, const struct ll_sample *b)
 static bool fit_kinds(const struct ll_samples *samples, struct ll_arena *arena, struct ll_machine *machine,
                       struct ll_calibration *calibration)
 {
-    struct ll_fit *fits = ll_alloc(arena, LL_OP_COUNT, sizeof *fits);
+    struct ll_fit *fits = ll_alloc(arena, LL_MAX_KERNELS, sizeof *fits);
     struct ll_software *software = &machine->software;
     bool right = fits && samples->count > 0;
     for (uint64_t i = 0, end; right && i < samples->count && software->kernel_count < LL_MAX_KERNELS;
@@ -24,7 +24,11 @@ static bool fit_kinds(const struct ll_samples *samples, struct ll_arena *arena, 
             end++;
         right = ll_fit_kernel(machine, samples, i, end - i, &software->kernels[software->kernel_count],
                               &fits[software->kernel_count]);
-        software->kernels[software->kernel_count++].overhead_s += samples->gap_s;
+        struct ll_kernel *kernel = &software->kernels[software->kernel_count++];
+        kernel->overhead_s += samples->gap_s;
+        if (right && kernel->rows > 0)
+            kernel->name = ll_format(&machine->arena, "%s_of_%" PRIu64 "_rows", kernel->name, kernel->rows);
+        right = right && kernel->name;
     }
     software->op_overhead_s = samples->gap_s;
     calibration->fits = fits;

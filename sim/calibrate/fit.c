@@ -175,11 +175,6 @@ static void judge(const struct search *search, struct ll_fit *fit)
     }
 }
 
-static const char *name_of(const struct ll_sample *sample)
-{
-    return sample->most_rows ? "matmul_of_few_rows" : ll_op_name(sample->kind);
-}
-
 /* Where a walk begins: shares of the machine that are reached, and how a product is cut. */
 static const struct start {
     double share, serial, packing_Bps, rewrites;
@@ -194,7 +189,7 @@ enum { STARTS = sizeof starts / sizeof *starts, STARTS_OF_OTHERS = 3 };
 
 static struct ll_kernel kernel_at(const struct start *start, const struct ll_sample *sample)
 {
-    struct ll_kernel kernel = {.name = name_of(sample),
+    struct ll_kernel kernel = {.name = ll_op_name(sample->kind),
                                .overhead_s = 3e-7,
                                .compute = start->share,
                                .memory = start->share,

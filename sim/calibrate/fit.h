@@ -6,8 +6,8 @@
 #include "sim/calibrate/calibrate.h"
 #include "sim/calibrate/samples.h"
 
-/* Samples of one kind, at least one. The base machine's kernels are not asked. Fills *kernel, its name and
- * ops included, and what the fit is worth. False when memory ran out. Pure. */
+/* Samples of one kind, at least one. The base machine's kernels are not asked. Fills *kernel, its ops
+ * included and its name the kind's, and what the fit is worth. False when memory ran out. Pure. */
 bool ll_fit_kernel(const struct ll_machine *base, const struct ll_samples *samples, uint64_t first,
                    uint64_t count, struct ll_kernel *kernel, struct ll_fit *fit);
 

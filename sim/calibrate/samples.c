@@ -50,7 +50,7 @@ static const struct ll_residency *softened(const struct ll_trace *trace, struct 
     if (!residency)
         return NULL;
     uint64_t count = residency->first[trace->op_count];
-    struct ll_reuse *reuses = ll_copy(arena, residency->reuses, (count + 1) * sizeof *reuses);
+    struct ll_reuse *reuses = ll_copy(arena, residency->reuses, count * sizeof *reuses);
     struct ll_residency *mine = ll_alloc(arena, 1, sizeof *mine);
     if (!reuses || !mine)
         return NULL;
@@ -66,7 +66,7 @@ static int by_kind(const void *a, const void *b)
     if (x->kind != y->kind)
         return (x->kind > y->kind) - (x->kind < y->kind);
     if (x->most_rows != y->most_rows)
-        return (x->most_rows < y->most_rows) - (x->most_rows > y->most_rows);
+        return x->most_rows == 0 ? 1 : y->most_rows == 0 ? -1 : x->most_rows < y->most_rows ? -1 : 1;
     return (x->op > y->op) - (x->op < y->op);
 }
 
@@ -84,18 +84,26 @@ static uint64_t like_steps(const struct ll_trace *trace, uint32_t *steps)
     return count;
 }
 
-/* The median step's time outside of ops, for one of them. */
-static double gap_of(const struct ll_trace *trace, const uint32_t *steps, uint64_t count, uint64_t *times)
+/* From the end of an op to the start of the next: a tenth of the gaps are shorter. Most of this list's gaps
+ * are longer than those of networks with as small ops, since its large ops displace what the recorder works
+ * on. */
+static double gap_of(const struct ll_trace *trace, const struct ll_step *step, uint64_t *gaps)
 {
-    for (uint64_t i = 0; i < count; i++) {
-        const struct ll_step *step = &trace->steps[steps[i]];
-        uint64_t inside_ns = step->recording_ns;
-        for (uint32_t op = step->first_op; op < step->first_op + step->op_count; op++)
-            inside_ns += trace->ops[op].duration_ns;
-        times[i] = ll_sub(step->wall_ns, ll_min(inside_ns, step->wall_ns));
+    uint64_t count = 0;
+    for (uint32_t i = step->first_op; i + 1 < step->first_op + step->op_count; i++) {
+        uint64_t end_ns = ll_add(trace->ops[i].start_ns, trace->ops[i].duration_ns);
+        gaps[count++] = ll_sub(ll_max(trace->ops[i + 1].start_ns, end_ns), end_ns);
     }
-    qsort(times, count, sizeof *times, by_size);
-    return (double)times[count / 2] * 1e-9 / (double)trace->steps[steps[0]].op_count;
+    qsort(gaps, count, sizeof *gaps, by_size);
+    return count > 0 ? (double)gaps[count / 10] * 1e-9 : 0;
+}
+
+/* Products by the rows of their result: those that the header says have a kernel of their own, those that
+ * work on each weight so seldom that copying weights counts, and the others (0). */
+static uint64_t class_of(uint64_t rows, uint64_t few_rows)
+{
+    enum { SOME_ROWS = 64 };
+    return rows <= few_rows ? few_rows : rows <= SOME_ROWS ? SOME_ROWS : 0;
 }
 
 static bool gather(const struct ll_trace *trace, const uint32_t *steps, uint64_t count,
@@ -103,10 +111,11 @@ static bool gather(const struct ll_trace *trace, const uint32_t *steps, uint64_t
 {
     const struct ll_step *last = &trace->steps[steps[0]];
     uint64_t *times = ll_alloc(arena, count, sizeof *times);
+    uint64_t *gaps = ll_alloc(arena, last->op_count, sizeof *gaps);
     samples->at = ll_alloc(arena, last->op_count, sizeof *samples->at);
-    if (!times || !samples->at)
+    if (!times || !gaps || !samples->at)
         return false;
-    samples->gap_s = gap_of(trace, steps, count, times);
+    samples->gap_s = gap_of(trace, last, gaps);
     const char *few = ll_trace_fact(trace, "matmul.few_rows");
     uint64_t few_rows = few ? strtoull(few, NULL, 10) : 0;
     for (uint32_t place = 0; place < last->op_count; place++) {
@@ -115,8 +124,8 @@ static bool gather(const struct ll_trace *trace, const uint32_t *steps, uint64_t
         struct ll_sample sample = {.op = op, .kind = view->kind};
         if (!is_measured(trace, op) || !ll_op_lower(view, &sample.work))
             continue;
-        if (view->kind == LL_OP_MATMUL && sample.work.gemm.m <= few_rows)
-            sample.most_rows = few_rows;
+        if (view->kind == LL_OP_MATMUL)
+            sample.most_rows = class_of(sample.work.gemm.m, few_rows);
         time_of(trace, steps, count, place, times, &sample);
         samples->at[samples->count++] = sample;
     }

@@ -10,15 +10,16 @@
 struct ll_sample {
     enum ll_op_kind kind;
     struct ll_work work;
-    uint64_t most_rows;    /* of the kernel that runs it, if that is one for products of few rows; else 0 */
-    uint32_t op;           /* in the residency */
+    uint64_t most_rows; /* of the kernel that is to run it, if that is one for products of few rows; else 0 */
+    uint32_t op;        /* in the residency */
     double time_s, spread; /* the median over the steps; between the quartiles over the median */
 };
 
 struct ll_samples {
-    struct ll_sample *at; /* by kind, those with most_rows first, in the order of the trace within one */
+    struct ll_sample *
+        at; /* by kind, those with most_rows first and fewest first of them, then in the order of the trace */
     uint64_t count;
-    double gap_s; /* between the end of an op and the start of the next, recording not counted */
+    double gap_s; /* between the end of an op and the start of the next, where little is in between */
     const struct ll_residency *residency; /* results lie where others lay before: an op's own bytes ago */
 };
 

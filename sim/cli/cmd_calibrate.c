@@ -3,6 +3,7 @@
 #define _GNU_SOURCE
 #include "models/micro/micro.h"
 #include "sim/calibrate/calibrate.h"
+#include "sim/cli/calibrate_from.h"
 #include "sim/cli/command.h"
 #include "sim/cli/load.h"
 #include "sim/report/human.h"
@@ -153,6 +154,10 @@ static void say_core(const struct ll_trace *trace)
 static int run(const struct ll_args *args)
 {
     int status = LL_DONE;
+    if (ll_value(args, "from", NULL))
+        return ll_run_tuning(args);
+    if (ll_value(args, "machine", NULL) || ll_value(args, "fit", NULL) || ll_value(args, "folds", NULL))
+        return ll_wrong("--machine, --fit and --folds belong to --from");
     struct ll_trace *trace = measured(args, &status);
     if (trace)
         say_core(trace);
@@ -173,6 +178,12 @@ static const struct ll_option options[] = {
     {"threads", 0, "N", "threads to compute with; one for each CPU when not given"},
     {"seconds", 0, "N", "how long ops are measured; 40 when not given"},
     {"keep", 0, "TRACE", "keep what was measured, as a trace"},
+    {"from", 0, "DATA.csv", "fit numbers of a machine on these measured times instead; again for more files"},
+    {"machine", 0, "MACHINE", "with --from: the machine to start from; the new file inherits it"},
+    {"fit", 0, "PATH,...",
+     "with --from: the numbers, by paths as --set takes them, * for any part; overheads and efficiencies of\n"
+     "                           units, memory and kernels when not given"},
+    {"folds", 0, "N", "with --from: parts of the rows that are predicted by a fit on the others; 5"},
     {0},
 };
 
@@ -180,14 +191,20 @@ const struct ll_command ll_command_calibrate = {
     .name = "calibrate",
     .synopsis = "[TRACE]",
     .summary = "measure this machine and write its description",
-    .examples = "  leadline calibrate -o host.yaml && leadline sim -c host.yaml alexnet.llt\n"
-                "  leadline calibrate --keep host.llt\n"
-                "  leadline calibrate -o again.yaml host.llt\n",
+    .examples =
+        "  leadline calibrate -o host.yaml && leadline sim -c host.yaml alexnet.llt\n"
+        "  leadline calibrate --keep host.llt\n"
+        "  leadline calibrate -o again.yaml host.llt\n"
+        "  leadline calibrate --from deepbench.csv --machine t4 --fit 'units.*.efficiency' -o mine.yaml\n",
     .details =
         "Streams through each level of memory, multiplies and adds in registers, multiplies large matrices;\n"
         "then runs every kind of op at several sizes, over and over, and fits for each kind what its kernel\n"
         "makes of the machine. No other workload is looked at. With TRACE, what an earlier run has kept.\n"
-        "Whatever else runs meanwhile makes the machine look slower: best on an idle one.\n",
+        "Whatever else runs meanwhile makes the machine look slower: best on an idle one.\n"
+        "\n"
+        "With --from nothing runs here: rows of DATA.csv (as leadline validate reads it) that were measured "
+        "on\n"
+        "MACHINE say what its numbers should be. Their error is told for rows that a fit has not seen.\n",
     .options = options,
     .least_words = 0,
     .most_words = 1,

@@ -6,12 +6,16 @@
 #include "sim/cli/paths.h"
 #include "sim/replay/replay.h"
 #include "sim/report/sim_report.h"
+#include "sim/validate/residuals.h"
+#include "tracer/base/file.h"
 #include "tracer/retype.h"
 
 #include <inttypes.h>
 #include <stdlib.h>
 
 /* Everything of one run; traces and machines are freed at its end, all else lives in the arena. */
+enum { MOST_RESIDUALS = 1 << 24 }; /* bytes of their file */
+
 struct simulation {
     const struct ll_args *args;
     struct ll_machine **machines;
@@ -153,6 +157,33 @@ static int show(const struct simulation *simulation)
     return ll_print(&out);
 }
 
+/* Error bars, from the first residuals.csv in the folders of machines. They are of the machines as their
+ * files have them: none with --set. */
+static bool find_bars(struct simulation *simulation)
+{
+    const struct ll_args *args = simulation->args;
+    const char *const *folders = ll_machine_folders(args->arena);
+    struct ll_residuals residuals = {0};
+    struct ll_contents text = {0};
+    enum ll_status status = LL_NO_FILE;
+    const char *path = NULL;
+    if (ll_value(args, "set", NULL))
+        return true;
+    for (size_t i = 0; folders && folders[i] && status != LL_OK; i++) {
+        path = ll_format(args->arena, "%s/residuals.csv", folders[i]);
+        status = path ? ll_read_whole(path, MOST_RESIDUALS, args->arena, &text) : LL_NO_MEMORY;
+    }
+    if (status != LL_OK)
+        return true;
+    if (!ll_residuals_read(text.bytes, text.length, path, args->arena, &simulation->diags, &residuals))
+        return false;
+    for (size_t i = 0; i < args->word_count * simulation->machine_count; i++) {
+        struct ll_report *report = &simulation->reports[i];
+        ll_residuals_bar(&residuals, report->result, &report->time_low_s, &report->time_high_s);
+    }
+    return true;
+}
+
 static bool draw_rooflines(const struct simulation *simulation)
 {
     const char *path = ll_value(simulation->args, "roofline", NULL);
@@ -184,6 +215,8 @@ static int run_simulation(struct simulation *simulation)
     bool want_gains = !explaining && (!ll_flag(args, "json") || ll_flag(args, "what-if"));
     if (!simulation->reports || !simulate(simulation, want_gains))
         return simulation->diags.count ? LL_WRONG : ll_failed("memory ran out");
+    if (!find_bars(simulation))
+        return LL_WRONG;
     if (explaining)
         return explain(simulation, (uint32_t)seq);
     return draw_rooflines(simulation) ? show(simulation) : LL_FAILED;

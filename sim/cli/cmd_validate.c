@@ -1,13 +1,13 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* leadline validate DATA.csv...: predicted times against measured ones. */
 #include "sim/cli/command.h"
+#include "sim/cli/data.h"
 #include "sim/cli/load.h"
 #include "sim/cli/paths.h"
 #include "sim/cli/validate_figure.h"
 #include "sim/report/human.h"
 #include "sim/report/table.h"
-#include "sim/validate/validate.h"
-#include "tracer/base/file.h"
+#include "sim/validate/residuals.h"
 #include "tracer/base/json.h"
 
 #include <inttypes.h>
@@ -15,8 +15,6 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-
-enum { MOST_BYTES = 1 << 30 }; /* of a data file */
 
 static void errors_json(const struct ll_errors *errors, const char *prefix, struct ll_json *json)
 {
@@ -193,52 +191,24 @@ static struct machines read_machines(const struct ll_args *args)
     return machines;
 }
 
-/* The rows of all files, one file behind the other. */
-struct rows {
-    struct ll_measured *at;
-    uint64_t count, capacity;
-};
-
-static bool add_file(const char *path, struct ll_arena *arena, struct ll_diags *diags, struct rows *rows)
+static bool write_residuals(const char *path, const struct ll_validation *v)
 {
-    struct ll_contents text = {0};
-    size_t count = 0;
-    enum ll_status status = ll_read_whole(path, MOST_BYTES, arena, &text);
-    if (status != LL_OK)
-        return ll_complain(diags, (struct ll_place){.file = path}, "%s", ll_status_text(status));
-    const struct ll_measured *more = ll_measured_read(text.bytes, text.length, path, arena, diags, &count);
-    if (!more)
-        return false;
-    if (!ll_grow(&rows->at, &rows->capacity, rows->count + count, sizeof *rows->at))
-        return ll_complain(diags, (struct ll_place){.file = path}, "memory ran out");
-    memcpy(rows->at + rows->count, more, count * sizeof *more);
-    rows->count += count;
-    return true;
-}
-
-static bool read_rows(const struct ll_args *args, struct rows *rows)
-{
-    struct ll_diags *diags = calloc(1, sizeof *diags);
-    bool good = diags != NULL;
-    for (size_t i = 0; diags && i < args->word_count; i++)
-        good &= add_file(args->words[i], args->arena, diags, rows);
-    if (diags) {
-        ll_print_diags(diags);
-        ll_diags_release(diags);
-    }
-    free(diags);
-    return good;
+    struct ll_str csv = {0};
+    ll_residuals_csv(v, &csv);
+    return ll_write_file(path, &csv);
 }
 
 static int show(const struct ll_args *args, const struct ll_validation *v)
 {
     const char *rows = ll_value(args, "rows", NULL), *figure = ll_value(args, "svg", NULL);
-    if ((rows && !write_rows(rows, v)) || (figure && !write_figure(figure, v, args->arena)))
+    const char *residuals = ll_value(args, "residuals", NULL);
+    if ((rows && !write_rows(rows, v)) || (figure && !write_figure(figure, v, args->arena)) ||
+        (residuals && !write_residuals(residuals, v)))
         return LL_FAILED;
     return (ll_flag(args, "json") ? report_json : report)(v);
 }
 
-static int score(const struct ll_args *args, const struct rows *rows, const struct machines *machines)
+static int score(const struct ll_args *args, const struct ll_rows *rows, const struct machines *machines)
 {
     struct ll_pool *pool = ll_pool_new(0);
     const struct ll_validation *v =
@@ -251,10 +221,10 @@ static int score(const struct ll_args *args, const struct rows *rows, const stru
 
 static int run(const struct ll_args *args)
 {
-    struct rows rows = {0};
+    struct ll_rows rows = {0};
     struct machines machines = {0};
     int status = LL_WRONG;
-    if (read_rows(args, &rows)) {
+    if (ll_read_rows(args->words, args->word_count, args->arena, &rows)) {
         machines = read_machines(args);
         status = machines.failed ? LL_WRONG : score(args, &rows, &machines);
     }
@@ -267,6 +237,7 @@ static int run(const struct ll_args *args)
 static const struct ll_option options[] = {
     {"machines", 0, "FOLDER", "the machine files to use; those at hand when not given"},
     {"svg", 0, "FILE", "draw predicted over measured times here, a panel for each hardware"},
+    {"residuals", 0, "FILE", "write what is left unexplained here, by machine and family, as CSV"},
     {"rows", 0, "FILE", "write every row with its prediction here, as CSV"},
     {0},
 };
@@ -281,7 +252,10 @@ const struct ll_command ll_command_validate = {
         "DATA.csv has the header source,hardware,op,dtype,dims,time_s,notes; dims is key=value;key=value.\n"
         "A machine answers to its file's stem, its name and its aliases. Errors are relative to the\n"
         "measured time; beside them stand those of a plain roofline: the larger of FLOPs over the\n"
-        "datasheet's peak and bytes over its bandwidth.\n",
+        "datasheet's peak and bytes over its bandwidth.\n"
+        "\n"
+        "A file residuals.csv among the machines (--residuals writes it) gives leadline sim its error "
+        "bars.\n",
     .options = options,
     .least_words = 1,
     .most_words = 1000,

@@ -13,6 +13,7 @@
 #include "sim/cost/layout.h"
 #include "sim/cost/scatter.h"
 #include "sim/cost/task.h"
+#include "sim/cost/tiles.h"
 #include "sim/cost/traffic.h"
 #include "sim/cost/variants.h"
 
@@ -183,30 +184,35 @@ static void time_levels(const struct sized *s, const struct ll_way *way, uint64_
 {
     uint64_t count = s->unit.count, near = ll_near_levels(s->machine);
     double again = ll_layout_rewriting(s->kernel, &s->task);
-    double first_bytes =
-        fmin(way->first_bytes, ll_work_bytes(s->task.work) / (double)count); /* of one instance */
     for (uint64_t l = first; l < end; l++) {
         const struct ll_level *level = &s->machine->levels[l];
-        bool private_level = level->scope == LL_SCOPE_UNIT;
         double slowdown = ll_scatter_slowdown(level, s->task.work, why);
         double share = level->efficiency * share_of(s, l) / slowdown;
         double one = level->bandwidth_Bps * share;
-        uint64_t instances = private_level ? cost->units_used : 1, feeding = private_level ? 1 : count;
-        cost->level_s[l] = cost->level_bytes[l] * again / (one * (double)instances);
-        cost->level_first_s[l] = first_bytes * (double)feeding / one;
+        uint64_t instances = ll_level_instances(level, cost->units_used);
+        double feeding = (double)count / (double)ll_level_instances(level, count);
+        double least = ll_held_bytes(level, s->task.work);
+        double first_bytes = fmin(way->first_bytes, least / (double)count); /* of one unit */
+        double bytes = cost->level_price[l];
+        cost->level_s[l] = bytes * again / (one * (double)instances);
+        cost->level_first_s[l] = first_bytes * feeding / one;
+        if (bytes > cost->level_bytes[l])
+            ll_say(why,
+                   "%s reads %.10g B and writes %.10g B, which through its ports takes as long as %.10g B "
+                   "would through both",
+                   level->name, cost->level_bytes[l] - cost->level_written[l], cost->level_written[l], bytes);
         cost->level_wait_s[l] =
             cost->level_bytes[l] > 0 ? (l < near ? (double)s->task.steps : 1) * level->latency_s : 0;
         if (slowdown > 1)
             ll_say(why, "%s, efficiency: %.10g * %.10g / %.10g = %.10g", level->name, level->efficiency,
-                   s->kernel->memory, slowdown, share);
-        ll_say(why, "%s: %.10g / (%.10g * %.10g * %" PRIu64 ") = %.10g s", level->name,
-               cost->level_bytes[l] * again, level->bandwidth_Bps, share, instances, cost->level_s[l]);
+                   share_of(s, l), slowdown, share);
+        ll_say(why, "%s: %.10g / (%.10g * %.10g * %" PRIu64 ") = %.10g s", level->name, bytes * again,
+               level->bandwidth_Bps, share, instances, cost->level_s[l]);
         if (cost->level_first_s[l] > 0)
             ll_say(why,
-                   "%s, first piece: min(%.10g, %.10g / %" PRIu64 ") * %" PRIu64
-                   " / (%.10g * %.10g) = %.10g s",
-                   level->name, way->first_bytes, ll_work_bytes(s->task.work), count, feeding,
-                   level->bandwidth_Bps, share, cost->level_first_s[l]);
+                   "%s, first piece: min(%.10g, %.10g / %" PRIu64 ") * %.10g / (%.10g * %.10g) = %.10g s",
+                   level->name, way->first_bytes, least, count, feeding, level->bandwidth_Bps, share,
+                   cost->level_first_s[l]);
     }
 }
 
@@ -218,6 +224,53 @@ static bool ask_way(const struct sized *s, uint32_t index, struct ll_way *way, s
     *way = (struct ll_way){.units_used = 1};
     ll_say(why, "an empty product: nothing is computed");
     return true;
+}
+
+static void keep_traffic(const struct ll_traffic *traffic, uint64_t first, uint64_t end, struct ll_cost *cost)
+{
+    for (uint64_t l = first; l < end; l++) {
+        cost->level_bytes[l] = traffic->bytes[l];
+        cost->level_written[l] = traffic->written[l];
+        cost->level_price[l] = traffic->price[l];
+    }
+}
+
+static void near_traffic(const struct sized *s, const struct ll_way *way, struct ll_cost *cost,
+                         struct ll_explain *why)
+{
+    struct ll_traffic traffic;
+    ll_near_traffic(s->machine, &s->task, way, &traffic, why);
+    keep_traffic(&traffic, 0, ll_near_levels(s->machine), cost);
+}
+
+static void far_traffic(const struct sized *s, struct ll_cost *cost, struct ll_explain *why)
+{
+    struct ll_traffic traffic;
+    ll_far_traffic(s->machine, &s->task, &traffic, why);
+    keep_traffic(&traffic, ll_near_levels(s->machine), s->machine->level_count, cost);
+}
+
+static bool overlaps_all(const struct ll_machine *machine)
+{
+    for (uint64_t l = 0; l < machine->level_count; l++)
+        if (machine->levels[l].buffering == LL_BUFFER_SINGLE)
+            return false;
+    return true;
+}
+
+/* Where some stages do not overlap, the far ones may hide more or less of the near ones: then all of them
+ * are asked. */
+static double whole_pace(const struct sized *s, const struct ll_way *way, struct ll_cost *cost)
+{
+    struct ll_timing timing;
+    near_traffic(s, way, cost, NULL);
+    far_traffic(s, cost, NULL);
+    time_levels(s, way, 0, s->machine->level_count, cost, NULL);
+    cost->unit = 0;
+    cost->apart_s = cost->overhead_s = 0;
+    cost->serial = s->kernel->serial;
+    ll_cost_time(s->machine, cost, NULL, &timing, NULL);
+    return timing.time_s;
 }
 
 /* How long the stages that depend on the way take beyond the first piece: what ways are compared by. At
@@ -233,7 +286,9 @@ static double pace_of(const struct sized *s, uint32_t index, double limit)
     double slowest = cost.compute_s - cost.compute_first_s;
     if (slowest >= limit)
         return slowest;
-    ll_near_traffic(s->machine, &s->task, &way, cost.level_bytes, NULL);
+    if (!overlaps_all(s->machine))
+        return whole_pace(s, &way, &cost);
+    near_traffic(s, &way, &cost, NULL);
     time_levels(s, &way, 0, near, &cost, NULL);
     for (uint64_t l = 0; l < near; l++)
         slowest = fmax(slowest, cost.level_s[l] - cost.level_first_s[l]);
@@ -255,11 +310,28 @@ static uint32_t fastest_way(const struct sized *s)
     return best;
 }
 
-/* Everything that follows from a way, with its reasons. */
-static void pass_again(const struct sized *s, double bytes[LL_MAX_LEVELS])
+static void pass_again(const struct sized *s, struct ll_cost *cost)
 {
-    for (uint64_t l = 0; l < s->machine->level_count; l++)
-        bytes[l] *= passes_of(s->kernel, s->task.work);
+    double passes = passes_of(s->kernel, s->task.work);
+    for (uint64_t l = 0; l < s->machine->level_count; l++) {
+        cost->level_bytes[l] *= passes;
+        cost->level_written[l] *= passes;
+        cost->level_price[l] *= passes;
+    }
+}
+
+/* Everything that follows from a way, with its reasons. */
+static void follow_tiles(const struct sized *s, const struct ll_way *way, struct ll_cost *cost,
+                         struct ll_explain *why)
+{
+    struct ll_tile_nest nest;
+    struct ll_timing timing;
+    ll_cost_time(s->machine, cost, NULL, &timing, NULL);
+    cost->bound_s = cost->pipelined_s = timing.time_s;
+    if (is_product(s->task.work) && !s->task.is_product)
+        return;
+    if (ll_outer_tiles(s->machine, &s->task, way, &nest, why))
+        cost->pipelined_s = ll_tiled_s(s->machine, cost, &nest, why);
 }
 
 static void follow_way(const struct sized *s, uint32_t index, struct ll_cost *cost, struct ll_explain *why)
@@ -267,10 +339,11 @@ static void follow_way(const struct sized *s, uint32_t index, struct ll_cost *co
     struct ll_way way;
     ask_way(s, index, &way, why);
     time_compute(s, &way, cost, why);
-    ll_near_traffic(s->machine, &s->task, &way, cost->level_bytes, why);
-    ll_far_traffic(s->machine, &s->task, cost->level_bytes, why);
-    pass_again(s, cost->level_bytes);
+    near_traffic(s, &way, cost, why);
+    far_traffic(s, cost, why);
+    pass_again(s, cost);
     time_levels(s, &way, 0, s->machine->level_count, cost, why);
+    follow_tiles(s, &way, cost, why);
 }
 
 static void cost_from_host(const struct ll_machine *machine, const struct ll_work *work, struct ll_cost *cost,
@@ -329,6 +402,8 @@ static void cost_variant(const struct doer *doer, const struct ll_variant *varia
     double memory_Bps = ll_machine_memory_Bps(machine) * doer->kernel->memory;
     cost->apart_bytes = variant->apart_bytes;
     cost->apart_s = variant->apart_bytes / memory_Bps;
+    cost->bound_s += cost->apart_s;
+    cost->pipelined_s += cost->apart_s;
     ll_say(why, "passes apart: %.10g / %.10g = %.10g s", cost->apart_bytes, memory_Bps, cost->apart_s);
 }
 

@@ -12,6 +12,9 @@
  *
  *       time = latencies + sum of first_s + max(stage_s - first_s) + apart_s      over the stages
  *
+ * A level without double buffering holds one block at a time, so that filling it and what happens further in
+ * do not overlap: it parts the stages into groups, each with a maximum of its own, and these add up.
+ *
  * So an op takes at least as long as its slowest stage and at most as long as all of them in a row.
  *
  * All functions are pure and thread-safe. Nothing here is rounded; cycles and bytes are doubles because
@@ -53,13 +56,17 @@ struct ll_cost {
     double compute_first_s; /* of that, what the first piece takes */
     double host_s;          /* the way from the host, latency included */
     double level_bytes[LL_MAX_LEVELS]; /* traffic out of (and back into) each level, all instances together */
-    double level_s[LL_MAX_LEVELS];     /* that over the bandwidth that this work gets */
+    double level_written[LL_MAX_LEVELS]; /* of that, what comes back: results and partial sums */
+    double level_price[LL_MAX_LEVELS];   /* bytes that take both directions' bandwidth as long */
+    double level_s[LL_MAX_LEVELS];       /* that over the bandwidth that this work gets */
     double level_first_s[LL_MAX_LEVELS]; /* of that, what the first piece takes */
     double level_wait_s[LL_MAX_LEVELS];  /* latencies of dependent accesses, not part of level_s */
     double apart_bytes; /* passes over the outermost level before and after the rest, and what they take */
     double apart_s;
     double serial;      /* share of the stages beside the slowest that does not overlap with it */
     double overhead_s;  /* what starting the op costs the software */
+    double bound_s;     /* time on an empty machine: stages overlap but for the first piece (ll_cost_time) */
+    double pipelined_s; /* the same tile by tile (sim/cost/tiles.h), never less; zero without a unit */
     double utilization; /* algorithmic FLOPs over what the unit, all instances, could do meanwhile */
 };
 

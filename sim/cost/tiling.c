@@ -12,6 +12,9 @@
  * adds blockings to choose from. A search over a hand-picked menu would be monotone only if its menu did
  * not depend on the capacity.
  *
+ * Where reads and writes have ports of their own, what is least is the largest of three such sums. Each
+ * grows with i and j, so the same walk finds the optimum.
+ *
  * A convolution may do without the overlap of its windows: then it is the product that stands for it, with
  * every window moved in full. Or it fixes the number of output pixels in a block first, because the halo
  * depends on it, from a menu that does not depend on the capacity (all images, halves of them, halves of the
@@ -22,17 +25,33 @@
 #include <assert.h>
 #include <math.h>
 
+/* A sum to be small: constant + p i + q j. */
+struct sum {
+    double constant, p, q;
+};
+
 /* One instance of the problem above. fixed_p, fixed_q: 0, or what must be taken; at most one is given. */
 struct cut {
     uint64_t size_p, size_q, fixed_p, fixed_q;
-    double weight_p, weight_q;
+    struct sum sums[3]; /* all bytes, and, where ports are told apart, read and written ones */
+    int sum_count;
     double stay, line_p, line_q;
 };
 struct found {
     bool any;
-    double weight; /* wp i + wq j */
+    double weight; /* the largest sum */
     uint64_t p, q;
 };
+
+static double weigh(const struct cut *cut, double blocks_p, double blocks_q)
+{
+    double most = 0;
+    for (int i = 0; i < cut->sum_count; i++) {
+        const struct sum *sum = &cut->sums[i];
+        most = fmax(most, sum->constant + (sum->p * blocks_p + sum->q * blocks_q));
+    }
+    return most;
+}
 
 static uint64_t room_for_q(const struct cut *cut, uint64_t p, double capacity)
 {
@@ -40,6 +59,8 @@ static uint64_t room_for_q(const struct cut *cut, uint64_t p, double capacity)
     double per_q = (double)p * cut->stay + cut->line_q;
     if (left < per_q)
         return 0;
+    if (per_q == 0)
+        return cut->size_q;
     double room = left / per_q;
     return room >= (double)cut->size_q ? cut->size_q : (uint64_t)room;
 }
@@ -49,8 +70,7 @@ static void consider(const struct cut *cut, uint64_t p, double capacity, struct 
     uint64_t q = room_for_q(cut, p, capacity);
     if (q == 0)
         return;
-    double weight = cut->weight_p * (double)ll_ceil_div(cut->size_p, p) +
-                    cut->weight_q * (double)ll_ceil_div(cut->size_q, q);
+    double weight = weigh(cut, (double)ll_ceil_div(cut->size_p, p), (double)ll_ceil_div(cut->size_q, q));
     if (!best->any || weight < best->weight)
         *best = (struct found){true, weight, p, q};
 }
@@ -63,7 +83,7 @@ static struct found walk(const struct cut *cut, double capacity)
         return best;
     }
     for (uint64_t blocks = 1;;) {
-        if (best.any && cut->weight_p * (double)blocks + cut->weight_q >= best.weight)
+        if (best.any && weigh(cut, (double)blocks, 1) >= best.weight)
             break;
         uint64_t p = ll_ceil_div(cut->size_p, blocks);
         consider(cut, p, capacity, &best);
@@ -76,20 +96,22 @@ static struct found walk(const struct cut *cut, double capacity)
 
 static struct cut swapped(const struct cut *cut)
 {
-    return (struct cut){.size_p = cut->size_q,
+    struct cut other = {.size_p = cut->size_q,
                         .size_q = cut->size_p,
                         .fixed_p = cut->fixed_q,
                         .fixed_q = cut->fixed_p,
-                        .weight_p = cut->weight_q,
-                        .weight_q = cut->weight_p,
+                        .sum_count = cut->sum_count,
                         .stay = cut->stay,
                         .line_p = cut->line_q,
                         .line_q = cut->line_p};
+    for (int i = 0; i < cut->sum_count; i++)
+        other.sums[i] = (struct sum){cut->sums[i].constant, cut->sums[i].q, cut->sums[i].p};
+    return other;
 }
 
 static struct found fewest(const struct cut *cut, double capacity)
 {
-    bool along_p = cut->fixed_p || (!cut->fixed_q && cut->weight_p >= cut->weight_q);
+    bool along_p = cut->fixed_p || (!cut->fixed_q && cut->sums[0].p >= cut->sums[0].q);
     if (along_p)
         return walk(cut, capacity);
     struct cut other = swapped(cut);
@@ -122,11 +144,34 @@ static void keep_better(const struct setting *s, enum ll_operand stays, struct l
     double bytes = 0;
     for (int i = 0; i < LL_OPERAND_COUNT; i++)
         bytes += passes[i] * s->pass[i];
-    if (bytes >= best->bytes)
+    double written = (passes[LL_OPERAND_C] + 1) / 2 * s->pass[LL_OPERAND_C];
+    double price = ll_toll_price(&s->problem->toll, bytes, written);
+    if (price >= best->price)
         return;
-    *best = (struct ll_tiling){.bytes = bytes, .stays = stays, .block = block};
+    *best = (struct ll_tiling){
+        .bytes = bytes, .written = written, .price = price, .stays = stays, .block = block};
     for (int i = 0; i < LL_OPERAND_COUNT; i++)
         best->passes[i] = passes[i] * s->halo[i];
+}
+
+/* The sums of a cut whose i multiplies one operand and whose j another; the third moves once. Of partial
+ * sums, i or j go out and one less comes back. */
+static void add_sums(const struct setting *s, enum ll_operand of_p, enum ll_operand of_q, struct cut *cut)
+{
+    const struct ll_toll *toll = &s->problem->toll;
+    enum ll_operand still = (enum ll_operand)(LL_OPERAND_COUNT - of_p - of_q);
+    double c = s->pass[LL_OPERAND_C], p = s->pass[of_p], q = s->pass[of_q], once = s->pass[still];
+    bool p_sums = of_p == LL_OPERAND_C, q_sums = of_q == LL_OPERAND_C;
+    cut->sums[0] = (struct sum){0, p_sums ? 2 * p : p, q_sums ? 2 * q : q};
+    cut->sum_count = 1;
+    if (toll->read == 0 && toll->write == 0)
+        return;
+    cut->sums[0].constant = p_sums || q_sums ? once - c : once;
+    cut->sums[1] =
+        (struct sum){toll->read * (p_sums || q_sums ? once - c : 0), toll->read * p, toll->read * q};
+    cut->sums[2] = (struct sum){toll->write * (p_sums || q_sums ? 0 : c), toll->write * (p_sums ? c : 0),
+                                toll->write * (q_sums ? c : 0)};
+    cut->sum_count = 3;
 }
 
 static void output_stays(const struct setting *s, struct ll_tiling *best)
@@ -136,11 +181,10 @@ static void output_stays(const struct setting *s, struct ll_tiling *best)
     struct cut cut = {.size_p = dims->m,
                       .size_q = dims->n,
                       .fixed_p = s->fixed_m,
-                      .weight_p = s->pass[LL_OPERAND_B],
-                      .weight_q = s->pass[LL_OPERAND_A],
                       .stay = s->element[LL_OPERAND_C],
                       .line_p = line * s->element[LL_OPERAND_A],
                       .line_q = line * s->element[LL_OPERAND_B]};
+    add_sums(s, LL_OPERAND_B, LL_OPERAND_A, &cut);
     struct found found = fewest(&cut, s->capacity);
     if (found.any)
         keep_better(s, LL_OPERAND_C, (struct ll_gemm){1, found.p, found.q, s->line_k}, best);
@@ -154,11 +198,10 @@ static void left_stays(const struct setting *s, struct ll_tiling *best)
                       .size_q = dims->k,
                       .fixed_p = s->fixed_m,
                       .fixed_q = s->fixed_k,
-                      .weight_p = s->pass[LL_OPERAND_B],
-                      .weight_q = 2 * s->pass[LL_OPERAND_C],
                       .stay = s->element[LL_OPERAND_A],
                       .line_p = line * s->element[LL_OPERAND_C],
                       .line_q = line * s->element[LL_OPERAND_B]};
+    add_sums(s, LL_OPERAND_B, LL_OPERAND_C, &cut);
     struct found found = fewest(&cut, s->capacity);
     if (found.any)
         keep_better(s, LL_OPERAND_A, (struct ll_gemm){1, found.p, s->line_n, found.q}, best);
@@ -171,11 +214,10 @@ static void right_stays(const struct setting *s, struct ll_tiling *best)
     struct cut cut = {.size_p = dims->k,
                       .size_q = dims->n,
                       .fixed_p = s->fixed_k,
-                      .weight_p = 2 * s->pass[LL_OPERAND_C],
-                      .weight_q = s->pass[LL_OPERAND_A],
                       .stay = s->element[LL_OPERAND_B],
                       .line_p = line * s->element[LL_OPERAND_A],
                       .line_q = line * s->element[LL_OPERAND_C]};
+    add_sums(s, LL_OPERAND_C, LL_OPERAND_A, &cut);
     struct found found = fewest(&cut, s->capacity);
     if (found.any)
         keep_better(s, LL_OPERAND_B, (struct ll_gemm){1, s->line_m, found.q, found.p}, best);
@@ -198,13 +240,16 @@ static double overlap(const struct ll_axis *axis, double count)
     return fmax(1, (double)axis->out / count * inputs / (double)axis->in);
 }
 
-/* How much more than the image is moved in blocks of that many neighbouring pixels: whole rows, or a piece
- * of one. */
-static double halo(const struct ll_windows *w, uint64_t pixels)
+double ll_halo(const struct ll_windows *w, uint64_t pixels)
 {
     double rows = (double)pixels / (double)w->wide.out;
     double times = overlap(&w->high, fmax(1, rows)) * overlap(&w->wide, (double)pixels);
     return fmin(w->expansion, times);
+}
+
+static double counted_bytes(const struct ll_problem *problem, enum ll_operand operand)
+{
+    return problem->toll.free[operand] ? 0 : ll_operand_bytes(problem, operand);
 }
 
 /* Windows, if any, are moved in full. */
@@ -212,8 +257,8 @@ static struct setting plain(const struct ll_problem *problem, double capacity)
 {
     struct setting s = {.problem = problem, .capacity = capacity, .line_m = 1, .line_n = 1, .line_k = 1};
     for (enum ll_operand i = 0; i < LL_OPERAND_COUNT; i++) {
-        s.element[i] = problem->element[i];
-        s.pass[i] = ll_operand_bytes(problem, i);
+        s.element[i] = problem->toll.roomless[i] ? 0 : problem->element[i];
+        s.pass[i] = counted_bytes(problem, i);
         s.halo[i] = i == problem->windows.image && problem->windows.overlap ? problem->windows.expansion : 1;
         s.element[i] *= s.halo[i];
         s.pass[i] *= s.halo[i];
@@ -226,9 +271,10 @@ static struct setting in_groups(const struct ll_problem *problem, double capacit
     const struct ll_windows *w = &problem->windows;
     uint64_t taps = w->high.kernel * w->wide.kernel; /* a channel streams with all of them */
     struct setting s = plain(problem, capacity);
-    s.halo[w->image] = halo(w, pixels);
-    s.element[w->image] = problem->element[w->image] * s.halo[w->image];
-    s.pass[w->image] = ll_operand_bytes(problem, w->image) * s.halo[w->image];
+    s.halo[w->image] = ll_halo(w, pixels);
+    s.element[w->image] =
+        problem->toll.roomless[w->image] ? 0 : problem->element[w->image] * s.halo[w->image];
+    s.pass[w->image] = counted_bytes(problem, w->image) * s.halo[w->image];
     if (w->pixels_are_k) {
         s.line_k = s.fixed_k = pixels;
         s.line_m = ll_min(taps, problem->dims.m);
@@ -253,9 +299,11 @@ static void try_groups(const struct ll_problem *problem, double capacity, struct
 {
     const struct ll_windows *w = &problem->windows;
     uint64_t pixels = w->pixels_are_k ? problem->dims.k : problem->dims.m;
-    double all = ll_compulsory_bytes(problem), image = ll_operand_bytes(problem, w->image);
+    double all = 0, image = counted_bytes(problem, w->image);
+    for (enum ll_operand i = 0; i < LL_OPERAND_COUNT; i++)
+        all += counted_bytes(problem, i);
     for (;;) {
-        if (all + image * (halo(w, pixels) - 1) >= best->bytes)
+        if (all + image * (ll_halo(w, pixels) - 1) >= best->price)
             return;
         struct setting s = in_groups(problem, capacity, pixels);
         try_all(&s, best);
@@ -279,15 +327,20 @@ double ll_compulsory_bytes(const struct ll_problem *problem)
            ll_operand_bytes(problem, LL_OPERAND_C);
 }
 
+double ll_toll_price(const struct ll_toll *toll, double bytes, double written)
+{
+    return fmax(bytes, fmax((bytes - written) * toll->read, written * toll->write));
+}
+
 struct ll_tiling ll_tile(const struct ll_problem *problem, double capacity_bytes)
 {
     struct setting s = plain(problem, capacity_bytes);
-    struct ll_tiling best = {.bytes = INFINITY};
+    struct ll_tiling best = {.price = INFINITY};
     keep_better(&s, LL_OPERAND_C, (struct ll_gemm){1, 1, 1, 1}, &best);
     try_all(&s, &best);
     if (problem->windows.overlap)
         try_groups(problem, capacity_bytes, &best);
-    assert(isfinite(best.bytes));
+    assert(isfinite(best.price));
     return best;
 }
 

@@ -13,12 +13,11 @@
 #ifndef LL_SIM_COST_TILING_H
 #define LL_SIM_COST_TILING_H
 
+#include "sim/machine/machine.h"
 #include "tracer/work.h"
 
 #include <stdbool.h>
 #include <stdint.h>
-
-enum ll_operand { LL_OPERAND_A, LL_OPERAND_B, LL_OPERAND_C, LL_OPERAND_COUNT };
 
 /* One direction of a convolution: out = (in + padding - kernel) / stride + 1. */
 struct ll_axis {
@@ -36,14 +35,26 @@ struct ll_windows {
     double expansion; /* elements of the operand over elements of the image, at least 1 */
 };
 
+/* What the traffic between two memories is charged by, when it is not every byte alike. All zero: every byte
+ * of every operand counts once and needs room. */
+struct ll_toll {
+    bool free[LL_OPERAND_COUNT];     /* not counted: this operand comes from elsewhere */
+    bool roomless[LL_OPERAND_COUNT]; /* passes by the memory that is blocked for */
+    double read,
+        write; /* a byte of that direction takes its own port as long as so many take both; 0: none */
+};
+
 struct ll_problem {
     struct ll_gemm dims;              /* batch independent products */
     double element[LL_OPERAND_COUNT]; /* bytes in memory for each element of the product's operand */
     struct ll_windows windows;
+    struct ll_toll toll;
 };
 
 struct ll_tiling {
-    double bytes; /* traffic of all batch products */
+    double bytes;   /* traffic of all batch products, of the operands that are counted */
+    double written; /* of these, towards the outer memory: results and partial sums */
+    double price;   /* what is least: max(bytes, read bytes * toll.read, written bytes * toll.write) */
     enum ll_operand stays;
     struct ll_gemm block;            /* m, n, k of a block; batch is 1 */
     double passes[LL_OPERAND_COUNT]; /* how often each operand is moved, halo included */
@@ -55,10 +66,17 @@ double ll_operand_bytes(const struct ll_problem *problem, enum ll_operand operan
 /* All operands once. */
 double ll_compulsory_bytes(const struct ll_problem *problem);
 
+/* The price of traffic under a toll. */
+double ll_toll_price(const struct ll_toll *toll, double bytes, double written);
+
 /* The best of all blockings that fit in capacity_bytes. Always finds one: in a memory too small for
  * anything, each product fetches its own operands. Never below ll_compulsory_bytes, and a larger capacity
- * never gives more bytes. */
+ * never gives more bytes; with a toll, never a higher price. */
 struct ll_tiling ll_tile(const struct ll_problem *problem, double capacity_bytes);
+
+/* How much more than the image is moved in blocks of that many neighbouring pixels: whole rows, or a piece
+ * of one. At least 1, at most the expansion. */
+double ll_halo(const struct ll_windows *windows, uint64_t pixels);
 
 /* "output", "left" or "right operand". */
 const char *ll_stays_name(enum ll_operand stays);

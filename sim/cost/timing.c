@@ -34,13 +34,34 @@ static struct stage level_stage(const struct ll_machine *machine, const struct l
     return (struct stage){whole_s, fmin(cost->level_first_s[l], whole_s), cost->level_wait_s[l]};
 }
 
-/* The stage that takes longest once the first piece has passed, the first of equals. */
-static uint64_t slowest_of(const struct stage *stages, uint64_t count)
+static double rest_of(const struct stage *stage)
 {
-    uint64_t slowest = COMPUTE;
-    for (uint64_t i = 1; i < count; i++)
-        if (stages[i].whole_s - stages[i].first_s > stages[slowest].whole_s - stages[slowest].first_s)
+    return stage->whole_s - stage->first_s;
+}
+
+/* Behind this stage nothing overlaps: its level holds one block at a time. */
+static bool parts_stages(const struct ll_machine *machine, uint64_t stage)
+{
+    return stage >= FIRST_LEVEL && machine->levels[stage - FIRST_LEVEL].buffering == LL_BUFFER_SINGLE;
+}
+
+/* Marks the stage of each group that takes longest once the first piece has passed, the first of equals;
+ * returns the longest of these. */
+static uint64_t find_slowest(const struct ll_machine *machine, const struct stage *stages, uint64_t count,
+                             bool sets_pace[MAX_STAGES])
+{
+    uint64_t slowest = COMPUTE, of_group = COMPUTE;
+    for (uint64_t i = 0; i < count; i++) {
+        sets_pace[i] = false;
+        if (i > 0 && parts_stages(machine, i - 1))
+            of_group = i;
+        if (rest_of(&stages[i]) > rest_of(&stages[of_group]))
+            of_group = i;
+        if (rest_of(&stages[i]) > rest_of(&stages[slowest]))
             slowest = i;
+        if (i + 1 == count || parts_stages(machine, i))
+            sets_pace[of_group] = true;
+    }
     return slowest;
 }
 
@@ -53,14 +74,16 @@ static void add_term(char *sum, size_t size, double term_s)
 }
 
 static void tell_time(const struct ll_machine *machine, const struct stage *stages, uint64_t count,
-                      uint64_t slowest, double apart_s, double time_s, struct ll_explain *why)
+                      uint64_t slowest, const bool sets_pace[MAX_STAGES], double apart_s, double time_s,
+                      struct ll_explain *why)
 {
     char sum[(2 * MAX_STAGES + 1) * 24] = "";
     add_term(sum, sizeof sum, apart_s);
     for (uint64_t i = 0; i < count; i++)
         add_term(sum, sizeof sum, stages[i].wait_s);
     for (uint64_t i = 0; i < count; i++)
-        add_term(sum, sizeof sum, i == slowest ? 0 : stages[i].first_s);
+        if (i != slowest)
+            add_term(sum, sizeof sum, sets_pace[i] ? stages[i].whole_s : stages[i].first_s);
     ll_say(why, "time, %s%s: %s%.10g = %.10g s",
            apart_s > 0 ? "passes apart, latencies and first pieces, then the slowest, "
            : *sum      ? "latencies and first pieces, then the slowest, "
@@ -68,13 +91,13 @@ static void tell_time(const struct ll_machine *machine, const struct stage *stag
            ll_bound_name(machine, bound_of(slowest)), sum, stages[slowest].whole_s, time_s);
 }
 
-/* What the stages beside the slowest take and do not hide behind it. */
+/* What the stages beside those that set the pace take and do not hide behind them. */
 static double serial_s(const struct ll_cost *cost, const struct stage *stages, uint64_t count,
-                       uint64_t slowest, struct ll_explain *why)
+                       const bool sets_pace[MAX_STAGES], struct ll_explain *why)
 {
     double others_s = 0;
     for (uint64_t i = 0; i < count; i++)
-        others_s += i == slowest ? 0 : stages[i].whole_s - stages[i].first_s;
+        others_s += sets_pace[i] ? 0 : stages[i].whole_s - stages[i].first_s;
     if (cost->serial > 0)
         ll_say(why, "what the others take does not overlap in full: %.10g * %.10g = %.10g s", cost->serial,
                others_s, cost->serial * others_s);
@@ -98,12 +121,16 @@ void ll_cost_time(const struct ll_machine *machine, const struct ll_cost *cost, 
         first_s += stage->first_s;
         waits_s += stage->wait_s;
     }
-    uint64_t slowest = slowest_of(stages, count);
-    double apart_s = cost->apart_s + serial_s(cost, stages, count, slowest, why);
+    bool sets_pace[MAX_STAGES];
+    uint64_t slowest = find_slowest(machine, stages, count, sets_pace);
+    double apart_s = cost->apart_s + serial_s(cost, stages, count, sets_pace, why);
     timing->exposed_s = waits_s + (first_s - stages[slowest].first_s) + apart_s;
+    for (uint64_t i = 0; i < count; i++)
+        if (sets_pace[i] && i != slowest)
+            timing->exposed_s += rest_of(&stages[i]);
     timing->time_s = timing->exposed_s + stages[slowest].whole_s;
     timing->overhead_s = cost->overhead_s;
     timing->bound = waits_s > stages[slowest].whole_s ? LL_BOUND_DEPENDENCY : bound_of(slowest);
     if (why)
-        tell_time(machine, stages, count, slowest, apart_s, timing->time_s, why);
+        tell_time(machine, stages, count, slowest, sets_pace, apart_s, timing->time_s, why);
 }

@@ -1,17 +1,22 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Traffic out of a level depends on what fits further in:
+/* Traffic out of a level depends on what catches it further in:
  *
- *       unit | private levels (scope: unit) ... | first shared level ... | outermost
- *            |<----------- near: one unit's share, ------------>|<-- far: the whole work, -->|
- *              blocked for what one unit has                      blocked for the shared level
+ *       unit | private levels (unit, cluster) ... | first shared level ... | outermost
+ *            |<------- near: one unit's or cluster's share ------->|<-- far: the whole work, -->|
+ *              blocked for what one of them has                      blocked for the shared level
  *
- * Out of the innermost level goes what the unit asks for, by its own tiles. Out of any other goes what the
- * best blocking for the largest memory further in needs, with half of that memory, since the next block is
- * loaded while one is worked on. Near levels serve each unit's share on its own: what two units need is
- * moved twice. No near level passes more than the level inside asks for.
+ * An operand on its way out of a level passes by those that do not hold it; the nearest level further in that
+ * does is its catcher, or the unit itself. Operands with the same catcher go together:
  *
- * Work that is not a product moves each operand once through all levels, rows picked by index in whole
- * accesses (scatter.h). */
+ * - to the unit goes what it asks for, by its own tiles;
+ * - to a level goes what the best blocking for it needs, with half of that memory, since the next block is
+ *   loaded while one is worked on, or with all of it where nothing is. Private levels serve each share on its
+ *   own: what two of them need is moved twice. No private level passes more than the unit asks for.
+ *
+ * Each sum is the least over blockings, of which more memory only adds some: so more memory never gives more.
+ *
+ * Work that is not a product moves each operand once through all levels that hold it, rows picked by index in
+ * whole accesses (scatter.h). */
 #include "sim/cost/traffic.h"
 
 #include "sim/cost/scatter.h"
@@ -20,104 +25,326 @@
 #include <inttypes.h>
 #include <math.h>
 
+enum { UNIT = -1 };
+
+/* Operands that go the same way: out of one level, into one catcher. */
+struct group {
+    uint64_t level;
+    int catcher; /* a level, or UNIT */
+    bool has[LL_OPERAND_COUNT];
+    bool whole; /* has all three */
+};
+
+struct flow {
+    double bytes, written, price;
+};
+
+static int catcher_of(const struct ll_machine *machine, uint64_t level, enum ll_operand operand)
+{
+    int inside = (int)level - 1;
+    while (inside > UNIT && !ll_level_holds(&machine->levels[inside], operand))
+        inside--;
+    return inside;
+}
+
+static bool is_shared(const struct ll_machine *machine, int catcher)
+{
+    return catcher > UNIT && machine->levels[catcher].scope == LL_SCOPE_DEVICE;
+}
+
 uint64_t ll_near_levels(const struct ll_machine *machine)
 {
-    for (uint64_t l = 0; l < machine->level_count; l++)
-        if (machine->levels[l].scope == LL_SCOPE_DEVICE)
-            return l + 1;
-    return machine->level_count;
+    uint64_t near = 1;
+    for (uint64_t l = 1; l < machine->level_count; l++)
+        for (enum ll_operand i = 0; i < LL_OPERAND_COUNT; i++)
+            if (ll_level_holds(&machine->levels[l], i) && !is_shared(machine, catcher_of(machine, l, i)))
+                near = l + 1;
+    return near;
+}
+
+struct ll_toll ll_level_toll(const struct ll_level *level)
+{
+    return (struct ll_toll){.read = level->read_Bps > 0 ? level->bandwidth_Bps / level->read_Bps : 0,
+                            .write = level->write_Bps > 0 ? level->bandwidth_Bps / level->write_Bps : 0};
+}
+
+double ll_level_room(const struct ll_level *level)
+{
+    return (double)level->size_bytes / (level->buffering == LL_BUFFER_DOUBLE ? 2 : 1);
+}
+
+static void operand_bytes(const struct ll_work *work, double bytes[LL_OPERAND_COUNT])
+{
+    bytes[LL_OPERAND_A] = (double)work->a_bytes;
+    bytes[LL_OPERAND_B] = (double)work->b_bytes;
+    bytes[LL_OPERAND_C] = (double)work->c_bytes;
+}
+
+double ll_held_bytes(const struct ll_level *level, const struct ll_work *work)
+{
+    double bytes[LL_OPERAND_COUNT], held = 0;
+    operand_bytes(work, bytes);
+    for (enum ll_operand i = 0; i < LL_OPERAND_COUNT; i++)
+        held += ll_level_holds(level, i) ? bytes[i] : 0;
+    return held;
+}
+
+/* --- one catcher --- */
+
+/* The operands of a level that a catcher catches; false when there are none. */
+static bool group_of(const struct ll_machine *machine, uint64_t level, int catcher, struct group *group)
+{
+    int count = 0;
+    *group = (struct group){.level = level, .catcher = catcher};
+    for (enum ll_operand i = 0; i < LL_OPERAND_COUNT; i++) {
+        group->has[i] =
+            ll_level_holds(&machine->levels[level], i) && catcher_of(machine, level, i) == catcher;
+        count += group->has[i];
+    }
+    group->whole = count == LL_OPERAND_COUNT;
+    return count > 0;
+}
+
+static struct flow flow_of(const struct ll_machine *machine, const struct group *group, double bytes,
+                           double written)
+{
+    struct ll_toll toll = ll_level_toll(&machine->levels[group->level]);
+    return (struct flow){bytes, written, ll_toll_price(&toll, bytes, written)};
 }
 
 /* The dependent steps of a sequence move b once if all of it stays inside, next to one line of a and c. */
 static bool stays_resident(const struct ll_problem *p, double capacity)
 {
     double n = (double)p->dims.n, k = (double)p->dims.k;
-    return (double)p->dims.batch * k * n * p->element[LL_OPERAND_B] + k * p->element[LL_OPERAND_A] +
-               n * p->element[LL_OPERAND_C] <=
-           capacity;
+    return !p->toll.roomless[LL_OPERAND_B] && (double)p->dims.batch * k * n * p->element[LL_OPERAND_B] +
+                                                      k * p->element[LL_OPERAND_A] +
+                                                      n * p->element[LL_OPERAND_C] <=
+                                                  capacity;
+}
+
+/* Whose operands they are, for sentences: nothing when all are. */
+static const char *names_of(const struct group *group)
+{
+    static const char *const names[] = {"",         ", a only",       ", b only",       ", a and b only",
+                                        ", c only", ", a and c only", ", b and c only", ""};
+    return names[group->has[LL_OPERAND_A] + 2 * group->has[LL_OPERAND_B] + 4 * group->has[LL_OPERAND_C]];
+}
+
+/* A problem as a group of operands sees it in front of a memory. */
+static struct ll_problem seen_by(const struct ll_machine *machine, const struct group *group,
+                                 const struct ll_level *memory, const struct ll_problem *problem)
+{
+    struct ll_problem seen = *problem;
+    seen.toll = ll_level_toll(&machine->levels[group->level]);
+    for (enum ll_operand i = 0; i < LL_OPERAND_COUNT; i++) {
+        seen.toll.free[i] = !group->has[i];
+        seen.toll.roomless[i] = !ll_level_holds(memory, i);
+    }
+    return seen;
 }
 
 /* `shares` times the traffic of a problem into a memory; says so. */
-static double blocked(const struct ll_level *level, const struct ll_problem *p, uint64_t steps,
-                      double capacity, double shares, struct ll_explain *why)
+static struct flow blocked(const struct ll_machine *machine, const struct group *group,
+                           const struct ll_problem *p, uint64_t steps, double capacity, double shares,
+                           struct ll_explain *why)
 {
-    double a = ll_operand_bytes(p, LL_OPERAND_A), b = ll_operand_bytes(p, LL_OPERAND_B),
-           c = ll_operand_bytes(p, LL_OPERAND_C);
+    const char *from = machine->levels[group->level].name;
+    double pass[LL_OPERAND_COUNT];
+    for (enum ll_operand i = 0; i < LL_OPERAND_COUNT; i++)
+        pass[i] = group->has[i] ? ll_operand_bytes(p, i) : 0;
+    double a = pass[LL_OPERAND_A], b = pass[LL_OPERAND_B], c = pass[LL_OPERAND_C];
     if (steps > 1 && stays_resident(p, capacity)) {
         double once = shares * (b + (double)steps * (a + c));
         ll_say(why,
-               "out of %s, weights stay inside: %.10g * (%.10g + %" PRIu64 " * (%.10g + %.10g)) = %.10g B",
-               level->name, shares, b, steps, a, c, once);
-        return once;
+               "out of %s%s, weights stay inside: %.10g * (%.10g + %" PRIu64 " * (%.10g + %.10g)) = %.10g B",
+               from, names_of(group), shares, b, steps, a, c, once);
+        return flow_of(machine, group, once, shares * (double)steps * c);
     }
     struct ll_tiling t = ll_tile(p, capacity);
     double bytes = shares * (double)steps * t.bytes;
     ll_say(why,
-           "out of %s, %s stays in blocks of %" PRIu64 " x %" PRIu64 " x %" PRIu64 ": %.10g * %" PRIu64
+           "out of %s%s, %s stays in blocks of %" PRIu64 " x %" PRIu64 " x %" PRIu64 ": %.10g * %" PRIu64
            " * (%.10g * %.10g + %.10g * %.10g + %.10g * %.10g) = %.10g B",
-           level->name, ll_stays_name(t.stays), t.block.m, t.block.n, t.block.k, shares, steps,
+           from, names_of(group), ll_stays_name(t.stays), t.block.m, t.block.n, t.block.k, shares, steps,
            t.passes[LL_OPERAND_A], a, t.passes[LL_OPERAND_B], b, t.passes[LL_OPERAND_C], c, bytes);
-    return bytes;
+    return flow_of(machine, group, bytes, shares * (double)steps * t.written);
 }
 
-static void once(const struct ll_machine *machine, const struct ll_task *task, uint64_t first, uint64_t end,
-                 double bytes[LL_MAX_LEVELS], struct ll_explain *why)
+static struct flow cheaper(struct flow one, struct flow other)
 {
-    for (uint64_t l = first; l < end; l++) {
-        bytes[l] = ll_work_bytes(task->work);
-        ll_say(why, "out of %s, each operand once: %" PRIu64 " + %" PRIu64 " + %" PRIu64 " = %.10g B",
-               machine->levels[l].name, task->work->a_bytes, task->work->b_bytes, task->work->c_bytes,
-               bytes[l]);
-        double waste = ll_scatter_waste(&machine->levels[l], task->work, why);
-        if (waste > 0)
-            ll_say(why, "out of %s, that too: %.10g + %.10g = %.10g B", machine->levels[l].name, bytes[l],
-                   waste, bytes[l] + waste);
-        bytes[l] += waste;
-    }
+    return other.price < one.price ? other : one;
 }
 
-/* Half of the largest level in [0, end) that lies on this side: private ones, or shared ones. */
-static double room_inside(const struct ll_machine *machine, uint64_t end, enum ll_scope scope)
+/* --- near --- */
+
+/* What the unit asks for of these operands. Partial sums come back once less than they go out. */
+static struct flow asked_by_unit(const struct ll_machine *machine, const struct ll_task *task,
+                                 const struct ll_way *way, const struct group *group)
+{
+    double steps = (double)task->steps, bytes = 0, sums = way->asked_bytes[LL_OPERAND_C];
+    for (enum ll_operand i = 0; i < LL_OPERAND_COUNT; i++)
+        bytes += group->has[i] ? way->asked_bytes[i] : 0;
+    double written = (sums + fmin(sums, task->unit_pass[LL_OPERAND_C])) / 2;
+    return flow_of(machine, group, steps * (group->whole ? way->unit_bytes : bytes),
+                   group->has[LL_OPERAND_C] ? steps * written : 0);
+}
+
+/* The shares of that many units joined, `rows` of them along m, the rest along n, then over the batch. */
+static struct ll_gemm joined(const struct ll_gemm *share, const struct ll_gemm *whole, uint64_t units,
+                             uint64_t rows)
+{
+    struct ll_gemm all = *share;
+    all.m = ll_min(whole->m, ll_mul(share->m, rows));
+    rows = ll_ceil_div(all.m, share->m);
+    all.n = ll_min(whole->n, ll_mul(share->n, ll_max(units / rows, 1)));
+    uint64_t columns = ll_ceil_div(all.n, share->n);
+    all.batch = ll_min(whole->batch, ll_mul(share->batch, ll_max(units / (rows * columns), 1)));
+    return all;
+}
+
+static double products_of(const struct ll_gemm *d)
+{
+    return (double)d->batch * (double)d->m * (double)d->n * (double)d->k;
+}
+
+/* The largest room of the levels of one scope inside that hold all of the group. */
+static double room_of(const struct ll_machine *machine, const struct group *group, enum ll_scope scope,
+                      const struct ll_level **memory)
 {
     double room = 0;
-    for (uint64_t l = 0; l < end; l++)
-        if (machine->levels[l].scope == scope)
-            room = fmax(room, (double)machine->levels[l].size_bytes / 2);
+    *memory = NULL;
+    for (int l = 0; l <= group->catcher; l++) {
+        const struct ll_level *level = &machine->levels[l];
+        bool all = level->scope == scope;
+        for (enum ll_operand i = 0; i < LL_OPERAND_COUNT; i++)
+            all = all && (!group->has[i] || ll_level_holds(level, i));
+        if (!all || (*memory && ll_level_room(level) < room))
+            continue;
+        room = ll_level_room(level);
+        *memory = level;
+    }
     return room;
 }
 
-void ll_near_traffic(const struct ll_machine *machine, const struct ll_task *task, const struct ll_way *way,
-                     double bytes[LL_MAX_LEVELS], struct ll_explain *why)
+static struct flow into_private(const struct ll_machine *machine, const struct ll_task *task,
+                                const struct ll_way *way, const struct group *group, struct ll_explain *why)
 {
-    uint64_t near = ll_near_levels(machine);
-    if (!task->is_product) {
-        once(machine, task, 0, near, bytes, why);
-        return;
+    const struct ll_level *memory;
+    const struct ll_gemm *share = &way->share;
+    struct flow best = asked_by_unit(machine, task, way, group);
+    double room = room_of(machine, group, LL_SCOPE_UNIT, &memory);
+    if (memory) {
+        struct ll_problem p = seen_by(machine, group, memory, &task->problem);
+        p.dims = *share;
+        best = cheaper(best, blocked(machine, group, &p, task->steps, room, way->shares, why));
     }
-    double asked = (double)task->steps * way->unit_bytes, least = ll_work_bytes(task->work);
-    struct ll_problem share = task->problem;
-    share.dims = way->share;
-    for (uint64_t l = 0; l < near; l++) {
-        if (l > 0)
-            asked = fmin(asked, blocked(&machine->levels[l], &share, task->steps,
-                                        room_inside(machine, l, LL_SCOPE_UNIT), way->shares, why));
-        bytes[l] = fmax(least, asked) + (double)task->steps * way->joining_bytes;
-        ll_say(why,
-               "out of %s, what the unit asks for, at least each operand once, and joined sums: "
-               "max(%.10g, %.10g) + %.10g = %.10g B",
-               machine->levels[l].name, least, asked, (double)task->steps * way->joining_bytes, bytes[l]);
+    room = room_of(machine, group, LL_SCOPE_CLUSTER, &memory);
+    for (uint64_t rows = 1; memory && rows <= memory->share; rows *= 2) {
+        struct ll_problem p = seen_by(machine, group, memory, &task->problem);
+        p.dims = joined(share, &task->problem.dims, memory->share, rows);
+        double shares = way->shares * products_of(share) / products_of(&p.dims);
+        best = cheaper(best, blocked(machine, group, &p, task->steps, room, shares, why));
+    }
+    return best;
+}
+
+/* At least each operand once, and the joining of sums of different units. */
+static struct flow near_flow(const struct ll_machine *machine, const struct ll_task *task,
+                             const struct ll_way *way, const struct group *group, struct ll_explain *why)
+{
+    struct flow flow = into_private(machine, task, way, group, why);
+    double once[LL_OPERAND_COUNT], least = 0, steps = (double)task->steps;
+    operand_bytes(task->work, once);
+    for (enum ll_operand i = 0; i < LL_OPERAND_COUNT; i++)
+        least += group->has[i] ? once[i] : 0;
+    double results = group->has[LL_OPERAND_C] ? once[LL_OPERAND_C] : 0;
+    double joining = group->has[LL_OPERAND_C] ? steps * way->joining_bytes : 0;
+    struct flow once_each = flow_of(machine, group, least, results);
+    struct flow sums = flow_of(machine, group, joining, joining / 2);
+    struct flow all = {fmax(least, flow.bytes) + joining, fmax(results, flow.written) + joining / 2,
+                       fmax(once_each.price, flow.price) + sums.price};
+    ll_say(why,
+           "out of %s%s, what the unit asks for, at least each operand once, and joined sums: "
+           "max(%.10g, %.10g) + %.10g = %.10g B",
+           machine->levels[group->level].name, names_of(group), least, flow.bytes, joining, all.bytes);
+    return all;
+}
+
+/* --- all levels --- */
+
+static void once(const struct ll_machine *machine, const struct ll_task *task, uint64_t first, uint64_t end,
+                 struct ll_traffic *traffic, struct ll_explain *why)
+{
+    for (uint64_t l = first; l < end; l++) {
+        const struct ll_level *level = &machine->levels[l];
+        double bytes[LL_OPERAND_COUNT];
+        operand_bytes(task->work, bytes);
+        for (enum ll_operand i = 0; i < LL_OPERAND_COUNT; i++)
+            bytes[i] = ll_level_holds(level, i) ? bytes[i] : 0;
+        struct ll_toll toll = ll_level_toll(level);
+        double least = ll_held_bytes(level, task->work);
+        ll_say(why, "out of %s, each operand once: %.10g + %.10g + %.10g = %.10g B", level->name,
+               bytes[LL_OPERAND_A], bytes[LL_OPERAND_B], bytes[LL_OPERAND_C], least);
+        double waste = ll_scatter_waste(level, task->work, why);
+        if (waste > 0)
+            ll_say(why, "out of %s, that too: %.10g + %.10g = %.10g B", level->name, least, waste,
+                   least + waste);
+        traffic->bytes[l] = least + waste;
+        traffic->written[l] = bytes[LL_OPERAND_C];
+        traffic->price[l] = ll_toll_price(&toll, traffic->bytes[l], traffic->written[l]);
     }
 }
 
-void ll_far_traffic(const struct ll_machine *machine, const struct ll_task *task, double bytes[LL_MAX_LEVELS],
+static struct flow into_shared(const struct ll_machine *machine, const struct ll_task *task,
+                               const struct group *group, struct ll_explain *why)
+{
+    const struct ll_level *memory;
+    double room = room_of(machine, group, LL_SCOPE_DEVICE, &memory);
+    struct ll_problem p = seen_by(machine, group, memory, &task->problem);
+    return blocked(machine, group, &p, task->steps, room, 1, why);
+}
+
+static void out_of(const struct ll_machine *machine, const struct ll_task *task, const struct ll_way *way,
+                   uint64_t level, struct ll_traffic *traffic, struct ll_explain *why)
+{
+    struct group group;
+    int parts = 0;
+    traffic->bytes[level] = traffic->written[level] = traffic->price[level] = 0;
+    for (int catcher = UNIT; catcher < (int)level; catcher++) {
+        if (!group_of(machine, level, catcher, &group))
+            continue;
+        struct flow flow = is_shared(machine, catcher) ? into_shared(machine, task, &group, why)
+                                                       : near_flow(machine, task, way, &group, why);
+        traffic->bytes[level] += flow.bytes;
+        traffic->written[level] += flow.written;
+        traffic->price[level] += flow.price;
+        parts++;
+    }
+    if (parts > 1)
+        ll_say(why, "out of %s together: %.10g B, of which %.10g B are written", machine->levels[level].name,
+               traffic->bytes[level], traffic->written[level]);
+}
+
+void ll_near_traffic(const struct ll_machine *machine, const struct ll_task *task, const struct ll_way *way,
+                     struct ll_traffic *traffic, struct ll_explain *why)
+{
+    uint64_t near = ll_near_levels(machine);
+    if (!task->is_product) {
+        once(machine, task, 0, near, traffic, why);
+        return;
+    }
+    for (uint64_t l = 0; l < near; l++)
+        out_of(machine, task, way, l, traffic, why);
+}
+
+void ll_far_traffic(const struct ll_machine *machine, const struct ll_task *task, struct ll_traffic *traffic,
                     struct ll_explain *why)
 {
     uint64_t near = ll_near_levels(machine);
     if (!task->is_product) {
-        once(machine, task, near, machine->level_count, bytes, why);
+        once(machine, task, near, machine->level_count, traffic, why);
         return;
     }
     for (uint64_t l = near; l < machine->level_count; l++)
-        bytes[l] = blocked(&machine->levels[l], &task->problem, task->steps,
-                           room_inside(machine, l, LL_SCOPE_DEVICE), 1, why);
+        out_of(machine, task, NULL, l, traffic, why);
 }

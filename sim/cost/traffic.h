@@ -5,16 +5,33 @@
 
 #include "sim/cost/unit_model.h"
 
-/* The number of near levels: those whose traffic depends on how the unit does the task, because nothing
- * further in is shared by all units. That is every level up to and including the first of device scope. */
+/* Bytes between each level and what lies further in, all instances together: both directions, and of these
+ * what comes back, results and partial sums. The price is what takes the level's bandwidth as long: more than
+ * the bytes where a port is slower (sim/cost/tiling.h). */
+struct ll_traffic {
+    double bytes[LL_MAX_LEVELS], written[LL_MAX_LEVELS], price[LL_MAX_LEVELS];
+};
+
+/* The number of near levels: those whose traffic depends on how the unit does the task, because some operand
+ * comes to them from nothing that all units share. Without `holds` that is every level up to and including
+ * the first of device scope. */
 uint64_t ll_near_levels(const struct ll_machine *machine);
 
-/* Traffic out of the near levels for one way of doing the task; fills bytes[0..ll_near_levels). */
-void ll_near_traffic(const struct ll_machine *machine, const struct ll_task *task, const struct ll_way *way,
-                     double bytes[LL_MAX_LEVELS], struct ll_explain *why);
+/* What bytes of a level are charged by: its ports. */
+struct ll_toll ll_level_toll(const struct ll_level *level);
 
-/* Traffic out of the other levels, whichever way; fills bytes[ll_near_levels..level_count). */
-void ll_far_traffic(const struct ll_machine *machine, const struct ll_task *task, double bytes[LL_MAX_LEVELS],
+/* What of it a block may take: half, since the next one loads meanwhile, or all. In bytes. */
+double ll_level_room(const struct ll_level *level);
+
+/* Bytes of the operands that a level holds, each once. */
+double ll_held_bytes(const struct ll_level *level, const struct ll_work *work);
+
+/* Traffic out of the near levels for one way of doing the task; fills [0..ll_near_levels). */
+void ll_near_traffic(const struct ll_machine *machine, const struct ll_task *task, const struct ll_way *way,
+                     struct ll_traffic *traffic, struct ll_explain *why);
+
+/* Traffic out of the other levels, whichever way; fills [ll_near_levels..level_count). */
+void ll_far_traffic(const struct ll_machine *machine, const struct ll_task *task, struct ll_traffic *traffic,
                     struct ll_explain *why);
 
 #endif

@@ -147,7 +147,7 @@ static bool tiled_way(const struct ll_unit *unit, const struct ll_task *task, ui
     };
     way->shares = l.tiles / tiles_of_share;
     double passes[LL_OPERAND_COUNT] = {(double)l.columns, (double)l.rows, parts};
-    way->unit_bytes = ll_unit_bytes(task, &task->problem.dims, 1, passes);
+    way->unit_bytes = ll_unit_bytes(task, &task->problem.dims, 1, passes, way->asked_bytes);
     first_piece(unit, task, way);
     if (why)
         tell_tiles(unit, task, &l, way, why);
@@ -169,8 +169,9 @@ static bool even_way(const struct ll_unit *unit, const struct ll_task *task, str
         .first_cycles = fill,
         .share = split.share,
         .shares = (double)split.used,
-        .unit_bytes = ll_unit_bytes(task, &split.share, (double)split.used, (double[]){1, 1, 1}),
     };
+    way->unit_bytes =
+        ll_unit_bytes(task, &split.share, (double)split.used, (double[]){1, 1, 1}, way->asked_bytes);
     ll_say(why, "%s, dealt evenly: %.10g / (%" PRIu64 " * %.10g) + %.10g = %.10g cycles", unit->name,
            products, unit->count, macs, fill, way->cycles);
     return true;

@@ -33,13 +33,15 @@ struct ll_split ll_split(const struct ll_gemm *dims, uint64_t batches, uint64_t 
 }
 
 double ll_unit_bytes(const struct ll_task *task, const struct ll_gemm *share, double shares,
-                     const double passes[LL_OPERAND_COUNT])
+                     const double passes[LL_OPERAND_COUNT], double by_operand[LL_OPERAND_COUNT])
 {
     const struct ll_gemm *whole = &task->problem.dims;
     double batch = (double)share->batch / (double)whole->batch, m = (double)share->m / (double)whole->m;
     double n = (double)share->n / (double)whole->n, k = (double)share->k / (double)whole->k;
-    return shares * batch *
-           (passes[LL_OPERAND_A] * task->unit_pass[LL_OPERAND_A] * m * k +
-            passes[LL_OPERAND_B] * task->unit_pass[LL_OPERAND_B] * k * n +
-            passes[LL_OPERAND_C] * task->unit_pass[LL_OPERAND_C] * m * n);
+    const double parts[LL_OPERAND_COUNT] = {passes[LL_OPERAND_A] * task->unit_pass[LL_OPERAND_A] * m * k,
+                                            passes[LL_OPERAND_B] * task->unit_pass[LL_OPERAND_B] * k * n,
+                                            passes[LL_OPERAND_C] * task->unit_pass[LL_OPERAND_C] * m * n};
+    for (int i = 0; by_operand && i < LL_OPERAND_COUNT; i++)
+        by_operand[i] = shares * batch * parts[i];
+    return shares * batch * (parts[LL_OPERAND_A] + parts[LL_OPERAND_B] + parts[LL_OPERAND_C]);
 }

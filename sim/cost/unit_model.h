@@ -32,6 +32,7 @@ struct ll_way {
     struct ll_gemm share; /* the part of a product that one instance gets */
     double shares;        /* how many of them make the whole; may be fractional */
     double unit_bytes;    /* out of the innermost level and back, all instances together, one step */
+    double asked_bytes[LL_OPERAND_COUNT]; /* unit_bytes by operand */
     double joining_bytes; /* to add partial sums of different instances, in the first memory they share */
 };
 
@@ -63,8 +64,9 @@ struct ll_split {
 struct ll_split ll_split(const struct ll_gemm *dims, uint64_t batches, uint64_t rows, uint64_t columns,
                          uint64_t row_grain, uint64_t column_grain);
 
-/* The bytes of a product when each operand of a share is passed that often, all `shares` together. */
+/* The bytes of a product when each operand of a share is passed that often, all `shares` together; by operand
+ * too, unless NULL. */
 double ll_unit_bytes(const struct ll_task *task, const struct ll_gemm *share, double shares,
-                     const double passes[LL_OPERAND_COUNT]);
+                     const double passes[LL_OPERAND_COUNT], double by_operand[LL_OPERAND_COUNT]);
 
 #endif

@@ -69,7 +69,7 @@ static double output_passes(const struct ll_systolic *array, const struct ll_tas
 }
 
 static double unit_bytes(const struct ll_systolic *array, const struct ll_task *task,
-                         const struct ll_split *split, const struct folds *f)
+                         const struct ll_split *split, const struct folds *f, double *by_operand)
 {
     double passes[LL_OPERAND_COUNT] = {1, 1, 1};
     passes[LL_OPERAND_C] = output_passes(array, task, f);
@@ -79,7 +79,7 @@ static double unit_bytes(const struct ll_systolic *array, const struct ll_task *
         passes[LL_OPERAND_B] = f->rows;
     if (array->dataflow == LL_INPUT_STATIONARY)
         passes[LL_OPERAND_B] = f->columns;
-    return ll_unit_bytes(task, &split->share, (double)split->used, passes);
+    return ll_unit_bytes(task, &split->share, (double)split->used, passes, by_operand);
 }
 
 /* The fastest way to deal the output to `count` arrays: over the batch or within each product of it, and
@@ -101,7 +101,7 @@ static struct ll_split deal(const struct ll_unit *unit, const struct ll_task *ta
         for (uint64_t columns = 1; columns <= rest; columns *= 2) {
             struct ll_split split = ll_split(dims, batches, rest / columns, columns, row_grain, column_grain);
             struct folds f = lay(array, task->dtype, &split.share);
-            double bytes = unit_bytes(&unlimited, task, &split, &f);
+            double bytes = unit_bytes(&unlimited, task, &split, &f, NULL);
             if (f.cycles > best_cycles || (f.cycles == best_cycles && bytes >= best_bytes))
                 continue;
             best = split;
@@ -180,8 +180,8 @@ static bool systolic_way(const struct ll_unit *unit, const struct ll_task *task,
         .first_bytes = first_bytes(&unit->systolic, task, why),
         .share = split.share,
         .shares = (double)split.used,
-        .unit_bytes = unit_bytes(&unit->systolic, task, &split, &f),
     };
+    way->unit_bytes = unit_bytes(&unit->systolic, task, &split, &f, way->asked_bytes);
     if (why)
         tell(unit, task, &split, &f, why);
     return true;

@@ -73,7 +73,7 @@ static bool product_way(const struct ll_unit *unit, const struct ll_task *task, 
                                        (double)split.share.m, 1};
     way->share = split.share;
     way->shares = (double)split.used;
-    way->unit_bytes = ll_unit_bytes(task, &split.share, way->shares, passes);
+    way->unit_bytes = ll_unit_bytes(task, &split.share, way->shares, passes, way->asked_bytes);
     return element_way(unit, "products", products, 2 * products, rate, way, why);
 }
 

@@ -109,6 +109,54 @@ static bool check_level_names(struct ll_reading *reading)
 
 /* --- memory --- */
 
+/* The bandwidth of both directions together, where only the ports are given. */
+static bool settle_bandwidth(struct ll_reading *reading, uint64_t index)
+{
+    struct ll_level *level = &reading->machine->levels[index];
+    const struct ll_node *item = item_node(reading, "memory", index);
+    if (level->bandwidth_Bps == 0 && (level->read_Bps == 0 || level->write_Bps == 0))
+        return ll_complain(reading->diags, item ? item->place : (struct ll_place){0},
+                           "`%s` has no bandwidth; give it `bandwidth`, `dram`, or `read_bandwidth` and "
+                           "`write_bandwidth`",
+                           level->name);
+    if (level->bandwidth_Bps == 0)
+        level->bandwidth_Bps = level->read_Bps + level->write_Bps;
+    return true;
+}
+
+static bool holds_all(const struct ll_level *level)
+{
+    return ll_level_holds(level, LL_OPERAND_A) && ll_level_holds(level, LL_OPERAND_B) &&
+           ll_level_holds(level, LL_OPERAND_C);
+}
+
+/* Each level by itself: its ports, and how many units share it. */
+static bool check_level(struct ll_reading *reading, uint64_t index)
+{
+    const struct ll_level *level = &reading->machine->levels[index];
+    const struct ll_node *item = item_node(reading, "memory", index);
+    bool right = settle_bandwidth(reading, index);
+    if (level->scope == LL_SCOPE_CLUSTER && level->share == 0)
+        right = ll_complain(reading->diags, place_of(item, "scope"),
+                            "`%s` is of a cluster: `share` must say of how many units", level->name);
+    if (level->scope != LL_SCOPE_CLUSTER && level->share > 0)
+        right = ll_complain(reading->diags, place_of(item, "share"),
+                            "`%s` is not of a cluster: `share` means nothing here", level->name);
+    return right;
+}
+
+/* How widely a level is shared: by one unit, a cluster, the device. */
+static int width_of(const struct ll_level *level)
+{
+    return level->scope == LL_SCOPE_UNIT ? 0 : level->scope == LL_SCOPE_CLUSTER ? 1 : 2;
+}
+
+static const char *whose(const struct ll_level *level)
+{
+    static const char *const owners[] = {"each unit", "a cluster", "the device"};
+    return owners[width_of(level)];
+}
+
 static bool check_levels(struct ll_reading *reading)
 {
     const struct ll_machine *machine = reading->machine;
@@ -118,6 +166,12 @@ static bool check_levels(struct ll_reading *reading)
         right = ll_complain(
             reading->diags, place_of(item_node(reading, "memory", machine->level_count - 1), "scope"),
             "`%s` is the outermost level and holds all tensors: its scope must be device", outermost->name);
+    if (!holds_all(outermost))
+        right = ll_complain(
+            reading->diags, place_of(item_node(reading, "memory", machine->level_count - 1), "holds"),
+            "`%s` is the outermost level and holds all tensors: nothing can pass by it", outermost->name);
+    for (uint64_t i = 0; i < machine->level_count; i++)
+        right &= check_level(reading, i);
     for (uint64_t i = 1; i < machine->level_count; i++) {
         const struct ll_node *item = item_node(reading, "memory", i);
         if (levels[i].size_bytes < levels[i - 1].size_bytes)
@@ -125,9 +179,14 @@ static bool check_levels(struct ll_reading *reading)
                 reading->diags, place_of(item, "size"),
                 "`%s` is smaller than `%s`, which it feeds: levels stand innermost first and grow",
                 levels[i].name, levels[i - 1].name);
-        if (levels[i].scope == LL_SCOPE_UNIT && levels[i - 1].scope == LL_SCOPE_DEVICE)
+        if (width_of(&levels[i]) < width_of(&levels[i - 1]))
             right = ll_complain(reading->diags, place_of(item, "scope"),
-                                "`%s` is of each unit, but `%s` further in is of the device", levels[i].name,
+                                "`%s` is of %s, but `%s` further in is of %s", levels[i].name,
+                                whose(&levels[i]), levels[i - 1].name, whose(&levels[i - 1]));
+        if (levels[i].scope == LL_SCOPE_CLUSTER && levels[i - 1].scope == LL_SCOPE_CLUSTER &&
+            levels[i].share % ll_max(levels[i - 1].share, 1))
+            right = ll_complain(reading->diags, place_of(item, "share"),
+                                "`%s` must be shared by whole clusters of `%s` further in", levels[i].name,
                                 levels[i - 1].name);
     }
     return right;

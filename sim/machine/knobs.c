@@ -148,6 +148,11 @@ static void turn(struct ll_machine *copy, const struct slot *slot)
         *(uint64_t *)value *= (uint64_t)slot->factor; /* sizes are below 2^50 */
     else
         *(double *)value *= slot->factor;
+    for (uint64_t i = 0; i < copy->level_count; i++)
+        if (value == &copy->levels[i].bandwidth_Bps) {
+            copy->levels[i].read_Bps *= slot->factor;
+            copy->levels[i].write_Bps *= slot->factor;
+        }
     if (value != &copy->software.op_overhead_s)
         return;
     copy->software.step_overhead_s *= slot->factor;

@@ -183,6 +183,22 @@ struct ll_cache_level ll_machine_cache(const struct ll_level *level)
     return cache;
 }
 
+uint64_t ll_level_instances(const struct ll_level *level, uint64_t units)
+{
+    uint64_t sharing = level->scope == LL_SCOPE_UNIT      ? 1
+                       : level->scope == LL_SCOPE_CLUSTER ? ll_max(level->share, 1)
+                                                          : UINT64_MAX;
+    return units > sharing ? ll_ceil_div(units, sharing) : 1;
+}
+
+uint64_t ll_machine_instances(const struct ll_machine *machine, uint64_t level)
+{
+    uint64_t instances = 1;
+    for (uint64_t u = 0; u < machine->unit_count; u++)
+        instances = ll_max(instances, ll_level_instances(&machine->levels[level], machine->units[u].count));
+    return instances;
+}
+
 double ll_machine_memory_Bps(const struct ll_machine *machine)
 {
     const struct ll_level *outermost = &machine->levels[machine->level_count - 1];

@@ -79,18 +79,30 @@ struct ll_unit {
     };
 };
 
-enum ll_scope { LL_SCOPE_DEVICE, LL_SCOPE_UNIT };
+enum ll_scope { LL_SCOPE_DEVICE, LL_SCOPE_UNIT, LL_SCOPE_CLUSTER };
+
+/* Whether the next block loads into a level while one is worked on. */
+enum ll_buffering { LL_BUFFER_DOUBLE, LL_BUFFER_SINGLE };
+
+/* The left and the right operand and the result of a product; other work has inputs a and b, result c. */
+enum ll_operand { LL_OPERAND_A, LL_OPERAND_B, LL_OPERAND_C, LL_OPERAND_COUNT };
 
 struct ll_level {
     const char *name;
     uint64_t size_bytes;
-    double bandwidth_Bps; /* of one instance: a level of scope unit has as many as units work */
+    double bandwidth_Bps; /* of one instance, both directions together; there are ll_level_instances */
+    double read_Bps;      /* of its port inwards; 0: reads are limited by bandwidth_Bps alone */
+    double write_Bps;     /* of its port for what comes back from further in; 0: as above */
     double efficiency;    /* sustained share of the bandwidth; 1 when not given */
     double latency_s;
     enum ll_scope scope;
-    const char *dram;            /* a preset of sim/machine/dram.h; NULL: none */
-    uint64_t channels;           /* of it, at least 1; 0 without */
-    uint64_t access_bytes;       /* moves at once; 0: as few as one */
+    const char *dram;      /* a preset of sim/machine/dram.h; NULL: none */
+    uint64_t channels;     /* of it, at least 1; 0 without */
+    uint64_t access_bytes; /* moves at once; 0: as few as one */
+    uint64_t share;        /* scope cluster: units that share an instance */
+    enum ll_buffering buffering;
+    bool holds[LL_OPERAND_COUNT]; /* operands that it keeps, where holds_given; ask ll_level_holds */
+    bool holds_given;
     struct ll_cache_level cache; /* as the file says: ways may be 0, sets are; ask ll_machine_cache */
     bool cache_given;
 };
@@ -104,6 +116,11 @@ enum ll_strided { LL_STRIDED_EXACT, LL_STRIDED_LIBRARY };
 enum ll_convolving { LL_CONVOLVING_DIRECT, LL_CONVOLVING_COLUMNS };
 
 enum ll_fusion { LL_FUSION_NONE, LL_FUSION_ELEMENTWISE };
+
+/* How products are laid into the memories: blocked for each on its own, or by a search over tiles that nest
+ * (sim/cost/mapping.h), which looks for the least of something. */
+enum ll_mapped { LL_MAPPED_CLOSED_FORM, LL_MAPPED_SEARCH };
+enum ll_objective { LL_OBJECTIVE_TIME, LL_OBJECTIVE_ENERGY, LL_OBJECTIVE_EDP };
 
 /* How well the kernels of the software stack use the machine. The first that names an op's kind is the one
  * that runs it; ops that none names use it perfectly. */
@@ -151,6 +168,8 @@ struct ll_software {
     uint64_t layout_rows, layout_columns; /* matrices are stored in whole tiles of these; 1: as they are */
     enum ll_strided strided;
     enum ll_convolving convolving;
+    enum ll_mapped mapping;
+    enum ll_objective objective; /* of the search */
     struct ll_kernel kernels[LL_MAX_KERNELS];
     uint64_t kernel_count;
     struct ll_transform transforms[LL_MAX_TRANSFORMS];
@@ -261,6 +280,18 @@ double ll_machine_peak_flops(const struct ll_machine *machine, enum ll_dtype dty
  * Lives as long as the machine. */
 const struct ll_kernel *ll_machine_kernel(const struct ll_machine *machine, enum ll_op_kind kind,
                                           const struct ll_work *work);
+
+/* How many instances of a level serve so many units, at least 1. */
+uint64_t ll_level_instances(const struct ll_level *level, uint64_t units);
+
+/* The same for all units of a machine, of the kind that it has most of. */
+uint64_t ll_machine_instances(const struct ll_machine *machine, uint64_t level);
+
+/* Whether an operand stops in the level; others pass by it. */
+static inline bool ll_level_holds(const struct ll_level *level, enum ll_operand operand)
+{
+    return !level->holds_given || level->holds[operand];
+}
 
 /* The level that holds tensors: the outermost. Its total bandwidth, efficiency applied. */
 double ll_machine_memory_Bps(const struct ll_machine *machine);

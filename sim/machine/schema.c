@@ -173,7 +173,7 @@ static bool read_field(const struct ll_table *table, const struct ll_field *fiel
     const struct ll_node *node = is_pattern(field) ? map : ll_node_get(map, field->key);
     if (node)
         return ll_types[field->type].read(field, node, object, reading);
-    if (field->required && !(field->unless && ll_node_get(map, field->unless)))
+    if (field->required)
         return is_misspelt(table, map, field->key)
                    ? false
                    : ll_complain(reading->diags, map->place, "this %s needs `%s`: %s", table->what,

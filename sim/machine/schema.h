@@ -26,6 +26,7 @@
     X(LEVELS, "number", always)                   /* double [LL_MAX_LEVELS]; one key a level */              \
     X(TILES, "list of tiles", any_item)           /* struct ll_tile [LL_MAX_TILES], count at count_offset */ \
     X(RUNS, "list of op classes and kinds", when_given) /* bool [LL_OP_COUNT], given at given_offset */      \
+    X(OPERANDS, "list of operands", when_given)         /* bool [LL_OPERAND_COUNT], given at given_offset */ \
     X(TEXTS, "list of texts", any_item)                 /* const char **, the count at count_offset */       \
     X(SOURCES, "text for each path", any_item)          /* struct ll_source *, the count at count_offset */  \
     X(OBJECT, "map", when_given) /* the struct of `table`, whether given at given_offset */                  \
@@ -53,7 +54,6 @@ struct ll_field {
     enum ll_dimension dimension;
     const char *unit; /* NUMBER, DTYPES, LEVELS: the unit that the key names; NULL: none */
     bool required;
-    const char *unless;           /* the key that makes this one not required; NULL: none */
     bool wording;                 /* for people: no result depends on it */
     double min, max;              /* both included */
     const char *const *choices;   /* TEXT, CHOICE: ends with NULL */

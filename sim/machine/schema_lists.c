@@ -187,6 +187,47 @@ bool ll_read_RUNS(const struct ll_field *field, const struct ll_node *node, void
     return right;
 }
 
+/* --- operands --- */
+
+static const char *const operand_words[][LL_OPERAND_COUNT] = {{"input", "weight", "output"}, {"a", "b", "c"}};
+
+static bool mark_operand(const char *word, bool *holds)
+{
+    for (size_t names = 0; names < 2; names++)
+        for (int i = 0; i < LL_OPERAND_COUNT; i++)
+            if (!strcmp(operand_words[names][i], word))
+                return holds[i] = true;
+    return false;
+}
+
+bool ll_read_OPERANDS(const struct ll_field *field, const struct ll_node *node, void *object,
+                      struct ll_reading *reading)
+{
+    static const char what[] = "a list of operands: input, weight, output, or a, b, c";
+    bool right = ll_is_type(node, LL_NODE_LIST, what, reading);
+    if (right && node->count == 0)
+        right = ll_complain(reading->diags, node->place, "`%s`: expected at least one operand", field->key);
+    if (!right)
+        return false;
+    ll_set_given(field, object);
+    for (const struct ll_node *child = node->first; child; child = child->next)
+        if (!child->text || !mark_operand(child->text, ll_at(object, field->offset)))
+            right = ll_expected(child, reading, "one of input, weight, output, a, b, c");
+    return right;
+}
+
+void ll_write_OPERANDS(const struct ll_field *field, const void *object, const struct ll_machine *machine,
+                       struct ll_dump *dump)
+{
+    const bool *holds = ll_at_const(object, field->offset);
+    (void)machine;
+    dump->verbs->open(dump->out, LL_NODE_LIST, true);
+    for (int i = 0; i < LL_OPERAND_COUNT; i++)
+        if (holds[i])
+            dump->verbs->word(dump->out, operand_words[0][i]);
+    dump->verbs->close(dump->out, LL_NODE_LIST);
+}
+
 static bool class_is_full(const bool *runs, enum ll_op_class op_class)
 {
     bool any = false;

@@ -18,10 +18,13 @@
 
 static const char *const kinds[] = {"cpu", "gpu", "systolic", "custom", NULL};
 static const char *const dataflows[] = {"os", "ws", "is", NULL};
-static const char *const scopes[] = {"device", "unit", NULL};
+static const char *const scopes[] = {"device", "unit", "cluster", NULL};
+static const char *const bufferings[] = {"true", "false", NULL};
 static const char *const fusions[] = {"none", "elementwise", NULL};
 static const char *const convolving[] = {"direct", "columns", NULL};
 static const char *const strided[] = {"exact", "library", NULL};
+static const char *const mappings[] = {"closed_form", "search", NULL};
+static const char *const objectives[] = {"time", "energy", "edp", NULL};
 static const char *const inclusions[] = {"non-inclusive", "inclusive", "exclusive", NULL};
 static const char *const prefetches[] = {"none", "next-line", "stride", NULL};
 static const char *const cache_policies[] = {
@@ -151,8 +154,13 @@ static const struct ll_field level_fields[] = {
     {.key = "size", .type = LL_TYPE_SIZE, AT(size_bytes), .dimension = LL_DIMENSION_SIZE, .required = true,
      .min = 1, .max = MOST_BYTES, .help = "of one instance"},
     {.key = "bandwidth", .type = LL_TYPE_QUANTITY, AT(bandwidth_Bps), .dimension = LL_DIMENSION_BANDWIDTH,
-     .required = true, .unless = "dram", .min = 1, .max = MOST_BPS,
-     .help = "of one instance; B/cycle counts the machine's clock; left out, it is that of all channels of `dram`"},
+     .min = 1, .max = MOST_BPS,
+     .help = "of one instance, both directions together; B/cycle counts the machine's clock; left out, that of its two "
+             "ports, or of all channels of `dram`"},
+    {.key = "read_bandwidth", .type = LL_TYPE_QUANTITY, AT(read_Bps), .dimension = LL_DIMENSION_BANDWIDTH, .min = 1,
+     .max = MOST_BPS, .help = "of what is read, where that has a port of its own"},
+    {.key = "write_bandwidth", .type = LL_TYPE_QUANTITY, AT(write_Bps), .dimension = LL_DIMENSION_BANDWIDTH, .min = 1,
+     .max = MOST_BPS, .help = "of results and partial sums that are written, where that has a port of its own"},
     {.key = "efficiency", .type = LL_TYPE_NUMBER, AT(efficiency), .min = POSITIVE, .max = 1, .otherwise = "1",
      .help = "sustained share of the bandwidth; left out where there is a `dram`, it is that of a stream"},
     {.key = "dram", .type = LL_TYPE_TEXT, AT(dram), .choices = drams,
@@ -164,7 +172,14 @@ static const struct ll_field level_fields[] = {
     {.key = "latency", .type = LL_TYPE_QUANTITY, AT(latency_s), .dimension = LL_DIMENSION_TIME, .min = 0,
      .max = MOST_SECONDS, .otherwise = "0s", .help = "of an access that nothing hides"},
     {.key = "scope", .type = LL_TYPE_CHOICE, AT(scope), .choices = scopes, .otherwise = "device",
-     .help = "who shares it: all of the device, or each unit has one"},
+     .help = "who shares it: all of the device, or each unit has one, or each cluster of units"},
+    {.key = "share", .type = LL_TYPE_WHOLE, AT(share), .min = 1, .max = MOST_UNITS,
+     .help = "how many units share an instance, for scope cluster"},
+    {.key = "double_buffer", .type = LL_TYPE_CHOICE, AT(buffering), .choices = bufferings, .otherwise = "true",
+     .help = "whether the next block loads into one half while the other is worked on; without, all of it holds one "
+             "block and loading waits"},
+    {.key = "holds", .type = LL_TYPE_OPERANDS, AT(holds), .given_offset = offsetof(struct ll_level, holds_given),
+     .help = "operands that it keeps, as [input, weight, output] or [a, b, c]; others pass by it; all when not given"},
     {.key = "cache", .type = LL_TYPE_OBJECT, AT(cache), .table = &cache_table,
      .given_offset = offsetof(struct ll_level, cache_given),
      .help = "what kind of cache it is, for `leadline cache`; when not given, it is none"},
@@ -254,6 +269,10 @@ static const struct ll_field software_fields[] = {
     {.key = "strided_gradient", .type = LL_TYPE_CHOICE, AT(strided), .choices = strided, .otherwise = "exact",
      .help = "gradient of a strided convolution's input: no more work than it needs; or the faster of what libraries "
              "do, zeros spread between, or scattering into a cleared image"},
+    {.key = "mapping", .type = LL_TYPE_CHOICE, AT(mapping), .choices = mappings, .otherwise = "closed_form",
+     .help = "how products are laid into the memories: blocked for each on its own, or by a search over tiles that nest"},
+    {.key = "objective", .type = LL_TYPE_CHOICE, AT(objective), .choices = objectives, .otherwise = "time",
+     .help = "what the search makes least: time, energy, or their product"},
     {.key = "kernels", .type = LL_TYPE_LIST, AT(kernels), .count_offset = offsetof(struct ll_software, kernel_count),
      .table = &kernel_table, .max = LL_MAX_KERNELS, .help = "how well the stack's kernels use the machine"},
     {.key = "transforms", .type = LL_TYPE_LIST, AT(transforms),

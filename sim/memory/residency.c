@@ -207,15 +207,13 @@ const struct ll_residency *ll_residency_new(const struct ll_trace *trace, struct
     return ready ? residency : NULL;
 }
 
-/* A memory private to a unit serves the next op only where each unit is alone. */
+/* A memory serves the next op only where there is but one of it, and where nothing passes by it. */
 static bool shared(const struct ll_machine *machine, uint64_t level)
 {
-    if (machine->levels[level].scope == LL_SCOPE_DEVICE)
-        return true;
-    for (uint64_t i = 0; i < machine->unit_count; i++)
-        if (machine->units[i].count > 1)
+    for (enum ll_operand i = 0; i < LL_OPERAND_COUNT; i++)
+        if (!ll_level_holds(&machine->levels[level], i))
             return false;
-    return true;
+    return ll_machine_instances(machine, level) == 1;
 }
 
 static double kept_bytes(const struct ll_residency *residency, uint32_t op, uint64_t held,

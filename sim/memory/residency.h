@@ -38,10 +38,10 @@ struct ll_residency {
 const struct ll_residency *ll_residency_new(const struct ll_trace *trace, struct ll_arena *arena);
 
 /* Fills saved_bytes[l] (LL_MAX_LEVELS of them) with the bytes of this op's operands, each counted once, that
- * need not pass between level l and the levels further in. Memories private to one of several units keep
- * nothing for the next op, and the innermost level saves nothing of its own traffic. Operands whose bit is
- * set in `held` pass through registers (fusion) and save all of their bytes at every level; bit i is
- * operand i, inputs first, up to 64 of them. Pure, thread-safe. */
+ * need not pass between level l and the levels further in. Memories of which there are several, and those
+ * that some operand passes by, keep nothing for the next op, and the innermost level saves nothing of its own
+ * traffic. Operands whose bit is set in `held` pass through registers (fusion) and save all of their bytes at
+ * every level; bit i is operand i, inputs first, up to 64 of them. Pure, thread-safe. */
 void ll_residency_saved(const struct ll_residency *residency, const struct ll_machine *machine, uint32_t op,
                         uint64_t held, double saved_bytes[LL_MAX_LEVELS]);
 

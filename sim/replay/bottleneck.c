@@ -43,10 +43,7 @@ static void share_out(struct ll_result *result, const struct ll_op_parts *parts)
 static double level_Bps(const struct ll_machine *machine, uint64_t l)
 {
     const struct ll_level *level = &machine->levels[l];
-    double instances = 1;
-    for (uint64_t u = 0; level->scope == LL_SCOPE_UNIT && u < machine->unit_count; u++)
-        instances = fmax(instances, (double)machine->units[u].count);
-    return level->bandwidth_Bps * level->efficiency * instances;
+    return level->bandwidth_Bps * level->efficiency * (double)ll_machine_instances(machine, l);
 }
 
 void ll_find_bottlenecks(struct ll_result *result, const struct ll_op_parts *parts)

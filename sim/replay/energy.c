@@ -108,10 +108,8 @@ static double unit_area_m2(const struct ll_unit *unit, const struct ll_area *are
 
 static double level_area_m2(const struct ll_machine *machine, uint64_t l)
 {
-    uint64_t instances = 1;
-    for (uint64_t u = 0; machine->levels[l].scope == LL_SCOPE_UNIT && u < machine->unit_count; u++)
-        instances = ll_max(instances, machine->units[u].count);
-    return (double)machine->levels[l].size_bytes * (double)instances * machine->area.sram_m2_per_byte;
+    double instances = (double)ll_machine_instances(machine, l);
+    return (double)machine->levels[l].size_bytes * instances * machine->area.sram_m2_per_byte;
 }
 
 static double area_m2(const struct ll_machine *machine)

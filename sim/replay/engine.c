@@ -172,8 +172,13 @@ static void run_op(struct run *run, uint32_t seq)
     run->ops[i].bound = timing.bound;
     run->ops[i].compute_cycles = cost->compute_cycles;
     run->ops[i].utilization = cost->utilization;
-    for (uint64_t l = 0; l < machine->level_count; l++)
-        run->ops[i].traffic_bytes[l] = fmax(0, cost->level_bytes[l] - saved[l]);
+    run->ops[i].bound_s = cost->bound_s;
+    run->ops[i].pipelined_s = cost->pipelined_s;
+    for (uint64_t l = 0; l < machine->level_count; l++) {
+        double left = fmax(0, cost->level_bytes[l] - saved[l]);
+        run->ops[i].traffic_bytes[l] = left;
+        run->ops[i].written_bytes[l] = left > 0 ? cost->level_written[l] * (left / cost->level_bytes[l]) : 0;
+    }
     run->ops[i].traffic_bytes[run->machine->level_count - 1] += cost->apart_bytes;
     bool from_host = run->prepared->works[form].kind == LL_WORK_HOST;
     run->parts[i].exposed_s = timing.exposed_s;

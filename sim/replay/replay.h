@@ -42,9 +42,11 @@ struct ll_op_result {
     uint32_t unit;  /* in machine->units, LL_NO_UNIT for what needs none */
     uint32_t bound; /* LL_BOUND_... */
     double start_s, time_s;
+    double bound_s, pipelined_s;         /* alone on an empty machine: the plain bound, and tile by tile */
     double compute_cycles, stall_cycles; /* of the unit's clock */
     double utilization;
     double traffic_bytes[LL_MAX_LEVELS]; /* out of each level */
+    double written_bytes[LL_MAX_LEVELS]; /* of these, results and partial sums that come back */
 };
 
 struct ll_kind_result {

@@ -73,6 +73,8 @@ static void one_op(const struct ll_result *result, uint32_t seq, struct ll_json 
     ll_json_put_text(json, "unit", op->unit == LL_NO_UNIT ? NULL : result->machine->units[op->unit].name);
     ll_json_put_number(json, "start_s", op->start_s);
     ll_json_put_number(json, "time_s", op->time_s);
+    ll_json_put_number(json, "time_bound_s", op->bound_s);
+    ll_json_put_number(json, "time_pipelined_s", op->pipelined_s);
     ll_json_put_number(json, "compute_cycles", op->compute_cycles);
     ll_json_put_number(json, "stall_cycles", op->stall_cycles);
     ll_json_put_number(json, "utilization", op->utilization);
@@ -81,6 +83,11 @@ static void one_op(const struct ll_result *result, uint32_t seq, struct ll_json 
     ll_json_open_object(json);
     for (uint64_t i = 0; i < result->machine->level_count; i++)
         ll_json_put_number(json, result->machine->levels[i].name, op->traffic_bytes[i]);
+    ll_json_close_object(json);
+    ll_json_key(json, "written");
+    ll_json_open_object(json);
+    for (uint64_t i = 0; i < result->machine->level_count; i++)
+        ll_json_put_number(json, result->machine->levels[i].name, op->written_bytes[i]);
     ll_json_close_object(json);
     ll_json_close_object(json);
 }
@@ -126,6 +133,10 @@ static void one_report(const struct ll_report *report, bool per_op, struct ll_js
     ll_json_put_text(json, "machine", result->machine->stem);
     ll_json_put_text(json, "model", ll_trace_fact(prepared->trace, "model"));
     ll_json_put_number(json, "time_s", result->time_s);
+    if (report->time_high_s > 0) {
+        ll_json_put_number(json, "time_low_s", report->time_low_s);
+        ll_json_put_number(json, "time_high_s", report->time_high_s);
+    }
     ll_json_put_number(json, "flops", prepared->flops);
     ll_json_put_number(json, "bytes", prepared->bytes);
     ll_json_put_number(json, "flop_utilization", result->flop_utilization);

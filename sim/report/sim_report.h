@@ -13,6 +13,8 @@ struct ll_report {
     const struct ll_result *result;
     const struct ll_gain *gains; /* best first; NULL when they were not asked for */
     size_t gain_count;
+    /* Between these the time of a step lies for eight in ten, as far as validation says; 0: it does not. */
+    double time_low_s, time_high_s;
 };
 
 /* A page on one report: speed-of-light bars, where the time goes, what each doubling gains, and the sentence

@@ -266,10 +266,13 @@ static void footer(const struct ll_result *result, unsigned width, struct ll_str
 void ll_report_page(const struct ll_report *report, unsigned width, struct ll_str *out)
 {
     const struct ll_result *result = report->result;
-    struct ll_human time, rate;
+    struct ll_human time, rate, low, high;
     headline(result, out);
     ll_str_addf(out, "\non %s (%s)\n\n  %s a step", result->machine->stem, result->machine->name,
                 ll_si(&time, result->time_s, "s"));
+    if (report->time_high_s > 0)
+        ll_str_addf(out, " (%s to %s)", ll_si(&low, report->time_low_s, "s"),
+                    ll_si(&high, report->time_high_s, "s"));
     if (batch_of(result) > 0)
         ll_str_addf(out, "    %s", ll_many(&rate, batch_of(result) / result->time_s, "samples/s"));
     ll_str_add(out, "\n\n");

@@ -5,26 +5,26 @@
 #include <stdlib.h>
 #include <string.h>
 
-static void works_GEMM(struct ll_reading *r)
+static void works_GEMM(struct ll_row *r)
 {
     ll_row_product(r, (struct ll_gemm){1, ll_row_dim(r, "m"), ll_row_dim(r, "n"), ll_row_dim(r, "k")});
 }
 
-static void works_BMM(struct ll_reading *r)
+static void works_BMM(struct ll_row *r)
 {
     ll_row_product(
         r, (struct ll_gemm){ll_row_dim(r, "b"), ll_row_dim(r, "m"), ll_row_dim(r, "n"), ll_row_dim(r, "k")});
 }
 
 /* Of y[m,n] = x[m,k] w[k,n]: dx = dy w^T, dw = x^T dy. */
-static void works_DENSE_GRADS(struct ll_reading *r)
+static void works_DENSE_GRADS(struct ll_row *r)
 {
     uint64_t m = ll_row_dim(r, "m"), n = ll_row_dim(r, "n"), k = ll_row_dim(r, "k");
     ll_row_product(r, (struct ll_gemm){1, m, k, n});
     ll_row_product(r, (struct ll_gemm){1, k, n, m});
 }
 
-static void add_conv(struct ll_reading *r, enum ll_conv_pass pass)
+static void add_conv(struct ll_row *r, enum ll_conv_pass pass)
 {
     const struct ll_conv conv = {.batch = ll_row_dim(r, "b"),
                                  .in_h = ll_row_dim(r, "h"),
@@ -40,28 +40,28 @@ static void add_conv(struct ll_reading *r, enum ll_conv_pass pass)
     ll_row_conv(r, conv, ll_row_dim_or(r, "pad_h", 0), ll_row_dim_or(r, "pad_w", 0));
 }
 
-static void works_CONV_FORWARD(struct ll_reading *r)
+static void works_CONV_FORWARD(struct ll_row *r)
 {
     add_conv(r, LL_CONV_FORWARD);
 }
 
-static void works_CONV_DATA(struct ll_reading *r)
+static void works_CONV_DATA(struct ll_row *r)
 {
     add_conv(r, LL_CONV_DATA);
 }
 
-static void works_CONV_FILTER(struct ll_reading *r)
+static void works_CONV_FILTER(struct ll_row *r)
 {
     add_conv(r, LL_CONV_FILTER);
 }
 
-static void works_CONV_GRADS(struct ll_reading *r)
+static void works_CONV_GRADS(struct ll_row *r)
 {
     works_CONV_DATA(r);
     works_CONV_FILTER(r);
 }
 
-static uint64_t gates(struct ll_reading *r)
+static uint64_t gates(struct ll_row *r)
 {
     const char *type = ll_row_text(r, "type");
     static const struct {
@@ -77,7 +77,7 @@ static uint64_t gates(struct ll_reading *r)
 
 /* The product of every step with the recurrent weights, and beside it, where there is an input projection,
  * the one product of all steps with the input's weights. */
-static void works_RECURRENT(struct ll_reading *r)
+static void works_RECURRENT(struct ll_row *r)
 {
     uint64_t hidden = ll_row_dim(r, "hidden"), batch = ll_row_dim(r, "batch"), steps = ll_row_dim(r, "steps"),
              all = gates(r) * hidden;
@@ -93,7 +93,7 @@ static void works_RECURRENT(struct ll_reading *r)
 }
 
 /* One product over all steps. */
-static void works_RNN_WEIGHTS(struct ll_reading *r)
+static void works_RNN_WEIGHTS(struct ll_row *r)
 {
     uint64_t hidden = ll_row_dim(r, "hidden"), batch = ll_row_dim(r, "batch"), steps = ll_row_dim(r, "steps");
     uint64_t inputs = ll_row_dim_or(r, "skip_input", 0) ? 1 : 2;
@@ -101,47 +101,47 @@ static void works_RNN_WEIGHTS(struct ll_reading *r)
 }
 
 /* What flows back through the steps, then the gradient of the weights. */
-static void works_RNN_GRADS(struct ll_reading *r)
+static void works_RNN_GRADS(struct ll_row *r)
 {
     works_RECURRENT(r);
     works_RNN_WEIGHTS(r);
 }
 
-static uint64_t elements(struct ll_reading *r)
+static uint64_t elements(struct ll_row *r)
 {
     return ll_row_text(r, "n") ? ll_row_dim(r, "n") : ll_mul(ll_row_dim(r, "b"), ll_row_dim(r, "h"));
 }
 
-static void works_ELEMENTWISE(struct ll_reading *r)
+static void works_ELEMENTWISE(struct ll_row *r)
 {
     ll_row_vector(r, r->kind, elements(r), ll_row_dim_or(r, "nin", 1), r->element_flops);
 }
 
 /* Two tensors come in where the row does not say. */
-static void works_PAIR(struct ll_reading *r)
+static void works_PAIR(struct ll_row *r)
 {
     ll_row_vector(r, r->kind, elements(r), ll_row_dim_or(r, "nin", 2), r->element_flops);
 }
 
 /* dy and the result of the forward op come in. */
-static void works_GRADIENT(struct ll_reading *r)
+static void works_GRADIENT(struct ll_row *r)
 {
     ll_row_vector(r, r->kind, elements(r), 2, r->element_flops);
 }
 
 /* Two rows of h come in, the gate and what it lets through; one goes out. */
-static void works_GATED(struct ll_reading *r)
+static void works_GATED(struct ll_row *r)
 {
     ll_row_vector(r, r->kind, elements(r), 2, r->element_flops);
 }
 
 /* A row, of h, is looked at whole before any of it is done. */
-static void works_ROWS(struct ll_reading *r)
+static void works_ROWS(struct ll_row *r)
 {
     ll_row_vector(r, r->kind, elements(r), 1, r->element_flops)->vector.row = ll_row_dim(r, "h");
 }
 
-static void add_pool(struct ll_reading *r, bool gradient)
+static void add_pool(struct ll_row *r, bool gradient)
 {
     uint64_t planes = ll_mul(ll_row_dim(r, "b"), ll_row_dim(r, "c"));
     uint64_t in = ll_mul(planes, ll_row_dim(r, "h") * ll_row_dim(r, "w")),
@@ -151,39 +151,39 @@ static void add_pool(struct ll_reading *r, bool gradient)
     work->a_bytes = ll_mul(r->element_bytes, gradient ? ll_add(in, ll_mul(2, out)) : in);
 }
 
-static void works_POOL(struct ll_reading *r)
+static void works_POOL(struct ll_row *r)
 {
     add_pool(r, false);
 }
 
-static void works_POOL_GRAD(struct ll_reading *r)
+static void works_POOL_GRAD(struct ll_row *r)
 {
     add_pool(r, true);
 }
 
-static void works_NETWORK(struct ll_reading *r)
+static void works_NETWORK(struct ll_row *r)
 {
     ll_row_network(r);
 }
 
-static void works_EXCHANGE(struct ll_reading *r)
+static void works_EXCHANGE(struct ll_row *r)
 {
     r->trouble = "an exchange between devices alone is not simulated";
 }
 
-static void works_SPARSE(struct ll_reading *r)
+static void works_SPARSE(struct ll_row *r)
 {
     r->trouble = "sparse products are not simulated";
 }
 
-static void works_SHARE(struct ll_reading *r)
+static void works_SHARE(struct ll_row *r)
 {
     r->trouble = "a share of a step is no work of its own";
 }
 
 static const struct measured_op {
     const char *name, *family;
-    void (*works)(struct ll_reading *r);
+    void (*works)(struct ll_row *r);
     enum ll_op_kind kind;
     uint64_t flops;
 } ops[] = {
@@ -214,7 +214,7 @@ static const struct {
     {"fp8", LL_F8, 1},      {"int8", LL_INT8, 1},       {"fp64", LL_F64, 8},
 };
 
-static bool find_dtype(struct ll_reading *r)
+static bool find_dtype(struct ll_row *r)
 {
     for (size_t i = 0; i < sizeof dtypes / sizeof *dtypes; i++)
         if (strcmp(r->row->dtype, dtypes[i].name) == 0) {
@@ -238,7 +238,7 @@ static bool all_fit(const struct ll_measured_works *works)
 
 const char *ll_measured_works(const struct ll_measured *row, struct ll_measured_works *works)
 {
-    struct ll_reading r = {.row = row, .times = 1, .devices = 1, .out = works};
+    struct ll_row r = {.row = row, .times = 1, .devices = 1, .out = works};
     const struct measured_op *op = find_op(row->op);
     works->count = 0;
     if (!op)

@@ -14,7 +14,7 @@ enum { MASTER_BYTES = 4 }; /* of a weight that is trained, and of its gradient *
 
 /* The image between two layers, and what is wanted of each of them. */
 struct walk {
-    struct ll_reading *r;
+    struct ll_row *r;
     unsigned passes;
     uint64_t batch, c, h, w;
     enum ll_op_kind optimizer;
@@ -238,6 +238,48 @@ static void layer_b(struct walk *w, const struct layer *l)
     join(w, before, l->stride);
 }
 
+/* Before a convolution, which then has nothing beside its filters. */
+static void layer_y(struct walk *w, const struct layer *l)
+{
+    (void)l;
+    update(w, 2 * w->c);
+    normalise(w);
+    rectify(w);
+}
+
+static void convolve_bare(struct walk *w, uint64_t filters, uint64_t kernel)
+{
+    layer_y(w, NULL);
+    convolve(w, &(struct layer){'e', filters, kernel, 1, kernel / 2, .groups = 1}, 0);
+}
+
+/* Channels of several ways one behind the other, and taken apart again. */
+static void concatenate(struct walk *w, uint64_t channels)
+{
+    w->c = channels;
+    for (unsigned pass = FORWARD; pass <= BACKWARD; pass++)
+        if (w->passes & pass) {
+            struct ll_work *work =
+                ll_row_add(w->r, LL_WORK_MOVE, pass == FORWARD ? LL_OP_CONCAT : LL_OP_SPLIT);
+            work->a_bytes = work->c_bytes = ll_mul(w->r->element_bytes, image(w));
+        }
+}
+
+static void layer_e(struct walk *w, const struct layer *l)
+{
+    uint64_t before = w->c;
+    convolve_bare(w, 4 * l->number, 1);
+    convolve_bare(w, l->number, 3);
+    concatenate(w, before + l->number);
+}
+
+static void layer_t(struct walk *w, const struct layer *l)
+{
+    (void)l;
+    convolve_bare(w, w->c / 2, 1);
+    pool(w, 2, 2, 0);
+}
+
 static void convolve_biased(struct walk *w, uint64_t filters, uint64_t kernel)
 {
     convolve(w, &(struct layer){'c', filters, kernel, 1, kernel / 2, .groups = 1}, 1);
@@ -256,13 +298,7 @@ static void layer_i(struct walk *w, const struct layer *l)
     convolve_biased(&way5, l->behind5, 5);
     pool(&pooled, 3, 1, 1);
     convolve_biased(&pooled, l->behind_pool, 1);
-    w->c = l->number + l->kernel + l->behind5 + l->behind_pool;
-    for (unsigned pass = FORWARD; pass <= BACKWARD; pass++)
-        if (w->passes & pass) {
-            struct ll_work *work =
-                ll_row_add(w->r, LL_WORK_MOVE, pass == FORWARD ? LL_OP_CONCAT : LL_OP_SPLIT);
-            work->a_bytes = work->c_bytes = ll_mul(w->r->element_bytes, image(w));
-        }
+    concatenate(w, l->number + l->kernel + l->behind5 + l->behind_pool);
 }
 
 static uint64_t number_at(const char **at)
@@ -304,7 +340,8 @@ static void walk_layers(struct walk *w, const char *layers)
         char what;
         void (*add)(struct walk *w, const struct layer *l);
     } kinds[] = {{'c', layer_c}, {'z', layer_z}, {'m', layer_m}, {'a', layer_a}, {'n', layer_n},
-                 {'d', layer_d}, {'o', layer_o}, {'r', layer_r}, {'b', layer_b}, {'i', layer_i}};
+                 {'d', layer_d}, {'o', layer_o}, {'r', layer_r}, {'b', layer_b}, {'i', layer_i},
+                 {'e', layer_e}, {'t', layer_t}, {'y', layer_y}};
     while (*layers) {
         struct layer l = next_layer(&layers);
         for (uint64_t t = 0; t < l.times; t++, l.stride = l.what == 'm' ? l.stride : 1)
@@ -324,7 +361,7 @@ static void bring(struct walk *w, uint64_t numbers)
  * hidden layers but the first are the same. */
 static void walk_dense(struct walk *w)
 {
-    struct ll_reading *r = w->r;
+    struct ll_row *r = w->r;
     const struct layer hidden = {.number = ll_row_dim(r, "nodes")},
                        last = {.number = ll_row_dim(r, "output")};
     uint64_t layers = ll_row_dim(r, "layers");
@@ -341,7 +378,7 @@ static void walk_dense(struct walk *w)
     layer_o(w, &last);
 }
 
-static const char *layers_of(const struct ll_reading *r)
+static const char *layers_of(const struct ll_row *r)
 {
     static const struct {
         const char *name, *layers;
@@ -364,7 +401,7 @@ static bool waits_for_input(const struct ll_measured *row)
            strncmp(said, "class=likely_device_bound", 25) != 0;
 }
 
-void ll_row_network(struct ll_reading *r)
+void ll_row_network(struct ll_row *r)
 {
     const char *layers = layers_of(r);
     uint64_t image_size = ll_row_dim_or(r, "image", 224), batch = ll_row_dim(r, "batch");

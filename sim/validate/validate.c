@@ -22,29 +22,49 @@ bool ll_machine_is(const struct ll_machine *machine, const char *hardware)
  */
 static int software_length(const struct ll_measured *row)
 {
-    int length = (int)ll_min(strcspn(row->notes, ";("), 64);
+    int length = row->notes ? (int)ll_min(strcspn(row->notes, ";("), 64) : 0;
     while (length > 0 && row->notes[length - 1] == ' ')
         length--;
     return length;
 }
 
-/* The machine that answers to this hardware as that source drove it, "deepbench: NVIDIA T4", under the
- * software that the row's notes begin with, "cnn_benchmarks, Torch7 nn: NVIDIA T4", or else to the hardware
- * alone: one device may have been measured under different software. */
+/* A row's hardware under the software that the row's notes begin with, "cnn_benchmarks, Torch7 nn: NVIDIA
+ * T4", as that source drove it, "deepbench: NVIDIA T4", and alone: one device may have been measured under
+ * different software. */
+enum { NAMES = 3 };
+struct names {
+    char at[NAMES][256];
+};
+
+static struct names names_of(const struct ll_measured *row)
+{
+    struct names names;
+    const char *notes = row->notes ? row->notes : "";
+    snprintf(names.at[0], sizeof names.at[0], "%s, %.*s: %s", row->source, software_length(row), notes,
+             row->hardware);
+    snprintf(names.at[1], sizeof names.at[1], "%s: %s", row->source, row->hardware);
+    snprintf(names.at[2], sizeof names.at[2], "%s", row->hardware);
+    return names;
+}
+
+bool ll_machine_measured(const struct ll_machine *machine, const struct ll_measured *row)
+{
+    const struct names names = names_of(row);
+    bool found = false;
+    for (size_t i = 0; i < NAMES && !found; i++)
+        found = ll_machine_is(machine, names.at[i]);
+    return found;
+}
+
+/* The machine that answers to the first of a row's names that any answers to. */
 static const struct ll_machine *find_machine(const struct ll_measured *row,
                                              const struct ll_machine *const *machines, size_t count)
 {
-    enum { NAMES = 3 };
-    const struct ll_machine *found[NAMES] = {NULL};
-    char names[NAMES][256];
-    int software = software_length(row);
-    snprintf(names[0], sizeof names[0], "%s, %.*s: %s", row->source, software, row->notes, row->hardware);
-    snprintf(names[1], sizeof names[1], "%s: %s", row->source, row->hardware);
-    snprintf(names[2], sizeof names[2], "%s", row->hardware);
+    const struct names names = names_of(row);
     for (size_t i = 0; i < count * NAMES; i++)
-        if (!found[i % NAMES] && ll_machine_is(machines[i / NAMES], names[i % NAMES]))
-            found[i % NAMES] = machines[i / NAMES];
-    return found[0] ? found[0] : found[1] ? found[1] : found[2];
+        if (ll_machine_is(machines[i % count], names.at[i / count]))
+            return machines[i % count];
+    return NULL;
 }
 
 static void predict(const struct ll_measured *row, const struct ll_machine *machine,
@@ -230,7 +250,7 @@ static bool is_driven_alike(const struct ll_measured *a, const struct ll_measure
 {
     int length = software_length(a);
     return strcmp(a->hardware, b->hardware) == 0 && strcmp(a->source, b->source) == 0 &&
-           length == software_length(b) && strncmp(a->notes, b->notes, (size_t)length) == 0;
+           length == software_length(b) && (length == 0 || strncmp(a->notes, b->notes, (size_t)length) == 0);
 }
 
 /* NULL when memory ran out. */

@@ -65,4 +65,7 @@ const struct ll_validation *ll_validate(const struct ll_measured *rows, size_t c
 /* Whether data that names this hardware means the machine: its stem, its name or an alias, in any case. */
 bool ll_machine_is(const struct ll_machine *machine, const char *hardware);
 
+/* Whether a row was measured on such a machine: by its hardware, or by "source: hardware". */
+bool ll_machine_measured(const struct ll_machine *machine, const struct ll_measured *row);
+
 #endif

@@ -19,8 +19,8 @@ struct writer {
     uint64_t item, item_count; /* in the list being written */
     const char *list;
     uint64_t level_count;
-    bool dram;         /* of the level being written is one */
-    bool device_scope; /* a level of scope device was written: all further out are too */
+    bool dram; /* of the level being written is one */
+    int width; /* how widely it is shared, 2 for the device; all further out are at least that */
 };
 
 static double random_within(struct writer *w, double min, double max)
@@ -58,12 +58,23 @@ static size_t choice_count(const struct ll_field *field)
 }
 
 /* Scopes go from unit to device and not back; the outermost is of the device. */
+/* Clusters are of 1, 2, 4, ... units, each of whole clusters further in. */
+static void write_scope(struct writer *w)
+{
+    if (w->item + 1 == w->item_count)
+        w->width = 2;
+    ll_str_add(&w->out, w->width == 2 ? "device" : w->width == 1 ? "cluster" : "unit");
+    if (w->width == 1)
+        ll_str_addf(&w->out, ", share: %" PRIu64, UINT64_C(1) << w->item);
+}
+
 static void write_CHOICE(struct writer *w, const struct ll_field *field)
 {
     size_t chosen = ll_random_below(&w->random, choice_count(field));
     if (!strcmp(field->key, "scope")) {
-        w->device_scope = w->device_scope || chosen == LL_SCOPE_DEVICE || w->item + 1 == w->item_count;
-        chosen = w->device_scope ? LL_SCOPE_DEVICE : LL_SCOPE_UNIT;
+        w->width += (int)ll_random_below(&w->random, 3u - (unsigned)w->width);
+        write_scope(w);
+        return;
     }
     ll_str_add(&w->out, field->choices[chosen]);
 }
@@ -136,6 +147,15 @@ static void write_RUNS(struct writer *w, const struct ll_field *field)
     ll_str_add(&w->out, lists[ll_random_below(&w->random, sizeof lists / sizeof *lists)]);
 }
 
+/* The outermost level holds everything. */
+static void write_OPERANDS(struct writer *w, const struct ll_field *field)
+{
+    static const char *const lists[] = {"[weight]", "[a, c]", "[input, b]", "[input, weight, output]"};
+    bool outermost = w->item + 1 == w->item_count;
+    (void)field;
+    ll_str_add(&w->out, lists[outermost ? 3 : ll_random_below(&w->random, sizeof lists / sizeof *lists)]);
+}
+
 static void write_TEXTS(struct writer *w, const struct ll_field *field)
 {
     (void)field;
@@ -172,7 +192,7 @@ static void write_LIST(struct writer *w, const struct ll_field *field)
     w->list = field->key;
     if (!strcmp(w->list, "memory"))
         w->level_count = w->item_count;
-    w->device_scope = false;
+    w->width = 0;
     ll_str_add(&w->out, "[");
     for (w->item = 0; w->item < w->item_count; w->item++) {
         ll_str_add(&w->out, "{");
@@ -196,17 +216,19 @@ static void write_levels(struct writer *w, const struct ll_field *field)
 }
 
 static write_value *const writers[LL_TYPE_COUNT] = {
-    [LL_TYPE_TEXT] = write_TEXT,         [LL_TYPE_NAME] = write_NAME,     [LL_TYPE_CHOICE] = write_CHOICE,
-    [LL_TYPE_BOOL] = write_BOOL,         [LL_TYPE_WHOLE] = write_WHOLE,   [LL_TYPE_SIZE] = write_SIZE,
-    [LL_TYPE_QUANTITY] = write_QUANTITY, [LL_TYPE_NUMBER] = write_NUMBER, [LL_TYPE_DTYPES] = write_DTYPES,
-    [LL_TYPE_TILES] = write_TILES,       [LL_TYPE_RUNS] = write_RUNS,     [LL_TYPE_TEXTS] = write_TEXTS,
-    [LL_TYPE_SOURCES] = write_SOURCES,   [LL_TYPE_OBJECT] = write_OBJECT, [LL_TYPE_LIST] = write_LIST,
+    [LL_TYPE_TEXT] = write_TEXT,         [LL_TYPE_NAME] = write_NAME,       [LL_TYPE_CHOICE] = write_CHOICE,
+    [LL_TYPE_BOOL] = write_BOOL,         [LL_TYPE_WHOLE] = write_WHOLE,     [LL_TYPE_SIZE] = write_SIZE,
+    [LL_TYPE_QUANTITY] = write_QUANTITY, [LL_TYPE_NUMBER] = write_NUMBER,   [LL_TYPE_DTYPES] = write_DTYPES,
+    [LL_TYPE_TILES] = write_TILES,       [LL_TYPE_RUNS] = write_RUNS,       [LL_TYPE_TEXTS] = write_TEXTS,
+    [LL_TYPE_OPERANDS] = write_OPERANDS, [LL_TYPE_SOURCES] = write_SOURCES, [LL_TYPE_OBJECT] = write_OBJECT,
+    [LL_TYPE_LIST] = write_LIST,
 };
 
 /* Whether this key is written now. The machine's clock and all scopes are: others lean on them. */
 static bool wanted(struct writer *w, const struct ll_field *field, const char *skip)
 {
-    if (!strcmp(field->key, "cache")) /* its keys must fit the level's size: tests/property/prop_cache.c */
+    /* A cache's keys must fit the level's size (tests/property/prop_cache.c), a cluster's share its scope. */
+    if (!strcmp(field->key, "cache") || !strcmp(field->key, "share"))
         return false;
     if (!strcmp(field->key, "dram"))
         return w->dram = ll_random_below(&w->random, 2);
@@ -215,7 +237,7 @@ static bool wanted(struct writer *w, const struct ll_field *field, const char *s
     if (!writers[field->type] || (skip && (!strcmp(field->key, skip) || !strcmp(field->key, "model"))))
         return false;
     return field->required || !strcmp(field->key, "clock") || !strcmp(field->key, "scope") ||
-           ll_random_below(&w->random, 4) > 0;
+           !strcmp(field->key, "bandwidth") || ll_random_below(&w->random, 4) > 0;
 }
 
 static void write_key(struct writer *w, const struct ll_field *field)

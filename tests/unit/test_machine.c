@@ -134,11 +134,14 @@ static void the_json_has_base_units_in_the_order_of_the_schema(void **state)
         "\"flops\":"
         "{\"f32\":2}}],\"memory\":[{\"name\":\"sram\",\"size\":1048576,\"bandwidth\":64000000000,"
         "\"efficiency\":1,"
-        "\"latency\":0,\"scope\":\"unit\"},{\"name\":\"ram\",\"size\":1073741824,\"bandwidth\":10000000000,"
-        "\"efficiency\":1,\"latency\":1e-07,\"scope\":\"device\"}],\"software\":{\"op_overhead\":0,\"queue\":"
+        "\"latency\":0,\"scope\":\"unit\",\"double_buffer\":\"true\"},{\"name\":\"ram\",\"size\":1073741824,"
+        "\"bandwidth\":10000000000,"
+        "\"efficiency\":1,\"latency\":1e-07,\"scope\":\"device\",\"double_buffer\":\"true\"}],\"software\":{"
+        "\"op_overhead\":0,\"queue\":"
         "0,"
-        "\"step_overhead\":0,\"grain\":0,\"layout_rows\":1,\"layout_columns\":1,\"fusion\":\"none\",\"convolution\":\"direct\","
-        "\"strided_gradient\":\"exact\"},\"host\":{"
+        "\"step_overhead\":0,\"grain\":0,\"layout_rows\":1,\"layout_columns\":1,\"fusion\":\"none\","
+        "\"convolution\":\"direct\","
+        "\"strided_gradient\":\"exact\",\"mapping\":\"closed_form\",\"objective\":\"time\"},\"host\":{"
         "\"latency\":0},\"energy\":{\"mac_pj\":{\"bf16\":4.6},\"static_w\":20}}";
     struct ll_str text = {0};
     struct ll_json json = {.out = &text};
@@ -203,7 +206,7 @@ static void the_reference_has_a_row_for_each_key(void **state)
     ll_machine_reference(&text);
     assert_non_null(
         strstr(text.text, "| `rows` | whole number, 1 to 65536 | required | rows of the array |\n"));
-    assert_non_null(strstr(text.text, "| `scope` | `device` or `unit` | `device` |"));
+    assert_non_null(strstr(text.text, "| `scope` | `device`, `unit` or `cluster` | `device` |"));
     assert_non_null(strstr(text.text, "| `efficiency` | number, more than 0 to 1 | `1` |"));
     assert_non_null(strstr(text.text, "| `<level>_pj_per_byte` |"));
     assert_non_null(strstr(text.text, "- `systolic`: "));

@@ -144,10 +144,11 @@ static void networks_have_the_published_number_of_weights(void **state)
         const char *name;
         uint64_t weights;
     } networks[] = {
-        {"alexnet", 60965224},   {"alexnet_owt", 61100840},  {"vgg11_a", 132863336},
-        {"vgg16", 138357544},    {"vgg19", 143667240},       {"googlenetv1", 6998552},
-        {"resnet18", 11689512},  {"resnet34", 21797672},     {"resnet50", 25557032},
-        {"resnet101", 44549160}, {"resnet50v1.5", 25557032}, {"resnet152", 60192808},
+        {"alexnet", 60965224},    {"alexnet_owt", 61100840},  {"vgg11_a", 132863336},
+        {"vgg16", 138357544},     {"vgg19", 143667240},       {"googlenetv1", 6998552},
+        {"resnet18", 11689512},   {"resnet34", 21797672},     {"resnet50", 25557032},
+        {"resnet101", 44549160},  {"resnet50v1.5", 25557032}, {"resnet152", 60192808},
+        {"densenet121", 7978856}, {"densenet161", 28681000},
     };
     for (size_t i = 0; i < sizeof networks / sizeof *networks; i++) {
         char dims[64];

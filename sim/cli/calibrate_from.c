@@ -1,0 +1,253 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#define _GNU_SOURCE
+#include "sim/cli/calibrate_from.h"
+
+#include "sim/cli/data.h"
+#include "sim/cli/load.h"
+#include "sim/cli/paths.h"
+#include "sim/report/human.h"
+#include "sim/report/table.h"
+#include "sim/validate/tune.h"
+#include "tracer/base/json.h"
+
+#include <fnmatch.h>
+#include <inttypes.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+static const char usual[] =
+    "software.op_overhead,software.kernels.*.overhead,units.*.efficiency,memory.*.efficiency";
+
+struct tuning {
+    const struct ll_args *args;
+    struct ll_rows rows;
+    const char *data; /* the files' names, without folders */
+    struct ll_machine *machine;
+    const struct ll_number **numbers;
+    size_t number_count;
+    struct ll_tuning result;
+};
+
+/* Whether a pattern means a path; the name of the list that the path begins with may be left out. */
+static bool means(const char *pattern, const char *path)
+{
+    const char *behind = strchr(path, '.');
+    return fnmatch(pattern, path, 0) == 0 || (behind && fnmatch(pattern, behind + 1, 0) == 0);
+}
+
+static int no_number(const struct tuning *t, const char *pattern, const struct ll_number *all, size_t count)
+{
+    const char **paths = ll_alloc(t->args->arena, count, sizeof *paths);
+    for (size_t i = 0; paths && i < count; i++)
+        paths[i] = all[i].path;
+    return paths ? ll_unknown("number", pattern, paths, count, "leadline machines NAME --json")
+                 : ll_failed("memory ran out");
+}
+
+/* Takes the numbers that one pattern means. Zero has no place on a logarithmic scale: named, it is refused;
+ * found by a pattern, it stays what it is. */
+static int take_pattern(struct tuning *t, const char *pattern, const struct ll_number *all, size_t count)
+{
+    bool found = false, asked = ll_value(t->args, "fit", NULL) != NULL;
+    for (size_t i = 0; i < count; i++) {
+        if (!means(pattern, all[i].path))
+            continue;
+        found = true;
+        if (ll_number_get(t->machine, &all[i]) > 0)
+            t->numbers[t->number_count++] = &all[i];
+        else if (asked && !strpbrk(pattern, "*?["))
+            return ll_wrong("--fit %s: it is 0 in %s, and a fit multiplies; give it a value to start from",
+                            pattern, t->machine->stem);
+    }
+    return found || !asked ? LL_DONE : no_number(t, pattern, all, count);
+}
+
+static int by_place(const void *a, const void *b)
+{
+    const struct ll_number *x = *(const struct ll_number *const *)a, *y = *(const struct ll_number *const *)b;
+    return (x > y) - (x < y);
+}
+
+/* In the order of the schema, each once. */
+static void sort_numbers(struct tuning *t)
+{
+    size_t kept = 0;
+    qsort(t->numbers, t->number_count, sizeof *t->numbers, by_place);
+    for (size_t i = 0; i < t->number_count; i++)
+        if (i == 0 || t->numbers[i] != t->numbers[i - 1])
+            t->numbers[kept++] = t->numbers[i];
+    t->number_count = kept;
+}
+
+static int take_numbers(struct tuning *t)
+{
+    struct ll_arena *arena = t->args->arena;
+    size_t count;
+    const char *given = ll_value(t->args, "fit", usual);
+    char *patterns = ll_copy(arena, given, strlen(given) + 1), *rest = patterns, *pattern;
+    const struct ll_number *all = ll_machine_numbers(t->machine, arena, &count);
+    size_t most = strlen(given) / 2 + 1;
+    t->numbers = all ? ll_alloc(arena, count * most, sizeof(struct ll_number *)) : NULL;
+    if (!patterns || !t->numbers)
+        return ll_failed("memory ran out");
+    while ((pattern = strsep(&rest, ","))) {
+        int status = *pattern ? take_pattern(t, pattern, all, count) : LL_DONE;
+        if (status != LL_DONE)
+            return status;
+    }
+    sort_numbers(t);
+    return t->number_count > 0 ? LL_DONE : ll_wrong("--fit %s: there is nothing to fit", given);
+}
+
+static const char *base_name(const char *path)
+{
+    const char *slash = strrchr(path, '/');
+    return slash ? slash + 1 : path;
+}
+
+static int read_data(struct tuning *t)
+{
+    struct ll_str names = {0};
+    const char *path;
+    for (size_t i = 0; (path = ll_value_at(t->args, "from", i)); i++) {
+        if (!ll_read_rows(&path, 1, t->args->arena, &t->rows)) {
+            ll_str_release(&names);
+            return LL_WRONG;
+        }
+        ll_str_addf(&names, "%s%s", i ? ", " : "", base_name(path));
+    }
+    t->data = names.failed ? NULL : ll_copy_text(t->args->arena, names.text, names.length);
+    ll_str_release(&names);
+    return t->data ? LL_DONE : ll_failed("memory ran out");
+}
+
+static int report(const struct ll_tuning *r)
+{
+    struct ll_str out = {0};
+    struct ll_human text[3];
+    struct ll_table *table = ll_table_new("number|>before|>fitted|>over the folds");
+    ll_str_addf(&out, "%zu rows, in %zu folds that a fit on the others predicts\n", r->rows, r->folds);
+    ll_str_addf(&out, "MAPE %s as it was, %s of rows that the fit had not seen, %s of those it had\n\n",
+                ll_percent(&text[0], r->before.mape), ll_percent(&text[1], r->held_out.mape),
+                ll_percent(&text[2], r->fitted.mape));
+    for (size_t i = 0; i < r->count; i++) {
+        const struct ll_tuned *tuned = &r->tuned[i];
+        if (!tuned->matters) {
+            ll_table_row(table, "%s|%s|-|no row depends on it", tuned->number->path,
+                         ll_number_words(tuned->number, tuned->before).text);
+            continue;
+        }
+        ll_table_row(table, "%s|%s|%s|%s to %s", tuned->number->path,
+                     ll_number_words(tuned->number, tuned->before).text,
+                     ll_number_words(tuned->number, tuned->after).text,
+                     ll_number_words(tuned->number, tuned->low).text,
+                     ll_number_words(tuned->number, tuned->high).text);
+    }
+    ll_table_print(table, ll_screen_width(), &out);
+    ll_table_free(table);
+    return ll_print(&out);
+}
+
+static void errors_json(const char *key, const struct ll_errors *errors, struct ll_json *json)
+{
+    ll_json_key(json, key);
+    ll_json_open_object(json);
+    ll_json_put_number(json, "mape", errors->mape);
+    ll_json_put_number(json, "median_ape", errors->median_ape);
+    ll_json_put_number(json, "within_20pct", errors->within_20pct);
+    ll_json_put_number(json, "bias", errors->bias);
+    ll_json_close_object(json);
+}
+
+static int report_json(const struct ll_tuning *r)
+{
+    struct ll_str out = {0};
+    struct ll_json json = {.out = &out, .indent = true};
+    ll_json_open_object(&json);
+    ll_json_put_count(&json, "rows", r->rows);
+    ll_json_put_count(&json, "folds", r->folds);
+    ll_json_put_count(&json, "unscored", r->unscored);
+    errors_json("before", &r->before, &json);
+    errors_json("held_out", &r->held_out, &json);
+    errors_json("fitted", &r->fitted, &json);
+    ll_json_key(&json, "numbers");
+    ll_json_open_list(&json);
+    for (size_t i = 0; i < r->count; i++) {
+        const struct ll_tuned *tuned = &r->tuned[i];
+        ll_json_open_object(&json);
+        ll_json_put_text(&json, "path", tuned->number->path);
+        ll_json_put_bool(&json, "matters", tuned->matters);
+        ll_json_put_number(&json, "before", tuned->before);
+        ll_json_put_number(&json, "value", tuned->after);
+        ll_json_put_number(&json, "low", tuned->low);
+        ll_json_put_number(&json, "high", tuned->high);
+        ll_json_close_object(&json);
+    }
+    ll_json_close_list(&json);
+    ll_json_close_object(&json);
+    return ll_print(&out);
+}
+
+/* What the new file inherits: the name as given, or the place of the file. */
+static const char *base_of(const struct tuning *t, char *resolved)
+{
+    const char *given = ll_value(t->args, "machine", NULL);
+    return strchr(given, '/') && realpath(t->machine->path, resolved) ? resolved : given;
+}
+
+static int write_machine(const struct tuning *t)
+{
+    char resolved[4096];
+    struct ll_str yaml = {0};
+    const char *path = ll_value(t->args, "output", "fitted.yaml");
+    const char *name = ll_format(t->args->arena, "%s, fitted on %s", t->machine->name, t->data);
+    if (!name)
+        return ll_failed("memory ran out");
+    ll_tuning_yaml(&t->result, base_of(t, resolved), name, t->data, &yaml);
+    if (!ll_write_file(path, &yaml))
+        return LL_FAILED;
+    return (ll_flag(t->args, "json") ? report_json : report)(&t->result);
+}
+
+static int tune(struct tuning *t)
+{
+    uint64_t folds;
+    if (!ll_value_count(t->args, "folds", 2, 1000, 5, &folds))
+        return LL_WRONG;
+    const struct ll_tuning_task task = {.rows = t->rows.at,
+                                        .row_count = t->rows.count,
+                                        .machine = t->machine,
+                                        .numbers = t->numbers,
+                                        .number_count = t->number_count,
+                                        .folds = folds};
+    struct ll_pool *pool = ll_pool_new(0);
+    bool done = pool && ll_tune(&task, pool, t->args->arena, &t->result);
+    bool too_few = pool && t->result.rows < folds;
+    ll_pool_free(pool);
+    if (too_few)
+        return ll_wrong("%s: %zu rows of %s can be predicted, of %zu that were measured on it; %" PRIu64
+                        " folds need as many",
+                        t->data, t->result.rows, t->machine->stem, t->result.rows + t->result.unscored,
+                        folds);
+    return done ? write_machine(t) : ll_failed("memory ran out");
+}
+
+int ll_run_tuning(const struct ll_args *args)
+{
+    struct tuning t = {.args = args};
+    const char *which = ll_value(args, "machine", NULL), *const *folders = ll_machine_folders(args->arena);
+    if (!which)
+        return ll_wrong("--from: name the machine that the rows were measured on with --machine");
+    if (args->word_count > 0 || ll_value(args, "keep", NULL) || ll_value(args, "seconds", NULL))
+        return ll_wrong("--from: nothing is measured here; leave out --seconds, --keep and traces");
+    t.machine = folders ? ll_load_machine(which, folders, NULL, 0) : NULL;
+    int status = t.machine ? read_data(&t) : LL_WRONG;
+    if (status == LL_DONE)
+        status = take_numbers(&t);
+    if (status == LL_DONE)
+        status = tune(&t);
+    ll_machine_free(t.machine);
+    free(t.rows.at);
+    return status;
+}

@@ -1,0 +1,375 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* A walk from the outermost boundary inwards, with bounds.
+ *
+ * Of the loops at a boundary only the innermost that runs more than once matters, say over x, with p and q
+ * the other two dimensions: the operand without x stays while x runs, and the two others pass as often as
+ * there are tiles along the dimension that they lack. So three choices stand for all orders.
+ *
+ * Of the sizes only ceil(size / i) matter, for i = 1, 2, ...: of all sizes that make as many tiles it is the
+ * smallest, it leaves most room here and makes no more tiles further in. For the same reason, at the last
+ * boundary and for given p the fewest tiles along q that fit are best, and whatever fits of x.
+ *
+ * What a boundary costs grows with the tiles along p, and then along q. Each loop over sizes begins with
+ * the largest that fits and ends when what is known, with the least that the memories further in can cost
+ * (ll_tile for each on its own; for convolutions each operand once), cannot win any more. The walk starts
+ * with the closed form, nested, as the one to beat; it lies in the same space, so that the answer does not
+ * depend on it.
+ *
+ * The image of a convolution is smaller than the operand that stands for it, but tiles need a halo; in a
+ * tile with all taps of its windows it is ll_halo, in others each window is moved in full. */
+#include "sim/cost/mapping.h"
+
+#include <assert.h>
+#include <math.h>
+#include <string.h>
+
+/* The operand that lacks a dimension, and the dimension that an operand lacks. */
+static const enum ll_operand without[LL_DIM_COUNT] = {LL_OPERAND_B, LL_OPERAND_A, LL_OPERAND_C};
+static const enum ll_dim lacks[LL_OPERAND_COUNT] = {LL_DIM_N, LL_DIM_M, LL_DIM_K};
+
+/* How far a walk has come: the tile of a memory, and all that was decided further out. */
+struct state {
+    uint64_t tile[LL_DIM_COUNT];
+    double count[LL_DIM_COUNT];      /* tiles along each dimension, all loops so far */
+    double passes[LL_OPERAND_COUNT]; /* of the operands, halo not included */
+    double slowest_s, sum_s, energy_j;
+};
+
+struct search {
+    const struct ll_hierarchy *h;
+    double pass[LL_OPERAND_COUNT]; /* bytes of one pass, all batch products */
+    double least_slowest_s[LL_MAX_LEVELS], least_sum_s[LL_MAX_LEVELS], least_j[LL_MAX_LEVELS];
+    struct ll_nest nests[LL_MAX_LEVELS];
+    struct ll_mapping best;
+    double best_sum_s;
+    uint64_t evaluations;
+};
+
+static struct ll_nest nest_of(const uint64_t tile[LL_DIM_COUNT], enum ll_dim innermost)
+{
+    static const enum ll_dim orders[LL_DIM_COUNT][LL_DIM_COUNT] = {
+        {LL_DIM_N, LL_DIM_K, LL_DIM_M}, {LL_DIM_M, LL_DIM_K, LL_DIM_N}, {LL_DIM_M, LL_DIM_N, LL_DIM_K}};
+    struct ll_nest nest;
+    memcpy(nest.tile, tile, sizeof nest.tile);
+    memcpy(nest.order, orders[innermost], sizeof nest.order);
+    return nest;
+}
+
+static struct state start(const struct ll_problem *p)
+{
+    return (struct state){.tile = {p->dims.m, p->dims.n, p->dims.k}, .count = {1, 1, 1}, .passes = {1, 1, 1}};
+}
+
+/* Into the tiles of a nest: a loop that runs moves on the operands that have its dimension. */
+static struct state enter(const struct state *outer, const struct ll_nest *nest)
+{
+    struct state s = *outer;
+    for (int i = 0; i < LL_DIM_COUNT; i++) {
+        enum ll_dim d = nest->order[i];
+        s.tile[d] = nest->tile[d];
+        if (nest->tile[d] >= outer->tile[d])
+            continue;
+        for (int o = 0; o < LL_OPERAND_COUNT; o++)
+            if (lacks[o] != d)
+                s.passes[o] = s.count[lacks[o]];
+        s.count[d] *= (double)ll_ceil_div(outer->tile[d], nest->tile[d]);
+    }
+    return s;
+}
+
+/* How many times the image's bytes a tile of its operand has. */
+static double image_factor(const struct ll_problem *p, const uint64_t tile[LL_DIM_COUNT])
+{
+    const struct ll_windows *w = &p->windows;
+    enum ll_dim pixels = w->pixels_are_k ? LL_DIM_K : LL_DIM_M;
+    enum ll_dim taps_along = w->pixels_are_k ? LL_DIM_M : w->image == LL_OPERAND_C ? LL_DIM_N : LL_DIM_K;
+    uint64_t whole[LL_DIM_COUNT] = {p->dims.m, p->dims.n, p->dims.k};
+    uint64_t taps = ll_min(w->high.kernel * w->wide.kernel, whole[taps_along]);
+    return tile[taps_along] < taps ? w->expansion : ll_halo(w, tile[pixels]);
+}
+
+static void factors_of(const struct ll_problem *p, const uint64_t tile[LL_DIM_COUNT],
+                       double factors[LL_OPERAND_COUNT])
+{
+    for (int i = 0; i < LL_OPERAND_COUNT; i++)
+        factors[i] = 1;
+    if (p->windows.overlap)
+        factors[p->windows.image] = image_factor(p, tile);
+}
+
+static bool fits(const struct ll_problem *p, const uint64_t tile[LL_DIM_COUNT], double capacity)
+{
+    double factors[LL_OPERAND_COUNT];
+    double m = (double)tile[LL_DIM_M], n = (double)tile[LL_DIM_N], k = (double)tile[LL_DIM_K];
+    factors_of(p, tile, factors);
+    return m * k * p->element[LL_OPERAND_A] * factors[LL_OPERAND_A] +
+               k * n * p->element[LL_OPERAND_B] * factors[LL_OPERAND_B] +
+               m * n * p->element[LL_OPERAND_C] * factors[LL_OPERAND_C] <=
+           capacity;
+}
+
+static double moving_s(const struct ll_boundary *b, double reads, double writes)
+{
+    return fmax((reads + writes) * b->both_s_per_byte,
+                fmax(reads * b->read_s_per_byte, writes * b->write_s_per_byte));
+}
+
+/* What crosses a boundary, and adds it to what the boundaries further out cost. */
+static void add_boundary(const struct search *s, uint64_t index, const double factors[LL_OPERAND_COUNT],
+                         const double passes[LL_OPERAND_COUNT], struct state *state)
+{
+    const struct ll_boundary *b = &s->h->boundaries[index];
+    double c = s->pass[LL_OPERAND_C] * factors[LL_OPERAND_C];
+    double writes = passes[LL_OPERAND_C] * c;
+    double reads = passes[LL_OPERAND_A] * s->pass[LL_OPERAND_A] * factors[LL_OPERAND_A] +
+                   passes[LL_OPERAND_B] * s->pass[LL_OPERAND_B] * factors[LL_OPERAND_B] + (writes - c);
+    double boundary_s = moving_s(b, reads, writes);
+    state->slowest_s = fmax(state->slowest_s, boundary_s - b->first_s);
+    state->sum_s += boundary_s;
+    state->energy_j += (reads + writes) * b->j_per_byte;
+}
+
+static double objective_of(const struct ll_hierarchy *h, double slowest_s, double energy_j)
+{
+    switch (h->objective) {
+    case LL_OBJECTIVE_ENERGY:
+        return energy_j;
+    case LL_OBJECTIVE_EDP:
+        return (h->fixed_j + energy_j) * fmax(h->fixed_s, slowest_s);
+    default:
+        return slowest_s;
+    }
+}
+
+/* Whether a state before boundary `index` can still win, when the memories further in cost their least. */
+static bool can_win(const struct search *s, uint64_t index, const struct state *state)
+{
+    bool inside = index > 0;
+    double slowest_s = inside ? fmax(state->slowest_s, s->least_slowest_s[index - 1]) : state->slowest_s;
+    double sum_s = state->sum_s + (inside ? s->least_sum_s[index - 1] : 0);
+    double objective = objective_of(s->h, slowest_s, state->energy_j + (inside ? s->least_j[index - 1] : 0));
+    return objective < s->best.objective || (objective == s->best.objective && sum_s < s->best_sum_s);
+}
+
+static void descend(struct search *s, uint64_t index, const struct state *outer);
+
+/* Looks at a nest at a boundary and, if it can win, at all that is possible further in. False if not. */
+static bool consider(struct search *s, uint64_t index, const struct state *outer, const struct ll_nest *nest,
+                     void further(struct search *, uint64_t, const struct state *))
+{
+    struct state state = enter(outer, nest);
+    double factors[LL_OPERAND_COUNT];
+    factors_of(&s->h->problem, nest->tile, factors);
+    add_boundary(s, index, factors, state.passes, &state);
+    s->evaluations++;
+    if (!can_win(s, index, &state))
+        return false;
+    s->nests[index] = *nest;
+    if (index > 0) {
+        further(s, index - 1, &state);
+        return true;
+    }
+    memcpy(s->best.nests, s->nests, sizeof s->nests);
+    s->best.objective = objective_of(s->h, state.slowest_s, state.energy_j);
+    s->best_sum_s = state.sum_s;
+    return true;
+}
+
+/* --- sizes --- */
+
+/* The largest size of the form ceil(whole / i) that is at most `most`, which is at least 1. */
+static uint64_t even_size(uint64_t whole, double most)
+{
+    if (most >= (double)whole)
+        return whole;
+    return ll_ceil_div(whole, ll_ceil_div(whole, (uint64_t)most));
+}
+
+/* The next smaller of them; 0 after 1. */
+static uint64_t smaller_size(uint64_t whole, uint64_t size)
+{
+    return size == 1 ? 0 : even_size(whole, (double)(size - 1));
+}
+
+/* A walk over tiles with loop x innermost: bytes for each element of the operands, by what they lack. */
+struct walk {
+    struct search *s;
+    const struct state *outer;
+    uint64_t index;
+    enum ll_dim p, q, x;
+    double without_p, without_q, without_x;
+    double capacity;
+};
+
+static bool simple_end(const struct walk *w)
+{
+    return w->index == 0 && !w->s->h->problem.windows.overlap;
+}
+
+/* With what is known of p and q: a bound for all tiles with that many along them, or more. */
+static bool worth_it(const struct walk *w, uint64_t tile_p, uint64_t tile_q)
+{
+    static const double once[LL_OPERAND_COUNT] = {1, 1, 1};
+    const struct state *outer = w->outer;
+    struct state state = *outer;
+    bool moves = tile_p < outer->tile[w->p] || tile_q < outer->tile[w->q];
+    state.passes[without[w->p]] = outer->count[w->p] * (double)ll_ceil_div(outer->tile[w->p], tile_p);
+    state.passes[without[w->q]] = outer->count[w->q] * (double)ll_ceil_div(outer->tile[w->q], tile_q);
+    state.passes[without[w->x]] = moves ? outer->count[w->x] : outer->passes[without[w->x]];
+    add_boundary(w->s, w->index, once, state.passes, &state);
+    w->s->evaluations++;
+    return can_win(w->s, w->index, &state);
+}
+
+static void walk_x(const struct walk *w, uint64_t tile_p, uint64_t tile_q)
+{
+    double p = (double)tile_p, q = (double)tile_q, whole = (double)w->outer->tile[w->x];
+    double room = (w->capacity - p * q * w->without_x) / (p * w->without_q + q * w->without_p);
+    double most = fmin(room, whole - 1);
+    uint64_t tile[LL_DIM_COUNT];
+    tile[w->p] = tile_p;
+    tile[w->q] = tile_q;
+    for (uint64_t x = most >= 1 ? even_size(w->outer->tile[w->x], most) : 0; x;
+         x = smaller_size(w->outer->tile[w->x], x)) {
+        tile[w->x] = x;
+        struct ll_nest nest = nest_of(tile, w->x);
+        if (fits(&w->s->h->problem, tile, w->capacity))
+            consider(w->s, w->index, w->outer, &nest, descend);
+        if (simple_end(w))
+            return;
+    }
+}
+
+static void walk_q(const struct walk *w, uint64_t tile_p)
+{
+    double p = (double)tile_p;
+    double most = (w->capacity - p * w->without_q) / (p * w->without_x + w->without_p);
+    for (uint64_t q = most >= 1 ? even_size(w->outer->tile[w->q], most) : 0; q;
+         q = smaller_size(w->outer->tile[w->q], q)) {
+        if (!worth_it(w, tile_p, q))
+            return;
+        walk_x(w, tile_p, q);
+        if (simple_end(w))
+            return;
+    }
+}
+
+static void walk_p(const struct walk *w)
+{
+    double most = (w->capacity - w->without_p) / (w->without_q + w->without_x);
+    for (uint64_t p = most >= 1 ? even_size(w->outer->tile[w->p], most) : 0; p;
+         p = smaller_size(w->outer->tile[w->p], p)) {
+        if (!worth_it(w, p, w->outer->tile[w->q]))
+            return;
+        walk_q(w, p);
+    }
+}
+
+/* All tiles for the memory behind a boundary: none smaller than what is outside, then each loop innermost;
+ * and when nothing fits, a product at a time. */
+static void descend(struct search *s, uint64_t index, const struct state *outer)
+{
+    const struct ll_problem *problem = &s->h->problem;
+    const double *element = problem->element;
+    double capacity = s->h->boundaries[index].capacity_bytes;
+    struct ll_nest whole = nest_of(outer->tile, LL_DIM_K);
+    const struct ll_nest single = nest_of((const uint64_t[]){1, 1, 1}, LL_DIM_K);
+    if (fits(problem, outer->tile, capacity))
+        consider(s, index, outer, &whole, descend);
+    else if (!fits(problem, single.tile, capacity))
+        consider(s, index, outer, &single, descend);
+    for (enum ll_dim x = 0; x < LL_DIM_COUNT; x++) {
+        enum ll_dim p = x == LL_DIM_M ? LL_DIM_N : LL_DIM_M, q = x == LL_DIM_K ? LL_DIM_N : LL_DIM_K;
+        struct walk walk = {.s = s,
+                            .outer = outer,
+                            .index = index,
+                            .p = p,
+                            .q = q,
+                            .x = x,
+                            .without_p = element[without[p]],
+                            .without_q = element[without[q]],
+                            .without_x = element[without[x]],
+                            .capacity = capacity};
+        if (outer->tile[x] > 1)
+            walk_p(&walk);
+    }
+}
+
+/* The closed form for one memory after the other, from outside. */
+static void nest_closed_form(struct search *s, uint64_t index, const struct state *outer)
+{
+    struct ll_problem inside = s->h->problem;
+    inside.windows.overlap = false;
+    inside.dims.m = outer->tile[LL_DIM_M];
+    inside.dims.n = outer->tile[LL_DIM_N];
+    inside.dims.k = outer->tile[LL_DIM_K];
+    struct ll_tiling t = ll_tile(&inside, s->h->boundaries[index].capacity_bytes);
+    struct ll_nest nest = nest_of((const uint64_t[]){t.block.m, t.block.n, t.block.k}, lacks[t.stays]);
+    consider(s, index, outer, &nest, nest_closed_form);
+}
+
+/* The least that the boundaries up to each can cost. */
+static void find_least(struct search *s)
+{
+    const struct ll_problem *problem = &s->h->problem;
+    const uint64_t one[LL_DIM_COUNT] = {1, 1, 1};
+    double slowest_s = 0, sum_s = 0, energy_j = 0;
+    for (uint64_t i = 0; i < s->h->count; i++) {
+        const struct ll_boundary *b = &s->h->boundaries[i];
+        bool once = problem->windows.overlap || !fits(problem, one, b->capacity_bytes);
+        double bytes = once ? ll_compulsory_bytes(problem) : ll_tile(problem, b->capacity_bytes).bytes;
+        slowest_s = fmax(slowest_s, bytes * b->both_s_per_byte - b->first_s);
+        sum_s += bytes * b->both_s_per_byte;
+        energy_j += bytes * b->j_per_byte;
+        s->least_slowest_s[i] = slowest_s;
+        s->least_sum_s[i] = sum_s;
+        s->least_j[i] = energy_j;
+    }
+}
+
+void ll_mapping_evaluate(const struct ll_hierarchy *hierarchy, struct ll_mapping *mapping)
+{
+    struct search s = {.h = hierarchy};
+    struct state state = start(&hierarchy->problem);
+    for (enum ll_operand o = 0; o < LL_OPERAND_COUNT; o++)
+        s.pass[o] = ll_operand_bytes(&hierarchy->problem, o);
+    for (uint64_t i = hierarchy->count; i-- > 0;) {
+        double factors[LL_OPERAND_COUNT];
+        state = enter(&state, &mapping->nests[i]);
+        factors_of(&hierarchy->problem, state.tile, factors);
+        add_boundary(&s, i, factors, state.passes, &state);
+        for (int o = 0; o < LL_OPERAND_COUNT; o++)
+            mapping->passes[i][o] = state.passes[o] * factors[o];
+        const double *passes = mapping->passes[i];
+        mapping->writes[i] = passes[LL_OPERAND_C] * s.pass[LL_OPERAND_C];
+        mapping->reads[i] = passes[LL_OPERAND_A] * s.pass[LL_OPERAND_A] +
+                            passes[LL_OPERAND_B] * s.pass[LL_OPERAND_B] +
+                            (passes[LL_OPERAND_C] - factors[LL_OPERAND_C]) * s.pass[LL_OPERAND_C];
+    }
+    mapping->time_s = state.slowest_s;
+    mapping->energy_j = state.energy_j;
+    mapping->objective = objective_of(hierarchy, state.slowest_s, state.energy_j);
+}
+
+struct ll_mapping ll_mapping_search(const struct ll_hierarchy *hierarchy)
+{
+    assert(hierarchy->count > 0 && hierarchy->count <= LL_MAX_LEVELS);
+    struct search s = {.h = hierarchy, .best = {.objective = INFINITY}, .best_sum_s = INFINITY};
+    struct state outside = start(&hierarchy->problem);
+    for (enum ll_operand o = 0; o < LL_OPERAND_COUNT; o++)
+        s.pass[o] = ll_operand_bytes(&hierarchy->problem, o);
+    find_least(&s);
+    if (!hierarchy->problem.windows.overlap)
+        nest_closed_form(&s, hierarchy->count - 1, &outside);
+    descend(&s, hierarchy->count - 1, &outside);
+    ll_mapping_evaluate(hierarchy, &s.best);
+    s.best.evaluations = s.evaluations;
+    return s.best;
+}
+
+const char *ll_dim_name(enum ll_dim dim)
+{
+    static const char *const names[] = {"m", "n", "k"};
+    assert(dim < LL_DIM_COUNT);
+    return names[dim];
+}

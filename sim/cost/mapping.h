@@ -1,0 +1,75 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* The tiling of a product for all memories of a hierarchy at once.
+ *
+ * Each memory keeps a tile of m x n x k of the product: the parts of A, B and C that it needs. The tile of a
+ * memory is cut into tiles of the next one further in, which pass in the order of three loops; a tile of an
+ * operand stays where it is until a loop over one of its own two dimensions moves on. So an operand crosses
+ * a boundary as often as loops over its third dimension run outside of the innermost loop over its own:
+ *
+ *       boundary 1:   for n in 4          tiles 64 x 32 x 128          A passes 4 times
+ *       boundary 0:     for m in 8
+ *                         for k in 16     tiles  8 x 32 x 8            C passes once, B 8 times
+ *
+ * Partial sums that leave come back: C is written `passes` times and read `passes - 1` times.
+ *
+ * Sizes need not divide; the last tile of a loop counts as a whole one for the memories further in. Unlike
+ * ll_tile, which blocks for one memory and is the bound that no tiling of several beats, tiles nest here.
+ * All functions are pure and deterministic. */
+#ifndef LL_SIM_COST_MAPPING_H
+#define LL_SIM_COST_MAPPING_H
+
+#include "sim/cost/tiling.h"
+#include "sim/machine/machine.h"
+
+enum ll_dim { LL_DIM_M, LL_DIM_N, LL_DIM_K, LL_DIM_COUNT };
+
+/* From a memory into the next one further in. */
+struct ll_boundary {
+    double capacity_bytes;   /* of the memory further in, for tiles of all operands */
+    double both_s_per_byte;  /* what moving takes: the longest of all bytes, */
+    double read_s_per_byte;  /* of those into the memory further in, */
+    double write_s_per_byte; /* and of those out of it; 0: nothing */
+    double first_s;          /* of that, what is not compared: the time of a first piece */
+    double j_per_byte;
+};
+
+struct ll_hierarchy {
+    struct ll_problem problem;
+    struct ll_boundary boundaries[LL_MAX_LEVELS]; /* innermost first */
+    uint64_t count;                               /* of boundaries */
+    enum ll_objective objective;
+    double fixed_s, fixed_j; /* of the product of energy and time: what computing takes */
+};
+
+/* The loops at a boundary, outermost first, over tiles of the memory further in. */
+struct ll_nest {
+    uint64_t tile[LL_DIM_COUNT];
+    enum ll_dim order[LL_DIM_COUNT];
+};
+
+struct ll_mapping {
+    struct ll_nest nests[LL_MAX_LEVELS];
+    double passes[LL_MAX_LEVELS][LL_OPERAND_COUNT]; /* how often each operand comes in, halo included */
+    double reads[LL_MAX_LEVELS];                    /* bytes inwards across each boundary */
+    double writes[LL_MAX_LEVELS];                   /* and outwards */
+    double time_s;                                  /* the slowest boundary, first pieces taken off */
+    double energy_j;                                /* of all boundaries */
+    double objective;
+    uint64_t evaluations; /* tiles of one boundary that were looked at to find it */
+};
+
+/* What given nests cost: nests[0..count) of *mapping are read, the rest is filled. Whether tiles fit is not
+ * asked. */
+void ll_mapping_evaluate(const struct ll_hierarchy *hierarchy, struct ll_mapping *mapping);
+
+/* The tiling with the least objective, and among equals with the least sum of times. For products it is the
+ * optimum over all whole tile sizes and loop orders; so more capacity or bandwidth never makes it worse, and
+ * it is never worse than blocking each memory on its own within the block of the next one further out. For
+ * convolutions tiles are cut evenly (see mapping.c), which need not hold the optimum. In a memory too
+ * small for anything, each product fetches its own operands. */
+struct ll_mapping ll_mapping_search(const struct ll_hierarchy *hierarchy);
+
+/* "m", "n" or "k". */
+const char *ll_dim_name(enum ll_dim dim);
+
+#endif

@@ -1,0 +1,151 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* A block that stays and what streams past it share the room of a level:
+ *
+ *       | block that stays (m x n of C, say) | piece of A, m x k' | piece of B, k' x n |    k' as fits
+ *
+ * The other half of the level, where it has two buffers, takes the next tile meanwhile. The plain bound lets
+ * all of the work overlap but its first piece; tile by tile the first load, the last store, and the
+ * difference between large and small tiles show as well. */
+#include "sim/cost/tiles.h"
+
+#include "sim/cost/task.h"
+#include "sim/cost/traffic.h"
+
+#include <inttypes.h>
+#include <math.h>
+
+/* A loop over `size` in steps of `step`. */
+static void set_loop(struct ll_tile_nest *nest, int d, double size, double step)
+{
+    double rounds = fmax(1, size / step);
+    nest->whole[d] = (uint64_t)rounds;
+    nest->edge[d] = rounds - floor(rounds);
+}
+
+/* How much of the dimension that streams fits beside the block that stays. */
+static double piece(const struct ll_problem *p, const struct ll_tiling *t, double room)
+{
+    double m = (double)t->block.m, n = (double)t->block.n, k = (double)t->block.k;
+    const double *e = p->element;
+    double stays = 0, line = 1, size = 1, least = 1;
+    switch (t->stays) {
+    case LL_OPERAND_A:
+        stays = m * k * e[LL_OPERAND_A], line = m * e[LL_OPERAND_C] + k * e[LL_OPERAND_B];
+        size = (double)p->dims.n, least = n;
+        break;
+    case LL_OPERAND_B:
+        stays = k * n * e[LL_OPERAND_B], line = k * e[LL_OPERAND_A] + n * e[LL_OPERAND_C];
+        size = (double)p->dims.m, least = m;
+        break;
+    default:
+        stays = m * n * e[LL_OPERAND_C], line = m * e[LL_OPERAND_A] + n * e[LL_OPERAND_B];
+        size = (double)p->dims.k, least = k;
+        break;
+    }
+    double fits = line > 0 ? floor((room - stays) / line) : size;
+    return fmin(size, fmax(least, fits));
+}
+
+static void nest_of_product(const struct ll_problem *p, const struct ll_tiling *t, double room, double rounds,
+                            struct ll_tile_nest *nest, struct ll_explain *why)
+{
+    double streams = piece(p, t, room), m = (double)t->block.m, n = (double)t->block.n,
+           k = (double)t->block.k;
+    const char *order = "m, n, k";
+    set_loop(nest, 0, rounds, 1);
+    if (t->stays == LL_OPERAND_C) {
+        k = streams;
+        set_loop(nest, 1, (double)p->dims.m, m);
+        set_loop(nest, 2, (double)p->dims.n, n);
+        set_loop(nest, 3, (double)p->dims.k, k);
+        nest->gathers = true;
+    } else if (t->stays == LL_OPERAND_A) {
+        n = streams;
+        order = "m, k, n";
+        set_loop(nest, 1, (double)p->dims.m, m);
+        set_loop(nest, 2, (double)p->dims.k, k);
+        set_loop(nest, 3, (double)p->dims.n, n);
+    } else {
+        m = streams;
+        order = "k, n, m";
+        set_loop(nest, 1, (double)p->dims.k, k);
+        set_loop(nest, 2, (double)p->dims.n, n);
+        set_loop(nest, 3, (double)p->dims.m, m);
+    }
+    ll_say(why,
+           "tiles of %.10g x %.10g x %.10g, loops over %s from the outside in, %.10g times: "
+           "%.10g * %.10g * %.10g * %.10g = %.10g tiles",
+           m, n, k, order, rounds, (double)nest->whole[0] + nest->edge[0],
+           (double)nest->whole[1] + nest->edge[1], (double)nest->whole[2] + nest->edge[2],
+           (double)nest->whole[3] + nest->edge[3], ll_tile_volume(nest));
+}
+
+bool ll_outer_tiles(const struct ll_machine *machine, const struct ll_task *task, const struct ll_way *way,
+                    struct ll_tile_nest *nest, struct ll_explain *why)
+{
+    if (machine->level_count < 2)
+        return false;
+    const struct ll_level *memory = &machine->levels[machine->level_count - 2];
+    uint64_t instances = ll_level_instances(memory, way->units_used);
+    double room = ll_level_room(memory);
+    *nest = (struct ll_tile_nest){.whole = {1, 1, 1, 1}, .single = memory->buffering == LL_BUFFER_SINGLE};
+    if (!task->is_product) {
+        set_loop(nest, 0, ll_work_bytes(task->work), room * (double)instances);
+        return true;
+    }
+    struct ll_problem p = task->problem;
+    double shares = 1;
+    if (memory->scope != LL_SCOPE_DEVICE) {
+        p.dims = way->share;
+        shares = way->shares / (double)way->units_used;
+    }
+    for (enum ll_operand i = 0; i < LL_OPERAND_COUNT; i++)
+        if (!ll_level_holds(memory, i)) {
+            p.toll.roomless[i] = true;
+            p.element[i] = 0;
+        }
+    struct ll_problem blocked = task->problem;
+    blocked.dims = p.dims;
+    blocked.toll = p.toll;
+    struct ll_tiling t = ll_tile(&blocked, room);
+    double rounds = shares * (double)task->steps * (double)p.dims.batch;
+    nest_of_product(&p, &t, room, rounds, nest, why);
+    return true;
+}
+
+/* The unit and all levels but the outermost: their first pieces, then the slowest. */
+static double inside_s(const struct ll_machine *machine, const struct ll_cost *cost)
+{
+    double first_s = cost->compute_first_s, rest_s = cost->compute_s - cost->compute_first_s;
+    for (uint64_t l = 0; l + 1 < machine->level_count; l++) {
+        first_s += cost->level_first_s[l];
+        rest_s = fmax(rest_s, cost->level_s[l] - cost->level_first_s[l]);
+    }
+    return first_s + rest_s;
+}
+
+double ll_tiled_s(const struct ll_machine *machine, const struct ll_cost *cost,
+                  const struct ll_tile_nest *nest, struct ll_explain *why)
+{
+    uint64_t outer = machine->level_count - 1;
+    struct ll_timing timing;
+    double waits_s = 0, bytes = cost->level_bytes[outer];
+    double written = bytes > 0 ? cost->level_written[outer] / bytes : 0;
+    double store_s = cost->level_s[outer] * written, load_s = cost->level_s[outer] - store_s;
+    double work_s = inside_s(machine, cost), tiles = ll_tile_volume(nest);
+    for (uint64_t l = 0; l < machine->level_count; l++)
+        waits_s += cost->level_wait_s[l];
+    ll_cost_time(machine, cost, NULL, &timing, NULL);
+    double tiled_s = waits_s + ll_pipeline_s(nest, load_s, work_s, store_s);
+    double time_s = fmax(timing.time_s, tiled_s);
+    ll_say(why,
+           "tile by tile, were all tiles alike and nothing waited for: (%.10g + %.10g + %.10g) / %.10g + "
+           "(1 - 1 / %.10g) * max(%.10g, max(%.10g, %.10g)) = %.10g s",
+           load_s, work_s, store_s, tiles, tiles, load_s, work_s, store_s,
+           (load_s + work_s + store_s) / tiles + (1 - 1 / tiles) * fmax(load_s, fmax(work_s, store_s)));
+    ll_say(why,
+           "tile by tile, edges and latencies as they are, at least the plain bound: max(%.10g, %.10g) = "
+           "%.10g s",
+           timing.time_s, tiled_s, time_s);
+    return time_s;
+}

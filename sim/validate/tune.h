@@ -1,0 +1,52 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Numbers of a machine fitted on measured times, and what the fit is worth.
+ *
+ * What is made small is the mean over the rows of |log(predicted / measured)|: a prediction half as long is
+ * as wrong as one twice as long, and rows that nothing explains weigh no more than others. One number after
+ * the other is moved along a logarithmic scale, round after round, so that the result follows from the rows
+ * alone: no derivatives, no chance, the same bits at any number of threads.
+ *
+ * The rows are dealt into folds. For each fold the numbers are fitted on the others, from the same start, and
+ * the fold is predicted: those errors are what to expect of rows that the fit has not seen. How far the
+ * folds' numbers lie apart says how well the rows determine them. */
+#ifndef LL_SIM_VALIDATE_TUNE_H
+#define LL_SIM_VALIDATE_TUNE_H
+
+#include "sim/machine/number.h"
+#include "sim/validate/validate.h"
+
+/* A fitted number: its values before and after, the least and largest over the folds. */
+struct ll_tuned {
+    const struct ll_number *number;
+    double before, after, low, high;
+    bool matters; /* else no row depends on it, and it stays as it was */
+};
+
+struct ll_tuning {
+    size_t rows, folds; /* rows that were used */
+    size_t unscored;    /* rows of this hardware that could not be predicted */
+    struct ll_errors before, held_out, fitted;
+    struct ll_tuned *tuned; /* in the order of the numbers given */
+    size_t count;
+};
+
+struct ll_tuning_task {
+    const struct ll_measured *rows; /* those that the machine answers to are used */
+    size_t row_count;
+    const struct ll_machine *machine;
+    const struct ll_number *const *numbers; /* each above zero on this machine */
+    size_t number_count, folds;             /* folds: at least 2 */
+};
+
+/* False when memory ran out, or when there are fewer usable rows than folds (then tuning->rows says how many
+ * there are). The pool may be NULL. Lives in the arena. */
+bool ll_tune(const struct ll_tuning_task *task, struct ll_pool *pool, struct ll_arena *arena,
+             struct ll_tuning *tuning);
+
+/* The machine that inherits `base` and has the numbers that moved, as a file; `data` names the rows for
+ * `sources`.
+ */
+void ll_tuning_yaml(const struct ll_tuning *tuning, const char *base, const char *name, const char *data,
+                    struct ll_str *out);
+
+#endif

@@ -1,0 +1,226 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "check.h"
+#include "samples.h"
+
+#include "sim/cost/mapping.h"
+#include "sim/cost/task.h"
+
+static struct ll_hierarchy random_hierarchy(struct dice *dice, uint64_t side, uint64_t most)
+{
+    struct ll_hierarchy h = {.count = roll_between(dice, 1, most),
+                             .objective = (enum ll_objective)roll_between(dice, 0, 2)};
+    h.problem.dims = (struct ll_gemm){roll_between(dice, 1, 3), roll_between(dice, 1, side),
+                                      roll_between(dice, 1, side), roll_between(dice, 1, side)};
+    for (int i = 0; i < LL_OPERAND_COUNT; i++)
+        h.problem.element[i] = (double)roll_between(dice, 1, 4);
+    double capacity = 0;
+    for (uint64_t i = 0; i < h.count; i++) {
+        capacity += (double)roll_between(dice, 1, 2 * side * side);
+        h.boundaries[i] = (struct ll_boundary){.capacity_bytes = capacity,
+                                               .both_s_per_byte = roll_real(dice, 0.1, 2),
+                                               .j_per_byte = roll_real(dice, 0.1, 2)};
+        if (roll_between(dice, 0, 1)) {
+            h.boundaries[i].read_s_per_byte = roll_real(dice, 0.1, 3);
+            h.boundaries[i].write_s_per_byte = roll_real(dice, 0.1, 3);
+        }
+    }
+    h.fixed_s = roll_real(dice, 0, 1e3);
+    h.fixed_j = roll_real(dice, 0, 1e3);
+    return h;
+}
+
+static double footprint(const struct ll_problem *p, const uint64_t *t)
+{
+    double m = (double)t[0], n = (double)t[1], k = (double)t[2];
+    return m * k * p->element[0] + k * n * p->element[1] + m * n * p->element[2];
+}
+
+/* The dumb twin: every tile that fits, of every size and loop order, at each boundary; a product at a time
+ * always does in the order m, n, k. */
+static double least_of_all(const struct ll_hierarchy *h, uint64_t boundary, const uint64_t *outer,
+                           struct ll_mapping *mapping)
+{
+    static const enum ll_dim orders[6][3] = {{0, 1, 2}, {0, 2, 1}, {1, 0, 2},
+                                             {1, 2, 0}, {2, 0, 1}, {2, 1, 0}};
+    struct ll_nest *nest = &mapping->nests[boundary];
+    double least = INFINITY;
+    for (uint64_t m = 1; m <= outer[0]; m++)
+        for (uint64_t n = 1; n <= outer[1]; n++)
+            for (uint64_t k = 1; k <= outer[2]; k++)
+                for (int i = 0; i < 6; i++) {
+                    *nest = (struct ll_nest){.tile = {m, n, k}};
+                    memcpy(nest->order, orders[i], sizeof nest->order);
+                    if ((m * n * k > 1 || i > 0) &&
+                        footprint(&h->problem, nest->tile) > h->boundaries[boundary].capacity_bytes)
+                        continue;
+                    if (boundary > 0) {
+                        least = fmin(least, least_of_all(h, boundary - 1, (uint64_t[]){m, n, k}, mapping));
+                        continue;
+                    }
+                    ll_mapping_evaluate(h, mapping);
+                    least = fmin(least, mapping->objective);
+                }
+    return least;
+}
+
+static void the_search_finds_what_trying_everything_finds(void **state)
+{
+    (void)state;
+    struct dice dice = {ll_seed(50)};
+    for (int i = 0; i < 400; i++) {
+        bool one = i % 2;
+        struct ll_hierarchy h = random_hierarchy(&dice, one ? 14 : 5, one ? 1 : 2);
+        const struct ll_gemm *d = &h.problem.dims;
+        struct ll_mapping any = {0};
+        double least = least_of_all(&h, h.count - 1, (uint64_t[]){d->m, d->n, d->k}, &any);
+        assert_near(ll_mapping_search(&h).objective, least, 1e-12);
+    }
+}
+
+/* The loops themselves, outermost first, without the sizes: an operand comes in whenever a loop over one of
+ * its dimensions, or one outside of such a loop, has moved on. Only loops that run count. */
+static void the_passes_are_those_of_the_loops(void **state)
+{
+    (void)state;
+    struct dice dice = {ll_seed(51)};
+    for (int i = 0; i < 2000; i++) {
+        struct ll_hierarchy h = random_hierarchy(&dice, 60, 4);
+        struct ll_mapping mapping = ll_mapping_search(&h);
+        uint64_t tile[] = {h.problem.dims.m, h.problem.dims.n, h.problem.dims.k};
+        uint64_t trips[3 * LL_MAX_LEVELS], loops = 0;
+        int over[3 * LL_MAX_LEVELS];
+        for (uint64_t b = h.count; b-- > 0;) {
+            for (int l = 0; l < 3; l++) {
+                int d = (int)mapping.nests[b].order[l];
+                over[loops] = d;
+                trips[loops++] = ll_ceil_div(tile[d], mapping.nests[b].tile[d]);
+                tile[d] = mapping.nests[b].tile[d];
+            }
+            for (int o = 0; o < LL_OPERAND_COUNT; o++) {
+                int missing = (int[]){LL_DIM_N, LL_DIM_M, LL_DIM_K}[o];
+                double inside = 1, passes = 1;
+                for (uint64_t l = 0; l < loops; l++) {
+                    if (over[l] == missing)
+                        inside *= (double)trips[l];
+                    else if (trips[l] > 1)
+                        passes = inside;
+                }
+                assert_near(mapping.passes[b][o], passes, 0);
+            }
+        }
+    }
+}
+
+/* One on-chip memory: the closed form is the optimum, and the search finds it. */
+static void for_one_memory_the_search_is_the_closed_form(void **state)
+{
+    (void)state;
+    struct dice dice = {ll_seed(52)};
+    for (int i = 0; i < 1000; i++) {
+        struct ll_hierarchy h = {.count = 1};
+        struct ll_boundary *b = &h.boundaries[0];
+        struct ll_work work =
+            gemm_work(LL_F16, 1, roll_size(&dice, 5000), roll_size(&dice, 5000), roll_size(&dice, 5000));
+        h.problem = ll_task_of(&work, LL_F16).problem;
+        *b = (struct ll_boundary){.capacity_bytes = (double)(5 + roll_size(&dice, 1 << 20)),
+                                  .both_s_per_byte = 1};
+        struct ll_mapping mapping = ll_mapping_search(&h);
+        assert_near(mapping.reads[0] + mapping.writes[0], ll_tile(&h.problem, b->capacity_bytes).bytes,
+                    1e-12);
+    }
+}
+
+static void more_capacity_or_bandwidth_is_never_worse(void **state)
+{
+    (void)state;
+    struct dice dice = {ll_seed(53)};
+    for (int i = 0; i < 1000; i++) {
+        struct ll_hierarchy h = random_hierarchy(&dice, 100, 3);
+        double before = ll_mapping_search(&h).objective;
+        struct ll_boundary *b = &h.boundaries[roll_between(&dice, 0, h.count - 1)];
+        b->capacity_bytes *= roll_real(&dice, 1, 3);
+        double after = ll_mapping_search(&h).objective;
+        assert_true(after <= before * (1 + 1e-12));
+        b->both_s_per_byte /= roll_real(&dice, 1, 3);
+        b->read_s_per_byte /= roll_real(&dice, 1, 3);
+        b->write_s_per_byte /= roll_real(&dice, 1, 3);
+        assert_true(ll_mapping_search(&h).objective <= after * (1 + 1e-12));
+    }
+}
+
+/* Each boundary by itself is bounded by the closed form for its memory, and that by each operand once. */
+static void no_boundary_moves_less_than_the_closed_form_for_its_memory(void **state)
+{
+    (void)state;
+    struct dice dice = {ll_seed(54)};
+    for (int i = 0; i < 1000; i++) {
+        struct ll_hierarchy h = random_hierarchy(&dice, 100, 3);
+        for (uint64_t b = 0; b < h.count; b++)
+            h.boundaries[b].capacity_bytes += 12; /* an element of each, of 4 bytes at most */
+        struct ll_mapping mapping = ll_mapping_search(&h);
+        for (uint64_t b = 0; b < h.count; b++) {
+            double bytes = mapping.reads[b] + mapping.writes[b];
+            double closed = ll_tile(&h.problem, h.boundaries[b].capacity_bytes).bytes;
+            assert_true(bytes >= closed * (1 - 1e-12));
+            assert_true(footprint(&h.problem, mapping.nests[b].tile) <= h.boundaries[b].capacity_bytes);
+        }
+    }
+}
+
+/* Blocks of ll_tile, each within the one further out, are a tiling too. */
+static void it_is_never_worse_than_the_closed_form_nested(void **state)
+{
+    (void)state;
+    struct dice dice = {ll_seed(55)};
+    for (int i = 0; i < 1000; i++) {
+        struct ll_hierarchy h = random_hierarchy(&dice, 100, 4);
+        struct ll_mapping nested = {0};
+        struct ll_problem inside = h.problem;
+        static const struct ll_nest nests[] = {{.order = {LL_DIM_M, LL_DIM_K, LL_DIM_N}},
+                                               {.order = {LL_DIM_N, LL_DIM_K, LL_DIM_M}},
+                                               {.order = {LL_DIM_M, LL_DIM_N, LL_DIM_K}}};
+        for (uint64_t b = h.count; b-- > 0;) {
+            struct ll_tiling t = ll_tile(&inside, h.boundaries[b].capacity_bytes);
+            nested.nests[b] = nests[t.stays];
+            inside.dims = (struct ll_gemm){inside.dims.batch, t.block.m, t.block.n, t.block.k};
+            memcpy(nested.nests[b].tile, (uint64_t[]){t.block.m, t.block.n, t.block.k}, 3 * sizeof(uint64_t));
+        }
+        ll_mapping_evaluate(&h, &nested);
+        assert_true(ll_mapping_search(&h).objective <= nested.objective * (1 + 1e-12));
+    }
+}
+
+/* With all taps in a tile, a convolution moves its image with the halo; it is never below each operand once.
+ */
+static void windows_are_between_compulsory_and_their_product(void **state)
+{
+    (void)state;
+    struct dice dice = {ll_seed(56)};
+    for (int i = 0; i < 300; i++) {
+        struct ll_work work = random_conv(&dice, LL_F32);
+        struct ll_hierarchy h = random_hierarchy(&dice, 100, 2), plain;
+        h.objective = LL_OBJECTIVE_ENERGY;
+        h.problem = ll_task_of(&work, LL_F32).problem;
+        plain = h;
+        plain.problem.windows.overlap = false;
+        plain.problem.element[h.problem.windows.image] *= h.problem.windows.expansion;
+        struct ll_mapping mapping = ll_mapping_search(&h);
+        assert_true(mapping.energy_j <= ll_mapping_search(&plain).energy_j * (1 + 1e-12));
+        for (uint64_t b = 0; b < h.count; b++)
+            assert_true(mapping.reads[b] + mapping.writes[b] >= ll_work_bytes(&work) * (1 - 1e-12));
+    }
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(the_search_finds_what_trying_everything_finds),
+        cmocka_unit_test(the_passes_are_those_of_the_loops),
+        cmocka_unit_test(for_one_memory_the_search_is_the_closed_form),
+        cmocka_unit_test(more_capacity_or_bandwidth_is_never_worse),
+        cmocka_unit_test(no_boundary_moves_less_than_the_closed_form_for_its_memory),
+        cmocka_unit_test(it_is_never_worse_than_the_closed_form_nested),
+        cmocka_unit_test(windows_are_between_compulsory_and_their_product),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}

@@ -1,0 +1,63 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "check.h"
+#include "toy_machine.h"
+
+#include "sim/machine/number.h"
+
+static const char text[] = LL_TOY_MACHINE
+    "software: {op_overhead: 4us, kernels: [{name: wide, ops: [matmul], compute: 0.5, overhead: 2us}]}\n";
+
+/* So that what a fit writes into a file is what it computed with. */
+static void every_number_is_what_set_would_make_it(void **state)
+{
+    (void)state;
+    struct ll_arena arena = {0};
+    struct ll_machine *machine = ll_toy_machine(text);
+    size_t count;
+    const struct ll_number *numbers = ll_machine_numbers(machine, &arena, &count);
+    assert_non_null(numbers);
+    assert_true(count > 20);
+    for (size_t i = 0; i < count; i++) {
+        double value = ll_number_get(machine, &numbers[i]) * 0.75;
+        if (value == 0 || value < numbers[i].min)
+            continue;
+        struct ll_quantity_text words = ll_number_words(&numbers[i], value);
+        const struct ll_override override = {numbers[i].path, words.text};
+        struct ll_diags diags = {0};
+        struct ll_machine *set = ll_toy_parse(text, &override, 1, &diags);
+        if (!set)
+            fail_msg("%s=%s: %s", override.path, override.value, diags.kept[0].message);
+        assert_true(ll_number_get(set, &numbers[i]) == value);
+        ll_diags_release(&diags);
+        ll_machine_free(set);
+    }
+    ll_machine_free(machine);
+    ll_arena_release(&arena);
+}
+
+static void paths_name_items_and_kernels(void **state)
+{
+    (void)state;
+    static const char *const wanted[] = {"units.array.efficiency", "units.simd.flops.f32",
+                                         "memory.ram.bandwidth", "software.op_overhead",
+                                         "software.kernels.wide.compute"};
+    struct ll_arena arena = {0};
+    struct ll_machine *machine = ll_toy_machine(text);
+    size_t count, found = 0;
+    const struct ll_number *numbers = ll_machine_numbers(machine, &arena, &count);
+    for (size_t i = 0; i < count; i++)
+        for (size_t w = 0; w < sizeof wanted / sizeof *wanted; w++)
+            found += strcmp(numbers[i].path, wanted[w]) == 0;
+    assert_int_equal(found, sizeof wanted / sizeof *wanted);
+    ll_machine_free(machine);
+    ll_arena_release(&arena);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(every_number_is_what_set_would_make_it),
+        cmocka_unit_test(paths_name_items_and_kernels),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}

@@ -1,0 +1,134 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Traffic of levels with scope, ports and operands that pass by, with numbers worked out by hand. The unit is
+ * a 4 x 4 output stationary array: of a product of 8 x 8 x 8 bytes it asks for A twice, B twice, C once. */
+#include "check.h"
+#include "samples.h"
+
+#include "sim/cost/cost.h"
+#include "sim/cost/traffic.h"
+
+static struct ll_machine machine_of(uint64_t units)
+{
+    struct ll_machine machine = {.name = "test", .unit_count = 1, .level_count = 3};
+    struct ll_unit *unit = &machine.units[0];
+    *unit = (struct ll_unit){.name = "array",
+                             .model = LL_UNIT_SYSTOLIC,
+                             .count = units,
+                             .clock_hz = 1e9,
+                             .efficiency = 1,
+                             .systolic = {.rows = 4, .cols = 4, .dataflow = LL_OUTPUT_STATIONARY}};
+    unit->systolic.macs[LL_INT8] = 1;
+    static const char *const names[] = {"near", "mid", "far"};
+    for (uint64_t l = 0; l < 3; l++)
+        machine.levels[l] = (struct ll_level){.name = names[l],
+                                              .size_bytes = UINT64_C(1) << (12 + 4 * l),
+                                              .bandwidth_Bps = 1e9,
+                                              .efficiency = 1,
+                                              .scope = l < 1 ? LL_SCOPE_UNIT : LL_SCOPE_DEVICE};
+    return machine;
+}
+
+static struct ll_cost cost_of(const struct ll_machine *machine)
+{
+    struct ll_work work = gemm_work(LL_INT8, 1, 8, 8, 8);
+    struct ll_cost cost;
+    const char *trouble;
+    assert_true(ll_cost_op(machine, LL_OP_MATMUL, &work, &cost, NULL, &trouble));
+    return cost;
+}
+
+static void hold_only(struct ll_level *level, enum ll_operand operand)
+{
+    level->holds_given = true;
+    level->holds[operand] = true;
+}
+
+static void what_passes_by_a_level_comes_from_further_out_as_often_as_the_unit_asks(void **state)
+{
+    (void)state;
+    struct ll_machine machine = machine_of(1);
+    struct ll_cost all = cost_of(&machine);
+    assert_near(all.level_bytes[0], 2 * 64 + 2 * 64 + 64, 0);
+    assert_near(all.level_bytes[1], 3 * 64, 0); /* all of it fits into `near` */
+    hold_only(&machine.levels[0], LL_OPERAND_B);
+    struct ll_cost some = cost_of(&machine);
+    assert_near(some.level_bytes[0], 2 * 64, 0);
+    assert_near(some.level_bytes[1], 2 * 64 + 64 + 64,
+                0); /* A passes by, B does not, C leaves the unit once */
+    assert_near(some.level_bytes[2], 3 * 64, 0);
+}
+
+static void results_are_what_is_written(void **state)
+{
+    (void)state;
+    struct ll_machine machine = machine_of(1);
+    struct ll_cost cost = cost_of(&machine);
+    for (uint64_t l = 0; l < 3; l++)
+        assert_near(cost.level_written[l], 64, 0);
+}
+
+/* 256 B in at 0.5 GB/s take longer than 320 B in both directions at 1 GB/s. */
+static void a_slow_port_sets_the_pace(void **state)
+{
+    (void)state;
+    struct ll_machine machine = machine_of(1);
+    machine.levels[0].read_Bps = 0.5e9;
+    assert_near(cost_of(&machine).level_s[0], 256 / 0.5e9, 1e-12);
+    machine.levels[0].write_Bps = 0.1e9;
+    assert_near(cost_of(&machine).level_s[0], 64 / 0.1e9, 1e-12);
+}
+
+static void a_level_of_a_cluster_has_one_instance_for_each(void **state)
+{
+    (void)state;
+    struct ll_level level = {.scope = LL_SCOPE_CLUSTER, .share = 4};
+    assert_int_equal(ll_level_instances(&level, 1), 1);
+    assert_int_equal(ll_level_instances(&level, 8), 2);
+    assert_int_equal(ll_level_instances(&level, 9), 3);
+    level.scope = LL_SCOPE_UNIT;
+    assert_int_equal(ll_level_instances(&level, 9), 9);
+    level.scope = LL_SCOPE_DEVICE;
+    assert_int_equal(ll_level_instances(&level, 9), 1);
+}
+
+/* Four units work on a quarter of the output each. Two of them have A in common, and two B: what two units of
+ * a cluster share passes into it once. */
+static void units_of_a_cluster_fetch_once_what_they_have_in_common(void **state)
+{
+    (void)state;
+    struct ll_machine machine = machine_of(4);
+    double alone = cost_of(&machine).level_bytes[1];
+    assert_near(alone, 4 * (32 + 32 + 16), 0);
+    machine.levels[0].scope = LL_SCOPE_CLUSTER;
+    machine.levels[0].share = 2;
+    assert_near(cost_of(&machine).level_bytes[1], 2 * (32 + 64 + 32), 0);
+    machine.levels[0].share = 4;
+    assert_near(cost_of(&machine).level_bytes[1], 3 * 64, 0);
+}
+
+/* What fills a level without a second buffer waits, so that both stages add up. */
+static void without_a_second_buffer_filling_waits(void **state)
+{
+    (void)state;
+    struct ll_machine machine = machine_of(1);
+    struct ll_timing overlapped, waiting;
+    struct ll_cost cost = cost_of(&machine);
+    ll_cost_time(&machine, &cost, NULL, &overlapped, NULL);
+    machine.levels[1].buffering = LL_BUFFER_SINGLE;
+    cost = cost_of(&machine);
+    ll_cost_time(&machine, &cost, NULL, &waiting, NULL);
+    assert_near(waiting.time_s - overlapped.time_s, cost.level_s[2] - cost.level_first_s[2], 1e-9);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(what_passes_by_a_level_comes_from_further_out_as_often_as_the_unit_asks),
+        cmocka_unit_test(results_are_what_is_written),
+        cmocka_unit_test(a_slow_port_sets_the_pace),
+        cmocka_unit_test(a_level_of_a_cluster_has_one_instance_for_each),
+        cmocka_unit_test(units_of_a_cluster_fetch_once_what_they_have_in_common),
+        cmocka_unit_test(without_a_second_buffer_filling_waits),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
