@@ -152,7 +152,7 @@ static bool is_sound(const struct ll_kernel_call *call, uint64_t i)
     const struct ll_shape *logits = &call->op->in[0];
     uint64_t labels = call->op->in[1].dim[1];
     int32_t length = ((const int32_t *)call->in[2])[i], time = ((const int32_t *)call->in[3])[i];
-    bool sound = ll_index_fits(call, length, labels + 1) & ll_index_fits(call, time, logits->dim[0] + 1);
+    bool sound = ll_index_fits(call, length, labels + 1) && ll_index_fits(call, time, logits->dim[0] + 1);
     for (int32_t n = 0; sound && n < length; n++)
         sound =
             ll_index_fits(call, ((const int32_t *)call->in[1])[i * labels + (uint64_t)n], logits->dim[2] - 1);
