@@ -116,10 +116,12 @@ static double median(double *values, uint64_t count)
     return count % 2 ? values[count / 2] : (values[count / 2 - 1] + values[count / 2]) / 2;
 }
 
-/* Nobody waits for steps that are not recorded any more; ll_recorder_close then says why. */
+/* Nobody waits for steps that are not recorded any more, ll_recorder_close then says why; nor for those of a
+ * model that cannot read its data. */
 static bool goes_on(const struct run *run)
 {
-    return !run->recorder || ll_recorder_status(run->recorder) == LL_OK;
+    return ll_runner_status(run->runner) == LL_OK &&
+           (!run->recorder || ll_recorder_status(run->recorder) == LL_OK);
 }
 
 static void step_all(struct run *run, struct ll_run_report *report)
@@ -174,6 +176,8 @@ bool ll_model_run(const struct ll_model *model, const struct ll_run_options *opt
         step_all(&run, report);
     report->after.folder = options->samples;
     good = good && evaluate(&run, &report->after);
+    if (good && ll_runner_status(run.runner) != LL_OK)
+        good = fail(&run, ll_runner_status(run.runner), model->name);
     if (good && !options->dry_run) {
         report->blas_core = ll_blas_facts().core;
         report->better_core = ll_blas_facts().better_core;

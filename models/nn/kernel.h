@@ -11,6 +11,8 @@
 #include "tracer/base/pool.h"
 #include "tracer/ops.h"
 
+#include <stdatomic.h>
+#include <stdbool.h>
 #include <stdint.h>
 
 #ifdef LL_DOUBLE
@@ -41,8 +43,19 @@ struct ll_kernel_call {
     const void *const *in;
     void *const *out;
     struct ll_pool *pool;
-    void *workspace; /* ll_kernel_workspace bytes, 64-byte aligned, contents undefined */
+    void *workspace;      /* ll_kernel_workspace bytes, 64-byte aligned, contents undefined */
+    atomic_bool *strayed; /* becomes true when an index lies outside of what it indexes; NULL: nobody asks */
 };
+
+/* Whether an index is below `count`. One that is not reads and writes nothing, and the call is told. */
+LL_INLINE bool ll_index_fits(const struct ll_kernel_call *call, int32_t index, uint64_t count)
+{
+    bool fits = index >= 0 && (uint64_t)index < count;
+    if (!fits && call->strayed)
+        atomic_store_explicit(call->strayed, true, memory_order_relaxed);
+    return fits;
+}
+
 typedef void ll_kernel(const struct ll_kernel_call *call);
 #define LL_KERNEL(word) void LL_REAL(ll_kernel_##word)(const struct ll_kernel_call *call)
 

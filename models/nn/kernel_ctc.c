@@ -19,7 +19,6 @@
 #include "models/nn/kernel_ctc.h"
 #include "models/nn/kernel.h"
 
-#include <assert.h>
 #include <math.h>
 #include <string.h>
 
@@ -128,7 +127,6 @@ static struct utterance utterance_of(const struct ll_kernel_call *call, uint64_t
     const struct ll_shape *logits = &call->op->in[0];
     uint64_t labels = call->op->in[1].dim[1], frames = logits->dim[0], cells = 2 * labels + 1;
     int32_t length = ((const int32_t *)call->in[2])[i], time = ((const int32_t *)call->in[3])[i];
-    assert(length >= 0 && (uint64_t)length <= labels && time >= 0 && (uint64_t)time <= frames);
     struct utterance u = {.x = (const real *)call->in[0] + i * logits->dim[2],
                           .dx = (real *)call->out[1] + i * logits->dim[2],
                           .labels = (const int32_t *)call->in[1] + i * labels,
@@ -139,8 +137,6 @@ static struct utterance utterance_of(const struct ll_kernel_call *call, uint64_t
     u.norm = (double *)call->workspace + i * (frames + (frames + 1) * cells);
     u.ahead = u.norm + frames;
     u.alpha = u.ahead + cells;
-    for (int32_t n = 0; n < length; n++)
-        assert(u.labels[n] >= 0 && (uint64_t)u.labels[n] < u.classes - 1);
     return u;
 }
 
@@ -150,12 +146,30 @@ static void forget(const struct utterance *u, uint64_t begin, uint64_t end)
         memset(u->dx + t * u->stride, 0, u->classes * sizeof *u->dx);
 }
 
+/* Labels and frames are as many as there is room for, and every label is a class that is not blank. */
+static bool is_sound(const struct ll_kernel_call *call, uint64_t i)
+{
+    const struct ll_shape *logits = &call->op->in[0];
+    uint64_t labels = call->op->in[1].dim[1];
+    int32_t length = ((const int32_t *)call->in[2])[i], time = ((const int32_t *)call->in[3])[i];
+    bool sound = ll_index_fits(call, length, labels + 1) && ll_index_fits(call, time, logits->dim[0] + 1);
+    for (int32_t n = 0; sound && n < length; n++)
+        sound =
+            ll_index_fits(call, ((const int32_t *)call->in[1])[i * labels + (uint64_t)n], logits->dim[2] - 1);
+    return sound;
+}
+
 static void losses(void *context, uint64_t begin, uint64_t end, uint64_t chunk)
 {
     (void)chunk;
     const struct ll_kernel_call *call = context;
     for (uint64_t i = begin; i < end; i++) {
         struct utterance u = utterance_of(call, i);
+        if (!is_sound(call, i)) {
+            forget(&u, 0, call->op->in[0].dim[0]);
+            ((real *)call->out[0])[i] = (real)NAN;
+            continue;
+        }
         for (uint64_t t = 0; t < u.frames; t++)
             normalise(&u, t);
         double log_p = walk_forward(&u);

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Rows by index. What several rows add to is taken by one thread, row after row: same bits at any number. */
+/* Rows by index. One whose index lies outside of the table is zeros when it is read, and is left out where it
+ * would be added. What several rows add to is taken by one thread, row after row: same bits at any number. */
 #include "models/nn/kernel.h"
 
 #include <assert.h>
@@ -20,17 +21,22 @@ LL_FAST static void gather(void *context, uint64_t begin, uint64_t end, uint64_t
     (void)chunk;
     const struct table *t = context;
     for (uint64_t i = begin; i < end; i++) {
-        assert(t->indices[i] >= 0 && (uint64_t)t->indices[i] < t->row_count);
-        memcpy(t->out + i * t->row_length, t->rows + (uint64_t)t->indices[i] * t->row_length,
-               t->row_length * sizeof(real));
+        real *out = t->out + i * t->row_length;
+        if (ll_index_fits(t->call, t->indices[i], t->row_count))
+            memcpy(out, t->rows + (uint64_t)t->indices[i] * t->row_length, t->row_length * sizeof(real));
+        else
+            memset(out, 0, t->row_length * sizeof(real));
     }
 }
 
 LL_KERNEL(GATHER)
 {
     const struct ll_shape *in = call->op->in;
-    struct table t = {
-        .indices = call->in[1], .row_count = in[0].dim[0], .rows = call->in[0], .out = call->out[0]};
+    struct table t = {.call = call,
+                      .indices = call->in[1],
+                      .row_count = in[0].dim[0],
+                      .rows = call->in[0],
+                      .out = call->out[0]};
     assert(in[0].dtype == (sizeof(real) == 4 ? LL_F32 : LL_F64));
     t.row_length = t.row_count ? ll_elements(&in[0]) / t.row_count : 0;
     ll_pool_run(call->pool, ll_elements(&in[1]), ll_max(1, GRAIN / ll_max(1, t.row_length)), gather, &t);
@@ -81,7 +87,7 @@ static void over_table(const struct ll_kernel_call *call, uint32_t first, ll_poo
                       .out = call->out[0],
                       .rate = (real)ll_attr_real(call->op, LL_ATTR_LEARNING_RATE, 0)};
     for (uint64_t i = 0; i < t.index_count; i++)
-        assert(t.indices[i] >= 0 && (uint64_t)t.indices[i] < t.row_count);
+        ll_index_fits(call, t.indices[i], t.row_count);
     uint64_t work = ll_elements(rows) + (first == 0 ? ll_elements(out) : 0);
     uint64_t parts = ll_max(1, ll_min(TABLE_PARTS, work / GRAIN));
     ll_pool_run(call->pool, t.row_count, ll_max(1, ll_ceil_div(t.row_count, parts)), body, &t);

@@ -5,12 +5,13 @@
  *     loss = sum_j target_j (log sum_k exp(x_k - max) - (x_j - max))
  *     dloss/dx_j = softmax_j sum_k target_k - target_j
  *
- * where the targets of a class number are 1 for it and 0 for the others. */
+ * where the targets of a class number are 1 for it and 0 for the others. A number that is no
+ * class has no loss (NaN) and no gradient. */
 #include "models/nn/elementary.h"
 #include "models/nn/kernel_largest.h"
 
-#include <assert.h>
 #include <math.h>
+#include <string.h>
 
 enum { GRAIN = 1 << 12 };
 
@@ -75,7 +76,11 @@ LL_FAST static void loss_of_labels(void *context, uint64_t begin, uint64_t end, 
         const real *x = (const real *)call->in[0] + row * classes, most = ll_largest(x, classes);
         real *loss = (real *)call->out[0] + row, *dx = (real *)call->out[1] + row * classes;
         int32_t label = ((const int32_t *)call->in[1])[row];
-        assert(label >= 0 && (uint64_t)label < classes);
+        if (!ll_index_fits(call, label, classes)) {
+            memset(dx, 0, classes * sizeof *dx);
+            *loss = (real)NAN;
+            continue;
+        }
         double sum = exponentials(x, most, dx, classes);
         scale(dx, classes, (real)(1 / sum));
         dx[label] -= 1;

@@ -37,6 +37,7 @@ struct ll_runner {
     uint32_t *tensors;         /* by value: its number in the trace */
     uint32_t program;          /* of the last step */
     uint64_t op_count;         /* of all steps */
+    atomic_bool strayed;       /* an index lay outside of what it indexes */
 };
 
 /* Of the network's ops or carries. */
@@ -157,7 +158,8 @@ static enum ll_status prepare_kernel(struct ll_runner *runner, const struct ll_n
     if (prepared->staged)
         in[0] = prepared->staged;
     prepared->kernel = ll_kernel_of(op->view.kind, runner->nn->real);
-    prepared->call = (struct ll_kernel_call){&op->view, in, out, runner->options.pool, runner->workspace};
+    prepared->call = (struct ll_kernel_call){
+        &op->view, in, out, runner->options.pool, runner->workspace, &runner->strayed};
     assert(prepared->kernel);
     return LL_OK;
 }
@@ -346,6 +348,11 @@ double ll_runner_step(struct ll_runner *runner, uint64_t step)
 uint64_t ll_runner_ops(const struct ll_runner *runner)
 {
     return runner->op_count;
+}
+
+enum ll_status ll_runner_status(const struct ll_runner *runner)
+{
+    return atomic_load_explicit(&runner->strayed, memory_order_relaxed) ? LL_STRAY_INDEX : LL_OK;
 }
 
 double ll_runner_result(const struct ll_runner *runner)

@@ -139,7 +139,7 @@ static void run_kernel(struct trial *t, struct ll_pool *pool, enum ll_dtype dtyp
     void *workspace = aligned_alloc(64, (bytes + 64) / 64 * 64);
     memset(workspace, 0xff, bytes);
     ll_kernel_of(t->sample.view.kind, dtype)(
-        &(struct ll_kernel_call){&t->sample.view, (const void *const *)t->in, t->out, pool, workspace});
+        &(struct ll_kernel_call){&t->sample.view, (const void *const *)t->in, t->out, pool, workspace, NULL});
     free(workspace);
 }
 

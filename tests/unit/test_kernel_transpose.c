@@ -18,7 +18,7 @@ static void check_turned(uint64_t rows, uint64_t columns)
     assert_null(ll_op_infer(&op));
     for (uint64_t i = 0; i < rows * columns; i++)
         x[i] = (float)i;
-    ll_kernel_of(LL_OP_TRANSPOSE, LL_F32)(&(struct ll_kernel_call){&op, inputs, outputs, NULL, NULL});
+    ll_kernel_of(LL_OP_TRANSPOSE, LL_F32)(&(struct ll_kernel_call){&op, inputs, outputs, NULL, NULL, NULL});
     for (uint64_t i = 0; i < rows; i++)
         for (uint64_t j = 0; j < columns; j++)
             assert_true(y[j * rows + i] == x[i * columns + j]);

@@ -18,7 +18,9 @@
     X(TOO_NEW, "the file was written by a newer major version")                                              \
     X(TOO_LARGE, "a size does not fit in 64 bits")                                                           \
     X(FILE_TOO_LONG, "the file is longer than such a file can be")                                           \
-    X(NO_LIBRARY, "a library is missing")
+    X(NO_LIBRARY, "a library is missing")                                                                    \
+    X(STRAY_INDEX, "an index lies outside of what it indexes: the data and the model do not belong "         \
+                   "together")
 
 enum ll_status {
 #define X(name, sentence) LL_##name,
