@@ -24,6 +24,7 @@ struct ll_span {
  * on one another. Elsewhere the closed form of tiling.h counts. */
 bool ll_span_is_searched(const struct ll_span *span);
 
+/* The tiling of the span with the least of what the software asks for; the span is one that is searched. */
 struct ll_mapping ll_span_search(const struct ll_span *span);
 
 /* Bytes out of a level of the span and back, and of these what is written; says so. */

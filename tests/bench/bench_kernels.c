@@ -157,8 +157,12 @@ static void bench_row(const struct row *row, struct ll_pool *pool)
     }
     for (uint32_t i = 0; i < op.output_count; i++)
         outputs[i] = taken(ll_size_bytes(&out[i]));
-    struct ll_kernel_call call = {&op, (const void *const *)inputs, outputs, pool,
-                                  taken(ll_kernel_workspace(&op, ll_pool_threads(pool))), NULL};
+    struct ll_kernel_call call = {&op,
+                                  (const void *const *)inputs,
+                                  outputs,
+                                  pool,
+                                  taken(ll_kernel_workspace(&op, ll_pool_threads(pool))),
+                                  NULL};
     char name[80];
     name_of(row, &op, name, sizeof name);
     ll_bench(name, run_kernel, &call, 1, ll_op_bytes_read(&op) + ll_op_bytes_written(&op));

@@ -26,8 +26,9 @@ static void one_step(struct tally *tally, double step)
     struct ll_op_view op = {LL_OP_LOG_UNIFORM_SAMPLE, 2, 0, 3, in, out, attrs};
     assert_null(ll_op_infer(&op));
     assert_true(ll_kernel_workspace(&op, 1) <= sizeof workspace);
-    ll_kernel_of(LL_OP_LOG_UNIFORM_SAMPLE, LL_F64)(&(struct ll_kernel_call){
-        &op, (const void *[]){&step, classes}, (void *[]){sampled, of_classes, of_samples}, NULL, workspace, NULL});
+    ll_kernel_of(LL_OP_LOG_UNIFORM_SAMPLE, LL_F64)(
+        &(struct ll_kernel_call){&op, (const void *[]){&step, classes},
+                                 (void *[]){sampled, of_classes, of_samples}, NULL, workspace, NULL});
     for (int i = 0; i < SAMPLES; i++) {
         assert_in_range(sampled[i], 0, RANGE - 1);
         assert_true(of_samples[i] == of_classes[sampled[i]]);
