@@ -7,47 +7,6 @@
 
 #include <math.h>
 
-/* A type that the machine leaves out costs what the next larger listed type costs (an integer addition costs
- * no more than a floating one of its size), or the largest listed one; 0 when none is listed. */
-static double of_dtype(const double listed_j[LL_DTYPE_COUNT], enum ll_dtype dtype)
-{
-    if (listed_j[dtype] > 0)
-        return listed_j[dtype];
-    double best_j = 0;
-    uint64_t best_bytes = UINT64_MAX, wanted = ll_dtype_bytes(dtype), largest = 0;
-    for (unsigned i = 0; i < LL_DTYPE_COUNT; i++) {
-        uint64_t bytes = ll_dtype_bytes((enum ll_dtype)i);
-        bool closer = bytes >= wanted ? bytes < best_bytes : best_bytes == UINT64_MAX && bytes > largest;
-        if (listed_j[i] <= 0 || !closer)
-            continue;
-        best_j = listed_j[i];
-        largest = ll_max(largest, bytes);
-        best_bytes = bytes >= wanted ? bytes : best_bytes;
-    }
-    return best_j;
-}
-
-static double compute_j(const struct ll_energy *energy, const struct ll_work *work)
-{
-    enum ll_dtype dtype = (enum ll_dtype)work->dtype;
-    bool product = work->kind == LL_WORK_GEMM || work->kind == LL_WORK_CONV || work->kind == LL_WORK_SEQUENCE;
-    double op_j = product ? 0 : of_dtype(energy->op_j, dtype);
-    return (double)work->flops * (op_j > 0 ? op_j : of_dtype(energy->mac_j, dtype) / 2);
-}
-
-/* A figure of the level's own comes first. A larger memory has longer lines, as long as it is not cut into
- * banks: read energies of CACTI 7 grow with the square root of the size. */
-static double level_j_per_byte(const struct ll_machine *machine, uint64_t l)
-{
-    const struct ll_energy *energy = &machine->energy;
-    if (energy->level_j_per_byte[l] > 0)
-        return energy->level_j_per_byte[l];
-    if (l + 1 == machine->level_count)
-        return energy->off_chip_j_per_byte;
-    uint64_t size = machine->levels[l].size_bytes, bank = energy->on_chip_bank_bytes;
-    return energy->on_chip_j_per_byte * sqrt((double)(bank ? ll_min(size, bank) : size) / 1024);
-}
-
 /* Of all replayed steps together, without what flows all the time. */
 static void sum_ops(const struct ll_result *result, struct ll_energy_parts *parts)
 {
@@ -56,11 +15,11 @@ static void sum_ops(const struct ll_result *result, struct ll_energy_parts *part
     for (uint32_t seq = prepared->first_op; seq < prepared->end_op; seq++) {
         const struct ll_op_result *op = &result->ops[seq - prepared->first_op];
         const struct ll_work *work = &prepared->works[prepared->trace->ops[seq].form];
-        parts->compute_j += compute_j(&machine->energy, work);
+        parts->compute_j += ll_machine_compute_j(machine, work);
         if (work->kind == LL_WORK_HOST)
             parts->host_j += (double)work->c_bytes * machine->energy.host_j_per_byte;
         for (uint64_t l = 0; l < machine->level_count; l++)
-            parts->level_j[l] += op->traffic_bytes[l] * level_j_per_byte(machine, l);
+            parts->level_j[l] += op->traffic_bytes[l] * ll_machine_level_j(machine, l);
     }
 }
 

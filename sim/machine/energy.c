@@ -1,0 +1,47 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* What an operation and a byte take, from the figures of a machine and where it has none of its own. */
+#include "sim/machine/machine.h"
+
+#include <math.h>
+
+/* A type that the machine leaves out costs what the next larger listed type costs (an integer addition costs
+ * no more than a floating one of its size), or the largest listed one; 0 when none is listed. */
+static double of_dtype(const double listed_j[LL_DTYPE_COUNT], enum ll_dtype dtype)
+{
+    if (listed_j[dtype] > 0)
+        return listed_j[dtype];
+    double best_j = 0;
+    uint64_t best_bytes = UINT64_MAX, wanted = ll_dtype_bytes(dtype), largest = 0;
+    for (unsigned i = 0; i < LL_DTYPE_COUNT; i++) {
+        uint64_t bytes = ll_dtype_bytes((enum ll_dtype)i);
+        bool closer = bytes >= wanted ? bytes < best_bytes : best_bytes == UINT64_MAX && bytes > largest;
+        if (listed_j[i] <= 0 || !closer)
+            continue;
+        best_j = listed_j[i];
+        largest = ll_max(largest, bytes);
+        best_bytes = bytes >= wanted ? bytes : best_bytes;
+    }
+    return best_j;
+}
+
+double ll_machine_compute_j(const struct ll_machine *machine, const struct ll_work *work)
+{
+    const struct ll_energy *energy = &machine->energy;
+    enum ll_dtype dtype = (enum ll_dtype)work->dtype;
+    bool product = work->kind == LL_WORK_GEMM || work->kind == LL_WORK_CONV || work->kind == LL_WORK_SEQUENCE;
+    double op_j = product ? 0 : of_dtype(energy->op_j, dtype);
+    return (double)work->flops * (op_j > 0 ? op_j : of_dtype(energy->mac_j, dtype) / 2);
+}
+
+/* A figure of the level's own comes first. A larger memory has longer lines, as long as it is not cut into
+ * banks: read energies of CACTI 7 grow with the square root of the size. */
+double ll_machine_level_j(const struct ll_machine *machine, uint64_t l)
+{
+    const struct ll_energy *energy = &machine->energy;
+    if (energy->level_j_per_byte[l] > 0)
+        return energy->level_j_per_byte[l];
+    if (l + 1 == machine->level_count)
+        return energy->off_chip_j_per_byte;
+    uint64_t size = machine->levels[l].size_bytes, bank = energy->on_chip_bank_bytes;
+    return energy->on_chip_j_per_byte * sqrt((double)(bank ? ll_min(size, bank) : size) / 1024);
+}
