@@ -108,6 +108,15 @@ static inline void random_memory(struct dice *dice, struct ll_machine *machine, 
     }
 }
 
+/* What the search makes least is the time where all levels overlap, and it is complete where none is tiny. */
+static inline bool can_search(const struct ll_machine *machine)
+{
+    bool can = machine->levels[0].size_bytes >= 1024;
+    for (uint64_t l = 0; l < machine->level_count; l++)
+        can = can && machine->levels[l].buffering == LL_BUFFER_DOUBLE;
+    return can;
+}
+
 /* Two units, a product unit and vector lanes that take the rest, and one to four levels. */
 static inline struct ll_machine random_machine(struct dice *dice)
 {
@@ -143,6 +152,8 @@ static inline struct ll_machine random_machine(struct dice *dice)
     machine.software.op_overhead_s = roll_real(dice, 0, 1e-5);
     machine.software.grain = roll_between(dice, 0, 1) ? (double)roll_size(dice, 1 << 20) : 0;
     machine.host = (struct ll_host){roll_real(dice, 1e9, 1e11), roll_real(dice, 0, 1e-5)};
+    if (roll_between(dice, 0, 2) == 0 && can_search(&machine))
+        machine.software.mapping = LL_MAPPED_SEARCH;
     return machine;
 }
 

@@ -179,6 +179,28 @@ static double share_of(const struct sized *s, uint64_t level)
     return far ? s->kernel->far : s->kernel->memory;
 }
 
+/* What a level offers: the bandwidth of one instance, how many there are, and for how many units' first
+ * pieces each has to provide. */
+struct feed {
+    double slowdown, share, one_Bps, units, least_bytes, first_bytes;
+    uint64_t instances;
+};
+
+static struct feed feed_of(const struct sized *s, const struct ll_way *way, uint64_t l, uint64_t units_used,
+                           struct ll_explain *why)
+{
+    const struct ll_level *level = &s->machine->levels[l];
+    double count = (double)s->unit.count;
+    struct feed feed = {.slowdown = ll_scatter_slowdown(level, s->task.work, why),
+                        .units = count / (double)ll_level_instances(level, s->unit.count),
+                        .least_bytes = ll_held_bytes(level, s->task.work),
+                        .instances = ll_level_instances(level, units_used)};
+    feed.share = level->efficiency * share_of(s, l) / feed.slowdown;
+    feed.one_Bps = level->bandwidth_Bps * feed.share;
+    feed.first_bytes = fmin(way->first_bytes, feed.least_bytes / count); /* of one unit */
+    return feed;
+}
+
 static void time_levels(const struct sized *s, const struct ll_way *way, uint64_t first, uint64_t end,
                         struct ll_cost *cost, struct ll_explain *why)
 {
@@ -186,16 +208,10 @@ static void time_levels(const struct sized *s, const struct ll_way *way, uint64_
     double again = ll_layout_rewriting(s->kernel, &s->task);
     for (uint64_t l = first; l < end; l++) {
         const struct ll_level *level = &s->machine->levels[l];
-        double slowdown = ll_scatter_slowdown(level, s->task.work, why);
-        double share = level->efficiency * share_of(s, l) / slowdown;
-        double one = level->bandwidth_Bps * share;
-        uint64_t instances = ll_level_instances(level, cost->units_used);
-        double feeding = (double)count / (double)ll_level_instances(level, count);
-        double least = ll_held_bytes(level, s->task.work);
-        double first_bytes = fmin(way->first_bytes, least / (double)count); /* of one unit */
+        struct feed feed = feed_of(s, way, l, cost->units_used, why);
         double bytes = cost->level_price[l];
-        cost->level_s[l] = bytes * again / (one * (double)instances);
-        cost->level_first_s[l] = first_bytes * feeding / one;
+        cost->level_s[l] = bytes * again / (feed.one_Bps * (double)feed.instances);
+        cost->level_first_s[l] = feed.first_bytes * feed.units / feed.one_Bps;
         if (bytes > cost->level_bytes[l])
             ll_say(why,
                    "%s reads %.10g B and writes %.10g B, which through its ports takes as long as %.10g B "
@@ -203,16 +219,16 @@ static void time_levels(const struct sized *s, const struct ll_way *way, uint64_
                    level->name, cost->level_bytes[l] - cost->level_written[l], cost->level_written[l], bytes);
         cost->level_wait_s[l] =
             cost->level_bytes[l] > 0 ? (l < near ? (double)s->task.steps : 1) * level->latency_s : 0;
-        if (slowdown > 1)
+        if (feed.slowdown > 1)
             ll_say(why, "%s, efficiency: %.10g * %.10g / %.10g = %.10g", level->name, level->efficiency,
-                   share_of(s, l), slowdown, share);
+                   share_of(s, l), feed.slowdown, feed.share);
         ll_say(why, "%s: %.10g / (%.10g * %.10g * %" PRIu64 ") = %.10g s", level->name, bytes * again,
-               level->bandwidth_Bps, share, instances, cost->level_s[l]);
+               level->bandwidth_Bps, feed.share, feed.instances, cost->level_s[l]);
         if (cost->level_first_s[l] > 0)
             ll_say(why,
                    "%s, first piece: min(%.10g, %.10g / %" PRIu64 ") * %.10g / (%.10g * %.10g) = %.10g s",
-                   level->name, way->first_bytes, least, count, feeding, level->bandwidth_Bps, share,
-                   cost->level_first_s[l]);
+                   level->name, way->first_bytes, feed.least_bytes, count, feed.units, level->bandwidth_Bps,
+                   feed.share, cost->level_first_s[l]);
     }
 }
 
@@ -235,18 +251,34 @@ static void keep_traffic(const struct ll_traffic *traffic, uint64_t first, uint6
     }
 }
 
+/* How long bytes of a product take out of each level, as time_levels counts. */
+static struct ll_paces paces_of(const struct sized *s, const struct ll_way *way, const struct ll_cost *cost)
+{
+    struct ll_paces paces = {.compute_s = cost->compute_s - cost->compute_first_s};
+    double again = ll_layout_rewriting(s->kernel, &s->task);
+    for (uint64_t l = 0; l < s->machine->level_count; l++) {
+        struct feed feed = feed_of(s, way, l, cost->units_used, NULL);
+        paces.s_per_byte[l] = again / (feed.one_Bps * (double)feed.instances);
+        paces.first_s[l] = feed.first_bytes * feed.units / feed.one_Bps;
+    }
+    return paces;
+}
+
 static void near_traffic(const struct sized *s, const struct ll_way *way, struct ll_cost *cost,
                          struct ll_explain *why)
 {
     struct ll_traffic traffic;
-    ll_near_traffic(s->machine, &s->task, way, cost->compute_s, &traffic, why);
+    struct ll_paces paces = paces_of(s, way, cost);
+    ll_near_traffic(s->machine, &s->task, way, &paces, &traffic, why);
     keep_traffic(&traffic, 0, ll_near_levels(s->machine), cost);
 }
 
-static void far_traffic(const struct sized *s, struct ll_cost *cost, struct ll_explain *why)
+static void far_traffic(const struct sized *s, const struct ll_way *way, struct ll_cost *cost,
+                        struct ll_explain *why)
 {
     struct ll_traffic traffic;
-    ll_far_traffic(s->machine, &s->task, cost->compute_s, &traffic, why);
+    struct ll_paces paces = paces_of(s, way, cost);
+    ll_far_traffic(s->machine, &s->task, &paces, &traffic, why);
     keep_traffic(&traffic, ll_near_levels(s->machine), s->machine->level_count, cost);
 }
 
@@ -264,7 +296,7 @@ static double whole_pace(const struct sized *s, const struct ll_way *way, struct
 {
     struct ll_timing timing;
     near_traffic(s, way, cost, NULL);
-    far_traffic(s, cost, NULL);
+    far_traffic(s, way, cost, NULL);
     time_levels(s, way, 0, s->machine->level_count, cost, NULL);
     cost->unit = 0;
     cost->apart_s = cost->overhead_s = 0;
@@ -340,7 +372,7 @@ static void follow_way(const struct sized *s, uint32_t index, struct ll_cost *co
     ask_way(s, index, &way, why);
     time_compute(s, &way, cost, why);
     near_traffic(s, &way, cost, why);
-    far_traffic(s, cost, why);
+    far_traffic(s, &way, cost, why);
     pass_again(s, cost);
     time_levels(s, &way, 0, s->machine->level_count, cost, why);
     follow_tiles(s, &way, cost, why);

@@ -27,6 +27,11 @@
 static const enum ll_operand without[LL_DIM_COUNT] = {LL_OPERAND_B, LL_OPERAND_A, LL_OPERAND_C};
 static const enum ll_dim lacks[LL_OPERAND_COUNT] = {LL_DIM_N, LL_DIM_M, LL_DIM_K};
 
+/* After so many evaluations, some 30 ms, the best so far is taken. Memories of at least some kilobytes need
+ * far fewer; in one for a few elements all that is further out hardly matters, and nothing can be ruled out.
+ */
+enum { MOST_EVALUATIONS = 1000000 };
+
 /* How far a walk has come: the tile of a memory, and all that was decided further out. */
 struct state {
     uint64_t tile[LL_DIM_COUNT];
@@ -37,7 +42,9 @@ struct state {
 
 struct search {
     const struct ll_hierarchy *h;
-    double pass[LL_OPERAND_COUNT]; /* bytes of one pass, all batch products */
+    double pass[LL_OPERAND_COUNT];  /* bytes of one pass, all batch products */
+    double apart[LL_OPERAND_COUNT]; /* passes when each product fetches its own operands */
+    bool too_small[LL_MAX_LEVELS];  /* for the operands of one product */
     double least_slowest_s[LL_MAX_LEVELS], least_sum_s[LL_MAX_LEVELS], least_j[LL_MAX_LEVELS];
     struct ll_nest nests[LL_MAX_LEVELS];
     struct ll_mapping best;
@@ -60,8 +67,9 @@ static struct state start(const struct ll_problem *p)
     return (struct state){.tile = {p->dims.m, p->dims.n, p->dims.k}, .count = {1, 1, 1}, .passes = {1, 1, 1}};
 }
 
-/* Into the tiles of a nest: a loop that runs moves on the operands that have its dimension. */
-static struct state enter(const struct state *outer, const struct ll_nest *nest)
+/* Into the tiles of a nest at a boundary: a loop that runs moves on the operands that have its dimension. */
+static struct state enter(const struct search *search, uint64_t index, const struct state *outer,
+                          const struct ll_nest *nest)
 {
     struct state s = *outer;
     for (int i = 0; i < LL_DIM_COUNT; i++) {
@@ -74,6 +82,8 @@ static struct state enter(const struct state *outer, const struct ll_nest *nest)
                 s.passes[o] = s.count[lacks[o]];
         s.count[d] *= (double)ll_ceil_div(outer->tile[d], nest->tile[d]);
     }
+    if (search->too_small[index])
+        memcpy(s.passes, search->apart, sizeof s.passes);
     return s;
 }
 
@@ -108,10 +118,9 @@ static bool fits(const struct ll_problem *p, const uint64_t tile[LL_DIM_COUNT], 
            capacity;
 }
 
-static double moving_s(const struct ll_boundary *b, double reads, double writes)
+static double at_most(double value, double limit)
 {
-    return fmax((reads + writes) * b->both_s_per_byte,
-                fmax(reads * b->read_s_per_byte, writes * b->write_s_per_byte));
+    return limit > 0 ? fmin(value, limit) : value;
 }
 
 /* What crosses a boundary, and adds it to what the boundaries further out cost. */
@@ -123,10 +132,10 @@ static void add_boundary(const struct search *s, uint64_t index, const double fa
     double writes = passes[LL_OPERAND_C] * c;
     double reads = passes[LL_OPERAND_A] * s->pass[LL_OPERAND_A] * factors[LL_OPERAND_A] +
                    passes[LL_OPERAND_B] * s->pass[LL_OPERAND_B] * factors[LL_OPERAND_B] + (writes - c);
-    double boundary_s = moving_s(b, reads, writes);
+    double boundary_s = at_most(b->s_per_byte * ll_toll_price(&b->toll, reads + writes, writes), b->most_s);
     state->slowest_s = fmax(state->slowest_s, boundary_s - b->first_s);
     state->sum_s += boundary_s;
-    state->energy_j += (reads + writes) * b->j_per_byte;
+    state->energy_j += at_most((reads + writes) * b->j_per_byte, b->most_j);
 }
 
 static double objective_of(const struct ll_hierarchy *h, double slowest_s, double energy_j)
@@ -145,6 +154,8 @@ static double objective_of(const struct ll_hierarchy *h, double slowest_s, doubl
 static bool can_win(const struct search *s, uint64_t index, const struct state *state)
 {
     bool inside = index > 0;
+    if (s->evaluations > MOST_EVALUATIONS)
+        return false;
     double slowest_s = inside ? fmax(state->slowest_s, s->least_slowest_s[index - 1]) : state->slowest_s;
     double sum_s = state->sum_s + (inside ? s->least_sum_s[index - 1] : 0);
     double objective = objective_of(s->h, slowest_s, state->energy_j + (inside ? s->least_j[index - 1] : 0));
@@ -157,7 +168,7 @@ static void descend(struct search *s, uint64_t index, const struct state *outer)
 static bool consider(struct search *s, uint64_t index, const struct state *outer, const struct ll_nest *nest,
                      void further(struct search *, uint64_t, const struct state *))
 {
-    struct state state = enter(outer, nest);
+    struct state state = enter(s, index, outer, nest);
     double factors[LL_OPERAND_COUNT];
     factors_of(&s->h->problem, nest->tile, factors);
     add_boundary(s, index, factors, state.passes, &state);
@@ -276,7 +287,7 @@ static void descend(struct search *s, uint64_t index, const struct state *outer)
     const struct ll_nest single = nest_of((const uint64_t[]){1, 1, 1}, LL_DIM_K);
     if (fits(problem, outer->tile, capacity))
         consider(s, index, outer, &whole, descend);
-    else if (!fits(problem, single.tile, capacity))
+    else if (s->too_small[index])
         consider(s, index, outer, &single, descend);
     for (enum ll_dim x = 0; x < LL_DIM_COUNT; x++) {
         enum ll_dim p = x == LL_DIM_M ? LL_DIM_N : LL_DIM_M, q = x == LL_DIM_K ? LL_DIM_N : LL_DIM_K;
@@ -300,6 +311,7 @@ static void nest_closed_form(struct search *s, uint64_t index, const struct stat
 {
     struct ll_problem inside = s->h->problem;
     inside.windows.overlap = false;
+    inside.toll = s->h->boundaries[index].toll;
     inside.dims.m = outer->tile[LL_DIM_M];
     inside.dims.n = outer->tile[LL_DIM_N];
     inside.dims.k = outer->tile[LL_DIM_K];
@@ -312,30 +324,49 @@ static void nest_closed_form(struct search *s, uint64_t index, const struct stat
 static void find_least(struct search *s)
 {
     const struct ll_problem *problem = &s->h->problem;
-    const uint64_t one[LL_DIM_COUNT] = {1, 1, 1};
     double slowest_s = 0, sum_s = 0, energy_j = 0;
     for (uint64_t i = 0; i < s->h->count; i++) {
         const struct ll_boundary *b = &s->h->boundaries[i];
-        bool once = problem->windows.overlap || !fits(problem, one, b->capacity_bytes);
-        double bytes = once ? ll_compulsory_bytes(problem) : ll_tile(problem, b->capacity_bytes).bytes;
-        slowest_s = fmax(slowest_s, bytes * b->both_s_per_byte - b->first_s);
-        sum_s += bytes * b->both_s_per_byte;
-        energy_j += bytes * b->j_per_byte;
+        double price = ll_compulsory_bytes(problem), bytes = price;
+        if (!problem->windows.overlap) {
+            struct ll_problem alone = *problem;
+            bytes = ll_tile(&alone, b->capacity_bytes).bytes;
+            alone.toll = b->toll;
+            price = ll_tile(&alone, b->capacity_bytes).price;
+        }
+        double least_s = price * b->s_per_byte;
+        least_s = at_most(least_s, b->most_s);
+        slowest_s = fmax(slowest_s, least_s - b->first_s);
+        sum_s += least_s;
+        energy_j += at_most(bytes * b->j_per_byte, b->most_j);
         s->least_slowest_s[i] = slowest_s;
         s->least_sum_s[i] = sum_s;
         s->least_j[i] = energy_j;
     }
 }
 
-void ll_mapping_evaluate(const struct ll_hierarchy *hierarchy, struct ll_mapping *mapping)
+static struct search search_of(const struct ll_hierarchy *hierarchy)
 {
-    struct search s = {.h = hierarchy};
-    struct state state = start(&hierarchy->problem);
+    const struct ll_gemm *d = &hierarchy->problem.dims;
+    struct search s = {.h = hierarchy, .best = {.objective = INFINITY}, .best_sum_s = INFINITY};
     for (enum ll_operand o = 0; o < LL_OPERAND_COUNT; o++)
         s.pass[o] = ll_operand_bytes(&hierarchy->problem, o);
+    s.apart[LL_OPERAND_A] = (double)d->n;
+    s.apart[LL_OPERAND_B] = (double)d->m;
+    s.apart[LL_OPERAND_C] = 1;
+    for (uint64_t i = 0; i < hierarchy->count; i++)
+        s.too_small[i] =
+            !fits(&hierarchy->problem, (const uint64_t[]){1, 1, 1}, hierarchy->boundaries[i].capacity_bytes);
+    return s;
+}
+
+void ll_mapping_evaluate(const struct ll_hierarchy *hierarchy, struct ll_mapping *mapping)
+{
+    struct search s = search_of(hierarchy);
+    struct state state = start(&hierarchy->problem);
     for (uint64_t i = hierarchy->count; i-- > 0;) {
         double factors[LL_OPERAND_COUNT];
-        state = enter(&state, &mapping->nests[i]);
+        state = enter(&s, i, &state, &mapping->nests[i]);
         factors_of(&hierarchy->problem, state.tile, factors);
         add_boundary(&s, i, factors, state.passes, &state);
         for (int o = 0; o < LL_OPERAND_COUNT; o++)
@@ -354,16 +385,15 @@ void ll_mapping_evaluate(const struct ll_hierarchy *hierarchy, struct ll_mapping
 struct ll_mapping ll_mapping_search(const struct ll_hierarchy *hierarchy)
 {
     assert(hierarchy->count > 0 && hierarchy->count <= LL_MAX_LEVELS);
-    struct search s = {.h = hierarchy, .best = {.objective = INFINITY}, .best_sum_s = INFINITY};
+    struct search s = search_of(hierarchy);
     struct state outside = start(&hierarchy->problem);
-    for (enum ll_operand o = 0; o < LL_OPERAND_COUNT; o++)
-        s.pass[o] = ll_operand_bytes(&hierarchy->problem, o);
     find_least(&s);
     if (!hierarchy->problem.windows.overlap)
         nest_closed_form(&s, hierarchy->count - 1, &outside);
     descend(&s, hierarchy->count - 1, &outside);
     ll_mapping_evaluate(hierarchy, &s.best);
     s.best.evaluations = s.evaluations;
+    s.best.complete = s.evaluations <= MOST_EVALUATIONS;
     return s.best;
 }
 

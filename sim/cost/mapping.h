@@ -25,12 +25,12 @@ enum ll_dim { LL_DIM_M, LL_DIM_N, LL_DIM_K, LL_DIM_COUNT };
 
 /* From a memory into the next one further in. */
 struct ll_boundary {
-    double capacity_bytes;   /* of the memory further in, for tiles of all operands */
-    double both_s_per_byte;  /* what moving takes: the longest of all bytes, */
-    double read_s_per_byte;  /* of those into the memory further in, */
-    double write_s_per_byte; /* and of those out of it; 0: nothing */
-    double first_s;          /* of that, what is not compared: the time of a first piece */
+    double capacity_bytes; /* of the memory further in, for tiles of all operands */
+    double s_per_byte;     /* what moving takes, by the price of the bytes: */
+    struct ll_toll toll;   /* which counts both directions, and all operands */
+    double first_s;        /* of that, what is not compared: the time of a first piece */
     double j_per_byte;
+    double most_s, most_j; /* what it costs to do without this memory, which is the most; 0: no limit */
 };
 
 struct ll_hierarchy {
@@ -56,17 +56,18 @@ struct ll_mapping {
     double energy_j;                                /* of all boundaries */
     double objective;
     uint64_t evaluations; /* tiles of one boundary that were looked at to find it */
+    bool complete;        /* nothing was left out; false where a memory is too small for that (mapping.c) */
 };
 
 /* What given nests cost: nests[0..count) of *mapping are read, the rest is filled. Whether tiles fit is not
  * asked. */
 void ll_mapping_evaluate(const struct ll_hierarchy *hierarchy, struct ll_mapping *mapping);
 
-/* The tiling with the least objective, and among equals with the least sum of times. For products it is the
- * optimum over all whole tile sizes and loop orders; so more capacity or bandwidth never makes it worse, and
- * it is never worse than blocking each memory on its own within the block of the next one further out. For
- * convolutions tiles are cut evenly (see mapping.c), which need not hold the optimum. In a memory too
- * small for anything, each product fetches its own operands. */
+/* The tiling with the least objective, and among equals with the least sum of times. For products, when it is
+ * complete, it is the optimum over all whole tile sizes and loop orders; so more capacity or bandwidth never
+ * makes it worse, and it is never worse than blocking each memory on its own within the block of the next one
+ * further out. For convolutions tiles are cut evenly (see mapping.c), which need not hold the optimum. In a
+ * memory too small for anything, each product fetches its own operands. */
 struct ll_mapping ll_mapping_search(const struct ll_hierarchy *hierarchy);
 
 /* "m", "n" or "k". */

@@ -13,13 +13,16 @@
  *   loaded while one is worked on, or with all of it where nothing is. Private levels serve each share on its
  *   own: what two of them need is moved twice. No private level passes more than the unit asks for.
  *
+ * With `mapping: search` the blockings of levels of scope unit, and those of shared levels, come from one
+ * tiling whose tiles nest (mapping.h). Levels of clusters, and those that operands pass by, keep their own.
+ *
  * Each sum is the least over blockings, of which more memory only adds some: so more memory never gives more.
  *
  * Work that is not a product moves each operand once through all levels that hold it, rows picked by index in
  * whole accesses (scatter.h). */
 #include "sim/cost/traffic.h"
 
-#include "sim/cost/nested.h"
+#include "sim/cost/mapping.h"
 #include "sim/cost/scatter.h"
 #include "sim/cost/task.h"
 
@@ -176,17 +179,91 @@ static struct flow cheaper(struct flow one, struct flow other)
     return other.price < one.price ? other : one;
 }
 
-/* A span whose tiles nest, and its tiling. */
+/* --- tiles that nest --- */
+
+/* A problem that is done `shares` times, and the tiling of all memories of a scope that hold its operands: of
+ * those behind levels [first, end). */
 struct nested {
-    struct ll_span span;
+    uint64_t first, end; /* the same when nothing was searched */
+    struct ll_problem problem;
+    double times; /* shares and steps */
     struct ll_mapping mapping;
 };
 
-static struct flow nested_flow(const struct nested *nested, const struct group *group, struct ll_explain *why)
+static bool holds_all(const struct ll_level *level)
 {
-    double bytes, written;
-    ll_span_bytes(&nested->span, &nested->mapping, group->level, &bytes, &written, why);
-    return flow_of(nested->span.machine, group, bytes, written);
+    bool all = true;
+    for (enum ll_operand i = 0; i < LL_OPERAND_COUNT; i++)
+        all = all && ll_level_holds(level, i);
+    return all;
+}
+
+/* The level behind which the first memory lies that belongs to the scope, and how many follow it, each
+ * feeding the one before it with all operands. */
+static void find_span(const struct ll_machine *machine, enum ll_scope scope, struct nested *nested)
+{
+    uint64_t l = 1;
+    while (l < machine->level_count && machine->levels[l - 1].scope != scope)
+        l++;
+    nested->first = nested->end = l;
+    while (nested->end < machine->level_count && machine->levels[nested->end - 1].scope == scope &&
+           holds_all(&machine->levels[nested->end - 1]) && holds_all(&machine->levels[nested->end]))
+        nested->end++;
+}
+
+/* `most`: what the unit asks for out of each of the levels, which is enough; NULL: whatever it takes. */
+static void search_nested(const struct ll_machine *machine, const struct ll_task *task,
+                          const struct ll_paces *paces, const struct flow *most, struct nested *nested)
+{
+    struct ll_hierarchy h = {.problem = nested->problem,
+                             .count = nested->end - nested->first,
+                             .objective = machine->software.objective,
+                             .fixed_s = paces->compute_s,
+                             .fixed_j = ll_machine_compute_j(machine, task->work)};
+    for (uint64_t i = 0; i < h.count; i++) {
+        uint64_t l = nested->first + i;
+        double level_j = ll_machine_level_j(machine, l);
+        h.boundaries[i] = (struct ll_boundary){.capacity_bytes = ll_level_room(&machine->levels[l - 1]),
+                                               .s_per_byte = nested->times * paces->s_per_byte[l],
+                                               .toll = ll_level_toll(&machine->levels[l]),
+                                               .first_s = paces->first_s[l],
+                                               .j_per_byte = nested->times * level_j,
+                                               .most_s = most ? most[l].price * paces->s_per_byte[l] : 0,
+                                               .most_j = most ? most[l].bytes * level_j : 0};
+    }
+    nested->mapping = ll_mapping_search(&h);
+}
+
+/* Whether the tiling says what a group moves: not where weights of a sequence stay inside altogether. */
+static bool is_nested(const struct ll_machine *machine, const struct ll_task *task,
+                      const struct nested *nested, const struct group *group)
+{
+    if (group->level < nested->first || group->level >= nested->end)
+        return false;
+    double room = ll_level_room(&machine->levels[group->level - 1]);
+    return task->steps == 1 || !stays_resident(&nested->problem, room);
+}
+
+static struct flow nested_flow(const struct ll_machine *machine, const struct nested *nested,
+                               const struct group *group, struct ll_explain *why)
+{
+    const struct ll_problem *p = &nested->problem;
+    uint64_t i = group->level - nested->first;
+    const struct ll_nest *nest = &nested->mapping.nests[i];
+    const double *passes = nested->mapping.passes[i], reads = nested->mapping.reads[i];
+    double a = ll_operand_bytes(p, LL_OPERAND_A), b = ll_operand_bytes(p, LL_OPERAND_B),
+           c = ll_operand_bytes(p, LL_OPERAND_C), writes = nested->mapping.writes[i];
+    double back = fmax(0, (reads - passes[LL_OPERAND_A] * a - passes[LL_OPERAND_B] * b) / c);
+    struct flow flow = flow_of(machine, group, nested->times * (reads + writes), nested->times * writes);
+    ll_say(why,
+           "out of %s, tiles of %" PRIu64 " x %" PRIu64 " x %" PRIu64
+           " in the order %s, %s, %s: %.10g * (%.10g * %.10g + %.10g * %.10g + (%.10g + %.10g) * %.10g) = "
+           "%.10g B",
+           machine->levels[group->level].name, nest->tile[LL_DIM_M], nest->tile[LL_DIM_N],
+           nest->tile[LL_DIM_K], ll_dim_name(nest->order[0]), ll_dim_name(nest->order[1]),
+           ll_dim_name(nest->order[2]), nested->times, passes[LL_OPERAND_A], a, passes[LL_OPERAND_B], b,
+           passes[LL_OPERAND_C], back, c, flow.bytes);
+    return flow;
 }
 
 /* --- near --- */
@@ -247,10 +324,10 @@ static struct flow into_private(const struct ll_machine *machine, const struct l
     const struct ll_level *memory;
     const struct ll_gemm *share = &way->share;
     struct flow best = asked_by_unit(machine, task, way, group);
-    if (nested && group->level > 0)
-        return cheaper(best, nested_flow(nested, group, why));
     double room = room_of(machine, group, LL_SCOPE_UNIT, &memory);
-    if (memory) {
+    if (is_nested(machine, task, nested, group))
+        best = cheaper(best, nested_flow(machine, nested, group, why));
+    else if (memory) {
         struct ll_problem p = seen_by(machine, group, memory, &task->problem);
         p.dims = *share;
         best = cheaper(best, blocked(machine, group, &p, task->steps, room, way->shares, why));
@@ -316,8 +393,8 @@ static void once(const struct ll_machine *machine, const struct ll_task *task, u
 static struct flow into_shared(const struct ll_machine *machine, const struct ll_task *task,
                                const struct nested *nested, const struct group *group, struct ll_explain *why)
 {
-    if (nested)
-        return nested_flow(nested, group, why);
+    if (is_nested(machine, task, nested, group))
+        return nested_flow(machine, nested, group, why);
     const struct ll_level *memory;
     double room = room_of(machine, group, LL_SCOPE_DEVICE, &memory);
     struct ll_problem p = seen_by(machine, group, memory, &task->problem);
@@ -346,57 +423,64 @@ static void out_of(const struct ll_machine *machine, const struct ll_task *task,
                traffic->bytes[level], traffic->written[level]);
 }
 
-/* The tiling of a span, or NULL where it is not searched for. */
-static const struct nested *nest(const struct ll_span *span, struct nested *nested)
+/* One unit's share into its own levels. */
+static void nest_share(const struct ll_machine *machine, const struct ll_task *task, const struct ll_way *way,
+                       const struct ll_paces *paces, struct nested *nested)
 {
-    if (!ll_span_is_searched(span))
-        return NULL;
-    *nested = (struct nested){*span, ll_span_search(span)};
-    return nested;
+    struct flow asked[LL_MAX_LEVELS];
+    struct group group;
+    find_span(machine, LL_SCOPE_UNIT, nested);
+    if (machine->software.mapping != LL_MAPPED_SEARCH || nested->first == nested->end) {
+        nested->end = nested->first;
+        return;
+    }
+    nested->problem = task->problem;
+    nested->problem.dims = way->share;
+    nested->times = way->shares * (double)task->steps;
+    for (uint64_t l = nested->first; l < nested->end; l++)
+        if (group_of(machine, l, (int)l - 1, &group))
+            asked[l] = asked_by_unit(machine, task, way, &group);
+    search_nested(machine, task, paces, asked, nested);
+}
+
+/* The whole into the levels that all units share. */
+static void nest_whole(const struct ll_machine *machine, const struct ll_task *task,
+                       const struct ll_paces *paces, struct nested *nested)
+{
+    find_span(machine, LL_SCOPE_DEVICE, nested);
+    if (machine->software.mapping != LL_MAPPED_SEARCH || nested->first == nested->end) {
+        nested->end = nested->first;
+        return;
+    }
+    nested->problem = task->problem;
+    nested->times = (double)task->steps;
+    search_nested(machine, task, paces, NULL, nested);
 }
 
 void ll_near_traffic(const struct ll_machine *machine, const struct ll_task *task, const struct ll_way *way,
-                     double compute_s, struct ll_traffic *traffic, struct ll_explain *why)
+                     const struct ll_paces *paces, struct ll_traffic *traffic, struct ll_explain *why)
 {
     uint64_t near = ll_near_levels(machine);
+    struct nested nested;
     if (!task->is_product) {
         once(machine, task, 0, near, traffic, why);
         return;
     }
-    struct nested room;
-    const struct nested *nested = nest(&(struct ll_span){.machine = machine,
-                                                         .task = task,
-                                                         .dims = way->share,
-                                                         .shares = way->shares,
-                                                         .compute_s = compute_s,
-                                                         .units = way->units_used,
-                                                         .first = 1,
-                                                         .end = near,
-                                                         .inside = LL_SCOPE_UNIT},
-                                       &room);
+    nest_share(machine, task, way, paces, &nested);
     for (uint64_t l = 0; l < near; l++)
-        out_of(machine, task, way, nested, l, traffic, why);
+        out_of(machine, task, way, &nested, l, traffic, why);
 }
 
-void ll_far_traffic(const struct ll_machine *machine, const struct ll_task *task, double compute_s,
-                    struct ll_traffic *traffic, struct ll_explain *why)
+void ll_far_traffic(const struct ll_machine *machine, const struct ll_task *task,
+                    const struct ll_paces *paces, struct ll_traffic *traffic, struct ll_explain *why)
 {
     uint64_t near = ll_near_levels(machine);
+    struct nested nested;
     if (!task->is_product) {
         once(machine, task, near, machine->level_count, traffic, why);
         return;
     }
-    struct nested room;
-    const struct nested *nested = nest(&(struct ll_span){.machine = machine,
-                                                         .task = task,
-                                                         .dims = task->problem.dims,
-                                                         .shares = 1,
-                                                         .compute_s = compute_s,
-                                                         .units = 1,
-                                                         .first = near,
-                                                         .end = machine->level_count,
-                                                         .inside = LL_SCOPE_DEVICE},
-                                       &room);
+    nest_whole(machine, task, paces, &nested);
     for (uint64_t l = near; l < machine->level_count; l++)
-        out_of(machine, task, NULL, nested, l, traffic, why);
+        out_of(machine, task, NULL, &nested, l, traffic, why);
 }

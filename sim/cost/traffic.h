@@ -12,6 +12,13 @@ struct ll_traffic {
     double bytes[LL_MAX_LEVELS], written[LL_MAX_LEVELS], price[LL_MAX_LEVELS];
 };
 
+/* What a search chooses by: how long a byte out of each level takes, what of that is not compared because the
+ * first piece takes it whichever way, and how long the arithmetic takes meanwhile. */
+struct ll_paces {
+    double s_per_byte[LL_MAX_LEVELS], first_s[LL_MAX_LEVELS];
+    double compute_s;
+};
+
 /* The number of near levels: those whose traffic depends on how the unit does the task, because some operand
  * comes to them from nothing that all units share. Without `holds` that is every level up to and including
  * the first of device scope. */
@@ -26,13 +33,12 @@ double ll_level_room(const struct ll_level *level);
 /* Bytes of the operands that a level holds, each once. */
 double ll_held_bytes(const struct ll_level *level, const struct ll_work *work);
 
-/* Traffic out of the near levels for one way of doing the task; fills [0..ll_near_levels). compute_s is what
- * computing takes meanwhile, which a search for the least of energy and time asks. */
+/* Traffic out of the near levels for one way of doing the task; fills [0..ll_near_levels). */
 void ll_near_traffic(const struct ll_machine *machine, const struct ll_task *task, const struct ll_way *way,
-                     double compute_s, struct ll_traffic *traffic, struct ll_explain *why);
+                     const struct ll_paces *paces, struct ll_traffic *traffic, struct ll_explain *why);
 
 /* Traffic out of the other levels, whichever way; fills [ll_near_levels..level_count). */
-void ll_far_traffic(const struct ll_machine *machine, const struct ll_task *task, double compute_s,
-                    struct ll_traffic *traffic, struct ll_explain *why);
+void ll_far_traffic(const struct ll_machine *machine, const struct ll_task *task,
+                    const struct ll_paces *paces, struct ll_traffic *traffic, struct ll_explain *why);
 
 #endif

@@ -40,8 +40,8 @@ int main(void)
                                         roll_between(&dice, 1, 4096));
         load.hierarchies[i] =
             (struct ll_hierarchy){.problem = ll_task_of(&work, LL_F16).problem,
-                                  .boundaries = {{.capacity_bytes = 16 << 10, .both_s_per_byte = 1e-12},
-                                                 {.capacity_bytes = 512 << 10, .both_s_per_byte = 4e-12}},
+                                  .boundaries = {{.capacity_bytes = 16 << 10, .s_per_byte = 1e-12},
+                                                 {.capacity_bytes = 512 << 10, .s_per_byte = 4e-12}},
                                   .count = 2};
     }
     search(&load);
