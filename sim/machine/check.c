@@ -92,6 +92,16 @@ static bool check_kernel_names(struct ll_reading *reading)
     return right;
 }
 
+/* The least energy cannot be looked for where nothing has any. */
+static bool check_objective(struct ll_reading *reading)
+{
+    const struct ll_machine *machine = reading->machine;
+    if (machine->software.objective == LL_OBJECTIVE_TIME || machine->energy_given)
+        return true;
+    return ll_complain(reading->diags, place_of(ll_node_get(reading->root, "software"), "objective"),
+                       "energy cannot be made least without figures; give the machine an `energy` section");
+}
+
 /* Reports list memory levels beside these other things that can hold an op back. */
 static bool check_level_names(struct ll_reading *reading)
 {
@@ -346,7 +356,7 @@ bool ll_machine_check(struct ll_reading *reading)
 {
     bool right = check_names(reading);
     if (ll_read_well(reading, "software"))
-        right &= check_kernel_names(reading);
+        right &= check_kernel_names(reading) && check_objective(reading);
     right &= check_level_names(reading);
     right &= settle_clocks(reading);
     if (ll_read_well(reading, "memory"))

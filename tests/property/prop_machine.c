@@ -76,6 +76,8 @@ static void write_CHOICE(struct writer *w, const struct ll_field *field)
         write_scope(w);
         return;
     }
+    if (!strcmp(field->key, "objective")) /* others need figures of energy, which may be missing */
+        chosen = LL_OBJECTIVE_TIME;
     ll_str_add(&w->out, field->choices[chosen]);
 }
 
