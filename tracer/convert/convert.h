@@ -104,6 +104,9 @@ struct ll_import_op {
  * of the recorder is no matter: the import fails at its end. */
 const char *ll_import_record(struct ll_import *import, const struct ll_import_op *op, struct ll_held *out);
 
+/* The same without recording: the shapes of the outputs, with LL_NONE for their numbers. */
+const char *ll_import_look(struct ll_import *import, const struct ll_import_op *op, struct ll_held *out);
+
 struct ll_export {
     /* The caller's. */
     const struct ll_trace *trace;
