@@ -175,6 +175,18 @@ static inline void draw_norm(uint64_t *state, struct op_sample *s, enum ll_dtype
         add_real(s, LL_ATTR_EPSILON, 0.125);
 }
 
+static inline void draw_layer_norm(uint64_t *state, struct op_sample *s, enum ll_dtype dtype)
+{
+    bool gradient = s->view.kind == LL_OP_LAYER_NORM_GRAD || s->view.kind == LL_OP_RMS_NORM_GRAD;
+    struct ll_shape image = draw_image(state, dtype, draw(state, 1, 20));
+    for (int i = 0; i < (gradient ? 2 : 1); i++)
+        add_input(s, image);
+    add_input(s, shape_of(dtype, 1, &image.dim[3]));
+    if (s->view.kind == LL_OP_LAYER_NORM && draw(state, 0, 1))
+        add_input(s, s->in[1]);
+    add_real(s, LL_ATTR_EPSILON, 0.125);
+}
+
 /* Now and then all classes there are. Some kernels are tried with classes 0 and 1 alone: there are these. */
 static inline void draw_sampler(uint64_t *state, struct op_sample *s, enum ll_dtype dtype)
 {
@@ -408,6 +420,9 @@ static inline void draw_op(uint64_t *state, enum ll_op_kind kind, enum ll_dtype 
         draw_reduction(state, s, dtype);
     else if (kind == LL_OP_BATCH_NORM || kind == LL_OP_BATCH_NORM_GRAD || kind == LL_OP_BATCH_NORM_FIXED)
         draw_norm(state, s, dtype);
+    else if (kind == LL_OP_LAYER_NORM || kind == LL_OP_LAYER_NORM_GRAD || kind == LL_OP_RMS_NORM ||
+             kind == LL_OP_RMS_NORM_GRAD)
+        draw_layer_norm(state, s, dtype);
     else if (kind == LL_OP_LOG_UNIFORM_SAMPLE)
         draw_sampler(state, s, dtype);
     else if (ll_op_class(kind) == LL_CLASS_RANDOM)

@@ -74,6 +74,13 @@ uint64_t ll_flops_PER_OUT_12(const struct ll_op_view *op)
     return per_out(op, 12);
 }
 
+/* The gradient of a GELU: of the normal distribution function of x (9) and of x times its density (5) the
+ * sum, times what flows in; the density is a square, scaled, an exponential, scaled. */
+uint64_t ll_flops_PER_OUT_16(const struct ll_op_view *op)
+{
+    return per_out(op, 16);
+}
+
 uint64_t ll_flops_PER_IN_1(const struct ll_op_view *op)
 {
     return per_in(op, 1);

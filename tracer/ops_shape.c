@@ -435,6 +435,34 @@ const char *ll_shape_LAYER_NORM(struct ll_op_view *op)
     return trouble ? trouble : ll_give(op, 1, op->in);
 }
 
+/* x and gamma of its last dimension -> y */
+const char *ll_shape_RMS_NORM(struct ll_op_view *op)
+{
+    return op->input_count == 2 ? ll_shape_LAYER_NORM(op) : wants_inputs;
+}
+
+/* dy, x, gamma -> dx, dgamma and, where there is one, dbeta */
+static const char *layer_norm_grad(struct ll_op_view *op, uint32_t outputs)
+{
+    if (op->input_count != 3)
+        return wants_inputs;
+    if (!ll_same_dims(&op->in[0], &op->in[1]))
+        return wants_same;
+    const char *trouble = check_channels(op, &op->in[1], 2);
+    return trouble ? trouble
+                   : ll_give(op, outputs, (const struct ll_shape[]){op->in[1], op->in[2], op->in[2]});
+}
+
+const char *ll_shape_LAYER_NORM_GRAD(struct ll_op_view *op)
+{
+    return layer_norm_grad(op, 3);
+}
+
+const char *ll_shape_RMS_NORM_GRAD(struct ll_op_view *op)
+{
+    return layer_norm_grad(op, 2);
+}
+
 /* x, the number of the step -> y, what x was multiplied with */
 const char *ll_shape_DROPOUT(struct ll_op_view *op)
 {

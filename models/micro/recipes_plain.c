@@ -116,6 +116,22 @@ void ll_recipe_along_columns(struct ll_bench *bench, enum ll_op_kind kind, uint6
     ll_nn_do2(bench->nn, kind, matrix(bench, "x", elements), ll_bench_real(bench, "row", 1, &grid.dim[1]));
 }
 
+void ll_recipe_line_norm(struct ll_bench *bench, enum ll_op_kind kind, uint64_t elements)
+{
+    struct ll_grid grid = ll_bench_grid(elements);
+    struct ll_value *row = ll_bench_real(bench, "row", 1, &grid.dim[1]);
+    do_op(bench, kind, kind == LL_OP_LAYER_NORM ? 3 : 2,
+          (struct ll_value *[]){matrix(bench, "x", elements), row, row});
+}
+
+void ll_recipe_line_norm_grad(struct ll_bench *bench, enum ll_op_kind kind, uint64_t elements)
+{
+    struct ll_grid grid = ll_bench_grid(elements);
+    struct ll_value *inputs[] = {matrix(bench, "y", elements), matrix(bench, "x", elements),
+                                 ll_bench_real(bench, "row", 1, &grid.dim[1])};
+    do_op(bench, kind, 3, inputs);
+}
+
 void ll_recipe_along_rows(struct ll_bench *bench, enum ll_op_kind kind, uint64_t elements)
 {
     uint64_t rows = ll_bench_grid(elements).dim[0];

@@ -187,6 +187,11 @@ void ll_gradient_RELU_CLIPPED(struct ll_nn *nn, const struct ll_gradient_call *c
     from_result(nn, call, LL_OP_RELU_CLIPPED_GRAD);
 }
 
+void ll_gradient_GELU(struct ll_nn *nn, const struct ll_gradient_call *call)
+{
+    call->dx[0] = ll_nn_do2(nn, LL_OP_GELU_GRAD, call->dy[0], call->op->inputs[0]);
+}
+
 /* dx = y (dy - sum dy y), the sum over the last dimension. */
 void ll_gradient_SOFTMAX(struct ll_nn *nn, const struct ll_gradient_call *call)
 {

@@ -126,6 +126,26 @@ void ll_gradient_BATCH_NORM(struct ll_nn *nn, const struct ll_gradient_call *cal
         call->dx[i] = gradient->outputs[i];
 }
 
+/* As many results as the forward op has inputs: x, gamma and perhaps beta. */
+static void norm_of_rows(struct ll_nn *nn, enum ll_op_kind kind, const struct ll_gradient_call *call)
+{
+    const struct ll_nn_op *op = call->op;
+    struct ll_value *inputs[] = {call->dy[0], op->inputs[0], op->inputs[1]};
+    const struct ll_nn_op *gradient = with_attrs(nn, kind, op, 3, inputs, NULL)->producer;
+    for (uint32_t i = 0; gradient && i < op->view.input_count; i++)
+        call->dx[i] = gradient->outputs[i];
+}
+
+void ll_gradient_LAYER_NORM(struct ll_nn *nn, const struct ll_gradient_call *call)
+{
+    norm_of_rows(nn, LL_OP_LAYER_NORM_GRAD, call);
+}
+
+void ll_gradient_RMS_NORM(struct ll_nn *nn, const struct ll_gradient_call *call)
+{
+    norm_of_rows(nn, LL_OP_RMS_NORM_GRAD, call);
+}
+
 /* The second result is what x was multiplied with; the step has no gradient. */
 void ll_gradient_DROPOUT(struct ll_nn *nn, const struct ll_gradient_call *call)
 {
