@@ -231,6 +231,8 @@ static inline void draw_optimizer(uint64_t *state, struct op_sample *s, enum ll_
     if (s->view.kind != LL_OP_ADAM)
         return;
     add_input(s, shape_of(dtype, 1, (uint64_t[]){2}));
+    if (draw(state, 0, 1))
+        add_input(s, shape_of(dtype, 0, (uint64_t[]){0}));
     add_real(s, LL_ATTR_BETA1, 0.9);
     add_real(s, LL_ATTR_BETA2, 0.999);
     add_real(s, LL_ATTR_EPSILON, 1e-3);
@@ -369,10 +371,25 @@ static inline void draw_ctc(uint64_t *state, struct op_sample *s, enum ll_dtype 
     add_input(s, shape_of(LL_I32, 1, &batch));
 }
 
+/* Lines of some length, as long as asked for; of one to ten of each the best, or where such indices lie. */
+static inline void draw_ranking(uint64_t *state, struct op_sample *s, enum ll_dtype dtype)
+{
+    uint64_t size = draw(state, 1, 10), pieces = draw(state, 1, 9), lines = draw(state, 1, 50);
+    if (s->view.kind == LL_OP_TOP_K) {
+        add_input(s, shape_of(dtype, 2, (uint64_t[]){lines, size + draw(state, 0, 300)}));
+        add_attr(s, LL_ATTR_SIZE, (int64_t)size);
+        return;
+    }
+    add_input(s, shape_of(LL_I32, 2, (uint64_t[]){lines, size}));
+    add_attr(s, LL_ATTR_SIZE, (int64_t)size + 1);
+    add_attr(s, LL_ATTR_RANGE, (int64_t)(pieces * (size + 1)));
+}
+
 /* What the other kinds take, by the op table's comment on their inputs. */
 static inline void draw_plain(uint64_t *state, struct op_sample *s, enum ll_dtype dtype)
 {
     struct ll_shape x = shape_of(dtype, 2, (uint64_t[]){draw(state, 1, 200), draw(state, 1, 90)});
+    x.dim[1] += s->view.kind == LL_OP_SOFTMAX_XENT_SMOOTH; /* two classes at least */
     struct ll_shape row = shape_of(dtype, 1, &x.dim[1]), column = shape_of(dtype, 1, &x.dim[0]);
     struct ll_shape labels = column;
     labels.dtype = LL_I32;
@@ -395,8 +412,10 @@ static inline void draw_plain(uint64_t *state, struct op_sample *s, enum ll_dtyp
         add_input(s, row);
     if (kind == LL_OP_SOFTMAX_XENT_GRAD)
         add_input(s, column);
-    if (kind == LL_OP_SOFTMAX_XENT)
+    if (kind == LL_OP_SOFTMAX_XENT || kind == LL_OP_SOFTMAX_XENT_SMOOTH)
         add_input(s, labels);
+    if (kind == LL_OP_SOFTMAX_XENT_SMOOTH)
+        add_real(s, LL_ATTR_SMOOTHING, 0.25);
     if (kind == LL_OP_SOFTMAX_XENT_DENSE)
         add_input(s, x);
     if (kind == LL_OP_RELU_CLIPPED || kind == LL_OP_RELU_CLIPPED_GRAD)
@@ -448,6 +467,8 @@ static inline void draw_op(uint64_t *state, enum ll_op_kind kind, enum ll_dtype 
         draw_rows(state, s, dtype);
     else if (kind == LL_OP_BATCH_MATMUL)
         draw_stacked_product(state, s, dtype);
+    else if (kind == LL_OP_TOP_K || kind == LL_OP_UNRAVEL)
+        draw_ranking(state, s, dtype);
     else if (kind == LL_OP_CTC_LOSS)
         draw_ctc(state, s, dtype);
     else

@@ -443,6 +443,28 @@ static inline uint64_t twin_SOFTMAX_XENT(const struct ll_op_view *op, double *co
     return flops;
 }
 
+/* The same for targets of which the wrong classes have a share; the product with the target and its sum more.
+ */
+static inline uint64_t twin_SOFTMAX_XENT_SMOOTH(const struct ll_op_view *op, double *const *in,
+                                                double *const *out)
+{
+    uint64_t rows = op->in[0].dim[0], classes = op->in[0].dim[1], flops = 0;
+    double smoothing = ll_attr_real(op, LL_ATTR_SMOOTHING, 0);
+    for (uint64_t row = 0; row < rows; row++) {
+        const double *x = in[0] + row * classes;
+        double sum = 0;
+        for (uint64_t i = 0; i < classes; i++)
+            sum += exp(x[i]);
+        out[0][row] = 0;
+        for (uint64_t i = 0; i < classes; i++, flops += 8) {
+            double target = i == (uint64_t)in[1][row] ? 1 - smoothing : smoothing / (double)(classes - 1);
+            out[0][row] -= target * log(exp(x[i]) / sum);
+            out[1][row * classes + i] = exp(x[i]) / sum - target;
+        }
+    }
+    return flops;
+}
+
 /* For each element: compare, subtract, exp, add, divide. */
 static inline uint64_t twin_SOFTMAX(const struct ll_op_view *op, double *const *in, double *const *out)
 {

@@ -219,6 +219,27 @@ void ll_recipe_labelled(struct ll_bench *bench, enum ll_op_kind kind, uint64_t e
               ll_bench_indices(bench, 1, grid.dim, grid.dim[1]));
 }
 
+/* As many as a beam keeps. */
+void ll_recipe_best_of_lines(struct ll_bench *bench, enum ll_op_kind kind, uint64_t elements)
+{
+    struct ll_value *x = matrix(bench, "x", elements);
+    struct ll_attr size = ll_attr_of_count(LL_ATTR_SIZE, (int64_t)ll_min(10, x->shape.dim[1]));
+    ll_nn_do(bench->nn, &(struct ll_call){
+                            .kind = kind, .input_count = 1, .inputs = &x, .attr_count = 1, .attrs = &size});
+}
+
+void ll_recipe_unravelled(struct ll_bench *bench, enum ll_op_kind kind, uint64_t elements)
+{
+    enum { PIECE = 100, PIECES = 10 };
+    struct ll_grid grid = ll_bench_grid(elements);
+    struct ll_value *indices = ll_bench_indices(bench, 2, grid.dim, PIECE * PIECES);
+    struct ll_attr attrs[] = {ll_attr_of_count(LL_ATTR_SIZE, PIECE),
+                              ll_attr_of_count(LL_ATTR_RANGE, PIECE * PIECES)};
+    ll_nn_do(bench->nn,
+             &(struct ll_call){
+                 .kind = kind, .input_count = 1, .inputs = &indices, .attr_count = 2, .attrs = attrs});
+}
+
 /* The number of the step, a seed and a stream are all that chance depends on. */
 void ll_recipe_drawn(struct ll_bench *bench, enum ll_op_kind kind, uint64_t elements)
 {
