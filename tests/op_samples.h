@@ -210,7 +210,7 @@ static inline void draw_random(uint64_t *state, struct op_sample *s, enum ll_dty
     add_input(s, (struct ll_shape){.dtype = (uint8_t)dtype});
     add_attr(s, LL_ATTR_SEED, (int64_t)ll_random(state));
     add_attr(s, LL_ATTR_STREAM, (int64_t)draw(state, 0, 9));
-    add_real(s, LL_ATTR_KEEP, draw(state, 0, 1) ? 0.75 : 0.3);
+    add_real(s, LL_ATTR_KEEP, draw(state, 0, 1) ? 0.75 : 0.25);
 }
 
 static inline void draw_optimizer(uint64_t *state, struct op_sample *s, enum ll_dtype dtype, int tensors)

@@ -508,14 +508,14 @@ static inline uint64_t drawn_bits(const struct ll_op_view *op, double step, uint
     return ll_random_bits(ll_random_key(ll_random_key(seed, stream), (uint64_t)(int64_t)step), i);
 }
 
-/* Draw, add to the share, round down: 0 or 1. Divide, multiply. */
+/* Draw, add to the share, round down, which is to compare. Divide, multiply. */
 static inline uint64_t twin_DROPOUT(const struct ll_op_view *op, double *const *in, double *const *out)
 {
     uint64_t flops = 0;
     double keep = ll_attr_real(op, LL_ATTR_KEEP, 1);
     for (uint64_t i = 0; i < ll_elements(&op->out[0]); i++, flops += 5) {
         double unit = (double)ll_random_unit((uint32_t)drawn_bits(op, in[1][0], i));
-        out[1][i] = floor(1 - unit + keep) / keep;
+        out[1][i] = unit < keep ? 1 / keep : 0;
         out[0][i] = in[0][i] * out[1][i];
     }
     return flops;

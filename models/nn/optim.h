@@ -27,6 +27,7 @@ struct ll_optimizer {
     struct ll_value *(*transform)(void *context, struct ll_nn *nn, const struct ll_value *weight,
                                   struct ll_value *gradient);
     void *context;
+    const char *only; /* weights whose names begin so, "critic/"; NULL: all of them */
 };
 
 /* Adds the gradients of the loss with respect to all weights made so far that it depends on, then, in the
@@ -34,5 +35,17 @@ struct ll_optimizer {
  * made. Their state (momentum, averages) are variables beside the weight. Gradients that are rows stay rows
  * for SGD and are made whole for the others. A loss that depends on no weight is trouble. */
 void ll_minimise(struct ll_nn *nn, struct ll_value *loss, const struct ll_optimizer *optimizer);
+
+/* The same in two steps, where an update is to follow several losses: the gradients of each are added to
+ * those of the ones before, then they change the weights. Begun empty, {0}; ll_descend frees what it holds.
+ */
+struct ll_descent {
+    struct ll_value **weights;
+    struct ll_gradient *gradients;
+    size_t count;
+};
+void ll_descent_add(struct ll_nn *nn, struct ll_descent *descent, struct ll_value *loss,
+                    const struct ll_optimizer *optimizer);
+void ll_descend(struct ll_nn *nn, struct ll_descent *descent, const struct ll_optimizer *optimizer);
 
 #endif

@@ -354,6 +354,7 @@ struct ll_value *ll_transformer_search(struct ll_nn *nn, const struct ll_transfo
         return &nn->nothing;
     }
     ll_beam_begin(nn, beam);
+    ll_nn_share(nn, true); /* the decoder's weights are those of its first step */
     ll_nn_push(nn, "decoder");
     remember_source(&net, encoded, memories.source);
     while (beam->done < beam->steps && !nn->trouble) {
@@ -363,6 +364,7 @@ struct ll_value *ll_transformer_search(struct ll_nn *nn, const struct ll_transfo
             memories.own[i].values = ll_beam_follow(nn, beam, memories.own[i].values);
         }
     }
+    ll_nn_share(nn, false);
     ll_nn_pop(nn);
     return beam->scores;
 }
