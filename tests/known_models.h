@@ -15,6 +15,7 @@ static const struct known {
     struct ll_setting preset[MOST_SETTINGS]; /* of these numbers, where they are not the model's own */
     struct ll_setting small[MOST_SETTINGS];
     uint64_t steps; /* after which a batch of 8 has at most half of the first loss; 0: nobody promises that */
+    const char *loss_of; /* the loss is that of weights whose names begin so; NULL: of all weights */
 } known_models[] = {
     /* Sum over layers of inputs x outputs + biases; products as in tests/cases/alexnet.case. Ops: 31 forward
      * with loss and accuracy, 2 input, 42 backward, 17 update. Constants: the one that gradients start from,
@@ -168,6 +169,31 @@ static const struct known {
         .constants = 3,
         .small = {{"image", "32"}, {"classes", "3"}, {"channels", "8"}, {"hidden", "128"}},
         .steps = 160,
+    },
+    /* Gulrajani et al., 2017: the sums of wgan_net.h's first comment. What is inferred is the generator's,
+     * and so is the loss. Ops with two of the critic's updates: 2 input, 1551 forward, 4322 backward, 126 update (the
+     * generator's weights once, the critic's twice, Adam's powers with each; the counter of steps).
+     * Constants: the ones that
+     * gradients start from, Adam's betas of two networks, one, two, quarter, epsilon, the penalty's weight,
+     * what the counter advances by. */
+    {
+        .name = "wgan",
+        .parameters = 8540483,
+        .forward_flops = 3573022720,
+        .train_ops = 6001,
+        .constants = 11,
+        .small = {{"image", "16"}, {"channels", "2"}, {"critic_steps", "2"}},
+        .loss_of = "generator/",
+    },
+    /* The critic's part of it, and the shift instead of the generator. */
+    {
+        .name = "wgan_critic",
+        .parameters = 7491841,
+        .forward_flops = 3394781184,
+        .train_ops = 2477,
+        .constants = 10,
+        .small = {{"image", "16"}, {"channels", "2"}, {"rate", "1000"}},
+        .steps = 60,
     },
 };
 

@@ -230,6 +230,13 @@ struct doubled {
     void **first; /* of variables: their first contents, by value index */
 };
 
+/* Whether the loss is what this weight is to make small. */
+static bool is_judged(const struct known *known, const struct ll_value *weight)
+{
+    return weight->gradient &&
+           (!known->loss_of || strncmp(weight->name, known->loss_of, strlen(known->loss_of)) == 0);
+}
+
 static void build_doubled(const struct known *known, struct doubled *d)
 {
     const struct ll_model *model = ll_model_find(known->name);
@@ -241,7 +248,7 @@ static void build_doubled(const struct known *known, struct doubled *d)
     d->loss = model->build(d->nn, &(struct ll_build){.train = true, .batch = 3, .seed = 5, .params = values});
     ll_nn_keep(d->loss);
     for (uint64_t i = 0; i < d->nn->value_count; i++)
-        if (d->nn->values[i]->gradient) {
+        if (is_judged(known, d->nn->values[i])) {
             assert_true(d->count < 256);
             d->weights[d->count++] = d->nn->values[i];
             ll_nn_keep(d->nn->values[i]->gradient);
