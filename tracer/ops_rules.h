@@ -47,7 +47,8 @@ ll_count_rule ll_written_NONE, ll_written_IN_OUT, ll_written_OUT;
 
 ll_work_rule ll_work_GATHER, ll_work_BATCH_GEMM;
 ll_work_rule ll_work_NOTHING, ll_work_GEMM, ll_work_CONV_FORWARD, ll_work_CONV_DATA, ll_work_CONV_FILTER;
-ll_work_rule ll_work_VECTOR, ll_work_PICKED, ll_work_ROWS, ll_work_REDUCE, ll_work_MOVE, ll_work_HOST;
+ll_work_rule ll_work_VECTOR, ll_work_PICKED, ll_work_ROWS, ll_work_REDUCE, ll_work_MOVE, ll_work_HOST,
+    ll_work_COLLECTIVE;
 
 /* The extents of a product of matrices, transpositions resolved; inputs have rank 2. */
 struct ll_gemm ll_matmul_dims(const struct ll_op_view *op);
