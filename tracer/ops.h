@@ -72,7 +72,8 @@
     X(DECAY, "decay", REAL)                                                                                  \
     X(EPSILON, "epsilon", REAL)                                                                              \
     X(DEVICES, "devices", COUNT)                                                                             \
-    X(NODES, "nodes", COUNT)
+    X(NODES, "nodes", COUNT)                                                                                 \
+    X(IN_PLACE, "in_place", COUNT)
 
 enum ll_op_kind {
 #define LL_OP(word, ...) LL_OP_##word,
