@@ -63,6 +63,7 @@
     X(BEFORE, "before", COUNT)                                                                               \
     X(AFTER, "after", COUNT)                                                                                 \
     X(DEPTH, "depth", COUNT)                                                                                 \
+    X(SMOOTHING, "smoothing", REAL)                                                                          \
     X(LIMIT, "limit", REAL)                                                                                  \
     X(KEEP, "keep", REAL)                                                                                    \
     X(LEARNING_RATE, "learning_rate", REAL)                                                                  \
