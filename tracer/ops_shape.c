@@ -31,6 +31,13 @@ const char *ll_shape_GIVEN(struct ll_op_view *op)
     return NULL;
 }
 
+const char *ll_shape_SEEN_AS(struct ll_op_view *op)
+{
+    if (op->input_count == 0 || op->output_count != 1)
+        return "there must be something to see, and what it is seen as";
+    return NULL;
+}
+
 const char *ll_shape_CAST(struct ll_op_view *op)
 {
     if (op->input_count != 1 || op->output_count != 1)
