@@ -40,10 +40,11 @@ static struct ll_value *labels(struct ll_nn *nn, const struct ll_shape *shape, u
                                           .feed = {fill_labels, 0, classes, NULL}});
 }
 
-/* Logarithms, roots, powers and quotients are asked far from where they end. */
+/* Logarithms, roots, powers, quotients and variances are asked far from where they end. */
 static bool wants_positive(enum ll_op_kind kind)
 {
-    return kind == LL_OP_SQRT || kind == LL_OP_LOG || kind == LL_OP_POW || kind == LL_OP_DIV;
+    return kind == LL_OP_SQRT || kind == LL_OP_LOG || kind == LL_OP_POW || kind == LL_OP_DIV ||
+           kind == LL_OP_BATCH_NORM_FIXED;
 }
 
 static struct ll_value *positive_variable(struct ll_nn *nn, const struct ll_shape *shape, const char *name,
@@ -68,12 +69,14 @@ static struct ll_value *weighed(struct ll_nn *nn, struct ll_value *y)
     return y->shape.rank == 0 ? product : ll_nn_do1(nn, LL_OP_MEAN, product);
 }
 
-/* No gradient flows into the number of a step, which random ops read, nor into targets. */
+/* No gradient flows into the number of a step, which random ops read, nor into targets, nor into the mean and
+ * the variance of other steps. */
 static bool takes_gradient(enum ll_op_kind kind, uint32_t input, const struct ll_shape *shape)
 {
     bool is_step = ll_op_class(kind) == LL_CLASS_RANDOM && shape->rank == 0;
     bool is_target = kind == LL_OP_SOFTMAX_XENT_DENSE && input == 1;
-    return shape->dtype == LL_F64 && !is_step && !is_target;
+    bool is_moment = kind == LL_OP_BATCH_NORM_FIXED && input >= 3;
+    return shape->dtype == LL_F64 && !is_step && !is_target && !is_moment;
 }
 
 /* How many rows indices may name, or classes labels. */
@@ -87,7 +90,7 @@ static uint64_t classes_of(const struct op_sample *sample)
 
 static uint32_t given_count(const struct op_sample *sample)
 {
-    static const char *const given[] = {"RESHAPE", "EXPAND", "UNSTACK", "SEGMENT_SUM"};
+    static const char *const given[] = {"RESHAPE", "EXPAND", "UNSTACK", "SEGMENT_SUM", "SPREAD"};
     for (size_t i = 0; i < sizeof given / sizeof *given; i++)
         if (shape_word(sample->view.kind, given[i]))
             return sample->view.output_count;
@@ -104,7 +107,7 @@ static struct ll_value *integers(struct ll_nn *nn, const struct op_sample *sampl
 
 static void check_op(uint64_t *random, enum ll_op_kind kind)
 {
-    static const char *const names[] = {"a", "b", "c", "d"};
+    static const char *const names[] = {"a", "b", "c", "d", "e"};
     struct op_sample sample;
     struct ll_value *inputs[SAMPLE_INPUTS], *variables[SAMPLE_INPUTS], *gradients[SAMPLE_INPUTS];
     struct gradient_check check = {ll_nn_new(LL_F64), NULL, variables, gradients, 0};
