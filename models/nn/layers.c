@@ -1,6 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "models/nn/layers.h"
 
+#include "models/nn/init.h"
+
 static const struct ll_init zero = {LL_INIT_CONSTANT, 0, NULL}, one = {LL_INIT_CONSTANT, 1, NULL};
 
 /* Attributes of a window that slides over an image. */
@@ -165,6 +167,24 @@ struct ll_value *ll_batch_norm_layer(struct ll_nn *nn, const char *name, struct 
         follow(nn, inputs[3 + i], y->producer->outputs[1 + i], options->decay);
     ll_nn_pop(nn);
     return y;
+}
+
+struct ll_value *ll_conv_norm_layer(struct ll_nn *nn, const char *name, struct ll_value *x,
+                                    const struct ll_conv_options *conv,
+                                    const struct ll_batch_norm_options *norm)
+{
+    struct ll_conv_options plain = *conv;
+    uint64_t channels = conv->filters == 0 ? 1 : x->shape.dim[3] / ll_max(1, conv->groups);
+    uint64_t inputs = conv->kernel * (conv->kernel_w ? conv->kernel_w : conv->kernel) * channels;
+    plain.bias = LL_NO_BIAS;
+    plain.activation = LL_LINEAR;
+    if (plain.init.scale == 0)
+        plain.init = ll_init_keeping_size(ll_max(1, inputs), conv->activation == LL_LINEAR ? 1 : 2);
+    ll_nn_push(nn, name);
+    x = ll_conv_layer(nn, "conv", x, &plain);
+    x = activate(nn, conv->activation, ll_batch_norm_layer(nn, "norm", x, norm));
+    ll_nn_pop(nn);
+    return x;
 }
 
 struct ll_value *ll_global_average_pool(struct ll_nn *nn, const char *name, struct ll_value *x)

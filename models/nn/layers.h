@@ -61,6 +61,12 @@ struct ll_batch_norm_options {
 struct ll_value *ll_batch_norm_layer(struct ll_nn *nn, const char *name, struct ll_value *x,
                                      const struct ll_batch_norm_options *options);
 
+/* A convolution without bias, normalised, and what the convolution's options have for activation behind both.
+ * Without an init its filters keep the size of what passes. */
+struct ll_value *ll_conv_norm_layer(struct ll_nn *nn, const char *name, struct ll_value *x,
+                                    const struct ll_conv_options *conv,
+                                    const struct ll_batch_norm_options *norm);
+
 /* The mean of each channel of [batch, height, width, channel]: [batch, channel]. */
 struct ll_value *ll_global_average_pool(struct ll_nn *nn, const char *name, struct ll_value *x);
 

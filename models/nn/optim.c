@@ -58,9 +58,11 @@ static void update_MOMENTUM(struct ll_nn *nn, const struct update *update, struc
     struct ll_attr attrs[] = {
         ll_attr_of_real(LL_ATTR_LEARNING_RATE, update->optimizer->rate),
         ll_attr_of_real(LL_ATTR_MOMENTUM, update->optimizer->momentum),
+        ll_attr_of_real(LL_ATTR_DECAY, update->optimizer->weight_decay),
     };
     struct ll_value *inputs[] = {weight, state_of(nn, weight, "momentum"), gradient.value};
-    do_update(nn, LL_OP_MOMENTUM, 3, inputs, 2, attrs);
+    bool decays = update->optimizer->weight_decay > 0 && weight->shape.rank > 1;
+    do_update(nn, LL_OP_MOMENTUM, 3, inputs, decays ? 3 : 2, attrs);
 }
 
 static void update_ADAM(struct ll_nn *nn, const struct update *update, struct ll_value *weight,
@@ -163,6 +165,14 @@ static struct ll_value *changed(struct ll_nn *nn, const struct ll_optimizer *opt
     return gradient;
 }
 
+/* A moving average of what the weight has become, from zero on. */
+static void follow(struct ll_nn *nn, const struct ll_value *weight, double decay)
+{
+    struct ll_attr attr = ll_attr_of_real(LL_ATTR_DECAY, decay);
+    struct ll_value *inputs[] = {state_of(nn, weight, "average"), weight->next};
+    do_update(nn, LL_OP_MOVING_AVERAGE, 2, inputs, 1, &attr);
+}
+
 static const char *scope_of(struct ll_nn *nn, const struct ll_value *weight)
 {
     const char *slash = strrchr(weight->name, '/');
@@ -190,6 +200,8 @@ static void update_all(struct ll_nn *nn, const struct ll_optimizer *optimizer, s
         nn->scope = scope_of(nn, weights[i]);
         gradients[i].value = changed(nn, optimizer, weights[i], gradients[i].value, factor);
         kinds[optimizer->kind].update(nn, &update, weights[i], gradients[i]);
+        if (optimizer->average > 0)
+            follow(nn, weights[i], optimizer->average);
     }
 }
 
@@ -228,7 +240,8 @@ void ll_minimise(struct ll_nn *nn, struct ll_value *loss, const struct ll_optimi
     enum ll_phase phase = nn->phase;
     size_t count = 0;
     for (uint64_t i = 0; weights && i < nn->value_count; i++)
-        if (!nn->values[i]->producer && nn->values[i]->memory == LL_WEIGHT)
+        if (!nn->values[i]->producer && nn->values[i]->memory == LL_WEIGHT &&
+            !nn->values[i]->frozen)
             weights[count++] = nn->values[i];
     if (weights && gradients) {
         ll_nn_sparse_gradients(nn, loss, weights, count, gradients);

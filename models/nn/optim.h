@@ -20,13 +20,16 @@ struct ll_optimizer {
     double rate, momentum, beta1, beta2, decay, epsilon;
     enum ll_clip clip;
     double clip_norm;
+    double weight_decay; /* of filters and matrices, with momentum: so much of the weight joins its gradient */
+    double average; /* how much of a moving average of each weight is left after a step; 0: there is none */
     /* What else happens to a gradient that is whole, after clipping; NULL: nothing. */
     struct ll_value *(*transform)(void *context, struct ll_nn *nn, const struct ll_value *weight,
                                   struct ll_value *gradient);
     void *context;
 };
 
-/* Adds the gradients of the loss with respect to all weights made so far that it depends on, then, in the
+/* Adds the gradients of the loss with respect to all weights made so far that it depends on, but for frozen
+ * ones, then, in the
  * update phase, what keeps them small and one op for each weight, in the order in which the weights were
  * made. Their state (momentum, averages) are variables beside the weight. Gradients that are rows stay rows
  * for SGD and are made whole for the others. A loss that depends on no weight is trouble. */
