@@ -195,7 +195,7 @@ static const struct known {
         .forward_flops = 11426432192,
         .train_ops = 1170,
         .constants = 95,
-        .small = {{"image", "75"}, {"classes", "7"}, {"channels", "4"}, {"rate", "10"}},
+        .small = {{"image", "107"}, {"classes", "7"}, {"channels", "2"}, {"rate", "10"}},
         .steps = 150,
     },
     /* He et al., 2015, table 1. Ops with 18 layers: 2 input; 75 forward (20 convolutions and normalisations,
