@@ -55,6 +55,12 @@ struct ll_gemm ll_matmul_dims(const struct ll_op_view *op);
 /* The same for products of stacks of matrices: the leading dimensions are the batch. */
 struct ll_gemm ll_batch_matmul_dims(const struct ll_op_view *op);
 
+/* In how many unbroken runs the op's loops go along so many elements (ops_lines.c says what breaks them). */
+uint64_t ll_op_lines(const struct ll_op_view *op, uint64_t elements);
+
+/* The same for an op that only moves, which goes along its parts one after the other. */
+uint64_t ll_op_lines_moved(const struct ll_op_view *op);
+
 /* The extents of a convolution: image [batch, h, w, c], filter [kh, kw, c / groups, k], result [batch, oh,
  * ow, k]; which tensors of the op these are depends on the pass. Strides default to 1, groups to 1. */
 struct ll_conv ll_conv_dims(const struct ll_op_view *op, enum ll_conv_pass pass);

@@ -143,8 +143,9 @@ struct ll_kernel {
      */
     uint64_t slice;     /* lines of the result that make a piece of work */
     double packing_Bps; /* at which one unit copies operands before it multiplies */
-    double line_s;      /* what one line of a convolution's window costs to be copied */
-    double rewrites;    /* how often more than once the result is moved */
+    double
+        line_s; /* what beginning one line costs: of a convolution's window that is copied, or of elements */
+    double rewrites; /* how often more than once the result is moved */
 };
 
 /* A way to convolve in a transformed domain that the stack offers beside the direct product; see

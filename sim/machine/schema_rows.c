@@ -219,7 +219,7 @@ static const struct ll_field kernel_fields[] = {
     {.key = "packing", .type = LL_TYPE_QUANTITY, AT(packing_Bps), .dimension = LL_DIMENSION_BANDWIDTH, .min = 1,
      .max = MOST_BPS, .help = "at which a unit copies a product's operands before it multiplies them"},
     {.key = "line", .type = LL_TYPE_QUANTITY, AT(line_s), .dimension = LL_DIMENSION_TIME, .min = 0,
-     .max = MOST_SECONDS, .otherwise = "0s", .help = "what copying a line of a convolution's window costs"},
+     .max = MOST_SECONDS, .otherwise = "0s", .help = "what beginning a line costs: of a convolution's window, of elements that an op goes along"},
     {.key = "rewrites", .type = LL_TYPE_NUMBER, AT(rewrites), .min = 0, .max = MOST_RATE, .otherwise = "0",
      .help = "how often more than once a product's result is moved, as when it is cleared and added to"},
 };
