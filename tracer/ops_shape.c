@@ -375,6 +375,18 @@ const char *ll_shape_POOL_GRAD(struct ll_op_view *op)
     return ll_give(op, 1, &op->in[1]);
 }
 
+/* dy of a pool whose image is given */
+const char *ll_shape_SPREAD(struct ll_op_view *op)
+{
+    if (op->input_count != 1 || op->output_count != 1)
+        return wants_inputs;
+    struct ll_shape pooled;
+    const char *trouble = pool(op, &op->out[0], &pooled);
+    if (trouble)
+        return trouble;
+    return ll_same_dims(&pooled, &op->in[0]) ? NULL : "dy must have the shape of the pooled image";
+}
+
 /* Inputs from `first` on are vectors, as long as x's last dimension. */
 static const char *check_channels(const struct ll_op_view *op, const struct ll_shape *x, uint32_t first)
 {
