@@ -23,7 +23,7 @@ prefix=\${pcfiledir}/../..
 Name: leadline
 Description: ${PROJECT_DESCRIPTION}
 Version: ${PROJECT_VERSION}
-Requires: libzstd libelf hwloc yaml-0.1
+Requires: libzstd libelf libdw hwloc yaml-0.1
 Libs: -L\${prefix}/lib -lleadline -lpthread -lm
 Cflags: -I\${prefix}/include/leadline
 ")
