@@ -31,6 +31,13 @@ const char *ll_shape_GIVEN(struct ll_op_view *op)
     return NULL;
 }
 
+const char *ll_shape_SEEN_AS(struct ll_op_view *op)
+{
+    if (op->input_count == 0 || op->output_count != 1)
+        return "there must be something to see, and what it is seen as";
+    return NULL;
+}
+
 const char *ll_shape_CAST(struct ll_op_view *op)
 {
     if (op->input_count != 1 || op->output_count != 1)
@@ -415,6 +422,18 @@ const char *ll_shape_POOL_GRAD(struct ll_op_view *op)
     if (!ll_same_dims(&pooled, &op->in[0]) || !ll_same_dims(&pooled, &op->in[2]))
         return "dy and y must have the shape of the pooled image";
     return ll_give(op, 1, &op->in[1]);
+}
+
+/* dy of a pool whose image is given */
+const char *ll_shape_SPREAD(struct ll_op_view *op)
+{
+    if (op->input_count != 1 || op->output_count != 1)
+        return wants_inputs;
+    struct ll_shape pooled;
+    const char *trouble = pool(op, &op->out[0], &pooled);
+    if (trouble)
+        return trouble;
+    return ll_same_dims(&pooled, &op->in[0]) ? NULL : "dy must have the shape of the pooled image";
 }
 
 /* Inputs from `first` on are vectors, as long as x's last dimension. */

@@ -68,7 +68,7 @@ static bool is_positive(enum ll_op_kind kind, uint32_t input)
         return true;
     if (kind == LL_OP_DIV || kind == LL_OP_SQRT_GRAD)
         return input == 1;
-    bool norm = kind == LL_OP_BATCH_NORM_GRAD || kind == LL_OP_BATCH_NORM_FIXED;
+    bool norm = shape_word(kind, "NORM_GRAD") || shape_word(kind, "NORM_FIXED");
     return (kind == LL_OP_ADAM && (input == 2 || input == 4)) || (kind == LL_OP_RMSPROP && input == 1) ||
            (norm && input == 4);
 }
