@@ -171,11 +171,10 @@ static const struct known {
         .steps = 160,
     },
     /* Gulrajani et al., 2017: the sums of wgan_net.h's first comment. What is inferred is the generator's,
-     * and so is the loss. Ops with two of the critic's updates: 2 input, 1551 forward, 4322 backward, 126 update (the
-     * generator's weights once, the critic's twice, Adam's powers with each; the counter of steps).
-     * Constants: the ones that
-     * gradients start from, Adam's betas of two networks, one, two, quarter, epsilon, the penalty's weight,
-     * what the counter advances by. */
+     * and so is the loss. Ops with two of the critic's updates: 2 input, 1551 forward, 4322 backward, 126
+     * update (the generator's weights once, the critic's twice, Adam's powers with each; the counter of
+     * steps). Constants: the ones that gradients start from, Adam's betas of two networks, one, two, quarter,
+     * epsilon, the penalty's weight, what the counter advances by. */
     {
         .name = "wgan",
         .parameters = 8540483,
@@ -194,6 +193,29 @@ static const struct known {
         .constants = 10,
         .small = {{"image", "16"}, {"channels", "2"}, {"rate", "1000"}},
         .steps = 60,
+    },
+    /* Mnih et al., 2016, as TBD has it: the sum over the layers that the first comment of a3c.c lists. What
+     * is met while playing is new all the time: test_a3c.c holds what is learned. Ops: of each of four turns
+     * 4 input, 29 forward (16 for the layers, 13 for the loss), 36 backward; 30 sums of the gradients of ten
+     * weights, the sum of the losses, 11 update. Constants: shade, entropy, what is added to probabilities,
+     * the one that gradients start from, Adam's betas. */
+    {
+        .name = "a3c",
+        .parameters = 677429,
+        .forward_flops = 5933568,
+        .train_ops = 318,
+        .constants = 5,
+        .small = {{"channels", "2"}, {"hidden", "16"}, {"lives", "1"}},
+    },
+    /* The same on raw screens, which the suite's code shows; two turns. */
+    {
+        .name = "a3c",
+        .parameters = 3561013,
+        .forward_flops = 63040000,
+        .train_ops = 160,
+        .constants = 5,
+        .preset = {{"raw", "1"}},
+        .small = {{"channels", "2"}, {"hidden", "16"}, {"lives", "1"}, {"raw", "1"}, {"turns", "2"}},
     },
 };
 
