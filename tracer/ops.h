@@ -63,6 +63,7 @@
     X(BEFORE, "before", COUNT)                                                                               \
     X(AFTER, "after", COUNT)                                                                                 \
     X(DEPTH, "depth", COUNT)                                                                                 \
+    X(SMOOTHING, "smoothing", REAL)                                                                          \
     X(LIMIT, "limit", REAL)                                                                                  \
     X(KEEP, "keep", REAL)                                                                                    \
     X(LEARNING_RATE, "learning_rate", REAL)                                                                  \
@@ -70,7 +71,10 @@
     X(BETA1, "beta1", REAL)                                                                                  \
     X(BETA2, "beta2", REAL)                                                                                  \
     X(DECAY, "decay", REAL)                                                                                  \
-    X(EPSILON, "epsilon", REAL)
+    X(EPSILON, "epsilon", REAL)                                                                              \
+    X(DEVICES, "devices", COUNT)                                                                             \
+    X(NODES, "nodes", COUNT)                                                                                 \
+    X(IN_PLACE, "in_place", COUNT)
 
 enum ll_op_kind {
 #define LL_OP(word, ...) LL_OP_##word,

@@ -31,6 +31,13 @@ const char *ll_shape_GIVEN(struct ll_op_view *op)
     return NULL;
 }
 
+const char *ll_shape_SEEN_AS(struct ll_op_view *op)
+{
+    if (op->input_count == 0 || op->output_count != 1)
+        return "there must be something to see, and what it is seen as";
+    return NULL;
+}
+
 const char *ll_shape_CAST(struct ll_op_view *op)
 {
     if (op->input_count != 1 || op->output_count != 1)
@@ -261,6 +268,35 @@ const char *ll_shape_ARGMAX(struct ll_op_view *op)
     return ll_give(op, 1, &out);
 }
 
+/* The largest `size` (default: 1) of the last dimension in falling order, and where they are. */
+const char *ll_shape_TOP_K(struct ll_op_view *op)
+{
+    int64_t size = ll_attr_count(op, LL_ATTR_SIZE, 1);
+    if (op->input_count != 1)
+        return wants_inputs;
+    struct ll_shape values = op->in[0];
+    if (values.rank == 0 || size < 1 || (uint64_t)size > values.dim[values.rank - 1])
+        return "there must be as many elements along the last dimension as are looked for, and at least one";
+    values.dim[values.rank - 1] = (uint64_t)size;
+    struct ll_shape places = values;
+    places.dtype = LL_I32;
+    return ll_give(op, 2, (const struct ll_shape[]){values, places});
+}
+
+/* Indices below `range` of each line -> which piece of `size` elements, all lines' pieces counted on; where
+ * in it. */
+const char *ll_shape_UNRAVEL(struct ll_op_view *op)
+{
+    int64_t size = ll_attr_count(op, LL_ATTR_SIZE, 0), range = ll_attr_count(op, LL_ATTR_RANGE, 0);
+    if (op->input_count != 1)
+        return wants_inputs;
+    if (op->in[0].rank == 0 || op->in[0].dtype != LL_I32)
+        return "indices must be lines of i32";
+    if (size < 1 || range < 1 || range > INT32_MAX || range % size != 0)
+        return "lines of at most 2^31 - 1 elements must consist of whole pieces";
+    return ll_give(op, 2, (const struct ll_shape[]){op->in[0], op->in[0]});
+}
+
 const char *ll_shape_MATMUL(struct ll_op_view *op)
 {
     if (op->input_count != 2)
@@ -388,6 +424,18 @@ const char *ll_shape_POOL_GRAD(struct ll_op_view *op)
     return ll_give(op, 1, &op->in[1]);
 }
 
+/* dy of a pool whose image is given */
+const char *ll_shape_SPREAD(struct ll_op_view *op)
+{
+    if (op->input_count != 1 || op->output_count != 1)
+        return wants_inputs;
+    struct ll_shape pooled;
+    const char *trouble = pool(op, &op->out[0], &pooled);
+    if (trouble)
+        return trouble;
+    return ll_same_dims(&pooled, &op->in[0]) ? NULL : "dy must have the shape of the pooled image";
+}
+
 /* Inputs from `first` on are vectors, as long as x's last dimension. */
 static const char *check_channels(const struct ll_op_view *op, const struct ll_shape *x, uint32_t first)
 {
@@ -433,6 +481,34 @@ const char *ll_shape_LAYER_NORM(struct ll_op_view *op)
         return wants_inputs;
     const char *trouble = check_channels(op, &op->in[0], 1);
     return trouble ? trouble : ll_give(op, 1, op->in);
+}
+
+/* x and gamma of its last dimension -> y */
+const char *ll_shape_RMS_NORM(struct ll_op_view *op)
+{
+    return op->input_count == 2 ? ll_shape_LAYER_NORM(op) : wants_inputs;
+}
+
+/* dy, x, gamma -> dx, dgamma and, where there is one, dbeta */
+static const char *layer_norm_grad(struct ll_op_view *op, uint32_t outputs)
+{
+    if (op->input_count != 3)
+        return wants_inputs;
+    if (!ll_same_dims(&op->in[0], &op->in[1]))
+        return wants_same;
+    const char *trouble = check_channels(op, &op->in[1], 2);
+    return trouble ? trouble
+                   : ll_give(op, outputs, (const struct ll_shape[]){op->in[1], op->in[2], op->in[2]});
+}
+
+const char *ll_shape_LAYER_NORM_GRAD(struct ll_op_view *op)
+{
+    return layer_norm_grad(op, 3);
+}
+
+const char *ll_shape_RMS_NORM_GRAD(struct ll_op_view *op)
+{
+    return layer_norm_grad(op, 2);
 }
 
 /* x, the number of the step -> y, what x was multiplied with */
@@ -493,6 +569,17 @@ const char *ll_shape_XENT(struct ll_op_view *op)
     outs[0].dim[1] = 0;
     outs[0].role[1] = LL_ROLE_PLAIN;
     return ll_give(op, 2, outs);
+}
+
+/* The same; the share that all other classes have together must leave something for the right one. */
+const char *ll_shape_XENT_SMOOTH(struct ll_op_view *op)
+{
+    double smoothing = ll_attr_real(op, LL_ATTR_SMOOTHING, 0);
+    if (!(smoothing >= 0 && smoothing < 1))
+        return "labels must be smoothed by a share from 0 to less than 1";
+    if (op->input_count > 0 && op->in[0].rank == 2 && op->in[0].dim[1] < 2)
+        return "labels of a single class cannot be smoothed";
+    return ll_shape_XENT(op);
 }
 
 /* logits[frames, batch, classes], labels[batch, most], lengths[batch], times[batch] -> loss[batch],

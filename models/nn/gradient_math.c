@@ -182,6 +182,11 @@ void ll_gradient_RELU_CLIPPED(struct ll_nn *nn, const struct ll_gradient_call *c
     from_result(nn, call, LL_OP_RELU_CLIPPED_GRAD);
 }
 
+void ll_gradient_GELU(struct ll_nn *nn, const struct ll_gradient_call *call)
+{
+    call->dx[0] = ll_nn_do2(nn, LL_OP_GELU_GRAD, call->dy[0], call->op->inputs[0]);
+}
+
 struct ll_value *ll_through_softmax(struct ll_nn *nn, struct ll_value *y, struct ll_value *dy)
 {
     if (nn->trouble || y->shape.rank == 0)

@@ -74,6 +74,23 @@ void ll_gradient_TANH_GRAD(struct ll_nn *nn, const struct ll_gradient_call *call
         call->dx[1] = ll_mul_of(nn, ll_mul_of(nn, call->dy[0], dy), ll_scaled(nn, y, "minus_two", -2));
 }
 
+/* dx = dy (F(x) + x f(x)), f being the normal density and F its integral: with respect to x it is
+ * v dy f(x) (2 - x^2). */
+void ll_gradient_GELU_GRAD(struct ll_nn *nn, const struct ll_gradient_call *call)
+{
+    const double root = 0.39894228040143268; /* 1 / sqrt(2 pi) */
+    struct ll_value *dy = call->op->inputs[0], *x = call->op->inputs[1];
+    if (call->wanted[0])
+        call->dx[0] = same_of(nn, call);
+    if (call->wanted[1]) {
+        struct ll_value *square = ll_nn_do1(nn, LL_OP_SQUARE, x);
+        struct ll_value *bell = ll_nn_do1(nn, LL_OP_EXP, ll_scaled(nn, square, "minus_half", -0.5));
+        struct ll_value *slope = ll_sub_of(nn, ll_constant(nn, "two", 2), square);
+        slope = ll_mul_of(nn, ll_scaled(nn, bell, "normal_density", root), slope);
+        call->dx[1] = ll_mul_of(nn, ll_mul_of(nn, call->dy[0], dy), slope);
+    }
+}
+
 /* A sum over all dimensions but the last. */
 void ll_gradient_BIAS_GRAD(struct ll_nn *nn, const struct ll_gradient_call *call)
 {

@@ -6,6 +6,7 @@
 #include "models/nn/formula.h"
 #include "models/nn/gradient.h"
 
+#include <math.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -13,6 +14,7 @@
 struct update {
     const struct ll_optimizer *optimizer;
     struct ll_value *powers;
+    struct ll_value *factor; /* of the rate; NULL: none */
 };
 
 static const struct ll_init zero = {LL_INIT_CONSTANT, 0, NULL}, one = {LL_INIT_CONSTANT, 1, NULL};
@@ -58,9 +60,11 @@ static void update_MOMENTUM(struct ll_nn *nn, const struct update *update, struc
     struct ll_attr attrs[] = {
         ll_attr_of_real(LL_ATTR_LEARNING_RATE, update->optimizer->rate),
         ll_attr_of_real(LL_ATTR_MOMENTUM, update->optimizer->momentum),
+        ll_attr_of_real(LL_ATTR_DECAY, update->optimizer->weight_decay),
     };
     struct ll_value *inputs[] = {weight, state_of(nn, weight, "momentum"), gradient.value};
-    do_update(nn, LL_OP_MOMENTUM, 3, inputs, 2, attrs);
+    bool decays = update->optimizer->weight_decay > 0 && weight->shape.rank > 1;
+    do_update(nn, LL_OP_MOMENTUM, 3, inputs, decays ? 3 : 2, attrs);
 }
 
 static void update_ADAM(struct ll_nn *nn, const struct update *update, struct ll_value *weight,
@@ -72,9 +76,10 @@ static void update_ADAM(struct ll_nn *nn, const struct update *update, struct ll
         ll_attr_of_real(LL_ATTR_BETA2, update->optimizer->beta2),
         ll_attr_of_real(LL_ATTR_EPSILON, update->optimizer->epsilon),
     };
-    struct ll_value *inputs[] = {weight, state_of(nn, weight, "m"), state_of(nn, weight, "v"), gradient.value,
-                                 update->powers};
-    do_update(nn, LL_OP_ADAM, 5, inputs, 4, attrs);
+    struct ll_value *inputs[] = {
+        weight,        state_of(nn, weight, "m"), state_of(nn, weight, "v"), gradient.value, update->powers,
+        update->factor};
+    do_update(nn, LL_OP_ADAM, update->factor ? 6 : 5, inputs, 4, attrs);
 }
 
 static void update_RMSPROP(struct ll_nn *nn, const struct update *update, struct ll_value *weight,
@@ -91,6 +96,18 @@ static void update_RMSPROP(struct ll_nn *nn, const struct update *update, struct
     do_update(nn, LL_OP_RMSPROP, 4, inputs, 4, attrs);
 }
 
+/* min(t warmup^-1.5, t^-0.5) in step t. */
+static struct ll_value *warming_up(struct ll_nn *nn, uint64_t warmup)
+{
+    struct ll_shape scalar = ll_nn_shape(nn, 0, NULL, NULL);
+    struct ll_value *counter = ll_nn_variable(nn, "step", &scalar, LL_OPTIMIZER, zero);
+    struct ll_value *unit = ll_constant(nn, "one", 1), *step = ll_add_of(nn, counter, unit);
+    ll_nn_carry(nn, counter, step);
+    struct ll_value *rising = ll_scaled(nn, step, "warmup", pow((double)warmup, -1.5));
+    struct ll_value *falling = ll_div_of(nn, unit, ll_nn_do1(nn, LL_OP_SQRT, step));
+    return ll_nn_do2(nn, LL_OP_MINIMUM, rising, falling);
+}
+
 /* Both powers start at one and are multiplied before their first use. */
 static void advance_powers(struct ll_nn *nn, struct update *update)
 {
@@ -103,6 +120,7 @@ static void advance_powers(struct ll_nn *nn, struct update *update)
     struct ll_value *factors = ll_nn_variable(nn, "betas", &shape, LL_OPTIMIZER, list);
     update->powers = ll_nn_do2(nn, LL_OP_MUL, powers, factors);
     ll_nn_carry(nn, powers, update->powers);
+    update->factor = optimizer->warmup ? warming_up(nn, optimizer->warmup) : NULL;
     ll_nn_pop(nn);
     if (!betas)
         ll_nn_fail(nn, "memory ran out");
@@ -150,6 +168,13 @@ static struct ll_value *global_factor(struct ll_nn *nn, const struct ll_gradient
     return ll_scaled(nn, least, "clip_norm", most);
 }
 
+/* min(max(g, -c), c) */
+static struct ll_value *clip_value(struct ll_nn *nn, struct ll_value *g, double most)
+{
+    struct ll_value *above = ll_nn_do2(nn, LL_OP_MAXIMUM, g, ll_constant(nn, "least_gradient", -most));
+    return ll_nn_do2(nn, LL_OP_MINIMUM, above, ll_constant(nn, "most_gradient", most));
+}
+
 static struct ll_value *changed(struct ll_nn *nn, const struct ll_optimizer *optimizer,
                                 const struct ll_value *weight, struct ll_value *gradient,
                                 struct ll_value *factor)
@@ -158,9 +183,19 @@ static struct ll_value *changed(struct ll_nn *nn, const struct ll_optimizer *opt
         gradient = ll_mul_of(nn, gradient, factor);
     if (optimizer->clip == LL_CLIP_NORM)
         gradient = clip_norm(nn, gradient, optimizer->clip_norm);
+    if (optimizer->clip == LL_CLIP_VALUE)
+        gradient = clip_value(nn, gradient, optimizer->clip_norm);
     if (optimizer->transform)
         gradient = optimizer->transform(optimizer->context, nn, weight, gradient);
     return gradient;
+}
+
+/* A moving average of what the weight has become, from zero on. */
+static void follow(struct ll_nn *nn, const struct ll_value *weight, double decay)
+{
+    struct ll_attr attr = ll_attr_of_real(LL_ATTR_DECAY, decay);
+    struct ll_value *inputs[] = {state_of(nn, weight, "average"), weight->next};
+    do_update(nn, LL_OP_MOVING_AVERAGE, 2, inputs, 1, &attr);
 }
 
 static const char *scope_of(struct ll_nn *nn, const struct ll_value *weight)
@@ -175,7 +210,7 @@ static const char *scope_of(struct ll_nn *nn, const struct ll_value *weight)
 static void update_all(struct ll_nn *nn, const struct ll_optimizer *optimizer,
                        const struct ll_descent *descent)
 {
-    struct update update = {optimizer, NULL};
+    struct update update = {.optimizer = optimizer};
     struct ll_value *factor = NULL;
     if (kinds[optimizer->kind].begin)
         kinds[optimizer->kind].begin(nn, &update);
@@ -192,6 +227,8 @@ static void update_all(struct ll_nn *nn, const struct ll_optimizer *optimizer,
         nn->scope = scope_of(nn, weight);
         gradient.value = changed(nn, optimizer, weight, gradient.value, factor);
         kinds[optimizer->kind].update(nn, &update, descent->weights[i]->next, gradient);
+        if (optimizer->average > 0)
+            follow(nn, weight, optimizer->average);
     }
 }
 
@@ -199,7 +236,10 @@ static void update_all(struct ll_nn *nn, const struct ll_optimizer *optimizer,
 static struct ll_gradient settled(struct ll_nn *nn, const struct ll_optimizer *optimizer,
                                   const struct ll_value *weight, struct ll_gradient gradient)
 {
-    if (!gradient.indices || (kinds[optimizer->kind].takes_rows && !optimizer->transform))
+    bool takes_rows =
+        kinds[optimizer->kind].takes_rows && !optimizer->transform &&
+        optimizer->clip != LL_CLIP_VALUE; /* of rows that come twice it is the sum that counts */
+    if (!gradient.indices || takes_rows)
         return gradient;
     nn->scope = scope_of(nn, weight);
     return (struct ll_gradient){ll_gradient_whole(nn, gradient, &weight->shape), NULL};
@@ -225,7 +265,8 @@ static bool find_weights(struct ll_nn *nn, const struct ll_optimizer *optimizer,
     descent->gradients = calloc(nn->value_count + 1, sizeof *descent->gradients);
     for (uint64_t i = 0; descent->weights && i < nn->value_count; i++) {
         struct ll_value *value = nn->values[i];
-        if (!value->producer && value->memory == LL_WEIGHT && strncmp(value->name, only, strlen(only)) == 0)
+        if (!value->producer && value->memory == LL_WEIGHT && !value->frozen &&
+            strncmp(value->name, only, strlen(only)) == 0)
             descent->weights[descent->count++] = value;
     }
     return descent->weights && descent->gradients;
