@@ -34,6 +34,8 @@ ll_shape_rule ll_shape_BATCH_NORM, ll_shape_NORM_GRAD, ll_shape_NORM_FIXED, ll_s
     ll_shape_TOP_K, ll_shape_UNRAVEL, ll_shape_XENT_SMOOTH;
 ll_shape_rule ll_shape_XENT, ll_shape_IN_PLACE_1, ll_shape_IN_PLACE_2, ll_shape_IN_PLACE_3;
 
+ll_shape_rule ll_shape_WHERE, ll_shape_REPEATED, ll_shape_GIVEN_1, ll_shape_SCATTER, ll_shape_STEPS;
+
 ll_count_rule ll_flops_NONE, ll_flops_MATMUL, ll_flops_CONV_FORWARD, ll_flops_CONV_DATA, ll_flops_CONV_FILTER;
 ll_count_rule ll_flops_PER_OUT_1, ll_flops_PER_OUT_2, ll_flops_PER_OUT_3, ll_flops_PER_OUT_4;
 ll_count_rule ll_flops_PER_OUT_5, ll_flops_PER_OUT_6, ll_flops_PER_OUT_7, ll_flops_PER_OUT_10,
@@ -44,12 +46,14 @@ ll_count_rule ll_flops_PER_IN_1, ll_flops_PER_IN_6, ll_flops_REDUCE, ll_flops_PO
 ll_count_rule ll_flops_LRN, ll_flops_LRN_GRAD, ll_flops_BATCH_NORM, ll_flops_NORM_GRAD, ll_flops_SAMPLE;
 
 ll_count_rule ll_flops_BATCH_MATMUL, ll_flops_ROWS_2, ll_flops_PER_OUT_9, ll_flops_CTC;
+ll_count_rule ll_flops_STEPS;
 ll_count_rule ll_read_SLICE, ll_written_SLICE;
 ll_count_rule ll_read_GATHER, ll_written_GATHER, ll_read_ROWS, ll_written_ROWS, ll_read_ASSIGN,
     ll_written_ASSIGN;
 ll_count_rule ll_read_NONE, ll_read_IN_OUT, ll_read_OUT;
 ll_count_rule ll_written_NONE, ll_written_IN_OUT, ll_written_OUT;
 
+ll_work_rule ll_work_STEPS;
 ll_work_rule ll_work_GATHER, ll_work_BATCH_GEMM;
 ll_work_rule ll_work_NOTHING, ll_work_GEMM, ll_work_CONV_FORWARD, ll_work_CONV_DATA, ll_work_CONV_FILTER;
 ll_work_rule ll_work_VECTOR, ll_work_PICKED, ll_work_ROWS, ll_work_REDUCE, ll_work_MOVE, ll_work_HOST,

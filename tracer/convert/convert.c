@@ -17,13 +17,6 @@
 #define WRITE_OUT(word) ll_export_##word
 #define BOTH_IN(word) ll_import_##word
 #define BOTH_OUT(word) ll_export_##word
-#define READ_DECLARED(word) ll_importer ll_import_##word;
-#define WRITE_DECLARED(word) ll_exporter ll_export_##word;
-#define BOTH_DECLARED(word) READ_DECLARED(word) WRITE_DECLARED(word)
-
-#define LL_FORMAT(word, name, ways, doc) ways##_DECLARED(word)
-#include "tracer/convert/formats.def"
-#undef LL_FORMAT
 
 const struct ll_format ll_formats[] = {
 #define LL_FORMAT(word, name, ways, doc) {name, doc, ways##_IN(word), ways##_OUT(word)},

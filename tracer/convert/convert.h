@@ -143,4 +143,12 @@ struct ll_format {
 /* The rows of formats.def, ended by one without a name; static storage. */
 extern const struct ll_format ll_formats[];
 
+/* What the rows name; a row that can only be read or written has one of the two. */
+#define LL_FORMAT(word, ...) ll_importer ll_import_##word;
+#include "tracer/convert/formats.def"
+#undef LL_FORMAT
+#define LL_FORMAT(word, ...) ll_exporter ll_export_##word;
+#include "tracer/convert/formats.def"
+#undef LL_FORMAT
+
 #endif

@@ -1,9 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Importing an ONNX network: values with shapes, and the rules of operators, which know what becomes of them.
  *
- * ONNX keeps images as batch, channel, height, width; a trace has the channel last. Nothing is moved for that:
- * a value may be seen in several layouts, each a tensor of the trace or a view of one, made when it is first
- * asked for. The same holds for constants and inputs of the network: what no op reads is not in the trace.
+ * ONNX keeps images as batch, channel, height, width; a trace has the channel last. Nothing is moved for
+ * that: a value may be seen in several layouts, each a tensor of the trace or a view of one, made when it is
+ * first asked for. The same holds for constants and inputs of the network: what no op reads is not in the
+ * trace.
  *
  * What depends on no input of the network is a constant. Its ops run when a network is loaded, not in each
  * inference, so they are not recorded; what comes out is brought like a weight, and its elements are computed
@@ -24,14 +25,14 @@ enum onnx_layout {
 enum { ONNX_MOST_NUMBERS = 4096, ONNX_MOST_INPUTS = 4096 };
 
 struct onnx_value {
-    bool known;    /* its shape */
-    bool constant; /* depends on no input */
-    bool weight;   /* goes where networks have weights */
-    bool made;     /* brought by the file, or given by a node */
-    bool read;     /* some other constant was made of it */
-    struct ll_shape shape; /* as ONNX has it */
+    bool known;                       /* its shape */
+    bool constant;                    /* depends on no input */
+    bool weight;                      /* goes where networks have weights */
+    bool made;                        /* brought by the file, or given by a node */
+    bool read;                        /* some other constant was made of it */
+    struct ll_shape shape;            /* as ONNX has it */
     const struct onnx_tensor *tensor; /* its elements in the file, if they are there */
-    const double *numbers; /* its elements, where they are known and few */
+    const double *numbers;            /* its elements, where they are known and few */
     uint32_t base; /* the value whose elements these are, seen otherwise; itself if there is none such */
     enum ll_memory_class memory;
     bool has[ONNX_LAYOUTS];
@@ -56,7 +57,7 @@ struct onnx {
     struct ll_import *import;
     struct onnx_value *values;     /* by number, as the next */
     const struct onnx_info **told; /* what the file says of what it computes; NULL: nothing */
-    uint64_t numbers_left; /* that may still be computed */
+    uint64_t numbers_left;         /* that may still be computed */
 
     /* The node at work. */
     const struct onnx_node *node;
@@ -73,8 +74,8 @@ struct onnx_value *onnx_input(struct onnx *o, uint32_t i);
 /* Input i, which has to be there; NULL after a complaint. */
 struct onnx_value *onnx_need(struct onnx *o, uint32_t i);
 
-/* Elements of an input whose values matter for shapes: true with *count of them, at most `most`; false after a
- * complaint when they are not known. */
+/* Elements of an input whose values matter for shapes: true with *count of them, at most `most`; false after
+ * a complaint when they are not known. */
 bool onnx_need_integers(struct onnx *o, uint32_t i, int64_t *values, uint64_t most, uint64_t *count);
 
 /* The numbers of a value; NULL when they are not known, or too many. */
@@ -121,7 +122,8 @@ bool onnx_emit_simple(struct onnx *o, enum ll_op_kind kind, const struct ll_held
 void onnx_put(struct onnx *o, uint32_t i, struct ll_held held, enum onnx_layout layout,
               const struct ll_shape *shape);
 
-/* Output i has the elements of a value, in another shape (or another order, where the value is a constant). */
+/* Output i has the elements of a value, in another shape (or another order, where the value is a constant).
+ */
 void onnx_put_view(struct onnx *o, uint32_t i, const struct onnx_value *value, const struct ll_shape *shape);
 
 /* Output i is known without any op; numbers may be NULL. */
@@ -135,7 +137,7 @@ const struct onnx_operator *onnx_find_operator(const char *type);
 
 /* A product of stacks of matrices, a[batch, m, k] with b[batch, k, n]; whatever the tensors' dimensions are.
  * In b, n and k may be exchanged. */
-bool onnx_product(struct onnx *o, struct ll_held a, struct ll_held b, const struct ll_gemm *gemm, bool transposed,
-                  struct ll_held *out);
+bool onnx_product(struct onnx *o, struct ll_held a, struct ll_held b, const struct ll_gemm *gemm,
+                  bool transposed, struct ll_held *out);
 
 #endif

@@ -70,8 +70,8 @@ uint64_t onnx_attr_integers(const struct onnx_attr *attr, int64_t *values, uint6
 /* The reals of an attribute, in the same way. */
 uint64_t onnx_attr_reals(const struct onnx_attr *attr, double *values, uint64_t most);
 
-/* A tensor by itself; of one that an attribute has, file is NULL, for its name means nothing. False when it is
- * broken. */
+/* A tensor by itself; of one that an attribute has, file is NULL, for its name means nothing. False when it
+ * is broken. */
 bool onnx_tensor_read(struct onnx_file *file, struct ll_wire bytes, struct onnx_tensor *tensor);
 
 /* The type of elements with this number (TensorProto.DataType); LL_DTYPE_COUNT when we have none such. */

@@ -15,7 +15,8 @@ static bool spatial(struct onnx *o, const struct onnx_value *x)
 {
     if (x->shape.rank == 3 || x->shape.rank == 4)
         return true;
-    return onnx_refuse(o, "its input has %d dimensions; images (4) and signals (3) are supported", x->shape.rank);
+    return onnx_refuse(o, "its input has %d dimensions; images (4) and signals (3) are supported",
+                       x->shape.rank);
 }
 
 /* A list of an attribute for height and width; `otherwise` where nothing is said. */
@@ -29,7 +30,8 @@ static bool read_pair(struct onnx *o, const char *name, unsigned dims, uint64_t 
         return true;
     for (uint64_t i = 0; i < dims; i++) {
         if (count != dims || list[i] < 0 || list[i] > INT32_MAX)
-            return onnx_refuse(o, "`%s` must have a size for each of the %u dimensions of the image", name, dims);
+            return onnx_refuse(o, "`%s` must have a size for each of the %u dimensions of the image", name,
+                               dims);
         pair[2 - dims + i] = (uint64_t)list[i];
     }
     return true;
@@ -68,7 +70,8 @@ static void pad_same(const struct ll_shape *image, bool upper, struct windows *w
     }
 }
 
-/* Rounding up: padding behind until the last window that begins inside the image or in front of it is whole. */
+/* Rounding up: padding behind until the last window that begins inside the image or in front of it is whole.
+ */
 static void pad_up(const struct ll_shape *image, struct windows *w)
 {
     for (unsigned i = 0; i < 2; i++) {
@@ -82,7 +85,8 @@ static void pad_up(const struct ll_shape *image, struct windows *w)
     }
 }
 
-static bool read_windows(struct onnx *o, const struct onnx_value *x, const uint64_t kernel[2], struct windows *w)
+static bool read_windows(struct onnx *o, const struct onnx_value *x, const uint64_t kernel[2],
+                         struct windows *w)
 {
     const struct ll_shape image = onnx_lay_out(&x->shape, ONNX_IMAGE);
     unsigned dims = x->shape.rank - 2u;
@@ -107,10 +111,14 @@ static uint32_t window_attrs(const struct windows *w, uint64_t groups, struct ll
     const struct {
         enum ll_attr_key key;
         uint64_t value, usual;
-    } rows[] = {{LL_ATTR_STRIDE_H, w->stride[0], 1},     {LL_ATTR_STRIDE_W, w->stride[1], 1},
-                {LL_ATTR_PAD_TOP, w->before[0], 0},      {LL_ATTR_PAD_LEFT, w->before[1], 0},
-                {LL_ATTR_PAD_BOTTOM, w->after[0], 0},    {LL_ATTR_PAD_RIGHT, w->after[1], 0},
-                {LL_ATTR_DILATION_H, w->dilation[0], 1}, {LL_ATTR_DILATION_W, w->dilation[1], 1},
+    } rows[] = {{LL_ATTR_STRIDE_H, w->stride[0], 1},
+                {LL_ATTR_STRIDE_W, w->stride[1], 1},
+                {LL_ATTR_PAD_TOP, w->before[0], 0},
+                {LL_ATTR_PAD_LEFT, w->before[1], 0},
+                {LL_ATTR_PAD_BOTTOM, w->after[0], 0},
+                {LL_ATTR_PAD_RIGHT, w->after[1], 0},
+                {LL_ATTR_DILATION_H, w->dilation[0], 1},
+                {LL_ATTR_DILATION_W, w->dilation[1], 1},
                 {LL_ATTR_GROUPS, groups, 1}};
     uint32_t count = 0;
     for (size_t i = 0; i < sizeof rows / sizeof *rows; i++)
@@ -122,7 +130,8 @@ static uint32_t window_attrs(const struct windows *w, uint64_t groups, struct ll
 /* An image of the trace as ONNX has it, of rank 3 or 4. */
 static struct ll_shape onnx_order(const struct ll_shape *image, unsigned rank)
 {
-    struct ll_shape shape = {.rank = (uint8_t)rank, .dtype = image->dtype, .dim = {image->dim[0], image->dim[3]}};
+    struct ll_shape shape = {
+        .rank = (uint8_t)rank, .dtype = image->dtype, .dim = {image->dim[0], image->dim[3]}};
     if (rank == 4)
         shape.dim[2] = image->dim[1];
     shape.dim[rank - 1] = image->dim[2];
@@ -188,8 +197,8 @@ static bool transposed_extent(struct onnx *o, const struct ll_shape *x, uint64_t
     *out = *x;
     out->dim[3] = channels;
     for (unsigned i = 0; i < 2; i++) {
-        uint64_t whole = ll_add(ll_mul(x->dim[1 + i] ? x->dim[1 + i] - 1 : 0, w->stride[i]),
-                                ll_add(reach(w, i), more[i]));
+        uint64_t whole =
+            ll_add(ll_mul(x->dim[1 + i] ? x->dim[1 + i] - 1 : 0, w->stride[i]), ll_add(reach(w, i), more[i]));
         if (asked[i] > 0 && asked[i] <= whole) {
             w->before[i] = (whole - asked[i]) / 2;
             w->after[i] = whole - asked[i] - w->before[i];
@@ -320,7 +329,8 @@ static bool take_channels(struct onnx *o, uint32_t first, uint32_t count, struct
         struct onnx_value *value = onnx_need(o, i);
         if (!value)
             return false;
-        const struct ll_shape list = {.rank = 1, .dtype = value->shape.dtype, .dim = {ll_elements(&value->shape)}};
+        const struct ll_shape list = {
+            .rank = 1, .dtype = value->shape.dtype, .dim = {ll_elements(&value->shape)}};
         in[i] = onnx_view(o, onnx_take(o, value, ONNX_PLAIN), &list);
     }
     return true;
@@ -360,8 +370,8 @@ bool onnx_rule_GROUP_NORM(struct onnx *o)
 }
 
 /* Rows of all dimensions from the axis on. */
-static bool normalise_rows(struct onnx *o, enum ll_op_kind kind, struct ll_held x, const struct ll_shape *shape,
-                           unsigned axis, uint32_t first)
+static bool normalise_rows(struct onnx *o, enum ll_op_kind kind, struct ll_held x,
+                           const struct ll_shape *shape, unsigned axis, uint32_t first)
 {
     struct ll_shape rows = {.rank = 2, .dtype = shape->dtype, .dim = {1, 1}};
     for (unsigned i = 0; i < shape->rank; i++)
@@ -414,7 +424,8 @@ bool onnx_rule_LRN(struct onnx *o)
     const struct ll_attr attr = {.key = LL_ATTR_RADIUS, .count = (size - 1) / 2};
     const struct ll_held in = onnx_take(o, x, ONNX_IMAGE);
     const struct ll_shape shape = x->shape;
-    const struct ll_import_op op = {.kind = LL_OP_LRN, .in = &in, .in_count = 1, .attrs = &attr, .attr_count = 1};
+    const struct ll_import_op op = {
+        .kind = LL_OP_LRN, .in = &in, .in_count = 1, .attrs = &attr, .attr_count = 1};
     struct ll_held out[LL_MAX_OUTPUTS];
     if (!onnx_emit(o, &op, out))
         return false;

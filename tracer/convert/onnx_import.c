@@ -25,7 +25,7 @@ const struct onnx_operator *onnx_find_operator(const char *type)
     return NULL;
 }
 
-static const struct onnx_operator opaque = {"", onnx_rule_OPAQUE, LL_OP_OPAQUE, NULL};
+static const struct onnx_operator opaque = {"", onnx_rule_OPAQUE, LL_OP_FOREIGN, NULL};
 
 /* Outputs look as the file says, or as the first input. */
 bool onnx_rule_OPAQUE(struct onnx *o)
@@ -45,10 +45,11 @@ bool onnx_rule_OPAQUE(struct onnx *o)
             return onnx_refuse(o, "nothing tells what its outputs look like");
         given[i] = info ? info->shape : held[0].shape;
         for (unsigned d = 0; info && d < given[i].rank; d++)
-            given[i].dim[d] = info->open[d] ? (d == 0 && count && held[0].shape.rank ? held[0].shape.dim[0] : 1)
-                                            : given[i].dim[d];
+            given[i].dim[d] = info->open[d]
+                                  ? (d == 0 && count && held[0].shape.rank ? held[0].shape.dim[0] : 1)
+                                  : given[i].dim[d];
     }
-    const struct ll_import_op op = {.kind = LL_OP_OPAQUE,
+    const struct ll_import_op op = {.kind = LL_OP_FOREIGN,
                                     .in = held,
                                     .in_count = count,
                                     .given = given,
@@ -62,7 +63,8 @@ bool onnx_rule_OPAQUE(struct onnx *o)
 }
 
 /* All operators without a rule at once, each once. */
-static bool complain_about(struct onnx *o, const struct ll_map *types, const uint64_t *counts, const uint64_t *first)
+static bool complain_about(struct onnx *o, const struct ll_map *types, const uint64_t *counts,
+                           const uint64_t *first)
 {
     for (uint32_t i = 0; i < types->count; i++) {
         const struct onnx_node *node = &o->file.nodes[first[i]];
@@ -82,7 +84,8 @@ static bool check_operators(struct onnx *o)
     bool known = counts && first ? true : ll_import_no_memory(o->import), is_new;
     for (uint64_t i = 0; known && i < o->file.node_count && !o->import->allow_opaque; i++) {
         const char *type = o->file.nodes[i].type;
-        uint32_t id = onnx_find_operator(type) ? LL_NO_ID : ll_map_intern(&types, type, strlen(type), &is_new);
+        uint32_t id =
+            onnx_find_operator(type) ? LL_NO_ID : ll_map_intern(&types, type, strlen(type), &is_new);
         if (id == LL_NO_ID)
             continue;
         counts[id]++;
@@ -183,7 +186,8 @@ static void add_facts(struct onnx *o, const struct onnx_summary *summary)
         ll_facts_add(facts, "batch", "%" PRIu64, summary->batch);
     ll_facts_add(facts, "parameters", "%" PRIu64, summary->parameters);
     if (summary->copies)
-        ll_facts_add(facts, "parameters.with_copies", "%" PRIu64, ll_add(summary->parameters, summary->copies));
+        ll_facts_add(facts, "parameters.with_copies", "%" PRIu64,
+                     ll_add(summary->parameters, summary->copies));
     ll_facts_add(facts, "imported.format", "onnx");
     ll_facts_add(facts, "imported.producer", "%.100s", o->file.producer);
     ll_facts_add(facts, "imported.graph", "%.100s", o->file.graph_name);

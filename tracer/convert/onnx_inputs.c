@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Initializers are constants, those of floating point weights. Where a file was exported without its weights,
- * they are inputs like the others; such an input is known by where it goes (the filter of a convolution cannot
- * be data) or by its name. The user may name the data: -p inputs=a,b. */
+ * they are inputs like the others; such an input is known by where it goes (the filter of a convolution
+ * cannot be data) or by its name. The user may name the data: -p inputs=a,b. */
 #include "tracer/convert/onnx_inputs.h"
 
 #include <inttypes.h>
@@ -24,10 +24,11 @@ static bool is_number(uint8_t dtype)
 static bool take_initializer(struct onnx *o, const struct onnx_tensor *tensor, struct onnx_summary *summary)
 {
     if (tensor->value == LL_NO_ID || !tensor->supported)
-        return ll_complain(o->import->diags, (struct ll_place){.file = o->file.path},
-                           "initializer `%.100s` has no name, or elements of a type or dimensions that are not "
-                           "supported",
-                           tensor->value == LL_NO_ID ? "" : name_of(o, tensor->value));
+        return ll_complain(
+            o->import->diags, (struct ll_place){.file = o->file.path},
+            "initializer `%.100s` has no name, or elements of a type or dimensions that are not "
+            "supported",
+            tensor->value == LL_NO_ID ? "" : name_of(o, tensor->value));
     struct onnx_value *value = &o->values[tensor->value];
     if (value->made)
         return ll_complain(o->import->diags, (struct ll_place){.file = o->file.path},
@@ -50,9 +51,14 @@ static void mark_weights(struct onnx *o)
     static const struct {
         const char *type;
         uint32_t first, end;
-    } places[] = {{"Conv", 1, 3}, {"ConvTranspose", 1, 3}, {"Gemm", 1, 3},
-                  {"LSTM", 1, 4}, {"GRU", 1, 4},           {"RNN", 1, 4},
-                  {"BatchNormalization", 1, 5},            {"LayerNormalization", 1, 3}};
+    } places[] = {{"Conv", 1, 3},
+                  {"ConvTranspose", 1, 3},
+                  {"Gemm", 1, 3},
+                  {"LSTM", 1, 4},
+                  {"GRU", 1, 4},
+                  {"RNN", 1, 4},
+                  {"BatchNormalization", 1, 5},
+                  {"LayerNormalization", 1, 3}};
     for (uint64_t n = 0; n < o->file.node_count; n++) {
         const struct onnx_node *node = &o->file.nodes[n];
         for (size_t p = 0; p < sizeof places / sizeof *places; p++)
@@ -66,7 +72,8 @@ static void mark_weights(struct onnx *o)
 /* Names that exporters give to weights, and to what they made of them. */
 static bool sounds_like_weight(const char *name)
 {
-    static const char *const parts[] = {"weight", "bias", "running_mean", "running_var", "gamma", "beta", "onnx::"};
+    static const char *const parts[] = {"weight", "bias", "running_mean", "running_var",
+                                        "gamma",  "beta", "onnx::"};
     for (size_t i = 0; i < sizeof parts / sizeof *parts; i++)
         if (strstr(name, parts[i]))
             return true;
@@ -95,8 +102,8 @@ static bool is_weight(struct onnx *o, const struct onnx_info *info, const char *
            (o->values[info->value].weight || sounds_like_weight(name));
 }
 
-/* The size that the user gives to an open dimension: by its name, by its place (`x.1`), or as the batch where it
- * comes first. */
+/* The size that the user gives to an open dimension: by its name, by its place (`x.1`), or as the batch where
+ * it comes first. */
 static bool close_dim(struct onnx *o, struct onnx_info *info, unsigned i)
 {
     char place[160];
@@ -123,7 +130,8 @@ static bool take_input(struct onnx *o, struct onnx_info *info, const char *data,
     const char *name = name_of(o, info->value);
     if (!info->known)
         return ll_complain(o->import->diags, (struct ll_place){.file = o->file.path},
-                           "input `%.100s` is no tensor of a type and of dimensions that are supported", name);
+                           "input `%.100s` is no tensor of a type and of dimensions that are supported",
+                           name);
     bool weight = is_weight(o, info, data);
     for (unsigned i = 0; i < info->shape.rank; i++)
         if (info->open[i])

@@ -12,8 +12,8 @@ struct onnx_summary {
     uint64_t batch;      /* first dimension of the first input, 0 when there is none */
 };
 
-/* Fills o->values from the file's initializers and inputs. Open dimensions get the sizes that the user gives by
- * name. False after complaints, one for each that lacks a size. */
+/* Fills o->values from the file's initializers and inputs. Open dimensions get the sizes that the user gives
+ * by name. False after complaints, one for each that lacks a size. */
 bool onnx_read_inputs(struct onnx *o, struct onnx_summary *summary);
 
 #endif

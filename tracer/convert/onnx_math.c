@@ -48,7 +48,8 @@ bool onnx_rule_MISH(struct onnx *o)
 }
 
 /* A value as one of two that are joined: dimensions of 1 in front until it has `rank`, then laid out. */
-static struct ll_held take_padded(struct onnx *o, struct onnx_value *value, unsigned rank, enum onnx_layout layout)
+static struct ll_held take_padded(struct onnx *o, struct onnx_value *value, unsigned rank,
+                                  enum onnx_layout layout)
 {
     if (layout == ONNX_PLAIN || value->shape.rank == rank || value->shape.rank == 0)
         return onnx_take(o, value, value->shape.rank == 0 ? ONNX_PLAIN : layout);
@@ -343,26 +344,31 @@ bool onnx_rule_SOFTMAX(struct onnx *o)
     return true;
 }
 
-/* How many rows a product of the list of the values becomes: the k largest of each. */
+/* The k largest along an axis, which is seen as the last one, and where they are. */
 bool onnx_rule_TOP_K(struct onnx *o)
 {
     struct onnx_value *x = onnx_need(o, 0);
-    int64_t k = onnx_attr_integer(o, "k", 0);
+    int64_t k = onnx_attr_integer(o, "k", 1);
     uint64_t count;
     unsigned axis;
     if (!x || (onnx_input(o, 1) && !onnx_need_integers(o, 1, &k, 1, &count)) ||
         !onnx_axis(o, onnx_attr_integer(o, "axis", -1), x->shape.rank, &axis))
         return false;
-    if (k < 0 || (uint64_t)k > x->shape.dim[axis])
-        return onnx_refuse(o, "there are not so many to choose from");
-    struct ll_shape outs[2] = {x->shape, x->shape};
-    outs[0].dim[axis] = outs[1].dim[axis] = (uint64_t)k;
-    outs[1].dtype = LL_I64;
-    struct ll_held in = onnx_take(o, x, ONNX_PLAIN), out[LL_MAX_OUTPUTS];
-    const struct ll_import_op op = {.kind = LL_OP_TOP_K, .in = &in, .in_count = 1, .given = outs, .given_count = 2};
+    const struct ll_shape sides = axis_last(&x->shape, axis);
+    struct ll_shape shape = x->shape;
+    shape.dim[axis] = (uint64_t)k;
+    const struct ll_attr attr = {.key = LL_ATTR_SIZE, .count = k};
+    const struct ll_held in = onnx_view(o, onnx_take(o, x, ONNX_PLAIN), &sides);
+    const struct ll_import_op op = {
+        .kind = LL_OP_TOP_K, .in = &in, .in_count = 1, .attrs = &attr, .attr_count = 1};
+    struct ll_held out[LL_MAX_OUTPUTS], places;
     if (!onnx_emit(o, &op, out))
         return false;
-    for (uint32_t i = 0; i < 2; i++)
-        onnx_put(o, i, out[i], ONNX_PLAIN, &outs[i]);
+    struct ll_shape wide = out[1].shape;
+    wide.dtype = LL_I64;
+    if (!onnx_emit_simple(o, LL_OP_CAST, &out[1], 1, &wide, &places))
+        return false;
+    onnx_put(o, 0, onnx_view(o, out[0], &shape), ONNX_PLAIN, &shape);
+    onnx_put(o, 1, onnx_view(o, places, &shape), ONNX_PLAIN, &shape);
     return true;
 }

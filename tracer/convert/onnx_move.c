@@ -202,7 +202,8 @@ bool onnx_rule_SHAPE(struct onnx *o)
     struct onnx_value *x = onnx_need(o, 0);
     if (!x)
         return false;
-    int64_t rank = x->shape.rank, start = onnx_attr_integer(o, "start", 0), end = onnx_attr_integer(o, "end", rank);
+    int64_t rank = x->shape.rank, start = onnx_attr_integer(o, "start", 0),
+            end = onnx_attr_integer(o, "end", rank);
     start = start < 0 ? start + rank : start;
     end = end < 0 ? end + rank : end;
     start = start < 0 ? 0 : start > rank ? rank : start;
@@ -235,7 +236,8 @@ bool onnx_rule_RANGE(struct onnx *o)
         struct onnx_value *value = onnx_need(o, i);
         const double *number = value && ll_elements(&value->shape) == 1 ? onnx_numbers(o, value) : NULL;
         if (!number)
-            return value && onnx_refuse(o, "input %u decides about sizes, but is not known before it runs", i);
+            return value &&
+                   onnx_refuse(o, "input %u decides about sizes, but is not known before it runs", i);
         ends[i] = *number;
     }
     double length = ceil((ends[1] - ends[0]) / ends[2]);
@@ -327,7 +329,8 @@ bool onnx_rule_CONCAT(struct onnx *o)
     if (!first || !onnx_axis(o, onnx_attr_integer(o, "axis", 1), first->shape.rank, &axis))
         return false;
     enum onnx_layout layout = cutting_layout(o, first);
-    struct ll_held *in = ll_alloc(&o->import->arena, (size_t)count + LL_MAX_OUTPUTS, sizeof *in), *out = in + count;
+    struct ll_held *in = ll_alloc(&o->import->arena, (size_t)count + LL_MAX_OUTPUTS, sizeof *in),
+                   *out = in + count;
     struct ll_shape shape = first->shape;
     shape.dim[axis] = 0;
     if (!in)
@@ -340,7 +343,8 @@ bool onnx_rule_CONCAT(struct onnx *o)
         in[i] = onnx_take(o, x, layout);
     }
     const struct ll_attr attr = {.key = LL_ATTR_AXIS, .count = axis_in(layout, axis, shape.rank)};
-    const struct ll_import_op op = {.kind = LL_OP_CONCAT, .in = in, .in_count = count, .attrs = &attr, .attr_count = 1};
+    const struct ll_import_op op = {
+        .kind = LL_OP_CONCAT, .in = in, .in_count = count, .attrs = &attr, .attr_count = 1};
     if (!onnx_emit(o, &op, out))
         return false;
     onnx_put(o, 0, *out, layout, &shape);
@@ -348,12 +352,14 @@ bool onnx_rule_CONCAT(struct onnx *o)
 }
 
 /* `size` of the elements along an axis, from `begin` on. */
-static bool cut(struct onnx *o, struct ll_held in, int64_t axis, uint64_t begin, uint64_t size, struct ll_held *out)
+static bool cut(struct onnx *o, struct ll_held in, int64_t axis, uint64_t begin, uint64_t size,
+                struct ll_held *out)
 {
     const struct ll_attr attrs[3] = {{.key = LL_ATTR_AXIS, .count = axis},
                                      {.key = LL_ATTR_BEGIN, .count = (int64_t)begin},
                                      {.key = LL_ATTR_SIZE, .count = (int64_t)size}};
-    const struct ll_import_op op = {.kind = LL_OP_SLICE, .in = &in, .in_count = 1, .attrs = attrs, .attr_count = 3};
+    const struct ll_import_op op = {
+        .kind = LL_OP_SLICE, .in = &in, .in_count = 1, .attrs = attrs, .attr_count = 3};
     struct ll_held outs[LL_MAX_OUTPUTS];
     if (!onnx_emit(o, &op, outs))
         return false;
@@ -499,8 +505,8 @@ static bool pick(struct onnx *o, struct onnx_value *table, uint64_t rows, struct
                    out;
     if (ll_elements(&in[1].shape) == picked)
         in[1] = onnx_view(o, in[1], &list);
-    else if (!cut(o, onnx_view(o, in[1], &(struct ll_shape){.rank = 1, .dim = {ll_elements(&in[1].shape)}}), 0, 0,
-                  picked, &in[1]))
+    else if (!cut(o, onnx_view(o, in[1], &(struct ll_shape){.rank = 1, .dim = {ll_elements(&in[1].shape)}}),
+                  0, 0, picked, &in[1]))
         return false;
     if (!onnx_emit_simple(o, LL_OP_GATHER, in, 2, NULL, &out))
         return false;
@@ -644,7 +650,8 @@ bool onnx_rule_PAD(struct onnx *o)
         const struct ll_attr attrs[3] = {{.key = LL_ATTR_AXIS, .count = axis_in(layout, i, rank)},
                                          {.key = LL_ATTR_BEFORE, .count = pads[i]},
                                          {.key = LL_ATTR_AFTER, .count = pads[i + rank]}};
-        const struct ll_import_op op = {.kind = LL_OP_PAD, .in = &held, .in_count = 1, .attrs = attrs, .attr_count = 3};
+        const struct ll_import_op op = {
+            .kind = LL_OP_PAD, .in = &held, .in_count = 1, .attrs = attrs, .attr_count = 3};
         if (!onnx_emit(o, &op, outs))
             return false;
         held = outs[0];
@@ -654,7 +661,8 @@ bool onnx_rule_PAD(struct onnx *o)
     return true;
 }
 
-/* A block of b x b pixels becomes b b channels, or the other way: dimensions are taken apart and exchanged. */
+/* A block of b x b pixels becomes b b channels, or the other way: dimensions are taken apart and exchanged.
+ */
 static bool exchange_blocks(struct onnx *o, const struct ll_shape *apart, const int64_t from[6],
                             const struct ll_shape *shape)
 {
@@ -680,7 +688,7 @@ static bool block_of(struct onnx *o, uint64_t *block)
 
 bool onnx_rule_DEPTH_TO_SPACE(struct onnx *o)
 {
-    uint64_t b;
+    uint64_t b = 1;
     if (!block_of(o, &b))
         return false;
     const struct ll_shape *x = &onnx_input(o, 0)->shape;
@@ -695,14 +703,15 @@ bool onnx_rule_DEPTH_TO_SPACE(struct onnx *o)
 
 bool onnx_rule_SPACE_TO_DEPTH(struct onnx *o)
 {
-    uint64_t b;
+    uint64_t b = 1;
     if (!block_of(o, &b))
         return false;
     const struct ll_shape *x = &onnx_input(o, 0)->shape;
     const struct ll_shape apart = {
         .rank = 6, .dtype = x->dtype, .dim = {x->dim[0], x->dim[1], x->dim[2] / b, b, x->dim[3] / b, b}};
-    const struct ll_shape shape = {.rank = 4,
-                                   .dtype = x->dtype,
-                                   .dim = {x->dim[0], ll_mul(x->dim[1], b * b), x->dim[2] / b, x->dim[3] / b}};
+    const struct ll_shape shape = {
+        .rank = 4,
+        .dtype = x->dtype,
+        .dim = {x->dim[0], ll_mul(x->dim[1], b * b), x->dim[2] / b, x->dim[3] / b}};
     return exchange_blocks(o, &apart, (const int64_t[]){0, 3, 5, 1, 2, 4}, &shape);
 }

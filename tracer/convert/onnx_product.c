@@ -12,8 +12,8 @@ static struct ll_shape stack(uint64_t batch, uint64_t rows, uint64_t columns, ui
     return (struct ll_shape){.rank = 3, .dtype = dtype, .dim = {batch, rows, columns}};
 }
 
-bool onnx_product(struct onnx *o, struct ll_held a, struct ll_held b, const struct ll_gemm *gemm, bool transposed,
-                  struct ll_held *out)
+bool onnx_product(struct onnx *o, struct ll_held a, struct ll_held b, const struct ll_gemm *gemm,
+                  bool transposed, struct ll_held *out)
 {
     const struct ll_shape left = stack(gemm->batch, gemm->m, gemm->k, a.shape.dtype);
     const struct ll_shape right = transposed ? stack(gemm->batch, gemm->n, gemm->k, b.shape.dtype)
@@ -89,7 +89,8 @@ static uint64_t stacked(const struct ll_shape *shape)
 }
 
 /* The shape of a product of stacks, and of a side without its matrices' dimensions repeated to fit. */
-static bool matmul_shape(struct onnx *o, const struct ll_shape *a, const struct ll_shape *b, struct ll_shape *out)
+static bool matmul_shape(struct onnx *o, const struct ll_shape *a, const struct ll_shape *b,
+                         struct ll_shape *out)
 {
     struct ll_shape left = *a, right = *b;
     if (a->rank < 2 || b->rank < 2)
@@ -120,8 +121,8 @@ static bool take_stack(struct onnx *o, struct onnx_value *value, const struct ll
 }
 
 /* Where the right side is one matrix for all, the rows of all left matrices are one matrix. */
-static bool multiply(struct onnx *o, struct onnx_value *a, struct onnx_value *b, const struct ll_shape sides[2],
-                     const struct ll_shape *shape, struct ll_held *y)
+static bool multiply(struct onnx *o, struct onnx_value *a, struct onnx_value *b,
+                     const struct ll_shape sides[2], const struct ll_shape *shape, struct ll_held *y)
 {
     const struct ll_shape *left = &sides[0], *right = &sides[1];
     struct ll_gemm gemm = {.batch = stacked(shape),

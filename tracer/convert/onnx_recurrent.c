@@ -47,13 +47,15 @@ static bool part(struct onnx *o, struct onnx_value *value, const struct recurren
         *out = onnx_view(o, held, shape);
         return true;
     }
-    const struct ll_shape rows = {
-        .rank = 2, .dtype = held.shape.dtype, .dim = {n->directions, ll_elements(&held.shape) / n->directions}};
+    const struct ll_shape rows = {.rank = 2,
+                                  .dtype = held.shape.dtype,
+                                  .dim = {n->directions, ll_elements(&held.shape) / n->directions}};
     const struct ll_attr attrs[3] = {{.key = LL_ATTR_AXIS, .count = 0},
                                      {.key = LL_ATTR_BEGIN, .count = (int64_t)direction},
                                      {.key = LL_ATTR_SIZE, .count = 1}};
     held = onnx_view(o, held, &rows);
-    const struct ll_import_op op = {.kind = LL_OP_SLICE, .in = &held, .in_count = 1, .attrs = attrs, .attr_count = 3};
+    const struct ll_import_op op = {
+        .kind = LL_OP_SLICE, .in = &held, .in_count = 1, .attrs = attrs, .attr_count = 3};
     if (!onnx_emit(o, &op, outs))
         return false;
     *out = onnx_view(o, outs[0], shape);
@@ -73,11 +75,13 @@ static bool project(struct onnx *o, const struct recurrent *n, uint64_t directio
         !onnx_product(o, onnx_take(o, n->x, ONNX_PLAIN), in[1], &gemm, true, out))
         return false;
     if (n->bias) {
-        const struct ll_attr attrs[2] = {{.key = LL_ATTR_AXIS, .count = 0}, {.key = LL_ATTR_AXES, .count = 1}};
+        const struct ll_attr attrs[2] = {{.key = LL_ATTR_AXIS, .count = 0},
+                                         {.key = LL_ATTR_AXES, .count = 1}};
         struct ll_held sum[LL_MAX_OUTPUTS];
         if (!part(o, n->bias, n, direction, &both, &halves))
             return false;
-        const struct ll_import_op op = {.kind = LL_OP_SUM, .in = &halves, .in_count = 1, .attrs = attrs, .attr_count = 2};
+        const struct ll_import_op op = {
+            .kind = LL_OP_SUM, .in = &halves, .in_count = 1, .attrs = attrs, .attr_count = 2};
         if (!onnx_emit(o, &op, sum))
             return false;
         in[0] = *out;
@@ -94,7 +98,8 @@ static bool run(struct onnx *o, const struct recurrent *n, uint64_t direction, s
 {
     uint8_t dtype = n->x->shape.dtype;
     uint32_t states = n->gates == 4 ? 2 : 1, count = 2;
-    const struct ll_shape weights = {.rank = 2, .dtype = dtype, .dim = {ll_mul(n->gates, n->hidden), n->hidden}};
+    const struct ll_shape weights = {
+        .rank = 2, .dtype = dtype, .dim = {ll_mul(n->gates, n->hidden), n->hidden}};
     const struct ll_shape state = {.rank = 2, .dtype = dtype, .dim = {n->batch, n->hidden}};
     const struct ll_shape given[3] = {
         {.rank = 3, .dtype = dtype, .dim = {n->steps, n->batch, n->hidden}}, state, state};
@@ -104,8 +109,11 @@ static bool run(struct onnx *o, const struct recurrent *n, uint64_t direction, s
     for (uint32_t i = 0; i < states; i++)
         if (n->state[i] && !part(o, n->state[i], n, direction, &state, &in[count++]))
             return false;
-    const struct ll_import_op op = {
-        .kind = LL_OP_RECURRENT, .in = in, .in_count = count, .given = given, .given_count = 1 + states};
+    const struct ll_import_op op = {.kind = LL_OP_RECURRENT_STEPS,
+                                    .in = in,
+                                    .in_count = count,
+                                    .given = given,
+                                    .given_count = 1 + states};
     if (!onnx_emit(o, &op, outs))
         return false;
     for (uint32_t i = 0; i < 1 + states; i++)
@@ -114,7 +122,8 @@ static bool run(struct onnx *o, const struct recurrent *n, uint64_t direction, s
 }
 
 /* Both directions' results side by side. */
-static bool join(struct onnx *o, const struct recurrent *n, const struct ll_held parts[2], struct ll_held *out)
+static bool join(struct onnx *o, const struct recurrent *n, const struct ll_held parts[2],
+                 struct ll_held *out)
 {
     const struct ll_attr attr = {.key = LL_ATTR_AXIS, .count = 0};
     const struct ll_import_op op = {

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* The rules behind the words of onnx_operators.def, and what only they share. A rule looks at the node at
- * work, tells the shapes of its outputs and records the ops that it becomes; false after a complaint. Private to
- * tracer/convert/onnx*.c. */
+ * work, tells the shapes of its outputs and records the ops that it becomes; false after a complaint. Private
+ * to tracer/convert/onnx*.c. */
 #ifndef LL_TRACER_CONVERT_ONNX_RULES_H
 #define LL_TRACER_CONVERT_ONNX_RULES_H
 
@@ -9,8 +9,8 @@
 
 /* Element by element, and many to few: onnx_math.c. */
 onnx_rule onnx_rule_UNARY, onnx_rule_MISH, onnx_rule_PRELU, onnx_rule_BINARY, onnx_rule_BIAS_GELU,
-    onnx_rule_MANY, onnx_rule_WHERE, onnx_rule_CAST, onnx_rule_CAST_LIKE, onnx_rule_REDUCE, onnx_rule_REDUCE_OF,
-    onnx_rule_ARG_MAX, onnx_rule_SOFTMAX, onnx_rule_TOP_K;
+    onnx_rule_MANY, onnx_rule_WHERE, onnx_rule_CAST, onnx_rule_CAST_LIKE, onnx_rule_REDUCE,
+    onnx_rule_REDUCE_OF, onnx_rule_ARG_MAX, onnx_rule_SOFTMAX, onnx_rule_TOP_K;
 
 /* Seen otherwise, or moved: onnx_move.c. */
 onnx_rule onnx_rule_IDENTITY, onnx_rule_RESHAPE, onnx_rule_FLATTEN, onnx_rule_SQUEEZE, onnx_rule_UNSQUEEZE,

@@ -15,8 +15,8 @@ bool onnx_refuse(struct onnx *o, const char *format, ...)
     va_start(arguments, format);
     vsnprintf(text, sizeof text, format, arguments);
     va_end(arguments);
-    return ll_complain(o->import->diags, (struct ll_place){.file = o->file.path}, "%.60s `%.100s`: %s", o->node->type,
-                       o->node->name, text);
+    return ll_complain(o->import->diags, (struct ll_place){.file = o->file.path}, "%.60s `%.100s`: %s",
+                       o->node->type, o->node->name, text);
 }
 
 struct onnx_value *onnx_input(struct onnx *o, uint32_t i)
@@ -70,7 +70,8 @@ bool onnx_need_integers(struct onnx *o, uint32_t i, int64_t *values, uint64_t mo
         return false;
     *count = ll_elements(&value->shape);
     if (!numbers || *count > most)
-        return onnx_refuse(o, "input %u decides about sizes, but its elements are not known before it runs", i);
+        return onnx_refuse(o, "input %u decides about sizes, but its elements are not known before it runs",
+                           i);
     for (uint64_t k = 0; k < *count; k++)
         values[k] = onnx_integer(numbers[k]);
     return true;
