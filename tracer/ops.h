@@ -70,7 +70,8 @@
     X(BETA1, "beta1", REAL)                                                                                  \
     X(BETA2, "beta2", REAL)                                                                                  \
     X(DECAY, "decay", REAL)                                                                                  \
-    X(EPSILON, "epsilon", REAL)
+    X(EPSILON, "epsilon", REAL)                                                                              \
+    X(VECTORS, "vectors", COUNT)
 
 enum ll_op_kind {
 #define LL_OP(word, ...) LL_OP_##word,
