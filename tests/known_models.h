@@ -416,6 +416,29 @@ static const struct known {
         .small = {{"image", "16"}, {"channels", "2"}, {"rate", "1000"}},
         .steps = 60,
     },
+    /* Mnih et al., 2016, as TBD has it: the sum over the layers that the first comment of a3c.c lists. What
+     * is met while playing is new all the time: test_a3c.c holds what is learned. Ops: of each of four turns
+     * 4 input, 29 forward (16 for the layers, 13 for the loss), 36 backward; 30 sums of the gradients of ten
+     * weights, the sum of the losses, 11 update. Constants: shade, entropy, what is added to probabilities,
+     * the one that gradients start from, Adam's betas. */
+    {
+        .name = "a3c",
+        .parameters = 677429,
+        .forward_flops = 5933568,
+        .train_ops = 318,
+        .constants = 5,
+        .small = {{"channels", "2"}, {"hidden", "16"}, {"lives", "1"}},
+    },
+    /* The same on raw screens, which the suite's code shows; two turns. */
+    {
+        .name = "a3c",
+        .parameters = 3561013,
+        .forward_flops = 63040000,
+        .train_ops = 160,
+        .constants = 5,
+        .preset = {{"raw", "1"}},
+        .small = {{"channels", "2"}, {"hidden", "16"}, {"lives", "1"}, {"raw", "1"}, {"turns", "2"}},
+    },
     /* He et al., 2016 ("Identity Mappings"), as MXNet has it: 25,549,483 parameters are the 25,557,032 of
      * ResNet-50 without four normalisations behind shortcuts and with those of what comes in and goes out.
      * FLOPs as ResNet-50's. Ops with 18 layers: 2 input; 76 forward (21 convolutions, 19 normalisations, 18
