@@ -51,6 +51,11 @@ ll_work_rule ll_work_GATHER, ll_work_BATCH_GEMM;
 ll_work_rule ll_work_NOTHING, ll_work_GEMM, ll_work_CONV_FORWARD, ll_work_CONV_DATA, ll_work_CONV_FILTER;
 ll_work_rule ll_work_VECTOR, ll_work_PICKED, ll_work_ROWS, ll_work_REDUCE, ll_work_MOVE, ll_work_HOST;
 
+ll_shape_rule ll_shape_BENT, ll_shape_UPSAMPLE, ll_shape_SHRUNK, ll_shape_ROI_POOL, ll_shape_ROI_POOL_GRAD,
+    ll_shape_TOP_K, ll_shape_BOX_DECODE, ll_shape_NMS, ll_shape_BOX_SAMPLE;
+ll_count_rule ll_flops_PER_IN_12, ll_flops_ROI_POOL, ll_flops_TOP_K, ll_flops_BOX_DECODE, ll_flops_NMS,
+    ll_flops_BOX_SAMPLE;
+
 /* The extents of a product of matrices, transpositions resolved; inputs have rank 2. */
 struct ll_gemm ll_matmul_dims(const struct ll_op_view *op);
 

@@ -137,6 +137,32 @@ void ll_gradient_BATCH_NORM(struct ll_nn *nn, const struct ll_gradient_call *cal
         call->dx[i] = gradient->outputs[i];
 }
 
+/* Reads x, not y: y does not tell on which side of zero it was. */
+void ll_gradient_SMOOTH_L1(struct ll_nn *nn, const struct ll_gradient_call *call)
+{
+    struct ll_value *inputs[] = {call->dy[0], call->op->inputs[0]};
+    call->dx[0] = with_attrs(nn, LL_OP_SMOOTH_L1_GRAD, call->op, 2, inputs, NULL);
+}
+
+void ll_gradient_UPSAMPLE(struct ll_nn *nn, const struct ll_gradient_call *call)
+{
+    call->dx[0] = with_attrs(nn, LL_OP_UPSAMPLE_GRAD, call->op, 1, call->dy, NULL);
+}
+
+void ll_gradient_UPSAMPLE_GRAD(struct ll_nn *nn, const struct ll_gradient_call *call)
+{
+    call->dx[0] = with_attrs(nn, LL_OP_UPSAMPLE, call->op, 1, call->dy, NULL);
+}
+
+/* The second result says where each element came from; boxes have no gradient. */
+void ll_gradient_ROI_POOL(struct ll_nn *nn, const struct ll_gradient_call *call)
+{
+    struct ll_value *inputs[] = {call->dy[0], call->op->outputs[1]};
+    if (call->wanted[0])
+        call->dx[0] =
+            with_attrs(nn, LL_OP_ROI_POOL_GRAD, call->op, 2, inputs, &call->op->inputs[0]->shape);
+}
+
 /* Mean and variance are those of other steps: nothing flows into them. */
 void ll_gradient_BATCH_NORM_FIXED(struct ll_nn *nn, const struct ll_gradient_call *call)
 {
