@@ -183,6 +183,18 @@ static inline void draw_norm(uint64_t *state, struct op_sample *s, enum ll_dtype
         add_real(s, LL_ATTR_EPSILON, 0.125);
 }
 
+static inline void draw_layer_norm(uint64_t *state, struct op_sample *s, enum ll_dtype dtype)
+{
+    bool gradient = s->view.kind == LL_OP_LAYER_NORM_GRAD || s->view.kind == LL_OP_RMS_NORM_GRAD;
+    struct ll_shape image = draw_image(state, dtype, draw(state, 1, 20));
+    for (int i = 0; i < (gradient ? 2 : 1); i++)
+        add_input(s, image);
+    add_input(s, shape_of(dtype, 1, &image.dim[3]));
+    if (s->view.kind == LL_OP_LAYER_NORM && draw(state, 0, 1))
+        add_input(s, s->in[1]);
+    add_real(s, LL_ATTR_EPSILON, 0.125);
+}
+
 /* Now and then all classes there are. Some kernels are tried with classes 0 and 1 alone: there are these. */
 static inline void draw_sampler(uint64_t *state, struct op_sample *s, enum ll_dtype dtype)
 {
@@ -206,7 +218,7 @@ static inline void draw_random(uint64_t *state, struct op_sample *s, enum ll_dty
     add_input(s, (struct ll_shape){.dtype = (uint8_t)dtype});
     add_attr(s, LL_ATTR_SEED, (int64_t)ll_random(state));
     add_attr(s, LL_ATTR_STREAM, (int64_t)draw(state, 0, 9));
-    add_real(s, LL_ATTR_KEEP, draw(state, 0, 1) ? 0.75 : 0.3);
+    add_real(s, LL_ATTR_KEEP, draw(state, 0, 1) ? 0.75 : 0.25);
 }
 
 static inline void draw_optimizer(uint64_t *state, struct op_sample *s, enum ll_dtype dtype, int tensors)
@@ -229,6 +241,8 @@ static inline void draw_optimizer(uint64_t *state, struct op_sample *s, enum ll_
     if (s->view.kind != LL_OP_ADAM)
         return;
     add_input(s, shape_of(dtype, 1, (uint64_t[]){2}));
+    if (draw(state, 0, 1))
+        add_input(s, shape_of(dtype, 0, (uint64_t[]){0}));
     add_real(s, LL_ATTR_BETA1, 0.9);
     add_real(s, LL_ATTR_BETA2, 0.999);
     add_real(s, LL_ATTR_EPSILON, 1e-3);
@@ -402,12 +416,9 @@ static inline void draw_boxes(uint64_t *state, struct op_sample *s, enum ll_dtyp
 {
     enum ll_op_kind kind = s->view.kind;
     uint64_t batch = draw(state, 1, 3), n = draw(state, 1, draw(state, 0, 3) ? 9 : 100);
-    if (kind == LL_OP_TOP_K)
-        add_input(s, shape_of(dtype, 2, (uint64_t[]){batch, n}));
     if (kind == LL_OP_BOX_DECODE)
         add_input(s, shape_of(dtype, 2, (uint64_t[]){n, 4}));
-    if (kind != LL_OP_TOP_K)
-        add_input(s, shape_of(dtype, 3, (uint64_t[]){batch, n, 4}));
+    add_input(s, shape_of(dtype, 3, (uint64_t[]){batch, n, 4}));
     if (kind == LL_OP_BOX_SAMPLE) {
         add_input(s, shape_of(dtype, 3, (uint64_t[]){batch, draw(state, 1, 5), 5}));
         add_input(s, (struct ll_shape){.dtype = (uint8_t)dtype});
@@ -419,7 +430,7 @@ static inline void draw_boxes(uint64_t *state, struct op_sample *s, enum ll_dtyp
     if (kind == LL_OP_NMS)
         add_real(s, LL_ATTR_OVERLAP, draw(state, 0, 1) ? 0.5 : 0);
     if (kind != LL_OP_BOX_DECODE) {
-        add_attr(s, LL_ATTR_SIZE, (int64_t)draw(state, 1, kind == LL_OP_TOP_K ? n : 20));
+        add_attr(s, LL_ATTR_SIZE, (int64_t)draw(state, 1, 20));
         return;
     }
     add_attr(s, LL_ATTR_HEIGHT, (int64_t)draw(state, 1, 20));
@@ -427,10 +438,25 @@ static inline void draw_boxes(uint64_t *state, struct op_sample *s, enum ll_dtyp
     add_real(s, LL_ATTR_LEAST, 2);
 }
 
+/* Lines of some length, as long as asked for; of some of each the best, or where such indices lie. */
+static inline void draw_ranking(uint64_t *state, struct op_sample *s, enum ll_dtype dtype)
+{
+    uint64_t size = draw(state, 1, draw(state, 0, 3) ? 10 : 100), pieces = draw(state, 1, 9), lines = draw(state, 1, 50);
+    if (s->view.kind == LL_OP_TOP_K) {
+        add_input(s, shape_of(dtype, 2, (uint64_t[]){lines, size + draw(state, 0, 300)}));
+        add_attr(s, LL_ATTR_SIZE, (int64_t)size);
+        return;
+    }
+    add_input(s, shape_of(LL_I32, 2, (uint64_t[]){lines, size}));
+    add_attr(s, LL_ATTR_SIZE, (int64_t)size + 1);
+    add_attr(s, LL_ATTR_RANGE, (int64_t)(pieces * (size + 1)));
+}
+
 /* What the other kinds take, by the op table's comment on their inputs. */
 static inline void draw_plain(uint64_t *state, struct op_sample *s, enum ll_dtype dtype)
 {
     struct ll_shape x = shape_of(dtype, 2, (uint64_t[]){draw(state, 1, 200), draw(state, 1, 90)});
+    x.dim[1] += s->view.kind == LL_OP_SOFTMAX_XENT_SMOOTH; /* two classes at least */
     struct ll_shape row = shape_of(dtype, 1, &x.dim[1]), column = shape_of(dtype, 1, &x.dim[0]);
     struct ll_shape labels = column;
     labels.dtype = LL_I32;
@@ -440,7 +466,7 @@ static inline void draw_plain(uint64_t *state, struct op_sample *s, enum ll_dtyp
         s->view.output_count = 1;
     }
     if (kind == LL_OP_CAST)
-        x.dtype = draw(state, 0, 1) ? LL_BOOL : LL_I32;
+        x.dtype = (uint8_t)(draw(state, 0, 1) ? LL_BOOL : draw(state, 0, 1) ? LL_U8 : LL_I32);
     if (kind == LL_OP_RESHAPE)
         x = shape_of(dtype, 1, (uint64_t[]){x.dim[0] * x.dim[1]});
     if (kind != LL_OP_HOST_INPUT)
@@ -453,11 +479,14 @@ static inline void draw_plain(uint64_t *state, struct op_sample *s, enum ll_dtyp
         add_input(s, row);
     if (kind == LL_OP_SOFTMAX_XENT_GRAD)
         add_input(s, column);
-    if (kind == LL_OP_SOFTMAX_XENT || kind == LL_OP_FOCAL_LOSS)
+    if (shape_word(kind, "XENT") || kind == LL_OP_SOFTMAX_XENT_SMOOTH)
         add_input(s, labels);
+    if (kind == LL_OP_SOFTMAX_XENT_SMOOTH)
+        add_real(s, LL_ATTR_SMOOTHING, 0.25);
     if (kind == LL_OP_SOFTMAX_XENT_DENSE)
         add_input(s, x);
-    if (kind == LL_OP_SMOOTH_L1 || kind == LL_OP_SMOOTH_L1_GRAD || kind == LL_OP_RELU_CLIPPED || kind == LL_OP_RELU_CLIPPED_GRAD)
+    if (kind == LL_OP_SMOOTH_L1 || kind == LL_OP_SMOOTH_L1_GRAD || kind == LL_OP_RELU_CLIPPED ||
+        kind == LL_OP_RELU_CLIPPED_GRAD)
         add_real(s, LL_ATTR_LIMIT, 1.25);
 }
 
@@ -479,14 +508,16 @@ static inline void draw_op(uint64_t *state, enum ll_op_kind kind, enum ll_dtype 
     else if (shape_word(kind, "BATCH_NORM") || shape_word(kind, "NORM_GRAD") ||
              shape_word(kind, "NORM_FIXED"))
         draw_norm(state, s, dtype);
+    else if (kind == LL_OP_LAYER_NORM || kind == LL_OP_LAYER_NORM_GRAD || kind == LL_OP_RMS_NORM ||
+             kind == LL_OP_RMS_NORM_GRAD)
+        draw_layer_norm(state, s, dtype);
     else if (kind == LL_OP_LOG_UNIFORM_SAMPLE)
         draw_sampler(state, s, dtype);
     else if (shape_word(kind, "UPSAMPLE") || shape_word(kind, "SHRUNK"))
         draw_blocks(state, s, dtype);
     else if (shape_word(kind, "ROI_POOL") || shape_word(kind, "ROI_POOL_GRAD"))
         draw_regions(state, s, dtype);
-    else if (shape_word(kind, "TOP_K") || shape_word(kind, "BOX_DECODE") || shape_word(kind, "NMS") ||
-             shape_word(kind, "BOX_SAMPLE"))
+    else if (shape_word(kind, "BOX_DECODE") || shape_word(kind, "NMS") || shape_word(kind, "BOX_SAMPLE"))
         draw_boxes(state, s, dtype);
     else if (ll_op_class(kind) == LL_CLASS_RANDOM)
         draw_random(state, s, dtype);
@@ -511,6 +542,8 @@ static inline void draw_op(uint64_t *state, enum ll_op_kind kind, enum ll_dtype 
         draw_rows(state, s, dtype);
     else if (kind == LL_OP_BATCH_MATMUL)
         draw_stacked_product(state, s, dtype);
+    else if (kind == LL_OP_TOP_K || kind == LL_OP_UNRAVEL)
+        draw_ranking(state, s, dtype);
     else if (kind == LL_OP_CTC_LOSS)
         draw_ctc(state, s, dtype);
     else

@@ -103,25 +103,6 @@ static inline uint64_t twin_ROI_POOL_GRAD(const struct ll_op_view *op, double *c
     return flops;
 }
 
-/* The largest that is left, again and again. */
-static inline uint64_t twin_TOP_K(const struct ll_op_view *op, double *const *in, double *const *out)
-{
-    uint64_t n = op->in[0].dim[1], size = op->out[0].dim[1];
-    for (uint64_t i = 0; i < op->out[0].dim[0] * size; i++) {
-        uint64_t begin = i / size * n, best = UINT64_MAX;
-        for (uint64_t j = begin; j < begin + n; j++) {
-            bool taken = false;
-            for (uint64_t k = i / size * size; k < i; k++)
-                taken |= out[1][k] == (double)j;
-            if (!taken && (best == UINT64_MAX || in[0][j] > in[0][best]))
-                best = j;
-        }
-        out[0][i] = in[0][best];
-        out[1][i] = (double)best;
-    }
-    return ll_op_flops(op); /* of a better algorithm */
-}
-
 static inline uint64_t twin_BOX_DECODE(const struct ll_op_view *op, double *const *in, double *const *out)
 {
     double most[] = {(double)ll_attr_count(op, LL_ATTR_WIDTH, 0), (double)ll_attr_count(op, LL_ATTR_HEIGHT, 0)};

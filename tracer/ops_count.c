@@ -86,6 +86,13 @@ uint64_t ll_flops_PER_IN_12(const struct ll_op_view *op)
     return per_in(op, 12);
 }
 
+/* The gradient of a GELU: of the normal distribution function of x (9) and of x times its density (5) the
+ * sum, times what flows in; the density is a square, scaled, an exponential, scaled. */
+uint64_t ll_flops_PER_OUT_16(const struct ll_op_view *op)
+{
+    return per_out(op, 16);
+}
+
 uint64_t ll_flops_PER_IN_1(const struct ll_op_view *op)
 {
     return per_in(op, 1);
@@ -101,6 +108,22 @@ uint64_t ll_flops_PER_IN_2(const struct ll_op_view *op)
 uint64_t ll_flops_PER_IN_7(const struct ll_op_view *op)
 {
     return per_in(op, 7);
+}
+
+/* With smoothed labels: as PER_IN_6, and a product with a target and its sum. */
+uint64_t ll_flops_PER_IN_8(const struct ll_op_view *op)
+{
+    return per_in(op, 8);
+}
+
+/* A comparison an element with each of the steps of a search among those that are kept: log2 k, rounded up,
+ * and one at least. */
+uint64_t ll_flops_TOP_K(const struct ll_op_view *op)
+{
+    uint64_t kept = op->out[0].dim[op->out[0].rank - 1], steps = 1;
+    while (steps < 63 && (UINT64_C(1) << steps) < kept)
+        steps++;
+    return per_in(op, steps);
 }
 
 /* k tensors: k - 1 additions an element. */

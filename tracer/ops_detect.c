@@ -101,21 +101,6 @@ const char *ll_shape_ROI_POOL_GRAD(struct ll_op_view *op)
     return NULL;
 }
 
-/* x[rows, n] -> the `size` largest of each row, and where among all elements they are */
-const char *ll_shape_TOP_K(struct ll_op_view *op)
-{
-    if (op->input_count != 1)
-        return wants_inputs;
-    struct ll_shape out = op->in[0];
-    uint64_t size = count_attr(op, LL_ATTR_SIZE);
-    if (out.rank != 2 || size == 0 || size > out.dim[1])
-        return "rows of a matrix must have as many elements as are picked from each, one at least";
-    if (ll_elements(&op->in[0]) > INT32_MAX)
-        return "it may have 2^31 - 1 elements";
-    out.dim[1] = size;
-    return ll_give(op, 2, (const struct ll_shape[]){out, indices_like(&out)});
-}
-
 /* anchors[n, 4], deltas[batch, n, 4] -> boxes[batch, n, 4], whether they are large enough [batch, n] */
 const char *ll_shape_BOX_DECODE(struct ll_op_view *op)
 {
@@ -178,15 +163,6 @@ const char *ll_shape_BOX_SAMPLE(struct ll_op_view *op)
 uint64_t ll_flops_ROI_POOL(const struct ll_op_view *op)
 {
     return ll_mul(op->in[1].dim[1], ll_elements(&op->in[0]));
-}
-
-/* An element finds its place among the largest by halving: one comparison for each bit of their number. */
-uint64_t ll_flops_TOP_K(const struct ll_op_view *op)
-{
-    uint64_t halvings = 1;
-    while (op->out[0].dim[1] > UINT64_C(1) << halvings)
-        halvings++;
-    return ll_mul(halvings, ll_elements(&op->in[0]));
 }
 
 /* Size 2 and centre 4 of the anchor; the new centre 4 and size 4, the corners 6; each cut at two sides and

@@ -177,6 +177,13 @@ bool ll_work_GATHER(const struct ll_op_view *op, struct ll_work *work)
     return set_kind(work, LL_WORK_GATHER) && ll_fits(work->gather.rows);
 }
 
+/* Among how many devices is the op's attribute. */
+bool ll_work_COLLECTIVE(const struct ll_op_view *op, struct ll_work *work)
+{
+    (void)op;
+    return set_kind(work, LL_WORK_COLLECTIVE);
+}
+
 bool ll_work_HOST(const struct ll_op_view *op, struct ll_work *work)
 {
     (void)op;

@@ -57,14 +57,6 @@ void ll_recipe_regions(struct ll_bench *bench, enum ll_op_kind kind, uint64_t el
                  .kind = kind, .input_count = 2, .inputs = backward, .given_count = 1, .given = &x->shape});
 }
 
-/* Half of them. */
-void ll_recipe_largest(struct ll_bench *bench, enum ll_op_kind kind, uint64_t elements)
-{
-    const struct ll_attr size = ll_attr_of_count(LL_ATTR_SIZE, (int64_t)(elements / 2));
-    struct ll_value *x = ll_bench_noise(bench, "scores", 2, (uint64_t[]){1, elements});
-    do_with(bench, kind, 1, &x, 1, &size);
-}
-
 void ll_recipe_decoded(struct ll_bench *bench, enum ll_op_kind kind, uint64_t elements)
 {
     uint64_t count = boxes_of(elements);

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* What turns the numbers of a region proposal network into boxes (Ren et al., 2015): decode, sort, and keep
- * the best that do not overlap. A box is left, top, right, bottom. */
+/* What turns the numbers of a region proposal network into boxes (Ren et al., 2015): decode, and keep the
+ * best that do not overlap. A box is left, top, right, bottom. */
 #include "models/nn/elementary.h"
 #include "models/nn/kernel.h"
 #include "models/nn/kernel_detect.h"
@@ -65,66 +65,6 @@ LL_KERNEL(BOX_DECODE)
         .least = (real)ll_attr_real(op, LL_ATTR_LEAST, 0),
     };
     ll_pool_run(call->pool, op->in[1].dim[0] * op->in[1].dim[1], GRAIN, decode, &d);
-}
-
-/* One row, sorted by merging: of two equal elements the first one stays first. What is no number is last. */
-struct ranked {
-    real value;
-    int32_t at;
-};
-
-#ifndef LL_DOUBLE
-uint64_t ll_top_k_workspace(const struct ll_op_view *op, unsigned threads)
-{
-    return ll_mul(ll_mul(threads, op->in[0].dim[1]), 2 * 16);
-}
-#endif
-
-static void merge(const struct ranked *from, uint64_t begin, uint64_t middle, uint64_t end, struct ranked *to)
-{
-    uint64_t a = begin, b = middle;
-    for (uint64_t i = begin; i < end; i++) {
-        bool second = a == middle || (b < end && from[b].value > from[a].value);
-        to[i] = from[second ? b++ : a++];
-    }
-}
-
-/* Sorts into one of both buffers, which it returns. */
-static struct ranked *sort(struct ranked *row, struct ranked *spare, uint64_t count)
-{
-    for (uint64_t run = 1; run < count; run *= 2) {
-        for (uint64_t begin = 0; begin < count; begin += 2 * run)
-            merge(row, begin, ll_min(begin + run, count), ll_min(begin + 2 * run, count), spare);
-        struct ranked *sorted = spare;
-        spare = row;
-        row = sorted;
-    }
-    return row;
-}
-
-/* Chunk: rows. */
-static void top_rows(void *context, uint64_t begin, uint64_t end, uint64_t chunk)
-{
-    (void)chunk;
-    const struct ll_kernel_call *call = context;
-    uint64_t count = call->op->in[0].dim[1], size = call->op->out[0].dim[1];
-    struct ranked *buffers = (struct ranked *)call->workspace + ll_pool_worker() * 2 * count;
-    for (uint64_t row = begin; row < end; row++) {
-        const real *x = (const real *)call->in[0] + row * count;
-        for (uint64_t i = 0; i < count; i++)
-            buffers[i] = (struct ranked){x[i] == x[i] ? x[i] : (real)-INFINITY, (int32_t)(row * count + i)};
-        const struct ranked *sorted = sort(buffers, buffers + count, count);
-        for (uint64_t i = 0; i < size; i++) {
-            ((real *)call->out[0])[row * size + i] = sorted[i].value;
-            ((int32_t *)call->out[1])[row * size + i] = sorted[i].at;
-        }
-    }
-}
-
-LL_KERNEL(TOP_K)
-{
-    struct ll_kernel_call job = *call;
-    ll_pool_run(call->pool, call->op->in[0].dim[0], 1, top_rows, &job);
 }
 
 /* Boxes of one image with each side in a line of its own. */

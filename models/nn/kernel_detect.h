@@ -6,7 +6,6 @@
 #include "tracer/ops.h"
 
 /* Bytes; outputs known. */
-uint64_t ll_top_k_workspace(const struct ll_op_view *op, unsigned threads);
 uint64_t ll_nms_workspace(const struct ll_op_view *op, unsigned threads);
 uint64_t ll_box_sample_workspace(const struct ll_op_view *op, unsigned threads);
 

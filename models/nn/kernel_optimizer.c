@@ -124,16 +124,17 @@ LL_KERNEL(MOMENTUM)
 }
 
 /* Kingma and Ba, 2015, with the bias corrections drawn into the rate as at the end of their section 2; the
- * fifth input holds the powers beta1^t and beta2^t. */
+ * fifth input holds the powers beta1^t and beta2^t, the sixth, if there is one, a factor of the rate. */
 LL_KERNEL(ADAM)
 {
     const real *powers = call->in[4];
+    const real factor = call->op->input_count > 5 ? *(const real *)call->in[5] : 1;
     struct update update = {
         .w = call->out[0],
         .m = call->out[1],
         .v = call->out[2],
         .g = call->in[3],
-        .rate = attr(call, LL_ATTR_LEARNING_RATE) * LL_SQRT(1 - powers[1]) / (1 - powers[0]),
+        .rate = factor * attr(call, LL_ATTR_LEARNING_RATE) * LL_SQRT(1 - powers[1]) / (1 - powers[0]),
         .beta1 = attr(call, LL_ATTR_BETA1),
         .beta2 = attr(call, LL_ATTR_BETA2),
         .epsilon = attr(call, LL_ATTR_EPSILON),
