@@ -23,8 +23,8 @@ enum ll_dtype ll_torch_dtype(const char *name, size_t length)
         enum ll_dtype dtype;
     } types[] = {{"float", LL_F32},
                  {"double", LL_F64},
-                 {"long int", LL_I64},
-                 {"long", LL_I64},
+                 {"long int", LL_I32},
+                 {"long", LL_I32},
                  {"int", LL_I32},
                  {"short int", LL_I16},
                  {"short", LL_I16},
