@@ -152,15 +152,13 @@ static bool read_tensors(struct reading *r, struct ll_json_reader readers[3], bo
         return (tensor = add(r, pile, sizeof *tensor)) && read_tensor(r, values, shapes, dtype, tensor);
     if (values->token != LL_JSON_LIST || shapes->token != LL_JSON_LIST)
         return ll_json_expected(values, "a list of tensors, and one of their shapes");
-    while (ll_json_read(values) != LL_JSON_LIST_END && ll_json_read(shapes) != LL_JSON_LIST_END)
-        if (values->failed || shapes->failed || !(tensor = add(r, pile, sizeof *tensor)) ||
-            !read_tensor(r, values, shapes, dtype, tensor))
+    while (ll_json_read(values) != LL_JSON_LIST_END && !values->failed) {
+        if (ll_json_read(shapes) == LL_JSON_LIST_END)
+            return ll_json_expected(shapes, "as many shapes as tensors");
+        if (!(tensor = add(r, pile, sizeof *tensor)) || !read_tensor(r, values, shapes, dtype, tensor))
             return false;
-    if (values->token != LL_JSON_LIST_END)
-        return ll_json_expected(values, "as many tensors as shapes");
-    if (shapes->token != LL_JSON_LIST_END && ll_json_read(shapes) != LL_JSON_LIST_END)
-        return ll_json_expected(shapes, "as many shapes as tensors");
-    return true;
+    }
+    return ll_json_read(shapes) == LL_JSON_LIST_END || ll_json_expected(shapes, "as many tensors as shapes");
 }
 
 static double number_of(const struct ll_json_reader *json)

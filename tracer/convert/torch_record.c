@@ -159,7 +159,7 @@ static struct ll_aten call_of(struct record *r, uint64_t i)
         .phase = phase,
         .memory = phase == LL_PHASE_FORWARD    ? LL_ACTIVATION
                   : phase == LL_PHASE_BACKWARD ? LL_GRADIENT
-                                               : LL_OPTIMIZER,
+                                               : LL_WORKSPACE,
         .scope = r->states[i].scope,
     };
 }
@@ -346,6 +346,26 @@ static const char *record_call(struct record *r, uint64_t i)
     return call.row->rule(&call);
 }
 
+/* Whether a node got memory of this storage. */
+static bool got(const struct ll_torch_node *node, uint64_t storage)
+{
+    for (uint32_t a = 0; a < node->input_count; a++)
+        for (uint32_t t = 0; node->inputs[a].kind == LL_TORCH_TENSORS && t < node->inputs[a].count; t++)
+            if (!node->inputs[a].tensors[t].absent && node->inputs[a].tensors[t].storage == storage)
+                return true;
+    return false;
+}
+
+/* Whether all that comes out is memory of what went in: nothing was done, whatever it is called. */
+static bool gives_back(const struct ll_torch_node *node)
+{
+    size_t length = strlen(node->name);
+    bool all = node->outputs_known && length > 0 && node->name[length - 1] != '_';
+    for (uint32_t o = 0; all && o < node->output_count; o++)
+        all = node->outputs[o].absent || got(node, node->outputs[o].storage);
+    return all;
+}
+
 static void record_node(struct record *r, uint64_t i)
 {
     const struct ll_torch_node *node = &r->nodes->at[i];
@@ -363,7 +383,7 @@ static void record_node(struct record *r, uint64_t i)
     state->covered = state->row && (!trouble || !state->leads);
     if (trouble && !state->leads)
         refuse(r, node->name, trouble);
-    if (!state->row && !state->leads && is_operator(node->name) && node->output_count > 0)
+    if (!state->row && !state->leads && is_operator(node->name) && !gives_back(node))
         refuse(r, node->name, "nobody knows this operator");
 }
 
