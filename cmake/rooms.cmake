@@ -1,12 +1,15 @@
 # SPDX-License-Identifier: Apache-2.0
 # One library a room; a room links only the rooms named, so that a forbidden include also fails to link.
 
+# ll_plain_flags is for what runs in programs of others and takes no sanitizer along.
+add_library(ll_plain_flags INTERFACE)
 add_library(ll_flags INTERFACE)
-target_compile_options(ll_flags INTERFACE -Wall -Wextra -Wconversion -Wshadow -Wstrict-prototypes
+target_link_libraries(ll_flags INTERFACE ll_plain_flags)
+target_compile_options(ll_plain_flags INTERFACE -Wall -Wextra -Wconversion -Wshadow -Wstrict-prototypes
   -Wmissing-prototypes -Wvla -Wno-sign-conversion -ffp-contract=off
   -fmacro-prefix-map=${PROJECT_SOURCE_DIR}/= $<$<BOOL:${LL_WERROR}>:-Werror>)
-target_compile_definitions(ll_flags INTERFACE LL_VERSION="${PROJECT_VERSION}")
-target_include_directories(ll_flags INTERFACE ${PROJECT_SOURCE_DIR})
+target_compile_definitions(ll_plain_flags INTERFACE LL_VERSION="${PROJECT_VERSION}")
+target_include_directories(ll_plain_flags INTERFACE ${PROJECT_SOURCE_DIR})
 if(LL_SANITIZE)
   target_compile_options(ll_flags INTERFACE -fsanitize=${LL_SANITIZE} -fno-omit-frame-pointer -fno-sanitize-recover=all)
   target_link_options(ll_flags INTERFACE -fsanitize=${LL_SANITIZE})

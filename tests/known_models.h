@@ -6,7 +6,7 @@
 
 #include "models/model.h"
 
-enum { MOST_SETTINGS = 5 };
+enum { MOST_SETTINGS = 10 };
 
 /* What is known of a model from its paper, and settings for a quick run. */
 static const struct known {
@@ -15,7 +15,8 @@ static const struct known {
     struct ll_setting preset[MOST_SETTINGS]; /* of these numbers, where they are not the model's own */
     struct ll_setting small[MOST_SETTINGS];
     uint64_t steps; /* after which a batch of 8 has at most half of the first loss; 0: nobody promises that */
-    bool dry;       /* nobody computes it here */
+    const char *loss_of; /* the loss is that of weights whose names begin so; NULL: of all weights */
+    bool dry;            /* nobody computes it here */
 } known_models[] = {
     /* Single ops: parameters and FLOPs of a sample by the formulas of models/single, of the defaults. A
      * training step adds the loss and, backward, what multiplies its gradient; the gradients themselves are
@@ -283,6 +284,91 @@ static const struct known {
         .small = {{"image", "32"}, {"classes", "7"}, {"channels", "4"}},
         .steps = 60,
     },
+    /* The sums of transformer.c's first comment. Ops of one layer each way: 7 input (sentences and where their
+     * words are, language), 128 forward: 26 for an attention to itself, 28 for one to the source, 11 and 9 for
+     * the feed-forward layers, 10 and 8 before and behind the layers, 1 for the softmax, 9 for the loss and
+     * views of what it reads; 149 backward; 45 update (38 weights, Adam's powers, 5 for its rate, the counter
+     * of steps). Constants: the factors of embedding and heads, two lists of positions, the causal bias, the
+     * loss at best, the one that gradients start from, of Adam the betas and what the rate rises by. */
+    {
+        .name = "transformer",
+        .parameters = 61415424,
+        .forward_flops = 3960864768,
+        .train_ops = 329,
+        .constants = 11,
+        .small = {{"vocabulary", "8"},
+                  {"letters", "3"},
+                  {"hidden", "16"},
+                  {"filter", "24"},
+                  {"layers", "1"},
+                  {"heads", "2"},
+                  {"source", "4"},
+                  {"target", "4"},
+                  {"padding", "25"},
+                  {"warmup", "100"}},
+        .steps = 600,
+    },
+    /* Vaswani et al., 2017: no biases in attention, one vocabulary of 37000; nothing tells the language. Ops: 7
+     * biases less, forward, backward and in the update; 7 of the language. */
+    {
+        .name = "transformer",
+        .parameters = 63047680,
+        .forward_flops = 4068737024,
+        .train_ops = 301,
+        .constants = 11,
+        .preset = {{"paper", "1"}, {"vocabulary", "37000"}},
+        .small = {{"vocabulary", "8"},
+                  {"letters", "3"},
+                  {"hidden", "16"},
+                  {"filter", "24"},
+                  {"layers", "1"},
+                  {"heads", "2"},
+                  {"source", "4"},
+                  {"target", "4"},
+                  {"paper", "1"},
+                  {"warmup", "100"}},
+        .steps = 600,
+    },
+    /* The sums of nmt.c's first comment. Ops with 3 words read and 4 written: 5 input, 266 forward (14 for a
+     * cell, of which there are 6 and 8; 10 for an attention and 3 more a step, 10 where words become vectors and
+     * these a memory with keys, 2 for the logits, 6 for the loss), 420 backward, 52 update (15 weights, each
+     * measured, scaled and changed; 6 for the norm of all, Adam's powers). */
+    {
+        .name = "nmt",
+        .parameters = 27190272,
+        .forward_flops = 722278400,
+        .train_ops = 743,
+        .constants = 8,
+        .small = {{"source_words", "8"},
+                  {"target_words", "9"},
+                  {"letters", "4"},
+                  {"hidden", "6"},
+                  {"source", "3"},
+                  {"target", "4"},
+                  {"padding", "25"},
+                  {"rate", "10000"}},
+        .steps = 300,
+    },
+    /* The sums of sockeye.c's first comment. Ops with 3 words read and 4 written: 5 input, 350 forward (15 for a
+     * cell, of which there are 9 and 8; 15 more a step, 3 for each of 4 first states and each step of the layer
+     * in two directions joined, 10 where words become vectors and these a memory with keys, 3 for the logits, 7
+     * for the loss), 555 backward, 112 update (37 weights, clipped in two and changed; Adam's powers). */
+    {
+        .name = "sockeye",
+        .parameters = 27733021,
+        .forward_flops = 837527552,
+        .train_ops = 1022,
+        .constants = 6,
+        .small = {{"source_words", "8"},
+                  {"target_words", "9"},
+                  {"letters", "4"},
+                  {"hidden", "6"},
+                  {"source", "3"},
+                  {"target", "4"},
+                  {"padding", "25"},
+                  {"rate", "10000"}},
+        .steps = 300,
+    },
     /* Simonyan and Zisserman, 2015, table 2: 144 million parameters. FLOPs: the sum over the layers that
      * the first comment of vgg.c lists. Ops: 2 input, 70 forward (16 convolutions and 3 dense layers with
      * bias, 18 ReLU, 5 pools, a reshape, 2 dropouts, 6 loss and accuracy), 84 backward, 40 update (38
@@ -305,6 +391,143 @@ static const struct known {
         .constants = 3,
         .small = {{"image", "32"}, {"classes", "3"}, {"channels", "8"}, {"hidden", "128"}},
         .steps = 160,
+    },
+    /* Gulrajani et al., 2017: the sums of wgan_net.h's first comment. What is inferred is the generator's,
+     * and so is the loss. Ops with two of the critic's updates: 2 input, 1551 forward, 4322 backward, 126
+     * update (the generator's weights once, the critic's twice, Adam's powers with each; the counter of
+     * steps). Constants: the ones that gradients start from, Adam's betas of two networks, one, two, quarter,
+     * epsilon, the penalty's weight, what the counter advances by. */
+    {
+        .name = "wgan",
+        .parameters = 8540483,
+        .forward_flops = 3573022720,
+        .train_ops = 6001,
+        .constants = 11,
+        .small = {{"image", "16"}, {"channels", "2"}, {"critic_steps", "2"}},
+        .loss_of = "generator/",
+    },
+    /* The critic's part of it, and the shift instead of the generator. */
+    {
+        .name = "wgan_critic",
+        .parameters = 7491841,
+        .forward_flops = 3394781184,
+        .train_ops = 2477,
+        .constants = 10,
+        .small = {{"image", "16"}, {"channels", "2"}, {"rate", "1000"}},
+        .steps = 60,
+    },
+    /* Mnih et al., 2016, as TBD has it: the sum over the layers that the first comment of a3c.c lists. What
+     * is met while playing is new all the time: test_a3c.c holds what is learned. Ops: of each of four turns
+     * 4 input, 29 forward (16 for the layers, 13 for the loss), 36 backward; 30 sums of the gradients of ten
+     * weights, the sum of the losses, 11 update. Constants: shade, entropy, what is added to probabilities,
+     * the one that gradients start from, Adam's betas. */
+    {
+        .name = "a3c",
+        .parameters = 677429,
+        .forward_flops = 5933568,
+        .train_ops = 318,
+        .constants = 5,
+        .small = {{"channels", "2"}, {"hidden", "16"}, {"lives", "1"}},
+    },
+    /* The same on raw screens, which the suite's code shows; two turns. */
+    {
+        .name = "a3c",
+        .parameters = 3561013,
+        .forward_flops = 63040000,
+        .train_ops = 160,
+        .constants = 5,
+        .preset = {{"raw", "1"}},
+        .small = {{"channels", "2"}, {"hidden", "16"}, {"lives", "1"}, {"raw", "1"}, {"turns", "2"}},
+    },
+    /* He et al., 2016 ("Identity Mappings"), as MXNet has it: 25,549,483 parameters are the 25,557,032 of
+     * ResNet-50 without four normalisations behind shortcuts and with those of what comes in and goes out.
+     * FLOPs as ResNet-50's. Ops with 18 layers: 2 input; 76 forward (21 convolutions, 19 normalisations, 18
+     * ReLU, 8 sums, 2 pools, 2 dense, 6 loss and accuracy); 94 backward (the images are shifted, so that the
+     * first convolution gives a gradient, too; 8 sums where a unit's two ways meet); 98 update (60 weights,
+     * 38 averages). Constants: the one that gradients start from, the scale of the images. */
+    {
+        .name = "resnet",
+        .parameters = 25549483,
+        .forward_flops = 8178368512,
+        .train_ops = 270,
+        .constants = 2,
+        .small = {{"image", "32"}, {"classes", "7"}, {"channels", "4"}, {"depth", "18"}, {"rate", "10"}},
+        .steps = 60,
+    },
+    /* Szegedy et al., 2016, without the second head; the sum over the layers that the first comment of
+     * inception_v3.c lists. Ops: 2 input; 315 forward (94 convolutions, normalisations and ReLU, 8 means and
+     * 5 largest of windows, 11 joins, the mean over the image, 2 dense, 6 loss and accuracy); 475 backward
+     * (375 for convolutions, 13 pools, 46 slices, 35 sums where chains begin, 6 after them); 378 update (190
+     * weights, 188 averages). Constants: the one that gradients start from, 94 scales. */
+    {
+        .name = "inception_v3",
+        .parameters = 23817352,
+        .forward_flops = 11426432192,
+        .train_ops = 1170,
+        .constants = 95,
+        .small = {{"image", "107"}, {"classes", "7"}, {"channels", "2"}, {"rate", "10"}},
+        .steps = 150,
+    },
+    /* He et al., 2015, table 1. Ops with 18 layers: 2 input; 75 forward (20 convolutions and normalisations,
+     * 17 ReLU, 8 sums, 2 pools, 2 dense, 6 loss and accuracy); 91 backward (8 sums of what meets at a
+     * shortcut); 102 update (62 weights, 40 averages). */
+    {
+        .name = "resnet_v1",
+        .parameters = 25557032,
+        .forward_flops = 8178368512,
+        .train_ops = 270,
+        .constants = 1,
+        .small = {{"image", "32"}, {"classes", "7"}, {"channels", "4"}, {"depth", "18"}, {"rate", "10"}},
+        .steps = 60,
+    },
+    /* Huang et al., 2017, with 3x3 convolutions alone in the blocks. Ops: 2 input; 257 forward (62
+     * convolutions with normalisation and ReLU, 58 joins, 5 pools, 2 dense, 6 loss and accuracy); 431
+     * backward (247 for convolutions, 58 times two slices and a sum, 10 others); 312 update (188 weights, 124
+     * averages). */
+    {
+        .name = "densenet",
+        .parameters = 10868073,
+        .forward_flops = 6093015040,
+        .train_ops = 1002,
+        .constants = 1,
+        .small = {{"image", "32"}, {"classes", "7"}, {"growth", "4"}, {"rate", "10"}},
+        .steps = 60,
+    },
+    /* Huang et al., 2017, table 1, with a class more and no normalisation behind the last block. Ops: 58
+     * convolutions with normalisation and ReLU more than without bottlenecks, and what follows from them. */
+    {
+        .name = "densenet_bottleneck",
+        .parameters = 7977833,
+        .forward_flops = 5668325376,
+        .train_ops = 1698,
+        .constants = 1,
+        .small = {{"image", "32"}, {"classes", "7"}, {"growth", "4"}, {"rate", "10"}},
+        .steps = 60,
+    },
+    /* Howard et al., 2017, table 1: 4.2 million parameters, 569 million multiplications and additions. Ops: 2
+     * input; 90 forward (27 convolutions, normalisations and ReLU, a mean, 2 dense, 6 loss and accuracy); 113
+     * backward; 220 update (83 weights, each with an average, 54 averages of the normalisations). */
+    {
+        .name = "mobilenet",
+        .parameters = 4233001,
+        .forward_flops = 1137482752,
+        .train_ops = 425,
+        .constants = 1,
+        .small = {{"image", "32"}, {"classes", "3"}, {"channels", "8"}, {"rate", "10"}},
+        .steps = 300,
+    },
+    /* Iandola et al., 2016, table 1: 1,248,424 parameters with 1000 classes, each of which has 513. Ops: 2
+     * input; 97 forward (26 convolutions with bias and ReLU, 8 joins, 4 pools, a dropout, 6 loss and
+     * accuracy); 134 backward (8 times two slices and a sum); 53 update (52 weights, the counter of steps).
+     * Constants: also what the counter advances by. */
+    {
+        .name = "squeezenet",
+        .parameters = 1248937,
+        .forward_flops = 1671802880,
+        .train_ops = 286,
+        .constants = 2,
+        .small = {{"image", "48"}, {"classes", "3"}, {"channels", "4"}, {"rate", "1"}},
+        .steps = 300,
     },
 };
 

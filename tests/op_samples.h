@@ -79,8 +79,11 @@ static inline void draw_window(uint64_t *state, struct op_sample *s, const struc
 static inline void draw_conv(uint64_t *state, struct op_sample *s, enum ll_dtype dtype)
 {
     uint64_t groups = draw(state, 1, 3), in = draw(state, 1, 5), out = draw(state, 1, 5), k[2];
+    bool depthwise = draw(state, 0, 3) == 0;
+    if (depthwise)
+        groups = draw(state, 1, 70), in = out = 1;
     struct ll_shape image = draw_image(state, dtype, groups * in);
-    if (draw(state, 0, 3) == 0)
+    if (depthwise || draw(state, 0, 2) == 0)
         add_attr(s, LL_ATTR_GROUPS, (int64_t)groups);
     else
         image.dim[3] = in, groups = 1;
@@ -113,8 +116,13 @@ static inline void draw_pool(uint64_t *state, struct op_sample *s, enum ll_dtype
     const char *wrong = ll_op_infer(&s->view);
     assert(!wrong), (void)wrong;
     s->view.kind = kind;
-    if (kind == LL_OP_MAX_POOL)
+    if (kind == LL_OP_MAX_POOL || kind == LL_OP_AVG_POOL)
         return;
+    if (kind == LL_OP_AVG_POOL_GRAD) {
+        s->in[0] = s->out[0];
+        s->out[0] = image;
+        return;
+    }
     s->in[1] = image;
     s->in[0] = s->in[2] = s->out[0];
     s->view.input_count = 3;
@@ -167,7 +175,7 @@ static inline void draw_reduction(uint64_t *state, struct op_sample *s, enum ll_
 static inline void draw_norm(uint64_t *state, struct op_sample *s, enum ll_dtype dtype)
 {
     struct ll_shape image = draw_image(state, dtype, draw(state, 1, 20));
-    for (int i = 0; i < (s->view.kind == LL_OP_BATCH_NORM_GRAD ? 2 : 1); i++)
+    for (int i = 0; i < (shape_word(s->view.kind, "NORM_GRAD") ? 2 : 1); i++)
         add_input(s, image);
     while (s->view.input_count < (s->view.kind == LL_OP_BATCH_NORM ? 3 : 5))
         add_input(s, shape_of(dtype, 1, &image.dim[3]));
@@ -223,6 +231,8 @@ static inline void draw_optimizer(uint64_t *state, struct op_sample *s, enum ll_
         add_real(s, LL_ATTR_DECAY, 0.75);
     if (s->view.kind == LL_OP_MOMENTUM)
         add_real(s, LL_ATTR_MOMENTUM, 0.9);
+    if (s->view.kind == LL_OP_MOMENTUM && draw(state, 0, 1))
+        add_real(s, LL_ATTR_DECAY, 0.25);
     if (s->view.kind == LL_OP_RMSPROP) {
         add_real(s, LL_ATTR_DECAY, 0.75);
         add_real(s, LL_ATTR_MOMENTUM, 0.5);
@@ -399,7 +409,7 @@ static inline void draw_plain(uint64_t *state, struct op_sample *s, enum ll_dtyp
         s->view.output_count = 1;
     }
     if (kind == LL_OP_CAST)
-        x.dtype = draw(state, 0, 1) ? LL_BOOL : LL_I32;
+        x.dtype = (uint8_t)(draw(state, 0, 1) ? LL_BOOL : draw(state, 0, 1) ? LL_U8 : LL_I32);
     if (kind == LL_OP_RESHAPE)
         x = shape_of(dtype, 1, (uint64_t[]){x.dim[0] * x.dim[1]});
     if (kind != LL_OP_HOST_INPUT)
@@ -431,13 +441,14 @@ static inline void draw_op(uint64_t *state, enum ll_op_kind kind, enum ll_dtype 
         draw_conv(state, s, dtype);
     else if (kind == LL_OP_MATMUL)
         draw_product(state, s, dtype);
-    else if (kind == LL_OP_MAX_POOL || kind == LL_OP_MAX_POOL_GRAD)
+    else if (shape_word(kind, "POOL") || shape_word(kind, "POOL_GRAD") || shape_word(kind, "SPREAD"))
         draw_pool(state, s, dtype);
     else if (kind == LL_OP_LRN || kind == LL_OP_LRN_GRAD)
         draw_lrn(state, s, dtype);
     else if (shape_word(kind, "REDUCED") || shape_word(kind, "EXPAND"))
         draw_reduction(state, s, dtype);
-    else if (kind == LL_OP_BATCH_NORM || kind == LL_OP_BATCH_NORM_GRAD || kind == LL_OP_BATCH_NORM_FIXED)
+    else if (shape_word(kind, "BATCH_NORM") || shape_word(kind, "NORM_GRAD") ||
+             shape_word(kind, "NORM_FIXED"))
         draw_norm(state, s, dtype);
     else if (kind == LL_OP_LAYER_NORM || kind == LL_OP_LAYER_NORM_GRAD || kind == LL_OP_RMS_NORM ||
              kind == LL_OP_RMS_NORM_GRAD)

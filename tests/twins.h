@@ -327,6 +327,35 @@ static inline uint64_t twin_MAX_POOL_GRAD(const struct ll_op_view *op, double *c
     return flops;
 }
 
+static inline uint64_t twin_AVG_POOL(const struct ll_op_view *op, double *const *in, double *const *out)
+{
+    uint64_t kh = (uint64_t)ll_attr_count(op, LL_ATTR_KERNEL_H, 1), flops = 0;
+    uint64_t kw = (uint64_t)ll_attr_count(op, LL_ATTR_KERNEL_W, 1);
+    for (uint64_t i = 0; i < ll_elements(&op->out[0]); i++) {
+        double sum = 0;
+        for (uint64_t k = 0; k < kh * kw; k++, flops++) {
+            uint64_t tap = pool_tap(op, &op->in[0], &op->out[0], i, k / kw, k % kw);
+            sum += tap == UINT64_MAX ? 0 : in[0][tap];
+        }
+        out[0][i] = sum / (double)(kh * kw);
+    }
+    return flops;
+}
+
+static inline uint64_t twin_AVG_POOL_GRAD(const struct ll_op_view *op, double *const *in, double *const *out)
+{
+    uint64_t kh = (uint64_t)ll_attr_count(op, LL_ATTR_KERNEL_H, 1), flops = 0;
+    uint64_t kw = (uint64_t)ll_attr_count(op, LL_ATTR_KERNEL_W, 1);
+    memset(out[0], 0, ll_elements(&op->out[0]) * sizeof(double));
+    for (uint64_t i = 0; i < ll_elements(&op->in[0]); i++)
+        for (uint64_t k = 0; k < kh * kw; k++, flops++) {
+            uint64_t tap = pool_tap(op, &op->out[0], &op->in[0], i, k / kw, k % kw);
+            if (tap != UINT64_MAX)
+                out[0][tap] += in[0][i] / (double)(kh * kw);
+        }
+    return flops;
+}
+
 /* bias + alpha times the squares around channel i; one operation for each channel of the window, also where
  * it reaches past the last. */
 static inline double lrn_sum(const struct ll_op_view *op, const double *x, uint64_t i, uint64_t channels,
@@ -421,6 +450,23 @@ static inline uint64_t twin_BATCH_NORM_FIXED(const struct ll_op_view *op, double
         uint64_t c = i % op->in[1].dim[0];
         double root = sqrt(in[4][c] + ll_attr_real(op, LL_ATTR_EPSILON, 1e-5));
         out[0][i] = (in[0][i] - in[3][c]) / root * in[1][c] + in[2][c];
+    }
+    return flops;
+}
+
+/* Of each element: scale; add to dbeta; subtract the mean, multiply, add to dgamma. */
+static inline uint64_t twin_BATCH_NORM_FIXED_GRAD(const struct ll_op_view *op, double *const *in,
+                                                  double *const *out)
+{
+    uint64_t channels = op->in[2].dim[0], flops = 0;
+    memset(out[1], 0, channels * sizeof(double));
+    memset(out[2], 0, channels * sizeof(double));
+    for (uint64_t i = 0; i < ll_elements(&op->in[0]); i++, flops += 5) {
+        uint64_t c = i % channels;
+        double root = sqrt(in[4][c] + ll_attr_real(op, LL_ATTR_EPSILON, 1e-5));
+        out[0][i] = in[0][i] * in[2][c] / root;
+        out[1][c] += in[0][i] * (in[1][i] - in[3][c]) / root;
+        out[2][c] += in[0][i];
     }
     return flops;
 }

@@ -30,9 +30,10 @@ static inline uint64_t twin_SGD(const struct ll_op_view *op, double *const *in, 
 
 static inline uint64_t twin_MOMENTUM(const struct ll_op_view *op, double *const *in, double *const *out)
 {
+    const double decay = ll_attr_real(op, LL_ATTR_DECAY, 0);
     uint64_t flops = 0;
-    for (uint64_t i = 0; i < ll_elements(&op->out[0]); i++, flops += 4) {
-        double v = ll_attr_real(op, LL_ATTR_MOMENTUM, 0) * in[1][i] + in[2][i];
+    for (uint64_t i = 0; i < ll_elements(&op->out[0]); i++, flops += decay == 0 ? 4 : 6) {
+        double v = ll_attr_real(op, LL_ATTR_MOMENTUM, 0) * in[1][i] + in[2][i] + decay * in[0][i];
         out[0][i] = in[0][i] - ll_attr_real(op, LL_ATTR_LEARNING_RATE, 0) * v;
         out[1][i] = v;
     }

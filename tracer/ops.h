@@ -45,6 +45,8 @@
     X(PAD_RIGHT, "pad_right", COUNT)                                                                         \
     X(KERNEL_H, "kernel_h", COUNT)                                                                           \
     X(KERNEL_W, "kernel_w", COUNT)                                                                           \
+    X(DILATION_H, "dilation_h", COUNT)                                                                       \
+    X(DILATION_W, "dilation_w", COUNT)                                                                       \
     X(GROUPS, "groups", COUNT)                                                                               \
     X(AXIS, "axis", COUNT)                                                                                   \
     X(AXES, "axes", COUNT)                                                                                   \

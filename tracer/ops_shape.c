@@ -125,63 +125,6 @@ const char *ll_shape_SAME_N(struct ll_op_view *op)
     return op->input_count == 0 ? wants_inputs : same(op, op->input_count);
 }
 
-/* condition, what holds where it does, what holds elsewhere */
-const char *ll_shape_SELECT(struct ll_op_view *op)
-{
-    if (op->input_count != 3)
-        return wants_inputs;
-    if (op->in[0].dtype != LL_BOOL)
-        return "a condition must be of type bool";
-    if (!ll_same_dims(&op->in[0], &op->in[1]) || !ll_same_dims(&op->in[1], &op->in[2]) ||
-        op->in[1].dtype != op->in[2].dtype)
-        return wants_same;
-    return ll_give(op, 1, &op->in[1]);
-}
-
-/* Dimensions are matched from the last one on; where one input has 1 or nothing, it repeats (as NumPy has
- * it). */
-static bool spread(const struct ll_shape *a, const struct ll_shape *b, struct ll_shape *out)
-{
-    const struct ll_shape *longer = a->rank >= b->rank ? a : b, *other = longer == a ? b : a;
-    *out = *longer;
-    for (unsigned i = 0; i < other->rank; i++) {
-        unsigned at = longer->rank - 1u - i, from = other->rank - 1u - i;
-        if (out->dim[at] == 1 && other->dim[from] != 1) {
-            out->dim[at] = other->dim[from];
-            out->role[at] = other->role[from];
-        } else if (other->dim[from] != 1 && other->dim[from] != out->dim[at]) {
-            return false;
-        }
-    }
-    return true;
-}
-
-static const char *broadcast(struct ll_op_view *op, struct ll_shape *out)
-{
-    if (op->input_count != 2)
-        return wants_inputs;
-    if (op->in[0].dtype != op->in[1].dtype)
-        return "the inputs must have the same type of elements";
-    return spread(&op->in[0], &op->in[1], out)
-               ? NULL
-               : "counted from the last, dimensions must be equal, or 1 where an input repeats";
-}
-
-const char *ll_shape_BROADCAST(struct ll_op_view *op)
-{
-    struct ll_shape out;
-    const char *trouble = broadcast(op, &out);
-    return trouble ? trouble : ll_give(op, 1, &out);
-}
-
-const char *ll_shape_COMPARE(struct ll_op_view *op)
-{
-    struct ll_shape out;
-    const char *trouble = broadcast(op, &out);
-    out.dtype = LL_BOOL;
-    return trouble ? trouble : ll_give(op, 1, &out);
-}
-
 /* Everything becomes one number. */
 const char *ll_shape_SCALAR(struct ll_op_view *op)
 {
@@ -323,10 +266,18 @@ static uint64_t window_count(uint64_t in, int64_t before, int64_t after, uint64_
     return ll_fits(span) ? ll_add(span / (uint64_t)stride, 1) : LL_NO_FIT;
 }
 
+/* How far a window reaches whose elements lie `dilation` (1) apart; LL_NO_FIT when they cannot. */
+static uint64_t reach(uint64_t kernel, int64_t dilation)
+{
+    return kernel < 1 || dilation < 1 ? LL_NO_FIT : ll_add(ll_mul(kernel - 1, (uint64_t)dilation), 1);
+}
+
 /* The two spatial extents of windows of kh x kw over the image. */
 static bool slide(const struct ll_op_view *op, const struct ll_shape *image, uint64_t kh, uint64_t kw,
                   uint64_t out[2])
 {
+    kh = reach(kh, ll_attr_count(op, LL_ATTR_DILATION_H, 1));
+    kw = reach(kw, ll_attr_count(op, LL_ATTR_DILATION_W, 1));
     out[0] =
         window_count(image->dim[1], ll_attr_count(op, LL_ATTR_PAD_TOP, 0),
                      ll_attr_count(op, LL_ATTR_PAD_BOTTOM, 0), kh, ll_attr_count(op, LL_ATTR_STRIDE_H, 1));
@@ -422,6 +373,18 @@ const char *ll_shape_POOL_GRAD(struct ll_op_view *op)
     if (!ll_same_dims(&pooled, &op->in[0]) || !ll_same_dims(&pooled, &op->in[2]))
         return "dy and y must have the shape of the pooled image";
     return ll_give(op, 1, &op->in[1]);
+}
+
+/* dy of a pool whose image is given */
+const char *ll_shape_SPREAD(struct ll_op_view *op)
+{
+    if (op->input_count != 1 || op->output_count != 1)
+        return wants_inputs;
+    struct ll_shape pooled;
+    const char *trouble = pool(op, &op->out[0], &pooled);
+    if (trouble)
+        return trouble;
+    return ll_same_dims(&pooled, &op->in[0]) ? NULL : "dy must have the shape of the pooled image";
 }
 
 /* Inputs from `first` on are vectors, as long as x's last dimension. */

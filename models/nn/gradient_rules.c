@@ -93,6 +93,17 @@ void ll_gradient_MAX_POOL(struct ll_nn *nn, const struct ll_gradient_call *call)
     call->dx[0] = from_both_ends(nn, LL_OP_MAX_POOL_GRAD, call);
 }
 
+void ll_gradient_AVG_POOL(struct ll_nn *nn, const struct ll_gradient_call *call)
+{
+    call->dx[0] = ll_with_attrs(nn, LL_OP_AVG_POOL_GRAD, call->op, 1, call->dy, &call->op->inputs[0]->shape);
+}
+
+/* Linear in dy: what a window gave to its taps, it takes from there. */
+void ll_gradient_AVG_POOL_GRAD(struct ll_nn *nn, const struct ll_gradient_call *call)
+{
+    call->dx[0] = ll_with_attrs(nn, LL_OP_AVG_POOL, call->op, 1, call->dy, NULL);
+}
+
 void ll_gradient_LRN(struct ll_nn *nn, const struct ll_gradient_call *call)
 {
     call->dx[0] = from_both_ends(nn, LL_OP_LRN_GRAD, call);
@@ -130,6 +141,17 @@ void ll_gradient_LAYER_NORM(struct ll_nn *nn, const struct ll_gradient_call *cal
 void ll_gradient_RMS_NORM(struct ll_nn *nn, const struct ll_gradient_call *call)
 {
     norm_of_rows(nn, LL_OP_RMS_NORM_GRAD, call);
+}
+
+/* Mean and variance are those of other steps: nothing flows into them. */
+void ll_gradient_BATCH_NORM_FIXED(struct ll_nn *nn, const struct ll_gradient_call *call)
+{
+    const struct ll_nn_op *op = call->op;
+    struct ll_value *inputs[] = {call->dy[0], op->inputs[0], op->inputs[1], op->inputs[3], op->inputs[4]};
+    const struct ll_nn_op *gradient =
+        ll_with_attrs(nn, LL_OP_BATCH_NORM_FIXED_GRAD, op, 5, inputs, NULL)->producer;
+    for (int i = 0; gradient && i < 3; i++)
+        call->dx[i] = gradient->outputs[i];
 }
 
 /* The second result is what x was multiplied with, which does not depend on x; the step has no gradient. */

@@ -28,15 +28,15 @@ LL_FAST static void sgd(void *context, uint64_t begin, uint64_t end, uint64_t ch
         w[i] -= rate * g[i];
 }
 
-/* v = momentum v + g;  w -= rate v */
+/* v = momentum v + g + decay w;  w -= rate v */
 LL_FAST static void momentum(void *context, uint64_t begin, uint64_t end, uint64_t chunk)
 {
     (void)chunk;
     const struct update *u = context;
-    const real *g = u->g, rate = u->rate, keep = u->momentum;
+    const real *g = u->g, rate = u->rate, keep = u->momentum, decay = u->decay;
     real *restrict w = u->w, *restrict v = u->v;
     for (uint64_t i = begin; i < end; i++) {
-        v[i] = keep * v[i] + g[i];
+        v[i] = keep * v[i] + (g[i] + decay * w[i]);
         w[i] -= rate * v[i];
     }
 }
@@ -118,6 +118,7 @@ LL_KERNEL(MOMENTUM)
         .g = call->in[2],
         .rate = attr(call, LL_ATTR_LEARNING_RATE),
         .momentum = attr(call, LL_ATTR_MOMENTUM),
+        .decay = attr(call, LL_ATTR_DECAY),
     };
     ll_pool_run(call->pool, ll_elements(&call->op->out[0]), GRAIN, momentum, &update);
 }

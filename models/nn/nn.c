@@ -127,6 +127,7 @@ struct ll_value *ll_nn_variable(struct ll_nn *nn, const char *name, const struct
         return &nn->nothing;
     value->init = init;
     value->kept = true;
+    value->frozen = nn->frozen;
     return value;
 }
 

@@ -57,6 +57,7 @@ struct ll_value {
     struct ll_value *gradient_rows; /* where that is rows: which ones of the weight; else NULL */
     struct ll_init init;            /* of variables */
     bool kept;                      /* can be looked at after the step */
+    bool frozen;                    /* a weight that training leaves as it is */
 };
 
 /* Where a host_input op gets its data: called before each step, outside of its time, for the whole batch. */
@@ -107,6 +108,7 @@ struct ll_nn {
     enum ll_phase phase;
     const char *scope;
     const char *trouble;
+    bool frozen; /* what variables made now shall be */
     struct ll_nn_op **ops;
     uint64_t op_count, op_capacity;
     struct ll_value **values;

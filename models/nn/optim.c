@@ -60,9 +60,11 @@ static void update_MOMENTUM(struct ll_nn *nn, const struct update *update, struc
     struct ll_attr attrs[] = {
         ll_attr_of_real(LL_ATTR_LEARNING_RATE, update->optimizer->rate),
         ll_attr_of_real(LL_ATTR_MOMENTUM, update->optimizer->momentum),
+        ll_attr_of_real(LL_ATTR_DECAY, update->optimizer->weight_decay),
     };
     struct ll_value *inputs[] = {weight, state_of(nn, weight, "momentum"), gradient.value};
-    do_update(nn, LL_OP_MOMENTUM, 3, inputs, 2, attrs);
+    bool decays = update->optimizer->weight_decay > 0 && weight->shape.rank > 1;
+    do_update(nn, LL_OP_MOMENTUM, 3, inputs, decays ? 3 : 2, attrs);
 }
 
 static void update_ADAM(struct ll_nn *nn, const struct update *update, struct ll_value *weight,
@@ -188,6 +190,14 @@ static struct ll_value *changed(struct ll_nn *nn, const struct ll_optimizer *opt
     return gradient;
 }
 
+/* A moving average of what the weight has become, from zero on. */
+static void follow(struct ll_nn *nn, const struct ll_value *weight, double decay)
+{
+    struct ll_attr attr = ll_attr_of_real(LL_ATTR_DECAY, decay);
+    struct ll_value *inputs[] = {state_of(nn, weight, "average"), weight->next};
+    do_update(nn, LL_OP_MOVING_AVERAGE, 2, inputs, 1, &attr);
+}
+
 static const char *scope_of(struct ll_nn *nn, const struct ll_value *weight)
 {
     const char *slash = strrchr(weight->name, '/');
@@ -217,6 +227,8 @@ static void update_all(struct ll_nn *nn, const struct ll_optimizer *optimizer,
         nn->scope = scope_of(nn, weight);
         gradient.value = changed(nn, optimizer, weight, gradient.value, factor);
         kinds[optimizer->kind].update(nn, &update, descent->weights[i]->next, gradient);
+        if (optimizer->average > 0)
+            follow(nn, weight, optimizer->average);
     }
 }
 
@@ -224,8 +236,9 @@ static void update_all(struct ll_nn *nn, const struct ll_optimizer *optimizer,
 static struct ll_gradient settled(struct ll_nn *nn, const struct ll_optimizer *optimizer,
                                   const struct ll_value *weight, struct ll_gradient gradient)
 {
-    bool takes_rows = kinds[optimizer->kind].takes_rows && !optimizer->transform &&
-                      optimizer->clip != LL_CLIP_VALUE; /* of rows that come twice it is the sum that counts */
+    bool takes_rows =
+        kinds[optimizer->kind].takes_rows && !optimizer->transform &&
+        optimizer->clip != LL_CLIP_VALUE; /* of rows that come twice it is the sum that counts */
     if (!gradient.indices || takes_rows)
         return gradient;
     nn->scope = scope_of(nn, weight);
@@ -252,7 +265,8 @@ static bool find_weights(struct ll_nn *nn, const struct ll_optimizer *optimizer,
     descent->gradients = calloc(nn->value_count + 1, sizeof *descent->gradients);
     for (uint64_t i = 0; descent->weights && i < nn->value_count; i++) {
         struct ll_value *value = nn->values[i];
-        if (!value->producer && value->memory == LL_WEIGHT && strncmp(value->name, only, strlen(only)) == 0)
+        if (!value->producer && value->memory == LL_WEIGHT && !value->frozen &&
+            strncmp(value->name, only, strlen(only)) == 0)
             descent->weights[descent->count++] = value;
     }
     return descent->weights && descent->gradients;

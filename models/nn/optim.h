@@ -23,6 +23,8 @@ struct ll_optimizer {
     double clip_norm; /* or the size of an element */
     uint64_t warmup;  /* ADAM: in step t the rate is multiplied by min(t warmup^-1.5, t^-0.5), rising for so
                          many steps (Vaswani et al., 2017); 0: the rate stays */
+    double weight_decay; /* of filters and matrices, with momentum: so much of the weight joins its gradient */
+    double average; /* how much of a moving average of each weight is left after a step; 0: there is none */
     /* What else happens to a gradient that is whole, after clipping; NULL: nothing. */
     struct ll_value *(*transform)(void *context, struct ll_nn *nn, const struct ll_value *weight,
                                   struct ll_value *gradient);
@@ -30,7 +32,8 @@ struct ll_optimizer {
     const char *only; /* weights whose names begin so, "critic/"; NULL: all of them */
 };
 
-/* Adds the gradients of the loss with respect to all weights made so far that it depends on, then, in the
+/* Adds the gradients of the loss with respect to all weights made so far that it depends on, but for frozen
+ * ones, then, in the
  * update phase, what keeps them small and one op for each weight, in the order in which the weights were
  * made. Their state (momentum, averages) are variables beside the weight. Gradients that are rows stay rows
  * for SGD and are made whole for the others. A loss that depends on no weight is trouble. */

@@ -40,11 +40,11 @@ static struct ll_value *labels(struct ll_nn *nn, const struct ll_shape *shape, u
                                           .feed = {fill_labels, 0, classes, NULL}});
 }
 
-/* Logarithms, roots, powers and quotients are asked far from where they end. */
+/* Logarithms, roots, powers, quotients and variances are asked far from where they end. */
 static bool wants_positive(enum ll_op_kind kind)
 {
     return kind == LL_OP_SQRT || kind == LL_OP_SQRT_GRAD || kind == LL_OP_LOG || kind == LL_OP_POW ||
-           kind == LL_OP_DIV;
+           kind == LL_OP_DIV || kind == LL_OP_BATCH_NORM_FIXED;
 }
 
 static struct ll_value *positive_variable(struct ll_nn *nn, const struct ll_shape *shape, const char *name,
@@ -69,12 +69,14 @@ static struct ll_value *weighed(struct ll_nn *nn, struct ll_value *y)
     return y->shape.rank == 0 ? product : ll_nn_do1(nn, LL_OP_MEAN, product);
 }
 
-/* No gradient flows into the number of a step, which random ops read, nor into targets. */
+/* No gradient flows into the number of a step, which random ops read, nor into targets, nor into the mean and
+ * the variance of other steps. */
 static bool takes_gradient(enum ll_op_kind kind, uint32_t input, const struct ll_shape *shape)
 {
     bool is_step = ll_op_class(kind) == LL_CLASS_RANDOM && shape->rank == 0;
     bool is_target = kind == LL_OP_SOFTMAX_XENT_DENSE && input == 1;
-    return shape->dtype == LL_F64 && !is_step && !is_target;
+    bool is_moment = kind == LL_OP_BATCH_NORM_FIXED && input >= 3;
+    return shape->dtype == LL_F64 && !is_step && !is_target && !is_moment;
 }
 
 /* How many rows indices may name, or classes labels. */
@@ -88,8 +90,8 @@ static uint64_t classes_of(const struct op_sample *sample)
 
 static uint32_t given_count(const struct op_sample *sample)
 {
-    static const char *const given[] = {"RESHAPE",     "EXPAND",    "UNSTACK",
-                                        "SEGMENT_SUM", "CONV_DATA", "CONV_FILTER"};
+    static const char *const given[] = {"RESHAPE", "EXPAND",    "UNSTACK",    "SEGMENT_SUM",
+                                        "SPREAD",  "CONV_DATA", "CONV_FILTER"};
     for (size_t i = 0; i < sizeof given / sizeof *given; i++)
         if (shape_word(sample->view.kind, given[i]))
             return sample->view.output_count;

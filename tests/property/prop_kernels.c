@@ -68,7 +68,7 @@ static bool is_positive(enum ll_op_kind kind, uint32_t input)
         return true;
     if (kind == LL_OP_DIV || kind == LL_OP_SQRT_GRAD)
         return input == 1;
-    bool norm = kind == LL_OP_BATCH_NORM_GRAD || kind == LL_OP_BATCH_NORM_FIXED;
+    bool norm = shape_word(kind, "NORM_GRAD") || shape_word(kind, "NORM_FIXED");
     return (kind == LL_OP_ADAM && (input == 2 || input == 4)) || (kind == LL_OP_RMSPROP && input == 1) ||
            (norm && input == 4);
 }
@@ -87,6 +87,8 @@ static double draw_value(uint64_t *state, const struct trial *t, uint32_t input)
         classes = input == 1   ? first->dim[2] - 1
                   : input == 2 ? t->sample.in[1].dim[1] + 1
                                : first->dim[0] + 1;
+    if (dtype == LL_U8)
+        return (double)ll_random_below(state, 256);
     if (dtype == LL_I32 || dtype == LL_BOOL)
         return (double)ll_random_below(state, classes);
     double value = ((double)ll_random_below(state, 64) - 32) / 8;

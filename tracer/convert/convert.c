@@ -17,13 +17,6 @@
 #define WRITE_OUT(word) ll_export_##word
 #define BOTH_IN(word) ll_import_##word
 #define BOTH_OUT(word) ll_export_##word
-#define READ_DECLARED(word) ll_importer ll_import_##word;
-#define WRITE_DECLARED(word) ll_exporter ll_export_##word;
-#define BOTH_DECLARED(word) READ_DECLARED(word) WRITE_DECLARED(word)
-
-#define LL_FORMAT(word, name, ways, doc) ways##_DECLARED(word)
-#include "tracer/convert/formats.def"
-#undef LL_FORMAT
 
 const struct ll_format ll_formats[] = {
 #define LL_FORMAT(word, name, ways, doc) {name, doc, ways##_IN(word), ways##_OUT(word)},
@@ -178,11 +171,11 @@ static bool see(struct ll_import *import, const struct ll_import_op *op, struct 
     return true;
 }
 
-static const char *look(const struct sight *sight)
+/* Asks the rules; what they refuse, or cannot count, is no op. */
+static const char *judge(struct ll_op_view *view)
 {
-    const struct ll_op_view *view = &sight->view;
-    const char *trouble = ll_op_infer((struct ll_op_view *)view);
     struct ll_work work;
+    const char *trouble = ll_op_infer(view);
     if (!trouble && (!ll_fits(ll_op_flops(view)) || !ll_fits(ll_op_bytes_read(view)) ||
                      !ll_fits(ll_op_bytes_written(view)) || !ll_op_lower(view, &work)))
         trouble = ll_status_text(LL_TOO_LARGE);
@@ -215,20 +208,33 @@ static void record(struct ll_import *import, const struct ll_import_op *op, cons
     };
     uint32_t first = ll_recorder_op(import->recorder, &row);
     for (uint32_t i = 0; out && i < view->output_count; i++)
-        out[i] = (struct ll_held){first == LL_NONE ? LL_NONE : first + i, view->out[i]};
+        out[i].tensor = first == LL_NONE ? LL_NONE : first + i;
 }
 
-const char *ll_import_record(struct ll_import *import, const struct ll_import_op *op, struct ll_held *out)
+static const char *see_and_record(struct ll_import *import, const struct ll_import_op *op, bool recording,
+                                  struct ll_held *out)
 {
     struct sight sight;
     const char *trouble = ll_status_text(LL_NO_MEMORY);
     if (see(import, op, &sight))
-        trouble = look(&sight);
-    if (!trouble && ll_recorder_status(import->recorder) == LL_OK)
+        trouble = judge(&sight.view);
+    for (uint32_t i = 0; !trouble && out && i < sight.view.output_count; i++)
+        out[i] = (struct ll_held){LL_NONE, sight.view.out[i]};
+    if (!trouble && recording && ll_recorder_status(import->recorder) == LL_OK)
         record(import, op, &sight, out);
     free(sight.shapes);
     free(sight.numbers);
     return trouble;
+}
+
+const char *ll_import_record(struct ll_import *import, const struct ll_import_op *op, struct ll_held *out)
+{
+    return see_and_record(import, op, true, out);
+}
+
+const char *ll_import_look(struct ll_import *import, const struct ll_import_op *op, struct ll_held *out)
+{
+    return see_and_record(import, op, false, out);
 }
 
 const char *ll_export_choice(struct ll_export *export, const char *key)

@@ -104,6 +104,9 @@ struct ll_import_op {
  * of the recorder is no matter: the import fails at its end. */
 const char *ll_import_record(struct ll_import *import, const struct ll_import_op *op, struct ll_held *out);
 
+/* The same without recording: the shapes of the outputs, with LL_NONE for their numbers. */
+const char *ll_import_look(struct ll_import *import, const struct ll_import_op *op, struct ll_held *out);
+
 struct ll_export {
     /* The caller's. */
     const struct ll_trace *trace;
@@ -139,5 +142,13 @@ struct ll_format {
 
 /* The rows of formats.def, ended by one without a name; static storage. */
 extern const struct ll_format ll_formats[];
+
+/* What the rows name; a row that can only be read or written has one of the two. */
+#define LL_FORMAT(word, ...) ll_importer ll_import_##word;
+#include "tracer/convert/formats.def"
+#undef LL_FORMAT
+#define LL_FORMAT(word, ...) ll_exporter ll_export_##word;
+#include "tracer/convert/formats.def"
+#undef LL_FORMAT
 
 #endif

@@ -1,0 +1,285 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* From the words of a record to numbers and operands: a function a routine, generated from its row.
+ *
+ * The rows' words are bound here: the signature's arguments become variables, MIRROR's change them, NUMBERS
+ * and OPERANDS write them down. A size below zero, which a library refuses, counts as zero. */
+#include "tracer/interpose/decode.h"
+#include "tracer/interpose/signatures.h"
+
+#include <string.h>
+
+/* Letters of Fortran and numbers of CBLAS to the numbers of LL_NUMBER_LIST. */
+static int64_t transposition(uint64_t word)
+{
+    switch (word) {
+    case 'T':
+    case 't':
+    case 112:
+        return 1;
+    case 'C':
+    case 'c':
+    case 113:
+        return 2;
+    default: /* conjugated alone moves nothing */
+        return 0;
+    }
+}
+
+/* Whether a word is the second of two: of an upper or lower triangle, left or right, ordinary or of ones. */
+static int64_t is_second(uint64_t word, char letter, uint64_t number)
+{
+    return (word & ~UINT64_C(0x20)) == (uint64_t)letter || word == number;
+}
+
+static int64_t is_columns(uint64_t word)
+{
+    return word != 101 && word != 'R' && word != 'r';
+}
+
+struct decoder {
+    struct ll_call *call;
+    uint64_t element_bytes;
+    bool complex;
+    bool columns; /* the call's matrices are stored column by column */
+};
+
+/* An operand of so many runs of elements; NULL when a size is not positive or there are too many. */
+static struct ll_operand *place(struct decoder *decoder, enum ll_argument role, uint64_t address,
+                                int64_t access, const int64_t runs[static 3])
+{
+    struct ll_call *call = decoder->call;
+    if (call->operand_count == LL_MAX_OPERANDS || runs[0] <= 0 || runs[1] <= 0)
+        return NULL;
+    struct ll_operand *to = &call->operand[call->operand_count++];
+    *to = (struct ll_operand){.address = address, .access = (uint8_t)access, .role = (uint8_t)role};
+    to->rows = (uint64_t)runs[0];
+    to->row_bytes = ll_mul((uint64_t)runs[1], decoder->element_bytes);
+    to->stride_bytes = ll_mul((uint64_t)(runs[2] < 0 ? -runs[2] : runs[2]), decoder->element_bytes);
+    if (to->rows == 1 || to->stride_bytes <= to->row_bytes) {
+        to->row_bytes = to->stride_bytes = ll_mul(to->rows, to->row_bytes);
+        to->rows = 1;
+    }
+    to->shape.dtype = call->dtype;
+    return to;
+}
+
+/* Adds dimensions to an operand's shape; what is complex has one more, of two parts. */
+static void set_shape(const struct decoder *decoder, struct ll_operand *to, unsigned rank,
+                      const int64_t *dims)
+{
+    for (unsigned i = 0; i < rank; i++)
+        to->shape.dim[to->shape.rank++] = (uint64_t)dims[i];
+    if (decoder->complex)
+        to->shape.dim[to->shape.rank++] = 2;
+}
+
+static void matrix(struct decoder *decoder, enum ll_argument role, uint64_t address, int64_t access,
+                   int64_t rows, int64_t cols, int64_t leading)
+{
+    const int64_t runs[] = {rows, cols, leading};
+    struct ll_operand *to = place(decoder, role, address, access, runs);
+    if (to)
+        set_shape(decoder, to, 2, runs);
+}
+
+/* Elements that follow each other are one run, else each of them is one; an increment of zero is one element.
+ */
+static void vector(struct decoder *decoder, enum ll_argument role, uint64_t address, int64_t access,
+                   int64_t count, int64_t increment)
+{
+    int64_t elements = increment == 0 && count > 0 ? 1 : count;
+    bool dense = increment == 1 || increment == -1;
+    const int64_t runs[] = {dense ? 1 : elements, dense ? elements : 1, increment};
+    struct ll_operand *to = place(decoder, role, address, access, runs);
+    if (to)
+        set_shape(decoder, to, 1, &elements);
+}
+
+/* Elements of another type than the routine's. */
+static void others(struct decoder *decoder, enum ll_argument role, uint64_t address, int64_t access,
+                   int64_t count, enum ll_dtype dtype)
+{
+    struct decoder other = {decoder->call, ll_dtype_bytes(dtype), false, false};
+    uint8_t usual = decoder->call->dtype;
+    decoder->call->dtype = dtype;
+    vector(&other, role, address, access, count, 1);
+    decoder->call->dtype = usual;
+}
+
+/* rows, cols, leading dimension, distance of matrices, their number: runs of whole matrices, or all their
+ * rows where those of one matrix go on in the next. */
+static void matrices(struct decoder *decoder, enum ll_argument role, uint64_t address, int64_t access,
+                     const int64_t size[static 5])
+{
+    int64_t rows = size[0], cols = size[1], leading = size[2], stride = size[3], count = size[4];
+    if (rows <= 0 || cols <= 0 || rows > INT32_MAX || leading < cols || leading > INT32_MAX || stride < 0)
+        return;
+    bool goes_on = stride == rows * leading || (count == 1 && rows > 1);
+    bool fits = goes_on && count > 0 && count <= INT32_MAX;
+    const int64_t runs[] = {fits ? rows * count : count, fits ? cols : (rows - 1) * leading + cols,
+                            fits ? leading : stride};
+    struct ll_operand *to = place(decoder, role, address, access, runs);
+    if (to)
+        set_shape(decoder, to, 3, (const int64_t[]){count, rows, cols});
+}
+
+/* How a kind of argument becomes a variable. */
+#define V_ORDER(name) decoder->columns = is_columns(*word++);
+#define V_LAYOUT(name) decoder->columns = is_columns(*word++);
+#define V_TRANS(name) int64_t name __attribute__((unused)) = transposition(*word++);
+#define V_UPLO(name) int64_t name __attribute__((unused)) = is_second(*word++, 'L', 122);
+#define V_SIDE(name) int64_t name __attribute__((unused)) = is_second(*word++, 'R', 142);
+#define V_DIAG(name) int64_t name __attribute__((unused)) = is_second(*word++, 'U', 132);
+#define V_JOB(name) int64_t name __attribute__((unused)) = (int64_t)*word++;
+#define V_COUNT(name) int64_t name __attribute__((unused)) = (int64_t)*word++;
+#define V_WORK(name)
+#define V_SCALAR(name) int64_t name __attribute__((unused)) = *word++ != 0;
+#define V_PART(name) int64_t name __attribute__((unused)) = *word++ != 0;
+#define V_PLAIN(name)
+#define V_ARRAY(name) uint64_t name __attribute__((unused)) = *word++;
+#define V_OTHER(name)
+#define V_IF_COMPLEX(name)
+#define V_IF_REAL(name)
+#define VARIABLE(letter, kind, name) V_##kind(name)
+
+/* How many words a signature has. */
+#define C_ORDER +1
+#define C_LAYOUT +1
+#define C_TRANS +1
+#define C_UPLO +1
+#define C_SIDE +1
+#define C_DIAG +1
+#define C_JOB +1
+#define C_COUNT +1
+#define C_WORK
+#define C_SCALAR +1
+#define C_PART +1
+#define C_PLAIN
+#define C_ARRAY +1
+#define C_OTHER
+#define C_IF_COMPLEX
+#define C_IF_REAL
+#define COUNT_WORD(letter, kind, name) C_##kind
+
+#define SWAP(one, other)                                                                                     \
+    {                                                                                                        \
+        __typeof__(one) kept = one;                                                                          \
+        one = other, other = kept;                                                                           \
+    }
+#define FLIP(name) name = !name;
+#define N(name) decoder->call->number[decoder->call->number_count++] = name;
+#define READ LL_ACCESS_READ
+#define WRITE LL_ACCESS_WRITE
+#define BOTH LL_ACCESS_BOTH
+#define UPDATE (beta ? LL_ACCESS_BOTH : LL_ACCESS_WRITE)
+#define MATRIX(role, name, access, rows, cols, leading)                                                      \
+    matrix(decoder, LL_ARGUMENT_##role, name, access, rows, cols, leading);
+#define COLUMNS(role, name, access, rows, cols, leading)                                                     \
+    matrix(decoder, LL_ARGUMENT_##role, name, access, cols, rows, leading);
+#define VECTOR(role, name, access, count, increment)                                                         \
+    vector(decoder, LL_ARGUMENT_##role, name, access, count, increment);
+/* A batch is one operand: runs of whole matrices where their rows follow each other, else all of the rows. */
+#define MATRICES(role, name, access, rows, cols, leading, stride, count)                                     \
+    matrices(decoder, LL_ARGUMENT_##role, name, access,                                                      \
+             (const int64_t[]){rows, cols, leading, stride, count});
+#define TRIANGLE(n) ((n) > 0 && (n) < INT32_MAX ? (n) * ((n) + 1) / 2 : 0)
+#define REALS(role, name, access, count)                                                                     \
+    others(decoder, LL_ARGUMENT_##role, name, access, count, decoder->call->dtype);
+#define INTEGERS(role, name, access, count) others(decoder, LL_ARGUMENT_##role, name, access, count, LL_I32);
+#define LESSER(a, b) ((a) < (b) ? (a) : (b))
+#define GREATER(a, b) ((a) > (b) ? (a) : (b))
+#define SAYS(job, letter) (((job) & ~INT64_C(0x20)) == (letter))
+#define PACKED(role, name, access, count) vector(decoder, LL_ARGUMENT_##role, name, access, count, 1);
+
+#define LL_ROUTINE(routine, title, mirror, numbers, operands)                                                \
+    static void decode_##routine(struct decoder *decoder, const uint64_t *word)                              \
+    {                                                                                                        \
+        LL_SIGNATURE_##routine(VARIABLE, s) if (decoder->columns){mirror} numbers operands                   \
+    }
+#include "tracer/interpose/routines.def"
+#undef N
+
+#define N(name) LL_NUMBER_##name,
+#define LL_ROUTINE(routine, title, mirror, numbers, operands)                                                \
+    static const uint8_t numbers_##routine[] = {numbers};
+#include "tracer/interpose/routines.def"
+
+static const struct {
+    const char *name;
+    void (*decode)(struct decoder *decoder, const uint64_t *word);
+    const uint8_t *numbers; /* enum ll_number, in their order */
+    unsigned words, number_count;
+} routines[] = {
+#define LL_ROUTINE(routine, title, mirror, numbers, operands)                                                \
+    {title, decode_##routine, numbers_##routine, 0 LL_SIGNATURE_##routine(COUNT_WORD, s),                    \
+     sizeof numbers_##routine},
+#include "tracer/interpose/routines.def"
+};
+
+#define DTYPE_s LL_F32, false
+#define DTYPE_d LL_F64, false
+#define DTYPE_c LL_F32, true
+#define DTYPE_z LL_F64, true
+#define IS_FORTRAN true
+#define IS_CBLAS false
+static const struct ll_symbol_row symbols[] = {
+#define LL_SYMBOL(name, routine, signature, letter, abi, result)                                             \
+    {#name, LL_ROUTINE_##routine, DTYPE_##letter, IS_##abi},
+#include "tracer/interpose/symbols.def"
+};
+
+static const char *const number_names[] = {
+#define X(word) #word,
+    LL_NUMBER_LIST(X)
+#undef X
+};
+
+static const char *const argument_names[] = {
+#define X(word) #word,
+    LL_ARGUMENT_LIST(X)
+#undef X
+};
+
+const char *ll_routine_name(enum ll_routine routine)
+{
+    return routines[routine].name;
+}
+
+const char *ll_number_name(enum ll_number number)
+{
+    return number_names[number];
+}
+
+const char *ll_argument_name(enum ll_argument argument)
+{
+    return argument_names[argument];
+}
+
+const struct ll_symbol_row *ll_symbol_row(uint32_t symbol)
+{
+    return symbol < LL_SYMBOL_COUNT ? &symbols[symbol] : NULL;
+}
+
+int64_t ll_call_number(const struct ll_call *call, enum ll_number number)
+{
+    if (call->routine >= LL_ROUTINE_COUNT)
+        return 0;
+    for (uint32_t i = 0; i < routines[call->routine].number_count && i < call->number_count; i++)
+        if (routines[call->routine].numbers[i] == number)
+            return call->number[i];
+    return 0;
+}
+
+bool ll_decode_call(uint32_t symbol, const uint64_t *words, unsigned count, struct ll_call *call)
+{
+    const struct ll_symbol_row *row = ll_symbol_row(symbol);
+    if (!row || count != routines[row->routine].words)
+        return false;
+    call->routine = row->routine;
+    call->symbol = symbol;
+    call->dtype = row->dtype;
+    call->operand_count = call->number_count = 0;
+    struct decoder decoder = {call, ll_dtype_bytes(row->dtype) << row->complex, row->complex, false};
+    routines[row->routine].decode(&decoder, words);
+    return true;
+}

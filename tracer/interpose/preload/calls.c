@@ -1,0 +1,210 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* A call's way in and out.
+ *
+ * The real function is looked up once for each place that calls it: two places may mean two libraries that
+ * export the same name. The places stand in a table that only grows; dlclose starts it anew, as what it knew
+ * may be gone.
+ *
+ * A call that something jumps out of (an error handler's longjmp, an exception) never comes back to be
+ * counted out. The frames of calls in progress tell: a new call whose frame is not below that of the
+ * innermost one was not made by it. */
+#define _GNU_SOURCE
+#include "tracer/interpose/preload/thread.h"
+
+#include <dlfcn.h>
+#include <errno.h>
+#include <time.h>
+
+enum { PLACES = 8192, PROBES = 16, LONG_NS = 50000 };
+
+struct place {
+    _Atomic(void *) real; /* written last */
+    void *caller;
+    uint32_t symbol;
+    _Atomic uint32_t epoch; /* of the table when it was written; 0: free */
+};
+
+static struct place places[PLACES];
+static _Atomic uint32_t epoch = 1; /* a dlclose begins the next one */
+static _Atomic(void *) given[LL_SYMBOL_COUNT];
+static _Atomic uint8_t was_long[LL_SYMBOL_COUNT];
+
+void ll_real_set(uint32_t symbol, void *real)
+{
+    atomic_store(&given[symbol], real);
+    atomic_fetch_add(&epoch, 1);
+}
+
+static uint64_t hash_of(uint32_t symbol, const void *caller)
+{
+    return ((uint64_t)(uintptr_t)caller ^ (uint64_t)symbol << 48) * UINT64_C(0x9e3779b97f4a7c15) >> 40;
+}
+
+/* The slow way: asks the resolver, says what is new, and remembers. */
+static void *find_real(uint32_t symbol, void *caller, uint32_t now)
+{
+    int error = errno;
+    void *real = atomic_load(&given[symbol]);
+    if (!real)
+        real = ll_resolve(symbol, caller);
+    struct ll_ring_process *page = ll_process_open();
+    if (page && real) {
+        ll_log_libraries();
+        ll_log_blas(real);
+    } else if (page) {
+        atomic_fetch_add(&page->unresolved, 1);
+    }
+    for (uint64_t i = 0; real && i < PROBES; i++) {
+        struct place *place = &places[(hash_of(symbol, caller) + i) % PLACES];
+        uint32_t then = atomic_load(&place->epoch);
+        if (then == now || !atomic_compare_exchange_strong(&place->epoch, &then, 0))
+            continue;
+        atomic_store(&place->real, NULL);
+        place->caller = caller;
+        place->symbol = symbol;
+        atomic_store_explicit(&place->real, real, memory_order_release);
+        atomic_store_explicit(&place->epoch, now, memory_order_release);
+        break;
+    }
+    errno = error;
+    return real;
+}
+
+/* The quick way: a table of places, each of which is whole when its epoch is the present one before and
+ * after. */
+static void *real_of(uint32_t symbol, void *caller)
+{
+    uint32_t now = atomic_load_explicit(&epoch, memory_order_relaxed);
+    uint64_t hash = hash_of(symbol, caller);
+    for (uint64_t i = 0; i < PROBES; i++) {
+        struct place *place = &places[(hash + i) % PLACES];
+        if (atomic_load_explicit(&place->epoch, memory_order_acquire) != now)
+            break;
+        if (place->caller != caller || place->symbol != symbol)
+            continue;
+        void *real = atomic_load_explicit(&place->real, memory_order_acquire);
+        if (atomic_load_explicit(&place->epoch, memory_order_relaxed) == now)
+            return real;
+    }
+    return find_real(symbol, caller, now);
+}
+
+static uint64_t thread_cpu_ns(void)
+{
+    int error = errno;
+    struct timespec now;
+    bool known = clock_gettime(CLOCK_THREAD_CPUTIME_ID, &now) == 0;
+    errno = error;
+    return known ? (uint64_t)now.tv_sec * 1000000000u + (uint64_t)now.tv_nsec : 0;
+}
+
+/* How deep the new call is. */
+static uint32_t depth_of(struct ll_thread *thread, const void *frame)
+{
+    uint32_t depth = thread->depth;
+    while (depth && (uintptr_t)thread->frame[depth - 1] <= (uintptr_t)frame)
+        depth--;
+    if (depth != thread->depth)
+        atomic_fetch_add(&ll_process()->abandoned, thread->depth - depth);
+    return depth;
+}
+
+static void begin(struct ll_thread *thread, struct ll_passage *passage)
+{
+    uint32_t depth = depth_of(thread, passage);
+    passage->depth = depth;
+    if (depth == LL_DEEPEST)
+        return;
+    thread->frame[depth] = passage;
+    thread->depth = depth + 1;
+    if (depth == 0)
+        ll_step_at(passage->symbol);
+    if (atomic_load_explicit(&was_long[passage->symbol], memory_order_relaxed))
+        passage->cpu_start_ns = thread_cpu_ns();
+    passage->start_ticks = ll_process_ticks();
+    if (depth == 0)
+        atomic_store_explicit(&thread->ring->open_ticks, passage->start_ticks, memory_order_relaxed);
+}
+
+void *ll_enter(struct ll_passage *passage, uint32_t symbol, void *caller)
+{
+    passage->start_ticks = passage->cpu_start_ns = 0;
+    passage->caller = caller;
+    passage->symbol = symbol;
+    void *real = real_of(symbol, caller);
+    struct ll_thread *thread = &ll_self;
+    if (real && ll_process_control() && !thread->busy && ll_thread_ready(thread))
+        begin(thread, passage);
+    return real;
+}
+
+/* Whether the thread still writes for the process in which the call began; its depth is again that of before.
+ */
+static bool end(struct ll_thread *thread, const struct ll_passage *passage)
+{
+    if (!passage->start_ticks || thread->generation != ll_process_generation())
+        return false;
+    if (thread->depth > passage->depth && thread->frame[passage->depth] == passage)
+        thread->depth = passage->depth;
+    return !thread->busy;
+}
+
+static void close_outermost(struct ll_thread *thread, const struct ll_passage *passage)
+{
+    if (passage->depth == 0)
+        atomic_store_explicit(&thread->ring->open_ticks, 0, memory_order_release);
+}
+
+void ll_leave(const struct ll_passage *passage, enum ll_ring_kind kind, uint64_t *words, unsigned count)
+{
+    struct ll_thread *thread = &ll_self;
+    if (!end(thread, passage))
+        return;
+    thread->busy = true;
+    uint64_t ticks = ll_process_ticks() - passage->start_ticks;
+    bool is_long = ticks >= ll_process_control()->long_ticks;
+    words[0] = ll_ring_header(kind, count, passage->depth, passage->symbol);
+    words[1] = passage->start_ticks;
+    words[2] = ticks;
+    words[3] = (uint64_t)(uintptr_t)passage->caller;
+    words[4] = is_long && passage->cpu_start_ns ? thread_cpu_ns() - passage->cpu_start_ns : 0;
+    if (is_long != (atomic_load_explicit(&was_long[passage->symbol], memory_order_relaxed) != 0))
+        atomic_store_explicit(&was_long[passage->symbol], is_long, memory_order_relaxed);
+    ll_thread_push(thread, words, count);
+    close_outermost(thread, passage);
+    thread->busy = false;
+}
+
+void ll_leave_query(const struct ll_passage *passage)
+{
+    struct ll_thread *thread = &ll_self;
+    if (!end(thread, passage))
+        return;
+    atomic_fetch_add(&ll_process()->queries, 1);
+    close_outermost(thread, passage);
+}
+
+void ll_push_event(enum ll_ring_kind kind, uint64_t first, uint64_t second, unsigned count)
+{
+    struct ll_thread *thread = &ll_self;
+    if (thread->busy || !ll_process_generation() || !ll_thread_ready(thread))
+        return;
+    uint64_t words[4] = {ll_ring_header(kind, count, thread->depth, 0), ll_process_ticks(), first, second};
+    thread->busy = true;
+    ll_thread_push(thread, words, count);
+    thread->busy = false;
+}
+
+/* What is closed may take functions along whose addresses are known here. */
+LL_EXPORT int dlclose(void *handle)
+{
+    static _Atomic(void *) next;
+    int (*real)(void *) = (int (*)(void *))atomic_load(&next);
+    if (!real) {
+        real = (int (*)(void *))dlsym(RTLD_NEXT, "dlclose");
+        atomic_store(&next, (void *)real);
+    }
+    int result = real ? real(handle) : -1;
+    atomic_fetch_add(&epoch, 1);
+    return result;
+}

@@ -1,0 +1,139 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* What decides speed in this process and cannot be asked once it is gone: which libraries lie where, which
+ * kernels OpenBLAS chose, how threads wait. Each is said once; a library again when it came to lie elsewhere.
+ */
+#define _GNU_SOURCE
+#include "tracer/interpose/preload/preload.h"
+
+#include <link.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+enum { KNOWN = 4096 };
+
+void ll_log_fact(const char *key, const char *value)
+{
+    uint64_t words[LL_RING_LOG_WORDS] = {0};
+    size_t key_bytes = strlen(key) + 1, value_bytes = strlen(value) + 1;
+    size_t room = (LL_RING_LOG_WORDS - 1) * sizeof *words - key_bytes;
+    value_bytes = value_bytes < room ? value_bytes : room;
+    char *text = (char *)(words + 1);
+    memcpy(text, key, key_bytes);
+    memcpy(text + key_bytes, value, value_bytes);
+    text[key_bytes + value_bytes - 1] = '\0';
+    ll_log(LL_RING_LOG_FACT, words, (unsigned)(1 + (key_bytes + value_bytes + 7) / 8));
+}
+
+static void log_variable(const char *name)
+{
+    const char *value = getenv(name);
+    if (value)
+        ll_log_fact(name, value);
+}
+
+/* A link of /proc/self as a fact. */
+static void log_link(const char *key, const char *link)
+{
+    char target[1024];
+    ssize_t length = readlink(link, target, sizeof target - 1);
+    if (length <= 0)
+        return;
+    target[length] = '\0';
+    ll_log_fact(key, target);
+}
+
+void ll_log_host(void)
+{
+    static const char *const variables[] = {
+        "OMP_WAIT_POLICY",    "GOMP_SPINCOUNT",         "OMP_NUM_THREADS",   "OMP_PROC_BIND",
+        "KMP_BLOCKTIME",      "OPENBLAS_NUM_THREADS",   "OPENBLAS_CORETYPE", "MKL_NUM_THREADS",
+        "ONEDNN_MAX_CPU_ISA", "OPENBLAS_THREAD_TIMEOUT"};
+    log_link("program", "/proc/self/exe");
+    for (size_t i = 0; i < sizeof variables / sizeof *variables; i++)
+        log_variable(variables[i]);
+}
+
+/* Where libraries lie, as far as they were said; slots are never given back, too many are said again. */
+struct known {
+    _Atomic uint64_t generation;
+    _Atomic uint64_t begin;
+};
+
+static bool is_new(uintptr_t begin, uint64_t generation)
+{
+    static struct known known[KNOWN];
+    struct known *slot = &known[(begin >> 12) * UINT64_C(0x9e3779b97f4a7c15) >> 52];
+    bool said = atomic_load(&slot->generation) == generation && atomic_load(&slot->begin) == begin;
+    atomic_store(&slot->begin, begin);
+    atomic_store(&slot->generation, generation);
+    return !said;
+}
+
+static int log_library(struct dl_phdr_info *info, size_t size, void *unused)
+{
+    (void)size, (void)unused;
+    uint64_t end = 0, begin = UINT64_MAX;
+    for (int i = 0; i < info->dlpi_phnum; i++) {
+        const ElfW(Phdr) *segment = &info->dlpi_phdr[i];
+        if (segment->p_type != PT_LOAD)
+            continue;
+        uint64_t first = info->dlpi_addr + segment->p_vaddr, past = first + segment->p_memsz;
+        begin = first < begin ? first : begin;
+        end = past > end ? past : end;
+    }
+    if (begin >= end || !is_new(begin, ll_process_generation()))
+        return 0;
+    uint64_t words[LL_RING_LOG_WORDS] = {0};
+    const char *path = info->dlpi_name ? info->dlpi_name : "";
+    size_t bytes = strlen(path) + 1;
+    if (bytes > (LL_RING_LOG_WORDS - 4) * sizeof *words)
+        return 0;
+    words[1] = info->dlpi_addr;
+    words[2] = begin;
+    words[3] = end;
+    memcpy(words + 4, path, bytes);
+    ll_log(LL_RING_LOG_LIBRARY, words, (unsigned)(4 + (bytes + 7) / 8));
+    return 0;
+}
+
+void ll_log_libraries(void)
+{
+    dl_iterate_phdr(log_library, NULL);
+}
+
+/* What OpenBLAS says of itself: one of its names for texts, one for a number. */
+static void log_answer(const char *name, void *near, bool is_text)
+{
+    union {
+        void *address;
+        const char *(*text)(void);
+        int (*number)(void);
+    } ask = {.address = ll_module_symbol_for(name, near)};
+    if (!ask.address)
+        return;
+    if (is_text) {
+        const char *text = ask.text();
+        if (text)
+            ll_log_fact(name, text);
+        return;
+    }
+    int number = ask.number();
+    char text[] = "0000";
+    for (int i = 3; i >= 0; i--, number /= 10)
+        text[i] = (char)('0' + number % 10);
+    ll_log_fact(name, text + strspn(text, "0") - (strspn(text, "0") == 4));
+}
+
+void ll_log_blas(void *real)
+{
+    static _Atomic uint64_t said;
+    uint64_t generation = ll_process_generation();
+    if (atomic_load(&said) == generation || !ll_module_symbol_for("openblas_get_config", real))
+        return;
+    atomic_store(&said, generation);
+    log_answer("openblas_get_config", real, true);
+    log_answer("openblas_get_corename", real, true);
+    log_answer("openblas_get_num_threads", real, false);
+    log_answer("openblas_get_parallel", real, false);
+}

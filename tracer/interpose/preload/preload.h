@@ -1,0 +1,81 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* The inside of the preload library: it lives in a process that is not ours.
+ *
+ * Nothing here prints, ends the process, waits for anyone, takes memory from the process's allocator while a
+ * call passes through, or leaves errno changed. What goes wrong is counted in the shared page. All functions
+ * may be called by any thread at any time, from signal handlers too: a thread that is in the middle of a
+ * record lets further events of its own pass uncounted but for `ringless`. */
+#ifndef LL_INTERPOSE_PRELOAD_H
+#define LL_INTERPOSE_PRELOAD_H
+
+#include "tracer/interpose/ring.h"
+#include "tracer/interpose/routines.h"
+
+#include <stdatomic.h>
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#define LL_EXPORT __attribute__((visibility("default")))
+
+/* One call on its way through a wrapper; lives in the wrapper's frame. */
+struct ll_passage {
+    uint64_t start_ticks; /* 0: this one is not recorded */
+    void *caller;
+    uint32_t symbol, depth;
+    uint64_t cpu_start_ns; /* 0: not taken */
+};
+
+/* From now on this is the real function of a symbol, whoever calls it; NULL leaves it to the resolver again.
+ */
+void ll_real_set(uint32_t symbol, void *real);
+
+/* Before and after the real function. ll_enter gives its address, NULL where no library has it. words are
+ * those of a record: LL_RING_CALL_WORDS to be filled here, then the arguments. */
+void *ll_enter(struct ll_passage *passage, uint32_t symbol, void *caller);
+void ll_leave(const struct ll_passage *passage, enum ll_ring_kind kind, uint64_t *words, unsigned count);
+
+/* Instead of ll_leave for a call that turned out to be none: it asked for the size of a workspace. */
+void ll_leave_query(const struct ll_passage *passage);
+
+/* A record without duration; nothing happens in a process that has recorded no call yet. */
+void ll_push_event(enum ll_ring_kind kind, uint64_t first, uint64_t second, unsigned words);
+
+/* step.c: whether this symbol's calls mark steps, and then the mark. */
+void ll_step_at(uint32_t symbol);
+
+/* process.c: the page of this process, NULL when nothing is recorded. ll_process_open makes it at the first
+ * event; it fails once and for all when the folder is gone or full. */
+struct ll_ring_process *ll_process(void);
+struct ll_ring_process *ll_process_open(void);
+const struct ll_ring_control *ll_process_control(void);
+uint64_t ll_process_generation(void); /* 0: no page; a child's differs from its parent's */
+uint64_t ll_process_ticks(void);
+
+/* A part of the process's file, there for good; NULL when the disk has no room for it. */
+void *ll_process_map(uint64_t offset_bytes, uint64_t bytes);
+
+/* Adds an entry to the log; its place in words, LL_RING_UNSAID where there is no room. words[0] is written
+ * here. */
+#define LL_RING_UNSAID UINT64_MAX
+uint64_t ll_log(enum ll_ring_log_kind kind, uint64_t *words, unsigned count);
+
+/* facts.c: what decides speed here. Each thing is said once a process. */
+void ll_log_fact(const char *key, const char *value);
+void ll_log_host(void);
+void ll_log_libraries(void);
+void ll_log_blas(void *real);
+
+/* resolve.c: the function that a caller would have got without us. */
+void *ll_resolve(uint32_t symbol, void *caller);
+
+/* modules.c: a symbol of what is loaded, read from the libraries' own tables: the dynamic linker's functions
+ * are not for constructors of libraries that it is just loading. First in the caller's library and what that
+ * needs, breadth first, as it does; then anywhere. Never a symbol of ours; NULL where there is none. */
+void *ll_module_symbol_for(const char *name, const void *caller);
+void *ll_module_symbol_anywhere(const char *name);
+
+/* Whether an address lies in this library. */
+bool ll_is_ours(const void *address);
+
+#endif

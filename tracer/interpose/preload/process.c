@@ -1,0 +1,252 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* This process's file: made at the first event, so that the many small programs that a script starts leave
+ * none.
+ *
+ * A fork must not write into its parent's rings. The pointer to the process's page therefore lives in memory
+ * that the kernel empties in a child (MADV_WIPEONFORK), which also sees forks that run no handlers; where the
+ * kernel cannot, a handler does it. The file is opened anew by name each time a part of it is needed: a
+ * descriptor kept open could be closed and given to another file by the program. */
+#define _GNU_SOURCE
+#include "tracer/interpose/preload/preload.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <pthread.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <sys/resource.h>
+#include <time.h>
+#include <unistd.h>
+#if defined(__x86_64__)
+#include <x86intrin.h>
+#endif
+
+enum { PATH_BYTES = 512 };
+
+struct own {
+    _Atomic(struct ll_ring_process *) page;
+    _Atomic uint32_t state; /* 0: nothing tried, 1: someone is at it, 2: page is there, 3: given up */
+    _Atomic uint32_t log_busy;
+    _Atomic uint64_t generation; /* differs between a process and its children; 0: no page */
+};
+
+static struct own *own; /* emptied by a fork; NULL: nothing is ever recorded */
+static struct own own_by_handler;
+static const struct ll_ring_control *control;
+static char folder[PATH_BYTES], path[PATH_BYTES]; /* path: written by whoever has state 1 */
+
+static void forget(void)
+{
+    memset(&own_by_handler, 0, sizeof own_by_handler);
+}
+
+/* Where the pointer to this process's page lives. */
+static void make_own(void)
+{
+    void *memory = mmap(NULL, LL_RING_PAGE, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+    if (memory != MAP_FAILED && madvise(memory, LL_RING_PAGE, MADV_WIPEONFORK) == 0)
+        own = memory;
+    else if (pthread_atfork(NULL, NULL, forget) == 0)
+        own = &own_by_handler;
+}
+
+/* text and a number behind it; false when they do not fit. */
+static bool append(char *to, size_t *length, const char *text)
+{
+    size_t more = strlen(text);
+    if (*length + more >= PATH_BYTES)
+        return false;
+    memcpy(to + *length, text, more + 1);
+    *length += more;
+    return true;
+}
+
+static const char *decimal(uint64_t value, char text[static 24])
+{
+    char *at = text + 23;
+    *at = '\0';
+    do
+        *--at = (char)('0' + value % 10);
+    while (value /= 10);
+    return at;
+}
+
+static void *map_file(const char *name, uint64_t offset_bytes, uint64_t bytes, int access)
+{
+    int file = open(name, (access & PROT_WRITE ? O_RDWR : O_RDONLY) | O_CLOEXEC | O_NOFOLLOW);
+    if (file < 0)
+        return NULL;
+    bool there = !(access & PROT_WRITE) || fallocate(file, 0, (off_t)offset_bytes, (off_t)bytes) == 0;
+    void *memory = there ? mmap(NULL, bytes, access, MAP_SHARED, file, (off_t)offset_bytes) : MAP_FAILED;
+    close(file);
+    return memory == MAP_FAILED ? NULL : memory;
+}
+
+/* A program that limits the size of its files would get a signal from us. */
+static bool file_may_grow_to(uint64_t bytes)
+{
+    struct rlimit limit;
+    return getrlimit(RLIMIT_FSIZE, &limit) == 0 &&
+           (limit.rlim_cur == RLIM_INFINITY || bytes <= limit.rlim_cur);
+}
+
+__attribute__((constructor)) static void start(void)
+{
+    int error = errno;
+    const char *from = getenv(LL_RING_FOLDER_VARIABLE);
+    size_t length = 0;
+    char name[PATH_BYTES];
+    if (from && append(folder, &length, from) && length + 32 < PATH_BYTES) {
+        memcpy(name, folder, length + 1);
+        append(name, &length, "/control");
+        const struct ll_ring_control *found = map_file(name, 0, LL_RING_PAGE, PROT_READ);
+        if (found && found->magic == LL_RING_MAGIC) {
+            control = found;
+            make_own();
+        }
+    }
+    errno = error;
+}
+
+__attribute__((destructor)) static void finish(void)
+{
+    struct ll_ring_process *page = ll_process();
+    if (!page)
+        return;
+    int error = errno;
+    ll_log_libraries();
+    atomic_store(&page->ended_ticks, ll_process_ticks());
+    errno = error;
+}
+
+uint64_t ll_process_ticks(void)
+{
+#if defined(__x86_64__)
+    if (control->clock == LL_RING_CLOCK_TSC)
+        return __rdtsc();
+#endif
+    struct timespec now;
+    clock_gettime(CLOCK_MONOTONIC, &now);
+    return (uint64_t)now.tv_sec * 1000000000u + (uint64_t)now.tv_nsec;
+}
+
+const struct ll_ring_control *ll_process_control(void)
+{
+    return control;
+}
+
+struct ll_ring_process *ll_process(void)
+{
+    return own ? atomic_load_explicit(&own->page, memory_order_acquire) : NULL;
+}
+
+uint64_t ll_process_generation(void)
+{
+    return own ? atomic_load_explicit(&own->generation, memory_order_acquire) : 0;
+}
+
+/* Where a child forgets, it needs no view of its parent's rings either. */
+static void keep_from_children(void *memory, uint64_t bytes)
+{
+    if (own != &own_by_handler)
+        madvise(memory, bytes, MADV_DONTFORK);
+}
+
+void *ll_process_map(uint64_t offset_bytes, uint64_t bytes)
+{
+    if (!file_may_grow_to(offset_bytes + bytes))
+        return NULL;
+    void *memory = map_file(path, offset_bytes, bytes, PROT_READ | PROT_WRITE);
+    if (memory)
+        keep_from_children(memory, bytes);
+    return memory;
+}
+
+/* PID.N with the first N that nobody has yet: one process can become several programs in turn. */
+static bool create_file(void)
+{
+    for (uint64_t n = 0; n < 1000; n++) {
+        char digits[24];
+        size_t length = 0;
+        path[0] = '\0';
+        append(path, &length, folder);
+        append(path, &length, "/");
+        append(path, &length, decimal((uint64_t)getpid(), digits));
+        append(path, &length, ".");
+        append(path, &length, decimal(n, digits));
+        int file = open(path, O_RDWR | O_CREAT | O_EXCL | O_CLOEXEC | O_NOFOLLOW, 0600);
+        if (file >= 0)
+            close(file);
+        if (file >= 0 || errno != EEXIST)
+            return file >= 0;
+    }
+    return false;
+}
+
+static struct ll_ring_process *make_page(void)
+{
+    if (!create_file())
+        return NULL;
+    struct ll_ring_process *page = ll_process_map(0, LL_RING_RINGS_AT);
+    if (!page) {
+        unlink(path);
+        return NULL;
+    }
+    page->pid = (uint64_t)getpid();
+    page->parent_pid = (uint64_t)getppid();
+    page->opened_ticks = ll_process_ticks();
+    atomic_store_explicit(&page->file_bytes, LL_RING_RINGS_AT, memory_order_relaxed);
+    atomic_thread_fence(memory_order_release);
+    page->magic = LL_RING_MAGIC;
+    return page;
+}
+
+struct ll_ring_process *ll_process_open(void)
+{
+    if (!own)
+        return NULL;
+    struct ll_ring_process *page = ll_process();
+    uint32_t untried = 0;
+    if (page || !atomic_compare_exchange_strong(&own->state, &untried, 1))
+        return page;
+    int error = errno;
+    static uint64_t generations; /* a child goes on from its parent's */
+    page = make_page();
+    if (page)
+        atomic_store_explicit(&own->generation, ++generations, memory_order_release);
+    atomic_store_explicit(&own->page, page, memory_order_release);
+    atomic_store(&own->state, page ? 2 : 3);
+    if (page) {
+        ll_log_host();
+        ll_log_libraries();
+    }
+    errno = error;
+    return page;
+}
+
+uint64_t ll_log(enum ll_ring_log_kind kind, uint64_t *words, unsigned count)
+{
+    struct ll_ring_process *page = ll_process();
+    if (!page)
+        return LL_RING_UNSAID;
+    uint64_t *log = (uint64_t *)((char *)page + LL_RING_LOG_AT);
+    /* A handful of entries a second at most: whoever comes at the wrong moment tries a few times, then goes
+     * on. */
+    for (int attempt = 0; atomic_exchange_explicit(&own->log_busy, 1, memory_order_acquire); attempt++)
+        if (attempt == 10000) {
+            atomic_fetch_add(&page->unsaid, 1);
+            return LL_RING_UNSAID;
+        }
+    uint64_t at = atomic_load_explicit(&page->log_words, memory_order_relaxed);
+    bool fits = count <= LL_RING_LOG_WORDS && at + count <= LL_RING_LOG_BYTES / sizeof *log;
+    if (fits) {
+        words[0] = ll_ring_header((enum ll_ring_kind)kind, count, 0, 0);
+        memcpy(log + at, words, count * sizeof *words);
+        atomic_store_explicit(&page->log_words, at + count, memory_order_release);
+    } else {
+        atomic_fetch_add(&page->unsaid, 1);
+    }
+    atomic_store_explicit(&own->log_busy, 0, memory_order_release);
+    return fits ? at : LL_RING_UNSAID;
+}

@@ -1,0 +1,180 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Rings: a thread gets one at its first event, leaves it when it ends, and another takes it over. */
+#define _GNU_SOURCE
+#include "tracer/interpose/preload/thread.h"
+
+#include <errno.h>
+#include <linux/futex.h>
+#include <pthread.h>
+#include <string.h>
+#include <sys/syscall.h>
+#include <unistd.h>
+
+__thread struct ll_thread ll_self __attribute__((tls_model("initial-exec")));
+
+static struct ll_ring *mapped[LL_RING_SLOTS]; /* by slot of this process's page */
+static uint64_t mapped_generation;
+static pthread_key_t at_end;
+static bool has_key;
+
+/* A thread's end: what it recorded stays, its ring may serve another. */
+static void leave_ring(void *thread_of_old)
+{
+    struct ll_thread *thread = thread_of_old;
+    struct ll_ring_process *page = ll_process();
+    if (page && thread->ring && thread->generation == ll_process_generation()) {
+        atomic_store(&thread->ring->open_ticks, 0);
+        atomic_store_explicit(&page->slot[thread->slot].state, LL_RING_SLOT_LEFT, memory_order_release);
+    }
+    thread->generation = 0;
+    thread->ring = NULL;
+}
+
+__attribute__((constructor)) static void make_key(void)
+{
+    has_key = pthread_key_create(&at_end, leave_ring) == 0;
+}
+
+static void take(struct ll_thread *thread, uint32_t slot, struct ll_ring *ring, uint64_t bytes)
+{
+    thread->ring = ring;
+    thread->words = (uint64_t *)((char *)ring + LL_RING_PAGE);
+    thread->size_words = bytes / sizeof(uint64_t);
+    thread->head = atomic_load(&ring->head);
+    thread->tail_seen = atomic_load(&ring->tail);
+    thread->slot = slot;
+    uint64_t record[2] = {ll_ring_header(LL_RING_THREAD, 2, 0, 0), (uint64_t)syscall(SYS_gettid)};
+    ll_thread_push(thread, record, 2);
+}
+
+/* Whether the ring is empty enough to say who writes now. */
+static bool has_room(const struct ll_ring *ring, uint64_t bytes)
+{
+    uint64_t used = atomic_load(&ring->head) - atomic_load(&ring->tail);
+    return used + 4 * LL_RING_RECORD_WORDS < bytes / sizeof(uint64_t);
+}
+
+static bool take_left_ring(struct ll_thread *thread, struct ll_ring_process *page)
+{
+    for (uint32_t i = 0; i < LL_RING_SLOTS; i++) {
+        struct ll_ring_slot *slot = &page->slot[i];
+        uint32_t left = LL_RING_SLOT_LEFT;
+        if (atomic_load_explicit(&slot->state, memory_order_acquire) == LL_RING_SLOT_NEVER)
+            return false;
+        if (atomic_load(&slot->state) != left || !mapped[i] || !has_room(mapped[i], slot->bytes))
+            continue;
+        if (atomic_compare_exchange_strong(&slot->state, &left, LL_RING_SLOT_USED)) {
+            take(thread, i, mapped[i], slot->bytes);
+            return true;
+        }
+    }
+    return false;
+}
+
+/* The first slot that nobody ever had. */
+static uint32_t new_slot(struct ll_ring_process *page)
+{
+    for (uint32_t i = 0; i < LL_RING_SLOTS; i++) {
+        uint32_t never = LL_RING_SLOT_NEVER;
+        if (atomic_compare_exchange_strong(&page->slot[i].state, &never, LL_RING_SLOT_USED))
+            return i;
+    }
+    return LL_RING_SLOTS;
+}
+
+/* A ring of the size that was asked for, or of what the disk still has room for. */
+static bool take_new_ring(struct ll_thread *thread, struct ll_ring_process *page)
+{
+    uint32_t index = new_slot(page);
+    if (index == LL_RING_SLOTS)
+        return false;
+    struct ll_ring_slot *slot = &page->slot[index];
+    for (uint64_t bytes = ll_process_control()->ring_bytes; bytes >= LL_RING_LEAST_BYTES; bytes /= 4) {
+        uint64_t offset = atomic_fetch_add(&page->file_bytes, LL_RING_PAGE + bytes);
+        struct ll_ring *ring = ll_process_map(offset, LL_RING_PAGE + bytes);
+        if (!ring)
+            continue;
+        mapped[index] = ring;
+        slot->bytes = bytes;
+        take(thread, index, ring, bytes);
+        atomic_store_explicit(&slot->offset_bytes, offset, memory_order_release);
+        return true;
+    }
+    return false;
+}
+
+static bool get_ring(struct ll_thread *thread)
+{
+    int error = errno;
+    struct ll_ring_process *page = ll_process_open();
+    uint64_t generation = ll_process_generation();
+    if (!page || !generation || (thread->untouched && thread->generation == generation))
+        return false;
+    if (mapped_generation != generation) { /* a child's first ring: its parent's are not its own */
+        memset(mapped, 0, sizeof mapped);
+        mapped_generation = generation;
+    }
+    thread->generation = generation;
+    thread->untouched = !take_left_ring(thread, page) && !take_new_ring(thread, page);
+    if (thread->untouched)
+        thread->ring = NULL;
+    else if (has_key)
+        pthread_setspecific(at_end, thread);
+    errno = error;
+    return !thread->untouched;
+}
+
+bool ll_thread_ready(struct ll_thread *thread)
+{
+    if (thread->ring && thread->generation == ll_process_generation())
+        return true;
+    thread->ring = NULL;
+    thread->busy = true;
+    bool ready = get_ring(thread);
+    thread->busy = false;
+    struct ll_ring_process *page = ready ? NULL : ll_process();
+    if (page)
+        atomic_fetch_add_explicit(&page->ringless, 1, memory_order_relaxed);
+    return ready;
+}
+
+/* The recorder sleeps only while little happens. */
+static void wake_reader(void)
+{
+    /* The page is mapped for reading; the kernel needs no more to wake whoever waits on it. */
+    const _Atomic uint32_t *asleep = &ll_process_control()->asleep;
+    if (!atomic_load_explicit(asleep, memory_order_relaxed))
+        return;
+    int error = errno;
+    syscall(SYS_futex, asleep, FUTEX_WAKE, 1, NULL, NULL, 0);
+    errno = error;
+}
+
+/* Fills what is left before the end of the ring, where a record would wrap. */
+static uint64_t start_of(struct ll_thread *thread, unsigned count)
+{
+    uint64_t left = thread->size_words - (thread->head & (thread->size_words - 1));
+    return count <= left ? 0 : left;
+}
+
+void ll_thread_push(struct ll_thread *thread, const uint64_t *words, unsigned count)
+{
+    uint64_t skipped = start_of(thread, count), size = thread->size_words;
+    uint64_t after = thread->head + skipped + count;
+    if (after - thread->tail_seen > size) {
+        thread->tail_seen = atomic_load_explicit(&thread->ring->tail, memory_order_acquire);
+        if (after - thread->tail_seen > size) {
+            atomic_store_explicit(&thread->ring->lost, atomic_load(&thread->ring->lost) + 1,
+                                  memory_order_relaxed);
+            wake_reader();
+            return;
+        }
+    }
+    if (skipped)
+        thread->words[thread->head & (size - 1)] = ll_ring_header(LL_RING_FILL, (unsigned)skipped, 0, 0);
+    memcpy(thread->words + ((thread->head + skipped) & (size - 1)), words, count * sizeof *words);
+    if ((thread->head ^ after) & (size / 2))
+        wake_reader();
+    thread->head = after;
+    atomic_store_explicit(&thread->ring->head, after, memory_order_release);
+}

@@ -1,0 +1,32 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* What a thread of the recorded program keeps: its ring, how deep in calls it is, whether it is amid a
+ * record. */
+#ifndef LL_INTERPOSE_THREAD_H
+#define LL_INTERPOSE_THREAD_H
+
+#include "tracer/interpose/preload/preload.h"
+
+enum { LL_DEEPEST = 32 };
+
+struct ll_thread {
+    uint64_t generation; /* of the process page that the ring belongs to; another one's: there is no ring */
+    struct ll_ring *ring;
+    uint64_t *words;
+    uint64_t size_words, head, tail_seen; /* tail_seen: the reader is at least so far */
+    uint32_t depth;
+    uint32_t slot;
+    bool busy;                     /* amid a record: an event from a signal handler must keep out */
+    bool untouched;                /* this thread asked for a ring and got none */
+    const void *frame[LL_DEEPEST]; /* of the calls in progress, outermost first: stacks grow downwards */
+};
+
+/* Of the calling thread; in memory that is there from the start, so that looking never allocates. */
+extern __thread struct ll_thread ll_self __attribute__((tls_model("initial-exec")));
+
+/* Whether the calling thread has a ring, which it gets here if need be. */
+bool ll_thread_ready(struct ll_thread *thread);
+
+/* Adds a record of so many words; without room it is counted as lost. The thread is ready and marked busy. */
+void ll_thread_push(struct ll_thread *thread, const uint64_t *words, unsigned count);
+
+#endif

@@ -1,0 +1,135 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* The bytes between a recorded program and its recorder.
+ *
+ *   folder/control      made by the recorder before the program starts: settings, the clock, a word to sleep
+ * on folder/PID.N        one a process (and one more each time that it becomes another program): page 0
+ * struct ll_ring_process the log    what is said once: facts, loaded libraries, descriptions of primitives
+ *                         rings      one a thread that called something: a page struct ll_ring, then its
+ * words
+ *
+ * A ring has one writer (a thread of the program) and one reader (the recorder). Records are runs of 64-bit
+ * words, the first of which says how many; they lie at `head` modulo the size of the ring and never wrap:
+ * what is left at the end is filled by a record of its own. A record is there once `head` moved past it, so
+ * that whatever kills the program leaves whole records behind. Where there is no room the writer drops the
+ * record and counts it.
+ *
+ * Plain data and inline functions: the preload library includes it and links nothing of ours. */
+#ifndef LL_INTERPOSE_RING_H
+#define LL_INTERPOSE_RING_H
+
+#include <stdatomic.h>
+#include <stdint.h>
+
+#define LL_RING_FOLDER_VARIABLE "LEADLINE_RINGS"
+#define LL_RING_MAGIC UINT64_C(0x31676e69724c4c2e) /* .LLring1 */
+
+enum {
+    LL_RING_PAGE = 4096,
+    LL_RING_SLOTS = 1024, /* threads of a process with a ring at any one time */
+    LL_RING_LOG_BYTES = 1 << 20,
+    LL_RING_LEAST_BYTES = 1 << 16,
+    LL_RING_RECORD_WORDS = 112, /* at most, its header included */
+    LL_RING_LOG_WORDS = 1 << 10 /* an entry of the log, at most */
+};
+
+enum ll_ring_clock { LL_RING_CLOCK_NS, LL_RING_CLOCK_TSC };
+
+struct ll_ring_control {
+    uint64_t magic;
+    uint64_t clock;            /* enum ll_ring_clock */
+    uint64_t base_ticks;       /* of that clock, at */
+    uint64_t base_ns;          /* this reading of ll_now_ns */
+    uint64_t ring_bytes;       /* of a thread's ring: a power of two */
+    uint64_t least_allocation; /* memory smaller than so many bytes is not followed; 0: none is */
+    uint64_t long_ticks;       /* from so long a call on, the time of the processor is taken as well */
+    _Atomic uint32_t asleep;   /* 1: the recorder sleeps on this word; whoever fills half a ring wakes it */
+};
+
+enum ll_ring_slot_state { LL_RING_SLOT_NEVER, LL_RING_SLOT_USED, LL_RING_SLOT_LEFT };
+
+struct ll_ring_slot {
+    _Atomic uint32_t state; /* enum ll_ring_slot_state; LEFT by a thread that ended, another may take it */
+    uint32_t unused;
+    _Atomic uint64_t offset_bytes; /* of struct ll_ring in the file; 0 until it is there */
+    uint64_t bytes;                /* of its words: a power of two */
+};
+
+struct ll_ring_process {
+    uint64_t magic;
+    uint64_t pid, parent_pid;
+    uint64_t opened_ticks;
+    _Atomic uint64_t ended_ticks; /* 0 while it runs, and when it was killed */
+    _Atomic uint64_t log_words;   /* of the log that are whole */
+    _Atomic uint64_t file_bytes;  /* where the next ring goes */
+    _Atomic uint64_t unresolved;  /* calls whose real function was not found */
+    _Atomic uint64_t abandoned;   /* calls that never returned: something jumped out of them */
+    _Atomic uint64_t queries;     /* of workspace: calls that compute nothing */
+    _Atomic uint64_t ringless;    /* events of threads that could not get a ring, or of signal handlers */
+    _Atomic uint64_t unsaid;      /* entries for which the log had no room */
+    struct ll_ring_slot slot[LL_RING_SLOTS];
+};
+
+/* The process page and the slots behind it, in whole pages; the log follows. */
+enum {
+    LL_RING_LOG_AT = (sizeof(struct ll_ring_process) + LL_RING_PAGE - 1) / LL_RING_PAGE * LL_RING_PAGE,
+    LL_RING_RINGS_AT = LL_RING_LOG_AT + LL_RING_LOG_BYTES
+};
+
+/* Who writes what stands on a cache line of its own. Positions count words and never wrap. */
+struct ll_ring {
+    _Alignas(64) _Atomic uint64_t head; /* the writer's */
+    _Atomic uint64_t open_ticks;        /* when its outermost call in progress began; 0: none */
+    _Atomic uint64_t lost;              /* records that found no room */
+    _Alignas(64) _Atomic uint64_t tail; /* the reader's */
+};
+
+/* A record's first word: words, kind, depth, symbol. */
+enum ll_ring_kind {
+    LL_RING_FILL,    /* nothing */
+    LL_RING_THREAD,  /* tid: from here on another thread writes */
+    LL_RING_CALL,    /* start, duration (both ticks), caller, cpu_ns, then the arguments */
+    LL_RING_EXECUTE, /* the same, then the description's place in the log and pairs of argument and address */
+    LL_RING_ALLOCATE, /* ticks, address, size_bytes */
+    LL_RING_RELEASE,  /* ticks, address */
+    LL_RING_STEP,     /* ticks */
+    LL_RING_KINDS
+};
+
+enum { LL_RING_CALL_WORDS = 5 }; /* header, start, duration, caller, cpu_ns */
+
+static inline uint64_t ll_ring_header(enum ll_ring_kind kind, unsigned words, unsigned depth, unsigned symbol)
+{
+    return (uint64_t)words | (uint64_t)kind << 16 | (uint64_t)(depth & 0xffff) << 32 |
+           (uint64_t)(symbol & 0xffff) << 48;
+}
+
+static inline unsigned ll_ring_words_of(uint64_t header)
+{
+    return (unsigned)(header & 0xffff);
+}
+
+static inline unsigned ll_ring_kind_of(uint64_t header)
+{
+    return (unsigned)(header >> 16 & 0xffff);
+}
+
+static inline unsigned ll_ring_depth_of(uint64_t header)
+{
+    return (unsigned)(header >> 32 & 0xffff);
+}
+
+static inline unsigned ll_ring_symbol_of(uint64_t header)
+{
+    return (unsigned)(header >> 48);
+}
+
+/* An entry of the log begins with ll_ring_header(kind, words, 0, 0) likewise. */
+enum ll_ring_log_kind {
+    LL_RING_LOG_FACT,    /* key NUL value NUL, padded with NULs */
+    LL_RING_LOG_LIBRARY, /* what the addresses in the file are shifted by, where it begins and ends, path NUL
+                          */
+    LL_RING_LOG_PRIMITIVE, /* see primitive.h */
+    LL_RING_LOG_KINDS
+};
+
+#endif

@@ -1,0 +1,111 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* What a process says of itself. Offsets and lengths come from memory that a program may have written over:
+ * each is compared with the length of the file, texts with the words of their entry. */
+#define _POSIX_C_SOURCE 200809L
+#include "tracer/interpose/ring_process.h"
+
+#include <fcntl.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+static void *map_part(const char *path, uint64_t offset, uint64_t bytes)
+{
+    struct stat status;
+    int file = open(path, O_RDWR | O_CLOEXEC);
+    if (file < 0)
+        return NULL;
+    bool there = fstat(file, &status) == 0 && S_ISREG(status.st_mode) && status.st_size > 0 &&
+                 offset <= (uint64_t)status.st_size && bytes <= (uint64_t)status.st_size - offset;
+    void *memory =
+        there ? mmap(NULL, bytes, PROT_READ | PROT_WRITE, MAP_SHARED, file, (off_t)offset) : MAP_FAILED;
+    close(file);
+    return memory == MAP_FAILED ? NULL : memory;
+}
+
+bool ll_followed_open(struct ll_followed *followed, struct ll_arena *arena, const char *path)
+{
+    struct ll_ring_process *page = map_part(path, 0, LL_RING_RINGS_AT);
+    char *kept = page ? ll_copy_text(arena, path, strlen(path)) : NULL;
+    if (!kept || page->magic != LL_RING_MAGIC) {
+        if (page)
+            munmap(page, LL_RING_RINGS_AT);
+        return false;
+    }
+    *followed = (struct ll_followed){.path = kept, .page = page};
+    followed->pid = page->pid;
+    followed->parent_pid = page->parent_pid;
+    followed->opened_ticks = page->opened_ticks;
+    return true;
+}
+
+void ll_followed_release(struct ll_followed *followed)
+{
+    free(followed->facts);
+    free(followed->libraries);
+    munmap((void *)followed->page, LL_RING_RINGS_AT);
+}
+
+struct ll_ring *ll_followed_ring(struct ll_followed *followed, unsigned slot, uint64_t *bytes)
+{
+    const struct ll_ring_slot *said = &followed->page->slot[slot];
+    uint64_t offset = atomic_load_explicit(&said->offset_bytes, memory_order_acquire), size = said->bytes;
+    if (followed->is_followed[slot] || !offset)
+        return NULL;
+    followed->is_followed[slot] = true;
+    bool sound = offset % LL_RING_PAGE == 0 && size >= LL_RING_LEAST_BYTES && size <= UINT64_C(1) << 40 &&
+                 (size & (size - 1)) == 0;
+    struct ll_ring *ring = sound ? map_part(followed->path, offset, LL_RING_PAGE + size) : NULL;
+    followed->damaged += !ring;
+    *bytes = size;
+    return ring;
+}
+
+static void add_fact(struct ll_followed *followed, struct ll_arena *arena, const char *text, size_t bytes)
+{
+    size_t key_bytes = strnlen(text, bytes);
+    if (key_bytes == bytes)
+        return;
+    size_t value_bytes = strnlen(text + key_bytes + 1, bytes - key_bytes - 1);
+    struct ll_ring_fact fact = {ll_copy_text(arena, text, key_bytes),
+                                ll_copy_text(arena, text + key_bytes + 1, value_bytes)};
+    if (fact.key && fact.value &&
+        ll_grow(&followed->facts, &followed->fact_capacity, followed->fact_count + 1, sizeof fact))
+        followed->facts[followed->fact_count++] = fact;
+}
+
+static void add_library(struct ll_followed *followed, struct ll_arena *arena, const uint64_t *entry,
+                        unsigned count)
+{
+    if (count < 5)
+        return;
+    const char *path = (const char *)(entry + 4);
+    struct ll_ring_library library = {entry[1], entry[2], entry[3], NULL};
+    library.path = ll_copy_text(arena, path, strnlen(path, (count - 4) * sizeof *entry));
+    if (library.path && ll_grow(&followed->libraries, &followed->library_capacity,
+                                followed->library_count + 1, sizeof library))
+        followed->libraries[followed->library_count++] = library;
+}
+
+void ll_followed_read_log(struct ll_followed *followed, struct ll_arena *arena)
+{
+    enum { ROOM = LL_RING_LOG_BYTES / sizeof(uint64_t) };
+    const uint64_t *log = (const uint64_t *)((const char *)followed->page + LL_RING_LOG_AT);
+    uint64_t end = atomic_load_explicit(&followed->page->log_words, memory_order_acquire);
+    while (!followed->log_damaged && end <= ROOM && followed->log_read < end) {
+        uint64_t entry[LL_RING_LOG_WORDS] = {log[followed->log_read]};
+        unsigned count = ll_ring_words_of(entry[0]), kind = ll_ring_kind_of(entry[0]);
+        if (count < 1 || count > LL_RING_LOG_WORDS || count > end - followed->log_read) {
+            followed->log_damaged = true;
+            return;
+        }
+        memcpy(entry + 1, log + followed->log_read + 1, (count - 1) * sizeof *entry);
+        if (kind == LL_RING_LOG_FACT)
+            add_fact(followed, arena, (const char *)(entry + 1), (count - 1) * sizeof *entry);
+        else if (kind == LL_RING_LOG_LIBRARY)
+            add_library(followed, arena, entry, count);
+        followed->log_read += count;
+    }
+}

@@ -1,0 +1,35 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* One process's file, seen from the reader: its page, its log, where its rings are. Inner to this room. */
+#ifndef LL_INTERPOSE_RING_PROCESS_H
+#define LL_INTERPOSE_RING_PROCESS_H
+
+#include "tracer/base/arena.h"
+#include "tracer/interpose/ring.h"
+#include "tracer/interpose/ring_reader.h"
+
+struct ll_followed {
+    char *path;                         /* in the arena of the reader */
+    const struct ll_ring_process *page; /* mapped; LL_RING_RINGS_AT bytes */
+    uint64_t pid, parent_pid, opened_ticks;
+    uint64_t log_read; /* words of the log that were looked at */
+    bool log_damaged;
+    uint64_t damaged, late;
+    bool is_followed[LL_RING_SLOTS];
+    struct ll_ring_fact *facts; /* these lists on the heap, their texts in the arena */
+    uint64_t fact_count, fact_capacity;
+    struct ll_ring_library *libraries;
+    uint64_t library_count, library_capacity;
+};
+
+/* Maps the file at path; false when it is none of ours (yet), or is not long enough. */
+bool ll_followed_open(struct ll_followed *followed, struct ll_arena *arena, const char *path);
+void ll_followed_release(struct ll_followed *followed);
+
+/* Reads what the log gained. */
+void ll_followed_read_log(struct ll_followed *followed, struct ll_arena *arena);
+
+/* Maps the ring of a slot when it has one that was not followed before; its bytes of words go to *bytes. NULL
+ * when there is none. */
+struct ll_ring *ll_followed_ring(struct ll_followed *followed, unsigned slot, uint64_t *bytes);
+
+#endif

@@ -1,0 +1,395 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Merging: of all rings' first events the one that began first, as long as it began before the moment up to
+ * which all is known, which is when the oldest outermost call in progress began. A ring that fills up does
+ * not wait for others' calls to end. */
+#define _GNU_SOURCE
+#include "tracer/interpose/ring_reader.h"
+
+#include "tracer/base/clock.h"
+#include "tracer/base/map.h"
+#include "tracer/interpose/decode.h"
+#include "tracer/interpose/ring_clock.h"
+#include "tracer/interpose/ring_process.h"
+#include "tracer/interpose/ring_stream.h"
+
+#include <dirent.h>
+#include <errno.h>
+#include <fcntl.h>
+#include <linux/futex.h>
+#include <signal.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <sys/syscall.h>
+#include <time.h>
+#include <unistd.h>
+
+enum {
+    USUAL_RING_BYTES = 4 << 20,
+    SLACK_NS = 2000000, /* a thread may be held up between reading the clock and saying that it did */
+    LOOK_NS = 5000000,  /* the folder is looked through so often */
+    LONG_CALL_NS =
+        50000 /* reading a thread's processor time takes some 0.4 us: below a percent of such a call */
+};
+
+struct thread {
+    uint32_t process;
+    uint64_t tid;
+};
+
+struct ll_ring_reader {
+    struct ll_arena arena;
+    struct ll_map names; /* of files, by process: ids follow each other */
+    const char *folder;
+    struct ll_ring_control *control;
+    struct ll_ring_clock_line clock;
+    struct ll_followed *processes;
+    uint64_t process_count, process_capacity;
+    struct ll_stream *streams;
+    uint64_t stream_count, stream_capacity;
+    struct thread *threads;
+    uint64_t thread_count, thread_capacity;
+    uint64_t known_ticks;  /* everything that began before was seen */
+    uint64_t looked_ns;    /* when the folder was looked through last */
+    uint64_t given_ticks;  /* where the event given last began */
+    size_t current;        /* of streams: it gives next, until .. */
+    uint64_t current_ends; /* .. its events begin at this tick */
+    bool finished;
+};
+
+enum ll_status ll_ring_create(const char *folder, const struct ll_ring_settings *settings)
+{
+    struct ll_arena arena = {0};
+    struct ll_ring_clock_line clock;
+    ll_ring_clock_choose(&clock);
+    struct ll_ring_control control = {
+        .magic = LL_RING_MAGIC,
+        .clock = clock.clock,
+        .base_ticks = clock.base_ticks,
+        .base_ns = clock.base_ns,
+        .ring_bytes = settings->ring_bytes ? settings->ring_bytes : USUAL_RING_BYTES,
+        .least_allocation = settings->least_allocation,
+        .long_ticks = (uint64_t)(LONG_CALL_NS / clock.ns_per_tick),
+    };
+    char page[LL_RING_PAGE] = {0};
+    memcpy(page, &control, sizeof control);
+    const char *path = ll_format(&arena, "%s/control", folder);
+    int file = path ? open(path, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0600) : -1;
+    enum ll_status status = LL_OK;
+    if (file < 0)
+        status = path ? ll_status_of(errno, LL_CANNOT_WRITE) : LL_NO_MEMORY;
+    else if (write(file, page, sizeof page) != (ssize_t)sizeof page)
+        status = ll_status_of(errno, LL_CANNOT_WRITE);
+    if (file >= 0 && close(file) != 0 && status == LL_OK)
+        status = LL_CANNOT_WRITE;
+    ll_arena_release(&arena);
+    return status;
+}
+
+static struct ll_ring_control *map_control(const char *path, enum ll_status *status)
+{
+    int file = open(path, O_RDWR | O_CLOEXEC);
+    *status = file < 0 ? ll_status_of(errno, LL_CANNOT_OPEN) : LL_NOT_OURS;
+    if (file < 0)
+        return NULL;
+    void *memory = MAP_FAILED;
+    if (lseek(file, 0, SEEK_END) >= LL_RING_PAGE)
+        memory = mmap(NULL, LL_RING_PAGE, PROT_READ | PROT_WRITE, MAP_SHARED, file, 0);
+    close(file);
+    struct ll_ring_control *control = memory == MAP_FAILED ? NULL : memory;
+    if (control && control->magic == LL_RING_MAGIC)
+        return control;
+    if (control)
+        munmap(control, LL_RING_PAGE);
+    return NULL;
+}
+
+struct ll_ring_reader *ll_ring_open(const char *folder, enum ll_status *status)
+{
+    enum ll_status ignored;
+    status = status ? status : &ignored;
+    *status = LL_NO_MEMORY;
+    struct ll_ring_reader *reader = calloc(1, sizeof *reader);
+    if (!reader)
+        return NULL;
+    reader->folder = ll_copy_text(&reader->arena, folder, strlen(folder));
+    const char *path = reader->folder ? ll_format(&reader->arena, "%s/control", folder) : NULL;
+    reader->control = path ? map_control(path, status) : NULL;
+    if (!reader->control) {
+        ll_ring_close(reader);
+        return NULL;
+    }
+    ll_ring_clock_begin(&reader->clock, reader->control);
+    *status = LL_OK;
+    return reader;
+}
+
+void ll_ring_close(struct ll_ring_reader *reader)
+{
+    if (!reader)
+        return;
+    for (uint64_t i = 0; i < reader->stream_count; i++) {
+        struct ll_stream *stream = &reader->streams[i];
+        munmap(stream->ring, LL_RING_PAGE + stream->size_words * sizeof(uint64_t));
+        ll_stream_release(stream);
+    }
+    for (uint64_t i = 0; i < reader->process_count; i++)
+        ll_followed_release(&reader->processes[i]);
+    if (reader->control)
+        munmap(reader->control, LL_RING_PAGE);
+    free(reader->streams);
+    free(reader->processes);
+    free(reader->threads);
+    ll_map_release(&reader->names);
+    ll_arena_release(&reader->arena);
+    free(reader);
+}
+
+static uint32_t new_thread(void *context, uint32_t process, uint64_t tid)
+{
+    struct ll_ring_reader *reader = context;
+    struct thread thread = {process, tid};
+    if (!ll_grow(&reader->threads, &reader->thread_capacity, reader->thread_count + 1, sizeof thread))
+        return reader->thread_count ? (uint32_t)(reader->thread_count - 1) : 0;
+    reader->threads[reader->thread_count] = thread;
+    return (uint32_t)reader->thread_count++;
+}
+
+/* A file named PID.N is a process's; it may not be whole yet, then it is looked at again the next time. */
+static void follow_file(struct ll_ring_reader *reader, const char *name)
+{
+    if (name[strspn(name, "0123456789.")] || ll_map_find(&reader->names, name, strlen(name)) != LL_NO_ID ||
+        !ll_grow(&reader->processes, &reader->process_capacity, reader->process_count + 1,
+                 sizeof *reader->processes))
+        return;
+    const char *path = ll_format(&reader->arena, "%s/%s", reader->folder, name);
+    if (!path || !ll_followed_open(&reader->processes[reader->process_count], &reader->arena, path))
+        return;
+    ll_map_intern(&reader->names, name, strlen(name), NULL);
+    reader->process_count++;
+}
+
+static void look_for_processes(struct ll_ring_reader *reader)
+{
+    uint64_t now = ll_now_ns();
+    if (!reader->finished && now - reader->looked_ns < LOOK_NS)
+        return;
+    reader->looked_ns = now;
+    DIR *folder = opendir(reader->folder);
+    for (struct dirent *entry; folder && (entry = readdir(folder));)
+        if (entry->d_name[0] != '.')
+            follow_file(reader, entry->d_name);
+    if (folder)
+        closedir(folder);
+}
+
+static void look_for_rings(struct ll_ring_reader *reader, uint32_t process)
+{
+    struct ll_followed *followed = &reader->processes[process];
+    for (unsigned slot = 0; slot < LL_RING_SLOTS; slot++) {
+        if (atomic_load_explicit(&followed->page->slot[slot].state, memory_order_acquire) ==
+            LL_RING_SLOT_NEVER)
+            return;
+        uint64_t bytes;
+        struct ll_ring *ring = ll_followed_ring(followed, slot, &bytes);
+        if (!ring)
+            continue;
+        if (!ll_grow(&reader->streams, &reader->stream_capacity, reader->stream_count + 1,
+                     sizeof *reader->streams)) {
+            munmap(ring, LL_RING_PAGE + bytes);
+            return;
+        }
+        ll_stream_begin(&reader->streams[reader->stream_count++], ring, bytes, process);
+    }
+}
+
+/* Whether a process is gone: what it had in progress will never end. */
+static bool is_gone(const struct ll_followed *followed)
+{
+    return atomic_load(&followed->page->ended_ticks) ||
+           (kill((pid_t)followed->pid, 0) != 0 && errno == ESRCH);
+}
+
+/* Looks at everything; moves the moment up to which all is known. */
+static void look(struct ll_ring_reader *reader)
+{
+    ll_ring_clock_refine(&reader->clock);
+    look_for_processes(reader);
+    for (uint32_t i = 0; i < reader->process_count; i++)
+        look_for_rings(reader, i);
+    uint64_t slack = (uint64_t)(SLACK_NS / reader->clock.ns_per_tick);
+    uint64_t now = ll_ring_clock_now(&reader->clock), known = reader->finished ? UINT64_MAX : now - slack;
+    for (uint64_t i = 0; i < reader->stream_count; i++) {
+        struct ll_stream *stream = &reader->streams[i];
+        bool was_damaged = stream->damaged;
+        uint64_t open = ll_stream_scan(stream, now, new_thread, reader);
+        reader->processes[stream->process].damaged += stream->damaged && !was_damaged;
+        if (open < known && !reader->finished && !is_gone(&reader->processes[stream->process]))
+            known = open;
+    }
+    for (uint64_t i = 0; i < reader->process_count; i++)
+        ll_followed_read_log(&reader->processes[i], &reader->arena);
+    reader->known_ticks = known;
+}
+
+/* Chooses the stream that gives next and until when it may. */
+static bool choose(struct ll_ring_reader *reader)
+{
+    uint64_t least = UINT64_MAX, second = UINT64_MAX;
+    bool found = false;
+    for (size_t i = 0; i < reader->stream_count; i++) {
+        const struct ll_stream *stream = &reader->streams[i];
+        if (!ll_stream_has_items(stream))
+            continue;
+        uint64_t start = stream->items[stream->first].start_ticks;
+        if (!found || start < least) {
+            second = found ? least : UINT64_MAX;
+            least = start;
+            reader->current = i;
+        } else if (start < second) {
+            second = start;
+        }
+        found = true;
+    }
+    reader->current_ends = second < reader->known_ticks ? second : reader->known_ticks;
+    if (found && (reader->finished || least < reader->known_ticks))
+        return true;
+    for (size_t i = 0; i < reader->stream_count; i++) {
+        if (!ll_stream_has_items(&reader->streams[i]) || !ll_stream_is_full(&reader->streams[i]))
+            continue;
+        reader->current = i;
+        reader->current_ends = 0;
+        return true;
+    }
+    return false;
+}
+
+/* The stream chosen last goes on while nothing else comes before its next event. */
+static bool choose_same(const struct ll_ring_reader *reader)
+{
+    if (reader->current >= reader->stream_count)
+        return false;
+    const struct ll_stream *stream = &reader->streams[reader->current];
+    return ll_stream_has_items(stream) && stream->items[stream->first].start_ticks < reader->current_ends;
+}
+
+/* A call's words as an event; false when they are nonsense. */
+static bool call_event(const struct ll_ring_reader *reader, const uint64_t *words, unsigned count,
+                       struct ll_event *event)
+{
+    struct ll_call *call = &event->call;
+    event->kind = LL_EVENT_CALL;
+    call->depth = ll_ring_depth_of(words[0]);
+    call->duration_ns = ll_ring_clock_duration_ns(&reader->clock, words[2]);
+    call->caller = words[3];
+    call->cpu_ns = words[4];
+    return ll_decode_call(ll_ring_symbol_of(words[0]), words + LL_RING_CALL_WORDS, count - LL_RING_CALL_WORDS,
+                          call);
+}
+
+static bool event_of(const struct ll_ring_reader *reader, const struct ll_stream_item *item,
+                     const uint64_t *words, unsigned count, struct ll_event *event)
+{
+    event->thread = item->thread;
+    event->start_ns = ll_ring_clock_ns(&reader->clock, item->start_ticks);
+    if (item->lost) {
+        event->kind = LL_EVENT_LOST;
+        event->lost = item->lost;
+        return true;
+    }
+    unsigned kind = count ? ll_ring_kind_of(words[0]) : LL_RING_FILL;
+    if (kind == LL_RING_CALL && count > LL_RING_CALL_WORDS)
+        return call_event(reader, words, count, event);
+    event->memory.address = count > 2 ? words[2] : 0;
+    event->memory.size_bytes = count > 3 ? words[3] : 0;
+    if (kind == LL_RING_ALLOCATE)
+        event->kind = LL_EVENT_ALLOCATE;
+    else if (kind == LL_RING_RELEASE)
+        event->kind = LL_EVENT_RELEASE;
+    else if (kind == LL_RING_STEP)
+        event->kind = LL_EVENT_STEP;
+    else
+        return false;
+    return true;
+}
+
+bool ll_ring_next(struct ll_ring_reader *reader, struct ll_event *event)
+{
+    bool looked = false;
+    for (;;) {
+        if (!choose_same(reader) && !choose(reader)) {
+            if (looked)
+                return false;
+            look(reader);
+            looked = true;
+            continue;
+        }
+        struct ll_stream *stream = &reader->streams[reader->current];
+        struct ll_followed *process = &reader->processes[stream->process];
+        struct ll_stream_item item;
+        uint64_t words[LL_RING_RECORD_WORDS];
+        unsigned count = ll_stream_take(stream, &item, words);
+        process->late += item.start_ticks < reader->given_ticks;
+        reader->given_ticks = item.start_ticks > reader->given_ticks ? item.start_ticks : reader->given_ticks;
+        if (event_of(reader, &item, words, count, event))
+            return true;
+        process->damaged++;
+    }
+}
+
+void ll_ring_finish(struct ll_ring_reader *reader)
+{
+    reader->finished = true;
+    look(reader);
+}
+
+void ll_ring_wait(struct ll_ring_reader *reader, uint64_t timeout_ns)
+{
+    struct timespec timeout = {(time_t)(timeout_ns / 1000000000), (long)(timeout_ns % 1000000000)};
+    atomic_store(&reader->control->asleep, 1);
+    syscall(SYS_futex, &reader->control->asleep, FUTEX_WAIT, 1, &timeout, NULL, 0);
+    atomic_store(&reader->control->asleep, 0);
+}
+
+size_t ll_ring_process_count(const struct ll_ring_reader *reader)
+{
+    return reader->process_count;
+}
+
+struct ll_ring_process_info ll_ring_process_info(const struct ll_ring_reader *reader, size_t process)
+{
+    const struct ll_followed *followed = &reader->processes[process];
+    const struct ll_ring_process *page = followed->page;
+    uint64_t ended = atomic_load(&page->ended_ticks);
+    struct ll_ring_process_info info = {
+        .pid = followed->pid,
+        .parent_pid = followed->parent_pid,
+        .opened_ns = ll_ring_clock_ns(&reader->clock, followed->opened_ticks),
+        .ended_ns = ended ? ll_ring_clock_ns(&reader->clock, ended) : 0,
+        .unresolved = atomic_load(&page->unresolved),
+        .abandoned = atomic_load(&page->abandoned),
+        .queries = atomic_load(&page->queries),
+        .ringless = atomic_load(&page->ringless),
+        .unsaid = atomic_load(&page->unsaid),
+        .damaged = followed->damaged + followed->log_damaged,
+        .late = followed->late,
+        .facts = followed->facts,
+        .fact_count = followed->fact_count,
+        .libraries = followed->libraries,
+        .library_count = followed->library_count,
+    };
+    for (uint64_t i = 0; i < reader->stream_count; i++)
+        if (reader->streams[i].process == process)
+            info.lost += reader->streams[i].lost;
+    return info;
+}
+
+size_t ll_ring_thread_process(const struct ll_ring_reader *reader, uint32_t thread)
+{
+    return thread < reader->thread_count ? reader->threads[thread].process : 0;
+}
+
+uint64_t ll_ring_thread_tid(const struct ll_ring_reader *reader, uint32_t thread)
+{
+    return thread < reader->thread_count ? reader->threads[thread].tid : 0;
+}

@@ -1,0 +1,74 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* The recorder's end of the rings: makes the folder, follows the processes and threads that appear in it, and
+ * gives what they did in the order in which it began.
+ *
+ * A reader belongs to one thread. It believes nothing of what it reads: a program may scribble over its own
+ * rings, and then loses at most what they held. */
+#ifndef LL_INTERPOSE_RING_READER_H
+#define LL_INTERPOSE_RING_READER_H
+
+#include "tracer/base/status.h"
+#include "tracer/capture/call.h"
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+struct ll_ring_settings {
+    uint64_t ring_bytes;       /* of a thread's ring: a power of two; 0: 4 MiB */
+    uint64_t least_allocation; /* memory smaller than this is not followed; 0: none is */
+};
+
+struct ll_ring_fact {
+    const char *key, *value;
+};
+
+/* A loaded library: addresses in its file are shifted by `base`; it lies in [begin, end). */
+struct ll_ring_library {
+    uint64_t base, begin, end;
+    const char *path; /* empty: the program itself */
+};
+
+/* What is known of one process; texts and lists live until the reader is closed, lists may move as they grow.
+ */
+struct ll_ring_process_info {
+    uint64_t pid, parent_pid;
+    uint64_t opened_ns, ended_ns; /* on ll_now_ns's clock; ended_ns 0: it runs, or was killed */
+    uint64_t unresolved, abandoned, queries, ringless, unsaid; /* as in ring.h */
+    uint64_t lost;                                             /* records that found no room */
+    uint64_t damaged; /* rings that held nonsense and were given up */
+    uint64_t late;    /* events given out after one that began later */
+    const struct ll_ring_fact *facts;
+    size_t fact_count;
+    const struct ll_ring_library *libraries; /* as they were said: a later one replaces what lay there */
+    size_t library_count;
+};
+
+struct ll_ring_reader;
+
+/* Makes `control` in a folder that exists, for programs that find the folder in LL_RING_FOLDER_VARIABLE. */
+enum ll_status ll_ring_create(const char *folder, const struct ll_ring_settings *settings);
+
+/* Reads such a folder, now and as it grows. NULL when it has no control file of ours or memory ran out;
+ * *status, which may be NULL, says which. The caller closes the reader. */
+struct ll_ring_reader *ll_ring_open(const char *folder, enum ll_status *status);
+void ll_ring_close(struct ll_ring_reader *reader);
+
+/* The next event; false when there is none to be had now. An event waits until no call that may have begun
+ * before it is still in progress, though not longer than some ten thousand further ones of its thread. */
+bool ll_ring_next(struct ll_ring_reader *reader, struct ll_event *event);
+
+/* From now on nobody writes: whatever is there is given out. */
+void ll_ring_finish(struct ll_ring_reader *reader);
+
+/* Sleeps until a ring is half full, at most so long. */
+void ll_ring_wait(struct ll_ring_reader *reader, uint64_t timeout_ns);
+
+/* Processes in the order in which they were found, from 0; which of them a thread belongs to, and its number
+ * there as the system has it. The thread is one of an event. */
+size_t ll_ring_process_count(const struct ll_ring_reader *reader);
+struct ll_ring_process_info ll_ring_process_info(const struct ll_ring_reader *reader, size_t process);
+size_t ll_ring_thread_process(const struct ll_ring_reader *reader, uint32_t thread);
+uint64_t ll_ring_thread_tid(const struct ll_ring_reader *reader, uint32_t thread);
+
+#endif

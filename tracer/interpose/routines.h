@@ -1,0 +1,66 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* What the recorder knows of foreign routines: families of routines, what they take, and under which names
+ * libraries export them. The tables are generated from routines.def and symbols.def; all data is constant. */
+#ifndef LL_INTERPOSE_ROUTINES_H
+#define LL_INTERPOSE_ROUTINES_H
+
+#include "tracer/capture/call.h"
+
+/* The words in which routines give their numbers. Transpositions are 0 or 1 (2: conjugated as well), sides 0
+ * for left, triangles 0 for upper, diagonals 1 for one of ones; alpha and beta are 0 where they are zero,
+ * else 1; jobs are LAPACK's letters. */
+#define LL_NUMBER_LIST(X)                                                                                    \
+    X(transa)                                                                                                \
+    X(transb)                                                                                                \
+    X(side) X(uplo) X(diag) X(m) X(n) X(k) X(kl) X(ku) X(nrhs) X(alpha) X(beta) X(incx) X(incy) X(batch)     \
+        X(jobu) X(jobv) X(ilo) X(ihi)
+
+/* The words for what an operand is. */
+#define LL_ARGUMENT_LIST(X) X(A) X(B) X(C) X(X) X(Y) X(PIVOTS) X(VALUES) X(U) X(V)
+
+enum ll_number {
+#define X(word) LL_NUMBER_##word,
+    LL_NUMBER_LIST(X)
+#undef X
+        LL_NUMBER_COUNT
+};
+
+enum ll_argument {
+#define X(word) LL_ARGUMENT_##word,
+    LL_ARGUMENT_LIST(X)
+#undef X
+        LL_ARGUMENT_COUNT
+};
+
+enum ll_routine {
+#define LL_ROUTINE(word, name, mirror, numbers, operands) LL_ROUTINE_##word,
+#include "tracer/interpose/routines.def"
+    LL_ROUTINE_COUNT
+};
+
+enum ll_symbol {
+#define LL_SYMBOL(name, routine, signature, letter, abi, result) LL_SYMBOL_##name,
+#include "tracer/interpose/symbols.def"
+    LL_SYMBOL_COUNT
+};
+
+struct ll_symbol_row {
+    const char *name;
+    uint16_t routine; /* enum ll_routine */
+    uint8_t dtype;    /* enum ll_dtype of a real number, or of each part of a complex one */
+    bool complex;
+    bool fortran; /* arguments by reference, matrices by column */
+};
+
+/* Names, as reports spell them; static storage. The argument is in range. */
+const char *ll_routine_name(enum ll_routine routine);
+const char *ll_number_name(enum ll_number number);
+const char *ll_argument_name(enum ll_argument argument);
+
+/* The row of a symbol, static storage; NULL past the last one. */
+const struct ll_symbol_row *ll_symbol_row(uint32_t symbol);
+
+/* A number of a call by its word; 0 where the routine gives none of that word. */
+int64_t ll_call_number(const struct ll_call *call, enum ll_number number);
+
+#endif
