@@ -5,14 +5,15 @@
 static const char wants_tensors[] = "its arguments are not the tensors that it takes";
 
 ll_aten_rule ll_aten_CONVOLUTION, ll_aten_CONV_BACKWARD, ll_aten_BATCH_NORM, ll_aten_NORM_BACKWARD,
-    ll_aten_NORM_BACKWARD_CUDNN, ll_aten_MAX_POOL, ll_aten_MAX_POOL_BACKWARD;
+    ll_aten_NORM_BACKWARD_CUDNN, ll_aten_MAX_POOL, ll_aten_MAX_POOL_BACKWARD, ll_aten_AVERAGE_POOL,
+    ll_aten_AVERAGE_BACKWARD, ll_aten_ADAPTIVE_POOL, ll_aten_ADAPTIVE_BACKWARD;
 
 /* A convolution: image, filter and what it makes of the image, by their shapes here. A transposed one is the
  * gradient of another, whose result is its image. */
 struct conv {
     const struct ll_torch_tensor *image, *filter, *result;
     struct ll_shape image_shape, filter_shape, result_shape;
-    struct ll_attr attrs[7];
+    struct ll_attr attrs[9];
 };
 
 static struct ll_attr count_attr(enum ll_attr_key key, int64_t count)
@@ -53,15 +54,15 @@ static const char *read_conv(const struct ll_aten *call, uint32_t first, struct 
     set_pair(call, first, flat, 1, stride);
     set_pair(call, first + 1, flat, 0, pad);
     set_pair(call, first + 2, flat, 1, dilation);
-    if (!trouble && (dilation[0] != 1 || dilation[1] != 1))
-        trouble = "convolutions with holes (dilation) are not known";
     const struct ll_attr attrs[] = {count_attr(LL_ATTR_STRIDE_H, stride[0]),
                                     count_attr(LL_ATTR_STRIDE_W, stride[1]),
                                     count_attr(LL_ATTR_PAD_TOP, pad[0]),
                                     count_attr(LL_ATTR_PAD_LEFT, pad[1]),
                                     count_attr(LL_ATTR_PAD_BOTTOM, pad[0]),
                                     count_attr(LL_ATTR_PAD_RIGHT, pad[1]),
-                                    count_attr(LL_ATTR_GROUPS, ll_aten_integer(call, first + 5, 0, 1))};
+                                    count_attr(LL_ATTR_GROUPS, ll_aten_integer(call, first + 5, 0, 1)),
+                                    count_attr(LL_ATTR_DILATION_H, dilation[0]),
+                                    count_attr(LL_ATTR_DILATION_W, dilation[1])};
     for (size_t i = 0; i < sizeof attrs / sizeof *attrs; i++)
         conv->attrs[i] = attrs[i];
     return trouble;
@@ -76,7 +77,7 @@ static const char *convolve(struct ll_aten *call, const struct conv *conv, enum 
                                              .in = in,
                                              .in_count = 2,
                                              .attrs = conv->attrs,
-                                             .attr_count = 7,
+                                             .attr_count = 9,
                                              .given = given,
                                              .given_count = given != NULL},
                       out);
@@ -104,10 +105,14 @@ const char *ll_aten_CONVOLUTION(struct ll_aten *call)
                                  ll_aten_hold(call, conv.filter, &conv.filter_shape)};
     bool transposed = ll_aten_integer(call, 6, 0, 0) != 0;
     struct ll_shape large = conv.image_shape;
-    for (uint32_t i = 0; i < 2; i++)
-        large.dim[1 + i] = grown(conv.image_shape.dim[1 + i], conv.attrs[i].count, conv.filter_shape.dim[i],
-                                 conv.attrs[2 + i].count,
-                                 conv.image->shape.rank == 4 || i ? ll_aten_integer(call, 7, i, 0) : 0);
+    for (uint32_t i = 0; i < 2; i++) {
+        uint64_t reach = (ll_min(conv.filter_shape.dim[i], 1 << 16) - 1) *
+                             ll_min((uint64_t)conv.attrs[7 + i].count, 1 << 16) +
+                         1;
+        int64_t more = conv.image->shape.rank == 4 || i ? ll_aten_integer(call, 7, i, 0) : 0;
+        large.dim[1 + i] =
+            grown(conv.image_shape.dim[1 + i], conv.attrs[i].count, reach, conv.attrs[2 + i].count, more);
+    }
     large.dim[3] = ll_mul(conv.filter_shape.dim[2], (uint64_t)conv.attrs[6].count);
     trouble = convolve(call, &conv, transposed ? LL_OP_CONV2D_DATA : LL_OP_CONV2D, in,
                        transposed ? &large : NULL, &out);
@@ -335,4 +340,90 @@ const char *ll_aten_MAX_POOL_BACKWARD(struct ll_aten *call)
     return ll_aten_do_to(
         call, &(struct ll_import_op){
                   .kind = LL_OP_MAX_POOL_GRAD, .in = in, .in_count = 3, .attrs = attrs, .attr_count = 8});
+}
+
+/* The mean of windows of an image, or the image's gradient from theirs. */
+static const char *average(struct ll_aten *call, const struct ll_torch_tensor *read,
+                           const struct ll_shape *image, const struct ll_attr attrs[8], bool backward)
+{
+    struct ll_shape shape;
+    const char *trouble = ll_image_shape(&read->shape, &shape);
+    if (trouble)
+        return trouble;
+    const struct ll_held in = ll_aten_hold(call, read, &shape);
+    return ll_aten_do_to(call, &(struct ll_import_op){.kind = backward ? LL_OP_AVG_POOL_GRAD : LL_OP_AVG_POOL,
+                                                      .in = &in,
+                                                      .in_count = 1,
+                                                      .attrs = attrs,
+                                                      .attr_count = 8,
+                                                      .given = image,
+                                                      .given_count = backward});
+}
+
+/* avg_pool2d(x, kernel, stride, padding, ceiling, ...) */
+const char *ll_aten_AVERAGE_POOL(struct ll_aten *call)
+{
+    const struct ll_torch_tensor *x = ll_aten_tensor(call, 0), *y = ll_aten_result(call, 0);
+    struct ll_shape image, pooled;
+    struct ll_attr attrs[8];
+    const char *trouble = x ? ll_image_shape(&x->shape, &image) : wants_tensors;
+    if (trouble || ll_image_shape(y ? &y->shape : &x->shape, &pooled))
+        return trouble ? trouble : wants_tensors;
+    set_windows(call, 1, &image, &pooled, !y || ll_aten_integer(call, 4, 0, 0) == 0, attrs);
+    return average(call, x, &image, attrs, false);
+}
+
+/* avg_pool2d_backward(dy, x, kernel, stride, padding, ceiling, ...) */
+const char *ll_aten_AVERAGE_BACKWARD(struct ll_aten *call)
+{
+    const struct ll_torch_tensor *dy = ll_aten_tensor(call, 0), *x = ll_aten_tensor(call, 1);
+    struct ll_shape image, pooled;
+    struct ll_attr attrs[8];
+    const char *trouble = dy && x ? ll_image_shape(&x->shape, &image) : wants_tensors;
+    if (trouble || ll_image_shape(&dy->shape, &pooled))
+        return trouble ? trouble : wants_tensors;
+    set_windows(call, 2, &image, &pooled, ll_aten_integer(call, 5, 0, 0) == 0, attrs);
+    return average(call, dy, &image, attrs, true);
+}
+
+/* Windows that make so many of an image, side by side. */
+static const char *adapt(const struct ll_shape *image, const uint64_t size[2], struct ll_attr attrs[8])
+{
+    for (int i = 0; i < 2; i++) {
+        if (size[i] == 0 || image->dim[1 + i] % size[i] != 0 || image->dim[1 + i] > LL_ATEN_MOST)
+            return "pooling to a size that does not divide the image's";
+        int64_t window = (int64_t)(image->dim[1 + i] / size[i]);
+        attrs[i] = count_attr(i ? LL_ATTR_KERNEL_W : LL_ATTR_KERNEL_H, window);
+        attrs[2 + i] = count_attr(i ? LL_ATTR_STRIDE_W : LL_ATTR_STRIDE_H, window);
+        attrs[4 + i] = count_attr(i ? LL_ATTR_PAD_LEFT : LL_ATTR_PAD_TOP, 0);
+        attrs[6 + i] = count_attr(i ? LL_ATTR_PAD_RIGHT : LL_ATTR_PAD_BOTTOM, 0);
+    }
+    return NULL;
+}
+
+/* _adaptive_avg_pool2d(x, size) */
+const char *ll_aten_ADAPTIVE_POOL(struct ll_aten *call)
+{
+    const struct ll_torch_tensor *x = ll_aten_tensor(call, 0);
+    struct ll_shape image;
+    struct ll_attr attrs[8];
+    const char *trouble = x ? ll_image_shape(&x->shape, &image) : wants_tensors;
+    const uint64_t size[] = {(uint64_t)ll_aten_integer(call, 1, 0, 0),
+                             (uint64_t)ll_aten_integer(call, 1, 1, 0)};
+    if (!trouble)
+        trouble = adapt(&image, size, attrs);
+    return trouble ? trouble : average(call, x, &image, attrs, false);
+}
+
+/* _adaptive_avg_pool2d_backward(dy, x) */
+const char *ll_aten_ADAPTIVE_BACKWARD(struct ll_aten *call)
+{
+    const struct ll_torch_tensor *dy = ll_aten_tensor(call, 0), *x = ll_aten_tensor(call, 1);
+    struct ll_shape image, pooled;
+    struct ll_attr attrs[8];
+    const char *trouble = dy && x ? ll_image_shape(&x->shape, &image) : wants_tensors;
+    if (trouble || ll_image_shape(&dy->shape, &pooled))
+        return trouble ? trouble : wants_tensors;
+    trouble = adapt(&image, &pooled.dim[1], attrs);
+    return trouble ? trouble : average(call, dy, &image, attrs, true);
 }

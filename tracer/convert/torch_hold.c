@@ -64,6 +64,7 @@ struct ll_held ll_aten_see(struct ll_aten *call, struct ll_held held, const stru
         .given_count = 1,
         .memory = LL_ACTIVATION,
         .thread = call->node->thread,
+        .start_ns = call->node->start_ns,
     };
     ll_import_record(call->import, &view, &seen);
     return seen;

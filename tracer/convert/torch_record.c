@@ -137,12 +137,40 @@ static bool allocates(const struct ll_aten_row *row)
     return row->rule == ll_aten_ALLOCATE || row->rule == ll_aten_NOTHING;
 }
 
-/* From the last node to the first: what has something with a row below it. */
+/* Whether a node got memory of this storage. */
+static bool got(const struct ll_torch_node *node, uint64_t storage)
+{
+    for (uint32_t a = 0; a < node->input_count; a++)
+        for (uint32_t t = 0; node->inputs[a].kind == LL_TORCH_TENSORS && t < node->inputs[a].count; t++)
+            if (!node->inputs[a].tensors[t].absent && node->inputs[a].tensors[t].storage == storage)
+                return true;
+    return false;
+}
+
+/* Whether all that comes out is memory of what went in: nothing was done, whatever it is called. */
+static bool gives_back(const struct ll_torch_node *node)
+{
+    size_t length = strlen(node->name);
+    bool all = node->outputs_known && length > 0 && node->name[length - 1] != '_';
+    for (uint32_t o = 0; all && o < node->output_count; o++)
+        all = node->outputs[o].absent || got(node, node->outputs[o].storage);
+    return all;
+}
+
+/* An operator without a row that does something. */
+static bool is_foreign(const struct record *r, uint64_t i)
+{
+    const struct ll_torch_node *node = &r->nodes->at[i];
+    return !r->states[i].row && is_operator(node->name) && node->input_count > 0 && !gives_back(node);
+}
+
+/* From the last node to the first: what has something to record below it. */
 static void find_leads(struct record *r)
 {
     for (uint64_t i = r->nodes->count; i-- > 0;) {
         uint64_t parent = r->nodes->at[i].parent;
-        bool counts = r->states[i].leads || (r->states[i].row && !allocates(r->states[i].row));
+        const struct ll_aten_row *row = r->states[i].row;
+        bool counts = r->states[i].leads || (row && !allocates(row)) || is_foreign(r, i);
         if (parent != NO_PARENT && counts)
             r->states[parent].leads = true;
     }
@@ -346,24 +374,50 @@ static const char *record_call(struct record *r, uint64_t i)
     return call.row->rule(&call);
 }
 
-/* Whether a node got memory of this storage. */
-static bool got(const struct ll_torch_node *node, uint64_t storage)
+/* Keeps a call of an operator that nobody knows, as moving its bytes; its name is the last part of its scope.
+ */
+static const char *record_foreign(struct record *r, uint64_t i)
 {
+    struct ll_aten call = call_of(r, i);
+    const struct ll_torch_node *node = call.node;
+    uint32_t count = 0, given = 0;
+    for (uint32_t a = 0; a < node->input_count; a++)
+        count += node->inputs[a].kind == LL_TORCH_TENSORS ? node->inputs[a].count : 0;
+    struct ll_held *in = ll_alloc(&r->import->arena, count + 1u, sizeof *in);
+    struct ll_held *out = ll_alloc(&r->import->arena, node->output_count + 1u, sizeof *out);
+    struct ll_shape *shapes = ll_alloc(&r->import->arena, node->output_count + 1u, sizeof *shapes);
+    if (!in || !out || !shapes)
+        return ll_status_text(LL_NO_MEMORY);
+    count = 0;
     for (uint32_t a = 0; a < node->input_count; a++)
         for (uint32_t t = 0; node->inputs[a].kind == LL_TORCH_TENSORS && t < node->inputs[a].count; t++)
-            if (!node->inputs[a].tensors[t].absent && node->inputs[a].tensors[t].storage == storage)
-                return true;
-    return false;
+            if (!node->inputs[a].tensors[t].absent)
+                in[count++] = ll_aten_hold(&call, &node->inputs[a].tensors[t], NULL);
+    for (uint32_t o = 0; o < node->output_count; o++)
+        if (!node->outputs[o].absent)
+            shapes[given++] = node->outputs[o].shape;
+    if (given == 0)
+        return NULL;
+    call.scope = within(r, call.scope, node->name);
+    const char *trouble = ll_aten_do(
+        &call,
+        &(struct ll_import_op){
+            .kind = LL_OP_FOREIGN, .in = in, .in_count = count, .given = shapes, .given_count = given},
+        out);
+    given = 0;
+    for (uint32_t o = 0; !trouble && o < node->output_count; o++)
+        if (!node->outputs[o].absent)
+            ll_aten_give(&call, &node->outputs[o], out[given++]);
+    return trouble;
 }
 
-/* Whether all that comes out is memory of what went in: nothing was done, whatever it is called. */
-static bool gives_back(const struct ll_torch_node *node)
+/* What cannot be recorded for this reason is kept as it is, where the user wants that, or refused. */
+static void keep_or_refuse(struct record *r, uint64_t i, const char *why)
 {
-    size_t length = strlen(node->name);
-    bool all = node->outputs_known && length > 0 && node->name[length - 1] != '_';
-    for (uint32_t o = 0; all && o < node->output_count; o++)
-        all = node->outputs[o].absent || got(node, node->outputs[o].storage);
-    return all;
+    if (!r->import->allow_opaque)
+        refuse(r, r->nodes->at[i].name, why);
+    else if ((why = record_foreign(r, i)))
+        refuse(r, r->nodes->at[i].name, why);
 }
 
 static void record_node(struct record *r, uint64_t i)
@@ -382,9 +436,9 @@ static void record_node(struct record *r, uint64_t i)
     const char *trouble = state->row ? record_call(r, i) : NULL;
     state->covered = state->row && (!trouble || !state->leads);
     if (trouble && !state->leads)
-        refuse(r, node->name, trouble);
-    if (!state->row && !state->leads && is_operator(node->name) && !gives_back(node))
-        refuse(r, node->name, "nobody knows this operator");
+        keep_or_refuse(r, i, trouble);
+    if (!state->leads && is_foreign(r, i))
+        keep_or_refuse(r, i, "nobody knows this operator; --allow-opaque keeps it as moving its bytes");
 }
 
 static void record_all(struct record *r)
