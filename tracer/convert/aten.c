@@ -59,17 +59,18 @@ int64_t ll_aten_integer(const struct ll_aten *call, uint32_t i, uint32_t at, int
 const char *ll_aten_do(struct ll_aten *call, const struct ll_import_op *op, struct ll_held *out)
 {
     struct ll_import_op whole = *op;
+    const uint32_t before = call->storages->ops - 1;
     whole.phase = call->phase;
     whole.scope = call->scope;
     whole.memory = call->memory;
     whole.thread = call->node->thread;
-    whole.start_ns = call->node->start_ns;
-    if (!call->timed)
-        whole.duration_ns = call->node->duration_ns;
-    else
-        whole.start_ns += call->node->duration_ns;
+    whole.start_ns = call->node->start_ns + (call->timed ? call->node->duration_ns : 0);
+    whole.duration_ns = call->timed ? 0 : call->node->duration_ns;
+    whole.controls = &before;
+    whole.control_count = call->storages->in_order && call->storages->ops > 0;
     const char *trouble = ll_import_record(call->import, &whole, out);
     call->timed = call->timed || !trouble;
+    call->storages->ops += !trouble;
     return trouble;
 }
 

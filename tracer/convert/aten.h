@@ -32,6 +32,8 @@ struct ll_storages {
     struct ll_map numbers;
     struct ll_slot *at; /* by the number's place in the map */
     uint64_t capacity;
+    uint32_t ops;  /* recorded so far */
+    bool in_order; /* each op waits for the one before it */
 };
 
 struct ll_aten;
@@ -92,8 +94,8 @@ void ll_aten_give(struct ll_aten *call, const struct ll_torch_tensor *tensor, st
 /* What was already held, seen otherwise. */
 struct ll_held ll_aten_see(struct ll_aten *call, struct ll_held held, const struct ll_shape *as);
 
-/* Records an op of the call: phase, scope, times and class are filled in. As ll_import_record. The times are
- * those of the call's first op; what else a call records takes none. */
+/* Records an op of the call: phase, scope, times, class and order are filled in. As ll_import_record. The
+ * times are those of the call's first op; what else a call records takes none. */
 const char *ll_aten_do(struct ll_aten *call, const struct ll_import_op *op, struct ll_held *out);
 
 /* The same; the call's first result is what the op gives. */

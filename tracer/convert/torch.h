@@ -41,6 +41,7 @@ struct ll_torch_node {
     const struct ll_torch_tensor *outputs; /* those of lists one after the other */
     bool outputs_known;                    /* else they are what the operator makes of its inputs */
     uint64_t start_ns, duration_ns;        /* zero when nobody measured */
+    uint64_t external;                     /* the number by which kernels name it; 0: none */
 };
 
 struct ll_torch_nodes {
@@ -62,7 +63,9 @@ enum ll_dtype ll_torch_dtype(const char *name, size_t length);
 /* Nodes in the order of their numbers, each parent found. False after complaints. */
 bool ll_torch_sort(struct ll_import *import, struct ll_torch_nodes *nodes);
 
-/* Records what the nodes did: facts, steps, ops. False after complaints. */
-bool ll_torch_record(struct ll_import *import, struct ll_torch_nodes *nodes, const char *what);
+/* Records what the nodes did: facts, steps, ops. Of a profile nobody knows which tensor is which, so each op
+ * waits for the one before it. False after complaints. */
+enum ll_torch_file { LL_TORCH_GRAPH, LL_TORCH_PROFILE };
+bool ll_torch_record(struct ll_import *import, struct ll_torch_nodes *nodes, enum ll_torch_file file);
 
 #endif

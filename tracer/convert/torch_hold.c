@@ -56,17 +56,15 @@ struct ll_held ll_aten_see(struct ll_aten *call, struct ll_held held, const stru
         return held;
     const struct ll_import_op view = {
         .kind = LL_OP_SEEN_AS,
-        .phase = call->phase,
-        .scope = call->scope,
         .in = &held,
         .in_count = 1,
         .given = as,
         .given_count = 1,
-        .memory = LL_ACTIVATION,
-        .thread = call->node->thread,
-        .start_ns = call->node->start_ns,
     };
-    ll_import_record(call->import, &view, &seen);
+    bool timed = call->timed;
+    call->timed = true;
+    ll_aten_do(call, &view, &seen);
+    call->timed = timed;
     return seen;
 }
 

@@ -298,7 +298,7 @@ static uint64_t batch_of(const struct record *r)
     for (uint64_t i = 0; i < r->nodes->count; i++) {
         const struct ll_torch_node *node = &r->nodes->at[i];
         const struct ll_aten_row *row = r->states[i].row;
-        uint32_t x = row && row->weights == 1 ? 1 : 0;
+        uint32_t x = row ? (uint32_t)__builtin_ctz(~row->weights) : 0;
         if (!row || !row->weights || x >= node->input_count || node->inputs[x].kind != LL_TORCH_TENSORS ||
             node->inputs[x].count == 0 || node->inputs[x].tensors->shape.rank == 0)
             continue;
@@ -315,7 +315,7 @@ static const char *stem_of(struct ll_import *import)
     return stem && stem[0] ? stem : "pytorch";
 }
 
-static bool begin(struct record *r, const char *what)
+static bool begin(struct record *r, enum ll_torch_file file)
 {
     struct ll_import *import = r->import;
     const char *model = ll_import_choice(import, "model");
@@ -325,7 +325,8 @@ static bool begin(struct record *r, const char *what)
     ll_facts_add(&import->facts, "model", "%s", model ? model : stem_of(import));
     ll_facts_add(&import->facts, "mode", "%s", train(r) ? "train" : "infer");
     ll_facts_add(&import->facts, "batch", "%" PRIu64, batch);
-    ll_facts_add(&import->facts, "source", "%s", what);
+    ll_facts_add(&import->facts, "source", "PyTorch %s",
+                 file == LL_TORCH_GRAPH ? "execution graph" : "profile");
     return ll_import_begin(import);
 }
 
@@ -424,7 +425,7 @@ static void record_node(struct record *r, uint64_t i)
 {
     const struct ll_torch_node *node = &r->nodes->at[i];
     struct state *state = &r->states[i];
-    if (state->begins)
+    if (state->begins && r->storages.ops > 0)
         ll_recorder_step_begin(r->import->recorder);
     state->covered = node->parent != NO_PARENT && r->states[node->parent].covered;
     if (state->covered)
@@ -447,12 +448,12 @@ static void record_all(struct record *r)
         record_node(r, i);
 }
 
-bool ll_torch_record(struct ll_import *import, struct ll_torch_nodes *nodes, const char *what)
+bool ll_torch_record(struct ll_import *import, struct ll_torch_nodes *nodes, enum ll_torch_file file)
 {
-    struct record r = {.import = import, .nodes = nodes};
+    struct record r = {.import = import, .nodes = nodes, .storages.in_order = file == LL_TORCH_PROFILE};
     size_t before = import->diags->count;
     r.states = calloc(nodes->count + 1, sizeof *r.states);
-    bool done = r.states ? look_around(&r) && begin(&r, what) : ll_import_no_memory(import);
+    bool done = r.states ? look_around(&r) && begin(&r, file) : ll_import_no_memory(import);
     if (done)
         record_all(&r);
     ll_storages_release(&r.storages);
@@ -470,7 +471,7 @@ bool ll_import_TORCH_GRAPH(struct ll_import *import)
     struct ll_torch_nodes nodes = {NULL, 0, 0};
     bool done = import->input_count == 1
                     ? ll_torch_read_graph(import, &nodes) && ll_torch_sort(import, &nodes) &&
-                          ll_torch_record(import, &nodes, "PyTorch execution graph")
+                          ll_torch_record(import, &nodes, LL_TORCH_GRAPH)
                     : ll_complain(import->diags, (struct ll_place){0}, "expected one execution graph");
     free(nodes.at);
     return done;
