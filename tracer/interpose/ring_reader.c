@@ -199,7 +199,7 @@ static void look_for_rings(struct ll_ring_reader *reader, uint32_t process)
             munmap(ring, LL_RING_PAGE + bytes);
             return;
         }
-        ll_stream_begin(&reader->streams[reader->stream_count++], ring, bytes, process);
+        ll_ring_stream_begin(&reader->streams[reader->stream_count++], ring, bytes, process);
     }
 }
 

@@ -8,7 +8,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-void ll_stream_begin(struct ll_stream *stream, struct ll_ring *ring, uint64_t bytes, uint32_t process)
+void ll_ring_stream_begin(struct ll_stream *stream, struct ll_ring *ring, uint64_t bytes, uint32_t process)
 {
     *stream = (struct ll_stream){.ring = ring, .size_words = bytes / sizeof(uint64_t), .process = process};
     stream->words = (const uint64_t *)((const char *)ring + LL_RING_PAGE);

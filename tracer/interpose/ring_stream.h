@@ -34,7 +34,7 @@ struct ll_stream {
 typedef uint32_t ll_stream_thread(void *context, uint32_t process, uint64_t tid);
 
 /* Begins to follow a ring of so many bytes of words, which is mapped and stays so. */
-void ll_stream_begin(struct ll_stream *stream, struct ll_ring *ring, uint64_t bytes, uint32_t process);
+void ll_ring_stream_begin(struct ll_stream *stream, struct ll_ring *ring, uint64_t bytes, uint32_t process);
 void ll_stream_release(struct ll_stream *stream);
 
 /* Looks at what the writer added. The result is when its outermost call in progress began, `now_ticks` when
