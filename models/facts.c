@@ -17,7 +17,11 @@ static void add_workload(const struct ll_workload *workload, struct ll_facts *fa
     ll_facts_add(facts, "native", "%s", workload->options->dry_run ? "no" : "yes");
     for (size_t i = 0; i < model->param_count; i++) {
         const char *key = ll_format(facts->arena, "param.%s", model->params[i].name);
-        ll_facts_add(facts, key ? key : "", "%" PRId64, workload->params[i]);
+        const char *word = ll_model_word(model, i, workload->params[i]);
+        if (word)
+            ll_facts_add(facts, key ? key : "", "%s", word);
+        else
+            ll_facts_add(facts, key ? key : "", "%" PRId64, workload->params[i]);
         facts->failed |= !key;
     }
     ll_facts_add(facts, "parameters", "%" PRIu64, workload->parameters);

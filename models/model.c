@@ -72,12 +72,35 @@ static bool unknown_key(const struct ll_model *model, const char *key, struct ll
     return false;
 }
 
+const char *ll_model_word(const struct ll_model *model, size_t param, int64_t value)
+{
+    return model->words && model->words[param] ? model->words[param][value] : NULL;
+}
+
+static bool read_word(const struct ll_setting *setting, const char *const *words, int64_t *value,
+                      struct ll_diags *diags)
+{
+    struct ll_str all = {0};
+    size_t i = 0;
+    for (; words[i] && strcmp(words[i], setting->value) != 0; i++)
+        ll_str_addf(&all, "%s`%s`", i == 0 ? "" : words[i + 1] ? ", " : " or ", words[i]);
+    if (words[i])
+        *value = (int64_t)i;
+    else
+        ll_complain(diags, (struct ll_place){0}, "-p %s=%s: expected %s", setting->key, setting->value,
+                    all.failed ? "another word" : all.text);
+    ll_str_release(&all);
+    return words[i] != NULL;
+}
+
 static bool read_setting(const struct ll_model *model, const struct ll_setting *setting, int64_t *values,
                          struct ll_diags *diags)
 {
     size_t i = find_param(model, setting->key);
     if (i == model->param_count)
         return unknown_key(model, setting->key, diags);
+    if (model->words && model->words[i])
+        return read_word(setting, model->words[i], &values[i], diags);
     const struct ll_model_param *param = &model->params[i];
     char *end;
     errno = 0;

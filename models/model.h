@@ -17,7 +17,7 @@ struct ll_nn;
 struct ll_runner;
 struct ll_value;
 
-/* What -p sets: a count with a default and bounds. */
+/* What -p sets: a count with a default and bounds, or one of several words (struct ll_model). */
 struct ll_model_param {
     const char *name;
     int64_t standard, min, max;
@@ -68,14 +68,18 @@ void ll_scores_add(struct ll_scores *scores, struct ll_score score);
 struct ll_model {
     const char *name, *suite, *doc;
     const char *data;                        /* what --data is to name; NULL: the model makes its own data */
-    uint64_t default_batch, inference_batch; /* inference_batch: 0 when it is the same */
+    uint64_t default_batch, inference_batch; /* inference_batch: 0 when it is the same; both 0: has none */
     const struct ll_model_param *params;
     size_t param_count;
+    const char *const *const *words; /* by parameter: the words that stand for 0, 1, ..., NULL behind the
+                                        last, or NULL for a number; NULL: all parameters are numbers */
+    const char *batch_param;         /* the parameter that is the batch, which --batch sets, too; or NULL */
+    bool infers;                     /* inference is what is recorded when nothing else is asked for */
     bool counts_every_op; /* its forward FLOPs are those of all ops, not of products and convolutions alone */
     /* Adds one step to the network. Returns the loss, a kept scalar, when training; what is inferred
      * otherwise. */
     struct ll_value *(*build)(struct ll_nn *nn, const struct ll_build *build);
-    struct ll_lesson lesson;
+    struct ll_lesson lesson; /* of no steps: there is nothing to learn, and evaluate is NULL */
     /* Runs programs that build added for this, with the context of the network's driver. False after
      * complaints. Called before the first step of a training and after the last. */
     bool (*evaluate)(void *context, struct ll_runner *runner, struct ll_scores *scores);
@@ -128,6 +132,9 @@ struct ll_model_size {
 /* How large the model is with these settings, without running it. False after complaints. */
 bool ll_model_measure(const struct ll_model *model, const struct ll_setting *settings, size_t setting_count,
                       struct ll_model_size *size, struct ll_diags *diags);
+
+/* The word for a value of a parameter, NULL where values are numbers. Static storage. */
+const char *ll_model_word(const struct ll_model *model, size_t param, int64_t value);
 
 /* Reads settings into values[model->param_count]: the defaults where nothing is set. False after complaints.
  */

@@ -8,6 +8,7 @@
 
 #include <math.h>
 #include <stdlib.h>
+#include <string.h>
 
 struct run {
     const struct ll_model *model;
@@ -36,16 +37,62 @@ static uint64_t batch_of(const struct ll_model *model, const struct ll_run_optio
     return !options->train && model->inference_batch ? model->inference_batch : model->default_batch;
 }
 
+static bool is_set(const struct ll_run_options *options, const char *key)
+{
+    for (size_t i = 0; i < options->setting_count; i++)
+        if (strcmp(options->settings[i].key, key) == 0)
+            return true;
+    return false;
+}
+
+/* Where a parameter is the batch it has the last word, unless --batch says something, too. */
+static bool settle_batch(struct run *run)
+{
+    const struct ll_model *model = run->model;
+    const struct ll_run_options *options = run->options;
+    run->batch = ll_max(1, batch_of(model, options));
+    if (options->batch && model->default_batch == 0)
+        return ll_complain(run->diags, (struct ll_place){0}, "%s has no batch", model->name);
+    if (!model->batch_param)
+        return true;
+    if (options->batch && is_set(options, model->batch_param))
+        return ll_complain(run->diags, (struct ll_place){0},
+                           "--batch and -p %s set the same: give one of them", model->batch_param);
+    size_t i = 0;
+    while (strcmp(model->params[i].name, model->batch_param) != 0)
+        i++;
+    if (options->batch)
+        run->params[i] = (int64_t)options->batch;
+    run->batch = (uint64_t)run->params[i];
+    return true;
+}
+
+/* Whether there is a kernel for every op, and for this type of number. */
+static bool runs_here(const struct run *run)
+{
+    const struct ll_nn *nn = run->nn;
+    if (nn->real != LL_F32)
+        return ll_complain(run->diags, (struct ll_place){0},
+                           "%s: %s is not computed here, only f32; --dry-run records it", run->model->name,
+                           ll_dtype_name(nn->real));
+    for (uint64_t i = 0; i < nn->op_count; i++)
+        if (!ll_op_runs_natively(nn->ops[i]->view.kind))
+            return ll_complain(run->diags, (struct ll_place){0},
+                               "%s: the op %s is not computed here; --dry-run records it", run->model->name,
+                               ll_op_name(nn->ops[i]->view.kind));
+    return true;
+}
+
 static bool build(struct run *run)
 {
     const struct ll_model *model = run->model;
     run->nn = ll_nn_new(LL_F32);
     run->params = calloc(model->param_count + 1, sizeof *run->params);
-    run->batch = batch_of(model, run->options);
     if (!run->nn || !run->params)
         return fail(run, LL_NO_MEMORY, model->name);
     if (!ll_model_settings(model, run->options->settings, run->options->setting_count, run->params,
-                           run->diags))
+                           run->diags) ||
+        !settle_batch(run))
         return false;
     const struct ll_build build = {
         .train = run->options->train,
@@ -64,7 +111,7 @@ static bool build(struct run *run)
         return false; /* it was said where it was found */
     if (ll_nn_trouble(run->nn))
         return ll_complain(run->diags, (struct ll_place){0}, "%s: %s", model->name, ll_nn_trouble(run->nn));
-    return true;
+    return run->options->dry_run || runs_here(run);
 }
 
 static bool prepare(struct run *run)

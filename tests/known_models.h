@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* What is known of each reference workload from its paper, and settings small enough for a quick run; a row
- * more for a preset whose ops are others. A model without a row fails tests/unit/test_model.c. */
+/* What is known of each reference workload from its paper or formula, and settings small enough for a quick
+ * run; a row more for a preset whose ops are others. A model without a row fails tests/unit/test_model.c. */
 #ifndef LL_TESTS_KNOWN_MODELS_H
 #define LL_TESTS_KNOWN_MODELS_H
 
@@ -15,7 +15,145 @@ static const struct known {
     struct ll_setting preset[MOST_SETTINGS]; /* of these numbers, where they are not the model's own */
     struct ll_setting small[MOST_SETTINGS];
     uint64_t steps; /* after which a batch of 8 has at most half of the first loss; 0: nobody promises that */
+    const char *loss_of; /* the loss is that of weights whose names begin so; NULL: of all weights */
+    bool dry;            /* nobody computes it here */
 } known_models[] = {
+    /* Single ops: parameters and FLOPs of a sample by the formulas of models/single, of the defaults. A
+     * training step adds the loss and, backward, what multiplies its gradient; the gradients themselves are
+     * counted behind each. Constants: the operands, and the one that gradients start from.
+     * 2 products. */
+    {
+        .name = "gemm",
+        .parameters = 1024 * 1024,
+        .forward_flops = 2 * 1024 * 1024,
+        .train_ops = 5,
+        .constants = 3,
+        .small = {{"n", "5"}, {"k", "7"}, {"tb", "T"}},
+    },
+    {
+        .name = "gemm",
+        .parameters = 1024 * 1024,
+        .forward_flops = 2 * 1024 * 1024,
+        .train_ops = 5,
+        .constants = 3,
+        .preset = {{"ta", "T"}},
+        .small = {{"n", "5"}, {"k", "7"}, {"ta", "T"}},
+    },
+    {
+        .name = "bmm",
+        .forward_flops = UINT64_C(2) * 512 * 512 * 64,
+        .train_ops = 5,
+        .constants = 3,
+        .small = {{"m", "4"}, {"n", "5"}, {"k", "7"}},
+    },
+    /* 3 x 3 x 64 x 64, at each of 56 x 56. 2 convolutions. */
+    {
+        .name = "conv2d",
+        .parameters = 36864,
+        .forward_flops = UINT64_C(2) * 56 * 56 * 36864,
+        .train_ops = 5,
+        .constants = 3,
+        .small = {{"h", "7"}, {"w", "6"}, {"c", "4"}, {"k", "6"}, {"groups", "2"}},
+    },
+    /* Of 3 steps. Forward: product of the input, bias, reshape, unstack, stack; each step 3 (product, sum,
+     * tanh); the loss. Backward: the loss, unstack, stack, reshape, bias, 2 products; each step 5 (tanh,
+     * products for weights and state, the sums with what other steps bring to both), but a first step's state
+     * needs neither product nor sum, and nothing is added to what comes first for the weights. Constants:
+     * also the first state. */
+    {
+        .name = "rnn",
+        .parameters = 2 * 512 * 512 + 512,
+        .forward_flops = UINT64_C(25) * 2 * 2 * 512 * 512,
+        .train_ops = 15 + 7 + 3 * 5 - 3,
+        .constants = 6,
+        .small = {{"hidden", "4"}, {"steps", "3"}},
+    },
+    /* The same, each step 12 forward (product, 2 sums, split, 3 sigmoids, 2 tanh, 3 products by element) and
+     * 17 backward (2 products, 5 activations, concat, 6 products by element, sums for weights, state and
+     * cell); less for the first step are product and sum for the state, product by element and sum for the
+     * cell, for the last step the sums for weights and cell. */
+    {
+        .name = "lstm",
+        .parameters = 4 * (2 * 512 * 512 + 512),
+        .forward_flops = UINT64_C(25) * 4 * 2 * 2 * 512 * 512,
+        .train_ops = 6 + 3 * 12 + 7 + 3 * 17 - 5,
+        .constants = 6,
+        .small = {{"hidden", "4"}, {"steps", "3"}},
+    },
+    /* Each step 13 forward (product, 2 splits, 4 sums, difference, 2 sigmoids, tanh, 2 products by element)
+     * and 17 backward (2 products, 3 activations, 2 concats, 4 for the products by element, a change of sign,
+     * 4 sums: for weights, for n, twice for the state, and the difference's share); less for the first step.
+     */
+    {
+        .name = "gru",
+        .parameters = 3 * (2 * 512 * 512 + 512),
+        .forward_flops = UINT64_C(25) * 3 * 2 * 2 * 512 * 512,
+        .train_ops = 96,
+        .constants = 6,
+        .small = {{"hidden", "4"}, {"steps", "3"}},
+    },
+    /* Without the product of the input, which is joined with itself: backward two slices more and two sums,
+     * and no products. */
+    {
+        .name = "gru",
+        .parameters = 3 * (512 * 512 + 512),
+        .forward_flops = UINT64_C(25) * 3 * 2 * 512 * 512,
+        .train_ops = 99,
+        .constants = 5,
+        .preset = {{"skip_input", "1"}},
+        .small = {{"hidden", "4"}, {"steps", "3"}, {"skip_input", "1"}},
+    },
+    /* 5 an element (op_table.def). Gradient: y (dy - sum(y dy)): 2 products, sum, view, difference. */
+    {
+        .name = "softmax",
+        .forward_flops = 5 * 1024,
+        .train_ops = 8,
+        .constants = 2,
+        .small = {{"h", "9"}},
+    },
+    {
+        .name = "layernorm",
+        .parameters = 2 * 1024,
+        .forward_flops = 7 * 1024,
+        .small = {{"h", "9"}},
+        .dry = true,
+    },
+    {
+        .name = "elementwise",
+        .forward_flops = 1024,
+        .train_ops = 3,
+        .constants = 3,
+        .small = {{"h", "9"}},
+    },
+    {
+        .name = "elementwise",
+        .forward_flops = 6 * 1024,
+        .train_ops = 4,
+        .constants = 2,
+        .preset = {{"op", "tanh"}},
+        .small = {{"h", "9"}, {"op", "tanh"}},
+    },
+    /* The numbers of the rows come in; backward rows become a table. */
+    {
+        .name = "embedding",
+        .parameters = 50000 * 1024,
+        .train_ops = 5,
+        .constants = 2,
+        .small = {{"rows", "11"}, {"h", "9"}},
+    },
+    /* 2 products forward, 4 backward, softmax as above, the scale both ways. */
+    {
+        .name = "attention",
+        .forward_flops = UINT64_C(4) * 16 * 512 * 512 * 64,
+        .train_ops = 4 + 2 + 4 + 5 + 1,
+        .constants = 5,
+        .small = {{"heads", "2"}, {"seq", "4"}, {"keys", "5"}, {"d", "3"}},
+    },
+    {
+        .name = "allreduce",
+        .small = {{"bytes", "64"}, {"devices", "4"}},
+        .dry = true,
+    },
     /* Sum over layers of inputs x outputs + biases; products as in tests/cases/alexnet.case. Ops: 31 forward
      * with loss and accuracy, 2 input, 42 backward, 17 update. Constants: the one that gradients start from,
      * Adam's betas. */
@@ -168,6 +306,120 @@ static const struct known {
         .constants = 3,
         .small = {{"image", "32"}, {"classes", "3"}, {"channels", "8"}, {"hidden", "128"}},
         .steps = 160,
+    },
+    /* Gulrajani et al., 2017: the sums of wgan_net.h's first comment. What is inferred is the generator's,
+     * and so is the loss. Ops with two of the critic's updates: 2 input, 1551 forward, 4322 backward, 126
+     * update (the generator's weights once, the critic's twice, Adam's powers with each; the counter of
+     * steps). Constants: the ones that gradients start from, Adam's betas of two networks, one, two, quarter,
+     * epsilon, the penalty's weight, what the counter advances by. */
+    {
+        .name = "wgan",
+        .parameters = 8540483,
+        .forward_flops = 3573022720,
+        .train_ops = 6001,
+        .constants = 11,
+        .small = {{"image", "16"}, {"channels", "2"}, {"critic_steps", "2"}},
+        .loss_of = "generator/",
+    },
+    /* The critic's part of it, and the shift instead of the generator. */
+    {
+        .name = "wgan_critic",
+        .parameters = 7491841,
+        .forward_flops = 3394781184,
+        .train_ops = 2477,
+        .constants = 10,
+        .small = {{"image", "16"}, {"channels", "2"}, {"rate", "1000"}},
+        .steps = 60,
+    },
+    /* He et al., 2016 ("Identity Mappings"), as MXNet has it: 25,549,483 parameters are the 25,557,032 of
+     * ResNet-50 without four normalisations behind shortcuts and with those of what comes in and goes out.
+     * FLOPs as ResNet-50's. Ops with 18 layers: 2 input; 76 forward (21 convolutions, 19 normalisations, 18
+     * ReLU, 8 sums, 2 pools, 2 dense, 6 loss and accuracy); 94 backward (the images are shifted, so that the
+     * first convolution gives a gradient, too; 8 sums where a unit's two ways meet); 98 update (60 weights,
+     * 38 averages). Constants: the one that gradients start from, the scale of the images. */
+    {
+        .name = "resnet",
+        .parameters = 25549483,
+        .forward_flops = 8178368512,
+        .train_ops = 270,
+        .constants = 2,
+        .small = {{"image", "32"}, {"classes", "7"}, {"channels", "4"}, {"depth", "18"}, {"rate", "10"}},
+        .steps = 60,
+    },
+    /* Szegedy et al., 2016, without the second head; the sum over the layers that the first comment of
+     * inception_v3.c lists. Ops: 2 input; 315 forward (94 convolutions, normalisations and ReLU, 8 means and
+     * 5 largest of windows, 11 joins, the mean over the image, 2 dense, 6 loss and accuracy); 475 backward
+     * (375 for convolutions, 13 pools, 46 slices, 35 sums where chains begin, 6 after them); 378 update (190
+     * weights, 188 averages). Constants: the one that gradients start from, 94 scales. */
+    {
+        .name = "inception_v3",
+        .parameters = 23817352,
+        .forward_flops = 11426432192,
+        .train_ops = 1170,
+        .constants = 95,
+        .small = {{"image", "107"}, {"classes", "7"}, {"channels", "2"}, {"rate", "10"}},
+        .steps = 150,
+    },
+    /* He et al., 2015, table 1. Ops with 18 layers: 2 input; 75 forward (20 convolutions and normalisations,
+     * 17 ReLU, 8 sums, 2 pools, 2 dense, 6 loss and accuracy); 91 backward (8 sums of what meets at a
+     * shortcut); 102 update (62 weights, 40 averages). */
+    {
+        .name = "resnet_v1",
+        .parameters = 25557032,
+        .forward_flops = 8178368512,
+        .train_ops = 270,
+        .constants = 1,
+        .small = {{"image", "32"}, {"classes", "7"}, {"channels", "4"}, {"depth", "18"}, {"rate", "10"}},
+        .steps = 60,
+    },
+    /* Huang et al., 2017, with 3x3 convolutions alone in the blocks. Ops: 2 input; 257 forward (62
+     * convolutions with normalisation and ReLU, 58 joins, 5 pools, 2 dense, 6 loss and accuracy); 431
+     * backward (247 for convolutions, 58 times two slices and a sum, 10 others); 312 update (188 weights, 124
+     * averages). */
+    {
+        .name = "densenet",
+        .parameters = 10868073,
+        .forward_flops = 6093015040,
+        .train_ops = 1002,
+        .constants = 1,
+        .small = {{"image", "32"}, {"classes", "7"}, {"growth", "4"}, {"rate", "10"}},
+        .steps = 60,
+    },
+    /* Huang et al., 2017, table 1, with a class more and no normalisation behind the last block. Ops: 58
+     * convolutions with normalisation and ReLU more than without bottlenecks, and what follows from them. */
+    {
+        .name = "densenet_bottleneck",
+        .parameters = 7977833,
+        .forward_flops = 5668325376,
+        .train_ops = 1698,
+        .constants = 1,
+        .small = {{"image", "32"}, {"classes", "7"}, {"growth", "4"}, {"rate", "10"}},
+        .steps = 60,
+    },
+    /* Howard et al., 2017, table 1: 4.2 million parameters, 569 million multiplications and additions. Ops: 2
+     * input; 90 forward (27 convolutions, normalisations and ReLU, a mean, 2 dense, 6 loss and accuracy); 113
+     * backward; 220 update (83 weights, each with an average, 54 averages of the normalisations). */
+    {
+        .name = "mobilenet",
+        .parameters = 4233001,
+        .forward_flops = 1137482752,
+        .train_ops = 425,
+        .constants = 1,
+        .small = {{"image", "32"}, {"classes", "3"}, {"channels", "8"}, {"rate", "10"}},
+        .steps = 300,
+    },
+    /* Iandola et al., 2016, table 1: 1,248,424 parameters with 1000 classes, each of which has 513. Ops: 2
+     * input; 97 forward (26 convolutions with bias and ReLU, 8 joins, 4 pools, a dropout, 6 loss and
+     * accuracy); 134 backward (8 times two slices and a sum); 53 update (52 weights, the counter of steps).
+     * Constants: also what the counter advances by. */
+    {
+        .name = "squeezenet",
+        .parameters = 1248937,
+        .forward_flops = 1671802880,
+        .train_ops = 286,
+        .constants = 2,
+        .small = {{"image", "48"}, {"classes", "3"}, {"channels", "4"}, {"rate", "1"}},
+        .steps = 300,
     },
 };
 

@@ -79,8 +79,11 @@ static inline void draw_window(uint64_t *state, struct op_sample *s, const struc
 static inline void draw_conv(uint64_t *state, struct op_sample *s, enum ll_dtype dtype)
 {
     uint64_t groups = draw(state, 1, 3), in = draw(state, 1, 5), out = draw(state, 1, 5), k[2];
+    bool depthwise = draw(state, 0, 3) == 0;
+    if (depthwise)
+        groups = draw(state, 1, 70), in = out = 1;
     struct ll_shape image = draw_image(state, dtype, groups * in);
-    if (draw(state, 0, 3) == 0)
+    if (depthwise || draw(state, 0, 2) == 0)
         add_attr(s, LL_ATTR_GROUPS, (int64_t)groups);
     else
         image.dim[3] = in, groups = 1;
@@ -113,8 +116,13 @@ static inline void draw_pool(uint64_t *state, struct op_sample *s, enum ll_dtype
     const char *wrong = ll_op_infer(&s->view);
     assert(!wrong), (void)wrong;
     s->view.kind = kind;
-    if (kind == LL_OP_MAX_POOL)
+    if (kind == LL_OP_MAX_POOL || kind == LL_OP_AVG_POOL)
         return;
+    if (kind == LL_OP_AVG_POOL_GRAD) {
+        s->in[0] = s->out[0];
+        s->out[0] = image;
+        return;
+    }
     s->in[1] = image;
     s->in[0] = s->in[2] = s->out[0];
     s->view.input_count = 3;
@@ -167,12 +175,24 @@ static inline void draw_reduction(uint64_t *state, struct op_sample *s, enum ll_
 static inline void draw_norm(uint64_t *state, struct op_sample *s, enum ll_dtype dtype)
 {
     struct ll_shape image = draw_image(state, dtype, draw(state, 1, 20));
-    for (int i = 0; i < (s->view.kind == LL_OP_BATCH_NORM_GRAD ? 2 : 1); i++)
+    for (int i = 0; i < (shape_word(s->view.kind, "NORM_GRAD") ? 2 : 1); i++)
         add_input(s, image);
     while (s->view.input_count < (s->view.kind == LL_OP_BATCH_NORM ? 3 : 5))
         add_input(s, shape_of(dtype, 1, &image.dim[3]));
     if (draw(state, 0, 1))
         add_real(s, LL_ATTR_EPSILON, 0.125);
+}
+
+static inline void draw_layer_norm(uint64_t *state, struct op_sample *s, enum ll_dtype dtype)
+{
+    bool gradient = s->view.kind == LL_OP_LAYER_NORM_GRAD || s->view.kind == LL_OP_RMS_NORM_GRAD;
+    struct ll_shape image = draw_image(state, dtype, draw(state, 1, 20));
+    for (int i = 0; i < (gradient ? 2 : 1); i++)
+        add_input(s, image);
+    add_input(s, shape_of(dtype, 1, &image.dim[3]));
+    if (s->view.kind == LL_OP_LAYER_NORM && draw(state, 0, 1))
+        add_input(s, s->in[1]);
+    add_real(s, LL_ATTR_EPSILON, 0.125);
 }
 
 /* Now and then all classes there are. Some kernels are tried with classes 0 and 1 alone: there are these. */
@@ -198,7 +218,7 @@ static inline void draw_random(uint64_t *state, struct op_sample *s, enum ll_dty
     add_input(s, (struct ll_shape){.dtype = (uint8_t)dtype});
     add_attr(s, LL_ATTR_SEED, (int64_t)ll_random(state));
     add_attr(s, LL_ATTR_STREAM, (int64_t)draw(state, 0, 9));
-    add_real(s, LL_ATTR_KEEP, draw(state, 0, 1) ? 0.75 : 0.3);
+    add_real(s, LL_ATTR_KEEP, draw(state, 0, 1) ? 0.75 : 0.25);
 }
 
 static inline void draw_optimizer(uint64_t *state, struct op_sample *s, enum ll_dtype dtype, int tensors)
@@ -211,6 +231,8 @@ static inline void draw_optimizer(uint64_t *state, struct op_sample *s, enum ll_
         add_real(s, LL_ATTR_DECAY, 0.75);
     if (s->view.kind == LL_OP_MOMENTUM)
         add_real(s, LL_ATTR_MOMENTUM, 0.9);
+    if (s->view.kind == LL_OP_MOMENTUM && draw(state, 0, 1))
+        add_real(s, LL_ATTR_DECAY, 0.25);
     if (s->view.kind == LL_OP_RMSPROP) {
         add_real(s, LL_ATTR_DECAY, 0.75);
         add_real(s, LL_ATTR_MOMENTUM, 0.5);
@@ -219,6 +241,8 @@ static inline void draw_optimizer(uint64_t *state, struct op_sample *s, enum ll_
     if (s->view.kind != LL_OP_ADAM)
         return;
     add_input(s, shape_of(dtype, 1, (uint64_t[]){2}));
+    if (draw(state, 0, 1))
+        add_input(s, shape_of(dtype, 0, (uint64_t[]){0}));
     add_real(s, LL_ATTR_BETA1, 0.9);
     add_real(s, LL_ATTR_BETA2, 0.999);
     add_real(s, LL_ATTR_EPSILON, 1e-3);
@@ -357,10 +381,25 @@ static inline void draw_ctc(uint64_t *state, struct op_sample *s, enum ll_dtype 
     add_input(s, shape_of(LL_I32, 1, &batch));
 }
 
+/* Lines of some length, as long as asked for; of one to ten of each the best, or where such indices lie. */
+static inline void draw_ranking(uint64_t *state, struct op_sample *s, enum ll_dtype dtype)
+{
+    uint64_t size = draw(state, 1, 10), pieces = draw(state, 1, 9), lines = draw(state, 1, 50);
+    if (s->view.kind == LL_OP_TOP_K) {
+        add_input(s, shape_of(dtype, 2, (uint64_t[]){lines, size + draw(state, 0, 300)}));
+        add_attr(s, LL_ATTR_SIZE, (int64_t)size);
+        return;
+    }
+    add_input(s, shape_of(LL_I32, 2, (uint64_t[]){lines, size}));
+    add_attr(s, LL_ATTR_SIZE, (int64_t)size + 1);
+    add_attr(s, LL_ATTR_RANGE, (int64_t)(pieces * (size + 1)));
+}
+
 /* What the other kinds take, by the op table's comment on their inputs. */
 static inline void draw_plain(uint64_t *state, struct op_sample *s, enum ll_dtype dtype)
 {
     struct ll_shape x = shape_of(dtype, 2, (uint64_t[]){draw(state, 1, 200), draw(state, 1, 90)});
+    x.dim[1] += s->view.kind == LL_OP_SOFTMAX_XENT_SMOOTH; /* two classes at least */
     struct ll_shape row = shape_of(dtype, 1, &x.dim[1]), column = shape_of(dtype, 1, &x.dim[0]);
     struct ll_shape labels = column;
     labels.dtype = LL_I32;
@@ -383,8 +422,10 @@ static inline void draw_plain(uint64_t *state, struct op_sample *s, enum ll_dtyp
         add_input(s, row);
     if (kind == LL_OP_SOFTMAX_XENT_GRAD)
         add_input(s, column);
-    if (kind == LL_OP_SOFTMAX_XENT)
+    if (kind == LL_OP_SOFTMAX_XENT || kind == LL_OP_SOFTMAX_XENT_SMOOTH)
         add_input(s, labels);
+    if (kind == LL_OP_SOFTMAX_XENT_SMOOTH)
+        add_real(s, LL_ATTR_SMOOTHING, 0.25);
     if (kind == LL_OP_SOFTMAX_XENT_DENSE)
         add_input(s, x);
     if (kind == LL_OP_RELU_CLIPPED || kind == LL_OP_RELU_CLIPPED_GRAD)
@@ -400,14 +441,18 @@ static inline void draw_op(uint64_t *state, enum ll_op_kind kind, enum ll_dtype 
         draw_conv(state, s, dtype);
     else if (kind == LL_OP_MATMUL)
         draw_product(state, s, dtype);
-    else if (kind == LL_OP_MAX_POOL || kind == LL_OP_MAX_POOL_GRAD)
+    else if (shape_word(kind, "POOL") || shape_word(kind, "POOL_GRAD") || shape_word(kind, "SPREAD"))
         draw_pool(state, s, dtype);
     else if (kind == LL_OP_LRN || kind == LL_OP_LRN_GRAD)
         draw_lrn(state, s, dtype);
     else if (shape_word(kind, "REDUCED") || shape_word(kind, "EXPAND"))
         draw_reduction(state, s, dtype);
-    else if (kind == LL_OP_BATCH_NORM || kind == LL_OP_BATCH_NORM_GRAD || kind == LL_OP_BATCH_NORM_FIXED)
+    else if (shape_word(kind, "BATCH_NORM") || shape_word(kind, "NORM_GRAD") ||
+             shape_word(kind, "NORM_FIXED"))
         draw_norm(state, s, dtype);
+    else if (kind == LL_OP_LAYER_NORM || kind == LL_OP_LAYER_NORM_GRAD || kind == LL_OP_RMS_NORM ||
+             kind == LL_OP_RMS_NORM_GRAD)
+        draw_layer_norm(state, s, dtype);
     else if (kind == LL_OP_LOG_UNIFORM_SAMPLE)
         draw_sampler(state, s, dtype);
     else if (ll_op_class(kind) == LL_CLASS_RANDOM)
@@ -433,6 +478,8 @@ static inline void draw_op(uint64_t *state, enum ll_op_kind kind, enum ll_dtype 
         draw_rows(state, s, dtype);
     else if (kind == LL_OP_BATCH_MATMUL)
         draw_stacked_product(state, s, dtype);
+    else if (kind == LL_OP_TOP_K || kind == LL_OP_UNRAVEL)
+        draw_ranking(state, s, dtype);
     else if (kind == LL_OP_CTC_LOSS)
         draw_ctc(state, s, dtype);
     else

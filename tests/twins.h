@@ -163,6 +163,8 @@ LL_TWIN_OF_ELEMENTS(RELU, 1, fmax(x, 0))
 LL_TWIN_OF_ELEMENTS(RELU_GRAD, 1, y > 0 ? x : 0)
 LL_TWIN_OF_ELEMENTS(RELU_CLIPPED, 2, fmin(fmax(x, 0), limit))
 LL_TWIN_OF_ELEMENTS(RELU_CLIPPED_GRAD, 2, y > 0 && y < limit ? x : 0)
+LL_TWIN_OF_ELEMENTS(GELU, 10, x / 2 * (1 + erf(x / sqrt(2))))
+LL_TWIN_OF_ELEMENTS(GELU_GRAD, 16, x *((1 + erf(y / sqrt(2))) / 2 + y / sqrt(8 * atan(1)) * exp(-y * y / 2)))
 LL_TWIN_OF_ELEMENTS(EQUAL, 1, x == y)
 LL_TWIN_OF_ELEMENTS(LESS, 1, x < y)
 LL_TWIN_OF_ELEMENTS(GREATER, 1, x > y)
@@ -325,6 +327,35 @@ static inline uint64_t twin_MAX_POOL_GRAD(const struct ll_op_view *op, double *c
     return flops;
 }
 
+static inline uint64_t twin_AVG_POOL(const struct ll_op_view *op, double *const *in, double *const *out)
+{
+    uint64_t kh = (uint64_t)ll_attr_count(op, LL_ATTR_KERNEL_H, 1), flops = 0;
+    uint64_t kw = (uint64_t)ll_attr_count(op, LL_ATTR_KERNEL_W, 1);
+    for (uint64_t i = 0; i < ll_elements(&op->out[0]); i++) {
+        double sum = 0;
+        for (uint64_t k = 0; k < kh * kw; k++, flops++) {
+            uint64_t tap = pool_tap(op, &op->in[0], &op->out[0], i, k / kw, k % kw);
+            sum += tap == UINT64_MAX ? 0 : in[0][tap];
+        }
+        out[0][i] = sum / (double)(kh * kw);
+    }
+    return flops;
+}
+
+static inline uint64_t twin_AVG_POOL_GRAD(const struct ll_op_view *op, double *const *in, double *const *out)
+{
+    uint64_t kh = (uint64_t)ll_attr_count(op, LL_ATTR_KERNEL_H, 1), flops = 0;
+    uint64_t kw = (uint64_t)ll_attr_count(op, LL_ATTR_KERNEL_W, 1);
+    memset(out[0], 0, ll_elements(&op->out[0]) * sizeof(double));
+    for (uint64_t i = 0; i < ll_elements(&op->in[0]); i++)
+        for (uint64_t k = 0; k < kh * kw; k++, flops++) {
+            uint64_t tap = pool_tap(op, &op->out[0], &op->in[0], i, k / kw, k % kw);
+            if (tap != UINT64_MAX)
+                out[0][tap] += in[0][i] / (double)(kh * kw);
+        }
+    return flops;
+}
+
 /* bias + alpha times the squares around channel i; one operation for each channel of the window, also where
  * it reaches past the last. */
 static inline double lrn_sum(const struct ll_op_view *op, const double *x, uint64_t i, uint64_t channels,
@@ -423,6 +454,23 @@ static inline uint64_t twin_BATCH_NORM_FIXED(const struct ll_op_view *op, double
     return flops;
 }
 
+/* Of each element: scale; add to dbeta; subtract the mean, multiply, add to dgamma. */
+static inline uint64_t twin_BATCH_NORM_FIXED_GRAD(const struct ll_op_view *op, double *const *in,
+                                                  double *const *out)
+{
+    uint64_t channels = op->in[2].dim[0], flops = 0;
+    memset(out[1], 0, channels * sizeof(double));
+    memset(out[2], 0, channels * sizeof(double));
+    for (uint64_t i = 0; i < ll_elements(&op->in[0]); i++, flops += 5) {
+        uint64_t c = i % channels;
+        double root = sqrt(in[4][c] + ll_attr_real(op, LL_ATTR_EPSILON, 1e-5));
+        out[0][i] = in[0][i] * in[2][c] / root;
+        out[1][c] += in[0][i] * (in[1][i] - in[3][c]) / root;
+        out[2][c] += in[0][i];
+    }
+    return flops;
+}
+
 /* For each logit: compare, subtract, exp, add; then divide and subtract. */
 static inline uint64_t twin_SOFTMAX_XENT(const struct ll_op_view *op, double *const *in, double *const *out)
 {
@@ -437,6 +485,28 @@ static inline uint64_t twin_SOFTMAX_XENT(const struct ll_op_view *op, double *co
         out[0][row] = log(sum) - (x[(uint64_t)in[1][row]] - most);
         for (uint64_t i = 0; i < classes; i++, flops += 2)
             out[1][row * classes + i] = exp(x[i] - most) / sum - (i == (uint64_t)in[1][row]);
+    }
+    return flops;
+}
+
+/* The same for targets of which the wrong classes have a share; the product with the target and its sum more.
+ */
+static inline uint64_t twin_SOFTMAX_XENT_SMOOTH(const struct ll_op_view *op, double *const *in,
+                                                double *const *out)
+{
+    uint64_t rows = op->in[0].dim[0], classes = op->in[0].dim[1], flops = 0;
+    double smoothing = ll_attr_real(op, LL_ATTR_SMOOTHING, 0);
+    for (uint64_t row = 0; row < rows; row++) {
+        const double *x = in[0] + row * classes;
+        double sum = 0;
+        for (uint64_t i = 0; i < classes; i++)
+            sum += exp(x[i]);
+        out[0][row] = 0;
+        for (uint64_t i = 0; i < classes; i++, flops += 8) {
+            double target = i == (uint64_t)in[1][row] ? 1 - smoothing : smoothing / (double)(classes - 1);
+            out[0][row] -= target * log(exp(x[i]) / sum);
+            out[1][row * classes + i] = exp(x[i]) / sum - target;
+        }
     }
     return flops;
 }
@@ -484,14 +554,14 @@ static inline uint64_t drawn_bits(const struct ll_op_view *op, double step, uint
     return ll_random_bits(ll_random_key(ll_random_key(seed, stream), (uint64_t)(int64_t)step), i);
 }
 
-/* Draw, add to the share, round down: 0 or 1. Divide, multiply. */
+/* Draw, add to the share, round down, which is to compare. Divide, multiply. */
 static inline uint64_t twin_DROPOUT(const struct ll_op_view *op, double *const *in, double *const *out)
 {
     uint64_t flops = 0;
     double keep = ll_attr_real(op, LL_ATTR_KEEP, 1);
     for (uint64_t i = 0; i < ll_elements(&op->out[0]); i++, flops += 5) {
         double unit = (double)ll_random_unit((uint32_t)drawn_bits(op, in[1][0], i));
-        out[1][i] = floor(1 - unit + keep) / keep;
+        out[1][i] = unit < keep ? 1 / keep : 0;
         out[0][i] = in[0][i] * out[1][i];
     }
     return flops;

@@ -35,6 +35,38 @@ static inline uint64_t twin_TRANSPOSE(const struct ll_op_view *op, double *const
     return 0;
 }
 
+/* Rank by rank the largest that is not taken yet, the first of equals. */
+static inline uint64_t twin_TOP_K(const struct ll_op_view *op, double *const *in, double *const *out)
+{
+    uint64_t length = op->in[0].dim[op->in[0].rank - 1u], kept = op->out[0].dim[op->out[0].rank - 1u];
+    for (uint64_t i = 0; i < ll_elements(&op->out[0]); i++) {
+        const double *line = in[0] + i / kept * length;
+        uint64_t best = length;
+        for (uint64_t k = 0; k < length; k++) {
+            bool taken = false;
+            for (uint64_t before = i / kept * kept; before < i; before++)
+                taken |= (uint64_t)out[1][before] == k;
+            if (!taken && (best == length || line[k] > line[best]))
+                best = k;
+        }
+        out[0][i] = line[best];
+        out[1][i] = (double)best;
+    }
+    return ll_elements(&op->in[0]) * (uint64_t)fmax(1, ceil(log2((double)kept)));
+}
+
+static inline uint64_t twin_UNRAVEL(const struct ll_op_view *op, double *const *in, double *const *out)
+{
+    uint64_t size = (uint64_t)ll_attr_count(op, LL_ATTR_SIZE, 0);
+    uint64_t range = (uint64_t)ll_attr_count(op, LL_ATTR_RANGE, 0), flops = 0;
+    for (uint64_t i = 0; i < ll_elements(&op->in[0]); i++, flops += 2) {
+        uint64_t whole = i / op->in[0].dim[op->in[0].rank - 1u] * range + (uint64_t)in[0][i];
+        out[0][i] = (double)(whole / size);
+        out[1][i] = (double)(whole % size);
+    }
+    return flops;
+}
+
 static inline uint64_t twin_CONCAT(const struct ll_op_view *op, double *const *in, double *const *out)
 {
     uint64_t axis = (uint64_t)ll_attr_count(op, LL_ATTR_AXIS, 0), before = 0, all = op->out[0].dim[axis];

@@ -30,9 +30,10 @@ static inline uint64_t twin_SGD(const struct ll_op_view *op, double *const *in, 
 
 static inline uint64_t twin_MOMENTUM(const struct ll_op_view *op, double *const *in, double *const *out)
 {
+    const double decay = ll_attr_real(op, LL_ATTR_DECAY, 0);
     uint64_t flops = 0;
-    for (uint64_t i = 0; i < ll_elements(&op->out[0]); i++, flops += 4) {
-        double v = ll_attr_real(op, LL_ATTR_MOMENTUM, 0) * in[1][i] + in[2][i];
+    for (uint64_t i = 0; i < ll_elements(&op->out[0]); i++, flops += decay == 0 ? 4 : 6) {
+        double v = ll_attr_real(op, LL_ATTR_MOMENTUM, 0) * in[1][i] + in[2][i] + decay * in[0][i];
         out[0][i] = in[0][i] - ll_attr_real(op, LL_ATTR_LEARNING_RATE, 0) * v;
         out[1][i] = v;
     }
@@ -45,6 +46,7 @@ static inline uint64_t twin_ADAM(const struct ll_op_view *op, double *const *in,
 {
     double b1 = ll_attr_real(op, LL_ATTR_BETA1, 0), b2 = ll_attr_real(op, LL_ATTR_BETA2, 0);
     double rate = ll_attr_real(op, LL_ATTR_LEARNING_RATE, 0) * sqrt(1 - in[4][1]) / (1 - in[4][0]);
+    rate *= op->input_count > 5 ? in[5][0] : 1;
     uint64_t flops = 0;
     for (uint64_t i = 0; i < ll_elements(&op->out[0]); i++, flops += 3 + 4 + 5) {
         double g = in[3][i], m = b1 * in[1][i] + (1 - b1) * g, v = b2 * in[2][i] + (1 - b2) * g * g;

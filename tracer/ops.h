@@ -45,6 +45,8 @@
     X(PAD_RIGHT, "pad_right", COUNT)                                                                         \
     X(KERNEL_H, "kernel_h", COUNT)                                                                           \
     X(KERNEL_W, "kernel_w", COUNT)                                                                           \
+    X(DILATION_H, "dilation_h", COUNT)                                                                       \
+    X(DILATION_W, "dilation_w", COUNT)                                                                       \
     X(GROUPS, "groups", COUNT)                                                                               \
     X(AXIS, "axis", COUNT)                                                                                   \
     X(AXES, "axes", COUNT)                                                                                   \
@@ -63,6 +65,7 @@
     X(BEFORE, "before", COUNT)                                                                               \
     X(AFTER, "after", COUNT)                                                                                 \
     X(DEPTH, "depth", COUNT)                                                                                 \
+    X(SMOOTHING, "smoothing", REAL)                                                                          \
     X(LIMIT, "limit", REAL)                                                                                  \
     X(KEEP, "keep", REAL)                                                                                    \
     X(LEARNING_RATE, "learning_rate", REAL)                                                                  \
@@ -71,7 +74,10 @@
     X(BETA2, "beta2", REAL)                                                                                  \
     X(DECAY, "decay", REAL)                                                                                  \
     X(EPSILON, "epsilon", REAL)                                                                              \
-    X(VECTORS, "vectors", COUNT)
+    X(VECTORS, "vectors", COUNT)                                                                             \
+    X(DEVICES, "devices", COUNT)                                                                             \
+    X(NODES, "nodes", COUNT)                                                                                 \
+    X(IN_PLACE, "in_place", COUNT)
 
 enum ll_op_kind {
 #define LL_OP(word, ...) LL_OP_##word,

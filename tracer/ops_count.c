@@ -35,10 +35,15 @@ uint64_t ll_flops_PER_OUT_3(const struct ll_op_view *op)
     return per_out(op, 3);
 }
 
-/* Momentum: v = momentum v + g; w -= rate v. */
 uint64_t ll_flops_PER_OUT_4(const struct ll_op_view *op)
 {
     return per_out(op, 4);
+}
+
+/* v = momentum v + g; w -= rate v; where weights decay, first g += decay w. */
+uint64_t ll_flops_MOMENTUM(const struct ll_op_view *op)
+{
+    return per_out(op, ll_attr_real(op, LL_ATTR_DECAY, 0) == 0 ? 4 : 6);
 }
 
 /* Dropout: draw, add and round down to keep or not, divide by the share, multiply. */
@@ -74,6 +79,13 @@ uint64_t ll_flops_PER_OUT_12(const struct ll_op_view *op)
     return per_out(op, 12);
 }
 
+/* The gradient of a GELU: of the normal distribution function of x (9) and of x times its density (5) the
+ * sum, times what flows in; the density is a square, scaled, an exponential, scaled. */
+uint64_t ll_flops_PER_OUT_16(const struct ll_op_view *op)
+{
+    return per_out(op, 16);
+}
+
 uint64_t ll_flops_PER_IN_1(const struct ll_op_view *op)
 {
     return per_in(op, 1);
@@ -89,6 +101,22 @@ uint64_t ll_flops_PER_IN_2(const struct ll_op_view *op)
 uint64_t ll_flops_PER_IN_7(const struct ll_op_view *op)
 {
     return per_in(op, 7);
+}
+
+/* With smoothed labels: as PER_IN_6, and a product with a target and its sum. */
+uint64_t ll_flops_PER_IN_8(const struct ll_op_view *op)
+{
+    return per_in(op, 8);
+}
+
+/* A comparison an element with each of the steps of a search among those that are kept: log2 k, rounded up,
+ * and one at least. */
+uint64_t ll_flops_TOP_K(const struct ll_op_view *op)
+{
+    uint64_t kept = op->out[0].dim[op->out[0].rank - 1], steps = 1;
+    while (steps < 63 && (UINT64_C(1) << steps) < kept)
+        steps++;
+    return per_in(op, steps);
 }
 
 /* k tensors: k - 1 additions an element. */
@@ -140,12 +168,22 @@ uint64_t ll_flops_CONV_FILTER(const struct ll_op_view *op)
     return conv_flops(op, LL_CONV_FILTER);
 }
 
-/* One comparison for each element of each window. */
+static uint64_t window_of(const struct ll_op_view *op)
+{
+    return ll_mul((uint64_t)ll_attr_count(op, LL_ATTR_KERNEL_H, 1),
+                  (uint64_t)ll_attr_count(op, LL_ATTR_KERNEL_W, 1));
+}
+
+/* One comparison or addition for each element of each window. */
 uint64_t ll_flops_POOL(const struct ll_op_view *op)
 {
-    uint64_t window = ll_mul((uint64_t)ll_attr_count(op, LL_ATTR_KERNEL_H, 1),
-                             (uint64_t)ll_attr_count(op, LL_ATTR_KERNEL_W, 1));
-    return per_out(op, window);
+    return per_out(op, window_of(op));
+}
+
+/* One addition for each element of each window. */
+uint64_t ll_flops_SPREAD(const struct ll_op_view *op)
+{
+    return per_in(op, window_of(op));
 }
 
 /* One addition for each element of dy, to wherever its maximum came from. */

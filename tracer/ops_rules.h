@@ -24,30 +24,40 @@ ll_shape_rule ll_shape_TRANSPOSE, ll_shape_CONCAT, ll_shape_SPLIT, ll_shape_SLIC
 ll_shape_rule ll_shape_SAME_1, ll_shape_SAME_2, ll_shape_SAME_N, ll_shape_SELECT, ll_shape_SCALAR,
     ll_shape_DRAWN, ll_shape_XENT_DENSE, ll_shape_CTC;
 ll_shape_rule ll_shape_BROADCAST, ll_shape_BIAS, ll_shape_ROW_SCALE, ll_shape_COMPARE, ll_shape_GIVEN;
-ll_shape_rule ll_shape_CAST, ll_shape_RESHAPE, ll_shape_EXPAND, ll_shape_LRN, ll_shape_LRN_GRAD;
+ll_shape_rule ll_shape_SEEN_AS, ll_shape_CAST, ll_shape_RESHAPE, ll_shape_EXPAND, ll_shape_LRN,
+    ll_shape_LRN_GRAD;
 ll_shape_rule ll_shape_LAST_DIM, ll_shape_REDUCED, ll_shape_ARGMAX, ll_shape_MATMUL;
-ll_shape_rule ll_shape_CONV2D, ll_shape_CONV_DATA, ll_shape_CONV_FILTER, ll_shape_POOL, ll_shape_POOL_GRAD;
+ll_shape_rule ll_shape_CONV2D, ll_shape_CONV_DATA, ll_shape_CONV_FILTER, ll_shape_POOL, ll_shape_POOL_GRAD,
+    ll_shape_SPREAD;
 ll_shape_rule ll_shape_BATCH_NORM, ll_shape_NORM_GRAD, ll_shape_NORM_FIXED, ll_shape_LAYER_NORM,
-    ll_shape_DROPOUT, ll_shape_SAMPLE;
+    ll_shape_LAYER_NORM_GRAD, ll_shape_RMS_NORM, ll_shape_RMS_NORM_GRAD, ll_shape_DROPOUT, ll_shape_SAMPLE,
+    ll_shape_TOP_K, ll_shape_UNRAVEL, ll_shape_XENT_SMOOTH;
 ll_shape_rule ll_shape_XENT, ll_shape_IN_PLACE_1, ll_shape_IN_PLACE_2, ll_shape_IN_PLACE_3;
+
+ll_shape_rule ll_shape_WHERE, ll_shape_REPEATED, ll_shape_GIVEN_1, ll_shape_SCATTER, ll_shape_STEPS;
 
 ll_count_rule ll_flops_NONE, ll_flops_MATMUL, ll_flops_CONV_FORWARD, ll_flops_CONV_DATA, ll_flops_CONV_FILTER;
 ll_count_rule ll_flops_PER_OUT_1, ll_flops_PER_OUT_2, ll_flops_PER_OUT_3, ll_flops_PER_OUT_4;
 ll_count_rule ll_flops_PER_OUT_5, ll_flops_PER_OUT_6, ll_flops_PER_OUT_7, ll_flops_PER_OUT_10,
-    ll_flops_PER_OUT_12, ll_flops_PER_IN_2, ll_flops_PER_IN_7, ll_flops_ADD_N;
-ll_count_rule ll_flops_PER_IN_1, ll_flops_PER_IN_6, ll_flops_REDUCE, ll_flops_POOL, ll_flops_POOL_GRAD;
+    ll_flops_PER_OUT_12, ll_flops_PER_OUT_16, ll_flops_PER_IN_2, ll_flops_PER_IN_7, ll_flops_PER_IN_8,
+    ll_flops_TOP_K, ll_flops_ADD_N;
+ll_count_rule ll_flops_PER_IN_1, ll_flops_PER_IN_6, ll_flops_REDUCE, ll_flops_POOL, ll_flops_POOL_GRAD,
+    ll_flops_SPREAD, ll_flops_MOMENTUM;
 ll_count_rule ll_flops_LRN, ll_flops_LRN_GRAD, ll_flops_BATCH_NORM, ll_flops_NORM_GRAD, ll_flops_SAMPLE;
 
 ll_count_rule ll_flops_BATCH_MATMUL, ll_flops_ROWS_2, ll_flops_PER_OUT_9, ll_flops_CTC;
+ll_count_rule ll_flops_STEPS;
 ll_count_rule ll_read_SLICE, ll_written_SLICE;
 ll_count_rule ll_read_GATHER, ll_written_GATHER, ll_read_ROWS, ll_written_ROWS, ll_read_ASSIGN,
     ll_written_ASSIGN;
 ll_count_rule ll_read_NONE, ll_read_IN_OUT, ll_read_OUT;
 ll_count_rule ll_written_NONE, ll_written_IN_OUT, ll_written_OUT;
 
+ll_work_rule ll_work_STEPS;
 ll_work_rule ll_work_GATHER, ll_work_BATCH_GEMM;
 ll_work_rule ll_work_NOTHING, ll_work_GEMM, ll_work_CONV_FORWARD, ll_work_CONV_DATA, ll_work_CONV_FILTER;
-ll_work_rule ll_work_VECTOR, ll_work_PICKED, ll_work_ROWS, ll_work_REDUCE, ll_work_MOVE, ll_work_HOST;
+ll_work_rule ll_work_VECTOR, ll_work_PICKED, ll_work_ROWS, ll_work_REDUCE, ll_work_MOVE, ll_work_HOST,
+    ll_work_COLLECTIVE;
 
 /* Of BLAS, LAPACK and oneDNN, and of programs seen from outside: ops_algebra.c, ops_lapack.c. */
 ll_shape_rule ll_shape_GEMV, ll_shape_GEMV_ADD, ll_shape_GER, ll_shape_MATMUL_ADD, ll_shape_SYRK, ll_shape_SYRK_ADD, ll_shape_SYR2K, ll_shape_SYR2K_ADD,
@@ -72,6 +82,12 @@ struct ll_gemm ll_matmul_dims(const struct ll_op_view *op);
 
 /* The same for products of stacks of matrices: the leading dimensions are the batch. */
 struct ll_gemm ll_batch_matmul_dims(const struct ll_op_view *op);
+
+/* In how many unbroken runs the op's loops go along so many elements (ops_lines.c says what breaks them). */
+uint64_t ll_op_lines(const struct ll_op_view *op, uint64_t elements);
+
+/* The same for an op that only moves, which goes along its parts one after the other. */
+uint64_t ll_op_lines_moved(const struct ll_op_view *op);
 
 /* The extents of a convolution: image [batch, h, w, c], filter [kh, kw, c / groups, k], result [batch, oh,
  * ow, k]; which tensors of the op these are depends on the pass. Strides default to 1, groups to 1. */

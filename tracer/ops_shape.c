@@ -31,6 +31,13 @@ const char *ll_shape_GIVEN(struct ll_op_view *op)
     return NULL;
 }
 
+const char *ll_shape_SEEN_AS(struct ll_op_view *op)
+{
+    if (op->input_count == 0 || op->output_count != 1)
+        return "there must be something to see, and what it is seen as";
+    return NULL;
+}
+
 const char *ll_shape_CAST(struct ll_op_view *op)
 {
     if (op->input_count != 1 || op->output_count != 1)
@@ -116,63 +123,6 @@ const char *ll_shape_SAME_2(struct ll_op_view *op)
 const char *ll_shape_SAME_N(struct ll_op_view *op)
 {
     return op->input_count == 0 ? wants_inputs : same(op, op->input_count);
-}
-
-/* condition, what holds where it does, what holds elsewhere */
-const char *ll_shape_SELECT(struct ll_op_view *op)
-{
-    if (op->input_count != 3)
-        return wants_inputs;
-    if (op->in[0].dtype != LL_BOOL)
-        return "a condition must be of type bool";
-    if (!ll_same_dims(&op->in[0], &op->in[1]) || !ll_same_dims(&op->in[1], &op->in[2]) ||
-        op->in[1].dtype != op->in[2].dtype)
-        return wants_same;
-    return ll_give(op, 1, &op->in[1]);
-}
-
-/* Dimensions are matched from the last one on; where one input has 1 or nothing, it repeats (as NumPy has
- * it). */
-static bool spread(const struct ll_shape *a, const struct ll_shape *b, struct ll_shape *out)
-{
-    const struct ll_shape *longer = a->rank >= b->rank ? a : b, *other = longer == a ? b : a;
-    *out = *longer;
-    for (unsigned i = 0; i < other->rank; i++) {
-        unsigned at = longer->rank - 1u - i, from = other->rank - 1u - i;
-        if (out->dim[at] == 1 && other->dim[from] != 1) {
-            out->dim[at] = other->dim[from];
-            out->role[at] = other->role[from];
-        } else if (other->dim[from] != 1 && other->dim[from] != out->dim[at]) {
-            return false;
-        }
-    }
-    return true;
-}
-
-static const char *broadcast(struct ll_op_view *op, struct ll_shape *out)
-{
-    if (op->input_count != 2)
-        return wants_inputs;
-    if (op->in[0].dtype != op->in[1].dtype)
-        return "the inputs must have the same type of elements";
-    return spread(&op->in[0], &op->in[1], out)
-               ? NULL
-               : "counted from the last, dimensions must be equal, or 1 where an input repeats";
-}
-
-const char *ll_shape_BROADCAST(struct ll_op_view *op)
-{
-    struct ll_shape out;
-    const char *trouble = broadcast(op, &out);
-    return trouble ? trouble : ll_give(op, 1, &out);
-}
-
-const char *ll_shape_COMPARE(struct ll_op_view *op)
-{
-    struct ll_shape out;
-    const char *trouble = broadcast(op, &out);
-    out.dtype = LL_BOOL;
-    return trouble ? trouble : ll_give(op, 1, &out);
 }
 
 /* Everything becomes one number. */
@@ -261,6 +211,35 @@ const char *ll_shape_ARGMAX(struct ll_op_view *op)
     return ll_give(op, 1, &out);
 }
 
+/* The largest `size` (default: 1) of the last dimension in falling order, and where they are. */
+const char *ll_shape_TOP_K(struct ll_op_view *op)
+{
+    int64_t size = ll_attr_count(op, LL_ATTR_SIZE, 1);
+    if (op->input_count != 1)
+        return wants_inputs;
+    struct ll_shape values = op->in[0];
+    if (values.rank == 0 || size < 1 || (uint64_t)size > values.dim[values.rank - 1])
+        return "there must be as many elements along the last dimension as are looked for, and at least one";
+    values.dim[values.rank - 1] = (uint64_t)size;
+    struct ll_shape places = values;
+    places.dtype = LL_I32;
+    return ll_give(op, 2, (const struct ll_shape[]){values, places});
+}
+
+/* Indices below `range` of each line -> which piece of `size` elements, all lines' pieces counted on; where
+ * in it. */
+const char *ll_shape_UNRAVEL(struct ll_op_view *op)
+{
+    int64_t size = ll_attr_count(op, LL_ATTR_SIZE, 0), range = ll_attr_count(op, LL_ATTR_RANGE, 0);
+    if (op->input_count != 1)
+        return wants_inputs;
+    if (op->in[0].rank == 0 || op->in[0].dtype != LL_I32)
+        return "indices must be lines of i32";
+    if (size < 1 || range < 1 || range > INT32_MAX || range % size != 0)
+        return "lines of at most 2^31 - 1 elements must consist of whole pieces";
+    return ll_give(op, 2, (const struct ll_shape[]){op->in[0], op->in[0]});
+}
+
 const char *ll_shape_MATMUL(struct ll_op_view *op)
 {
     if (op->input_count != 2)
@@ -287,10 +266,18 @@ static uint64_t window_count(uint64_t in, int64_t before, int64_t after, uint64_
     return ll_fits(span) ? ll_add(span / (uint64_t)stride, 1) : LL_NO_FIT;
 }
 
+/* How far a window reaches whose elements lie `dilation` (1) apart; LL_NO_FIT when they cannot. */
+static uint64_t reach(uint64_t kernel, int64_t dilation)
+{
+    return kernel < 1 || dilation < 1 ? LL_NO_FIT : ll_add(ll_mul(kernel - 1, (uint64_t)dilation), 1);
+}
+
 /* The two spatial extents of windows of kh x kw over the image. */
 static bool slide(const struct ll_op_view *op, const struct ll_shape *image, uint64_t kh, uint64_t kw,
                   uint64_t out[2])
 {
+    kh = reach(kh, ll_attr_count(op, LL_ATTR_DILATION_H, 1));
+    kw = reach(kw, ll_attr_count(op, LL_ATTR_DILATION_W, 1));
     out[0] =
         window_count(image->dim[1], ll_attr_count(op, LL_ATTR_PAD_TOP, 0),
                      ll_attr_count(op, LL_ATTR_PAD_BOTTOM, 0), kh, ll_attr_count(op, LL_ATTR_STRIDE_H, 1));
@@ -388,6 +375,18 @@ const char *ll_shape_POOL_GRAD(struct ll_op_view *op)
     return ll_give(op, 1, &op->in[1]);
 }
 
+/* dy of a pool whose image is given */
+const char *ll_shape_SPREAD(struct ll_op_view *op)
+{
+    if (op->input_count != 1 || op->output_count != 1)
+        return wants_inputs;
+    struct ll_shape pooled;
+    const char *trouble = pool(op, &op->out[0], &pooled);
+    if (trouble)
+        return trouble;
+    return ll_same_dims(&pooled, &op->in[0]) ? NULL : "dy must have the shape of the pooled image";
+}
+
 /* Inputs from `first` on are vectors, as long as x's last dimension. */
 static const char *check_channels(const struct ll_op_view *op, const struct ll_shape *x, uint32_t first)
 {
@@ -433,6 +432,34 @@ const char *ll_shape_LAYER_NORM(struct ll_op_view *op)
         return wants_inputs;
     const char *trouble = check_channels(op, &op->in[0], 1);
     return trouble ? trouble : ll_give(op, 1, op->in);
+}
+
+/* x and gamma of its last dimension -> y */
+const char *ll_shape_RMS_NORM(struct ll_op_view *op)
+{
+    return op->input_count == 2 ? ll_shape_LAYER_NORM(op) : wants_inputs;
+}
+
+/* dy, x, gamma -> dx, dgamma and, where there is one, dbeta */
+static const char *layer_norm_grad(struct ll_op_view *op, uint32_t outputs)
+{
+    if (op->input_count != 3)
+        return wants_inputs;
+    if (!ll_same_dims(&op->in[0], &op->in[1]))
+        return wants_same;
+    const char *trouble = check_channels(op, &op->in[1], 2);
+    return trouble ? trouble
+                   : ll_give(op, outputs, (const struct ll_shape[]){op->in[1], op->in[2], op->in[2]});
+}
+
+const char *ll_shape_LAYER_NORM_GRAD(struct ll_op_view *op)
+{
+    return layer_norm_grad(op, 3);
+}
+
+const char *ll_shape_RMS_NORM_GRAD(struct ll_op_view *op)
+{
+    return layer_norm_grad(op, 2);
 }
 
 /* x, the number of the step -> y, what x was multiplied with */
@@ -493,6 +520,17 @@ const char *ll_shape_XENT(struct ll_op_view *op)
     outs[0].dim[1] = 0;
     outs[0].role[1] = LL_ROLE_PLAIN;
     return ll_give(op, 2, outs);
+}
+
+/* The same; the share that all other classes have together must leave something for the right one. */
+const char *ll_shape_XENT_SMOOTH(struct ll_op_view *op)
+{
+    double smoothing = ll_attr_real(op, LL_ATTR_SMOOTHING, 0);
+    if (!(smoothing >= 0 && smoothing < 1))
+        return "labels must be smoothed by a share from 0 to less than 1";
+    if (op->input_count > 0 && op->in[0].rank == 2 && op->in[0].dim[1] < 2)
+        return "labels of a single class cannot be smoothed";
+    return ll_shape_XENT(op);
 }
 
 /* logits[frames, batch, classes], labels[batch, most], lengths[batch], times[batch] -> loss[batch],

@@ -177,8 +177,9 @@ const char *ll_shape_GATHER(struct ll_op_view *op)
     if (op->input_count != 2)
         return wants_inputs;
     const struct ll_shape *table = &op->in[0], *indices = &op->in[1];
-    if (table->rank == 0 || indices->dtype != LL_I32 || indices->rank + table->rank - 1 > LL_MAX_RANK)
-        return "rows of a table are picked by i32 indices";
+    if (table->rank == 0 || (indices->dtype != LL_I32 && indices->dtype != LL_I64) ||
+        indices->rank + table->rank - 1 > LL_MAX_RANK)
+        return "rows of a table are picked by i32 or i64 indices";
     struct ll_shape row = layer_of(table), out = *indices;
     out.dtype = table->dtype;
     for (unsigned i = 0; i < row.rank; i++) {
@@ -186,6 +187,22 @@ const char *ll_shape_GATHER(struct ll_op_view *op)
         out.role[out.rank++] = row.role[i];
     }
     return ll_give(op, 1, &out);
+}
+
+/* One input; what comes out is given. */
+const char *ll_shape_GIVEN_1(struct ll_op_view *op)
+{
+    return op->input_count == 1 && op->output_count == 1 ? NULL : wants_inputs;
+}
+
+/* target, indices, updates -> what the target becomes, in memory of its own */
+const char *ll_shape_SCATTER(struct ll_op_view *op)
+{
+    if (op->input_count != 3)
+        return wants_inputs;
+    if (op->in[0].dtype != op->in[2].dtype)
+        return "what is written must have the type of elements of what it replaces";
+    return ll_give(op, 1, op->in);
 }
 
 /* rows[n, ...] that belong to rows of the result by indices[n] */

@@ -172,6 +172,7 @@ bool ll_work_VECTOR(const struct ll_op_view *op, struct ll_work *work)
 {
     for (uint32_t i = 0; i < op->output_count; i++)
         work->vector.elements = ll_max(work->vector.elements, ll_elements(&op->out[i]));
+    work->lines = ll_op_lines(op, work->vector.elements);
     return set_kind(work, LL_WORK_VECTOR) && ll_fits(work->vector.elements);
 }
 
@@ -179,37 +180,48 @@ bool ll_work_VECTOR(const struct ll_op_view *op, struct ll_work *work)
 bool ll_work_ROWS(const struct ll_op_view *op, struct ll_work *work)
 {
     const struct ll_shape *x = &op->in[0];
+    bool fits = ll_work_VECTOR(op, work);
     work->vector.row = x->rank > 0 ? x->dim[x->rank - 1] : 1;
-    return ll_work_VECTOR(op, work);
+    work->lines = work->vector.row > 0 ? ll_elements(x) / work->vector.row : 0;
+    return fits;
 }
 
 /* Rows of a table are changed: the table, what changes them, their indices. */
 bool ll_work_PICKED(const struct ll_op_view *op, struct ll_work *work)
 {
-    work->vector.picked = ll_elements(&op->in[2]);
+    bool fits = ll_work_VECTOR(op, work);
+    work->lines = work->vector.picked = ll_elements(&op->in[2]);
     work->vector.picked_bytes = work->vector.picked ? ll_size_bytes(&op->in[1]) / work->vector.picked : 0;
-    return ll_work_VECTOR(op, work) && ll_fits(work->vector.picked);
+    return fits && ll_fits(work->vector.picked);
 }
 
 bool ll_work_REDUCE(const struct ll_op_view *op, struct ll_work *work)
 {
     work->reduce.in_elements = ll_elements(&op->in[0]);
     work->reduce.out_elements = ll_elements(&op->out[0]);
+    work->lines = ll_op_lines(op, work->reduce.in_elements);
     return set_kind(work, LL_WORK_REDUCE) && ll_fits(work->reduce.in_elements);
 }
 
 bool ll_work_MOVE(const struct ll_op_view *op, struct ll_work *work)
 {
-    (void)op;
+    work->lines = ll_op_lines_moved(op);
     return set_kind(work, LL_WORK_MOVE);
 }
 
 /* A gather's indices are its second input; so many rows, each as long as what they leave of the result. */
 bool ll_work_GATHER(const struct ll_op_view *op, struct ll_work *work)
 {
-    work->gather.rows = ll_elements(&op->in[1]);
+    work->lines = work->gather.rows = ll_elements(&op->in[1]);
     work->gather.row_bytes = work->gather.rows ? ll_size_bytes(&op->out[0]) / work->gather.rows : 0;
     return set_kind(work, LL_WORK_GATHER) && ll_fits(work->gather.rows);
+}
+
+/* Among how many devices is the op's attribute. */
+bool ll_work_COLLECTIVE(const struct ll_op_view *op, struct ll_work *work)
+{
+    (void)op;
+    return set_kind(work, LL_WORK_COLLECTIVE);
 }
 
 bool ll_work_HOST(const struct ll_op_view *op, struct ll_work *work)

@@ -51,6 +51,7 @@ struct ll_work {
      * c the result (for a convolution's gradients: the two read are a, b in the order of the op's
      * inputs, the one written is c). For other work: a is all that is read, c all that is written. */
     uint64_t a_bytes, b_bytes, c_bytes;
+    uint64_t lines; /* unbroken runs in which elements lie, where a loop goes along them; 0: one */
     union {
         struct ll_gemm gemm;
         struct ll_conv conv;

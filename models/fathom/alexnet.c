@@ -13,7 +13,7 @@
  * 61,104,937 parameters, 1.4335 GFLOP forward a sample in convolutions and products. ReLU after all but the
  * last layer. Filters start within two deviations of 0.1, dense weights at N(0, 1), so the first losses are
  * in the tens of millions. */
-#include "models/fathom/classifier.h"
+#include "models/classifier.h"
 #include "models/nn/layers.h"
 
 enum { IMAGE, CLASSES, CHANNELS, HIDDEN };
@@ -81,7 +81,7 @@ static struct ll_value *build(struct ll_nn *nn, const struct ll_build *build)
                                &(struct ll_classifier){
                                    .image = (uint64_t)build->params[IMAGE],
                                    .classes = (uint64_t)build->params[CLASSES],
-                                   .rate = 1e-3,
+                                   .optimizer = ll_classifier_adam(1e-3),
                                    .logits = forward,
                                });
 }

@@ -18,7 +18,7 @@
  *   4 groups of 3 units, channels 128, 256, 512, 1024, a conv 1 without bias between groups:
  *       unit: x + relu(conv 1(relu(conv 3(relu(conv 1(x)))))), a quarter of the channels inside
  *   mean over the image, dense 1001 without bias */
-#include "models/fathom/classifier.h"
+#include "models/classifier.h"
 #include "models/nn/init.h"
 #include "models/nn/layers.h"
 
@@ -157,7 +157,7 @@ static struct ll_classifier classifier_of(const struct ll_build *build)
     return (struct ll_classifier){
         .image = (uint64_t)build->params[IMAGE],
         .classes = (uint64_t)build->params[CLASSES],
-        .rate = 1e-2,
+        .optimizer = ll_classifier_adam(1e-2),
     };
 }
 

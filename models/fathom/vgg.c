@@ -11,7 +11,7 @@
  *   dense 4096, dense 4096, each with ReLU and dropout; dense 1001, in vgg_code with ReLU too
  *
  * vgg: 143,671,337 parameters, 39.264 GFLOP forward a sample; vgg_code: 137,771,561 and 27.241. */
-#include "models/fathom/classifier.h"
+#include "models/classifier.h"
 #include "models/nn/chance.h"
 #include "models/nn/init.h"
 #include "models/nn/layers.h"
@@ -97,7 +97,7 @@ static struct ll_classifier classifier_of(const struct ll_build *build)
     return (struct ll_classifier){
         .image = (uint64_t)build->params[IMAGE],
         .classes = (uint64_t)build->params[CLASSES],
-        .rate = 1e-4,
+        .optimizer = ll_classifier_adam(1e-4),
     };
 }
 

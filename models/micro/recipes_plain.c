@@ -116,6 +116,22 @@ void ll_recipe_along_columns(struct ll_bench *bench, enum ll_op_kind kind, uint6
     ll_nn_do2(bench->nn, kind, matrix(bench, "x", elements), ll_bench_real(bench, "row", 1, &grid.dim[1]));
 }
 
+void ll_recipe_line_norm(struct ll_bench *bench, enum ll_op_kind kind, uint64_t elements)
+{
+    struct ll_grid grid = ll_bench_grid(elements);
+    struct ll_value *row = ll_bench_real(bench, "row", 1, &grid.dim[1]);
+    do_op(bench, kind, kind == LL_OP_LAYER_NORM ? 3 : 2,
+          (struct ll_value *[]){matrix(bench, "x", elements), row, row});
+}
+
+void ll_recipe_line_norm_grad(struct ll_bench *bench, enum ll_op_kind kind, uint64_t elements)
+{
+    struct ll_grid grid = ll_bench_grid(elements);
+    struct ll_value *inputs[] = {matrix(bench, "y", elements), matrix(bench, "x", elements),
+                                 ll_bench_real(bench, "row", 1, &grid.dim[1])};
+    do_op(bench, kind, 3, inputs);
+}
+
 void ll_recipe_along_rows(struct ll_bench *bench, enum ll_op_kind kind, uint64_t elements)
 {
     uint64_t rows = ll_bench_grid(elements).dim[0];
@@ -201,6 +217,27 @@ void ll_recipe_labelled(struct ll_bench *bench, enum ll_op_kind kind, uint64_t e
     struct ll_grid grid = ll_bench_grid(elements);
     ll_nn_do2(bench->nn, kind, matrix(bench, "x", elements),
               ll_bench_indices(bench, 1, grid.dim, grid.dim[1]));
+}
+
+/* As many as a beam keeps. */
+void ll_recipe_best_of_lines(struct ll_bench *bench, enum ll_op_kind kind, uint64_t elements)
+{
+    struct ll_value *x = matrix(bench, "x", elements);
+    struct ll_attr size = ll_attr_of_count(LL_ATTR_SIZE, (int64_t)ll_min(10, x->shape.dim[1]));
+    ll_nn_do(bench->nn, &(struct ll_call){
+                            .kind = kind, .input_count = 1, .inputs = &x, .attr_count = 1, .attrs = &size});
+}
+
+void ll_recipe_unravelled(struct ll_bench *bench, enum ll_op_kind kind, uint64_t elements)
+{
+    enum { PIECE = 100, PIECES = 10 };
+    struct ll_grid grid = ll_bench_grid(elements);
+    struct ll_value *indices = ll_bench_indices(bench, 2, grid.dim, PIECE * PIECES);
+    struct ll_attr attrs[] = {ll_attr_of_count(LL_ATTR_SIZE, PIECE),
+                              ll_attr_of_count(LL_ATTR_RANGE, PIECE * PIECES)};
+    ll_nn_do(bench->nn,
+             &(struct ll_call){
+                 .kind = kind, .input_count = 1, .inputs = &indices, .attr_count = 2, .attrs = attrs});
 }
 
 /* The number of the step, a seed and a stream are all that chance depends on. */

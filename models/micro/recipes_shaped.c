@@ -36,8 +36,14 @@ void ll_recipe_pool(struct ll_bench *bench, enum ll_op_kind kind, uint64_t eleme
     pooled.dim[2] /= 2;
     struct ll_value *x = ll_bench_noise(bench, "image", 4, image.dim);
     struct ll_value *y = ll_bench_noise(bench, "pooled", 4, pooled.dim);
-    struct ll_value *inputs[] = {y, x, y};
-    do_with(bench, kind, kind == LL_OP_MAX_POOL ? 1 : 3, kind == LL_OP_MAX_POOL ? &x : inputs, 4, attrs);
+    bool forward = kind == LL_OP_MAX_POOL || kind == LL_OP_AVG_POOL, average = kind == LL_OP_AVG_POOL_GRAD;
+    ll_nn_do(bench->nn, &(struct ll_call){.kind = kind,
+                                          .input_count = forward || average ? 1 : 3,
+                                          .inputs = forward ? &x : (struct ll_value *[]){y, x, y},
+                                          .attr_count = 4,
+                                          .attrs = attrs,
+                                          .given_count = average,
+                                          .given = &x->shape});
 }
 
 void ll_recipe_lrn(struct ll_bench *bench, enum ll_op_kind kind, uint64_t elements)
@@ -58,7 +64,7 @@ void ll_recipe_norm(struct ll_bench *bench, enum ll_op_kind kind, uint64_t eleme
     struct image image = image_of(elements);
     struct ll_value *inputs[5];
     uint32_t count = 0, wanted = kind == LL_OP_BATCH_NORM ? 3 : 5;
-    if (kind == LL_OP_BATCH_NORM_GRAD)
+    if (kind == LL_OP_BATCH_NORM_GRAD || kind == LL_OP_BATCH_NORM_FIXED_GRAD)
         inputs[count++] = ll_bench_real(bench, "dy", 4, image.dim);
     inputs[count++] = ll_bench_noise(bench, "image", 4, image.dim);
     for (uint32_t i = 0; count < wanted; i++)

@@ -113,6 +113,29 @@ LL_INLINE real ll_log(real x)
 
 #endif
 
+/* The density of the normal distribution, and the chance of a number below x. Of floats the latter is right
+ * to 3e-7, by Abramowitz and Stegun's 7.1.26; what is far below zero is not a difference from one. */
+LL_INLINE real ll_normal_density(real x)
+{
+    return (real)0.39894228040143268 * ll_exp(-x * x / 2);
+}
+
+LL_INLINE real ll_normal_below(real x)
+{
+#ifdef LL_DOUBLE
+    return erfc(-x * 0.70710678118654752) / 2;
+#else
+    float size = (x < 0 ? -x : x) * 0.70710678f, t = 1 / (1 + 0.3275911f * size);
+    float p = 1.061405429f;
+    p = p * t - 1.453152027f;
+    p = p * t + 1.421413741f;
+    p = p * t - 0.284496736f;
+    p = p * t + 0.254829592f;
+    float tail = p * t * ll_exp(-size * size) / 2;
+    return x < 0 ? tail : 1 - tail;
+#endif
+}
+
 LL_INLINE real ll_sigmoid(real x)
 {
     return 1 / (1 + ll_exp(-x));

@@ -2,15 +2,10 @@
 /* Going backward through the list of ops. First one pass forward marks what depends on the values asked for:
  * only there gradients flow. Then from the loss to the front, each op's rule turns what arrived at its
  * results into what its inputs get. */
-#include "models/nn/gradient.h"
+#include "models/nn/gradient_rule.h"
 
 #include <assert.h>
 #include <stdlib.h>
-
-#define LL_OP(word, name, op_class, shape, flops, bytes, storage, work, gradient, runs)                      \
-    ll_gradient_rule ll_gradient_##gradient;
-#include "tracer/op_table.def"
-#undef LL_OP
 
 static ll_gradient_rule *const rules[LL_OP_COUNT] = {
 #define LL_OP(word, name, op_class, shape, flops, bytes, storage, work, gradient, runs)                      \

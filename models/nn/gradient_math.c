@@ -1,12 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* The gradients of element-wise arithmetic, as ops. */
 #include "models/nn/formula.h"
-#include "models/nn/gradient.h"
-
-#define LL_OP(word, name, op_class, shape, flops, bytes, storage, work, gradient, runs)                      \
-    ll_gradient_rule ll_gradient_##gradient;
-#include "tracer/op_table.def"
-#undef LL_OP
+#include "models/nn/gradient_rule.h"
 
 /* Sums dy over dimension i of its shape. The dimension stays, with length 1. */
 static struct ll_value *sum_along(struct ll_nn *nn, struct ll_value *dy, unsigned i)
@@ -187,14 +182,22 @@ void ll_gradient_RELU_CLIPPED(struct ll_nn *nn, const struct ll_gradient_call *c
     from_result(nn, call, LL_OP_RELU_CLIPPED_GRAD);
 }
 
-/* dx = y (dy - sum dy y), the sum over the last dimension. */
+void ll_gradient_GELU(struct ll_nn *nn, const struct ll_gradient_call *call)
+{
+    call->dx[0] = ll_nn_do2(nn, LL_OP_GELU_GRAD, call->dy[0], call->op->inputs[0]);
+}
+
+struct ll_value *ll_through_softmax(struct ll_nn *nn, struct ll_value *y, struct ll_value *dy)
+{
+    if (nn->trouble || y->shape.rank == 0)
+        return &nn->nothing;
+    struct ll_value *sum = sum_along(nn, ll_mul_of(nn, dy, y), y->shape.rank - 1u);
+    return ll_mul_of(nn, y, ll_sub_of(nn, dy, sum));
+}
+
 void ll_gradient_SOFTMAX(struct ll_nn *nn, const struct ll_gradient_call *call)
 {
-    struct ll_value *y = call->op->outputs[0], *dy = call->dy[0];
-    if (nn->trouble || y->shape.rank == 0)
-        return;
-    struct ll_value *sum = sum_along(nn, ll_mul_of(nn, dy, y), y->shape.rank - 1u);
-    call->dx[0] = ll_mul_of(nn, y, ll_sub_of(nn, dy, sum));
+    call->dx[0] = ll_through_softmax(nn, call->op->outputs[0], call->dy[0]);
 }
 
 /* dL/dx = dL/d(loss) x */
@@ -230,6 +233,10 @@ void ll_gradient_MAX(struct ll_nn *nn, const struct ll_gradient_call *call)
 /* dlogits[frames, batch, classes] times one factor for each of the batch. */
 void ll_gradient_CTC(struct ll_nn *nn, const struct ll_gradient_call *call)
 {
+    if (!call->dy[0] || call->dy[1]) {
+        ll_gradient_UNKNOWN(nn, call);
+        return;
+    }
     struct ll_shape factors = call->dy[0]->shape;
     factors.rank = 3;
     factors.dim[1] = factors.dim[0];

@@ -1,12 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* The gradients of what moves, is picked by index or is multiplied in stacks, as ops. */
 #include "models/nn/formula.h"
-#include "models/nn/gradient.h"
-
-#define LL_OP(word, name, op_class, shape, flops, bytes, storage, work, gradient, runs)                      \
-    ll_gradient_rule ll_gradient_##gradient;
-#include "tracer/op_table.def"
-#undef LL_OP
+#include "models/nn/gradient_rule.h"
 
 static int64_t axis_of(const struct ll_nn_op *op)
 {

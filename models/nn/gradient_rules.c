@@ -1,35 +1,18 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* The gradient of each op kind, as ops. dy is what flows into the first result unless a rule says otherwise.
  */
-#include "models/nn/gradient.h"
-
-#include <assert.h>
-
-#define LL_OP(word, name, op_class, shape, flops, bytes, storage, work, gradient, runs)                      \
-    ll_gradient_rule ll_gradient_##gradient;
-#include "tracer/op_table.def"
-#undef LL_OP
-
-/* An op with the attributes of the forward op. */
-static struct ll_value *with_attrs(struct ll_nn *nn, enum ll_op_kind kind, const struct ll_nn_op *forward,
-                                   uint32_t input_count, struct ll_value *const *inputs,
-                                   const struct ll_shape *given)
-{
-    return ll_nn_do(nn, &(struct ll_call){
-                            .kind = kind,
-                            .input_count = input_count,
-                            .inputs = inputs,
-                            .attr_count = forward->view.attr_count,
-                            .attrs = forward->view.attrs,
-                            .given_count = given ? 1 : 0,
-                            .given = given,
-                        });
-}
+#include "models/nn/formula.h"
+#include "models/nn/gradient_rule.h"
 
 void ll_gradient_NONE(struct ll_nn *nn, const struct ll_gradient_call *call)
 {
     (void)nn;
     (void)call;
+}
+
+void ll_gradient_UNKNOWN(struct ll_nn *nn, const struct ll_gradient_call *call)
+{
+    ll_nn_fail(nn, "%s in %s: no gradient is known of it", ll_op_name(call->op->view.kind), call->op->scope);
 }
 
 static struct ll_value *product(struct ll_nn *nn, struct ll_value *a, bool transpose_a, struct ll_value *b,
@@ -68,10 +51,10 @@ void ll_gradient_CONV2D(struct ll_nn *nn, const struct ll_gradient_call *call)
     struct ll_value *x = call->op->inputs[0], *filter = call->op->inputs[1], *dy = call->dy[0];
     if (call->wanted[0])
         call->dx[0] =
-            with_attrs(nn, LL_OP_CONV2D_DATA, call->op, 2, (struct ll_value *[]){dy, filter}, &x->shape);
+            ll_with_attrs(nn, LL_OP_CONV2D_DATA, call->op, 2, (struct ll_value *[]){dy, filter}, &x->shape);
     if (call->wanted[1])
         call->dx[1] =
-            with_attrs(nn, LL_OP_CONV2D_FILTER, call->op, 2, (struct ll_value *[]){x, dy}, &filter->shape);
+            ll_with_attrs(nn, LL_OP_CONV2D_FILTER, call->op, 2, (struct ll_value *[]){x, dy}, &filter->shape);
 }
 
 void ll_gradient_BIAS_ADD(struct ll_nn *nn, const struct ll_gradient_call *call)
@@ -84,17 +67,17 @@ void ll_gradient_BIAS_ADD(struct ll_nn *nn, const struct ll_gradient_call *call)
 
 void ll_gradient_SUM(struct ll_nn *nn, const struct ll_gradient_call *call)
 {
-    call->dx[0] = with_attrs(nn, LL_OP_TILE, call->op, 1, call->dy, &call->op->inputs[0]->shape);
+    call->dx[0] = ll_with_attrs(nn, LL_OP_TILE, call->op, 1, call->dy, &call->op->inputs[0]->shape);
 }
 
 void ll_gradient_TILE(struct ll_nn *nn, const struct ll_gradient_call *call)
 {
-    call->dx[0] = with_attrs(nn, LL_OP_SUM, call->op, 1, call->dy, NULL);
+    call->dx[0] = ll_with_attrs(nn, LL_OP_SUM, call->op, 1, call->dy, NULL);
 }
 
 void ll_gradient_MEAN(struct ll_nn *nn, const struct ll_gradient_call *call)
 {
-    call->dx[0] = with_attrs(nn, LL_OP_MEAN_GRAD, call->op, 1, call->dy, &call->op->inputs[0]->shape);
+    call->dx[0] = ll_with_attrs(nn, LL_OP_MEAN_GRAD, call->op, 1, call->dy, &call->op->inputs[0]->shape);
 }
 
 /* Gradients that read dy, the forward op's input and its result. */
@@ -102,12 +85,23 @@ static struct ll_value *from_both_ends(struct ll_nn *nn, enum ll_op_kind kind,
                                        const struct ll_gradient_call *call)
 {
     struct ll_value *inputs[] = {call->dy[0], call->op->inputs[0], call->op->outputs[0]};
-    return with_attrs(nn, kind, call->op, 3, inputs, NULL);
+    return ll_with_attrs(nn, kind, call->op, 3, inputs, NULL);
 }
 
 void ll_gradient_MAX_POOL(struct ll_nn *nn, const struct ll_gradient_call *call)
 {
     call->dx[0] = from_both_ends(nn, LL_OP_MAX_POOL_GRAD, call);
+}
+
+void ll_gradient_AVG_POOL(struct ll_nn *nn, const struct ll_gradient_call *call)
+{
+    call->dx[0] = with_attrs(nn, LL_OP_AVG_POOL_GRAD, call->op, 1, call->dy, &call->op->inputs[0]->shape);
+}
+
+/* Linear in dy: what a window gave to its taps, it takes from there. */
+void ll_gradient_AVG_POOL_GRAD(struct ll_nn *nn, const struct ll_gradient_call *call)
+{
+    call->dx[0] = with_attrs(nn, LL_OP_AVG_POOL, call->op, 1, call->dy, NULL);
 }
 
 void ll_gradient_LRN(struct ll_nn *nn, const struct ll_gradient_call *call)
@@ -119,29 +113,90 @@ void ll_gradient_LRN(struct ll_nn *nn, const struct ll_gradient_call *call)
 void ll_gradient_BATCH_NORM(struct ll_nn *nn, const struct ll_gradient_call *call)
 {
     const struct ll_nn_op *op = call->op;
-    assert(call->dy[0] && !call->dy[1] && !call->dy[2]);
+    if (!call->dy[0] || call->dy[1] || call->dy[2]) {
+        ll_gradient_UNKNOWN(nn, call);
+        return;
+    }
     struct ll_value *inputs[] = {call->dy[0], op->inputs[0], op->inputs[1], op->outputs[1], op->outputs[2]};
-    const struct ll_nn_op *gradient = with_attrs(nn, LL_OP_BATCH_NORM_GRAD, op, 5, inputs, NULL)->producer;
+    const struct ll_nn_op *gradient = ll_with_attrs(nn, LL_OP_BATCH_NORM_GRAD, op, 5, inputs, NULL)->producer;
     for (int i = 0; gradient && i < 3; i++)
         call->dx[i] = gradient->outputs[i];
 }
 
-/* The second result is what x was multiplied with; the step has no gradient. */
+/* As many results as the forward op has inputs: x, gamma and perhaps beta. */
+static void norm_of_rows(struct ll_nn *nn, enum ll_op_kind kind, const struct ll_gradient_call *call)
+{
+    const struct ll_nn_op *op = call->op;
+    struct ll_value *inputs[] = {call->dy[0], op->inputs[0], op->inputs[1]};
+    const struct ll_nn_op *gradient = ll_with_attrs(nn, kind, op, 3, inputs, NULL)->producer;
+    for (uint32_t i = 0; gradient && i < op->view.input_count; i++)
+        call->dx[i] = gradient->outputs[i];
+}
+
+void ll_gradient_LAYER_NORM(struct ll_nn *nn, const struct ll_gradient_call *call)
+{
+    norm_of_rows(nn, LL_OP_LAYER_NORM_GRAD, call);
+}
+
+void ll_gradient_RMS_NORM(struct ll_nn *nn, const struct ll_gradient_call *call)
+{
+    norm_of_rows(nn, LL_OP_RMS_NORM_GRAD, call);
+}
+
+/* Mean and variance are those of other steps: nothing flows into them. */
+void ll_gradient_BATCH_NORM_FIXED(struct ll_nn *nn, const struct ll_gradient_call *call)
+{
+    const struct ll_nn_op *op = call->op;
+    struct ll_value *inputs[] = {call->dy[0], op->inputs[0], op->inputs[1], op->inputs[3], op->inputs[4]};
+    const struct ll_nn_op *gradient =
+        ll_with_attrs(nn, LL_OP_BATCH_NORM_FIXED_GRAD, op, 5, inputs, NULL)->producer;
+    for (int i = 0; gradient && i < 3; i++)
+        call->dx[i] = gradient->outputs[i];
+}
+
+/* The second result is what x was multiplied with, which does not depend on x; the step has no gradient. */
 void ll_gradient_DROPOUT(struct ll_nn *nn, const struct ll_gradient_call *call)
 {
-    assert(call->dy[0] && !call->dy[1]);
-    if (call->wanted[0])
+    if (call->wanted[0] && call->dy[0])
         call->dx[0] = ll_nn_do2(nn, LL_OP_MUL, call->dy[0], call->op->outputs[1]);
 }
 
-/* The second result is the gradient already, for a loss of weight one. */
+/* What flows into the gradient of a cross entropy, from the gradient of a gradient, goes on through the
+ * softmax in it. */
+static struct ll_value *through_xent(struct ll_nn *nn, const struct ll_gradient_call *call)
+{
+    return ll_through_softmax(nn, ll_nn_do1(nn, LL_OP_SOFTMAX, call->op->inputs[0]), call->dy[1]);
+}
+
+/* The second result is the gradient already, for a loss of weight one; `second` is what flows through it. */
+static void join_xent(struct ll_nn *nn, const struct ll_gradient_call *call, struct ll_value *second)
+{
+    struct ll_value *first = NULL;
+    if (call->dy[0])
+        first = ll_nn_do2(nn, LL_OP_SOFTMAX_XENT_GRAD, call->op->outputs[1], call->dy[0]);
+    call->dx[0] = first && second ? ll_add_of(nn, first, second) : first ? first : second;
+}
+
 void ll_gradient_SOFTMAX_XENT(struct ll_nn *nn, const struct ll_gradient_call *call)
 {
-    assert(call->dy[0] && !call->dy[1]);
-    call->dx[0] = ll_nn_do2(nn, LL_OP_SOFTMAX_XENT_GRAD, call->op->outputs[1], call->dy[0]);
+    join_xent(nn, call, call->dy[1] ? through_xent(nn, call) : NULL);
+}
+
+/* The softmax counts as often as all targets of a row together. */
+void ll_gradient_SOFTMAX_XENT_DENSE(struct ll_nn *nn, const struct ll_gradient_call *call)
+{
+    struct ll_value *second = NULL, *targets = call->op->inputs[1];
+    if (call->dy[1] && !nn->trouble) {
+        unsigned last = targets->shape.rank - 1u;
+        struct ll_shape column = targets->shape;
+        column.dim[last] = 1;
+        struct ll_value *weight = ll_seen_as(nn, ll_sum_over(nn, targets, last, 1), &column);
+        second = ll_mul_of(nn, through_xent(nn, call), weight);
+    }
+    join_xent(nn, call, second);
 }
 
 void ll_gradient_RESHAPE(struct ll_nn *nn, const struct ll_gradient_call *call)
 {
-    call->dx[0] = with_attrs(nn, LL_OP_RESHAPE, call->op, 1, call->dy, &call->op->inputs[0]->shape);
+    call->dx[0] = ll_with_attrs(nn, LL_OP_RESHAPE, call->op, 1, call->dy, &call->op->inputs[0]->shape);
 }

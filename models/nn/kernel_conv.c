@@ -110,6 +110,10 @@ LL_KERNEL(CONV2D)
 {
     const struct ll_op_view *op = call->op;
     const struct ll_shape *image = &op->in[0], *filter = &op->in[1], *out = &op->out[0];
+    if (ll_conv_is_depthwise(image, filter)) {
+        LL_REAL(ll_depthwise_forward)(call);
+        return;
+    }
     struct forward f = {
         .x = call->in[0],
         .filter = call->in[1],

@@ -4,7 +4,7 @@
 #ifndef LL_NN_KERNEL_CONV_H
 #define LL_NN_KERNEL_CONV_H
 
-#include "tracer/ops.h"
+#include "models/nn/kernel.h"
 
 /* A window of `taps_h` x `taps_w` pixels of an image, of which `used` channels from `first` on are taken. */
 struct ll_window {
@@ -27,5 +27,12 @@ uint64_t ll_conv_rows(uint64_t columns);
 uint64_t ll_conv_workspace(const struct ll_op_view *op, unsigned threads);
 uint64_t ll_conv_data_workspace(const struct ll_op_view *op, unsigned threads);
 uint64_t ll_conv_filter_workspace(const struct ll_op_view *op, unsigned threads);
+
+/* Whether every channel has one filter of its own. Such convolutions have kernels that gather nothing; the
+ * call is that of the op. */
+bool ll_conv_is_depthwise(const struct ll_shape *image, const struct ll_shape *filter);
+uint64_t ll_depthwise_filter_workspace(const struct ll_op_view *op);
+ll_kernel ll_depthwise_forward_f32, ll_depthwise_forward_f64, ll_depthwise_data_f32, ll_depthwise_data_f64,
+    ll_depthwise_filter_f32, ll_depthwise_filter_f64;
 
 #endif

@@ -148,6 +148,10 @@ LL_KERNEL(CONV2D_DATA)
 {
     const struct ll_op_view *op = call->op;
     const struct ll_shape *dy = &op->in[0], *filter = &op->in[1], *dx = &op->out[0];
+    if (ll_conv_is_depthwise(dx, filter)) {
+        LL_REAL(ll_depthwise_data)(call);
+        return;
+    }
     uint64_t stride_h = (uint64_t)ll_attr_count(op, LL_ATTR_STRIDE_H, 1),
              stride_w = (uint64_t)ll_attr_count(op, LL_ATTR_STRIDE_W, 1);
     uint64_t pad_top = (uint64_t)ll_attr_count(op, LL_ATTR_PAD_TOP, 0),

@@ -10,6 +10,8 @@ enum { SLICE = 96, BLOCK_ROWS = 1024 };
 #ifndef LL_DOUBLE
 uint64_t ll_conv_filter_workspace(const struct ll_op_view *op, unsigned threads)
 {
+    if (ll_conv_is_depthwise(&op->in[0], &op->out[0]))
+        return ll_depthwise_filter_workspace(op);
     return ll_mul(threads, SLICE * BLOCK_ROWS * ll_dtype_bytes((enum ll_dtype)op->in[0].dtype));
 }
 #endif
@@ -64,6 +66,10 @@ LL_KERNEL(CONV2D_FILTER)
 {
     const struct ll_op_view *op = call->op;
     const struct ll_shape *image = &op->in[0], *filter = &op->out[0], *dy = &op->in[1];
+    if (ll_conv_is_depthwise(image, filter)) {
+        LL_REAL(ll_depthwise_filter)(call);
+        return;
+    }
     uint64_t groups = image->dim[3] / filter->dim[2];
     struct filter_grad f = {
         .x = call->in[0],

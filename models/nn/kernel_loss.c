@@ -93,6 +93,42 @@ LL_KERNEL(SOFTMAX_XENT)
     over_rows(call, loss_of_labels);
 }
 
+/* Targets are `others` for each wrong class and `right` for the label: the loss is
+ * log sum exp(x - max) - sum_j target_j (x_j - max), for the targets sum to one. */
+LL_FAST static void loss_of_smooth_labels(void *context, uint64_t begin, uint64_t end, uint64_t chunk)
+{
+    (void)chunk;
+    const struct rows *rows = context;
+    const struct ll_kernel_call *call = rows->call;
+    const uint64_t classes = rows->length;
+    const double smoothing = ll_attr_real(call->op, LL_ATTR_SMOOTHING, 0);
+    const double others = smoothing / (double)(classes - 1), right = 1 - smoothing;
+    for (uint64_t row = begin; row < end; row++) {
+        const real *x = (const real *)call->in[0] + row * classes, most = ll_largest(x, classes);
+        real *loss = (real *)call->out[0] + row, *restrict dx = (real *)call->out[1] + row * classes;
+        int32_t label = ((const int32_t *)call->in[1])[row];
+        if (!ll_index_fits(call, label, classes)) {
+            memset(dx, 0, classes * sizeof *dx);
+            *loss = (real)NAN;
+            continue;
+        }
+        double sum = exponentials(x, most, dx, classes), distance = 0;
+#pragma omp simd reduction(+ : distance)
+        for (uint64_t i = 0; i < classes; i++)
+            distance += (double)(x[i] - most);
+        const real factor = (real)(1 / sum), shift = (real)others;
+        for (uint64_t i = 0; i < classes; i++)
+            dx[i] = dx[i] * factor - shift;
+        dx[label] -= (real)(right - others);
+        *loss = (real)(log(sum) - others * distance - (right - others) * (double)(x[label] - most));
+    }
+}
+
+LL_KERNEL(SOFTMAX_XENT_SMOOTH)
+{
+    over_rows(call, loss_of_smooth_labels);
+}
+
 LL_FAST static void loss_of_targets(void *context, uint64_t begin, uint64_t end, uint64_t chunk)
 {
     (void)chunk;

@@ -211,7 +211,7 @@ LL_FAST static void spread(void *context, uint64_t begin, uint64_t end, uint64_t
     }
 }
 
-LL_KERNEL(BATCH_NORM_GRAD)
+static struct norm gradient_of(const struct ll_kernel_call *call)
 {
     struct norm n = norm_of(call);
     n.dy = call->in[0];
@@ -221,5 +221,30 @@ LL_KERNEL(BATCH_NORM_GRAD)
     n.variance = call->in[4];
     over_blocks(call, &n, block_sums);
     join_sums(&n, call->out[1], call->out[2]);
+    return n;
+}
+
+LL_KERNEL(BATCH_NORM_GRAD)
+{
+    struct norm n = gradient_of(call);
     over_rows(call, &n, spread);
+}
+
+/* Mean and variance do not depend on x: dx is dy, scaled. */
+LL_FAST static void scale(void *context, uint64_t begin, uint64_t end, uint64_t chunk)
+{
+    (void)chunk;
+    const struct norm *n = context;
+    for (uint64_t row = begin; row < end; row++) {
+        const real *dy = n->dy + row * n->channels, *factor = n->scale;
+        real *restrict dx = n->out + row * n->channels;
+        for (uint64_t c = 0; c < n->channels; c++)
+            dx[c] = factor[c] * dy[c];
+    }
+}
+
+LL_KERNEL(BATCH_NORM_FIXED_GRAD)
+{
+    struct norm n = gradient_of(call);
+    over_rows(call, &n, scale);
 }

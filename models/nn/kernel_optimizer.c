@@ -28,15 +28,15 @@ LL_FAST static void sgd(void *context, uint64_t begin, uint64_t end, uint64_t ch
         w[i] -= rate * g[i];
 }
 
-/* v = momentum v + g;  w -= rate v */
+/* v = momentum v + g + decay w;  w -= rate v */
 LL_FAST static void momentum(void *context, uint64_t begin, uint64_t end, uint64_t chunk)
 {
     (void)chunk;
     const struct update *u = context;
-    const real *g = u->g, rate = u->rate, keep = u->momentum;
+    const real *g = u->g, rate = u->rate, keep = u->momentum, decay = u->decay;
     real *restrict w = u->w, *restrict v = u->v;
     for (uint64_t i = begin; i < end; i++) {
-        v[i] = keep * v[i] + g[i];
+        v[i] = keep * v[i] + (g[i] + decay * w[i]);
         w[i] -= rate * v[i];
     }
 }
@@ -118,21 +118,23 @@ LL_KERNEL(MOMENTUM)
         .g = call->in[2],
         .rate = attr(call, LL_ATTR_LEARNING_RATE),
         .momentum = attr(call, LL_ATTR_MOMENTUM),
+        .decay = attr(call, LL_ATTR_DECAY),
     };
     ll_pool_run(call->pool, ll_elements(&call->op->out[0]), GRAIN, momentum, &update);
 }
 
 /* Kingma and Ba, 2015, with the bias corrections drawn into the rate as at the end of their section 2; the
- * fifth input holds the powers beta1^t and beta2^t. */
+ * fifth input holds the powers beta1^t and beta2^t, the sixth, if there is one, a factor of the rate. */
 LL_KERNEL(ADAM)
 {
     const real *powers = call->in[4];
+    const real factor = call->op->input_count > 5 ? *(const real *)call->in[5] : 1;
     struct update update = {
         .w = call->out[0],
         .m = call->out[1],
         .v = call->out[2],
         .g = call->in[3],
-        .rate = attr(call, LL_ATTR_LEARNING_RATE) * LL_SQRT(1 - powers[1]) / (1 - powers[0]),
+        .rate = factor * attr(call, LL_ATTR_LEARNING_RATE) * LL_SQRT(1 - powers[1]) / (1 - powers[0]),
         .beta1 = attr(call, LL_ATTR_BETA1),
         .beta2 = attr(call, LL_ATTR_BETA2),
         .epsilon = attr(call, LL_ATTR_EPSILON),

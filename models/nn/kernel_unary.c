@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Element by element, of one input or of two that match: a line a kind says what happens to an element. Where
- * there are two, x is what flows in and y what the forward op gave. */
+ * there are two, x is what flows in and y what the forward op gave (a GELU's gradient: what it was given). */
 #include "models/nn/elementary.h"
 #include "models/nn/kernel.h"
 
@@ -54,6 +54,8 @@ LL_ELEMENTWISE(SIGMOID, ll_sigmoid(x))
 LL_ELEMENTWISE(SIGMOID_GRAD, x *y *(1 - y))
 LL_ELEMENTWISE(TANH, ll_tanh(x))
 LL_ELEMENTWISE(TANH_GRAD, x *(1 - y * y))
+LL_ELEMENTWISE(GELU, x *ll_normal_below(x))
+LL_ELEMENTWISE(GELU_GRAD, x *(ll_normal_below(y) + y * ll_normal_density(y)))
 LL_ELEMENTWISE(RELU, x > 0 ? x : 0)
 LL_ELEMENTWISE(RELU_GRAD, y > 0 ? x : 0)
 LL_ELEMENTWISE(RELU_CLIPPED, x > 0 ? x < limit ? x : limit : 0)

@@ -3,6 +3,7 @@
 #include "models/nn/kernel.h"
 #include "models/nn/kernel_conv.h"
 #include "models/nn/kernel_ctc.h"
+#include "models/nn/kernel_layer_norm.h"
 #include "models/nn/kernel_lrn.h"
 #include "models/nn/kernel_norm.h"
 #include "models/nn/kernel_reduce.h"
@@ -35,6 +36,9 @@ static uint64_t (*const workspaces[LL_OP_COUNT])(const struct ll_op_view *op, un
     [LL_OP_BATCH_NORM] = ll_norm_workspace,
     [LL_OP_BATCH_NORM_GRAD] = ll_norm_workspace,
     [LL_OP_BATCH_NORM_FIXED] = ll_norm_workspace,
+    [LL_OP_LAYER_NORM_GRAD] = ll_layer_norm_workspace,
+    [LL_OP_RMS_NORM_GRAD] = ll_layer_norm_workspace,
+    [LL_OP_BATCH_NORM_FIXED_GRAD] = ll_norm_workspace,
     [LL_OP_CTC_LOSS] = ll_ctc_workspace,
     [LL_OP_LOG_UNIFORM_SAMPLE] = ll_sampler_workspace,
 };

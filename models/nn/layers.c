@@ -1,11 +1,13 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "models/nn/layers.h"
 
+#include "models/nn/init.h"
+
 static const struct ll_init zero = {LL_INIT_CONSTANT, 0, NULL}, one = {LL_INIT_CONSTANT, 1, NULL};
 
 /* Attributes of a window that slides over an image. */
 struct sliding {
-    struct ll_attr attrs[8];
+    struct ll_attr attrs[9];
     uint32_t count;
 };
 
@@ -23,12 +25,12 @@ static uint64_t padding_of(uint64_t size, uint64_t kernel, uint64_t stride, enum
     return reach > size ? reach - size : 0;
 }
 
-static struct sliding slide(const struct ll_shape *image, uint64_t kernel, uint64_t stride,
-                            enum ll_padding padding)
+static struct sliding slide(const struct ll_shape *image, uint64_t kernel_h, uint64_t kernel_w,
+                            uint64_t stride, enum ll_padding padding)
 {
     struct sliding sliding = {.count = 0};
-    uint64_t high = padding_of(image->dim[1], kernel, stride, padding);
-    uint64_t wide = padding_of(image->dim[2], kernel, stride, padding);
+    uint64_t high = padding_of(image->dim[1], kernel_h, stride, padding);
+    uint64_t wide = padding_of(image->dim[2], kernel_w, stride, padding);
     add_count(&sliding, LL_ATTR_STRIDE_H, stride);
     add_count(&sliding, LL_ATTR_STRIDE_W, stride);
     add_count(&sliding, LL_ATTR_PAD_TOP, high / 2);
@@ -40,6 +42,13 @@ static struct sliding slide(const struct ll_shape *image, uint64_t kernel, uint6
 
 static struct ll_value *activate(struct ll_nn *nn, enum ll_activation activation, struct ll_value *x)
 {
+    const struct ll_attr six = ll_attr_of_real(LL_ATTR_LIMIT, 6);
+    if (activation == LL_RELU6)
+        return ll_nn_do(nn, &(struct ll_call){.kind = LL_OP_RELU_CLIPPED,
+                                              .input_count = 1,
+                                              .inputs = &x,
+                                              .attr_count = 1,
+                                              .attrs = &six});
     return activation == LL_RELU ? ll_nn_do1(nn, LL_OP_RELU, x) : x;
 }
 
@@ -59,9 +68,14 @@ struct ll_value *ll_conv_layer(struct ll_nn *nn, const char *name, struct ll_val
                                const struct ll_conv_options *options)
 {
     static const enum ll_role roles[] = {LL_ROLE_SPATIAL, LL_ROLE_SPATIAL, LL_ROLE_CHANNEL, LL_ROLE_CHANNEL};
-    uint64_t dims[] = {options->kernel, options->kernel, x->shape.dim[3], options->filters};
+    uint64_t channels = x->shape.dim[3], groups = options->filters == 0 ? channels : options->groups;
+    uint64_t dims[] = {options->kernel, options->kernel_w ? options->kernel_w : options->kernel,
+                       channels / ll_max(1, groups), options->filters ? options->filters : channels};
     struct ll_shape shape = ll_nn_shape(nn, 4, dims, roles);
-    struct sliding sliding = slide(&x->shape, options->kernel, options->stride, options->padding);
+    struct sliding sliding =
+        slide(&x->shape, dims[0], dims[1], options->stride ? options->stride : 1, options->padding);
+    if (groups > 1)
+        add_count(&sliding, LL_ATTR_GROUPS, groups);
     ll_nn_push(nn, name);
     struct ll_value *inputs[] = {x, ll_nn_variable(nn, "weights", &shape, LL_WEIGHT, options->init)};
     struct ll_value *y = ll_nn_do(nn, &(struct ll_call){.kind = LL_OP_CONV2D,
@@ -89,20 +103,31 @@ struct ll_value *ll_dense_layer(struct ll_nn *nn, const char *name, struct ll_va
     return y;
 }
 
-struct ll_value *ll_max_pool_layer(struct ll_nn *nn, const char *name, struct ll_value *x, uint64_t kernel,
-                                   uint64_t stride, enum ll_padding padding)
+static struct ll_value *pool(struct ll_nn *nn, enum ll_op_kind kind, const char *name, struct ll_value *x,
+                             uint64_t kernel, struct sliding sliding)
 {
-    struct sliding sliding = slide(&x->shape, kernel, stride, padding);
     add_count(&sliding, LL_ATTR_KERNEL_H, kernel);
     add_count(&sliding, LL_ATTR_KERNEL_W, kernel);
     ll_nn_push(nn, name);
-    struct ll_value *y = ll_nn_do(nn, &(struct ll_call){.kind = LL_OP_MAX_POOL,
+    struct ll_value *y = ll_nn_do(nn, &(struct ll_call){.kind = kind,
                                                         .input_count = 1,
                                                         .inputs = &x,
                                                         .attr_count = sliding.count,
                                                         .attrs = sliding.attrs});
     ll_nn_pop(nn);
     return y;
+}
+
+struct ll_value *ll_max_pool_layer(struct ll_nn *nn, const char *name, struct ll_value *x, uint64_t kernel,
+                                   uint64_t stride, enum ll_padding padding)
+{
+    return pool(nn, LL_OP_MAX_POOL, name, x, kernel, slide(&x->shape, kernel, kernel, stride, padding));
+}
+
+struct ll_value *ll_avg_pool_layer(struct ll_nn *nn, const char *name, struct ll_value *x, uint64_t kernel,
+                                   uint64_t stride, enum ll_padding padding)
+{
+    return pool(nn, LL_OP_AVG_POOL, name, x, kernel, slide(&x->shape, kernel, kernel, stride, padding));
 }
 
 /* What follows into the moving average: an op of the update, though it stands with the forward ops. */
@@ -127,7 +152,8 @@ struct ll_value *ll_batch_norm_layer(struct ll_nn *nn, const char *name, struct 
     struct ll_shape shape = ll_nn_shape(nn, 1, &x->shape.dim[x->shape.rank ? x->shape.rank - 1 : 0], &role);
     struct ll_attr epsilon = ll_attr_of_real(LL_ATTR_EPSILON, options->epsilon);
     ll_nn_push(nn, name);
-    struct ll_value *inputs[] = {x, ll_nn_variable(nn, "gamma", &shape, LL_WEIGHT, one),
+    enum ll_memory_class gamma = options->unscaled ? LL_WORKSPACE : LL_WEIGHT;
+    struct ll_value *inputs[] = {x, ll_nn_variable(nn, "gamma", &shape, gamma, one),
                                  ll_nn_variable(nn, "beta", &shape, LL_WEIGHT, zero),
                                  ll_nn_variable(nn, "mean", &shape, LL_OPTIMIZER, zero),
                                  ll_nn_variable(nn, "variance", &shape, LL_OPTIMIZER, one)};
@@ -141,6 +167,24 @@ struct ll_value *ll_batch_norm_layer(struct ll_nn *nn, const char *name, struct 
         follow(nn, inputs[3 + i], y->producer->outputs[1 + i], options->decay);
     ll_nn_pop(nn);
     return y;
+}
+
+struct ll_value *ll_conv_norm_layer(struct ll_nn *nn, const char *name, struct ll_value *x,
+                                    const struct ll_conv_options *conv,
+                                    const struct ll_batch_norm_options *norm)
+{
+    struct ll_conv_options plain = *conv;
+    uint64_t channels = conv->filters == 0 ? 1 : x->shape.dim[3] / ll_max(1, conv->groups);
+    uint64_t inputs = conv->kernel * (conv->kernel_w ? conv->kernel_w : conv->kernel) * channels;
+    plain.bias = LL_NO_BIAS;
+    plain.activation = LL_LINEAR;
+    if (plain.init.scale == 0)
+        plain.init = ll_init_keeping_size(ll_max(1, inputs), conv->activation == LL_LINEAR ? 1 : 2);
+    ll_nn_push(nn, name);
+    x = ll_conv_layer(nn, "conv", x, &plain);
+    x = activate(nn, conv->activation, ll_batch_norm_layer(nn, "norm", x, norm));
+    ll_nn_pop(nn);
+    return x;
 }
 
 struct ll_value *ll_global_average_pool(struct ll_nn *nn, const char *name, struct ll_value *x)

@@ -11,21 +11,24 @@
  * padding. */
 enum ll_padding { LL_SAME, LL_HALF, LL_VALID };
 
-enum ll_activation { LL_LINEAR, LL_RELU };
+enum ll_activation { LL_LINEAR, LL_RELU, LL_RELU6 }; /* LL_RELU6: min(max(x, 0), 6) */
 
 /* What is added to a product: a bias by an op of its own, a bias by the elementwise sum (whose gradient is a
  * sum, as in the TensorFlow of 2016), or nothing. */
 enum ll_bias { LL_BIAS, LL_BIAS_BY_ADD, LL_NO_BIAS };
 
 struct ll_conv_options {
-    uint64_t kernel, stride, filters;
+    uint64_t kernel, filters; /* 0 filters: one for each channel, which it alone reads (depthwise) */
+    uint64_t kernel_w;        /* 0: square, as high as wide */
+    uint64_t stride;          /* 0: 1 */
+    uint64_t groups;          /* of channels, each with filters of its own; 0: 1 */
     enum ll_padding padding;
     enum ll_bias bias;
     enum ll_activation activation;
     struct ll_init init; /* of the filter; the bias starts at zero */
 };
 
-/* Square filters, the bias, and what comes after. Weights: "weights" [kernel, kernel, in, filters],
+/* Filters, the bias, and what comes after. Weights: "weights" [kernel, kernel_w, in / groups, filters],
  * "biases". */
 struct ll_value *ll_conv_layer(struct ll_nn *nn, const char *name, struct ll_value *x,
                                const struct ll_conv_options *options);
@@ -42,18 +45,27 @@ struct ll_dense_options {
 struct ll_value *ll_dense_layer(struct ll_nn *nn, const char *name, struct ll_value *x,
                                 const struct ll_dense_options *options);
 
-/* The largest of each square window. */
+/* The largest of each square window, and its mean; what the mean reads outside of the image is zero. */
 struct ll_value *ll_max_pool_layer(struct ll_nn *nn, const char *name, struct ll_value *x, uint64_t kernel,
+                                   uint64_t stride, enum ll_padding padding);
+struct ll_value *ll_avg_pool_layer(struct ll_nn *nn, const char *name, struct ll_value *x, uint64_t kernel,
                                    uint64_t stride, enum ll_padding padding);
 
 /* Batch normalisation over all but the channels: weights "gamma" and "beta". When training, mean and variance
  * are the batch's, and their moving averages "mean" and "variance" follow; else they are these averages. */
 struct ll_batch_norm_options {
     bool train;
+    bool unscaled; /* gamma stays one and is no weight (MXNet's fix_gamma) */
     double epsilon, decay; /* decay: how much of an average is left after a step */
 };
 struct ll_value *ll_batch_norm_layer(struct ll_nn *nn, const char *name, struct ll_value *x,
                                      const struct ll_batch_norm_options *options);
+
+/* A convolution without bias, normalised, and what the convolution's options have for activation behind both.
+ * Without an init its filters keep the size of what passes. */
+struct ll_value *ll_conv_norm_layer(struct ll_nn *nn, const char *name, struct ll_value *x,
+                                    const struct ll_conv_options *conv,
+                                    const struct ll_batch_norm_options *norm);
 
 /* The mean of each channel of [batch, height, width, channel]: [batch, channel]. */
 struct ll_value *ll_global_average_pool(struct ll_nn *nn, const char *name, struct ll_value *x);

@@ -97,11 +97,12 @@ static const char *scoped(struct ll_nn *nn, const char *name)
                         : ll_copy_text(&nn->arena, name, strlen(name));
 }
 
-/* A variable of the programs before this one. */
+/* A variable of the programs before this one, or of this one, too. */
 static struct ll_value *find_shared(const struct ll_nn *nn, const char *name, const struct ll_shape *shape,
                                     enum ll_memory_class memory)
 {
-    for (uint64_t i = 0; i < nn->programs[nn->program_count - 1].first_value; i++) {
+    uint64_t end = nn->shares ? nn->value_count : nn->programs[nn->program_count - 1].first_value;
+    for (uint64_t i = 0; i < end; i++) {
         struct ll_value *value = nn->values[i];
         if (!value->producer && value->memory == memory && strcmp(value->name, name) == 0 &&
             memcmp(&value->shape, shape, sizeof *shape) == 0)
@@ -120,13 +121,19 @@ struct ll_value *ll_nn_variable(struct ll_nn *nn, const char *name, const struct
     const char *whole_name = scoped(nn, name);
     struct ll_value *value = whole_name ? find_shared(nn, whole_name, shape, memory) : NULL;
     if (value)
-        return value;
+        return value->next;
     value = add_value(nn, whole_name, shape, memory);
     if (!value)
         return &nn->nothing;
     value->init = init;
     value->kept = true;
+    value->frozen = nn->frozen;
     return value;
+}
+
+void ll_nn_share(struct ll_nn *nn, bool shares)
+{
+    nn->shares = shares;
 }
 
 uint32_t ll_nn_begin_program(struct ll_nn *nn)
@@ -174,8 +181,19 @@ static struct ll_carry *carry_of(struct ll_nn *nn, struct ll_value *variable)
     return &nn->carries[nn->carry_count++];
 }
 
+/* The variable that this program has left a value in, or the variable itself. */
+static struct ll_value *variable_of(const struct ll_nn *nn, struct ll_value *value)
+{
+    for (uint64_t i = nn->carry_count;
+         value->producer && i-- > nn->programs[nn->program_count - 1].first_carry;)
+        if (nn->carries[i].value == value)
+            return nn->carries[i].variable;
+    return value;
+}
+
 void ll_nn_carry(struct ll_nn *nn, struct ll_value *variable, struct ll_value *value)
 {
+    variable = variable_of(nn, variable);
     struct ll_carry *carry = nn->trouble ? NULL : carry_of(nn, variable);
     if (!carry)
         return;

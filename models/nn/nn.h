@@ -57,6 +57,7 @@ struct ll_value {
     struct ll_value *gradient_rows; /* where that is rows: which ones of the weight; else NULL */
     struct ll_init init;            /* of variables */
     bool kept;                      /* can be looked at after the step */
+    bool frozen;                    /* a weight that training leaves as it is */
 };
 
 /* Where a host_input op gets its data: called before each step, outside of its time, for the whole batch. */
@@ -107,12 +108,14 @@ struct ll_nn {
     enum ll_phase phase;
     const char *scope;
     const char *trouble;
+    bool frozen; /* what variables made now shall be */
     struct ll_nn_op **ops;
     uint64_t op_count, op_capacity;
     struct ll_value **values;
     uint64_t value_count, value_capacity;
     struct ll_program programs[LL_MAX_PROGRAMS];
     uint32_t program_count;
+    bool shares; /* variables of the program being built are found again, too */
     struct ll_carry *carries;
     uint64_t carry_count, carry_capacity;
     struct ll_driver driver;
@@ -139,6 +142,10 @@ struct ll_shape ll_nn_shape(const struct ll_nn *nn, unsigned rank, const uint64_
 struct ll_value *ll_nn_variable(struct ll_nn *nn, const char *name, const struct ll_shape *shape,
                                 enum ll_memory_class memory, struct ll_init init);
 
+/* Whether variables of this program are found again as those before it are, as what it has left in them so
+ * far: a network built twice under one name is then one network, applied twice. */
+void ll_nn_share(struct ll_nn *nn, bool shares);
+
 /* Begins the next program and returns its number; what was built before is complete. Programs see each
  * other's variables, as the last program run has left them, and none of each other's values. */
 uint32_t ll_nn_begin_program(struct ll_nn *nn);
@@ -149,8 +156,8 @@ uint64_t ll_nn_program_ops(const struct ll_nn *nn, uint32_t program);
 /* Once a network, which owns the driver's context from then on, also after trouble. */
 void ll_nn_drive(struct ll_nn *nn, const struct ll_driver *driver);
 
-/* The variable holds this value from the next step on, so the value takes its name. An op that overwrites its
- * input does this by itself. */
+/* The variable, or what was left in it last, holds this value from the next step on, so the value takes its
+ * name. An op that overwrites its input does this by itself. */
 void ll_nn_carry(struct ll_nn *nn, struct ll_value *variable, struct ll_value *value);
 
 /* The value can be looked at after each step. */

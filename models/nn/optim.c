@@ -6,6 +6,7 @@
 #include "models/nn/formula.h"
 #include "models/nn/gradient.h"
 
+#include <math.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -13,6 +14,7 @@
 struct update {
     const struct ll_optimizer *optimizer;
     struct ll_value *powers;
+    struct ll_value *factor; /* of the rate; NULL: none */
 };
 
 static const struct ll_init zero = {LL_INIT_CONSTANT, 0, NULL}, one = {LL_INIT_CONSTANT, 1, NULL};
@@ -58,9 +60,11 @@ static void update_MOMENTUM(struct ll_nn *nn, const struct update *update, struc
     struct ll_attr attrs[] = {
         ll_attr_of_real(LL_ATTR_LEARNING_RATE, update->optimizer->rate),
         ll_attr_of_real(LL_ATTR_MOMENTUM, update->optimizer->momentum),
+        ll_attr_of_real(LL_ATTR_DECAY, update->optimizer->weight_decay),
     };
     struct ll_value *inputs[] = {weight, state_of(nn, weight, "momentum"), gradient.value};
-    do_update(nn, LL_OP_MOMENTUM, 3, inputs, 2, attrs);
+    bool decays = update->optimizer->weight_decay > 0 && weight->shape.rank > 1;
+    do_update(nn, LL_OP_MOMENTUM, 3, inputs, decays ? 3 : 2, attrs);
 }
 
 static void update_ADAM(struct ll_nn *nn, const struct update *update, struct ll_value *weight,
@@ -72,9 +76,10 @@ static void update_ADAM(struct ll_nn *nn, const struct update *update, struct ll
         ll_attr_of_real(LL_ATTR_BETA2, update->optimizer->beta2),
         ll_attr_of_real(LL_ATTR_EPSILON, update->optimizer->epsilon),
     };
-    struct ll_value *inputs[] = {weight, state_of(nn, weight, "m"), state_of(nn, weight, "v"), gradient.value,
-                                 update->powers};
-    do_update(nn, LL_OP_ADAM, 5, inputs, 4, attrs);
+    struct ll_value *inputs[] = {
+        weight,        state_of(nn, weight, "m"), state_of(nn, weight, "v"), gradient.value, update->powers,
+        update->factor};
+    do_update(nn, LL_OP_ADAM, update->factor ? 6 : 5, inputs, 4, attrs);
 }
 
 static void update_RMSPROP(struct ll_nn *nn, const struct update *update, struct ll_value *weight,
@@ -91,6 +96,18 @@ static void update_RMSPROP(struct ll_nn *nn, const struct update *update, struct
     do_update(nn, LL_OP_RMSPROP, 4, inputs, 4, attrs);
 }
 
+/* min(t warmup^-1.5, t^-0.5) in step t. */
+static struct ll_value *warming_up(struct ll_nn *nn, uint64_t warmup)
+{
+    struct ll_shape scalar = ll_nn_shape(nn, 0, NULL, NULL);
+    struct ll_value *counter = ll_nn_variable(nn, "step", &scalar, LL_OPTIMIZER, zero);
+    struct ll_value *unit = ll_constant(nn, "one", 1), *step = ll_add_of(nn, counter, unit);
+    ll_nn_carry(nn, counter, step);
+    struct ll_value *rising = ll_scaled(nn, step, "warmup", pow((double)warmup, -1.5));
+    struct ll_value *falling = ll_div_of(nn, unit, ll_nn_do1(nn, LL_OP_SQRT, step));
+    return ll_nn_do2(nn, LL_OP_MINIMUM, rising, falling);
+}
+
 /* Both powers start at one and are multiplied before their first use. */
 static void advance_powers(struct ll_nn *nn, struct update *update)
 {
@@ -103,6 +120,7 @@ static void advance_powers(struct ll_nn *nn, struct update *update)
     struct ll_value *factors = ll_nn_variable(nn, "betas", &shape, LL_OPTIMIZER, list);
     update->powers = ll_nn_do2(nn, LL_OP_MUL, powers, factors);
     ll_nn_carry(nn, powers, update->powers);
+    update->factor = optimizer->warmup ? warming_up(nn, optimizer->warmup) : NULL;
     ll_nn_pop(nn);
     if (!betas)
         ll_nn_fail(nn, "memory ran out");
@@ -150,6 +168,13 @@ static struct ll_value *global_factor(struct ll_nn *nn, const struct ll_gradient
     return ll_scaled(nn, least, "clip_norm", most);
 }
 
+/* min(max(g, -c), c) */
+static struct ll_value *clip_value(struct ll_nn *nn, struct ll_value *g, double most)
+{
+    struct ll_value *above = ll_nn_do2(nn, LL_OP_MAXIMUM, g, ll_constant(nn, "least_gradient", -most));
+    return ll_nn_do2(nn, LL_OP_MINIMUM, above, ll_constant(nn, "most_gradient", most));
+}
+
 static struct ll_value *changed(struct ll_nn *nn, const struct ll_optimizer *optimizer,
                                 const struct ll_value *weight, struct ll_value *gradient,
                                 struct ll_value *factor)
@@ -158,9 +183,19 @@ static struct ll_value *changed(struct ll_nn *nn, const struct ll_optimizer *opt
         gradient = ll_mul_of(nn, gradient, factor);
     if (optimizer->clip == LL_CLIP_NORM)
         gradient = clip_norm(nn, gradient, optimizer->clip_norm);
+    if (optimizer->clip == LL_CLIP_VALUE)
+        gradient = clip_value(nn, gradient, optimizer->clip_norm);
     if (optimizer->transform)
         gradient = optimizer->transform(optimizer->context, nn, weight, gradient);
     return gradient;
+}
+
+/* A moving average of what the weight has become, from zero on. */
+static void follow(struct ll_nn *nn, const struct ll_value *weight, double decay)
+{
+    struct ll_attr attr = ll_attr_of_real(LL_ATTR_DECAY, decay);
+    struct ll_value *inputs[] = {state_of(nn, weight, "average"), weight->next};
+    do_update(nn, LL_OP_MOVING_AVERAGE, 2, inputs, 1, &attr);
 }
 
 static const char *scope_of(struct ll_nn *nn, const struct ll_value *weight)
@@ -172,75 +207,140 @@ static const char *scope_of(struct ll_nn *nn, const struct ll_value *weight)
     return scope ? scope : "";
 }
 
-static void update_all(struct ll_nn *nn, const struct ll_optimizer *optimizer, struct ll_value **weights,
-                       struct ll_gradient *gradients, size_t count)
+static void update_all(struct ll_nn *nn, const struct ll_optimizer *optimizer,
+                       const struct ll_descent *descent)
 {
-    struct update update = {optimizer, NULL};
+    struct update update = {.optimizer = optimizer};
     struct ll_value *factor = NULL;
     if (kinds[optimizer->kind].begin)
         kinds[optimizer->kind].begin(nn, &update);
     if (optimizer->clip == LL_CLIP_GLOBAL_NORM) {
         ll_nn_push(nn, "clip");
-        factor = global_factor(nn, gradients, count, optimizer->clip_norm);
+        factor = global_factor(nn, descent->gradients, descent->count, optimizer->clip_norm);
         ll_nn_pop(nn);
     }
-    for (size_t i = 0; i < count && !nn->trouble; i++) {
-        if (!gradients[i].value)
+    for (size_t i = 0; i < descent->count && !nn->trouble; i++) {
+        struct ll_gradient gradient = descent->gradients[i];
+        const struct ll_value *weight = descent->weights[i];
+        if (!gradient.value)
             continue;
-        nn->scope = scope_of(nn, weights[i]);
-        gradients[i].value = changed(nn, optimizer, weights[i], gradients[i].value, factor);
-        kinds[optimizer->kind].update(nn, &update, weights[i], gradients[i]);
+        nn->scope = scope_of(nn, weight);
+        gradient.value = changed(nn, optimizer, weight, gradient.value, factor);
+        kinds[optimizer->kind].update(nn, &update, descent->weights[i]->next, gradient);
+        if (optimizer->average > 0)
+            follow(nn, weight, optimizer->average);
     }
 }
 
-/* Makes gradients whole that the optimizer cannot take as rows, and lets each weight know its own. */
-static void settle(struct ll_nn *nn, const struct ll_optimizer *optimizer, struct ll_value **weights,
-                   struct ll_gradient *gradients, size_t count)
+/* Makes a gradient whole that the optimizer cannot take as rows. */
+static struct ll_gradient settled(struct ll_nn *nn, const struct ll_optimizer *optimizer,
+                                  const struct ll_value *weight, struct ll_gradient gradient)
 {
-    bool whole = !kinds[optimizer->kind].takes_rows || optimizer->transform;
-    for (size_t i = 0; i < count; i++) {
-        if (whole && gradients[i].indices) {
-            nn->scope = scope_of(nn, weights[i]);
-            gradients[i] =
-                (struct ll_gradient){ll_gradient_whole(nn, gradients[i], &weights[i]->shape), NULL};
-        }
-        if (!weights[i]->gradient) {
-            weights[i]->gradient = gradients[i].value;
-            weights[i]->gradient_rows = gradients[i].indices;
-        }
-    }
+    bool takes_rows =
+        kinds[optimizer->kind].takes_rows && !optimizer->transform &&
+        optimizer->clip != LL_CLIP_VALUE; /* of rows that come twice it is the sum that counts */
+    if (!gradient.indices || takes_rows)
+        return gradient;
+    nn->scope = scope_of(nn, weight);
+    return (struct ll_gradient){ll_gradient_whole(nn, gradient, &weight->shape), NULL};
 }
 
-static void check_gradients(struct ll_nn *nn, const struct ll_gradient *gradients, size_t count)
+/* The sum of a gradient and those before it, whole where there are both; either may be none. */
+static struct ll_gradient sum_of(struct ll_nn *nn, const struct ll_value *weight, struct ll_gradient before,
+                                 struct ll_gradient gradient)
+{
+    if (!before.value || !gradient.value)
+        return before.value ? before : gradient;
+    nn->scope = scope_of(nn, weight);
+    return (struct ll_gradient){ll_add_of(nn, ll_gradient_whole(nn, before, &weight->shape),
+                                          ll_gradient_whole(nn, gradient, &weight->shape)),
+                                NULL};
+}
+
+/* All weights made so far that the optimizer is to change. False when memory ran out. */
+static bool find_weights(struct ll_nn *nn, const struct ll_optimizer *optimizer, struct ll_descent *descent)
+{
+    const char *only = optimizer->only ? optimizer->only : "";
+    descent->weights = calloc(nn->value_count + 1, sizeof(struct ll_value *));
+    descent->gradients = calloc(nn->value_count + 1, sizeof *descent->gradients);
+    for (uint64_t i = 0; descent->weights && i < nn->value_count; i++) {
+        struct ll_value *value = nn->values[i];
+        if (!value->producer && value->memory == LL_WEIGHT && !value->frozen &&
+            strncmp(value->name, only, strlen(only)) == 0)
+            descent->weights[descent->count++] = value;
+    }
+    return descent->weights && descent->gradients;
+}
+
+/* The gradients of one loss, as each weight is now; allocated, NULL when memory ran out. */
+static struct ll_gradient *gradients_of(struct ll_nn *nn, struct ll_value *loss,
+                                        const struct ll_descent *descent)
+{
+    struct ll_value **now = calloc(descent->count + 1, sizeof(struct ll_value *));
+    struct ll_gradient *gradients = calloc(descent->count + 1, sizeof *gradients);
+    for (size_t i = 0; now && i < descent->count; i++)
+        now[i] = descent->weights[i]->next;
+    if (now && gradients)
+        ll_nn_sparse_gradients(nn, loss, now, descent->count, gradients);
+    else
+        ll_nn_fail(nn, "memory ran out");
+    free(now);
+    return gradients;
+}
+
+/* Adds what came of one loss to the sums. */
+static bool add_all(struct ll_nn *nn, struct ll_descent *descent, struct ll_gradient *gradients,
+                    const struct ll_optimizer *optimizer)
 {
     bool found = false;
-    for (size_t i = 0; i < count; i++)
+    for (size_t i = 0; i < descent->count && !nn->trouble; i++) {
+        struct ll_value *weight = descent->weights[i];
         found |= gradients[i].value != NULL;
-    if (!found)
+        gradients[i] = settled(nn, optimizer, weight, gradients[i]);
+        descent->gradients[i] = sum_of(nn, weight, descent->gradients[i], gradients[i]);
+    }
+    return found;
+}
+
+void ll_descent_add(struct ll_nn *nn, struct ll_descent *descent, struct ll_value *loss,
+                    const struct ll_optimizer *optimizer)
+{
+    const char *scope = nn->scope;
+    enum ll_phase phase = nn->phase;
+    nn->phase = LL_PHASE_BACKWARD;
+    if (!descent->weights && !find_weights(nn, optimizer, descent))
+        ll_nn_fail(nn, "memory ran out");
+    struct ll_gradient *gradients = nn->trouble ? NULL : gradients_of(nn, loss, descent);
+    if (gradients && !add_all(nn, descent, gradients, optimizer))
         ll_nn_fail(nn, "the loss depends on no weight");
+    free(gradients);
+    nn->phase = phase;
+    nn->scope = scope;
+}
+
+/* The first gradient that changes a weight is the weight's to know. */
+void ll_descend(struct ll_nn *nn, struct ll_descent *descent, const struct ll_optimizer *optimizer)
+{
+    const char *scope = nn->scope;
+    enum ll_phase phase = nn->phase;
+    for (size_t i = 0; i < descent->count && !nn->trouble; i++)
+        if (!descent->weights[i]->gradient) {
+            descent->weights[i]->gradient = descent->gradients[i].value;
+            descent->weights[i]->gradient_rows = descent->gradients[i].indices;
+        }
+    nn->phase = LL_PHASE_UPDATE;
+    if (!nn->trouble)
+        update_all(nn, optimizer, descent);
+    nn->phase = phase;
+    nn->scope = scope;
+    free(descent->weights);
+    free(descent->gradients);
+    *descent = (struct ll_descent){0};
 }
 
 void ll_minimise(struct ll_nn *nn, struct ll_value *loss, const struct ll_optimizer *optimizer)
 {
-    struct ll_value **weights = calloc(nn->value_count + 1, sizeof(struct ll_value *));
-    struct ll_gradient *gradients = calloc(nn->value_count + 1, sizeof *gradients);
-    const char *scope = nn->scope;
-    enum ll_phase phase = nn->phase;
-    size_t count = 0;
-    for (uint64_t i = 0; weights && i < nn->value_count; i++)
-        if (!nn->values[i]->producer && nn->values[i]->memory == LL_WEIGHT)
-            weights[count++] = nn->values[i];
-    if (weights && gradients) {
-        ll_nn_sparse_gradients(nn, loss, weights, count, gradients);
-        check_gradients(nn, gradients, count);
-        nn->phase = LL_PHASE_BACKWARD;
-        settle(nn, optimizer, weights, gradients, count);
-        nn->phase = LL_PHASE_UPDATE;
-        update_all(nn, optimizer, weights, gradients, count);
-    } else
-        ll_nn_fail(nn, "memory ran out");
-    nn->phase = phase;
-    nn->scope = scope;
-    free(weights);
-    free(gradients);
+    struct ll_descent descent = {0};
+    ll_descent_add(nn, &descent, loss, optimizer);
+    ll_descend(nn, &descent, optimizer);
 }

@@ -39,7 +39,7 @@ static const struct figure figures[] = {
     {AT(grain), .product = true, .other = true, LIST(grains)},
     {AT(slice), .whole = true, .product = true, LIST(slices)},
     {AT(packing_Bps), .product = true, .least = 1e8, .most = 1e13},
-    {AT(line_s), .product = true, .least = 1e-12, .most = 1e-4},
+    {AT(line_s), .product = true, .other = true, .least = 1e-12, .most = 1e-4},
     {AT(rewrites), .product = true, .least = 1e-2, .most = 16},
 };
 enum { FIGURES = sizeof figures / sizeof *figures };
@@ -199,13 +199,13 @@ static struct ll_kernel kernel_at(const struct start *start, const struct ll_sam
                                .work = 1,
                                .rows = sample->most_rows};
     kernel.ops[sample->kind] = true;
+    kernel.line_s = 1e-9;
     if (!is_product(&sample->work)) {
         kernel.compute = 1;
         kernel.work = 1 / start->share;
         return kernel;
     }
     kernel.packing_Bps = start->packing_Bps;
-    kernel.line_s = 1e-9;
     kernel.rewrites = start->rewrites;
     kernel.slice = start->slice;
     return kernel;

@@ -9,6 +9,16 @@
 #include <inttypes.h>
 #include <string.h>
 
+static void words_json(const struct ll_model *model, size_t param, struct ll_json *json)
+{
+    ll_json_put_text(json, "default", ll_model_word(model, param, model->params[param].standard));
+    ll_json_key(json, "words");
+    ll_json_open_list(json);
+    for (const char *const *word = model->words[param]; *word; word++)
+        ll_json_text(json, *word);
+    ll_json_close_list(json);
+}
+
 static void params_json(const struct ll_model *model, struct ll_json *json)
 {
     ll_json_key(json, "params");
@@ -17,9 +27,13 @@ static void params_json(const struct ll_model *model, struct ll_json *json)
         const struct ll_model_param *param = &model->params[i];
         ll_json_open_object(json);
         ll_json_put_text(json, "key", param->name);
-        ll_json_put_integer(json, "default", param->standard);
-        ll_json_put_integer(json, "min", param->min);
-        ll_json_put_integer(json, "max", param->max);
+        if (ll_model_word(model, i, 0)) {
+            words_json(model, i, json);
+        } else {
+            ll_json_put_integer(json, "default", param->standard);
+            ll_json_put_integer(json, "min", param->min);
+            ll_json_put_integer(json, "max", param->max);
+        }
         ll_json_put_text(json, "meaning", param->doc);
         ll_json_close_object(json);
     }
@@ -54,8 +68,13 @@ static void param_rows(const struct ll_model *model, struct ll_str *out)
     struct ll_table *table = ll_table_new("-p key|>default|>from|>to|meaning");
     for (size_t i = 0; i < model->param_count; i++) {
         const struct ll_model_param *param = &model->params[i];
-        ll_table_row(table, "%s|%" PRId64 "|%" PRId64 "|%" PRId64 "|%s", param->name, param->standard,
-                     param->min, param->max, param->doc);
+        if (ll_model_word(model, i, 0))
+            ll_table_row(table, "%s|%s|%s|%s|%s", param->name, ll_model_word(model, i, param->standard),
+                         ll_model_word(model, i, param->min), ll_model_word(model, i, param->max),
+                         param->doc);
+        else
+            ll_table_row(table, "%s|%" PRId64 "|%" PRId64 "|%" PRId64 "|%s", param->name, param->standard,
+                         param->min, param->max, param->doc);
     }
     ll_str_add(out, "\n");
     ll_table_print(table, ll_screen_width(), out);

@@ -11,13 +11,14 @@
 #include <math.h>
 #include <unistd.h>
 
-static bool read_options(const struct ll_args *args, struct ll_run_options *options)
+static bool read_options(const struct ll_args *args, const struct ll_model *model,
+                         struct ll_run_options *options)
 {
     if (ll_flag(args, "train") && ll_flag(args, "infer")) {
         ll_wrong("--train and --infer exclude each other");
         return false;
     }
-    options->train = !ll_flag(args, "infer");
+    options->train = model->infers ? ll_flag(args, "train") : !ll_flag(args, "infer");
     options->dry_run = ll_flag(args, "dry-run");
     options->data = ll_value(args, "data", NULL);
     return ll_value_count(args, "steps", 1, 1 << 30, options->dry_run ? 1 : 3, &options->steps) &&
@@ -69,7 +70,7 @@ static int run(const struct ll_args *args)
                         "ARGS, see leadline record --help");
     const struct ll_model *model = ll_find_model(args->words[0]);
     struct ll_run_options options = {0};
-    if (!model || !read_options(args, &options))
+    if (!model || !read_options(args, model, &options))
         return LL_WRONG;
     struct ll_progress progress = {.terminal = isatty(STDERR_FILENO) == 1};
     struct ll_run_report report;
@@ -86,7 +87,7 @@ static int run(const struct ll_args *args)
 
 static const struct ll_option options[] = {
     {"output", 'o', "TRACE", "the file to write; MODEL.llt when not given"},
-    {"train", 0, NULL, "training steps: forward, backward, update (the default)"},
+    {"train", 0, NULL, "training steps: forward, backward, update (the default, but for single ops)"},
     {"infer", 0, NULL, "inferences: forward only"},
     {"batch", 0, "N", "samples a step; the model's own when not given"},
     {"steps", 0, "N", "steps to record; 3 when not given, 1 in a dry run"},

@@ -10,7 +10,10 @@
  * each slice. A convolution's windows are gathered from the image line by line (im2col): each line of a
  * window is a piece of its own that costs `line`, since it has to be found and its edges be filled up.
  *
- *       layout = (lines * line + (cut + other * slices) / packing) * busiest                               */
+ *       layout = (lines * line + (cut + other * slices) / packing) * busiest
+ *
+ * Work that is no product goes along lines too (unbroken runs of elements), and pays `line` for each that it
+ * begins; the units share them evenly. */
 #include "sim/cost/layout.h"
 
 #include "sim/cost/task.h"
@@ -63,11 +66,24 @@ static double busiest_of(uint64_t length, uint64_t slice, uint64_t units)
     return (double)(dealt + ll_min(length - dealt * units, slice)) / (double)length;
 }
 
+/* What is no product only begins lines. */
+static struct ll_layout begin_lines(const struct ll_kernel *kernel, const struct ll_work *work,
+                                    uint64_t units, struct ll_explain *why)
+{
+    struct ll_layout layout = {units, 1, (double)work->lines * kernel->line_s / (double)units};
+    if (layout.layout_s > 0)
+        ll_say(why, "lines begun: %" PRIu64 " * %.10g / %" PRIu64 " = %.10g s", work->lines, kernel->line_s,
+               units, layout.layout_s);
+    return layout;
+}
+
 struct ll_layout ll_layout_of(const struct ll_kernel *kernel, const struct ll_task *task, uint64_t units,
                               struct ll_explain *why)
 {
     struct ll_layout layout = {units, 1, 0};
-    if (!task->is_product || !(kernel->slice || kernel->packing_Bps > 0 || kernel->line_s > 0))
+    if (!task->is_product)
+        return begin_lines(kernel, task->work, units, why);
+    if (!(kernel->slice || kernel->packing_Bps > 0 || kernel->line_s > 0))
         return layout;
     struct sides s = task->work->kind == LL_WORK_CONV ? sides_of_conv(task) : sides_of_product(task);
     uint64_t slice = task->problem.dims.batch > 1 && task->work->kind != LL_WORK_CONV ? 1 : kernel->slice;

@@ -361,6 +361,8 @@ bool ll_machine_check(struct ll_reading *reading)
     right &= settle_clocks(reading);
     if (ll_read_well(reading, "memory"))
         right &= settle_drams(reading) && check_levels(reading) && check_caches(reading);
+    if (ll_read_well(reading, "network"))
+        right &= ll_check_networks(reading);
     if (ll_read_well(reading, "units"))
         right &= check_runs(reading) && check_coverage(reading);
     return right;

@@ -23,6 +23,8 @@ enum {
     LL_MAX_UNITS = 16,
     LL_MAX_TILES = 16,
     LL_MAX_LINKS = 8,
+    LL_MAX_EXTENTS = 6,
+    LL_MAX_NETWORK_SAMPLES = 16,
     LL_MAX_KERNELS = 128,
     LL_MAX_TRANSFORMS = 8
 };
@@ -143,8 +145,9 @@ struct ll_kernel {
      */
     uint64_t slice;     /* lines of the result that make a piece of work */
     double packing_Bps; /* at which one unit copies operands before it multiplies */
-    double line_s;      /* what one line of a convolution's window costs to be copied */
-    double rewrites;    /* how often more than once the result is moved */
+    double
+        line_s; /* what beginning one line costs: of a convolution's window that is copied, or of elements */
+    double rewrites; /* how often more than once the result is moved */
 };
 
 /* A way to convolve in a transformed domain that the stack offers beside the direct product; see
@@ -181,14 +184,42 @@ struct ll_host {
     double latency_s;
 };
 
-enum ll_topology { LL_TOPOLOGY_RING, LL_TOPOLOGY_SWITCH, LL_TOPOLOGY_FULL };
+enum ll_topology {
+#define LL_TOPOLOGY(word, ...) LL_TOPOLOGY_##word,
+#include "sim/machine/topologies.def"
+#undef LL_TOPOLOGY
+    LL_TOPOLOGY_COUNT
+};
 
+/* Sides of a mesh, devices of a switch and switches of the next, ...: innermost first. */
+struct ll_extents {
+    uint64_t at[LL_MAX_EXTENTS];
+    uint64_t count;
+};
+
+/* What was measured of a collective among so many devices: time = latency + bytes a device sends / bandwidth.
+ */
+struct ll_network_sample {
+    uint64_t devices;
+    double latency_s, bandwidth_Bps;
+};
+
+/* A level of the network: joins `devices` groups, each of what the levels before it join. */
 struct ll_network {
     const char *name;
     enum ll_topology topology;
     uint64_t devices;
-    double bandwidth_Bps; /* of one device into the network, one direction */
-    double latency_s;
+    struct ll_extents shape;
+    const char **edges; /* "0-1", "0-1x2", "0>1": see hwconfigs/README.md */
+    uint64_t edge_count;
+    double bandwidth_Bps;    /* of one link, one direction */
+    double efficiency;       /* the share of it that large messages reach */
+    double latency_s;        /* of one message over one link */
+    double port_Bps;         /* the most that one device puts into this level or takes out of it; 0: any */
+    uint64_t links;          /* that a group of the levels before has into this one; 0: one a device */
+    double oversubscription; /* of a fat tree */
+    struct ll_network_sample samples[LL_MAX_NETWORK_SAMPLES];
+    uint64_t sample_count;
 };
 
 struct ll_energy {

@@ -89,22 +89,55 @@ void ll_write_LEVELS(const struct ll_field *field, const void *object, const str
 
 /* --- lists --- */
 
-/* "128x64x32". */
-static bool parse_tile(const char *text, struct ll_tile *tile)
+/* "128x64x32": how many sides, at most `most`; 0 when it is no such text or a side is 0 or over 65536. */
+static uint64_t parse_sides(const char *text, uint64_t most, uint64_t *sides)
 {
-    uint64_t *sides[] = {&tile->m, &tile->n, &tile->k};
-    for (int i = 0; i < 3; i++) {
+    for (uint64_t i = 0; i < most; i++) {
         char digits[16];
         size_t length = strspn(text, "0123456789");
-        if (length == 0 || length >= sizeof digits || text[length] != (i < 2 ? 'x' : '\0'))
-            return false;
+        if (length == 0 || length >= sizeof digits)
+            return 0;
         memcpy(digits, text, length);
         digits[length] = '\0';
-        if (!ll_count_parse(digits, sides[i]) || *sides[i] == 0 || *sides[i] > 65536)
-            return false;
+        if (!ll_count_parse(digits, &sides[i]) || sides[i] == 0 || sides[i] > 65536)
+            return 0;
+        if (text[length] == '\0')
+            return i + 1;
+        if (text[length] != 'x')
+            return 0;
         text += length + 1;
     }
-    return true;
+    return 0;
+}
+
+static bool parse_tile(const char *text, struct ll_tile *tile)
+{
+    uint64_t sides[3];
+    bool right = parse_sides(text, 3, sides) == 3;
+    if (right)
+        *tile = (struct ll_tile){sides[0], sides[1], sides[2]};
+    return right;
+}
+
+bool ll_read_EXTENTS(const struct ll_field *field, const struct ll_node *node, void *object,
+                     struct ll_reading *reading)
+{
+    struct ll_extents *extents = ll_at(object, field->offset);
+    extents->count = node->text ? parse_sides(node->text, LL_MAX_EXTENTS, extents->at) : 0;
+    return extents->count > 0 || ll_expected(node, reading, "1 to 6 extents of 1 to 65536, as 4x4x4");
+}
+
+void ll_write_EXTENTS(const struct ll_field *field, const void *object, const struct ll_machine *machine,
+                      struct ll_dump *dump)
+{
+    const struct ll_extents *extents = ll_at_const(object, field->offset);
+    char text[LL_MAX_EXTENTS * 8];
+    size_t length = 0;
+    (void)machine;
+    for (uint64_t i = 0; i < extents->count; i++)
+        length +=
+            (size_t)snprintf(text + length, sizeof text - length, "%s%" PRIu64, i ? "x" : "", extents->at[i]);
+    dump->verbs->word(dump->out, text);
 }
 
 bool ll_read_TILES(const struct ll_field *field, const struct ll_node *node, void *object,

@@ -33,7 +33,11 @@ static const char *const cache_policies[] = {
 #undef LL_CACHE_POLICY
     NULL,
 };
-static const char *const topologies[] = {"ring", "switch", "full", NULL};
+static const char *const topologies[] = {
+#define LL_TOPOLOGY(word, name, ...) name,
+#include "sim/machine/topologies.def"
+#undef LL_TOPOLOGY
+    NULL};
 static const char *const drams[] = {
 #define LL_DRAM(name, ...) name,
 #include "sim/machine/dram_presets.def"
@@ -219,7 +223,7 @@ static const struct ll_field kernel_fields[] = {
     {.key = "packing", .type = LL_TYPE_QUANTITY, AT(packing_Bps), .dimension = LL_DIMENSION_BANDWIDTH, .min = 1,
      .max = MOST_BPS, .help = "at which a unit copies a product's operands before it multiplies them"},
     {.key = "line", .type = LL_TYPE_QUANTITY, AT(line_s), .dimension = LL_DIMENSION_TIME, .min = 0,
-     .max = MOST_SECONDS, .otherwise = "0s", .help = "what copying a line of a convolution's window costs"},
+     .max = MOST_SECONDS, .otherwise = "0s", .help = "what beginning a line costs: of a convolution's window, of elements that an op goes along"},
     {.key = "rewrites", .type = LL_TYPE_NUMBER, AT(rewrites), .min = 0, .max = MOST_RATE, .otherwise = "0",
      .help = "how often more than once a product's result is moved, as when it is cleared and added to"},
 };
@@ -293,17 +297,47 @@ static const struct ll_field host_fields[] = {
 #undef AT
 static const struct ll_table host_table = {TABLE("host section", host_fields, struct ll_host)};
 
+#define AT(member) .offset = offsetof(struct ll_network_sample, member)
+static const struct ll_field network_sample_fields[] = {
+    {.key = "devices", .type = LL_TYPE_WHOLE, AT(devices), .required = true, .min = 2, .max = MOST_UNITS,
+     .help = "that took part"},
+    {.key = "latency", .type = LL_TYPE_QUANTITY, AT(latency_s), .dimension = LL_DIMENSION_TIME, .min = 0,
+     .max = MOST_SECONDS, .required = true, .help = "of the whole collective, however small"},
+    {.key = "bandwidth", .type = LL_TYPE_QUANTITY, AT(bandwidth_Bps), .dimension = LL_DIMENSION_BANDWIDTH,
+     .required = true, .min = 1, .max = MOST_BPS,
+     .help = "at which a device sends what a ring would have it send: 2 (n - 1) / n of an all-reduce's bytes"},
+};
+#undef AT
+static const struct ll_table network_sample_table = {
+    TABLE("network sample", network_sample_fields, struct ll_network_sample)};
+
 #define AT(member) .offset = offsetof(struct ll_network, member)
 static const struct ll_field network_fields[] = {
     {.key = "name", .type = LL_TYPE_NAME, AT(name), .required = true, .help = "what paths and reports call it"},
     {.key = "topology", .type = LL_TYPE_CHOICE, AT(topology), .required = true, .choices = topologies,
      .help = "who is next to whom"},
     {.key = "devices", .type = LL_TYPE_WHOLE, AT(devices), .required = true, .min = 2, .max = MOST_UNITS,
-     .help = "how many it joins"},
+     .help = "how many it joins; of a further level, how many groups of those before"},
+    {.key = "shape", .type = LL_TYPE_EXTENTS, AT(shape),
+     .help = "sides of a mesh or torus; devices a switch, switches a switch, ... of a fat tree; devices a router, "
+             "routers a group, groups of a dragonfly"},
+    {.key = "edges", .type = LL_TYPE_TEXTS, AT(edges), .count_offset = offsetof(struct ll_network, edge_count),
+     .help = "0-1: a link each way between devices 0 and 1; 0>1: one way; 0-1x2.5: of so many times the bandwidth"},
     {.key = "bandwidth", .type = LL_TYPE_QUANTITY, AT(bandwidth_Bps), .dimension = LL_DIMENSION_BANDWIDTH,
-     .required = true, .min = 1, .max = MOST_BPS, .help = "of one device into the network, one direction"},
+     .required = true, .min = 1, .max = MOST_BPS, .help = "of one link, one direction"},
+    {.key = "efficiency", .type = LL_TYPE_NUMBER, AT(efficiency), .min = POSITIVE, .max = 1, .otherwise = "1",
+     .help = "the share of it that large messages reach"},
     {.key = "latency", .type = LL_TYPE_QUANTITY, AT(latency_s), .dimension = LL_DIMENSION_TIME, .min = 0,
      .max = MOST_SECONDS, .otherwise = "0s", .help = "of one message over one link"},
+    {.key = "port", .type = LL_TYPE_QUANTITY, AT(port_Bps), .dimension = LL_DIMENSION_BANDWIDTH, .min = 1,
+     .max = MOST_BPS, .help = "the most that one device puts into it or takes out of it; when not given, what its links carry"},
+    {.key = "links", .type = LL_TYPE_WHOLE, AT(links), .min = 0, .max = MOST_UNITS, .otherwise = "0",
+     .help = "of a further level: network cards of a group, which its devices share in turn; 0: one a device"},
+    {.key = "oversubscription", .type = LL_TYPE_NUMBER, AT(oversubscription), .min = POSITIVE, .max = 1e6, .otherwise = "1",
+     .help = "of a fat tree: how much more a switch could take in from below than it can pass upwards"},
+    {.key = "samples", .type = LL_TYPE_LIST, AT(samples), .count_offset = offsetof(struct ll_network, sample_count),
+     .table = &network_sample_table, .max = LL_MAX_NETWORK_SAMPLES,
+     .help = "all-reduces measured on it, by number of devices: used instead of the model for groups within this level"},
 };
 #undef AT
 static const struct ll_table network_table = {TABLE("network", network_fields, struct ll_network)};

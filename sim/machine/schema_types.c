@@ -93,6 +93,11 @@ static bool any_dtype(const struct ll_field *field, const void *object)
     return false;
 }
 
+static bool any_extent(const struct ll_field *field, const void *object)
+{
+    return ((const struct ll_extents *)ll_at_const(object, field->offset))->count > 0;
+}
+
 /* Files are merged before they are read: what is left can only come from an override. */
 static bool refuse_INHERITS(const struct ll_field *field, const struct ll_node *node, void *object,
                             struct ll_reading *reading)

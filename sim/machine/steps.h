@@ -42,6 +42,9 @@ bool ll_override_apply(struct ll_node *tree, const struct ll_override *override,
  * values (a unit's clock). False after complaints. */
 bool ll_machine_check(struct ll_reading *reading);
 
+/* Its part for the network. */
+bool ll_check_networks(struct ll_reading *reading);
+
 /* dump.c: sets config_hash. False when memory ran out. */
 bool ll_machine_hash(struct ll_machine *machine);
 

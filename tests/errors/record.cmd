@@ -16,3 +16,10 @@ try record alexnet --dry-run -o .
 try record alexnet --jsn
 try train alexnet --data here
 try train deepq --data here
+try record gemm -p ta=X
+try record gemm -p m=3 --batch 3
+try record gemm -p dtype=f16
+try record allreduce
+try record allreduce --dry-run --batch 3
+try record allreduce --dry-run --train
+try train gemm

@@ -40,10 +40,11 @@ static struct ll_value *labels(struct ll_nn *nn, const struct ll_shape *shape, u
                                           .feed = {fill_labels, 0, classes, NULL}});
 }
 
-/* Logarithms, roots, powers and quotients are asked far from where they end. */
+/* Logarithms, roots, powers, quotients and variances are asked far from where they end. */
 static bool wants_positive(enum ll_op_kind kind)
 {
-    return kind == LL_OP_SQRT || kind == LL_OP_LOG || kind == LL_OP_POW || kind == LL_OP_DIV;
+    return kind == LL_OP_SQRT || kind == LL_OP_SQRT_GRAD || kind == LL_OP_LOG || kind == LL_OP_POW ||
+           kind == LL_OP_DIV || kind == LL_OP_BATCH_NORM_FIXED;
 }
 
 static struct ll_value *positive_variable(struct ll_nn *nn, const struct ll_shape *shape, const char *name,
@@ -68,12 +69,14 @@ static struct ll_value *weighed(struct ll_nn *nn, struct ll_value *y)
     return y->shape.rank == 0 ? product : ll_nn_do1(nn, LL_OP_MEAN, product);
 }
 
-/* No gradient flows into the number of a step, which random ops read, nor into targets. */
+/* No gradient flows into the number of a step, which random ops read, nor into targets, nor into the mean and
+ * the variance of other steps. */
 static bool takes_gradient(enum ll_op_kind kind, uint32_t input, const struct ll_shape *shape)
 {
     bool is_step = ll_op_class(kind) == LL_CLASS_RANDOM && shape->rank == 0;
     bool is_target = kind == LL_OP_SOFTMAX_XENT_DENSE && input == 1;
-    return shape->dtype == LL_F64 && !is_step && !is_target;
+    bool is_moment = kind == LL_OP_BATCH_NORM_FIXED && input >= 3;
+    return shape->dtype == LL_F64 && !is_step && !is_target && !is_moment;
 }
 
 /* How many rows indices may name, or classes labels. */
@@ -87,7 +90,8 @@ static uint64_t classes_of(const struct op_sample *sample)
 
 static uint32_t given_count(const struct op_sample *sample)
 {
-    static const char *const given[] = {"RESHAPE", "EXPAND", "UNSTACK", "SEGMENT_SUM"};
+    static const char *const given[] = {"RESHAPE", "EXPAND",    "UNSTACK",    "SEGMENT_SUM",
+                                        "SPREAD",  "CONV_DATA", "CONV_FILTER"};
     for (size_t i = 0; i < sizeof given / sizeof *given; i++)
         if (shape_word(sample->view.kind, given[i]))
             return sample->view.output_count;
@@ -102,35 +106,46 @@ static struct ll_value *integers(struct ll_nn *nn, const struct op_sample *sampl
     return labels(nn, &sample->in[input], classes_of(sample));
 }
 
-static void check_op(uint64_t *random, enum ll_op_kind kind)
+/* An op of random inputs and the mean of its first result; those of its inputs that take gradients. */
+struct subject {
+    struct ll_value *variables[SAMPLE_INPUTS], *gradients[SAMPLE_INPUTS];
+    struct gradient_check check;
+};
+
+/* False when its result is no number that could have a gradient, or none at all. */
+static bool begin_subject(struct subject *subject, uint64_t *random, enum ll_op_kind kind)
 {
-    static const char *const names[] = {"a", "b", "c", "d"};
+    static const char *const names[] = {"a", "b", "c", "d", "e", "f", "g", "h"};
     struct op_sample sample;
-    struct ll_value *inputs[SAMPLE_INPUTS], *variables[SAMPLE_INPUTS], *gradients[SAMPLE_INPUTS];
-    struct gradient_check check = {ll_nn_new(LL_F64), NULL, variables, gradients, 0};
+    struct ll_value *inputs[SAMPLE_INPUTS];
+    struct gradient_check *check = &subject->check;
+    *check = (struct gradient_check){ll_nn_new(LL_F64), NULL, subject->variables, subject->gradients, 0};
     draw_op(random, kind, LL_F64, &sample);
-    if (sample.out[0].dtype != LL_F64) { /* indices have no gradient */
-        ll_nn_free(check.nn);
-        return;
-    }
+    if (sample.out[0].dtype != LL_F64 || ll_elements(&sample.out[0]) == 0)
+        return false;
     for (uint32_t i = 0; i < sample.view.input_count; i++) {
         bool real = sample.in[i].dtype == LL_F64;
-        inputs[i] = !real                  ? integers(check.nn, &sample, i)
-                    : wants_positive(kind) ? positive_variable(check.nn, &sample.in[i], names[i], random)
-                                           : variable(check.nn, &sample.in[i], names[i]);
+        inputs[i] = !real                  ? integers(check->nn, &sample, i)
+                    : wants_positive(kind) ? positive_variable(check->nn, &sample.in[i], names[i], random)
+                                           : variable(check->nn, &sample.in[i], names[i]);
         if (takes_gradient(kind, i, &sample.in[i]))
-            variables[check.count++] = inputs[i];
+            subject->variables[check->count++] = inputs[i];
     }
-    struct ll_value *y = ll_nn_do(check.nn, &(struct ll_call){.kind = kind,
-                                                              .input_count = sample.view.input_count,
-                                                              .inputs = inputs,
-                                                              .attr_count = sample.view.attr_count,
-                                                              .attrs = sample.attrs,
-                                                              .given_count = given_count(&sample),
-                                                              .given = sample.out});
-    check.loss = weighed(check.nn, y);
-    check_gradients(&check, random, ELEMENTS);
-    ll_nn_free(check.nn);
+    struct ll_value *y = ll_nn_do(check->nn, &(struct ll_call){.kind = kind,
+                                                               .input_count = sample.view.input_count,
+                                                               .inputs = inputs,
+                                                               .attr_count = sample.view.attr_count,
+                                                               .attrs = sample.attrs,
+                                                               .given_count = given_count(&sample),
+                                                               .given = sample.out});
+    check->loss = weighed(check->nn, y);
+    return true;
+}
+
+static bool has_gradient(enum ll_op_kind kind)
+{
+    const char *word = ll_op_words(kind).gradient;
+    return strcmp(word, "NONE") != 0 && strcmp(word, "UNKNOWN") != 0;
 }
 
 static void every_gradient_is_what_finite_differences_say(void **state)
@@ -138,9 +153,54 @@ static void every_gradient_is_what_finite_differences_say(void **state)
     (void)state;
     uint64_t random = ll_seed(21);
     for (int kind = 0; kind < LL_OP_COUNT; kind++)
-        for (int run = 0; strcmp(ll_op_words((enum ll_op_kind)kind).gradient, "NONE") != 0 && run < RUNS;
-             run++)
-            check_op(&random, (enum ll_op_kind)kind);
+        for (int run = 0; has_gradient((enum ll_op_kind)kind) && run < RUNS; run++) {
+            struct subject subject;
+            if (begin_subject(&subject, &random, (enum ll_op_kind)kind))
+                check_gradients(&subject.check, &random, ELEMENTS);
+            ll_nn_free(subject.check.nn);
+        }
+}
+
+/* The mean square of each gradient, each element with its own factor, all together. */
+static struct ll_value *size_of_gradients(struct ll_nn *nn, struct ll_value *const *gradients, size_t count)
+{
+    struct ll_value *sum = NULL;
+    for (size_t i = 0; i < count; i++) {
+        if (!gradients[i])
+            continue;
+        struct ll_value *size = weighed(nn, ll_nn_do1(nn, LL_OP_SQUARE, gradients[i]));
+        sum = sum ? ll_nn_do2(nn, LL_OP_ADD, sum, size) : size;
+    }
+    return sum;
+}
+
+/* What a gradient penalty needs: how the squares of an op's gradients change with its inputs. Kinds whose
+ * gradients cannot be derived again say so. */
+static void gradients_of_gradients_are_what_finite_differences_say(void **state)
+{
+    (void)state;
+    uint64_t random = ll_seed(25), derived = 0;
+    for (int kind = 0; kind < LL_OP_COUNT; kind++) {
+        bool unknown = false;
+        for (int run = 0; has_gradient((enum ll_op_kind)kind) && !unknown && run < RUNS; run++) {
+            struct subject subject;
+            struct gradient_check *check = &subject.check;
+            if (begin_subject(&subject, &random, (enum ll_op_kind)kind)) {
+                struct ll_value *penalty[SAMPLE_INPUTS];
+                ll_nn_gradients(check->nn, check->loss, check->variables, check->count, check->gradients);
+                check->loss = size_of_gradients(check->nn, check->gradients, check->count);
+                ll_nn_gradients(check->nn, check->loss, check->variables, check->count, penalty);
+                unknown = ll_nn_trouble(check->nn) != NULL;
+                if (!unknown)
+                    check_gradients(check, &random, ELEMENTS);
+            }
+            ll_nn_free(check->nn);
+        }
+        derived += has_gradient((enum ll_op_kind)kind) && !unknown;
+        if (unknown)
+            print_message("%s: its gradient has none\n", ll_op_name((enum ll_op_kind)kind));
+    }
+    assert_true(derived >= 50);
 }
 
 /* y = x * x + x: x is used three times. */
@@ -231,6 +291,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(every_gradient_is_what_finite_differences_say),
+        cmocka_unit_test(gradients_of_gradients_are_what_finite_differences_say),
         cmocka_unit_test(a_value_used_often_has_the_sum_of_its_gradients),
         cmocka_unit_test(gradients_have_gradients),
         cmocka_unit_test(rows_that_are_picked_have_gradients),

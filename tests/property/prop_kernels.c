@@ -5,6 +5,7 @@
 #include "op_samples.h"
 #include "twins.h"
 #include "twins_ctc.h"
+#include "twins_layer_norm.h"
 #include "twins_move.h"
 #include "twins_optimizer.h"
 
@@ -67,7 +68,7 @@ static bool is_positive(enum ll_op_kind kind, uint32_t input)
         return true;
     if (kind == LL_OP_DIV || kind == LL_OP_SQRT_GRAD)
         return input == 1;
-    bool norm = kind == LL_OP_BATCH_NORM_GRAD || kind == LL_OP_BATCH_NORM_FIXED;
+    bool norm = shape_word(kind, "NORM_GRAD") || shape_word(kind, "NORM_FIXED");
     return (kind == LL_OP_ADAM && (input == 2 || input == 4)) || (kind == LL_OP_RMSPROP && input == 1) ||
            (norm && input == 4);
 }
@@ -78,7 +79,10 @@ static double draw_value(uint64_t *state, const struct trial *t, uint32_t input)
 {
     enum ll_dtype dtype = (enum ll_dtype)t->sample.in[input].dtype;
     const struct ll_shape *first = &t->sample.in[0];
-    uint64_t classes = t->sample.view.kind == LL_OP_SOFTMAX_XENT ? first->dim[1] : 2;
+    uint64_t classes =
+        shape_word(t->sample.view.kind, "XENT") || shape_word(t->sample.view.kind, "XENT_SMOOTH")
+            ? first->dim[1]
+            : 2;
     if (t->sample.view.kind == LL_OP_CTC_LOSS) /* labels, their number, that of the frames */
         classes = input == 1   ? first->dim[2] - 1
                   : input == 2 ? t->sample.in[1].dim[1] + 1

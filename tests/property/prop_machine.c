@@ -76,6 +76,8 @@ static void write_CHOICE(struct writer *w, const struct ll_field *field)
         write_scope(w);
         return;
     }
+    if (!strcmp(field->key, "topology")) /* others need a shape or edges */
+        chosen = ll_random_below(&w->random, LL_TOPOLOGY_MESH);
     if (!strcmp(field->key, "objective")) /* others need figures of energy, which may be missing */
         chosen = LL_OBJECTIVE_TIME;
     ll_str_add(&w->out, field->choices[chosen]);
@@ -229,9 +231,12 @@ static write_value *const writers[LL_TYPE_COUNT] = {
 /* Whether this key is written now. The machine's clock and all scopes are: others lean on them. */
 static bool wanted(struct writer *w, const struct ll_field *field, const char *skip)
 {
-    /* A cache's keys must fit the level's size (tests/property/prop_cache.c), a cluster's share its scope. */
-    if (!strcmp(field->key, "cache") || !strcmp(field->key, "share"))
-        return false;
+    /* A cache's keys must fit the level's size (tests/property/prop_cache.c), a cluster's share its scope, a
+     * shape and edges the number of devices (tests/property/prop_net.c). */
+    static const char *const fitted[] = {"cache", "share", "shape", "edges", "samples"};
+    for (size_t i = 0; i < sizeof fitted / sizeof *fitted; i++)
+        if (!strcmp(field->key, fitted[i]))
+            return false;
     if (!strcmp(field->key, "dram"))
         return w->dram = ll_random_below(&w->random, 2);
     if (!strcmp(field->key, "channels") && !w->dram)

@@ -74,12 +74,27 @@ static void at_the_ends_they_are_what_they_must_be(void **state)
     assert_true(ll_sigmoid(0) == 0.5f && ll_sigmoid(INFINITY) == 1 && ll_sigmoid(-INFINITY) == 0);
 }
 
+/* Abramowitz and Stegun, 7.1.26, promise 1.5e-7 of the error function; the density is an exponential. */
+static void normal_numbers_fall_below_as_often_as_they_should(void **state)
+{
+    (void)state;
+    for (int i = -12000; i <= 12000; i++) {
+        float x = (float)i / 1000;
+        assert_true(fabs((double)ll_normal_below(x) - erfc((double)-x / sqrt(2)) / 2) < 3e-7);
+        assert_true(fabs((double)ll_normal_density(x) - exp((double)(-x * x) / 2) / sqrt(8 * atan(1))) <
+                    2e-7);
+    }
+    assert_true(ll_normal_below(INFINITY) == 1 && ll_normal_below(-INFINITY) == 0);
+    assert_true(isnan(ll_normal_below(NAN)));
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(exponentials_are_right_to_two_units),
         cmocka_unit_test(logarithms_are_right_to_two_units),
         cmocka_unit_test(logarithms_end_where_they_must),
+        cmocka_unit_test(normal_numbers_fall_below_as_often_as_they_should),
         cmocka_unit_test(at_the_ends_they_are_what_they_must_be),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -84,6 +84,45 @@ static void adam_follows_its_paper(void **state)
         w);
 }
 
+/* Vaswani et al., 2017, section 5.3, without the factor for the model's width. */
+static void adams_rate_rises_while_it_warms_up(void **state)
+{
+    (void)state;
+    double w[N];
+    for (int i = 0; i < N; i++) {
+        double m = 0, v = 0;
+        w[i] = start[i];
+        for (int t = 1; t <= STEPS; t++) {
+            double g = gradient(w, i), rate = 0.1 * sqrt(1 - pow(0.99, t)) / (1 - pow(0.8, t));
+            m = 0.8 * m + 0.2 * g;
+            v = 0.99 * v + 0.01 * g * g;
+            w[i] -= rate * fmin(t * pow(3, -1.5), pow(t, -0.5)) * m / (sqrt(v) + 1e-3);
+        }
+    }
+    run(
+        &(struct ll_optimizer){
+            .kind = LL_ADAM, .rate = 0.1, .beta1 = 0.8, .beta2 = 0.99, .epsilon = 1e-3, .warmup = 3},
+        w);
+}
+
+static void each_element_of_a_gradient_can_be_clipped(void **state)
+{
+    const double most = 0.05;
+    (void)state;
+    double w[N];
+    bool clipped = false;
+    for (int i = 0; i < N; i++) {
+        w[i] = start[i];
+        for (int step = 0; step < STEPS; step++) {
+            double g = gradient(w, i);
+            clipped |= fabs(g) > most;
+            w[i] -= 0.1 * fmin(fmax(g, -most), most);
+        }
+    }
+    assert_true(clipped);
+    run(&(struct ll_optimizer){.kind = LL_SGD, .rate = 0.1, .clip = LL_CLIP_VALUE, .clip_norm = most}, w);
+}
+
 static void a_loss_that_depends_on_no_weight_is_refused(void **state)
 {
     static const struct ll_optimizer optimizers[] = {
@@ -111,6 +150,8 @@ int main(void)
         cmocka_unit_test(sgd_goes_down_the_gradient),
         cmocka_unit_test(momentum_keeps_a_share_of_its_speed),
         cmocka_unit_test(adam_follows_its_paper),
+        cmocka_unit_test(adams_rate_rises_while_it_warms_up),
+        cmocka_unit_test(each_element_of_a_gradient_can_be_clipped),
         cmocka_unit_test(a_loss_that_depends_on_no_weight_is_refused),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

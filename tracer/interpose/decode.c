@@ -43,72 +43,84 @@ struct decoder {
     bool columns; /* the call's matrices are stored column by column */
 };
 
-/* Runs of elements; nothing when a size is not positive. */
-static void operand(struct decoder *decoder, enum ll_argument role, uint64_t address, int64_t access,
-                    int64_t rows, int64_t cols, int64_t leading)
+/* An operand of so many runs of elements; NULL when a size is not positive or there are too many. */
+static struct ll_operand *place(struct decoder *decoder, enum ll_argument role, uint64_t address,
+                                int64_t access, const int64_t runs[static 3])
 {
     struct ll_call *call = decoder->call;
-    if (call->operand_count == LL_MAX_OPERANDS || rows <= 0 || cols <= 0)
-        return;
+    if (call->operand_count == LL_MAX_OPERANDS || runs[0] <= 0 || runs[1] <= 0)
+        return NULL;
     struct ll_operand *to = &call->operand[call->operand_count++];
     *to = (struct ll_operand){.address = address, .access = (uint8_t)access, .role = (uint8_t)role};
-    to->rows = (uint64_t)rows;
-    to->row_bytes = ll_mul((uint64_t)cols, decoder->element_bytes);
-    to->stride_bytes = ll_mul((uint64_t)(leading < 0 ? -leading : leading), decoder->element_bytes);
-    if (rows == 1 || to->stride_bytes < to->row_bytes)
-        to->stride_bytes = to->row_bytes;
+    to->rows = (uint64_t)runs[0];
+    to->row_bytes = ll_mul((uint64_t)runs[1], decoder->element_bytes);
+    to->stride_bytes = ll_mul((uint64_t)(runs[2] < 0 ? -runs[2] : runs[2]), decoder->element_bytes);
+    if (to->rows == 1 || to->stride_bytes <= to->row_bytes) {
+        to->row_bytes = to->stride_bytes = ll_mul(to->rows, to->row_bytes);
+        to->rows = 1;
+    }
     to->shape.dtype = call->dtype;
-    if (rows != 1)
-        to->shape.dim[to->shape.rank++] = (uint64_t)rows;
-    to->shape.dim[to->shape.rank++] = (uint64_t)cols;
-    if (decoder->complex)
-        to->shape.dim[to->shape.rank++] = 2;
-    if (to->stride_bytes != to->row_bytes)
-        return;
-    to->row_bytes = to->stride_bytes = ll_mul(to->rows, to->row_bytes);
-    to->rows = 1;
+    return to;
 }
 
-/* A vector whose elements follow each other is one run, else each element is one. */
+/* Adds dimensions to an operand's shape; what is complex has one more, of two parts. */
+static void set_shape(const struct decoder *decoder, struct ll_operand *to, unsigned rank,
+                      const int64_t *dims)
+{
+    for (unsigned i = 0; i < rank; i++)
+        to->shape.dim[to->shape.rank++] = (uint64_t)dims[i];
+    if (decoder->complex)
+        to->shape.dim[to->shape.rank++] = 2;
+}
+
+static void matrix(struct decoder *decoder, enum ll_argument role, uint64_t address, int64_t access,
+                   int64_t rows, int64_t cols, int64_t leading)
+{
+    const int64_t runs[] = {rows, cols, leading};
+    struct ll_operand *to = place(decoder, role, address, access, runs);
+    if (to)
+        set_shape(decoder, to, 2, runs);
+}
+
+/* Elements that follow each other are one run, else each of them is one; an increment of zero is one element.
+ */
 static void vector(struct decoder *decoder, enum ll_argument role, uint64_t address, int64_t access,
                    int64_t count, int64_t increment)
 {
-    bool dense = increment == 1 || increment == -1 || count == 1;
-    operand(decoder, role, address, access,
-            dense            ? 1
-            : increment == 0 ? count > 0
-                             : count,
-            dense ? count : 1, increment);
-    if (!dense && count > 0 && decoder->call->operand_count) {
-        struct ll_shape *shape = &decoder->call->operand[decoder->call->operand_count - 1].shape;
-        shape->dim[0] = (uint64_t)(increment == 0 ? 1 : count);
-        shape->dim[1] = decoder->complex ? 2 : 0;
-        shape->dim[2] = 0;
-        shape->rank = decoder->complex ? 2 : 1;
-    }
+    int64_t elements = increment == 0 && count > 0 ? 1 : count;
+    bool dense = increment == 1 || increment == -1;
+    const int64_t runs[] = {dense ? 1 : elements, dense ? elements : 1, increment};
+    struct ll_operand *to = place(decoder, role, address, access, runs);
+    if (to)
+        set_shape(decoder, to, 1, &elements);
 }
 
-/* rows, cols, leading dimension, distance of matrices, their number. */
+/* Elements of another type than the routine's. */
+static void others(struct decoder *decoder, enum ll_argument role, uint64_t address, int64_t access,
+                   int64_t count, enum ll_dtype dtype)
+{
+    struct decoder other = {decoder->call, ll_dtype_bytes(dtype), false, false};
+    uint8_t usual = decoder->call->dtype;
+    decoder->call->dtype = dtype;
+    vector(&other, role, address, access, count, 1);
+    decoder->call->dtype = usual;
+}
+
+/* rows, cols, leading dimension, distance of matrices, their number: runs of whole matrices, or all their
+ * rows where those of one matrix go on in the next. */
 static void matrices(struct decoder *decoder, enum ll_argument role, uint64_t address, int64_t access,
                      const int64_t size[static 5])
 {
-    uint32_t before = decoder->call->operand_count;
-    operand(decoder, role, address, access, size[0], size[1], size[2]);
-    if (decoder->call->operand_count == before || size[4] <= 0)
+    int64_t rows = size[0], cols = size[1], leading = size[2], stride = size[3], count = size[4];
+    if (rows <= 0 || cols <= 0 || rows > INT32_MAX || leading < cols || leading > INT32_MAX || stride < 0)
         return;
-    struct ll_operand *batch = &decoder->call->operand[before];
-    uint64_t count = (uint64_t)size[4], stride = ll_mul((uint64_t)size[3], decoder->element_bytes);
-    uint64_t span = ll_add(ll_mul(batch->rows - 1, batch->stride_bytes), batch->row_bytes);
-    memmove(batch->shape.dim + 1, batch->shape.dim, 3 * sizeof *batch->shape.dim);
-    batch->shape.dim[0] = count;
-    batch->shape.rank++;
-    if (batch->rows == 1 || ll_mul(batch->rows, batch->stride_bytes) != stride) {
-        batch->rows = count;
-        batch->row_bytes = span;
-        batch->stride_bytes = stride > span ? stride : span;
-    } else {
-        batch->rows = ll_mul(batch->rows, count);
-    }
+    bool goes_on = stride == rows * leading || (count == 1 && rows > 1);
+    bool fits = goes_on && count > 0 && count <= INT32_MAX;
+    const int64_t runs[] = {fits ? rows * count : count, fits ? cols : (rows - 1) * leading + cols,
+                            fits ? leading : stride};
+    struct ll_operand *to = place(decoder, role, address, access, runs);
+    if (to)
+        set_shape(decoder, to, 3, (const int64_t[]){count, rows, cols});
 }
 
 /* How a kind of argument becomes a variable. */
@@ -161,9 +173,9 @@ static void matrices(struct decoder *decoder, enum ll_argument role, uint64_t ad
 #define BOTH LL_ACCESS_BOTH
 #define UPDATE (beta ? LL_ACCESS_BOTH : LL_ACCESS_WRITE)
 #define MATRIX(role, name, access, rows, cols, leading)                                                      \
-    operand(decoder, LL_ARGUMENT_##role, name, access, rows, cols, leading);
+    matrix(decoder, LL_ARGUMENT_##role, name, access, rows, cols, leading);
 #define COLUMNS(role, name, access, rows, cols, leading)                                                     \
-    operand(decoder, LL_ARGUMENT_##role, name, access, cols, rows, leading);
+    matrix(decoder, LL_ARGUMENT_##role, name, access, cols, rows, leading);
 #define VECTOR(role, name, access, count, increment)                                                         \
     vector(decoder, LL_ARGUMENT_##role, name, access, count, increment);
 /* A batch is one operand: runs of whole matrices where their rows follow each other, else all of the rows. */
@@ -171,6 +183,12 @@ static void matrices(struct decoder *decoder, enum ll_argument role, uint64_t ad
     matrices(decoder, LL_ARGUMENT_##role, name, access,                                                      \
              (const int64_t[]){rows, cols, leading, stride, count});
 #define TRIANGLE(n) ((n) > 0 && (n) < INT32_MAX ? (n) * ((n) + 1) / 2 : 0)
+#define REALS(role, name, access, count)                                                                     \
+    others(decoder, LL_ARGUMENT_##role, name, access, count, decoder->call->dtype);
+#define INTEGERS(role, name, access, count) others(decoder, LL_ARGUMENT_##role, name, access, count, LL_I32);
+#define LESSER(a, b) ((a) < (b) ? (a) : (b))
+#define GREATER(a, b) ((a) > (b) ? (a) : (b))
+#define SAYS(job, letter) (((job) & ~INT64_C(0x20)) == (letter))
 #define PACKED(role, name, access, count) vector(decoder, LL_ARGUMENT_##role, name, access, count, 1);
 
 #define LL_ROUTINE(routine, title, mirror, numbers, operands)                                                \

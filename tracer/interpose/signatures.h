@@ -118,6 +118,99 @@
 #define LL_SIGNATURE_ROT(X, l) LL_SIGNATURE_COPY(X, l) X(l, PLAIN, cosine) X(l, PLAIN, sine)
 #define LL_SIGNATURE_ROTM(X, l) LL_SIGNATURE_COPY(X, l) X(l, OTHER, param)
 
+/* LAPACK. */
+#define LL_SIGNATURE_GESV(X, l) X(l, COUNT, n) X(l, COUNT, nrhs) X(l, ARRAY, a) X(l, COUNT, lda)             \
+    X(l, ARRAY, ipiv) X(l, ARRAY, b) X(l, COUNT, ldb) X(l, OTHER, info)
+#define LL_SIGNATURE_GBSV(X, l) X(l, COUNT, n) X(l, COUNT, kl) X(l, COUNT, ku) X(l, COUNT, nrhs)             \
+    X(l, ARRAY, a) X(l, COUNT, lda) X(l, ARRAY, ipiv) X(l, ARRAY, b) X(l, COUNT, ldb) X(l, OTHER, info)
+#define LL_SIGNATURE_GTSV(X, l) X(l, COUNT, n) X(l, COUNT, nrhs) X(l, ARRAY, dl) X(l, ARRAY, d)              \
+    X(l, ARRAY, du) X(l, ARRAY, b) X(l, COUNT, ldb) X(l, OTHER, info)
+#define LL_SIGNATURE_GETRF(X, l) X(l, COUNT, m) X(l, COUNT, n) X(l, ARRAY, a) X(l, COUNT, lda)               \
+    X(l, ARRAY, ipiv) X(l, OTHER, info)
+#define LL_SIGNATURE_GETRS(X, l) X(l, TRANS, transa) X(l, COUNT, n) X(l, COUNT, nrhs) X(l, ARRAY, a)         \
+    X(l, COUNT, lda) X(l, ARRAY, ipiv) X(l, ARRAY, b) X(l, COUNT, ldb) X(l, OTHER, info)
+#define LL_SIGNATURE_GETRI(X, l) X(l, COUNT, n) X(l, ARRAY, a) X(l, COUNT, lda) X(l, ARRAY, ipiv)            \
+    X(l, OTHER, work) X(l, WORK, lwork) X(l, OTHER, info)
+#define LL_SIGNATURE_POTRF(X, l) X(l, UPLO, uplo) X(l, COUNT, n) X(l, ARRAY, a) X(l, COUNT, lda)             \
+    X(l, OTHER, info)
+#define LL_SIGNATURE_POTRI LL_SIGNATURE_POTRF
+#define LL_SIGNATURE_POTRS(X, l) X(l, UPLO, uplo) X(l, COUNT, n) X(l, COUNT, nrhs) X(l, ARRAY, a)            \
+    X(l, COUNT, lda) X(l, ARRAY, b) X(l, COUNT, ldb) X(l, OTHER, info)
+#define LL_SIGNATURE_POSV LL_SIGNATURE_POTRS
+#define LL_SIGNATURE_SYTRF(X, l) X(l, UPLO, uplo) X(l, COUNT, n) X(l, ARRAY, a) X(l, COUNT, lda)             \
+    X(l, ARRAY, ipiv) X(l, OTHER, work) X(l, WORK, lwork) X(l, OTHER, info)
+#define LL_SIGNATURE_SYTRS(X, l) X(l, UPLO, uplo) X(l, COUNT, n) X(l, COUNT, nrhs) X(l, ARRAY, a)            \
+    X(l, COUNT, lda) X(l, ARRAY, ipiv) X(l, ARRAY, b) X(l, COUNT, ldb) X(l, OTHER, info)
+#define LL_SIGNATURE_SYSV(X, l) X(l, UPLO, uplo) X(l, COUNT, n) X(l, COUNT, nrhs) X(l, ARRAY, a)             \
+    X(l, COUNT, lda) X(l, ARRAY, ipiv) X(l, ARRAY, b) X(l, COUNT, ldb) X(l, OTHER, work) X(l, WORK, lwork)   \
+    X(l, OTHER, info)
+#define LL_SIGNATURE_TRTRI(X, l) X(l, UPLO, uplo) X(l, DIAG, diag) X(l, COUNT, n) X(l, ARRAY, a)             \
+    X(l, COUNT, lda) X(l, OTHER, info)
+#define LL_SIGNATURE_TRTRS(X, l) X(l, UPLO, uplo) X(l, TRANS, transa) X(l, DIAG, diag) X(l, COUNT, n)        \
+    X(l, COUNT, nrhs) X(l, ARRAY, a) X(l, COUNT, lda) X(l, ARRAY, b) X(l, COUNT, ldb) X(l, OTHER, info)
+#define LL_SIGNATURE_GEQRF(X, l) X(l, COUNT, m) X(l, COUNT, n) X(l, ARRAY, a) X(l, COUNT, lda)               \
+    X(l, ARRAY, tau) X(l, OTHER, work) X(l, WORK, lwork) X(l, OTHER, info)
+#define LL_SIGNATURE_GELQF LL_SIGNATURE_GEQRF
+#define LL_SIGNATURE_GEQP3(X, l) X(l, COUNT, m) X(l, COUNT, n) X(l, ARRAY, a) X(l, COUNT, lda)               \
+    X(l, ARRAY, ipiv) X(l, ARRAY, tau) X(l, OTHER, work) X(l, WORK, lwork) X(l, IF_COMPLEX, rwork)           \
+    X(l, OTHER, info)
+#define LL_SIGNATURE_ORGQR(X, l) X(l, COUNT, m) X(l, COUNT, n) X(l, COUNT, k) X(l, ARRAY, a)                 \
+    X(l, COUNT, lda) X(l, ARRAY, tau) X(l, OTHER, work) X(l, WORK, lwork) X(l, OTHER, info)
+#define LL_SIGNATURE_ORMQR(X, l) X(l, SIDE, side) X(l, TRANS, transa) X(l, COUNT, m) X(l, COUNT, n)          \
+    X(l, COUNT, k) X(l, ARRAY, a) X(l, COUNT, lda) X(l, ARRAY, tau) X(l, ARRAY, c) X(l, COUNT, ldc)          \
+    X(l, OTHER, work) X(l, WORK, lwork) X(l, OTHER, info)
+#define LL_SIGNATURE_GELS(X, l) X(l, TRANS, transa) X(l, COUNT, m) X(l, COUNT, n) X(l, COUNT, nrhs)          \
+    X(l, ARRAY, a) X(l, COUNT, lda) X(l, ARRAY, b) X(l, COUNT, ldb) X(l, OTHER, work) X(l, WORK, lwork)      \
+    X(l, OTHER, info)
+#define LL_SIGNATURE_GELSD(X, l) X(l, COUNT, m) X(l, COUNT, n) X(l, COUNT, nrhs) X(l, ARRAY, a)              \
+    X(l, COUNT, lda) X(l, ARRAY, b) X(l, COUNT, ldb) X(l, ARRAY, s) X(l, OTHER, rcond) X(l, OTHER, rank)     \
+    X(l, OTHER, work) X(l, WORK, lwork) X(l, IF_COMPLEX, rwork) X(l, OTHER, iwork) X(l, OTHER, info)
+#define LL_SIGNATURE_GELSS(X, l) X(l, COUNT, m) X(l, COUNT, n) X(l, COUNT, nrhs) X(l, ARRAY, a)              \
+    X(l, COUNT, lda) X(l, ARRAY, b) X(l, COUNT, ldb) X(l, ARRAY, s) X(l, OTHER, rcond) X(l, OTHER, rank)     \
+    X(l, OTHER, work) X(l, WORK, lwork) X(l, IF_COMPLEX, rwork) X(l, OTHER, info)
+#define LL_SIGNATURE_GELSY(X, l) X(l, COUNT, m) X(l, COUNT, n) X(l, COUNT, nrhs) X(l, ARRAY, a)              \
+    X(l, COUNT, lda) X(l, ARRAY, b) X(l, COUNT, ldb) X(l, ARRAY, ipiv) X(l, OTHER, rcond) X(l, OTHER, rank)  \
+    X(l, OTHER, work) X(l, WORK, lwork) X(l, IF_COMPLEX, rwork) X(l, OTHER, info)
+#define LL_SIGNATURE_SYEV(X, l) X(l, JOB, jobu) X(l, UPLO, uplo) X(l, COUNT, n) X(l, ARRAY, a)               \
+    X(l, COUNT, lda) X(l, ARRAY, w) X(l, OTHER, work) X(l, WORK, lwork) X(l, IF_COMPLEX, rwork)              \
+    X(l, OTHER, info)
+#define LL_SIGNATURE_SYEVD(X, l) X(l, JOB, jobu) X(l, UPLO, uplo) X(l, COUNT, n) X(l, ARRAY, a)              \
+    X(l, COUNT, lda) X(l, ARRAY, w) X(l, OTHER, work) X(l, WORK, lwork) X(l, IF_COMPLEX, rwork)              \
+    X(l, IF_COMPLEX, lrwork) X(l, OTHER, iwork) X(l, WORK, liwork) X(l, OTHER, info)
+#define LL_SIGNATURE_SYEVR(X, l) X(l, JOB, jobu) X(l, JOB, range) X(l, UPLO, uplo) X(l, COUNT, n)            \
+    X(l, ARRAY, a) X(l, COUNT, lda) X(l, OTHER, vl) X(l, OTHER, vu) X(l, COUNT, ilo) X(l, COUNT, ihi)          \
+    X(l, OTHER, abstol) X(l, OTHER, found) X(l, ARRAY, w) X(l, ARRAY, z) X(l, COUNT, ldz)                    \
+    X(l, OTHER, isuppz) X(l, OTHER, work) X(l, WORK, lwork) X(l, IF_COMPLEX, rwork) X(l, IF_COMPLEX, lrwork) \
+    X(l, OTHER, iwork) X(l, WORK, liwork) X(l, OTHER, info)
+#define LL_SIGNATURE_SYGVD(X, l) X(l, COUNT, itype) X(l, JOB, jobu) X(l, UPLO, uplo) X(l, COUNT, n)          \
+    X(l, ARRAY, a) X(l, COUNT, lda) X(l, ARRAY, b) X(l, COUNT, ldb) X(l, ARRAY, w) X(l, OTHER, work)         \
+    X(l, WORK, lwork) X(l, IF_COMPLEX, rwork) X(l, IF_COMPLEX, lrwork) X(l, OTHER, iwork) X(l, WORK, liwork) \
+    X(l, OTHER, info)
+#define LL_SIGNATURE_GEEV(X, l) X(l, JOB, jobu) X(l, JOB, jobv) X(l, COUNT, n) X(l, ARRAY, a)                \
+    X(l, COUNT, lda) X(l, ARRAY, w) X(l, IF_REAL, wi) X(l, ARRAY, u) X(l, COUNT, ldu) X(l, ARRAY, v)         \
+    X(l, COUNT, ldv) X(l, OTHER, work) X(l, WORK, lwork) X(l, IF_COMPLEX, rwork) X(l, OTHER, info)
+#define LL_SIGNATURE_GGEV(X, l) X(l, JOB, jobu) X(l, JOB, jobv) X(l, COUNT, n) X(l, ARRAY, a)                \
+    X(l, COUNT, lda) X(l, ARRAY, b) X(l, COUNT, ldb) X(l, ARRAY, w) X(l, IF_REAL, wi) X(l, OTHER, scale)     \
+    X(l, ARRAY, u) X(l, COUNT, ldu) X(l, ARRAY, v) X(l, COUNT, ldv) X(l, OTHER, work) X(l, WORK, lwork)      \
+    X(l, IF_COMPLEX, rwork) X(l, OTHER, info)
+#define LL_SIGNATURE_GEES(X, l) X(l, JOB, jobu) X(l, JOB, sort) X(l, OTHER, select) X(l, COUNT, n)           \
+    X(l, ARRAY, a) X(l, COUNT, lda) X(l, OTHER, sdim) X(l, ARRAY, w) X(l, IF_REAL, wi) X(l, ARRAY, u)        \
+    X(l, COUNT, ldu) X(l, OTHER, work) X(l, WORK, lwork) X(l, IF_COMPLEX, rwork) X(l, OTHER, bwork)          \
+    X(l, OTHER, info)
+#define LL_SIGNATURE_GESVD(X, l) X(l, JOB, jobu) X(l, JOB, jobv) X(l, COUNT, m) X(l, COUNT, n)               \
+    X(l, ARRAY, a) X(l, COUNT, lda) X(l, ARRAY, s) X(l, ARRAY, u) X(l, COUNT, ldu) X(l, ARRAY, v)            \
+    X(l, COUNT, ldv) X(l, OTHER, work) X(l, WORK, lwork) X(l, IF_COMPLEX, rwork) X(l, OTHER, info)
+#define LL_SIGNATURE_GESDD(X, l) X(l, JOB, jobu) X(l, COUNT, m) X(l, COUNT, n) X(l, ARRAY, a)                \
+    X(l, COUNT, lda) X(l, ARRAY, s) X(l, ARRAY, u) X(l, COUNT, ldu) X(l, ARRAY, v) X(l, COUNT, ldv)          \
+    X(l, OTHER, work) X(l, WORK, lwork) X(l, IF_COMPLEX, rwork) X(l, OTHER, iwork) X(l, OTHER, info)
+#define LL_SIGNATURE_SYTRD(X, l) X(l, UPLO, uplo) X(l, COUNT, n) X(l, ARRAY, a) X(l, COUNT, lda)             \
+    X(l, ARRAY, d) X(l, ARRAY, e) X(l, ARRAY, tau) X(l, OTHER, work) X(l, WORK, lwork) X(l, OTHER, info)
+#define LL_SIGNATURE_GEBRD(X, l) X(l, COUNT, m) X(l, COUNT, n) X(l, ARRAY, a) X(l, COUNT, lda)               \
+    X(l, ARRAY, d) X(l, ARRAY, e) X(l, OTHER, tauq) X(l, OTHER, taup) X(l, OTHER, work) X(l, WORK, lwork)    \
+    X(l, OTHER, info)
+#define LL_SIGNATURE_GEHRD(X, l) X(l, COUNT, n) X(l, COUNT, ilo) X(l, COUNT, ihi) X(l, ARRAY, a)             \
+    X(l, COUNT, lda) X(l, ARRAY, tau) X(l, OTHER, work) X(l, WORK, lwork) X(l, OTHER, info)
+
 /* clang-format on */
 
 #endif

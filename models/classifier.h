@@ -1,17 +1,22 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* What Fathom's image networks have in common: labelled images come in, logits for each class go out; when
- * training, the mean softmax loss, the accuracy, and Adam. */
-#ifndef LL_FATHOM_CLASSIFIER_H
-#define LL_FATHOM_CLASSIFIER_H
+/* What networks that classify images have in common: labelled images come in, logits for each class go out;
+ * when training, the mean softmax loss, the accuracy, and an optimizer. */
+#ifndef LL_MODELS_CLASSIFIER_H
+#define LL_MODELS_CLASSIFIER_H
 
 #include "models/model.h"
-#include "models/nn/nn.h"
+#include "models/nn/optim.h"
 
 struct ll_classifier {
     uint64_t image, classes; /* pixels in height and width; 3 channels */
-    double rate;             /* of Adam, whose other constants are those of its paper */
+    struct ll_optimizer optimizer;
     struct ll_value *(*logits)(struct ll_nn *nn, struct ll_value *images, const struct ll_build *build);
 };
+
+/* Adam with the other constants of its paper, as Fathom trains; momentum 0.9 and a decay of 1e-4, as most
+ * others do. */
+struct ll_optimizer ll_classifier_adam(double rate);
+struct ll_optimizer ll_classifier_momentum(double rate);
 
 /* The model's evaluate function: the share of images that it has not seen and puts into the right class. */
 bool ll_classifier_evaluate(void *context, struct ll_runner *runner, struct ll_scores *scores);

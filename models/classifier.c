@@ -1,9 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#include "models/fathom/classifier.h"
+#include "models/classifier.h"
 
 #include "models/feed.h"
 #include "models/nn/loss.h"
-#include "models/nn/optim.h"
 #include "models/nn/runner.h"
 
 /* The second program: inference on labelled images. */
@@ -52,6 +51,17 @@ static void add_evaluation(struct ll_nn *nn, const struct ll_build *build, const
     ll_nn_drive(nn, &(struct ll_driver){.context = evaluation});
 }
 
+struct ll_optimizer ll_classifier_adam(double rate)
+{
+    return (struct ll_optimizer){
+        .kind = LL_ADAM, .rate = rate, .beta1 = 0.9, .beta2 = 0.999, .epsilon = 1e-8};
+}
+
+struct ll_optimizer ll_classifier_momentum(double rate)
+{
+    return (struct ll_optimizer){.kind = LL_MOMENTUM, .rate = rate, .momentum = 0.9, .weight_decay = 1e-4};
+}
+
 bool ll_classifier_evaluate(void *context, struct ll_runner *runner, struct ll_scores *scores)
 {
     const struct evaluation *evaluation = context;
@@ -78,9 +88,7 @@ struct ll_value *ll_classifier_build(struct ll_nn *nn, const struct ll_build *bu
     struct ll_value *logits = c->logits(nn, images, build);
     struct ll_value *loss = ll_softmax_loss(nn, logits, labels);
     ll_accuracy(nn, logits, labels);
-    ll_minimise(nn, loss,
-                &(struct ll_optimizer){
-                    .kind = LL_ADAM, .rate = c->rate, .beta1 = 0.9, .beta2 = 0.999, .epsilon = 1e-8});
+    ll_minimise(nn, loss, &c->optimizer);
     if (build->evaluate)
         add_evaluation(nn, build, c, &source);
     return loss;

@@ -1,0 +1,68 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* The best of many, as a beam search wants them. */
+#include "models/nn/kernel.h"
+
+enum { GRAIN = 1 << 14 };
+
+struct lines {
+    const real *x;
+    real *values;
+    int32_t *places;
+    uint64_t length, kept;
+};
+
+/* The largest so far in falling order, of equals the first found in front. What is not above the last of
+ * them, once there are enough, changes nothing; NaN never is. */
+LL_INLINE void rank_line(const real *x, uint64_t length, uint64_t kept, real *restrict values,
+                         int32_t *restrict places)
+{
+    uint64_t found = 0;
+    for (uint64_t i = 0; i < length; i++) {
+        if (found == kept && !(x[i] > values[kept - 1]))
+            continue;
+        uint64_t at = found < kept ? found++ : kept - 1;
+        for (; at > 0 && x[i] > values[at - 1]; at--) {
+            values[at] = values[at - 1];
+            places[at] = places[at - 1];
+        }
+        values[at] = x[i];
+        places[at] = (int32_t)i;
+    }
+}
+
+LL_FAST static void rank_lines(void *context, uint64_t begin, uint64_t end, uint64_t chunk)
+{
+    (void)chunk;
+    const struct lines *l = context;
+    for (uint64_t i = begin; i < end; i++)
+        rank_line(l->x + i * l->length, l->length, l->kept, l->values + i * l->kept, l->places + i * l->kept);
+}
+
+LL_KERNEL(TOP_K)
+{
+    const struct ll_shape *x = &call->op->in[0];
+    struct lines l = {.x = call->in[0],
+                      .values = call->out[0],
+                      .places = call->out[1],
+                      .length = x->dim[x->rank - 1],
+                      .kept = call->op->out[0].dim[x->rank - 1]};
+    uint64_t lines = l.length ? ll_elements(x) / l.length : 0;
+    ll_pool_run(call->pool, lines, ll_max(1, GRAIN / ll_max(1, l.length)), rank_lines, &l);
+}
+
+/* Index i of line n: of the lines of `range` elements each, cut into pieces of `size`, the piece it lies in
+ * and where there. */
+LL_KERNEL(UNRAVEL)
+{
+    const struct ll_shape *in = &call->op->in[0];
+    const uint64_t size = (uint64_t)ll_attr_count(call->op, LL_ATTR_SIZE, 1);
+    const uint64_t pieces = (uint64_t)ll_attr_count(call->op, LL_ATTR_RANGE, 1) / size;
+    const int32_t *indices = call->in[0];
+    int32_t *piece = call->out[0], *place = call->out[1];
+    for (uint64_t i = 0; i < ll_elements(in); i++) {
+        bool fits = ll_index_fits(call, indices[i], pieces * size);
+        uint64_t index = fits ? (uint64_t)indices[i] : 0;
+        piece[i] = (int32_t)(i / in->dim[in->rank - 1] * pieces + index / size);
+        place[i] = (int32_t)(index % size);
+    }
+}

@@ -1,0 +1,97 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "models/tbd/resnet_trunk.h"
+
+#include "models/nn/formula.h"
+#include "models/nn/init.h"
+
+#include <stdio.h>
+
+/* He et al., 2015, table 1. */
+bool ll_resnet_plan(struct ll_nn *nn, int64_t depth, struct ll_resnet_plan *plan)
+{
+    static const struct {
+        int64_t depth;
+        struct ll_resnet_plan plan;
+    } known[] = {
+        {18, {{2, 2, 2, 2}, false}}, {34, {{3, 4, 6, 3}, false}},  {50, {{3, 4, 6, 3}, true}},
+        {101, {{3, 4, 23, 3}, true}}, {152, {{3, 8, 36, 3}, true}},
+    };
+    for (size_t i = 0; i < sizeof known / sizeof *known; i++)
+        if (known[i].depth == depth) {
+            *plan = known[i].plan;
+            return true;
+        }
+    ll_nn_fail(nn, "there is no residual network of %d layers; there are those of 18, 34, 50, 101 and 152",
+               (int)depth);
+    return false;
+}
+
+static struct ll_value *convolve(struct ll_nn *nn, const char *name, struct ll_value *x, uint64_t kernel,
+                                 uint64_t stride, uint64_t filters)
+{
+    return ll_conv_layer(nn, name, x,
+                         &(struct ll_conv_options){
+                             .kernel = kernel,
+                             .stride = stride,
+                             .filters = filters,
+                             .padding = LL_HALF,
+                             .bias = LL_NO_BIAS,
+                             .init = ll_init_keeping_size(kernel * kernel * ll_max(1, x->shape.dim[3]), 2),
+                         });
+}
+
+struct ll_value *ll_resnet_activated(struct ll_nn *nn, const struct ll_resnet *net, const char *name,
+                                     struct ll_value *x)
+{
+    return ll_nn_do1(nn, LL_OP_RELU, ll_batch_norm_layer(nn, name, x, &net->norm));
+}
+
+struct ll_value *ll_resnet_stem(struct ll_nn *nn, const struct ll_resnet *net, struct ll_value *images)
+{
+    struct ll_batch_norm_options data = net->norm;
+    data.unscaled = true;
+    ll_nn_push(nn, "stem");
+    if (!net->plain_stem)
+        images = ll_batch_norm_layer(nn, "data", images, &data);
+    struct ll_value *x = convolve(nn, "conv", images, 7, 2, net->channels);
+    if (!net->plain_stem)
+        x = ll_resnet_activated(nn, net, "norm", x);
+    x = ll_max_pool_layer(nn, "pool", x, 3, 2, LL_HALF);
+    ll_nn_pop(nn);
+    return x;
+}
+
+static struct ll_value *unit(struct ll_nn *nn, const struct ll_resnet *net, struct ll_value *x,
+                             uint64_t channels, uint64_t stride, bool first)
+{
+    bool bottleneck = net->plan.bottleneck;
+    uint64_t result = bottleneck ? 4 * channels : channels;
+    struct ll_value *a = ll_resnet_activated(nn, net, "norm1", x), *y = a;
+    y = convolve(nn, "conv1", y, bottleneck ? 1 : 3, bottleneck ? 1 : stride, channels);
+    y = ll_resnet_activated(nn, net, "norm2", y);
+    y = convolve(nn, "conv2", y, 3, bottleneck ? stride : 1, channels);
+    if (bottleneck)
+        y = convolve(nn, "conv3", ll_resnet_activated(nn, net, "norm3", y), 1, 1, result);
+    struct ll_value *by = first ? convolve(nn, "shortcut", a, 1, stride, result) : x;
+    return ll_add_of(nn, y, by);
+}
+
+static void push_numbered(struct ll_nn *nn, const char *name, unsigned number)
+{
+    char text[32];
+    snprintf(text, sizeof text, "%s%u", name, number);
+    ll_nn_push(nn, text);
+}
+
+struct ll_value *ll_resnet_stage(struct ll_nn *nn, const struct ll_resnet *net, unsigned stage,
+                                 struct ll_value *x)
+{
+    push_numbered(nn, "stage", stage + 1);
+    for (unsigned i = 0; i < net->plan.units[stage]; i++) {
+        push_numbered(nn, "unit", i + 1);
+        x = unit(nn, net, x, net->channels << stage, stage > 0 && i == 0 ? 2 : 1, i == 0);
+        ll_nn_pop(nn);
+    }
+    ll_nn_pop(nn);
+    return x;
+}

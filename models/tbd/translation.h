@@ -1,0 +1,58 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* What the translators share: the made-up language they learn, its batches as input ops, and how well unseen
+ * sentences come out of a beam search. A struct ll_translation is the network's driver's context; it lies in
+ * the network's arena. */
+#ifndef LL_TBD_TRANSLATION_H
+#define LL_TBD_TRANSLATION_H
+
+#include "models/data/reversal.h"
+#include "models/model.h"
+#include "models/tbd/beam.h"
+
+/* How a batch lies in memory. TIME_FIRST, for recurrent layers: [steps, batch], what is read reversed and
+ * behind its padding. SENTENCE_FIRST: [batch, steps], what is read ends with LL_WORD_EOS before its padding.
+ */
+enum ll_translation_layout { LL_TIME_FIRST, LL_SENTENCE_FIRST };
+
+struct ll_translation {
+    struct ll_reversals sentences;
+    enum ll_translation_layout layout;
+    uint64_t batch, source_steps, target_steps;
+    int32_t *lengths, *words; /* scratch: of a batch, of a sentence */
+    uint32_t program;         /* that translates what was held back, if there is one */
+    struct ll_beam beam;      /* of that program */
+};
+
+/* The settings that are those of all translators, in the model's params. */
+struct ll_translation_sizes {
+    uint64_t letters, vocabulary; /* of the smaller of both languages */
+    uint64_t source, target;      /* steps */
+    uint64_t padding;             /* percent of the steps of what is read that have no word */
+};
+
+/* The context, which becomes the network's; NULL after it has failed. */
+struct ll_translation *ll_translation_begin(struct ll_nn *nn, const struct ll_build *build,
+                                            enum ll_translation_layout layout,
+                                            const struct ll_translation_sizes *sizes);
+
+/* How many words a batch of what is read has, ends included: always the same. */
+uint64_t ll_translation_tokens(const struct ll_translation *translation);
+
+/* Input ops, of sentences to learn or of those held back. Word numbers are i32, the rest is of the network's
+ * real type. */
+struct ll_value *ll_translation_source(struct ll_nn *nn, struct ll_translation *t, enum ll_part part);
+/* 0 where there is a word, ll_hidden_score where there is padding: [batch, source steps]. */
+struct ll_value *ll_translation_source_bias(struct ll_nn *nn, struct ll_translation *t, enum ll_part part);
+/* Where the words are, i32[tokens]: numbers of the rows of [batch source steps], in their order. */
+struct ll_value *ll_translation_source_rows(struct ll_nn *nn, struct ll_translation *t, enum ll_part part);
+/* What the decoder reads, LL_WORD_GO in front; what it is to write, LL_WORD_EOS behind, and which of that
+ * counts: 1 or 0. */
+struct ll_value *ll_translation_read(struct ll_nn *nn, struct ll_translation *t, enum ll_part part);
+struct ll_value *ll_translation_written(struct ll_nn *nn, struct ll_translation *t, enum ll_part part);
+struct ll_value *ll_translation_weights(struct ll_nn *nn, struct ll_translation *t, enum ll_part part);
+
+/* The models' evaluate function: which share of unseen sentences comes out exactly right, and which share of
+ * their words. */
+bool ll_translation_evaluate(void *context, struct ll_runner *runner, struct ll_scores *scores);
+
+#endif

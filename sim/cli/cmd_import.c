@@ -1,0 +1,141 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* leadline import FORMAT FILE...: a file of others becomes a trace. */
+#include "sim/cli/choices.h"
+#include "sim/cli/load.h"
+#include "sim/report/human.h"
+#include "tracer/base/json.h"
+#include "tracer/profile.h"
+
+#include <inttypes.h>
+#include <stdlib.h>
+#include <string.h>
+
+static int summarise_json(const char *path, const struct ll_trace *trace, const struct ll_profile *profile)
+{
+    struct ll_str out = {0};
+    struct ll_json json = {.out = &out, .indent = true};
+    ll_json_open_object(&json);
+    ll_json_put_text(&json, "trace", path);
+    ll_json_put_text(&json, "model", ll_trace_fact(trace, "model"));
+    ll_json_put_count(&json, "parameters", profile->parameters);
+    ll_json_put_number(&json, "ops", profile->ops);
+    ll_json_put_count(&json, "steps", profile->steps);
+    ll_json_put_number(&json, "flops", profile->flops);
+    ll_json_put_number(&json, "bytes", profile->bytes);
+    ll_json_close_object(&json);
+    return ll_print(&out);
+}
+
+static int summarise_text(const char *path, const struct ll_trace *trace, const struct ll_profile *profile)
+{
+    struct ll_str out = {0};
+    struct ll_human parameters, flops, bytes;
+    const char *model = ll_trace_fact(trace, "model");
+    ll_str_addf(&out, "%s  %s parameters; %" PRIu64 " step%s, each %.0f ops, %s, %s -> %s\n",
+                model ? model : "trace", ll_grouped(&parameters, profile->parameters), profile->steps,
+                profile->steps == 1 ? "" : "s", profile->ops, ll_si(&flops, profile->flops, "FLOP"),
+                ll_si(&bytes, profile->bytes, "B"), path);
+    return ll_print(&out);
+}
+
+static int summarise(const struct ll_args *args, const char *path)
+{
+    int status;
+    struct ll_trace *trace = ll_load_trace(path, &status);
+    if (!trace)
+        return status;
+    const struct ll_profile *profile = ll_profile(trace, args->arena);
+    if (!profile)
+        status = ll_failed("memory ran out");
+    else
+        status = (ll_flag(args, "json") ? summarise_json : summarise_text)(path, trace, profile);
+    ll_trace_free(trace);
+    return status;
+}
+
+/* Opens all files that the command line names behind the format. */
+static bool open_inputs(const struct ll_args *args, struct ll_input_file *inputs, uint64_t *count)
+{
+    for (*count = 0; *count + 1 < args->word_count; ++*count) {
+        const char *path = args->words[*count + 1];
+        enum ll_status status = ll_input_open(path, args->arena, &inputs[*count]);
+        if (status != LL_OK) {
+            ll_wrong("%s: %s", path, ll_status_text(status));
+            return false;
+        }
+    }
+    return true;
+}
+
+static int import(const struct ll_args *args, const struct ll_format *format, struct ll_import *import)
+{
+    struct ll_diags *diags = calloc(1, sizeof *diags);
+    import->diags = diags;
+    if (!diags || !import->output)
+        return ll_failed("memory ran out");
+    bool done = ll_import_run(format->import, import);
+    ll_print_diags(diags);
+    int status = done ? LL_DONE : LL_WRONG;
+    if (!done && import->status != LL_OK)
+        status = ll_failed("%s: %s", import->output, ll_status_text(import->status));
+    ll_diags_release(diags);
+    free(diags);
+    return done ? summarise(args, import->output) : status;
+}
+
+/* The name of the first file, its ending exchanged. */
+static const char *default_output(const struct ll_args *args)
+{
+    const char *path = args->words[1], *slash = strrchr(path, '/'), *base = slash ? slash + 1 : path;
+    const char *dot = strrchr(base, '.');
+    return ll_format(args->arena, "%.*s.llt", (int)(dot && dot != base ? dot - base : (long)strlen(base)),
+                     base);
+}
+
+static int run(const struct ll_args *args)
+{
+    struct ll_input_file *inputs = ll_alloc(args->arena, args->word_count, sizeof *inputs);
+    const struct ll_format *format = ll_find_format(args->words[0], true);
+    struct ll_import request = {
+        .inputs = inputs,
+        .allow_opaque = ll_flag(args, "allow-opaque"),
+        .output = ll_value(args, "output", default_output(args)),
+    };
+    if (!inputs)
+        return ll_failed("memory ran out");
+    if (!format || !ll_read_choices(args, &request.choices, &request.choice_count))
+        return LL_WRONG;
+    int status = open_inputs(args, inputs, &request.input_count) ? import(args, format, &request) : LL_WRONG;
+    for (uint64_t i = 0; i < request.input_count; i++)
+        ll_input_close(&inputs[i]);
+    return status;
+}
+
+static const struct ll_option options[] = {
+    {"output", 'o', "TRACE", "the file to write; the first file's name with .llt when not given"},
+    {"batch", 0, "N", "samples a step, where the file leaves it open: as -p batch=N"},
+    {"param", 'p', "KEY=VALUE", "what else the file leaves open, as the sizes that it only names"},
+    {"allow-opaque", 0, NULL, "keep operators without a rule, as if they moved their bytes and no more"},
+    {0},
+};
+
+#define READ_HELP(name, doc) "  " name ": " doc "\n"
+#define BOTH_HELP(name, doc) READ_HELP(name, doc)
+#define WRITE_HELP(name, doc)
+#define LL_FORMAT(word, name, ways, doc) ways##_HELP(name, doc)
+
+const struct ll_command ll_command_import = {
+    .name = "import",
+    .synopsis = "FORMAT FILE...",
+    .summary = "make a trace of a file that others wrote",
+    .examples = "  leadline import onnx resnet50.onnx --batch 8 -o resnet50.llt\n"
+                "  leadline sim -c v100_sxm2_16gb resnet50.llt\n",
+    .details = "Formats:\n"
+#include "tracer/convert/formats.def"
+    ,
+    .options = options,
+    .least_words = 2,
+    .most_words = 4096,
+    .run = run,
+};
+#undef LL_FORMAT

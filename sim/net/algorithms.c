@@ -1,0 +1,237 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Who sends how much to whom. n devices, M bytes; closed forms are those on a network where each device can
+ * send and receive B bytes a second at once, whoever it is with. */
+#include "sim/net/steps.h"
+
+#include <math.h>
+
+enum { MOST_DIRECT = 2048 }; /* devices that all talk to all: their messages grow with the square */
+
+static uint64_t rounds_of(uint64_t size)
+{
+    uint64_t rounds = 0;
+    while (((uint64_t)1 << rounds) < size)
+        rounds++;
+    return rounds;
+}
+
+/* --- rings --- */
+
+static void send_around(struct ll_steps *steps, double forward_bytes, double back_bytes)
+{
+    uint64_t n = steps->exchange.size;
+    for (uint64_t i = 0; i < n; i++) {
+        if (forward_bytes > 0)
+            ll_steps_send(steps, i, (i + 1) % n, forward_bytes);
+        if (back_bytes > 0)
+            ll_steps_send(steps, i, (i + n - 1) % n, back_bytes);
+    }
+}
+
+/* How often pieces move on: (n - 1) times for each half of an all-reduce. 0: not by a ring. */
+static double turns_of(const struct ll_exchange *e)
+{
+    switch (e->collective) {
+    case LL_COLLECTIVE_ALL_REDUCE:
+        return 2 * (double)(e->size - 1);
+    case LL_COLLECTIVE_REDUCE_SCATTER:
+    case LL_COLLECTIVE_ALL_GATHER:
+        return (double)(e->size - 1);
+    default:
+        return 0;
+    }
+}
+
+/* From the first along the ring to the last, in a stream: (n - 1) latency + M / B. A reduction runs back. */
+static bool send_along(struct ll_steps *steps)
+{
+    uint64_t n = steps->exchange.size;
+    bool out = steps->exchange.collective == LL_COLLECTIVE_BROADCAST;
+    if (!out && steps->exchange.collective != LL_COLLECTIVE_REDUCE)
+        return false;
+    for (uint64_t i = 0; i + 1 < n; i++)
+        ll_steps_send(steps, out ? i : i + 1, out ? i + 1 : i, steps->exchange.bytes);
+    ll_steps_end_stream(steps, (double)(n - 1));
+    return true;
+}
+
+/* 2 (n - 1) (latency + M / (n B)) */
+bool ll_send_RING(struct ll_steps *steps)
+{
+    const struct ll_exchange *e = &steps->exchange;
+    double turns = turns_of(e);
+    if (turns == 0)
+        return send_along(steps);
+    send_around(steps, e->bytes / (double)e->size, 0);
+    ll_steps_end(steps, turns);
+    return true;
+}
+
+/* 2 (n - 1) (latency + M / (2 n B)) on a ring of links both ways */
+bool ll_send_BIDIRECTIONAL_RING(struct ll_steps *steps)
+{
+    const struct ll_exchange *e = &steps->exchange;
+    double turns = turns_of(e), half = e->bytes / (double)e->size / 2;
+    if (turns == 0)
+        return false;
+    send_around(steps, half, half);
+    ll_steps_end(steps, turns);
+    return true;
+}
+
+/* --- trees: rank i of a tree has the parent (i - 1) / 2 --- */
+
+/* Where a rank of a tree stands in the other one: there the last is the root, so that leaves are inside. */
+static uint64_t mirrored(const struct ll_steps *steps, uint64_t rank, bool mirror)
+{
+    return mirror ? steps->exchange.size - 1 - rank : rank;
+}
+
+static void send_tree(struct ll_steps *steps, bool mirror, double bytes)
+{
+    enum ll_collective what = steps->exchange.collective;
+    for (uint64_t i = 1; i < steps->exchange.size; i++) {
+        uint64_t child = mirrored(steps, i, mirror), parent = mirrored(steps, (i - 1) / 2, mirror);
+        if (what != LL_COLLECTIVE_BROADCAST)
+            ll_steps_send(steps, child, parent, bytes);
+        if (what != LL_COLLECTIVE_REDUCE)
+            ll_steps_send(steps, parent, child, bytes);
+    }
+}
+
+/* Floors of the tree that a byte passes; 0 where a tree is of no use. */
+static double floors_of(const struct ll_exchange *e)
+{
+    double depth = floor(log2((double)e->size));
+    switch (e->collective) {
+    case LL_COLLECTIVE_ALL_REDUCE:
+        return 2 * depth;
+    case LL_COLLECTIVE_BROADCAST:
+    case LL_COLLECTIVE_REDUCE:
+        return depth;
+    default:
+        return 0;
+    }
+}
+
+/* (2 d - 1 + c) (latency + 3 M / (c B)) with d = floor(log2 n) and the best number of chunks c: an inner
+ * device takes in M from two children and M from above. */
+bool ll_send_TREE(struct ll_steps *steps)
+{
+    double floors = floors_of(&steps->exchange);
+    if (floors == 0)
+        return false;
+    send_tree(steps, false, steps->exchange.bytes);
+    ll_steps_end_chunks(steps, floors);
+    return true;
+}
+
+/* 2 d latency + 2 M / B: each tree carries M / 2. A device that is inside one is a leaf of the other, but for
+ * the middle one of an odd number. */
+bool ll_send_DOUBLE_TREE(struct ll_steps *steps)
+{
+    double floors = floors_of(&steps->exchange);
+    if (floors == 0 || steps->exchange.collective != LL_COLLECTIVE_ALL_REDUCE)
+        return false;
+    send_tree(steps, false, steps->exchange.bytes / 2);
+    send_tree(steps, true, steps->exchange.bytes / 2);
+    ll_steps_end_stream(steps, floors);
+    return true;
+}
+
+/* --- partners at distances that double --- */
+
+/* One half of it: exchanges of M / 2, M / 4, ... . Back they are the same in the other order. */
+static void send_halves(struct ll_steps *steps, uint64_t size, double bytes, double times)
+{
+    for (uint64_t distance = 1; distance < size; distance *= 2) {
+        bytes /= 2;
+        for (uint64_t i = 0; i < size; i++)
+            ll_steps_send(steps, i, i ^ distance, bytes);
+        ll_steps_end(steps, times);
+    }
+}
+
+/* Devices beyond a power of two hand their part to one within, and get the result from it. */
+static void send_extra(struct ll_steps *steps, uint64_t within, bool in)
+{
+    for (uint64_t i = within; i < steps->exchange.size; i++)
+        ll_steps_send(steps, in ? i : i - within, in ? i - within : i, steps->exchange.bytes);
+    ll_steps_end(steps, 1);
+}
+
+/* 2 log2(n) latency + 2 (n - 1) / n M / B; for other than powers of two, 2 (latency + M / B) more. */
+bool ll_send_HALVING_DOUBLING(struct ll_steps *steps)
+{
+    const struct ll_exchange *e = &steps->exchange;
+    uint64_t within = (uint64_t)1 << (rounds_of(e->size + 1) - 1);
+    double turns = turns_of(e);
+    bool all = e->collective == LL_COLLECTIVE_ALL_REDUCE;
+    if (turns == 0 || (within != e->size && !all))
+        return false;
+    if (within != e->size)
+        send_extra(steps, within, true);
+    send_halves(steps, within, e->bytes, all ? 2 : 1);
+    if (within != e->size)
+        send_extra(steps, within, false);
+    return true;
+}
+
+/* --- all at once --- */
+
+static void send_to_all(struct ll_steps *steps, double bytes)
+{
+    uint64_t n = steps->exchange.size;
+    for (uint64_t i = 0; i < n; i++)
+        for (uint64_t j = 1; j < n; j++)
+            ll_steps_send(steps, i, (i + j) % n, bytes);
+}
+
+static bool send_one_to_others(struct ll_steps *steps)
+{
+    bool out = steps->exchange.collective == LL_COLLECTIVE_BROADCAST;
+    for (uint64_t i = 1; i < steps->exchange.size; i++)
+        ll_steps_send(steps, out ? 0 : i, out ? i : 0, steps->exchange.bytes);
+    ll_steps_end(steps, 1);
+    return true;
+}
+
+/* 2 latency + 2 (n - 1) / n M / B through a port; a link to each other: 2 (latency + M / (n B)) */
+bool ll_send_DIRECT(struct ll_steps *steps)
+{
+    const struct ll_exchange *e = &steps->exchange;
+    if (e->size > MOST_DIRECT)
+        return false;
+    switch (e->collective) {
+    case LL_COLLECTIVE_ALL_REDUCE:
+    case LL_COLLECTIVE_REDUCE_SCATTER:
+    case LL_COLLECTIVE_ALL_GATHER:
+    case LL_COLLECTIVE_ALL_TO_ALL:
+        send_to_all(steps, e->bytes / (double)e->size);
+        ll_steps_end(steps, e->collective == LL_COLLECTIVE_ALL_REDUCE ? 2 : 1);
+        return true;
+    case LL_COLLECTIVE_SEND_RECEIVE:
+        ll_steps_send(steps, 0, 1, e->bytes);
+        ll_steps_end(steps, 1);
+        return true;
+    case LL_COLLECTIVE_BROADCAST:
+    case LL_COLLECTIVE_REDUCE:
+        return send_one_to_others(steps);
+    default:
+        return false;
+    }
+}
+
+/* ceil(log2 n) latency (Hensgen, Finkel, Manber, 1988) */
+bool ll_send_DISSEMINATION(struct ll_steps *steps)
+{
+    uint64_t n = steps->exchange.size;
+    if (steps->exchange.collective != LL_COLLECTIVE_BARRIER)
+        return false;
+    for (uint64_t distance = 1; distance < n; distance *= 2) {
+        for (uint64_t i = 0; i < n; i++)
+            ll_steps_send(steps, i, (i + distance) % n, 0);
+        ll_steps_end(steps, 1);
+    }
+    return true;
+}

@@ -1,0 +1,157 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "sim/net/collective.h"
+
+#include "sim/net/steps.h"
+
+#include <assert.h>
+#include <math.h>
+
+static const char *const collective_names[] = {
+#define LL_COLLECTIVE(word, name, ...) name,
+#include "sim/net/collectives.def"
+#undef LL_COLLECTIVE
+};
+
+static const struct algorithm {
+    const char *name;
+    bool (*send)(struct ll_steps *steps);
+} algorithms[] = {
+#define LL_ALGORITHM(word, name, ...) {name, ll_send_##word},
+#include "sim/net/algorithms.def"
+#undef LL_ALGORITHM
+};
+
+const char *ll_collective_name(enum ll_collective collective)
+{
+    assert(collective < LL_COLLECTIVE_COUNT);
+    return collective_names[collective];
+}
+
+const char *ll_algorithm_name(enum ll_algorithm algorithm)
+{
+    assert(algorithm < LL_ALGORITHM_COUNT);
+    return algorithms[algorithm].name;
+}
+
+void ll_steps_send(struct ll_steps *steps, uint64_t from_rank, uint64_t to_rank, double bytes)
+{
+    const struct ll_exchange *e = &steps->exchange;
+    steps->step_bytes += bytes;
+    for (uint64_t g = 0; g < e->groups; g++)
+        ll_flows_add(steps->flows, e->members[g * e->size + from_rank], e->members[g * e->size + to_rank],
+                     bytes);
+}
+
+/* The times of the messages added so far, which are then forgotten. */
+static struct ll_flow_times run(struct ll_steps *steps, double times)
+{
+    struct ll_flow_times flow;
+    steps->failed |= !ll_flows_run(steps->flows, &flow);
+    ll_flows_clear(steps->flows);
+    if (flow.busiest != UINT64_MAX)
+        steps->busiest = flow.busiest;
+    steps->sent_bytes += times * steps->step_bytes;
+    steps->step_bytes = 0;
+    return flow;
+}
+
+void ll_steps_end(struct ll_steps *steps, double times)
+{
+    struct ll_flow_times flow = run(steps, times);
+    steps->time_s += times * flow.done_s;
+}
+
+void ll_steps_end_stream(struct ll_steps *steps, double hops)
+{
+    struct ll_flow_times flow = run(steps, 1);
+    steps->time_s += hops * flow.latency_s + flow.sent_s;
+}
+
+/* (hops - 1 + c) (latency + sent / c) is least where c = sqrt((hops - 1) sent / latency). */
+void ll_steps_end_chunks(struct ll_steps *steps, double hops)
+{
+    struct ll_flow_times flow = run(steps, 1);
+    double further = hops - 1, best_s = INFINITY;
+    double ideal = flow.latency_s > 0 ? sqrt(further * flow.sent_s / flow.latency_s) : INFINITY;
+    if (isinf(ideal))
+        best_s = flow.sent_s;
+    for (double c = fmax(1, floor(ideal)); isfinite(c) && c <= fmax(1, ceil(ideal)); c++)
+        best_s = fmin(best_s, (further + c) * (flow.latency_s + flow.sent_s / c));
+    steps->time_s += best_s;
+}
+
+static enum ll_exchange_trouble try_algorithm(const struct ll_net *net, struct ll_flows *flows,
+                                              const struct ll_exchange *exchange, enum ll_algorithm algorithm,
+                                              struct ll_exchanged *exchanged)
+{
+    struct ll_steps steps = {.net = net, .flows = flows, .exchange = *exchange, .busiest = UINT64_MAX};
+    ll_flows_clear(flows);
+    if (!algorithms[algorithm].send(&steps))
+        return LL_EXCHANGE_NO_WAY;
+    *exchanged = (struct ll_exchanged){
+        .time_s = steps.time_s,
+        .sent_bytes = steps.sent_bytes,
+        .algorithm = algorithm,
+        .busiest = steps.busiest == UINT64_MAX ? NULL : ll_net_link_level(net, steps.busiest),
+    };
+    return steps.failed ? LL_EXCHANGE_NO_MEMORY : LL_EXCHANGE_DONE;
+}
+
+/* Groups of more devices than that, where levels split them, are not asked how they would do without. */
+enum { MOST_FLAT = 4096 };
+
+static enum ll_exchange_trouble fastest(const struct ll_net *net, struct ll_flows *flows,
+                                        const struct ll_exchange *exchange, struct ll_exchanged *exchanged)
+{
+    enum ll_exchange_trouble trouble = LL_EXCHANGE_NO_WAY;
+    if (exchange->size > MOST_FLAT)
+        trouble = try_algorithm(net, flows, exchange, LL_ALGORITHM_HIERARCHICAL, exchanged);
+    if (trouble == LL_EXCHANGE_DONE)
+        return trouble;
+    for (int a = 0; a < LL_ALGORITHM_COUNT; a++) {
+        struct ll_exchanged tried;
+        enum ll_exchange_trouble now = try_algorithm(net, flows, exchange, (enum ll_algorithm)a, &tried);
+        if (now == LL_EXCHANGE_NO_MEMORY)
+            return now;
+        if (now == LL_EXCHANGE_DONE && (trouble == LL_EXCHANGE_NO_WAY || tried.time_s < exchanged->time_s)) {
+            *exchanged = tried;
+            trouble = LL_EXCHANGE_DONE;
+        }
+    }
+    return trouble;
+}
+
+static enum ll_exchange_trouble exchange_with(const struct ll_net *net, struct ll_flows *flows,
+                                              const struct ll_exchange *exchange,
+                                              struct ll_exchanged *exchanged)
+{
+    *exchanged = (struct ll_exchanged){.algorithm = exchange->algorithm};
+    if (exchange->size < 2)
+        return LL_EXCHANGE_DONE;
+    if (exchange->algorithm == LL_ALGORITHM_COUNT)
+        return fastest(net, flows, exchange, exchanged);
+    return try_algorithm(net, flows, exchange, exchange->algorithm, exchanged);
+}
+
+void ll_steps_nest(struct ll_steps *steps, const struct ll_exchange *exchange)
+{
+    struct ll_exchanged part;
+    if (exchange_with(steps->net, steps->flows, exchange, &part) != LL_EXCHANGE_DONE) {
+        steps->failed = true;
+        return;
+    }
+    ll_flows_clear(steps->flows);
+    steps->time_s += part.time_s;
+    steps->sent_bytes += part.sent_bytes * (double)exchange->groups / (double)steps->exchange.groups;
+}
+
+enum ll_exchange_trouble ll_exchange(const struct ll_net *net, const struct ll_exchange *exchange,
+                                     struct ll_exchanged *exchanged)
+{
+    struct ll_flows *flows = ll_flows_new(net);
+    if (!flows)
+        return LL_EXCHANGE_NO_MEMORY;
+    enum ll_exchange_trouble trouble = exchange_with(net, flows, exchange, exchanged);
+    ll_flows_free(flows);
+    return trouble;
+}

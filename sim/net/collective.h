@@ -1,0 +1,60 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* How long devices take to exchange data together.
+ *
+ * An algorithm is a list of steps, each a set of messages that start at once (sim/net/flow.h); a step begins
+ * when the one before has ended everywhere. On a network where nobody waits for anybody that gives the closed
+ * forms of the literature (Thakur, Rabenseifner, Gropp, 2005; Sanders, Speck, Traeff, 2009): a ring's
+ * all-reduce takes
+ *
+ *       2 (n - 1) (latency + M / (n B))
+ *
+ * Time for adding up is not counted: it hides behind the links. Deterministic; one thread at a time. */
+#ifndef LL_SIM_NET_COLLECTIVE_H
+#define LL_SIM_NET_COLLECTIVE_H
+
+#include "sim/net/net.h"
+
+enum ll_collective {
+#define LL_COLLECTIVE(word, ...) LL_COLLECTIVE_##word,
+#include "sim/net/collectives.def"
+#undef LL_COLLECTIVE
+    LL_COLLECTIVE_COUNT
+};
+
+enum ll_algorithm {
+#define LL_ALGORITHM(word, ...) LL_ALGORITHM_##word,
+#include "sim/net/algorithms.def"
+#undef LL_ALGORITHM
+    LL_ALGORITHM_COUNT /* the fastest of all, the first of equals */
+};
+
+/* Names as files and reports spell them; static storage. Arguments are in range. */
+const char *ll_collective_name(enum ll_collective collective);
+const char *ll_algorithm_name(enum ll_algorithm algorithm);
+
+/* `groups` groups of `size` devices do the same at the same time: group g has the devices
+ * members[g * size ...], in the order of their ranks. Each device is in one group at most. */
+struct ll_exchange {
+    enum ll_collective collective;
+    enum ll_algorithm algorithm;
+    double bytes; /* M, as collectives.def says */
+    const uint64_t *members;
+    uint64_t size, groups;
+};
+
+struct ll_exchanged {
+    double time_s;
+    double sent_bytes; /* by all devices of one group together, over all steps */
+    enum ll_algorithm algorithm;
+    const char *busiest; /* the level whose link held the last step back; NULL: none */
+};
+
+enum ll_exchange_trouble {
+    LL_EXCHANGE_DONE,
+    LL_EXCHANGE_NO_WAY, /* the algorithm has none for this collective and number of devices */
+    LL_EXCHANGE_NO_MEMORY
+};
+enum ll_exchange_trouble ll_exchange(const struct ll_net *net, const struct ll_exchange *exchange,
+                                     struct ll_exchanged *exchanged);
+
+#endif

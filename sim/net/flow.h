@@ -1,0 +1,37 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Messages that share links: a fluid that gives each of them its max-min fair share.
+ *
+ * All start at once. A link divides what it carries fairly among the messages that cross it and that no other
+ * link holds back further; when one has been sent, the others speed up (Bertsekas and Gallager, Data
+ * Networks, 1992, section 6.5.2: progressive filling). So bytes times links never exceed what the links carry
+ * in the time. Messages cut through: their latency comes once, on top. One thread at a time; deterministic.
+ */
+#ifndef LL_SIM_NET_FLOW_H
+#define LL_SIM_NET_FLOW_H
+
+#include "sim/net/net.h"
+
+struct ll_flows;
+
+/* Room for messages on this net, which outlives it. NULL when memory ran out. */
+struct ll_flows *ll_flows_new(const struct ll_net *net);
+void ll_flows_free(struct ll_flows *flows);
+
+/* Forgets all messages. */
+void ll_flows_clear(struct ll_flows *flows);
+
+/* One more message. What a device sends itself takes no time. */
+void ll_flows_add(struct ll_flows *flows, uint64_t from, uint64_t to, double bytes);
+
+/* What comes of them: the longest latency, when the last byte left, and when the last message was there, in
+ * seconds. `busiest` is the link that was the last to hold one back, UINT64_MAX when nothing crossed a link.
+ */
+struct ll_flow_times {
+    double latency_s, sent_s, done_s;
+    uint64_t busiest;
+};
+
+/* False when memory ran out now or while messages were added. */
+bool ll_flows_run(struct ll_flows *flows, struct ll_flow_times *times);
+
+#endif

@@ -1,0 +1,161 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Links are numbered level by level; within a level network by network (rails of the first group of groups,
+ * then of the next); within a network those of its topology, then a port into and one out of it for each of
+ * its devices. */
+#include "sim/net/net.h"
+
+#include "tracer/base/num.h"
+
+#include <assert.h>
+#include <stdlib.h>
+
+enum { MOST_LINKS = 1 << 28 };
+
+struct level {
+    struct ll_fabric fabric;
+    uint64_t inner;  /* devices of a group that it joins */
+    uint64_t rails;  /* links of a group into it */
+    uint64_t stride; /* links of one of its networks, ports included */
+    uint64_t first;  /* its first link */
+};
+
+struct ll_net {
+    const struct ll_machine *machine;
+    struct level levels[LL_MAX_LINKS];
+    uint64_t count, devices, links;
+};
+
+static const char *open_level(struct ll_net *net, const struct ll_network *spec)
+{
+    struct level *level = &net->levels[net->count];
+    const char *trouble = ll_fabric_open(spec, &level->fabric);
+    net->count++;
+    if (trouble)
+        return trouble;
+    level->inner = net->devices;
+    level->rails = spec->links ? ll_min(spec->links, level->inner) : level->inner;
+    level->stride = level->fabric.links + (spec->port_Bps > 0 ? 2 * spec->devices : 0);
+    net->devices = ll_mul(net->devices, spec->devices);
+    return ll_fits(net->devices) && net->devices <= UINT32_MAX ? NULL : "these are too many devices";
+}
+
+static const char *number_links(struct ll_net *net)
+{
+    for (uint64_t i = 0; i < net->count; i++) {
+        struct level *level = &net->levels[i];
+        uint64_t groups = net->devices / (level->inner * level->fabric.devices);
+        level->first = net->links;
+        net->links = ll_add(net->links, ll_mul(ll_mul(groups, level->rails), level->stride));
+    }
+    return ll_fits(net->links) && net->links <= MOST_LINKS ? NULL : "these are too many links";
+}
+
+struct ll_net *ll_net_new(const struct ll_machine *machine, const char **trouble)
+{
+    struct ll_net *net = calloc(1, sizeof *net);
+    *trouble = net ? NULL : "memory ran out";
+    if (!net)
+        return NULL;
+    *net = (struct ll_net){.machine = machine, .devices = 1};
+    if (machine->network_count == 0)
+        *trouble = "the machine has no network";
+    for (uint64_t i = 0; !*trouble && i < machine->network_count; i++)
+        *trouble = open_level(net, &machine->networks[i]);
+    if (!*trouble)
+        *trouble = number_links(net);
+    if (!*trouble)
+        return net;
+    ll_net_free(net);
+    return NULL;
+}
+
+void ll_net_free(struct ll_net *net)
+{
+    for (uint64_t i = 0; net && i < net->count; i++)
+        ll_fabric_close(&net->levels[i].fabric);
+    free(net);
+}
+
+uint64_t ll_net_devices(const struct ll_net *net)
+{
+    return net->devices;
+}
+
+uint64_t ll_net_links(const struct ll_net *net)
+{
+    return net->links;
+}
+
+uint64_t ll_net_levels(const struct ll_net *net)
+{
+    return net->count;
+}
+
+const struct ll_machine *ll_net_machine(const struct ll_net *net)
+{
+    return net->machine;
+}
+
+uint64_t ll_net_group(const struct ll_net *net, uint64_t level)
+{
+    assert(level <= net->count);
+    return level < net->count ? net->levels[level].inner : net->devices;
+}
+
+static const struct level *level_of(const struct ll_net *net, uint64_t link)
+{
+    uint64_t i = net->count - 1;
+    assert(link < net->links);
+    while (link < net->levels[i].first)
+        i--;
+    return &net->levels[i];
+}
+
+double ll_net_link_Bps(const struct ll_net *net, uint64_t link)
+{
+    const struct level *level = level_of(net, link);
+    const struct ll_network *spec = level->fabric.level;
+    uint64_t local = (link - level->first) % level->stride;
+    double Bps = local < level->fabric.links ? spec->bandwidth_Bps * ll_fabric_width(&level->fabric, local)
+                                             : spec->port_Bps;
+    return Bps * spec->efficiency;
+}
+
+const char *ll_net_link_level(const struct ll_net *net, uint64_t link)
+{
+    return level_of(net, link)->fabric.level->name;
+}
+
+/* From the device's place in its group of groups to another such place; its place within the group stays. */
+static double route_level(const struct level *level, uint64_t from, uint64_t to, struct ll_path *path)
+{
+    const struct ll_network *spec = level->fabric.level;
+    uint64_t whole = level->inner * spec->devices,
+             network = from / whole * level->rails + from % level->inner % level->rails;
+    uint64_t here = from / level->inner % spec->devices, there = to / level->inner % spec->devices;
+    uint64_t first = level->first + network * level->stride, ports = first + level->fabric.links;
+    uint64_t begin = path->count;
+    ll_fabric_route(&level->fabric, here, there, path);
+    for (uint64_t i = begin; i < path->count; i++)
+        path->links[i] += first;
+    double latency_s = (double)(path->count - begin) * spec->latency_s;
+    if (spec->port_Bps > 0 && here != there) {
+        ll_path_add(path, ports + 2 * here);
+        ll_path_add(path, ports + 2 * there + 1);
+    }
+    return latency_s;
+}
+
+double ll_net_route(const struct ll_net *net, uint64_t from, uint64_t to, struct ll_path *path)
+{
+    double latency_s = 0;
+    assert(from < net->devices && to < net->devices);
+    for (uint64_t i = net->count; i-- > 0;) {
+        const struct level *level = &net->levels[i];
+        uint64_t whole = level->inner * level->fabric.devices;
+        latency_s += route_level(level, from, to, path);
+        from = from / whole * whole + to / level->inner % level->fabric.devices * level->inner +
+               from % level->inner;
+    }
+    return latency_s;
+}

@@ -1,0 +1,42 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* All the devices of a machine and the links between them.
+ *
+ * The levels of the machine's `network`, innermost first, multiply: of levels of 8 and 16 devices there are
+ * 128, and device 11 is the fourth (11 % 8 = 3) of the second group (11 / 8 = 1). A group has `links` links
+ * into the next level (one a device, when not given), and each set of links with the same place in their
+ * groups is a network of its own: eight rails, or one, through which all eight devices send.
+ *
+ * A message between groups goes along the outer levels first, then inwards. Immutable once made, to be shared
+ * by threads. */
+#ifndef LL_SIM_NET_NET_H
+#define LL_SIM_NET_NET_H
+
+#include "sim/net/fabric.h"
+
+struct ll_net;
+
+/* NULL, and *trouble says why in a static sentence, when the machine has no network, its parts do not fit
+ * together or memory ran out. The machine outlives the net. */
+struct ll_net *ll_net_new(const struct ll_machine *machine, const char **trouble);
+void ll_net_free(struct ll_net *net);
+
+/* How many devices it joins, how many links it has, and how many levels there are. */
+uint64_t ll_net_devices(const struct ll_net *net);
+uint64_t ll_net_links(const struct ll_net *net);
+uint64_t ll_net_levels(const struct ll_net *net);
+
+/* What a link carries of large messages, in bytes a second, one direction; ports are links too. The level's
+ * name. */
+double ll_net_link_Bps(const struct ll_net *net, uint64_t link);
+const char *ll_net_link_level(const struct ll_net *net, uint64_t link);
+
+/* Devices in a group that level `level` joins: 1 for the innermost. */
+uint64_t ll_net_group(const struct ll_net *net, uint64_t level);
+
+/* Adds the links that a message crosses to the path; its latency in seconds. */
+double ll_net_route(const struct ll_net *net, uint64_t from, uint64_t to, struct ll_path *path);
+
+/* The machine it was made of. */
+const struct ll_machine *ll_net_machine(const struct ll_net *net);
+
+#endif

@@ -1,0 +1,41 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Inside the room: what an algorithm says, and what becomes of it. */
+#ifndef LL_SIM_NET_STEPS_H
+#define LL_SIM_NET_STEPS_H
+
+#include "sim/net/collective.h"
+#include "sim/net/flow.h"
+
+/* One exchange under way. An algorithm adds messages between ranks, then ends the step; all groups do the
+ * same. */
+struct ll_steps {
+    const struct ll_net *net;
+    struct ll_flows *flows;
+    struct ll_exchange exchange;
+    double time_s, sent_bytes, step_bytes;
+    uint64_t busiest;
+    bool failed;
+};
+
+/* One more message between two ranks of each group. */
+void ll_steps_send(struct ll_steps *steps, uint64_t from_rank, uint64_t to_rank, double bytes);
+
+/* The messages added since the last end are a step that comes `times` times. */
+void ll_steps_end(struct ll_steps *steps, double times);
+
+/* They are a stream through `hops` messages one behind the other: each latency comes once, and the bytes,
+ * which are those of the whole stream, flow everywhere at the same time. */
+void ll_steps_end_stream(struct ll_steps *steps, double hops);
+
+/* They are a stream in chunks, of a number that makes it fastest: hops + chunks - 1 rounds of a chunk each.
+ */
+void ll_steps_end_chunks(struct ll_steps *steps, double hops);
+
+/* Another exchange, whose time is added to this one's: of other groups, or of other bytes. */
+void ll_steps_nest(struct ll_steps *steps, const struct ll_exchange *exchange);
+
+#define LL_ALGORITHM(word, ...) bool ll_send_##word(struct ll_steps *steps);
+#include "sim/net/algorithms.def"
+#undef LL_ALGORITHM
+
+#endif

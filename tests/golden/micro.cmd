@@ -1,0 +1,10 @@
+# SPDX-License-Identifier: Apache-2.0
+# Single ops, recorded and simulated.
+for op in gemm bmm conv2d rnn lstm gru softmax layernorm elementwise embedding attention allreduce; do
+    leadline record $op --dry-run -o $op.llt
+done
+leadline record gemm -p m=35 -p n=700 -p k=2048 -p tb=T -p dtype=f16 --dry-run -o half.llt
+leadline sim -c v100_sxm2_32gb half.llt
+leadline dump half.llt
+leadline record conv2d --train --dry-run -p stride_h=2 -o grads.llt
+leadline dump grads.llt | sed 's/"inputs.*"attrs"/"attrs"/'

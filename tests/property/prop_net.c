@@ -1,0 +1,320 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Laws of networks over random levels, messages and collectives. */
+#include "check.h"
+#include "random.h"
+#include "sim/net/collective.h"
+#include "sim/net/flow.h"
+#include "toy_machine.h"
+
+#include <math.h>
+#include <stdlib.h>
+
+enum { CASES = 100, MOST_DEVICES = 64, MOST_MESSAGES = 24, MOST_USED = 2048 };
+
+static uint64_t state_of_chance;
+
+static uint64_t below(uint64_t bound)
+{
+    return ll_random_below(&state_of_chance, bound);
+}
+
+/* One level of a random topology; how many devices it has. */
+static uint64_t random_level(const char *name, char *text, size_t room)
+{
+    static const char *const plain[] = {"ring", "bidirectional_ring", "full", "switch"};
+    static const char *const shaped[] = {"mesh", "torus", "fat_tree"};
+    uint64_t x = 2 + below(3), y = 2 + below(3), devices = 2 + below(7), kind = below(9);
+    char extra[128] = "";
+    const char *topology = "edges";
+    if (kind < 4)
+        topology = plain[kind];
+    else if (kind < 7) {
+        topology = shaped[kind - 4];
+        devices = x * y;
+        snprintf(extra, sizeof extra, ", shape: %dx%d", (int)x, (int)y);
+    } else if (kind == 7) {
+        topology = "dragonfly";
+        devices = 2 * x * y;
+        snprintf(extra, sizeof extra, ", shape: 2x%dx%d", (int)x, (int)y);
+    } else {
+        devices = 5;
+        snprintf(extra, sizeof extra, ", edges: [0-1x2, 1-2, 2>3, 3-4x0.5, 4>0, 3-1]");
+    }
+    int port = (int)below(2) ? (int)(1 + below(9)) : 0;
+    if (port > 0)
+        snprintf(extra + strlen(extra), sizeof extra - strlen(extra), ", port: %dGB/s", port);
+    snprintf(
+        text, room,
+        "  - {name: %s, topology: %s, devices: %d, bandwidth: %dGB/s, latency: %dns, efficiency: 0.%d%s}\n",
+        name, topology, (int)devices, (int)(1 + below(9)), (int)below(2000), (int)(1 + below(9)), extra);
+    return devices;
+}
+
+struct fixture {
+    struct ll_machine *machine;
+    struct ll_net *net;
+};
+
+static struct fixture random_net(void)
+{
+    char text[2048], inner[512], outer[512] = "";
+    const char *trouble;
+    random_level("in", inner, sizeof inner);
+    if (below(2))
+        random_level("out", outer, sizeof outer);
+    snprintf(text, sizeof text, LL_TOY_MACHINE "network:\n%s%s", inner, outer);
+    struct fixture f = {.machine = ll_toy_machine(text)};
+    assert_non_null(f.machine);
+    f.net = ll_net_new(f.machine, &trouble);
+    assert_non_null(f.net);
+    return f;
+}
+
+static void close_net(struct fixture *f)
+{
+    ll_net_free(f->net);
+    ll_machine_free(f->machine);
+}
+
+/* A dumb twin of the fluid: rates of all rise together in exact shares, link by link, as the definition says.
+ */
+struct twin {
+    struct ll_path paths[MOST_MESSAGES];
+    double left[MOST_MESSAGES], rate[MOST_MESSAGES], latency_s[MOST_MESSAGES];
+    bool frozen[MOST_MESSAGES];
+    uint64_t count, used[MOST_USED], used_count; /* links that any message crosses, some twice */
+};
+
+static bool crosses(const struct ll_path *path, uint64_t link)
+{
+    for (uint64_t i = 0; i < path->count; i++)
+        if (path->links[i] == link)
+            return true;
+    return false;
+}
+
+/* How much further all rates that still rise may rise until this link is full; INFINITY when none crosses it.
+ */
+static double headroom(const struct twin *t, const struct ll_net *net, uint64_t link)
+{
+    double used = 0, rising = 0;
+    for (uint64_t i = 0; i < t->count; i++)
+        if (crosses(&t->paths[i], link) && t->left[i] > 0) {
+            used += t->rate[i];
+            rising += !t->frozen[i];
+        }
+    return rising > 0 ? (ll_net_link_Bps(net, link) - used) / rising : INFINITY;
+}
+
+static void raise_rates(struct twin *t, const struct ll_net *net)
+{
+    for (uint64_t i = 0; i < t->count; i++) {
+        t->rate[i] = 0;
+        t->frozen[i] = t->left[i] <= 0 || t->paths[i].count == 0;
+    }
+    for (;;) {
+        double least = INFINITY;
+        for (uint64_t l = 0; l < t->used_count; l++)
+            least = fmin(least, headroom(t, net, t->used[l]));
+        if (isinf(least))
+            return;
+        for (uint64_t i = 0; i < t->count; i++)
+            t->rate[i] += t->frozen[i] ? 0 : least;
+        bool full[MOST_USED];
+        for (uint64_t l = 0; l < t->used_count; l++)
+            full[l] = headroom(t, net, t->used[l]) <= 1e-9 * ll_net_link_Bps(net, t->used[l]);
+        for (uint64_t l = 0; l < t->used_count; l++)
+            for (uint64_t i = 0; full[l] && i < t->count; i++)
+                t->frozen[i] |= crosses(&t->paths[i], t->used[l]);
+    }
+}
+
+static double twin_done_s(struct twin *t, const struct ll_net *net)
+{
+    double now_s = 0, done_s = 0;
+    for (uint64_t i = 0; i < t->count; i++)
+        done_s = fmax(done_s, t->paths[i].count == 0 ? 0 : t->left[i] > 0 ? 0 : t->latency_s[i]);
+    for (;;) {
+        double step_s = INFINITY;
+        raise_rates(t, net);
+        for (uint64_t i = 0; i < t->count; i++)
+            if (t->left[i] > 0 && t->paths[i].count > 0)
+                step_s = fmin(step_s, t->left[i] / t->rate[i]);
+        if (isinf(step_s))
+            return done_s;
+        now_s += step_s;
+        for (uint64_t i = 0; i < t->count; i++) {
+            if (t->left[i] <= 0 || t->paths[i].count == 0)
+                continue;
+            t->left[i] -= t->rate[i] * step_s;
+            if (t->left[i] > 1e-9 * t->rate[i] * step_s)
+                continue;
+            t->left[i] = 0;
+            done_s = fmax(done_s, now_s + t->latency_s[i]);
+        }
+    }
+}
+
+static void random_messages(const struct ll_net *net, struct twin *t, struct ll_flows *flows)
+{
+    *t = (struct twin){.count = 1 + below(MOST_MESSAGES)};
+    for (uint64_t i = 0; i < t->count; i++) {
+        uint64_t from = below(ll_net_devices(net)), to = below(ll_net_devices(net));
+        t->left[i] = (double)(1 + below(1 << 20));
+        t->latency_s[i] = ll_net_route(net, from, to, &t->paths[i]);
+        ll_flows_add(flows, from, to, t->left[i]);
+        for (uint64_t j = 0; j < t->paths[i].count; j++) {
+            assert_true(t->used_count < MOST_USED);
+            t->used[t->used_count++] = t->paths[i].links[j];
+        }
+    }
+}
+
+/* Bytes times links never exceed what the links carry in the time. */
+static void expect_conservation(const struct twin *t, const struct ll_net *net, double sent_s)
+{
+    for (uint64_t u = 0; u < t->used_count; u++) {
+        double bytes = 0;
+        uint64_t l = t->used[u];
+        for (uint64_t i = 0; i < t->count; i++)
+            bytes += crosses(&t->paths[i], l) ? t->left[i] : 0;
+        if (bytes > ll_net_link_Bps(net, l) * sent_s * (1 + 1e-9))
+            fail_msg("link %llu carries %.10g B in %.10g s", (unsigned long long)l, bytes, sent_s);
+    }
+}
+
+static void messages_share_links_as_the_twin_says_and_conserve_bytes(void **state)
+{
+    (void)state;
+    state_of_chance = ll_seed(41);
+    for (int i = 0; i < CASES; i++) {
+        struct fixture f = random_net();
+        struct ll_flows *flows = ll_flows_new(f.net);
+        struct ll_flow_times times;
+        struct twin twin;
+        random_messages(f.net, &twin, flows);
+        assert_true(ll_flows_run(flows, &times));
+        expect_conservation(&twin, f.net, times.sent_s);
+        double expected_s = twin_done_s(&twin, f.net);
+        if (fabs(times.done_s - expected_s) > 1e-6 * expected_s)
+            fail_msg("case %d: %.10g s, the twin says %.10g s", i, times.done_s, expected_s);
+        for (uint64_t j = 0; j < twin.count; j++)
+            free(twin.paths[j].links);
+        ll_flows_free(flows);
+        close_net(&f);
+    }
+}
+
+static void shuffled(uint64_t *members, uint64_t count)
+{
+    for (uint64_t i = 0; i < count; i++)
+        members[i] = i;
+    for (uint64_t i = count; i-- > 1;) {
+        uint64_t j = below(i + 1), kept = members[i];
+        members[i] = members[j];
+        members[j] = kept;
+    }
+}
+
+/* The least that a device of n must send and take in, in multiples of M (Chan et al., 2007, table 1). */
+static double least_bytes(enum ll_collective collective, double n)
+{
+    switch (collective) {
+    case LL_COLLECTIVE_ALL_REDUCE:
+        return 2 * (n - 1) / n;
+    case LL_COLLECTIVE_REDUCE_SCATTER:
+    case LL_COLLECTIVE_ALL_GATHER:
+    case LL_COLLECTIVE_ALL_TO_ALL:
+        return (n - 1) / n;
+    case LL_COLLECTIVE_BARRIER:
+        return 0;
+    default:
+        return 1;
+    }
+}
+
+/* What leaves all devices together is at least what they need, and what rings, trees and halving send is
+ * known. */
+static void expect_bytes(const struct ll_exchange *e, const struct ll_exchanged *done)
+{
+    double n = (double)e->size, least = least_bytes(e->collective, n) * e->bytes;
+    bool one = e->collective == LL_COLLECTIVE_SEND_RECEIVE,
+         all = e->collective == LL_COLLECTIVE_ALL_REDUCE || e->collective == LL_COLLECTIVE_REDUCE_SCATTER ||
+               e->collective == LL_COLLECTIVE_ALL_GATHER || e->collective == LL_COLLECTIVE_ALL_TO_ALL;
+    double expected = one ? e->bytes : all ? least * n : least * (n - 1);
+    double slack =
+        done->algorithm == LL_ALGORITHM_HALVING_DOUBLING || done->algorithm == LL_ALGORITHM_HIERARCHICAL
+            ? n * e->bytes
+            : 0;
+    if (done->sent_bytes < expected * (1 - 1e-9) || done->sent_bytes > expected * (1 + 1e-9) + slack)
+        fail_msg("%s by %s among %d: %.10g B sent, expected %.10g", ll_collective_name(e->collective),
+                 ll_algorithm_name(done->algorithm), (int)e->size, done->sent_bytes, expected);
+}
+
+/* Behind a switch no collective beats the port: least bytes over B; and the fastest is as fast as any. */
+static void collectives_send_what_they_must_and_not_faster_than_ports(void **state)
+{
+    (void)state;
+    state_of_chance = ll_seed(42);
+    for (int i = 0; i < CASES; i++) {
+        struct fixture f = random_net();
+        uint64_t devices = ll_net_devices(f.net), *members = calloc(devices, sizeof *members);
+        shuffled(members, devices);
+        struct ll_exchange e = {.collective = (enum ll_collective)below(LL_COLLECTIVE_COUNT),
+                                .bytes = (double)(1 + below(1 << 24)),
+                                .members = members,
+                                .groups = 1};
+        e.size =
+            e.collective == LL_COLLECTIVE_SEND_RECEIVE ? 2 : 2 + below(ll_min(devices, MOST_DEVICES) - 1);
+        struct ll_exchanged best, done;
+        e.algorithm = LL_ALGORITHM_COUNT;
+        assert_int_equal(ll_exchange(f.net, &e, &best), LL_EXCHANGE_DONE);
+        for (int a = 0; a < LL_ALGORITHM_COUNT; a++) {
+            e.algorithm = (enum ll_algorithm)a;
+            if (ll_exchange(f.net, &e, &done) != LL_EXCHANGE_DONE)
+                continue;
+            assert_true(best.time_s <= done.time_s);
+            expect_bytes(&e, &done);
+        }
+        free(members);
+        close_net(&f);
+    }
+}
+
+/* More bandwidth or less latency is never slower. */
+static void a_better_network_is_never_slower(void **state)
+{
+    (void)state;
+    state_of_chance = ll_seed(43);
+    for (int i = 0; i < CASES; i++) {
+        struct fixture f = random_net();
+        uint64_t devices = ll_net_devices(f.net), *members = calloc(devices, sizeof *members);
+        const char *trouble;
+        shuffled(members, devices);
+        struct ll_exchange e = {
+            LL_COLLECTIVE_ALL_REDUCE, LL_ALGORITHM_COUNT, 1e6, members, ll_min(devices, MOST_DEVICES), 1};
+        struct ll_exchanged before, after;
+        assert_int_equal(ll_exchange(f.net, &e, &before), LL_EXCHANGE_DONE);
+        ll_net_free(f.net);
+        struct ll_network *level = &f.machine->networks[below(f.machine->network_count)];
+        level->bandwidth_Bps *= 1 + (double)below(3);
+        level->port_Bps *= 1 + (double)below(3);
+        level->latency_s /= 1 + (double)below(3);
+        f.net = ll_net_new(f.machine, &trouble);
+        assert_int_equal(ll_exchange(f.net, &e, &after), LL_EXCHANGE_DONE);
+        if (after.time_s > before.time_s * (1 + 1e-9))
+            fail_msg("case %d: %.10g s became %.10g s", i, before.time_s, after.time_s);
+        free(members);
+        close_net(&f);
+    }
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(messages_share_links_as_the_twin_says_and_conserve_bytes),
+        cmocka_unit_test(collectives_send_what_they_must_and_not_faster_than_ports),
+        cmocka_unit_test(a_better_network_is_never_slower),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}

@@ -1,0 +1,319 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "check.h"
+#include "sim/machine/edge.h"
+#include "sim/net/collective.h"
+#include "sim/net/flow.h"
+#include "toy_machine.h"
+
+#include <math.h>
+#include <stdlib.h>
+
+/* Expected times are closed forms of the literature, worked out beside each test: n devices, M bytes, links
+ * of B bytes a second, latency a. */
+
+static const double B = 1e9, a = 1e-6, M = 1 << 20;
+
+struct fixture {
+    struct ll_machine *machine;
+    struct ll_net *net;
+};
+
+static struct fixture open_net(const char *network)
+{
+    char text[2048];
+    const char *trouble;
+    snprintf(text, sizeof text, LL_TOY_MACHINE "network:\n%s", network);
+    struct fixture f = {.machine = ll_toy_machine(text)};
+    assert_non_null(f.machine);
+    f.net = ll_net_new(f.machine, &trouble);
+    if (!f.net)
+        fail_msg("%s", trouble);
+    return f;
+}
+
+static void close_net(struct fixture *f)
+{
+    ll_net_free(f->net);
+    ll_machine_free(f->machine);
+}
+
+static double time_among(const struct ll_net *net, enum ll_collective collective, enum ll_algorithm algorithm,
+                         uint64_t size)
+{
+    uint64_t *members = calloc(size, sizeof *members);
+    struct ll_exchanged done;
+    for (uint64_t i = 0; i < size; i++)
+        members[i] = i;
+    struct ll_exchange exchange = {collective, algorithm, M, members, size, 1};
+    enum ll_exchange_trouble trouble = ll_exchange(net, &exchange, &done);
+    free(members);
+    assert_int_equal(trouble, LL_EXCHANGE_DONE);
+    return done.time_s;
+}
+
+static void assert_time(double actual_s, double expected_s)
+{
+    if (fabs(actual_s - expected_s) > 1e-9 * expected_s)
+        fail_msg("%.12g s, expected %.12g s", actual_s, expected_s);
+}
+
+static void expect_all_reduce(const char *network, enum ll_algorithm algorithm, uint64_t n, double expected_s)
+{
+    struct fixture f = open_net(network);
+    assert_time(time_among(f.net, LL_COLLECTIVE_ALL_REDUCE, algorithm, n), expected_s);
+    close_net(&f);
+}
+
+static const char *const ring6 =
+    "  - {name: r, topology: ring, devices: 6, bandwidth: 1GB/s, latency: 1us}\n";
+static const char *const both6 =
+    "  - {name: r, topology: bidirectional_ring, devices: 6, bandwidth: 1GB/s, latency: 1us}\n";
+static const char *const both8 =
+    "  - {name: r, topology: bidirectional_ring, devices: 8, bandwidth: 1GB/s, latency: 1us}\n";
+static const char *const full6 =
+    "  - {name: f, topology: full, devices: 6, bandwidth: 1GB/s, latency: 1us}\n";
+static const char *const switch8 =
+    "  - {name: s, topology: switch, devices: 8, bandwidth: 1GB/s, latency: 500ns}\n";
+
+/* 2 (n - 1) (a + M / (n B)) */
+static void a_ring_takes_its_closed_form(void **state)
+{
+    (void)state;
+    double expected_s = 2 * 5 * (a + M / (6 * B));
+    expect_all_reduce(ring6, LL_ALGORITHM_RING, 6, expected_s);
+    expect_all_reduce(full6, LL_ALGORITHM_RING, 6, expected_s);
+    /* through a switch a message crosses two links of half the latency */
+    expect_all_reduce(switch8, LL_ALGORITHM_RING, 8, 2 * 7 * (a + M / (8 * B)));
+}
+
+static void both_directions_of_a_ring_halve_what_each_carries(void **state)
+{
+    (void)state;
+    expect_all_reduce(both6, LL_ALGORITHM_BIDIRECTIONAL_RING, 6, 2 * 5 * (a + M / (2 * 6 * B)));
+    expect_all_reduce(both6, LL_ALGORITHM_RING, 6, 2 * 5 * (a + M / (6 * B)));
+}
+
+/* 2 log2(n) a + 2 (n - 1) / n M / B; on a ring of both directions partners at distance d cross d links, each
+ * of which d messages share: M / 2 at distance 1, M / 4 at 2, M / 8 at 4 (both ways around are as long: all
+ * go forward). */
+static void halving_and_doubling_shares_the_links_of_a_ring(void **state)
+{
+    (void)state;
+    expect_all_reduce(switch8, LL_ALGORITHM_HALVING_DOUBLING, 8, 2 * 3 * a + 2 * 7.0 / 8 * M / B);
+    double there = a * (1 + 2 + 4) + M / B * (1 * 1.0 / 2 + 2 * 1.0 / 4 + 4 * 1.0 / 8);
+    expect_all_reduce(both8, LL_ALGORITHM_HALVING_DOUBLING, 8, 2 * there);
+}
+
+/* Six devices: two hand over M, four halve and double, two get M back. */
+static void other_than_powers_of_two_cost_two_messages_more(void **state)
+{
+    (void)state;
+    expect_all_reduce(full6, LL_ALGORITHM_HALVING_DOUBLING, 6,
+                      2 * (a + M / B) + 2 * 2 * a + 2 * 3.0 / 4 * M / B);
+}
+
+/* A link to each: 2 (a + M / (n B)). Through a port all n - 1 messages share it: 2 a + 2 (n - 1) / n M / B.
+ */
+static void direct_messages_are_charged_for_the_port(void **state)
+{
+    (void)state;
+    expect_all_reduce(full6, LL_ALGORITHM_DIRECT, 6, 2 * (a + M / (6 * B)));
+    expect_all_reduce(switch8, LL_ALGORITHM_DIRECT, 8, 2 * (a + 7.0 / 8 * M / B));
+    expect_all_reduce(
+        "  - {name: f, topology: full, devices: 6, bandwidth: 1GB/s, latency: 1us, port: 2GB/s}\n",
+        LL_ALGORITHM_DIRECT, 6, 2 * (a + 5.0 / 6 * M / (2 * B)));
+}
+
+/* 2 d a + 2 M / B, d = floor(log2 8) = 3: who is inside one tree takes in two halves from below and one from
+ * above, and one half as a leaf of the other. */
+static void two_trees_carry_half_each(void **state)
+{
+    (void)state;
+    expect_all_reduce(switch8, LL_ALGORITHM_DOUBLE_TREE, 8, 2 * 3 * a + 2 * M / B);
+}
+
+/* (2 d - 1 + c) (a + 3 M / (c B)), the best whole c. */
+static void one_tree_runs_in_the_best_number_of_chunks(void **state)
+{
+    (void)state;
+    double best_s = INFINITY;
+    for (int c = 1; c < 10000; c++)
+        best_s = fmin(best_s, (2 * 3 - 1 + c) * (a + 3 * M / (c * B)));
+    expect_all_reduce(switch8, LL_ALGORITHM_TREE, 8, best_s);
+}
+
+/* Each of n (n - 1) messages of M / n; a ring of an odd number both ways: a link carries 1 + 2 + ... + (n -
+ * 1) / 2 of them, (n^2 - 1) / 8. A torus of 3 x 5: along a side of length s each link carries (s^2 - 1) / 8 *
+ * n / s. */
+static void all_to_all_loads_rings_and_tori(void **state)
+{
+    (void)state;
+    struct fixture f =
+        open_net("  - {name: r, topology: bidirectional_ring, devices: 7, bandwidth: 1GB/s, latency: 1us}\n");
+    assert_time(time_among(f.net, LL_COLLECTIVE_ALL_TO_ALL, LL_ALGORITHM_DIRECT, 7), 3 * a + 6 * M / (7 * B));
+    close_net(&f);
+    f = open_net("  - {name: t, topology: torus, shape: 3x5, devices: 15, bandwidth: 1GB/s, latency: 0s}\n");
+    assert_time(time_among(f.net, LL_COLLECTIVE_ALL_TO_ALL, LL_ALGORITHM_DIRECT, 15),
+                3 * 15 / 5 * M / (15 * B));
+    close_net(&f);
+}
+
+/* A broadcast: a stream along the ring, (n - 1) a + M / B. A barrier: ceil(log2 n) rounds of nothing. One
+ * message. */
+static void other_collectives_take_their_closed_forms(void **state)
+{
+    (void)state;
+    struct fixture f = open_net(switch8);
+    assert_time(time_among(f.net, LL_COLLECTIVE_BROADCAST, LL_ALGORITHM_RING, 8), 7 * a + M / B);
+    assert_time(time_among(f.net, LL_COLLECTIVE_REDUCE, LL_ALGORITHM_RING, 8), 7 * a + M / B);
+    assert_time(time_among(f.net, LL_COLLECTIVE_BROADCAST, LL_ALGORITHM_DIRECT, 8), a + 7 * M / B);
+    assert_time(time_among(f.net, LL_COLLECTIVE_ALL_GATHER, LL_ALGORITHM_RING, 8), 7 * (a + M / (8 * B)));
+    assert_time(time_among(f.net, LL_COLLECTIVE_REDUCE_SCATTER, LL_ALGORITHM_HALVING_DOUBLING, 8),
+                3 * a + 7.0 / 8 * M / B);
+    assert_time(time_among(f.net, LL_COLLECTIVE_SEND_RECEIVE, LL_ALGORITHM_DIRECT, 2), a + M / B);
+    assert_time(time_among(f.net, LL_COLLECTIVE_BARRIER, LL_ALGORITHM_DISSEMINATION, 5), 3 * a);
+    close_net(&f);
+}
+
+/* Nodes of 4 devices at 4 GB/s, 2 nodes joined at 1 GB/s a device: within 2 * 3 / 4 M / 4B, between 2 * 1 / 2
+ * (M / 4) / B, when each device has its card; with one card a node the four share it. Latencies: 3 + 3 within
+ * at 1 us, 2 between. */
+static void levels_of_a_network_work_one_after_the_other(void **state)
+{
+    (void)state;
+    char text[512];
+    for (uint64_t cards = 1; cards <= 4; cards *= 4) {
+        snprintf(text, sizeof text,
+                 "  - {name: in, topology: ring, devices: 4, bandwidth: 4GB/s, latency: 1us}\n"
+                 "  - {name: out, topology: ring, devices: 2, bandwidth: 1GB/s, latency: 5us, links: %d}\n",
+                 (int)cards);
+        struct fixture f = open_net(text);
+        assert_int_equal(ll_net_devices(f.net), 8);
+        double within_s = 2 * 3 * (a + M / 4 / (4 * B));
+        double between_s = 2 * (5e-6 + M / 8 / (B * (double)cards / 4));
+        assert_time(time_among(f.net, LL_COLLECTIVE_ALL_REDUCE, LL_ALGORITHM_HIERARCHICAL, 8),
+                    within_s + between_s);
+        close_net(&f);
+    }
+}
+
+/* A fat tree of 4 devices a leaf, two leaves, 2 : 1: a leaf passes upwards 4 / 2 = 2 links' worth, so that
+ * four messages across share it. A dragonfly's two groups are joined by one link each way. */
+static void trees_and_dragonflies_narrow_where_they_should(void **state)
+{
+    (void)state;
+    struct ll_flow_times times;
+    struct fixture f =
+        open_net("  - {name: t, topology: fat_tree, shape: 4x2, devices: 8, oversubscription: 2, "
+                 "bandwidth: 1GB/s, latency: 1us}\n");
+    struct ll_flows *flows = ll_flows_new(f.net);
+    for (uint64_t i = 0; i < 4; i++)
+        ll_flows_add(flows, i, i + 4, M);
+    assert_true(ll_flows_run(flows, &times));
+    assert_time(times.done_s, 4 * a + 4 * M / (2 * B));
+    ll_flows_free(flows);
+    close_net(&f);
+    f = open_net(
+        "  - {name: d, topology: dragonfly, shape: 2x2x2, devices: 8, bandwidth: 1GB/s, latency: 1us}\n");
+    flows = ll_flows_new(f.net);
+    for (uint64_t i = 0; i < 4; i++)
+        ll_flows_add(flows, i, i + 4, M);
+    assert_true(ll_flows_run(flows, &times));
+    /* device 3 goes up, to the router with the gate, across, to its partner's router, down: 5 links */
+    assert_time(times.done_s, 5 * a + 4 * M / B);
+    ll_flows_free(flows);
+    close_net(&f);
+}
+
+/* Two messages from one device, one twice as long: they share its port, then the longer has it alone. */
+static void who_is_done_leaves_its_share_to_others(void **state)
+{
+    (void)state;
+    struct ll_flow_times times;
+    struct fixture f = open_net(switch8);
+    struct ll_flows *flows = ll_flows_new(f.net);
+    ll_flows_add(flows, 0, 1, M);
+    ll_flows_add(flows, 0, 2, 2 * M);
+    ll_flows_add(flows, 3, 2, M);
+    assert_true(ll_flows_run(flows, &times));
+    /* until 2 M / B: the port of 0 gives M / B s each half; the port into 2 has room for 3's half too. Then 1
+     * M of the longer is left, alone: done at 3 M / B. */
+    assert_time(times.sent_s, 3 * M / B);
+    ll_flows_free(flows);
+    close_net(&f);
+}
+
+/* The hybrid cube mesh of eight: device 0 reaches 1 to 3 and 4 directly, 5 by two links. */
+static void listed_edges_lead_the_shortest_way(void **state)
+{
+    (void)state;
+    struct fixture f =
+        open_net("  - {name: e, topology: edges, devices: 8, bandwidth: 25GB/s, edges: [0-1, 0-2, 0-3x2, "
+                 "0-4x2, 1-2x2, 1-3, 1-5x2, 2-3, 2-6x2, 3-7x2, 4-5, 4-6, 4-7x2, 5-6x2, 5-7, 6-7]}\n");
+    struct ll_path path = {0};
+    ll_net_route(f.net, 0, 4, &path);
+    assert_int_equal(path.count, 1);
+    assert_true(ll_net_link_Bps(f.net, path.links[0]) == 50e9);
+    path.count = 0;
+    ll_net_route(f.net, 0, 5, &path);
+    assert_int_equal(path.count, 2);
+    free(path.links);
+    close_net(&f);
+}
+
+static void edges_say_ends_direction_and_width(void **state)
+{
+    struct ll_edge edge;
+    (void)state;
+    assert_true(ll_edge_parse("0-1", &edge) && edge.both_ways && edge.links == 1);
+    assert_true(ll_edge_parse("12>3x2.5", &edge) && !edge.both_ways && edge.from == 12 && edge.to == 3);
+    assert_true(edge.links == 2.5);
+    static const char *const wrong[] = {"",
+                                        "0",
+                                        "0-",
+                                        "0-0",
+                                        "-1-2",
+                                        "0-1x",
+                                        "0-1x0",
+                                        "0-1xe",
+                                        "0-1 ",
+                                        "0_1",
+                                        "99999999999999999999-1",
+                                        "0-1xinf",
+                                        "0--1"};
+    for (size_t i = 0; i < sizeof wrong / sizeof *wrong; i++)
+        assert_false(ll_edge_parse(wrong[i], &edge));
+}
+
+static void a_hundred_thousand_devices_are_no_trouble(void **state)
+{
+    (void)state;
+    struct fixture f =
+        open_net("  - {name: in, topology: switch, devices: 8, bandwidth: 300GB/s, latency: 1us}\n"
+                 "  - {name: out, topology: switch, devices: 12500, bandwidth: 25GB/s, latency: 2us}\n");
+    double time_s = time_among(f.net, LL_COLLECTIVE_ALL_REDUCE, LL_ALGORITHM_COUNT, 100000);
+    assert_true(time_s >= 2 * M / 8 * (12499.0 / 12500) / 25e9);
+    close_net(&f);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(a_ring_takes_its_closed_form),
+        cmocka_unit_test(both_directions_of_a_ring_halve_what_each_carries),
+        cmocka_unit_test(halving_and_doubling_shares_the_links_of_a_ring),
+        cmocka_unit_test(other_than_powers_of_two_cost_two_messages_more),
+        cmocka_unit_test(direct_messages_are_charged_for_the_port),
+        cmocka_unit_test(two_trees_carry_half_each),
+        cmocka_unit_test(one_tree_runs_in_the_best_number_of_chunks),
+        cmocka_unit_test(all_to_all_loads_rings_and_tori),
+        cmocka_unit_test(other_collectives_take_their_closed_forms),
+        cmocka_unit_test(levels_of_a_network_work_one_after_the_other),
+        cmocka_unit_test(trees_and_dragonflies_narrow_where_they_should),
+        cmocka_unit_test(who_is_done_leaves_its_share_to_others),
+        cmocka_unit_test(listed_edges_lead_the_shortest_way),
+        cmocka_unit_test(edges_say_ends_direction_and_width),
+        cmocka_unit_test(a_hundred_thousand_devices_are_no_trouble),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}

@@ -1,0 +1,149 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Single ops recorded by hand, against measured rows of the same shape: the simulator has one opinion,
+ * whether it is asked by a trace (`leadline sim`) or by a row of data (`leadline validate`). */
+#include "check.h"
+
+#include "models/model.h"
+#include "sim/replay/replay.h"
+#include "sim/validate/predict.h"
+#include "tracer/reader.h"
+
+#include <unistd.h>
+
+enum { MOST_SETTINGS = 12 };
+
+/* An op of both worlds: the model and its settings, the row's op and dims, both of one dtype. */
+struct shape {
+    const char *model, *op, *row_dtype, *dims;
+    struct ll_setting settings[MOST_SETTINGS];
+    double apart; /* the relative difference there may be */
+};
+
+static const struct shape shapes[] = {
+    {.model = "gemm",
+     .op = "gemm",
+     .row_dtype = "fp16_tc",
+     .dims = "m=1760;n=128;k=1760",
+     .settings = {{"m", "1760"}, {"n", "128"}, {"k", "1760"}, {"dtype", "f16"}}},
+    {.model = "gemm",
+     .op = "gemm",
+     .row_dtype = "fp32",
+     .dims = "m=35;n=700;k=2048;ta=N;tb=T",
+     .settings = {{"m", "35"}, {"n", "700"}, {"k", "2048"}, {"tb", "T"}}},
+    {.model = "gemm",
+     .op = "gemm",
+     .row_dtype = "fp32",
+     .dims = "m=512;n=1500;k=2816;ta=T;tb=N",
+     .settings = {{"m", "512"}, {"n", "1500"}, {"k", "2816"}, {"ta", "T"}}},
+    {.model = "bmm",
+     .op = "bmm",
+     .row_dtype = "fp32",
+     .dims = "b=96;m=128;n=100;k=64",
+     .settings = {{"b", "96"}, {"m", "128"}, {"n", "100"}, {"k", "64"}}},
+    {.model = "conv2d",
+     .op = "conv2d_fwd",
+     .row_dtype = "fp32",
+     .dims = "b=16;c=3;h=224;w=112;k=64;r=7;s=5;stride_h=2;stride_w=1;pad_h=3;pad_w=2",
+     .settings = {{"b", "16"},
+                  {"c", "3"},
+                  {"h", "224"},
+                  {"w", "112"},
+                  {"k", "64"},
+                  {"r", "7"},
+                  {"s", "5"},
+                  {"stride_h", "2"},
+                  {"stride_w", "1"},
+                  {"pad_h", "3"},
+                  {"pad_w", "2"}}},
+    {.model = "softmax",
+     .op = "softmax",
+     .row_dtype = "fp32",
+     .dims = "b=4096;h=1000",
+     .settings = {{"b", "4096"}, {"h", "1000"}}},
+    /* The trace has a gain and an offset for each column, which rows say nothing of: 3 KiB more on 1.5 MiB.
+     */
+    {.model = "layernorm",
+     .op = "layernorm",
+     .row_dtype = "fp16",
+     .dims = "b=512;h=768",
+     .settings = {{"b", "512"}, {"h", "768"}, {"dtype", "f16"}},
+     .apart = 4e-3},
+    {.model = "elementwise",
+     .op = "relu",
+     .row_dtype = "fp32",
+     .dims = "b=512;h=768",
+     .settings = {{"op", "relu"}, {"b", "512"}, {"h", "768"}}},
+    {.model = "elementwise",
+     .op = "ew_add",
+     .row_dtype = "fp32",
+     .dims = "b=512;h=768",
+     .settings = {{"op", "add"}, {"b", "512"}, {"h", "768"}}},
+};
+
+static struct ll_trace *record(const struct shape *shape)
+{
+    char path[] = "test_single.XXXXXX";
+    int file = mkstemp(path);
+    struct ll_diags diags = {0};
+    struct ll_run_report report;
+    enum ll_status status;
+    struct ll_run_options options = {.steps = 1, .dry_run = true, .settings = shape->settings, .path = path};
+    while (options.setting_count < MOST_SETTINGS && shape->settings[options.setting_count].key)
+        options.setting_count++;
+    assert_true(file >= 0);
+    if (!ll_model_run(ll_model_find(shape->model), &options, &report, &diags))
+        fail_msg("%s", diags.kept[0].message);
+    struct ll_trace *trace = ll_trace_read(path, &diags, &status);
+    assert_non_null(trace);
+    close(file);
+    unlink(path);
+    return trace;
+}
+
+static double simulated_s(const struct shape *shape, const struct ll_machine *machine)
+{
+    struct ll_arena arena = {0};
+    struct ll_diags diags = {0};
+    struct ll_trace *trace = record(shape);
+    const struct ll_prepared *prepared = ll_prepare(trace, &arena, &diags);
+    assert_non_null(prepared);
+    const struct ll_result *result = ll_replay(prepared, machine, &arena, &diags);
+    assert_non_null(result);
+    double time_s = result->time_s;
+    ll_arena_release(&arena);
+    ll_trace_free(trace);
+    return time_s;
+}
+
+static double predicted_s(const struct shape *shape, const struct ll_machine *machine)
+{
+    const struct ll_measured row = {.op = shape->op, .dtype = shape->row_dtype, .dims = shape->dims};
+    struct ll_measured_works works = {0};
+    struct ll_predicted predicted;
+    const char *trouble = ll_measured_works(&row, &works);
+    assert_null(trouble);
+    assert_true(ll_predict(machine, &works, &predicted, &trouble));
+    ll_measured_works_release(&works);
+    return predicted.time_s;
+}
+
+static void a_trace_and_a_row_of_one_shape_take_the_same_time(void **state)
+{
+    static const char *const machines[] = {"hwconfigs/v100_sxm2_32gb.yaml", "hwconfigs/tpu_v2.yaml",
+                                           "hwconfigs/xeon_e5_2680v4.yaml", "hwconfigs/t4_framework.yaml"};
+    struct ll_diags diags = {0};
+    (void)state;
+    for (size_t m = 0; m < sizeof machines / sizeof *machines; m++) {
+        struct ll_machine *machine = ll_machine_read(machines[m], NULL, NULL, 0, &diags);
+        assert_non_null(machine);
+        for (size_t i = 0; i < sizeof shapes / sizeof *shapes; i++)
+            assert_near(simulated_s(&shapes[i], machine), predicted_s(&shapes[i], machine), shapes[i].apart);
+        ll_machine_free(machine);
+    }
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {cmocka_unit_test(a_trace_and_a_row_of_one_shape_take_the_same_time)};
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}

@@ -1,0 +1,35 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* A program and all that the loader will load with it before main: its own libraries, theirs, and so on, each
+ * found where the loader finds it. What the program opens while it runs (dlopen) is not known before. */
+#ifndef LL_BINARY_CLOSURE_H
+#define LL_BINARY_CLOSURE_H
+
+#include "tracer/base/status.h"
+#include "tracer/binary/search.h"
+
+struct ll_binary {
+    const char *path;
+    const struct ll_elf *elf;
+    size_t loader; /* the binary that asked first; of the program, itself */
+};
+
+struct ll_missing {
+    const char *name;
+    size_t loader;
+};
+
+/* All in the arena. The program is the first; the rest stand in the order in which they are loaded. */
+struct ll_closure {
+    struct ll_binary *binaries;
+    size_t count;
+    struct ll_missing *missing; /* libraries that are nowhere: the program will not start */
+    size_t missing_count;
+    const char *script; /* the file that was named, when it is one that another program reads; or NULL */
+};
+
+/* `program` is a path or a name to be found in search->path. LL_NO_FILE when it is nowhere or may not be run,
+ * LL_CANNOT_READ when it is no program of a format that we know, LL_NO_MEMORY. */
+enum ll_status ll_closure_read(struct ll_arena *arena, const char *program, const struct ll_search *search,
+                               struct ll_closure *closure);
+
+#endif

@@ -1,0 +1,154 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Files of others become traces, and traces files of others: what all formats (formats.def) share.
+ *
+ * An importer gets its files as bytes that are already in memory, reads what it needs, tells the facts, opens
+ * the trace with ll_import_begin and records op after op. It complains about all that is wrong with the
+ * input; what was recorded of an import that fails is thrown away. Ops of formats that know no times are
+ * recorded without, as in a dry run. An exporter appends to a text and lets go of it now and then. One thread
+ * at a time. */
+#ifndef LL_TRACER_CONVERT_CONVERT_H
+#define LL_TRACER_CONVERT_CONVERT_H
+
+#include "tracer/base/diag.h"
+#include "tracer/base/str.h"
+#include "tracer/facts.h"
+#include "tracer/recorder.h"
+
+/* A file, whole in memory; bytes may be NULL when there are none. */
+struct ll_input_file {
+    const char *path; /* for complaints */
+    const uint8_t *bytes;
+    uint64_t size;
+    bool mapped; /* else they live in the arena that was given */
+};
+
+/* Maps a file that can be mapped and reads any other into the arena, up to 16 GiB. What ll_input_close
+ * frees.
+ */
+enum ll_status ll_input_open(const char *path, struct ll_arena *arena, struct ll_input_file *input);
+void ll_input_close(struct ll_input_file *input);
+
+/* What the user says about an import or an export besides the files: -p key=value. */
+struct ll_choice {
+    const char *key, *value;
+    bool taken; /* the format knows such a key */
+};
+
+struct ll_import {
+    /* The caller's. */
+    const struct ll_input_file *inputs; /* at least one */
+    uint64_t input_count;
+    struct ll_choice *choices;
+    uint64_t choice_count;
+    bool allow_opaque; /* keep operators that nobody has a rule for, as moving their bytes */
+    const char *output;
+    struct ll_diags *diags;
+
+    /* The importer's; starts as zeros. All that lives until the end of the import lives in the arena. */
+    struct ll_arena arena;
+    struct ll_facts facts;
+    struct ll_recorder *recorder;
+    enum ll_status status; /* a trouble of the world, LL_OK until one is met */
+};
+
+/* False after complaints, or with import->status set. */
+typedef bool ll_importer(struct ll_import *import);
+
+/* Runs an importer and closes the trace. The trace at import->output is there in full when it is true; what
+ * stood there before stays as it is otherwise. Releases all that the import took, but not the inputs. */
+bool ll_import_run(ll_importer *importer, struct ll_import *import);
+
+/* The value of a choice, the last one given, or NULL; the format knows the key from then on. */
+const char *ll_import_choice(struct ll_import *import, const char *key);
+
+/* The same as a count from least to most. False after a complaint; otherwise when not given. */
+bool ll_import_count(struct ll_import *import, const char *key, uint64_t least, uint64_t most,
+                     uint64_t otherwise, uint64_t *count);
+
+/* Opens the trace, with import->facts and who made it as its header. False after complaints about choices
+ * that nobody has asked for, or with import->status set. Once in an import, before anything is recorded. */
+bool ll_import_begin(struct ll_import *import);
+
+/* Says that memory ran out. Always false. */
+bool ll_import_no_memory(struct ll_import *import);
+
+/* A tensor of the trace that is being made. */
+struct ll_held {
+    uint32_t tensor; /* the recorder's number */
+    struct ll_shape shape;
+};
+
+/* A tensor that no op made. */
+struct ll_held ll_import_tensor(struct ll_import *import, const char *name, const struct ll_shape *shape,
+                                enum ll_memory_class memory);
+
+/* An op to record. Outputs follow from inputs and attributes, or are `given` where the op table says so;
+ * `names` are theirs (NULL: none has one), and all are activations unless `memory` says otherwise. */
+struct ll_import_op {
+    enum ll_op_kind kind;
+    enum ll_phase phase;
+    const char *scope;
+    const struct ll_held *in;
+    uint32_t in_count, attr_count, given_count, control_count;
+    const struct ll_attr *attrs;
+    const struct ll_shape *given;
+    const char *const *names;
+    enum ll_memory_class memory;
+    const uint32_t *controls;
+    uint32_t thread;
+    uint64_t start_ns, duration_ns;
+};
+
+/* Records it. Writes its outputs to out (room for LL_MAX_OUTPUTS, or all that are given) unless out is NULL.
+ * NULL, or the sentence that says why there can be no such op; static storage, or in import->arena. A trouble
+ * of the recorder is no matter: the import fails at its end. */
+const char *ll_import_record(struct ll_import *import, const struct ll_import_op *op, struct ll_held *out);
+
+/* The same without recording: the shapes of the outputs, with LL_NONE for their numbers. */
+const char *ll_import_look(struct ll_import *import, const struct ll_import_op *op, struct ll_held *out);
+
+struct ll_export {
+    /* The caller's. */
+    const struct ll_trace *trace;
+    struct ll_choice *choices;
+    uint64_t choice_count;
+    int file; /* where to write to; stays open */
+    struct ll_diags *diags;
+
+    /* The exporter's; starts as zeros. */
+    struct ll_arena arena;
+    struct ll_str out;
+    enum ll_status status;
+};
+
+/* False after complaints, or with export->status set. */
+typedef bool ll_exporter(struct ll_export *export);
+
+/* Runs an exporter and writes what is left in export->out. Releases all that the export took. */
+bool ll_export_run(ll_exporter *exporter, struct ll_export *export);
+
+/* As for imports; ll_export_ready complains about choices that nobody has asked for. */
+const char *ll_export_choice(struct ll_export *export, const char *key);
+bool ll_export_ready(struct ll_export *export);
+
+/* Writes export->out to the file when it has become long. False when that fails; then the export is over. */
+bool ll_export_spill(struct ll_export *export);
+
+struct ll_format {
+    const char *name, *doc;
+    ll_importer *import; /* NULL: cannot be read */
+    ll_exporter *export; /* NULL: cannot be written */
+};
+
+/* The rows of formats.def, ended by one without a name; static storage. */
+extern const struct ll_format ll_formats[];
+
+/* What the rows name; a row that can only be read or written has one of the two. */
+#define LL_FORMAT(word, ...) ll_importer ll_import_##word;
+#include "tracer/convert/formats.def"
+#undef LL_FORMAT
+#define LL_FORMAT(word, ...) ll_exporter ll_export_##word;
+#include "tracer/convert/formats.def"
+#undef LL_FORMAT
+
+#endif

@@ -1,0 +1,50 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#define _POSIX_C_SOURCE 200809L
+#include "tracer/base/file.h"
+#include "tracer/convert/convert.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <sys/mman.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+static enum ll_status read_input(struct ll_arena *arena, struct ll_input_file *input)
+{
+    struct ll_contents whole;
+    enum ll_status status = ll_read_whole(input->path, UINT64_C(1) << 34, arena, &whole);
+    if (status == LL_OK) {
+        input->bytes = (const uint8_t *)whole.bytes;
+        input->size = whole.length;
+    }
+    return status;
+}
+
+enum ll_status ll_input_open(const char *path, struct ll_arena *arena, struct ll_input_file *input)
+{
+    *input = (struct ll_input_file){.path = path};
+    int file = open(path, O_RDONLY | O_CLOEXEC);
+    if (file < 0)
+        return ll_status_of(errno, LL_CANNOT_OPEN);
+    struct stat stat;
+    void *bytes = MAP_FAILED;
+    bool known = fstat(file, &stat) == 0;
+    if (known && S_ISREG(stat.st_mode) && stat.st_size > 0)
+        bytes = mmap(NULL, (size_t)stat.st_size, PROT_READ, MAP_PRIVATE, file, 0);
+    close(file);
+    if (known && S_ISDIR(stat.st_mode))
+        return LL_IS_FOLDER;
+    if (bytes == MAP_FAILED)
+        return read_input(arena, input);
+    input->bytes = bytes;
+    input->size = (uint64_t)stat.st_size;
+    input->mapped = true;
+    return LL_OK;
+}
+
+void ll_input_close(struct ll_input_file *input)
+{
+    if (input->mapped)
+        munmap((void *)input->bytes, input->size);
+    input->mapped = false;
+}

@@ -1,0 +1,483 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* The messages of onnx.proto that matter here, and their fields by number. */
+#include "tracer/convert/onnx_file.h"
+
+#include <math.h>
+#include <string.h>
+
+enum { MODEL_PRODUCER = 2, MODEL_GRAPH = 7, MODEL_OPSET = 8 };
+enum { OPSET_DOMAIN = 1, OPSET_VERSION = 2 };
+enum {
+    GRAPH_NODE = 1,
+    GRAPH_NAME = 2,
+    GRAPH_TENSOR = 5,
+    GRAPH_INPUT = 11,
+    GRAPH_OUTPUT = 12,
+    GRAPH_INFO = 13
+};
+enum { NODE_INPUT = 1, NODE_OUTPUT = 2, NODE_NAME = 3, NODE_TYPE = 4, NODE_ATTR = 5, NODE_DOMAIN = 7 };
+enum { TENSOR_DIMS = 1, TENSOR_TYPE = 2, TENSOR_FLOATS = 4, TENSOR_INT32S = 5, TENSOR_INT64S = 7 };
+enum { TENSOR_NAME = 8, TENSOR_RAW = 9, TENSOR_DOUBLES = 10, TENSOR_UINT64S = 11 };
+enum { INFO_NAME = 1, INFO_TYPE = 2, TYPE_TENSOR = 1, TENSOR_TYPE_ELEMENT = 1, TENSOR_TYPE_SHAPE = 2 };
+enum { SHAPE_DIM = 1, DIM_VALUE = 1, DIM_NAME = 2 };
+enum {
+    ATTR_NAME = 1,
+    ATTR_F = 2,
+    ATTR_I = 3,
+    ATTR_S = 4,
+    ATTR_T = 5,
+    ATTR_G = 6,
+    ATTR_FLOATS = 7,
+    ATTR_INTS = 8
+};
+
+uint8_t onnx_dtype(int64_t type)
+{
+    static const uint8_t dtypes[] = {
+        [0] = LL_DTYPE_COUNT,  [1] = LL_F32,   [2] = LL_U8,   [3] = LL_INT8,        [4] = LL_I16,
+        [5] = LL_I16,          [6] = LL_I32,   [7] = LL_I64,  [8] = LL_DTYPE_COUNT, [9] = LL_BOOL,
+        [10] = LL_F16,         [11] = LL_F64,  [12] = LL_I32, [13] = LL_I64,        [14] = LL_DTYPE_COUNT,
+        [15] = LL_DTYPE_COUNT, [16] = LL_BF16, [17] = LL_F8,  [18] = LL_F8,         [19] = LL_F8,
+        [20] = LL_F8};
+    return type >= 0 && type < (int64_t)sizeof dtypes ? dtypes[type] : LL_DTYPE_COUNT;
+}
+
+static bool broken(struct onnx_file *file, const char *what)
+{
+    return ll_complain(file->diags, (struct ll_place){.file = file->path}, "%s", what);
+}
+
+static bool no_memory(struct onnx_file *file)
+{
+    return broken(file, "memory ran out");
+}
+
+static uint32_t name_value(struct onnx_file *file, struct ll_wire name)
+{
+    size_t size = (size_t)(name.end - name.at);
+    return size ? ll_map_intern(&file->names, name.at, size, NULL) : LL_NO_ID;
+}
+
+/* How many fields of this number a message has, so that there is room for them before they are read. False
+ * when the message is broken. */
+static bool count_fields(struct ll_wire wire, uint64_t number, uint64_t *count)
+{
+    struct ll_wire_field field;
+    enum ll_wire_step step;
+    *count = 0;
+    while ((step = ll_wire_next(&wire, &field)) == LL_WIRE_FIELD)
+        *count += field.number == number && field.type == LL_WIRE_BYTES;
+    return step == LL_WIRE_END;
+}
+
+static void add_dims(struct onnx_tensor *tensor, const struct ll_wire_field *field)
+{
+    int64_t dims[LL_MAX_RANK];
+    uint64_t count;
+    if (!ll_wire_count(field, &count) || count > (uint64_t)(LL_MAX_RANK - tensor->shape.rank)) {
+        tensor->supported = false;
+        return;
+    }
+    ll_wire_integers(field, dims, count);
+    for (uint64_t i = 0; i < count; i++) {
+        tensor->shape.dim[tensor->shape.rank++] = (uint64_t)dims[i];
+        tensor->supported &= dims[i] >= 0;
+    }
+}
+
+/* Floats and doubles may also come one by one; a tensor that is written so is small, and its last element is
+ * not worth more than the others: such elements are not known. */
+static void add_elements(struct onnx_tensor *tensor, const struct ll_wire_field *field)
+{
+    static const uint64_t lists[] = {TENSOR_FLOATS, TENSOR_INT32S,  TENSOR_INT64S,
+                                     TENSOR_RAW,    TENSOR_DOUBLES, TENSOR_UINT64S};
+    for (size_t i = 0; i < sizeof lists / sizeof *lists; i++)
+        if (field->number == lists[i] && field->type == LL_WIRE_BYTES) {
+            tensor->raw = field->bytes;
+            tensor->data_field = field->number;
+        }
+}
+
+bool onnx_tensor_read(struct onnx_file *file, struct ll_wire bytes, struct onnx_tensor *tensor)
+{
+    struct ll_wire_field field;
+    enum ll_wire_step step;
+    *tensor = (struct onnx_tensor){.value = LL_NO_ID, .supported = true, .shape.dtype = LL_DTYPE_COUNT};
+    while ((step = ll_wire_next(&bytes, &field)) == LL_WIRE_FIELD) {
+        if (field.number == TENSOR_DIMS)
+            add_dims(tensor, &field);
+        else if (field.number == TENSOR_TYPE)
+            tensor->shape.dtype = onnx_dtype((int64_t)field.value);
+        else if (field.number == TENSOR_NAME && field.type == LL_WIRE_BYTES && file)
+            tensor->value = name_value(file, field.bytes);
+        else
+            add_elements(tensor, &field);
+    }
+    tensor->supported &= tensor->shape.dtype != LL_DTYPE_COUNT && ll_fits(ll_size_bytes(&tensor->shape));
+    if (!tensor->supported)
+        tensor->shape = (struct ll_shape){.dtype = LL_F32};
+    return step == LL_WIRE_END;
+}
+
+static bool read_dim(struct onnx_file *file, struct ll_wire bytes, struct onnx_info *info)
+{
+    struct ll_wire_field field;
+    enum ll_wire_step step;
+    unsigned at = info->shape.rank;
+    if (at == LL_MAX_RANK) {
+        info->known = false;
+        return true;
+    }
+    info->shape.rank++;
+    info->open[at] = "";
+    while ((step = ll_wire_next(&bytes, &field)) == LL_WIRE_FIELD) {
+        if (field.number == DIM_VALUE && field.type == LL_WIRE_VARINT && (int64_t)field.value >= 0) {
+            info->shape.dim[at] = field.value;
+            info->open[at] = NULL;
+        } else if (field.number == DIM_NAME && field.type == LL_WIRE_BYTES) {
+            info->open[at] = ll_wire_text(field.bytes, file->arena);
+            if (!info->open[at])
+                return no_memory(file);
+        }
+    }
+    return step == LL_WIRE_END;
+}
+
+static bool read_dims(struct onnx_file *file, struct ll_wire bytes, struct onnx_info *info)
+{
+    struct ll_wire_field field;
+    enum ll_wire_step step;
+    info->known = true;
+    while ((step = ll_wire_next(&bytes, &field)) == LL_WIRE_FIELD)
+        if (field.number == SHAPE_DIM && field.type == LL_WIRE_BYTES && !read_dim(file, field.bytes, info))
+            return false;
+    return step == LL_WIRE_END;
+}
+
+static bool read_tensor_type(struct onnx_file *file, struct ll_wire bytes, struct onnx_info *info)
+{
+    struct ll_wire_field field;
+    enum ll_wire_step step;
+    info->shape.dtype = LL_DTYPE_COUNT;
+    while ((step = ll_wire_next(&bytes, &field)) == LL_WIRE_FIELD) {
+        if (field.number == TENSOR_TYPE_ELEMENT)
+            info->shape.dtype = onnx_dtype((int64_t)field.value);
+        else if (field.number == TENSOR_TYPE_SHAPE && field.type == LL_WIRE_BYTES &&
+                 !read_dims(file, field.bytes, info))
+            return false;
+    }
+    info->known &= info->shape.dtype != LL_DTYPE_COUNT && ll_fits(ll_size_bytes(&info->shape));
+    return step == LL_WIRE_END;
+}
+
+static bool read_type(struct onnx_file *file, struct ll_wire bytes, struct onnx_info *info)
+{
+    struct ll_wire_field field;
+    enum ll_wire_step step;
+    while ((step = ll_wire_next(&bytes, &field)) == LL_WIRE_FIELD)
+        if (field.number == TYPE_TENSOR && field.type == LL_WIRE_BYTES &&
+            !read_tensor_type(file, field.bytes, info))
+            return false;
+    return step == LL_WIRE_END;
+}
+
+static bool read_info(struct onnx_file *file, struct ll_wire bytes, struct onnx_info *info)
+{
+    struct ll_wire_field field;
+    enum ll_wire_step step;
+    info->value = LL_NO_ID;
+    while ((step = ll_wire_next(&bytes, &field)) == LL_WIRE_FIELD) {
+        if (field.number == INFO_NAME && field.type == LL_WIRE_BYTES)
+            info->value = name_value(file, field.bytes);
+        else if (field.number == INFO_TYPE && field.type == LL_WIRE_BYTES &&
+                 !read_type(file, field.bytes, info))
+            return false;
+    }
+    return step == LL_WIRE_END;
+}
+
+static bool read_node_field(struct onnx_file *file, const struct ll_wire_field *field, struct onnx_node *node,
+                            uint32_t *inputs, uint32_t *outputs)
+{
+    const char **text = field->number == NODE_NAME     ? &node->name
+                        : field->number == NODE_TYPE   ? &node->type
+                        : field->number == NODE_DOMAIN ? &node->domain
+                                                       : NULL;
+    if (field->type != LL_WIRE_BYTES)
+        return true;
+    if (text && !(*text = ll_wire_text(field->bytes, file->arena)))
+        return no_memory(file);
+    if (field->number == NODE_INPUT)
+        inputs[node->input_count++] = name_value(file, field->bytes);
+    if (field->number == NODE_OUTPUT)
+        outputs[node->output_count++] = name_value(file, field->bytes);
+    return true;
+}
+
+static bool read_node(struct onnx_file *file, struct ll_wire bytes, struct onnx_node *node)
+{
+    struct ll_wire_field field;
+    enum ll_wire_step step;
+    uint64_t input_count, output_count;
+    *node = (struct onnx_node){.type = "", .domain = "", .name = "", .body = bytes};
+    if (!count_fields(bytes, NODE_INPUT, &input_count) || !count_fields(bytes, NODE_OUTPUT, &output_count))
+        return broken(file, "a node is broken");
+    uint32_t *inputs = ll_alloc(file->arena, input_count + 1, sizeof *inputs);
+    uint32_t *outputs = ll_alloc(file->arena, output_count + 1, sizeof *outputs);
+    if (!inputs || !outputs)
+        return no_memory(file);
+    node->inputs = inputs;
+    node->outputs = outputs;
+    while ((step = ll_wire_next(&bytes, &field)) == LL_WIRE_FIELD)
+        if (!read_node_field(file, &field, node, inputs, outputs))
+            return false;
+    return true;
+}
+
+static bool read_graph_field(struct onnx_file *file, const struct ll_wire_field *field)
+{
+    switch (field->number) {
+    case GRAPH_NODE:
+        return read_node(file, field->bytes, &file->nodes[file->node_count++]);
+    case GRAPH_NAME:
+        file->graph_name = ll_wire_text(field->bytes, file->arena);
+        return file->graph_name || no_memory(file);
+    case GRAPH_TENSOR:
+        return onnx_tensor_read(file, field->bytes, &file->tensors[file->tensor_count++]) ||
+               broken(file, "an initializer is broken");
+    case GRAPH_INPUT:
+        return read_info(file, field->bytes, &file->inputs[file->input_count++]) ||
+               broken(file, "an input is broken");
+    case GRAPH_OUTPUT:
+        return read_info(file, field->bytes, &file->outputs[file->output_count++]) ||
+               broken(file, "an output is broken");
+    case GRAPH_INFO:
+        return read_info(file, field->bytes, &file->infos[file->info_count++]) ||
+               broken(file, "what is said about a value is broken");
+    default:
+        return true;
+    }
+}
+
+/* Room for so many of them as the graph has. */
+static bool make_room(struct onnx_file *file, struct ll_wire graph)
+{
+    uint64_t nodes, tensors, inputs, outputs, infos;
+    if (!count_fields(graph, GRAPH_NODE, &nodes) || !count_fields(graph, GRAPH_TENSOR, &tensors) ||
+        !count_fields(graph, GRAPH_INPUT, &inputs) || !count_fields(graph, GRAPH_OUTPUT, &outputs) ||
+        !count_fields(graph, GRAPH_INFO, &infos))
+        return broken(file, "the graph is broken");
+    file->nodes = ll_alloc(file->arena, nodes, sizeof *file->nodes);
+    file->tensors = ll_alloc(file->arena, tensors, sizeof *file->tensors);
+    file->inputs = ll_alloc(file->arena, inputs, sizeof *file->inputs);
+    file->outputs = ll_alloc(file->arena, outputs, sizeof *file->outputs);
+    file->infos = ll_alloc(file->arena, infos, sizeof *file->infos);
+    return (file->nodes && file->tensors && file->inputs && file->outputs && file->infos) || no_memory(file);
+}
+
+static bool read_graph(struct onnx_file *file, struct ll_wire graph)
+{
+    struct ll_wire_field field;
+    if (file->nodes)
+        return broken(file, "the model has more than one graph");
+    if (!make_room(file, graph))
+        return false;
+    while (ll_wire_next(&graph, &field) == LL_WIRE_FIELD)
+        if (field.type == LL_WIRE_BYTES && !read_graph_field(file, &field))
+            return false;
+    return true;
+}
+
+/* The version of the standard operators, whose domain is called nothing or ai.onnx. */
+static bool read_opset(struct onnx_file *file, struct ll_wire bytes)
+{
+    struct ll_wire_field field;
+    enum ll_wire_step step;
+    bool standard = true;
+    uint64_t version = 0;
+    while ((step = ll_wire_next(&bytes, &field)) == LL_WIRE_FIELD) {
+        size_t size = (size_t)(field.bytes.end - field.bytes.at);
+        if (field.number == OPSET_DOMAIN)
+            standard = size == 0 || (size == 7 && memcmp(field.bytes.at, "ai.onnx", 7) == 0);
+        else if (field.number == OPSET_VERSION)
+            version = field.value;
+    }
+    if (standard)
+        file->opset = version < 1000 ? (int64_t)version : 1000;
+    return step == LL_WIRE_END;
+}
+
+bool onnx_file_read(struct onnx_file *file, struct ll_wire bytes)
+{
+    struct ll_wire_field field;
+    enum ll_wire_step step;
+    file->graph_name = file->producer = "";
+    while ((step = ll_wire_next(&bytes, &field)) == LL_WIRE_FIELD) {
+        if (field.type != LL_WIRE_BYTES)
+            continue;
+        if (field.number == MODEL_PRODUCER && !(file->producer = ll_wire_text(field.bytes, file->arena)))
+            return no_memory(file);
+        if (field.number == MODEL_OPSET && !read_opset(file, field.bytes))
+            return broken(file, "the version of the operators is broken");
+        if (field.number == MODEL_GRAPH && !read_graph(file, field.bytes))
+            return false;
+    }
+    if (step == LL_WIRE_BROKEN)
+        return broken(file, "this is no ONNX model, or it ends too early");
+    return file->nodes || broken(file, "this is no ONNX model: there is no graph in it");
+}
+
+void onnx_file_release(struct onnx_file *file)
+{
+    ll_map_release(&file->names);
+}
+
+static bool read_attr(struct ll_wire bytes, const char *name, struct onnx_attr *attr)
+{
+    struct ll_wire_field field;
+    bool named = false;
+    *attr = (struct onnx_attr){.body = bytes};
+    while (ll_wire_next(&bytes, &field) == LL_WIRE_FIELD) {
+        size_t size = (size_t)(field.bytes.end - field.bytes.at);
+        if (field.number == ATTR_NAME)
+            named = size == strlen(name) && size > 0 && memcmp(field.bytes.at, name, size) == 0;
+        else if (field.number == ATTR_F)
+            attr->real = (double)ll_wire_float(&field);
+        else if (field.number == ATTR_I)
+            attr->integer = (int64_t)field.value;
+        else if (field.number == ATTR_S)
+            attr->text = field.bytes;
+        else if (field.number == ATTR_T)
+            attr->tensor = field.bytes;
+        attr->is_graph |= field.number == ATTR_G;
+    }
+    return named;
+}
+
+bool onnx_attr_find(const struct onnx_node *node, const char *name, struct onnx_attr *attr)
+{
+    struct ll_wire body = node->body;
+    struct ll_wire_field field;
+    while (ll_wire_next(&body, &field) == LL_WIRE_FIELD)
+        if (field.number == NODE_ATTR && field.type == LL_WIRE_BYTES && read_attr(field.bytes, name, attr))
+            return true;
+    return false;
+}
+
+uint64_t onnx_attr_integers(const struct onnx_attr *attr, int64_t *values, uint64_t most)
+{
+    struct ll_wire body = attr->body;
+    struct ll_wire_field field;
+    uint64_t total = 0, count;
+    while (ll_wire_next(&body, &field) == LL_WIRE_FIELD)
+        if (field.number == ATTR_INTS && ll_wire_count(&field, &count)) {
+            if (total < most)
+                ll_wire_integers(&field, values + total, most - total);
+            total += count;
+        }
+    return total;
+}
+
+/* Four bytes each, packed or alone. */
+uint64_t onnx_attr_reals(const struct onnx_attr *attr, double *values, uint64_t most)
+{
+    struct ll_wire body = attr->body;
+    struct ll_wire_field field;
+    uint64_t total = 0;
+    while (ll_wire_next(&body, &field) == LL_WIRE_FIELD) {
+        if (field.number != ATTR_FLOATS)
+            continue;
+        struct ll_wire_field one = field;
+        if (field.type == LL_WIRE_FIXED32 && total++ < most)
+            values[total - 1] = (double)ll_wire_float(&field);
+        for (const uint8_t *at = field.bytes.at; field.type == LL_WIRE_BYTES && field.bytes.end - at >= 4;
+             at += 4) {
+            one.value = at[0] | (uint64_t)at[1] << 8 | (uint64_t)at[2] << 16 | (uint64_t)at[3] << 24;
+            if (total++ < most)
+                values[total - 1] = (double)ll_wire_float(&one);
+        }
+    }
+    return total;
+}
+
+/* The half and the short float whose bits these are. */
+static double half(uint64_t bits)
+{
+    int exponent = (int)(bits >> 10 & 31);
+    double fraction = (double)(bits & 1023);
+    double value = exponent == 31  ? (fraction > 0 ? (double)NAN : (double)INFINITY)
+                   : exponent == 0 ? ldexp(fraction, -24)
+                                   : ldexp(fraction + 1024, exponent - 25);
+    return bits >> 15 & 1 ? -value : value;
+}
+
+static double short_float(uint64_t bits)
+{
+    const struct ll_wire_field field = {.value = bits << 16};
+    return (double)ll_wire_float(&field);
+}
+
+/* What an element of this type is worth, by its bits. */
+static double number_of(enum ll_dtype dtype, uint64_t bits)
+{
+    const struct ll_wire_field field = {.value = bits};
+    switch (dtype) {
+    case LL_F64:
+        return ll_wire_double(&field);
+    case LL_F32:
+        return (double)ll_wire_float(&field);
+    case LL_F16:
+        return half(bits);
+    case LL_BF16:
+        return short_float(bits);
+    case LL_I64:
+        return (double)(int64_t)bits;
+    case LL_I32:
+        return (double)(int32_t)bits;
+    case LL_I16:
+        return (double)(int16_t)bits;
+    case LL_INT8:
+        return (double)(int8_t)bits;
+    default:
+        return (double)(uint8_t)bits;
+    }
+}
+
+static bool read_fixed_elements(const struct onnx_tensor *tensor, double *numbers, uint64_t count)
+{
+    enum ll_dtype dtype = (enum ll_dtype)tensor->shape.dtype;
+    uint64_t width = ll_dtype_bytes(dtype);
+    const uint8_t *at = tensor->raw.at;
+    if ((uint64_t)(tensor->raw.end - at) / width < count)
+        return false;
+    for (uint64_t i = 0; i < count; i++) {
+        uint64_t bits = 0;
+        for (uint64_t byte = 0; byte < width; byte++)
+            bits |= (uint64_t)*at++ << 8 * byte;
+        numbers[i] = number_of(dtype, bits);
+    }
+    return true;
+}
+
+static bool read_varint_elements(const struct onnx_tensor *tensor, double *numbers, uint64_t count)
+{
+    struct ll_wire packed = tensor->raw;
+    uint64_t bits;
+    for (uint64_t i = 0; i < count; i++) {
+        if (!ll_wire_varint(&packed, &bits))
+            return false;
+        numbers[i] = number_of((enum ll_dtype)tensor->shape.dtype, bits);
+    }
+    return true;
+}
+
+bool onnx_tensor_numbers(const struct onnx_tensor *tensor, double *numbers, uint64_t most)
+{
+    uint64_t count = ll_elements(&tensor->shape);
+    uint64_t field = tensor->data_field;
+    if (!tensor->supported || field == 0 || count > most)
+        return false;
+    if (field == TENSOR_RAW || field == TENSOR_FLOATS || field == TENSOR_DOUBLES)
+        return read_fixed_elements(tensor, numbers, count);
+    return read_varint_elements(tensor, numbers, count);
+}

@@ -1,0 +1,235 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* An ONNX file becomes a trace: operators are looked up, inputs get their sizes, then node after node follows
+ * its rule (onnx_operators.def). What a complaint leaves unknown is not complained about again further on. */
+#include "tracer/convert/onnx_fold.h"
+#include "tracer/convert/onnx_inputs.h"
+#include "tracer/convert/onnx_rules.h"
+
+#include <inttypes.h>
+#include <string.h>
+
+#define LL_OP_NONE LL_OP_COUNT
+#define onnx_fold_NONE NULL
+static const struct onnx_operator operators[] = {
+#define LL_ONNX(type, rule, kind, fold) {type, onnx_rule_##rule, LL_OP_##kind, onnx_fold_##fold},
+#include "tracer/convert/onnx_operators.def"
+#undef LL_ONNX
+};
+enum { OPERATOR_COUNT = sizeof operators / sizeof *operators };
+
+const struct onnx_operator *onnx_find_operator(const char *type)
+{
+    for (size_t i = 0; i < OPERATOR_COUNT; i++)
+        if (strcmp(operators[i].type, type) == 0)
+            return &operators[i];
+    return NULL;
+}
+
+static const struct onnx_operator opaque = {"", onnx_rule_OPAQUE, LL_OP_FOREIGN, NULL};
+
+/* Outputs look as the file says, or as the first input. */
+bool onnx_rule_OPAQUE(struct onnx *o)
+{
+    const struct onnx_node *node = o->node;
+    uint32_t room = node->input_count + 2 * node->output_count, count = 0;
+    struct ll_held *held = ll_alloc(&o->import->arena, (size_t)room + LL_MAX_OUTPUTS, sizeof *held);
+    struct ll_shape *given = ll_alloc(&o->import->arena, (size_t)node->output_count + 1, sizeof *given);
+    if (!held || !given)
+        return ll_import_no_memory(o->import);
+    for (uint32_t i = 0; i < node->input_count; i++)
+        if (onnx_input(o, i))
+            held[count++] = onnx_take(o, onnx_input(o, i), ONNX_PLAIN);
+    for (uint32_t i = 0; i < node->output_count; i++) {
+        const struct onnx_info *info = node->outputs[i] == LL_NO_ID ? NULL : o->told[node->outputs[i]];
+        if (!info && count == 0)
+            return onnx_refuse(o, "nothing tells what its outputs look like");
+        given[i] = info ? info->shape : held[0].shape;
+        for (unsigned d = 0; info && d < given[i].rank; d++)
+            given[i].dim[d] = info->open[d]
+                                  ? (d == 0 && count && held[0].shape.rank ? held[0].shape.dim[0] : 1)
+                                  : given[i].dim[d];
+    }
+    const struct ll_import_op op = {.kind = LL_OP_FOREIGN,
+                                    .in = held,
+                                    .in_count = count,
+                                    .given = given,
+                                    .given_count = node->output_count};
+    struct ll_held *out = held + node->input_count;
+    if (node->output_count == 0 || !onnx_emit(o, &op, out))
+        return node->output_count == 0;
+    for (uint32_t i = 0; i < node->output_count; i++)
+        onnx_put(o, i, out[i], ONNX_PLAIN, &given[i]);
+    return true;
+}
+
+/* All operators without a rule at once, each once. */
+static bool complain_about(struct onnx *o, const struct ll_map *types, const uint64_t *counts,
+                           const uint64_t *first)
+{
+    for (uint32_t i = 0; i < types->count; i++) {
+        const struct onnx_node *node = &o->file.nodes[first[i]];
+        ll_complain(o->import->diags, (struct ll_place){.file = o->file.path},
+                    "operator `%.60s%s%.60s` has no rule here; %" PRIu64
+                    " of them, the first is `%.100s`; --allow-opaque keeps it as moving its bytes",
+                    node->domain, *node->domain ? "." : "", node->type, counts[i], node->name);
+    }
+    return types->count == 0;
+}
+
+static bool check_operators(struct onnx *o)
+{
+    struct ll_map types = {0};
+    uint64_t *counts = ll_alloc(&o->import->arena, o->file.node_count, sizeof *counts);
+    uint64_t *first = ll_alloc(&o->import->arena, o->file.node_count, sizeof *first);
+    bool known = counts && first ? true : ll_import_no_memory(o->import), is_new;
+    for (uint64_t i = 0; known && i < o->file.node_count && !o->import->allow_opaque; i++) {
+        const char *type = o->file.nodes[i].type;
+        uint32_t id =
+            onnx_find_operator(type) ? LL_NO_ID : ll_map_intern(&types, type, strlen(type), &is_new);
+        if (id == LL_NO_ID)
+            continue;
+        counts[id]++;
+        first[id] = is_new ? i : first[id];
+    }
+    known = known && complain_about(o, &types, counts, first);
+    ll_map_release(&types);
+    return known;
+}
+
+/* Whether all inputs of the node at work are known; whether they are constants. An unknown one was complained
+ * about where it should have been made, or is made nowhere. */
+static bool look_at_inputs(struct onnx *o, bool *unknown)
+{
+    *unknown = false;
+    o->folding = true;
+    for (uint32_t i = 0; i < o->node->input_count; i++) {
+        const struct onnx_value *in = onnx_input(o, i);
+        if (in && !in->made)
+            return onnx_refuse(o, "nothing before it makes its input %u", i);
+        *unknown |= in && !in->known;
+        o->folding &= !in || in->constant;
+    }
+    return true;
+}
+
+/* Outputs that the rule did not make are made, but not known: who reads them is passed over in silence. */
+static bool settle_outputs(struct onnx *o, bool done)
+{
+    for (uint32_t i = 0; i < o->node->output_count; i++) {
+        uint32_t id = o->node->outputs[i];
+        if (id != LL_NO_ID && (!done || !o->values[id].made))
+            o->values[id] = (struct onnx_value){.made = true, .base = id};
+    }
+    return done;
+}
+
+static void mark_read(struct onnx *o)
+{
+    for (uint32_t i = 0; i < o->node->input_count; i++)
+        if (onnx_input(o, i))
+            o->values[onnx_input(o, i)->base].read = true;
+}
+
+/* A folded node brings the elements of its first output, where they can be computed. */
+static void fold(struct onnx *o)
+{
+    uint32_t id = o->node->output_count > 0 ? o->node->outputs[0] : LL_NO_ID;
+    if (id == LL_NO_ID || !o->row->fold || o->values[id].numbers)
+        return;
+    uint64_t count = ll_elements(&o->values[id].shape);
+    double *numbers = onnx_room(o, count);
+    if (numbers && o->row->fold(o, numbers, count))
+        o->values[id].numbers = numbers;
+}
+
+static bool follow(struct onnx *o, const struct onnx_node *node)
+{
+    bool unknown;
+    o->node = node;
+    o->row = onnx_find_operator(node->type);
+    o->row = o->row ? o->row : &opaque;
+    for (uint32_t i = 0; i < node->output_count; i++)
+        if (node->outputs[i] != LL_NO_ID && o->values[node->outputs[i]].made)
+            return onnx_refuse(o, "its output %u is there already", i);
+    if (!look_at_inputs(o, &unknown))
+        return settle_outputs(o, false);
+    if (unknown)
+        return settle_outputs(o, false) || true;
+    bool done = o->row->rule(o);
+    if (done && o->folding) {
+        fold(o);
+        mark_read(o);
+    }
+    return settle_outputs(o, done);
+}
+
+/* Weights that nothing reads are there all the same. */
+static void bring_rest(struct onnx *o)
+{
+    for (uint32_t id = 0; id < o->file.names.count; id++) {
+        const struct onnx_value *value = &o->values[id];
+        bool had = value->has[ONNX_PLAIN] || value->has[ONNX_IMAGE] || value->has[ONNX_FILTER];
+        if (value->constant && value->base == id && value->memory == LL_WEIGHT && !value->read && !had &&
+            (value->tensor || !value->numbers))
+            ll_import_tensor(o->import, "", &value->shape, LL_WEIGHT);
+    }
+}
+
+static void add_facts(struct onnx *o, const struct onnx_summary *summary)
+{
+    struct ll_facts *facts = &o->import->facts;
+    const char *path = o->file.path, *slash = strrchr(path, '/'), *base = slash ? slash + 1 : path;
+    const char *dot = strrchr(base, '.');
+    ll_facts_add(facts, "model", "%.*s", (int)(dot && dot != base ? dot - base : (long)strlen(base)), base);
+    ll_facts_add(facts, "mode", "infer");
+    if (summary->batch)
+        ll_facts_add(facts, "batch", "%" PRIu64, summary->batch);
+    ll_facts_add(facts, "parameters", "%" PRIu64, summary->parameters);
+    if (summary->copies)
+        ll_facts_add(facts, "parameters.with_copies", "%" PRIu64,
+                     ll_add(summary->parameters, summary->copies));
+    ll_facts_add(facts, "imported.format", "onnx");
+    ll_facts_add(facts, "imported.producer", "%.100s", o->file.producer);
+    ll_facts_add(facts, "imported.graph", "%.100s", o->file.graph_name);
+    ll_facts_add(facts, "imported.opset", "%" PRId64, o->file.opset);
+}
+
+static bool follow_all(struct onnx *o, struct ll_wire bytes)
+{
+    struct onnx_summary summary;
+    if (!onnx_file_read(&o->file, bytes))
+        return false;
+    o->values = ll_alloc(&o->import->arena, (size_t)o->file.names.count + 1, sizeof *o->values);
+    o->told = ll_alloc(&o->import->arena, (size_t)o->file.names.count + 1, sizeof *o->told);
+    if (!o->values || !o->told)
+        return ll_import_no_memory(o->import);
+    for (uint64_t i = 0; i < o->file.info_count + o->file.output_count; i++) {
+        const struct onnx_info *info =
+            i < o->file.info_count ? &o->file.infos[i] : &o->file.outputs[i - o->file.info_count];
+        if (info->value != LL_NO_ID && info->known)
+            o->told[info->value] = info;
+    }
+    bool known = check_operators(o), right = onnx_read_inputs(o, &summary);
+    if (!known || !right)
+        return false;
+    add_facts(o, &summary);
+    if (!ll_import_begin(o->import))
+        return false;
+    for (uint64_t i = 0; i < o->file.node_count; i++)
+        right = follow(o, &o->file.nodes[i]) && right;
+    bring_rest(o);
+    return right && o->import->status == LL_OK;
+}
+
+bool ll_import_ONNX(struct ll_import *import)
+{
+    const struct ll_input_file *input = import->inputs;
+    struct onnx o = {.import = import,
+                     .file = {.arena = &import->arena, .diags = import->diags, .path = input->path},
+                     .numbers_left = 1 << 22};
+    if (import->input_count != 1)
+        return ll_complain(import->diags, (struct ll_place){0}, "a network is in one file");
+    bool done = follow_all(&o, (struct ll_wire){input->bytes, input->bytes + input->size});
+    onnx_file_release(&o.file);
+    return done;
+}

@@ -1,0 +1,180 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Initializers are constants, those of floating point weights. Where a file was exported without its weights,
+ * they are inputs like the others; such an input is known by where it goes (the filter of a convolution
+ * cannot be data) or by its name. The user may name the data: -p inputs=a,b. */
+#include "tracer/convert/onnx_inputs.h"
+
+#include <inttypes.h>
+#include <stdio.h>
+#include <string.h>
+
+static const char *name_of(struct onnx *o, uint32_t id)
+{
+    const struct ll_map_entry *entry = &o->file.names.entries[id];
+    const uint8_t *bytes = entry->bytes;
+    const char *name = ll_wire_text((struct ll_wire){bytes, bytes + entry->length}, &o->import->arena);
+    return name ? name : "";
+}
+
+static bool is_number(uint8_t dtype)
+{
+    return dtype < LL_I64 || dtype == LL_INT8 || dtype == LL_U8;
+}
+
+static bool take_initializer(struct onnx *o, const struct onnx_tensor *tensor, struct onnx_summary *summary)
+{
+    if (tensor->value == LL_NO_ID || !tensor->supported)
+        return ll_complain(
+            o->import->diags, (struct ll_place){.file = o->file.path},
+            "initializer `%.100s` has no name, or elements of a type or dimensions that are not "
+            "supported",
+            tensor->value == LL_NO_ID ? "" : name_of(o, tensor->value));
+    struct onnx_value *value = &o->values[tensor->value];
+    if (value->made)
+        return ll_complain(o->import->diags, (struct ll_place){.file = o->file.path},
+                           "there are two initializers `%.100s`", name_of(o, tensor->value));
+    bool weight = is_number(tensor->shape.dtype);
+    *value = (struct onnx_value){.known = true,
+                                 .constant = true,
+                                 .made = true,
+                                 .shape = tensor->shape,
+                                 .tensor = tensor,
+                                 .base = tensor->value,
+                                 .memory = weight ? LL_WEIGHT : LL_WORKSPACE};
+    summary->parameters += weight ? ll_elements(&tensor->shape) : 0;
+    return true;
+}
+
+/* Inputs that no network computes: filters, weights, factors of norms. */
+static void mark_weights(struct onnx *o)
+{
+    static const struct {
+        const char *type;
+        uint32_t first, end;
+    } places[] = {{"Conv", 1, 3},
+                  {"ConvTranspose", 1, 3},
+                  {"Gemm", 1, 3},
+                  {"LSTM", 1, 4},
+                  {"GRU", 1, 4},
+                  {"RNN", 1, 4},
+                  {"BatchNormalization", 1, 5},
+                  {"LayerNormalization", 1, 3}};
+    for (uint64_t n = 0; n < o->file.node_count; n++) {
+        const struct onnx_node *node = &o->file.nodes[n];
+        for (size_t p = 0; p < sizeof places / sizeof *places; p++)
+            for (uint32_t i = places[p].first;
+                 strcmp(node->type, places[p].type) == 0 && i < places[p].end && i < node->input_count; i++)
+                if (node->inputs[i] != LL_NO_ID)
+                    o->values[node->inputs[i]].weight = true;
+    }
+}
+
+/* Names that exporters give to weights, and to what they made of them. */
+static bool sounds_like_weight(const char *name)
+{
+    static const char *const parts[] = {"weight", "bias", "running_mean", "running_var",
+                                        "gamma",  "beta", "onnx::"};
+    for (size_t i = 0; i < sizeof parts / sizeof *parts; i++)
+        if (strstr(name, parts[i]))
+            return true;
+    return false;
+}
+
+/* Whether a list of names, between commas, has this one. */
+static bool listed(const char *list, const char *name)
+{
+    size_t length = strlen(name);
+    for (const char *at = list; at; at = strchr(at, ',') ? strchr(at, ',') + 1 : NULL)
+        if (strncmp(at, name, length) == 0 && (at[length] == ',' || at[length] == '\0'))
+            return true;
+    return false;
+}
+
+static bool is_weight(struct onnx *o, const struct onnx_info *info, const char *data)
+{
+    const char *name = name_of(o, info->value);
+    if (data)
+        return !listed(data, name);
+    for (unsigned i = 0; i < info->shape.rank; i++)
+        if (info->open[i])
+            return false;
+    return o->file.tensor_count == 0 && is_number(info->shape.dtype) &&
+           (o->values[info->value].weight || sounds_like_weight(name));
+}
+
+/* The size that the user gives to an open dimension: by its name, by its place (`x.1`), or as the batch where
+ * it comes first. */
+static bool close_dim(struct onnx *o, struct onnx_info *info, unsigned i)
+{
+    char place[160];
+    const char *name = name_of(o, info->value), *open = info->open[i];
+    uint64_t by_name = 0, by_place = 0, batch = 0;
+    snprintf(place, sizeof place, "%.120s.%u", name, i);
+    if ((*open && !ll_import_count(o->import, open, 1, UINT32_MAX, 0, &by_name)) ||
+        !ll_import_count(o->import, place, 1, UINT32_MAX, 0, &by_place) ||
+        (i == 0 && !ll_import_count(o->import, "batch", 1, UINT32_MAX, 0, &batch)))
+        return false;
+    info->shape.dim[i] = by_place ? by_place : by_name ? by_name : batch;
+    if (info->shape.dim[i])
+        return true;
+    return ll_complain(o->import->diags, (struct ll_place){.file = o->file.path},
+                       "dimension %u of input `%.100s` is open; say -p %.100s=SIZE%s", i, name,
+                       *open ? open : place, i == 0 ? ", or --batch N" : "");
+}
+
+static bool take_input(struct onnx *o, struct onnx_info *info, const char *data, struct onnx_summary *summary)
+{
+    bool right = true;
+    if (info->value == LL_NO_ID || o->values[info->value].made)
+        return true; /* an initializer that may be replaced */
+    const char *name = name_of(o, info->value);
+    if (!info->known)
+        return ll_complain(o->import->diags, (struct ll_place){.file = o->file.path},
+                           "input `%.100s` is no tensor of a type and of dimensions that are supported",
+                           name);
+    bool weight = is_weight(o, info, data);
+    for (unsigned i = 0; i < info->shape.rank; i++)
+        if (info->open[i])
+            right = close_dim(o, info, i) && right;
+    if (right && !ll_fits(ll_size_bytes(&info->shape)))
+        return ll_complain(o->import->diags, (struct ll_place){.file = o->file.path},
+                           "the size of input `%.100s` does not fit in 64 bits", name);
+    o->values[info->value] = (struct onnx_value){.known = right,
+                                                 .constant = weight,
+                                                 .made = true,
+                                                 .shape = info->shape,
+                                                 .base = info->value,
+                                                 .memory = weight ? LL_WEIGHT : LL_INPUT};
+    summary->parameters += weight ? ll_elements(&info->shape) : 0;
+    if (!weight && summary->batch == 0 && info->shape.rank > 0)
+        summary->batch = info->shape.dim[0];
+    return right;
+}
+
+/* Exporters give equal weights one name and an Identity for each other one. */
+static void count_copies(struct onnx *o, struct onnx_summary *summary)
+{
+    for (uint64_t n = 0; n < o->file.node_count; n++) {
+        const struct onnx_node *node = &o->file.nodes[n];
+        if (strcmp(node->type, "Identity") != 0 || node->input_count != 1 || node->inputs[0] == LL_NO_ID)
+            continue;
+        const struct onnx_value *value = &o->values[node->inputs[0]];
+        if (value->constant && value->memory == LL_WEIGHT)
+            summary->copies = ll_add(summary->copies, ll_elements(&value->shape));
+    }
+}
+
+bool onnx_read_inputs(struct onnx *o, struct onnx_summary *summary)
+{
+    const char *data = ll_import_choice(o->import, "inputs");
+    bool right = true;
+    *summary = (struct onnx_summary){0};
+    mark_weights(o);
+    for (uint64_t i = 0; i < o->file.tensor_count; i++)
+        right = take_initializer(o, &o->file.tensors[i], summary) && right;
+    for (uint64_t i = 0; i < o->file.input_count; i++)
+        right = take_input(o, &o->file.inputs[i], data, summary) && right;
+    ll_import_choice(o->import, "batch");
+    count_copies(o, summary);
+    return right;
+}

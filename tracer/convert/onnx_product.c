@@ -1,0 +1,254 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Rules of operators that are products of matrices: what they multiply is seen as a[batch, m, k] and
+ * b[batch, k, n], in whatever order a library would read it. */
+#include "tracer/convert/onnx_rules.h"
+
+#include <string.h>
+
+static struct ll_shape stack(uint64_t batch, uint64_t rows, uint64_t columns, uint8_t dtype)
+{
+    if (batch == 1)
+        return (struct ll_shape){.rank = 2, .dtype = dtype, .dim = {rows, columns}};
+    return (struct ll_shape){.rank = 3, .dtype = dtype, .dim = {batch, rows, columns}};
+}
+
+bool onnx_product(struct onnx *o, struct ll_held a, struct ll_held b, const struct ll_gemm *gemm,
+                  bool transposed, struct ll_held *out)
+{
+    const struct ll_shape left = stack(gemm->batch, gemm->m, gemm->k, a.shape.dtype);
+    const struct ll_shape right = transposed ? stack(gemm->batch, gemm->n, gemm->k, b.shape.dtype)
+                                             : stack(gemm->batch, gemm->k, gemm->n, b.shape.dtype);
+    const struct ll_attr attr = {.key = LL_ATTR_TRANSPOSE_B, .count = 1};
+    const struct ll_held in[2] = {onnx_view(o, a, &left), onnx_view(o, b, &right)};
+    const struct ll_import_op op = {.kind = gemm->batch == 1 ? LL_OP_MATMUL : LL_OP_BATCH_MATMUL,
+                                    .in = in,
+                                    .in_count = 2,
+                                    .attrs = &attr,
+                                    .attr_count = transposed};
+    struct ll_held outs[LL_MAX_OUTPUTS];
+    if (!onnx_emit(o, &op, outs))
+        return false;
+    *out = outs[0];
+    return true;
+}
+
+/* C has to be added to the product, as a bias where it is a row. */
+static bool add_to_product(struct onnx *o, struct ll_held *y)
+{
+    struct onnx_value *c = onnx_input(o, 2);
+    if (!c)
+        return true;
+    struct ll_held in[2] = {*y, onnx_take(o, c, ONNX_PLAIN)};
+    const struct ll_shape row = {.rank = 1, .dtype = c->shape.dtype, .dim = {y->shape.dim[1]}};
+    bool bias = c->shape.rank > 0 && ll_elements(&c->shape) == row.dim[0] &&
+                c->shape.dim[c->shape.rank - 1] == row.dim[0];
+    if (bias)
+        in[1] = onnx_view(o, in[1], &row);
+    return onnx_emit_simple(o, bias ? LL_OP_BIAS_ADD : LL_OP_ADD, in, 2, NULL, y);
+}
+
+bool onnx_rule_GEMM(struct onnx *o)
+{
+    struct onnx_value *a = onnx_need(o, 0), *b = onnx_need(o, 1);
+    struct ll_attr attrs[2];
+    uint32_t count = 0;
+    struct ll_held out[LL_MAX_OUTPUTS];
+    if (!a || !b)
+        return false;
+    if (onnx_attr_integer(o, "transA", 0) != 0)
+        attrs[count++] = (struct ll_attr){.key = LL_ATTR_TRANSPOSE_A, .count = 1};
+    if (onnx_attr_integer(o, "transB", 0) != 0)
+        attrs[count++] = (struct ll_attr){.key = LL_ATTR_TRANSPOSE_B, .count = 1};
+    const struct ll_held in[2] = {onnx_take(o, a, ONNX_PLAIN), onnx_take(o, b, ONNX_PLAIN)};
+    const struct ll_import_op op = {
+        .kind = LL_OP_MATMUL, .in = in, .in_count = 2, .attrs = attrs, .attr_count = count};
+    if (!onnx_emit(o, &op, out) || !add_to_product(o, &out[0]))
+        return false;
+    const struct ll_shape shape = out[0].shape;
+    onnx_put(o, 0, out[0], ONNX_PLAIN, &shape);
+    return true;
+}
+
+/* A vector is a row on the left, a column on the right. */
+static struct ll_shape as_matrix(const struct ll_shape *shape, bool left)
+{
+    if (shape->rank != 1)
+        return *shape;
+    struct ll_shape matrix = {.rank = 2, .dtype = shape->dtype, .dim = {1, 1}};
+    matrix.dim[left] = shape->dim[0];
+    return matrix;
+}
+
+/* How many matrices a stack has. */
+static uint64_t stacked(const struct ll_shape *shape)
+{
+    uint64_t count = 1;
+    for (unsigned i = 0; i + 2 < shape->rank; i++)
+        count = ll_mul(count, shape->dim[i]);
+    return count;
+}
+
+/* The shape of a product of stacks, and of a side without its matrices' dimensions repeated to fit. */
+static bool matmul_shape(struct onnx *o, const struct ll_shape *a, const struct ll_shape *b,
+                         struct ll_shape *out)
+{
+    struct ll_shape left = *a, right = *b;
+    if (a->rank < 2 || b->rank < 2)
+        return onnx_refuse(o, "a scalar cannot be multiplied so");
+    if (a->dim[a->rank - 1u] != b->dim[b->rank - 2u])
+        return onnx_refuse(o, "the columns of the left matrix must be as many as the rows of the right one");
+    uint64_t n = b->dim[b->rank - 1u], m = a->dim[a->rank - 2u];
+    left.dim[left.rank - 1u] = left.dim[left.rank - 2u] = 1;
+    right.dim[right.rank - 1u] = right.dim[right.rank - 2u] = 1;
+    if (!onnx_broadcast(&left, &right, out))
+        return onnx_refuse(o, "the stacks of matrices do not fit together");
+    out->dim[out->rank - 2u] = m;
+    out->dim[out->rank - 1u] = n;
+    return true;
+}
+
+/* One side, repeated until it has a matrix for each of the result. */
+static bool take_stack(struct onnx *o, struct onnx_value *value, const struct ll_shape *shape,
+                       const struct ll_shape *out, struct ll_held *held)
+{
+    *held = onnx_view(o, onnx_take(o, value, ONNX_PLAIN), shape);
+    struct ll_shape full = *out;
+    full.dtype = shape->dtype;
+    full.dim[full.rank - 2u] = shape->dim[shape->rank - 2u];
+    full.dim[full.rank - 1u] = shape->dim[shape->rank - 1u];
+    const struct ll_held in = *held;
+    return ll_elements(&full) == ll_elements(shape) || onnx_emit_simple(o, LL_OP_EXPAND, &in, 1, &full, held);
+}
+
+/* Where the right side is one matrix for all, the rows of all left matrices are one matrix. */
+static bool multiply(struct onnx *o, struct onnx_value *a, struct onnx_value *b,
+                     const struct ll_shape sides[2], const struct ll_shape *shape, struct ll_held *y)
+{
+    const struct ll_shape *left = &sides[0], *right = &sides[1];
+    struct ll_gemm gemm = {.batch = stacked(shape),
+                           .m = shape->dim[shape->rank - 2u],
+                           .n = shape->dim[shape->rank - 1u],
+                           .k = left->dim[left->rank - 1u]};
+    struct ll_held held[2];
+    bool one = stacked(right) == 1 && stacked(left) == gemm.batch;
+    if (one) {
+        gemm.m = ll_mul(gemm.m, gemm.batch);
+        gemm.batch = 1;
+        held[0] = onnx_take(o, a, ONNX_PLAIN);
+        held[1] = onnx_take(o, b, ONNX_PLAIN);
+    } else if (!take_stack(o, a, left, shape, &held[0]) || !take_stack(o, b, right, shape, &held[1])) {
+        return false;
+    }
+    return onnx_product(o, held[0], held[1], &gemm, false, y);
+}
+
+bool onnx_rule_MATMUL(struct onnx *o)
+{
+    struct onnx_value *a = onnx_need(o, 0), *b = onnx_need(o, 1);
+    struct ll_shape shape;
+    struct ll_held y;
+    if (!a || !b)
+        return false;
+    struct ll_shape sides[2] = {as_matrix(&a->shape, true), as_matrix(&b->shape, false)};
+    const char *const turned[2] = {"transA", "transB"};
+    for (unsigned i = 0; i < 2; i++) { /* of the fused one of com.microsoft */
+        struct ll_shape *side = &sides[i];
+        if (onnx_attr_integer(o, turned[i], 0) != 0 && side->rank >= 2) {
+            uint64_t rows = side->dim[side->rank - 2u];
+            side->dim[side->rank - 2u] = side->dim[side->rank - 1u];
+            side->dim[side->rank - 1u] = rows;
+        }
+    }
+    if (!matmul_shape(o, &sides[0], &sides[1], &shape) || !multiply(o, a, b, sides, &shape, &y))
+        return false;
+    if (b->shape.rank == 1)
+        shape.dim[--shape.rank] = 0;
+    if (a->shape.rank == 1) {
+        unsigned at = shape.rank - 1u - (b->shape.rank != 1);
+        memmove(shape.dim + at, shape.dim + at + 1, (shape.rank - 1u - at) * sizeof *shape.dim);
+        shape.dim[--shape.rank] = 0;
+    }
+    onnx_put(o, 0, onnx_view(o, y, &shape), ONNX_PLAIN, &shape);
+    return true;
+}
+
+/* Einsum. A letter that both sides and the result have is a stack, one that the result lacks is summed over,
+ * one that only one side has is a row or a column. What is more (diagonals, sums of one side) is refused. */
+struct terms {
+    char text[128];
+    const char *letters[3]; /* of the two sides and of the result */
+};
+
+static bool read_equation(struct onnx *o, struct terms *terms)
+{
+    struct onnx_attr attr;
+    size_t length = 0;
+    unsigned part = 0;
+    if (!onnx_attr_find(o->node, "equation", &attr) || o->node->input_count != 2)
+        return onnx_refuse(o, "only products of two tensors are supported");
+    terms->letters[0] = terms->text;
+    for (const uint8_t *at = attr.text.at; at < attr.text.end; at++) {
+        if (*at == ' ' || *at == '>')
+            continue;
+        if (length + 2 > sizeof terms->text || (part == 2 && (*at == ',' || *at == '-')))
+            return onnx_refuse(o, "its equation is too long");
+        bool ends = *at == ',' || *at == '-';
+        terms->text[length++] = ends ? '\0' : (char)*at;
+        if (ends)
+            terms->letters[++part] = terms->text + length;
+    }
+    terms->text[length] = '\0';
+    return part == 2 || onnx_refuse(o, "its equation must have two sides and a result");
+}
+
+/* The extent of a letter on a side; 0 where it does not occur once. */
+static uint64_t extent(const char *letters, char letter, const struct ll_shape *shape)
+{
+    const char *at = strchr(letters, letter);
+    return at && !strchr(at + 1, letter) ? shape->dim[at - letters] : 0;
+}
+
+static bool count_letters(struct onnx *o, const struct terms *terms, const struct ll_shape *const sides[2],
+                          struct ll_gemm *gemm)
+{
+    *gemm = (struct ll_gemm){1, 1, 1, 1};
+    for (unsigned side = 0; side < 2; side++)
+        for (const char *at = terms->letters[side]; *at; at++) {
+            uint64_t size = extent(terms->letters[side], *at, sides[side]);
+            uint64_t other = extent(terms->letters[!side], *at, sides[!side]);
+            bool kept = strchr(terms->letters[2], *at) != NULL;
+            if (size == 0 || *at == '.' || (other != 0 && other != size) || (!kept && other == 0))
+                return onnx_refuse(o, "its equation is no product of matrices");
+            uint64_t *which = other == 0 ? (side == 0 ? &gemm->m : &gemm->n) : kept ? &gemm->batch : &gemm->k;
+            if (other == 0 || side == 0)
+                *which = ll_mul(*which, size);
+        }
+    return true;
+}
+
+bool onnx_rule_EINSUM(struct onnx *o)
+{
+    struct onnx_value *a = onnx_need(o, 0), *b = onnx_need(o, 1);
+    struct terms terms = {0};
+    struct ll_gemm gemm;
+    if (!a || !b || !read_equation(o, &terms))
+        return false;
+    if (strlen(terms.letters[0]) != a->shape.rank || strlen(terms.letters[1]) != b->shape.rank ||
+        strlen(terms.letters[2]) > LL_MAX_RANK)
+        return onnx_refuse(o, "its equation must have a letter for each dimension");
+    const struct ll_shape *const sides[2] = {&a->shape, &b->shape};
+    if (!count_letters(o, &terms, sides, &gemm))
+        return false;
+    struct ll_shape shape = {.dtype = a->shape.dtype};
+    for (const char *at = terms.letters[2]; *at; at++) {
+        uint64_t size = extent(terms.letters[0], *at, &a->shape);
+        shape.dim[shape.rank++] = size ? size : extent(terms.letters[1], *at, &b->shape);
+    }
+    struct ll_held y;
+    if (!onnx_product(o, onnx_take(o, a, ONNX_PLAIN), onnx_take(o, b, ONNX_PLAIN), &gemm, false, &y))
+        return false;
+    if (ll_elements(&shape) != ll_elements(&y.shape))
+        return onnx_refuse(o, "its equation is no product of matrices");
+    onnx_put(o, 0, onnx_view(o, y, &shape), ONNX_PLAIN, &shape);
+    return true;
+}

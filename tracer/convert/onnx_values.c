@@ -1,0 +1,324 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* What rules ask of the node at work, and what they make: values, their layouts, their elements. */
+#include "tracer/convert/onnx.h"
+
+#include <assert.h>
+#include <math.h>
+#include <stdarg.h>
+#include <stdio.h>
+#include <string.h>
+
+bool onnx_refuse(struct onnx *o, const char *format, ...)
+{
+    char text[256];
+    va_list arguments;
+    va_start(arguments, format);
+    vsnprintf(text, sizeof text, format, arguments);
+    va_end(arguments);
+    return ll_complain(o->import->diags, (struct ll_place){.file = o->file.path}, "%.60s `%.100s`: %s",
+                       o->node->type, o->node->name, text);
+}
+
+struct onnx_value *onnx_input(struct onnx *o, uint32_t i)
+{
+    if (i >= o->node->input_count || o->node->inputs[i] == LL_NO_ID)
+        return NULL;
+    return &o->values[o->node->inputs[i]];
+}
+
+struct onnx_value *onnx_need(struct onnx *o, uint32_t i)
+{
+    struct onnx_value *value = onnx_input(o, i);
+    if (!value)
+        onnx_refuse(o, "input %u is missing", i);
+    return value;
+}
+
+double *onnx_room(struct onnx *o, uint64_t count)
+{
+    if (count > ONNX_MOST_NUMBERS || count > o->numbers_left)
+        return NULL;
+    o->numbers_left -= count;
+    return ll_alloc(&o->import->arena, count, sizeof(double));
+}
+
+const double *onnx_numbers(struct onnx *o, struct onnx_value *value)
+{
+    if (value->numbers || !value->tensor || !value->tensor->supported)
+        return value->numbers;
+    uint64_t count = ll_elements(&value->tensor->shape);
+    double *numbers = value->tensor->data_field ? onnx_room(o, count) : NULL;
+    if (numbers && onnx_tensor_numbers(value->tensor, numbers, count))
+        value->numbers = numbers;
+    return value->numbers;
+}
+
+int64_t onnx_integer(double number)
+{
+    if (isnan(number))
+        return 0;
+    if (number >= 0x1p63)
+        return INT64_MAX;
+    return number < -0x1p63 ? INT64_MIN : (int64_t)number;
+}
+
+bool onnx_need_integers(struct onnx *o, uint32_t i, int64_t *values, uint64_t most, uint64_t *count)
+{
+    struct onnx_value *value = onnx_need(o, i);
+    const double *numbers = value ? onnx_numbers(o, value) : NULL;
+    if (!value)
+        return false;
+    *count = ll_elements(&value->shape);
+    if (!numbers || *count > most)
+        return onnx_refuse(o, "input %u decides about sizes, but its elements are not known before it runs",
+                           i);
+    for (uint64_t k = 0; k < *count; k++)
+        values[k] = onnx_integer(numbers[k]);
+    return true;
+}
+
+int64_t onnx_attr_integer(struct onnx *o, const char *name, int64_t otherwise)
+{
+    struct onnx_attr attr;
+    return onnx_attr_find(o->node, name, &attr) ? attr.integer : otherwise;
+}
+
+double onnx_attr_real(struct onnx *o, const char *name, double otherwise)
+{
+    struct onnx_attr attr;
+    return onnx_attr_find(o->node, name, &attr) ? attr.real : otherwise;
+}
+
+bool onnx_attr_is(struct onnx *o, const char *name, const char *text)
+{
+    struct onnx_attr attr;
+    return onnx_attr_find(o->node, name, &attr) && (size_t)(attr.text.end - attr.text.at) == strlen(text) &&
+           memcmp(attr.text.at, text, strlen(text)) == 0;
+}
+
+bool onnx_attr_has(struct onnx *o, const char *name)
+{
+    struct onnx_attr attr;
+    return onnx_attr_find(o->node, name, &attr);
+}
+
+uint64_t onnx_attr_list(struct onnx *o, const char *name, int64_t *values, uint64_t most)
+{
+    struct onnx_attr attr;
+    return onnx_attr_find(o->node, name, &attr) ? onnx_attr_integers(&attr, values, most) : 0;
+}
+
+bool onnx_axis(struct onnx *o, int64_t axis, unsigned rank, unsigned *result)
+{
+    if (axis < -(int64_t)rank || axis >= (int64_t)rank)
+        return onnx_refuse(o, "there is no axis %lld of %u", (long long)axis, rank);
+    *result = (unsigned)(axis < 0 ? axis + rank : axis);
+    return true;
+}
+
+bool onnx_is_image(const struct onnx *o, const struct onnx_value *value)
+{
+    const struct onnx_value *base = &o->values[value->base];
+    return base == value && value->has[ONNX_IMAGE] && !value->has[ONNX_PLAIN];
+}
+
+static struct ll_shape image_of(const struct ll_shape *shape)
+{
+    static const uint8_t roles[4] = {LL_ROLE_BATCH, LL_ROLE_SPATIAL, LL_ROLE_SPATIAL, LL_ROLE_CHANNEL};
+    struct ll_shape image = {.rank = 4, .dtype = shape->dtype, .dim = {shape->dim[0], 1, 1, shape->dim[1]}};
+    memcpy(image.role, roles, sizeof roles);
+    for (unsigned i = 2; i < shape->rank; i++) {
+        image.dim[1] = ll_mul(image.dim[1], image.dim[2]);
+        image.dim[2] = shape->dim[i];
+    }
+    return image;
+}
+
+static struct ll_shape filter_of(const struct ll_shape *shape)
+{
+    struct ll_shape filter = {.rank = 4, .dtype = shape->dtype};
+    filter.dim[0] = shape->rank == 4 ? shape->dim[2] : 1;
+    filter.dim[1] = shape->dim[shape->rank - 1u];
+    filter.dim[2] = shape->dim[1];
+    filter.dim[3] = shape->dim[0];
+    return filter;
+}
+
+struct ll_shape onnx_lay_out(const struct ll_shape *shape, enum onnx_layout layout)
+{
+    if (layout == ONNX_IMAGE)
+        return image_of(shape);
+    return layout == ONNX_FILTER ? filter_of(shape) : *shape;
+}
+
+bool onnx_emit(struct onnx *o, const struct ll_import_op *op, struct ll_held *out)
+{
+    struct ll_import_op whole = *op;
+    whole.scope = o->node->name[0] == '/' ? o->node->name + 1 : o->node->name;
+    whole.memory = LL_ACTIVATION;
+    const char *trouble = (o->folding ? ll_import_look : ll_import_record)(o->import, &whole, out);
+    return trouble ? onnx_refuse(o, "%s", trouble) : true;
+}
+
+bool onnx_emit_simple(struct onnx *o, enum ll_op_kind kind, const struct ll_held *in, uint32_t in_count,
+                      const struct ll_shape *given, struct ll_held *out)
+{
+    struct ll_held outs[LL_MAX_OUTPUTS];
+    const struct ll_import_op op = {
+        .kind = kind, .in = in, .in_count = in_count, .given = given, .given_count = given ? 1 : 0};
+    if (!onnx_emit(o, &op, outs))
+        return false;
+    *out = outs[0];
+    return true;
+}
+
+static bool same_shape(const struct ll_shape *a, const struct ll_shape *b)
+{
+    return a->rank == b->rank && memcmp(a->dim, b->dim, sizeof a->dim) == 0;
+}
+
+/* Where dimensions stay, what they mean stays. */
+struct ll_held onnx_view(struct onnx *o, struct ll_held held, const struct ll_shape *shape)
+{
+    struct ll_shape seen = *shape;
+    struct ll_held out = {LL_NONE, seen};
+    seen.dtype = held.shape.dtype;
+    if (same_shape(&held.shape, &seen))
+        return held;
+    out.shape = seen;
+    onnx_emit_simple(o, LL_OP_RESHAPE, &held, 1, &seen, &out);
+    return out;
+}
+
+/* The name of a value; where it is none of its own, of another that has it. */
+static const char *name_of(const struct onnx *o, uint32_t id)
+{
+    const struct ll_map_entry *entry = &o->file.names.entries[id];
+    const uint8_t *bytes = entry->bytes;
+    const char *name = ll_wire_text((struct ll_wire){bytes, bytes + entry->length}, &o->import->arena);
+    return name ? name : "";
+}
+
+/* A constant or an input comes into the trace in the layout in which it is first asked for. */
+static struct ll_held bring(struct onnx *o, const struct onnx_value *value, const struct ll_shape *shape)
+{
+    const char *name = name_of(o, (uint32_t)(value - o->values));
+    struct ll_held out = {LL_NONE, *shape};
+    if (o->folding)
+        return out;
+    if (value->constant)
+        return ll_import_tensor(o->import, name, shape, value->memory);
+    const struct ll_import_op op = {.kind = LL_OP_HOST_INPUT,
+                                    .phase = LL_PHASE_INPUT,
+                                    .scope = name,
+                                    .given = shape,
+                                    .given_count = 1,
+                                    .names = &name,
+                                    .memory = LL_INPUT};
+    const char *trouble = ll_import_record(o->import, &op, &out);
+    if (trouble)
+        onnx_refuse(o, "%s", trouble);
+    return out;
+}
+
+/* The layout in which a value is in the trace already; ONNX_LAYOUTS if in none. */
+static enum onnx_layout present(const struct onnx_value *value)
+{
+    unsigned layout = 0;
+    while (layout < ONNX_LAYOUTS && !value->has[layout])
+        layout++;
+    return (enum onnx_layout)layout;
+}
+
+struct ll_held onnx_take(struct onnx *o, struct onnx_value *value, enum onnx_layout layout)
+{
+    struct ll_shape shape = onnx_lay_out(&value->shape, layout);
+    struct onnx_value *base = &o->values[value->base];
+    if (value->has[layout])
+        return value->held[layout];
+    if (o->folding)
+        return (struct ll_held){LL_NONE, shape};
+    enum onnx_layout there = present(value), base_there = present(base);
+    if (there != ONNX_LAYOUTS)
+        value->held[layout] = onnx_view(o, value->held[there], &shape);
+    else if (base == value)
+        value->held[layout] = bring(o, value, &shape);
+    else
+        value->held[layout] =
+            onnx_view(o, onnx_take(o, base, base_there == ONNX_LAYOUTS ? ONNX_PLAIN : base_there), &shape);
+    value->has[layout] = true;
+    return value->held[layout];
+}
+
+/* Output i as a value that nothing is known of; NULL when nobody asked for it. */
+static struct onnx_value *output(struct onnx *o, uint32_t i)
+{
+    if (i >= o->node->output_count || o->node->outputs[i] == LL_NO_ID)
+        return NULL;
+    uint32_t id = o->node->outputs[i];
+    o->values[id] = (struct onnx_value){
+        .known = true, .made = true, .constant = o->folding, .base = id, .memory = LL_WORKSPACE};
+    return &o->values[id];
+}
+
+/* What is computed from weights alone is a weight. */
+static enum ll_memory_class constant_memory(struct onnx *o)
+{
+    for (uint32_t i = 0; i < o->node->input_count; i++) {
+        const struct onnx_value *in = onnx_input(o, i);
+        if (in && in->constant && in->memory == LL_WEIGHT)
+            return LL_WEIGHT;
+    }
+    return LL_WORKSPACE;
+}
+
+void onnx_put(struct onnx *o, uint32_t i, struct ll_held held, enum onnx_layout layout,
+              const struct ll_shape *shape)
+{
+    struct onnx_value *value = output(o, i);
+    if (!value)
+        return;
+    value->shape = *shape;
+    value->shape.dtype = held.shape.dtype;
+    value->has[layout] = !o->folding;
+    value->held[layout] = held;
+    if (o->folding)
+        value->memory = constant_memory(o);
+}
+
+void onnx_put_view(struct onnx *o, uint32_t i, const struct onnx_value *value, const struct ll_shape *shape)
+{
+    const struct onnx_value from = *value;
+    struct onnx_value *out = output(o, i);
+    if (!out)
+        return;
+    out->shape = *shape;
+    out->shape.dtype = from.shape.dtype;
+    out->constant = from.constant;
+    out->base = from.base;
+    out->memory = from.memory;
+}
+
+void onnx_put_constant(struct onnx *o, uint32_t i, const struct ll_shape *shape, const double *numbers)
+{
+    struct onnx_value *value = output(o, i);
+    if (!value)
+        return;
+    value->constant = true;
+    value->shape = *shape;
+    value->numbers = numbers;
+}
+
+bool onnx_broadcast(const struct ll_shape *a, const struct ll_shape *b, struct ll_shape *out)
+{
+    const struct ll_shape *longer = a->rank >= b->rank ? a : b, *other = longer == a ? b : a;
+    *out = *longer;
+    for (unsigned i = 0; i < other->rank; i++) {
+        unsigned at = longer->rank - 1u - i, from = other->rank - 1u - i;
+        if (out->dim[at] == 1)
+            out->dim[at] = other->dim[from];
+        else if (other->dim[from] != 1 && other->dim[from] != out->dim[at])
+            return false;
+    }
+    return true;
+}
