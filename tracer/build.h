@@ -40,7 +40,7 @@ struct ll_build {
     uint64_t next_op, next_tensor; /* numbers in the file */
     struct ll_stretch *stretches;
     uint64_t stretch_count, stretch_capacity;
-    bool *step_recorded; /* by step: its record was read */
+    bool *step_recorded;  /* by step: its record was read */
     struct ll_step *cuts; /* that replace the steps; first ops as numbered in the file */
     uint64_t cut_count, cut_capacity;
     uint64_t recorded_capacity;

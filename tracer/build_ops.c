@@ -126,7 +126,7 @@ static bool renumber_controls(struct ll_build *build, uint64_t file_op, uint32_t
         if (op == LL_NONE)
             continue;
         controls[new.control_count++] = trace->op_count - op;
-        new.storage_count += i >= ordered && i < ordered + old.storage_count;
+        new.storage_count += i >= ordered &&i < ordered + old.storage_count;
         new.gap_count += i >= ordered + old.storage_count;
     }
     *number = (uint32_t)trace->links_count;

@@ -43,10 +43,11 @@ enum ll_frame_kind {
     LL_FRAME_OPS,         /* ops and the tensors that were brought between them */
     LL_FRAME_STEPS,       /* steps that have ended */
     LL_FRAME_END,         /* the recorder ended in peace; how many there are of everything */
-    LL_FRAME_CUTS         /* steps found when all was recorded: they replace those of LL_FRAME_STEPS; since 1.1 */
+    LL_FRAME_CUTS /* steps found when all was recorded: they replace those of LL_FRAME_STEPS; since 1.1 */
 };
 
-/* Columns of each kind of frame; LL_FRAME_CUTS has those of LL_FRAME_STEPS. A list of lists is flattened: a column of lengths, a column of items. */
+/* Columns of each kind of frame; LL_FRAME_CUTS has those of LL_FRAME_STEPS. A list of lists is flattened: a
+ * column of lengths, a column of items. */
 enum ll_facts_tag { LL_FACTS_KEY_SIZE = 1, LL_FACTS_VALUE_SIZE, LL_FACTS_TEXT };
 
 enum ll_definitions_tag {

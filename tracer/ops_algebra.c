@@ -140,13 +140,6 @@ const char *ll_shape_RECURRENT(struct ll_op_view *op)
     return op->in[0].rank == 3 ? NULL : "a sequence must have the dimensions steps, batch, width";
 }
 
-const char *ll_shape_SEEN_AS(struct ll_op_view *op)
-{
-    if (op->input_count == 0 || op->output_count != 1)
-        return "there must be something to see, and what it is seen as";
-    return NULL;
-}
-
 /* Whatever it took and gave. */
 const char *ll_shape_ANY(struct ll_op_view *op)
 {

@@ -45,8 +45,8 @@ struct ll_form {
 /* What an op reads and must wait for although no data passes. An input is 2 distance, where tensor = first
  * output of the op - distance, or 2 tensor + 1 for one that no op made (a weight that is never updated has no
  * constant distance); ll_op_input resolves it. A control is a distance: op = this op - distance. The last
- * gap_count controls stand beside time in which nothing is known of the program, the storage_count before them
- * are there because memory is overwritten, all others because the program did one after the other. */
+ * gap_count controls stand beside time in which nothing is known of the program, the storage_count before
+ * them are there because memory is overwritten, all others because the program did one after the other. */
 struct ll_links {
     const uint64_t *inputs;
     const uint64_t *controls;

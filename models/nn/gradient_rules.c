@@ -95,13 +95,13 @@ void ll_gradient_MAX_POOL(struct ll_nn *nn, const struct ll_gradient_call *call)
 
 void ll_gradient_AVG_POOL(struct ll_nn *nn, const struct ll_gradient_call *call)
 {
-    call->dx[0] = with_attrs(nn, LL_OP_AVG_POOL_GRAD, call->op, 1, call->dy, &call->op->inputs[0]->shape);
+    call->dx[0] = ll_with_attrs(nn, LL_OP_AVG_POOL_GRAD, call->op, 1, call->dy, &call->op->inputs[0]->shape);
 }
 
 /* Linear in dy: what a window gave to its taps, it takes from there. */
 void ll_gradient_AVG_POOL_GRAD(struct ll_nn *nn, const struct ll_gradient_call *call)
 {
-    call->dx[0] = with_attrs(nn, LL_OP_AVG_POOL, call->op, 1, call->dy, NULL);
+    call->dx[0] = ll_with_attrs(nn, LL_OP_AVG_POOL, call->op, 1, call->dy, NULL);
 }
 
 void ll_gradient_LRN(struct ll_nn *nn, const struct ll_gradient_call *call)

@@ -87,6 +87,8 @@ static double draw_value(uint64_t *state, const struct trial *t, uint32_t input)
         classes = input == 1   ? first->dim[2] - 1
                   : input == 2 ? t->sample.in[1].dim[1] + 1
                                : first->dim[0] + 1;
+    if (dtype == LL_U8)
+        return (double)ll_random_below(state, 256);
     if (dtype == LL_I32 || dtype == LL_BOOL)
         return (double)ll_random_below(state, classes);
     double value = ((double)ll_random_below(state, 64) - 32) / 8;
