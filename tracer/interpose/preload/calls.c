@@ -9,6 +9,7 @@
  * counted out. The frames of calls in progress tell: a new call whose frame is not below that of the
  * innermost one was not made by it. */
 #define _GNU_SOURCE
+#include "tracer/interpose/patch/patch.h"
 #include "tracer/interpose/preload/thread.h"
 
 #include <dlfcn.h>
@@ -131,7 +132,11 @@ void *ll_enter(struct ll_passage *passage, uint32_t symbol, void *caller)
     passage->start_ticks = passage->cpu_start_ns = 0;
     passage->caller = caller;
     passage->symbol = symbol;
-    void *real = real_of(symbol, caller);
+    void *real = ll_entered;
+    if (real)
+        ll_entered = NULL;
+    else
+        real = real_of(symbol, caller);
     struct ll_thread *thread = &ll_self;
     if (real && ll_process_control() && !thread->busy && ll_thread_ready(thread))
         begin(thread, passage);
