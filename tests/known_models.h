@@ -284,12 +284,13 @@ static const struct known {
         .small = {{"image", "32"}, {"classes", "7"}, {"channels", "4"}},
         .steps = 60,
     },
-    /* The sums of transformer.c's first comment. Ops of one layer each way: 7 input (sentences and where their
-     * words are, language), 128 forward: 26 for an attention to itself, 28 for one to the source, 11 and 9 for
-     * the feed-forward layers, 10 and 8 before and behind the layers, 1 for the softmax, 9 for the loss and
-     * views of what it reads; 149 backward; 45 update (38 weights, Adam's powers, 5 for its rate, the counter
-     * of steps). Constants: the factors of embedding and heads, two lists of positions, the causal bias, the
-     * loss at best, the one that gradients start from, of Adam the betas and what the rate rises by. */
+    /* The sums of transformer.c's first comment. Ops of one layer each way: 7 input (sentences and where
+     * their words are, language), 128 forward: 26 for an attention to itself, 28 for one to the source, 11
+     * and 9 for the feed-forward layers, 10 and 8 before and behind the layers, 1 for the softmax, 9 for the
+     * loss and views of what it reads; 149 backward; 45 update (38 weights, Adam's powers, 5 for its rate,
+     * the counter of steps). Constants: the factors of embedding and heads, two lists of positions, the
+     * causal bias, the loss at best, the one that gradients start from, of Adam the betas and what the rate
+     * rises by. */
     {
         .name = "transformer",
         .parameters = 61415424,
@@ -308,8 +309,8 @@ static const struct known {
                   {"warmup", "100"}},
         .steps = 600,
     },
-    /* Vaswani et al., 2017: no biases in attention, one vocabulary of 37000; nothing tells the language. Ops: 7
-     * biases less, forward, backward and in the update; 7 of the language. */
+    /* Vaswani et al., 2017: no biases in attention, one vocabulary of 37000; nothing tells the language. Ops:
+     * 7 biases less, forward, backward and in the update; 7 of the language. */
     {
         .name = "transformer",
         .parameters = 63047680,
@@ -330,9 +331,9 @@ static const struct known {
         .steps = 600,
     },
     /* The sums of nmt.c's first comment. Ops with 3 words read and 4 written: 5 input, 266 forward (14 for a
-     * cell, of which there are 6 and 8; 10 for an attention and 3 more a step, 10 where words become vectors and
-     * these a memory with keys, 2 for the logits, 6 for the loss), 420 backward, 52 update (15 weights, each
-     * measured, scaled and changed; 6 for the norm of all, Adam's powers). */
+     * cell, of which there are 6 and 8; 10 for an attention and 3 more a step, 10 where words become vectors
+     * and these a memory with keys, 2 for the logits, 6 for the loss), 420 backward, 52 update (15 weights,
+     * each measured, scaled and changed; 6 for the norm of all, Adam's powers). */
     {
         .name = "nmt",
         .parameters = 27190272,
@@ -349,10 +350,11 @@ static const struct known {
                   {"rate", "10000"}},
         .steps = 300,
     },
-    /* The sums of sockeye.c's first comment. Ops with 3 words read and 4 written: 5 input, 350 forward (15 for a
-     * cell, of which there are 9 and 8; 15 more a step, 3 for each of 4 first states and each step of the layer
-     * in two directions joined, 10 where words become vectors and these a memory with keys, 3 for the logits, 7
-     * for the loss), 555 backward, 112 update (37 weights, clipped in two and changed; Adam's powers). */
+    /* The sums of sockeye.c's first comment. Ops with 3 words read and 4 written: 5 input, 350 forward (15
+     * for a cell, of which there are 9 and 8; 15 more a step, 3 for each of 4 first states and each step of
+     * the layer in two directions joined, 10 where words become vectors and these a memory with keys, 3 for
+     * the logits, 7 for the loss), 555 backward, 112 update (37 weights, clipped in two and changed; Adam's
+     * powers). */
     {
         .name = "sockeye",
         .parameters = 27733021,

@@ -74,6 +74,7 @@
     X(BETA2, "beta2", REAL)                                                                                  \
     X(DECAY, "decay", REAL)                                                                                  \
     X(EPSILON, "epsilon", REAL)                                                                              \
+    X(VECTORS, "vectors", COUNT)                                                                             \
     X(DEVICES, "devices", COUNT)                                                                             \
     X(NODES, "nodes", COUNT)                                                                                 \
     X(IN_PLACE, "in_place", COUNT)

@@ -55,7 +55,7 @@ struct ll_value *ll_avg_pool_layer(struct ll_nn *nn, const char *name, struct ll
  * are the batch's, and their moving averages "mean" and "variance" follow; else they are these averages. */
 struct ll_batch_norm_options {
     bool train;
-    bool unscaled; /* gamma stays one and is no weight (MXNet's fix_gamma) */
+    bool unscaled;         /* gamma stays one and is no weight (MXNet's fix_gamma) */
     double epsilon, decay; /* decay: how much of an average is left after a step */
 };
 struct ll_value *ll_batch_norm_layer(struct ll_nn *nn, const char *name, struct ll_value *x,

@@ -59,8 +59,9 @@ const struct ll_model ll_model_resnet = {
     .params = params,
     .param_count = sizeof params / sizeof *params,
     .build = build,
-    .lesson = {.steps = 150,
-               .batch = 16,
-               .settings = {{"image", "32"}, {"classes", "7"}, {"channels", "4"}, {"depth", "18"}, {"rate", "10"}}},
+    .lesson =
+        {.steps = 150,
+         .batch = 16,
+         .settings = {{"image", "32"}, {"classes", "7"}, {"channels", "4"}, {"depth", "18"}, {"rate", "10"}}},
     .evaluate = ll_classifier_evaluate,
 };

@@ -12,8 +12,9 @@
 #define LL_NUMBER_LIST(X)                                                                                    \
     X(transa)                                                                                                \
     X(transb)                                                                                                \
-    X(side) X(uplo) X(diag) X(m) X(n) X(k) X(kl) X(ku) X(nrhs) X(alpha) X(beta) X(incx) X(incy) X(batch)     \
-        X(jobu) X(jobv) X(ilo) X(ihi)
+    X(side)                                                                                                  \
+    X(uplo) X(diag) X(m) X(n) X(k) X(kl) X(ku) X(nrhs) X(alpha) X(beta) X(incx) X(incy) X(batch) X(jobu)     \
+        X(jobv) X(ilo) X(ihi)
 
 /* The words for what an operand is. */
 #define LL_ARGUMENT_LIST(X) X(A) X(B) X(C) X(X) X(Y) X(PIVOTS) X(VALUES) X(U) X(V)
