@@ -35,7 +35,7 @@ struct ll_capture {
     uint64_t site_capacity, desc_capacity;
     struct thread *threads;
     struct ll_seen_thread *seen; /* for the summary */
-    uint64_t thread_capacity;
+    uint64_t thread_capacity, seen_capacity;
     struct ll_repeat_call *calls; /* a ring of the last ones */
     uint64_t *call_starts;
     uint64_t call_capacity, start_capacity;
@@ -332,13 +332,18 @@ void ll_capture_event(struct ll_capture *capture, const struct ll_event *event)
 
 /* The end. */
 
-struct ll_capture_summary ll_capture_summary(const struct ll_capture *capture)
+struct ll_capture_summary ll_capture_summary(struct ll_capture *capture)
 {
     struct ll_capture_summary summary = capture->summary;
     summary.views = capture->memory.views_made;
     summary.steps_by = summary.period    ? LL_STEPS_BY_REPETITION
                        : capture->marked ? LL_STEPS_BY_MARKS
                                          : LL_STEPS_NONE;
+    uint64_t count = summary.thread_count;
+    bool room = ll_grow((void **)&capture->seen, &capture->seen_capacity, count, sizeof *capture->seen);
+    summary.thread_count = room ? summary.thread_count : 0;
+    for (uint32_t i = 0; i < summary.thread_count; i++)
+        capture->seen[i] = capture->threads[i].seen;
     summary.threads = capture->seen;
     return summary;
 }
@@ -434,10 +439,15 @@ static void add_summary(struct ll_capture *capture)
     ll_arena_release(&arena);
 }
 
-void ll_capture_close(struct ll_capture *capture)
+void ll_capture_finish(struct ll_capture *capture)
 {
     if (!capture->marked && capture->summary.calls > 0)
         find_steps(capture);
     add_summary(capture);
-    release(capture);
+}
+
+void ll_capture_close(struct ll_capture *capture)
+{
+    if (capture)
+        release(capture);
 }
