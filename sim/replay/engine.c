@@ -143,7 +143,7 @@ static void place_op(struct run *run, uint32_t seq, enum stream stream, double t
     op->start_s = start;
     op->time_s = time_s + parts->overhead_s;
     op->active_s = time_s;
-    run->active_s += from_host ? 0 : time_s;
+    run->active_s += stream == STREAM_DEVICE ? time_s : 0;
     run->starting_s += overhead_s;
     run->stream_end_s[stream] = fmax(run->stream_end_s[stream], start + op->time_s);
     run->stream_last[stream] = seq;

@@ -9,6 +9,7 @@
  * counted out. The frames of calls in progress tell: a new call whose frame is not below that of the
  * innermost one was not made by it. */
 #define _GNU_SOURCE
+#include "tracer/interpose/patch/patch.h"
 #include "tracer/interpose/preload/thread.h"
 
 #include <dlfcn.h>
@@ -133,7 +134,11 @@ static void begin(struct ll_thread *thread, struct ll_passage *passage)
 
 void *ll_enter(struct ll_passage *passage)
 {
-    void *real = ll_real(passage->symbol, passage->caller);
+    void *real = ll_entered;
+    if (real)
+        ll_entered = NULL;
+    else
+        real = ll_real(passage->symbol, passage->caller);
     struct ll_thread *thread = &ll_self;
     if (!real || !ll_process_control() || thread->busy || !ll_thread_ready(thread))
         return real;
