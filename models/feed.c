@@ -170,3 +170,24 @@ struct ll_value *ll_feed_indices(struct ll_nn *nn, const char *name, const struc
         ll_nn_fail(nn, "memory ran out");
     return add_input(nn, name, &own, (struct ll_feed){.fill = fill_indices, .context = indices});
 }
+
+struct bytes {
+    ll_fill_bytes *fill;
+    void *context;
+};
+
+static void fill_bytes(const struct ll_feed *feed, uint64_t step, const struct ll_shape *shape, void *data)
+{
+    const struct bytes *bytes = feed->context;
+    (void)shape;
+    bytes->fill(bytes->context, step, data);
+}
+
+struct ll_value *ll_feed_bytes(struct ll_nn *nn, const char *name, const struct ll_shape *shape,
+                               ll_fill_bytes *fill, void *context)
+{
+    struct bytes *bytes = own(nn, &(struct bytes){fill, context}, sizeof *bytes);
+    struct ll_shape small = *shape;
+    small.dtype = LL_U8;
+    return add_input(nn, name, &small, (struct ll_feed){.fill = fill_bytes, .context = bytes});
+}

@@ -30,4 +30,9 @@ typedef void ll_fill_indices(void *context, uint64_t step, int32_t *data);
 struct ll_value *ll_feed_indices(struct ll_nn *nn, const char *name, const struct ll_shape *shape,
                                  ll_fill_indices *fill, void *context);
 
+/* The same for bytes, u8. */
+typedef void ll_fill_bytes(void *context, uint64_t step, uint8_t *data);
+struct ll_value *ll_feed_bytes(struct ll_nn *nn, const char *name, const struct ll_shape *shape,
+                               ll_fill_bytes *fill, void *context);
+
 #endif

@@ -21,7 +21,7 @@ static double jitter(const struct ll_tones *tones, uint64_t sample, enum stream 
     return 2 * ll_random_fine_unit(bits(tones, sample, stream, i)) - 1;
 }
 
-static uint64_t label_count(const struct ll_tones *tones, uint64_t sample)
+uint64_t ll_tones_count(const struct ll_tones *tones, uint64_t sample)
 {
     uint64_t least = (tones->most_labels + 1) / 2;
     return least + bits(tones, sample, COUNT, 0) % (tones->most_labels - least + 1);
@@ -32,8 +32,7 @@ static uint64_t tone_frames(const struct ll_tones *tones, uint64_t sample, uint6
     return LEAST_FRAMES + bits(tones, sample, LENGTH, i) % FRAME_CHOICES;
 }
 
-/* What follows a kind of phoneme; the first one follows nothing. */
-static uint64_t kind_after(const struct ll_tones *tones, uint64_t sample, uint64_t i, uint64_t kind)
+uint64_t ll_tones_after(const struct ll_tones *tones, uint64_t sample, uint64_t i, uint64_t kind)
 {
     uint64_t chance = bits(tones, sample, KIND, i);
     return i == 0 ? chance % tones->kinds : (kind + 1 + chance % (tones->kinds - 1)) % tones->kinds;
@@ -41,16 +40,16 @@ static uint64_t kind_after(const struct ll_tones *tones, uint64_t sample, uint64
 
 uint64_t ll_tones_labels(const struct ll_tones *tones, uint64_t sample, int32_t *labels)
 {
-    uint64_t count = label_count(tones, sample), kind = 0;
+    uint64_t count = ll_tones_count(tones, sample), kind = 0;
     for (uint64_t i = 0; i < count; i++)
-        labels[i] = (int32_t)(kind = kind_after(tones, sample, i, kind));
+        labels[i] = (int32_t)(kind = ll_tones_after(tones, sample, i, kind));
     return count;
 }
 
 uint64_t ll_tones_frames(const struct ll_tones *tones, uint64_t sample)
 {
     uint64_t frames = 0;
-    for (uint64_t i = label_count(tones, sample); i-- > 0;)
+    for (uint64_t i = ll_tones_count(tones, sample); i-- > 0;)
         frames += tone_frames(tones, sample, i);
     return frames;
 }
@@ -70,12 +69,12 @@ static void pitches(const struct ll_tones *tones, uint64_t sample, uint64_t i, i
 void ll_tones_speak(const struct ll_tones *tones, uint64_t sample, const struct ll_cepstra *cepstra,
                     float *sound, float *features)
 {
-    uint64_t count = label_count(tones, sample), frames = ll_tones_frames(tones, sample), n = 0, end = 0;
+    uint64_t count = ll_tones_count(tones, sample), frames = ll_tones_frames(tones, sample), n = 0, end = 0;
     uint64_t samples = ll_cepstra_samples(cepstra, frames), key = ll_random_key(tones->seed, sample);
     uint64_t kind = 0, noise = ll_random_key(key, NOISE);
     double phase[2] = {0, 0}, steps[2];
     for (uint64_t i = 0; i < count; i++) {
-        kind = kind_after(tones, sample, i, kind);
+        kind = ll_tones_after(tones, sample, i, kind);
         pitches(tones, sample, i, (int32_t)kind, steps);
         double loud = 0.2 * (1 + 0.4 * jitter(tones, sample, LOUDNESS, i));
         end = i + 1 < count ? end + tone_frames(tones, sample, i) * (samples / frames) : samples;

@@ -21,6 +21,10 @@ struct ll_tones {
 /* Phonemes of an utterance, at least half as many as there may be; no two alike follow each other. */
 uint64_t ll_tones_labels(const struct ll_tones *tones, uint64_t sample, int32_t *labels);
 
+/* How many these are; and what phoneme i is, by the one before it (the first one follows nothing). */
+uint64_t ll_tones_count(const struct ll_tones *tones, uint64_t sample);
+uint64_t ll_tones_after(const struct ll_tones *tones, uint64_t sample, uint64_t i, uint64_t kind);
+
 /* How many frames it has: at most LL_FRAMES_A_TONE for each of most_labels. */
 uint64_t ll_tones_frames(const struct ll_tones *tones, uint64_t sample);
 

@@ -9,20 +9,13 @@
 #include <string.h>
 
 enum { LEAST_MOMENTS = 100 };
-static const double first_epsilon = 1, last_epsilon = 0.1, playing_epsilon = 0.05;
-
-/* Of a kept value that is no scalar. */
-static double read_element(const struct ll_runner *runner, const struct ll_value *value, uint64_t i)
-{
-    const void *data = ll_runner_data(runner, value);
-    return value->shape.dtype == LL_F64 ? ((const double *)data)[i] : (double)((const float *)data)[i];
-}
+static const double first_epsilon = 1, last_epsilon = 0.1, playing_epsilon = 0.05, judged_epsilon = 0.05;
 
 static void read_row(const struct ll_runner *runner, const struct ll_value *values, uint64_t row,
                      double actions[LL_ACTION_COUNT])
 {
     for (uint64_t i = 0; i < LL_ACTION_COUNT; i++)
-        actions[i] = read_element(runner, values, row * LL_ACTION_COUNT + i);
+        actions[i] = ll_runner_element(runner, values, row * LL_ACTION_COUNT + i);
 }
 
 struct ll_moment ll_table_act(const struct ll_table *table, const struct ll_runner *runner, uint64_t row,
@@ -154,4 +147,38 @@ struct ll_agent *ll_agent_new(struct ll_nn *nn, const struct ll_agent_options *o
     agent->judged.count = options->judged ? LL_JUDGED_GAMES : 0;
     ll_nn_drive(nn, &(struct ll_driver){agent, begin_step, release, prepare});
     return agent;
+}
+
+/* An agent that is judged, and what computes for it. */
+struct candidate {
+    const struct ll_agent *agent;
+    struct ll_runner *runner;
+};
+
+static void think(void *context, uint64_t turn)
+{
+    const struct candidate *candidate = context;
+    ll_runner_run(candidate->runner, candidate->agent->judged.program, turn);
+}
+
+static enum ll_action choose(void *context, uint64_t player, uint64_t random_bits)
+{
+    const struct candidate *candidate = context;
+    double values[LL_ACTION_COUNT];
+    read_row(candidate->runner, candidate->agent->judged.values, player, values);
+    return ll_choose_action(values, judged_epsilon, random_bits);
+}
+
+bool ll_agent_evaluate(void *context, struct ll_runner *runner, struct ll_scores *scores)
+{
+    const struct ll_agent *agent = context;
+    struct candidate candidate = {agent, runner};
+    const struct ll_trial trial = {agent->judged.players,
+                                   agent->options.rules,
+                                   ll_random_key(agent->options.seed, LL_JUDGED),
+                                   ll_random_key(agent->options.seed, LL_JUDGED_ACTING),
+                                   think,
+                                   choose,
+                                   &candidate};
+    return ll_trial_judge(&trial, scores);
 }

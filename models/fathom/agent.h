@@ -12,6 +12,7 @@
 #include "models/games/player.h"
 #include "models/model.h"
 #include "models/nn/nn.h"
+#include "models/trial.h"
 
 /* Games played at once, one for each row of a program's batch. */
 struct ll_table {
@@ -33,7 +34,6 @@ struct ll_agent_options {
     bool learns, judged;
 };
 
-enum { LL_JUDGED_GAMES = 32 };
 struct ll_agent {
     struct ll_agent_options options;
     struct ll_table playing, judged; /* judged: empty unless asked for */

@@ -84,7 +84,8 @@ LL_FAST static void cast(void *context, uint64_t begin, uint64_t end, uint64_t c
 LL_KERNEL(CAST)
 {
     struct ll_kernel_call job = *call;
-    assert(call->op->in[0].dtype == LL_I32 || call->op->in[0].dtype == LL_BOOL);
+    assert(call->op->in[0].dtype == LL_I32 || call->op->in[0].dtype == LL_BOOL ||
+           call->op->in[0].dtype == LL_U8);
     assert(ll_size_bytes(&call->op->out[0]) == ll_elements(&call->op->in[0]) * sizeof(real));
     ll_pool_run(call->pool, ll_elements(&call->op->out[0]), GRAIN, cast, &job);
 }

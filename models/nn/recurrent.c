@@ -46,3 +46,52 @@ struct ll_lstm_state ll_lstm_step(struct ll_nn *nn, const struct ll_lstm *lstm, 
     ll_nn_pop(nn);
     return state;
 }
+
+struct ll_split_lstm ll_split_lstm_begin(struct ll_nn *nn, const char *name, uint64_t inputs, uint64_t units,
+                                         struct ll_init init)
+{
+    ll_nn_push(nn, name);
+    struct ll_split_lstm lstm = {name, ll_linear_begin(nn, "i2h", inputs, 4 * units, init),
+                                 ll_linear_begin(nn, "h2h", units, 4 * units, init)};
+    ll_nn_pop(nn);
+    return lstm;
+}
+
+struct ll_lstm_state ll_split_lstm_step(struct ll_nn *nn, const struct ll_split_lstm *lstm,
+                                        struct ll_value *x, struct ll_lstm_state state)
+{
+    ll_nn_push(nn, lstm->name);
+    struct ll_value *all = ll_add_of(nn, ll_linear_apply(nn, &lstm->input, 1, &x),
+                                     ll_linear_apply(nn, &lstm->state, 1, &state.h));
+    struct ll_value *const *gates = ll_parted(nn, all, 1, 4);
+    struct ll_value *kept = ll_mul_of(nn, state.c, ll_nn_do1(nn, LL_OP_SIGMOID, gates[1]));
+    struct ll_value *new =
+        ll_mul_of(nn, ll_nn_do1(nn, LL_OP_SIGMOID, gates[0]), ll_nn_do1(nn, LL_OP_TANH, gates[2]));
+    state.c = ll_add_of(nn, kept, new);
+    state.h = ll_mul_of(nn, ll_nn_do1(nn, LL_OP_TANH, state.c), ll_nn_do1(nn, LL_OP_SIGMOID, gates[3]));
+    ll_nn_pop(nn);
+    return state;
+}
+
+struct ll_gru ll_gru_begin(struct ll_nn *nn, const char *name, uint64_t units, struct ll_init init)
+{
+    ll_nn_push(nn, name);
+    struct ll_gru gru = {name, ll_linear_begin(nn, "gates_h2h", units, 2 * units, init),
+                         ll_linear_begin(nn, "candidate_h2h", units, units, init)};
+    ll_nn_pop(nn);
+    return gru;
+}
+
+struct ll_value *ll_gru_step(struct ll_nn *nn, const struct ll_gru *gru, struct ll_value *input_gates,
+                             struct ll_value *input_candidate, struct ll_value *h)
+{
+    ll_nn_push(nn, gru->name);
+    struct ll_value *both = ll_add_of(nn, input_gates, ll_linear_apply(nn, &gru->gates, 1, &h));
+    struct ll_value *const *gates = ll_parted(nn, ll_nn_do1(nn, LL_OP_SIGMOID, both), 1, 2);
+    struct ll_value *reset = ll_mul_of(nn, gates[0], h);
+    struct ll_value *candidate = ll_nn_do1(
+        nn, LL_OP_TANH, ll_add_of(nn, input_candidate, ll_linear_apply(nn, &gru->candidate, 1, &reset)));
+    h = ll_add_of(nn, h, ll_mul_of(nn, gates[1], ll_sub_of(nn, candidate, h)));
+    ll_nn_pop(nn);
+    return h;
+}

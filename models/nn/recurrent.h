@@ -42,4 +42,37 @@ struct ll_lstm ll_lstm_begin(struct ll_nn *nn, const char *name, uint64_t inputs
 struct ll_lstm_state ll_lstm_step(struct ll_nn *nn, const struct ll_lstm *lstm, struct ll_value *x,
                                   struct ll_lstm_state state);
 
+/* A long short-term memory as MXNet's LSTMCell: input and state have products and biases of their own, gates
+ * in the order input, forget, candidate, output; the forget gate's one more is its input bias' first value.
+ */
+struct ll_split_lstm {
+    const char *name;
+    struct ll_linear input, state; /* [inputs, 4 units], [units, 4 units] */
+};
+
+/* Makes the weights "NAME/i2h/..." and "NAME/h2h/...". */
+struct ll_split_lstm ll_split_lstm_begin(struct ll_nn *nn, const char *name, uint64_t inputs, uint64_t units,
+                                         struct ll_init init);
+
+/* One step, 15 ops. */
+struct ll_lstm_state ll_split_lstm_step(struct ll_nn *nn, const struct ll_split_lstm *lstm,
+                                        struct ll_value *x, struct ll_lstm_state state);
+
+/* A gated recurrent unit (Cho et al., 2014) as MXNet's GRUCell, without the products of its input, which can
+ * be taken of a whole sequence at once:
+ *
+ *     [r u] = sigmoid(input_gates + h G + b)       c = tanh(input_candidate + (r h) C + b)
+ *     h' = h + u (c - h)                                                                               */
+struct ll_gru {
+    const char *name;
+    struct ll_linear gates, candidate; /* of the state: [units, 2 units], [units, units] */
+};
+
+/* Makes the weights "NAME/gates_h2h/..." and "NAME/candidate_h2h/...". */
+struct ll_gru ll_gru_begin(struct ll_nn *nn, const char *name, uint64_t units, struct ll_init init);
+
+/* One step, 13 ops: the state after it. Inputs are [batch, 2 units] and [batch, units], biases included. */
+struct ll_value *ll_gru_step(struct ll_nn *nn, const struct ll_gru *gru, struct ll_value *input_gates,
+                             struct ll_value *input_candidate, struct ll_value *h);
+
 #endif

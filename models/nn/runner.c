@@ -64,13 +64,18 @@ void *ll_runner_data(const struct ll_runner *runner, const struct ll_value *valu
     return runner->memory ? runner->memory + runner->plan.offset[value->index] : NULL;
 }
 
-double ll_runner_scalar(const struct ll_runner *runner, const struct ll_value *value)
+double ll_runner_element(const struct ll_runner *runner, const struct ll_value *value, uint64_t i)
 {
     const void *data = ll_runner_data(runner, value);
-    assert(value->shape.rank == 0);
     if (!data)
         return NAN;
-    return value->shape.dtype == LL_F64 ? *(const double *)data : (double)*(const float *)data;
+    return value->shape.dtype == LL_F64 ? ((const double *)data)[i] : (double)((const float *)data)[i];
+}
+
+double ll_runner_scalar(const struct ll_runner *runner, const struct ll_value *value)
+{
+    assert(value->shape.rank == 0);
+    return ll_runner_element(runner, value, 0);
 }
 
 static uint64_t workspace_bytes(const struct ll_runner *runner)

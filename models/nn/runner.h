@@ -50,7 +50,8 @@ double ll_runner_result(const struct ll_runner *runner);
  * between steps. */
 void *ll_runner_data(const struct ll_runner *runner, const struct ll_value *value);
 
-/* A scalar's value, NaN in a dry run. */
+/* A scalar's value, or that of one element; NaN in a dry run. */
 double ll_runner_scalar(const struct ll_runner *runner, const struct ll_value *value);
+double ll_runner_element(const struct ll_runner *runner, const struct ll_value *value, uint64_t i);
 
 #endif

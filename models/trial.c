@@ -1,14 +1,13 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* How well an agent plays, and a picture of it. */
+#include "models/trial.h"
+
 #include "models/data/picture.h"
-#include "models/fathom/agent.h"
-#include "models/nn/runner.h"
 #include "tracer/base/arena.h"
+#include "tracer/base/random.h"
 
 #include <stdlib.h>
 
 enum { STRIP_FRAMES = 16, ACTIONS_A_STRIP_FRAME = 2 };
-static const double judged_epsilon = 0.05;
 
 /* What the first of the judged sees in the beginning, every second frame. */
 struct strip {
@@ -41,52 +40,54 @@ static bool write_strip(const struct strip *strip, const struct ll_scores *score
     return status == LL_OK;
 }
 
-/* Games of the judged, one each. */
-struct trial {
-    const struct ll_agent *agent;
-    double epsilon, score;
+/* Games of the judged, one each, as they go on. */
+struct session {
+    const struct ll_trial *trial;
+    bool drawn; /* all actions */
+    double score;
     bool over[LL_JUDGED_GAMES];
     uint64_t playing;
 };
 
-static void take_turn(struct trial *trial, const struct ll_runner *runner, uint64_t turn)
+static void take_turn(struct session *session, uint64_t turn)
 {
-    const struct ll_table *judged = &trial->agent->judged;
-    for (uint64_t i = 0; i < judged->count; i++) {
-        if (trial->over[i])
+    static const double equal[LL_ACTION_COUNT];
+    const struct ll_trial *trial = session->trial;
+    for (uint64_t i = 0; i < LL_JUDGED_GAMES; i++) {
+        if (session->over[i])
             continue;
-        uint64_t bits = ll_agent_draw(trial->agent, LL_JUDGED_ACTING, turn * judged->count + i);
-        struct ll_moment moment = ll_table_act(judged, runner, i, trial->epsilon, bits);
-        trial->score += (double)moment.reward;
-        trial->over[i] = moment.last;
-        trial->playing -= moment.last;
+        uint64_t bits = ll_random_bits(trial->draws_key, turn * LL_JUDGED_GAMES + i);
+        enum ll_action action =
+            session->drawn ? ll_choose_action(equal, 1, bits) : trial->choose(trial->context, i, bits);
+        struct ll_moment moment = ll_player_act(&trial->players[i], action);
+        session->score += (double)moment.reward;
+        session->over[i] = moment.last;
+        session->playing -= moment.last;
     }
 }
 
 /* The mean score; the games are the same whoever plays. The strip may be NULL. */
-static double judge(const struct ll_agent *agent, struct ll_runner *runner, double epsilon,
-                    struct strip *strip)
+static double play(const struct ll_trial *trial, bool drawn, struct strip *strip)
 {
-    const struct ll_table *judged = &agent->judged;
-    struct trial trial = {.agent = agent, .epsilon = epsilon, .playing = judged->count};
-    for (uint64_t i = 0; i < judged->count; i++)
-        ll_player_begin(&judged->players[i], &agent->options.rules, ll_agent_draw(agent, LL_JUDGED, i));
-    for (uint64_t turn = 0; trial.playing > 0; turn++) {
-        if (!trial.over[0])
-            keep_frame(strip, judged->players, turn);
-        ll_runner_run(runner, judged->program, turn);
-        take_turn(&trial, runner, turn);
+    struct session session = {.trial = trial, .drawn = drawn, .playing = LL_JUDGED_GAMES};
+    for (uint64_t i = 0; i < LL_JUDGED_GAMES; i++)
+        ll_player_begin(&trial->players[i], &trial->rules, ll_random_bits(trial->games_key, i));
+    for (uint64_t turn = 0; session.playing > 0; turn++) {
+        if (!session.over[0])
+            keep_frame(strip, trial->players, turn);
+        if (!drawn)
+            trial->think(trial->context, turn);
+        take_turn(&session, turn);
     }
-    return trial.score / (double)judged->count;
+    return session.score / LL_JUDGED_GAMES;
 }
 
-bool ll_agent_evaluate(void *context, struct ll_runner *runner, struct ll_scores *scores)
+bool ll_trial_judge(const struct ll_trial *trial, struct ll_scores *scores)
 {
-    const struct ll_agent *agent = context;
     struct strip *strip = scores->folder ? calloc(1, sizeof *strip) : NULL;
     if (scores->folder && !strip)
         return ll_complain(scores->diags, (struct ll_place){0}, "%s", ll_status_text(LL_NO_MEMORY));
-    double score = judge(agent, runner, judged_epsilon, strip), random = judge(agent, runner, 1, NULL);
+    double score = play(trial, false, strip), random = play(trial, true, NULL);
     ll_scores_add(scores, (struct ll_score){"score", "bricks a game on unseen games", score, false});
     ll_scores_add(
         scores, (struct ll_score){"random_score", "bricks a game when all actions are drawn", random, false});

@@ -1,0 +1,327 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Sockeye (Hieber et al., 2017), TBD's sequence to sequence in MXNet, IWSLT 2015 from English to Vietnamese.
+ * The sentence is read backwards, by a first layer in both directions with half of the units each, then by
+ * layers of 512. Each state of the decoder starts as tanh of a layer over the encoder's last output:
+ *
+ *     x = [word's embedding, hidden before] through the layers, h of the last one
+ *     context = shares of the memory by tanh(memory K + h Q)       hidden = tanh([h context] A + b)
+ *     logits = hidden W + b, of all steps at once
+ *
+ *     parameters 27,733,021 = embeddings 17191 x 512 and 7709 x 512, encoder 2 x 788,480 and 2,101,248, first
+ *                             states 4 x 262,656, decoder 3,149,824 and 2,101,248, attention 524,800, hidden
+ *                             524,800, logits 3,954,717
+ *     FLOPs of 30 words each way: 837,527,552 of products, 921,600 more with the sum over v . tanh(...)
+ *
+ * A cell has a product and a bias of its own for input and state. The loss is the mean over all words that
+ * count; Adam at 3e-4, each element of a gradient clipped to 1. Unrolled: source and target are the lengths
+ * of a bucket, of which the suite has one for every ten words up to a hundred. Inference is a beam search of
+ * five. */
+#include "models/tbd/mlp_attention.h"
+#include "models/tbd/unrolled.h"
+
+#include "models/nn/formula.h"
+#include "models/nn/optim.h"
+#include "models/nn/recurrent.h"
+
+enum { SOURCE_WORDS, TARGET_WORDS, HIDDEN, LAYERS, SOURCE, TARGET, PADDING, BEAM, RATE, LETTERS };
+enum { MOST_LAYERS = 16 };
+static const struct ll_model_param params[] = {
+    [SOURCE_WORDS] = {"source_words", 17191, 8, 1 << 24, "of the language read, with four that are none"},
+    [TARGET_WORDS] = {"target_words", 7709, 8, 1 << 24, "of the language written, with four that are none"},
+    [HIDDEN] = {"hidden", 512, 2, 1 << 14, "units of every layer, even; also of embeddings and attention"},
+    [LAYERS] = {"layers", 2, 1, MOST_LAYERS,
+                "that read, the first in both directions, and as many that write"},
+    [SOURCE] = {"source", 30, 2, 10000, "words read of a sentence"},
+    [TARGET] = {"target", 30, 2, 10000, "words written, the end included"},
+    [PADDING] = {"padding", 0, 0, 90, "percent of the words read that only fill sentences up"},
+    [BEAM] = {"beam", 5, 1, 1 << 10, "hypotheses of a sentence when translating"},
+    [RATE] = {"rate", 300, 1, 1000000, "of Adam, in millionths"},
+    [LETTERS] = {"letters", 26, 2, 1 << 24, "words of the made-up language that is learned"},
+};
+
+struct net {
+    struct ll_nn *nn;
+    const struct ll_build *build;
+    struct ll_translation *t;
+    enum ll_part part;
+    uint64_t hidden, layers;
+    struct ll_split_lstm decoder[MOST_LAYERS];
+    struct ll_value *target_embedding;
+    struct ll_mlp_attention attention;
+    struct ll_linear join, projection;
+};
+
+/* What goes from step to step. */
+struct state {
+    struct ll_lstm_state layers[MOST_LAYERS];
+    struct ll_value *hidden;
+};
+
+static const char *numbered(struct ll_nn *nn, const char *name, uint64_t i)
+{
+    const char *whole = ll_format(&nn->arena, "%s%llu", name, (unsigned long long)i);
+    if (!whole)
+        ll_nn_fail(nn, "memory ran out");
+    return whole ? whole : name;
+}
+
+static struct ll_split_lstm begin_lstm(struct ll_nn *nn, const char *name, uint64_t inputs, uint64_t units)
+{
+    return ll_split_lstm_begin(nn, name, inputs, units, ll_uniform_init(inputs));
+}
+
+/* A layer over all steps, from the first on or from the last: outputs may be where the inputs are. */
+static void run_over(struct ll_nn *nn, const struct ll_split_lstm *lstm, struct ll_value *const *inputs,
+                     uint64_t steps, bool from_the_end, struct ll_value **outputs)
+{
+    const struct ll_shape *in = &inputs[0]->shape;
+    struct ll_shape shape = ll_nn_shape(nn, 2, (uint64_t[]){in->dim[0], lstm->state.weights->shape.dim[0]},
+                                        (enum ll_role[]){LL_ROLE_BATCH, LL_ROLE_HIDDEN});
+    struct ll_value *zeros = ll_zeros(nn, &shape);
+    struct ll_lstm_state state = {zeros, zeros};
+    for (uint64_t i = 0; i < steps; i++) {
+        uint64_t at = from_the_end ? steps - 1 - i : i;
+        state = ll_split_lstm_step(nn, lstm, inputs[at], state);
+        outputs[at] = state.h;
+    }
+}
+
+/* Outputs of each step, in place of the embedded words. */
+static void read_words(struct net *net, struct ll_value **x, struct ll_value **there, struct ll_value **back)
+{
+    struct ll_nn *nn = net->nn;
+    const uint64_t steps = net->t->source_steps, half = net->hidden / 2;
+    struct ll_split_lstm forward = begin_lstm(nn, "forward", net->hidden, half);
+    struct ll_split_lstm backward = begin_lstm(nn, "backward", net->hidden, half);
+    run_over(nn, &forward, x, steps, false, there);
+    run_over(nn, &backward, x, steps, true, back);
+    for (uint64_t i = 0; i < steps; i++)
+        x[i] = ll_joined(nn, (struct ll_value *[]){there[i], back[i]}, 2, 1);
+    for (uint64_t i = 1; i < net->layers; i++) {
+        struct ll_split_lstm lstm = begin_lstm(nn, numbered(nn, "lstm", i), net->hidden, net->hidden);
+        run_over(nn, &lstm, x, steps, false, x);
+    }
+}
+
+/* The outputs of the encoder, a matrix a step; NULL after trouble. */
+static struct ll_value **encode(struct net *net)
+{
+    struct ll_nn *nn = net->nn;
+    const uint64_t steps = net->t->source_steps;
+    ll_nn_push(nn, "encoder");
+    struct ll_value *table =
+        ll_word_embedding(nn, "source_embedding", (uint64_t)net->build->params[SOURCE_WORDS], net->hidden);
+    struct ll_value **words = ll_embedded_steps(nn, table, ll_translation_source(nn, net->t, net->part));
+    struct ll_value **x = ll_alloc(&nn->arena, 3 * steps, sizeof(struct ll_value *));
+    if (!x || !words) {
+        ll_nn_fail(nn, "memory ran out");
+        return NULL;
+    }
+    for (uint64_t i = 0; i < steps; i++)
+        x[i] = words[i];
+    read_words(net, x, x + steps, x + 2 * steps);
+    ll_nn_pop(nn);
+    return x;
+}
+
+static struct ll_value *first_state(struct net *net, const char *name, uint64_t i, struct ll_value *last)
+{
+    struct ll_linear linear = ll_linear_begin(net->nn, numbered(net->nn, name, i), net->hidden, net->hidden,
+                                              ll_uniform_init(net->hidden));
+    return ll_nn_do1(net->nn, LL_OP_TANH, ll_linear_apply(net->nn, &linear, 1, &last));
+}
+
+/* The decoder's weights and state, from what the encoder said. */
+static void begin_decoder(struct net *net, struct ll_value *const *outputs, struct state *state)
+{
+    struct ll_nn *nn = net->nn;
+    const uint64_t hidden = net->hidden, steps = net->t->source_steps;
+    const uint64_t words = (uint64_t)net->build->params[TARGET_WORDS];
+    struct ll_value *bias = ll_translation_source_bias(nn, net->t, net->part);
+    net->target_embedding = ll_word_embedding(nn, "target_embedding", words, hidden);
+    for (uint64_t i = 0; i < net->layers; i++) {
+        net->decoder[i] = begin_lstm(nn, numbered(nn, "lstm", i), i ? hidden : 2 * hidden, hidden);
+        state->layers[i].c = first_state(net, "first_c", i, outputs[steps - 1]);
+        state->layers[i].h = first_state(net, "first_h", i, outputs[steps - 1]);
+    }
+    struct ll_value *memory = ll_as_memory(nn, outputs, steps);
+    net->attention = ll_mlp_attention_begin(nn, "attention", memory, bias, hidden);
+    net->join = ll_linear_begin(nn, "hidden", 2 * hidden, hidden, ll_uniform_init(2 * hidden));
+    net->projection = ll_linear_begin(nn, "projection", hidden, words, ll_uniform_init(hidden));
+    state->hidden = ll_zeros(nn, &outputs[0]->shape);
+}
+
+/* Reads a word; the result, the new hidden layer, is also in the state. */
+static struct ll_value *step(struct net *net, struct ll_value *word, struct state *state)
+{
+    struct ll_nn *nn = net->nn;
+    struct ll_value *x = ll_joined(nn, (struct ll_value *[]){word, state->hidden}, 2, 1);
+    for (uint64_t i = 0; i < net->layers; i++) {
+        state->layers[i] = ll_split_lstm_step(nn, &net->decoder[i], x, state->layers[i]);
+        x = state->layers[i].h;
+    }
+    struct ll_value *both[] = {x, ll_mlp_attend(nn, &net->attention, x)};
+    ll_nn_push(nn, "hidden");
+    state->hidden = ll_nn_do1(nn, LL_OP_TANH, ll_linear_apply(nn, &net->join, 2, both));
+    ll_nn_pop(nn);
+    return state->hidden;
+}
+
+static struct ll_value *project(struct net *net, struct ll_value *rows)
+{
+    ll_nn_push(net->nn, "projection");
+    struct ll_value *logits = ll_linear_apply(net->nn, &net->projection, 1, &rows);
+    ll_nn_pop(net->nn);
+    return logits;
+}
+
+static struct net net_of(struct ll_nn *nn, const struct ll_build *build, struct ll_translation *t,
+                         enum ll_part part)
+{
+    return (struct net){.nn = nn,
+                        .build = build,
+                        .t = t,
+                        .part = part,
+                        .hidden = (uint64_t)build->params[HIDDEN],
+                        .layers = (uint64_t)build->params[LAYERS]};
+}
+
+/* Logits [steps batch, words] of sentences whose words are known. */
+static struct ll_value *teach(struct ll_nn *nn, const struct ll_build *build, struct ll_translation *t)
+{
+    struct net net = net_of(nn, build, t, LL_LEARNED);
+    struct state state;
+    struct ll_value **encoded = encode(&net);
+    struct ll_value **outputs = ll_alloc(&nn->arena, t->target_steps, sizeof(struct ll_value *));
+    if (!encoded || !outputs) {
+        ll_nn_fail(nn, "memory ran out");
+        return &nn->nothing;
+    }
+    ll_nn_push(nn, "decoder");
+    begin_decoder(&net, encoded, &state);
+    struct ll_value **words =
+        ll_embedded_steps(nn, net.target_embedding, ll_translation_read(nn, t, LL_LEARNED));
+    for (uint64_t i = 0; i < t->target_steps && !nn->trouble; i++)
+        outputs[i] = step(&net, words[i], &state);
+    struct ll_value *logits =
+        nn->trouble ? &nn->nothing : project(&net, ll_as_rows(nn, outputs, t->target_steps));
+    ll_nn_pop(nn);
+    return logits;
+}
+
+/* Of each state what `change` makes of it. */
+static void change_states(struct net *net, struct state *state,
+                          struct ll_value *(*change)(struct net *net, struct ll_value *state))
+{
+    for (uint64_t i = 0; i < net->layers; i++) {
+        state->layers[i].c = change(net, state->layers[i].c);
+        state->layers[i].h = change(net, state->layers[i].h);
+    }
+    state->hidden = change(net, state->hidden);
+}
+
+static struct ll_value *followed(struct net *net, struct ll_value *state)
+{
+    return ll_beam_follow(net->nn, &net->t->beam, state);
+}
+
+static struct ll_value *spread(struct net *net, struct ll_value *state)
+{
+    return ll_for_each_hypothesis(net->nn, state, net->t->beam.width);
+}
+
+static struct ll_value *search(struct ll_nn *nn, const struct ll_build *build, struct ll_translation *t,
+                               enum ll_part part)
+{
+    struct net net = net_of(nn, build, t, part);
+    struct ll_beam *beam = &t->beam;
+    struct state state;
+    *beam = (struct ll_beam){.batch = t->batch,
+                             .width = (uint64_t)build->params[BEAM],
+                             .vocabulary = (uint64_t)build->params[TARGET_WORDS],
+                             .steps = t->target_steps};
+    struct ll_value **encoded = encode(&net);
+    if (!encoded)
+        return &nn->nothing;
+    ll_nn_push(nn, "decoder");
+    begin_decoder(&net, encoded, &state);
+    ll_beam_begin(nn, beam);
+    change_states(&net, &state, spread);
+    while (beam->done < beam->steps && !nn->trouble) {
+        struct ll_value *word = ll_gathered(nn, net.target_embedding, beam->words);
+        ll_beam_grow(nn, beam, project(&net, step(&net, word, &state)));
+        if (beam->done < beam->steps)
+            change_states(&net, &state, followed);
+    }
+    ll_nn_pop(nn);
+    return beam->scores;
+}
+
+static struct ll_value *train(struct ll_nn *nn, const struct ll_build *build, struct ll_translation *t)
+{
+    const struct ll_optimizer adam = {.kind = LL_ADAM,
+                                      .rate = (double)build->params[RATE] * 1e-6,
+                                      .beta1 = 0.9,
+                                      .beta2 = 0.999,
+                                      .epsilon = 1e-8,
+                                      .clip = LL_CLIP_VALUE,
+                                      .clip_norm = 1};
+    struct ll_value *logits = teach(nn, build, t), *counted;
+    ll_nn_push(nn, "loss");
+    struct ll_value *sum = ll_counted_losses(nn, t, logits, &counted);
+    struct ll_value *loss = ll_div_of(nn, sum, ll_sum_over(nn, counted, 0, 1));
+    ll_nn_pop(nn);
+    if (!nn->trouble)
+        ll_minimise(nn, loss, &adam);
+    return loss;
+}
+
+static struct ll_value *build(struct ll_nn *nn, const struct ll_build *build)
+{
+    const int64_t *values = build->params;
+    uint64_t source = (uint64_t)values[SOURCE_WORDS], target = (uint64_t)values[TARGET_WORDS];
+    if (values[HIDDEN] % 2 != 0)
+        ll_nn_fail(nn, "an odd number of hidden units; each direction of the first layer has half of them");
+    struct ll_translation *t = ll_translation_begin(nn, build, LL_TIME_FIRST,
+                                                    &(struct ll_translation_sizes){
+                                                        .letters = (uint64_t)values[LETTERS],
+                                                        .vocabulary = ll_min(source, target),
+                                                        .source = (uint64_t)values[SOURCE],
+                                                        .target = (uint64_t)values[TARGET],
+                                                        .padding = (uint64_t)values[PADDING],
+                                                    });
+    if (!t)
+        return &nn->nothing;
+    if (build->measure)
+        return teach(nn, build, t);
+    if (!build->train)
+        return search(nn, build, t, LL_LEARNED);
+    struct ll_value *loss = train(nn, build, t);
+    if (build->evaluate && !nn->trouble) {
+        t->program = ll_nn_begin_program(nn);
+        search(nn, build, t, LL_HELD_BACK);
+    }
+    return nn->trouble ? &nn->nothing : loss;
+}
+
+const struct ll_model ll_model_sockeye = {
+    .name = "sockeye",
+    .suite = "tbd",
+    .doc = "translation by LSTM layers, the first in both directions, with attention (Sockeye)",
+    .default_batch = 32,
+    .params = params,
+    .param_count = sizeof params / sizeof *params,
+    .build = build,
+    .lesson = {.steps = 800,
+               .batch = 32,
+               .settings = {{"source_words", "16"},
+                            {"target_words", "16"},
+                            {"letters", "10"},
+                            {"hidden", "64"},
+                            {"layers", "2"},
+                            {"source", "6"},
+                            {"target", "7"},
+                            {"padding", "25"},
+                            {"rate", "3000"}}},
+    .evaluate = ll_translation_evaluate,
+};

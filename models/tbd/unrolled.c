@@ -1,0 +1,74 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "models/tbd/unrolled.h"
+
+#include "models/nn/formula.h"
+
+#include <math.h>
+
+struct ll_init ll_uniform_init(uint64_t inputs)
+{
+    return (struct ll_init){LL_INIT_UNIFORM, sqrt(3 / (double)inputs), NULL};
+}
+
+struct ll_value *ll_word_embedding(struct ll_nn *nn, const char *name, uint64_t words, uint64_t features)
+{
+    static const enum ll_role roles[] = {LL_ROLE_VOCABULARY, LL_ROLE_HIDDEN};
+    struct ll_shape shape = ll_nn_shape(nn, 2, (uint64_t[]){words, features}, roles);
+    return ll_nn_variable(nn, name, &shape, LL_WEIGHT, (struct ll_init){LL_INIT_UNIFORM, 1, NULL});
+}
+
+struct ll_value **ll_embedded_steps(struct ll_nn *nn, struct ll_value *table, struct ll_value *words)
+{
+    return ll_unstacked(nn, ll_gathered(nn, table, words));
+}
+
+struct ll_value *ll_as_memory(struct ll_nn *nn, struct ll_value *const *outputs, uint64_t steps)
+{
+    return ll_transposed(nn, ll_stacked(nn, outputs, (uint32_t)steps), 102);
+}
+
+struct ll_value *ll_as_rows(struct ll_nn *nn, struct ll_value *const *outputs, uint64_t steps)
+{
+    return ll_joined(nn, outputs, (uint32_t)steps, 0);
+}
+
+struct ll_value *ll_for_each_hypothesis(struct ll_nn *nn, struct ll_value *state, uint64_t width)
+{
+    static const enum ll_role roles[] = {LL_ROLE_BATCH, LL_ROLE_PLAIN, LL_ROLE_HIDDEN};
+    const uint64_t batch = state->shape.dim[0], features = state->shape.dim[1];
+    struct ll_attr attrs[] = {ll_attr_of_count(LL_ATTR_AXIS, 1), ll_attr_of_count(LL_ATTR_AXES, 1)};
+    struct ll_shape each = ll_nn_shape(nn, 3, (uint64_t[]){batch, width, features}, roles);
+    struct ll_shape rows = ll_nn_shape(nn, 2, (uint64_t[]){batch * width, features},
+                                       (enum ll_role[]){LL_ROLE_BATCH, LL_ROLE_HIDDEN});
+    struct ll_value *copies = ll_nn_do(nn, &(struct ll_call){.kind = LL_OP_TILE,
+                                                             .input_count = 1,
+                                                             .inputs = &state,
+                                                             .attr_count = 2,
+                                                             .attrs = attrs,
+                                                             .given_count = 1,
+                                                             .given = &each});
+    return ll_seen_as(nn, copies, &rows);
+}
+
+struct ll_value *ll_product_with(struct ll_nn *nn, const char *name, struct ll_value *x, uint64_t units)
+{
+    static const enum ll_role roles[] = {LL_ROLE_HIDDEN, LL_ROLE_HIDDEN};
+    const uint64_t inputs = x->shape.dim[1];
+    struct ll_shape shape = ll_nn_shape(nn, 2, (uint64_t[]){inputs, units}, roles);
+    ll_nn_push(nn, name);
+    struct ll_value *weights = ll_nn_variable(nn, "weights", &shape, LL_WEIGHT, ll_uniform_init(inputs));
+    struct ll_value *y = ll_nn_do2(nn, LL_OP_MATMUL, x, weights);
+    ll_nn_pop(nn);
+    return y;
+}
+
+struct ll_value *ll_counted_losses(struct ll_nn *nn, struct ll_translation *t, struct ll_value *logits,
+                                   struct ll_value **counted)
+{
+    struct ll_shape rows = ll_nn_shape(nn, 1, logits->shape.dim, (enum ll_role[]){LL_ROLE_BATCH});
+    struct ll_value *labels = ll_seen_as(nn, ll_translation_written(nn, t, LL_LEARNED), &rows);
+    struct ll_value *weights = ll_seen_as(nn, ll_translation_weights(nn, t, LL_LEARNED), &rows);
+    struct ll_value *losses = ll_mul_of(nn, ll_nn_do2(nn, LL_OP_SOFTMAX_XENT, logits, labels), weights);
+    *counted = weights;
+    return ll_sum_over(nn, losses, 0, 1);
+}
