@@ -179,6 +179,62 @@ static const struct known {
         .constants = 6,
         .small = {{"replay", "1000"}, {"channels", "4"}, {"hidden", "24"}, {"lives", "1"}},
     },
+    /* The sums of deepspeech2.c's first comment. Ops with two layers and 50 frames, which leave 10 steps: 4
+     * input; 586 forward (142 a layer and direction: 13 a step, 6 and 5 for what gates and candidate hear, a
+     * stack; 18 for convolutions, the top and CTC); 920 backward; 167 update (51 weights, clipped in two and
+     * changed, and two averages of each of 7 normalisations). Constants: the state before the first step, the
+     * one that gradients start from, what each element of a gradient is clipped to. */
+    {
+        .name = "deepspeech2",
+        .parameters = 181043613,
+        .forward_flops = 143592373760,
+        .train_ops = 1677,
+        .constants = 4,
+        .small = {{"frames", "50"},
+                  {"layers", "2"},
+                  {"hidden", "6"},
+                  {"classes", "3"},
+                  {"bins", "81"},
+                  {"channels", "2"},
+                  {"rate", "20000"}},
+        .steps = 60,
+    },
+    /* Seven layers, as the suite's code has them: two more in each direction, 18,603,200 parameters each. */
+    {
+        .name = "deepspeech2",
+        .parameters = 255456413,
+        .forward_flops = 200836021760,
+        .train_ops = 1677,
+        .constants = 4,
+        .preset = {{"layers", "7"}},
+        .small = {{"frames", "50"},
+                  {"layers", "2"},
+                  {"hidden", "6"},
+                  {"classes", "3"},
+                  {"bins", "81"},
+                  {"channels", "2"},
+                  {"rate", "20000"}},
+        .steps = 60,
+    },
+    /* Plain cells, step by step: of a layer and direction 672 or 1760 x 1760, 1760 x 1760, two biases and a
+     * normalisation. Ops: 72 forward for each of these (7 a step, an unstack and a stack); 191 update (35
+     * weights; averages of 3 normalisations and of 40 steps). */
+    {
+        .name = "deepspeech2",
+        .parameters = 64693533,
+        .forward_flops = 54084124160,
+        .train_ops = 1101,
+        .constants = 4,
+        .preset = {{"gated", "0"}, {"stepwise", "1"}},
+        .small = {{"frames", "50"},
+                  {"layers", "2"},
+                  {"hidden", "6"},
+                  {"classes", "3"},
+                  {"bins", "81"},
+                  {"channels", "2"},
+                  {"rate", "20000"}, {"gated", "0"}, {"stepwise", "1"}},
+        .steps = 60,
+    },
     /* 784 x 200 + 200 twice, 200 x 784 + 784; three products of 2 x 784 x 200. Ops: 1 input, 24 forward (3
      * products and biases, 5 for the sample, 13 for the loss), 27 backward (4 products, a sum for each bias,
      * 20 for loss and sample), 8 update. */
@@ -284,12 +340,13 @@ static const struct known {
         .small = {{"image", "32"}, {"classes", "7"}, {"channels", "4"}},
         .steps = 60,
     },
-    /* The sums of transformer.c's first comment. Ops of one layer each way: 7 input (sentences and where their
-     * words are, language), 128 forward: 26 for an attention to itself, 28 for one to the source, 11 and 9 for
-     * the feed-forward layers, 10 and 8 before and behind the layers, 1 for the softmax, 9 for the loss and
-     * views of what it reads; 149 backward; 45 update (38 weights, Adam's powers, 5 for its rate, the counter
-     * of steps). Constants: the factors of embedding and heads, two lists of positions, the causal bias, the
-     * loss at best, the one that gradients start from, of Adam the betas and what the rate rises by. */
+    /* The sums of transformer.c's first comment. Ops of one layer each way: 7 input (sentences and where
+     * their words are, language), 128 forward: 26 for an attention to itself, 28 for one to the source, 11
+     * and 9 for the feed-forward layers, 10 and 8 before and behind the layers, 1 for the softmax, 9 for the
+     * loss and views of what it reads; 149 backward; 45 update (38 weights, Adam's powers, 5 for its rate,
+     * the counter of steps). Constants: the factors of embedding and heads, two lists of positions, the
+     * causal bias, the loss at best, the one that gradients start from, of Adam the betas and what the rate
+     * rises by. */
     {
         .name = "transformer",
         .parameters = 61415424,
@@ -308,8 +365,8 @@ static const struct known {
                   {"warmup", "100"}},
         .steps = 600,
     },
-    /* Vaswani et al., 2017: no biases in attention, one vocabulary of 37000; nothing tells the language. Ops: 7
-     * biases less, forward, backward and in the update; 7 of the language. */
+    /* Vaswani et al., 2017: no biases in attention, one vocabulary of 37000; nothing tells the language. Ops:
+     * 7 biases less, forward, backward and in the update; 7 of the language. */
     {
         .name = "transformer",
         .parameters = 63047680,
@@ -330,9 +387,9 @@ static const struct known {
         .steps = 600,
     },
     /* The sums of nmt.c's first comment. Ops with 3 words read and 4 written: 5 input, 266 forward (14 for a
-     * cell, of which there are 6 and 8; 10 for an attention and 3 more a step, 10 where words become vectors and
-     * these a memory with keys, 2 for the logits, 6 for the loss), 420 backward, 52 update (15 weights, each
-     * measured, scaled and changed; 6 for the norm of all, Adam's powers). */
+     * cell, of which there are 6 and 8; 10 for an attention and 3 more a step, 10 where words become vectors
+     * and these a memory with keys, 2 for the logits, 6 for the loss), 420 backward, 52 update (15 weights,
+     * each measured, scaled and changed; 6 for the norm of all, Adam's powers). */
     {
         .name = "nmt",
         .parameters = 27190272,
@@ -349,10 +406,11 @@ static const struct known {
                   {"rate", "10000"}},
         .steps = 300,
     },
-    /* The sums of sockeye.c's first comment. Ops with 3 words read and 4 written: 5 input, 350 forward (15 for a
-     * cell, of which there are 9 and 8; 15 more a step, 3 for each of 4 first states and each step of the layer
-     * in two directions joined, 10 where words become vectors and these a memory with keys, 3 for the logits, 7
-     * for the loss), 555 backward, 112 update (37 weights, clipped in two and changed; Adam's powers). */
+    /* The sums of sockeye.c's first comment. Ops with 3 words read and 4 written: 5 input, 350 forward (15
+     * for a cell, of which there are 9 and 8; 15 more a step, 3 for each of 4 first states and each step of
+     * the layer in two directions joined, 10 where words become vectors and these a memory with keys, 3 for
+     * the logits, 7 for the loss), 555 backward, 112 update (37 weights, clipped in two and changed; Adam's
+     * powers). */
     {
         .name = "sockeye",
         .parameters = 27733021,

@@ -9,13 +9,14 @@
  * counted out. The frames of calls in progress tell: a new call whose frame is not below that of the
  * innermost one was not made by it. */
 #define _GNU_SOURCE
+#include "tracer/interpose/patch/patch.h"
 #include "tracer/interpose/preload/thread.h"
 
 #include <dlfcn.h>
 #include <errno.h>
 #include <time.h>
 
-enum { PLACES = 8192, PROBES = 16, LONG_NS = 50000 };
+enum { PLACES = 8192, PROBES = 16, ALIKE = 1 << 12 };
 
 struct place {
     _Atomic(void *) real; /* written last */
@@ -27,7 +28,7 @@ struct place {
 static struct place places[PLACES];
 static _Atomic uint32_t epoch = 1; /* a dlclose begins the next one */
 static _Atomic(void *) given[LL_SYMBOL_COUNT];
-static _Atomic uint8_t was_long[LL_SYMBOL_COUNT];
+static _Atomic uint8_t was_long[ALIKE]; /* by symbol and sizes */
 
 void ll_real_set(uint32_t symbol, void *real)
 {
@@ -72,7 +73,7 @@ static void *find_real(uint32_t symbol, void *caller, uint32_t now)
 
 /* The quick way: a table of places, each of which is whole when its epoch is the present one before and
  * after. */
-static void *real_of(uint32_t symbol, void *caller)
+void *ll_real(uint32_t symbol, void *caller)
 {
     uint32_t now = atomic_load_explicit(&epoch, memory_order_relaxed);
     uint64_t hash = hash_of(symbol, caller);
@@ -109,6 +110,11 @@ static uint32_t depth_of(struct ll_thread *thread, const void *frame)
     return depth;
 }
 
+static _Atomic uint8_t *length_of_alike(const struct ll_passage *passage)
+{
+    return &was_long[(passage->sizes ^ passage->symbol) * UINT64_C(0x9e3779b97f4a7c15) >> 52];
+}
+
 static void begin(struct ll_thread *thread, struct ll_passage *passage)
 {
     uint32_t depth = depth_of(thread, passage);
@@ -119,21 +125,26 @@ static void begin(struct ll_thread *thread, struct ll_passage *passage)
     thread->depth = depth + 1;
     if (depth == 0)
         ll_step_at(passage->symbol);
-    if (atomic_load_explicit(&was_long[passage->symbol], memory_order_relaxed))
+    if (atomic_load_explicit(length_of_alike(passage), memory_order_relaxed))
         passage->cpu_start_ns = thread_cpu_ns();
     passage->start_ticks = ll_process_ticks();
     if (depth == 0)
         atomic_store_explicit(&thread->ring->open_ticks, passage->start_ticks, memory_order_relaxed);
 }
 
-void *ll_enter(struct ll_passage *passage, uint32_t symbol, void *caller)
+void *ll_enter(struct ll_passage *passage)
 {
-    passage->start_ticks = passage->cpu_start_ns = 0;
-    passage->caller = caller;
-    passage->symbol = symbol;
-    void *real = real_of(symbol, caller);
+    void *real = ll_entered;
+    if (real)
+        ll_entered = NULL;
+    else
+        real = ll_real(passage->symbol, passage->caller);
     struct ll_thread *thread = &ll_self;
-    if (real && ll_process_control() && !thread->busy && ll_thread_ready(thread))
+    if (!real || !ll_process_control() || thread->busy || !ll_thread_ready(thread))
+        return real;
+    if (passage->is_query)
+        atomic_fetch_add(&ll_process()->queries, 1);
+    else
         begin(thread, passage);
     return real;
 }
@@ -149,10 +160,13 @@ static bool end(struct ll_thread *thread, const struct ll_passage *passage)
     return !thread->busy;
 }
 
-static void close_outermost(struct ll_thread *thread, const struct ll_passage *passage)
+/* For as long as the library takes, roughly: whether the next call that is alike deserves the slower clock.
+ */
+static void remember_length(const struct ll_passage *passage, bool is_long)
 {
-    if (passage->depth == 0)
-        atomic_store_explicit(&thread->ring->open_ticks, 0, memory_order_release);
+    _Atomic uint8_t *last = length_of_alike(passage);
+    if (is_long != (atomic_load_explicit(last, memory_order_relaxed) != 0))
+        atomic_store_explicit(last, is_long, memory_order_relaxed);
 }
 
 void ll_leave(const struct ll_passage *passage, enum ll_ring_kind kind, uint64_t *words, unsigned count)
@@ -168,20 +182,11 @@ void ll_leave(const struct ll_passage *passage, enum ll_ring_kind kind, uint64_t
     words[2] = ticks;
     words[3] = (uint64_t)(uintptr_t)passage->caller;
     words[4] = is_long && passage->cpu_start_ns ? thread_cpu_ns() - passage->cpu_start_ns : 0;
-    if (is_long != (atomic_load_explicit(&was_long[passage->symbol], memory_order_relaxed) != 0))
-        atomic_store_explicit(&was_long[passage->symbol], is_long, memory_order_relaxed);
+    remember_length(passage, is_long);
     ll_thread_push(thread, words, count);
-    close_outermost(thread, passage);
+    if (passage->depth == 0)
+        atomic_store_explicit(&thread->ring->open_ticks, 0, memory_order_release);
     thread->busy = false;
-}
-
-void ll_leave_query(const struct ll_passage *passage)
-{
-    struct ll_thread *thread = &ll_self;
-    if (!end(thread, passage))
-        return;
-    atomic_fetch_add(&ll_process()->queries, 1);
-    close_outermost(thread, passage);
 }
 
 void ll_push_event(enum ll_ring_kind kind, uint64_t first, uint64_t second, unsigned count)

@@ -18,25 +18,29 @@
 
 #define LL_EXPORT __attribute__((visibility("default")))
 
-/* One call on its way through a wrapper; lives in the wrapper's frame. */
+/* One call on its way through a wrapper; lives in the wrapper's frame. The wrapper fills in the first four.
+ */
 struct ll_passage {
-    uint64_t start_ticks; /* 0: this one is not recorded */
     void *caller;
-    uint32_t symbol, depth;
+    uint32_t symbol;
+    bool is_query;         /* it asks for the size of a workspace and computes nothing */
+    uint64_t sizes;        /* of what is computed, hashed: calls that are alike take about as long */
+    uint64_t start_ticks;  /* 0: this one is not recorded */
     uint64_t cpu_start_ns; /* 0: not taken */
+    uint32_t depth;
 };
 
 /* From now on this is the real function of a symbol, whoever calls it; NULL leaves it to the resolver again.
  */
 void ll_real_set(uint32_t symbol, void *real);
 
+/* The real function for a caller, remembered by the place of the call; NULL where no library has it. */
+void *ll_real(uint32_t symbol, void *caller);
+
 /* Before and after the real function. ll_enter gives its address, NULL where no library has it. words are
  * those of a record: LL_RING_CALL_WORDS to be filled here, then the arguments. */
-void *ll_enter(struct ll_passage *passage, uint32_t symbol, void *caller);
+void *ll_enter(struct ll_passage *passage);
 void ll_leave(const struct ll_passage *passage, enum ll_ring_kind kind, uint64_t *words, unsigned count);
-
-/* Instead of ll_leave for a call that turned out to be none: it asked for the size of a workspace. */
-void ll_leave_query(const struct ll_passage *passage);
 
 /* A record without duration; nothing happens in a process that has recorded no call yet. */
 void ll_push_event(enum ll_ring_kind kind, uint64_t first, uint64_t second, unsigned words);
