@@ -2,6 +2,7 @@
 /* leadline record MODEL: runs a reference workload here, recording every op. */
 #include "sim/cli/command.h"
 #include "sim/cli/foreign.h"
+#include "sim/cli/foreign_plan.h"
 #include "sim/cli/load.h"
 #include "sim/cli/workload.h"
 #include "sim/report/human.h"
@@ -63,6 +64,8 @@ static int summarise(const struct ll_run_options *options, const struct ll_model
 
 static int run(const struct ll_args *args)
 {
+    if (ll_flag(args, "coverage"))
+        return ll_show_coverage(args);
     if (args->dashes)
         return ll_record_foreign(args);
     if (args->word_count > 1)
@@ -96,6 +99,8 @@ static const struct ll_option options[] = {
     {"data", 0, "PATH", "real data to run on (leadline models NAME says which); generated when not given"},
     {"threads", 0, "N", "threads to compute with; one for each CPU when not given"},
     {"seed", 0, "N", "of weights and data; 1 when not given"},
+    {"coverage", 0, NULL, "of PROGRAM: tell which calls would be seen, and how, without running it"},
+    {"mech", 0, "WAY", "to see calls of PROGRAM: preload, audit, patch, entry or probe; the mildest that sees most"},
     {0},
 };
 

@@ -5,6 +5,7 @@
 #include "sim/cli/foreign.h"
 
 #include "sim/cli/foreign_child.h"
+#include "sim/cli/foreign_plan.h"
 #include "sim/cli/paths.h"
 #include "sim/report/human.h"
 #include "tracer/base/json.h"
@@ -153,7 +154,18 @@ static int follow(struct ll_child *child, struct ll_session *session)
     return status;
 }
 
-static int record_in(const char *folder, const char *library, const struct ll_args *args)
+/* Our libraries lie in one folder. */
+static enum ll_status prepare(struct ll_arena *arena, const struct ll_plan *plan, const char *library,
+                              const char *folder, struct ll_launch *launch)
+{
+    const char *tools = ll_copy_text(arena, library, (size_t)(strrchr(library, '/') - library));
+    if (!tools)
+        return LL_NO_MEMORY;
+    return ll_launch_prepare(arena, &plan->coverage, plan->mechanism, tools, folder, launch);
+}
+
+static int record_in(const char *folder, const char *library, const struct ll_plan *plan,
+                     const struct ll_args *args)
 {
     struct ll_child child = {0};
     struct ll_session_settings settings = {
@@ -162,10 +174,14 @@ static int record_in(const char *folder, const char *library, const struct ll_ar
     enum ll_status trouble = settings.command ? ll_ring_create(folder, &rings) : LL_NO_MEMORY;
     if (trouble != LL_OK)
         return ll_failed("%s: %s", folder, ll_status_text(trouble));
+    struct ll_launch launch;
+    trouble = prepare(args->arena, plan, library, folder, &launch);
+    if (trouble != LL_OK)
+        return ll_failed("%s: %s", folder, ll_status_text(trouble));
     struct ll_session *session = ll_session_open(&settings, &trouble);
     if (!session)
         return ll_failed("%s: %s", folder, ll_status_text(trouble));
-    int status = ll_child_start(&child, args->words, library, folder);
+    int status = ll_child_start(&child, args->words, &launch);
     settings.pid = (uint64_t)child.pid;
     if (status == LL_DONE)
         status = follow(&child, session);
@@ -186,10 +202,15 @@ int ll_record_foreign(const struct ll_args *args)
     const char *library = ll_preload_library(args->arena);
     if (!library)
         return ll_failed("libleadline-preload.so is not where this program was built or installed");
+    struct ll_plan plan;
+    int planned = ll_plan_foreign(args, &plan);
+    if (planned != LL_DONE)
+        return planned;
     const char *folder = make_folder(args->arena);
     if (!folder)
         return LL_FAILED;
-    int status = record_in(folder, library, args);
+    ll_tell_plan(&plan);
+    int status = record_in(folder, library, &plan, args);
     remove_folder(folder);
     return status;
 }

@@ -3,7 +3,6 @@
 #include "sim/cli/foreign_child.h"
 
 #include "sim/cli/command.h"
-#include "tracer/interpose/ring.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -40,24 +39,37 @@ static void forward_signals(pid_t pid)
         signal(ignored[i], SIG_IGN);
 }
 
-static bool set_environment(const char *library, const char *folder)
+static bool set_environment(const struct ll_launch *launch)
 {
-    const char *before = getenv("LD_PRELOAD");
-    char *all = NULL;
-    bool has = before && *before;
-    if (asprintf(&all, "%s%s%s", library, has ? ":" : "", has ? before : "") < 0)
-        return false;
-    bool done = setenv("LD_PRELOAD", all, 1) == 0 && setenv(LL_RING_FOLDER_VARIABLE, folder, 1) == 0;
-    free(all);
-    return done;
+    for (size_t i = 0; launch->settings[i]; i++)
+        if (putenv((char *)(uintptr_t)launch->settings[i]) != 0)
+            return false;
+    return true;
+}
+
+/* The command line behind the words that go before it; in memory of the child. */
+static const char *const *all_words(const char *const *words, const struct ll_launch *launch)
+{
+    size_t count = 0, before = 0;
+    while (words[count])
+        count++;
+    while (launch->prefix[before])
+        before++;
+    const char **all = calloc(before + count + 1, sizeof *all);
+    if (all) {
+        memcpy(all, launch->prefix, before * sizeof *all);
+        memcpy(all + before, words, count * sizeof *all);
+    }
+    return all;
 }
 
 /* Becomes the program; on trouble writes errno into the pipe. */
-static _Noreturn void become(const char *const *words, const char *library, const char *folder, int pipe_end)
+static _Noreturn void become(const char *const *words, const struct ll_launch *launch, int pipe_end)
 {
     signal(SIGXFSZ, SIG_DFL);
-    if (set_environment(library, folder))
-        execvp(words[0], (char *const *)words);
+    const char *const *all = all_words(words, launch);
+    if (all && set_environment(launch))
+        execvp(all[0], (char *const *)(uintptr_t)all);
     int error = errno;
     ssize_t written = write(pipe_end, &error, sizeof error);
     _exit(written == sizeof error ? NOT_FOUND : CANNOT_RUN);
@@ -74,7 +86,7 @@ static int start_error(int pipe_end)
     return got == sizeof error ? error : 0;
 }
 
-int ll_child_start(struct ll_child *child, const char *const *words, const char *library, const char *folder)
+int ll_child_start(struct ll_child *child, const char *const *words, const struct ll_launch *launch)
 {
     int ends[2];
     fflush(NULL);
@@ -82,7 +94,7 @@ int ll_child_start(struct ll_child *child, const char *const *words, const char 
         return ll_failed("no pipe: %s", strerror(errno));
     pid_t pid = fork();
     if (pid == 0)
-        become(words, library, folder, ends[1]);
+        become(words, launch, ends[1]);
     close(ends[1]);
     int error = pid < 0 ? errno : start_error(ends[0]);
     close(ends[0]);

@@ -302,7 +302,7 @@ static void close_process(struct recorded *process, struct ll_arena *arena, stru
 {
     struct ll_ring_process_info info = ll_ring_process_info(process->session->reader, process->number);
     if (process->capture)
-        ll_capture_finish(process->capture);
+        ll_capture_finish(process->capture, info.nested);
     describe(process, &info, arena, trace);
     if (process->recorder) {
         count_late_facts(process, &info);

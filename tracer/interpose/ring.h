@@ -23,6 +23,13 @@
 #define LL_RING_FOLDER_VARIABLE "LEADLINE_RINGS"
 #define LL_RING_MAGIC UINT64_C(0x31676e69724c4c2e) /* .LLring1 */
 
+/* "audit", "patch" or "entry" (tracer/interpose/patch); unset: preloading alone. */
+#define LL_MECHANISM_VARIABLE "LEADLINE_MECHANISM"
+
+/* A file of the folder: functions that only .symtab knows and whose entries are to be patched. Its lines are
+ * symbol, hexadecimal address in the file, bytes of code, path of the file. */
+#define LL_ENTRIES_FILE "entries"
+
 enum {
     LL_RING_PAGE = 4096,
     LL_RING_SLOTS = 1024, /* threads of a process with a ring at any one time */
@@ -66,6 +73,7 @@ struct ll_ring_process {
     _Atomic uint64_t queries;     /* of workspace: calls that compute nothing */
     _Atomic uint64_t ringless;    /* events of threads that could not get a ring, or of signal handlers */
     _Atomic uint64_t unsaid;      /* entries for which the log had no room */
+    _Atomic uint64_t nested;      /* calls within others that found the ring half full, and were counted alone */
     struct ll_ring_slot slot[LL_RING_SLOTS];
 };
 
