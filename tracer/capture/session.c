@@ -284,7 +284,8 @@ static void describe(const struct recorded *process, const struct ll_ring_proces
                                        .queries = info->queries,
                                        .late = info->late,
                                        .blas_core = core ? ll_copy_text(arena, core, strlen(core)) : NULL,
-                                       .better_core = ll_better_blas_core(core)};
+                                       .better_core = ll_better_blas_core(core),
+                                       .core_asked_for = said(info, "OPENBLAS_CORETYPE") != NULL};
     if (!process->capture)
         return;
     trace->summary = ll_capture_summary(process->capture);
