@@ -94,10 +94,7 @@ bool ll_import_begin(struct ll_import *import)
         return ll_import_no_memory(import);
     import->recorder =
         ll_recorder_open(import->output, import->facts.items, import->facts.count, &import->status);
-    if (!import->recorder)
-        return false;
-    ll_recorder_step_begin(import->recorder);
-    return true;
+    return import->recorder != NULL;
 }
 
 /* A trace of its own beside the file that is there, so that this one stays when the import fails; what is no
