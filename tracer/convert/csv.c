@@ -332,8 +332,6 @@ static void record_rows(struct ll_series *series, const struct ll_measured *rows
     }
 }
 
-ll_importer ll_import_CSV;
-
 bool ll_import_CSV(struct ll_import *import)
 {
     const struct ll_input_file *input = &import->inputs[0];

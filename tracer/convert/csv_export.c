@@ -127,8 +127,6 @@ static void add_op(struct ll_str *out, const struct ll_op_view *op)
     name->dims(op, &work, out);
 }
 
-ll_exporter ll_export_CSV;
-
 bool ll_export_CSV(struct ll_export *export)
 {
     const struct ll_trace *trace = export->trace;

@@ -102,8 +102,6 @@ static void dump_op(struct ll_str *out, const struct ll_trace *trace, const stru
     ll_str_add(out, "\n");
 }
 
-ll_exporter ll_export_JSONL;
-
 bool ll_export_JSONL(struct ll_export *export)
 {
     const struct ll_trace *trace = export->trace;

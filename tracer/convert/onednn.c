@@ -656,8 +656,6 @@ static bool begin(struct log *log, bool trains)
     return ll_import_begin(import);
 }
 
-ll_importer ll_import_ONEDNN;
-
 bool ll_import_ONEDNN(struct ll_import *import)
 {
     struct log *log = ll_alloc(&import->arena, 1, sizeof *log);

@@ -73,8 +73,6 @@ static bool add_op(struct ll_export *export, uint32_t op)
     return work.kind != LL_WORK_CONV || add_conv(export, op, &work.conv);
 }
 
-ll_exporter ll_export_SCALESIM;
-
 bool ll_export_SCALESIM(struct ll_export *export)
 {
     const struct ll_trace *trace = export->trace;

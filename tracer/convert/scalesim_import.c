@@ -67,8 +67,6 @@ static bool begin(struct ll_import *import, enum ll_dtype *dtype)
     return ll_import_begin(import);
 }
 
-ll_importer ll_import_SCALESIM;
-
 bool ll_import_SCALESIM(struct ll_import *import)
 {
     const struct ll_input_file *input = &import->inputs[0];

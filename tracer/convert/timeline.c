@@ -248,8 +248,6 @@ static bool write_all(struct timeline *t)
     return goes_on;
 }
 
-ll_exporter ll_export_TIMELINE;
-
 bool ll_export_TIMELINE(struct ll_export *export)
 {
     struct timeline t = {.export = export, .trace = export->trace, .first = true};

@@ -442,8 +442,6 @@ bool ll_torch_record(struct ll_import *import, struct ll_torch_nodes *nodes, enu
     return done && import->status == LL_OK && import->diags->count == before;
 }
 
-ll_importer ll_import_TORCH_GRAPH;
-
 bool ll_import_TORCH_GRAPH(struct ll_import *import)
 {
     struct ll_torch_nodes nodes = {NULL, 0, 0};
