@@ -395,7 +395,7 @@ static const struct known {
         .steps = 160,
     },
     /* Gulrajani et al., 2017: the sums of wgan_net.h's first comment. What is inferred is the generator's,
-     * and so is the loss. Ops with two of the critic's updates: 2 input, 1551 forward, 4322 backward, 126
+     * and so is the loss. Ops with two of the critic's updates: 2 input, 1551 forward, 4177 backward, 126
      * update (the generator's weights once, the critic's twice, Adam's powers with each; the counter of
      * steps). Constants: the ones that gradients start from, Adam's betas of two networks, one, two, quarter,
      * epsilon, the penalty's weight, what the counter advances by. */
@@ -403,7 +403,7 @@ static const struct known {
         .name = "wgan",
         .parameters = 8540483,
         .forward_flops = 3573022720,
-        .train_ops = 6001,
+        .train_ops = 5856,
         .constants = 11,
         .small = {{"image", "16"}, {"channels", "2"}, {"critic_steps", "2"}},
         .loss_of = "generator/",
@@ -530,6 +530,75 @@ static const struct known {
         .constants = 2,
         .small = {{"image", "48"}, {"classes", "3"}, {"channels", "4"}, {"rate", "1"}},
         .steps = 300,
+    },
+    /* Lin et al., 2017, as TensorFlow's code for TPUs has it; the sum over the layers that the first comment of
+     * retinanet.c lists. */
+    {
+        .name = "retinanet",
+        .parameters = 35744116,
+        .forward_flops = 173245696000,
+        .train_ops = 1,
+        .constants = 1,
+        .small = {{"image", "64"},
+                  {"classes", "2"},
+                  {"channels", "4"},
+                  {"features", "8"},
+                  {"depth", "18"},
+                  {"shapes", "2"},
+                  {"frozen", "0"},
+                  {"rate", "3"}},
+        .steps = 300,
+    },
+    /* Three sizes of anchors, as the paper has them; normalisation that does not follow the batch. */
+    {
+        .name = "retinanet",
+        .parameters = 36394126,
+        .forward_flops = 184323558400,
+        .train_ops = 1,
+        .constants = 1,
+        .preset = {{"sizes", "3"}},
+        .small = {{"image", "64"},
+                  {"classes", "2"},
+                  {"channels", "4"},
+                  {"features", "8"},
+                  {"depth", "18"},
+                  {"shapes", "2"}},
+    },
+    /* Ren et al., 2015, as MXNet has it; the sum over the layers that the first comment of faster_rcnn.c lists,
+     * with 128 regions. */
+    {
+        .name = "faster_rcnn",
+        .parameters = 47454562,
+        .forward_flops = 399721125888,
+        .train_ops = 1,
+        .constants = 1,
+        .small = {{"height", "64"},
+                  {"width", "48"},
+                  {"classes", "2"},
+                  {"channels", "4"},
+                  {"depth", "18"},
+                  {"shapes", "2"},
+                  {"scale", "1"},
+                  {"regions", "8"},
+                  {"frozen", "0"},
+                  {"rate", "20"}},
+        .steps = 200,
+    },
+    /* The same, its normalisation, stem and first stage frozen. */
+    {
+        .name = "faster_rcnn",
+        .parameters = 47454562,
+        .forward_flops = 399721125888,
+        .train_ops = 1,
+        .constants = 1,
+        .small = {{"height", "64"},
+                  {"width", "48"},
+                  {"classes", "2"},
+                  {"channels", "4"},
+                  {"depth", "18"},
+                  {"shapes", "2"},
+                  {"scale", "1"},
+                  {"regions", "8"}},
     },
 };
 
