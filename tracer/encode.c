@@ -100,7 +100,10 @@ static void add_attr(struct lists *lists, const struct ll_attr *attr)
 
 static void add_form(struct lists *lists, const struct ll_form_key *key, const struct ll_form_counts *counts)
 {
-    const struct ll_op_view view = {.kind = (enum ll_op_kind)key->kind, .input_count = key->input_count};
+    const struct ll_op_view view = {.kind = (enum ll_op_kind)key->kind,
+                                    .input_count = key->input_count,
+                                    .attr_count = key->attr_count,
+                                    .attrs = ll_form_key_attrs(key)};
     add_name(lists, LL_DEF_FORM_KIND, ll_op_name(view.kind));
     add_name(lists, LL_DEF_FORM_PHASE, ll_phase_name((enum ll_phase)key->phase));
     add(lists, LL_DEF_FORM_SCOPE, key->scope);

@@ -28,6 +28,7 @@ struct thread {
 struct ll_capture {
     struct ll_capture_settings settings;
     struct ll_recorder *recorder;
+    struct ll_meanings meanings;
     struct ll_memory memory;
     struct ll_waits waits;
     struct ll_map sites, looks, shapes; /* places to scopes; calls to looks; shapes to descs */
@@ -35,7 +36,7 @@ struct ll_capture {
     uint64_t site_capacity, desc_capacity;
     struct thread *threads;
     struct ll_seen_thread *seen; /* for the summary */
-    uint64_t thread_capacity;
+    uint64_t thread_capacity, seen_capacity;
     struct ll_repeat_call *calls; /* a ring of the last ones */
     uint64_t *call_starts;
     uint64_t call_capacity, start_capacity;
@@ -52,6 +53,7 @@ struct ll_capture *ll_capture_open(const struct ll_capture_settings *settings)
     if (!capture)
         return NULL;
     capture->settings = *settings;
+    ll_meanings(&capture->meanings);
     capture->recorder = settings->recorder;
     capture->memory.recorder = settings->recorder;
     ll_recorder_afterwards(capture->recorder, settings->origin_ns);
@@ -271,7 +273,7 @@ static void take_call(struct ll_capture *capture, const struct ll_event *event)
     struct told told = {.call = call, .meant = &meant};
     if (!thread)
         return;
-    ll_meaning_of(call, &meant);
+    ll_meaning_of(&capture->meanings, call, &meant);
     note_gap(capture, thread, event->start_ns);
     uint32_t first_op = (uint32_t)capture->memory.op_count, scope = scope_of(capture, call->caller);
     if (scope == LL_NONE || !resolve(capture, thread, &told))
@@ -332,13 +334,18 @@ void ll_capture_event(struct ll_capture *capture, const struct ll_event *event)
 
 /* The end. */
 
-struct ll_capture_summary ll_capture_summary(const struct ll_capture *capture)
+struct ll_capture_summary ll_capture_summary(struct ll_capture *capture)
 {
     struct ll_capture_summary summary = capture->summary;
     summary.views = capture->memory.views_made;
     summary.steps_by = summary.period    ? LL_STEPS_BY_REPETITION
                        : capture->marked ? LL_STEPS_BY_MARKS
                                          : LL_STEPS_NONE;
+    uint64_t count = summary.thread_count;
+    bool room = ll_grow((void **)&capture->seen, &capture->seen_capacity, count, sizeof *capture->seen);
+    summary.thread_count = room ? summary.thread_count : 0;
+    for (uint32_t i = 0; i < summary.thread_count; i++)
+        capture->seen[i] = capture->threads[i].seen;
     summary.threads = capture->seen;
     return summary;
 }
@@ -434,10 +441,15 @@ static void add_summary(struct ll_capture *capture)
     ll_arena_release(&arena);
 }
 
-void ll_capture_close(struct ll_capture *capture)
+void ll_capture_finish(struct ll_capture *capture)
 {
     if (!capture->marked && capture->summary.calls > 0)
         find_steps(capture);
     add_summary(capture);
-    release(capture);
+}
+
+void ll_capture_close(struct ll_capture *capture)
+{
+    if (capture)
+        release(capture);
 }

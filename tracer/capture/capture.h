@@ -53,10 +53,13 @@ struct ll_capture *ll_capture_open(const struct ll_capture_settings *settings);
 void ll_capture_event(struct ll_capture *capture, const struct ll_event *event);
 
 /* What was seen so far; valid until the next event. */
-struct ll_capture_summary ll_capture_summary(const struct ll_capture *capture);
+struct ll_capture_summary ll_capture_summary(struct ll_capture *capture);
 
-/* Finds the steps and writes them and the summary's facts (summary.*, tracer/trace.h) to the recorder, which
- * its owner then closes. Frees the capture. */
+/* No event follows: finds the steps and writes them and the summary's facts (summary.*, tracer/trace.h) to
+ * the recorder, which its owner then closes. */
+void ll_capture_finish(struct ll_capture *capture);
+
+/* Frees the capture; NULL is fine. */
 void ll_capture_close(struct ll_capture *capture);
 
 #endif
