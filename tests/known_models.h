@@ -232,7 +232,9 @@ static const struct known {
                   {"classes", "3"},
                   {"bins", "81"},
                   {"channels", "2"},
-                  {"rate", "20000"}, {"gated", "0"}, {"stepwise", "1"}},
+                  {"rate", "20000"},
+                  {"gated", "0"},
+                  {"stepwise", "1"}},
         .steps = 60,
     },
     /* 784 x 200 + 200 twice, 200 x 784 + 784; three products of 2 x 784 x 200. Ops: 1 input, 24 forward (3
@@ -286,7 +288,7 @@ static const struct known {
         .forward_flops = 19987070976,
         .train_ops = 1134,
         .constants = 2,
-        .small = {{"frames", "40"}, {"hidden", "8"}, {"classes", "4"}},
+        .small = {{"frames", "40"}, {"hidden", "8"}, {"classes", "4"}, {"rate", "10000"}},
         .steps = 60,
     },
     /* The same, weights and biases repeated for each utterance. Ops: of the four layers that hear frames
@@ -299,7 +301,7 @@ static const struct known {
         .train_ops = 1143,
         .constants = 2,
         .preset = {{"tile", "1"}},
-        .small = {{"frames", "40"}, {"hidden", "8"}, {"classes", "4"}, {"tile", "1"}},
+        .small = {{"frames", "40"}, {"hidden", "8"}, {"classes", "4"}, {"rate", "10000"}, {"tile", "1"}},
         .steps = 60,
     },
     /* The suite's code, without the fourth layer: 26 x 1024 + 2 x 1024 x 1024 + 1024 x 62, and biases. Ops: 4
@@ -312,7 +314,12 @@ static const struct known {
         .train_ops = 56,
         .constants = 1,
         .preset = {{"tile", "1"}, {"recurrent", "0"}},
-        .small = {{"frames", "40"}, {"hidden", "8"}, {"classes", "4"}, {"tile", "1"}, {"recurrent", "0"}},
+        .small = {{"frames", "40"},
+                  {"hidden", "8"},
+                  {"classes", "4"},
+                  {"rate", "10000"},
+                  {"tile", "1"},
+                  {"recurrent", "0"}},
         .steps = 60,
     },
     /* ResNet-34 (He et al., 2016): 3.6 GMAC in the paper's table 1 are 7.328 GFLOP with the last layer of
@@ -340,12 +347,13 @@ static const struct known {
         .small = {{"image", "32"}, {"classes", "7"}, {"channels", "4"}},
         .steps = 60,
     },
-    /* The sums of transformer.c's first comment. Ops of one layer each way: 7 input (sentences and where their
-     * words are, language), 128 forward: 26 for an attention to itself, 28 for one to the source, 11 and 9 for
-     * the feed-forward layers, 10 and 8 before and behind the layers, 1 for the softmax, 9 for the loss and
-     * views of what it reads; 149 backward; 45 update (38 weights, Adam's powers, 5 for its rate, the counter
-     * of steps). Constants: the factors of embedding and heads, two lists of positions, the causal bias, the
-     * loss at best, the one that gradients start from, of Adam the betas and what the rate rises by. */
+    /* The sums of transformer.c's first comment. Ops of one layer each way: 7 input (sentences and where
+     * their words are, language), 128 forward: 26 for an attention to itself, 28 for one to the source, 11
+     * and 9 for the feed-forward layers, 10 and 8 before and behind the layers, 1 for the softmax, 9 for the
+     * loss and views of what it reads; 149 backward; 45 update (38 weights, Adam's powers, 5 for its rate,
+     * the counter of steps). Constants: the factors of embedding and heads, two lists of positions, the
+     * causal bias, the loss at best, the one that gradients start from, of Adam the betas and what the rate
+     * rises by. */
     {
         .name = "transformer",
         .parameters = 61415424,
@@ -364,8 +372,8 @@ static const struct known {
                   {"warmup", "100"}},
         .steps = 600,
     },
-    /* Vaswani et al., 2017: no biases in attention, one vocabulary of 37000; nothing tells the language. Ops: 7
-     * biases less, forward, backward and in the update; 7 of the language. */
+    /* Vaswani et al., 2017: no biases in attention, one vocabulary of 37000; nothing tells the language. Ops:
+     * 7 biases less, forward, backward and in the update; 7 of the language. */
     {
         .name = "transformer",
         .parameters = 63047680,
@@ -386,9 +394,9 @@ static const struct known {
         .steps = 600,
     },
     /* The sums of nmt.c's first comment. Ops with 3 words read and 4 written: 5 input, 266 forward (14 for a
-     * cell, of which there are 6 and 8; 10 for an attention and 3 more a step, 10 where words become vectors and
-     * these a memory with keys, 2 for the logits, 6 for the loss), 420 backward, 52 update (15 weights, each
-     * measured, scaled and changed; 6 for the norm of all, Adam's powers). */
+     * cell, of which there are 6 and 8; 10 for an attention and 3 more a step, 10 where words become vectors
+     * and these a memory with keys, 2 for the logits, 6 for the loss), 420 backward, 52 update (15 weights,
+     * each measured, scaled and changed; 6 for the norm of all, Adam's powers). */
     {
         .name = "nmt",
         .parameters = 27190272,
@@ -405,10 +413,11 @@ static const struct known {
                   {"rate", "10000"}},
         .steps = 300,
     },
-    /* The sums of sockeye.c's first comment. Ops with 3 words read and 4 written: 5 input, 350 forward (15 for a
-     * cell, of which there are 9 and 8; 15 more a step, 3 for each of 4 first states and each step of the layer
-     * in two directions joined, 10 where words become vectors and these a memory with keys, 3 for the logits, 7
-     * for the loss), 555 backward, 112 update (37 weights, clipped in two and changed; Adam's powers). */
+    /* The sums of sockeye.c's first comment. Ops with 3 words read and 4 written: 5 input, 350 forward (15
+     * for a cell, of which there are 9 and 8; 15 more a step, 3 for each of 4 first states and each step of
+     * the layer in two directions joined, 10 where words become vectors and these a memory with keys, 3 for
+     * the logits, 7 for the loss), 555 backward, 112 update (37 weights, clipped in two and changed; Adam's
+     * powers). */
     {
         .name = "sockeye",
         .parameters = 27733021,
