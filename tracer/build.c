@@ -97,29 +97,89 @@ bool ll_build_reach_step(struct ll_build *build, uint64_t step)
     return true;
 }
 
-bool ll_build_steps(struct ll_build *build)
+/* The columns of a frame of steps. */
+struct steps {
+    const uint64_t *first_op, *ops, *start, *wall, *recording;
+    uint64_t first, count;
+};
+
+/* What the frame claims, before any of it is decoded. */
+static bool find_steps(struct ll_build *build, struct steps *steps)
+{
+    const uint64_t *first = ll_block_numbers(&build->block, LL_STEPS_FIRST, 1);
+    steps->count = ll_block_count(&build->block, LL_STEPS_FIRST_OP);
+    steps->first = first ? *first : 0;
+    return (first && steps->count > 0 && steps->count <= LL_MAX_COLUMN_VALUES) ||
+           ll_build_refuse(build, "its columns do not fit together");
+}
+
+static bool decode_steps(struct ll_build *build, struct steps *steps)
 {
     struct ll_block *block = &build->block;
-    uint64_t count = ll_block_count(block, LL_STEPS_FIRST_OP);
-    const uint64_t *first = ll_block_numbers(block, LL_STEPS_FIRST, 1);
-    if (!first || count == 0 || count > LL_MAX_COLUMN_VALUES)
-        return ll_build_refuse(build, "its columns do not fit together");
-    if (!ll_build_reach_step(build, ll_add(*first, count - 1)))
+    steps->first_op = ll_block_numbers(block, LL_STEPS_FIRST_OP, steps->count);
+    steps->ops = ll_block_numbers(block, LL_STEPS_OPS, steps->count);
+    steps->start = ll_block_numbers(block, LL_STEPS_START, steps->count);
+    steps->wall = ll_block_numbers(block, LL_STEPS_WALL, steps->count);
+    steps->recording = ll_block_numbers(block, LL_STEPS_RECORDING, steps->count);
+    return (steps->first_op && steps->ops && steps->start && steps->wall && steps->recording) ||
+           ll_build_refuse(build, "its columns do not fit together");
+}
+
+/* False when step i of the frame cannot be. */
+static bool take_step(const struct steps *steps, uint64_t i, struct ll_step *step)
+{
+    *step = (struct ll_step){(uint32_t)steps->first_op[i],
+                             (uint32_t)steps->ops[i],
+                             steps->start[i],
+                             steps->wall[i],
+                             steps->recording[i],
+                             false};
+    return steps->ops[i] < LL_NONE && steps->first_op[i] < LL_NONE &&
+           ll_fits(ll_add(steps->start[i], steps->wall[i]));
+}
+
+bool ll_build_steps(struct ll_build *build)
+{
+    struct steps steps;
+    if (!find_steps(build, &steps))
+        return false;
+    if (!ll_build_reach_step(build, ll_add(steps.first, steps.count - 1)))
         return ll_build_refuse(build, "it holds more steps than a file of this size may");
-    const uint64_t *first_op = ll_block_numbers(block, LL_STEPS_FIRST_OP, count);
-    const uint64_t *ops = ll_block_numbers(block, LL_STEPS_OPS, count);
-    const uint64_t *start = ll_block_numbers(block, LL_STEPS_START, count);
-    const uint64_t *wall = ll_block_numbers(block, LL_STEPS_WALL, count);
-    const uint64_t *recording = ll_block_numbers(block, LL_STEPS_RECORDING, count);
-    if (!first_op || !ops || !start || !wall || !recording)
-        return ll_build_refuse(build, "its columns do not fit together");
-    for (uint64_t i = 0; i < count; i++) {
-        bool sound = ops[i] < LL_NONE && first_op[i] < LL_NONE && ll_fits(ll_add(start[i], wall[i]));
-        if (!sound)
+    if (!decode_steps(build, &steps))
+        return false;
+    for (uint64_t i = 0; i < steps.count; i++) {
+        struct ll_step step;
+        if (!take_step(&steps, i, &step))
             continue;
-        build->step_recorded[*first + i] = true;
-        build->trace->steps[*first + i] =
-            (struct ll_step){(uint32_t)first_op[i], (uint32_t)ops[i], start[i], wall[i], recording[i], false};
+        build->step_recorded[steps.first + i] = true;
+        build->trace->steps[steps.first + i] = step;
+    }
+    return true;
+}
+
+/* Cuts come in a row without gap, or not at all. */
+bool ll_build_cuts(struct ll_build *build)
+{
+    struct steps steps;
+    if (!find_steps(build, &steps) || !ll_build_charge(build, steps.count, LL_WEIGHT_STEP) ||
+        !decode_steps(build, &steps))
+        return false;
+    const uint64_t *partial = ll_block_numbers(&build->block, LL_STEPS_PARTIAL, steps.count);
+    if (!partial)
+        return ll_build_refuse(build, "its columns do not fit together");
+    if (!ll_grow((void **)&build->cuts, &build->cut_capacity, build->cut_count + steps.count,
+                 sizeof *build->cuts))
+        return ll_build_no_memory(build);
+    uint64_t next = build->cut_count ? (uint64_t)build->cuts[build->cut_count - 1].first_op +
+                                           build->cuts[build->cut_count - 1].op_count
+                                     : 0;
+    for (uint64_t i = 0; i < steps.count; i++) {
+        struct ll_step *cut = &build->cuts[build->cut_count];
+        if (!take_step(&steps, i, cut) || cut->first_op != next || steps.first + i != build->cut_count)
+            return ll_build_refuse(build, "its steps do not follow one another");
+        cut->complete = partial[i] == 0;
+        next += cut->op_count;
+        build->cut_count++;
     }
     return true;
 }
@@ -188,12 +248,40 @@ static void count_steps(struct ll_build *build)
     }
 }
 
+/* Gives the ops to the cuts instead of the steps; ops that are lost leave their step incomplete. False when
+ * memory ran out. */
+static bool cut(struct ll_build *build)
+{
+    struct ll_trace *trace = build->trace;
+    uint32_t last_op = ll_build_ops_before(build, build->next_op);
+    const struct ll_step *last = &build->cuts[build->cut_count - 1];
+    if (build->next_op > (uint64_t)last->first_op + last->op_count)
+        return true; /* they do not reach to the end: what was recorded stays */
+    if (!ll_grow((void **)&trace->steps, &build->step_capacity, build->cut_count, sizeof *trace->steps))
+        return ll_build_no_memory(build);
+    trace->step_count = build->cut_count;
+    for (uint64_t i = 0; i < build->cut_count; i++) {
+        const struct ll_step *cut = &build->cuts[i];
+        uint32_t first = ll_build_ops_before(build, cut->first_op);
+        uint32_t end = i + 1 < build->cut_count ? ll_build_ops_before(build, cut[1].first_op) : last_op;
+        trace->steps[i] = *cut;
+        trace->steps[i].first_op = first;
+        trace->steps[i].op_count = end - first;
+        trace->steps[i].complete = cut->complete && end - first == cut->op_count;
+        for (uint32_t op = first; op < end; op++)
+            trace->ops[op].step = (uint32_t)i;
+    }
+    return true;
+}
+
 bool ll_build_finish(struct ll_build *build)
 {
     struct ll_trace *trace = build->trace;
     if (!give_looks(build))
         return false;
     count_steps(build);
+    if (build->cut_count && !cut(build))
+        return false;
     uint64_t total = build->ended ? build->total_ops : ll_walk_indexed_ops(build->walk);
     if (!ll_fits(total) || total < build->next_op)
         total = build->next_op;
@@ -213,4 +301,5 @@ void ll_build_release(struct ll_build *build)
     free(build->links.at);
     free(build->stretches);
     free(build->step_recorded);
+    free(build->cuts);
 }

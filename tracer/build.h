@@ -40,7 +40,9 @@ struct ll_build {
     uint64_t next_op, next_tensor; /* numbers in the file */
     struct ll_stretch *stretches;
     uint64_t stretch_count, stretch_capacity;
-    bool *step_recorded; /* by step: its record was read */
+    bool *step_recorded;  /* by step: its record was read */
+    struct ll_step *cuts; /* that replace the steps; first ops as numbered in the file */
+    uint64_t cut_count, cut_capacity;
     uint64_t recorded_capacity;
     bool ended;
     uint64_t total_ops; /* by the end frame */
@@ -52,6 +54,7 @@ bool ll_build_facts(struct ll_build *build);
 bool ll_build_definitions(struct ll_build *build);
 bool ll_build_ops(struct ll_build *build);
 bool ll_build_steps(struct ll_build *build);
+bool ll_build_cuts(struct ll_build *build);
 bool ll_build_end(struct ll_build *build);
 
 /* Counts so much towards the growth limit, before anything is decoded or allocated for it. False when that is
@@ -61,6 +64,9 @@ bool ll_build_charge(struct ll_build *build, uint64_t count, uint64_t weight_eac
 
 /* Complains that the frame is lost, unless memory ran out. Always false. */
 bool ll_build_refuse(struct ll_build *build, const char *why);
+
+/* How many of the trace's ops have a smaller number than this one of the file. */
+uint32_t ll_build_ops_before(const struct ll_build *build, uint64_t file_op);
 
 /* Always false, and sets the status. */
 bool ll_build_no_memory(struct ll_build *build);

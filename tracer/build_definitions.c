@@ -38,12 +38,18 @@ static const char *const attr_names[] = {
 
 /* The columns of the frame; those of items are used up from the front. */
 struct columns {
-    const uint64_t *of[LL_DEF_LINKS_CONTROL + 1];
+    const uint64_t *of[LL_DEF_TAGS];
 };
 
 static uint64_t next(struct columns *columns, enum ll_definitions_tag tag)
 {
     return *columns->of[tag]++;
+}
+
+/* The same of a column that may be absent: zeros. */
+static uint64_t next_or_none(struct columns *columns, enum ll_definitions_tag tag)
+{
+    return columns->of[tag] ? next(columns, tag) : 0;
 }
 
 /* Where a number of the file stands in the trace. */
@@ -295,15 +301,24 @@ static bool add_links(struct ll_build *build, struct columns *columns, uint64_t 
     for (uint64_t i = 0; i < count; i++) {
         uint64_t inputs = next(columns, LL_DEF_LINKS_INPUTS), controls = next(columns, LL_DEF_LINKS_CONTROLS);
         const uint64_t *input = columns->of[LL_DEF_LINKS_INPUT], *control = columns->of[LL_DEF_LINKS_CONTROL];
+        uint64_t storage = next_or_none(columns, LL_DEF_LINKS_STORAGE);
+        uint64_t gaps = next_or_none(columns, LL_DEF_LINKS_GAPS);
         columns->of[LL_DEF_LINKS_INPUT] += inputs;
         columns->of[LL_DEF_LINKS_CONTROL] += controls;
         if (inputs > LL_MAX_OP_REFS || controls > LL_MAX_OP_REFS) {
             lose(build, "links", first + i, "they are too many");
             continue;
         }
+        if (ll_add(storage, gaps) > controls) {
+            lose(build, "links", first + i, "they give reasons for more than there are");
+            continue;
+        }
         struct ll_links links = {ll_copy(&trace->arena, input, inputs * sizeof *input),
                                  ll_copy(&trace->arena, control, controls * sizeof *control),
-                                 (uint32_t)inputs, (uint32_t)controls};
+                                 (uint32_t)inputs,
+                                 (uint32_t)controls,
+                                 (uint32_t)storage,
+                                 (uint32_t)gaps};
         if (!links.inputs || !links.controls)
             return ll_build_no_memory(build);
         build->links.at[first + i] = (uint32_t)trace->links_count;
@@ -316,7 +331,7 @@ static bool add_links(struct ll_build *build, struct columns *columns, uint64_t 
 static const struct shape_of_column {
     uint8_t like;
     bool summed;
-} column_rules[LL_DEF_LINKS_CONTROL + 1] = {
+} column_rules[LL_DEF_TAGS] = {
     [LL_DEF_STRING_SIZE] = {LL_DEF_STRING_SIZE, false},
     [LL_DEF_DESC_NAME] = {LL_DEF_DESC_NAME, false},
     [LL_DEF_DESC_MEMORY] = {LL_DEF_DESC_NAME, false},
@@ -342,6 +357,8 @@ static const struct shape_of_column {
     [LL_DEF_LINKS_CONTROLS] = {LL_DEF_LINKS_INPUTS, false},
     [LL_DEF_LINKS_INPUT] = {LL_DEF_LINKS_INPUTS, true},
     [LL_DEF_LINKS_CONTROL] = {LL_DEF_LINKS_CONTROLS, true},
+    [LL_DEF_LINKS_STORAGE] = {LL_DEF_LINKS_INPUTS, false},
+    [LL_DEF_LINKS_GAPS] = {LL_DEF_LINKS_INPUTS, false},
 };
 
 /* Everything the frame claims to hold, before any of it is decoded. Ranks and attributes are charged by their
@@ -377,17 +394,25 @@ static uint64_t sum(const uint64_t *values, uint64_t count)
     return total;
 }
 
+/* Columns that files of version 1.0 lack, and files without such edges. */
+static bool may_be_absent(unsigned tag)
+{
+    return tag == LL_DEF_LINKS_STORAGE || tag == LL_DEF_LINKS_GAPS;
+}
+
 /* Decodes all columns, each of the length that the others ask for. */
 static bool decode(struct ll_build *build, struct columns *columns)
 {
     struct ll_block *block = &build->block;
-    for (unsigned tag = LL_DEF_STRING_SIZE; tag <= LL_DEF_LINKS_CONTROL; tag++) {
+    for (unsigned tag = LL_DEF_STRING_SIZE; tag < LL_DEF_TAGS; tag++) {
         struct shape_of_column rule = column_rules[tag];
         if (tag == LL_DEF_TEXT)
             continue;
         uint64_t count = ll_block_count(block, rule.like);
         if (rule.summed)
             count = sum(columns->of[rule.like], count);
+        if (may_be_absent(tag) && ll_block_count(block, tag) == 0)
+            continue;
         columns->of[tag] = ll_block_numbers(block, tag, count);
         if (!columns->of[tag])
             return ll_build_refuse(build, "its columns do not fit together");

@@ -75,6 +75,18 @@ static bool inputs_agree(const struct ll_trace *trace, const struct ll_form *for
     return true;
 }
 
+uint32_t ll_build_ops_before(const struct ll_build *build, uint64_t file_op)
+{
+    uint64_t before = 0;
+    for (uint64_t i = 0; i < build->stretch_count && build->stretches[i].file_op < file_op; i++) {
+        const struct ll_stretch *stretch = &build->stretches[i];
+        bool last = i + 1 == build->stretch_count;
+        uint64_t end = last ? build->trace->op_count : stretch[1].op;
+        before = ll_min(end, stretch->op + (file_op - stretch->file_op));
+    }
+    return (uint32_t)before;
+}
+
 /* The op of this number in the file, as it is numbered in the trace; LL_NONE when it is lost. */
 static uint32_t find_op(const struct ll_build *build, uint64_t file_op)
 {
@@ -107,14 +119,18 @@ static bool renumber_controls(struct ll_build *build, uint64_t file_op, uint32_t
     if (!controls || !ll_grow((void **)&trace->links, &build->links_capacity, trace->links_count + 1,
                               sizeof *trace->links))
         return ll_build_no_memory(build);
-    uint32_t kept = 0;
+    uint32_t ordered = old.control_count - old.storage_count - old.gap_count;
+    struct ll_links new = {.inputs = old.inputs, .controls = controls, .input_count = old.input_count};
     for (uint32_t i = 0; i < old.control_count; i++) {
         uint32_t op = old.controls[i] <= file_op ? find_op(build, file_op - old.controls[i]) : LL_NONE;
-        if (op != LL_NONE)
-            controls[kept++] = trace->op_count - op;
+        if (op == LL_NONE)
+            continue;
+        controls[new.control_count++] = trace->op_count - op;
+        new.storage_count += i >= ordered &&i < ordered + old.storage_count;
+        new.gap_count += i >= ordered + old.storage_count;
     }
     *number = (uint32_t)trace->links_count;
-    trace->links[trace->links_count++] = (struct ll_links){old.inputs, controls, old.input_count, kept};
+    trace->links[trace->links_count++] = new;
     return true;
 }
 

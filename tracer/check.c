@@ -132,6 +132,8 @@ static const char *check_op(const struct ll_trace *trace, uint32_t number, uint6
         return "its outputs are out of order";
     if (number < step->first_op || number - step->first_op >= step->op_count)
         return "it is not among the ops of its step";
+    if ((uint64_t)links->storage_count + links->gap_count > links->control_count)
+        return "it gives reasons for more controls than it has";
     for (uint32_t i = 0; i < links->control_count; i++)
         if (links->controls[i] == 0 || links->controls[i] > number)
             return "it waits for an op that is not before it";

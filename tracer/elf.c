@@ -375,6 +375,7 @@ static struct ll_elf *read_all(const struct source *source)
         return NULL;
     elf->machine = header.e_machine;
     elf->bits = gelf_getclass(source->elf) == ELFCLASS64 ? 64 : 32;
+    elf->entry = header.e_entry;
     elf->movable = header.e_type == ET_DYN;
     read_segments(source, elf);
     elf->program = header.e_type == ET_EXEC || elf->interpreter;

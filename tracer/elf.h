@@ -39,6 +39,7 @@ struct ll_elf_symbol {
 struct ll_elf {
     uint16_t machine; /* EM_X86_64, ... */
     uint8_t bits;     /* 32 or 64 */
+    uint64_t entry;   /* address at which a program begins */
     bool program;     /* to be started, not to be loaded by one */
     bool dynamic;     /* the loader binds its symbols */
     bool movable;     /* may lie anywhere: a library, a position independent program */

@@ -58,9 +58,10 @@ uint64_t ll_encode_facts(struct ll_bytes *out, const struct ll_fact *facts, uint
 
 /* The lists of a definitions frame, by tag. */
 struct lists {
-    struct ll_numbers of[LL_DEF_LINKS_CONTROL + 1];
+    struct ll_numbers of[LL_DEF_TAGS];
     struct ll_tables *tables;
     uint64_t weight;
+    bool edges; /* whether some control is more than order */
     bool failed;
 };
 
@@ -99,7 +100,10 @@ static void add_attr(struct lists *lists, const struct ll_attr *attr)
 
 static void add_form(struct lists *lists, const struct ll_form_key *key, const struct ll_form_counts *counts)
 {
-    const struct ll_op_view view = {.kind = (enum ll_op_kind)key->kind, .input_count = key->input_count};
+    const struct ll_op_view view = {.kind = (enum ll_op_kind)key->kind,
+                                    .input_count = key->input_count,
+                                    .attr_count = key->attr_count,
+                                    .attrs = ll_form_key_attrs(key)};
     add_name(lists, LL_DEF_FORM_KIND, ll_op_name(view.kind));
     add_name(lists, LL_DEF_FORM_PHASE, ll_phase_name((enum ll_phase)key->phase));
     add(lists, LL_DEF_FORM_SCOPE, key->scope);
@@ -126,6 +130,9 @@ static void add_links(struct lists *lists, const struct ll_links_key *key)
 {
     add(lists, LL_DEF_LINKS_INPUTS, key->input_count);
     add(lists, LL_DEF_LINKS_CONTROLS, key->control_count);
+    add(lists, LL_DEF_LINKS_STORAGE, key->storage_count);
+    add(lists, LL_DEF_LINKS_GAPS, key->gap_count);
+    lists->edges |= key->storage_count || key->gap_count;
     for (uint32_t i = 0; i < key->input_count; i++)
         add(lists, LL_DEF_LINKS_INPUT, ll_links_key_inputs(key)[i]);
     for (uint32_t i = 0; i < key->control_count; i++)
@@ -145,10 +152,12 @@ static enum ll_encoding encoding_of(int tag)
 static void put_lists(struct ll_bytes *out, struct lists *lists, const struct ll_bytes *text)
 {
     ll_put_varint(out, LL_FRAME_DEFINITIONS);
-    for (int tag = 1; tag <= LL_DEF_LINKS_CONTROL; tag++) {
+    for (int tag = 1; tag < LL_DEF_TAGS; tag++) {
         if (tag == LL_DEF_TEXT)
             ll_put_raw(out, LL_DEF_TEXT, text->data, text->size);
-        ll_put_column(out, (uint64_t)tag, encoding_of(tag), lists->of[tag].values, lists->of[tag].count);
+        bool plain = (tag == LL_DEF_LINKS_STORAGE || tag == LL_DEF_LINKS_GAPS) && !lists->edges;
+        if (!plain)
+            ll_put_column(out, (uint64_t)tag, encoding_of(tag), lists->of[tag].values, lists->of[tag].count);
         free(lists->of[tag].values);
     }
 }
@@ -269,15 +278,23 @@ static uint64_t recording(const struct ll_step *step)
     return step->recording_ns;
 }
 
-uint64_t ll_encode_steps(struct ll_bytes *out, const struct ll_step *steps, uint64_t first, uint64_t count)
+static uint64_t partial(const struct ll_step *step)
 {
-    ll_put_varint(out, LL_FRAME_STEPS);
+    return !step->complete;
+}
+
+uint64_t ll_encode_steps(struct ll_bytes *out, enum ll_frame_kind kind, const struct ll_step *steps,
+                         uint64_t first, uint64_t count)
+{
+    ll_put_varint(out, kind);
     ll_put_column(out, LL_STEPS_FIRST, LL_PLAIN, &first, 1);
     put_steps(out, LL_STEPS_FIRST_OP, LL_DELTA, steps, count, first_op);
     put_steps(out, LL_STEPS_OPS, LL_PLAIN, steps, count, op_count);
     put_steps(out, LL_STEPS_START, LL_DELTA, steps, count, start);
     put_steps(out, LL_STEPS_WALL, LL_PLAIN, steps, count, wall);
     put_steps(out, LL_STEPS_RECORDING, LL_PLAIN, steps, count, recording);
+    if (kind == LL_FRAME_CUTS)
+        put_steps(out, LL_STEPS_PARTIAL, LL_PLAIN, steps, count, partial);
     return count * LL_WEIGHT_STEP;
 }
 

@@ -7,6 +7,7 @@
 #define LL_TRACER_ENCODE_H
 
 #include "tracer/column.h"
+#include "tracer/format.h"
 #include "tracer/tables.h"
 
 /* A growing list of numbers; {0} to begin with. */
@@ -47,9 +48,11 @@ uint64_t ll_encode_facts(struct ll_bytes *out, const struct ll_fact *facts, uint
 uint64_t ll_encode_definitions(struct ll_bytes *out, struct ll_tables *tables,
                                const struct ll_written *written);
 
-/* The rows that wait; steps from `first` on; the last content of all, with how many of each there are. */
+/* The rows that wait; steps from `first` on (kind LL_FRAME_STEPS or LL_FRAME_CUTS); the last content of all,
+ * with how many of each there are. */
 uint64_t ll_encode_ops(struct ll_bytes *out, const struct ll_tables *tables, const struct ll_rows *rows);
-uint64_t ll_encode_steps(struct ll_bytes *out, const struct ll_step *steps, uint64_t first, uint64_t count);
+uint64_t ll_encode_steps(struct ll_bytes *out, enum ll_frame_kind kind, const struct ll_step *steps,
+                         uint64_t first, uint64_t count);
 uint64_t ll_encode_end(struct ll_bytes *out, uint64_t ops, uint64_t tensors, uint64_t steps);
 
 /* False when memory ran out; the list is then what it was. */

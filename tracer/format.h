@@ -26,7 +26,7 @@
 #include "tracer/base/num.h"
 #include "tracer/column.h"
 
-enum { LL_FORMAT_MAJOR = 1, LL_FORMAT_MINOR = 0 };
+enum { LL_FORMAT_MAJOR = 1, LL_FORMAT_MINOR = 1 };
 
 /* Skippable frames: four bytes of magic, four of size. */
 #define LL_MAGIC_HEADER 0x184D2A50u
@@ -42,10 +42,12 @@ enum ll_frame_kind {
     LL_FRAME_DEFINITIONS, /* strings, descs, forms and links that are new since the last such frame */
     LL_FRAME_OPS,         /* ops and the tensors that were brought between them */
     LL_FRAME_STEPS,       /* steps that have ended */
-    LL_FRAME_END          /* the recorder ended in peace; how many there are of everything */
+    LL_FRAME_END,         /* the recorder ended in peace; how many there are of everything */
+    LL_FRAME_CUTS /* steps found when all was recorded: they replace those of LL_FRAME_STEPS; since 1.1 */
 };
 
-/* Columns of each kind of frame. A list of lists is flattened: a column of lengths, a column of items. */
+/* Columns of each kind of frame; LL_FRAME_CUTS has those of LL_FRAME_STEPS. A list of lists is flattened: a
+ * column of lengths, a column of items. */
 enum ll_facts_tag { LL_FACTS_KEY_SIZE = 1, LL_FACTS_VALUE_SIZE, LL_FACTS_TEXT };
 
 enum ll_definitions_tag {
@@ -76,7 +78,10 @@ enum ll_definitions_tag {
     LL_DEF_LINKS_INPUTS, /* how many */
     LL_DEF_LINKS_CONTROLS,
     LL_DEF_LINKS_INPUT, /* 2 distance, or 2 number + 1 for a tensor that no op made */
-    LL_DEF_LINKS_CONTROL
+    LL_DEF_LINKS_CONTROL,
+    LL_DEF_LINKS_STORAGE, /* how many of the controls are there for a storage; since 1.1, absent for none */
+    LL_DEF_LINKS_GAPS,    /* how many for a gap; the same */
+    LL_DEF_TAGS
 };
 
 enum ll_ops_tag {
@@ -98,7 +103,8 @@ enum ll_steps_tag {
     LL_STEPS_OPS,
     LL_STEPS_START,
     LL_STEPS_WALL,
-    LL_STEPS_RECORDING
+    LL_STEPS_RECORDING,
+    LL_STEPS_PARTIAL /* of cuts alone: 1 for what is no whole step */
 };
 
 enum ll_end_tag { LL_END_TOTALS = 1 /* ops, tensors, steps */ };

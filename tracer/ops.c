@@ -166,7 +166,8 @@ uint64_t ll_op_bytes_written(const struct ll_op_view *op)
 bool ll_op_lower(const struct ll_op_view *op, struct ll_work *work)
 {
     memset(work, 0, sizeof *work);
-    work->dtype = op->input_count ? op->in[0].dtype : op->output_count ? op->out[0].dtype : LL_F32;
+    uint8_t dtype = op->input_count ? op->in[0].dtype : op->output_count ? op->out[0].dtype : LL_F32;
+    work->dtype = ll_dtype_part((enum ll_dtype)dtype);
     work->flops = ll_op_flops(op);
     work->a_bytes = ll_op_bytes_read(op);
     work->c_bytes = ll_op_bytes_written(op);

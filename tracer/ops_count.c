@@ -79,6 +79,13 @@ uint64_t ll_flops_PER_OUT_12(const struct ll_op_view *op)
     return per_out(op, 12);
 }
 
+/* The focal loss of a logit and its gradient: turn it the way of its label, two logistic functions from one exp
+ * and one log, a power, the loss, the slope. */
+uint64_t ll_flops_PER_IN_12(const struct ll_op_view *op)
+{
+    return per_in(op, 12);
+}
+
 /* The gradient of a GELU: of the normal distribution function of x (9) and of x times its density (5) the
  * sum, times what flows in; the density is a square, scaled, an exponential, scaled. */
 uint64_t ll_flops_PER_OUT_16(const struct ll_op_view *op)
@@ -140,7 +147,7 @@ uint64_t ll_flops_REDUCE(const struct ll_op_view *op)
 uint64_t ll_flops_MATMUL(const struct ll_op_view *op)
 {
     struct ll_gemm gemm = ll_matmul_dims(op);
-    return ll_mul(ll_mul(2, gemm.k), ll_mul(gemm.m, gemm.n));
+    return ll_mul(ll_product_factor(op), ll_mul(ll_mul(2, gemm.k), ll_mul(gemm.m, gemm.n)));
 }
 
 /* 2 n (c / groups) kh kw for n elements of the result, also for both gradients: they do the same
@@ -243,7 +250,8 @@ uint64_t ll_flops_CTC(const struct ll_op_view *op)
 uint64_t ll_flops_BATCH_MATMUL(const struct ll_op_view *op)
 {
     struct ll_gemm gemm = ll_batch_matmul_dims(op);
-    return ll_mul(ll_mul(2, gemm.batch), ll_mul(gemm.k, ll_mul(gemm.m, gemm.n)));
+    uint64_t flops = ll_mul(ll_mul(2, gemm.batch), ll_mul(gemm.k, ll_mul(gemm.m, gemm.n)));
+    return ll_mul(ll_product_factor(op), flops);
 }
 
 /* RMSProp (Tieleman and Hinton, 2012, as TensorFlow has it): square, subtract, scale and add to the mean

@@ -91,18 +91,58 @@ static void split_operands(const struct ll_op_view *op, struct ll_work *work)
     work->b_bytes = ll_size_bytes(&op->in[1]);
 }
 
+/* A complex product is a real one of twice the columns and twice the depth: each number of b becomes the
+ * matrix of two rows and columns that multiplies as it does. */
+static bool set_gemm(const struct ll_op_view *op, struct ll_gemm gemm, struct ll_work *work)
+{
+    bool complex_parts = ll_product_factor(op) > 1;
+    gemm.n = complex_parts ? ll_mul(2, gemm.n) : gemm.n;
+    gemm.k = complex_parts ? ll_mul(2, gemm.k) : gemm.k;
+    work->gemm = gemm;
+    return set_kind(work, LL_WORK_GEMM) && ll_fits(gemm.batch) && ll_fits(gemm.n) && ll_fits(gemm.k);
+}
+
 bool ll_work_GEMM(const struct ll_op_view *op, struct ll_work *work)
 {
     split_operands(op, work);
-    work->gemm = ll_matmul_dims(op);
-    return set_kind(work, LL_WORK_GEMM);
+    return set_gemm(op, ll_matmul_dims(op), work);
+}
+
+/* What is added to comes and goes as the result does. */
+bool ll_work_GEMM_ADD(const struct ll_op_view *op, struct ll_work *work)
+{
+    struct ll_op_view product = *op;
+    product.in++;
+    product.input_count--;
+    split_operands(&product, work);
+    work->c_bytes = ll_add(work->c_bytes, ll_size_bytes(&op->in[0]));
+    return set_gemm(op, ll_matmul_dims(&product), work);
+}
+
+/* A product with a matrix of one column; what is added to, if anything, comes and goes as the result does. */
+bool ll_work_GEMM_OF_1(const struct ll_op_view *op, struct ll_work *work)
+{
+    bool adds = op->input_count == 3, transposed = ll_attr_count(op, LL_ATTR_TRANSPOSE_A, 0) != 0;
+    const struct ll_shape *a = &op->in[adds];
+    work->a_bytes = ll_size_bytes(a);
+    work->b_bytes = ll_size_bytes(&op->in[adds + 1]);
+    work->c_bytes = ll_mul(adds ? 2 : 1, work->c_bytes);
+    return set_gemm(op, (struct ll_gemm){1, a->dim[transposed], 1, a->dim[!transposed]}, work);
+}
+
+/* A product of a column and a row. */
+bool ll_work_GER(const struct ll_op_view *op, struct ll_work *work)
+{
+    work->a_bytes = ll_size_bytes(&op->in[1]);
+    work->b_bytes = ll_size_bytes(&op->in[2]);
+    work->c_bytes = ll_mul(2, work->c_bytes);
+    return set_gemm(op, (struct ll_gemm){1, op->in[0].dim[0], op->in[0].dim[1], 1}, work);
 }
 
 bool ll_work_BATCH_GEMM(const struct ll_op_view *op, struct ll_work *work)
 {
     split_operands(op, work);
-    work->gemm = ll_batch_matmul_dims(op);
-    return set_kind(work, LL_WORK_GEMM) && ll_fits(work->gemm.batch);
+    return set_gemm(op, ll_batch_matmul_dims(op), work);
 }
 
 static bool lower_conv(const struct ll_op_view *op, enum ll_conv_pass pass, struct ll_work *work)

@@ -16,7 +16,7 @@ static bool build_frame(struct ll_build *build, const struct ll_frame *frame)
     static bool (*const builders[])(struct ll_build *) = {
         [LL_FRAME_FACTS] = ll_build_facts, [LL_FRAME_DEFINITIONS] = ll_build_definitions,
         [LL_FRAME_OPS] = ll_build_ops,     [LL_FRAME_STEPS] = ll_build_steps,
-        [LL_FRAME_END] = ll_build_end,
+        [LL_FRAME_END] = ll_build_end,     [LL_FRAME_CUTS] = ll_build_cuts,
     };
     if (frame->kind >= sizeof builders / sizeof builders[0] || !builders[frame->kind])
         return true; /* of a newer minor version */

@@ -118,7 +118,8 @@ static void add_steps(struct ll_recorder *recorder)
         count++;
     if (count == 0)
         return;
-    uint64_t weight = ll_encode_steps(&recorder->content, recorder->steps, recorder->written_steps, count);
+    uint64_t weight =
+        ll_encode_steps(&recorder->content, LL_FRAME_STEPS, recorder->steps, recorder->written_steps, count);
     add_frame(recorder, 0, weight);
     recorder->written_steps += count;
     recorder->waiting_steps -= count;
@@ -256,6 +257,21 @@ __attribute__((cold)) static void flush(struct ll_recorder *recorder)
     ll_meter_long(&recorder->meter, begin_ns);
 }
 
+void ll_recorder_flush(struct ll_recorder *recorder)
+{
+    if (recorder->status == LL_OK)
+        flush(recorder);
+}
+
+void ll_recorder_facts(struct ll_recorder *recorder, const struct ll_fact *facts, size_t fact_count)
+{
+    if (recorder->status != LL_OK)
+        return;
+    add_waiting(recorder);
+    uint64_t weight = ll_encode_facts(&recorder->content, facts, fact_count);
+    add_frame(recorder, 0, weight);
+}
+
 /* Opening and closing. */
 
 static bool prepare(struct ll_recorder *recorder)
@@ -375,6 +391,24 @@ uint32_t ll_recorder_tensor(struct ll_recorder *recorder, uint32_t desc)
 
 /* Steps. */
 
+void ll_recorder_afterwards(struct ll_recorder *recorder, uint64_t origin_ns)
+{
+    assert(recorder->op_count == 0);
+    recorder->origin_ns = origin_ns;
+    recorder->foreign_clock = true;
+}
+
+void ll_recorder_cut(struct ll_recorder *recorder, const struct ll_step *steps, size_t step_count)
+{
+    ll_recorder_step_end(recorder);
+    if (recorder->status != LL_OK || step_count == 0)
+        return;
+    assert(steps[0].first_op == 0);
+    add_waiting(recorder);
+    uint64_t weight = ll_encode_steps(&recorder->content, LL_FRAME_CUTS, steps, 0, step_count);
+    add_frame(recorder, 0, weight);
+}
+
 void ll_recorder_step_begin(struct ll_recorder *recorder)
 {
     ll_recorder_step_end(recorder);
@@ -396,7 +430,7 @@ static void time_step(struct ll_recorder *recorder, struct ll_step *step, uint64
     uint64_t begin_ns = foreign ? recorder->first_start_ns : recorder->step_begin_ns;
     uint64_t end_ns = foreign ? recorder->last_end_ns : now_ns;
     double calls = (double)(meter->calls - recorder->calls_before);
-    step->start_ns = begin_ns - recorder->origin_ns;
+    step->start_ns = begin_ns > recorder->origin_ns ? begin_ns - recorder->origin_ns : 0;
     step->wall_ns = end_ns - begin_ns;
     step->recording_ns =
         meter->long_ns - recorder->long_ns_before + (uint64_t)(calls * ll_meter_mean_ns(meter));
@@ -432,7 +466,7 @@ __attribute__((cold)) static void look_at_clock(struct ll_recorder *recorder, co
 {
     if (record->start_ns >= recorder->origin_ns && end_ns <= ll_now_ns())
         return;
-    if (recorder->op_count == 0)
+    if (recorder->op_count == 0 && !recorder->foreign_clock)
         recorder->origin_ns = record->start_ns;
     recorder->foreign_clock = true;
 }

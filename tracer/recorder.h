@@ -48,13 +48,28 @@ struct ll_record {
     uint32_t output_count;
     const struct ll_attr *attrs;
     uint32_t attr_count;
-    const uint32_t *controls; /* ops */
-    uint32_t control_count;
+    const uint32_t *controls; /* ops, in the order of struct ll_links: order, storage, gap */
+    uint32_t control_count, storage_count, gap_count;
     uint64_t start_ns, duration_ns; /* start by ll_now_ns; both zero in a dry run */
     bool
         lasting; /* the record and all it points to stay as they are until the step ends: nothing is copied */
 };
 uint32_t ll_recorder_op(struct ll_recorder *recorder, const struct ll_record *record);
+
+/* For ops that come later than they happened, all of them: times of steps are then those of their ops, and
+ * what ops began before origin_ns, by ll_now_ns, counts as then. Before the first op. */
+void ll_recorder_afterwards(struct ll_recorder *recorder, uint64_t origin_ns);
+
+/* Writes what waits. The recorder does so by itself between steps and when there is much; a caller that sees
+ * few ops for long asks for it. */
+void ll_recorder_flush(struct ll_recorder *recorder);
+
+/* Facts that are only known when all is recorded; they follow those of the header. */
+void ll_recorder_facts(struct ll_recorder *recorder, const struct ll_fact *facts, size_t fact_count);
+
+/* Steps that are only known when all is recorded: they replace those that were begun. The first begins with
+ * op 0, each ends before the next; times count from the origin (ll_recorder_afterwards). The last call. */
+void ll_recorder_cut(struct ll_recorder *recorder, const struct ll_step *steps, size_t step_count);
 
 /* LL_OK, or the trouble that stopped the recorder: what is recorded from then on is lost. */
 enum ll_status ll_recorder_status(const struct ll_recorder *recorder);

@@ -55,6 +55,12 @@ static struct ll_form_key form_key(const struct ll_record *record)
                                 record->input_count, record->output_count, record->attr_count};
 }
 
+static struct ll_links_key links_key(const struct ll_record *record)
+{
+    return (struct ll_links_key){record->input_count, record->control_count, record->storage_count,
+                                 record->gap_count};
+}
+
 static inline uint32_t desc_of(const struct ll_tables *tables, uint32_t tensor)
 {
     assert(tensor < tables->tensor_count);
@@ -89,7 +95,8 @@ bool ll_tables_has_links(const struct ll_tables *tables, uint32_t links, const s
                          uint32_t first_output, uint32_t op)
 {
     const struct ll_links_key *key = tables->links.entries[links].bytes;
-    if (key->input_count != record->input_count || key->control_count != record->control_count)
+    const struct ll_links_key wanted = links_key(record);
+    if (memcmp(key, &wanted, sizeof wanted) != 0)
         return false;
     const uint64_t *inputs = ll_links_key_inputs(key), *controls = inputs + key->input_count;
     for (uint32_t i = 0; i < record->input_count; i++)
@@ -162,7 +169,7 @@ uint32_t ll_tables_links(struct ll_tables *tables, const struct ll_record *recor
                          uint32_t op, enum ll_status *status)
 {
     struct ll_bytes *key = &tables->key;
-    struct ll_links_key head = {record->input_count, record->control_count};
+    struct ll_links_key head = links_key(record);
     key->size = 0;
     ll_put_bytes(key, &head, sizeof head);
     for (uint32_t i = 0; i < record->input_count; i++) {

@@ -15,7 +15,7 @@ struct ll_form_key {
 
 /* Keys of the links' map: inputs and controls (uint64_t, as in struct ll_links) follow. */
 struct ll_links_key {
-    uint32_t input_count, control_count;
+    uint32_t input_count, control_count, storage_count, gap_count;
 };
 
 struct ll_form_counts {

@@ -47,6 +47,11 @@ uint64_t ll_dtype_bytes(enum ll_dtype dtype)
     return bytes[dtype];
 }
 
+enum ll_dtype ll_dtype_part(enum ll_dtype dtype)
+{
+    return dtype == LL_C64 ? LL_F32 : dtype == LL_C128 ? LL_F64 : dtype;
+}
+
 uint64_t ll_elements(const struct ll_shape *shape)
 {
     uint64_t count = 1;

@@ -22,7 +22,9 @@ enum { LL_MAX_RANK = 8 };
     X(I16, "i16", 2)                                                                                         \
     X(INT8, "int8", 1)                                                                                       \
     X(U8, "u8", 1)                                                                                           \
-    X(BOOL, "bool", 1)
+    X(BOOL, "bool", 1)                                                                                       \
+    X(C64, "c64", 8)                                                                                         \
+    X(C128, "c128", 16)
 
 /* What a dimension means, where the model knows it; lets a trace be rescaled and sharded later. */
 #define LL_ROLE_LIST(X)                                                                                      \
@@ -69,6 +71,9 @@ const char *ll_dtype_name(enum ll_dtype dtype);
 const char *ll_role_name(enum ll_role role);
 const char *ll_memory_name(enum ll_memory_class memory);
 uint64_t ll_dtype_bytes(enum ll_dtype dtype);
+
+/* The type of the two parts of a complex number; any other type is its own. */
+enum ll_dtype ll_dtype_part(enum ll_dtype dtype);
 
 /* Row-major: the last dimension is contiguous. Unused dimensions and roles are zero, so that two equal
  * shapes are equal bytes; rank 0 is a scalar. Images are batch, height, width, channel. */

@@ -128,6 +128,33 @@ static void enter(const struct ll_trace *trace, struct hazards *hazards, uint32_
         }
 }
 
+enum ll_edge ll_edge_of(const struct ll_trace *trace, uint32_t op, uint32_t dep)
+{
+    const struct ll_form *form = &trace->forms[trace->ops[op].form];
+    const struct ll_links *links = &trace->links[trace->ops[op].links];
+    uint32_t ordered = links->control_count - links->storage_count - links->gap_count;
+    enum ll_edge edge = LL_EDGE_STORAGE; /* unless a reason is found, it is that of an overwriting op */
+    for (uint32_t i = 0; i < form->view.input_count; i++)
+        if (trace->tensors[ll_op_input(trace, op, i)].producer == dep)
+            return LL_EDGE_DATA;
+    for (uint32_t i = links->control_count; i-- > 0;)
+        if (op - links->controls[i] == dep)
+            edge = i < ordered                          ? LL_EDGE_ORDER
+                   : i < ordered + links->storage_count ? LL_EDGE_STORAGE
+                                                        : LL_EDGE_GAP;
+    return edge;
+}
+
+const char *ll_edge_name(enum ll_edge edge)
+{
+    static const char *const names[] = {
+#define X(word, name, doc) name,
+        LL_EDGE_LIST(X)
+#undef X
+    };
+    return names[edge];
+}
+
 static int compare(const void *a, const void *b)
 {
     uint32_t left = *(const uint32_t *)a, right = *(const uint32_t *)b;

@@ -44,11 +44,13 @@ struct ll_form {
 
 /* What an op reads and must wait for although no data passes. An input is 2 distance, where tensor = first
  * output of the op - distance, or 2 tensor + 1 for one that no op made (a weight that is never updated has no
- * constant distance); ll_op_input resolves it. A control is a distance: op = this op - distance. */
+ * constant distance); ll_op_input resolves it. A control is a distance: op = this op - distance. The last
+ * gap_count controls stand beside time in which nothing is known of the program, the storage_count before
+ * them are there because memory is overwritten, all others because the program did one after the other. */
 struct ll_links {
     const uint64_t *inputs;
     const uint64_t *controls;
-    uint32_t input_count, control_count;
+    uint32_t input_count, control_count, storage_count, gap_count;
 };
 
 struct ll_op {
@@ -127,6 +129,24 @@ struct ll_deps {
 /* Computes the dependencies of all ops at once, in time linear in their number. NULL when memory ran out.
  * Lives in the given arena. */
 const struct ll_deps *ll_trace_deps(const struct ll_trace *trace, struct ll_arena *arena);
+
+/* Why an op waits for another. */
+#define LL_EDGE_LIST(X)                                                                                      \
+    X(DATA, "data", "it reads what the other wrote")                                                         \
+    X(STORAGE, "storage", "it overwrites what the other read or wrote")                                      \
+    X(ORDER, "order", "the program did one after the other")                                                 \
+    X(GAP, "gap", "between them the program did something that nobody saw")
+
+enum ll_edge {
+#define X(word, name, doc) LL_EDGE_##word,
+    LL_EDGE_LIST(X)
+#undef X
+        LL_EDGE_COUNT
+};
+
+/* The first of these reasons that holds for a dependency of ll_trace_deps; its name, static storage. */
+enum ll_edge ll_edge_of(const struct ll_trace *trace, uint32_t op, uint32_t dep);
+const char *ll_edge_name(enum ll_edge edge);
 
 /* The whole truth about a trace as assertions: NULL when every reference points to something, every
  * input exists before it is read, sizes fit and the counts of known kinds are those of the op table;

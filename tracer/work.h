@@ -20,7 +20,8 @@
     X(GATHER, "gather", "rows picked by index")                                                              \
     X(SEQUENCE, "sequence", "dependent steps over resident weights")                                         \
     X(COLLECTIVE, "collective", "devices exchange data")                                                     \
-    X(HOST, "host", "data comes from the host")
+    X(HOST, "host", "data comes from the host")                                                              \
+    X(WAIT, "wait", "the host does something else, for as long as it did when this was recorded")
 
 enum ll_work_kind {
 #define X(word, name, doc) LL_WORK_##word,

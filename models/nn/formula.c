@@ -169,3 +169,14 @@ struct ll_value *ll_matmul_transposed(struct ll_nn *nn, struct ll_value *a, stru
         nn, &(struct ll_call){
                 .kind = LL_OP_MATMUL, .input_count = 2, .inputs = inputs, .attr_count = 1, .attrs = &attr});
 }
+
+struct ll_value *ll_enlarged(struct ll_nn *nn, struct ll_value *image, uint64_t factor)
+{
+    struct ll_attr attrs[] = {ll_attr_of_count(LL_ATTR_KERNEL_H, (int64_t)factor),
+                              ll_attr_of_count(LL_ATTR_KERNEL_W, (int64_t)factor)};
+    return ll_nn_do(nn, &(struct ll_call){.kind = LL_OP_UPSAMPLE,
+                                          .input_count = 1,
+                                          .inputs = &image,
+                                          .attr_count = 2,
+                                          .attrs = attrs});
+}

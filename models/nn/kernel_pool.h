@@ -16,7 +16,7 @@ struct pooling {
 };
 
 LL_INLINE struct pooling pooling_of(const struct ll_op_view *op, const struct ll_shape *in,
-                                 const struct ll_shape *out)
+                                    const struct ll_shape *out)
 {
     return (struct pooling){
         .in_h = in->dim[1],

@@ -162,7 +162,9 @@ const struct ll_model ll_model_densenet = {
     .params = params,
     .param_count = sizeof params / sizeof *params,
     .build = build,
-    .lesson = {.steps = 150, .batch = 16, .settings = {{"image", "32"}, {"classes", "7"}, {"growth", "4"}, {"rate", "10"}}},
+    .lesson = {.steps = 150,
+               .batch = 16,
+               .settings = {{"image", "32"}, {"classes", "7"}, {"growth", "4"}, {"rate", "10"}}},
     .evaluate = ll_classifier_evaluate,
 };
 
@@ -175,6 +177,8 @@ const struct ll_model ll_model_densenet_bottleneck = {
     .params = params,
     .param_count = sizeof params / sizeof *params,
     .build = build_bottleneck,
-    .lesson = {.steps = 150, .batch = 16, .settings = {{"image", "32"}, {"classes", "7"}, {"growth", "4"}, {"rate", "10"}}},
+    .lesson = {.steps = 150,
+               .batch = 16,
+               .settings = {{"image", "32"}, {"classes", "7"}, {"growth", "4"}, {"rate", "10"}}},
     .evaluate = ll_classifier_evaluate,
 };

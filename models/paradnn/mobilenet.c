@@ -82,6 +82,8 @@ const struct ll_model ll_model_mobilenet = {
     .params = params,
     .param_count = sizeof params / sizeof *params,
     .build = build,
-    .lesson = {.steps = 600, .batch = 16, .settings = {{"image", "32"}, {"classes", "7"}, {"channels", "8"}, {"rate", "10"}}},
+    .lesson = {.steps = 600,
+               .batch = 16,
+               .settings = {{"image", "32"}, {"classes", "7"}, {"channels", "8"}, {"rate", "10"}}},
     .evaluate = ll_classifier_evaluate,
 };

@@ -13,7 +13,7 @@
 #include "models/classifier.h"
 #include "models/nn/formula.h"
 #include "models/nn/init.h"
-#include "models/tbd/resnet_trunk.h"
+#include "models/vision/resnet_trunk.h"
 
 #include <stdio.h>
 
@@ -108,8 +108,9 @@ const struct ll_model ll_model_resnet_v1 = {
     .params = params,
     .param_count = sizeof params / sizeof *params,
     .build = build,
-    .lesson = {.steps = 150,
-               .batch = 16,
-               .settings = {{"image", "32"}, {"classes", "7"}, {"channels", "4"}, {"depth", "18"}, {"rate", "10"}}},
+    .lesson =
+        {.steps = 150,
+         .batch = 16,
+         .settings = {{"image", "32"}, {"classes", "7"}, {"channels", "4"}, {"depth", "18"}, {"rate", "10"}}},
     .evaluate = ll_classifier_evaluate,
 };

@@ -32,12 +32,10 @@ static struct ll_value *convolve(struct ll_nn *nn, const char *name, struct ll_v
                                  uint64_t stride, uint64_t filters)
 {
     struct ll_init init = ll_init_keeping_size(kernel * kernel * ll_max(1, x->shape.dim[3]), 2);
-    return ll_conv_layer(nn, name, x,
-                         &(struct ll_conv_options){.kernel = kernel,
-                                                   .stride = stride,
-                                                   .filters = filters,
-                                                   .activation = LL_RELU,
-                                                   .init = init});
+    return ll_conv_layer(
+        nn, name, x,
+        &(struct ll_conv_options){
+            .kernel = kernel, .stride = stride, .filters = filters, .activation = LL_RELU, .init = init});
 }
 
 static struct ll_value *fire(struct ll_nn *nn, unsigned number, struct ll_value *x, uint64_t squeezed)
@@ -58,7 +56,8 @@ static struct ll_value *forward(struct ll_nn *nn, struct ll_value *x, const stru
     static const struct {
         uint64_t factor; /* of what is squeezed into */
         const char *pool;
-    } fires[] = {{1, NULL}, {1, NULL}, {2, "pool4"}, {2, NULL}, {3, NULL}, {3, NULL}, {4, "pool8"}, {4, NULL}};
+    } fires[] = {{1, NULL}, {1, NULL}, {2, "pool4"}, {2, NULL},
+                 {3, NULL}, {3, NULL}, {4, "pool8"}, {4, NULL}};
     uint64_t channels = (uint64_t)build->params[CHANNELS];
     x = convolve(nn, "conv1", x, 7, 2, 6 * channels);
     x = ll_max_pool_layer(nn, "pool1", x, 3, 2, LL_VALID);
@@ -95,6 +94,8 @@ const struct ll_model ll_model_squeezenet = {
     .params = params,
     .param_count = sizeof params / sizeof *params,
     .build = build,
-    .lesson = {.steps = 300, .batch = 16, .settings = {{"image", "48"}, {"classes", "3"}, {"channels", "8"}, {"rate", "1"}}},
+    .lesson = {.steps = 300,
+               .batch = 16,
+               .settings = {{"image", "48"}, {"classes", "3"}, {"channels", "8"}, {"rate", "1"}}},
     .evaluate = ll_classifier_evaluate,
 };

@@ -228,6 +228,7 @@ const struct ll_model ll_model_deepspeech2 = {
     .doc =
         "speech becomes characters (Deep Speech 2: convolutions, recurrent layers in both directions, CTC)",
     .default_batch = 8,
+    .amount = {"audio seconds", FRAMES, 0.01},
     .params = params,
     .param_count = sizeof params / sizeof *params,
     .build = build,

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Inception-v3 (Szegedy et al., 2016) of the TBD suite (Zhu et al., 2018; its MXNet version), on ImageNet,
- * trained by momentum 0.9 with a decay of 1e-4, rate 0.1. A convolution has no bias; it is normalised, shifted
- * but not scaled, and cut by a ReLU.
+ * trained by momentum 0.9 with a decay of 1e-4, rate 0.1. A convolution has no bias; it is normalised,
+ * shifted but not scaled, and cut by a ReLU.
  *
  *   images 299x299x3
  *   convs 3/2 32, 3 32, 3 padded 64, pool 3/2, convs 1 80, 3 192, pool 3/2            35x35
@@ -59,14 +59,15 @@ struct chain {
 static struct ll_value *convolve(struct ll_nn *nn, const struct net *net, const char *name,
                                  struct ll_value *x, struct conv conv, enum ll_padding padding)
 {
-    return ll_conv_norm_layer(nn, name, x,
-                              &(struct ll_conv_options){.kernel = conv.kernel,
-                                                        .kernel_w = conv.kernel_w,
-                                                        .filters = ll_max(1, conv.filters * net->channels / 32),
-                                                        .stride = conv.stride,
-                                                        .padding = padding,
-                                                        .activation = LL_RELU},
-                              &net->norm);
+    return ll_conv_norm_layer(
+        nn, name, x,
+        &(struct ll_conv_options){.kernel = conv.kernel,
+                                  .kernel_w = conv.kernel_w,
+                                  .filters = ll_max(1, conv.filters * net->channels / 32),
+                                  .stride = conv.stride,
+                                  .padding = padding,
+                                  .activation = LL_RELU},
+        &net->norm);
 }
 
 static struct ll_value *run_chain(struct ll_nn *nn, const struct net *net, unsigned number,
@@ -104,8 +105,8 @@ static struct ll_value *block(struct ll_nn *nn, const struct net *net, const cha
     return x;
 }
 
-static struct ll_value *block_a(struct ll_nn *nn, const struct net *net, const char *name,
-                                struct ll_value *x, uint64_t pooled)
+static struct ll_value *block_a(struct ll_nn *nn, const struct net *net, const char *name, struct ll_value *x,
+                                uint64_t pooled)
 {
     const struct chain chains[MOST_CHAINS] = {
         {.convs = {{1, 1, 64, 1}}},
@@ -125,8 +126,8 @@ static struct ll_value *block_b(struct ll_nn *nn, const struct net *net, struct 
     return block(nn, net, "b", x, chains, true);
 }
 
-static struct ll_value *block_c(struct ll_nn *nn, const struct net *net, const char *name,
-                                struct ll_value *x, uint64_t m)
+static struct ll_value *block_c(struct ll_nn *nn, const struct net *net, const char *name, struct ll_value *x,
+                                uint64_t m)
 {
     const struct chain chains[MOST_CHAINS] = {
         {.convs = {{1, 1, 192, 1}}},
@@ -147,8 +148,8 @@ static struct ll_value *block_d(struct ll_nn *nn, const struct net *net, struct 
 }
 
 /* Two of its chains end in a fork. */
-static struct ll_value *block_e(struct ll_nn *nn, const struct net *net, const char *name,
-                                struct ll_value *x, enum pool pool)
+static struct ll_value *block_e(struct ll_nn *nn, const struct net *net, const char *name, struct ll_value *x,
+                                enum pool pool)
 {
     const struct chain stems[] = {
         {.convs = {{1, 1, 320, 1}}},
@@ -227,6 +228,8 @@ const struct ll_model ll_model_inception_v3 = {
     .params = params,
     .param_count = sizeof params / sizeof *params,
     .build = build,
-    .lesson = {.steps = 150, .batch = 16, .settings = {{"image", "75"}, {"classes", "7"}, {"channels", "4"}, {"rate", "10"}}},
+    .lesson = {.steps = 150,
+               .batch = 16,
+               .settings = {{"image", "75"}, {"classes", "7"}, {"channels", "4"}, {"rate", "10"}}},
     .evaluate = ll_classifier_evaluate,
 };

@@ -10,7 +10,7 @@
  * 25,549,483 parameters, 8.178 GFLOP forward a sample. */
 #include "models/classifier.h"
 #include "models/nn/init.h"
-#include "models/tbd/resnet_trunk.h"
+#include "models/vision/resnet_trunk.h"
 
 enum { IMAGE, CLASSES, CHANNELS, DEPTH, RATE };
 
@@ -59,8 +59,9 @@ const struct ll_model ll_model_resnet = {
     .params = params,
     .param_count = sizeof params / sizeof *params,
     .build = build,
-    .lesson = {.steps = 150,
-               .batch = 16,
-               .settings = {{"image", "32"}, {"classes", "7"}, {"channels", "4"}, {"depth", "18"}, {"rate", "10"}}},
+    .lesson =
+        {.steps = 150,
+         .batch = 16,
+         .settings = {{"image", "32"}, {"classes", "7"}, {"channels", "4"}, {"depth", "18"}, {"rate", "10"}}},
     .evaluate = ll_classifier_evaluate,
 };

@@ -96,6 +96,11 @@ static void dump_op(struct ll_str *out, const struct ll_trace *trace, const stru
     for (uint64_t i = deps->first[seq]; i < deps->first[seq + 1]; i++)
         ll_json_count(&json, deps->ops[i]);
     ll_json_close_list(&json);
+    ll_json_key(&json, "edges");
+    ll_json_open_list(&json);
+    for (uint64_t i = deps->first[seq]; i < deps->first[seq + 1]; i++)
+        ll_json_text(&json, ll_edge_name(ll_edge_of(trace, seq, deps->ops[i])));
+    ll_json_close_list(&json);
     ll_json_close_object(&json);
     ll_str_add(out, "\n");
 }

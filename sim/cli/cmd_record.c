@@ -1,6 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* leadline record MODEL: runs a reference workload here, recording every op. */
 #include "sim/cli/command.h"
+#include "sim/cli/foreign.h"
+#include "sim/cli/foreign_plan.h"
 #include "sim/cli/load.h"
 #include "sim/cli/workload.h"
 #include "sim/report/human.h"
@@ -62,6 +64,13 @@ static int summarise(const struct ll_run_options *options, const struct ll_model
 
 static int run(const struct ll_args *args)
 {
+    if (ll_flag(args, "coverage"))
+        return ll_show_coverage(args);
+    if (args->dashes)
+        return ll_record_foreign(args);
+    if (args->word_count > 1)
+        return ll_wrong("too much is given; expected leadline record MODEL, or leadline record -- PROGRAM "
+                        "ARGS, see leadline record --help");
     const struct ll_model *model = ll_find_model(args->words[0]);
     struct ll_run_options options = {0};
     if (!model || !read_options(args, model, &options))
@@ -90,17 +99,19 @@ static const struct ll_option options[] = {
     {"data", 0, "PATH", "real data to run on (leadline models NAME says which); generated when not given"},
     {"threads", 0, "N", "threads to compute with; one for each CPU when not given"},
     {"seed", 0, "N", "of weights and data; 1 when not given"},
+    {"coverage", 0, NULL, "of PROGRAM: tell which calls would be seen, and how, without running it"},
+    {"mech", 0, "WAY", "to see calls of PROGRAM: preload, audit, patch, entry or probe; the mildest that sees most"},
     {0},
 };
 
 const struct ll_command ll_command_record = {
     .name = "record",
-    .synopsis = "MODEL",
-    .summary = "run a reference workload here and record every op",
+    .synopsis = "MODEL | -- PROGRAM ARGS...",
+    .summary = "run a reference workload, or any program that calls BLAS, and record every op",
     .examples = "  leadline record alexnet --train --batch 8 --steps 3 -o alexnet.llt\n"
                 "  leadline record alexnet --infer --batch 256 --dry-run -o big.llt\n",
     .options = options,
     .least_words = 1,
-    .most_words = 1,
+    .most_words = SIZE_MAX,
     .run = run,
 };

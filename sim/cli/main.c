@@ -143,8 +143,9 @@ static int parse_and_run(const struct ll_command *command, int argc, char **argv
             return print_command_help(command);
         given[given_count++] = (struct ll_given){option, optarg};
     }
-    struct ll_args args = {given, given_count, (const char *const *)argv + optind, (size_t)(argc - optind),
-                           arena};
+    bool dashes = strcmp(argv[optind - 1], "--") == 0 && argv[optind - 1] != optarg;
+    struct ll_args args = {given,  given_count, (const char *const *)argv + optind, (size_t)(argc - optind),
+                           dashes, arena};
     int status = check_words(command, &args);
     return status == LL_DONE ? command->run(&args) : status;
 }

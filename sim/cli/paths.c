@@ -11,7 +11,7 @@
 
 /* The build puts the program into BUILD/PRESET/sim/cli of the source tree. */
 static const char build_folder[] = "/sim/cli";
-enum { FROM_BIN = 2, FROM_BUILD = 5 }; /* names to drop from the program's path */
+enum { FROM_BIN = 2, FROM_TREE = 3, FROM_BUILD = 5 }; /* names to drop from the program's path */
 
 static size_t colons(const char *path)
 {
@@ -59,11 +59,32 @@ const char *const *ll_machine_folders_of(struct ll_arena *arena, const char *pro
     return folders;
 }
 
+/* Where this program lies; false when the system does not tell. */
+static bool find_program(char program[static PATH_MAX])
+{
+    ssize_t length = readlink("/proc/self/exe", program, PATH_MAX - 1);
+    if (length > 0)
+        program[length] = '\0';
+    return length > 0;
+}
+
 const char *const *ll_machine_folders(struct ll_arena *arena)
 {
     char program[PATH_MAX];
-    ssize_t length = readlink("/proc/self/exe", program, sizeof program - 1);
-    if (length >= 0)
-        program[length] = '\0';
-    return ll_machine_folders_of(arena, length > 0 ? program : NULL, getenv("LEADLINE_PATH"));
+    bool found = find_program(program);
+    return ll_machine_folders_of(arena, found ? program : NULL, getenv("LEADLINE_PATH"));
+}
+
+const char *ll_preload_library(struct ll_arena *arena)
+{
+    char program[PATH_MAX];
+    if (!find_program(program))
+        return NULL;
+    const char *const places[] = {
+        climb(arena, program, FROM_BIN, "lib/leadline/libleadline-preload.so"),
+        climb(arena, program, FROM_TREE, "tracer/interpose/preload/libleadline-preload.so")};
+    for (size_t i = 0; i < sizeof places / sizeof places[0]; i++)
+        if (places[i] && access(places[i], R_OK) == 0)
+            return places[i];
+    return NULL;
 }

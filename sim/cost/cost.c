@@ -474,6 +474,8 @@ bool ll_cost_op(const struct ll_machine *machine, enum ll_op_kind kind, const st
     assert(kind < LL_OP_COUNT && work->kind < LL_WORK_COUNT && machine->level_count > 0);
     *cost = (struct ll_cost){.unit = LL_NO_UNIT};
     *trouble = NULL;
+    if (work->kind == LL_WORK_WAIT) /* only the recording knows how long */
+        return true;
     if (work->kind == LL_WORK_NOTHING) {
         ll_say(why, "a view, no traffic and no time: 0 = 0 s");
         return true;

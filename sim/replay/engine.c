@@ -5,8 +5,9 @@
  *
  * There are two streams: the device, which runs one op at a time in order, and the path from the host,
  * which loads the input of the next step while the device computes, two steps ahead at most (a double
- * buffer). The software starts ops one after the other too; with a queue it does so ahead of the device, and
- * only what it is late counts:
+ * buffer). What a recorded program did between its calls takes as long as it took there, beside both
+ * streams: it waits for what was before it, and what came behind it waits for it. The software starts ops one
+ * after the other too; with a queue it does so ahead of the device, and only what it is late counts:
  *
  *       started[k] = max(started[k - 1], end[k - queue]) + overhead[k]
  *       late[k] = max(0, started[k] - start[k])          without a queue: overhead[k]
@@ -21,7 +22,7 @@
 #include <math.h>
 #include <stdlib.h>
 
-enum stream { STREAM_DEVICE, STREAM_HOST, STREAM_COUNT };
+enum stream { STREAM_DEVICE, STREAM_HOST, STREAM_PROGRAM, STREAM_COUNT };
 enum { BUFFERED_STEPS = 2 };
 
 struct run {
@@ -32,6 +33,7 @@ struct run {
     struct ll_op_result *ops;
     struct ll_op_parts *parts;
     double stream_end_s[STREAM_COUNT];
+    double active_s, starting_s;        /* all that the device works, all that the software takes to start */
     double started_s;                   /* when the software has started the last op */
     uint32_t stream_last[STREAM_COUNT]; /* the op that ended last on the stream, LL_NONE before the first */
 };
@@ -119,20 +121,20 @@ static double late_s(struct run *run, uint32_t seq, double start_s, double overh
     return fmax(0, run->started_s - start_s);
 }
 
-static void place_op(struct run *run, uint32_t seq, bool from_host, double time_s, double overhead_s)
+static void place_op(struct run *run, uint32_t seq, enum stream stream, double time_s, double overhead_s)
 {
     struct ll_op_result *op = &run->ops[seq - run->prepared->first_op];
     struct ll_op_parts *parts = &run->parts[seq - run->prepared->first_op];
-    enum stream stream = from_host ? STREAM_HOST : STREAM_DEVICE;
     uint32_t waited_for = LL_NONE;
-    double start = from_host ? buffer_free_s(run, seq, &waited_for) : 0;
+    double start = stream == STREAM_HOST ? buffer_free_s(run, seq, &waited_for) : 0;
     uint32_t dep = LL_NONE;
     double ready = ready_s(run, seq, &dep);
     if (ready > start) {
         start = ready;
         waited_for = dep;
     }
-    if (run->stream_end_s[stream] >= start && run->stream_last[stream] != LL_NONE) {
+    if (stream != STREAM_PROGRAM && run->stream_end_s[stream] >= start &&
+        run->stream_last[stream] != LL_NONE) {
         start = run->stream_end_s[stream];
         waited_for = run->stream_last[stream];
     }
@@ -140,7 +142,10 @@ static void place_op(struct run *run, uint32_t seq, bool from_host, double time_
     parts->waited_for = waited_for;
     op->start_s = start;
     op->time_s = time_s + parts->overhead_s;
-    run->stream_end_s[stream] = start + op->time_s;
+    op->active_s = time_s;
+    run->active_s += stream == STREAM_DEVICE ? time_s : 0;
+    run->starting_s += overhead_s;
+    run->stream_end_s[stream] = fmax(run->stream_end_s[stream], start + op->time_s);
     run->stream_last[stream] = seq;
 }
 
@@ -158,6 +163,15 @@ static void time_op(const struct ll_prepared *prepared, const struct ll_machine 
         ll_say(why, "fused with the op before it, its start costs nothing: %.10g + 0 = %.10g s",
                timing->time_s, timing->time_s);
     }
+}
+
+/* Time of the program itself: as recorded, whatever the machine. */
+static void run_wait(struct run *run, uint32_t seq)
+{
+    struct ll_op_result *result = &run->ops[seq - run->prepared->first_op];
+    result->unit = LL_NO_UNIT;
+    result->bound = LL_BOUND_HOST;
+    place_op(run, seq, STREAM_PROGRAM, (double)run->prepared->trace->ops[seq].duration_ns * 1e-9, 0);
 }
 
 static void run_op(struct run *run, uint32_t seq)
@@ -182,7 +196,8 @@ static void run_op(struct run *run, uint32_t seq)
     run->ops[i].traffic_bytes[run->machine->level_count - 1] += cost->apart_bytes;
     bool from_host = run->prepared->works[form].kind == LL_WORK_HOST;
     run->parts[i].exposed_s = timing.exposed_s;
-    place_op(run, seq, from_host, timing.time_s, from_host ? 0 : timing.overhead_s);
+    place_op(run, seq, from_host ? STREAM_HOST : STREAM_DEVICE, timing.time_s,
+             from_host ? 0 : timing.overhead_s);
     double busy_cycles = cost->compute_cycles, all_cycles = run->ops[i].time_s * cost->clock_hz;
     run->ops[i].stall_cycles = all_cycles > busy_cycles ? all_cycles - busy_cycles : 0;
 }
@@ -203,16 +218,19 @@ const struct ll_result *ll_replay(const struct ll_prepared *prepared, const stru
                                   struct ll_arena *arena, struct ll_diags *diags)
 {
     struct run run = {.prepared = prepared, .machine = machine};
+    const struct ll_trace *trace = prepared->trace;
     struct ll_result *result = ll_alloc(arena, 1, sizeof *result);
     if (!result || !make_room(&run, arena) || !cost_forms(&run, diags))
         return NULL;
     for (uint32_t seq = prepared->first_op; seq < prepared->end_op; seq++)
-        run_op(&run, seq);
+        (prepared->works[trace->ops[seq].form].kind == LL_WORK_WAIT ? run_wait : run_op)(&run, seq);
     *result = (struct ll_result){.prepared = prepared, .machine = machine, .ops = run.ops};
     double end_s = 0;
     for (unsigned i = 0; i < STREAM_COUNT; i++)
         end_s = fmax(end_s, run.stream_end_s[i]);
     result->time_s = end_s / (double)prepared->steps;
+    result->device_active_s = run.active_s / (double)prepared->steps;
+    result->starting_s = run.starting_s / (double)prepared->steps;
     ll_find_bottlenecks(result, run.parts);
     ll_sum_energy(result);
     return ll_sum_kinds(result, arena) ? result : NULL;
@@ -237,6 +255,13 @@ bool ll_replay_explain(const struct ll_result *result, uint32_t seq, struct ll_e
     if (seq < prepared->first_op || seq >= prepared->end_op)
         return false;
     uint32_t form = prepared->trace->ops[seq].form;
+    if (prepared->works[form].kind == LL_WORK_WAIT) {
+        double time_s = (double)prepared->trace->ops[seq].duration_ns * 1e-9;
+        ll_say(why,
+               "what the program did here was not seen; it takes as long as when it was recorded: %.10g s",
+               time_s);
+        return true;
+    }
     struct ll_cost cost;
     struct ll_timing timing;
     const char *trouble;

@@ -23,7 +23,8 @@ static uint8_t *count_readers(const struct ll_trace *trace, struct ll_arena *are
 static bool can_lead(const struct ll_prepared *prepared, uint32_t seq)
 {
     uint64_t kind = prepared->works[prepared->trace->ops[seq].form].kind;
-    return kind != LL_WORK_NOTHING && kind != LL_WORK_HOST && kind != LL_WORK_COLLECTIVE;
+    return kind != LL_WORK_NOTHING && kind != LL_WORK_HOST && kind != LL_WORK_WAIT &&
+           kind != LL_WORK_COLLECTIVE;
 }
 
 /* The operand of op seq that the op before it made, LL_NONE when there is none or seq cannot follow. */

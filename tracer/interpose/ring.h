@@ -23,6 +23,13 @@
 #define LL_RING_FOLDER_VARIABLE "LEADLINE_RINGS"
 #define LL_RING_MAGIC UINT64_C(0x31676e69724c4c2e) /* .LLring1 */
 
+/* "audit", "patch" or "entry" (tracer/interpose/patch); unset: preloading alone. */
+#define LL_MECHANISM_VARIABLE "LEADLINE_MECHANISM"
+
+/* A file of the folder: functions that only .symtab knows and whose entries are to be patched. Its lines are
+ * symbol, hexadecimal address in the file, bytes of code, path of the file. */
+#define LL_ENTRIES_FILE "entries"
+
 enum {
     LL_RING_PAGE = 4096,
     LL_RING_SLOTS = 1024, /* threads of a process with a ring at any one time */

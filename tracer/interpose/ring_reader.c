@@ -45,7 +45,7 @@ struct ll_ring_reader {
     struct ll_ring_clock_line clock;
     struct ll_followed *processes;
     uint64_t process_count, process_capacity;
-    struct ll_stream *streams;
+    struct ll_ring_stream *streams;
     uint64_t stream_count, stream_capacity;
     struct thread *threads;
     uint64_t thread_count, thread_capacity;
@@ -129,9 +129,9 @@ void ll_ring_close(struct ll_ring_reader *reader)
     if (!reader)
         return;
     for (uint64_t i = 0; i < reader->stream_count; i++) {
-        struct ll_stream *stream = &reader->streams[i];
+        struct ll_ring_stream *stream = &reader->streams[i];
         munmap(stream->ring, LL_RING_PAGE + stream->size_words * sizeof(uint64_t));
-        ll_stream_release(stream);
+        ll_ring_stream_release(stream);
     }
     for (uint64_t i = 0; i < reader->process_count; i++)
         ll_followed_release(&reader->processes[i]);
@@ -199,7 +199,7 @@ static void look_for_rings(struct ll_ring_reader *reader, uint32_t process)
             munmap(ring, LL_RING_PAGE + bytes);
             return;
         }
-        ll_stream_begin(&reader->streams[reader->stream_count++], ring, bytes, process);
+        ll_ring_stream_begin(&reader->streams[reader->stream_count++], ring, bytes, process);
     }
 }
 
@@ -220,9 +220,9 @@ static void look(struct ll_ring_reader *reader)
     uint64_t slack = (uint64_t)(SLACK_NS / reader->clock.ns_per_tick);
     uint64_t now = ll_ring_clock_now(&reader->clock), known = reader->finished ? UINT64_MAX : now - slack;
     for (uint64_t i = 0; i < reader->stream_count; i++) {
-        struct ll_stream *stream = &reader->streams[i];
+        struct ll_ring_stream *stream = &reader->streams[i];
         bool was_damaged = stream->damaged;
-        uint64_t open = ll_stream_scan(stream, now, new_thread, reader);
+        uint64_t open = ll_ring_stream_scan(stream, now, new_thread, reader);
         reader->processes[stream->process].damaged += stream->damaged && !was_damaged;
         if (open < known && !reader->finished && !is_gone(&reader->processes[stream->process]))
             known = open;
@@ -238,8 +238,8 @@ static bool choose(struct ll_ring_reader *reader)
     uint64_t least = UINT64_MAX, second = UINT64_MAX;
     bool found = false;
     for (size_t i = 0; i < reader->stream_count; i++) {
-        const struct ll_stream *stream = &reader->streams[i];
-        if (!ll_stream_has_items(stream))
+        const struct ll_ring_stream *stream = &reader->streams[i];
+        if (!ll_ring_stream_has_items(stream))
             continue;
         uint64_t start = stream->items[stream->first].start_ticks;
         if (!found || start < least) {
@@ -255,7 +255,7 @@ static bool choose(struct ll_ring_reader *reader)
     if (found && (reader->finished || least < reader->known_ticks))
         return true;
     for (size_t i = 0; i < reader->stream_count; i++) {
-        if (!ll_stream_has_items(&reader->streams[i]) || !ll_stream_is_full(&reader->streams[i]))
+        if (!ll_ring_stream_has_items(&reader->streams[i]) || !ll_ring_stream_is_full(&reader->streams[i]))
             continue;
         reader->current = i;
         reader->current_ends = 0;
@@ -269,25 +269,34 @@ static bool choose_same(const struct ll_ring_reader *reader)
 {
     if (reader->current >= reader->stream_count)
         return false;
-    const struct ll_stream *stream = &reader->streams[reader->current];
-    return ll_stream_has_items(stream) && stream->items[stream->first].start_ticks < reader->current_ends;
+    const struct ll_ring_stream *stream = &reader->streams[reader->current];
+    return ll_ring_stream_has_items(stream) && stream->items[stream->first].start_ticks < reader->current_ends;
 }
 
 /* A call's words as an event; false when they are nonsense. */
-static bool call_event(const struct ll_ring_reader *reader, const uint64_t *words, unsigned count,
+static bool call_event(struct ll_ring_reader *reader, uint32_t process, const uint64_t *words, unsigned count,
                        struct ll_event *event)
 {
     struct ll_call *call = &event->call;
+    bool is_execution = ll_ring_kind_of(words[0]) == LL_RING_EXECUTE;
     event->kind = LL_EVENT_CALL;
     call->depth = ll_ring_depth_of(words[0]);
     call->duration_ns = ll_ring_clock_duration_ns(&reader->clock, words[2]);
     call->caller = words[3];
     call->cpu_ns = words[4];
-    return ll_decode_call(ll_ring_symbol_of(words[0]), words + LL_RING_CALL_WORDS, count - LL_RING_CALL_WORDS,
-                          call);
+    call->symbol = ll_ring_symbol_of(words[0]);
+    words += LL_RING_CALL_WORDS;
+    count -= LL_RING_CALL_WORDS;
+    if (!is_execution)
+        return ll_decode_call(call->symbol, words, count, call);
+    const struct ll_described *described =
+        ll_followed_primitive(&reader->processes[process], &reader->arena, words[0]);
+    if (described)
+        ll_decode_execution(described, words + 1, (count - 1) / 2, call);
+    return described;
 }
 
-static bool event_of(const struct ll_ring_reader *reader, const struct ll_stream_item *item,
+static bool event_of(struct ll_ring_reader *reader, uint32_t process, const struct ll_ring_stream_item *item,
                      const uint64_t *words, unsigned count, struct ll_event *event)
 {
     event->thread = item->thread;
@@ -298,8 +307,8 @@ static bool event_of(const struct ll_ring_reader *reader, const struct ll_stream
         return true;
     }
     unsigned kind = count ? ll_ring_kind_of(words[0]) : LL_RING_FILL;
-    if (kind == LL_RING_CALL && count > LL_RING_CALL_WORDS)
-        return call_event(reader, words, count, event);
+    if ((kind == LL_RING_CALL || kind == LL_RING_EXECUTE) && count > LL_RING_CALL_WORDS)
+        return call_event(reader, process, words, count, event);
     event->memory.address = count > 2 ? words[2] : 0;
     event->memory.size_bytes = count > 3 ? words[3] : 0;
     if (kind == LL_RING_ALLOCATE)
@@ -324,14 +333,14 @@ bool ll_ring_next(struct ll_ring_reader *reader, struct ll_event *event)
             looked = true;
             continue;
         }
-        struct ll_stream *stream = &reader->streams[reader->current];
+        struct ll_ring_stream *stream = &reader->streams[reader->current];
         struct ll_followed *process = &reader->processes[stream->process];
-        struct ll_stream_item item;
+        struct ll_ring_stream_item item;
         uint64_t words[LL_RING_RECORD_WORDS];
-        unsigned count = ll_stream_take(stream, &item, words);
+        unsigned count = ll_ring_stream_take(stream, &item, words);
         process->late += item.start_ticks < reader->given_ticks;
         reader->given_ticks = item.start_ticks > reader->given_ticks ? item.start_ticks : reader->given_ticks;
-        if (event_of(reader, &item, words, count, event))
+        if (event_of(reader, stream->process, &item, words, count, event))
             return true;
         process->damaged++;
     }

@@ -8,21 +8,21 @@
 #include <stdlib.h>
 #include <string.h>
 
-void ll_stream_begin(struct ll_stream *stream, struct ll_ring *ring, uint64_t bytes, uint32_t process)
+void ll_ring_stream_begin(struct ll_ring_stream *stream, struct ll_ring *ring, uint64_t bytes, uint32_t process)
 {
-    *stream = (struct ll_stream){.ring = ring, .size_words = bytes / sizeof(uint64_t), .process = process};
+    *stream = (struct ll_ring_stream){.ring = ring, .size_words = bytes / sizeof(uint64_t), .process = process};
     stream->words = (const uint64_t *)((const char *)ring + LL_RING_PAGE);
     stream->scanned = stream->freed = atomic_load(&ring->tail);
 }
 
-void ll_stream_release(struct ll_stream *stream)
+void ll_ring_stream_release(struct ll_ring_stream *stream)
 {
     free(stream->items);
     stream->items = NULL;
 }
 
 /* Moves waiting items to the front where that makes room, else takes more memory. */
-static bool make_room(struct ll_stream *stream)
+static bool make_room(struct ll_ring_stream *stream)
 {
     if (stream->end < stream->capacity)
         return true;
@@ -36,7 +36,7 @@ static bool make_room(struct ll_stream *stream)
     return ll_grow(&stream->items, &stream->capacity, stream->end + 1, sizeof *stream->items);
 }
 
-static bool add(struct ll_stream *stream, struct ll_stream_item item)
+static bool add(struct ll_ring_stream *stream, struct ll_ring_stream_item item)
 {
     if (!make_room(stream))
         return false;
@@ -48,7 +48,7 @@ static bool add(struct ll_stream *stream, struct ll_stream_item item)
 }
 
 /* Whether a record of `count` words may lie here. */
-static bool is_sound(const struct ll_stream *stream, unsigned kind, unsigned count, uint64_t head)
+static bool is_sound(const struct ll_ring_stream *stream, unsigned kind, unsigned count, uint64_t head)
 {
     uint64_t offset = stream->scanned & (stream->size_words - 1);
     return kind < LL_RING_KINDS && count >= 1 && count <= head - stream->scanned &&
@@ -56,7 +56,7 @@ static bool is_sound(const struct ll_stream *stream, unsigned kind, unsigned cou
            (kind == LL_RING_FILL || (count >= 2 && count <= LL_RING_RECORD_WORDS));
 }
 
-static bool scan_record(struct ll_stream *stream, uint64_t head, ll_stream_thread *thread, void *context)
+static bool scan_record(struct ll_ring_stream *stream, uint64_t head, ll_ring_stream_thread *thread, void *context)
 {
     const uint64_t *record = stream->words + (stream->scanned & (stream->size_words - 1));
     uint64_t header = record[0];
@@ -65,7 +65,7 @@ static bool scan_record(struct ll_stream *stream, uint64_t head, ll_stream_threa
         return false;
     if (kind == LL_RING_THREAD)
         stream->thread = thread(context, stream->process, record[1]);
-    struct ll_stream_item item = {.position = stream->scanned, .thread = stream->thread};
+    struct ll_ring_stream_item item = {.position = stream->scanned, .thread = stream->thread};
     if (kind != LL_RING_FILL && kind != LL_RING_THREAD) {
         item.start_ticks = record[1];
         if (!add(stream, item))
@@ -75,17 +75,17 @@ static bool scan_record(struct ll_stream *stream, uint64_t head, ll_stream_threa
     return true;
 }
 
-static void add_lost(struct ll_stream *stream, uint64_t now_ticks)
+static void add_lost(struct ll_ring_stream *stream, uint64_t now_ticks)
 {
     uint64_t lost = atomic_load(&stream->ring->lost);
     if (lost <= stream->lost)
         return;
-    struct ll_stream_item item = {now_ticks, stream->scanned, lost - stream->lost, stream->thread};
+    struct ll_ring_stream_item item = {now_ticks, stream->scanned, lost - stream->lost, stream->thread};
     if (add(stream, item))
         stream->lost = lost;
 }
 
-uint64_t ll_stream_scan(struct ll_stream *stream, uint64_t now_ticks, ll_stream_thread *thread, void *context)
+uint64_t ll_ring_stream_scan(struct ll_ring_stream *stream, uint64_t now_ticks, ll_ring_stream_thread *thread, void *context)
 {
     if (stream->damaged)
         return now_ticks;
@@ -99,13 +99,13 @@ uint64_t ll_stream_scan(struct ll_stream *stream, uint64_t now_ticks, ll_stream_
     return open && open < now_ticks ? open : now_ticks;
 }
 
-bool ll_stream_is_full(const struct ll_stream *stream)
+bool ll_ring_stream_is_full(const struct ll_ring_stream *stream)
 {
     return stream->scanned - stream->freed > stream->size_words / 2;
 }
 
 /* Gives the writer back what lies before the first record that still waits. */
-static void free_words(struct ll_stream *stream)
+static void free_words(struct ll_ring_stream *stream)
 {
     uint64_t least = stream->scanned;
     for (uint64_t i = stream->first; i < stream->end; i++)
@@ -115,7 +115,7 @@ static void free_words(struct ll_stream *stream)
     atomic_store_explicit(&stream->ring->tail, least, memory_order_release);
 }
 
-unsigned ll_stream_take(struct ll_stream *stream, struct ll_stream_item *item, uint64_t *words)
+unsigned ll_ring_stream_take(struct ll_ring_stream *stream, struct ll_ring_stream_item *item, uint64_t *words)
 {
     *item = stream->items[stream->first++];
     unsigned count = 0;

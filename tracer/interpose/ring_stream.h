@@ -9,14 +9,14 @@
 
 #include <stdbool.h>
 
-struct ll_stream_item {
+struct ll_ring_stream_item {
     uint64_t start_ticks;
     uint64_t position; /* in words, of the record */
     uint64_t lost;     /* not 0: no record, but so many lost ones */
     uint32_t thread;
 };
 
-struct ll_stream {
+struct ll_ring_stream {
     struct ll_ring *ring; /* mapped; its words follow a page later */
     const uint64_t *words;
     uint64_t size_words; /* a power of two */
@@ -26,30 +26,30 @@ struct ll_stream {
     uint32_t thread;
     uint32_t process;
     bool damaged;                 /* it held nonsense; nothing more is read */
-    struct ll_stream_item *items; /* [first, end) wait */
+    struct ll_ring_stream_item *items; /* [first, end) wait */
     uint64_t first, end, capacity;
 };
 
 /* Gives a thread of this process a number, for the tid that its ring says. */
-typedef uint32_t ll_stream_thread(void *context, uint32_t process, uint64_t tid);
+typedef uint32_t ll_ring_stream_thread(void *context, uint32_t process, uint64_t tid);
 
 /* Begins to follow a ring of so many bytes of words, which is mapped and stays so. */
-void ll_stream_begin(struct ll_stream *stream, struct ll_ring *ring, uint64_t bytes, uint32_t process);
-void ll_stream_release(struct ll_stream *stream);
+void ll_ring_stream_begin(struct ll_ring_stream *stream, struct ll_ring *ring, uint64_t bytes, uint32_t process);
+void ll_ring_stream_release(struct ll_ring_stream *stream);
 
 /* Looks at what the writer added. The result is when its outermost call in progress began, `now_ticks` when
  * there is none: whatever it adds later began then or later. */
-uint64_t ll_stream_scan(struct ll_stream *stream, uint64_t now_ticks, ll_stream_thread *thread,
+uint64_t ll_ring_stream_scan(struct ll_ring_stream *stream, uint64_t now_ticks, ll_ring_stream_thread *thread,
                         void *context);
 
 /* Whether the writer is about to run out of room. */
-bool ll_stream_is_full(const struct ll_stream *stream);
+bool ll_ring_stream_is_full(const struct ll_ring_stream *stream);
 
 /* The first item, taken; its record's words are copied, at most LL_RING_RECORD_WORDS, their number is the
  * result: 0 for lost ones. There is an item. */
-unsigned ll_stream_take(struct ll_stream *stream, struct ll_stream_item *item, uint64_t *words);
+unsigned ll_ring_stream_take(struct ll_ring_stream *stream, struct ll_ring_stream_item *item, uint64_t *words);
 
-static inline bool ll_stream_has_items(const struct ll_stream *stream)
+static inline bool ll_ring_stream_has_items(const struct ll_ring_stream *stream)
 {
     return stream->first < stream->end;
 }

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#include "models/tbd/resnet_trunk.h"
+#include "models/vision/resnet_trunk.h"
 
 #include "models/nn/formula.h"
 #include "models/nn/init.h"
@@ -13,7 +13,7 @@ bool ll_resnet_plan(struct ll_nn *nn, int64_t depth, struct ll_resnet_plan *plan
         int64_t depth;
         struct ll_resnet_plan plan;
     } known[] = {
-        {18, {{2, 2, 2, 2}, false}}, {34, {{3, 4, 6, 3}, false}},  {50, {{3, 4, 6, 3}, true}},
+        {18, {{2, 2, 2, 2}, false}},  {34, {{3, 4, 6, 3}, false}},  {50, {{3, 4, 6, 3}, true}},
         {101, {{3, 4, 23, 3}, true}}, {152, {{3, 8, 36, 3}, true}},
     };
     for (size_t i = 0; i < sizeof known / sizeof *known; i++)

@@ -1,0 +1,216 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Two processes: the program, into which the loader puts our library (LD_PRELOAD), and this one, which reads
+ * what the library writes into a folder of rings and makes traces of it. The folder is gone in the end. */
+#define _GNU_SOURCE
+#include "sim/cli/foreign.h"
+
+#include "sim/cli/foreign_child.h"
+#include "sim/cli/foreign_plan.h"
+#include "sim/cli/paths.h"
+#include "sim/report/human.h"
+#include "tracer/base/json.h"
+#include "tracer/capture/session.h"
+
+#include <dirent.h>
+#include <inttypes.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#define LOOK_NS 10000000u         /* between looks at whether the program still runs */
+enum { LEAST_ALLOCATION = 2048 }; /* bytes; what is smaller holds no matrix worth following */
+
+/* The folder of the rings: in memory where there is a file system for that. NULL after saying why not. */
+static const char *make_folder(struct ll_arena *arena)
+{
+    const char *temporary = getenv("TMPDIR");
+    const char *const places[] = {"/dev/shm", temporary ? temporary : "/tmp", "/tmp"};
+    for (size_t i = 0; i < sizeof places / sizeof places[0]; i++) {
+        char *folder = ll_format(arena, "%s/leadline-XXXXXX", places[i]);
+        if (folder && mkdtemp(folder))
+            return folder;
+    }
+    ll_failed("there is no place for temporary files: neither /dev/shm nor %s can be written", places[1]);
+    return NULL;
+}
+
+static void remove_folder(const char *path)
+{
+    DIR *folder = opendir(path);
+    for (struct dirent *entry; folder && (entry = readdir(folder));)
+        if (strcmp(entry->d_name, ".") != 0 && strcmp(entry->d_name, "..") != 0)
+            unlinkat(dirfd(folder), entry->d_name, 0);
+    if (folder)
+        closedir(folder);
+    rmdir(path);
+}
+
+/* The command line as one text, as far as it is of use. */
+static const char *command_text(const struct ll_args *args)
+{
+    enum { ENOUGH = 200 };
+    struct ll_str text = {0};
+    for (size_t i = 0; i < args->word_count && text.length < ENOUGH; i++)
+        ll_str_addf(&text, "%s%s", i ? " " : "", args->words[i]);
+    size_t length = text.length < ENOUGH ? text.length : ENOUGH;
+    char *copy = text.failed ? NULL : ll_copy_text(args->arena, text.text, length);
+    ll_str_release(&text);
+    return copy;
+}
+
+/* What to tell. */
+
+static void tell_trace(const struct ll_session_trace *trace, struct ll_str *out)
+{
+    struct ll_human flops, wall, covered, calls;
+    const struct ll_capture_summary *summary = &trace->summary;
+    ll_str_addf(out, "leadline: %s  %s calls, %s in %s, of which calls cover %s", trace->path,
+                ll_grouped(&calls, summary->calls), ll_si(&flops, summary->flops, "FLOP"),
+                ll_si(&wall, trace->wall_s, "s"), ll_percent(&covered, trace->covered));
+    if (summary->steps)
+        ll_str_addf(out, "; %" PRIu64 " steps %s", summary->steps,
+                    summary->steps_by == LL_STEPS_BY_MARKS ? "by marks" : "found by repetition");
+    if (summary->nested)
+        ll_str_addf(out, "; %" PRIu64 " nested calls counted once", summary->nested);
+    if (summary->opaque)
+        ll_str_addf(out, "; %" PRIu64 " calls of unknown FLOPs", summary->opaque);
+    if (summary->lost)
+        ll_str_addf(out, "; %" PRIu64 " events lost, the rings were full", summary->lost);
+    if (trace->unresolved)
+        ll_str_addf(out, "; %" PRIu64 " calls unresolved", trace->unresolved);
+    if (trace->status != LL_OK)
+        ll_str_addf(out, "; recording ended early: %s", ll_status_text(trace->status));
+    ll_str_add(out, "\n");
+    if (trace->better_core)
+        ll_str_addf(
+            out,
+            "leadline: OpenBLAS took this CPU for %s; with OPENBLAS_CORETYPE=%s in the environment it "
+            "runs kernels for what the CPU can\n",
+            trace->blas_core, trace->better_core);
+}
+
+static void tell(const struct ll_session_trace *traces, size_t count)
+{
+    struct ll_str out = {0};
+    for (size_t i = 0; i < count; i++)
+        tell_trace(&traces[i], &out);
+    if (count == 0)
+        ll_str_add(&out, "leadline: nothing was recorded: no call of BLAS, LAPACK or oneDNN was seen\n");
+    if (out.text)
+        fputs(out.text, stderr);
+    ll_str_release(&out);
+}
+
+static void put_trace(struct ll_json *json, const struct ll_session_trace *trace)
+{
+    static const char *const by[] = {"none", "marks", "repetition"};
+    const struct ll_capture_summary *summary = &trace->summary;
+    ll_json_open_object(json);
+    ll_json_put_text(json, "trace", trace->path);
+    ll_json_put_count(json, "pid", trace->pid);
+    ll_json_put_text(json, "trouble", trace->status == LL_OK ? NULL : ll_status_text(trace->status));
+    ll_json_put_count(json, "calls", summary->calls);
+    ll_json_put_number(json, "flops", summary->flops);
+    ll_json_put_number(json, "wall_s", trace->wall_s);
+    ll_json_put_number(json, "covered", trace->covered);
+    ll_json_put_count(json, "steps", summary->steps);
+    ll_json_put_text(json, "steps_by", by[summary->steps_by]);
+    ll_json_put_count(json, "gaps", summary->gaps);
+    ll_json_put_count(json, "nested", summary->nested);
+    ll_json_put_count(json, "opaque", summary->opaque);
+    ll_json_put_count(json, "dropped", summary->lost);
+    ll_json_put_count(json, "unresolved", trace->unresolved);
+    ll_json_put_text(json, "blas_core", trace->blas_core);
+    ll_json_put_text(json, "better_core", trace->better_core);
+    ll_json_close_object(json);
+}
+
+static int print_json(const struct ll_session_trace *traces, size_t count, int status)
+{
+    struct ll_str out = {0};
+    struct ll_json json = {.out = &out, .indent = true};
+    ll_json_open_object(&json);
+    ll_json_put_integer(&json, "exit_status", status);
+    ll_json_key(&json, "traces");
+    ll_json_open_list(&json);
+    for (size_t i = 0; i < count; i++)
+        put_trace(&json, &traces[i]);
+    ll_json_close_list(&json);
+    ll_json_close_object(&json);
+    return ll_print(&out);
+}
+
+/* Runs. */
+
+/* Takes in what the program does until it has ended; its exit status. */
+static int follow(struct ll_child *child, struct ll_session *session)
+{
+    int status;
+    while (!ll_child_ended(child, &status)) {
+        ll_session_drain(session);
+        ll_session_wait(session, LOOK_NS);
+    }
+    return status;
+}
+
+/* Our libraries lie in one folder. */
+static enum ll_status prepare(struct ll_arena *arena, const struct ll_plan *plan, const char *library,
+                              const char *folder, struct ll_launch *launch)
+{
+    const char *tools = ll_copy_text(arena, library, (size_t)(strrchr(library, '/') - library));
+    if (!tools)
+        return LL_NO_MEMORY;
+    return ll_launch_prepare(arena, &plan->coverage, plan->mechanism, tools, folder, launch);
+}
+
+static int record_in(const char *folder, const char *library, const struct ll_plan *plan,
+                     const struct ll_args *args)
+{
+    struct ll_child child = {0};
+    struct ll_session_settings settings = {
+        .folder = folder, .output = ll_value(args, "output", "program.llt"), .command = command_text(args)};
+    const struct ll_ring_settings rings = {.least_allocation = LEAST_ALLOCATION};
+    enum ll_status trouble = settings.command ? ll_ring_create(folder, &rings) : LL_NO_MEMORY;
+    if (trouble != LL_OK)
+        return ll_failed("%s: %s", folder, ll_status_text(trouble));
+    struct ll_launch launch;
+    trouble = prepare(args->arena, plan, library, folder, &launch);
+    if (trouble != LL_OK)
+        return ll_failed("%s: %s", folder, ll_status_text(trouble));
+    struct ll_session *session = ll_session_open(&settings, &trouble);
+    if (!session)
+        return ll_failed("%s: %s", folder, ll_status_text(trouble));
+    int status = ll_child_start(&child, args->words, &launch);
+    settings.pid = (uint64_t)child.pid;
+    if (status == LL_DONE)
+        status = follow(&child, session);
+    struct ll_session_trace *traces;
+    size_t count;
+    if (!ll_session_close(session, args->arena, &traces, &count))
+        return ll_failed("memory ran out");
+    if (child.pid == 0)
+        return status;
+    tell(traces, count);
+    if (ll_flag(args, "json"))
+        print_json(traces, count, status);
+    return status;
+}
+
+int ll_record_foreign(const struct ll_args *args)
+{
+    const char *library = ll_preload_library(args->arena);
+    if (!library)
+        return ll_failed("libleadline-preload.so is not where this program was built or installed");
+    struct ll_plan plan;
+    int planned = ll_plan_foreign(args, &plan);
+    if (planned != LL_DONE)
+        return planned;
+    const char *folder = make_folder(args->arena);
+    if (!folder)
+        return LL_FAILED;
+    ll_tell_plan(&plan);
+    int status = record_in(folder, library, &plan, args);
+    remove_folder(folder);
+    return status;
+}

@@ -1,0 +1,88 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "sim/cli/foreign_plan.h"
+
+#include "tracer/interpose/routines.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+
+static bool read_mechanism(const struct ll_args *args, struct ll_plan *plan)
+{
+    const char *names[LL_MECHANISM_COUNT], *given = ll_value(args, "mech", NULL);
+    for (enum ll_mechanism i = 0; i < LL_MECHANISM_COUNT; i++)
+        names[i] = ll_mechanism_name(i);
+    if (!given || ll_mechanism_find(given, &plan->mechanism))
+        return true;
+    ll_unknown("mechanism", given, names, LL_MECHANISM_COUNT, "leadline record --help");
+    return false;
+}
+
+static enum ll_status read_coverage(struct ll_arena *arena, const char *program, struct ll_plan *plan)
+{
+    const struct ll_search search = {getenv("PATH"), getenv("LD_LIBRARY_PATH"), getenv("LD_PRELOAD")};
+    const char **names = ll_alloc(arena, LL_SYMBOL_COUNT, sizeof *names);
+    enum ll_status status = names ? ll_closure_read(arena, program, &search, &plan->closure) : LL_NO_MEMORY;
+    if (status != LL_OK) {
+        plan->closure.count = 0;
+        return status;
+    }
+    for (uint32_t i = 0; i < LL_SYMBOL_COUNT; i++)
+        names[i] = ll_symbol_row(i)->name;
+    status = ll_coverage_find(arena, &plan->closure, names, LL_SYMBOL_COUNT, &plan->coverage);
+    if (status == LL_OK)
+        plan->mechanism = plan->coverage.mechanism;
+    return status;
+}
+
+int ll_show_coverage(const struct ll_args *args)
+{
+    struct ll_plan plan = {0};
+    struct ll_str out = {0};
+    enum ll_status status = read_coverage(args->arena, args->words[0], &plan);
+    if (status != LL_OK)
+        return ll_failed("%s: %s", args->words[0], ll_status_text(status));
+    if (!read_mechanism(args, &plan))
+        return LL_WRONG;
+    if (ll_flag(args, "json")) {
+        struct ll_json json = {.out = &out, .indent = true};
+        ll_coverage_json(&json, &plan.coverage, plan.mechanism);
+    } else {
+        ll_coverage_text(&out, &plan.coverage, plan.mechanism);
+    }
+    return ll_print(&out);
+}
+
+int ll_plan_foreign(const struct ll_args *args, struct ll_plan *plan)
+{
+    const char *program = args->words[0];
+    *plan = (struct ll_plan){0};
+    enum ll_status status = read_coverage(args->arena, program, plan);
+    if (status == LL_NO_MEMORY)
+        return ll_failed("%s", ll_status_text(status));
+    if (!read_mechanism(args, plan))
+        return LL_WRONG;
+    const struct ll_coverage *coverage = &plan->coverage;
+    if (plan->closure.count == 0 || !coverage->is_static)
+        return LL_DONE;
+    if (plan->mechanism != LL_MECHANISM_PROBE)
+        return ll_failed("%s is static: nothing can be loaded into it, only --mech=probe sees its calls",
+                         program);
+    if (!coverage->possible)
+        return ll_failed("%s is static and %s; link it dynamically%s", program,
+                         coverage->stripped ? "has no symbols: nothing tells where its routines begin"
+                                            : "holds none of the routines that are recorded",
+                         coverage->stripped ? ", or do not strip it" : "");
+    return LL_DONE;
+}
+
+void ll_tell_plan(const struct ll_plan *plan)
+{
+    const struct ll_coverage *coverage = &plan->coverage;
+    if (plan->closure.count == 0 || coverage->route_count == 0)
+        return;
+    size_t seen = ll_coverage_seen(coverage, plan->mechanism);
+    if (plan->mechanism == LL_MECHANISM_PRELOAD && seen == coverage->route_count)
+        return;
+    fprintf(stderr, "leadline: mechanism %s sees %zu of %zu ways to a routine (--coverage tells them)\n",
+            ll_mechanism_name(plan->mechanism), seen, coverage->route_count);
+}

@@ -1,0 +1,237 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* The table of tracer/binary/reach.def against programs that make TINY_CALLS calls in the manner of each row:
+ * a cell that says SEEN must see all of them, one that says NOT must see none, and none may change the
+ * program's result. test_mechanisms TOOLS PROGRAMS: the folders of our libraries and of the tiny programs. */
+#define _GNU_SOURCE
+#include "check.h"
+
+#include "mechanisms/tiny.h"
+#include "tracer/binary/launch.h"
+#include "tracer/interpose/ring_reader.h"
+#include "tracer/interpose/routines.h"
+
+#include <dirent.h>
+#include <fcntl.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+enum { RIGHT_SUM = 3, CANNOT_RUN = 77, NAMES = 1024 };
+
+static struct ll_arena arena;
+static const char *tools, *programs;
+static const char *names[NAMES];
+
+/* A program that calls in this manner; words from the second on are arguments, those with a dot are files. */
+struct situation {
+    enum ll_reach reach;
+    const char *words[4];
+};
+
+static const struct situation situations[] = {
+    {LL_REACH_CALL_SLOT, {"caller_lazy"}},
+    {LL_REACH_CALL_SLOT, {"caller_now"}},
+    {LL_REACH_ADDRESS_SLOT, {"caller_noplt"}},
+    {LL_REACH_DATA_SLOT, {"caller_table"}},
+    {LL_REACH_OPENED, {"opener", "local", "libuser.so", "user_add"}},
+    {LL_REACH_OPENED, {"opener", "local", "libuser_noplt.so", "user_add"}},
+    {LL_REACH_OPENED_DEEP, {"opener", "deep", "libuser.so", "user_add"}},
+    {LL_REACH_OPENED_DEEP_ADDRESS, {"opener", "deep", "libuser_noplt.so", "user_add"}},
+    {LL_REACH_POINTER, {"opener", "local", "libtiny.so", "cblas_daxpy"}},
+    {LL_REACH_INTERNAL, {"inner"}},
+    {LL_REACH_INTERNAL_BOUND, {"inner_symbolic"}},
+    {LL_REACH_INTERNAL_BOUND, {"inner_direct"}},
+    {LL_REACH_HIDDEN, {"caller_hidden"}},
+    {LL_REACH_STATIC_NAMED, {"caller_static"}},
+    {LL_REACH_STATIC_STRIPPED, {"caller_stripped"}},
+};
+
+static const char *file_of(const char *word)
+{
+    return ll_format(&arena, "%s/%s", programs, word);
+}
+
+static struct ll_coverage cover(const char *program, struct ll_closure *closure)
+{
+    struct ll_search search = {0};
+    struct ll_coverage coverage;
+    uint32_t count = 0;
+    for (const struct ll_symbol_row *row; (row = ll_symbol_row(count)) && count < NAMES; count++)
+        names[count] = row->name;
+    assert_int_equal(ll_closure_read(&arena, program, &search, closure), LL_OK);
+    assert_int_equal(ll_coverage_find(&arena, closure, names, count, &coverage), LL_OK);
+    return coverage;
+}
+
+/* Becomes the program. */
+static _Noreturn void become(const struct situation *situation, const struct ll_launch *launch)
+{
+    const char *words[LL_LAUNCH_PREFIX + 5] = {0};
+    size_t count = 0;
+    for (size_t i = 0; launch->prefix[i]; i++)
+        words[count++] = launch->prefix[i];
+    for (size_t i = 0; i < 4 && situation->words[i]; i++)
+        words[count++] =
+            i == 0 || strchr(situation->words[i], '.') ? file_of(situation->words[i]) : situation->words[i];
+    for (size_t i = 0; launch->settings[i]; i++)
+        putenv((char *)(uintptr_t)launch->settings[i]);
+    execv(words[0], (char *const *)(uintptr_t)words);
+    _exit(CANNOT_RUN);
+}
+
+/* Its exit status. */
+static int run(const struct situation *situation, const struct ll_launch *launch)
+{
+    int status = 0;
+    pid_t pid = fork();
+    if (pid == 0)
+        become(situation, launch);
+    assert_true(pid > 0 && waitpid(pid, &status, 0) == pid);
+    return WIFEXITED(status) ? WEXITSTATUS(status) : 128 + WTERMSIG(status);
+}
+
+static uint64_t count_calls(const char *rings)
+{
+    struct ll_ring_reader *reader = ll_ring_open(rings, NULL);
+    struct ll_event event;
+    uint64_t calls = 0;
+    assert_non_null(reader);
+    ll_ring_finish(reader);
+    while (ll_ring_next(reader, &event)) {
+        if (event.kind != LL_EVENT_CALL)
+            continue;
+        assert_string_equal(ll_symbol_row(event.call.symbol)->name, "cblas_daxpy");
+        assert_int_equal(event.call.depth, 0);
+        assert_int_equal(ll_call_number(&event.call, LL_NUMBER_n), 1);
+        calls++;
+    }
+    ll_ring_close(reader);
+    return calls;
+}
+
+static void remove_folder(const char *path)
+{
+    DIR *folder = opendir(path);
+    for (struct dirent *entry; folder && (entry = readdir(folder));)
+        unlinkat(dirfd(folder), entry->d_name, 0);
+    if (folder)
+        closedir(folder);
+    rmdir(path);
+}
+
+/* Records the program by the mechanism; how many calls were seen. False: this machine does not permit it. */
+static bool record(const struct situation *situation, enum ll_mechanism mechanism, uint64_t *calls)
+{
+    char rings[] = "/tmp/mechanisms.XXXXXX";
+    const struct ll_ring_settings settings = {0};
+    struct ll_closure closure;
+    struct ll_launch launch;
+    struct ll_coverage coverage = cover(file_of(situation->words[0]), &closure);
+    assert_non_null(mkdtemp(rings));
+    assert_int_equal(ll_ring_create(rings, &settings), LL_OK);
+    assert_int_equal(ll_launch_prepare(&arena, &coverage, mechanism, tools, rings, &launch), LL_OK);
+    int status = run(situation, &launch);
+    *calls = status == RIGHT_SUM ? count_calls(rings) : 0;
+    remove_folder(rings);
+    if (status != CANNOT_RUN && status != RIGHT_SUM)
+        fail_msg("%s by %s: exit status %d", situation->words[0], ll_mechanism_name(mechanism), status);
+    return status == RIGHT_SUM;
+}
+
+static void hold_column(enum ll_mechanism mechanism)
+{
+    bool failed = false;
+    for (size_t i = 0; i < sizeof situations / sizeof situations[0]; i++) {
+        const struct situation *situation = &situations[i];
+        uint64_t calls, expected = ll_reach_seen(situation->reach, mechanism) ? TINY_CALLS : 0;
+        if (!record(situation, mechanism, &calls))
+            skip();
+        print_message("%-8s %-22s %s %3llu/%d\n", ll_mechanism_name(mechanism), situation->words[0],
+                      ll_reach_word(situation->reach), (unsigned long long)calls, TINY_CALLS);
+        failed |= calls != expected;
+    }
+    assert_false(failed);
+}
+
+static void preloading_sees_what_the_table_says(void **state)
+{
+    (void)state;
+    hold_column(LL_MECHANISM_PRELOAD);
+}
+
+static void auditing_sees_what_the_table_says(void **state)
+{
+    (void)state;
+    hold_column(LL_MECHANISM_AUDIT);
+}
+
+static void patched_slots_see_what_the_table_says(void **state)
+{
+    (void)state;
+    hold_column(LL_MECHANISM_PATCH);
+}
+
+static void patched_entries_see_what_the_table_says(void **state)
+{
+    (void)state;
+#if !defined(__x86_64__)
+    skip();
+#endif
+    hold_column(LL_MECHANISM_ENTRY);
+}
+
+/* What runs before main is chosen from the files alone. */
+static void the_coverage_of_each_program_chooses_a_mechanism_that_sees_it(void **state)
+{
+    (void)state;
+    static const struct {
+        const char *program;
+        enum ll_mechanism mechanism;
+        enum ll_reach reach;
+    } rows[] = {
+        {"caller_lazy", LL_MECHANISM_PRELOAD, LL_REACH_CALL_SLOT},
+        {"caller_now", LL_MECHANISM_PRELOAD, LL_REACH_CALL_SLOT},
+        {"caller_noplt", LL_MECHANISM_PRELOAD, LL_REACH_ADDRESS_SLOT},
+        {"caller_table", LL_MECHANISM_PRELOAD, LL_REACH_DATA_SLOT},
+        {"inner", LL_MECHANISM_PRELOAD, LL_REACH_INTERNAL},
+        {"inner_symbolic", LL_MECHANISM_ENTRY, LL_REACH_INTERNAL_BOUND},
+        {"inner_direct", LL_MECHANISM_ENTRY, LL_REACH_INTERNAL_BOUND},
+        {"caller_hidden", LL_MECHANISM_ENTRY, LL_REACH_HIDDEN},
+        {"caller_static", LL_MECHANISM_PROBE, LL_REACH_STATIC_NAMED},
+    };
+    for (size_t i = 0; i < sizeof rows / sizeof rows[0]; i++) {
+        struct ll_closure closure;
+        struct ll_coverage coverage = cover(file_of(rows[i].program), &closure);
+        assert_true(coverage.possible);
+        assert_int_equal(coverage.route_count, 1);
+        assert_int_equal(coverage.routes[0].reach, rows[i].reach);
+        assert_int_equal(coverage.mechanism, rows[i].mechanism);
+    }
+}
+
+static void a_stripped_static_program_is_refused(void **state)
+{
+    (void)state;
+    struct ll_closure closure;
+    struct ll_coverage coverage = cover(file_of("caller_stripped"), &closure);
+    assert_true(coverage.is_static && coverage.stripped);
+    assert_false(coverage.possible);
+}
+
+int main(int argc, char **argv)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(the_coverage_of_each_program_chooses_a_mechanism_that_sees_it),
+        cmocka_unit_test(a_stripped_static_program_is_refused),
+        cmocka_unit_test(preloading_sees_what_the_table_says),
+        cmocka_unit_test(auditing_sees_what_the_table_says),
+        cmocka_unit_test(patched_slots_see_what_the_table_says),
+        cmocka_unit_test(patched_entries_see_what_the_table_says),
+    };
+    if (argc != 3)
+        return 2;
+    tools = argv[1];
+    programs = argv[2];
+    int failed = cmocka_run_group_tests(tests, NULL, NULL);
+    ll_arena_release(&arena);
+    return failed;
+}

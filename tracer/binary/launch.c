@@ -1,0 +1,64 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "tracer/binary/launch.h"
+
+#include "tracer/base/file.h"
+#include "tracer/interpose/ring.h"
+
+#include <inttypes.h>
+#include <stdlib.h>
+
+/* NAME=FILE, and behind it what the variable holds already. */
+static const char *ahead_of_others(struct ll_arena *arena, const char *name, const char *tools,
+                                   const char *file)
+{
+    const char *before = getenv(name);
+    bool has = before && *before;
+    return ll_format(arena, "%s=%s/%s%s%s", name, tools, file, has ? ":" : "", has ? before : "");
+}
+
+/* Routines that are linked in and hidden: where they begin, as libelf found it. */
+static enum ll_status write_entries(struct ll_arena *arena, const struct ll_coverage *coverage,
+                                    const char *rings)
+{
+    struct ll_str lines = {0};
+    const char *path = ll_format(arena, "%s/" LL_ENTRIES_FILE, rings);
+    for (size_t i = 0; i < coverage->route_count; i++) {
+        const struct ll_route *route = &coverage->routes[i];
+        const struct ll_binary *binary = &coverage->closure->binaries[route->binary];
+        const char *name = coverage->names[route->symbol];
+        if (route->reach != LL_REACH_HIDDEN)
+            continue;
+        const struct ll_elf_symbol *function = ll_elf_find_function(binary->elf, name);
+        ll_str_addf(&lines, "%s %" PRIx64 " %" PRIu64 " %s\n", name, function->address, function->size_bytes,
+                    binary->path);
+    }
+    enum ll_status status = !path || lines.failed ? LL_NO_MEMORY
+                            : lines.length        ? ll_write_whole(path, &lines)
+                                                  : LL_OK;
+    ll_str_release(&lines);
+    return status;
+}
+
+enum ll_status ll_launch_prepare(struct ll_arena *arena, const struct ll_coverage *coverage,
+                                 enum ll_mechanism mechanism, const char *tools, const char *rings,
+                                 struct ll_launch *launch)
+{
+    size_t count = 0;
+    *launch = (struct ll_launch){0};
+    if (mechanism == LL_MECHANISM_PROBE) {
+        launch->prefix[0] = ll_format(arena, "%s/leadline-probe", tools);
+        launch->prefix[1] = rings;
+        return launch->prefix[0] ? LL_OK : LL_NO_MEMORY;
+    }
+    launch->settings[count++] = ll_format(arena, LL_RING_FOLDER_VARIABLE "=%s", rings);
+    launch->settings[count++] = ahead_of_others(arena, "LD_PRELOAD", tools, "libleadline-preload.so");
+    if (mechanism == LL_MECHANISM_AUDIT)
+        launch->settings[count++] = ahead_of_others(arena, "LD_AUDIT", tools, "libleadline-audit.so");
+    if (mechanism != LL_MECHANISM_PRELOAD)
+        launch->settings[count++] =
+            ll_format(arena, LL_MECHANISM_VARIABLE "=%s", ll_mechanism_name(mechanism));
+    for (size_t i = 0; i < count; i++)
+        if (!launch->settings[i])
+            return LL_NO_MEMORY;
+    return mechanism == LL_MECHANISM_ENTRY ? write_entries(arena, coverage, rings) : LL_OK;
+}

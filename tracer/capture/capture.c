@@ -1,0 +1,455 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "tracer/capture/capture.h"
+
+#include "tracer/base/map.h"
+#include "tracer/capture/meaning.h"
+#include "tracer/capture/memory.h"
+#include "tracer/capture/repeat.h"
+#include "tracer/facts.h"
+
+#include <inttypes.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+enum {
+    LEAST_GAP_NS = 1000, /* less is the way from one call to the next */
+    ROWS_MOST = 1 << 16  /* a matrix of more rows that lie apart counts as one run */
+};
+
+/* What a thread of the process did last. */
+struct thread {
+    uint32_t number; /* of the events */
+    uint32_t last_op, first_output, output_count;
+    bool last_is_gap;
+    struct ll_seen_thread seen;
+};
+
+struct ll_capture {
+    struct ll_capture_settings settings;
+    struct ll_recorder *recorder;
+    struct ll_meanings meanings;
+    struct ll_memory memory;
+    struct ll_waits waits;
+    struct ll_map sites, looks, shapes; /* places to scopes; calls to looks; shapes to descs */
+    uint32_t *site_scopes, *shape_descs;
+    uint64_t site_capacity, desc_capacity;
+    struct thread *threads;
+    struct ll_seen_thread *seen; /* for the summary */
+    uint64_t thread_capacity, seen_capacity;
+    struct ll_repeat_call *calls; /* a ring of the last ones */
+    uint64_t *call_starts;
+    uint64_t call_capacity, start_capacity;
+    struct ll_capture_summary summary;
+    uint64_t end_ns;
+    bool marked;
+};
+
+/* Opening and closing. */
+
+struct ll_capture *ll_capture_open(const struct ll_capture_settings *settings)
+{
+    struct ll_capture *capture = calloc(1, sizeof *capture);
+    if (!capture)
+        return NULL;
+    capture->settings = *settings;
+    ll_meanings(&capture->meanings);
+    capture->recorder = settings->recorder;
+    capture->memory.recorder = settings->recorder;
+    ll_recorder_afterwards(capture->recorder, settings->origin_ns);
+    capture->memory.scope = ll_recorder_string(capture->recorder, "memory");
+    return capture;
+}
+
+static void release(struct ll_capture *capture)
+{
+    ll_memory_release(&capture->memory);
+    free(capture->waits.ops);
+    ll_map_release(&capture->sites);
+    ll_map_release(&capture->looks);
+    ll_map_release(&capture->shapes);
+    free(capture->site_scopes);
+    free(capture->shape_descs);
+    free(capture->threads);
+    free(capture->seen);
+    free(capture->calls);
+    free(capture->call_starts);
+    free(capture);
+}
+
+/* What repeats. */
+
+static uint32_t scope_of(struct ll_capture *capture, uint64_t address)
+{
+    bool is_new;
+    uint32_t site = ll_map_intern(&capture->sites, &address, sizeof address, &is_new);
+    if (site == LL_NO_ID || !ll_grow((void **)&capture->site_scopes, &capture->site_capacity, site + 1u,
+                                     sizeof *capture->site_scopes))
+        return LL_NONE;
+    if (!is_new)
+        return capture->site_scopes[site];
+    char text[32];
+    snprintf(text, sizeof text, "0x%" PRIx64, address);
+    const char *named =
+        capture->settings.site ? capture->settings.site(capture->settings.context, address) : NULL;
+    return capture->site_scopes[site] = ll_recorder_string(capture->recorder, named ? named : text);
+}
+
+static uint32_t desc_of(struct ll_capture *capture, const struct ll_shape *shape)
+{
+    bool is_new;
+    uint32_t number = ll_map_intern(&capture->shapes, shape, sizeof *shape, &is_new);
+    if (number == LL_NO_ID || !ll_grow((void **)&capture->shape_descs, &capture->desc_capacity, number + 1u,
+                                       sizeof *capture->shape_descs))
+        return LL_NONE;
+    if (is_new)
+        capture->shape_descs[number] = ll_recorder_desc(capture->recorder, "", shape, LL_ACTIVATION);
+    return capture->shape_descs[number];
+}
+
+static struct thread *thread_of(struct ll_capture *capture, uint32_t number)
+{
+    uint32_t count = capture->summary.thread_count;
+    for (uint32_t i = 0; i < count; i++)
+        if (capture->threads[i].number == number)
+            return &capture->threads[i];
+    if (!ll_grow((void **)&capture->threads, &capture->thread_capacity, count + 1u, sizeof *capture->threads))
+        return NULL;
+    capture->threads[count] = (struct thread){
+        .number = number,
+        .last_op = LL_NONE,
+        .seen = {.begin_ns = capture->settings.origin_ns, .end_ns = capture->settings.origin_ns}};
+    capture->summary.thread_count++;
+    return &capture->threads[count];
+}
+
+static struct ll_stretch_of_memory stretch_of(const struct ll_operand *operand)
+{
+    if (operand->rows > ROWS_MOST) {
+        uint64_t bytes = (operand->rows - 1) * operand->stride_bytes + operand->row_bytes;
+        return ll_stretch(operand->address, 1, bytes, bytes);
+    }
+    return ll_stretch(operand->address, operand->rows, operand->row_bytes, operand->stride_bytes);
+}
+
+/* Ops. */
+
+static uint32_t record(struct ll_capture *capture, struct thread *thread, struct ll_record *record)
+{
+    record->thread = (uint32_t)(thread - capture->threads);
+    uint32_t first_output = ll_recorder_op(capture->recorder, record);
+    thread->last_op = (uint32_t)capture->memory.op_count++;
+    thread->first_output = first_output;
+    thread->output_count = record->output_count;
+    thread->last_is_gap = record->kind == LL_OP_GAP;
+    return first_output;
+}
+
+/* The time since the thread's last call, where it is worth an op. */
+static void note_gap(struct ll_capture *capture, struct thread *thread, uint64_t start_ns)
+{
+    uint64_t end_ns = thread->seen.end_ns, gap_ns = start_ns > end_ns ? start_ns - end_ns : 0;
+    if (gap_ns < LEAST_GAP_NS)
+        return;
+    uint32_t before = thread->last_op;
+    struct ll_record gap = {.kind = LL_OP_GAP,
+                            .scope = capture->memory.scope,
+                            .controls = &before,
+                            .control_count = before != LL_NONE,
+                            .gap_count = before != LL_NONE,
+                            .start_ns = end_ns,
+                            .duration_ns = gap_ns};
+    record(capture, thread, &gap);
+    capture->summary.gaps++;
+    thread->seen.in_gaps_ns += gap_ns;
+}
+
+/* What the thread did before, unless the op waits for it anyway. The reasons stand in the order of struct
+ * ll_links: order, storage, gap. */
+static void add_thread_order(struct ll_capture *capture, const struct thread *thread, const uint32_t *inputs,
+                             uint32_t input_count, struct ll_record *op)
+{
+    struct ll_waits *waits = &capture->waits;
+    bool known = thread->last_op == LL_NONE;
+    for (uint32_t i = 0; i < input_count && !known; i++)
+        known = inputs[i] - thread->first_output < thread->output_count;
+    for (uint64_t i = 0; i < waits->count && !known; i++)
+        known = waits->ops[i] == thread->last_op;
+    op->storage_count = (uint32_t)waits->count;
+    if (!known && ll_grow((void **)&waits->ops, &waits->capacity, waits->count + 1, sizeof *waits->ops)) {
+        bool gap = thread->last_is_gap;
+        if (!gap)
+            memmove(waits->ops + 1, waits->ops, waits->count * sizeof *waits->ops);
+        waits->ops[gap ? waits->count : 0] = thread->last_op;
+        waits->count++;
+        op->gap_count = gap;
+    }
+    op->controls = waits->ops;
+    op->control_count = (uint32_t)waits->count;
+}
+
+/* A call's op with all that it refers to. */
+struct told {
+    const struct ll_call *call;
+    const struct ll_meant *meant;
+    uint32_t inputs[LL_MAX_OPERANDS], in_descs[LL_MAX_OPERANDS], out_descs[LL_MAX_OPERANDS];
+};
+
+static bool is_updated(const struct ll_meant *meant, uint8_t operand)
+{
+    for (uint32_t i = 0; i < meant->view.input_count; i++)
+        if (meant->inputs[i] == operand)
+            return true;
+    return false;
+}
+
+/* Inputs become tensors, outputs must wait; false when the recorder has stopped. */
+static bool resolve(struct ll_capture *capture, const struct thread *thread, struct told *told)
+{
+    const struct ll_meant *meant = told->meant;
+    uint32_t number = (uint32_t)(thread - capture->threads);
+    capture->waits.count = 0;
+    for (uint32_t i = 0; i < meant->view.output_count; i++)
+        if ((told->out_descs[i] = desc_of(capture, &meant->out[i])) == LL_NONE)
+            return false;
+    for (uint32_t i = 0; i < meant->view.input_count; i++) {
+        struct ll_stretch_of_memory at = stretch_of(&told->call->operand[meant->inputs[i]]);
+        told->in_descs[i] = desc_of(capture, &meant->in[i]);
+        if (told->in_descs[i] == LL_NONE)
+            return false;
+        told->inputs[i] = ll_memory_read(&capture->memory, &at, told->in_descs[i], number);
+        if (told->inputs[i] == LL_NONE)
+            return false;
+    }
+    for (uint32_t i = 0; i < meant->placed; i++) {
+        struct ll_stretch_of_memory at = stretch_of(&told->call->operand[meant->outputs[i]]);
+        ll_memory_overwrite(&capture->memory, &at, is_updated(meant, meant->outputs[i]), &capture->waits);
+    }
+    return true;
+}
+
+static void enter(struct ll_capture *capture, const struct thread *thread, const struct told *told,
+                  uint32_t op, uint32_t first_output)
+{
+    const struct ll_meant *meant = told->meant;
+    for (uint32_t i = 0; i < meant->view.input_count; i++) {
+        struct ll_stretch_of_memory at = stretch_of(&told->call->operand[meant->inputs[i]]);
+        ll_memory_was_read(&capture->memory, &at, op, thread->number);
+    }
+    for (uint32_t i = 0; i < meant->placed; i++) {
+        struct ll_stretch_of_memory at = stretch_of(&told->call->operand[meant->outputs[i]]);
+        ll_memory_was_written(&capture->memory, &at, op, first_output + i, told->out_descs[i]);
+    }
+}
+
+/* The call for the search of repetitions: what it is, without where its data lies. */
+static void remember(struct ll_capture *capture, const struct told *told, uint32_t scope, uint32_t first_op,
+                     uint64_t start_ns)
+{
+    uint32_t look[2 + 2 * LL_MAX_OPERANDS] = {told->meant->view.kind, scope}, size = 2;
+    uint64_t place = (capture->summary.calls - 1) % LL_REPEAT_WINDOW;
+    for (uint32_t i = 0; i < told->meant->view.input_count; i++)
+        look[size++] = told->in_descs[i];
+    for (uint32_t i = 0; i < told->meant->view.output_count; i++)
+        look[size++] = told->out_descs[i];
+    uint32_t number = ll_map_intern(&capture->looks, look, size * sizeof *look, NULL);
+    if (!ll_grow((void **)&capture->calls, &capture->call_capacity, place + 1, sizeof *capture->calls) ||
+        !ll_grow((void **)&capture->call_starts, &capture->start_capacity, place + 1,
+                 sizeof *capture->call_starts))
+        return;
+    struct ll_repeat_call *call = &capture->calls[place];
+    *call = (struct ll_repeat_call){.look = number, .brought = LL_NONE, .op = first_op};
+    for (uint32_t i = 0; i < told->meant->view.input_count && call->brought == LL_NONE; i++)
+        if (ll_memory_is_brought(&capture->memory, told->inputs[i]))
+            call->brought = told->inputs[i];
+    capture->call_starts[place] = start_ns;
+}
+
+static void take_call(struct ll_capture *capture, const struct ll_event *event)
+{
+    const struct ll_call *call = &event->call;
+    struct thread *thread = thread_of(capture, event->thread);
+    struct ll_meant meant;
+    struct told told = {.call = call, .meant = &meant};
+    if (!thread)
+        return;
+    ll_meaning_of(&capture->meanings, call, &meant);
+    note_gap(capture, thread, event->start_ns);
+    uint32_t first_op = (uint32_t)capture->memory.op_count, scope = scope_of(capture, call->caller);
+    if (scope == LL_NONE || !resolve(capture, thread, &told))
+        return;
+    struct ll_record op = {.kind = meant.view.kind,
+                           .phase = meant.phase,
+                           .scope = scope,
+                           .inputs = told.inputs,
+                           .input_count = meant.view.input_count,
+                           .outputs = told.out_descs,
+                           .output_count = meant.view.output_count,
+                           .attrs = meant.attrs,
+                           .attr_count = meant.view.attr_count,
+                           .start_ns = event->start_ns,
+                           .duration_ns = call->duration_ns};
+    add_thread_order(capture, thread, told.inputs, meant.view.input_count, &op);
+    uint32_t first_output = record(capture, thread, &op);
+    if (first_output == LL_NONE)
+        return;
+    enter(capture, thread, &told, thread->last_op, first_output);
+    capture->summary.calls++;
+    capture->summary.opaque += meant.view.kind == LL_OP_OPAQUE;
+    capture->summary.flops += (double)ll_op_flops(&meant.view);
+    thread->seen.calls++;
+    thread->seen.in_calls_ns += call->duration_ns;
+    thread->seen.end_ns = ll_max(thread->seen.end_ns, event->start_ns + call->duration_ns);
+    capture->end_ns = ll_max(capture->end_ns, thread->seen.end_ns);
+    remember(capture, &told, scope, first_op, event->start_ns);
+}
+
+void ll_capture_event(struct ll_capture *capture, const struct ll_event *event)
+{
+    if (ll_recorder_status(capture->recorder) != LL_OK)
+        return;
+    switch (event->kind) {
+    case LL_EVENT_CALL:
+        if (event->call.depth == 0)
+            take_call(capture, event);
+        else
+            capture->summary.nested++;
+        break;
+    case LL_EVENT_ALLOCATE:
+        ll_memory_allocated(&capture->memory, event->memory.address, event->memory.size_bytes);
+        break;
+    case LL_EVENT_RELEASE:
+        ll_memory_freed(&capture->memory, event->memory.address);
+        break;
+    case LL_EVENT_STEP:
+        ll_recorder_step_begin(capture->recorder);
+        capture->summary.steps += 1;
+        capture->marked = true;
+        break;
+    case LL_EVENT_LOST:
+        capture->summary.lost += event->lost;
+        break;
+    }
+}
+
+/* The end. */
+
+struct ll_capture_summary ll_capture_summary(struct ll_capture *capture)
+{
+    struct ll_capture_summary summary = capture->summary;
+    summary.views = capture->memory.views_made;
+    summary.steps_by = summary.period    ? LL_STEPS_BY_REPETITION
+                       : capture->marked ? LL_STEPS_BY_MARKS
+                                         : LL_STEPS_NONE;
+    uint64_t count = summary.thread_count;
+    bool room = ll_grow((void **)&capture->seen, &capture->seen_capacity, count, sizeof *capture->seen);
+    summary.thread_count = room ? summary.thread_count : 0;
+    for (uint32_t i = 0; i < summary.thread_count; i++)
+        capture->seen[i] = capture->threads[i].seen;
+    summary.threads = capture->seen;
+    return summary;
+}
+
+/* The last calls in their order. */
+static void unroll(struct ll_capture *capture, struct ll_repeat_call *calls, uint64_t *starts, uint64_t count)
+{
+    uint64_t first = capture->summary.calls - count;
+    for (uint64_t i = 0; i < count; i++) {
+        calls[i] = capture->calls[(first + i) % LL_REPEAT_WINDOW];
+        starts[i] = capture->call_starts[(first + i) % LL_REPEAT_WINDOW];
+    }
+}
+
+/* What is before the first step and behind the last one are steps of their own: the reader counts no step
+ * that is not whole, so theirs say that they are not. */
+static void cut_at(struct ll_capture *capture, const struct ll_repetition *found,
+                   const struct ll_repeat_call *calls, const uint64_t *starts, uint64_t count)
+{
+    struct ll_step *steps = calloc(found->count + 2, sizeof *steps);
+    uint64_t made = 0, origin = capture->settings.origin_ns;
+    if (!steps)
+        return;
+    if (calls[found->first].op > 0)
+        steps[made++] = (struct ll_step){.complete = false};
+    for (uint64_t i = 0; i <= found->count; i++) {
+        uint64_t at = found->first + i * found->period;
+        if (at < count)
+            steps[made++] = (struct ll_step){.first_op = calls[at].op,
+                                             .start_ns = starts[at] > origin ? starts[at] - origin : 0,
+                                             .complete = i < found->count};
+    }
+    for (uint64_t i = 0; i < made; i++) {
+        bool last = i + 1 == made;
+        uint64_t end_ns = last ? capture->end_ns - origin : steps[i + 1].start_ns;
+        uint64_t end_op = last ? capture->memory.op_count : steps[i + 1].first_op;
+        steps[i].op_count = (uint32_t)(end_op - steps[i].first_op);
+        steps[i].wall_ns = end_ns > steps[i].start_ns ? end_ns - steps[i].start_ns : 0;
+    }
+    ll_recorder_cut(capture->recorder, steps, made);
+    capture->summary.steps = found->count;
+    capture->summary.period = found->period;
+    free(steps);
+}
+
+static void find_steps(struct ll_capture *capture)
+{
+    uint64_t count = ll_min(capture->summary.calls, LL_REPEAT_WINDOW);
+    struct ll_repeat_call *calls = calloc(count + 1, sizeof *calls);
+    uint64_t *starts = calloc(count + 1, sizeof *starts);
+    struct ll_repetition found;
+    if (calls && starts) {
+        unroll(capture, calls, starts, count);
+        if (ll_find_repetition(calls, count, &found))
+            cut_at(capture, &found, calls, starts, count);
+    }
+    free(calls);
+    free(starts);
+}
+
+static void add_thread_facts(const struct ll_capture *capture, struct ll_facts *facts)
+{
+    for (uint32_t i = 0; i < capture->summary.thread_count; i++) {
+        const struct ll_seen_thread *seen = &capture->threads[i].seen;
+        double wall_ns = (double)(capture->end_ns - capture->settings.origin_ns);
+        char key[64];
+        snprintf(key, sizeof key, "summary.thread.%" PRIu32 ".covered", i);
+        ll_facts_add(facts, key, "%.4f", wall_ns > 0 ? (double)seen->in_calls_ns / wall_ns : 0);
+        snprintf(key, sizeof key, "summary.thread.%" PRIu32 ".calls", i);
+        ll_facts_add(facts, key, "%" PRIu64, seen->calls);
+    }
+}
+
+static void add_summary(struct ll_capture *capture)
+{
+    static const char *const by[] = {"none", "marks", "repetition"};
+    struct ll_arena arena = {0};
+    struct ll_facts facts = {.arena = &arena};
+    struct ll_capture_summary summary = ll_capture_summary(capture);
+    ll_facts_add(&facts, "summary.calls", "%" PRIu64, summary.calls);
+    ll_facts_add(&facts, "summary.flops", "%.0f", summary.flops);
+    ll_facts_add(&facts, "summary.nested", "%" PRIu64, summary.nested);
+    ll_facts_add(&facts, "summary.opaque", "%" PRIu64, summary.opaque);
+    ll_facts_add(&facts, "summary.dropped", "%" PRIu64, summary.lost);
+    ll_facts_add(&facts, "summary.gaps", "%" PRIu64, summary.gaps);
+    ll_facts_add(&facts, "summary.steps", "%" PRIu64, summary.steps);
+    ll_facts_add(&facts, "summary.steps_by", "%s", by[summary.steps_by]);
+    if (summary.period)
+        ll_facts_add(&facts, "summary.calls_per_step", "%" PRIu64, summary.period);
+    add_thread_facts(capture, &facts);
+    if (!facts.failed)
+        ll_recorder_facts(capture->recorder, facts.items, facts.count);
+    ll_arena_release(&arena);
+}
+
+void ll_capture_finish(struct ll_capture *capture)
+{
+    if (!capture->marked && capture->summary.calls > 0)
+        find_steps(capture);
+    add_summary(capture);
+}
+
+void ll_capture_close(struct ll_capture *capture)
+{
+    if (capture)
+        release(capture);
+}

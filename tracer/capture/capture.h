@@ -1,0 +1,65 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* A trace of a program that we did not write, from the events that were seen of it.
+ *
+ * Events come in the order in which they began. A call of the program becomes an op, on the tensors that lie
+ * in the memory it touched (memory.h); a call from within another counts as nested and is part of that one.
+ * Where a thread does something else between its calls, an op `gap` takes that time. Each op waits for what
+ * made its inputs, for those whose memory it overwrites, and for what its thread did before. Steps are those
+ * that the program marks; a program that marks none is searched for what it repeats (repeat.h).
+ *
+ * One capture is one process, and belongs to one thread at a time. */
+#ifndef LL_TRACER_CAPTURE_CAPTURE_H
+#define LL_TRACER_CAPTURE_CAPTURE_H
+
+#include "tracer/capture/call.h"
+#include "tracer/recorder.h"
+
+struct ll_capture;
+
+struct ll_capture_settings {
+    struct ll_recorder *recorder; /* outlives the capture, and gets nothing but what the capture tells it */
+    uint64_t origin_ns;           /* when the process began, by ll_now_ns */
+    /* Where a call returns to, as text (`libtorch_cpu.so+0x108edf0`), asked once for each address; the text
+     * is copied. NULL: the address. */
+    const char *(*site)(void *context, uint64_t address);
+    void *context;
+};
+
+enum ll_steps_by { LL_STEPS_NONE, LL_STEPS_BY_MARKS, LL_STEPS_BY_REPETITION };
+
+/* What was seen of a thread; times in ns. */
+struct ll_seen_thread {
+    uint64_t calls, in_calls_ns, in_gaps_ns, begin_ns, end_ns;
+};
+
+/* An honest account of a capture. */
+struct ll_capture_summary {
+    uint64_t calls;  /* that became ops */
+    uint64_t nested; /* within these, not counted again */
+    uint64_t opaque; /* of the calls: that nobody knows what they compute */
+    uint64_t lost;   /* events that found no room */
+    uint64_t gaps, views, steps;
+    double flops;
+    enum ll_steps_by steps_by;
+    uint64_t period; /* calls in a step that was found by repetition */
+    const struct ll_seen_thread *threads;
+    uint32_t thread_count;
+};
+
+/* NULL when memory ran out. */
+struct ll_capture *ll_capture_open(const struct ll_capture_settings *settings);
+
+/* Takes one event in. Trouble is the recorder's (ll_recorder_status). */
+void ll_capture_event(struct ll_capture *capture, const struct ll_event *event);
+
+/* What was seen so far; valid until the next event. */
+struct ll_capture_summary ll_capture_summary(struct ll_capture *capture);
+
+/* No event follows: finds the steps and writes them and the summary's facts (summary.*, tracer/trace.h) to
+ * the recorder, which its owner then closes. */
+void ll_capture_finish(struct ll_capture *capture);
+
+/* Frees the capture; NULL is fine. */
+void ll_capture_close(struct ll_capture *capture);
+
+#endif

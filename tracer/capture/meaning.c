@@ -1,0 +1,164 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "tracer/capture/meaning.h"
+
+#include "tracer/capture/meaning_rows.h"
+
+#include <string.h>
+
+#define LL_OP_NONE LL_OP_COUNT
+#define ll_fix_NONE NULL
+#define ADDS(a) {LL_ARGUMENT_##a, LL_PART_ADDS, LL_LOOK_PLAIN},
+#define BOTH(a, look) {LL_ARGUMENT_##a, LL_PART_BOTH, LL_LOOK_##look},
+#define IN(a, look) {LL_ARGUMENT_##a, LL_PART_IN, LL_LOOK_##look},
+#define OUT(a, look) {LL_ARGUMENT_##a, LL_PART_OUT, LL_LOOK_##look},
+#define ATTR(attr, number) {LL_ATTR_##attr, LL_NUMBER_##number},
+#define CONVOLVES ATTR(GROUPS, groups) WINDOW ATTR(DILATION_H, dilation_h) ATTR(DILATION_W, dilation_w)
+#define POOLS ATTR(KERNEL_H, kernel_h) ATTR(KERNEL_W, kernel_w) WINDOW
+#define WINDOW                                                                                               \
+    ATTR(STRIDE_H, stride_h)                                                                                 \
+    ATTR(STRIDE_W, stride_w)                                                                                 \
+    ATTR(PAD_TOP, before_h) ATTR(PAD_LEFT, before_w) ATTR(PAD_BOTTOM, behind_h) ATTR(PAD_RIGHT, behind_w)
+#define RECURS                                                                                               \
+    IN(SRC, PLAIN)                                                                                           \
+    IN(WEIGHTS, PLAIN) IN(WEIGHTS_ITER, PLAIN) IN(BIAS, PLAIN) OUT(DST, PLAIN) OUT(DST_ITER, PLAIN)
+#define RECURS_BACK                                                                                          \
+    IN(SRC, PLAIN)                                                                                           \
+    IN(WEIGHTS, PLAIN)                                                                                       \
+    IN(WEIGHTS_ITER, PLAIN) IN(DIFF_DST, PLAIN) OUT(DIFF_SRC, PLAIN) OUT(DIFF_WEIGHTS, PLAIN)                \
+        OUT(DIFF_WEIGHTS_ITER, PLAIN) OUT(DIFF_BIAS, PLAIN)
+#define LL_MEANING(routine_, kind_, adding_, phase_, operands_, attrs_, how)                                 \
+    {.routine = routine_,                                                                                    \
+     .kind = LL_OP_##kind_,                                                                                  \
+     .adding = LL_OP_##adding_,                                                                              \
+     .phase = LL_PHASE_##phase_,                                                                             \
+     .operand_count = sizeof((const uint8_t[][3]){operands_{0}}) / sizeof(uint8_t[3]) - 1,                   \
+     .attr_count = sizeof((const uint8_t[][2]){attrs_{0}}) / sizeof(uint8_t[2]) - 1,                         \
+     .operands = {operands_{0}},                                                                             \
+     .attrs = {attrs_{0}},                                                                                   \
+     .fix = ll_fix_##how},
+static const struct ll_meaning_row rows[] = {
+#include "tracer/capture/meanings.def"
+};
+enum { ROWS = sizeof rows / sizeof rows[0] };
+
+/* Building. */
+
+static void add_input(struct ll_meant *meant, uint8_t operand, const struct ll_shape *shape)
+{
+    meant->inputs[meant->view.input_count] = operand;
+    meant->in[meant->view.input_count++] = *shape;
+}
+
+static void add_output(struct ll_meant *meant, uint8_t operand, const struct ll_shape *shape)
+{
+    meant->outputs[meant->view.output_count] = operand;
+    meant->out[meant->view.output_count++] = *shape;
+}
+
+/* All operands of that name: a sum has many sources. */
+static void take_operands(const struct ll_call *call, const struct ll_meaning_row *row, uint64_t which,
+                          struct ll_meant *meant)
+{
+    enum ll_part part = row->operands[which].part;
+    for (uint8_t i = 0; i < call->operand_count; i++) {
+        const struct ll_operand *operand = &call->operand[i];
+        if (operand->role != row->operands[which].argument)
+            continue;
+        struct ll_shape shape = ll_operand_look(call, operand, (enum ll_look)row->operands[which].look);
+        bool added = part == LL_PART_ADDS && (operand->access & LL_ACCESS_READ);
+        if (part == LL_PART_BOTH || part == LL_PART_IN || added)
+            add_input(meant, i, &shape);
+        if (part != LL_PART_IN)
+            add_output(meant, i, &shape);
+    }
+}
+
+/* What is zero is what a rule takes for granted: no padding, no dilation, one group. */
+static void take_attrs(const struct ll_call *call, const struct ll_meaning_row *row, struct ll_meant *meant)
+{
+    for (uint64_t i = 0; i < row->attr_count; i++) {
+        int64_t number = ll_call_number(call, (enum ll_number)row->attrs[i].number);
+        uint8_t key = row->attrs[i].attr;
+        bool flag = key == LL_ATTR_TRANSPOSE_A || key == LL_ATTR_TRANSPOSE_B;
+        if (number != 0)
+            meant->attrs[meant->view.attr_count++] = (struct ll_attr){.key = key, .count = flag ? 1 : number};
+    }
+}
+
+static void begin(struct ll_meant *meant)
+{
+    memset(meant, 0, sizeof *meant);
+    meant->view = (struct ll_op_view){.in = meant->in, .out = meant->out, .attrs = meant->attrs};
+}
+
+/* Whether the op adds to what its first output holds. */
+static bool adds(const struct ll_meaning_row *row, const struct ll_meant *meant)
+{
+    return row->kind == LL_OP_NONE ||
+           (meant->view.input_count && meant->view.output_count && meant->inputs[0] == meant->outputs[0]);
+}
+
+/* Whether the op's rule takes the inputs and gives outputs as large as what the call wrote. */
+static bool holds(struct ll_meant *meant)
+{
+    struct ll_shape told[LL_MAX_OUTPUTS];
+    meant->placed = meant->view.output_count;
+    if (meant->placed > LL_MAX_OUTPUTS)
+        return false;
+    memcpy(told, meant->out, sizeof told);
+    if (ll_op_infer(&meant->view) != NULL || meant->view.output_count < meant->placed)
+        return false;
+    for (uint32_t i = 0; i < meant->placed; i++)
+        if (memcmp(told[i].dim, meant->out[i].dim, sizeof told[i].dim) != 0)
+            return false;
+    return true;
+}
+
+static bool build(const struct ll_call *call, const struct ll_meaning_row *row, struct ll_meant *meant)
+{
+    begin(meant);
+    for (uint64_t i = 0; i < row->operand_count; i++)
+        take_operands(call, row, i, meant);
+    take_attrs(call, row, meant);
+    meant->phase = row->phase;
+    meant->view.kind = adds(row, meant) ? row->adding : row->kind;
+    if (row->fix && meant->view.input_count)
+        row->fix(call, meant);
+    return meant->view.kind != LL_OP_NONE && holds(meant);
+}
+
+static void build_opaque(const struct ll_call *call, struct ll_meant *meant)
+{
+    begin(meant);
+    meant->view.kind = LL_OP_OPAQUE;
+    for (uint8_t i = 0; i < call->operand_count; i++) {
+        struct ll_shape shape = ll_plain_shape(call, &call->operand[i]);
+        if (call->operand[i].access & LL_ACCESS_READ)
+            add_input(meant, i, &shape);
+        if (call->operand[i].access & LL_ACCESS_WRITE)
+            add_output(meant, i, &shape);
+    }
+    meant->placed = meant->view.output_count;
+}
+
+static const struct ll_meaning_row *find_row(const char *routine)
+{
+    for (size_t i = 0; i < ROWS; i++)
+        if (strcmp(rows[i].routine, routine) == 0)
+            return &rows[i];
+    return NULL;
+}
+
+void ll_meanings(struct ll_meanings *meanings)
+{
+    for (uint32_t i = 0; i < LL_ROUTINE_COUNT; i++)
+        meanings->rows[i] = find_row(ll_routine_name((enum ll_routine)i));
+}
+
+void ll_meaning_of(const struct ll_meanings *meanings, const struct ll_call *call, struct ll_meant *meant)
+{
+    const struct ll_meaning_row *row =
+        call->routine < LL_ROUTINE_COUNT ? meanings->rows[call->routine] : NULL;
+    if (!row || !build(call, row, meant))
+        build_opaque(call, meant);
+}

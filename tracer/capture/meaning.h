@@ -1,0 +1,31 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* What a call means as an op of the op table: a row of meanings.def each. Pure; thread-safe. */
+#ifndef LL_TRACER_CAPTURE_MEANING_H
+#define LL_TRACER_CAPTURE_MEANING_H
+
+#include "tracer/interpose/routines.h"
+#include "tracer/ops.h"
+
+/* An op in the making. Inputs and outputs are operands of the call, in the op's order; shapes as the op's
+ * rules want them. */
+struct ll_meant {
+    struct ll_op_view view; /* points into this struct */
+    enum ll_phase phase;
+    uint8_t inputs[LL_MAX_OPERANDS], outputs[LL_MAX_OPERANDS];
+    uint32_t placed; /* outputs from here on lie in no operand: a number that the call returns */
+    struct ll_shape in[LL_MAX_OPERANDS], out[LL_MAX_OPERANDS];
+    struct ll_attr attrs[LL_MAX_ATTRS];
+};
+
+/* The row of each routine. */
+struct ll_meaning_row;
+struct ll_meanings {
+    const struct ll_meaning_row *rows[LL_ROUTINE_COUNT]; /* NULL: none */
+};
+void ll_meanings(struct ll_meanings *meanings);
+
+/* Fills `meant`. A call that has no row, or that its kind's rule refuses, becomes LL_OP_OPAQUE with all that
+ * it read and wrote. */
+void ll_meaning_of(const struct ll_meanings *meanings, const struct ll_call *call, struct ll_meant *meant);
+
+#endif

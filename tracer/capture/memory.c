@@ -1,0 +1,296 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "tracer/capture/memory.h"
+
+#include "tracer/base/random.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+enum {
+    VIEWS = 4096,   /* entries of the cache of views */
+    VIEW_INPUTS = 6 /* views of more tensors are made anew each time */
+};
+
+/* A view that was made: of these tensors, in this shape, at this place. Tensors are written once, so it never
+ * grows stale; another one may take its entry. */
+struct ll_view_entry {
+    struct ll_stretch_of_memory at;
+    uint32_t desc, count;
+    uint32_t of[VIEW_INPUTS];
+    uint32_t tensor;
+    uint32_t unused; /* zero */
+};
+
+void ll_memory_release(struct ll_memory *memory)
+{
+    ll_regions_release(&memory->regions);
+    ll_regions_release(&memory->allocations);
+    ll_pieces_release(&memory->pieces);
+    free(memory->views);
+    free(memory->tensors);
+    free(memory->brought);
+    memory->views = NULL;
+    memory->tensors = NULL;
+}
+
+static bool same(const struct ll_stretch_of_memory *a, const struct ll_stretch_of_memory *b)
+{
+    return memcmp(a, b, sizeof *a) == 0;
+}
+
+/* Pieces. */
+
+static void take(struct ll_memory *memory, const struct ll_stretch_of_memory *at)
+{
+    memory->pieces.count = 0;
+    ll_regions_take(&memory->regions, at, &memory->pieces);
+}
+
+static void put_back(struct ll_memory *memory)
+{
+    for (uint64_t i = 0; i < memory->pieces.count; i++)
+        ll_regions_put(&memory->regions, &memory->pieces.items[i]);
+}
+
+static uint64_t bytes_of(const struct ll_stretch_of_memory *at)
+{
+    return at->rows * at->row_bytes;
+}
+
+static bool covered(const struct ll_memory *memory, const struct ll_stretch_of_memory *at)
+{
+    uint64_t bytes = 0;
+    for (uint64_t i = 0; i < memory->pieces.count; i++)
+        bytes += bytes_of(&memory->pieces.items[i].at);
+    return bytes == bytes_of(at);
+}
+
+/* The one tensor that the pieces are, whole and in this shape; LL_NONE when they are not. */
+static uint32_t whole_tensor(const struct ll_memory *memory, const struct ll_stretch_of_memory *at,
+                             uint32_t desc)
+{
+    const struct ll_region *first = memory->pieces.items;
+    for (uint64_t i = 0; i < memory->pieces.count; i++)
+        if (first[i].tensor != first->tensor)
+            return LL_NONE;
+    bool whole = memory->pieces.count > 0 && first->desc == desc && same(&first->whole, at);
+    return whole && covered(memory, at) ? first->tensor : LL_NONE;
+}
+
+static int by_number(const void *a, const void *b)
+{
+    uint32_t left = *(const uint32_t *)a, right = *(const uint32_t *)b;
+    return left < right ? -1 : left > right;
+}
+
+/* The distinct tensors of the pieces, in order; how many, 0 when memory ran out. */
+static uint32_t distinct_tensors(struct ll_memory *memory)
+{
+    uint64_t count = memory->pieces.count;
+    if (!ll_grow((void **)&memory->tensors, &memory->tensor_capacity, count, sizeof *memory->tensors))
+        return 0;
+    for (uint64_t i = 0; i < count; i++)
+        memory->tensors[i] = memory->pieces.items[i].tensor;
+    qsort(memory->tensors, count, sizeof *memory->tensors, by_number);
+    uint32_t kept = 0;
+    for (uint64_t i = 0; i < count; i++)
+        if (kept == 0 || memory->tensors[i] != memory->tensors[kept - 1])
+            memory->tensors[kept++] = memory->tensors[i];
+    return kept < LL_MAX_OP_REFS ? kept : LL_MAX_OP_REFS;
+}
+
+/* Views. */
+
+static uint32_t make_view(struct ll_memory *memory, uint32_t desc, uint32_t count, uint32_t thread)
+{
+    uint32_t view = ll_recorder_op(memory->recorder, &(struct ll_record){.kind = LL_OP_SEEN_AS,
+                                                                         .scope = memory->scope,
+                                                                         .thread = thread,
+                                                                         .inputs = memory->tensors,
+                                                                         .input_count = count,
+                                                                         .outputs = &desc,
+                                                                         .output_count = 1});
+    memory->op_count++;
+    memory->views_made++;
+    return view;
+}
+
+static uint64_t hash_of(const struct ll_view_entry *entry)
+{
+    const unsigned char *bytes = (const unsigned char *)entry;
+    uint64_t hash = 0, word;
+    for (size_t i = 0; i + sizeof word <= sizeof *entry; i += sizeof word) {
+        memcpy(&word, bytes + i, sizeof word);
+        hash = ll_random_mix(hash ^ word);
+    }
+    return hash;
+}
+
+/* The pieces at hand as one tensor. */
+static uint32_t view_pieces(struct ll_memory *memory, const struct ll_stretch_of_memory *at, uint32_t desc,
+                            uint32_t thread)
+{
+    uint32_t count = distinct_tensors(memory);
+    if (!memory->views)
+        memory->views = calloc(VIEWS, sizeof *memory->views);
+    if (count == 0 || !memory->views)
+        return LL_NONE;
+    if (count > VIEW_INPUTS)
+        return make_view(memory, desc, count, thread);
+    struct ll_view_entry wanted = {.at = *at, .desc = desc, .count = count};
+    memcpy(wanted.of, memory->tensors, count * sizeof *wanted.of);
+    struct ll_view_entry *entry = &memory->views[hash_of(&wanted) % VIEWS];
+    wanted.tensor = entry->tensor;
+    if (memcmp(entry, &wanted, sizeof wanted) != 0) {
+        wanted.tensor = make_view(memory, desc, count, thread);
+        *entry = wanted;
+    }
+    return entry->tensor;
+}
+
+/* Reading. */
+
+static struct ll_region region_of(const struct ll_stretch_of_memory *at,
+                                  const struct ll_stretch_of_memory *whole, uint32_t tensor, uint32_t desc,
+                                  uint32_t writer)
+{
+    return (struct ll_region){.at = *at, .whole = *whole, .tensor = tensor, .desc = desc, .writer = writer};
+}
+
+/* Bytes of the stretch that no piece holds become part of the tensor: somebody may overwrite them. */
+static void fill_holes(struct ll_memory *memory, const struct ll_stretch_of_memory *at, uint32_t tensor,
+                       uint32_t desc)
+{
+    const struct ll_region *piece = memory->pieces.items, *end = piece + memory->pieces.count;
+    for (uint64_t row = 0; row < at->rows; row++) {
+        uint64_t from = at->address + row * at->stride_bytes, to = from + at->row_bytes;
+        while (from < to) {
+            bool inside = piece < end && piece->at.address < to;
+            uint64_t until = inside ? piece->at.address : to;
+            struct ll_stretch_of_memory hole = ll_stretch(from, 1, until - from, until - from);
+            struct ll_region region = region_of(&hole, at, tensor, desc, LL_NONE);
+            if (until > from)
+                ll_regions_put(&memory->regions, &region);
+            from = inside ? ll_stretch_end(&piece->at) : to;
+            piece += inside;
+        }
+    }
+}
+
+static uint32_t bring(struct ll_memory *memory, const struct ll_stretch_of_memory *at, uint32_t desc)
+{
+    uint32_t tensor = ll_recorder_tensor(memory->recorder, desc);
+    struct ll_region region = region_of(at, at, tensor, desc, LL_NONE);
+    if (tensor == LL_NONE || !ll_grow((void **)&memory->brought, &memory->brought_capacity,
+                                      memory->brought_count + 1, sizeof *memory->brought))
+        return LL_NONE;
+    memory->brought[memory->brought_count++] = tensor;
+    ll_regions_put(&memory->regions, &region);
+    return tensor;
+}
+
+bool ll_memory_is_brought(const struct ll_memory *memory, uint32_t tensor)
+{
+    return bsearch(&tensor, memory->brought, memory->brought_count, sizeof tensor, by_number) != NULL;
+}
+
+uint32_t ll_memory_read(struct ll_memory *memory, const struct ll_stretch_of_memory *at, uint32_t desc,
+                        uint32_t thread)
+{
+    const struct ll_region *exact = ll_regions_at(&memory->regions, at);
+    if (exact && exact->desc == desc && same(&exact->whole, at))
+        return exact->tensor;
+    take(memory, at);
+    if (memory->pieces.count == 0)
+        return bring(memory, at, desc);
+    uint32_t tensor = whole_tensor(memory, at, desc);
+    if (tensor == LL_NONE)
+        tensor = view_pieces(memory, at, desc, thread);
+    put_back(memory);
+    if (tensor != LL_NONE && !covered(memory, at))
+        fill_holes(memory, at, tensor, desc);
+    return memory->regions.failed ? LL_NONE : tensor;
+}
+
+void ll_memory_was_read(struct ll_memory *memory, const struct ll_stretch_of_memory *at, uint32_t op,
+                        uint32_t thread)
+{
+    struct ll_region *exact = ll_regions_at(&memory->regions, at);
+    if (exact) {
+        ll_readers_add(&memory->regions, &exact->readers, op, thread);
+        return;
+    }
+    take(memory, at);
+    for (uint64_t i = 0; i < memory->pieces.count; i++)
+        ll_readers_add(&memory->regions, &memory->pieces.items[i].readers, op, thread);
+    put_back(memory);
+}
+
+/* Writing. */
+
+static void wait_for(struct ll_memory *memory, struct ll_waits *waits, uint32_t op)
+{
+    for (uint64_t i = 0; i < waits->count; i++)
+        if (waits->ops[i] == op)
+            return;
+    if (op == LL_NONE || waits->count >= LL_MAX_OP_REFS)
+        return;
+    if (ll_grow((void **)&waits->ops, &waits->capacity, waits->count + 1, sizeof *waits->ops))
+        waits->ops[waits->count++] = op;
+    else
+        memory->regions.failed = true;
+}
+
+void ll_memory_overwrite(struct ll_memory *memory, const struct ll_stretch_of_memory *at, bool updated,
+                         struct ll_waits *waits)
+{
+    take(memory, at);
+    for (uint64_t i = 0; i < memory->pieces.count; i++) {
+        const struct ll_region *piece = &memory->pieces.items[i];
+        for (uint32_t reader = piece->readers; reader; reader = memory->regions.readers[reader].next)
+            wait_for(memory, waits, memory->regions.readers[reader].op);
+        if (!piece->readers && !updated)
+            wait_for(memory, waits, piece->writer);
+    }
+    put_back(memory);
+}
+
+static void forget(struct ll_memory *memory, const struct ll_stretch_of_memory *at)
+{
+    take(memory, at);
+    for (uint64_t i = 0; i < memory->pieces.count; i++)
+        ll_readers_clear(&memory->regions, &memory->pieces.items[i].readers);
+}
+
+void ll_memory_was_written(struct ll_memory *memory, const struct ll_stretch_of_memory *at, uint32_t op,
+                           uint32_t tensor, uint32_t desc)
+{
+    forget(memory, at);
+    struct ll_region region = region_of(at, at, tensor, desc, op);
+    ll_regions_put(&memory->regions, &region);
+}
+
+/* Allocations are regions of a map of their own. */
+
+void ll_memory_allocated(struct ll_memory *memory, uint64_t address, uint64_t size_bytes)
+{
+    struct ll_stretch_of_memory at = ll_stretch(address, 1, size_bytes, size_bytes);
+    if (at.rows == 0 || !ll_fits(ll_add(address, size_bytes)))
+        return;
+    memory->pieces.count = 0;
+    ll_regions_take(&memory->allocations, &at, &memory->pieces);
+    struct ll_region region = region_of(&at, &at, LL_NONE, LL_NONE, LL_NONE);
+    ll_regions_put(&memory->allocations, &region);
+    forget(memory, &at);
+}
+
+void ll_memory_freed(struct ll_memory *memory, uint64_t address)
+{
+    const struct ll_region *found = ll_regions_from(&memory->allocations, address);
+    if (!found)
+        return;
+    struct ll_stretch_of_memory at = found->at;
+    memory->pieces.count = 0;
+    ll_regions_take(&memory->allocations, &at, &memory->pieces);
+    forget(memory, &at);
+}

@@ -1,0 +1,337 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "tracer/capture/regions.h"
+
+#include "tracer/base/arena.h"
+#include "tracer/base/num.h"
+#include "tracer/base/random.h"
+
+#include <assert.h>
+#include <stdlib.h>
+#include <string.h>
+
+struct ll_region_node {
+    struct ll_region region;
+    uint64_t priority;
+    uint32_t left, right;
+};
+
+void ll_pieces_release(struct ll_pieces *pieces)
+{
+    free(pieces->items);
+    *pieces = (struct ll_pieces){0};
+}
+
+void ll_regions_release(struct ll_regions *regions)
+{
+    free(regions->nodes);
+    free(regions->readers);
+    *regions = (struct ll_regions){0};
+}
+
+struct ll_stretch_of_memory ll_stretch(uint64_t address, uint64_t rows, uint64_t row_bytes,
+                                       uint64_t stride_bytes)
+{
+    bool apart = rows > 1 && stride_bytes > row_bytes;
+    if (rows == 0 || row_bytes == 0)
+        return (struct ll_stretch_of_memory){.address = address};
+    if (!apart)
+        return (struct ll_stretch_of_memory){address, 1, ll_mul(rows, row_bytes), ll_mul(rows, row_bytes)};
+    return (struct ll_stretch_of_memory){address, rows, row_bytes, stride_bytes};
+}
+
+uint64_t ll_stretch_end(const struct ll_stretch_of_memory *at)
+{
+    return at->rows ? at->address + (at->rows - 1) * at->stride_bytes + at->row_bytes : at->address;
+}
+
+static bool same_stretch(const struct ll_stretch_of_memory *a, const struct ll_stretch_of_memory *b)
+{
+    return memcmp(a, b, sizeof *a) == 0;
+}
+
+/* Nodes. */
+
+static struct ll_region_node *node_of(struct ll_regions *regions, uint32_t node)
+{
+    return &regions->nodes[node];
+}
+
+/* 0 when memory ran out. */
+static uint32_t new_node(struct ll_regions *regions, const struct ll_region *region)
+{
+    uint32_t node = regions->free_node;
+    if (node) {
+        regions->free_node = node_of(regions, node)->left;
+    } else {
+        uint64_t needed = (uint64_t)regions->node_count + 2;
+        if (!ll_grow((void **)&regions->nodes, &regions->node_capacity, needed, sizeof *regions->nodes)) {
+            regions->failed = true;
+            return 0;
+        }
+        node = ++regions->node_count;
+    }
+    *node_of(regions, node) =
+        (struct ll_region_node){.region = *region, .priority = ll_random_bits(1, regions->dice++)};
+    return node;
+}
+
+static void free_node(struct ll_regions *regions, uint32_t node)
+{
+    node_of(regions, node)->left = regions->free_node;
+    regions->free_node = node;
+}
+
+uint32_t ll_regions_count(const struct ll_regions *regions)
+{
+    uint32_t count = regions->node_count;
+    for (uint32_t node = regions->free_node; node; node = regions->nodes[node].left)
+        count--;
+    return count;
+}
+
+/* All that begins before `address` goes left. */
+static void split(struct ll_regions *regions, uint32_t tree, uint64_t address, uint32_t *left,
+                  uint32_t *right)
+{
+    while (tree) {
+        struct ll_region_node *node = node_of(regions, tree);
+        if (node->region.at.address < address) {
+            *left = tree;
+            left = &node->right;
+            tree = node->right;
+        } else {
+            *right = tree;
+            right = &node->left;
+            tree = node->left;
+        }
+    }
+    *left = *right = 0;
+}
+
+/* All of `left` lies before all of `right`. */
+static uint32_t join(struct ll_regions *regions, uint32_t left, uint32_t right)
+{
+    uint32_t root = 0, *place = &root;
+    while (left && right) {
+        struct ll_region_node *a = node_of(regions, left), *b = node_of(regions, right);
+        if (a->priority > b->priority) {
+            *place = left;
+            place = &a->right;
+            left = a->right;
+        } else {
+            *place = right;
+            place = &b->left;
+            right = b->left;
+        }
+    }
+    *place = left ? left : right;
+    return root;
+}
+
+/* The last node that begins at or before an address; 0 when none does. */
+static uint32_t last_until(const struct ll_regions *regions, uint64_t address)
+{
+    uint32_t found = 0;
+    for (uint32_t tree = regions->root; tree;) {
+        const struct ll_region_node *node = &regions->nodes[tree];
+        bool until = node->region.at.address <= address;
+        found = until ? tree : found;
+        tree = until ? node->right : node->left;
+    }
+    return found;
+}
+
+/* Whether nothing lies between the first and the last byte of the stretch. */
+static bool is_alone(const struct ll_regions *regions, const struct ll_stretch_of_memory *at)
+{
+    uint32_t node = last_until(regions, ll_stretch_end(at) - 1);
+    return !node || ll_stretch_end(&regions->nodes[node].region.at) <= at->address;
+}
+
+struct ll_region *ll_regions_at(struct ll_regions *regions, const struct ll_stretch_of_memory *at)
+{
+    uint32_t node = last_until(regions, at->address);
+    struct ll_region *region = node ? &node_of(regions, node)->region : NULL;
+    return region && same_stretch(&region->at, at) ? region : NULL;
+}
+
+const struct ll_region *ll_regions_from(const struct ll_regions *regions, uint64_t address)
+{
+    uint32_t node = last_until(regions, address);
+    return node && regions->nodes[node].region.at.address == address ? &regions->nodes[node].region : NULL;
+}
+
+/* Readers. */
+
+static uint32_t new_reader(struct ll_regions *regions, struct ll_reader reader)
+{
+    uint32_t place = regions->free_reader;
+    if (place) {
+        regions->free_reader = regions->readers[place].next;
+    } else {
+        uint64_t needed = (uint64_t)regions->reader_count + 2;
+        if (!ll_grow((void **)&regions->readers, &regions->reader_capacity, needed,
+                     sizeof *regions->readers)) {
+            regions->failed = true;
+            return 0;
+        }
+        place = ++regions->reader_count;
+    }
+    regions->readers[place] = reader;
+    return place;
+}
+
+void ll_readers_add(struct ll_regions *regions, uint32_t *list, uint32_t op, uint32_t thread)
+{
+    for (uint32_t at = *list; at; at = regions->readers[at].next)
+        if (regions->readers[at].thread == thread) {
+            regions->readers[at].op = op;
+            return;
+        }
+    uint32_t place = new_reader(regions, (struct ll_reader){op, thread, *list});
+    if (place)
+        *list = place;
+}
+
+void ll_readers_clear(struct ll_regions *regions, uint32_t *list)
+{
+    while (*list) {
+        uint32_t place = *list;
+        *list = regions->readers[place].next;
+        regions->readers[place].next = regions->free_reader;
+        regions->free_reader = place;
+    }
+}
+
+static uint32_t copy_readers(struct ll_regions *regions, uint32_t list)
+{
+    uint32_t copy = 0;
+    for (uint32_t at = list; at; at = regions->readers[at].next) {
+        struct ll_reader reader = regions->readers[at];
+        reader.next = copy;
+        uint32_t place = new_reader(regions, reader);
+        copy = place ? place : copy;
+    }
+    return copy;
+}
+
+/* Putting and cutting. */
+
+static void put_whole(struct ll_regions *regions, const struct ll_region *region)
+{
+    uint32_t left, right, node = new_node(regions, region);
+    if (!node)
+        return;
+    split(regions, regions->root, region->at.address, &left, &right);
+    regions->root = join(regions, join(regions, left, node), right);
+}
+
+/* Takes a node out and returns its region. */
+static struct ll_region take_node(struct ll_regions *regions, uint32_t node)
+{
+    struct ll_region region = node_of(regions, node)->region;
+    uint32_t left, middle, right;
+    split(regions, regions->root, region.at.address, &left, &right);
+    split(regions, right, region.at.address + 1, &middle, &right);
+    assert(middle == node);
+    free_node(regions, node);
+    regions->root = join(regions, left, right);
+    return region;
+}
+
+/* A part of a region with readers of its own. */
+static void put_part(struct ll_regions *regions, const struct ll_region *region, uint64_t address,
+                     uint64_t bytes)
+{
+    struct ll_region part = *region;
+    part.at = ll_stretch(address, 1, bytes, bytes);
+    part.readers = copy_readers(regions, region->readers);
+    put_whole(regions, &part);
+}
+
+static void put_rows_apart(struct ll_regions *regions, struct ll_region region)
+{
+    for (uint64_t row = 0; row < region.at.rows; row++)
+        put_part(regions, &region, region.at.address + row * region.at.stride_bytes, region.at.row_bytes);
+    ll_readers_clear(regions, &region.readers);
+}
+
+void ll_regions_put(struct ll_regions *regions, const struct ll_region *region)
+{
+    if (region->at.rows > 1 && !is_alone(regions, &region->at))
+        put_rows_apart(regions, *region);
+    else if (region->at.rows > 0)
+        put_whole(regions, region);
+}
+
+/* Sees to it that no region reaches across the address, and that none with rows apart lies around it. */
+static void cut(struct ll_regions *regions, uint64_t address)
+{
+    uint32_t node;
+    while ((node = last_until(regions, address)) != 0) {
+        const struct ll_region *found = &node_of(regions, node)->region;
+        if (found->at.address == address || ll_stretch_end(&found->at) <= address)
+            return;
+        struct ll_region region = take_node(regions, node);
+        if (region.at.rows > 1) {
+            put_rows_apart(regions, region);
+            continue;
+        }
+        uint64_t bytes = address - region.at.address;
+        put_part(regions, &region, region.at.address, bytes);
+        put_part(regions, &region, address, region.at.row_bytes - bytes);
+        ll_readers_clear(regions, &region.readers);
+        return;
+    }
+}
+
+static void add_piece(struct ll_regions *regions, struct ll_pieces *pieces, const struct ll_region *region)
+{
+    if (ll_grow((void **)&pieces->items, &pieces->capacity, pieces->count + 1, sizeof *pieces->items))
+        pieces->items[pieces->count++] = *region;
+    else
+        regions->failed = true;
+}
+
+/* In the order of addresses, leaving the nodes free. A treap is about as deep as twice the logarithm of its
+ * size, so recursion is safe. */
+static void add_all(struct ll_regions *regions, uint32_t tree, struct ll_pieces *pieces)
+{
+    if (!tree)
+        return;
+    add_all(regions, node_of(regions, tree)->left, pieces);
+    add_piece(regions, pieces, &node_of(regions, tree)->region);
+    uint32_t right = node_of(regions, tree)->right;
+    free_node(regions, tree);
+    add_all(regions, right, pieces);
+}
+
+static void take_run(struct ll_regions *regions, uint64_t begin, uint64_t end, struct ll_pieces *pieces)
+{
+    uint32_t left, middle, right;
+    cut(regions, begin);
+    cut(regions, end);
+    split(regions, regions->root, begin, &left, &right);
+    split(regions, right, end, &middle, &right);
+    regions->root = join(regions, left, right);
+    add_all(regions, middle, pieces);
+}
+
+void ll_regions_take(struct ll_regions *regions, const struct ll_stretch_of_memory *at,
+                     struct ll_pieces *pieces)
+{
+    struct ll_region *exact = ll_regions_at(regions, at);
+    if (at->rows == 0)
+        return;
+    if (exact) {
+        struct ll_region region = take_node(regions, last_until(regions, at->address));
+        add_piece(regions, pieces, &region);
+        return;
+    }
+    if (is_alone(regions, at))
+        return;
+    for (uint64_t row = 0; row < at->rows; row++) {
+        uint64_t begin = at->address + row * at->stride_bytes;
+        take_run(regions, begin, begin + at->row_bytes, pieces);
+    }
+}

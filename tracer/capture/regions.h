@@ -1,0 +1,85 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Which bytes hold what: disjoint stretches of addresses, in order, each with the tensor that lies there, who
+ * wrote it and who has read it since.
+ *
+ * A treap keyed by address: finding, cutting and joining take O(log n), and so much for each region met. A
+ * matrix whose rows lie apart is one region as long as it is touched as a whole; anything else that reaches
+ * into it makes a region of each row first, so that what lies between the rows is never mistaken for part of
+ * it. One thread at a time; {0} to begin with. */
+#ifndef LL_TRACER_CAPTURE_REGIONS_H
+#define LL_TRACER_CAPTURE_REGIONS_H
+
+#include <stdbool.h>
+#include <stdint.h>
+
+/* rows runs of row_bytes, stride_bytes apart; one run has stride_bytes == row_bytes. Runs do not overlap. */
+struct ll_stretch_of_memory {
+    uint64_t address, rows, row_bytes, stride_bytes;
+};
+
+struct ll_region {
+    struct ll_stretch_of_memory at;
+    struct ll_stretch_of_memory whole; /* of its tensor, of which cutting may have left only a part here */
+    uint32_t tensor, desc;
+    uint32_t writer;  /* op; LL_NONE when no recorded op wrote it */
+    uint32_t readers; /* since then: a list for ll_readers_*, 0 when empty */
+};
+
+/* Who has read: the last op of each thread, for those before it are done when it is. */
+struct ll_reader {
+    uint32_t op, thread;
+    uint32_t next; /* in the list */
+};
+
+struct ll_region_node;
+struct ll_regions {
+    struct ll_region_node *nodes; /* 0 is none */
+    uint64_t node_capacity;
+    uint32_t node_count, free_node, root;
+    struct ll_reader *readers;
+    uint64_t reader_capacity;
+    uint32_t reader_count, free_reader;
+    uint64_t dice;
+    bool failed; /* memory ran out; what is in the map may then be too little */
+};
+
+/* A list of regions that grows; {0} to begin with, freed by ll_pieces_release. */
+struct ll_pieces {
+    struct ll_region *items;
+    uint64_t count, capacity;
+};
+void ll_pieces_release(struct ll_pieces *pieces);
+
+void ll_regions_release(struct ll_regions *regions);
+
+/* The region that lies at exactly this stretch, or NULL; valid until the map changes. */
+struct ll_region *ll_regions_at(struct ll_regions *regions, const struct ll_stretch_of_memory *at);
+
+/* The region that begins at exactly this address, or NULL; likewise. */
+const struct ll_region *ll_regions_from(const struct ll_regions *regions, uint64_t address);
+
+/* Takes what lies in the stretch out of the map, cut at its borders, and appends it to `pieces` in the order
+ * of addresses. The pieces own their lists of readers. */
+void ll_regions_take(struct ll_regions *regions, const struct ll_stretch_of_memory *at,
+                     struct ll_pieces *pieces);
+
+/* Puts a region where there is none. */
+void ll_regions_put(struct ll_regions *regions, const struct ll_region *region);
+
+/* Enters a reader; one of the same thread gives way. */
+void ll_readers_add(struct ll_regions *regions, uint32_t *list, uint32_t op, uint32_t thread);
+
+/* Empties a list. */
+void ll_readers_clear(struct ll_regions *regions, uint32_t *list);
+
+/* How many regions there are. */
+uint32_t ll_regions_count(const struct ll_regions *regions);
+
+/* The stretch as one run where it is one, so that equal stretches have equal numbers. */
+struct ll_stretch_of_memory ll_stretch(uint64_t address, uint64_t rows, uint64_t row_bytes,
+                                       uint64_t stride_bytes);
+
+/* The first address behind it. */
+uint64_t ll_stretch_end(const struct ll_stretch_of_memory *at);
+
+#endif

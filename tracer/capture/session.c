@@ -1,0 +1,341 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "tracer/capture/session.h"
+
+#include "tracer/base/clock.h"
+#include "tracer/elf.h"
+#include "tracer/host.h"
+
+#include <inttypes.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#define FLUSH_NS 1000000000u
+
+/* A process as it is recorded. */
+struct recorded {
+    struct ll_session *session;
+    size_t number; /* of the reader */
+    const char *path;
+    struct ll_recorder *recorder; /* NULL when it could not be opened */
+    struct ll_capture *capture;
+    uint64_t opened_ns, flushed_ns;
+    size_t facts_written; /* of what the process said */
+    enum ll_status status;
+};
+
+struct ll_session {
+    struct ll_arena arena;
+    const struct ll_session_settings *settings;
+    struct ll_ring_reader *reader;
+    struct recorded **processes; /* by number of the reader; NULL before the first call */
+    uint64_t capacity, process_count;
+    uint64_t recorded_count;
+    char site[512];
+};
+
+struct ll_session *ll_session_open(const struct ll_session_settings *settings, enum ll_status *status)
+{
+    struct ll_session *session = calloc(1, sizeof *session);
+    *status = LL_NO_MEMORY;
+    if (!session)
+        return NULL;
+    session->settings = settings;
+    session->reader = ll_ring_open(settings->folder, status);
+    if (session->reader)
+        return session;
+    free(session);
+    return NULL;
+}
+
+/* What the process said, as facts of the header. */
+
+const char *ll_better_blas_core(const char *core)
+{
+#if defined(__x86_64__)
+    static const char *const lesser[] = {"Prescott", "Core2",     "Nehalem",     "Sandybridge", "Haswell",
+                                         "Zen",      "Excavator", "Steamroller", "Piledriver",  "Bulldozer"};
+    bool wide = __builtin_cpu_supports("avx512f") && __builtin_cpu_supports("avx512dq") &&
+                __builtin_cpu_supports("avx512bw") && __builtin_cpu_supports("avx512vl");
+    for (size_t i = 0; i < sizeof lesser / sizeof lesser[0] && core && wide; i++)
+        if (strcmp(core, lesser[i]) == 0)
+            return "SkylakeX";
+#else
+    (void)core;
+#endif
+    return NULL;
+}
+
+/* How facts of the log are called in a header; what is not here is a variable of the environment. */
+static const char *header_key(struct ll_arena *arena, const char *key)
+{
+    static const char *const keys[][2] = {{"openblas_get_corename", "blas.core"},
+                                          {"openblas_get_config", "blas.config"},
+                                          {"openblas_get_num_threads", "blas.threads"},
+                                          {"openblas_get_parallel", "blas.parallel"},
+                                          {"program", "program"}};
+    for (size_t i = 0; i < sizeof keys / sizeof keys[0]; i++)
+        if (strcmp(key, keys[i][0]) == 0)
+            return keys[i][1];
+    return ll_format(arena, "environment.%s", key);
+}
+
+static void add_said(struct recorded *process, const struct ll_ring_process_info *info,
+                     struct ll_facts *facts)
+{
+    for (; process->facts_written < info->fact_count; process->facts_written++) {
+        const struct ll_ring_fact *fact = &info->facts[process->facts_written];
+        const char *key = header_key(facts->arena, fact->key);
+        facts->failed |= !key;
+        if (key)
+            ll_facts_add(facts, key, "%s", fact->value);
+        if (key && strcmp(key, "blas.core") == 0 && ll_better_blas_core(fact->value))
+            ll_facts_add(facts, "blas.better_core", "%s", ll_better_blas_core(fact->value));
+    }
+}
+
+static const char *base_name(const char *path)
+{
+    const char *slash = strrchr(path, '/');
+    return slash ? slash + 1 : path;
+}
+
+static const char *said(const struct ll_ring_process_info *info, const char *key)
+{
+    for (size_t i = 0; i < info->fact_count; i++)
+        if (strcmp(info->facts[i].key, key) == 0)
+            return info->facts[i].value;
+    return NULL;
+}
+
+static void add_libraries(const struct ll_ring_process_info *info, struct ll_facts *facts)
+{
+    for (size_t i = 0; i < info->library_count; i++) {
+        const char *path = info->libraries[i].path;
+        const char *file = *path ? path : said(info, "program");
+        const char *id = file ? ll_elf_build_id(facts->arena, file) : NULL;
+        const char *key = *path ? ll_format(facts->arena, "library.%s", base_name(path)) : "program.build_id";
+        if (id && key)
+            ll_facts_add(facts, key, "%s", id);
+    }
+}
+
+/* Processes. */
+
+/* The library that lies at the address: the one that was said last. */
+static const struct ll_ring_library *library_at(const struct ll_ring_process_info *info, uint64_t address)
+{
+    for (size_t i = info->library_count; i-- > 0;)
+        if (address >= info->libraries[i].begin && address < info->libraries[i].end)
+            return &info->libraries[i];
+    return NULL;
+}
+
+static const char *site_of(void *context, uint64_t address)
+{
+    struct recorded *process = context;
+    struct ll_session *session = process->session;
+    struct ll_ring_process_info info = ll_ring_process_info(session->reader, process->number);
+    const struct ll_ring_library *library = library_at(&info, address);
+    if (!library)
+        return NULL;
+    struct ll_ring_library named = *library;
+    const char *program = said(&info, "program");
+    named.path = *named.path ? named.path : program ? program : "program";
+    const char *text =
+        session->settings->site ? session->settings->site(session->settings->context, &named, address) : NULL;
+    if (text)
+        return text;
+    snprintf(session->site, sizeof session->site, "%s+0x%" PRIx64, base_name(named.path),
+             address - named.base);
+    return session->site;
+}
+
+static bool is_taken(const struct ll_session *session, const char *path)
+{
+    for (uint64_t i = 0; i < session->process_count; i++)
+        if (session->processes[i] && strcmp(session->processes[i]->path, path) == 0)
+            return true;
+    return false;
+}
+
+/* T.llt, or T.PID.llt; with a number behind it where a process became another program and is recorded again.
+ */
+static const char *path_for(struct ll_session *session, uint64_t pid)
+{
+    const char *output = session->settings->output, *path = output;
+    size_t length = strlen(output);
+    bool ends = length > 4 && strcmp(output + length - 4, ".llt") == 0;
+    int stem = (int)(ends ? length - 4 : length);
+    if (pid != session->settings->pid)
+        path = ll_format(&session->arena, "%.*s.%" PRIu64 ".llt", stem, output, pid);
+    for (unsigned again = 2; path && is_taken(session, path); again++)
+        path = ll_format(&session->arena, "%.*s.%" PRIu64 "-%u.llt", stem, output, pid, again);
+    return path;
+}
+
+static void open_trace(struct recorded *process, const struct ll_ring_process_info *info)
+{
+    struct ll_arena arena = {0};
+    struct ll_facts facts = {.arena = &arena};
+    ll_facts_add(&facts, "model", "%s", process->session->settings->command);
+    ll_facts_add(&facts, "mode", "program");
+    ll_facts_add(&facts, "pid", "%" PRIu64, info->pid);
+    ll_facts_add(&facts, "parent_pid", "%" PRIu64, info->parent_pid);
+    ll_host_facts(&facts);
+    add_said(process, info, &facts);
+    process->status = LL_NO_MEMORY;
+    if (!facts.failed)
+        process->recorder = ll_recorder_open(process->path, facts.items, facts.count, &process->status);
+    ll_arena_release(&arena);
+    if (!process->recorder)
+        return;
+    const struct ll_capture_settings settings = {
+        .recorder = process->recorder, .origin_ns = process->opened_ns, .site = site_of, .context = process};
+    process->capture = ll_capture_open(&settings);
+}
+
+static struct recorded *new_process(struct ll_session *session, size_t number, uint64_t first_ns)
+{
+    struct ll_ring_process_info info = ll_ring_process_info(session->reader, number);
+    struct recorded *process = ll_alloc(&session->arena, 1, sizeof *process);
+    const char *path = process ? path_for(session, info.pid) : NULL;
+    if (!path)
+        return NULL;
+    *process = (struct recorded){.session = session, .number = number, .path = path, .flushed_ns = first_ns};
+    process->opened_ns = ll_min(info.opened_ns, first_ns);
+    session->processes[number] = process;
+    session->recorded_count++;
+    open_trace(process, &info);
+    return process;
+}
+
+static struct recorded *process_of(struct ll_session *session, size_t number, uint64_t first_ns)
+{
+    uint64_t before = session->process_count;
+    if (number >= before) {
+        if (!ll_grow((void **)&session->processes, &session->capacity, number + 1u,
+                     sizeof *session->processes))
+            return NULL;
+        memset(session->processes + before, 0, (number + 1 - before) * sizeof *session->processes);
+        session->process_count = number + 1;
+    }
+    struct recorded *process = session->processes[number];
+    return process ? process : new_process(session, number, first_ns);
+}
+
+/* Events. */
+
+static void flush_when_due(struct recorded *process, uint64_t now_ns)
+{
+    if (!process->recorder || now_ns - process->flushed_ns < FLUSH_NS)
+        return;
+    ll_recorder_flush(process->recorder);
+    process->flushed_ns = now_ns;
+}
+
+void ll_session_drain(struct ll_session *session)
+{
+    struct ll_event event;
+    while (ll_ring_next(session->reader, &event)) {
+        size_t number = ll_ring_thread_process(session->reader, event.thread);
+        struct recorded *process = process_of(session, number, event.start_ns);
+        if (process && process->capture)
+            ll_capture_event(process->capture, &event);
+    }
+    uint64_t now_ns = ll_now_ns();
+    for (uint64_t i = 0; i < session->process_count; i++)
+        if (session->processes[i])
+            flush_when_due(session->processes[i], now_ns);
+}
+
+void ll_session_wait(struct ll_session *session, uint64_t timeout_ns)
+{
+    ll_ring_wait(session->reader, timeout_ns);
+}
+
+/* The end. */
+
+static void count_late_facts(struct recorded *process, const struct ll_ring_process_info *info)
+{
+    struct ll_arena arena = {0};
+    struct ll_facts facts = {.arena = &arena};
+    add_said(process, info, &facts);
+    add_libraries(info, &facts);
+    ll_facts_add(&facts, "summary.unresolved", "%" PRIu64, info->unresolved);
+    ll_facts_add(&facts, "summary.queries", "%" PRIu64, info->queries);
+    ll_facts_add(&facts, "summary.abandoned", "%" PRIu64, info->abandoned);
+    ll_facts_add(&facts, "summary.unplaced", "%" PRIu64, info->ringless);
+    ll_facts_add(&facts, "summary.late", "%" PRIu64, info->late);
+    ll_facts_add(&facts, "summary.ended", "%s", info->ended_ns ? "in peace" : "killed, or still running");
+    if (!facts.failed)
+        ll_recorder_facts(process->recorder, facts.items, facts.count);
+    ll_arena_release(&arena);
+}
+
+static void describe(const struct recorded *process, const struct ll_ring_process_info *info,
+                     struct ll_arena *arena, struct ll_session_trace *trace)
+{
+    const char *core = said(info, "openblas_get_corename");
+    *trace = (struct ll_session_trace){.path = ll_copy_text(arena, process->path, strlen(process->path)),
+                                       .pid = info->pid,
+                                       .status = process->status,
+                                       .unresolved = info->unresolved,
+                                       .queries = info->queries,
+                                       .late = info->late,
+                                       .blas_core = core ? ll_copy_text(arena, core, strlen(core)) : NULL,
+                                       .better_core = ll_better_blas_core(core)};
+    if (!process->capture)
+        return;
+    trace->summary = ll_capture_summary(process->capture);
+    uint64_t busiest_ns = 0, end_ns = process->opened_ns;
+    for (uint32_t i = 0; i < trace->summary.thread_count; i++) {
+        busiest_ns = ll_max(busiest_ns, trace->summary.threads[i].in_calls_ns);
+        end_ns = ll_max(end_ns, trace->summary.threads[i].end_ns);
+    }
+    trace->wall_s = (double)(end_ns - process->opened_ns) * 1e-9;
+    trace->covered = trace->wall_s > 0 ? (double)busiest_ns * 1e-9 / trace->wall_s : 0;
+    trace->summary.threads = NULL;
+}
+
+static void close_process(struct recorded *process, struct ll_arena *arena, struct ll_session_trace *trace)
+{
+    struct ll_ring_process_info info = ll_ring_process_info(process->session->reader, process->number);
+    if (process->capture)
+        ll_capture_finish(process->capture);
+    describe(process, &info, arena, trace);
+    if (process->recorder) {
+        count_late_facts(process, &info);
+        ll_capture_close(process->capture);
+        trace->status = ll_recorder_close(process->recorder);
+    }
+}
+
+/* Where the process that was started called nothing, the first that did has its name. */
+static void name_first(const struct ll_session *session, struct ll_session_trace *traces, size_t count)
+{
+    if (count == 0 || is_taken(session, session->settings->output) || traces[0].status != LL_OK)
+        return;
+    if (rename(traces[0].path, session->settings->output) == 0)
+        traces[0].path = session->settings->output;
+}
+
+bool ll_session_close(struct ll_session *session, struct ll_arena *arena, struct ll_session_trace **traces,
+                      size_t *count)
+{
+    ll_ring_finish(session->reader);
+    ll_session_drain(session);
+    *traces = ll_alloc(arena, session->recorded_count, sizeof **traces);
+    *count = 0;
+    struct ll_session_trace unread;
+    for (uint64_t i = 0; i < session->process_count; i++)
+        if (session->processes[i])
+            close_process(session->processes[i], arena, *traces ? &(*traces)[(*count)++] : &unread);
+    if (*traces)
+        name_first(session, *traces, *count);
+    ll_ring_close(session->reader);
+    free(session->processes);
+    ll_arena_release(&session->arena);
+    free(session);
+    return *traces != NULL;
+}

@@ -1,0 +1,58 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Recording the processes of one command, a trace each, while they run.
+ *
+ * Events come out of the rings of a folder (tracer/interpose/ring_reader.h). Each process that calls
+ * something gets a trace of its own: the one that was started `T.llt`, any other `T.PID.llt`; where the one
+ * that was started calls nothing, the first that does has `T.llt` in the end. What a process says of itself
+ * while it runs, its libraries and how OpenBLAS sees the CPU, goes into the header, or behind the ops where
+ * it comes late. A disk that is full ends the traces; the processes never notice. One thread at a time.
+ */
+#ifndef LL_TRACER_CAPTURE_SESSION_H
+#define LL_TRACER_CAPTURE_SESSION_H
+
+#include "tracer/base/arena.h"
+#include "tracer/base/status.h"
+#include "tracer/capture/capture.h"
+#include "tracer/interpose/ring_reader.h"
+
+struct ll_session;
+
+struct ll_session_settings {
+    const char *folder;  /* where ll_ring_create was */
+    const char *output;  /* T.llt */
+    uint64_t pid;        /* of the process that was started */
+    const char *command; /* as the traces' header shows it */
+    /* Where an address of the library lies, as text, or NULL; asked once for each call site, the text is
+     * copied. NULL: the library's name and the offset in it. */
+    const char *(*site)(void *context, const struct ll_ring_library *library, uint64_t address);
+    void *context;
+};
+
+/* Settings stay the caller's and outlive the session. NULL and *status on trouble. */
+struct ll_session *ll_session_open(const struct ll_session_settings *settings, enum ll_status *status);
+
+/* Takes in all that is there, then sleeps until there is more, at most so long; writes what has waited for
+ * long. */
+void ll_session_drain(struct ll_session *session);
+void ll_session_wait(struct ll_session *session, uint64_t timeout_ns);
+
+/* A trace that was written. */
+struct ll_session_trace {
+    const char *path;
+    uint64_t pid;
+    enum ll_status status;             /* the first trouble */
+    struct ll_capture_summary summary; /* without threads */
+    uint64_t unresolved, queries, late;
+    double wall_s, covered; /* of the process, until its last call; its busiest thread's share in calls */
+    const char *blas_core, *better_core; /* OpenBLAS took the CPU for another; NULL where it did not */
+};
+
+/* Nobody writes any more: takes in the rest, writes summaries, closes. The traces in the order in which their
+ * processes appeared, in the arena. False when memory ran out; the session is freed in any case. */
+bool ll_session_close(struct ll_session *session, struct ll_arena *arena, struct ll_session_trace **traces,
+                      size_t *count);
+
+/* What an OpenBLAS core of this CPU should be, where it took the CPU for an older one; else NULL. Static. */
+const char *ll_better_blas_core(const char *core);
+
+#endif

@@ -1,0 +1,225 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Which libraries are patched, and when: all that are there before main, and what dlopen brings, before it
+ * returns. The loader calls no one when it has loaded something, so dlopen's own slots are rewritten too.
+ *
+ * dlopen looks for libraries where its caller wants them (RPATH, RUNPATH), and would take us for the caller.
+ * What is not loaded already is therefore searched in the caller's folders first, as the loader does. */
+#define _GNU_SOURCE
+#include "tracer/interpose/patch/patch.h"
+
+#include "tracer/interpose/preload/api.h"
+#include "tracer/interpose/preload/preload.h"
+#include "tracer/interpose/ring.h"
+
+#include <dlfcn.h>
+#include <errno.h>
+#include <inttypes.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+enum { WANTED_SLOTS = 2048, PATH_BYTES = 4096, LINE_BYTES = 8192 };
+
+static struct ll_wanted routines[] = {
+#define LL_SYMBOL(name, ...) {#name, NULL, LL_SYMBOL_##name},
+#include "tracer/interpose/symbols.def"
+};
+
+static const struct ll_wanted *wanted[WANTED_SLOTS];
+static bool with_entries;
+
+static void *open_library(const char *name, int flags);
+static const struct ll_wanted opener = {"dlopen", (void *)(uintptr_t)open_library, LL_WANTED_OTHER};
+
+static uint32_t slot_of(const char *name)
+{
+    uint32_t hash = 2166136261u;
+    for (; *name; name++)
+        hash = (hash ^ (unsigned char)*name) * 16777619u;
+    return hash % WANTED_SLOTS;
+}
+
+static void want(const struct ll_wanted *it)
+{
+    uint32_t at = slot_of(it->name);
+    while (wanted[at])
+        at = (at + 1) % WANTED_SLOTS;
+    wanted[at] = it;
+}
+
+const struct ll_wanted *ll_wanted_find(const char *name)
+{
+    uint32_t at = slot_of(name);
+    while (wanted[at] && strcmp(wanted[at]->name, name) != 0)
+        at = (at + 1) % WANTED_SLOTS;
+    return wanted[at];
+}
+
+static void patch_exports(const struct ll_loaded *library)
+{
+    for (size_t i = 0; i < sizeof routines / sizeof routines[0]; i++) {
+        const ElfW(Sym) *symbol = ll_loaded_find(library, routines[i].name);
+        if (symbol)
+            ll_entry_patch((void *)(library->base + symbol->st_value), symbol->st_size, routines[i].wrapper);
+    }
+}
+
+static int patch_library(struct dl_phdr_info *info, size_t size, void *context)
+{
+    struct ll_loaded library;
+    (void)size, (void)context;
+    ll_loaded_read(&library, info);
+    if (!library.dynamic || !library.symbols || !library.strings || ll_is_ours(library.dynamic))
+        return 0;
+    ll_slots_patch(&library);
+    if (with_entries)
+        patch_exports(&library);
+    return 0;
+}
+
+/* One at a time; a thread that comes meanwhile waits, as dlopen itself makes it wait. */
+static void patch_all(void)
+{
+    int error = errno;
+    dl_iterate_phdr(patch_library, NULL); /* the loader's lock is held in it */
+    errno = error;
+}
+
+/* The folder of a library, into a text of PATH_BYTES. */
+static bool copy_folder(const struct link_map *library, char *to)
+{
+    if (*library->l_name) {
+        const char *slash = strrchr(library->l_name, '/');
+        size_t length = slash ? (size_t)(slash - library->l_name) : 0;
+        return slash && snprintf(to, PATH_BYTES, "%.*s", (int)length, library->l_name) < PATH_BYTES;
+    }
+    ssize_t length = readlink("/proc/self/exe", to, PATH_BYTES - 1);
+    if (length <= 0)
+        return false;
+    to[length] = '\0';
+    *strrchr(to, '/') = '\0';
+    return true;
+}
+
+/* folder/name with $ORIGIN replaced; whether there is such a file. */
+static bool is_in(const char *folder, size_t length, const struct link_map *library, const char *name,
+                  char *path)
+{
+    static const char token[] = "$ORIGIN";
+    char origin[PATH_BYTES] = "";
+    bool relative = strncmp(folder, token, sizeof token - 1) == 0;
+    size_t skipped = relative ? sizeof token - 1 : 0;
+    if (length == 0 || length < skipped || (relative && !copy_folder(library, origin)))
+        return false;
+    int bytes =
+        snprintf(path, PATH_BYTES, "%s%.*s/%s", origin, (int)(length - skipped), folder + skipped, name);
+    return bytes > 0 && bytes < PATH_BYTES && access(path, R_OK) == 0;
+}
+
+/* The caller's RUNPATH or RPATH, NULL without one. */
+static const char *folders_of(const struct link_map *library)
+{
+    const char *strings = NULL;
+    ElfW(Xword) at = 0;
+    for (const ElfW(Dyn) *entry = library->l_ld; entry->d_tag != DT_NULL; entry++) {
+        if (entry->d_tag == DT_STRTAB)
+            strings = (const char *)entry->d_un.d_ptr;
+        if (entry->d_tag == DT_RUNPATH || (entry->d_tag == DT_RPATH && !at))
+            at = entry->d_un.d_val;
+    }
+    return strings && at ? strings + at : NULL;
+}
+
+static bool search_for_caller(const void *caller, const char *name, char *path)
+{
+    Dl_info info;
+    struct link_map *library = NULL;
+    if (!dladdr1(caller, &info, (void **)&library, RTLD_DL_LINKMAP) || !library)
+        return false;
+    const char *folders = folders_of(library);
+    while (folders) {
+        size_t length = strcspn(folders, ":");
+        if (is_in(folders, length, library, name, path))
+            return true;
+        folders = folders[length] ? folders + length + 1 : NULL;
+    }
+    return false;
+}
+
+static void *open_library(const char *name, int flags)
+{
+    char path[PATH_BYTES];
+    void *handle = NULL;
+    if (name && *name && !strchr(name, '/')) {
+        handle = dlopen(name, flags | RTLD_NOLOAD);
+        if (!handle && search_for_caller(__builtin_return_address(0), name, path))
+            name = path;
+    }
+    if (!handle)
+        handle = dlopen(name, flags);
+    if (handle && !(flags & RTLD_NOLOAD))
+        patch_all();
+    return handle;
+}
+
+/* Functions that only files know. */
+struct hidden {
+    uint64_t address, size_bytes;
+    const struct ll_wanted *wanted;
+    struct stat file;
+};
+
+static int patch_hidden(struct dl_phdr_info *info, size_t size, void *context)
+{
+    const struct hidden *hidden = context;
+    struct stat file;
+    (void)size;
+    if (stat(*info->dlpi_name ? info->dlpi_name : "/proc/self/exe", &file) != 0 ||
+        file.st_dev != hidden->file.st_dev || file.st_ino != hidden->file.st_ino)
+        return 0;
+    ll_entry_patch((void *)(info->dlpi_addr + hidden->address), hidden->size_bytes, hidden->wanted->wrapper);
+    return 1;
+}
+
+/* The lines of LL_ENTRIES_FILE. */
+static void patch_listed(const char *folder)
+{
+    char line[LINE_BYTES], symbol[64], path[PATH_BYTES];
+    struct hidden hidden;
+    snprintf(path, sizeof path, "%s/" LL_ENTRIES_FILE, folder);
+    FILE *lines = fopen(path, "re");
+    while (lines && fgets(line, sizeof line, lines)) {
+        int path_at = 0;
+        line[strcspn(line, "\n")] = '\0';
+        if (sscanf(line, "%63s %" SCNx64 " %" SCNu64 " %n", symbol, &hidden.address, &hidden.size_bytes,
+                   &path_at) != 3 ||
+            !path_at)
+            continue;
+        hidden.wanted = ll_wanted_find(symbol);
+        if (hidden.wanted && stat(line + path_at, &hidden.file) == 0)
+            dl_iterate_phdr(patch_hidden, &hidden);
+    }
+    if (lines)
+        fclose(lines);
+}
+
+__attribute__((constructor)) static void start(void)
+{
+    const char *mechanism = getenv(LL_MECHANISM_VARIABLE), *folder = getenv(LL_RING_FOLDER_VARIABLE);
+    int error = errno;
+    if (!folder || !mechanism)
+        return;
+    for (size_t i = 0; i < sizeof routines / sizeof routines[0]; i++) {
+        routines[i].wrapper = ll_interpose_wrapper(routines[i].name);
+        want(&routines[i]);
+    }
+    want(&opener);
+    with_entries = strcmp(mechanism, "entry") == 0;
+    if (with_entries || strcmp(mechanism, "patch") == 0)
+        patch_all();
+    if (with_entries)
+        patch_listed(folder);
+    errno = error;
+}

@@ -1,0 +1,325 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Rules for what programs ask of BLAS and oneDNN beside what networks are written in: shapes, FLOPs, work.
+ * FLOPs are those of LAPACK Working Note 41 (Blackford and Dongarra, 1999, appendix C) for a scale of one: a
+ * multiplication counts one, an addition one; of complex numbers six and two. */
+#include "tracer/ops_rules.h"
+
+#include <math.h>
+
+uint64_t ll_product_factor(const struct ll_op_view *op)
+{
+    return op->in[0].dtype == LL_C64 || op->in[0].dtype == LL_C128 ? 4 : 1;
+}
+
+/* Shapes. */
+
+static bool are_matrices(const struct ll_op_view *op, uint32_t count)
+{
+    if (op->input_count != count)
+        return false;
+    for (uint32_t i = 0; i < count; i++)
+        if (op->in[i].rank != 2 || op->in[i].dtype != op->in[0].dtype)
+            return false;
+    return true;
+}
+
+static const char wants_matrices[] = "the number of inputs or their ranks are not what this op takes";
+
+/* c + a b */
+const char *ll_shape_MATMUL_ADD(struct ll_op_view *op)
+{
+    if (!are_matrices(op, 3))
+        return wants_matrices;
+    struct ll_shape out = {.rank = 2};
+    struct ll_op_view product = *op;
+    product.in++;
+    product.input_count--;
+    product.out = &out;
+    const char *trouble = ll_shape_MATMUL(&product);
+    if (!trouble && !ll_same_dims(&out, &op->in[0]))
+        trouble = "what is added to must have the shape of the product";
+    return trouble ? trouble : ll_give(op, 1, op->in);
+}
+
+/* The matrix that is input `first` and the vector behind it. */
+static const char *matrix_by_vector(struct ll_op_view *op, uint32_t first)
+{
+    if (op->input_count != first + 2 || op->in[first].rank != 2 || op->in[first + 1].rank != 1)
+        return "this op takes a matrix and a vector";
+    bool transposed = ll_attr_count(op, LL_ATTR_TRANSPOSE_A, 0) != 0;
+    const struct ll_shape *a = &op->in[first];
+    struct ll_shape out = {.rank = 1, .dtype = a->dtype, .dim = {a->dim[transposed]}};
+    if (a->dim[!transposed] != op->in[first + 1].dim[0] || (first && !ll_same_dims(&out, &op->in[0])))
+        return "the vectors must be as long as the sides of the matrix";
+    return ll_give(op, 1, first ? op->in : &out);
+}
+
+const char *ll_shape_GEMV(struct ll_op_view *op)
+{
+    return matrix_by_vector(op, 0);
+}
+
+const char *ll_shape_GEMV_ADD(struct ll_op_view *op)
+{
+    return matrix_by_vector(op, 1);
+}
+
+/* a[m, n] + x[m] y[n] */
+const char *ll_shape_GER(struct ll_op_view *op)
+{
+    bool fits = op->input_count == 3 && op->in[0].rank == 2 && op->in[1].rank == 1 && op->in[2].rank == 1 &&
+                op->in[0].dim[0] == op->in[1].dim[0] && op->in[0].dim[1] == op->in[2].dim[0];
+    return fits ? ll_give(op, 1, op->in) : "this op takes a matrix and two vectors as long as its sides";
+}
+
+/* The matrices from input `first` on, all alike, give a square one: of as many rows as theirs, or with
+ * transpose_a as many as their columns. An input before them is what is added to. */
+static const char *square(struct ll_op_view *op, uint32_t first, uint32_t factors)
+{
+    if (!are_matrices(op, first + factors))
+        return wants_matrices;
+    bool transposed = ll_attr_count(op, LL_ATTR_TRANSPOSE_A, 0) != 0;
+    struct ll_shape out = op->in[first];
+    out.dim[0] = out.dim[1] = op->in[first].dim[transposed];
+    out.role[0] = out.role[1] = op->in[first].role[transposed];
+    if (!ll_same_dims(&op->in[first], &op->in[first + factors - 1]) ||
+        !(first == 0 || ll_same_dims(&out, op->in)))
+        return "the factors must be alike, and what is added to must have the shape of their product";
+    return ll_give(op, 1, &out);
+}
+
+const char *ll_shape_SYRK(struct ll_op_view *op)
+{
+    return square(op, 0, 1);
+}
+
+const char *ll_shape_SYRK_ADD(struct ll_op_view *op)
+{
+    return square(op, 1, 1);
+}
+
+const char *ll_shape_SYR2K(struct ll_op_view *op)
+{
+    return square(op, 0, 2);
+}
+
+const char *ll_shape_SYR2K_ADD(struct ll_op_view *op)
+{
+    return square(op, 1, 2);
+}
+
+const char *ll_shape_DOT(struct ll_op_view *op)
+{
+    if (op->input_count != 2 || !ll_same_dims(&op->in[0], &op->in[1]))
+        return "an inner product takes two vectors of the same length";
+    return ll_give(op, 1, &(struct ll_shape){.dtype = op->in[0].dtype});
+}
+
+/* A norm is real, also of a complex vector. */
+const char *ll_shape_NORM(struct ll_op_view *op)
+{
+    if (op->input_count != 1)
+        return "a norm takes one vector";
+    return ll_give(op, 1,
+                   &(struct ll_shape){.dtype = (uint8_t)ll_dtype_part((enum ll_dtype)op->in[0].dtype)});
+}
+
+/* Two vectors, both overwritten. */
+const char *ll_shape_EXCHANGED(struct ll_op_view *op)
+{
+    if (op->input_count != 2 || !ll_same_dims(&op->in[0], &op->in[1]))
+        return "this op takes two vectors of the same length";
+    return ll_give(op, 2, op->in);
+}
+
+/* x[steps, batch, width] and weights -> what is given */
+const char *ll_shape_RECURRENT(struct ll_op_view *op)
+{
+    if (op->input_count < 2 || op->output_count == 0)
+        return "a recurrent layer takes a sequence and weights, and its outputs must be given";
+    return op->in[0].rank == 3 ? NULL : "a sequence must have the dimensions steps, batch, width";
+}
+
+/* Whatever it took and gave. */
+const char *ll_shape_ANY(struct ll_op_view *op)
+{
+    (void)op;
+    return NULL;
+}
+
+const char *ll_shape_NOTHING(struct ll_op_view *op)
+{
+    if (op->input_count != 0)
+        return "this op takes nothing";
+    op->output_count = 0;
+    return NULL;
+}
+
+/* FLOPs. */
+
+/* As MATMUL: as many additions as multiplications now that there is something to add to. */
+uint64_t ll_flops_MATMUL_ADD(const struct ll_op_view *op)
+{
+    struct ll_op_view product = *op;
+    product.in++;
+    product.input_count--;
+    return ll_flops_MATMUL(&product);
+}
+
+/* 2 m n */
+static uint64_t twice_elements(const struct ll_op_view *op, uint32_t input)
+{
+    return ll_mul(2 * ll_product_factor(op), ll_elements(&op->in[input]));
+}
+
+uint64_t ll_flops_GEMV(const struct ll_op_view *op)
+{
+    return twice_elements(op, 0);
+}
+
+uint64_t ll_flops_GEMV_ADD(const struct ll_op_view *op)
+{
+    return twice_elements(op, 1);
+}
+
+uint64_t ll_flops_GER(const struct ll_op_view *op)
+{
+    return twice_elements(op, 0);
+}
+
+/* k n (n + 1): a triangle with its diagonal, 2 k each. */
+static uint64_t rank_update(const struct ll_op_view *op, const struct ll_shape *factor)
+{
+    uint64_t n = op->out[0].dim[0], k = factor->dim[ll_attr_count(op, LL_ATTR_TRANSPOSE_A, 0) == 0];
+    return ll_mul(ll_product_factor(op), ll_mul(k, ll_mul(n, ll_add(n, 1))));
+}
+
+uint64_t ll_flops_SYRK(const struct ll_op_view *op)
+{
+    return rank_update(op, &op->in[0]);
+}
+
+uint64_t ll_flops_SYRK_ADD(const struct ll_op_view *op)
+{
+    return rank_update(op, &op->in[1]);
+}
+
+uint64_t ll_flops_SYR2K(const struct ll_op_view *op)
+{
+    return ll_mul(2, rank_update(op, &op->in[0]));
+}
+
+uint64_t ll_flops_SYR2K_ADD(const struct ll_op_view *op)
+{
+    return ll_mul(2, rank_update(op, &op->in[1]));
+}
+
+/* A triangle of q rows times, or its inverse times, p vectors: p q^2. */
+uint64_t ll_flops_TRIANGLE(const struct ll_op_view *op)
+{
+    return ll_mul(ll_product_factor(op), ll_mul(ll_elements(&op->in[0]), op->in[1].dim[0]));
+}
+
+static uint64_t per_element(const struct ll_op_view *op, uint64_t flops)
+{
+    return ll_mul(flops, ll_elements(&op->in[0]));
+}
+
+uint64_t ll_flops_DOT(const struct ll_op_view *op)
+{
+    return per_element(op, 2 * ll_product_factor(op));
+}
+
+/* One operation to make each part of a number positive, one to add it. */
+uint64_t ll_flops_NORM(const struct ll_op_view *op)
+{
+    return per_element(op, ll_product_factor(op) > 1 ? 4 : 2);
+}
+
+uint64_t ll_flops_AXPY(const struct ll_op_view *op)
+{
+    return per_element(op, 2 * ll_product_factor(op));
+}
+
+uint64_t ll_flops_SCAL(const struct ll_op_view *op)
+{
+    return per_element(op, ll_product_factor(op) > 1 ? 6 : 1);
+}
+
+/* Four products and two sums for two numbers; a rotation's sine and cosine are real. */
+uint64_t ll_flops_ROT(const struct ll_op_view *op)
+{
+    return per_element(op, ll_product_factor(op) > 1 ? 12 : 6);
+}
+
+/* Elements of the weights: what is a matrix at least and no sequence. */
+static uint64_t recurrent_weights(const struct ll_op_view *op)
+{
+    uint64_t weights = 0;
+    for (uint32_t i = 1; i < op->input_count; i++)
+        if (op->in[i].rank >= 2 && op->in[i].rank != 3)
+            weights = ll_add(weights, ll_elements(&op->in[i]));
+    return weights;
+}
+
+/* Each weight meets each sample at each step: 2 steps batch weights. Vectors are biases, other sequences what
+ * flows in. */
+uint64_t ll_flops_RECURRENT(const struct ll_op_view *op)
+{
+    return ll_mul(ll_mul(2, ll_mul(op->in[0].dim[0], op->in[0].dim[1])), recurrent_weights(op));
+}
+
+/* Back to the inputs and to the weights: twice that. */
+uint64_t ll_flops_RECURRENT_2(const struct ll_op_view *op)
+{
+    return ll_mul(2, ll_flops_RECURRENT(op));
+}
+
+/* Work. */
+
+enum { PANEL = 64 }; /* columns at a time: what LAPACK's ilaenv answers, or near it */
+
+/* Blocked algorithms of linear algebra go panel by panel, and each panel waits for what the one before has
+ * left. Each is a product of depth PANEL on what remains of the matrix, which shrinks: here all have the same
+ * size, the fraction f of rows and of columns that keeps the FLOPs,
+ *
+ *       steps 2 (f m) (f n) PANEL = flops        f <= 1
+ *
+ * rounded up to whole rows and columns. Where even whole matrices are too few FLOPs, there are more steps. */
+bool ll_work_PANELS(const struct ll_op_view *op, struct ll_work *work)
+{
+    const struct ll_shape *matrix = &op->in[op->input_count - 1], *result = &op->out[0];
+    uint64_t m = ll_max(1, result->dim[0]), n = ll_max(1, result->rank > 1 ? result->dim[1] : 1);
+    uint64_t panels = ll_ceil_div(ll_max(1, ll_min(matrix->dim[0], matrix->dim[1])), PANEL);
+    double whole = 2.0 * PANEL * (double)m * (double)n, flops = (double)work->flops;
+    double steps = fmax((double)panels, ceil(flops / whole)), f = sqrt(flops / (steps * whole));
+    work->kind = LL_WORK_SEQUENCE;
+    work->b_bytes = work->a_bytes / 2;
+    work->a_bytes -= work->b_bytes;
+    work->sequence.steps = (uint64_t)steps;
+    work->sequence.step = (struct ll_gemm){
+        .batch = 1, .m = (uint64_t)ceil(f * (double)m), .n = (uint64_t)ceil(f * (double)n), .k = PANEL};
+    return true;
+}
+
+/* Steps that wait for one another, weights that stay: of all weights one product, as wide as the FLOPs are.
+ */
+bool ll_work_RECURRENT(const struct ll_op_view *op, struct ll_work *work)
+{
+    const struct ll_shape *x = &op->in[0];
+    uint64_t width = ll_max(1, x->dim[2]), samples = ll_max(1, ll_mul(x->dim[0], x->dim[1]));
+    work->kind = LL_WORK_SEQUENCE;
+    work->b_bytes = work->a_bytes - ll_size_bytes(x);
+    work->a_bytes = ll_size_bytes(x);
+    work->sequence.steps = x->dim[0];
+    work->sequence.step = (struct ll_gemm){
+        .batch = 1, .m = x->dim[1], .n = ll_ceil_div(work->flops / 2, ll_mul(samples, width)), .k = width};
+    return ll_fits(samples);
+}
+
+bool ll_work_WAIT(const struct ll_op_view *op, struct ll_work *work)
+{
+    (void)op;
+    work->kind = LL_WORK_WAIT;
+    return true;
+}
