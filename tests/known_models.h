@@ -232,7 +232,9 @@ static const struct known {
                   {"classes", "3"},
                   {"bins", "81"},
                   {"channels", "2"},
-                  {"rate", "20000"}, {"gated", "0"}, {"stepwise", "1"}},
+                  {"rate", "20000"},
+                  {"gated", "0"},
+                  {"stepwise", "1"}},
         .steps = 60,
     },
     /* 784 x 200 + 200 twice, 200 x 784 + 784; three products of 2 x 784 x 200. Ops: 1 input, 24 forward (3
@@ -286,7 +288,7 @@ static const struct known {
         .forward_flops = 19987070976,
         .train_ops = 1134,
         .constants = 2,
-        .small = {{"frames", "40"}, {"hidden", "8"}, {"classes", "4"}},
+        .small = {{"frames", "40"}, {"hidden", "8"}, {"classes", "4"}, {"rate", "10000"}},
         .steps = 60,
     },
     /* The same, weights and biases repeated for each utterance. Ops: of the four layers that hear frames
@@ -299,7 +301,7 @@ static const struct known {
         .train_ops = 1143,
         .constants = 2,
         .preset = {{"tile", "1"}},
-        .small = {{"frames", "40"}, {"hidden", "8"}, {"classes", "4"}, {"tile", "1"}},
+        .small = {{"frames", "40"}, {"hidden", "8"}, {"classes", "4"}, {"rate", "10000"}, {"tile", "1"}},
         .steps = 60,
     },
     /* The suite's code, without the fourth layer: 26 x 1024 + 2 x 1024 x 1024 + 1024 x 62, and biases. Ops: 4
@@ -312,7 +314,12 @@ static const struct known {
         .train_ops = 56,
         .constants = 1,
         .preset = {{"tile", "1"}, {"recurrent", "0"}},
-        .small = {{"frames", "40"}, {"hidden", "8"}, {"classes", "4"}, {"tile", "1"}, {"recurrent", "0"}},
+        .small = {{"frames", "40"},
+                  {"hidden", "8"},
+                  {"classes", "4"},
+                  {"rate", "10000"},
+                  {"tile", "1"},
+                  {"recurrent", "0"}},
         .steps = 60,
     },
     /* ResNet-34 (He et al., 2016): 3.6 GMAC in the paper's table 1 are 7.328 GFLOP with the last layer of
