@@ -6,6 +6,7 @@
  * that, one pass finds which memory is a weight or a gradient, how often the run repeats itself, and which
  * operators nobody knows. */
 #include "tracer/convert/aten.h"
+#include "tracer/convert/period.h"
 
 #include <inttypes.h>
 #include <stdlib.h>
@@ -214,42 +215,26 @@ static void note_classes(struct record *r, uint64_t i)
     }
 }
 
-/* What a recorded operator looks like, as a number; equal numbers make a repetition. */
+/* What a recorded operator looks like: its name and the shapes that it takes. */
 static uint64_t look_of(const struct ll_torch_node *node)
 {
-    uint64_t look = UINT64_C(0xcbf29ce484222325);
-    for (const char *c = node->name; *c; c++)
-        look = (look ^ (uint8_t)*c) * UINT64_C(0x100000001b3);
+    uint64_t look = ll_look_at_text(LL_LOOK, node->name);
     for (uint32_t i = 0; i < node->input_count; i++)
         for (uint32_t t = 0; node->inputs[i].kind == LL_TORCH_TENSORS && t < node->inputs[i].count; t++)
             for (unsigned d = 0; d < node->inputs[i].tensors[t].shape.rank; d++)
-                look = (look ^ node->inputs[i].tensors[t].shape.dim[d]) * UINT64_C(0x100000001b3);
+                look = ll_look_at(look, node->inputs[i].tensors[t].shape.dim[d]);
     return look;
 }
 
-/* The shortest stretch that all others repeat (Knuth, Morris and Pratt, 1977); count when nothing repeats. */
-static uint64_t period_of(const uint64_t *looks, uint64_t count, uint64_t *border)
-{
-    uint64_t length = 0;
-    for (uint64_t i = 1; i < count; i++) {
-        while (length > 0 && looks[i] != looks[length])
-            length = border[length - 1];
-        length += looks[i] == looks[length];
-        border[i] = length;
-    }
-    return count - (count ? border[count - 1] : 0);
-}
-
 /* Marks where steps begin: at PyTorch's own marks, or with each repetition. */
-static void mark_steps(struct record *r, const uint64_t *leaves, const uint64_t *looks, uint64_t count,
-                       uint64_t *border)
+static void mark_steps(struct record *r, const uint64_t *leaves, const uint64_t *looks, uint64_t count)
 {
     bool marked = false;
     for (uint64_t i = 0; i < r->nodes->count; i++)
         if (starts(r->nodes->at[i].name, "ProfilerStep"))
             marked = r->states[i].begins = true;
-    uint64_t period = marked ? count : period_of(looks, count, border);
-    for (uint64_t i = period; period <= count / 2 && i < count; i += period)
+    uint64_t period = marked ? count : ll_period(looks, count);
+    for (uint64_t i = period; i < count; i += period)
         r->states[leaves[i]].begins = true;
 }
 
@@ -257,7 +242,7 @@ static void mark_steps(struct record *r, const uint64_t *leaves, const uint64_t 
 static bool look_around(struct record *r)
 {
     uint64_t count = 0, size = r->nodes->count + 1;
-    uint64_t *leaves = calloc(3 * size, sizeof *leaves), *looks = leaves + size, *border = looks + size;
+    uint64_t *leaves = calloc(2 * size, sizeof *leaves), *looks = leaves + size;
     if (!leaves)
         return ll_import_no_memory(r->import);
     bool fine = true;
@@ -277,7 +262,7 @@ static bool look_around(struct record *r)
         looks[count++] = look_of(&r->nodes->at[i]);
     }
     if (fine)
-        mark_steps(r, leaves, looks, count, border);
+        mark_steps(r, leaves, looks, count);
     for (uint64_t i = 0; i < r->nodes->count; i++)
         r->states[i].covered = false;
     free(leaves);

@@ -100,10 +100,10 @@ static uint64_t thread_cpu_ns(void)
 }
 
 /* How deep the new call is. */
-static uint32_t depth_of(struct ll_thread *thread, const void *frame)
+static uint32_t depth_of(struct ll_thread *thread, const void *top)
 {
     uint32_t depth = thread->depth;
-    while (depth && (uintptr_t)thread->frame[depth - 1] <= (uintptr_t)frame)
+    while (depth && (uintptr_t)thread->frame[depth - 1] <= (uintptr_t)top)
         depth--;
     if (depth != thread->depth)
         atomic_fetch_add(&ll_process()->abandoned, thread->depth - depth);
@@ -115,16 +115,16 @@ static _Atomic uint8_t *length_of_alike(const struct ll_passage *passage)
     return &was_long[(passage->sizes ^ passage->symbol) * UINT64_C(0x9e3779b97f4a7c15) >> 52];
 }
 
-static void begin(struct ll_thread *thread, struct ll_passage *passage)
+static void begin(struct ll_thread *thread, struct ll_frame *frame, const void *top)
 {
-    uint32_t depth = depth_of(thread, passage);
+    struct ll_passage *passage = &frame->passage;
+    uint32_t depth = depth_of(thread, top);
     passage->depth = depth;
+    thread->depth = depth;
     if (depth == LL_DEEPEST)
         return;
-    thread->frame[depth] = passage;
+    thread->frame[depth] = frame;
     thread->depth = depth + 1;
-    if (depth == 0)
-        ll_step_at(passage->symbol);
     if (atomic_load_explicit(length_of_alike(passage), memory_order_relaxed))
         passage->cpu_start_ns = thread_cpu_ns();
     passage->start_ticks = ll_process_ticks();
@@ -132,32 +132,39 @@ static void begin(struct ll_thread *thread, struct ll_passage *passage)
         atomic_store_explicit(&thread->ring->open_ticks, passage->start_ticks, memory_order_relaxed);
 }
 
-void *ll_enter(struct ll_passage *passage)
+void *ll_enter(struct ll_frame *frame, const void *top)
 {
+    struct ll_passage *passage = &frame->passage;
     void *real = ll_entered;
     if (real)
         ll_entered = NULL;
     else
         real = ll_real(passage->symbol, passage->caller);
     struct ll_thread *thread = &ll_self;
-    if (!real || !ll_process_control() || thread->busy || !ll_thread_ready(thread))
+    if (!real || !ll_process_control() || !ll_thread_ready(thread))
         return real;
-    if (passage->is_query)
+    if (passage->is_query) {
         atomic_fetch_add(&ll_process()->queries, 1);
-    else
-        begin(thread, passage);
+        return real;
+    }
+    if (thread->depth == 0)
+        ll_step_at(passage->symbol);
+    thread->busy = true;
+    begin(thread, frame, top);
+    thread->busy = false;
     return real;
 }
 
 /* Whether the thread still writes for the process in which the call began; its depth is again that of before.
  */
-static bool end(struct ll_thread *thread, const struct ll_passage *passage)
+static bool end(struct ll_thread *thread, const struct ll_frame *frame)
 {
+    const struct ll_passage *passage = &frame->passage;
     if (!passage->start_ticks || thread->generation != ll_process_generation())
         return false;
-    if (thread->depth > passage->depth && thread->frame[passage->depth] == passage)
+    if (thread->depth > passage->depth && thread->frame[passage->depth] == frame)
         thread->depth = passage->depth;
-    return !thread->busy;
+    return true;
 }
 
 /* For as long as the library takes, roughly: whether the next call that is alike deserves the slower clock.
@@ -169,10 +176,12 @@ static void remember_length(const struct ll_passage *passage, bool is_long)
         atomic_store_explicit(last, is_long, memory_order_relaxed);
 }
 
-void ll_leave(const struct ll_passage *passage, enum ll_ring_kind kind, uint64_t *words, unsigned count)
+void ll_leave(struct ll_frame *frame, enum ll_ring_kind kind, unsigned count)
 {
+    const struct ll_passage *passage = &frame->passage;
     struct ll_thread *thread = &ll_self;
-    if (!end(thread, passage))
+    uint64_t *words = frame->words;
+    if (!end(thread, frame))
         return;
     thread->busy = true;
     uint64_t ticks = ll_process_ticks() - passage->start_ticks;
@@ -192,7 +201,7 @@ void ll_leave(const struct ll_passage *passage, enum ll_ring_kind kind, uint64_t
 void ll_push_event(enum ll_ring_kind kind, uint64_t first, uint64_t second, unsigned count)
 {
     struct ll_thread *thread = &ll_self;
-    if (thread->busy || !ll_process_generation() || !ll_thread_ready(thread))
+    if (!ll_process_generation() || !ll_thread_ready(thread))
         return;
     uint64_t words[4] = {ll_ring_header(kind, count, thread->depth, 0), ll_process_ticks(), first, second};
     thread->busy = true;

@@ -409,7 +409,8 @@ int dnnl_primitive_execute(const void *primitive, void *stream, int count,
     uint64_t place = place_of(real.address, primitive, count, arguments);
     if (place == LL_RING_UNSAID)
         return real.call(primitive, stream, count, arguments);
-    uint64_t words[LL_RING_RECORD_WORDS], *word = words + LL_RING_CALL_WORDS;
+    struct ll_frame frame;
+    uint64_t *word = frame.words + LL_RING_CALL_WORDS;
     const struct library *library = library_of(real.address);
     *word++ = place;
     for (int i = 0; library && i < count; i++) {
@@ -418,11 +419,11 @@ int dnnl_primitive_execute(const void *primitive, void *stream, int count,
         *word++ = (uint64_t)arguments[i].argument;
         *word++ = (uint64_t)(uintptr_t)address;
     }
-    struct ll_passage passage = {
-        .symbol = LL_SYMBOL_dnnl_primitive_execute, .caller = caller, .sizes = place};
-    ll_enter(&passage);
+    frame.passage =
+        (struct ll_passage){.symbol = LL_SYMBOL_dnnl_primitive_execute, .caller = caller, .sizes = place};
+    ll_enter(&frame, __builtin_frame_address(0));
     int status = real.call(primitive, stream, count, arguments);
-    ll_leave(&passage, LL_RING_EXECUTE, words, (unsigned)(word - words));
+    ll_leave(&frame, LL_RING_EXECUTE, (unsigned)(word - frame.words));
     return status;
 }
 

@@ -178,8 +178,8 @@ enum { ROWS_FIRST = 101, COLUMNS_FIRST = 102 };
 #define W_FORTRAN_SIDE(letter, name) *word++ = letter_word(name);
 #define W_FORTRAN_DIAG(letter, name) *word++ = letter_word(name);
 #define W_FORTRAN_JOB(letter, name) *word++ = letter_word(name);
-#define W_FORTRAN_COUNT(letter, name) keep_size(&passage, *word++ = count_word(name));
-#define W_FORTRAN_WORK(letter, name) passage.is_query |= name && *name == -1;
+#define W_FORTRAN_COUNT(letter, name) keep_size(&frame.passage, *word++ = count_word(name));
+#define W_FORTRAN_WORK(letter, name) frame.passage.is_query |= name && *name == -1;
 #define W_FORTRAN_SCALAR(letter, name) *word++ = scalar_word_##letter(name);
 #define W_FORTRAN_PART(letter, name) *word++ = part_word_##letter(name);
 #define W_FORTRAN_PLAIN(letter, name)
@@ -193,7 +193,7 @@ enum { ROWS_FIRST = 101, COLUMNS_FIRST = 102 };
 #define W_CBLAS_UPLO(letter, name) *word++ = (uint64_t)(int)name;
 #define W_CBLAS_SIDE(letter, name) *word++ = (uint64_t)(int)name;
 #define W_CBLAS_DIAG(letter, name) *word++ = (uint64_t)(int)name;
-#define W_CBLAS_COUNT(letter, name) keep_size(&passage, *word++ = (uint64_t)(int64_t)(int)name);
+#define W_CBLAS_COUNT(letter, name) keep_size(&frame.passage, *word++ = (uint64_t)(int64_t)(int)name);
 #define W_CBLAS_SCALAR(letter, name) *word++ = scalar_word_##letter(BY_VALUE_##letter(name));
 #define W_CBLAS_PART(letter, name) *word++ = part_word_##letter(&name);
 #define W_CBLAS_PLAIN(letter, name)
@@ -201,7 +201,7 @@ enum { ROWS_FIRST = 101, COLUMNS_FIRST = 102 };
 #define W_CBLAS_OTHER(letter, name)
 #define W_DNNL_ORDER(letter, name) *word++ = ROWS_FIRST;
 #define W_DNNL_TRANS(letter, name) *word++ = (unsigned char)name;
-#define W_DNNL_COUNT(letter, name) keep_size(&passage, *word++ = (uint64_t)name);
+#define W_DNNL_COUNT(letter, name) keep_size(&frame.passage, *word++ = (uint64_t)name);
 #define W_DNNL_SCALAR(letter, name) *word++ = scalar_word_##letter(BY_VALUE_##letter(name));
 #define W_DNNL_ARRAY(letter, name) *word++ = (uint64_t)(uintptr_t)name;
 #define W_DNNL(letter, kind, name) W_DNNL_##kind(letter, name)
@@ -241,17 +241,19 @@ enum { ROWS_FIRST = 101, COLUMNS_FIRST = 102 };
     RESULT_##returns(letter)                                                                                 \
         name(LIST(LL_SIGNATURE_##signature(P_##abi, letter) LL_SIGNATURE_##signature(HP_##abi, letter)))     \
     {                                                                                                        \
-        struct ll_passage passage = {.symbol = LL_SYMBOL_##name, .caller = __builtin_return_address(0)};     \
-        uint64_t words[LL_RING_RECORD_WORDS], *word = words + LL_RING_CALL_WORDS;                            \
+        struct ll_frame frame;                                                                               \
+        uint64_t *word = frame.words + LL_RING_CALL_WORDS;                                                   \
+        frame.passage =                                                                                      \
+            (struct ll_passage){.symbol = LL_SYMBOL_##name, .caller = __builtin_return_address(0)};          \
         LL_SIGNATURE_##signature(W_##abi, letter) union {                                                    \
             void *address;                                                                                   \
             __typeof__(&name) call;                                                                          \
-        } real = {.address = ll_enter(&passage)};                                                            \
+        } real = {.address = ll_enter(&frame, __builtin_frame_address(0))};                                  \
         if (!real.address)                                                                                   \
             return NONE_##returns;                                                                           \
         KEEP_##returns(letter, real.call(LIST(LL_SIGNATURE_##signature(A_##abi, letter)                      \
                                                   LL_SIGNATURE_##signature(HA_##abi, letter))))              \
-            ll_leave(&passage, LL_RING_CALL, words, (unsigned)(word - words));                               \
+            ll_leave(&frame, LL_RING_CALL, (unsigned)(word - frame.words));                                  \
         return GIVE_##returns;                                                                               \
     }
 #include "tracer/interpose/symbols.def"
