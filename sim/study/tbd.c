@@ -103,6 +103,25 @@ double ll_tbd_value(const struct ll_metrics *metrics, enum ll_tbd_metric metric)
                                        : 100 * metrics->fp32_utilization;
 }
 
+double ll_tbd_gain(const struct ll_tbd_sweep *sweep, double from, double to)
+{
+    double before = NAN, after = NAN;
+    for (size_t i = 0; i < sweep->count; i++) {
+        before = sweep->batches[i] == from ? sweep->metrics[i].throughput_Hz : before;
+        after = sweep->batches[i] == to ? sweep->metrics[i].throughput_Hz : after;
+    }
+    return after / before - 1;
+}
+
+double ll_tbd_exponent(const struct ll_tbd_sweep *sweep)
+{
+    double least = NAN;
+    for (size_t i = 1; i < sweep->count; i++)
+        least = fmin(least, log2(sweep->metrics[i].throughput_Hz / sweep->metrics[i - 1].throughput_Hz) /
+                                log2(sweep->batches[i] / sweep->batches[i - 1]));
+    return least;
+}
+
 void ll_tbd_tabulate(const struct ll_tbd_sweep *sweeps, struct ll_outcome *outcome)
 {
     static const struct ll_column columns[] = {{"workload", LL_TEXT_COLUMN}, {"mini-batch", 0},
