@@ -232,7 +232,9 @@ static const struct known {
                   {"classes", "3"},
                   {"bins", "81"},
                   {"channels", "2"},
-                  {"rate", "20000"}, {"gated", "0"}, {"stepwise", "1"}},
+                  {"rate", "20000"},
+                  {"gated", "0"},
+                  {"stepwise", "1"}},
         .steps = 60,
     },
     /* 784 x 200 + 200 twice, 200 x 784 + 784; three products of 2 x 784 x 200. Ops: 1 input, 24 forward (3

@@ -39,9 +39,8 @@ size_t ll_tbd_batch_count(enum ll_tbd_row row)
 void ll_tbd_plan_machine(struct ll_plan *plan, const char *target)
 {
     bool titan = strcmp(target, LL_TBD_TITAN) == 0;
-    ll_plan_target(plan, &(struct ll_target){.name = target,
-                                             .machine = titan ? "titan_xp_framework_2017"
-                                                              : "quadro_p4000_framework_2017"});
+    ll_plan_target(
+        plan, &(struct ll_target){.name = target, .machine = titan ? "titan_xp_tbd" : "quadro_p4000_tbd"});
 }
 
 static const char *variant_of(uint64_t batch, struct ll_arena *arena)
