@@ -100,7 +100,8 @@ static const struct ll_option options[] = {
     {"threads", 0, "N", "threads to compute with; one for each CPU when not given"},
     {"seed", 0, "N", "of weights and data; 1 when not given"},
     {"coverage", 0, NULL, "of PROGRAM: tell which calls would be seen, and how, without running it"},
-    {"mech", 0, "WAY", "to see calls of PROGRAM: preload, audit, patch, entry or probe; the mildest that sees most"},
+    {"mech", 0, "WAY",
+     "to see calls of PROGRAM: preload, audit, patch, entry or probe; the mildest that sees most"},
     {0},
 };
 

@@ -174,7 +174,8 @@ static void count_lost(struct ll_thread *thread, uint64_t header)
     if (ll_ring_kind_of(header) == LL_RING_CALL && ll_ring_depth_of(header) > 0)
         atomic_fetch_add_explicit(&ll_process()->nested, 1, memory_order_relaxed);
     else
-        atomic_store_explicit(&thread->ring->lost, atomic_load(&thread->ring->lost) + 1, memory_order_relaxed);
+        atomic_store_explicit(&thread->ring->lost, atomic_load(&thread->ring->lost) + 1,
+                              memory_order_relaxed);
 }
 
 void ll_thread_push(struct ll_thread *thread, const uint64_t *words, unsigned count)
