@@ -43,6 +43,7 @@ enum ll_ring_clock { LL_RING_CLOCK_NS, LL_RING_CLOCK_TSC };
 
 struct ll_ring_control {
     uint64_t magic;
+    uint64_t symbols;          /* rows of symbols.def: a library of another build records nothing */
     uint64_t clock;            /* enum ll_ring_clock */
     uint64_t base_ticks;       /* of that clock, at */
     uint64_t base_ns;          /* this reading of ll_now_ns */

@@ -102,7 +102,7 @@ __attribute__((constructor)) static void start(void)
         memcpy(name, folder, length + 1);
         append(name, &length, "/control");
         const struct ll_ring_control *found = map_file(name, 0, LL_RING_PAGE, PROT_READ);
-        if (found && found->magic == LL_RING_MAGIC) {
+        if (found && found->magic == LL_RING_MAGIC && found->symbols == LL_SYMBOL_COUNT) {
             control = found;
             make_own();
         }
