@@ -273,7 +273,7 @@ static void a_thread_that_ends_leaves_its_ring_to_the_next(void **state)
 {
     (void)state;
     struct seen seen;
-    run(&seen, "linked_program", "short", 0);
+    run(&seen, "linked_program", "short", 4 << 20);
     assert_int_equal(seen.recording.status, 0);
     assert_int_equal(count_calls(&seen, LL_SYMBOL_dgemm_, 0), 100);
     assert_int_equal(seen.events[99].thread, 49);

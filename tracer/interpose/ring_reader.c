@@ -25,7 +25,7 @@
 #include <unistd.h>
 
 enum {
-    USUAL_RING_BYTES = 4 << 20,
+    USUAL_RING_BYTES = 16 << 20,
     SLACK_NS = 2000000, /* a thread may be held up between reading the clock and saying that it did */
     LOOK_NS = 5000000,  /* the folder is looked through so often */
     LONG_CALL_NS =
