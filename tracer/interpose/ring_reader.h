@@ -15,7 +15,7 @@
 #include <stdint.h>
 
 struct ll_ring_settings {
-    uint64_t ring_bytes;       /* of a thread's ring: a power of two; 0: 4 MiB */
+    uint64_t ring_bytes; /* of a thread's ring: a power of two; 0: 16 MiB; a sixteenth past the eighth */
     uint64_t least_allocation; /* memory smaller than this is not followed; 0: none is */
 };
 
