@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* A program to be recorded: products SIZE TIMES [WHAT]. It multiplies, prints what it read and a number of the
- * result, and ends as asked: `fork` lets a child do the same first, `die` kills itself, a number is the exit status. */
+/* A program to be recorded: products SIZE TIMES [WHAT]. It multiplies, prints what it read and a number of
+ * the result, and ends as asked: `fork` lets a child do the same first, `die` kills itself, a number is the
+ * exit status. */
 #include <cblas.h>
 
 #include <signal.h>
@@ -19,7 +20,8 @@ static double multiply(int size, int times)
     for (size_t i = 0; i < count; i++)
         a[i] = b[i] = 1;
     for (int i = 0; i < times; i++)
-        cblas_dgemm(CblasRowMajor, CblasNoTrans, CblasNoTrans, size, size, size, 1, a, size, b, size, 0, c, size);
+        cblas_dgemm(CblasRowMajor, CblasNoTrans, CblasNoTrans, size, size, size, 1, a, size, b, size, 0, c,
+                    size);
     double result = c[0];
     free(a);
     free(b);

@@ -28,8 +28,9 @@ expect "$(calls "$here/k.llt")" 7 "calls of a killed program"
 expect $? 0 "the trace of a killed program"
 
 echo | "$leadline" record -o "$here/f.llt" -- "$products" 50 7 fork >/dev/null 2>&1
-expect "$(ls "$here" | grep -c '^f\..*llt$')" 2 "files of a program with a child"
-for trace in "$here"/f*.llt; do
+set -- "$here"/f*.llt
+expect $# 2 "files of a program with a child"
+for trace in "$@"; do
     expect "$(calls "$trace")" 7 "calls in $(basename "$trace")"
 done
 

@@ -78,7 +78,8 @@ static void record(struct program *program)
     int file = mkstemp(path);
     enum ll_status status;
     struct ll_recorder *recorder = ll_recorder_open(path, NULL, 0, &status);
-    const struct ll_capture_settings settings = {.recorder = recorder, .origin_ns = program->events[0].start_ns};
+    const struct ll_capture_settings settings = {.recorder = recorder,
+                                                 .origin_ns = program->events[0].start_ns};
     struct ll_capture *capture = ll_capture_open(&settings);
     for (uint32_t i = 0; i < program->count; i++)
         ll_capture_event(capture, &program->events[i]);
@@ -213,7 +214,8 @@ static void columns_of_one_matrix_do_not_meet(void **state)
     begin(&p);
     for (int side = 0; side < 2; side++) {
         struct ll_event *event = product(&p, a, b, c, false);
-        event->call.operand[2] = matrix(LL_ARGUMENT_C, LL_ACCESS_WRITE, c + (uint64_t)side * N * 4, 2 * N * 4);
+        event->call.operand[2] =
+            matrix(LL_ARGUMENT_C, LL_ACCESS_WRITE, c + (uint64_t)side * N * 4, 2 * N * 4);
     }
     product(&p, c, b, d, false)->call.operand[0] = matrix(LL_ARGUMENT_A, LL_ACCESS_READ, c, 2 * N * 4);
     record(&p);
@@ -273,7 +275,8 @@ static void marks_begin_steps(void **state)
     end(&p);
 }
 
-/* Eight steps of three calls behind two from elsewhere, and one behind them: the weights b and d come again. */
+/* Eight steps of three calls behind two from elsewhere, and one behind them: the weights b and d come again.
+ */
 static void what_repeats_is_a_step(void **state)
 {
     struct program p;
