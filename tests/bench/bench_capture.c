@@ -2,6 +2,7 @@
 /* What it costs to make a trace of what was seen: nanoseconds an event and bytes an op on disk, for a
  * training step of a thousand products over layers with weights of their own, whose buffers are freed and
  * come again. */
+#define _POSIX_C_SOURCE 200809L
 #include "tracer/base/clock.h"
 #include "tracer/capture/capture.h"
 #include "tracer/interpose/routines.h"
@@ -34,7 +35,7 @@ static struct ll_event product(uint64_t call, uint64_t now_ns)
                  .symbol = LL_SYMBOL_sgemm_,
                  .dtype = LL_F32,
                  .caller = 0x1000 + call % 50,
-                 .duration_ns = 3000 + now_ns % 500,
+                 .duration_ns = 3000 + now_ns * UINT64_C(0x9e3779b97f4a7c15) % 200,
                  .operand_count = 3,
                  .number_count = 7,
                  .operand = {matrix(LL_ARGUMENT_A, LL_ACCESS_READ, before),
