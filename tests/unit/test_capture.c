@@ -10,7 +10,7 @@
 
 #include <unistd.h>
 
-enum { N = 8, BYTES = N * N * 4, MOST = 2000 };
+enum { N = 8, BYTES = N * N * 4, MOST = 64 };
 static const uint64_t a = 0x10000, b = 0x20000, c = 0x30000, d = 0x40000;
 
 /* A program in the making, and what was recorded of it. */
