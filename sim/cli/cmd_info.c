@@ -138,7 +138,7 @@ static void headline(const struct ll_trace *trace, const struct ll_profile *prof
     const char *model = ll_trace_fact(trace, "model"), *mode = ll_trace_fact(trace, "mode");
     const char *batch = ll_trace_fact(trace, "batch");
     struct ll_str line = {0};
-    if (ll_trace_fact(trace, "summary.calls"))
+    if (mode && strcmp(mode, "program") == 0)
         ll_str_addf(out, "%s\n", model ? model : "a program");
     else
         ll_str_addf(out, "%s  %s, batch %s, %s parameters\n", model ? model : "trace", mode ? mode : "?",
@@ -162,7 +162,9 @@ static void timing(const struct ll_profile *profile, struct ll_str *out)
 {
     struct ll_human wall, rate, covered, cost;
     struct ll_str line = {0};
-    if (profile->ops_time_s > 0)
+    if (profile->ops_time_s > 0 && profile->wall_s <= 0)
+        ll_str_add(&line, "no step was recorded to its end");
+    else if (profile->ops_time_s > 0)
         ll_str_addf(&line, "%s a step at %s; ops cover %s of it; recording an op took %s",
                     ll_si(&wall, profile->wall_s, "s"),
                     ll_si(&rate, profile->flops / profile->wall_s, "FLOP/s"),
