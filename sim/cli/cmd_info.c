@@ -204,9 +204,12 @@ static void add_threads(const struct ll_trace *trace, struct ll_str *line)
         struct ll_human covered;
         snprintf(key, sizeof key, "summary.thread.%u.covered", i);
         const char *share = ll_trace_fact(trace, key);
-        if (!share)
+        if (!share) {
+            ll_str_add(line, i ? " of its time" : "");
             return;
-        ll_str_addf(line, "%s%s", i ? ", " : "; calls cover ", ll_percent(&covered, strtod(share, NULL)));
+        }
+        ll_str_addf(line, "%s%s", i ? ", " : "; each thread's cover ",
+                    ll_percent(&covered, strtod(share, NULL)));
     }
 }
 
@@ -231,8 +234,7 @@ static void summary_lines(const struct ll_trace *trace, struct ll_str *out)
     add_threads(trace, &line);
     const char *by = ll_trace_fact(trace, "summary.steps_by");
     bool found = by && strcmp(by, "none") != 0;
-    ll_str_addf(&line, " of each thread's time; %s%s", found ? "steps by " : "no steps were found",
-                found ? by : "");
+    ll_str_addf(&line, "; %s%s", found ? "steps by " : "no steps were found", found ? by : "");
     ll_end_line(&line, ll_screen_width(), out);
 }
 
