@@ -110,7 +110,14 @@ const struct ll_command ll_command_record = {
     .synopsis = "MODEL | -- PROGRAM ARGS...",
     .summary = "run a reference workload, or any program that calls BLAS, and record every op",
     .examples = "  leadline record alexnet --train --batch 8 --steps 3 -o alexnet.llt\n"
-                "  leadline record alexnet --infer --batch 256 --dry-run -o big.llt\n",
+                "  leadline record alexnet --infer --batch 256 --dry-run -o big.llt\n"
+                "  leadline record -o train.llt -- python3 train.py\n",
+    .details =
+        "Behind -- stands the command line of any program: it runs as it would alone, with its own streams and\n"
+        "exit status, and its calls of BLAS, LAPACK and oneDNN are recorded while it runs. Each further process\n"
+        "that calls something gets a file of its own, T.PID.llt. Of the options, -o (program.llt when not given)\n"
+        "and --json, which prints the account behind the program's own output, concern such a program. Steps are\n"
+        "those that it marks with leadline_step(), else what it repeats.\n",
     .options = options,
     .least_words = 1,
     .most_words = SIZE_MAX,
