@@ -12,6 +12,7 @@
 
 #include <dirent.h>
 #include <fcntl.h>
+#include <sys/ptrace.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -179,6 +180,27 @@ static void patched_entries_see_what_the_table_says(void **state)
     hold_column(LL_MECHANISM_ENTRY);
 }
 
+/* Whether one process here may look into another that it has started. */
+static bool may_trace(void)
+{
+    int status = 0;
+    pid_t pid = fork();
+    if (pid == 0)
+        _exit(ptrace(PTRACE_TRACEME, 0, NULL, NULL) == 0 ? 0 : CANNOT_RUN);
+    return pid > 0 && waitpid(pid, &status, 0) == pid && WIFEXITED(status) && WEXITSTATUS(status) == 0;
+}
+
+static void probing_sees_what_the_table_says(void **state)
+{
+    (void)state;
+#if !defined(__x86_64__)
+    skip();
+#endif
+    if (!may_trace())
+        skip();
+    hold_column(LL_MECHANISM_PROBE);
+}
+
 /* What runs before main is chosen from the files alone. */
 static void the_coverage_of_each_program_chooses_a_mechanism_that_sees_it(void **state)
 {
@@ -226,6 +248,7 @@ int main(int argc, char **argv)
         cmocka_unit_test(auditing_sees_what_the_table_says),
         cmocka_unit_test(patched_slots_see_what_the_table_says),
         cmocka_unit_test(patched_entries_see_what_the_table_says),
+        cmocka_unit_test(probing_sees_what_the_table_says),
     };
     if (argc != 3)
         return 2;
