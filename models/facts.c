@@ -15,6 +15,11 @@ static void add_workload(const struct ll_workload *workload, struct ll_facts *fa
     ll_facts_add(facts, "mode", "%s", workload->options->train ? "train" : "infer");
     ll_facts_add(facts, "batch", "%" PRIu64, workload->batch);
     ll_facts_add(facts, "native", "%s", workload->options->dry_run ? "no" : "yes");
+    if (model->amount.unit) {
+        ll_facts_add(facts, "sample.unit", "%s", model->amount.unit);
+        ll_facts_add(facts, "sample.amount", "%.10g",
+                     model->amount.each * (double)workload->params[model->amount.param]);
+    }
     for (size_t i = 0; i < model->param_count; i++) {
         const char *key = ll_format(facts->arena, "param.%s", model->params[i].name);
         const char *word = ll_model_word(model, i, workload->params[i]);

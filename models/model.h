@@ -65,6 +65,13 @@ struct ll_scores {
 /* One more score; there is room for it. */
 void ll_scores_add(struct ll_scores *scores, struct ll_score score);
 
+/* What a sample counts as, where throughput is not samples a second: `each` times the parameter. */
+struct ll_model_amount {
+    const char *unit; /* "audio seconds"; NULL: a sample is a sample */
+    size_t param;
+    double each;
+};
+
 struct ll_model {
     const char *name, *suite, *doc;
     const char *data;                        /* what --data is to name; NULL: the model makes its own data */
@@ -75,6 +82,7 @@ struct ll_model {
                                         last, or NULL for a number; NULL: all parameters are numbers */
     const char *batch_param;         /* the parameter that is the batch, which --batch sets, too; or NULL */
     bool infers;                     /* inference is what is recorded when nothing else is asked for */
+    struct ll_model_amount amount;
     bool counts_every_op; /* its forward FLOPs are those of all ops, not of products and convolutions alone */
     /* Adds one step to the network. Returns the loss, a kept scalar, when training; what is inferred
      * otherwise. */

@@ -179,6 +179,62 @@ static const struct known {
         .constants = 6,
         .small = {{"replay", "1000"}, {"channels", "4"}, {"hidden", "24"}, {"lives", "1"}},
     },
+    /* The sums of deepspeech2.c's first comment. Ops with two layers and 50 frames, which leave 10 steps: 4
+     * input; 586 forward (142 a layer and direction: 13 a step, 6 and 5 for what gates and candidate hear, a
+     * stack; 18 for convolutions, the top and CTC); 920 backward; 167 update (51 weights, clipped in two and
+     * changed, and two averages of each of 7 normalisations). Constants: the state before the first step, the
+     * one that gradients start from, what each element of a gradient is clipped to. */
+    {
+        .name = "deepspeech2",
+        .parameters = 181043613,
+        .forward_flops = 143592373760,
+        .train_ops = 1677,
+        .constants = 4,
+        .small = {{"frames", "50"},
+                  {"layers", "2"},
+                  {"hidden", "6"},
+                  {"classes", "3"},
+                  {"bins", "81"},
+                  {"channels", "2"},
+                  {"rate", "20000"}},
+        .steps = 60,
+    },
+    /* Seven layers, as the suite's code has them: two more in each direction, 18,603,200 parameters each. */
+    {
+        .name = "deepspeech2",
+        .parameters = 255456413,
+        .forward_flops = 200836021760,
+        .train_ops = 1677,
+        .constants = 4,
+        .preset = {{"layers", "7"}},
+        .small = {{"frames", "50"},
+                  {"layers", "2"},
+                  {"hidden", "6"},
+                  {"classes", "3"},
+                  {"bins", "81"},
+                  {"channels", "2"},
+                  {"rate", "20000"}},
+        .steps = 60,
+    },
+    /* Plain cells, step by step: of a layer and direction 672 or 1760 x 1760, 1760 x 1760, two biases and a
+     * normalisation. Ops: 72 forward for each of these (7 a step, an unstack and a stack); 191 update (35
+     * weights; averages of 3 normalisations and of 40 steps). */
+    {
+        .name = "deepspeech2",
+        .parameters = 64693533,
+        .forward_flops = 54084124160,
+        .train_ops = 1101,
+        .constants = 4,
+        .preset = {{"gated", "0"}, {"stepwise", "1"}},
+        .small = {{"frames", "50"},
+                  {"layers", "2"},
+                  {"hidden", "6"},
+                  {"classes", "3"},
+                  {"bins", "81"},
+                  {"channels", "2"},
+                  {"rate", "20000"}, {"gated", "0"}, {"stepwise", "1"}},
+        .steps = 60,
+    },
     /* 784 x 200 + 200 twice, 200 x 784 + 784; three products of 2 x 784 x 200. Ops: 1 input, 24 forward (3
      * products and biases, 5 for the sample, 13 for the loss), 27 backward (4 products, a sum for each bias,
      * 20 for loss and sample), 8 update. */

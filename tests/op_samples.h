@@ -381,10 +381,67 @@ static inline void draw_ctc(uint64_t *state, struct op_sample *s, enum ll_dtype 
     add_input(s, shape_of(LL_I32, 1, &batch));
 }
 
-/* Lines of some length, as long as asked for; of one to ten of each the best, or where such indices lie. */
+static inline void draw_blocks(uint64_t *state, struct op_sample *s, enum ll_dtype dtype)
+{
+    uint64_t k[] = {draw(state, 1, 3), draw(state, 1, 3)};
+    struct ll_shape image = draw_image(state, dtype, draw(state, 1, 40));
+    for (int i = 0; i < 2; i++) {
+        image.dim[1 + i] *= s->view.kind == LL_OP_UPSAMPLE_GRAD ? k[i] : 1;
+        add_attr(s, i ? LL_ATTR_KERNEL_W : LL_ATTR_KERNEL_H, (int64_t)k[i]);
+    }
+    add_input(s, image);
+}
+
+static inline void draw_regions(uint64_t *state, struct op_sample *s, enum ll_dtype dtype)
+{
+    struct ll_shape image = draw_image(state, dtype, draw(state, 1, 40));
+    uint64_t boxes = draw(state, 1, 4), size = draw(state, 1, 4);
+    struct ll_shape pooled = image;
+    pooled.dim[0] *= boxes;
+    pooled.dim[1] = pooled.dim[2] = size;
+    if (s->view.kind == LL_OP_ROI_POOL) {
+        add_input(s, image);
+        add_input(s, shape_of(dtype, 3, (uint64_t[]){image.dim[0], boxes, 4}));
+        add_attr(s, LL_ATTR_SIZE, (int64_t)size);
+        add_real(s, LL_ATTR_SCALE, draw(state, 0, 1) ? 0.5 : 3);
+        return;
+    }
+    add_input(s, pooled);
+    add_input(s, shape_of(LL_I32, 4, pooled.dim));
+    s->out[s->view.output_count++] = image;
+}
+
+/* What detectors do with boxes. */
+static inline void draw_boxes(uint64_t *state, struct op_sample *s, enum ll_dtype dtype)
+{
+    enum ll_op_kind kind = s->view.kind;
+    uint64_t batch = draw(state, 1, 3), n = draw(state, 1, draw(state, 0, 3) ? 9 : 100);
+    if (kind == LL_OP_BOX_DECODE)
+        add_input(s, shape_of(dtype, 2, (uint64_t[]){n, 4}));
+    add_input(s, shape_of(dtype, 3, (uint64_t[]){batch, n, 4}));
+    if (kind == LL_OP_BOX_SAMPLE) {
+        add_input(s, shape_of(dtype, 3, (uint64_t[]){batch, draw(state, 1, 5), 5}));
+        add_input(s, (struct ll_shape){.dtype = (uint8_t)dtype});
+        add_attr(s, LL_ATTR_CLASSES, (int64_t)draw(state, 2, 6));
+        add_attr(s, LL_ATTR_SEED, (int64_t)ll_random(state));
+        add_real(s, LL_ATTR_OVERLAP, 0.125);
+        add_real(s, LL_ATTR_KEEP, 0.5);
+    }
+    if (kind == LL_OP_NMS)
+        add_real(s, LL_ATTR_OVERLAP, draw(state, 0, 1) ? 0.5 : 0);
+    if (kind != LL_OP_BOX_DECODE) {
+        add_attr(s, LL_ATTR_SIZE, (int64_t)draw(state, 1, 20));
+        return;
+    }
+    add_attr(s, LL_ATTR_HEIGHT, (int64_t)draw(state, 1, 20));
+    add_attr(s, LL_ATTR_WIDTH, (int64_t)draw(state, 1, 20));
+    add_real(s, LL_ATTR_LEAST, 2);
+}
+
+/* Lines of some length, as long as asked for; of some of each the best, or where such indices lie. */
 static inline void draw_ranking(uint64_t *state, struct op_sample *s, enum ll_dtype dtype)
 {
-    uint64_t size = draw(state, 1, 10), pieces = draw(state, 1, 9), lines = draw(state, 1, 50);
+    uint64_t size = draw(state, 1, draw(state, 0, 3) ? 10 : 100), pieces = draw(state, 1, 9), lines = draw(state, 1, 50);
     if (s->view.kind == LL_OP_TOP_K) {
         add_input(s, shape_of(dtype, 2, (uint64_t[]){lines, size + draw(state, 0, 300)}));
         add_attr(s, LL_ATTR_SIZE, (int64_t)size);
@@ -422,13 +479,14 @@ static inline void draw_plain(uint64_t *state, struct op_sample *s, enum ll_dtyp
         add_input(s, row);
     if (kind == LL_OP_SOFTMAX_XENT_GRAD)
         add_input(s, column);
-    if (kind == LL_OP_SOFTMAX_XENT || kind == LL_OP_SOFTMAX_XENT_SMOOTH)
+    if (shape_word(kind, "XENT") || kind == LL_OP_SOFTMAX_XENT_SMOOTH)
         add_input(s, labels);
     if (kind == LL_OP_SOFTMAX_XENT_SMOOTH)
         add_real(s, LL_ATTR_SMOOTHING, 0.25);
     if (kind == LL_OP_SOFTMAX_XENT_DENSE)
         add_input(s, x);
-    if (kind == LL_OP_RELU_CLIPPED || kind == LL_OP_RELU_CLIPPED_GRAD)
+    if (kind == LL_OP_SMOOTH_L1 || kind == LL_OP_SMOOTH_L1_GRAD || kind == LL_OP_RELU_CLIPPED ||
+        kind == LL_OP_RELU_CLIPPED_GRAD)
         add_real(s, LL_ATTR_LIMIT, 1.25);
 }
 
@@ -455,6 +513,12 @@ static inline void draw_op(uint64_t *state, enum ll_op_kind kind, enum ll_dtype 
         draw_layer_norm(state, s, dtype);
     else if (kind == LL_OP_LOG_UNIFORM_SAMPLE)
         draw_sampler(state, s, dtype);
+    else if (shape_word(kind, "UPSAMPLE") || shape_word(kind, "SHRUNK"))
+        draw_blocks(state, s, dtype);
+    else if (shape_word(kind, "ROI_POOL") || shape_word(kind, "ROI_POOL_GRAD"))
+        draw_regions(state, s, dtype);
+    else if (shape_word(kind, "BOX_DECODE") || shape_word(kind, "NMS") || shape_word(kind, "BOX_SAMPLE"))
+        draw_boxes(state, s, dtype);
     else if (ll_op_class(kind) == LL_CLASS_RANDOM)
         draw_random(state, s, dtype);
     else if (kind == LL_OP_SGD_ROWS)

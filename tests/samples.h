@@ -151,7 +151,8 @@ static inline struct ll_machine random_machine(struct dice *dice)
         random_memory(dice, &machine, private_levels);
     machine.software.op_overhead_s = roll_real(dice, 0, 1e-5);
     machine.software.grain = roll_between(dice, 0, 1) ? (double)roll_size(dice, 1 << 20) : 0;
-    machine.host = (struct ll_host){roll_real(dice, 1e9, 1e11), roll_real(dice, 0, 1e-5)};
+    machine.host =
+        (struct ll_host){.bandwidth_Bps = roll_real(dice, 1e9, 1e11), .latency_s = roll_real(dice, 0, 1e-5)};
     if (roll_between(dice, 0, 2) == 0 && can_search(&machine))
         machine.software.mapping = LL_MAPPED_SEARCH;
     return machine;

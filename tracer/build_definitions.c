@@ -252,10 +252,10 @@ static const char *take_form(struct ll_build *build, struct columns *columns, st
     bool descs_known = take_descs(build, columns, LL_DEF_FORM_INPUT, view->input_count, inputs, in);
     descs_known &= take_descs(build, columns, LL_DEF_FORM_OUTPUT, view->output_count, outputs, out);
     bool attrs_known = take_attrs(build, columns, attr_count, attrs, view);
-    view->in = in;
-    view->out = out;
     view->attrs = attrs;
     bool aliases_sound = take_aliases(columns, view, aliases);
+    view->in = in;
+    view->out = out;
     form->inputs = inputs;
     form->outputs = outputs;
     form->aliases = aliases;

@@ -65,6 +65,13 @@
     X(BEFORE, "before", COUNT)                                                                               \
     X(AFTER, "after", COUNT)                                                                                 \
     X(DEPTH, "depth", COUNT)                                                                                 \
+    X(HEIGHT, "height", COUNT)                                                                               \
+    X(WIDTH, "width", COUNT)                                                                                 \
+    X(CLASSES, "classes", COUNT)                                                                             \
+    X(LEAST, "least", REAL)                                                                                  \
+    X(OVERLAP, "overlap", REAL)                                                                              \
+    X(SCALE, "scale", REAL)                                                                                  \
+    X(GAMMA, "gamma", REAL)                                                                                  \
     X(SMOOTHING, "smoothing", REAL)                                                                          \
     X(LIMIT, "limit", REAL)                                                                                  \
     X(KEEP, "keep", REAL)                                                                                    \

@@ -252,13 +252,27 @@ uint64_t ll_flops_ROT(const struct ll_op_view *op)
     return per_element(op, ll_product_factor(op) > 1 ? 12 : 6);
 }
 
-/* Each weight meets each sample at each step: 2 steps batch weights. Inputs of rank below two are biases. */
-uint64_t ll_flops_RECURRENT(const struct ll_op_view *op)
+/* Elements of the weights: what is a matrix at least and no sequence. */
+static uint64_t recurrent_weights(const struct ll_op_view *op)
 {
     uint64_t weights = 0;
     for (uint32_t i = 1; i < op->input_count; i++)
-        weights = ll_add(weights, op->in[i].rank >= 2 ? ll_elements(&op->in[i]) : 0);
-    return ll_mul(ll_mul(2, ll_mul(op->in[0].dim[0], op->in[0].dim[1])), weights);
+        if (op->in[i].rank >= 2 && op->in[i].rank != 3)
+            weights = ll_add(weights, ll_elements(&op->in[i]));
+    return weights;
+}
+
+/* Each weight meets each sample at each step: 2 steps batch weights. Vectors are biases, other sequences what
+ * flows in. */
+uint64_t ll_flops_RECURRENT(const struct ll_op_view *op)
+{
+    return ll_mul(ll_mul(2, ll_mul(op->in[0].dim[0], op->in[0].dim[1])), recurrent_weights(op));
+}
+
+/* Back to the inputs and to the weights: twice that. */
+uint64_t ll_flops_RECURRENT_2(const struct ll_op_view *op)
+{
+    return ll_mul(2, ll_flops_RECURRENT(op));
 }
 
 /* Work. */
@@ -288,22 +302,19 @@ bool ll_work_PANELS(const struct ll_op_view *op, struct ll_work *work)
     return true;
 }
 
-/* Steps that wait for one another, weights that stay: of all weights one product. */
+/* Steps that wait for one another, weights that stay: of all weights one product, as wide as the FLOPs are.
+ */
 bool ll_work_RECURRENT(const struct ll_op_view *op, struct ll_work *work)
 {
     const struct ll_shape *x = &op->in[0];
-    uint64_t weights = 0;
-    for (uint32_t i = 1; i < op->input_count; i++)
-        weights = ll_add(weights, op->in[i].rank >= 2 ? ll_elements(&op->in[i]) : 0);
+    uint64_t width = ll_max(1, x->dim[2]), samples = ll_max(1, ll_mul(x->dim[0], x->dim[1]));
     work->kind = LL_WORK_SEQUENCE;
+    work->b_bytes = work->a_bytes - ll_size_bytes(x);
     work->a_bytes = ll_size_bytes(x);
-    work->b_bytes = 0;
-    for (uint32_t i = 1; i < op->input_count; i++)
-        work->b_bytes = ll_add(work->b_bytes, ll_size_bytes(&op->in[i]));
     work->sequence.steps = x->dim[0];
     work->sequence.step = (struct ll_gemm){
-        .batch = 1, .m = x->dim[1], .n = ll_ceil_div(weights, ll_max(1, x->dim[2])), .k = x->dim[2]};
-    return ll_fits(weights);
+        .batch = 1, .m = x->dim[1], .n = ll_ceil_div(work->flops / 2, ll_mul(samples, width)), .k = width};
+    return ll_fits(samples);
 }
 
 bool ll_work_WAIT(const struct ll_op_view *op, struct ll_work *work)

@@ -79,6 +79,13 @@ uint64_t ll_flops_PER_OUT_12(const struct ll_op_view *op)
     return per_out(op, 12);
 }
 
+/* The focal loss of a logit and its gradient: turn it the way of its label, two logistic functions from one exp
+ * and one log, a power, the loss, the slope. */
+uint64_t ll_flops_PER_IN_12(const struct ll_op_view *op)
+{
+    return per_in(op, 12);
+}
+
 /* The gradient of a GELU: of the normal distribution function of x (9) and of x times its density (5) the
  * sum, times what flows in; the density is a square, scaled, an exponential, scaled. */
 uint64_t ll_flops_PER_OUT_16(const struct ll_op_view *op)

@@ -349,6 +349,7 @@ const struct ll_model ll_model_speech = {
     .data = "a folder, and folders in it, of sounds X.wav (RIFF or NIST SPHERE) with their phonemes in X.phn "
             "beside, as TIMIT's; one of sixteen is held back",
     .default_batch = 32,
+    .amount = {"audio seconds", FRAMES, 0.005},
     .params = params,
     .param_count = sizeof params / sizeof *params,
     .build = build,

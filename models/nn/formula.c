@@ -7,9 +7,10 @@
 static struct ll_value *find(const struct ll_nn *nn, const char *name, const struct ll_shape *shape,
                              double value)
 {
-    for (uint64_t i = nn->programs[nn->program_count - 1].first_value; i < nn->value_count; i++) {
-        struct ll_value *v = nn->values[i];
-        if (!v->producer && v->memory == LL_WORKSPACE && v->init.kind == LL_INIT_CONSTANT &&
+    uint64_t first = nn->programs[nn->program_count - 1].first_value;
+    for (uint64_t i = 0; i < nn->variable_count; i++) {
+        struct ll_value *v = nn->variables[i];
+        if (v->index >= first && v->memory == LL_WORKSPACE && v->init.kind == LL_INIT_CONSTANT &&
             v->init.scale == value && v->overwrites == 0 && memcmp(&v->shape, shape, sizeof *shape) == 0 &&
             strcmp(v->name, name) == 0)
             return v;
@@ -167,4 +168,15 @@ struct ll_value *ll_matmul_transposed(struct ll_nn *nn, struct ll_value *a, stru
     return ll_nn_do(
         nn, &(struct ll_call){
                 .kind = LL_OP_MATMUL, .input_count = 2, .inputs = inputs, .attr_count = 1, .attrs = &attr});
+}
+
+struct ll_value *ll_enlarged(struct ll_nn *nn, struct ll_value *image, uint64_t factor)
+{
+    struct ll_attr attrs[] = {ll_attr_of_count(LL_ATTR_KERNEL_H, (int64_t)factor),
+                              ll_attr_of_count(LL_ATTR_KERNEL_W, (int64_t)factor)};
+    return ll_nn_do(nn, &(struct ll_call){.kind = LL_OP_UPSAMPLE,
+                                          .input_count = 1,
+                                          .inputs = &image,
+                                          .attr_count = 2,
+                                          .attrs = attrs});
 }

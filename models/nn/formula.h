@@ -80,6 +80,9 @@ struct ll_value *ll_matmul_transposed(struct ll_nn *nn, struct ll_value *a, stru
 /* Joined along a dimension. */
 struct ll_value *ll_joined(struct ll_nn *nn, struct ll_value *const *parts, uint32_t count, unsigned axis);
 
+/* Every pixel of an image becomes factor x factor of its kind. */
+struct ll_value *ll_enlarged(struct ll_nn *nn, struct ll_value *image, uint64_t factor);
+
 /* With the dimensions exchanged: result dimension i is input dimension digit i of the permutation. */
 struct ll_value *ll_transposed(struct ll_nn *nn, struct ll_value *x, int64_t permutation);
 

@@ -123,6 +123,32 @@ void ll_gradient_BATCH_NORM(struct ll_nn *nn, const struct ll_gradient_call *cal
         call->dx[i] = gradient->outputs[i];
 }
 
+/* Reads x, not y: y does not tell on which side of zero it was. */
+void ll_gradient_SMOOTH_L1(struct ll_nn *nn, const struct ll_gradient_call *call)
+{
+    struct ll_value *inputs[] = {call->dy[0], call->op->inputs[0]};
+    call->dx[0] = ll_with_attrs(nn, LL_OP_SMOOTH_L1_GRAD, call->op, 2, inputs, NULL);
+}
+
+void ll_gradient_UPSAMPLE(struct ll_nn *nn, const struct ll_gradient_call *call)
+{
+    call->dx[0] = ll_with_attrs(nn, LL_OP_UPSAMPLE_GRAD, call->op, 1, call->dy, NULL);
+}
+
+void ll_gradient_UPSAMPLE_GRAD(struct ll_nn *nn, const struct ll_gradient_call *call)
+{
+    call->dx[0] = ll_with_attrs(nn, LL_OP_UPSAMPLE, call->op, 1, call->dy, NULL);
+}
+
+/* The second result says where each element came from; boxes have no gradient. */
+void ll_gradient_ROI_POOL(struct ll_nn *nn, const struct ll_gradient_call *call)
+{
+    struct ll_value *inputs[] = {call->dy[0], call->op->outputs[1]};
+    if (call->wanted[0])
+        call->dx[0] =
+            ll_with_attrs(nn, LL_OP_ROI_POOL_GRAD, call->op, 2, inputs, &call->op->inputs[0]->shape);
+}
+
 /* As many results as the forward op has inputs: x, gamma and perhaps beta. */
 static void norm_of_rows(struct ll_nn *nn, enum ll_op_kind kind, const struct ll_gradient_call *call)
 {
@@ -194,6 +220,15 @@ void ll_gradient_SOFTMAX_XENT_DENSE(struct ll_nn *nn, const struct ll_gradient_c
         second = ll_mul_of(nn, through_xent(nn, call), weight);
     }
     join_xent(nn, call, second);
+}
+
+/* Like a cross entropy's, but for what would flow through its slope. */
+void ll_gradient_FOCAL_LOSS(struct ll_nn *nn, const struct ll_gradient_call *call)
+{
+    if (call->dy[1])
+        ll_gradient_UNKNOWN(nn, call);
+    else
+        join_xent(nn, call, NULL);
 }
 
 void ll_gradient_RESHAPE(struct ll_nn *nn, const struct ll_gradient_call *call)

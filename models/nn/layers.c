@@ -51,38 +51,61 @@ static struct ll_value *activate(struct ll_nn *nn, enum ll_activation activation
     return activation == LL_RELU ? ll_nn_do1(nn, LL_OP_RELU, x) : x;
 }
 
-/* x + bias, the bias being as long as x's last dimension. */
-static struct ll_value *add_bias(struct ll_nn *nn, enum ll_bias bias, struct ll_value *x, enum ll_role role,
-                                 double start)
+/* As long as the last dimension of what it is added to; NULL for none. */
+static struct ll_value *biases(struct ll_nn *nn, enum ll_bias bias, uint64_t length, enum ll_role role,
+                               double start)
 {
-    if (bias == LL_NO_BIAS)
-        return x;
-    struct ll_shape shape = ll_nn_shape(nn, 1, &x->shape.dim[x->shape.rank ? x->shape.rank - 1 : 0], &role);
+    struct ll_shape shape = ll_nn_shape(nn, 1, &length, &role);
     struct ll_init init = {LL_INIT_CONSTANT, start, NULL};
-    return ll_nn_do2(nn, bias == LL_BIAS ? LL_OP_BIAS_ADD : LL_OP_ADD, x,
-                     ll_nn_variable(nn, "biases", &shape, LL_WEIGHT, init));
+    return bias == LL_NO_BIAS ? NULL : ll_nn_variable(nn, "biases", &shape, LL_WEIGHT, init);
 }
 
-struct ll_value *ll_conv_layer(struct ll_nn *nn, const char *name, struct ll_value *x,
-                               const struct ll_conv_options *options)
+static struct ll_value *add_biases(struct ll_nn *nn, enum ll_bias bias, struct ll_value *x,
+                                   struct ll_value *values)
+{
+    return values ? ll_nn_do2(nn, bias == LL_BIAS ? LL_OP_BIAS_ADD : LL_OP_ADD, x, values) : x;
+}
+
+static uint64_t groups_of(uint64_t channels, const struct ll_conv_options *options)
+{
+    return ll_max(1, options->filters == 0 ? channels : options->groups);
+}
+
+struct ll_conv_weights ll_conv_weights(struct ll_nn *nn, uint64_t channels,
+                                       const struct ll_conv_options *options)
 {
     static const enum ll_role roles[] = {LL_ROLE_SPATIAL, LL_ROLE_SPATIAL, LL_ROLE_CHANNEL, LL_ROLE_CHANNEL};
-    uint64_t channels = x->shape.dim[3], groups = options->filters == 0 ? channels : options->groups;
+    uint64_t filters = options->filters ? options->filters : channels;
     uint64_t dims[] = {options->kernel, options->kernel_w ? options->kernel_w : options->kernel,
-                       channels / ll_max(1, groups), options->filters ? options->filters : channels};
+                       channels / groups_of(channels, options), filters};
     struct ll_shape shape = ll_nn_shape(nn, 4, dims, roles);
+    struct ll_value *filter = ll_nn_variable(nn, "weights", &shape, LL_WEIGHT, options->init);
+    return (struct ll_conv_weights){
+        filter, biases(nn, options->bias, filters, LL_ROLE_CHANNEL, options->bias_start)};
+}
+
+struct ll_value *ll_conv_apply(struct ll_nn *nn, struct ll_value *x, struct ll_conv_weights weights,
+                               const struct ll_conv_options *options)
+{
+    const uint64_t *filter = weights.filter->shape.dim, groups = groups_of(x->shape.dim[3], options);
     struct sliding sliding =
-        slide(&x->shape, dims[0], dims[1], options->stride ? options->stride : 1, options->padding);
+        slide(&x->shape, filter[0], filter[1], options->stride ? options->stride : 1, options->padding);
     if (groups > 1)
         add_count(&sliding, LL_ATTR_GROUPS, groups);
-    ll_nn_push(nn, name);
-    struct ll_value *inputs[] = {x, ll_nn_variable(nn, "weights", &shape, LL_WEIGHT, options->init)};
+    struct ll_value *inputs[] = {x, weights.filter};
     struct ll_value *y = ll_nn_do(nn, &(struct ll_call){.kind = LL_OP_CONV2D,
                                                         .input_count = 2,
                                                         .inputs = inputs,
                                                         .attr_count = sliding.count,
                                                         .attrs = sliding.attrs});
-    y = activate(nn, options->activation, add_bias(nn, options->bias, y, LL_ROLE_CHANNEL, 0));
+    return activate(nn, options->activation, add_biases(nn, options->bias, y, weights.biases));
+}
+
+struct ll_value *ll_conv_layer(struct ll_nn *nn, const char *name, struct ll_value *x,
+                               const struct ll_conv_options *options)
+{
+    ll_nn_push(nn, name);
+    struct ll_value *y = ll_conv_apply(nn, x, ll_conv_weights(nn, x->shape.dim[3], options), options);
     ll_nn_pop(nn);
     return y;
 }
@@ -96,8 +119,9 @@ struct ll_value *ll_dense_layer(struct ll_nn *nn, const char *name, struct ll_va
     ll_nn_push(nn, name);
     struct ll_value *weights = ll_nn_variable(nn, "weights", &shape, LL_WEIGHT, options->init);
     struct ll_value *y = ll_nn_do2(nn, LL_OP_MATMUL, x, weights);
-    y = activate(nn, options->activation,
-                 add_bias(nn, options->bias, y, LL_ROLE_HIDDEN, options->bias_start));
+    y = add_biases(nn, options->bias, y,
+                   biases(nn, options->bias, options->units, LL_ROLE_HIDDEN, options->bias_start));
+    y = activate(nn, options->activation, y);
     ll_nn_pop(nn);
     return y;
 }

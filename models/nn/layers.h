@@ -25,12 +25,23 @@ struct ll_conv_options {
     enum ll_padding padding;
     enum ll_bias bias;
     enum ll_activation activation;
-    struct ll_init init; /* of the filter; the bias starts at zero */
+    struct ll_init init; /* of the filter */
+    double bias_start;   /* each element of the bias, at first */
 };
 
 /* Filters, the bias, and what comes after. Weights: "weights" [kernel, kernel_w, in / groups, filters],
  * "biases". */
 struct ll_value *ll_conv_layer(struct ll_nn *nn, const char *name, struct ll_value *x,
+                               const struct ll_conv_options *options);
+
+/* The two halves of it, for filters that several inputs of so many channels share. Weights are made in the
+ * scope that is open; the options say what happens to x. */
+struct ll_conv_weights {
+    struct ll_value *filter, *biases; /* biases: NULL where there are none */
+};
+struct ll_conv_weights ll_conv_weights(struct ll_nn *nn, uint64_t channels,
+                                       const struct ll_conv_options *options);
+struct ll_value *ll_conv_apply(struct ll_nn *nn, struct ll_value *x, struct ll_conv_weights weights,
                                const struct ll_conv_options *options);
 
 struct ll_dense_options {

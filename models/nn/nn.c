@@ -33,6 +33,7 @@ void ll_nn_free(struct ll_nn *nn)
     ll_arena_release(&nn->arena);
     free(nn->ops);
     free(nn->values);
+    free(nn->variables);
     free(nn->carries);
     free(nn);
 }
@@ -102,9 +103,9 @@ static struct ll_value *find_shared(const struct ll_nn *nn, const char *name, co
                                     enum ll_memory_class memory)
 {
     uint64_t end = nn->shares ? nn->value_count : nn->programs[nn->program_count - 1].first_value;
-    for (uint64_t i = 0; i < end; i++) {
-        struct ll_value *value = nn->values[i];
-        if (!value->producer && value->memory == memory && strcmp(value->name, name) == 0 &&
+    for (uint64_t i = 0; i < nn->variable_count && nn->variables[i]->index < end; i++) {
+        struct ll_value *value = nn->variables[i];
+        if (value->memory == memory && strcmp(value->name, name) == 0 &&
             memcmp(&value->shape, shape, sizeof *shape) == 0)
             return value;
     }
@@ -127,6 +128,11 @@ struct ll_value *ll_nn_variable(struct ll_nn *nn, const char *name, const struct
         return &nn->nothing;
     value->init = init;
     value->kept = true;
+    if (ll_grow((void **)&nn->variables, &nn->variable_capacity, nn->variable_count + 1,
+                sizeof *nn->variables))
+        nn->variables[nn->variable_count++] = value;
+    else
+        fail_no_memory(nn);
     value->frozen = nn->frozen;
     return value;
 }
@@ -142,11 +148,10 @@ uint32_t ll_nn_begin_program(struct ll_nn *nn)
         ll_nn_fail(nn, "a network may have %d programs", LL_MAX_PROGRAMS);
     if (nn->trouble)
         return 0;
-    for (uint64_t i = 0; i < nn->value_count; i++)
-        if (!nn->values[i]->producer) {
-            nn->values[i]->overwrites = 0;
-            nn->values[i]->next = nn->values[i];
-        }
+    for (uint64_t i = 0; i < nn->variable_count; i++) {
+        nn->variables[i]->overwrites = 0;
+        nn->variables[i]->next = nn->variables[i];
+    }
     nn->phase = LL_PHASE_FORWARD;
     nn->programs[nn->program_count] =
         (struct ll_program){nn->op_count, nn->value_count, nn->carry_count, NULL};

@@ -113,6 +113,8 @@ struct ll_nn {
     uint64_t op_count, op_capacity;
     struct ll_value **values;
     uint64_t value_count, value_capacity;
+    struct ll_value **variables; /* those of the values that no op makes, in their order */
+    uint64_t variable_count, variable_capacity;
     struct ll_program programs[LL_MAX_PROGRAMS];
     uint32_t program_count;
     bool shares; /* variables of the program being built are found again, too */

@@ -71,7 +71,7 @@ struct ll_gru {
 /* Makes the weights "NAME/gates_h2h/..." and "NAME/candidate_h2h/...". */
 struct ll_gru ll_gru_begin(struct ll_nn *nn, const char *name, uint64_t units, struct ll_init init);
 
-/* One step, 14 ops: the state after it. Inputs are [batch, 2 units] and [batch, units], biases included. */
+/* One step, 13 ops: the state after it. Inputs are [batch, 2 units] and [batch, units], biases included. */
 struct ll_value *ll_gru_step(struct ll_nn *nn, const struct ll_gru *gru, struct ll_value *input_gates,
                              struct ll_value *input_candidate, struct ll_value *h);
 

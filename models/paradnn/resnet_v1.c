@@ -13,7 +13,7 @@
 #include "models/classifier.h"
 #include "models/nn/formula.h"
 #include "models/nn/init.h"
-#include "models/tbd/resnet_trunk.h"
+#include "models/vision/resnet_trunk.h"
 
 #include <stdio.h>
 

@@ -179,6 +179,7 @@ const struct ll_model ll_model_a3c = {
     .suite = "tbd",
     .doc = "plays many games at once, learning what to do and what that is worth (actor-critic)",
     .default_batch = 32,
+    .amount = {"turns", TURNS, 1},
     .params = params,
     .param_count = sizeof params / sizeof *params,
     .build = build,

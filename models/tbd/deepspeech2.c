@@ -10,7 +10,7 @@
  *     3520 x 1760 and a normalisation, 1760 x 29 and biases: 6,249,789
  *
  * which are 181,043,613 parameters (255,456,413 with seven layers). T frames leave s = (T - 11) / 2 + 1 - 10
- * steps of 21 frequencies; of a sample 143,590,233,600 FLOP with 800 frames:
+ * steps of 21 frequencies; of a sample 143,592,373,760 FLOP with 800 frames:
  *
  *     2 x ((s + 10) x 61 x 32 x 451 + s x 21 x 32 x 7392 +
  *          s x (2 x (672 x 5280 + 4 x 1760 x 5280 + 5 x 1760 x 5280) + 3520 x 1760 + 1760 x 29))
@@ -228,6 +228,7 @@ const struct ll_model ll_model_deepspeech2 = {
     .doc =
         "speech becomes characters (Deep Speech 2: convolutions, recurrent layers in both directions, CTC)",
     .default_batch = 8,
+    .amount = {"audio seconds", FRAMES, 0.01},
     .params = params,
     .param_count = sizeof params / sizeof *params,
     .build = build,

@@ -72,6 +72,24 @@ static struct ll_value *as_rows(struct net *net, struct ll_value *x)
     return ll_seen_as(net->nn, x, &shape);
 }
 
+/* The same of each step by itself: one normalisation, applied often. NULL after trouble. */
+static struct ll_value **heard_stepwise(struct net *net, const struct ll_linear *linear, struct ll_value *x,
+                                        bool norm)
+{
+    struct ll_nn *nn = net->nn;
+    struct ll_value **inputs = ll_unstacked(nn, x);
+    struct ll_value **steps = ll_alloc(&nn->arena, net->steps, sizeof(struct ll_value *));
+    if (!inputs || !steps)
+        return NULL;
+    ll_nn_share(nn, true);
+    for (uint64_t t = 0; t < net->steps; t++) {
+        struct ll_value *y = ll_linear_apply(nn, linear, 1, &inputs[t]);
+        steps[t] = norm ? normalised(net, "norm", y) : y;
+    }
+    ll_nn_share(nn, false);
+    return steps;
+}
+
 /* What the input has to say to a recurrent layer, a matrix a step: x W + b, normalised where that is done. */
 static struct ll_value **heard(struct net *net, const char *name, struct ll_value *x, uint64_t units,
                                bool norm)
@@ -79,18 +97,13 @@ static struct ll_value **heard(struct net *net, const char *name, struct ll_valu
     struct ll_nn *nn = net->nn;
     const uint64_t inputs = x->shape.dim[2];
     struct ll_linear linear = ll_linear_begin(nn, name, inputs, units, ll_init_keeping_size(inputs, 1));
-    struct ll_value **steps = NULL;
+    struct ll_value **steps;
     ll_nn_push(nn, name);
-    if (!net->sizes->stepwise) {
+    if (net->sizes->stepwise) {
+        steps = heard_stepwise(net, &linear, x, norm);
+    } else {
         struct ll_value *rows = as_rows(net, x), *y = ll_linear_apply(nn, &linear, 1, &rows);
         steps = ll_unstacked(nn, as_steps(net, norm ? normalised(net, "norm", y) : y));
-    } else if ((steps = ll_unstacked(nn, x))) {
-        ll_nn_share(nn, true); /* the normalisation is one, applied often */
-        for (uint64_t t = 0; t < net->steps; t++) {
-            steps[t] = ll_linear_apply(nn, &linear, 1, &steps[t]);
-            steps[t] = norm ? normalised(net, "norm", steps[t]) : steps[t];
-        }
-        ll_nn_share(nn, false);
     }
     ll_nn_pop(nn);
     return steps;

@@ -10,7 +10,7 @@
  * 25,549,483 parameters, 8.178 GFLOP forward a sample. */
 #include "models/classifier.h"
 #include "models/nn/init.h"
-#include "models/tbd/resnet_trunk.h"
+#include "models/vision/resnet_trunk.h"
 
 enum { IMAGE, CLASSES, CHANNELS, DEPTH, RATE };
 

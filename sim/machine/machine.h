@@ -182,6 +182,7 @@ struct ll_software {
 struct ll_host {
     double bandwidth_Bps; /* of the path from host memory; 0 when inputs are there already */
     double latency_s;
+    uint64_t cores; /* of the host's processors; 0: not known */
 };
 
 enum ll_topology {

@@ -174,22 +174,25 @@ void ll_write_TILES(const struct ll_field *field, const void *object, const stru
     dump->verbs->close(dump->out, LL_NODE_LIST);
 }
 
-/* Marks the kinds that a word means: a kind itself, or all of a class. */
+static bool mark_class(enum ll_op_class op_class, bool *runs)
+{
+    for (int k = 0; k < LL_OP_COUNT; k++)
+        runs[k] |= ll_op_class((enum ll_op_kind)k) == op_class;
+    return true;
+}
+
+/* Marks the kinds that a word means: a kind itself, or all of a class. Who multiplies matrices does so in
+ * stacks, adds the product to something and solves equations with it, too. */
 static bool mark_runs(const char *word, bool *runs)
 {
     enum ll_op_kind kind = ll_op_find(word);
-    if (kind != LL_OP_COUNT) {
-        runs[kind] = true;
-        runs[LL_OP_BATCH_MATMUL] |= kind == LL_OP_MATMUL; /* who multiplies matrices does so in stacks, too */
-        return true;
-    }
-    for (int c = 0; c < LL_CLASS_COUNT; c++) {
-        if (strcmp(ll_class_name((enum ll_op_class)c), word))
-            continue;
-        for (int k = 0; k < LL_OP_COUNT; k++)
-            runs[k] |= ll_op_class((enum ll_op_kind)k) == (enum ll_op_class)c;
-        return true;
-    }
+    if (kind == LL_OP_MATMUL)
+        return mark_class(LL_CLASS_MATRIX, runs);
+    if (kind != LL_OP_COUNT)
+        return runs[kind] = true;
+    for (int c = 0; c < LL_CLASS_COUNT; c++)
+        if (strcmp(ll_class_name((enum ll_op_class)c), word) == 0)
+            return mark_class((enum ll_op_class)c, runs);
     return false;
 }
 

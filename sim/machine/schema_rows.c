@@ -293,6 +293,8 @@ static const struct ll_field host_fields[] = {
      .min = 1, .max = MOST_BPS, .help = "of the path from host memory; when not given, inputs are there already"},
     {.key = "latency", .type = LL_TYPE_QUANTITY, AT(latency_s), .dimension = LL_DIMENSION_TIME, .min = 0,
      .max = MOST_SECONDS, .otherwise = "0s", .help = "of one transfer"},
+    {.key = "cores", .type = LL_TYPE_WHOLE, AT(cores), .min = 0, .max = 65536, .otherwise = "0",
+     .help = "of the host's processors, for their utilization; 0: not known"},
 };
 #undef AT
 static const struct ll_table host_table = {TABLE("host section", host_fields, struct ll_host)};

@@ -5,11 +5,13 @@
 #include "sim/memory/footprint.h"
 
 #include <stdlib.h>
+#include <string.h>
 
 struct life {
     uint64_t bytes;
     uint32_t first, last; /* ops, both inclusive; first is LL_NONE until a tensor is met */
     uint32_t memory;      /* enum ll_memory_class */
+    bool updates;         /* an op of the update reads it */
 };
 
 /* Tensors are numbered in the order of recording, so the first of a storage comes first. */
@@ -30,9 +32,10 @@ static void meet_tensors(const struct ll_trace *trace, struct life *lives)
 static void meet_readers(const struct ll_trace *trace, struct life *lives)
 {
     for (uint32_t op = 0; op < trace->op_count; op++) {
-        const struct ll_op_view *view = &trace->forms[trace->ops[op].form].view;
-        for (uint32_t i = 0; i < view->input_count; i++) {
+        const struct ll_form *form = &trace->forms[trace->ops[op].form];
+        for (uint32_t i = 0; i < form->view.input_count; i++) {
             struct life *life = &lives[trace->tensors[ll_op_input(trace, op, i)].storage];
+            life->updates |= form->phase == LL_PHASE_UPDATE;
             if (life->last < op)
                 life->last = op;
         }
@@ -76,6 +79,45 @@ static void find_peak(const struct ll_trace *trace, const struct life *lives, st
     }
 }
 
+static enum ll_training_memory holds(const struct life *life)
+{
+    static const enum ll_training_memory of[LL_MEMORY_COUNT] = {
+        [LL_WEIGHT] = LL_HOLDS_WEIGHTS,          [LL_GRADIENT] = LL_HOLDS_FEATURE_MAPS,
+        [LL_ACTIVATION] = LL_HOLDS_FEATURE_MAPS, [LL_OPTIMIZER] = LL_HOLDS_DYNAMIC,
+        [LL_WORKSPACE] = LL_HOLDS_WORKSPACE,     [LL_INPUT] = LL_HOLDS_DYNAMIC,
+    };
+    return life->memory == LL_GRADIENT && life->updates ? LL_HOLDS_WEIGHT_GRADIENTS : of[life->memory];
+}
+
+/* The peak of one kind of memory alone; flows are scratch. */
+static uint64_t find_most(const struct ll_trace *trace, const struct life *lives,
+                          enum ll_training_memory which, struct flow *flows)
+{
+    uint64_t live_bytes = 0, most_bytes = 0;
+    memset(flows, 0, trace->op_count * sizeof *flows);
+    for (uint64_t s = 0; s < trace->storage_count; s++)
+        if (lives[s].first != LL_NONE && holds(&lives[s]) == which) {
+            flows[lives[s].first].born_bytes = ll_add(flows[lives[s].first].born_bytes, lives[s].bytes);
+            flows[lives[s].last].dead_bytes = ll_add(flows[lives[s].last].dead_bytes, lives[s].bytes);
+        }
+    for (uint32_t op = 0; op < trace->op_count; op++) {
+        live_bytes = ll_add(live_bytes, flows[op].born_bytes);
+        most_bytes = ll_max(most_bytes, live_bytes);
+        live_bytes = ll_sub(live_bytes, flows[op].dead_bytes);
+    }
+    return most_bytes;
+}
+
+const char *ll_training_memory_name(enum ll_training_memory memory)
+{
+    static const char *const names[LL_HOLDS_COUNT] = {
+#define X(word, name) [LL_HOLDS_##word] = name,
+        LL_TRAINING_MEMORY_LIST(X)
+#undef X
+    };
+    return names[memory];
+}
+
 static void sum_classes(const struct ll_trace *trace, const struct life *lives,
                         struct ll_footprint *footprint)
 {
@@ -101,6 +143,8 @@ bool ll_footprint(const struct ll_trace *trace, struct ll_footprint *footprint)
         keep_model(trace, lives);
         find_peak(trace, lives, flows, footprint);
         sum_classes(trace, lives, footprint);
+        for (int i = 0; i < LL_HOLDS_COUNT; i++)
+            footprint->most_bytes[i] = find_most(trace, lives, (enum ll_training_memory)i, flows);
     }
     bool done = lives && flows;
     free(lives);

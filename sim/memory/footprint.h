@@ -9,10 +9,30 @@
 
 #include "tracer/trace.h"
 
+/* What training keeps in memory, as Zhu et al. (TBD, 2018) tell it apart: gradients that an update reads are
+ * weight gradients; those in between are feature maps, as what they are gradients of. DYNAMIC: the
+ * optimizer's state and what comes from the host. Word, name. */
+#define LL_TRAINING_MEMORY_LIST(X)                                                                           \
+    X(WEIGHTS, "weights")                                                                                    \
+    X(WEIGHT_GRADIENTS, "weight_gradients")                                                                  \
+    X(FEATURE_MAPS, "feature_maps")                                                                          \
+    X(WORKSPACE, "workspace")                                                                                \
+    X(DYNAMIC, "dynamic")
+enum ll_training_memory {
+#define X(word, name) LL_HOLDS_##word,
+    LL_TRAINING_MEMORY_LIST(X)
+#undef X
+        LL_HOLDS_COUNT
+};
+
+/* As in the list; static storage. */
+const char *ll_training_memory_name(enum ll_training_memory memory);
+
 struct ll_footprint {
     uint64_t peak_bytes; /* LL_NO_FIT past 64 bits */
     uint32_t peak_op;    /* the first op at which the peak is reached; LL_NONE without ops */
     uint64_t class_bytes[LL_MEMORY_COUNT]; /* of the peak, by enum ll_memory_class; they sum to it */
+    uint64_t most_bytes[LL_HOLDS_COUNT];   /* of each, wherever it has its own peak */
 };
 
 /* Fills *footprint in time linear in the trace. False when memory ran out. Pure otherwise, thread-safe. */

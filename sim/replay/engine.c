@@ -33,6 +33,7 @@ struct run {
     struct ll_op_result *ops;
     struct ll_op_parts *parts;
     double stream_end_s[STREAM_COUNT];
+    double active_s, starting_s;        /* all that the device works, all that the software takes to start */
     double started_s;                   /* when the software has started the last op */
     uint32_t stream_last[STREAM_COUNT]; /* the op that ended last on the stream, LL_NONE before the first */
 };
@@ -141,6 +142,9 @@ static void place_op(struct run *run, uint32_t seq, enum stream stream, double t
     parts->waited_for = waited_for;
     op->start_s = start;
     op->time_s = time_s + parts->overhead_s;
+    op->active_s = time_s;
+    run->active_s += stream == STREAM_DEVICE ? time_s : 0;
+    run->starting_s += overhead_s;
     run->stream_end_s[stream] = fmax(run->stream_end_s[stream], start + op->time_s);
     run->stream_last[stream] = seq;
 }
@@ -225,6 +229,8 @@ const struct ll_result *ll_replay(const struct ll_prepared *prepared, const stru
     for (unsigned i = 0; i < STREAM_COUNT; i++)
         end_s = fmax(end_s, run.stream_end_s[i]);
     result->time_s = end_s / (double)prepared->steps;
+    result->device_active_s = run.active_s / (double)prepared->steps;
+    result->starting_s = run.starting_s / (double)prepared->steps;
     ll_find_bottlenecks(result, run.parts);
     ll_sum_energy(result);
     return ll_sum_kinds(result, arena) ? result : NULL;

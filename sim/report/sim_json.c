@@ -2,6 +2,8 @@
 /* Results for programs. Names and meaning are stable: sim/report/README.md lists them. */
 #include "sim/report/sim_report.h"
 
+#include "sim/replay/metrics.h"
+
 #include <math.h>
 
 static bool cause_exists(const struct ll_machine *machine, unsigned cause)
@@ -37,7 +39,23 @@ static void memory(const struct ll_result *result, struct ll_json *json)
                       result->machine->levels[result->machine->level_count - 1].size_bytes);
     ll_json_put_bool(json, "fits", result->fits);
     ll_report_by_class(footprint, json);
+    ll_json_key(json, "most");
+    ll_json_open_object(json);
+    for (int i = 0; i < LL_HOLDS_COUNT; i++)
+        ll_json_put_count(json, ll_training_memory_name((enum ll_training_memory)i),
+                          footprint->most_bytes[i]);
     ll_json_close_object(json);
+    ll_json_close_object(json);
+}
+
+static void metrics(const struct ll_result *result, struct ll_json *json)
+{
+    struct ll_metrics metrics = ll_metrics_of(result);
+    ll_json_put_number(json, "throughput", metrics.throughput_Hz);
+    ll_json_put_text(json, "throughput_unit", metrics.unit);
+    ll_json_put_number(json, "device_utilization", metrics.device_utilization);
+    ll_json_put_number(json, "fp32_utilization", metrics.fp32_utilization);
+    ll_json_put_number(json, "cpu_utilization", metrics.cpu_utilization);
 }
 
 static void by_kind(const struct ll_result *result, struct ll_json *json)
@@ -140,6 +158,7 @@ static void one_report(const struct ll_report *report, bool per_op, struct ll_js
     ll_json_put_number(json, "flops", prepared->flops);
     ll_json_put_number(json, "bytes", prepared->bytes);
     ll_json_put_number(json, "flop_utilization", result->flop_utilization);
+    metrics(result, json);
     bottlenecks(result, json);
     memory(result, json);
     energy(result, json);

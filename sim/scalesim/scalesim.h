@@ -12,6 +12,7 @@
 #include "tracer/base/arena.h"
 #include "tracer/base/diag.h"
 #include "tracer/base/str.h"
+#include "tracer/convert/scalesim.h"
 #include "tracer/work.h"
 
 #include <stdbool.h>
@@ -29,15 +30,6 @@ struct ll_scalesim_config {
     enum ll_dataflow dataflow;
     bool user_bandwidth;      /* InterfaceBandwidth is USER, not CALC */
     uint64_t words_per_cycle; /* of each operand's channel to memory, in USER mode */
-};
-
-/* A row of a topology. A GEMM of m, n, k is a convolution of an m x k image by n filters of 1 x k. */
-struct ll_scalesim_layer {
-    const char *name;
-    uint64_t
-        copies; /* rows of the report that it stands for: the channels of a depthwise (DP) layer, else 1 */
-    uint64_t in_h, in_w, filter_h, filter_w, channels, filters, stride_h, stride_w;
-    uint64_t line; /* of the topology, 0 when it comes from elsewhere */
 };
 
 /* How a layer lies on the array: Sr and Sc are cut into folds, each of which takes fold_lines cycles.
@@ -64,19 +56,10 @@ struct ll_scalesim_result {
     struct ll_scalesim_port sram[LL_SCALESIM_OPERANDS], dram[LL_SCALESIM_OPERANDS];
 };
 
-enum { LL_SCALESIM_MOST_LAYERS = 1000000 };
-
 /* Reads a .cfg; `name` stands for the file in complaints. Unknown keys are ignored, as SCALE-Sim does. False
  * after complaints or when memory ran out. */
 bool ll_scalesim_read_config(const char *text, size_t length, const char *name, struct ll_arena *arena,
                              struct ll_diags *diags, struct ll_scalesim_config *config);
-
-/* Reads a topology of convolutions (name, ifmap height and width, filter height and width, channels, filters,
- * stride, or strides of height and width) or of products (name, m, n, k). A first row whose second field is
- * no number is the header. NULL after complaints or when memory ran out; *count is at least 1 otherwise. */
-const struct ll_scalesim_layer *ll_scalesim_read_topology(const char *text, size_t length, const char *name,
-                                                          bool products, struct ll_arena *arena,
-                                                          struct ll_diags *diags, size_t *count);
 
 /* The closed form of compute time: without stalls SCALE-Sim reports lines - 1 cycles. Numbers past 64 bits
  * stay LL_NO_FIT. */

@@ -1,30 +1,14 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Measured times: rows of a CSV file with the header source,hardware,op,dtype,dims,time_s,notes.
- *
- * `dims` is key=value;key=value, time_s the seconds of one call. Data lives in the arena given and is
- * immutable once read. */
+/* What measured rows (tracer/convert/measured.h) ask of a machine. */
 #ifndef LL_SIM_VALIDATE_MEASURED_H
 #define LL_SIM_VALIDATE_MEASURED_H
 
-#include "tracer/base/arena.h"
-#include "tracer/base/diag.h"
+#include "tracer/convert/measured.h"
 #include "tracer/ops.h"
 
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
-
-struct ll_measured {
-    const char *source, *hardware, *op, *dtype, *dims, *notes;
-    double time_s;
-    uint64_t line;
-};
-
-/* Reads a whole file's text; `file` stands for it in complaints. NULL after complaints; *count rows
- * otherwise.
- */
-const struct ll_measured *ll_measured_read(const char *text, size_t length, const char *file,
-                                           struct ll_arena *arena, struct ll_diags *diags, size_t *count);
 
 /* What a row asks of a machine: pieces of work, one after the other. */
 struct ll_measured_part {

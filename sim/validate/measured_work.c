@@ -203,28 +203,6 @@ static const struct measured_op *find_op(const char *name)
     return NULL;
 }
 
-/* What data calls an element type: what computes, and what an element takes in memory. */
-static const struct {
-    const char *name;
-    enum ll_dtype arithmetic;
-    uint64_t element_bytes;
-} dtypes[] = {
-    {"fp32", LL_F32, 4},    {"tf32", LL_TF32, 4},       {"fp16", LL_F16, 2},
-    {"fp16_tc", LL_F16, 2}, {"fp16_math32", LL_F32, 2}, {"bf16", LL_BF16, 2},
-    {"fp8", LL_F8, 1},      {"int8", LL_INT8, 1},       {"fp64", LL_F64, 8},
-};
-
-static bool find_dtype(struct ll_row *r)
-{
-    for (size_t i = 0; i < sizeof dtypes / sizeof *dtypes; i++)
-        if (strcmp(r->row->dtype, dtypes[i].name) == 0) {
-            r->arithmetic = dtypes[i].arithmetic;
-            r->element_bytes = dtypes[i].element_bytes;
-            return true;
-        }
-    return false;
-}
-
 static bool all_fit(const struct ll_measured_works *works)
 {
     bool fit = true;
@@ -243,7 +221,7 @@ const char *ll_measured_works(const struct ll_measured *row, struct ll_measured_
     works->count = 0;
     if (!op)
         return "no rule turns this op into work";
-    if (!find_dtype(&r))
+    if (!ll_measured_dtype(row, &r.arithmetic, &r.element_bytes))
         return "the element type is not known";
     works->family = op->family;
     r.kind = op->kind;

@@ -6,13 +6,7 @@
 
 const char *ll_row_text(const struct ll_row *r, const char *key)
 {
-    size_t length = strlen(key);
-    for (const char *at = r->row->dims; at; at = strchr(at, ';')) {
-        at += *at == ';';
-        if (strncmp(at, key, length) == 0 && at[length] == '=')
-            return at + length + 1;
-    }
-    return NULL;
+    return ll_measured_text(r->row, key);
 }
 
 bool ll_row_says(const struct ll_row *r, const char *key, const char *value)

@@ -16,7 +16,7 @@ never() {
 }
 
 product="tracer models sim cmake CMakeLists.txt do .ci"
-never 'TODO|FIXME|XXX|HACK|WIP|TBD' 'unfinished work: finish it, or write OPEN: with the choice to be made' $product tests
+never 'TODO|FIXME|XXX|HACK|WIP' 'unfinished work: finish it, or write OPEN: with the choice to be made' $product tests
 never '[Ss]tubs?|[Pp]laceholders?|[Dd]ummy|not implemented|NOT IMPLEMENTED' 'a thing is there or it is not' $product
 never '/(work|root|tmp|usr/local|home/[a-z]+)/[a-zA-Z0-9_./-]*' 'a path of one machine' $product hwconfigs
 never '[a-z.]*debian\.(org|net)|mirror\.[a-z.]+' 'a host that packages come from is the business of the machine' \

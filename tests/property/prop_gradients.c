@@ -70,13 +70,14 @@ static struct ll_value *weighed(struct ll_nn *nn, struct ll_value *y)
 }
 
 /* No gradient flows into the number of a step, which random ops read, nor into targets, nor into the mean and
- * the variance of other steps. */
+ * the variance of other steps, nor into boxes. */
 static bool takes_gradient(enum ll_op_kind kind, uint32_t input, const struct ll_shape *shape)
 {
     bool is_step = ll_op_class(kind) == LL_CLASS_RANDOM && shape->rank == 0;
     bool is_target = kind == LL_OP_SOFTMAX_XENT_DENSE && input == 1;
     bool is_moment = kind == LL_OP_BATCH_NORM_FIXED && input >= 3;
-    return shape->dtype == LL_F64 && !is_step && !is_target && !is_moment;
+    bool is_box = kind == LL_OP_ROI_POOL && input == 1;
+    return shape->dtype == LL_F64 && !is_step && !is_target && !is_moment && !is_box;
 }
 
 /* How many rows indices may name, or classes labels. */

@@ -5,6 +5,7 @@
 #include "op_samples.h"
 #include "twins.h"
 #include "twins_ctc.h"
+#include "twins_detect.h"
 #include "twins_layer_norm.h"
 #include "twins_move.h"
 #include "twins_optimizer.h"
@@ -79,6 +80,8 @@ static double draw_value(uint64_t *state, const struct trial *t, uint32_t input)
 {
     enum ll_dtype dtype = (enum ll_dtype)t->sample.in[input].dtype;
     const struct ll_shape *first = &t->sample.in[0];
+    if (t->sample.view.kind == LL_OP_FOCAL_LOSS && input == 1) /* nothing, the background, classes */
+        return (double)ll_random_below(state, first->dim[1] + 2) - 1;
     uint64_t classes =
         shape_word(t->sample.view.kind, "XENT") || shape_word(t->sample.view.kind, "XENT_SMOOTH")
             ? first->dim[1]

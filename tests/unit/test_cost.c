@@ -31,7 +31,7 @@ static struct ll_machine simple(void)
     machine.levels[2] =
         (struct ll_level){.name = "outer", .size_bytes = 1000000000, .bandwidth_Bps = 1e9, .efficiency = 1};
     machine.software.op_overhead_s = 3e-6;
-    machine.host = (struct ll_host){1e9, 1e-6};
+    machine.host = (struct ll_host){.bandwidth_Bps = 1e9, .latency_s = 1e-6};
     return machine;
 }
 

@@ -94,6 +94,49 @@ static void classes_sum_to_the_peak(void **state)
     }
 }
 
+/* Of storages that an update reads, a gradient is a weight's. */
+static bool is_for_update(const struct ll_trace *trace, uint32_t storage)
+{
+    for (uint32_t op = 0; op < trace->op_count; op++) {
+        const struct ll_form *form = &trace->forms[trace->ops[op].form];
+        for (uint32_t i = 0; form->phase == LL_PHASE_UPDATE && i < form->view.input_count; i++)
+            if (trace->tensors[ll_op_input(trace, op, i)].storage == storage)
+                return true;
+    }
+    return false;
+}
+
+/* All weights together, all state and all input; no more of maps and gradients than there is of both at the
+ * largest op by op, and all gradients of weights if they wait for the update's end. */
+static void each_kind_of_training_memory_has_its_own_peak(void **state)
+{
+    (void)state;
+    for (uint64_t seed = 1; seed <= 25; seed++) {
+        struct ll_trace *trace = toy_trace(seed);
+        struct ll_footprint footprint;
+        uint64_t by_class[LL_MEMORY_COUNT], weights = 0, others = 0, sum = 0;
+        bool some = false;
+        for (uint32_t op = 0; op < trace->op_count; op++) {
+            live_bytes(trace, op, by_class);
+            weights = ll_max(weights, by_class[LL_WEIGHT]);
+            others = ll_max(others, by_class[LL_ACTIVATION] + by_class[LL_GRADIENT]);
+        }
+        for (uint32_t storage = 0; storage < trace->storage_count; storage++)
+            some |= is_for_update(trace, storage);
+        assert_true(ll_footprint(trace, &footprint));
+        assert_int_equal(footprint.most_bytes[LL_HOLDS_WEIGHTS], weights);
+        assert_true(footprint.most_bytes[LL_HOLDS_FEATURE_MAPS] <= others);
+        assert_true(footprint.most_bytes[LL_HOLDS_FEATURE_MAPS] +
+                        footprint.most_bytes[LL_HOLDS_WEIGHT_GRADIENTS] >=
+                    others);
+        assert_int_equal(footprint.most_bytes[LL_HOLDS_WEIGHT_GRADIENTS] > 0, some);
+        for (int i = 0; i < LL_HOLDS_COUNT; i++)
+            sum += footprint.most_bytes[i];
+        assert_true(sum >= footprint.peak_bytes);
+        ll_trace_free(trace);
+    }
+}
+
 static void a_trace_without_ops_needs_nothing(void **state)
 {
     (void)state;
@@ -109,6 +152,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(the_peak_is_where_most_bytes_are_live),
         cmocka_unit_test(classes_sum_to_the_peak),
+        cmocka_unit_test(each_kind_of_training_memory_has_its_own_peak),
         cmocka_unit_test(a_trace_without_ops_needs_nothing),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

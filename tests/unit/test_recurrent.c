@@ -108,6 +108,95 @@ static void a_step_of_lstm_is_fourteen_ops(void **state)
     ll_nn_free(cell.nn);
 }
 
+/* A row of x times a matrix, and a bias. */
+static double product_at(const double *x, int inputs, struct ll_runner *runner,
+                         const struct ll_linear *linear, int unit)
+{
+    const double *weights = ll_runner_data(runner, linear->weights),
+                 *biases = ll_runner_data(runner, linear->biases);
+    uint64_t units = linear->weights->shape.dim[1];
+    double sum = biases[unit];
+    for (int i = 0; i < inputs; i++)
+        sum += x[i] * weights[(uint64_t)i * units + (uint64_t)unit];
+    return sum;
+}
+
+static void fill_biases(struct ll_runner *runner, const struct ll_linear *linear)
+{
+    double *biases = ll_runner_data(runner, linear->biases);
+    for (uint64_t i = 0; i < linear->biases->shape.dim[0]; i++)
+        biases[i] = 0.1 * (double)i - 0.3;
+}
+
+/* Gates: input, forget, candidate, output. */
+static void a_step_of_split_lstm_is_its_formula(void **state)
+{
+    (void)state;
+    enum ll_status status;
+    struct ll_nn *nn = ll_nn_new(LL_F64);
+    struct ll_split_lstm lstm = ll_split_lstm_begin(nn, "lstm", INPUTS, UNITS, normal);
+    struct ll_value *x = numbers(nn, "x", BATCH, INPUTS);
+    struct ll_lstm_state before = {numbers(nn, "c", BATCH, UNITS), numbers(nn, "h", BATCH, UNITS)};
+    struct ll_lstm_state after = ll_split_lstm_step(nn, &lstm, x, before);
+    ll_nn_keep(after.c);
+    ll_nn_keep(after.h);
+    assert_int_equal(nn->op_count, 15);
+    struct ll_runner *runner = ll_runner_new(nn, &(struct ll_runner_options){.seed = 3}, &status);
+    fill_biases(runner, &lstm.input);
+    fill_biases(runner, &lstm.state);
+    ll_runner_step(runner, 0);
+    const double *c = ll_runner_data(runner, after.c), *h = ll_runner_data(runner, after.h);
+    for (int i = 0; i < BATCH * UNITS; i++) {
+        double gates[4];
+        for (int gate = 0; gate < 4; gate++)
+            gates[gate] = product_at((double *)ll_runner_data(runner, x) + i / UNITS * INPUTS, INPUTS, runner,
+                                     &lstm.input, gate * UNITS + i % UNITS) +
+                          product_at((double *)ll_runner_data(runner, before.h) + i / UNITS * UNITS, UNITS,
+                                     runner, &lstm.state, gate * UNITS + i % UNITS);
+        double expected = ((double *)ll_runner_data(runner, before.c))[i] * sigmoid(gates[1]) +
+                          sigmoid(gates[0]) * tanh(gates[2]);
+        assert_near(c[i], expected, 1e-12);
+        assert_near(h[i], tanh(expected) * sigmoid(gates[3]), 1e-12);
+    }
+    ll_runner_free(runner);
+    ll_nn_free(nn);
+}
+
+/* Cho et al., 2014, equations 5 to 8, with the update gate turned around as MXNet has it. */
+static void a_step_of_gru_is_its_formula(void **state)
+{
+    (void)state;
+    enum ll_status status;
+    struct ll_nn *nn = ll_nn_new(LL_F64);
+    struct ll_gru gru = ll_gru_begin(nn, "gru", UNITS, normal);
+    struct ll_value *gates = numbers(nn, "gates", BATCH, 2 * UNITS);
+    struct ll_value *candidate = numbers(nn, "candidate", BATCH, UNITS);
+    struct ll_value *before = numbers(nn, "h", BATCH, UNITS);
+    struct ll_value *after = ll_gru_step(nn, &gru, gates, candidate, before);
+    ll_nn_keep(after);
+    assert_int_equal(nn->op_count, 13);
+    struct ll_runner *runner = ll_runner_new(nn, &(struct ll_runner_options){.seed = 3}, &status);
+    fill_biases(runner, &gru.gates);
+    fill_biases(runner, &gru.candidate);
+    ll_runner_step(runner, 0);
+    const double *found = ll_runner_data(runner, after);
+    for (int b = 0; b < BATCH; b++) {
+        const double *h = (const double *)ll_runner_data(runner, before) + b * UNITS;
+        const double *in = (const double *)ll_runner_data(runner, gates) + 2 * b * UNITS;
+        double reset[UNITS];
+        for (int i = 0; i < UNITS; i++)
+            reset[i] = h[i] * sigmoid(in[i] + product_at(h, UNITS, runner, &gru.gates, i));
+        for (int i = 0; i < UNITS; i++) {
+            double update = sigmoid(in[UNITS + i] + product_at(h, UNITS, runner, &gru.gates, UNITS + i));
+            double c = tanh(((const double *)ll_runner_data(runner, candidate))[b * UNITS + i] +
+                            product_at(reset, UNITS, runner, &gru.candidate, i));
+            assert_near(found[b * UNITS + i], (1 - update) * h[i] + update * c, 1e-12);
+        }
+    }
+    ll_runner_free(runner);
+    ll_nn_free(nn);
+}
+
 static void one_input_is_not_concatenated(void **state)
 {
     (void)state;
@@ -126,6 +215,8 @@ int main(void)
         cmocka_unit_test(a_step_of_lstm_is_its_formula),
         cmocka_unit_test(a_step_of_lstm_has_the_gradients_of_its_formula),
         cmocka_unit_test(a_step_of_lstm_is_fourteen_ops),
+        cmocka_unit_test(a_step_of_split_lstm_is_its_formula),
+        cmocka_unit_test(a_step_of_gru_is_its_formula),
         cmocka_unit_test(one_input_is_not_concatenated),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -20,7 +20,7 @@ enum ll_event_kind {
     LL_EVENT_LOST      /* lost: so many events of this thread found no room */
 };
 
-enum { LL_MAX_OPERANDS = 12, LL_MAX_NUMBERS = 32 };
+enum { LL_MAX_OPERANDS = 20, LL_MAX_NUMBERS = 32 };
 
 enum ll_access { LL_ACCESS_READ = 1, LL_ACCESS_WRITE = 2, LL_ACCESS_BOTH = 3 };
 

@@ -28,6 +28,7 @@ struct thread {
 struct ll_capture {
     struct ll_capture_settings settings;
     struct ll_recorder *recorder;
+    struct ll_meanings meanings;
     struct ll_memory memory;
     struct ll_waits waits;
     struct ll_map sites, looks, shapes; /* places to scopes; calls to looks; shapes to descs */
@@ -52,6 +53,7 @@ struct ll_capture *ll_capture_open(const struct ll_capture_settings *settings)
     if (!capture)
         return NULL;
     capture->settings = *settings;
+    ll_meanings(&capture->meanings);
     capture->recorder = settings->recorder;
     capture->memory.recorder = settings->recorder;
     ll_recorder_afterwards(capture->recorder, settings->origin_ns);
@@ -271,7 +273,7 @@ static void take_call(struct ll_capture *capture, const struct ll_event *event)
     struct told told = {.call = call, .meant = &meant};
     if (!thread)
         return;
-    ll_meaning_of(call, &meant);
+    ll_meaning_of(&capture->meanings, call, &meant);
     note_gap(capture, thread, event->start_ns);
     uint32_t first_op = (uint32_t)capture->memory.op_count, scope = scope_of(capture, call->caller);
     if (scope == LL_NONE || !resolve(capture, thread, &told))

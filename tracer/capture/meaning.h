@@ -3,7 +3,7 @@
 #ifndef LL_TRACER_CAPTURE_MEANING_H
 #define LL_TRACER_CAPTURE_MEANING_H
 
-#include "tracer/capture/call.h"
+#include "tracer/interpose/routines.h"
 #include "tracer/ops.h"
 
 /* An op in the making. Inputs and outputs are operands of the call, in the op's order; shapes as the op's
@@ -17,11 +17,15 @@ struct ll_meant {
     struct ll_attr attrs[LL_MAX_ATTRS];
 };
 
+/* The row of each routine. */
+struct ll_meaning_row;
+struct ll_meanings {
+    const struct ll_meaning_row *rows[LL_ROUTINE_COUNT]; /* NULL: none */
+};
+void ll_meanings(struct ll_meanings *meanings);
+
 /* Fills `meant`. A call that has no row, or that its kind's rule refuses, becomes LL_OP_OPAQUE with all that
  * it read and wrote. */
-void ll_meaning_of(const struct ll_call *call, struct ll_meant *meant);
-
-/* Whether a routine of this name has a row. */
-bool ll_meaning_known(const char *routine);
+void ll_meaning_of(const struct ll_meanings *meanings, const struct ll_call *call, struct ll_meant *meant);
 
 #endif

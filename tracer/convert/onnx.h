@@ -22,7 +22,7 @@ enum onnx_layout {
     ONNX_LAYOUTS
 };
 
-enum { ONNX_MOST_NUMBERS = 4096, ONNX_MOST_INPUTS = 4096 };
+enum { ONNX_MOST_NUMBERS = 4096, ONNX_MOST_DEPTH = 16 };
 
 struct onnx_value {
     bool known;                       /* its shape */
@@ -55,14 +55,16 @@ struct onnx_operator {
 struct onnx {
     struct onnx_file file;
     struct ll_import *import;
-    struct onnx_value *values;     /* by number, as the next */
+    struct onnx_value *values; /* by number, as what is told */
+    uint64_t value_count;
     const struct onnx_info **told; /* what the file says of what it computes; NULL: nothing */
     uint64_t numbers_left;         /* that may still be computed */
 
     /* The node at work. */
     const struct onnx_node *node;
     const struct onnx_operator *row;
-    bool folding; /* all its inputs are constants */
+    unsigned depth; /* of branches around it */
+    bool folding;   /* all its inputs are constants */
 };
 
 /* Says what is wrong with the node at work. Always false. */

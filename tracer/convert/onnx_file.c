@@ -234,25 +234,26 @@ static bool read_node(struct onnx_file *file, struct ll_wire bytes, struct onnx_
     return true;
 }
 
-static bool read_graph_field(struct onnx_file *file, const struct ll_wire_field *field)
+static bool read_graph_field(struct onnx_file *file, const struct ll_wire_field *field,
+                             struct onnx_graph *graph)
 {
     switch (field->number) {
     case GRAPH_NODE:
-        return read_node(file, field->bytes, &file->nodes[file->node_count++]);
+        return read_node(file, field->bytes, &graph->nodes[graph->node_count++]);
     case GRAPH_NAME:
-        file->graph_name = ll_wire_text(field->bytes, file->arena);
-        return file->graph_name || no_memory(file);
+        graph->name = ll_wire_text(field->bytes, file->arena);
+        return graph->name || no_memory(file);
     case GRAPH_TENSOR:
-        return onnx_tensor_read(file, field->bytes, &file->tensors[file->tensor_count++]) ||
+        return onnx_tensor_read(file, field->bytes, &graph->tensors[graph->tensor_count++]) ||
                broken(file, "an initializer is broken");
     case GRAPH_INPUT:
-        return read_info(file, field->bytes, &file->inputs[file->input_count++]) ||
+        return read_info(file, field->bytes, &graph->inputs[graph->input_count++]) ||
                broken(file, "an input is broken");
     case GRAPH_OUTPUT:
-        return read_info(file, field->bytes, &file->outputs[file->output_count++]) ||
+        return read_info(file, field->bytes, &graph->outputs[graph->output_count++]) ||
                broken(file, "an output is broken");
     case GRAPH_INFO:
-        return read_info(file, field->bytes, &file->infos[file->info_count++]) ||
+        return read_info(file, field->bytes, &graph->infos[graph->info_count++]) ||
                broken(file, "what is said about a value is broken");
     default:
         return true;
@@ -260,30 +261,30 @@ static bool read_graph_field(struct onnx_file *file, const struct ll_wire_field 
 }
 
 /* Room for so many of them as the graph has. */
-static bool make_room(struct onnx_file *file, struct ll_wire graph)
+static bool make_room(struct onnx_file *file, struct ll_wire bytes, struct onnx_graph *graph)
 {
     uint64_t nodes, tensors, inputs, outputs, infos;
-    if (!count_fields(graph, GRAPH_NODE, &nodes) || !count_fields(graph, GRAPH_TENSOR, &tensors) ||
-        !count_fields(graph, GRAPH_INPUT, &inputs) || !count_fields(graph, GRAPH_OUTPUT, &outputs) ||
-        !count_fields(graph, GRAPH_INFO, &infos))
+    if (!count_fields(bytes, GRAPH_NODE, &nodes) || !count_fields(bytes, GRAPH_TENSOR, &tensors) ||
+        !count_fields(bytes, GRAPH_INPUT, &inputs) || !count_fields(bytes, GRAPH_OUTPUT, &outputs) ||
+        !count_fields(bytes, GRAPH_INFO, &infos))
         return broken(file, "the graph is broken");
-    file->nodes = ll_alloc(file->arena, nodes, sizeof *file->nodes);
-    file->tensors = ll_alloc(file->arena, tensors, sizeof *file->tensors);
-    file->inputs = ll_alloc(file->arena, inputs, sizeof *file->inputs);
-    file->outputs = ll_alloc(file->arena, outputs, sizeof *file->outputs);
-    file->infos = ll_alloc(file->arena, infos, sizeof *file->infos);
-    return (file->nodes && file->tensors && file->inputs && file->outputs && file->infos) || no_memory(file);
+    graph->nodes = ll_alloc(file->arena, nodes, sizeof *graph->nodes);
+    graph->tensors = ll_alloc(file->arena, tensors, sizeof *graph->tensors);
+    graph->inputs = ll_alloc(file->arena, inputs, sizeof *graph->inputs);
+    graph->outputs = ll_alloc(file->arena, outputs, sizeof *graph->outputs);
+    graph->infos = ll_alloc(file->arena, infos, sizeof *graph->infos);
+    return (graph->nodes && graph->tensors && graph->inputs && graph->outputs && graph->infos) ||
+           no_memory(file);
 }
 
-static bool read_graph(struct onnx_file *file, struct ll_wire graph)
+bool onnx_graph_read(struct onnx_file *file, struct ll_wire bytes, struct onnx_graph *graph)
 {
     struct ll_wire_field field;
-    if (file->nodes)
-        return broken(file, "the model has more than one graph");
-    if (!make_room(file, graph))
+    *graph = (struct onnx_graph){.name = ""};
+    if (!make_room(file, bytes, graph))
         return false;
-    while (ll_wire_next(&graph, &field) == LL_WIRE_FIELD)
-        if (field.type == LL_WIRE_BYTES && !read_graph_field(file, &field))
+    while (ll_wire_next(&bytes, &field) == LL_WIRE_FIELD)
+        if (field.type == LL_WIRE_BYTES && !read_graph_field(file, &field, graph))
             return false;
     return true;
 }
@@ -311,7 +312,7 @@ bool onnx_file_read(struct onnx_file *file, struct ll_wire bytes)
 {
     struct ll_wire_field field;
     enum ll_wire_step step;
-    file->graph_name = file->producer = "";
+    file->producer = "";
     while ((step = ll_wire_next(&bytes, &field)) == LL_WIRE_FIELD) {
         if (field.type != LL_WIRE_BYTES)
             continue;
@@ -319,12 +320,14 @@ bool onnx_file_read(struct onnx_file *file, struct ll_wire bytes)
             return no_memory(file);
         if (field.number == MODEL_OPSET && !read_opset(file, field.bytes))
             return broken(file, "the version of the operators is broken");
-        if (field.number == MODEL_GRAPH && !read_graph(file, field.bytes))
+        if (field.number == MODEL_GRAPH && file->graph.nodes)
+            return broken(file, "the model has more than one graph");
+        if (field.number == MODEL_GRAPH && !onnx_graph_read(file, field.bytes, &file->graph))
             return false;
     }
     if (step == LL_WIRE_BROKEN)
         return broken(file, "this is no ONNX model, or it ends too early");
-    return file->nodes || broken(file, "this is no ONNX model: there is no graph in it");
+    return file->graph.nodes || broken(file, "this is no ONNX model: there is no graph in it");
 }
 
 void onnx_file_release(struct onnx_file *file)
@@ -349,7 +352,8 @@ static bool read_attr(struct ll_wire bytes, const char *name, struct onnx_attr *
             attr->text = field.bytes;
         else if (field.number == ATTR_T)
             attr->tensor = field.bytes;
-        attr->is_graph |= field.number == ATTR_G;
+        else if (field.number == ATTR_G)
+            attr->graph = field.bytes;
     }
     return named;
 }

@@ -36,30 +36,40 @@ struct onnx_node {
     struct ll_wire body;
 };
 
-struct onnx_file {
-    struct ll_arena *arena;
-    struct ll_diags *diags;
-    const char *path;
-    struct ll_map names; /* of values; released with onnx_file_release */
-    const char *graph_name, *producer;
-    int64_t opset; /* of the standard operators */
+struct onnx_graph {
+    const char *name;
     struct onnx_node *nodes;
     struct onnx_tensor *tensors; /* the initializers */
     struct onnx_info *inputs, *outputs, *infos;
     uint64_t node_count, tensor_count, input_count, output_count, info_count;
 };
 
+struct onnx_file {
+    struct ll_arena *arena;
+    struct ll_diags *diags;
+    const char *path;
+    struct ll_map names; /* of values; released with onnx_file_release */
+    const char *producer;
+    int64_t opset; /* of the standard operators */
+    struct onnx_graph graph;
+};
+
 /* Reads a model; file->arena, diags and path are set. False after a complaint. */
 bool onnx_file_read(struct onnx_file *file, struct ll_wire bytes);
+
+/* Reads a graph, as an attribute may have one within. Names that are new are numbered. False after a
+ * complaint. */
+bool onnx_graph_read(struct onnx_file *file, struct ll_wire bytes, struct onnx_graph *graph);
+
+/* Frees the names. */
 void onnx_file_release(struct onnx_file *file);
 
 /* An attribute of a node, as its value stands in the file: false when the node has none of this name. */
 struct onnx_attr {
-    bool is_graph;
     int64_t integer;
     double real;
     struct ll_wire text;
-    struct ll_wire tensor; /* at is NULL: none */
+    struct ll_wire tensor, graph; /* at is NULL: none */
     struct ll_wire body;
 };
 bool onnx_attr_find(const struct onnx_node *node, const char *name, struct onnx_attr *attr);

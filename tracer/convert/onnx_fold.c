@@ -170,19 +170,64 @@ bool onnx_fold_CONCAT(struct onnx *o, double *out, uint64_t count)
     return done == count;
 }
 
+/* Element i of a shape, in elements of another tensor whose dimension d has a stride of its own. */
+static uint64_t strided_place(const struct ll_shape *shape, uint64_t i, const uint64_t *stride)
+{
+    uint64_t place = 0;
+    for (unsigned d = shape->rank; d-- > 0;) {
+        uint64_t extent = shape->dim[d] ? shape->dim[d] : 1;
+        place += i % extent * stride[d];
+        i /= extent;
+    }
+    return place;
+}
+
+/* Strides of a tensor whose last dimension is contiguous. */
+static void find_strides(const struct ll_shape *shape, uint64_t *stride)
+{
+    uint64_t elements = 1;
+    for (unsigned d = shape->rank; d-- > 0;) {
+        stride[d] = elements;
+        elements *= shape->dim[d];
+    }
+}
+
 bool onnx_fold_SLICE(struct onnx *o, double *out, uint64_t count)
 {
     const double *in = numbers_of(o, 0);
-    const struct ll_shape *x = &onnx_input(o, 0)->shape;
+    const struct ll_shape *x = &onnx_input(o, 0)->shape, *y = &o->values[o->node->outputs[0]].shape;
     struct onnx_cuts cuts = {0};
-    if (!in || x->rank != 1 || !onnx_read_cuts(o, x, &cuts))
+    uint64_t stride[LL_MAX_RANK], first = 0, elements = ll_elements(x);
+    if (!in || !onnx_read_cuts(o, x, &cuts))
         return false;
+    find_strides(x, stride);
+    for (unsigned d = 0; d < x->rank; d++) {
+        first += cuts.begin[d] * stride[d];
+        stride[d] *= (uint64_t)cuts.step[d]; /* a step back is one modulo 2^64 */
+    }
     for (uint64_t i = 0; i < count; i++) {
-        uint64_t at = cuts.begin[0] + i * (uint64_t)cuts.step[0];
-        if (at >= x->dim[0])
+        uint64_t at = first + strided_place(y, i, stride);
+        if (at >= elements)
             return false;
         out[i] = in[at];
     }
+    return true;
+}
+
+bool onnx_fold_TRANSPOSE(struct onnx *o, double *out, uint64_t count)
+{
+    const double *in = numbers_of(o, 0);
+    const struct ll_shape *x = &onnx_input(o, 0)->shape, *y = &o->values[o->node->outputs[0]].shape;
+    uint64_t stride[LL_MAX_RANK], from[LL_MAX_RANK];
+    int64_t order[LL_MAX_RANK];
+    uint64_t given = onnx_attr_list(o, "perm", order, LL_MAX_RANK);
+    if (!in)
+        return false;
+    find_strides(x, stride);
+    for (unsigned d = 0; d < x->rank; d++)
+        from[d] = stride[given ? (uint64_t)order[d] : x->rank - 1u - d];
+    for (uint64_t i = 0; i < count; i++)
+        out[i] = in[strided_place(y, i, from)];
     return true;
 }
 

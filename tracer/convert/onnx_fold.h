@@ -13,6 +13,6 @@ onnx_fold_rule onnx_fold_AND, onnx_fold_OR, onnx_fold_MAX, onnx_fold_MIN;
 onnx_fold_rule onnx_fold_EQUAL, onnx_fold_LESS, onnx_fold_LESS_EQUAL, onnx_fold_GREATER,
     onnx_fold_GREATER_EQUAL;
 onnx_fold_rule onnx_fold_WHERE, onnx_fold_EXPAND, onnx_fold_SAME, onnx_fold_CAST, onnx_fold_CONCAT,
-    onnx_fold_SLICE, onnx_fold_GATHER, onnx_fold_SUM, onnx_fold_PROD;
+    onnx_fold_SLICE, onnx_fold_TRANSPOSE, onnx_fold_GATHER, onnx_fold_SUM, onnx_fold_PROD;
 
 #endif

@@ -63,11 +63,11 @@ bool onnx_rule_OPAQUE(struct onnx *o)
 }
 
 /* All operators without a rule at once, each once. */
-static bool complain_about(struct onnx *o, const struct ll_map *types, const uint64_t *counts,
-                           const uint64_t *first)
+static bool complain_about(struct onnx *o, const struct onnx_graph *graph, const struct ll_map *types,
+                           const uint64_t *counts, const uint64_t *first)
 {
     for (uint32_t i = 0; i < types->count; i++) {
-        const struct onnx_node *node = &o->file.nodes[first[i]];
+        const struct onnx_node *node = &graph->nodes[first[i]];
         ll_complain(o->import->diags, (struct ll_place){.file = o->file.path},
                     "operator `%.60s%s%.60s` has no rule here; %" PRIu64
                     " of them, the first is `%.100s`; --allow-opaque keeps it as moving its bytes",
@@ -76,14 +76,14 @@ static bool complain_about(struct onnx *o, const struct ll_map *types, const uin
     return types->count == 0;
 }
 
-static bool check_operators(struct onnx *o)
+static bool check_operators(struct onnx *o, const struct onnx_graph *graph)
 {
     struct ll_map types = {0};
-    uint64_t *counts = ll_alloc(&o->import->arena, o->file.node_count, sizeof *counts);
-    uint64_t *first = ll_alloc(&o->import->arena, o->file.node_count, sizeof *first);
+    uint64_t *counts = ll_alloc(&o->import->arena, graph->node_count, sizeof *counts);
+    uint64_t *first = ll_alloc(&o->import->arena, graph->node_count, sizeof *first);
     bool known = counts && first ? true : ll_import_no_memory(o->import), is_new;
-    for (uint64_t i = 0; known && i < o->file.node_count && !o->import->allow_opaque; i++) {
-        const char *type = o->file.nodes[i].type;
+    for (uint64_t i = 0; known && i < graph->node_count && !o->import->allow_opaque; i++) {
+        const char *type = graph->nodes[i].type;
         uint32_t id =
             onnx_find_operator(type) ? LL_NO_ID : ll_map_intern(&types, type, strlen(type), &is_new);
         if (id == LL_NO_ID)
@@ -91,7 +91,7 @@ static bool check_operators(struct onnx *o)
         counts[id]++;
         first[id] = is_new ? i : first[id];
     }
-    known = known && complain_about(o, &types, counts, first);
+    known = known && complain_about(o, graph, &types, counts, first);
     ll_map_release(&types);
     return known;
 }
@@ -166,13 +166,81 @@ static bool follow(struct onnx *o, const struct onnx_node *node)
 /* Weights that nothing reads are there all the same. */
 static void bring_rest(struct onnx *o)
 {
-    for (uint32_t id = 0; id < o->file.names.count; id++) {
+    for (uint32_t id = 0; id < o->value_count; id++) {
         const struct onnx_value *value = &o->values[id];
         bool had = value->has[ONNX_PLAIN] || value->has[ONNX_IMAGE] || value->has[ONNX_FILTER];
         if (value->constant && value->base == id && value->memory == LL_WEIGHT && !value->read && !had &&
             (value->tensor || !value->numbers))
             ll_import_tensor(o->import, "", &value->shape, LL_WEIGHT);
     }
+}
+
+/* Room for all values that have numbers by now, and what a graph says about its own. */
+static bool number_values(struct onnx *o, const struct onnx_graph *graph)
+{
+    uint64_t count = o->file.names.count;
+    struct onnx_value *values = ll_alloc(&o->import->arena, count + 1, sizeof *values);
+    const struct onnx_info **told = ll_alloc(&o->import->arena, count + 1, sizeof *told);
+    if (!values || !told)
+        return ll_import_no_memory(o->import);
+    if (o->value_count > 0) {
+        memcpy(values, o->values, o->value_count * sizeof *values);
+        memcpy(told, o->told, o->value_count * sizeof *told);
+    }
+    o->values = values;
+    o->told = told;
+    o->value_count = count;
+    for (uint64_t i = 0; i < graph->info_count + graph->output_count; i++) {
+        const struct onnx_info *info =
+            i < graph->info_count ? &graph->infos[i] : &graph->outputs[i - graph->info_count];
+        if (info->value != LL_NO_ID && info->known)
+            told[info->value] = info;
+    }
+    return true;
+}
+
+static bool follow_all(struct onnx *o, const struct onnx_graph *graph)
+{
+    bool right = true;
+    for (uint64_t i = 0; i < graph->node_count; i++)
+        right = follow(o, &graph->nodes[i]) && right;
+    return right;
+}
+
+/* A branch whose condition is known before it runs is part of the graph around it; exporters leave such
+ * behind where they did not know a size. */
+bool onnx_rule_IF(struct onnx *o)
+{
+    struct onnx_value *condition = onnx_need(o, 0);
+    const double *number = condition ? onnx_numbers(o, condition) : NULL;
+    const struct onnx_node *node = o->node;
+    const struct onnx_operator *row = o->row;
+    struct onnx_attr attr;
+    struct onnx_graph branch;
+    if (!number || o->depth == ONNX_MOST_DEPTH)
+        return condition &&
+               onnx_refuse(o, number ? "it lies too deep" : "which way it goes is not known before it runs");
+    if (!onnx_attr_find(node, *number != 0 ? "then_branch" : "else_branch", &attr) || !attr.graph.at)
+        return onnx_refuse(o, "there is no such branch");
+    if (!onnx_graph_read(&o->file, attr.graph, &branch) || !number_values(o, &branch) ||
+        !check_operators(o, &branch) || !onnx_take_initializers(o, &branch))
+        return false;
+    o->depth++;
+    bool right = follow_all(o, &branch);
+    o->depth--;
+    o->node = node;
+    o->row = row;
+    o->folding = false;
+    for (uint32_t i = 0; right && i < node->output_count && i < branch.output_count; i++) {
+        uint32_t id = branch.outputs[i].value;
+        if (id == LL_NO_ID || !o->values[id].known)
+            return onnx_refuse(o, "nothing in it makes its output %u", i);
+        const struct ll_shape shape = o->values[id].shape;
+        onnx_put_view(o, i, &o->values[id], &shape);
+        if (node->outputs[i] != LL_NO_ID)
+            o->values[node->outputs[i]].numbers = onnx_numbers(o, &o->values[id]);
+    }
+    return right;
 }
 
 static void add_facts(struct onnx *o, const struct onnx_summary *summary)
@@ -190,33 +258,24 @@ static void add_facts(struct onnx *o, const struct onnx_summary *summary)
                      ll_add(summary->parameters, summary->copies));
     ll_facts_add(facts, "imported.format", "onnx");
     ll_facts_add(facts, "imported.producer", "%.100s", o->file.producer);
-    ll_facts_add(facts, "imported.graph", "%.100s", o->file.graph_name);
+    ll_facts_add(facts, "imported.graph", "%.100s", o->file.graph.name);
     ll_facts_add(facts, "imported.opset", "%" PRId64, o->file.opset);
 }
 
-static bool follow_all(struct onnx *o, struct ll_wire bytes)
+static bool import_graph(struct onnx *o, struct ll_wire bytes)
 {
     struct onnx_summary summary;
     if (!onnx_file_read(&o->file, bytes))
         return false;
-    o->values = ll_alloc(&o->import->arena, (size_t)o->file.names.count + 1, sizeof *o->values);
-    o->told = ll_alloc(&o->import->arena, (size_t)o->file.names.count + 1, sizeof *o->told);
-    if (!o->values || !o->told)
-        return ll_import_no_memory(o->import);
-    for (uint64_t i = 0; i < o->file.info_count + o->file.output_count; i++) {
-        const struct onnx_info *info =
-            i < o->file.info_count ? &o->file.infos[i] : &o->file.outputs[i - o->file.info_count];
-        if (info->value != LL_NO_ID && info->known)
-            o->told[info->value] = info;
-    }
-    bool known = check_operators(o), right = onnx_read_inputs(o, &summary);
+    if (!number_values(o, &o->file.graph))
+        return false;
+    bool known = check_operators(o, &o->file.graph), right = onnx_read_inputs(o, &summary);
     if (!known || !right)
         return false;
     add_facts(o, &summary);
     if (!ll_import_begin(o->import))
         return false;
-    for (uint64_t i = 0; i < o->file.node_count; i++)
-        right = follow(o, &o->file.nodes[i]) && right;
+    right = follow_all(o, &o->file.graph);
     bring_rest(o);
     return right && o->import->status == LL_OK;
 }
@@ -229,7 +288,7 @@ bool ll_import_ONNX(struct ll_import *import)
                      .numbers_left = 1 << 22};
     if (import->input_count != 1)
         return ll_complain(import->diags, (struct ll_place){0}, "a network is in one file");
-    bool done = follow_all(&o, (struct ll_wire){input->bytes, input->bytes + input->size});
+    bool done = import_graph(&o, (struct ll_wire){input->bytes, input->bytes + input->size});
     onnx_file_release(&o.file);
     return done;
 }

@@ -21,7 +21,7 @@ static bool is_number(uint8_t dtype)
     return dtype < LL_I64 || dtype == LL_INT8 || dtype == LL_U8;
 }
 
-static bool take_initializer(struct onnx *o, const struct onnx_tensor *tensor, struct onnx_summary *summary)
+static bool take_initializer(struct onnx *o, const struct onnx_tensor *tensor)
 {
     if (tensor->value == LL_NO_ID || !tensor->supported)
         return ll_complain(
@@ -41,8 +41,24 @@ static bool take_initializer(struct onnx *o, const struct onnx_tensor *tensor, s
                                  .tensor = tensor,
                                  .base = tensor->value,
                                  .memory = weight ? LL_WEIGHT : LL_WORKSPACE};
-    summary->parameters += weight ? ll_elements(&tensor->shape) : 0;
     return true;
+}
+
+bool onnx_take_initializers(struct onnx *o, const struct onnx_graph *graph)
+{
+    bool right = true;
+    for (uint64_t i = 0; i < graph->tensor_count; i++)
+        right = take_initializer(o, &graph->tensors[i]) && right;
+    return right;
+}
+
+static uint64_t count_weights(const struct onnx_graph *graph)
+{
+    uint64_t elements = 0;
+    for (uint64_t i = 0; i < graph->tensor_count; i++)
+        if (graph->tensors[i].supported && is_number(graph->tensors[i].shape.dtype))
+            elements = ll_add(elements, ll_elements(&graph->tensors[i].shape));
+    return elements;
 }
 
 /* Inputs that no network computes: filters, weights, factors of norms. */
@@ -59,8 +75,8 @@ static void mark_weights(struct onnx *o)
                   {"RNN", 1, 4},
                   {"BatchNormalization", 1, 5},
                   {"LayerNormalization", 1, 3}};
-    for (uint64_t n = 0; n < o->file.node_count; n++) {
-        const struct onnx_node *node = &o->file.nodes[n];
+    for (uint64_t n = 0; n < o->file.graph.node_count; n++) {
+        const struct onnx_node *node = &o->file.graph.nodes[n];
         for (size_t p = 0; p < sizeof places / sizeof *places; p++)
             for (uint32_t i = places[p].first;
                  strcmp(node->type, places[p].type) == 0 && i < places[p].end && i < node->input_count; i++)
@@ -98,7 +114,7 @@ static bool is_weight(struct onnx *o, const struct onnx_info *info, const char *
     for (unsigned i = 0; i < info->shape.rank; i++)
         if (info->open[i])
             return false;
-    return o->file.tensor_count == 0 && is_number(info->shape.dtype) &&
+    return o->file.graph.tensor_count == 0 && is_number(info->shape.dtype) &&
            (o->values[info->value].weight || sounds_like_weight(name));
 }
 
@@ -154,8 +170,8 @@ static bool take_input(struct onnx *o, struct onnx_info *info, const char *data,
 /* Exporters give equal weights one name and an Identity for each other one. */
 static void count_copies(struct onnx *o, struct onnx_summary *summary)
 {
-    for (uint64_t n = 0; n < o->file.node_count; n++) {
-        const struct onnx_node *node = &o->file.nodes[n];
+    for (uint64_t n = 0; n < o->file.graph.node_count; n++) {
+        const struct onnx_node *node = &o->file.graph.nodes[n];
         if (strcmp(node->type, "Identity") != 0 || node->input_count != 1 || node->inputs[0] == LL_NO_ID)
             continue;
         const struct onnx_value *value = &o->values[node->inputs[0]];
@@ -167,13 +183,11 @@ static void count_copies(struct onnx *o, struct onnx_summary *summary)
 bool onnx_read_inputs(struct onnx *o, struct onnx_summary *summary)
 {
     const char *data = ll_import_choice(o->import, "inputs");
-    bool right = true;
-    *summary = (struct onnx_summary){0};
+    *summary = (struct onnx_summary){.parameters = count_weights(&o->file.graph)};
     mark_weights(o);
-    for (uint64_t i = 0; i < o->file.tensor_count; i++)
-        right = take_initializer(o, &o->file.tensors[i], summary) && right;
-    for (uint64_t i = 0; i < o->file.input_count; i++)
-        right = take_input(o, &o->file.inputs[i], data, summary) && right;
+    bool right = onnx_take_initializers(o, &o->file.graph);
+    for (uint64_t i = 0; i < o->file.graph.input_count; i++)
+        right = take_input(o, &o->file.graph.inputs[i], data, summary) && right;
     ll_import_choice(o->import, "batch");
     count_copies(o, summary);
     return right;

@@ -16,4 +16,7 @@ struct onnx_summary {
  * by name. False after complaints, one for each that lacks a size. */
 bool onnx_read_inputs(struct onnx *o, struct onnx_summary *summary);
 
+/* The constants that a graph within brings. False after complaints. */
+bool onnx_take_initializers(struct onnx *o, const struct onnx_graph *graph);
+
 #endif

@@ -26,8 +26,8 @@ onnx_rule onnx_rule_CONV, onnx_rule_CONV_TRANSPOSE, onnx_rule_POOL, onnx_rule_GL
 /* Products: onnx_product.c. */
 onnx_rule onnx_rule_GEMM, onnx_rule_MATMUL, onnx_rule_EINSUM, onnx_rule_RECURRENT;
 
-/* What nobody has a rule for, kept as moving its bytes: onnx_import.c. */
-onnx_rule onnx_rule_OPAQUE;
+/* Branches, and what nobody has a rule for, kept as moving its bytes: onnx_import.c. */
+onnx_rule onnx_rule_IF, onnx_rule_OPAQUE;
 
 /* What a slice takes of each dimension. */
 struct onnx_cuts {

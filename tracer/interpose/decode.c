@@ -204,6 +204,8 @@ static void matrices(struct decoder *decoder, enum ll_argument role, uint64_t ad
     static const uint8_t numbers_##routine[] = {numbers};
 #include "tracer/interpose/routines.def"
 
+static const uint8_t numbers_of_primitives[] = {LL_PRIMITIVE_NUMBERS(N)};
+
 static const struct {
     const char *name;
     void (*decode)(struct decoder *decoder, const uint64_t *word);
@@ -214,6 +216,9 @@ static const struct {
     {title, decode_##routine, numbers_##routine, 0 LL_SIGNATURE_##routine(COUNT_WORD, s),                    \
      sizeof numbers_##routine},
 #include "tracer/interpose/routines.def"
+#define LL_PRIMITIVE(word, title, kind2, kind3, propagation, algorithm)                                      \
+    {title, NULL, numbers_of_primitives, 0, sizeof numbers_of_primitives},
+#include "tracer/interpose/primitives.def"
 };
 
 #define DTYPE_s LL_F32, false
@@ -222,6 +227,8 @@ static const struct {
 #define DTYPE_z LL_F64, true
 #define IS_FORTRAN true
 #define IS_CBLAS false
+#define IS_DNNL false
+#define IS_OWN false
 static const struct ll_symbol_row symbols[] = {
 #define LL_SYMBOL(name, routine, signature, letter, abi, result)                                             \
     {#name, LL_ROUTINE_##routine, DTYPE_##letter, IS_##abi},
@@ -273,7 +280,7 @@ int64_t ll_call_number(const struct ll_call *call, enum ll_number number)
 bool ll_decode_call(uint32_t symbol, const uint64_t *words, unsigned count, struct ll_call *call)
 {
     const struct ll_symbol_row *row = ll_symbol_row(symbol);
-    if (!row || count != routines[row->routine].words)
+    if (!row || !routines[row->routine].decode || count != routines[row->routine].words)
         return false;
     call->routine = row->routine;
     call->symbol = symbol;

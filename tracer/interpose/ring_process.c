@@ -11,6 +11,8 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+enum { ROOM = LL_RING_LOG_BYTES / sizeof(uint64_t) }; /* of the log, in words */
+
 static void *map_part(const char *path, uint64_t offset, uint64_t bytes)
 {
     struct stat status;
@@ -45,6 +47,8 @@ void ll_followed_release(struct ll_followed *followed)
 {
     free(followed->facts);
     free(followed->libraries);
+    free(followed->described);
+    ll_map_release(&followed->places);
     munmap((void *)followed->page, LL_RING_RINGS_AT);
 }
 
@@ -89,10 +93,44 @@ static void add_library(struct ll_followed *followed, struct ll_arena *arena, co
         followed->libraries[followed->library_count++] = library;
 }
 
+static const uint64_t *log_of(const struct ll_followed *followed)
+{
+    return (const uint64_t *)((const char *)followed->page + LL_RING_LOG_AT);
+}
+
+static struct ll_described *described_at(const struct ll_followed *followed, struct ll_arena *arena,
+                                         uint64_t place)
+{
+    uint64_t entry[LL_RING_LOG_WORDS],
+        end = atomic_load_explicit(&followed->page->log_words, memory_order_acquire);
+    struct ll_described *described = ll_alloc(arena, 1, sizeof *described);
+    if (!described || end > ROOM || place >= end)
+        return NULL;
+    entry[0] = log_of(followed)[place];
+    unsigned count = ll_ring_words_of(entry[0]);
+    if (count < 1 || count > LL_RING_LOG_WORDS || count > end - place ||
+        ll_ring_kind_of(entry[0]) != LL_RING_LOG_PRIMITIVE)
+        return NULL;
+    memcpy(entry + 1, log_of(followed) + place + 1, (count - 1) * sizeof *entry);
+    return ll_describe(entry, count, described) ? described : NULL;
+}
+
+const struct ll_described *ll_followed_primitive(struct ll_followed *followed, struct ll_arena *arena,
+                                                 uint64_t place)
+{
+    bool is_new = false;
+    uint32_t id = ll_map_intern(&followed->places, &place, sizeof place, &is_new);
+    if (id == LL_NO_ID || (is_new && !ll_grow(&followed->described, &followed->described_capacity,
+                                              (uint64_t)id + 1, sizeof *followed->described)))
+        return NULL;
+    if (is_new)
+        followed->described[id] = described_at(followed, arena, place);
+    return followed->described[id];
+}
+
 void ll_followed_read_log(struct ll_followed *followed, struct ll_arena *arena)
 {
-    enum { ROOM = LL_RING_LOG_BYTES / sizeof(uint64_t) };
-    const uint64_t *log = (const uint64_t *)((const char *)followed->page + LL_RING_LOG_AT);
+    const uint64_t *log = log_of(followed);
     uint64_t end = atomic_load_explicit(&followed->page->log_words, memory_order_acquire);
     while (!followed->log_damaged && end <= ROOM && followed->log_read < end) {
         uint64_t entry[LL_RING_LOG_WORDS] = {log[followed->log_read]};

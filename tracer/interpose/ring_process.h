@@ -3,7 +3,8 @@
 #ifndef LL_INTERPOSE_RING_PROCESS_H
 #define LL_INTERPOSE_RING_PROCESS_H
 
-#include "tracer/base/arena.h"
+#include "tracer/base/map.h"
+#include "tracer/interpose/decode_primitive.h"
 #include "tracer/interpose/ring.h"
 #include "tracer/interpose/ring_reader.h"
 
@@ -19,6 +20,9 @@ struct ll_followed {
     uint64_t fact_count, fact_capacity;
     struct ll_ring_library *libraries;
     uint64_t library_count, library_capacity;
+    struct ll_map places; /* of primitives in the log; ids index described */
+    struct ll_described **described;
+    uint64_t described_capacity;
 };
 
 /* Maps the file at path; false when it is none of ours (yet), or is not long enough. */
@@ -27,6 +31,10 @@ void ll_followed_release(struct ll_followed *followed);
 
 /* Reads what the log gained. */
 void ll_followed_read_log(struct ll_followed *followed, struct ll_arena *arena);
+
+/* The primitive described at this place of the log, kept from the first time on; NULL when there is none. */
+const struct ll_described *ll_followed_primitive(struct ll_followed *followed, struct ll_arena *arena,
+                                                 uint64_t place);
 
 /* Maps the ring of a slot when it has one that was not followed before; its bytes of words go to *bytes. NULL
  * when there is none. */

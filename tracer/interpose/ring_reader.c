@@ -270,25 +270,33 @@ static bool choose_same(const struct ll_ring_reader *reader)
     if (reader->current >= reader->stream_count)
         return false;
     const struct ll_ring_stream *stream = &reader->streams[reader->current];
-    return ll_ring_stream_has_items(stream) &&
-           stream->items[stream->first].start_ticks < reader->current_ends;
+    return ll_ring_stream_has_items(stream) && stream->items[stream->first].start_ticks < reader->current_ends;
 }
 
 /* A call's words as an event; false when they are nonsense. */
-static bool call_event(const struct ll_ring_reader *reader, const uint64_t *words, unsigned count,
+static bool call_event(struct ll_ring_reader *reader, uint32_t process, const uint64_t *words, unsigned count,
                        struct ll_event *event)
 {
     struct ll_call *call = &event->call;
+    bool is_execution = ll_ring_kind_of(words[0]) == LL_RING_EXECUTE;
     event->kind = LL_EVENT_CALL;
     call->depth = ll_ring_depth_of(words[0]);
     call->duration_ns = ll_ring_clock_duration_ns(&reader->clock, words[2]);
     call->caller = words[3];
     call->cpu_ns = words[4];
-    return ll_decode_call(ll_ring_symbol_of(words[0]), words + LL_RING_CALL_WORDS, count - LL_RING_CALL_WORDS,
-                          call);
+    call->symbol = ll_ring_symbol_of(words[0]);
+    words += LL_RING_CALL_WORDS;
+    count -= LL_RING_CALL_WORDS;
+    if (!is_execution)
+        return ll_decode_call(call->symbol, words, count, call);
+    const struct ll_described *described =
+        ll_followed_primitive(&reader->processes[process], &reader->arena, words[0]);
+    if (described)
+        ll_decode_execution(described, words + 1, (count - 1) / 2, call);
+    return described;
 }
 
-static bool event_of(const struct ll_ring_reader *reader, const struct ll_ring_stream_item *item,
+static bool event_of(struct ll_ring_reader *reader, uint32_t process, const struct ll_ring_stream_item *item,
                      const uint64_t *words, unsigned count, struct ll_event *event)
 {
     event->thread = item->thread;
@@ -299,8 +307,8 @@ static bool event_of(const struct ll_ring_reader *reader, const struct ll_ring_s
         return true;
     }
     unsigned kind = count ? ll_ring_kind_of(words[0]) : LL_RING_FILL;
-    if (kind == LL_RING_CALL && count > LL_RING_CALL_WORDS)
-        return call_event(reader, words, count, event);
+    if ((kind == LL_RING_CALL || kind == LL_RING_EXECUTE) && count > LL_RING_CALL_WORDS)
+        return call_event(reader, process, words, count, event);
     event->memory.address = count > 2 ? words[2] : 0;
     event->memory.size_bytes = count > 3 ? words[3] : 0;
     if (kind == LL_RING_ALLOCATE)
@@ -332,7 +340,7 @@ bool ll_ring_next(struct ll_ring_reader *reader, struct ll_event *event)
         unsigned count = ll_ring_stream_take(stream, &item, words);
         process->late += item.start_ticks < reader->given_ticks;
         reader->given_ticks = item.start_ticks > reader->given_ticks ? item.start_ticks : reader->given_ticks;
-        if (event_of(reader, &item, words, count, event))
+        if (event_of(reader, stream->process, &item, words, count, event))
             return true;
         process->damaged++;
     }

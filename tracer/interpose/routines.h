@@ -13,11 +13,88 @@
     X(transa)                                                                                                \
     X(transb)                                                                                                \
     X(side)                                                                                                  \
-    X(uplo) X(diag) X(m) X(n) X(k) X(kl) X(ku) X(nrhs) X(alpha) X(beta) X(incx) X(incy) X(batch) X(jobu)     \
-        X(jobv) X(ilo) X(ihi)
+    X(uplo)                                                                                                  \
+    X(diag)                                                                                                  \
+    X(m)                                                                                                     \
+    X(n)                                                                                                     \
+    X(k)                                                                                                     \
+    X(kl)                                                                                                    \
+    X(ku)                                                                                                    \
+    X(nrhs)                                                                                                  \
+    X(alpha)                                                                                                 \
+    X(beta)                                                                                                  \
+    X(incx)                                                                                                  \
+    X(incy)                                                                                                  \
+    X(batch)                                                                                                 \
+    X(jobu)                                                                                                  \
+    X(jobv)                                                                                                  \
+    X(ilo)                                                                                                   \
+    X(ihi)                                                                                                   \
+    LL_PRIMITIVE_NUMBERS(X)
 
-/* The words for what an operand is. */
-#define LL_ARGUMENT_LIST(X) X(A) X(B) X(C) X(X) X(Y) X(PIVOTS) X(VALUES) X(U) X(V)
+/* What every primitive of oneDNN gives, in this order; 0 where it has no such thing. Spatial dimensions are
+ * depth, height and width; a dilation of 1 is none; paddings before the first and behind the last element.
+ * The algorithm and the number of post-operations are as oneDNN has them. */
+#define LL_PRIMITIVE_NUMBERS(X)                                                                              \
+    X(algorithm)                                                                                             \
+    X(post_ops)                                                                                              \
+    X(groups)                                                                                                \
+    X(stride_d)                                                                                              \
+    X(stride_h)                                                                                              \
+    X(stride_w)                                                                                              \
+    X(dilation_d)                                                                                            \
+    X(dilation_h)                                                                                            \
+    X(dilation_w)                                                                                            \
+    X(before_d)                                                                                              \
+    X(before_h)                                                                                              \
+    X(before_w)                                                                                              \
+    X(behind_d)                                                                                              \
+    X(behind_h)                                                                                              \
+    X(behind_w)                                                                                              \
+    X(kernel_d)                                                                                              \
+    X(kernel_h)                                                                                              \
+    X(kernel_w)
+
+/* The words for what an operand is: of BLAS and LAPACK, then of oneDNN. Operands of primitives have their
+ * logical dimensions (batch, channels, depth, height, width; weights: [groups,] to, from, ...; recurrent
+ * ones: time, batch, channels and layers, directions, from, gates, to) whatever their layout in memory. */
+#define LL_ARGUMENT_LIST(X)                                                                                  \
+    X(A)                                                                                                     \
+    X(B)                                                                                                     \
+    X(C)                                                                                                     \
+    X(X)                                                                                                     \
+    X(Y)                                                                                                     \
+    X(PIVOTS)                                                                                                \
+    X(VALUES)                                                                                                \
+    X(U)                                                                                                     \
+    X(V)                                                                                                     \
+    X(SRC)                                                                                                   \
+    X(SRC_ITER)                                                                                              \
+    X(SRC_ITER_C)                                                                                            \
+    X(WEIGHTS)                                                                                               \
+    X(WEIGHTS_ITER)                                                                                          \
+    X(WEIGHTS_OTHER)                                                                                         \
+    X(BIAS)                                                                                                  \
+    X(DST)                                                                                                   \
+    X(DST_ITER)                                                                                              \
+    X(DST_ITER_C)                                                                                            \
+    X(MEAN)                                                                                                  \
+    X(VARIANCE)                                                                                              \
+    X(SCALE)                                                                                                 \
+    X(SHIFT)                                                                                                 \
+    X(WORKSPACE)                                                                                             \
+    X(SCRATCHPAD)                                                                                            \
+    X(DIFF_SRC)                                                                                              \
+    X(DIFF_SRC_ITER)                                                                                         \
+    X(DIFF_SRC_ITER_C)                                                                                       \
+    X(DIFF_DST)                                                                                              \
+    X(DIFF_DST_ITER)                                                                                         \
+    X(DIFF_DST_ITER_C)                                                                                       \
+    X(DIFF_WEIGHTS)                                                                                          \
+    X(DIFF_WEIGHTS_ITER)                                                                                     \
+    X(DIFF_BIAS)                                                                                             \
+    X(DIFF_SCALE)                                                                                            \
+    X(DIFF_SHIFT)
 
 enum ll_number {
 #define X(word) LL_NUMBER_##word,
@@ -36,6 +113,8 @@ enum ll_argument {
 enum ll_routine {
 #define LL_ROUTINE(word, name, mirror, numbers, operands) LL_ROUTINE_##word,
 #include "tracer/interpose/routines.def"
+#define LL_PRIMITIVE(word, name, kind2, kind3, propagation, algorithm) LL_ROUTINE_DNN_##word,
+#include "tracer/interpose/primitives.def"
     LL_ROUTINE_COUNT
 };
 

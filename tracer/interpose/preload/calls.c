@@ -16,7 +16,7 @@
 #include <errno.h>
 #include <time.h>
 
-enum { PLACES = 8192, PROBES = 16, LONG_NS = 50000 };
+enum { PLACES = 8192, PROBES = 16, ALIKE = 1 << 12 };
 
 struct place {
     _Atomic(void *) real; /* written last */
@@ -28,7 +28,7 @@ struct place {
 static struct place places[PLACES];
 static _Atomic uint32_t epoch = 1; /* a dlclose begins the next one */
 static _Atomic(void *) given[LL_SYMBOL_COUNT];
-static _Atomic uint8_t was_long[LL_SYMBOL_COUNT];
+static _Atomic uint8_t was_long[ALIKE]; /* by symbol and sizes */
 
 void ll_real_set(uint32_t symbol, void *real)
 {
@@ -73,7 +73,7 @@ static void *find_real(uint32_t symbol, void *caller, uint32_t now)
 
 /* The quick way: a table of places, each of which is whole when its epoch is the present one before and
  * after. */
-static void *real_of(uint32_t symbol, void *caller)
+void *ll_real(uint32_t symbol, void *caller)
 {
     uint32_t now = atomic_load_explicit(&epoch, memory_order_relaxed);
     uint64_t hash = hash_of(symbol, caller);
@@ -100,70 +100,88 @@ static uint64_t thread_cpu_ns(void)
 }
 
 /* How deep the new call is. */
-static uint32_t depth_of(struct ll_thread *thread, const void *frame)
+static uint32_t depth_of(struct ll_thread *thread, const void *top)
 {
     uint32_t depth = thread->depth;
-    while (depth && (uintptr_t)thread->frame[depth - 1] <= (uintptr_t)frame)
+    while (depth && (uintptr_t)thread->frame[depth - 1] <= (uintptr_t)top)
         depth--;
     if (depth != thread->depth)
         atomic_fetch_add(&ll_process()->abandoned, thread->depth - depth);
     return depth;
 }
 
-static void begin(struct ll_thread *thread, struct ll_passage *passage)
+static _Atomic uint8_t *length_of_alike(const struct ll_passage *passage)
 {
-    uint32_t depth = depth_of(thread, passage);
+    return &was_long[(passage->sizes ^ passage->symbol) * UINT64_C(0x9e3779b97f4a7c15) >> 52];
+}
+
+static void begin(struct ll_thread *thread, struct ll_frame *frame, const void *top)
+{
+    struct ll_passage *passage = &frame->passage;
+    uint32_t depth = depth_of(thread, top);
     passage->depth = depth;
+    thread->depth = depth;
     if (depth == LL_DEEPEST)
         return;
-    thread->frame[depth] = passage;
+    thread->frame[depth] = frame;
     thread->depth = depth + 1;
-    if (depth == 0)
-        ll_step_at(passage->symbol);
-    if (atomic_load_explicit(&was_long[passage->symbol], memory_order_relaxed))
+    if (atomic_load_explicit(length_of_alike(passage), memory_order_relaxed))
         passage->cpu_start_ns = thread_cpu_ns();
     passage->start_ticks = ll_process_ticks();
     if (depth == 0)
         atomic_store_explicit(&thread->ring->open_ticks, passage->start_ticks, memory_order_relaxed);
 }
 
-void *ll_enter(struct ll_passage *passage, uint32_t symbol, void *caller)
+void *ll_enter(struct ll_frame *frame, const void *top)
 {
-    passage->start_ticks = passage->cpu_start_ns = 0;
-    passage->caller = caller;
-    passage->symbol = symbol;
+    struct ll_passage *passage = &frame->passage;
     void *real = ll_entered;
     if (real)
         ll_entered = NULL;
     else
-        real = real_of(symbol, caller);
+        real = ll_real(passage->symbol, passage->caller);
     struct ll_thread *thread = &ll_self;
-    if (real && ll_process_control() && !thread->busy && ll_thread_ready(thread))
-        begin(thread, passage);
+    if (!real || !ll_process_control() || !ll_thread_ready(thread))
+        return real;
+    if (passage->is_query) {
+        atomic_fetch_add(&ll_process()->queries, 1);
+        return real;
+    }
+    if (thread->depth == 0)
+        ll_step_at(passage->symbol);
+    thread->busy = true;
+    begin(thread, frame, top);
+    thread->busy = false;
     return real;
 }
 
 /* Whether the thread still writes for the process in which the call began; its depth is again that of before.
  */
-static bool end(struct ll_thread *thread, const struct ll_passage *passage)
+static bool end(struct ll_thread *thread, const struct ll_frame *frame)
 {
+    const struct ll_passage *passage = &frame->passage;
     if (!passage->start_ticks || thread->generation != ll_process_generation())
         return false;
-    if (thread->depth > passage->depth && thread->frame[passage->depth] == passage)
+    if (thread->depth > passage->depth && thread->frame[passage->depth] == frame)
         thread->depth = passage->depth;
-    return !thread->busy;
+    return true;
 }
 
-static void close_outermost(struct ll_thread *thread, const struct ll_passage *passage)
+/* For as long as the library takes, roughly: whether the next call that is alike deserves the slower clock.
+ */
+static void remember_length(const struct ll_passage *passage, bool is_long)
 {
-    if (passage->depth == 0)
-        atomic_store_explicit(&thread->ring->open_ticks, 0, memory_order_release);
+    _Atomic uint8_t *last = length_of_alike(passage);
+    if (is_long != (atomic_load_explicit(last, memory_order_relaxed) != 0))
+        atomic_store_explicit(last, is_long, memory_order_relaxed);
 }
 
-void ll_leave(const struct ll_passage *passage, enum ll_ring_kind kind, uint64_t *words, unsigned count)
+void ll_leave(struct ll_frame *frame, enum ll_ring_kind kind, unsigned count)
 {
+    const struct ll_passage *passage = &frame->passage;
     struct ll_thread *thread = &ll_self;
-    if (!end(thread, passage))
+    uint64_t *words = frame->words;
+    if (!end(thread, frame))
         return;
     thread->busy = true;
     uint64_t ticks = ll_process_ticks() - passage->start_ticks;
@@ -173,26 +191,17 @@ void ll_leave(const struct ll_passage *passage, enum ll_ring_kind kind, uint64_t
     words[2] = ticks;
     words[3] = (uint64_t)(uintptr_t)passage->caller;
     words[4] = is_long && passage->cpu_start_ns ? thread_cpu_ns() - passage->cpu_start_ns : 0;
-    if (is_long != (atomic_load_explicit(&was_long[passage->symbol], memory_order_relaxed) != 0))
-        atomic_store_explicit(&was_long[passage->symbol], is_long, memory_order_relaxed);
+    remember_length(passage, is_long);
     ll_thread_push(thread, words, count);
-    close_outermost(thread, passage);
+    if (passage->depth == 0)
+        atomic_store_explicit(&thread->ring->open_ticks, 0, memory_order_release);
     thread->busy = false;
-}
-
-void ll_leave_query(const struct ll_passage *passage)
-{
-    struct ll_thread *thread = &ll_self;
-    if (!end(thread, passage))
-        return;
-    atomic_fetch_add(&ll_process()->queries, 1);
-    close_outermost(thread, passage);
 }
 
 void ll_push_event(enum ll_ring_kind kind, uint64_t first, uint64_t second, unsigned count)
 {
     struct ll_thread *thread = &ll_self;
-    if (thread->busy || !ll_process_generation() || !ll_thread_ready(thread))
+    if (!ll_process_generation() || !ll_thread_ready(thread))
         return;
     uint64_t words[4] = {ll_ring_header(kind, count, thread->depth, 0), ll_process_ticks(), first, second};
     thread->busy = true;

@@ -18,25 +18,35 @@
 
 #define LL_EXPORT __attribute__((visibility("default")))
 
-/* One call on its way through a wrapper; lives in the wrapper's frame. */
+/* One call on its way through a wrapper, which fills in the first four. */
 struct ll_passage {
-    uint64_t start_ticks; /* 0: this one is not recorded */
     void *caller;
-    uint32_t symbol, depth;
+    uint32_t symbol;
+    bool is_query;         /* it asks for the size of a workspace and computes nothing */
+    uint64_t sizes;        /* of what is computed, hashed: calls that are alike take about as long */
+    uint64_t start_ticks;  /* 0: this one is not recorded */
     uint64_t cpu_start_ns; /* 0: not taken */
+    uint32_t depth;
+};
+
+/* What a wrapper has on its stack: stacks grow downwards, so that what it calls lies below. words are those
+ * of the record: LL_RING_CALL_WORDS to be filled by ll_leave, then the arguments. */
+struct ll_frame {
+    struct ll_passage passage;
+    uint64_t words[LL_RING_RECORD_WORDS];
 };
 
 /* From now on this is the real function of a symbol, whoever calls it; NULL leaves it to the resolver again.
  */
 void ll_real_set(uint32_t symbol, void *real);
 
-/* Before and after the real function. ll_enter gives its address, NULL where no library has it. words are
- * those of a record: LL_RING_CALL_WORDS to be filled here, then the arguments. */
-void *ll_enter(struct ll_passage *passage, uint32_t symbol, void *caller);
-void ll_leave(const struct ll_passage *passage, enum ll_ring_kind kind, uint64_t *words, unsigned count);
+/* The real function for a caller, remembered by the place of the call; NULL where no library has it. */
+void *ll_real(uint32_t symbol, void *caller);
 
-/* Instead of ll_leave for a call that turned out to be none: it asked for the size of a workspace. */
-void ll_leave_query(const struct ll_passage *passage);
+/* Before and after the real function, whose address ll_enter gives; NULL where no library has it. top is the
+ * wrapper's __builtin_frame_address(0), count the words up to the end of the arguments. */
+void *ll_enter(struct ll_frame *frame, const void *top);
+void ll_leave(struct ll_frame *frame, enum ll_ring_kind kind, unsigned count);
 
 /* A record without duration; nothing happens in a process that has recorded no call yet. */
 void ll_push_event(enum ll_ring_kind kind, uint64_t first, uint64_t second, unsigned words);

@@ -12,6 +12,7 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <pthread.h>
+#include <sched.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/mman.h>
@@ -202,6 +203,16 @@ static struct ll_ring_process *make_page(void)
     return page;
 }
 
+/* Another thread makes the page, which takes a millisecond or so once; it may not come to it. */
+static struct ll_ring_process *wait_for_page(void)
+{
+    int error = errno;
+    for (int i = 0; i < 100000 && atomic_load(&own->state) == 1; i++)
+        sched_yield();
+    errno = error;
+    return ll_process();
+}
+
 struct ll_ring_process *ll_process_open(void)
 {
     if (!own)
@@ -209,7 +220,7 @@ struct ll_ring_process *ll_process_open(void)
     struct ll_ring_process *page = ll_process();
     uint32_t untried = 0;
     if (page || !atomic_compare_exchange_strong(&own->state, &untried, 1))
-        return page;
+        return page ? page : wait_for_page();
     int error = errno;
     static uint64_t generations; /* a child goes on from its parent's */
     page = make_page();

@@ -126,12 +126,16 @@ static bool get_ring(struct ll_thread *thread)
 
 bool ll_thread_ready(struct ll_thread *thread)
 {
-    if (thread->ring && thread->generation == ll_process_generation())
+    bool busy = thread->busy;
+    if (!busy && thread->ring && thread->generation == ll_process_generation())
         return true;
-    thread->ring = NULL;
-    thread->busy = true;
-    bool ready = get_ring(thread);
-    thread->busy = false;
+    bool ready = false;
+    if (!busy) {
+        thread->ring = NULL;
+        thread->busy = true;
+        ready = get_ring(thread);
+        thread->busy = false;
+    }
     struct ll_ring_process *page = ready ? NULL : ll_process();
     if (page)
         atomic_fetch_add_explicit(&page->ringless, 1, memory_order_relaxed);

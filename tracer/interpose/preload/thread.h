@@ -24,7 +24,8 @@ struct ll_thread {
 /* Of the calling thread; in memory that is there from the start, so that looking never allocates. */
 extern __thread struct ll_thread ll_self __attribute__((tls_model("initial-exec")));
 
-/* Whether the calling thread has a ring, which it gets here if need be. */
+/* Whether the calling thread may write a record: it has a ring, which it gets here if need be, and is not
+ * amid one, as a signal handler's would be. What may not is counted. */
 bool ll_thread_ready(struct ll_thread *thread);
 
 /* Adds a record of so many words; without room it is counted as lost. The thread is ready and marked busy. */

@@ -6,6 +6,7 @@
  * being there, so it is taken and passed on whether the caller gave it or not. A whole number by value is
  * taken as a full register, of which a library with 64-bit integers needs all. */
 #include "tracer/interpose/preload/api.h"
+#include "tracer/interpose/preload/onednn.h"
 #include "tracer/interpose/preload/preload.h"
 #include "tracer/interpose/signatures.h"
 
@@ -64,6 +65,12 @@ typedef const void *scalar_c, *scalar_z;
 #define P_CBLAS_PLAIN(letter, name) , part_##letter name
 #define P_CBLAS_ARRAY(letter, name) , void *name
 #define P_CBLAS_OTHER(letter, name) , void *name
+#define P_DNNL_ORDER(letter, name)
+#define P_DNNL_TRANS(letter, name) , char name
+#define P_DNNL_COUNT(letter, name) , int64_t name
+#define P_DNNL_SCALAR(letter, name) , scalar_##letter name
+#define P_DNNL_ARRAY(letter, name) , void *name
+#define P_DNNL(letter, kind, name) P_DNNL_##kind(letter, name)
 #define P_FORTRAN(letter, kind, name) P_FORTRAN_##kind(letter, name)
 #define P_CBLAS(letter, kind, name) P_CBLAS_##kind(letter, name)
 
@@ -88,10 +95,13 @@ typedef const void *scalar_c, *scalar_z;
 #define HA_FORTRAN(letter, kind, name) H_##kind(name##_length)
 #define HP_CBLAS(letter, kind, name)
 #define HA_CBLAS(letter, kind, name)
+#define HP_DNNL(letter, kind, name)
+#define HA_DNNL(letter, kind, name)
 
 /* Arguments. */
 #define A_FORTRAN_ORDER(letter, name)
 #define A_CBLAS_ORDER(letter, name) , name
+#define A_DNNL_ORDER(letter, name)
 #define A_IF_COMPLEX_s(name)
 #define A_IF_COMPLEX_d(name)
 #define A_IF_COMPLEX_c(name) , name
@@ -117,6 +127,7 @@ typedef const void *scalar_c, *scalar_z;
 #define A_IF_COMPLEX(abi, letter, name) A_IF_COMPLEX_##letter(name)
 #define A_IF_REAL(abi, letter, name) A_IF_REAL_##letter(name)
 #define A_FORTRAN(letter, kind, name) A_##kind(FORTRAN, letter, name)
+#define A_DNNL(letter, kind, name) A_##kind(DNNL, letter, name)
 #define A_CBLAS(letter, kind, name) A_##kind(CBLAS, letter, name)
 
 /* Words of the record. A routine that returns at once may be given NULL for what it does not read. */
@@ -127,6 +138,10 @@ static inline uint64_t letter_word(const char *letter)
 static inline uint64_t count_word(const int *count)
 {
     return count ? (uint64_t)(int64_t)*count : 0;
+}
+static inline void keep_size(struct ll_passage *passage, uint64_t size)
+{
+    passage->sizes = passage->sizes * 5 + size;
 }
 static inline uint64_t scalar_word_s(const float *value)
 {
@@ -155,7 +170,7 @@ static inline uint64_t scalar_word_z(const void *value)
 #define BY_VALUE_c(name) name
 #define BY_VALUE_z(name) name
 
-#define COLUMNS_FIRST 102
+enum { ROWS_FIRST = 101, COLUMNS_FIRST = 102 };
 #define W_FORTRAN_ORDER(letter, name) *word++ = COLUMNS_FIRST;
 #define W_FORTRAN_LAYOUT(letter, name) *word++ = letter_word(name);
 #define W_FORTRAN_TRANS(letter, name) *word++ = letter_word(name);
@@ -163,8 +178,8 @@ static inline uint64_t scalar_word_z(const void *value)
 #define W_FORTRAN_SIDE(letter, name) *word++ = letter_word(name);
 #define W_FORTRAN_DIAG(letter, name) *word++ = letter_word(name);
 #define W_FORTRAN_JOB(letter, name) *word++ = letter_word(name);
-#define W_FORTRAN_COUNT(letter, name) *word++ = count_word(name);
-#define W_FORTRAN_WORK(letter, name) is_query |= name && *name == -1;
+#define W_FORTRAN_COUNT(letter, name) keep_size(&frame.passage, *word++ = count_word(name));
+#define W_FORTRAN_WORK(letter, name) frame.passage.is_query |= name && *name == -1;
 #define W_FORTRAN_SCALAR(letter, name) *word++ = scalar_word_##letter(name);
 #define W_FORTRAN_PART(letter, name) *word++ = part_word_##letter(name);
 #define W_FORTRAN_PLAIN(letter, name)
@@ -178,12 +193,18 @@ static inline uint64_t scalar_word_z(const void *value)
 #define W_CBLAS_UPLO(letter, name) *word++ = (uint64_t)(int)name;
 #define W_CBLAS_SIDE(letter, name) *word++ = (uint64_t)(int)name;
 #define W_CBLAS_DIAG(letter, name) *word++ = (uint64_t)(int)name;
-#define W_CBLAS_COUNT(letter, name) *word++ = (uint64_t)(int64_t)(int)name;
+#define W_CBLAS_COUNT(letter, name) keep_size(&frame.passage, *word++ = (uint64_t)(int64_t)(int)name);
 #define W_CBLAS_SCALAR(letter, name) *word++ = scalar_word_##letter(BY_VALUE_##letter(name));
 #define W_CBLAS_PART(letter, name) *word++ = part_word_##letter(&name);
 #define W_CBLAS_PLAIN(letter, name)
 #define W_CBLAS_ARRAY(letter, name) *word++ = (uint64_t)(uintptr_t)name;
 #define W_CBLAS_OTHER(letter, name)
+#define W_DNNL_ORDER(letter, name) *word++ = ROWS_FIRST;
+#define W_DNNL_TRANS(letter, name) *word++ = (unsigned char)name;
+#define W_DNNL_COUNT(letter, name) keep_size(&frame.passage, *word++ = (uint64_t)name);
+#define W_DNNL_SCALAR(letter, name) *word++ = scalar_word_##letter(BY_VALUE_##letter(name));
+#define W_DNNL_ARRAY(letter, name) *word++ = (uint64_t)(uintptr_t)name;
+#define W_DNNL(letter, kind, name) W_DNNL_##kind(letter, name)
 #define W_FORTRAN(letter, kind, name) W_FORTRAN_##kind(letter, name)
 #define W_CBLAS(letter, kind, name) W_CBLAS_##kind(letter, name)
 
@@ -208,25 +229,31 @@ static inline uint64_t scalar_word_z(const void *value)
 #define NONE_SELF 0
 #define NONE_INDEX 0
 
+#define WRAP_FORTRAN(...) WRAP(__VA_ARGS__)
+#define WRAP_CBLAS(...) WRAP(__VA_ARGS__)
+#define WRAP_DNNL(...) WRAP(__VA_ARGS__)
+#define WRAP_OWN(...)
 #define LL_SYMBOL(name, routine, signature, letter, abi, returns)                                            \
+    WRAP_##abi(name, signature, letter, abi, returns)
+#define WRAP(name, signature, letter, abi, returns)                                                          \
     LL_EXPORT RESULT_##returns(letter)                                                                       \
         name(LIST(LL_SIGNATURE_##signature(P_##abi, letter) LL_SIGNATURE_##signature(HP_##abi, letter)));    \
     RESULT_##returns(letter)                                                                                 \
         name(LIST(LL_SIGNATURE_##signature(P_##abi, letter) LL_SIGNATURE_##signature(HP_##abi, letter)))     \
     {                                                                                                        \
-        struct ll_passage passage;                                                                           \
-        union {                                                                                              \
+        struct ll_frame frame;                                                                               \
+        uint64_t *word = frame.words + LL_RING_CALL_WORDS;                                                   \
+        frame.passage =                                                                                      \
+            (struct ll_passage){.symbol = LL_SYMBOL_##name, .caller = __builtin_return_address(0)};          \
+        LL_SIGNATURE_##signature(W_##abi, letter) union {                                                    \
             void *address;                                                                                   \
             __typeof__(&name) call;                                                                          \
-        } real = {.address = ll_enter(&passage, LL_SYMBOL_##name, __builtin_return_address(0))};             \
+        } real = {.address = ll_enter(&frame, __builtin_frame_address(0))};                                  \
         if (!real.address)                                                                                   \
             return NONE_##returns;                                                                           \
-        uint64_t words[LL_RING_RECORD_WORDS], *word = words + LL_RING_CALL_WORDS;                            \
-        bool is_query = false;                                                                               \
-        LL_SIGNATURE_##signature(W_##abi, letter) KEEP_##returns(                                            \
-            letter, real.call(LIST(LL_SIGNATURE_##signature(A_##abi, letter) LL_SIGNATURE_##signature(       \
-                        HA_##abi, letter)))) if (is_query) ll_leave_query(&passage);                         \
-        else ll_leave(&passage, LL_RING_CALL, words, (unsigned)(word - words));                              \
+        KEEP_##returns(letter, real.call(LIST(LL_SIGNATURE_##signature(A_##abi, letter)                      \
+                                                  LL_SIGNATURE_##signature(HA_##abi, letter))))              \
+            ll_leave(&frame, LL_RING_CALL, (unsigned)(word - frame.words));                                  \
         return GIVE_##returns;                                                                               \
     }
 #include "tracer/interpose/symbols.def"

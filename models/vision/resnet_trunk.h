@@ -6,8 +6,8 @@
  *   stage s  units of channels 64 2^s (times 4 with bottlenecks), the first with stride 2 but in stage 0
  *   unit     a = relu(normalise(x)); a convolved twice (3, 3) or thrice (1, 3, 1), normalisation and ReLU
  *            between; + x, or in the first unit of a stage + conv 1(a)                                  */
-#ifndef LL_TBD_RESNET_TRUNK_H
-#define LL_TBD_RESNET_TRUNK_H
+#ifndef LL_VISION_RESNET_TRUNK_H
+#define LL_VISION_RESNET_TRUNK_H
 
 #include "models/nn/layers.h"
 

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#include "sim/validate/measured.h"
+#include "tracer/convert/measured.h"
 
 #include "tracer/base/csv.h"
 
@@ -62,4 +62,36 @@ const struct ll_measured *ll_measured_read(const char *text, size_t length, cons
     free(rows);
     *count = copy ? row_count : 0;
     return copy;
+}
+
+const char *ll_measured_text(const struct ll_measured *row, const char *key)
+{
+    size_t length = strlen(key);
+    for (const char *at = row->dims; at; at = strchr(at, ';')) {
+        at += *at == ';';
+        if (strncmp(at, key, length) == 0 && at[length] == '=')
+            return at + length + 1;
+    }
+    return NULL;
+}
+
+static const struct {
+    const char *name;
+    enum ll_dtype arithmetic;
+    uint64_t element_bytes;
+} dtypes[] = {
+    {"fp32", LL_F32, 4},    {"tf32", LL_TF32, 4},       {"fp16", LL_F16, 2},
+    {"fp16_tc", LL_F16, 2}, {"fp16_math32", LL_F32, 2}, {"bf16", LL_BF16, 2},
+    {"fp8", LL_F8, 1},      {"int8", LL_INT8, 1},       {"fp64", LL_F64, 8},
+};
+
+bool ll_measured_dtype(const struct ll_measured *row, enum ll_dtype *arithmetic, uint64_t *element_bytes)
+{
+    for (size_t i = 0; i < sizeof dtypes / sizeof *dtypes; i++)
+        if (strcmp(row->dtype, dtypes[i].name) == 0) {
+            *arithmetic = dtypes[i].arithmetic;
+            *element_bytes = dtypes[i].element_bytes;
+            return true;
+        }
+    return false;
 }

@@ -3,7 +3,7 @@
  * of a row, empty columns behind it, notes behind the strides.
  *
  * A layer whose name holds DP is depthwise there: one layer with one channel for each of its channels. */
-#include "sim/scalesim/scalesim.h"
+#include "tracer/convert/scalesim.h"
 
 #include "tracer/base/csv.h"
 #include "tracer/base/num.h"

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#include "models/tbd/resnet_trunk.h"
+#include "models/vision/resnet_trunk.h"
 
 #include "models/nn/formula.h"
 #include "models/nn/init.h"

@@ -1,0 +1,31 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* What detectors have in common: drawings come in, with boxes around what they show; what a detector finds on
+ * drawings that it has not seen is compared with what is there. */
+#ifndef LL_VISION_DETECTOR_H
+#define LL_VISION_DETECTOR_H
+
+#include "models/data/drawings.h"
+#include "models/model.h"
+#include "models/nn/nn.h"
+#include "models/vision/boxes.h"
+
+/* Images [batch, height, width, 3] from -1 to 1; those of the step are new. */
+struct ll_value *ll_feed_drawings(struct ll_nn *nn, uint64_t batch, const struct ll_drawings *drawings);
+
+/* The boxes around their shapes: left, top, right, bottom and class [batch, most, 5]; class 0 is none. */
+struct ll_value *ll_feed_shapes(struct ll_nn *nn, uint64_t batch, const struct ll_drawings *drawings);
+
+/* Anchors as a variable of the network that no step changes, [count, 4]. */
+struct ll_value *ll_anchors_of(struct ll_nn *nn, const struct ll_box *anchors, uint64_t count);
+
+/* The boxes and classes of one drawing; returns how many there are. Room for LL_MOST_SHAPES. */
+uint64_t ll_drawn_boxes(const struct ll_drawings *drawings, uint64_t sample, struct ll_box *boxes,
+                        uint32_t *classes);
+
+/* Judges detections on drawings first..first + images - 1, whose image numbers count from `first`, and adds the
+ * scores "average_precision" and "recall". Detections are sorted and thinned here. False when memory runs
+ * out. */
+bool ll_detector_score(const struct ll_drawings *drawings, uint64_t first, uint64_t images,
+                       struct ll_detection *found, uint64_t count, struct ll_scores *scores);
+
+#endif

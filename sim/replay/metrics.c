@@ -1,0 +1,44 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "sim/replay/metrics.h"
+
+#include <math.h>
+#include <stdlib.h>
+
+/* A number among the trace's facts. */
+static double fact(const struct ll_trace *trace, const char *key, double otherwise)
+{
+    const char *text = ll_trace_fact(trace, key);
+    double value = text ? strtod(text, NULL) : otherwise;
+    return value > 0 && isfinite(value) ? value : otherwise;
+}
+
+static const char *unit_of(const struct ll_trace *trace)
+{
+    const char *unit = ll_trace_fact(trace, "sample.unit");
+    return unit ? unit : ll_trace_fact(trace, "batch") ? "samples" : "steps";
+}
+
+static double over(double part, double whole)
+{
+    return whole > 0 ? part / whole : 0;
+}
+
+struct ll_metrics ll_metrics_of(const struct ll_result *result)
+{
+    const struct ll_prepared *prepared = result->prepared;
+    const struct ll_machine *machine = result->machine;
+    double peak = ll_machine_peak_flops(machine, prepared->dtype), active_s = result->device_active_s;
+    struct ll_metrics metrics = {
+        .samples = fact(prepared->trace, "batch", 1) * fact(prepared->trace, "sample.amount", 1),
+        .unit = unit_of(prepared->trace),
+        .peak_flops = peak,
+        .device_utilization = over(active_s, result->time_s),
+        .fp32_utilization = over(prepared->flops, peak * active_s),
+        .cpu_utilization = NAN,
+    };
+    metrics.throughput_Hz = over(metrics.samples, result->time_s);
+    if (machine->host.cores > 0) /* who starts ops takes no longer than there is time: it would be late */
+        metrics.cpu_utilization =
+            over(fmin(result->starting_s, result->time_s), (double)machine->host.cores * result->time_s);
+    return metrics;
+}

@@ -1,0 +1,52 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "tests/interpose/blas.h"
+
+#include <stddef.h>
+
+void (*blas_error)(void);
+
+void dgemm_(const char *transa, const char *transb, const int *m, const int *n, const int *k,
+            const double *alpha, const double *a, const int *lda, const double *b, const int *ldb,
+            const double *beta, double *c, const int *ldc)
+{
+    (void)transa, (void)transb, (void)m, (void)n, (void)k, (void)alpha, (void)a, (void)lda, (void)b,
+        (void)ldb, (void)beta, (void)ldc;
+    *c = BLAS_NUMBER;
+}
+
+void cblas_sgemm(int order, int transa, int transb, int m, int n, int k, float alpha, const float *a, int lda,
+                 const float *b, int ldb, float beta, float *c, int ldc)
+{
+    (void)order, (void)transa, (void)transb, (void)m, (void)n, (void)k, (void)a, (void)lda, (void)b,
+        (void)ldb, (void)ldc;
+    *c = alpha + 10 * beta;
+}
+
+double ddot_(const int *n, const double *x, const int *incx, const double *y, const int *incy)
+{
+    (void)incx, (void)incy;
+    return *n + *x + *y;
+}
+
+void dgesv_(const int *n, const int *nrhs, double *a, const int *lda, int *ipiv, double *b, const int *ldb,
+            int *info)
+{
+    (void)n, (void)nrhs, (void)a, (void)lda, (void)ipiv, (void)b, (void)ldb;
+    *info = blas_product() + blas_product();
+}
+
+void dgeqrf_(const int *m, const int *n, double *a, const int *lda, double *tau, double *work,
+             const int *lwork, int *info)
+{
+    (void)m, (void)n, (void)a, (void)lda, (void)tau;
+    *info = 0;
+    if (*lwork == -1)
+        *work = 64;
+}
+
+void dscal_(const int *n, const double *alpha, double *x, const int *incx)
+{
+    (void)n, (void)alpha, (void)x, (void)incx;
+    if (blas_error)
+        blas_error();
+}

@@ -1,0 +1,256 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* A program that is linked with a BLAS: linked_program WHAT does one thing that such programs do. Its status
+ * is 0 when all results were what they are without recording. */
+#define _GNU_SOURCE
+#include "tests/interpose/blas.h"
+#include "tracer/interpose/leadline.h"
+
+#include <errno.h>
+#include <pthread.h>
+#include <setjmp.h>
+#include <signal.h>
+#include <stdbool.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/resource.h>
+#include <sys/wait.h>
+#include <time.h>
+#include <unistd.h>
+
+static bool products(int count)
+{
+    for (int i = 0; i < count; i++)
+        if (blas_product() != 1)
+            return false;
+    return true;
+}
+
+static int calls(void)
+{
+    float c[6] = {0}, a[6] = {0}, b[4] = {0};
+    cblas_sgemm(101, 111, 112, 3, 2, 2, 2, a, 2, b, 2, 0.5f, c, 2);
+    errno = 1234;
+    double x[9] = {1}, y[3] = {2};
+    const int n = 3, four = 4, one = 1;
+    bool right = products(1) && ddot_(&n, x, &four, y, &one) == 6;
+    return !(right && errno == 1234 && c[0] == 7);
+}
+
+static int nested(void)
+{
+    const int n = 2, one = 1;
+    double a[4], b[2];
+    int pivots[2], info = 0;
+    dgesv_(&n, &one, a, &n, pivots, b, &n, &info);
+    return info != 2;
+}
+
+static int question(void)
+{
+    const int n = 2, ask = -1, enough = 64;
+    double a[4], tau[2], work[64];
+    int info;
+    dgeqrf_(&n, &n, a, &n, tau, work, &ask, &info);
+    if (work[0] != 64)
+        return 1;
+    dgeqrf_(&n, &n, a, &n, tau, work, &enough, &info);
+    return info;
+}
+
+static int forks(void)
+{
+    if (!products(3))
+        return 1;
+    pid_t child = fork();
+    if (child == 0)
+        _exit(!products(2));
+    int status;
+    return waitpid(child, &status, 0) != child || status != 0 || !products(1);
+}
+
+static int exits_early(void)
+{
+    bool right = products(5);
+    _exit(right ? 7 : 1);
+}
+
+static int is_killed(void)
+{
+    products(5);
+    raise(SIGKILL);
+    return 1;
+}
+
+static void *call_often(void *count)
+{
+    return products(*(int *)count) ? count : NULL;
+}
+
+static bool run_threads(int threads, int count)
+{
+    pthread_t thread[64];
+    bool right = true;
+    for (int i = 0; i < threads; i++)
+        if (pthread_create(&thread[i], NULL, call_often, &count) != 0)
+            exit(1);
+    for (int i = 0; i < threads; i++) {
+        void *result;
+        pthread_join(thread[i], &result);
+        right &= result != NULL;
+    }
+    return right;
+}
+
+static int threads(void)
+{
+    return !run_threads(8, 1000);
+}
+
+static int short_threads(void)
+{
+    bool right = true;
+    for (int i = 0; i < 50; i++)
+        right &= run_threads(1, 2);
+    return !right;
+}
+
+static jmp_buf before;
+
+static void jump(void)
+{
+    longjmp(before, 1);
+}
+
+static int jumps(void)
+{
+    const int one = 1;
+    double x[1] = {0};
+    blas_error = jump;
+    if (setjmp(before) == 0)
+        dscal_(&one, x, x, &one);
+    return !products(2);
+}
+
+static int floods(void)
+{
+    return !products(20000);
+}
+
+static volatile sig_atomic_t handled;
+
+static void on_alarm(int number)
+{
+    (void)number;
+    handled += blas_product() == 1;
+}
+
+static int signals(void)
+{
+    struct sigaction action = {.sa_handler = on_alarm, .sa_flags = SA_RESTART};
+    struct timespec begin, now;
+    timer_t timer;
+    long done = products(1); /* a handler that comes while the first call is set up is nowhere counted */
+    struct sigevent event = {.sigev_notify = SIGEV_SIGNAL, .sigev_signo = SIGALRM};
+    const struct itimerspec often = {{0, 50000}, {0, 50000}};
+    sigaction(SIGALRM, &action, NULL);
+    if (timer_create(CLOCK_MONOTONIC, &event, &timer) != 0 || timer_settime(timer, 0, &often, NULL) != 0)
+        return 1;
+    clock_gettime(CLOCK_MONOTONIC, &begin);
+    do {
+        done += products(1);
+        clock_gettime(CLOCK_MONOTONIC, &now);
+    } while ((now.tv_sec - begin.tv_sec) * 1000000000 + now.tv_nsec - begin.tv_nsec < 100000000);
+    timer_delete(timer);
+    printf("%ld\n", done + handled);
+    return handled == 0;
+}
+
+static int steps(void)
+{
+    bool right = true;
+    for (int i = 0; i < 3; i++) {
+        leadline_mark_step();
+        right &= products(2);
+    }
+    return !right;
+}
+
+static int takes_memory(void)
+{
+    bool right = products(1);
+    char *large = malloc(100000), *small = malloc(100);
+    char *moved = realloc(large, 200000);
+    char *zeros = calloc(1000, 100);
+    void *aligned = NULL;
+    right &= posix_memalign(&aligned, 4096, 50000) == 0 && (size_t)aligned % 4096 == 0;
+    for (int i = 0; zeros && i < 100000; i++)
+        right &= zeros[i] == 0;
+    free(small);
+    free(moved);
+    free(zeros);
+    free(aligned);
+    return !right || !moved || !zeros;
+}
+
+static int closes_all(void)
+{
+    bool right = products(1);
+    for (int file = 3; file < 256; file++)
+        close(file);
+    return !(run_threads(2, 3) && right);
+}
+
+static int small_files(void)
+{
+    const struct rlimit limit = {1000, 1000};
+    return setrlimit(RLIMIT_FSIZE, &limit) != 0 || !products(3);
+}
+
+static int becomes_another(void)
+{
+    if (!products(1))
+        return 1;
+    execl("/proc/self/exe", "linked_program", "calls", (char *)NULL);
+    return 1;
+}
+
+/* Nanoseconds of a call, least of many short loops; for the bench. */
+static int speed(void)
+{
+    enum { ROUNDS = 2000, CALLS = 500 };
+    double least = 1e9;
+    for (int i = 0; i < ROUNDS; i++) {
+        struct timespec begin, end;
+        clock_gettime(CLOCK_MONOTONIC, &begin);
+        if (!products(CALLS))
+            return 1;
+        clock_gettime(CLOCK_MONOTONIC, &end);
+        double ns = (double)(end.tv_sec - begin.tv_sec) * 1e9 + (double)(end.tv_nsec - begin.tv_nsec);
+        least = ns / CALLS < least ? ns / CALLS : least;
+        const struct timespec rest = {0, 200000};
+        if (i % 8 == 7)
+            nanosleep(&rest, NULL);
+    }
+    printf("%.2f\n", least);
+    return 0;
+}
+
+int main(int count, char **arguments)
+{
+    static const struct {
+        const char *name;
+        int (*run)(void);
+    } things[] = {
+        {"calls", calls},           {"nested", nested},       {"question", question},
+        {"forks", forks},           {"exits", exits_early},   {"killed", is_killed},
+        {"threads", threads},       {"short", short_threads}, {"jumps", jumps},
+        {"floods", floods},         {"signals", signals},     {"steps", steps},
+        {"memory", takes_memory},   {"closes", closes_all},   {"limited", small_files},
+        {"execs", becomes_another}, {"speed", speed},
+    };
+    for (size_t i = 0; count == 2 && i < sizeof things / sizeof *things; i++)
+        if (strcmp(arguments[1], things[i].name) == 0)
+            return things[i].run();
+    return 2;
+}

@@ -1,0 +1,108 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* transformer_layer FOLDER THREADS: one layer of the Transformer that reads, of the base size, forward and
+ * backward. Leaves its input, weights, result and gradients in the folder for torch_transformer.py and prints
+ * the median time of a step in seconds. Status 77 without OpenBLAS. */
+#include "npy.h"
+
+#include "models/nn/attention.h"
+#include "models/nn/formula.h"
+#include "models/nn/gradient.h"
+#include "models/tbd/transformer.h"
+
+#include <stdlib.h>
+
+enum { BATCH = 16, STEPS = 32, HIDDEN = 512, FILTER = 2048, HEADS = 8, RUNS = 9, MOST_WEIGHTS = 32 };
+
+static const struct ll_transformer_sizes sizes = {.hidden = HIDDEN, .filter = FILTER, .heads = HEADS};
+
+struct scene {
+    struct ll_nn *nn;
+    struct ll_value *loss, *x, *y, *factors, *bias;
+    struct ll_value *inputs[MOST_WEIGHTS], *gradients[MOST_WEIGHTS]; /* x and all weights */
+    size_t count;
+};
+
+static struct ll_value *normal(struct ll_nn *nn, const char *name)
+{
+    struct ll_shape shape = ll_nn_shape(nn, 3, (uint64_t[]){BATCH, STEPS, HIDDEN}, NULL);
+    return ll_nn_variable(nn, name, &shape, LL_INPUT, (struct ll_init){LL_INIT_NORMAL, 1, NULL});
+}
+
+/* Sentence i has i words less than there are steps. */
+static struct ll_value *padding(struct ll_nn *nn)
+{
+    static double list[BATCH * STEPS];
+    struct ll_shape shape = ll_nn_shape(nn, 4, (uint64_t[]){BATCH, 1, 1, STEPS}, NULL);
+    for (int i = 0; i < BATCH * STEPS; i++)
+        list[i] = i % STEPS < STEPS - i / STEPS ? 0 : ll_hidden_score;
+    return ll_nn_variable(nn, "bias", &shape, LL_INPUT, (struct ll_init){LL_INIT_LIST, 0, list});
+}
+
+/* The loss is the sum of all results, each times a number of its own. */
+static void build(struct scene *s)
+{
+    struct ll_nn *nn = s->nn = ll_nn_new(LL_F32);
+    s->inputs[s->count++] = s->x = normal(nn, "x");
+    s->factors = normal(nn, "factors");
+    s->bias = padding(nn);
+    s->y = ll_transformer_encoder_layer(nn, "layer", &sizes, s->x, s->bias);
+    s->loss = ll_nn_do1(nn, LL_OP_SUM, ll_mul_of(nn, s->y, s->factors));
+    for (uint64_t i = 0; i < nn->variable_count && s->count < MOST_WEIGHTS; i++)
+        if (nn->variables[i]->memory == LL_WEIGHT)
+            s->inputs[s->count++] = nn->variables[i];
+    nn->phase = LL_PHASE_BACKWARD;
+    ll_nn_gradients(nn, s->loss, s->inputs, s->count, s->gradients);
+    ll_nn_keep(s->loss);
+    ll_nn_keep(s->y->root);
+    for (size_t i = 0; i < s->count; i++)
+        ll_nn_keep(s->gradients[i]->root);
+}
+
+/* What a view shows is the memory of what it is a view of. */
+static bool leave(const struct scene *s, struct ll_runner *runner, const char *folder)
+{
+    bool good = npy_write(folder, "y", &s->y->shape, ll_runner_data(runner, s->y->root)) &&
+                npy_write_value(folder, "", runner, s->factors, "factors") &&
+                npy_write_value(folder, "", runner, s->bias, "bias");
+    for (size_t i = 0; i < s->count; i++) {
+        char name[256];
+        const struct ll_value *gradient = s->gradients[i];
+        snprintf(name, sizeof name, "gradient.%s", s->inputs[i]->name);
+        good &= npy_write_value(folder, "", runner, s->inputs[i], s->inputs[i]->name) &&
+                npy_write(folder, name, &gradient->shape, ll_runner_data(runner, gradient->root));
+    }
+    return good;
+}
+
+static int by_size(const void *a, const void *b)
+{
+    return (*(const double *)a > *(const double *)b) - (*(const double *)a < *(const double *)b);
+}
+
+int main(int count, char **words)
+{
+    struct scene scene = {.count = 0};
+    enum ll_status status;
+    double times[RUNS];
+    if (count != 3)
+        return 2;
+    build(&scene);
+    if (ll_nn_trouble(scene.nn)) {
+        fprintf(stderr, "%s\n", ll_nn_trouble(scene.nn));
+        return 1;
+    }
+    struct ll_pool *pool = ll_pool_new((unsigned)atoi(words[2]));
+    struct ll_runner *runner =
+        ll_runner_new(scene.nn, &(struct ll_runner_options){.pool = pool, .seed = 7}, &status);
+    if (!runner)
+        return status == LL_NO_LIBRARY ? 77 : 1;
+    for (int i = 0; i < RUNS; i++)
+        times[i] = ll_runner_step(runner, 0);
+    qsort(times, RUNS, sizeof *times, by_size);
+    bool good = leave(&scene, runner, words[1]);
+    printf("%.9f\n", times[RUNS / 2]);
+    ll_runner_free(runner);
+    ll_pool_free(pool);
+    ll_nn_free(scene.nn);
+    return good ? 0 : 1;
+}

@@ -1,0 +1,155 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* What trainers ask of a machine, on schedules small enough to be drawn on paper. */
+#include "check.h"
+
+#include "sim/replay/metrics.h"
+#include "toy_trace.h"
+
+#include <stdlib.h>
+
+enum { SIDE = 64, CORES = 4 };
+
+static const char yaml[] = "name: paper\nclock: 1GHz\nunits:\n"
+                           "  - {name: array, model: matrix, macs: {f32: 64}}\n"
+                           "  - {name: simd, model: vector, lanes: 8, flops: {f32: 2, i32: 2}}\n"
+                           "memory:\n  - {name: dram, size: 16GiB, bandwidth: 1000GB/s}\n"
+                           "software: {op_overhead: 3us}\n"
+                           "host: {bandwidth: 1000GB/s, cores: 4}\n";
+
+/* Two products, one after the other, of a batch that counts as it says. */
+static struct ll_trace *record_products(const struct ll_fact *facts, size_t fact_count)
+{
+    struct toy *toy = calloc(1, sizeof *toy);
+    char path[64] = "/tmp/ll_metrics_XXXXXX";
+    int file = mkstemp(path);
+    enum ll_status status;
+    assert_true(file >= 0);
+    close(file);
+    toy->recorder = ll_recorder_open(path, facts, fact_count, &status);
+    assert_non_null(toy->recorder);
+    toy->scope = ll_recorder_string(toy->recorder, "toy");
+    uint32_t w = toy_bring(toy, toy_matrix(SIDE, SIDE), LL_WEIGHT), x = w;
+    ll_recorder_step_begin(toy->recorder);
+    for (int i = 0; i < 2; i++)
+        x = toy_op(toy, LL_OP_MATMUL, LL_PHASE_FORWARD, (uint32_t[]){x, w}, 2, NULL, 0, LL_ACTIVATION, NULL);
+    ll_recorder_step_end(toy->recorder);
+    return toy_close(toy, path);
+}
+
+struct scene {
+    struct ll_arena arena;
+    struct ll_diags diags;
+    struct ll_trace *trace;
+    struct ll_machine *machine;
+    const struct ll_result *result;
+    struct ll_metrics metrics;
+};
+
+static struct scene open_scene(struct ll_trace *trace, const char *path, const char *value)
+{
+    static const char *const no_folders[] = {NULL};
+    const struct ll_override set = {path, value};
+    struct scene scene = {.trace = trace};
+    scene.machine =
+        ll_machine_parse(yaml, strlen(yaml), "paper.yaml", no_folders, &set, path != NULL, &scene.diags);
+    assert_non_null(scene.machine);
+    const struct ll_prepared *prepared = ll_prepare(trace, &scene.arena, &scene.diags);
+    assert_non_null(prepared);
+    scene.result = ll_replay(prepared, scene.machine, &scene.arena, &scene.diags);
+    assert_non_null(scene.result);
+    scene.metrics = ll_metrics_of(scene.result);
+    return scene;
+}
+
+static void close_scene(struct scene *scene)
+{
+    ll_machine_free(scene->machine);
+    ll_trace_free(scene->trace);
+    ll_diags_release(&scene->diags);
+    ll_arena_release(&scene->arena);
+}
+
+static const struct ll_fact batch_of_8[] = {{"model", "toy"}, {"batch", "8"}};
+
+/* sPPsPP: starting takes 3 us, in which the device has nothing to do; of the host's four cores one works. A
+ * product takes 4.096 us and what its first bytes take, at most 0.05. */
+static void a_device_that_is_started_late_is_idle_meanwhile(void **state)
+{
+    (void)state;
+    struct scene scene = open_scene(record_products(batch_of_8, 2), NULL, NULL);
+    double product_s = scene.result->ops[0].active_s, time_s = 2 * (product_s + 3e-6);
+    assert_near(product_s, 4.096e-6, 0.02);
+    assert_near(scene.result->time_s, time_s, 1e-9);
+    assert_near(scene.metrics.device_utilization, 2 * product_s / time_s, 1e-9);
+    assert_near(scene.metrics.fp32_utilization, 2 * 4.096e-6 / (2 * product_s), 1e-9);
+    assert_near(scene.metrics.cpu_utilization, 6e-6 / (CORES * time_s), 1e-9);
+    assert_near(scene.metrics.throughput_Hz, 8 / time_s, 1e-9);
+    assert_string_equal(scene.metrics.unit, "samples");
+    close_scene(&scene);
+}
+
+/* sP
+ *  sPP    the second start happens while the device works: s + 2 P */
+static void starts_behind_the_device_leave_it_no_gap(void **state)
+{
+    (void)state;
+    struct scene scene = open_scene(record_products(batch_of_8, 2), "software.queue", "8");
+    double product_s = scene.result->ops[0].active_s;
+    assert_near(scene.metrics.device_utilization, 2 * product_s / (3e-6 + 2 * product_s), 1e-9);
+    assert_near(scene.metrics.cpu_utilization, 6e-6 / (CORES * (3e-6 + 2 * product_s)), 1e-9);
+    close_scene(&scene);
+}
+
+static void nobody_knows_how_busy_unknown_cores_are(void **state)
+{
+    (void)state;
+    struct scene scene = open_scene(record_products(batch_of_8, 2), "host.cores", "0");
+    assert_true(isnan(scene.metrics.cpu_utilization));
+    close_scene(&scene);
+}
+
+/* Eight utterances of 1.5 seconds; a trace without batch counts steps. */
+static void throughput_counts_what_a_sample_counts_as(void **state)
+{
+    (void)state;
+    const struct ll_fact speech[] = {
+        {"batch", "8"}, {"sample.unit", "audio seconds"}, {"sample.amount", "1.5"}};
+    struct scene scene = open_scene(record_products(speech, 3), NULL, NULL);
+    assert_near(scene.metrics.throughput_Hz, 12 / scene.result->time_s, 1e-9);
+    assert_string_equal(scene.metrics.unit, "audio seconds");
+    close_scene(&scene);
+    scene = open_scene(record_products(NULL, 0), NULL, NULL);
+    assert_near(scene.metrics.throughput_Hz, 1 / scene.result->time_s, 1e-9);
+    assert_string_equal(scene.metrics.unit, "steps");
+    close_scene(&scene);
+}
+
+/* TBD's formulas hang together: throughput x FLOPs of a sample = device x FP32 utilization x peak rate. */
+static void the_metrics_multiply_to_the_peak(void **state)
+{
+    (void)state;
+    static const char *const queues[] = {"0", "3", "1000"};
+    for (uint64_t seed = 1; seed <= 30; seed++) {
+        struct scene scene = open_scene(toy_trace(seed), "software.queue", queues[seed % 3]);
+        const struct ll_metrics *m = &scene.metrics;
+        double flops_of_sample = scene.result->prepared->flops / m->samples;
+        assert_near(m->throughput_Hz * flops_of_sample,
+                    m->device_utilization * m->fp32_utilization * m->peak_flops, 1e-12);
+        assert_near(m->device_utilization * m->fp32_utilization, scene.result->flop_utilization, 1e-12);
+        assert_true(m->device_utilization > 0 && m->device_utilization <= 1 + 1e-12);
+        assert_true(m->cpu_utilization >= 0 && m->cpu_utilization <= 1.0 / CORES + 1e-12);
+        close_scene(&scene);
+    }
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(a_device_that_is_started_late_is_idle_meanwhile),
+        cmocka_unit_test(starts_behind_the_device_leave_it_no_gap),
+        cmocka_unit_test(nobody_knows_how_busy_unknown_cores_are),
+        cmocka_unit_test(throughput_counts_what_a_sample_counts_as),
+        cmocka_unit_test(the_metrics_multiply_to_the_peak),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}

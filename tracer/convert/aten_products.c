@@ -1,0 +1,96 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Products of matrices. */
+#include "tracer/convert/aten.h"
+
+static const char wants_tensors[] = "its arguments are not the tensors that it takes";
+
+ll_aten_rule ll_aten_MM, ll_aten_ADDMM, ll_aten_LINEAR, ll_aten_MV;
+
+/* The product of arguments a and b. */
+static const char *product(struct ll_aten *call, enum ll_op_kind kind, uint32_t a, uint32_t b,
+                           struct ll_held *out)
+{
+    if (!ll_aten_tensor(call, a) || !ll_aten_tensor(call, b))
+        return wants_tensors;
+    const struct ll_held in[] = {ll_aten_hold(call, ll_aten_tensor(call, a), NULL),
+                                 ll_aten_hold(call, ll_aten_tensor(call, b), NULL)};
+    return ll_aten_do(call, &(struct ll_import_op){.kind = kind, .in = in, .in_count = 2}, out);
+}
+
+const char *ll_aten_MM(struct ll_aten *call)
+{
+    struct ll_held out = {0};
+    const char *trouble = product(call, call->row->kind, 0, 1, &out);
+    if (!trouble)
+        ll_aten_give(call, ll_aten_result(call, 0), out);
+    return trouble;
+}
+
+/* What is added is a bias where it has one dimension. */
+static const char *add(struct ll_aten *call, const struct ll_torch_tensor *c, struct ll_held *sum)
+{
+    const struct ll_held in[] = {*sum, ll_aten_hold(call, c, NULL)};
+    return ll_aten_do(call,
+                      &(struct ll_import_op){
+                          .kind = c->shape.rank == 1 ? LL_OP_BIAS_ADD : LL_OP_ADD, .in = in, .in_count = 2},
+                      sum);
+}
+
+/* addmm(c, a, b, beta, alpha): beta c + alpha a b. _addmm_activation goes on with a ReLU, or GELU when its
+ * last argument says so. */
+const char *ll_aten_ADDMM(struct ll_aten *call)
+{
+    bool activated = call->row->kind == LL_OP_RELU, gelu = ll_aten_integer(call, 5, 0, 0) != 0;
+    const struct ll_torch_tensor *c = ll_aten_tensor(call, 0);
+    struct ll_held out = {0};
+    const char *trouble = product(call, activated ? LL_OP_MATMUL : call->row->kind, 1, 2, &out);
+    if (!trouble && c && ll_aten_number(call, 3, 0, 1) != 0)
+        trouble = add(call, c, &out);
+    if (!trouble && activated)
+        trouble = ll_aten_do(
+            call, &(struct ll_import_op){.kind = gelu ? LL_OP_GELU : LL_OP_RELU, .in = &out, .in_count = 1},
+            &out);
+    if (!trouble)
+        ll_aten_give(call, ll_aten_result(call, 0), out);
+    return trouble;
+}
+
+/* x[..., k] w[n, k]^T + b[n] */
+const char *ll_aten_LINEAR(struct ll_aten *call)
+{
+    const struct ll_torch_tensor *x = ll_aten_tensor(call, 0), *w = ll_aten_tensor(call, 1),
+                                 *b = ll_aten_tensor(call, 2);
+    const struct ll_attr turned = {.key = LL_ATTR_TRANSPOSE_B, .count = 1};
+    struct ll_held out = {0};
+    if (!x || !w || x->shape.rank == 0)
+        return wants_tensors;
+    struct ll_shape flat = {.rank = 2, .dtype = x->shape.dtype, .dim = {1, x->shape.dim[x->shape.rank - 1u]}};
+    for (unsigned i = 0; i + 1u < x->shape.rank; i++)
+        flat.dim[0] = ll_mul(flat.dim[0], x->shape.dim[i]);
+    const struct ll_held in[] = {ll_aten_hold(call, x, &flat), ll_aten_hold(call, w, NULL)};
+    const char *trouble =
+        ll_aten_do(call,
+                   &(struct ll_import_op){
+                       .kind = LL_OP_MATMUL, .in = in, .in_count = 2, .attrs = &turned, .attr_count = 1},
+                   &out);
+    if (!trouble && b)
+        trouble = add(call, b, &out);
+    if (!trouble)
+        ll_aten_give(call, ll_aten_result(call, 0), out);
+    return trouble;
+}
+
+/* A matrix, or a vector that lies, times a vector that stands. */
+const char *ll_aten_MV(struct ll_aten *call)
+{
+    const struct ll_torch_tensor *a = ll_aten_tensor(call, 0), *x = ll_aten_tensor(call, 1);
+    if (!a || !x || x->shape.rank != 1 || a->shape.rank == 0 || a->shape.rank > 2)
+        return wants_tensors;
+    struct ll_shape standing = {.rank = 2, .dtype = x->shape.dtype, .dim = {x->shape.dim[0], 1}};
+    struct ll_shape lying =
+        a->shape.rank == 2
+            ? a->shape
+            : (struct ll_shape){.rank = 2, .dtype = a->shape.dtype, .dim = {1, a->shape.dim[0]}};
+    const struct ll_held in[] = {ll_aten_hold(call, a, &lying), ll_aten_hold(call, x, &standing)};
+    return ll_aten_do_to(call, &(struct ll_import_op){.kind = LL_OP_MATMUL, .in = in, .in_count = 2});
+}

@@ -1,0 +1,36 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Measured times: rows of a CSV file with the header source,hardware,op,dtype,dims,time_s,notes.
+ *
+ * `dims` is key=value;key=value, time_s the seconds of one call. Data lives in the arena given and is
+ * immutable once read. */
+#ifndef LL_CONVERT_MEASURED_H
+#define LL_CONVERT_MEASURED_H
+
+#include "tracer/base/arena.h"
+#include "tracer/base/diag.h"
+#include "tracer/tensor.h"
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+struct ll_measured {
+    const char *source, *hardware, *op, *dtype, *dims, *notes;
+    double time_s;
+    uint64_t line;
+};
+
+/* Reads a whole file's text; `file` stands for it in complaints. NULL after complaints; *count rows
+ * otherwise.
+ */
+const struct ll_measured *ll_measured_read(const char *text, size_t length, const char *file,
+                                           struct ll_arena *arena, struct ll_diags *diags, size_t *count);
+
+/* The text behind `key=` in the row's dims, up to the next `;` or the end; NULL when it has no such key. */
+const char *ll_measured_text(const struct ll_measured *row, const char *key);
+
+/* What data calls an element type: what computes, and how many bytes an element takes in memory. False when
+ * there is no such type. */
+bool ll_measured_dtype(const struct ll_measured *row, enum ll_dtype *arithmetic, uint64_t *element_bytes);
+
+#endif

@@ -1,0 +1,32 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* SCALE-Sim's topologies (Samajdar et al., ISPASS 2020): layers of a network, a row each. Whoever simulates them
+ * as SCALE-Sim does (sim/scalesim) and whoever makes a trace of them reads them here. */
+#ifndef LL_CONVERT_SCALESIM_H
+#define LL_CONVERT_SCALESIM_H
+
+#include "tracer/base/arena.h"
+#include "tracer/base/diag.h"
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+/* A row of a topology. A GEMM of m, n, k is a convolution of an m x k image by n filters of 1 x k. */
+struct ll_scalesim_layer {
+    const char *name;
+    uint64_t
+        copies; /* rows of the report that it stands for: the channels of a depthwise (DP) layer, else 1 */
+    uint64_t in_h, in_w, filter_h, filter_w, channels, filters, stride_h, stride_w;
+    uint64_t line; /* of the topology, 0 when it comes from elsewhere */
+};
+
+enum { LL_SCALESIM_MOST_LAYERS = 1000000 };
+
+/* Reads a topology of convolutions (name, ifmap height and width, filter height and width, channels, filters,
+ * stride, or strides of height and width) or of products (name, m, n, k). A first row whose second field is
+ * no number is the header. NULL after complaints or when memory ran out; *count is at least 1 otherwise. */
+const struct ll_scalesim_layer *ll_scalesim_read_topology(const char *text, size_t length, const char *name,
+                                                          bool products, struct ll_arena *arena,
+                                                          struct ll_diags *diags, size_t *count);
+
+#endif

@@ -1,0 +1,463 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* From PyTorch's nodes to a trace.
+ *
+ * Of operators within each other the outermost that has a row in aten.def is recorded, and what it calls is
+ * passed over; where its rule cannot make sense of the arguments, what it calls is looked at instead. Before
+ * that, one pass finds which memory is a weight or a gradient, how often the run repeats itself, and which
+ * operators nobody knows. */
+#include "tracer/convert/aten.h"
+#include "tracer/convert/period.h"
+
+#include <inttypes.h>
+#include <stdlib.h>
+#include <string.h>
+
+#define NO_PARENT UINT64_MAX
+
+/* What is known of a node beside itself. */
+struct state {
+    const char *scope;
+    enum ll_phase phase;
+    bool covered; /* an operator around it was recorded */
+    bool leads;   /* something below it has a row */
+    bool begins;  /* a step begins with it */
+    const struct ll_aten_row *row;
+};
+
+struct record {
+    struct ll_import *import;
+    struct ll_torch_nodes *nodes;
+    struct state *states;
+    struct ll_storages storages;
+    struct ll_map sequences; /* of forward operators, to their scopes */
+    const char **sequence_scopes;
+    uint64_t sequence_capacity;
+    struct ll_map refused; /* what was complained about */
+};
+
+static int by_id(const void *a, const void *b)
+{
+    const struct ll_torch_node *x = a, *y = b;
+    return (x->id > y->id) - (x->id < y->id);
+}
+
+/* The place of a number among sorted nodes; NO_PARENT when it is none of theirs. */
+static uint64_t place_of(const struct ll_torch_nodes *nodes, uint64_t id)
+{
+    const struct ll_torch_node key = {.id = id};
+    const struct ll_torch_node *found = bsearch(&key, nodes->at, nodes->count, sizeof key, by_id);
+    return found ? (uint64_t)(found - nodes->at) : NO_PARENT;
+}
+
+bool ll_torch_sort(struct ll_import *import, struct ll_torch_nodes *nodes)
+{
+    qsort(nodes->at, nodes->count, sizeof *nodes->at, by_id);
+    for (uint64_t i = 1; i < nodes->count; i++)
+        if (nodes->at[i].id == nodes->at[i - 1].id)
+            return ll_complain(import->diags, (struct ll_place){.file = import->inputs[0].path},
+                               "two nodes have the number %" PRIu64, nodes->at[i].id);
+    for (uint64_t i = 0; i < nodes->count; i++) {
+        uint64_t parent = place_of(nodes, nodes->at[i].parent);
+        nodes->at[i].parent = parent < i ? parent : NO_PARENT;
+    }
+    return true;
+}
+
+static bool starts(const char *text, const char *with)
+{
+    return strncmp(text, with, strlen(with)) == 0;
+}
+
+/* What has two colons in its name is an operator; other nodes are backward nodes and what users have marked.
+ */
+static bool is_operator(const char *name)
+{
+    return strstr(name, "::") && !starts(name, "autograd::") && !starts(name, "torch::autograd::") &&
+           !starts(name, "ProfilerStep");
+}
+
+/* Names that say nothing about where in the model this is. */
+static bool says_nothing(const char *name)
+{
+    return name[0] == '[' || starts(name, "autograd::engine") || starts(name, "ProfilerStep") ||
+           starts(name, "detach");
+}
+
+/* The scope of the forward operator that this backward node belongs to. */
+static const char *forward_scope(const struct record *r, const struct ll_torch_node *node)
+{
+    uint32_t at = ll_map_find(&r->sequences, &node->sequence, sizeof node->sequence);
+    return at == LL_NO_ID ? "" : r->sequence_scopes[at];
+}
+
+static bool keep_scope(struct record *r, const struct ll_torch_node *node, const char *scope)
+{
+    uint32_t at = ll_map_intern(&r->sequences, &node->sequence, sizeof node->sequence, NULL);
+    if (at == LL_NO_ID ||
+        !ll_grow(&r->sequence_scopes, &r->sequence_capacity, (uint64_t)at + 1, sizeof *r->sequence_scopes))
+        return ll_import_no_memory(r->import);
+    r->sequence_scopes[at] = scope;
+    return true;
+}
+
+static const char *within(struct record *r, const char *outer, const char *name)
+{
+    const char *scope = outer[0] ? ll_format(&r->import->arena, "%s/%s", outer, name)
+                                 : ll_format(&r->import->arena, "%s", name);
+    if (!scope)
+        ll_import_no_memory(r->import);
+    return scope ? scope : "";
+}
+
+/* Phase and scope: those of the node around it, unless its name or kind says more. */
+static bool place_node(struct record *r, uint64_t i)
+{
+    enum { BACKWARD_NODE = 1 };
+    const struct ll_torch_node *node = &r->nodes->at[i];
+    const struct state *outer = node->parent == NO_PARENT ? NULL : &r->states[node->parent];
+    struct state *state = &r->states[i];
+    state->scope = outer ? outer->scope : "";
+    state->phase = outer ? outer->phase : LL_PHASE_FORWARD;
+    state->row = ll_aten_find(node->name);
+    if (starts(node->name, "Optimizer."))
+        state->phase = LL_PHASE_UPDATE;
+    if (starts(node->name, "autograd::engine::evaluate_function") || node->scope == BACKWARD_NODE)
+        state->phase = LL_PHASE_BACKWARD;
+    if (node->scope == BACKWARD_NODE && node->sequence >= 0)
+        state->scope = within(r, forward_scope(r, node), node->name);
+    else if (!is_operator(node->name) && !says_nothing(node->name))
+        state->scope = within(r, state->scope, node->name);
+    else if (node->sequence >= 0 && state->phase == LL_PHASE_FORWARD && !keep_scope(r, node, state->scope))
+        return false;
+    return r->import->status == LL_OK;
+}
+
+static bool allocates(const struct ll_aten_row *row)
+{
+    ll_aten_rule ll_aten_ALLOCATE, ll_aten_NOTHING;
+    return row->rule == ll_aten_ALLOCATE || row->rule == ll_aten_NOTHING;
+}
+
+/* Whether a node got memory of this storage. */
+static bool got(const struct ll_torch_node *node, uint64_t storage)
+{
+    for (uint32_t a = 0; a < node->input_count; a++)
+        for (uint32_t t = 0; node->inputs[a].kind == LL_TORCH_TENSORS && t < node->inputs[a].count; t++)
+            if (!node->inputs[a].tensors[t].absent && node->inputs[a].tensors[t].storage == storage)
+                return true;
+    return false;
+}
+
+/* Whether all that comes out is memory of what went in: nothing was done, whatever it is called. */
+static bool gives_back(const struct ll_torch_node *node)
+{
+    size_t length = strlen(node->name);
+    bool all = node->outputs_known && length > 0 && node->name[length - 1] != '_';
+    for (uint32_t o = 0; all && o < node->output_count; o++)
+        all = node->outputs[o].absent || got(node, node->outputs[o].storage);
+    return all;
+}
+
+/* An operator without a row that does something. */
+static bool is_foreign(const struct record *r, uint64_t i)
+{
+    const struct ll_torch_node *node = &r->nodes->at[i];
+    return !r->states[i].row && is_operator(node->name) && node->input_count > 0 && !gives_back(node);
+}
+
+/* From the last node to the first: what has something to record below it. */
+static void find_leads(struct record *r)
+{
+    for (uint64_t i = r->nodes->count; i-- > 0;) {
+        uint64_t parent = r->nodes->at[i].parent;
+        const struct ll_aten_row *row = r->states[i].row;
+        bool counts = r->states[i].leads || (row && !allocates(row)) || is_foreign(r, i);
+        if (parent != NO_PARENT && counts)
+            r->states[parent].leads = true;
+    }
+}
+
+static struct ll_aten call_of(struct record *r, uint64_t i)
+{
+    enum ll_phase phase = r->states[i].phase;
+    return (struct ll_aten){
+        .import = r->import,
+        .storages = &r->storages,
+        .node = &r->nodes->at[i],
+        .row = r->states[i].row,
+        .phase = phase,
+        .memory = phase == LL_PHASE_FORWARD    ? LL_ACTIVATION
+                  : phase == LL_PHASE_BACKWARD ? LL_GRADIENT
+                                               : LL_WORKSPACE,
+        .scope = r->states[i].scope,
+    };
+}
+
+/* What memory is for, where no op writes it first: gradients are added up in it, or else the first operator
+ * that reads it tells. */
+static void note_classes(struct record *r, uint64_t i)
+{
+    struct ll_aten call = call_of(r, i);
+    uint64_t parent = call.node->parent;
+    bool accumulates = parent != NO_PARENT && strstr(r->nodes->at[parent].name, "AccumulateGrad");
+    bool decides = call.row->kind != LL_OP_SEEN_AS && call.row->kind != LL_OP_FILL;
+    for (uint32_t a = 0; a < call.node->input_count; a++) {
+        const struct ll_torch_tensor *tensor = ll_aten_tensor(&call, a);
+        struct ll_slot *slot = tensor ? ll_slot_of(&call, tensor) : NULL;
+        if (slot && accumulates && a == 0)
+            slot->brought = LL_GRADIENT;
+        else if (slot && decides && !slot->decided && a < 32 && call.row->weights >> a & 1)
+            slot->brought = LL_WEIGHT;
+        else if (slot && decides && !slot->decided && call.phase == LL_PHASE_UPDATE)
+            slot->brought = LL_OPTIMIZER;
+        if (slot && decides)
+            slot->decided = true;
+    }
+}
+
+/* What a recorded operator looks like: its name and the shapes that it takes. */
+static uint64_t look_of(const struct ll_torch_node *node)
+{
+    uint64_t look = ll_look_at_text(LL_LOOK, node->name);
+    for (uint32_t i = 0; i < node->input_count; i++)
+        for (uint32_t t = 0; node->inputs[i].kind == LL_TORCH_TENSORS && t < node->inputs[i].count; t++)
+            for (unsigned d = 0; d < node->inputs[i].tensors[t].shape.rank; d++)
+                look = ll_look_at(look, node->inputs[i].tensors[t].shape.dim[d]);
+    return look;
+}
+
+/* Marks where steps begin: at PyTorch's own marks, or with each repetition. */
+static void mark_steps(struct record *r, const uint64_t *leaves, const uint64_t *looks, uint64_t count)
+{
+    bool marked = false;
+    for (uint64_t i = 0; i < r->nodes->count; i++)
+        if (starts(r->nodes->at[i].name, "ProfilerStep"))
+            marked = r->states[i].begins = true;
+    uint64_t period = marked ? count : ll_period(looks, count);
+    for (uint64_t i = period; i < count; i += period)
+        r->states[leaves[i]].begins = true;
+}
+
+/* The first look at all nodes. */
+static bool look_around(struct record *r)
+{
+    uint64_t count = 0, size = r->nodes->count + 1;
+    uint64_t *leaves = calloc(2 * size, sizeof *leaves), *looks = leaves + size;
+    if (!leaves)
+        return ll_import_no_memory(r->import);
+    bool fine = true;
+    for (uint64_t i = 0; fine && i < r->nodes->count; i++)
+        fine = place_node(r, i);
+    find_leads(r);
+    for (uint64_t i = 0; fine && i < r->nodes->count; i++) {
+        uint64_t parent = r->nodes->at[i].parent;
+        const struct state *outer = parent == NO_PARENT ? NULL : &r->states[parent];
+        struct state *state = &r->states[i];
+        bool leaf = state->row && !allocates(state->row) && !(outer && outer->covered);
+        state->covered = leaf || (outer && outer->covered);
+        if (!leaf)
+            continue;
+        note_classes(r, i);
+        leaves[count] = i;
+        looks[count++] = look_of(&r->nodes->at[i]);
+    }
+    if (fine)
+        mark_steps(r, leaves, looks, count);
+    for (uint64_t i = 0; i < r->nodes->count; i++)
+        r->states[i].covered = false;
+    free(leaves);
+    return fine && r->import->status == LL_OK;
+}
+
+static bool train(const struct record *r)
+{
+    for (uint64_t i = 0; i < r->nodes->count; i++)
+        if (r->states[i].phase == LL_PHASE_BACKWARD)
+            return true;
+    return false;
+}
+
+/* The first dimension of what the first operator with weights reads. */
+static uint64_t batch_of(const struct record *r)
+{
+    for (uint64_t i = 0; i < r->nodes->count; i++) {
+        const struct ll_torch_node *node = &r->nodes->at[i];
+        const struct ll_aten_row *row = r->states[i].row;
+        uint32_t x = row ? (uint32_t)__builtin_ctz(~row->weights) : 0;
+        if (!row || !row->weights || x >= node->input_count || node->inputs[x].kind != LL_TORCH_TENSORS ||
+            node->inputs[x].count == 0 || node->inputs[x].tensors->shape.rank == 0)
+            continue;
+        return ll_max(1, node->inputs[x].tensors->shape.dim[0]);
+    }
+    return 1;
+}
+
+/* The name of the file, without folders and what is behind its first dot. */
+static const char *stem_of(struct ll_import *import)
+{
+    const char *path = import->inputs[0].path, *slash = strrchr(path, '/'), *base = slash ? slash + 1 : path;
+    const char *stem = ll_copy_text(&import->arena, base, strcspn(base, "."));
+    return stem && stem[0] ? stem : "pytorch";
+}
+
+static bool begin(struct record *r, enum ll_torch_file file)
+{
+    struct ll_import *import = r->import;
+    const char *model = ll_import_choice(import, "model");
+    uint64_t batch;
+    if (!ll_import_count(import, "batch", 1, UINT64_C(1) << 30, batch_of(r), &batch))
+        return false;
+    ll_facts_add(&import->facts, "model", "%s", model ? model : stem_of(import));
+    ll_facts_add(&import->facts, "mode", "%s", train(r) ? "train" : "infer");
+    ll_facts_add(&import->facts, "batch", "%" PRIu64, batch);
+    ll_facts_add(&import->facts, "source", "PyTorch %s",
+                 file == LL_TORCH_GRAPH ? "execution graph" : "profile");
+    return ll_import_begin(import);
+}
+
+/* Once for each name and reason. */
+static void refuse(struct record *r, const char *name, const char *why)
+{
+    bool is_new = false;
+    const char *both = ll_format(&r->import->arena, "%s: %s", name, why);
+    if (!both || ll_map_intern(&r->refused, both, strlen(both), &is_new) == LL_NO_ID)
+        ll_import_no_memory(r->import);
+    else if (is_new)
+        ll_complain(r->import->diags, (struct ll_place){.file = r->import->inputs[0].path}, "%s", both);
+}
+
+/* Storages that come new out of an allocation hold nothing any more. */
+static void forget(struct record *r, uint64_t i)
+{
+    ll_aten_rule ll_aten_ALLOCATE;
+    struct ll_aten call = call_of(r, i);
+    const struct ll_torch_tensor *result = ll_aten_result(&call, 0), *from = ll_aten_tensor(&call, 0);
+    if (!call.row || call.row->rule != ll_aten_ALLOCATE || !result)
+        return;
+    struct ll_slot *slot = from && from->storage == result->storage ? NULL : ll_slot_of(&call, result);
+    if (slot) {
+        slot->live = false;
+        slot->brought = LL_INPUT;
+    }
+}
+
+/* The end of the nodes below this one. */
+static uint64_t end_of(const struct record *r, uint64_t i)
+{
+    uint64_t end = i + 1;
+    while (end < r->nodes->count && r->nodes->at[end].parent != NO_PARENT && r->nodes->at[end].parent >= i)
+        end++;
+    return end;
+}
+
+/* Records a call of an operator that has a row. What is allocated below it was allocated before it was
+ * written, but after its arguments were; none of these can be allocated anew. */
+static const char *record_call(struct record *r, uint64_t i)
+{
+    struct ll_aten call = call_of(r, i);
+    for (uint64_t below = i + 1, end = end_of(r, i); below < end; below++)
+        forget(r, below);
+    return call.row->rule(&call);
+}
+
+/* Keeps a call of an operator that nobody knows, as moving its bytes; its name is the last part of its scope.
+ */
+static const char *record_foreign(struct record *r, uint64_t i)
+{
+    struct ll_aten call = call_of(r, i);
+    const struct ll_torch_node *node = call.node;
+    uint32_t count = 0, given = 0;
+    for (uint32_t a = 0; a < node->input_count; a++)
+        count += node->inputs[a].kind == LL_TORCH_TENSORS ? node->inputs[a].count : 0;
+    struct ll_held *in = ll_alloc(&r->import->arena, count + 1u, sizeof *in);
+    struct ll_held *out = ll_alloc(&r->import->arena, node->output_count + 1u, sizeof *out);
+    struct ll_shape *shapes = ll_alloc(&r->import->arena, node->output_count + 1u, sizeof *shapes);
+    if (!in || !out || !shapes)
+        return ll_status_text(LL_NO_MEMORY);
+    count = 0;
+    for (uint32_t a = 0; a < node->input_count; a++)
+        for (uint32_t t = 0; node->inputs[a].kind == LL_TORCH_TENSORS && t < node->inputs[a].count; t++)
+            if (!node->inputs[a].tensors[t].absent)
+                in[count++] = ll_aten_hold(&call, &node->inputs[a].tensors[t], NULL);
+    for (uint32_t o = 0; o < node->output_count; o++)
+        if (!node->outputs[o].absent)
+            shapes[given++] = node->outputs[o].shape;
+    if (given == 0)
+        return NULL;
+    call.scope = within(r, call.scope, node->name);
+    const char *trouble = ll_aten_do(
+        &call,
+        &(struct ll_import_op){
+            .kind = LL_OP_FOREIGN, .in = in, .in_count = count, .given = shapes, .given_count = given},
+        out);
+    given = 0;
+    for (uint32_t o = 0; !trouble && o < node->output_count; o++)
+        if (!node->outputs[o].absent)
+            ll_aten_give(&call, &node->outputs[o], out[given++]);
+    return trouble;
+}
+
+/* What cannot be recorded for this reason is kept as it is, where the user wants that, or refused. */
+static void keep_or_refuse(struct record *r, uint64_t i, const char *why)
+{
+    if (!r->import->allow_opaque)
+        refuse(r, r->nodes->at[i].name, why);
+    else if ((why = record_foreign(r, i)))
+        refuse(r, r->nodes->at[i].name, why);
+}
+
+static void record_node(struct record *r, uint64_t i)
+{
+    const struct ll_torch_node *node = &r->nodes->at[i];
+    struct state *state = &r->states[i];
+    if (state->begins && r->storages.ops > 0)
+        ll_recorder_step_begin(r->import->recorder);
+    state->covered = node->parent != NO_PARENT && r->states[node->parent].covered;
+    if (state->covered)
+        return;
+    if (state->row && allocates(state->row)) {
+        forget(r, i);
+        return;
+    }
+    const char *trouble = state->row ? record_call(r, i) : NULL;
+    state->covered = state->row && (!trouble || !state->leads);
+    if (trouble && !state->leads)
+        keep_or_refuse(r, i, trouble);
+    if (!state->leads && is_foreign(r, i))
+        keep_or_refuse(r, i, "nobody knows this operator; --allow-opaque keeps it as moving its bytes");
+}
+
+static void record_all(struct record *r)
+{
+    for (uint64_t i = 0; i < r->nodes->count && r->import->status == LL_OK; i++)
+        record_node(r, i);
+}
+
+bool ll_torch_record(struct ll_import *import, struct ll_torch_nodes *nodes, enum ll_torch_file file)
+{
+    struct record r = {.import = import, .nodes = nodes, .storages.in_order = file == LL_TORCH_PROFILE};
+    size_t before = import->diags->count;
+    r.states = calloc(nodes->count + 1, sizeof *r.states);
+    bool done = r.states ? look_around(&r) && begin(&r, file) : ll_import_no_memory(import);
+    if (done)
+        record_all(&r);
+    ll_storages_release(&r.storages);
+    ll_map_release(&r.sequences);
+    ll_map_release(&r.refused);
+    free(r.sequence_scopes);
+    free(r.states);
+    return done && import->status == LL_OK && import->diags->count == before;
+}
+
+ll_importer ll_import_TORCH_GRAPH;
+
+bool ll_import_TORCH_GRAPH(struct ll_import *import)
+{
+    struct ll_torch_nodes nodes = {NULL, 0, 0};
+    bool done = import->input_count == 1
+                    ? ll_torch_read_graph(import, &nodes) && ll_torch_sort(import, &nodes) &&
+                          ll_torch_record(import, &nodes, LL_TORCH_GRAPH)
+                    : ll_complain(import->diags, (struct ll_place){0}, "expected one execution graph");
+    free(nodes.at);
+    return done;
+}

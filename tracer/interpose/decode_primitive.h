@@ -1,0 +1,23 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* A described primitive of oneDNN as a call. Inner to this room. */
+#ifndef LL_INTERPOSE_DECODE_PRIMITIVE_H
+#define LL_INTERPOSE_DECODE_PRIMITIVE_H
+
+#include "tracer/interpose/primitive.h"
+#include "tracer/interpose/routines.h"
+
+/* A description, ready for its executions: the call without addresses, and which argument each operand is. */
+struct ll_described {
+    struct ll_call call;
+    uint64_t argument[LL_MAX_OPERANDS]; /* in oneDNN's numbers */
+};
+
+/* From an entry of the log, of `count` words. False when it is not whole. Pure. */
+bool ll_describe(const uint64_t *entry, unsigned count, struct ll_described *described);
+
+/* Fills in routine, dtype, numbers and operands of an execution from its pairs of argument and address;
+ * operands without an address are left out. Pure. */
+void ll_decode_execution(const struct ll_described *described, const uint64_t *pairs, unsigned pair_count,
+                         struct ll_call *call);
+
+#endif

@@ -1,0 +1,26 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* How the log describes a primitive of oneDNN, in its library's own numbers; the reader knows their meaning.
+ *
+ *   header | major version | kind | propagation | algorithm | post-operations | whether one of them adds to
+ * dst n | strides[n] | dilations[n] | paddings before[n] | behind[n] | kernel[n]          n spatial
+ * dimensions m | m times: argument | data type | bytes | rank | dims[rank]
+ *
+ * A record LL_RING_EXECUTE then holds the place of the description in the log, in words, and pairs of
+ * argument and address. */
+#ifndef LL_INTERPOSE_PRIMITIVE_H
+#define LL_INTERPOSE_PRIMITIVE_H
+
+enum {
+    LL_PRIMITIVE_VERSION = 1,
+    LL_PRIMITIVE_KIND,
+    LL_PRIMITIVE_PROPAGATION,
+    LL_PRIMITIVE_ALGORITHM,
+    LL_PRIMITIVE_POST_OPS,
+    LL_PRIMITIVE_ADDS,
+    LL_PRIMITIVE_SPATIAL,
+    LL_PRIMITIVE_WORDS
+};
+
+enum { LL_PRIMITIVE_LISTS = 5, LL_PRIMITIVE_MOST_SPATIAL = 3, LL_PRIMITIVE_MOST_ARGUMENTS = 40 };
+
+#endif
