@@ -55,6 +55,7 @@ static void *find_real(uint32_t symbol, void *caller, uint32_t now)
     } else if (page) {
         atomic_fetch_add(&page->unresolved, 1);
     }
+    real = ll_entry_behind(real);
     for (uint64_t i = 0; real && i < PROBES; i++) {
         struct place *place = &places[(hash_of(symbol, caller) + i) % PLACES];
         uint32_t then = atomic_load(&place->epoch);
@@ -73,7 +74,7 @@ static void *find_real(uint32_t symbol, void *caller, uint32_t now)
 
 /* The quick way: a table of places, each of which is whole when its epoch is the present one before and
  * after. */
-void *ll_real(uint32_t symbol, void *caller)
+static void *real_of(uint32_t symbol, void *caller)
 {
     uint32_t now = atomic_load_explicit(&epoch, memory_order_relaxed);
     uint64_t hash = hash_of(symbol, caller);
@@ -88,6 +89,23 @@ void *ll_real(uint32_t symbol, void *caller)
             return real;
     }
     return find_real(symbol, caller, now);
+}
+
+/* A patched entry has said what it leads to; the first such call of a routine says what is new all the same.
+ */
+static __attribute__((noinline)) void *take_entered(uint32_t symbol, void *caller)
+{
+    static _Atomic uint8_t said[LL_SYMBOL_COUNT];
+    void *real = ll_entered;
+    ll_entered = NULL;
+    if (!atomic_exchange_explicit(&said[symbol], 1, memory_order_relaxed))
+        real_of(symbol, caller);
+    return real;
+}
+
+void *ll_real(uint32_t symbol, void *caller)
+{
+    return __builtin_expect(ll_entered != NULL, 0) ? take_entered(symbol, caller) : real_of(symbol, caller);
 }
 
 static uint64_t thread_cpu_ns(void)
@@ -135,11 +153,7 @@ static void begin(struct ll_thread *thread, struct ll_frame *frame, const void *
 void *ll_enter(struct ll_frame *frame, const void *top)
 {
     struct ll_passage *passage = &frame->passage;
-    void *real = ll_entered;
-    if (real)
-        ll_entered = NULL;
-    else
-        real = ll_real(passage->symbol, passage->caller);
+    void *real = ll_real(passage->symbol, passage->caller);
     struct ll_thread *thread = &ll_self;
     if (!real || !ll_process_control() || !ll_thread_ready(thread))
         return real;

@@ -24,14 +24,19 @@ enum kind {
     IF_REAL
 };
 
-enum abi { FORTRAN, CBLAS };
+enum abi { FORTRAN, CBLAS, DNNL, OWN };
 
-enum { COLUMNS_FIRST = 102, IN_REGISTERS = 6 };
+enum { ROWS_FIRST = 101, COLUMNS_FIRST = 102, IN_REGISTERS = 6 };
 
-/* The kinds of each symbol's arguments, in their order. */
+/* The kinds of each symbol's arguments, in their order; those of OWN are not known here. */
 #define KIND(letter, kind, name) kind,
-#define LL_SYMBOL(name, routine, signature, letter, abi, returns)                                            \
+#define KINDS(name, signature, letter)                                                                       \
     static const uint8_t kinds_of_##name[] = {LL_SIGNATURE_##signature(KIND, letter)};
+#define KINDS_FORTRAN KINDS
+#define KINDS_CBLAS KINDS
+#define KINDS_DNNL KINDS
+#define KINDS_OWN(name, signature, letter) static const uint8_t kinds_of_##name[] = {OTHER};
+#define LL_SYMBOL(name, routine, signature, letter, abi, returns) KINDS_##abi(name, signature, letter)
 #include "tracer/interpose/symbols.def"
 
 static const struct {
@@ -157,6 +162,29 @@ static bool read_cblas(struct cursor *cursor, enum kind kind, uint64_t *word)
     }
 }
 
+/* As CBLAS, but letters are letters and whole numbers have 64 bits. */
+static bool read_dnnl(struct cursor *cursor, enum kind kind, uint64_t *word)
+{
+    switch (kind) {
+    case ORDER:
+        *word = ROWS_FIRST;
+        return true;
+    case TRANS:
+        *word = (unsigned char)next_whole(cursor);
+        return true;
+    case COUNT:
+        *word = next_whole(cursor);
+        return true;
+    default:
+        return read_cblas(cursor, kind, word);
+    }
+}
+
+bool ll_probe_knows(uint32_t symbol)
+{
+    return symbols[symbol].abi != OWN;
+}
+
 unsigned ll_probe_arguments(const struct ll_tracee *tracee, uint32_t symbol,
                             const struct user_regs_struct *registers,
                             const struct user_fpregs_struct *vectors, uint64_t *words, bool *is_query)
@@ -171,8 +199,10 @@ unsigned ll_probe_arguments(const struct ll_tracee *tracee, uint32_t symbol,
     *is_query = false;
     for (unsigned i = 0; i < symbols[symbol].count; i++) {
         enum kind kind = symbols[symbol].kinds[i];
-        count += symbols[symbol].abi == FORTRAN ? read_fortran(&cursor, kind, &words[count], is_query)
-                                                : read_cblas(&cursor, kind, &words[count]);
+        bool has_word = symbols[symbol].abi == FORTRAN ? read_fortran(&cursor, kind, &words[count], is_query)
+                        : symbols[symbol].abi == CBLAS ? read_cblas(&cursor, kind, &words[count])
+                                                       : read_dnnl(&cursor, kind, &words[count]);
+        count += has_word;
     }
     return count;
 }

@@ -9,6 +9,9 @@
 
 #include <sys/user.h>
 
+/* Whether the arguments of this symbol can be read so: those that lead to further data cannot. */
+bool ll_probe_knows(uint32_t symbol);
+
 /* Writes the words of this symbol's record behind `words`; how many. *is_query: the call asks for the size of
  * a workspace and computes nothing. What cannot be read is 0. */
 unsigned ll_probe_arguments(const struct ll_tracee *tracee, uint32_t symbol,

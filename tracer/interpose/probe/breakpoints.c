@@ -6,7 +6,7 @@
 
 #include "tracer/elf.h"
 #include "tracer/interpose/patch/instruction.h"
-#include "tracer/interpose/routines.h"
+#include "tracer/interpose/probe/arguments.h"
 
 #include <inttypes.h>
 #include <stdio.h>
@@ -73,7 +73,7 @@ static bool is_wanted(const struct ll_elf_symbol *symbol, uint32_t *which)
         return false;
     for (*which = 0; *which < LL_SYMBOL_COUNT; (*which)++)
         if (strcmp(ll_symbol_row(*which)->name, symbol->name) == 0)
-            return true;
+            return ll_probe_knows(*which);
     *which = LL_BREAKPOINT_LOADED;
     return strcmp(symbol->name, LOADER_TELLS) == 0;
 }
