@@ -613,8 +613,9 @@ static bool find_period(struct log *log, uint64_t *count, bool *trains)
             free(looks);
             return ll_import_no_memory(log->import);
         }
-        uint64_t look = ll_look_at_text(ll_look_at_text(LL_LOOK, log->line.primitive), log->line.pass);
-        looks[*count] = ll_look_at_text(look, log->line.problem);
+        uint64_t look =
+            ll_period_look_text(ll_period_look_text(LL_LOOK, log->line.primitive), log->line.pass);
+        looks[*count] = ll_period_look_text(look, log->line.problem);
         *trains = *trains || backward(&log->line);
     }
     log->period = ll_max(1, ll_period(looks, *count));

@@ -218,11 +218,11 @@ static void note_classes(struct record *r, uint64_t i)
 /* What a recorded operator looks like: its name and the shapes that it takes. */
 static uint64_t look_of(const struct ll_torch_node *node)
 {
-    uint64_t look = ll_look_at_text(LL_LOOK, node->name);
+    uint64_t look = ll_period_look_text(LL_LOOK, node->name);
     for (uint32_t i = 0; i < node->input_count; i++)
         for (uint32_t t = 0; node->inputs[i].kind == LL_TORCH_TENSORS && t < node->inputs[i].count; t++)
             for (unsigned d = 0; d < node->inputs[i].tensors[t].shape.rank; d++)
-                look = ll_look_at(look, node->inputs[i].tensors[t].shape.dim[d]);
+                look = ll_period_look(look, node->inputs[i].tensors[t].shape.dim[d]);
     return look;
 }
 
