@@ -6,6 +6,7 @@
 
 #include "sim/cli/foreign_child.h"
 #include "sim/cli/foreign_plan.h"
+#include "sim/cli/foreign_site.h"
 #include "sim/cli/paths.h"
 #include "sim/report/human.h"
 #include "tracer/base/json.h"
@@ -168,8 +169,12 @@ static int record_in(const char *folder, const char *library, const struct ll_pl
                      const struct ll_args *args)
 {
     struct ll_child child = {0};
-    struct ll_session_settings settings = {
-        .folder = folder, .output = ll_value(args, "output", "program.llt"), .command = command_text(args)};
+    struct ll_sites sites = {0};
+    struct ll_session_settings settings = {.folder = folder,
+                                           .output = ll_value(args, "output", "program.llt"),
+                                           .command = command_text(args),
+                                           .site = ll_site_text,
+                                           .context = &sites};
     const struct ll_ring_settings rings = {.least_allocation = LEAST_ALLOCATION};
     enum ll_status trouble = settings.command ? ll_ring_create(folder, &rings) : LL_NO_MEMORY;
     if (trouble != LL_OK)
@@ -187,7 +192,9 @@ static int record_in(const char *folder, const char *library, const struct ll_pl
         status = follow(&child, session);
     struct ll_session_trace *traces;
     size_t count;
-    if (!ll_session_close(session, args->arena, &traces, &count))
+    bool closed = ll_session_close(session, args->arena, &traces, &count);
+    ll_sites_release(&sites);
+    if (!closed)
         return ll_failed("memory ran out");
     if (child.pid == 0)
         return status;
