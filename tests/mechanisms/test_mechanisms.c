@@ -219,11 +219,14 @@ static void the_coverage_of_each_program_chooses_a_mechanism_that_sees_it(void *
         {"inner_direct", LL_MECHANISM_ENTRY, LL_REACH_INTERNAL_BOUND},
         {"caller_hidden", LL_MECHANISM_ENTRY, LL_REACH_HIDDEN},
         {"caller_static", LL_MECHANISM_PROBE, LL_REACH_STATIC_NAMED},
+        {"opener", LL_MECHANISM_AUDIT, LL_REACH_POINTER},
+        {"caller_rpath", LL_MECHANISM_PRELOAD, LL_REACH_CALL_SLOT},
     };
     for (size_t i = 0; i < sizeof rows / sizeof rows[0]; i++) {
         struct ll_closure closure;
         struct ll_coverage coverage = cover(file_of(rows[i].program), &closure);
         assert_true(coverage.possible);
+        assert_int_equal(closure.missing_count, 0);
         assert_int_equal(coverage.route_count, 1);
         assert_int_equal(coverage.routes[0].reach, rows[i].reach);
         assert_int_equal(coverage.mechanism, rows[i].mechanism);

@@ -154,6 +154,8 @@ static void *open_library(const char *name, int flags)
     void *handle = NULL;
     if (name && *name && !strchr(name, '/')) {
         handle = dlopen(name, flags | RTLD_NOLOAD);
+        if (!handle)
+            dlerror(); /* the failure was ours */
         if (!handle && search_for_caller(__builtin_return_address(0), name, path))
             name = path;
     }
