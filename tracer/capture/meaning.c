@@ -16,15 +16,16 @@
 #define POOLS ATTR(KERNEL_H, kernel_h) ATTR(KERNEL_W, kernel_w) WINDOW
 #define WINDOW                                                                                               \
     ATTR(STRIDE_H, stride_h)                                                                                 \
-    ATTR(STRIDE_W, stride_w) ATTR(PAD_TOP, before_h) ATTR(PAD_LEFT, before_w) ATTR(PAD_BOTTOM, behind_h)     \
-        ATTR(PAD_RIGHT, behind_w)
+    ATTR(STRIDE_W, stride_w)                                                                                 \
+    ATTR(PAD_TOP, before_h) ATTR(PAD_LEFT, before_w) ATTR(PAD_BOTTOM, behind_h) ATTR(PAD_RIGHT, behind_w)
 #define RECURS                                                                                               \
     IN(SRC, PLAIN)                                                                                           \
     IN(WEIGHTS, PLAIN) IN(WEIGHTS_ITER, PLAIN) IN(BIAS, PLAIN) OUT(DST, PLAIN) OUT(DST_ITER, PLAIN)
 #define RECURS_BACK                                                                                          \
     IN(SRC, PLAIN)                                                                                           \
-    IN(WEIGHTS, PLAIN) IN(WEIGHTS_ITER, PLAIN) IN(DIFF_DST, PLAIN) OUT(DIFF_SRC, PLAIN)                      \
-        OUT(DIFF_WEIGHTS, PLAIN) OUT(DIFF_WEIGHTS_ITER, PLAIN) OUT(DIFF_BIAS, PLAIN)
+    IN(WEIGHTS, PLAIN)                                                                                       \
+    IN(WEIGHTS_ITER, PLAIN) IN(DIFF_DST, PLAIN) OUT(DIFF_SRC, PLAIN) OUT(DIFF_WEIGHTS, PLAIN)                \
+        OUT(DIFF_WEIGHTS_ITER, PLAIN) OUT(DIFF_BIAS, PLAIN)
 #define LL_MEANING(routine_, kind_, adding_, phase_, operands_, attrs_, how)                                 \
     {.routine = routine_,                                                                                    \
      .kind = LL_OP_##kind_,                                                                                  \
@@ -63,7 +64,7 @@ static void take_operands(const struct ll_call *call, const struct ll_meaning_ro
         const struct ll_operand *operand = &call->operand[i];
         if (operand->role != row->operands[which].argument)
             continue;
-        struct ll_shape shape = ll_look_at(call, operand, (enum ll_look)row->operands[which].look);
+        struct ll_shape shape = ll_operand_look(call, operand, (enum ll_look)row->operands[which].look);
         bool added = part == LL_PART_ADDS && (operand->access & LL_ACCESS_READ);
         if (part == LL_PART_BOTH || part == LL_PART_IN || added)
             add_input(meant, i, &shape);

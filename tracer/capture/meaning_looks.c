@@ -90,7 +90,8 @@ static struct ll_shape look_TURNED(const struct ll_call *call, const struct ll_s
     return filter(call, shape, true);
 }
 
-struct ll_shape ll_look_at(const struct ll_call *call, const struct ll_operand *operand, enum ll_look look)
+struct ll_shape ll_operand_look(const struct ll_call *call, const struct ll_operand *operand,
+                                enum ll_look look)
 {
     static struct ll_shape (*const looks[])(const struct ll_call *, const struct ll_shape *) = {
 #define X(word, doc) look_##word,

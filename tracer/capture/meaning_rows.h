@@ -47,7 +47,8 @@ struct ll_meaning_row {
 struct ll_shape ll_plain_shape(const struct ll_call *call, const struct ll_operand *operand);
 
 /* The same, looked at in one of these ways. */
-struct ll_shape ll_look_at(const struct ll_call *call, const struct ll_operand *operand, enum ll_look look);
+struct ll_shape ll_operand_look(const struct ll_call *call, const struct ll_operand *operand,
+                                enum ll_look look);
 
 /* What rows cannot say. */
 typedef void ll_meaning_fix(const struct ll_call *call, struct ll_meant *meant);
