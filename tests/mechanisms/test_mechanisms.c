@@ -6,6 +6,7 @@
 #include "check.h"
 
 #include "mechanisms/tiny.h"
+#include "tracer/binary/callsite.h"
 #include "tracer/binary/launch.h"
 #include "tracer/interpose/ring_reader.h"
 #include "tracer/interpose/routines.h"
@@ -90,7 +91,38 @@ static int run(const struct situation *situation, const struct ll_launch *launch
     return WIFEXITED(status) ? WEXITSTATUS(status) : 128 + WTERMSIG(status);
 }
 
-static uint64_t count_calls(const char *rings)
+/* Each call stands in a source file of ours, in a line that has the call's arguments. */
+static bool stands_in_source(const struct ll_callsite *site)
+{
+    char line[256] = "";
+    const char *name = site->file ? strrchr(site->file, '/') : NULL;
+    FILE *source = name ? fopen(ll_format(&arena, "tests/mechanisms%s", name), "r") : NULL;
+    for (uint32_t i = 0; source && i < site->line && fgets(line, sizeof line, source);)
+        i++;
+    if (source)
+        fclose(source);
+    return strstr(line, "1, 1, &one, 1, ") != NULL;
+}
+
+/* The program is over; where it called from is known all the same. */
+static void check_site(const struct ll_ring_reader *reader, const char *program, uint64_t caller)
+{
+    struct ll_ring_process_info info = ll_ring_process_info(reader, 0);
+    struct ll_module modules[64];
+    struct ll_callsites *sites;
+    size_t count = 0;
+    for (; count < info.library_count && count < 64; count++) {
+        const char *path = info.libraries[count].path;
+        modules[count] = (struct ll_module){*path ? path : program, info.libraries[count].base};
+    }
+    assert_int_equal(ll_callsites_open(modules, count, &sites), LL_OK);
+    const struct ll_callsite *site = ll_callsite_find(sites, caller);
+    if (!stands_in_source(site))
+        fail_msg("%s: called from %s", program, ll_callsite_text(&arena, site));
+    ll_callsites_release(sites);
+}
+
+static uint64_t count_calls(const char *rings, const char *program)
 {
     struct ll_ring_reader *reader = ll_ring_open(rings, NULL);
     struct ll_event event;
@@ -103,7 +135,8 @@ static uint64_t count_calls(const char *rings)
         assert_string_equal(ll_symbol_row(event.call.symbol)->name, "cblas_daxpy");
         assert_int_equal(event.call.depth, 0);
         assert_int_equal(ll_call_number(&event.call, LL_NUMBER_n), 1);
-        calls++;
+        if (calls++ == 0)
+            check_site(reader, program, event.call.caller);
     }
     ll_ring_close(reader);
     return calls;
@@ -131,7 +164,7 @@ static bool record(const struct situation *situation, enum ll_mechanism mechanis
     assert_int_equal(ll_ring_create(rings, &settings), LL_OK);
     assert_int_equal(ll_launch_prepare(&arena, &coverage, mechanism, tools, rings, &launch), LL_OK);
     int status = run(situation, &launch);
-    *calls = status == RIGHT_SUM ? count_calls(rings) : 0;
+    *calls = status == RIGHT_SUM ? count_calls(rings, file_of(situation->words[0])) : 0;
     remove_folder(rings);
     if (status != CANNOT_RUN && status != RIGHT_SUM)
         fail_msg("%s by %s: exit status %d", situation->words[0], ll_mechanism_name(mechanism), status);
