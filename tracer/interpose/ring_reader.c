@@ -270,7 +270,8 @@ static bool choose_same(const struct ll_ring_reader *reader)
     if (reader->current >= reader->stream_count)
         return false;
     const struct ll_ring_stream *stream = &reader->streams[reader->current];
-    return ll_ring_stream_has_items(stream) && stream->items[stream->first].start_ticks < reader->current_ends;
+    return ll_ring_stream_has_items(stream) &&
+           stream->items[stream->first].start_ticks < reader->current_ends;
 }
 
 /* A call's words as an event; false when they are nonsense. */

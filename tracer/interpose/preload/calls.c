@@ -74,7 +74,7 @@ static void *find_real(uint32_t symbol, void *caller, uint32_t now)
 
 /* The quick way: a table of places, each of which is whole when its epoch is the present one before and
  * after. */
-static void *real_of(uint32_t symbol, void *caller)
+void *ll_real(uint32_t symbol, void *caller)
 {
     uint32_t now = atomic_load_explicit(&epoch, memory_order_relaxed);
     uint64_t hash = hash_of(symbol, caller);
@@ -99,13 +99,13 @@ static __attribute__((noinline)) void *take_entered(uint32_t symbol, void *calle
     void *real = ll_entered;
     ll_entered = NULL;
     if (!atomic_exchange_explicit(&said[symbol], 1, memory_order_relaxed))
-        real_of(symbol, caller);
+        ll_real(symbol, caller);
     return real;
 }
 
-void *ll_real(uint32_t symbol, void *caller)
+void *ll_reach(uint32_t symbol, void *caller)
 {
-    return __builtin_expect(ll_entered != NULL, 0) ? take_entered(symbol, caller) : real_of(symbol, caller);
+    return __builtin_expect(ll_entered != NULL, 0) ? take_entered(symbol, caller) : ll_real(symbol, caller);
 }
 
 static uint64_t thread_cpu_ns(void)
@@ -153,7 +153,7 @@ static void begin(struct ll_thread *thread, struct ll_frame *frame, const void *
 void *ll_enter(struct ll_frame *frame, const void *top)
 {
     struct ll_passage *passage = &frame->passage;
-    void *real = ll_real(passage->symbol, passage->caller);
+    void *real = passage->real ? passage->real : ll_reach(passage->symbol, passage->caller);
     struct ll_thread *thread = &ll_self;
     if (!real || !ll_process_control() || !ll_thread_ready(thread))
         return real;
