@@ -210,6 +210,15 @@ void *ll_entry_behind(void *function)
     return entry ? (void *)entry->bridge->behind : function;
 }
 
+const void *ll_entry_origin(const void *behind)
+{
+    uint32_t count = atomic_load_explicit(&entry_count, memory_order_acquire);
+    for (uint32_t i = 0; i < count; i++)
+        if (entries[i].bridge->behind == behind)
+            return entries[i].function;
+    return behind;
+}
+
 #else
 
 /* Other machines' instructions are not known here. */
@@ -222,6 +231,11 @@ bool ll_entry_patch(void *function, uint64_t size_bytes, void *wrapper)
 void *ll_entry_behind(void *function)
 {
     return function;
+}
+
+const void *ll_entry_origin(const void *behind)
+{
+    return behind;
 }
 
 #endif

@@ -124,18 +124,40 @@ static void note_mapping(struct ll_breakpoints *breakpoints, uint64_t begin, uin
         if (begin < file->begin || strcmp(file->path, path) != 0 || (offset == 0 && begin != file->begin))
             continue;
         file->end = end > file->end ? end : file->end;
+        file->mapped = true;
         return;
     }
     const char *copy = offset == 0 ? ll_copy_text(&breakpoints->arena, path, strlen(path)) : NULL;
     if (copy && ll_grow(&breakpoints->files, &breakpoints->file_capacity, breakpoints->file_count + 1,
                         sizeof *breakpoints->files))
-        breakpoints->files[breakpoints->file_count++] = (struct ll_probed){begin, end, 0, copy};
+        breakpoints->files[breakpoints->file_count++] =
+            (struct ll_probed){.begin = begin, .end = end, .path = copy, .mapped = true};
+}
+
+/* Forgets what was unmapped: another file may lie there next. */
+static void forget_unmapped(struct ll_breakpoints *breakpoints)
+{
+    uint64_t files = 0;
+    for (uint64_t i = 0; i < breakpoints->file_count; i++) {
+        const struct ll_probed *file = &breakpoints->files[i];
+        uint64_t kept = 0;
+        for (uint64_t at = 0; !file->mapped && at < breakpoints->count; at++)
+            if (breakpoints->items[at].address < file->begin || breakpoints->items[at].address >= file->end)
+                breakpoints->items[kept++] = breakpoints->items[at];
+        if (file->mapped)
+            breakpoints->files[files++] = *file;
+        else
+            breakpoints->count = kept;
+    }
+    breakpoints->file_count = files;
 }
 
 void ll_breakpoints_set(struct ll_breakpoints *breakpoints, const struct ll_tracee *tracee, pid_t thread)
 {
     char line[LINE_BYTES];
-    uint64_t begin, end, offset, first_new = breakpoints->file_count;
+    uint64_t begin, end, offset;
+    for (uint64_t i = 0; i < breakpoints->file_count; i++)
+        breakpoints->files[i].mapped = false;
     snprintf(line, sizeof line, "/proc/%d/maps", (int)tracee->pid);
     FILE *maps = fopen(line, "re");
     while (maps && fgets(line, sizeof line, maps)) {
@@ -148,8 +170,12 @@ void ll_breakpoints_set(struct ll_breakpoints *breakpoints, const struct ll_trac
     }
     if (maps)
         fclose(maps);
-    for (uint64_t i = first_new; i < breakpoints->file_count; i++)
-        set_in_file(breakpoints, tracee, thread, &breakpoints->files[i]);
+    forget_unmapped(breakpoints);
+    for (uint64_t i = 0; i < breakpoints->file_count; i++) {
+        if (!breakpoints->files[i].looked_at)
+            set_in_file(breakpoints, tracee, thread, &breakpoints->files[i]);
+        breakpoints->files[i].looked_at = true;
+    }
 }
 
 void ll_breakpoints_clear(const struct ll_breakpoints *breakpoints, const struct ll_tracee *tracee)

@@ -22,6 +22,8 @@ struct ll_breakpoint {
 struct ll_probed {
     uint64_t begin, end, bias; /* bias: what its addresses were moved by */
     const char *path;
+    bool mapped, looked_at; /* mapped: at the last look */
+    bool said;              /* for the user's use */
 };
 
 /* All zeros to begin with; freed by its owner. */
@@ -34,9 +36,9 @@ struct ll_breakpoints {
     uint64_t trap; /* an address at which a thread stops: where routines are made to return to */
 };
 
-/* Sets breakpoints in all files that the process has mapped since the last time: at every routine of
- * symbols.def that they define, in .symtab as well, and where the loader tells of libraries. `thread` stands
- * still. What cannot be set is left out. */
+/* Sets breakpoints in all files that the process has mapped since the last time, and forgets those of files
+ * that are gone: at every routine of symbols.def that they define, in .symtab as well, and where the loader
+ * tells of libraries. `thread` stands still. What cannot be set is left out. */
 void ll_breakpoints_set(struct ll_breakpoints *breakpoints, const struct ll_tracee *tracee, pid_t thread);
 
 /* The breakpoint at this address, NULL when there is none. */

@@ -72,18 +72,18 @@ void ll_log_host(void)
 
 void ll_log_libraries(void)
 {
-    static uint64_t logged;
-    for (; logged < breakpoints.file_count; logged++) {
-        const struct ll_probed *file = &breakpoints.files[logged];
+    for (uint64_t i = 0; i < breakpoints.file_count; i++) {
+        struct ll_probed *file = &breakpoints.files[i];
         uint64_t words[LL_RING_LOG_WORDS] = {0};
         size_t bytes = strlen(file->path) + 1;
         words[1] = file->bias;
         words[2] = file->begin;
         words[3] = file->end;
-        if (bytes > (LL_RING_LOG_WORDS - 4) * sizeof *words)
+        if (file->said || bytes > (LL_RING_LOG_WORDS - 4) * sizeof *words)
             continue;
         memcpy(words + 4, file->path, bytes);
         ll_log(LL_RING_LOG_LIBRARY, words, (unsigned)(4 + (bytes + 7) / 8));
+        file->said = true;
     }
 }
 
@@ -183,6 +183,8 @@ static bool handle_trap(struct thread *thread)
         registers.rip = at->behind;
         ptrace(PTRACE_SETREGS, thread->tid, NULL, &registers);
         ll_breakpoints_set(&breakpoints, &program, thread->tid);
+        if (ll_process())
+            ll_log_libraries();
         return true;
     } else {
         enter(thread, &registers, at);
