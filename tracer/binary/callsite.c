@@ -34,9 +34,11 @@ static int no_elf(Dwfl_Module *module, void **data, const char *name, Dwarf_Addr
     return -1; /* every module is reported with its file */
 }
 
+/* Debug information is taken from the file or from where packages put it; the standard search would also ask
+ * servers, and wait for them. */
 static const Dwfl_Callbacks callbacks = {
     .find_elf = no_elf,
-    .find_debuginfo = dwfl_standard_find_debuginfo,
+    .find_debuginfo = dwfl_build_id_find_debuginfo,
     .section_address = dwfl_offline_section_address,
 };
 
