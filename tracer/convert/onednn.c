@@ -497,7 +497,8 @@ static const struct {
     {"rnn", ll_dnnl_RNN},
 };
 
-/* What oneDNN calls a type of elements. */
+/* What oneDNN calls a type of elements: the first one that some memory is of, as in src_f32::blocked:ab:f0.
+ */
 static enum ll_dtype dtype_of(const char *memory)
 {
     static const struct {
@@ -505,14 +506,14 @@ static enum ll_dtype dtype_of(const char *memory)
         enum ll_dtype dtype;
     } types[] = {{"f32", LL_F32}, {"f16", LL_F16}, {"bf16", LL_BF16}, {"f64", LL_F64},    {"s8", LL_INT8},
                  {"u8", LL_U8},   {"s32", LL_I32}, {"tf32", LL_TF32}, {"f8_e4m3", LL_F8}, {"f8_e5m2", LL_F8}};
-    const char *at = memory + strcspn(memory, "_: ");
-    while (*at == '_' && strncmp(at, "_layer", 6) == 0)
-        at += 6;
-    at += *at == '_' || *at == ':';
-    size_t length = strcspn(at, ": ");
-    for (size_t i = 0; i < sizeof types / sizeof *types; i++)
-        if (strlen(types[i].name) == length && strncmp(types[i].name, at, length) == 0)
-            return types[i].dtype;
+    for (const char *at = memory; *at; at += *at != '\0') {
+        for (size_t i = 0; i < sizeof types / sizeof *types; i++) {
+            size_t length = strlen(types[i].name);
+            if (strncmp(types[i].name, at, length) == 0 && strchr(": ", at[length]))
+                return types[i].dtype;
+        }
+        at += strcspn(at, "_: ");
+    }
     return LL_DTYPE_COUNT;
 }
 
