@@ -139,11 +139,11 @@ struct windows {
 
 /* Extents of one dimension: in, out, kernel, stride, padding before; holes between (oneDNN counts from 0).
  * What is padded behind follows from the result. */
-static void set_side(const char *p, const char *letter, bool high, struct windows *w)
+static void set_side(const char *p, bool high, bool turned, struct windows *w)
 {
-    char name[3] = {'i', letter[0], '\0'};
+    char name[3] = {turned ? 'o' : 'i', high ? 'h' : 'w', '\0'};
     uint64_t in = extent(p, name, 1), out, kernel, stride, pad, holes;
-    name[0] = 'o', out = extent(p, name, 1);
+    name[0] = turned ? 'i' : 'o', out = extent(p, name, 1);
     name[0] = 'k', kernel = extent(p, name, 1);
     name[0] = 's', stride = extent(p, name, 1);
     name[0] = 'p', pad = extent(p, name, 0);
@@ -160,18 +160,20 @@ static void set_side(const char *p, const char *letter, bool high, struct window
     *(high ? &w->kernel_h : &w->kernel_w) = kernel;
 }
 
-static const char *slide(const struct line *line, struct windows *w)
+/* What slides over what; turned, it is the result of the line that is slid over. */
+static const char *slide(const struct line *line, bool turned, struct windows *w)
 {
     const char *p = line->problem;
     if (extent(p, "id", 1) != 1 || extent(p, "kd", 1) != 1)
         return "windows of three dimensions are not known";
     *w = (struct windows){.image = {.rank = 4, .dtype = (uint8_t)line->dtype}};
     w->image.dim[0] = extent(p, "mb", 1);
-    w->image.dim[3] = extent(p, "ic", 1);
+    uint64_t in = extent(p, "ic", 1), out = extent(p, "oc", in);
     w->result = w->image;
-    w->result.dim[3] = extent(p, "oc", w->image.dim[3]);
-    set_side(p, "h", true, w);
-    set_side(p, "w", false, w);
+    w->image.dim[3] = turned ? out : in;
+    w->result.dim[3] = turned ? in : out;
+    set_side(p, true, turned, w);
+    set_side(p, false, turned, w);
     return NULL;
 }
 
@@ -181,16 +183,11 @@ static const char *ll_dnnl_CONV(struct log *log)
 {
     const struct line *line = &log->line;
     struct windows w;
-    const char *trouble = slide(line, &w);
-    if (trouble)
-        return trouble;
     bool turned = strcmp(line->primitive, "deconvolution") == 0, filter = strstr(line->pass, "weights");
     bool data = backward(line) && !filter;
-    if (turned) {
-        struct ll_shape image = w.image;
-        w.image = w.result;
-        w.result = image;
-    }
+    const char *trouble = slide(line, turned, &w);
+    if (trouble)
+        return trouble;
     uint64_t groups = extent(line->problem, "g", 1);
     w.attrs[8] = attr(LL_ATTR_GROUPS, groups);
     const struct ll_shape filters = shape_of(
@@ -219,7 +216,7 @@ static const char *ll_dnnl_POOL(struct log *log)
 {
     const struct line *line = &log->line;
     struct windows w;
-    const char *trouble = slide(line, &w);
+    const char *trouble = slide(line, false, &w);
     if (trouble)
         return trouble;
     bool largest = strstr(line->extra, "pooling_max") != NULL, back = backward(line);
