@@ -434,6 +434,9 @@ bool ll_torch_record(struct ll_import *import, struct ll_torch_nodes *nodes, enu
     bool done = r.states ? look_around(&r) && begin(&r, file) : ll_import_no_memory(import);
     if (done)
         record_all(&r);
+    if (done && r.storages.ops == 0 && import->diags->count == before)
+        ll_complain(import->diags, (struct ll_place){.file = import->inputs[0].path},
+                    "no node of it is an operator that does something");
     ll_storages_release(&r.storages);
     ll_map_release(&r.sequences);
     ll_map_release(&r.refused);
