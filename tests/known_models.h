@@ -115,8 +115,9 @@ static const struct known {
         .name = "layernorm",
         .parameters = 2 * 1024,
         .forward_flops = 7 * 1024,
+        .train_ops = 4,
+        .constants = 4,
         .small = {{"h", "9"}},
-        .dry = true,
     },
     {
         .name = "elementwise",
