@@ -289,7 +289,7 @@ static const struct known {
         .forward_flops = 19987070976,
         .train_ops = 1134,
         .constants = 2,
-        .small = {{"frames", "40"}, {"hidden", "8"}, {"classes", "4"}},
+        .small = {{"frames", "40"}, {"hidden", "8"}, {"classes", "4"}, {"rate", "10000"}},
         .steps = 60,
     },
     /* The same, weights and biases repeated for each utterance. Ops: of the four layers that hear frames
@@ -302,7 +302,7 @@ static const struct known {
         .train_ops = 1143,
         .constants = 2,
         .preset = {{"tile", "1"}},
-        .small = {{"frames", "40"}, {"hidden", "8"}, {"classes", "4"}, {"tile", "1"}},
+        .small = {{"frames", "40"}, {"hidden", "8"}, {"classes", "4"}, {"rate", "10000"}, {"tile", "1"}},
         .steps = 60,
     },
     /* The suite's code, without the fourth layer: 26 x 1024 + 2 x 1024 x 1024 + 1024 x 62, and biases. Ops: 4
@@ -315,7 +315,12 @@ static const struct known {
         .train_ops = 56,
         .constants = 1,
         .preset = {{"tile", "1"}, {"recurrent", "0"}},
-        .small = {{"frames", "40"}, {"hidden", "8"}, {"classes", "4"}, {"tile", "1"}, {"recurrent", "0"}},
+        .small = {{"frames", "40"},
+                  {"hidden", "8"},
+                  {"classes", "4"},
+                  {"rate", "10000"},
+                  {"tile", "1"},
+                  {"recurrent", "0"}},
         .steps = 60,
     },
     /* ResNet-34 (He et al., 2016): 3.6 GMAC in the paper's table 1 are 7.328 GFLOP with the last layer of
