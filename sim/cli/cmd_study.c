@@ -64,11 +64,16 @@ static size_t choose(const struct ll_args *args, const struct ll_study *chosen[M
     return count;
 }
 
-/* FOLDER/ID.csv, or FOLDER/ID-NAME.csv for what has a name. NULL when memory ran out. */
+/* FOLDER/ID.csv, or FOLDER/ID-NAME.csv for what has a name; a slash in the id becomes a dash. NULL when
+ * memory ran out. */
 static const char *path_of(struct ll_arena *arena, const char *folder, const struct ll_study *study,
                            const char *name, const char *ending)
 {
-    return ll_format(arena, "%s/%s%s%s.%s", folder, study->id, name ? "-" : "", name ? name : "", ending);
+    char *id = ll_copy_text(arena, study->id, strlen(study->id));
+    for (char *slash = id; slash && (slash = strchr(slash, '/'));)
+        *slash = '-';
+    return id ? ll_format(arena, "%s/%s%s%s.%s", folder, id, name ? "-" : "", name ? name : "", ending)
+              : NULL;
 }
 
 static bool write_text(struct ll_arena *arena, const char *folder, const struct ll_study *study,

@@ -42,7 +42,7 @@ struct ll_op_result {
     uint32_t unit;  /* in machine->units, LL_NO_UNIT for what needs none */
     uint32_t bound; /* LL_BOUND_... */
     double start_s, time_s;
-    double active_s; /* of time_s, while something works: not what is late in starting */
+    double active_s;                     /* of time_s, while something works: not what is late in starting */
     double bound_s, pipelined_s;         /* alone on an empty machine: the plain bound, and tile by tile */
     double compute_cycles, stall_cycles; /* of the unit's clock */
     double utilization;
@@ -68,7 +68,7 @@ struct ll_energy_parts {
 struct ll_result {
     const struct ll_prepared *prepared;
     const struct ll_machine *machine;
-    double time_s; /* a step */
+    double time_s;                      /* a step */
     double device_active_s, starting_s; /* a step: the device works; a core of the host starts its ops */
     double flop_utilization;
     double shares[LL_BOUND_COUNT];     /* of time_s, summing to 1 */

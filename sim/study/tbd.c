@@ -39,9 +39,8 @@ size_t ll_tbd_batch_count(enum ll_tbd_row row)
 void ll_tbd_plan_machine(struct ll_plan *plan, const char *target)
 {
     bool titan = strcmp(target, LL_TBD_TITAN) == 0;
-    ll_plan_target(plan, &(struct ll_target){.name = target,
-                                             .machine = titan ? "titan_xp_framework_2017"
-                                                              : "quadro_p4000_framework_2017"});
+    ll_plan_target(
+        plan, &(struct ll_target){.name = target, .machine = titan ? "titan_xp_tbd" : "quadro_p4000_tbd"});
 }
 
 static const char *variant_of(uint64_t batch, struct ll_arena *arena)
@@ -101,6 +100,25 @@ double ll_tbd_value(const struct ll_metrics *metrics, enum ll_tbd_metric metric)
     return metric == LL_TBD_THROUGHPUT ? metrics->throughput_Hz
            : metric == LL_TBD_DEVICE   ? 100 * metrics->device_utilization
                                        : 100 * metrics->fp32_utilization;
+}
+
+double ll_tbd_gain(const struct ll_tbd_sweep *sweep, double from, double to)
+{
+    double before = NAN, after = NAN;
+    for (size_t i = 0; i < sweep->count; i++) {
+        before = sweep->batches[i] == from ? sweep->metrics[i].throughput_Hz : before;
+        after = sweep->batches[i] == to ? sweep->metrics[i].throughput_Hz : after;
+    }
+    return after / before - 1;
+}
+
+double ll_tbd_exponent(const struct ll_tbd_sweep *sweep)
+{
+    double least = NAN;
+    for (size_t i = 1; i < sweep->count; i++)
+        least = fmin(least, log2(sweep->metrics[i].throughput_Hz / sweep->metrics[i - 1].throughput_Hz) /
+                                log2(sweep->batches[i] / sweep->batches[i - 1]));
+    return least;
 }
 
 void ll_tbd_tabulate(const struct ll_tbd_sweep *sweeps, struct ll_outcome *outcome)

@@ -67,6 +67,13 @@ const struct ll_metrics *ll_tbd_last(const struct ll_tbd_sweep *sweep);
 enum ll_tbd_metric { LL_TBD_THROUGHPUT, LL_TBD_DEVICE, LL_TBD_FP32 };
 double ll_tbd_value(const struct ll_metrics *metrics, enum ll_tbd_metric metric);
 
+/* What throughput gains from one batch to another, as a share; NaN unless the sweep has both. */
+double ll_tbd_gain(const struct ll_tbd_sweep *sweep, double from, double to);
+
+/* How throughput grows with the batch, as its power: 1 is linear, 0 not at all. The least between two batches
+ * that follow each other; NaN of fewer than two. */
+double ll_tbd_exponent(const struct ll_tbd_sweep *sweep);
+
 /* The table of all sweeps, and a figure of one metric: a panel for each workload. */
 void ll_tbd_tabulate(const struct ll_tbd_sweep *sweeps, struct ll_outcome *outcome);
 void ll_tbd_draw(const struct ll_tbd_sweep *sweeps, enum ll_tbd_metric metric, struct ll_outcome *outcome);

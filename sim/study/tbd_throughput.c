@@ -1,48 +1,26 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "sim/study/tbd.h"
 
-#include <math.h>
 #include <stdio.h>
-
-/* Throughput of one batch over that of another, less one; NaN when there is not both. */
-static double gain(const struct ll_tbd_sweep *sweep, double from, double to)
-{
-    double before = NAN, after = NAN;
-    for (size_t i = 0; i < sweep->count; i++) {
-        before = sweep->batches[i] == from ? sweep->metrics[i].throughput_Hz : before;
-        after = sweep->batches[i] == to ? sweep->metrics[i].throughput_Hz : after;
-    }
-    return after / before - 1;
-}
-
-/* The least log2 of what throughput gains where the batch doubles: 1 is linear. */
-static double least_exponent(const struct ll_tbd_sweep *sweep)
-{
-    double least = INFINITY;
-    for (size_t i = 1; i < sweep->count; i++)
-        least = fmin(least, log2(sweep->metrics[i].throughput_Hz / sweep->metrics[i - 1].throughput_Hz) /
-                                log2(sweep->batches[i] / sweep->batches[i - 1]));
-    return least;
-}
 
 static void judge_gains(const struct ll_tbd_sweep *sweeps, struct ll_outcome *outcome)
 {
     const struct ll_tbd_sweep *resnet = &sweeps[LL_TBD_RESNET], *inception = &sweeps[LL_TBD_INCEPTION],
                               *nmt = &sweeps[LL_TBD_NMT], *speech = &sweeps[LL_TBD_DEEP_SPEECH];
-    double resnet_gain = gain(resnet, 16, 32), nmt_gain = gain(nmt, 64, 128),
-           speech_gain = gain(speech, 2, 4);
+    double resnet_gain = ll_tbd_gain(resnet, 16, 32), nmt_gain = ll_tbd_gain(nmt, 64, 128),
+           speech_gain = ll_tbd_gain(speech, 2, 4);
     char measured[96];
     if (resnet->count)
         ll_at_most(outcome, (struct ll_measure){100 * resnet_gain, 1, " %"}, 15,
                    "ResNet-50: what 32 images gain over 16");
     if (inception->count)
-        ll_at_most(outcome, (struct ll_measure){100 * gain(inception, 16, 32), 1, " %"}, 15,
+        ll_at_most(outcome, (struct ll_measure){100 * ll_tbd_gain(inception, 16, 32), 1, " %"}, 15,
                    "Inception-v3: what 32 images gain over 16 (published: less than 10 %%)");
     if (nmt->count)
         ll_between(outcome, (struct ll_measure){100 * nmt_gain, 1, " %"}, 10, 45,
                    "NMT: what 128 sentences gain over 64 (published: 25 %%)");
     if (speech->count)
-        ll_at_least(outcome, (struct ll_measure){least_exponent(speech), 2, ""}, 0.8,
+        ll_at_least(outcome, (struct ll_measure){ll_tbd_exponent(speech), 2, ""}, 0.8,
                     "Deep Speech 2: throughput grows almost as the mini-batch does, the exponent");
     snprintf(measured, sizeof measured, "%.1f, %.1f, %.1f %%", 100 * resnet_gain, 100 * nmt_gain,
              100 * speech_gain);

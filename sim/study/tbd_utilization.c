@@ -87,6 +87,10 @@ static void judge_device(const struct ll_evidence *evidence, struct ll_outcome *
             ll_at_least(outcome,
                         (struct ll_measure){ll_tbd_value(ll_tbd_last(&sweeps[row]), LL_TBD_DEVICE), 1, " %"},
                         busy, "%s: GPU utilization at the largest mini-batch", ll_tbd[row].name);
+    ll_note(
+        outcome,
+        "Networks are unrolled here, so that nothing waits for the host to decide whether a loop goes on, "
+        "as TensorFlow's loops do: NMT comes to 100 %% where the paper has less than 95.");
     inform_detector(sweeps, LL_TBD_DEVICE, "89.4 % (TensorFlow), 90.3 % (MXNet)", outcome);
     ll_tbd_note(sweeps, outcome);
 }
@@ -101,6 +105,10 @@ static void judge_arithmetic(const struct ll_evidence *evidence, struct ll_outco
     judge_below(sweeps, LL_TBD_FP32, is_recurrent, is_not_recurrent,
                 "recurrent networks use less of the arithmetic than all others, at the largest mini-batches",
                 outcome);
+    ll_note(
+        outcome,
+        "A3C, which has convolutions of 16 and 32 filters over four channels, fills no tile of a product: "
+        "it uses less of the arithmetic than the translators.");
     inform_detector(sweeps, LL_TBD_FP32, "58.9 % (TensorFlow), 70.9 % (MXNet)", outcome);
     ll_tbd_note(sweeps, outcome);
 }

@@ -121,7 +121,7 @@ static void a_missing_workload_fails_each_study_that_wants_it(void **state)
         for (uint64_t i = 0; i < outcome.criterion_count; i++)
             missing += outcome.criteria[i].verdict == LL_FAIL &&
                        strstr(outcome.criteria[i].claim, "can be recorded");
-        assert_true(missing > 0);
+        assert_true(missing > 0 || answer->plan.recording_count == 0); /* tables of machines want none */
         ll_outcome_release(&outcome);
         forget(answer);
     }
