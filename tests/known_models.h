@@ -288,7 +288,7 @@ static const struct known {
         .forward_flops = 19987070976,
         .train_ops = 1134,
         .constants = 2,
-        .small = {{"frames", "40"}, {"hidden", "8"}, {"classes", "4"}},
+        .small = {{"frames", "40"}, {"hidden", "8"}, {"classes", "4"}, {"rate", "10000"}},
         .steps = 60,
     },
     /* The same, weights and biases repeated for each utterance. Ops: of the four layers that hear frames
@@ -301,7 +301,7 @@ static const struct known {
         .train_ops = 1143,
         .constants = 2,
         .preset = {{"tile", "1"}},
-        .small = {{"frames", "40"}, {"hidden", "8"}, {"classes", "4"}, {"tile", "1"}},
+        .small = {{"frames", "40"}, {"hidden", "8"}, {"classes", "4"}, {"rate", "10000"}, {"tile", "1"}},
         .steps = 60,
     },
     /* The suite's code, without the fourth layer: 26 x 1024 + 2 x 1024 x 1024 + 1024 x 62, and biases. Ops: 4
@@ -314,7 +314,12 @@ static const struct known {
         .train_ops = 56,
         .constants = 1,
         .preset = {{"tile", "1"}, {"recurrent", "0"}},
-        .small = {{"frames", "40"}, {"hidden", "8"}, {"classes", "4"}, {"tile", "1"}, {"recurrent", "0"}},
+        .small = {{"frames", "40"},
+                  {"hidden", "8"},
+                  {"classes", "4"},
+                  {"rate", "10000"},
+                  {"tile", "1"},
+                  {"recurrent", "0"}},
         .steps = 60,
     },
     /* ResNet-34 (He et al., 2016): 3.6 GMAC in the paper's table 1 are 7.328 GFLOP with the last layer of
@@ -453,7 +458,7 @@ static const struct known {
         .steps = 160,
     },
     /* Gulrajani et al., 2017: the sums of wgan_net.h's first comment. What is inferred is the generator's,
-     * and so is the loss. Ops with two of the critic's updates: 2 input, 1551 forward, 4322 backward, 126
+     * and so is the loss. Ops with two of the critic's updates: 2 input, 1551 forward, 4177 backward, 126
      * update (the generator's weights once, the critic's twice, Adam's powers with each; the counter of
      * steps). Constants: the ones that gradients start from, Adam's betas of two networks, one, two, quarter,
      * epsilon, the penalty's weight, what the counter advances by. */
@@ -461,7 +466,7 @@ static const struct known {
         .name = "wgan",
         .parameters = 8540483,
         .forward_flops = 3573022720,
-        .train_ops = 6001,
+        .train_ops = 5856,
         .constants = 11,
         .small = {{"image", "16"}, {"channels", "2"}, {"critic_steps", "2"}},
         .loss_of = "generator/",
@@ -588,6 +593,86 @@ static const struct known {
         .constants = 2,
         .small = {{"image", "48"}, {"classes", "3"}, {"channels", "4"}, {"rate", "1"}},
         .steps = 300,
+    },
+    /* Lin et al., 2017, as TensorFlow's code for TPUs has it; the sum over the layers that the first comment of
+     * retinanet.c lists. Ops with 18 layers: 5 input; 240 forward (21 convolutions of the trunk, 5 of the
+     * pyramid and 50 of the heads, the latter 55 with bias; 16 normalisations, 57 ReLU, a pool, 8 + 2 + 1 sums,
+     * 2 maps enlarged, 2 joins, 12 views, 8 others of the loss); 410 backward, of them 80 sums for filters and
+     * biases that five levels share, 19 where something is used twice; 115 update (83 weights, 32 averages).
+     * Constants: the one that gradients start from, the weight of the boxes. */
+    {
+        .name = "retinanet",
+        .parameters = 35744116,
+        .forward_flops = 173245696000,
+        .train_ops = 770,
+        .constants = 2,
+        .small = {{"image", "64"},
+                  {"classes", "2"},
+                  {"channels", "4"},
+                  {"features", "8"},
+                  {"depth", "18"},
+                  {"shapes", "2"},
+                  {"frozen", "0"},
+                  {"rate", "3"}},
+        .steps = 300,
+    },
+    /* Three sizes of anchors, as the paper has them; normalisation that does not follow the batch, so that there
+     * are no averages to update, but 32 constants more. */
+    {
+        .name = "retinanet",
+        .parameters = 36394126,
+        .forward_flops = 184323558400,
+        .train_ops = 738,
+        .constants = 34,
+        .preset = {{"sizes", "3"}},
+        .small = {{"image", "64"},
+                  {"classes", "2"},
+                  {"channels", "4"},
+                  {"features", "8"},
+                  {"depth", "18"},
+                  {"shapes", "2"}},
+    },
+    /* Ren et al., 2015, as MXNet has it; the sum over the layers that the first comment of faster_rcnn.c lists,
+     * with 128 regions. Ops with 18 layers: 6 input; 116 forward (21 convolutions of the trunk, 3 that propose, 5
+     * products and convolutions with bias, 19 normalisations and ReLU, 8 + 3 sums, 5 pools, 18 that propose, of
+     * them 5 views; 4 views more, 11 others of the losses); 123 backward; 243 update (68 weights, each gradient
+     * cut above and below; 38 averages, the counter of steps). Constants: the one that gradients start from,
+     * anchors, the score of what is too small, both bounds of gradients, the regions' share, the scale of the
+     * images, what the counter advances by. */
+    {
+        .name = "faster_rcnn",
+        .parameters = 47454562,
+        .forward_flops = 399721125888,
+        .train_ops = 488,
+        .constants = 8,
+        .small = {{"height", "64"},
+                  {"width", "48"},
+                  {"classes", "2"},
+                  {"channels", "4"},
+                  {"depth", "18"},
+                  {"shapes", "2"},
+                  {"scale", "1"},
+                  {"regions", "8"},
+                  {"frozen", "0"},
+                  {"rate", "20"}},
+        .steps = 200,
+    },
+    /* The same, its normalisation, stem and first stage frozen: 25 weights are trained, 43 are constants as are
+     * 38 means and variances. */
+    {
+        .name = "faster_rcnn",
+        .parameters = 47454562,
+        .forward_flops = 399721125888,
+        .train_ops = 290,
+        .constants = 89,
+        .small = {{"height", "64"},
+                  {"width", "48"},
+                  {"classes", "2"},
+                  {"channels", "4"},
+                  {"depth", "18"},
+                  {"shapes", "2"},
+                  {"scale", "1"},
+                  {"regions", "8"}},
     },
 };
 

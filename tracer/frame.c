@@ -7,6 +7,7 @@
 #include "tracer/base/num.h"
 
 #include <stdlib.h>
+#include <string.h>
 #include <zstd.h>
 
 enum { LEVEL = 1 };
@@ -63,4 +64,47 @@ enum ll_status ll_frame_unpack(struct ll_codec *codec, struct ll_view stored, ui
         return LL_DAMAGED;
     size_t unpacked = ZSTD_decompressDCtx(codec->unpacker, content, size, stored.at, stored_size);
     return unpacked == size ? LL_OK : LL_DAMAGED;
+}
+
+bool ll_is_packed(const void *stored, uint64_t size)
+{
+    static const uint8_t magic[] = {0x28, 0xb5, 0x2f, 0xfd};
+    return size >= sizeof magic && memcmp(stored, magic, sizeof magic) == 0;
+}
+
+/* Room for what comes doubles, so the memory taken follows from what was really unpacked. */
+static enum ll_status unpack_all(ZSTD_DCtx *unpacker, ZSTD_inBuffer in, uint64_t most_bytes,
+                                 ZSTD_outBuffer *out)
+{
+    uint64_t capacity = 0;
+    size_t left = 1;
+    while (in.pos < in.size || left > 0) {
+        if (out->pos >= most_bytes)
+            return LL_FILE_TOO_LONG;
+        if (!ll_grow(&out->dst, &capacity, out->pos + ZSTD_DStreamOutSize(), 1))
+            return LL_NO_MEMORY;
+        out->size = ll_min(capacity, most_bytes);
+        size_t before = out->pos;
+        left = ZSTD_decompressStream(unpacker, out, &in);
+        if (ZSTD_isError(left) || (in.pos == in.size && left > 0 && out->pos == before))
+            return LL_DAMAGED;
+    }
+    return LL_OK;
+}
+
+enum ll_status ll_unpack_file(const void *stored, uint64_t size, uint64_t most_bytes, struct ll_arena *arena,
+                              struct ll_contents *content)
+{
+    ZSTD_DCtx *unpacker = ZSTD_createDCtx();
+    ZSTD_outBuffer out = {NULL, 0, 0};
+    enum ll_status status = LL_NO_MEMORY;
+    if (unpacker)
+        status = unpack_all(unpacker, (ZSTD_inBuffer){stored, size, 0}, most_bytes, &out);
+    ZSTD_freeDCtx(unpacker);
+    if (status == LL_OK) {
+        *content = (struct ll_contents){ll_copy_text(arena, out.dst, out.pos), out.pos};
+        status = content->bytes ? LL_OK : LL_NO_MEMORY;
+    }
+    free(out.dst);
+    return status;
 }

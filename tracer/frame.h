@@ -4,8 +4,11 @@
 #ifndef LL_TRACER_FRAME_H
 #define LL_TRACER_FRAME_H
 
+#include "tracer/base/file.h"
 #include "tracer/base/status.h"
 #include "tracer/column.h"
+
+#include <stdbool.h>
 
 struct ll_codec;
 
@@ -20,5 +23,13 @@ void ll_frame_pack(struct ll_codec *codec, const void *content, uint64_t size, s
  * LL_DAMAGED or LL_NO_MEMORY. Never writes past content + size; takes no memory that depends on the input. */
 enum ll_status ll_frame_unpack(struct ll_codec *codec, struct ll_view stored, uint8_t *content,
                                uint64_t size);
+
+/* Whether bytes begin as a file that zstd has compressed. */
+bool ll_is_packed(const void *stored, uint64_t size);
+
+/* Unpacks such a file, of any number of frames, whose content is at most so many bytes, into the arena.
+ * LL_OK, LL_DAMAGED, LL_FILE_TOO_LONG or LL_NO_MEMORY. */
+enum ll_status ll_unpack_file(const void *stored, uint64_t size, uint64_t most_bytes, struct ll_arena *arena,
+                              struct ll_contents *content);
 
 #endif

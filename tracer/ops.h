@@ -83,6 +83,8 @@
     X(EPSILON, "epsilon", REAL)                                                                              \
     X(VECTORS, "vectors", COUNT)                                                                             \
     X(DEVICES, "devices", COUNT)                                                                             \
+    X(PEER, "peer", COUNT)                                                                                   \
+    X(FLOPS, "flops", COUNT)                                                                                 \
     X(NODES, "nodes", COUNT)                                                                                 \
     X(IN_PLACE, "in_place", COUNT)
 

@@ -46,14 +46,14 @@ ll_count_rule ll_flops_PER_IN_1, ll_flops_PER_IN_6, ll_flops_REDUCE, ll_flops_PO
 ll_count_rule ll_flops_LRN, ll_flops_LRN_GRAD, ll_flops_BATCH_NORM, ll_flops_NORM_GRAD, ll_flops_SAMPLE;
 
 ll_count_rule ll_flops_BATCH_MATMUL, ll_flops_ROWS_2, ll_flops_PER_OUT_9, ll_flops_CTC;
-ll_count_rule ll_flops_STEPS;
+ll_count_rule ll_flops_STEPS, ll_flops_COMPUTATION;
 ll_count_rule ll_read_SLICE, ll_written_SLICE;
 ll_count_rule ll_read_GATHER, ll_written_GATHER, ll_read_ROWS, ll_written_ROWS, ll_read_ASSIGN,
     ll_written_ASSIGN;
 ll_count_rule ll_read_NONE, ll_read_IN_OUT, ll_read_OUT;
 ll_count_rule ll_written_NONE, ll_written_IN_OUT, ll_written_OUT;
 
-ll_work_rule ll_work_STEPS;
+ll_work_rule ll_work_STEPS, ll_work_COMPUTATION;
 ll_work_rule ll_work_GATHER, ll_work_BATCH_GEMM;
 ll_work_rule ll_work_NOTHING, ll_work_GEMM, ll_work_CONV_FORWARD, ll_work_CONV_DATA, ll_work_CONV_FILTER;
 ll_work_rule ll_work_VECTOR, ll_work_PICKED, ll_work_ROWS, ll_work_REDUCE, ll_work_MOVE, ll_work_HOST,

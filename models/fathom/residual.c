@@ -22,8 +22,6 @@
 #include "models/nn/init.h"
 #include "models/nn/layers.h"
 
-#include <stdio.h>
-
 enum { IMAGE, CLASSES, CHANNELS };
 
 static const struct ll_model_param params[] = {
@@ -52,13 +50,6 @@ static struct ll_value *dense(struct ll_nn *nn, struct ll_value *x, uint64_t uni
                           &(struct ll_dense_options){.units = units,
                                                      .init = ll_init_keeping_size(x->shape.dim[1], 1),
                                                      .bias = bias});
-}
-
-static void push_numbered(struct ll_nn *nn, const char *name, unsigned number)
-{
-    char text[32];
-    snprintf(text, sizeof text, "%s%u", name, number);
-    ll_nn_push(nn, text);
 }
 
 /* A convolution without bias, normalised. */
@@ -96,9 +87,9 @@ static struct ll_value *forward(struct ll_nn *nn, struct ll_value *x, const stru
     x = ll_nn_do1(nn, LL_OP_RELU, conv_norm(nn, "stem", x, stem, build->train));
     x = ll_max_pool_layer(nn, "pool", x, 3, 2, LL_HALF);
     for (unsigned group = 0; group < 4; group++) {
-        push_numbered(nn, "group", group + 1);
+        ll_nn_push_numbered(nn, "group", group + 1);
         for (unsigned i = 0; i < units[group]; i++) {
-            push_numbered(nn, "unit", i + 1);
+            ll_nn_push_numbered(nn, "unit", i + 1);
             x = unit(nn, x, group > 0 && i == 0 ? 2 : 1, channels << group, build->train);
             ll_nn_pop(nn);
         }
@@ -137,12 +128,12 @@ static struct ll_value *forward_code(struct ll_nn *nn, struct ll_value *x, const
     x = ll_max_pool_layer(nn, "pool", x, 3, 2, LL_SAME);
     x = conv_add(nn, "widen", x, (struct ll_conv_options){.kernel = 1, .filters = channels *= 2});
     for (unsigned group = 0; group < 4; group++) {
-        push_numbered(nn, "group", group + 1);
+        ll_nn_push_numbered(nn, "group", group + 1);
         if (group > 0)
             x = convolve(nn, "double", x,
                          (struct ll_conv_options){.kernel = 1, .filters = channels *= 2, .bias = LL_NO_BIAS});
         for (unsigned i = 0; i < 3; i++) {
-            push_numbered(nn, "unit", i + 1);
+            ll_nn_push_numbered(nn, "unit", i + 1);
             x = bottleneck(nn, x, channels);
             ll_nn_pop(nn);
         }

@@ -40,8 +40,8 @@ static void mark_needed(const struct ll_nn *nn, struct ll_value *const *values, 
         needed[values[i]->index] = true;
     for (uint64_t i = first_op(nn); i < nn->op_count; i++) {
         const struct ll_nn_op *op = nn->ops[i];
-        bool depends = false;
-        for (uint32_t j = 0; j < op->view.input_count; j++)
+        bool depends = false, flows = rules[op->view.kind] != ll_gradient_NONE;
+        for (uint32_t j = 0; flows && j < op->view.input_count; j++)
             depends |= needed[op->inputs[j]->index];
         for (uint32_t j = 0; depends && j < op->view.output_count; j++)
             needed[op->outputs[j]->index] = true;

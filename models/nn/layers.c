@@ -175,11 +175,14 @@ struct ll_value *ll_batch_norm_layer(struct ll_nn *nn, const char *name, struct 
     struct ll_shape shape = ll_nn_shape(nn, 1, &x->shape.dim[x->shape.rank ? x->shape.rank - 1 : 0], &role);
     struct ll_attr epsilon = ll_attr_of_real(LL_ATTR_EPSILON, options->epsilon);
     ll_nn_push(nn, name);
+    bool frozen = nn->frozen;
+    nn->frozen |= options->frozen;
     enum ll_memory_class gamma = options->unscaled ? LL_WORKSPACE : LL_WEIGHT;
     struct ll_value *inputs[] = {x, ll_nn_variable(nn, "gamma", &shape, gamma, one),
                                  ll_nn_variable(nn, "beta", &shape, LL_WEIGHT, zero),
                                  ll_nn_variable(nn, "mean", &shape, LL_OPTIMIZER, zero),
                                  ll_nn_variable(nn, "variance", &shape, LL_OPTIMIZER, one)};
+    nn->frozen = frozen;
     struct ll_value *y =
         ll_nn_do(nn, &(struct ll_call){.kind = options->train ? LL_OP_BATCH_NORM : LL_OP_BATCH_NORM_FIXED,
                                        .input_count = options->train ? 3 : 5,

@@ -345,21 +345,30 @@ struct ll_value *ll_nn_do2(struct ll_nn *nn, enum ll_op_kind kind, struct ll_val
 
 void ll_nn_push(struct ll_nn *nn, const char *name)
 {
+    if (nn->trouble)
+        return;
     const char *scope = scoped(nn, name);
+    assert(nn->scope_depth < LL_MOST_SCOPES);
+    nn->outer_scopes[nn->scope_depth++] = nn->scope;
     if (scope)
         nn->scope = scope;
     else
         fail_no_memory(nn);
 }
 
+void ll_nn_push_numbered(struct ll_nn *nn, const char *name, unsigned number)
+{
+    char text[64];
+    snprintf(text, sizeof text, "%s%u", name, number);
+    ll_nn_push(nn, text);
+}
+
 void ll_nn_pop(struct ll_nn *nn)
 {
-    const char *slash = strrchr(nn->scope, '/');
-    const char *outer = slash ? ll_copy_text(&nn->arena, nn->scope, (size_t)(slash - nn->scope)) : "";
-    if (outer)
-        nn->scope = outer;
-    else
-        fail_no_memory(nn);
+    if (nn->trouble)
+        return;
+    assert(nn->scope_depth > 0);
+    nn->scope = nn->outer_scopes[--nn->scope_depth];
 }
 
 uint64_t ll_nn_parameters(const struct ll_nn *nn)

@@ -77,7 +77,7 @@ struct ll_nn_op {
     struct ll_feed feed; /* of host_input */
 };
 
-enum { LL_MAX_PROGRAMS = 16 };
+enum { LL_MAX_PROGRAMS = 16, LL_MOST_SCOPES = 32 };
 
 /* Ops that are run as a whole: a stretch of the network's list, up to the next program's first. */
 struct ll_program {
@@ -106,7 +106,8 @@ struct ll_nn {
     struct ll_arena arena;
     enum ll_dtype real; /* of everything that is not an index: LL_F32, or LL_F64 to check gradients */
     enum ll_phase phase;
-    const char *scope;
+    const char *scope, *outer_scopes[LL_MOST_SCOPES]; /* those that pops go back to */
+    uint32_t scope_depth;
     const char *trouble;
     bool frozen; /* what variables made now shall be */
     struct ll_nn_op **ops;
@@ -184,6 +185,7 @@ struct ll_value *ll_nn_do2(struct ll_nn *nn, enum ll_op_kind kind, struct ll_val
 
 /* Names what follows until the matching pop: "encoder", inside it "encoder/lstm0". */
 void ll_nn_push(struct ll_nn *nn, const char *name);
+void ll_nn_push_numbered(struct ll_nn *nn, const char *name, unsigned number); /* "unit", 3: "unit3" */
 void ll_nn_pop(struct ll_nn *nn);
 
 /* One attribute of a call. */

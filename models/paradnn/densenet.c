@@ -17,8 +17,6 @@
 #include "models/nn/init.h"
 #include "models/nn/layers.h"
 
-#include <stdio.h>
-
 enum { IMAGE, CLASSES, GROWTH, DEPTH, RATE };
 
 static const struct ll_model_param params[] = {
@@ -72,10 +70,9 @@ static struct ll_value *norm_conv(struct ll_nn *nn, const struct net *net, const
 
 static struct ll_value *block(struct ll_nn *nn, const struct net *net, unsigned number, struct ll_value *x)
 {
+    ll_nn_push_numbered(nn, "block", number + 1);
     for (unsigned i = 0; i < net->layers[number]; i++) {
-        char name[32];
-        snprintf(name, sizeof name, "block%u/layer%u", number + 1, i + 1);
-        ll_nn_push(nn, name);
+        ll_nn_push_numbered(nn, "layer", i + 1);
         struct ll_value *y = x;
         if (net->bottleneck)
             y = norm_conv(nn, net, "narrow", y, 1, 4 * net->growth);
@@ -83,14 +80,13 @@ static struct ll_value *block(struct ll_nn *nn, const struct net *net, unsigned 
         x = ll_joined(nn, (struct ll_value *[]){x, y}, 2, 3);
         ll_nn_pop(nn);
     }
+    ll_nn_pop(nn);
     return x;
 }
 
 static struct ll_value *between(struct ll_nn *nn, const struct net *net, unsigned number, struct ll_value *x)
 {
-    char name[32];
-    snprintf(name, sizeof name, "between%u", number + 1);
-    ll_nn_push(nn, name);
+    ll_nn_push_numbered(nn, "between", number + 1);
     x = norm_conv(nn, net, "halve", x, 1, x->shape.dim[3] / 2);
     x = ll_avg_pool_layer(nn, "pool", x, 2, 2, LL_VALID);
     ll_nn_pop(nn);

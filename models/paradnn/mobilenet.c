@@ -14,8 +14,6 @@
 #include "models/nn/init.h"
 #include "models/nn/layers.h"
 
-#include <stdio.h>
-
 enum { IMAGE, CLASSES, CHANNELS, RATE };
 
 static const struct ll_model_param params[] = {
@@ -44,9 +42,7 @@ static struct ll_value *forward(struct ll_nn *nn, struct ll_value *x, const stru
     uint64_t channels = (uint64_t)build->params[CHANNELS];
     x = conv_norm(nn, "conv1", x, 3, 2, channels, build->train);
     for (unsigned i = 0; i < sizeof pairs / sizeof *pairs; i++) {
-        char name[16];
-        snprintf(name, sizeof name, "pair%u", i + 1);
-        ll_nn_push(nn, name);
+        ll_nn_push_numbered(nn, "pair", i + 1);
         x = conv_norm(nn, "depthwise", x, 3, pairs[i].stride, 0, build->train);
         x = conv_norm(nn, "pointwise", x, 1, 1, pairs[i].factor * channels, build->train);
         ll_nn_pop(nn);

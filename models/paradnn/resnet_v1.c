@@ -15,8 +15,6 @@
 #include "models/nn/init.h"
 #include "models/vision/resnet_trunk.h"
 
-#include <stdio.h>
-
 enum { IMAGE, CLASSES, CHANNELS, DEPTH, RATE };
 
 static const struct ll_model_param params[] = {
@@ -63,14 +61,15 @@ static struct ll_value *unit(struct ll_nn *nn, const struct net *net, struct ll_
 
 static struct ll_value *stages(struct ll_nn *nn, const struct net *net, struct ll_value *x)
 {
-    for (unsigned stage = 0; stage < LL_RESNET_STAGES; stage++)
+    for (unsigned stage = 0; stage < LL_RESNET_STAGES; stage++) {
+        ll_nn_push_numbered(nn, "stage", stage + 1);
         for (unsigned i = 0; i < net->plan.units[stage]; i++) {
-            char name[32];
-            snprintf(name, sizeof name, "stage%u/unit%u", stage + 1, i + 1);
-            ll_nn_push(nn, name);
+            ll_nn_push_numbered(nn, "unit", i + 1);
             x = unit(nn, net, x, net->channels << stage, stage > 0 && i == 0 ? 2 : 1);
             ll_nn_pop(nn);
         }
+        ll_nn_pop(nn);
+    }
     return x;
 }
 

@@ -25,7 +25,6 @@
 #include "models/vision/resnet_trunk.h"
 
 #include <math.h>
-#include <stdio.h>
 #include <stdlib.h>
 
 enum { IMAGE, CLASSES, SIZES, CHANNELS, FEATURES, DEPTH, SHAPES, FROZEN, RATE };
@@ -213,9 +212,7 @@ static struct head head_of(struct ll_nn *nn, uint64_t features, uint64_t results
     head.last.bias_start = start;
     head.last.init.scale *= 0.1; /* what a head says at first is its bias */
     for (unsigned i = 0; i <= HEAD_LAYERS; i++) {
-        char name[16];
-        snprintf(name, sizeof name, "conv%u", i + 1);
-        ll_nn_push(nn, name);
+        ll_nn_push_numbered(nn, "conv", i + 1);
         head.weights[i] = ll_conv_weights(nn, features, i < HEAD_LAYERS ? &head.inner : &head.last);
         ll_nn_pop(nn);
     }
@@ -375,7 +372,7 @@ const struct ll_model ll_model_retinanet = {
     .params = params,
     .param_count = sizeof params / sizeof *params,
     .build = build,
-    .lesson = {.steps = 400,
+    .lesson = {.steps = 1000,
                .batch = 8,
                .settings = {{"image", "64"},
                             {"classes", "2"},
@@ -384,6 +381,6 @@ const struct ll_model ll_model_retinanet = {
                             {"depth", "18"},
                             {"shapes", "2"},
                             {"frozen", "0"},
-                            {"rate", "10"}}},
+                            {"rate", "5"}}},
     .evaluate = evaluate,
 };

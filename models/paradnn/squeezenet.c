@@ -17,8 +17,6 @@
 #include "models/nn/init.h"
 #include "models/nn/layers.h"
 
-#include <stdio.h>
-
 enum { IMAGE, CLASSES, CHANNELS, RATE };
 
 static const struct ll_model_param params[] = {
@@ -40,9 +38,7 @@ static struct ll_value *convolve(struct ll_nn *nn, const char *name, struct ll_v
 
 static struct ll_value *fire(struct ll_nn *nn, unsigned number, struct ll_value *x, uint64_t squeezed)
 {
-    char name[16];
-    snprintf(name, sizeof name, "fire%u", number);
-    ll_nn_push(nn, name);
+    ll_nn_push_numbered(nn, "fire", number);
     x = convolve(nn, "squeeze", x, 1, 1, squeezed);
     struct ll_value *parts[] = {convolve(nn, "expand1", x, 1, 1, 4 * squeezed),
                                 convolve(nn, "expand3", x, 3, 1, 4 * squeezed)};

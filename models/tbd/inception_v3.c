@@ -73,14 +73,13 @@ static struct ll_value *convolve(struct ll_nn *nn, const struct net *net, const 
 static struct ll_value *run_chain(struct ll_nn *nn, const struct net *net, unsigned number,
                                   const struct chain *chain, struct ll_value *x)
 {
-    char name[32];
-    snprintf(name, sizeof name, "chain%u", number + 1);
-    ll_nn_push(nn, name);
+    ll_nn_push_numbered(nn, "chain", number + 1);
     if (chain->pool == MEAN)
         x = ll_avg_pool_layer(nn, "pool", x, 3, 1, LL_HALF);
     if (chain->pool == LARGEST)
         x = ll_max_pool_layer(nn, "pool", x, 3, 1, LL_HALF);
     for (unsigned i = 0; i < MOST_CONVS && chain->convs[i].kernel; i++) {
+        char name[16];
         snprintf(name, sizeof name, "conv%u", i + 1);
         x = convolve(nn, net, name, x, chain->convs[i], chain->convs[i].stride == 2 ? LL_VALID : LL_SAME);
     }
@@ -163,11 +162,10 @@ static struct ll_value *block_e(struct ll_nn *nn, const struct net *net, const c
     for (unsigned i = 0; i < 4; i++) {
         struct ll_value *y = run_chain(nn, net, i, &stems[i], x);
         if (i == 1 || i == 2) {
-            char fork[32];
-            snprintf(fork, sizeof fork, "chain%u/wide", i + 1);
-            parts[count++] = convolve(nn, net, fork, y, (struct conv){1, 3, 384, 1}, LL_SAME);
-            snprintf(fork, sizeof fork, "chain%u/high", i + 1);
-            parts[count++] = convolve(nn, net, fork, y, (struct conv){3, 1, 384, 1}, LL_SAME);
+            ll_nn_push_numbered(nn, "chain", i + 1);
+            parts[count++] = convolve(nn, net, "wide", y, (struct conv){1, 3, 384, 1}, LL_SAME);
+            parts[count++] = convolve(nn, net, "high", y, (struct conv){3, 1, 384, 1}, LL_SAME);
+            ll_nn_pop(nn);
         } else
             parts[count++] = y;
     }

@@ -4,8 +4,6 @@
 #include "models/nn/formula.h"
 #include "models/nn/init.h"
 
-#include <stdio.h>
-
 /* He et al., 2015, table 1. */
 bool ll_resnet_plan(struct ll_nn *nn, int64_t depth, struct ll_resnet_plan *plan)
 {
@@ -76,19 +74,12 @@ static struct ll_value *unit(struct ll_nn *nn, const struct ll_resnet *net, stru
     return ll_add_of(nn, y, by);
 }
 
-static void push_numbered(struct ll_nn *nn, const char *name, unsigned number)
-{
-    char text[32];
-    snprintf(text, sizeof text, "%s%u", name, number);
-    ll_nn_push(nn, text);
-}
-
 struct ll_value *ll_resnet_stage(struct ll_nn *nn, const struct ll_resnet *net, unsigned stage,
                                  struct ll_value *x)
 {
-    push_numbered(nn, "stage", stage + 1);
+    ll_nn_push_numbered(nn, "stage", stage + 1);
     for (unsigned i = 0; i < net->plan.units[stage]; i++) {
-        push_numbered(nn, "unit", i + 1);
+        ll_nn_push_numbered(nn, "unit", i + 1);
         x = unit(nn, net, x, net->channels << stage, stage > 0 && i == 0 ? 2 : 1, i == 0);
         ll_nn_pop(nn);
     }

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "sim/cli/choices.h"
 
+#include <stdlib.h>
 #include <string.h>
 
 const struct ll_format *ll_find_format(const char *name, bool read)
@@ -36,4 +37,20 @@ bool ll_read_choices(const struct ll_args *args, struct ll_choice **choices, uin
     if (*choices && batch)
         (*choices)[(*count)++] = (struct ll_choice){.key = "batch", .value = batch};
     return *choices != NULL;
+}
+
+int ll_run_export(const struct ll_format *format, struct ll_export *export, const char *path)
+{
+    struct ll_diags *diags = calloc(1, sizeof *diags);
+    export->diags = diags;
+    if (!diags)
+        return ll_failed("memory ran out");
+    bool done = ll_export_run(format->export, export);
+    ll_print_diags(diags);
+    int status = done ? LL_DONE : LL_WRONG;
+    if (!done && export->status != LL_OK)
+        status = ll_failed("%s: %s", path, ll_status_text(export->status));
+    ll_diags_release(diags);
+    free(diags);
+    return status;
 }

@@ -13,4 +13,7 @@ const struct ll_format *ll_find_format(const char *name, bool read);
  * no key. */
 bool ll_read_choices(const struct ll_args *args, struct ll_choice **choices, uint64_t *count);
 
+/* Exports, prints complaints, and tells a trouble of the world about what `path` names; an exit status. */
+int ll_run_export(const struct ll_format *format, struct ll_export *export, const char *path);
+
 #endif

@@ -3,6 +3,7 @@
 #define _POSIX_C_SOURCE 200809L
 #include "sim/cli/choices.h"
 #include "sim/cli/load.h"
+#include "sim/cli/simulated.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -10,32 +11,16 @@
 #include <string.h>
 #include <unistd.h>
 
-static int export(const struct ll_format *format, struct ll_export *export, const char *path)
-{
-    struct ll_diags *diags = calloc(1, sizeof *diags);
-    export->diags = diags;
-    if (!diags)
-        return ll_failed("memory ran out");
-    bool done = ll_export_run(format->export, export);
-    ll_print_diags(diags);
-    int status = done ? LL_DONE : LL_WRONG;
-    if (!done && export->status != LL_OK)
-        status = ll_failed("%s: %s", path, ll_status_text(export->status));
-    ll_diags_release(diags);
-    free(diags);
-    return status;
-}
-
 static int export_to(const struct ll_format *format, struct ll_export *request, const char *path)
 {
     if (strcmp(path, "-") == 0) {
         request->file = STDOUT_FILENO;
-        return export(format, request, "standard output");
+        return ll_run_export(format, request, "standard output");
     }
     request->file = open(path, O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0666);
     if (request->file < 0)
         return ll_failed("%s: %s", path, strerror(errno));
-    int status = export(format, request, path);
+    int status = ll_run_export(format, request, path);
     if (close(request->file) != 0 && status == LL_DONE)
         status = ll_failed("%s: %s", path, strerror(errno));
     return status;
@@ -45,19 +30,30 @@ static int run(const struct ll_args *args)
 {
     const struct ll_format *format = ll_find_format(args->words[0], false);
     struct ll_export request = {0};
+    const char *machine = ll_value(args, "machine", NULL);
     int status = LL_WRONG;
     if (!format || !ll_read_choices(args, &request.choices, &request.choice_count))
         return status;
+    if (machine && !format->scheduled)
+        return ll_wrong("-c %s: %s does not tell when ops run", machine, format->name);
     struct ll_trace *trace = ll_load_trace(args->words[1], &status);
+    if (!trace)
+        return status;
     request.trace = trace;
-    if (trace)
+    struct ll_simulated simulated = {0};
+    status = machine ? ll_simulate(args, machine, trace, &simulated) : LL_DONE;
+    request.schedule = simulated.schedule;
+    if (status == LL_DONE)
         status = export_to(format, &request, ll_value(args, "output", "-"));
+    ll_simulated_release(&simulated);
     ll_trace_free(trace);
     return status;
 }
 
 static const struct ll_option options[] = {
     {"output", 'o', "FILE", "the file to write; standard output when not given"},
+    {"machine", 'c', "MACHINE", "write when ops run on it, in simulation, not when they ran"},
+    {"set", 0, "PATH=VALUE", "change a value of the machine, as for leadline sim"},
     {"param", 'p', "KEY=VALUE", "what the format lets choose"},
     {0},
 };
@@ -65,6 +61,8 @@ static const struct ll_option options[] = {
 #define READ_HELP(name, doc)
 #define WRITE_HELP(name, doc) "  " name ": " doc "\n"
 #define BOTH_HELP(name, doc) WRITE_HELP(name, doc)
+#define TIMED_HELP(name, doc) WRITE_HELP(name, doc)
+#define TIMED_BOTH_HELP(name, doc) WRITE_HELP(name, doc)
 #define LL_FORMAT(word, name, ways, doc) ways##_HELP(name, doc)
 
 const struct ll_command ll_command_export = {
@@ -72,7 +70,7 @@ const struct ll_command ll_command_export = {
     .synopsis = "FORMAT TRACE",
     .summary = "write a trace as others want it",
     .examples = "  leadline export chakra alexnet.llt -o alexnet.0.et\n"
-                "  leadline import chakra alexnet.0.et -o again.llt\n",
+                "  leadline export timeline alexnet.llt -c v100_sxm2_16gb -o v100.json\n",
     .details = "Formats:\n"
 #include "tracer/convert/formats.def"
     ,

@@ -122,6 +122,8 @@ static const struct ll_option options[] = {
 #define READ_HELP(name, doc) "  " name ": " doc "\n"
 #define BOTH_HELP(name, doc) READ_HELP(name, doc)
 #define WRITE_HELP(name, doc)
+#define TIMED_HELP(name, doc)
+#define TIMED_BOTH_HELP(name, doc) READ_HELP(name, doc)
 #define LL_FORMAT(word, name, ways, doc) ways##_HELP(name, doc)
 
 const struct ll_command ll_command_import = {

@@ -6,6 +6,7 @@
 
 #include "sim/cli/foreign_child.h"
 #include "sim/cli/foreign_plan.h"
+#include "sim/cli/foreign_sites.h"
 #include "sim/cli/paths.h"
 #include "sim/report/human.h"
 #include "tracer/base/json.h"
@@ -82,7 +83,13 @@ static void tell_trace(const struct ll_session_trace *trace, struct ll_str *out)
     if (trace->status != LL_OK)
         ll_str_addf(out, "; recording ended early: %s", ll_status_text(trace->status));
     ll_str_add(out, "\n");
-    if (trace->better_core)
+    if (trace->better_core && trace->core_asked_for)
+        ll_str_addf(
+            out,
+            "leadline: OpenBLAS ran its %s kernels because OPENBLAS_CORETYPE asks for them; this CPU can run "
+            "%s\n",
+            trace->blas_core, trace->better_core);
+    else if (trace->better_core)
         ll_str_addf(
             out,
             "leadline: OpenBLAS took this CPU for %s; with OPENBLAS_CORETYPE=%s in the environment it "
@@ -168,8 +175,12 @@ static int record_in(const char *folder, const char *library, const struct ll_pl
                      const struct ll_args *args)
 {
     struct ll_child child = {0};
-    struct ll_session_settings settings = {
-        .folder = folder, .output = ll_value(args, "output", "program.llt"), .command = command_text(args)};
+    struct ll_foreign_sites sites = {0};
+    struct ll_session_settings settings = {.folder = folder,
+                                           .output = ll_value(args, "output", "program.llt"),
+                                           .command = command_text(args),
+                                           .site = ll_foreign_site,
+                                           .context = &sites};
     const struct ll_ring_settings rings = {.least_allocation = LEAST_ALLOCATION};
     enum ll_status trouble = settings.command ? ll_ring_create(folder, &rings) : LL_NO_MEMORY;
     if (trouble != LL_OK)
@@ -187,7 +198,9 @@ static int record_in(const char *folder, const char *library, const struct ll_pl
         status = follow(&child, session);
     struct ll_session_trace *traces;
     size_t count;
-    if (!ll_session_close(session, args->arena, &traces, &count))
+    bool told = ll_session_close(session, args->arena, &traces, &count);
+    ll_foreign_sites_release(&sites);
+    if (!told)
         return ll_failed("memory ran out");
     if (child.pid == 0)
         return status;

@@ -122,6 +122,14 @@ enum ll_fusion { LL_FUSION_NONE, LL_FUSION_ELEMENTWISE };
 /* How products are laid into the memories: blocked for each on its own, or by a search over tiles that nest
  * (sim/cost/mapping.h), which looks for the least of something. */
 enum ll_mapped { LL_MAPPED_CLOSED_FORM, LL_MAPPED_SEARCH };
+
+/* Ways to carry out what devices do together (sim/net). */
+enum ll_algorithm {
+#define LL_ALGORITHM(word, ...) LL_ALGORITHM_##word,
+#include "sim/machine/algorithms.def"
+#undef LL_ALGORITHM
+    LL_ALGORITHM_COUNT /* the fastest of all, the first of equals */
+};
 enum ll_objective { LL_OBJECTIVE_TIME, LL_OBJECTIVE_ENERGY, LL_OBJECTIVE_EDP };
 
 /* How well the kernels of the software stack use the machine. The first that names an op's kind is the one
@@ -173,6 +181,8 @@ struct ll_software {
     enum ll_convolving convolving;
     enum ll_mapped mapping;
     enum ll_objective objective; /* of the search */
+    enum ll_algorithm collectives;
+    double collective_overhead_s; /* what starting a collective costs, until the first byte leaves */
     struct ll_kernel kernels[LL_MAX_KERNELS];
     uint64_t kernel_count;
     struct ll_transform transforms[LL_MAX_TRANSFORMS];
@@ -216,6 +226,7 @@ struct ll_network {
     double bandwidth_Bps;    /* of one link, one direction */
     double efficiency;       /* the share of it that large messages reach */
     double latency_s;        /* of one message over one link */
+    uint64_t fill_bytes;     /* of what a device sends in a collective, these take twice as long */
     double port_Bps;         /* the most that one device puts into this level or takes out of it; 0: any */
     uint64_t links;          /* that a group of the levels before has into this one; 0: one a device */
     double oversubscription; /* of a fat tree */

@@ -33,6 +33,11 @@ static const char *const cache_policies[] = {
 #undef LL_CACHE_POLICY
     NULL,
 };
+static const char *const algorithms[] = {
+#define LL_ALGORITHM(word, name, ...) name,
+#include "sim/machine/algorithms.def"
+#undef LL_ALGORITHM
+    "fastest", NULL};
 static const char *const topologies[] = {
 #define LL_TOPOLOGY(word, name, ...) name,
 #include "sim/machine/topologies.def"
@@ -277,6 +282,11 @@ static const struct ll_field software_fields[] = {
      .help = "how products are laid into the memories: blocked for each on its own, or by a search over tiles that nest"},
     {.key = "objective", .type = LL_TYPE_CHOICE, AT(objective), .choices = objectives, .otherwise = "time",
      .help = "what the search makes least: time, energy, or their product"},
+    {.key = "collectives", .type = LL_TYPE_CHOICE, AT(collectives), .choices = algorithms, .otherwise = "fastest",
+     .help = "how devices exchange data: one way wherever it serves, or the fastest each time"},
+    {.key = "collective_overhead", .type = LL_TYPE_QUANTITY, AT(collective_overhead_s), .dimension = LL_DIMENSION_TIME,
+     .min = 0, .max = MOST_SECONDS, .otherwise = "0s",
+     .help = "what starting a collective costs on all devices together, until the first byte leaves"},
     {.key = "kernels", .type = LL_TYPE_LIST, AT(kernels), .count_offset = offsetof(struct ll_software, kernel_count),
      .table = &kernel_table, .max = LL_MAX_KERNELS, .help = "how well the stack's kernels use the machine"},
     {.key = "transforms", .type = LL_TYPE_LIST, AT(transforms),
@@ -331,6 +341,9 @@ static const struct ll_field network_fields[] = {
      .help = "the share of it that large messages reach"},
     {.key = "latency", .type = LL_TYPE_QUANTITY, AT(latency_s), .dimension = LL_DIMENSION_TIME, .min = 0,
      .max = MOST_SECONDS, .otherwise = "0s", .help = "of one message over one link"},
+    {.key = "fill", .type = LL_TYPE_SIZE, AT(fill_bytes), .dimension = LL_DIMENSION_SIZE, .min = 1, .max = MOST_BYTES,
+     .help = "the first so many bytes that a device sends in a collective take twice as long: until pieces follow each "
+             "other without a gap"},
     {.key = "port", .type = LL_TYPE_QUANTITY, AT(port_Bps), .dimension = LL_DIMENSION_BANDWIDTH, .min = 1,
      .max = MOST_BPS, .help = "the most that one device puts into it or takes out of it; when not given, what its links carry"},
     {.key = "links", .type = LL_TYPE_WHOLE, AT(links), .min = 0, .max = MOST_UNITS, .otherwise = "0",

@@ -1,65 +1,19 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* One pass over tensors and inputs finds for each storage its size, class, first and last op. Sizes are
- * then added at births and taken off after deaths on a walk over the ops, and the classes collected at the
- * peak that was found. */
+/* Sizes of storages are added at births and taken off after deaths on a walk over the ops, and the classes
+ * collected at the peak that was found. */
 #include "sim/memory/footprint.h"
+
+#include "tracer/lives.h"
 
 #include <stdlib.h>
 #include <string.h>
-
-struct life {
-    uint64_t bytes;
-    uint32_t first, last; /* ops, both inclusive; first is LL_NONE until a tensor is met */
-    uint32_t memory;      /* enum ll_memory_class */
-    bool updates;         /* an op of the update reads it */
-};
-
-/* Tensors are numbered in the order of recording, so the first of a storage comes first. */
-static void meet_tensors(const struct ll_trace *trace, struct life *lives)
-{
-    for (uint64_t i = 0; i < trace->tensor_count; i++) {
-        const struct ll_tensor *tensor = &trace->tensors[i];
-        const struct ll_desc *desc = &trace->descs[tensor->desc];
-        struct life *life = &lives[tensor->storage];
-        uint32_t op = tensor->producer == LL_NONE ? 0 : tensor->producer;
-        if (life->first == LL_NONE)
-            *life = (struct life){.first = op, .memory = desc->memory};
-        life->last = op;
-        life->bytes = ll_max(life->bytes, ll_size_bytes(&desc->shape));
-    }
-}
-
-static void meet_readers(const struct ll_trace *trace, struct life *lives)
-{
-    for (uint32_t op = 0; op < trace->op_count; op++) {
-        const struct ll_form *form = &trace->forms[trace->ops[op].form];
-        for (uint32_t i = 0; i < form->view.input_count; i++) {
-            struct life *life = &lives[trace->tensors[ll_op_input(trace, op, i)].storage];
-            life->updates |= form->phase == LL_PHASE_UPDATE;
-            if (life->last < op)
-                life->last = op;
-        }
-    }
-}
-
-/* Weights and optimizer state outlive the trace on both sides. */
-static void keep_model(const struct ll_trace *trace, struct life *lives)
-{
-    for (uint64_t s = 0; s < trace->storage_count; s++) {
-        bool kept = lives[s].memory == LL_WEIGHT || lives[s].memory == LL_OPTIMIZER;
-        if (kept && lives[s].first != LL_NONE) {
-            lives[s].first = 0;
-            lives[s].last = (uint32_t)(trace->op_count - 1);
-        }
-    }
-}
 
 /* Per op, what is born with it and what dies after it. */
 struct flow {
     uint64_t born_bytes, dead_bytes;
 };
 
-static void find_peak(const struct ll_trace *trace, const struct life *lives, struct flow *flows,
+static void find_peak(const struct ll_trace *trace, const struct ll_life *lives, struct flow *flows,
                       struct ll_footprint *footprint)
 {
     uint64_t live_bytes = 0;
@@ -79,7 +33,7 @@ static void find_peak(const struct ll_trace *trace, const struct life *lives, st
     }
 }
 
-static enum ll_training_memory holds(const struct life *life)
+static enum ll_training_memory holds(const struct ll_life *life)
 {
     static const enum ll_training_memory of[LL_MEMORY_COUNT] = {
         [LL_WEIGHT] = LL_HOLDS_WEIGHTS,          [LL_GRADIENT] = LL_HOLDS_FEATURE_MAPS,
@@ -90,7 +44,7 @@ static enum ll_training_memory holds(const struct life *life)
 }
 
 /* The peak of one kind of memory alone; flows are scratch. */
-static uint64_t find_most(const struct ll_trace *trace, const struct life *lives,
+static uint64_t find_most(const struct ll_trace *trace, const struct ll_life *lives,
                           enum ll_training_memory which, struct flow *flows)
 {
     uint64_t live_bytes = 0, most_bytes = 0;
@@ -118,11 +72,11 @@ const char *ll_training_memory_name(enum ll_training_memory memory)
     return names[memory];
 }
 
-static void sum_classes(const struct ll_trace *trace, const struct life *lives,
+static void sum_classes(const struct ll_trace *trace, const struct ll_life *lives,
                         struct ll_footprint *footprint)
 {
     for (uint64_t s = 0; s < trace->storage_count; s++) {
-        const struct life *life = &lives[s];
+        const struct ll_life *life = &lives[s];
         if (life->first != LL_NONE && life->first <= footprint->peak_op && life->last >= footprint->peak_op)
             footprint->class_bytes[life->memory] = ll_add(footprint->class_bytes[life->memory], life->bytes);
     }
@@ -133,21 +87,17 @@ bool ll_footprint(const struct ll_trace *trace, struct ll_footprint *footprint)
     *footprint = (struct ll_footprint){.peak_op = LL_NONE};
     if (trace->op_count == 0)
         return true;
-    struct life *lives = calloc(trace->storage_count + 1, sizeof *lives);
+    struct ll_arena arena = {0};
+    const struct ll_life *lives = ll_lives(trace, &arena);
     struct flow *flows = calloc(trace->op_count, sizeof *flows);
     if (lives && flows) {
-        for (uint64_t s = 0; s < trace->storage_count; s++)
-            lives[s].first = LL_NONE;
-        meet_tensors(trace, lives);
-        meet_readers(trace, lives);
-        keep_model(trace, lives);
         find_peak(trace, lives, flows, footprint);
         sum_classes(trace, lives, footprint);
         for (int i = 0; i < LL_HOLDS_COUNT; i++)
             footprint->most_bytes[i] = find_most(trace, lives, (enum ll_training_memory)i, flows);
     }
     bool done = lives && flows;
-    free(lives);
+    ll_arena_release(&arena);
     free(flows);
     return done;
 }

@@ -1,9 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* What lives when: how much memory a trace needs.
- *
- * A storage is live from the op that first writes it (from the start when the model brought it) to the last
- * op that touches it; weights and optimizer state are live throughout. Its size is that of the largest
- * tensor on it, its class that of its first tensor. */
+/* How much memory a trace needs: what lives at the worst moment (tracer/lives.h). */
 #ifndef LL_SIM_MEMORY_FOOTPRINT_H
 #define LL_SIM_MEMORY_FOOTPRINT_H
 

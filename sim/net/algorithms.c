@@ -17,15 +17,28 @@ static uint64_t rounds_of(uint64_t size)
 
 /* --- rings --- */
 
+/* The rank that follows in ring r. Where the ranks lie in blocks there are as many rings as a block has
+ * places, so that each place once leads to the next block: ring r enters block b at place r - b. */
+static uint64_t follower(uint64_t rank, uint64_t size, uint64_t block, uint64_t ring)
+{
+    uint64_t b = rank / block, place = rank % block, entry = (ring + block - b % block) % block;
+    uint64_t next = (place + 1) % block, next_block = (b + 1) % (size / block);
+    if (next != entry)
+        return b * block + next;
+    return next_block * block + (ring + block - next_block % block) % block;
+}
+
 static void send_around(struct ll_steps *steps, double forward_bytes, double back_bytes)
 {
-    uint64_t n = steps->exchange.size;
-    for (uint64_t i = 0; i < n; i++) {
-        if (forward_bytes > 0)
-            ll_steps_send(steps, i, (i + 1) % n, forward_bytes);
-        if (back_bytes > 0)
-            ll_steps_send(steps, i, (i + n - 1) % n, back_bytes);
-    }
+    uint64_t n = steps->exchange.size, block = ll_steps_block(steps), rings = block ? block : 1;
+    for (uint64_t ring = 0; ring < rings; ring++)
+        for (uint64_t i = 0; i < n; i++) {
+            uint64_t next = follower(i, n, block ? block : n, ring);
+            if (forward_bytes > 0)
+                ll_steps_send(steps, i, next, forward_bytes / (double)rings);
+            if (back_bytes > 0)
+                ll_steps_send(steps, next, i, back_bytes / (double)rings);
+        }
 }
 
 /* How often pieces move on: (n - 1) times for each half of an all-reduce. 0: not by a ring. */

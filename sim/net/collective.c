@@ -17,7 +17,7 @@ static const struct algorithm {
     bool (*send)(struct ll_steps *steps);
 } algorithms[] = {
 #define LL_ALGORITHM(word, name, ...) {name, ll_send_##word},
-#include "sim/net/algorithms.def"
+#include "sim/machine/algorithms.def"
 #undef LL_ALGORITHM
 };
 
@@ -37,9 +37,20 @@ void ll_steps_send(struct ll_steps *steps, uint64_t from_rank, uint64_t to_rank,
 {
     const struct ll_exchange *e = &steps->exchange;
     steps->step_bytes += bytes;
+    steps->most_bytes = fmax(steps->most_bytes, bytes);
     for (uint64_t g = 0; g < e->groups; g++)
         ll_flows_add(steps->flows, e->members[g * e->size + from_rank], e->members[g * e->size + to_rank],
                      bytes);
+}
+
+/* How much longer sending takes because the first bytes of a collective go out with gaps. */
+static double gaps_s(const struct ll_steps *steps, const struct ll_flow_times *flow, double sent_bytes)
+{
+    bool streams = steps->exchange.collective == LL_COLLECTIVE_SEND_RECEIVE; /* nobody waits for its pieces */
+    if (flow->busiest == UINT64_MAX || sent_bytes <= 0 || streams)
+        return 0;
+    double fill_bytes = (double)ll_net_link_fill_bytes(steps->net, flow->busiest);
+    return flow->sent_s * fmin(1, fill_bytes / sent_bytes);
 }
 
 /* The times of the messages added so far, which are then forgotten. */
@@ -48,6 +59,10 @@ static struct ll_flow_times run(struct ll_steps *steps, double times)
     struct ll_flow_times flow;
     steps->failed |= !ll_flows_run(steps->flows, &flow);
     ll_flows_clear(steps->flows);
+    double gaps = gaps_s(steps, &flow, times * steps->most_bytes);
+    flow.sent_s += gaps;
+    flow.done_s += gaps;
+    steps->most_bytes = 0;
     if (flow.busiest != UINT64_MAX)
         steps->busiest = flow.busiest;
     steps->sent_bytes += times * steps->step_bytes;

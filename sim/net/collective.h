@@ -21,13 +21,6 @@ enum ll_collective {
     LL_COLLECTIVE_COUNT
 };
 
-enum ll_algorithm {
-#define LL_ALGORITHM(word, ...) LL_ALGORITHM_##word,
-#include "sim/net/algorithms.def"
-#undef LL_ALGORITHM
-    LL_ALGORITHM_COUNT /* the fastest of all, the first of equals */
-};
-
 /* Names as files and reports spell them; static storage. Arguments are in range. */
 const char *ll_collective_name(enum ll_collective collective);
 const char *ll_algorithm_name(enum ll_algorithm algorithm);

@@ -38,11 +38,12 @@ static uint64_t run_of(const struct ll_exchange *e, uint64_t width)
     return run;
 }
 
-/* The innermost level that cuts the groups into equal blocks; 0: none. */
-static uint64_t block_of(const struct ll_net *net, const struct ll_exchange *e)
+/* The innermost level that cuts them is taken. */
+uint64_t ll_steps_block(const struct ll_steps *steps)
 {
-    for (uint64_t level = 1; level < ll_net_levels(net); level++) {
-        uint64_t width = ll_net_group(net, level), block = run_of(e, width);
+    const struct ll_exchange *e = &steps->exchange;
+    for (uint64_t level = 1; level < ll_net_levels(steps->net); level++) {
+        uint64_t width = ll_net_group(steps->net, level), block = run_of(e, width);
         if (block > 1 && block < e->size && e->size % block == 0 && lies_in_blocks(e, width, block))
             return block;
     }
@@ -119,7 +120,7 @@ static bool nest_parts(struct ll_steps *steps, const struct split *split)
 bool ll_send_HIERARCHICAL(struct ll_steps *steps)
 {
     const struct ll_exchange *e = &steps->exchange;
-    struct split split = {.block = block_of(steps->net, e)};
+    struct split split = {.block = ll_steps_block(steps)};
     if (split.block == 0)
         return false;
     split.between = malloc(e->size * e->groups * sizeof *split.between);

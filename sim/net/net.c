@@ -121,6 +121,11 @@ double ll_net_link_Bps(const struct ll_net *net, uint64_t link)
     return Bps * spec->efficiency;
 }
 
+uint64_t ll_net_link_fill_bytes(const struct ll_net *net, uint64_t link)
+{
+    return level_of(net, link)->fabric.level->fill_bytes;
+}
+
 const char *ll_net_link_level(const struct ll_net *net, uint64_t link)
 {
     return level_of(net, link)->fabric.level->name;

@@ -28,6 +28,7 @@ uint64_t ll_net_levels(const struct ll_net *net);
 /* What a link carries of large messages, in bytes a second, one direction; ports are links too. The level's
  * name. */
 double ll_net_link_Bps(const struct ll_net *net, uint64_t link);
+uint64_t ll_net_link_fill_bytes(const struct ll_net *net, uint64_t link);
 const char *ll_net_link_level(const struct ll_net *net, uint64_t link);
 
 /* Devices in a group that level `level` joins: 1 for the innermost. */

@@ -12,7 +12,8 @@ struct ll_steps {
     const struct ll_net *net;
     struct ll_flows *flows;
     struct ll_exchange exchange;
-    double time_s, sent_bytes, step_bytes;
+    double time_s, sent_bytes;
+    double step_bytes, most_bytes; /* of the step under way: all messages, the largest */
     uint64_t busiest;
     bool failed;
 };
@@ -34,8 +35,12 @@ void ll_steps_end_chunks(struct ll_steps *steps, double hops);
 /* Another exchange, whose time is added to this one's: of other groups, or of other bytes. */
 void ll_steps_nest(struct ll_steps *steps, const struct ll_exchange *exchange);
 
+/* How many ranks in a row share a block of devices that an inner level joins, in all groups alike; 0: the
+ * groups are not cut into equal blocks. */
+uint64_t ll_steps_block(const struct ll_steps *steps);
+
 #define LL_ALGORITHM(word, ...) bool ll_send_##word(struct ll_steps *steps);
-#include "sim/net/algorithms.def"
+#include "sim/machine/algorithms.def"
 #undef LL_ALGORITHM
 
 #endif

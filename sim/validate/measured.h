@@ -3,6 +3,7 @@
 #ifndef LL_SIM_VALIDATE_MEASURED_H
 #define LL_SIM_VALIDATE_MEASURED_H
 
+#include "sim/net/collective.h"
 #include "tracer/convert/measured.h"
 #include "tracer/ops.h"
 
@@ -15,7 +16,11 @@ struct ll_measured_part {
     struct ll_work work;
     enum ll_op_kind kind; /* whose kernels run it */
     uint64_t times;       /* that it comes, at least 1 */
-    uint64_t devices;     /* that take part in a collective */
+    /* Of a collective. */
+    enum ll_collective collective;
+    uint64_t devices; /* that take part */
+    uint64_t
+        node_devices; /* of them, in one group of the network's innermost level; 0: as many as it joins */
 };
 
 /* Starts zeroed, may be used for one row after the other, ends with ll_measured_works_release. */

@@ -166,9 +166,31 @@ static void works_NETWORK(struct ll_row *r)
     ll_row_network(r);
 }
 
-static void works_EXCHANGE(struct ll_row *r)
+/* Among `devices`, so many of them in a node (`devices_per_node`, or `devices` over `nodes`). */
+static void add_exchange(struct ll_row *r, enum ll_collective collective)
 {
-    r->trouble = "an exchange between devices alone is not simulated";
+    uint64_t devices = ll_row_dim(r, "devices"), bytes = ll_row_dim(r, "bytes");
+    uint64_t nodes = ll_row_dim_or(r, "nodes", 1);
+    uint64_t node_devices = ll_row_dim_or(r, "devices_per_node", nodes > 0 ? devices / nodes : 0);
+    if (!r->trouble && (node_devices == 0 || devices % node_devices != 0))
+        r->trouble = "its devices are not evenly spread over nodes";
+    r->devices = devices;
+    ll_row_add(r, LL_WORK_COLLECTIVE, r->kind)->a_bytes = bytes;
+    struct ll_measured_part *part = r->out->count ? &r->out->at[r->out->count - 1] : NULL;
+    if (part && !r->out->failed) {
+        part->collective = collective;
+        part->node_devices = node_devices;
+    }
+}
+
+static void works_ALL_REDUCE(struct ll_row *r)
+{
+    add_exchange(r, LL_COLLECTIVE_ALL_REDUCE);
+}
+
+static void works_SEND_RECEIVE(struct ll_row *r)
+{
+    add_exchange(r, LL_COLLECTIVE_SEND_RECEIVE);
 }
 
 static void works_SPARSE(struct ll_row *r)

@@ -2,8 +2,10 @@
 #include "sim/validate/predict.h"
 
 #include "sim/cost/cost.h"
+#include "sim/net/collective.h"
 
 #include <math.h>
+#include <stdlib.h>
 
 /* The datasheet's bandwidth of the level that holds tensors. */
 static double datasheet_Bps(const struct ll_machine *machine)
@@ -31,24 +33,63 @@ static void save_held(const struct ll_work *work, const struct ll_cost *cost, ui
         saved_bytes[l] = held * cost->level_bytes[l];
 }
 
-/* A sum over all devices around a ring, the pieces of which pass every device but one twice (Patarasuk and
- * Yuan, 2009). False when the machine's network does not reach that many. */
+/* The devices that take part, node by node. NULL when memory ran out or there are not so many. */
+static uint64_t *members_of(const struct ll_net *net, const struct ll_measured_part *part)
+{
+    uint64_t group = ll_net_group(net, 1), in_node = part->node_devices ? part->node_devices : group;
+    uint64_t *members = in_node <= group ? calloc(part->devices, sizeof *members) : NULL;
+    for (uint64_t i = 0; members && i < part->devices; i++)
+        members[i] = i / in_node * group + i % in_node;
+    if (!members || members[part->devices - 1] < ll_net_devices(net))
+        return members;
+    free(members);
+    return NULL;
+}
+
+/* What a ring would have each device send over the slowest link of the datasheet on the way, without latency.
+ */
+static double wire_s(const struct ll_machine *machine, const struct ll_measured_part *part)
+{
+    bool one_node = part->node_devices == 0 || part->devices <= part->node_devices;
+    const struct ll_network *level = &machine->networks[one_node ? 0 : machine->network_count - 1];
+    double n = (double)part->devices,
+           share = part->collective == LL_COLLECTIVE_ALL_REDUCE ? 2 * (n - 1) / n : 1;
+    return share * (double)part->work.a_bytes / level->bandwidth_Bps;
+}
+
+/* The way that the software prefers where that has one, else the fastest. */
+static bool exchange_by(const struct ll_net *net, struct ll_exchange *exchange, struct ll_exchanged *done)
+{
+    enum ll_exchange_trouble trouble = ll_exchange(net, exchange, done);
+    exchange->algorithm = LL_ALGORITHM_COUNT;
+    if (trouble == LL_EXCHANGE_NO_WAY)
+        trouble = ll_exchange(net, exchange, done);
+    return trouble == LL_EXCHANGE_DONE;
+}
+
+/* An exchange between devices, by the machine's network. False when it does not reach so many. */
 static bool predict_exchange(const struct ll_machine *machine, const struct ll_measured_part *part,
                              struct ll_predicted *p, const char **trouble)
 {
-    const struct ll_network *network = NULL;
-    double steps = 2 * ((double)part->devices - 1), times = (double)part->times;
-    for (uint64_t i = 0; !network && i < machine->network_count; i++)
-        if (machine->networks[i].devices >= part->devices)
-            network = &machine->networks[i];
-    if (!network) {
+    struct ll_exchanged done = {0};
+    struct ll_net *net = ll_net_new(machine, trouble);
+    uint64_t *members = net ? members_of(net, part) : NULL;
+    struct ll_exchange exchange = {.collective = part->collective,
+                                   .algorithm = machine->software.collectives,
+                                   .bytes = (double)part->work.a_bytes,
+                                   .members = members,
+                                   .size = part->devices,
+                                   .groups = 1};
+    if (net && !members)
         *trouble = "the machine describes no network of so many devices";
-        return false;
-    }
-    double wire_s = (double)part->work.a_bytes / (double)part->devices / network->bandwidth_Bps;
-    p->time_s += times * steps * (wire_s + network->latency_s);
-    p->roofline_s += times * steps * wire_s;
-    return true;
+    else if (net && !exchange_by(net, &exchange, &done))
+        *trouble = "the machine's devices have no way to exchange this";
+    p->time_s += (double)part->times * (machine->software.collective_overhead_s + done.time_s);
+    p->overhead_s += (double)part->times * machine->software.collective_overhead_s;
+    p->roofline_s += net && members ? (double)part->times * wire_s(machine, part) : 0;
+    free(members);
+    ll_net_free(net);
+    return !*trouble;
 }
 
 /* Beside the prediction: when the software has started the last op, and the input's way. */
@@ -105,6 +146,7 @@ bool ll_predict(const struct ll_machine *machine, const struct ll_measured_works
 {
     struct coming coming = {0};
     *predicted = (struct ll_predicted){0};
+    *trouble = NULL;
     for (uint64_t i = 0; i < works->count; i++)
         if (!predict_part(machine, &works->at[i], i > 0 ? &works->at[i - 1] : NULL, predicted, &coming,
                           trouble))

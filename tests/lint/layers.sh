@@ -22,7 +22,7 @@ sim/scalesim   sim/machine tracer/convert tracer tracer/base
 sim/replay     sim/cost sim/memory sim/net sim/machine tracer tracer/base
 sim/parallel   sim/cost sim/memory sim/net sim/machine tracer tracer/base
 sim/report     sim/replay sim/parallel sim/cost sim/memory sim/net sim/machine tracer tracer/base
-sim/validate   sim/replay sim/cost sim/memory sim/machine tracer/convert tracer tracer/base
+sim/validate   sim/replay sim/cost sim/memory sim/net sim/machine tracer/convert tracer tracer/base
 sim/calibrate  sim/replay sim/cost sim/memory sim/machine tracer tracer/base
 models/micro   models models/nn tracer tracer/base
 sim/explore    sim/replay sim/parallel sim/cost sim/memory sim/net sim/machine tracer tracer/base

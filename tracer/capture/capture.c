@@ -441,8 +441,9 @@ static void add_summary(struct ll_capture *capture)
     ll_arena_release(&arena);
 }
 
-void ll_capture_finish(struct ll_capture *capture)
+void ll_capture_finish(struct ll_capture *capture, uint64_t nested)
 {
+    capture->summary.nested += nested;
     if (!capture->marked && capture->summary.calls > 0)
         find_steps(capture);
     add_summary(capture);

@@ -56,8 +56,9 @@ void ll_capture_event(struct ll_capture *capture, const struct ll_event *event);
 struct ll_capture_summary ll_capture_summary(struct ll_capture *capture);
 
 /* No event follows: finds the steps and writes them and the summary's facts (summary.*, tracer/trace.h) to
- * the recorder, which its owner then closes. */
-void ll_capture_finish(struct ll_capture *capture);
+ * the recorder, which its owner then closes. `nested` calls within others
+ * were counted and gave no event. */
+void ll_capture_finish(struct ll_capture *capture, uint64_t nested);
 
 /* Frees the capture; NULL is fine. */
 void ll_capture_close(struct ll_capture *capture);

@@ -284,7 +284,8 @@ static void describe(const struct recorded *process, const struct ll_ring_proces
                                        .queries = info->queries,
                                        .late = info->late,
                                        .blas_core = core ? ll_copy_text(arena, core, strlen(core)) : NULL,
-                                       .better_core = ll_better_blas_core(core)};
+                                       .better_core = ll_better_blas_core(core),
+                                       .core_asked_for = said(info, "OPENBLAS_CORETYPE") != NULL};
     if (!process->capture)
         return;
     trace->summary = ll_capture_summary(process->capture);
@@ -302,7 +303,7 @@ static void close_process(struct recorded *process, struct ll_arena *arena, stru
 {
     struct ll_ring_process_info info = ll_ring_process_info(process->session->reader, process->number);
     if (process->capture)
-        ll_capture_finish(process->capture);
+        ll_capture_finish(process->capture, info.nested);
     describe(process, &info, arena, trace);
     if (process->recorder) {
         count_late_facts(process, &info);

@@ -45,6 +45,7 @@ struct ll_session_trace {
     uint64_t unresolved, queries, late;
     double wall_s, covered; /* of the process, until its last call; its busiest thread's share in calls */
     const char *blas_core, *better_core; /* OpenBLAS took the CPU for another; NULL where it did not */
+    bool core_asked_for;                 /* by the environment */
 };
 
 /* Nobody writes any more: takes in the rest, writes summaries, closes. The traces in the order in which their

@@ -17,9 +17,18 @@
 #define WRITE_OUT(word) ll_export_##word
 #define BOTH_IN(word) ll_import_##word
 #define BOTH_OUT(word) ll_export_##word
+#define TIMED_IN(word) NULL
+#define TIMED_OUT(word) ll_export_##word
+#define READ_TIMES(word) false
+#define WRITE_TIMES(word) false
+#define BOTH_TIMES(word) false
+#define TIMED_TIMES(word) true
+#define TIMED_BOTH_IN(word) ll_import_##word
+#define TIMED_BOTH_OUT(word) ll_export_##word
+#define TIMED_BOTH_TIMES(word) true
 
 const struct ll_format ll_formats[] = {
-#define LL_FORMAT(word, name, ways, doc) {name, doc, ways##_IN(word), ways##_OUT(word)},
+#define LL_FORMAT(word, name, ways, doc) {name, doc, ways##_IN(word), ways##_OUT(word), ways##_TIMES(word)},
 #include "tracer/convert/formats.def"
 #undef LL_FORMAT
     {0},
@@ -85,10 +94,7 @@ bool ll_import_begin(struct ll_import *import)
         return ll_import_no_memory(import);
     import->recorder =
         ll_recorder_open(import->output, import->facts.items, import->facts.count, &import->status);
-    if (!import->recorder)
-        return false;
-    ll_recorder_step_begin(import->recorder);
-    return true;
+    return import->recorder != NULL;
 }
 
 /* A trace of its own beside the file that is there, so that this one stays when the import fails; what is no
@@ -235,6 +241,20 @@ const char *ll_import_record(struct ll_import *import, const struct ll_import_op
 const char *ll_import_look(struct ll_import *import, const struct ll_import_op *op, struct ll_held *out)
 {
     return see_and_record(import, op, false, out);
+}
+
+const struct ll_schedule *ll_export_schedule(struct ll_export *export)
+{
+    bool timed = true;
+    if (export->schedule)
+        return export->schedule;
+    const struct ll_schedule *recorded = ll_schedule_recorded(export->trace, &export->arena, &timed);
+    if (!recorded)
+        export->status = LL_NO_MEMORY;
+    else if (!timed)
+        ll_complain(export->diags, (struct ll_place){0},
+                    "the trace has no times; -c MACHINE writes those of a simulation");
+    return timed ? recorded : NULL;
 }
 
 const char *ll_export_choice(struct ll_export *export, const char *key)

@@ -11,6 +11,7 @@
 
 #include "tracer/base/diag.h"
 #include "tracer/base/str.h"
+#include "tracer/convert/schedule.h"
 #include "tracer/facts.h"
 #include "tracer/recorder.h"
 
@@ -22,8 +23,8 @@ struct ll_input_file {
     bool mapped; /* else they live in the arena that was given */
 };
 
-/* Maps a file that can be mapped and reads any other into the arena, up to 16 GiB. What ll_input_close
- * frees.
+/* Maps a file that can be mapped and reads any other into the arena, up to 16 GiB; what zstd has compressed
+ * is unpacked there. What ll_input_close frees.
  */
 enum ll_status ll_input_open(const char *path, struct ll_arena *arena, struct ll_input_file *input);
 void ll_input_close(struct ll_input_file *input);
@@ -112,7 +113,8 @@ struct ll_export {
     const struct ll_trace *trace;
     struct ll_choice *choices;
     uint64_t choice_count;
-    int file; /* where to write to; stays open */
+    int file;                           /* where to write to; stays open */
+    const struct ll_schedule *schedule; /* when ops run, as somebody simulated it; NULL: as recorded */
     struct ll_diags *diags;
 
     /* The exporter's; starts as zeros. */
@@ -127,6 +129,10 @@ typedef bool ll_exporter(struct ll_export *export);
 /* Runs an exporter and writes what is left in export->out. Releases all that the export took. */
 bool ll_export_run(ll_exporter *exporter, struct ll_export *export);
 
+/* When the ops run: as simulated, where somebody did, else as recorded. NULL after complaining that nothing
+ * has a time, or with export->status set. */
+const struct ll_schedule *ll_export_schedule(struct ll_export *export);
+
 /* As for imports; ll_export_ready complains about choices that nobody has asked for. */
 const char *ll_export_choice(struct ll_export *export, const char *key);
 bool ll_export_ready(struct ll_export *export);
@@ -138,6 +144,7 @@ struct ll_format {
     const char *name, *doc;
     ll_importer *import; /* NULL: cannot be read */
     ll_exporter *export; /* NULL: cannot be written */
+    bool scheduled;      /* what is written tells when ops run */
 };
 
 /* The rows of formats.def, ended by one without a name; static storage. */

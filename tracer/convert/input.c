@@ -2,6 +2,7 @@
 #define _POSIX_C_SOURCE 200809L
 #include "tracer/base/file.h"
 #include "tracer/convert/convert.h"
+#include "tracer/frame.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -9,10 +10,27 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#define MOST_BYTES (UINT64_C(1) << 34)
+
 static enum ll_status read_input(struct ll_arena *arena, struct ll_input_file *input)
 {
     struct ll_contents whole;
-    enum ll_status status = ll_read_whole(input->path, UINT64_C(1) << 34, arena, &whole);
+    enum ll_status status = ll_read_whole(input->path, MOST_BYTES, arena, &whole);
+    if (status == LL_OK) {
+        input->bytes = (const uint8_t *)whole.bytes;
+        input->size = whole.length;
+    }
+    return status;
+}
+
+/* Files that zstd has compressed are read as what they hold. */
+static enum ll_status unpack(struct ll_arena *arena, struct ll_input_file *input)
+{
+    struct ll_contents whole;
+    if (!ll_is_packed(input->bytes, input->size))
+        return LL_OK;
+    enum ll_status status = ll_unpack_file(input->bytes, input->size, MOST_BYTES, arena, &whole);
+    ll_input_close(input);
     if (status == LL_OK) {
         input->bytes = (const uint8_t *)whole.bytes;
         input->size = whole.length;
@@ -39,7 +57,7 @@ enum ll_status ll_input_open(const char *path, struct ll_arena *arena, struct ll
     input->bytes = bytes;
     input->size = (uint64_t)stat.st_size;
     input->mapped = true;
-    return LL_OK;
+    return unpack(arena, input);
 }
 
 void ll_input_close(struct ll_input_file *input)

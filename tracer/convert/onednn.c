@@ -8,8 +8,8 @@
  * the last field being milliseconds. Other lines are information, or the output of the program around it, and
  * passed over. A log knows no tensors: weights are those of the same line in each repetition, and every op
  * waits for the one before it. */
-#include "tracer/convert/convert.h"
 #include "tracer/convert/period.h"
+#include "tracer/convert/series.h"
 
 #include <inttypes.h>
 #include <math.h>
@@ -32,8 +32,7 @@ struct log {
     const char *at, *end; /* what is not read yet */
     uint64_t lines;
     uint64_t period, primitives; /* of a step; so far */
-    uint64_t clock_ns;
-    uint32_t ops;
+    struct ll_series series;
     struct ll_held (*weights)[MOST_WEIGHTS]; /* by the primitive's place in a step */
     struct line line;
 };
@@ -84,11 +83,6 @@ static bool backward(const struct line *line)
     return strncmp(line->pass, "backward", 8) == 0;
 }
 
-static enum ll_phase phase_of(const struct line *line)
-{
-    return backward(line) ? LL_PHASE_BACKWARD : LL_PHASE_FORWARD;
-}
-
 static struct ll_shape shape_of(const struct line *line, unsigned rank, const uint64_t *dims)
 {
     struct ll_shape shape = {.rank = (uint8_t)rank, .dtype = (uint8_t)line->dtype};
@@ -110,26 +104,11 @@ static struct ll_held weight(struct log *log, unsigned i, const struct ll_shape 
     return *kept;
 }
 
-/* Records an op, the first of a line with its time, behind the one before it. */
+/* Records an op, the first of a line with its time. */
 static const char *record(struct log *log, const struct ll_import_op *op, struct ll_held *out)
 {
     struct ll_held outputs[LL_MAX_OUTPUTS];
-    const uint32_t before = log->ops - 1;
-    struct ll_import_op whole = *op;
-    whole.phase = phase_of(&log->line);
-    whole.scope = log->line.primitive;
-    whole.memory = backward(&log->line) ? LL_GRADIENT : LL_ACTIVATION;
-    whole.controls = &before;
-    whole.control_count = log->ops > 0;
-    whole.start_ns = log->clock_ns;
-    whole.duration_ns = log->line.duration_ns;
-    const char *trouble = ll_import_record(log->import, &whole, out ? out : outputs);
-    if (trouble)
-        return trouble;
-    log->ops++;
-    log->clock_ns += log->line.duration_ns;
-    log->line.duration_ns = 0;
-    return NULL;
+    return ll_series_record(&log->series, op, out ? out : outputs);
 }
 
 static struct ll_attr attr(enum ll_attr_key key, uint64_t count)
@@ -613,8 +592,8 @@ static bool find_period(struct log *log, uint64_t *count, bool *trains)
             free(looks);
             return ll_import_no_memory(log->import);
         }
-        uint64_t look = ll_look_at_text(ll_look_at_text(LL_LOOK, log->line.primitive), log->line.pass);
-        looks[*count] = ll_look_at_text(look, log->line.problem);
+        uint64_t look = ll_look_with_text(ll_look_with_text(LL_LOOK, log->line.primitive), log->line.pass);
+        looks[*count] = ll_look_with_text(look, log->line.problem);
         *trains = *trains || backward(&log->line);
     }
     log->period = ll_max(1, ll_period(looks, *count));
@@ -641,6 +620,9 @@ static void record_all(struct log *log)
     for (log->primitives = 0; next_line(log); log->primitives++) {
         if (log->primitives > 0 && log->primitives % log->period == 0)
             ll_recorder_step_begin(log->import->recorder);
+        log->series.scope = log->line.primitive;
+        log->series.phase = backward(&log->line) ? LL_PHASE_BACKWARD : LL_PHASE_FORWARD;
+        log->series.duration_ns = log->line.duration_ns;
         const char *trouble = record_line(log);
         struct ll_place place = {.file = log->import->inputs[0].path, .line = log->line.number};
         if (trouble && log->import->allow_opaque)
@@ -674,8 +656,6 @@ static bool begin(struct log *log, bool trains)
     return ll_import_begin(import);
 }
 
-ll_importer ll_import_ONEDNN;
-
 bool ll_import_ONEDNN(struct ll_import *import)
 {
     struct log *log = ll_alloc(&import->arena, 1, sizeof *log);
@@ -686,7 +666,7 @@ bool ll_import_ONEDNN(struct ll_import *import)
         return ll_complain(import->diags, (struct ll_place){0}, "expected one log");
     if (!log)
         return ll_import_no_memory(import);
-    *log = (struct log){.import = import, .clock_ns = 1};
+    *log = (struct log){.import = import, .series = {.import = import, .clock_ns = 1}};
     if (!find_period(log, &count, &trains))
         return false;
     log->weights = ll_alloc(&import->arena, log->period, sizeof *log->weights);

@@ -3,16 +3,16 @@
 
 #include <stdlib.h>
 
-uint64_t ll_look_at(uint64_t look, uint64_t number)
+uint64_t ll_look_with(uint64_t look, uint64_t number)
 {
     return (look ^ number) * UINT64_C(0x100000001b3);
 }
 
-uint64_t ll_look_at_text(uint64_t look, const char *text)
+uint64_t ll_look_with_text(uint64_t look, const char *text)
 {
     for (; *text; text++)
-        look = ll_look_at(look, (uint8_t)*text);
-    return ll_look_at(look, 0);
+        look = ll_look_with(look, (uint8_t)*text);
+    return ll_look_with(look, 0);
 }
 
 /* border[i]: how long the longest beginning is that also ends at i, and is not all of it. */

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* SCALE-Sim's topologies (Samajdar et al., ISPASS 2020): layers of a network, a row each. Whoever simulates them
- * as SCALE-Sim does (sim/scalesim) and whoever makes a trace of them reads them here. */
+/* SCALE-Sim's topologies (Samajdar et al., ISPASS 2020): layers of a network, a row each. Whoever simulates
+ * them as SCALE-Sim does (sim/scalesim) and whoever makes a trace of them reads them here. */
 #ifndef LL_CONVERT_SCALESIM_H
 #define LL_CONVERT_SCALESIM_H
 

@@ -409,8 +409,6 @@ bool ll_torch_read_profile(struct ll_import *import, struct ll_torch_nodes *node
     return done && import->status == LL_OK;
 }
 
-ll_importer ll_import_TORCH_PROFILE;
-
 bool ll_import_TORCH_PROFILE(struct ll_import *import)
 {
     struct ll_torch_nodes nodes = {NULL, 0, 0};

@@ -7,6 +7,7 @@
  * operators nobody knows. */
 #include "tracer/convert/aten.h"
 #include "tracer/convert/period.h"
+#include "tracer/convert/series.h"
 
 #include <inttypes.h>
 #include <stdlib.h>
@@ -218,11 +219,11 @@ static void note_classes(struct record *r, uint64_t i)
 /* What a recorded operator looks like: its name and the shapes that it takes. */
 static uint64_t look_of(const struct ll_torch_node *node)
 {
-    uint64_t look = ll_look_at_text(LL_LOOK, node->name);
+    uint64_t look = ll_look_with_text(LL_LOOK, node->name);
     for (uint32_t i = 0; i < node->input_count; i++)
         for (uint32_t t = 0; node->inputs[i].kind == LL_TORCH_TENSORS && t < node->inputs[i].count; t++)
             for (unsigned d = 0; d < node->inputs[i].tensors[t].shape.rank; d++)
-                look = ll_look_at(look, node->inputs[i].tensors[t].shape.dim[d]);
+                look = ll_look_with(look, node->inputs[i].tensors[t].shape.dim[d]);
     return look;
 }
 
@@ -292,14 +293,6 @@ static uint64_t batch_of(const struct record *r)
     return 1;
 }
 
-/* The name of the file, without folders and what is behind its first dot. */
-static const char *stem_of(struct ll_import *import)
-{
-    const char *path = import->inputs[0].path, *slash = strrchr(path, '/'), *base = slash ? slash + 1 : path;
-    const char *stem = ll_copy_text(&import->arena, base, strcspn(base, "."));
-    return stem && stem[0] ? stem : "pytorch";
-}
-
 static bool begin(struct record *r, enum ll_torch_file file)
 {
     struct ll_import *import = r->import;
@@ -307,7 +300,7 @@ static bool begin(struct record *r, enum ll_torch_file file)
     uint64_t batch;
     if (!ll_import_count(import, "batch", 1, UINT64_C(1) << 30, batch_of(r), &batch))
         return false;
-    ll_facts_add(&import->facts, "model", "%s", model ? model : stem_of(import));
+    ll_facts_add(&import->facts, "model", "%s", model ? model : ll_import_stem(import, "pytorch"));
     ll_facts_add(&import->facts, "mode", "%s", train(r) ? "train" : "infer");
     ll_facts_add(&import->facts, "batch", "%" PRIu64, batch);
     ll_facts_add(&import->facts, "source", "PyTorch %s",
@@ -448,8 +441,6 @@ bool ll_torch_record(struct ll_import *import, struct ll_torch_nodes *nodes, enu
     free(r.states);
     return done && import->status == LL_OK && import->diags->count == before;
 }
-
-ll_importer ll_import_TORCH_GRAPH;
 
 bool ll_import_TORCH_GRAPH(struct ll_import *import)
 {

@@ -36,6 +36,15 @@ static int64_t is_columns(uint64_t word)
     return word != 101 && word != 'R' && word != 'r';
 }
 
+/* A count that no machine's memory has room for is nonsense and counts as zero, as one below zero does: so no
+ * sum or product of a few of them runs over. */
+static int64_t count_of(uint64_t word)
+{
+    int64_t count = (int64_t)word;
+    const int64_t most = INT64_C(1) << 40;
+    return count <= most && count >= -most ? count : 0;
+}
+
 struct decoder {
     struct ll_call *call;
     uint64_t element_bytes;
@@ -43,14 +52,14 @@ struct decoder {
     bool columns; /* the call's matrices are stored column by column */
 };
 
-/* An operand of so many runs of elements; NULL when a size is not positive or there are too many. */
+/* An operand of so many runs of elements; NULL when a size is not positive or they do not fit. */
 static struct ll_operand *place(struct decoder *decoder, enum ll_argument role, uint64_t address,
                                 int64_t access, const int64_t runs[static 3])
 {
     struct ll_call *call = decoder->call;
     if (call->operand_count == LL_MAX_OPERANDS || runs[0] <= 0 || runs[1] <= 0)
         return NULL;
-    struct ll_operand *to = &call->operand[call->operand_count++];
+    struct ll_operand *to = &call->operand[call->operand_count];
     *to = (struct ll_operand){.address = address, .access = (uint8_t)access, .role = (uint8_t)role};
     to->rows = (uint64_t)runs[0];
     to->row_bytes = ll_mul((uint64_t)runs[1], decoder->element_bytes);
@@ -60,6 +69,9 @@ static struct ll_operand *place(struct decoder *decoder, enum ll_argument role, 
         to->rows = 1;
     }
     to->shape.dtype = call->dtype;
+    if (!ll_fits(ll_mul(to->rows, to->stride_bytes)))
+        return NULL;
+    call->operand_count++;
     return to;
 }
 
@@ -101,7 +113,7 @@ static void others(struct decoder *decoder, enum ll_argument role, uint64_t addr
 {
     struct decoder other = {decoder->call, ll_dtype_bytes(dtype), false, false};
     uint8_t usual = decoder->call->dtype;
-    decoder->call->dtype = dtype;
+    decoder->call->dtype = (uint8_t)dtype;
     vector(&other, role, address, access, count, 1);
     decoder->call->dtype = usual;
 }
@@ -131,7 +143,7 @@ static void matrices(struct decoder *decoder, enum ll_argument role, uint64_t ad
 #define V_SIDE(name) int64_t name __attribute__((unused)) = is_second(*word++, 'R', 142);
 #define V_DIAG(name) int64_t name __attribute__((unused)) = is_second(*word++, 'U', 132);
 #define V_JOB(name) int64_t name __attribute__((unused)) = (int64_t)*word++;
-#define V_COUNT(name) int64_t name __attribute__((unused)) = (int64_t)*word++;
+#define V_COUNT(name) int64_t name __attribute__((unused)) = count_of(*word++);
 #define V_WORK(name)
 #define V_SCALAR(name) int64_t name __attribute__((unused)) = *word++ != 0;
 #define V_PART(name) int64_t name __attribute__((unused)) = *word++ != 0;
@@ -220,6 +232,14 @@ static const struct {
     {title, NULL, numbers_of_primitives, 0, sizeof numbers_of_primitives},
 #include "tracer/interpose/primitives.def"
 };
+
+/* A symbol's record is read by its routine's signature. */
+#define LL_SIGNATURE_NONE(X, l)
+#define LL_SIGNATURE_DNN_PRIMITIVE(X, l)
+#define LL_SYMBOL(name, routine, signature, letter, abi, result)                                             \
+    _Static_assert((0 LL_SIGNATURE_##signature(COUNT_WORD, s)) == (0 LL_SIGNATURE_##routine(COUNT_WORD, s)), \
+                   #name);
+#include "tracer/interpose/symbols.def"
 
 #define DTYPE_s LL_F32, false
 #define DTYPE_d LL_F64, false

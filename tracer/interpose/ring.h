@@ -73,6 +73,7 @@ struct ll_ring_process {
     _Atomic uint64_t queries;     /* of workspace: calls that compute nothing */
     _Atomic uint64_t ringless;    /* events of threads that could not get a ring, or of signal handlers */
     _Atomic uint64_t unsaid;      /* entries for which the log had no room */
+    _Atomic uint64_t nested;      /* calls within others that found the ring half full, and were counted alone */
     struct ll_ring_slot slot[LL_RING_SLOTS];
 };
 
@@ -104,27 +105,25 @@ enum ll_ring_kind {
 
 enum { LL_RING_CALL_WORDS = 5 }; /* header, start, duration, caller, cpu_ns */
 
+/* A record's first word from its parts, and the parts from it; words fit in 16 bits, as depth and symbol do.
+ */
 static inline uint64_t ll_ring_header(enum ll_ring_kind kind, unsigned words, unsigned depth, unsigned symbol)
 {
     return (uint64_t)words | (uint64_t)kind << 16 | (uint64_t)(depth & 0xffff) << 32 |
            (uint64_t)(symbol & 0xffff) << 48;
 }
-
 static inline unsigned ll_ring_words_of(uint64_t header)
 {
     return (unsigned)(header & 0xffff);
 }
-
 static inline unsigned ll_ring_kind_of(uint64_t header)
 {
     return (unsigned)(header >> 16 & 0xffff);
 }
-
 static inline unsigned ll_ring_depth_of(uint64_t header)
 {
     return (unsigned)(header >> 32 & 0xffff);
 }
-
 static inline unsigned ll_ring_symbol_of(uint64_t header)
 {
     return (unsigned)(header >> 48);

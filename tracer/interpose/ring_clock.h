@@ -26,6 +26,7 @@ void ll_ring_clock_begin(struct ll_ring_clock_line *line, const struct ll_ring_c
 /* Measures the rate again when twice as much time has passed as at the last measurement. */
 void ll_ring_clock_refine(struct ll_ring_clock_line *line);
 
+/* Ticks of that clock, now. */
 uint64_t ll_ring_clock_now(const struct ll_ring_clock_line *line);
 
 /* Pure; ticks before the base are moments before base_ns, never below 0. */

@@ -270,7 +270,8 @@ static bool choose_same(const struct ll_ring_reader *reader)
     if (reader->current >= reader->stream_count)
         return false;
     const struct ll_ring_stream *stream = &reader->streams[reader->current];
-    return ll_ring_stream_has_items(stream) && stream->items[stream->first].start_ticks < reader->current_ends;
+    return ll_ring_stream_has_items(stream) &&
+           stream->items[stream->first].start_ticks < reader->current_ends;
 }
 
 /* A call's words as an event; false when they are nonsense. */
@@ -380,6 +381,7 @@ struct ll_ring_process_info ll_ring_process_info(const struct ll_ring_reader *re
         .queries = atomic_load(&page->queries),
         .ringless = atomic_load(&page->ringless),
         .unsaid = atomic_load(&page->unsaid),
+        .nested = atomic_load(&page->nested),
         .damaged = followed->damaged + followed->log_damaged,
         .late = followed->late,
         .facts = followed->facts,

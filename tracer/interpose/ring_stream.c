@@ -8,9 +8,11 @@
 #include <stdlib.h>
 #include <string.h>
 
-void ll_ring_stream_begin(struct ll_ring_stream *stream, struct ll_ring *ring, uint64_t bytes, uint32_t process)
+void ll_ring_stream_begin(struct ll_ring_stream *stream, struct ll_ring *ring, uint64_t bytes,
+                          uint32_t process)
 {
-    *stream = (struct ll_ring_stream){.ring = ring, .size_words = bytes / sizeof(uint64_t), .process = process};
+    *stream =
+        (struct ll_ring_stream){.ring = ring, .size_words = bytes / sizeof(uint64_t), .process = process};
     stream->words = (const uint64_t *)((const char *)ring + LL_RING_PAGE);
     stream->scanned = stream->freed = atomic_load(&ring->tail);
 }
@@ -56,7 +58,8 @@ static bool is_sound(const struct ll_ring_stream *stream, unsigned kind, unsigne
            (kind == LL_RING_FILL || (count >= 2 && count <= LL_RING_RECORD_WORDS));
 }
 
-static bool scan_record(struct ll_ring_stream *stream, uint64_t head, ll_ring_stream_thread *thread, void *context)
+static bool scan_record(struct ll_ring_stream *stream, uint64_t head, ll_ring_stream_thread *thread,
+                        void *context)
 {
     const uint64_t *record = stream->words + (stream->scanned & (stream->size_words - 1));
     uint64_t header = record[0];
@@ -85,7 +88,8 @@ static void add_lost(struct ll_ring_stream *stream, uint64_t now_ticks)
         stream->lost = lost;
 }
 
-uint64_t ll_ring_stream_scan(struct ll_ring_stream *stream, uint64_t now_ticks, ll_ring_stream_thread *thread, void *context)
+uint64_t ll_ring_stream_scan(struct ll_ring_stream *stream, uint64_t now_ticks, ll_ring_stream_thread *thread,
+                             void *context)
 {
     if (stream->damaged)
         return now_ticks;

@@ -25,7 +25,7 @@ struct ll_ring_stream {
     uint64_t lost;
     uint32_t thread;
     uint32_t process;
-    bool damaged;                 /* it held nonsense; nothing more is read */
+    bool damaged;                      /* it held nonsense; nothing more is read */
     struct ll_ring_stream_item *items; /* [first, end) wait */
     uint64_t first, end, capacity;
 };
@@ -34,21 +34,24 @@ struct ll_ring_stream {
 typedef uint32_t ll_ring_stream_thread(void *context, uint32_t process, uint64_t tid);
 
 /* Begins to follow a ring of so many bytes of words, which is mapped and stays so. */
-void ll_ring_stream_begin(struct ll_ring_stream *stream, struct ll_ring *ring, uint64_t bytes, uint32_t process);
+void ll_ring_stream_begin(struct ll_ring_stream *stream, struct ll_ring *ring, uint64_t bytes,
+                          uint32_t process);
 void ll_ring_stream_release(struct ll_ring_stream *stream);
 
 /* Looks at what the writer added. The result is when its outermost call in progress began, `now_ticks` when
  * there is none: whatever it adds later began then or later. */
 uint64_t ll_ring_stream_scan(struct ll_ring_stream *stream, uint64_t now_ticks, ll_ring_stream_thread *thread,
-                        void *context);
+                             void *context);
 
 /* Whether the writer is about to run out of room. */
 bool ll_ring_stream_is_full(const struct ll_ring_stream *stream);
 
 /* The first item, taken; its record's words are copied, at most LL_RING_RECORD_WORDS, their number is the
  * result: 0 for lost ones. There is an item. */
-unsigned ll_ring_stream_take(struct ll_ring_stream *stream, struct ll_ring_stream_item *item, uint64_t *words);
+unsigned ll_ring_stream_take(struct ll_ring_stream *stream, struct ll_ring_stream_item *item,
+                             uint64_t *words);
 
+/* Whether some item waits to be taken. */
 static inline bool ll_ring_stream_has_items(const struct ll_ring_stream *stream)
 {
     return stream->first < stream->end;

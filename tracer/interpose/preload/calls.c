@@ -132,14 +132,17 @@ static void begin(struct ll_thread *thread, struct ll_frame *frame, const void *
         atomic_store_explicit(&thread->ring->open_ticks, passage->start_ticks, memory_order_relaxed);
 }
 
+void *ll_reach(uint32_t symbol, void *caller)
+{
+    void *entered = ll_entered;
+    ll_entered = NULL;
+    return entered ? entered : ll_real(symbol, caller);
+}
+
 void *ll_enter(struct ll_frame *frame, const void *top)
 {
     struct ll_passage *passage = &frame->passage;
-    void *real = ll_entered;
-    if (real)
-        ll_entered = NULL;
-    else
-        real = ll_real(passage->symbol, passage->caller);
+    void *real = passage->real ? passage->real : ll_reach(passage->symbol, passage->caller);
     struct ll_thread *thread = &ll_self;
     if (!real || !ll_process_control() || !ll_thread_ready(thread))
         return real;

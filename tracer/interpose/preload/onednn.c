@@ -403,7 +403,7 @@ int dnnl_primitive_execute(const void *primitive, void *stream, int count,
     union {
         void *address;
         int (*call)(const void *, void *, int, const struct ll_dnnl_argument *);
-    } real = {.address = ll_real(LL_SYMBOL_dnnl_primitive_execute, caller)};
+    } real = {.address = ll_reach(LL_SYMBOL_dnnl_primitive_execute, caller)};
     if (!real.address)
         return 5; /* dnnl_runtime_error */
     uint64_t place = place_of(real.address, primitive, count, arguments);
@@ -419,8 +419,12 @@ int dnnl_primitive_execute(const void *primitive, void *stream, int count,
         *word++ = (uint64_t)arguments[i].argument;
         *word++ = (uint64_t)(uintptr_t)address;
     }
-    frame.passage =
-        (struct ll_passage){.symbol = LL_SYMBOL_dnnl_primitive_execute, .caller = caller, .sizes = place};
+    frame.passage = (struct ll_passage){
+        .caller = caller,
+        .real = real.address,
+        .symbol = LL_SYMBOL_dnnl_primitive_execute,
+        .sizes = place,
+    };
     ll_enter(&frame, __builtin_frame_address(0));
     int status = real.call(primitive, stream, count, arguments);
     ll_leave(&frame, LL_RING_EXECUTE, (unsigned)(word - frame.words));
@@ -432,7 +436,7 @@ int dnnl_primitive_destroy(void *primitive)
     union {
         void *address;
         int (*call)(void *);
-    } real = {.address = ll_real(LL_SYMBOL_dnnl_primitive_destroy, __builtin_return_address(0))};
+    } real = {.address = ll_reach(LL_SYMBOL_dnnl_primitive_destroy, __builtin_return_address(0))};
     forget(primitive);
     return real.address ? real.call(primitive) : 5;
 }

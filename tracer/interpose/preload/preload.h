@@ -18,9 +18,10 @@
 
 #define LL_EXPORT __attribute__((visibility("default")))
 
-/* One call on its way through a wrapper, which fills in the first four. */
+/* One call on its way through a wrapper, which fills in the first five. */
 struct ll_passage {
     void *caller;
+    void *real; /* the real function where it is known already, else NULL */
     uint32_t symbol;
     bool is_query;         /* it asks for the size of a workspace and computes nothing */
     uint64_t sizes;        /* of what is computed, hashed: calls that are alike take about as long */
@@ -28,6 +29,10 @@ struct ll_passage {
     uint64_t cpu_start_ns; /* 0: not taken */
     uint32_t depth;
 };
+
+/* The real function for a call that is on its way: the beginning of the one that a patched entry came from,
+ * else that of ll_real. Asked once a call. */
+void *ll_reach(uint32_t symbol, void *caller);
 
 /* What a wrapper has on its stack: stacks grow downwards, so that what it calls lies below. words are those
  * of the record: LL_RING_CALL_WORDS to be filled by ll_leave, then the arguments. */

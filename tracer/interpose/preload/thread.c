@@ -161,15 +161,30 @@ static uint64_t start_of(struct ll_thread *thread, unsigned count)
     return count <= left ? 0 : left;
 }
 
+/* A driver of LAPACK makes thousands of calls before its own record comes, and the reader waits for that one:
+ * calls within others leave it half of the ring. */
+static uint64_t room_for(const struct ll_thread *thread, uint64_t header)
+{
+    bool nested = ll_ring_kind_of(header) == LL_RING_CALL && ll_ring_depth_of(header) > 0;
+    return nested ? thread->size_words / 2 : thread->size_words;
+}
+
+static void count_lost(struct ll_thread *thread, uint64_t header)
+{
+    if (ll_ring_kind_of(header) == LL_RING_CALL && ll_ring_depth_of(header) > 0)
+        atomic_fetch_add_explicit(&ll_process()->nested, 1, memory_order_relaxed);
+    else
+        atomic_store_explicit(&thread->ring->lost, atomic_load(&thread->ring->lost) + 1, memory_order_relaxed);
+}
+
 void ll_thread_push(struct ll_thread *thread, const uint64_t *words, unsigned count)
 {
-    uint64_t skipped = start_of(thread, count), size = thread->size_words;
+    uint64_t skipped = start_of(thread, count), size = thread->size_words, room = room_for(thread, words[0]);
     uint64_t after = thread->head + skipped + count;
-    if (after - thread->tail_seen > size) {
+    if (after - thread->tail_seen > room) {
         thread->tail_seen = atomic_load_explicit(&thread->ring->tail, memory_order_acquire);
-        if (after - thread->tail_seen > size) {
-            atomic_store_explicit(&thread->ring->lost, atomic_load(&thread->ring->lost) + 1,
-                                  memory_order_relaxed);
+        if (after - thread->tail_seen > room) {
+            count_lost(thread, words[0]);
             wake_reader();
             return;
         }

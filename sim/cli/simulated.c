@@ -1,0 +1,92 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "sim/cli/simulated.h"
+
+#include "sim/cli/load.h"
+#include "sim/cli/paths.h"
+#include "sim/replay/replay.h"
+
+#include <stdlib.h>
+
+/* Ops without a unit, views and input, run on the host: the last track. */
+static void place(const struct ll_result *result, uint32_t host, struct ll_scheduled *ops, double *bytes)
+{
+    const struct ll_prepared *prepared = result->prepared;
+    uint32_t count = prepared->end_op - prepared->first_op;
+    uint64_t levels = result->machine->level_count;
+    for (uint32_t i = 0; i < count; i++) {
+        const struct ll_op_result *op = &result->ops[i];
+        ops[i] = (struct ll_scheduled){.start_s = op->start_s,
+                                       .time_s = op->time_s,
+                                       .track = op->unit == LL_NO_UNIT ? host : op->unit,
+                                       .bound = ll_bound_name(result->machine, op->bound)};
+        for (uint64_t l = 0; l < levels; l++)
+            bytes[i * levels + l] = op->traffic_bytes[l];
+    }
+}
+
+static const struct ll_schedule *schedule_of(const struct ll_result *result, struct ll_arena *arena)
+{
+    const struct ll_machine *machine = result->machine;
+    uint32_t count = result->prepared->end_op - result->prepared->first_op,
+             host = (uint32_t)machine->unit_count;
+    struct ll_schedule *schedule = ll_alloc(arena, 1, sizeof *schedule);
+    struct ll_scheduled *ops = ll_alloc(arena, count, sizeof *ops);
+    double *bytes = ll_alloc(arena, count * machine->level_count, sizeof *bytes);
+    const char **tracks = ll_alloc(arena, host + 1u, sizeof *tracks);
+    const char **levels = ll_alloc(arena, machine->level_count, sizeof *levels);
+    if (!schedule || !ops || !bytes || !tracks || !levels)
+        return NULL;
+    place(result, host, ops, bytes);
+    for (uint32_t i = 0; i < host; i++)
+        tracks[i] = machine->units[i].name;
+    tracks[host] = "host";
+    for (uint64_t l = 0; l < machine->level_count; l++)
+        levels[l] = machine->levels[l].name;
+    *schedule = (struct ll_schedule){.name = machine->stem,
+                                     .tracks = tracks,
+                                     .track_count = host + 1u,
+                                     .first_op = result->prepared->first_op,
+                                     .op_count = count,
+                                     .ops = ops,
+                                     .level_count = (uint32_t)machine->level_count,
+                                     .levels = levels,
+                                     .level_bytes = bytes};
+    return schedule;
+}
+
+static int replay(const struct ll_trace *trace, struct ll_simulated *simulated, struct ll_diags *diags)
+{
+    struct ll_arena *arena = &simulated->arena;
+    const struct ll_prepared *prepared = ll_prepare(trace, arena, diags);
+    const struct ll_result *result = prepared ? ll_replay(prepared, simulated->machine, arena, diags) : NULL;
+    simulated->schedule = result ? schedule_of(result, arena) : NULL;
+    ll_print_diags(diags);
+    if (!simulated->schedule && diags->count == 0)
+        return ll_failed("memory ran out");
+    return simulated->schedule ? LL_DONE : LL_WRONG;
+}
+
+int ll_simulate(const struct ll_args *args, const char *machine, const struct ll_trace *trace,
+                struct ll_simulated *simulated)
+{
+    size_t count;
+    const char *const *folders = ll_machine_folders(args->arena);
+    const struct ll_override *overrides = ll_read_overrides(args, &count);
+    struct ll_diags *diags = calloc(1, sizeof *diags);
+    int status = LL_WRONG;
+    if (!folders || !diags)
+        status = ll_failed("memory ran out");
+    else if (overrides && (simulated->machine = ll_load_machine(machine, folders, overrides, count)))
+        status = replay(trace, simulated, diags);
+    if (diags)
+        ll_diags_release(diags);
+    free(diags);
+    return status;
+}
+
+void ll_simulated_release(struct ll_simulated *simulated)
+{
+    ll_arena_release(&simulated->arena);
+    ll_machine_free(simulated->machine);
+    *simulated = (struct ll_simulated){0};
+}

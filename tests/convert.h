@@ -1,0 +1,123 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Bytes imported into a trace, and traces exported to bytes, for tests. */
+#ifndef LL_TESTS_CONVERT_H
+#define LL_TESTS_CONVERT_H
+
+#include "tracer/convert/convert.h"
+#include "tracer/convert/wire.h"
+#include "tracer/reader.h"
+
+#include <assert.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+enum { CONVERT_CHOICES = 8, CONVERT_FILES = 4 };
+
+/* What to import, and what became of it. */
+struct conversion {
+    ll_importer *importer;
+    struct ll_input_file files[CONVERT_FILES];
+    uint64_t file_count;
+    struct ll_choice choices[CONVERT_CHOICES];
+    uint64_t choice_count;
+    bool allow_opaque;
+
+    struct ll_diags diags;
+    struct ll_trace *trace; /* NULL when it was refused */
+};
+
+static inline void add_file(struct conversion *c, const char *path, const struct ll_str *bytes)
+{
+    c->files[c->file_count++] =
+        (struct ll_input_file){.path = path, .bytes = (const uint8_t *)bytes->text, .size = bytes->length};
+}
+
+static inline void choose_so(struct conversion *c, const char *key, const char *value)
+{
+    c->choices[c->choice_count++] = (struct ll_choice){.key = key, .value = value};
+}
+
+static inline void convert(struct conversion *c)
+{
+    char path[] = "/tmp/leadline-convert-XXXXXX";
+    int file = mkstemp(path);
+    assert(file >= 0);
+    close(file);
+    unlink(path);
+    struct ll_import import = {.inputs = c->files,
+                               .input_count = c->file_count,
+                               .choices = c->choices,
+                               .choice_count = c->choice_count,
+                               .allow_opaque = c->allow_opaque,
+                               .output = path,
+                               .diags = &c->diags};
+    enum ll_status status = LL_OK;
+    bool done = ll_import_run(c->importer, &import);
+    c->trace = done ? ll_trace_read(path, &c->diags, &status) : NULL;
+    assert(!done || c->trace);
+    assert(done == (access(path, F_OK) == 0)); /* nothing is left of what failed */
+    unlink(path);
+}
+
+/* Frees all; the text that was exported, with ll_str_release. */
+static inline void end_conversion(struct conversion *c)
+{
+    ll_trace_free(c->trace);
+    ll_diags_release(&c->diags);
+    *c = (struct conversion){0};
+}
+
+/* Whether some complaint holds these words. */
+static inline bool complained(const struct conversion *c, const char *words)
+{
+    for (size_t i = 0; i < c->diags.kept_count; i++)
+        if (strstr(c->diags.kept[i].message, words))
+            return true;
+    return false;
+}
+
+static inline struct ll_str exported(ll_exporter *exporter, const struct ll_trace *trace)
+{
+    FILE *file = tmpfile();
+    struct ll_diags diags = {0};
+    struct ll_str text = {0};
+    char piece[4096];
+    assert(file);
+    struct ll_export export = {.trace = trace, .file = fileno(file), .diags = &diags};
+    bool done = ll_export_run(exporter, &export);
+    assert(done);
+    rewind(file);
+    for (size_t got; (got = fread(piece, 1, sizeof piece, file)) > 0;)
+        ll_str_add_bytes(&text, piece, got);
+    fclose(file);
+    ll_diags_release(&diags);
+    return text;
+}
+
+/* The FLOPs of all ops of a class. */
+static inline double class_flops(const struct ll_trace *trace, enum ll_op_class op_class)
+{
+    double flops = 0;
+    for (uint64_t i = 0; i < trace->op_count; i++) {
+        const struct ll_form *form = &trace->forms[trace->ops[i].form];
+        if (ll_op_class(form->view.kind) == op_class)
+            flops += (double)form->flops;
+    }
+    return flops;
+}
+
+/* The n-th op of a kind as the rules see it; NULL when there are fewer. */
+static inline const struct ll_op_view *op_of_kind(const struct ll_trace *trace, enum ll_op_kind kind,
+                                                  unsigned n)
+{
+    for (uint64_t i = 0; i < trace->op_count; i++) {
+        const struct ll_op_view *view = &trace->forms[trace->ops[i].form].view;
+        if (view->kind == kind && n-- == 0)
+            return view;
+    }
+    return NULL;
+}
+
+#endif

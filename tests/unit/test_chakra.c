@@ -1,0 +1,230 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Chakra traces: our own go out and come back, those of others are read by what they say of themselves. */
+#include "check.h"
+#include "convert.h"
+
+#include "sim/replay/replay.h"
+#include "toy_trace.h"
+
+static const char yaml[] = "name: paper\nclock: 1GHz\nunits:\n"
+                           "  - {name: array, model: matrix, macs: {f32: 64}}\n"
+                           "  - {name: simd, model: vector, lanes: 8, flops: {f32: 2, i32: 2}}\n"
+                           "memory:\n  - {name: dram, size: 1GiB, bandwidth: 1000GB/s}\n"
+                           "software: {op_overhead: 1us}\nhost: {bandwidth: 1GB/s, latency: 1us}\n";
+
+static double simulated_s(const struct ll_trace *trace)
+{
+    static const char *const no_folders[] = {NULL};
+    struct ll_arena arena = {0};
+    struct ll_diags diags = {0};
+    struct ll_machine *machine =
+        ll_machine_parse(yaml, strlen(yaml), "paper.yaml", no_folders, NULL, 0, &diags);
+    assert_non_null(machine);
+    const struct ll_prepared *prepared = ll_prepare(trace, &arena, &diags);
+    assert_non_null(prepared);
+    const struct ll_result *result = ll_replay(prepared, machine, &arena, &diags);
+    assert_non_null(result);
+    double time_s = result->time_s;
+    ll_machine_free(machine);
+    ll_diags_release(&diags);
+    ll_arena_release(&arena);
+    return time_s;
+}
+
+static void our_traces_come_back_and_take_as_long(void **state)
+{
+    (void)state;
+    for (uint64_t seed = 1; seed <= 25; seed++) {
+        struct ll_trace *trace = toy_trace(seed);
+        struct ll_str bytes = exported(ll_export_CHAKRA, trace);
+        struct conversion c = {.importer = ll_import_CHAKRA};
+        add_file(&c, "toy.et", &bytes);
+        convert(&c);
+        assert_non_null(c.trace);
+        assert_int_equal(c.trace->op_count, trace->op_count);
+        assert_int_equal(c.trace->step_count, trace->step_count);
+        assert_int_equal(c.trace->tensor_count, trace->tensor_count);
+        assert_int_equal(c.trace->storage_count, trace->storage_count);
+        for (uint64_t i = 0; i < trace->op_count; i++) {
+            const struct ll_form *a = &trace->forms[trace->ops[i].form];
+            const struct ll_form *b = &c.trace->forms[c.trace->ops[i].form];
+            assert_int_equal(a->view.kind, b->view.kind);
+            assert_int_equal(a->flops, b->flops);
+            assert_int_equal(a->bytes_read, b->bytes_read);
+            assert_string_equal(trace->strings[a->scope], c.trace->strings[b->scope]);
+            assert_int_equal(trace->ops[i].duration_ns, c.trace->ops[i].duration_ns);
+        }
+        assert_near(simulated_s(c.trace), simulated_s(trace), 0);
+        ll_str_release(&bytes);
+        end_conversion(&c);
+        ll_trace_free(trace);
+    }
+}
+
+/* A file of another hand: what et_def.proto calls Node, with the attributes that simulators read. */
+struct other {
+    struct ll_str file, node, attr;
+};
+
+static void end_message(struct other *o)
+{
+    ll_wire_put_varint(&o->file, o->node.length);
+    if (o->node.length)
+        ll_str_add_bytes(&o->file, o->node.text, o->node.length);
+    o->node.length = 0;
+}
+
+static void begin_file(struct other *o)
+{
+    ll_wire_put_text(&o->node, 1, "0.0.4");
+    end_message(o);
+}
+
+static void begin(struct other *o, uint64_t id, uint64_t type, const char *name)
+{
+    ll_wire_put_integer(&o->node, 1, id);
+    ll_wire_put_text(&o->node, 2, name);
+    ll_wire_put_integer(&o->node, 3, type);
+}
+
+static void attr(struct other *o, const char *name, uint64_t field, uint64_t value)
+{
+    o->attr.length = 0;
+    ll_wire_put_text(&o->attr, 1, name);
+    ll_wire_put_integer(&o->attr, field, value);
+    ll_wire_put_bytes(&o->node, 10, o->attr.text, o->attr.length);
+}
+
+static void release(struct other *o)
+{
+    ll_str_release(&o->file);
+    ll_str_release(&o->node);
+    ll_str_release(&o->attr);
+}
+
+enum { CTRL = 4, DATA = 5, DURATION = 7, INT64 = 9, UINT64 = 13 };
+
+static void computation(struct other *o, uint64_t id, uint64_t flops, uint64_t bytes)
+{
+    begin(o, id, 4, "comp");
+    attr(o, "num_ops", INT64, flops);
+    attr(o, "tensor_size", UINT64, bytes);
+}
+
+static void others_nodes_are_as_large_as_they_say(void **state)
+{
+    (void)state;
+    struct other o = {0};
+    begin_file(&o);
+    computation(&o, 20, 2000000, 4000); /* waits for one that stands behind it */
+    ll_wire_put_integer(&o.node, DATA, 10);
+    end_message(&o);
+    computation(&o, 10, 16000, 400);
+    end_message(&o);
+    begin(&o, 30, 4, "aten::something");
+    ll_wire_put_integer(&o.node, CTRL, 20);
+    ll_wire_put_integer(&o.node, DURATION, 7);
+    end_message(&o);
+    struct conversion c = {.importer = ll_import_CHAKRA};
+    add_file(&c, "dir/other.0.et", &o.file);
+    convert(&c);
+    assert_non_null(c.trace);
+    assert_string_equal(ll_trace_fact(c.trace, "model"), "other");
+    assert_int_equal(c.trace->op_count, 3);
+    const struct ll_op_view *first = op_of_kind(c.trace, LL_OP_COMPUTATION, 0);
+    assert_int_equal(ll_op_flops(first), 16000);
+    assert_int_equal(ll_op_bytes_written(first), 400);
+    assert_int_equal(ll_op_flops(op_of_kind(c.trace, LL_OP_COMPUTATION, 1)), 2000000);
+    assert_non_null(op_of_kind(c.trace, LL_OP_GAP, 0));
+    assert_int_equal(c.trace->ops[2].duration_ns, 7000);
+    struct ll_arena arena = {0};
+    const struct ll_deps *deps = ll_trace_deps(c.trace, &arena);
+    for (uint32_t i = 1; i < 3; i++) {
+        assert_int_equal(deps->first[i + 1] - deps->first[i], 1);
+        assert_int_equal(deps->ops[deps->first[i]], i - 1);
+    }
+    assert_true(simulated_s(c.trace) >= 7e-6 + 2016000.0 / (2 * 64e9));
+    ll_arena_release(&arena);
+    end_conversion(&c);
+    release(&o);
+}
+
+static void ranks_are_threads_that_exchange(void **state)
+{
+    (void)state;
+    struct other o = {0};
+    begin_file(&o);
+    computation(&o, 0, 2000, 40);
+    end_message(&o);
+    begin(&o, 1, 7, "sum");
+    attr(&o, "comm_type", INT64, 0);
+    attr(&o, "comm_size", INT64, 1 << 20);
+    ll_wire_put_integer(&o.node, DATA, 0);
+    end_message(&o);
+    begin(&o, 2, 5, "on");
+    attr(&o, "comm_size", INT64, 64);
+    attr(&o, "comm_dst", 7, 3);
+    end_message(&o);
+    struct conversion c = {.importer = ll_import_CHAKRA};
+    add_file(&c, "two.0.et", &o.file);
+    add_file(&c, "two.1.et", &o.file);
+    convert(&c);
+    assert_non_null(c.trace);
+    assert_string_equal(ll_trace_fact(c.trace, "ranks"), "2");
+    assert_int_equal(c.trace->op_count, 6);
+    for (uint32_t i = 0; i < 6; i++)
+        assert_int_equal(c.trace->ops[i].thread, i / 3);
+    const struct ll_op_view *sum = op_of_kind(c.trace, LL_OP_ALL_REDUCE, 1);
+    assert_int_equal(ll_op_bytes_read(sum), 1 << 20);
+    assert_int_equal(ll_attr_count(sum, LL_ATTR_DEVICES, 0), 2);
+    assert_int_equal(ll_attr_count(op_of_kind(c.trace, LL_OP_SEND, 0), LL_ATTR_PEER, 0), 3);
+    end_conversion(&c);
+    release(&o);
+}
+
+/* Each file is the one before it with one more thing wrong. */
+static void what_cannot_be_is_named(void **state)
+{
+    (void)state;
+    static const struct {
+        uint64_t id, dep;
+        const char *words;
+    } wrongs[] = {{1, 9, "node 1: it waits for a node that is not there"},
+                  {1, 1, "1 nodes wait for each other, or for such"},
+                  {0, 0, "node 0: there is another one with this id"}};
+    for (size_t i = 0; i < sizeof wrongs / sizeof *wrongs; i++) {
+        struct other o = {0};
+        begin_file(&o);
+        computation(&o, 0, 1, 1);
+        end_message(&o);
+        computation(&o, wrongs[i].id, 1, 1);
+        ll_wire_put_integer(&o.node, DATA, wrongs[i].dep);
+        end_message(&o);
+        struct conversion c = {.importer = ll_import_CHAKRA};
+        add_file(&c, "wrong.et", &o.file);
+        convert(&c);
+        assert_null(c.trace);
+        for (size_t k = 0; k < c.diags.kept_count && !complained(&c, wrongs[i].words); k++)
+            print_message("%s\n", c.diags.kept[k].message);
+        assert_true(complained(&c, wrongs[i].words));
+        end_conversion(&c);
+        o.file.length -= 1; /* and cut off */
+        struct conversion cut = {.importer = ll_import_CHAKRA};
+        add_file(&cut, "cut.et", &o.file);
+        convert(&cut);
+        assert_true(complained(&cut, "ends too early"));
+        end_conversion(&cut);
+        release(&o);
+    }
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(our_traces_come_back_and_take_as_long),
+        cmocka_unit_test(others_nodes_are_as_large_as_they_say),
+        cmocka_unit_test(ranks_are_threads_that_exchange),
+        cmocka_unit_test(what_cannot_be_is_named),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}

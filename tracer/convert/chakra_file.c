@@ -1,0 +1,261 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "tracer/convert/chakra_file.h"
+
+#include "tracer/base/map.h"
+
+#include <inttypes.h>
+#include <stdlib.h>
+#include <string.h>
+
+static bool complain(struct ll_import *import, const struct chakra_file *file, const char *what, uint64_t id)
+{
+    return ll_complain(import->diags, (struct ll_place){.file = file->input->path}, "node %" PRIu64 ": %s",
+                       id, what);
+}
+
+static bool read_node(struct ll_wire body, struct chakra_node *node)
+{
+    struct ll_wire_field field;
+    enum ll_wire_step step;
+    *node = (struct chakra_node){.body = body};
+    while ((step = ll_wire_next(&body, &field)) == LL_WIRE_FIELD) {
+        if (field.number == NODE_ID)
+            node->id = field.value;
+        else if (field.number == NODE_NAME)
+            node->name = field.bytes;
+        else if (field.number == NODE_TYPE)
+            node->type = field.value;
+        else if (field.number == NODE_START)
+            node->start_us = field.value;
+        else if (field.number == NODE_DURATION)
+            node->duration_us = field.value;
+    }
+    return step == LL_WIRE_END;
+}
+
+static bool broken(struct ll_import *import, const struct chakra_file *file)
+{
+    return ll_complain(import->diags, (struct ll_place){.file = file->input->path},
+                       "this is no Chakra trace, or it ends too early: message %" PRIu64 " cannot be read",
+                       file->count + (file->metadata.at != NULL));
+}
+
+static bool read_nodes(struct ll_import *import, struct chakra_file *file)
+{
+    struct ll_wire wire = {file->input->bytes, file->input->bytes + file->input->size};
+    while (wire.at < wire.end) {
+        uint64_t size;
+        if (!ll_wire_varint(&wire, &size) || size > (uint64_t)(wire.end - wire.at))
+            return broken(import, file);
+        struct ll_wire message = {wire.at, wire.at + size};
+        wire.at += size;
+        if (!file->metadata.at) {
+            file->metadata = message;
+            continue;
+        }
+        if (!ll_grow(&file->nodes, &file->capacity, file->count + 1, sizeof *file->nodes))
+            return ll_import_no_memory(import);
+        if (!read_node(message, &file->nodes[file->count]))
+            return broken(import, file);
+        file->count++;
+    }
+    return file->count > 0 ||
+           ll_complain(import->diags, (struct ll_place){.file = file->input->path}, "there is no node in it");
+}
+
+/* Numbers of nodes by their ids; false when one comes twice. */
+static bool name_nodes(struct ll_import *import, const struct chakra_file *file, struct ll_map *ids)
+{
+    bool right = true, is_new;
+    for (uint64_t i = 0; i < file->count; i++) {
+        if (ll_map_intern(ids, &file->nodes[i].id, sizeof file->nodes[i].id, &is_new) == LL_NO_ID)
+            return ll_import_no_memory(import);
+        if (!is_new)
+            right = complain(import, file, "there is another one with this id", file->nodes[i].id);
+    }
+    return right;
+}
+
+/* How many nodes a node waits for, and which, if `deps` is not NULL. */
+static bool find_deps(struct ll_import *import, const struct chakra_file *file, const struct ll_map *ids,
+                      uint64_t i, uint32_t *deps, uint64_t *count)
+{
+    struct ll_wire body = file->nodes[i].body;
+    struct ll_wire_field field;
+    bool right = true;
+    *count = 0;
+    while (ll_wire_next(&body, &field) == LL_WIRE_FIELD) {
+        uint64_t several, id;
+        if ((field.number != NODE_CTRL_DEPS && field.number != NODE_DATA_DEPS) ||
+            !ll_wire_count(&field, &several))
+            continue;
+        struct ll_wire packed = field.bytes;
+        for (uint64_t k = 0; k < several && deps; k++) {
+            id = field.value;
+            if (field.type == LL_WIRE_BYTES && !ll_wire_varint(&packed, &id))
+                return broken(import, file);
+            uint32_t found = ll_map_find(ids, &id, sizeof id);
+            if (found == LL_NO_ID)
+                right = complain(import, file, "it waits for a node that is not there", file->nodes[i].id);
+            else
+                deps[(*count)++] = found;
+        }
+        *count += deps ? 0 : several;
+    }
+    return right;
+}
+
+static bool read_deps(struct ll_import *import, struct chakra_file *file, const struct ll_map *ids)
+{
+    uint64_t total = 0, count;
+    bool right = true;
+    file->first = calloc(file->count + 1, sizeof *file->first);
+    for (uint64_t i = 0; file->first && i < file->count; i++) {
+        find_deps(import, file, ids, i, NULL, &count);
+        total += count;
+    }
+    file->deps = calloc(total + 1, sizeof *file->deps);
+    if (!file->first || !file->deps)
+        return ll_import_no_memory(import);
+    for (uint64_t i = 0; i < file->count; i++) {
+        right = find_deps(import, file, ids, i, file->deps + file->first[i], &count) && right;
+        file->first[i + 1] = file->first[i] + count;
+    }
+    return right;
+}
+
+/* Nodes that nobody before them waits for come as they stand in the file. Else (Kahn, 1962) those that wait
+ * for nothing any more, first come, first served. */
+static bool in_order(const struct chakra_file *file)
+{
+    for (uint64_t i = 0; i < file->count; i++)
+        for (uint64_t k = file->first[i]; k < file->first[i + 1]; k++)
+            if (file->deps[k] >= i)
+                return false;
+    return true;
+}
+
+/* Who waits for a node: the dependencies turned round. */
+struct waiters {
+    uint64_t *first;
+    uint32_t *nodes;
+    uint64_t *left; /* how many nodes a node still waits for */
+};
+
+static bool turn_round(const struct chakra_file *file, struct waiters *w)
+{
+    uint64_t total = file->first[file->count];
+    w->first = calloc(file->count + 2, sizeof *w->first);
+    w->nodes = calloc(total + 1, sizeof *w->nodes);
+    w->left = calloc(file->count, sizeof *w->left);
+    if (!w->first || !w->nodes || !w->left)
+        return false;
+    for (uint64_t k = 0; k < total; k++)
+        w->first[file->deps[k] + 2]++;
+    for (uint64_t i = 1; i <= file->count; i++)
+        w->first[i + 1] += w->first[i];
+    for (uint64_t i = 0; i < file->count; i++) {
+        w->left[i] = file->first[i + 1] - file->first[i];
+        for (uint64_t k = file->first[i]; k < file->first[i + 1]; k++)
+            w->nodes[w->first[file->deps[k] + 1]++] = (uint32_t)i;
+    }
+    return true;
+}
+
+static uint64_t serve(struct chakra_file *file, struct waiters *w)
+{
+    uint64_t ready = 0;
+    for (uint64_t i = 0; i < file->count; i++)
+        if (w->left[i] == 0)
+            file->order[ready++] = (uint32_t)i;
+    for (uint64_t i = 0; i < ready; i++)
+        for (uint64_t k = w->first[file->order[i]]; k < w->first[file->order[i] + 1]; k++)
+            if (--w->left[w->nodes[k]] == 0)
+                file->order[ready++] = w->nodes[k];
+    return ready;
+}
+
+static bool order_nodes(struct ll_import *import, struct chakra_file *file)
+{
+    struct waiters w = {0};
+    uint64_t ready = file->count;
+    file->order = calloc(file->count, sizeof *file->order);
+    bool room = file->order != NULL;
+    for (uint64_t i = 0; room && i < file->count; i++)
+        file->order[i] = (uint32_t)i;
+    if (room && !in_order(file)) {
+        room = turn_round(file, &w);
+        ready = room ? serve(file, &w) : 0;
+    }
+    free(w.first);
+    free(w.nodes);
+    free(w.left);
+    if (!room)
+        return ll_import_no_memory(import);
+    return ready == file->count ||
+           ll_complain(import->diags, (struct ll_place){.file = file->input->path},
+                       "%" PRIu64 " nodes wait for each other, or for such", file->count - ready);
+}
+
+bool chakra_file_read(struct ll_import *import, const struct ll_input_file *input, struct chakra_file *file)
+{
+    struct ll_map ids = {0};
+    *file = (struct chakra_file){.input = input};
+    bool right = read_nodes(import, file) && name_nodes(import, file, &ids) &&
+                 read_deps(import, file, &ids) && order_nodes(import, file);
+    ll_map_release(&ids);
+    return right;
+}
+
+void chakra_file_release(struct chakra_file *file)
+{
+    free(file->nodes);
+    free(file->order);
+    free(file->first);
+    free(file->deps);
+}
+
+static void read_attr(struct ll_wire bytes, struct ll_wire *name, struct chakra_attr *attr)
+{
+    struct ll_wire_field field;
+    *attr = (struct chakra_attr){0};
+    *name = (struct ll_wire){0};
+    while (ll_wire_next(&bytes, &field) == LL_WIRE_FIELD) {
+        if (field.number == ATTR_NAME)
+            *name = field.bytes;
+        else if (field.number == ATTR_TEXT)
+            attr->text = field.bytes;
+        else if (field.type == LL_WIRE_BYTES)
+            attr->list = field.bytes;
+        else /* sint32 and sint64 are zigzag */
+            attr->number = field.number == 15 || field.number == 17 ? (field.value >> 1) ^ -(field.value & 1)
+                                                                    : field.value;
+    }
+}
+
+bool chakra_attr_next(struct ll_wire *body, uint64_t number, struct ll_wire *name, struct chakra_attr *attr)
+{
+    struct ll_wire_field field;
+    while (ll_wire_next(body, &field) == LL_WIRE_FIELD)
+        if (field.number == number && field.type == LL_WIRE_BYTES) {
+            read_attr(field.bytes, name, attr);
+            return true;
+        }
+    return false;
+}
+
+bool chakra_attr_find(struct ll_wire body, uint64_t field, const char *wanted, struct chakra_attr *attr)
+{
+    struct ll_wire name;
+    while (chakra_attr_next(&body, field, &name, attr))
+        if ((size_t)(name.end - name.at) == strlen(wanted) && name.at &&
+            memcmp(name.at, wanted, strlen(wanted)) == 0)
+            return true;
+    return false;
+}
+
+uint64_t chakra_number(const struct chakra_node *node, const char *name)
+{
+    struct chakra_attr attr;
+    return chakra_attr_find(node->body, NODE_ATTR, name, &attr) ? attr.number : 0;
+}

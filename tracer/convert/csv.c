@@ -1,0 +1,357 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Rows of measured data (measured.h) as a trace, and a trace as such rows: an op a row, or the few ops that a
+ * row stands for, which share its time. */
+#include "tracer/convert/measured.h"
+#include "tracer/convert/series.h"
+
+#include <inttypes.h>
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+struct csv_row;
+typedef const char *ll_csv_rule(struct csv_row *r);
+
+/* A row at work. Dims that are missing or impossible are found at the end. */
+struct csv_row {
+    struct ll_series *series;
+    const struct ll_measured *row;
+    enum ll_op_kind kind;
+    enum ll_dtype dtype; /* of elements in memory */
+    bool wrong;
+};
+
+static uint64_t dim_or(struct csv_row *r, const char *key, uint64_t otherwise)
+{
+    const uint64_t most = UINT64_C(1) << 40;
+    const char *text = ll_measured_text(r->row, key);
+    char *end = NULL;
+    if (!text)
+        return otherwise;
+    uint64_t value = *text >= '0' && *text <= '9' ? strtoull(text, &end, 10) : 0;
+    r->wrong = r->wrong || !end || (*end && *end != ';') || value > most;
+    return value > most ? 1 : value;
+}
+
+/* A dimension that must be there, from 1 on. */
+static uint64_t dim(struct csv_row *r, const char *key)
+{
+    uint64_t value = dim_or(r, key, 0);
+    r->wrong = r->wrong || value == 0;
+    return ll_max(value, 1);
+}
+
+static bool says(const struct csv_row *r, const char *key, const char *value)
+{
+    const char *text = ll_measured_text(r->row, key);
+    return text && strncmp(text, value, strlen(value)) == 0;
+}
+
+static struct ll_held tensor(struct csv_row *r, enum ll_memory_class memory, unsigned rank,
+                             const uint64_t *dims)
+{
+    return ll_series_tensor(r->series, memory, r->dtype, rank, dims);
+}
+
+static struct ll_attr attr(enum ll_attr_key key, uint64_t count)
+{
+    return (struct ll_attr){.key = key, .count = (int64_t)count};
+}
+
+static const char *record(struct csv_row *r, const struct ll_import_op *op)
+{
+    return r->wrong ? "a dimension is missing or impossible" : ll_series_record(r->series, op, NULL);
+}
+
+/* C[m,n] = A[m,k] B[k,n], operands lying as they are or turned; b of them when there is a b. */
+static const char *multiply(struct csv_row *r, uint64_t batch, const uint64_t mnk[3], bool turn_a,
+                            bool turn_b)
+{
+    const uint64_t a[] = {batch, mnk[turn_a ? 2 : 0], mnk[turn_a ? 0 : 2]};
+    const uint64_t b[] = {batch, mnk[turn_b ? 1 : 2], mnk[turn_b ? 2 : 1]};
+    const struct ll_attr attrs[] = {attr(LL_ATTR_TRANSPOSE_A, turn_a), attr(LL_ATTR_TRANSPOSE_B, turn_b)};
+    unsigned single = batch == 0;
+    const struct ll_held in[] = {tensor(r, LL_INPUT, 3 - single, a + single),
+                                 tensor(r, single ? LL_WEIGHT : LL_INPUT, 3 - single, b + single)};
+    return record(r, &(struct ll_import_op){.kind = single ? LL_OP_MATMUL : LL_OP_BATCH_MATMUL,
+                                            .in = in,
+                                            .in_count = 2,
+                                            .attrs = attrs,
+                                            .attr_count = 2});
+}
+
+static const char *ll_csv_GEMM(struct csv_row *r)
+{
+    const uint64_t mnk[] = {dim(r, "m"), dim(r, "n"), dim(r, "k")};
+    uint64_t batch = r->kind == LL_OP_BATCH_MATMUL ? dim(r, "b") : 0;
+    return multiply(r, batch, mnk, says(r, "ta", "T"), says(r, "tb", "T"));
+}
+
+/* Of y[m,n] = x[m,k] w[k,n]: dx = dy w^T, dw = x^T dy. */
+static const char *ll_csv_DENSE_GRADS(struct csv_row *r)
+{
+    uint64_t m = dim(r, "m"), n = dim(r, "n"), k = dim(r, "k");
+    const char *trouble = multiply(r, 0, (const uint64_t[]){m, k, n}, false, true);
+    return trouble ? trouble : multiply(r, 0, (const uint64_t[]){k, n, m}, true, false);
+}
+
+static uint64_t slid(uint64_t in, uint64_t kernel, uint64_t stride, uint64_t pad)
+{
+    return in + 2 * pad < kernel || stride == 0 ? 0 : (in + 2 * pad - kernel) / stride + 1;
+}
+
+static const char *convolve(struct csv_row *r, enum ll_op_kind kind)
+{
+    uint64_t b = dim(r, "b"), c = dim(r, "c"), h = dim(r, "h"), w = dim(r, "w"), k = dim(r, "k");
+    uint64_t kh = dim(r, "r"), kw = dim(r, "s"), sh = dim_or(r, "stride_h", 1), sw = dim_or(r, "stride_w", 1);
+    uint64_t ph = dim_or(r, "pad_h", 0), pw = dim_or(r, "pad_w", 0),
+             groups = ll_max(dim_or(r, "groups", 1), 1);
+    const uint64_t image[] = {b, h, w, c}, filter[] = {kh, kw, c / groups, k};
+    const uint64_t result[] = {b, slid(h, kh, sh, ph), slid(w, kw, sw, pw), k};
+    const struct ll_attr attrs[] = {attr(LL_ATTR_STRIDE_H, sh),  attr(LL_ATTR_STRIDE_W, sw),
+                                    attr(LL_ATTR_PAD_TOP, ph),   attr(LL_ATTR_PAD_BOTTOM, ph),
+                                    attr(LL_ATTR_PAD_LEFT, pw),  attr(LL_ATTR_PAD_RIGHT, pw),
+                                    attr(LL_ATTR_GROUPS, groups)};
+    bool data = kind == LL_OP_CONV2D_DATA, weights = kind == LL_OP_CONV2D_FILTER;
+    const struct ll_held in[] = {tensor(r, LL_INPUT, 4, data ? result : image),
+                                 weights ? tensor(r, LL_INPUT, 4, result) : tensor(r, LL_WEIGHT, 4, filter)};
+    struct ll_shape given = {.rank = 4, .dtype = (uint8_t)r->dtype};
+    memcpy(given.dim, data ? image : filter, sizeof image);
+    return record(r, &(struct ll_import_op){.kind = kind,
+                                            .in = in,
+                                            .in_count = 2,
+                                            .attrs = attrs,
+                                            .attr_count = 7,
+                                            .given = &given,
+                                            .given_count = data || weights});
+}
+
+static const char *ll_csv_CONV(struct csv_row *r)
+{
+    return convolve(r, r->kind);
+}
+
+static const char *ll_csv_CONV_GRADS(struct csv_row *r)
+{
+    const char *trouble = convolve(r, LL_OP_CONV2D_DATA);
+    return trouble ? trouble : convolve(r, LL_OP_CONV2D_FILTER);
+}
+
+static uint64_t gates(struct csv_row *r)
+{
+    uint64_t count = says(r, "type", "lstm")      ? 4
+                     : says(r, "type", "gru")     ? 3
+                     : says(r, "type", "vanilla") ? 1
+                                                  : 0;
+    r->wrong = r->wrong || count == 0;
+    return ll_max(count, 1);
+}
+
+/* The product of all steps with the input's weights, unless it is skipped, and the steps. */
+static const char *ll_csv_RECURRENT(struct csv_row *r)
+{
+    uint64_t hidden = dim(r, "hidden"), batch = dim(r, "batch"), steps = dim(r, "steps"),
+             all = ll_mul(gates(r), hidden);
+    const struct ll_held in[] = {tensor(r, LL_INPUT, 3, (const uint64_t[]){steps, batch, all}),
+                                 tensor(r, LL_WEIGHT, 2, (const uint64_t[]){all, hidden})};
+    const struct ll_shape states = {.rank = 3, .dtype = (uint8_t)r->dtype, .dim = {steps, batch, hidden}};
+    const char *trouble =
+        dim_or(r, "skip_input", 0)
+            ? NULL
+            : multiply(r, 0, (const uint64_t[]){ll_mul(steps, batch), all, hidden}, false, false);
+    return trouble ? trouble
+                   : record(r, &(struct ll_import_op){.kind = LL_OP_RECURRENT_STEPS,
+                                                      .in = in,
+                                                      .in_count = 2,
+                                                      .given = &states,
+                                                      .given_count = 1});
+}
+
+/* One product over all steps. */
+static const char *ll_csv_RNN_WEIGHTS(struct csv_row *r)
+{
+    uint64_t hidden = dim(r, "hidden"), rows = ll_mul(dim(r, "steps"), dim(r, "batch"));
+    uint64_t inputs = dim_or(r, "skip_input", 0) ? 1 : 2;
+    const uint64_t mnk[] = {inputs * hidden, ll_mul(gates(r), hidden), rows};
+    return multiply(r, 0, mnk, true, false);
+}
+
+static const char *ll_csv_RNN_GRADS(struct csv_row *r)
+{
+    const char *trouble = ll_csv_RECURRENT(r);
+    return trouble ? trouble : ll_csv_RNN_WEIGHTS(r);
+}
+
+/* n elements, or b rows of h. */
+static struct ll_held elements(struct csv_row *r)
+{
+    const uint64_t flat[] = {1, ll_measured_text(r->row, "n") ? dim(r, "n") : 1};
+    if (ll_measured_text(r->row, "n"))
+        return tensor(r, LL_INPUT, 2, flat);
+    return tensor(r, LL_INPUT, 2, (const uint64_t[]){dim(r, "b"), dim(r, "h")});
+}
+
+static const char *on_elements(struct csv_row *r, uint32_t inputs, bool scalar)
+{
+    struct ll_held in[2] = {elements(r)};
+    if (inputs == 2)
+        in[1] = scalar ? tensor(r, LL_WORKSPACE, 0, NULL) : elements(r);
+    return record(r, &(struct ll_import_op){.kind = r->kind, .in = in, .in_count = inputs});
+}
+
+static const char *ll_csv_ONE(struct csv_row *r)
+{
+    return on_elements(r, 1, false);
+}
+
+static const char *ll_csv_TWO(struct csv_row *r)
+{
+    return on_elements(r, 2, false);
+}
+
+/* With a number that is the same for all. */
+static const char *ll_csv_SCALED(struct csv_row *r)
+{
+    return on_elements(r, 2, true);
+}
+
+/* As many tensors as the row says: two, or one and a number. */
+static const char *ll_csv_COUNTED(struct csv_row *r)
+{
+    return on_elements(r, 2, dim_or(r, "nin", 2) == 1);
+}
+
+/* Rows, and for normalisation a gain and, but for the root mean square, an offset for each column. */
+static const char *ll_csv_ROWS(struct csv_row *r)
+{
+    uint64_t columns = dim(r, "h");
+    uint32_t count = r->kind == LL_OP_LAYER_NORM ? 3 : r->kind == LL_OP_RMS_NORM ? 2 : 1;
+    struct ll_held in[3] = {elements(r)};
+    for (uint32_t i = 1; i < count; i++)
+        in[i] = tensor(r, LL_WEIGHT, 1, &columns);
+    return record(r, &(struct ll_import_op){.kind = r->kind, .in = in, .in_count = count});
+}
+
+static const char *ll_csv_POOL(struct csv_row *r)
+{
+    const uint64_t image[] = {dim(r, "b"), dim(r, "h"), dim(r, "w"), dim(r, "c")};
+    const uint64_t result[] = {image[0], dim(r, "oh"), dim(r, "ow"), image[3]};
+    uint64_t kernel[] = {dim(r, "r"), dim(r, "s")},
+             stride[] = {dim_or(r, "stride_h", 1), dim_or(r, "stride_w", 1)};
+    uint64_t behind[2];
+    for (int i = 0; i < 2; i++) {
+        uint64_t reach = ll_add(ll_mul(result[1 + i] - 1, stride[i]), kernel[i]);
+        behind[i] = reach > image[1 + i] ? reach - image[1 + i] : 0;
+    }
+    const struct ll_attr attrs[] = {attr(LL_ATTR_KERNEL_H, kernel[0]),   attr(LL_ATTR_KERNEL_W, kernel[1]),
+                                    attr(LL_ATTR_STRIDE_H, stride[0]),   attr(LL_ATTR_STRIDE_W, stride[1]),
+                                    attr(LL_ATTR_PAD_BOTTOM, behind[0]), attr(LL_ATTR_PAD_RIGHT, behind[1])};
+    bool forward = r->kind == LL_OP_MAX_POOL || r->kind == LL_OP_AVG_POOL,
+         spread = r->kind == LL_OP_AVG_POOL_GRAD;
+    struct ll_held in[3] = {tensor(r, LL_INPUT, 4, forward ? image : result)};
+    if (r->kind == LL_OP_MAX_POOL_GRAD) {
+        in[1] = tensor(r, LL_INPUT, 4, image);
+        in[2] = tensor(r, LL_INPUT, 4, result);
+    }
+    struct ll_shape given = {.rank = 4, .dtype = (uint8_t)r->dtype};
+    memcpy(given.dim, image, sizeof image);
+    return record(r, &(struct ll_import_op){.kind = r->kind,
+                                            .in = in,
+                                            .in_count = r->kind == LL_OP_MAX_POOL_GRAD ? 3 : 1,
+                                            .attrs = attrs,
+                                            .attr_count = 6,
+                                            .given = &given,
+                                            .given_count = spread});
+}
+
+static const char *ll_csv_ALL_REDUCE(struct csv_row *r)
+{
+    uint64_t count = ll_max(dim(r, "bytes") / ll_dtype_bytes(r->dtype), 1);
+    const struct ll_attr attrs[] = {attr(LL_ATTR_DEVICES, dim(r, "devices")),
+                                    attr(LL_ATTR_NODES, dim_or(r, "nodes", 1))};
+    const struct ll_held in = tensor(r, LL_INPUT, 1, &count);
+    r->series->phase = LL_PHASE_COMM;
+    return record(r, &(struct ll_import_op){
+                         .kind = r->kind, .in = &in, .in_count = 1, .attrs = attrs, .attr_count = 2});
+}
+
+static const struct {
+    const char *name;
+    ll_csv_rule *rule;
+    enum ll_op_kind kind;
+} ops[] = {
+#define LL_CSV(name, rule, kind) {name, ll_csv_##rule, LL_OP_##kind},
+#include "tracer/convert/csv_ops.def"
+#undef LL_CSV
+};
+
+static bool is_named(const char *pattern, const char *name)
+{
+    size_t length = strlen(pattern) - 1;
+    return pattern[length] == '*' ? strncmp(pattern, name, length) == 0 : strcmp(pattern, name) == 0;
+}
+
+/* What an element is in memory: what computes, or a type of as many bytes where that is another size. */
+static bool find_dtype(struct csv_row *r)
+{
+    uint64_t bytes;
+    if (!ll_measured_dtype(r->row, &r->dtype, &bytes))
+        return false;
+    if (ll_dtype_bytes(r->dtype) != bytes)
+        r->dtype = bytes == 2 ? LL_F16 : LL_F32;
+    return true;
+}
+
+static const char *record_row(struct ll_series *series, const struct ll_measured *row)
+{
+    struct csv_row r = {.series = series, .row = row};
+    if (!find_dtype(&r))
+        return "the element type is not known";
+    for (size_t i = 0; i < sizeof ops / sizeof *ops; i++)
+        if (is_named(ops[i].name, row->op)) {
+            r.kind = ops[i].kind;
+            return ops[i].rule(&r);
+        }
+    return "no op is called so; --allow-opaque keeps it as the time it took";
+}
+
+static void record_rows(struct ll_series *series, const struct ll_measured *rows, size_t count)
+{
+    struct ll_import *import = series->import;
+    for (size_t i = 0; i < count; i++) {
+        series->scope = rows[i].op;
+        series->phase = strstr(rows[i].op, "_bwd") ? LL_PHASE_BACKWARD : LL_PHASE_FORWARD;
+        series->duration_ns = rows[i].time_s < 1e9 ? (uint64_t)llround(rows[i].time_s * 1e9) : 0;
+        const char *trouble = record_row(series, &rows[i]);
+        if (trouble && import->allow_opaque)
+            trouble = ll_series_record(series, &(struct ll_import_op){.kind = LL_OP_OPAQUE}, NULL);
+        if (trouble)
+            ll_complain(import->diags,
+                        (struct ll_place){.file = import->inputs[0].path, .line = rows[i].line}, "%.60s: %s",
+                        rows[i].op, trouble);
+    }
+}
+
+bool ll_import_CSV(struct ll_import *import)
+{
+    const struct ll_input_file *input = &import->inputs[0];
+    struct ll_series series = {.import = import, .clock_ns = 1};
+    size_t count = 0, before = import->diags->count;
+    if (import->input_count != 1)
+        return ll_complain(import->diags, (struct ll_place){0}, "expected one file");
+    if (input->size > 0 && memchr(input->bytes, '\0', input->size))
+        return ll_complain(import->diags, (struct ll_place){.file = input->path},
+                           "this is no text: it holds bytes of value zero");
+    const struct ll_measured *rows = ll_measured_read((const char *)input->bytes, input->size, input->path,
+                                                      &import->arena, import->diags, &count);
+    if (!rows)
+        return false;
+    ll_facts_add(&import->facts, "model", "%s", ll_import_stem(import, "csv"));
+    ll_facts_add(&import->facts, "mode", "infer");
+    ll_facts_add(&import->facts, "batch", "1");
+    ll_facts_add(&import->facts, "source", "rows of measured data");
+    if (!ll_import_begin(import))
+        return false;
+    record_rows(&series, rows, count);
+    return import->diags->count == before;
+}

@@ -1,0 +1,87 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* The convolutions and products of a trace's first step as a topology of SCALE-Sim: convolutions, of which
+ * products are a kind, so that one file has all of them. SCALE-Sim knows neither batches nor padding. An
+ * image alone is a layer as it is, its padding part of it; several images, and the gradients of a
+ * convolution, are the product that computes them. Where a product stands for several, or a convolution has
+ * groups, there is a row for each; a depthwise convolution is one row whose name has DP. */
+#include "tracer/convert/convert.h"
+#include "tracer/ops.h"
+
+#include <ctype.h>
+#include <inttypes.h>
+
+/* Names hold no commas, and DP only where it means depthwise. */
+static void add_name(struct ll_str *out, const struct ll_trace *trace, uint32_t op, bool depthwise)
+{
+    const struct ll_form *form = &trace->forms[trace->ops[op].form];
+    ll_str_addf(out, "%s%" PRIu32 "_", depthwise ? "DP" : "op", op);
+    for (const char *at = trace->strings[form->scope]; *at; at++) {
+        char plain = isalnum((unsigned char)*at) ? *at : '_';
+        ll_str_add_bytes(out, plain == 'P' ? "p" : &plain, 1);
+    }
+    ll_str_addf(out, "_%s, ", trace->strings[form->kind_name]);
+}
+
+static void add_row(struct ll_str *out, const uint64_t numbers[8])
+{
+    for (int i = 0; i < 8; i++)
+        ll_str_addf(out, "%" PRIu64 ", ", numbers[i]);
+    ll_str_add(out, "\n");
+}
+
+/* An image of m x k under n filters of 1 x k, once for each of the batch. */
+static bool add_product(struct ll_export *export, uint32_t op, const struct ll_gemm *gemm)
+{
+    const uint64_t numbers[] = {gemm->m, gemm->k, 1, gemm->k, 1, gemm->n, 1, 1};
+    bool goes_on = true;
+    for (uint64_t i = 0; goes_on && i < gemm->batch; i++) {
+        add_name(&export->out, export->trace, op, false);
+        add_row(&export->out, numbers);
+        goes_on = ll_export_spill(export);
+    }
+    return goes_on;
+}
+
+static bool add_conv(struct ll_export *export, uint32_t op, const struct ll_conv *conv)
+{
+    bool depthwise = conv->groups > 1 && conv->groups == conv->in_c;
+    if (conv->pass != LL_CONV_FORWARD || conv->batch != 1 || (conv->groups > 1 && !depthwise)) {
+        const struct ll_gemm gemm = ll_conv_as_gemm(conv);
+        return add_product(export, op, &gemm);
+    }
+    const uint64_t numbers[] = {ll_add(ll_mul(conv->out_h - 1, conv->stride_h), conv->kernel_h),
+                                ll_add(ll_mul(conv->out_w - 1, conv->stride_w), conv->kernel_w),
+                                conv->kernel_h,
+                                conv->kernel_w,
+                                conv->in_c,
+                                conv->out_c / conv->groups,
+                                conv->stride_h,
+                                conv->stride_w};
+    add_name(&export->out, export->trace, op, depthwise);
+    add_row(&export->out, numbers);
+    return ll_export_spill(export);
+}
+
+static bool add_op(struct ll_export *export, uint32_t op)
+{
+    const struct ll_op_view *view = &export->trace->forms[export->trace->ops[op].form].view;
+    struct ll_work work;
+    if (view->kind == LL_OP_COUNT || !ll_op_lower(view, &work) || work.flops == 0)
+        return true;
+    if (work.kind == LL_WORK_GEMM)
+        return add_product(export, op, &work.gemm);
+    return work.kind != LL_WORK_CONV || add_conv(export, op, &work.conv);
+}
+
+bool ll_export_SCALESIM(struct ll_export *export)
+{
+    const struct ll_trace *trace = export->trace;
+    bool goes_on = ll_export_ready(export);
+    uint32_t first = trace->step_count ? trace->steps[0].first_op : 0;
+    uint32_t end = trace->step_count ? first + trace->steps[0].op_count : (uint32_t)trace->op_count;
+    ll_str_add(&export->out, "Layer name, IFMAP Height, IFMAP Width, Filter Height, Filter Width, Channels, "
+                             "Num Filter, Stride Height, Stride Width,\n");
+    for (uint32_t op = first; goes_on && op < end; op++)
+        goes_on = add_op(export, op);
+    return goes_on;
+}

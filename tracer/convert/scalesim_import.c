@@ -1,0 +1,94 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* SCALE-Sim's topologies as traces: an op a layer, each behind the one before it, of one sample. A word is a
+ * byte there, so elements are int8 unless -p dtype=TYPE says otherwise. Whether rows are convolutions or
+ * products follows from how many fields they have. */
+#include "tracer/convert/scalesim.h"
+#include "tracer/convert/series.h"
+
+#include <string.h>
+
+enum { CONV_FIELDS = 8 };
+
+/* Whether no line has as many fields as a convolution needs. */
+static bool are_products(const struct ll_input_file *input)
+{
+    const char *at = (const char *)input->bytes, *end = at + input->size;
+    size_t most = 0, fields = 0;
+    bool filled = false;
+    for (; at < end; at++) {
+        filled = filled || (*at != ',' && *at != ' ' && *at != '\r' && *at != '\n');
+        if (*at != ',' && *at != '\n')
+            continue;
+        fields += filled;
+        filled = false;
+        most = fields > most ? fields : most;
+        fields = *at == '\n' ? 0 : fields;
+    }
+    return (fields + filled > most ? fields + filled : most) < CONV_FIELDS;
+}
+
+static const char *record_product(struct ll_series *series, enum ll_dtype dtype,
+                                  const struct ll_scalesim_layer *layer)
+{
+    const uint64_t a[] = {layer->in_h, layer->in_w}, b[] = {layer->filter_w, layer->filters};
+    const struct ll_held in[] = {ll_series_tensor(series, LL_INPUT, dtype, 2, a),
+                                 ll_series_tensor(series, LL_WEIGHT, dtype, 2, b)};
+    return ll_series_record(series, &(struct ll_import_op){.kind = LL_OP_MATMUL, .in = in, .in_count = 2},
+                            NULL);
+}
+
+/* A depthwise layer is as many groups of one channel. */
+static const char *record_conv(struct ll_series *series, enum ll_dtype dtype,
+                               const struct ll_scalesim_layer *layer)
+{
+    const uint64_t image[] = {1, layer->in_h, layer->in_w, layer->channels * layer->copies};
+    const uint64_t filter[] = {layer->filter_h, layer->filter_w, layer->channels,
+                               layer->filters * layer->copies};
+    const struct ll_attr attrs[] = {{.key = LL_ATTR_STRIDE_H, .count = (int64_t)layer->stride_h},
+                                    {.key = LL_ATTR_STRIDE_W, .count = (int64_t)layer->stride_w},
+                                    {.key = LL_ATTR_GROUPS, .count = (int64_t)layer->copies}};
+    const struct ll_held in[] = {ll_series_tensor(series, LL_INPUT, dtype, 4, image),
+                                 ll_series_tensor(series, LL_WEIGHT, dtype, 4, filter)};
+    return ll_series_record(
+        series,
+        &(struct ll_import_op){
+            .kind = LL_OP_CONV2D, .in = in, .in_count = 2, .attrs = attrs, .attr_count = 3},
+        NULL);
+}
+
+static bool begin(struct ll_import *import, enum ll_dtype *dtype)
+{
+    if (!ll_series_dtype(import, LL_INT8, dtype))
+        return false;
+    ll_facts_add(&import->facts, "model", "%s", ll_import_stem(import, "scalesim"));
+    ll_facts_add(&import->facts, "mode", "infer");
+    ll_facts_add(&import->facts, "batch", "1");
+    ll_facts_add(&import->facts, "source", "SCALE-Sim topology");
+    return ll_import_begin(import);
+}
+
+bool ll_import_SCALESIM(struct ll_import *import)
+{
+    const struct ll_input_file *input = &import->inputs[0];
+    struct ll_series series = {.import = import};
+    size_t count = 0, before = import->diags->count;
+    enum ll_dtype dtype;
+    if (import->input_count != 1)
+        return ll_complain(import->diags, (struct ll_place){0}, "expected one topology");
+    bool products = are_products(input);
+    const struct ll_scalesim_layer *layers =
+        ll_scalesim_read_topology((const char *)input->bytes, input->size, input->path, products,
+                                  &import->arena, import->diags, &count);
+    if (!layers)
+        return import->diags->count > before ? false : ll_import_no_memory(import);
+    if (!begin(import, &dtype))
+        return false;
+    for (size_t i = 0; i < count; i++) {
+        series.scope = layers[i].name;
+        const char *trouble = (products ? record_product : record_conv)(&series, dtype, &layers[i]);
+        if (trouble)
+            ll_complain(import->diags, (struct ll_place){.file = input->path, .line = layers[i].line},
+                        "%s: %s", layers[i].name, trouble);
+    }
+    return import->diags->count == before;
+}
