@@ -73,8 +73,8 @@ ll_count_rule ll_flops_GEMV, ll_flops_GEMV_ADD, ll_flops_GER, ll_flops_MATMUL_AD
 ll_count_rule ll_flops_GETRF, ll_flops_GETRI, ll_flops_POTRF, ll_flops_POTRI, ll_flops_TRTRI, ll_flops_SYTRF,
     ll_flops_GEQRF, ll_flops_ORGQR, ll_flops_SYTRD, ll_flops_GEBRD, ll_flops_GEHRD, ll_flops_GETRS,
     ll_flops_POTRS, ll_flops_SYTRS, ll_flops_ORMQR, ll_flops_GESV, ll_flops_POSV, ll_flops_SYSV,
-    ll_flops_GELS, ll_flops_GELSD, ll_flops_SYEV, ll_flops_SYEVD, ll_flops_GEEV, ll_flops_GESVD,
-    ll_flops_GESDD;
+    ll_flops_GELS, ll_flops_GELSD, ll_flops_SYEV, ll_flops_SYEVD, ll_flops_SYEVR, ll_flops_GEEV,
+    ll_flops_GESVD, ll_flops_GESDD;
 ll_work_rule ll_work_GEMM_OF_1, ll_work_GER, ll_work_GEMM_ADD, ll_work_PANELS, ll_work_RECURRENT,
     ll_work_WAIT;
 
