@@ -341,6 +341,32 @@ static void what_is_wrong_is_named_once_where_it_is(void **state)
     end_conversion(&c);
 }
 
+static void an_import_that_fails_leaves_an_older_trace_alone(void **state)
+{
+    (void)state;
+    char path[] = "/tmp/leadline-onnx-XXXXXX", kept[8] = "";
+    FILE *file = fdopen(mkstemp(path), "w+");
+    fputs("older", file);
+    fclose(file);
+    struct onnx_model m = {0};
+    put_info(&m, 11, "x", ONNX_FLOAT, DIMS(3, 4));
+    put_weight(&m, "w", DIMS(5, 6));
+    begin_node(&m, "MatMul", "x w", "y"); /* does not fit, which shows only when the trace is open */
+    struct ll_str bytes = end_model(&m, 13);
+    const struct ll_input_file input = {
+        .path = "x.onnx", .bytes = (const uint8_t *)bytes.text, .size = bytes.length};
+    struct ll_diags diags = {0};
+    struct ll_import import = {.inputs = &input, .input_count = 1, .output = path, .diags = &diags};
+    assert_false(ll_import_run(ll_import_ONNX, &import));
+    file = fopen(path, "r");
+    assert_non_null(fgets(kept, sizeof kept, file));
+    fclose(file);
+    assert_string_equal(kept, "older");
+    unlink(path);
+    ll_diags_release(&diags);
+    ll_str_release(&bytes);
+}
+
 /* Files beside the checkout, exported by PyTorch without weights. Their products by hand: GMAC as torchvision
  * states them, times two; the encoder 4 d^2 + 2 d ff a token and 2 d a pair of tokens; the LSTM as above. */
 static void real_networks_have_their_products(void **state)
@@ -391,6 +417,7 @@ int main(void)
         cmocka_unit_test(open_dimensions_and_stray_choices_are_asked_about),
         cmocka_unit_test(a_batch_replaces_the_one_of_the_file),
         cmocka_unit_test(what_is_wrong_is_named_once_where_it_is),
+        cmocka_unit_test(an_import_that_fails_leaves_an_older_trace_alone),
         cmocka_unit_test(real_networks_have_their_products),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
