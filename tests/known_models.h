@@ -18,143 +18,7 @@ static const struct known {
     const char *loss_of; /* the loss is that of weights whose names begin so; NULL: of all weights */
     bool dry;            /* nobody computes it here */
 } known_models[] = {
-    /* Single ops: parameters and FLOPs of a sample by the formulas of models/single, of the defaults. A
-     * training step adds the loss and, backward, what multiplies its gradient; the gradients themselves are
-     * counted behind each. Constants: the operands, and the one that gradients start from.
-     * 2 products. */
-    {
-        .name = "gemm",
-        .parameters = 1024 * 1024,
-        .forward_flops = 2 * 1024 * 1024,
-        .train_ops = 5,
-        .constants = 3,
-        .small = {{"n", "5"}, {"k", "7"}, {"tb", "T"}},
-    },
-    {
-        .name = "gemm",
-        .parameters = 1024 * 1024,
-        .forward_flops = 2 * 1024 * 1024,
-        .train_ops = 5,
-        .constants = 3,
-        .preset = {{"ta", "T"}},
-        .small = {{"n", "5"}, {"k", "7"}, {"ta", "T"}},
-    },
-    {
-        .name = "bmm",
-        .forward_flops = UINT64_C(2) * 512 * 512 * 64,
-        .train_ops = 5,
-        .constants = 3,
-        .small = {{"m", "4"}, {"n", "5"}, {"k", "7"}},
-    },
-    /* 3 x 3 x 64 x 64, at each of 56 x 56. 2 convolutions. */
-    {
-        .name = "conv2d",
-        .parameters = 36864,
-        .forward_flops = UINT64_C(2) * 56 * 56 * 36864,
-        .train_ops = 5,
-        .constants = 3,
-        .small = {{"h", "7"}, {"w", "6"}, {"c", "4"}, {"k", "6"}, {"groups", "2"}},
-    },
-    /* Of 3 steps. Forward: product of the input, bias, reshape, unstack, stack; each step 3 (product, sum,
-     * tanh); the loss. Backward: the loss, unstack, stack, reshape, bias, 2 products; each step 5 (tanh,
-     * products for weights and state, the sums with what other steps bring to both), but a first step's state
-     * needs neither product nor sum, and nothing is added to what comes first for the weights. Constants:
-     * also the first state. */
-    {
-        .name = "rnn",
-        .parameters = 2 * 512 * 512 + 512,
-        .forward_flops = UINT64_C(25) * 2 * 2 * 512 * 512,
-        .train_ops = 15 + 7 + 3 * 5 - 3,
-        .constants = 6,
-        .small = {{"hidden", "4"}, {"steps", "3"}},
-    },
-    /* The same, each step 12 forward (product, 2 sums, split, 3 sigmoids, 2 tanh, 3 products by element) and
-     * 17 backward (2 products, 5 activations, concat, 6 products by element, sums for weights, state and
-     * cell); less for the first step are product and sum for the state, product by element and sum for the
-     * cell, for the last step the sums for weights and cell. */
-    {
-        .name = "lstm",
-        .parameters = 4 * (2 * 512 * 512 + 512),
-        .forward_flops = UINT64_C(25) * 4 * 2 * 2 * 512 * 512,
-        .train_ops = 6 + 3 * 12 + 7 + 3 * 17 - 5,
-        .constants = 6,
-        .small = {{"hidden", "4"}, {"steps", "3"}},
-    },
-    /* Each step 13 forward (product, 2 splits, 4 sums, difference, 2 sigmoids, tanh, 2 products by element)
-     * and 17 backward (2 products, 3 activations, 2 concats, 4 for the products by element, a change of sign,
-     * 4 sums: for weights, for n, twice for the state, and the difference's share); less for the first step.
-     */
-    {
-        .name = "gru",
-        .parameters = 3 * (2 * 512 * 512 + 512),
-        .forward_flops = UINT64_C(25) * 3 * 2 * 2 * 512 * 512,
-        .train_ops = 96,
-        .constants = 6,
-        .small = {{"hidden", "4"}, {"steps", "3"}},
-    },
-    /* Without the product of the input, which is joined with itself: backward two slices more and two sums,
-     * and no products. */
-    {
-        .name = "gru",
-        .parameters = 3 * (512 * 512 + 512),
-        .forward_flops = UINT64_C(25) * 3 * 2 * 512 * 512,
-        .train_ops = 99,
-        .constants = 5,
-        .preset = {{"skip_input", "1"}},
-        .small = {{"hidden", "4"}, {"steps", "3"}, {"skip_input", "1"}},
-    },
-    /* 5 an element (op_table.def). Gradient: y (dy - sum(y dy)): 2 products, sum, view, difference. */
-    {
-        .name = "softmax",
-        .forward_flops = 5 * 1024,
-        .train_ops = 8,
-        .constants = 2,
-        .small = {{"h", "9"}},
-    },
-    {
-        .name = "layernorm",
-        .parameters = 2 * 1024,
-        .forward_flops = 7 * 1024,
-        .train_ops = 4,
-        .constants = 4,
-        .small = {{"h", "9"}},
-    },
-    {
-        .name = "elementwise",
-        .forward_flops = 1024,
-        .train_ops = 3,
-        .constants = 3,
-        .small = {{"h", "9"}},
-    },
-    {
-        .name = "elementwise",
-        .forward_flops = 6 * 1024,
-        .train_ops = 4,
-        .constants = 2,
-        .preset = {{"op", "tanh"}},
-        .small = {{"h", "9"}, {"op", "tanh"}},
-    },
-    /* The numbers of the rows come in; backward rows become a table. */
-    {
-        .name = "embedding",
-        .parameters = 50000 * 1024,
-        .train_ops = 5,
-        .constants = 2,
-        .small = {{"rows", "11"}, {"h", "9"}},
-    },
-    /* 2 products forward, 4 backward, softmax as above, the scale both ways. */
-    {
-        .name = "attention",
-        .forward_flops = UINT64_C(4) * 16 * 512 * 512 * 64,
-        .train_ops = 4 + 2 + 4 + 5 + 1,
-        .constants = 5,
-        .small = {{"heads", "2"}, {"seq", "4"}, {"keys", "5"}, {"d", "3"}},
-    },
-    {
-        .name = "allreduce",
-        .small = {{"bytes", "64"}, {"devices", "4"}},
-        .dry = true,
-    },
+#include "known_single_ops.def"
     /* Sum over layers of inputs x outputs + biases; products as in tests/cases/alexnet.case. Ops: 31 forward
      * with loss and accuracy, 2 input, 42 backward, 17 update. Constants: the one that gradients start from,
      * Adam's betas. */
@@ -595,12 +459,12 @@ static const struct known {
         .small = {{"image", "48"}, {"classes", "3"}, {"channels", "4"}, {"rate", "1"}},
         .steps = 300,
     },
-    /* Lin et al., 2017, as TensorFlow's code for TPUs has it; the sum over the layers that the first comment of
-     * retinanet.c lists. Ops with 18 layers: 5 input; 240 forward (21 convolutions of the trunk, 5 of the
-     * pyramid and 50 of the heads, the latter 55 with bias; 16 normalisations, 57 ReLU, a pool, 8 + 2 + 1 sums,
-     * 2 maps enlarged, 2 joins, 12 views, 8 others of the loss); 410 backward, of them 80 sums for filters and
-     * biases that five levels share, 19 where something is used twice; 115 update (83 weights, 32 averages).
-     * Constants: the one that gradients start from, the weight of the boxes. */
+    /* Lin et al., 2017, as TensorFlow's code for TPUs has it; the sum over the layers that the first comment
+     * of retinanet.c lists. Ops with 18 layers: 5 input; 240 forward (21 convolutions of the trunk, 5 of the
+     * pyramid and 50 of the heads, the latter 55 with bias; 16 normalisations, 57 ReLU, a pool, 8 + 2 + 1
+     * sums, 2 maps enlarged, 2 joins, 12 views, 8 others of the loss); 410 backward, of them 80 sums for
+     * filters and biases that five levels share, 19 where something is used twice; 115 update (83 weights, 32
+     * averages). Constants: the one that gradients start from, the weight of the boxes. */
     {
         .name = "retinanet",
         .parameters = 35744116,
@@ -617,8 +481,8 @@ static const struct known {
                   {"rate", "3"}},
         .steps = 300,
     },
-    /* Three sizes of anchors, as the paper has them; normalisation that does not follow the batch, so that there
-     * are no averages to update, but 32 constants more. */
+    /* Three sizes of anchors, as the paper has them; normalisation that does not follow the batch, so that
+     * there are no averages to update, but 32 constants more. */
     {
         .name = "retinanet",
         .parameters = 36394126,
@@ -633,13 +497,13 @@ static const struct known {
                   {"depth", "18"},
                   {"shapes", "2"}},
     },
-    /* Ren et al., 2015, as MXNet has it; the sum over the layers that the first comment of faster_rcnn.c lists,
-     * with 128 regions. Ops with 18 layers: 6 input; 116 forward (21 convolutions of the trunk, 3 that propose, 5
-     * products and convolutions with bias, 19 normalisations and ReLU, 8 + 3 sums, 5 pools, 18 that propose, of
-     * them 5 views; 4 views more, 11 others of the losses); 123 backward; 243 update (68 weights, each gradient
-     * cut above and below; 38 averages, the counter of steps). Constants: the one that gradients start from,
-     * anchors, the score of what is too small, both bounds of gradients, the regions' share, the scale of the
-     * images, what the counter advances by. */
+    /* Ren et al., 2015, as MXNet has it; the sum over the layers that the first comment of faster_rcnn.c
+     * lists, with 128 regions. Ops with 18 layers: 6 input; 116 forward (21 convolutions of the trunk, 3 that
+     * propose, 5 products and convolutions with bias, 19 normalisations and ReLU, 8 + 3 sums, 5 pools, 18
+     * that propose, of them 5 views; 4 views more, 11 others of the losses); 123 backward; 243 update (68
+     * weights, each gradient cut above and below; 38 averages, the counter of steps). Constants: the one that
+     * gradients start from, anchors, the score of what is too small, both bounds of gradients, the regions'
+     * share, the scale of the images, what the counter advances by. */
     {
         .name = "faster_rcnn",
         .parameters = 47454562,
@@ -658,8 +522,8 @@ static const struct known {
                   {"rate", "20"}},
         .steps = 200,
     },
-    /* The same, its normalisation, stem and first stage frozen: 25 weights are trained, 43 are constants as are
-     * 38 means and variances. */
+    /* The same, its normalisation, stem and first stage frozen: 25 weights are trained, 43 are constants as
+     * are 38 means and variances. */
     {
         .name = "faster_rcnn",
         .parameters = 47454562,
