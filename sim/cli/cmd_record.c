@@ -112,7 +112,16 @@ const struct ll_command ll_command_record = {
                 "  leadline record alexnet --infer --batch 256 --dry-run -o big.llt\n"
                 "  leadline record -o train.llt -- python3 train.py\n"
                 "  leadline record --coverage -- ./solver\n",
-    .details = "Ways to see the calls of PROGRAM; all but probe see what preload sees as well:\n"
+    .details = "Behind -- stands the command line of any program: it runs as it would alone, with its own "
+               "streams and\n"
+               "exit status, and its calls of BLAS, LAPACK and oneDNN are recorded while it runs. Each "
+               "further process\n"
+               "that calls something gets a file of its own, T.PID.llt. Of the options, -o (program.llt when "
+               "not given)\n"
+               "and --json, which prints the account behind the program's own output, concern such a "
+               "program. Steps are\n"
+               "those that it marks with leadline_step(), else what it repeats.\n\n"
+               "Ways to see the calls of PROGRAM; all but probe see what preload sees as well:\n"
 #define X(word, name, help) "  " name ": " help "\n"
     LL_MECHANISM_LIST(X),
 #undef X

@@ -15,7 +15,7 @@
 #include <stdint.h>
 
 struct ll_ring_settings {
-    uint64_t ring_bytes;       /* of a thread's ring: a power of two; 0: 4 MiB */
+    uint64_t ring_bytes; /* of a thread's ring: a power of two; 0: 16 MiB; a sixteenth past the eighth */
     uint64_t least_allocation; /* memory smaller than this is not followed; 0: none is */
 };
 
@@ -35,7 +35,7 @@ struct ll_ring_process_info {
     uint64_t pid, parent_pid;
     uint64_t opened_ns, ended_ns; /* on ll_now_ns's clock; ended_ns 0: it runs, or was killed */
     uint64_t unresolved, abandoned, queries, ringless, unsaid, nested; /* as in ring.h */
-    uint64_t lost;                                             /* records that found no room */
+    uint64_t lost;                                                     /* records that found no room */
     uint64_t damaged; /* rings that held nonsense and were given up */
     uint64_t late;    /* events given out after one that began later */
     const struct ll_ring_fact *facts;

@@ -17,6 +17,7 @@
 #include <string.h>
 #include <sys/mman.h>
 #include <sys/resource.h>
+#include <sys/statvfs.h>
 #include <time.h>
 #include <unistd.h>
 #if defined(__x86_64__)
@@ -73,12 +74,21 @@ static const char *decimal(uint64_t value, char text[static 24])
     return at;
 }
 
+/* Makes sure of a part of the file before it is touched, as a full disk would be a signal later; three times
+ * as much stays for the program, which may need the same disk. */
+static bool reserve(int file, uint64_t offset_bytes, uint64_t bytes)
+{
+    struct statvfs disk;
+    return fstatvfs(file, &disk) == 0 && disk.f_bavail * disk.f_frsize / 4 >= bytes &&
+           fallocate(file, 0, (off_t)offset_bytes, (off_t)bytes) == 0;
+}
+
 static void *map_file(const char *name, uint64_t offset_bytes, uint64_t bytes, int access)
 {
     int file = open(name, (access & PROT_WRITE ? O_RDWR : O_RDONLY) | O_CLOEXEC | O_NOFOLLOW);
     if (file < 0)
         return NULL;
-    bool there = !(access & PROT_WRITE) || fallocate(file, 0, (off_t)offset_bytes, (off_t)bytes) == 0;
+    bool there = !(access & PROT_WRITE) || reserve(file, offset_bytes, bytes);
     void *memory = there ? mmap(NULL, bytes, access, MAP_SHARED, file, (off_t)offset_bytes) : MAP_FAILED;
     close(file);
     return memory == MAP_FAILED ? NULL : memory;
@@ -102,7 +112,7 @@ __attribute__((constructor)) static void start(void)
         memcpy(name, folder, length + 1);
         append(name, &length, "/control");
         const struct ll_ring_control *found = map_file(name, 0, LL_RING_PAGE, PROT_READ);
-        if (found && found->magic == LL_RING_MAGIC) {
+        if (found && found->magic == LL_RING_MAGIC && found->symbols == LL_SYMBOL_COUNT) {
             control = found;
             make_own();
         }
