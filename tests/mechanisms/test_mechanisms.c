@@ -16,7 +16,7 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
-enum { RIGHT_SUM = 3, CANNOT_RUN = 77, NAMES = 1024 };
+enum { RIGHT_SUM = 3, CANNOT_RUN = 77, NAMES = LL_SYMBOL_COUNT };
 
 static struct ll_arena arena;
 static const char *tools, *programs;
