@@ -24,7 +24,8 @@ enum kind {
     IF_REAL
 };
 
-enum abi { FORTRAN, FORTRAN64, CBLAS, CBLAS64, DNNL, OWN }; /* 64: whole numbers have 64 bits */
+/* Those with 64 have whole numbers of 64 bits, as DNNL has. */
+enum abi { FORTRAN, FORTRAN64, CBLAS, CBLAS64, DNNL, OWN };
 
 enum { ROWS_FIRST = 101, COLUMNS_FIRST = 102, IN_REGISTERS = 6 };
 
@@ -151,7 +152,12 @@ static bool read_fortran(struct cursor *cursor, enum kind kind, uint64_t *word, 
 
 static bool read_cblas(struct cursor *cursor, enum kind kind, uint64_t *word)
 {
+    uint64_t whole;
     switch (kind) {
+    case COUNT:
+        whole = next_whole(cursor);
+        *word = cursor->is_wide ? whole : (uint64_t)(int64_t)(int32_t)whole;
+        return true;
     case SCALAR:
         *word = cursor->is_complex ? next_pointed_is_set(cursor, 2) : next_vector_is_set(cursor);
         return true;
@@ -164,29 +170,21 @@ static bool read_cblas(struct cursor *cursor, enum kind kind, uint64_t *word)
         *word = next_whole(cursor);
         return kind == ARRAY;
     default:
-        *word = next_whole(cursor);
-        if (kind != COUNT || !cursor->is_wide)
-            *word = (uint64_t)(int64_t)(int32_t)*word;
+        *word = (uint64_t)(int64_t)(int32_t)next_whole(cursor);
         return true;
     }
 }
 
-/* As CBLAS, but letters are letters and whole numbers have 64 bits. */
+/* As CBLAS, but letters are letters, and there is one order. */
 static bool read_dnnl(struct cursor *cursor, enum kind kind, uint64_t *word)
 {
-    switch (kind) {
-    case ORDER:
+    if (kind == ORDER)
         *word = ROWS_FIRST;
-        return true;
-    case TRANS:
+    else if (kind == TRANS)
         *word = (unsigned char)next_whole(cursor);
-        return true;
-    case COUNT:
-        *word = next_whole(cursor);
-        return true;
-    default:
+    else
         return read_cblas(cursor, kind, word);
-    }
+    return true;
 }
 
 bool ll_probe_knows(uint32_t symbol)
@@ -199,20 +197,21 @@ unsigned ll_probe_arguments(const struct ll_tracee *tracee, uint32_t symbol,
                             const struct user_fpregs_struct *vectors, uint64_t *words, bool *is_query)
 {
     char letter = *symbols[symbol].letter;
-    enum abi abi = (enum abi)symbols[symbol].abi;
+    enum abi abi = symbols[symbol].abi;
     struct cursor cursor = {.tracee = tracee,
                             .registers = registers,
                             .vectors = vectors,
                             .is_double = letter == 'd' || letter == 'z',
                             .is_complex = letter == 'c' || letter == 'z',
-                            .is_wide = abi == FORTRAN64 || abi == CBLAS64};
+                            .is_wide = abi == FORTRAN64 || abi == CBLAS64 || abi == DNNL};
     unsigned count = 0;
     *is_query = false;
     for (unsigned i = 0; i < symbols[symbol].count; i++) {
         enum kind kind = symbols[symbol].kinds[i];
-        bool has_word = abi <= FORTRAN64 ? read_fortran(&cursor, kind, &words[count], is_query)
-                        : abi <= CBLAS64 ? read_cblas(&cursor, kind, &words[count])
-                                         : read_dnnl(&cursor, kind, &words[count]);
+        uint64_t *word = &words[count];
+        bool has_word = abi == FORTRAN || abi == FORTRAN64 ? read_fortran(&cursor, kind, word, is_query)
+                        : abi == DNNL                      ? read_dnnl(&cursor, kind, word)
+                                                           : read_cblas(&cursor, kind, word);
         count += has_word;
     }
     return count;
