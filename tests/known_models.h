@@ -594,12 +594,12 @@ static const struct known {
         .small = {{"image", "48"}, {"classes", "3"}, {"channels", "4"}, {"rate", "1"}},
         .steps = 300,
     },
-    /* Lin et al., 2017, as TensorFlow's code for TPUs has it; the sum over the layers that the first comment of
-     * retinanet.c lists. Ops with 18 layers: 5 input; 240 forward (21 convolutions of the trunk, 5 of the
-     * pyramid and 50 of the heads, the latter 55 with bias; 16 normalisations, 57 ReLU, a pool, 8 + 2 + 1 sums,
-     * 2 maps enlarged, 2 joins, 12 views, 8 others of the loss); 410 backward, of them 80 sums for filters and
-     * biases that five levels share, 19 where something is used twice; 115 update (83 weights, 32 averages).
-     * Constants: the one that gradients start from, the weight of the boxes. */
+    /* Lin et al., 2017, as TensorFlow's code for TPUs has it; the sum over the layers that the first comment
+     * of retinanet.c lists. Ops with 18 layers: 5 input; 240 forward (21 convolutions of the trunk, 5 of the
+     * pyramid and 50 of the heads, the latter 55 with bias; 16 normalisations, 57 ReLU, a pool, 8 + 2 + 1
+     * sums, 2 maps enlarged, 2 joins, 12 views, 8 others of the loss); 410 backward, of them 80 sums for
+     * filters and biases that five levels share, 19 where something is used twice; 115 update (83 weights, 32
+     * averages). Constants: the one that gradients start from, the weight of the boxes. */
     {
         .name = "retinanet",
         .parameters = 35744116,
@@ -616,8 +616,8 @@ static const struct known {
                   {"rate", "3"}},
         .steps = 300,
     },
-    /* Three sizes of anchors, as the paper has them; normalisation that does not follow the batch, so that there
-     * are no averages to update, but 32 constants more. */
+    /* Three sizes of anchors, as the paper has them; normalisation that does not follow the batch, so that
+     * there are no averages to update, but 32 constants more. */
     {
         .name = "retinanet",
         .parameters = 36394126,
@@ -632,13 +632,13 @@ static const struct known {
                   {"depth", "18"},
                   {"shapes", "2"}},
     },
-    /* Ren et al., 2015, as MXNet has it; the sum over the layers that the first comment of faster_rcnn.c lists,
-     * with 128 regions. Ops with 18 layers: 6 input; 116 forward (21 convolutions of the trunk, 3 that propose, 5
-     * products and convolutions with bias, 19 normalisations and ReLU, 8 + 3 sums, 5 pools, 18 that propose, of
-     * them 5 views; 4 views more, 11 others of the losses); 123 backward; 243 update (68 weights, each gradient
-     * cut above and below; 38 averages, the counter of steps). Constants: the one that gradients start from,
-     * anchors, the score of what is too small, both bounds of gradients, the regions' share, the scale of the
-     * images, what the counter advances by. */
+    /* Ren et al., 2015, as MXNet has it; the sum over the layers that the first comment of faster_rcnn.c
+     * lists, with 128 regions. Ops with 18 layers: 6 input; 116 forward (21 convolutions of the trunk, 3 that
+     * propose, 5 products and convolutions with bias, 19 normalisations and ReLU, 8 + 3 sums, 5 pools, 18
+     * that propose, of them 5 views; 4 views more, 11 others of the losses); 123 backward; 243 update (68
+     * weights, each gradient cut above and below; 38 averages, the counter of steps). Constants: the one that
+     * gradients start from, anchors, the score of what is too small, both bounds of gradients, the regions'
+     * share, the scale of the images, what the counter advances by. */
     {
         .name = "faster_rcnn",
         .parameters = 47454562,
@@ -657,8 +657,8 @@ static const struct known {
                   {"rate", "20"}},
         .steps = 200,
     },
-    /* The same, its normalisation, stem and first stage frozen: 25 weights are trained, 43 are constants as are
-     * 38 means and variances. */
+    /* The same, its normalisation, stem and first stage frozen: 25 weights are trained, 43 are constants as
+     * are 38 means and variances. */
     {
         .name = "faster_rcnn",
         .parameters = 47454562,

@@ -17,6 +17,19 @@ static bool read_mechanism(const struct ll_args *args, struct ll_plan *plan)
     return false;
 }
 
+/* The routines whose calls are ops. From outside, what a oneDNN primitive does cannot be read. */
+static size_t choose_names(const char **names, bool is_static)
+{
+    size_t count = 0;
+    for (uint32_t i = 0; i < LL_SYMBOL_COUNT; i++) {
+        const struct ll_symbol_row *row = ll_symbol_row(i);
+        bool primitive = row->routine == LL_ROUTINE_DNN_PRIMITIVE;
+        if (!primitive || (!is_static && i == LL_SYMBOL_dnnl_primitive_execute))
+            names[count++] = row->name;
+    }
+    return count;
+}
+
 static enum ll_status read_coverage(struct ll_arena *arena, const char *program, struct ll_plan *plan)
 {
     const struct ll_search search = {getenv("PATH"), getenv("LD_LIBRARY_PATH"), getenv("LD_PRELOAD")};
@@ -26,9 +39,8 @@ static enum ll_status read_coverage(struct ll_arena *arena, const char *program,
         plan->closure.count = 0;
         return status;
     }
-    for (uint32_t i = 0; i < LL_SYMBOL_COUNT; i++)
-        names[i] = ll_symbol_row(i)->name;
-    status = ll_coverage_find(arena, &plan->closure, names, LL_SYMBOL_COUNT, &plan->coverage);
+    size_t count = choose_names(names, !plan->closure.binaries[0].elf->dynamic);
+    status = ll_coverage_find(arena, &plan->closure, names, count, &plan->coverage);
     if (status == LL_OK)
         plan->mechanism = plan->coverage.mechanism;
     return status;

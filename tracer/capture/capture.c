@@ -258,10 +258,13 @@ static void remember(struct ll_capture *capture, const struct told *told, uint32
                  sizeof *capture->call_starts))
         return;
     struct ll_repeat_call *call = &capture->calls[place];
-    *call = (struct ll_repeat_call){.look = number, .brought = LL_NONE, .op = first_op};
-    for (uint32_t i = 0; i < told->meant->view.input_count && call->brought == LL_NONE; i++)
+    *call = (struct ll_repeat_call){.look = number, .op = first_op};
+    uint32_t brought = 0;
+    for (uint32_t i = 0; i < told->meant->view.input_count && brought < LL_REPEAT_BROUGHT; i++)
         if (ll_memory_is_brought(&capture->memory, told->inputs[i]))
-            call->brought = told->inputs[i];
+            call->brought[brought++] = told->inputs[i];
+    while (brought < LL_REPEAT_BROUGHT)
+        call->brought[brought++] = LL_NONE;
     capture->call_starts[place] = start_ns;
 }
 
