@@ -200,7 +200,8 @@ static bool create_file(void)
 static void tell_refused(void)
 {
     int file = open(control_path, O_RDWR | O_CLOEXEC | O_NOFOLLOW);
-    void *memory = file < 0 ? MAP_FAILED : mmap(NULL, LL_RING_PAGE, PROT_READ | PROT_WRITE, MAP_SHARED, file, 0);
+    void *memory =
+        file < 0 ? MAP_FAILED : mmap(NULL, LL_RING_PAGE, PROT_READ | PROT_WRITE, MAP_SHARED, file, 0);
     if (file >= 0)
         close(file);
     if (memory == MAP_FAILED)
