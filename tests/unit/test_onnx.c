@@ -305,6 +305,25 @@ static void open_dimensions_and_stray_choices_are_asked_about(void **state)
     }
 }
 
+static void a_batch_replaces_the_one_of_the_file(void **state)
+{
+    (void)state;
+    for (int64_t fixed = 0; fixed < 2; fixed++) {
+        struct onnx_model m = {0};
+        put_info(&m, 11, "x", ONNX_FLOAT, DIMS(2, 3, 4));
+        put_list(&m, "flat", DIMS(fixed ? 2 : -1, 12));
+        begin_node(&m, "Reshape", "x flat", "y");
+        begin_node(&m, "Relu", "y", "z");
+        struct conversion c = imported(&m, 13, "batch=5");
+        assert_int_equal(c.trace == NULL, fixed);
+        if (fixed)
+            assert_true(complained(&c, "Reshape `y`: the new shape has another number of elements"));
+        else
+            assert_dims(&op_of_kind(c.trace, LL_OP_RELU, 0)->out[0], DIMS(5, 12));
+        end_conversion(&c);
+    }
+}
+
 static void what_is_wrong_is_named_once_where_it_is(void **state)
 {
     (void)state;
@@ -370,6 +389,7 @@ int main(void)
         cmocka_unit_test(a_branch_is_taken_where_its_condition_is_known),
         cmocka_unit_test(all_unknown_operators_are_named_at_once),
         cmocka_unit_test(open_dimensions_and_stray_choices_are_asked_about),
+        cmocka_unit_test(a_batch_replaces_the_one_of_the_file),
         cmocka_unit_test(what_is_wrong_is_named_once_where_it_is),
         cmocka_unit_test(real_networks_have_their_products),
     };
