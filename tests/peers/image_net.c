@@ -97,7 +97,8 @@ int main(int count, char **words)
     if (!nn)
         return 2;
     struct ll_pool *pool = ll_pool_new((unsigned)atoi(words[2]));
-    struct ll_runner *runner = ll_runner_new(nn, &(struct ll_runner_options){.pool = pool, .seed = 7}, &status);
+    struct ll_runner *runner =
+        ll_runner_new(nn, &(struct ll_runner_options){.pool = pool, .seed = 7}, &status);
     if (!runner)
         return status == LL_NO_LIBRARY ? 77 : 1;
     bool good = leave_weights(nn, runner, words[1]);
