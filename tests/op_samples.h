@@ -441,7 +441,8 @@ static inline void draw_boxes(uint64_t *state, struct op_sample *s, enum ll_dtyp
 /* Lines of some length, as long as asked for; of some of each the best, or where such indices lie. */
 static inline void draw_ranking(uint64_t *state, struct op_sample *s, enum ll_dtype dtype)
 {
-    uint64_t size = draw(state, 1, draw(state, 0, 3) ? 10 : 100), pieces = draw(state, 1, 9), lines = draw(state, 1, 50);
+    uint64_t size = draw(state, 1, draw(state, 0, 3) ? 10 : 100), pieces = draw(state, 1, 9),
+             lines = draw(state, 1, 50);
     if (s->view.kind == LL_OP_TOP_K) {
         add_input(s, shape_of(dtype, 2, (uint64_t[]){lines, size + draw(state, 0, 300)}));
         add_attr(s, LL_ATTR_SIZE, (int64_t)size);

@@ -3,6 +3,7 @@
 #ifndef LL_TESTS_TWINS_DETECT_H
 #define LL_TESTS_TWINS_DETECT_H
 
+#include "tracer/base/random.h"
 #include "twins.h"
 
 #include <stdlib.h>
@@ -105,14 +106,16 @@ static inline uint64_t twin_ROI_POOL_GRAD(const struct ll_op_view *op, double *c
 
 static inline uint64_t twin_BOX_DECODE(const struct ll_op_view *op, double *const *in, double *const *out)
 {
-    double most[] = {(double)ll_attr_count(op, LL_ATTR_WIDTH, 0), (double)ll_attr_count(op, LL_ATTR_HEIGHT, 0)};
+    double most[] = {(double)ll_attr_count(op, LL_ATTR_WIDTH, 0),
+                     (double)ll_attr_count(op, LL_ATTR_HEIGHT, 0)};
     double least = ll_attr_real(op, LL_ATTR_LEAST, 0);
     uint64_t n = op->in[0].dim[0];
     for (uint64_t i = 0; i < op->in[1].dim[0] * n; i++) {
         const double *anchor = in[0] + 4 * (i % n), *delta = in[1] + 4 * i;
         out[1][i] = 1;
         for (int k = 0; k < 2; k++) {
-            double size = anchor[k + 2] - anchor[k], centre = (anchor[k] + anchor[k + 2]) / 2 + delta[k] * size;
+            double size = anchor[k + 2] - anchor[k],
+                   centre = (anchor[k] + anchor[k + 2]) / 2 + delta[k] * size;
             size *= fmin(exp(delta[k + 2]), 62.5);
             double low = floor(centre - size / 2 + 0.5), high = floor(centre + size / 2 + 0.5);
             out[0][4 * i + (uint64_t)k] = fmin(fmax(low, 0), most[k]);
@@ -204,9 +207,7 @@ static inline uint64_t twin_BOX_SAMPLE(const struct ll_op_view *op, double *cons
         twin_shuffle(good, goods, ll_random_key(key, 0));
         twin_shuffle(bad, bads, ll_random_key(key, 1));
         for (uint64_t i = 0; i < wanted + bads + goods - wanted && found < size; i++)
-            order[found++] = i < wanted          ? good[i]
-                             : i < wanted + bads ? bad[i - wanted]
-                                                 : good[i - bads];
+            order[found++] = i < wanted ? good[i] : i < wanted + bads ? bad[i - wanted] : good[i - bads];
         for (uint64_t i = 0; i < size; i++) {
             uint64_t c = order[i % found], at = image * size + i, label = 0;
             const double *box = c < n ? in[0] + (image * n + c) * 4 : truth + (c - n) * 5;

@@ -79,8 +79,8 @@ uint64_t ll_flops_PER_OUT_12(const struct ll_op_view *op)
     return per_out(op, 12);
 }
 
-/* The focal loss of a logit and its gradient: turn it the way of its label, two logistic functions from one exp
- * and one log, a power, the loss, the slope. */
+/* The focal loss of a logit and its gradient: turn it the way of its label, two logistic functions from one
+ * exp and one log, a power, the loss, the slope. */
 uint64_t ll_flops_PER_IN_12(const struct ll_op_view *op)
 {
     return per_in(op, 12);

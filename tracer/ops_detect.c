@@ -4,8 +4,7 @@
 #include "tracer/ops_rules.h"
 
 static const char wants_inputs[] = "the number of inputs is not what this op takes";
-static const char wants_image[] =
-    "an image must have the four dimensions batch, height, width, channel";
+static const char wants_image[] = "an image must have the four dimensions batch, height, width, channel";
 static const char wants_boxes[] = "boxes must have the dimensions batch, number, 4";
 
 static bool are_boxes(const struct ll_shape *shape)

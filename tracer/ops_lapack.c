@@ -322,6 +322,16 @@ uint64_t ll_flops_SYEVD(const struct ll_op_view *op)
     return weigh(op, both(sytrd(n), both(halves(ll_mul(8, mul3(n, n, n))), ormqr(n, n, n))));
 }
 
+/* Vectors of a tridiagonal matrix in n^2 each (Dhillon and Parlett, Linear Algebra Appl. 387, 2004), so that
+ * the reflectors applied to them are what counts: output 2 has a vector in each column. */
+uint64_t ll_flops_SYEVR(const struct ll_op_view *op)
+{
+    uint64_t n = rows(op, 0);
+    if (op->output_count < 3)
+        return weigh(op, sytrd(n));
+    return weigh(op, both(sytrd(n), ormqr(n, op->out[2].rank == 2 ? op->out[2].dim[1] : 1, n)));
+}
+
 /* Eigenvalues 10 n^3, with vectors 26 1/3 n^3 (LAPACK Users' Guide, table 3.13). */
 uint64_t ll_flops_GEEV(const struct ll_op_view *op)
 {

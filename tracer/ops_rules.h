@@ -61,8 +61,7 @@ ll_work_rule ll_work_VECTOR, ll_work_PICKED, ll_work_ROWS, ll_work_REDUCE, ll_wo
 
 ll_shape_rule ll_shape_BENT, ll_shape_UPSAMPLE, ll_shape_SHRUNK, ll_shape_ROI_POOL, ll_shape_ROI_POOL_GRAD,
     ll_shape_BOX_DECODE, ll_shape_NMS, ll_shape_BOX_SAMPLE;
-ll_count_rule ll_flops_PER_IN_12, ll_flops_ROI_POOL, ll_flops_BOX_DECODE, ll_flops_NMS,
-    ll_flops_BOX_SAMPLE;
+ll_count_rule ll_flops_PER_IN_12, ll_flops_ROI_POOL, ll_flops_BOX_DECODE, ll_flops_NMS, ll_flops_BOX_SAMPLE;
 /* Of BLAS, LAPACK and oneDNN, and of programs seen from outside: ops_algebra.c, ops_lapack.c. */
 ll_shape_rule ll_shape_GEMV, ll_shape_GEMV_ADD, ll_shape_GER, ll_shape_MATMUL_ADD, ll_shape_SYRK,
     ll_shape_SYRK_ADD, ll_shape_SYR2K, ll_shape_SYR2K_ADD, ll_shape_DOT, ll_shape_NORM, ll_shape_EXCHANGED,
@@ -74,8 +73,8 @@ ll_count_rule ll_flops_GEMV, ll_flops_GEMV_ADD, ll_flops_GER, ll_flops_MATMUL_AD
 ll_count_rule ll_flops_GETRF, ll_flops_GETRI, ll_flops_POTRF, ll_flops_POTRI, ll_flops_TRTRI, ll_flops_SYTRF,
     ll_flops_GEQRF, ll_flops_ORGQR, ll_flops_SYTRD, ll_flops_GEBRD, ll_flops_GEHRD, ll_flops_GETRS,
     ll_flops_POTRS, ll_flops_SYTRS, ll_flops_ORMQR, ll_flops_GESV, ll_flops_POSV, ll_flops_SYSV,
-    ll_flops_GELS, ll_flops_GELSD, ll_flops_SYEV, ll_flops_SYEVD, ll_flops_GEEV, ll_flops_GESVD,
-    ll_flops_GESDD;
+    ll_flops_GELS, ll_flops_GELSD, ll_flops_SYEV, ll_flops_SYEVD, ll_flops_SYEVR, ll_flops_GEEV,
+    ll_flops_GESVD, ll_flops_GESDD;
 ll_work_rule ll_work_GEMM_OF_1, ll_work_GER, ll_work_GEMM_ADD, ll_work_PANELS, ll_work_RECURRENT,
     ll_work_WAIT;
 

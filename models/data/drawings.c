@@ -71,7 +71,8 @@ static float centred(uint64_t bits)
     return 2 * ll_random_unit((uint32_t)bits) - 1;
 }
 
-/* Colours are those of the seed, so that classes look the same in both parts; none is near the canvas' grey. */
+/* Colours are those of the seed, so that classes look the same in both parts; none is near the canvas' grey.
+ */
 static float colour_of(const struct ll_drawings *d, uint64_t class, uint64_t channel)
 {
     float value = centred(ll_random_bits(ll_random_key(ll_random_key(d->seed, COLOURS), class), channel));
@@ -84,7 +85,8 @@ static void draw(const struct ll_drawings *d, const struct ll_shape_box *box, fl
     float half = (box->right - box->left) / 2;
     for (uint64_t y = (uint64_t)box->top; y < (uint64_t)box->bottom; y++)
         for (uint64_t x = (uint64_t)box->left; x < (uint64_t)box->right; x++) {
-            float down = ((float)y + 0.5f - box->top) / half - 1, along = ((float)x + 0.5f - box->left) / half - 1;
+            float down = ((float)y + 0.5f - box->top) / half - 1,
+                  along = ((float)x + 0.5f - box->left) / half - 1;
             for (uint64_t c = 0; covers(number % FORMS, down, along) && c < CHANNELS; c++) {
                 float *pixel = pixels + (y * d->width + x) * CHANNELS + c;
                 *pixel = 0.8f * colour_of(d, number, c) + 0.2f * *pixel;

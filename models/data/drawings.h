@@ -2,8 +2,8 @@
 /* Drawings for detectors, sample after sample without end: shapes of several classes on a noisy canvas, each
  * with the box around it. Sample i of a seed is always the same. Thread-safe.
  *
- * Class 1 is a square, 2 a disc, 3 a triangle, 4 a cross; the next four are the same in another colour, and so
- * on. Shapes hardly overlap. */
+ * Class 1 is a square, 2 a disc, 3 a triangle, 4 a cross; the next four are the same in another colour, and
+ * so on. Shapes hardly overlap. */
 #ifndef LL_DATA_DRAWINGS_H
 #define LL_DATA_DRAWINGS_H
 

@@ -42,8 +42,7 @@ void ll_recipe_regions(struct ll_bench *bench, enum ll_op_kind kind, uint64_t el
     enum { SIZE = 7, SIDE = 14, CHANNELS = 64 };
     uint64_t count = ll_max(1, elements / (SIZE * SIZE * CHANNELS));
     uint64_t pooled[] = {count, SIZE, SIZE, CHANNELS};
-    const struct ll_attr attrs[] = {ll_attr_of_count(LL_ATTR_SIZE, SIZE),
-                                    ll_attr_of_real(LL_ATTR_SCALE, 4)};
+    const struct ll_attr attrs[] = {ll_attr_of_count(LL_ATTR_SIZE, SIZE), ll_attr_of_real(LL_ATTR_SCALE, 4)};
     struct ll_value *x = ll_bench_noise(bench, "image", 4, (uint64_t[]){1, SIDE, SIDE, CHANNELS});
     struct ll_value *forward[] = {x, some_boxes(bench, count)};
     if (kind == LL_OP_ROI_POOL) {
@@ -60,7 +59,8 @@ void ll_recipe_regions(struct ll_bench *bench, enum ll_op_kind kind, uint64_t el
 void ll_recipe_decoded(struct ll_bench *bench, enum ll_op_kind kind, uint64_t elements)
 {
     uint64_t count = boxes_of(elements);
-    const struct ll_attr attrs[] = {ll_attr_of_count(LL_ATTR_HEIGHT, 10), ll_attr_of_count(LL_ATTR_WIDTH, 10)};
+    const struct ll_attr attrs[] = {ll_attr_of_count(LL_ATTR_HEIGHT, 10),
+                                    ll_attr_of_count(LL_ATTR_WIDTH, 10)};
     struct ll_value *inputs[] = {ll_bench_noise(bench, "anchors", 2, (uint64_t[]){count, 4}),
                                  some_boxes(bench, count)};
     do_with(bench, kind, 2, inputs, 2, attrs);
@@ -69,7 +69,8 @@ void ll_recipe_decoded(struct ll_bench *bench, enum ll_op_kind kind, uint64_t el
 /* At most 128 are kept. */
 void ll_recipe_suppressed(struct ll_bench *bench, enum ll_op_kind kind, uint64_t elements)
 {
-    const struct ll_attr attrs[] = {ll_attr_of_count(LL_ATTR_SIZE, 128), ll_attr_of_real(LL_ATTR_OVERLAP, 0.7)};
+    const struct ll_attr attrs[] = {ll_attr_of_count(LL_ATTR_SIZE, 128),
+                                    ll_attr_of_real(LL_ATTR_OVERLAP, 0.7)};
     struct ll_value *boxes = some_boxes(bench, boxes_of(elements));
     do_with(bench, kind, 1, &boxes, 2, attrs);
 }

@@ -149,11 +149,12 @@ void ll_recipe_clipped(struct ll_bench *bench, enum ll_op_kind kind, uint64_t el
 {
     struct ll_attr limit = ll_attr_of_real(LL_ATTR_LIMIT, 0.6);
     struct ll_value *inputs[] = {matrix(bench, "x", elements), matrix(bench, "y", elements)};
-    ll_nn_do(bench->nn, &(struct ll_call){.kind = kind,
-                                          .input_count = kind == LL_OP_RELU_CLIPPED || kind == LL_OP_SMOOTH_L1 ? 1 : 2,
-                                          .inputs = inputs,
-                                          .attr_count = 1,
-                                          .attrs = &limit});
+    ll_nn_do(bench->nn,
+             &(struct ll_call){.kind = kind,
+                               .input_count = kind == LL_OP_RELU_CLIPPED || kind == LL_OP_SMOOTH_L1 ? 1 : 2,
+                               .inputs = inputs,
+                               .attr_count = 1,
+                               .attrs = &limit});
 }
 
 void ll_recipe_choice(struct ll_bench *bench, enum ll_op_kind kind, uint64_t elements)

@@ -174,9 +174,7 @@ struct ll_value *ll_enlarged(struct ll_nn *nn, struct ll_value *image, uint64_t 
 {
     struct ll_attr attrs[] = {ll_attr_of_count(LL_ATTR_KERNEL_H, (int64_t)factor),
                               ll_attr_of_count(LL_ATTR_KERNEL_W, (int64_t)factor)};
-    return ll_nn_do(nn, &(struct ll_call){.kind = LL_OP_UPSAMPLE,
-                                          .input_count = 1,
-                                          .inputs = &image,
-                                          .attr_count = 2,
-                                          .attrs = attrs});
+    return ll_nn_do(
+        nn, &(struct ll_call){
+                .kind = LL_OP_UPSAMPLE, .input_count = 1, .inputs = &image, .attr_count = 2, .attrs = attrs});
 }

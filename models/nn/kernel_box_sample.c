@@ -4,8 +4,8 @@
  * boxes of the truth are proposals, too. Where both are too few, what was drawn comes again.
  *
  * A box whose class is k is to become the one it overlaps with best: its four targets, in units of a tenth of
- * its size for the centre and a fifth for the logarithm of the size, stand at 4 k and count; elsewhere nothing
- * does. Truths of class 0 are none. */
+ * its size for the centre and a fifth for the logarithm of the size, stand at 4 k and count; elsewhere
+ * nothing does. Truths of class 0 are none. */
 #include "models/nn/kernel_detect.h"
 #include "models/nn/kernel_random.h"
 
@@ -30,7 +30,8 @@ struct drawer {
 static uint64_t scratch_bytes(const struct ll_op_view *op)
 {
     uint64_t all = ll_add(op->in[0].dim[1], op->in[1].dim[1]), size = op->out[0].dim[1];
-    return ll_add(ll_mul(all, sizeof(struct candidate) + 2 * sizeof(uint64_t)), ll_mul(size, sizeof(uint64_t)));
+    return ll_add(ll_mul(all, sizeof(struct candidate) + 2 * sizeof(uint64_t)),
+                  ll_mul(size, sizeof(uint64_t)));
 }
 
 #ifndef LL_DOUBLE
@@ -107,7 +108,8 @@ static void choose(const struct drawer *d, const struct candidate *all, uint64_t
 
 static void aim(const real *from, const real *to, real *targets)
 {
-    double wide = fmax((double)from[2] - (double)from[0], 1), high = fmax((double)from[3] - (double)from[1], 1);
+    double wide = fmax((double)from[2] - (double)from[0], 1),
+           high = fmax((double)from[3] - (double)from[1], 1);
     double to_wide = fmax((double)to[2] - (double)to[0], 1), to_high = fmax((double)to[3] - (double)to[1], 1);
     targets[0] = (real)(((double)to[0] + (double)to[2] - (double)from[0] - (double)from[2]) / 2 / wide * 10);
     targets[1] = (real)(((double)to[1] + (double)to[3] - (double)from[1] - (double)from[3]) / 2 / high * 10);

@@ -14,8 +14,8 @@ enum { GRAIN = 1 << 10 };
  *
  *     centre = anchor's centre + delta size      size = anchor's size exp(delta)
  *
- * cut at the image's borders and rounded to whole pixels, as the pooling of regions reads them: so no gradient
- * is lost where none flows back. A box grows at most so many times. */
+ * cut at the image's borders and rounded to whole pixels, as the pooling of regions reads them: so no
+ * gradient is lost where none flows back. A box grows at most so many times. */
 static const double most_growth = 62.5;
 
 struct decoding {
@@ -117,12 +117,8 @@ static void suppress(void *context, uint64_t begin, uint64_t end, uint64_t chunk
     uint64_t count = call->op->in[0].dim[1], size = call->op->out[0].dim[1];
     real share = (real)ll_attr_real(call->op, LL_ATTR_OVERLAP, 1);
     real *lines = (real *)call->workspace + ll_pool_worker() * LINES * count;
-    const struct lines l = {lines,
-                            lines + count,
-                            lines + 2 * count,
-                            lines + 3 * count,
-                            lines + 4 * count,
-                            lines + 5 * count};
+    const struct lines l = {
+        lines, lines + count, lines + 2 * count, lines + 3 * count, lines + 4 * count, lines + 5 * count};
     for (uint64_t image = begin; image < end; image++) {
         int32_t *kept = (int32_t *)call->out[0] + image * size;
         uint64_t found = 0;

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The focal loss (Lin et al., 2017) of logistic regressions, one for each class, and its slope. z is the logit,
- * turned so that more is better for its label; q its logistic function, a the weight of its side:
+/* The focal loss (Lin et al., 2017) of logistic regressions, one for each class, and its slope. z is the
+ * logit, turned so that more is better for its label; q its logistic function, a the weight of its side:
  *
  *     loss = -a (1 - q)^gamma log q         dloss/dz = a (1 - q)^gamma (gamma q log q - (1 - q))
  *     a = alpha for the class of the label, 1 - alpha for the others
@@ -22,8 +22,8 @@ struct focal {
 };
 
 /* Turned is -1 for classes that are not the label's and 1 for the one that is. */
-LL_INLINE void lose(const struct focal *f, const real *restrict x, const real *restrict turned, uint64_t count,
-                    real *restrict loss, real *restrict slope)
+LL_INLINE void lose(const struct focal *f, const real *restrict x, const real *restrict turned,
+                    uint64_t count, real *restrict loss, real *restrict slope)
 {
     const real alpha = f->alpha, gamma = f->gamma;
     for (uint64_t i = 0; i < count; i++) {

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Regions of an image, each pooled to the same number of bins (Girshick, 2015): a box, scaled to the image and
- * rounded to its pixels, is cut into size x size bins that may share a pixel at their borders; each gives its
- * largest element and where that was. A bin that lies outside of the image gives zero, from nowhere (-1). */
+/* Regions of an image, each pooled to the same number of bins (Girshick, 2015): a box, scaled to the image
+ * and rounded to its pixels, is cut into size x size bins that may share a pixel at their borders; each gives
+ * its largest element and where that was. A bin that lies outside of the image gives zero, from nowhere (-1).
+ */
 #include "models/nn/kernel.h"
 
 #include <math.h>

@@ -80,8 +80,8 @@ struct ll_conv_weights ll_conv_weights(struct ll_nn *nn, uint64_t channels,
                        channels / groups_of(channels, options), filters};
     struct ll_shape shape = ll_nn_shape(nn, 4, dims, roles);
     struct ll_value *filter = ll_nn_variable(nn, "weights", &shape, LL_WEIGHT, options->init);
-    return (struct ll_conv_weights){
-        filter, biases(nn, options->bias, filters, LL_ROLE_CHANNEL, options->bias_start)};
+    return (struct ll_conv_weights){filter,
+                                    biases(nn, options->bias, filters, LL_ROLE_CHANNEL, options->bias_start)};
 }
 
 struct ll_value *ll_conv_apply(struct ll_nn *nn, struct ll_value *x, struct ll_conv_weights weights,

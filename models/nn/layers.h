@@ -66,7 +66,7 @@ struct ll_value *ll_avg_pool_layer(struct ll_nn *nn, const char *name, struct ll
  * are the batch's, and their moving averages "mean" and "variance" follow; else they are these averages. */
 struct ll_batch_norm_options {
     bool train;
-    bool frozen; /* gamma and beta are not trained */
+    bool frozen;           /* gamma and beta are not trained */
     bool unscaled;         /* gamma stays one and is no weight (MXNet's fix_gamma) */
     double epsilon, decay; /* decay: how much of an average is left after a step */
 };

@@ -12,8 +12,8 @@ struct ll_value *ll_softmax_loss(struct ll_nn *nn, struct ll_value *logits, stru
 /* The share of rows whose largest logit is the label's: a scalar, kept. */
 struct ll_value *ll_accuracy(struct ll_nn *nn, struct ll_value *logits, struct ll_value *labels);
 
-/* The focal loss (Lin et al., 2017) of each row of logits[rows, classes], one logistic regression a class: label
- * 0 is none of them, k is class k - 1, below 0 there is no loss. */
+/* The focal loss (Lin et al., 2017) of each row of logits[rows, classes], one logistic regression a class:
+ * label 0 is none of them, k is class k - 1, below 0 there is no loss. */
 struct ll_value *ll_focal_loss(struct ll_nn *nn, struct ll_value *logits, struct ll_value *labels,
                                double alpha, double gamma);
 

@@ -3,16 +3,15 @@
  * objects of 90 classes are found on five maps of an image, from fine to coarse.
  *
  *   images 640x640x3
- *   ResNet-50 that normalises first, nothing before its first unit (resnet_trunk.h): maps C3, C4, C5 of 80, 40,
- *   20 pixels; normalisation does not follow the batch
- *   P5 = conv 1 256(C5), P4 = conv 1 256(C4) + P5 enlarged, P3 = conv 1 256(C3) + P4 enlarged
- *   P6 = conv 3/2 256(C5), P7 = conv 3/2 256(relu(P6))                             10, 5 pixels
- *   on each P, with the same filters: 4 times conv 3 256 and ReLU, conv 3 to a score for each anchor and class;
- *   the same again to four numbers for each anchor
+ *   ResNet-50 that normalises first, nothing before its first unit (resnet_trunk.h): maps C3, C4, C5 of 80,
+ * 40, 20 pixels; normalisation does not follow the batch P5 = conv 1 256(C5), P4 = conv 1 256(C4) + P5
+ * enlarged, P3 = conv 1 256(C3) + P4 enlarged P6 = conv 3/2 256(C5), P7 = conv 3/2 256(relu(P6)) 10, 5 pixels
+ *   on each P, with the same filters: 4 times conv 3 256 and ReLU, conv 3 to a score for each anchor and
+ * class; the same again to four numbers for each anchor
  *
- * An anchor is a box at a pixel of a map, four pixels wide there, in two sizes and three shapes each: 51,150 in
- * all. Loss: the focal loss of the scores, and 50 times the Huber loss (0.1) of the boxes of those anchors that
- * lie on an object, both by the number of these.
+ * An anchor is a box at a pixel of a map, four pixels wide there, in two sizes and three shapes each: 51,150
+ * in all. Loss: the focal loss of the scores, and 50 times the Huber loss (0.1) of the boxes of those anchors
+ * that lie on an object, both by the number of these.
  *
  * 35,744,116 parameters, 173.2 GFLOP forward a sample; with three sizes 36,394,126 and 184.3. */
 #include "models/feed.h"
@@ -100,8 +99,8 @@ static struct task *task_of(struct ll_nn *nn, const struct ll_build *build, enum
     }
     task->batch = build->batch;
     task->classes = (uint64_t)build->params[CLASSES];
-    task->drawings = (struct ll_drawings){image, image, task->classes, build->seed,
-                                          (uint64_t)build->params[SHAPES], part};
+    task->drawings =
+        (struct ll_drawings){image, image, task->classes, build->seed, (uint64_t)build->params[SHAPES], part};
     return task;
 }
 
@@ -232,8 +231,9 @@ static struct ll_value *all_levels(struct ll_nn *nn, const char *name, struct ll
         uint64_t here = x->shape.dim[1] * x->shape.dim[2] * kinds;
         for (unsigned k = 0; k <= HEAD_LAYERS; k++)
             x = ll_conv_apply(nn, x, head.weights[k], k < HEAD_LAYERS ? &head.inner : &head.last);
-        struct ll_shape shape = ll_nn_shape(nn, 3, (uint64_t[]){batch, here, each},
-                                            (enum ll_role[]){LL_ROLE_BATCH, LL_ROLE_SPATIAL, LL_ROLE_CLASSES});
+        struct ll_shape shape =
+            ll_nn_shape(nn, 3, (uint64_t[]){batch, here, each},
+                        (enum ll_role[]){LL_ROLE_BATCH, LL_ROLE_SPATIAL, LL_ROLE_CLASSES});
         parts[i] = ll_seen_as(nn, x, &shape);
         anchors += here;
     }
@@ -309,7 +309,8 @@ static void add_evaluation(struct ll_nn *nn, const struct ll_build *build)
     ll_nn_drive(nn, &(struct ll_driver){.context = task});
 }
 
-/* Adds what is likely enough of one batch, image numbers counting on from `image`; `found` has room for all. */
+/* Adds what is likely enough of one batch, image numbers counting on from `image`; `found` has room for all.
+ */
 static uint64_t read_batch(const struct task *task, struct ll_runner *runner, uint64_t image,
                            struct ll_detection *found, uint64_t room)
 {
@@ -319,10 +320,10 @@ static uint64_t read_batch(const struct task *task, struct ll_runner *runner, ui
     for (uint64_t i = 0; i < task->batch * task->anchor_count; i++)
         for (uint64_t c = 0; c < task->classes && count < room; c++)
             if (scores[i * task->classes + c] > least)
-                found[count++] = (struct ll_detection){
-                    ll_box_moved(task->anchors[i % task->anchor_count], deltas[i]),
-                    (uint32_t)(image + i / task->anchor_count), (uint32_t)c + 1,
-                    scores[i * task->classes + c]};
+                found[count++] =
+                    (struct ll_detection){ll_box_moved(task->anchors[i % task->anchor_count], deltas[i]),
+                                          (uint32_t)(image + i / task->anchor_count), (uint32_t)c + 1,
+                                          scores[i * task->classes + c]};
     return count;
 }
 
@@ -337,8 +338,8 @@ static bool evaluate(void *context, struct ll_runner *runner, struct ll_scores *
         uint64_t here = read_batch(task, runner, i * task->batch, found + count, ROOM);
         count += ll_detections_thin(found + count, here, 0.5f);
     }
-    bool done = found && ll_detector_score(&task->drawings, 0, EVALUATED_BATCHES * task->batch, found, count,
-                                           scores);
+    bool done =
+        found && ll_detector_score(&task->drawings, 0, EVALUATED_BATCHES * task->batch, found, count, scores);
     free(found);
     return done || ll_complain(scores->diags, (struct ll_place){0}, "memory ran out");
 }

@@ -9,10 +9,10 @@
  *   128 of them are learned from, a quarter of them objects; each pooled to 14x14x1024
  *   the last stage, 3 units, 7x7x2048; normalise, ReLU, mean; dense 21, dense 84
  *
- * Normalisation does not follow the batch; its weights, the stem and the first stage stay as they are (frozen).
- * Loss: cross entropy of 256 anchors, at most half of them on objects, and of the 128 regions; smooth L1 of the
- * boxes of those that are objects, over 256 and 128. Momentum 0.9, rate 0.001, decay 5e-4, elements of
- * gradients at most 5.
+ * Normalisation does not follow the batch; its weights, the stem and the first stage stay as they are
+ * (frozen). Loss: cross entropy of 256 anchors, at most half of them on objects, and of the 128 regions;
+ * smooth L1 of the boxes of those that are objects, over 256 and 128. Momentum 0.9, rate 0.001, decay 5e-4,
+ * elements of gradients at most 5.
  *
  * 47,454,562 parameters, 399.7 GFLOP forward an image. */
 #include "models/feed.h"
@@ -56,7 +56,8 @@ struct task {
     struct ll_value *regions, *likely, *deltas; /* of the evaluation */
 };
 
-static struct ll_anchor_grid grid_of(const struct ll_build *build, const struct ll_value *map, double sides[3])
+static struct ll_anchor_grid grid_of(const struct ll_build *build, const struct ll_value *map,
+                                     double sides[3])
 {
     static const double ratios[] = {0.5, 1, 2};
     for (unsigned i = 0; i < 3; i++)
@@ -144,8 +145,8 @@ static void teach(const struct task *task, uint64_t sample, struct lesson lesson
         if (lesson.counts)
             lesson.counts[i] = object ? 1 / (float)(LEARNED_ANCHORS * task->batch) : 0;
         if (lesson.deltas)
-            lesson.deltas[i] =
-                object ? ll_box_delta(task->anchors[i], boxes[matches[i]]) : (struct ll_box_delta){0, 0, 0, 0};
+            lesson.deltas[i] = object ? ll_box_delta(task->anchors[i], boxes[matches[i]])
+                                      : (struct ll_box_delta){0, 0, 0, 0};
     }
     free(matches);
 }
@@ -293,8 +294,8 @@ static struct ll_value *loss_first(struct ll_nn *nn, struct task *task, struct f
     struct ll_value *deltas = ll_feed_floats(nn, "deltas", &look.deltas->shape, fill_deltas, task);
     struct ll_value *counts = ll_feed_floats(nn, "counts", &column, fill_counts, task);
     ll_nn_push(nn, "loss_first");
-    struct ll_value *scores =
-        ll_nn_do1(nn, LL_OP_SUM, ll_mul_of(nn, ll_nn_do2(nn, LL_OP_SOFTMAX_XENT, look.scores, labels), weights));
+    struct ll_value *scores = ll_nn_do1(
+        nn, LL_OP_SUM, ll_mul_of(nn, ll_nn_do2(nn, LL_OP_SOFTMAX_XENT, look.scores, labels), weights));
     struct ll_value *away = ll_smooth_l1(nn, ll_sub_of(nn, look.deltas, deltas), 1.0 / 9);
     struct ll_value *loss = ll_add_of(nn, scores, ll_nn_do1(nn, LL_OP_SUM, ll_mul_of(nn, away, counts)));
     ll_nn_pop(nn);
@@ -305,7 +306,8 @@ static struct ll_value *loss_first(struct ll_nn *nn, struct task *task, struct f
 static struct ll_value *loss_second(struct ll_nn *nn, struct second_look look, struct ll_box_lesson lesson)
 {
     ll_nn_push(nn, "loss_second");
-    struct ll_value *scores = ll_nn_do1(nn, LL_OP_MEAN, ll_nn_do2(nn, LL_OP_SOFTMAX_XENT, look.scores, lesson.labels));
+    struct ll_value *scores =
+        ll_nn_do1(nn, LL_OP_MEAN, ll_nn_do2(nn, LL_OP_SOFTMAX_XENT, look.scores, lesson.labels));
     struct ll_value *away = ll_smooth_l1(nn, ll_sub_of(nn, look.deltas, lesson.deltas), 1);
     struct ll_value *boxes = ll_nn_do1(nn, LL_OP_SUM, ll_mul_of(nn, away, lesson.count));
     double share = 1 / (double)ll_max(1, look.scores->shape.dim[0]);
@@ -383,14 +385,15 @@ static uint64_t read_batch(const struct task *task, struct ll_runner *runner, ui
                            struct ll_detection *found, uint64_t room)
 {
     const float least = 0.05f, *regions = ll_runner_data(runner, task->regions);
-    const float *likely = ll_runner_data(runner, task->likely), *deltas = ll_runner_data(runner, task->deltas);
+    const float *likely = ll_runner_data(runner, task->likely),
+                *deltas = ll_runner_data(runner, task->deltas);
     uint64_t each = task->regions->shape.dim[1], classes = task->classes + 1, count = 0;
     for (uint64_t i = 0; i < task->batch * each; i++)
         for (uint64_t c = 1; c < classes && count < room; c++)
             if (likely[i * classes + c] > least)
-                found[count++] = (struct ll_detection){
-                    moved(regions + 4 * i, deltas + 4 * i * classes, c), (uint32_t)(image + i / each),
-                    (uint32_t)c, likely[i * classes + c]};
+                found[count++] =
+                    (struct ll_detection){moved(regions + 4 * i, deltas + 4 * i * classes, c),
+                                          (uint32_t)(image + i / each), (uint32_t)c, likely[i * classes + c]};
     return count;
 }
 
@@ -405,8 +408,8 @@ static bool evaluate(void *context, struct ll_runner *runner, struct ll_scores *
         uint64_t here = read_batch(task, runner, i * task->batch, found + count, ROOM);
         count += ll_detections_thin(found + count, here, 0.5f);
     }
-    bool done = found && ll_detector_score(&task->drawings, 0, EVALUATED_BATCHES * task->batch, found, count,
-                                           scores);
+    bool done =
+        found && ll_detector_score(&task->drawings, 0, EVALUATED_BATCHES * task->batch, found, count, scores);
     free(found);
     return done || ll_complain(scores->diags, (struct ll_place){0}, "memory ran out");
 }

@@ -69,7 +69,9 @@ void ll_boxes_match(const struct ll_box *boxes, uint64_t count, const struct ll_
             if (overlap <= best)
                 continue;
             best = overlap;
-            matches[i] = overlap >= rule.good ? (int32_t)t : overlap >= rule.bad ? LL_UNDECIDED : LL_UNMATCHED;
+            matches[i] = overlap >= rule.good  ? (int32_t)t
+                         : overlap >= rule.bad ? LL_UNDECIDED
+                                               : LL_UNMATCHED;
         }
     }
     for (uint64_t t = 0; t < truth_count; t++) {

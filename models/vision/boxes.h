@@ -22,9 +22,9 @@ struct ll_box_delta {
 struct ll_box_delta ll_box_delta(struct ll_box anchor, struct ll_box box);
 struct ll_box ll_box_moved(struct ll_box anchor, struct ll_box_delta delta);
 
-/* Anchors of a feature map: for each of its pixels, which lie `stride` pixels of the image apart, boxes around
- * the middle of it, of each area (side)^2 with each ratio of height to width; sides change slowest. Writes
- * height * width * side_count * ratio_count boxes. */
+/* Anchors of a feature map: for each of its pixels, which lie `stride` pixels of the image apart, boxes
+ * around the middle of it, of each area (side)^2 with each ratio of height to width; sides change slowest.
+ * Writes height * width * side_count * ratio_count boxes. */
 struct ll_anchor_grid {
     uint64_t height, width, stride;
     const double *sides, *ratios;

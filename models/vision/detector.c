@@ -25,7 +25,8 @@ static void fill_pixels(void *context, uint64_t step, float *data)
 {
     const struct source *s = context;
     for (uint64_t i = 0; i < s->batch; i++)
-        ll_drawing_pixels(&s->drawings, step * s->batch + i, data + i * s->drawings.height * s->drawings.width * 3);
+        ll_drawing_pixels(&s->drawings, step * s->batch + i,
+                          data + i * s->drawings.height * s->drawings.width * 3);
 }
 
 struct ll_value *ll_feed_drawings(struct ll_nn *nn, uint64_t batch, const struct ll_drawings *drawings)

@@ -22,8 +22,8 @@ struct ll_value *ll_anchors_of(struct ll_nn *nn, const struct ll_box *anchors, u
 uint64_t ll_drawn_boxes(const struct ll_drawings *drawings, uint64_t sample, struct ll_box *boxes,
                         uint32_t *classes);
 
-/* Judges detections on drawings first..first + images - 1, whose image numbers count from `first`, and adds the
- * scores "average_precision" and "recall". Detections are sorted and thinned here. False when memory runs
+/* Judges detections on drawings first..first + images - 1, whose image numbers count from `first`, and adds
+ * the scores "average_precision" and "recall". Detections are sorted and thinned here. False when memory runs
  * out. */
 bool ll_detector_score(const struct ll_drawings *drawings, uint64_t first, uint64_t images,
                        struct ll_detection *found, uint64_t count, struct ll_scores *scores);

@@ -80,20 +80,19 @@ struct ll_box_lesson ll_sampled_boxes(struct ll_nn *nn, struct ll_value *boxes, 
     struct ll_shape of_deltas = ll_nn_shape(nn, 2, (uint64_t[]){rows, 4 * sampling->classes}, roles);
     ll_nn_push(nn, "sample");
     struct ll_value *inputs[] = {boxes, truth, chance->step};
-    const struct ll_value *drawn =
-        ll_nn_do(nn, &(struct ll_call){.kind = LL_OP_BOX_SAMPLE,
-                                       .input_count = 3,
-                                       .inputs = inputs,
-                                       .attr_count = sizeof attrs / sizeof *attrs,
-                                       .attrs = attrs});
+    const struct ll_value *drawn = ll_nn_do(nn, &(struct ll_call){.kind = LL_OP_BOX_SAMPLE,
+                                                                  .input_count = 3,
+                                                                  .inputs = inputs,
+                                                                  .attr_count = sizeof attrs / sizeof *attrs,
+                                                                  .attrs = attrs});
     struct ll_value *nothing = &nn->nothing;
     struct ll_box_lesson lesson = {nothing, nothing, nothing, nothing};
     if (drawn->producer) {
         struct ll_value **results = drawn->producer->outputs;
         of_labels.dtype = LL_I32;
-        lesson =
-            (struct ll_box_lesson){results[0], ll_seen_as(nn, results[1], &of_labels),
-                                   ll_seen_as(nn, results[2], &of_deltas), ll_seen_as(nn, results[3], &of_deltas)};
+        lesson = (struct ll_box_lesson){results[0], ll_seen_as(nn, results[1], &of_labels),
+                                        ll_seen_as(nn, results[2], &of_deltas),
+                                        ll_seen_as(nn, results[3], &of_deltas)};
     }
     ll_nn_pop(nn);
     return lesson;

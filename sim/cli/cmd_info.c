@@ -126,6 +126,8 @@ static void info_json(const struct ll_trace *trace, const struct ll_profile *pro
     kinds_json(profile, &json);
     classes_json(profile, &json);
     facts_json(trace, "host", "host.", &json);
+    if (ll_trace_fact(trace, "summary.calls"))
+        facts_json(trace, "summary", "summary.", &json);
     facts_json(trace, "header", "", &json);
     ll_json_close_object(&json);
 }
@@ -136,23 +138,37 @@ static void headline(const struct ll_trace *trace, const struct ll_profile *prof
     const char *model = ll_trace_fact(trace, "model"), *mode = ll_trace_fact(trace, "mode");
     const char *batch = ll_trace_fact(trace, "batch");
     struct ll_str line = {0};
-    ll_str_addf(out, "%s  %s, batch %s, %s parameters\n", model ? model : "trace", mode ? mode : "?",
-                batch ? batch : "?", ll_grouped(&parameters, profile->parameters));
+    if (mode && strcmp(mode, "program") == 0)
+        ll_str_addf(out, "%s\n", model ? model : "a program");
+    else
+        ll_str_addf(out, "%s  %s, batch %s, %s parameters\n", model ? model : "trace", mode ? mode : "?",
+                    batch ? batch : "?", ll_grouped(&parameters, profile->parameters));
     ll_str_addf(&line, "%" PRIu64 " complete step%s, each %.0f ops, %s, %s; %s on disk", profile->steps,
                 profile->steps == 1 ? "" : "s", profile->ops, ll_si(&flops, profile->flops, "FLOP"),
                 ll_si(&bytes, profile->bytes, "B"), ll_si(&file, (double)trace->file_bytes, "B"));
     ll_end_line(&line, ll_screen_width(), out);
 }
 
+/* Of a step, without the time in which nobody saw what the program did. */
+static double seen_time_s(const struct ll_profile *profile)
+{
+    double seen_s = profile->ops_time_s;
+    for (uint64_t i = 0; i < profile->kind_count; i++)
+        seen_s -= profile->kinds[i].op_kind == LL_OP_GAP ? profile->kinds[i].time_s : 0;
+    return seen_s;
+}
+
 static void timing(const struct ll_profile *profile, struct ll_str *out)
 {
     struct ll_human wall, rate, covered, cost;
     struct ll_str line = {0};
-    if (profile->ops_time_s > 0)
+    if (profile->ops_time_s > 0 && profile->wall_s <= 0)
+        ll_str_add(&line, "no step was recorded to its end");
+    else if (profile->ops_time_s > 0)
         ll_str_addf(&line, "%s a step at %s; ops cover %s of it; recording an op took %s",
                     ll_si(&wall, profile->wall_s, "s"),
                     ll_si(&rate, profile->flops / profile->wall_s, "FLOP/s"),
-                    ll_percent(&covered, profile->ops_time_s / profile->wall_s),
+                    ll_percent(&covered, seen_time_s(profile) / profile->wall_s),
                     ll_si(&cost, profile->record_ns_per_op * 1e-9, "s"));
     else
         ll_str_add(&line, "a dry run: no times");
@@ -174,10 +190,59 @@ static void footprint_text(const struct ll_footprint *footprint, struct ll_str *
     ll_end_line(&line, ll_screen_width(), out);
 }
 
+/* A number of the summary at the end of a recorded program's trace. */
+static unsigned long long summed(const struct ll_trace *trace, const char *key)
+{
+    const char *value = ll_trace_fact(trace, key);
+    return value ? strtoull(value, NULL, 10) : 0;
+}
+
+static void add_threads(const struct ll_trace *trace, struct ll_str *line)
+{
+    for (unsigned i = 0;; i++) {
+        char key[64];
+        struct ll_human covered;
+        snprintf(key, sizeof key, "summary.thread.%u.covered", i);
+        const char *share = ll_trace_fact(trace, key);
+        if (!share) {
+            ll_str_add(line, i ? " of its time" : "");
+            return;
+        }
+        ll_str_addf(line, "%s%s", i ? ", " : "; each thread's cover ",
+                    ll_percent(&covered, strtod(share, NULL)));
+    }
+}
+
+/* What was seen of a program from outside, and what was not. */
+static void summary_lines(const struct ll_trace *trace, struct ll_str *out)
+{
+    static const struct {
+        const char *key, *what;
+    } amiss[] = {{"summary.nested", "within others counted once"},
+                 {"summary.opaque", "of unknown FLOPs"},
+                 {"summary.dropped", "events dropped"},
+                 {"summary.unresolved", "unresolved"}};
+    struct ll_human number, flops;
+    struct ll_str line = {0};
+    if (!ll_trace_fact(trace, "summary.calls"))
+        return;
+    ll_str_addf(&line, "%s calls seen, %s in all", ll_grouped(&number, summed(trace, "summary.calls")),
+                ll_si(&flops, (double)summed(trace, "summary.flops"), "FLOP"));
+    for (size_t i = 0; i < sizeof amiss / sizeof amiss[0]; i++)
+        if (summed(trace, amiss[i].key))
+            ll_str_addf(&line, "; %s %s", ll_grouped(&number, summed(trace, amiss[i].key)), amiss[i].what);
+    add_threads(trace, &line);
+    const char *by = ll_trace_fact(trace, "summary.steps_by");
+    bool found = by && strcmp(by, "none") != 0;
+    ll_str_addf(&line, "; %s%s", found ? "steps by " : "no steps were found", found ? by : "");
+    ll_end_line(&line, ll_screen_width(), out);
+}
+
 static void host_line(const struct ll_trace *trace, struct ll_str *out)
 {
     const char *cpu = ll_trace_fact(trace, "host.cpu"), *cores = ll_trace_fact(trace, "host.cores");
     const char *blas = ll_trace_fact(trace, "blas.core"), *threads = ll_trace_fact(trace, "threads");
+    threads = threads ? threads : ll_trace_fact(trace, "blas.threads");
     struct ll_str line = {0};
     if (!cpu)
         return;
@@ -219,6 +284,7 @@ static int show(const struct ll_trace *trace, const struct ll_args *args)
     headline(trace, profile, &out);
     timing(profile, &out);
     footprint_text(&footprint, &out);
+    summary_lines(trace, &out);
     host_line(trace, &out);
     kind_table(profile, &out);
     return ll_print(&out);

@@ -100,7 +100,7 @@ static const struct ll_option options[] = {
     {"threads", 0, "N", "threads to compute with; one for each CPU when not given"},
     {"seed", 0, "N", "of weights and data; 1 when not given"},
     {"coverage", 0, NULL, "of PROGRAM: tell which calls would be seen, and how, without running it"},
-    {"mech", 0, "WAY", "to see calls of PROGRAM: preload, audit, patch, entry or probe; the mildest that sees most"},
+    {"mech", 0, "WAY", "how to see calls of PROGRAM, see below; the mildest that sees most when not given"},
     {0},
 };
 
@@ -109,7 +109,22 @@ const struct ll_command ll_command_record = {
     .synopsis = "MODEL | -- PROGRAM ARGS...",
     .summary = "run a reference workload, or any program that calls BLAS, and record every op",
     .examples = "  leadline record alexnet --train --batch 8 --steps 3 -o alexnet.llt\n"
-                "  leadline record alexnet --infer --batch 256 --dry-run -o big.llt\n",
+                "  leadline record alexnet --infer --batch 256 --dry-run -o big.llt\n"
+                "  leadline record -o train.llt -- python3 train.py\n"
+                "  leadline record --coverage -- ./solver\n",
+    .details = "Behind -- stands the command line of any program: it runs as it would alone, with its own "
+               "streams and\n"
+               "exit status, and its calls of BLAS, LAPACK and oneDNN are recorded while it runs. Each "
+               "further process\n"
+               "that calls something gets a file of its own, T.PID.llt. Of the options, -o (program.llt when "
+               "not given)\n"
+               "and --json, which prints the account behind the program's own output, concern such a "
+               "program. Steps are\n"
+               "those that it marks with leadline_step(), else what it repeats.\n\n"
+               "Ways to see the calls of PROGRAM; all but probe see what preload sees as well:\n"
+#define X(word, name, help) "  " name ": " help "\n"
+    LL_MECHANISM_LIST(X),
+#undef X
     .options = options,
     .least_words = 1,
     .most_words = SIZE_MAX,

@@ -35,7 +35,7 @@ struct ll_args {
     size_t given_count;
     const char *const *words; /* what is no option */
     size_t word_count;
-    bool dashes; /* `--` stood before the words */
+    bool dashes;            /* `--` stood before the words */
     struct ll_arena *arena; /* lives until the command has returned */
 };
 

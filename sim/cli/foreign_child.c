@@ -5,8 +5,8 @@
 #include "sim/cli/command.h"
 
 #include <errno.h>
-#include <fcntl.h>
 #include <signal.h>
+#include <spawn.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -39,73 +39,78 @@ static void forward_signals(pid_t pid)
         signal(ignored[i], SIG_IGN);
 }
 
-static bool set_environment(const struct ll_launch *launch)
+/* Both lists, one behind the other, ended by NULL; the caller frees it. NULL when memory ran out. */
+static char **joined(const char *const *first, const char *const *second)
 {
-    for (size_t i = 0; launch->settings[i]; i++)
-        if (putenv((char *)(uintptr_t)launch->settings[i]) != 0)
-            return false;
-    return true;
-}
-
-/* The command line behind the words that go before it; in memory of the child. */
-static const char *const *all_words(const char *const *words, const struct ll_launch *launch)
-{
-    size_t count = 0, before = 0;
-    while (words[count])
-        count++;
-    while (launch->prefix[before])
+    size_t before = 0, count = 0;
+    while (first[before])
         before++;
-    const char **all = calloc(before + count + 1, sizeof *all);
-    if (all) {
-        memcpy(all, launch->prefix, before * sizeof *all);
-        memcpy(all + before, words, count * sizeof *all);
-    }
+    while (second[count])
+        count++;
+    char **all = calloc(before + count + 1, sizeof *all);
+    if (!all)
+        return NULL;
+    memcpy(all, first, before * sizeof *all);
+    memcpy(all + before, second, count * sizeof *all);
     return all;
 }
 
-/* Becomes the program; on trouble writes errno into the pipe. */
-static _Noreturn void become(const char *const *words, const struct ll_launch *launch, int pipe_end)
+static bool same_variable(const char *a, const char *b)
 {
-    signal(SIGXFSZ, SIG_DFL);
-    const char *const *all = all_words(words, launch);
-    if (all && set_environment(launch))
-        execvp(all[0], (char *const *)(uintptr_t)all);
-    int error = errno;
-    ssize_t written = write(pipe_end, &error, sizeof error);
-    _exit(written == sizeof error ? NOT_FOUND : CANNOT_RUN);
+    size_t length = strcspn(a, "=");
+    return strncmp(a, b, length + 1) == 0;
 }
 
-/* The errno for which the program was not started, 0 when it was: the pipe is closed by a start. */
-static int start_error(int pipe_end)
+/* The environment, in which the launch's settings take the place of what was set. */
+static char **environment_with(const struct ll_launch *launch)
 {
-    int error = 0;
-    ssize_t got;
-    do
-        got = read(pipe_end, &error, sizeof error);
-    while (got < 0 && errno == EINTR);
-    return got == sizeof error ? error : 0;
+    char **all = joined(launch->settings, (const char *const *)environ);
+    size_t settings = 0, kept;
+    while (launch->settings[settings])
+        settings++;
+    kept = settings;
+    for (size_t i = settings; all && all[i]; i++) {
+        bool replaced = false;
+        for (size_t s = 0; s < settings; s++)
+            replaced |= same_variable(all[s], all[i]);
+        if (!replaced)
+            all[kept++] = all[i];
+    }
+    if (all)
+        all[kept] = NULL;
+    return all;
+}
+
+/* Starts it with the signal of a full disk as it would be without us; an errno, 0 on success. */
+static int spawn(pid_t *pid, char **words, char **environment)
+{
+    posix_spawnattr_t attributes;
+    sigset_t usual;
+    sigemptyset(&usual);
+    sigaddset(&usual, SIGXFSZ);
+    int error = posix_spawnattr_init(&attributes);
+    if (error)
+        return error;
+    posix_spawnattr_setsigdefault(&attributes, &usual);
+    posix_spawnattr_setflags(&attributes, POSIX_SPAWN_SETSIGDEF);
+    error = posix_spawnp(pid, words[0], NULL, &attributes, words, environment);
+    posix_spawnattr_destroy(&attributes);
+    return error;
 }
 
 int ll_child_start(struct ll_child *child, const char *const *words, const struct ll_launch *launch)
 {
-    int ends[2];
+    char **all = joined(launch->prefix, words), **environment = environment_with(launch);
     fflush(NULL);
-    if (pipe2(ends, O_CLOEXEC) != 0)
-        return ll_failed("no pipe: %s", strerror(errno));
-    pid_t pid = fork();
-    if (pid == 0)
-        become(words, launch, ends[1]);
-    close(ends[1]);
-    int error = pid < 0 ? errno : start_error(ends[0]);
-    close(ends[0]);
+    int error = all && environment ? spawn(&child->pid, all, environment) : ENOMEM;
+    free(all);
+    free(environment);
     if (error) {
-        if (pid > 0)
-            waitpid(pid, NULL, 0);
+        child->pid = 0;
         ll_failed("%s cannot be run: %s", words[0], strerror(error));
         return error == ENOENT ? NOT_FOUND : CANNOT_RUN;
     }
-    child->pid = pid;
-    forward_signals(pid);
+    forward_signals(child->pid);
     return LL_DONE;
 }
 

@@ -43,9 +43,13 @@ static unsigned main_cause(const struct ll_result *result)
 static void headline(const struct ll_result *result, struct ll_str *out)
 {
     struct ll_human flops, bytes;
-    bool training = strcmp(fact(result, "mode", ""), "train") == 0;
-    ll_str_addf(out, "%s  %s, batch %s, %.0f ops, %s, %s a step", fact(result, "model", "trace"),
-                training ? "training" : "inference", fact(result, "batch", "?"), ops_per_step(result),
+    const char *mode = fact(result, "mode", "");
+    if (strcmp(mode, "program") == 0) /* of others: it says nothing of itself */
+        ll_str_addf(out, "%s  ", fact(result, "model", "a program"));
+    else
+        ll_str_addf(out, "%s  %s, batch %s, ", fact(result, "model", "trace"),
+                    strcmp(mode, "train") == 0 ? "training" : "inference", fact(result, "batch", "?"));
+    ll_str_addf(out, "%.0f ops, %s, %s a step", ops_per_step(result),
                 ll_si(&flops, result->prepared->flops, "FLOP"), ll_si(&bytes, result->prepared->bytes, "B"));
 }
 

@@ -19,6 +19,8 @@ try train deepq --data here
 try record gemm -p ta=X
 try record gemm -p m=3 --batch 3
 try record gemm -p dtype=f16
+try record --mech magic -- true
+try record --coverage -- no-such-program
 try record allreduce
 try record allreduce --dry-run --batch 3
 try record allreduce --dry-run --train

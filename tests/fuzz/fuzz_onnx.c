@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* ONNX files: whatever is imported has opened a trace, what is not was complained about or is a trouble of the
- * world. The first byte chooses whether operators without a rule are kept. */
+/* ONNX files: whatever is imported has opened a trace, what is not was complained about or is a trouble of
+ * the world. The first byte chooses whether operators without a rule are kept. */
 #include "tracer/convert/convert.h"
 
 #include <stdlib.h>

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* make_llt_corpus FOLDER: a small recording as a file (loop.llt), and the contents of its frames for the
- * target to seal (loop.contents). */
+/* make_llt_corpus FOLDER: small recordings as files, and the contents of their frames for the target to seal
+ * (.contents): a training loop (loop), and a program seen from outside, with reasons of its edges, facts
+ * behind the ops and steps that were found afterwards (program). */
 #include "loop.h"
 #include "tracer/walk.h"
 
@@ -17,6 +18,52 @@ static int record(const char *path, unsigned layers, unsigned steps)
     loop_begin(&loop, recorder, layers, false);
     for (unsigned i = 0; i < steps; i++)
         loop_step(&loop);
+    return ll_recorder_close(recorder) != LL_OK;
+}
+
+/* Gaps between vectors that are copied to and fro. */
+static int record_program(const char *path)
+{
+    static const struct ll_fact facts[] = {{"mode", "program"}}, summary[] = {{"summary.calls", "6"}};
+    enum { COPIES = 6 };
+    const struct ll_shape shape = {.dtype = LL_F64, .rank = 1, .dim = {100}};
+    struct ll_step steps[COPIES / 2 + 1] = {{.op_count = 2}};
+    enum ll_status status;
+    struct ll_recorder *recorder = ll_recorder_open(path, facts, 1, &status);
+    if (!recorder)
+        return 1;
+    ll_recorder_afterwards(recorder, 1);
+    uint32_t desc = ll_recorder_desc(recorder, "", &shape, LL_ACTIVATION),
+             scope = ll_recorder_string(recorder, "main");
+    uint32_t from = ll_recorder_tensor(recorder, desc);
+    for (uint32_t i = 0; i < COPIES; i++) {
+        const uint32_t before = 2 * i - 1, waits[] = {i ? before - 1 : 0, 2 * i};
+        ll_recorder_op(recorder, &(struct ll_record){.kind = LL_OP_GAP,
+                                                     .scope = scope,
+                                                     .controls = &before,
+                                                     .control_count = i > 0,
+                                                     .gap_count = i > 0,
+                                                     .start_ns = 1 + 100 * (uint64_t)i,
+                                                     .duration_ns = 60});
+        from = ll_recorder_op(recorder, &(struct ll_record){.kind = LL_OP_COPY,
+                                                            .scope = scope,
+                                                            .inputs = &from,
+                                                            .input_count = 1,
+                                                            .outputs = &desc,
+                                                            .output_count = 1,
+                                                            .controls = waits + (i == 0),
+                                                            .control_count = 1 + (i > 0),
+                                                            .storage_count = i > 0,
+                                                            .gap_count = 1,
+                                                            .start_ns = 61 + 100 * (uint64_t)i,
+                                                            .duration_ns = 40});
+    }
+    for (uint32_t i = 1; i < COPIES / 2; i++)
+        steps[i] =
+            (struct ll_step){.first_op = 4 * i - 2, .op_count = 4, .start_ns = 200 * i, .complete = true};
+    steps[COPIES / 2] = (struct ll_step){.first_op = 2 * COPIES - 2, .op_count = 2};
+    ll_recorder_cut(recorder, steps, COPIES / 2 + 1);
+    ll_recorder_facts(recorder, summary, 1);
     return ll_recorder_close(recorder) != LL_OK;
 }
 
@@ -38,16 +85,13 @@ static int unseal(const uint8_t *bytes, size_t size, FILE *out)
     return 0;
 }
 
-int main(int count, char **words)
+/* The contents of FOLDER/NAME.llt as FOLDER/NAME.contents. */
+static int write_contents(const char *folder, const char *name)
 {
     static uint8_t bytes[1 << 20];
     char path[4096], contents[4096];
-    if (count != 2)
-        return 2;
-    snprintf(path, sizeof path, "%s/loop.llt", words[1]);
-    snprintf(contents, sizeof contents, "%s/loop.contents", words[1]);
-    if (record(path, 2, 3) != 0)
-        return 1;
+    snprintf(path, sizeof path, "%s/%s.llt", folder, name);
+    snprintf(contents, sizeof contents, "%s/%s.contents", folder, name);
     FILE *in = fopen(path, "rb"), *out = fopen(contents, "wb");
     if (!in || !out)
         return 1;
@@ -55,4 +99,16 @@ int main(int count, char **words)
     fclose(in);
     int failed = unseal(bytes, size, out);
     return fclose(out) != 0 || failed;
+}
+
+int main(int count, char **words)
+{
+    char loop[4096], program[4096];
+    if (count != 2)
+        return 2;
+    snprintf(loop, sizeof loop, "%s/loop.llt", words[1]);
+    snprintf(program, sizeof program, "%s/program.llt", words[1]);
+    if (record(loop, 2, 3) != 0 || record_program(program) != 0)
+        return 1;
+    return write_contents(words[1], "loop") || write_contents(words[1], "program");
 }

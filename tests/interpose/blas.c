@@ -22,6 +22,21 @@ void cblas_sgemm(int order, int transa, int transb, int m, int n, int k, float a
     *c = alpha + 10 * beta;
 }
 
+void scipy_cblas_dgemm64_(int order, int transa, int transb, long m, long n, long k, double alpha,
+                          const double *a, long lda, const double *b, long ldb, double beta, double *c,
+                          long ldc)
+{
+    (void)order, (void)transa, (void)transb, (void)alpha, (void)a, (void)lda, (void)b, (void)ldb, (void)beta,
+        (void)ldc;
+    *c = (double)(m + n + k);
+}
+
+double ddot_64_(const long *n, const double *x, const long *incx, const double *y, const long *incy)
+{
+    (void)incx, (void)incy;
+    return (double)*n + *x + *y;
+}
+
 double ddot_(const int *n, const double *x, const int *incx, const double *y, const int *incy)
 {
     (void)incx, (void)incy;

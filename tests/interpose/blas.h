@@ -9,6 +9,11 @@ void dgemm_(const char *transa, const char *transb, const int *m, const int *n, 
             const double *beta, double *c, const int *ldc);
 void cblas_sgemm(int order, int transa, int transb, int m, int n, int k, float alpha, const float *a, int lda,
                  const float *b, int ldb, float beta, float *c, int ldc);
+/* The same as libraries with integers of 64 bits have it; returns nothing, writes m + n + k. */
+void scipy_cblas_dgemm64_(int order, int transa, int transb, long m, long n, long k, double alpha,
+                          const double *a, long lda, const double *b, long ldb, double beta, double *c,
+                          long ldc);
+double ddot_64_(const long *n, const double *x, const long *incx, const double *y, const long *incy);
 double ddot_(const int *n, const double *x, const int *incx, const double *y, const int *incy);
 
 /* Calls dgemm_ twice, from within its library. */

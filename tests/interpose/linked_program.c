@@ -37,6 +37,15 @@ static int calls(void)
     return !(right && errno == 1234 && c[0] == 7);
 }
 
+/* Sizes that 32 bits do not hold; nothing looks at what they would be of. */
+static int wide(void)
+{
+    double a[1] = {0}, b[1] = {0}, c[1] = {0}, x[1] = {1};
+    const long n = 5000000000, one = 1;
+    scipy_cblas_dgemm64_(101, 111, 111, n, 2, 3, 1, a, 3, b, 2, 0, c, 2);
+    return c[0] != 5000000005.0 || ddot_64_(&n, x, &one, x, &one) != 5000000002.0;
+}
+
 static int nested(void)
 {
     const int n = 2, one = 1;
@@ -247,7 +256,7 @@ int main(int count, char **arguments)
         {"threads", threads},       {"short", short_threads}, {"jumps", jumps},
         {"floods", floods},         {"signals", signals},     {"steps", steps},
         {"memory", takes_memory},   {"closes", closes_all},   {"limited", small_files},
-        {"execs", becomes_another}, {"speed", speed},
+        {"execs", becomes_another}, {"speed", speed},         {"wide", wide},
     };
     for (size_t i = 0; count == 2 && i < sizeof things / sizeof *things; i++)
         if (strcmp(arguments[1], things[i].name) == 0)

@@ -124,6 +124,20 @@ static void a_call_is_seen_with_its_sizes_and_operands(void **state)
     finish(&seen);
 }
 
+static void integers_of_64_bits_arrive_whole(void **state)
+{
+    (void)state;
+    struct seen seen;
+    run(&seen, "linked_program", "wide", 0);
+    assert_int_equal(seen.recording.status, 0);
+    assert_int_equal(seen.count, 2);
+    assert_int_equal(seen.events[0].call.symbol, LL_SYMBOL_scipy_cblas_dgemm64_);
+    assert_int_equal(ll_call_number(&seen.events[0].call, LL_NUMBER_m), 5000000000);
+    assert_int_equal(seen.events[1].call.symbol, LL_SYMBOL_ddot_64_);
+    assert_int_equal(ll_call_number(&seen.events[1].call, LL_NUMBER_n), 5000000000);
+    finish(&seen);
+}
+
 static void the_program_and_where_its_code_lies_are_known(void **state)
 {
     (void)state;
@@ -259,7 +273,7 @@ static void a_thread_that_ends_leaves_its_ring_to_the_next(void **state)
 {
     (void)state;
     struct seen seen;
-    run(&seen, "linked_program", "short", 0);
+    run(&seen, "linked_program", "short", 4 << 20);
     assert_int_equal(seen.recording.status, 0);
     assert_int_equal(count_calls(&seen, LL_SYMBOL_dgemm_, 0), 100);
     assert_int_equal(seen.events[99].thread, 49);
@@ -380,6 +394,7 @@ static void a_program_that_may_write_no_large_file_runs_on(void **state)
     run(&seen, "linked_program", "limited", 0);
     assert_int_equal(seen.recording.status, 0);
     assert_int_equal(seen.count, 0);
+    assert_int_equal(ll_ring_refused(seen.recording.reader), 1);
     finish(&seen);
 }
 
@@ -420,6 +435,7 @@ int main(int count, char **arguments)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(a_call_is_seen_with_its_sizes_and_operands),
+        cmocka_unit_test(integers_of_64_bits_arrive_whole),
         cmocka_unit_test(the_program_and_where_its_code_lies_are_known),
         cmocka_unit_test(a_library_that_was_opened_for_one_alone_is_found),
         cmocka_unit_test(each_caller_gets_the_library_it_would_have_got),

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* opener local|deep FILE FUNCTION: opens a library and calls its function of one sum, or, when the function
- * is the routine itself, the routine through the pointer. */
+/* opener local|deep|again FILE FUNCTION: opens a library and calls its function of one sum, or, when the
+ * function is the routine itself, the routine through the pointer. again: deep, and the library was opened,
+ * used and closed before. */
 #define _GNU_SOURCE
 #include "tiny.h"
 
@@ -10,22 +11,40 @@
 typedef void add(double *sum);
 typedef void daxpy(int n, double alpha, const double *x, int incx, double *y, int incy);
 
+union function {
+    void *address;
+    add *add;
+    daxpy *daxpy;
+};
+
+static double call(void *address, const char *name)
+{
+    union function function = {address};
+    double sum = 0, one = 1;
+    if (strcmp(name, "cblas_daxpy") == 0)
+        function.daxpy(1, 1, &one, 1, &sum, 1);
+    else
+        function.add(&sum);
+    return sum;
+}
+
 int main(int argc, char **argv)
 {
-    int deep = argc == 4 && strcmp(argv[1], "deep") == 0 ? RTLD_DEEPBIND : 0;
-    void *library = argc == 4 ? dlopen(argv[2], RTLD_NOW | RTLD_LOCAL | deep) : NULL;
-    union {
-        void *address;
-        add *add;
-        daxpy *daxpy;
-    } function = {library ? dlsym(library, argv[3]) : NULL};
-    double sum = 0, one = 1;
-    if (!function.address)
+    if (argc != 4)
         return 2;
-    for (int i = 0; i < TINY_CALLS; i++)
-        if (strcmp(argv[3], "cblas_daxpy") == 0)
-            function.daxpy(1, 1, &one, 1, &sum, 1);
-        else
-            function.add(&sum);
+    int flags = RTLD_NOW | RTLD_LOCAL | (strcmp(argv[1], "local") == 0 ? 0 : RTLD_DEEPBIND);
+    int calls = TINY_CALLS;
+    double sum = 0;
+    if (strcmp(argv[1], "again") == 0) {
+        void *library = dlopen(argv[2], flags);
+        sum += call(dlsym(library, argv[3]), argv[3]);
+        calls--;
+        dlclose(library);
+    }
+    void *library = dlopen(argv[2], flags), *address = library ? dlsym(library, argv[3]) : NULL;
+    if (!address)
+        return 2;
+    for (int i = 0; i < calls; i++)
+        sum += call(address, argv[3]);
     return sum == TINY_CALLS ? 3 : 1;
 }

@@ -6,6 +6,7 @@
 #include "check.h"
 
 #include "mechanisms/tiny.h"
+#include "tracer/binary/callsite.h"
 #include "tracer/binary/launch.h"
 #include "tracer/interpose/ring_reader.h"
 #include "tracer/interpose/routines.h"
@@ -15,7 +16,7 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
-enum { RIGHT_SUM = 3, CANNOT_RUN = 77, NAMES = 1024 };
+enum { RIGHT_SUM = 3, CANNOT_RUN = 77, NAMES = LL_SYMBOL_COUNT };
 
 static struct ll_arena arena;
 static const char *tools, *programs;
@@ -35,7 +36,9 @@ static const struct situation situations[] = {
     {LL_REACH_OPENED, {"opener", "local", "libuser.so", "user_add"}},
     {LL_REACH_OPENED, {"opener", "local", "libuser_noplt.so", "user_add"}},
     {LL_REACH_OPENED_DEEP, {"opener", "deep", "libuser.so", "user_add"}},
+    {LL_REACH_OPENED_DEEP, {"opener", "again", "libuser.so", "user_add"}},
     {LL_REACH_OPENED_DEEP_ADDRESS, {"opener", "deep", "libuser_noplt.so", "user_add"}},
+    {LL_REACH_OPENED_DEEP_ADDRESS, {"opener", "again", "libuser_noplt.so", "user_add"}},
     {LL_REACH_POINTER, {"opener", "local", "libtiny.so", "cblas_daxpy"}},
     {LL_REACH_INTERNAL, {"inner"}},
     {LL_REACH_INTERNAL_BOUND, {"inner_symbolic"}},
@@ -89,7 +92,40 @@ static int run(const struct situation *situation, const struct ll_launch *launch
     return WIFEXITED(status) ? WEXITSTATUS(status) : 128 + WTERMSIG(status);
 }
 
-static uint64_t count_calls(const char *rings)
+/* Each call stands in a source file of ours, in a line that has the call's arguments. */
+static bool stands_in_source(const struct ll_callsite *site)
+{
+    char line[256] = "";
+    const char *name = site->file ? strrchr(site->file, '/') : NULL;
+    FILE *source = name ? fopen(ll_format(&arena, "tests/mechanisms%s", name), "r") : NULL;
+    for (uint32_t i = 0; source && i < site->line && fgets(line, sizeof line, source);)
+        i++;
+    if (source)
+        fclose(source);
+    return strstr(line, "1, 1, &one, 1, ") != NULL;
+}
+
+/* The program is over; where it called from is known all the same. Of what lay at an address the last counts.
+ */
+static void check_site(const struct ll_ring_reader *reader, const char *program, uint64_t caller)
+{
+    struct ll_ring_process_info info = ll_ring_process_info(reader, 0);
+    struct ll_module module = {0};
+    struct ll_callsites *sites;
+    for (size_t i = 0; i < info.library_count; i++) {
+        const struct ll_ring_library *library = &info.libraries[i];
+        if (caller >= library->begin && caller < library->end)
+            module = (struct ll_module){*library->path ? library->path : program, library->base};
+    }
+    assert_non_null(module.path);
+    assert_int_equal(ll_callsites_open(&module, 1, &sites), LL_OK);
+    const struct ll_callsite *site = ll_callsite_find(sites, caller);
+    if (!stands_in_source(site))
+        fail_msg("%s: called from %s", program, ll_callsite_text(&arena, site));
+    ll_callsites_release(sites);
+}
+
+static uint64_t count_calls(const char *rings, const char *program)
 {
     struct ll_ring_reader *reader = ll_ring_open(rings, NULL);
     struct ll_event event;
@@ -102,7 +138,8 @@ static uint64_t count_calls(const char *rings)
         assert_string_equal(ll_symbol_row(event.call.symbol)->name, "cblas_daxpy");
         assert_int_equal(event.call.depth, 0);
         assert_int_equal(ll_call_number(&event.call, LL_NUMBER_n), 1);
-        calls++;
+        if (calls++ == 0)
+            check_site(reader, program, event.call.caller);
     }
     ll_ring_close(reader);
     return calls;
@@ -118,10 +155,9 @@ static void remove_folder(const char *path)
     rmdir(path);
 }
 
-/* Records the program by the mechanism; how many calls were seen. False: this machine does not permit it. */
-static bool record(const struct situation *situation, enum ll_mechanism mechanism, uint64_t *calls)
+/* Runs the program under the mechanism, which fills a new folder of rings; its exit status. */
+static int start(const struct situation *situation, enum ll_mechanism mechanism, char *rings)
 {
-    char rings[] = "/tmp/mechanisms.XXXXXX";
     const struct ll_ring_settings settings = {0};
     struct ll_closure closure;
     struct ll_launch launch;
@@ -129,8 +165,15 @@ static bool record(const struct situation *situation, enum ll_mechanism mechanis
     assert_non_null(mkdtemp(rings));
     assert_int_equal(ll_ring_create(rings, &settings), LL_OK);
     assert_int_equal(ll_launch_prepare(&arena, &coverage, mechanism, tools, rings, &launch), LL_OK);
-    int status = run(situation, &launch);
-    *calls = status == RIGHT_SUM ? count_calls(rings) : 0;
+    return run(situation, &launch);
+}
+
+/* Records the program by the mechanism; how many calls were seen. False: this machine does not permit it. */
+static bool record(const struct situation *situation, enum ll_mechanism mechanism, uint64_t *calls)
+{
+    char rings[] = "/tmp/mechanisms.XXXXXX";
+    int status = start(situation, mechanism, rings);
+    *calls = status == RIGHT_SUM ? count_calls(rings, file_of(situation->words[0])) : 0;
     remove_folder(rings);
     if (status != CANNOT_RUN && status != RIGHT_SUM)
         fail_msg("%s by %s: exit status %d", situation->words[0], ll_mechanism_name(mechanism), status);
@@ -179,6 +222,72 @@ static void patched_entries_see_what_the_table_says(void **state)
     hold_column(LL_MECHANISM_ENTRY);
 }
 
+/* Whether one process here may look into another that it has started: leadline-probe knows. */
+static bool may_trace(void)
+{
+    int status = system(ll_format(&arena, "'%s/leadline-probe'", tools));
+    return WIFEXITED(status) && WEXITSTATUS(status) == 0;
+}
+
+static void probing_sees_what_the_table_says(void **state)
+{
+    (void)state;
+#if !defined(__x86_64__)
+    skip();
+#endif
+    if (!may_trace())
+        skip();
+    hold_column(LL_MECHANISM_PROBE);
+}
+
+/* All that the program did, in the order in which it did it; how many calls. */
+static size_t record_calls(enum ll_mechanism mechanism, struct ll_call *calls, size_t most)
+{
+    static const struct situation many = {LL_REACH_CALL_SLOT, {"caller_many"}};
+    char rings[] = "/tmp/mechanisms.XXXXXX";
+    struct ll_event event;
+    size_t count = 0;
+    start(&many, mechanism, rings);
+    struct ll_ring_reader *reader = ll_ring_open(rings, NULL);
+    assert_non_null(reader);
+    ll_ring_finish(reader);
+    while (ll_ring_next(reader, &event))
+        if (event.kind == LL_EVENT_CALL && count < most)
+            calls[count++] = event.call;
+    ll_ring_close(reader);
+    remove_folder(rings);
+    return count;
+}
+
+static void assert_same_call(const struct ll_call *a, const struct ll_call *b)
+{
+    assert_int_equal(a->symbol, b->symbol);
+    assert_int_equal(a->dtype, b->dtype);
+    assert_int_equal(a->number_count, b->number_count);
+    assert_memory_equal(a->number, b->number, a->number_count * sizeof a->number[0]);
+    assert_int_equal(a->operand_count, b->operand_count);
+    for (uint32_t i = 0; i < a->operand_count; i++) {
+        const struct ll_operand *x = &a->operand[i], *y = &b->operand[i];
+        assert_true(x->rows == y->rows && x->row_bytes == y->row_bytes && x->stride_bytes == y->stride_bytes);
+        assert_true(x->access == y->access && x->role == y->role);
+        assert_int_equal(x->address - a->operand[0].address, y->address - b->operand[0].address);
+    }
+}
+
+/* Two readers of arguments: compiled wrappers, and registers and stack seen from outside. */
+static void a_probe_reads_the_arguments_that_a_wrapper_is_given(void **state)
+{
+    (void)state;
+    enum { CALLS = 7 }; /* of eight, one asks for the size of a workspace */
+    struct ll_call wrapped[CALLS + 1], probed[CALLS + 1];
+    if (!may_trace())
+        skip();
+    assert_int_equal(record_calls(LL_MECHANISM_PRELOAD, wrapped, CALLS + 1), CALLS);
+    assert_int_equal(record_calls(LL_MECHANISM_PROBE, probed, CALLS + 1), CALLS);
+    for (int i = 0; i < CALLS; i++)
+        assert_same_call(&wrapped[i], &probed[i]);
+}
+
 /* What runs before main is chosen from the files alone. */
 static void the_coverage_of_each_program_chooses_a_mechanism_that_sees_it(void **state)
 {
@@ -197,11 +306,14 @@ static void the_coverage_of_each_program_chooses_a_mechanism_that_sees_it(void *
         {"inner_direct", LL_MECHANISM_ENTRY, LL_REACH_INTERNAL_BOUND},
         {"caller_hidden", LL_MECHANISM_ENTRY, LL_REACH_HIDDEN},
         {"caller_static", LL_MECHANISM_PROBE, LL_REACH_STATIC_NAMED},
+        {"opener", LL_MECHANISM_AUDIT, LL_REACH_POINTER},
+        {"caller_rpath", LL_MECHANISM_PRELOAD, LL_REACH_CALL_SLOT},
     };
     for (size_t i = 0; i < sizeof rows / sizeof rows[0]; i++) {
         struct ll_closure closure;
         struct ll_coverage coverage = cover(file_of(rows[i].program), &closure);
         assert_true(coverage.possible);
+        assert_int_equal(closure.missing_count, 0);
         assert_int_equal(coverage.route_count, 1);
         assert_int_equal(coverage.routes[0].reach, rows[i].reach);
         assert_int_equal(coverage.mechanism, rows[i].mechanism);
@@ -226,6 +338,8 @@ int main(int argc, char **argv)
         cmocka_unit_test(auditing_sees_what_the_table_says),
         cmocka_unit_test(patched_slots_see_what_the_table_says),
         cmocka_unit_test(patched_entries_see_what_the_table_says),
+        cmocka_unit_test(probing_sees_what_the_table_says),
+        cmocka_unit_test(a_probe_reads_the_arguments_that_a_wrapper_is_given),
     };
     if (argc != 3)
         return 2;

@@ -2,11 +2,18 @@
 #ifndef LL_TESTS_TINY_H
 #define LL_TESTS_TINY_H
 
+/* A function that stays a function: not inlined, nor copied for certain arguments, as gcc likes to. */
+#ifdef __clang__
+#define LL_WHOLE __attribute__((noinline))
+#else
+#define LL_WHOLE __attribute__((noinline, noclone))
+#endif
+
 /* Of the tiny library, hidden where a program links it in and keeps it to itself. */
 #ifdef LL_TINY_HIDDEN
-#define LL_TINY __attribute__((noinline, noclone, visibility("hidden")))
+#define LL_TINY LL_WHOLE __attribute__((visibility("hidden")))
 #else
-#define LL_TINY __attribute__((noinline, noclone))
+#define LL_TINY LL_WHOLE
 #endif
 
 /* y += alpha x, as in any BLAS. */

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The interval map against its dumb twin: an array that knows of every single byte which tensor lies there, who
- * wrote it and who of each thread read it last. Random reads, writes and releases of runs and of matrices whose
- * rows lie apart must find the same in both. */
+/* The interval map against its dumb twin: an array that knows of every single byte which tensor lies there,
+ * who wrote it and who of each thread read it last. Random reads, writes and releases of runs and of matrices
+ * whose rows lie apart must find the same in both. */
 #include "check.h"
 
 #include "tracer/capture/regions.h"
@@ -118,7 +118,8 @@ static void a_matrix_that_is_touched_as_a_whole_stays_one_region(void **state)
     (void)state;
     struct ll_regions regions = {0};
     struct ll_pieces pieces = {0};
-    struct ll_stretch_of_memory left = ll_stretch(0x1000, 100, 64, 128), right = ll_stretch(0x1040, 100, 64, 128);
+    struct ll_stretch_of_memory left = ll_stretch(0x1000, 100, 64, 128),
+                                right = ll_stretch(0x1040, 100, 64, 128);
     ll_regions_put(&regions, &(struct ll_region){.at = left, .tensor = 1});
     assert_int_equal(ll_regions_count(&regions), 1);
     assert_non_null(ll_regions_at(&regions, &left));

@@ -85,6 +85,72 @@ static void damaged_files_do_no_harm(void **state)
     assert_true(found > 0);
 }
 
+/* What readelf says of these three, which were linked from
+ *
+ *     extern int cblas_dgemm(int); extern int dgesv_(void); static int own(void) { return 1; }
+ *     int exported(int x) { return cblas_dgemm(x) + 1; }   int (*table[])(void) = {dgesv_, own}; */
+#define SEEDS "tests/fuzz/corpus/elf/"
+
+static void imports_tell_the_kind_of_their_slots(void **state)
+{
+    (void)state;
+    const struct ll_elf *elf = ll_elf_read(&arena, SEEDS "imports.so");
+    assert_non_null(elf);
+    assert_true(elf->dynamic && elf->movable);
+    assert_false(elf->program || elf->symbolic || elf->bind_now || elf->has_lines);
+    assert_string_equal(elf->soname, "libseed.so.1");
+    assert_string_equal(elf->runpath, "$ORIGIN/x");
+    assert_null(elf->rpath);
+    assert_null(elf->build_id);
+    const struct ll_elf_symbol *called = ll_elf_find(elf, "cblas_dgemm"),
+                               *listed = ll_elf_find(elf, "dgesv_");
+    assert_true(called && !called->defined && called->slots == LL_SLOT_CALL);
+    assert_true(listed && !listed->defined && listed->slots == LL_SLOT_DATA);
+    assert_true(ll_elf_find(elf, "exported")->defined);
+    assert_null(ll_elf_find(elf, "own"));
+    assert_true(ll_elf_find_function(elf, "own")->defined);
+    assert_null(ll_elf_find(elf, "no such symbol"));
+}
+
+/* Linked with -fno-plt -g -Bsymbolic -z now, the old hash table and RPATH. */
+static void binding_and_paths_are_read(void **state)
+{
+    (void)state;
+    const struct ll_elf *elf = ll_elf_read(&arena, SEEDS "symbolic.so");
+    assert_non_null(elf);
+    assert_true(elf->symbolic && elf->bind_now && elf->has_lines);
+    assert_string_equal(elf->rpath, "/a:/b");
+    assert_null(elf->runpath);
+    assert_non_null(elf->build_id);
+    assert_int_equal(ll_elf_find(elf, "cblas_dgemm")->slots, LL_SLOT_ADDRESS);
+}
+
+static void a_static_program_has_functions_and_nothing_to_bind(void **state)
+{
+    (void)state;
+    const struct ll_elf *elf = ll_elf_read(&arena, SEEDS "static.elf");
+    assert_non_null(elf);
+    assert_true(elf->program && !elf->dynamic && !elf->movable);
+    assert_null(elf->interpreter);
+    assert_int_equal(elf->symbol_count, 0);
+    const struct ll_elf_symbol *function = ll_elf_find_function(elf, "dgemm_");
+    assert_true(function && function->address && function->size_bytes);
+    assert_int_equal(elf->entry, ll_elf_find_function(elf, "_start")->address);
+}
+
+static void this_program_reads_itself(void **state)
+{
+    (void)state;
+    const struct ll_elf *elf = ll_elf_read(&arena, "/proc/self/exe");
+    assert_non_null(elf);
+    assert_true(elf->program && elf->dynamic);
+    assert_int_equal(elf->bits, sizeof(void *) == 8 ? 64 : 32);
+    assert_non_null(elf->interpreter);
+    assert_true(elf->needed_count > 0);
+    assert_false(ll_elf_find(elf, "strcmp") && ll_elf_find(elf, "strcmp")->defined);
+    assert_non_null(ll_elf_find_function(elf, "main"));
+}
+
 static void the_libraries_of_this_program_are_named(void **state)
 {
     (void)state;
@@ -106,6 +172,10 @@ int main(void)
         cmocka_unit_test(the_build_id_of_a_tiny_file_is_found),
         cmocka_unit_test(a_file_without_one_has_none),
         cmocka_unit_test(damaged_files_do_no_harm),
+        cmocka_unit_test(imports_tell_the_kind_of_their_slots),
+        cmocka_unit_test(binding_and_paths_are_read),
+        cmocka_unit_test(a_static_program_has_functions_and_nothing_to_bind),
+        cmocka_unit_test(this_program_reads_itself),
         cmocka_unit_test(the_libraries_of_this_program_are_named),
     };
     int failed = cmocka_run_group_tests(tests, NULL, NULL);

@@ -23,6 +23,29 @@ static unsigned hex_bytes(const char *text, uint8_t bytes[16])
     return count;
 }
 
+/* Where the distance of the instruction at an address leads. */
+static uint64_t target_of(const uint8_t *code, uint64_t at, const struct ll_instruction *instruction)
+{
+    return at + instruction->bytes + (uint64_t)(int64_t)ll_instruction_distance(code, instruction);
+}
+
+/* A moved instruction is an instruction, and leads to where it led. */
+static void check_move(const uint8_t *code, const struct ll_instruction *instruction, const char *line)
+{
+    uint8_t moved[LL_MOVED_BYTES] = {0};
+    struct ll_instruction read;
+    const uint64_t from = 0x10000000, to = 0x10654321;
+    size_t bytes = ll_move_instruction(moved, to, code, from, instruction);
+    if (bytes == 0)
+        return;
+    if (!ll_read_instruction(moved, sizeof moved, &read) || read.bytes != bytes)
+        fail_msg("moved into nonsense: %s", line);
+    if (instruction->relative_at && target_of(moved, to, &read) != target_of(code, from, instruction))
+        fail_msg("moved astray: %s", line);
+    if (!instruction->relative_at && memcmp(moved, code, bytes) != 0)
+        fail_msg("changed: %s", line);
+}
+
 static void lengths_are_those_of_objdump(void **state)
 {
     (void)state;
@@ -45,7 +68,7 @@ static void lengths_are_those_of_objdump(void **state)
         if (!ll_read_instruction(bytes, 16, &found))
             refused++, found.relative_at = 0;
         else if (found.bytes == count)
-            agreed++;
+            agreed++, check_move(bytes, &found, line);
         else
             fail_msg("%u bytes, not %u: %s", count, found.bytes, line);
         if (found.relative_at && !strstr(line, "rip") && !strstr(line, "j") && !strstr(line, "call"))
@@ -84,13 +107,24 @@ static void what_must_stay_is_told(void **state)
 {
     (void)state;
     static const char *const fixed[] = {
-        "c3", "e8 00 00 00 00", "cc", "ff 15 00 00 00 00", "0f 05", "0f 0b", "", "48", "48 81 ec 88",
+        "e8 00 00 00 00", "cc", "ff 15 00 00 00 00", "0f 05", "0f 0b", "", "48", "48 81 ec 88",
     };
     for (size_t i = 0; i < sizeof fixed / sizeof fixed[0]; i++) {
         uint8_t code[16] = {0};
         struct ll_instruction found;
         assert_true(!ll_read_instruction(code, hex_bytes(fixed[i], code), &found) || found.fixed);
     }
+}
+
+static void what_is_too_far_away_is_not_moved(void **state)
+{
+    (void)state;
+    uint8_t moved[LL_MOVED_BYTES];
+    const uint8_t load[] = {0x8b, 0x05, 0, 0, 0, 0}; /* mov 0(%rip),%eax */
+    struct ll_instruction found;
+    assert_true(ll_read_instruction(load, sizeof load, &found));
+    assert_int_equal(ll_move_instruction(moved, 1ull << 30, load, 0, &found), sizeof load);
+    assert_int_equal(ll_move_instruction(moved, 1ull << 32, load, 0, &found), 0);
 }
 
 static void nothing_is_read_behind_the_end(void **state)
@@ -117,6 +151,7 @@ int main(void)
         cmocka_unit_test(lengths_are_those_of_objdump),
         cmocka_unit_test(beginnings_of_functions_may_be_moved),
         cmocka_unit_test(what_must_stay_is_told),
+        cmocka_unit_test(what_is_too_far_away_is_not_moved),
         cmocka_unit_test(nothing_is_read_behind_the_end),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

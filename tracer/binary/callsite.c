@@ -34,9 +34,11 @@ static int no_elf(Dwfl_Module *module, void **data, const char *name, Dwarf_Addr
     return -1; /* every module is reported with its file */
 }
 
+/* Debug information is taken from the file or from where packages put it; the standard search would also ask
+ * servers, and wait for them. */
 static const Dwfl_Callbacks callbacks = {
     .find_elf = no_elf,
-    .find_debuginfo = dwfl_standard_find_debuginfo,
+    .find_debuginfo = dwfl_build_id_find_debuginfo,
     .section_address = dwfl_offline_section_address,
 };
 
@@ -102,11 +104,26 @@ static void find_symbol(struct ll_arena *arena, Dwfl_Module *module, uint64_t ca
     site->symbol_offset = offset + 1;
 }
 
+/* Some compilers (clang) give no table from addresses to compilation units: then each unit is asked. */
+static Dwarf_Line *search_units(Dwfl_Module *module, uint64_t call)
+{
+    Dwarf_Addr bias = 0;
+    for (Dwarf_Die *unit = NULL; (unit = dwfl_module_nextcu(module, unit, &bias));)
+        if (dwarf_haspc(unit, call - bias) == 1)
+            return dwarf_getsrc_die(unit, call - bias);
+    return NULL;
+}
+
 static void find_line(struct ll_arena *arena, Dwfl_Module *module, uint64_t call, struct ll_callsite *site)
 {
     int line = 0;
-    Dwfl_Line *where = dwfl_module_getsrc(module, call);
-    const char *file = where ? dwfl_lineinfo(where, NULL, &line, NULL, NULL, NULL) : NULL;
+    const char *file = NULL;
+    Dwfl_Line *indexed = dwfl_module_getsrc(module, call);
+    Dwarf_Line *searched = indexed ? NULL : search_units(module, call);
+    if (indexed)
+        file = dwfl_lineinfo(indexed, NULL, &line, NULL, NULL, NULL);
+    else if (searched && dwarf_lineno(searched, &line) == 0)
+        file = dwarf_linesrc(searched, NULL, NULL);
     if (!file || line <= 0)
         return;
     site->file = copy(arena, file);

@@ -5,10 +5,13 @@
  * calls are what there is to see. */
 #include "tracer/binary/coverage.h"
 
+#include "tracer/base/file.h"
 #include "tracer/base/map.h"
 
 #include <stdlib.h>
 #include <string.h>
+
+enum { MOST_TEXT_BYTES = 16 << 20 };
 
 /* A coverage while it grows. */
 struct growing {
@@ -74,6 +77,27 @@ static void note_opening(struct ll_coverage *coverage, const struct ll_elf *elf)
     coverage->opening_count += symbol && !symbol->defined;
 }
 
+/* A name that a binary has as text, though none of its symbols is called so, is one that it gives to dlsym.
+ * Texts lie between NULs. */
+static void follow_texts(struct growing *growing, uint32_t binary, const struct ll_elf *elf)
+{
+    struct ll_arena scratch = {0};
+    struct ll_contents file = {0};
+    const struct ll_elf_symbol *asks = ll_elf_find(elf, "dlsym");
+    const char *path = growing->coverage->closure->binaries[binary].path;
+    if (!asks || asks->defined || ll_read_whole(path, MOST_TEXT_BYTES, &scratch, &file) != LL_OK)
+        file.length = 0;
+    for (size_t at = 0; at < file.length;) {
+        size_t length = strlen(file.bytes + at);
+        uint32_t name = ll_map_find(&growing->names, file.bytes + at, length);
+        if (name != LL_NO_ID && !ll_elf_find(elf, file.bytes + at) &&
+            !ll_elf_find_function(elf, file.bytes + at))
+            add_route(growing, binary, name, LL_REACH_POINTER);
+        at += length + 1;
+    }
+    ll_arena_release(&scratch);
+}
+
 /* Whether the binary is there for others' sake, or has its routines for itself. */
 static bool is_embedding(const struct growing *growing, uint32_t binary, const struct ll_elf *elf)
 {
@@ -121,6 +145,7 @@ static void follow_all(struct growing *growing)
     const struct ll_closure *closure = coverage->closure;
     for (uint32_t i = 0; i < closure->count; i++) {
         follow_imports(growing, i, closure->binaries[i].elf);
+        follow_texts(growing, i, closure->binaries[i].elf);
         note_opening(coverage, closure->binaries[i].elf);
     }
     for (uint32_t i = 0; i < closure->count; i++) {

@@ -45,12 +45,11 @@ enum ll_status ll_launch_prepare(struct ll_arena *arena, const struct ll_coverag
 {
     size_t count = 0;
     *launch = (struct ll_launch){0};
+    launch->settings[count++] = ll_format(arena, LL_RING_FOLDER_VARIABLE "=%s", rings);
     if (mechanism == LL_MECHANISM_PROBE) {
         launch->prefix[0] = ll_format(arena, "%s/leadline-probe", tools);
-        launch->prefix[1] = rings;
-        return launch->prefix[0] ? LL_OK : LL_NO_MEMORY;
+        return launch->settings[0] && launch->prefix[0] ? LL_OK : LL_NO_MEMORY;
     }
-    launch->settings[count++] = ll_format(arena, LL_RING_FOLDER_VARIABLE "=%s", rings);
     launch->settings[count++] = ahead_of_others(arena, "LD_PRELOAD", tools, "libleadline-preload.so");
     if (mechanism == LL_MECHANISM_AUDIT)
         launch->settings[count++] = ahead_of_others(arena, "LD_AUDIT", tools, "libleadline-audit.so");

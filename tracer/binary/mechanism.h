@@ -6,11 +6,11 @@
 #include <stdbool.h>
 
 #define LL_MECHANISM_LIST(X)                                                                                 \
-    X(PRELOAD, "preload", "our wrappers stand before the libraries in the search for symbols")               \
-    X(AUDIT, "audit", "and the loader is told to bind what it searches itself to them (LD_AUDIT)")           \
-    X(PATCH, "patch", "and the slots in which libraries keep addresses are rewritten")                       \
-    X(ENTRY, "entry", "and the routines themselves begin with a jump to them")                               \
-    X(PROBE, "probe", "breakpoints from outside, for programs into which nothing can be loaded")
+    X(PRELOAD, "preload", "wrappers stand before the libraries in the search for symbols")                   \
+    X(AUDIT, "audit", "the loader binds to wrappers what it finds itself (LD_AUDIT)")                        \
+    X(PATCH, "patch", "slots in which libraries keep addresses are rewritten")                               \
+    X(ENTRY, "entry", "slots too, and routines begin with a jump to their wrapper")                          \
+    X(PROBE, "probe", "breakpoints, for programs into which nothing can be loaded")
 
 enum ll_mechanism {
 #define X(word, name, help) LL_MECHANISM_##word,

@@ -258,10 +258,13 @@ static void remember(struct ll_capture *capture, const struct told *told, uint32
                  sizeof *capture->call_starts))
         return;
     struct ll_repeat_call *call = &capture->calls[place];
-    *call = (struct ll_repeat_call){.look = number, .brought = LL_NONE, .op = first_op};
-    for (uint32_t i = 0; i < told->meant->view.input_count && call->brought == LL_NONE; i++)
+    *call = (struct ll_repeat_call){.look = number, .op = first_op};
+    uint32_t brought = 0;
+    for (uint32_t i = 0; i < told->meant->view.input_count && brought < LL_REPEAT_BROUGHT; i++)
         if (ll_memory_is_brought(&capture->memory, told->inputs[i]))
-            call->brought = told->inputs[i];
+            call->brought[brought++] = told->inputs[i];
+    while (brought < LL_REPEAT_BROUGHT)
+        call->brought[brought++] = LL_NONE;
     capture->call_starts[place] = start_ns;
 }
 
@@ -271,6 +274,10 @@ static void take_call(struct ll_capture *capture, const struct ll_event *event)
     struct thread *thread = thread_of(capture, event->thread);
     struct ll_meant meant;
     struct told told = {.call = call, .meant = &meant};
+    if (call->operand_count == 0) { /* vectors of no elements */
+        capture->summary.empty++;
+        return;
+    }
     if (!thread)
         return;
     ll_meaning_of(&capture->meanings, call, &meant);
@@ -429,6 +436,7 @@ static void add_summary(struct ll_capture *capture)
     ll_facts_add(&facts, "summary.flops", "%.0f", summary.flops);
     ll_facts_add(&facts, "summary.nested", "%" PRIu64, summary.nested);
     ll_facts_add(&facts, "summary.opaque", "%" PRIu64, summary.opaque);
+    ll_facts_add(&facts, "summary.empty", "%" PRIu64, summary.empty);
     ll_facts_add(&facts, "summary.dropped", "%" PRIu64, summary.lost);
     ll_facts_add(&facts, "summary.gaps", "%" PRIu64, summary.gaps);
     ll_facts_add(&facts, "summary.steps", "%" PRIu64, summary.steps);

@@ -25,8 +25,8 @@
     IN(SRC, PLAIN)                                                                                           \
     IN(WEIGHTS, PLAIN)                                                                                       \
     IN(WEIGHTS_ITER, PLAIN)                                                                                  \
-    IN(DIFF_DST, PLAIN) OUT(DIFF_SRC, PLAIN) OUT(DIFF_WEIGHTS, PLAIN) OUT(DIFF_WEIGHTS_ITER, PLAIN)          \
-        OUT(DIFF_BIAS, PLAIN)
+    IN(DIFF_DST, PLAIN)                                                                                      \
+    OUT(DIFF_SRC, PLAIN) OUT(DIFF_WEIGHTS, PLAIN) OUT(DIFF_WEIGHTS_ITER, PLAIN) OUT(DIFF_BIAS, PLAIN)
 #define LL_MEANING(routine_, kind_, adding_, phase_, operands_, attrs_, how)                                 \
     {.routine = routine_,                                                                                    \
      .kind = LL_OP_##kind_,                                                                                  \

@@ -241,17 +241,26 @@ static void wait_for(struct ll_memory *memory, struct ll_waits *waits, uint32_t 
         memory->regions.failed = true;
 }
 
+static void wait_for_region(struct ll_memory *memory, const struct ll_region *region, bool updated,
+                            struct ll_waits *waits)
+{
+    for (uint32_t reader = region->readers; reader; reader = memory->regions.readers[reader].next)
+        wait_for(memory, waits, memory->regions.readers[reader].op);
+    if (!region->readers && !updated)
+        wait_for(memory, waits, region->writer);
+}
+
 void ll_memory_overwrite(struct ll_memory *memory, const struct ll_stretch_of_memory *at, bool updated,
                          struct ll_waits *waits)
 {
-    take(memory, at);
-    for (uint64_t i = 0; i < memory->pieces.count; i++) {
-        const struct ll_region *piece = &memory->pieces.items[i];
-        for (uint32_t reader = piece->readers; reader; reader = memory->regions.readers[reader].next)
-            wait_for(memory, waits, memory->regions.readers[reader].op);
-        if (!piece->readers && !updated)
-            wait_for(memory, waits, piece->writer);
+    const struct ll_region *exact = ll_regions_at(&memory->regions, at);
+    if (exact) {
+        wait_for_region(memory, exact, updated, waits);
+        return;
     }
+    take(memory, at);
+    for (uint64_t i = 0; i < memory->pieces.count; i++)
+        wait_for_region(memory, &memory->pieces.items[i], updated, waits);
     put_back(memory);
 }
 
@@ -265,8 +274,14 @@ static void forget(struct ll_memory *memory, const struct ll_stretch_of_memory *
 void ll_memory_was_written(struct ll_memory *memory, const struct ll_stretch_of_memory *at, uint32_t op,
                            uint32_t tensor, uint32_t desc)
 {
-    forget(memory, at);
     struct ll_region region = region_of(at, at, tensor, desc, op);
+    struct ll_region *exact = ll_regions_at(&memory->regions, at);
+    if (exact) {
+        ll_readers_clear(&memory->regions, &exact->readers);
+        *exact = region;
+        return;
+    }
+    forget(memory, at);
     ll_regions_put(&memory->regions, &region);
 }
 

@@ -75,8 +75,10 @@ static uint32_t new_node(struct ll_regions *regions, const struct ll_region *reg
     return node;
 }
 
+/* Its stretch becomes none, so that nobody takes it for what it was. */
 static void free_node(struct ll_regions *regions, uint32_t node)
 {
+    node_of(regions, node)->region.at = (struct ll_stretch_of_memory){0};
     node_of(regions, node)->left = regions->free_node;
     regions->free_node = node;
 }
@@ -150,9 +152,17 @@ static bool is_alone(const struct ll_regions *regions, const struct ll_stretch_o
 
 struct ll_region *ll_regions_at(struct ll_regions *regions, const struct ll_stretch_of_memory *at)
 {
-    uint32_t node = last_until(regions, at->address);
+    if (at->rows == 0)
+        return NULL;
+    uint32_t *found = &regions->found[ll_random_mix(at->address) % LL_REGIONS_FOUND], node = *found;
+    if (node && same_stretch(&node_of(regions, node)->region.at, at))
+        return &node_of(regions, node)->region;
+    node = last_until(regions, at->address);
     struct ll_region *region = node ? &node_of(regions, node)->region : NULL;
-    return region && same_stretch(&region->at, at) ? region : NULL;
+    if (!region || !same_stretch(&region->at, at))
+        return NULL;
+    *found = node;
+    return region;
 }
 
 const struct ll_region *ll_regions_from(const struct ll_regions *regions, uint64_t address)

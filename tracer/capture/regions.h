@@ -31,6 +31,8 @@ struct ll_reader {
     uint32_t next; /* in the list */
 };
 
+enum { LL_REGIONS_FOUND = 4096 };
+
 struct ll_region_node;
 struct ll_regions {
     struct ll_region_node *nodes; /* 0 is none */
@@ -40,7 +42,8 @@ struct ll_regions {
     uint64_t reader_capacity;
     uint32_t reader_count, free_reader;
     uint64_t dice;
-    bool failed; /* memory ran out; what is in the map may then be too little */
+    uint32_t found[LL_REGIONS_FOUND]; /* nodes that were asked for, by address: most are asked for again */
+    bool failed;                      /* memory ran out; what is in the map may then be too little */
 };
 
 /* A list of regions that grows; {0} to begin with, freed by ll_pieces_release. */

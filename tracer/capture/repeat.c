@@ -60,6 +60,16 @@ static bool alike(const struct ll_repeat_call *calls, uint64_t i, uint64_t perio
     return calls[i].look == calls[i - period].look;
 }
 
+/* Whether both read the same tensor that no call made. */
+static bool share(const struct ll_repeat_call *a, const struct ll_repeat_call *b)
+{
+    for (int i = 0; i < LL_REPEAT_BROUGHT; i++)
+        for (int j = 0; j < LL_REPEAT_BROUGHT; j++)
+            if (a->brought[i] != LL_NONE && a->brought[i] == b->brought[j])
+                return true;
+    return false;
+}
+
 /* The longest stretch in which each call is the one `period` before; its end, and its length with the first
  * period. Of the calls in it, `sharing` read a tensor that the one before also read. */
 static uint64_t longest(const struct ll_repeat_call *calls, uint64_t count, uint64_t period, uint64_t *end,
@@ -70,7 +80,7 @@ static uint64_t longest(const struct ll_repeat_call *calls, uint64_t count, uint
         bool same = alike(calls, i, period);
         shared = same ? shared : 0;
         run = same ? run + 1 : 0;
-        shared += same && calls[i].brought != LL_NONE && calls[i].brought == calls[i - period].brought;
+        shared += same && share(&calls[i], &calls[i - period]);
         if (run > best) {
             best = run;
             *end = i + 1;

@@ -12,6 +12,7 @@
 #include <stdint.h>
 
 enum {
+    LL_REPEAT_BROUGHT = 3,
     LL_REPEAT_WINDOW = 1 << 20,
     LL_REPEAT_LEAST_CALLS = 2, /* of a step */
     LL_REPEAT_LEAST_TIMES = 3  /* that it comes */
@@ -19,9 +20,10 @@ enum {
 
 /* A call as it is compared. */
 struct ll_repeat_call {
-    uint32_t look;    /* equal for calls that do the same */
-    uint32_t brought; /* a tensor that no call made, and that this one reads; LL_NONE for none */
-    uint32_t op;      /* its first op */
+    uint32_t look; /* equal for calls that do the same */
+    uint32_t
+        brought[LL_REPEAT_BROUGHT]; /* tensors that no call made, and that this one reads; LL_NONE for none */
+    uint32_t op;                    /* its first op */
 };
 
 /* Steps of `period` calls each, the first beginning with call `first`; `count` of them; whole ones. */

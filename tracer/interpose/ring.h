@@ -43,12 +43,14 @@ enum ll_ring_clock { LL_RING_CLOCK_NS, LL_RING_CLOCK_TSC };
 
 struct ll_ring_control {
     uint64_t magic;
+    uint64_t symbols;          /* rows of symbols.def: a library of another build records nothing */
     uint64_t clock;            /* enum ll_ring_clock */
     uint64_t base_ticks;       /* of that clock, at */
     uint64_t base_ns;          /* this reading of ll_now_ns */
-    uint64_t ring_bytes;       /* of a thread's ring: a power of two */
+    uint64_t ring_bytes;       /* of a thread's ring, at most: a power of two */
     uint64_t least_allocation; /* memory smaller than so many bytes is not followed; 0: none is */
     uint64_t long_ticks;       /* from so long a call on, the time of the processor is taken as well */
+    _Atomic uint32_t refused;  /* processes that found no room for their files */
     _Atomic uint32_t asleep;   /* 1: the recorder sleeps on this word; whoever fills half a ring wakes it */
 };
 
@@ -73,7 +75,7 @@ struct ll_ring_process {
     _Atomic uint64_t queries;     /* of workspace: calls that compute nothing */
     _Atomic uint64_t ringless;    /* events of threads that could not get a ring, or of signal handlers */
     _Atomic uint64_t unsaid;      /* entries for which the log had no room */
-    _Atomic uint64_t nested;      /* calls within others that found the ring half full, and were counted alone */
+    _Atomic uint64_t nested; /* calls within others that found the ring half full, and were counted alone */
     struct ll_ring_slot slot[LL_RING_SLOTS];
 };
 

@@ -25,7 +25,7 @@
 #include <unistd.h>
 
 enum {
-    USUAL_RING_BYTES = 4 << 20,
+    USUAL_RING_BYTES = 16 << 20,
     SLACK_NS = 2000000, /* a thread may be held up between reading the clock and saying that it did */
     LOOK_NS = 5000000,  /* the folder is looked through so often */
     LONG_CALL_NS =
@@ -64,6 +64,7 @@ enum ll_status ll_ring_create(const char *folder, const struct ll_ring_settings 
     ll_ring_clock_choose(&clock);
     struct ll_ring_control control = {
         .magic = LL_RING_MAGIC,
+        .symbols = LL_SYMBOL_COUNT,
         .clock = clock.clock,
         .base_ticks = clock.base_ticks,
         .base_ns = clock.base_ns,
@@ -97,7 +98,7 @@ static struct ll_ring_control *map_control(const char *path, enum ll_status *sta
         memory = mmap(NULL, LL_RING_PAGE, PROT_READ | PROT_WRITE, MAP_SHARED, file, 0);
     close(file);
     struct ll_ring_control *control = memory == MAP_FAILED ? NULL : memory;
-    if (control && control->magic == LL_RING_MAGIC)
+    if (control && control->magic == LL_RING_MAGIC && control->symbols == LL_SYMBOL_COUNT)
         return control;
     if (control)
         munmap(control, LL_RING_PAGE);
@@ -359,6 +360,11 @@ void ll_ring_wait(struct ll_ring_reader *reader, uint64_t timeout_ns)
     atomic_store(&reader->control->asleep, 1);
     syscall(SYS_futex, &reader->control->asleep, FUTEX_WAIT, 1, &timeout, NULL, 0);
     atomic_store(&reader->control->asleep, 0);
+}
+
+uint64_t ll_ring_refused(const struct ll_ring_reader *reader)
+{
+    return atomic_load(&reader->control->refused);
 }
 
 size_t ll_ring_process_count(const struct ll_ring_reader *reader)

@@ -15,7 +15,7 @@
 #include <stdint.h>
 
 struct ll_ring_settings {
-    uint64_t ring_bytes;       /* of a thread's ring: a power of two; 0: 4 MiB */
+    uint64_t ring_bytes; /* of a thread's ring: a power of two; 0: 16 MiB; a sixteenth past the eighth */
     uint64_t least_allocation; /* memory smaller than this is not followed; 0: none is */
 };
 
@@ -35,7 +35,7 @@ struct ll_ring_process_info {
     uint64_t pid, parent_pid;
     uint64_t opened_ns, ended_ns; /* on ll_now_ns's clock; ended_ns 0: it runs, or was killed */
     uint64_t unresolved, abandoned, queries, ringless, unsaid, nested; /* as in ring.h */
-    uint64_t lost;                                             /* records that found no room */
+    uint64_t lost;                                                     /* records that found no room */
     uint64_t damaged; /* rings that held nonsense and were given up */
     uint64_t late;    /* events given out after one that began later */
     const struct ll_ring_fact *facts;
@@ -63,6 +63,9 @@ void ll_ring_finish(struct ll_ring_reader *reader);
 
 /* Sleeps until a ring is half full, at most so long. */
 void ll_ring_wait(struct ll_ring_reader *reader, uint64_t timeout_ns);
+
+/* Processes of which nothing is seen, because there was no room for their files. */
+uint64_t ll_ring_refused(const struct ll_ring_reader *reader);
 
 /* Processes in the order in which they were found, from 0; which of them a thread belongs to, and its number
  * there as the system has it. The thread is one of an event. */

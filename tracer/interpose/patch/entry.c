@@ -89,52 +89,6 @@ static uint8_t *put_far_jump(uint8_t *to, const void *target)
     return put(to, &target, sizeof target);
 }
 
-static int32_t distance_at(const uint8_t *code, const struct ll_instruction *instruction)
-{
-    int32_t distance = 0;
-    if (instruction->relative_bytes == 1)
-        return (int8_t)code[instruction->relative_at];
-    memcpy(&distance, code + instruction->relative_at, sizeof distance);
-    return distance;
-}
-
-/* Corrects the distance of an instruction that was moved from `from` to `to`. */
-static bool correct(uint8_t *to, const uint8_t *from, const struct ll_instruction *instruction)
-{
-    int64_t distance = distance_at(from, instruction) + (int64_t)((intptr_t)from - (intptr_t)to);
-    int32_t fits = (int32_t)distance;
-    if (!instruction->relative_at)
-        return true;
-    memcpy(to + instruction->relative_at, &fits, sizeof fits);
-    return fits == distance;
-}
-
-/* A short jump becomes its far form: 7x with a byte is 0f 8x with four of them, eb is e9. */
-static size_t lengthen(uint8_t *to, const uint8_t *from, const struct ll_instruction *instruction)
-{
-    uint8_t opcode = from[instruction->relative_at - 1];
-    size_t bytes = opcode == 0xeb ? 5 : 6;
-    const uint8_t far[2] = {opcode == 0xeb ? 0xe9 : 0x0f, (uint8_t)(opcode + 0x10)};
-    int64_t distance = distance_at(from, instruction) + (int64_t)(from + instruction->bytes - (to + bytes));
-    int32_t fits = (int32_t)distance;
-    if ((opcode & 0xf0) != 0x70 && opcode != 0xeb)
-        return 0;
-    memcpy(to, far, bytes - 4);
-    memcpy(to + bytes - 4, &fits, sizeof fits);
-    return fits == distance ? bytes : 0;
-}
-
-/* How many bytes the instruction takes in its new place; 0 when it cannot be moved. */
-static size_t move(uint8_t *to, const uint8_t *from, const struct ll_instruction *instruction)
-{
-    if (instruction->fixed)
-        return 0;
-    if (instruction->jumps && instruction->relative_bytes == 1)
-        return lengthen(to, from, instruction);
-    memcpy(to, from, instruction->bytes);
-    return correct(to, from, instruction) ? instruction->bytes : 0;
-}
-
 /* Moves whole instructions until there is room for the jump. Of `taken` bytes `placed` became, which differ
  * where short jumps were among them. */
 static bool move_beginning(const uint8_t *function, uint64_t size_bytes, uint8_t *to, size_t *taken,
@@ -144,7 +98,9 @@ static bool move_beginning(const uint8_t *function, uint64_t size_bytes, uint8_t
         struct ll_instruction instruction;
         if (!ll_read_instruction(function + *taken, size_bytes - *taken, &instruction))
             return false;
-        size_t bytes = move(to + *placed, function + *taken, &instruction);
+        uint8_t *place = to + *placed;
+        size_t bytes = ll_move_instruction(place, (uintptr_t)place, function + *taken,
+                                           (uintptr_t)(function + *taken), &instruction);
         if (bytes == 0)
             return false;
         *taken += instruction.bytes;
@@ -177,8 +133,8 @@ static bool short_jump_leads_back(const uint8_t *function, uint64_t size_bytes, 
     for (uint64_t at = 0; at < size_bytes && at < SHORT_REACH; at += instruction.bytes) {
         if (!ll_read_instruction(function + at, size_bytes - at, &instruction))
             return true;
-        const uint8_t *target = function + at + instruction.bytes + distance_at(function + at, &instruction);
-        if (instruction.jumps && within(target, function, moved))
+        int32_t distance = instruction.jumps ? ll_instruction_distance(function + at, &instruction) : 0;
+        if (instruction.jumps && within(function + at + instruction.bytes + distance, function, moved))
             return true;
     }
     return false;
@@ -254,6 +210,15 @@ void *ll_entry_behind(void *function)
     return entry ? (void *)entry->bridge->behind : function;
 }
 
+const void *ll_entry_origin(const void *behind)
+{
+    uint32_t count = atomic_load_explicit(&entry_count, memory_order_acquire);
+    for (uint32_t i = 0; i < count; i++)
+        if (entries[i].bridge->behind == behind)
+            return entries[i].function;
+    return behind;
+}
+
 #else
 
 /* Other machines' instructions are not known here. */
@@ -266,6 +231,11 @@ bool ll_entry_patch(void *function, uint64_t size_bytes, void *wrapper)
 void *ll_entry_behind(void *function)
 {
     return function;
+}
+
+const void *ll_entry_origin(const void *behind)
+{
+    return behind;
 }
 
 #endif

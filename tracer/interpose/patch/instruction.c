@@ -1,12 +1,13 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* The opcode maps of the architecture's manual (Intel SDM volume 2, appendix A), a letter an opcode:
  *
- *   .  none, or not known here          m  operands              M  operands and a byte
- *   -  nothing follows                  b  a byte                D  operands and a word of four bytes
- *   d  a word of four bytes             q  one of four or eight  t  operands, and a word where they begin
- * with 0 j  jumps four bytes far             s  jumps one byte far    u  the same, but a byte c  calls four
- * bytes far             f  operands; with some of them a call or a jump r  returns or traps                 R
- * the same, two bytes follow
+ *   .  none, or not known here        m  operands            M  operands and a byte
+ *   -  nothing follows                b  a byte              D  operands and a word of four bytes
+ *   d  a word of four bytes           R  two bytes           q  a word of four or eight
+ *   j  jumps four bytes far           s  jumps one byte far  c  calls four bytes far
+ *   t  operands; a word if they       u  the same, with a    f  operands; with some of them a
+ *      begin with 0                      byte                   call or a jump
+ *   r  traps
  *
  * A word of four bytes has two behind the prefix 66. */
 #include "tracer/interpose/patch/instruction.h"
@@ -26,7 +27,7 @@ static const char one[] = "mmmmbd..mmmmbd.." /* 0 */
                           "----------......" /* 9 */
                           "........bd......" /* a */
                           "bbbbbbbbqqqqqqqq" /* b */
-                          "MMRr..MD.-..rb.." /* c */
+                          "MMR-..MD.-..rb.." /* c */
                           "mmmm....mmmmmmmm" /* d */
                           "ssss....cj.s...." /* e */
                           "....r-ut------mf" /* f */;
@@ -151,8 +152,8 @@ bool ll_read_instruction(const uint8_t *code, size_t size, struct ll_instruction
     char letter = take_opcode(&cursor);
     if (letter == '.')
         return false;
-    *instruction = (struct ll_instruction){.fixed = strchr("crR", letter) != NULL,
-                                           .jumps = strchr("sj", letter) != NULL};
+    *instruction =
+        (struct ll_instruction){.fixed = strchr("cr", letter) != NULL, .jumps = strchr("sj", letter) != NULL};
     uint8_t modrm = strchr("mMDtuf", letter) ? skip_operands(&cursor) : 0, group = modrm >> 3 & 7;
     instruction->fixed |= letter == 'f' && group >= 2 && group <= 5;
     if (strchr("jsc", letter))
@@ -162,4 +163,49 @@ bool ll_read_instruction(const uint8_t *code, size_t size, struct ll_instruction
     cursor.at += immediate_bytes(&cursor, letter, group);
     instruction->bytes = (unsigned)cursor.at;
     return cursor.at <= cursor.size;
+}
+
+int32_t ll_instruction_distance(const uint8_t *code, const struct ll_instruction *instruction)
+{
+    int32_t distance = 0;
+    if (instruction->relative_bytes == 1)
+        return (int8_t)code[instruction->relative_at];
+    memcpy(&distance, code + instruction->relative_at, sizeof distance);
+    return distance;
+}
+
+/* Writes a distance that leads from the end of so many bytes at `to` to where `target` is. */
+static size_t put_distance(uint8_t *moved, uint64_t to, size_t bytes, size_t at, uint64_t target)
+{
+    int64_t distance = (int64_t)(target - (to + bytes));
+    int32_t fits = (int32_t)distance;
+    memcpy(moved + at, &fits, sizeof fits);
+    return fits == distance ? bytes : 0;
+}
+
+/* 7x with a byte becomes 0f 8x with four of them, eb becomes e9; loops have no far form. */
+static size_t lengthen(uint8_t *moved, uint64_t to, uint8_t opcode, uint64_t target)
+{
+    if (opcode == 0xeb) {
+        moved[0] = 0xe9;
+        return put_distance(moved, to, 5, 1, target);
+    }
+    moved[0] = 0x0f;
+    moved[1] = (uint8_t)(opcode + 0x10);
+    return (opcode & 0xf0) == 0x70 ? put_distance(moved, to, 6, 2, target) : 0;
+}
+
+size_t ll_move_instruction(uint8_t moved[LL_MOVED_BYTES], uint64_t to, const uint8_t *code, uint64_t from,
+                           const struct ll_instruction *instruction)
+{
+    if (instruction->fixed)
+        return 0;
+    memcpy(moved, code, instruction->bytes);
+    if (!instruction->relative_at)
+        return instruction->bytes;
+    uint64_t target =
+        from + instruction->bytes + (uint64_t)(int64_t)ll_instruction_distance(code, instruction);
+    if (instruction->relative_bytes == 1)
+        return lengthen(moved, to, code[instruction->relative_at - 1], target);
+    return put_distance(moved, to, instruction->bytes, instruction->relative_at, target);
 }

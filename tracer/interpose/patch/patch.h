@@ -42,6 +42,9 @@ bool ll_entry_patch(void *function, uint64_t size_bytes, void *wrapper);
 /* What behaves as the function did before it was patched; the function itself when it was not. */
 void *ll_entry_behind(void *function);
 
+/* The function that an answer of ll_entry_behind stands for; any other address as it is. */
+const void *ll_entry_origin(const void *behind);
+
 /* Set by a patched entry for the wrapper that it jumps to: the real function, taken by ll_enter. */
 extern __thread void *ll_entered __attribute__((tls_model("initial-exec")));
 

@@ -20,14 +20,15 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-enum { WANTED_SLOTS = 2048, PATH_BYTES = 4096, LINE_BYTES = 8192 };
+enum { WANTED_SLOTS = 8192, MOST_DONE = 4096, PATH_BYTES = 4096, LINE_BYTES = 8192 };
 
 static struct ll_wanted routines[] = {
 #define LL_SYMBOL(name, ...) {#name, NULL, LL_SYMBOL_##name},
 #include "tracer/interpose/symbols.def"
 };
 
-static const struct ll_wanted *wanted[WANTED_SLOTS];
+static const struct ll_wanted *wanted[WANTED_SLOTS]; /* by hash; at least half of it stays free */
+_Static_assert(2 * sizeof routines / sizeof routines[0] < WANTED_SLOTS, "more slots are needed");
 static bool with_entries;
 
 static void *open_library(const char *name, int flags);
@@ -66,11 +67,33 @@ static void patch_exports(const struct ll_loaded *library)
     }
 }
 
+/* Libraries that were patched, by their dynamic sections; all are forgotten when one was closed, as another
+ * may lie in its place. */
+static const void *done[MOST_DONE];
+static size_t done_count;
+
+static bool is_done(const struct dl_phdr_info *info, const void *dynamic)
+{
+    static unsigned long long closed;
+    if (info->dlpi_subs != closed)
+        done_count = 0;
+    closed = info->dlpi_subs;
+    for (size_t i = 0; i < done_count; i++)
+        if (done[i] == dynamic)
+            return true;
+    if (done_count < MOST_DONE)
+        done[done_count++] = dynamic;
+    return false;
+}
+
+/* The loader's lock is held. */
 static int patch_library(struct dl_phdr_info *info, size_t size, void *context)
 {
     struct ll_loaded library;
     (void)size, (void)context;
     ll_loaded_read(&library, info);
+    if (is_done(info, library.dynamic))
+        return 0;
     if (!library.dynamic || !library.symbols || !library.strings || ll_is_ours(library.dynamic))
         return 0;
     ll_slots_patch(&library);
@@ -83,7 +106,7 @@ static int patch_library(struct dl_phdr_info *info, size_t size, void *context)
 static void patch_all(void)
 {
     int error = errno;
-    dl_iterate_phdr(patch_library, NULL); /* the loader's lock is held in it */
+    dl_iterate_phdr(patch_library, NULL);
     errno = error;
 }
 
@@ -154,6 +177,8 @@ static void *open_library(const char *name, int flags)
     void *handle = NULL;
     if (name && *name && !strchr(name, '/')) {
         handle = dlopen(name, flags | RTLD_NOLOAD);
+        if (!handle)
+            dlerror(); /* the failure was ours */
         if (!handle && search_for_caller(__builtin_return_address(0), name, path))
             name = path;
     }

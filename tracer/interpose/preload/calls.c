@@ -55,6 +55,7 @@ static void *find_real(uint32_t symbol, void *caller, uint32_t now)
     } else if (page) {
         atomic_fetch_add(&page->unresolved, 1);
     }
+    real = ll_entry_behind(real);
     for (uint64_t i = 0; real && i < PROBES; i++) {
         struct place *place = &places[(hash_of(symbol, caller) + i) % PLACES];
         uint32_t then = atomic_load(&place->epoch);
@@ -88,6 +89,23 @@ void *ll_real(uint32_t symbol, void *caller)
             return real;
     }
     return find_real(symbol, caller, now);
+}
+
+/* A patched entry has said what it leads to; the first such call of a routine says what is new all the same.
+ */
+static __attribute__((noinline)) void *take_entered(uint32_t symbol, void *caller)
+{
+    static _Atomic uint8_t said[LL_SYMBOL_COUNT];
+    void *real = ll_entered;
+    ll_entered = NULL;
+    if (!atomic_exchange_explicit(&said[symbol], 1, memory_order_relaxed))
+        ll_real(symbol, caller);
+    return real;
+}
+
+void *ll_reach(uint32_t symbol, void *caller)
+{
+    return __builtin_expect(ll_entered != NULL, 0) ? take_entered(symbol, caller) : ll_real(symbol, caller);
 }
 
 static uint64_t thread_cpu_ns(void)
@@ -130,13 +148,6 @@ static void begin(struct ll_thread *thread, struct ll_frame *frame, const void *
     passage->start_ticks = ll_process_ticks();
     if (depth == 0)
         atomic_store_explicit(&thread->ring->open_ticks, passage->start_ticks, memory_order_relaxed);
-}
-
-void *ll_reach(uint32_t symbol, void *caller)
-{
-    void *entered = ll_entered;
-    ll_entered = NULL;
-    return entered ? entered : ll_real(symbol, caller);
 }
 
 void *ll_enter(struct ll_frame *frame, const void *top)

@@ -2,6 +2,7 @@
 /* Which of the loaded libraries has a symbol. Pages of its own hold the list of libraries while it is looked
  * through: nothing is kept, nothing locked. */
 #define _GNU_SOURCE
+#include "tracer/interpose/patch/patch.h"
 #include "tracer/interpose/preload/preload.h"
 
 #include "tracer/interpose/preload/loaded.h"
@@ -83,7 +84,7 @@ static uint32_t queue_needs(struct modules *modules, const struct module *of, ui
 void *ll_module_symbol_for(const char *name, const void *caller)
 {
     struct modules *modules = list_modules();
-    uintptr_t address = (uintptr_t)caller;
+    uintptr_t address = (uintptr_t)ll_entry_origin(caller);
     uint32_t end = 0;
     void *found = NULL;
     for (uint32_t i = 0; modules && end == 0 && i < modules->count; i++) {

@@ -5,9 +5,7 @@
  * 1. What follows us in the scope that the program started with (RTLD_NEXT): so binds whoever was linked.
  * 2. A library that was opened locally sees its own needs: the caller's library, then those.
  * 3. A tail call leaves its caller's caller as return address, whose library may know nothing of the
- * function: then any library that has it.
- *
- * A function whose entry was patched is called behind the patch. */
+ * function: then any library that has it. */
 #define _GNU_SOURCE
 #include "tracer/interpose/patch/patch.h"
 #include "tracer/interpose/preload/preload.h"
@@ -24,7 +22,7 @@ void *ll_resolve(uint32_t symbol, void *caller)
 {
     void *real = ll_slot_real(symbol, caller);
     if (real)
-        return ll_entry_behind(real);
+        return real;
     real = dlsym(RTLD_NEXT, names[symbol]);
     if (!real)
         dlerror(); /* the failure was ours */
@@ -32,5 +30,5 @@ void *ll_resolve(uint32_t symbol, void *caller)
         real = ll_module_symbol_for(names[symbol], caller);
     if (!real)
         real = ll_module_symbol_anywhere(names[symbol]);
-    return ll_entry_behind(real);
+    return real;
 }

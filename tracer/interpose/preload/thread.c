@@ -10,6 +10,8 @@
 #include <sys/syscall.h>
 #include <unistd.h>
 
+enum { LARGE_RINGS = 8 };
+
 __thread struct ll_thread ll_self __attribute__((tls_model("initial-exec")));
 
 static struct ll_ring *mapped[LL_RING_SLOTS]; /* by slot of this process's page */
@@ -43,7 +45,8 @@ static void take(struct ll_thread *thread, uint32_t slot, struct ll_ring *ring, 
     thread->head = atomic_load(&ring->head);
     thread->tail_seen = atomic_load(&ring->tail);
     thread->slot = slot;
-    uint64_t record[2] = {ll_ring_header(LL_RING_THREAD, 2, 0, 0), (uint64_t)syscall(SYS_gettid)};
+    uint64_t record[2] = {ll_ring_header(LL_RING_THREAD, 2, 0, 0),
+                          thread->tid ? thread->tid : (uint64_t)syscall(SYS_gettid)};
     ll_thread_push(thread, record, 2);
 }
 
@@ -82,14 +85,21 @@ static uint32_t new_slot(struct ll_ring_process *page)
     return LL_RING_SLOTS;
 }
 
-/* A ring of the size that was asked for, or of what the disk still has room for. */
+/* A program of many threads shall not pay with its memory: from some ring on they are small. */
+static uint64_t size_of_ring(uint32_t index)
+{
+    uint64_t bytes = ll_process_control()->ring_bytes;
+    return index < LARGE_RINGS || bytes / 16 < LL_RING_LEAST_BYTES ? bytes : bytes / 16;
+}
+
+/* A ring of that size, or of what the disk still has room for. */
 static bool take_new_ring(struct ll_thread *thread, struct ll_ring_process *page)
 {
     uint32_t index = new_slot(page);
     if (index == LL_RING_SLOTS)
         return false;
     struct ll_ring_slot *slot = &page->slot[index];
-    for (uint64_t bytes = ll_process_control()->ring_bytes; bytes >= LL_RING_LEAST_BYTES; bytes /= 4) {
+    for (uint64_t bytes = size_of_ring(index); bytes >= LL_RING_LEAST_BYTES; bytes /= 4) {
         uint64_t offset = atomic_fetch_add(&page->file_bytes, LL_RING_PAGE + bytes);
         struct ll_ring *ring = ll_process_map(offset, LL_RING_PAGE + bytes);
         if (!ring)
@@ -174,7 +184,8 @@ static void count_lost(struct ll_thread *thread, uint64_t header)
     if (ll_ring_kind_of(header) == LL_RING_CALL && ll_ring_depth_of(header) > 0)
         atomic_fetch_add_explicit(&ll_process()->nested, 1, memory_order_relaxed);
     else
-        atomic_store_explicit(&thread->ring->lost, atomic_load(&thread->ring->lost) + 1, memory_order_relaxed);
+        atomic_store_explicit(&thread->ring->lost, atomic_load(&thread->ring->lost) + 1,
+                              memory_order_relaxed);
 }
 
 void ll_thread_push(struct ll_thread *thread, const uint64_t *words, unsigned count)

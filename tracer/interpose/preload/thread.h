@@ -15,6 +15,7 @@ struct ll_thread {
     uint64_t size_words, head, tail_seen; /* tail_seen: the reader is at least so far */
     uint32_t depth;
     uint32_t slot;
+    uint64_t tid;                  /* 0: the calling thread's own */
     bool busy;                     /* amid a record: an event from a signal handler must keep out */
     bool untouched;                /* this thread asked for a ring and got none */
     const void *frame[LL_DEEPEST]; /* of the calls in progress, outermost first: stacks grow downwards */

@@ -36,8 +36,8 @@ typedef const void *scalar_c, *scalar_z;
 #define P_FORTRAN_SIDE(letter, name) , const char *name
 #define P_FORTRAN_DIAG(letter, name) , const char *name
 #define P_FORTRAN_JOB(letter, name) , const char *name
-#define P_FORTRAN_COUNT(letter, name) , const int *name
-#define P_FORTRAN_WORK(letter, name) , const int *name
+#define P_FORTRAN_COUNT(letter, name) , const void *name
+#define P_FORTRAN_WORK(letter, name) , const void *name
 #define P_FORTRAN_SCALAR(letter, name) , const part_##letter *name
 #define P_FORTRAN_PART(letter, name) , const part_##letter *name
 #define P_FORTRAN_PLAIN(letter, name) , const part_##letter *name
@@ -135,9 +135,11 @@ static inline uint64_t letter_word(const char *letter)
 {
     return letter ? (unsigned char)*letter : 0;
 }
-static inline uint64_t count_word(const int *count)
+static inline uint64_t count_word(const void *count, bool wide)
 {
-    return count ? (uint64_t)(int64_t)*count : 0;
+    if (!count)
+        return 0;
+    return wide ? *(const uint64_t *)count : (uint64_t)(int64_t) * (const int *)count;
 }
 static inline void keep_size(struct ll_passage *passage, uint64_t size)
 {
@@ -178,8 +180,8 @@ enum { ROWS_FIRST = 101, COLUMNS_FIRST = 102 };
 #define W_FORTRAN_SIDE(letter, name) *word++ = letter_word(name);
 #define W_FORTRAN_DIAG(letter, name) *word++ = letter_word(name);
 #define W_FORTRAN_JOB(letter, name) *word++ = letter_word(name);
-#define W_FORTRAN_COUNT(letter, name) keep_size(&frame.passage, *word++ = count_word(name));
-#define W_FORTRAN_WORK(letter, name) frame.passage.is_query |= name && *name == -1;
+#define W_FORTRAN_COUNT(letter, name) keep_size(&frame.passage, *word++ = count_word(name, wide));
+#define W_FORTRAN_WORK(letter, name) frame.passage.is_query |= count_word(name, wide) == (uint64_t)-1;
 #define W_FORTRAN_SCALAR(letter, name) *word++ = scalar_word_##letter(name);
 #define W_FORTRAN_PART(letter, name) *word++ = part_word_##letter(name);
 #define W_FORTRAN_PLAIN(letter, name)
@@ -193,7 +195,8 @@ enum { ROWS_FIRST = 101, COLUMNS_FIRST = 102 };
 #define W_CBLAS_UPLO(letter, name) *word++ = (uint64_t)(int)name;
 #define W_CBLAS_SIDE(letter, name) *word++ = (uint64_t)(int)name;
 #define W_CBLAS_DIAG(letter, name) *word++ = (uint64_t)(int)name;
-#define W_CBLAS_COUNT(letter, name) keep_size(&frame.passage, *word++ = (uint64_t)(int64_t)(int)name);
+#define W_CBLAS_COUNT(letter, name)                                                                          \
+    keep_size(&frame.passage, *word++ = wide ? (uint64_t)name : (uint64_t)(int64_t)(int)name);
 #define W_CBLAS_SCALAR(letter, name) *word++ = scalar_word_##letter(BY_VALUE_##letter(name));
 #define W_CBLAS_PART(letter, name) *word++ = part_word_##letter(&name);
 #define W_CBLAS_PLAIN(letter, name)
@@ -232,7 +235,22 @@ enum { ROWS_FIRST = 101, COLUMNS_FIRST = 102 };
 #define WRAP_FORTRAN(...) WRAP(__VA_ARGS__)
 #define WRAP_CBLAS(...) WRAP(__VA_ARGS__)
 #define WRAP_DNNL(...) WRAP(__VA_ARGS__)
+#define WRAP_FORTRAN64(...) WRAP(__VA_ARGS__)
+#define WRAP_CBLAS64(...) WRAP(__VA_ARGS__)
 #define WRAP_OWN(...)
+
+/* With integers of 64 bits everything else is as it is with those of 32. */
+enum { WIDE_FORTRAN = 0, WIDE_CBLAS = 0, WIDE_DNNL = 1, WIDE_FORTRAN64 = 1, WIDE_CBLAS64 = 1 };
+#define P_FORTRAN64 P_FORTRAN
+#define HP_FORTRAN64 HP_FORTRAN
+#define HA_FORTRAN64 HA_FORTRAN
+#define A_FORTRAN64 A_FORTRAN
+#define W_FORTRAN64 W_FORTRAN
+#define P_CBLAS64 P_CBLAS
+#define HP_CBLAS64 HP_CBLAS
+#define HA_CBLAS64 HA_CBLAS
+#define A_CBLAS64 A_CBLAS
+#define W_CBLAS64 W_CBLAS
 #define LL_SYMBOL(name, routine, signature, letter, abi, returns)                                            \
     WRAP_##abi(name, signature, letter, abi, returns)
 #define WRAP(name, signature, letter, abi, returns)                                                          \
@@ -241,6 +259,7 @@ enum { ROWS_FIRST = 101, COLUMNS_FIRST = 102 };
     RESULT_##returns(letter)                                                                                 \
         name(LIST(LL_SIGNATURE_##signature(P_##abi, letter) LL_SIGNATURE_##signature(HP_##abi, letter)))     \
     {                                                                                                        \
+        enum { wide = WIDE_##abi };                                                                          \
         struct ll_frame frame;                                                                               \
         uint64_t *word = frame.words + LL_RING_CALL_WORDS;                                                   \
         frame.passage =                                                                                      \

@@ -1,0 +1,54 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* A program to be recorded: products SIZE TIMES [WHAT]. It multiplies, prints what it read and a number of
+ * the result, and ends as asked: `fork` lets a child do the same first, `die` kills itself, a number is the
+ * exit status. */
+#include <cblas.h>
+
+#include <signal.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+static double multiply(int size, int times)
+{
+    size_t count = (size_t)size * (size_t)size;
+    double *a = calloc(count, sizeof *a), *b = calloc(count, sizeof *b), *c = calloc(count, sizeof *c);
+    if (!a || !b || !c)
+        abort();
+    for (size_t i = 0; i < count; i++)
+        a[i] = b[i] = 1;
+    for (int i = 0; i < times; i++)
+        cblas_dgemm(CblasRowMajor, CblasNoTrans, CblasNoTrans, size, size, size, 1, a, size, b, size, 0, c,
+                    size);
+    double result = c[0];
+    free(a);
+    free(b);
+    free(c);
+    return result;
+}
+
+int main(int argc, char **argv)
+{
+    char line[64] = "nothing\n";
+    const char *what = argc > 3 ? argv[3] : "0";
+    if (argc < 3)
+        return 2;
+    if (strcmp(what, "fork") == 0) {
+        pid_t child = fork();
+        if (child == 0) {
+            multiply(atoi(argv[1]), atoi(argv[2]));
+            _exit(0);
+        }
+        waitpid(child, NULL, 0);
+    }
+    double result = multiply(atoi(argv[1]), atoi(argv[2]));
+    if (!fgets(line, sizeof line, stdin))
+        line[0] = '\0';
+    printf("%g %s", result, line);
+    fflush(stdout);
+    if (strcmp(what, "die") == 0)
+        raise(SIGKILL);
+    return atoi(what);
+}

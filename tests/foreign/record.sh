@@ -1,0 +1,50 @@
+#!/bin/sh
+# SPDX-License-Identifier: Apache-2.0
+# leadline record -- PROGRAM: the program keeps its streams and its exit status whatever becomes of the trace.
+# record.sh LEADLINE PRODUCTS
+leadline=$1 products=$2 failed=0
+here=$(mktemp -d) && trap 'rm -rf "$here"' EXIT
+
+expect() { # what is there, what was expected, of what
+    [ "$1" = "$2" ] && return
+    echo "$3: $1, expected $2"
+    failed=1
+}
+calls() {
+    "$leadline" info --json "$1" | sed -n 's/.*"calls": "\([0-9]*\)".*/\1/p'
+}
+
+said=$(echo hello | "$leadline" record -o "$here/t.llt" -- "$products" 50 7 3 2>"$here/err")
+expect $? 3 "the program's own exit status"
+expect "$said" "50 hello" "its own streams"
+expect "$(calls "$here/t.llt")" 7 "calls recorded"
+expect "$("$leadline" info --json "$here/t.llt" | sed -n 's/.*"flops": "\(.*\)",/\1/p')" $((7 * 2 * 50 * 50 * 50)) FLOPs
+expect "$(wc -l <"$here/err")" "$(grep -c '^leadline: ' "$here/err")" "lines of ours alone on standard error"
+
+echo | "$leadline" record -o "$here/k.llt" -- "$products" 50 7 die >/dev/null 2>&1
+expect $? 137 "the status of a killed program"
+expect "$(calls "$here/k.llt")" 7 "calls of a killed program"
+"$leadline" verify "$here/k.llt" >/dev/null
+expect $? 0 "the trace of a killed program"
+
+echo | "$leadline" record -o "$here/f.llt" -- "$products" 50 7 fork >/dev/null 2>&1
+set -- "$here"/f*.llt
+expect $# 2 "files of a program with a child"
+for trace in "$@"; do
+    expect "$(calls "$trace")" 7 "calls in $(basename "$trace")"
+done
+
+said=$(echo full | "$leadline" record -o /dev/full -- "$products" 50 7 5 2>"$here/err")
+expect $? 5 "the exit status where the disk is full"
+expect "$said" "50 full" "output where the disk is full"
+expect "$(grep -c 'disk is full' "$here/err")" 1 "messages of a full disk"
+
+"$leadline" record -o "$here/n.llt" -- "$here/nowhere" 2>"$here/err"
+expect $? 127 "the status of a program that is not there"
+
+"$leadline" record -o "$here/s.llt" -- sleep 30 &
+sleep 1
+kill -TERM $!
+wait $!
+expect $? 143 "the status of a program that was sent a signal"
+exit $failed
