@@ -13,7 +13,8 @@
 static inline int npy_header(const struct ll_shape *shape, char text[256])
 {
     enum { MAGIC = 10 };
-    int length = snprintf(text, 256, "{'descr': '<f4', 'fortran_order': False, 'shape': (");
+    int length = snprintf(text, 256, "{'descr': '<f%d', 'fortran_order': False, 'shape': (",
+                          shape->dtype == LL_F64 ? 8 : 4);
     for (unsigned i = 0; i < shape->rank; i++)
         length += snprintf(text + length, 256 - (size_t)length, "%llu,", (unsigned long long)shape->dim[i]);
     length += snprintf(text + length, 256 - (size_t)length, "), }");
@@ -23,7 +24,7 @@ static inline int npy_header(const struct ll_shape *shape, char text[256])
     return length;
 }
 
-/* Writes f32 data as FOLDER/NAME.npy; false when that fails. */
+/* Writes f32 or f64 data as FOLDER/NAME.npy; false when that fails. */
 static inline bool npy_write(const char *folder, const char *name, const struct ll_shape *shape,
                              const void *data)
 {
