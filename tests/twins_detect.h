@@ -3,6 +3,7 @@
 #ifndef LL_TESTS_TWINS_DETECT_H
 #define LL_TESTS_TWINS_DETECT_H
 
+#include "tracer/base/random.h"
 #include "twins.h"
 
 #include <stdlib.h>

@@ -11,6 +11,14 @@ static bool is_floating(uint8_t dtype)
            dtype == LL_F8;
 }
 
+/* A complex number is of two f64 or two f32; no machine has smaller ones. */
+static uint8_t retyped(uint8_t from, enum ll_dtype to)
+{
+    if (from == LL_C64 || from == LL_C128)
+        return to == LL_F64 ? LL_C128 : LL_C64;
+    return is_floating(from) ? (uint8_t)to : from;
+}
+
 /* A copy of the shapes of these descs. */
 static struct ll_shape *shapes_of(struct ll_trace *trace, const uint32_t *descs, uint32_t count)
 {
@@ -44,7 +52,7 @@ bool ll_trace_retype(struct ll_trace *trace, enum ll_dtype dtype, const char **t
     *trouble = NULL;
     for (uint64_t i = 0; i < trace->desc_count && right; i++) {
         struct ll_shape *shape = &trace->descs[i].shape;
-        shape->dtype = is_floating(shape->dtype) ? (uint8_t)dtype : shape->dtype;
+        shape->dtype = retyped(shape->dtype, dtype);
         right = ll_fits(ll_size_bytes(shape));
         if (!right)
             *trouble = "a size does not fit in 64 bits";

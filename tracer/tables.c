@@ -113,7 +113,7 @@ static bool count_form(struct ll_tables *tables, const struct ll_record *record,
                        struct ll_form_counts *counts)
 {
     uint32_t inputs = record->input_count, outputs = record->output_count;
-    if (!ll_grow((void **)&tables->shapes, &tables->shape_capacity, (uint64_t)inputs + outputs,
+    if (!ll_grow((void **)&tables->shapes, &tables->shape_capacity, (uint64_t)inputs + outputs + 1,
                  sizeof *tables->shapes))
         return false;
     for (uint32_t i = 0; i < inputs + outputs; i++) {

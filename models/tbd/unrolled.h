@@ -6,6 +6,7 @@
 #include "models/nn/nn.h"
 #include "models/tbd/translation.h"
 
+/* First contents of weights behind so many inputs: a product keeps the variance of what it reads. */
 struct ll_init ll_uniform_init(uint64_t inputs);
 
 /* "NAME" [words, features], first contents of variance one over 3. */

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* leadline import FORMAT FILE...: a file of others becomes a trace. */
+#define _POSIX_C_SOURCE 200809L
 #include "sim/cli/choices.h"
 #include "sim/cli/load.h"
 #include "sim/report/human.h"
@@ -9,6 +10,21 @@
 #include <inttypes.h>
 #include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
+
+/* FLOPs of products of matrices and of convolutions, which are what most others count. */
+static double product_flops(const struct ll_profile *profile)
+{
+    double flops = 0;
+    for (uint64_t i = 0; i < profile->kind_count; i++) {
+        const struct ll_kind_total *kind = &profile->kinds[i];
+        bool known = kind->op_kind < LL_OP_COUNT;
+        enum ll_op_class op_class = known ? ll_op_class(kind->op_kind) : LL_CLASS_MOVEMENT;
+        if (op_class == LL_CLASS_MATRIX || op_class == LL_CLASS_CONV)
+            flops += kind->flops;
+    }
+    return flops;
+}
 
 static int summarise_json(const char *path, const struct ll_trace *trace, const struct ll_profile *profile)
 {
@@ -21,6 +37,7 @@ static int summarise_json(const char *path, const struct ll_trace *trace, const 
     ll_json_put_number(&json, "ops", profile->ops);
     ll_json_put_count(&json, "steps", profile->steps);
     ll_json_put_number(&json, "flops", profile->flops);
+    ll_json_put_number(&json, "product_flops", product_flops(profile));
     ll_json_put_number(&json, "bytes", profile->bytes);
     ll_json_close_object(&json);
     return ll_print(&out);
@@ -29,12 +46,12 @@ static int summarise_json(const char *path, const struct ll_trace *trace, const 
 static int summarise_text(const char *path, const struct ll_trace *trace, const struct ll_profile *profile)
 {
     struct ll_str out = {0};
-    struct ll_human parameters, flops, bytes;
+    struct ll_human parameters, flops, products, bytes;
     const char *model = ll_trace_fact(trace, "model");
-    ll_str_addf(&out, "%s  %s parameters; %" PRIu64 " step%s, each %.0f ops, %s, %s -> %s\n",
+    ll_str_addf(&out, "%s  %s parameters; %" PRIu64 " step%s, each %.0f ops, %s (%s in products), %s -> %s\n",
                 model ? model : "trace", ll_grouped(&parameters, profile->parameters), profile->steps,
                 profile->steps == 1 ? "" : "s", profile->ops, ll_si(&flops, profile->flops, "FLOP"),
-                ll_si(&bytes, profile->bytes, "B"), path);
+                ll_si(&products, product_flops(profile), "FLOP"), ll_si(&bytes, profile->bytes, "B"), path);
     return ll_print(&out);
 }
 
@@ -53,18 +70,49 @@ static int summarise(const struct ll_args *args, const char *path)
     return status;
 }
 
-/* Opens all files that the command line names behind the format. */
-static bool open_inputs(const struct ll_args *args, struct ll_input_file *inputs, uint64_t *count)
+/* How many files a word stands for: itself, or PREFIX.0.et, PREFIX.1.et and so on where there is no such
+ * file. */
+static uint64_t count_files(const struct ll_args *args, const char *word)
 {
-    for (*count = 0; *count + 1 < args->word_count; ++*count) {
-        const char *path = args->words[*count + 1];
-        enum ll_status status = ll_input_open(path, args->arena, &inputs[*count]);
+    uint64_t count = 0;
+    if (access(word, F_OK) == 0)
+        return 1;
+    for (const char *path; (path = ll_format(args->arena, "%s.%" PRIu64 ".et", word, count)); count++)
+        if (access(path, F_OK) != 0)
+            break;
+    return count > 0 ? count : 1;
+}
+
+/* Opens all files that a word stands for; false after saying which cannot be. */
+static bool open_files(const struct ll_args *args, const char *word, struct ll_input_file *inputs,
+                       uint64_t *opened)
+{
+    uint64_t files = count_files(args, word);
+    bool ranks = files > 1 || access(word, F_OK) != 0;
+    for (uint64_t i = 0; i < files; i++) {
+        const char *path = ranks ? ll_format(args->arena, "%s.%" PRIu64 ".et", word, i) : word;
+        enum ll_status status = path ? ll_input_open(path, args->arena, &inputs[*opened]) : LL_NO_MEMORY;
         if (status != LL_OK) {
-            ll_wrong("%s: %s", path, ll_status_text(status));
+            ll_wrong("%s: %s", word, ll_status_text(status));
             return false;
         }
+        ++*opened;
     }
     return true;
+}
+
+/* Opens all that the command line names behind the format. */
+static bool open_inputs(const struct ll_args *args, struct ll_input_file **inputs, uint64_t *count)
+{
+    uint64_t most = 0;
+    for (size_t i = 1; i < args->word_count; i++)
+        most += count_files(args, args->words[i]);
+    *count = 0;
+    *inputs = ll_alloc(args->arena, most, sizeof **inputs);
+    bool opened = *inputs != NULL;
+    for (size_t i = 1; opened && i < args->word_count; i++)
+        opened = open_files(args, args->words[i], *inputs, count);
+    return opened;
 }
 
 static int import(const struct ll_args *args, const struct ll_format *format, struct ll_import *import)
@@ -94,18 +142,17 @@ static const char *default_output(const struct ll_args *args)
 
 static int run(const struct ll_args *args)
 {
-    struct ll_input_file *inputs = ll_alloc(args->arena, args->word_count, sizeof *inputs);
+    struct ll_input_file *inputs;
     const struct ll_format *format = ll_find_format(args->words[0], true);
     struct ll_import request = {
-        .inputs = inputs,
         .allow_opaque = ll_flag(args, "allow-opaque"),
         .output = ll_value(args, "output", default_output(args)),
     };
-    if (!inputs)
-        return ll_failed("memory ran out");
     if (!format || !ll_read_choices(args, &request.choices, &request.choice_count))
         return LL_WRONG;
-    int status = open_inputs(args, inputs, &request.input_count) ? import(args, format, &request) : LL_WRONG;
+    bool opened = open_inputs(args, &inputs, &request.input_count);
+    request.inputs = inputs;
+    int status = opened ? import(args, format, &request) : LL_WRONG;
     for (uint64_t i = 0; i < request.input_count; i++)
         ll_input_close(&inputs[i]);
     return status;
@@ -113,7 +160,7 @@ static int run(const struct ll_args *args)
 
 static const struct ll_option options[] = {
     {"output", 'o', "TRACE", "the file to write; the first file's name with .llt when not given"},
-    {"batch", 0, "N", "samples a step, where the file leaves it open: as -p batch=N"},
+    {"batch", 0, "N", "samples a step, of formats that leave it open: as -p batch=N"},
     {"param", 'p', "KEY=VALUE", "what else the file leaves open, as the sizes that it only names"},
     {"allow-opaque", 0, NULL, "keep operators without a rule, as if they moved their bytes and no more"},
     {0},

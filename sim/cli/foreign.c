@@ -97,12 +97,14 @@ static void tell_trace(const struct ll_session_trace *trace, struct ll_str *out)
             trace->blas_core, trace->better_core);
 }
 
-static void tell(const struct ll_session_trace *traces, size_t count)
+static void tell(const struct ll_session_trace *traces, size_t count, uint64_t refused)
 {
     struct ll_str out = {0};
     for (size_t i = 0; i < count; i++)
         tell_trace(&traces[i], &out);
-    if (count == 0)
+    if (refused)
+        ll_str_addf(&out, "leadline: %" PRIu64 " processes not recorded: no room for their rings\n", refused);
+    else if (count == 0)
         ll_str_add(&out, "leadline: nothing was recorded: no call of BLAS, LAPACK or oneDNN was seen\n");
     if (out.text)
         fputs(out.text, stderr);
@@ -198,13 +200,14 @@ static int record_in(const char *folder, const char *library, const struct ll_pl
         status = follow(&child, session);
     struct ll_session_trace *traces;
     size_t count;
+    uint64_t refused = ll_session_refused(session);
     bool told = ll_session_close(session, args->arena, &traces, &count);
     ll_foreign_sites_release(&sites);
     if (!told)
         return ll_failed("memory ran out");
     if (child.pid == 0)
         return status;
-    tell(traces, count);
+    tell(traces, count, refused);
     if (ll_flag(args, "json"))
         print_json(traces, count, status);
     return status;

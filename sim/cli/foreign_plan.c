@@ -1,10 +1,16 @@
 /* SPDX-License-Identifier: Apache-2.0 */
+#define _GNU_SOURCE
 #include "sim/cli/foreign_plan.h"
 
+#include "sim/cli/paths.h"
 #include "tracer/interpose/routines.h"
 
+#include <spawn.h>
 #include <stdio.h>
 #include <stdlib.h>
+#include <string.h>
+#include <sys/wait.h>
+#include <unistd.h>
 
 static bool read_mechanism(const struct ll_args *args, struct ll_plan *plan)
 {
@@ -64,6 +70,18 @@ int ll_show_coverage(const struct ll_args *args)
     return ll_print(&out);
 }
 
+/* The program that sets breakpoints is asked itself: it knows whether they are permitted. */
+static bool may_probe(struct ll_arena *arena)
+{
+    const char *library = ll_preload_library(arena), *slash = library ? strrchr(library, '/') : NULL;
+    char *probe = slash ? ll_format(arena, "%.*s/leadline-probe", (int)(slash - library), library) : NULL;
+    int status;
+    pid_t pid;
+    if (!probe || posix_spawn(&pid, probe, NULL, NULL, (char *[]){probe, NULL}, environ) != 0)
+        return false;
+    return waitpid(pid, &status, 0) == pid && WIFEXITED(status) && WEXITSTATUS(status) == 0;
+}
+
 int ll_plan_foreign(const struct ll_args *args, struct ll_plan *plan)
 {
     const char *program = args->words[0];
@@ -74,6 +92,9 @@ int ll_plan_foreign(const struct ll_args *args, struct ll_plan *plan)
     if (!read_mechanism(args, plan))
         return LL_WRONG;
     const struct ll_coverage *coverage = &plan->coverage;
+    if (plan->closure.count > 0 && plan->mechanism == LL_MECHANISM_PROBE && !may_probe(args->arena))
+        return ll_failed("%s%s: breakpoints are not permitted here (ptrace)", program,
+                         coverage->is_static ? " is static, and nothing can be loaded into it" : "");
     if (plan->closure.count == 0 || !coverage->is_static)
         return LL_DONE;
     if (plan->mechanism != LL_MECHANISM_PROBE)

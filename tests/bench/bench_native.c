@@ -29,10 +29,18 @@ static const struct preset {
     struct ll_setting settings[MOST_SETTINGS];
     size_t setting_count;
 } presets[] = {
-    {"alexnet", 1, 8, {{NULL, NULL}}, 0},     {"vgg_code", 1, 3, {{NULL, NULL}}, 0},
-    {"residual", 1, 6, {{NULL, NULL}}, 0},    {"deepq", 32, 20, {{"replay", "10000"}}, 1},
-    {"autoenc", 128, 50, {{NULL, NULL}}, 0},  {"memnet", 32, 200, {{NULL, NULL}}, 0},
-    {"speech", 2, 3, {{"frames", "200"}}, 1}, {"seq2seq", 8, 6, {{"bucket", "1"}}, 1},
+    {"alexnet", 1, 8, {{NULL, NULL}}, 0},
+    {"vgg_code", 1, 3, {{NULL, NULL}}, 0},
+    {"residual", 1, 6, {{NULL, NULL}}, 0},
+    {"deepq", 32, 20, {{"replay", "10000"}}, 1},
+    {"autoenc", 128, 50, {{NULL, NULL}}, 0},
+    {"memnet", 32, 200, {{NULL, NULL}}, 0},
+    {"speech", 2, 3, {{"frames", "200"}}, 1},
+    {"seq2seq", 8, 6, {{"bucket", "1"}}, 1},
+    {"transformer", 4, 4, {{NULL, NULL}}, 0},
+    {"nmt", 8, 4, {{"source", "10"}, {"target", "10"}}, 2},
+    {"sockeye", 8, 4, {{"source", "10"}, {"target", "10"}}, 2},
+    {"deepspeech2", 2, 2, {{"frames", "100"}}, 1},
 };
 
 /* A product, how often the step has it, and its best time. */

@@ -4,7 +4,7 @@ for op in gemm bmm conv2d rnn lstm gru softmax layernorm elementwise embedding a
     leadline record $op --dry-run -o $op.llt
 done
 leadline record gemm -p m=35 -p n=700 -p k=2048 -p tb=T -p dtype=f16 --dry-run -o half.llt
-leadline sim -c v100_sxm2_32gb half.llt
+leadline sim -c v100_sxm2_32gb half.llt --json | grep -E '"(machine|time_s|flops|bytes)"' | head -4
 leadline dump half.llt
 leadline record conv2d --train --dry-run -p stride_h=2 -o grads.llt
 leadline dump grads.llt | sed 's/"inputs.*"attrs"/"attrs"/'

@@ -394,6 +394,7 @@ static void a_program_that_may_write_no_large_file_runs_on(void **state)
     run(&seen, "linked_program", "limited", 0);
     assert_int_equal(seen.recording.status, 0);
     assert_int_equal(seen.count, 0);
+    assert_int_equal(ll_ring_refused(seen.recording.reader), 1);
     finish(&seen);
 }
 

@@ -13,11 +13,10 @@
 
 #include <dirent.h>
 #include <fcntl.h>
-#include <sys/ptrace.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
-enum { RIGHT_SUM = 3, CANNOT_RUN = 77, NAMES = 1024 };
+enum { RIGHT_SUM = 3, CANNOT_RUN = 77, NAMES = LL_SYMBOL_COUNT };
 
 static struct ll_arena arena;
 static const char *tools, *programs;
@@ -156,10 +155,9 @@ static void remove_folder(const char *path)
     rmdir(path);
 }
 
-/* Records the program by the mechanism; how many calls were seen. False: this machine does not permit it. */
-static bool record(const struct situation *situation, enum ll_mechanism mechanism, uint64_t *calls)
+/* Runs the program under the mechanism, which fills a new folder of rings; its exit status. */
+static int start(const struct situation *situation, enum ll_mechanism mechanism, char *rings)
 {
-    char rings[] = "/tmp/mechanisms.XXXXXX";
     const struct ll_ring_settings settings = {0};
     struct ll_closure closure;
     struct ll_launch launch;
@@ -167,7 +165,14 @@ static bool record(const struct situation *situation, enum ll_mechanism mechanis
     assert_non_null(mkdtemp(rings));
     assert_int_equal(ll_ring_create(rings, &settings), LL_OK);
     assert_int_equal(ll_launch_prepare(&arena, &coverage, mechanism, tools, rings, &launch), LL_OK);
-    int status = run(situation, &launch);
+    return run(situation, &launch);
+}
+
+/* Records the program by the mechanism; how many calls were seen. False: this machine does not permit it. */
+static bool record(const struct situation *situation, enum ll_mechanism mechanism, uint64_t *calls)
+{
+    char rings[] = "/tmp/mechanisms.XXXXXX";
+    int status = start(situation, mechanism, rings);
     *calls = status == RIGHT_SUM ? count_calls(rings, file_of(situation->words[0])) : 0;
     remove_folder(rings);
     if (status != CANNOT_RUN && status != RIGHT_SUM)
@@ -217,14 +222,11 @@ static void patched_entries_see_what_the_table_says(void **state)
     hold_column(LL_MECHANISM_ENTRY);
 }
 
-/* Whether one process here may look into another that it has started. */
+/* Whether one process here may look into another that it has started: leadline-probe knows. */
 static bool may_trace(void)
 {
-    int status = 0;
-    pid_t pid = fork();
-    if (pid == 0)
-        _exit(ptrace(PTRACE_TRACEME, 0, NULL, NULL) == 0 ? 0 : CANNOT_RUN);
-    return pid > 0 && waitpid(pid, &status, 0) == pid && WIFEXITED(status) && WEXITSTATUS(status) == 0;
+    int status = system(ll_format(&arena, "'%s/leadline-probe'", tools));
+    return WIFEXITED(status) && WEXITSTATUS(status) == 0;
 }
 
 static void probing_sees_what_the_table_says(void **state)
@@ -236,6 +238,54 @@ static void probing_sees_what_the_table_says(void **state)
     if (!may_trace())
         skip();
     hold_column(LL_MECHANISM_PROBE);
+}
+
+/* All that the program did, in the order in which it did it; how many calls. */
+static size_t record_calls(enum ll_mechanism mechanism, struct ll_call *calls, size_t most)
+{
+    static const struct situation many = {LL_REACH_CALL_SLOT, {"caller_many"}};
+    char rings[] = "/tmp/mechanisms.XXXXXX";
+    struct ll_event event;
+    size_t count = 0;
+    start(&many, mechanism, rings);
+    struct ll_ring_reader *reader = ll_ring_open(rings, NULL);
+    assert_non_null(reader);
+    ll_ring_finish(reader);
+    while (ll_ring_next(reader, &event))
+        if (event.kind == LL_EVENT_CALL && count < most)
+            calls[count++] = event.call;
+    ll_ring_close(reader);
+    remove_folder(rings);
+    return count;
+}
+
+static void assert_same_call(const struct ll_call *a, const struct ll_call *b)
+{
+    assert_int_equal(a->symbol, b->symbol);
+    assert_int_equal(a->dtype, b->dtype);
+    assert_int_equal(a->number_count, b->number_count);
+    assert_memory_equal(a->number, b->number, a->number_count * sizeof a->number[0]);
+    assert_int_equal(a->operand_count, b->operand_count);
+    for (uint32_t i = 0; i < a->operand_count; i++) {
+        const struct ll_operand *x = &a->operand[i], *y = &b->operand[i];
+        assert_true(x->rows == y->rows && x->row_bytes == y->row_bytes && x->stride_bytes == y->stride_bytes);
+        assert_true(x->access == y->access && x->role == y->role);
+        assert_int_equal(x->address - a->operand[0].address, y->address - b->operand[0].address);
+    }
+}
+
+/* Two readers of arguments: compiled wrappers, and registers and stack seen from outside. */
+static void a_probe_reads_the_arguments_that_a_wrapper_is_given(void **state)
+{
+    (void)state;
+    enum { CALLS = 7 }; /* of eight, one asks for the size of a workspace */
+    struct ll_call wrapped[CALLS + 1], probed[CALLS + 1];
+    if (!may_trace())
+        skip();
+    assert_int_equal(record_calls(LL_MECHANISM_PRELOAD, wrapped, CALLS + 1), CALLS);
+    assert_int_equal(record_calls(LL_MECHANISM_PROBE, probed, CALLS + 1), CALLS);
+    for (int i = 0; i < CALLS; i++)
+        assert_same_call(&wrapped[i], &probed[i]);
 }
 
 /* What runs before main is chosen from the files alone. */
@@ -289,6 +339,7 @@ int main(int argc, char **argv)
         cmocka_unit_test(patched_slots_see_what_the_table_says),
         cmocka_unit_test(patched_entries_see_what_the_table_says),
         cmocka_unit_test(probing_sees_what_the_table_says),
+        cmocka_unit_test(a_probe_reads_the_arguments_that_a_wrapper_is_given),
     };
     if (argc != 3)
         return 2;

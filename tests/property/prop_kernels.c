@@ -10,6 +10,7 @@
 #include "twins_move.h"
 #include "twins_optimizer.h"
 #include "twins_pool.h"
+#include "twins_random.h"
 
 #include "models/nn/blas.h"
 #include "models/nn/kernel.h"

@@ -305,6 +305,25 @@ static void open_dimensions_and_stray_choices_are_asked_about(void **state)
     }
 }
 
+static void a_batch_replaces_the_one_of_the_file(void **state)
+{
+    (void)state;
+    for (int64_t fixed = 0; fixed < 2; fixed++) {
+        struct onnx_model m = {0};
+        put_info(&m, 11, "x", ONNX_FLOAT, DIMS(2, 3, 4));
+        put_list(&m, "flat", DIMS(fixed ? 2 : -1, 12));
+        begin_node(&m, "Reshape", "x flat", "y");
+        begin_node(&m, "Relu", "y", "z");
+        struct conversion c = imported(&m, 13, "batch=5");
+        assert_int_equal(c.trace == NULL, fixed);
+        if (fixed)
+            assert_true(complained(&c, "Reshape `y`: the new shape has another number of elements"));
+        else
+            assert_dims(&op_of_kind(c.trace, LL_OP_RELU, 0)->out[0], DIMS(5, 12));
+        end_conversion(&c);
+    }
+}
+
 static void what_is_wrong_is_named_once_where_it_is(void **state)
 {
     (void)state;
@@ -320,6 +339,32 @@ static void what_is_wrong_is_named_once_where_it_is(void **state)
     assert_true(complained(&c, "MatMul `y`: the columns of the left matrix"));
     assert_true(complained(&c, "Relu `u`: nothing before it makes its input 0"));
     end_conversion(&c);
+}
+
+static void an_import_that_fails_leaves_an_older_trace_alone(void **state)
+{
+    (void)state;
+    char path[] = "/tmp/leadline-onnx-XXXXXX", kept[8] = "";
+    FILE *file = fdopen(mkstemp(path), "w+");
+    fputs("older", file);
+    fclose(file);
+    struct onnx_model m = {0};
+    put_info(&m, 11, "x", ONNX_FLOAT, DIMS(3, 4));
+    put_weight(&m, "w", DIMS(5, 6));
+    begin_node(&m, "MatMul", "x w", "y"); /* does not fit, which shows only when the trace is open */
+    struct ll_str bytes = end_model(&m, 13);
+    const struct ll_input_file input = {
+        .path = "x.onnx", .bytes = (const uint8_t *)bytes.text, .size = bytes.length};
+    struct ll_diags diags = {0};
+    struct ll_import import = {.inputs = &input, .input_count = 1, .output = path, .diags = &diags};
+    assert_false(ll_import_run(ll_import_ONNX, &import));
+    file = fopen(path, "r");
+    assert_non_null(fgets(kept, sizeof kept, file));
+    fclose(file);
+    assert_string_equal(kept, "older");
+    unlink(path);
+    ll_diags_release(&diags);
+    ll_str_release(&bytes);
 }
 
 /* Files beside the checkout, exported by PyTorch without weights. Their products by hand: GMAC as torchvision
@@ -370,7 +415,9 @@ int main(void)
         cmocka_unit_test(a_branch_is_taken_where_its_condition_is_known),
         cmocka_unit_test(all_unknown_operators_are_named_at_once),
         cmocka_unit_test(open_dimensions_and_stray_choices_are_asked_about),
+        cmocka_unit_test(a_batch_replaces_the_one_of_the_file),
         cmocka_unit_test(what_is_wrong_is_named_once_where_it_is),
+        cmocka_unit_test(an_import_that_fails_leaves_an_older_trace_alone),
         cmocka_unit_test(real_networks_have_their_products),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -38,7 +38,7 @@ static void the_critic_estimates_a_known_distance(void **state)
     for (int i = 0; i < 2; i++) {
         const struct ll_setting settings[] = {
             {"image", "16"}, {"channels", "4"}, {"rate", "2000"}, {"distance", hundredths[i]}};
-        struct ll_run_report report = run("wgan_critic", 200, settings, 4);
+        struct ll_run_report report = run("wgan_critic", 150, settings, 4);
         double estimate = report.after.at[0].value, best = distances[i] * (1 + distances[i] / 20);
         print_message("estimated %.3f, best critic %.3f, before %.3f\n", estimate, best,
                       report.before.at[0].value);

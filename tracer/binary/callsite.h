@@ -31,8 +31,9 @@ struct ll_callsite {
 
 struct ll_callsites;
 
-/* Ready to answer for these modules, which are copied. A module whose file cannot be read, or that overlaps
- * an earlier one, is left out. LL_NO_MEMORY. The owner ends it with ll_callsites_release. */
+/* Ready to answer for these modules, which are copied. They are those of one moment: where two overlap,
+ * either may answer. One whose file cannot be read is left out. LL_NO_MEMORY. The owner ends it with
+ * ll_callsites_release. */
 enum ll_status ll_callsites_open(const struct ll_module *modules, size_t count, struct ll_callsites **sites);
 
 /* The site that a call returns to `address`; symbol and line are those of the instruction before it. NULL

@@ -274,6 +274,10 @@ static void take_call(struct ll_capture *capture, const struct ll_event *event)
     struct thread *thread = thread_of(capture, event->thread);
     struct ll_meant meant;
     struct told told = {.call = call, .meant = &meant};
+    if (call->operand_count == 0) { /* vectors of no elements */
+        capture->summary.empty++;
+        return;
+    }
     if (!thread)
         return;
     ll_meaning_of(&capture->meanings, call, &meant);
@@ -432,6 +436,7 @@ static void add_summary(struct ll_capture *capture)
     ll_facts_add(&facts, "summary.flops", "%.0f", summary.flops);
     ll_facts_add(&facts, "summary.nested", "%" PRIu64, summary.nested);
     ll_facts_add(&facts, "summary.opaque", "%" PRIu64, summary.opaque);
+    ll_facts_add(&facts, "summary.empty", "%" PRIu64, summary.empty);
     ll_facts_add(&facts, "summary.dropped", "%" PRIu64, summary.lost);
     ll_facts_add(&facts, "summary.gaps", "%" PRIu64, summary.gaps);
     ll_facts_add(&facts, "summary.steps", "%" PRIu64, summary.steps);

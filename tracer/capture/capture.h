@@ -37,6 +37,7 @@ struct ll_capture_summary {
     uint64_t calls;  /* that became ops */
     uint64_t nested; /* within these, not counted again */
     uint64_t opaque; /* of the calls: that nobody knows what they compute */
+    uint64_t empty;  /* on matrices or vectors without elements: no ops */
     uint64_t lost;   /* events that found no room */
     uint64_t gaps, views, steps;
     double flops;

@@ -254,6 +254,11 @@ void ll_session_wait(struct ll_session *session, uint64_t timeout_ns)
     ll_ring_wait(session->reader, timeout_ns);
 }
 
+uint64_t ll_session_refused(const struct ll_session *session)
+{
+    return ll_ring_refused(session->reader);
+}
+
 /* The end. */
 
 static void count_late_facts(struct recorded *process, const struct ll_ring_process_info *info)

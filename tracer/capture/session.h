@@ -36,6 +36,9 @@ struct ll_session *ll_session_open(const struct ll_session_settings *settings, e
 void ll_session_drain(struct ll_session *session);
 void ll_session_wait(struct ll_session *session, uint64_t timeout_ns);
 
+/* Processes that there was no room to record, so far. */
+uint64_t ll_session_refused(const struct ll_session *session);
+
 /* A trace that was written. */
 struct ll_session_trace {
     const char *path;

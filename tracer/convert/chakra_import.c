@@ -231,27 +231,45 @@ static bool bring_tensors(struct reader *r, struct rank *rank)
 /* One of our ops in the making. */
 struct own {
     struct ll_import_op op;
-    struct ll_held in[LL_MAX_OP_REFS], *out;
+    struct ll_held *in, *out;
     struct ll_attr attrs[LL_MAX_ATTRS];
     struct chakra_tensor *made;
-    uint32_t numbers[LL_MAX_OP_REFS], *descs;
+    uint32_t *numbers, *descs;
 };
+
+/* How many integers a list of them has. */
+static uint64_t count_list(struct ll_wire list)
+{
+    struct ll_wire_field field;
+    uint64_t total = 0, count;
+    while (ll_wire_next(&list, &field) == LL_WIRE_FIELD)
+        total += ll_wire_count(&field, &count) ? count : 0;
+    return total;
+}
 
 static bool read_inputs(struct reader *r, const struct rank *rank, struct own *own)
 {
     struct ll_wire list = list_of(r, "leadline.inputs");
     struct ll_wire_field field;
+    uint64_t count = count_list(list);
+    if (count > LL_MAX_OP_REFS)
+        return refuse(r, "it reads too many tensors");
+    own->in = ll_alloc(&r->import->arena, count, sizeof *own->in);
+    own->numbers = ll_alloc(&r->import->arena, count, sizeof *own->numbers);
+    if (!own->in || !own->numbers)
+        return ll_import_no_memory(r->import);
     while (ll_wire_next(&list, &field) == LL_WIRE_FIELD) {
         struct ll_wire packed = field.bytes;
         uint64_t number;
         while (field.type == LL_WIRE_BYTES && ll_wire_varint(&packed, &number)) {
             uint32_t id = ll_map_find(&rank->numbers, &number, sizeof number);
-            if (id == LL_NO_ID || own->op.in_count == LL_MAX_OP_REFS)
-                return refuse(r, "it reads a tensor that is not there, or too many");
+            if (id == LL_NO_ID || own->op.in_count == count)
+                return refuse(r, "it reads a tensor that is not there");
             own->numbers[own->op.in_count] = rank->tensors[id].tensor;
             own->in[own->op.in_count++] = rank->tensors[id];
         }
     }
+    own->op.in = own->in;
     return true;
 }
 
@@ -362,7 +380,6 @@ static bool record_own_node(struct reader *r, struct rank *rank, uint64_t at, co
     const char *scope = text_of(r, "leadline.scope");
     own->op = (struct ll_import_op){.kind = ll_op_find(kind),
                                     .scope = scope ? scope : "",
-                                    .in = own->in,
                                     .attrs = own->attrs,
                                     .thread = (uint32_t)chakra_number(r->node, "leadline.thread"),
                                     .start_ns = chakra_number(r->node, "leadline.start_ns"),
@@ -485,10 +502,10 @@ static bool read_ranks(struct reader *r)
 bool ll_import_CHAKRA(struct ll_import *import)
 {
     struct reader r = {.import = import, .rank_count = import->input_count};
-    struct own *own = calloc(1, sizeof *own);
+    struct own own;
     r.ranks = ll_alloc(&import->arena, r.rank_count, sizeof *r.ranks);
-    bool done = own && r.ranks ? true : ll_import_no_memory(import);
-    done = done && read_ranks(&r) && add_facts(&r) && ll_import_begin(import) && record_all(&r, own);
+    bool done = r.ranks ? true : ll_import_no_memory(import);
+    done = done && read_ranks(&r) && add_facts(&r) && ll_import_begin(import) && record_all(&r, &own);
     for (uint64_t i = 0; r.ranks && i < r.rank_count; i++) {
         chakra_file_release(&r.ranks[i].file);
         ll_map_release(&r.ranks[i].numbers);
@@ -496,6 +513,5 @@ bool ll_import_CHAKRA(struct ll_import *import)
     }
     ll_map_release(&r.buffers);
     free(r.buffer);
-    free(own);
     return done;
 }

@@ -19,6 +19,9 @@ struct csv_row {
     enum ll_op_kind kind;
     enum ll_dtype dtype; /* of elements in memory */
     bool wrong;
+    bool counting;    /* only counts the ops that will be recorded */
+    uint64_t count;   /* of them */
+    uint64_t each_ns; /* an op's share of the time */
 };
 
 static uint64_t dim_or(struct csv_row *r, const char *key, uint64_t otherwise)
@@ -50,6 +53,8 @@ static bool says(const struct csv_row *r, const char *key, const char *value)
 static struct ll_held tensor(struct csv_row *r, enum ll_memory_class memory, unsigned rank,
                              const uint64_t *dims)
 {
+    if (r->counting)
+        return (struct ll_held){LL_NONE, {.rank = 0}};
     return ll_series_tensor(r->series, memory, r->dtype, rank, dims);
 }
 
@@ -60,7 +65,11 @@ static struct ll_attr attr(enum ll_attr_key key, uint64_t count)
 
 static const char *record(struct csv_row *r, const struct ll_import_op *op)
 {
-    return r->wrong ? "a dimension is missing or impossible" : ll_series_record(r->series, op, NULL);
+    if (r->wrong)
+        return "a dimension is missing or impossible";
+    r->count += r->counting;
+    r->series->duration_ns = r->each_ns;
+    return r->counting ? NULL : ll_series_record(r->series, op, NULL);
 }
 
 /* C[m,n] = A[m,k] B[k,n], operands lying as they are or turned; b of them when there is a b. */
@@ -302,7 +311,17 @@ static bool find_dtype(struct csv_row *r)
     return true;
 }
 
-static const char *record_row(struct ll_series *series, const struct ll_measured *row)
+/* The ops of a row share its time. */
+static const char *follow(struct csv_row *r, ll_csv_rule *rule, uint64_t time_ns)
+{
+    r->counting = true;
+    const char *trouble = rule(r);
+    r->counting = false;
+    r->each_ns = time_ns / ll_max(r->count, 1);
+    return trouble ? trouble : rule(r);
+}
+
+static const char *record_row(struct ll_series *series, const struct ll_measured *row, uint64_t time_ns)
 {
     struct csv_row r = {.series = series, .row = row};
     if (!find_dtype(&r))
@@ -310,7 +329,7 @@ static const char *record_row(struct ll_series *series, const struct ll_measured
     for (size_t i = 0; i < sizeof ops / sizeof *ops; i++)
         if (is_named(ops[i].name, row->op)) {
             r.kind = ops[i].kind;
-            return ops[i].rule(&r);
+            return follow(&r, ops[i].rule, time_ns);
         }
     return "no op is called so; --allow-opaque keeps it as the time it took";
 }
@@ -321,8 +340,9 @@ static void record_rows(struct ll_series *series, const struct ll_measured *rows
     for (size_t i = 0; i < count; i++) {
         series->scope = rows[i].op;
         series->phase = strstr(rows[i].op, "_bwd") ? LL_PHASE_BACKWARD : LL_PHASE_FORWARD;
-        series->duration_ns = rows[i].time_s < 1e9 ? (uint64_t)llround(rows[i].time_s * 1e9) : 0;
-        const char *trouble = record_row(series, &rows[i]);
+        uint64_t time_ns = rows[i].time_s < 1e9 ? (uint64_t)llround(rows[i].time_s * 1e9) : 0;
+        const char *trouble = record_row(series, &rows[i], time_ns);
+        series->duration_ns = time_ns;
         if (trouble && import->allow_opaque)
             trouble = ll_series_record(series, &(struct ll_import_op){.kind = LL_OP_OPAQUE}, NULL);
         if (trouble)

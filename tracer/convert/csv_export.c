@@ -77,10 +77,15 @@ static void add_rows(const struct ll_op_view *op, const struct ll_work *work, st
     ll_str_addf(dims, "b=%" PRIu64 ";h=%" PRIu64, columns ? ll_elements(x) / columns : 0, columns);
 }
 
+/* As many as its largest tensor has. */
 static void add_elements(const struct ll_op_view *op, const struct ll_work *work, struct ll_str *dims)
 {
-    uint64_t count = op->output_count ? ll_elements(&op->out[0]) : 0;
+    uint64_t count = 0;
     (void)work;
+    for (uint32_t i = 0; i < op->input_count; i++)
+        count = ll_max(count, ll_elements(&op->in[i]));
+    for (uint32_t i = 0; i < op->output_count; i++)
+        count = ll_max(count, ll_elements(&op->out[i]));
     ll_str_addf(dims, "n=%" PRIu64 ";nin=%" PRIu32, count, op->input_count);
 }
 

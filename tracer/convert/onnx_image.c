@@ -4,8 +4,6 @@
  * Signals of one dimension are images of height 1. */
 #include "tracer/convert/onnx_rules.h"
 
-#include <string.h>
-
 /* How windows lie: for height and width. */
 struct windows {
     uint64_t kernel[2], stride[2], dilation[2], before[2], after[2];

@@ -118,29 +118,38 @@ static bool is_weight(struct onnx *o, const struct onnx_info *info, const char *
            (o->values[info->value].weight || sounds_like_weight(name));
 }
 
-/* The size that the user gives to an open dimension: by its name, by its place (`x.1`), or as the batch where
- * it comes first. */
+/* The size that the user gives to an open dimension: by its name, or by its place (`x.1`). */
 static bool close_dim(struct onnx *o, struct onnx_info *info, unsigned i)
 {
     char place[160];
     const char *name = name_of(o, info->value), *open = info->open[i];
-    uint64_t by_name = 0, by_place = 0, batch = 0;
+    uint64_t by_name = 0, by_place = 0;
     snprintf(place, sizeof place, "%.120s.%u", name, i);
     if ((*open && !ll_import_count(o->import, open, 1, UINT32_MAX, 0, &by_name)) ||
-        !ll_import_count(o->import, place, 1, UINT32_MAX, 0, &by_place) ||
-        (i == 0 && !ll_import_count(o->import, "batch", 1, UINT32_MAX, 0, &batch)))
+        !ll_import_count(o->import, place, 1, UINT32_MAX, 0, &by_place))
         return false;
-    info->shape.dim[i] = by_place ? by_place : by_name ? by_name : batch;
-    if (info->shape.dim[i])
-        return true;
-    return ll_complain(o->import->diags, (struct ll_place){.file = o->file.path},
-                       "dimension %u of input `%.100s` is open; say -p %.100s=SIZE%s", i, name,
-                       *open ? open : place, i == 0 ? ", or --batch N" : "");
+    info->shape.dim[i] = by_place ? by_place : by_name ? by_name : info->shape.dim[i];
+    return info->shape.dim[i] || ll_complain(o->import->diags, (struct ll_place){.file = o->file.path},
+                                             "dimension %u of input `%.100s` is open; say -p %.100s=SIZE%s",
+                                             i, name, *open ? open : place, i == 0 ? ", or --batch N" : "");
+}
+
+/* The batch that the user asks for is the first dimension of what is no weight, whatever the file says; where
+ * other sizes depend on it and are fixed, their nodes will not fit. */
+static bool close_dims(struct onnx *o, struct onnx_info *info)
+{
+    bool right = true;
+    if (info->shape.rank > 0 &&
+        !ll_import_count(o->import, "batch", 1, UINT32_MAX, info->shape.dim[0], &info->shape.dim[0]))
+        return false;
+    for (unsigned i = 0; i < info->shape.rank; i++)
+        if (info->open[i])
+            right = close_dim(o, info, i) && right;
+    return right;
 }
 
 static bool take_input(struct onnx *o, struct onnx_info *info, const char *data, struct onnx_summary *summary)
 {
-    bool right = true;
     if (info->value == LL_NO_ID || o->values[info->value].made)
         return true; /* an initializer that may be replaced */
     const char *name = name_of(o, info->value);
@@ -148,10 +157,7 @@ static bool take_input(struct onnx *o, struct onnx_info *info, const char *data,
         return ll_complain(o->import->diags, (struct ll_place){.file = o->file.path},
                            "input `%.100s` is no tensor of a type and of dimensions that are supported",
                            name);
-    bool weight = is_weight(o, info, data);
-    for (unsigned i = 0; i < info->shape.rank; i++)
-        if (info->open[i])
-            right = close_dim(o, info, i) && right;
+    bool weight = is_weight(o, info, data), right = weight || close_dims(o, info);
     if (right && !ll_fits(ll_size_bytes(&info->shape)))
         return ll_complain(o->import->diags, (struct ll_place){.file = o->file.path},
                            "the size of input `%.100s` does not fit in 64 bits", name);
@@ -188,7 +194,6 @@ bool onnx_read_inputs(struct onnx *o, struct onnx_summary *summary)
     bool right = onnx_take_initializers(o, &o->file.graph);
     for (uint64_t i = 0; i < o->file.graph.input_count; i++)
         right = take_input(o, &o->file.graph.inputs[i], data, summary) && right;
-    ll_import_choice(o->import, "batch");
     count_copies(o, summary);
     return right;
 }

@@ -2,8 +2,6 @@
 /* Rules of operators that work element by element, or make few of many. */
 #include "tracer/convert/onnx_rules.h"
 
-#include <string.h>
-
 /* The layout in which to work on each element. */
 static enum onnx_layout layout_of(struct onnx *o, struct onnx_value *value)
 {
@@ -179,21 +177,41 @@ bool onnx_rule_WHERE(struct onnx *o)
     return true;
 }
 
-static bool cast(struct onnx *o, struct onnx_value *x, uint8_t dtype)
+static bool convert(struct onnx *o, struct onnx_value *x, enum ll_op_kind kind, uint8_t dtype)
 {
     enum onnx_layout layout = layout_of(o, x);
     struct ll_held in = onnx_take(o, x, layout), out;
     struct ll_shape shape = in.shape;
     const struct ll_shape seen = x->shape;
     shape.dtype = dtype;
-    if (dtype == in.shape.dtype) {
-        onnx_put_view(o, 0, x, &seen);
-        return true;
-    }
-    if (!onnx_emit_simple(o, LL_OP_CAST, &in, 1, &shape, &out))
+    if (!onnx_emit_simple(o, kind, &in, 1, &shape, &out))
         return false;
     onnx_put(o, 0, out, layout, &seen);
     return true;
+}
+
+/* To the type that it has already is no op. */
+static bool cast(struct onnx *o, struct onnx_value *x, uint8_t dtype)
+{
+    const struct ll_shape seen = x->shape;
+    if (dtype != seen.dtype)
+        return convert(o, x, LL_OP_CAST, dtype);
+    onnx_put_view(o, 0, x, &seen);
+    return true;
+}
+
+/* To the type of the zero point, u8 when there is none. */
+bool onnx_rule_QUANTIZE(struct onnx *o)
+{
+    struct onnx_value *x = onnx_need(o, 0), *zero = onnx_input(o, 2);
+    return x && convert(o, x, LL_OP_QUANTIZE, zero ? zero->shape.dtype : LL_U8);
+}
+
+/* To the type of the scale. */
+bool onnx_rule_DEQUANTIZE(struct onnx *o)
+{
+    struct onnx_value *x = onnx_need(o, 0), *scale = onnx_need(o, 1);
+    return x && scale && convert(o, x, LL_OP_DEQUANTIZE, scale->shape.dtype);
 }
 
 bool onnx_rule_CAST(struct onnx *o)

@@ -9,13 +9,16 @@
 
 /* Element by element, and many to few: onnx_math.c. */
 onnx_rule onnx_rule_UNARY, onnx_rule_MISH, onnx_rule_PRELU, onnx_rule_BINARY, onnx_rule_BIAS_GELU,
-    onnx_rule_MANY, onnx_rule_WHERE, onnx_rule_CAST, onnx_rule_CAST_LIKE, onnx_rule_REDUCE,
-    onnx_rule_REDUCE_OF, onnx_rule_ARG_MAX, onnx_rule_SOFTMAX, onnx_rule_TOP_K;
+    onnx_rule_MANY, onnx_rule_WHERE, onnx_rule_CAST, onnx_rule_QUANTIZE, onnx_rule_DEQUANTIZE,
+    onnx_rule_CAST_LIKE, onnx_rule_REDUCE, onnx_rule_REDUCE_OF, onnx_rule_ARG_MAX, onnx_rule_SOFTMAX,
+    onnx_rule_TOP_K;
 
-/* Seen otherwise, or moved: onnx_move.c. */
+/* Seen otherwise, and constants: onnx_view.c. */
 onnx_rule onnx_rule_IDENTITY, onnx_rule_RESHAPE, onnx_rule_FLATTEN, onnx_rule_SQUEEZE, onnx_rule_UNSQUEEZE,
-    onnx_rule_CONSTANT, onnx_rule_CONSTANT_OF_SHAPE, onnx_rule_SHAPE, onnx_rule_SIZE, onnx_rule_RANGE,
-    onnx_rule_TRANSPOSE, onnx_rule_CONCAT, onnx_rule_SPLIT, onnx_rule_SLICE, onnx_rule_GATHER,
+    onnx_rule_CONSTANT, onnx_rule_CONSTANT_OF_SHAPE, onnx_rule_SHAPE, onnx_rule_SIZE, onnx_rule_RANGE;
+
+/* Moved: onnx_move.c. */
+onnx_rule onnx_rule_TRANSPOSE, onnx_rule_CONCAT, onnx_rule_SPLIT, onnx_rule_SLICE, onnx_rule_GATHER,
     onnx_rule_GATHER_ELEMENTS, onnx_rule_GATHER_ND, onnx_rule_SCATTER, onnx_rule_EXPAND, onnx_rule_TILE,
     onnx_rule_PAD, onnx_rule_DEPTH_TO_SPACE, onnx_rule_SPACE_TO_DEPTH;
 
@@ -23,7 +26,7 @@ onnx_rule onnx_rule_IDENTITY, onnx_rule_RESHAPE, onnx_rule_FLATTEN, onnx_rule_SQ
 onnx_rule onnx_rule_CONV, onnx_rule_CONV_TRANSPOSE, onnx_rule_POOL, onnx_rule_GLOBAL_POOL, onnx_rule_RESIZE,
     onnx_rule_BATCH_NORM, onnx_rule_LAYER_NORM, onnx_rule_SKIP_NORM, onnx_rule_GROUP_NORM, onnx_rule_LRN;
 
-/* Products: onnx_product.c. */
+/* Products: onnx_product.c, onnx_recurrent.c. */
 onnx_rule onnx_rule_GEMM, onnx_rule_MATMUL, onnx_rule_EINSUM, onnx_rule_RECURRENT;
 
 /* Branches, and what nobody has a rule for, kept as moving its bytes: onnx_import.c. */
@@ -37,5 +40,11 @@ struct onnx_cuts {
 
 /* The cuts of the node at work, a Slice, out of a shape; *cuts is zeroed. False after a complaint. */
 bool onnx_read_cuts(struct onnx *o, const struct ll_shape *shape, struct onnx_cuts *cuts);
+
+/* Output 0 is x in these dimensions. False after a complaint that the elements are not as many. */
+bool onnx_put_reshaped(struct onnx *o, struct onnx_value *x, const struct ll_shape *shape);
+
+/* Appends the sizes that an input holds to a shape. False after a complaint. */
+bool onnx_dims_from(struct onnx *o, uint32_t input, struct ll_shape *shape);
 
 #endif

@@ -166,7 +166,7 @@ static void write_bandwidth(struct timeline *t, const char *level, double time_s
     struct ll_json json = begin(t, "C", name.text ? name.text : level, 0, time_s);
     ll_json_key(&json, "args");
     ll_json_open_object(&json);
-    ll_json_put_number(&json, "GB/s", Bps * 1e-9);
+    ll_json_put_number(&json, "GB/s", round(Bps * 1e-6) / 1e3);
     ll_json_close_object(&json);
     ll_json_close_object(&json);
     ll_str_release(&name);

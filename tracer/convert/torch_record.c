@@ -101,8 +101,12 @@ static bool keep_scope(struct record *r, const struct ll_torch_node *node, const
     return true;
 }
 
+/* A name behind that of what is around it; scopes that have become long stay as they are. */
 static const char *within(struct record *r, const char *outer, const char *name)
 {
+    enum { LONGEST_SCOPE = 1000 };
+    if (strlen(outer) + strlen(name) > LONGEST_SCOPE)
+        return outer;
     const char *scope = outer[0] ? ll_format(&r->import->arena, "%s/%s", outer, name)
                                  : ll_format(&r->import->arena, "%s", name);
     if (!scope)
@@ -152,8 +156,10 @@ static bool got(const struct ll_torch_node *node, uint64_t storage)
 /* Whether all that comes out is memory of what went in: nothing was done, whatever it is called. */
 static bool gives_back(const struct ll_torch_node *node)
 {
+    enum { MOST_RESULTS = 1000 }; /* each is looked for among what went in */
     size_t length = strlen(node->name);
-    bool all = node->outputs_known && length > 0 && node->name[length - 1] != '_';
+    bool all = node->outputs_known && length > 0 && node->name[length - 1] != '_' &&
+               node->output_count <= MOST_RESULTS;
     for (uint32_t o = 0; all && o < node->output_count; o++)
         all = node->outputs[o].absent || got(node, node->outputs[o].storage);
     return all;
@@ -434,6 +440,9 @@ bool ll_torch_record(struct ll_import *import, struct ll_torch_nodes *nodes, enu
     bool done = r.states ? look_around(&r) && begin(&r, file) : ll_import_no_memory(import);
     if (done)
         record_all(&r);
+    if (done && r.storages.ops == 0 && import->diags->count == before)
+        ll_complain(import->diags, (struct ll_place){.file = import->inputs[0].path},
+                    "no node of it is an operator that does something");
     ll_storages_release(&r.storages);
     ll_map_release(&r.sequences);
     ll_map_release(&r.refused);

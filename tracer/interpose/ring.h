@@ -50,6 +50,7 @@ struct ll_ring_control {
     uint64_t ring_bytes;       /* of a thread's ring, at most: a power of two */
     uint64_t least_allocation; /* memory smaller than so many bytes is not followed; 0: none is */
     uint64_t long_ticks;       /* from so long a call on, the time of the processor is taken as well */
+    _Atomic uint32_t refused;  /* processes that found no room for their files */
     _Atomic uint32_t asleep;   /* 1: the recorder sleeps on this word; whoever fills half a ring wakes it */
 };
 

@@ -362,6 +362,11 @@ void ll_ring_wait(struct ll_ring_reader *reader, uint64_t timeout_ns)
     atomic_store(&reader->control->asleep, 0);
 }
 
+uint64_t ll_ring_refused(const struct ll_ring_reader *reader)
+{
+    return atomic_load(&reader->control->refused);
+}
+
 size_t ll_ring_process_count(const struct ll_ring_reader *reader)
 {
     return reader->process_count;

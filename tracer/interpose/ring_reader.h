@@ -64,6 +64,9 @@ void ll_ring_finish(struct ll_ring_reader *reader);
 /* Sleeps until a ring is half full, at most so long. */
 void ll_ring_wait(struct ll_ring_reader *reader, uint64_t timeout_ns);
 
+/* Processes of which nothing is seen, because there was no room for their files. */
+uint64_t ll_ring_refused(const struct ll_ring_reader *reader);
+
 /* Processes in the order in which they were found, from 0; which of them a thread belongs to, and its number
  * there as the system has it. The thread is one of an event. */
 size_t ll_ring_process_count(const struct ll_ring_reader *reader);

@@ -20,14 +20,15 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-enum { WANTED_SLOTS = 2048, MOST_DONE = 4096, PATH_BYTES = 4096, LINE_BYTES = 8192 };
+enum { WANTED_SLOTS = 8192, MOST_DONE = 4096, PATH_BYTES = 4096, LINE_BYTES = 8192 };
 
 static struct ll_wanted routines[] = {
 #define LL_SYMBOL(name, ...) {#name, NULL, LL_SYMBOL_##name},
 #include "tracer/interpose/symbols.def"
 };
 
-static const struct ll_wanted *wanted[WANTED_SLOTS];
+static const struct ll_wanted *wanted[WANTED_SLOTS]; /* by hash; at least half of it stays free */
+_Static_assert(2 * sizeof routines / sizeof routines[0] < WANTED_SLOTS, "more slots are needed");
 static bool with_entries;
 
 static void *open_library(const char *name, int flags);

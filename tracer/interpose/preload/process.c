@@ -36,7 +36,8 @@ struct own {
 static struct own *own; /* emptied by a fork; NULL: nothing is ever recorded */
 static struct own own_by_handler;
 static const struct ll_ring_control *control;
-static char folder[PATH_BYTES], path[PATH_BYTES]; /* path: written by whoever has state 1 */
+static char folder[PATH_BYTES], control_path[PATH_BYTES];
+static char path[PATH_BYTES]; /* written by whoever has state 1 */
 
 static void forget(void)
 {
@@ -107,7 +108,7 @@ __attribute__((constructor)) static void start(void)
     int error = errno;
     const char *from = getenv(LL_RING_FOLDER_VARIABLE);
     size_t length = 0;
-    char name[PATH_BYTES];
+    char *name = control_path;
     if (from && append(folder, &length, from) && length + 32 < PATH_BYTES) {
         memcpy(name, folder, length + 1);
         append(name, &length, "/control");
@@ -195,13 +196,28 @@ static bool create_file(void)
     return false;
 }
 
+/* Tells the recorder, if it still listens, that of this process nothing will come. */
+static void tell_refused(void)
+{
+    int file = open(control_path, O_RDWR | O_CLOEXEC | O_NOFOLLOW);
+    void *memory =
+        file < 0 ? MAP_FAILED : mmap(NULL, LL_RING_PAGE, PROT_READ | PROT_WRITE, MAP_SHARED, file, 0);
+    if (file >= 0)
+        close(file);
+    if (memory == MAP_FAILED)
+        return;
+    atomic_fetch_add(&((struct ll_ring_control *)memory)->refused, 1);
+    munmap(memory, LL_RING_PAGE);
+}
+
 static struct ll_ring_process *make_page(void)
 {
-    if (!create_file())
-        return NULL;
-    struct ll_ring_process *page = ll_process_map(0, LL_RING_RINGS_AT);
-    if (!page) {
+    bool made = create_file();
+    struct ll_ring_process *page = made ? ll_process_map(0, LL_RING_RINGS_AT) : NULL;
+    if (made && !page)
         unlink(path);
+    if (!page) {
+        tell_refused();
         return NULL;
     }
     page->pid = (uint64_t)getpid();

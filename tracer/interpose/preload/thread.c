@@ -45,7 +45,8 @@ static void take(struct ll_thread *thread, uint32_t slot, struct ll_ring *ring, 
     thread->head = atomic_load(&ring->head);
     thread->tail_seen = atomic_load(&ring->tail);
     thread->slot = slot;
-    uint64_t record[2] = {ll_ring_header(LL_RING_THREAD, 2, 0, 0), thread->tid ? thread->tid : (uint64_t)syscall(SYS_gettid)};
+    uint64_t record[2] = {ll_ring_header(LL_RING_THREAD, 2, 0, 0),
+                          thread->tid ? thread->tid : (uint64_t)syscall(SYS_gettid)};
     ll_thread_push(thread, record, 2);
 }
 

@@ -24,7 +24,8 @@ enum kind {
     IF_REAL
 };
 
-enum abi { FORTRAN, CBLAS, DNNL, OWN };
+/* Those with 64 have whole numbers of 64 bits, as DNNL has. */
+enum abi { FORTRAN, FORTRAN64, CBLAS, CBLAS64, DNNL, OWN };
 
 enum { ROWS_FIRST = 101, COLUMNS_FIRST = 102, IN_REGISTERS = 6 };
 
@@ -33,7 +34,9 @@ enum { ROWS_FIRST = 101, COLUMNS_FIRST = 102, IN_REGISTERS = 6 };
 #define KINDS(name, signature, letter)                                                                       \
     static const uint8_t kinds_of_##name[] = {LL_SIGNATURE_##signature(KIND, letter)};
 #define KINDS_FORTRAN KINDS
+#define KINDS_FORTRAN64 KINDS
 #define KINDS_CBLAS KINDS
+#define KINDS_CBLAS64 KINDS
 #define KINDS_DNNL KINDS
 #define KINDS_OWN(name, signature, letter) static const uint8_t kinds_of_##name[] = {OTHER};
 #define LL_SYMBOL(name, routine, signature, letter, abi, returns) KINDS_##abi(name, signature, letter)
@@ -56,7 +59,7 @@ struct cursor {
     const struct user_regs_struct *registers;
     const struct user_fpregs_struct *vectors;
     unsigned whole_count, vector_count;
-    bool is_double, is_complex;
+    bool is_double, is_complex, is_wide;
 };
 
 static uint64_t next_whole(struct cursor *cursor)
@@ -93,11 +96,16 @@ static bool next_pointed_is_set(struct cursor *cursor, unsigned count)
     return is_set(bytes, count, cursor->is_double);
 }
 
-static int32_t next_pointed_count(struct cursor *cursor)
+static int64_t next_pointed_count(struct cursor *cursor)
 {
-    int32_t value = 0;
-    ll_tracee_read(cursor->tracee, next_whole(cursor), &value, sizeof value);
-    return value;
+    int64_t wide = 0;
+    int32_t narrow = 0;
+    uint64_t address = next_whole(cursor);
+    if (cursor->is_wide)
+        ll_tracee_read(cursor->tracee, address, &wide, sizeof wide);
+    else
+        ll_tracee_read(cursor->tracee, address, &narrow, sizeof narrow);
+    return cursor->is_wide ? wide : narrow;
 }
 
 static uint64_t next_pointed_letter(struct cursor *cursor)
@@ -115,7 +123,7 @@ static bool read_fortran(struct cursor *cursor, enum kind kind, uint64_t *word, 
         *word = COLUMNS_FIRST;
         return true;
     case COUNT:
-        *word = (uint64_t)(int64_t)next_pointed_count(cursor);
+        *word = (uint64_t)next_pointed_count(cursor);
         return true;
     case WORK:
         *is_query |= next_pointed_count(cursor) == -1;
@@ -144,7 +152,12 @@ static bool read_fortran(struct cursor *cursor, enum kind kind, uint64_t *word, 
 
 static bool read_cblas(struct cursor *cursor, enum kind kind, uint64_t *word)
 {
+    uint64_t whole;
     switch (kind) {
+    case COUNT:
+        whole = next_whole(cursor);
+        *word = cursor->is_wide ? whole : (uint64_t)(int64_t)(int32_t)whole;
+        return true;
     case SCALAR:
         *word = cursor->is_complex ? next_pointed_is_set(cursor, 2) : next_vector_is_set(cursor);
         return true;
@@ -162,22 +175,16 @@ static bool read_cblas(struct cursor *cursor, enum kind kind, uint64_t *word)
     }
 }
 
-/* As CBLAS, but letters are letters and whole numbers have 64 bits. */
+/* As CBLAS, but letters are letters, and there is one order. */
 static bool read_dnnl(struct cursor *cursor, enum kind kind, uint64_t *word)
 {
-    switch (kind) {
-    case ORDER:
+    if (kind == ORDER)
         *word = ROWS_FIRST;
-        return true;
-    case TRANS:
+    else if (kind == TRANS)
         *word = (unsigned char)next_whole(cursor);
-        return true;
-    case COUNT:
-        *word = next_whole(cursor);
-        return true;
-    default:
+    else
         return read_cblas(cursor, kind, word);
-    }
+    return true;
 }
 
 bool ll_probe_knows(uint32_t symbol)
@@ -190,18 +197,21 @@ unsigned ll_probe_arguments(const struct ll_tracee *tracee, uint32_t symbol,
                             const struct user_fpregs_struct *vectors, uint64_t *words, bool *is_query)
 {
     char letter = *symbols[symbol].letter;
+    enum abi abi = symbols[symbol].abi;
     struct cursor cursor = {.tracee = tracee,
                             .registers = registers,
                             .vectors = vectors,
                             .is_double = letter == 'd' || letter == 'z',
-                            .is_complex = letter == 'c' || letter == 'z'};
+                            .is_complex = letter == 'c' || letter == 'z',
+                            .is_wide = abi == FORTRAN64 || abi == CBLAS64 || abi == DNNL};
     unsigned count = 0;
     *is_query = false;
     for (unsigned i = 0; i < symbols[symbol].count; i++) {
         enum kind kind = symbols[symbol].kinds[i];
-        bool has_word = symbols[symbol].abi == FORTRAN ? read_fortran(&cursor, kind, &words[count], is_query)
-                        : symbols[symbol].abi == CBLAS ? read_cblas(&cursor, kind, &words[count])
-                                                       : read_dnnl(&cursor, kind, &words[count]);
+        uint64_t *word = &words[count];
+        bool has_word = abi == FORTRAN || abi == FORTRAN64 ? read_fortran(&cursor, kind, word, is_query)
+                        : abi == DNNL                      ? read_dnnl(&cursor, kind, word)
+                                                           : read_cblas(&cursor, kind, word);
         count += has_word;
     }
     return count;

@@ -66,14 +66,22 @@ static void set(struct site *site, uint64_t address, uint32_t symbol)
     site->free += SLOT_BYTES;
 }
 
+static void fill_names(struct ll_map *names)
+{
+    for (uint32_t i = names->count; i < LL_SYMBOL_COUNT; i++)
+        if (ll_map_intern(names, ll_symbol_row(i)->name, strlen(ll_symbol_row(i)->name), NULL) != i)
+            return;
+}
+
 /* Which routine of ours it is, or LL_BREAKPOINT_LOADED; false: no stop there. */
-static bool is_wanted(const struct ll_elf_symbol *symbol, uint32_t *which)
+static bool is_wanted(const struct ll_breakpoints *breakpoints, const struct ll_elf_symbol *symbol,
+                      uint32_t *which)
 {
     if (!symbol->defined || !symbol->function || symbol->indirect || !symbol->address)
         return false;
-    for (*which = 0; *which < LL_SYMBOL_COUNT; (*which)++)
-        if (strcmp(ll_symbol_row(*which)->name, symbol->name) == 0)
-            return ll_probe_knows(*which);
+    *which = ll_map_find(&breakpoints->names, symbol->name, strlen(symbol->name));
+    if (*which != LL_NO_ID)
+        return ll_probe_knows(*which);
     *which = LL_BREAKPOINT_LOADED;
     return strcmp(symbol->name, LOADER_TELLS) == 0;
 }
@@ -82,16 +90,17 @@ static void set_all(struct site *site, const struct ll_elf_symbol *symbols, size
 {
     uint32_t which;
     for (size_t i = 0; i < count; i++)
-        if (is_wanted(&symbols[i], &which))
+        if (is_wanted(site->breakpoints, &symbols[i], &which))
             set(site, symbols[i].address + site->bias, which);
 }
 
-static size_t count_wanted(const struct ll_elf_symbol *symbols, size_t count)
+static size_t count_wanted(const struct ll_breakpoints *breakpoints, const struct ll_elf_symbol *symbols,
+                           size_t count)
 {
     size_t wanted = 0;
     uint32_t which;
     for (size_t i = 0; i < count; i++)
-        wanted += is_wanted(&symbols[i], &which);
+        wanted += is_wanted(breakpoints, &symbols[i], &which);
     return wanted;
 }
 
@@ -102,8 +111,8 @@ static void set_in_file(struct ll_breakpoints *breakpoints, const struct ll_trac
     struct ll_arena arena = {0};
     const struct ll_elf *elf = ll_elf_read(&arena, file->path);
     file->bias = elf && elf->movable ? file->begin : 0;
-    size_t wanted = elf ? count_wanted(elf->symbols, elf->symbol_count) +
-                              count_wanted(elf->functions, elf->function_count)
+    size_t wanted = elf ? count_wanted(breakpoints, elf->symbols, elf->symbol_count) +
+                              count_wanted(breakpoints, elf->functions, elf->function_count)
                         : 0;
     uint64_t place = wanted ? ll_tracee_map(tracee, thread, file->begin, (wanted + 1) * SLOT_BYTES) : 0;
     if (place && ll_tracee_write(tracee, place, &trap, 1)) {
@@ -171,6 +180,7 @@ void ll_breakpoints_set(struct ll_breakpoints *breakpoints, const struct ll_trac
     if (maps)
         fclose(maps);
     forget_unmapped(breakpoints);
+    fill_names(&breakpoints->names);
     for (uint64_t i = 0; i < breakpoints->file_count; i++) {
         if (!breakpoints->files[i].looked_at)
             set_in_file(breakpoints, tracee, thread, &breakpoints->files[i]);
@@ -187,6 +197,7 @@ void ll_breakpoints_clear(const struct ll_breakpoints *breakpoints, const struct
 void ll_breakpoints_release(struct ll_breakpoints *breakpoints)
 {
     ll_arena_release(&breakpoints->arena);
+    ll_map_release(&breakpoints->names);
     free(breakpoints->items);
     free(breakpoints->files);
     *breakpoints = (struct ll_breakpoints){0};

@@ -6,7 +6,7 @@
 #ifndef LL_PROBE_BREAKPOINTS_H
 #define LL_PROBE_BREAKPOINTS_H
 
-#include "tracer/base/arena.h"
+#include "tracer/base/map.h"
 #include "tracer/interpose/probe/tracee.h"
 
 /* Beside the symbols of routines.h. */
@@ -33,7 +33,8 @@ struct ll_breakpoints {
     uint64_t count, capacity;
     struct ll_probed *files;
     uint64_t file_count, file_capacity;
-    uint64_t trap; /* an address at which a thread stops: where routines are made to return to */
+    struct ll_map names; /* of routines, by number of the symbol; filled when first needed */
+    uint64_t trap;       /* an address at which a thread stops: where routines are made to return to */
 };
 
 /* Sets breakpoints in all files that the process has mapped since the last time, and forgets those of files

@@ -290,12 +290,22 @@ static int end_as(int status)
     return CANNOT_RUN;
 }
 
+/* Without arguments: whether this machine lets one process look into another. Status 0: it does. */
+static int ask_permission(void)
+{
+    int status = 0;
+    pid_t pid = fork();
+    if (pid == 0)
+        return ptrace(PTRACE_TRACEME, 0, NULL, NULL) == 0 ? 0 : CANNOT_RUN;
+    return pid > 0 && waitpid(pid, &status, 0) == pid && WIFEXITED(status) ? WEXITSTATUS(status) : CANNOT_RUN;
+}
+
 int main(int argc, char **argv)
 {
     const long options = PTRACE_O_TRACECLONE | PTRACE_O_TRACEFORK | PTRACE_O_TRACEVFORK | PTRACE_O_TRACEEXEC;
     int status;
     if (argc < 2)
-        return CANNOT_RUN;
+        return ask_permission();
     program = (struct ll_tracee){fork(), -1};
     if (program.pid == 0) {
         ptrace(PTRACE_TRACEME, 0, NULL, NULL); /* where that is not permitted the program runs unrecorded */

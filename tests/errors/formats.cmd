@@ -1,0 +1,24 @@
+# SPDX-License-Identifier: Apache-2.0
+. ./try.sh
+leadline record gemm --dry-run -o gemm.llt >/dev/null
+echo '{"nodes": [{"name": "mine::op", "id": 1, "inputs": [3], "input_shapes": [[]], "input_types": ["Int"]}]}' >unknown.json
+echo '{"nodes": [{"name": "aten::relu", "id": 1, "inputs": [3' >cut.json
+echo 'hello' >hello.txt
+printf 'source,hardware,op,dtype,dims,time_s,notes\ns,h,fft,fp32,n=4,1,\ns,h,gemm,fp32,m=4,1,\n' >rows.csv
+printf 'Layer,M,N,K,\nfc,0,2,3,\n' >layers.csv
+try import pytorch-graph unknown.json
+try import pytorch-graph cut.json
+try import pytorch-graph hello.txt
+try import pytorch-profile unknown.json
+try import onednn hello.txt
+try import csv rows.csv
+try import scalesim layers.csv
+try import scalesim layers.csv -p dtype=f31
+try import csv rows.csv -p model=x
+try import pytorch_graph unknown.json
+try import csv nowhere.csv
+try export timeline gemm.llt
+try export timeline gemm.llt -p flows=some
+try export jsonl gemm.llt -c v100_sxm2_32gb
+try export csv gemm.llt
+try export onednn gemm.llt

@@ -1,0 +1,11 @@
+# SPDX-License-Identifier: Apache-2.0
+. ./try.sh
+try import onyx net.onnx
+try import onnx no_such_file.onnx
+try import onnx import.cmd
+try import chakra import.cmd
+try import onnx record.cmd import.cmd
+try export onnx traces/alexnet.llt
+try import onnx foreign.onnx
+try import onnx foreign.onnx -p size
+try import onnx foreign.onnx --allow-opaque -p nothing=1

@@ -1,0 +1,28 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* What every importer keeps to whatever it is given: it has opened a trace, or it has said why not. */
+#ifndef LL_TESTS_FUZZ_IMPORT_H
+#define LL_TESTS_FUZZ_IMPORT_H
+
+#include "tracer/convert/convert.h"
+
+#include <stdlib.h>
+
+static inline void import_bytes(ll_importer *importer, const uint8_t *data, size_t size, bool allow_opaque)
+{
+    struct ll_diags *diags = calloc(1, sizeof *diags);
+    const struct ll_input_file file = {.path = "fuzz", .bytes = data, .size = size};
+    struct ll_import import = {.inputs = &file,
+                               .input_count = 1,
+                               .allow_opaque = allow_opaque,
+                               .output = "/dev/null",
+                               .diags = diags};
+    if (!diags)
+        return;
+    bool done = ll_import_run(importer, &import);
+    if (done != (diags->count == 0 && import.status == LL_OK))
+        abort();
+    ll_diags_release(diags);
+    free(diags);
+}
+
+#endif

@@ -1,0 +1,23 @@
+# SPDX-License-Identifier: Apache-2.0
+# What goes out, and comes in again.
+leadline record conv2d --dry-run --train -p b=1 -o conv2d.llt
+leadline export scalesim conv2d.llt
+leadline export scalesim conv2d.llt -o layers.csv
+leadline import scalesim layers.csv -p dtype=f32 -o layers.llt
+leadline export csv conv2d.llt -c v100_sxm2_32gb
+leadline export csv conv2d.llt -c v100_sxm2_32gb | grep -v 'l2_loss' >rows.csv
+leadline import csv rows.csv --json
+leadline export timeline conv2d.llt -c v100_sxm2_32gb -p flows=cross
+leadline export jsonl layers.llt | cut -c -60
+cat >torch.json <<'END'
+{"schema": "1.0.1", "nodes": [
+ {"name": "aten::linear", "id": 2, "parent": 1, "inputs": [], "input_shapes": [], "input_types": []},
+ {"name": "aten::mm", "id": 7, "parent": 2, "seq_id": 0,
+  "inputs": [[3,5,0,6,4,"cpu"],[4,6,0,12,4,"cpu"]], "input_shapes": [[2,3],[3,4]],
+  "input_types": ["Tensor(float)","Tensor(float)"],
+  "outputs": [[8,9,0,8,4,"cpu"]], "output_shapes": [[2,4]], "output_types": ["Tensor(float)"]}]}
+END
+leadline import pytorch-graph torch.json
+echo 'onednn_verbose,exec,cpu,inner_product,gemm:jit,forward_inference,src_f32::blocked:ab:f0,,,mb64ic1024oc512,0.5' >log
+leadline import onednn log -o log.llt
+leadline export timeline log.llt

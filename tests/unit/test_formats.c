@@ -1,0 +1,334 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Logs, topologies, rows and timelines: what comes in has the counts made on paper, what goes out comes in
+ * again. */
+#include "check.h"
+#include "convert.h"
+
+#include "sim/replay/replay.h"
+#include "sim/validate/predict.h"
+#include "tracer/base/file.h"
+#include "tracer/base/json_reader.h"
+#include "tracer/convert/period.h"
+
+static struct conversion import_text(ll_importer *importer, const char *text, const char *key,
+                                     const char *value)
+{
+    struct ll_str bytes = {0};
+    struct conversion c = {.importer = importer};
+    ll_str_add(&bytes, text);
+    add_file(&c, "a.txt", &bytes);
+    if (key)
+        choose_so(&c, key, value);
+    convert(&c);
+    ll_str_release(&bytes);
+    return c;
+}
+
+static struct conversion import_peer(ll_importer *importer, const char *path)
+{
+    static struct ll_arena arena;
+    struct conversion c = {.importer = importer, .file_count = 1};
+    assert_int_equal(ll_input_open(path, &arena, &c.files[0]), LL_OK);
+    convert(&c);
+    if (!c.trace)
+        fail_msg("%s", c.diags.kept[0].message);
+    return c;
+}
+
+/* ResNet-18 at batch 1 makes 3.628147 GFLOP (captured at the calls and counted); its last layer went to BLAS.
+ */
+static void a_real_onednn_log_has_its_flops_and_times(void **state)
+{
+    (void)state;
+    struct conversion c = import_peer(ll_import_ONEDNN, "tests/peers/resnet18_forward.onednn.csv");
+    assert_int_equal(c.trace->op_count, 79);
+    assert_near(class_flops(c.trace, LL_CLASS_CONV), 3.628147e9 - 2 * 512 * 1000, 1e-6);
+    assert_int_equal(c.trace->ops[0].duration_ns, 7281980); /* the first line's 7.28198 ms */
+    assert_int_equal(ll_edge_of(c.trace, 1, 0), LL_EDGE_ORDER);
+    end_conversion(&c);
+}
+
+static void onednn_logs_of_all_versions_are_read(void **state)
+{
+    static const char text[] =
+        "noise of the program\n"
+        "dnnl_verbose,info,DNNL v1.4.0\n"
+        "dnnl_verbose,create:cache_miss,cpu,convolution,jit,forward,src_f32::blocked:abcd:f0,,,mb1,0.1\n"
+        "dnnl_verbose,exec,cpu,inner_product,gemm:jit,backward_weights,src_f32::blocked:ab:f0 "
+        "wei_f32::blocked:ab:f0 "
+        "bia_undef::undef::f0 dst_f32::blocked:ab:f0,,,mb64ic1024oc512,0.5\n"
+        "onednn_verbose,exec,cpu,matmul,gemm:jit,undef,src_bf16::blocked:abc:f0 wei_bf16::blocked:abc:f0 "
+        "dst_bf16::blocked:abc:f0,,,4x8x16:4x16x32:4x8x32,0.25\n"
+        "onednn_verbose,v1,1693530.5,primitive,exec,cpu,eltwise,jit:avx2,forward_training,data:f32::blocked:"
+        "ab::f0 "
+        "diff:undef::undef:::,attr-scratchpad:user,alg:eltwise_relu alpha:0 beta:0,8x16,0.125\n"
+        "onednn_verbose,v1,primitive,exec,cpu,pooling,jit,backward_data,diff_src:f32::blocked:abcd::f0 "
+        "diff_dst:f32::blocked:abcd::f0,,alg:pooling_max,mb2ic8_ih8oh4kh2sh2dh0ph0_iw8ow4kw2sw2dw0pw0,0.5\n";
+    static const enum ll_op_kind kinds[] = {LL_OP_MATMUL, LL_OP_BATCH_MATMUL, LL_OP_RELU,
+                                            LL_OP_MAX_POOL_GRAD};
+    (void)state;
+    struct conversion c = import_text(ll_import_ONEDNN, text, NULL, NULL);
+    if (!c.trace)
+        fail_msg("%s", c.diags.kept[0].message);
+    assert_int_equal(c.trace->op_count, 4);
+    for (uint32_t i = 0; i < 4; i++)
+        assert_int_equal(c.trace->forms[c.trace->ops[i].form].view.kind, kinds[i]);
+    assert_int_equal(c.trace->forms[c.trace->ops[0].form].flops, 2 * 64 * 1024 * 512);
+    assert_int_equal(c.trace->forms[c.trace->ops[1].form].flops, 2 * 4 * 8 * 16 * 32);
+    assert_int_equal(c.trace->forms[c.trace->ops[1].form].bytes_read, 2 * (4 * 8 * 16 + 4 * 16 * 32));
+    assert_int_equal(c.trace->ops[2].start_ns - c.trace->ops[1].start_ns, 250000);
+    end_conversion(&c);
+}
+
+/* A layer repeated three times is three steps over one set of weights. */
+static void a_repeated_log_is_steps_over_the_same_weights(void **state)
+{
+    static const char layer[] =
+        "onednn_verbose,exec,cpu,convolution,jit,forward,src_f32::blocked:abcd:f0 wei_f32::blocked:abcd:f0 "
+        "bia_f32::blocked:a:f0 dst_f32::blocked:abcd:f0,,alg:convolution_direct,"
+        "mb1_g2ic4oc8_ih5oh5kh3sh1dh0ph1_iw5ow5kw3sw1dw0pw1,0.5\n"
+        "onednn_verbose,exec,cpu,softmax,ref,forward,src_f32::blocked:ab:f0,,axis:1,8x5,0.1\n";
+    struct ll_str text = {0};
+    (void)state;
+    for (int i = 0; i < 3; i++)
+        ll_str_add(&text, layer);
+    struct conversion c = import_text(ll_import_ONEDNN, text.text, NULL, NULL);
+    assert_non_null(c.trace);
+    assert_int_equal(c.trace->step_count, 3);
+    assert_int_equal(c.trace->op_count, 9); /* with the biases */
+    assert_int_equal(c.trace->forms[c.trace->ops[0].form].flops, 2 * 25 * 8 * 9 * 2);
+    assert_int_equal(ll_op_input(c.trace, 3, 1), ll_op_input(c.trace, 0, 1));
+    assert_int_equal(ll_op_input(c.trace, 7, 1), ll_op_input(c.trace, 1, 1));
+    end_conversion(&c);
+    ll_str_release(&text);
+}
+
+static void unknown_primitives_are_refused_by_name_and_line(void **state)
+{
+    static const char text[] =
+        "onednn_verbose,exec,cpu,shuffle,ref,forward,data_f32::blocked:ab:f0,,,8x5,0.5\n";
+    (void)state;
+    struct conversion c = import_text(ll_import_ONEDNN, text, NULL, NULL);
+    assert_null(c.trace);
+    assert_true(complained(&c, "shuffle: nobody knows this primitive"));
+    assert_int_equal(c.diags.kept[0].place.line, 1);
+    end_conversion(&c);
+    c = import_text(ll_import_ONEDNN, "nothing\n", NULL, NULL);
+    assert_true(complained(&c, "no line of it is about a primitive"));
+    end_conversion(&c);
+}
+
+/* MACs by SCALE-Sim's rules: outputs of a valid convolution times the filter. */
+static void topologies_have_their_macs(void **state)
+{
+    static const char convs[] =
+        "Layer name, IFMAP Height, IFMAP Width, Filter Height, Filter Width, Channels, "
+        "Num Filter, Strides,\nConv1,224,224,11,11,3,96,4,\nDP1,28,28,3,3,16,1,1,\n";
+    (void)state;
+    struct conversion c = import_text(ll_import_SCALESIM, convs, NULL, NULL);
+    assert_non_null(c.trace);
+    assert_int_equal(c.trace->forms[c.trace->ops[0].form].flops, 2ull * 54 * 54 * 96 * 11 * 11 * 3);
+    assert_int_equal(c.trace->forms[c.trace->ops[1].form].flops, 2ull * 26 * 26 * 16 * 9);
+    assert_int_equal(c.trace->forms[c.trace->ops[0].form].view.in[0].dtype, LL_INT8);
+    end_conversion(&c);
+    c = import_text(ll_import_SCALESIM, "Layer,M,N,K,\nfc,128,256,512,\n", "dtype", "f16");
+    assert_non_null(c.trace);
+    assert_int_equal(c.trace->forms[0].flops, 2ull * 128 * 256 * 512);
+    assert_int_equal(c.trace->forms[0].bytes_read, 2ull * (128 * 512 + 512 * 256));
+    end_conversion(&c);
+    c = import_text(ll_import_SCALESIM, "Layer,M,N,K,\nfc,128,256,512,\n", "dtype", "f17");
+    assert_true(complained(&c, "-p dtype=f17: expected a type of elements"));
+    end_conversion(&c);
+}
+
+/* What is written of a trace is read as the same FLOPs; of products in a batch, a row for each. */
+static void topologies_come_back(void **state)
+{
+    static const char rows[] =
+        "source,hardware,op,dtype,dims,time_s,notes\n"
+        "t,h,conv2d_fwd,fp32,b=1;c=3;h=224;w=224;k=64;r=7;s=7;stride_h=2;stride_w=2;pad_h=3;pad_w=3,1e-3,\n"
+        "t,h,conv2d_fwd,fp32,b=1;c=32;h=28;w=28;k=32;r=3;s=3;pad_h=1;pad_w=1;groups=32,1e-3,\n"
+        "t,h,conv2d_fwd,fp32,b=4;c=8;h=14;w=14;k=16;r=3;s=3;groups=2,1e-3,\n"
+        "t,h,conv2d_bwd_filter,fp32,b=2;c=8;h=14;w=14;k=16;r=3;s=3,1e-3,\n"
+        "t,h,bmm,fp16,b=3;m=10;n=11;k=12,1e-3,\n"
+        "t,h,gemm,fp32,m=35;n=700;k=2048;ta=N;tb=T,1e-3,\n"
+        "t,h,softmax,fp32,b=10;h=20,1e-3,\n";
+    (void)state;
+    struct conversion first = import_text(ll_import_CSV, rows, NULL, NULL);
+    if (!first.trace)
+        fail_msg("%s", first.diags.kept[0].message);
+    struct ll_str text = exported(ll_export_SCALESIM, first.trace);
+    struct conversion second = import_text(ll_import_SCALESIM, text.text, NULL, NULL);
+    if (!second.trace)
+        fail_msg("%s", second.diags.kept[0].message);
+    assert_int_equal(second.trace->op_count, 1 + 1 + 2 + 1 + 3 + 1);
+    assert_near(class_flops(second.trace, LL_CLASS_CONV),
+                class_flops(first.trace, LL_CLASS_CONV) + class_flops(first.trace, LL_CLASS_MATRIX), 0);
+    ll_str_release(&text);
+    end_conversion(&first);
+    end_conversion(&second);
+}
+
+/* Rows of every op that data may name, but for whole networks. */
+static const char all_rows[] =
+    "source,hardware,op,dtype,dims,time_s,notes\n"
+    "s,h,gemm,fp16_tc,m=1760;n=128;k=1760;ta=T;tb=N,1e-3,\n"
+    "s,h,bmm,fp32,b=5;m=17;n=19;k=23,2e-3,\n"
+    "s,h,fc_bwd,fp32,m=64;n=512;k=1024,3e-3,\n"
+    "s,h,conv2d_fwd,fp32,b=16;c=3;h=112;w=112;k=64;r=7;s=7;stride_h=2;stride_w=2;pad_h=3;pad_w=3,1e-3,\n"
+    "s,h,conv2d_bwd_data,fp32,b=4;c=8;h=14;w=14;k=16;r=3;s=3;pad_h=1;pad_w=1,1e-3,\n"
+    "s,h,conv2d_bwd_filter,fp32,b=4;c=8;h=14;w=14;k=16;r=3;s=3;pad_h=1;pad_w=1,1e-3,\n"
+    "s,h,conv2d_bwd,fp32,b=4;c=8;h=14;w=14;k=16;r=3;s=3;pad_h=1;pad_w=1,1e-3,\n"
+    "s,h,softmax,fp32,b=512;h=1000,1e-3,\n"
+    "s,h,relu,fp16,b=512;h=768,1e-3,\n"
+    "s,h,relu_bwd,fp32,n=1000,1e-3,\n"
+    "s,h,gelu,fp32,b=512;h=768,1e-3,\n"
+    "s,h,tanh,fp32,b=512;h=768,1e-3,\n"
+    "s,h,silu_mul,fp32,b=512;h=768,1e-3,\n"
+    "s,h,ew_add,fp32,b=512;h=768;nin=2,1e-3,\n"
+    "s,h,maxpool_fwd,fp32,b=2;c=64;h=55;w=55;oh=27;ow=27;r=3;s=3;stride_h=2;stride_w=2,1e-3,\n";
+
+/* An op of a row asks of a machine what `leadline validate` takes the row for: the same work, piece by piece.
+ */
+static void rows_become_the_work_that_validation_predicts(void **state)
+{
+    struct ll_arena arena = {0};
+    struct ll_diags diags = {0};
+    size_t count = 0;
+    uint32_t op = 0;
+    (void)state;
+    struct conversion c = import_text(ll_import_CSV, all_rows, NULL, NULL);
+    if (!c.trace)
+        fail_msg("%s", c.diags.kept[0].message);
+    const struct ll_measured *rows =
+        ll_measured_read(all_rows, sizeof all_rows - 1, "rows", &arena, &diags, &count);
+    for (size_t i = 0; i < count; i++) {
+        struct ll_measured_works works = {0};
+        assert_null(ll_measured_works(&rows[i], &works));
+        for (uint64_t p = 0; p < works.count; p++, op++) {
+            struct ll_work work;
+            const struct ll_op_view *view = &c.trace->forms[c.trace->ops[op].form].view;
+            assert_true(ll_op_lower(view, &work));
+            if (view->kind != works.at[p].kind || work.kind != works.at[p].work.kind ||
+                work.flops != works.at[p].work.flops || work.a_bytes != works.at[p].work.a_bytes ||
+                work.b_bytes != works.at[p].work.b_bytes || work.c_bytes != works.at[p].work.c_bytes)
+                if (strcmp(rows[i].op, "maxpool_fwd") != 0) /* a row's is VECTOR work, an op's REDUCE */
+                    fail_msg("%s: %s", rows[i].op, rows[i].dims);
+        }
+        ll_measured_works_release(&works);
+    }
+    assert_int_equal(op, c.trace->op_count);
+    assert_int_equal(c.trace->ops[1].duration_ns, 2000000);
+    end_conversion(&c);
+    ll_arena_release(&arena);
+}
+
+static void rows_come_back(void **state)
+{
+    (void)state;
+    struct conversion first = import_text(ll_import_CSV, all_rows, NULL, NULL);
+    struct ll_str text = exported(ll_export_CSV, first.trace);
+    struct conversion second = {.importer = ll_import_CSV, .allow_opaque = true};
+    add_file(&second, "again.csv", &text);
+    convert(&second);
+    if (!second.trace)
+        fail_msg("%s", second.diags.kept[0].message);
+    for (int op_class = 0; op_class < LL_CLASS_COUNT; op_class++)
+        if (op_class == LL_CLASS_MATRIX || op_class == LL_CLASS_CONV || op_class == LL_CLASS_ELEMENTWISE)
+            assert_near(class_flops(second.trace, (enum ll_op_class)op_class),
+                        class_flops(first.trace, (enum ll_op_class)op_class), 0);
+    ll_str_release(&text);
+    end_conversion(&first);
+    end_conversion(&second);
+}
+
+static void rows_that_are_no_ops_are_named(void **state)
+{
+    static const char rows[] =
+        "source,hardware,op,dtype,dims,time_s,notes\n"
+        "s,h,spmm,fp32,m=1;n=1;k=1,1,\ns,h,gemm,fp32,m=1;n=1,1,\ns,h,gemm,fp3,m=1,1,\n";
+    (void)state;
+    struct conversion c = import_text(ll_import_CSV, rows, NULL, NULL);
+    assert_null(c.trace);
+    assert_true(complained(&c, "spmm: no op is called so"));
+    assert_true(complained(&c, "gemm: a dimension is missing or impossible"));
+    assert_true(complained(&c, "gemm: the element type is not known"));
+    assert_int_equal(c.diags.kept[2].place.line, 4);
+    end_conversion(&c);
+}
+
+/* Counts events of a phase, and checks that each ends. */
+static uint64_t count_events(const struct ll_str *text, const char *phase)
+{
+    struct ll_diags diags = {0};
+    struct ll_json_reader json = {.file = "t",
+                                  .begin = text->text,
+                                  .at = text->text,
+                                  .end = text->text + text->length,
+                                  .diags = &diags};
+    uint64_t count = 0;
+    bool is_phase = false;
+    while (ll_json_read(&json) != LL_JSON_END) {
+        if (json.token == LL_JSON_TEXT && is_phase)
+            count += ll_json_says(&json, phase);
+        is_phase = json.token == LL_JSON_KEY && ll_json_says(&json, "ph");
+    }
+    assert_int_equal(diags.count, 0);
+    return count;
+}
+
+static void timelines_have_every_op_and_dependency(void **state)
+{
+    (void)state;
+    struct conversion c = import_peer(ll_import_ONEDNN, "tests/peers/resnet18_forward.onednn.csv");
+    struct ll_str text = exported(ll_export_TIMELINE, c.trace);
+    assert_int_equal(count_events(&text, "X"), 79);
+    assert_int_equal(count_events(&text, "s"), 78);
+    assert_int_equal(count_events(&text, "f"), 78);
+    assert_int_equal(count_events(&text, "M"), 2);
+    assert_true(count_events(&text, "C") >= 2 * 79);
+    assert_non_null(strstr(text.text, "\"name\":\"conv2d\""));
+    assert_non_null(strstr(text.text, "\"dur\":7281.98,"));
+    ll_str_release(&text);
+    end_conversion(&c);
+}
+
+/* The dumb twin: every length is tried. */
+static void the_period_is_the_shortest_that_repeats(void **state)
+{
+    uint64_t random = ll_seed(23);
+    (void)state;
+    for (int round = 0; round < 2000; round++) {
+        uint64_t looks[40], count = ll_random_below(&random, 40), motif = 1 + ll_random_below(&random, 12);
+        for (uint64_t i = 0; i < count; i++)
+            looks[i] = i < motif ? ll_random_below(&random, 3) : looks[i - motif];
+        if (count > 0 && round % 3 == 0)
+            looks[ll_random_below(&random, count)] = 7;
+        uint64_t shortest = count;
+        for (uint64_t p = count / 2; p > 0; p--) {
+            bool repeats = true;
+            for (uint64_t i = p; i < count; i++)
+                repeats = repeats && looks[i] == looks[i - p];
+            shortest = repeats ? p : shortest;
+        }
+        assert_int_equal(ll_period(looks, count), shortest);
+    }
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(a_real_onednn_log_has_its_flops_and_times),
+        cmocka_unit_test(onednn_logs_of_all_versions_are_read),
+        cmocka_unit_test(a_repeated_log_is_steps_over_the_same_weights),
+        cmocka_unit_test(unknown_primitives_are_refused_by_name_and_line),
+        cmocka_unit_test(topologies_have_their_macs),
+        cmocka_unit_test(topologies_come_back),
+        cmocka_unit_test(rows_become_the_work_that_validation_predicts),
+        cmocka_unit_test(rows_come_back),
+        cmocka_unit_test(rows_that_are_no_ops_are_named),
+        cmocka_unit_test(timelines_have_every_op_and_dependency),
+        cmocka_unit_test(the_period_is_the_shortest_that_repeats),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}

@@ -1,0 +1,253 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* PyTorch's execution graphs and profiler traces.
+ *
+ * tests/peers/resnet18_train.execgraph.json.zst is five training iterations of torchvision's ResNet-18, two
+ * images each, as PyTorch 1.13 wrote them. What is known of it from outside: 11,689,512 parameters (He et
+ * al., 2016, table 1, counted), and 21.296824 GFLOP an iteration in convolutions and products, which were
+ * captured at the calls of oneDNN and BLAS and agree with the analytic count (the images' gradient is not
+ * computed). */
+#include "check.h"
+#include "convert.h"
+
+#include "tracer/base/json.h"
+#include "tracer/profile.h"
+
+static struct conversion read_peer(void)
+{
+    static struct ll_arena arena;
+    struct conversion c = {.importer = ll_import_TORCH_GRAPH, .file_count = 1};
+    assert_int_equal(ll_input_open("tests/peers/resnet18_train.execgraph.json.zst", &arena, &c.files[0]),
+                     LL_OK);
+    convert(&c);
+    if (!c.trace)
+        fail_msg("%s", c.diags.kept[0].message);
+    return c;
+}
+
+static void a_real_run_has_its_flops_and_parameters(void **state)
+{
+    (void)state;
+    struct conversion c = read_peer();
+    struct ll_arena arena = {0};
+    double flops = class_flops(c.trace, LL_CLASS_MATRIX) + class_flops(c.trace, LL_CLASS_CONV);
+    assert_int_equal(c.trace->step_count, 5);
+    assert_near(flops / 5, 21.296824e9, 1e-7);
+    assert_int_equal(ll_profile(c.trace, &arena)->parameters, 11689512);
+    assert_string_equal(ll_trace_fact(c.trace, "mode"), "train");
+    assert_string_equal(ll_trace_fact(c.trace, "batch"), "2");
+    ll_arena_release(&arena);
+    end_conversion(&c);
+}
+
+/* All that the iterations compute follows from weights, gradients' memory, averages, counters and images. */
+static void every_input_has_a_producer_or_was_there_before(void **state)
+{
+    (void)state;
+    struct conversion c = read_peer();
+    const struct ll_trace *trace = c.trace;
+    uint64_t brought[LL_MEMORY_COUNT] = {0};
+    for (uint64_t i = 0; i < trace->tensor_count; i++)
+        if (trace->tensors[i].producer == LL_NONE)
+            brought[trace->descs[trace->tensors[i].desc].memory] +=
+                ll_elements(&trace->descs[trace->tensors[i].desc].shape);
+    assert_int_equal(brought[LL_WEIGHT], 11689512);
+    assert_int_equal(brought[LL_GRADIENT], 11689512);
+    assert_int_equal(brought[LL_ACTIVATION], 0);
+    assert_int_equal(brought[LL_OPTIMIZER],
+                     2 * 4800); /* two averages for each channel of 20 normalisations */
+    /* Two images, which all iterations share, a counter for each normalisation, and numbers: ones, a divisor.
+     */
+    assert_in_range(brought[LL_INPUT], 2 * 3 * 224 * 224 + 20, 2 * 3 * 224 * 224 + 20 + 5 * 20 + 10);
+    end_conversion(&c);
+}
+
+/* From the last weight's gradient back to the first convolution, op by op. */
+static void gradients_depend_on_the_forward_pass(void **state)
+{
+    (void)state;
+    struct conversion c = read_peer();
+    struct ll_arena arena = {0};
+    const struct ll_trace *trace = c.trace;
+    const struct ll_deps *deps = ll_trace_deps(trace, &arena);
+    bool *reached = calloc(trace->op_count, sizeof *reached);
+    uint32_t first_conv = LL_NONE, last = trace->steps[0].op_count - 1, forward = 0;
+    reached[last] = true;
+    for (uint32_t op = last + 1; op-- > 0;) {
+        const struct ll_form *form = &trace->forms[trace->ops[op].form];
+        if (form->view.kind == LL_OP_CONV2D)
+            first_conv = op;
+        for (uint64_t d = deps->first[op]; reached[op] && d < deps->first[op + 1]; d++)
+            reached[deps->ops[d]] = true;
+        forward += reached[op] && form->view.kind == LL_OP_CONV2D;
+    }
+    assert_true(reached[first_conv]);
+    assert_int_equal(forward, 20);
+    free(reached);
+    ll_arena_release(&arena);
+    end_conversion(&c);
+}
+
+static struct conversion import_text(ll_importer *importer, const char *text, bool allow_opaque)
+{
+    struct ll_str bytes = {0};
+    struct conversion c = {.importer = importer, .allow_opaque = allow_opaque};
+    ll_str_add(&bytes, text);
+    add_file(&c, "a.json", &bytes);
+    convert(&c);
+    ll_str_release(&bytes);
+    return c;
+}
+
+/* x[2,3] w[4,3]^T + b, then a ReLU over it, as 1.13 and as 2.x write it. */
+#define NODES_1                                                                                              \
+    "{\"schema\": \"1.0.1\", \"nodes\": ["                                                                   \
+    "{\"name\": \"aten::t\", \"id\": 9, \"parent\": 5, \"seq_id\": 1, \"scope\": 0, \"tid\": 1, "            \
+    "\"inputs\": "                                                                                           \
+    "[[2,12,0,12,4,\"cpu\"]], \"input_shapes\": [[4,3]], \"input_types\": [\"Tensor(float)\"], "             \
+    "\"outputs\": "                                                                                          \
+    "[[8,12,0,12,4,\"cpu\"]], \"output_shapes\": [[3,4]], \"output_types\": [\"Tensor(float)\"]},"           \
+    "{\"name\": \"aten::addmm\", \"id\": 10, \"parent\": 5, \"seq_id\": 2, \"scope\": 0, \"tid\": 1, "       \
+    "\"inputs\": "                                                                                           \
+    "[[3,13,0,4,4,\"cpu\"],[1,11,0,6,4,\"cpu\"],[8,12,0,12,4,\"cpu\"],1,1], \"input_shapes\": "              \
+    "[[4],[2,3],[3,4],[],[]], \"input_types\": "                                                             \
+    "[\"Tensor(float)\",\"Tensor(float)\",\"Tensor(float)\",\"Int\",\"Int\"], \"outputs\": "                 \
+    "[[4,14,0,8,4,\"cpu\"]], \"output_shapes\": [[2,4]], \"output_types\": [\"Tensor(float)\"]},"
+#define NODES_2                                                                                              \
+    "{\"name\": \"aten::linear\", \"id\": 5, \"parent\": 1, \"seq_id\": 1, \"scope\": 0, \"tid\": 1, "       \
+    "\"inputs\": [], "                                                                                       \
+    "\"input_shapes\": [], \"input_types\": [], \"outputs\": [], \"output_shapes\": [], \"output_types\": "  \
+    "[]},"
+#define RELU_OF_1                                                                                            \
+    "{\"name\": \"aten::relu_\", \"id\": 20, \"parent\": 1, \"seq_id\": 3, \"scope\": 0, \"tid\": 1, "       \
+    "\"inputs\": "                                                                                           \
+    "[[4,14,0,8,4,\"cpu\"]], \"input_shapes\": [[2,4]], \"input_types\": [\"Tensor(float)\"], \"outputs\": " \
+    "[[4,14,0,8,4,\"cpu\"]], \"output_shapes\": [[2,4]], \"output_types\": [\"Tensor(float)\"]}]}"
+#define RELU_OF_2                                                                                            \
+    "{\"id\": 20, \"name\": \"aten::relu_\", \"ctrl_deps\": 1, \"inputs\": {\"values\": "                    \
+    "[[4,14,0,8,4,\"cpu\"]], \"shapes\": [[2,4]], \"types\": [\"Tensor(float)\"], \"strides\": [[4,1]]}, "   \
+    "\"outputs\": {\"values\": [[4,14,0,8,4,\"cpu\"]], \"shapes\": [[2,4]], \"types\": "                     \
+    "[\"Tensor(float)\"]}, "                                                                                 \
+    "\"attrs\": [{\"name\": \"seq_id\", \"type\": \"int64\", \"value\": 3}, {\"name\": \"tid\", \"type\": "  \
+    "\"uint64\", "                                                                                           \
+    "\"value\": 1}]}]}"
+
+static void check_linear(const struct ll_trace *trace)
+{
+    static const enum ll_op_kind kinds[] = {LL_OP_MATMUL, LL_OP_BIAS_ADD, LL_OP_RELU};
+    assert_non_null(trace);
+    assert_int_equal(trace->op_count, 3);
+    for (uint32_t i = 0; i < 3; i++)
+        assert_int_equal(trace->forms[trace->ops[i].form].view.kind, kinds[i]);
+    assert_int_equal(trace->forms[trace->ops[0].form].flops, 2 * 2 * 3 * 4);
+    assert_int_equal(trace->descs[trace->tensors[ll_op_input(trace, 0, 1)].desc].memory, LL_WEIGHT);
+    /* The ReLU overwrites what it reads. */
+    assert_int_equal(trace->tensors[ll_op_output(trace, 2, 0)].storage,
+                     trace->tensors[ll_op_input(trace, 2, 0)].storage);
+}
+
+static void both_schemas_say_the_same(void **state)
+{
+    (void)state;
+    struct conversion old = import_text(ll_import_TORCH_GRAPH, NODES_1 NODES_2 RELU_OF_1, false);
+    struct conversion new = import_text(ll_import_TORCH_GRAPH, NODES_1 NODES_2 RELU_OF_2, false);
+    check_linear(old.trace);
+    check_linear(new.trace);
+    end_conversion(&old);
+    end_conversion(&new);
+}
+
+static void expect_refusal(ll_importer *importer, const char *text, const char *words)
+{
+    struct conversion c = import_text(importer, text, false);
+    assert_null(c.trace);
+    if (!complained(&c, words))
+        fail_msg("expected `%s`, got `%s`", words, c.diags.kept[0].message);
+    end_conversion(&c);
+}
+
+static void unknown_operators_are_named_or_kept(void **state)
+{
+    static const char text[] =
+        "{\"nodes\": [{\"name\": \"mine::op\", \"id\": 2, \"parent\": 1, \"inputs\": [[4,14,0,8,4,\"cpu\"]], "
+        "\"input_shapes\": [[2,4]], \"input_types\": [\"Tensor(float)\"], \"outputs\": "
+        "[[5,15,0,2,4,\"cpu\"]], "
+        "\"output_shapes\": [[2]], \"output_types\": [\"Tensor(float)\"]}]}";
+    (void)state;
+    expect_refusal(ll_import_TORCH_GRAPH, text, "mine::op: nobody knows this operator");
+    struct conversion c = import_text(ll_import_TORCH_GRAPH, text, true);
+    assert_non_null(c.trace);
+    assert_int_equal(c.trace->forms[0].view.kind, LL_OP_FOREIGN);
+    assert_string_equal(c.trace->strings[c.trace->forms[0].scope], "mine::op");
+    assert_int_equal(c.trace->forms[0].bytes_read, 32);
+    end_conversion(&c);
+}
+
+static void what_is_wrong_is_said_with_its_place(void **state)
+{
+    (void)state;
+    expect_refusal(ll_import_TORCH_GRAPH, "[]", "expected an object with a list of nodes");
+    expect_refusal(ll_import_TORCH_GRAPH, "{\"nodes\": []}", "there are no nodes in it");
+    expect_refusal(ll_import_TORCH_GRAPH, "{\"nodes\": [3]}", "expected a node, which is an object");
+    expect_refusal(ll_import_TORCH_GRAPH,
+                   "{\"nodes\": [{\"name\": \"aten::relu\", \"id\": 2, \"inputs\": [[4,14,0,8,4,\"cpu\"]], "
+                   "\"input_shapes\": [[-2,4]], \"input_types\": [\"Tensor(float)\"]}]}",
+                   "expected dimensions that are not negative");
+    expect_refusal(ll_import_TORCH_GRAPH,
+                   "{\"nodes\": [{\"name\": \"aten::relu\", \"id\": 2, \"inputs\": [[4,14,0,8,4,\"cpu\"]], "
+                   "\"input_shapes\": [[2,4]], \"input_types\": [\"Tensor(c10::complex<float>)\"]}]}",
+                   "a tensor of a type that is not known here");
+    expect_refusal(ll_import_TORCH_GRAPH,
+                   "{\"nodes\": [{\"name\": \"a\", \"id\": 2}, {\"name\": \"b\", \"id\": 2}]}",
+                   "two nodes have the number 2");
+    expect_refusal(ll_import_TORCH_PROFILE,
+                   "{\"traceEvents\": [{\"ph\": \"X\", \"name\": \"aten::mm\", \"ts\": 1}]}",
+                   "no operator in it has shapes");
+}
+
+/* An operator that calls another, whose kernel ran on the device; times far from zero, to the nanosecond. */
+static void profiles_have_times_of_kernels_and_order(void **state)
+{
+    static const char text[] =
+        "{\"traceEvents\": ["
+        "{\"ph\": \"X\", \"cat\": \"cpu_op\", \"name\": \"aten::linear\", \"tid\": 7, \"ts\": "
+        "1700000000000010.500, \"dur\": "
+        "100.25, \"args\": {\"External id\": 2, \"Input Dims\": [[16, 256]], \"Input type\": [\"float\"]}},"
+        "{\"ph\": \"X\", \"cat\": \"cpu_op\", \"name\": \"aten::mm\", \"tid\": 7, \"ts\": "
+        "1700000000000030.000, \"dur\": 70, "
+        "\"args\": {\"External id\": 3, \"Input Dims\": [[16, 256], [256, 512]], \"Input type\": [\"float\", "
+        "\"float\"], "
+        "\"Concrete Inputs\": [\"\", \"\"]}},"
+        "{\"ph\": \"X\", \"cat\": \"kernel\", \"name\": \"gemm\", \"tid\": 7, \"ts\": 1700000000000060.125, "
+        "\"dur\": 33.5, "
+        "\"args\": {\"External id\": 3}},"
+        "{\"ph\": \"X\", \"cat\": \"cpu_op\", \"name\": \"aten::relu\", \"tid\": 7, \"ts\": "
+        "1700000000000120.000, \"dur\": 20, "
+        "\"args\": {\"External id\": 4, \"Input Dims\": [[16, 512]], \"Input type\": [\"float\"]}},"
+        "{\"ph\": \"X\", \"cat\": \"kernel\", \"name\": \"relu\", \"tid\": 7, \"ts\": 1700000000000130.000, "
+        "\"dur\": 3.25, "
+        "\"args\": {\"External id\": 4}}]}";
+    (void)state;
+    struct conversion c = import_text(ll_import_TORCH_PROFILE, text, false);
+    assert_non_null(c.trace);
+    assert_int_equal(c.trace->op_count, 2);
+    assert_int_equal(c.trace->forms[c.trace->ops[0].form].view.kind, LL_OP_MATMUL);
+    assert_int_equal(c.trace->ops[0].duration_ns, 33500);
+    assert_int_equal(c.trace->ops[1].duration_ns, 3250);
+    assert_int_equal(c.trace->ops[1].start_ns - c.trace->ops[0].start_ns, 130000 - 60125);
+    assert_int_equal(ll_edge_of(c.trace, 1, 0), LL_EDGE_ORDER);
+    end_conversion(&c);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(a_real_run_has_its_flops_and_parameters),
+        cmocka_unit_test(every_input_has_a_producer_or_was_there_before),
+        cmocka_unit_test(gradients_depend_on_the_forward_pass),
+        cmocka_unit_test(both_schemas_say_the_same),
+        cmocka_unit_test(unknown_operators_are_named_or_kept),
+        cmocka_unit_test(what_is_wrong_is_said_with_its_place),
+        cmocka_unit_test(profiles_have_times_of_kernels_and_order),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}

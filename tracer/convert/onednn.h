@@ -1,0 +1,38 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* A line of oneDNN's log, and what its primitives mean. Private to tracer/convert/onednn*.c. */
+#ifndef LL_CONVERT_ONEDNN_H
+#define LL_CONVERT_ONEDNN_H
+
+#include "tracer/convert/series.h"
+
+enum { LL_DNNL_LONGEST_LINE = 1 << 14, LL_DNNL_WEIGHTS = 2 };
+
+/* A line taken apart; texts live in `text`. */
+struct ll_dnnl_line {
+    char text[LL_DNNL_LONGEST_LINE];
+    uint64_t number; /* in the file, from 1 */
+    const char *primitive, *pass, *memory, *extra, *problem;
+    enum ll_dtype dtype; /* of what comes in */
+    uint64_t duration_ns;
+};
+
+struct ll_dnnl_log {
+    struct ll_import *import;
+    const char *at, *end; /* what is not read yet */
+    uint64_t lines;
+    uint64_t period, primitives; /* of a step; so far */
+    struct ll_series series;
+    struct ll_held (*weights)[LL_DNNL_WEIGHTS]; /* by the primitive's place in a step */
+    struct ll_dnnl_line line;
+};
+
+/* An extent of a problem: the digits behind this name, as in ic3oc64. Pure. */
+uint64_t ll_dnnl_extent(const char *problem, const char *name, uint64_t otherwise);
+
+/* Whether the line is of a gradient. Pure. */
+bool ll_dnnl_backward(const struct ll_dnnl_line *line);
+
+/* Records what the log's line did. NULL, or why it cannot be said; as ll_import_record. */
+const char *ll_dnnl_record(struct ll_dnnl_log *log);
+
+#endif

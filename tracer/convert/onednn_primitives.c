@@ -1,0 +1,478 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* oneDNN's primitives as ops: a rule each. */
+#include "tracer/convert/onednn.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+typedef const char *ll_dnnl_rule(struct ll_dnnl_log *log);
+
+uint64_t ll_dnnl_extent(const char *problem, const char *name, uint64_t otherwise)
+{
+    size_t length = strlen(name);
+    while (*problem) {
+        size_t letters = strcspn(problem, "0123456789_");
+        size_t digits = strspn(problem + letters, "0123456789");
+        if (letters == length && digits > 0 && strncmp(problem, name, length) == 0)
+            return ll_min(strtoull(problem + letters, NULL, 10), UINT64_C(1) << 40);
+        problem += letters + digits;
+        problem += *problem == '_';
+    }
+    return otherwise;
+}
+
+/* The shape number `i` of a problem 64x128:128x32, behind `i` colons. False when there is none. */
+static bool shape_at(const struct ll_dnnl_line *line, unsigned i, struct ll_shape *shape)
+{
+    const char *at = line->problem;
+    *shape = (struct ll_shape){.dtype = (uint8_t)line->dtype};
+    for (; i > 0 && at; i--) {
+        at = strchr(at, ':');
+        at = at ? at + 1 : NULL;
+    }
+    while (at && *at >= '0' && *at <= '9' && shape->rank < LL_MAX_RANK) {
+        char *end;
+        shape->dim[shape->rank++] = strtoull(at, &end, 10);
+        at = *end == 'x' ? end + 1 : end;
+    }
+    return shape->rank > 0 && ll_fits(ll_size_bytes(shape));
+}
+
+/* The number behind a word of the extra field, as in axis:1. */
+static int64_t extra(const struct ll_dnnl_line *line, const char *word, int64_t otherwise)
+{
+    const char *at = strstr(line->extra, word);
+    return at ? strtol(at + strlen(word), NULL, 10) : otherwise;
+}
+
+bool ll_dnnl_backward(const struct ll_dnnl_line *line)
+{
+    return strncmp(line->pass, "backward", 8) == 0;
+}
+
+static struct ll_shape shape_of(const struct ll_dnnl_line *line, unsigned rank, const uint64_t *dims)
+{
+    struct ll_shape shape = {.rank = (uint8_t)rank, .dtype = (uint8_t)line->dtype};
+    memcpy(shape.dim, dims, rank * sizeof *dims);
+    return shape;
+}
+
+static struct ll_held given(struct ll_dnnl_log *log, const struct ll_shape *shape)
+{
+    return ll_import_tensor(log->import, "input", shape,
+                            ll_dnnl_backward(&log->line) ? LL_GRADIENT : LL_INPUT);
+}
+
+/* Weight number i of this primitive, the same in every step. */
+static struct ll_held weight(struct ll_dnnl_log *log, unsigned i, const struct ll_shape *shape)
+{
+    struct ll_held *kept = &log->weights[log->primitives % log->period][i];
+    if (log->primitives < log->period)
+        *kept = ll_import_tensor(log->import, "weight", shape, LL_WEIGHT);
+    return *kept;
+}
+
+/* Records an op, the first of a line with its time. */
+static const char *record(struct ll_dnnl_log *log, const struct ll_import_op *op, struct ll_held *out)
+{
+    struct ll_held outputs[LL_MAX_OUTPUTS];
+    return ll_series_record(&log->series, op, out ? out : outputs);
+}
+
+static struct ll_attr attr(enum ll_attr_key key, uint64_t count)
+{
+    return (struct ll_attr){.key = key, .count = (int64_t)count};
+}
+
+static const char *add_bias(struct ll_dnnl_log *log, unsigned i, const struct ll_held *to)
+{
+    const struct ll_shape bias = {
+        .rank = 1, .dtype = to->shape.dtype, .dim = {to->shape.dim[to->shape.rank - 1u]}};
+    const struct ll_held in[] = {*to, weight(log, i, &bias)};
+    return record(log, &(struct ll_import_op){.kind = LL_OP_BIAS_ADD, .in = in, .in_count = 2}, NULL);
+}
+
+static bool has_bias(const struct ll_dnnl_line *line)
+{
+    return strstr(line->memory, "bia") && !strstr(line->memory, "bia_undef") &&
+           !strstr(line->memory, "bia:undef");
+}
+
+/* An image that windows slide over, and what they make of it. */
+struct windows {
+    struct ll_shape image, result;
+    struct ll_attr attrs[9];
+    uint64_t kernel_h, kernel_w;
+};
+
+/* Extents of one dimension: in, out, kernel, stride, padding before; holes between (oneDNN counts from 0).
+ * What is padded behind follows from the result. */
+static void set_side(const char *p, bool high, bool turned, struct windows *w)
+{
+    char name[3] = {turned ? 'o' : 'i', high ? 'h' : 'w', '\0'};
+    uint64_t in = ll_dnnl_extent(p, name, 1), out, kernel, stride, pad, holes;
+    name[0] = turned ? 'i' : 'o', out = ll_dnnl_extent(p, name, 1);
+    name[0] = 'k', kernel = ll_dnnl_extent(p, name, 1);
+    name[0] = 's', stride = ll_dnnl_extent(p, name, 1);
+    name[0] = 'p', pad = ll_dnnl_extent(p, name, 0);
+    name[0] = 'd', holes = ll_dnnl_extent(p, name, 0);
+    uint64_t reach = ll_add(ll_mul(ll_max(kernel, 1) - 1, holes + 1), 1);
+    uint64_t needed = ll_add(ll_mul(ll_max(out, 1) - 1, stride), reach), before = ll_add(in, pad);
+    uint64_t behind = needed > before ? ll_sub(needed, before) : 0;
+    w->image.dim[high ? 1 : 2] = in;
+    w->result.dim[high ? 1 : 2] = out;
+    w->attrs[high ? 0 : 1] = attr(high ? LL_ATTR_STRIDE_H : LL_ATTR_STRIDE_W, stride);
+    w->attrs[high ? 2 : 3] = attr(high ? LL_ATTR_PAD_TOP : LL_ATTR_PAD_LEFT, pad);
+    w->attrs[high ? 4 : 5] = attr(high ? LL_ATTR_PAD_BOTTOM : LL_ATTR_PAD_RIGHT, behind);
+    w->attrs[high ? 6 : 7] = attr(high ? LL_ATTR_DILATION_H : LL_ATTR_DILATION_W, holes + 1);
+    *(high ? &w->kernel_h : &w->kernel_w) = kernel;
+}
+
+/* What slides over what; turned, it is the result of the line that is slid over. */
+static const char *slide(const struct ll_dnnl_line *line, bool turned, struct windows *w)
+{
+    const char *p = line->problem;
+    if (ll_dnnl_extent(p, "id", 1) != 1 || ll_dnnl_extent(p, "kd", 1) != 1)
+        return "windows of three dimensions are not known";
+    *w = (struct windows){.image = {.rank = 4, .dtype = (uint8_t)line->dtype}};
+    w->image.dim[0] = ll_dnnl_extent(p, "mb", 1);
+    uint64_t in = ll_dnnl_extent(p, "ic", 1), out = ll_dnnl_extent(p, "oc", in);
+    w->result = w->image;
+    w->image.dim[3] = turned ? out : in;
+    w->result.dim[3] = turned ? in : out;
+    set_side(p, true, turned, w);
+    set_side(p, false, turned, w);
+    return NULL;
+}
+
+/* A deconvolution is the data gradient of a convolution from its result to its image, and the other way
+ * round. */
+static const char *ll_dnnl_CONV(struct ll_dnnl_log *log)
+{
+    const struct ll_dnnl_line *line = &log->line;
+    struct windows w;
+    bool turned = strcmp(line->primitive, "deconvolution") == 0, filter = strstr(line->pass, "weights");
+    bool data = ll_dnnl_backward(line) && !filter;
+    const char *trouble = slide(line, turned, &w);
+    if (trouble)
+        return trouble;
+    uint64_t groups = ll_dnnl_extent(line->problem, "g", 1);
+    w.attrs[8] = attr(LL_ATTR_GROUPS, groups);
+    const struct ll_shape filters = shape_of(
+        line, 4, (uint64_t[]){w.kernel_h, w.kernel_w, w.image.dim[3] / ll_max(groups, 1), w.result.dim[3]});
+    bool to_image = data != turned;
+    struct ll_held in[2], out[LL_MAX_OUTPUTS];
+    in[0] = given(log, to_image ? &w.result : &w.image);
+    in[1] = filter ? given(log, &w.result) : weight(log, 0, &filters);
+    if (filter)
+        in[0] = given(log, &w.image);
+    trouble = record(log,
+                     &(struct ll_import_op){.kind = filter     ? LL_OP_CONV2D_FILTER
+                                                    : to_image ? LL_OP_CONV2D_DATA
+                                                               : LL_OP_CONV2D,
+                                            .in = in,
+                                            .in_count = 2,
+                                            .attrs = w.attrs,
+                                            .attr_count = 9,
+                                            .given = filter ? &filters : &w.image,
+                                            .given_count = filter || to_image},
+                     out);
+    return trouble || ll_dnnl_backward(line) || !has_bias(line) ? trouble : add_bias(log, 1, &out[0]);
+}
+
+static const char *ll_dnnl_POOL(struct ll_dnnl_log *log)
+{
+    const struct ll_dnnl_line *line = &log->line;
+    struct windows w;
+    const char *trouble = slide(line, false, &w);
+    if (trouble)
+        return trouble;
+    bool largest = strstr(line->extra, "pooling_max") != NULL, back = ll_dnnl_backward(line);
+    struct ll_attr attrs[8];
+    memcpy(attrs, w.attrs, 6 * sizeof *attrs);
+    attrs[6] = attr(LL_ATTR_KERNEL_H, w.kernel_h);
+    attrs[7] = attr(LL_ATTR_KERNEL_W, w.kernel_w);
+    struct ll_held in[3] = {given(log, back ? &w.result : &w.image)};
+    if (back && largest) {
+        in[1] = given(log, &w.image);
+        in[2] = given(log, &w.result);
+    }
+    const struct ll_import_op op = {
+        .kind = back      ? largest ? LL_OP_MAX_POOL_GRAD : LL_OP_AVG_POOL_GRAD
+                : largest ? LL_OP_MAX_POOL
+                          : LL_OP_AVG_POOL,
+        .in = in,
+        .in_count = back && largest ? 3 : 1,
+        .attrs = attrs,
+        .attr_count = 8,
+        .given = &w.image,
+        .given_count = back && !largest,
+    };
+    return record(log, &op, NULL);
+}
+
+/* y[mb, oc] = x[mb, ic] w[oc, ic]^T, its data gradient dy w, its weights' dy^T x */
+static const char *ll_dnnl_INNER(struct ll_dnnl_log *log)
+{
+    const struct ll_dnnl_line *line = &log->line;
+    const char *p = line->problem;
+    uint64_t rows = ll_dnnl_extent(p, "mb", 1), out = ll_dnnl_extent(p, "oc", 1),
+             in = ll_dnnl_extent(p, "ic", 1);
+    in = ll_mul(ll_mul(in, ll_dnnl_extent(p, "id", 1)),
+                ll_mul(ll_dnnl_extent(p, "ih", 1), ll_dnnl_extent(p, "iw", 1)));
+    const struct ll_shape x = shape_of(line, 2, (uint64_t[]){rows, in}),
+                          y = shape_of(line, 2, (uint64_t[]){rows, out}),
+                          w = shape_of(line, 2, (uint64_t[]){out, in});
+    bool weights = strstr(line->pass, "weights") != NULL, data = ll_dnnl_backward(line) && !weights;
+    const struct ll_held operands[] = {given(log, ll_dnnl_backward(line) ? &y : &x),
+                                       weights ? given(log, &x) : weight(log, 0, &w)};
+    const struct ll_attr attrs[] = {attr(LL_ATTR_TRANSPOSE_A, weights),
+                                    attr(LL_ATTR_TRANSPOSE_B, !weights && !data)};
+    struct ll_held result[LL_MAX_OUTPUTS];
+    const char *trouble =
+        record(log,
+               &(struct ll_import_op){
+                   .kind = LL_OP_MATMUL, .in = operands, .in_count = 2, .attrs = attrs, .attr_count = 2},
+               result);
+    return trouble || ll_dnnl_backward(line) || !has_bias(line) ? trouble : add_bias(log, 1, &result[0]);
+}
+
+/* 64x128:128x32[:64x32], or, in version 1, m64n32k128; whose right operand is a weight. */
+static const char *ll_dnnl_MATMUL(struct ll_dnnl_log *log)
+{
+    const struct ll_dnnl_line *line = &log->line;
+    struct ll_shape a, b;
+    if (!shape_at(line, 0, &a) || !shape_at(line, 1, &b)) {
+        uint64_t m = ll_dnnl_extent(line->problem, "m", 0), n = ll_dnnl_extent(line->problem, "n", 0),
+                 k = ll_dnnl_extent(line->problem, "k", 0);
+        uint64_t batch = ll_dnnl_extent(line->problem, "b", 0);
+        if (!m || !n || !k)
+            return "this is no problem of a product";
+        a = batch ? shape_of(line, 3, (uint64_t[]){batch, m, k}) : shape_of(line, 2, (uint64_t[]){m, k});
+        b = batch ? shape_of(line, 3, (uint64_t[]){batch, k, n}) : shape_of(line, 2, (uint64_t[]){k, n});
+    }
+    for (unsigned i = 0; i + 2u < a.rank && a.rank == b.rank; i++)
+        b.dim[i] = a.dim[i]; /* operands that repeat are read once for each product */
+    const struct ll_held in[] = {given(log, &a), a.rank == 2 ? weight(log, 0, &b) : given(log, &b)};
+    struct ll_held out[LL_MAX_OUTPUTS];
+    const char *trouble =
+        record(log,
+               &(struct ll_import_op){
+                   .kind = a.rank == 2 ? LL_OP_MATMUL : LL_OP_BATCH_MATMUL, .in = in, .in_count = 2},
+               out);
+    return trouble || !has_bias(line) ? trouble : add_bias(log, 1, &out[0]);
+}
+
+/* What its problem's first shape says, or batch, channels and sides. */
+static bool whole_shape(const struct ll_dnnl_line *line, struct ll_shape *shape)
+{
+    const char *p = line->problem;
+    if (shape_at(line, 0, shape))
+        return true;
+    *shape = shape_of(line, 4,
+                      (uint64_t[]){ll_dnnl_extent(p, "mb", 1),
+                                   ll_mul(ll_dnnl_extent(p, "id", 1), ll_dnnl_extent(p, "ih", 1)),
+                                   ll_dnnl_extent(p, "iw", 1), ll_dnnl_extent(p, "ic", 0)});
+    return shape->dim[3] > 0 && ll_fits(ll_size_bytes(shape));
+}
+
+static const char *on_whole(struct ll_dnnl_log *log, enum ll_op_kind kind, unsigned inputs)
+{
+    struct ll_shape shape;
+    struct ll_held in[3];
+    if (!whole_shape(&log->line, &shape))
+        return "its problem tells no shape";
+    for (unsigned i = 0; i < inputs; i++)
+        in[i] = given(log, &shape);
+    return record(log, &(struct ll_import_op){.kind = kind, .in = in, .in_count = inputs}, NULL);
+}
+
+static const char *ll_dnnl_REORDER(struct ll_dnnl_log *log)
+{
+    struct ll_shape shape;
+    if (!shape_at(&log->line, 0, &shape))
+        return "its problem tells no shape";
+    const struct ll_held in = given(log, &shape);
+    return record(log,
+                  &(struct ll_import_op){
+                      .kind = LL_OP_REORDER, .in = &in, .in_count = 1, .given = &shape, .given_count = 1},
+                  NULL);
+}
+
+/* The functions that have a kind of their own; the others are one operation on each element. */
+static const char *ll_dnnl_ELTWISE(struct ll_dnnl_log *log)
+{
+    static const struct {
+        const char *name;
+        enum ll_op_kind forward, backward;
+    } functions[] = {{"eltwise_relu", LL_OP_RELU, LL_OP_RELU_GRAD},
+                     {"eltwise_tanh", LL_OP_TANH, LL_OP_TANH_GRAD},
+                     {"eltwise_logistic", LL_OP_SIGMOID, LL_OP_SIGMOID_GRAD},
+                     {"eltwise_gelu", LL_OP_GELU, LL_OP_GELU_GRAD},
+                     {"eltwise_clip", LL_OP_RELU_CLIPPED, LL_OP_RELU_CLIPPED_GRAD},
+                     {"eltwise_", LL_OP_ELTWISE, LL_OP_ELTWISE_GRAD}};
+    bool back = ll_dnnl_backward(&log->line);
+    for (size_t i = 0; i < sizeof functions / sizeof *functions; i++)
+        if (strstr(log->line.extra, functions[i].name))
+            return on_whole(log, back ? functions[i].backward : functions[i].forward, back ? 2 : 1);
+    return "it does not say which function it is";
+}
+
+static const char *ll_dnnl_SOFTMAX(struct ll_dnnl_log *log)
+{
+    struct ll_shape shape;
+    struct ll_held in[2];
+    int64_t axis = extra(&log->line, "axis:", -1);
+    if (!shape_at(&log->line, 0, &shape))
+        return "its problem tells no shape";
+    if (axis >= 0 && axis < shape.rank) {
+        uint64_t row = shape.dim[axis];
+        memmove(&shape.dim[axis], &shape.dim[axis + 1], (shape.rank - 1u - (size_t)axis) * sizeof row);
+        shape.dim[shape.rank - 1u] = row;
+    }
+    bool back = ll_dnnl_backward(&log->line);
+    in[0] = in[1] = given(log, &shape);
+    return record(log,
+                  &(struct ll_import_op){
+                      .kind = back ? LL_OP_SOFTMAX_GRAD : LL_OP_SOFTMAX, .in = in, .in_count = back ? 2 : 1},
+                  NULL);
+}
+
+/* Normalisation by channel or by row; statistics that are given are not computed. */
+static const char *ll_dnnl_NORM(struct ll_dnnl_log *log)
+{
+    const struct ll_dnnl_line *line = &log->line;
+    struct ll_shape shape;
+    if (!whole_shape(line, &shape))
+        return "its problem tells no shape";
+    bool rows = strcmp(line->primitive, "layer_normalization") == 0, back = ll_dnnl_backward(line);
+    bool fixed = !rows && !back && strstr(line->extra, "flags:G");
+    const struct ll_shape channels = {.rank = 1, .dtype = LL_F32, .dim = {shape.dim[shape.rank - 1u]}};
+    struct ll_held in[5];
+    uint32_t count = 0, wanted = rows ? 3 : back || fixed ? 5 : 3;
+    if (back)
+        in[count++] = given(log, &shape);
+    in[count++] = given(log, &shape);
+    for (unsigned i = 0; count < wanted; i++)
+        in[count++] = i < LL_DNNL_WEIGHTS ? weight(log, i, &channels) : given(log, &channels);
+    return record(log,
+                  &(struct ll_import_op){.kind = rows    ? back ? LL_OP_LAYER_NORM_GRAD : LL_OP_LAYER_NORM
+                                                 : back  ? LL_OP_BATCH_NORM_GRAD
+                                                 : fixed ? LL_OP_BATCH_NORM_FIXED
+                                                         : LL_OP_BATCH_NORM,
+                                         .in = in,
+                                         .in_count = wanted},
+                  NULL);
+}
+
+static const char *ll_dnnl_LRN(struct ll_dnnl_log *log)
+{
+    return on_whole(log, ll_dnnl_backward(&log->line) ? LL_OP_LRN_GRAD : LL_OP_LRN,
+                    ll_dnnl_backward(&log->line) ? 3 : 1);
+}
+
+/* Two tensors, the second of which may repeat. */
+static const char *ll_dnnl_BINARY(struct ll_dnnl_log *log)
+{
+    static const struct {
+        const char *name;
+        enum ll_op_kind kind;
+    } functions[] = {{"binary_mul", LL_OP_MUL},     {"binary_div", LL_OP_DIV},     {"binary_sub", LL_OP_SUB},
+                     {"binary_max", LL_OP_MAXIMUM}, {"binary_min", LL_OP_MINIMUM}, {"binary_", LL_OP_ADD}};
+    struct ll_shape a, b;
+    if (!shape_at(&log->line, 0, &a) || !shape_at(&log->line, 1, &b))
+        return "its problem does not tell two shapes";
+    const struct ll_held in[] = {given(log, &a), given(log, &b)};
+    for (size_t i = 0; i < sizeof functions / sizeof *functions; i++)
+        if (strstr(log->line.extra, functions[i].name))
+            return record(log, &(struct ll_import_op){.kind = functions[i].kind, .in = in, .in_count = 2},
+                          NULL);
+    return "it does not say which function it is";
+}
+
+/* As many tensors of one shape as its memory has sources. */
+static const char *ll_dnnl_SUM(struct ll_dnnl_log *log)
+{
+    enum { MOST = 16 };
+    struct ll_shape shape;
+    struct ll_held in[MOST];
+    uint32_t count = 0;
+    if (!shape_at(&log->line, 0, &shape))
+        return "its problem tells no shape";
+    for (const char *at = log->line.memory; (at = strstr(at, "src")) && count < MOST; at += 3)
+        in[count++] = given(log, &shape);
+    return record(log, &(struct ll_import_op){.kind = LL_OP_ADD_N, .in = in, .in_count = count}, NULL);
+}
+
+static const char *ll_dnnl_CONCAT(struct ll_dnnl_log *log)
+{
+    enum { MOST = 64 };
+    struct ll_held in[MOST];
+    struct ll_shape shape;
+    uint32_t count = 0, sources = 0;
+    for (const char *at = log->line.memory; (at = strstr(at, "src")); at += 3)
+        sources++;
+    const struct ll_attr axis = attr(LL_ATTR_AXIS, (uint64_t)extra(&log->line, "axis:", 1));
+    while (count < sources && count < MOST && shape_at(&log->line, count, &shape))
+        in[count++] = given(log, &shape);
+    return record(log,
+                  &(struct ll_import_op){
+                      .kind = LL_OP_CONCAT, .in = in, .in_count = count, .attrs = &axis, .attr_count = 1},
+                  NULL);
+}
+
+/* l1t20mb16sic512slc256dhc512dic512: layers over steps; widths of state, layer, hidden state. */
+static const char *ll_dnnl_RNN(struct ll_dnnl_log *log)
+{
+    const struct ll_dnnl_line *line = &log->line;
+    const char *p = line->problem;
+    uint64_t gates = strstr(line->extra, "lstm") ? 4 : strstr(line->extra, "gru") ? 3 : 1;
+    uint64_t layers = ll_dnnl_extent(p, "l", 1), ways = strstr(line->extra, "bidirectional") ? 2 : 1,
+             hidden = ll_dnnl_extent(p, "dhc", ll_dnnl_extent(p, "dic", 1)),
+             width = ll_dnnl_extent(p, "slc", hidden), state = ll_dnnl_extent(p, "sic", hidden),
+             steps = ll_dnnl_extent(p, "t", 1), rows = ll_dnnl_extent(p, "mb", 1);
+    uint64_t stacked = ll_mul(layers, ways);
+    const struct ll_shape x = shape_of(line, 3, (uint64_t[]){steps, rows, width}),
+                          input = shape_of(line, 3, (uint64_t[]){stacked, width, ll_mul(gates, hidden)}),
+                          recurrent = shape_of(line, 3, (uint64_t[]){stacked, state, ll_mul(gates, hidden)}),
+                          y = shape_of(line, 3, (uint64_t[]){steps, rows, ll_mul(ways, hidden)});
+    const struct ll_held in[] = {given(log, &x), weight(log, 0, &input), weight(log, 1, &recurrent)};
+    return record(log,
+                  &(struct ll_import_op){
+                      .kind = LL_OP_RECURRENT, .in = in, .in_count = 3, .given = &y, .given_count = 1},
+                  NULL);
+}
+
+static const struct {
+    const char *primitive;
+    ll_dnnl_rule *rule;
+} rules[] = {
+    {"convolution", ll_dnnl_CONV},
+    {"deconvolution", ll_dnnl_CONV},
+    {"inner_product", ll_dnnl_INNER},
+    {"matmul", ll_dnnl_MATMUL},
+    {"reorder", ll_dnnl_REORDER},
+    {"eltwise", ll_dnnl_ELTWISE},
+    {"softmax", ll_dnnl_SOFTMAX},
+    {"softmax_v2", ll_dnnl_SOFTMAX},
+    {"logsoftmax", ll_dnnl_SOFTMAX},
+    {"batch_normalization", ll_dnnl_NORM},
+    {"layer_normalization", ll_dnnl_NORM},
+    {"lrn", ll_dnnl_LRN},
+    {"pooling", ll_dnnl_POOL},
+    {"pooling_v2", ll_dnnl_POOL},
+    {"binary", ll_dnnl_BINARY},
+    {"sum", ll_dnnl_SUM},
+    {"concat", ll_dnnl_CONCAT},
+    {"rnn", ll_dnnl_RNN},
+};
+
+const char *ll_dnnl_record(struct ll_dnnl_log *log)
+{
+    if (log->line.dtype == LL_DTYPE_COUNT)
+        return "the type of its elements is not known";
+    for (size_t i = 0; i < sizeof rules / sizeof *rules; i++)
+        if (strcmp(rules[i].primitive, log->line.primitive) == 0)
+            return rules[i].rule(log);
+    return "nobody knows this primitive; --allow-opaque keeps it as the time it took";
+}
