@@ -290,18 +290,7 @@ static struct ll_value *build(struct ll_nn *nn, const struct ll_build *build)
                                                         .target = (uint64_t)values[TARGET],
                                                         .padding = (uint64_t)values[PADDING],
                                                     });
-    if (!t)
-        return &nn->nothing;
-    if (build->measure)
-        return teach(nn, build, t);
-    if (!build->train)
-        return search(nn, build, t, LL_LEARNED);
-    struct ll_value *loss = train(nn, build, t);
-    if (build->evaluate && !nn->trouble) {
-        t->program = ll_nn_begin_program(nn);
-        search(nn, build, t, LL_HELD_BACK);
-    }
-    return nn->trouble ? &nn->nothing : loss;
+    return ll_translation_build(nn, build, t, &(struct ll_translator){teach, search, train});
 }
 
 const struct ll_model ll_model_sockeye = {

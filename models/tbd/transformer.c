@@ -133,6 +133,12 @@ static struct ll_value *search(struct ll_nn *nn, const struct ll_build *build, s
     return ll_transformer_search(nn, &call, &t->beam);
 }
 
+static struct ll_value *teach(struct ll_nn *nn, const struct ll_build *build, struct ll_translation *t)
+{
+    struct ll_transformer_call call = call_of(build, t, LL_LEARNED);
+    return ll_transformer_teach(nn, &call);
+}
+
 static struct ll_value *build(struct ll_nn *nn, const struct ll_build *build)
 {
     const int64_t *values = build->params;
@@ -146,20 +152,7 @@ static struct ll_value *build(struct ll_nn *nn, const struct ll_build *build)
                                                     });
     if (!nn->trouble && values[HIDDEN] % 2 != 0)
         ll_nn_fail(nn, "an odd number of hidden features; half of a position's are sines, half cosines");
-    if (nn->trouble)
-        return &nn->nothing;
-    if (build->measure) {
-        struct ll_transformer_call call = call_of(build, t, LL_LEARNED);
-        return ll_transformer_teach(nn, &call);
-    }
-    if (!build->train)
-        return search(nn, build, t, LL_LEARNED);
-    struct ll_value *loss = train(nn, build, t);
-    if (build->evaluate && !nn->trouble) {
-        t->program = ll_nn_begin_program(nn);
-        search(nn, build, t, LL_HELD_BACK);
-    }
-    return nn->trouble ? &nn->nothing : loss;
+    return ll_translation_build(nn, build, t, &(struct ll_translator){teach, search, train});
 }
 
 const struct ll_model ll_model_transformer = {

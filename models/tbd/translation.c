@@ -53,6 +53,23 @@ struct ll_translation *ll_translation_begin(struct ll_nn *nn, const struct ll_bu
     return nn->trouble ? NULL : t;
 }
 
+struct ll_value *ll_translation_build(struct ll_nn *nn, const struct ll_build *build,
+                                      struct ll_translation *t, const struct ll_translator *translator)
+{
+    if (!t || nn->trouble)
+        return &nn->nothing;
+    if (build->measure)
+        return translator->teach(nn, build, t);
+    if (!build->train)
+        return translator->search(nn, build, t, LL_LEARNED);
+    struct ll_value *loss = translator->train(nn, build, t);
+    if (build->evaluate && !nn->trouble) {
+        t->program = ll_nn_begin_program(nn);
+        translator->search(nn, build, t, LL_HELD_BACK);
+    }
+    return nn->trouble ? &nn->nothing : loss;
+}
+
 uint64_t ll_translation_tokens(const struct ll_translation *t)
 {
     uint64_t each = t->sentences.longest + (t->layout == LL_SENTENCE_FIRST);

@@ -35,6 +35,19 @@ struct ll_translation *ll_translation_begin(struct ll_nn *nn, const struct ll_bu
                                             enum ll_translation_layout layout,
                                             const struct ll_translation_sizes *sizes);
 
+/* A translator: what it scores words with when it is told the words before (a network's forward pass), what
+ * it translates with by itself, and what it learns with. */
+struct ll_translator {
+    struct ll_value *(*teach)(struct ll_nn *nn, const struct ll_build *build, struct ll_translation *t);
+    struct ll_value *(*search)(struct ll_nn *nn, const struct ll_build *build, struct ll_translation *t,
+                               enum ll_part part);
+    struct ll_value *(*train)(struct ll_nn *nn, const struct ll_build *build, struct ll_translation *t);
+};
+
+/* The network that is asked for: what it returns is the model's. `t` is the context, NULL after trouble. */
+struct ll_value *ll_translation_build(struct ll_nn *nn, const struct ll_build *build,
+                                      struct ll_translation *t, const struct ll_translator *translator);
+
 /* How many words a batch of what is read has, ends included: always the same. */
 uint64_t ll_translation_tokens(const struct ll_translation *translation);
 

@@ -1,7 +1,7 @@
 #!/bin/sh
 # SPDX-License-Identifier: Apache-2.0
 # torch.sh PROGRAM SCRIPT [MODEL]: PROGRAM leaves weights, results and gradients in a folder and prints how long a step
-# took; SCRIPT computes the same with PyTorch and compares. A machine without PyTorch cannot tell: status 77.
+# took, or is `true`; SCRIPT computes the same with PyTorch and compares. A machine without PyTorch cannot tell: status 77.
 set -u
 python=
 for candidate in python3 /usr/bin/python3; do

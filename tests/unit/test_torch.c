@@ -238,6 +238,23 @@ static void profiles_have_times_of_kernels_and_order(void **state)
     end_conversion(&c);
 }
 
+/* Attention of 2 x 4 heads, 16 positions, 32 features: two products forward, five backward, one of them to
+ * have the shares again. */
+static void fused_attention_is_the_products_that_it_stands_for(void **state)
+{
+    (void)state;
+    struct ll_arena arena = {0};
+    struct conversion c = {.importer = ll_import_TORCH_GRAPH, .file_count = 1};
+    assert_int_equal(ll_input_open("tests/fuzz/corpus/torch/attention.json", &arena, &c.files[0]), LL_OK);
+    convert(&c);
+    assert_non_null(c.trace);
+    assert_near(class_flops(c.trace, LL_CLASS_MATRIX), 7. * 2 * 2 * 4 * 16 * 16 * 32, 0);
+    assert_int_equal(c.trace->forms[c.trace->ops[3].form].phase, LL_PHASE_BACKWARD);
+    ll_input_close(&c.files[0]);
+    end_conversion(&c);
+    ll_arena_release(&arena);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -247,6 +264,7 @@ int main(void)
         cmocka_unit_test(both_schemas_say_the_same),
         cmocka_unit_test(unknown_operators_are_named_or_kept),
         cmocka_unit_test(what_is_wrong_is_said_with_its_place),
+        cmocka_unit_test(fused_attention_is_the_products_that_it_stands_for),
         cmocka_unit_test(profiles_have_times_of_kernels_and_order),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

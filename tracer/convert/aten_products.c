@@ -4,7 +4,8 @@
 
 static const char wants_tensors[] = "its arguments are not the tensors that it takes";
 
-ll_aten_rule ll_aten_MM, ll_aten_ADDMM, ll_aten_LINEAR, ll_aten_MV;
+ll_aten_rule ll_aten_MM, ll_aten_ADDMM, ll_aten_LINEAR, ll_aten_MV, ll_aten_ATTENTION,
+    ll_aten_ATTENTION_BACKWARD;
 
 /* The product of arguments a and b. */
 static const char *product(struct ll_aten *call, enum ll_op_kind kind, uint32_t a, uint32_t b,
@@ -93,4 +94,73 @@ const char *ll_aten_MV(struct ll_aten *call)
             : (struct ll_shape){.rank = 2, .dtype = a->shape.dtype, .dim = {1, a->shape.dim[0]}};
     const struct ll_held in[] = {ll_aten_hold(call, a, &lying), ll_aten_hold(call, x, &standing)};
     return ll_aten_do_to(call, &(struct ll_import_op){.kind = LL_OP_MATMUL, .in = in, .in_count = 2});
+}
+
+/* A product of stacks, operands turned or not. */
+static const char *stacked(struct ll_aten *call, struct ll_held a, bool turn_a, struct ll_held b, bool turn_b,
+                           struct ll_held *out)
+{
+    const struct ll_held in[] = {a, b};
+    const struct ll_attr turned[] = {{.key = LL_ATTR_TRANSPOSE_A, .count = turn_a},
+                                     {.key = LL_ATTR_TRANSPOSE_B, .count = turn_b}};
+    return ll_aten_do(
+        call,
+        &(struct ll_import_op){
+            .kind = LL_OP_BATCH_MATMUL, .in = in, .in_count = 2, .attrs = turned, .attr_count = 2},
+        out);
+}
+
+/* softmax(q k^T), of the arguments q[batch, heads, asking, features] and k behind it. */
+static const char *shares(struct ll_aten *call, uint32_t q, struct ll_held *out)
+{
+    if (!ll_aten_tensor(call, q) || !ll_aten_tensor(call, q + 1) || !ll_aten_tensor(call, q + 2))
+        return wants_tensors;
+    const char *trouble = stacked(call, ll_aten_hold(call, ll_aten_tensor(call, q), NULL), false,
+                                  ll_aten_hold(call, ll_aten_tensor(call, q + 1), NULL), true, out);
+    return trouble ? trouble
+                   : ll_aten_do(call, &(struct ll_import_op){.kind = LL_OP_SOFTMAX, .in = out, .in_count = 1},
+                                out);
+}
+
+/* _scaled_dot_product_flash_attention(q, k, v, ...) and the like: as the ops that it stands for. Who asks for
+ * what it keeps for the way back asks for its result. */
+const char *ll_aten_ATTENTION(struct ll_aten *call)
+{
+    struct ll_held p = {0}, out = {0};
+    const char *trouble = shares(call, 0, &p);
+    if (!trouble)
+        trouble = stacked(call, p, false, ll_aten_hold(call, ll_aten_tensor(call, 2), NULL), false, &out);
+    for (uint32_t i = 0; !trouble && i < 2; i++)
+        ll_aten_give(call, ll_aten_result(call, i), out);
+    return trouble;
+}
+
+/* _scaled_dot_product_flash_attention_backward(dy, q, k, v, ...): the shares p are computed again, then
+ * dv = p^T dy, ds = the softmax' gradient of dy v^T, dq = ds k, dk = ds^T q. */
+const char *ll_aten_ATTENTION_BACKWARD(struct ll_aten *call)
+{
+    struct ll_held p = {0}, dv = {0}, dp = {0}, ds = {0}, dq = {0}, dk = {0};
+    const struct ll_torch_tensor *gradient = ll_aten_tensor(call, 0);
+    const char *trouble = gradient ? shares(call, 1, &p) : wants_tensors;
+    if (trouble)
+        return trouble;
+    const struct ll_held dy = ll_aten_hold(call, gradient, NULL),
+                         q = ll_aten_hold(call, ll_aten_tensor(call, 1), NULL);
+    const struct ll_held k = ll_aten_hold(call, ll_aten_tensor(call, 2), NULL),
+                         v = ll_aten_hold(call, ll_aten_tensor(call, 3), NULL);
+    trouble = stacked(call, p, true, dy, false, &dv);
+    if (!trouble)
+        trouble = stacked(call, dy, false, v, true, &dp);
+    const struct ll_held both[] = {dp, p};
+    if (!trouble)
+        trouble = ll_aten_do(
+            call, &(struct ll_import_op){.kind = LL_OP_SOFTMAX_GRAD, .in = both, .in_count = 2}, &ds);
+    if (!trouble)
+        trouble = stacked(call, ds, false, k, false, &dq);
+    if (!trouble)
+        trouble = stacked(call, ds, true, q, false, &dk);
+    const struct ll_held results[] = {dq, dk, dv};
+    for (uint32_t i = 0; !trouble && i < 3; i++)
+        ll_aten_give(call, ll_aten_result(call, i), results[i]);
+    return trouble;
 }

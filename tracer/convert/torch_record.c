@@ -126,7 +126,8 @@ static bool place_node(struct record *r, uint64_t i)
     state->row = ll_aten_find(node->name);
     if (starts(node->name, "Optimizer."))
         state->phase = LL_PHASE_UPDATE;
-    if (starts(node->name, "autograd::engine::evaluate_function") || node->scope == BACKWARD_NODE)
+    if (starts(node->name, "autograd::engine::evaluate_function") || node->scope == BACKWARD_NODE ||
+        strstr(node->name, "_backward"))
         state->phase = LL_PHASE_BACKWARD;
     if (node->scope == BACKWARD_NODE && node->sequence >= 0)
         state->scope = within(r, forward_scope(r, node), node->name);

@@ -295,9 +295,13 @@ static int ask_permission(void)
 {
     int status = 0;
     pid_t pid = fork();
-    if (pid == 0)
-        return ptrace(PTRACE_TRACEME, 0, NULL, NULL) == 0 ? 0 : CANNOT_RUN;
-    return pid > 0 && waitpid(pid, &status, 0) == pid && WIFEXITED(status) ? WEXITSTATUS(status) : CANNOT_RUN;
+    if (pid == 0) {
+        if (ptrace(PTRACE_TRACEME, 0, NULL, NULL) == 0)
+            kill(getpid(), SIGKILL);
+        return CANNOT_RUN;
+    }
+    bool ended = pid > 0 && waitpid(pid, &status, 0) == pid;
+    return ended && WIFSIGNALED(status) && WTERMSIG(status) == SIGKILL ? 0 : CANNOT_RUN;
 }
 
 int main(int argc, char **argv)
