@@ -189,9 +189,8 @@ static inline uint64_t twin_BOX_SAMPLE(const struct ll_op_view *op, double *cons
             double best = 0, common, either;
             for (uint64_t t = 0; t < g; t++, flops += 14) {
                 twin_common(box, truth + 5 * t, &common, &either);
-                if ((double)((uint64_t)fmax(truth[5 * t + 4], 0) % classes) !=
-                        fmax(floor(truth[5 * t + 4]), 0) ||
-                    truth[5 * t + 4] < 1 || either <= 0 || common / either <= best)
+                if (truth[5 * t + 4] < 1 || truth[5 * t + 4] >= (double)classes || either <= 0 ||
+                    common / either <= best)
                     continue;
                 best = common / either;
                 match[i] = t;

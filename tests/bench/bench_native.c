@@ -32,6 +32,8 @@ static const struct preset {
     {"alexnet", 1, 8, {{NULL, NULL}}, 0},
     {"vgg_code", 1, 3, {{NULL, NULL}}, 0},
     {"residual", 1, 6, {{NULL, NULL}}, 0},
+    {"resnet", 1, 4, {{NULL, NULL}}, 0},
+    {"inception_v3", 1, 3, {{NULL, NULL}}, 0},
     {"deepq", 32, 20, {{"replay", "10000"}}, 1},
     {"autoenc", 128, 50, {{NULL, NULL}}, 0},
     {"memnet", 32, 200, {{NULL, NULL}}, 0},
