@@ -12,7 +12,9 @@ void ll_gradient_NONE(struct ll_nn *nn, const struct ll_gradient_call *call)
 
 void ll_gradient_UNKNOWN(struct ll_nn *nn, const struct ll_gradient_call *call)
 {
-    ll_nn_fail(nn, "%s in %s: no gradient is known of it", ll_op_name(call->op->view.kind), call->op->scope);
+    const char *scope = call->op->scope;
+    ll_nn_fail(nn, "%s%s%s: no gradient is known of it", ll_op_name(call->op->view.kind),
+               *scope ? " in " : "", scope);
 }
 
 static struct ll_value *product(struct ll_nn *nn, struct ll_value *a, bool transpose_a, struct ll_value *b,

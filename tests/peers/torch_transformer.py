@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
 """torch_transformer.py FOLDER THREADS OUR_SECONDS: the layer that transformer_layer left in the folder, by
-PyTorch: results and gradients within 1e-4 of the largest, and the ratio of step times."""
+PyTorch: in doubles results and gradients within 1e-4 of the largest, in floats the ratio of step times."""
 import statistics
 import sys
 import time
@@ -50,12 +50,7 @@ def step():
     return y
 
 
-times = []
-for _ in range(RUNS):
-    start = time.perf_counter()
-    y = step()
-    times.append(time.perf_counter() - start)
-
+y = step()
 worst = 0.0
 for name, found, wanted in [("y", arrays["y"], y.detach())] + [
     (name, arrays["gradient." + name], arrays[name].grad) for name in asked
@@ -65,6 +60,15 @@ for name, found, wanted in [("y", arrays["y"], y.detach())] + [
     if not off <= TOLERANCE:
         print(f"{name}: off by {off:.2e} of the largest")
 print(f"{len(asked)} gradients and the result: off by at most {worst:.2e} of the largest")
+
+arrays = {name: array.detach().float() for name, array in arrays.items()}
+for name in asked:
+    arrays[name].requires_grad_(True)
+times = []
+for _ in range(RUNS):
+    start = time.perf_counter()
+    step()
+    times.append(time.perf_counter() - start)
 theirs_s = statistics.median(times)
 print(f"a step: ours {ours_s * 1e3:.2f} ms, theirs {theirs_s * 1e3:.2f} ms, ratio {ours_s / theirs_s:.2f}")
 sys.exit(0 if worst <= TOLERANCE and len(asked) == 13 else 1)
