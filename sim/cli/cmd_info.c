@@ -165,13 +165,13 @@ static void timing(const struct ll_profile *profile, struct ll_str *out)
     if (profile->ops_time_s > 0 && profile->wall_s <= 0)
         ll_str_add(&line, "no step was recorded to its end");
     else if (profile->ops_time_s > 0)
-        ll_str_addf(&line, "%s a step at %s; ops cover %s of it; recording an op took %s",
-                    ll_si(&wall, profile->wall_s, "s"),
+        ll_str_addf(&line, "%s a step at %s; ops cover %s of it", ll_si(&wall, profile->wall_s, "s"),
                     ll_si(&rate, profile->flops / profile->wall_s, "FLOP/s"),
-                    ll_percent(&covered, seen_time_s(profile) / profile->wall_s),
-                    ll_si(&cost, profile->record_ns_per_op * 1e-9, "s"));
+                    ll_percent(&covered, seen_time_s(profile) / profile->wall_s));
     else
         ll_str_add(&line, "a dry run: no times");
+    if (profile->record_ns_per_op > 0)
+        ll_str_addf(&line, "; recording an op took %s", ll_si(&cost, profile->record_ns_per_op * 1e-9, "s"));
     ll_end_line(&line, ll_screen_width(), out);
 }
 

@@ -320,7 +320,8 @@ static void comparison_row(const struct ll_report *report, double fastest_s, str
                  result->fits ? "" : " (does not fit)", ll_si(&time, result->time_s, "s"),
                  result->time_s / fastest_s, short_bar(&compute, result->flop_utilization),
                  short_bar(&memory, result->level_share[result->machine->level_count - 1]),
-                 ll_many(&rate, batch_of(result) / result->time_s, ""), bound, best);
+                 batch_of(result) > 0 ? ll_many(&rate, batch_of(result) / result->time_s, "") : "", bound,
+                 best);
 }
 
 void ll_report_comparison(const struct ll_report *reports, size_t count, unsigned width, struct ll_str *out)

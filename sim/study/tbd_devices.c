@@ -70,7 +70,7 @@ static void draw(const struct pair *pairs, size_t count, struct ll_outcome *outc
 {
     static const char *const cards[] = {LL_TBD_P4000, LL_TBD_TITAN};
     static const char *const titles[] = {"throughput, P4000 = 1", "GPU utilization", "FP32 utilization"};
-    static const char *const labels[] = {"throughput / that of the P4000", "%", "%"};
+    static const char *const labels[] = {"times the P4000", "%", "%"};
     const char *names[LL_TBD_COUNT];
     double values[3][2 * LL_TBD_COUNT];
     if (count == 0)
