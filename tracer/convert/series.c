@@ -29,7 +29,8 @@ struct ll_held ll_series_tensor(struct ll_series *series, enum ll_memory_class m
                                 unsigned rank, const uint64_t *dims)
 {
     struct ll_shape shape = {.rank = (uint8_t)rank, .dtype = (uint8_t)dtype};
-    memcpy(shape.dim, dims, rank * sizeof *dims);
+    for (unsigned i = 0; i < rank; i++)
+        shape.dim[i] = dims[i];
     return ll_import_tensor(series->import, ll_memory_name(memory), &shape, memory);
 }
 
