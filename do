@@ -8,7 +8,7 @@ usage() {
     cat <<'END'
 ./do demo        install what is missing, build, record AlexNet, replay it on four machines
 ./do test        install what is missing, build with gcc, with clang and with sanitizers, run all tests
-./do bench       build, then measure the speed of the program's own parts
+./do bench       build, then measure the speed of the program's own parts, and of steps beside PyTorch's
 ./do host        build, calibrate this machine, compare recorded steps of the workloads with predicted ones
 ./do fuzz [N]    N runs of every fuzz target under the sanitizers (100000 when not given)
 ./do soak [N]    property tests with N fresh seeds under the sanitizers (20 when not given)
@@ -98,6 +98,14 @@ all_tests() {
 bench() {
     build release
     for name in $(names tests/bench/bench_*.c); do run "build/release/tests/$name"; done
+    peers=build/release/tests/peers
+    beside "$peers/transformer_layer" tests/peers/torch_transformer.py
+    for model in resnet inception_v3; do beside "$peers/image_net" tests/peers/torch_image_net.py "$model"; done
+}
+
+# A step of ours beside PyTorch's, where that is installed.
+beside() {
+    run tests/peers/torch.sh "$@" || [ $? = 77 ]
 }
 
 host() {
