@@ -170,3 +170,70 @@ enum ll_exchange_trouble ll_exchange(const struct ll_net *net, const struct ll_e
     ll_flows_free(flows);
     return trouble;
 }
+
+/* Whether the members of the first group, of which the others are copies, differ in their place in this level
+ * alone. */
+static bool lies_in_level(const struct ll_net *net, const struct ll_exchange *e, uint64_t level)
+{
+    uint64_t inner = ll_net_group(net, level), whole = ll_net_group(net, level + 1);
+    for (uint64_t i = 1; i < e->size; i++)
+        if (e->members[i] / whole != e->members[0] / whole || e->members[i] % inner != e->members[0] % inner)
+            return false;
+    return true;
+}
+
+/* Between two samples both figures change evenly with the number of devices. */
+static double between(const struct ll_network_sample *low, const struct ll_network_sample *high,
+                      uint64_t devices, double bytes)
+{
+    double span = (double)(high->devices - low->devices), n = (double)devices;
+    double share = span > 0 ? (n - (double)low->devices) / span : 0;
+    double latency_s = low->latency_s + share * (high->latency_s - low->latency_s);
+    double bandwidth_Bps = low->bandwidth_Bps + share * (high->bandwidth_Bps - low->bandwidth_Bps);
+    return latency_s + 2 * (n - 1) / n * bytes / bandwidth_Bps;
+}
+
+/* What was measured on the level, where that says something of so many devices. */
+static bool sampled(const struct ll_network *level, const struct ll_exchange *e,
+                    struct ll_exchanged *exchanged)
+{
+    const struct ll_network_sample *low = NULL, *high = NULL;
+    for (uint64_t i = 0; i < level->sample_count; i++) {
+        low = level->samples[i].devices <= e->size ? &level->samples[i] : low;
+        high = !high && level->samples[i].devices >= e->size ? &level->samples[i] : high;
+    }
+    if (!low || !high)
+        return false;
+    *exchanged = (struct ll_exchanged){.time_s = between(low, high, e->size, e->bytes),
+                                       .sent_bytes = 2 * (double)(e->size - 1) * e->bytes,
+                                       .algorithm = LL_ALGORITHM_COUNT,
+                                       .busiest = level->name};
+    return true;
+}
+
+static bool is_sampled(const struct ll_net *net, const struct ll_exchange *e, struct ll_exchanged *exchanged)
+{
+    if (e->collective != LL_COLLECTIVE_ALL_REDUCE || e->size < 2)
+        return false;
+    for (uint64_t level = 0; level < ll_net_levels(net); level++)
+        if (lies_in_level(net, e, level))
+            return sampled(&ll_net_machine(net)->networks[level], e, exchanged);
+    return false;
+}
+
+enum ll_exchange_trouble ll_exchange_by_software(const struct ll_net *net, const struct ll_exchange *exchange,
+                                                 struct ll_exchanged *exchanged)
+{
+    const struct ll_software *software = &ll_net_machine(net)->software;
+    struct ll_exchange way = *exchange;
+    if (is_sampled(net, exchange, exchanged))
+        return LL_EXCHANGE_DONE;
+    way.algorithm = software->collectives;
+    enum ll_exchange_trouble trouble = ll_exchange(net, &way, exchanged);
+    way.algorithm = LL_ALGORITHM_COUNT;
+    if (trouble == LL_EXCHANGE_NO_WAY)
+        trouble = ll_exchange(net, &way, exchanged);
+    exchanged->overhead_s = software->collective_overhead_s;
+    exchanged->time_s += exchanged->overhead_s;
+    return trouble;
+}

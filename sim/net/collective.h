@@ -36,10 +36,11 @@ struct ll_exchange {
 };
 
 struct ll_exchanged {
-    double time_s;
-    double sent_bytes; /* by all devices of one group together, over all steps */
-    enum ll_algorithm algorithm;
-    const char *busiest; /* the level whose link held the last step back; NULL: none */
+    double time_s;               /* with what starting costs */
+    double overhead_s;           /* of that, what starting costs */
+    double sent_bytes;           /* by all devices of one group together, over all steps */
+    enum ll_algorithm algorithm; /* LL_ALGORITHM_COUNT where the time was measured */
+    const char *busiest;         /* the level whose link held the last step back; NULL: none */
 };
 
 enum ll_exchange_trouble {
@@ -49,5 +50,12 @@ enum ll_exchange_trouble {
 };
 enum ll_exchange_trouble ll_exchange(const struct ll_net *net, const struct ll_exchange *exchange,
                                      struct ll_exchanged *exchanged);
+
+/* The same as the machine's software does it: with its `collective_overhead`; by what `samples` of the level
+ * that a group of an all-reduce lies in say, where there are some of as many devices or of fewer and of more;
+ * else by the way that it prefers, where that one serves; else by the fastest. exchange->algorithm is not
+ * looked at. */
+enum ll_exchange_trouble ll_exchange_by_software(const struct ll_net *net, const struct ll_exchange *exchange,
+                                                 struct ll_exchanged *exchanged);
 
 #endif

@@ -57,16 +57,6 @@ static double wire_s(const struct ll_machine *machine, const struct ll_measured_
     return share * (double)part->work.a_bytes / level->bandwidth_Bps;
 }
 
-/* The way that the software prefers where that has one, else the fastest. */
-static bool exchange_by(const struct ll_net *net, struct ll_exchange *exchange, struct ll_exchanged *done)
-{
-    enum ll_exchange_trouble trouble = ll_exchange(net, exchange, done);
-    exchange->algorithm = LL_ALGORITHM_COUNT;
-    if (trouble == LL_EXCHANGE_NO_WAY)
-        trouble = ll_exchange(net, exchange, done);
-    return trouble == LL_EXCHANGE_DONE;
-}
-
 /* An exchange between devices, by the machine's network. False when it does not reach so many. */
 static bool predict_exchange(const struct ll_machine *machine, const struct ll_measured_part *part,
                              struct ll_predicted *p, const char **trouble)
@@ -75,17 +65,16 @@ static bool predict_exchange(const struct ll_machine *machine, const struct ll_m
     struct ll_net *net = ll_net_new(machine, trouble);
     uint64_t *members = net ? members_of(net, part) : NULL;
     struct ll_exchange exchange = {.collective = part->collective,
-                                   .algorithm = machine->software.collectives,
                                    .bytes = (double)part->work.a_bytes,
                                    .members = members,
                                    .size = part->devices,
                                    .groups = 1};
     if (net && !members)
         *trouble = "the machine describes no network of so many devices";
-    else if (net && !exchange_by(net, &exchange, &done))
+    else if (net && ll_exchange_by_software(net, &exchange, &done) != LL_EXCHANGE_DONE)
         *trouble = "the machine's devices have no way to exchange this";
-    p->time_s += (double)part->times * (machine->software.collective_overhead_s + done.time_s);
-    p->overhead_s += (double)part->times * machine->software.collective_overhead_s;
+    p->time_s += (double)part->times * done.time_s;
+    p->overhead_s += (double)part->times * done.overhead_s;
     p->roofline_s += net && members ? (double)part->times * wire_s(machine, part) : 0;
     free(members);
     ll_net_free(net);

@@ -285,6 +285,29 @@ static void edges_say_ends_direction_and_width(void **state)
         assert_false(ll_edge_parse(wrong[i], &edge));
 }
 
+/* Among 4 of 8 as between the samples of 2 and 6: half way, 15 us and 150 GB/s; among 8 nothing was measured
+ * and the software's ring runs, with its start. */
+static void measured_all_reduces_stand_for_the_model(void **state)
+{
+    (void)state;
+    const uint64_t members[] = {0, 1, 2, 3, 4, 5, 6, 7};
+    struct fixture f =
+        open_net("  - {name: s, topology: switch, devices: 8, bandwidth: 1GB/s, latency: 500ns, samples: "
+                 "[{devices: 2, latency: 10us, bandwidth: 100GB/s}, "
+                 "{devices: 6, latency: 20us, bandwidth: 200GB/s}]}\n"
+                 "software: {collectives: ring, collective_overhead: 5us}\n");
+    struct ll_exchange exchange = {
+        .collective = LL_COLLECTIVE_ALL_REDUCE, .bytes = M, .members = members, .groups = 1};
+    struct ll_exchanged done;
+    exchange.size = 4;
+    assert_int_equal(ll_exchange_by_software(f.net, &exchange, &done), LL_EXCHANGE_DONE);
+    assert_time(done.time_s, 15e-6 + 2 * 3.0 / 4 * M / 150e9);
+    exchange.size = 8;
+    assert_int_equal(ll_exchange_by_software(f.net, &exchange, &done), LL_EXCHANGE_DONE);
+    assert_time(done.time_s, 5e-6 + 2 * 7 * (a + M / (8 * B)));
+    close_net(&f);
+}
+
 static void a_hundred_thousand_devices_are_no_trouble(void **state)
 {
     (void)state;
@@ -313,6 +336,7 @@ int main(void)
         cmocka_unit_test(who_is_done_leaves_its_share_to_others),
         cmocka_unit_test(listed_edges_lead_the_shortest_way),
         cmocka_unit_test(edges_say_ends_direction_and_width),
+        cmocka_unit_test(measured_all_reduces_stand_for_the_model),
         cmocka_unit_test(a_hundred_thousand_devices_are_no_trouble),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
