@@ -45,7 +45,7 @@ static const struct ll_model_param params[] = {
 };
 
 enum { STRIDE = 16, KINDS = 9, LEARNED_ANCHORS = 256, BINS = 14 };
-enum { EVALUATION = 1, EVALUATED_BATCHES = 16 };
+enum { EVALUATION = 1 };
 static const struct ll_match_rule rule = {0.7f, 0.3f};
 
 /* What the feeds and the evaluation are told. */
@@ -381,9 +381,10 @@ static struct ll_box moved(const float *region, const float *deltas, uint64_t cl
 }
 
 /* Adds what is likely enough of one batch, image numbers counting on from `image`. */
-static uint64_t read_batch(const struct task *task, struct ll_runner *runner, uint64_t image,
+static uint64_t read_batch(const void *context, struct ll_runner *runner, uint64_t image,
                            struct ll_detection *found, uint64_t room)
 {
+    const struct task *task = context;
     const float least = 0.05f, *regions = ll_runner_data(runner, task->regions);
     const float *likely = ll_runner_data(runner, task->likely),
                 *deltas = ll_runner_data(runner, task->deltas);
@@ -399,19 +400,9 @@ static uint64_t read_batch(const struct task *task, struct ll_runner *runner, ui
 
 static bool evaluate(void *context, struct ll_runner *runner, struct ll_scores *scores)
 {
-    enum { ROOM = 1 << 14 };
     const struct task *task = context;
-    struct ll_detection *found = calloc(EVALUATED_BATCHES * ROOM, sizeof *found);
-    uint64_t count = 0;
-    for (uint64_t i = 0; found && i < EVALUATED_BATCHES; i++) {
-        ll_runner_run(runner, EVALUATION, i);
-        uint64_t here = read_batch(task, runner, i * task->batch, found + count, ROOM);
-        count += ll_detections_thin(found + count, here, 0.5f);
-    }
-    bool done =
-        found && ll_detector_score(&task->drawings, 0, EVALUATED_BATCHES * task->batch, found, count, scores);
-    free(found);
-    return done || ll_complain(scores->diags, (struct ll_place){0}, "memory ran out");
+    const struct ll_detector detector = {&task->drawings, task->batch, EVALUATION, read_batch, task};
+    return ll_detector_evaluate(&detector, runner, scores);
 }
 
 static struct ll_value *build(struct ll_nn *nn, const struct ll_build *build)

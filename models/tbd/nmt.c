@@ -22,7 +22,7 @@
 #include "models/nn/recurrent.h"
 
 enum { SOURCE_WORDS, TARGET_WORDS, HIDDEN, LAYERS, SOURCE, TARGET, PADDING, BEAM, RATE, LETTERS };
-enum { MOST_LAYERS = 16 };
+enum { MOST_LAYERS = LL_MOST_DECODER_LAYERS };
 static const struct ll_model_param params[] = {
     [SOURCE_WORDS] = {"source_words", 17191, 8, 1 << 24, "of the language read, with four that are none"},
     [TARGET_WORDS] = {"target_words", 7709, 8, 1 << 24, "of the language written, with four that are none"},
@@ -46,12 +46,6 @@ struct net {
     struct ll_value *target_embedding;
     struct ll_mlp_attention attention;
     struct ll_value *join; /* [2 hidden, hidden] */
-};
-
-/* What goes from step to step. */
-struct state {
-    struct ll_lstm_state layers[MOST_LAYERS];
-    struct ll_value *attention;
 };
 
 static void begin_layers(struct net *net, uint64_t first_inputs, struct ll_lstm *layers)
@@ -78,7 +72,7 @@ static struct ll_value *through(struct net *net, const struct ll_lstm *layers, s
 }
 
 /* Leaves the state after the last word; the result is the memory [batch, steps, hidden]. */
-static struct ll_value *encode(struct net *net, struct state *state)
+static struct ll_value *encode(struct net *net, struct ll_decoder_state *state)
 {
     struct ll_nn *nn = net->nn;
     struct ll_lstm layers[MOST_LAYERS];
@@ -97,7 +91,7 @@ static struct ll_value *encode(struct net *net, struct state *state)
         state->layers[i] = (struct ll_lstm_state){zeros, zeros};
     for (uint64_t i = 0; i < steps; i++)
         outputs[i] = through(net, layers, words[i], state->layers);
-    state->attention = zeros;
+    state->beside = zeros;
     return ll_as_memory(nn, outputs, steps);
 }
 
@@ -116,14 +110,14 @@ static void begin_decoder(struct net *net, struct ll_value *memory)
 }
 
 /* Reads a word; the result, the new attention, is also in the state. */
-static struct ll_value *step(struct net *net, struct ll_value *word, struct state *state)
+static struct ll_value *step(struct net *net, struct ll_value *word, struct ll_decoder_state *state)
 {
     struct ll_nn *nn = net->nn;
-    struct ll_value *x = ll_joined(nn, (struct ll_value *[]){word, state->attention}, 2, 1);
+    struct ll_value *x = ll_joined(nn, (struct ll_value *[]){word, state->beside}, 2, 1);
     struct ll_value *top = through(net, net->decoder, x, state->layers);
     struct ll_value *both[] = {ll_mlp_attend(nn, &net->attention, top), top};
-    state->attention = ll_nn_do2(nn, LL_OP_MATMUL, ll_joined(nn, both, 2, 1), net->join);
-    return state->attention;
+    state->beside = ll_nn_do2(nn, LL_OP_MATMUL, ll_joined(nn, both, 2, 1), net->join);
+    return state->beside;
 }
 
 static struct ll_value *project(struct net *net, struct ll_value *rows)
@@ -142,7 +136,7 @@ static struct net net_of(struct ll_nn *nn, const struct ll_build *build, struct 
                         .layers = (uint64_t)build->params[LAYERS]};
 }
 
-static struct ll_value *encoder(struct net *net, struct state *state)
+static struct ll_value *encoder(struct net *net, struct ll_decoder_state *state)
 {
     ll_nn_push(net->nn, "encoder");
     struct ll_value *memory = encode(net, state);
@@ -154,7 +148,7 @@ static struct ll_value *encoder(struct net *net, struct state *state)
 static struct ll_value *teach(struct ll_nn *nn, const struct ll_build *build, struct ll_translation *t)
 {
     struct net net = net_of(nn, build, t, LL_LEARNED);
-    struct state state;
+    struct ll_decoder_state state;
     struct ll_value *memory = encoder(&net, &state);
     ll_nn_push(nn, "decoder");
     begin_decoder(&net, memory);
@@ -171,48 +165,24 @@ static struct ll_value *teach(struct ll_nn *nn, const struct ll_build *build, st
     return logits;
 }
 
-/* Of each state what `change` makes of it. */
-static void change_states(struct net *net, struct state *state,
-                          struct ll_value *(*change)(struct net *net, struct ll_value *state))
-{
-    for (uint64_t i = 0; i < net->layers; i++) {
-        state->layers[i].c = change(net, state->layers[i].c);
-        state->layers[i].h = change(net, state->layers[i].h);
-    }
-    state->attention = change(net, state->attention);
-}
-
-static struct ll_value *followed(struct net *net, struct ll_value *state)
-{
-    return ll_beam_follow(net->nn, &net->t->beam, state);
-}
-
-static struct ll_value *spread(struct net *net, struct ll_value *state)
-{
-    return ll_for_each_hypothesis(net->nn, state, net->t->beam.width);
-}
-
 static struct ll_value *search(struct ll_nn *nn, const struct ll_build *build, struct ll_translation *t,
                                enum ll_part part)
 {
     struct net net = net_of(nn, build, t, part);
     struct ll_beam *beam = &t->beam;
-    struct state state;
-    *beam = (struct ll_beam){.batch = t->batch,
-                             .width = (uint64_t)build->params[BEAM],
-                             .vocabulary = (uint64_t)build->params[TARGET_WORDS],
-                             .steps = t->target_steps};
+    struct ll_decoder_state state;
+    ll_translation_beam(t, (uint64_t)build->params[BEAM], (uint64_t)build->params[TARGET_WORDS]);
     struct ll_value *memory = encoder(&net, &state);
     ll_nn_push(nn, "decoder");
     begin_decoder(&net, memory);
     ll_beam_begin(nn, beam);
-    change_states(&net, &state, spread);
+    ll_decoder_spread(nn, beam, &state, net.layers);
     ll_nn_share(nn, true); /* the projection is that of the first step */
     while (beam->done < beam->steps && !nn->trouble) {
         struct ll_value *word = ll_gathered(nn, net.target_embedding, beam->words);
         ll_beam_grow(nn, beam, project(&net, step(&net, word, &state)));
         if (beam->done < beam->steps)
-            change_states(&net, &state, followed);
+            ll_decoder_follow(nn, beam, &state, net.layers);
     }
     ll_nn_share(nn, false);
     ll_nn_pop(nn);

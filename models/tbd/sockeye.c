@@ -24,7 +24,7 @@
 #include "models/nn/recurrent.h"
 
 enum { SOURCE_WORDS, TARGET_WORDS, HIDDEN, LAYERS, SOURCE, TARGET, PADDING, BEAM, RATE, LETTERS };
-enum { MOST_LAYERS = 16 };
+enum { MOST_LAYERS = LL_MOST_DECODER_LAYERS };
 static const struct ll_model_param params[] = {
     [SOURCE_WORDS] = {"source_words", 17191, 8, 1 << 24, "of the language read, with four that are none"},
     [TARGET_WORDS] = {"target_words", 7709, 8, 1 << 24, "of the language written, with four that are none"},
@@ -49,12 +49,6 @@ struct net {
     struct ll_value *target_embedding;
     struct ll_mlp_attention attention;
     struct ll_linear join, projection;
-};
-
-/* What goes from step to step. */
-struct state {
-    struct ll_lstm_state layers[MOST_LAYERS];
-    struct ll_value *hidden;
 };
 
 static const char *numbered(struct ll_nn *nn, const char *name, uint64_t i)
@@ -132,7 +126,7 @@ static struct ll_value *first_state(struct net *net, const char *name, uint64_t 
 }
 
 /* The decoder's weights and state, from what the encoder said. */
-static void begin_decoder(struct net *net, struct ll_value *const *outputs, struct state *state)
+static void begin_decoder(struct net *net, struct ll_value *const *outputs, struct ll_decoder_state *state)
 {
     struct ll_nn *nn = net->nn;
     const uint64_t hidden = net->hidden, steps = net->t->source_steps;
@@ -148,23 +142,23 @@ static void begin_decoder(struct net *net, struct ll_value *const *outputs, stru
     net->attention = ll_mlp_attention_begin(nn, "attention", memory, bias, hidden);
     net->join = ll_linear_begin(nn, "hidden", 2 * hidden, hidden, ll_uniform_init(2 * hidden));
     net->projection = ll_linear_begin(nn, "projection", hidden, words, ll_uniform_init(hidden));
-    state->hidden = ll_zeros(nn, &outputs[0]->shape);
+    state->beside = ll_zeros(nn, &outputs[0]->shape);
 }
 
 /* Reads a word; the result, the new hidden layer, is also in the state. */
-static struct ll_value *step(struct net *net, struct ll_value *word, struct state *state)
+static struct ll_value *step(struct net *net, struct ll_value *word, struct ll_decoder_state *state)
 {
     struct ll_nn *nn = net->nn;
-    struct ll_value *x = ll_joined(nn, (struct ll_value *[]){word, state->hidden}, 2, 1);
+    struct ll_value *x = ll_joined(nn, (struct ll_value *[]){word, state->beside}, 2, 1);
     for (uint64_t i = 0; i < net->layers; i++) {
         state->layers[i] = ll_split_lstm_step(nn, &net->decoder[i], x, state->layers[i]);
         x = state->layers[i].h;
     }
     struct ll_value *both[] = {x, ll_mlp_attend(nn, &net->attention, x)};
     ll_nn_push(nn, "hidden");
-    state->hidden = ll_nn_do1(nn, LL_OP_TANH, ll_linear_apply(nn, &net->join, 2, both));
+    state->beside = ll_nn_do1(nn, LL_OP_TANH, ll_linear_apply(nn, &net->join, 2, both));
     ll_nn_pop(nn);
-    return state->hidden;
+    return state->beside;
 }
 
 static struct ll_value *project(struct net *net, struct ll_value *rows)
@@ -190,7 +184,7 @@ static struct net net_of(struct ll_nn *nn, const struct ll_build *build, struct 
 static struct ll_value *teach(struct ll_nn *nn, const struct ll_build *build, struct ll_translation *t)
 {
     struct net net = net_of(nn, build, t, LL_LEARNED);
-    struct state state;
+    struct ll_decoder_state state;
     struct ll_value **encoded = encode(&net);
     struct ll_value **outputs = ll_alloc(&nn->arena, t->target_steps, sizeof(struct ll_value *));
     if (!encoded || !outputs) {
@@ -209,49 +203,25 @@ static struct ll_value *teach(struct ll_nn *nn, const struct ll_build *build, st
     return logits;
 }
 
-/* Of each state what `change` makes of it. */
-static void change_states(struct net *net, struct state *state,
-                          struct ll_value *(*change)(struct net *net, struct ll_value *state))
-{
-    for (uint64_t i = 0; i < net->layers; i++) {
-        state->layers[i].c = change(net, state->layers[i].c);
-        state->layers[i].h = change(net, state->layers[i].h);
-    }
-    state->hidden = change(net, state->hidden);
-}
-
-static struct ll_value *followed(struct net *net, struct ll_value *state)
-{
-    return ll_beam_follow(net->nn, &net->t->beam, state);
-}
-
-static struct ll_value *spread(struct net *net, struct ll_value *state)
-{
-    return ll_for_each_hypothesis(net->nn, state, net->t->beam.width);
-}
-
 static struct ll_value *search(struct ll_nn *nn, const struct ll_build *build, struct ll_translation *t,
                                enum ll_part part)
 {
     struct net net = net_of(nn, build, t, part);
     struct ll_beam *beam = &t->beam;
-    struct state state;
-    *beam = (struct ll_beam){.batch = t->batch,
-                             .width = (uint64_t)build->params[BEAM],
-                             .vocabulary = (uint64_t)build->params[TARGET_WORDS],
-                             .steps = t->target_steps};
+    struct ll_decoder_state state;
+    ll_translation_beam(t, (uint64_t)build->params[BEAM], (uint64_t)build->params[TARGET_WORDS]);
     struct ll_value **encoded = encode(&net);
     if (!encoded)
         return &nn->nothing;
     ll_nn_push(nn, "decoder");
     begin_decoder(&net, encoded, &state);
     ll_beam_begin(nn, beam);
-    change_states(&net, &state, spread);
+    ll_decoder_spread(nn, beam, &state, net.layers);
     while (beam->done < beam->steps && !nn->trouble) {
         struct ll_value *word = ll_gathered(nn, net.target_embedding, beam->words);
         ll_beam_grow(nn, beam, project(&net, step(&net, word, &state)));
         if (beam->done < beam->steps)
-            change_states(&net, &state, followed);
+            ll_decoder_follow(nn, beam, &state, net.layers);
     }
     ll_nn_pop(nn);
     return beam->scores;

@@ -126,10 +126,7 @@ static struct ll_value *search(struct ll_nn *nn, const struct ll_build *build, s
                                enum ll_part part)
 {
     struct ll_transformer_call call = call_of(build, t, part);
-    t->beam = (struct ll_beam){.batch = build->batch,
-                               .width = (uint64_t)build->params[BEAM],
-                               .vocabulary = (uint64_t)build->params[VOCABULARY],
-                               .steps = t->target_steps};
+    ll_translation_beam(t, (uint64_t)build->params[BEAM], (uint64_t)build->params[VOCABULARY]);
     return ll_transformer_search(nn, &call, &t->beam);
 }
 

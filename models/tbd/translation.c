@@ -53,6 +53,12 @@ struct ll_translation *ll_translation_begin(struct ll_nn *nn, const struct ll_bu
     return nn->trouble ? NULL : t;
 }
 
+void ll_translation_beam(struct ll_translation *t, uint64_t width, uint64_t vocabulary)
+{
+    t->beam = (struct ll_beam){
+        .batch = t->batch, .width = width, .vocabulary = vocabulary, .steps = t->target_steps};
+}
+
 struct ll_value *ll_translation_build(struct ll_nn *nn, const struct ll_build *build,
                                       struct ll_translation *t, const struct ll_translator *translator)
 {

@@ -48,6 +48,9 @@ struct ll_translator {
 struct ll_value *ll_translation_build(struct ll_nn *nn, const struct ll_build *build,
                                       struct ll_translation *t, const struct ll_translator *translator);
 
+/* Prepares the beam: so many hypotheses of a sentence, out of so many words. */
+void ll_translation_beam(struct ll_translation *t, uint64_t width, uint64_t vocabulary);
+
 /* How many words a batch of what is read has, ends included: always the same. */
 uint64_t ll_translation_tokens(const struct ll_translation *translation);
 

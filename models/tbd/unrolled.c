@@ -32,13 +32,13 @@ struct ll_value *ll_as_rows(struct ll_nn *nn, struct ll_value *const *outputs, u
     return ll_joined(nn, outputs, (uint32_t)steps, 0);
 }
 
-struct ll_value *ll_for_each_hypothesis(struct ll_nn *nn, struct ll_value *state, uint64_t width)
+static struct ll_value *spread(struct ll_nn *nn, const struct ll_beam *beam, struct ll_value *state)
 {
     static const enum ll_role roles[] = {LL_ROLE_BATCH, LL_ROLE_PLAIN, LL_ROLE_HIDDEN};
     const uint64_t batch = state->shape.dim[0], features = state->shape.dim[1];
     struct ll_attr attrs[] = {ll_attr_of_count(LL_ATTR_AXIS, 1), ll_attr_of_count(LL_ATTR_AXES, 1)};
-    struct ll_shape each = ll_nn_shape(nn, 3, (uint64_t[]){batch, width, features}, roles);
-    struct ll_shape rows = ll_nn_shape(nn, 2, (uint64_t[]){batch * width, features},
+    struct ll_shape each = ll_nn_shape(nn, 3, (uint64_t[]){batch, beam->width, features}, roles);
+    struct ll_shape rows = ll_nn_shape(nn, 2, (uint64_t[]){batch * beam->width, features},
                                        (enum ll_role[]){LL_ROLE_BATCH, LL_ROLE_HIDDEN});
     struct ll_value *copies = ll_nn_do(nn, &(struct ll_call){.kind = LL_OP_TILE,
                                                              .input_count = 1,
@@ -48,6 +48,30 @@ struct ll_value *ll_for_each_hypothesis(struct ll_nn *nn, struct ll_value *state
                                                              .given_count = 1,
                                                              .given = &each});
     return ll_seen_as(nn, copies, &rows);
+}
+
+/* Of each part of the state what `change` makes of it. */
+static void
+change_state(struct ll_nn *nn, const struct ll_beam *beam, struct ll_decoder_state *state, uint64_t layers,
+             struct ll_value *(*change)(struct ll_nn *nn, const struct ll_beam *beam, struct ll_value *part))
+{
+    for (uint64_t i = 0; i < layers; i++) {
+        state->layers[i].c = change(nn, beam, state->layers[i].c);
+        state->layers[i].h = change(nn, beam, state->layers[i].h);
+    }
+    state->beside = change(nn, beam, state->beside);
+}
+
+void ll_decoder_spread(struct ll_nn *nn, const struct ll_beam *beam, struct ll_decoder_state *state,
+                       uint64_t layers)
+{
+    change_state(nn, beam, state, layers, spread);
+}
+
+void ll_decoder_follow(struct ll_nn *nn, const struct ll_beam *beam, struct ll_decoder_state *state,
+                       uint64_t layers)
+{
+    change_state(nn, beam, state, layers, ll_beam_follow);
 }
 
 struct ll_value *ll_product_with(struct ll_nn *nn, const char *name, struct ll_value *x, uint64_t units)

@@ -86,27 +86,27 @@ uint64_t ll_drawn_boxes(const struct ll_drawings *drawings, uint64_t sample, str
     return count;
 }
 
-static uint64_t truths_of(const struct ll_drawings *drawings, uint64_t first, uint64_t images,
-                          struct ll_detection *truths)
+static uint64_t truths_of(const struct ll_drawings *drawings, uint64_t images, struct ll_detection *truths)
 {
     uint64_t count = 0;
     for (uint64_t i = 0; i < images; i++) {
         struct ll_box boxes[LL_MOST_SHAPES];
         uint32_t classes[LL_MOST_SHAPES];
-        uint64_t drawn = ll_drawn_boxes(drawings, first + i, boxes, classes);
+        uint64_t drawn = ll_drawn_boxes(drawings, i, boxes, classes);
         for (uint64_t k = 0; k < drawn; k++)
             truths[count++] = (struct ll_detection){boxes[k], (uint32_t)i, classes[k], 1};
     }
     return count;
 }
 
-bool ll_detector_score(const struct ll_drawings *drawings, uint64_t first, uint64_t images,
-                       struct ll_detection *found, uint64_t count, struct ll_scores *scores)
+/* Judges detections on the first so many drawings. False when memory runs out. */
+static bool score(const struct ll_drawings *drawings, uint64_t images, struct ll_detection *found,
+                  uint64_t count, struct ll_scores *scores)
 {
     struct ll_detection *truths = calloc(images * LL_MOST_SHAPES, sizeof *truths);
     bool *scratch = calloc(images * LL_MOST_SHAPES + count, sizeof *scratch);
     if (truths && scratch) {
-        uint64_t truth_count = truths_of(drawings, first, images, truths);
+        uint64_t truth_count = truths_of(drawings, images, truths);
         count = ll_detections_thin(found, count, most_overlap);
         struct ll_detector_scores judged = ll_detections_judge(found, count, truths, truth_count, scratch);
         ll_scores_add(scores, (struct ll_score){"average_precision",
@@ -119,4 +119,20 @@ bool ll_detector_score(const struct ll_drawings *drawings, uint64_t first, uint6
     free(truths);
     free(scratch);
     return done;
+}
+
+bool ll_detector_evaluate(const struct ll_detector *detector, struct ll_runner *runner,
+                          struct ll_scores *scores)
+{
+    enum { BATCHES = 16, ROOM = 1 << 14 /* of a batch */ };
+    struct ll_detection *found = calloc(BATCHES * ROOM, sizeof *found);
+    uint64_t count = 0;
+    for (uint64_t i = 0; found && i < BATCHES; i++) {
+        ll_runner_run(runner, detector->program, i);
+        uint64_t here = detector->read(detector->task, runner, i * detector->batch, found + count, ROOM);
+        count += ll_detections_thin(found + count, here, most_overlap);
+    }
+    bool done = found && score(detector->drawings, BATCHES * detector->batch, found, count, scores);
+    free(found);
+    return done || ll_complain(scores->diags, (struct ll_place){0}, "memory ran out");
 }

@@ -7,6 +7,7 @@
 #include "models/data/drawings.h"
 #include "models/model.h"
 #include "models/nn/nn.h"
+#include "models/nn/runner.h"
 #include "models/vision/boxes.h"
 
 /* Images [batch, height, width, 3] from -1 to 1; those of the step are new. */
@@ -22,10 +23,20 @@ struct ll_value *ll_anchors_of(struct ll_nn *nn, const struct ll_box *anchors, u
 uint64_t ll_drawn_boxes(const struct ll_drawings *drawings, uint64_t sample, struct ll_box *boxes,
                         uint32_t *classes);
 
-/* Judges detections on drawings first..first + images - 1, whose image numbers count from `first`, and adds
- * the scores "average_precision" and "recall". Detections are sorted and thinned here. False when memory runs
- * out. */
-bool ll_detector_score(const struct ll_drawings *drawings, uint64_t first, uint64_t images,
-                       struct ll_detection *found, uint64_t count, struct ll_scores *scores);
+/* How a detector is judged: `program`, run batch after batch on drawings that it has not seen, and `read`,
+ * which adds what is likely enough of the batch that was just run, image numbers counting on from `image`, at
+ * most `room` detections, and returns how many. */
+struct ll_detector {
+    const struct ll_drawings *drawings;
+    uint64_t batch;
+    uint32_t program;
+    uint64_t (*read)(const void *task, struct ll_runner *runner, uint64_t image, struct ll_detection *found,
+                     uint64_t room);
+    const void *task;
+};
+
+/* Adds the scores "average_precision" and "recall". False after a complaint. */
+bool ll_detector_evaluate(const struct ll_detector *detector, struct ll_runner *runner,
+                          struct ll_scores *scores);
 
 #endif
