@@ -84,6 +84,7 @@
     X(VECTORS, "vectors", COUNT)                                                                             \
     X(DEVICES, "devices", COUNT)                                                                             \
     X(PEER, "peer", COUNT)                                                                                   \
+    X(STRIDE, "stride", COUNT)                                                                               \
     X(FLOPS, "flops", COUNT)                                                                                 \
     X(NODES, "nodes", COUNT)                                                                                 \
     X(IN_PLACE, "in_place", COUNT)

@@ -343,10 +343,6 @@ double ll_machine_level_j(const struct ll_machine *machine, uint64_t l);
 /* The level that holds tensors: the outermost. Its total bandwidth, efficiency applied. */
 double ll_machine_memory_Bps(const struct ll_machine *machine);
 
-/* Joules of a work's arithmetic, and of a byte into or out of level l; 0 without figures. Pure. */
-double ll_machine_compute_j(const struct ll_machine *machine, const struct ll_work *work);
-double ll_machine_level_j(const struct ll_machine *machine, uint64_t l);
-
 /* The cache that a level with `cache_given` is: its sets follow from its size; without `ways` it has one set.
  * Pure.
  */

@@ -1,0 +1,65 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* How a step is spread over devices. Plain data.
+ *
+ * Devices are numbered with the tensor-parallel ranks closest together, then the data-parallel ones, then the
+ * stages of the pipeline:
+ *
+ *       device = t + tensor (d + data p)            t < tensor, d < data, p < pipeline
+ *
+ * So a group of a collective is `devices` devices `stride` apart: those that share a product have stride 1,
+ * replicas have stride `tensor`, neighbouring stages tensor x data. Experts lie on `expert` of the replicas,
+ * next to each other. Collectives in a device's program carry the two numbers as attributes
+ * (LL_ATTR_DEVICES, LL_ATTR_STRIDE), sends and receives the distance to the other device (LL_ATTR_PEER). */
+#ifndef LL_SIM_PARALLEL_PLAN_H
+#define LL_SIM_PARALLEL_PLAN_H
+
+#include <stdbool.h>
+#include <stdint.h>
+
+/* The order in which a stage takes up micro-batches (Huang et al., GPipe, 2019; Narayanan et al., PipeDream,
+ * 2019, and Megatron-LM, 2021). Word, name, what it is. */
+#define LL_SCHEDULE_LIST(X)                                                                                  \
+    X(GPIPE, "gpipe", "all micro-batches forward, then all backward")                                        \
+    X(ONE_F_ONE_B, "1f1b", "one forward, one backward, as soon as the first has come back")                  \
+    X(INTERLEAVED, "interleaved", "1f1b, each device with several pieces of the model in turn")
+
+/* What of the forward pass is computed again in the backward pass instead of being kept (Chen et al., 2016;
+ * Korthikanti et al., 2022). Word, name, what it is. */
+#define LL_RECOMPUTE_LIST(X)                                                                                 \
+    X(NONE, "none", "all activations are kept")                                                              \
+    X(SELECTIVE, "selective", "what lies between the products of attention")                                 \
+    X(FULL, "full", "all but the input of each layer")
+
+enum ll_schedule {
+#define X(word, name, help) LL_SCHEDULE_##word,
+    LL_SCHEDULE_LIST(X)
+#undef X
+        LL_SCHEDULE_COUNT
+};
+enum ll_recompute {
+#define X(word, name, help) LL_RECOMPUTE_##word,
+    LL_RECOMPUTE_LIST(X)
+#undef X
+        LL_RECOMPUTE_COUNT
+};
+
+/* What waits in the memory of the host while it is not needed. */
+struct ll_offload {
+    bool optimizer, activations, weights;
+};
+
+struct ll_parallel {
+    uint64_t data, tensor, pipeline, expert; /* ways, at least 1 each; expert divides data */
+    bool sequence;                           /* norms and the like work on a share of the sequence each */
+    uint64_t batch;       /* samples a step, over all devices; 0: the trace's for each replica */
+    uint64_t micro_batch; /* samples that a stage takes up at once; 0: all of its replica's */
+    enum ll_schedule schedule;
+    uint64_t chunks; /* pieces of the model on a device, with INTERLEAVED; else 1 */
+    uint64_t zero;   /* stage of Rajbhandari et al., ZeRO, 2020: 0 to 3 */
+    enum ll_recompute recompute;
+    uint64_t bucket_bytes; /* gradients are exchanged in pieces of at least this; 0: each by itself */
+    bool overlap;          /* while the backward pass goes on */
+    struct ll_offload offload;
+};
+
+#endif
