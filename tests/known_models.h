@@ -540,6 +540,43 @@ static const struct known {
                   {"scale", "1"},
                   {"regions", "8"}},
     },
+    /* Radford et al., 2019: 50257 x 768 words, 1024 x 768 positions, 12 x (12 x 768^2 + 13 x 768), two norms
+     * in each layer and one behind them. FLOPs: 1024 (12 x 24 x 768^2 + 2 x 768 x 50257) + 4 x 1024^2 x 768
+     * x 12. Ops of two layers: 2 input; 66 forward (30 a layer), 80 backward, 29 update (28 weights, Adam's
+     * powers). Constants: Adam's betas and the one that gradients start from. */
+    {
+        .name = "gpt",
+        .parameters = 124439808,
+        .forward_flops = UINT64_C(291648307200),
+        .train_ops = 177,
+        .constants = 2,
+        .small = {{"layers", "2"},
+                  {"hidden", "12"},
+                  {"heads", "3"},
+                  {"seq", "8"},
+                  {"vocabulary", "11"},
+                  {"letters", "5"},
+                  {"dropout", "0"},
+                  {"rate", "10000"}},
+        .steps = 60,
+    },
+    /* Brown et al., 2020, with a vocabulary of 51200; a small one drops words, shares of attention and what
+     * each sublayer adds, 7 ops forward and 7 backward, and counts steps. */
+    {
+        .name = "gpt",
+        .parameters = UINT64_C(174615846912),
+        .forward_flops = UINT64_C(734851724476416),
+        .train_ops = 192,
+        .constants = 3,
+        .preset = {{"preset", "gpt3-175b"}},
+        .small = {{"layers", "2"},
+                  {"hidden", "12"},
+                  {"heads", "3"},
+                  {"seq", "8"},
+                  {"vocabulary", "11"},
+                  {"letters", "5"},
+                  {"dropout", "10"}},
+    },
 };
 
 #endif
