@@ -12,6 +12,7 @@
 #include "tracer/format.h"
 #include "tracer/meter.h"
 #include "tracer/notes.h"
+#include "tracer/reader.h"
 #include "tracer/writer.h"
 
 #include <assert.h>
@@ -306,19 +307,21 @@ static void free_recorder(struct ll_recorder *recorder)
     free(recorder);
 }
 
-struct ll_recorder *ll_recorder_open(const char *path, const struct ll_fact *facts, size_t fact_count,
-                                     enum ll_status *status)
+/* Where frames go is settled, or there is no writer. Writes the header. */
+static struct ll_recorder *begin(struct ll_writer *writer, const struct ll_fact *facts, size_t fact_count,
+                                 enum ll_status *status)
 {
-    struct ll_recorder *recorder = calloc(1, sizeof *recorder);
-    *status = LL_NO_MEMORY;
-    if (!recorder)
-        return NULL;
-    if (prepare(recorder))
-        recorder->writer = ll_writer_open(path, status);
-    if (!recorder->writer) {
-        free_recorder(recorder);
+    struct ll_recorder *recorder = writer ? calloc(1, sizeof *recorder) : NULL;
+    if (!recorder || !prepare(recorder)) {
+        if (recorder)
+            free_recorder(recorder);
+        if (writer) {
+            ll_writer_close(writer, false);
+            *status = LL_NO_MEMORY;
+        }
         return NULL;
     }
+    recorder->writer = writer;
     ll_meter_start(&recorder->meter);
     recorder->origin_ns = ll_now_ns();
     uint64_t weight = ll_encode_facts(&recorder->content, facts, fact_count);
@@ -331,26 +334,59 @@ struct ll_recorder *ll_recorder_open(const char *path, const struct ll_fact *fac
     return NULL;
 }
 
+struct ll_recorder *ll_recorder_open(const char *path, const struct ll_fact *facts, size_t fact_count,
+                                     enum ll_status *status)
+{
+    return begin(ll_writer_open(path, status), facts, fact_count, status);
+}
+
+struct ll_recorder *ll_recorder_open_memory(const struct ll_fact *facts, size_t fact_count,
+                                            enum ll_status *status)
+{
+    return begin(ll_writer_open_memory(status), facts, fact_count, status);
+}
+
 enum ll_status ll_recorder_status(const struct ll_recorder *recorder)
 {
     return recorder->status;
 }
 
-enum ll_status ll_recorder_close(struct ll_recorder *recorder)
+/* All that waits becomes frames, and the end too. */
+static void end(struct ll_recorder *recorder)
 {
     ll_recorder_step_end(recorder);
     if (recorder->status == LL_OK)
         add_waiting(recorder);
-    if (recorder->status == LL_OK) {
-        uint64_t steps = recorder->written_steps;
-        uint64_t weight =
-            ll_encode_end(&recorder->content, recorder->op_count, recorder->tables.tensor_count, steps);
-        add_frame(recorder, 0, weight);
-    }
+    if (recorder->status != LL_OK)
+        return;
+    uint64_t weight = ll_encode_end(&recorder->content, recorder->op_count, recorder->tables.tensor_count,
+                                    recorder->written_steps);
+    add_frame(recorder, 0, weight);
+}
+
+enum ll_status ll_recorder_close(struct ll_recorder *recorder)
+{
+    end(recorder);
     enum ll_status written = ll_writer_close(recorder->writer, recorder->status == LL_OK);
     enum ll_status status = recorder->status != LL_OK ? recorder->status : written;
     free_recorder(recorder);
     return status;
+}
+
+struct ll_trace *ll_recorder_take(struct ll_recorder *recorder, enum ll_status *status)
+{
+    struct ll_bytes bytes;
+    struct ll_diags diags = {0};
+    struct ll_trace *trace = NULL;
+    end(recorder);
+    enum ll_status written = ll_writer_take(recorder->writer, recorder->status == LL_OK, &bytes);
+    *status = recorder->status != LL_OK ? recorder->status : written;
+    free_recorder(recorder);
+    if (*status == LL_OK)
+        trace = ll_trace_parse(bytes.data, bytes.size, "memory", &diags, status);
+    assert(!trace || (trace->closed && diags.count == 0));
+    ll_bytes_release(&bytes);
+    return trace;
 }
 
 /* What repeats. */
