@@ -5,7 +5,7 @@
  * A training loop repeats itself, hence the guess: the op after the one that came last is probably the op
  * that came after it the time before. A ring remembers the form and links of the last 64 Ki ops; a cursor
  * moves along with the recording. A right guess costs two comparisons; a wrong one two look-ups by hash,
- * after which the cursor jumps to where that form was seen last. */
+ * after which the cursor jumps to where that form was seen last with these links, or else with any. */
 #include "tracer/recorder.h"
 
 #include "tracer/encode.h"
@@ -57,8 +57,8 @@ struct ll_recorder {
 
     struct seen *history;
     uint64_t cursor;
-    uint64_t *seen_at; /* by form: the op that had it last */
-    uint64_t seen_capacity;
+    uint64_t *form_at, *links_at; /* the op that had this form last; these links */
+    uint64_t form_capacity, links_capacity;
 
     struct ll_step *steps; /* those that are not written */
     uint64_t waiting_steps, step_capacity, written_steps;
@@ -153,14 +153,26 @@ static struct seen look_up(struct ll_recorder *recorder, const struct ll_record 
     struct seen seen = {ll_tables_form(tables, record, &status), LL_NO_ID};
     if (seen.form != LL_NO_ID)
         seen.links = ll_tables_links(tables, record, first_output, op, &status);
-    if (seen.links != LL_NO_ID && !ll_grow((void **)&recorder->seen_at, &recorder->seen_capacity,
-                                           tables->forms.count, sizeof *recorder->seen_at)) {
+    if (seen.links != LL_NO_ID && !(ll_grow((void **)&recorder->form_at, &recorder->form_capacity,
+                                            tables->forms.count, sizeof *recorder->form_at) &&
+                                    ll_grow((void **)&recorder->links_at, &recorder->links_capacity,
+                                            tables->links.count, sizeof *recorder->links_at))) {
         status = LL_NO_MEMORY;
         seen.links = LL_NO_ID;
     }
     if (seen.links == LL_NO_ID)
         stop(recorder, status);
     return seen;
+}
+
+/* Where such an op was last; this op when it never was. */
+static uint64_t place_of(const struct ll_recorder *recorder, struct seen seen, bool old_form, bool old_links,
+                         uint64_t op)
+{
+    uint64_t at = old_links ? recorder->links_at[seen.links] : op;
+    if (at != op && recorder->history[at % HISTORY].form == seen.form)
+        return at;
+    return old_form ? recorder->form_at[seen.form] : op;
 }
 
 /* The guess, or the look-up. Leaves the cursor where the next op is guessed. */
@@ -172,10 +184,10 @@ static struct seen recognise(struct ll_recorder *recorder, const struct ll_recor
     if (tables->links.count > 0 && ll_tables_has_form(tables, guess.form, record) &&
         ll_tables_has_links(tables, guess.links, record, first_output, op))
         return guess;
-    uint32_t forms = tables->forms.count;
+    uint32_t forms = tables->forms.count, links = tables->links.count;
     struct seen seen = look_up(recorder, record, first_output, op);
     if (seen.links != LL_NO_ID)
-        recorder->cursor = (seen.form < forms ? recorder->seen_at[seen.form] : op) + 1;
+        recorder->cursor = place_of(recorder, seen, seen.form < forms, seen.links < links, op) + 1;
     return seen;
 }
 
@@ -217,7 +229,8 @@ static void digest_one(struct ll_recorder *recorder, const struct ll_record *rec
         return;
     }
     recorder->history[op % HISTORY] = seen;
-    recorder->seen_at[seen.form] = op;
+    recorder->form_at[seen.form] = op;
+    recorder->links_at[seen.links] = op;
     if (!rows_are_due(recorder))
         return;
     add_digested(recorder);
@@ -288,7 +301,8 @@ static void free_recorder(struct ll_recorder *recorder)
     ll_rows_release(&recorder->rows);
     ll_bytes_release(&recorder->content);
     free(recorder->history);
-    free(recorder->seen_at);
+    free(recorder->form_at);
+    free(recorder->links_at);
     free(recorder->steps);
     free(recorder);
 }
