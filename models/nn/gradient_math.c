@@ -8,6 +8,7 @@ static struct ll_value *sum_along(struct ll_nn *nn, struct ll_value *dy, unsigne
 {
     struct ll_shape shape = dy->shape;
     shape.dim[i] = 1;
+    shape.role[i] = LL_ROLE_PLAIN;
     return ll_seen_as(nn, ll_sum_over(nn, dy, i, 1), &shape);
 }
 
