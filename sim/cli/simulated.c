@@ -3,6 +3,7 @@
 
 #include "sim/cli/load.h"
 #include "sim/cli/paths.h"
+#include "sim/replay/exchanges.h"
 #include "sim/replay/replay.h"
 
 #include <stdlib.h>

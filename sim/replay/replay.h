@@ -10,8 +10,10 @@
 #include "sim/machine/machine.h"
 #include "sim/memory/footprint.h"
 #include "sim/memory/residency.h"
-#include "sim/replay/exchanges.h"
 #include "tracer/trace.h"
+
+struct ll_exchanges; /* sim/replay/exchanges.h */
+struct ll_price;
 
 /* How an op runs under a software stack that fuses element-wise ops. */
 struct ll_fused {

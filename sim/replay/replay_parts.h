@@ -3,6 +3,7 @@
 #ifndef LL_SIM_REPLAY_REPLAY_PARTS_H
 #define LL_SIM_REPLAY_REPLAY_PARTS_H
 
+#include "sim/replay/exchanges.h"
 #include "sim/replay/replay.h"
 
 /* What an op's time is made of, beside the work that its bound names, and the op whose end let it start. */

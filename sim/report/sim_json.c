@@ -2,6 +2,7 @@
 /* Results for programs. Names and meaning are stable: sim/report/README.md lists them. */
 #include "sim/report/sim_report.h"
 
+#include "sim/replay/exchanges.h"
 #include "sim/replay/metrics.h"
 
 #include <math.h>

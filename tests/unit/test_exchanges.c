@@ -3,6 +3,7 @@
  * inside by a switch at 8 GB/s a device, with each other by a card a device at 1 GB/s. */
 #include "check.h"
 
+#include "sim/replay/exchanges.h"
 #include "sim/replay/replay.h"
 #include "toy_trace.h"
 
