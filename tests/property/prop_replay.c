@@ -226,8 +226,9 @@ static void fusion_is_never_slower_and_removes_traffic(void **state)
         struct scene plain = open_scene(seed + i, "none"), fused = open_scene(seed + i, "elementwise");
         assert_true(fused.result->time_s <= plain.result->time_s * (1 + 1e-12));
         for (uint32_t op = 0; op < plain.prepared->end_op - plain.prepared->first_op; op++) {
-            plain_bytes += plain.result->ops[op].traffic_bytes[1];
-            fused_bytes += fused.result->ops[op].traffic_bytes[1];
+            uint32_t seq = plain.prepared->first_op + op;
+            plain_bytes += ll_replay_detail(plain.result, seq).traffic_bytes[1];
+            fused_bytes += ll_replay_detail(fused.result, seq).traffic_bytes[1];
         }
         close_scene(&plain);
         close_scene(&fused);
