@@ -112,6 +112,25 @@ void ll_arena_release(struct ll_arena *arena)
     *arena = (struct ll_arena){0};
 }
 
+void ll_arena_reset(struct ll_arena *arena)
+{
+    struct ll_block *newest = arena->newest;
+    if (!newest)
+        return;
+    if (!newest->older) {
+        ASAN_UNPOISON_MEMORY_REGION(newest->bytes, newest->size_bytes);
+        memset(newest->bytes, 0, arena->used_bytes);
+        ASAN_POISON_MEMORY_REGION(newest->bytes, newest->size_bytes);
+        arena->used_bytes = 0;
+        return;
+    }
+    size_t total = 0; /* one block for all */
+    for (const struct ll_block *block = newest; block; block = block->older)
+        total += block->size_bytes;
+    ll_arena_release(arena);
+    add_block(arena, total);
+}
+
 /* The pointer behind `items` has a type that is not known here, so it is read and written as bytes. */
 bool ll_grow(void *items, uint64_t *capacity, uint64_t needed, size_t item_size)
 {
