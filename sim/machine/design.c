@@ -12,6 +12,7 @@
 #include "sim/machine/steps.h"
 
 #include <assert.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -276,14 +277,12 @@ void ll_design_put_number(struct ll_design *design, uint32_t slot, double number
     struct slot *s = &design->slots[slot];
     const struct ll_field *field = s->field;
     struct ll_node value = {.type = LL_NODE_SCALAR, .place = s->own.place, .text = s->number};
-    struct ll_quantity_text text;
-    if (field->type == LL_TYPE_WHOLE || field->type == LL_TYPE_SIZE)
-        ll_number_text(number, text.text);
-    else if (field->type == LL_TYPE_QUANTITY)
-        text = ll_quantity_text(number, field->dimension);
+    if (field->type == LL_TYPE_WHOLE)
+        ll_number_text(number, s->number);
+    else if (field->type == LL_TYPE_QUANTITY || field->type == LL_TYPE_SIZE)
+        snprintf(s->number, sizeof s->number, "%.17g%s", number, ll_dimension_base(field->dimension));
     else
-        text = ll_number_in(number, field->unit ? field->unit : "");
-    memcpy(s->number, text.text, sizeof s->number);
+        memcpy(s->number, ll_number_in(number, field->unit ? field->unit : "").text, sizeof s->number);
     fill(s->node, &value);
 }
 
