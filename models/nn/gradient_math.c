@@ -60,11 +60,10 @@ void ll_gradient_CAST(struct ll_nn *nn, const struct ll_gradient_call *call)
 {
     const struct ll_shape *came = &call->op->inputs[0]->shape;
     if (ll_dtype_is_floating((enum ll_dtype)came->dtype))
-        call->dx[0] = ll_nn_do(nn, &(struct ll_call){.kind = LL_OP_CAST,
-                                                     .input_count = 1,
-                                                     .inputs = call->dy,
-                                                     .given_count = 1,
-                                                     .given = came});
+        call->dx[0] = ll_nn_do(
+            nn,
+            &(struct ll_call){
+                .kind = LL_OP_CAST, .input_count = 1, .inputs = call->dy, .given_count = 1, .given = came});
 }
 
 /* d(a / b) = da / b - (a / b) db / b */
