@@ -36,3 +36,46 @@ const char *ll_shape_PUT(struct ll_op_view *op)
         return "a part must lie within the whole";
     return ll_give(op, 1, all);
 }
+
+/* x[..., positions, ..., features]: positions along `axis` (default 0), the first of them `begin` (default 0)
+ */
+const char *ll_shape_ROTARY(struct ll_op_view *op)
+{
+    int64_t axis = ll_attr_count(op, LL_ATTR_AXIS, 0);
+    if (op->input_count != 1)
+        return wants_inputs;
+    const struct ll_shape *x = &op->in[0];
+    if (axis < 0 || axis + 1 >= x->rank || x->dim[x->rank - 1] % 2 != 0)
+        return "features are the last dimension, an even number of them, and positions lie before them";
+    return ll_give(op, 1, x);
+}
+
+/* dy, gate, x -> what flows into gate and x */
+const char *ll_shape_GATED_GRAD(struct ll_op_view *op)
+{
+    if (op->input_count != 3)
+        return wants_inputs;
+    if (!ll_same_dims(&op->in[0], &op->in[1]) || !ll_same_dims(&op->in[0], &op->in[2]))
+        return "the inputs must have the same shape";
+    return ll_give(op, 2, op->in + 1);
+}
+
+/* Which of `classes` experts each token chose -> for each of the `size` places of an expert the token that
+ * lies there, the number of its choice among all tokens' choices, and whether anybody does, [experts, places]
+ */
+const char *ll_shape_ROUTE(struct ll_op_view *op)
+{
+    int64_t experts = ll_attr_count(op, LL_ATTR_CLASSES, 0), places = ll_attr_count(op, LL_ATTR_SIZE, 0);
+    if (op->input_count != 1)
+        return wants_inputs;
+    if (op->in[0].rank != 2 || op->in[0].dtype != LL_I32 || experts < 1 || places < 1)
+        return "tokens' choices are a matrix of i32; there are experts, and each has places";
+    struct ll_shape out = {.rank = 2, .dtype = LL_I32};
+    out.dim[0] = (uint64_t)experts;
+    out.role[0] = LL_ROLE_EXPERTS;
+    out.dim[1] = (uint64_t)places;
+    out.role[1] = op->in[0].role[0];
+    struct ll_shape taken = out;
+    taken.dtype = LL_BOOL;
+    return ll_give(op, 3, (const struct ll_shape[]){out, out, taken});
+}

@@ -153,6 +153,8 @@ const char *ll_shape_UNSTACK(struct ll_op_view *op)
     for (uint32_t i = 0; i < op->output_count; i++)
         if (!ll_same_dims(&layer, &op->out[i]) || layer.dtype != op->out[i].dtype)
             return "each layer must have the dimensions of the stack without the first";
+    for (uint32_t i = 0; i < op->output_count; i++)
+        ll_take_roles(&op->out[i], &layer);
     return NULL;
 }
 
@@ -168,6 +170,8 @@ const char *ll_shape_ONE_HOT(struct ll_op_view *op)
     if (out->rank != in->rank + 1 || memcmp(out->dim, in->dim, in->rank * sizeof *in->dim) != 0 ||
         out->dim[in->rank] != (uint64_t)depth)
         return "the result must have the dimensions of the indices, and the depth behind them";
+    for (unsigned i = 0; i < in->rank; i++)
+        ll_take_role(&op->out[0], i, in, i);
     return NULL;
 }
 
@@ -205,15 +209,17 @@ const char *ll_shape_SCATTER(struct ll_op_view *op)
     return ll_give(op, 1, op->in);
 }
 
-/* rows[n, ...] that belong to rows of the result by indices[n] */
+/* rows[indices' dimensions, ...] that belong to rows of the result by their indices */
 static const char *check_rows(const struct ll_shape *rows, const struct ll_shape *indices,
                               const struct ll_shape *table)
 {
-    struct ll_shape row = layer_of(rows), table_row = layer_of(table);
-    if (rows->rank == 0 || table->rank == 0 || indices->rank != 1 || indices->dtype != LL_I32 ||
-        indices->dim[0] != rows->dim[0])
+    if (rows->rank == 0 || table->rank == 0 || indices->rank == 0 || indices->dtype != LL_I32 ||
+        indices->rank > rows->rank ||
+        memcmp(rows->dim, indices->dim, indices->rank * sizeof *indices->dim) != 0)
         return "there must be one i32 index for each row";
-    if (!ll_same_dims(&row, &table_row) || rows->dtype != table->dtype)
+    unsigned row_rank = rows->rank - (unsigned)indices->rank;
+    if (row_rank != table->rank - 1u || rows->dtype != table->dtype ||
+        memcmp(rows->dim + indices->rank, table->dim + 1, row_rank * sizeof *rows->dim) != 0)
         return "rows must look like those of the table";
     return NULL;
 }
@@ -222,7 +228,10 @@ const char *ll_shape_SEGMENT_SUM(struct ll_op_view *op)
 {
     if (op->input_count != 2 || op->output_count != 1)
         return wants_inputs;
-    return check_rows(&op->in[0], &op->in[1], &op->out[0]);
+    const char *trouble = check_rows(&op->in[0], &op->in[1], &op->out[0]);
+    for (unsigned i = 1; !trouble && i < op->out[0].rank; i++)
+        ll_take_role(&op->out[0], i, &op->in[0], i);
+    return trouble;
 }
 
 /* table, rows, indices -> table */

@@ -5,13 +5,14 @@
  * A training loop repeats itself, hence the guess: the op after the one that came last is probably the op
  * that came after it the time before. A ring remembers the form and links of the last 64 Ki ops; a cursor
  * moves along with the recording. A right guess costs two comparisons; a wrong one two look-ups by hash,
- * after which the cursor jumps to where that form was seen last. */
+ * after which the cursor jumps to where that form was seen last with these links, or else with any. */
 #include "tracer/recorder.h"
 
 #include "tracer/encode.h"
 #include "tracer/format.h"
 #include "tracer/meter.h"
 #include "tracer/notes.h"
+#include "tracer/reader.h"
 #include "tracer/writer.h"
 
 #include <assert.h>
@@ -56,8 +57,8 @@ struct ll_recorder {
 
     struct seen *history;
     uint64_t cursor;
-    uint64_t *seen_at; /* by form: the op that had it last */
-    uint64_t seen_capacity;
+    uint64_t *form_at, *links_at; /* the op that had this form last; these links */
+    uint64_t form_capacity, links_capacity;
 
     struct ll_step *steps; /* those that are not written */
     uint64_t waiting_steps, step_capacity, written_steps;
@@ -152,14 +153,26 @@ static struct seen look_up(struct ll_recorder *recorder, const struct ll_record 
     struct seen seen = {ll_tables_form(tables, record, &status), LL_NO_ID};
     if (seen.form != LL_NO_ID)
         seen.links = ll_tables_links(tables, record, first_output, op, &status);
-    if (seen.links != LL_NO_ID && !ll_grow((void **)&recorder->seen_at, &recorder->seen_capacity,
-                                           tables->forms.count, sizeof *recorder->seen_at)) {
+    if (seen.links != LL_NO_ID && !(ll_grow((void **)&recorder->form_at, &recorder->form_capacity,
+                                            tables->forms.count, sizeof *recorder->form_at) &&
+                                    ll_grow((void **)&recorder->links_at, &recorder->links_capacity,
+                                            tables->links.count, sizeof *recorder->links_at))) {
         status = LL_NO_MEMORY;
         seen.links = LL_NO_ID;
     }
     if (seen.links == LL_NO_ID)
         stop(recorder, status);
     return seen;
+}
+
+/* Where such an op was last; this op when it never was. */
+static uint64_t place_of(const struct ll_recorder *recorder, struct seen seen, bool old_form, bool old_links,
+                         uint64_t op)
+{
+    uint64_t at = old_links ? recorder->links_at[seen.links] : op;
+    if (at != op && recorder->history[at % HISTORY].form == seen.form)
+        return at;
+    return old_form ? recorder->form_at[seen.form] : op;
 }
 
 /* The guess, or the look-up. Leaves the cursor where the next op is guessed. */
@@ -171,10 +184,10 @@ static struct seen recognise(struct ll_recorder *recorder, const struct ll_recor
     if (tables->links.count > 0 && ll_tables_has_form(tables, guess.form, record) &&
         ll_tables_has_links(tables, guess.links, record, first_output, op))
         return guess;
-    uint32_t forms = tables->forms.count;
+    uint32_t forms = tables->forms.count, links = tables->links.count;
     struct seen seen = look_up(recorder, record, first_output, op);
     if (seen.links != LL_NO_ID)
-        recorder->cursor = (seen.form < forms ? recorder->seen_at[seen.form] : op) + 1;
+        recorder->cursor = place_of(recorder, seen, seen.form < forms, seen.links < links, op) + 1;
     return seen;
 }
 
@@ -216,7 +229,8 @@ static void digest_one(struct ll_recorder *recorder, const struct ll_record *rec
         return;
     }
     recorder->history[op % HISTORY] = seen;
-    recorder->seen_at[seen.form] = op;
+    recorder->form_at[seen.form] = op;
+    recorder->links_at[seen.links] = op;
     if (!rows_are_due(recorder))
         return;
     add_digested(recorder);
@@ -287,24 +301,27 @@ static void free_recorder(struct ll_recorder *recorder)
     ll_rows_release(&recorder->rows);
     ll_bytes_release(&recorder->content);
     free(recorder->history);
-    free(recorder->seen_at);
+    free(recorder->form_at);
+    free(recorder->links_at);
     free(recorder->steps);
     free(recorder);
 }
 
-struct ll_recorder *ll_recorder_open(const char *path, const struct ll_fact *facts, size_t fact_count,
-                                     enum ll_status *status)
+/* Where frames go is settled, or there is no writer. Writes the header. */
+static struct ll_recorder *begin(struct ll_writer *writer, const struct ll_fact *facts, size_t fact_count,
+                                 enum ll_status *status)
 {
-    struct ll_recorder *recorder = calloc(1, sizeof *recorder);
-    *status = LL_NO_MEMORY;
-    if (!recorder)
-        return NULL;
-    if (prepare(recorder))
-        recorder->writer = ll_writer_open(path, status);
-    if (!recorder->writer) {
-        free_recorder(recorder);
+    struct ll_recorder *recorder = writer ? calloc(1, sizeof *recorder) : NULL;
+    if (!recorder || !prepare(recorder)) {
+        if (recorder)
+            free_recorder(recorder);
+        if (writer) {
+            ll_writer_close(writer, false);
+            *status = LL_NO_MEMORY;
+        }
         return NULL;
     }
+    recorder->writer = writer;
     ll_meter_start(&recorder->meter);
     recorder->origin_ns = ll_now_ns();
     uint64_t weight = ll_encode_facts(&recorder->content, facts, fact_count);
@@ -317,26 +334,59 @@ struct ll_recorder *ll_recorder_open(const char *path, const struct ll_fact *fac
     return NULL;
 }
 
+struct ll_recorder *ll_recorder_open(const char *path, const struct ll_fact *facts, size_t fact_count,
+                                     enum ll_status *status)
+{
+    return begin(ll_writer_open(path, status), facts, fact_count, status);
+}
+
+struct ll_recorder *ll_recorder_open_memory(const struct ll_fact *facts, size_t fact_count,
+                                            enum ll_status *status)
+{
+    return begin(ll_writer_open_memory(status), facts, fact_count, status);
+}
+
 enum ll_status ll_recorder_status(const struct ll_recorder *recorder)
 {
     return recorder->status;
 }
 
-enum ll_status ll_recorder_close(struct ll_recorder *recorder)
+/* All that waits becomes frames, and the end too. */
+static void end(struct ll_recorder *recorder)
 {
     ll_recorder_step_end(recorder);
     if (recorder->status == LL_OK)
         add_waiting(recorder);
-    if (recorder->status == LL_OK) {
-        uint64_t steps = recorder->written_steps;
-        uint64_t weight =
-            ll_encode_end(&recorder->content, recorder->op_count, recorder->tables.tensor_count, steps);
-        add_frame(recorder, 0, weight);
-    }
+    if (recorder->status != LL_OK)
+        return;
+    uint64_t weight = ll_encode_end(&recorder->content, recorder->op_count, recorder->tables.tensor_count,
+                                    recorder->written_steps);
+    add_frame(recorder, 0, weight);
+}
+
+enum ll_status ll_recorder_close(struct ll_recorder *recorder)
+{
+    end(recorder);
     enum ll_status written = ll_writer_close(recorder->writer, recorder->status == LL_OK);
     enum ll_status status = recorder->status != LL_OK ? recorder->status : written;
     free_recorder(recorder);
     return status;
+}
+
+struct ll_trace *ll_recorder_take(struct ll_recorder *recorder, enum ll_status *status)
+{
+    struct ll_bytes bytes;
+    struct ll_diags diags = {0};
+    struct ll_trace *trace = NULL;
+    end(recorder);
+    enum ll_status written = ll_writer_take(recorder->writer, recorder->status == LL_OK, &bytes);
+    *status = recorder->status != LL_OK ? recorder->status : written;
+    free_recorder(recorder);
+    if (*status == LL_OK)
+        trace = ll_trace_parse(bytes.data, bytes.size, "memory", &diags, status);
+    assert(!trace || (trace->closed && diags.count == 0));
+    ll_bytes_release(&bytes);
+    return trace;
 }
 
 /* What repeats. */

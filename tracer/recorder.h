@@ -21,6 +21,10 @@ struct ll_recorder;
 struct ll_recorder *ll_recorder_open(const char *path, const struct ll_fact *facts, size_t fact_count,
                                      enum ll_status *status);
 
+/* The same into memory alone, for a trace that is made from another one; ended by ll_recorder_take. */
+struct ll_recorder *ll_recorder_open_memory(const struct ll_fact *facts, size_t fact_count,
+                                            enum ll_status *status);
+
 /* Interns a text (a scope or tensor name) and the look of a tensor. LL_NONE when the recorder has stopped. */
 uint32_t ll_recorder_string(struct ll_recorder *recorder, const char *text);
 uint32_t ll_recorder_desc(struct ll_recorder *recorder, const char *name, const struct ll_shape *shape,
@@ -76,5 +80,9 @@ enum ll_status ll_recorder_status(const struct ll_recorder *recorder);
 
 /* Writes what is left and the index, closes, frees. The first trouble that was met, or LL_OK. */
 enum ll_status ll_recorder_close(struct ll_recorder *recorder);
+
+/* Ends a recorder into memory, frees it, and gives the trace as a reader would (ll_trace_free). NULL and
+ * *status when there was trouble. */
+struct ll_trace *ll_recorder_take(struct ll_recorder *recorder, enum ll_status *status);
 
 #endif

@@ -15,7 +15,8 @@
 #include <unistd.h>
 
 struct ll_writer {
-    int file;
+    int file; /* -1 when the frames stay in memory */
+    struct ll_bytes kept;
     enum ll_status status;
     struct ll_codec *codec;
     struct ll_bytes waiting, packed; /* frames not yet written; the data of one */
@@ -80,29 +81,47 @@ static void free_writer(struct ll_writer *writer)
     ll_codec_free(writer->codec);
     ll_bytes_release(&writer->waiting);
     ll_bytes_release(&writer->packed);
+    ll_bytes_release(&writer->kept);
     free(writer->index);
     free(writer);
 }
 
+/* With the header in `kept` and no file yet; NULL when memory ran out. */
+static struct ll_writer *make_writer(void)
+{
+    struct ll_writer *writer = calloc(1, sizeof *writer);
+    if (!writer)
+        return NULL;
+    writer->file = -1;
+    writer->codec = ll_codec_new();
+    ll_put_header(&writer->kept);
+    writer->written_bytes = writer->kept.size;
+    if (writer->codec && !writer->kept.failed)
+        return writer;
+    free_writer(writer);
+    return NULL;
+}
+
 struct ll_writer *ll_writer_open(const char *path, enum ll_status *status)
 {
-    struct ll_bytes header = {0};
-    ll_put_header(&header);
-    struct ll_writer *writer = calloc(1, sizeof *writer);
-    struct ll_codec *codec = writer ? ll_codec_new() : NULL;
+    struct ll_writer *writer = make_writer();
     *status = LL_NO_MEMORY;
-    if (codec && !header.failed) {
-        writer->codec = codec;
-        writer->written_bytes = header.size;
-        int error = make_file(path, &header, &writer->file);
-        *status = error ? ll_status_of(error, LL_CANNOT_OPEN) : LL_OK;
-    }
-    ll_bytes_release(&header);
-    if (*status == LL_OK)
+    if (!writer)
+        return NULL;
+    int error = make_file(path, &writer->kept, &writer->file);
+    *status = error ? ll_status_of(error, LL_CANNOT_OPEN) : LL_OK;
+    ll_bytes_release(&writer->kept);
+    if (!error)
         return writer;
-    if (writer)
-        free_writer(writer);
+    free_writer(writer);
     return NULL;
+}
+
+struct ll_writer *ll_writer_open_memory(enum ll_status *status)
+{
+    struct ll_writer *writer = make_writer();
+    *status = writer ? LL_OK : LL_NO_MEMORY;
+    return writer;
 }
 
 /* Zeros where the frames so far weigh more than the bytes so far allow. */
@@ -173,10 +192,21 @@ static void cut_off(const struct ll_writer *writer)
     (void)failed;
 }
 
+static void keep(struct ll_writer *writer)
+{
+    ll_put_bytes(&writer->kept, writer->waiting.data, writer->waiting.size);
+    if (writer->kept.failed)
+        writer->status = LL_NO_MEMORY;
+    else
+        writer->written_bytes = writer->kept.size;
+}
+
 /* All or nothing: what could not be written whole is cut off again. */
 enum ll_status ll_writer_flush(struct ll_writer *writer)
 {
-    if (writer->status == LL_OK && write_all(writer->file, &writer->waiting)) {
+    if (writer->status == LL_OK && writer->file < 0) {
+        keep(writer);
+    } else if (writer->status == LL_OK && write_all(writer->file, &writer->waiting)) {
         writer->written_bytes += writer->waiting.size;
     } else if (writer->status == LL_OK) {
         writer->status = ll_status_of(errno, LL_CANNOT_WRITE);
@@ -186,17 +216,32 @@ enum ll_status ll_writer_flush(struct ll_writer *writer)
     return writer->status;
 }
 
-enum ll_status ll_writer_close(struct ll_writer *writer, bool whole)
+static void finish(struct ll_writer *writer, bool whole)
 {
     ll_writer_flush(writer);
-    if (whole && writer->status == LL_OK) {
-        ll_put_index(&writer->waiting, writer->index, writer->index_count);
-        if (writer->waiting.failed)
-            writer->status = LL_NO_MEMORY;
-        ll_writer_flush(writer);
-    }
-    if (close(writer->file) != 0 && writer->status == LL_OK)
+    if (!whole || writer->status != LL_OK)
+        return;
+    ll_put_index(&writer->waiting, writer->index, writer->index_count);
+    if (writer->waiting.failed)
+        writer->status = LL_NO_MEMORY;
+    ll_writer_flush(writer);
+}
+
+enum ll_status ll_writer_close(struct ll_writer *writer, bool whole)
+{
+    finish(writer, whole);
+    if (writer->file >= 0 && close(writer->file) != 0 && writer->status == LL_OK)
         writer->status = ll_status_of(errno, LL_CANNOT_WRITE);
+    enum ll_status status = writer->status;
+    free_writer(writer);
+    return status;
+}
+
+enum ll_status ll_writer_take(struct ll_writer *writer, bool whole, struct ll_bytes *bytes)
+{
+    finish(writer, whole);
+    *bytes = writer->kept;
+    writer->kept = (struct ll_bytes){0};
     enum ll_status status = writer->status;
     free_writer(writer);
     return status;

@@ -229,27 +229,6 @@ void ll_recipe_best_of_lines(struct ll_bench *bench, enum ll_op_kind kind, uint6
                             .kind = kind, .input_count = 1, .inputs = &x, .attr_count = 1, .attrs = &size});
 }
 
-/* Square scores, as many as there is room for. */
-void ll_recipe_causal(struct ll_bench *bench, enum ll_op_kind kind, uint64_t elements)
-{
-    uint64_t side = ll_min(256, (uint64_t)sqrt((double)elements));
-    ll_nn_do1(bench->nn, kind,
-              ll_bench_real(bench, "scores", 3, (uint64_t[]){elements / (side * side), side, side}));
-}
-
-/* A fourth of it is overwritten. */
-void ll_recipe_put(struct ll_bench *bench, enum ll_op_kind kind, uint64_t elements)
-{
-    struct ll_grid grid = ll_bench_grid(elements);
-    struct ll_value *inputs[] = {
-        ll_bench_state(bench, "target", 2, grid.dim),
-        ll_bench_real(bench, "part", 2, (uint64_t[]){grid.dim[0], ll_max(1, grid.dim[1] / 4)})};
-    struct ll_attr axis = ll_attr_of_count(LL_ATTR_AXIS, 1);
-    ll_nn_do(
-        bench->nn,
-        &(struct ll_call){.kind = kind, .input_count = 2, .inputs = inputs, .attr_count = 1, .attrs = &axis});
-}
-
 void ll_recipe_unravelled(struct ll_bench *bench, enum ll_op_kind kind, uint64_t elements)
 {
     enum { PIECE = 100, PIECES = 10 };

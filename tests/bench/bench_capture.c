@@ -25,23 +25,28 @@ static struct ll_operand matrix(uint8_t role, uint8_t access, uint64_t address)
                                .shape = {.dtype = LL_F32, .rank = 2, .dim = {SIDE, SIDE}}};
 }
 
-static struct ll_event product(uint64_t call, uint64_t now_ns)
+static struct ll_event product_to_be(void)
 {
-    uint64_t weights = 0x10000000 + call * BYTES, before = 0x1000000 + call % 8 * BYTES;
-    return (struct ll_event){
-        .kind = LL_EVENT_CALL,
-        .start_ns = now_ns,
-        .call = {.routine = LL_ROUTINE_GEMM,
-                 .symbol = LL_SYMBOL_sgemm_,
-                 .dtype = LL_F32,
-                 .caller = 0x1000 + call % 50,
-                 .duration_ns = 3000 + now_ns * UINT64_C(0x9e3779b97f4a7c15) % 200,
-                 .operand_count = 3,
-                 .number_count = 7,
-                 .operand = {matrix(LL_ARGUMENT_A, LL_ACCESS_READ, before),
-                             matrix(LL_ARGUMENT_B, LL_ACCESS_READ, weights),
-                             matrix(LL_ARGUMENT_C, LL_ACCESS_WRITE, 0x1000000 + (call + 1) % 8 * BYTES)},
-                 .number = {0, 0, SIDE, SIDE, SIDE, 1, 0}}};
+    return (struct ll_event){.kind = LL_EVENT_CALL,
+                             .call = {.routine = LL_ROUTINE_GEMM,
+                                      .symbol = LL_SYMBOL_sgemm_,
+                                      .dtype = LL_F32,
+                                      .operand_count = 3,
+                                      .number_count = 7,
+                                      .operand = {matrix(LL_ARGUMENT_A, LL_ACCESS_READ, 0),
+                                                  matrix(LL_ARGUMENT_B, LL_ACCESS_READ, 0),
+                                                  matrix(LL_ARGUMENT_C, LL_ACCESS_WRITE, 0)},
+                                      .number = {0, 0, SIDE, SIDE, SIDE, 1, 0}}};
+}
+
+static void place(struct ll_event *product, uint64_t call, uint64_t now_ns)
+{
+    product->start_ns = now_ns;
+    product->call.caller = 0x1000 + call % 50;
+    product->call.duration_ns = 3000 + now_ns * UINT64_C(0x9e3779b97f4a7c15) % 200;
+    product->call.operand[0].address = 0x1000000 + call % 8 * BYTES;
+    product->call.operand[1].address = 0x10000000 + call * BYTES;
+    product->call.operand[2].address = 0x1000000 + (call + 1) % 8 * BYTES;
 }
 
 int main(void)
@@ -56,9 +61,10 @@ int main(void)
     struct ll_capture *capture = recorder ? ll_capture_open(&settings) : NULL;
     if (!capture)
         return 1;
+    struct ll_event event = product_to_be();
     uint64_t begin_ns = ll_now_ns();
     for (uint64_t i = 0; i < (uint64_t)STEPS * CALLS; i++) {
-        struct ll_event event = product(i % CALLS, now_ns);
+        place(&event, i % CALLS, now_ns);
         ll_capture_event(capture, &event);
         now_ns += 4000;
     }

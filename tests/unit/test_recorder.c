@@ -77,6 +77,40 @@ static void a_recorded_loop_is_read_back_whole(void **state)
     ll_trace_free(trace);
 }
 
+static void a_recorder_into_memory_gives_the_trace_that_a_file_gives(void **state)
+{
+    (void)state;
+    struct loop loop;
+    enum ll_status status;
+    struct ll_trace *filed = record_loop(&loop, 5, 7, false);
+    loop_begin(&loop, ll_recorder_open_memory(facts, 3, &status), 5, false);
+    for (unsigned i = 0; i < 7; i++)
+        loop_step(&loop);
+    struct ll_trace *taken = ll_recorder_take(loop.recorder, &status);
+    assert_int_equal(status, LL_OK);
+    assert_true(taken->closed);
+    assert_int_equal(taken->op_count, filed->op_count);
+    assert_int_equal(taken->step_count, 7);
+    assert_int_equal(taken->file_bytes, filed->file_bytes);
+    assert_string_equal(ll_trace_fact(taken, "batch"), "32");
+    assert_memory_equal(taken->tensors, filed->tensors, filed->tensor_count * sizeof *filed->tensors);
+    ll_trace_free(filed);
+    ll_trace_free(taken);
+}
+
+static void a_recorder_into_memory_says_what_stopped_it(void **state)
+{
+    (void)state;
+    enum ll_status status;
+    struct ll_recorder *recorder = ll_recorder_open_memory(facts, 3, &status);
+    struct ll_shape endless = {.dtype = LL_F32, .rank = 2, .dim = {UINT64_MAX, 2}};
+    assert_int_equal(ll_recorder_desc(recorder, "x", &endless, LL_ACTIVATION), LL_NONE);
+    assert_null(ll_recorder_take(recorder, &status));
+    assert_int_equal(status, LL_TOO_LARGE);
+    recorder = ll_recorder_open_memory(facts, 3, &status);
+    assert_int_equal(ll_recorder_close(recorder), LL_OK);
+}
+
 /* Forms and links of the first two steps are all: weights differ in where they come from only there. */
 static void a_loop_that_repeats_itself_adds_no_definitions(void **state)
 {
@@ -279,6 +313,8 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(a_recorded_loop_is_read_back_whole),
+        cmocka_unit_test(a_recorder_into_memory_gives_the_trace_that_a_file_gives),
+        cmocka_unit_test(a_recorder_into_memory_says_what_stopped_it),
         cmocka_unit_test(a_loop_that_repeats_itself_adds_no_definitions),
         cmocka_unit_test(more_ops_than_a_frame_holds_are_no_matter),
         cmocka_unit_test(a_dry_run_has_no_times_and_equals_another),

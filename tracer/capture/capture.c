@@ -2,6 +2,7 @@
 #include "tracer/capture/capture.h"
 
 #include "tracer/base/map.h"
+#include "tracer/capture/forms.h"
 #include "tracer/capture/meaning.h"
 #include "tracer/capture/memory.h"
 #include "tracer/capture/repeat.h"
@@ -31,7 +32,8 @@ struct ll_capture {
     struct ll_meanings meanings;
     struct ll_memory memory;
     struct ll_waits waits;
-    struct ll_map sites, looks, shapes; /* places to scopes; calls to looks; shapes to descs */
+    struct ll_call_forms forms;
+    struct ll_map sites, looks, shapes; /* places to scopes; forms to looks; shapes to descs */
     uint32_t *site_scopes, *shape_descs;
     uint64_t site_capacity, desc_capacity;
     struct thread *threads;
@@ -64,6 +66,7 @@ struct ll_capture *ll_capture_open(const struct ll_capture_settings *settings)
 static void release(struct ll_capture *capture)
 {
     ll_memory_release(&capture->memory);
+    ll_call_forms_release(&capture->forms);
     free(capture->waits.ops);
     ll_map_release(&capture->sites);
     ll_map_release(&capture->looks);
@@ -188,14 +191,9 @@ static void add_thread_order(struct ll_capture *capture, const struct thread *th
     op->control_count = (uint32_t)waits->count;
 }
 
-/* A call's op with all that it refers to. */
-struct told {
-    const struct ll_call *call;
-    const struct ll_meant *meant;
-    uint32_t inputs[LL_MAX_OPERANDS], in_descs[LL_MAX_OPERANDS], out_descs[LL_MAX_OPERANDS];
-};
+/* Forms of calls. */
 
-static bool is_updated(const struct ll_meant *meant, uint8_t operand)
+static bool is_input(const struct ll_meant *meant, uint8_t operand)
 {
     for (uint32_t i = 0; i < meant->view.input_count; i++)
         if (meant->inputs[i] == operand)
@@ -203,27 +201,81 @@ static bool is_updated(const struct ll_meant *meant, uint8_t operand)
     return false;
 }
 
+static bool find_descs(struct ll_capture *capture, const struct ll_meant *meant, struct ll_call_form *form)
+{
+    bool all = true;
+    for (uint32_t i = 0; i < meant->view.input_count; i++)
+        all = (form->in_descs[i] = desc_of(capture, &meant->in[i])) != LL_NONE && all;
+    for (uint32_t i = 0; i < meant->view.output_count; i++)
+        all = (form->out_descs[i] = desc_of(capture, &meant->out[i])) != LL_NONE && all;
+    return all;
+}
+
+/* For the search of repetitions: what the call is. */
+static uint32_t look_of(struct ll_capture *capture, const struct ll_call_form *form)
+{
+    uint32_t look[2 + 2 * LL_MAX_OPERANDS] = {form->kind, form->scope}, size = 2;
+    for (uint32_t i = 0; i < form->input_count; i++)
+        look[size++] = form->in_descs[i];
+    for (uint32_t i = 0; i < form->output_count; i++)
+        look[size++] = form->out_descs[i];
+    return ll_map_intern(&capture->looks, look, size * sizeof *look, NULL);
+}
+
+/* What a call of a form not met before means. False when the recorder has stopped or memory ran out. */
+static bool fill_form(struct ll_capture *capture, struct ll_call_form *form)
+{
+    struct ll_meant meant;
+    ll_meaning_of(&capture->meanings, form->like, &meant);
+    form->kind = meant.view.kind;
+    form->phase = meant.phase;
+    form->input_count = meant.view.input_count;
+    form->output_count = meant.view.output_count;
+    form->attr_count = meant.view.attr_count;
+    form->placed = meant.placed;
+    form->flops = (double)ll_op_flops(&meant.view);
+    form->attrs = ll_copy(&capture->forms.arena, meant.attrs, meant.view.attr_count * sizeof *meant.attrs);
+    memcpy(form->inputs, meant.inputs, sizeof form->inputs);
+    memcpy(form->outputs, meant.outputs, sizeof form->outputs);
+    for (uint32_t i = 0; i < meant.placed; i++)
+        form->updated |= is_input(&meant, meant.outputs[i]) ? UINT32_C(1) << i : 0;
+    form->scope = scope_of(capture, form->like->caller);
+    bool all = form->attrs && form->scope != LL_NONE && find_descs(capture, &meant, form);
+    return form->told = all && (form->look = look_of(capture, form)) != LL_NO_ID;
+}
+
+/* A call's op with all that it refers to. */
+struct told {
+    const struct ll_call *call;
+    const struct ll_call_form *form;
+    uint32_t inputs[LL_MAX_OPERANDS];
+};
+
+static struct ll_stretch_of_memory input_at(const struct told *told, uint32_t i)
+{
+    return stretch_of(&told->call->operand[told->form->inputs[i]]);
+}
+
+static struct ll_stretch_of_memory output_at(const struct told *told, uint32_t i)
+{
+    return stretch_of(&told->call->operand[told->form->outputs[i]]);
+}
+
 /* Inputs become tensors, outputs must wait; false when the recorder has stopped. */
 static bool resolve(struct ll_capture *capture, const struct thread *thread, struct told *told)
 {
-    const struct ll_meant *meant = told->meant;
+    const struct ll_call_form *form = told->form;
     uint32_t number = (uint32_t)(thread - capture->threads);
     capture->waits.count = 0;
-    for (uint32_t i = 0; i < meant->view.output_count; i++)
-        if ((told->out_descs[i] = desc_of(capture, &meant->out[i])) == LL_NONE)
-            return false;
-    for (uint32_t i = 0; i < meant->view.input_count; i++) {
-        struct ll_stretch_of_memory at = stretch_of(&told->call->operand[meant->inputs[i]]);
-        told->in_descs[i] = desc_of(capture, &meant->in[i]);
-        if (told->in_descs[i] == LL_NONE)
-            return false;
-        told->inputs[i] = ll_memory_read(&capture->memory, &at, told->in_descs[i], number);
+    for (uint32_t i = 0; i < form->input_count; i++) {
+        struct ll_stretch_of_memory at = input_at(told, i);
+        told->inputs[i] = ll_memory_read(&capture->memory, &at, form->in_descs[i], number);
         if (told->inputs[i] == LL_NONE)
             return false;
     }
-    for (uint32_t i = 0; i < meant->placed; i++) {
-        struct ll_stretch_of_memory at = stretch_of(&told->call->operand[meant->outputs[i]]);
-        ll_memory_overwrite(&capture->memory, &at, is_updated(meant, meant->outputs[i]), &capture->waits);
+    for (uint32_t i = 0; i < form->placed; i++) {
+        struct ll_stretch_of_memory at = output_at(told, i);
+        ll_memory_overwrite(&capture->memory, &at, form->updated >> i & 1, &capture->waits);
     }
     return true;
 }
@@ -231,36 +283,30 @@ static bool resolve(struct ll_capture *capture, const struct thread *thread, str
 static void enter(struct ll_capture *capture, const struct thread *thread, const struct told *told,
                   uint32_t op, uint32_t first_output)
 {
-    const struct ll_meant *meant = told->meant;
-    for (uint32_t i = 0; i < meant->view.input_count; i++) {
-        struct ll_stretch_of_memory at = stretch_of(&told->call->operand[meant->inputs[i]]);
+    const struct ll_call_form *form = told->form;
+    for (uint32_t i = 0; i < form->input_count; i++) {
+        struct ll_stretch_of_memory at = input_at(told, i);
         ll_memory_was_read(&capture->memory, &at, op, thread->number);
     }
-    for (uint32_t i = 0; i < meant->placed; i++) {
-        struct ll_stretch_of_memory at = stretch_of(&told->call->operand[meant->outputs[i]]);
-        ll_memory_was_written(&capture->memory, &at, op, first_output + i, told->out_descs[i]);
+    for (uint32_t i = 0; i < form->placed; i++) {
+        struct ll_stretch_of_memory at = output_at(told, i);
+        ll_memory_was_written(&capture->memory, &at, op, first_output + i, form->out_descs[i]);
     }
 }
 
-/* The call for the search of repetitions: what it is, without where its data lies. */
-static void remember(struct ll_capture *capture, const struct told *told, uint32_t scope, uint32_t first_op,
+/* The call for the search of repetitions. */
+static void remember(struct ll_capture *capture, const struct told *told, uint32_t first_op,
                      uint64_t start_ns)
 {
-    uint32_t look[2 + 2 * LL_MAX_OPERANDS] = {told->meant->view.kind, scope}, size = 2;
     uint64_t place = (capture->summary.calls - 1) % LL_REPEAT_WINDOW;
-    for (uint32_t i = 0; i < told->meant->view.input_count; i++)
-        look[size++] = told->in_descs[i];
-    for (uint32_t i = 0; i < told->meant->view.output_count; i++)
-        look[size++] = told->out_descs[i];
-    uint32_t number = ll_map_intern(&capture->looks, look, size * sizeof *look, NULL);
     if (!ll_grow((void **)&capture->calls, &capture->call_capacity, place + 1, sizeof *capture->calls) ||
         !ll_grow((void **)&capture->call_starts, &capture->start_capacity, place + 1,
                  sizeof *capture->call_starts))
         return;
     struct ll_repeat_call *call = &capture->calls[place];
-    *call = (struct ll_repeat_call){.look = number, .op = first_op};
+    *call = (struct ll_repeat_call){.look = told->form->look, .op = first_op};
     uint32_t brought = 0;
-    for (uint32_t i = 0; i < told->meant->view.input_count && brought < LL_REPEAT_BROUGHT; i++)
+    for (uint32_t i = 0; i < told->form->input_count && brought < LL_REPEAT_BROUGHT; i++)
         if (ll_memory_is_brought(&capture->memory, told->inputs[i]))
             call->brought[brought++] = told->inputs[i];
     while (brought < LL_REPEAT_BROUGHT)
@@ -268,47 +314,58 @@ static void remember(struct ll_capture *capture, const struct told *told, uint32
     capture->call_starts[place] = start_ns;
 }
 
-static void take_call(struct ll_capture *capture, const struct ll_event *event)
+static void sum_up(struct ll_capture *capture, struct thread *thread, const struct ll_event *event,
+                   const struct ll_call_form *form)
 {
-    const struct ll_call *call = &event->call;
-    struct thread *thread = thread_of(capture, event->thread);
-    struct ll_meant meant;
-    struct told told = {.call = call, .meant = &meant};
-    if (call->operand_count == 0) { /* vectors of no elements */
-        capture->summary.empty++;
+    capture->summary.calls++;
+    capture->summary.opaque += form->kind == LL_OP_OPAQUE;
+    capture->summary.flops += form->flops;
+    thread->seen.calls++;
+    thread->seen.in_calls_ns += event->call.duration_ns;
+    thread->seen.end_ns = ll_max(thread->seen.end_ns, event->start_ns + event->call.duration_ns);
+    capture->end_ns = ll_max(capture->end_ns, thread->seen.end_ns);
+}
+
+/* The op of a call, with what it reads, makes and waits for. */
+static void take_formed(struct ll_capture *capture, struct thread *thread, const struct ll_event *event,
+                        const struct ll_call_form *form)
+{
+    struct told told = {.call = &event->call, .form = form};
+    uint32_t first_op = (uint32_t)capture->memory.op_count;
+    if (!resolve(capture, thread, &told))
         return;
-    }
-    if (!thread)
-        return;
-    ll_meaning_of(&capture->meanings, call, &meant);
-    note_gap(capture, thread, event->start_ns);
-    uint32_t first_op = (uint32_t)capture->memory.op_count, scope = scope_of(capture, call->caller);
-    if (scope == LL_NONE || !resolve(capture, thread, &told))
-        return;
-    struct ll_record op = {.kind = meant.view.kind,
-                           .phase = meant.phase,
-                           .scope = scope,
+    struct ll_record op = {.kind = form->kind,
+                           .phase = form->phase,
+                           .scope = form->scope,
                            .inputs = told.inputs,
-                           .input_count = meant.view.input_count,
-                           .outputs = told.out_descs,
-                           .output_count = meant.view.output_count,
-                           .attrs = meant.attrs,
-                           .attr_count = meant.view.attr_count,
+                           .input_count = form->input_count,
+                           .outputs = form->out_descs,
+                           .output_count = form->output_count,
+                           .attrs = form->attrs,
+                           .attr_count = form->attr_count,
                            .start_ns = event->start_ns,
-                           .duration_ns = call->duration_ns};
-    add_thread_order(capture, thread, told.inputs, meant.view.input_count, &op);
+                           .duration_ns = event->call.duration_ns};
+    add_thread_order(capture, thread, told.inputs, form->input_count, &op);
     uint32_t first_output = record(capture, thread, &op);
     if (first_output == LL_NONE)
         return;
     enter(capture, thread, &told, thread->last_op, first_output);
-    capture->summary.calls++;
-    capture->summary.opaque += meant.view.kind == LL_OP_OPAQUE;
-    capture->summary.flops += (double)ll_op_flops(&meant.view);
-    thread->seen.calls++;
-    thread->seen.in_calls_ns += call->duration_ns;
-    thread->seen.end_ns = ll_max(thread->seen.end_ns, event->start_ns + call->duration_ns);
-    capture->end_ns = ll_max(capture->end_ns, thread->seen.end_ns);
-    remember(capture, &told, scope, first_op, event->start_ns);
+    sum_up(capture, thread, event, form);
+    remember(capture, &told, first_op, event->start_ns);
+}
+
+static void take_call(struct ll_capture *capture, const struct ll_event *event)
+{
+    struct thread *thread = thread_of(capture, event->thread);
+    if (event->call.operand_count == 0) { /* vectors of no elements */
+        capture->summary.empty++;
+        return;
+    }
+    struct ll_call_form *form = ll_call_form_of(&capture->forms, &event->call);
+    if (!thread || !form || (!form->told && !fill_form(capture, form)))
+        return;
+    note_gap(capture, thread, event->start_ns);
+    take_formed(capture, thread, event, form);
 }
 
 void ll_capture_event(struct ll_capture *capture, const struct ll_event *event)
