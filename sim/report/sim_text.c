@@ -138,6 +138,22 @@ static void cause_line(const struct ll_result *result, unsigned width, struct ll
     ll_end_line(&line, width, out);
 }
 
+/* "network: 12 ms of 30 ms in which devices exchange data are waited for: nvlink 2 ms, cards 10 ms". */
+static void network_line(const struct ll_result *result, unsigned width, struct ll_str *out)
+{
+    struct ll_str line = {0};
+    struct ll_human exposed, all;
+    if (result->network.count == 0)
+        return;
+    ll_str_addf(&line, "exchanges with other devices take %s, of which the device waits for %s",
+                ll_si(&all, result->network.busy_s, "s"), ll_si(&exposed, result->network.exposed_s, "s"));
+    for (uint64_t l = 0, some = 0; l < result->machine->network_count; l++)
+        if (result->network.levels[l].busy_s > 0)
+            ll_str_addf(&line, "%s %s %s", some++ ? "," : ":", result->machine->networks[l].name,
+                        ll_si(&exposed, result->network.levels[l].exposed_s, "s"));
+    ll_end_line(&line, width, out);
+}
+
 static const char *kind_rate(struct ll_human *human, const struct ll_kind_result *kind)
 {
     bool moves = kind->bound >= LL_BOUND_LEVEL || kind->bound == LL_BOUND_HOST;
@@ -261,7 +277,7 @@ static void footer(const struct ll_result *result, unsigned width, struct ll_str
         ll_str_addf(&line, ", area %.1f mm2", result->area_m2 * 1e6);
     else
         ll_str_add(&line, ", area not described");
-    if (result->shares[LL_BOUND_NETWORK] <= 0)
+    if (result->network.count == 0)
         ll_str_add(&line, ", network not used: one device");
     ll_str_addf(&line, ", config %08x", result->machine->config_hash);
     ll_end_line(&line, width, out);
@@ -285,6 +301,7 @@ void ll_report_page(const struct ll_report *report, unsigned width, struct ll_st
     resident_bar(result, width, out);
     ll_str_add(out, "\n");
     cause_line(result, width, out);
+    network_line(result, width, out);
     ll_str_add(out, "\n");
     kind_table(result, width, out);
     if (report->gain_count) {
@@ -350,12 +367,13 @@ void ll_report_ops(const struct ll_report *report, unsigned width, struct ll_str
     for (uint32_t seq = prepared->first_op; seq < prepared->end_op; seq++) {
         const struct ll_op_result *op = &result->ops[seq - prepared->first_op];
         const struct ll_form *form = &prepared->trace->forms[prepared->trace->ops[seq].form];
-        struct ll_human start, time, utilization;
+        double utilization = ll_replay_detail(result, seq).utilization;
+        struct ll_human start, time, percent;
         ll_table_row(table, "%u|%s|%s|%s|%s|%s|%s|%s|%s", seq, prepared->trace->strings[form->kind_name],
                      prepared->trace->strings[form->scope], ll_phase_name(form->phase),
                      op->unit == LL_NO_UNIT ? "" : result->machine->units[op->unit].name,
                      ll_si(&start, op->start_s, "s"), ll_si(&time, op->time_s, "s"),
-                     ll_percent(&utilization, op->utilization), ll_bound_name(result->machine, op->bound));
+                     ll_percent(&percent, utilization), ll_bound_name(result->machine, op->bound));
     }
     ll_table_print(table, width, out);
     ll_table_free(table);
