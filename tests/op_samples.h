@@ -467,7 +467,7 @@ static inline void draw_plain(uint64_t *state, struct op_sample *s, enum ll_dtyp
         s->view.output_count = 1;
     }
     if (kind == LL_OP_CAST)
-        x.dtype = (uint8_t)(draw(state, 0, 1) ? LL_BOOL : draw(state, 0, 1) ? LL_U8 : LL_I32);
+        x.dtype = (uint8_t[]){LL_BOOL, LL_U8, LL_I32, (uint8_t)dtype}[draw(state, 0, 3)];
     if (kind == LL_OP_RESHAPE)
         x = shape_of(dtype, 1, (uint64_t[]){x.dim[0] * x.dim[1]});
     if (kind != LL_OP_HOST_INPUT)

@@ -18,6 +18,13 @@ bool ll_same_dims(const struct ll_shape *a, const struct ll_shape *b);
 /* Sets the op's outputs; NULL, so that a rule can return it. */
 const char *ll_give(struct ll_op_view *op, uint32_t count, const struct ll_shape *first);
 
+/* Roles that travel from an input to a result: of one dimension where the extents agree, of all where the
+ * ranks do, and through a reshape, where the first of several dimensions that were one gets its role. A role
+ * that is there already stays. */
+void ll_take_role(struct ll_shape *to, unsigned at, const struct ll_shape *from, unsigned dim);
+void ll_take_roles(struct ll_shape *to, const struct ll_shape *from);
+void ll_take_roles_reshaped(struct ll_shape *to, const struct ll_shape *from);
+
 ll_shape_rule ll_shape_TRANSPOSE, ll_shape_CONCAT, ll_shape_SPLIT, ll_shape_SLICE, ll_shape_PAD,
     ll_shape_STACK, ll_shape_UNSTACK, ll_shape_ONE_HOT, ll_shape_GATHER, ll_shape_SEGMENT_SUM,
     ll_shape_ROWS_IN_PLACE, ll_shape_BATCH_MATMUL, ll_shape_ASSIGN;

@@ -42,7 +42,10 @@ const char *ll_shape_CAST(struct ll_op_view *op)
 {
     if (op->input_count != 1 || op->output_count != 1)
         return wants_inputs;
-    return ll_same_dims(&op->in[0], &op->out[0]) ? NULL : "a cast keeps the dimensions";
+    if (!ll_same_dims(&op->in[0], &op->out[0]))
+        return "a cast keeps the dimensions";
+    ll_take_roles(&op->out[0], &op->in[0]);
+    return NULL;
 }
 
 const char *ll_shape_RESHAPE(struct ll_op_view *op)
@@ -52,6 +55,7 @@ const char *ll_shape_RESHAPE(struct ll_op_view *op)
     uint64_t elements = ll_elements(&op->in[0]);
     if (!ll_fits(elements) || elements != ll_elements(&op->out[0]) || op->in[0].dtype != op->out[0].dtype)
         return "a reshape keeps the number of elements and their type";
+    ll_take_roles_reshaped(&op->out[0], &op->in[0]);
     return NULL;
 }
 
@@ -84,6 +88,14 @@ const char *ll_shape_REDUCED(struct ll_op_view *op)
     return ll_give(op, 1, &out);
 }
 
+/* The dimensions of the result along which the input does not repeat are the input's. */
+static void take_back_roles(struct ll_op_view *op)
+{
+    int64_t axis = ll_attr_count(op, LL_ATTR_AXIS, 0), axes = op->out[0].rank - op->in[0].rank;
+    for (unsigned i = 0; i < op->in[0].rank; i++)
+        ll_take_role(&op->out[0], i < axis ? i : i + (unsigned)axes, &op->in[0], i);
+}
+
 /* The way back: the result is what reduces to the input. */
 const char *ll_shape_EXPAND(struct ll_op_view *op)
 {
@@ -92,6 +104,7 @@ const char *ll_shape_EXPAND(struct ll_op_view *op)
         return wants_inputs;
     if (!reduce(op, &op->out[0], &narrow) || !ll_same_dims(&narrow, &op->in[0]))
         return "the result must have the dimensions of the input, and those along which it repeats";
+    take_back_roles(op);
     return NULL;
 }
 
@@ -106,7 +119,10 @@ static const char *same(struct ll_op_view *op, uint32_t inputs)
         if (op->in[0].dtype != op->in[i].dtype)
             return "the inputs must have the same type of elements";
     }
-    return ll_give(op, 1, op->in);
+    struct ll_shape out = op->in[0];
+    for (uint32_t i = 1; i < inputs; i++)
+        ll_take_roles(&out, &op->in[i]);
+    return ll_give(op, 1, &out);
 }
 
 const char *ll_shape_SAME_1(struct ll_op_view *op)
@@ -330,14 +346,20 @@ const char *ll_shape_CONV_DATA(struct ll_op_view *op)
 {
     if (op->input_count != 2 || op->output_count != 1)
         return wants_inputs;
-    return check_gradient(op, &op->out[0], &op->in[1], &op->in[0]);
+    const char *trouble = check_gradient(op, &op->out[0], &op->in[1], &op->in[0]);
+    if (!trouble)
+        ll_take_role(&op->out[0], 0, &op->in[0], 0);
+    return trouble;
 }
 
 const char *ll_shape_CONV_FILTER(struct ll_op_view *op)
 {
     if (op->input_count != 2 || op->output_count != 1)
         return wants_inputs;
-    return check_gradient(op, &op->in[0], &op->out[0], &op->in[1]);
+    const char *trouble = check_gradient(op, &op->in[0], &op->out[0], &op->in[1]);
+    if (!trouble)
+        ll_take_role(&op->out[0], 3, &op->in[1], 3);
+    return trouble;
 }
 
 static const char *pool(const struct ll_op_view *op, const struct ll_shape *image, struct ll_shape *result)
@@ -384,7 +406,11 @@ const char *ll_shape_SPREAD(struct ll_op_view *op)
     const char *trouble = pool(op, &op->out[0], &pooled);
     if (trouble)
         return trouble;
-    return ll_same_dims(&pooled, &op->in[0]) ? NULL : "dy must have the shape of the pooled image";
+    if (!ll_same_dims(&pooled, &op->in[0]))
+        return "dy must have the shape of the pooled image";
+    ll_take_role(&op->out[0], 0, &op->in[0], 0);
+    ll_take_role(&op->out[0], 3, &op->in[0], 3);
+    return NULL;
 }
 
 /* Inputs from `first` on are vectors, as long as x's last dimension. */

@@ -153,6 +153,8 @@ const char *ll_shape_UNSTACK(struct ll_op_view *op)
     for (uint32_t i = 0; i < op->output_count; i++)
         if (!ll_same_dims(&layer, &op->out[i]) || layer.dtype != op->out[i].dtype)
             return "each layer must have the dimensions of the stack without the first";
+    for (uint32_t i = 0; i < op->output_count; i++)
+        ll_take_roles(&op->out[i], &layer);
     return NULL;
 }
 
@@ -168,6 +170,8 @@ const char *ll_shape_ONE_HOT(struct ll_op_view *op)
     if (out->rank != in->rank + 1 || memcmp(out->dim, in->dim, in->rank * sizeof *in->dim) != 0 ||
         out->dim[in->rank] != (uint64_t)depth)
         return "the result must have the dimensions of the indices, and the depth behind them";
+    for (unsigned i = 0; i < in->rank; i++)
+        ll_take_role(&op->out[0], i, in, i);
     return NULL;
 }
 
@@ -222,7 +226,10 @@ const char *ll_shape_SEGMENT_SUM(struct ll_op_view *op)
 {
     if (op->input_count != 2 || op->output_count != 1)
         return wants_inputs;
-    return check_rows(&op->in[0], &op->in[1], &op->out[0]);
+    const char *trouble = check_rows(&op->in[0], &op->in[1], &op->out[0]);
+    for (unsigned i = 1; !trouble && i < op->out[0].rank; i++)
+        ll_take_role(&op->out[0], i, &op->in[0], i);
+    return trouble;
 }
 
 /* table, rows, indices -> table */

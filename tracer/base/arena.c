@@ -114,6 +114,25 @@ void ll_arena_release(struct ll_arena *arena)
     *arena = (struct ll_arena){0};
 }
 
+void ll_arena_reset(struct ll_arena *arena)
+{
+    struct ll_block *newest = arena->newest;
+    if (!newest)
+        return;
+    if (!newest->older) {
+        ASAN_UNPOISON_MEMORY_REGION(newest->bytes, newest->size_bytes);
+        memset(newest->bytes, 0, arena->used_bytes);
+        ASAN_POISON_MEMORY_REGION(newest->bytes, newest->size_bytes);
+        arena->used_bytes = 0;
+        return;
+    }
+    size_t total = 0; /* one block for all */
+    for (const struct ll_block *block = newest; block; block = block->older)
+        total += block->size_bytes;
+    ll_arena_release(arena);
+    add_block(arena, total);
+}
+
 /* As realloc, of an array that had old_size bytes. Memory that is touched for the first time costs a fault a
  * page, which is most of the time of filling a large array: it moves to large pages, where the system has
  * them. */
