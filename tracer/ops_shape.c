@@ -565,3 +565,14 @@ const char *ll_shape_IN_PLACE_3(struct ll_op_view *op)
 {
     return in_place(op, 3);
 }
+
+/* A weight of few bits, its master copy, the two moments, the gradient, the powers -> the first four */
+const char *ll_shape_ADAM_MIXED(struct ll_op_view *op)
+{
+    if (op->input_count < 6)
+        return wants_inputs;
+    for (uint32_t i = 1; i < 5; i++)
+        if (!ll_same_dims(&op->in[0], &op->in[i]))
+            return wants_same;
+    return ll_give(op, 4, op->in);
+}

@@ -256,15 +256,17 @@ const char *ll_shape_SCATTER(struct ll_op_view *op)
     return ll_give(op, 1, op->in);
 }
 
-/* rows[n, ...] that belong to rows of the result by indices[n] */
+/* rows[indices' dimensions, ...] that belong to rows of the result by their indices */
 static const char *check_rows(const struct ll_shape *rows, const struct ll_shape *indices,
                               const struct ll_shape *table)
 {
-    struct ll_shape row = layer_of(rows), table_row = layer_of(table);
-    if (rows->rank == 0 || table->rank == 0 || indices->rank != 1 || indices->dtype != LL_I32 ||
-        indices->dim[0] != rows->dim[0])
+    if (rows->rank == 0 || table->rank == 0 || indices->rank == 0 || indices->dtype != LL_I32 ||
+        indices->rank > rows->rank ||
+        memcmp(rows->dim, indices->dim, indices->rank * sizeof *indices->dim) != 0)
         return "there must be one i32 index for each row";
-    if (!ll_same_dims(&row, &table_row) || rows->dtype != table->dtype)
+    unsigned row_rank = rows->rank - (unsigned)indices->rank;
+    if (row_rank != table->rank - 1u || rows->dtype != table->dtype ||
+        memcmp(rows->dim + indices->rank, table->dim + 1, row_rank * sizeof *rows->dim) != 0)
         return "rows must look like those of the table";
     return NULL;
 }
