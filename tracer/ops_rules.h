@@ -25,6 +25,11 @@ void ll_take_role(struct ll_shape *to, unsigned at, const struct ll_shape *from,
 void ll_take_roles(struct ll_shape *to, const struct ll_shape *from);
 void ll_take_roles_reshaped(struct ll_shape *to, const struct ll_shape *from);
 
+/* To all results: the roles of steps and samples [steps, batch, ...] of the first input; the batch where it
+ * is the first dimension of an input and of the result. */
+void ll_give_roles_of_steps(struct ll_op_view *op);
+void ll_give_batch(struct ll_op_view *op);
+
 ll_shape_rule ll_shape_TRANSPOSE, ll_shape_CONCAT, ll_shape_SPLIT, ll_shape_SLICE, ll_shape_PAD,
     ll_shape_STACK, ll_shape_UNSTACK, ll_shape_ONE_HOT, ll_shape_GATHER, ll_shape_SEGMENT_SUM,
     ll_shape_ROWS_IN_PLACE, ll_shape_BATCH_MATMUL, ll_shape_ASSIGN;
