@@ -67,14 +67,20 @@ static bool settle_batch(struct run *run)
     return true;
 }
 
+static bool computed_here(enum ll_dtype dtype)
+{
+    return dtype == LL_F32 || dtype == LL_I32 || dtype == LL_BOOL || dtype == LL_U8;
+}
+
 /* Whether there is a kernel for every op, and for this type of number. */
 static bool runs_here(const struct run *run)
 {
     const struct ll_nn *nn = run->nn;
-    if (nn->real != LL_F32)
-        return ll_complain(run->diags, (struct ll_place){0},
-                           "%s: %s is not computed here, only f32; --dry-run records it", run->model->name,
-                           ll_dtype_name(nn->real));
+    for (uint64_t i = 0; i < nn->value_count; i++)
+        if (!computed_here(nn->values[i]->shape.dtype))
+            return ll_complain(run->diags, (struct ll_place){0},
+                               "%s: %s is not computed here, only f32; --dry-run records it",
+                               run->model->name, ll_dtype_name(nn->values[i]->shape.dtype));
     for (uint64_t i = 0; i < nn->op_count; i++)
         if (!ll_op_runs_natively(nn->ops[i]->view.kind))
             return ll_complain(run->diags, (struct ll_place){0},
