@@ -136,6 +136,16 @@ void ll_query_reset(struct ll_query *query)
     sqlite3_reset(query->statement);
 }
 
+int ll_query_columns(const struct ll_query *query)
+{
+    return sqlite3_column_count(query->statement);
+}
+
+const char *ll_query_name(const struct ll_query *query, int column)
+{
+    return sqlite3_column_name(query->statement, column);
+}
+
 const char *ll_row_text(const struct ll_query *query, int column)
 {
     return (const char *)sqlite3_column_text(query->statement, column);

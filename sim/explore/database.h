@@ -45,6 +45,10 @@ bool ll_query_run(struct ll_query *query);
 /* Ends a query before all its rows were seen, so that it can be run again. */
 void ll_query_reset(struct ll_query *query);
 
+/* How many columns its rows have, and what they are called. */
+int ll_query_columns(const struct ll_query *query);
+const char *ll_query_name(const struct ll_query *query, int column);
+
 /* Of the row, columns counted from 0. A text is good until the next row; NULL of NULL. A number is NaN of
  * NULL and of a text that is none. */
 const char *ll_row_text(const struct ll_query *query, int column);

@@ -23,6 +23,16 @@ bool ll_search_GRID(const struct ll_space *space, ll_ask *ask, void *context)
     return going;
 }
 
+bool ll_search_divides(enum ll_search_kind kind)
+{
+    static const bool divides[] = {
+#define LL_SEARCH(word, name, help, divided) divided,
+#include "sim/explore/searches.def"
+#undef LL_SEARCH
+    };
+    return divides[kind];
+}
+
 bool ll_search(const struct ll_space *space, ll_ask *ask, void *context)
 {
     static bool (*const searches[])(const struct ll_space *, ll_ask *, void *) = {

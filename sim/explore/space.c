@@ -166,7 +166,7 @@ static bool read_objectives(struct ll_space_reading *reading, const struct ll_no
 /* --- search --- */
 
 static const char *const search_names[] = {
-#define LL_SEARCH(word, name, help) name,
+#define LL_SEARCH(word, name, ...) name,
 #include "sim/explore/searches.def"
 #undef LL_SEARCH
 };
