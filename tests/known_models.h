@@ -19,6 +19,7 @@ static const struct known {
     const char *loss_of; /* the loss is that of weights whose names begin so; NULL: of all weights */
     bool dry;            /* nobody computes it here */
 } known_models[] = {
+#include "known_decoders.def"
 #include "known_single_ops.def"
     /* Sum over layers of inputs x outputs + biases; products as in tests/cases/alexnet.case. Ops: 31 forward
      * with loss and accuracy, 2 input, 42 backward, 17 update. Constants: the one that gradients start from,

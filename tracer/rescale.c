@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Descs and forms are tables in which each look and each op stands once, in the order in which they were first
- * met, so one walk over the forms scales a trace: what no op makes goes by its roles, what an op makes follows
- * from what it reads by the op table. Where the table takes a shape as given (a view, a gradient's target), an
- * extent becomes what the same extent of an input has become, or goes by its role.
+/* Descs and forms are tables in which each look and each op stands once, in the order in which they were
+ * first met, so one walk over the forms scales a trace: what no op makes goes by its roles, what an op makes
+ * follows from what it reads by the op table. Where the table takes a shape as given (a view, a gradient's
+ * target), an extent becomes what the same extent of an input has become, or goes by its role.
  *
- * An extent need not be a multiple of the batch: 512 samples of classes behind the labels of a batch of 64 are
- * 576, and with a batch of 32 they are 544. So an extent is a factor of the batch and a fixed rest. */
+ * An extent need not be a multiple of the batch: 512 samples of classes behind the labels of a batch of 64
+ * are 576, and with a batch of 32 they are 544. So an extent is a factor of the batch and a fixed rest. */
 #include "tracer/rescale.h"
 
 #include "tracer/copy.h"
@@ -227,7 +227,8 @@ static bool settle_results(struct rescale *r, struct ll_form *form)
 {
     struct ll_op_view *view = &form->view;
     uint32_t count = view->output_count;
-    view->out = ll_alloc(&r->trace->arena, count > LL_MAX_OUTPUTS ? count : LL_MAX_OUTPUTS, sizeof *view->out);
+    view->out =
+        ll_alloc(&r->trace->arena, count > LL_MAX_OUTPUTS ? count : LL_MAX_OUTPUTS, sizeof *view->out);
     if (!view->out)
         return false;
     for (uint32_t i = 0; i < count; i++) {

@@ -283,11 +283,13 @@ uint32_t ll_rewrite_add(struct ll_rewrite *rewrite, const struct ll_record *reco
     return first;
 }
 
+/* An op that comes late, when a later step has begun, belongs to that. */
 static void follow_steps(struct ll_rewrite *rewrite, uint32_t op)
 {
     uint32_t step = rewrite->old->ops[op].step;
-    if (step != rewrite->step && !rewrite->trouble)
-        ll_recorder_step_begin(rewrite->recorder);
+    if (rewrite->trouble || (rewrite->step != LL_NONE && step <= rewrite->step))
+        return;
+    ll_recorder_step_begin(rewrite->recorder);
     rewrite->step = step;
 }
 

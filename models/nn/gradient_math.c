@@ -213,6 +213,21 @@ void ll_gradient_SOFTMAX(struct ll_nn *nn, const struct ll_gradient_call *call)
     call->dx[0] = ll_through_softmax(nn, call->op->outputs[0], call->dy[0]);
 }
 
+void ll_gradient_CAUSAL_SOFTMAX(struct ll_nn *nn, const struct ll_gradient_call *call)
+{
+    struct ll_value *inputs[] = {call->dy[0], call->op->outputs[0]};
+    call->dx[0] = ll_with_attrs(nn, LL_OP_CAUSAL_SOFTMAX_GRAD, call->op, 2, inputs, NULL);
+}
+
+void ll_gradient_SILU_MUL(struct ll_nn *nn, const struct ll_gradient_call *call)
+{
+    const struct ll_nn_op *op = call->op;
+    struct ll_value *inputs[] = {call->dy[0], op->inputs[0], op->inputs[1]};
+    const struct ll_nn_op *gradient = ll_with_attrs(nn, LL_OP_SILU_MUL_GRAD, op, 3, inputs, NULL)->producer;
+    for (int i = 0; gradient && i < 2; i++)
+        call->dx[i] = gradient->outputs[i];
+}
+
 /* dL/dx = dL/d(loss) x */
 void ll_gradient_L2_LOSS(struct ll_nn *nn, const struct ll_gradient_call *call)
 {

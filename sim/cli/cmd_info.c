@@ -2,6 +2,7 @@
 /* leadline info T.llt: what a trace holds. */
 #include "sim/cli/command.h"
 #include "sim/cli/load.h"
+#include "sim/cli/rebatch.h"
 #include "sim/memory/footprint.h"
 #include "sim/report/human.h"
 #include "sim/report/sim_report.h"
@@ -294,6 +295,8 @@ static int run(const struct ll_args *args)
 {
     int status;
     struct ll_trace *trace = ll_load_trace(args->words[0], &status);
+    if (trace)
+        trace = ll_rebatch(args, trace, args->words[0], &status);
     if (!trace)
         return status;
     status = show(trace, args);
@@ -301,12 +304,16 @@ static int run(const struct ll_args *args)
     return status;
 }
 
+static const struct ll_option options[] = {LL_REBATCH_OPTIONS, {0}};
+
 const struct ll_command ll_command_info = {
     .name = "info",
     .synopsis = "TRACE",
     .summary = "show what a trace holds: totals, op kinds, memory, host",
-    .examples = "  leadline info alexnet.llt\n  leadline info alexnet.llt --json\n",
+    .examples = "  leadline info alexnet.llt\n  leadline info alexnet.llt --json\n  leadline info "
+                "alexnet.llt --batch 256\n",
     .details = "Totals are a step's, over the complete steps of the trace.\n",
+    .options = options,
     .least_words = 1,
     .most_words = 1,
     .run = run,

@@ -31,6 +31,11 @@ const struct ll_field *ll_design_field(const struct ll_design *design, uint32_t 
 const struct ll_node *ll_design_value(struct ll_design *design, uint32_t slot, const struct ll_node *value,
                                       struct ll_diags *diags);
 
+/* Whether such a value can stand in its slot, by the rows of the schema alone: how it goes with others is asked
+ * by ll_design_read. Leaves what is put there as it was. False after complaints. */
+bool ll_design_try(struct ll_design *design, uint32_t slot, const struct ll_node *value,
+                   struct ll_diags *diags);
+
 /* Puts such a value into its slot; allocates nothing. */
 void ll_design_put(struct ll_design *design, uint32_t slot, const struct ll_node *value);
 

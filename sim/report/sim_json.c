@@ -3,6 +3,7 @@
 #include "sim/report/sim_report.h"
 
 #include "sim/replay/exchanges.h"
+#include "sim/replay/infeed.h"
 #include "sim/replay/metrics.h"
 
 #include <math.h>
@@ -57,6 +58,21 @@ static void metrics(const struct ll_result *result, struct ll_json *json)
     ll_json_put_number(json, "device_utilization", metrics.device_utilization);
     ll_json_put_number(json, "fp32_utilization", metrics.fp32_utilization);
     ll_json_put_number(json, "cpu_utilization", metrics.cpu_utilization);
+}
+
+static void infeed(const struct ll_result *result, struct ll_json *json)
+{
+    struct ll_infeed infeed = {0};
+    if (!ll_infeed_of(result, &infeed))
+        return;
+    ll_json_key(json, "infeed");
+    ll_json_open_object(json);
+    ll_json_put_number(json, "share", infeed.share);
+    ll_json_put_number(json, "step_s", infeed.step_s);
+    ll_json_put_number(json, "device_s", infeed.device_s);
+    ll_json_put_number(json, "prepare_s", infeed.prepare_s);
+    ll_json_put_number(json, "transfer_s", infeed.transfer_s);
+    ll_json_close_object(json);
 }
 
 static void network(const struct ll_result *result, struct ll_json *json)
@@ -203,6 +219,7 @@ static void one_report(const struct ll_report *report, bool per_op, struct ll_js
     ll_json_put_number(json, "flop_utilization", result->flop_utilization);
     metrics(result, json);
     bottlenecks(result, json);
+    infeed(result, json);
     if (result->network.count > 0)
         network(result, json);
     memory(result, json);

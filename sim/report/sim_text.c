@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Results for people. The eye should meet, in this order: how long, what binds, how far from the speed of
  * light, where the time goes, and what to change. */
+#include "sim/replay/infeed.h"
 #include "sim/report/human.h"
 #include "sim/report/sim_report.h"
 #include "sim/report/table.h"
@@ -11,6 +12,9 @@
 #include <string.h>
 
 enum { TOP_KINDS = 9, TOP_GAINS = 6, BAR_WIDTH = 20, SHORT_BAR = 10, WIDE = 100 };
+
+/* A share of waiting for input that is worth a line. */
+static const double SOME_INFEED = 0.05;
 
 static const char *fact(const struct ll_result *result, const char *key, const char *otherwise)
 {
@@ -135,6 +139,20 @@ static void cause_line(const struct ll_result *result, unsigned width, struct ll
     for (unsigned i = 0; i < LL_BOUND_COUNT && result->shares[causes[i]] >= 0.0005; i++)
         ll_str_addf(&line, "%s %s %.1f %%", i ? "," : "", ll_bound_name(result->machine, causes[i]),
                     100 * result->shares[causes[i]]);
+    ll_end_line(&line, width, out);
+}
+
+/* Where many steps would wait for their input. */
+static void infeed_line(const struct ll_result *result, unsigned width, struct ll_str *out)
+{
+    struct ll_infeed infeed = {0};
+    struct ll_human host, device;
+    struct ll_str line = {0};
+    if (!ll_infeed_of(result, &infeed) || infeed.share < SOME_INFEED)
+        return;
+    ll_str_addf(&line, "infeed %.0f %%: the host takes %s for a step's input, the device %s for the rest",
+                100 * infeed.share, ll_si(&host, infeed.prepare_s + infeed.transfer_s, "s"),
+                ll_si(&device, infeed.device_s, "s"));
     ll_end_line(&line, width, out);
 }
 
@@ -301,6 +319,7 @@ void ll_report_page(const struct ll_report *report, unsigned width, struct ll_st
     resident_bar(result, width, out);
     ll_str_add(out, "\n");
     cause_line(result, width, out);
+    infeed_line(result, width, out);
     network_line(result, width, out);
     ll_str_add(out, "\n");
     kind_table(result, width, out);
