@@ -11,6 +11,7 @@ typedef void ll_axes_rule(const struct ll_op_view *op, struct ll_axes *axes);
 /* One more axis; 0 when there are too many, which is whole. */
 uint8_t ll_new_axis(struct ll_axes *axes, bool summed);
 
+/* A dimension of an input, or of a result, is of this axis. */
 void ll_set_axis_in(struct ll_axes *axes, uint32_t input, int dim, uint8_t axis);
 void ll_set_axis_out(struct ll_axes *axes, uint32_t output, int dim, uint8_t axis);
 
