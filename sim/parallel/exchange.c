@@ -34,40 +34,6 @@ static bool add(struct ll_exchanging *x, struct ll_bucket *bucket, uint32_t tens
     return true;
 }
 
-uint32_t ll_exchange_tensors(struct ll_exchanging *x, const struct ll_exchanged_tensors *exchange)
-{
-    const struct ll_attr attrs[] = {{.key = LL_ATTR_DEVICES, .count = (int64_t)x->plan->data},
-                                    {.key = LL_ATTR_STRIDE, .count = (int64_t)x->plan->tensor},
-                                    {.key = LL_ATTR_IN_PLACE, .count = 0}};
-    if (x->rewrite.trouble)
-        return LL_NONE;
-    return ll_rewrite_add(
-        &x->rewrite, &(struct ll_record){.kind = exchange->kind,
-                                         .phase = exchange->phase,
-                                         .scope = ll_recorder_string(x->rewrite.recorder, exchange->scope),
-                                         .inputs = exchange->inputs,
-                                         .input_count = (uint32_t)exchange->count,
-                                         .outputs = exchange->outputs,
-                                         .output_count = (uint32_t)exchange->count,
-                                         .attrs = attrs,
-                                         .attr_count = exchange->in_place ? 3 : 2,
-                                         .controls = &exchange->after,
-                                         .control_count = exchange->after != LL_NONE});
-}
-
-static struct ll_shape part_shape(const struct ll_exchanging *x, const struct ll_shape *shape)
-{
-    return (struct ll_shape){
-        .dtype = shape->dtype, .rank = 1, .dim = {ll_ceil_div(ll_elements(shape), x->plan->data)}};
-}
-
-uint32_t ll_part_desc(struct ll_exchanging *x, uint32_t desc, enum ll_memory_class memory)
-{
-    const struct ll_desc *old = &x->trace->descs[desc];
-    struct ll_shape part = part_shape(x, &old->shape);
-    return ll_rewrite_new_desc(&x->rewrite, x->trace->strings[old->name], &part, memory);
-}
-
 /* Gradients. */
 
 /* The op written last: what does not overlap waits for it. */
