@@ -146,8 +146,6 @@ static void flops_are_conserved(void **state)
             const struct ll_form *form = &scene.trace->forms[scene.trace->ops[op].form];
             *(form->phase == LL_PHASE_UPDATE ? &per_step : &per_batch) += (double)form->flops / steps;
         }
-        printf("dp %d pp %d m %d layers %d steps %g batch %g step %g\n",(int)plan.data,(int)plan.pipeline,(int)m,(int)toy_layers(seed+i),steps,per_batch,per_step);
-        for (uint32_t q=0;q<programs->program_count;q++){ double s=0; const struct ll_prepared*pp=programs->programs[q].prepared; for(uint32_t o=pp->first_op;o<pp->end_op;o++) s+=(double)pp->trace->forms[pp->trace->ops[o].form].flops/(double)pp->steps; if(i==0||1){for(uint64_t z=0;z<pp->trace->step_count;z++) printf("[%u +%u %d] ",pp->trace->steps[z].first_op,pp->trace->steps[z].op_count,pp->trace->steps[z].complete);} printf("program %d: %g flops, steps %d ops %d\n",(int)q,s,(int)pp->steps,(int)(pp->end_op-pp->first_op)); }
         assert_near(run(&scene, programs)->flops, (double)plan.data * (m * per_batch + per_step), 1e-9);
         ll_spread_free(programs);
         close_scene(&scene);
