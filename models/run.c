@@ -134,7 +134,8 @@ static bool prepare(struct run *run)
 
 static bool open_trace(struct run *run)
 {
-    if (!run->options->path)
+    const char *path = run->options->path;
+    if (!path && !run->options->trace)
         return true;
     struct ll_arena arena = {0};
     struct ll_facts facts = {.arena = &arena};
@@ -142,11 +143,12 @@ static bool open_trace(struct run *run)
                                    ll_nn_parameters(run->nn)};
     enum ll_status status = ll_workload_facts(&workload, &facts);
     if (status == LL_OK)
-        run->recorder = ll_recorder_open(run->options->path, facts.items, facts.count, &status);
+        run->recorder = path ? ll_recorder_open(path, facts.items, facts.count, &status)
+                             : ll_recorder_open_memory(facts.items, facts.count, &status);
     ll_arena_release(&arena);
     if (run->recorder)
         status = ll_runner_record(run->runner, run->recorder);
-    return status == LL_OK || fail(run, status, run->options->path);
+    return status == LL_OK || fail(run, status, path ? path : run->model->name);
 }
 
 static int by_size(const void *a, const void *b)
@@ -197,13 +199,23 @@ static bool evaluate(struct run *run, struct ll_scores *scores)
            run->model->evaluate(run->nn->driver.context, run->runner, scores);
 }
 
+static bool close_trace(struct run *run, bool good)
+{
+    const struct ll_run_options *options = run->options;
+    enum ll_status status = LL_OK;
+    if (!run->recorder)
+        return good;
+    if (options->path)
+        status = ll_recorder_close(run->recorder);
+    else
+        *options->trace = ll_recorder_take(run->recorder, &status);
+    return status == LL_OK ? good
+                           : good && fail(run, status, options->path ? options->path : run->model->name);
+}
+
 static bool close_all(struct run *run, bool good)
 {
-    if (run->recorder) {
-        enum ll_status status = ll_recorder_close(run->recorder);
-        if (good && status != LL_OK)
-            good = fail(run, status, run->options->path);
-    }
+    good = close_trace(run, good);
     ll_runner_free(run->runner);
     ll_pool_free(run->pool);
     ll_nn_free(run->nn);
