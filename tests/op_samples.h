@@ -4,53 +4,7 @@
 #ifndef LL_TESTS_OP_SAMPLES_H
 #define LL_TESTS_OP_SAMPLES_H
 
-#include "random.h"
-
-#include "tracer/ops.h"
-
-#include <assert.h>
-#include <string.h>
-
-enum { SAMPLE_INPUTS = 8 };
-
-struct op_sample {
-    struct ll_shape in[SAMPLE_INPUTS], out[LL_MAX_OUTPUTS];
-    struct ll_attr attrs[LL_MAX_ATTRS];
-    struct ll_op_view view; /* points into the above */
-};
-
-static inline uint64_t draw(uint64_t *state, uint64_t low, uint64_t high)
-{
-    return low + ll_random_below(state, high - low + 1);
-}
-
-static inline struct ll_shape shape_of(enum ll_dtype dtype, unsigned rank, const uint64_t *dims)
-{
-    struct ll_shape shape = {.dtype = (uint8_t)dtype, .rank = (uint8_t)rank};
-    memcpy(shape.dim, dims, rank * sizeof *dims);
-    return shape;
-}
-
-static inline void add_attr(struct op_sample *s, enum ll_attr_key key, int64_t count)
-{
-    s->attrs[s->view.attr_count++] = (struct ll_attr){.key = key, .count = count};
-}
-
-static inline void add_real(struct op_sample *s, enum ll_attr_key key, double value)
-{
-    s->attrs[s->view.attr_count++] = (struct ll_attr){.key = key, .real = value};
-}
-
-static inline void add_input(struct op_sample *s, struct ll_shape shape)
-{
-    s->in[s->view.input_count++] = shape;
-}
-
-/* Whether the kind's row has this word for its shape rule. */
-static inline bool shape_word(enum ll_op_kind kind, const char *word)
-{
-    return strcmp(ll_op_words(kind).shape, word) == 0;
-}
+#include "op_samples_decoder.h"
 
 static inline struct ll_shape draw_image(uint64_t *state, enum ll_dtype dtype, uint64_t channels)
 {
@@ -279,13 +233,6 @@ static inline void draw_choice(uint64_t *state, struct op_sample *s, enum ll_dty
     add_input(s, x);
 }
 
-/* Three dimensions, odd sizes, now and then large; an axis of them. */
-static inline struct ll_shape draw_box(uint64_t *state, enum ll_dtype dtype)
-{
-    uint64_t most = draw(state, 0, 3) ? 9 : 70;
-    return shape_of(dtype, 3, (uint64_t[]){draw(state, 1, most), draw(state, 1, most), draw(state, 1, most)});
-}
-
 static inline void draw_transpose(uint64_t *state, struct op_sample *s, enum ll_dtype dtype)
 {
     static const int64_t permutations[] = {12, 21, 102, 120, 201, 210};
@@ -451,47 +398,6 @@ static inline void draw_ranking(uint64_t *state, struct op_sample *s, enum ll_dt
     add_input(s, shape_of(LL_I32, 2, (uint64_t[]){lines, size}));
     add_attr(s, LL_ATTR_SIZE, (int64_t)size + 1);
     add_attr(s, LL_ATTR_RANGE, (int64_t)(pieces * (size + 1)));
-}
-
-/* Scores of a few positions, no more than there are keys, each of as many rows as there are groups. */
-static inline void draw_causal(uint64_t *state, struct op_sample *s, enum ll_dtype dtype)
-{
-    uint64_t keys = draw(state, 1, draw(state, 0, 3) ? 9 : 100), groups = draw(state, 1, 3);
-    add_input(s, shape_of(dtype, 3, (uint64_t[]){draw(state, 1, 9), draw(state, 1, keys) * groups, keys}));
-    add_attr(s, LL_ATTR_GROUPS, (int64_t)groups);
-    add_real(s, LL_ATTR_SCALE, 0.75);
-}
-
-/* A box and a part of it. */
-static inline void draw_put(uint64_t *state, struct op_sample *s, enum ll_dtype dtype)
-{
-    struct ll_shape all = draw_box(state, dtype), part = all;
-    uint64_t axis = draw(state, 0, 2), begin = draw(state, 0, all.dim[axis]);
-    part.dim[axis] = draw(state, 0, all.dim[axis] - begin);
-    add_input(s, all);
-    add_input(s, part);
-    add_attr(s, LL_ATTR_AXIS, (int64_t)axis);
-    add_attr(s, LL_ATTR_BEGIN, (int64_t)begin);
-}
-
-/* What dy, gate and x are; heads at positions; which of a few experts tokens choose. */
-static inline void draw_decoder(uint64_t *state, struct op_sample *s, enum ll_dtype dtype)
-{
-    struct ll_shape x = draw_box(state, dtype);
-    if (s->view.kind == LL_OP_ROTARY) {
-        x.dim[2] *= 2;
-        add_attr(s, LL_ATTR_AXIS, (int64_t)draw(state, 0, 1));
-        add_attr(s, LL_ATTR_BEGIN, (int64_t)draw(state, 0, 9));
-        add_real(s, LL_ATTR_BASE, 100);
-        add_real(s, LL_ATTR_SCALE, draw(state, 0, 1) ? -1 : 0.5);
-    }
-    if (s->view.kind == LL_OP_ROUTE) {
-        x = shape_of(LL_I32, 2, (uint64_t[]){draw(state, 1, 40), draw(state, 1, 3)});
-        add_attr(s, LL_ATTR_CLASSES, (int64_t)draw(state, 2, 5));
-        add_attr(s, LL_ATTR_SIZE, (int64_t)draw(state, 1, 30));
-    }
-    for (int i = s->view.kind == LL_OP_SILU_MUL_GRAD ? 0 : 2; i < 3; i++)
-        add_input(s, x);
 }
 
 /* What the other kinds take, by the op table's comment on their inputs. */

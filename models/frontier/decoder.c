@@ -136,7 +136,25 @@ static struct ll_value *by_heads(struct ll_decoder *d, struct ll_value *rows, ui
     return seen_as(d->nn, rows, 4, (uint64_t[]){d->batch, s->key_heads, d->steps * each, s->head}, together);
 }
 
-/* And back, from [batch, key_heads, steps each, head]. */
+/* Rows [batch steps, heads head] with each head turned by its word's place in the sentence. */
+static struct ll_value *placed(struct ll_decoder *d, struct ll_value *rows, uint64_t heads)
+{
+    static const enum ll_role apart[] = {LL_ROLE_BATCH, LL_ROLE_SEQUENCE, LL_ROLE_HEADS, LL_ROLE_PLAIN};
+    if (d->rotary_base <= 0)
+        return rows;
+    struct ll_shape flat = rows->shape;
+    struct ll_attr attrs[] = {ll_attr_of_count(LL_ATTR_AXIS, 1),
+                              ll_attr_of_count(LL_ATTR_BEGIN, (int64_t)(d->context - d->steps)),
+                              ll_attr_of_real(LL_ATTR_BASE, d->rotary_base)};
+    struct ll_value *x =
+        seen_as(d->nn, rows, 4, (uint64_t[]){d->batch, d->steps, heads, d->sizes.head}, apart);
+    x = ll_nn_do(d->nn,
+                 &(struct ll_call){
+                     .kind = LL_OP_ROTARY, .input_count = 1, .inputs = &x, .attr_count = 3, .attrs = attrs});
+    return ll_seen_as(d->nn, x, &flat);
+}
+
+/* What by_heads did, undone. */
 static struct ll_value *as_rows(struct ll_decoder *d, struct ll_value *x, uint64_t each)
 {
     static const enum ll_role apart[] = {LL_ROLE_BATCH, LL_ROLE_HEADS, LL_ROLE_SEQUENCE, LL_ROLE_PLAIN,
@@ -180,7 +198,8 @@ struct ll_value *ll_decoder_attend(struct ll_decoder *d, struct ll_value *querie
 {
     struct ll_nn *nn = d->nn;
     uint64_t each = d->sizes.heads / d->sizes.key_heads;
-    struct ll_value *q = by_heads(d, queries, each), *k = by_heads(d, keys, 1), *v = by_heads(d, values, 1);
+    struct ll_value *q = by_heads(d, placed(d, queries, d->sizes.heads), each);
+    struct ll_value *k = by_heads(d, placed(d, keys, d->sizes.key_heads), 1), *v = by_heads(d, values, 1);
     if (!d->train && d->pass != LL_PASS_FORWARD) {
         k = remembered(d, "keys", k);
         v = remembered(d, "values", v);
@@ -227,6 +246,7 @@ static struct ll_decoder *begin(struct ll_nn *nn, const struct ll_build *build,
         .dropout = options->dropout,
         .train = build->train,
         .rotary_base = options->rotary_base,
+        .net = options->net,
     };
     if (dtypes[options->dtype] != LL_F32)
         nn->real = dtypes[options->dtype];

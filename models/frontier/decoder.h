@@ -35,6 +35,7 @@ struct ll_decoder {
     struct ll_chance chance;
     bool train;
     double rotary_base;       /* positions turn queries and keys; 0: they do not */
+    const void *net;          /* what the net was told besides */
     struct ll_value *guesses; /* of the program that is evaluated */
     uint32_t program;
 };
@@ -48,6 +49,7 @@ struct ll_decoder_options {
     int64_t dtype;             /* number of a word of ll_decoder_dtypes */
     uint64_t context, letters;
     double dropout, rate, rotary_base;
+    const void *net; /* what the net is told besides; outlives the building */
 };
 
 /* The model's build function. What is made up to be learned: sentences of a few letters that repeat
@@ -55,6 +57,12 @@ struct ll_decoder_options {
 struct ll_value *ll_decoder_build(struct ll_nn *nn, const struct ll_build *build,
                                   const struct ll_decoder_sizes *sizes,
                                   const struct ll_decoder_options *options, ll_decoder_net *net);
+
+/* What a parameter is set to, or otherwise where it is 0: a preset's size. */
+static inline uint64_t ll_decoder_size(const struct ll_build *build, size_t param, uint64_t otherwise)
+{
+    return build->params[param] ? (uint64_t)build->params[param] : otherwise;
+}
 
 /* The model's evaluate function: the share of unseen words that is guessed where a sentence repeats itself.
  */

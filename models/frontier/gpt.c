@@ -142,25 +142,19 @@ static struct ll_value *net(struct ll_decoder *d, struct ll_value *numbers)
     return logits;
 }
 
-/* What is set, or else the preset's. */
-static uint64_t size_of(const struct ll_build *build, size_t param, uint64_t otherwise)
-{
-    return build->params[param] ? (uint64_t)build->params[param] : otherwise;
-}
-
 static struct ll_value *build(struct ll_nn *nn, const struct ll_build *build)
 {
     const int64_t *values = build->params, preset = values[PRESET];
     struct ll_decoder_sizes sizes = {
-        .layers = size_of(build, LAYERS, presets[preset].layers),
-        .hidden = size_of(build, HIDDEN, presets[preset].hidden),
-        .heads = size_of(build, HEADS, presets[preset].heads),
-        .seq = size_of(build, SEQ, presets[preset].seq),
-        .vocabulary = size_of(build, VOCABULARY, presets[preset].vocabulary),
+        .layers = ll_decoder_size(build, LAYERS, presets[preset].layers),
+        .hidden = ll_decoder_size(build, HIDDEN, presets[preset].hidden),
+        .heads = ll_decoder_size(build, HEADS, presets[preset].heads),
+        .seq = ll_decoder_size(build, SEQ, presets[preset].seq),
+        .vocabulary = ll_decoder_size(build, VOCABULARY, presets[preset].vocabulary),
     };
     if (sizes.hidden % sizes.heads != 0)
         ll_nn_fail(nn, "features cannot be shared out evenly among the heads of an attention");
-    sizes.inner = size_of(build, INNER, 4 * sizes.hidden);
+    sizes.inner = ll_decoder_size(build, INNER, 4 * sizes.hidden);
     sizes.key_heads = sizes.heads;
     sizes.head = sizes.hidden / sizes.heads;
     return ll_decoder_build(nn, build, &sizes,

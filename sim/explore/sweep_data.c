@@ -127,6 +127,15 @@ static void add_column(struct block *block, const struct ll_column *column)
     ll_json_close_object(&block->head);
 }
 
+/* Whether a column before has the same name, as an objective has that of what it wants least. */
+static bool is_again(const struct ll_frame *frame, size_t c)
+{
+    for (size_t earlier = 0; earlier < c; earlier++)
+        if (strcmp(frame->columns[earlier].name, frame->columns[c].name) == 0)
+            return true;
+    return false;
+}
+
 /* Whether all results of a column are one number: of it there is nothing to see. */
 static bool never_moves(const struct ll_column *column, uint64_t rows)
 {
@@ -148,7 +157,7 @@ static size_t add_columns(struct block *block)
     for (size_t c = 0; c < frame->column_count; c++) {
         const struct ll_column *column = &frame->columns[c];
         bool needed = column->is_axis || *goal_of(block->findings, column);
-        if (!needed && never_moves(column, frame->row_count))
+        if (!needed && (is_again(frame, c) || never_moves(column, frame->row_count)))
             continue;
         if (needed || block->columns.length + 4 * frame->row_count <= MOST_BYTES)
             add_column(block, column);

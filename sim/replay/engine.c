@@ -38,6 +38,7 @@ struct run {
     const struct ll_prepared *prepared;
     const struct ll_machine *machine;
     struct ll_exchanges *exchanges;
+    const bool *idle;        /* by form; NULL: none */
     struct ll_cost *costs;   /* by form */
     struct ll_price *prices; /* by form; NULL without exchanges */
     bool *known;
@@ -49,6 +50,11 @@ struct run {
     double started_s;                   /* when the software has started the last op */
     uint32_t stream_last[STREAM_COUNT]; /* the op that ended last on the stream, LL_NONE before the first */
 };
+
+static bool is_idle(const struct run *run, uint32_t form)
+{
+    return run->idle && run->idle[form];
+}
 
 /* Says once for each kind that the machine cannot run it; false. */
 static bool refuse(const struct run *run, enum ll_op_kind kind, const struct ll_work *work,
@@ -102,7 +108,7 @@ static bool cost_forms(struct run *run, struct ll_diags *diags)
     bool refused[LL_OP_COUNT] = {false}, all = true;
     for (uint32_t i = run->prepared->first_op; i < run->prepared->end_op; i++) {
         uint32_t form = trace->ops[i].form;
-        if (run->known[form])
+        if (run->known[form] || is_idle(run, form))
             continue;
         run->known[form] = true;
         if (run->prepared->works[form].kind == LL_WORK_COLLECTIVE) {
@@ -274,6 +280,15 @@ static void fill_detail(const struct ll_machine *machine, const struct ll_cost *
     detail->traffic_bytes[machine->level_count - 1] += cost->apart_bytes;
 }
 
+/* Done as soon as what it waits for is. */
+static void run_idle(struct run *run, uint32_t seq)
+{
+    struct ll_op_result *result = &run->ops[seq - run->prepared->first_op];
+    result->unit = LL_NO_UNIT;
+    result->bound = LL_BOUND_DEPENDENCY;
+    place_op(run, seq, 0, 0, 0);
+}
+
 static void run_on_device(struct run *run, uint32_t seq, struct ll_op_detail *detail)
 {
     const struct ll_prepared *prepared = run->prepared;
@@ -332,8 +347,13 @@ static void run_ops(struct run *run, struct ll_kind_sums *kinds, struct ll_resul
 {
     const struct ll_prepared *prepared = run->prepared;
     for (uint32_t seq = prepared->first_op; seq < prepared->end_op; seq++) {
-        uint64_t kind = prepared->works[prepared->trace->ops[seq].form].kind;
+        uint32_t form = prepared->trace->ops[seq].form;
+        uint64_t kind = prepared->works[form].kind;
         struct ll_op_detail detail = {0};
+        if (is_idle(run, form)) {
+            run_idle(run, seq);
+            continue;
+        }
         if (kind == LL_WORK_WAIT)
             run_wait(run, seq);
         else if (kind == LL_WORK_COLLECTIVE)
@@ -361,10 +381,10 @@ static bool sum_up(const struct run *run, struct ll_kind_sums *kinds, struct ll_
 }
 
 const struct ll_result *ll_replay_among(const struct ll_prepared *prepared, const struct ll_machine *machine,
-                                        struct ll_exchanges *exchanges, struct ll_arena *arena,
-                                        struct ll_diags *diags)
+                                        struct ll_exchanges *exchanges, const bool *idle,
+                                        struct ll_arena *arena, struct ll_diags *diags)
 {
-    struct run run = {.prepared = prepared, .machine = machine, .exchanges = exchanges};
+    struct run run = {.prepared = prepared, .machine = machine, .exchanges = exchanges, .idle = idle};
     struct ll_arena scratch = {0};
     struct ll_result *result = ll_alloc(arena, 1, sizeof *result);
     struct ll_kind_sums *kinds = ll_kind_sums_new(arena);
@@ -387,7 +407,7 @@ const struct ll_result *ll_replay(const struct ll_prepared *prepared, const stru
 {
     struct ll_exchanges *exchanges = ll_exchanges_new(machine, 0);
     const struct ll_result *result =
-        exchanges ? ll_replay_among(prepared, machine, exchanges, arena, diags) : NULL;
+        exchanges ? ll_replay_among(prepared, machine, exchanges, NULL, arena, diags) : NULL;
     ll_exchanges_free(exchanges);
     return result;
 }

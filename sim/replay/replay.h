@@ -114,10 +114,11 @@ struct ll_result {
 const struct ll_result *ll_replay(const struct ll_prepared *prepared, const struct ll_machine *machine,
                                   struct ll_arena *arena, struct ll_diags *diags);
 
-/* The same with exchanges of this machine that others ask as well. */
+/* The same with exchanges of this machine that others ask as well, and as if ops of some forms were not there
+ * but for what waits for what: `idle` by form, NULL for none. */
 const struct ll_result *ll_replay_among(const struct ll_prepared *prepared, const struct ll_machine *machine,
-                                        struct ll_exchanges *exchanges, struct ll_arena *arena,
-                                        struct ll_diags *diags);
+                                        struct ll_exchanges *exchanges, const bool *idle,
+                                        struct ll_arena *arena, struct ll_diags *diags);
 
 /* What else is known of op seq, which is among the replayed ones. Pure. */
 struct ll_op_detail ll_replay_detail(const struct ll_result *result, uint32_t seq);
@@ -135,5 +136,11 @@ struct ll_gain {
 /* All knobs of the machine, best first (ties in the order of the knobs); *count of them. NULL on no memory.
  */
 const struct ll_gain *ll_what_if(const struct ll_result *result, struct ll_arena *arena, size_t *count);
+
+/* The same for whatever takes time_s on this machine, and on a turned one as long as `timed` says; negative
+ * when memory ran out. */
+typedef double ll_timed(const struct ll_machine *machine, const void *context);
+const struct ll_gain *ll_turn_knobs(const struct ll_machine *machine, double time_s, ll_timed timed,
+                                    const void *context, struct ll_arena *arena, size_t *count);
 
 #endif

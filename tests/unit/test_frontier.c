@@ -72,6 +72,28 @@ static void parameters_are_the_published_ones(void **state)
     }
 }
 
+static uint64_t parameters_of(const char *model, const char *preset)
+{
+    struct ll_setting setting = {"preset", preset};
+    struct ll_diags diags = {0};
+    struct ll_model_size size;
+    assert_true(ll_model_measure(ll_model_find(model), &setting, 1, &size, &diags));
+    return size.parameters;
+}
+
+/* As the published files of weights have them. */
+static void llamas_and_mixtures_have_the_published_parameters(void **state)
+{
+    (void)state;
+    assert_true(parameters_of("llama", "llama-7b") == UINT64_C(6738415616));
+    assert_true(parameters_of("llama", "llama-13b") == UINT64_C(13015864320));
+    assert_true(parameters_of("llama", "llama-65b") == UINT64_C(65285660672));
+    assert_true(parameters_of("llama", "llama2-70b") == UINT64_C(68976648192));
+    assert_true(parameters_of("llama", "llama3-70b") == UINT64_C(70553706496));
+    assert_true(parameters_of("llama", "llama3-405b") == UINT64_C(405853388800));
+    assert_true(parameters_of("mixture", "mixtral-8x22b") == UINT64_C(140630071296));
+}
+
 /* Narayanan et al., 2021: 96 b s L h^2 (1 + s / 6 h + V / 16 L h), of which the forward pass that is computed
  * again is not there: 72 b s L h^2 (1 + s / 6 h + V / 12 L h). */
 static void a_step_has_the_flops_of_the_closed_form(void **state)
@@ -141,14 +163,33 @@ static void decoding_reads_what_is_remembered(void **state)
     ll_trace_free(trace);
 }
 
+/* All experts compute on all their places: 6 E c h f of a layer's products, c being 125 percent of 2 of 8. */
+static void experts_compute_on_their_places(void **state)
+{
+    (void)state;
+    const double tokens = 2 * 4096, h = 4096, f = 14336, places = tokens * 2 / 8 * 1.25;
+    struct ll_trace *trace = dry("mixture", &(struct ll_run_options){.batch = 2});
+    double flops = 0;
+    for (uint32_t i = 0; i < trace->op_count; i++) {
+        const struct ll_form *form = &trace->forms[trace->ops[i].form];
+        bool stacked = form->view.kind == LL_OP_BATCH_MATMUL && form->view.in[0].role[0] == LL_ROLE_EXPERTS;
+        if (stacked && strncmp(trace->strings[form->scope], "layer3/experts/", 15) == 0)
+            flops += (double)form->flops;
+    }
+    assert_true(flops == 6 * 8 * places * h * f);
+    ll_trace_free(trace);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(parameters_are_the_published_ones),
+        cmocka_unit_test(llamas_and_mixtures_have_the_published_parameters),
         cmocka_unit_test(a_step_has_the_flops_of_the_closed_form),
         cmocka_unit_test(a_layer_has_the_flops_of_the_closed_form),
         cmocka_unit_test(mixed_precision_takes_sixteen_bytes_a_parameter),
         cmocka_unit_test(decoding_reads_what_is_remembered),
+        cmocka_unit_test(experts_compute_on_their_places),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
