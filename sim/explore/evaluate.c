@@ -10,6 +10,7 @@
 
 #include "sim/explore/key.h"
 #include "sim/explore/variants.h"
+#include "sim/machine/design.h"
 #include "sim/replay/metrics.h"
 #include "sim/replay/replay.h"
 #include "tracer/base/map.h"

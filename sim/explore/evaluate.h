@@ -35,7 +35,8 @@ struct ll_evaluation {
 /* Brings the trace of a workload; the settings are the workload's with those of the point's model axes laid
  * over. NULL after a complaint. The evaluator frees it. */
 typedef struct ll_trace *ll_bring(void *context, const struct ll_workload *workload,
-                                  const struct ll_setting *settings, size_t count, struct ll_diags *diags);
+                                  const struct ll_workload_setting *settings, size_t count,
+                                  struct ll_diags *diags);
 
 struct ll_evaluator;
 

@@ -52,7 +52,7 @@ static bool count_rows(struct reader *r, const char *sql, uint64_t *count)
     struct ll_query *made = query(r, sql);
     if (!made || !ll_query_next(made))
         return made && trouble(r);
-    *count = ll_row_count(made, 0);
+    *count = ll_cell_count(made, 0);
     ll_query_reset(made);
     return true;
 }
@@ -83,7 +83,7 @@ static bool read_facts(struct reader *r)
         return false;
     struct ll_fact *facts = ll_alloc(r->arena, count, sizeof *facts);
     for (size_t i = 0; facts && i < count && ll_query_next(made); i++)
-        facts[i] = (struct ll_fact){copied(r, ll_row_text(made, 0)), copied(r, ll_row_text(made, 1))};
+        facts[i] = (struct ll_fact){copied(r, ll_cell_text(made, 0)), copied(r, ll_cell_text(made, 1))};
     r->frame->facts = facts;
     r->frame->fact_count = count;
     ll_query_reset(made);
@@ -98,7 +98,7 @@ static bool read_workloads(struct reader *r)
         return false;
     r->workloads = ll_alloc(r->arena, count, sizeof *r->workloads);
     for (size_t i = 0; r->workloads && i < count && ll_query_next(made); i++)
-        r->workloads[i] = copied(r, ll_row_text(made, 0));
+        r->workloads[i] = copied(r, ll_cell_text(made, 0));
     r->workload_count = count;
     ll_query_reset(made);
     return r->workloads || no_memory(r);
@@ -110,9 +110,9 @@ static bool read_objectives(struct reader *r)
     struct ll_frame *frame = r->frame;
     for (; made && frame->objective_count < LL_MOST_OBJECTIVES && ll_query_next(made);
          frame->objective_count++) {
-        frame->objectives[frame->objective_count].text = copied(r, ll_row_text(made, 0));
-        frame->objectives[frame->objective_count].name = copied(r, ll_row_text(made, 1));
-        frame->objectives[frame->objective_count].most = ll_row_count(made, 2) != 0;
+        frame->objectives[frame->objective_count].text = copied(r, ll_cell_text(made, 0));
+        frame->objectives[frame->objective_count].name = copied(r, ll_cell_text(made, 1));
+        frame->objectives[frame->objective_count].most = ll_cell_count(made, 2) != 0;
     }
     if (made)
         ll_query_reset(made);
@@ -129,11 +129,11 @@ static bool read_choices(struct reader *r, size_t axis, struct ll_column *column
     ll_query_count(made, 1, axis);
     ll_query_count(counted, 1, axis);
     if (ll_query_next(counted))
-        count = ll_row_count(counted, 0);
+        count = ll_cell_count(counted, 0);
     ll_query_reset(counted);
     struct ll_value *values = ll_alloc(r->arena, count, sizeof *values);
     for (size_t i = 0; values && i < count && ll_query_next(made); i++)
-        values[i] = (struct ll_value){copied(r, ll_row_text(made, 0)), ll_row_number(made, 1), NULL};
+        values[i] = (struct ll_value){copied(r, ll_cell_text(made, 0)), ll_cell_number(made, 1), NULL};
     ll_query_reset(made);
     column->values = values;
     column->value_count = (uint32_t)count;
@@ -147,8 +147,8 @@ static bool read_axes(struct reader *r)
     struct ll_query *made = query(r, "SELECT id, path FROM parameters ORDER BY id");
     bool right = made != NULL;
     while (right && ll_query_next(made)) {
-        struct ll_column *column = add_column(r, copied(r, ll_row_text(made, 1)));
-        right = column && read_choices(r, ll_row_count(made, 0), column);
+        struct ll_column *column = add_column(r, copied(r, ll_cell_text(made, 1)));
+        right = column && read_choices(r, ll_cell_count(made, 0), column);
         r->frame->axis_count++;
     }
     if (made)
@@ -183,12 +183,12 @@ static bool read_points(struct reader *r)
     if (!numbers || !verdicts)
         return no_memory(r);
     for (; row < frame->row_count && ll_query_next(r->points); row++) {
-        numbers[row] = ll_row_count(r->points, 0);
-        verdicts[row] = (uint8_t)ll_row_count(r->points, 2);
+        numbers[row] = ll_cell_count(r->points, 0);
+        verdicts[row] = (uint8_t)ll_cell_count(r->points, 2);
         read_digits(r, row, numbers[row]);
         for (size_t i = 0; i < frame->objective_count; i++) {
             int column = FIRST_POINT_COLUMN + (int)(frame->axis_count + i);
-            ((double *)r->columns[first + i].numbers)[row] = ll_row_number(r->points, column);
+            ((double *)r->columns[first + i].numbers)[row] = ll_cell_number(r->points, column);
         }
     }
     frame->row_count = row;
@@ -256,14 +256,14 @@ static bool read_results(struct reader *r)
     if (!add_result_columns(r))
         return false;
     while (ll_query_next(r->results)) {
-        uint64_t number = ll_row_count(r->results, 0), workload = ll_row_count(r->results, 1);
+        uint64_t number = ll_cell_count(r->results, 0), workload = ll_cell_count(r->results, 1);
         row = row_of(r->frame, number, row);
         if (row == r->frame->row_count || workload >= r->workload_count)
             break;
         size_t group = r->workload_count > 1 ? first + (workload + 1) * width : first;
         for (size_t c = 0; c < width; c++)
             ((double *)r->columns[group + c].numbers)[row] =
-                ll_row_number(r->results, FIRST_RESULT_COLUMN + (int)c);
+                ll_cell_number(r->results, FIRST_RESULT_COLUMN + (int)c);
     }
     ll_query_reset(r->results);
     return r->workload_count <= 1 || make_means(r, first);

@@ -250,7 +250,7 @@ static bool begin_anew(struct ll_store *store, const struct ll_store_facts *fact
 static bool is_empty(struct ll_store *store)
 {
     struct ll_query *query = ll_query_new(store->database, "SELECT count(*) FROM sqlite_master");
-    bool empty = query && ll_query_next(query) && ll_row_count(query, 0) == 0;
+    bool empty = query && ll_query_next(query) && ll_cell_count(query, 0) == 0;
     if (query)
         ll_query_reset(query);
     return empty;
@@ -262,7 +262,7 @@ static bool is_same_space(struct ll_store *store, struct ll_diags *diags)
     hex(ll_space_hash(store->space), hash);
     struct ll_query *query =
         ll_query_new(store->database, "SELECT value FROM provenance WHERE name = '" LL_FACT_SPACE "'");
-    bool found = query && ll_query_next(query), same = found && !strcmp(ll_row_text(query, 0), hash);
+    bool found = query && ll_query_next(query), same = found && !strcmp(ll_cell_text(query, 0), hash);
     if (query)
         ll_query_reset(query);
     if (same)
@@ -330,7 +330,7 @@ bool ll_store_close(struct ll_store *store, struct ll_diags *diags)
 
 uint64_t ll_store_count(struct ll_store *store)
 {
-    uint64_t count = ll_query_next(store->count) ? ll_row_count(store->count, 0) : 0;
+    uint64_t count = ll_query_next(store->count) ? ll_cell_count(store->count, 0) : 0;
     ll_query_reset(store->count);
     return count;
 }
@@ -342,11 +342,11 @@ bool ll_store_find(struct ll_store *store, uint64_t number, uint64_t key, struct
     ll_query_count(store->find, 2, key);
     if (!ll_query_next(store->find))
         return false;
-    bool impossible = ll_row_count(store->find, 0) == LL_VERDICT_IMPOSSIBLE;
-    *outcome = (struct ll_outcome){.valid = ll_row_count(store->find, 0) == LL_VERDICT_VALID,
-                                   .violation = impossible ? INFINITY : ll_row_number(store->find, 1)};
+    bool impossible = ll_cell_count(store->find, 0) == LL_VERDICT_IMPOSSIBLE;
+    *outcome = (struct ll_outcome){.valid = ll_cell_count(store->find, 0) == LL_VERDICT_VALID,
+                                   .violation = impossible ? INFINITY : ll_cell_number(store->find, 1)};
     for (size_t i = 0; i < LL_MOST_OBJECTIVES; i++) {
-        double value = i < space->objective_count ? ll_row_number(store->find, 2 + (int)i) : 0;
+        double value = i < space->objective_count ? ll_cell_number(store->find, 2 + (int)i) : 0;
         outcome->objectives[i] = impossible || isnan(value)  ? INFINITY
                                  : space->objectives[i].most ? -value
                                                              : value;
