@@ -244,8 +244,14 @@ static struct ll_store *open_store(struct exploration *e)
         {"search.seed", seed},
         {"command", command_line(e)},
     };
+    struct ll_measured *base = ll_alloc(e->args->arena, e->space->workload_count, sizeof *base);
+    if (!base) {
+        ll_failed("memory ran out");
+        return NULL;
+    }
+    ll_evaluator_base(e->evaluator, base);
     struct ll_store_facts all = {facts, sizeof facts / sizeof *facts,
-                                 ll_evaluator_workload_hashes(e->evaluator)};
+                                 ll_evaluator_workload_hashes(e->evaluator), base};
     return ll_store_open(e->output, e->space, &all, ll_flag(e->args, "fresh"), &e->diags);
 }
 
