@@ -359,6 +359,7 @@ static void row_scale(const struct ll_op_view *op, struct ll_axes *axes)
 #define ll_axes_SYR2K_ADD whole
 #define ll_axes_SYRK whole
 #define ll_axes_SYRK_ADD whole
+#define ll_axes_TOKEN whole
 #define ll_axes_UNRAVEL whole
 
 static ll_axes_rule *const rules[LL_OP_COUNT] = {

@@ -4,6 +4,7 @@
 #include "sim/parallel/cut.h"
 #include "sim/parallel/exchange.h"
 #include "sim/parallel/experts.h"
+#include "sim/parallel/offload.h"
 #include "sim/parallel/recompute.h"
 #include "sim/parallel/same.h"
 #include "sim/parallel/shard.h"
@@ -91,11 +92,21 @@ static bool exchange(struct chain *chain)
     return follow(chain, ll_exchange_gradients(chain->last, &chain->spread->plan, &trouble), trouble);
 }
 
+static bool offload(struct chain *chain)
+{
+    const struct ll_offload *away = &chain->spread->plan.offload;
+    const char *trouble = NULL;
+    chain->what = "with memory on the host";
+    if (!away->optimizer && !away->activations && !away->weights)
+        return true;
+    return follow(chain, ll_offload(chain->last, &chain->spread->plan, &trouble), trouble);
+}
+
 /* The program of a piece, unless one before it does the same. */
 static bool add_piece(struct chain chain, uint32_t piece)
 {
     struct ll_spread *spread = chain.spread;
-    if (!cut(&chain, piece) || !exchange(&chain))
+    if (!cut(&chain, piece) || !exchange(&chain) || !offload(&chain))
         return false;
     for (uint32_t i = 0; i < spread->program_count; i++)
         if (ll_same_program(spread->programs[i].trace, chain.last)) {
@@ -111,7 +122,7 @@ static bool add_piece(struct chain chain, uint32_t piece)
 
 static bool make_room(struct ll_spread *spread)
 {
-    enum { CHANGES = 4, CHANGES_OF_PIECE = 2 };
+    enum { CHANGES = 4, CHANGES_OF_PIECE = 3 };
     uint64_t pieces = spread->plan.pipeline * spread->plan.chunks;
     spread->piece_count = (uint32_t)pieces;
     spread->programs = ll_alloc(&spread->arena, pieces, sizeof *spread->programs);
