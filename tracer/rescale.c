@@ -178,6 +178,8 @@ static bool scale_attribute(struct rescale *r, const struct ll_form *form, struc
     uint64_t count = (uint64_t)attr->count;
     if (attr->key == LL_ATTR_FLOPS && arithmetic_grows(r, form))
         count = in_proportion(r, count);
+    else if (form->view.kind == LL_OP_ROUTE && attr->key == LL_ATTR_SIZE) /* places for tokens, rounded up */
+        count = ll_ceil_div(ll_mul(count, r->to), r->from);
     else if (counts_along_axis(attr->key) && cut.is != cut.was)
         count = stretch_of(r, count, cut);
     attr->count = (int64_t)count;
