@@ -101,6 +101,10 @@ static bool simulate(struct simulation *simulation, bool want_gains)
                 return false;
             if (want_gains && !(report->gains = ll_what_if(report->result, arena, &report->gain_count)))
                 return false;
+            if ((ll_flag(simulation->args, "memory") || ll_value(simulation->args, "footprint", NULL)) &&
+                !(report->memory =
+                      ll_memory_report(report->trace_name, simulation->traces[t], report->result, arena)))
+                return false;
         }
     return true;
 }
@@ -151,6 +155,10 @@ static int show(const struct simulation *simulation)
                 ll_str_add(&out, m || simulation->machine_count > 1 || t ? "\n" : "");
                 ll_report_page(&reports[m], ll_screen_width(), &out);
             }
+            if (ll_flag(args, "memory")) {
+                ll_str_add(&out, "\n");
+                ll_memory_text(reports[m].memory, ll_screen_width(), &out);
+            }
             if (ll_flag(args, "per-op")) {
                 ll_str_addf(&out, "\nops on %s\n", reports[m].result->machine->stem);
                 ll_report_ops(&reports[m], ll_screen_width(), &out);
@@ -198,6 +206,21 @@ static bool draw_rooflines(const struct simulation *simulation)
     return ll_write_file(path, &svg);
 }
 
+/* Where traces run on several machines, on the first of these. */
+static bool draw_footprints(const struct simulation *simulation)
+{
+    const char *path = ll_value(simulation->args, "footprint", NULL);
+    size_t count = simulation->args->word_count;
+    const struct ll_memory_report **reports = ll_alloc(simulation->args->arena, count, sizeof(void *));
+    struct ll_str svg = {0};
+    if (!path)
+        return true;
+    for (size_t t = 0; reports && t < count; t++)
+        reports[t] = simulation->reports[t * simulation->machine_count].memory;
+    svg.failed = !reports || !ll_memory_figure(reports, count, &svg) || svg.failed;
+    return ll_write_file(path, &svg);
+}
+
 static int run_simulation(struct simulation *simulation)
 {
     const struct ll_args *args = simulation->args;
@@ -222,7 +245,7 @@ static int run_simulation(struct simulation *simulation)
         return LL_WRONG;
     if (explaining)
         return explain(simulation, (uint32_t)seq);
-    return draw_rooflines(simulation) ? show(simulation) : LL_FAILED;
+    return draw_rooflines(simulation) && draw_footprints(simulation) ? show(simulation) : LL_FAILED;
 }
 
 static int run(const struct ll_args *args)
@@ -258,6 +281,8 @@ static const struct ll_option options[] = {
     {"what-if", 0, NULL, "what doubling each resource would gain, a page for each machine"},
     {"per-op", 0, NULL, "a line for each op"},
     {"roofline", 0, "FILE", "draw the ops under the machines' roofs here, as SVG"},
+    {"memory", 0, NULL, "what is alive at the peak, what allocators take, what would need less"},
+    {"footprint", 0, "FILE", "draw memory over time here, as SVG"},
     {"explain", 0, "SEQ", "derive the time of one op, numbers filled in"},
     {"compat", 0, "scalesim2", "run SCALE-Sim v2's configuration (-c) and topology as it would"},
     {"input", 'i', "KIND", "with --compat: the topology's rows are conv (as without) or gemm"},
