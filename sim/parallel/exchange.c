@@ -36,6 +36,12 @@ static bool add(struct ll_exchanging *x, struct ll_bucket *bucket, uint32_t tens
 
 /* Gradients. */
 
+/* The op written last: what does not overlap waits for it. */
+static uint32_t last_op(const struct ll_exchanging *x)
+{
+    return x->rewrite.op_count > 0 ? x->rewrite.op_count - 1 : LL_NONE;
+}
+
 /* Those of a bucket's tensors that are summed for all, or that are updated in parts. */
 static void exchange_some(struct ll_exchanging *x, const uint32_t *tensors, uint64_t count, bool parts,
                           uint32_t *room)
@@ -56,7 +62,7 @@ static void exchange_some(struct ll_exchanging *x, const uint32_t *tensors, uint
                                                   .outputs = outputs,
                                                   .count = some,
                                                   .in_place = !parts || x->plan->zero < 2,
-                                                  .after = LL_NONE};
+                                                  .after = x->plan->overlap ? LL_NONE : last_op(x)};
     uint32_t next = some ? ll_exchange_tensors(x, &exchange) : LL_NONE;
     for (uint64_t i = 0; i < count && next != LL_NONE; i++)
         if ((x->plan->zero > 0 && x->gradients.in_parts[tensors[i]]) == parts)

@@ -11,10 +11,10 @@
 #include <string.h>
 
 enum { POINTS = 400, LARGEST = 10, LARGEST_IN_JSON = 100 };
+#define SEEN_LEAST 0.01 /* of the peak: less is no curve of its own */
 enum { COLUMNS = 2, WIDTH = 640, HEIGHT = 400 };
 
-const struct ll_memory_report *ll_memory_report(const char *name, const struct ll_trace *trace,
-                                                const struct ll_result *result, struct ll_arena *arena)
+static struct ll_memory_report *look(const char *name, const struct ll_trace *trace, struct ll_arena *arena)
 {
     struct ll_memory_report *report = ll_alloc(arena, 1, sizeof *report);
     if (!report || !ll_footprint(trace, &report->footprint))
@@ -26,12 +26,24 @@ const struct ll_memory_report *ll_memory_report(const char *name, const struct l
     bool done = report->course && report->alive;
     for (unsigned i = 0; i < LL_ALLOCATOR_COUNT && done; i++)
         done = ll_allocate(trace, (enum ll_allocator)i, &report->allocated[i]);
-    if (done && result) {
-        report->capacity_bytes = result->machine->levels[result->machine->level_count - 1].size_bytes;
-        report->cures = ll_cures(result, arena);
-        done = report->cures;
-    }
     return done ? report : NULL;
+}
+
+const struct ll_memory_report *ll_memory_report_of(const char *name, const struct ll_trace *trace,
+                                                   struct ll_arena *arena)
+{
+    return look(name, trace, arena);
+}
+
+const struct ll_memory_report *ll_memory_report(const char *name, const struct ll_result *result, bool cures,
+                                                struct ll_arena *arena)
+{
+    struct ll_memory_report *report = look(name, result->prepared->trace, arena);
+    if (!report)
+        return NULL;
+    report->capacity_bytes = result->machine->levels[result->machine->level_count - 1].size_bytes;
+    report->cures = cures ? ll_cures(result, arena) : NULL;
+    return report->cures || !cures ? report : NULL;
 }
 
 static uint64_t over_bytes(const struct ll_memory_report *report)
@@ -248,7 +260,7 @@ static bool draw(const struct ll_memory_report *report, struct ll_box box, struc
             y[i] = held + (below ? below[i] : 0);
             most = fmax(most, held);
         }
-        if (most == 0)
+        if (most < SEEN_LEAST * (double)report->footprint.peak_bytes / (double)(1 << 30))
             continue;
         curves[used++] = (struct ll_curve){ll_memory_name((enum ll_memory_class)m), x, y, points};
         below = y;

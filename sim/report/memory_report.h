@@ -17,13 +17,15 @@ struct ll_memory_report {
     const struct ll_all_alive *alive; /* at the peak */
     struct ll_allocated allocated[LL_ALLOCATOR_COUNT];
     uint64_t capacity_bytes;     /* of the machine; 0: none was asked about */
-    const struct ll_cure *cures; /* NULL without a machine */
+    const struct ll_cure *cures; /* NULL when they were not tried */
 };
 
-/* Of a trace alone, or with result != NULL of what was replayed. Lives in the arena; NULL when memory ran
- * out. */
-const struct ll_memory_report *ll_memory_report(const char *name, const struct ll_trace *trace,
-                                                const struct ll_result *result, struct ll_arena *arena);
+/* Of a trace alone; of what was replayed on a machine, cures tried if they are wanted. Live in the arena;
+ * NULL when memory ran out. */
+const struct ll_memory_report *ll_memory_report_of(const char *name, const struct ll_trace *trace,
+                                                   struct ll_arena *arena);
+const struct ll_memory_report *ll_memory_report(const char *name, const struct ll_result *result, bool cures,
+                                                struct ll_arena *arena);
 
 /* Keys `alive`, `over_time`, `allocators` and, with a machine, `over_bytes` and `cures`, into the open
  * object. */
