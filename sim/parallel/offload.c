@@ -171,7 +171,7 @@ static uint32_t move(struct offloading *o, enum ll_op_kind kind, enum ll_phase p
 
 static uint32_t send_away(struct offloading *o, uint32_t op, uint32_t tensor)
 {
-    uint32_t token = ll_part_desc(&o->x, o->x.trace->tensors[tensor].desc, LL_WORKSPACE);
+    uint32_t token = ll_part_desc(&o->x, tensor, LL_WORKSPACE);
     return move(o, LL_OP_TO_HOST, form_of(o, op)->phase, ll_rewrite_tensor(&o->x.rewrite, tensor), token);
 }
 

@@ -7,6 +7,7 @@
 #include "dry_model.h"
 #include "sim/memory/footprint.h"
 #include "sim/parallel/exchange.h"
+#include "sim/parallel/experts.h"
 
 static const struct ll_form *form_of(const struct ll_trace *trace, uint64_t op)
 {
@@ -216,6 +217,40 @@ static void rows_of_tables_are_gathered(void **state)
     ll_trace_free(trace);
 }
 
+/* Of eight replicas two and two have the same experts: gradients of those go between 2 devices, 16 apart,
+ * with four ranks that share each product; all others between 8, 4 apart. */
+static void gradients_of_experts_go_between_those_who_have_them(void **state)
+{
+    (void)state;
+    const struct ll_setting settings[] = {{"layers", "2"}, {"dtype", "bf16"}, {"seq", "64"}};
+    struct ll_trace *trace = dry_model("mixture", true, 8, settings, 3);
+    for (uint64_t zero = 0; zero < 4; zero++) {
+        struct ll_parallel plan = plan_of(DATA, zero);
+        struct ll_diags diags = {0};
+        plan.expert = 4;
+        struct ll_trace *own = ll_spread_experts(trace, &plan, &diags);
+        assert_non_null(own);
+        struct ll_trace *new = exchanged(own, &plan);
+        uint64_t few = 0, all = 0;
+        for (uint64_t op = 0; op < new->op_count; op++) {
+            const struct ll_form *form = form_of(new, op);
+            if (ll_op_class(form->view.kind) != LL_CLASS_COMMUNICATION || form->phase != LL_PHASE_COMM)
+                continue;
+            bool of_experts = ll_attr_count(&form->view, LL_ATTR_DEVICES, 0) == 2;
+            assert_int_equal(ll_attr_count(&form->view, LL_ATTR_STRIDE, 0), of_experts ? 16 : 4);
+            for (uint32_t i = 0; i < form->view.input_count; i++) {
+                few += of_experts;
+                all += !of_experts;
+            }
+        }
+        assert_true(few > 0 && all > 0);
+        ll_trace_free(new);
+        ll_trace_free(own);
+        ll_diags_release(&diags);
+    }
+    ll_trace_free(trace);
+}
+
 static void a_single_replica_exchanges_nothing(void **state)
 {
     (void)state;
@@ -251,6 +286,7 @@ int main(void)
         cmocka_unit_test(buckets_leave_when_they_are_full),
         cmocka_unit_test(without_buckets_each_gradient_goes_by_itself),
         cmocka_unit_test(rows_of_tables_are_gathered),
+        cmocka_unit_test(gradients_of_experts_go_between_those_who_have_them),
         cmocka_unit_test(a_single_replica_exchanges_nothing),
         cmocka_unit_test(every_model_can_be_exchanged),
     };
