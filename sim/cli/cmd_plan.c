@@ -95,11 +95,10 @@ static int search_plans(const struct ll_args *args, const struct ll_machine *mac
     struct ll_diags *diags = calloc(1, sizeof *diags);
     if (!diags)
         return ll_failed("memory ran out");
-    bool right =
-        ll_value_count(args, "devices", 1, MOST_DEVICES, ll_min(ll_machine_devices(machine), MOST_DEVICES),
-                       &search.devices) &&
-        ll_value_count(args, "batch", 1, MOST_SAMPLES, 0, &search.batch) &&
-        ll_value_count(args, "simulate", 1, MOST_SIMULATED, SHOWN, &search.simulated);
+    bool right = ll_value_count(args, "devices", 1, MOST_DEVICES,
+                                ll_min(ll_machine_devices(machine), MOST_DEVICES), &search.devices) &&
+                 ll_value_count(args, "batch", 1, MOST_SAMPLES, 0, &search.batch) &&
+                 ll_value_count(args, "simulate", 1, MOST_SIMULATED, SHOWN, &search.simulated);
     if (right && search.batch == 0)
         search.batch = ll_mul(ll_trace_batch(trace), search.devices);
     const struct ll_search_result *result =
@@ -134,7 +133,8 @@ static int run(const struct ll_args *args)
 }
 
 static const struct ll_option options[] = {
-    {"machine", 'c', "MACHINE", "a machine with a network: a YAML file or a name that leadline machines lists"},
+    {"machine", 'c', "MACHINE",
+     "a machine with a network: a YAML file or a name that leadline machines lists"},
     {"set", 0, "PATH=VALUE", "change a value of the machine, as in --set network.cards.devices=16"},
     {"devices", 0, "N", "devices to be used, all that the network joins when not given"},
     {"batch", 0, "B", "samples a step, over all devices; the trace's for each device when not given"},
@@ -147,15 +147,18 @@ const struct ll_command ll_command_plan = {
     .synopsis = "-c MACHINE [--devices N] [--batch B] TRACE",
     .summary = "search the best way to spread a step over devices",
     .examples = "  leadline plan -c a100_dgx --batch 1024 gpt.llt\n"
-                "  leadline plan -c a100_dgx --set network.cards.devices=64 --devices 512 --batch 1536 --json gpt.llt\n",
-    .details =
-        "Considered are all ways to write the devices as replicas (dp) times devices that share products (tp) "
-        "times\n"
-        "stages of a pipeline (pp), with all micro-batches, chunks, stages of ZeRO and kinds of recomputation; "
-        "what\n"
-        "does not fit into memory is left out. The best of them are simulated in full, as leadline sim does with "
-        "the\n"
-        "options in the last column.\n",
+                "  leadline plan -c a100_dgx --set network.cards.devices=64 --devices 512 --batch 1536 "
+                "--json gpt.llt\n",
+    .details = "Considered are all ways to write the devices as replicas (dp) times devices that share "
+               "products (tp) "
+               "times\n"
+               "stages of a pipeline (pp), with all micro-batches, chunks, stages of ZeRO and kinds of "
+               "recomputation; "
+               "what\n"
+               "does not fit into memory is left out. The best of them are simulated in full, as leadline "
+               "sim does with "
+               "the\n"
+               "options in the last column.\n",
     .options = options,
     .least_words = 1,
     .most_words = 1,

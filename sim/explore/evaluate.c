@@ -10,6 +10,7 @@
 
 #include "sim/explore/key.h"
 #include "sim/explore/variants.h"
+#include "sim/machine/design.h"
 #include "sim/replay/metrics.h"
 #include "sim/replay/replay.h"
 #include "tracer/base/map.h"
@@ -212,6 +213,14 @@ static void measure(const struct ll_result *result, struct ll_measured *measured
     memcpy(measured->shares, result->shares, sizeof measured->shares);
 }
 
+static void measure_nothing(struct ll_measured *measured)
+{
+    for (size_t i = 0; i < LL_MEASURE_COUNT; i++)
+        measured->of[i] = NAN;
+    for (size_t i = 0; i < LL_BOUND_COUNT; i++)
+        measured->shares[i] = NAN;
+}
+
 /* A text that lives as long as the evaluator; NULL when memory ran out. */
 static const char *keep_reason(struct ll_evaluator *evaluator, const char *text)
 {
@@ -235,8 +244,7 @@ static void refuse(struct ll_evaluator *evaluator, struct worker *worker, struct
     for (size_t i = 0; i < LL_MOST_OBJECTIVES; i++)
         evaluation->outcome.objectives[i] = INFINITY;
     for (size_t w = 0; w < evaluator->space->workload_count; w++)
-        for (size_t i = 0; i < LL_MEASURE_COUNT; i++)
-            evaluation->measured[w].of[i] = NAN;
+        measure_nothing(&evaluation->measured[w]);
     ll_diags_release(&worker->diags);
 }
 
@@ -331,6 +339,23 @@ bool ll_evaluate(struct ll_evaluator *evaluator, struct ll_evaluation *evaluatio
     ll_pool_run(evaluator->pool, count, GRAIN, evaluate_chunk, evaluator);
     return !evaluator->failed ||
            ll_complain(diags, (struct ll_place){.file = evaluator->space->path}, "memory ran out");
+}
+
+void ll_evaluator_base(struct ll_evaluator *evaluator, struct ll_measured *measured)
+{
+    static const uint32_t first[LL_MOST_AXES] = {0};
+    struct worker *worker = &evaluator->workers[0];
+    for (size_t w = 0; w < evaluator->space->workload_count; w++) {
+        const struct ll_prepared *prepared = ll_variants_get(evaluator->variants, w, first);
+        ll_arena_reset(&worker->arena);
+        const struct ll_result *result =
+            ll_replay(prepared, evaluator->space->machine, &worker->arena, &worker->diags);
+        if (result)
+            measure(result, &measured[w]);
+        else
+            measure_nothing(&measured[w]);
+        ll_diags_release(&worker->diags);
+    }
 }
 
 uint64_t ll_evaluator_key(const struct ll_evaluator *evaluator, uint64_t number)

@@ -1,6 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "sim/explore/key.h"
 
+#include "sim/machine/node.h"
+
 #include <stdio.h>
 #include <string.h>
 

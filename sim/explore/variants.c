@@ -62,7 +62,7 @@ static void drop(struct variant *variant)
 
 /* The settings of the workload, those of the point's model axes laid over. */
 static size_t settings_of(const struct ll_space *space, const struct ll_workload *workload,
-                          const uint32_t *point, struct ll_setting *settings)
+                          const uint32_t *point, struct ll_workload_setting *settings)
 {
     size_t count = 0;
     for (size_t i = 0; i < workload->setting_count; i++)
@@ -71,7 +71,7 @@ static size_t settings_of(const struct ll_space *space, const struct ll_workload
         const struct ll_axis *axis = &space->axes[a];
         if (axis->target != LL_AXIS_MODEL)
             continue;
-        struct ll_setting setting = {strchr(axis->path, '.') + 1, axis->values[point[a]].text};
+        struct ll_workload_setting setting = {strchr(axis->path, '.') + 1, axis->values[point[a]].text};
         size_t i = 0;
         while (i < count && strcmp(settings[i].key, setting.key))
             i++;
@@ -85,7 +85,7 @@ static bool bring(struct ll_variants *variants, size_t w, const uint32_t *point,
                   struct ll_diags *diags)
 {
     const struct ll_workload *workload = &variants->space->workloads[w];
-    struct ll_setting *settings = calloc(workload->setting_count + LL_MOST_AXES, sizeof *settings);
+    struct ll_workload_setting *settings = calloc(workload->setting_count + LL_MOST_AXES, sizeof *settings);
     if (!settings)
         return ll_complain(diags, workload->place, "memory ran out");
     size_t count = workload->model ? settings_of(variants->space, workload, point, settings) : 0;

@@ -8,8 +8,8 @@
 struct ll_layer_cost {
     double forward_s, backward_s, update_s; /* of the device, with what it waits for inside of the layer */
     double weight_bytes, optimizer_bytes, gradient_bytes; /* of gradients that an update reads */
-    double kept_bytes;    /* from the forward to the backward pass */
-    double handed_bytes;  /* that ops of later layers read of it, going forward */
+    double kept_bytes;                                    /* from the forward to the backward pass */
+    double handed_bytes;         /* that ops of later layers read of it, going forward */
     uint64_t flops, named_flops; /* as struct ll_layers has them */
 };
 

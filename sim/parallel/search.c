@@ -3,7 +3,7 @@
  * each), stages and chunks (the layers are divided), kinds of recomputation, stages of ZeRO (a formula). */
 #include "sim/parallel/search.h"
 
-#include "sim/parallel/layers.h"
+#include "sim/parallel/alike.h"
 #include "sim/parallel/pieces.h"
 #include "sim/parallel/profile.h"
 #include "sim/parallel/recompute.h"
@@ -27,14 +27,16 @@ struct stage {
 
 struct searching {
     const struct ll_trace *trace;
+    struct ll_trace *thin;  /* with fewer of the layers that are alike; NULL: none could be left out */
+    uint32_t thinned, like; /* so many were, which did what layer `like` does */
     const struct ll_machine *machine;
     const struct ll_search *search;
     struct ll_exchanges *exchanges;
     struct ll_search_result *result;
     struct ll_found_plan *found; /* a heap, the worst on top */
     struct stage *stages;
-    uint32_t *part_of;            /* by layer: its piece */
-    uint64_t *loads, *totals;     /* by layer */
+    uint32_t *part_of;        /* by layer: its piece */
+    uint64_t *loads, *totals; /* by layer */
     double capacity_bytes;
     struct ll_diags *diags;
     bool failed; /* memory ran out */
@@ -60,7 +62,7 @@ static struct ll_trace *make_program(struct searching *s, const struct ll_parall
 {
     const char *trouble = NULL;
     struct ll_diags diags = {0};
-    struct ll_trace *program = ll_trace_rescale(s->trace, plan->micro_batch, &trouble);
+    struct ll_trace *program = ll_trace_rescale(s->thin ? s->thin : s->trace, plan->micro_batch, &trouble);
     if (program && (plan->tensor > 1 || plan->expert > 1))
         program = take(program, true, ll_shard(program, plan, &diags));
     if (program && plan->recompute == LL_RECOMPUTE_SELECTIVE)
@@ -68,6 +70,31 @@ static struct ll_trace *make_program(struct searching *s, const struct ll_parall
     s->failed |= !program && !trouble && diags.count == 0;
     ll_diags_release(&diags);
     return program;
+}
+
+/* Puts the layers that were left out back: they take what those like them take. */
+static bool thicken(const struct searching *s, struct ll_arena *arena, struct ll_layer_costs *costs)
+{
+    uint32_t count = costs->count + s->thinned;
+    struct ll_layer_cost *at = ll_alloc(arena, count + 1u, sizeof *at);
+    for (uint32_t i = 0; at && i < count; i++)
+        at[i] = costs->at[i <= s->like ? i : i <= s->like + s->thinned ? s->like : i - s->thinned];
+    *costs = (struct ll_layer_costs){at, count, costs->passing_bytes};
+    return at;
+}
+
+/* Finds the layers that are alike; without any, all are measured. False when memory ran out. */
+static bool thin_out(struct searching *s)
+{
+    struct ll_arena scratch = {0};
+    struct ll_alike alike;
+    const char *trouble;
+    bool found = ll_alike_find(s->trace, &scratch, &alike);
+    s->thin = found && s->trace->step_count == 1 ? ll_thin(s->trace, &alike, &trouble) : NULL;
+    s->thinned = s->thin ? ll_thinned(&alike) : 0;
+    s->like = s->thin ? alike.first + 1 : 0;
+    ll_arena_release(&scratch);
+    return found;
 }
 
 static bool measure(struct searching *s, struct ll_arena *arena, struct base *base)
@@ -78,7 +105,7 @@ static bool measure(struct searching *s, struct ll_arena *arena, struct base *ba
     const struct ll_prepared *prepared = program ? ll_prepare(program, &scratch, &diags) : NULL;
     const struct ll_result *result =
         prepared ? ll_replay_among(prepared, s->machine, s->exchanges, NULL, &scratch, &diags) : NULL;
-    bool done = result && ll_layer_costs(result, arena, &base->costs);
+    bool done = result && ll_layer_costs(result, arena, &base->costs) && thicken(s, arena, &base->costs);
     s->failed |= program && !done && diags.count == 0;
     s->result->programs += done;
     ll_diags_release(&diags);
@@ -89,9 +116,10 @@ static bool measure(struct searching *s, struct ll_arena *arena, struct base *ba
 
 /* --- what a plan takes --- */
 
-/* Forward, backward and kept bytes of a layer under a kind of recomputation: of a layer that is computed again,
- * only what came in is kept. */
-static void count_layer(const struct base *base, enum ll_recompute recompute, uint32_t layer, struct stage *stage)
+/* Forward, backward and kept bytes of a layer under a kind of recomputation: of a layer that is computed
+ * again, only what came in is kept. */
+static void count_layer(const struct base *base, enum ll_recompute recompute, uint32_t layer,
+                        struct stage *stage)
 {
     const struct ll_layer_cost *cost = &base->costs.at[layer];
     bool again = recompute == LL_RECOMPUTE_FULL;
@@ -131,10 +159,8 @@ static void count_stages(struct searching *s, const struct base *base, const str
 static double among_replicas_s(struct searching *s, const struct ll_parallel *plan, enum ll_op_kind kind,
                                double bytes)
 {
-    struct ll_asked asked = {.kind = kind,
-                             .bytes = (uint64_t)bytes,
-                             .devices = plan->data,
-                             .stride = plan->tensor};
+    struct ll_asked asked = {
+        .kind = kind, .bytes = (uint64_t)bytes, .devices = plan->data, .stride = plan->tensor};
     const struct ll_price *price = plan->data > 1 ? ll_exchanges_price(s->exchanges, &asked) : NULL;
     s->failed |= plan->data > 1 && !price;
     return price && !price->trouble ? price->exchanged.time_s : 0;
@@ -183,13 +209,14 @@ static double estimate_s(struct searching *s, const struct ll_parallel *plan, do
         worst_tail_s = fmax(worst_tail_s, tail_s(s, plan, &s->stages[i]));
     }
     double fill_s = (sum_s - slowest_s) / (double)plan->chunks;
-    double messages_s =
-        plan->pipeline > 1 ? 2 * (double)(plan->pipeline - 1) * message_s(s, plan, s->stages[0].handed_bytes) : 0;
+    double messages_s = plan->pipeline > 1
+                            ? 2 * (double)(plan->pipeline - 1) * message_s(s, plan, s->stages[0].handed_bytes)
+                            : 0;
     return micro_batches * slowest_s + fill_s + messages_s + worst_tail_s;
 }
 
-static double estimate_bytes(const struct searching *s, const struct base *base, const struct ll_parallel *plan,
-                             uint64_t micro_batches)
+static double estimate_bytes(const struct searching *s, const struct base *base,
+                             const struct ll_parallel *plan, uint64_t micro_batches)
 {
     double most_bytes = 0, n = (double)plan->data, weight = plan->zero >= 3 ? 1 / n : 1,
            optimizer = plan->zero >= 1 ? 1 / n : 1,
@@ -306,7 +333,8 @@ static bool try_stages(struct searching *s, const struct base *base)
     return any;
 }
 
-/* Larger micro-batches need more memory: the first of which plans there are, but none that fits, is the last. */
+/* Larger micro-batches need more memory: the first of which plans there are, but none that fits, is the last.
+ */
 static void try_micro_batches(struct searching *s, struct ll_parallel plan)
 {
     bool fits = true;
@@ -328,7 +356,8 @@ static void try_all(struct searching *s)
     struct ll_parallel plan = ll_plan_of_one();
     plan.batch = s->search->batch;
     for (plan.tensor = 1; plan.tensor <= s->search->devices; plan.tensor++)
-        for (int sequence = 0; s->search->devices % plan.tensor == 0 && sequence <= (plan.tensor > 1); sequence++)
+        for (int sequence = 0; s->search->devices % plan.tensor == 0 && sequence <= (plan.tensor > 1);
+             sequence++)
             for (int selective = 0; selective < 2; selective++) {
                 plan.sequence = sequence;
                 plan.recompute = selective ? LL_RECOMPUTE_SELECTIVE : LL_RECOMPUTE_NONE;
@@ -394,16 +423,16 @@ static void simulate_best(struct searching *s)
     result->found = s->found;
 }
 
-static bool check(const struct ll_trace *trace, const struct ll_machine *machine, const struct ll_search *search,
-                  struct ll_diags *diags)
+static bool check(const struct ll_trace *trace, const struct ll_machine *machine,
+                  const struct ll_search *search, struct ll_diags *diags)
 {
     struct ll_place place = {.file = ll_trace_fact(trace, "model")};
     if (ll_trace_batch(trace) == 0)
         return ll_complain(diags, place, "the trace does not say how many samples a step has");
     if (search->devices > ll_machine_devices(machine))
-        return ll_complain(diags, (struct ll_place){.file = machine->path},
-                           "%llu devices: the machine's network joins %llu", (unsigned long long)search->devices,
-                           (unsigned long long)ll_machine_devices(machine));
+        return ll_complain(
+            diags, (struct ll_place){.file = machine->path}, "%llu devices: the machine's network joins %llu",
+            (unsigned long long)search->devices, (unsigned long long)ll_machine_devices(machine));
     return true;
 }
 
@@ -429,10 +458,12 @@ const struct ll_search_result *ll_search_plans(const struct ll_trace *trace, con
         .diags = diags,
     };
     s.failed = !s.exchanges || !s.result || !s.found || !s.stages || !s.part_of || !s.loads || !s.totals;
+    s.failed = s.failed || !thin_out(&s);
     if (!s.failed) {
         try_all(&s);
         simulate_best(&s);
     }
+    ll_trace_free(s.thin);
     ll_exchanges_free(s.exchanges);
     return s.failed ? NULL : s.result;
 }

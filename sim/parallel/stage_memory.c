@@ -47,7 +47,8 @@ static uint64_t all_of(const struct ll_class_bytes *bytes)
     return all;
 }
 
-static void sum_kept(const struct ll_trace *program, const struct ll_life *lives, struct ll_piece_memory *memory)
+static void sum_kept(const struct ll_trace *program, const struct ll_life *lives,
+                     struct ll_piece_memory *memory)
 {
     uint32_t boundary = ll_end_of_forward(program);
     for (uint64_t s = 0; s < program->storage_count; s++) {
@@ -65,7 +66,8 @@ static void sum_kept(const struct ll_trace *program, const struct ll_life *lives
  * changes[2 op + 1] dies after it. */
 static uint32_t find_peak(const struct ll_trace *program, const struct ll_life *lives, struct ll_arena *arena)
 {
-    uint64_t live_bytes = 0, most_bytes = 0, *changes = ll_alloc(arena, 2 * program->op_count, sizeof *changes);
+    uint64_t live_bytes = 0, most_bytes = 0,
+             *changes = ll_alloc(arena, 2 * program->op_count, sizeof *changes);
     uint32_t peak = changes ? 0 : UINT32_MAX;
     for (uint64_t s = 0; changes && s < program->storage_count; s++) {
         if (lives[s].first == LL_NONE)
