@@ -15,6 +15,7 @@
 
 struct ll_nn;
 struct ll_runner;
+struct ll_trace;
 struct ll_value;
 
 /* What -p sets: a count with a default and bounds, or one of several words (struct ll_model). */
@@ -110,7 +111,8 @@ struct ll_run_options {
     unsigned threads; /* 0: one for each CPU */
     const struct ll_setting *settings;
     size_t setting_count;
-    const char *path; /* the trace to write, or NULL: do not record */
+    const char *path;        /* the trace to write, or NULL: do not record into a file */
+    struct ll_trace **trace; /* where to leave the trace when it is not written; NULL: nowhere */
     /* Called after each step, 1 being the first; the loss is NaN when there is none, step_s 0 in a dry run.
      * NULL: nobody wants to know. */
     void (*progress)(void *context, uint64_t step, uint64_t steps, double loss, double step_s);

@@ -138,9 +138,24 @@ static bool prepare(struct run *run)
     return true;
 }
 
+/* What is written, for complaints. */
+static const char *goal(const struct run *run)
+{
+    return run->options->path ? run->options->path : run->model->name;
+}
+
+static enum ll_status close_trace(struct run *run)
+{
+    enum ll_status status = LL_OK;
+    if (run->options->path)
+        return ll_recorder_close(run->recorder);
+    *run->options->trace = ll_recorder_take(run->recorder, &status);
+    return status;
+}
+
 static bool open_trace(struct run *run)
 {
-    if (!run->options->path)
+    if (!run->options->path && !run->options->trace)
         return true;
     struct ll_arena arena = {0};
     struct ll_facts facts = {.arena = &arena};
@@ -148,11 +163,13 @@ static bool open_trace(struct run *run)
                                    ll_nn_parameters(run->nn)};
     enum ll_status status = ll_workload_facts(&workload, &facts);
     if (status == LL_OK)
-        run->recorder = ll_recorder_open(run->options->path, facts.items, facts.count, &status);
+        run->recorder = run->options->path
+                            ? ll_recorder_open(run->options->path, facts.items, facts.count, &status)
+                            : ll_recorder_open_memory(facts.items, facts.count, &status);
     ll_arena_release(&arena);
     if (run->recorder)
         status = ll_runner_record(run->runner, run->recorder);
-    return status == LL_OK || fail(run, status, run->options->path);
+    return status == LL_OK || fail(run, status, goal(run));
 }
 
 static int by_size(const void *a, const void *b)
@@ -206,9 +223,13 @@ static bool evaluate(struct run *run, struct ll_scores *scores)
 static bool close_all(struct run *run, bool good)
 {
     if (run->recorder) {
-        enum ll_status status = ll_recorder_close(run->recorder);
+        enum ll_status status = close_trace(run);
         if (good && status != LL_OK)
-            good = fail(run, status, run->options->path);
+            good = fail(run, status, goal(run));
+        if (!good && run->options->trace) {
+            ll_trace_free(*run->options->trace);
+            *run->options->trace = NULL;
+        }
     }
     ll_runner_free(run->runner);
     ll_pool_free(run->pool);

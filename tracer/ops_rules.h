@@ -80,7 +80,8 @@ ll_shape_rule ll_shape_BENT, ll_shape_UPSAMPLE, ll_shape_SHRUNK, ll_shape_ROI_PO
     ll_shape_BOX_DECODE, ll_shape_NMS, ll_shape_BOX_SAMPLE;
 ll_count_rule ll_flops_PER_IN_12, ll_flops_ROI_POOL, ll_flops_BOX_DECODE, ll_flops_NMS, ll_flops_BOX_SAMPLE;
 /* Of what devices exchange: ops_shape_collective.c. */
-ll_shape_rule ll_shape_ALIKE, ll_shape_GATHERED, ll_shape_SCATTERED, ll_shape_RECEIVED;
+ll_shape_rule ll_shape_ALIKE, ll_shape_GATHERED, ll_shape_SCATTERED, ll_shape_RECEIVED, ll_shape_TOKEN;
+ll_work_rule ll_work_SWAP;
 /* Of BLAS, LAPACK and oneDNN, and of programs seen from outside: ops_algebra.c, ops_lapack.c. */
 ll_shape_rule ll_shape_GEMV, ll_shape_GEMV_ADD, ll_shape_GER, ll_shape_MATMUL_ADD, ll_shape_SYRK,
     ll_shape_SYRK_ADD, ll_shape_SYR2K, ll_shape_SYR2K_ADD, ll_shape_DOT, ll_shape_NORM, ll_shape_EXCHANGED,

@@ -59,7 +59,7 @@ static struct ll_value **all_dy(struct ll_nn *nn, const struct ll_gradient_call 
     if (!dy)
         ll_nn_fail(nn, "memory ran out");
     for (uint32_t i = 0; dy && i < count; i++)
-        dy[i] = call->dy[i] ? call->dy[i] : ll_zeros(nn, &call->op->outputs[i]->shape);
+        dy[i] = call->dy[i] ? call->dy[i] : ll_zero_flow(nn, &call->op->outputs[i]->shape);
     return dy;
 }
 
@@ -118,7 +118,7 @@ void ll_gradient_GATHER(struct ll_nn *nn, const struct ll_gradient_call *call)
     rows.role[0] = LL_ROLE_PLAIN;
     if (!call->wanted[0])
         return;
-    bool is_flat = indices->shape.rank == 1;
+    bool is_flat = indices->shape.rank == 1 && !nn->as_tensorflow;
     call->dx[0] = is_flat ? call->dy[0] : ll_seen_as(nn, call->dy[0], &rows);
     call->indices[0] = is_flat ? indices : ll_seen_as(nn, indices, &flat);
 }

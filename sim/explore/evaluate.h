@@ -35,7 +35,8 @@ struct ll_evaluation {
 /* Brings the trace of a workload; the settings are the workload's with those of the point's model axes laid
  * over. NULL after a complaint. The evaluator frees it. */
 typedef struct ll_trace *ll_bring(void *context, const struct ll_workload *workload,
-                                  const struct ll_setting *settings, size_t count, struct ll_diags *diags);
+                                  const struct ll_workload_setting *settings, size_t count,
+                                  struct ll_diags *diags);
 
 struct ll_evaluator;
 
@@ -45,10 +46,18 @@ struct ll_evaluator *ll_evaluator_new(const struct ll_space *space, ll_bring *br
 void ll_evaluator_free(struct ll_evaluator *evaluator);
 
 /* Evaluates the points evaluations[i].number on the pool's threads; measured points to room for each
- * workload, given by the caller. False when memory ran out. */
-bool ll_evaluate(struct ll_evaluator *evaluator, struct ll_evaluation *evaluations, size_t count);
+ * workload, given by the caller. False after complaints: a model refuses its parameters, or memory ran out.
+ */
+bool ll_evaluate(struct ll_evaluator *evaluator, struct ll_evaluation *evaluations, size_t count,
+                 struct ll_diags *diags);
 
-/* The machine of a point as it is evaluated, for the people: free with ll_machine_free; NULL on no memory. */
-struct ll_machine *ll_evaluator_machine(struct ll_evaluator *evaluator, uint64_t number);
+/* The base machine as it is, with the first of each model's parameters. All NaN of what it cannot run. */
+void ll_evaluator_base(struct ll_evaluator *evaluator, struct ll_measured *measured);
+
+/* The key of a point, with which its results are known again. */
+uint64_t ll_evaluator_key(const struct ll_evaluator *evaluator, uint64_t number);
+
+/* A hash of what each workload is, but for parameters that vary. */
+const uint64_t *ll_evaluator_workload_hashes(const struct ll_evaluator *evaluator);
 
 #endif

@@ -3,6 +3,7 @@
  * being read. */
 #include "sim/explore/space.h"
 
+#include "sim/explore/key.h"
 #include "sim/explore/space_parts.h"
 #include "tracer/base/file.h"
 
@@ -165,7 +166,7 @@ static bool read_objectives(struct ll_space_reading *reading, const struct ll_no
 /* --- search --- */
 
 static const char *const search_names[] = {
-#define LL_SEARCH(word, name, help) name,
+#define LL_SEARCH(word, name, ...) name,
 #include "sim/explore/searches.def"
 #undef LL_SEARCH
 };
@@ -314,15 +315,6 @@ static bool fill(struct ll_space_reading *reading)
     return right && check_models(reading) && count_points(reading);
 }
 
-/* FNV-1a, 64 bits. */
-static uint64_t hash_text(const char *text, size_t length)
-{
-    uint64_t hash = UINT64_C(0xcbf29ce484222325);
-    for (size_t i = 0; i < length; i++)
-        hash = (hash ^ (unsigned char)text[i]) * UINT64_C(0x100000001b3);
-    return hash;
-}
-
 struct ll_space *ll_space_parse(const char *text, size_t length, const char *name, const char *const *folders,
                                 struct ll_diags *diags)
 {
@@ -334,7 +326,7 @@ struct ll_space *ll_space_parse(const char *text, size_t length, const char *nam
     }
     struct ll_space_reading reading = {.space = space, .arena = &space->arena, .diags = diags};
     space->folders = folders;
-    space->text_hash = hash_text(text, length);
+    space->text_hash = ll_hash_bytes(LL_HASH_START, text, length);
     space->path = ll_copy_text(&space->arena, name, strlen(name));
     space->workloads = ll_alloc(&space->arena, LL_MOST_WORKLOADS, sizeof *space->workloads);
     space->search.seed = 1;

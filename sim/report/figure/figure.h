@@ -142,8 +142,8 @@ struct ll_strands {
     const struct ll_upright *axes;
     size_t axis_count; /* from 2 to LL_MOST_UPRIGHTS */
     const size_t *series;
-    size_t
-        strand_count; /* later ones are drawn over earlier ones; one without a place on an axis is left out */
+    size_t faint;             /* the series that lies in the background */
+    size_t strand_count;      /* later ones lie over earlier ones; what has no place on an axis is left out */
     const char *const *names; /* of the series, for the legend; NULL: not there */
     size_t name_count;
 };

@@ -62,7 +62,7 @@ static void draw_strand(struct ll_svg *svg, struct ll_box area, const struct ll_
             return;
         points[count++] = (struct ll_point){area.x + step * (double)a, area.y + area.height * (1 - place)};
     }
-    ll_svg_strand(svg, points, count, strands->series[i]);
+    ll_svg_strand(svg, points, count, strands->series[i], strands->series[i] == strands->faint);
 }
 
 void ll_draw_strands(struct ll_svg *svg, struct ll_box box, const struct ll_strands *strands)

@@ -1,0 +1,95 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* What the studies of ParaDnn share (Wang, Wei, Brooks, "A Systematic Methodology for Analysis of Deep
+ * Learning Hardware and Software Platforms", MLSys 2020): its families of workloads, its platforms, and what
+ * it measured. */
+#ifndef LL_SIM_STUDY_PARADNN_H
+#define LL_SIM_STUDY_PARADNN_H
+
+#include "sim/report/figure/figure.h"
+#include "sim/study/study.h"
+
+/* Table 2: the ranges of each family, its last axis the batch. */
+enum ll_paradnn_family {
+    LL_PARADNN_FC,
+    LL_PARADNN_BOTTLENECK,
+    LL_PARADNN_RESIDUAL,
+    LL_PARADNN_RNN,
+    LL_PARADNN_LSTM,
+    LL_PARADNN_GRU,
+    LL_PARADNN_FAMILIES
+};
+extern const struct ll_family ll_paradnn_families[LL_PARADNN_FAMILIES];
+
+/* A part of each: fewer values of some parameters, the same first and last ones where time allows. */
+extern const struct ll_family ll_paradnn_parts[LL_PARADNN_FAMILIES];
+
+/* Table 3, and what is asked of them beside it. */
+enum ll_paradnn_platform {
+    LL_PARADNN_TPU2, /* a board of eight cores */
+    LL_PARADNN_V100,
+    LL_PARADNN_CPU,
+    LL_PARADNN_TPU3,       /* a board */
+    LL_PARADNN_TPU3_TWICE, /* with twice the batch, for which it has the memory */
+    LL_PARADNN_TPU2_CORE,  /* one core, as large a batch for itself as one of eight has */
+    LL_PARADNN_TPU2_F32,
+    LL_PARADNN_PLATFORMS
+};
+extern const struct ll_platform ll_paradnn_platforms[LL_PARADNN_PLATFORMS];
+
+/* Plans the survey of a family on all platforms: all its points when the plan is for the whole, else those of
+ * its part. */
+void ll_paradnn_plan(struct ll_plan *plan, enum ll_paradnn_family family);
+
+/* The same for the families that are trained most: fc, bottleneck, rnn. */
+void ll_paradnn_plan_main(struct ll_plan *plan);
+
+/* The result of it, NULL when there is none. */
+const struct ll_survey_result *ll_paradnn_survey(const struct ll_evidence *evidence,
+                                                 enum ll_paradnn_family family);
+
+/* A number of each point of a survey, in the arena; NULL when memory ran out. What is not simulated is NaN.
+ */
+typedef double ll_surveyed_number(const struct ll_survey_result *survey, uint64_t i, size_t platform);
+double *ll_paradnn_column(const struct ll_survey_result *survey, size_t platform, ll_surveyed_number *number,
+                          struct ll_arena *arena);
+
+/* Such numbers: the share of the platform's peak that a step reaches, samples a second. */
+double ll_paradnn_utilization(const struct ll_survey_result *survey, uint64_t i, size_t platform);
+double ll_paradnn_rate(const struct ll_survey_result *survey, uint64_t i, size_t platform);
+
+/* The paper's weights: by how many standard deviations a number moves with each axis, of the first order
+ * (ordinary least squares), and how much of its variance that explains. */
+struct ll_paradnn_weights {
+    double of[LL_MOST_FAMILY_AXES], r2;
+};
+struct ll_paradnn_weights ll_paradnn_weigh(const struct ll_survey_result *survey, const double *numbers,
+                                           struct ll_arena *arena);
+
+/* The same of what was measured, which has the axes of LL_PARADNN_FC. */
+struct ll_paradnn_weights ll_paradnn_weigh_measured(const double *numbers, struct ll_arena *arena);
+
+/* Tables of weights: opened, a row each; the paper's sign of an axis, where it says one, is a criterion. */
+struct ll_sheet *ll_paradnn_weights_sheet(struct ll_outcome *outcome, const char *name, const char *caption);
+void ll_paradnn_put_weights(struct ll_sheet *sheet, const char *what, const struct ll_family *family,
+                            const struct ll_paradnn_weights *weights);
+void ll_paradnn_draw_weights(struct ll_svg *svg, struct ll_box box, const char *title,
+                             const struct ll_family *family, const struct ll_paradnn_weights *weights);
+
+/* The mean of a number over all points of a cell: rows and columns are values of two axes. NaN where none is
+ * simulated. In the arena, row after row; NULL when memory ran out. */
+double *ll_paradnn_cells(const struct ll_survey_result *survey, const double *numbers, size_t row_axis,
+                         size_t column_axis, struct ll_arena *arena);
+void ll_paradnn_draw_cells(struct ll_svg *svg, struct ll_box box, const char *title, const char *unit,
+                           const struct ll_family *family, const double *cells, size_t row_axis,
+                           size_t column_axis, double full);
+
+/* Steps of fully connected networks on a TPU v2 that ParaDnn's authors measured and published: half of them.
+ */
+struct ll_paradnn_measured {
+    uint64_t layers, nodes, input, output, batch;
+    double time_s;
+};
+extern const struct ll_paradnn_measured ll_paradnn_measured[];
+extern const size_t ll_paradnn_measured_count;
+
+#endif
