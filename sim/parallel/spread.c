@@ -3,6 +3,7 @@
 
 #include "sim/parallel/cut.h"
 #include "sim/parallel/exchange.h"
+#include "sim/parallel/experts.h"
 #include "sim/parallel/offload.h"
 #include "sim/parallel/recompute.h"
 #include "sim/parallel/same.h"
@@ -52,6 +53,14 @@ static bool shard(struct chain *chain)
         return true;
     struct ll_trace *rank = ll_shard(chain->last, &chain->spread->plan, chain->diags);
     return rank && follow(chain, rank, NULL);
+}
+
+static bool spread_experts(struct chain *chain)
+{
+    if (chain->spread->plan.expert == 1)
+        return true;
+    struct ll_trace *replica = ll_spread_experts(chain->last, &chain->spread->plan, chain->diags);
+    return replica && follow(chain, replica, NULL);
 }
 
 static bool recompute(struct chain *chain)
@@ -113,7 +122,7 @@ static bool add_piece(struct chain chain, uint32_t piece)
 
 static bool make_room(struct ll_spread *spread)
 {
-    enum { CHANGES = 3, CHANGES_OF_PIECE = 3 };
+    enum { CHANGES = 4, CHANGES_OF_PIECE = 3 };
     uint64_t pieces = spread->plan.pipeline * spread->plan.chunks;
     spread->piece_count = (uint32_t)pieces;
     spread->programs = ll_alloc(&spread->arena, pieces, sizeof *spread->programs);
@@ -122,8 +131,8 @@ static bool make_room(struct ll_spread *spread)
     return spread->programs && spread->program_of && spread->owned;
 }
 
-struct ll_spread *ll_spread_trace(const struct ll_trace *trace, const struct ll_parallel *plan, uint64_t devices,
-                                  struct ll_diags *diags)
+struct ll_spread *ll_spread_trace(const struct ll_trace *trace, const struct ll_parallel *plan,
+                                  uint64_t devices, struct ll_diags *diags)
 {
     struct ll_spread *spread = calloc(1, sizeof *spread);
     struct chain chain = {.spread = spread, .last = trace, .diags = diags};
@@ -133,7 +142,7 @@ struct ll_spread *ll_spread_trace(const struct ll_trace *trace, const struct ll_
     spread->plan = *plan;
     bool right = ll_plan_resolve(plan, ll_trace_batch(trace), devices, diags, &spread->sizes) &&
                  (make_room(spread) || no_memory(diags)) && rescale(&chain) && shard(&chain) &&
-                 recompute(&chain);
+                 spread_experts(&chain) && recompute(&chain);
     for (uint32_t piece = 0; right && piece < spread->piece_count; piece++)
         right = add_piece(chain, piece);
     if (right && diags->count == before)
