@@ -67,14 +67,20 @@ static bool settle_batch(struct run *run)
     return true;
 }
 
+static bool computed_here(enum ll_dtype dtype)
+{
+    return dtype == LL_F32 || dtype == LL_I32 || dtype == LL_BOOL || dtype == LL_U8;
+}
+
 /* Whether there is a kernel for every op, and for this type of number. */
 static bool runs_here(const struct run *run)
 {
     const struct ll_nn *nn = run->nn;
-    if (nn->real != LL_F32)
-        return ll_complain(run->diags, (struct ll_place){0},
-                           "%s: %s is not computed here, only f32; --dry-run records it", run->model->name,
-                           ll_dtype_name(nn->real));
+    for (uint64_t i = 0; i < nn->value_count; i++)
+        if (!computed_here(nn->values[i]->shape.dtype))
+            return ll_complain(run->diags, (struct ll_place){0},
+                               "%s: %s is not computed here, only f32; --dry-run records it",
+                               run->model->name, ll_dtype_name(nn->values[i]->shape.dtype));
     for (uint64_t i = 0; i < nn->op_count; i++)
         if (!ll_op_runs_natively(nn->ops[i]->view.kind))
             return ll_complain(run->diags, (struct ll_place){0},
@@ -132,10 +138,24 @@ static bool prepare(struct run *run)
     return true;
 }
 
+/* What is written, for complaints. */
+static const char *goal(const struct run *run)
+{
+    return run->options->path ? run->options->path : run->model->name;
+}
+
+static enum ll_status close_trace(struct run *run)
+{
+    enum ll_status status = LL_OK;
+    if (run->options->path)
+        return ll_recorder_close(run->recorder);
+    *run->options->trace = ll_recorder_take(run->recorder, &status);
+    return status;
+}
+
 static bool open_trace(struct run *run)
 {
-    const char *path = run->options->path;
-    if (!path && !run->options->trace)
+    if (!run->options->path && !run->options->trace)
         return true;
     struct ll_arena arena = {0};
     struct ll_facts facts = {.arena = &arena};
@@ -143,12 +163,13 @@ static bool open_trace(struct run *run)
                                    ll_nn_parameters(run->nn)};
     enum ll_status status = ll_workload_facts(&workload, &facts);
     if (status == LL_OK)
-        run->recorder = path ? ll_recorder_open(path, facts.items, facts.count, &status)
-                             : ll_recorder_open_memory(facts.items, facts.count, &status);
+        run->recorder = run->options->path
+                            ? ll_recorder_open(run->options->path, facts.items, facts.count, &status)
+                            : ll_recorder_open_memory(facts.items, facts.count, &status);
     ll_arena_release(&arena);
     if (run->recorder)
         status = ll_runner_record(run->runner, run->recorder);
-    return status == LL_OK || fail(run, status, path ? path : run->model->name);
+    return status == LL_OK || fail(run, status, goal(run));
 }
 
 static int by_size(const void *a, const void *b)
@@ -199,23 +220,17 @@ static bool evaluate(struct run *run, struct ll_scores *scores)
            run->model->evaluate(run->nn->driver.context, run->runner, scores);
 }
 
-static bool close_trace(struct run *run, bool good)
-{
-    const struct ll_run_options *options = run->options;
-    enum ll_status status = LL_OK;
-    if (!run->recorder)
-        return good;
-    if (options->path)
-        status = ll_recorder_close(run->recorder);
-    else
-        *options->trace = ll_recorder_take(run->recorder, &status);
-    return status == LL_OK ? good
-                           : good && fail(run, status, options->path ? options->path : run->model->name);
-}
-
 static bool close_all(struct run *run, bool good)
 {
-    good = close_trace(run, good);
+    if (run->recorder) {
+        enum ll_status status = close_trace(run);
+        if (good && status != LL_OK)
+            good = fail(run, status, goal(run));
+        if (!good && run->options->trace) {
+            ll_trace_free(*run->options->trace);
+            *run->options->trace = NULL;
+        }
+    }
     ll_runner_free(run->runner);
     ll_pool_free(run->pool);
     ll_nn_free(run->nn);

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* What is known of each reference workload from its paper or formula, and settings small enough for a quick
- * run; a row more for a preset whose ops are others. A model without a row fails tests/unit/test_model.c. One
- * file because it is one table. */
+ * run; a row more for a preset whose ops are others. A model without a row fails tests/unit/test_model.c.
+ * One file because it is one table. */
 #ifndef LL_TESTS_KNOWN_MODELS_H
 #define LL_TESTS_KNOWN_MODELS_H
 
@@ -19,6 +19,7 @@ static const struct known {
     const char *loss_of; /* the loss is that of weights whose names begin so; NULL: of all weights */
     bool dry;            /* nobody computes it here */
 } known_models[] = {
+#include "known_decoders.def"
 #include "known_single_ops.def"
     /* Sum over layers of inputs x outputs + biases; products as in tests/cases/alexnet.case. Ops: 31 forward
      * with loss and accuracy, 2 input, 42 backward, 17 update. Constants: the one that gradients start from,
@@ -560,6 +561,84 @@ static const struct known {
         .constants = 7,
         .small = {{"hidden", "5"}, {"vocabulary", "9"}, {"sequence", "6"}, {"depth", "3"}, {"rate", "2000"}},
         .steps = 300,
+    },
+    /* The closed form of fc.c's first comment. Ops with three layers: 3 input, 14 forward (matmul, bias, ReLU
+     * of each, a view, 2 of the last, 2 of the loss), 16 backward, 8 update. Constants: the one that
+     * gradients start from. */
+    {
+        .name = "paradnn_fc",
+        .parameters = 2000 * 1024 + 7 * 1024 * 1024 + 1024 * 1000 + 8 * 1024 + 1000,
+        .forward_flops = 2 * (2000 * 1024 + 7 * 1024 * 1024 + 1024 * 1000),
+        .train_ops = 41,
+        .constants = 1,
+        .small = {{"layers", "3"}, {"nodes", "32"}, {"input", "64"}, {"output", "4"}, {"rate", "30"}},
+        .steps = 60,
+    },
+    /* Wang et al., 2020: its smallest network of bottlenecks, one a group; the sums over the layers that the
+     * first comment of cnn.c lists. Ops: 3 input; 58 forward (17 convolutions and normalisations, 13 ReLU, 4
+     * sums, 2 pools, a view, 2 of the output, 2 of the loss), 75 backward, 53 update (17 filters, 34 of
+     * normalisations, 2 of the output). Constants as above. */
+    {
+        .name = "paradnn_cnn",
+        .parameters = 762884,
+        .forward_flops = 191819264,
+        .train_ops = 189,
+        .constants = 1,
+        .preset = {{"blocks", "1"}, {"filters", "16"}, {"output", "500"}},
+        .small = {{"blocks", "1"}, {"filters", "2"}, {"output", "3"}},
+        .steps = 60,
+    },
+    /* The same of residual blocks: 4 convolutions and normalisations less, 4 ReLU less. */
+    {
+        .name = "paradnn_cnn",
+        .parameters = 374244,
+        .forward_flops = 131269120,
+        .train_ops = 149,
+        .constants = 1,
+        .preset = {{"block", "residual"}, {"blocks", "1"}, {"filters", "16"}, {"output", "500"}},
+        .small = {{"block", "residual"}, {"blocks", "1"}, {"filters", "2"}, {"output", "3"}},
+        .steps = 60,
+    },
+    /* The closed forms of rnn.c's first comment at the smallest network and at the largest ones. Ops of two
+     * layers and six words: 3 input; 59 forward (4 a cell; 2 that give words, 2 that take states, 2 of the
+     * output, 5 of the loss), 113 backward, 7 update. Constants: the one that
+     * gradients start from, the zeros of all states. */
+    {
+        .name = "paradnn_rnn",
+        .parameters = 20502,
+        .forward_flops = 404000,
+        .train_ops = 182,
+        .constants = 2,
+        .preset = {{"layers", "1"}, {"embed", "100"}, {"length", "10"}, {"vocab", "2"}},
+        .small = {{"layers", "2"}, {"embed", "8"}, {"length", "6"}, {"vocab", "4"}},
+        .steps = 60,
+    },
+    /* 13 a cell forward; the same zeros for states of both kinds. */
+    {
+        .name = "paradnn_rnn",
+        .parameters = 86131024,
+        .forward_flops = 15329088000,
+        .train_ops = 430,
+        .constants = 2,
+        .preset = {{"cell", "lstm"}, {"layers", "13"}, {"embed", "900"}, {"length", "90"}, {"vocab", "1024"}},
+        .small = {{"cell", "lstm"},
+                  {"layers", "2"},
+                  {"embed", "8"},
+                  {"length", "6"},
+                  {"vocab", "4"},
+                  {"rate", "300"}},
+        .steps = 60,
+    },
+    /* 13 a cell forward, four weights each. */
+    {
+        .name = "paradnn_rnn",
+        .parameters = 65059324,
+        .forward_flops = 11538288000,
+        .train_ops = 500,
+        .constants = 2,
+        .preset = {{"cell", "gru"}, {"layers", "13"}, {"embed", "900"}, {"length", "90"}, {"vocab", "1024"}},
+        .small = {{"cell", "gru"}, {"layers", "2"}, {"embed", "8"}, {"length", "6"}, {"vocab", "4"}},
+        .steps = 60,
     },
 };
 

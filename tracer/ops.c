@@ -142,8 +142,10 @@ uint32_t ll_op_alias(const struct ll_op_view *op, uint32_t output)
 {
     enum storage_rule rule = row_of(op->kind)->storage;
     bool shares = rule == STORAGE_IN_PLACE || (rule == STORAGE_VIEW && output == 0);
-    int64_t chosen = output == 0 ? ll_attr_count(op, LL_ATTR_IN_PLACE, -1) : -1;
-    if (chosen >= 0 && chosen < op->input_count)
+    int64_t chosen = ll_attr_count(op, LL_ATTR_IN_PLACE, -1);
+    if (chosen >= 0 && ll_op_class(op->kind) == LL_CLASS_COMMUNICATION)
+        return output < op->input_count ? output : UINT32_MAX;
+    if (output == 0 && chosen >= 0 && chosen < op->input_count)
         return (uint32_t)chosen;
     return shares && output < op->input_count ? output : UINT32_MAX;
 }

@@ -28,6 +28,7 @@ const char *ll_shape_GIVEN(struct ll_op_view *op)
 {
     if (op->output_count == 0)
         return "the outputs of this op must be given";
+    ll_give_batch(op);
     return NULL;
 }
 
@@ -35,6 +36,11 @@ const char *ll_shape_SEEN_AS(struct ll_op_view *op)
 {
     if (op->input_count == 0 || op->output_count != 1)
         return "there must be something to see, and what it is seen as";
+    struct ll_shape *out = &op->out[0];
+    ll_give_batch(op);
+    if (out->rank == 2 && op->in[0].rank == 2 && out->role[0] != LL_ROLE_BATCH &&
+        out->dim[0] == op->in[0].dim[1]) /* turned */
+        ll_take_role(out, 1, &op->in[0], 0);
     return NULL;
 }
 
@@ -42,7 +48,10 @@ const char *ll_shape_CAST(struct ll_op_view *op)
 {
     if (op->input_count != 1 || op->output_count != 1)
         return wants_inputs;
-    return ll_same_dims(&op->in[0], &op->out[0]) ? NULL : "a cast keeps the dimensions";
+    if (!ll_same_dims(&op->in[0], &op->out[0]))
+        return "a cast keeps the dimensions";
+    ll_take_roles(&op->out[0], &op->in[0]);
+    return NULL;
 }
 
 const char *ll_shape_RESHAPE(struct ll_op_view *op)
@@ -52,6 +61,7 @@ const char *ll_shape_RESHAPE(struct ll_op_view *op)
     uint64_t elements = ll_elements(&op->in[0]);
     if (!ll_fits(elements) || elements != ll_elements(&op->out[0]) || op->in[0].dtype != op->out[0].dtype)
         return "a reshape keeps the number of elements and their type";
+    ll_take_roles_reshaped(&op->out[0], &op->in[0]);
     return NULL;
 }
 
@@ -84,6 +94,14 @@ const char *ll_shape_REDUCED(struct ll_op_view *op)
     return ll_give(op, 1, &out);
 }
 
+/* The dimensions of the result along which the input does not repeat are the input's. */
+static void take_back_roles(struct ll_op_view *op)
+{
+    int64_t axis = ll_attr_count(op, LL_ATTR_AXIS, 0), axes = op->out[0].rank - op->in[0].rank;
+    for (unsigned i = 0; i < op->in[0].rank; i++)
+        ll_take_role(&op->out[0], i < axis ? i : i + (unsigned)axes, &op->in[0], i);
+}
+
 /* The way back: the result is what reduces to the input. */
 const char *ll_shape_EXPAND(struct ll_op_view *op)
 {
@@ -92,6 +110,7 @@ const char *ll_shape_EXPAND(struct ll_op_view *op)
         return wants_inputs;
     if (!reduce(op, &op->out[0], &narrow) || !ll_same_dims(&narrow, &op->in[0]))
         return "the result must have the dimensions of the input, and those along which it repeats";
+    take_back_roles(op);
     return NULL;
 }
 
@@ -106,7 +125,10 @@ static const char *same(struct ll_op_view *op, uint32_t inputs)
         if (op->in[0].dtype != op->in[i].dtype)
             return "the inputs must have the same type of elements";
     }
-    return ll_give(op, 1, op->in);
+    struct ll_shape out = op->in[0];
+    for (uint32_t i = 1; i < inputs; i++)
+        ll_take_roles(&out, &op->in[i]);
+    return ll_give(op, 1, &out);
 }
 
 const char *ll_shape_SAME_1(struct ll_op_view *op)
@@ -194,50 +216,6 @@ const char *ll_shape_LAST_DIM(struct ll_op_view *op)
     out.dim[0] = op->in[0].dim[last];
     out.role[0] = op->in[0].role[last];
     return ll_give(op, 1, &out);
-}
-
-/* Where along the last dimension the largest value is. */
-const char *ll_shape_ARGMAX(struct ll_op_view *op)
-{
-    if (op->input_count != 1)
-        return wants_inputs;
-    struct ll_shape out = op->in[0];
-    if (out.rank == 0 || out.dim[out.rank - 1] == 0)
-        return "argmax takes a tensor whose last dimension has elements";
-    out.rank--;
-    out.dim[out.rank] = 0;
-    out.role[out.rank] = LL_ROLE_PLAIN;
-    out.dtype = LL_I32;
-    return ll_give(op, 1, &out);
-}
-
-/* The largest `size` (default: 1) of the last dimension in falling order, and where they are. */
-const char *ll_shape_TOP_K(struct ll_op_view *op)
-{
-    int64_t size = ll_attr_count(op, LL_ATTR_SIZE, 1);
-    if (op->input_count != 1)
-        return wants_inputs;
-    struct ll_shape values = op->in[0];
-    if (values.rank == 0 || size < 1 || (uint64_t)size > values.dim[values.rank - 1])
-        return "there must be as many elements along the last dimension as are looked for, and at least one";
-    values.dim[values.rank - 1] = (uint64_t)size;
-    struct ll_shape places = values;
-    places.dtype = LL_I32;
-    return ll_give(op, 2, (const struct ll_shape[]){values, places});
-}
-
-/* Indices below `range` of each line -> which piece of `size` elements, all lines' pieces counted on; where
- * in it. */
-const char *ll_shape_UNRAVEL(struct ll_op_view *op)
-{
-    int64_t size = ll_attr_count(op, LL_ATTR_SIZE, 0), range = ll_attr_count(op, LL_ATTR_RANGE, 0);
-    if (op->input_count != 1)
-        return wants_inputs;
-    if (op->in[0].rank == 0 || op->in[0].dtype != LL_I32)
-        return "indices must be lines of i32";
-    if (size < 1 || range < 1 || range > INT32_MAX || range % size != 0)
-        return "lines of at most 2^31 - 1 elements must consist of whole pieces";
-    return ll_give(op, 2, (const struct ll_shape[]){op->in[0], op->in[0]});
 }
 
 const char *ll_shape_MATMUL(struct ll_op_view *op)
@@ -330,14 +308,20 @@ const char *ll_shape_CONV_DATA(struct ll_op_view *op)
 {
     if (op->input_count != 2 || op->output_count != 1)
         return wants_inputs;
-    return check_gradient(op, &op->out[0], &op->in[1], &op->in[0]);
+    const char *trouble = check_gradient(op, &op->out[0], &op->in[1], &op->in[0]);
+    if (!trouble)
+        ll_take_role(&op->out[0], 0, &op->in[0], 0);
+    return trouble;
 }
 
 const char *ll_shape_CONV_FILTER(struct ll_op_view *op)
 {
     if (op->input_count != 2 || op->output_count != 1)
         return wants_inputs;
-    return check_gradient(op, &op->in[0], &op->out[0], &op->in[1]);
+    const char *trouble = check_gradient(op, &op->in[0], &op->out[0], &op->in[1]);
+    if (!trouble)
+        ll_take_role(&op->out[0], 3, &op->in[1], 3);
+    return trouble;
 }
 
 static const char *pool(const struct ll_op_view *op, const struct ll_shape *image, struct ll_shape *result)
@@ -384,7 +368,11 @@ const char *ll_shape_SPREAD(struct ll_op_view *op)
     const char *trouble = pool(op, &op->out[0], &pooled);
     if (trouble)
         return trouble;
-    return ll_same_dims(&pooled, &op->in[0]) ? NULL : "dy must have the shape of the pooled image";
+    if (!ll_same_dims(&pooled, &op->in[0]))
+        return "dy must have the shape of the pooled image";
+    ll_take_role(&op->out[0], 0, &op->in[0], 0);
+    ll_take_role(&op->out[0], 3, &op->in[0], 3);
+    return NULL;
 }
 
 /* Inputs from `first` on are vectors, as long as x's last dimension. */
@@ -576,4 +564,15 @@ const char *ll_shape_IN_PLACE_2(struct ll_op_view *op)
 const char *ll_shape_IN_PLACE_3(struct ll_op_view *op)
 {
     return in_place(op, 3);
+}
+
+/* A weight of few bits, its master copy, the two moments, the gradient, the powers -> the first four */
+const char *ll_shape_ADAM_MIXED(struct ll_op_view *op)
+{
+    if (op->input_count < 6)
+        return wants_inputs;
+    for (uint32_t i = 1; i < 5; i++)
+        if (!ll_same_dims(&op->in[0], &op->in[i]))
+            return wants_same;
+    return ll_give(op, 4, op->in);
 }

@@ -32,6 +32,8 @@ static bool spread(const struct ll_shape *a, const struct ll_shape *b, struct ll
             out->role[at] = other->role[from];
         } else if (other->dim[from] != 1 && other->dim[from] != out->dim[at]) {
             return false;
+        } else {
+            ll_take_role(out, at, other, from);
         }
     }
     return true;
@@ -89,5 +91,7 @@ const char *ll_shape_REPEATED(struct ll_op_view *op)
     for (unsigned i = 1; i <= in->rank; i++)
         if (in->dim[in->rank - i] == 0 || out->dim[out->rank - i] % in->dim[in->rank - i] != 0)
             return "a dimension must become a whole number of times as long";
+    for (unsigned i = 1; i <= in->rank; i++)
+        ll_take_role(&op->out[0], out->rank - i, in, in->rank - i);
     return NULL;
 }

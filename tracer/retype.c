@@ -5,7 +5,7 @@
 
 #include <string.h>
 
-static bool is_floating(uint8_t dtype)
+bool ll_dtype_is_floating(enum ll_dtype dtype)
 {
     return dtype == LL_F64 || dtype == LL_F32 || dtype == LL_TF32 || dtype == LL_F16 || dtype == LL_BF16 ||
            dtype == LL_F8;
@@ -16,7 +16,7 @@ static uint8_t retyped(uint8_t from, enum ll_dtype to)
 {
     if (from == LL_C64 || from == LL_C128)
         return to == LL_F64 ? LL_C128 : LL_C64;
-    return is_floating(from) ? (uint8_t)to : from;
+    return ll_dtype_is_floating((enum ll_dtype)from) ? (uint8_t)to : from;
 }
 
 /* A copy of the shapes of these descs. */

@@ -12,6 +12,9 @@
  * the trace is then of no use. */
 bool ll_trace_retype(struct ll_trace *trace, enum ll_dtype dtype, const char **trouble);
 
+/* Whether it is a real number with an exponent. Pure. */
+bool ll_dtype_is_floating(enum ll_dtype dtype);
+
 /* The type of this name, LL_DTYPE_COUNT for none. Pure. */
 enum ll_dtype ll_dtype_find(const char *name);
 

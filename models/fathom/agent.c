@@ -144,6 +144,7 @@ struct ll_agent *ll_agent_new(struct ll_nn *nn, const struct ll_agent_options *o
     }
     agent->options = *options;
     agent->playing.count = options->learns ? 1 : options->batch;
+    agent->playing.batched = !options->learns;
     agent->judged.count = options->judged ? LL_JUDGED_GAMES : 0;
     ll_nn_drive(nn, &(struct ll_driver){agent, begin_step, release, prepare});
     return agent;

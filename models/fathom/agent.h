@@ -17,6 +17,7 @@
 /* Games played at once, one for each row of a program's batch. */
 struct ll_table {
     uint64_t count;
+    bool batched; /* as many as there are samples; else however large the batch is */
     struct ll_player *players;
     uint32_t program;        /* says what the actions are worth, */
     struct ll_value *values; /* [count, actions], kept */

@@ -65,28 +65,30 @@ static void fill_next_values(void *context, uint64_t step, float *values)
         values[i] = (float)agent->next_values[i];
 }
 
-static struct ll_value *add_sights(struct ll_nn *nn, const char *name, uint64_t count, ll_fill_floats *fill,
-                                   void *context)
+/* So many screens, of the batch or not. */
+static struct ll_shape sights(struct ll_nn *nn, uint64_t count, bool batched)
 {
-    static const enum ll_role roles[] = {LL_ROLE_BATCH, LL_ROLE_SPATIAL, LL_ROLE_SPATIAL, LL_ROLE_CHANNEL};
-    struct ll_shape shape =
-        ll_nn_shape(nn, 4, (uint64_t[]){count, LL_SCREEN, LL_SCREEN, LL_SEEN_FRAMES}, roles);
-    return ll_feed_floats(nn, name, &shape, fill, context);
+    const enum ll_role roles[] = {batched ? LL_ROLE_BATCH : LL_ROLE_PLAIN, LL_ROLE_SPATIAL, LL_ROLE_SPATIAL,
+                                  LL_ROLE_CHANNEL};
+    return ll_nn_shape(nn, 4, (uint64_t[]){count, LL_SCREEN, LL_SCREEN, LL_SEEN_FRAMES}, roles);
 }
 
 struct ll_value *ll_agent_sees(struct ll_nn *nn, struct ll_table *table)
 {
-    return add_sights(nn, "screens", table->count, fill_seen, table);
+    const struct ll_shape shape = sights(nn, table->count, table->batched);
+    return ll_feed_floats(nn, "screens", &shape, fill_seen, table);
 }
 
 struct ll_value *ll_agent_saw_before(struct ll_nn *nn, struct ll_agent *agent)
 {
-    return add_sights(nn, "before", agent->options.batch, fill_before, agent);
+    const struct ll_shape shape = sights(nn, agent->options.batch, true);
+    return ll_feed_floats(nn, "before", &shape, fill_before, agent);
 }
 
 struct ll_value *ll_agent_saw_after(struct ll_nn *nn, struct ll_agent *agent)
 {
-    return add_sights(nn, "after", agent->options.batch, fill_after, agent);
+    const struct ll_shape shape = sights(nn, agent->options.batch, true);
+    return ll_feed_floats(nn, "after", &shape, fill_after, agent);
 }
 
 struct ll_value *ll_agent_actions(struct ll_nn *nn, struct ll_agent *agent)

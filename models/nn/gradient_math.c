@@ -2,12 +2,14 @@
 /* The gradients of element-wise arithmetic, as ops. */
 #include "models/nn/formula.h"
 #include "models/nn/gradient_rule.h"
+#include "tracer/retype.h"
 
 /* Sums dy over dimension i of its shape. The dimension stays, with length 1. */
 static struct ll_value *sum_along(struct ll_nn *nn, struct ll_value *dy, unsigned i)
 {
     struct ll_shape shape = dy->shape;
     shape.dim[i] = 1;
+    shape.role[i] = LL_ROLE_PLAIN;
     return ll_seen_as(nn, ll_sum_over(nn, dy, i, 1), &shape);
 }
 
@@ -67,6 +69,17 @@ void ll_gradient_MUL(struct ll_nn *nn, const struct ll_gradient_call *call)
     for (int i = 0; i < 2; i++)
         if (call->wanted[i])
             flow(nn, call, i, ll_mul_of(nn, call->dy[0], call->op->inputs[1 - i]));
+}
+
+/* Back in the type that came. Nothing flows into numbers of classes and into truth values. */
+void ll_gradient_CAST(struct ll_nn *nn, const struct ll_gradient_call *call)
+{
+    const struct ll_shape *came = &call->op->inputs[0]->shape;
+    if (ll_dtype_is_floating((enum ll_dtype)came->dtype))
+        call->dx[0] = ll_nn_do(
+            nn,
+            &(struct ll_call){
+                .kind = LL_OP_CAST, .input_count = 1, .inputs = call->dy, .given_count = 1, .given = came});
 }
 
 /* d(a / b) = da / b - (a / b) db / b */
@@ -213,6 +226,21 @@ struct ll_value *ll_through_softmax(struct ll_nn *nn, struct ll_value *y, struct
 void ll_gradient_SOFTMAX(struct ll_nn *nn, const struct ll_gradient_call *call)
 {
     call->dx[0] = ll_through_softmax(nn, call->op->outputs[0], call->dy[0]);
+}
+
+void ll_gradient_CAUSAL_SOFTMAX(struct ll_nn *nn, const struct ll_gradient_call *call)
+{
+    struct ll_value *inputs[] = {call->dy[0], call->op->outputs[0]};
+    call->dx[0] = ll_with_attrs(nn, LL_OP_CAUSAL_SOFTMAX_GRAD, call->op, 2, inputs, NULL);
+}
+
+void ll_gradient_SILU_MUL(struct ll_nn *nn, const struct ll_gradient_call *call)
+{
+    const struct ll_nn_op *op = call->op;
+    struct ll_value *inputs[] = {call->dy[0], op->inputs[0], op->inputs[1]};
+    const struct ll_nn_op *gradient = ll_with_attrs(nn, LL_OP_SILU_MUL_GRAD, op, 3, inputs, NULL)->producer;
+    for (int i = 0; gradient && i < 2; i++)
+        call->dx[i] = gradient->outputs[i];
 }
 
 /* dL/dx = dL/d(loss) x */

@@ -76,6 +76,10 @@ LL_FAST static void cast(void *context, uint64_t begin, uint64_t end, uint64_t c
     (void)chunk;
     const struct ll_kernel_call *call = context;
     real *restrict out = call->out[0];
+    if (call->op->in[0].dtype == call->op->out[0].dtype) {
+        memcpy(&out[begin], (const real *)call->in[0] + begin, (end - begin) * sizeof *out);
+        return;
+    }
     for (uint64_t i = begin; i < end; i++)
         out[i] = call->op->in[0].dtype == LL_I32 ? (real)((const int32_t *)call->in[0])[i]
                                                  : (real)((const uint8_t *)call->in[0])[i];
@@ -85,7 +89,7 @@ LL_KERNEL(CAST)
 {
     struct ll_kernel_call job = *call;
     assert(call->op->in[0].dtype == LL_I32 || call->op->in[0].dtype == LL_BOOL ||
-           call->op->in[0].dtype == LL_U8);
+           call->op->in[0].dtype == LL_U8 || call->op->in[0].dtype == call->op->out[0].dtype);
     assert(ll_size_bytes(&call->op->out[0]) == ll_elements(&call->op->in[0]) * sizeof(real));
     ll_pool_run(call->pool, ll_elements(&call->op->out[0]), GRAIN, cast, &job);
 }

@@ -84,7 +84,7 @@ static void over_table(const struct ll_kernel_call *call, uint32_t first, ll_poo
     const struct ll_shape *rows = &call->op->in[first], *out = &call->op->out[0];
     struct table t = {.rows = call->in[first],
                       .indices = call->in[first + 1],
-                      .index_count = rows->dim[0],
+                      .index_count = ll_elements(&call->op->in[first + 1]),
                       .row_count = out->dim[0],
                       .row_length = out->dim[0] ? ll_elements(out) / out->dim[0] : 0,
                       .out = call->out[0],

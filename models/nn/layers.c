@@ -57,7 +57,7 @@ static struct ll_value *biases(struct ll_nn *nn, enum ll_bias bias, uint64_t len
 {
     struct ll_shape shape = ll_nn_shape(nn, 1, &length, &role);
     struct ll_init init = {LL_INIT_CONSTANT, start, NULL};
-    return bias == LL_NO_BIAS ? NULL : ll_nn_variable(nn, "biases", &shape, LL_WEIGHT, init);
+    return bias == LL_NO_BIAS ? NULL : ll_nn_weight(nn, "biases", &shape, init);
 }
 
 static struct ll_value *add_biases(struct ll_nn *nn, enum ll_bias bias, struct ll_value *x,
@@ -79,7 +79,7 @@ struct ll_conv_weights ll_conv_weights(struct ll_nn *nn, uint64_t channels,
     uint64_t dims[] = {options->kernel, options->kernel_w ? options->kernel_w : options->kernel,
                        channels / groups_of(channels, options), filters};
     struct ll_shape shape = ll_nn_shape(nn, 4, dims, roles);
-    struct ll_value *filter = ll_nn_variable(nn, "weights", &shape, LL_WEIGHT, options->init);
+    struct ll_value *filter = ll_nn_weight(nn, "weights", &shape, options->init);
     return (struct ll_conv_weights){filter,
                                     biases(nn, options->bias, filters, LL_ROLE_CHANNEL, options->bias_start)};
 }
@@ -117,7 +117,7 @@ struct ll_value *ll_dense_layer(struct ll_nn *nn, const char *name, struct ll_va
     uint64_t dims[] = {x->shape.dim[1], options->units};
     struct ll_shape shape = ll_nn_shape(nn, 2, dims, roles);
     ll_nn_push(nn, name);
-    struct ll_value *weights = ll_nn_variable(nn, "weights", &shape, LL_WEIGHT, options->init);
+    struct ll_value *weights = ll_nn_weight(nn, "weights", &shape, options->init);
     struct ll_value *y = ll_nn_do2(nn, LL_OP_MATMUL, x, weights);
     y = add_biases(nn, options->bias, y,
                    biases(nn, options->bias, options->units, LL_ROLE_HIDDEN, options->bias_start));
@@ -167,6 +167,13 @@ static void follow(struct ll_nn *nn, struct ll_value *average, struct ll_value *
     nn->phase = phase;
 }
 
+static struct ll_value *scale(struct ll_nn *nn, const struct ll_shape *channels,
+                              const struct ll_batch_norm_options *options)
+{
+    return options->unscaled ? ll_nn_variable(nn, "gamma", channels, LL_WORKSPACE, one)
+                             : ll_nn_weight(nn, "gamma", channels, options->silent ? zero : one);
+}
+
 /* The averages are no parameters, so they count as state of the training. */
 struct ll_value *ll_batch_norm_layer(struct ll_nn *nn, const char *name, struct ll_value *x,
                                      const struct ll_batch_norm_options *options)
@@ -177,9 +184,7 @@ struct ll_value *ll_batch_norm_layer(struct ll_nn *nn, const char *name, struct 
     ll_nn_push(nn, name);
     bool frozen = nn->frozen;
     nn->frozen |= options->frozen;
-    enum ll_memory_class gamma = options->unscaled ? LL_WORKSPACE : LL_WEIGHT;
-    struct ll_value *inputs[] = {x, ll_nn_variable(nn, "gamma", &shape, gamma, one),
-                                 ll_nn_variable(nn, "beta", &shape, LL_WEIGHT, zero),
+    struct ll_value *inputs[] = {x, scale(nn, &shape, options), ll_nn_weight(nn, "beta", &shape, zero),
                                  ll_nn_variable(nn, "mean", &shape, LL_OPTIMIZER, zero),
                                  ll_nn_variable(nn, "variance", &shape, LL_OPTIMIZER, one)};
     nn->frozen = frozen;
@@ -189,7 +194,7 @@ struct ll_value *ll_batch_norm_layer(struct ll_nn *nn, const char *name, struct 
                                        .inputs = inputs,
                                        .attr_count = 1,
                                        .attrs = &epsilon});
-    for (int i = 0; y->producer && options->train && i < 2; i++)
+    for (int i = 0; y->producer && options->train && !options->still && i < 2; i++)
         follow(nn, inputs[3 + i], y->producer->outputs[1 + i], options->decay);
     ll_nn_pop(nn);
     return y;

@@ -68,6 +68,8 @@ struct ll_batch_norm_options {
     bool train;
     bool frozen;           /* gamma and beta are not trained */
     bool unscaled;         /* gamma stays one and is no weight (MXNet's fix_gamma) */
+    bool silent;           /* gamma is zero at first: nothing but the shortcut passes (Goyal et al., 2017) */
+    bool still;            /* the averages stay as they are */
     double epsilon, decay; /* decay: how much of an average is left after a step */
 };
 struct ll_value *ll_batch_norm_layer(struct ll_nn *nn, const char *name, struct ll_value *x,

@@ -13,7 +13,7 @@ struct ll_nn *ll_nn_new(enum ll_dtype real)
     struct ll_nn *nn = calloc(1, sizeof *nn);
     if (!nn)
         return NULL;
-    nn->real = real;
+    nn->real = nn->master = real;
     nn->scope = "";
     nn->phase = LL_PHASE_FORWARD;
     nn->nothing.name = "";
@@ -135,6 +135,20 @@ struct ll_value *ll_nn_variable(struct ll_nn *nn, const char *name, const struct
         fail_no_memory(nn);
     value->frozen = nn->frozen;
     return value;
+}
+
+struct ll_value *ll_nn_weight(struct ll_nn *nn, const char *name, const struct ll_shape *shape,
+                              struct ll_init init)
+{
+    struct ll_shape held = *shape, used = *shape;
+    held.dtype = (uint8_t)nn->master;
+    used.dtype = (uint8_t)nn->real;
+    struct ll_value *weight = ll_nn_variable(nn, name, &held, LL_WEIGHT, init);
+    if (nn->master == nn->real)
+        return weight;
+    return ll_nn_do(
+        nn, &(struct ll_call){
+                .kind = LL_OP_CAST, .input_count = 1, .inputs = &weight, .given_count = 1, .given = &used});
 }
 
 void ll_nn_share(struct ll_nn *nn, bool shares)

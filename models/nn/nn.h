@@ -106,7 +106,8 @@ struct ll_driver {
 
 struct ll_nn {
     struct ll_arena arena;
-    enum ll_dtype real; /* of everything that is not an index: LL_F32, or LL_F64 to check gradients */
+    enum ll_dtype real;   /* of everything that is not an index: LL_F32, or LL_F64 to check gradients */
+    enum ll_dtype master; /* of ll_nn_weight's variables: the same, unless they are cast before their use */
     enum ll_phase phase;
     const char *scope, *outer_scopes[LL_MOST_SCOPES]; /* those that pops go back to */
     uint32_t scope_depth;
@@ -147,6 +148,11 @@ struct ll_shape ll_nn_shape(const struct ll_nn *nn, unsigned rank, const uint64_
  * program before this one has a variable of that name, shape and class, it is that one. */
 struct ll_value *ll_nn_variable(struct ll_nn *nn, const char *name, const struct ll_shape *shape,
                                 enum ll_memory_class memory, struct ll_init init);
+
+/* A weight as ops use it: a variable of type nn->master, and where the network's real type is another one,
+ * what an op casts it to, once a step. Its shape's type is not looked at. */
+struct ll_value *ll_nn_weight(struct ll_nn *nn, const char *name, const struct ll_shape *shape,
+                              struct ll_init init);
 
 /* Whether variables of this program are found again as those before it are, as what it has left in them so
  * far: a network built twice under one name is then one network, applied twice. */

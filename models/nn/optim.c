@@ -19,13 +19,21 @@ struct update {
 
 static const struct ll_init zero = {LL_INIT_CONSTANT, 0, NULL}, one = {LL_INIT_CONSTANT, 1, NULL};
 
+/* Where weights have few bits, what adds up over the steps is kept in 32 (Micikevicius et al., 2018). */
+static enum ll_dtype wide(uint8_t dtype)
+{
+    return ll_dtype_bytes((enum ll_dtype)dtype) < ll_dtype_bytes(LL_F32) ? LL_F32 : (enum ll_dtype)dtype;
+}
+
 /* A variable of the weight's shape, named after it: "conv1/weights/momentum". */
 static struct ll_value *state_from(struct ll_nn *nn, const struct ll_value *weight, const char *suffix,
                                    struct ll_init first)
 {
     const char *slash = strrchr(weight->name, '/');
     const char *name = ll_format(&nn->arena, "%s/%s", slash ? slash + 1 : weight->name, suffix);
-    return ll_nn_variable(nn, name ? name : suffix, &weight->shape, LL_OPTIMIZER, first);
+    struct ll_shape shape = weight->shape;
+    shape.dtype = (uint8_t)wide(shape.dtype);
+    return ll_nn_variable(nn, name ? name : suffix, &shape, LL_OPTIMIZER, first);
 }
 
 static struct ll_value *state_of(struct ll_nn *nn, const struct ll_value *weight, const char *suffix)
@@ -76,10 +84,19 @@ static void update_ADAM(struct ll_nn *nn, const struct update *update, struct ll
         ll_attr_of_real(LL_ATTR_BETA2, update->optimizer->beta2),
         ll_attr_of_real(LL_ATTR_EPSILON, update->optimizer->epsilon),
     };
-    struct ll_value *inputs[] = {
-        weight,        state_of(nn, weight, "m"), state_of(nn, weight, "v"), gradient.value, update->powers,
-        update->factor};
-    do_update(nn, LL_OP_ADAM, update->factor ? 6 : 5, inputs, 4, attrs);
+    bool mixed = wide(weight->shape.dtype) != weight->shape.dtype;
+    struct ll_value *inputs[7];
+    uint32_t count = 0;
+    inputs[count++] = weight;
+    if (mixed)
+        inputs[count++] = state_of(nn, weight, "master");
+    inputs[count++] = state_of(nn, weight, "m");
+    inputs[count++] = state_of(nn, weight, "v");
+    inputs[count++] = gradient.value;
+    inputs[count++] = update->powers;
+    if (update->factor)
+        inputs[count++] = update->factor;
+    do_update(nn, mixed ? LL_OP_ADAM_MIXED : LL_OP_ADAM, count, inputs, 4, attrs);
 }
 
 static void update_RMSPROP(struct ll_nn *nn, const struct update *update, struct ll_value *weight,
@@ -114,6 +131,7 @@ static void advance_powers(struct ll_nn *nn, struct update *update)
     const struct ll_optimizer *optimizer = update->optimizer;
     double *betas = ll_copy(&nn->arena, (double[]){optimizer->beta1, optimizer->beta2}, 2 * sizeof *betas);
     struct ll_shape shape = ll_nn_shape(nn, 1, (uint64_t[]){2}, NULL);
+    shape.dtype = (uint8_t)wide(shape.dtype);
     ll_nn_push(nn, "adam");
     struct ll_value *powers = ll_nn_variable(nn, "powers", &shape, LL_OPTIMIZER, one);
     struct ll_init list = betas ? (struct ll_init){LL_INIT_LIST, 0, betas} : one;

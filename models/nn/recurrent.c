@@ -11,8 +11,8 @@ struct ll_linear ll_linear_begin(struct ll_nn *nn, const char *name, uint64_t in
     struct ll_shape weights = ll_nn_shape(nn, 2, (uint64_t[]){inputs, units}, roles);
     struct ll_shape biases = ll_nn_shape(nn, 1, &units, roles);
     ll_nn_push(nn, name);
-    struct ll_linear linear = {ll_nn_variable(nn, "weights", &weights, LL_WEIGHT, init),
-                               ll_nn_variable(nn, "biases", &biases, LL_WEIGHT, zero)};
+    struct ll_linear linear = {ll_nn_weight(nn, "weights", &weights, init),
+                               ll_nn_weight(nn, "biases", &biases, zero)};
     ll_nn_pop(nn);
     return linear;
 }
@@ -27,7 +27,7 @@ struct ll_value *ll_linear_apply(struct ll_nn *nn, const struct ll_linear *linea
 struct ll_lstm ll_lstm_begin(struct ll_nn *nn, const char *name, uint64_t inputs, uint64_t units,
                              struct ll_init init)
 {
-    return (struct ll_lstm){name, ll_linear_begin(nn, name, inputs + units, 4 * units, init)};
+    return (struct ll_lstm){name, ll_linear_begin(nn, name, inputs + units, 4 * units, init), false};
 }
 
 struct ll_lstm_state ll_lstm_step(struct ll_nn *nn, const struct ll_lstm *lstm, struct ll_value *x,
@@ -36,9 +36,8 @@ struct ll_lstm_state ll_lstm_step(struct ll_nn *nn, const struct ll_lstm *lstm, 
     ll_nn_push(nn, lstm->name);
     struct ll_value *all = ll_linear_apply(nn, &lstm->gates, 2, (struct ll_value *[]){x, state.h});
     struct ll_value *const *gates = ll_parted(nn, all, 1, 4);
-    struct ll_value *forget =
-        ll_nn_do1(nn, LL_OP_SIGMOID, ll_add_of(nn, gates[2], ll_constant(nn, "one", 1)));
-    struct ll_value *kept = ll_mul_of(nn, state.c, forget);
+    struct ll_value *forget = lstm->unbiased ? gates[2] : ll_add_of(nn, gates[2], ll_constant(nn, "one", 1));
+    struct ll_value *kept = ll_mul_of(nn, state.c, ll_nn_do1(nn, LL_OP_SIGMOID, forget));
     struct ll_value *new =
         ll_mul_of(nn, ll_nn_do1(nn, LL_OP_SIGMOID, gates[0]), ll_nn_do1(nn, LL_OP_TANH, gates[1]));
     state.c = ll_add_of(nn, kept, new);

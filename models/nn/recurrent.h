@@ -28,6 +28,7 @@ struct ll_value *ll_linear_apply(struct ll_nn *nn, const struct ll_linear *linea
 struct ll_lstm {
     const char *name;
     struct ll_linear gates; /* [inputs + units, 4 units] */
+    bool unbiased;          /* nothing is added to the forget gate: sigmoid(f) */
 };
 struct ll_lstm_state {
     struct ll_value *c, *h;
@@ -37,8 +38,8 @@ struct ll_lstm_state {
 struct ll_lstm ll_lstm_begin(struct ll_nn *nn, const char *name, uint64_t inputs, uint64_t units,
                              struct ll_init init);
 
-/* One step, 14 ops under the layer's name: x is the layer's input, the result the state after it, of which h
- * is the output. */
+/* One step, 14 ops, or 13 of an unbiased one, under the layer's name: x is the layer's input, the result the
+ * state after it, of which h is the output. */
 struct ll_lstm_state ll_lstm_step(struct ll_nn *nn, const struct ll_lstm *lstm, struct ll_value *x,
                                   struct ll_lstm_state state);
 

@@ -51,8 +51,9 @@ static struct ll_value *remove_hits(struct ll_nn *nn, struct ll_value *logits, s
 /* The targets of a batch: the first class is right, the samples behind it are not. */
 static struct ll_value *first_class(struct ll_nn *nn, uint64_t batch, uint64_t samples)
 {
-    struct ll_shape right = ll_nn_shape(nn, 2, (uint64_t[]){batch, 1}, NULL);
-    struct ll_shape others = ll_nn_shape(nn, 2, (uint64_t[]){batch, samples}, NULL);
+    static const enum ll_role roles[] = {LL_ROLE_BATCH, LL_ROLE_PLAIN};
+    struct ll_shape right = ll_nn_shape(nn, 2, (uint64_t[]){batch, 1}, roles);
+    struct ll_shape others = ll_nn_shape(nn, 2, (uint64_t[]){batch, samples}, roles);
     return ll_joined(nn, (struct ll_value *[]){ll_filled(nn, "ones", &right, 1), ll_zeros(nn, &others)}, 2,
                      1);
 }

@@ -275,9 +275,9 @@ static struct heads forward(struct ll_nn *nn, struct ll_value *x, const struct l
 static struct ll_value *loss_of(struct ll_nn *nn, struct heads heads, struct task *task)
 {
     uint64_t rows = task->batch * task->anchor_count;
-    enum ll_role role = LL_ROLE_BATCH;
-    struct ll_shape of_labels = ll_nn_shape(nn, 1, &rows, &role), of_deltas = heads.boxes->shape;
-    struct ll_shape of_counts = ll_nn_shape(nn, 2, (uint64_t[]){rows, 1}, NULL);
+    static const enum ll_role roles[] = {LL_ROLE_BATCH, LL_ROLE_PLAIN};
+    struct ll_shape of_labels = ll_nn_shape(nn, 1, &rows, roles), of_deltas = heads.boxes->shape;
+    struct ll_shape of_counts = ll_nn_shape(nn, 2, (uint64_t[]){rows, 1}, roles);
     struct ll_shape scalar = ll_nn_shape(nn, 0, NULL, NULL);
     struct ll_value *labels = ll_feed_indices(nn, "labels", &of_labels, fill_labels, task);
     struct ll_value *deltas = ll_feed_floats(nn, "deltas", &of_deltas, fill_deltas, task);

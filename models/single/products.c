@@ -5,13 +5,17 @@
 
 static const char *const turned[] = {"N", "T", NULL};
 
-/* A stack of matrices [batch, rows, columns], lying as given or turned; of a batch of 0 a single one. */
+/* A stack of matrices [batch, rows, columns], lying as given or turned; of a batch of 0 a single one, whose
+ * rows are the samples unless it is a weight. */
 static struct ll_value *matrix(struct ll_single *single, const char *name, enum ll_memory_class memory,
                                const uint64_t dims[3], bool turn)
 {
     uint64_t lying[3] = {dims[0], dims[turn ? 2 : 1], dims[turn ? 1 : 2]};
     unsigned alone = dims[0] == 0;
-    return ll_single_operand(single, name, memory, 3 - alone, lying + alone, NULL);
+    enum ll_role roles[3] = {LL_ROLE_BATCH, LL_ROLE_PLAIN, LL_ROLE_PLAIN};
+    if (alone && memory == LL_INPUT)
+        roles[turn ? 2 : 1] = LL_ROLE_BATCH;
+    return ll_single_operand(single, name, memory, 3 - alone, lying + alone, roles + alone);
 }
 
 static struct ll_value *product(struct ll_single *single, const struct ll_gemm *gemm, bool turn_a,

@@ -248,8 +248,9 @@ static struct first_look look_first(struct ll_nn *nn, const struct ll_build *bui
 static struct ll_value *propose(struct ll_nn *nn, const struct ll_build *build, const struct task *task,
                                 struct first_look look)
 {
-    struct ll_shape of_scores = ll_nn_shape(nn, 2, (uint64_t[]){build->batch, task->anchor_count}, NULL);
-    struct ll_shape of_deltas = ll_nn_shape(nn, 3, (uint64_t[]){build->batch, task->anchor_count, 4}, NULL);
+    static const enum ll_role roles[] = {LL_ROLE_BATCH, LL_ROLE_SPATIAL, LL_ROLE_PLAIN};
+    struct ll_shape of_scores = ll_nn_shape(nn, 2, (uint64_t[]){build->batch, task->anchor_count}, roles);
+    struct ll_shape of_deltas = ll_nn_shape(nn, 3, (uint64_t[]){build->batch, task->anchor_count, 4}, roles);
     struct ll_value *likely = ll_sliced(nn, ll_nn_do1(nn, LL_OP_SOFTMAX, look.scores), 1, 1, 1);
     return ll_proposals(nn, ll_anchors_of(nn, task->anchors, task->anchor_count),
                         ll_seen_as(nn, likely, &of_scores), ll_seen_as(nn, look.deltas, &of_deltas),

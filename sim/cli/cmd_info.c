@@ -3,6 +3,7 @@
 #include "sim/cli/accounts.h"
 #include "sim/cli/command.h"
 #include "sim/cli/load.h"
+#include "sim/cli/rebatch.h"
 #include "sim/memory/footprint.h"
 #include "sim/report/human.h"
 #include "sim/report/sim_report.h"
@@ -296,6 +297,8 @@ static int run(const struct ll_args *args)
     bool accounting;
     int status = ll_read_accounting(args, &accounting);
     struct ll_trace *trace = status == LL_DONE ? ll_load_trace(args->words[0], &status) : NULL;
+    if (trace)
+        trace = ll_rebatch(args, trace, args->words[0], &status);
     if (!trace)
         return status;
     status = accounting ? ll_show_accounts(args, trace) : show(trace, args);
@@ -305,6 +308,7 @@ static int run(const struct ll_args *args)
 
 static const struct ll_option options[] = {
     LL_ACCOUNTING_OPTION,
+    LL_REBATCH_OPTIONS,
     {0},
 };
 
@@ -312,8 +316,8 @@ const struct ll_command ll_command_info = {
     .name = "info",
     .synopsis = "TRACE",
     .summary = "show what a trace holds: totals, op kinds, memory, host",
-    .examples = "  leadline info alexnet.llt\n  leadline info alexnet.llt --json\n"
-                "  leadline info --accounting catamount word_lm.llt\n",
+    .examples = "  leadline info alexnet.llt\n  leadline info alexnet.llt --json\n  leadline info "
+                "alexnet.llt --batch 256\n  leadline info word_lm.llt --accounting catamount\n",
     .details = "Totals are a step's, over the complete steps of the trace.\n",
     .options = options,
     .least_words = 1,

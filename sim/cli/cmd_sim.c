@@ -4,6 +4,7 @@
 #include "sim/cli/compat.h"
 #include "sim/cli/load.h"
 #include "sim/cli/paths.h"
+#include "sim/cli/rebatch.h"
 #include "sim/replay/replay.h"
 #include "sim/report/sim_report.h"
 #include "sim/validate/residuals.h"
@@ -72,6 +73,8 @@ static int load_traces(struct simulation *simulation)
         const char *path = simulation->args->words[i];
         int status;
         simulation->traces[i] = ll_load_trace(path, &status);
+        if (simulation->traces[i])
+            simulation->traces[i] = ll_rebatch(simulation->args, simulation->traces[i], path, &status);
         if (!simulation->traces[i])
             return status;
         status = retype(simulation->traces[i], dtype, path);
@@ -251,6 +254,7 @@ static const struct ll_option options[] = {
      "a machine: a YAML file or a name that leadline machines lists; again for more"},
     {"set", 0, "PATH=VALUE", "change a value of every machine, as in --set units.array.rows=128"},
     {"as", 0, "DTYPE", "as if all floating tensors of the traces were of this type: bf16, int8"},
+    LL_REBATCH_OPTIONS,
     {"what-if", 0, NULL, "what doubling each resource would gain, a page for each machine"},
     {"per-op", 0, NULL, "a line for each op"},
     {"roofline", 0, "FILE", "draw the ops under the machines' roofs here, as SVG"},
@@ -269,6 +273,7 @@ const struct ll_command ll_command_sim = {
         "  leadline sim -c v100_sxm2_16gb alexnet.llt\n"
         "  leadline sim -c i7_6700k -c tpu_v2_core -c mine.yaml --json alexnet.llt\n"
         "  leadline sim -c custom_example --set memory.hbm.bandwidth=1.2TB/s --explain 3 alexnet.llt\n"
+        "  leadline sim -c v100_sxm2_16gb --batch 512 alexnet.llt\n"
         "  leadline sim --compat scalesim2 -c scale.cfg topology.csv -o reports\n",
     .details =
         "Times are a step's: the trace's complete steps, replayed in order, over their number. The recorded\n"
@@ -277,6 +282,11 @@ const struct ll_command ll_command_sim = {
         "With --as the workload is the same in another type of number: every tensor of floats is stored and "
         "computed\n"
         "so. Machines that compute in integers alone can run recorded traces in this way.\n"
+        "\n"
+        "With --batch it is the same step on more or fewer samples: dimensions known to be the batch become "
+        "longer\n"
+        "or shorter, and all else follows. Of traces of other programs, --batch-was says how many samples "
+        "they had.\n"
         "\n"
         "With --compat scalesim2 the machine is a SCALE-Sim configuration and what is run a topology of its: "
         "the\n"

@@ -141,8 +141,9 @@ static int judge(struct session *session, const struct ll_study *study, const st
 {
     struct ll_arena arena = {0};
     struct ll_outcome outcome = {0};
-    const struct ll_evidence evidence = {plan, brought->traces,
-                                         (const struct ll_machine *const *)brought->machines, &arena, diags};
+    const struct ll_evidence evidence = {
+        plan, brought->traces, (const struct ll_machine *const *)brought->machines, brought->surveys, &arena,
+        diags};
     int status = LL_DONE;
     if (!ll_study_judge(study, &evidence, &outcome))
         status = diags->count ? LL_WRONG : ll_failed("%s: memory ran out", study->id);
@@ -158,7 +159,7 @@ static int judge(struct session *session, const struct ll_study *study, const st
 
 static int run_study(struct session *session, const struct ll_study *study)
 {
-    struct ll_plan plan = {.failed = false};
+    struct ll_plan plan = {.whole = ll_flag(session->args, "whole")};
     struct ll_brought brought = {0};
     struct ll_diags *diags = calloc(1, sizeof *diags);
     study->plan(&plan);
@@ -217,6 +218,7 @@ static int run(const struct ll_args *args)
 static const struct ll_option options[] = {
     {"output", 'o', "FOLDER", "where the files go, made if missing; study when not given"},
     {"all", 0, NULL, "every study there is"},
+    {"whole", 0, NULL, "simulate all points of what a study surveys, not only a part: minutes"},
     {0},
 };
 

@@ -3,6 +3,7 @@
 
 #include "sim/cli/load.h"
 #include "sim/cli/paths.h"
+#include "sim/cli/surveyor.h"
 #include "sim/cli/workload.h"
 
 #include <inttypes.h>
@@ -15,7 +16,10 @@ void ll_library_release(struct ll_library *library)
 {
     for (uint64_t i = 0; i < library->entry_count; i++)
         ll_trace_free(library->entries[i].trace);
+    for (uint64_t i = 0; i < library->survey_count; i++)
+        ll_survey_result_free(library->surveys[i].result);
     free(library->entries);
+    free(library->surveys);
     *library = (struct ll_library){0};
 }
 
@@ -87,13 +91,34 @@ static int obtain(struct ll_library *library, const struct ll_plan *plan, uint64
     return status;
 }
 
+/* The result of a survey, made when it is new. */
+static int obtain_survey(struct ll_library *library, const struct ll_survey *survey,
+                         const struct ll_survey_result **result)
+{
+    for (uint64_t i = 0; i < library->survey_count; i++)
+        if (ll_same_survey(&library->surveys[i].survey, survey)) {
+            *result = library->surveys[i].result;
+            return LL_DONE;
+        }
+    if (!ll_grow(&library->surveys, &library->survey_capacity, library->survey_count + 1,
+                 sizeof *library->surveys))
+        return ll_failed("memory ran out");
+    struct ll_surveyed_entry *entry = &library->surveys[library->survey_count];
+    *entry = (struct ll_surveyed_entry){.survey = *survey};
+    int status = ll_survey_run(&entry->survey, &entry->result);
+    library->survey_count += status == LL_DONE;
+    *result = entry->result;
+    return status;
+}
+
 int ll_bring(struct ll_library *library, const struct ll_plan *plan, struct ll_arena *arena,
              struct ll_brought *brought)
 {
     const char *const *folders = ll_machine_folders(arena);
     brought->traces = ll_alloc(arena, plan->recording_count, sizeof *brought->traces);
     brought->machines = ll_alloc(arena, plan->target_count, sizeof *brought->machines);
-    if (!folders || !brought->traces || !brought->machines)
+    brought->surveys = ll_alloc(arena, plan->survey_count, sizeof *brought->surveys);
+    if (!folders || !brought->traces || !brought->machines || !brought->surveys)
         return ll_failed("memory ran out");
     for (uint64_t i = 0; i < plan->target_count; i++) {
         const struct ll_target *target = &plan->targets[i];
@@ -107,6 +132,11 @@ int ll_bring(struct ll_library *library, const struct ll_plan *plan, struct ll_a
     }
     for (uint64_t i = 0; i < plan->recording_count; i++) {
         int status = obtain(library, plan, i, arena, &brought->traces[i]);
+        if (status != LL_DONE)
+            return status;
+    }
+    for (uint64_t i = 0; i < plan->survey_count; i++) {
+        int status = obtain_survey(library, &plan->surveys[i], &brought->surveys[i]);
         if (status != LL_DONE)
             return status;
     }

@@ -12,14 +12,21 @@ struct ll_library_entry {
     struct ll_trace *trace; /* NULL: there is no such workload */
 };
 
-/* All recordings of a run of the program; {0} to begin with. One thread. */
+struct ll_surveyed_entry {
+    struct ll_survey survey;
+    struct ll_survey_result *result; /* NULL: there is no such workload */
+};
+
+/* All recordings and surveys of a run of the program; {0} to begin with. One thread. */
 struct ll_library {
     const char *folder; /* where a trace lies while it is made */
     struct ll_library_entry *entries;
     uint64_t entry_count, capacity;
+    struct ll_surveyed_entry *surveys;
+    uint64_t survey_count, survey_capacity;
 };
 
-/* Frees all traces. */
+/* Frees all traces and results. */
 void ll_library_release(struct ll_library *library);
 
 /* What a plan was answered with; {0} to begin with. */
@@ -27,6 +34,7 @@ struct ll_brought {
     const struct ll_trace **traces;
     struct ll_machine **machines;
     uint64_t machine_count;
+    const struct ll_survey_result **surveys;
 };
 
 /* Records what is missing, telling so on standard error, and reads the machines. An exit status, after saying

@@ -3,24 +3,36 @@
 
 #include "sim/cli/load.h"
 #include "sim/cli/paths.h"
+#include "sim/replay/exchanges.h"
 #include "sim/replay/replay.h"
 
 #include <stdlib.h>
 
-/* Ops without a unit, views and input, run on the host: the last track. */
-static void place(const struct ll_result *result, uint32_t host, struct ll_scheduled *ops, double *bytes)
+/* Exchanges between devices have a track for each level of the network. Ops without a unit, views and input,
+ * run on the host: the last track. */
+static uint32_t track_of(const struct ll_result *result, uint32_t seq, const struct ll_op_detail *detail)
+{
+    uint32_t unit = result->ops[seq - result->prepared->first_op].unit,
+             units = (uint32_t)result->machine->unit_count;
+    if (detail->price && detail->price->levels)
+        return units + detail->price->outermost;
+    return unit == LL_NO_UNIT ? units + (uint32_t)result->machine->network_count : unit;
+}
+
+static void place(const struct ll_result *result, struct ll_scheduled *ops, double *bytes)
 {
     const struct ll_prepared *prepared = result->prepared;
     uint32_t count = prepared->end_op - prepared->first_op;
     uint64_t levels = result->machine->level_count;
     for (uint32_t i = 0; i < count; i++) {
         const struct ll_op_result *op = &result->ops[i];
+        struct ll_op_detail detail = ll_replay_detail(result, prepared->first_op + i);
         ops[i] = (struct ll_scheduled){.start_s = op->start_s,
                                        .time_s = op->time_s,
-                                       .track = op->unit == LL_NO_UNIT ? host : op->unit,
+                                       .track = track_of(result, prepared->first_op + i, &detail),
                                        .bound = ll_bound_name(result->machine, op->bound)};
         for (uint64_t l = 0; l < levels; l++)
-            bytes[i * levels + l] = op->traffic_bytes[l];
+            bytes[i * levels + l] = detail.traffic_bytes[l];
     }
 }
 
@@ -28,7 +40,7 @@ static const struct ll_schedule *schedule_of(const struct ll_result *result, str
 {
     const struct ll_machine *machine = result->machine;
     uint32_t count = result->prepared->end_op - result->prepared->first_op,
-             host = (uint32_t)machine->unit_count;
+             units = (uint32_t)machine->unit_count, host = units + (uint32_t)machine->network_count;
     struct ll_schedule *schedule = ll_alloc(arena, 1, sizeof *schedule);
     struct ll_scheduled *ops = ll_alloc(arena, count, sizeof *ops);
     double *bytes = ll_alloc(arena, count * machine->level_count, sizeof *bytes);
@@ -36,9 +48,9 @@ static const struct ll_schedule *schedule_of(const struct ll_result *result, str
     const char **levels = ll_alloc(arena, machine->level_count, sizeof *levels);
     if (!schedule || !ops || !bytes || !tracks || !levels)
         return NULL;
-    place(result, host, ops, bytes);
+    place(result, ops, bytes);
     for (uint32_t i = 0; i < host; i++)
-        tracks[i] = machine->units[i].name;
+        tracks[i] = i < units ? machine->units[i].name : machine->networks[i - units].name;
     tracks[host] = "host";
     for (uint64_t l = 0; l < machine->level_count; l++)
         levels[l] = machine->levels[l].name;

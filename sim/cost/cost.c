@@ -378,16 +378,39 @@ static void follow_way(const struct sized *s, uint32_t index, struct ll_cost *co
     follow_tiles(s, &way, cost, why);
 }
 
-static void cost_from_host(const struct ll_machine *machine, const struct ll_work *work, struct ll_cost *cost,
-                           struct ll_explain *why)
+/* What the workers of the host take to prepare an op's result. */
+static double prepare_s(const struct ll_host *host, enum ll_op_kind kind, uint64_t bytes,
+                        struct ll_explain *why)
 {
-    if (machine->host.bandwidth_Bps == 0) {
+    double rate_Bps = kind == LL_OP_HOST_INPUT ? host->prepare_Bps : host->encode_Bps;
+    double workers = (double)ll_max(1, host->workers), time_s = 0;
+    if (rate_Bps > 0) {
+        time_s = (double)bytes / (rate_Bps * workers);
+        ll_say(why, "prepared by the host: %" PRIu64 " / (%.10g * %.10g) = %.10g s", bytes, rate_Bps, workers,
+               time_s);
+    }
+    return time_s;
+}
+
+/* Prepared, then on its way. The latency is that of bringing input at all: what is made of input that came
+ * before goes with it. */
+static void cost_from_host(const struct ll_machine *machine, enum ll_op_kind kind, const struct ll_work *work,
+                           struct ll_cost *cost, struct ll_explain *why)
+{
+    const struct ll_host *host = &machine->host;
+    if (host->bandwidth_Bps == 0) {
         ll_say(why, "inputs are there already: 0 = 0 s");
         return;
     }
-    cost->host_s = machine->host.latency_s + (double)work->c_bytes / machine->host.bandwidth_Bps;
-    ll_say(why, "from the host: %.10g + %" PRIu64 " / %.10g = %.10g s", machine->host.latency_s,
-           work->c_bytes, machine->host.bandwidth_Bps, cost->host_s);
+    double latency_s = kind == LL_OP_HOST_INPUT ? host->latency_s : 0;
+    cost->prepare_s = prepare_s(host, kind, work->c_bytes, why);
+    cost->host_s = latency_s + (double)work->c_bytes / host->bandwidth_Bps;
+    ll_say(why, "from the host: %.10g + %" PRIu64 " / %.10g = %.10g s", latency_s, work->c_bytes,
+           host->bandwidth_Bps, cost->host_s);
+    if (cost->prepare_s > 0)
+        ll_say(why, "both: %.10g + %.10g = %.10g s", cost->prepare_s, cost->host_s,
+               cost->prepare_s + cost->host_s);
+    cost->host_s += cost->prepare_s;
 }
 
 /* What starting the op costs, and each step of it. */
@@ -485,7 +508,7 @@ bool ll_cost_op(const struct ll_machine *machine, enum ll_op_kind kind, const st
         return false;
     }
     if (work->kind == LL_WORK_HOST) {
-        cost_from_host(machine, work, cost, why);
+        cost_from_host(machine, kind, work, cost, why);
         return true;
     }
     struct doer doer = {.machine = machine, .kernel = ll_machine_kernel(machine, kind, work)};

@@ -54,7 +54,8 @@ struct ll_cost {
     double compute_cycles;  /* of the busiest instance, with fills, drains and partial tiles */
     double compute_s;       /* compute_cycles over clock and efficiency */
     double compute_first_s; /* of that, what the first piece takes */
-    double host_s;          /* the way from the host, latency included */
+    double host_s;          /* of input: being prepared and the way from the host, latency included */
+    double prepare_s;       /* of that, being prepared */
     double level_bytes[LL_MAX_LEVELS]; /* traffic out of (and back into) each level, all instances together */
     double level_written[LL_MAX_LEVELS]; /* of that, what comes back: results and partial sums */
     double level_price[LL_MAX_LEVELS];   /* bytes that take both directions' bandwidth as long */

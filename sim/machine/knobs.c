@@ -68,6 +68,14 @@ static size_t other_slots(const struct ll_machine *machine, struct slot *slots)
         slots[count++] = (struct slot){
             "host", NULL, "bandwidth", "host bandwidth", offset_in(machine, &machine->host.bandwidth_Bps),
             false,  2};
+    if (machine->host.prepare_Bps > 0)
+        slots[count++] = (struct slot){"host",
+                                       NULL,
+                                       "prepare_bandwidth",
+                                       "rate of preparing input",
+                                       offset_in(machine, &machine->host.prepare_Bps),
+                                       false,
+                                       2};
     if (machine->software.op_overhead_s > 0)
         slots[count++] = (struct slot){"software",
                                        NULL,

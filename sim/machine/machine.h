@@ -189,10 +189,15 @@ struct ll_software {
     uint64_t transform_count;
 };
 
+/* Input is prepared by workers of the host, then takes the path to the device: both while the device computes
+ * an earlier step. */
 struct ll_host {
     double bandwidth_Bps; /* of the path from host memory; 0 when inputs are there already */
     double latency_s;
-    uint64_t cores; /* of the host's processors; 0: not known */
+    uint64_t cores;     /* of the host's processors; 0: not known */
+    double prepare_Bps; /* at which a worker draws, reads or decodes input; 0: that takes no time */
+    double encode_Bps;  /* at which a worker writes what ops of the input phase make of it; 0: as before */
+    uint64_t workers;   /* side by side; 0: one */
 };
 
 enum ll_topology {

@@ -199,6 +199,30 @@ static bool read_fields(const struct ll_table *table, const struct ll_node *node
     return right;
 }
 
+/* As in a machine of which nothing was read. */
+static void clear(const struct ll_field *field, struct ll_machine *machine)
+{
+    char *here = (char *)machine + field->offset;
+    if (field->type == LL_TYPE_LIST) {
+        memset(here, 0, (size_t)field->max * field->table->size);
+        *(uint64_t *)ll_at(machine, field->count_offset) = 0;
+    }
+    if (field->type == LL_TYPE_OBJECT)
+        memset(here, 0, field->table->size);
+    if (field->type == LL_TYPE_OBJECT && field->given_offset)
+        *(bool *)ll_at(machine, field->given_offset) = false;
+}
+
+bool ll_section_read(size_t i, struct ll_reading *reading)
+{
+    const struct ll_table *table = &ll_machine_table;
+    clear(&table->fields[i], reading->machine);
+    if (read_field(table, &table->fields[i], reading->root, reading->machine, reading))
+        return true;
+    reading->failed |= UINT64_C(1) << i;
+    return false;
+}
+
 bool ll_read_well(const struct ll_reading *reading, const char *key)
 {
     const struct ll_field *field = find_here(&ll_machine_table, key);

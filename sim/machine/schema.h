@@ -97,6 +97,10 @@ struct ll_reading {
 bool ll_table_read(const struct ll_table *table, const struct ll_node *node, void *object,
                    struct ll_reading *reading);
 
+/* Reads the i-th row of the machine's table anew into the machine, where it stood before. False after
+ * complaints. */
+bool ll_section_read(size_t i, struct ll_reading *reading);
+
 /* Whether a key of the machine's table was read without complaint. */
 bool ll_read_well(const struct ll_reading *reading, const char *key);
 

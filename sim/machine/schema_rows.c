@@ -305,6 +305,15 @@ static const struct ll_field host_fields[] = {
      .max = MOST_SECONDS, .otherwise = "0s", .help = "of one transfer"},
     {.key = "cores", .type = LL_TYPE_WHOLE, AT(cores), .min = 0, .max = 65536, .otherwise = "0",
      .help = "of the host's processors, for their utilization; 0: not known"},
+    {.key = "prepare_bandwidth", .type = LL_TYPE_QUANTITY, AT(prepare_Bps), .dimension = LL_DIMENSION_BANDWIDTH,
+     .min = 1, .max = MOST_BPS,
+     .help = "at which a worker of the host draws, reads or decodes input; when not given, that takes no time"},
+    {.key = "encode_bandwidth", .type = LL_TYPE_QUANTITY, AT(encode_Bps), .dimension = LL_DIMENSION_BANDWIDTH,
+     .min = 1, .max = MOST_BPS,
+     .help = "at which a worker writes what is made of input before it goes to the device, as rows of zeros and a one of "
+             "class numbers; when not given, that takes no time"},
+    {.key = "workers", .type = LL_TYPE_WHOLE, AT(workers), .min = 1, .max = 65536,
+     .help = "of the host that prepare input side by side; when not given, one"},
 };
 #undef AT
 static const struct ll_table host_table = {TABLE("host section", host_fields, struct ll_host)};

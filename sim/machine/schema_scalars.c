@@ -110,6 +110,8 @@ void ll_write_BOOL(const struct ll_field *field, const void *object, const struc
 static bool check_bounds(double value, const struct ll_field *field, const struct ll_node *node,
                          struct ll_reading *reading)
 {
+    if (value >= field->min && value <= field->max)
+        return true;
     const char *unit = field->unit ? field->unit : "";
     struct ll_shown shown = ll_node_shown(node);
     bool named = field->type == LL_TYPE_QUANTITY || field->type == LL_TYPE_SIZE;
@@ -118,11 +120,8 @@ static bool check_bounds(double value, const struct ll_field *field, const struc
         named ? ll_quantity_text(bound, field->dimension) : ll_number_in(bound, unit);
     if (value < field->min && field->min == DBL_MIN)
         return ll_complain(reading->diags, node->place, "`%s`: expected more than 0", shown.text);
-    if (value < field->min)
-        return ll_complain(reading->diags, node->place, "`%s`: expected at least %s", shown.text, text.text);
-    if (value > field->max)
-        return ll_complain(reading->diags, node->place, "`%s`: expected at most %s", shown.text, text.text);
-    return true;
+    return ll_complain(reading->diags, node->place, "`%s`: expected at %s %s", shown.text,
+                       value < field->min ? "least" : "most", text.text);
 }
 
 /* Whether a text that is no number by itself would be one with its unit taken off. */

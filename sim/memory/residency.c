@@ -115,9 +115,10 @@ static void write_operand(struct walk *walk, uint32_t tensor, uint64_t moved, st
     track->read_since = false;
 }
 
-static bool from_host(const struct ll_op_view *view)
+static bool from_host(const struct ll_form *form)
 {
-    return view->kind < LL_OP_COUNT && ll_op_class(view->kind) == LL_CLASS_INPUT;
+    return form->phase == LL_PHASE_INPUT ||
+           (form->view.kind < LL_OP_COUNT && ll_op_class(form->view.kind) == LL_CLASS_INPUT);
 }
 
 static void visit_op(struct walk *walk, uint32_t op)
@@ -125,7 +126,7 @@ static void visit_op(struct walk *walk, uint32_t op)
     const struct ll_trace *trace = walk->trace;
     const struct ll_form *form = &trace->forms[trace->ops[op].form];
     struct ll_reuse *reuse = &walk->reuses[walk->first[op]];
-    bool idle = form->bytes_read == 0 && form->bytes_written == 0, host = from_host(&form->view);
+    bool idle = form->bytes_read == 0 && form->bytes_written == 0, host = from_host(form);
     for (uint32_t i = 0; i < form->view.input_count; i++, reuse++)
         if (idle)
             *reuse = (struct ll_reuse){0, LL_NO_FIT};

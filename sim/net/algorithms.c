@@ -200,11 +200,11 @@ static void send_to_all(struct ll_steps *steps, double bytes)
             ll_steps_send(steps, i, (i + j) % n, bytes);
 }
 
-static bool send_one_to_others(struct ll_steps *steps)
+/* Between the first and each of the others. */
+static bool send_one_to_others(struct ll_steps *steps, bool out, double bytes)
 {
-    bool out = steps->exchange.collective == LL_COLLECTIVE_BROADCAST;
     for (uint64_t i = 1; i < steps->exchange.size; i++)
-        ll_steps_send(steps, out ? 0 : i, out ? i : 0, steps->exchange.bytes);
+        ll_steps_send(steps, out ? 0 : i, out ? i : 0, bytes);
     ll_steps_end(steps, 1);
     return true;
 }
@@ -229,7 +229,11 @@ bool ll_send_DIRECT(struct ll_steps *steps)
         return true;
     case LL_COLLECTIVE_BROADCAST:
     case LL_COLLECTIVE_REDUCE:
-        return send_one_to_others(steps);
+        return send_one_to_others(steps, e->collective == LL_COLLECTIVE_BROADCAST, e->bytes);
+    case LL_COLLECTIVE_COLLECT:
+    case LL_COLLECTIVE_DISTRIBUTE:
+        return send_one_to_others(steps, e->collective == LL_COLLECTIVE_DISTRIBUTE,
+                                  e->bytes / (double)e->size);
     default:
         return false;
     }

@@ -74,25 +74,31 @@ void ll_steps_end(struct ll_steps *steps, double times)
 {
     struct ll_flow_times flow = run(steps, times);
     steps->time_s += times * flow.done_s;
+    steps->rounds += times;
 }
 
 void ll_steps_end_stream(struct ll_steps *steps, double hops)
 {
     struct ll_flow_times flow = run(steps, 1);
     steps->time_s += hops * flow.latency_s + flow.sent_s;
+    steps->rounds += hops;
 }
 
 /* (hops - 1 + c) (latency + sent / c) is least where c = sqrt((hops - 1) sent / latency). */
 void ll_steps_end_chunks(struct ll_steps *steps, double hops)
 {
     struct ll_flow_times flow = run(steps, 1);
-    double further = hops - 1, best_s = INFINITY;
+    double further = hops - 1, best_s = INFINITY, best_rounds = hops;
     double ideal = flow.latency_s > 0 ? sqrt(further * flow.sent_s / flow.latency_s) : INFINITY;
     if (isinf(ideal))
         best_s = flow.sent_s;
-    for (double c = fmax(1, floor(ideal)); isfinite(c) && c <= fmax(1, ceil(ideal)); c++)
-        best_s = fmin(best_s, (further + c) * (flow.latency_s + flow.sent_s / c));
+    for (double c = fmax(1, floor(ideal)); isfinite(c) && c <= fmax(1, ceil(ideal)); c++) {
+        double time_s = (further + c) * (flow.latency_s + flow.sent_s / c);
+        best_rounds = time_s < best_s ? further + c : best_rounds;
+        best_s = fmin(best_s, time_s);
+    }
     steps->time_s += best_s;
+    steps->rounds += best_rounds;
 }
 
 static enum ll_exchange_trouble try_algorithm(const struct ll_net *net, struct ll_flows *flows,
@@ -106,6 +112,7 @@ static enum ll_exchange_trouble try_algorithm(const struct ll_net *net, struct l
     *exchanged = (struct ll_exchanged){
         .time_s = steps.time_s,
         .sent_bytes = steps.sent_bytes,
+        .rounds = steps.rounds,
         .algorithm = algorithm,
         .busiest = steps.busiest == UINT64_MAX ? NULL : ll_net_link_level(net, steps.busiest),
     };
@@ -157,6 +164,7 @@ void ll_steps_nest(struct ll_steps *steps, const struct ll_exchange *exchange)
     }
     ll_flows_clear(steps->flows);
     steps->time_s += part.time_s;
+    steps->rounds += part.rounds;
     steps->sent_bytes += part.sent_bytes * (double)exchange->groups / (double)steps->exchange.groups;
 }
 

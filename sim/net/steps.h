@@ -12,7 +12,7 @@ struct ll_steps {
     const struct ll_net *net;
     struct ll_flows *flows;
     struct ll_exchange exchange;
-    double time_s, sent_bytes;
+    double time_s, sent_bytes, rounds;
     double step_bytes, most_bytes; /* of the step under way: all messages, the largest */
     uint64_t busiest;
     bool failed;

@@ -7,19 +7,16 @@
 
 #include <math.h>
 
-/* Of all replayed steps together, without what flows all the time. */
+/* Arithmetic and the host's bytes, of all replayed steps together. */
 static void sum_ops(const struct ll_result *result, struct ll_energy_parts *parts)
 {
     const struct ll_prepared *prepared = result->prepared;
     const struct ll_machine *machine = result->machine;
     for (uint32_t seq = prepared->first_op; seq < prepared->end_op; seq++) {
-        const struct ll_op_result *op = &result->ops[seq - prepared->first_op];
         const struct ll_work *work = &prepared->works[prepared->trace->ops[seq].form];
         parts->compute_j += ll_machine_compute_j(machine, work);
         if (work->kind == LL_WORK_HOST)
             parts->host_j += (double)work->c_bytes * machine->energy.host_j_per_byte;
-        for (uint64_t l = 0; l < machine->level_count; l++)
-            parts->level_j[l] += op->traffic_bytes[l] * ll_machine_level_j(machine, l);
     }
 }
 
@@ -32,7 +29,7 @@ static double sum_energy(const struct ll_result *result, double area_mm2, struct
     parts->compute_j /= steps;
     parts->host_j /= steps;
     for (uint64_t l = 0; l < result->machine->level_count; l++) {
-        parts->level_j[l] /= steps;
+        parts->level_j[l] = result->level_bytes[l] * ll_machine_level_j(result->machine, l);
         total_j += parts->level_j[l];
     }
     parts->static_j =

@@ -3,11 +3,13 @@
  *
  *       start = max(end of what it depends on, end of the op before it on its stream)
  *
- * There are two streams: the device, which runs one op at a time in order, and the path from the host,
- * which loads the input of the next step while the device computes, two steps ahead at most (a double
- * buffer). What a recorded program did between its calls takes as long as it took there, beside both
- * streams: it waits for what was before it, and what came behind it waits for it. The software starts ops one
- * after the other too; with a queue it does so ahead of the device, and only what it is late counts:
+ * There are these streams: the device, which runs one op at a time in order; the path from the host, which
+ * loads the input of the next step while the device computes, two steps ahead at most (a double buffer); and
+ * one for each level of the network. An exchange between devices is on the streams of all levels whose links
+ * it uses, so that no link is used twice at once. What a recorded program did between its calls takes as long
+ * as it took there, beside both streams: it waits for what was before it, and what came behind it waits for
+ * it. The software starts ops one after the other too; with a queue it does so ahead of the device, and only
+ * what it is late counts:
  *
  *       started[k] = max(started[k - 1], end[k - queue]) + overhead[k]
  *       late[k] = max(0, started[k] - start[k])          without a queue: overhead[k]
@@ -19,24 +21,40 @@
 #include "sim/cost/memo.h"
 #include "sim/replay/replay_parts.h"
 
+#include <inttypes.h>
 #include <math.h>
 #include <stdlib.h>
 
-enum stream { STREAM_DEVICE, STREAM_HOST, STREAM_PROGRAM, STREAM_COUNT };
+enum stream {
+    STREAM_DEVICE,
+    STREAM_HOST,
+    STREAM_PROGRAM,
+    STREAM_NETWORK, /* and a level of it */
+    STREAM_COUNT = STREAM_NETWORK + LL_MAX_LINKS
+};
 enum { BUFFERED_STEPS = 2 };
 
 struct run {
     const struct ll_prepared *prepared;
     const struct ll_machine *machine;
-    struct ll_cost *costs; /* by form */
+    struct ll_exchanges *exchanges;
+    const bool *idle;        /* by form; NULL: none */
+    struct ll_cost *costs;   /* by form */
+    struct ll_price *prices; /* by form; NULL without exchanges */
     bool *known;
     struct ll_op_result *ops;
     struct ll_op_parts *parts;
     double stream_end_s[STREAM_COUNT];
+    double end_s;                       /* of all that has been placed */
     double active_s, starting_s;        /* all that the device works, all that the software takes to start */
     double started_s;                   /* when the software has started the last op */
     uint32_t stream_last[STREAM_COUNT]; /* the op that ended last on the stream, LL_NONE before the first */
 };
+
+static bool is_idle(const struct run *run, uint32_t form)
+{
+    return run->idle && run->idle[form];
+}
 
 /* Says once for each kind that the machine cannot run it; false. */
 static bool refuse(const struct run *run, enum ll_op_kind kind, const struct ll_work *work,
@@ -50,6 +68,38 @@ static bool refuse(const struct run *run, enum ll_op_kind kind, const struct ll_
     return false;
 }
 
+/* Says once for each kind that its exchange cannot be; false. */
+static bool refuse_exchange(const struct run *run, uint32_t seq, uint64_t devices, const char *trouble,
+                            bool refused[LL_OP_COUNT], struct ll_diags *diags)
+{
+    const struct ll_trace *trace = run->prepared->trace;
+    const struct ll_form *form = &trace->forms[trace->ops[seq].form];
+    const char *scope = trace->strings[form->scope];
+    struct ll_place place = {.file = run->machine->path};
+    if (!refused[form->view.kind] && devices > 0)
+        ll_complain(diags, place, "op %" PRIu32 ", %s%s%s among %" PRIu64 " devices: %s", seq,
+                    trace->strings[form->kind_name], *scope ? " in " : "", scope, devices, trouble);
+    else if (!refused[form->view.kind])
+        ll_complain(diags, place, "op %" PRIu32 ", %s%s%s: %s", seq, trace->strings[form->kind_name],
+                    *scope ? " in " : "", scope, trouble);
+    refused[form->view.kind] = true;
+    return false;
+}
+
+/* The price of the exchange that this op, the first of its form, asks for. */
+static bool price_form(struct run *run, uint32_t seq, bool refused[LL_OP_COUNT], struct ll_diags *diags)
+{
+    uint32_t form = run->prepared->trace->ops[seq].form;
+    struct ll_asked asked = ll_asked_by(&run->prepared->trace->forms[form].view);
+    const struct ll_price *price = ll_exchanges_price(run->exchanges, &asked);
+    const char *trouble = price ? price->trouble : "memory ran out";
+    if (trouble)
+        return refuse_exchange(run, seq, asked.peer ? 0 : asked.devices, trouble, refused, diags);
+    run->prices[form] = *price;
+    run->costs[form].unit = LL_NO_UNIT;
+    return true;
+}
+
 /* Costs of all forms that the replayed ops use; forms that differ by their place alone share one. */
 static bool cost_forms(struct run *run, struct ll_diags *diags)
 {
@@ -58,9 +108,13 @@ static bool cost_forms(struct run *run, struct ll_diags *diags)
     bool refused[LL_OP_COUNT] = {false}, all = true;
     for (uint32_t i = run->prepared->first_op; i < run->prepared->end_op; i++) {
         uint32_t form = trace->ops[i].form;
-        if (run->known[form])
+        if (run->known[form] || is_idle(run, form))
             continue;
         run->known[form] = true;
+        if (run->prepared->works[form].kind == LL_WORK_COLLECTIVE) {
+            all = price_form(run, i, refused, diags) && all;
+            continue;
+        }
         enum ll_op_kind kind = trace->forms[form].view.kind;
         const char *trouble = NULL;
         const struct ll_cost *cost = ll_memo_cost(&memo, kind, &run->prepared->works[form], &trouble);
@@ -121,32 +175,60 @@ static double late_s(struct run *run, uint32_t seq, double start_s, double overh
     return fmax(0, run->started_s - start_s);
 }
 
-static void place_op(struct run *run, uint32_t seq, enum stream stream, double time_s, double overhead_s)
+/* The latest end on these streams (bits) and the op that it was; what has no stream waits for none. */
+static double streams_free_s(const struct run *run, uint32_t streams, uint32_t *last)
+{
+    double free_s = 0;
+    for (unsigned i = 0; streams >> i; i++)
+        if (streams >> i & 1 && run->stream_last[i] != LL_NONE && run->stream_end_s[i] >= free_s) {
+            free_s = run->stream_end_s[i];
+            *last = run->stream_last[i];
+        }
+    return free_s;
+}
+
+/* When the op can start on its streams (bits), and which op it has waited for. */
+static double start_s(const struct run *run, uint32_t seq, uint32_t streams, uint32_t *waited_for)
+{
+    double start = streams == 1u << STREAM_HOST ? buffer_free_s(run, seq, waited_for) : 0;
+    uint32_t dep = LL_NONE, last = LL_NONE;
+    double ready = ready_s(run, seq, &dep), free_s = streams_free_s(run, streams, &last);
+    if (ready > start) {
+        start = ready;
+        *waited_for = dep;
+    }
+    if (last != LL_NONE && free_s >= start) {
+        start = free_s;
+        *waited_for = last;
+    }
+    return start;
+}
+
+static void place_op(struct run *run, uint32_t seq, uint32_t streams, double time_s, double overhead_s)
 {
     struct ll_op_result *op = &run->ops[seq - run->prepared->first_op];
     struct ll_op_parts *parts = &run->parts[seq - run->prepared->first_op];
-    uint32_t waited_for = LL_NONE;
-    double start = stream == STREAM_HOST ? buffer_free_s(run, seq, &waited_for) : 0;
-    uint32_t dep = LL_NONE;
-    double ready = ready_s(run, seq, &dep);
-    if (ready > start) {
-        start = ready;
-        waited_for = dep;
-    }
-    if (stream != STREAM_PROGRAM && run->stream_end_s[stream] >= start &&
-        run->stream_last[stream] != LL_NONE) {
-        start = run->stream_end_s[stream];
-        waited_for = run->stream_last[stream];
-    }
-    parts->overhead_s = late_s(run, seq, start, overhead_s);
-    parts->waited_for = waited_for;
-    op->start_s = start;
+    parts->waited_for = LL_NONE;
+    op->start_s = start_s(run, seq, streams & ~(1u << STREAM_PROGRAM), &parts->waited_for);
+    parts->overhead_s = late_s(run, seq, op->start_s, overhead_s);
     op->time_s = time_s + parts->overhead_s;
     op->active_s = time_s;
-    run->active_s += stream == STREAM_DEVICE ? time_s : 0;
+    run->active_s += streams == 1u << STREAM_DEVICE ? time_s : 0;
     run->starting_s += overhead_s;
-    run->stream_end_s[stream] = fmax(run->stream_end_s[stream], start + op->time_s);
-    run->stream_last[stream] = seq;
+    run->end_s = fmax(run->end_s, op->start_s + op->time_s);
+    for (unsigned i = 0; streams >> i; i++)
+        if (streams >> i & 1) {
+            run->stream_end_s[i] = fmax(run->stream_end_s[i], op->start_s + op->time_s);
+            run->stream_last[i] = seq;
+        }
+}
+
+/* What residency and fusion take off the op's traffic. */
+static void save_traffic(const struct ll_prepared *prepared, const struct ll_machine *machine, uint32_t seq,
+                         double saved[LL_MAX_LEVELS])
+{
+    bool fuses = machine->software.fusion == LL_FUSION_ELEMENTWISE;
+    ll_residency_saved(prepared->residency, machine, seq, fuses ? prepared->fused[seq].held : 0, saved);
 }
 
 /* The op's time on an empty stream: residency and fusion take traffic off its cost. */
@@ -154,11 +236,9 @@ static void time_op(const struct ll_prepared *prepared, const struct ll_machine 
                     const struct ll_cost *cost, double saved[LL_MAX_LEVELS], struct ll_timing *timing,
                     struct ll_explain *why)
 {
-    bool fuses = machine->software.fusion == LL_FUSION_ELEMENTWISE;
-    const struct ll_fused *fused = &prepared->fused[seq];
-    ll_residency_saved(prepared->residency, machine, seq, fuses ? fused->held : 0, saved);
+    save_traffic(prepared, machine, seq, saved);
     ll_cost_time(machine, cost, saved, timing, why);
-    if (fuses && fused->follows) {
+    if (machine->software.fusion == LL_FUSION_ELEMENTWISE && prepared->fused[seq].follows) {
         timing->overhead_s = 0;
         ll_say(why, "fused with the op before it, its start costs nothing: %.10g + 0 = %.10g s",
                timing->time_s, timing->time_s);
@@ -171,69 +251,165 @@ static void run_wait(struct run *run, uint32_t seq)
     struct ll_op_result *result = &run->ops[seq - run->prepared->first_op];
     result->unit = LL_NO_UNIT;
     result->bound = LL_BOUND_HOST;
-    place_op(run, seq, STREAM_PROGRAM, (double)run->prepared->trace->ops[seq].duration_ns * 1e-9, 0);
+    place_op(run, seq, 1u << STREAM_PROGRAM, (double)run->prepared->trace->ops[seq].duration_ns * 1e-9, 0);
 }
 
-static void run_op(struct run *run, uint32_t seq)
+/* With other devices, on the streams of all levels whose links are used. */
+static void run_exchange(struct run *run, uint32_t seq)
 {
-    const struct ll_machine *machine = run->machine;
-    uint32_t form = run->prepared->trace->ops[seq].form, i = seq - run->prepared->first_op;
-    const struct ll_cost *cost = &run->costs[form];
-    double saved[LL_MAX_LEVELS];
-    struct ll_timing timing;
-    time_op(run->prepared, machine, seq, cost, saved, &timing, NULL);
-    run->ops[i].unit = cost->unit;
-    run->ops[i].bound = timing.bound;
-    run->ops[i].compute_cycles = cost->compute_cycles;
-    run->ops[i].utilization = cost->utilization;
-    run->ops[i].bound_s = cost->bound_s;
-    run->ops[i].pipelined_s = cost->pipelined_s;
+    struct ll_op_result *result = &run->ops[seq - run->prepared->first_op];
+    const struct ll_price *price = &run->prices[run->prepared->trace->ops[seq].form];
+    result->unit = LL_NO_UNIT;
+    result->bound = LL_BOUND_NETWORK;
+    place_op(run, seq, price->levels << STREAM_NETWORK, price->exchanged.time_s, 0);
+}
+
+static void fill_detail(const struct ll_machine *machine, const struct ll_cost *cost,
+                        const double saved[LL_MAX_LEVELS], double time_s, struct ll_op_detail *detail)
+{
+    detail->compute_cycles = cost->compute_cycles;
+    detail->stall_cycles = fmax(0, time_s * cost->clock_hz - cost->compute_cycles);
+    detail->utilization = cost->utilization;
+    detail->bound_s = cost->bound_s;
+    detail->pipelined_s = cost->pipelined_s;
     for (uint64_t l = 0; l < machine->level_count; l++) {
         double left = fmax(0, cost->level_bytes[l] - saved[l]);
-        run->ops[i].traffic_bytes[l] = left;
-        run->ops[i].written_bytes[l] = left > 0 ? cost->level_written[l] * (left / cost->level_bytes[l]) : 0;
+        detail->traffic_bytes[l] = left;
+        detail->written_bytes[l] = left > 0 ? cost->level_written[l] * (left / cost->level_bytes[l]) : 0;
     }
-    run->ops[i].traffic_bytes[run->machine->level_count - 1] += cost->apart_bytes;
-    bool from_host = run->prepared->works[form].kind == LL_WORK_HOST;
-    run->parts[i].exposed_s = timing.exposed_s;
-    place_op(run, seq, from_host ? STREAM_HOST : STREAM_DEVICE, timing.time_s,
-             from_host ? 0 : timing.overhead_s);
-    double busy_cycles = cost->compute_cycles, all_cycles = run->ops[i].time_s * cost->clock_hz;
-    run->ops[i].stall_cycles = all_cycles > busy_cycles ? all_cycles - busy_cycles : 0;
+    detail->traffic_bytes[machine->level_count - 1] += cost->apart_bytes;
 }
 
-static bool make_room(struct run *run, struct ll_arena *arena)
+/* Done as soon as what it waits for is. */
+static void run_idle(struct run *run, uint32_t seq)
+{
+    struct ll_op_result *result = &run->ops[seq - run->prepared->first_op];
+    result->unit = LL_NO_UNIT;
+    result->bound = LL_BOUND_DEPENDENCY;
+    place_op(run, seq, 0, 0, 0);
+}
+
+static void run_on_device(struct run *run, uint32_t seq, struct ll_op_detail *detail)
+{
+    const struct ll_prepared *prepared = run->prepared;
+    uint32_t form = prepared->trace->ops[seq].form, i = seq - prepared->first_op;
+    double saved[LL_MAX_LEVELS];
+    struct ll_timing timing;
+    time_op(prepared, run->machine, seq, &run->costs[form], saved, &timing, NULL);
+    run->ops[i].unit = run->costs[form].unit;
+    run->ops[i].bound = timing.bound;
+    run->parts[i].exposed_s = timing.exposed_s;
+    bool from_host = prepared->works[form].kind == LL_WORK_HOST;
+    place_op(run, seq, 1u << (from_host ? STREAM_HOST : STREAM_DEVICE), timing.time_s,
+             from_host ? 0 : timing.overhead_s);
+    fill_detail(run->machine, &run->costs[form], saved, run->ops[i].time_s, detail);
+}
+
+struct ll_op_detail ll_replay_detail(const struct ll_result *result, uint32_t seq)
+{
+    const struct ll_prepared *prepared = result->prepared;
+    uint32_t form = prepared->trace->ops[seq].form;
+    struct ll_op_detail detail = {0};
+    double saved[LL_MAX_LEVELS];
+    if (prepared->works[form].kind == LL_WORK_COLLECTIVE)
+        detail.price = &result->prices[form];
+    else if (prepared->works[form].kind != LL_WORK_WAIT) {
+        save_traffic(prepared, result->machine, seq, saved);
+        fill_detail(result->machine, &result->costs[form], saved,
+                    result->ops[seq - prepared->first_op].time_s, &detail);
+    }
+    return detail;
+}
+
+static bool has_exchanges(const struct ll_prepared *prepared)
+{
+    uint64_t form = 0;
+    while (form < prepared->trace->form_count && prepared->works[form].kind != LL_WORK_COLLECTIVE)
+        form++;
+    return form < prepared->trace->form_count;
+}
+
+static bool make_room(struct run *run, struct ll_arena *arena, struct ll_arena *scratch)
 {
     uint64_t forms = run->prepared->trace->form_count, ops = run->prepared->end_op - run->prepared->first_op;
+    bool exchanges = has_exchanges(run->prepared);
     run->costs = ll_alloc(arena, forms, sizeof *run->costs);
-    run->known = ll_alloc(arena, forms, sizeof *run->known);
+    run->prices = exchanges ? ll_alloc(arena, forms, sizeof *run->prices) : NULL;
     run->ops = ll_alloc(arena, ops, sizeof *run->ops);
-    run->parts = ll_alloc(arena, ops, sizeof *run->parts);
+    run->known = ll_alloc(scratch, forms, sizeof *run->known);
+    run->parts = ll_alloc(scratch, ops, sizeof *run->parts);
     for (unsigned i = 0; i < STREAM_COUNT; i++)
         run->stream_last[i] = LL_NONE;
-    return run->costs && run->known && run->ops && run->parts;
+    return run->costs && run->known && run->ops && run->parts && (run->prices || !exchanges);
+}
+
+static void run_ops(struct run *run, struct ll_kind_sums *kinds, struct ll_result *result)
+{
+    const struct ll_prepared *prepared = run->prepared;
+    for (uint32_t seq = prepared->first_op; seq < prepared->end_op; seq++) {
+        uint32_t form = prepared->trace->ops[seq].form;
+        uint64_t kind = prepared->works[form].kind;
+        struct ll_op_detail detail = {0};
+        if (is_idle(run, form)) {
+            run_idle(run, seq);
+            continue;
+        }
+        if (kind == LL_WORK_WAIT)
+            run_wait(run, seq);
+        else if (kind == LL_WORK_COLLECTIVE)
+            run_exchange(run, seq);
+        else
+            run_on_device(run, seq, &detail);
+        for (uint64_t l = 0; l < run->machine->level_count; l++)
+            result->level_bytes[l] += detail.traffic_bytes[l];
+        ll_kind_sums_add(kinds, result, seq, &detail);
+    }
+}
+
+static bool sum_up(const struct run *run, struct ll_kind_sums *kinds, struct ll_result *result)
+{
+    double steps = (double)run->prepared->steps;
+    result->time_s = run->end_s / steps;
+    result->device_active_s = run->active_s / steps;
+    result->starting_s = run->starting_s / steps;
+    for (uint64_t l = 0; l < run->machine->level_count; l++)
+        result->level_bytes[l] /= steps;
+    ll_find_bottlenecks(result, run->parts);
+    ll_sum_energy(result);
+    ll_kind_sums_end(kinds, result);
+    return ll_find_exposure(result);
+}
+
+const struct ll_result *ll_replay_among(const struct ll_prepared *prepared, const struct ll_machine *machine,
+                                        struct ll_exchanges *exchanges, const bool *idle,
+                                        struct ll_arena *arena, struct ll_diags *diags)
+{
+    struct run run = {.prepared = prepared, .machine = machine, .exchanges = exchanges, .idle = idle};
+    struct ll_arena scratch = {0};
+    struct ll_result *result = ll_alloc(arena, 1, sizeof *result);
+    struct ll_kind_sums *kinds = ll_kind_sums_new(arena);
+    bool done = result && kinds && make_room(&run, arena, &scratch) && cost_forms(&run, diags);
+    if (done) {
+        *result = (struct ll_result){.prepared = prepared,
+                                     .machine = machine,
+                                     .ops = run.ops,
+                                     .costs = run.costs,
+                                     .prices = run.prices};
+        run_ops(&run, kinds, result);
+        done = sum_up(&run, kinds, result);
+    }
+    ll_arena_release(&scratch);
+    return done ? result : NULL;
 }
 
 const struct ll_result *ll_replay(const struct ll_prepared *prepared, const struct ll_machine *machine,
                                   struct ll_arena *arena, struct ll_diags *diags)
 {
-    struct run run = {.prepared = prepared, .machine = machine};
-    const struct ll_trace *trace = prepared->trace;
-    struct ll_result *result = ll_alloc(arena, 1, sizeof *result);
-    if (!result || !make_room(&run, arena) || !cost_forms(&run, diags))
-        return NULL;
-    for (uint32_t seq = prepared->first_op; seq < prepared->end_op; seq++)
-        (prepared->works[trace->ops[seq].form].kind == LL_WORK_WAIT ? run_wait : run_op)(&run, seq);
-    *result = (struct ll_result){.prepared = prepared, .machine = machine, .ops = run.ops};
-    double end_s = 0;
-    for (unsigned i = 0; i < STREAM_COUNT; i++)
-        end_s = fmax(end_s, run.stream_end_s[i]);
-    result->time_s = end_s / (double)prepared->steps;
-    result->device_active_s = run.active_s / (double)prepared->steps;
-    result->starting_s = run.starting_s / (double)prepared->steps;
-    ll_find_bottlenecks(result, run.parts);
-    ll_sum_energy(result);
-    return ll_sum_kinds(result, arena) ? result : NULL;
+    struct ll_exchanges *exchanges = ll_exchanges_new(machine, 0);
+    const struct ll_result *result =
+        exchanges ? ll_replay_among(prepared, machine, exchanges, NULL, arena, diags) : NULL;
+    ll_exchanges_free(exchanges);
+    return result;
 }
 
 /* What of the op's time in this replay the software took to start it. */
@@ -260,6 +436,11 @@ bool ll_replay_explain(const struct ll_result *result, uint32_t seq, struct ll_e
         ll_say(why,
                "what the program did here was not seen; it takes as long as when it was recorded: %.10g s",
                time_s);
+        return true;
+    }
+    if (prepared->works[form].kind == LL_WORK_COLLECTIVE) {
+        struct ll_asked asked = ll_asked_by(&prepared->trace->forms[form].view);
+        ll_tell_price(&asked, &result->prices[form], why);
         return true;
     }
     struct ll_cost cost;

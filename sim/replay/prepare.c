@@ -4,6 +4,12 @@
 #include "sim/replay/replay_parts.h"
 #include "tracer/profile.h"
 
+/* Before its first op the device has nothing to compute: what ops of the input phase do, the host does. */
+static bool is_computed(enum ll_work_kind kind)
+{
+    return kind != LL_WORK_NOTHING && kind != LL_WORK_WAIT;
+}
+
 static bool lower_forms(struct ll_prepared *prepared, struct ll_arena *arena, struct ll_diags *diags)
 {
     const struct ll_trace *trace = prepared->trace;
@@ -18,6 +24,8 @@ static bool lower_forms(struct ll_prepared *prepared, struct ll_arena *arena, st
         else if (!ll_op_lower(&form->view, &works[i]))
             all = ll_complain(diags, place, "an op `%s` is so large that its size does not fit in 64 bits",
                               trace->strings[form->kind_name]);
+        else if (form->phase == LL_PHASE_INPUT && is_computed(works[i].kind))
+            works[i].kind = LL_WORK_HOST;
     }
     prepared->works = works;
     return all;

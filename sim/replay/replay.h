@@ -12,6 +12,9 @@
 #include "sim/memory/residency.h"
 #include "tracer/trace.h"
 
+struct ll_exchanges; /* sim/replay/exchanges.h */
+struct ll_price;
+
 /* How an op runs under a software stack that fuses element-wise ops. */
 struct ll_fused {
     uint64_t held; /* bit i: operand i (inputs, then outputs) passes through registers, not memory */
@@ -42,12 +45,17 @@ struct ll_op_result {
     uint32_t unit;  /* in machine->units, LL_NO_UNIT for what needs none */
     uint32_t bound; /* LL_BOUND_... */
     double start_s, time_s;
-    double active_s;                     /* of time_s, while something works: not what is late in starting */
+    double active_s; /* of time_s, while something works: not what is late in starting */
+};
+
+/* What else is known of an op's run. */
+struct ll_op_detail {
     double bound_s, pipelined_s;         /* alone on an empty machine: the plain bound, and tile by tile */
     double compute_cycles, stall_cycles; /* of the unit's clock */
     double utilization;
     double traffic_bytes[LL_MAX_LEVELS]; /* out of each level */
     double written_bytes[LL_MAX_LEVELS]; /* of these, results and partial sums that come back */
+    const struct ll_price *price;        /* of an exchange between devices; NULL: it is none */
 };
 
 struct ll_kind_result {
@@ -65,6 +73,21 @@ struct ll_energy_parts {
     double compute_j, level_j[LL_MAX_LEVELS], host_j, static_j;
 };
 
+/* A level of the network, a step. */
+struct ll_network_use {
+    double busy_s;    /* some exchange goes on that reaches it */
+    double exposed_s; /* of that, while the device does nothing */
+    double share; /* of the step's time, of what held it back: over the levels, shares[LL_BOUND_NETWORK] */
+    double sent_bytes; /* by a device, in exchanges that reach no further */
+};
+
+/* What devices exchange in a step. */
+struct ll_exposure {
+    uint64_t count;                             /* of exchanges, in all replayed steps; 0: the rest is 0 */
+    double busy_s, exposed_s;                   /* of all levels together */
+    struct ll_network_use levels[LL_MAX_LINKS]; /* as the machine's networks */
+};
+
 struct ll_result {
     const struct ll_prepared *prepared;
     const struct ll_machine *machine;
@@ -73,11 +96,15 @@ struct ll_result {
     double flop_utilization;
     double shares[LL_BOUND_COUNT];     /* of time_s, summing to 1 */
     double level_share[LL_MAX_LEVELS]; /* mean use of each level's bandwidth over the step */
+    double level_bytes[LL_MAX_LEVELS]; /* traffic out of each level, a step */
+    struct ll_exposure network;
     bool fits;
     double energy_j;                    /* a step; NaN when the machine does not say */
     struct ll_energy_parts energy;      /* its parts; zero when the machine does not say */
     double area_m2;                     /* NaN when the machine does not say */
     const struct ll_op_result *ops;     /* for first_op .. end_op - 1 */
+    const struct ll_cost *costs;        /* by form, of those that were replayed */
+    const struct ll_price *prices;      /* by form, of exchanges; NULL when there are none */
     const struct ll_kind_result *kinds; /* by time, largest first */
     uint64_t kind_count;
 };
@@ -86,6 +113,15 @@ struct ll_result {
  * the arena, like all it points to except prepared and machine. */
 const struct ll_result *ll_replay(const struct ll_prepared *prepared, const struct ll_machine *machine,
                                   struct ll_arena *arena, struct ll_diags *diags);
+
+/* The same with exchanges of this machine that others ask as well, and as if ops of some forms were not there
+ * but for what waits for what: `idle` by form, NULL for none. */
+const struct ll_result *ll_replay_among(const struct ll_prepared *prepared, const struct ll_machine *machine,
+                                        struct ll_exchanges *exchanges, const bool *idle,
+                                        struct ll_arena *arena, struct ll_diags *diags);
+
+/* What else is known of op seq, which is among the replayed ones. Pure. */
+struct ll_op_detail ll_replay_detail(const struct ll_result *result, uint32_t seq);
 
 /* The derivation of one op's time: lines of text in the arena, numbers filled in. False when seq is not
  * among the replayed ops. */
@@ -100,5 +136,11 @@ struct ll_gain {
 /* All knobs of the machine, best first (ties in the order of the knobs); *count of them. NULL on no memory.
  */
 const struct ll_gain *ll_what_if(const struct ll_result *result, struct ll_arena *arena, size_t *count);
+
+/* The same for whatever takes time_s on this machine, and on a turned one as long as `timed` says; negative
+ * when memory ran out. */
+typedef double ll_timed(const struct ll_machine *machine, const void *context);
+const struct ll_gain *ll_turn_knobs(const struct ll_machine *machine, double time_s, ll_timed timed,
+                                    const void *context, struct ll_arena *arena, size_t *count);
 
 #endif

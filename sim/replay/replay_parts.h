@@ -3,6 +3,7 @@
 #ifndef LL_SIM_REPLAY_REPLAY_PARTS_H
 #define LL_SIM_REPLAY_REPLAY_PARTS_H
 
+#include "sim/replay/exchanges.h"
 #include "sim/replay/replay.h"
 
 /* What an op's time is made of, beside the work that its bound names, and the op whose end let it start. */
@@ -15,13 +16,29 @@ struct ll_op_parts {
  * when memory ran out. */
 const struct ll_fused *ll_find_fusion(const struct ll_prepared *prepared, struct ll_arena *arena);
 
-/* Fills shares, level_share, flop_utilization and fits; time_s and ops are there. parts as long as ops. */
+/* Bytes a second of level l, all its instances, efficiency applied. */
+double ll_level_Bps(const struct ll_machine *machine, uint64_t l);
+
+/* Fills shares, level_share, flop_utilization and fits; time_s, level_bytes and ops are there. parts as long
+ * as ops. */
 void ll_find_bottlenecks(struct ll_result *result, const struct ll_op_parts *parts);
 
-/* Fills energy_j and area_m2. */
+/* Fills network but for the shares; time_s, prices and ops are there. False when memory ran out. */
+bool ll_find_exposure(struct ll_result *result);
+
+/* The lines of an exchange's derivation, the last of which ends in its time. */
+void ll_tell_price(const struct ll_asked *asked, const struct ll_price *price, struct ll_explain *why);
+
+/* Fills energy_j and area_m2; level_bytes are there. */
 void ll_sum_energy(struct ll_result *result);
 
-/* Fills kinds. False when memory ran out. */
-bool ll_sum_kinds(struct ll_result *result, struct ll_arena *arena);
+/* Op kinds, summed op by op while these are replayed. In the arena of the first call. */
+struct ll_kind_sums;
+struct ll_kind_sums *ll_kind_sums_new(struct ll_arena *arena);
+void ll_kind_sums_add(struct ll_kind_sums *sums, const struct ll_result *result, uint32_t seq,
+                      const struct ll_op_detail *detail);
+
+/* Fills kinds. */
+void ll_kind_sums_end(struct ll_kind_sums *sums, struct ll_result *result);
 
 #endif

@@ -2,6 +2,8 @@
 /* Results for programs. Names and meaning are stable: sim/report/README.md lists them. */
 #include "sim/report/sim_report.h"
 
+#include "sim/replay/exchanges.h"
+#include "sim/replay/infeed.h"
 #include "sim/replay/metrics.h"
 
 #include <math.h>
@@ -58,6 +60,44 @@ static void metrics(const struct ll_result *result, struct ll_json *json)
     ll_json_put_number(json, "cpu_utilization", metrics.cpu_utilization);
 }
 
+static void infeed(const struct ll_result *result, struct ll_json *json)
+{
+    struct ll_infeed infeed = {0};
+    if (!ll_infeed_of(result, &infeed))
+        return;
+    ll_json_key(json, "infeed");
+    ll_json_open_object(json);
+    ll_json_put_number(json, "share", infeed.share);
+    ll_json_put_number(json, "step_s", infeed.step_s);
+    ll_json_put_number(json, "device_s", infeed.device_s);
+    ll_json_put_number(json, "prepare_s", infeed.prepare_s);
+    ll_json_put_number(json, "transfer_s", infeed.transfer_s);
+    ll_json_close_object(json);
+}
+
+static void network(const struct ll_result *result, struct ll_json *json)
+{
+    const struct ll_exposure *network = &result->network;
+    ll_json_key(json, "network");
+    ll_json_open_object(json);
+    ll_json_put_number(json, "total_s", network->busy_s);
+    ll_json_put_number(json, "exposed_s", network->exposed_s);
+    ll_json_key(json, "by_level");
+    ll_json_open_list(json);
+    for (uint64_t l = 0; l < result->machine->network_count; l++) {
+        const struct ll_network_use *level = &network->levels[l];
+        ll_json_open_object(json);
+        ll_json_put_text(json, "level", result->machine->networks[l].name);
+        ll_json_put_number(json, "total_s", level->busy_s);
+        ll_json_put_number(json, "exposed_s", level->exposed_s);
+        ll_json_put_number(json, "share", level->share);
+        ll_json_put_number(json, "sent_bytes", level->sent_bytes);
+        ll_json_close_object(json);
+    }
+    ll_json_close_list(json);
+    ll_json_close_object(json);
+}
+
 static void by_kind(const struct ll_result *result, struct ll_json *json)
 {
     ll_json_key(json, "by_kind");
@@ -78,11 +118,28 @@ static void by_kind(const struct ll_result *result, struct ll_json *json)
     ll_json_close_list(json);
 }
 
+/* How an exchange between devices is done. */
+static void exchange(const struct ll_result *result, const struct ll_price *price, struct ll_json *json)
+{
+    const struct ll_exchanged *e = &price->exchanged;
+    ll_json_key(json, "exchange");
+    ll_json_open_object(json);
+    ll_json_put_count(json, "devices", price->devices);
+    ll_json_put_text(json, "level", price->levels ? result->machine->networks[price->outermost].name : NULL);
+    ll_json_put_text(json, "algorithm",
+                     e->algorithm < LL_ALGORITHM_COUNT ? ll_algorithm_name(e->algorithm) : NULL);
+    ll_json_put_number(json, "rounds", e->rounds);
+    ll_json_put_number(json, "sent_bytes", e->sent_bytes / (double)price->devices);
+    ll_json_put_text(json, "busiest", e->busiest);
+    ll_json_close_object(json);
+}
+
 static void one_op(const struct ll_result *result, uint32_t seq, struct ll_json *json)
 {
     const struct ll_trace *trace = result->prepared->trace;
     const struct ll_form *form = &trace->forms[trace->ops[seq].form];
     const struct ll_op_result *op = &result->ops[seq - result->prepared->first_op];
+    struct ll_op_detail detail = ll_replay_detail(result, seq);
     ll_json_open_object(json);
     ll_json_put_count(json, "seq", seq);
     ll_json_put_text(json, "kind", trace->strings[form->kind_name]);
@@ -91,22 +148,24 @@ static void one_op(const struct ll_result *result, uint32_t seq, struct ll_json 
     ll_json_put_text(json, "unit", op->unit == LL_NO_UNIT ? NULL : result->machine->units[op->unit].name);
     ll_json_put_number(json, "start_s", op->start_s);
     ll_json_put_number(json, "time_s", op->time_s);
-    ll_json_put_number(json, "time_bound_s", op->bound_s);
-    ll_json_put_number(json, "time_pipelined_s", op->pipelined_s);
-    ll_json_put_number(json, "compute_cycles", op->compute_cycles);
-    ll_json_put_number(json, "stall_cycles", op->stall_cycles);
-    ll_json_put_number(json, "utilization", op->utilization);
+    ll_json_put_number(json, "time_bound_s", detail.bound_s);
+    ll_json_put_number(json, "time_pipelined_s", detail.pipelined_s);
+    ll_json_put_number(json, "compute_cycles", detail.compute_cycles);
+    ll_json_put_number(json, "stall_cycles", detail.stall_cycles);
+    ll_json_put_number(json, "utilization", detail.utilization);
     ll_json_put_text(json, "bound", ll_bound_name(result->machine, op->bound));
     ll_json_key(json, "traffic");
     ll_json_open_object(json);
     for (uint64_t i = 0; i < result->machine->level_count; i++)
-        ll_json_put_number(json, result->machine->levels[i].name, op->traffic_bytes[i]);
+        ll_json_put_number(json, result->machine->levels[i].name, detail.traffic_bytes[i]);
     ll_json_close_object(json);
     ll_json_key(json, "written");
     ll_json_open_object(json);
     for (uint64_t i = 0; i < result->machine->level_count; i++)
-        ll_json_put_number(json, result->machine->levels[i].name, op->written_bytes[i]);
+        ll_json_put_number(json, result->machine->levels[i].name, detail.written_bytes[i]);
     ll_json_close_object(json);
+    if (detail.price)
+        exchange(result, detail.price, json);
     ll_json_close_object(json);
 }
 
@@ -160,6 +219,9 @@ static void one_report(const struct ll_report *report, bool per_op, struct ll_js
     ll_json_put_number(json, "flop_utilization", result->flop_utilization);
     metrics(result, json);
     bottlenecks(result, json);
+    infeed(result, json);
+    if (result->network.count > 0)
+        network(result, json);
     memory(result, json);
     energy(result, json);
     ll_json_put_number(json, "area_mm2", result->area_m2 * 1e6);

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Results for people. The eye should meet, in this order: how long, what binds, how far from the speed of
  * light, where the time goes, and what to change. */
+#include "sim/replay/infeed.h"
 #include "sim/report/human.h"
 #include "sim/report/sim_report.h"
 #include "sim/report/table.h"
@@ -11,6 +12,9 @@
 #include <string.h>
 
 enum { TOP_KINDS = 9, TOP_GAINS = 6, BAR_WIDTH = 20, SHORT_BAR = 10, WIDE = 100 };
+
+/* A share of waiting for input that is worth a line. */
+static const double SOME_INFEED = 0.05;
 
 static const char *fact(const struct ll_result *result, const char *key, const char *otherwise)
 {
@@ -138,6 +142,36 @@ static void cause_line(const struct ll_result *result, unsigned width, struct ll
     ll_end_line(&line, width, out);
 }
 
+/* Where many steps would wait for their input. */
+static void infeed_line(const struct ll_result *result, unsigned width, struct ll_str *out)
+{
+    struct ll_infeed infeed = {0};
+    struct ll_human host, device;
+    struct ll_str line = {0};
+    if (!ll_infeed_of(result, &infeed) || infeed.share < SOME_INFEED)
+        return;
+    ll_str_addf(&line, "infeed %.0f %%: the host takes %s for a step's input, the device %s for the rest",
+                100 * infeed.share, ll_si(&host, infeed.prepare_s + infeed.transfer_s, "s"),
+                ll_si(&device, infeed.device_s, "s"));
+    ll_end_line(&line, width, out);
+}
+
+/* "network: 12 ms of 30 ms in which devices exchange data are waited for: nvlink 2 ms, cards 10 ms". */
+static void network_line(const struct ll_result *result, unsigned width, struct ll_str *out)
+{
+    struct ll_str line = {0};
+    struct ll_human exposed, all;
+    if (result->network.count == 0)
+        return;
+    ll_str_addf(&line, "exchanges with other devices take %s, of which the device waits for %s",
+                ll_si(&all, result->network.busy_s, "s"), ll_si(&exposed, result->network.exposed_s, "s"));
+    for (uint64_t l = 0, some = 0; l < result->machine->network_count; l++)
+        if (result->network.levels[l].busy_s > 0)
+            ll_str_addf(&line, "%s %s %s", some++ ? "," : ":", result->machine->networks[l].name,
+                        ll_si(&exposed, result->network.levels[l].exposed_s, "s"));
+    ll_end_line(&line, width, out);
+}
+
 static const char *kind_rate(struct ll_human *human, const struct ll_kind_result *kind)
 {
     bool moves = kind->bound >= LL_BOUND_LEVEL || kind->bound == LL_BOUND_HOST;
@@ -261,7 +295,7 @@ static void footer(const struct ll_result *result, unsigned width, struct ll_str
         ll_str_addf(&line, ", area %.1f mm2", result->area_m2 * 1e6);
     else
         ll_str_add(&line, ", area not described");
-    if (result->shares[LL_BOUND_NETWORK] <= 0)
+    if (result->network.count == 0)
         ll_str_add(&line, ", network not used: one device");
     ll_str_addf(&line, ", config %08x", result->machine->config_hash);
     ll_end_line(&line, width, out);
@@ -285,6 +319,8 @@ void ll_report_page(const struct ll_report *report, unsigned width, struct ll_st
     resident_bar(result, width, out);
     ll_str_add(out, "\n");
     cause_line(result, width, out);
+    infeed_line(result, width, out);
+    network_line(result, width, out);
     ll_str_add(out, "\n");
     kind_table(result, width, out);
     if (report->gain_count) {
@@ -350,12 +386,13 @@ void ll_report_ops(const struct ll_report *report, unsigned width, struct ll_str
     for (uint32_t seq = prepared->first_op; seq < prepared->end_op; seq++) {
         const struct ll_op_result *op = &result->ops[seq - prepared->first_op];
         const struct ll_form *form = &prepared->trace->forms[prepared->trace->ops[seq].form];
-        struct ll_human start, time, utilization;
+        double utilization = ll_replay_detail(result, seq).utilization;
+        struct ll_human start, time, percent;
         ll_table_row(table, "%u|%s|%s|%s|%s|%s|%s|%s|%s", seq, prepared->trace->strings[form->kind_name],
                      prepared->trace->strings[form->scope], ll_phase_name(form->phase),
                      op->unit == LL_NO_UNIT ? "" : result->machine->units[op->unit].name,
                      ll_si(&start, op->start_s, "s"), ll_si(&time, op->time_s, "s"),
-                     ll_percent(&utilization, op->utilization), ll_bound_name(result->machine, op->bound));
+                     ll_percent(&percent, utilization), ll_bound_name(result->machine, op->bound));
     }
     ll_table_print(table, width, out);
     ll_table_free(table);

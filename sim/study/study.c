@@ -48,8 +48,17 @@ void ll_plan_target(struct ll_plan *plan, const struct ll_target *target)
         plan->failed = true;
 }
 
+void ll_plan_survey(struct ll_plan *plan, const struct ll_survey *survey)
+{
+    if (ll_grow(&plan->surveys, &plan->survey_capacity, plan->survey_count + 1, sizeof *survey))
+        plan->surveys[plan->survey_count++] = *survey;
+    else
+        plan->failed = true;
+}
+
 void ll_plan_release(struct ll_plan *plan)
 {
+    free(plan->surveys);
     free(plan->recordings);
     free(plan->targets);
     ll_arena_release(&plan->arena);
@@ -69,6 +78,19 @@ bool ll_same_recording(const struct ll_recording *a, const struct ll_recording *
         same = same_text(a->settings[i].key, b->settings[i].key) &&
                same_text(a->settings[i].value, b->settings[i].value);
     return same;
+}
+
+bool ll_same_survey(const struct ll_survey *a, const struct ll_survey *b)
+{
+    return a->family == b->family && a->platforms == b->platforms && a->platform_count == b->platform_count;
+}
+
+const struct ll_survey_result *ll_evidence_survey(const struct ll_evidence *evidence, const char *family)
+{
+    for (uint64_t i = 0; evidence->surveys && i < evidence->plan->survey_count; i++)
+        if (strcmp(evidence->plan->surveys[i].family->name, family) == 0)
+            return evidence->surveys[i];
+    return NULL;
 }
 
 const struct ll_trace *ll_evidence_trace(const struct ll_evidence *evidence, const char *row,
@@ -114,10 +136,20 @@ static void miss_workloads(const struct ll_evidence *evidence, struct ll_outcome
     }
 }
 
+static void miss_surveys(const struct ll_evidence *evidence, struct ll_outcome *outcome)
+{
+    const struct ll_plan *plan = evidence->plan;
+    for (uint64_t i = 0; i < plan->survey_count; i++)
+        if (!ll_evidence_survey(evidence, plan->surveys[i].family->name))
+            ll_holds(outcome, false, "there is none", "there is one", "a workload `%s` can be surveyed",
+                     plan->surveys[i].family->model);
+}
+
 bool ll_study_judge(const struct ll_study *study, const struct ll_evidence *evidence,
                     struct ll_outcome *outcome)
 {
     miss_workloads(evidence, outcome);
+    miss_surveys(evidence, outcome);
     study->judge(evidence, outcome);
     return !outcome->failed && evidence->diags->count == 0;
 }

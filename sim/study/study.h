@@ -15,6 +15,7 @@
 #include "sim/machine/machine.h"
 #include "sim/replay/replay.h"
 #include "sim/study/outcome.h"
+#include "sim/study/survey.h"
 #include "tracer/trace.h"
 
 /* A recording that a study wants. It is called by row, what the paper calls the workload, and variant, a word
@@ -40,29 +41,37 @@ struct ll_target {
 };
 
 struct ll_plan {
+    bool whole; /* set by who asks: surveys are to take all points that the paper has, not a part of them */
     struct ll_arena arena;
     struct ll_recording *recordings;
     uint64_t recording_count, recording_capacity;
     struct ll_target *targets;
     uint64_t target_count, target_capacity;
+    struct ll_survey *surveys;
+    uint64_t survey_count, survey_capacity;
     bool failed; /* memory ran out */
 };
 
 /* Adds to a plan; the texts must outlive it (those made for it go into its arena). */
 void ll_plan_recording(struct ll_plan *plan, const struct ll_recording *recording);
 void ll_plan_target(struct ll_plan *plan, const struct ll_target *target);
+void ll_plan_survey(struct ll_plan *plan, const struct ll_survey *survey);
 void ll_plan_release(struct ll_plan *plan);
 
 /* Whether two recordings are made the same way, whatever they are called. */
 bool ll_same_recording(const struct ll_recording *a, const struct ll_recording *b);
 
+/* Whether two surveys ask the same. */
+bool ll_same_survey(const struct ll_survey *a, const struct ll_survey *b);
+
 /* What a plan was answered with. Traces are by recording, NULL for a workload that there is not; machines by
- * target, none of them NULL. Both belong to whoever brought them. */
+ * target, none of them NULL; surveys in the plan's order. All belong to whoever brought them. */
 struct ll_evidence {
     const struct ll_plan *plan;
     const struct ll_trace *const *traces;
     const struct ll_machine *const *machines;
-    struct ll_arena *arena; /* for what a study computes on its way */
+    const struct ll_survey_result *const *surveys; /* NULL for those of a workload that there is not */
+    struct ll_arena *arena;                        /* for what a study computes on its way */
     struct ll_diags *diags; /* for traces that a machine cannot run; the study then comes to nothing */
 };
 
@@ -73,6 +82,9 @@ const struct ll_trace *ll_evidence_trace(const struct ll_evidence *evidence, con
 /* The trace replayed on a machine of the plan; NULL when there is no such trace, or after a complaint. */
 const struct ll_result *ll_evidence_replay(const struct ll_evidence *evidence, const char *row,
                                            const char *variant, const char *target);
+
+/* The survey of the family of this name; NULL when there is none. */
+const struct ll_survey_result *ll_evidence_survey(const struct ll_evidence *evidence, const char *family);
 
 struct ll_study {
     const char *id;    /* as on the command line and in file names */

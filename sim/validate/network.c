@@ -352,13 +352,13 @@ static void walk_layers(struct walk *w, const char *layers)
 }
 
 /* What a step needs of the host, while the one before it computes. */
-static void bring(struct walk *w, uint64_t numbers)
+static void bring(struct walk *w, enum ll_op_kind kind, uint64_t numbers)
 {
-    ll_row_add(w->r, LL_WORK_HOST, LL_OP_HOST_INPUT)->c_bytes = ll_mul(w->batch, ll_mul(4, numbers));
+    ll_row_add(w->r, LL_WORK_HOST, kind)->c_bytes = ll_mul(w->batch, ll_mul(4, numbers));
 }
 
-/* ParaDnn's fully connected networks, with a batch of inputs and labels from the host for each step: all
- * hidden layers but the first are the same. */
+/* ParaDnn's fully connected networks, with a batch of inputs and labels, of which the host makes rows, for each
+ * step: all hidden layers but the first are the same. */
 static void walk_dense(struct walk *w)
 {
     struct ll_row *r = w->r;
@@ -368,8 +368,9 @@ static void walk_dense(struct walk *w)
     w->c = ll_row_dim(r, "input");
     w->h = w->w = 1;
     w->optimizer = LL_OP_RMSPROP;
-    bring(w, w->c);
-    bring(w, 1);
+    bring(w, LL_OP_HOST_INPUT, w->c);
+    bring(w, LL_OP_HOST_INPUT, 1);
+    bring(w, LL_OP_ONE_HOT, last.number);
     layer_d(w, &hidden);
     r->times = layers - 1;
     if (layers > 1)
@@ -393,14 +394,6 @@ static const char *layers_of(const struct ll_row *r)
     return NULL;
 }
 
-/* Rows of ParaDnn's say in their notes whether the device was waited for, or the input. */
-static bool waits_for_input(const struct ll_measured *row)
-{
-    const char *said = row->notes ? strstr(row->notes, "class=") : NULL;
-    return said && strncmp(said, "class=device_bound", 18) != 0 &&
-           strncmp(said, "class=likely_device_bound", 25) != 0;
-}
-
 void ll_row_network(struct ll_row *r)
 {
     const char *layers = layers_of(r);
@@ -412,9 +405,7 @@ void ll_row_network(struct ll_row *r)
                                                     : FORWARD | BACKWARD;
     w.passes |= ll_row_says(r, "mode", "train") ? UPDATE : 0;
     w.batch = r->devices > 0 ? batch / r->devices : 0;
-    if (waits_for_input(r->row))
-        r->trouble = "the step waits for its input, which is the host's";
-    else if (w.batch == 0)
+    if (w.batch == 0)
         r->trouble = "the batch is smaller than the number of devices";
     else if (layers)
         walk_layers(&w, layers);

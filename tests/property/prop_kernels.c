@@ -5,6 +5,7 @@
 #include "op_samples.h"
 #include "twins.h"
 #include "twins_ctc.h"
+#include "twins_decoder.h"
 #include "twins_detect.h"
 #include "twins_layer_norm.h"
 #include "twins_move.h"

@@ -226,6 +226,9 @@ static double least_bytes(enum ll_collective collective, double n)
     case LL_COLLECTIVE_ALL_GATHER:
     case LL_COLLECTIVE_ALL_TO_ALL:
         return (n - 1) / n;
+    case LL_COLLECTIVE_COLLECT:
+    case LL_COLLECTIVE_DISTRIBUTE:
+        return 1 / n;
     case LL_COLLECTIVE_BARRIER:
         return 0;
     default:

@@ -4,7 +4,7 @@
 #include "check.h"
 
 #include "sim/replay/replay.h"
-#include "random.h"
+#include "random_machine.h"
 #include "toy_trace.h"
 
 #include <stdlib.h>
@@ -20,40 +20,6 @@ struct scene {
     const struct ll_prepared *prepared;
     const struct ll_result *result;
 };
-
-static double between(uint64_t *random, double low, double high)
-{
-    return low * pow(high / low, (double)ll_random_below(random, 1000) / 999);
-}
-
-/* A machine that nobody built, with two or three memory levels. */
-static char *random_yaml(uint64_t *random, struct ll_arena *arena, const char *fusion)
-{
-    static const char *const dataflows[] = {"os", "ws", "is"};
-    char unit[256];
-    uint64_t count = 1 + ll_random_below(random, 8);
-    if (ll_random_below(random, 2))
-        snprintf(unit, sizeof unit, "model: systolic, rows: %d, cols: %d, dataflow: %s, overlap_folds: %s",
-                 1 << ll_random_below(random, 8), 1 << ll_random_below(random, 8),
-                 dataflows[ll_random_below(random, 3)], ll_random_below(random, 2) ? "true" : "false");
-    else
-        snprintf(unit, sizeof unit, "model: matrix, tiles: [%dx%dx8, 8x8x1]", 8 << ll_random_below(random, 5),
-                 8 << ll_random_below(random, 5));
-    double sram = between(random, 16, 16384), bandwidth = between(random, 1, 3000);
-    return ll_format(arena,
-                     "name: random\nclock: %.0fMHz\nunits:\n"
-                     "  - {name: array, %s, count: %d, macs: {f32: 1}, runs: [matmul, conv2d]}\n"
-                     "  - {name: simd, model: vector, count: %d, lanes: %d, flops: {f32: 2, i32: 1}}\n"
-                     "memory:\n  - {name: near, size: %.0fKiB, bandwidth: %.0fGB/s, scope: unit}\n"
-                     "  - {name: sram, size: %.0fKiB, bandwidth: %.0fGB/s, latency: %dns}\n"
-                     "  - {name: dram, size: 64GiB, bandwidth: %.0fGB/s, latency: %dns}\n"
-                     "software: {op_overhead: %dns, fusion: %s}\nhost: {bandwidth: %.0fGB/s, latency: 1us}\n",
-                     between(random, 100, 3000), unit, (int)count, (int)count,
-                     1 << ll_random_below(random, 10), fmin(sram / 2, 256) + 1, 4 * bandwidth, sram + 1024,
-                     2 * bandwidth, (int)ll_random_below(random, 100), bandwidth,
-                     (int)ll_random_below(random, 1000), (int)ll_random_below(random, 5000), fusion,
-                     between(random, 1, 100));
-}
 
 static struct ll_machine *read_machine(const char *yaml, const char *set_path, const char *set_value)
 {
@@ -88,7 +54,7 @@ static struct scene open_scene(uint64_t trace_seed, const char *fusion)
     uint64_t random = trace_seed;
     struct ll_diags diags = {0};
     scene.trace = toy_trace(trace_seed);
-    scene.machine = read_machine(random_yaml(&random, &scene.arena, fusion), NULL, NULL);
+    scene.machine = read_machine(ll_random_machine(&random, &scene.arena, fusion), NULL, NULL);
     scene.prepared = ll_prepare(scene.trace, &scene.arena, &diags);
     assert_non_null(scene.prepared);
     scene.result = replay(scene.prepared, scene.machine, &scene.arena);
@@ -226,8 +192,9 @@ static void fusion_is_never_slower_and_removes_traffic(void **state)
         struct scene plain = open_scene(seed + i, "none"), fused = open_scene(seed + i, "elementwise");
         assert_true(fused.result->time_s <= plain.result->time_s * (1 + 1e-12));
         for (uint32_t op = 0; op < plain.prepared->end_op - plain.prepared->first_op; op++) {
-            plain_bytes += plain.result->ops[op].traffic_bytes[1];
-            fused_bytes += fused.result->ops[op].traffic_bytes[1];
+            uint32_t seq = plain.prepared->first_op + op;
+            plain_bytes += ll_replay_detail(plain.result, seq).traffic_bytes[1];
+            fused_bytes += ll_replay_detail(fused.result, seq).traffic_bytes[1];
         }
         close_scene(&plain);
         close_scene(&fused);

@@ -133,6 +133,13 @@ static void data_from_the_host_takes_the_hosts_way(void **state)
     struct ll_timing timing = timing_of(&machine, &cost, NULL);
     assert_near(timing.time_s, 1e-6 + 2e-6, 1e-15);
     assert_int_equal(timing.bound, LL_BOUND_HOST);
+    machine.host.prepare_Bps = 2e8;
+    machine.host.encode_Bps = 1e8;
+    machine.host.workers = 2;
+    cost = cost_of(&machine, LL_OP_HOST_INPUT, &work);
+    assert_near(timing_of(&machine, &cost, NULL).time_s, 5e-6 + 3e-6, 1e-15);
+    cost = cost_of(&machine, LL_OP_ONE_HOT, &work); /* goes with the input that it is made of */
+    assert_near(timing_of(&machine, &cost, NULL).time_s, 10e-6 + 2e-6, 1e-15);
     machine.host = (struct ll_host){0};
     cost = cost_of(&machine, LL_OP_HOST_INPUT, &work);
     assert_near(timing_of(&machine, &cost, NULL).time_s, 0, 0);

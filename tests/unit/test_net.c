@@ -167,6 +167,8 @@ static void other_collectives_take_their_closed_forms(void **state)
     assert_time(time_among(f.net, LL_COLLECTIVE_BROADCAST, LL_ALGORITHM_RING, 8), 7 * a + M / B);
     assert_time(time_among(f.net, LL_COLLECTIVE_REDUCE, LL_ALGORITHM_RING, 8), 7 * a + M / B);
     assert_time(time_among(f.net, LL_COLLECTIVE_BROADCAST, LL_ALGORITHM_DIRECT, 8), a + 7 * M / B);
+    assert_time(time_among(f.net, LL_COLLECTIVE_COLLECT, LL_ALGORITHM_DIRECT, 8), a + 7.0 / 8 * M / B);
+    assert_time(time_among(f.net, LL_COLLECTIVE_DISTRIBUTE, LL_ALGORITHM_DIRECT, 8), a + 7.0 / 8 * M / B);
     assert_time(time_among(f.net, LL_COLLECTIVE_ALL_GATHER, LL_ALGORITHM_RING, 8), 7 * (a + M / (8 * B)));
     assert_time(time_among(f.net, LL_COLLECTIVE_REDUCE_SCATTER, LL_ALGORITHM_HALVING_DOUBLING, 8),
                 3 * a + 7.0 / 8 * M / B);

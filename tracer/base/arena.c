@@ -2,12 +2,14 @@
 /* Blocks form a list from newest to oldest; only the newest is filled further. A thing larger than
  * a block gets a block of its own size. Under AddressSanitizer each thing is followed by a poisoned
  * gap, so that running over its end is seen although the block goes on. */
+#define _DEFAULT_SOURCE
 #include "tracer/base/arena.h"
 
 #include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/mman.h>
 
 #if defined(__SANITIZE_ADDRESS__)
 #define LL_ASAN 1
@@ -23,7 +25,7 @@
 #define ASAN_UNPOISON_MEMORY_REGION(address, size) ((void)(address), (void)(size))
 #endif
 
-enum { ALIGN = 16, BLOCK_BYTES = 64 * 1024 };
+enum { ALIGN = 16, BLOCK_BYTES = 64 * 1024, LARGE_PAGE_BYTES = 2 << 20 };
 #ifdef LL_ASAN
 enum { GAP = 16 };
 #else
@@ -112,6 +114,43 @@ void ll_arena_release(struct ll_arena *arena)
     *arena = (struct ll_arena){0};
 }
 
+void ll_arena_reset(struct ll_arena *arena)
+{
+    struct ll_block *newest = arena->newest;
+    if (!newest)
+        return;
+    if (!newest->older) {
+        ASAN_UNPOISON_MEMORY_REGION(newest->bytes, newest->size_bytes);
+        memset(newest->bytes, 0, arena->used_bytes);
+        ASAN_POISON_MEMORY_REGION(newest->bytes, newest->size_bytes);
+        arena->used_bytes = 0;
+        return;
+    }
+    size_t total = 0; /* one block for all */
+    for (const struct ll_block *block = newest; block; block = block->older)
+        total += block->size_bytes;
+    ll_arena_release(arena);
+    add_block(arena, total);
+}
+
+/* As realloc, of an array that had old_size bytes. Memory that is touched for the first time costs a fault a
+ * page, which is most of the time of filling a large array: it moves to large pages, where the system has
+ * them. */
+static void *resize(void *present, size_t old_size, size_t size)
+{
+    size_t whole = size & ~((size_t)LARGE_PAGE_BYTES - 1);
+    if (whole < 2 * LARGE_PAGE_BYTES || size > SIZE_MAX - LARGE_PAGE_BYTES)
+        return realloc(present, size);
+    void *moved = aligned_alloc(LARGE_PAGE_BYTES, whole + (size > whole ? LARGE_PAGE_BYTES : 0));
+    if (!moved)
+        return NULL;
+    madvise(moved, whole, MADV_HUGEPAGE); /* a wish: the memory is as good without */
+    if (old_size)
+        memcpy(moved, present, old_size);
+    free(present);
+    return moved;
+}
+
 /* The pointer behind `items` has a type that is not known here, so it is read and written as bytes. */
 bool ll_grow(void *items, uint64_t *capacity, uint64_t needed, size_t item_size)
 {
@@ -126,7 +165,7 @@ bool ll_grow(void *items, uint64_t *capacity, uint64_t needed, size_t item_size)
         return false;
     void *present;
     memcpy(&present, items, sizeof present);
-    void *moved = realloc(present, bytes);
+    void *moved = resize(present, *capacity * item_size, bytes);
     if (!moved)
         return false;
     memcpy(items, &moved, sizeof moved);

@@ -33,6 +33,10 @@ char *ll_format(struct ll_arena *arena, const char *format, ...) __attribute__((
 /* Frees everything at once; the arena is empty and usable afterwards. */
 void ll_arena_release(struct ll_arena *arena);
 
+/* Forgets everything, but keeps room for as much again, so that what is built the same way over and over
+ * asks the system for memory but once. */
+void ll_arena_reset(struct ll_arena *arena);
+
 /* Growth of a plain array on the heap: makes room for at least `needed` items, doubling. items is the
  * address of the pointer to the first one, which realloc moves and the owner frees with free(). False
  * leaves everything as it was. */

@@ -1,0 +1,59 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* From a point to its results.
+ *
+ * An evaluator binds the axes of a space to places in a machine once; a point then costs no reading of files:
+ * a machine of the thread's own is changed in place, checked, and the workloads are replayed on it. What does
+ * not differ from one point to the next is not costed again. Results are those of `leadline sim --set`, bit
+ * for bit, whatever the number of threads. */
+#ifndef LL_SIM_EXPLORE_EVALUATE_H
+#define LL_SIM_EXPLORE_EVALUATE_H
+
+#include "sim/explore/measure.h"
+#include "sim/explore/search.h"
+#include "sim/explore/space.h"
+#include "tracer/base/pool.h"
+#include "tracer/trace.h"
+
+/* Why a point is not valid. */
+enum ll_verdict {
+    LL_VERDICT_VALID,
+    LL_VERDICT_UNFIT,     /* a constraint does not hold; there are results */
+    LL_VERDICT_IMPOSSIBLE /* no such machine can be, or it cannot run a workload; there are none */
+};
+
+/* All of a point. */
+struct ll_evaluation {
+    uint64_t number;
+    uint64_t key; /* hash of version, workloads and everything of the resolved machine that varies */
+    enum ll_verdict verdict;
+    const char
+        *why; /* of a point that is not valid: the constraint, or what is wrong; static or the space's */
+    struct ll_outcome outcome;
+    struct ll_measured *measured; /* by workload */
+};
+
+/* Brings the trace of a workload; the settings are the workload's with those of the point's model axes laid
+ * over. NULL after a complaint. The evaluator frees it. */
+typedef struct ll_trace *ll_bring(void *context, const struct ll_workload *workload,
+                                  const struct ll_setting *settings, size_t count, struct ll_diags *diags);
+
+struct ll_evaluator;
+
+/* NULL after complaints. The space lives longer. */
+struct ll_evaluator *ll_evaluator_new(const struct ll_space *space, ll_bring *bring, void *context,
+                                      struct ll_pool *pool, struct ll_diags *diags);
+void ll_evaluator_free(struct ll_evaluator *evaluator);
+
+/* Evaluates the points evaluations[i].number on the pool's threads; measured points to room for each
+ * workload, given by the caller. False after complaints: a model refuses its parameters, or memory ran out.
+ */
+bool ll_evaluate(struct ll_evaluator *evaluator, struct ll_evaluation *evaluations, size_t count,
+                 struct ll_diags *diags);
+
+/* The key of a point, with which its results are known again. */
+uint64_t ll_evaluator_key(const struct ll_evaluator *evaluator, uint64_t number);
+
+/* A hash of what each workload is, but for parameters that vary. */
+const uint64_t *ll_evaluator_workload_hashes(const struct ll_evaluator *evaluator);
+
+#endif

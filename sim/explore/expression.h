@@ -1,0 +1,47 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Arithmetic in sweep files and on the command line: `units.array.rows * 2 <= 256`, `min(time_s, 5ms)`.
+ *
+ *   or and not    == != < <= > >=    + -    * /    - (sign)    ^ (power, from the right)
+ *   min(a, b, ...)  max(a, b, ...)  log2(x)  sqrt(x)  abs(x)  ceil(x)  floor(x)
+ *
+ * Literals may carry a unit of machine files and are then in its base unit, areas in mm2. True is 1, false is
+ * 0. Names are what the caller says they are. Expressions live in an arena, are immutable, and may be
+ * evaluated by many threads. */
+#ifndef LL_SIM_EXPLORE_EXPRESSION_H
+#define LL_SIM_EXPLORE_EXPRESSION_H
+
+#include "tracer/base/arena.h"
+#include "tracer/base/diag.h"
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+struct ll_expression;
+
+/* The names that an expression may use. */
+struct ll_names {
+    /* The slot of a name, in *slot; false when there is none. */
+    bool (*find)(void *context, const char *name, uint32_t *slot);
+    /* The i-th name that could have been meant; NULL past the last. */
+    const char *(*at)(void *context, size_t i);
+    void *context;
+};
+
+/* Reads a text that stands at `place` of a file: complaints point at the character. NULL after complaints. */
+struct ll_expression *ll_expression_parse(struct ll_arena *arena, const char *text, struct ll_place place,
+                                          const struct ll_names *names, struct ll_diags *diags);
+
+/* Its value; value(context, slot) gives what a name stands for. Pure but for that; allocates nothing. */
+double ll_expression_value(const struct ll_expression *expression,
+                           double (*value)(const void *context, uint32_t slot), const void *context);
+
+/* Of a comparison: how far it is missed, as a share of its right side; 0 when it holds. Of `and` the sum of
+ * both, of `or` the lesser; of anything else 1 when it is false. */
+double ll_expression_violation(const struct ll_expression *expression,
+                               double (*value)(const void *context, uint32_t slot), const void *context);
+
+/* Slots that it uses, each once, in the order of their first use. */
+const uint32_t *ll_expression_slots(const struct ll_expression *expression, size_t *count);
+
+#endif

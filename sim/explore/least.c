@@ -1,0 +1,202 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Bytes that must come from outside. An op moves each of its operands at least once, less what is still on
+ * chip; and a memory of C bytes has nothing left of an operand whose reuse distance is C or more
+ * (sim/memory/residency.h). So each operand gives an event: from its distance on, its bytes need not be
+ * moved. Sorted by distance, with sums from the end, all capacities are one search away. */
+#include "sim/explore/least.h"
+
+#include "sim/cost/task.h"
+
+#include <math.h>
+#include <stdlib.h>
+
+/* Rounding in sums of millions of terms, here and in the replay. */
+#define SLACK (1 - 1e-9)
+
+struct event {
+    uint64_t distance;
+    double bytes; /* of this operand; of it and all farther ones once summed up */
+};
+
+struct events {
+    struct event *at; /* by distance */
+    uint64_t count;
+};
+
+enum part { CONVOLUTIONS, OTHERS, PARTS };
+
+struct ll_least {
+    double products[LL_DTYPE_COUNT], convolutions[LL_DTYPE_COUNT], rest[LL_DTYPE_COUNT]; /* FLOPs of a step */
+    struct events moved[PARTS];
+    double steps;
+};
+
+static bool is_product(const struct ll_work *work)
+{
+    return work->kind == LL_WORK_GEMM || work->kind == LL_WORK_SEQUENCE;
+}
+
+static bool is_computed(const struct ll_work *work)
+{
+    return work->kind == LL_WORK_VECTOR || work->kind == LL_WORK_REDUCE;
+}
+
+static void count_flops(struct ll_least *least, const struct ll_work *work)
+{
+    double flops = (double)work->flops / least->steps;
+    if (is_product(work))
+        least->products[work->dtype] += flops;
+    else if (work->kind == LL_WORK_CONV)
+        least->convolutions[work->dtype] += flops;
+    else if (is_computed(work))
+        least->rest[work->dtype] += flops;
+}
+
+static int by_distance(const void *a, const void *b)
+{
+    const struct event *x = a, *y = b;
+    if (x->distance != y->distance)
+        return x->distance < y->distance ? -1 : 1;
+    return (x->bytes > y->bytes) - (x->bytes < y->bytes);
+}
+
+/* The events of an op, at most as many bytes as its work moves: the nearest operands are what it may lack. */
+static void add_events(const struct ll_prepared *prepared, uint32_t seq, const struct ll_work *work,
+                       struct events *events)
+{
+    const struct ll_residency *residency = prepared->residency;
+    uint64_t first = residency->first[seq], count = residency->first[seq + 1] - first,
+             held = prepared->fused[seq].held;
+    struct event *mine = &events->at[events->count];
+    double bytes = 0, most = (double)work->a_bytes + (double)work->b_bytes + (double)work->c_bytes;
+    for (uint64_t i = 0; i < count; i++) {
+        const struct ll_reuse *reuse = &residency->reuses[first + i];
+        bool in_registers = i < 64 && (held >> i & 1) != 0;
+        mine[i] = (struct event){in_registers ? 0 : reuse->distance, (double)reuse->bytes};
+        bytes += (double)reuse->bytes;
+    }
+    qsort(mine, count, sizeof *mine, by_distance);
+    double surplus = bytes - most; /* operands of which not everything is moved */
+    for (uint64_t i = 0; i < count && surplus > 0; i++) {
+        double less = fmin(surplus, mine[i].bytes);
+        mine[i].bytes -= less;
+        surplus -= less;
+    }
+    events->count += count;
+}
+
+static void sum_up(struct events *events, double steps)
+{
+    double sum = 0;
+    qsort(events->at, events->count, sizeof *events->at, by_distance);
+    for (uint64_t i = events->count; i-- > 0;) {
+        sum += events->at[i].bytes / steps;
+        events->at[i].bytes = sum;
+    }
+}
+
+static bool moves_its_operands(const struct ll_work *work)
+{
+    return is_product(work) || is_computed(work) || work->kind == LL_WORK_CONV;
+}
+
+const struct ll_least *ll_least_new(const struct ll_prepared *prepared, struct ll_arena *arena)
+{
+    const struct ll_trace *trace = prepared->trace;
+    struct ll_least *least = ll_alloc(arena, 1, sizeof *least);
+    uint64_t operands =
+        prepared->residency->first[prepared->end_op] - prepared->residency->first[prepared->first_op];
+    for (unsigned p = 0; least && p < PARTS; p++) {
+        least->moved[p].at = ll_alloc(arena, operands, sizeof *least->moved[p].at);
+        if (!least->moved[p].at)
+            return NULL;
+    }
+    if (!least)
+        return NULL;
+    least->steps = (double)prepared->steps;
+    for (uint32_t seq = prepared->first_op; seq < prepared->end_op; seq++) {
+        const struct ll_work *work = &prepared->works[trace->ops[seq].form];
+        count_flops(least, work);
+        if (moves_its_operands(work))
+            add_events(prepared, seq, work,
+                       &least->moved[work->kind == LL_WORK_CONV ? CONVOLUTIONS : OTHERS]);
+    }
+    for (unsigned p = 0; p < PARTS; p++)
+        sum_up(&least->moved[p], least->steps);
+    return least;
+}
+
+/* Bytes a step whose distance is at least the capacity. */
+static double bytes_beyond(const struct events *events, uint64_t capacity)
+{
+    uint64_t low = 0, high = events->count;
+    while (low < high) {
+        uint64_t middle = low + (high - low) / 2;
+        if (events->at[middle].distance < capacity)
+            low = middle + 1;
+        else
+            high = middle;
+    }
+    return low < events->count ? events->at[low].bytes : 0;
+}
+
+static bool convolves_directly(const struct ll_machine *machine)
+{
+    return machine->software.transform_count == 0;
+}
+
+static double outer_bytes(const struct ll_least *least, const struct ll_machine *machine)
+{
+    uint64_t capacity = 1; /* 0 is the distance of what passes through registers */
+    for (uint64_t l = 0; l + 1 < machine->level_count; l++)
+        capacity = ll_max(capacity, machine->levels[l].size_bytes);
+    double bytes = bytes_beyond(&least->moved[OTHERS], capacity);
+    return bytes + (convolves_directly(machine) ? bytes_beyond(&least->moved[CONVOLUTIONS], capacity) : 0);
+}
+
+/* The highest rate at which work of a type can run, in whatever type it is computed. */
+static double peak_flops(const struct ll_machine *machine, enum ll_dtype dtype)
+{
+    enum ll_dtype types[LL_DTYPE_COUNT];
+    size_t count = ll_computed_as(dtype, types);
+    double peak = 0;
+    for (size_t i = 0; i < count; i++)
+        peak = fmax(peak, ll_machine_peak_flops(machine, types[i]));
+    return peak;
+}
+
+double ll_least_time_s(const struct ll_least *least, const struct ll_machine *machine)
+{
+    double products_s = 0, rest_s = 0;
+    for (unsigned d = 0; d < LL_DTYPE_COUNT; d++) {
+        double products = least->products[d] + (convolves_directly(machine) ? least->convolutions[d] : 0);
+        if (products + least->rest[d] <= 0)
+            continue;
+        double peak = peak_flops(machine, (enum ll_dtype)d);
+        products_s += peak > 0 ? products / peak : 0;
+        rest_s += peak > 0 ? least->rest[d] / peak : 0;
+    }
+    double memory_s = outer_bytes(least, machine) / ll_machine_memory_Bps(machine);
+    return SLACK * fmax(memory_s, products_s + rest_s);
+}
+
+static double compute_j(const struct ll_machine *machine, const double *flops, enum ll_work_kind kind)
+{
+    double sum = 0;
+    for (unsigned d = 0; d < LL_DTYPE_COUNT; d++) {
+        const struct ll_work one = {.kind = kind, .dtype = d, .flops = 1};
+        sum += flops[d] > 0 ? flops[d] * ll_machine_compute_j(machine, &one) : 0;
+    }
+    return sum;
+}
+
+double ll_least_energy_j(const struct ll_least *least, const struct ll_machine *machine)
+{
+    if (!machine->energy_given)
+        return NAN;
+    double sum = compute_j(machine, least->products, LL_WORK_GEMM) +
+                 compute_j(machine, least->convolutions, LL_WORK_CONV) +
+                 compute_j(machine, least->rest, LL_WORK_VECTOR);
+    sum += outer_bytes(least, machine) * ll_machine_level_j(machine, machine->level_count - 1);
+    return SLACK * (sum + machine->energy.static_w * ll_least_time_s(least, machine));
+}

@@ -1,0 +1,91 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Where a sweep keeps its results: one SQLite file.
+ *
+ *   provenance (name, value)                       version, space and its hash, base machine and its hash,
+ * seed workloads  (id, name, hash)                    the traces, in the order of the space parameters (id,
+ * path, target)                  the axes choices    (parameter, id, text, number)       and their values
+ *   objectives (id, text, name, most)
+ *   points     (number, key, verdict, why, violation, a column for each parameter, by its path, and one for
+ * each objective, by its text) results    (point, workload, and a column for each measure and each share of
+ * the time, by name) designs                                        a view of both together, a row a point
+ * and workload
+ *
+ * Rows come in batches of a transaction each, in write-ahead mode: what was committed survives a kill, what
+ * was not is not there at all. Numbers of points are primary keys, so the same sweep gives the same rows
+ * whatever happened on the way. Other programs may read at any time. A store belongs to one thread. */
+#ifndef LL_SIM_EXPLORE_STORE_H
+#define LL_SIM_EXPLORE_STORE_H
+
+#include "sim/explore/evaluate.h"
+#include "tracer/trace.h"
+
+struct ll_store;
+
+/* The fact of provenance that tells spaces apart. */
+#define LL_FACT_SPACE "space"
+
+/* What else a new database says of itself. */
+struct ll_store_facts {
+    const struct ll_fact *facts;
+    size_t count;
+    const uint64_t *workload_hashes;
+};
+
+/* Opens the database of a space for writing, and makes it when it is not there; one that holds the results of
+ * another space is refused. fresh: what is there is thrown away. NULL after a complaint. */
+struct ll_store *ll_store_open(const char *path, const struct ll_space *space,
+                               const struct ll_store_facts *facts, bool fresh, struct ll_diags *diags);
+
+/* Closes; then all is in the one file. False after a complaint. NULL is fine. */
+bool ll_store_close(struct ll_store *store, struct ll_diags *diags);
+
+/* How many points there are. */
+uint64_t ll_store_count(struct ll_store *store);
+
+/* Whether the point is there with this key; then its outcome is too. */
+bool ll_store_find(struct ll_store *store, uint64_t number, uint64_t key, struct ll_outcome *outcome);
+
+/* Adds points in one transaction. False after a complaint (a full disk); then none of them is there. */
+bool ll_store_add(struct ll_store *store, const struct ll_evaluation *evaluations, size_t count,
+                  struct ll_diags *diags);
+
+/* Joins databases of one space into a new file. False after complaints: they are of different spaces, or two
+ * have different results of one point. *points is how many there are. */
+bool ll_store_merge(const char *path, const char *const *parts, size_t count, uint64_t *points,
+                    struct ll_diags *diags);
+
+/* All of a finished or unfinished sweep in memory, column by column: for fronts, sensitivities and figures.
+ */
+struct ll_column {
+    const char *name; /* a path of an axis, or of a result: time_s, share.hbm, or alexnet.time_s */
+    bool is_axis;
+    const double *numbers;         /* by row; NaN for what is no number */
+    const uint32_t *choices;       /* of an axis, by row: index in values */
+    const struct ll_value *values; /* of an axis */
+    uint32_t value_count;
+};
+
+struct ll_frame {
+    uint64_t row_count;      /* points, by number */
+    const uint64_t *numbers; /* of the points */
+    const uint8_t *verdicts; /* enum ll_verdict */
+    const struct ll_column *columns;
+    size_t column_count;
+    size_t axis_count; /* the first columns */
+    const struct ll_fact *facts;
+    size_t fact_count;
+    struct {
+        const char *text, *name;
+        bool most;
+    } objectives[LL_MOST_OBJECTIVES];
+    size_t objective_count;
+};
+
+/* Reads a database, everything in the arena. Results of several workloads have a column for their geometric
+ * mean under the plain name, and one each under the workload's. NULL after a complaint. */
+const struct ll_frame *ll_frame_read(const char *path, struct ll_arena *arena, struct ll_diags *diags);
+
+/* The column of this name, or NULL. */
+const struct ll_column *ll_frame_column(const struct ll_frame *frame, const char *name);
+
+#endif

@@ -1,0 +1,173 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Weights that lie in parts are whole only while a layer uses them: once going forward, once going backward.
+ * One exchange brings all of a layer's. Its copy is workspace, which is free after the last reader. */
+#include "sim/parallel/exchange_parts.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+static const struct ll_form *form_of(const struct ll_exchanging *x, uint32_t op)
+{
+    return &x->trace->forms[x->trace->ops[op].form];
+}
+
+static bool is_sharded_weight(const struct ll_exchanging *x, uint32_t tensor)
+{
+    const struct ll_tensor *t = &x->trace->tensors[tensor];
+    return x->gradients.sharded[t->storage] && x->trace->descs[t->desc].memory == LL_WEIGHT;
+}
+
+static bool reads_weights(const struct ll_exchanging *x, uint32_t op)
+{
+    enum ll_phase phase = form_of(x, op)->phase;
+    if (phase != LL_PHASE_FORWARD && phase != LL_PHASE_BACKWARD)
+        return false;
+    for (uint32_t i = 0; i < form_of(x, op)->view.input_count; i++)
+        if (is_sharded_weight(x, ll_op_input(x->trace, op, i)))
+            return true;
+    return false;
+}
+
+static bool updates_weights(const struct ll_exchanging *x, uint32_t op)
+{
+    for (uint32_t o = 0; o < form_of(x, op)->view.output_count; o++)
+        if (is_sharded_weight(x, ll_op_output(x->trace, op, o)))
+            return true;
+    return false;
+}
+
+/* The last use of each layer and way, and the last op of that. */
+struct latest {
+    uint32_t use, op;
+};
+
+static void add_to_use(struct ll_exchanging *x, uint32_t op, uint32_t updates, struct latest *latest)
+{
+    bool same = latest->op != LL_NONE && x->uses[latest->use].updates == updates;
+    if (!same) {
+        x->uses[x->use_count] = (struct ll_use){op, updates, false};
+        latest->use = x->use_count++;
+    } else {
+        x->next_op[latest->op] = op;
+    }
+    latest->op = op;
+    x->use_of[op] = latest->use;
+}
+
+bool ll_uses_find(struct ll_exchanging *x)
+{
+    struct ll_arena *arena = &x->rewrite.arena;
+    uint64_t ops = x->trace->op_count, ways = 2 * ((uint64_t)x->layers.count + 1);
+    struct latest *latest = ll_alloc(arena, ways, sizeof *latest);
+    x->uses = ll_alloc(arena, ops + 1, sizeof *x->uses);
+    x->use_of = ll_alloc(arena, ops + 1, sizeof *x->use_of);
+    x->next_op = ll_alloc(arena, ops + 1, sizeof *x->next_op);
+    if (!latest || !x->uses || !x->use_of || !x->next_op)
+        return false;
+    memset(latest, 0xff, ways * sizeof *latest);
+    memset(x->use_of, 0xff, ops * sizeof *x->use_of);
+    memset(x->next_op, 0xff, ops * sizeof *x->next_op);
+    uint32_t updates = 0;
+    bool updated = false;
+    for (uint32_t op = 0; op < ops; op++) {
+        updated |= form_of(x, op)->phase == LL_PHASE_UPDATE && updates_weights(x, op);
+        if (!reads_weights(x, op))
+            continue;
+        updates += updated;
+        updated = false;
+        uint32_t layer = x->layers.owner[op] == LL_NONE ? x->layers.count : x->layers.owner[op];
+        bool backward = form_of(x, op)->phase == LL_PHASE_BACKWARD;
+        add_to_use(x, op, updates, &latest[2 * (uint64_t)layer + backward]);
+    }
+    return true;
+}
+
+uint32_t ll_weight_part(struct ll_exchanging *x, uint32_t tensor)
+{
+    const struct ll_tensor *t = &x->trace->tensors[tensor];
+    if (x->part[t->storage] == LL_NONE)
+        x->part[t->storage] = ll_rewrite_bring(
+            &x->rewrite, ll_part_desc(x, t->desc, (enum ll_memory_class)x->trace->descs[t->desc].memory));
+    return x->part[t->storage];
+}
+
+/* The weights that a use reads, each once. */
+static bool list_weights(struct ll_exchanging *x, const struct ll_use *use, struct ll_bucket *bucket)
+{
+    for (uint32_t op = use->first_op; op != LL_NONE; op = x->next_op[op])
+        for (uint32_t i = 0; i < form_of(x, op)->view.input_count; i++) {
+            uint32_t tensor = ll_op_input(x->trace, op, i);
+            bool known = !is_sharded_weight(x, tensor);
+            for (uint64_t k = 0; k < bucket->count && !known; k++)
+                known = bucket->tensors[k] == tensor;
+            if (known)
+                continue;
+            if (!ll_grow((void **)&bucket->tensors, &bucket->capacity, bucket->count + 1,
+                         sizeof *bucket->tensors))
+                return ll_rewrite_trouble(&x->rewrite, ll_status_text(LL_NO_MEMORY));
+            bucket->tensors[bucket->count++] = tensor;
+        }
+    return true;
+}
+
+static void gather(struct ll_exchanging *x, struct ll_use *use, uint32_t after)
+{
+    struct ll_bucket bucket = {0};
+    use->gathered = true;
+    bool listed = list_weights(x, use, &bucket);
+    uint32_t *parts = malloc((2 * bucket.count + 1) * sizeof *parts), *descs = parts + bucket.count;
+    if (!listed || !parts)
+        ll_rewrite_trouble(&x->rewrite, ll_status_text(LL_NO_MEMORY));
+    for (uint64_t i = 0; i < bucket.count && !x->rewrite.trouble; i++) {
+        const struct ll_desc *desc = &x->trace->descs[x->trace->tensors[bucket.tensors[i]].desc];
+        parts[i] = ll_weight_part(x, bucket.tensors[i]);
+        descs[i] =
+            ll_rewrite_new_desc(&x->rewrite, x->trace->strings[desc->name], &desc->shape, LL_WORKSPACE);
+    }
+    if (!x->rewrite.trouble) {
+        const struct ll_form *form = form_of(x, use->first_op);
+        const struct ll_exchanged_tensors exchange = {LL_OP_ALL_GATHER,
+                                                      form->phase,
+                                                      x->trace->strings[form->scope],
+                                                      parts,
+                                                      descs,
+                                                      bucket.count,
+                                                      false,
+                                                      after};
+        uint32_t first = ll_exchange_tensors(x, &exchange);
+        for (uint64_t i = 0; i < bucket.count; i++)
+            ll_rewrite_redirect(&x->rewrite, bucket.tensors[i], first + (uint32_t)i);
+    }
+    free(parts);
+    free(bucket.tensors);
+}
+
+/* A weight of the next layer may be one of this one's too; it is then gathered when its turn comes. */
+static bool shares_weights(struct ll_exchanging *x, const struct ll_use *use, const struct ll_use *next)
+{
+    struct ll_bucket bucket = {0};
+    bool shares = !list_weights(x, use, &bucket);
+    uint64_t count = bucket.count;
+    for (uint32_t op = next->first_op; op != LL_NONE && !shares; op = x->next_op[op])
+        for (uint32_t i = 0; i < form_of(x, op)->view.input_count; i++)
+            for (uint64_t k = 0; k < count; k++)
+                shares |= bucket.tensors[k] == ll_op_input(x->trace, op, i);
+    free(bucket.tensors);
+    return shares;
+}
+
+void ll_gather_weights(struct ll_exchanging *x, uint32_t op)
+{
+    uint32_t number = x->use_of[op], before = x->rewrite.op_count ? x->rewrite.op_count - 1 : LL_NONE;
+    if (number == LL_NONE || x->rewrite.trouble)
+        return;
+    struct ll_use *use = &x->uses[number];
+    bool begins = use->first_op == op;
+    if (!use->gathered)
+        gather(x, use, before);
+    if (!begins || !x->plan->overlap || number + 1 == x->use_count)
+        return;
+    struct ll_use *next = use + 1;
+    if (!next->gathered && next->updates == use->updates && !shares_weights(x, use, next))
+        gather(x, next, before);
+}

@@ -1,0 +1,132 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "sim/parallel/spread.h"
+
+#include "sim/parallel/cut.h"
+#include "sim/parallel/exchange.h"
+#include "sim/parallel/recompute.h"
+#include "sim/parallel/same.h"
+#include "tracer/rescale.h"
+
+#include <stdlib.h>
+
+/* One trace after the other; the last is what the next change begins with. */
+struct chain {
+    struct ll_spread *spread;
+    const struct ll_trace *last;
+    struct ll_diags *diags;
+    const char *what; /* is being done, for complaints */
+};
+
+static bool no_memory(struct ll_diags *diags)
+{
+    return ll_complain(diags, (struct ll_place){0}, "memory ran out");
+}
+
+/* Takes a new trace over, or says why there is none. */
+static bool follow(struct chain *chain, struct ll_trace *trace, const char *trouble)
+{
+    struct ll_place place = {.file = ll_trace_fact(chain->last, "model")};
+    if (!trace)
+        return trouble ? ll_complain(chain->diags, place, "%s: %s", chain->what, trouble)
+                       : no_memory(chain->diags);
+    chain->spread->owned[chain->spread->owned_count++] = trace;
+    chain->last = trace;
+    return true;
+}
+
+static bool rescale(struct chain *chain)
+{
+    const char *trouble = NULL;
+    uint64_t batch = chain->spread->sizes.micro_batch;
+    chain->what = "at another batch";
+    if (batch == 0 || batch == ll_trace_batch(chain->last))
+        return true;
+    return follow(chain, ll_trace_rescale(chain->last, batch, &trouble), trouble);
+}
+
+static bool recompute(struct chain *chain)
+{
+    const char *trouble = NULL;
+    chain->what = "computed again";
+    if (chain->spread->plan.recompute == LL_RECOMPUTE_NONE)
+        return true;
+    return follow(chain, ll_recompute(chain->last, chain->spread->plan.recompute, &trouble), trouble);
+}
+
+static bool cut(struct chain *chain, uint64_t piece)
+{
+    const struct ll_parallel *plan = &chain->spread->plan;
+    const char *trouble = NULL;
+    chain->what = "cut into pieces";
+    if (chain->spread->piece_count == 1)
+        return true;
+    const struct ll_cut how = {plan->pipeline, plan->chunks, piece, plan->tensor * plan->data};
+    return follow(chain, ll_cut(chain->last, &how, &trouble), trouble);
+}
+
+static bool exchange(struct chain *chain)
+{
+    const char *trouble = NULL;
+    chain->what = "with replicas";
+    if (chain->spread->plan.data == 1)
+        return true;
+    return follow(chain, ll_exchange_gradients(chain->last, &chain->spread->plan, &trouble), trouble);
+}
+
+/* The program of a piece, unless one before it does the same. */
+static bool add_piece(struct chain chain, uint32_t piece)
+{
+    struct ll_spread *spread = chain.spread;
+    if (!cut(&chain, piece) || !exchange(&chain))
+        return false;
+    for (uint32_t i = 0; i < spread->program_count; i++)
+        if (ll_same_program(spread->programs[i].trace, chain.last)) {
+            spread->program_of[piece] = i;
+            return true;
+        }
+    struct ll_program *program = &spread->programs[spread->program_count];
+    program->trace = chain.last;
+    program->prepared = ll_prepare(chain.last, &spread->arena, chain.diags);
+    spread->program_of[piece] = spread->program_count++;
+    return program->prepared || chain.diags->count > 0 || no_memory(chain.diags);
+}
+
+static bool make_room(struct ll_spread *spread)
+{
+    enum { CHANGES = 2, CHANGES_OF_PIECE = 2 };
+    uint64_t pieces = spread->plan.pipeline * spread->plan.chunks;
+    spread->piece_count = (uint32_t)pieces;
+    spread->programs = ll_alloc(&spread->arena, pieces, sizeof *spread->programs);
+    spread->program_of = ll_alloc(&spread->arena, pieces, sizeof *spread->program_of);
+    spread->owned = ll_alloc(&spread->arena, CHANGES + CHANGES_OF_PIECE * pieces, sizeof(void *));
+    return spread->programs && spread->program_of && spread->owned;
+}
+
+struct ll_spread *ll_spread_trace(const struct ll_trace *trace, const struct ll_parallel *plan, uint64_t devices,
+                                  struct ll_diags *diags)
+{
+    struct ll_spread *spread = calloc(1, sizeof *spread);
+    struct chain chain = {.spread = spread, .last = trace, .diags = diags};
+    size_t before = diags->count;
+    if (!spread)
+        return NULL;
+    spread->plan = *plan;
+    bool right = ll_plan_resolve(plan, ll_trace_batch(trace), devices, diags, &spread->sizes) &&
+                 (make_room(spread) || no_memory(diags)) && rescale(&chain) && recompute(&chain);
+    for (uint32_t piece = 0; right && piece < spread->piece_count; piece++)
+        right = add_piece(chain, piece);
+    if (right && diags->count == before)
+        return spread;
+    ll_spread_free(spread);
+    return NULL;
+}
+
+void ll_spread_free(struct ll_spread *spread)
+{
+    if (!spread)
+        return;
+    for (uint32_t i = 0; i < spread->owned_count; i++)
+        ll_trace_free(spread->owned[i]);
+    ll_arena_release(&spread->arena);
+    free(spread);
+}

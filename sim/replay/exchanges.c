@@ -1,0 +1,218 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "sim/replay/exchanges.h"
+
+#include "tracer/base/map.h"
+#include "tracer/base/num.h"
+
+#include <assert.h>
+#include <stdlib.h>
+
+struct ll_exchanges {
+    const struct ll_machine *machine;
+    struct ll_net *net;  /* made when the first exchange is asked for */
+    const char *trouble; /* why there is none */
+    uint64_t devices;
+    struct ll_map keys;
+    struct ll_price *prices; /* by key */
+    uint64_t capacity;
+};
+
+static uint64_t joined(const struct ll_machine *machine)
+{
+    uint64_t devices = 1;
+    for (uint64_t i = 0; i < machine->network_count; i++)
+        devices = ll_mul(devices, machine->networks[i].devices);
+    return devices;
+}
+
+struct ll_exchanges *ll_exchanges_new(const struct ll_machine *machine, uint64_t devices)
+{
+    struct ll_exchanges *exchanges = calloc(1, sizeof *exchanges);
+    uint64_t all = joined(machine);
+    if (exchanges)
+        *exchanges =
+            (struct ll_exchanges){.machine = machine, .devices = devices ? ll_min(devices, all) : all};
+    return exchanges;
+}
+
+void ll_exchanges_free(struct ll_exchanges *exchanges)
+{
+    if (!exchanges)
+        return;
+    ll_net_free(exchanges->net);
+    ll_map_release(&exchanges->keys);
+    free(exchanges->prices);
+    free(exchanges);
+}
+
+uint64_t ll_exchanges_devices(const struct ll_exchanges *exchanges)
+{
+    return exchanges->devices;
+}
+
+static bool is_between_two(uint64_t kind)
+{
+    return kind == LL_OP_SEND || kind == LL_OP_RECEIVE;
+}
+
+struct ll_asked ll_asked_by(const struct ll_op_view *op)
+{
+    uint64_t read = ll_op_bytes_read(op), written = ll_op_bytes_written(op);
+    int64_t devices = ll_attr_count(op, LL_ATTR_DEVICES, 0), stride = ll_attr_count(op, LL_ATTR_STRIDE, 1);
+    bool two = is_between_two(op->kind);
+    return (struct ll_asked){.kind = op->kind,
+                             .bytes = ll_max(read, written),
+                             .devices = two           ? 2
+                                        : devices > 0 ? (uint64_t)devices
+                                                      : 0,
+                             .stride = two || stride < 1 ? 1 : (uint64_t)stride,
+                             .peer = two ? ll_attr_count(op, LL_ATTR_PEER, 1) : 0};
+}
+
+/* By op kind: the ops of class communication have the collectives' words, but that two halves of one are ops
+ * each. */
+static const enum ll_collective collectives[LL_OP_COUNT] = {
+    [LL_OP_ALL_REDUCE] = LL_COLLECTIVE_ALL_REDUCE, [LL_OP_REDUCE_SCATTER] = LL_COLLECTIVE_REDUCE_SCATTER,
+    [LL_OP_ALL_GATHER] = LL_COLLECTIVE_ALL_GATHER, [LL_OP_ALL_TO_ALL] = LL_COLLECTIVE_ALL_TO_ALL,
+    [LL_OP_BROADCAST] = LL_COLLECTIVE_BROADCAST,   [LL_OP_REDUCE] = LL_COLLECTIVE_REDUCE,
+    [LL_OP_COLLECT] = LL_COLLECTIVE_COLLECT,       [LL_OP_DISTRIBUTE] = LL_COLLECTIVE_DISTRIBUTE,
+    [LL_OP_BARRIER] = LL_COLLECTIVE_BARRIER,       [LL_OP_SEND] = LL_COLLECTIVE_SEND_RECEIVE,
+    [LL_OP_RECEIVE] = LL_COLLECTIVE_SEND_RECEIVE,
+};
+
+/* --- who takes part --- */
+
+/* Marks the levels in which two devices have different places. */
+static void mark_levels(const struct ll_net *net, uint64_t a, uint64_t b, struct ll_price *price)
+{
+    for (uint64_t level = 0; level < ll_net_levels(net); level++) {
+        uint64_t inner = ll_net_group(net, level), sides = ll_net_group(net, level + 1) / inner;
+        if (a / inner % sides != b / inner % sides)
+            price->levels |= 1u << level;
+    }
+    while (price->levels >> price->outermost > 1)
+        price->outermost++;
+}
+
+/* Groups beyond a block of the outermost level that they reach do what those in the block do. */
+static uint64_t distinct_span(const struct ll_net *net, const struct ll_asked *asked, uint64_t devices,
+                              uint64_t level)
+{
+    uint64_t block = ll_net_group(net, level + 1), pattern = devices * asked->stride;
+    return block % pattern == 0 ? block : UINT64_MAX;
+}
+
+/* Devices b + s, b + s + stride, ... for each place s below the stride of each run b of devices * stride. */
+static uint64_t list_groups(const struct ll_exchanges *x, const struct ll_asked *asked, uint64_t devices,
+                            uint64_t *members, struct ll_price *price)
+{
+    uint64_t pattern = devices * asked->stride, end = asked->span ? asked->first + asked->span : x->devices;
+    uint64_t reach = pattern - asked->stride; /* from the first to the last of a group */
+    for (uint64_t i = 1; i < devices; i++)
+        mark_levels(x->net, asked->first, asked->first + i * asked->stride, price);
+    uint64_t span = distinct_span(x->net, asked, devices, price->outermost), count = 0;
+    end = asked->first + ll_min(end - asked->first, span);
+    for (uint64_t base = asked->first; base + reach < end; base += pattern)
+        for (uint64_t s = 0; s < asked->stride && base + s + reach < end; s++, count++)
+            for (uint64_t i = 0; i < devices; i++)
+                members[count * devices + i] = base + s + i * asked->stride;
+    return count;
+}
+
+static uint64_t list_pairs(const struct ll_exchanges *x, const struct ll_asked *asked, uint64_t *members,
+                           struct ll_price *price)
+{
+    uint64_t end = asked->span ? asked->first + asked->span : x->devices, count = 0;
+    bool receives = asked->kind == LL_OP_RECEIVE;
+    for (uint64_t device = asked->first; device < end; device++) {
+        uint64_t other = device + (uint64_t)asked->peer; /* wraps below zero, then it is too large */
+        if (other >= x->devices)
+            continue;
+        mark_levels(x->net, device, other, price);
+        members[2 * count + receives] = device;
+        members[2 * count + !receives] = other;
+        count++;
+    }
+    return count;
+}
+
+/* Devices of a group; 0 when there are not enough of them. */
+static uint64_t group_size(const struct ll_exchanges *x, const struct ll_asked *asked)
+{
+    uint64_t within = asked->span ? asked->span : x->devices;
+    uint64_t devices = asked->devices ? asked->devices : within / asked->stride;
+    bool fits = devices > 0 && asked->first + within <= x->devices && devices <= within &&
+                (devices == 1 || asked->stride <= (within - 1) / (devices - 1));
+    return fits ? devices : 0;
+}
+
+/* --- what it takes --- */
+
+static bool open_net(struct ll_exchanges *x)
+{
+    if (!x->net && !x->trouble)
+        x->net = ll_net_new(x->machine, &x->trouble);
+    return x->net != NULL;
+}
+
+/* False when memory ran out. */
+static bool exchange(struct ll_exchanges *x, const struct ll_asked *asked, struct ll_price *price)
+{
+    uint64_t size = group_size(x, asked);
+    uint64_t *members = malloc((2 * x->devices + 1) * sizeof *members);
+    if (!members)
+        return false;
+    bool two = is_between_two(asked->kind);
+    uint64_t groups = size == 0 ? 0
+                      : two     ? list_pairs(x, asked, members, price)
+                                : list_groups(x, asked, size, members, price);
+    struct ll_exchange what = {.collective = collectives[asked->kind],
+                               .bytes = (double)asked->bytes,
+                               .members = members,
+                               .size = size,
+                               .groups = groups};
+    enum ll_exchange_trouble trouble = LL_EXCHANGE_DONE;
+    price->devices = size;
+    price->groups = groups;
+    if (groups == 0)
+        price->trouble = "the network does not join so many devices";
+    else
+        trouble = ll_exchange_by_software(x->net, &what, &price->exchanged);
+    if (trouble == LL_EXCHANGE_NO_WAY)
+        price->trouble = "there is no way to do this among so many devices";
+    free(members);
+    return trouble != LL_EXCHANGE_NO_MEMORY;
+}
+
+static bool find_price(struct ll_exchanges *x, const struct ll_asked *asked, struct ll_price *price)
+{
+    *price = (struct ll_price){.devices = asked->devices, .groups = 1};
+    bool alone = asked->devices == 1 || (asked->devices == 0 && x->devices == 1 && x->machine->network_count);
+    if (alone)
+        price->devices = 1;
+    else if (open_net(x))
+        return exchange(x, asked, price);
+    else
+        price->trouble = x->trouble;
+    return true;
+}
+
+/* Room first, then the key: a key without a price must never exist. */
+const struct ll_price *ll_exchanges_price(struct ll_exchanges *x, const struct ll_asked *asked)
+{
+    bool is_new = false;
+    assert(ll_op_class((enum ll_op_kind)asked->kind) == LL_CLASS_COMMUNICATION);
+    uint32_t known = ll_map_find(&x->keys, asked, sizeof *asked);
+    if (known != LL_NO_ID)
+        return &x->prices[known];
+    struct ll_price price;
+    uint64_t needed = (uint64_t)x->keys.count + 1;
+    if (!ll_grow((void **)&x->prices, &x->capacity, needed, sizeof *x->prices) ||
+        !find_price(x, asked, &price))
+        return NULL;
+    uint32_t id = ll_map_intern(&x->keys, asked, sizeof *asked, &is_new);
+    if (id == LL_NO_ID)
+        return NULL;
+    x->prices[id] = price;
+    return &x->prices[id];
+}

@@ -1,0 +1,48 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* What exchanges between devices take, asked by the op: all groups of the machine's network do the same at
+ * once, and what has been asked is remembered, for a trace repeats itself.
+ *
+ * A group is so many devices, so far apart (sim/parallel/plan.h says how devices are numbered). Whoever sends
+ * does so together with all devices that have a peer so far away.
+ *
+ * Made for one machine, used by one thread at a time. Deterministic. */
+#ifndef LL_SIM_REPLAY_EXCHANGES_H
+#define LL_SIM_REPLAY_EXCHANGES_H
+
+#include "sim/net/collective.h"
+#include "tracer/ops.h"
+
+/* An exchange as an op asks for it. Plain data, compared as bytes. */
+struct ll_asked {
+    uint64_t kind;  /* enum ll_op_kind, of class communication */
+    uint64_t bytes; /* M of sim/net/collectives.def: what the op reads or makes, the larger of both */
+    uint64_t devices, stride; /* of a group; 0 devices: all, a stride apart */
+    int64_t peer;             /* of sends and receives alone: the other device's number less the own one */
+    uint64_t first, span;     /* only the devices first ... first + span - 1 take part; 0: all do */
+};
+
+struct ll_price {
+    struct ll_exchanged exchanged;
+    uint64_t devices, groups; /* of so many devices each */
+    uint32_t levels;          /* bit i: devices differ in their place in level i, so its links are used */
+    uint32_t outermost;       /* the last of these; 0 without any */
+    const char *trouble;      /* NULL, or why there is no such exchange on this network; static */
+};
+
+struct ll_exchanges;
+
+/* For a machine that outlives it, of which the first `devices` take part; 0: all. NULL when memory ran out; a
+ * machine without network is a trouble of each exchange that is asked for. */
+struct ll_exchanges *ll_exchanges_new(const struct ll_machine *machine, uint64_t devices);
+void ll_exchanges_free(struct ll_exchanges *exchanges);
+
+/* How many devices there are to take part; 1 on a machine without network. */
+uint64_t ll_exchanges_devices(const struct ll_exchanges *exchanges);
+
+/* The exchange that an op of class communication asks for. Pure. */
+struct ll_asked ll_asked_by(const struct ll_op_view *op);
+
+/* What it takes. NULL when memory ran out. Good until the next question. */
+const struct ll_price *ll_exchanges_price(struct ll_exchanges *exchanges, const struct ll_asked *asked);
+
+#endif

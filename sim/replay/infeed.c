@@ -1,0 +1,55 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "sim/replay/infeed.h"
+
+#include <math.h>
+
+struct ll_machine ll_machine_with_input(const struct ll_machine *machine)
+{
+    struct ll_machine with_input = *machine;
+    with_input.host = (struct ll_host){.cores = machine->host.cores};
+    return with_input;
+}
+
+void ll_infeed_host(const struct ll_prepared *prepared, const struct ll_machine *machine,
+                    struct ll_infeed *infeed)
+{
+    const struct ll_trace *trace = prepared->trace;
+    double prepare_s = 0, transfer_s = 0;
+    for (uint32_t i = prepared->first_op; i < prepared->end_op; i++) {
+        uint32_t form = trace->ops[i].form;
+        struct ll_cost cost;
+        const char *trouble;
+        if (prepared->works[form].kind == LL_WORK_HOST &&
+            ll_cost_op(machine, trace->forms[form].view.kind, &prepared->works[form], &cost, NULL,
+                       &trouble)) {
+            prepare_s += cost.prepare_s;
+            transfer_s += cost.host_s - cost.prepare_s;
+        }
+    }
+    infeed->prepare_s = prepare_s / (double)prepared->steps;
+    infeed->transfer_s = transfer_s / (double)prepared->steps;
+}
+
+void ll_infeed_share(struct ll_infeed *infeed)
+{
+    infeed->step_s = fmax(infeed->device_s, infeed->prepare_s + infeed->transfer_s);
+    infeed->share = infeed->step_s > 0 ? 1 - infeed->device_s / infeed->step_s : 0;
+}
+
+bool ll_infeed_of(const struct ll_result *result, struct ll_infeed *infeed)
+{
+    struct ll_machine with_input = ll_machine_with_input(result->machine);
+    struct ll_arena scratch = {0};
+    struct ll_diags diags = {0};
+    ll_infeed_host(result->prepared, result->machine, infeed);
+    bool brings = infeed->prepare_s + infeed->transfer_s > 0;
+    const struct ll_result *fed =
+        brings ? ll_replay(result->prepared, &with_input, &scratch, &diags) : result;
+    if (fed) {
+        infeed->device_s = fed->time_s;
+        ll_infeed_share(infeed);
+    }
+    ll_diags_release(&diags);
+    ll_arena_release(&scratch);
+    return fed != NULL;
+}

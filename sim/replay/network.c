@@ -1,0 +1,151 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* How much of the exchanges between devices shows: time in which one goes on and the device does nothing.
+ *
+ * The exchanges are taken in the order in which they start; the device's ops follow one another already. Two
+ * marks walk along both: what of an exchange lies behind all before it is new, and what of the new no op
+ * covers is exposed. */
+#include "sim/replay/replay_parts.h"
+
+#include <inttypes.h>
+#include <math.h>
+#include <stdlib.h>
+
+struct span {
+    double start_s, end_s;
+    uint32_t form, order;
+};
+
+/* Ops of the device, or exchanges, each in the order of their start. */
+struct spans {
+    struct span *at;
+    uint32_t count;
+};
+
+static int by_start(const void *left, const void *right)
+{
+    const struct span *a = left, *b = right;
+    if (a->start_s != b->start_s)
+        return a->start_s < b->start_s ? -1 : 1;
+    return a->order < b->order ? -1 : a->order > b->order;
+}
+
+/* Whether the op runs on the device itself. */
+static bool is_computed(uint64_t kind)
+{
+    return kind != LL_WORK_COLLECTIVE && kind != LL_WORK_HOST && kind != LL_WORK_WAIT;
+}
+
+static bool find_spans(const struct ll_result *result, struct spans *computed, struct spans *exchanged)
+{
+    const struct ll_prepared *prepared = result->prepared;
+    uint32_t count = prepared->end_op - prepared->first_op;
+    *computed = (struct spans){.at = malloc((count + 1) * sizeof *computed->at)};
+    *exchanged = (struct spans){.at = malloc((count + 1) * sizeof *exchanged->at)};
+    for (uint32_t i = 0; computed->at && exchanged->at && i < count; i++) {
+        const struct ll_op_result *op = &result->ops[i];
+        uint32_t form = prepared->trace->ops[prepared->first_op + i].form;
+        uint64_t kind = prepared->works[form].kind;
+        bool idle = kind == LL_WORK_COLLECTIVE && result->prices[form].devices == 0;
+        struct spans *spans = kind == LL_WORK_COLLECTIVE ? exchanged : is_computed(kind) ? computed : NULL;
+        if (spans && !idle)
+            spans->at[spans->count++] = (struct span){op->start_s, op->start_s + op->time_s, form, i};
+    }
+    if (!computed->at || !exchanged->at)
+        return false;
+    qsort(exchanged->at, exchanged->count, sizeof *exchanged->at, by_start);
+    return true;
+}
+
+/* How much of a span the device's ops cover; *next is the first that may. Spans come in order. */
+static double covered_s(const struct spans *computed, uint32_t *next, double start_s, double end_s)
+{
+    double covered = 0;
+    while (*next < computed->count && computed->at[*next].end_s <= start_s)
+        ++*next;
+    for (uint32_t i = *next; i < computed->count && computed->at[i].start_s < end_s; i++)
+        covered += fmax(0, fmin(end_s, computed->at[i].end_s) - fmax(start_s, computed->at[i].start_s));
+    return covered;
+}
+
+/* Of the exchanges that use one of these levels. */
+static void sweep(const struct ll_result *result, const struct spans *computed, const struct spans *exchanged,
+                  uint32_t levels, double *busy_s, double *exposed_s)
+{
+    double behind_s = 0, per_step = 1 / (double)result->prepared->steps;
+    uint32_t next = 0;
+    *busy_s = *exposed_s = 0;
+    for (uint32_t i = 0; i < exchanged->count; i++) {
+        const struct span *span = &exchanged->at[i];
+        double start_s = fmax(behind_s, span->start_s);
+        if (!(result->prices[span->form].levels & levels) || span->end_s <= start_s)
+            continue;
+        *busy_s += (span->end_s - start_s) * per_step;
+        *exposed_s += (span->end_s - start_s - covered_s(computed, &next, start_s, span->end_s)) * per_step;
+        behind_s = span->end_s;
+    }
+}
+
+static void sum_bytes(struct ll_result *result, const struct spans *exchanged)
+{
+    for (uint32_t i = 0; i < exchanged->count; i++) {
+        const struct ll_price *price = &result->prices[exchanged->at[i].form];
+        result->network.levels[price->outermost].sent_bytes +=
+            price->exchanged.sent_bytes / (double)price->devices / (double)result->prepared->steps;
+    }
+}
+
+bool ll_find_exposure(struct ll_result *result)
+{
+    struct spans computed, exchanged;
+    bool found = !result->prices || find_spans(result, &computed, &exchanged);
+    if (result->prices && found) {
+        struct ll_exposure *network = &result->network;
+        network->count = exchanged.count;
+        sum_bytes(result, &exchanged);
+        sweep(result, &computed, &exchanged, UINT32_MAX, &network->busy_s, &network->exposed_s);
+        for (uint32_t l = 0; l < result->machine->network_count; l++)
+            sweep(result, &computed, &exchanged, 1u << l, &network->levels[l].busy_s,
+                  &network->levels[l].exposed_s);
+    }
+    if (result->prices) {
+        free(computed.at);
+        free(exchanged.at);
+    }
+    return found;
+}
+
+/* --- why an exchange takes its time --- */
+
+static void tell_way(const struct ll_price *price, struct ll_explain *why)
+{
+    const struct ll_exchanged *e = &price->exchanged;
+    double sent_bytes = e->sent_bytes / (double)price->devices;
+    if (e->algorithm == LL_ALGORITHM_COUNT)
+        ll_say(why, "as the samples of %s tell of so many devices, each of which sends %.10g B", e->busiest,
+               sent_bytes);
+    else
+        ll_say(why, "%s: %.10g messages one behind the other, of which each device sends %.10g B%s%s",
+               ll_algorithm_name(e->algorithm), e->rounds, sent_bytes,
+               e->busiest ? "; held back by the links of " : "", e->busiest ? e->busiest : "");
+}
+
+void ll_tell_price(const struct ll_asked *asked, const struct ll_price *price, struct ll_explain *why)
+{
+    const struct ll_exchanged *e = &price->exchanged;
+    const char *name = ll_op_name((enum ll_op_kind)asked->kind);
+    if (asked->peer)
+        ll_say(why, "%s of %" PRIu64 " B, %" PRId64 " devices away; so do %" PRIu64 " pairs at once", name,
+               asked->bytes, asked->peer, price->groups);
+    else
+        ll_say(why,
+               "%s of %" PRIu64 " B among %" PRIu64 " devices, %" PRIu64 " apart; so do %" PRIu64
+               " groups at once on the links that they share",
+               name, asked->bytes, price->devices, asked->stride, price->groups);
+    if (price->devices < 2) {
+        ll_say(why, "time, of one device by itself: 0 = 0 s");
+        return;
+    }
+    tell_way(price, why);
+    ll_say(why, "time, what starting it costs and the messages: %.10g + %.10g = %.10g s", e->overhead_s,
+           e->time_s - e->overhead_s, e->time_s);
+}

@@ -1,0 +1,47 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Machines that nobody built. */
+#ifndef LL_TESTS_RANDOM_MACHINE_H
+#define LL_TESTS_RANDOM_MACHINE_H
+
+#include "random.h"
+#include "tracer/base/arena.h"
+
+#include <math.h>
+#include <stdio.h>
+
+/* From low to high, decades alike. */
+static inline double ll_between(uint64_t *random, double low, double high)
+{
+    return low * pow(high / low, (double)ll_random_below(random, 1000) / 999);
+}
+
+/* A machine that nobody built, with three memory levels; in the arena. */
+static inline char *ll_random_machine(uint64_t *random, struct ll_arena *arena, const char *fusion)
+{
+    static const char *const dataflows[] = {"os", "ws", "is"};
+    char unit[256];
+    uint64_t count = 1 + ll_random_below(random, 8);
+    if (ll_random_below(random, 2))
+        snprintf(unit, sizeof unit, "model: systolic, rows: %d, cols: %d, dataflow: %s, overlap_folds: %s",
+                 1 << ll_random_below(random, 8), 1 << ll_random_below(random, 8),
+                 dataflows[ll_random_below(random, 3)], ll_random_below(random, 2) ? "true" : "false");
+    else
+        snprintf(unit, sizeof unit, "model: matrix, tiles: [%dx%dx8, 8x8x1]", 8 << ll_random_below(random, 5),
+                 8 << ll_random_below(random, 5));
+    double sram = ll_between(random, 16, 16384), bandwidth = ll_between(random, 1, 3000);
+    return ll_format(arena,
+                     "name: random\nclock: %.0fMHz\nunits:\n"
+                     "  - {name: array, %s, count: %d, macs: {f32: 1}, runs: [matmul, conv2d]}\n"
+                     "  - {name: simd, model: vector, count: %d, lanes: %d, flops: {f32: 2, i32: 1}}\n"
+                     "memory:\n  - {name: near, size: %.0fKiB, bandwidth: %.0fGB/s, scope: unit}\n"
+                     "  - {name: sram, size: %.0fKiB, bandwidth: %.0fGB/s, latency: %dns}\n"
+                     "  - {name: dram, size: 64GiB, bandwidth: %.0fGB/s, latency: %dns}\n"
+                     "software: {op_overhead: %dns, fusion: %s}\nhost: {bandwidth: %.0fGB/s, latency: 1us}\n",
+                     ll_between(random, 100, 3000), unit, (int)count, (int)count,
+                     1 << ll_random_below(random, 10), fmin(sram / 2, 256) + 1, 4 * bandwidth, sram + 1024,
+                     2 * bandwidth, (int)ll_random_below(random, 100), bandwidth,
+                     (int)ll_random_below(random, 1000), (int)ll_random_below(random, 5000), fusion,
+                     ll_between(random, 1, 100));
+}
+
+#endif

@@ -1,0 +1,144 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Less memory for more FLOPs, and nothing else. */
+#include "check.h"
+
+#include "dry_model.h"
+#include "sim/memory/footprint.h"
+#include "sim/parallel/layers.h"
+#include "sim/parallel/recompute.h"
+
+static uint64_t flops_of(const struct ll_trace *trace)
+{
+    uint64_t flops = 0;
+    for (uint64_t op = 0; op < trace->op_count; op++)
+        flops += trace->forms[trace->ops[op].form].flops;
+    return flops;
+}
+
+static uint64_t peak_of(const struct ll_trace *trace)
+{
+    struct ll_footprint footprint;
+    assert_true(ll_footprint(trace, &footprint));
+    return footprint.peak_bytes;
+}
+
+static struct ll_trace *recomputed(const struct ll_trace *trace, enum ll_recompute recompute)
+{
+    struct ll_arena arena = {0};
+    const char *trouble;
+    struct ll_trace *new = ll_recompute(trace, recompute, &trouble);
+    if (trouble)
+        print_error("%s\n", trouble);
+    assert_non_null(new);
+    assert_null(ll_trace_check(new, &arena));
+    ll_arena_release(&arena);
+    return new;
+}
+
+/* FLOPs of the forward ops whose scope names a layer. */
+static uint64_t layers_forward(const struct ll_trace *trace)
+{
+    struct ll_arena arena = {0};
+    struct ll_layers layers;
+    uint64_t flops = 0;
+    assert_true(ll_layers_find(trace, &arena, &layers));
+    for (uint32_t op = 0; op < trace->op_count; op++) {
+        const struct ll_form *form = &trace->forms[trace->ops[op].form];
+        if (form->phase == LL_PHASE_FORWARD && layers.named[op] != LL_NONE)
+            flops += form->flops;
+    }
+    ll_arena_release(&arena);
+    return flops;
+}
+
+static void nothing_recomputed_is_the_same_trace(void **state)
+{
+    (void)state;
+    struct ll_trace *trace = dry_model("transformer", true, 8, NULL, 0);
+    struct ll_trace *same = recomputed(trace, LL_RECOMPUTE_NONE);
+    assert_int_equal(same->op_count, trace->op_count);
+    assert_int_equal(peak_of(same), peak_of(trace));
+    ll_trace_free(same);
+    ll_trace_free(trace);
+}
+
+static void full_recomputation_repeats_each_layer_once(void **state)
+{
+    (void)state;
+    static const char *const models[] = {"transformer", "resnet", "seq2seq"};
+    for (size_t i = 0; i < sizeof models / sizeof *models; i++) {
+        struct ll_trace *trace = dry_model(models[i], true, 64, NULL, 0);
+        struct ll_trace *new = recomputed(trace, LL_RECOMPUTE_FULL);
+        assert_int_equal(flops_of(new), flops_of(trace) + layers_forward(trace));
+        assert_true(peak_of(new) < peak_of(trace));
+        ll_trace_free(new);
+        ll_trace_free(trace);
+    }
+}
+
+/* Twelve layers of the base Transformer with sentences of 32 words: 18 attentions (6 read, 6 write, 6 read
+ * what was read), each with two products of 2 b s s h FLOPs; between them the mask (1 an element), the
+ * softmax (5) and the dropout (5) on b a s s elements (tracer/op_table.def). */
+static void selective_recomputation_repeats_the_middle_of_attention(void **state)
+{
+    (void)state;
+    const uint64_t b = 64, s = 32, h = 512, a = 8;
+    struct ll_trace *trace = dry_model("transformer", true, b, NULL, 0);
+    struct ll_trace *new = recomputed(trace, LL_RECOMPUTE_SELECTIVE);
+    assert_int_equal(flops_of(new) - flops_of(trace), 18 * (4 * b * s * s * h + (1 + 5 + 5) * b * a * s * s));
+    assert_true(peak_of(new) < peak_of(trace));
+    ll_trace_free(new);
+    ll_trace_free(trace);
+}
+
+static void what_computed_gradients_still_does(void **state)
+{
+    (void)state;
+    struct ll_trace *trace = dry_model("transformer", true, 8, NULL, 0);
+    struct ll_trace *new = recomputed(trace, LL_RECOMPUTE_FULL);
+    uint32_t old_op = 0;
+    for (uint32_t op = 0; op < new->op_count &&old_op < trace->op_count; op++) {
+        const struct ll_form *form = &new->forms[new->ops[op].form],
+                             *old = &trace->forms[trace->ops[old_op].form];
+        old_op += form->view.kind == old->view.kind && form->phase == old->phase &&
+                  form->flops == old->flops &&
+                  strcmp(new->strings[form->scope], trace->strings[old->scope]) == 0;
+    }
+    assert_int_equal(old_op, trace->op_count);
+    ll_trace_free(new);
+    ll_trace_free(trace);
+}
+
+/* Nothing is left to be read of what a layer made going forward, but by other layers going forward. */
+static void backward_ops_read_what_was_made_again(void **state)
+{
+    (void)state;
+    struct ll_arena arena = {0};
+    struct ll_layers layers;
+    struct ll_trace *trace = dry_model("transformer", true, 8, NULL, 0);
+    struct ll_trace *new = recomputed(trace, LL_RECOMPUTE_FULL);
+    assert_true(ll_layers_find(new, &arena, &layers));
+    for (uint32_t op = 0; op < new->op_count; op++) {
+        const struct ll_form *form = &new->forms[new->ops[op].form];
+        for (uint32_t i = 0; i < form->view.input_count && form->phase == LL_PHASE_BACKWARD; i++) {
+            uint32_t from = new->tensors[ll_op_input(new, op, i)].producer;
+            if (from != LL_NONE && new->forms[new->ops[from].form].phase == LL_PHASE_FORWARD)
+                assert_true(layers.named[from] == LL_NONE || layers.named[from] != layers.named[op]);
+        }
+    }
+    ll_trace_free(new);
+    ll_trace_free(trace);
+    ll_arena_release(&arena);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(nothing_recomputed_is_the_same_trace),
+        cmocka_unit_test(full_recomputation_repeats_each_layer_once),
+        cmocka_unit_test(selective_recomputation_repeats_the_middle_of_attention),
+        cmocka_unit_test(what_computed_gradients_still_does),
+        cmocka_unit_test(backward_ops_read_what_was_made_again),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}

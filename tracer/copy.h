@@ -1,0 +1,12 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* A trace once more: what begins as the same and is then changed. */
+#ifndef LL_TRACER_COPY_H
+#define LL_TRACER_COPY_H
+
+#include "tracer/trace.h"
+
+/* Equal in all and sharing no memory; its descs, forms and their views may be written to until it is shared.
+ * The caller frees it with ll_trace_free. NULL when memory ran out. */
+struct ll_trace *ll_trace_copy(const struct ll_trace *trace);
+
+#endif

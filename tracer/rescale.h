@@ -1,0 +1,21 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* A trace as if its workload had run at another batch: what a step of 64 samples would be with 16.
+ *
+ * Dimensions of the role LL_ROLE_BATCH become longer or shorter in proportion, whatever else they merge with
+ * the batch (the rows of a product are samples times steps); all others stay. What attributes say of such
+ * dimensions follows, and flops and bytes are counted anew. Order, edges and storages stay as they are. */
+#ifndef LL_TRACER_RESCALE_H
+#define LL_TRACER_RESCALE_H
+
+#include "tracer/trace.h"
+
+/* The batch in the trace's header, 0 when it says none. */
+uint64_t ll_trace_batch(const struct ll_trace *trace);
+
+/* A new trace with that batch (at least 1), freed by the caller with ll_trace_free; its header has the new
+ * batch, its ops no times. NULL when memory ran out (*trouble is NULL then) or *trouble, a static sentence,
+ * says what does not work out: no batch in the header, no dimension of that role, one that is no multiple of
+ * the batch, an op that this would make impossible. Thread-safe on different or shared traces. */
+struct ll_trace *ll_trace_rescale(const struct ll_trace *trace, uint64_t batch, const char **trouble);
+
+#endif
