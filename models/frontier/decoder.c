@@ -206,6 +206,14 @@ struct ll_value *ll_decoder_attend(struct ll_decoder *d, struct ll_value *querie
     }
     struct ll_attr attrs[] = {ll_attr_of_real(LL_ATTR_SCALE, 1 / sqrt((double)d->sizes.head)),
                               ll_attr_of_count(LL_ATTR_GROUPS, (int64_t)each)};
+    if (d->fused) {
+        struct ll_value *y = ll_nn_do(nn, &(struct ll_call){.kind = LL_OP_CAUSAL_ATTENTION,
+                                                            .input_count = 3,
+                                                            .inputs = (struct ll_value *[]){q, k, v},
+                                                            .attr_count = 2,
+                                                            .attrs = attrs});
+        return as_rows(d, y, each);
+    }
     struct ll_value *scores = product(nn, q, k, true);
     struct ll_value *shares = ll_nn_do(nn, &(struct ll_call){.kind = LL_OP_CAUSAL_SOFTMAX,
                                                              .input_count = 1,
@@ -220,6 +228,8 @@ static void check(struct ll_nn *nn, const struct ll_decoder *d)
     const struct ll_decoder_sizes *s = &d->sizes;
     if (s->heads % s->key_heads != 0)
         ll_nn_fail(nn, "heads that ask must be shared out evenly among those that answer");
+    if (d->train && d->fused && d->dropout > 0)
+        ll_nn_fail(nn, "attention as one op drops nothing; expected -p dropout=0 with -p fused=1");
     if (d->letters > s->vocabulary)
         ll_nn_fail(nn, "more letters than the vocabulary has words");
 }
@@ -245,6 +255,7 @@ static struct ll_decoder *begin(struct ll_nn *nn, const struct ll_build *build,
         .letters = options->letters,
         .dropout = options->dropout,
         .train = build->train,
+        .fused = options->fused,
         .rotary_base = options->rotary_base,
         .net = options->net,
     };

@@ -34,6 +34,7 @@ struct ll_decoder {
     double dropout; /* share of activations that is dropped when training */
     struct ll_chance chance;
     bool train;
+    bool fused;               /* attention is one op, whose scores stay on the chip */
     double rotary_base;       /* positions turn queries and keys; 0: they do not */
     const void *net;          /* what the net was told besides */
     struct ll_value *guesses; /* of the program that is evaluated */
@@ -49,6 +50,7 @@ struct ll_decoder_options {
     int64_t dtype;             /* number of a word of ll_decoder_dtypes */
     uint64_t context, letters;
     double dropout, rate, rotary_base;
+    bool fused;
     const void *net; /* what the net is told besides; outlives the building */
 };
 

@@ -59,7 +59,7 @@ static struct ll_value **all_dy(struct ll_nn *nn, const struct ll_gradient_call 
     if (!dy)
         ll_nn_fail(nn, "memory ran out");
     for (uint32_t i = 0; dy && i < count; i++)
-        dy[i] = call->dy[i] ? call->dy[i] : ll_zeros(nn, &call->op->outputs[i]->shape);
+        dy[i] = call->dy[i] ? call->dy[i] : ll_zero_flow(nn, &call->op->outputs[i]->shape);
     return dy;
 }
 
@@ -118,7 +118,7 @@ void ll_gradient_GATHER(struct ll_nn *nn, const struct ll_gradient_call *call)
     rows.role[0] = LL_ROLE_PLAIN;
     if (!call->wanted[0])
         return;
-    bool is_flat = indices->shape.rank == 1;
+    bool is_flat = indices->shape.rank == 1 && !nn->as_tensorflow;
     call->dx[0] = is_flat ? call->dy[0] : ll_seen_as(nn, call->dy[0], &rows);
     call->indices[0] = is_flat ? indices : ll_seen_as(nn, indices, &flat);
 }
@@ -127,6 +127,21 @@ void ll_gradient_SEGMENT_SUM(struct ll_nn *nn, const struct ll_gradient_call *ca
 {
     if (call->wanted[0])
         call->dx[0] = ll_nn_do2(nn, LL_OP_GATHER, call->dy[0], call->op->inputs[1]);
+}
+
+void ll_gradient_CAUSAL_ATTENTION(struct ll_nn *nn, const struct ll_gradient_call *call)
+{
+    const struct ll_nn_op *op = call->op;
+    struct ll_value *inputs[] = {call->dy[0],   op->inputs[0],  op->inputs[1],
+                                 op->inputs[2], op->outputs[0], op->outputs[1]};
+    if (!call->dy[0] || call->dy[1]) {
+        ll_gradient_UNKNOWN(nn, call);
+        return;
+    }
+    const struct ll_nn_op *gradient =
+        ll_with_attrs(nn, LL_OP_CAUSAL_ATTENTION_GRAD, op, 6, inputs, NULL)->producer;
+    for (int i = 0; gradient && i < 3; i++)
+        call->dx[i] = gradient->outputs[i];
 }
 
 /* What is turned by an angle is turned back. */

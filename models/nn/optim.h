@@ -32,7 +32,8 @@ struct ll_optimizer {
     struct ll_value *(*transform)(void *context, struct ll_nn *nn, const struct ll_value *weight,
                                   struct ll_value *gradient);
     void *context;
-    const char *only; /* weights whose names begin so, "critic/"; NULL: all of them */
+    const char *only;      /* weights whose names begin so, "critic/"; NULL: all of them */
+    const char *unclipped; /* GLOBAL_NORM: weights whose names begin so are left out of it; NULL: none */
 };
 
 /* Adds the gradients of the loss with respect to all weights made so far that it depends on, but for frozen

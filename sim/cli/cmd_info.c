@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* leadline info T.llt: what a trace holds. */
+#include "sim/cli/accounts.h"
 #include "sim/cli/command.h"
 #include "sim/cli/load.h"
 #include "sim/cli/rebatch.h"
@@ -293,25 +294,27 @@ static int show(const struct ll_trace *trace, const struct ll_args *args)
 
 static int run(const struct ll_args *args)
 {
-    int status;
-    struct ll_trace *trace = ll_load_trace(args->words[0], &status);
+    bool accounting;
+    int status = ll_read_accounting(args, &accounting);
+    struct ll_trace *trace = status == LL_DONE ? ll_load_trace(args->words[0], &status) : NULL;
     if (trace)
         trace = ll_rebatch(args, trace, args->words[0], &status);
     if (!trace)
         return status;
-    status = show(trace, args);
+    status = accounting ? ll_show_accounts(args, trace) : show(trace, args);
     ll_trace_free(trace);
     return status;
 }
 
-static const struct ll_option options[] = {LL_REBATCH_OPTIONS, {0}};
+static const struct ll_option options[] = {LL_REBATCH_OPTIONS, LL_ACCOUNTING_OPTION, {0}};
 
 const struct ll_command ll_command_info = {
     .name = "info",
     .synopsis = "TRACE",
     .summary = "show what a trace holds: totals, op kinds, memory, host",
-    .examples = "  leadline info alexnet.llt\n  leadline info alexnet.llt --json\n  leadline info "
-                "alexnet.llt --batch 256\n",
+    .examples = "  leadline info alexnet.llt\n  leadline info alexnet.llt --json\n"
+                "  leadline info alexnet.llt --batch 256\n"
+                "  leadline info --accounting catamount word_lm.llt\n",
     .details = "Totals are a step's, over the complete steps of the trace.\n",
     .options = options,
     .least_words = 1,

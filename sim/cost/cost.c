@@ -413,6 +413,21 @@ static void cost_from_host(const struct ll_machine *machine, enum ll_op_kind kin
     cost->host_s += cost->prepare_s;
 }
 
+/* To the host or back: over the same link, nothing to prepare. */
+static void cost_swap(const struct ll_machine *machine, const struct ll_work *work, struct ll_cost *cost,
+                      struct ll_explain *why)
+{
+    const struct ll_host *host = &machine->host;
+    uint64_t bytes = ll_max(work->a_bytes, work->c_bytes);
+    if (host->bandwidth_Bps == 0) {
+        ll_say(why, "nothing is known of the way to the host: 0 = 0 s");
+        return;
+    }
+    cost->host_s = host->latency_s + (double)bytes / host->bandwidth_Bps;
+    ll_say(why, "between host and device: %.10g + %" PRIu64 " / %.10g = %.10g s", host->latency_s, bytes,
+           host->bandwidth_Bps, cost->host_s);
+}
+
 /* What starting the op costs, and each step of it. */
 static double start_s(const struct sized *s, struct ll_explain *why)
 {
@@ -506,6 +521,10 @@ bool ll_cost_op(const struct ll_machine *machine, enum ll_op_kind kind, const st
     if (work->kind == LL_WORK_COLLECTIVE) {
         *trouble = "devices exchange data here, which one device alone cannot be asked about";
         return false;
+    }
+    if (work->kind == LL_WORK_SWAP) {
+        cost_swap(machine, work, cost, why);
+        return true;
     }
     if (work->kind == LL_WORK_HOST) {
         cost_from_host(machine, kind, work, cost, why);

@@ -309,6 +309,7 @@ static void begin_updates(struct cutting *c, uint32_t before_op)
 static void follow_phase(struct cutting *c, uint32_t op)
 {
     enum ll_phase phase = form_of(c, op)->phase;
+    ll_rewrite_step(&c->rewrite, op);
     if (c->trace->ops[op].step != c->step)
         c->backward = c->updating = false;
     c->step = c->trace->ops[op].step;

@@ -34,41 +34,13 @@ static bool add(struct ll_exchanging *x, struct ll_bucket *bucket, uint32_t tens
     return true;
 }
 
-uint32_t ll_exchange_tensors(struct ll_exchanging *x, const struct ll_exchanged_tensors *exchange)
-{
-    const struct ll_attr attrs[] = {{.key = LL_ATTR_DEVICES, .count = (int64_t)x->plan->data},
-                                    {.key = LL_ATTR_STRIDE, .count = (int64_t)x->plan->tensor},
-                                    {.key = LL_ATTR_IN_PLACE, .count = 0}};
-    if (x->rewrite.trouble)
-        return LL_NONE;
-    return ll_rewrite_add(
-        &x->rewrite, &(struct ll_record){.kind = exchange->kind,
-                                         .phase = exchange->phase,
-                                         .scope = ll_recorder_string(x->rewrite.recorder, exchange->scope),
-                                         .inputs = exchange->inputs,
-                                         .input_count = (uint32_t)exchange->count,
-                                         .outputs = exchange->outputs,
-                                         .output_count = (uint32_t)exchange->count,
-                                         .attrs = attrs,
-                                         .attr_count = exchange->in_place ? 3 : 2,
-                                         .controls = &exchange->after,
-                                         .control_count = exchange->after != LL_NONE});
-}
-
-static struct ll_shape part_shape(const struct ll_exchanging *x, const struct ll_shape *shape)
-{
-    return (struct ll_shape){
-        .dtype = shape->dtype, .rank = 1, .dim = {ll_ceil_div(ll_elements(shape), x->plan->data)}};
-}
-
-uint32_t ll_part_desc(struct ll_exchanging *x, uint32_t desc, enum ll_memory_class memory)
-{
-    const struct ll_desc *old = &x->trace->descs[desc];
-    struct ll_shape part = part_shape(x, &old->shape);
-    return ll_rewrite_new_desc(&x->rewrite, x->trace->strings[old->name], &part, memory);
-}
-
 /* Gradients. */
+
+/* The op written last: what does not overlap waits for it. */
+static uint32_t last_op(const struct ll_exchanging *x)
+{
+    return x->rewrite.op_count > 0 ? x->rewrite.op_count - 1 : LL_NONE;
+}
 
 /* Those of a bucket's tensors that are summed for all, or that are updated in parts. */
 static void exchange_some(struct ll_exchanging *x, const uint32_t *tensors, uint64_t count, bool parts,
@@ -90,7 +62,7 @@ static void exchange_some(struct ll_exchanging *x, const uint32_t *tensors, uint
                                                   .outputs = outputs,
                                                   .count = some,
                                                   .in_place = !parts || x->plan->zero < 2,
-                                                  .after = LL_NONE};
+                                                  .after = x->plan->overlap ? LL_NONE : last_op(x)};
     uint32_t next = some ? ll_exchange_tensors(x, &exchange) : LL_NONE;
     for (uint64_t i = 0; i < count && next != LL_NONE; i++)
         if ((x->plan->zero > 0 && x->gradients.in_parts[tensors[i]]) == parts)

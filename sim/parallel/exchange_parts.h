@@ -23,6 +23,8 @@ struct ll_use {
 struct ll_exchanging {
     const struct ll_trace *trace;
     const struct ll_parallel *plan;
+    bool from_host; /* weights do not come from other devices but from the host, where a token stands for them
+                     */
     struct ll_gradients gradients;
     struct ll_layers layers;
     struct ll_rewrite rewrite;
@@ -48,7 +50,7 @@ struct ll_exchanged_tensors {
 };
 uint32_t ll_exchange_tensors(struct ll_exchanging *x, const struct ll_exchanged_tensors *exchange);
 
-/* The desc of a part of a tensor like this one. */
+/* The desc of a part of a tensor like this one: of the N-th, or of a token. */
 uint32_t ll_part_desc(struct ll_exchanging *x, uint32_t desc, enum ll_memory_class memory);
 
 /* Which ops use which layer's weights when (zero 3). False when memory ran out. */

@@ -11,6 +11,64 @@ static const struct ll_form *form_of(const struct ll_exchanging *x, uint32_t op)
     return &x->trace->forms[x->trace->ops[op].form];
 }
 
+/* The same from the host, one by one; they are numbered one behind the other all the same. */
+static uint32_t fetch_tensors(struct ll_exchanging *x, const struct ll_exchanged_tensors *fetch)
+{
+    uint32_t first = LL_NONE;
+    for (uint64_t i = 0; i < fetch->count; i++) {
+        uint32_t tensor = ll_rewrite_add(
+            &x->rewrite, &(struct ll_record){.kind = LL_OP_FROM_HOST,
+                                             .phase = fetch->phase,
+                                             .scope = ll_recorder_string(x->rewrite.recorder, fetch->scope),
+                                             .inputs = &fetch->inputs[i],
+                                             .input_count = 1,
+                                             .outputs = &fetch->outputs[i],
+                                             .output_count = 1,
+                                             .controls = &fetch->after,
+                                             .control_count = fetch->after != LL_NONE});
+        first = i == 0 ? tensor : first;
+    }
+    return first;
+}
+
+uint32_t ll_exchange_tensors(struct ll_exchanging *x, const struct ll_exchanged_tensors *exchange)
+{
+    const struct ll_attr attrs[] = {{.key = LL_ATTR_DEVICES, .count = (int64_t)x->plan->data},
+                                    {.key = LL_ATTR_STRIDE, .count = (int64_t)x->plan->tensor},
+                                    {.key = LL_ATTR_IN_PLACE, .count = 0}};
+    if (x->rewrite.trouble)
+        return LL_NONE;
+    if (x->from_host)
+        return fetch_tensors(x, exchange);
+    return ll_rewrite_add(
+        &x->rewrite, &(struct ll_record){.kind = exchange->kind,
+                                         .phase = exchange->phase,
+                                         .scope = ll_recorder_string(x->rewrite.recorder, exchange->scope),
+                                         .inputs = exchange->inputs,
+                                         .input_count = (uint32_t)exchange->count,
+                                         .outputs = exchange->outputs,
+                                         .output_count = (uint32_t)exchange->count,
+                                         .attrs = attrs,
+                                         .attr_count = exchange->in_place ? 3 : 2,
+                                         .controls = &exchange->after,
+                                         .control_count = exchange->after != LL_NONE});
+}
+
+static struct ll_shape part_shape(const struct ll_exchanging *x, const struct ll_shape *shape)
+{
+    if (x->from_host)
+        return (struct ll_shape){.dtype = shape->dtype, .rank = 1};
+    return (struct ll_shape){
+        .dtype = shape->dtype, .rank = 1, .dim = {ll_ceil_div(ll_elements(shape), x->plan->data)}};
+}
+
+uint32_t ll_part_desc(struct ll_exchanging *x, uint32_t desc, enum ll_memory_class memory)
+{
+    const struct ll_desc *old = &x->trace->descs[desc];
+    struct ll_shape part = part_shape(x, &old->shape);
+    return ll_rewrite_new_desc(&x->rewrite, x->trace->strings[old->name], &part, memory);
+}
+
 static bool is_sharded_weight(const struct ll_exchanging *x, uint32_t tensor)
 {
     const struct ll_tensor *t = &x->trace->tensors[tensor];

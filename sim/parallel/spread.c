@@ -3,8 +3,10 @@
 
 #include "sim/parallel/cut.h"
 #include "sim/parallel/exchange.h"
+#include "sim/parallel/offload.h"
 #include "sim/parallel/recompute.h"
 #include "sim/parallel/same.h"
+#include "sim/parallel/shard.h"
 #include "tracer/rescale.h"
 
 #include <stdlib.h>
@@ -44,6 +46,14 @@ static bool rescale(struct chain *chain)
     return follow(chain, ll_trace_rescale(chain->last, batch, &trouble), trouble);
 }
 
+static bool shard(struct chain *chain)
+{
+    if (chain->spread->plan.tensor == 1)
+        return true;
+    struct ll_trace *rank = ll_shard(chain->last, &chain->spread->plan, chain->diags);
+    return rank && follow(chain, rank, NULL);
+}
+
 static bool recompute(struct chain *chain)
 {
     const char *trouble = NULL;
@@ -73,11 +83,21 @@ static bool exchange(struct chain *chain)
     return follow(chain, ll_exchange_gradients(chain->last, &chain->spread->plan, &trouble), trouble);
 }
 
+static bool offload(struct chain *chain)
+{
+    const struct ll_offload *away = &chain->spread->plan.offload;
+    const char *trouble = NULL;
+    chain->what = "with memory on the host";
+    if (!away->optimizer && !away->activations && !away->weights)
+        return true;
+    return follow(chain, ll_offload(chain->last, &chain->spread->plan, &trouble), trouble);
+}
+
 /* The program of a piece, unless one before it does the same. */
 static bool add_piece(struct chain chain, uint32_t piece)
 {
     struct ll_spread *spread = chain.spread;
-    if (!cut(&chain, piece) || !exchange(&chain))
+    if (!cut(&chain, piece) || !exchange(&chain) || !offload(&chain))
         return false;
     for (uint32_t i = 0; i < spread->program_count; i++)
         if (ll_same_program(spread->programs[i].trace, chain.last)) {
@@ -93,7 +113,7 @@ static bool add_piece(struct chain chain, uint32_t piece)
 
 static bool make_room(struct ll_spread *spread)
 {
-    enum { CHANGES = 2, CHANGES_OF_PIECE = 2 };
+    enum { CHANGES = 3, CHANGES_OF_PIECE = 3 };
     uint64_t pieces = spread->plan.pipeline * spread->plan.chunks;
     spread->piece_count = (uint32_t)pieces;
     spread->programs = ll_alloc(&spread->arena, pieces, sizeof *spread->programs);
@@ -112,7 +132,8 @@ struct ll_spread *ll_spread_trace(const struct ll_trace *trace, const struct ll_
         return NULL;
     spread->plan = *plan;
     bool right = ll_plan_resolve(plan, ll_trace_batch(trace), devices, diags, &spread->sizes) &&
-                 (make_room(spread) || no_memory(diags)) && rescale(&chain) && recompute(&chain);
+                 (make_room(spread) || no_memory(diags)) && rescale(&chain) && shard(&chain) &&
+                 recompute(&chain);
     for (uint32_t piece = 0; right && piece < spread->piece_count; piece++)
         right = add_piece(chain, piece);
     if (right && diags->count == before)

@@ -182,8 +182,10 @@ static bool add_messages(struct run *run)
     run->message_count = 0;
     for (uint32_t piece = 0; piece < run->spread->piece_count; piece++) {
         const struct ll_prepared *prepared = run->spread->programs[run->spread->program_of[piece]].prepared;
-        for (uint32_t seq = prepared->first_op; seq < prepared->end_op; seq++) {
-            const struct ll_form *form = &prepared->trace->forms[prepared->trace->ops[seq].form];
+        const struct ll_op *ops = prepared->trace->ops;
+        for (uint32_t seq = prepared->first_op;
+             seq < prepared->end_op && ops[seq].step == ops[prepared->first_op].step; seq++) {
+            const struct ll_form *form = &prepared->trace->forms[ops[seq].form];
             if (form->view.kind == LL_OP_SEND && !is_once(form) && !add_message(run, piece, form))
                 return false;
         }
@@ -327,7 +329,7 @@ static bool sum_up(const struct run *run, const struct ll_pipeline_result *step,
         return false;
     result->stages = uses;
     size_t count = terms_of(run, step->slowest, terms);
-    bool plain = count == 1;
+    bool plain = count == 1 && spread->piece_count == 1;
     result->result = plain ? terms[0].result
                            : ll_combine(terms, count, step->time_s, step->time_s - uses[step->slowest].busy_s,
                                         &footprints[result->fullest], run->arena);

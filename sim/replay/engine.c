@@ -28,6 +28,8 @@
 enum stream {
     STREAM_DEVICE,
     STREAM_HOST,
+    STREAM_TO_HOST, /* what waits on the host goes and comes beside input; links are duplex */
+    STREAM_FROM_HOST,
     STREAM_PROGRAM,
     STREAM_NETWORK, /* and a level of it */
     STREAM_COUNT = STREAM_NETWORK + LL_MAX_LINKS
@@ -280,6 +282,13 @@ static void fill_detail(const struct ll_machine *machine, const struct ll_cost *
     detail->traffic_bytes[machine->level_count - 1] += cost->apart_bytes;
 }
 
+static enum stream stream_of(const struct ll_work *work)
+{
+    if (work->kind == LL_WORK_SWAP)
+        return work->a_bytes > work->c_bytes ? STREAM_TO_HOST : STREAM_FROM_HOST;
+    return work->kind == LL_WORK_HOST ? STREAM_HOST : STREAM_DEVICE;
+}
+
 /* Done as soon as what it waits for is. */
 static void run_idle(struct run *run, uint32_t seq)
 {
@@ -299,9 +308,8 @@ static void run_on_device(struct run *run, uint32_t seq, struct ll_op_detail *de
     run->ops[i].unit = run->costs[form].unit;
     run->ops[i].bound = timing.bound;
     run->parts[i].exposed_s = timing.exposed_s;
-    bool from_host = prepared->works[form].kind == LL_WORK_HOST;
-    place_op(run, seq, 1u << (from_host ? STREAM_HOST : STREAM_DEVICE), timing.time_s,
-             from_host ? 0 : timing.overhead_s);
+    enum stream stream = stream_of(&prepared->works[form]);
+    place_op(run, seq, 1u << stream, timing.time_s, stream == STREAM_DEVICE ? timing.overhead_s : 0);
     fill_detail(run->machine, &run->costs[form], saved, run->ops[i].time_s, detail);
 }
 

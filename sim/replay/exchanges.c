@@ -17,18 +17,10 @@ struct ll_exchanges {
     uint64_t capacity;
 };
 
-static uint64_t joined(const struct ll_machine *machine)
-{
-    uint64_t devices = 1;
-    for (uint64_t i = 0; i < machine->network_count; i++)
-        devices = ll_mul(devices, machine->networks[i].devices);
-    return devices;
-}
-
 struct ll_exchanges *ll_exchanges_new(const struct ll_machine *machine, uint64_t devices)
 {
     struct ll_exchanges *exchanges = calloc(1, sizeof *exchanges);
-    uint64_t all = joined(machine);
+    uint64_t all = ll_machine_devices(machine);
     if (exchanges)
         *exchanges =
             (struct ll_exchanges){.machine = machine, .devices = devices ? ll_min(devices, all) : all};

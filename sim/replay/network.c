@@ -32,7 +32,7 @@ static int by_start(const void *left, const void *right)
 /* Whether the op runs on the device itself. */
 static bool is_computed(uint64_t kind)
 {
-    return kind != LL_WORK_COLLECTIVE && kind != LL_WORK_HOST && kind != LL_WORK_WAIT;
+    return kind != LL_WORK_COLLECTIVE && kind != LL_WORK_HOST && kind != LL_WORK_SWAP && kind != LL_WORK_WAIT;
 }
 
 static bool find_spans(const struct ll_result *result, struct spans *computed, struct spans *exchanged)

@@ -50,10 +50,17 @@ static void memory(const struct ll_result *result, struct ll_json *json)
     ll_json_close_object(json);
 }
 
-static void metrics(const struct ll_result *result, struct ll_json *json)
+/* Samples of all devices in a step over those of a program's trace. */
+static double samples_more(const struct ll_report *report)
 {
-    struct ll_metrics metrics = ll_metrics_of(result);
-    ll_json_put_number(json, "throughput", metrics.throughput_Hz);
+    const struct ll_plan_sizes *sizes = report->parallel ? &report->parallel->spread->sizes : NULL;
+    return sizes && sizes->micro_batch > 0 ? (double)sizes->batch / (double)sizes->micro_batch : 1;
+}
+
+static void metrics(const struct ll_report *report, struct ll_json *json)
+{
+    struct ll_metrics metrics = ll_metrics_of(report->result);
+    ll_json_put_number(json, "throughput", metrics.throughput_Hz * samples_more(report));
     ll_json_put_text(json, "throughput_unit", metrics.unit);
     ll_json_put_number(json, "device_utilization", metrics.device_utilization);
     ll_json_put_number(json, "fp32_utilization", metrics.fp32_utilization);
@@ -217,7 +224,7 @@ static void one_report(const struct ll_report *report, bool per_op, struct ll_js
     ll_json_put_number(json, "flops", prepared->flops);
     ll_json_put_number(json, "bytes", prepared->bytes);
     ll_json_put_number(json, "flop_utilization", result->flop_utilization);
-    metrics(result, json);
+    metrics(report, json);
     bottlenecks(result, json);
     infeed(result, json);
     if (result->network.count > 0)
@@ -225,6 +232,8 @@ static void one_report(const struct ll_report *report, bool per_op, struct ll_js
     memory(result, json);
     energy(result, json);
     ll_json_put_number(json, "area_mm2", result->area_m2 * 1e6);
+    if (report->parallel)
+        ll_report_parallel_json(report->parallel, json);
     by_kind(result, json);
     if (per_op) {
         ll_json_key(json, "ops");
