@@ -24,7 +24,7 @@ struct simulation {
     size_t machine_count;
     struct ll_trace **traces;
     const struct ll_prepared **prepared;
-    struct ll_report *reports; /* trace by trace, machines in the order given */
+    struct ll_report *reports;  /* trace by trace, machines in the order given */
     struct ll_spread **spreads; /* as reports; NULL without a plan */
     struct ll_parallel plan;
     bool planned;
