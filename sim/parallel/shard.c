@@ -393,6 +393,7 @@ static void settle_gradients(struct sharding *s)
         uint32_t settled = ll_have_state(&s->holding, tensor, wanted, LL_PHASE_UPDATE, scope);
         ll_rewrite_redirect(rewrite, tensor, settled);
         s->holding.states[tensor] = wanted;
+        s->holding.copies_of[tensor] = LL_NONE;
     }
 }
 
