@@ -4,6 +4,7 @@
 #include "sim/parallel/alike.h"
 #include "sim/parallel/cut.h"
 #include "sim/parallel/exchange.h"
+#include "sim/parallel/experts.h"
 #include "sim/parallel/offload.h"
 #include "sim/parallel/pieces.h"
 #include "sim/parallel/recompute.h"
@@ -54,6 +55,14 @@ static bool shard(struct chain *chain)
         return true;
     struct ll_trace *rank = ll_shard(chain->last, &chain->spread->plan, chain->diags);
     return rank && follow(chain, rank, NULL);
+}
+
+static bool spread_experts(struct chain *chain)
+{
+    if (chain->spread->plan.expert == 1)
+        return true;
+    struct ll_trace *replica = ll_spread_experts(chain->last, &chain->spread->plan, chain->diags);
+    return replica && follow(chain, replica, NULL);
 }
 
 static bool recompute(struct chain *chain)
@@ -175,7 +184,7 @@ static bool add_pieces(struct chain *chain)
 
 static bool make_room(struct ll_spread *spread)
 {
-    enum { CHANGES = 3, CHANGES_OF_PIECE = 3 };
+    enum { CHANGES = 4, CHANGES_OF_PIECE = 3 };
     uint64_t pieces = spread->plan.pipeline * spread->plan.chunks;
     spread->piece_count = (uint32_t)pieces;
     spread->programs = ll_alloc(&spread->arena, pieces, sizeof *spread->programs);
@@ -195,7 +204,7 @@ struct ll_spread *ll_spread_trace(const struct ll_trace *trace, const struct ll_
     spread->plan = *plan;
     bool right = ll_plan_resolve(plan, ll_trace_batch(trace), devices, diags, &spread->sizes) &&
                  (make_room(spread) || no_memory(diags)) && rescale(&chain) && shard(&chain) &&
-                 recompute(&chain);
+                 spread_experts(&chain) && recompute(&chain);
     right = right && add_pieces(&chain);
     if (right && diags->count == before)
         return spread;
