@@ -21,7 +21,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-enum { GRAIN = 16 };
+enum { GRAIN = 32, MOST_REMEMBERED = 20000 };
 
 /* Of one thread. */
 struct worker {
@@ -30,6 +30,7 @@ struct worker {
     uint32_t *slots;               /* of the design: of the axes, then of the couplings */
     double *couplings, *definitions;
     struct ll_arena arena; /* of a replay */
+    struct ll_memo memo;   /* of costs, from point to point */
     struct ll_diags diags;
 };
 
@@ -127,6 +128,7 @@ void ll_evaluator_free(struct ll_evaluator *evaluator)
         ll_design_free(evaluator->workers[i].design);
         ll_arena_release(&evaluator->workers[i].arena);
         ll_diags_release(&evaluator->workers[i].diags);
+        ll_memo_release(&evaluator->workers[i].memo);
     }
     ll_variants_free(evaluator->variants);
     ll_map_release(&evaluator->reasons);
@@ -255,7 +257,10 @@ static bool replay_all(struct ll_evaluator *evaluator, struct worker *worker,
     for (size_t w = 0; w < evaluator->space->workload_count; w++) {
         const struct ll_prepared *prepared = ll_variants_get(evaluator->variants, w, point);
         ll_arena_reset(&worker->arena);
-        const struct ll_result *result = ll_replay(prepared, machine, &worker->arena, &worker->diags);
+        const struct ll_result *result =
+            ll_replay_remembering(prepared, machine, &worker->memo, &worker->arena, &worker->diags);
+        if (worker->memo.keys.count > MOST_REMEMBERED) /* models that vary bring new work without end */
+            ll_memo_release(&worker->memo);
         if (!result)
             return false;
         measure(result, &evaluation->measured[w]);
