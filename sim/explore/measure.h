@@ -31,8 +31,11 @@ enum ll_measure {
 #undef X
         LL_MEASURE_COUNT
 };
+/* As in the list. Static storage. */
 const char *ll_measure_name(enum ll_measure measure);
+/* Its unit, for people. */
 const char *ll_measure_unit(enum ll_measure measure);
+/* What it is, for people. */
 const char *ll_measure_help(enum ll_measure measure);
 
 struct ll_measured {
