@@ -14,6 +14,7 @@ struct variant {
     uint64_t index;
     struct ll_trace *trace;
     const struct ll_prepared *prepared;
+    const struct ll_least *least;
     struct ll_arena arena; /* of what is prepared */
     bool used;             /* by the batch */
 };
@@ -94,7 +95,8 @@ static bool bring(struct ll_variants *variants, size_t w, const uint32_t *point,
     if (!variant->trace)
         return false;
     variant->prepared = ll_prepare(variant->trace, &variant->arena, diags);
-    if (variant->prepared)
+    variant->least = variant->prepared ? ll_least_new(variant->prepared, &variant->arena) : NULL;
+    if (variant->least)
         return true;
     drop(variant);
     return ll_complain(diags, workload->place, "`%s` cannot be replayed", workload->name);
@@ -150,10 +152,20 @@ bool ll_variants_bring(struct ll_variants *variants, const struct ll_evaluation 
     return true;
 }
 
-const struct ll_prepared *ll_variants_get(const struct ll_variants *variants, size_t w, const uint32_t *point)
+static const struct variant *variant_of(const struct ll_variants *variants, size_t w, const uint32_t *point)
 {
     const struct workload *workload = &variants->workloads[w];
-    return workload->kept[place_of(workload, index_of(variants->space, w, point))].prepared;
+    return &workload->kept[place_of(workload, index_of(variants->space, w, point))];
+}
+
+const struct ll_prepared *ll_variants_get(const struct ll_variants *variants, size_t w, const uint32_t *point)
+{
+    return variant_of(variants, w, point)->prepared;
+}
+
+const struct ll_least *ll_variants_least(const struct ll_variants *variants, size_t w, const uint32_t *point)
+{
+    return variant_of(variants, w, point)->least;
 }
 
 const uint64_t *ll_variants_hashes(const struct ll_variants *variants)

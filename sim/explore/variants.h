@@ -5,6 +5,7 @@
 #define LL_SIM_EXPLORE_VARIANTS_H
 
 #include "sim/explore/evaluate.h"
+#include "sim/explore/least.h"
 #include "sim/replay/replay.h"
 
 struct ll_variants;
@@ -21,6 +22,10 @@ bool ll_variants_bring(struct ll_variants *variants, const struct ll_evaluation 
 /* The workload as a point has it, which was brought. Thread-safe. */
 const struct ll_prepared *ll_variants_get(const struct ll_variants *variants, size_t workload,
                                           const uint32_t *point);
+
+/* What is the least that it takes, in the same way. */
+const struct ll_least *ll_variants_least(const struct ll_variants *variants, size_t workload,
+                                         const uint32_t *point);
 
 /* A hash of what each workload is, but for parameters that vary. */
 const uint64_t *ll_variants_hashes(const struct ll_variants *variants);
