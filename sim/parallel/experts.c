@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* A tensor is here (of the replica's samples, for all experts), away (of all samples, for the replica's experts)
- * or the replica's own (of its experts). Products of what is own happen away; what is element by element happens
- * where all it reads is; everything else happens here. What went from one place to the other stays in both. */
+/* A tensor is here (of the replica's samples, for all experts), away (of all samples, for the replica's
+ * experts) or the replica's own (of its experts). Products of what is own happen away; what is element by
+ * element happens where all it reads is; everything else happens here. What went from one place to the other
+ * stays in both. */
 #include "sim/parallel/experts.h"
 
 #include "tracer/copy.h"
@@ -29,8 +30,8 @@ struct spreading {
 
 bool ll_is_of_experts(const struct ll_desc *desc)
 {
-    bool lasts = desc->memory == LL_WEIGHT || desc->memory == LL_OPTIMIZER;
-    return lasts && desc->shape.rank > 1 && desc->shape.role[0] == LL_ROLE_EXPERTS;
+    bool kept = desc->memory == LL_WEIGHT || desc->memory == LL_OPTIMIZER || desc->memory == LL_GRADIENT;
+    return kept && desc->shape.rank > 1 && desc->shape.role[0] == LL_ROLE_EXPERTS;
 }
 
 static const struct ll_desc *desc_of(const struct spreading *s, uint32_t tensor)
@@ -66,7 +67,8 @@ static uint32_t see_as(struct spreading *s, uint32_t tensor, uint32_t desc, uint
                                                            .output_count = 1});
 }
 
-/* The tensor in the other place: here it has a row of places for each expert, away one for each replica, too. */
+/* The tensor in the other place: here it has a row of places for each expert, away one for each replica, too.
+ */
 static uint32_t fetch(struct spreading *s, uint32_t tensor)
 {
     const uint32_t old_desc = s->trace->tensors[tensor].desc;
@@ -98,8 +100,8 @@ static void bring_own(struct spreading *s, uint32_t tensor)
     s->found = true;
     s->divides &= desc->shape.dim[0] % s->replicas == 0;
     struct ll_shape own = shape_there(s, desc->shape, OWN);
-    uint32_t brought = ll_rewrite_bring(
-        &s->rewrite, ll_rewrite_reshaped(&s->rewrite, s->trace->tensors[tensor].desc, &own));
+    uint32_t brought =
+        ll_rewrite_bring(&s->rewrite, ll_rewrite_reshaped(&s->rewrite, s->trace->tensors[tensor].desc, &own));
     ll_rewrite_redirect(&s->rewrite, tensor, brought);
     s->where[tensor] = OWN;
 }

@@ -31,8 +31,9 @@ void ll_report_by_class(const struct ll_footprint *footprint, struct ll_json *js
     ll_json_close_object(json);
 }
 
-static void memory(const struct ll_result *result, struct ll_json *json)
+static void memory(const struct ll_report *report, struct ll_json *json)
 {
+    const struct ll_result *result = report->result;
     const struct ll_footprint *footprint = &result->prepared->footprint;
     ll_json_key(json, "memory");
     ll_json_open_object(json);
@@ -47,6 +48,8 @@ static void memory(const struct ll_result *result, struct ll_json *json)
         ll_json_put_count(json, ll_training_memory_name((enum ll_training_memory)i),
                           footprint->most_bytes[i]);
     ll_json_close_object(json);
+    if (report->memory)
+        ll_memory_json(report->memory, json);
     ll_json_close_object(json);
 }
 
@@ -229,7 +232,7 @@ static void one_report(const struct ll_report *report, bool per_op, struct ll_js
     infeed(result, json);
     if (result->network.count > 0)
         network(result, json);
-    memory(result, json);
+    memory(report, json);
     energy(result, json);
     ll_json_put_number(json, "area_mm2", result->area_m2 * 1e6);
     if (report->parallel)

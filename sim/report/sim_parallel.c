@@ -82,8 +82,9 @@ static void waits(const struct ll_parallel_result *p, unsigned width, struct ll_
     unsigned some = 0;
     for (int i = 0; i < LL_TRAFFIC_COUNT; i++)
         if (p->exposed_s[i] > 0)
-            ll_str_addf(&line, "%s %s for %s", some++ ? "," : "exposed communication:",
-                        ll_si(&human, p->exposed_s[i], "s"), ll_traffic_name((enum ll_traffic)i));
+            ll_str_addf(&line, "%s %s for %s",
+                        some++ ? "," : "exposed communication:", ll_si(&human, p->exposed_s[i], "s"),
+                        ll_traffic_name((enum ll_traffic)i));
     if (some == 0)
         ll_str_add(&line, "no communication is exposed");
     if (p->spread->plan.pipeline > 1)
@@ -95,11 +96,14 @@ static void stage_row(const struct ll_parallel_result *p, uint64_t s, struct ll_
 {
     const struct ll_stage_use *use = &p->stages[s];
     struct ll_human forward, backward, tail, busy, memory;
-    ll_table_row(table, "  %" PRIu64 "|%s|%s|%s|%s|%" PRIu64 "|%s|%s", s, ll_si(&forward, use->forward_s, "s"),
-                 ll_si(&backward, use->backward_s, "s"), ll_si(&tail, use->tail_s, "s"),
+    ll_table_row(table, "  %" PRIu64 "|%s|%s|%s|%s|%" PRIu64 "|%s|%s", s,
+                 ll_si(&forward, use->forward_s, "s"), ll_si(&backward, use->backward_s, "s"),
+                 ll_si(&tail, use->tail_s, "s"),
                  ll_percent(&busy, p->step_s > 0 ? use->busy_s / p->step_s : 0), use->in_flight,
                  ll_binary(&memory, (double)use->memory_bytes),
-                 s == p->slowest ? "works longest" : s == p->fullest ? "needs most memory" : "");
+                 s == p->slowest   ? "works longest"
+                 : s == p->fullest ? "needs most memory"
+                                   : "");
 }
 
 static void stage_table(const struct ll_parallel_result *p, unsigned width, struct ll_str *out)
@@ -108,8 +112,8 @@ static void stage_table(const struct ll_parallel_result *p, unsigned width, stru
     struct ll_table *table =
         ll_table_new(">  stage|>forward|>backward|>once a step|>works|>in flight|>memory|");
     for (uint64_t s = 0; s < stages; s++)
-        if (stages <= MOST_STAGES || s < MOST_STAGES / 2 || s >= stages - MOST_STAGES / 2 || s == p->slowest ||
-            s == p->fullest)
+        if (stages <= MOST_STAGES || s < MOST_STAGES / 2 || s >= stages - MOST_STAGES / 2 ||
+            s == p->slowest || s == p->fullest)
             stage_row(p, s, table);
     ll_table_print(table, width, out);
     ll_table_free(table);

@@ -4,6 +4,7 @@
 #define LL_SIM_REPORT_SIM_REPORT_H
 
 #include "sim/parallel/step.h"
+#include "sim/report/memory_report.h"
 #include "tracer/base/json.h"
 #include "tracer/base/str.h"
 
@@ -13,6 +14,7 @@ struct ll_report {
     const struct ll_result *result;
     const struct ll_gain *gains; /* best first; NULL when they were not asked for */
     size_t gain_count;
+    const struct ll_memory_report *memory; /* NULL when nobody asked */
     /* Between these the time of a step lies for eight in ten, as far as validation says; 0: it does not. */
     double time_low_s, time_high_s;
     const struct ll_parallel_result *parallel; /* that `result` is of; NULL: one device, no plan */

@@ -110,7 +110,8 @@ static void resident_bar(const struct ll_result *result, unsigned width, struct 
     struct ll_human used, capacity;
     light_bar("resident", ll_binary(&used, peak), ll_binary(&capacity, size), peak / size, "", width, out);
     if (!result->fits)
-        ll_str_addf(out, "  DOES NOT FIT into %s: the times assume that it did\n",
+        ll_str_addf(out,
+                    "  DOES NOT FIT into %s: the times assume that it did; --memory says what would help\n",
                     outermost(result->machine)->name);
 }
 
