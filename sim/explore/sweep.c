@@ -1,6 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "sim/explore/sweep.h"
 
+#include "sim/explore/archive.h"
+
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
@@ -18,7 +20,8 @@ struct run {
     struct ll_measured *measured;
     size_t *places; /* in the batch */
     uint64_t capacity;
-    uint64_t piece, taken; /* with a crew: the piece that comes, and the one that is ours */
+    struct ll_archive front; /* of what is known, where points may be left out */
+    uint64_t piece, taken;   /* with a crew: the piece that comes, and the one that is ours */
 };
 
 /* The finaliser of splitmix64 (Steele, Lea and Flood: Fast splittable pseudorandom number generators, 2014).
@@ -96,6 +99,7 @@ static bool work_through(struct run *run, const uint64_t *numbers, size_t count,
     for (size_t i = 0; i < picked; i++) {
         outcomes[run->places[i]] = run->evaluations[i].outcome;
         sweep->state.valid += run->evaluations[i].outcome.valid;
+        sweep->state.left_out += run->evaluations[i].verdict == LL_VERDICT_BEATEN;
     }
     sweep->state.evaluated += picked;
     return true;
@@ -159,6 +163,14 @@ static bool answer_together(struct run *run, const uint64_t *numbers, size_t cou
     return ll_search_divides(run->sweep->space->search.kind) || exchange(run, count, outcomes);
 }
 
+/* The front changes between batches alone, so that what is left out depends on the search, not on threads. */
+static void learn(struct run *run, const struct ll_outcome *outcomes, size_t count)
+{
+    for (size_t i = 0; run->sweep->space->search.prune && i < count; i++)
+        if (outcomes[i].valid && !ll_archive_add(&run->front, outcomes[i].objectives))
+            return; /* no memory: what is there proves less, and is right */
+}
+
 static bool answer(void *context, const uint64_t *numbers, size_t count, struct ll_outcome *outcomes)
 {
     struct run *run = context;
@@ -168,6 +180,7 @@ static bool answer(void *context, const uint64_t *numbers, size_t count, struct 
     if (sweep->crew ? !answer_together(run, numbers, count, outcomes)
                     : is_stopped(sweep) || !work_through(run, numbers, count, outcomes))
         return false;
+    learn(run, outcomes, count);
     sweep->state.proposed += count;
     if (sweep->progress)
         sweep->progress(sweep->context, &sweep->state);
@@ -176,13 +189,19 @@ static bool answer(void *context, const uint64_t *numbers, size_t count, struct 
 
 bool ll_sweep_run(struct ll_sweep *sweep, struct ll_diags *diags)
 {
-    struct run run = {.sweep = sweep, .diags = diags, .taken = NO_PIECE};
+    struct run run = {.sweep = sweep,
+                      .diags = diags,
+                      .front = {.objectives = sweep->space->objective_count},
+                      .taken = NO_PIECE};
+    ll_evaluator_prune(sweep->evaluator, sweep->space->search.prune ? &run.front : NULL);
     sweep->state = (struct ll_sweep_state){.total = ll_search_total(sweep->space)};
     size_t before = diags->count;
     bool done = ll_search(sweep->space, answer, &run);
     sweep->state.stopped |= is_stopped(sweep);
     if (!done && !sweep->state.stopped && diags->count == before)
         ll_complain(diags, (struct ll_place){.file = sweep->space->path}, "memory ran out");
+    ll_evaluator_prune(sweep->evaluator, NULL);
+    ll_archive_release(&run.front);
     free(run.evaluations);
     free(run.measured);
     free(run.places);

@@ -18,6 +18,7 @@ struct ll_sweep_state {
     uint64_t known;     /* of this shard's, that the store had */
     uint64_t evaluated; /* now */
     uint64_t valid;     /* of those known and evaluated */
+    uint64_t left_out;  /* of those evaluated now: known ones beat them, whatever they are */
     bool stopped;       /* before its end */
 };
 
