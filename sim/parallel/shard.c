@@ -179,17 +179,32 @@ static uint8_t cheapest_axis(const struct sharding *s)
 
 /* Weights. */
 
+/* Whether the op only shows what it reads otherwise: turned, regrouped, in another type. */
+static bool is_look(const struct ll_op_view *op)
+{
+    bool looks = op->kind == LL_OP_RESHAPE || op->kind == LL_OP_SEEN_AS || op->kind == LL_OP_TRANSPOSE ||
+                 op->kind == LL_OP_CAST || op->kind == LL_OP_REORDER;
+    return looks && op->input_count == 1 && op->output_count == 1;
+}
+
+/* Whether a tensor is a weight that nobody has divided yet, or a look at one. */
+static bool is_undecided(const struct sharding *s, uint32_t tensor)
+{
+    bool is_free = s->holding.states[tensor].free;
+    while (is_free && s->trace->tensors[tensor].producer != LL_NONE)
+        tensor = ll_op_input(s->trace, s->trace->tensors[tensor].producer, 0);
+    return is_free && s->trace->descs[s->trace->tensors[tensor].desc].memory == LL_WEIGHT;
+}
+
 /* The weight that an op decides about: of a product, or a table of words; LL_NONE for none. */
 static uint32_t undecided_weight(const struct sharding *s)
 {
     const struct ll_op_view *op = &s->form->view;
     bool takes = op->kind == LL_OP_MATMUL || op->kind == LL_OP_BATCH_MATMUL || op->kind == LL_OP_CONV2D ||
                  op->kind == LL_OP_GATHER;
-    for (uint32_t i = 0; takes && i < op->input_count; i++) {
-        const struct ll_desc *desc = &s->trace->descs[s->form->inputs[i]];
-        if (desc->memory == LL_WEIGHT && state_of_input(s, i).free)
+    for (uint32_t i = 0; takes && i < op->input_count; i++)
+        if (is_undecided(s, old_input(s, i)))
             return i;
-    }
     return LL_NONE;
 }
 
@@ -277,6 +292,8 @@ static bool passes_terms(const struct sharding *s)
 
 /* Writing. */
 
+static bool take_look(struct sharding *s, uint32_t tensor, struct ll_state wanted);
+
 static bool convert_inputs(struct sharding *s, uint8_t axis, bool terms)
 {
     struct ll_rewrite *rewrite = &s->holding.rewrite;
@@ -286,6 +303,8 @@ static bool convert_inputs(struct sharding *s, uint8_t axis, bool terms)
         struct ll_state wanted = wanted_of(s, i, axis);
         if (terms && state_of_input(s, i).held == LL_HELD_TERM)
             wanted.held = LL_HELD_TERM;
+        if (!take_look(s, old_input(s, i), wanted))
+            return false;
         s->inputs[i] = ll_have_state(&s->holding, old_input(s, i), wanted, s->form->phase, scope);
     }
     return s->inputs != NULL;
@@ -375,6 +394,45 @@ static bool write_op(struct sharding *s, uint8_t axis, bool terms)
     return ll_rewrite_put(rewrite, s->op, &record) != LL_NONE || record.output_count == 0;
 }
 
+/* Looks at weights wait until it is known how these are divided: the first reader says how it wants them. */
+
+static bool begin_op(struct sharding *s, uint32_t op, struct ll_divided held)
+{
+    s->op = op;
+    s->form = &s->trace->forms[s->trace->ops[op].form];
+    s->axes.held = held;
+    return ll_axes_of(&s->form->view, &s->scratch, &s->axes) ||
+           ll_rewrite_trouble(&s->holding.rewrite, "memory ran out");
+}
+
+/* The axis of the look at work along which its result is divided as wanted, with the dimension of its input;
+ * 0 when there is none. */
+static uint8_t axis_of_look(struct sharding *s, struct ll_state wanted)
+{
+    const struct ll_shape *in = &s->form->view.in[0];
+    for (unsigned i = 0; wanted.held == LL_HELD_SHARE && i < in->rank; i++) {
+        begin_op(s, s->op, (struct ll_divided){(int)i, in->role[i]});
+        uint8_t axis = s->axes.in ? ll_axis_in(&s->axes, 0, i) : 0;
+        if (axis && ll_dim_out(&s->axes, 0, axis) == wanted.dim && axis_divides(s, axis))
+            return axis;
+    }
+    return 0;
+}
+
+static bool take_look(struct sharding *s, uint32_t tensor, struct ll_state wanted)
+{
+    if (!s->holding.states[tensor].free || s->trace->tensors[tensor].producer == LL_NONE)
+        return true;
+    struct sharding outer = *s;
+    bool written = begin_op(s, s->trace->tensors[tensor].producer, (struct ll_divided){.dim = -1}) &&
+                   write_op(s, axis_of_look(s, wanted), false);
+    s->op = outer.op;
+    s->form = outer.form;
+    s->axes = outer.axes;
+    s->inputs = outer.inputs;
+    return written;
+}
+
 /* Gradients, before weights are changed by them: as the weight is, and not divided by time. From then on
  * nobody reads what they were before. */
 static void settle_gradients(struct sharding *s)
@@ -399,15 +457,19 @@ static void settle_gradients(struct sharding *s)
 
 static bool shard_op(struct sharding *s, uint32_t op)
 {
-    s->op = op;
-    s->form = &s->trace->forms[s->trace->ops[op].form];
-    if (s->form->phase == LL_PHASE_UPDATE)
+    const struct ll_form *form = &s->trace->forms[s->trace->ops[op].form];
+    struct ll_divided held = {.dim = -1};
+    struct ll_state *first = form->view.input_count ? &s->holding.states[ll_op_input(s->trace, op, 0)] : NULL;
+    if (first && first->free && is_look(&form->view) && is_undecided(s, ll_op_input(s->trace, op, 0))) {
+        s->holding.states[ll_op_output(s->trace, op, 0)].free = true;
+        return true;
+    }
+    if (first && first->held == LL_HELD_SHARE)
+        held = (struct ll_divided){first->dim, first->role};
+    if (!begin_op(s, op, held))
+        return false;
+    if (form->phase == LL_PHASE_UPDATE)
         settle_gradients(s);
-    s->axes.held = (struct ll_divided){.dim = -1};
-    if (s->form->view.input_count > 0 && state_of_input(s, 0).held == LL_HELD_SHARE)
-        s->axes.held = (struct ll_divided){state_of_input(s, 0).dim, state_of_input(s, 0).role};
-    if (!ll_axes_of(&s->form->view, &s->scratch, &s->axes))
-        return ll_rewrite_trouble(&s->holding.rewrite, "memory ran out");
     bool terms = passes_terms(s);
     bool written = write_op(s, terms ? 0 : axis_of_op(s), terms);
     ll_arena_release(&s->scratch);
