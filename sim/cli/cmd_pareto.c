@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* leadline pareto: the best designs of a sweep, and why they are the best. */
 #include "sim/cli/command.h"
+#include "sim/cli/pareto_files.h"
 #include "sim/explore/findings.h"
 #include "sim/report/human.h"
 #include "sim/report/table.h"
@@ -51,7 +52,7 @@ static int read_frame(struct answer *a)
         a->frame = ll_frame_where(a->frame, where, a->args->arena, &a->diags);
     if (!a->frame || !want(a, "min", false, &first) || !want(a, "max", true, &first))
         return LL_WRONG;
-    a->found = ll_findings_new(a->frame, false, a->args->arena);
+    a->found = ll_findings_new(a->frame, ll_flag(a->args, "log"), a->args->arena);
     return a->found ? LL_DONE : ll_failed("memory ran out");
 }
 
@@ -186,7 +187,8 @@ static void show_weights(const struct answer *a, struct ll_str *out)
     ll_str_release(&line);
     ll_str_add(
         out, "\nwhat moved what: standardised weights of a linear regression over all points, and the share "
-             "of the\nvariance that it explains\n");
+             "of the\nvariance that it explains");
+    ll_str_add(out, a->found->logs ? "; between logarithms\n" : "\n");
     ll_table_print(table, ll_screen_width(), out);
     ll_table_free(table);
 }
@@ -320,7 +322,10 @@ static int run(const struct ll_args *args)
                      ? ll_wrong("--csv and --json exclude each other")
                      : read_frame(a);
     if (status == LL_DONE)
-        status = ll_flag(args, "csv") ? print_csv(a) : ll_flag(args, "json") ? print_json(a) : show(a);
+        status = ll_pareto_draws(args)   ? ll_pareto_draw(args, a->found, &a->diags)
+                 : ll_flag(args, "csv")  ? print_csv(a)
+                 : ll_flag(args, "json") ? print_json(a)
+                                         : show(a);
     ll_print_diags(&a->diags);
     ll_diags_release(&a->diags);
     free(a);
@@ -334,6 +339,13 @@ static const struct ll_option options[] = {
     {"where", 0, "EXPR", "only points for which this is true, as in --where \"area_mm2 <= 100\""},
     {"all", 0, NULL, "the whole front, not 20 of its points"},
     {"csv", 0, NULL, "the front as comma-separated values, with all results"},
+    {"log", 0, NULL, "weights between logarithms, wherever all values are positive"},
+    {"figure", 0, "KIND", "draw front, heat, parallel or sensitivity into the file of -o"},
+    {"output", 'o', "F.svg", "where the figure goes"},
+    {"across", 0, "NAME", "of a front an objective, of a heat map a parameter; chosen when not given"},
+    {"up", 0, "NAME", "the same of the other axis"},
+    {"of", 0, "NAME", "the objective of a heat map; the first when not given"},
+    {"html", 0, "R.html", "all of it as one page that opens from a file"},
     {0},
 };
 
@@ -342,7 +354,10 @@ const struct ll_command ll_command_pareto = {
     .synopsis = "R.db",
     .summary = "the best designs of a sweep, and why they are the best",
     .examples = "  leadline pareto arrays.db\n"
-                "  leadline pareto arrays.db --min time_s,area_mm2 --where \"energy_j <= 2\" --csv\n",
+                "  leadline pareto arrays.db --min time_s,area_mm2 --where \"energy_j <= 2\" --csv\n"
+                "  leadline pareto arrays.db --html arrays.html\n"
+                "  leadline pareto arrays.db --figure heat --across units.array.rows --up memory.sram.size "
+                "-o heat.svg\n",
     .details =
         "A point is on the front when no other valid point is at least as good in all objectives and better "
         "in one.\n",

@@ -24,7 +24,7 @@ struct simulation {
     size_t machine_count;
     struct ll_trace **traces;
     const struct ll_prepared **prepared;
-    struct ll_report *reports; /* trace by trace, machines in the order given */
+    struct ll_report *reports;  /* trace by trace, machines in the order given */
     struct ll_spread **spreads; /* as reports; NULL without a plan */
     struct ll_parallel plan;
     bool planned;
@@ -112,14 +112,43 @@ static bool simulate_spread(struct simulation *simulation, size_t t, size_t m, b
     return report->gains || !want_gains;
 }
 
+/* A trace of several ranks, a device each. */
+static bool simulate_together(struct simulation *simulation, size_t t, size_t m, bool want_gains)
+{
+    struct ll_arena *arena = simulation->args->arena;
+    struct ll_report *report = &simulation->reports[t * simulation->machine_count + m];
+    report->together =
+        ll_replay_together(simulation->prepared[t], simulation->machines[m], arena, &simulation->diags);
+    if (!report->together)
+        return false;
+    report->result = report->together->result;
+    if (want_gains)
+        report->gains = ll_together_what_if(report->together, arena, &report->gain_count);
+    return report->gains || !want_gains;
+}
+
 static bool simulate_alone(struct simulation *simulation, size_t t, size_t m, bool want_gains)
 {
     struct ll_arena *arena = simulation->args->arena;
     struct ll_report *report = &simulation->reports[t * simulation->machine_count + m];
+    if (ll_trace_ranks(simulation->traces[t]) > 1)
+        return simulate_together(simulation, t, m, want_gains);
     report->result = ll_replay(simulation->prepared[t], simulation->machines[m], arena, &simulation->diags);
     if (report->result && want_gains)
         report->gains = ll_what_if(report->result, arena, &report->gain_count);
     return report->result && (report->gains || !want_gains);
+}
+
+/* What of memory is asked for. With a plan the program of a device is looked at, and it is the plan that
+ * cures. */
+static bool remember(const struct simulation *simulation, size_t t, size_t m)
+{
+    struct ll_report *report = &simulation->reports[t * simulation->machine_count + m];
+    const struct ll_args *args = simulation->args;
+    if (!ll_flag(args, "memory") && !ll_value(args, "footprint", NULL))
+        return true;
+    report->memory = ll_memory_report(report->trace_name, report->result, !simulation->planned, args->arena);
+    return report->memory;
 }
 
 static bool simulate(struct simulation *simulation, bool want_gains)
@@ -128,7 +157,8 @@ static bool simulate(struct simulation *simulation, bool want_gains)
     for (size_t t = 0; done && t < simulation->args->word_count; t++)
         for (size_t m = 0; done && m < simulation->machine_count; m++) {
             simulation->reports[t * simulation->machine_count + m].trace_name = simulation->args->words[t];
-            done = (simulation->planned ? simulate_spread : simulate_alone)(simulation, t, m, want_gains);
+            done = (simulation->planned ? simulate_spread : simulate_alone)(simulation, t, m, want_gains) &&
+                   remember(simulation, t, m);
         }
     return done;
 }
@@ -180,6 +210,10 @@ static int show(const struct simulation *simulation)
                 ll_str_add(&out, m || simulation->machine_count > 1 || t ? "\n" : "");
                 ll_report_page(&reports[m], ll_screen_width(), &out);
             }
+            if (ll_flag(args, "memory")) {
+                ll_str_add(&out, "\n");
+                ll_memory_text(reports[m].memory, ll_screen_width(), &out);
+            }
             if (ll_flag(args, "per-op")) {
                 ll_str_addf(&out, "\nops on %s\n", reports[m].result->machine->stem);
                 ll_report_ops(&reports[m], ll_screen_width(), &out);
@@ -227,6 +261,21 @@ static bool draw_rooflines(const struct simulation *simulation)
     return ll_write_file(path, &svg);
 }
 
+/* Where traces run on several machines, on the first of these. */
+static bool draw_footprints(const struct simulation *simulation)
+{
+    const char *path = ll_value(simulation->args, "footprint", NULL);
+    size_t count = simulation->args->word_count;
+    const struct ll_memory_report **reports = ll_alloc(simulation->args->arena, count, sizeof(void *));
+    struct ll_str svg = {0};
+    if (!path)
+        return true;
+    for (size_t t = 0; reports && t < count; t++)
+        reports[t] = simulation->reports[t * simulation->machine_count].memory;
+    svg.failed = !reports || !ll_memory_figure(reports, count, &svg) || svg.failed;
+    return ll_write_file(path, &svg);
+}
+
 static int run_simulation(struct simulation *simulation)
 {
     const struct ll_args *args = simulation->args;
@@ -254,7 +303,7 @@ static int run_simulation(struct simulation *simulation)
         return LL_WRONG;
     if (explaining)
         return explain(simulation, (uint32_t)seq);
-    return draw_rooflines(simulation) ? show(simulation) : LL_FAILED;
+    return draw_rooflines(simulation) && draw_footprints(simulation) ? show(simulation) : LL_FAILED;
 }
 
 static int run(const struct ll_args *args)
@@ -297,6 +346,8 @@ static const struct ll_option options[] = {
     {"what-if", 0, NULL, "what doubling each resource would gain, a page for each machine"},
     {"per-op", 0, NULL, "a line for each op"},
     {"roofline", 0, "FILE", "draw the ops under the machines' roofs here, as SVG"},
+    {"memory", 0, NULL, "what is alive at the peak, what allocators take, what would need less"},
+    {"footprint", 0, "FILE", "draw memory over time here, as SVG"},
     {"explain", 0, "SEQ", "derive the time of one op, numbers filled in"},
     {"compat", 0, "scalesim2", "run SCALE-Sim v2's configuration (-c) and topology as it would"},
     {"input", 'i', "KIND", "with --compat: the topology's rows are conv (as without) or gemm"},

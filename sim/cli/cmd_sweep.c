@@ -4,7 +4,9 @@
 
 #include "sim/cli/command.h"
 #include "sim/cli/designs.h"
+#include "sim/explore/parts.h"
 #include "sim/cli/paths.h"
+#include "sim/cli/sweeping.h"
 #include "sim/explore/sweep.h"
 #include "sim/report/human.h"
 #include "tracer/base/clock.h"
@@ -18,7 +20,7 @@
 #include <string.h>
 #include <unistd.h>
 
-enum { INTERRUPTED = 130, SAMPLE = 256 };
+enum { SAMPLE = 256 };
 
 /* Everything of one run. */
 struct exploration {
@@ -27,6 +29,7 @@ struct exploration {
     struct ll_pool *pool;
     struct ll_evaluator *evaluator;
     struct ll_diags diags;
+    const struct ll_crew *crew; /* NULL: alone */
     const char *output;
     uint64_t shard, shards;
     uint64_t start_ns, told_ns;
@@ -79,6 +82,8 @@ static int read_space(struct exploration *e)
         return LL_WRONG;
     if (e->shards > 1 && !ll_search_divides(e->space->search.kind))
         return ll_wrong("--shard: this search learns from all results; it cannot be cut into shards");
+    if (e->crew && e->shards > 1)
+        return ll_wrong("--shard: processes that work together share one sweep; it has no shards");
     e->pool = ll_pool_new((unsigned)threads);
     e->output = output_path(e);
     if (!e->pool || !e->output)
@@ -202,7 +207,7 @@ static int tell_end(const struct exploration *e, const struct ll_sweep_state *st
         struct ll_json json = {.out = &out, .indent = true};
         ll_json_open_object(&json);
         ll_json_put_text(&json, "database", e->output);
-        ll_json_put_bool(&json, "finished", !interrupted);
+        ll_json_put_bool(&json, "finished", !state->stopped);
         ll_json_put_count(&json, "points", all);
         ll_json_put_count(&json, "known", state->known);
         ll_json_put_count(&json, "evaluated", state->evaluated);
@@ -212,8 +217,8 @@ static int tell_end(const struct exploration *e, const struct ll_sweep_state *st
         ll_str_add(&out, "\n");
         return ll_print(&out);
     }
-    ll_str_addf(&out, "%s%s: %s points, %s of them valid", interrupted ? "interrupted, " : "", e->space->name,
-                ll_grouped(&points, all), ll_grouped(&valid, state->valid));
+    ll_str_addf(&out, "%s%s: %s points, %s of them valid", state->stopped ? "interrupted, " : "",
+                e->space->name, ll_grouped(&points, all), ll_grouped(&valid, state->valid));
     if (state->known)
         ll_str_addf(&out, ", %s known from before", ll_grouped(&known, state->known));
     if (state->evaluated)
@@ -228,7 +233,7 @@ static const char *command_line(const struct exploration *e)
     return ll_format(e->args->arena, "leadline sweep %s", e->args->words[0]);
 }
 
-static struct ll_store *open_store(struct exploration *e)
+static struct ll_store *open_store(struct exploration *e, const char *path)
 {
     char file_hash[20], machine_hash[20], seed[24];
     snprintf(file_hash, sizeof file_hash, "%016" PRIx64, e->space->text_hash);
@@ -252,14 +257,13 @@ static struct ll_store *open_store(struct exploration *e)
     ll_evaluator_base(e->evaluator, base);
     struct ll_store_facts all = {facts, sizeof facts / sizeof *facts,
                                  ll_evaluator_workload_hashes(e->evaluator), base};
-    return ll_store_open(e->output, e->space, &all, ll_flag(e->args, "fresh"), &e->diags);
+    return ll_store_open(path, e->space, &all, ll_flag(e->args, "fresh") && !e->crew, &e->diags);
 }
 
-static int run_sweep(struct exploration *e)
+/* Into one database; *state is what came of it. */
+static int sweep_into(struct exploration *e, const char *path, struct ll_sweep_state *state)
 {
-    if (ll_flag(e->args, "resume") && access(e->output, F_OK))
-        return ll_wrong("--resume: there is no %s to go on with", e->output);
-    struct ll_store *store = open_store(e);
+    struct ll_store *store = open_store(e, path);
     if (!store)
         return LL_WRONG;
     struct ll_sweep sweep = {.space = e->space,
@@ -267,34 +271,82 @@ static int run_sweep(struct exploration *e)
                              .store = store,
                              .shard = e->shard,
                              .shards = e->shards,
+                             .crew = e->crew,
                              .stop = &interrupted,
                              .progress = show_progress,
                              .context = e};
-    catch_interrupts();
-    e->terminal = isatty(STDERR_FILENO) == 1;
-    e->start_ns = ll_now_ns();
     bool done = ll_sweep_run(&sweep, &e->diags);
-    double passed_s = (double)(ll_now_ns() - e->start_ns) * 1e-9;
     if (e->terminal)
         fputs("\r\033[K", stderr);
     bool closed = ll_store_close(store, &e->diags);
-    if ((!done && !interrupted) || !closed)
-        return LL_FAILED;
-    int status = tell_end(e, &sweep.state, passed_s);
-    return interrupted && status == LL_DONE ? INTERRUPTED : status;
+    *state = sweep.state;
+    return (done || sweep.state.stopped) && closed ? LL_DONE : LL_FAILED;
 }
 
-static int run(const struct ll_args *args)
+/* The sum of what all did. */
+static void add_up_states(const struct ll_crew *crew, struct ll_sweep_state *state)
+{
+    double values[] = {(double)state->known, (double)state->evaluated, (double)state->valid, state->stopped};
+    crew->add_up(crew->context, values, sizeof values / sizeof *values);
+    state->known = (uint64_t)values[0];
+    state->evaluated = (uint64_t)values[1];
+    state->valid = (uint64_t)values[2];
+    state->stopped = values[3] > 0;
+}
+
+/* Each process into a part of its own, which begins as a copy of what is known; the parts become one. */
+static int sweep_together(struct exploration *e, struct ll_sweep_state *state)
+{
+    struct ll_arena *arena = e->args->arena;
+    const struct ll_crew *crew = e->crew;
+    const char *part = ll_part_path(e->output, crew->rank, arena);
+    bool right = part != NULL, first = crew->rank == 0;
+    if (right && first)
+        right = ll_parts_join(e->output, ll_flag(e->args, "fresh"), arena, &e->diags);
+    int status = crew->agree(crew->context, right ? LL_DONE : LL_FAILED);
+    if (status == LL_DONE && !ll_part_begin(e->output, part, arena, &e->diags))
+        status = LL_FAILED;
+    status = crew->agree(crew->context, status);
+    if (status == LL_DONE)
+        status = sweep_into(e, part, state);
+    if (status != LL_DONE)
+        return LL_FAILED;
+    add_up_states(crew, state);
+    return !first || ll_parts_join(e->output, false, arena, &e->diags) ? LL_DONE : LL_FAILED;
+}
+
+static int run_sweep(struct exploration *e)
+{
+    struct ll_sweep_state state = {0};
+    if (ll_flag(e->args, "resume") && access(e->output, F_OK))
+        return ll_wrong("--resume: there is no %s to go on with", e->output);
+    bool tells = !e->crew || e->crew->rank == 0;
+    catch_interrupts();
+    e->terminal = tells && isatty(STDERR_FILENO) == 1;
+    e->start_ns = ll_now_ns();
+    int status = e->crew ? sweep_together(e, &state) : sweep_into(e, e->output, &state);
+    double passed_s = (double)(ll_now_ns() - e->start_ns) * 1e-9;
+    if (status == LL_DONE && tells)
+        status = tell_end(e, &state, passed_s);
+    return state.stopped && status == LL_DONE ? LL_INTERRUPTED : status;
+}
+
+int ll_run_sweep(const struct ll_args *args, const struct ll_crew *crew)
 {
     struct exploration *e = calloc(1, sizeof *e);
     if (!e)
         return ll_failed("memory ran out");
     e->args = args;
+    e->crew = crew;
     int status = ll_flag(args, "resume") && ll_flag(args, "fresh")
                      ? ll_wrong("--resume and --fresh exclude each other")
                      : read_space(e);
-    if (status == LL_DONE)
-        status = ll_flag(args, "dry-run") ? run_trial(e) : run_sweep(e);
+    if (crew)
+        status = crew->agree(crew->context, status);
+    if (status == LL_DONE && ll_flag(args, "dry-run"))
+        status = !crew || crew->rank == 0 ? run_trial(e) : LL_DONE;
+    else if (status == LL_DONE)
+        status = run_sweep(e);
     ll_print_diags(&e->diags);
     ll_diags_release(&e->diags);
     ll_evaluator_free(e->evaluator);
@@ -302,6 +354,11 @@ static int run(const struct ll_args *args)
     ll_space_free(e->space);
     free(e);
     return status;
+}
+
+static int run(const struct ll_args *args)
+{
+    return ll_run_sweep(args, NULL);
 }
 
 static const struct ll_option options[] = {

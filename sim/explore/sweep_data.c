@@ -105,6 +105,7 @@ static void add_axis(struct block *block, const struct ll_column *column)
 static void add_result(struct block *block, const struct ll_column *column)
 {
     ll_json_put_text(&block->head, "type", "f32");
+    ll_json_put_number(&block->head, "base", column->base);
     begin_array(block, "offset");
     for (uint64_t row = 0; row < block->findings->frame->row_count; row++) {
         float number = (float)column->numbers[row];

@@ -95,15 +95,15 @@ static void causal(const struct ll_op_view *op, struct ll_axes *axes)
     alike(op, axes, rank > 2 ? rank - 2 : 0);
 }
 
-/* Queries, keys and values lie in stacks of matrices; each stack is by itself. */
-static void attention(const struct ll_op_view *op, struct ll_axes *axes)
+/* Stacks of matrices, of which each is by itself: their dimensions are the first ones of all tensors. */
+static void stacks(const struct ll_op_view *op, struct ll_axes *axes)
 {
-    for (int i = 0; i + 2 < op->in[0].rank; i++) {
+    for (unsigned i = 0; i + 2 < op->in[0].rank; i++) {
         uint8_t axis = ll_new_axis(axes, false);
         for (uint32_t k = 0; k < op->input_count; k++)
-            ll_set_axis_in(axes, k, i, axis);
+            ll_set_axis_in(axes, k, (int)i, axis);
         for (uint32_t k = 0; k < op->output_count; k++)
-            ll_set_axis_out(axes, k, i, axis);
+            ll_set_axis_out(axes, k, (int)i, axis);
     }
 }
 
@@ -300,6 +300,8 @@ static void row_scale(const struct ll_op_view *op, struct ll_axes *axes)
 #define ll_axes_ADAM_MIXED same
 #define ll_axes_ALIKE same
 #define ll_axes_CAUSAL causal
+#define ll_axes_ATTENTION stacks
+#define ll_axes_ATTENTION_GRAD stacks
 #define ll_axes_ROTARY rotary
 #define ll_axes_BROADCAST spread
 #define ll_axes_COMPARE spread
@@ -314,8 +316,6 @@ static void row_scale(const struct ll_op_view *op, struct ll_axes *axes)
 #define ll_axes_NORM_FIXED channels
 #define ll_axes_MATMUL product
 #define ll_axes_BATCH_MATMUL product
-#define ll_axes_ATTENTION attention
-#define ll_axes_ATTENTION_GRAD attention
 #define ll_axes_CONV2D conv2d
 #define ll_axes_CONV_DATA conv_data
 #define ll_axes_CONV_FILTER conv_filter

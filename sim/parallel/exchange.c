@@ -5,7 +5,6 @@
 #include "sim/parallel/exchange.h"
 
 #include "sim/parallel/exchange_parts.h"
-#include "sim/parallel/experts.h"
 
 #include <inttypes.h>
 #include <stdio.h>
@@ -43,43 +42,61 @@ static uint32_t last_op(const struct ll_exchanging *x)
     return x->rewrite.op_count > 0 ? x->rewrite.op_count - 1 : LL_NONE;
 }
 
-/* Those of a bucket's tensors that are summed for all, or that are updated in parts. */
-static void exchange_some(struct ll_exchanging *x, const uint32_t *tensors, uint64_t count, bool parts,
+/* How a gradient is exchanged. */
+struct way {
+    bool parts, experts;
+};
+
+static bool in_parts(const struct ll_exchanging *x, uint32_t tensor)
+{
+    return x->plan->zero > 0 && x->gradients.in_parts[tensor] && ll_replicas_of(x, tensor) > 1;
+}
+
+static bool goes(const struct ll_exchanging *x, uint32_t tensor, struct way way)
+{
+    return in_parts(x, tensor) == way.parts && ll_of_experts(x, tensor) == way.experts &&
+           ll_replicas_of(x, tensor) > 1;
+}
+
+/* Those of a bucket's tensors that go the same way. */
+static void exchange_some(struct ll_exchanging *x, const uint32_t *tensors, uint64_t count, struct way way,
                           uint32_t *room)
 {
     uint32_t *inputs = room, *outputs = room + count;
     uint64_t some = 0;
     for (uint64_t i = 0; i < count; i++) {
-        if ((x->plan->zero > 0 && x->gradients.in_parts[tensors[i]]) != parts)
+        if (!goes(x, tensors[i], way))
             continue;
-        uint32_t desc = x->trace->tensors[tensors[i]].desc;
         inputs[some] = ll_rewrite_tensor(&x->rewrite, tensors[i]);
-        outputs[some++] = parts ? ll_part_desc(x, desc, LL_GRADIENT) : ll_rewrite_desc(&x->rewrite, desc);
+        outputs[some++] = way.parts ? ll_part_desc(x, tensors[i], LL_GRADIENT)
+                                    : ll_rewrite_desc(&x->rewrite, x->trace->tensors[tensors[i]].desc);
     }
-    const struct ll_exchanged_tensors exchange = {.kind = parts ? LL_OP_REDUCE_SCATTER : LL_OP_ALL_REDUCE,
-                                                  .phase = LL_PHASE_COMM,
-                                                  .scope = "gradients",
-                                                  .inputs = inputs,
-                                                  .outputs = outputs,
-                                                  .count = some,
-                                                  .in_place = !parts || x->plan->zero < 2,
-                                                  .after = x->plan->overlap ? LL_NONE : last_op(x)};
-    uint32_t next = some ? ll_exchange_tensors(x, &exchange) : LL_NONE;
+    const struct ll_exchanged_tensors exchange = {
+        .kind = way.parts ? LL_OP_REDUCE_SCATTER : LL_OP_ALL_REDUCE,
+        .phase = LL_PHASE_COMM,
+        .scope = "gradients",
+        .inputs = inputs,
+        .outputs = outputs,
+        .count = some,
+        .in_place = !way.parts || x->plan->zero < 2,
+        .experts = way.experts,
+        .after = x->plan->overlap ? LL_NONE : last_op(x),
+    };
+    uint32_t next = ll_exchange_tensors(x, &exchange);
     for (uint64_t i = 0; i < count && next != LL_NONE; i++)
-        if ((x->plan->zero > 0 && x->gradients.in_parts[tensors[i]]) == parts)
+        if (goes(x, tensors[i], way))
             ll_rewrite_redirect(&x->rewrite, tensors[i], next++);
 }
 
 /* A run of a bucket's tensors; each is then what came out. */
 static void exchange_run(struct ll_exchanging *x, const uint32_t *tensors, uint64_t count)
 {
+    static const struct way ways[] = {{true, false}, {false, false}, {true, true}, {false, true}};
     uint32_t *room = malloc((2 * count + 1) * sizeof *room);
-    if (room) {
-        exchange_some(x, tensors, count, true, room);
-        exchange_some(x, tensors, count, false, room);
-    } else {
+    if (!room)
         no_memory(x);
-    }
+    for (size_t i = 0; room && i < sizeof ways / sizeof *ways; i++)
+        exchange_some(x, tensors, count, ways[i], room);
     for (uint64_t i = 0; i < count; i++)
         x->exchanged[tensors[i]] = true;
     free(room);
@@ -140,8 +157,13 @@ static uint32_t grown_desc(struct ll_exchanging *x, uint32_t tensor)
 static uint32_t gather_rows(struct ll_exchanging *x, uint32_t tensor)
 {
     uint32_t input = ll_rewrite_tensor(&x->rewrite, tensor), output = grown_desc(x, tensor);
-    const struct ll_exchanged_tensors exchange = {
-        LL_OP_ALL_GATHER, LL_PHASE_COMM, "gradients", &input, &output, 1, false, LL_NONE};
+    const struct ll_exchanged_tensors exchange = {.kind = LL_OP_ALL_GATHER,
+                                                  .phase = LL_PHASE_COMM,
+                                                  .scope = "gradients",
+                                                  .inputs = &input,
+                                                  .outputs = &output,
+                                                  .count = 1,
+                                                  .after = LL_NONE};
     return ll_exchange_tensors(x, &exchange);
 }
 
@@ -165,7 +187,8 @@ static void finish_gradients(struct ll_exchanging *x, uint32_t op)
 
 static bool is_sharded(const struct ll_exchanging *x, uint32_t tensor)
 {
-    return x->plan->zero > 0 && x->gradients.sharded[x->trace->tensors[tensor].storage];
+    return x->plan->zero > 0 && x->gradients.sharded[x->trace->tensors[tensor].storage] &&
+           ll_replicas_of(x, tensor) > 1;
 }
 
 /* States come as parts; with zero 3 weights do. */
@@ -199,8 +222,14 @@ static void complete_sums(struct ll_exchanging *x, uint32_t op)
             continue;
         uint32_t input = ll_rewrite_tensor(&x->rewrite, tensor);
         uint32_t desc = ll_rewrite_desc(&x->rewrite, x->trace->tensors[tensor].desc);
-        const struct ll_exchanged_tensors exchange = {
-            LL_OP_ALL_REDUCE, LL_PHASE_COMM, "gradients", &input, &desc, 1, true, LL_NONE};
+        const struct ll_exchanged_tensors exchange = {.kind = LL_OP_ALL_REDUCE,
+                                                      .phase = LL_PHASE_COMM,
+                                                      .scope = "gradients",
+                                                      .inputs = &input,
+                                                      .outputs = &desc,
+                                                      .count = 1,
+                                                      .in_place = true,
+                                                      .after = LL_NONE};
         ll_rewrite_redirect(&x->rewrite, tensor, ll_exchange_tensors(x, &exchange));
         x->partial[tensor] = false;
     }
@@ -209,7 +238,7 @@ static void complete_sums(struct ll_exchanging *x, uint32_t op)
 /* A whole weight seen as the part that this device updates. */
 static uint32_t see_part(struct ll_exchanging *x, uint32_t op, uint32_t tensor, uint32_t whole)
 {
-    uint32_t desc = ll_part_desc(x, x->trace->tensors[tensor].desc, LL_WEIGHT);
+    uint32_t desc = ll_part_desc(x, tensor, LL_WEIGHT);
     return ll_rewrite_add(&x->rewrite,
                           &(struct ll_record){.kind = LL_OP_SEEN_AS,
                                               .phase = LL_PHASE_UPDATE,
@@ -265,24 +294,43 @@ static void settle_outputs(struct ll_exchanging *x, uint32_t op, const uint32_t 
         x->partial[ll_op_output(x->trace, op, o)] = partial && form->view.out[o].rank == 0;
 }
 
+static void gather_some(struct ll_exchanging *x, const uint32_t *tensors, uint64_t count, bool experts,
+                        uint32_t *room)
+{
+    uint32_t *inputs = room, *outputs = room + count;
+    uint64_t some = 0;
+    for (uint64_t i = 0; i < count; i++) {
+        if (ll_of_experts(x, tensors[i]) != experts)
+            continue;
+        inputs[some] = ll_rewrite_tensor(&x->rewrite, tensors[i]);
+        outputs[some++] = ll_rewrite_desc(&x->rewrite, x->trace->tensors[tensors[i]].desc);
+    }
+    const struct ll_exchanged_tensors exchange = {.kind = LL_OP_ALL_GATHER,
+                                                  .phase = LL_PHASE_COMM,
+                                                  .scope = "weights",
+                                                  .inputs = inputs,
+                                                  .outputs = outputs,
+                                                  .count = some,
+                                                  .in_place = true,
+                                                  .experts = experts,
+                                                  .after = LL_NONE};
+    uint32_t next = ll_exchange_tensors(x, &exchange);
+    for (uint64_t i = 0; i < count && next != LL_NONE; i++)
+        if (ll_of_experts(x, tensors[i]) == experts)
+            ll_rewrite_redirect(&x->rewrite, tensors[i], next++);
+}
+
 /* New weights are made whole in their own memory. */
 static void gather_run(struct ll_exchanging *x, const uint32_t *tensors, uint64_t count)
 {
-    uint32_t *inputs = malloc((2 * count + 1) * sizeof *inputs), *outputs = inputs + count;
-    if (!inputs) {
+    uint32_t *room = malloc((2 * count + 1) * sizeof *room);
+    if (!room) {
         no_memory(x);
         return;
     }
-    for (uint64_t i = 0; i < count; i++) {
-        inputs[i] = ll_rewrite_tensor(&x->rewrite, tensors[i]);
-        outputs[i] = ll_rewrite_desc(&x->rewrite, x->trace->tensors[tensors[i]].desc);
-    }
-    const struct ll_exchanged_tensors exchange = {LL_OP_ALL_GATHER, LL_PHASE_COMM, "weights", inputs,
-                                                  outputs,          count,         true,      LL_NONE};
-    uint32_t first = ll_exchange_tensors(x, &exchange);
-    for (uint64_t i = 0; i < count && first != LL_NONE; i++)
-        ll_rewrite_redirect(&x->rewrite, tensors[i], first + (uint32_t)i);
-    free(inputs);
+    gather_some(x, tensors, count, false, room);
+    gather_some(x, tensors, count, true, room);
+    free(room);
 }
 
 static void meet_weights(struct ll_exchanging *x, uint32_t op)
@@ -338,21 +386,6 @@ static uint32_t *none(struct ll_exchanging *x, uint64_t count)
     return list;
 }
 
-/* Experts that are divided among replicas are exchanged by themselves: others have the same ones. */
-static void leave_out(struct ll_exchanging *x, bool experts)
-{
-    for (uint64_t i = 0; i < x->trace->tensor_count; i++)
-        if (ll_is_of_experts(desc_of(x, (uint32_t)i)) != experts) {
-            const struct ll_tensor *t = &x->trace->tensors[i];
-            bool lasts = desc_of(x, (uint32_t)i)->memory == LL_WEIGHT ||
-                         desc_of(x, (uint32_t)i)->memory == LL_OPTIMIZER;
-            x->gradients.kind[i] = LL_NO_GRADIENT;
-            x->gradients.in_parts[i] = false;
-            if (lasts)
-                x->gradients.sharded[t->storage] = false;
-        }
-}
-
 static bool prepare(struct ll_exchanging *x)
 {
     struct ll_arena *arena = &x->rewrite.arena;
@@ -365,11 +398,8 @@ static bool prepare(struct ll_exchanging *x)
            (x->plan->zero < 3 || (ll_layers_find(x->trace, arena, &x->layers) && ll_uses_find(x)));
 }
 
-/* Whose gradients are exchanged. */
-enum whose { ALL, EXPERTS, OTHERS };
-
-static struct ll_trace *exchange_of(const struct ll_trace *trace, const struct ll_parallel *plan,
-                                    enum whose whose, const char **trouble)
+struct ll_trace *ll_exchange_gradients(const struct ll_trace *trace, const struct ll_parallel *plan,
+                                       const char **trouble)
 {
     struct ll_exchanging x = {.trace = trace, .plan = plan};
     char replicas[32], zero[32];
@@ -378,8 +408,6 @@ static struct ll_trace *exchange_of(const struct ll_trace *trace, const struct l
     ll_rewrite_begin(&x.rewrite, trace, (struct ll_fact[]){{"replicas", replicas}, {"zero", zero}}, 2);
     if (!prepare(&x))
         no_memory(&x);
-    if (whose != ALL && !x.rewrite.trouble)
-        leave_out(&x, whose == EXPERTS);
     for (uint32_t op = 0; op < trace->op_count && !x.rewrite.trouble; op++)
         if (plan->data > 1)
             write_op(&x, op);
@@ -389,18 +417,4 @@ static struct ll_trace *exchange_of(const struct ll_trace *trace, const struct l
     free(x.dense.tensors);
     free(x.weights.tensors);
     return ll_rewrite_end(&x.rewrite, trouble);
-}
-
-struct ll_trace *ll_exchange_gradients(const struct ll_trace *trace, const struct ll_parallel *plan,
-                                       const char **trouble)
-{
-    struct ll_parallel same_experts = *plan;
-    if (plan->expert <= 1)
-        return exchange_of(trace, plan, ALL, trouble);
-    same_experts.data = plan->data / plan->expert;
-    same_experts.tensor = plan->tensor * plan->expert;
-    struct ll_trace *experts = exchange_of(trace, &same_experts, EXPERTS, trouble);
-    struct ll_trace *all = experts ? exchange_of(experts, plan, OTHERS, trouble) : NULL;
-    ll_trace_free(experts);
-    return all;
 }

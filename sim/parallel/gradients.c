@@ -4,6 +4,8 @@
  * What so belongs together is a family; one in which an op is not done element by element stays whole. */
 #include "sim/parallel/gradients.h"
 
+#include "sim/parallel/experts.h"
+
 #include <string.h>
 
 struct finding {
@@ -13,6 +15,7 @@ struct finding {
     bool *picks_rows; /* by tensor: becomes rows of a table */
     uint32_t *parent; /* by tensor, then by storage: another of the family, itself for its head */
     bool *whole;      /* by head: the family stays whole */
+    bool *experts;    /* by head: of weights of experts */
 };
 
 static const struct ll_form *form_of(const struct finding *f, uint64_t op)
@@ -161,6 +164,15 @@ static void judge(struct finding *f, uint32_t op)
         f->whole[head_of(f, ll_op_input(f->trace, op, part))] = true;
 }
 
+static void find_experts(struct finding *f)
+{
+    uint32_t tensors = (uint32_t)f->trace->tensor_count;
+    for (uint32_t i = 0; i < tensors; i++)
+        f->experts[head_of(f, i)] |= ll_is_of_experts(desc_of(f, i));
+    for (uint32_t i = 0; i < tensors; i++)
+        f->g->experts[i] = f->experts[head_of(f, i)];
+}
+
 static void leave_whole(struct finding *f)
 {
     uint32_t tensors = (uint32_t)f->trace->tensor_count;
@@ -193,14 +205,16 @@ bool ll_gradients_find(const struct ll_trace *trace, struct ll_arena *arena, str
         ll_alloc(arena, trace->tensor_count + 1, sizeof *gradients->in_parts),
         ll_alloc(arena, trace->storage_count + 1, sizeof *gradients->sharded),
         ll_alloc(arena, trace->tensor_count + 1, sizeof *gradients->last),
+        ll_alloc(arena, trace->tensor_count + 1, sizeof *gradients->experts),
     };
     uint64_t members = trace->tensor_count + trace->storage_count;
     f.users = ll_alloc(arena, trace->storage_count + 1, sizeof *f.users);
     f.picks_rows = ll_alloc(arena, trace->tensor_count + 1, sizeof *f.picks_rows);
     f.parent = ll_alloc(arena, members + 1, sizeof *f.parent);
     f.whole = ll_alloc(arena, members + 1, sizeof *f.whole);
+    f.experts = ll_alloc(arena, members + 1, sizeof *f.experts);
     if (!gradients->kind || !gradients->in_parts || !gradients->sharded || !gradients->last || !f.users ||
-        !f.picks_rows || !f.parent || !f.whole || !find_last(&f, arena))
+        !f.picks_rows || !f.parent || !f.whole || !f.experts || !gradients->experts || !find_last(&f, arena))
         return false;
     for (uint64_t i = 0; i < members; i++)
         f.parent[i] = (uint32_t)i;
@@ -212,6 +226,7 @@ bool ll_gradients_find(const struct ll_trace *trace, struct ll_arena *arena, str
             spread(&f, op);
     for (uint32_t op = 0; op < trace->op_count; op++)
         judge(&f, op);
+    find_experts(&f);
     leave_whole(&f);
     return true;
 }

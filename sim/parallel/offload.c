@@ -18,6 +18,7 @@ struct away {
 
 struct offloading {
     struct ll_exchanging x; /* weights and states */
+    bool *views;            /* by form */
     uint32_t *away_of;      /* by tensor, LL_NONE for most */
     uint32_t *last_use;     /* by tensor: its last reader going forward, or its maker */
     uint32_t *owner;        /* by tensor: the layer of its first reader going backward, LL_NONE for none */
@@ -38,9 +39,7 @@ static const struct ll_form *form_of(const struct offloading *o, uint32_t op)
 
 static bool is_view(const struct offloading *o, uint32_t op)
 {
-    const struct ll_op_view *view = &form_of(o, op)->view;
-    return view->kind != LL_OP_COUNT && view->input_count == 1 &&
-           strcmp(ll_op_words(view->kind).work, "NOTHING") == 0;
+    return o->views[o->x.trace->ops[op].form];
 }
 
 /* The tensor behind views. */
@@ -134,6 +133,7 @@ static bool find_aways(struct offloading *o)
 {
     const struct ll_trace *trace = o->x.trace;
     struct ll_arena *arena = &o->x.rewrite.arena;
+    o->views = ll_views(trace, arena);
     o->away_of = none(o, trace->tensor_count);
     o->last_use = none(o, trace->tensor_count);
     o->owner = none(o, trace->tensor_count);
@@ -144,7 +144,7 @@ static bool find_aways(struct offloading *o)
     o->versions = ll_alloc(arena, trace->storage_count + 1, sizeof *o->versions);
     o->aways = ll_alloc(arena, trace->tensor_count + 1, sizeof *o->aways);
     o->begun = ll_alloc(arena, o->x.layers.count + 1u, sizeof *o->begun);
-    if (!o->away_of || !o->last_use || !o->owner || !o->left_next || !o->leaves || !o->fetches ||
+    if (!o->views || !o->away_of || !o->last_use || !o->owner || !o->left_next || !o->leaves || !o->fetches ||
         !o->behind || !o->versions || !o->aways || !o->begun)
         return false;
     note_uses(o);
@@ -171,7 +171,7 @@ static uint32_t move(struct offloading *o, enum ll_op_kind kind, enum ll_phase p
 
 static uint32_t send_away(struct offloading *o, uint32_t op, uint32_t tensor)
 {
-    uint32_t token = ll_part_desc(&o->x, o->x.trace->tensors[tensor].desc, LL_WORKSPACE);
+    uint32_t token = ll_part_desc(&o->x, tensor, LL_WORKSPACE);
     return move(o, LL_OP_TO_HOST, form_of(o, op)->phase, ll_rewrite_tensor(&o->x.rewrite, tensor), token);
 }
 

@@ -96,13 +96,7 @@ static const char *divide_layers(struct finding *f)
 
 static bool find_views(struct finding *f)
 {
-    f->pieces->is_view = ll_alloc(f->arena, f->trace->form_count + 1, sizeof *f->pieces->is_view);
-    for (uint64_t i = 0; f->pieces->is_view && i < f->trace->form_count; i++) {
-        enum ll_op_kind kind = f->trace->forms[i].view.kind;
-        f->pieces->is_view[i] = kind != LL_OP_COUNT && f->trace->forms[i].view.output_count == 1 &&
-                                f->trace->forms[i].view.input_count == 1 &&
-                                strcmp(ll_op_words(kind).work, "NOTHING") == 0;
-    }
+    f->pieces->is_view = ll_views(f->trace, f->arena);
     return f->pieces->is_view;
 }
 

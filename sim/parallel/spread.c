@@ -1,10 +1,12 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "sim/parallel/spread.h"
 
+#include "sim/parallel/alike.h"
 #include "sim/parallel/cut.h"
 #include "sim/parallel/exchange.h"
 #include "sim/parallel/experts.h"
 #include "sim/parallel/offload.h"
+#include "sim/parallel/pieces.h"
 #include "sim/parallel/recompute.h"
 #include "sim/parallel/same.h"
 #include "sim/parallel/shard.h"
@@ -107,6 +109,48 @@ static bool offload(struct chain *chain)
     return follow(chain, made, trouble);
 }
 
+/* Layers that a piece has, where it and its neighbours have none but such as are alike. */
+struct inside {
+    uint32_t count; /* 0: it has others */
+    bool first_stage, last_stage;
+};
+
+/* What is inside of each piece; in the arena, NULL when memory ran out. */
+static struct inside *find_inside(struct chain *chain, struct ll_arena *arena)
+{
+    struct ll_spread *spread = chain->spread;
+    struct ll_alike alike;
+    uint64_t pieces = spread->piece_count, stages = spread->plan.pipeline;
+    struct inside *inside = ll_alloc(arena, pieces, sizeof *inside);
+    if (!inside || !ll_alike_find(chain->last, arena, &alike))
+        return NULL;
+    uint32_t *part_of = ll_alloc(arena, alike.layers.count + 1u, sizeof *part_of);
+    if (!part_of || alike.layers.count < pieces)
+        return part_of ? inside : NULL;
+    ll_divide(alike.layers.named_flops, alike.layers.flops, alike.layers.count, (uint32_t)pieces, part_of);
+    for (uint32_t layer = 0; layer < alike.layers.count; layer++)
+        inside[part_of[layer]].count++;
+    for (uint32_t layer = 0; layer < alike.layers.count; layer++) {
+        bool surrounded = layer > alike.first && layer + 1 < alike.first + alike.count;
+        struct inside *piece = &inside[part_of[layer]];
+        piece->count = surrounded ? piece->count : 0;
+        piece->first_stage = part_of[layer] % stages == 0;
+        piece->last_stage = part_of[layer] % stages == stages - 1;
+    }
+    return inside;
+}
+
+/* The first piece before this one whose program it shares for sure; itself when there is none. */
+static uint32_t twin_of(const struct inside *inside, uint32_t piece)
+{
+    for (uint32_t other = 0; inside[piece].count > 0 && other < piece; other++)
+        if (inside[other].count == inside[piece].count &&
+            inside[other].first_stage == inside[piece].first_stage &&
+            inside[other].last_stage == inside[piece].last_stage)
+            return other;
+    return piece;
+}
+
 /* The program of a piece, unless one before it does the same. */
 static bool add_piece(struct chain chain, uint32_t piece)
 {
@@ -123,6 +167,24 @@ static bool add_piece(struct chain chain, uint32_t piece)
     program->prepared = ll_prepare(chain.last, &spread->arena, chain.diags);
     spread->program_of[piece] = spread->program_count++;
     return program->prepared || chain.diags->count > 0 || no_memory(chain.diags);
+}
+
+/* A program for each piece. Those inside of layers that are alike are alike, and are not all cut. */
+static bool add_pieces(struct chain *chain)
+{
+    struct ll_arena scratch = {0};
+    struct ll_spread *spread = chain->spread;
+    const struct inside *inside = find_inside(chain, &scratch);
+    bool right = inside || no_memory(chain->diags);
+    for (uint32_t piece = 0; right && piece < spread->piece_count; piece++) {
+        uint32_t twin = twin_of(inside, piece);
+        if (twin < piece)
+            spread->program_of[piece] = spread->program_of[twin];
+        else
+            right = add_piece(*chain, piece);
+    }
+    ll_arena_release(&scratch);
+    return right;
 }
 
 static bool make_room(struct ll_spread *spread)
@@ -148,8 +210,7 @@ struct ll_spread *ll_spread_trace(const struct ll_trace *trace, const struct ll_
     bool right = ll_plan_resolve(plan, ll_trace_batch(trace), devices, diags, &spread->sizes) &&
                  (make_room(spread) || no_memory(diags)) && rescale(&chain) && shard(&chain) &&
                  spread_experts(&chain) && recompute(&chain);
-    for (uint32_t piece = 0; right && piece < spread->piece_count; piece++)
-        right = add_piece(chain, piece);
+    right = right && add_pieces(&chain);
     if (right && diags->count == before)
         return spread;
     ll_spread_free(spread);

@@ -31,8 +31,9 @@ void ll_report_by_class(const struct ll_footprint *footprint, struct ll_json *js
     ll_json_close_object(json);
 }
 
-static void memory(const struct ll_result *result, struct ll_json *json)
+static void memory(const struct ll_report *report, struct ll_json *json)
 {
+    const struct ll_result *result = report->result;
     const struct ll_footprint *footprint = &result->prepared->footprint;
     ll_json_key(json, "memory");
     ll_json_open_object(json);
@@ -47,6 +48,8 @@ static void memory(const struct ll_result *result, struct ll_json *json)
         ll_json_put_count(json, ll_training_memory_name((enum ll_training_memory)i),
                           footprint->most_bytes[i]);
     ll_json_close_object(json);
+    if (report->memory)
+        ll_memory_json(report->memory, json);
     ll_json_close_object(json);
 }
 
@@ -155,8 +158,8 @@ static void one_op(const struct ll_result *result, uint32_t seq, struct ll_json 
     ll_json_put_text(json, "unit", op->unit == LL_NO_UNIT ? NULL : result->machine->units[op->unit].name);
     ll_json_put_number(json, "start_s", op->start_s);
     ll_json_put_number(json, "time_s", op->time_s);
-    ll_json_put_number(json, "time_bound_s", detail.bound_s);
-    ll_json_put_number(json, "time_pipelined_s", detail.pipelined_s);
+    ll_json_put_number(json, "time_bound_s", detail.bounds.bound_s);
+    ll_json_put_number(json, "time_pipelined_s", detail.bounds.pipelined_s);
     ll_json_put_number(json, "compute_cycles", detail.compute_cycles);
     ll_json_put_number(json, "stall_cycles", detail.stall_cycles);
     ll_json_put_number(json, "utilization", detail.utilization);
@@ -229,11 +232,13 @@ static void one_report(const struct ll_report *report, bool per_op, struct ll_js
     infeed(result, json);
     if (result->network.count > 0)
         network(result, json);
-    memory(result, json);
+    memory(report, json);
     energy(result, json);
     ll_json_put_number(json, "area_mm2", result->area_m2 * 1e6);
     if (report->parallel)
         ll_report_parallel_json(report->parallel, json);
+    if (report->together)
+        ll_report_together_json(report->together, json);
     by_kind(result, json);
     if (per_op) {
         ll_json_key(json, "ops");

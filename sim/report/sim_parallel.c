@@ -82,8 +82,9 @@ static void waits(const struct ll_parallel_result *p, unsigned width, struct ll_
     unsigned some = 0;
     for (int i = 0; i < LL_TRAFFIC_COUNT; i++)
         if (p->exposed_s[i] > 0)
-            ll_str_addf(&line, "%s %s for %s", some++ ? "," : "exposed communication:",
-                        ll_si(&human, p->exposed_s[i], "s"), ll_traffic_name((enum ll_traffic)i));
+            ll_str_addf(&line, "%s %s for %s",
+                        some++ ? "," : "exposed communication:", ll_si(&human, p->exposed_s[i], "s"),
+                        ll_traffic_name((enum ll_traffic)i));
     if (some == 0)
         ll_str_add(&line, "no communication is exposed");
     if (p->spread->plan.pipeline > 1)
@@ -95,11 +96,14 @@ static void stage_row(const struct ll_parallel_result *p, uint64_t s, struct ll_
 {
     const struct ll_stage_use *use = &p->stages[s];
     struct ll_human forward, backward, tail, busy, memory;
-    ll_table_row(table, "  %" PRIu64 "|%s|%s|%s|%s|%" PRIu64 "|%s|%s", s, ll_si(&forward, use->forward_s, "s"),
-                 ll_si(&backward, use->backward_s, "s"), ll_si(&tail, use->tail_s, "s"),
+    ll_table_row(table, "  %" PRIu64 "|%s|%s|%s|%s|%" PRIu64 "|%s|%s", s,
+                 ll_si(&forward, use->forward_s, "s"), ll_si(&backward, use->backward_s, "s"),
+                 ll_si(&tail, use->tail_s, "s"),
                  ll_percent(&busy, p->step_s > 0 ? use->busy_s / p->step_s : 0), use->in_flight,
                  ll_binary(&memory, (double)use->memory_bytes),
-                 s == p->slowest ? "works longest" : s == p->fullest ? "needs most memory" : "");
+                 s == p->slowest   ? "works longest"
+                 : s == p->fullest ? "needs most memory"
+                                   : "");
 }
 
 static void stage_table(const struct ll_parallel_result *p, unsigned width, struct ll_str *out)
@@ -108,8 +112,8 @@ static void stage_table(const struct ll_parallel_result *p, unsigned width, stru
     struct ll_table *table =
         ll_table_new(">  stage|>forward|>backward|>once a step|>works|>in flight|>memory|");
     for (uint64_t s = 0; s < stages; s++)
-        if (stages <= MOST_STAGES || s < MOST_STAGES / 2 || s >= stages - MOST_STAGES / 2 || s == p->slowest ||
-            s == p->fullest)
+        if (stages <= MOST_STAGES || s < MOST_STAGES / 2 || s >= stages - MOST_STAGES / 2 ||
+            s == p->slowest || s == p->fullest)
             stage_row(p, s, table);
     ll_table_print(table, width, out);
     ll_table_free(table);
@@ -122,4 +126,36 @@ void ll_report_parallel(const struct ll_parallel_result *p, unsigned width, stru
         ll_str_add(out, "\n");
         stage_table(p, width, out);
     }
+}
+
+void ll_report_together(const struct ll_together *t, unsigned width, struct ll_str *out)
+{
+    struct ll_str line = {0};
+    struct ll_human first, last, busy;
+    double earliest_s = t->ranks[t->last].end_s, busy_s = 0;
+    for (uint32_t i = 0; i < t->rank_count; i++) {
+        earliest_s = t->ranks[i].end_s < earliest_s ? t->ranks[i].end_s : earliest_s;
+        busy_s += t->ranks[i].busy_s / t->rank_count;
+    }
+    ll_str_addf(&line,
+                "%" PRIu32 " ranks together: the first ends after %s, the last, rank %" PRIu32
+                ", after %s; a device works %s of that time",
+                t->rank_count, ll_si(&first, earliest_s, "s"), t->last,
+                ll_si(&last, t->ranks[t->last].end_s, "s"),
+                ll_percent(&busy, t->ranks[t->last].end_s > 0 ? busy_s / t->ranks[t->last].end_s : 0));
+    ll_end_line(&line, width, out);
+}
+
+void ll_report_together_json(const struct ll_together *t, struct ll_json *json)
+{
+    ll_json_key(json, "ranks");
+    ll_json_open_list(json);
+    for (uint32_t i = 0; i < t->rank_count; i++) {
+        ll_json_open_object(json);
+        ll_json_put_count(json, "rank", i);
+        ll_json_put_number(json, "end_s", t->ranks[i].end_s);
+        ll_json_put_number(json, "busy_s", t->ranks[i].busy_s);
+        ll_json_close_object(json);
+    }
+    ll_json_close_list(json);
 }

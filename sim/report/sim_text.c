@@ -110,7 +110,8 @@ static void resident_bar(const struct ll_result *result, unsigned width, struct 
     struct ll_human used, capacity;
     light_bar("resident", ll_binary(&used, peak), ll_binary(&capacity, size), peak / size, "", width, out);
     if (!result->fits)
-        ll_str_addf(out, "  DOES NOT FIT into %s: the times assume that it did\n",
+        ll_str_addf(out,
+                    "  DOES NOT FIT into %s: the times assume that it did; --memory says what would help\n",
                     outermost(result->machine)->name);
 }
 
@@ -328,6 +329,8 @@ void ll_report_page(const struct ll_report *report, unsigned width, struct ll_st
     network_line(result, width, out);
     if (report->parallel)
         ll_report_parallel(report->parallel, width, out);
+    if (report->together)
+        ll_report_together(report->together, width, out);
     ll_str_add(out, "\n");
     kind_table(result, width, out);
     if (report->gain_count) {
