@@ -129,9 +129,8 @@ static void drain(struct ll_exchanging *x, struct ll_bucket *bucket, bool all,
             break;
         exchange(x, bucket->tensors + done, count);
     }
-    if (bucket->count == 0)
-        return;
-    memmove(bucket->tensors, bucket->tensors + done, (bucket->count - done) * sizeof *bucket->tensors);
+    if (done > 0)
+        memmove(bucket->tensors, bucket->tensors + done, (bucket->count - done) * sizeof *bucket->tensors);
     bucket->count -= done;
 }
 

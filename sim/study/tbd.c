@@ -79,6 +79,11 @@ void ll_tbd_plan_sweep(struct ll_plan *plan, enum ll_tbd_row row)
         ll_tbd_plan_batch(plan, row, ll_tbd[row].batches[i]);
 }
 
+const struct ll_trace *ll_tbd_trace(const struct ll_evidence *evidence, enum ll_tbd_row row, uint64_t batch)
+{
+    return ll_evidence_trace(evidence, ll_tbd[row].name, variant_of(batch, evidence->arena));
+}
+
 const struct ll_result *ll_tbd_replay(const struct ll_evidence *evidence, enum ll_tbd_row row, uint64_t batch,
                                       const char *target)
 {

@@ -60,6 +60,9 @@ struct ll_tbd_sweep {
 struct ll_tbd_sweep ll_tbd_replay_sweep(const struct ll_evidence *evidence, enum ll_tbd_row row,
                                         const char *target);
 
+/* The trace of one batch; NULL when there is no such workload. */
+const struct ll_trace *ll_tbd_trace(const struct ll_evidence *evidence, enum ll_tbd_row row, uint64_t batch);
+
 /* One batch of it; NULL when there is no such workload. */
 const struct ll_result *ll_tbd_replay(const struct ll_evidence *evidence, enum ll_tbd_row row, uint64_t batch,
                                       const char *target);
