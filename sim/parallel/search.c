@@ -56,8 +56,8 @@ static struct ll_trace *take(struct ll_trace *old, struct ll_trace *next)
     return next;
 }
 
-/* The program of a device with all layers; NULL when there is none, or none that is new; s->failed when memory ran
- * out. */
+/* The program of a device with all layers; NULL when there is none, or none that is new; s->failed when
+ * memory ran out. */
 static struct ll_trace *make_program(struct searching *s, const struct ll_parallel *plan)
 {
     const char *trouble = NULL;
@@ -351,7 +351,8 @@ static void try_micro_batches(struct searching *s, struct ll_parallel plan)
         uint64_t before = s->result->considered;
         bool made = measure(s, &arena, &base);
         s->result->impossible += !made && plan.recompute == LL_RECOMPUTE_NONE;
-        fits = made ? try_stages(s, &base) || s->result->considered == before : plan.recompute == LL_RECOMPUTE_NONE;
+        fits = made ? try_stages(s, &base) || s->result->considered == before
+                    : plan.recompute == LL_RECOMPUTE_NONE;
         ll_arena_release(&arena);
     }
 }

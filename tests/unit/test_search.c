@@ -98,8 +98,9 @@ static void what_is_found_is_in_order_and_all_is_counted(void **state)
     for (uint64_t i = 1; i < r->found_count; i++) {
         const struct ll_found_plan *a = &r->found[i - 1], *b = &r->found[i];
         assert_true(a->step_s > 0 || b->step_s == 0);
-        assert_true(a->step_s > 0 && b->step_s > 0 ? a->step_s <= b->step_s
-                                                   : b->step_s == 0 && (a->step_s > 0 || a->estimate_s <= b->estimate_s));
+        assert_true(a->step_s > 0 && b->step_s > 0
+                        ? a->step_s <= b->step_s
+                        : b->step_s == 0 && (a->step_s > 0 || a->estimate_s <= b->estimate_s));
         assert_int_equal(b->plan.data * b->plan.tensor * b->plan.pipeline, DEVICES);
     }
     close_scene(&scene);
