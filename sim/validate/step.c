@@ -74,7 +74,7 @@ static void set_all(struct reading *r, const char *settings)
 
 static void set_dtype(struct reading *r)
 {
-    static const char *const names[LL_DTYPE_COUNT] = {[LL_F16] = "f16", [LL_BF16] = "bf16"};
+    static const char *const names[LL_DTYPE_COUNT] = {[LL_F16] = "f16", [LL_BF16] = "bf16", [LL_F8] = "f8"};
     enum ll_dtype dtype;
     uint64_t bytes;
     if (!ll_measured_dtype(r->row, &dtype, &bytes))
