@@ -17,8 +17,8 @@ static const struct ll_init zero = {LL_INIT_CONSTANT, 0, NULL};
 /* Of 8 bits only what products read and make is, as NVIDIA's Transformer Engine has it. */
 static const struct {
     enum ll_dtype real, product;
-} dtypes[] = {{LL_F32, LL_F32}, {LL_F16, LL_F16}, {LL_BF16, LL_BF16}, {LL_BF16, LL_F8}};
-const char *const ll_decoder_dtypes[] = {"f32", "f16", "bf16", "f8", NULL};
+} dtypes[] = {{LL_F32, LL_F32}, {LL_F16, LL_F16}, {LL_BF16, LL_BF16}, {LL_BF16, LL_F8}, {LL_TF32, LL_TF32}};
+const char *const ll_decoder_dtypes[] = {"f32", "f16", "bf16", "f8", "tf32", NULL};
 const char *const ll_decoder_passes[] = {"forward", "prefill", "decode", NULL};
 
 /* Word i of sentence n of a batch: the letters of its first fourth over and over. */
