@@ -232,9 +232,16 @@ static const char *keep_reason(struct ll_evaluator *evaluator, const char *text)
     pthread_mutex_lock(&evaluator->lock);
     uint32_t id = ll_map_intern(&evaluator->reasons, text, strlen(text) + 1, NULL);
     const char *kept = id == LL_NO_ID ? NULL : evaluator->reasons.entries[id].bytes;
-    evaluator->failed |= !kept;
     pthread_mutex_unlock(&evaluator->lock);
     return kept;
+}
+
+/* Memory ran out: the batch is worth nothing. */
+static void fail(struct ll_evaluator *evaluator)
+{
+    pthread_mutex_lock(&evaluator->lock);
+    evaluator->failed = true;
+    pthread_mutex_unlock(&evaluator->lock);
 }
 
 /* There is no such machine, or it cannot run the workload: the first complaint says why. */
@@ -242,9 +249,9 @@ static void refuse(struct ll_evaluator *evaluator, struct worker *worker, struct
 {
     const struct ll_diags *diags = &worker->diags;
     evaluation->verdict = LL_VERDICT_IMPOSSIBLE;
-    evaluation->why = keep_reason(evaluator, diags->kept_count ? diags->kept[0].message : "memory ran out");
-    if (diags->count == 0)
-        evaluator->failed = true;
+    evaluation->why = diags->kept_count ? keep_reason(evaluator, diags->kept[0].message) : NULL;
+    if (!evaluation->why)
+        fail(evaluator);
     evaluation->outcome = (struct ll_outcome){.violation = INFINITY};
     for (size_t i = 0; i < LL_MOST_OBJECTIVES; i++)
         evaluation->outcome.objectives[i] = INFINITY;
