@@ -190,8 +190,9 @@ static void show_progress(void *context, const struct ll_sweep_state *state)
         return;
     e->told_ns = now_ns;
     double passed_s = (double)(now_ns - e->start_ns) * 1e-9, per_s = (double)state->evaluated / passed_s;
-    double rest = (double)(state->total - ll_min(state->proposed, state->total)) / (double)e->shards;
-    fprintf(stderr, "\r\033[K%s of %s points  %s", ll_grouped(&done, state->proposed),
+    uint64_t so_far = ll_min(ll_max(state->proposed, state->known + state->evaluated), state->total);
+    double rest = (double)(state->total - so_far) / (double)e->shards;
+    fprintf(stderr, "\r\033[K%s of %s points  %s", ll_grouped(&done, so_far),
             ll_grouped(&total, state->total), ll_many(&rate, per_s, "points/s"));
     if (per_s > 0)
         fprintf(stderr, "  %s left", ll_si(&left, rest / per_s, "s"));

@@ -239,7 +239,6 @@ static const char *keep_reason(struct ll_evaluator *evaluator, const char *text)
     pthread_mutex_lock(&evaluator->lock);
     uint32_t id = ll_map_intern(&evaluator->reasons, text, strlen(text) + 1, NULL);
     const char *kept = id == LL_NO_ID ? NULL : evaluator->reasons.entries[id].bytes;
-    evaluator->failed |= !kept;
     pthread_mutex_unlock(&evaluator->lock);
     return kept;
 }
@@ -253,14 +252,22 @@ static void have_no_results(const struct ll_evaluator *evaluator, struct ll_eval
         measure_nothing(&evaluation->measured[w]);
 }
 
+/* Memory ran out: the batch is worth nothing. */
+static void fail(struct ll_evaluator *evaluator)
+{
+    pthread_mutex_lock(&evaluator->lock);
+    evaluator->failed = true;
+    pthread_mutex_unlock(&evaluator->lock);
+}
+
 /* There is no such machine, or it cannot run the workload: the first complaint says why. */
 static void refuse(struct ll_evaluator *evaluator, struct worker *worker, struct ll_evaluation *evaluation)
 {
     const struct ll_diags *diags = &worker->diags;
     evaluation->verdict = LL_VERDICT_IMPOSSIBLE;
-    evaluation->why = keep_reason(evaluator, diags->kept_count ? diags->kept[0].message : "memory ran out");
-    if (diags->count == 0)
-        evaluator->failed = true;
+    evaluation->why = diags->kept_count ? keep_reason(evaluator, diags->kept[0].message) : NULL;
+    if (!evaluation->why)
+        fail(evaluator);
     have_no_results(evaluator, evaluation);
     ll_diags_release(&worker->diags);
 }
