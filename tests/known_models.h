@@ -541,8 +541,8 @@ static const struct known {
                   {"scale", "1"},
                   {"regions", "8"}},
     },
-    /* Hestness et al., 2019: 16 h^2 + 2 h v + 8 h + v + 2 parameters, q (32 h^2 + 2 h v) FLOPs of products. Ops
-     * of q steps: 12 input (words and labels, twice the positions, 2 x 4 states); 14 + 28 q forward (14 a
+    /* Hestness et al., 2019: 16 h^2 + 2 h v + 8 h + v + 2 parameters, q (32 h^2 + 2 h v) FLOPs of products.
+     * Ops of q steps: 12 input (words and labels, twice the positions, 2 x 4 states); 14 + 28 q forward (14 a
      * step and layer; 3 a layer around its loop besides), ... as test_accounting.c holds kind by kind. */
     {
         .name = "word_lm",

@@ -496,6 +496,8 @@ static inline void draw_op(uint64_t *state, enum ll_op_kind kind, enum ll_dtype 
         draw_ranking(state, s, dtype);
     else if (kind == LL_OP_ROTARY || kind == LL_OP_ROUTE || kind == LL_OP_SILU_MUL_GRAD)
         draw_decoder(state, s, dtype);
+    else if (kind == LL_OP_CAUSAL_ATTENTION || kind == LL_OP_CAUSAL_ATTENTION_GRAD)
+        draw_attention(state, s, dtype);
     else if (kind == LL_OP_PUT)
         draw_put(state, s, dtype);
     else if (kind == LL_OP_CAUSAL_SOFTMAX)

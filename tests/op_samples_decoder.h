@@ -46,4 +46,25 @@ static inline void draw_decoder(uint64_t *state, struct op_sample *s, enum ll_dt
         add_input(s, x);
 }
 
+/* Queries of a few positions, keys and values; their gradient's inputs go on with y and the sums. */
+static inline void draw_attention(uint64_t *state, struct op_sample *s, enum ll_dtype dtype)
+{
+    bool gradient = s->view.kind == LL_OP_CAUSAL_ATTENTION_GRAD;
+    uint64_t keys = draw(state, 1, draw(state, 0, 3) ? 6 : 30), groups = draw(state, 1, 3);
+    uint64_t rows = draw(state, 1, keys) * groups;
+    struct ll_shape k = shape_of(dtype, 3, (uint64_t[]){draw(state, 1, 5), keys, draw(state, 1, 9)}), q = k;
+    q.dim[1] = rows;
+    if (gradient)
+        add_input(s, q);
+    add_input(s, q);
+    add_input(s, k);
+    add_input(s, k);
+    if (gradient) {
+        add_input(s, q);
+        add_input(s, shape_of(dtype, 2, q.dim));
+    }
+    add_attr(s, LL_ATTR_GROUPS, (int64_t)groups);
+    add_real(s, LL_ATTR_SCALE, 0.25);
+}
+
 #endif

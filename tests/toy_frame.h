@@ -62,6 +62,7 @@ static inline struct ll_column *toy_columns(struct ll_arena *arena, uint64_t row
         columns[c] =
             (struct ll_column){.name = names[c],
                                .is_axis = c < TOY_AXES,
+                               .base = c < TOY_AXES || c >= TOY_AXES + 3 ? NAN : 50 / (double)(c * c * c),
                                .numbers = ll_alloc(arena, rows, sizeof(double)),
                                .choices = c < TOY_AXES ? ll_alloc(arena, rows, sizeof(uint32_t)) : NULL};
     columns[0].values = columns[1].values = toy_values(arena, "%.0f", 8, 2, 7);

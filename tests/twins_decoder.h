@@ -114,4 +114,81 @@ static inline uint64_t twin_ROUTE(const struct ll_op_view *op, double *const *in
     return flops;
 }
 
+/* How many keys row i of the queries sees, how much a row sees on average, rounded up. */
+static inline uint64_t seen_keys(const struct ll_op_view *op, const struct ll_shape *q, uint64_t keys,
+                                 uint64_t i)
+{
+    uint64_t groups = (uint64_t)ll_attr_count(op, LL_ATTR_GROUPS, 1), rows = q->dim[q->rank - 2];
+    return keys - rows / groups + i % rows / groups + 1;
+}
+
+static inline uint64_t seen_on_average(const struct ll_op_view *op, const struct ll_shape *q, uint64_t keys)
+{
+    uint64_t rows = q->dim[q->rank - 2], sum = 0;
+    for (uint64_t i = 0; i < rows; i++)
+        sum += seen_keys(op, q, keys, i);
+    return (sum + rows - 1) / rows;
+}
+
+/* The share of key j in what row i of the queries sees. */
+static inline double share_of_key(const struct ll_op_view *op, const struct ll_shape *q, const double *rows,
+                                  const double *keys, uint64_t count, uint64_t i, uint64_t j)
+{
+    uint64_t d = q->dim[q->rank - 1], first = i / q->dim[q->rank - 2] * count;
+    double scale = ll_attr_real(op, LL_ATTR_SCALE, 1), sum = 0;
+    for (uint64_t n = 0; n < seen_keys(op, q, count, i); n++) {
+        double difference = 0;
+        for (uint64_t c = 0; c < d; c++)
+            difference += rows[i * d + c] * (keys[(first + n) * d + c] - keys[(first + j) * d + c]);
+        sum += exp(scale * difference);
+    }
+    return j < seen_keys(op, q, count, i) ? 1 / sum : 0;
+}
+
+/* Two products of d terms for each score that is seen. */
+static inline uint64_t twin_CAUSAL_ATTENTION(const struct ll_op_view *op, double *const *in,
+                                             double *const *out)
+{
+    const struct ll_shape *q = &op->in[0];
+    uint64_t d = q->dim[q->rank - 1], keys = op->in[1].dim[q->rank - 2], rows = ll_elements(q) / d;
+    double scale = ll_attr_real(op, LL_ATTR_SCALE, 1);
+    memset(out[0], 0, ll_elements(q) * sizeof(double));
+    for (uint64_t i = 0; i < rows; i++) {
+        uint64_t first = i / q->dim[q->rank - 2] * keys;
+        double score = 0;
+        for (uint64_t j = 0; j < keys; j++)
+            for (uint64_t c = 0; c < d; c++)
+                out[0][i * d + c] +=
+                    share_of_key(op, q, in[0], in[1], keys, i, j) * in[2][(first + j) * d + c];
+        for (uint64_t c = 0; c < d; c++)
+            score += scale * in[0][i * d + c] * in[1][first * d + c];
+        out[1][i] = score - log(share_of_key(op, q, in[0], in[1], keys, i, 0));
+    }
+    return rows * seen_on_average(op, q, keys) * 4 * d;
+}
+
+/* Five of them; the result and the sums that come in are those of the forward op. */
+static inline uint64_t twin_CAUSAL_ATTENTION_GRAD(const struct ll_op_view *op, double *const *in,
+                                                  double *const *out)
+{
+    const struct ll_shape *q = &op->in[1];
+    uint64_t d = q->dim[q->rank - 1], keys = op->in[2].dim[q->rank - 2], rows = ll_elements(q) / d;
+    double scale = ll_attr_real(op, LL_ATTR_SCALE, 1);
+    for (int i = 0; i < 3; i++)
+        memset(out[i], 0, ll_elements(&op->out[i]) * sizeof(double));
+    for (uint64_t i = 0; i < rows; i++)
+        for (uint64_t j = 0; j < keys; j++) {
+            uint64_t key = (i / q->dim[q->rank - 2] * keys + j) * d;
+            double p = share_of_key(op, q, in[1], in[2], keys, i, j), g = 0;
+            for (uint64_t c = 0; c < d; c++)
+                g += scale * p * in[0][i * d + c] * (in[3][key + c] - in[4][i * d + c]);
+            for (uint64_t c = 0; c < d; c++) {
+                out[0][i * d + c] += g * in[2][key + c];
+                out[1][key + c] += g * in[1][i * d + c];
+                out[2][key + c] += p * in[0][i * d + c];
+            }
+        }
+    return rows * seen_on_average(op, q, keys) * 10 * d;
+}
+
 #endif

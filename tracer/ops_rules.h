@@ -46,6 +46,9 @@ ll_shape_rule ll_shape_BATCH_NORM, ll_shape_NORM_GRAD, ll_shape_NORM_FIXED, ll_s
     ll_shape_TOP_K, ll_shape_UNRAVEL, ll_shape_XENT_SMOOTH;
 ll_shape_rule ll_shape_XENT, ll_shape_IN_PLACE_1, ll_shape_IN_PLACE_2, ll_shape_IN_PLACE_3;
 
+ll_shape_rule ll_shape_ATTENTION, ll_shape_ATTENTION_GRAD;
+ll_count_rule ll_flops_ATTENTION, ll_flops_ATTENTION_GRAD;
+ll_work_rule ll_work_ATTENTION, ll_work_ATTENTION_GRAD;
 ll_shape_rule ll_shape_CAUSAL, ll_shape_PUT, ll_shape_ADAM_MIXED, ll_shape_ROTARY, ll_shape_GATED_GRAD,
     ll_shape_ROUTE;
 ll_shape_rule ll_shape_WHERE, ll_shape_REPEATED, ll_shape_GIVEN_1, ll_shape_SCATTER, ll_shape_STEPS;
@@ -77,7 +80,8 @@ ll_shape_rule ll_shape_BENT, ll_shape_UPSAMPLE, ll_shape_SHRUNK, ll_shape_ROI_PO
     ll_shape_BOX_DECODE, ll_shape_NMS, ll_shape_BOX_SAMPLE;
 ll_count_rule ll_flops_PER_IN_12, ll_flops_ROI_POOL, ll_flops_BOX_DECODE, ll_flops_NMS, ll_flops_BOX_SAMPLE;
 /* Of what devices exchange: ops_shape_collective.c. */
-ll_shape_rule ll_shape_ALIKE, ll_shape_GATHERED, ll_shape_SCATTERED, ll_shape_RECEIVED;
+ll_shape_rule ll_shape_ALIKE, ll_shape_GATHERED, ll_shape_SCATTERED, ll_shape_RECEIVED, ll_shape_TOKEN;
+ll_work_rule ll_work_SWAP;
 /* Of BLAS, LAPACK and oneDNN, and of programs seen from outside: ops_algebra.c, ops_lapack.c. */
 ll_shape_rule ll_shape_GEMV, ll_shape_GEMV_ADD, ll_shape_GER, ll_shape_MATMUL_ADD, ll_shape_SYRK,
     ll_shape_SYRK_ADD, ll_shape_SYR2K, ll_shape_SYR2K_ADD, ll_shape_DOT, ll_shape_NORM, ll_shape_EXCHANGED,

@@ -120,6 +120,20 @@ static void suppose_result(struct rescale *r, const struct ll_form *form, struct
     }
 }
 
+/* Where something was rounded, a view's batch is what the elements leave. */
+static void balance_view(const struct ll_form *form, struct ll_shape *shape)
+{
+    uint64_t others = 1, elements = ll_elements(&form->view.in[0]);
+    unsigned batch = shape->rank;
+    for (unsigned i = shape->rank; i-- > 0;)
+        if (shape->role[i] == LL_ROLE_BATCH)
+            batch = i;
+    for (unsigned i = 0; i < shape->rank; i++)
+        others = i == batch ? others : ll_mul(others, shape->dim[i]);
+    if (batch < shape->rank && ll_fits(elements) && others > 0 && elements % others == 0)
+        shape->dim[batch] = elements / others;
+}
+
 /* A stretch of a dimension that goes with the batch: the part of it that does, the rest, all or nothing.
  * LL_NO_FIT where it is none of these, or where the two parts cannot be told apart. */
 static uint64_t stretch_of(const struct rescale *r, uint64_t stretch, struct extent whole)
@@ -178,6 +192,8 @@ static bool scale_attribute(struct rescale *r, const struct ll_form *form, struc
     uint64_t count = (uint64_t)attr->count;
     if (attr->key == LL_ATTR_FLOPS && arithmetic_grows(r, form))
         count = in_proportion(r, count);
+    else if (form->view.kind == LL_OP_ROUTE && attr->key == LL_ATTR_SIZE) /* places for tokens, rounded up */
+        count = ll_ceil_div(ll_mul(count, r->to), r->from);
     else if (counts_along_axis(attr->key) && cut.is != cut.was)
         count = stretch_of(r, count, cut);
     attr->count = (int64_t)count;
@@ -235,6 +251,8 @@ static bool settle_results(struct rescale *r, struct ll_form *form)
         view->out[i] = r->was[form->outputs[i]].shape;
         suppose_result(r, form, &view->out[i]);
     }
+    if (view->kind == LL_OP_RESHAPE)
+        balance_view(form, &view->out[0]);
     const char *trouble = view->kind == LL_OP_COUNT ? NULL : ll_op_infer(view);
     if (trouble || view->output_count != count)
         return fail(r, trouble ? trouble : "an op takes the batch apart, sample by sample");

@@ -10,6 +10,7 @@ struct search {
     struct ll_trace *trace;
     bool *met; /* by desc: an op has read or made it */
     uint64_t batch;
+    uint64_t rows; /* samples times something, as an input has them; 0 as long as none has */
     bool found;
 };
 
@@ -37,9 +38,11 @@ static void mark_source(struct search *search, uint32_t number)
             search->found = true;
             return;
         }
-    bool rows = desc->memory == LL_INPUT && desc->shape.rank > 0 && desc->shape.dim[0] > search->batch;
-    if (rows && search->batch > 1 && desc->shape.dim[0] % search->batch == 0) {
+    uint64_t first = desc->shape.rank > 0 ? desc->shape.dim[0] : 0;
+    bool rows = desc->memory == LL_INPUT && search->batch > 1 && first > 0 && first % search->batch == 0;
+    if (!lasts && (rows || (first > 0 && first == search->rows))) {
         desc->shape.role[0] = LL_ROLE_BATCH;
+        search->rows = first;
         search->found = true;
     }
 }

@@ -55,3 +55,31 @@ void ll_recipe_routed(struct ll_bench *bench, enum ll_op_kind kind, uint64_t ele
              &(struct ll_call){
                  .kind = kind, .input_count = 1, .inputs = &choices, .attr_count = 2, .attrs = attrs});
 }
+
+/* Heads of 64 features, as many words of 64 as there are elements for. */
+static struct ll_value *head(struct ll_bench *bench, const char *name, uint64_t elements)
+{
+    enum { WORDS = 64 };
+    uint64_t features = elements < 4096 ? 1 : 64;
+    return ll_bench_real(bench, name, 3, (uint64_t[]){elements / (WORDS * features), WORDS, features});
+}
+
+void ll_recipe_attended(struct ll_bench *bench, enum ll_op_kind kind, uint64_t elements)
+{
+    struct ll_value *inputs[] = {head(bench, "q", elements), head(bench, "k", elements),
+                                 head(bench, "v", elements)};
+    ll_nn_do(bench->nn, &(struct ll_call){.kind = kind, .input_count = 3, .inputs = inputs});
+}
+
+void ll_recipe_attended_back(struct ll_bench *bench, enum ll_op_kind kind, uint64_t elements)
+{
+    struct ll_value *y = head(bench, "y", elements);
+    struct ll_value *sums = ll_bench_real(bench, "sums", 2, y->shape.dim);
+    struct ll_value *inputs[] = {head(bench, "dy", elements),
+                                 head(bench, "q", elements),
+                                 head(bench, "k", elements),
+                                 head(bench, "v", elements),
+                                 y,
+                                 sums};
+    ll_nn_do(bench->nn, &(struct ll_call){.kind = kind, .input_count = 6, .inputs = inputs});
+}

@@ -134,6 +134,21 @@ void ll_gradient_SEGMENT_SUM(struct ll_nn *nn, const struct ll_gradient_call *ca
         call->dx[0] = ll_nn_do2(nn, LL_OP_GATHER, call->dy[0], call->op->inputs[1]);
 }
 
+void ll_gradient_CAUSAL_ATTENTION(struct ll_nn *nn, const struct ll_gradient_call *call)
+{
+    const struct ll_nn_op *op = call->op;
+    struct ll_value *inputs[] = {call->dy[0],   op->inputs[0],  op->inputs[1],
+                                 op->inputs[2], op->outputs[0], op->outputs[1]};
+    if (!call->dy[0] || call->dy[1]) {
+        ll_gradient_UNKNOWN(nn, call);
+        return;
+    }
+    const struct ll_nn_op *gradient =
+        ll_with_attrs(nn, LL_OP_CAUSAL_ATTENTION_GRAD, op, 6, inputs, NULL)->producer;
+    for (int i = 0; gradient && i < 3; i++)
+        call->dx[i] = gradient->outputs[i];
+}
+
 /* What is turned by an angle is turned back. */
 void ll_gradient_ROTARY(struct ll_nn *nn, const struct ll_gradient_call *call)
 {

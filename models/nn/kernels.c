@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Binds the op table's rows to their kernels. A NATIVE row without a kernel does not link. */
 #include "models/nn/kernel.h"
+#include "models/nn/kernel_attention.h"
 #include "models/nn/kernel_conv.h"
 #include "models/nn/kernel_ctc.h"
 #include "models/nn/kernel_detect.h"
@@ -44,6 +45,7 @@ static uint64_t (*const workspaces[LL_OP_COUNT])(const struct ll_op_view *op, un
     [LL_OP_BATCH_NORM_FIXED_GRAD] = ll_norm_workspace,
     [LL_OP_CTC_LOSS] = ll_ctc_workspace,
     [LL_OP_TOP_K] = ll_rank_workspace,
+    [LL_OP_CAUSAL_ATTENTION] = ll_attention_workspace,
     [LL_OP_ROUTE] = ll_route_workspace,
     [LL_OP_NMS] = ll_nms_workspace,
     [LL_OP_BOX_SAMPLE] = ll_box_sample_workspace,

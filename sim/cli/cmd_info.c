@@ -6,6 +6,7 @@
 #include "sim/cli/rebatch.h"
 #include "sim/memory/footprint.h"
 #include "sim/report/human.h"
+#include "sim/report/memory_report.h"
 #include "sim/report/sim_report.h"
 #include "sim/report/table.h"
 #include "tracer/base/json.h"
@@ -36,12 +37,15 @@ static void totals_json(const struct ll_trace *trace, const struct ll_profile *p
     ll_json_put_number(json, "recording_s", profile->recording_s);
 }
 
-static void footprint_json(const struct ll_footprint *footprint, struct ll_json *json)
+static void footprint_json(const struct ll_footprint *footprint, const struct ll_memory_report *memory,
+                           struct ll_json *json)
 {
     ll_json_key(json, "footprint");
     ll_json_open_object(json);
     ll_json_put_count(json, "peak_bytes", footprint->peak_bytes);
     ll_report_by_class(footprint, json);
+    if (memory)
+        ll_memory_json(memory, json);
     ll_json_close_object(json);
 }
 
@@ -115,7 +119,8 @@ static void facts_json(const struct ll_trace *trace, const char *key, const char
 }
 
 static void info_json(const struct ll_trace *trace, const struct ll_profile *profile,
-                      const struct ll_footprint *footprint, struct ll_str *out)
+                      const struct ll_footprint *footprint, const struct ll_memory_report *memory,
+                      struct ll_str *out)
 {
     struct ll_json json = {.out = out, .indent = true};
     ll_json_open_object(&json);
@@ -124,7 +129,7 @@ static void info_json(const struct ll_trace *trace, const struct ll_profile *pro
     bool whole = ll_add_condition(trace, &condition);
     ll_json_put_text(&json, "condition", whole ? "complete" : condition.text);
     ll_str_release(&condition);
-    footprint_json(footprint, &json);
+    footprint_json(footprint, memory, &json);
     kinds_json(profile, &json);
     classes_json(profile, &json);
     facts_json(trace, "host", "host.", &json);
@@ -279,8 +284,11 @@ static int show(const struct ll_trace *trace, const struct ll_args *args)
     struct ll_str out = {0};
     if (!profile || !ll_footprint(trace, &footprint))
         return ll_failed("memory ran out");
+    const struct ll_memory_report *memory = NULL;
+    if (ll_flag(args, "memory") && !(memory = ll_memory_report_of(args->words[0], trace, args->arena)))
+        return ll_failed("memory ran out");
     if (ll_flag(args, "json")) {
-        info_json(trace, profile, &footprint, &out);
+        info_json(trace, profile, &footprint, memory, &out);
         return ll_print(&out);
     }
     headline(trace, profile, &out);
@@ -289,6 +297,10 @@ static int show(const struct ll_trace *trace, const struct ll_args *args)
     summary_lines(trace, &out);
     host_line(trace, &out);
     kind_table(profile, &out);
+    if (memory) {
+        ll_str_add(&out, "\n");
+        ll_memory_text(memory, ll_screen_width(), &out);
+    }
     return ll_print(&out);
 }
 
@@ -307,8 +319,9 @@ static int run(const struct ll_args *args)
 }
 
 static const struct ll_option options[] = {
-    LL_ACCOUNTING_OPTION,
     LL_REBATCH_OPTIONS,
+    LL_ACCOUNTING_OPTION,
+    {"memory", 0, NULL, "what is alive at the peak, and what allocators take"},
     {0},
 };
 
@@ -316,8 +329,9 @@ const struct ll_command ll_command_info = {
     .name = "info",
     .synopsis = "TRACE",
     .summary = "show what a trace holds: totals, op kinds, memory, host",
-    .examples = "  leadline info alexnet.llt\n  leadline info alexnet.llt --json\n  leadline info "
-                "alexnet.llt --batch 256\n  leadline info word_lm.llt --accounting catamount\n",
+    .examples = "  leadline info alexnet.llt\n  leadline info alexnet.llt --json\n"
+                "  leadline info alexnet.llt --batch 256\n"
+                "  leadline info --accounting catamount word_lm.llt\n",
     .details = "Totals are a step's, over the complete steps of the trace.\n",
     .options = options,
     .least_words = 1,

@@ -6,6 +6,7 @@
 #include "models/model.h"
 #include "sim/cli/load.h"
 #include "sim/cli/paths.h"
+#include "sim/memory/early.h"
 #include "sim/replay/exchanges.h"
 #include "sim/replay/infeed.h"
 #include "tracer/base/pool.h"
@@ -94,6 +95,14 @@ static double exchange_s(const struct ll_trace *trace, const struct ll_machine *
     return time_s;
 }
 
+static double peak_bytes(const struct ll_prepared *prepared, const struct ll_platform *platform)
+{
+    uint64_t early_bytes;
+    if (platform->early && ll_footprint_early(prepared->trace, &early_bytes))
+        return (double)early_bytes;
+    return (double)prepared->footprint.peak_bytes;
+}
+
 /* What a prepared replica makes of a platform. */
 static void simulate(const struct ll_prepared *prepared, const struct ll_machine *machine,
                      const struct ll_platform *platform, struct ll_surveyed *at, struct ll_diags *diags)
@@ -115,8 +124,8 @@ static void simulate(const struct ll_prepared *prepared, const struct ll_machine
         at->bytes = prepared->bytes * devices;
         at->peak_flops = ll_machine_peak_flops(machine, prepared->dtype) * devices;
         at->memory_Bps = memory->bandwidth_Bps * devices;
-        at->peak_bytes = (double)prepared->footprint.peak_bytes;
-        at->fits = result->fits;
+        at->peak_bytes = peak_bytes(prepared, platform);
+        at->fits = at->peak_bytes <= (double)memory->size_bytes;
         at->simulated = true;
     }
     ll_arena_release(&scratch);

@@ -3,7 +3,9 @@
 #include "sim/explore/pareto.h"
 #include "sim/explore/chart_parts.h"
 
-enum { WIDTH = 760, HEIGHT = 520, MOST_WINNERS = 5 };
+#include <math.h>
+
+enum { WIDTH = 760, HEIGHT = 520, MOST_MARKS = 5 };
 
 static bool choose_pair(const struct ll_chart_job *job, size_t pair[2])
 {
@@ -63,26 +65,28 @@ bool ll_chart_FRONT(const struct ll_chart_job *job)
 {
     const struct ll_findings *findings = job->findings;
     const struct ll_frame *frame = findings->frame;
-    struct ll_curve winners[MOST_WINNERS];
-    size_t pair[2], winner_count = 0;
+    struct ll_curve marked[MOST_MARKS];
+    size_t pair[2], mark_count = 0;
     uint64_t front_count = 0;
     if (!choose_pair(job, pair))
         return false;
     const uint64_t *front = front_of(job, pair, &front_count);
     if (!front)
         return false;
-    for (size_t k = 0; k < frame->objective_count && winner_count < MOST_WINNERS && findings->valid_count;
-         k++)
-        winners[winner_count++] = curve_of(job, ll_format(job->arena, "best: %s", frame->objectives[k].text),
-                                           &findings->winners[k], 1, pair);
+    const double base[] = {findings->objectives[pair[0]]->base, findings->objectives[pair[1]]->base};
+    if (isfinite(base[0]) && isfinite(base[1]))
+        marked[mark_count++] = (struct ll_curve){"the base machine", &base[0], &base[1], 1};
+    for (size_t k = 0; k < frame->objective_count && mark_count < MOST_MARKS && findings->valid_count; k++)
+        marked[mark_count++] = curve_of(job, ll_format(job->arena, "best: %s", frame->objectives[k].text),
+                                        &findings->winners[k], 1, pair);
     struct ll_front plot = {.about = ll_chart_about(job),
                             .x_label = frame->objectives[pair[0]].name,
                             .y_label = frame->objectives[pair[1]].name,
                             .all =
                                 curve_of(job, "valid designs", findings->valid, findings->valid_count, pair),
                             .front = curve_of(job, "none is better in both", front, front_count, pair),
-                            .marked = winners,
-                            .marked_count = winner_count};
+                            .marked = marked,
+                            .marked_count = mark_count};
     plot.x_log = ll_chart_is_wide(plot.all.x, plot.all.count);
     plot.y_log = ll_chart_is_wide(plot.all.y, plot.all.count);
     struct ll_page page = {"Pareto front", "Two objectives of all valid designs, and the front", 1, 1, WIDTH,

@@ -146,19 +146,19 @@ const char *ll_query_name(const struct ll_query *query, int column)
     return sqlite3_column_name(query->statement, column);
 }
 
-const char *ll_row_text(const struct ll_query *query, int column)
+const char *ll_cell_text(const struct ll_query *query, int column)
 {
     return (const char *)sqlite3_column_text(query->statement, column);
 }
 
-double ll_row_number(const struct ll_query *query, int column)
+double ll_cell_number(const struct ll_query *query, int column)
 {
     int type = sqlite3_column_type(query->statement, column);
     return type == SQLITE_INTEGER || type == SQLITE_FLOAT ? sqlite3_column_double(query->statement, column)
                                                           : NAN;
 }
 
-uint64_t ll_row_count(const struct ll_query *query, int column)
+uint64_t ll_cell_count(const struct ll_query *query, int column)
 {
     return (uint64_t)sqlite3_column_int64(query->statement, column);
 }

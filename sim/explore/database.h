@@ -51,8 +51,8 @@ const char *ll_query_name(const struct ll_query *query, int column);
 
 /* Of the row, columns counted from 0. A text is good until the next row; NULL of NULL. A number is NaN of
  * NULL and of a text that is none. */
-const char *ll_row_text(const struct ll_query *query, int column);
-double ll_row_number(const struct ll_query *query, int column);
-uint64_t ll_row_count(const struct ll_query *query, int column);
+const char *ll_cell_text(const struct ll_query *query, int column);
+double ll_cell_number(const struct ll_query *query, int column);
+uint64_t ll_cell_count(const struct ll_query *query, int column);
 
 #endif

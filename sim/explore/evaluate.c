@@ -9,18 +9,21 @@
 #include "sim/explore/evaluate.h"
 
 #include "sim/explore/key.h"
+#include "sim/explore/prune.h"
 #include "sim/explore/variants.h"
+#include "sim/machine/design.h"
+#include "sim/parallel/step.h"
 #include "sim/replay/metrics.h"
 #include "sim/replay/replay.h"
 #include "tracer/base/map.h"
 
-#include <assert.h>
+#include <inttypes.h>
 #include <math.h>
 #include <pthread.h>
 #include <stdlib.h>
 #include <string.h>
 
-enum { GRAIN = 16 };
+enum { GRAIN = 32, MOST_REMEMBERED = 20000 };
 
 /* Of one thread. */
 struct worker {
@@ -29,6 +32,7 @@ struct worker {
     uint32_t *slots;               /* of the design: of the axes, then of the couplings */
     double *couplings, *definitions;
     struct ll_arena arena; /* of a replay */
+    struct ll_memo memo;   /* of costs, from point to point */
     struct ll_diags diags;
 };
 
@@ -39,7 +43,8 @@ struct ll_evaluator {
     struct ll_variants *variants;
     struct worker *workers;
     unsigned worker_count;
-    uint64_t base_key; /* of what does not vary */
+    uint64_t base_key;              /* of what does not vary */
+    const struct ll_archive *front; /* NULL: nothing is left out */
     pthread_mutex_t lock;
     struct ll_map reasons;
     struct ll_evaluation *batch; /* that is being evaluated */
@@ -118,6 +123,11 @@ struct ll_evaluator *ll_evaluator_new(const struct ll_space *space, ll_bring *br
     return NULL;
 }
 
+void ll_evaluator_prune(struct ll_evaluator *evaluator, const struct ll_archive *front)
+{
+    evaluator->front = front;
+}
+
 void ll_evaluator_free(struct ll_evaluator *evaluator)
 {
     if (!evaluator)
@@ -126,6 +136,7 @@ void ll_evaluator_free(struct ll_evaluator *evaluator)
         ll_design_free(evaluator->workers[i].design);
         ll_arena_release(&evaluator->workers[i].arena);
         ll_diags_release(&evaluator->workers[i].diags);
+        ll_memo_release(&evaluator->workers[i].memo);
     }
     ll_variants_free(evaluator->variants);
     ll_map_release(&evaluator->reasons);
@@ -190,6 +201,7 @@ static const struct ll_machine *machine_of(struct ll_evaluator *evaluator, struc
 
 /* --- results --- */
 
+/* Of one device. */
 static void measure(const struct ll_result *result, struct ll_measured *measured)
 {
     const struct ll_machine *machine = result->machine;
@@ -208,8 +220,17 @@ static void measure(const struct ll_result *result, struct ll_measured *measured
     of[LL_MEASURE_AREA] = result->area_m2 * 1e6;
     of[LL_MEASURE_PEAK] = peak;
     of[LL_MEASURE_CAPACITY] = (double)machine->levels[machine->level_count - 1].size_bytes;
+    of[LL_MEASURE_DEVICES] = 1;
     of[LL_MEASURE_FITS] = result->fits;
     memcpy(measured->shares, result->shares, sizeof measured->shares);
+}
+
+static void measure_nothing(struct ll_measured *measured)
+{
+    for (size_t i = 0; i < LL_MEASURE_COUNT; i++)
+        measured->of[i] = NAN;
+    for (size_t i = 0; i < LL_BOUND_COUNT; i++)
+        measured->shares[i] = NAN;
 }
 
 /* A text that lives as long as the evaluator; NULL when memory ran out. */
@@ -223,6 +244,15 @@ static const char *keep_reason(struct ll_evaluator *evaluator, const char *text)
     return kept;
 }
 
+static void have_no_results(const struct ll_evaluator *evaluator, struct ll_evaluation *evaluation)
+{
+    evaluation->outcome = (struct ll_outcome){.violation = INFINITY};
+    for (size_t i = 0; i < LL_MOST_OBJECTIVES; i++)
+        evaluation->outcome.objectives[i] = INFINITY;
+    for (size_t w = 0; w < evaluator->space->workload_count; w++)
+        measure_nothing(&evaluation->measured[w]);
+}
+
 /* There is no such machine, or it cannot run the workload: the first complaint says why. */
 static void refuse(struct ll_evaluator *evaluator, struct worker *worker, struct ll_evaluation *evaluation)
 {
@@ -231,27 +261,71 @@ static void refuse(struct ll_evaluator *evaluator, struct worker *worker, struct
     evaluation->why = keep_reason(evaluator, diags->kept_count ? diags->kept[0].message : "memory ran out");
     if (diags->count == 0)
         evaluator->failed = true;
-    evaluation->outcome = (struct ll_outcome){.violation = INFINITY};
-    for (size_t i = 0; i < LL_MOST_OBJECTIVES; i++)
-        evaluation->outcome.objectives[i] = INFINITY;
-    for (size_t w = 0; w < evaluator->space->workload_count; w++)
-        for (size_t i = 0; i < LL_MEASURE_COUNT; i++)
-            evaluation->measured[w].of[i] = NAN;
+    have_no_results(evaluator, evaluation);
     ll_diags_release(&worker->diags);
+}
+
+/* Of all that a step is spread over; energy and area stay those of a device of the slowest stage. */
+static void measure_spread(const struct ll_parallel_result *result, struct ll_measured *measured)
+{
+    double devices = (double)result->spread->sizes.devices, *of = measured->of;
+    double peak = (double)result->stages[result->fullest].memory_bytes;
+    measure(result->result, measured);
+    of[LL_MEASURE_TIME] = result->step_s;
+    of[LL_MEASURE_THROUGHPUT] = result->samples_Hz;
+    of[LL_MEASURE_THROUGHPUT_PER_W] = result->samples_Hz / (of[LL_MEASURE_POWER] * devices);
+    of[LL_MEASURE_PEAK] = peak;
+    of[LL_MEASURE_DEVICES] = devices;
+    of[LL_MEASURE_FITS] = peak <= of[LL_MEASURE_CAPACITY];
+}
+
+static bool replay_spread(const struct ll_spread *spread, const struct ll_machine *machine,
+                          struct worker *worker, struct ll_measured *measured)
+{
+    uint64_t devices = ll_machine_devices(machine);
+    if (spread->sizes.devices > devices)
+        return ll_complain(&worker->diags, (struct ll_place){0},
+                           "the plan needs %" PRIu64 " devices, the network joins %" PRIu64,
+                           spread->sizes.devices, devices);
+    const struct ll_parallel_result *result =
+        ll_parallel_run(spread, machine, &worker->arena, &worker->diags);
+    if (result)
+        measure_spread(result, measured);
+    return result != NULL;
+}
+
+static bool replay_one(const struct ll_variant *variant, const struct ll_machine *machine,
+                       struct worker *worker, struct ll_measured *measured)
+{
+    ll_arena_reset(&worker->arena);
+    if (variant->trouble)
+        return ll_complain(&worker->diags, (struct ll_place){0}, "%s", variant->trouble);
+    if (variant->spread)
+        return replay_spread(variant->spread, machine, worker, measured);
+    if (worker->memo.keys.count > MOST_REMEMBERED) /* models that vary bring new work without end */
+        ll_memo_release(&worker->memo);
+    const struct ll_result *result =
+        ll_replay_remembering(variant->prepared, machine, &worker->memo, &worker->arena, &worker->diags);
+    if (result)
+        measure(result, measured);
+    return result != NULL;
+}
+
+static void leave_out(const struct ll_evaluator *evaluator, struct ll_evaluation *evaluation)
+{
+    evaluation->verdict = LL_VERDICT_BEATEN;
+    evaluation->why = "a known point is better than this one can be";
+    have_no_results(evaluator, evaluation);
 }
 
 static bool replay_all(struct ll_evaluator *evaluator, struct worker *worker,
                        const struct ll_machine *machine, struct ll_evaluation *evaluation,
                        const uint32_t *point)
 {
-    for (size_t w = 0; w < evaluator->space->workload_count; w++) {
-        const struct ll_prepared *prepared = ll_variants_get(evaluator->variants, w, point);
-        ll_arena_reset(&worker->arena);
-        const struct ll_result *result = ll_replay(prepared, machine, &worker->arena, &worker->diags);
-        if (!result)
+    for (size_t w = 0; w < evaluator->space->workload_count; w++)
+        if (!replay_one(ll_variants_get(evaluator->variants, w, point), machine, worker,
+                        &evaluation->measured[w]))
             return false;
-        measure(result, &evaluation->measured[w]);
-    }
     return true;
 }
 
@@ -306,7 +380,10 @@ static void evaluate(struct ll_evaluator *evaluator, struct worker *worker, stru
     memset(evaluation->measured, 0, evaluator->space->workload_count * sizeof *evaluation->measured);
     ll_space_point(evaluator->space, evaluation->number, point);
     const struct ll_machine *machine = machine_of(evaluator, worker, point);
-    if (machine && replay_all(evaluator, worker, machine, evaluation, point))
+    if (machine && evaluator->front &&
+        ll_is_beaten(evaluator->space, evaluator->front, evaluator->variants, machine, point))
+        leave_out(evaluator, evaluation);
+    else if (machine && replay_all(evaluator, worker, machine, evaluation, point))
         judge(evaluator, worker, machine, evaluation, point);
     else
         refuse(evaluator, worker, evaluation);
@@ -331,6 +408,18 @@ bool ll_evaluate(struct ll_evaluator *evaluator, struct ll_evaluation *evaluatio
     ll_pool_run(evaluator->pool, count, GRAIN, evaluate_chunk, evaluator);
     return !evaluator->failed ||
            ll_complain(diags, (struct ll_place){.file = evaluator->space->path}, "memory ran out");
+}
+
+void ll_evaluator_base(struct ll_evaluator *evaluator, struct ll_measured *measured)
+{
+    static const uint32_t first[LL_MOST_AXES] = {0};
+    struct worker *worker = &evaluator->workers[0];
+    for (size_t w = 0; w < evaluator->space->workload_count; w++) {
+        if (!replay_one(ll_variants_get(evaluator->variants, w, first), evaluator->space->machine, worker,
+                        &measured[w]))
+            measure_nothing(&measured[w]);
+        ll_diags_release(&worker->diags);
+    }
 }
 
 uint64_t ll_evaluator_key(const struct ll_evaluator *evaluator, uint64_t number)

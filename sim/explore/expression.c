@@ -153,6 +153,14 @@ static struct ll_place place_of(const struct reader *r, const char *at)
     return place;
 }
 
+static struct ll_place wide_place_of(const struct reader *r, const char *at, size_t width)
+{
+    struct ll_place place = place_of(r, at);
+    if (place.width == 1)
+        place.width = width;
+    return place;
+}
+
 static const struct node *complain(struct reader *r, const char *at, const char *what)
 {
     struct ll_shown shown = ll_shown_text(r->text);
@@ -207,6 +215,18 @@ static bool is_quantity(const char *at, size_t length, struct ll_quantity *quant
     return ll_quantity_parse(text, quantity, &unit) == LL_QUANTITY_FINE;
 }
 
+static const struct node *unknown_unit(struct reader *r, const char *at)
+{
+    size_t length = 0;
+    while (in_name(at[length]))
+        length++;
+    const char *unit = ll_copy_text(r->arena, at, length), *nearest = unit ? ll_unit_nearest(unit) : NULL;
+    ll_complain(r->diags, wide_place_of(r, at, length), "`%s`: no unit `%s`%s%s%s",
+                ll_shown_text(r->text).text, unit ? ll_shown_text(unit).text : "",
+                nearest ? "; did you mean `" : "", nearest ? nearest : "", nearest ? "`?" : "");
+    return NULL;
+}
+
 /* A number and the unit behind it, which may hold a stroke: 8GB/s is one literal, 8/rows is none. */
 static const struct node *read_literal(struct reader *r)
 {
@@ -224,6 +244,8 @@ static const struct node *read_literal(struct reader *r)
             length--;
         while (length > digits && r->at[length] != '/');
     }
+    if (isalpha((unsigned char)r->at[length]))
+        return unknown_unit(r, r->at + length);
     r->at += length;
     double scale = quantity.dimension == LL_DIMENSION_AREA ? 1e6 : 1;
     return node_of(r, (struct node){.type = NODE_NUMBER, .number = quantity.value * scale});
@@ -248,8 +270,10 @@ static const struct node *unknown_name(struct reader *r, const char *at, const c
     size_t count = 0;
     while (count < MOST_WORDS && (words[count] = r->names->at(r->names->context, count)))
         count++;
+    for (size_t i = 0; i < sizeof functions / sizeof *functions && count < MOST_WORDS; i++)
+        words[count++] = functions[i].name;
     const char *nearest = ll_nearest(name, words, count);
-    ll_complain(r->diags, place_of(r, at), "`%s`: nothing is called `%s` here%s%s%s",
+    ll_complain(r->diags, wide_place_of(r, at, strlen(name)), "`%s`: nothing is called `%s` here%s%s%s",
                 ll_shown_text(r->text).text, ll_shown_text(name).text, nearest ? "; did you mean `" : "",
                 nearest ? nearest : "", nearest ? "`?" : "");
     return NULL;

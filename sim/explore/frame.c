@@ -19,7 +19,7 @@ struct reader {
     size_t capacity;
     const char **workloads;
     size_t workload_count;
-    struct ll_query *points, *results;
+    struct ll_query *points, *results, *base;
 };
 
 static bool no_memory(struct reader *r)
@@ -52,7 +52,7 @@ static bool count_rows(struct reader *r, const char *sql, uint64_t *count)
     struct ll_query *made = query(r, sql);
     if (!made || !ll_query_next(made))
         return made && trouble(r);
-    *count = ll_row_count(made, 0);
+    *count = ll_cell_count(made, 0);
     ll_query_reset(made);
     return true;
 }
@@ -61,12 +61,12 @@ static bool count_rows(struct reader *r, const char *sql, uint64_t *count)
 static struct ll_column *add_column(struct reader *r, const char *name)
 {
     struct ll_frame *frame = r->frame;
-    double *numbers = ll_alloc(r->arena, frame->row_count, sizeof *numbers);
+    double *numbers = ll_alloc(r->arena, frame->row_count + 1, sizeof *numbers);
     if (!numbers || !name || frame->column_count == r->capacity) {
         no_memory(r);
         return NULL;
     }
-    for (uint64_t i = 0; i < frame->row_count; i++)
+    for (uint64_t i = 0; i <= frame->row_count; i++)
         numbers[i] = NAN;
     struct ll_column *column = &r->columns[frame->column_count++];
     *column = (struct ll_column){.name = name, .numbers = numbers};
@@ -83,7 +83,7 @@ static bool read_facts(struct reader *r)
         return false;
     struct ll_fact *facts = ll_alloc(r->arena, count, sizeof *facts);
     for (size_t i = 0; facts && i < count && ll_query_next(made); i++)
-        facts[i] = (struct ll_fact){copied(r, ll_row_text(made, 0)), copied(r, ll_row_text(made, 1))};
+        facts[i] = (struct ll_fact){copied(r, ll_cell_text(made, 0)), copied(r, ll_cell_text(made, 1))};
     r->frame->facts = facts;
     r->frame->fact_count = count;
     ll_query_reset(made);
@@ -98,7 +98,7 @@ static bool read_workloads(struct reader *r)
         return false;
     r->workloads = ll_alloc(r->arena, count, sizeof *r->workloads);
     for (size_t i = 0; r->workloads && i < count && ll_query_next(made); i++)
-        r->workloads[i] = copied(r, ll_row_text(made, 0));
+        r->workloads[i] = copied(r, ll_cell_text(made, 0));
     r->workload_count = count;
     ll_query_reset(made);
     return r->workloads || no_memory(r);
@@ -110,9 +110,9 @@ static bool read_objectives(struct reader *r)
     struct ll_frame *frame = r->frame;
     for (; made && frame->objective_count < LL_MOST_OBJECTIVES && ll_query_next(made);
          frame->objective_count++) {
-        frame->objectives[frame->objective_count].text = copied(r, ll_row_text(made, 0));
-        frame->objectives[frame->objective_count].name = copied(r, ll_row_text(made, 1));
-        frame->objectives[frame->objective_count].most = ll_row_count(made, 2) != 0;
+        frame->objectives[frame->objective_count].text = copied(r, ll_cell_text(made, 0));
+        frame->objectives[frame->objective_count].name = copied(r, ll_cell_text(made, 1));
+        frame->objectives[frame->objective_count].most = ll_cell_count(made, 2) != 0;
     }
     if (made)
         ll_query_reset(made);
@@ -129,11 +129,11 @@ static bool read_choices(struct reader *r, size_t axis, struct ll_column *column
     ll_query_count(made, 1, axis);
     ll_query_count(counted, 1, axis);
     if (ll_query_next(counted))
-        count = ll_row_count(counted, 0);
+        count = ll_cell_count(counted, 0);
     ll_query_reset(counted);
     struct ll_value *values = ll_alloc(r->arena, count, sizeof *values);
     for (size_t i = 0; values && i < count && ll_query_next(made); i++)
-        values[i] = (struct ll_value){copied(r, ll_row_text(made, 0)), ll_row_number(made, 1), NULL};
+        values[i] = (struct ll_value){copied(r, ll_cell_text(made, 0)), ll_cell_number(made, 1), NULL};
     ll_query_reset(made);
     column->values = values;
     column->value_count = (uint32_t)count;
@@ -144,11 +144,13 @@ static bool read_choices(struct reader *r, size_t axis, struct ll_column *column
 
 static bool read_axes(struct reader *r)
 {
-    struct ll_query *made = query(r, "SELECT id, path FROM parameters ORDER BY id");
+    struct ll_query *made = query(r, "SELECT id, path, base FROM parameters ORDER BY id");
     bool right = made != NULL;
     while (right && ll_query_next(made)) {
-        struct ll_column *column = add_column(r, copied(r, ll_row_text(made, 1)));
-        right = column && read_choices(r, ll_row_count(made, 0), column);
+        struct ll_column *column = add_column(r, copied(r, ll_cell_text(made, 1)));
+        if (column)
+            ((double *)column->numbers)[r->frame->row_count] = ll_cell_number(made, 2);
+        right = column && read_choices(r, ll_cell_count(made, 0), column);
         r->frame->axis_count++;
     }
     if (made)
@@ -171,31 +173,51 @@ static void read_digits(struct reader *r, uint64_t row, uint64_t number)
     }
 }
 
+static bool is_result(const struct reader *r, const char *name)
+{
+    for (int c = FIRST_RESULT_COLUMN; c < ll_query_columns(r->results); c++)
+        if (!strcmp(ll_query_name(r->results, c), name))
+            return true;
+    return false;
+}
+
+/* Columns of objectives that are no results by themselves, NULL of the others. */
+static bool add_objective_columns(struct reader *r, struct ll_column *columns[LL_MOST_OBJECTIVES])
+{
+    const struct ll_frame *frame = r->frame;
+    for (size_t i = 0; i < frame->objective_count; i++) {
+        columns[i] = NULL;
+        if (!is_result(r, frame->objectives[i].name) &&
+            !(columns[i] = add_column(r, frame->objectives[i].name)))
+            return false;
+    }
+    return true;
+}
+
 static bool read_points(struct reader *r)
 {
     struct ll_frame *frame = r->frame;
+    struct ll_column *objectives[LL_MOST_OBJECTIVES];
     uint64_t *numbers = ll_alloc(r->arena, frame->row_count, sizeof *numbers), row = 0;
     uint8_t *verdicts = ll_alloc(r->arena, frame->row_count, sizeof *verdicts);
-    size_t first = frame->column_count;
-    for (size_t i = 0; i < frame->objective_count; i++)
-        if (!add_column(r, frame->objectives[i].name))
-            return false;
+    if (!add_objective_columns(r, objectives))
+        return false;
     if (!numbers || !verdicts)
         return no_memory(r);
     for (; row < frame->row_count && ll_query_next(r->points); row++) {
-        numbers[row] = ll_row_count(r->points, 0);
-        verdicts[row] = (uint8_t)ll_row_count(r->points, 2);
+        numbers[row] = ll_cell_count(r->points, 0);
+        verdicts[row] = (uint8_t)ll_cell_count(r->points, 2);
         read_digits(r, row, numbers[row]);
         for (size_t i = 0; i < frame->objective_count; i++) {
             int column = FIRST_POINT_COLUMN + (int)(frame->axis_count + i);
-            ((double *)r->columns[first + i].numbers)[row] = ll_row_number(r->points, column);
+            if (objectives[i])
+                ((double *)objectives[i]->numbers)[row] = ll_cell_number(r->points, column);
         }
     }
-    frame->row_count = row;
     frame->numbers = numbers;
     frame->verdicts = verdicts;
     ll_query_reset(r->points);
-    return true;
+    return row == frame->row_count || trouble(r);
 }
 
 /* Columns of all results: the means, then each workload's. */
@@ -242,31 +264,44 @@ static bool make_means(struct reader *r, size_t first)
         bool plain = !strncmp(r->columns[first + c].name, LL_SHARE_PREFIX, strlen(LL_SHARE_PREFIX));
         for (size_t w = 0; w < r->workload_count; w++)
             columns[w] = r->columns[first + (w + 1) * width + c].numbers;
-        for (uint64_t row = 0; row < r->frame->row_count; row++)
+        for (uint64_t row = 0; row <= r->frame->row_count; row++)
             ((double *)r->columns[first + c].numbers)[row] = mean_of(columns, r->workload_count, row, plain);
     }
     return true;
 }
 
+/* Puts a row of results, whose values begin at a column, where it belongs. */
+static void put_result(struct reader *r, const struct ll_query *from, int column, size_t first,
+                       uint64_t workload, uint64_t row)
+{
+    size_t width = (size_t)(ll_query_columns(r->results) - FIRST_RESULT_COLUMN);
+    size_t group = r->workload_count > 1 ? first + (workload + 1) * width : first;
+    for (size_t c = 0; c < width; c++)
+        ((double *)r->columns[group + c].numbers)[row] = ll_cell_number(from, column + (int)c);
+}
+
 static bool read_results(struct reader *r)
 {
     size_t first = r->frame->column_count;
-    size_t width = (size_t)(ll_query_columns(r->results) - FIRST_RESULT_COLUMN);
     uint64_t row = 0;
     if (!add_result_columns(r))
         return false;
     while (ll_query_next(r->results)) {
-        uint64_t number = ll_row_count(r->results, 0), workload = ll_row_count(r->results, 1);
+        uint64_t number = ll_cell_count(r->results, 0), workload = ll_cell_count(r->results, 1);
         row = row_of(r->frame, number, row);
         if (row == r->frame->row_count || workload >= r->workload_count)
             break;
-        size_t group = r->workload_count > 1 ? first + (workload + 1) * width : first;
-        for (size_t c = 0; c < width; c++)
-            ((double *)r->columns[group + c].numbers)[row] =
-                ll_row_number(r->results, FIRST_RESULT_COLUMN + (int)c);
+        put_result(r, r->results, FIRST_RESULT_COLUMN, first, workload, row);
     }
     ll_query_reset(r->results);
-    return r->workload_count <= 1 || make_means(r, first);
+    while (ll_query_next(r->base))
+        if (ll_cell_count(r->base, 0) < r->workload_count)
+            put_result(r, r->base, 1, first, ll_cell_count(r->base, 0), r->frame->row_count);
+    if (r->workload_count > 1 && !make_means(r, first))
+        return false;
+    for (size_t c = 0; c < r->frame->column_count; c++)
+        r->columns[c].base = r->columns[c].numbers[r->frame->row_count];
+    return true;
 }
 
 static bool read_all(struct reader *r)
@@ -275,7 +310,9 @@ static bool read_all(struct reader *r)
     uint64_t axes;
     r->points = query(r, "SELECT * FROM points ORDER BY number");
     r->results = r->points ? query(r, "SELECT * FROM results ORDER BY point, workload") : NULL;
-    if (!r->results || !read_facts(r) || !read_workloads(r) || !read_objectives(r) ||
+    r->base = r->results ? query(r, "SELECT * FROM base ORDER BY workload") : NULL;
+    if (!r->base || ll_query_columns(r->base) + 1 != ll_query_columns(r->results) || !read_facts(r) ||
+        !read_workloads(r) || !read_objectives(r) ||
         !count_rows(r, "SELECT count(*) FROM points", &frame->row_count) ||
         !count_rows(r, "SELECT count(*) FROM parameters", &axes))
         return false;

@@ -30,7 +30,7 @@ static bool run_with(struct merging *m, const char *file, const char *sql, const
 static uint64_t count_of(struct merging *m, const char *sql)
 {
     struct ll_query *query = ll_query_new(m->database, sql);
-    uint64_t count = query && ll_query_next(query) ? ll_row_count(query, 0) : UINT64_MAX;
+    uint64_t count = query && ll_query_next(query) ? ll_cell_count(query, 0) : UINT64_MAX;
     if (query)
         ll_query_reset(query);
     return count;

@@ -9,8 +9,7 @@
 
 #include "sim/explore/expression.h"
 #include "sim/explore/measure.h"
-#include "sim/machine/design.h"
-#include "sim/machine/machine.h"
+#include "sim/machine/locate.h"
 #include "tracer/base/diag.h"
 
 #include <stdbool.h>
@@ -26,6 +25,8 @@ enum ll_axis_target {
     LL_AXIS_MODEL,   /* a parameter of the models that are recorded, `batch` among them */
     LL_AXIS_PLAN     /* how a step is spread over devices */
 };
+
+struct ll_node;
 
 struct ll_value {
     const char *text;           /* as it would stand in a machine file, or the name of a part */
@@ -48,7 +49,7 @@ struct ll_workload {
     const char *file;  /* NULL: a model */
     const char *model; /* NULL: a file */
     bool infer;
-    struct ll_setting {
+    struct ll_workload_setting {
         const char *key, *value;
     } * settings; /* of the model, `batch` among them */
     size_t setting_count;
@@ -73,6 +74,7 @@ struct ll_search {
     enum ll_search_kind kind;
     uint64_t points; /* at most; of a grid: all when not given */
     uint64_t seed;
+    bool prune; /* points that a known one beats, whatever they are, are not evaluated */
 };
 
 /* What a name in an expression stands for: the slots of a space's expressions are indices of these. */

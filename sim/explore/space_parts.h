@@ -4,6 +4,7 @@
 #define LL_SIM_EXPLORE_SPACE_PARTS_H
 
 #include "sim/explore/space.h"
+#include "sim/machine/design.h"
 #include "sim/machine/number.h"
 #include "sim/machine/schema.h"
 

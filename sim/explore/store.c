@@ -95,7 +95,7 @@ static bool make_tables(struct ll_store *store)
     struct ll_str sql = {0};
     ll_str_add(&sql, "CREATE TABLE provenance (name TEXT PRIMARY KEY, value TEXT) WITHOUT ROWID;"
                      "CREATE TABLE workloads (id INTEGER PRIMARY KEY, name TEXT, hash TEXT);"
-                     "CREATE TABLE parameters (id INTEGER PRIMARY KEY, path TEXT, target TEXT);"
+                     "CREATE TABLE parameters (id INTEGER PRIMARY KEY, path TEXT, target TEXT, base REAL);"
                      "CREATE TABLE choices (parameter INTEGER, id INTEGER, text TEXT, number REAL,"
                      " PRIMARY KEY (parameter, id)) WITHOUT ROWID;"
                      "CREATE TABLE objectives (id INTEGER PRIMARY KEY, text TEXT, name TEXT, most INTEGER);"
@@ -104,8 +104,11 @@ static bool make_tables(struct ll_store *store)
     add_point_columns(store->space, " REAL", &sql);
     ll_str_add(&sql, "); CREATE TABLE results (point INTEGER, workload INTEGER");
     add_result_columns(store->space, " REAL", &sql);
+    ll_str_add(&sql, ", PRIMARY KEY (point, workload)) WITHOUT ROWID;"
+                     "CREATE TABLE base (workload INTEGER PRIMARY KEY");
+    add_result_columns(store->space, " REAL", &sql);
     ll_str_add(&sql,
-               ", PRIMARY KEY (point, workload)) WITHOUT ROWID;"
+               ");"
                "CREATE VIEW designs AS SELECT * FROM points JOIN results ON results.point = points.number"
                " JOIN (SELECT id AS workload, name AS workload_name FROM workloads) USING (workload);");
     return run(store, &sql);
@@ -142,6 +145,16 @@ static bool prepare_all(struct ll_store *store)
     store->find = prepare(store, &find);
     store->count = prepare(store, &count);
     return store->add_point && store->add_result && store->find && store->count;
+}
+
+/* Parameters of a row of results, from `first` on. */
+static void put_measured(const struct ll_store *store, struct ll_query *query, int first,
+                         const struct ll_measured *measured)
+{
+    for (size_t i = 0; i < LL_MEASURE_COUNT; i++)
+        ll_query_number(query, first++, measured->of[i]);
+    for (uint32_t i = 0; i < share_count(store->space); i++)
+        ll_query_number(query, first++, measured->shares[i]);
 }
 
 /* --- what the space says --- */
@@ -200,10 +213,20 @@ static bool write_choices(struct ll_store *store, size_t axis, struct ll_query *
     return right;
 }
 
+/* What the base machine has where an axis varies; NaN of what is no number of it. */
+static double base_number(const struct ll_space *space, const struct ll_axis *axis)
+{
+    struct ll_location location;
+    return axis->ordered && axis->target == LL_AXIS_MACHINE &&
+                   ll_machine_locate(space->machine, axis->path, &location)
+               ? ll_located(space->machine, &location)
+               : NAN;
+}
+
 static bool write_axes(struct ll_store *store)
 {
-    struct ll_query *axes =
-        ll_query_new(store->database, "INSERT INTO parameters (id, path, target) VALUES (?1, ?2, ?3)");
+    struct ll_query *axes = ll_query_new(
+        store->database, "INSERT INTO parameters (id, path, target, base) VALUES (?1, ?2, ?3, ?4)");
     struct ll_query *choices = ll_query_new(
         store->database, "INSERT INTO choices (parameter, id, text, number) VALUES (?1, ?2, ?3, ?4)");
     bool right = axes != NULL;
@@ -211,6 +234,7 @@ static bool write_axes(struct ll_store *store)
         ll_query_count(axes, 1, a);
         ll_query_text(axes, 2, store->space->axes[a].path);
         ll_query_text(axes, 3, target_name(store->space->axes[a].target));
+        ll_query_number(axes, 4, base_number(store->space, &store->space->axes[a]));
         right = ll_query_run(axes) && write_choices(store, a, choices);
     }
     return right;
@@ -232,6 +256,23 @@ static bool write_objectives(struct ll_store *store)
     return right;
 }
 
+static bool write_base(struct ll_store *store, const struct ll_measured *base)
+{
+    struct ll_str sql = {0};
+    ll_str_add(&sql, "INSERT INTO base (workload");
+    add_result_columns(store->space, "", &sql);
+    ll_str_add(&sql, ")");
+    add_parameters(&sql, 1 + LL_MEASURE_COUNT + share_count(store->space));
+    struct ll_query *query = prepare(store, &sql);
+    bool right = query != NULL;
+    for (size_t w = 0; right && w < store->space->workload_count; w++) {
+        ll_query_count(query, 1, w);
+        put_measured(store, query, 2, &base[w]);
+        right = ll_query_run(query);
+    }
+    return right;
+}
+
 /* All of it in one transaction: a killed sweep leaves a whole beginning or none. */
 static bool begin_anew(struct ll_store *store, const struct ll_store_facts *facts)
 {
@@ -241,7 +282,7 @@ static bool begin_anew(struct ll_store *store, const struct ll_store_facts *fact
     return ll_database_run(store->database, "BEGIN IMMEDIATE") && make_tables(store) &&
            write_facts(store, &space, 1) && write_facts(store, facts->facts, facts->count) &&
            write_workloads(store, facts->workload_hashes) && write_axes(store) && write_objectives(store) &&
-           ll_database_run(store->database, "COMMIT");
+           write_base(store, facts->base) && ll_database_run(store->database, "COMMIT");
 }
 
 /* --- opening --- */
@@ -250,7 +291,7 @@ static bool begin_anew(struct ll_store *store, const struct ll_store_facts *fact
 static bool is_empty(struct ll_store *store)
 {
     struct ll_query *query = ll_query_new(store->database, "SELECT count(*) FROM sqlite_master");
-    bool empty = query && ll_query_next(query) && ll_row_count(query, 0) == 0;
+    bool empty = query && ll_query_next(query) && ll_cell_count(query, 0) == 0;
     if (query)
         ll_query_reset(query);
     return empty;
@@ -262,7 +303,7 @@ static bool is_same_space(struct ll_store *store, struct ll_diags *diags)
     hex(ll_space_hash(store->space), hash);
     struct ll_query *query =
         ll_query_new(store->database, "SELECT value FROM provenance WHERE name = '" LL_FACT_SPACE "'");
-    bool found = query && ll_query_next(query), same = found && !strcmp(ll_row_text(query, 0), hash);
+    bool found = query && ll_query_next(query), same = found && !strcmp(ll_cell_text(query, 0), hash);
     if (query)
         ll_query_reset(query);
     if (same)
@@ -330,7 +371,7 @@ bool ll_store_close(struct ll_store *store, struct ll_diags *diags)
 
 uint64_t ll_store_count(struct ll_store *store)
 {
-    uint64_t count = ll_query_next(store->count) ? ll_row_count(store->count, 0) : 0;
+    uint64_t count = ll_query_next(store->count) ? ll_cell_count(store->count, 0) : 0;
     ll_query_reset(store->count);
     return count;
 }
@@ -342,11 +383,11 @@ bool ll_store_find(struct ll_store *store, uint64_t number, uint64_t key, struct
     ll_query_count(store->find, 2, key);
     if (!ll_query_next(store->find))
         return false;
-    bool impossible = ll_row_count(store->find, 0) == LL_VERDICT_IMPOSSIBLE;
-    *outcome = (struct ll_outcome){.valid = ll_row_count(store->find, 0) == LL_VERDICT_VALID,
-                                   .violation = impossible ? INFINITY : ll_row_number(store->find, 1)};
+    bool impossible = ll_cell_count(store->find, 0) >= LL_VERDICT_IMPOSSIBLE;
+    *outcome = (struct ll_outcome){.valid = ll_cell_count(store->find, 0) == LL_VERDICT_VALID,
+                                   .violation = impossible ? INFINITY : ll_cell_number(store->find, 1)};
     for (size_t i = 0; i < LL_MOST_OBJECTIVES; i++) {
-        double value = i < space->objective_count ? ll_row_number(store->find, 2 + (int)i) : 0;
+        double value = i < space->objective_count ? ll_cell_number(store->find, 2 + (int)i) : 0;
         outcome->objectives[i] = impossible || isnan(value)  ? INFINITY
                                  : space->objectives[i].most ? -value
                                                              : value;
@@ -387,14 +428,9 @@ static bool add_results(struct ll_store *store, const struct ll_evaluation *eval
     struct ll_query *query = store->add_result;
     bool right = true;
     for (size_t w = 0; right && w < store->space->workload_count; w++) {
-        const struct ll_measured *measured = &evaluation->measured[w];
-        int at = 1;
-        ll_query_count(query, at++, evaluation->number);
-        ll_query_count(query, at++, w);
-        for (size_t i = 0; i < LL_MEASURE_COUNT; i++)
-            ll_query_number(query, at++, measured->of[i]);
-        for (uint32_t i = 0; i < share_count(store->space); i++)
-            ll_query_number(query, at++, measured->shares[i]);
+        ll_query_count(query, 1, evaluation->number);
+        ll_query_count(query, 2, w);
+        put_measured(store, query, 3, &evaluation->measured[w]);
         right = ll_query_run(query);
     }
     return right;
@@ -406,7 +442,7 @@ bool ll_store_add(struct ll_store *store, const struct ll_evaluation *evaluation
     bool right = ll_database_run(store->database, "BEGIN IMMEDIATE");
     for (size_t i = 0; right && i < count; i++)
         right = add_point(store, &evaluations[i]) &&
-                (evaluations[i].verdict == LL_VERDICT_IMPOSSIBLE || add_results(store, &evaluations[i]));
+                (evaluations[i].verdict >= LL_VERDICT_IMPOSSIBLE || add_results(store, &evaluations[i]));
     if (right && ll_database_run(store->database, "COMMIT"))
         return true;
     complain(store, diags);

@@ -29,6 +29,7 @@ struct ll_store_facts {
     const struct ll_fact *facts;
     size_t count;
     const uint64_t *workload_hashes;
+    const struct ll_measured *base; /* of the base machine as it is, by workload */
 };
 
 /* Opens the database of a space for writing, and makes it when it is not there; one that holds the results of
@@ -63,6 +64,7 @@ struct ll_column {
     const uint32_t *choices;       /* of an axis, by row: index in values */
     const struct ll_value *values; /* of an axis */
     uint32_t value_count;
+    double base; /* the same of the base machine as it is; NaN when that has none */
 };
 
 struct ll_frame {
@@ -87,5 +89,15 @@ const struct ll_frame *ll_frame_read(const char *path, struct ll_arena *arena, s
 
 /* The column of this name, or NULL. */
 const struct ll_column *ll_frame_column(const struct ll_frame *frame, const char *name);
+
+/* The same frame with the rows for which an expression over its columns is true. In the arena; NULL after a
+ * complaint. */
+const struct ll_frame *ll_frame_where(const struct ll_frame *frame, const char *condition,
+                                      struct ll_arena *arena, struct ll_diags *diags);
+
+/* The same frame with another objective, an expression over its columns, which becomes one of them; the first
+ * takes the place of those that the sweep had. In the arena; NULL after a complaint. */
+const struct ll_frame *ll_frame_want(const struct ll_frame *frame, const char *name, bool most, bool first,
+                                     struct ll_arena *arena, struct ll_diags *diags);
 
 #endif

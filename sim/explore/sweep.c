@@ -1,8 +1,17 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "sim/explore/sweep.h"
 
+#include "sim/explore/archive.h"
+
 #include <math.h>
 #include <stdlib.h>
+#include <string.h>
+
+#define NO_PIECE UINT64_MAX
+
+/* Points that a process takes at once: a transaction of its database, or so few that a generation serves all.
+ */
+enum { PIECE = 64, PIECE_OF_LEARNING = 8 };
 
 struct run {
     struct ll_sweep *sweep;
@@ -11,6 +20,8 @@ struct run {
     struct ll_measured *measured;
     size_t *places; /* in the batch */
     uint64_t capacity;
+    struct ll_archive front; /* of what is known, where points may be left out */
+    uint64_t piece, taken;   /* with a crew: the piece that comes, and the one that is ours */
 };
 
 /* The finaliser of splitmix64 (Steele, Lea and Flood: Fast splittable pseudorandom number generators, 2014).
@@ -76,12 +87,10 @@ static size_t pick(struct run *run, const uint64_t *numbers, size_t count, struc
     return picked;
 }
 
-static bool answer(void *context, const uint64_t *numbers, size_t count, struct ll_outcome *outcomes)
+/* Evaluates and keeps what is not known of these points. */
+static bool work_through(struct run *run, const uint64_t *numbers, size_t count, struct ll_outcome *outcomes)
 {
-    struct run *run = context;
     struct ll_sweep *sweep = run->sweep;
-    if ((sweep->stop && *sweep->stop) || !make_room(run, count))
-        return false;
     size_t picked = pick(run, numbers, count, outcomes);
     if (picked && !ll_evaluate(sweep->evaluator, run->evaluations, picked, run->diags))
         return false;
@@ -90,23 +99,109 @@ static bool answer(void *context, const uint64_t *numbers, size_t count, struct 
     for (size_t i = 0; i < picked; i++) {
         outcomes[run->places[i]] = run->evaluations[i].outcome;
         sweep->state.valid += run->evaluations[i].outcome.valid;
+        sweep->state.left_out += run->evaluations[i].verdict == LL_VERDICT_BEATEN;
     }
     sweep->state.evaluated += picked;
+    return true;
+}
+
+static bool is_stopped(const struct ll_sweep *sweep)
+{
+    return sweep->stop && *sweep->stop;
+}
+
+/* The pieces of a batch that this process takes; the outcomes of the others are not touched. */
+static bool take_pieces(struct run *run, const uint64_t *numbers, size_t count, struct ll_outcome *outcomes)
+{
+    const struct ll_crew *crew = run->sweep->crew;
+    size_t whole = ll_search_divides(run->sweep->space->search.kind) ? PIECE : PIECE_OF_LEARNING;
+    for (size_t begin = 0; begin < count; begin += whole, run->piece++) {
+        size_t size = count - begin < whole ? count - begin : whole;
+        if (run->taken == NO_PIECE)
+            run->taken = crew->take(crew->context);
+        if (run->taken != run->piece || is_stopped(run->sweep))
+            continue;
+        if (!work_through(run, numbers + begin, size, outcomes + begin))
+            return false;
+        run->taken = NO_PIECE;
+    }
+    return true;
+}
+
+/* Brings everybody the outcomes of all: what others did is zero here, and the sum is what they found. Whether
+ * anybody was stopped goes along, for then all must stop. */
+static bool exchange(struct run *run, size_t count, struct ll_outcome *outcomes)
+{
+    struct ll_sweep *sweep = run->sweep;
+    size_t width = 2 + sweep->space->objective_count;
+    double *values = calloc(count * width + 1, sizeof *values);
+    if (!values)
+        return ll_complain(run->diags, (struct ll_place){.file = sweep->space->path}, "memory ran out");
+    for (size_t i = 0; i < count; i++) {
+        values[i * width] = outcomes[i].valid;
+        values[i * width + 1] = outcomes[i].violation;
+        memcpy(&values[i * width + 2], outcomes[i].objectives, (width - 2) * sizeof *values);
+    }
+    values[count * width] = is_stopped(sweep);
+    sweep->crew->add_up(sweep->crew->context, values, count * width + 1);
+    for (size_t i = 0; i < count; i++) {
+        outcomes[i].valid = values[i * width] > 0;
+        outcomes[i].violation = values[i * width + 1];
+        memcpy(outcomes[i].objectives, &values[i * width + 2], (width - 2) * sizeof *values);
+    }
+    sweep->state.stopped = values[count * width] > 0;
+    free(values);
+    return !sweep->state.stopped;
+}
+
+static bool answer_together(struct run *run, const uint64_t *numbers, size_t count,
+                            struct ll_outcome *outcomes)
+{
+    memset(outcomes, 0, count * sizeof *outcomes);
+    if (!take_pieces(run, numbers, count, outcomes))
+        return false;
+    return ll_search_divides(run->sweep->space->search.kind) || exchange(run, count, outcomes);
+}
+
+/* The front changes between batches alone, so that what is left out depends on the search, not on threads. */
+static void learn(struct run *run, const struct ll_outcome *outcomes, size_t count)
+{
+    for (size_t i = 0; run->sweep->space->search.prune && i < count; i++)
+        if (outcomes[i].valid && !ll_archive_add(&run->front, outcomes[i].objectives))
+            return; /* no memory: what is there proves less, and is right */
+}
+
+static bool answer(void *context, const uint64_t *numbers, size_t count, struct ll_outcome *outcomes)
+{
+    struct run *run = context;
+    struct ll_sweep *sweep = run->sweep;
+    if (!make_room(run, count))
+        return false;
+    if (sweep->crew ? !answer_together(run, numbers, count, outcomes)
+                    : is_stopped(sweep) || !work_through(run, numbers, count, outcomes))
+        return false;
+    learn(run, outcomes, count);
     sweep->state.proposed += count;
     if (sweep->progress)
         sweep->progress(sweep->context, &sweep->state);
-    return true;
+    return !(sweep->crew && ll_search_divides(sweep->space->search.kind) && is_stopped(sweep));
 }
 
 bool ll_sweep_run(struct ll_sweep *sweep, struct ll_diags *diags)
 {
-    struct run run = {.sweep = sweep, .diags = diags};
+    struct run run = {.sweep = sweep,
+                      .diags = diags,
+                      .front = {.objectives = sweep->space->objective_count},
+                      .taken = NO_PIECE};
+    ll_evaluator_prune(sweep->evaluator, sweep->space->search.prune ? &run.front : NULL);
     sweep->state = (struct ll_sweep_state){.total = ll_search_total(sweep->space)};
     size_t before = diags->count;
     bool done = ll_search(sweep->space, answer, &run);
-    bool stopped = sweep->stop && *sweep->stop;
-    if (!done && !stopped && diags->count == before)
+    sweep->state.stopped |= is_stopped(sweep);
+    if (!done && !sweep->state.stopped && diags->count == before)
         ll_complain(diags, (struct ll_place){.file = sweep->space->path}, "memory ran out");
+    ll_evaluator_prune(sweep->evaluator, NULL);
+    ll_archive_release(&run.front);
     free(run.evaluations);
     free(run.measured);
     free(run.places);

@@ -18,6 +18,23 @@ struct ll_sweep_state {
     uint64_t known;     /* of this shard's, that the store had */
     uint64_t evaluated; /* now */
     uint64_t valid;     /* of those known and evaluated */
+    uint64_t left_out;  /* of those evaluated now: known ones beat them, whatever they are */
+    bool stopped;       /* before its end */
+};
+
+/* Other processes that run the same sweep at the same time, each with a store of its own. All see the search
+ * propose the same batches, cut them into the same pieces, and take these one after the other: who is done
+ * with one takes the next. A search that learns gets all answers in every process, so it goes the way it goes
+ * alone. */
+struct ll_crew {
+    unsigned rank, size; /* this process, of so many */
+    /* The number of the next piece that nobody has taken: 0, 1, 2, ... */
+    uint64_t (*take)(void *context);
+    /* Adds up each value over all processes; all call it equally often. */
+    void (*add_up)(void *context, double *values, size_t count);
+    /* The greatest status of all, once all have come here with theirs. */
+    int (*agree)(void *context, int status);
+    void *context;
 };
 
 struct ll_sweep {
@@ -25,6 +42,7 @@ struct ll_sweep {
     struct ll_evaluator *evaluator;
     struct ll_store *store;            /* NULL: nothing is kept */
     uint64_t shard, shards;            /* this one of so many, from 0; shards is at least 1 */
+    const struct ll_crew *crew;        /* NULL: alone; there are no shards then */
     const volatile sig_atomic_t *stop; /* ends the sweep behind the batch when it is not 0; may be NULL */
     /* Told after each batch; may be NULL. */
     void (*progress)(void *context, const struct ll_sweep_state *state);

@@ -100,7 +100,8 @@ static bool read_settings(struct ll_space_reading *reading, const struct ll_node
         if (!child->text || !*child->text)
             right = ll_space_expected(reading, child, "a value of the model's parameter");
         else
-            workload->settings[workload->setting_count++] = (struct ll_setting){child->key, child->text};
+            workload->settings[workload->setting_count++] =
+                (struct ll_workload_setting){child->key, child->text};
     }
     return right;
 }

@@ -36,7 +36,8 @@ static struct ll_kind_result *find_kind(struct ll_kind_result *kinds, uint64_t *
     return &kinds[(*count)++];
 }
 
-static bool sum_kinds(const struct ll_term *terms, size_t count, struct ll_arena *arena, struct ll_result *sum)
+static bool sum_kinds(const struct ll_term *terms, size_t count, struct ll_arena *arena,
+                      struct ll_result *sum)
 {
     struct ll_kind_result *kinds = ll_alloc(arena, LL_OP_COUNT, sizeof *kinds);
     double all_s = 0;
@@ -109,7 +110,8 @@ static void sum_shares(const struct ll_term *terms, size_t count, double wait_s,
         sum->shares[i] = spent_s[i] / all_s;
     sum->network = (struct ll_exposure){0};
     for (size_t t = 0; t < count; t++)
-        add_exposure(&sum->network, &terms[t].result->network, terms[t].times, terms[t].result->time_s, all_s);
+        add_exposure(&sum->network, &terms[t].result->network, terms[t].times, terms[t].result->time_s,
+                     all_s);
 }
 
 static void sum_rates(const struct ll_term *terms, size_t count, struct ll_result *sum)

@@ -12,9 +12,9 @@ struct ll_term {
     double times;
 };
 
-/* Sums the terms, of one machine, over a step of time_s, of which they do not take wait_s. Ops and prepared are
- * those of the first term, the footprint is given; shares are of the step, waiting counts as dependency. NULL
- * when memory ran out. */
+/* Sums the terms, of one machine, over a step of time_s, of which they do not take wait_s. Ops and prepared
+ * are those of the first term, the footprint is given; shares are of the step, waiting counts as dependency.
+ * NULL when memory ran out. */
 const struct ll_result *ll_combine(const struct ll_term *terms, size_t count, double time_s, double wait_s,
                                    const struct ll_footprint *footprint, struct ll_arena *arena);
 

@@ -34,81 +34,73 @@ static bool add(struct ll_exchanging *x, struct ll_bucket *bucket, uint32_t tens
     return true;
 }
 
-uint32_t ll_exchange_tensors(struct ll_exchanging *x, const struct ll_exchanged_tensors *exchange)
-{
-    const struct ll_attr attrs[] = {{.key = LL_ATTR_DEVICES, .count = (int64_t)x->plan->data},
-                                    {.key = LL_ATTR_STRIDE, .count = (int64_t)x->plan->tensor},
-                                    {.key = LL_ATTR_IN_PLACE, .count = 0}};
-    if (x->rewrite.trouble)
-        return LL_NONE;
-    return ll_rewrite_add(
-        &x->rewrite, &(struct ll_record){.kind = exchange->kind,
-                                         .phase = exchange->phase,
-                                         .scope = ll_recorder_string(x->rewrite.recorder, exchange->scope),
-                                         .inputs = exchange->inputs,
-                                         .input_count = (uint32_t)exchange->count,
-                                         .outputs = exchange->outputs,
-                                         .output_count = (uint32_t)exchange->count,
-                                         .attrs = attrs,
-                                         .attr_count = exchange->in_place ? 3 : 2,
-                                         .controls = &exchange->after,
-                                         .control_count = exchange->after != LL_NONE});
-}
-
-static struct ll_shape part_shape(const struct ll_exchanging *x, const struct ll_shape *shape)
-{
-    return (struct ll_shape){
-        .dtype = shape->dtype, .rank = 1, .dim = {ll_ceil_div(ll_elements(shape), x->plan->data)}};
-}
-
-uint32_t ll_part_desc(struct ll_exchanging *x, uint32_t desc, enum ll_memory_class memory)
-{
-    const struct ll_desc *old = &x->trace->descs[desc];
-    struct ll_shape part = part_shape(x, &old->shape);
-    return ll_rewrite_new_desc(&x->rewrite, x->trace->strings[old->name], &part, memory);
-}
-
 /* Gradients. */
 
-/* Those of a bucket's tensors that are summed for all, or that are updated in parts. */
-static void exchange_some(struct ll_exchanging *x, const uint32_t *tensors, uint64_t count, bool parts,
+/* The op written last: what does not overlap waits for it. */
+static uint32_t last_op(const struct ll_exchanging *x)
+{
+    return x->rewrite.op_count > 0 ? x->rewrite.op_count - 1 : LL_NONE;
+}
+
+/* How a gradient is exchanged. */
+struct way {
+    bool parts, experts;
+};
+
+static bool in_parts(const struct ll_exchanging *x, uint32_t tensor)
+{
+    return x->plan->zero > 0 && x->gradients.in_parts[tensor] && ll_replicas_of(x, tensor) > 1;
+}
+
+static bool goes(const struct ll_exchanging *x, uint32_t tensor, struct way way)
+{
+    return in_parts(x, tensor) == way.parts && ll_of_experts(x, tensor) == way.experts &&
+           ll_replicas_of(x, tensor) > 1;
+}
+
+/* Those of a bucket's tensors that go the same way. */
+static void exchange_some(struct ll_exchanging *x, const uint32_t *tensors, uint64_t count, struct way way,
                           uint32_t *room)
 {
     uint32_t *inputs = room, *outputs = room + count;
     uint64_t some = 0;
     for (uint64_t i = 0; i < count; i++) {
-        if ((x->plan->zero > 0 && x->gradients.in_parts[tensors[i]]) != parts)
+        if (!goes(x, tensors[i], way))
             continue;
-        uint32_t desc = x->trace->tensors[tensors[i]].desc;
         inputs[some] = ll_rewrite_tensor(&x->rewrite, tensors[i]);
-        outputs[some++] = parts ? ll_part_desc(x, desc, LL_GRADIENT) : ll_rewrite_desc(&x->rewrite, desc);
+        outputs[some++] = way.parts ? ll_part_desc(x, tensors[i], LL_GRADIENT)
+                                    : ll_rewrite_desc(&x->rewrite, x->trace->tensors[tensors[i]].desc);
     }
-    const struct ll_exchanged_tensors exchange = {.kind = parts ? LL_OP_REDUCE_SCATTER : LL_OP_ALL_REDUCE,
-                                                  .phase = LL_PHASE_COMM,
-                                                  .scope = "gradients",
-                                                  .inputs = inputs,
-                                                  .outputs = outputs,
-                                                  .count = some,
-                                                  .in_place = !parts || x->plan->zero < 2,
-                                                  .after = LL_NONE};
-    uint32_t next = some ? ll_exchange_tensors(x, &exchange) : LL_NONE;
+    const struct ll_exchanged_tensors exchange = {
+        .kind = way.parts ? LL_OP_REDUCE_SCATTER : LL_OP_ALL_REDUCE,
+        .phase = LL_PHASE_COMM,
+        .scope = "gradients",
+        .inputs = inputs,
+        .outputs = outputs,
+        .count = some,
+        .in_place = !way.parts || x->plan->zero < 2,
+        .experts = way.experts,
+        .after = x->plan->overlap ? LL_NONE : last_op(x),
+    };
+    uint32_t next = ll_exchange_tensors(x, &exchange);
     for (uint64_t i = 0; i < count && next != LL_NONE; i++)
-        if ((x->plan->zero > 0 && x->gradients.in_parts[tensors[i]]) == parts)
+        if (goes(x, tensors[i], way))
             ll_rewrite_redirect(&x->rewrite, tensors[i], next++);
 }
 
 /* A run of a bucket's tensors; each is then what came out. */
 static void exchange_run(struct ll_exchanging *x, const uint32_t *tensors, uint64_t count)
 {
+    static const struct way ways[] = {{true, false}, {false, false}, {true, true}, {false, true}};
     uint32_t *room = malloc((2 * count + 1) * sizeof *room);
-    if (room) {
-        exchange_some(x, tensors, count, true, room);
-        exchange_some(x, tensors, count, false, room);
-    } else {
+    if (!room)
         no_memory(x);
-    }
-    for (uint64_t i = 0; i < count; i++)
+    for (uint64_t i = 0; i < count; i++) {
+        x->own[tensors[i]] = ll_rewrite_tensor(&x->rewrite, tensors[i]);
         x->exchanged[tensors[i]] = true;
+    }
+    for (size_t i = 0; room && i < sizeof ways / sizeof *ways; i++)
+        exchange_some(x, tensors, count, ways[i], room);
     free(room);
 }
 
@@ -137,7 +129,8 @@ static void drain(struct ll_exchanging *x, struct ll_bucket *bucket, bool all,
             break;
         exchange(x, bucket->tensors + done, count);
     }
-    memmove(bucket->tensors, bucket->tensors + done, (bucket->count - done) * sizeof *bucket->tensors);
+    if (done > 0)
+        memmove(bucket->tensors, bucket->tensors + done, (bucket->count - done) * sizeof *bucket->tensors);
     bucket->count -= done;
 }
 
@@ -166,8 +159,13 @@ static uint32_t grown_desc(struct ll_exchanging *x, uint32_t tensor)
 static uint32_t gather_rows(struct ll_exchanging *x, uint32_t tensor)
 {
     uint32_t input = ll_rewrite_tensor(&x->rewrite, tensor), output = grown_desc(x, tensor);
-    const struct ll_exchanged_tensors exchange = {
-        LL_OP_ALL_GATHER, LL_PHASE_COMM, "gradients", &input, &output, 1, false, LL_NONE};
+    const struct ll_exchanged_tensors exchange = {.kind = LL_OP_ALL_GATHER,
+                                                  .phase = LL_PHASE_COMM,
+                                                  .scope = "gradients",
+                                                  .inputs = &input,
+                                                  .outputs = &output,
+                                                  .count = 1,
+                                                  .after = LL_NONE};
     return ll_exchange_tensors(x, &exchange);
 }
 
@@ -181,6 +179,7 @@ static void finish_gradients(struct ll_exchanging *x, uint32_t op)
         if (x->gradients.kind[tensor] == LL_DENSE_GRADIENT) {
             drain(x, &x->dense, true, exchange_run);
         } else {
+            x->own[tensor] = ll_rewrite_tensor(&x->rewrite, tensor);
             ll_rewrite_redirect(&x->rewrite, tensor, gather_rows(x, tensor));
             x->exchanged[tensor] = true;
         }
@@ -191,7 +190,8 @@ static void finish_gradients(struct ll_exchanging *x, uint32_t op)
 
 static bool is_sharded(const struct ll_exchanging *x, uint32_t tensor)
 {
-    return x->plan->zero > 0 && x->gradients.sharded[x->trace->tensors[tensor].storage];
+    return x->plan->zero > 0 && x->gradients.sharded[x->trace->tensors[tensor].storage] &&
+           ll_replicas_of(x, tensor) > 1;
 }
 
 /* States come as parts; with zero 3 weights do. */
@@ -225,8 +225,14 @@ static void complete_sums(struct ll_exchanging *x, uint32_t op)
             continue;
         uint32_t input = ll_rewrite_tensor(&x->rewrite, tensor);
         uint32_t desc = ll_rewrite_desc(&x->rewrite, x->trace->tensors[tensor].desc);
-        const struct ll_exchanged_tensors exchange = {
-            LL_OP_ALL_REDUCE, LL_PHASE_COMM, "gradients", &input, &desc, 1, true, LL_NONE};
+        const struct ll_exchanged_tensors exchange = {.kind = LL_OP_ALL_REDUCE,
+                                                      .phase = LL_PHASE_COMM,
+                                                      .scope = "gradients",
+                                                      .inputs = &input,
+                                                      .outputs = &desc,
+                                                      .count = 1,
+                                                      .in_place = true,
+                                                      .after = LL_NONE};
         ll_rewrite_redirect(&x->rewrite, tensor, ll_exchange_tensors(x, &exchange));
         x->partial[tensor] = false;
     }
@@ -235,7 +241,7 @@ static void complete_sums(struct ll_exchanging *x, uint32_t op)
 /* A whole weight seen as the part that this device updates. */
 static uint32_t see_part(struct ll_exchanging *x, uint32_t op, uint32_t tensor, uint32_t whole)
 {
-    uint32_t desc = ll_part_desc(x, x->trace->tensors[tensor].desc, LL_WEIGHT);
+    uint32_t desc = ll_part_desc(x, tensor, LL_WEIGHT);
     return ll_rewrite_add(&x->rewrite,
                           &(struct ll_record){.kind = LL_OP_SEEN_AS,
                                               .phase = LL_PHASE_UPDATE,
@@ -269,46 +275,77 @@ static void settle_inputs(struct ll_exchanging *x, uint32_t op, uint32_t *inputs
     }
 }
 
-/* What an input became, that is what an output of its size becomes; sums over parts are partial. */
-static void settle_outputs(struct ll_exchanging *x, uint32_t op, const uint32_t *inputs, uint32_t *outputs)
+/* Rows of all devices stay rows of all devices. */
+static void grow_outputs(struct ll_exchanging *x, const struct ll_form *form, const uint32_t *inputs,
+                         uint32_t *outputs)
 {
-    const struct ll_form *form = form_of(x, op);
-    bool partial = false;
-    for (uint32_t i = 0; i < form->view.input_count && !x->rewrite.trouble; i++) {
-        const struct ll_shape *old = &form->view.in[i], *now = ll_rewrite_shape(&x->rewrite, inputs[i]);
-        partial |= x->partial[ll_op_input(x->trace, op, i)];
-        if (equal_dims(old, now))
+    for (uint32_t i = 0; i < form->view.input_count && form->view.kind != LL_OP_SGD_ROWS; i++) {
+        uint64_t elements = ll_elements(&form->view.in[i]);
+        if (x->rewrite.trouble || ll_elements(ll_rewrite_shape(&x->rewrite, inputs[i])) <= elements)
             continue;
-        partial |= ll_elements(now) < ll_elements(old);
         for (uint32_t o = 0; o < form->view.output_count; o++)
-            if (ll_elements(&form->view.out[o]) == ll_elements(old) && form->view.kind != LL_OP_SGD_ROWS) {
+            if (ll_elements(&form->view.out[o]) == elements) {
                 struct ll_shape shape = *ll_rewrite_shape(&x->rewrite, inputs[i]);
                 shape.dtype = form->view.out[o].dtype;
                 outputs[o] = ll_rewrite_reshaped(&x->rewrite, form->outputs[o], &shape);
             }
     }
-    for (uint32_t o = 0; o < form->view.output_count; o++)
-        x->partial[ll_op_output(x->trace, op, o)] = partial && form->view.out[o].rank == 0;
+}
+
+/* Outputs as long as a gradient are parts where that is; numbers made of parts are partial sums. */
+static void settle_outputs(struct ll_exchanging *x, uint32_t op, const uint32_t *inputs, uint32_t *outputs)
+{
+    const struct ll_form *form = form_of(x, op);
+    bool partial = false;
+    grow_outputs(x, form, inputs, outputs);
+    for (uint32_t i = 0; i < form->view.input_count && !x->rewrite.trouble; i++)
+        partial |= x->partial[ll_op_input(x->trace, op, i)] ||
+                   ll_elements(ll_rewrite_shape(&x->rewrite, inputs[i])) < ll_elements(&form->view.in[i]);
+    for (uint32_t o = 0; o < form->view.output_count; o++) {
+        uint32_t tensor = ll_op_output(x->trace, op, o);
+        x->partial[tensor] = partial && form->view.out[o].rank == 0;
+        if (in_parts(x, tensor) || is_sharded(x, tensor))
+            outputs[o] = ll_part_desc(x, tensor, (enum ll_memory_class)desc_of(x, tensor)->memory);
+    }
+}
+
+static void gather_some(struct ll_exchanging *x, const uint32_t *tensors, uint64_t count, bool experts,
+                        uint32_t *room)
+{
+    uint32_t *inputs = room, *outputs = room + count;
+    uint64_t some = 0;
+    for (uint64_t i = 0; i < count; i++) {
+        if (ll_of_experts(x, tensors[i]) != experts)
+            continue;
+        inputs[some] = ll_rewrite_tensor(&x->rewrite, tensors[i]);
+        outputs[some++] = ll_rewrite_desc(&x->rewrite, x->trace->tensors[tensors[i]].desc);
+    }
+    const struct ll_exchanged_tensors exchange = {.kind = LL_OP_ALL_GATHER,
+                                                  .phase = LL_PHASE_COMM,
+                                                  .scope = "weights",
+                                                  .inputs = inputs,
+                                                  .outputs = outputs,
+                                                  .count = some,
+                                                  .in_place = true,
+                                                  .experts = experts,
+                                                  .after = LL_NONE};
+    uint32_t next = ll_exchange_tensors(x, &exchange);
+    for (uint64_t i = 0; i < count && next != LL_NONE; i++)
+        if (ll_of_experts(x, tensors[i]) == experts)
+            ll_rewrite_redirect(&x->rewrite, tensors[i], next++);
 }
 
 /* New weights are made whole in their own memory. */
 static void gather_run(struct ll_exchanging *x, const uint32_t *tensors, uint64_t count)
 {
-    uint32_t *inputs = malloc((2 * count + 1) * sizeof *inputs), *outputs = inputs + count;
-    if (!inputs) {
+    uint32_t *room = malloc((2 * count + 1) * sizeof *room);
+    if (!room) {
         no_memory(x);
         return;
     }
-    for (uint64_t i = 0; i < count; i++) {
-        inputs[i] = ll_rewrite_tensor(&x->rewrite, tensors[i]);
-        outputs[i] = ll_rewrite_desc(&x->rewrite, x->trace->tensors[tensors[i]].desc);
-    }
-    const struct ll_exchanged_tensors exchange = {LL_OP_ALL_GATHER, LL_PHASE_COMM, "weights", inputs,
-                                                  outputs,          count,         true,      LL_NONE};
-    uint32_t first = ll_exchange_tensors(x, &exchange);
-    for (uint64_t i = 0; i < count && first != LL_NONE; i++)
-        ll_rewrite_redirect(&x->rewrite, tensors[i], first + (uint32_t)i);
-    free(inputs);
+    gather_some(x, tensors, count, false, room);
+    gather_some(x, tensors, count, true, room);
+    free(room);
 }
 
 static void meet_weights(struct ll_exchanging *x, uint32_t op)
@@ -341,6 +378,20 @@ static void write_update(struct ll_exchanging *x, uint32_t op)
     meet_weights(x, op);
 }
 
+/* An op that is no update has to do with this device's gradients, whether they were exchanged before or not.
+ */
+static void write_own(struct ll_exchanging *x, uint32_t op)
+{
+    struct ll_record record;
+    if (!ll_rewrite_record(&x->rewrite, op, &record))
+        return;
+    for (uint32_t i = 0; i < record.input_count; i++) {
+        uint32_t own = x->own[ll_op_input(x->trace, op, i)];
+        x->rewrite.refs[i] = own != LL_NONE ? own : x->rewrite.refs[i];
+    }
+    ll_rewrite_put(&x->rewrite, op, &record);
+}
+
 static void write_op(struct ll_exchanging *x, uint32_t op)
 {
     enum ll_phase phase = form_of(x, op)->phase;
@@ -351,8 +402,8 @@ static void write_op(struct ll_exchanging *x, uint32_t op)
     drain(x, &x->weights, true, gather_run);
     if (x->plan->zero == 3)
         ll_gather_weights(x, op);
-    ll_rewrite_keep(&x->rewrite, op);
-    if (phase == LL_PHASE_BACKWARD)
+    write_own(x, op);
+    if (phase == LL_PHASE_BACKWARD || phase == LL_PHASE_COMM)
         meet_gradients(x, op);
 }
 
@@ -370,8 +421,9 @@ static bool prepare(struct ll_exchanging *x)
     x->exchanged = ll_alloc(arena, x->trace->tensor_count + 1, sizeof *x->exchanged);
     x->partial = ll_alloc(arena, x->trace->tensor_count + 1, sizeof *x->partial);
     x->part = none(x, x->trace->storage_count);
+    x->own = none(x, x->trace->tensor_count);
     x->gathered = none(x, x->trace->tensor_count);
-    return x->exchanged && x->partial && x->part && x->gathered &&
+    return x->exchanged && x->own && x->partial && x->part && x->gathered &&
            ll_gradients_find(x->trace, arena, &x->gradients) &&
            (x->plan->zero < 3 || (ll_layers_find(x->trace, arena, &x->layers) && ll_uses_find(x)));
 }

@@ -17,6 +17,9 @@
  * them. With overlap the weights of the next layer are gathered while one computes (zero 3), without it when
  * they are needed.
  *
+ * With plan->expert replicas dividing experts among them, experts are exchanged by themselves, among the N /
+ * expert replicas that have the same ones.
+ *
  * Exchanges of gradients and of new weights have the phase comm: they happen once a step, with the backward
  * pass of the last micro-batch and after the update. Those of weights with zero 3 have the phase of the
  * layer's ops. Parts are of ceil(elements / N). */

@@ -23,11 +23,14 @@ struct ll_use {
 struct ll_exchanging {
     const struct ll_trace *trace;
     const struct ll_parallel *plan;
+    bool from_host; /* weights do not come from other devices but from the host, where a token stands for them
+                     */
     struct ll_gradients gradients;
     struct ll_layers layers;
     struct ll_rewrite rewrite;
     struct ll_bucket dense, weights;
     bool *exchanged;    /* by old tensor: a gradient that is */
+    uint32_t *own;      /* by old tensor: the new one before the exchange, LL_NONE before it */
     bool *partial;      /* by old tensor: a sum over the parts that this device has */
     uint32_t *part;     /* by storage: the part that this device has, with zero 3; LL_NONE when not brought */
     uint32_t *gathered; /* by old tensor: indices of rows, those of all devices */
@@ -43,13 +46,18 @@ struct ll_exchanged_tensors {
     const char *scope;
     const uint32_t *inputs, *outputs; /* new tensors, new descs */
     uint64_t count;
-    bool in_place;
-    uint32_t after; /* op of the new trace that it waits for, or LL_NONE */
+    bool in_place, experts; /* experts: among those that have the same ones */
+    uint32_t after;         /* op of the new trace that it waits for, or LL_NONE */
 };
 uint32_t ll_exchange_tensors(struct ll_exchanging *x, const struct ll_exchanged_tensors *exchange);
 
-/* The desc of a part of a tensor like this one. */
-uint32_t ll_part_desc(struct ll_exchanging *x, uint32_t desc, enum ll_memory_class memory);
+/* The desc of a part of an old tensor: of the N-th, or of a token. */
+uint32_t ll_part_desc(struct ll_exchanging *x, uint32_t tensor, enum ll_memory_class memory);
+
+/* Whether an old tensor is of weights of which replicas have some experts each, and how many have the same.
+ */
+bool ll_of_experts(const struct ll_exchanging *x, uint32_t tensor);
+uint64_t ll_replicas_of(const struct ll_exchanging *x, uint32_t tensor);
 
 /* Which ops use which layer's weights when (zero 3). False when memory ran out. */
 bool ll_uses_find(struct ll_exchanging *x);

@@ -3,6 +3,8 @@
  * One exchange brings all of a layer's. Its copy is workspace, which is free after the last reader. */
 #include "sim/parallel/exchange_parts.h"
 
+#include "sim/parallel/experts.h"
+
 #include <stdlib.h>
 #include <string.h>
 
@@ -11,10 +13,75 @@ static const struct ll_form *form_of(const struct ll_exchanging *x, uint32_t op)
     return &x->trace->forms[x->trace->ops[op].form];
 }
 
+/* The same from the host, one by one; they are numbered one behind the other all the same. */
+static uint32_t fetch_tensors(struct ll_exchanging *x, const struct ll_exchanged_tensors *fetch)
+{
+    uint32_t first = LL_NONE;
+    for (uint64_t i = 0; i < fetch->count; i++) {
+        uint32_t tensor = ll_rewrite_add(
+            &x->rewrite, &(struct ll_record){.kind = LL_OP_FROM_HOST,
+                                             .phase = fetch->phase,
+                                             .scope = ll_recorder_string(x->rewrite.recorder, fetch->scope),
+                                             .inputs = &fetch->inputs[i],
+                                             .input_count = 1,
+                                             .outputs = &fetch->outputs[i],
+                                             .output_count = 1,
+                                             .controls = &fetch->after,
+                                             .control_count = fetch->after != LL_NONE});
+        first = i == 0 ? tensor : first;
+    }
+    return first;
+}
+
+bool ll_of_experts(const struct ll_exchanging *x, uint32_t tensor)
+{
+    return !x->from_host && x->plan->expert > 1 &&
+           (x->gradients.experts[tensor] ||
+            ll_is_of_experts(&x->trace->descs[x->trace->tensors[tensor].desc]));
+}
+
+uint64_t ll_replicas_of(const struct ll_exchanging *x, uint32_t tensor)
+{
+    return ll_of_experts(x, tensor) ? x->plan->data / x->plan->expert : x->plan->data;
+}
+
+uint32_t ll_exchange_tensors(struct ll_exchanging *x, const struct ll_exchanged_tensors *exchange)
+{
+    uint64_t experts = exchange->experts ? x->plan->expert : 1;
+    const struct ll_attr attrs[] = {{.key = LL_ATTR_DEVICES, .count = (int64_t)(x->plan->data / experts)},
+                                    {.key = LL_ATTR_STRIDE, .count = (int64_t)(x->plan->tensor * experts)},
+                                    {.key = LL_ATTR_IN_PLACE, .count = 0}};
+    if (x->rewrite.trouble || exchange->count == 0)
+        return LL_NONE;
+    if (x->from_host)
+        return fetch_tensors(x, exchange);
+    return ll_rewrite_add(
+        &x->rewrite, &(struct ll_record){.kind = exchange->kind,
+                                         .phase = exchange->phase,
+                                         .scope = ll_recorder_string(x->rewrite.recorder, exchange->scope),
+                                         .inputs = exchange->inputs,
+                                         .input_count = (uint32_t)exchange->count,
+                                         .outputs = exchange->outputs,
+                                         .output_count = (uint32_t)exchange->count,
+                                         .attrs = attrs,
+                                         .attr_count = exchange->in_place ? 3 : 2,
+                                         .controls = &exchange->after,
+                                         .control_count = exchange->after != LL_NONE});
+}
+
+uint32_t ll_part_desc(struct ll_exchanging *x, uint32_t tensor, enum ll_memory_class memory)
+{
+    const struct ll_desc *old = &x->trace->descs[x->trace->tensors[tensor].desc];
+    uint64_t elements = x->from_host ? 0 : ll_ceil_div(ll_elements(&old->shape), ll_replicas_of(x, tensor));
+    const struct ll_shape part = {.dtype = old->shape.dtype, .rank = 1, .dim = {elements}};
+    return ll_rewrite_new_desc(&x->rewrite, x->trace->strings[old->name], &part, memory);
+}
+
 static bool is_sharded_weight(const struct ll_exchanging *x, uint32_t tensor)
 {
     const struct ll_tensor *t = &x->trace->tensors[tensor];
-    return x->gradients.sharded[t->storage] && x->trace->descs[t->desc].memory == LL_WEIGHT;
+    return x->gradients.sharded[t->storage] && x->trace->descs[t->desc].memory == LL_WEIGHT &&
+           (x->from_host || ll_replicas_of(x, tensor) > 1);
 }
 
 static bool reads_weights(const struct ll_exchanging *x, uint32_t op)
@@ -87,7 +154,7 @@ uint32_t ll_weight_part(struct ll_exchanging *x, uint32_t tensor)
     const struct ll_tensor *t = &x->trace->tensors[tensor];
     if (x->part[t->storage] == LL_NONE)
         x->part[t->storage] = ll_rewrite_bring(
-            &x->rewrite, ll_part_desc(x, t->desc, (enum ll_memory_class)x->trace->descs[t->desc].memory));
+            &x->rewrite, ll_part_desc(x, tensor, (enum ll_memory_class)x->trace->descs[t->desc].memory));
     return x->part[t->storage];
 }
 
@@ -110,35 +177,48 @@ static bool list_weights(struct ll_exchanging *x, const struct ll_use *use, stru
     return true;
 }
 
+/* Those of a bucket's weights that all replicas share, or those of experts. */
+static void gather_some(struct ll_exchanging *x, const struct ll_use *use, const struct ll_bucket *bucket,
+                        bool experts, uint32_t after, uint32_t *room)
+{
+    uint32_t *parts = room, *descs = room + bucket->count;
+    uint64_t some = 0;
+    for (uint64_t i = 0; i < bucket->count; i++) {
+        const struct ll_desc *desc = &x->trace->descs[x->trace->tensors[bucket->tensors[i]].desc];
+        if (ll_of_experts(x, bucket->tensors[i]) != experts)
+            continue;
+        parts[some] = ll_weight_part(x, bucket->tensors[i]);
+        descs[some++] =
+            ll_rewrite_new_desc(&x->rewrite, x->trace->strings[desc->name], &desc->shape, LL_WORKSPACE);
+    }
+    const struct ll_form *form = form_of(x, use->first_op);
+    const struct ll_exchanged_tensors exchange = {.kind = LL_OP_ALL_GATHER,
+                                                  .phase = form->phase,
+                                                  .scope = x->trace->strings[form->scope],
+                                                  .inputs = parts,
+                                                  .outputs = descs,
+                                                  .count = some,
+                                                  .experts = experts,
+                                                  .after = after};
+    uint32_t next = ll_exchange_tensors(x, &exchange);
+    for (uint64_t i = 0; i < bucket->count && next != LL_NONE; i++)
+        if (ll_of_experts(x, bucket->tensors[i]) == experts)
+            ll_rewrite_redirect(&x->rewrite, bucket->tensors[i], next++);
+}
+
 static void gather(struct ll_exchanging *x, struct ll_use *use, uint32_t after)
 {
     struct ll_bucket bucket = {0};
     use->gathered = true;
     bool listed = list_weights(x, use, &bucket);
-    uint32_t *parts = malloc((2 * bucket.count + 1) * sizeof *parts), *descs = parts + bucket.count;
-    if (!listed || !parts)
+    uint32_t *room = malloc((2 * bucket.count + 1) * sizeof *room);
+    if (listed && room) {
+        gather_some(x, use, &bucket, false, after, room);
+        gather_some(x, use, &bucket, true, after, room);
+    } else {
         ll_rewrite_trouble(&x->rewrite, ll_status_text(LL_NO_MEMORY));
-    for (uint64_t i = 0; i < bucket.count && !x->rewrite.trouble; i++) {
-        const struct ll_desc *desc = &x->trace->descs[x->trace->tensors[bucket.tensors[i]].desc];
-        parts[i] = ll_weight_part(x, bucket.tensors[i]);
-        descs[i] =
-            ll_rewrite_new_desc(&x->rewrite, x->trace->strings[desc->name], &desc->shape, LL_WORKSPACE);
     }
-    if (!x->rewrite.trouble) {
-        const struct ll_form *form = form_of(x, use->first_op);
-        const struct ll_exchanged_tensors exchange = {LL_OP_ALL_GATHER,
-                                                      form->phase,
-                                                      x->trace->strings[form->scope],
-                                                      parts,
-                                                      descs,
-                                                      bucket.count,
-                                                      false,
-                                                      after};
-        uint32_t first = ll_exchange_tensors(x, &exchange);
-        for (uint64_t i = 0; i < bucket.count; i++)
-            ll_rewrite_redirect(&x->rewrite, bucket.tensors[i], first + (uint32_t)i);
-    }
-    free(parts);
+    free(room);
     free(bucket.tensors);
 }
 

@@ -4,6 +4,8 @@
  * What so belongs together is a family; one in which an op is not done element by element stays whole. */
 #include "sim/parallel/gradients.h"
 
+#include "sim/parallel/experts.h"
+
 #include <string.h>
 
 struct finding {
@@ -13,6 +15,7 @@ struct finding {
     bool *picks_rows; /* by tensor: becomes rows of a table */
     uint32_t *parent; /* by tensor, then by storage: another of the family, itself for its head */
     bool *whole;      /* by head: the family stays whole */
+    bool *experts;    /* by head: of weights of experts */
 };
 
 static const struct ll_form *form_of(const struct finding *f, uint64_t op)
@@ -53,14 +56,39 @@ static void find_rows(struct finding *f)
     }
 }
 
+/* What another stage sends of a gradient while updating has been exchanged there, and is a part if that was.
+ */
+static void find_received(struct finding *f)
+{
+    for (uint32_t op = 0; op < f->trace->op_count; op++) {
+        const struct ll_form *form = form_of(f, op);
+        if (form->view.kind != LL_OP_RECEIVE || !is_update(f, op))
+            continue;
+        for (uint32_t o = 0; o < form->view.output_count; o++) {
+            uint32_t tensor = ll_op_output(f->trace, op, o);
+            const struct ll_desc *desc = desc_of(f, tensor);
+            f->g->in_parts[tensor] =
+                desc->memory == LL_GRADIENT && desc->shape.rank > 0 && is_real(desc->shape.dtype);
+        }
+    }
+}
+
+/* What another stage sends before it is exchanged is a gradient as any that is made here. */
+static bool makes_gradients(const struct finding *f, uint32_t op)
+{
+    const struct ll_form *form = form_of(f, op);
+    return form->phase == LL_PHASE_BACKWARD ||
+           (form->phase == LL_PHASE_COMM && form->view.kind == LL_OP_RECEIVE);
+}
+
 static void find_gradients(struct finding *f)
 {
     for (uint32_t op = 0; op < f->trace->op_count; op++)
         for (uint32_t i = 0; is_update(f, op) && i < form_of(f, op)->view.input_count; i++) {
             uint32_t tensor = ll_op_input(f->trace, op, i), from = f->trace->tensors[tensor].producer;
             const struct ll_desc *desc = desc_of(f, tensor);
-            if (from == LL_NONE || form_of(f, from)->phase != LL_PHASE_BACKWARD ||
-                desc->memory != LL_GRADIENT || desc->shape.rank == 0 || !is_real(desc->shape.dtype))
+            if (from == LL_NONE || !makes_gradients(f, from) || desc->memory != LL_GRADIENT ||
+                desc->shape.rank == 0 || !is_real(desc->shape.dtype))
                 continue;
             f->g->kind[tensor] = f->picks_rows[tensor] ? LL_ROWS_GRADIENT : LL_DENSE_GRADIENT;
             f->g->in_parts[tensor] = !f->picks_rows[tensor];
@@ -161,6 +189,15 @@ static void judge(struct finding *f, uint32_t op)
         f->whole[head_of(f, ll_op_input(f->trace, op, part))] = true;
 }
 
+static void find_experts(struct finding *f)
+{
+    uint32_t tensors = (uint32_t)f->trace->tensor_count;
+    for (uint32_t i = 0; i < tensors; i++)
+        f->experts[head_of(f, i)] |= ll_is_of_experts(desc_of(f, i));
+    for (uint32_t i = 0; i < tensors; i++)
+        f->g->experts[i] = f->experts[head_of(f, i)];
+}
+
 static void leave_whole(struct finding *f)
 {
     uint32_t tensors = (uint32_t)f->trace->tensor_count;
@@ -193,25 +230,29 @@ bool ll_gradients_find(const struct ll_trace *trace, struct ll_arena *arena, str
         ll_alloc(arena, trace->tensor_count + 1, sizeof *gradients->in_parts),
         ll_alloc(arena, trace->storage_count + 1, sizeof *gradients->sharded),
         ll_alloc(arena, trace->tensor_count + 1, sizeof *gradients->last),
+        ll_alloc(arena, trace->tensor_count + 1, sizeof *gradients->experts),
     };
     uint64_t members = trace->tensor_count + trace->storage_count;
     f.users = ll_alloc(arena, trace->storage_count + 1, sizeof *f.users);
     f.picks_rows = ll_alloc(arena, trace->tensor_count + 1, sizeof *f.picks_rows);
     f.parent = ll_alloc(arena, members + 1, sizeof *f.parent);
     f.whole = ll_alloc(arena, members + 1, sizeof *f.whole);
+    f.experts = ll_alloc(arena, members + 1, sizeof *f.experts);
     if (!gradients->kind || !gradients->in_parts || !gradients->sharded || !gradients->last || !f.users ||
-        !f.picks_rows || !f.parent || !f.whole || !find_last(&f, arena))
+        !f.picks_rows || !f.parent || !f.whole || !f.experts || !gradients->experts || !find_last(&f, arena))
         return false;
     for (uint64_t i = 0; i < members; i++)
         f.parent[i] = (uint32_t)i;
     find_rows(&f);
     find_gradients(&f);
+    find_received(&f);
     count_users(&f);
     for (int pass = 0; pass < 2; pass++)
         for (uint32_t op = 0; op < trace->op_count; op++)
             spread(&f, op);
     for (uint32_t op = 0; op < trace->op_count; op++)
         judge(&f, op);
+    find_experts(&f);
     leave_whole(&f);
     return true;
 }

@@ -13,6 +13,7 @@ struct ll_gradients {
     bool *in_parts; /* by tensor: as long as a dense gradient and updated element by element with it */
     bool *sharded;  /* by storage: weights and states of the optimizer that are so */
     bool *last;     /* by tensor: a step writes its storage no more */
+    bool *experts;  /* by tensor: of the updates of weights of which replicas have some experts each */
 };
 
 /* Fills *gradients in time linear in the trace; lists live in the arena. False when memory ran out. */

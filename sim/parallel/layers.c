@@ -185,12 +185,15 @@ static bool part_by_weights(struct finding *f, struct ll_layers *layers)
     return layers->names;
 }
 
-/* The first layer that is named at or after each op; LL_NONE behind the last. */
+/* The first layer that is named at or after each op before the trace goes backward; LL_NONE behind the last.
+ */
 static uint32_t *layers_ahead(const struct finding *f, const struct ll_layers *layers)
 {
     uint32_t *ahead = none(f->arena, f->trace->op_count);
     for (uint64_t op = f->trace->op_count; ahead && op-- > 0;)
-        ahead[op] = layers->named[op] != LL_NONE ? layers->named[op] : ahead[op + 1];
+        ahead[op] = form_of(f, op)->phase == LL_PHASE_BACKWARD ? LL_NONE
+                    : layers->named[op] != LL_NONE             ? layers->named[op]
+                                                               : ahead[op + 1];
     return ahead;
 }
 
@@ -245,13 +248,13 @@ static bool find_owners(struct finding *f, struct ll_layers *layers)
     f->first_use = none(f->arena, f->trace->storage_count);
     if (!ahead || !f->made_by || !f->first_use)
         return false;
-    for (uint32_t op = 0; op < f->trace->op_count; op++) {
+    for (uint32_t op = 0, last = 0; op < f->trace->op_count; op++) {
         bool weights = false;
         uint32_t owner = follow(f, op, &weights);
         if (layers->named[op] != LL_NONE)
-            owner = layers->named[op];
+            last = owner = layers->named[op];
         else if (owner == LL_NONE && weights)
-            owner = ahead[op] != LL_NONE ? ahead[op] : 0;
+            owner = ahead[op] != LL_NONE ? ahead[op] : last;
         layers->owner[op] = owner;
         note(f, op, owner);
         if (owner != LL_NONE)
@@ -289,4 +292,16 @@ bool ll_layers_find(const struct ll_trace *trace, struct ll_arena *arena, struct
     ll_map_release(&finding.names);
     free(finding.prefix);
     return found;
+}
+
+bool *ll_views(const struct ll_trace *trace, struct ll_arena *arena)
+{
+    bool *views = ll_alloc(arena, trace->form_count + 1, sizeof *views);
+    for (uint64_t i = 0; views && i < trace->form_count; i++) {
+        const struct ll_op_view *view = &trace->forms[i].view;
+        struct ll_work work;
+        views[i] = view->kind != LL_OP_COUNT && view->input_count == 1 && view->output_count == 1 &&
+                   ll_op_lower(view, &work) && work.kind == LL_WORK_NOTHING;
+    }
+    return views;
 }

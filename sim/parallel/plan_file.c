@@ -295,8 +295,8 @@ static bool check_ways(const struct ll_parallel *plan, uint64_t devices, struct 
     sizes->devices = ll_mul(ll_mul(plan->data, plan->tensor), plan->pipeline);
     if (sizes->devices > devices)
         ll_complain(diags, nowhere,
-                    "dp %" PRIu64 " x tp %" PRIu64 " x pp %" PRIu64
-                    ": the machine's network joins %" PRIu64 " devices",
+                    "dp %" PRIu64 " x tp %" PRIu64 " x pp %" PRIu64 ": the machine's network joins %" PRIu64
+                    " devices",
                     plan->data, plan->tensor, plan->pipeline, devices);
     if (plan->data % plan->expert != 0)
         ll_complain(diags, nowhere, "ep %" PRIu64 ": expected a divisor of dp %" PRIu64, plan->expert,
@@ -355,7 +355,8 @@ void ll_plan_json(const struct ll_parallel *plan, struct ll_json *json)
     ll_json_close_object(json);
 }
 
-static bool is_as_without(const struct row *row, const struct ll_parallel *plan, const struct ll_parallel *one)
+static bool is_as_without(const struct row *row, const struct ll_parallel *plan,
+                          const struct ll_parallel *one)
 {
     struct ll_str words[2] = {{0}, {0}};
     const struct ll_parallel *both[2] = {plan, one};

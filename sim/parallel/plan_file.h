@@ -9,7 +9,8 @@
 
 #include <stddef.h>
 
-/* One device by itself, with gradients in buckets of 25 MiB (as PyTorch's) that overlap, once there are more. */
+/* One device by itself, with gradients in buckets of 25 MiB (as PyTorch's) that overlap, once there are more.
+ */
 struct ll_parallel ll_plan_of_one(void);
 
 /* A row of plan_keys.def; `value` is what stands behind the option in a usage, NULL for a flag, which
@@ -20,12 +21,13 @@ struct ll_plan_key {
 size_t ll_plan_key_count(void);
 struct ll_plan_key ll_plan_key_at(size_t i);
 
-/* Sets what a key says; flags are set by "true" and "false". False after complaining about the value, or about
- * a key that there is not. */
+/* Sets what a key says; flags are set by "true" and "false". False after complaining about the value, or
+ * about a key that there is not. */
 bool ll_plan_set(struct ll_parallel *plan, const char *key, const char *text, struct ll_place place,
                  struct ll_diags *diags);
 
-/* Sets what a YAML text says, a map of keys; all mistakes are complained about. `name` stands for the file. */
+/* Sets what a YAML text says, a map of keys; all mistakes are complained about. `name` stands for the file.
+ */
 bool ll_plan_parse(struct ll_parallel *plan, const char *text, size_t length, const char *name,
                    struct ll_diags *diags);
 
@@ -45,8 +47,8 @@ bool ll_plan_resolve(const struct ll_parallel *plan, uint64_t trace_batch, uint6
 /* The plan as one JSON object, with the keys of the rows. */
 void ll_plan_json(const struct ll_parallel *plan, struct ll_json *json);
 
-/* The plan in words that --plan and the command line understand: "--dp 16 --tp 8 --zero 1", what is as without
- * left out. */
+/* The plan in words that --plan and the command line understand: "--dp 16 --tp 8 --zero 1", what is as
+ * without left out. */
 void ll_plan_words(const struct ll_parallel *plan, struct ll_str *out);
 
 #endif

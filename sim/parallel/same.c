@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Op by op. Forms and links are compared once for each pair of numbers that meet, remembered by one of them: in
- * programs that are the same, a number of one meets few of the other. */
+/* Op by op. Forms and links are compared once for each pair of numbers that meet, remembered by one of them:
+ * in programs that are the same, a number of one meets few of the other. */
 #include "sim/parallel/same.h"
 
 #include <stdlib.h>
@@ -22,14 +22,25 @@ static bool same_desc(const struct ll_trace *a, uint32_t in_a, const struct ll_t
     return x->memory == y->memory && same_shape(&x->shape, &y->shape);
 }
 
-static bool same_form(const struct ll_trace *a, const struct ll_form *x, const struct ll_trace *b,
-                      const struct ll_form *y)
+/* What random ops draw does not matter. */
+static bool same_attrs(const struct ll_op_view *a, const struct ll_op_view *b)
+{
+    for (uint32_t i = 0; i < a->attr_count; i++) {
+        const struct ll_attr *x = &a->attrs[i], *y = &b->attrs[i];
+        bool drawn = x->key == LL_ATTR_SEED || x->key == LL_ATTR_STREAM;
+        if (x->key != y->key || (!drawn && memcmp(x, y, sizeof *x) != 0))
+            return false;
+    }
+    return true;
+}
+
+bool ll_same_form(const struct ll_trace *a, const struct ll_form *x, const struct ll_trace *b,
+                  const struct ll_form *y)
 {
     const struct ll_op_view *v = &x->view, *w = &y->view;
     if (v->kind != w->kind || x->phase != y->phase || v->input_count != w->input_count ||
         v->output_count != w->output_count || v->attr_count != w->attr_count ||
-        strcmp(a->strings[x->kind_name], b->strings[y->kind_name]) != 0 ||
-        !same_bytes(v->attrs, w->attrs, v->attr_count * sizeof *v->attrs))
+        strcmp(a->strings[x->kind_name], b->strings[y->kind_name]) != 0 || !same_attrs(v, w))
         return false;
     for (uint32_t i = 0; i < v->input_count; i++)
         if (!same_desc(a, x->inputs[i], b, y->inputs[i]))
@@ -55,13 +66,14 @@ static bool same_sizes(const struct ll_trace *a, const struct ll_trace *b)
            a->storage_count == b->storage_count && a->step_count == b->step_count;
 }
 
-static bool same_ops(const struct ll_trace *a, const struct ll_trace *b, uint32_t *met_form, uint32_t *met_links)
+static bool same_ops(const struct ll_trace *a, const struct ll_trace *b, uint32_t *met_form,
+                     uint32_t *met_links)
 {
     for (uint64_t i = 0; i < a->op_count; i++) {
         const struct ll_op *x = &a->ops[i], *y = &b->ops[i];
         if (x->step != y->step || x->first_output != y->first_output)
             return false;
-        if (met_form[x->form] != y->form + 1 && !same_form(a, &a->forms[x->form], b, &b->forms[y->form]))
+        if (met_form[x->form] != y->form + 1 && !ll_same_form(a, &a->forms[x->form], b, &b->forms[y->form]))
             return false;
         if (met_links[x->links] != y->links + 1 && !same_links(&a->links[x->links], &b->links[y->links]))
             return false;
@@ -74,7 +86,8 @@ static bool same_ops(const struct ll_trace *a, const struct ll_trace *b, uint32_
 static bool same_tensors(const struct ll_trace *a, const struct ll_trace *b)
 {
     for (uint64_t i = 0; i < a->tensor_count; i++)
-        if (a->tensors[i].storage != b->tensors[i].storage || a->tensors[i].producer != b->tensors[i].producer ||
+        if (a->tensors[i].storage != b->tensors[i].storage ||
+            a->tensors[i].producer != b->tensors[i].producer ||
             !same_desc(a, a->tensors[i].desc, b, b->tensors[i].desc))
             return false;
     return true;

@@ -9,4 +9,8 @@
  * where names made the recorder number things otherwise. Pure. */
 bool ll_same_program(const struct ll_trace *a, const struct ll_trace *b);
 
+/* Whether two forms of ops say the same but for their scopes and the names of tensors. Pure. */
+bool ll_same_form(const struct ll_trace *a, const struct ll_form *x, const struct ll_trace *b,
+                  const struct ll_form *y);
+
 #endif

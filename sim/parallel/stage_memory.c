@@ -20,8 +20,7 @@ static void keep_gradients(const struct ll_trace *program, struct ll_life *lives
     }
 }
 
-/* The last op of the first step's forward pass; LL_NONE without any. */
-static uint32_t end_of_forward(const struct ll_trace *program)
+uint32_t ll_end_of_forward(const struct ll_trace *program)
 {
     uint32_t last = LL_NONE;
     for (uint32_t op = 0; op < program->op_count && program->ops[op].step == program->ops[0].step; op++)
@@ -48,9 +47,10 @@ static uint64_t all_of(const struct ll_class_bytes *bytes)
     return all;
 }
 
-static void sum_kept(const struct ll_trace *program, const struct ll_life *lives, struct ll_piece_memory *memory)
+static void sum_kept(const struct ll_trace *program, const struct ll_life *lives,
+                     struct ll_piece_memory *memory)
 {
-    uint32_t boundary = end_of_forward(program);
+    uint32_t boundary = ll_end_of_forward(program);
     for (uint64_t s = 0; s < program->storage_count; s++) {
         const struct ll_life *life = &lives[s];
         if (life->first == LL_NONE)
@@ -66,7 +66,8 @@ static void sum_kept(const struct ll_trace *program, const struct ll_life *lives
  * changes[2 op + 1] dies after it. */
 static uint32_t find_peak(const struct ll_trace *program, const struct ll_life *lives, struct ll_arena *arena)
 {
-    uint64_t live_bytes = 0, most_bytes = 0, *changes = ll_alloc(arena, 2 * program->op_count, sizeof *changes);
+    uint64_t live_bytes = 0, most_bytes = 0,
+             *changes = ll_alloc(arena, 2 * program->op_count, sizeof *changes);
     uint32_t peak = changes ? 0 : UINT32_MAX;
     for (uint64_t s = 0; changes && s < program->storage_count; s++) {
         if (lives[s].first == LL_NONE)
@@ -110,8 +111,7 @@ bool ll_piece_memory(const struct ll_trace *program, bool adds_up, struct ll_pie
     return peak != UINT32_MAX;
 }
 
-/* What a piece has beside what lasts and what one pass keeps. */
-static uint64_t passing_bytes(const struct ll_piece_memory *piece)
+uint64_t ll_passing_bytes(const struct ll_piece_memory *piece)
 {
     uint64_t peak = all_of(&piece->peak), all_along = ll_add(all_of(&piece->lasting), all_of(&piece->kept));
     return ll_sub(peak, ll_min(peak, all_along));
@@ -130,7 +130,7 @@ void ll_stage_memory(const struct ll_piece_memory *const *pieces, uint64_t count
     uint64_t worst = 0;
     *footprint = (struct ll_footprint){.peak_op = LL_NONE};
     for (uint64_t i = 1; i < count; i++)
-        if (passing_bytes(pieces[i]) > passing_bytes(pieces[worst]))
+        if (ll_passing_bytes(pieces[i]) > ll_passing_bytes(pieces[worst]))
             worst = i;
     add_times(footprint, &pieces[worst]->peak, 1);
     for (uint64_t i = 0; i < count; i++) {

@@ -24,6 +24,12 @@ struct ll_piece_memory {
  * False when memory ran out. Pure otherwise. */
 bool ll_piece_memory(const struct ll_trace *program, bool adds_up, struct ll_piece_memory *memory);
 
+/* What a piece has at the worst moment beside what lasts and what one pass keeps. */
+uint64_t ll_passing_bytes(const struct ll_piece_memory *piece);
+
+/* The last op of the first step's forward pass; LL_NONE without any. */
+uint32_t ll_end_of_forward(const struct ll_trace *program);
+
 /* Of a stage with `count` pieces and so many passes in flight, all pieces together, at least 1. Of the
  * footprint only the peak and its classes are filled. */
 void ll_stage_memory(const struct ll_piece_memory *const *pieces, uint64_t count, uint64_t in_flight,

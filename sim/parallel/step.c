@@ -95,10 +95,9 @@ static const struct ll_result *replay(const struct run *run, const struct ll_pro
     bool *idle = ll_alloc(&scratch, count, sizeof *idle);
     for (uint64_t i = 0; idle && i < count; i++)
         idle_count += idle[i] = is_idle(run, &program->trace->forms[i], again);
-    const struct ll_result *result =
-        idle ? ll_replay_among(program->prepared, run->machine, run->exchanges, idle_count ? idle : NULL,
-                               run->arena, run->diags)
-             : NULL;
+    const struct ll_result *result = idle ? ll_replay_among(program->prepared, run->machine, run->exchanges,
+                                                            idle_count ? idle : NULL, run->arena, run->diags)
+                                          : NULL;
     ll_arena_release(&scratch);
     return result;
 }
@@ -142,9 +141,11 @@ static bool measure(struct run *run)
 static bool receiver_of(const struct ll_spread *spread, uint32_t piece, int64_t stages_on, bool backward,
                         uint32_t *to)
 {
-    int64_t stages = (int64_t)spread->plan.pipeline, stage = (piece % stages + stages_on % stages + stages) % stages;
+    int64_t stages = (int64_t)spread->plan.pipeline,
+            stage = (piece % stages + stages_on % stages + stages) % stages;
     int64_t step = backward ? -1 : 1;
-    for (int64_t other = (int64_t)piece + step; other >= 0 && other < (int64_t)spread->piece_count; other += step)
+    for (int64_t other = (int64_t)piece + step; other >= 0 && other < (int64_t)spread->piece_count;
+         other += step)
         if (other % stages == stage) {
             *to = (uint32_t)other;
             return true;
@@ -182,8 +183,10 @@ static bool add_messages(struct run *run)
     run->message_count = 0;
     for (uint32_t piece = 0; piece < run->spread->piece_count; piece++) {
         const struct ll_prepared *prepared = run->spread->programs[run->spread->program_of[piece]].prepared;
-        for (uint32_t seq = prepared->first_op; seq < prepared->end_op; seq++) {
-            const struct ll_form *form = &prepared->trace->forms[prepared->trace->ops[seq].form];
+        const struct ll_op *ops = prepared->trace->ops;
+        for (uint32_t seq = prepared->first_op;
+             seq < prepared->end_op && ops[seq].step == ops[prepared->first_op].step; seq++) {
+            const struct ll_form *form = &prepared->trace->forms[ops[seq].form];
             if (form->view.kind == LL_OP_SEND && !is_once(form) && !add_message(run, piece, form))
                 return false;
         }
@@ -286,13 +289,14 @@ static bool stage_memory(const struct run *run, uint64_t stage, struct ll_footpr
     if (done && shape.chunks * shape.stages * shape.micro_batches == 1)
         *footprint = first->prepared->footprint;
     else if (done)
-        ll_stage_memory(pieces, shape.chunks, shape.stages == 1 ? 1 : ll_slots_in_flight(&shape, stage), footprint);
+        ll_stage_memory(pieces, shape.chunks, shape.stages == 1 ? 1 : ll_slots_in_flight(&shape, stage),
+                        footprint);
     ll_arena_release(&scratch);
     return done;
 }
 
-static bool sum_stage(const struct run *run, uint64_t stage, struct ll_term *terms, struct ll_footprint *footprint,
-                      struct ll_stage_use *use)
+static bool sum_stage(const struct run *run, uint64_t stage, struct ll_term *terms,
+                      struct ll_footprint *footprint, struct ll_stage_use *use)
 {
     struct ll_pipeline_shape shape = shape_of(run->spread);
     double m = (double)shape.micro_batches;
@@ -310,7 +314,8 @@ static bool sum_stage(const struct run *run, uint64_t stage, struct ll_term *ter
 }
 
 /* The result of a device of the slowest stage; that of a plain replay as it is. */
-static bool sum_up(const struct run *run, const struct ll_pipeline_result *step, struct ll_parallel_result *result)
+static bool sum_up(const struct run *run, const struct ll_pipeline_result *step,
+                   struct ll_parallel_result *result)
 {
     const struct ll_spread *spread = run->spread;
     uint64_t stages = spread->plan.pipeline;
@@ -327,7 +332,7 @@ static bool sum_up(const struct run *run, const struct ll_pipeline_result *step,
         return false;
     result->stages = uses;
     size_t count = terms_of(run, step->slowest, terms);
-    bool plain = count == 1;
+    bool plain = count == 1 && spread->piece_count == 1;
     result->result = plain ? terms[0].result
                            : ll_combine(terms, count, step->time_s, step->time_s - uses[step->slowest].busy_s,
                                         &footprints[result->fullest], run->arena);
@@ -348,15 +353,17 @@ static bool find_exposed(struct run *run, double step_s, struct ll_parallel_resu
     return true;
 }
 
-const struct ll_parallel_result *ll_parallel_run(const struct ll_spread *spread, const struct ll_machine *machine,
-                                                 struct ll_arena *arena, struct ll_diags *diags)
+const struct ll_parallel_result *ll_parallel_run(const struct ll_spread *spread,
+                                                 const struct ll_machine *machine, struct ll_arena *arena,
+                                                 struct ll_diags *diags)
 {
     struct run run;
     struct ll_pipeline_result step;
     struct ll_parallel_result *result = ll_alloc(arena, 1, sizeof *result);
     bool done = open_run(&run, spread, machine, arena, diags) && result && run_step(&run, 0, &step);
     if (done) {
-        *result = (struct ll_parallel_result){.spread = spread, .step_s = step.time_s, .slowest = step.slowest};
+        *result =
+            (struct ll_parallel_result){.spread = spread, .step_s = step.time_s, .slowest = step.slowest};
         double all_s = step.time_s * (double)spread->plan.pipeline;
         result->bubble = all_s > 0 ? step.idle_s / all_s : 0;
         result->samples_Hz = step.time_s > 0 ? (double)spread->sizes.batch / step.time_s : 0;

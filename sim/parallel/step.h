@@ -9,8 +9,8 @@
  *                    updated,
  *
  * and stages hand micro-batches to one another in the order of the schedule (sim/parallel/pipeline.h). A plan
- * of one device and one micro-batch is the replay itself, to the last bit. Deterministic; spreads and machines
- * are only read and may be shared by threads. */
+ * of one device and one micro-batch is the replay itself, to the last bit. Deterministic; spreads and
+ * machines are only read and may be shared by threads. */
 #ifndef LL_SIM_PARALLEL_STEP_H
 #define LL_SIM_PARALLEL_STEP_H
 
@@ -44,19 +44,21 @@ struct ll_stage_use {
 struct ll_parallel_result {
     const struct ll_spread *spread;
     double step_s;
-    double samples_Hz; /* of all devices; 0 where the trace does not say its batch */
-    double flops;      /* of all devices, a step */
-    double bubble;     /* share of the devices' time in which their stage waits for others */
+    double samples_Hz;                  /* of all devices; 0 where the trace does not say its batch */
+    double flops;                       /* of all devices, a step */
+    double bubble;                      /* share of the devices' time in which their stage waits for others */
     double exposed_s[LL_TRAFFIC_COUNT]; /* the step would be so much shorter, took such exchanges no time */
     const struct ll_stage_use *stages;  /* spread->plan.pipeline of them */
     uint64_t slowest, fullest;          /* stages: that work longest, that need most memory */
-    const struct ll_result *result; /* of a device of the slowest stage over the whole step: its time_s is step_s */
+    const struct ll_result
+        *result; /* of a device of the slowest stage over the whole step: its time_s is step_s */
 };
 
 /* NULL after complaints, or without any when memory ran out. Lives in the arena, but for the spread and the
  * machine. */
-const struct ll_parallel_result *ll_parallel_run(const struct ll_spread *spread, const struct ll_machine *machine,
-                                                 struct ll_arena *arena, struct ll_diags *diags);
+const struct ll_parallel_result *ll_parallel_run(const struct ll_spread *spread,
+                                                 const struct ll_machine *machine, struct ll_arena *arena,
+                                                 struct ll_diags *diags);
 
 /* The step's time alone, as a function of the machine. Negative where ll_parallel_run gives NULL. */
 double ll_parallel_time_s(const struct ll_spread *spread, const struct ll_machine *machine,

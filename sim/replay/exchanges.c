@@ -17,18 +17,10 @@ struct ll_exchanges {
     uint64_t capacity;
 };
 
-static uint64_t joined(const struct ll_machine *machine)
-{
-    uint64_t devices = 1;
-    for (uint64_t i = 0; i < machine->network_count; i++)
-        devices = ll_mul(devices, machine->networks[i].devices);
-    return devices;
-}
-
 struct ll_exchanges *ll_exchanges_new(const struct ll_machine *machine, uint64_t devices)
 {
     struct ll_exchanges *exchanges = calloc(1, sizeof *exchanges);
-    uint64_t all = joined(machine);
+    uint64_t all = ll_machine_devices(machine);
     if (exchanges)
         *exchanges =
             (struct ll_exchanges){.machine = machine, .devices = devices ? ll_min(devices, all) : all};
@@ -62,6 +54,7 @@ struct ll_asked ll_asked_by(const struct ll_op_view *op)
     bool two = is_between_two(op->kind);
     return (struct ll_asked){.kind = op->kind,
                              .bytes = ll_max(read, written),
+                             .part = op->kind == LL_OP_ALL_GATHER && written <= read,
                              .devices = two           ? 2
                                         : devices > 0 ? (uint64_t)devices
                                                       : 0,
@@ -167,7 +160,7 @@ static bool exchange(struct ll_exchanges *x, const struct ll_asked *asked, struc
                       : two     ? list_pairs(x, asked, members, price)
                                 : list_groups(x, asked, size, members, price);
     struct ll_exchange what = {.collective = collectives[asked->kind],
-                               .bytes = (double)asked->bytes,
+                               .bytes = (double)asked->bytes * (asked->part ? (double)size : 1),
                                .members = members,
                                .size = size,
                                .groups = groups};

@@ -7,6 +7,7 @@
 #define LL_SIM_REPLAY_REPLAY_H
 
 #include "sim/cost/cost.h"
+#include "sim/cost/memo.h"
 #include "sim/machine/machine.h"
 #include "sim/memory/footprint.h"
 #include "sim/memory/residency.h"
@@ -32,6 +33,7 @@ struct ll_prepared {
     struct ll_footprint footprint;
     const struct ll_fused *fused; /* by op */
     const struct ll_work *works;  /* by form */
+    const uint32_t *same;         /* by form: the first of the same kind and work, for what it costs */
     double flops, bytes;          /* algorithmic, a step */
     enum ll_dtype dtype;          /* of most FLOPs */
 };
@@ -50,7 +52,7 @@ struct ll_op_result {
 
 /* What else is known of an op's run. */
 struct ll_op_detail {
-    double bound_s, pipelined_s;         /* alone on an empty machine: the plain bound, and tile by tile */
+    struct ll_bounds bounds;             /* alone on an empty machine */
     double compute_cycles, stall_cycles; /* of the unit's clock */
     double utilization;
     double traffic_bytes[LL_MAX_LEVELS]; /* out of each level */
@@ -114,6 +116,12 @@ struct ll_result {
 const struct ll_result *ll_replay(const struct ll_prepared *prepared, const struct ll_machine *machine,
                                   struct ll_arena *arena, struct ll_diags *diags);
 
+/* The same with a memo that goes along from machine to machine: costs that the difference does not touch are
+ * taken from it. */
+const struct ll_result *ll_replay_remembering(const struct ll_prepared *prepared,
+                                              const struct ll_machine *machine, struct ll_memo *memo,
+                                              struct ll_arena *arena, struct ll_diags *diags);
+
 /* The same with exchanges of this machine that others ask as well, and as if ops of some forms were not there
  * but for what waits for what: `idle` by form, NULL for none. */
 const struct ll_result *ll_replay_among(const struct ll_prepared *prepared, const struct ll_machine *machine,
@@ -122,6 +130,9 @@ const struct ll_result *ll_replay_among(const struct ll_prepared *prepared, cons
 
 /* What else is known of op seq, which is among the replayed ones. Pure. */
 struct ll_op_detail ll_replay_detail(const struct ll_result *result, uint32_t seq);
+
+/* The area of a machine, to first order, as results have it; NaN when the machine does not say. Pure. */
+double ll_area_m2(const struct ll_machine *machine);
 
 /* The derivation of one op's time: lines of text in the arena, numbers filled in. False when seq is not
  * among the replayed ops. */

@@ -90,18 +90,20 @@ const struct ll_family ll_paradnn_parts[] =
     LL_FAMILIES(LL_SOME_DENSE, LL_SOME_CONVOLUTIONAL, LL_SOME_RECURRENT);
 
 /* Two cores of a TPU v3 share what one has for itself when it works alone. */
-#define LL_SHARED_CHIP .overrides = {{"memory.hbm.bandwidth", "450GB/s"}}
+#define LL_TPU(machine_name, type, count, times)                                                             \
+    .machine = (machine_name), .dtype = (type), .devices = (count), .batches = (times), .early = true
+#define LL_SHARED .overrides = {{"memory.hbm.bandwidth", "450GB/s"}}
 const struct ll_platform ll_paradnn_platforms[LL_PARADNN_PLATFORMS] = {
-    [LL_PARADNN_TPU2] = {"TPU v2", "tpu_v2_core", .dtype = "bf16", .devices = 8, .batches = 1},
+    [LL_PARADNN_TPU2] = {"TPU v2", LL_TPU("tpu_v2_core", "bf16", 8, 1)},
     [LL_PARADNN_V100] = {"V100", "v100_paradnn", .dtype = "f16", .devices = 1, .batches = 1},
     [LL_PARADNN_CPU] = {"Skylake", "n1_standard_32", .dtype = "f32", .devices = 1, .batches = 1},
-    [LL_PARADNN_TPU3] = {"TPU v3", "tpu_v3_core", LL_SHARED_CHIP, "bf16", 8, 1},
-    [LL_PARADNN_TPU3_TWICE] = {"TPU v3, twice the batch", "tpu_v3_core", LL_SHARED_CHIP, "bf16", 8, 2},
-    [LL_PARADNN_TPU2_CORE] = {"one core of a TPU v2", "tpu_v2_core", .dtype = "bf16", .devices = 1,
-                              .batches = 1},
-    [LL_PARADNN_TPU2_F32] = {"TPU v2 in f32", "tpu_v2_core", .dtype = "f32", .devices = 8, .batches = 1},
+    [LL_PARADNN_TPU3] = {"TPU v3", LL_TPU("tpu_v3_core", "bf16", 8, 1), LL_SHARED},
+    [LL_PARADNN_TPU3_TWICE] = {"TPU v3, twice the batch", LL_TPU("tpu_v3_core", "bf16", 8, 2), LL_SHARED},
+    [LL_PARADNN_TPU2_CORE] = {"one core of a TPU v2", LL_TPU("tpu_v2_core", "bf16", 1, 1)},
+    [LL_PARADNN_TPU2_F32] = {"TPU v2 in f32", LL_TPU("tpu_v2_core", "f32", 8, 1)},
 };
-#undef LL_SHARED_CHIP
+#undef LL_TPU
+#undef LL_SHARED
 
 void ll_paradnn_plan(struct ll_plan *plan, enum ll_paradnn_family family)
 {

@@ -5,6 +5,7 @@
 #ifndef LL_SIM_STUDY_PARADNN_H
 #define LL_SIM_STUDY_PARADNN_H
 
+#include "sim/report/figure/figure.h"
 #include "sim/study/study.h"
 
 /* Table 2: the ranges of each family, its last axis the batch. */
@@ -45,6 +46,42 @@ void ll_paradnn_plan_main(struct ll_plan *plan);
 /* The result of it, NULL when there is none. */
 const struct ll_survey_result *ll_paradnn_survey(const struct ll_evidence *evidence,
                                                  enum ll_paradnn_family family);
+
+/* A number of each point of a survey, in the arena; NULL when memory ran out. What is not simulated is NaN.
+ */
+typedef double ll_surveyed_number(const struct ll_survey_result *survey, uint64_t i, size_t platform);
+double *ll_paradnn_column(const struct ll_survey_result *survey, size_t platform, ll_surveyed_number *number,
+                          struct ll_arena *arena);
+
+/* Such numbers: the share of the platform's peak that a step reaches, samples a second. */
+double ll_paradnn_utilization(const struct ll_survey_result *survey, uint64_t i, size_t platform);
+double ll_paradnn_rate(const struct ll_survey_result *survey, uint64_t i, size_t platform);
+
+/* The paper's weights: by how many standard deviations a number moves with each axis, of the first order
+ * (ordinary least squares), and how much of its variance that explains. */
+struct ll_paradnn_weights {
+    double of[LL_MOST_FAMILY_AXES], r2;
+};
+struct ll_paradnn_weights ll_paradnn_weigh(const struct ll_survey_result *survey, const double *numbers,
+                                           struct ll_arena *arena);
+
+/* The same of what was measured, which has the axes of LL_PARADNN_FC. */
+struct ll_paradnn_weights ll_paradnn_weigh_measured(const double *numbers, struct ll_arena *arena);
+
+/* Tables of weights: opened, a row each; the paper's sign of an axis, where it says one, is a criterion. */
+struct ll_sheet *ll_paradnn_weights_sheet(struct ll_outcome *outcome, const char *name, const char *caption);
+void ll_paradnn_put_weights(struct ll_sheet *sheet, const char *what, const struct ll_family *family,
+                            const struct ll_paradnn_weights *weights);
+void ll_paradnn_draw_weights(struct ll_svg *svg, struct ll_box box, const char *title,
+                             const struct ll_family *family, const struct ll_paradnn_weights *weights);
+
+/* The mean of a number over all points of a cell: rows and columns are values of two axes. NaN where none is
+ * simulated. In the arena, row after row; NULL when memory ran out. */
+double *ll_paradnn_cells(const struct ll_survey_result *survey, const double *numbers, size_t row_axis,
+                         size_t column_axis, struct ll_arena *arena);
+void ll_paradnn_draw_cells(struct ll_svg *svg, struct ll_box box, const char *title, const char *unit,
+                           const struct ll_family *family, const double *cells, size_t row_axis,
+                           size_t column_axis, double full);
 
 /* Steps of fully connected networks on a TPU v2 that ParaDnn's authors measured and published: half of them.
  */

@@ -23,7 +23,8 @@ static double filters(double kernel, double in, double out)
     return kernel * kernel * in * out + 2 * out;
 }
 
-/* Groups of n blocks behind a stem of f filters; what is left of the image behind windows of 7 goes to the output. */
+/* Groups of n blocks behind a stem of f filters; what is left of the image behind windows of 7 goes to the
+ * output. */
 static double convolutional(const double *v, bool residual)
 {
     double n = v[0], f = v[1], image = v[2], classes = v[3], channels = f, sum = filters(7, 3, f);
@@ -98,9 +99,10 @@ static void judge(const struct ll_evidence *evidence, struct ll_outcome *outcome
         if (survey)
             judge_family(survey, (enum ll_paradnn_family)f, sheet, outcome);
     }
-    ll_between(outcome, (struct ll_measure){dense(published), 0, ""}, 12341448, 12341448,
-               "the closed form of 32 layers of 512, 8000 inputs, 200 classes (published with the measurements: "
-               "12.34m)");
+    ll_between(
+        outcome, (struct ll_measure){dense(published), 0, ""}, 12341448, 12341448,
+        "the closed form of 32 layers of 512, 8000 inputs, 200 classes (published with the measurements: "
+        "12.34m)");
     ll_inform(outcome, "see the table", "10k to about 1 billion", "the range of all families");
 }
 
@@ -108,7 +110,8 @@ const struct ll_study ll_study_P1 = {
     .id = "P1",
     .paper = "ParaDnn, figure 1",
     .title = "Parameters of the networks",
-    .doc = "The families span networks from some ten thousand to a billion parameters, real ones lie among them.",
+    .doc = "The families span networks from some ten thousand to a billion parameters, real ones lie among "
+           "them.",
     .plan = plan,
     .judge = judge,
 };

@@ -120,6 +120,13 @@ static int differences_from(const struct known *known, bool train, uint64_t from
     return wrong;
 }
 
+/* A step is not linear in the batch where something is rounded: the places that an expert of a mixture has for
+ * words, of which there are 7 at a batch of 1 but 47 at a batch of 7. */
+static bool is_rounded(const struct known *known, uint64_t from)
+{
+    return from == 1 && strcmp(known->name, "mixture") == 0;
+}
+
 static void a_step_at_another_batch_is_the_step_recorded_there(void **state)
 {
     static const uint64_t batches[][2] = {{12, 24}, {12, 6}, {12, 4}, {1, 7}, {12, 1}};
@@ -130,7 +137,8 @@ static void a_step_at_another_batch_is_the_step_recorded_there(void **state)
         if ((i % 2 && known->train_ops == 0) || ll_model_find(known->name)->default_batch == 0)
             continue;
         for (size_t k = 0; k < sizeof batches / sizeof *batches; k++)
-            wrong += differences_from(known, i % 2, batches[k][0], batches[k][1]);
+            if (!is_rounded(known, batches[k][0]))
+                wrong += differences_from(known, i % 2, batches[k][0], batches[k][1]);
     }
     assert_int_equal(wrong, 0);
 }
@@ -142,13 +150,13 @@ static void forget_roles(struct ll_trace *trace)
         memset(trace->descs[i].shape.role, LL_ROLE_PLAIN, sizeof trace->descs[i].shape.role);
 }
 
-/* Workloads whose inputs do not show it: weights repeated for each sample (speech), words picked out of a
- * batch and put back (transformer), lists of all words or boxes of a batch that come in as one dimension
- * beside constants as long (the others). */
+/* Workloads whose inputs do not show it: weights repeated for each sample (speech), words picked out of a batch
+ * and put back (transformer, mixture), lists of all words or boxes of a batch that come in as one dimension
+ * beside constants or states as long (the others). */
 static bool hides_its_batch(const char *name)
 {
-    static const char *const hidden[] = {"speech",  "transformer", "nmt",
-                                         "sockeye", "retinanet",   "faster_rcnn"};
+    static const char *const hidden[] = {"speech",    "transformer", "mixture", "nmt",    "sockeye",
+                                         "retinanet", "faster_rcnn", "word_lm", "char_lm"};
     for (size_t i = 0; i < sizeof hidden / sizeof *hidden; i++)
         if (strcmp(hidden[i], name) == 0)
             return true;

@@ -1,0 +1,308 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* One walk over the ops in their order. Of each op: along which of its axes (sim/parallel/axes.h) is it
+ * divided, if any (sim/parallel/shard_axis.h)? Then its inputs are brought into the states that this wants,
+ * and the op is written with the shapes that follow. */
+#include "sim/parallel/shard.h"
+
+#include "sim/parallel/shard_axis.h"
+#include "tracer/copy.h"
+
+#include <inttypes.h>
+#include <stdio.h>
+#include <string.h>
+
+/* Terms of sums. */
+
+/* What is linear in all its inputs: a sum of terms is the term of a sum. */
+static bool is_linear(enum ll_op_kind kind)
+{
+    static const bool linear[LL_OP_COUNT] = {
+        [LL_OP_ADD] = true,   [LL_OP_SUB] = true,   [LL_OP_ADD_N] = true,     [LL_OP_NEG] = true,
+        [LL_OP_SPLIT] = true, [LL_OP_SLICE] = true, [LL_OP_PAD] = true,       [LL_OP_CONCAT] = true,
+        [LL_OP_STACK] = true, [LL_OP_CAST] = true,  [LL_OP_TRANSPOSE] = true, [LL_OP_RESHAPE] = true,
+    };
+    return kind < LL_OP_COUNT && linear[kind];
+}
+
+/* Whether the op makes terms of terms, so that they are summed up later, once. A single number that is whole
+ * may be a term, too: of one rank, with zeros of the others. */
+static bool passes_terms(const struct ll_sharding *s)
+{
+    const struct ll_op_view *op = &s->form->view;
+    bool any = false;
+    for (uint32_t i = 0; i < op->input_count; i++) {
+        bool term = ll_state_of_input(s, i).held == LL_HELD_TERM;
+        if (term ? s->holding.readers[ll_old_input(s, i)] != 1 : op->in[i].rank > 0)
+            return false;
+        any |= term;
+    }
+    return any && is_linear(op->kind);
+}
+
+/* Writing. */
+
+static bool take_look(struct ll_sharding *s, uint32_t tensor, struct ll_state wanted);
+
+static bool convert_inputs(struct ll_sharding *s, uint8_t axis, bool terms)
+{
+    struct ll_rewrite *rewrite = &s->holding.rewrite;
+    uint32_t count = s->form->view.input_count, scope = ll_rewrite_string(rewrite, s->form->scope);
+    s->inputs = ll_alloc(&s->scratch, count, sizeof *s->inputs);
+    for (uint32_t i = 0; s->inputs && i < count; i++) {
+        struct ll_state wanted = ll_wanted_of(s, i, axis);
+        if (terms && ll_state_of_input(s, i).held == LL_HELD_TERM)
+            wanted.held = LL_HELD_TERM;
+        if (!take_look(s, ll_old_input(s, i), wanted))
+            return false;
+        s->inputs[i] = ll_have_state(&s->holding, ll_old_input(s, i), wanted, s->form->phase, scope);
+    }
+    return s->inputs != NULL;
+}
+
+/* The largest of each row's share, and then of each row. */
+static void settle_maxima(struct ll_sharding *s)
+{
+    struct ll_rewrite *rewrite = &s->holding.rewrite;
+    const struct ll_shape *logits = ll_rewrite_shape(rewrite, s->inputs[0]);
+    struct ll_shape largest = {.rank = 1, .dtype = logits->dtype};
+    largest.dim[0] = logits->dim[0];
+    largest.role[0] = logits->role[0];
+    const struct ll_attr axis = {.key = LL_ATTR_AXIS, .count = 1};
+    uint32_t scope = ll_rewrite_string(rewrite, s->form->scope);
+    uint32_t desc = ll_rewrite_new_desc(rewrite, "largest", &largest, LL_ACTIVATION);
+    uint32_t tensor = ll_rewrite_add(rewrite, &(struct ll_record){.kind = LL_OP_MAX,
+                                                                  .phase = s->form->phase,
+                                                                  .scope = scope,
+                                                                  .inputs = &s->inputs[0],
+                                                                  .input_count = 1,
+                                                                  .outputs = &desc,
+                                                                  .output_count = 1,
+                                                                  .attrs = &axis,
+                                                                  .attr_count = 1});
+    const struct ll_exchange_place place = {scope, s->form->phase, s->holding.ranks, s->holding.stride};
+    ll_rewrite_exchange(rewrite, LL_OP_ALL_REDUCE, tensor, desc, &place);
+}
+
+/* What a divided axis means: what it does where it is divided already, else what the result says. */
+static uint8_t role_of_axis(const struct ll_sharding *s, uint8_t axis, uint8_t otherwise)
+{
+    for (uint32_t i = 0; i < s->form->view.input_count; i++) {
+        struct ll_state state = ll_state_of_input(s, i);
+        if (state.held == LL_HELD_SHARE && ll_dim_in(&s->axes, i, axis) == state.dim &&
+            state.role == LL_ROLE_SEQUENCE)
+            return LL_ROLE_SEQUENCE;
+    }
+    return otherwise;
+}
+
+static struct ll_state state_of_result(const struct ll_sharding *s, uint32_t i, uint8_t axis, bool terms)
+{
+    int dim = axis ? ll_dim_out(&s->axes, i, axis) : -1;
+    if (terms || (axis && dim < 0))
+        return (struct ll_state){.held = LL_HELD_TERM};
+    if (dim < 0)
+        return (struct ll_state){.held = LL_HELD_WHOLE};
+    return (struct ll_state){LL_HELD_SHARE, (uint8_t)dim,
+                             role_of_axis(s, axis, s->form->view.out[i].role[dim]), false};
+}
+
+static void share_attributes(const struct ll_sharding *s, uint8_t axis, struct ll_attr *attrs)
+{
+    const struct ll_op_view *op = &s->form->view;
+    bool cuts = op->kind == LL_OP_SLICE || op->kind == LL_OP_PAD;
+    if (!cuts || !axis || ll_dim_in(&s->axes, 0, axis) != ll_attr_count(op, LL_ATTR_AXIS, 0))
+        return;
+    for (uint32_t i = 0; i < op->attr_count; i++)
+        if (attrs[i].key == LL_ATTR_BEGIN || attrs[i].key == LL_ATTR_SIZE || attrs[i].key == LL_ATTR_BEFORE ||
+            attrs[i].key == LL_ATTR_AFTER)
+            attrs[i].count /= (int64_t)s->holding.ranks;
+}
+
+static bool write_op(struct ll_sharding *s, uint8_t axis, bool terms)
+{
+    struct ll_rewrite *rewrite = &s->holding.rewrite;
+    struct ll_record record;
+    if (!convert_inputs(s, axis, terms))
+        return ll_rewrite_trouble(rewrite, "memory ran out");
+    if (axis && s->axes.settled[axis])
+        settle_maxima(s);
+    if (!ll_rewrite_record(rewrite, s->op, &record))
+        return false;
+    uint32_t *outputs = ll_alloc(&s->scratch, record.output_count, sizeof *outputs);
+    if (!outputs)
+        return ll_rewrite_trouble(rewrite, "memory ran out");
+    for (uint32_t i = 0; i < record.output_count; i++) {
+        struct ll_state state = state_of_result(s, i, axis, terms);
+        struct ll_shape shape = ll_share_of(&s->holding, s->form->view.out[i], state);
+        outputs[i] = ll_rewrite_reshaped(rewrite, s->form->outputs[i], &shape);
+        s->holding.states[ll_op_output(s->trace, s->op, i)] = state;
+    }
+    share_attributes(s, axis, rewrite->attrs);
+    record.inputs = s->inputs;
+    record.outputs = outputs;
+    return ll_rewrite_put(rewrite, s->op, &record) != LL_NONE || record.output_count == 0;
+}
+
+/* Looks at weights wait until it is known how these are divided: the first reader says how it wants them. */
+
+static bool begin_op(struct ll_sharding *s, uint32_t op, struct ll_divided held)
+{
+    s->op = op;
+    s->form = &s->trace->forms[s->trace->ops[op].form];
+    s->axes.held = held;
+    return ll_axes_of(&s->form->view, &s->scratch, &s->axes) ||
+           ll_rewrite_trouble(&s->holding.rewrite, "memory ran out");
+}
+
+/* The axis of the look at work along which its result is divided as wanted, with the dimension of its input;
+ * 0 when there is none. */
+static uint8_t axis_of_look(struct ll_sharding *s, struct ll_state wanted)
+{
+    const struct ll_shape *in = &s->form->view.in[0];
+    for (unsigned i = 0; wanted.held == LL_HELD_SHARE && i < in->rank; i++) {
+        begin_op(s, s->op, (struct ll_divided){(int)i, in->role[i]});
+        uint8_t axis = s->axes.in ? ll_axis_in(&s->axes, 0, i) : 0;
+        if (axis && ll_dim_out(&s->axes, 0, axis) == wanted.dim && ll_axis_divides(s, axis))
+            return axis;
+    }
+    return 0;
+}
+
+static bool take_look(struct ll_sharding *s, uint32_t tensor, struct ll_state wanted)
+{
+    if (!s->holding.states[tensor].free || s->trace->tensors[tensor].producer == LL_NONE)
+        return true;
+    struct ll_sharding outer = *s;
+    bool written = begin_op(s, s->trace->tensors[tensor].producer, (struct ll_divided){.dim = -1}) &&
+                   write_op(s, axis_of_look(s, wanted), false);
+    s->op = outer.op;
+    s->form = outer.form;
+    s->axes = outer.axes;
+    s->inputs = outer.inputs;
+    return written;
+}
+
+/* Gradients, before weights are changed by them: as the weight is, and not divided by time. From then on
+ * nobody reads what they were before. */
+static void settle_gradients(struct ll_sharding *s)
+{
+    struct ll_rewrite *rewrite = &s->holding.rewrite;
+    for (uint32_t i = 0; i < s->form->view.input_count; i++) {
+        uint32_t tensor = ll_old_input(s, i), weight = s->updated[tensor];
+        struct ll_state now = s->holding.states[tensor], wanted = now;
+        if (now.free)
+            continue;
+        if (weight != LL_NONE && !s->holding.states[weight].free)
+            wanted = s->holding.states[weight];
+        else if (now.held == LL_HELD_SHARE && now.role == LL_ROLE_SEQUENCE)
+            wanted = (struct ll_state){.held = LL_HELD_WHOLE};
+        uint32_t scope = ll_rewrite_string(rewrite, s->form->scope);
+        uint32_t settled = ll_have_state(&s->holding, tensor, wanted, LL_PHASE_UPDATE, scope);
+        ll_rewrite_redirect(rewrite, tensor, settled);
+        s->holding.states[tensor] = wanted;
+        s->holding.copies_of[tensor] = LL_NONE;
+    }
+}
+
+/* What no op reads is for the user: sums are made, and what a step ends with (the scores of an inference) is
+ * had whole. */
+static void finish_results(struct ll_sharding *s)
+{
+    const struct ll_op *next = s->op + 1 < s->trace->op_count ? &s->trace->ops[s->op + 1] : NULL;
+    bool last = !next || next->step != s->trace->ops[s->op].step;
+    for (uint32_t i = 0; s->form->phase == LL_PHASE_FORWARD && i < s->form->view.output_count; i++) {
+        uint32_t tensor = ll_op_output(s->trace, s->op, i);
+        bool term = s->holding.states[tensor].held == LL_HELD_TERM;
+        if (s->holding.readers[tensor] == 0 && (term || last))
+            ll_have_state(&s->holding, tensor, (struct ll_state){.held = LL_HELD_WHOLE}, s->form->phase,
+                          ll_rewrite_string(&s->holding.rewrite, s->form->scope));
+    }
+}
+
+static bool shard_op(struct ll_sharding *s, uint32_t op)
+{
+    const struct ll_form *form = &s->trace->forms[s->trace->ops[op].form];
+    struct ll_divided held = {.dim = -1};
+    struct ll_state *first = form->view.input_count ? &s->holding.states[ll_op_input(s->trace, op, 0)] : NULL;
+    if (first && first->free && ll_is_look(&form->view) && ll_is_undecided(s, ll_op_input(s->trace, op, 0))) {
+        s->holding.states[ll_op_output(s->trace, op, 0)].free = true;
+        return true;
+    }
+    if (first && first->held == LL_HELD_SHARE)
+        held = (struct ll_divided){first->dim, first->role};
+    if (!begin_op(s, op, held))
+        return false;
+    if (form->phase == LL_PHASE_UPDATE)
+        settle_gradients(s);
+    bool terms = passes_terms(s);
+    bool written = write_op(s, terms ? 0 : ll_axis_of_op(s), terms);
+    if (written)
+        finish_results(s);
+    ll_arena_release(&s->scratch);
+    return written;
+}
+
+/* Backwards from the ops that change weights, through what is done with gradients before. */
+static bool find_updated(struct ll_sharding *s)
+{
+    const struct ll_trace *trace = s->trace;
+    s->updated = ll_alloc(&s->holding.rewrite.arena, trace->tensor_count + 1, sizeof *s->updated);
+    for (uint64_t i = 0; s->updated && i < trace->tensor_count; i++)
+        s->updated[i] = LL_NONE;
+    for (uint32_t op = (uint32_t)trace->op_count; s->updated && op-- > 0;) {
+        const struct ll_form *form = &trace->forms[trace->ops[op].form];
+        uint32_t first = form->view.output_count ? ll_op_output(trace, op, 0) : LL_NONE;
+        if (form->phase != LL_PHASE_UPDATE || first == LL_NONE)
+            continue;
+        bool changes = form->aliases[0] != LL_NONE && trace->descs[form->outputs[0]].memory == LL_WEIGHT;
+        uint32_t weight = changes ? ll_op_input(trace, op, form->aliases[0]) : s->updated[first];
+        for (uint32_t i = 0; i < form->view.input_count; i++)
+            if (memcmp(form->view.in[i].dim, form->view.out[0].dim, sizeof form->view.out[0].dim) == 0)
+                s->updated[ll_op_input(trace, op, i)] = weight;
+    }
+    return s->updated != NULL;
+}
+
+static struct ll_trace *end(struct ll_sharding *s)
+{
+    const char *trouble = NULL;
+    struct ll_trace *shard = ll_rewrite_end(&s->holding.rewrite, &trouble);
+    if (!shard && s->op < s->trace->op_count)
+        ll_complain(s->diags, (struct ll_place){0}, "op %" PRIu32 ", %s in %s: %s", s->op,
+                    s->trace->strings[s->form->kind_name], s->trace->strings[s->form->scope], trouble);
+    else if (!shard)
+        ll_complain(s->diags, (struct ll_place){0}, "%s", trouble);
+    if (shard && !s->right) {
+        ll_trace_free(shard);
+        return NULL;
+    }
+    return shard;
+}
+
+struct ll_trace *ll_shard(const struct ll_trace *trace, const struct ll_parallel *plan,
+                          struct ll_diags *diags)
+{
+    if (plan->tensor <= 1) {
+        struct ll_trace *copy = ll_trace_copy(trace);
+        if (!copy)
+            ll_complain(diags, (struct ll_place){0}, "memory ran out");
+        return copy;
+    }
+    struct ll_sharding s = {.trace = trace, .diags = diags, .right = true};
+    char ranks[24];
+    snprintf(ranks, sizeof ranks, "%" PRIu64, plan->tensor);
+    const struct ll_fact fact = {"parallel.tensor", ranks};
+    s.holding.ranks = plan->tensor;
+    s.holding.stride = 1;
+    s.holding.by_time = plan->sequence;
+    ll_rewrite_begin(&s.holding.rewrite, trace, &fact, 1);
+    if (!ll_holding_begin(&s.holding, trace) || !find_updated(&s))
+        ll_rewrite_trouble(&s.holding.rewrite, "memory ran out");
+    bool going = !s.holding.rewrite.trouble;
+    for (uint32_t op = 0; op < trace->op_count && going; op++)
+        going = shard_op(&s, op);
+    s.op = going ? LL_NONE : s.op;
+    struct ll_trace *shard = end(&s);
+    ll_holding_release(&s.holding);
+    return shard;
+}

@@ -1,0 +1,81 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "check.h"
+#include "toy_trace.h"
+
+#include "sim/memory/early.h"
+#include "sim/memory/footprint.h"
+
+enum { TRACES = 40 };
+
+/* Two layers of 100 x 100 f32, 40,000 bytes each, with their gradients g1 and g2, g2 first, as backward
+ * passes have them, and both updates at the end: so both gradients live there, or right behind each, so that
+ * only one does. */
+static struct ll_trace *two_layers(bool right_behind)
+{
+    struct toy *toy = calloc(1, sizeof *toy);
+    char path[64];
+    toy_open(toy, path);
+    struct ll_shape square = toy_matrix(100, 100);
+    uint32_t weights[] = {toy_bring(toy, square, LL_WEIGHT), toy_bring(toy, square, LL_WEIGHT)};
+    uint32_t gradients[2];
+    ll_recorder_step_begin(toy->recorder);
+    for (int i = 2; i-- > 0;) {
+        gradients[i] = toy_op(toy, LL_OP_MATMUL, LL_PHASE_BACKWARD, (uint32_t[]){weights[i], weights[i]}, 2,
+                              NULL, 0, LL_GRADIENT, NULL);
+        if (right_behind)
+            toy_op(toy, LL_OP_SGD, LL_PHASE_UPDATE, (uint32_t[]){weights[i], gradients[i]}, 2, NULL, 0,
+                   LL_WEIGHT, NULL);
+    }
+    for (int i = 0; !right_behind && i < 2; i++)
+        toy_op(toy, LL_OP_SGD, LL_PHASE_UPDATE, (uint32_t[]){weights[i], gradients[i]}, 2, NULL, 0, LL_WEIGHT,
+               NULL);
+    ll_recorder_step_end(toy->recorder);
+    return toy_close(toy, path);
+}
+
+static uint64_t early_of(const struct ll_trace *trace)
+{
+    uint64_t bytes;
+    assert_true(ll_footprint_early(trace, &bytes));
+    return bytes;
+}
+
+static uint64_t recorded_of(const struct ll_trace *trace)
+{
+    struct ll_footprint footprint;
+    assert_true(ll_footprint(trace, &footprint));
+    return footprint.peak_bytes;
+}
+
+static void gradients_die_with_early_updates(void **state)
+{
+    (void)state;
+    struct ll_trace *late = two_layers(false), *soon = two_layers(true);
+    assert_int_equal(recorded_of(late), 4 * 40000);
+    assert_int_equal(early_of(late), 3 * 40000);
+    assert_int_equal(recorded_of(soon), 3 * 40000);
+    assert_int_equal(early_of(soon), 3 * 40000);
+    ll_trace_free(late);
+    ll_trace_free(soon);
+}
+
+/* Moving updates forward ends lives sooner and begins none sooner than its place allows. */
+static void early_updates_never_need_more(void **state)
+{
+    (void)state;
+    uint64_t seed = ll_seed(3);
+    for (uint64_t i = 0; i < TRACES; i++) {
+        struct ll_trace *trace = toy_trace(seed + i);
+        assert_true(early_of(trace) <= recorded_of(trace));
+        ll_trace_free(trace);
+    }
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(gradients_die_with_early_updates),
+        cmocka_unit_test(early_updates_never_need_more),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
