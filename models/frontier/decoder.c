@@ -277,6 +277,21 @@ static void add_evaluation(struct ll_decoder *d, ll_decoder_net *net)
     ll_nn_keep(d->guesses);
 }
 
+/* Logits of 16 bits in 32, in which everybody takes their softmax. */
+static struct ll_value *widened(struct ll_nn *nn, struct ll_value *logits)
+{
+    struct ll_shape wide = logits->shape;
+    if (ll_dtype_bytes((enum ll_dtype)wide.dtype) >= ll_dtype_bytes(LL_F32))
+        return logits;
+    wide.dtype = LL_F32;
+    ll_nn_push(nn, "loss");
+    struct ll_value *y = ll_nn_do(
+        nn, &(struct ll_call){
+                .kind = LL_OP_CAST, .input_count = 1, .inputs = &logits, .given_count = 1, .given = &wide});
+    ll_nn_pop(nn);
+    return y;
+}
+
 struct ll_value *ll_decoder_build(struct ll_nn *nn, const struct ll_build *build,
                                   const struct ll_decoder_sizes *sizes,
                                   const struct ll_decoder_options *options, ll_decoder_net *net)
@@ -294,7 +309,7 @@ struct ll_value *ll_decoder_build(struct ll_nn *nn, const struct ll_build *build
     struct ll_value *logits = net(d, words);
     if (!d->train || nn->trouble)
         return logits;
-    struct ll_value *loss = ll_softmax_loss(nn, logits, labels);
+    struct ll_value *loss = ll_softmax_loss(nn, widened(nn, logits), labels);
     ll_minimise(nn, loss, &adam);
     if (build->evaluate && !nn->trouble)
         add_evaluation(d, net);

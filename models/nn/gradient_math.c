@@ -82,6 +82,13 @@ void ll_gradient_CAST(struct ll_nn *nn, const struct ll_gradient_call *call)
                 .kind = LL_OP_CAST, .input_count = 1, .inputs = call->dy, .given_count = 1, .given = came});
 }
 
+/* What flows into the divisor b, as TensorFlow computes it: dy (-a / b / b). */
+static struct ll_value *into_divisor(struct ll_nn *nn, const struct ll_gradient_call *call)
+{
+    struct ll_value *a = call->op->inputs[0], *b = call->op->inputs[1];
+    return ll_mul_of(nn, call->dy[0], ll_div_of(nn, ll_div_of(nn, ll_neg(nn, a), b), b));
+}
+
 /* d(a / b) = da / b - (a / b) db / b */
 void ll_gradient_DIV(struct ll_nn *nn, const struct ll_gradient_call *call)
 {
@@ -90,7 +97,8 @@ void ll_gradient_DIV(struct ll_nn *nn, const struct ll_gradient_call *call)
     if (call->wanted[0])
         flow(nn, call, 0, over_b);
     if (call->wanted[1])
-        flow(nn, call, 1, ll_neg(nn, ll_mul_of(nn, over_b, quotient)));
+        flow(nn, call, 1,
+             nn->as_tensorflow ? into_divisor(nn, call) : ll_neg(nn, ll_mul_of(nn, over_b, quotient)));
 }
 
 /* What flows goes to the input that the result was taken from, to the second of equals. */

@@ -12,11 +12,12 @@
 #include "sim/explore/prune.h"
 #include "sim/explore/variants.h"
 #include "sim/machine/design.h"
+#include "sim/parallel/step.h"
 #include "sim/replay/metrics.h"
 #include "sim/replay/replay.h"
 #include "tracer/base/map.h"
 
-#include <assert.h>
+#include <inttypes.h>
 #include <math.h>
 #include <pthread.h>
 #include <stdlib.h>
@@ -200,6 +201,7 @@ static const struct ll_machine *machine_of(struct ll_evaluator *evaluator, struc
 
 /* --- results --- */
 
+/* Of one device. */
 static void measure(const struct ll_result *result, struct ll_measured *measured)
 {
     const struct ll_machine *machine = result->machine;
@@ -218,6 +220,7 @@ static void measure(const struct ll_result *result, struct ll_measured *measured
     of[LL_MEASURE_AREA] = result->area_m2 * 1e6;
     of[LL_MEASURE_PEAK] = peak;
     of[LL_MEASURE_CAPACITY] = (double)machine->levels[machine->level_count - 1].size_bytes;
+    of[LL_MEASURE_DEVICES] = 1;
     of[LL_MEASURE_FITS] = result->fits;
     memcpy(measured->shares, result->shares, sizeof measured->shares);
 }
@@ -269,21 +272,60 @@ static void leave_out(const struct ll_evaluator *evaluator, struct ll_evaluation
     have_no_results(evaluator, evaluation);
 }
 
+/* Of all that a step is spread over; energy and area stay those of a device of the slowest stage. */
+static void measure_spread(const struct ll_parallel_result *result, struct ll_measured *measured)
+{
+    double devices = (double)result->spread->sizes.devices, *of = measured->of;
+    double peak = (double)result->stages[result->fullest].memory_bytes;
+    measure(result->result, measured);
+    of[LL_MEASURE_TIME] = result->step_s;
+    of[LL_MEASURE_THROUGHPUT] = result->samples_Hz;
+    of[LL_MEASURE_THROUGHPUT_PER_W] = result->samples_Hz / (of[LL_MEASURE_POWER] * devices);
+    of[LL_MEASURE_PEAK] = peak;
+    of[LL_MEASURE_DEVICES] = devices;
+    of[LL_MEASURE_FITS] = peak <= of[LL_MEASURE_CAPACITY];
+}
+
+static bool replay_spread(const struct ll_spread *spread, const struct ll_machine *machine,
+                          struct worker *worker, struct ll_measured *measured)
+{
+    uint64_t devices = ll_machine_devices(machine);
+    if (spread->sizes.devices > devices)
+        return ll_complain(&worker->diags, (struct ll_place){0},
+                           "the plan needs %" PRIu64 " devices, the network joins %" PRIu64,
+                           spread->sizes.devices, devices);
+    const struct ll_parallel_result *result =
+        ll_parallel_run(spread, machine, &worker->arena, &worker->diags);
+    if (result)
+        measure_spread(result, measured);
+    return result != NULL;
+}
+
+static bool replay_one(const struct ll_variant *variant, const struct ll_machine *machine,
+                       struct worker *worker, struct ll_measured *measured)
+{
+    ll_arena_reset(&worker->arena);
+    if (variant->trouble)
+        return ll_complain(&worker->diags, (struct ll_place){0}, "%s", variant->trouble);
+    if (variant->spread)
+        return replay_spread(variant->spread, machine, worker, measured);
+    if (worker->memo.keys.count > MOST_REMEMBERED) /* models that vary bring new work without end */
+        ll_memo_release(&worker->memo);
+    const struct ll_result *result =
+        ll_replay_remembering(variant->prepared, machine, &worker->memo, &worker->arena, &worker->diags);
+    if (result)
+        measure(result, measured);
+    return result != NULL;
+}
+
 static bool replay_all(struct ll_evaluator *evaluator, struct worker *worker,
                        const struct ll_machine *machine, struct ll_evaluation *evaluation,
                        const uint32_t *point)
 {
-    for (size_t w = 0; w < evaluator->space->workload_count; w++) {
-        const struct ll_prepared *prepared = ll_variants_get(evaluator->variants, w, point);
-        ll_arena_reset(&worker->arena);
-        const struct ll_result *result =
-            ll_replay_remembering(prepared, machine, &worker->memo, &worker->arena, &worker->diags);
-        if (worker->memo.keys.count > MOST_REMEMBERED) /* models that vary bring new work without end */
-            ll_memo_release(&worker->memo);
-        if (!result)
+    for (size_t w = 0; w < evaluator->space->workload_count; w++)
+        if (!replay_one(ll_variants_get(evaluator->variants, w, point), machine, worker,
+                        &evaluation->measured[w]))
             return false;
-        measure(result, &evaluation->measured[w]);
-    }
     return true;
 }
 
@@ -373,13 +415,8 @@ void ll_evaluator_base(struct ll_evaluator *evaluator, struct ll_measured *measu
     static const uint32_t first[LL_MOST_AXES] = {0};
     struct worker *worker = &evaluator->workers[0];
     for (size_t w = 0; w < evaluator->space->workload_count; w++) {
-        const struct ll_prepared *prepared = ll_variants_get(evaluator->variants, w, first);
-        ll_arena_reset(&worker->arena);
-        const struct ll_result *result =
-            ll_replay(prepared, evaluator->space->machine, &worker->arena, &worker->diags);
-        if (result)
-            measure(result, &measured[w]);
-        else
+        if (!replay_one(ll_variants_get(evaluator->variants, w, first), evaluator->space->machine, worker,
+                        &measured[w]))
             measure_nothing(&measured[w]);
         ll_diags_release(&worker->diags);
     }

@@ -57,7 +57,8 @@ void ll_evaluator_prune(struct ll_evaluator *evaluator, const struct ll_archive 
 bool ll_evaluate(struct ll_evaluator *evaluator, struct ll_evaluation *evaluations, size_t count,
                  struct ll_diags *diags);
 
-/* The base machine as it is, with the first of each model's parameters. All NaN of what it cannot run. */
+/* The base machine as it is, with the first of each model's parameters and of the plan's. All NaN of what it
+ * cannot run. */
 void ll_evaluator_base(struct ll_evaluator *evaluator, struct ll_measured *measured);
 
 /* The key of a point, with which its results are known again. */

@@ -54,17 +54,21 @@ bool ll_has_bounds(const struct ll_space *space)
     return true;
 }
 
-/* The geometric mean of bounds is a bound of the geometric mean: both grow with each of their values. */
+/* The geometric mean of bounds is a bound of the geometric mean: both grow with each of their values. NaN of
+ * steps that are spread over devices: these have no bound. */
 static double mean_bound(const struct bound *bound, const struct ll_space *space,
                          const struct ll_variants *variants, const struct ll_machine *machine,
                          const uint32_t *point)
 {
-    double logs = 0;
-    if (space->workload_count == 1)
-        return bound->of(ll_variants_least(variants, 0, point), machine);
-    for (size_t w = 0; w < space->workload_count; w++)
-        logs += log(bound->of(ll_variants_least(variants, w, point), machine));
-    return exp(logs / (double)space->workload_count) * (1 - 1e-12);
+    double logs = 0, value = NAN;
+    for (size_t w = 0; w < space->workload_count; w++) {
+        const struct ll_variant *variant = ll_variants_get(variants, w, point);
+        if (!variant->least)
+            return NAN;
+        value = bound->of(variant->least, machine);
+        logs += log(value);
+    }
+    return space->workload_count == 1 ? value : exp(logs / (double)space->workload_count) * (1 - 1e-12);
 }
 
 bool ll_is_beaten(const struct ll_space *space, const struct ll_archive *front,

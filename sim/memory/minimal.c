@@ -55,7 +55,7 @@ static const struct ll_form *form_of(const struct walk *walk, uint32_t op)
 
 static bool takes_memory(const struct walk *walk, const struct ll_form *form)
 {
-    return walk->forms[form - walk->trace->forms].footprint_bytes > 0;
+    return form->view.kind != LL_OP_STACK && walk->forms[form - walk->trace->forms].footprint_bytes > 0;
 }
 
 static uint32_t producer_of(const struct walk *walk, uint32_t tensor)
@@ -189,7 +189,7 @@ bool ll_minimal_footprint(const struct ll_trace *trace, uint64_t *bytes)
                         .readers = ll_alloc(&arena, trace->tensor_count, sizeof(uint32_t))};
     bool enough = forms && walk.loops && walk.size_bytes && walk.near_reads && walk.reads && walk.readers;
     for (uint64_t i = 0; enough && i < trace->form_count; i++)
-        forms[i] = ll_catamount_op(&trace->forms[i].view);
+        forms[i] = ll_catamount_op(&trace->forms[i].view, trace->forms[i].phase);
     if (enough) {
         count_readers(&walk);
         begin(&walk);

@@ -5,7 +5,6 @@
 #include "sim/parallel/exchange.h"
 
 #include "sim/parallel/exchange_parts.h"
-#include "sim/parallel/experts.h"
 
 #include <inttypes.h>
 #include <stdio.h>
@@ -128,7 +127,8 @@ static void drain(struct ll_exchanging *x, struct ll_bucket *bucket, bool all,
             break;
         exchange(x, bucket->tensors + done, count);
     }
-    memmove(bucket->tensors, bucket->tensors + done, (bucket->count - done) * sizeof *bucket->tensors);
+    if (done > 0)
+        memmove(bucket->tensors, bucket->tensors + done, (bucket->count - done) * sizeof *bucket->tensors);
     bucket->count -= done;
 }
 
@@ -386,21 +386,6 @@ static uint32_t *none(struct ll_exchanging *x, uint64_t count)
     return list;
 }
 
-/* Experts that are divided among replicas are exchanged by themselves: others have the same ones. */
-static void leave_out(struct ll_exchanging *x, bool experts)
-{
-    for (uint64_t i = 0; i < x->trace->tensor_count; i++)
-        if (ll_is_of_experts(desc_of(x, (uint32_t)i)) != experts) {
-            const struct ll_tensor *t = &x->trace->tensors[i];
-            bool lasts = desc_of(x, (uint32_t)i)->memory == LL_WEIGHT ||
-                         desc_of(x, (uint32_t)i)->memory == LL_OPTIMIZER;
-            x->gradients.kind[i] = LL_NO_GRADIENT;
-            x->gradients.in_parts[i] = false;
-            if (lasts)
-                x->gradients.sharded[t->storage] = false;
-        }
-}
-
 static bool prepare(struct ll_exchanging *x)
 {
     struct ll_arena *arena = &x->rewrite.arena;
@@ -413,11 +398,8 @@ static bool prepare(struct ll_exchanging *x)
            (x->plan->zero < 3 || (ll_layers_find(x->trace, arena, &x->layers) && ll_uses_find(x)));
 }
 
-/* Whose gradients are exchanged. */
-enum whose { ALL, EXPERTS, OTHERS };
-
-static struct ll_trace *exchange_of(const struct ll_trace *trace, const struct ll_parallel *plan,
-                                    enum whose whose, const char **trouble)
+struct ll_trace *ll_exchange_gradients(const struct ll_trace *trace, const struct ll_parallel *plan,
+                                       const char **trouble)
 {
     struct ll_exchanging x = {.trace = trace, .plan = plan};
     char replicas[32], zero[32];
@@ -426,8 +408,6 @@ static struct ll_trace *exchange_of(const struct ll_trace *trace, const struct l
     ll_rewrite_begin(&x.rewrite, trace, (struct ll_fact[]){{"replicas", replicas}, {"zero", zero}}, 2);
     if (!prepare(&x))
         no_memory(&x);
-    if (whose != ALL && !x.rewrite.trouble)
-        leave_out(&x, whose == EXPERTS);
     for (uint32_t op = 0; op < trace->op_count && !x.rewrite.trouble; op++)
         if (plan->data > 1)
             write_op(&x, op);
@@ -437,18 +417,4 @@ static struct ll_trace *exchange_of(const struct ll_trace *trace, const struct l
     free(x.dense.tensors);
     free(x.weights.tensors);
     return ll_rewrite_end(&x.rewrite, trouble);
-}
-
-struct ll_trace *ll_exchange_gradients(const struct ll_trace *trace, const struct ll_parallel *plan,
-                                       const char **trouble)
-{
-    struct ll_parallel same_experts = *plan;
-    if (plan->expert <= 1)
-        return exchange_of(trace, plan, ALL, trouble);
-    same_experts.data = plan->data / plan->expert;
-    same_experts.tensor = plan->tensor * plan->expert;
-    struct ll_trace *experts = exchange_of(trace, &same_experts, EXPERTS, trouble);
-    struct ll_trace *all = experts ? exchange_of(experts, plan, OTHERS, trouble) : NULL;
-    ll_trace_free(experts);
-    return all;
 }

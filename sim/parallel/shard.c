@@ -11,6 +11,7 @@
 
 #include <inttypes.h>
 #include <stdio.h>
+#include <string.h>
 
 static const double impossible = 1e60;
 
@@ -22,7 +23,8 @@ struct sharding {
     uint32_t op;
     const struct ll_form *form;
     struct ll_axes axes;
-    uint32_t *inputs; /* tensors of the new trace */
+    uint32_t *inputs;  /* tensors of the new trace */
+    uint32_t *updated; /* by old tensor: the weight that is changed by it, element by element; LL_NONE */
     bool right;
 };
 
@@ -71,21 +73,40 @@ static bool attributes_divide(const struct sharding *s, int axis_dim)
     return true;
 }
 
-/* Whether every dimension of the axis comes in equal shares. */
+/* What dimensions of an axis have in common. */
+struct extents {
+    uint64_t first;
+    bool differ, uneven;
+};
+
+/* False where the dimension has no shares. */
+static bool add_extent(const struct sharding *s, struct extents *extents, const struct ll_shape *shape,
+                       int dim)
+{
+    uint64_t extent = shape->dim[dim];
+    extents->first = extents->first ? extents->first : extent;
+    extents->differ |= extent != extents->first;
+    extents->uneven |= extent % s->holding.ranks != 0;
+    return ll_divides(&s->holding, shape, (unsigned)dim);
+}
+
+/* Whether every dimension of the axis comes in shares that go together: where they are of different length
+ * (parts that are joined) in equal ones. */
 static bool axis_divides(const struct sharding *s, uint8_t axis)
 {
     const struct ll_op_view *op = &s->form->view;
+    struct extents extents = {0};
     for (uint32_t i = 0; i < op->input_count; i++) {
         int dim = ll_dim_in(&s->axes, i, axis);
-        if (dim >= 0 && (!ll_divides(&s->holding, &op->in[i], (unsigned)dim) || !attributes_divide(s, dim)))
+        if (dim >= 0 && (!add_extent(s, &extents, &op->in[i], dim) || !attributes_divide(s, dim)))
             return false;
     }
     for (uint32_t i = 0; i < op->output_count; i++) {
         int dim = ll_dim_out(&s->axes, i, axis);
-        if (dim >= 0 && !ll_divides(&s->holding, &op->out[i], (unsigned)dim))
+        if (dim >= 0 && !add_extent(s, &extents, &op->out[i], dim))
             return false;
     }
-    return true;
+    return !(extents.uneven && extents.differ);
 }
 
 /* What is overwritten stays as it is. */
@@ -354,10 +375,34 @@ static bool write_op(struct sharding *s, uint8_t axis, bool terms)
     return ll_rewrite_put(rewrite, s->op, &record) != LL_NONE || record.output_count == 0;
 }
 
+/* Gradients, before weights are changed by them: as the weight is, and not divided by time. From then on
+ * nobody reads what they were before. */
+static void settle_gradients(struct sharding *s)
+{
+    struct ll_rewrite *rewrite = &s->holding.rewrite;
+    for (uint32_t i = 0; i < s->form->view.input_count; i++) {
+        uint32_t tensor = old_input(s, i), weight = s->updated[tensor];
+        struct ll_state now = s->holding.states[tensor], wanted = now;
+        if (now.free)
+            continue;
+        if (weight != LL_NONE && !s->holding.states[weight].free)
+            wanted = s->holding.states[weight];
+        else if (now.held == LL_HELD_SHARE && now.role == LL_ROLE_SEQUENCE)
+            wanted = (struct ll_state){.held = LL_HELD_WHOLE};
+        uint32_t scope = ll_rewrite_string(rewrite, s->form->scope);
+        uint32_t settled = ll_have_state(&s->holding, tensor, wanted, LL_PHASE_UPDATE, scope);
+        ll_rewrite_redirect(rewrite, tensor, settled);
+        s->holding.states[tensor] = wanted;
+        s->holding.copies_of[tensor] = LL_NONE;
+    }
+}
+
 static bool shard_op(struct sharding *s, uint32_t op)
 {
     s->op = op;
     s->form = &s->trace->forms[s->trace->ops[op].form];
+    if (s->form->phase == LL_PHASE_UPDATE)
+        settle_gradients(s);
     s->axes.held = (struct ll_divided){.dim = -1};
     if (s->form->view.input_count > 0 && state_of_input(s, 0).held == LL_HELD_SHARE)
         s->axes.held = (struct ll_divided){state_of_input(s, 0).dim, state_of_input(s, 0).role};
@@ -367,6 +412,27 @@ static bool shard_op(struct sharding *s, uint32_t op)
     bool written = write_op(s, terms ? 0 : axis_of_op(s), terms);
     ll_arena_release(&s->scratch);
     return written;
+}
+
+/* Backwards from the ops that change weights, through what is done with gradients before. */
+static bool find_updated(struct sharding *s)
+{
+    const struct ll_trace *trace = s->trace;
+    s->updated = ll_alloc(&s->holding.rewrite.arena, trace->tensor_count + 1, sizeof *s->updated);
+    for (uint64_t i = 0; s->updated && i < trace->tensor_count; i++)
+        s->updated[i] = LL_NONE;
+    for (uint32_t op = (uint32_t)trace->op_count; s->updated && op-- > 0;) {
+        const struct ll_form *form = &trace->forms[trace->ops[op].form];
+        uint32_t first = form->view.output_count ? ll_op_output(trace, op, 0) : LL_NONE;
+        if (form->phase != LL_PHASE_UPDATE || first == LL_NONE)
+            continue;
+        bool changes = form->aliases[0] != LL_NONE && trace->descs[form->outputs[0]].memory == LL_WEIGHT;
+        uint32_t weight = changes ? ll_op_input(trace, op, form->aliases[0]) : s->updated[first];
+        for (uint32_t i = 0; i < form->view.input_count; i++)
+            if (memcmp(form->view.in[i].dim, form->view.out[0].dim, sizeof form->view.out[0].dim) == 0)
+                s->updated[ll_op_input(trace, op, i)] = weight;
+    }
+    return s->updated != NULL;
 }
 
 static struct ll_trace *end(struct sharding *s)
@@ -402,7 +468,7 @@ struct ll_trace *ll_shard(const struct ll_trace *trace, const struct ll_parallel
     s.holding.stride = 1;
     s.holding.by_time = plan->sequence;
     ll_rewrite_begin(&s.holding.rewrite, trace, &fact, 1);
-    if (!ll_holding_begin(&s.holding, trace))
+    if (!ll_holding_begin(&s.holding, trace) || !find_updated(&s))
         ll_rewrite_trouble(&s.holding.rewrite, "memory ran out");
     bool going = !s.holding.rewrite.trouble;
     for (uint32_t op = 0; op < trace->op_count && going; op++)

@@ -5,7 +5,7 @@
 #include "tracer/profile.h"
 
 /* Before its first op the device has nothing to compute: what ops of the input phase do, the host does. */
-static bool is_computed(enum ll_work_kind kind)
+static bool is_computed(uint64_t kind)
 {
     return kind != LL_WORK_NOTHING && kind != LL_WORK_WAIT;
 }
