@@ -272,6 +272,13 @@ static void refuse(struct ll_evaluator *evaluator, struct worker *worker, struct
     ll_diags_release(&worker->diags);
 }
 
+static void leave_out(const struct ll_evaluator *evaluator, struct ll_evaluation *evaluation)
+{
+    evaluation->verdict = LL_VERDICT_BEATEN;
+    evaluation->why = "a known point is better than this one can be";
+    have_no_results(evaluator, evaluation);
+}
+
 /* Of all that a step is spread over; energy and area stay those of a device of the slowest stage. */
 static void measure_spread(const struct ll_parallel_result *result, struct ll_measured *measured)
 {
@@ -316,13 +323,6 @@ static bool replay_one(const struct ll_variant *variant, const struct ll_machine
     if (result)
         measure(result, measured);
     return result != NULL;
-}
-
-static void leave_out(const struct ll_evaluator *evaluator, struct ll_evaluation *evaluation)
-{
-    evaluation->verdict = LL_VERDICT_BEATEN;
-    evaluation->why = "a known point is better than this one can be";
-    have_no_results(evaluator, evaluation);
 }
 
 static bool replay_all(struct ll_evaluator *evaluator, struct worker *worker,
