@@ -20,11 +20,11 @@ struct ll_sharding {
     bool right;
 };
 
+/* Input i of the op at work: the old tensor, and the state in which the rank has it. */
 static inline uint32_t ll_old_input(const struct ll_sharding *s, uint32_t i)
 {
     return ll_op_input(s->trace, s->op, i);
 }
-
 static inline struct ll_state ll_state_of_input(const struct ll_sharding *s, uint32_t i)
 {
     return s->holding.states[ll_old_input(s, i)];
