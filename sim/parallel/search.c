@@ -50,24 +50,29 @@ struct base {
 
 /* --- programs --- */
 
-static struct ll_trace *take(struct ll_trace *old, bool owned, struct ll_trace *next)
+static struct ll_trace *take(struct ll_trace *old, struct ll_trace *next)
 {
-    if (owned)
-        ll_trace_free(old);
+    ll_trace_free(old);
     return next;
 }
 
-/* The program of a device with all layers; NULL when there is none, *failed when memory ran out. */
+/* The program of a device with all layers; NULL when there is none, or none that is new; s->failed when
+ * memory ran out. */
 static struct ll_trace *make_program(struct searching *s, const struct ll_parallel *plan)
 {
     const char *trouble = NULL;
     struct ll_diags diags = {0};
     struct ll_trace *program = ll_trace_rescale(s->thin ? s->thin : s->trace, plan->micro_batch, &trouble);
     if (program && (plan->tensor > 1 || plan->expert > 1))
-        program = take(program, true, ll_shard(program, plan, &diags));
+        program = take(program, ll_shard(program, plan, &diags));
+    uint64_t ops = program ? program->op_count : 0;
     if (program && plan->recompute == LL_RECOMPUTE_SELECTIVE)
-        program = take(program, true, ll_recompute(program, plan->recompute, &trouble));
+        program = take(program, ll_recompute(program, plan->recompute, &trouble));
     s->failed |= !program && !trouble && diags.count == 0;
+    if (program && plan->recompute == LL_RECOMPUTE_SELECTIVE && program->op_count == ops) {
+        ll_trace_free(program); /* nothing is computed again: that has been seen */
+        program = NULL;
+    }
     ll_diags_release(&diags);
     return program;
 }
@@ -345,8 +350,9 @@ static void try_micro_batches(struct searching *s, struct ll_parallel plan)
             continue;
         uint64_t before = s->result->considered;
         bool made = measure(s, &arena, &base);
-        s->result->impossible += !made;
-        fits = made && (try_stages(s, &base) || s->result->considered == before);
+        s->result->impossible += !made && plan.recompute == LL_RECOMPUTE_NONE;
+        fits = made ? try_stages(s, &base) || s->result->considered == before
+                    : plan.recompute == LL_RECOMPUTE_NONE;
         ll_arena_release(&arena);
     }
 }
