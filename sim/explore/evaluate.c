@@ -9,6 +9,7 @@
 #include "sim/explore/evaluate.h"
 
 #include "sim/explore/key.h"
+#include "sim/explore/prune.h"
 #include "sim/explore/variants.h"
 #include "sim/machine/design.h"
 #include "sim/parallel/step.h"
@@ -42,7 +43,8 @@ struct ll_evaluator {
     struct ll_variants *variants;
     struct worker *workers;
     unsigned worker_count;
-    uint64_t base_key; /* of what does not vary */
+    uint64_t base_key;              /* of what does not vary */
+    const struct ll_archive *front; /* NULL: nothing is left out */
     pthread_mutex_t lock;
     struct ll_map reasons;
     struct ll_evaluation *batch; /* that is being evaluated */
@@ -119,6 +121,11 @@ struct ll_evaluator *ll_evaluator_new(const struct ll_space *space, ll_bring *br
         ll_complain(diags, place, "memory ran out");
     ll_evaluator_free(evaluator);
     return NULL;
+}
+
+void ll_evaluator_prune(struct ll_evaluator *evaluator, const struct ll_archive *front)
+{
+    evaluator->front = front;
 }
 
 void ll_evaluator_free(struct ll_evaluator *evaluator)
@@ -232,9 +239,25 @@ static const char *keep_reason(struct ll_evaluator *evaluator, const char *text)
     pthread_mutex_lock(&evaluator->lock);
     uint32_t id = ll_map_intern(&evaluator->reasons, text, strlen(text) + 1, NULL);
     const char *kept = id == LL_NO_ID ? NULL : evaluator->reasons.entries[id].bytes;
-    evaluator->failed |= !kept;
     pthread_mutex_unlock(&evaluator->lock);
     return kept;
+}
+
+static void have_no_results(const struct ll_evaluator *evaluator, struct ll_evaluation *evaluation)
+{
+    evaluation->outcome = (struct ll_outcome){.violation = INFINITY};
+    for (size_t i = 0; i < LL_MOST_OBJECTIVES; i++)
+        evaluation->outcome.objectives[i] = INFINITY;
+    for (size_t w = 0; w < evaluator->space->workload_count; w++)
+        measure_nothing(&evaluation->measured[w]);
+}
+
+/* Memory ran out: the batch is worth nothing. */
+static void fail(struct ll_evaluator *evaluator)
+{
+    pthread_mutex_lock(&evaluator->lock);
+    evaluator->failed = true;
+    pthread_mutex_unlock(&evaluator->lock);
 }
 
 /* There is no such machine, or it cannot run the workload: the first complaint says why. */
@@ -242,14 +265,10 @@ static void refuse(struct ll_evaluator *evaluator, struct worker *worker, struct
 {
     const struct ll_diags *diags = &worker->diags;
     evaluation->verdict = LL_VERDICT_IMPOSSIBLE;
-    evaluation->why = keep_reason(evaluator, diags->kept_count ? diags->kept[0].message : "memory ran out");
-    if (diags->count == 0)
-        evaluator->failed = true;
-    evaluation->outcome = (struct ll_outcome){.violation = INFINITY};
-    for (size_t i = 0; i < LL_MOST_OBJECTIVES; i++)
-        evaluation->outcome.objectives[i] = INFINITY;
-    for (size_t w = 0; w < evaluator->space->workload_count; w++)
-        measure_nothing(&evaluation->measured[w]);
+    evaluation->why = diags->kept_count ? keep_reason(evaluator, diags->kept[0].message) : NULL;
+    if (!evaluation->why)
+        fail(evaluator);
+    have_no_results(evaluator, evaluation);
     ll_diags_release(&worker->diags);
 }
 
@@ -297,6 +316,13 @@ static bool replay_one(const struct ll_variant *variant, const struct ll_machine
     if (result)
         measure(result, measured);
     return result != NULL;
+}
+
+static void leave_out(const struct ll_evaluator *evaluator, struct ll_evaluation *evaluation)
+{
+    evaluation->verdict = LL_VERDICT_BEATEN;
+    evaluation->why = "a known point is better than this one can be";
+    have_no_results(evaluator, evaluation);
 }
 
 static bool replay_all(struct ll_evaluator *evaluator, struct worker *worker,
@@ -361,7 +387,10 @@ static void evaluate(struct ll_evaluator *evaluator, struct worker *worker, stru
     memset(evaluation->measured, 0, evaluator->space->workload_count * sizeof *evaluation->measured);
     ll_space_point(evaluator->space, evaluation->number, point);
     const struct ll_machine *machine = machine_of(evaluator, worker, point);
-    if (machine && replay_all(evaluator, worker, machine, evaluation, point))
+    if (machine && evaluator->front &&
+        ll_is_beaten(evaluator->space, evaluator->front, evaluator->variants, machine, point))
+        leave_out(evaluator, evaluation);
+    else if (machine && replay_all(evaluator, worker, machine, evaluation, point))
         judge(evaluator, worker, machine, evaluation, point);
     else
         refuse(evaluator, worker, evaluation);

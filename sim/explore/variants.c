@@ -167,6 +167,14 @@ static bool plan_of(const struct ll_space *space, const uint32_t *point, struct 
     return right;
 }
 
+static void prepare(const struct ll_trace *trace, struct ll_arena *arena, struct ll_variant *variant,
+                    struct ll_diags *diags)
+{
+    const struct ll_prepared *prepared = ll_prepare(trace, arena, diags);
+    variant->least = prepared ? ll_least_new(prepared, arena) : NULL;
+    variant->prepared = variant->least ? prepared : NULL;
+}
+
 static void make_variant(const struct ll_variants *variants, const struct recording *recording,
                          const uint32_t *point, struct kept *made)
 {
@@ -175,7 +183,7 @@ static void make_variant(const struct ll_variants *variants, const struct record
     if (!recording->trace)
         made->variant.trouble = recording->trouble; /* which is forgotten later than the variant */
     else if (!variants->plans)
-        made->variant.prepared = ll_prepare(recording->trace, made->arena, &diags);
+        prepare(recording->trace, made->arena, &made->variant, &diags);
     else if (plan_of(variants->space, point, &plan, &diags))
         made->spread = ll_spread_trace(recording->trace, &plan, LL_NO_FIT, &diags);
     made->variant.spread = made->spread;
