@@ -12,6 +12,7 @@
 #include "sim/replay/exchanges.h"
 #include "tracer/rescale.h"
 
+#include <inttypes.h>
 #include <math.h>
 #include <stdlib.h>
 
@@ -206,18 +207,20 @@ static double gathered_s(struct searching *s, const struct ll_parallel *plan, co
 
 static double estimate_s(struct searching *s, const struct ll_parallel *plan, double micro_batches)
 {
-    double slowest_s = 0, sum_s = 0, worst_tail_s = 0;
+    double slowest_s = 0, sum_s = 0, worst_tail_s = 0, most_gradient_bytes = 0;
     for (uint64_t i = 0; i < plan->pipeline; i++) {
         double pass_s = gathered_s(s, plan, &s->stages[i]);
         slowest_s = fmax(slowest_s, pass_s);
         sum_s += pass_s;
         worst_tail_s = fmax(worst_tail_s, tail_s(s, plan, &s->stages[i]));
+        most_gradient_bytes = fmax(most_gradient_bytes, s->stages[i].gradient_bytes);
     }
     double fill_s = (sum_s - slowest_s) / (double)plan->chunks;
     double messages_s = plan->pipeline > 1
                             ? 2 * (double)(plan->pipeline - 1) * message_s(s, plan, s->stages[0].handed_bytes)
                             : 0;
-    return micro_batches * slowest_s + fill_s + messages_s + worst_tail_s;
+    double added_s = 2 * most_gradient_bytes / ll_machine_memory_Bps(s->machine);
+    return micro_batches * slowest_s + (micro_batches - 1) * added_s + fill_s + messages_s + worst_tail_s;
 }
 
 static double estimate_bytes(const struct searching *s, const struct base *base,
@@ -436,9 +439,9 @@ static bool check(const struct ll_trace *trace, const struct ll_machine *machine
     if (ll_trace_batch(trace) == 0)
         return ll_complain(diags, place, "the trace does not say how many samples a step has");
     if (search->devices > ll_machine_devices(machine))
-        return ll_complain(
-            diags, (struct ll_place){.file = machine->path}, "%llu devices: the machine's network joins %llu",
-            (unsigned long long)search->devices, (unsigned long long)ll_machine_devices(machine));
+        return ll_complain(diags, (struct ll_place){0},
+                           "%" PRIu64 " devices: the machine's network joins %" PRIu64, search->devices,
+                           ll_machine_devices(machine));
     return true;
 }
 

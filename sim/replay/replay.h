@@ -62,6 +62,7 @@ struct ll_op_detail {
 
 struct ll_kind_result {
     const char *kind;
+    enum ll_op_kind op_kind;
     enum ll_op_class op_class;
     uint32_t bound;                     /* what bound most of its time */
     double count, time_s, flops, bytes; /* a step */
