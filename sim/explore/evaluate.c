@@ -23,7 +23,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-enum { GRAIN = 32, MOST_REMEMBERED = 20000 };
+enum { GRAIN = 32, MOST_PROGRAMS = 64, MOST_REMEMBERED = 20000 };
 
 /* Of one thread. */
 struct worker {
@@ -41,6 +41,7 @@ struct ll_evaluator {
     struct ll_pool *pool;
     struct ll_arena arena;
     struct ll_variants *variants;
+    bool varies_programs; /* models or plans */
     struct worker *workers;
     unsigned worker_count;
     uint64_t base_key;              /* of what does not vary */
@@ -113,6 +114,8 @@ struct ll_evaluator *ll_evaluator_new(const struct ll_space *space, ll_bring *br
     bool right = evaluator->workers || ll_complain(diags, place, "memory ran out");
     for (unsigned i = 0; right && i < evaluator->worker_count; i++)
         right = make_worker(evaluator, &evaluator->workers[i], diags);
+    for (size_t a = 0; a < space->axis_count; a++)
+        evaluator->varies_programs |= !on_machine(&space->axes[a]);
     evaluator->variants = right ? ll_variants_new(space, bring, context, diags) : NULL;
     if (evaluator->variants &&
         ll_base_key(space, ll_variants_hashes(evaluator->variants), &evaluator->base_key))
@@ -405,16 +408,27 @@ static void evaluate_chunk(void *context, uint64_t begin, uint64_t end, uint64_t
         evaluate(evaluator, worker, &evaluator->batch[i]);
 }
 
-bool ll_evaluate(struct ll_evaluator *evaluator, struct ll_evaluation *evaluations, size_t count,
-                 struct ll_diags *diags)
+static bool evaluate_some(struct ll_evaluator *evaluator, struct ll_evaluation *evaluations, size_t count,
+                          struct ll_diags *diags)
 {
     if (!ll_variants_bring(evaluator->variants, evaluations, count, diags))
         return false;
     evaluator->batch = evaluations;
     evaluator->failed = false;
-    ll_pool_run(evaluator->pool, count, GRAIN, evaluate_chunk, evaluator);
+    ll_pool_run(evaluator->pool, count, evaluator->varies_programs ? 1 : GRAIN, evaluate_chunk, evaluator);
     return !evaluator->failed ||
            ll_complain(diags, (struct ll_place){.file = evaluator->space->path}, "memory ran out");
+}
+
+/* Where each point may be of a program of its own, only so many programs are in memory at once. */
+bool ll_evaluate(struct ll_evaluator *evaluator, struct ll_evaluation *evaluations, size_t count,
+                 struct ll_diags *diags)
+{
+    size_t most = evaluator->varies_programs ? MOST_PROGRAMS : count;
+    bool right = true;
+    for (size_t first = 0; right && first < count; first += most)
+        right = evaluate_some(evaluator, evaluations + first, ll_min(most, count - first), diags);
+    return right;
 }
 
 void ll_evaluator_base(struct ll_evaluator *evaluator, struct ll_measured *measured)

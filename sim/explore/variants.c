@@ -8,7 +8,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-enum { MOST_KEPT = 256 }; /* variants of a workload, when a batch begins */
+enum { MOST_OPS = 500000 }; /* of the recordings that are kept for batches to come: some 200 MB */
 
 struct recording {
     uint64_t index;
@@ -228,6 +228,15 @@ static void drop_variant(struct kept *kept)
     free(kept->arena);
 }
 
+/* Those of spreads are of the same order. */
+static uint64_t ops_of(const struct workload *workload)
+{
+    uint64_t ops = 0;
+    for (uint64_t i = 0; i < workload->recording_count; i++)
+        ops += workload->recordings[i].trace ? workload->recordings[i].trace->op_count : 0;
+    return ops * (1 + workload->kept_count / ll_max(workload->recording_count, 1));
+}
+
 /* Variants first: they refer to recordings. */
 static void forget_unused(struct workload *workload)
 {
@@ -262,7 +271,7 @@ bool ll_variants_bring(struct ll_variants *variants, const struct ll_evaluation 
             if (!need(variants, w, point))
                 return ll_complain(diags, variants->space->workloads[w].place, "memory ran out");
         }
-        if (workload->kept_count > MOST_KEPT)
+        if (ops_of(workload) > MOST_OPS)
             forget_unused(workload);
     }
     return true;
