@@ -30,7 +30,7 @@ enum ll_paradnn_platform {
     LL_PARADNN_CPU,
     LL_PARADNN_TPU3,       /* a board */
     LL_PARADNN_TPU3_TWICE, /* with twice the batch, for which it has the memory */
-    LL_PARADNN_TPU2_CORE,  /* one core, as large a batch for itself as one of eight has */
+    LL_PARADNN_TPU2_CORE,  /* one core alone, with all of the batch */
     LL_PARADNN_TPU2_F32,
     LL_PARADNN_PLATFORMS
 };
@@ -56,6 +56,14 @@ double *ll_paradnn_column(const struct ll_survey_result *survey, size_t platform
 /* Such numbers: the share of the platform's peak that a step reaches, samples a second. */
 double ll_paradnn_utilization(const struct ll_survey_result *survey, uint64_t i, size_t platform);
 double ll_paradnn_rate(const struct ll_survey_result *survey, uint64_t i, size_t platform);
+
+/* How many times as many samples a second one platform takes as another; NaN where it does not fit into both.
+ */
+double *ll_paradnn_speedup(const struct ll_survey_result *survey, size_t platform, size_t over,
+                           struct ll_arena *arena);
+
+/* The numbers that there are, moved to the front; how many. */
+uint64_t ll_paradnn_known(double *numbers, uint64_t count);
 
 /* The paper's weights: by how many standard deviations a number moves with each axis, of the first order
  * (ordinary least squares), and how much of its variance that explains. */

@@ -28,6 +28,28 @@ double ll_paradnn_rate(const struct ll_survey_result *survey, uint64_t i, size_t
     return ll_surveyed_rate(ll_surveyed_at(survey, i, platform));
 }
 
+double *ll_paradnn_speedup(const struct ll_survey_result *survey, size_t platform, size_t over,
+                           struct ll_arena *arena)
+{
+    double *speedup = ll_alloc(arena, survey->count, sizeof *speedup);
+    for (uint64_t i = 0; speedup && i < survey->count; i++) {
+        const struct ll_surveyed *one = ll_surveyed_at(survey, i, platform),
+                                 *other = ll_surveyed_at(survey, i, over);
+        bool both = one->simulated && other->simulated && one->fits && other->fits;
+        speedup[i] = both ? ll_surveyed_rate(one) / ll_surveyed_rate(other) : NAN;
+    }
+    return speedup;
+}
+
+uint64_t ll_paradnn_known(double *numbers, uint64_t count)
+{
+    uint64_t known = 0;
+    for (uint64_t i = 0; i < count; i++)
+        if (isfinite(numbers[i]))
+            numbers[known++] = numbers[i];
+    return known;
+}
+
 /* Regresses on `axes` columns of `count` values each. */
 static struct ll_paradnn_weights weigh(double *const *values, size_t axes, const double *numbers,
                                        uint64_t count)
