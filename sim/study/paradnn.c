@@ -94,22 +94,16 @@ const struct ll_family ll_paradnn_parts[] =
 #define LL_TPU(machine_name, type, count, times)                                                             \
     .machine = (machine_name), .dtype = (type), .devices = (count), .batches = (times), .early = true
 #define LL_SHARED .overrides = {{"clock", "816.6667MHz"}, {"memory.hbm.bandwidth", "453GB/s"}}
-#define LL_ALL_OF_HOST                                                                                       \
-    .overrides = {{"host.bandwidth", "15.75GB/s"},                                                           \
-                  {"host.prepare_bandwidth", "8.96GB/s"},                                                    \
-                  {"host.encode_bandwidth", "4.64GB/s"}}
 const struct ll_platform ll_paradnn_platforms[LL_PARADNN_PLATFORMS] = {
     [LL_PARADNN_TPU2] = {"TPU v2", LL_TPU("tpu_v2_core", "bf16", 8, 1)},
     [LL_PARADNN_V100] = {"V100", "v100_paradnn", .dtype = "f16", .devices = 1, .batches = 1},
     [LL_PARADNN_CPU] = {"Skylake", "n1_standard_32", .dtype = "f32", .devices = 1, .batches = 1},
     [LL_PARADNN_TPU3] = {"TPU v3", LL_TPU("tpu_v3_core", "bf16", 8, 1), LL_SHARED},
     [LL_PARADNN_TPU3_TWICE] = {"TPU v3, twice the batch", LL_TPU("tpu_v3_core", "bf16", 8, 2), LL_SHARED},
-    [LL_PARADNN_TPU2_CORE] = {"one core of a TPU v2", LL_TPU("tpu_v2_core", "bf16", 1, 1), LL_ALL_OF_HOST},
     [LL_PARADNN_TPU2_F32] = {"TPU v2 in f32", LL_TPU("tpu_v2_core", "f32", 8, 1)},
 };
 #undef LL_TPU
 #undef LL_SHARED
-#undef LL_ALL_OF_HOST
 
 void ll_paradnn_plan(struct ll_plan *plan, enum ll_paradnn_family family)
 {

@@ -30,7 +30,6 @@ enum ll_paradnn_platform {
     LL_PARADNN_CPU,
     LL_PARADNN_TPU3,       /* a board */
     LL_PARADNN_TPU3_TWICE, /* with twice the batch, for which it has the memory */
-    LL_PARADNN_TPU2_CORE,  /* one core alone, with all of the batch */
     LL_PARADNN_TPU2_F32,
     LL_PARADNN_PLATFORMS
 };

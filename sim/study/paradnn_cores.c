@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* One core of a TPU against eight: what of a step the others cannot help with.
+/* One core of a TPU against eight with as much work each: what of a step the exchange of gradients takes.
  *
- * By Amdahl's law eight cores take f + (1 - f) / 8 of the time of one, f being the share of it that is not
- * spread. Utilizations are of one core's peak and of eight, so u1 / u8 is eight times that, and
+ * One core alone has no gradients to exchange. By Amdahl's law a share f of the work of eight cores that is
+ * done one after the other leaves u8 / u1 = 1 / (1 + 7 f) of their utilization, so
  *
  *     f = (u1 / u8 - 1) / 7
  *
@@ -27,9 +27,9 @@ static double amdahl(double u1, double u8)
     return (u1 / u8 - 1) / (CORES - 1);
 }
 
-static double utilization(const struct ll_surveyed *at)
+static double utilization(const struct ll_surveyed *at, double time_s)
 {
-    return at->flops / (at->peak_flops * at->device_s);
+    return at->flops / (at->peak_flops * time_s);
 }
 
 /* A family on one core and on eight, in percent. */
@@ -54,8 +54,9 @@ static bool scale(const struct ll_evidence *evidence, enum ll_paradnn_family fam
     if (!scaled->one || !scaled->eight || !scaled->serial || !largest)
         return false;
     for (uint64_t i = 0; i < survey->count; i++) {
-        scaled->one[i] = 100 * utilization(ll_surveyed_at(survey, i, LL_PARADNN_TPU2_CORE));
-        scaled->eight[i] = 100 * utilization(ll_surveyed_at(survey, i, LL_PARADNN_TPU2));
+        const struct ll_surveyed *at = ll_surveyed_at(survey, i, LL_PARADNN_TPU2);
+        scaled->one[i] = 100 * utilization(at, at->device_s - at->exchange_s);
+        scaled->eight[i] = 100 * utilization(at, at->device_s);
         scaled->serial[i] = 100 * amdahl(scaled->one[i], scaled->eight[i]);
         scaled->most = fmax(scaled->most, scaled->serial[i]);
         scaled->most_one = fmax(scaled->most_one, scaled->one[i]);
