@@ -93,7 +93,9 @@ const struct ll_family ll_paradnn_parts[] =
  * of the chip's memory for itself, and later documents say more of the clock. */
 #define LL_TPU(machine_name, type, count, times)                                                             \
     .machine = (machine_name), .dtype = (type), .devices = (count), .batches = (times), .early = true
-#define LL_SHARED .overrides = {{"clock", "816.6667MHz"}, {"memory.hbm.bandwidth", "453GB/s"}}
+#define LL_SHARED                                                                                            \
+    .overrides = {                                                                                           \
+        {"clock", "816.6667MHz"}, {"memory.hbm.bandwidth", "453GB/s"}, {"network.ici.bandwidth", "45GB/s"}}
 const struct ll_platform ll_paradnn_platforms[LL_PARADNN_PLATFORMS] = {
     [LL_PARADNN_TPU2] = {"TPU v2", LL_TPU("tpu_v2_core", "bf16", 8, 1)},
     [LL_PARADNN_V100] = {"V100", "v100_paradnn", .dtype = "f16", .devices = 1, .batches = 1},

@@ -98,9 +98,9 @@ static void judge_family(const struct scaled *scaled, double low, double high, c
     ll_at_least(outcome, (struct ll_measure){100 * below_diagonal(scaled), 1, " %"}, 100,
                 "%s: points that eight cores use no better than one", doc);
     ll_at_least(outcome, (struct ll_measure){100 * falling(scaled), 1, " %"}, 95,
-                "%s: pairs of batches of which the larger has no larger share that is not spread", doc);
+                "%s: pairs of batches of which the larger has no larger share that is not parallel", doc);
     ll_between(outcome, (struct ll_measure){scaled->most, 1, " %"}, low, high,
-               "%s: the largest share of a step that is not spread (published: %s)", doc, published);
+               "%s: the largest share of a step that is not parallel (published: %s)", doc, published);
 }
 
 static void tabulate(const struct scaled *scaled, struct ll_outcome *outcome)
@@ -108,7 +108,7 @@ static void tabulate(const struct scaled *scaled, struct ll_outcome *outcome)
     static const struct ll_column columns[] = {{"family", LL_TEXT_COLUMN},
                                                {"most of one core's peak (%)", 1},
                                                {"of eight cores' (%)", 1},
-                                               {"largest share not spread (%)", 1},
+                                               {"largest share not parallel (%)", 1},
                                                {"90th percentile of it at the largest batch (%)", 1}};
     struct ll_sheet *sheet = ll_sheet_new(outcome, NULL, "One core and eight.", columns, 5);
     for (int i = 0; i < FAMILIES; i++) {
@@ -122,8 +122,7 @@ static void tabulate(const struct scaled *scaled, struct ll_outcome *outcome)
 
 static void draw(const struct scaled *scaled, struct ll_outcome *outcome)
 {
-    struct ll_curve curves[FAMILIES + 1];
-    static const double diagonal[] = {0, 100};
+    struct ll_curve curves[FAMILIES];
     const struct ll_page page = {"Utilization of eight cores over that of one",
                                  "Points of two families, all below the diagonal.",
                                  1,
@@ -135,13 +134,12 @@ static void draw(const struct scaled *scaled, struct ll_outcome *outcome)
     for (int i = 0; i < FAMILIES; i++)
         curves[i] = (struct ll_curve){scaled[i].survey->survey.family->doc, scaled[i].one, scaled[i].eight,
                                       scaled[i].survey->count};
-    curves[FAMILIES] = (struct ll_curve){NULL, diagonal, diagonal, 2};
     ll_page_open(&svg, &page);
     ll_draw_lines(&svg, ll_page_panel(&page, 0),
                   &(struct ll_lines){.x_label = "one core (% of its peak)",
                                      .y_label = "eight cores (% of their peak)",
                                      .curves = curves,
-                                     .curve_count = FAMILIES + 1,
+                                     .curve_count = FAMILIES,
                                      .x_high = 100,
                                      .y_high = 100});
     ll_svg_close(&svg);
@@ -159,6 +157,10 @@ static void judge(const struct ll_evidence *evidence, struct ll_outcome *outcome
     judge_family(&scaled[1], 20, 60, "40 %", outcome);
     ll_at_least(outcome, (struct ll_measure){scaled[0].most - scaled[1].most, 1, " %"}, 0,
                 "how much larger that of fully connected networks is");
+    ll_note(
+        outcome,
+        "Exchanges of convolutional networks are shorter here than what the paper's 40 %% say; why is not "
+        "known. Their many small gradients cost what those of fully connected networks were measured to.");
     draw(scaled, outcome);
 }
 
@@ -168,7 +170,7 @@ const struct ll_study ll_study_P4 = {
     .title = "One core of a TPU and eight",
     .doc = "Eight cores use their peak no better than one uses its own, for they exchange gradients: the "
            "share of a step "
-           "that is not spread falls with the batch.",
+           "that is not parallel falls with the batch.",
     .plan = plan,
     .judge = judge,
 };
