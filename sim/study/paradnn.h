@@ -73,7 +73,9 @@ struct ll_paradnn_weights ll_paradnn_weigh(const struct ll_survey_result *survey
                                            struct ll_arena *arena);
 
 /* The same of what was measured, which has the axes of LL_PARADNN_FC. */
-struct ll_paradnn_weights ll_paradnn_weigh_measured(const double *numbers, struct ll_arena *arena);
+struct ll_paradnn_measured;
+struct ll_paradnn_weights ll_paradnn_weigh_measured(const struct ll_paradnn_measured *rows, size_t count,
+                                                    const double *numbers, struct ll_arena *arena);
 
 /* Tables of weights: opened, a row each; the paper's sign of an axis, where it says one, is a criterion. */
 struct ll_sheet *ll_paradnn_weights_sheet(struct ll_outcome *outcome, const char *name, const char *caption);
@@ -90,13 +92,15 @@ void ll_paradnn_draw_cells(struct ll_svg *svg, struct ll_box box, const char *ti
                            const struct ll_family *family, const double *cells, size_t row_axis,
                            size_t column_axis, double full);
 
-/* Steps of fully connected networks on a TPU v2 that ParaDnn's authors measured and published: half of them.
- */
+/* Steps of fully connected networks that ParaDnn's authors measured and published. */
 struct ll_paradnn_measured {
     uint64_t layers, nodes, input, output, batch;
     double time_s;
 };
-extern const struct ll_paradnn_measured ll_paradnn_measured[];
-extern const size_t ll_paradnn_measured_count;
+
+/* Those on a platform, which are rows that the user brought or, of a TPU v2, else half of the published ones;
+ * *count, perhaps none. In the arena, or static. */
+const struct ll_paradnn_measured *ll_paradnn_rows(const struct ll_evidence *evidence,
+                                                  enum ll_paradnn_platform platform, size_t *count);
 
 #endif

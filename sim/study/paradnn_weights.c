@@ -80,19 +80,19 @@ struct ll_paradnn_weights ll_paradnn_weigh(const struct ll_survey_result *survey
     return weigh(values, axes, numbers, survey->count);
 }
 
-struct ll_paradnn_weights ll_paradnn_weigh_measured(const double *numbers, struct ll_arena *arena)
+struct ll_paradnn_weights ll_paradnn_weigh_measured(const struct ll_paradnn_measured *rows, size_t count,
+                                                    const double *numbers, struct ll_arena *arena)
 {
     double *values[LL_MOST_FAMILY_AXES];
     for (size_t axis = 0; axis < LL_MOST_FAMILY_AXES; axis++)
-        values[axis] = ll_alloc(arena, ll_paradnn_measured_count, sizeof **values);
-    for (size_t i = 0; i < ll_paradnn_measured_count; i++) {
-        const struct ll_paradnn_measured *row = &ll_paradnn_measured[i];
-        const uint64_t of[] = {row->layers, row->nodes, row->input, row->output, row->batch};
+        values[axis] = ll_alloc(arena, count, sizeof **values);
+    for (size_t i = 0; i < count; i++) {
+        const uint64_t of[] = {rows[i].layers, rows[i].nodes, rows[i].input, rows[i].output, rows[i].batch};
         for (size_t axis = 0; axis < LL_MOST_FAMILY_AXES; axis++)
             if (values[axis])
                 values[axis][i] = (double)of[axis];
     }
-    return weigh(values, LL_MOST_FAMILY_AXES, numbers, ll_paradnn_measured_count);
+    return weigh(values, LL_MOST_FAMILY_AXES, numbers, count);
 }
 
 struct ll_sheet *ll_paradnn_weights_sheet(struct ll_outcome *outcome, const char *name, const char *caption)
