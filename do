@@ -18,8 +18,8 @@ END
 
 # What a build needs; a program to compile with is asked for first. The tests need a few more.
 build_packages="gcc libc6-dev cmake ninja-build pkg-config libopenblas-pthread-dev libzstd-dev libelf-dev libdw-dev
-    libyaml-dev libhwloc-dev libcmocka-dev"
-test_packages="clang libclang-rt-14-dev clang-format-14 shellcheck valgrind"
+    libyaml-dev libhwloc-dev libsqlite3-dev zlib1g-dev libcmocka-dev"
+test_packages="clang libclang-rt-14-dev clang-format-14 shellcheck valgrind libopenmpi-dev openmpi-bin sqlite3"
 
 say() { printf '%s\n' "$*" >&2; }
 

@@ -111,9 +111,8 @@ struct ll_run_options {
     unsigned threads; /* 0: one for each CPU */
     const struct ll_setting *settings;
     size_t setting_count;
-    const char *path; /* the trace to write, or NULL: do not record */
-    struct ll_trace *
-        *trace; /* or where it goes, to be freed by the caller (ll_trace_free); NULL on trouble */
+    const char *path;        /* the trace to write, or NULL: do not record into a file */
+    struct ll_trace **trace; /* where to leave the trace when it is not written; NULL: nowhere */
     /* Called after each step, 1 being the first; the loss is NaN when there is none, step_s 0 in a dry run.
      * NULL: nobody wants to know. */
     void (*progress)(void *context, uint64_t step, uint64_t steps, double loss, double step_s);

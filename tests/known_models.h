@@ -19,6 +19,7 @@ static const struct known {
     const char *loss_of; /* the loss is that of weights whose names begin so; NULL: of all weights */
     bool dry;            /* nobody computes it here */
 } known_models[] = {
+#include "known_decoders.def"
 #include "known_single_ops.def"
     /* Sum over layers of inputs x outputs + biases; products as in tests/cases/alexnet.case. Ops: 31 forward
      * with loss and accuracy, 2 input, 42 backward, 17 update. Constants: the one that gradients start from,
@@ -617,6 +618,27 @@ static const struct known {
         .preset = {{"cell", "gru"}, {"layers", "13"}, {"embed", "900"}, {"length", "90"}, {"vocab", "1024"}},
         .small = {{"cell", "gru"}, {"layers", "2"}, {"embed", "8"}, {"length", "6"}, {"vocab", "4"}},
         .steps = 60,
+    },
+    /* Hestness et al., 2019: 16 h^2 + 2 h v + 8 h + v + 2 parameters, q (32 h^2 + 2 h v) FLOPs of products.
+     * Ops of q steps: 12 input (words and labels, twice the positions, 2 x 4 states); 14 + 28 q forward (14 a
+     * step and layer; 3 a layer around its loop besides), ... as test_accounting.c holds kind by kind. */
+    {
+        .name = "word_lm",
+        .parameters = 104378326,
+        .forward_flops = 13488683520,
+        .train_ops = 758,
+        .constants = 7,
+        .small = {{"hidden", "5"}, {"vocabulary", "9"}, {"sequence", "6"}, {"rate", "2000"}},
+        .steps = 300,
+    },
+    {
+        .name = "char_lm",
+        .parameters = 88785316,
+        .forward_flops = 26564623200,
+        .train_ops = 822,
+        .constants = 7,
+        .small = {{"hidden", "5"}, {"vocabulary", "9"}, {"sequence", "6"}, {"depth", "3"}, {"rate", "2000"}},
+        .steps = 300,
     },
 };
 

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The big tables are blocks of their own, as the reader makes them; what they point to goes into the arena. */
+/* The big tables are blocks of their own, as the reader makes them; what they point to goes into the arena.
+ */
 #include "tracer/copy.h"
 
 #include <stdlib.h>

@@ -87,7 +87,8 @@
     X(STRIDE, "stride", COUNT)                                                                               \
     X(FLOPS, "flops", COUNT)                                                                                 \
     X(NODES, "nodes", COUNT)                                                                                 \
-    X(IN_PLACE, "in_place", COUNT)
+    X(IN_PLACE, "in_place", COUNT)                                                                           \
+    X(BASE, "base", REAL)
 
 enum ll_op_kind {
 #define LL_OP(word, ...) LL_OP_##word,

@@ -137,13 +137,16 @@ const char *ll_shape_RECURRENT(struct ll_op_view *op)
 {
     if (op->input_count < 2 || op->output_count == 0)
         return "a recurrent layer takes a sequence and weights, and its outputs must be given";
-    return op->in[0].rank == 3 ? NULL : "a sequence must have the dimensions steps, batch, width";
+    if (op->in[0].rank != 3)
+        return "a sequence must have the dimensions steps, batch, width";
+    ll_give_roles_of_steps(op);
+    return NULL;
 }
 
 /* Whatever it took and gave. */
 const char *ll_shape_ANY(struct ll_op_view *op)
 {
-    (void)op;
+    ll_give_batch(op);
     return NULL;
 }
 

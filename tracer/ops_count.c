@@ -342,6 +342,17 @@ uint64_t ll_written_ASSIGN(const struct ll_op_view *op)
     return ll_size_bytes(&op->out[0]);
 }
 
+/* Of the target only what is overwritten. */
+uint64_t ll_read_PART(const struct ll_op_view *op)
+{
+    return ll_size_bytes(&op->in[1]);
+}
+
+uint64_t ll_written_PART(const struct ll_op_view *op)
+{
+    return ll_size_bytes(&op->in[1]);
+}
+
 /* As much is read as is written. */
 uint64_t ll_read_SLICE(const struct ll_op_view *op)
 {

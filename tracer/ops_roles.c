@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* What a dimension means travels with it. Where a rule knows which dimension of a result is which of an input,
- * it says so here; a role that a model has given stays. */
+/* What a dimension means travels with it. Where a rule knows which dimension of a result is which of an
+ * input, it says so here; a role that a model has given stays. */
 #include "tracer/ops_rules.h"
 
 void ll_take_role(struct ll_shape *to, unsigned at, const struct ll_shape *from, unsigned dim)
@@ -76,4 +76,21 @@ void ll_take_roles_reshaped(struct ll_shape *to, const struct ll_shape *from)
         if (to->role[first] == LL_ROLE_PLAIN && !(batch && has_batch))
             to->role[first] = batch ? LL_ROLE_BATCH : from->role[longer_than_1(from, in_from)];
     }
+}
+
+void ll_give_roles_of_steps(struct ll_op_view *op)
+{
+    for (uint32_t i = 0; i < op->output_count; i++)
+        for (unsigned k = 0; k < 2 && op->out[i].rank >= 2; k++) {
+            unsigned at = op->out[i].rank > 2 ? k : 0;
+            ll_take_role(&op->out[i], at, &op->in[0], op->out[i].rank > 2 ? k : 1);
+        }
+}
+
+void ll_give_batch(struct ll_op_view *op)
+{
+    for (uint32_t i = 0; i < op->output_count; i++)
+        for (uint32_t k = 0; k < op->input_count; k++)
+            if (op->out[i].rank > 0 && op->in[k].rank > 0 && op->in[k].role[0] == LL_ROLE_BATCH)
+                ll_take_role(&op->out[i], 0, &op->in[k], 0);
 }

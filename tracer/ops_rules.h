@@ -25,6 +25,11 @@ void ll_take_role(struct ll_shape *to, unsigned at, const struct ll_shape *from,
 void ll_take_roles(struct ll_shape *to, const struct ll_shape *from);
 void ll_take_roles_reshaped(struct ll_shape *to, const struct ll_shape *from);
 
+/* To all results: the roles of steps and samples [steps, batch, ...] of the first input; the batch where it
+ * is the first dimension of an input and of the result. */
+void ll_give_roles_of_steps(struct ll_op_view *op);
+void ll_give_batch(struct ll_op_view *op);
+
 ll_shape_rule ll_shape_TRANSPOSE, ll_shape_CONCAT, ll_shape_SPLIT, ll_shape_SLICE, ll_shape_PAD,
     ll_shape_STACK, ll_shape_UNSTACK, ll_shape_ONE_HOT, ll_shape_GATHER, ll_shape_SEGMENT_SUM,
     ll_shape_ROWS_IN_PLACE, ll_shape_BATCH_MATMUL, ll_shape_ASSIGN;
@@ -41,6 +46,11 @@ ll_shape_rule ll_shape_BATCH_NORM, ll_shape_NORM_GRAD, ll_shape_NORM_FIXED, ll_s
     ll_shape_TOP_K, ll_shape_UNRAVEL, ll_shape_XENT_SMOOTH;
 ll_shape_rule ll_shape_XENT, ll_shape_IN_PLACE_1, ll_shape_IN_PLACE_2, ll_shape_IN_PLACE_3;
 
+ll_shape_rule ll_shape_ATTENTION, ll_shape_ATTENTION_GRAD;
+ll_count_rule ll_flops_ATTENTION, ll_flops_ATTENTION_GRAD;
+ll_work_rule ll_work_ATTENTION, ll_work_ATTENTION_GRAD;
+ll_shape_rule ll_shape_CAUSAL, ll_shape_PUT, ll_shape_ADAM_MIXED, ll_shape_ROTARY, ll_shape_GATED_GRAD,
+    ll_shape_ROUTE;
 ll_shape_rule ll_shape_WHERE, ll_shape_REPEATED, ll_shape_GIVEN_1, ll_shape_SCATTER, ll_shape_STEPS;
 
 ll_count_rule ll_flops_NONE, ll_flops_MATMUL, ll_flops_CONV_FORWARD, ll_flops_CONV_DATA, ll_flops_CONV_FILTER;
@@ -54,7 +64,7 @@ ll_count_rule ll_flops_LRN, ll_flops_LRN_GRAD, ll_flops_BATCH_NORM, ll_flops_NOR
 
 ll_count_rule ll_flops_BATCH_MATMUL, ll_flops_ROWS_2, ll_flops_PER_OUT_9, ll_flops_CTC;
 ll_count_rule ll_flops_STEPS, ll_flops_COMPUTATION;
-ll_count_rule ll_read_SLICE, ll_written_SLICE;
+ll_count_rule ll_read_SLICE, ll_written_SLICE, ll_read_PART, ll_written_PART;
 ll_count_rule ll_read_GATHER, ll_written_GATHER, ll_read_ROWS, ll_written_ROWS, ll_read_ASSIGN,
     ll_written_ASSIGN;
 ll_count_rule ll_read_NONE, ll_read_IN_OUT, ll_read_OUT;
@@ -70,7 +80,8 @@ ll_shape_rule ll_shape_BENT, ll_shape_UPSAMPLE, ll_shape_SHRUNK, ll_shape_ROI_PO
     ll_shape_BOX_DECODE, ll_shape_NMS, ll_shape_BOX_SAMPLE;
 ll_count_rule ll_flops_PER_IN_12, ll_flops_ROI_POOL, ll_flops_BOX_DECODE, ll_flops_NMS, ll_flops_BOX_SAMPLE;
 /* Of what devices exchange: ops_shape_collective.c. */
-ll_shape_rule ll_shape_ALIKE, ll_shape_GATHERED, ll_shape_SCATTERED, ll_shape_RECEIVED;
+ll_shape_rule ll_shape_ALIKE, ll_shape_GATHERED, ll_shape_SCATTERED, ll_shape_RECEIVED, ll_shape_TOKEN;
+ll_work_rule ll_work_SWAP;
 /* Of BLAS, LAPACK and oneDNN, and of programs seen from outside: ops_algebra.c, ops_lapack.c. */
 ll_shape_rule ll_shape_GEMV, ll_shape_GEMV_ADD, ll_shape_GER, ll_shape_MATMUL_ADD, ll_shape_SYRK,
     ll_shape_SYRK_ADD, ll_shape_SYR2K, ll_shape_SYR2K_ADD, ll_shape_DOT, ll_shape_NORM, ll_shape_EXCHANGED,

@@ -28,6 +28,7 @@ const char *ll_shape_GIVEN(struct ll_op_view *op)
 {
     if (op->output_count == 0)
         return "the outputs of this op must be given";
+    ll_give_batch(op);
     return NULL;
 }
 
@@ -35,6 +36,11 @@ const char *ll_shape_SEEN_AS(struct ll_op_view *op)
 {
     if (op->input_count == 0 || op->output_count != 1)
         return "there must be something to see, and what it is seen as";
+    struct ll_shape *out = &op->out[0];
+    ll_give_batch(op);
+    if (out->rank == 2 && op->in[0].rank == 2 && out->role[0] != LL_ROLE_BATCH &&
+        out->dim[0] == op->in[0].dim[1]) /* turned */
+        ll_take_role(out, 1, &op->in[0], 0);
     return NULL;
 }
 
@@ -210,50 +216,6 @@ const char *ll_shape_LAST_DIM(struct ll_op_view *op)
     out.dim[0] = op->in[0].dim[last];
     out.role[0] = op->in[0].role[last];
     return ll_give(op, 1, &out);
-}
-
-/* Where along the last dimension the largest value is. */
-const char *ll_shape_ARGMAX(struct ll_op_view *op)
-{
-    if (op->input_count != 1)
-        return wants_inputs;
-    struct ll_shape out = op->in[0];
-    if (out.rank == 0 || out.dim[out.rank - 1] == 0)
-        return "argmax takes a tensor whose last dimension has elements";
-    out.rank--;
-    out.dim[out.rank] = 0;
-    out.role[out.rank] = LL_ROLE_PLAIN;
-    out.dtype = LL_I32;
-    return ll_give(op, 1, &out);
-}
-
-/* The largest `size` (default: 1) of the last dimension in falling order, and where they are. */
-const char *ll_shape_TOP_K(struct ll_op_view *op)
-{
-    int64_t size = ll_attr_count(op, LL_ATTR_SIZE, 1);
-    if (op->input_count != 1)
-        return wants_inputs;
-    struct ll_shape values = op->in[0];
-    if (values.rank == 0 || size < 1 || (uint64_t)size > values.dim[values.rank - 1])
-        return "there must be as many elements along the last dimension as are looked for, and at least one";
-    values.dim[values.rank - 1] = (uint64_t)size;
-    struct ll_shape places = values;
-    places.dtype = LL_I32;
-    return ll_give(op, 2, (const struct ll_shape[]){values, places});
-}
-
-/* Indices below `range` of each line -> which piece of `size` elements, all lines' pieces counted on; where
- * in it. */
-const char *ll_shape_UNRAVEL(struct ll_op_view *op)
-{
-    int64_t size = ll_attr_count(op, LL_ATTR_SIZE, 0), range = ll_attr_count(op, LL_ATTR_RANGE, 0);
-    if (op->input_count != 1)
-        return wants_inputs;
-    if (op->in[0].rank == 0 || op->in[0].dtype != LL_I32)
-        return "indices must be lines of i32";
-    if (size < 1 || range < 1 || range > INT32_MAX || range % size != 0)
-        return "lines of at most 2^31 - 1 elements must consist of whole pieces";
-    return ll_give(op, 2, (const struct ll_shape[]){op->in[0], op->in[0]});
 }
 
 const char *ll_shape_MATMUL(struct ll_op_view *op)
@@ -602,4 +564,15 @@ const char *ll_shape_IN_PLACE_2(struct ll_op_view *op)
 const char *ll_shape_IN_PLACE_3(struct ll_op_view *op)
 {
     return in_place(op, 3);
+}
+
+/* A weight of few bits, its master copy, the two moments, the gradient, the powers -> the first four */
+const char *ll_shape_ADAM_MIXED(struct ll_op_view *op)
+{
+    if (op->input_count < 6)
+        return wants_inputs;
+    for (uint32_t i = 1; i < 5; i++)
+        if (!ll_same_dims(&op->in[0], &op->in[i]))
+            return wants_same;
+    return ll_give(op, 4, op->in);
 }

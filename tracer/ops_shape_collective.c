@@ -57,3 +57,11 @@ const char *ll_shape_RECEIVED(struct ll_op_view *op)
         return op->output_count > 0 ? NULL : "what is received must be given";
     return ll_shape_ALIKE(op);
 }
+
+/* What is on the host is still a tensor here, but an empty one. */
+const char *ll_shape_TOKEN(struct ll_op_view *op)
+{
+    if (op->input_count != 1)
+        return "one thing at a time goes to the host";
+    return ll_give(op, 1, &(struct ll_shape){.dtype = op->in[0].dtype, .rank = 1});
+}

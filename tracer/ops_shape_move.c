@@ -175,6 +175,50 @@ const char *ll_shape_ONE_HOT(struct ll_op_view *op)
     return NULL;
 }
 
+/* Where along the last dimension the largest value is. */
+const char *ll_shape_ARGMAX(struct ll_op_view *op)
+{
+    if (op->input_count != 1)
+        return wants_inputs;
+    struct ll_shape out = op->in[0];
+    if (out.rank == 0 || out.dim[out.rank - 1] == 0)
+        return "argmax takes a tensor whose last dimension has elements";
+    out.rank--;
+    out.dim[out.rank] = 0;
+    out.role[out.rank] = LL_ROLE_PLAIN;
+    out.dtype = LL_I32;
+    return ll_give(op, 1, &out);
+}
+
+/* The largest `size` (default: 1) of the last dimension in falling order, and where they are. */
+const char *ll_shape_TOP_K(struct ll_op_view *op)
+{
+    int64_t size = ll_attr_count(op, LL_ATTR_SIZE, 1);
+    if (op->input_count != 1)
+        return wants_inputs;
+    struct ll_shape values = op->in[0];
+    if (values.rank == 0 || size < 1 || (uint64_t)size > values.dim[values.rank - 1])
+        return "there must be as many elements along the last dimension as are looked for, and at least one";
+    values.dim[values.rank - 1] = (uint64_t)size;
+    struct ll_shape places = values;
+    places.dtype = LL_I32;
+    return ll_give(op, 2, (const struct ll_shape[]){values, places});
+}
+
+/* Indices below `range` of each line -> which piece of `size` elements, all lines' pieces counted on; where
+ * in it. */
+const char *ll_shape_UNRAVEL(struct ll_op_view *op)
+{
+    int64_t size = ll_attr_count(op, LL_ATTR_SIZE, 0), range = ll_attr_count(op, LL_ATTR_RANGE, 0);
+    if (op->input_count != 1)
+        return wants_inputs;
+    if (op->in[0].rank == 0 || op->in[0].dtype != LL_I32)
+        return "indices must be lines of i32";
+    if (size < 1 || range < 1 || range > INT32_MAX || range % size != 0)
+        return "lines of at most 2^31 - 1 elements must consist of whole pieces";
+    return ll_give(op, 2, (const struct ll_shape[]){op->in[0], op->in[0]});
+}
+
 /* table[rows, ...], indices[...] -> [indices..., ...] */
 const char *ll_shape_GATHER(struct ll_op_view *op)
 {
@@ -196,7 +240,10 @@ const char *ll_shape_GATHER(struct ll_op_view *op)
 /* One input; what comes out is given. */
 const char *ll_shape_GIVEN_1(struct ll_op_view *op)
 {
-    return op->input_count == 1 && op->output_count == 1 ? NULL : wants_inputs;
+    if (op->input_count != 1 || op->output_count != 1)
+        return wants_inputs;
+    ll_give_batch(op);
+    return NULL;
 }
 
 /* target, indices, updates -> what the target becomes, in memory of its own */
@@ -209,15 +256,17 @@ const char *ll_shape_SCATTER(struct ll_op_view *op)
     return ll_give(op, 1, op->in);
 }
 
-/* rows[n, ...] that belong to rows of the result by indices[n] */
+/* rows[indices' dimensions, ...] that belong to rows of the result by their indices */
 static const char *check_rows(const struct ll_shape *rows, const struct ll_shape *indices,
                               const struct ll_shape *table)
 {
-    struct ll_shape row = layer_of(rows), table_row = layer_of(table);
-    if (rows->rank == 0 || table->rank == 0 || indices->rank != 1 || indices->dtype != LL_I32 ||
-        indices->dim[0] != rows->dim[0])
+    if (rows->rank == 0 || table->rank == 0 || indices->rank == 0 || indices->dtype != LL_I32 ||
+        indices->rank > rows->rank ||
+        memcmp(rows->dim, indices->dim, indices->rank * sizeof *indices->dim) != 0)
         return "there must be one i32 index for each row";
-    if (!ll_same_dims(&row, &table_row) || rows->dtype != table->dtype)
+    unsigned row_rank = rows->rank - (unsigned)indices->rank;
+    if (row_rank != table->rank - 1u || rows->dtype != table->dtype ||
+        memcmp(rows->dim + indices->rank, table->dim + 1, row_rank * sizeof *rows->dim) != 0)
         return "rows must look like those of the table";
     return NULL;
 }

@@ -19,6 +19,7 @@ const char *ll_shape_STEPS(struct ll_op_view *op)
     uint64_t hidden = weights->dim[1], gates = hidden ? weights->dim[0] / hidden : 0;
     if (gates * hidden != weights->dim[0] || (gates != 1 && gates != 3 && gates != 4))
         return "there must be one, three or four gates, each as wide as the hidden state";
+    ll_give_roles_of_steps(op);
     return NULL;
 }
 

@@ -229,3 +229,9 @@ bool ll_work_HOST(const struct ll_op_view *op, struct ll_work *work)
     (void)op;
     return set_kind(work, LL_WORK_HOST);
 }
+
+bool ll_work_SWAP(const struct ll_op_view *op, struct ll_work *work)
+{
+    (void)op;
+    return set_kind(work, LL_WORK_SWAP);
+}

@@ -6,6 +6,14 @@
 #include <stdlib.h>
 
 /* Complete steps follow one another unless something between them was lost; a hole ends the range. */
+struct ll_step ll_trace_typical_step(const struct ll_trace *trace)
+{
+    for (uint64_t i = 0; i < trace->step_count; i++)
+        if (trace->steps[i].complete)
+            return trace->steps[i];
+    return trace->step_count ? trace->steps[0] : (struct ll_step){0};
+}
+
 void ll_trace_range(const struct ll_trace *trace, uint32_t *first_op, uint32_t *end_op, uint64_t *steps)
 {
     *first_op = 0;

@@ -29,6 +29,9 @@ struct ll_profile {
 /* The first and the last-plus-one op of what a profile or a simulation counts: the complete steps, or all. */
 void ll_trace_range(const struct ll_trace *trace, uint32_t *first_op, uint32_t *end_op, uint64_t *steps);
 
+/* The first complete step, or the first when none is; of no ops when there is none. */
+struct ll_step ll_trace_typical_step(const struct ll_trace *trace);
+
 /* NULL when memory ran out; lives in the arena. Pure otherwise. */
 const struct ll_profile *ll_profile(const struct ll_trace *trace, struct ll_arena *arena);
 

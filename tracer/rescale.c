@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Descs and forms are tables in which each look and each op stands once, in the order in which they were first
- * met, so one walk over the forms scales a trace: what no op makes goes by its roles, what an op makes follows
- * from what it reads by the op table. Where the table takes a shape as given (a view, a gradient's target), an
- * extent becomes what the same extent of an input has become, or goes by its role.
+/* Descs and forms are tables in which each look and each op stands once, in the order in which they were
+ * first met, so one walk over the forms scales a trace: what no op makes goes by its roles, what an op makes
+ * follows from what it reads by the op table. Where the table takes a shape as given (a view, a gradient's
+ * target), an extent becomes what the same extent of an input has become, or goes by its role.
  *
- * An extent need not be a multiple of the batch: 512 samples of classes behind the labels of a batch of 64 are
- * 576, and with a batch of 32 they are 544. So an extent is a factor of the batch and a fixed rest. */
+ * An extent need not be a multiple of the batch: 512 samples of classes behind the labels of a batch of 64
+ * are 576, and with a batch of 32 they are 544. So an extent is a factor of the batch and a fixed rest. */
 #include "tracer/rescale.h"
 
 #include "tracer/copy.h"
@@ -120,6 +120,20 @@ static void suppose_result(struct rescale *r, const struct ll_form *form, struct
     }
 }
 
+/* Where something was rounded, a view's batch is what the elements leave. */
+static void balance_view(const struct ll_form *form, struct ll_shape *shape)
+{
+    uint64_t others = 1, elements = ll_elements(&form->view.in[0]);
+    unsigned batch = shape->rank;
+    for (unsigned i = shape->rank; i-- > 0;)
+        if (shape->role[i] == LL_ROLE_BATCH)
+            batch = i;
+    for (unsigned i = 0; i < shape->rank; i++)
+        others = i == batch ? others : ll_mul(others, shape->dim[i]);
+    if (batch < shape->rank && ll_fits(elements) && others > 0 && elements % others == 0)
+        shape->dim[batch] = elements / others;
+}
+
 /* A stretch of a dimension that goes with the batch: the part of it that does, the rest, all or nothing.
  * LL_NO_FIT where it is none of these, or where the two parts cannot be told apart. */
 static uint64_t stretch_of(const struct rescale *r, uint64_t stretch, struct extent whole)
@@ -178,6 +192,8 @@ static bool scale_attribute(struct rescale *r, const struct ll_form *form, struc
     uint64_t count = (uint64_t)attr->count;
     if (attr->key == LL_ATTR_FLOPS && arithmetic_grows(r, form))
         count = in_proportion(r, count);
+    else if (form->view.kind == LL_OP_ROUTE && attr->key == LL_ATTR_SIZE) /* places for tokens, rounded up */
+        count = ll_ceil_div(ll_mul(count, r->to), r->from);
     else if (counts_along_axis(attr->key) && cut.is != cut.was)
         count = stretch_of(r, count, cut);
     attr->count = (int64_t)count;
@@ -227,13 +243,16 @@ static bool settle_results(struct rescale *r, struct ll_form *form)
 {
     struct ll_op_view *view = &form->view;
     uint32_t count = view->output_count;
-    view->out = ll_alloc(&r->trace->arena, count > LL_MAX_OUTPUTS ? count : LL_MAX_OUTPUTS, sizeof *view->out);
+    view->out =
+        ll_alloc(&r->trace->arena, count > LL_MAX_OUTPUTS ? count : LL_MAX_OUTPUTS, sizeof *view->out);
     if (!view->out)
         return false;
     for (uint32_t i = 0; i < count; i++) {
         view->out[i] = r->was[form->outputs[i]].shape;
         suppose_result(r, form, &view->out[i]);
     }
+    if (view->kind == LL_OP_RESHAPE)
+        balance_view(form, &view->out[0]);
     const char *trouble = view->kind == LL_OP_COUNT ? NULL : ll_op_infer(view);
     if (trouble || view->output_count != count)
         return fail(r, trouble ? trouble : "an op takes the batch apart, sample by sample");

@@ -283,17 +283,18 @@ uint32_t ll_rewrite_add(struct ll_rewrite *rewrite, const struct ll_record *reco
     return first;
 }
 
-static void follow_steps(struct ll_rewrite *rewrite, uint32_t op)
+void ll_rewrite_step(struct ll_rewrite *rewrite, uint32_t op)
 {
     uint32_t step = rewrite->old->ops[op].step;
-    if (step != rewrite->step && !rewrite->trouble)
-        ll_recorder_step_begin(rewrite->recorder);
+    if (rewrite->trouble || (rewrite->step != LL_NONE && step <= rewrite->step))
+        return;
+    ll_recorder_step_begin(rewrite->recorder);
     rewrite->step = step;
 }
 
 uint32_t ll_rewrite_put(struct ll_rewrite *rewrite, uint32_t op, const struct ll_record *record)
 {
-    follow_steps(rewrite, op);
+    ll_rewrite_step(rewrite, op);
     uint32_t outputs = rewrite->old->forms[rewrite->old->ops[op].form].view.output_count;
     uint32_t first = ll_rewrite_add(rewrite, record);
     if (first == LL_NONE)

@@ -26,7 +26,8 @@ enum { LL_MAX_RANK = 8 };
     X(C64, "c64", 8)                                                                                         \
     X(C128, "c128", 16)
 
-/* What a dimension means, where the model knows it; lets a trace be rescaled and sharded later. */
+/* What a dimension means, where the model knows it; lets a trace be rescaled and sharded later. INNER: the
+ * features inside of a feed-forward layer, which is wider than what it reads. */
 #define LL_ROLE_LIST(X)                                                                                      \
     X(PLAIN, "")                                                                                             \
     X(BATCH, "batch")                                                                                        \
@@ -36,7 +37,9 @@ enum { LL_MAX_RANK = 8 };
     X(HEADS, "heads")                                                                                        \
     X(VOCABULARY, "vocabulary")                                                                              \
     X(SPATIAL, "spatial")                                                                                    \
-    X(CLASSES, "classes")
+    X(CLASSES, "classes")                                                                                    \
+    X(EXPERTS, "experts")                                                                                    \
+    X(INNER, "inner")
 
 /* Why a tensor occupies memory. */
 #define LL_MEMORY_LIST(X)                                                                                    \

@@ -21,6 +21,7 @@
     X(SEQUENCE, "sequence", "dependent steps over resident weights")                                         \
     X(COLLECTIVE, "collective", "devices exchange data")                                                     \
     X(HOST, "host", "data comes from the host")                                                              \
+    X(SWAP, "swap", "data waits on the host meanwhile: it goes there, or comes back")                        \
     X(WAIT, "wait", "the host does something else, for as long as it did when this was recorded")
 
 enum ll_work_kind {

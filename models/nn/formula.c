@@ -42,6 +42,12 @@ struct ll_value *ll_zeros(struct ll_nn *nn, const struct ll_shape *shape)
     return ll_filled(nn, "zeros", shape, 0);
 }
 
+struct ll_value *ll_made_zeros(struct ll_nn *nn, const struct ll_shape *shape)
+{
+    struct ll_shape scalar = ll_nn_shape(nn, 0, NULL, NULL);
+    return ll_repeated(nn, ll_zeros(nn, &scalar), shape);
+}
+
 struct ll_value *ll_scaled(struct ll_nn *nn, struct ll_value *x, const char *name, double factor)
 {
     return ll_mul_of(nn, x, ll_constant(nn, name, factor));

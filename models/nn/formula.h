@@ -12,6 +12,9 @@ struct ll_value *ll_constant(struct ll_nn *nn, const char *name, double value);
 struct ll_value *ll_filled(struct ll_nn *nn, const char *name, const struct ll_shape *shape, double value);
 struct ll_value *ll_zeros(struct ll_nn *nn, const struct ll_shape *shape);
 
+/* Zeros of this shape that an op makes whenever it runs. */
+struct ll_value *ll_made_zeros(struct ll_nn *nn, const struct ll_shape *shape);
+
 /* a + b */
 static inline struct ll_value *ll_add_of(struct ll_nn *nn, struct ll_value *a, struct ll_value *b)
 {

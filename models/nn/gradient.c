@@ -2,6 +2,7 @@
 /* Going backward through the list of ops. First one pass forward marks what depends on the values asked for:
  * only there gradients flow. Then from the loss to the front, each op's rule turns what arrived at its
  * results into what its inputs get. */
+#include "models/nn/formula.h"
 #include "models/nn/gradient_rule.h"
 
 #include <assert.h>
@@ -21,11 +22,20 @@ struct rows {
     struct rows *next;
 };
 
+/* Whole gradients that wait to be added; the newest first. */
+struct pieces {
+    struct ll_value *value;
+    uint32_t count; /* of the list from here on */
+    struct pieces *next;
+};
+
 /* By value index, for the values there were when the pass began. */
 struct pass {
     bool *needed;               /* depends on a value asked for */
     struct ll_value **gradient; /* what has arrived whole so far */
     struct rows **rows;
+    struct pieces **pieces; /* as_tensorflow: what has not been added to it yet */
+    uint32_t *readers;      /* how many inputs of ops on the way a value is */
 };
 
 /* Of the program being built: nothing that is read here was made by another. */
@@ -34,24 +44,75 @@ static uint64_t first_op(const struct ll_nn *nn)
     return nn->programs[nn->program_count - 1].first_op;
 }
 
-static void mark_needed(const struct ll_nn *nn, struct ll_value *const *values, size_t count, bool *needed)
+static void mark_needed(const struct ll_nn *nn, struct ll_value *const *values, size_t count,
+                        struct pass *pass)
 {
     for (size_t i = 0; i < count; i++)
-        needed[values[i]->index] = true;
+        pass->needed[values[i]->index] = true;
+    for (uint64_t i = 0; nn->as_tensorflow && i < nn->value_count; i++)
+        pass->needed[i] |= nn->values[i]->enters_loop;
     for (uint64_t i = first_op(nn); i < nn->op_count; i++) {
         const struct ll_nn_op *op = nn->ops[i];
         bool depends = false, flows = rules[op->view.kind] != ll_gradient_NONE;
         for (uint32_t j = 0; flows && j < op->view.input_count; j++)
-            depends |= needed[op->inputs[j]->index];
+            depends |= pass->needed[op->inputs[j]->index];
         for (uint32_t j = 0; depends && j < op->view.output_count; j++)
-            needed[op->outputs[j]->index] = true;
+            pass->needed[op->outputs[j]->index] = true;
+        for (uint32_t j = 0; depends && j < op->view.input_count; j++)
+            pass->readers[op->inputs[j]->index]++;
     }
+}
+
+/* Zeros to which the steps of a loop add the gradient of a weight; they are made before the loop. */
+static struct ll_value *accumulator(struct ll_nn *nn, const struct ll_value *weight)
+{
+    const char *scope = nn->scope;
+    nn->scope = ll_nn_scope_of(nn, weight);
+    struct ll_value *zeros = ll_made_zeros(nn, &weight->shape);
+    nn->scope = scope;
+    return zeros;
+}
+
+/* Adds it to what has arrived before. */
+static void add(struct ll_nn *nn, struct pass *pass, const struct ll_value *at, struct ll_value *dx)
+{
+    struct ll_value **sum = &pass->gradient[at->index];
+    bool accumulates = nn->as_tensorflow && !at->producer && pass->readers[at->index] > 1;
+    if (!*sum && accumulates)
+        *sum = accumulator(nn, at);
+    *sum = *sum ? ll_nn_do2(nn, LL_OP_ADD, *sum, dx) : dx;
 }
 
 static void arrive(struct ll_nn *nn, struct pass *pass, const struct ll_value *at, struct ll_value *dx)
 {
-    struct ll_value **sum = &pass->gradient[at->index];
-    *sum = *sum ? ll_nn_do2(nn, LL_OP_ADD, *sum, dx) : dx;
+    struct pieces **list = &pass->pieces[at->index], *piece;
+    if (!nn->as_tensorflow || !at->producer) {
+        add(nn, pass, at, dx);
+        return;
+    }
+    piece = ll_alloc(&nn->arena, 1, sizeof *piece);
+    if (!piece) {
+        ll_nn_fail(nn, "memory ran out");
+        return;
+    }
+    *piece = (struct pieces){dx, *list ? (*list)->count + 1 : 1, *list};
+    *list = piece;
+}
+
+/* The sum of all pieces, in the order in which they came. */
+static struct ll_value *sum_of(struct ll_nn *nn, const struct pieces *pieces)
+{
+    uint32_t count = pieces->count;
+    struct ll_value **values = ll_alloc(&nn->arena, count, sizeof(struct ll_value *));
+    if (!values) {
+        ll_nn_fail(nn, "memory ran out");
+        return pieces->value;
+    }
+    for (; pieces; pieces = pieces->next)
+        values[pieces->count - 1] = pieces->value;
+    return count == 1
+               ? values[0]
+               : ll_nn_do(nn, &(struct ll_call){.kind = LL_OP_ADD_N, .input_count = count, .inputs = values});
 }
 
 static void arrive_rows(struct ll_nn *nn, struct pass *pass, const struct ll_value *at,
@@ -106,18 +167,30 @@ struct ll_value *ll_gradient_whole(struct ll_nn *nn, struct ll_gradient gradient
 static void settle(struct ll_nn *nn, struct pass *pass, const struct ll_value *at)
 {
     const struct rows *rows = pass->rows[at->index];
-    if (!rows)
-        return;
+    const struct pieces *pieces;
     pass->rows[at->index] = NULL;
-    arrive(nn, pass, at, ll_gradient_whole(nn, join(nn, rows), &at->shape));
+    if (rows)
+        arrive(nn, pass, at, ll_gradient_whole(nn, join(nn, rows), &at->shape));
+    pieces = pass->pieces[at->index];
+    pass->pieces[at->index] = NULL;
+    if (pieces)
+        add(nn, pass, at, sum_of(nn, pieces));
 }
 
 static bool arrived(const struct pass *pass, const struct ll_nn_op *op)
 {
-    for (uint32_t i = 0; i < op->view.output_count; i++)
-        if (pass->gradient[op->outputs[i]->index] || pass->rows[op->outputs[i]->index])
+    for (uint32_t i = 0; i < op->view.output_count; i++) {
+        uint32_t at = op->outputs[i]->index;
+        if (pass->gradient[at] || pass->rows[at] || pass->pieces[at])
             return true;
+    }
     return false;
+}
+
+/* Whether an input has a gradient though nobody asks for it. */
+static bool gives_all(const struct ll_nn *nn, const struct ll_nn_op *op, uint32_t input)
+{
+    return nn->as_tensorflow && op->view.in[input].dtype == nn->real;
 }
 
 static void through_op(struct ll_nn *nn, struct pass *pass, const struct ll_nn_op *op)
@@ -139,12 +212,12 @@ static void through_op(struct ll_nn *nn, struct pass *pass, const struct ll_nn_o
         dy[i] = pass->gradient[op->outputs[i]->index];
     }
     for (uint32_t i = 0; i < count; i++)
-        wanted[i] = pass->needed[op->inputs[i]->index];
+        wanted[i] = pass->needed[op->inputs[i]->index] || gives_all(nn, op, i);
     rules[op->view.kind](nn, &(struct ll_gradient_call){op, dy, wanted, dx, indices});
     for (uint32_t i = 0; i < count; i++)
-        if (wanted[i] && dx[i] && indices[i])
+        if (pass->needed[op->inputs[i]->index] && dx[i] && indices[i])
             arrive_rows(nn, pass, op->inputs[i], (struct ll_gradient){dx[i], indices[i]});
-        else if (wanted[i] && dx[i])
+        else if (pass->needed[op->inputs[i]->index] && dx[i])
             arrive(nn, pass, op->inputs[i], dx[i]);
 }
 
@@ -155,11 +228,30 @@ static struct ll_value *one(struct ll_nn *nn, const struct ll_value *loss)
     return ll_nn_variable(nn, "one", &loss->shape, LL_GRADIENT, (struct ll_init){LL_INIT_CONSTANT, 1, NULL});
 }
 
+/* Adds up what has arrived at the states with which loops began. */
+static void end_loops(struct ll_nn *nn, struct pass *pass, uint64_t value_count)
+{
+    for (uint64_t i = 0; nn->as_tensorflow && i < value_count; i++)
+        if (nn->values[i]->enters_loop && nn->values[i]->producer)
+            settle(nn, pass, nn->values[i]);
+}
+
+/* Zeros that flow into what leaves a loop. */
+static void begin_loops(struct ll_nn *nn, struct pass *pass, uint64_t value_count)
+{
+    for (uint64_t i = 0; nn->as_tensorflow && i < value_count; i++)
+        if (nn->values[i]->leaves_loop && pass->needed[i])
+            arrive(nn, pass, nn->values[i], ll_made_zeros(nn, &nn->values[i]->shape));
+}
+
 static void go_backward(struct ll_nn *nn, struct pass *pass, struct ll_value *loss)
 {
+    const uint64_t op_count = nn->op_count, value_count = nn->value_count;
+    begin_loops(nn, pass, value_count);
     pass->gradient[loss->index] = one(nn, loss);
-    for (uint64_t i = nn->op_count; i-- > first_op(nn) && !nn->trouble;)
+    for (uint64_t i = op_count; i-- > first_op(nn) && !nn->trouble;)
         through_op(nn, pass, nn->ops[i]);
+    end_loops(nn, pass, value_count);
 }
 
 /* What has arrived at a value: whole, unless it is rows alone. */
@@ -167,7 +259,7 @@ static struct ll_gradient result(struct ll_nn *nn, struct pass *pass, const stru
 {
     const struct rows *rows = pass->rows[value->index];
     nn->scope = value->producer ? value->producer->scope : nn->scope;
-    if (rows && !pass->gradient[value->index])
+    if (rows && !pass->gradient[value->index] && !pass->pieces[value->index])
         return join(nn, rows);
     settle(nn, pass, value);
     return (struct ll_gradient){pass->gradient[value->index], NULL};
@@ -182,14 +274,15 @@ void ll_nn_sparse_gradients(struct ll_nn *nn, struct ll_value *loss, struct ll_v
         return;
     const char *scope = nn->scope;
     enum ll_phase phase = nn->phase;
-    struct pass pass = {calloc(nn->value_count, sizeof *pass.needed),
-                        calloc(nn->value_count, sizeof(struct ll_value *)),
-                        calloc(nn->value_count, sizeof(struct rows *))};
+    struct pass pass = {
+        calloc(nn->value_count, sizeof *pass.needed), calloc(nn->value_count, sizeof(struct ll_value *)),
+        calloc(nn->value_count, sizeof(struct rows *)), calloc(nn->value_count, sizeof(struct pieces *)),
+        calloc(nn->value_count, sizeof *pass.readers)};
     nn->phase = LL_PHASE_BACKWARD;
-    if (!pass.needed || !pass.gradient || !pass.rows)
+    if (!pass.needed || !pass.gradient || !pass.rows || !pass.pieces || !pass.readers)
         ll_nn_fail(nn, "memory ran out");
     else {
-        mark_needed(nn, values, count, pass.needed);
+        mark_needed(nn, values, count, &pass);
         go_backward(nn, &pass, loss);
         for (size_t i = 0; i < count && !nn->trouble; i++)
             gradients[i] = result(nn, &pass, values[i]);
@@ -199,6 +292,8 @@ void ll_nn_sparse_gradients(struct ll_nn *nn, struct ll_value *loss, struct ll_v
     free(pass.needed);
     free(pass.gradient);
     free(pass.rows);
+    free(pass.pieces);
+    free(pass.readers);
 }
 
 void ll_nn_gradients(struct ll_nn *nn, struct ll_value *loss, struct ll_value *const *values, size_t count,

@@ -2,7 +2,17 @@
 /* Gradients: ops that compute them, added to the network's list in the backward phase.
  *
  * Every differentiable op kind has a rule ll_gradient_WORD (gradient_rules.c), named in the op table. What
- * the rules add are ops like any others, so gradients of gradients come from the same call. */
+ * the rules add are ops like any others, so gradients of gradients come from the same call.
+ *
+ * A network `as_tensorflow` gets the ops that TensorFlow 1 puts into the graph of a recurrent network whose
+ * batch is not known beforehand, which is what Catamount counts:
+ *   - what flows into a side of an elementwise op is summed over the dimensions along which that side
+ *     repeats, though there be none, and seen in its shape;
+ *   - an op on the way gives the gradients of all its inputs, wanted or not;
+ *   - what arrives at a value is added by one `add_n` when all of it has arrived;
+ *   - a weight that is read several times is read by a loop: its gradient starts as zeros, to which each
+ *     step adds its own;
+ *   - zeros are made by ops: for those, for what nothing flows into, and for what leaves a loop unread. */
 #ifndef LL_NN_GRADIENT_H
 #define LL_NN_GRADIENT_H
 

@@ -13,6 +13,19 @@ static struct ll_value *sum_along(struct ll_nn *nn, struct ll_value *dy, unsigne
     return ll_seen_as(nn, ll_sum_over(nn, dy, i, 1), &shape);
 }
 
+/* As TensorFlow's graph has it: one sum over the dimensions from the first to the last that the input lacks
+ * or repeats along, over none where there are none, and the input's shape. */
+static struct ll_value *reshaped_sum(struct ll_nn *nn, struct ll_value *dy, const struct ll_value *input)
+{
+    unsigned missing = (unsigned)(dy->shape.rank - input->shape.rank), first = 0, end = 0;
+    for (unsigned i = 0; i < dy->shape.rank; i++)
+        if (i < missing || input->shape.dim[i - missing] != dy->shape.dim[i]) {
+            first = end > 0 ? first : i;
+            end = i + 1;
+        }
+    return ll_seen_as(nn, ll_sum_over(nn, dy, first, end - first), &input->shape);
+}
+
 /* What flows into an input that repeats along some dimensions of the result is the sum over these: first
  * those in front that it has not at all, then those along which it has 1. */
 static struct ll_value *collected(struct ll_nn *nn, struct ll_value *dy, const struct ll_value *input)
@@ -20,6 +33,8 @@ static struct ll_value *collected(struct ll_nn *nn, struct ll_value *dy, const s
     unsigned missing = (unsigned)(dy->shape.rank - input->shape.rank);
     if (nn->trouble)
         return dy;
+    if (nn->as_tensorflow)
+        return reshaped_sum(nn, dy, input);
     if (missing > 0)
         dy = ll_sum_over(nn, dy, 0, missing);
     for (unsigned i = 0; i < input->shape.rank; i++)
@@ -81,7 +96,7 @@ void ll_gradient_DIV(struct ll_nn *nn, const struct ll_gradient_call *call)
 /* What flows goes to the input that the result was taken from, to the second of equals. */
 static void choose(struct ll_nn *nn, const struct ll_gradient_call *call, enum ll_op_kind first_wins)
 {
-    struct ll_value *zero = ll_zeros(nn, &call->dy[0]->shape);
+    struct ll_value *zero = ll_zero_flow(nn, &call->dy[0]->shape);
     struct ll_value *won = ll_nn_do2(nn, first_wins, call->op->inputs[0], call->op->inputs[1]);
     if (call->wanted[0])
         flow(nn, call, 0, ll_select(nn, won, call->dy[0], zero));
@@ -126,7 +141,7 @@ void ll_gradient_ADD_N(struct ll_nn *nn, const struct ll_gradient_call *call)
 
 void ll_gradient_SELECT(struct ll_nn *nn, const struct ll_gradient_call *call)
 {
-    struct ll_value *zero = ll_zeros(nn, &call->dy[0]->shape), *condition = call->op->inputs[0];
+    struct ll_value *zero = ll_zero_flow(nn, &call->dy[0]->shape), *condition = call->op->inputs[0];
     if (call->wanted[1])
         call->dx[1] = ll_select(nn, condition, call->dy[0], zero);
     if (call->wanted[2])
@@ -211,6 +226,21 @@ struct ll_value *ll_through_softmax(struct ll_nn *nn, struct ll_value *y, struct
 void ll_gradient_SOFTMAX(struct ll_nn *nn, const struct ll_gradient_call *call)
 {
     call->dx[0] = ll_through_softmax(nn, call->op->outputs[0], call->dy[0]);
+}
+
+void ll_gradient_CAUSAL_SOFTMAX(struct ll_nn *nn, const struct ll_gradient_call *call)
+{
+    struct ll_value *inputs[] = {call->dy[0], call->op->outputs[0]};
+    call->dx[0] = ll_with_attrs(nn, LL_OP_CAUSAL_SOFTMAX_GRAD, call->op, 2, inputs, NULL);
+}
+
+void ll_gradient_SILU_MUL(struct ll_nn *nn, const struct ll_gradient_call *call)
+{
+    const struct ll_nn_op *op = call->op;
+    struct ll_value *inputs[] = {call->dy[0], op->inputs[0], op->inputs[1]};
+    const struct ll_nn_op *gradient = ll_with_attrs(nn, LL_OP_SILU_MUL_GRAD, op, 3, inputs, NULL)->producer;
+    for (int i = 0; gradient && i < 2; i++)
+        call->dx[i] = gradient->outputs[i];
 }
 
 /* dL/dx = dL/d(loss) x */

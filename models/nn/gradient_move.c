@@ -59,7 +59,7 @@ static struct ll_value **all_dy(struct ll_nn *nn, const struct ll_gradient_call 
     if (!dy)
         ll_nn_fail(nn, "memory ran out");
     for (uint32_t i = 0; dy && i < count; i++)
-        dy[i] = call->dy[i] ? call->dy[i] : ll_zeros(nn, &call->op->outputs[i]->shape);
+        dy[i] = call->dy[i] ? call->dy[i] : ll_zero_flow(nn, &call->op->outputs[i]->shape);
     return dy;
 }
 
@@ -118,7 +118,7 @@ void ll_gradient_GATHER(struct ll_nn *nn, const struct ll_gradient_call *call)
     rows.role[0] = LL_ROLE_PLAIN;
     if (!call->wanted[0])
         return;
-    bool is_flat = indices->shape.rank == 1;
+    bool is_flat = indices->shape.rank == 1 && !nn->as_tensorflow;
     call->dx[0] = is_flat ? call->dy[0] : ll_seen_as(nn, call->dy[0], &rows);
     call->indices[0] = is_flat ? indices : ll_seen_as(nn, indices, &flat);
 }
@@ -127,6 +127,61 @@ void ll_gradient_SEGMENT_SUM(struct ll_nn *nn, const struct ll_gradient_call *ca
 {
     if (call->wanted[0])
         call->dx[0] = ll_nn_do2(nn, LL_OP_GATHER, call->dy[0], call->op->inputs[1]);
+}
+
+void ll_gradient_CAUSAL_ATTENTION(struct ll_nn *nn, const struct ll_gradient_call *call)
+{
+    const struct ll_nn_op *op = call->op;
+    struct ll_value *inputs[] = {call->dy[0],   op->inputs[0],  op->inputs[1],
+                                 op->inputs[2], op->outputs[0], op->outputs[1]};
+    if (!call->dy[0] || call->dy[1]) {
+        ll_gradient_UNKNOWN(nn, call);
+        return;
+    }
+    const struct ll_nn_op *gradient =
+        ll_with_attrs(nn, LL_OP_CAUSAL_ATTENTION_GRAD, op, 6, inputs, NULL)->producer;
+    for (int i = 0; gradient && i < 3; i++)
+        call->dx[i] = gradient->outputs[i];
+}
+
+/* What is turned by an angle is turned back. */
+void ll_gradient_ROTARY(struct ll_nn *nn, const struct ll_gradient_call *call)
+{
+    struct ll_attr attrs[LL_MAX_ATTRS];
+    uint32_t count = 0;
+    for (uint32_t i = 0; i < call->op->view.attr_count; i++)
+        if (call->op->view.attrs[i].key != LL_ATTR_SCALE)
+            attrs[count++] = call->op->view.attrs[i];
+    attrs[count++] = ll_attr_of_real(LL_ATTR_SCALE, -ll_attr_real(&call->op->view, LL_ATTR_SCALE, 1));
+    call->dx[0] = ll_nn_do(
+        nn,
+        &(struct ll_call){
+            .kind = LL_OP_ROTARY, .input_count = 1, .inputs = call->dy, .attr_count = count, .attrs = attrs});
+}
+
+/* The best go back to where they came from. */
+void ll_gradient_TOP_K(struct ll_nn *nn, const struct ll_gradient_call *call)
+{
+    const struct ll_value *x = call->op->inputs[0];
+    struct ll_value *dy = call->dy[0], *places = call->op->outputs[1];
+    if (!dy || nn->trouble)
+        return;
+    unsigned rank = x->shape.rank;
+    struct ll_shape column = dy->shape, hot = dy->shape;
+    column.dim[rank] = 1;
+    column.rank++;
+    hot.dim[rank] = x->shape.dim[rank - 1];
+    hot.role[rank] = x->shape.role[rank - 1];
+    hot.rank++;
+    struct ll_attr depth = ll_attr_of_count(LL_ATTR_DEPTH, (int64_t)x->shape.dim[rank - 1]);
+    struct ll_value *where = ll_nn_do(nn, &(struct ll_call){.kind = LL_OP_ONE_HOT,
+                                                            .input_count = 1,
+                                                            .inputs = &places,
+                                                            .attr_count = 1,
+                                                            .attrs = &depth,
+                                                            .given_count = 1,
+                                                            .given = &hot});
+    call->dx[0] = ll_sum_over(nn, ll_mul_of(nn, where, ll_seen_as(nn, dy, &column)), rank - 1, 1);
 }
 
 static struct ll_value *product(struct ll_nn *nn, struct ll_value *a, bool transpose_a, struct ll_value *b,

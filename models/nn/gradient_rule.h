@@ -4,6 +4,7 @@
 #ifndef LL_NN_GRADIENT_RULE_H
 #define LL_NN_GRADIENT_RULE_H
 
+#include "models/nn/formula.h"
 #include "models/nn/gradient.h"
 
 #define LL_OP(word, name, op_class, shape, flops, bytes, storage, work, gradient, runs)                      \
@@ -26,6 +27,12 @@ static inline struct ll_value *ll_with_attrs(struct ll_nn *nn, enum ll_op_kind k
                             .given_count = given ? 1 : 0,
                             .given = given,
                         });
+}
+
+/* Zeros where nothing flows. */
+static inline struct ll_value *ll_zero_flow(struct ll_nn *nn, const struct ll_shape *shape)
+{
+    return nn->as_tensorflow ? ll_made_zeros(nn, shape) : ll_zeros(nn, shape);
 }
 
 /* What flows into x where dy flows into y = softmax(x): y (dy - sum dy y), the sum over the last dimension.

@@ -205,8 +205,11 @@ static void join_xent(struct ll_nn *nn, const struct ll_gradient_call *call, str
     call->dx[0] = first && second ? ll_add_of(nn, first, second) : first ? first : second;
 }
 
+/* TensorFlow makes zeros for the second result, where nothing flows into it, and reads them nowhere. */
 void ll_gradient_SOFTMAX_XENT(struct ll_nn *nn, const struct ll_gradient_call *call)
 {
+    if (nn->as_tensorflow && !call->dy[1])
+        ll_made_zeros(nn, &call->op->outputs[1]->shape);
     join_xent(nn, call, call->dy[1] ? through_xent(nn, call) : NULL);
 }
 

@@ -16,30 +16,33 @@ struct table {
     real *out, rate;
 };
 
-LL_FAST static void gather(void *context, uint64_t begin, uint64_t end, uint64_t chunk)
+/* Rows of whatever type. */
+struct picks {
+    const struct ll_kernel_call *call;
+    uint64_t row_count, row_bytes;
+};
+
+static void gather(void *context, uint64_t begin, uint64_t end, uint64_t chunk)
 {
     (void)chunk;
-    const struct table *t = context;
+    const struct picks *p = context;
+    const int32_t *indices = p->call->in[1];
     for (uint64_t i = begin; i < end; i++) {
-        real *out = t->out + i * t->row_length;
-        if (ll_index_fits(t->call, t->indices[i], t->row_count))
-            memcpy(out, t->rows + (uint64_t)t->indices[i] * t->row_length, t->row_length * sizeof(real));
+        char *out = (char *)p->call->out[0] + i * p->row_bytes;
+        if (ll_index_fits(p->call, indices[i], p->row_count))
+            memcpy(out, (const char *)p->call->in[0] + (uint64_t)indices[i] * p->row_bytes, p->row_bytes);
         else
-            memset(out, 0, t->row_length * sizeof(real));
+            memset(out, 0, p->row_bytes);
     }
 }
 
 LL_KERNEL(GATHER)
 {
     const struct ll_shape *in = call->op->in;
-    struct table t = {.call = call,
-                      .indices = call->in[1],
-                      .row_count = in[0].dim[0],
-                      .rows = call->in[0],
-                      .out = call->out[0]};
-    assert(in[0].dtype == (sizeof(real) == 4 ? LL_F32 : LL_F64));
-    t.row_length = t.row_count ? ll_elements(&in[0]) / t.row_count : 0;
-    ll_pool_run(call->pool, ll_elements(&in[1]), ll_max(1, GRAIN / ll_max(1, t.row_length)), gather, &t);
+    struct picks p = {.call = call, .row_count = in[0].dim[0]};
+    p.row_bytes = p.row_count ? ll_size_bytes(&in[0]) / p.row_count : 0;
+    ll_pool_run(call->pool, ll_elements(&in[1]), ll_max(1, GRAIN / ll_max(1, p.row_bytes / sizeof(real))),
+                gather, &p);
 }
 
 /* Chunk: rows of the table. It meets all indices and takes those that are its own. */
@@ -81,7 +84,7 @@ static void over_table(const struct ll_kernel_call *call, uint32_t first, ll_poo
     const struct ll_shape *rows = &call->op->in[first], *out = &call->op->out[0];
     struct table t = {.rows = call->in[first],
                       .indices = call->in[first + 1],
-                      .index_count = rows->dim[0],
+                      .index_count = ll_elements(&call->op->in[first + 1]),
                       .row_count = out->dim[0],
                       .row_length = out->dim[0] ? ll_elements(out) / out->dim[0] : 0,
                       .out = call->out[0],

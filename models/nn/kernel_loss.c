@@ -7,31 +7,12 @@
  *
  * where the targets of a class number are 1 for it and 0 for the others. A number that is no
  * class has no loss (NaN) and no gradient. */
-#include "models/nn/elementary.h"
-#include "models/nn/kernel_largest.h"
+#include "models/nn/kernel_softmax.h"
 
 #include <math.h>
 #include <string.h>
 
 enum { GRAIN = 1 << 12 };
-
-/* y = exp(x - most); their sum. */
-LL_INLINE double exponentials(const real *x, real most, real *restrict y, uint64_t count)
-{
-    double sum = 0;
-    for (uint64_t i = 0; i < count; i++)
-        y[i] = ll_exp(x[i] - most);
-#pragma omp simd reduction(+ : sum)
-    for (uint64_t i = 0; i < count; i++)
-        sum += (double)y[i];
-    return sum;
-}
-
-LL_INLINE void scale(real *y, uint64_t count, real factor)
-{
-    for (uint64_t i = 0; i < count; i++)
-        y[i] *= factor;
-}
 
 /* Chunk: rows, the last dimension of the first input. */
 struct rows {
@@ -56,8 +37,8 @@ LL_FAST static void softmax(void *context, uint64_t begin, uint64_t end, uint64_
     for (uint64_t row = begin; row < end; row++) {
         const real *x = (const real *)rows->call->in[0] + row * length;
         real *y = (real *)rows->call->out[0] + row * length;
-        double sum = exponentials(x, ll_largest(x, length), y, length);
-        scale(y, length, (real)(1 / sum));
+        double sum = ll_exponentials(x, ll_largest(x, length), y, length);
+        ll_scale_line(y, length, (real)(1 / sum));
     }
 }
 
@@ -81,8 +62,8 @@ LL_FAST static void loss_of_labels(void *context, uint64_t begin, uint64_t end, 
             *loss = (real)NAN;
             continue;
         }
-        double sum = exponentials(x, most, dx, classes);
-        scale(dx, classes, (real)(1 / sum));
+        double sum = ll_exponentials(x, most, dx, classes);
+        ll_scale_line(dx, classes, (real)(1 / sum));
         dx[label] -= 1;
         *loss = (real)(log(sum) - (double)(x[label] - most));
     }
@@ -112,7 +93,7 @@ LL_FAST static void loss_of_smooth_labels(void *context, uint64_t begin, uint64_
             *loss = (real)NAN;
             continue;
         }
-        double sum = exponentials(x, most, dx, classes), distance = 0;
+        double sum = ll_exponentials(x, most, dx, classes), distance = 0;
 #pragma omp simd reduction(+ : distance)
         for (uint64_t i = 0; i < classes; i++)
             distance += (double)(x[i] - most);
@@ -139,7 +120,7 @@ LL_FAST static void loss_of_targets(void *context, uint64_t begin, uint64_t end,
         const real *x = (const real *)call->in[0] + row * classes, most = ll_largest(x, classes);
         const real *target = (const real *)call->in[1] + row * classes;
         real *restrict dx = (real *)call->out[1] + row * classes;
-        double sum = exponentials(x, most, dx, classes), weight = 0, inner = 0;
+        double sum = ll_exponentials(x, most, dx, classes), weight = 0, inner = 0;
 #pragma omp simd reduction(+ : weight, inner)
         for (uint64_t i = 0; i < classes; i++) {
             weight += (double)target[i];

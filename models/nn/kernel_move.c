@@ -82,6 +82,15 @@ LL_KERNEL(SLICE)
          (struct runs){(const char *)call->in[0] + begin, call->out[0], from.row, to.row, to.row});
 }
 
+LL_KERNEL(PUT)
+{
+    const struct ll_op_view *op = call->op;
+    struct layout from = layout_of(&op->in[1], axis_of(op)), to = layout_of(&op->in[0], axis_of(op));
+    uint64_t begin = (uint64_t)ll_attr_count(op, LL_ATTR_BEGIN, 0) * to.step;
+    move(call, to.outer,
+         (struct runs){call->in[1], (char *)call->out[0] + begin, from.row, to.row, from.row});
+}
+
 LL_KERNEL(PAD)
 {
     const struct ll_op_view *op = call->op;

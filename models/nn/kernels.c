@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Binds the op table's rows to their kernels. A NATIVE row without a kernel does not link. */
 #include "models/nn/kernel.h"
+#include "models/nn/kernel_attention.h"
 #include "models/nn/kernel_conv.h"
 #include "models/nn/kernel_ctc.h"
 #include "models/nn/kernel_detect.h"
@@ -9,6 +10,7 @@
 #include "models/nn/kernel_norm.h"
 #include "models/nn/kernel_rank.h"
 #include "models/nn/kernel_reduce.h"
+#include "models/nn/kernel_route.h"
 #include "models/nn/kernel_sampler.h"
 
 #include <assert.h>
@@ -43,6 +45,8 @@ static uint64_t (*const workspaces[LL_OP_COUNT])(const struct ll_op_view *op, un
     [LL_OP_BATCH_NORM_FIXED_GRAD] = ll_norm_workspace,
     [LL_OP_CTC_LOSS] = ll_ctc_workspace,
     [LL_OP_TOP_K] = ll_rank_workspace,
+    [LL_OP_CAUSAL_ATTENTION] = ll_attention_workspace,
+    [LL_OP_ROUTE] = ll_route_workspace,
     [LL_OP_NMS] = ll_nms_workspace,
     [LL_OP_BOX_SAMPLE] = ll_box_sample_workspace,
     [LL_OP_LOG_UNIFORM_SAMPLE] = ll_sampler_workspace,

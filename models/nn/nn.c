@@ -385,6 +385,16 @@ void ll_nn_pop(struct ll_nn *nn)
     nn->scope = nn->outer_scopes[--nn->scope_depth];
 }
 
+const char *ll_nn_scope_of(struct ll_nn *nn, const struct ll_value *variable)
+{
+    const char *slash = strrchr(variable->name, '/');
+    const char *scope =
+        slash ? ll_copy_text(&nn->arena, variable->name, (size_t)(slash - variable->name)) : "";
+    if (!scope)
+        ll_nn_fail(nn, "memory ran out");
+    return scope ? scope : "";
+}
+
 uint64_t ll_nn_parameters(const struct ll_nn *nn)
 {
     uint64_t count = 0, end = nn->program_count > 1 ? nn->programs[1].first_value : nn->value_count;

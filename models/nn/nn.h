@@ -58,6 +58,8 @@ struct ll_value {
     struct ll_init init;            /* of variables */
     bool kept;                      /* can be looked at after the step */
     bool frozen;                    /* a weight that training leaves as it is */
+    bool enters_loop; /* a state before a loop's first step: as_tensorflow, it has a gradient, too */
+    bool leaves_loop; /* a state behind its last one: as_tensorflow, zeros flow into it */
 };
 
 /* Where a host_input op gets its data: called before each step, outside of its time, for the whole batch. */
@@ -110,7 +112,8 @@ struct ll_nn {
     const char *scope, *outer_scopes[LL_MOST_SCOPES]; /* those that pops go back to */
     uint32_t scope_depth;
     const char *trouble;
-    bool frozen; /* what variables made now shall be */
+    bool frozen;        /* what variables made now shall be */
+    bool as_tensorflow; /* gradients are those of TensorFlow's graphs, nothing left out (gradient.h) */
     struct ll_nn_op **ops;
     uint64_t op_count, op_capacity;
     struct ll_value **values;
@@ -193,6 +196,9 @@ struct ll_value *ll_nn_do2(struct ll_nn *nn, enum ll_op_kind kind, struct ll_val
 void ll_nn_push(struct ll_nn *nn, const char *name);
 void ll_nn_push_numbered(struct ll_nn *nn, const char *name, unsigned number); /* "unit", 3: "unit3" */
 void ll_nn_pop(struct ll_nn *nn);
+
+/* The scope in which a variable was made. */
+const char *ll_nn_scope_of(struct ll_nn *nn, const struct ll_value *variable);
 
 /* One attribute of a call. */
 static inline struct ll_attr ll_attr_of_count(enum ll_attr_key key, int64_t value)

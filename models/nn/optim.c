@@ -19,13 +19,21 @@ struct update {
 
 static const struct ll_init zero = {LL_INIT_CONSTANT, 0, NULL}, one = {LL_INIT_CONSTANT, 1, NULL};
 
+/* Where weights have few bits, what adds up over the steps is kept in 32 (Micikevicius et al., 2018). */
+static enum ll_dtype wide(uint8_t dtype)
+{
+    return ll_dtype_bytes((enum ll_dtype)dtype) < ll_dtype_bytes(LL_F32) ? LL_F32 : (enum ll_dtype)dtype;
+}
+
 /* A variable of the weight's shape, named after it: "conv1/weights/momentum". */
 static struct ll_value *state_from(struct ll_nn *nn, const struct ll_value *weight, const char *suffix,
                                    struct ll_init first)
 {
     const char *slash = strrchr(weight->name, '/');
     const char *name = ll_format(&nn->arena, "%s/%s", slash ? slash + 1 : weight->name, suffix);
-    return ll_nn_variable(nn, name ? name : suffix, &weight->shape, LL_OPTIMIZER, first);
+    struct ll_shape shape = weight->shape;
+    shape.dtype = (uint8_t)wide(shape.dtype);
+    return ll_nn_variable(nn, name ? name : suffix, &shape, LL_OPTIMIZER, first);
 }
 
 static struct ll_value *state_of(struct ll_nn *nn, const struct ll_value *weight, const char *suffix)
@@ -76,10 +84,19 @@ static void update_ADAM(struct ll_nn *nn, const struct update *update, struct ll
         ll_attr_of_real(LL_ATTR_BETA2, update->optimizer->beta2),
         ll_attr_of_real(LL_ATTR_EPSILON, update->optimizer->epsilon),
     };
-    struct ll_value *inputs[] = {
-        weight,        state_of(nn, weight, "m"), state_of(nn, weight, "v"), gradient.value, update->powers,
-        update->factor};
-    do_update(nn, LL_OP_ADAM, update->factor ? 6 : 5, inputs, 4, attrs);
+    bool mixed = wide(weight->shape.dtype) != weight->shape.dtype;
+    struct ll_value *inputs[7];
+    uint32_t count = 0;
+    inputs[count++] = weight;
+    if (mixed)
+        inputs[count++] = state_of(nn, weight, "master");
+    inputs[count++] = state_of(nn, weight, "m");
+    inputs[count++] = state_of(nn, weight, "v");
+    inputs[count++] = gradient.value;
+    inputs[count++] = update->powers;
+    if (update->factor)
+        inputs[count++] = update->factor;
+    do_update(nn, mixed ? LL_OP_ADAM_MIXED : LL_OP_ADAM, count, inputs, 4, attrs);
 }
 
 static void update_RMSPROP(struct ll_nn *nn, const struct update *update, struct ll_value *weight,
@@ -114,6 +131,7 @@ static void advance_powers(struct ll_nn *nn, struct update *update)
     const struct ll_optimizer *optimizer = update->optimizer;
     double *betas = ll_copy(&nn->arena, (double[]){optimizer->beta1, optimizer->beta2}, 2 * sizeof *betas);
     struct ll_shape shape = ll_nn_shape(nn, 1, (uint64_t[]){2}, NULL);
+    shape.dtype = (uint8_t)wide(shape.dtype);
     ll_nn_push(nn, "adam");
     struct ll_value *powers = ll_nn_variable(nn, "powers", &shape, LL_OPTIMIZER, one);
     struct ll_init list = betas ? (struct ll_init){LL_INIT_LIST, 0, betas} : one;
@@ -147,16 +165,24 @@ static struct ll_value *clip_norm(struct ll_nn *nn, struct ll_value *g, double m
     return ll_div_of(nn, ll_mul_of(nn, g, limit), ll_nn_do2(nn, LL_OP_MAXIMUM, norm, limit));
 }
 
+/* Whether the weight's gradient is one of those that have a norm together. */
+static bool is_clipped(const struct ll_optimizer *optimizer, const struct ll_value *weight)
+{
+    const char *unclipped = optimizer->unclipped;
+    return !unclipped || strncmp(weight->name, unclipped, strlen(unclipped)) != 0;
+}
+
 /* c min(1 / n, 1 / c), n being the norm of all gradients together: the root of twice the sum of half their
  * squares. */
-static struct ll_value *global_factor(struct ll_nn *nn, const struct ll_gradient *gradients, size_t count,
-                                      double most)
+static struct ll_value *global_factor(struct ll_nn *nn, const struct ll_optimizer *optimizer,
+                                      const struct ll_descent *descent)
 {
-    struct ll_value **halves = ll_alloc(&nn->arena, count, sizeof(struct ll_value *));
+    const double most = optimizer->clip_norm;
+    struct ll_value **halves = ll_alloc(&nn->arena, descent->count, sizeof(struct ll_value *));
     uint32_t found = 0;
-    for (size_t i = 0; halves && i < count; i++)
-        if (gradients[i].value)
-            halves[found++] = ll_nn_do1(nn, LL_OP_L2_LOSS, gradients[i].value);
+    for (size_t i = 0; halves && i < descent->count; i++)
+        if (descent->gradients[i].value && is_clipped(optimizer, descent->weights[i]))
+            halves[found++] = ll_nn_do1(nn, LL_OP_L2_LOSS, descent->gradients[i].value);
     if (!halves)
         ll_nn_fail(nn, "memory ran out");
     struct ll_value *sum =
@@ -179,7 +205,7 @@ static struct ll_value *changed(struct ll_nn *nn, const struct ll_optimizer *opt
                                 const struct ll_value *weight, struct ll_value *gradient,
                                 struct ll_value *factor)
 {
-    if (factor)
+    if (factor && is_clipped(optimizer, weight))
         gradient = ll_mul_of(nn, gradient, factor);
     if (optimizer->clip == LL_CLIP_NORM)
         gradient = clip_norm(nn, gradient, optimizer->clip_norm);
@@ -198,15 +224,6 @@ static void follow(struct ll_nn *nn, const struct ll_value *weight, double decay
     do_update(nn, LL_OP_MOVING_AVERAGE, 2, inputs, 1, &attr);
 }
 
-static const char *scope_of(struct ll_nn *nn, const struct ll_value *weight)
-{
-    const char *slash = strrchr(weight->name, '/');
-    const char *scope = slash ? ll_copy_text(&nn->arena, weight->name, (size_t)(slash - weight->name)) : "";
-    if (!scope)
-        ll_nn_fail(nn, "memory ran out");
-    return scope ? scope : "";
-}
-
 static void update_all(struct ll_nn *nn, const struct ll_optimizer *optimizer,
                        const struct ll_descent *descent)
 {
@@ -216,7 +233,7 @@ static void update_all(struct ll_nn *nn, const struct ll_optimizer *optimizer,
         kinds[optimizer->kind].begin(nn, &update);
     if (optimizer->clip == LL_CLIP_GLOBAL_NORM) {
         ll_nn_push(nn, "clip");
-        factor = global_factor(nn, descent->gradients, descent->count, optimizer->clip_norm);
+        factor = global_factor(nn, optimizer, descent);
         ll_nn_pop(nn);
     }
     for (size_t i = 0; i < descent->count && !nn->trouble; i++) {
@@ -224,7 +241,7 @@ static void update_all(struct ll_nn *nn, const struct ll_optimizer *optimizer,
         const struct ll_value *weight = descent->weights[i];
         if (!gradient.value)
             continue;
-        nn->scope = scope_of(nn, weight);
+        nn->scope = ll_nn_scope_of(nn, weight);
         gradient.value = changed(nn, optimizer, weight, gradient.value, factor);
         kinds[optimizer->kind].update(nn, &update, descent->weights[i]->next, gradient);
         if (optimizer->average > 0)
@@ -241,7 +258,7 @@ static struct ll_gradient settled(struct ll_nn *nn, const struct ll_optimizer *o
         optimizer->clip != LL_CLIP_VALUE; /* of rows that come twice it is the sum that counts */
     if (!gradient.indices || takes_rows)
         return gradient;
-    nn->scope = scope_of(nn, weight);
+    nn->scope = ll_nn_scope_of(nn, weight);
     return (struct ll_gradient){ll_gradient_whole(nn, gradient, &weight->shape), NULL};
 }
 
@@ -251,7 +268,7 @@ static struct ll_gradient sum_of(struct ll_nn *nn, const struct ll_value *weight
 {
     if (!before.value || !gradient.value)
         return before.value ? before : gradient;
-    nn->scope = scope_of(nn, weight);
+    nn->scope = ll_nn_scope_of(nn, weight);
     return (struct ll_gradient){ll_add_of(nn, ll_gradient_whole(nn, before, &weight->shape),
                                           ll_gradient_whole(nn, gradient, &weight->shape)),
                                 NULL};

@@ -13,7 +13,9 @@
  * to at most this size. */
 enum ll_clip { LL_CLIP_NONE, LL_CLIP_NORM, LL_CLIP_GLOBAL_NORM, LL_CLIP_VALUE };
 
-/* The names and constants are those of the papers; what a kind does not use is zero. RMSProp's epsilon stands
+/* Weights of 16 bits have a master copy and moments of 32 with ADAM: 16 bytes a parameter with the gradient.
+ *
+ * The names and constants are those of the papers; what a kind does not use is zero. RMSProp's epsilon stands
  * under the root, as TensorFlow has it. */
 enum ll_optimizer_kind { LL_SGD, LL_MOMENTUM, LL_ADAM, LL_RMSPROP };
 struct ll_optimizer {
@@ -30,7 +32,8 @@ struct ll_optimizer {
     struct ll_value *(*transform)(void *context, struct ll_nn *nn, const struct ll_value *weight,
                                   struct ll_value *gradient);
     void *context;
-    const char *only; /* weights whose names begin so, "critic/"; NULL: all of them */
+    const char *only;      /* weights whose names begin so, "critic/"; NULL: all of them */
+    const char *unclipped; /* GLOBAL_NORM: weights whose names begin so are left out of it; NULL: none */
 };
 
 /* Adds the gradients of the loss with respect to all weights made so far that it depends on, but for frozen

@@ -1,9 +1,12 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* leadline info T.llt: what a trace holds. */
+#include "sim/cli/accounts.h"
 #include "sim/cli/command.h"
 #include "sim/cli/load.h"
+#include "sim/cli/rebatch.h"
 #include "sim/memory/footprint.h"
 #include "sim/report/human.h"
+#include "sim/report/memory_report.h"
 #include "sim/report/sim_report.h"
 #include "sim/report/table.h"
 #include "tracer/base/json.h"
@@ -34,12 +37,15 @@ static void totals_json(const struct ll_trace *trace, const struct ll_profile *p
     ll_json_put_number(json, "recording_s", profile->recording_s);
 }
 
-static void footprint_json(const struct ll_footprint *footprint, struct ll_json *json)
+static void footprint_json(const struct ll_footprint *footprint, const struct ll_memory_report *memory,
+                           struct ll_json *json)
 {
     ll_json_key(json, "footprint");
     ll_json_open_object(json);
     ll_json_put_count(json, "peak_bytes", footprint->peak_bytes);
     ll_report_by_class(footprint, json);
+    if (memory)
+        ll_memory_json(memory, json);
     ll_json_close_object(json);
 }
 
@@ -113,7 +119,8 @@ static void facts_json(const struct ll_trace *trace, const char *key, const char
 }
 
 static void info_json(const struct ll_trace *trace, const struct ll_profile *profile,
-                      const struct ll_footprint *footprint, struct ll_str *out)
+                      const struct ll_footprint *footprint, const struct ll_memory_report *memory,
+                      struct ll_str *out)
 {
     struct ll_json json = {.out = out, .indent = true};
     ll_json_open_object(&json);
@@ -122,7 +129,7 @@ static void info_json(const struct ll_trace *trace, const struct ll_profile *pro
     bool whole = ll_add_condition(trace, &condition);
     ll_json_put_text(&json, "condition", whole ? "complete" : condition.text);
     ll_str_release(&condition);
-    footprint_json(footprint, &json);
+    footprint_json(footprint, memory, &json);
     kinds_json(profile, &json);
     classes_json(profile, &json);
     facts_json(trace, "host", "host.", &json);
@@ -277,8 +284,11 @@ static int show(const struct ll_trace *trace, const struct ll_args *args)
     struct ll_str out = {0};
     if (!profile || !ll_footprint(trace, &footprint))
         return ll_failed("memory ran out");
+    const struct ll_memory_report *memory = NULL;
+    if (ll_flag(args, "memory") && !(memory = ll_memory_report_of(args->words[0], trace, args->arena)))
+        return ll_failed("memory ran out");
     if (ll_flag(args, "json")) {
-        info_json(trace, profile, &footprint, &out);
+        info_json(trace, profile, &footprint, memory, &out);
         return ll_print(&out);
     }
     headline(trace, profile, &out);
@@ -287,26 +297,43 @@ static int show(const struct ll_trace *trace, const struct ll_args *args)
     summary_lines(trace, &out);
     host_line(trace, &out);
     kind_table(profile, &out);
+    if (memory) {
+        ll_str_add(&out, "\n");
+        ll_memory_text(memory, ll_screen_width(), &out);
+    }
     return ll_print(&out);
 }
 
 static int run(const struct ll_args *args)
 {
-    int status;
-    struct ll_trace *trace = ll_load_trace(args->words[0], &status);
+    bool accounting;
+    int status = ll_read_accounting(args, &accounting);
+    struct ll_trace *trace = status == LL_DONE ? ll_load_trace(args->words[0], &status) : NULL;
+    if (trace)
+        trace = ll_rebatch(args, trace, args->words[0], &status);
     if (!trace)
         return status;
-    status = show(trace, args);
+    status = accounting ? ll_show_accounts(args, trace) : show(trace, args);
     ll_trace_free(trace);
     return status;
 }
+
+static const struct ll_option options[] = {
+    LL_REBATCH_OPTIONS,
+    LL_ACCOUNTING_OPTION,
+    {"memory", 0, NULL, "what is alive at the peak, and what allocators take"},
+    {0},
+};
 
 const struct ll_command ll_command_info = {
     .name = "info",
     .synopsis = "TRACE",
     .summary = "show what a trace holds: totals, op kinds, memory, host",
-    .examples = "  leadline info alexnet.llt\n  leadline info alexnet.llt --json\n",
+    .examples = "  leadline info alexnet.llt\n  leadline info alexnet.llt --json\n"
+                "  leadline info alexnet.llt --batch 256\n"
+                "  leadline info --accounting catamount word_lm.llt\n",
     .details = "Totals are a step's, over the complete steps of the trace.\n",
+    .options = options,
     .least_words = 1,
     .most_words = 1,
     .run = run,

@@ -1,7 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* leadline models [NAME]: the reference workloads, their size and parameters. */
+#include "sim/cli/accounts.h"
 #include "sim/cli/command.h"
 #include "sim/cli/load.h"
+#include "sim/cli/workload.h"
 #include "sim/report/human.h"
 #include "sim/report/table.h"
 #include "tracer/base/json.h"
@@ -155,18 +157,43 @@ static int check_suite(const char *suite)
     return ll_unknown("suite", suite, suites, count, "leadline models");
 }
 
+/* A dry step of a training, counted as others do. */
+static int account(const struct ll_args *args)
+{
+    struct ll_trace *trace = NULL;
+    struct ll_run_report report;
+    struct ll_run_options options = {.train = true, .dry_run = true, .steps = 1, .trace = &trace};
+    if (args->word_count == 0)
+        return ll_wrong("--accounting counts one model: name it");
+    if (!ll_read_run_options(args, &options))
+        return LL_WRONG;
+    int status = ll_run_workload(ll_model_find(args->words[0]), &options, &report);
+    if (status == LL_DONE)
+        status = ll_show_accounts(args, trace);
+    ll_trace_free(trace);
+    return status;
+}
+
 static int run(const struct ll_args *args)
 {
     const char *suite = ll_value(args, "suite", NULL);
+    bool accounting;
+    if (ll_read_accounting(args, &accounting) != LL_DONE)
+        return LL_WRONG;
     if (args->word_count && !ll_find_model(args->words[0]))
         return LL_WRONG;
     if (suite && check_suite(suite) != LL_DONE)
         return LL_WRONG;
-    return list(args);
+    if (!accounting && (ll_value(args, "param", NULL) || ll_value(args, "batch", NULL)))
+        return ll_wrong("--batch and -p say what --accounting counts");
+    return accounting ? account(args) : list(args);
 }
 
 static const struct ll_option options[] = {
     {"suite", 0, "SUITE", "only this suite"},
+    LL_ACCOUNTING_OPTION,
+    {"batch", 0, "N", "samples of that step; the model's own when not given"},
+    {"param", 'p', "KEY=VALUE", "a parameter of the model for that step"},
     {0},
 };
 
@@ -174,7 +201,8 @@ const struct ll_command ll_command_models = {
     .name = "models",
     .synopsis = "[NAME]",
     .summary = "list the reference workloads and their parameters",
-    .examples = "  leadline models\n  leadline models alexnet --json\n",
+    .examples = "  leadline models\n  leadline models alexnet --json\n"
+                "  leadline models word_lm --accounting catamount --batch 64 -p hidden=2004\n",
     .options = options,
     .most_words = 1,
     .run = run,

@@ -4,6 +4,8 @@
 #include "sim/cli/compat.h"
 #include "sim/cli/load.h"
 #include "sim/cli/paths.h"
+#include "sim/cli/plan.h"
+#include "sim/cli/rebatch.h"
 #include "sim/replay/replay.h"
 #include "sim/report/sim_report.h"
 #include "sim/validate/residuals.h"
@@ -22,7 +24,10 @@ struct simulation {
     size_t machine_count;
     struct ll_trace **traces;
     const struct ll_prepared **prepared;
-    struct ll_report *reports; /* trace by trace, machines in the order given */
+    struct ll_report *reports;  /* trace by trace, machines in the order given */
+    struct ll_spread **spreads; /* as reports; NULL without a plan */
+    struct ll_parallel plan;
+    bool planned;
     struct ll_diags diags;
 };
 
@@ -72,11 +77,15 @@ static int load_traces(struct simulation *simulation)
         const char *path = simulation->args->words[i];
         int status;
         simulation->traces[i] = ll_load_trace(path, &status);
+        if (simulation->traces[i])
+            simulation->traces[i] = ll_rebatch(simulation->args, simulation->traces[i], path, &status);
         if (!simulation->traces[i])
             return status;
         status = retype(simulation->traces[i], dtype, path);
         if (status != LL_DONE)
             return status;
+        if (simulation->planned) /* its programs are prepared */
+            continue;
         simulation->prepared[i] =
             ll_prepare(simulation->traces[i], simulation->args->arena, &simulation->diags);
         if (!simulation->prepared[i])
@@ -85,28 +94,64 @@ static int load_traces(struct simulation *simulation)
     return LL_DONE;
 }
 
-static bool simulate(struct simulation *simulation, bool want_gains)
+/* The trace on all the devices of a plan. */
+static bool simulate_spread(struct simulation *simulation, size_t t, size_t m, bool want_gains)
 {
     struct ll_arena *arena = simulation->args->arena;
-    for (size_t t = 0; t < simulation->args->word_count; t++)
-        for (size_t m = 0; m < simulation->machine_count; m++) {
-            struct ll_report *report = &simulation->reports[t * simulation->machine_count + m];
-            report->trace_name = simulation->args->words[t];
-            report->result =
-                ll_replay(simulation->prepared[t], simulation->machines[m], arena, &simulation->diags);
-            if (!report->result)
-                return false;
-            if (want_gains && !(report->gains = ll_what_if(report->result, arena, &report->gain_count)))
-                return false;
+    const struct ll_machine *machine = simulation->machines[m];
+    struct ll_report *report = &simulation->reports[t * simulation->machine_count + m];
+    struct ll_spread *spread = ll_spread_trace(simulation->traces[t], &simulation->plan,
+                                               ll_machine_devices(machine), &simulation->diags);
+    simulation->spreads[t * simulation->machine_count + m] = spread;
+    report->parallel = spread ? ll_parallel_run(spread, machine, arena, &simulation->diags) : NULL;
+    if (!report->parallel)
+        return false;
+    report->result = report->parallel->result;
+    if (want_gains)
+        report->gains = ll_parallel_what_if(report->parallel, arena, &report->gain_count);
+    return report->gains || !want_gains;
+}
+
+static bool simulate_alone(struct simulation *simulation, size_t t, size_t m, bool want_gains)
+{
+    struct ll_arena *arena = simulation->args->arena;
+    struct ll_report *report = &simulation->reports[t * simulation->machine_count + m];
+    report->result = ll_replay(simulation->prepared[t], simulation->machines[m], arena, &simulation->diags);
+    if (report->result && want_gains)
+        report->gains = ll_what_if(report->result, arena, &report->gain_count);
+    return report->result && (report->gains || !want_gains);
+}
+
+/* What of memory is asked for. With a plan the program of a device is looked at, and it is the plan that
+ * cures. */
+static bool remember(const struct simulation *simulation, size_t t, size_t m)
+{
+    struct ll_report *report = &simulation->reports[t * simulation->machine_count + m];
+    const struct ll_args *args = simulation->args;
+    if (!ll_flag(args, "memory") && !ll_value(args, "footprint", NULL))
+        return true;
+    report->memory = ll_memory_report(report->trace_name, report->result, !simulation->planned, args->arena);
+    return report->memory;
+}
+
+static bool simulate(struct simulation *simulation, bool want_gains)
+{
+    bool done = true;
+    for (size_t t = 0; done && t < simulation->args->word_count; t++)
+        for (size_t m = 0; done && m < simulation->machine_count; m++) {
+            simulation->reports[t * simulation->machine_count + m].trace_name = simulation->args->words[t];
+            done = (simulation->planned ? simulate_spread : simulate_alone)(simulation, t, m, want_gains) &&
+                   remember(simulation, t, m);
         }
-    return true;
+    return done;
 }
 
 /* Traces differ in length: the op must be one of each. */
 static int check_seq(const struct simulation *simulation, uint32_t seq)
 {
     for (size_t t = 0; t < simulation->args->word_count; t++) {
-        const struct ll_prepared *prepared = simulation->prepared[t];
+        const struct ll_prepared *prepared =
+            simulation->reports[t * simulation->machine_count].result->prepared;
         if (seq < prepared->first_op || seq >= prepared->end_op)
             return ll_wrong("--explain %" PRIu32 ": %s holds the ops %" PRIu32 " to %" PRIu32, seq,
                             simulation->args->words[t], prepared->first_op, prepared->end_op - 1);
@@ -147,6 +192,10 @@ static int show(const struct simulation *simulation)
             if (pages) {
                 ll_str_add(&out, m || simulation->machine_count > 1 || t ? "\n" : "");
                 ll_report_page(&reports[m], ll_screen_width(), &out);
+            }
+            if (ll_flag(args, "memory")) {
+                ll_str_add(&out, "\n");
+                ll_memory_text(reports[m].memory, ll_screen_width(), &out);
             }
             if (ll_flag(args, "per-op")) {
                 ll_str_addf(&out, "\nops on %s\n", reports[m].result->machine->stem);
@@ -195,6 +244,21 @@ static bool draw_rooflines(const struct simulation *simulation)
     return ll_write_file(path, &svg);
 }
 
+/* Where traces run on several machines, on the first of these. */
+static bool draw_footprints(const struct simulation *simulation)
+{
+    const char *path = ll_value(simulation->args, "footprint", NULL);
+    size_t count = simulation->args->word_count;
+    const struct ll_memory_report **reports = ll_alloc(simulation->args->arena, count, sizeof(void *));
+    struct ll_str svg = {0};
+    if (!path)
+        return true;
+    for (size_t t = 0; reports && t < count; t++)
+        reports[t] = simulation->reports[t * simulation->machine_count].memory;
+    svg.failed = !reports || !ll_memory_figure(reports, count, &svg) || svg.failed;
+    return ll_write_file(path, &svg);
+}
+
 static int run_simulation(struct simulation *simulation)
 {
     const struct ll_args *args = simulation->args;
@@ -206,20 +270,23 @@ static int run_simulation(struct simulation *simulation)
         return ll_wrong("--explain stands alone; --per-op, --what-if and --roofline are for the whole trace");
     if (simulation->machine_count == 0)
         return ll_wrong("no machine: name one or more with -c; leadline machines lists them");
+    if (!ll_read_plan(args, &simulation->plan, &simulation->planned))
+        return LL_WRONG;
     int status = load_traces(simulation);
     if (status != LL_DONE)
         return status;
-    simulation->reports =
-        ll_alloc(args->arena, args->word_count * simulation->machine_count, sizeof *simulation->reports);
+    size_t count = args->word_count * simulation->machine_count;
+    simulation->reports = ll_alloc(args->arena, count, sizeof *simulation->reports);
+    simulation->spreads = ll_alloc(args->arena, count, sizeof(void *));
     bool explaining = ll_value(args, "explain", NULL) != NULL;
     bool want_gains = !explaining && (!ll_flag(args, "json") || ll_flag(args, "what-if"));
-    if (!simulation->reports || !simulate(simulation, want_gains))
+    if (!simulation->reports || !simulation->spreads || !simulate(simulation, want_gains))
         return simulation->diags.count ? LL_WRONG : ll_failed("memory ran out");
     if (!find_bars(simulation))
         return LL_WRONG;
     if (explaining)
         return explain(simulation, (uint32_t)seq);
-    return draw_rooflines(simulation) ? show(simulation) : LL_FAILED;
+    return draw_rooflines(simulation) && draw_footprints(simulation) ? show(simulation) : LL_FAILED;
 }
 
 static int run(const struct ll_args *args)
@@ -239,6 +306,8 @@ static int run(const struct ll_args *args)
     int status = ready ? run_simulation(simulation) : ll_failed("memory ran out");
     ll_print_diags(&simulation->diags);
     ll_diags_release(&simulation->diags);
+    for (size_t i = 0; simulation->spreads && i < args->word_count * simulation->machine_count; i++)
+        ll_spread_free(simulation->spreads[i]);
     for (size_t i = 0; i < simulation->machine_count; i++)
         ll_machine_free(simulation->machines[i]);
     for (size_t i = 0; ready && i < args->word_count; i++)
@@ -251,9 +320,17 @@ static const struct ll_option options[] = {
      "a machine: a YAML file or a name that leadline machines lists; again for more"},
     {"set", 0, "PATH=VALUE", "change a value of every machine, as in --set units.array.rows=128"},
     {"as", 0, "DTYPE", "as if all floating tensors of the traces were of this type: bf16, int8"},
+    LL_REBATCH_OPTIONS,
+#define LL_PLAN_WITHOUT_BATCH
+#define LL_PLAN_KEY(key, option, value, type, member, least, most, help) {option, 0, value, help},
+#include "sim/parallel/plan_keys.def"
+#undef LL_PLAN_KEY
+    {"plan", 0, "PLAN.yaml", "a plan with these options as keys (micro_batch: 4); options count more"},
     {"what-if", 0, NULL, "what doubling each resource would gain, a page for each machine"},
     {"per-op", 0, NULL, "a line for each op"},
     {"roofline", 0, "FILE", "draw the ops under the machines' roofs here, as SVG"},
+    {"memory", 0, NULL, "what is alive at the peak, what allocators take, what would need less"},
+    {"footprint", 0, "FILE", "draw memory over time here, as SVG"},
     {"explain", 0, "SEQ", "derive the time of one op, numbers filled in"},
     {"compat", 0, "scalesim2", "run SCALE-Sim v2's configuration (-c) and topology as it would"},
     {"input", 'i', "KIND", "with --compat: the topology's rows are conv (as without) or gemm"},
@@ -269,6 +346,8 @@ const struct ll_command ll_command_sim = {
         "  leadline sim -c v100_sxm2_16gb alexnet.llt\n"
         "  leadline sim -c i7_6700k -c tpu_v2_core -c mine.yaml --json alexnet.llt\n"
         "  leadline sim -c custom_example --set memory.hbm.bandwidth=1.2TB/s --explain 3 alexnet.llt\n"
+        "  leadline sim -c v100_sxm2_16gb --batch 512 alexnet.llt\n"
+        "  leadline sim -c a100_dgx --dp 16 --batch 4096 --zero 1 resnet50.llt\n"
         "  leadline sim --compat scalesim2 -c scale.cfg topology.csv -o reports\n",
     .details =
         "Times are a step's: the trace's complete steps, replayed in order, over their number. The recorded\n"
@@ -277,6 +356,11 @@ const struct ll_command ll_command_sim = {
         "With --as the workload is the same in another type of number: every tensor of floats is stored and "
         "computed\n"
         "so. Machines that compute in integers alone can run recorded traces in this way.\n"
+        "\n"
+        "With --batch it is the same step on more or fewer samples: dimensions known to be the batch become "
+        "longer\n"
+        "or shorter, and all else follows. Of traces of other programs, --batch-was says how many samples "
+        "they had.\n"
         "\n"
         "With --compat scalesim2 the machine is a SCALE-Sim configuration and what is run a topology of its: "
         "the\n"

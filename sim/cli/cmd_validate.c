@@ -2,6 +2,7 @@
 /* leadline validate DATA.csv...: predicted times against measured ones. */
 #include "sim/cli/command.h"
 #include "sim/cli/data.h"
+#include "sim/cli/evidence.h"
 #include "sim/cli/load.h"
 #include "sim/cli/paths.h"
 #include "sim/cli/validate_figure.h"
@@ -208,15 +209,40 @@ static int show(const struct ll_args *args, const struct ll_validation *v)
     return (ll_flag(args, "json") ? report_json : report)(v);
 }
 
+/* What rows want to be recorded is, in the folder for temporary files, once each. */
+struct recorder {
+    struct ll_library library;
+    struct ll_arena *arena;
+};
+
+static const struct ll_trace *bring(void *context, const struct ll_wanted *wanted)
+{
+    struct recorder *recorder = context;
+    const struct ll_trace *trace = NULL;
+    const struct ll_wanted *kept = ll_copy(recorder->arena, wanted, sizeof *wanted);
+    if (!kept)
+        return NULL;
+    struct ll_recording recording = {
+        .model = kept->model, .train = kept->train != 0, .dry_run = true, .batch = kept->batch, .steps = 1};
+    for (size_t i = 0; i < LL_MOST_WANTED_SETTINGS && kept->settings[i].key[0]; i++)
+        recording.settings[i] = (struct ll_study_setting){kept->settings[i].key, kept->settings[i].value};
+    return ll_bring_one(&recorder->library, &recording, recorder->arena, &trace) == LL_DONE ? trace : NULL;
+}
+
 static int score(const struct ll_args *args, const struct ll_rows *rows, const struct machines *machines)
 {
+    const char *folder = getenv("TMPDIR");
+    struct recorder recorder = {.library.folder = folder && *folder ? folder : "/tmp", .arena = args->arena};
+    const struct ll_recordings recordings = {bring, &recorder};
     struct ll_pool *pool = ll_pool_new(0);
     const struct ll_validation *v =
         pool ? ll_validate(rows->at, rows->count, (const struct ll_machine *const *)machines->at,
-                           machines->count, pool, args->arena)
+                           machines->count, &recordings, pool, args->arena)
              : NULL;
+    int status = v ? show(args, v) : ll_failed("memory ran out");
     ll_pool_free(pool);
-    return v ? show(args, v) : ll_failed("memory ran out");
+    ll_library_release(&recorder.library);
+    return status;
 }
 
 static int run(const struct ll_args *args)

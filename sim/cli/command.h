@@ -15,7 +15,7 @@
 #include <stdint.h>
 
 /* Exit statuses of the program. */
-enum { LL_DONE = 0, LL_FAILED = 1, LL_WRONG = 2 };
+enum { LL_DONE = 0, LL_FAILED = 1, LL_WRONG = 2, LL_INTERRUPTED = 130 };
 
 struct ll_option {
     const char *name;  /* long form, without dashes */

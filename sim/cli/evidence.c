@@ -65,11 +65,9 @@ static struct ll_library_entry *find(const struct ll_library *library, const str
     return NULL;
 }
 
-/* The entry of a recording, made when it is new. A workload that there is not gives one without a trace. */
-static int obtain(struct ll_library *library, const struct ll_plan *plan, uint64_t i, struct ll_arena *arena,
-                  const struct ll_trace **trace)
+int ll_bring_one(struct ll_library *library, const struct ll_recording *recording, struct ll_arena *arena,
+                 const struct ll_trace **trace)
 {
-    const struct ll_recording *recording = &plan->recordings[i];
     struct ll_library_entry *entry = find(library, recording);
     if (entry) {
         *trace = entry->trace;
@@ -81,10 +79,9 @@ static int obtain(struct ll_library *library, const struct ll_plan *plan, uint64
     *entry = (struct ll_library_entry){.recording = *recording};
     const struct ll_model *model = ll_model_find(recording->model);
     int status = LL_DONE;
-    if (model) {
-        tell(recording, i + 1, plan->recording_count);
+    if (model)
         status = record(model, recording, library->folder, arena, &entry->trace);
-    } else
+    else
         fprintf(stderr, "there is no workload `%s`; what is made of it is left out\n", recording->model);
     library->entry_count += status == LL_DONE;
     *trace = entry->trace;
@@ -131,7 +128,10 @@ int ll_bring(struct ll_library *library, const struct ll_plan *plan, struct ll_a
         brought->machine_count = i + 1;
     }
     for (uint64_t i = 0; i < plan->recording_count; i++) {
-        int status = obtain(library, plan, i, arena, &brought->traces[i]);
+        const struct ll_recording *recording = &plan->recordings[i];
+        if (ll_model_find(recording->model) && !find(library, recording))
+            tell(recording, i + 1, plan->recording_count);
+        int status = ll_bring_one(library, recording, arena, &brought->traces[i]);
         if (status != LL_DONE)
             return status;
     }

@@ -29,6 +29,11 @@ struct ll_library {
 /* Frees all traces and results. */
 void ll_library_release(struct ll_library *library);
 
+/* The trace of a recording, made when it is new; NULL for a workload that there is not. An exit status, after
+ * saying what is wrong. What the recording points to outlives the library. */
+int ll_bring_one(struct ll_library *library, const struct ll_recording *recording, struct ll_arena *arena,
+                 const struct ll_trace **trace);
+
 /* What a plan was answered with; {0} to begin with. */
 struct ll_brought {
     const struct ll_trace **traces;

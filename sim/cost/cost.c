@@ -352,21 +352,23 @@ static void pass_again(const struct sized *s, struct ll_cost *cost)
     }
 }
 
-/* Everything that follows from a way, with its reasons. */
-static void follow_tiles(const struct sized *s, const struct ll_way *way, struct ll_cost *cost,
-                         struct ll_explain *why)
+/* The way once more, tile by tile. */
+static void follow_tiles(const struct sized *s, const struct ll_way *way, const struct ll_cost *cost,
+                         struct ll_bounds *bounds, struct ll_explain *why)
 {
     struct ll_tile_nest nest;
     struct ll_timing timing;
     ll_cost_time(s->machine, cost, NULL, &timing, NULL);
-    cost->bound_s = cost->pipelined_s = timing.time_s;
+    bounds->bound_s = bounds->pipelined_s = timing.time_s;
     if (is_product(s->task.work) && !s->task.is_product)
         return;
     if (ll_outer_tiles(s->machine, &s->task, way, &nest, why))
-        cost->pipelined_s = ll_tiled_s(s->machine, cost, &nest, why);
+        bounds->pipelined_s = ll_tiled_s(s->machine, cost, &nest, why);
 }
 
-static void follow_way(const struct sized *s, uint32_t index, struct ll_cost *cost, struct ll_explain *why)
+/* Everything that follows from a way, with its reasons; bounds only for who asks. */
+static void follow_way(const struct sized *s, uint32_t index, struct ll_cost *cost, struct ll_bounds *bounds,
+                       struct ll_explain *why)
 {
     struct ll_way way;
     ask_way(s, index, &way, why);
@@ -375,7 +377,8 @@ static void follow_way(const struct sized *s, uint32_t index, struct ll_cost *co
     far_traffic(s, &way, cost, why);
     pass_again(s, cost);
     time_levels(s, &way, 0, s->machine->level_count, cost, why);
-    follow_tiles(s, &way, cost, why);
+    if (bounds)
+        follow_tiles(s, &way, cost, bounds, why);
 }
 
 /* What the workers of the host take to prepare an op's result. */
@@ -413,6 +416,21 @@ static void cost_from_host(const struct ll_machine *machine, enum ll_op_kind kin
     cost->host_s += cost->prepare_s;
 }
 
+/* To the host or back: over the same link, nothing to prepare. */
+static void cost_swap(const struct ll_machine *machine, const struct ll_work *work, struct ll_cost *cost,
+                      struct ll_explain *why)
+{
+    const struct ll_host *host = &machine->host;
+    uint64_t bytes = ll_max(work->a_bytes, work->c_bytes);
+    if (host->bandwidth_Bps == 0) {
+        ll_say(why, "nothing is known of the way to the host: 0 = 0 s");
+        return;
+    }
+    cost->host_s = host->latency_s + (double)bytes / host->bandwidth_Bps;
+    ll_say(why, "between host and device: %.10g + %" PRIu64 " / %.10g = %.10g s", host->latency_s, bytes,
+           host->bandwidth_Bps, cost->host_s);
+}
+
 /* What starting the op costs, and each step of it. */
 static double start_s(const struct sized *s, struct ll_explain *why)
 {
@@ -435,7 +453,7 @@ struct doer {
 };
 
 static void cost_variant(const struct doer *doer, const struct ll_variant *variant, struct ll_cost *cost,
-                         struct ll_explain *why)
+                         struct ll_bounds *bounds, struct ll_explain *why)
 {
     const struct ll_machine *machine = doer->machine;
     const struct ll_unit *unit = &machine->units[doer->unit];
@@ -451,14 +469,16 @@ static void cost_variant(const struct doer *doer, const struct ll_variant *varia
     cost->serial = s.kernel->serial;
     cost->overhead_s = variant->overhead_s > 0 ? variant->overhead_s : start_s(&s, why);
     s.unit.count = employed(&s, why);
-    follow_way(&s, fastest_way(&s), cost, why);
+    follow_way(&s, fastest_way(&s), cost, bounds, why);
     if (variant->apart_bytes == 0)
         return;
     double memory_Bps = ll_machine_memory_Bps(machine) * doer->kernel->memory;
     cost->apart_bytes = variant->apart_bytes;
     cost->apart_s = variant->apart_bytes / memory_Bps;
-    cost->bound_s += cost->apart_s;
-    cost->pipelined_s += cost->apart_s;
+    if (bounds) {
+        bounds->bound_s += cost->apart_s;
+        bounds->pipelined_s += cost->apart_s;
+    }
     ll_say(why, "passes apart: %.10g / %.10g = %.10g s", cost->apart_bytes, memory_Bps, cost->apart_s);
 }
 
@@ -471,7 +491,7 @@ static const struct ll_variant *fastest_variant(const struct doer *doer, const s
     for (size_t i = 0; count > 1 && i < count; i++) {
         struct ll_cost cost;
         struct ll_timing timing;
-        cost_variant(doer, &variants[i], &cost, NULL);
+        cost_variant(doer, &variants[i], &cost, NULL, NULL);
         ll_cost_time(doer->machine, &cost, NULL, &timing, NULL);
         if (timing.time_s + timing.overhead_s >= least_s)
             continue;
@@ -491,8 +511,9 @@ static void tell_variant(const struct ll_variant *variant, struct ll_explain *wh
         ll_say(why, "convolution by %s", variant->name);
 }
 
-bool ll_cost_op(const struct ll_machine *machine, enum ll_op_kind kind, const struct ll_work *work,
-                struct ll_cost *cost, struct ll_explain *why, const char **trouble)
+static bool cost_op(const struct ll_machine *machine, enum ll_op_kind kind, const struct ll_work *work,
+                    struct ll_cost *cost, struct ll_bounds *bounds, struct ll_explain *why,
+                    const char **trouble)
 {
     assert(kind < LL_OP_COUNT && work->kind < LL_WORK_COUNT && machine->level_count > 0);
     *cost = (struct ll_cost){.unit = LL_NO_UNIT};
@@ -506,6 +527,10 @@ bool ll_cost_op(const struct ll_machine *machine, enum ll_op_kind kind, const st
     if (work->kind == LL_WORK_COLLECTIVE) {
         *trouble = "devices exchange data here, which one device alone cannot be asked about";
         return false;
+    }
+    if (work->kind == LL_WORK_SWAP) {
+        cost_swap(machine, work, cost, why);
+        return true;
     }
     if (work->kind == LL_WORK_HOST) {
         cost_from_host(machine, kind, work, cost, why);
@@ -521,8 +546,25 @@ bool ll_cost_op(const struct ll_machine *machine, enum ll_op_kind kind, const st
     size_t count = ll_variants(&machine->software, work, variants);
     const struct ll_variant *variant = fastest_variant(&doer, variants, count);
     tell_variant(variant, why);
-    cost_variant(&doer, variant, cost, why);
+    cost_variant(&doer, variant, cost, bounds, why);
     if (variant->name && variant->work.flops > 0)
         cost->utilization *= (double)work->flops / (double)variant->work.flops;
     return true;
+}
+
+bool ll_cost_op(const struct ll_machine *machine, enum ll_op_kind kind, const struct ll_work *work,
+                struct ll_cost *cost, struct ll_explain *why, const char **trouble)
+{
+    struct ll_bounds bounds; /* an explanation tells of them too */
+    return cost_op(machine, kind, work, cost, why ? &bounds : NULL, why, trouble);
+}
+
+struct ll_bounds ll_cost_bounds(const struct ll_machine *machine, enum ll_op_kind kind,
+                                const struct ll_work *work)
+{
+    struct ll_bounds bounds = {0};
+    struct ll_cost cost;
+    const char *trouble;
+    cost_op(machine, kind, work, &cost, &bounds, NULL, &trouble);
+    return bounds;
 }

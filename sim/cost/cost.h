@@ -66,8 +66,6 @@ struct ll_cost {
     double apart_s;
     double serial;      /* share of the stages beside the slowest that does not overlap with it */
     double overhead_s;  /* what starting the op costs the software */
-    double bound_s;     /* time on an empty machine: stages overlap but for the first piece (ll_cost_time) */
-    double pipelined_s; /* the same tile by tile (sim/cost/tiles.h), never less; zero without a unit */
     double utilization; /* algorithmic FLOPs over what the unit, all instances, could do meanwhile */
 };
 
@@ -76,6 +74,16 @@ struct ll_cost {
  * derivation, NULL for none. */
 bool ll_cost_op(const struct ll_machine *machine, enum ll_op_kind kind, const struct ll_work *work,
                 struct ll_cost *cost, struct ll_explain *why, const char **trouble);
+
+/* The time on an empty machine, read twice: stages overlap but for the first piece (ll_cost_time); and tile
+ * by tile (sim/cost/tiles.h), which is never less, and takes a search of its own. */
+struct ll_bounds {
+    double bound_s, pipelined_s;
+};
+
+/* Of work that ll_cost_op can cost; zero of what needs no unit. */
+struct ll_bounds ll_cost_bounds(const struct ll_machine *machine, enum ll_op_kind kind,
+                                const struct ll_work *work);
 
 struct ll_timing {
     double time_s;     /* from start to end */

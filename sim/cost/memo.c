@@ -1,7 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "sim/cost/memo.h"
 
+#include <stddef.h>
 #include <stdlib.h>
+#include <string.h>
 
 /* Compared as bytes: no padding, unused fields of the work are zero. */
 struct key {
@@ -19,6 +21,13 @@ static struct ll_memo_entry *entry_of(struct ll_memo *memo, const struct key *ke
     return id == LL_NO_ID ? NULL : &memo->entries[id];
 }
 
+/* Refused work has no unit: why it was refused depends on what all units can do. */
+static uint64_t signature_of(const struct ll_memo *memo, const struct ll_memo_entry *entry)
+{
+    bool none = entry->trouble || entry->cost.unit == LL_NO_UNIT;
+    return memo->signatures[none ? LL_MAX_UNITS : entry->cost.unit];
+}
+
 const struct ll_cost *ll_memo_cost(struct ll_memo *memo, enum ll_op_kind kind, const struct ll_work *work,
                                    const char **trouble)
 {
@@ -27,10 +36,83 @@ const struct ll_cost *ll_memo_cost(struct ll_memo *memo, enum ll_op_kind kind, c
     *trouble = NULL;
     if (!entry)
         return NULL;
-    if (is_new)
+    if (is_new || entry->signature != signature_of(memo, entry)) {
         ll_cost_op(memo->machine, kind, work, &entry->cost, NULL, &entry->trouble);
+        entry->signature = signature_of(memo, entry);
+    }
     *trouble = entry->trouble;
     return entry->trouble ? NULL : &entry->cost;
+}
+
+/* --- signatures --- */
+
+/* Eight bytes at a time, each spread over the word by a multiplication (the constant of splitmix64). Structs
+ * are hashed as they lie in memory: what pads them was zero from the start, and names in them, which no cost
+ * looks at, may differ by their address, so that at worst a cost is computed again. */
+static uint64_t mix(uint64_t hash, const void *bytes, size_t length)
+{
+    const unsigned char *at = bytes;
+    for (; length > 0;) {
+        uint64_t word = 0;
+        size_t taken = length < sizeof word ? length : sizeof word;
+        memcpy(&word, at, taken);
+        hash = (hash ^ word) * UINT64_C(0x9e3779b97f4a7c15);
+        hash ^= hash >> 29;
+        at += taken;
+        length -= taken;
+    }
+    return hash;
+}
+
+/* Kernels and transforms that there are, and what stands between them. */
+static uint64_t mix_software(uint64_t hash, const struct ll_software *software)
+{
+    hash = mix(hash, software, offsetof(struct ll_software, kernels));
+    hash = mix(hash, software->kernels, software->kernel_count * sizeof *software->kernels);
+    return mix(hash, software->transforms, software->transform_count * sizeof *software->transforms);
+}
+
+/* What of a unit matters for work on others: who runs what, in which types, and how many share a memory. */
+static uint64_t mix_ability(uint64_t hash, const struct ll_unit *unit)
+{
+    hash = mix(hash, &unit->model, sizeof unit->model);
+    hash = mix(hash, &unit->count, sizeof unit->count);
+    hash = mix(hash, unit->runs, sizeof unit->runs);
+    hash = mix(hash, &unit->runs_listed, sizeof unit->runs_listed);
+    const double *rates = unit->model == LL_UNIT_SYSTOLIC ? unit->systolic.macs
+                          : unit->model == LL_UNIT_MATRIX ? unit->matrix.macs
+                                                          : unit->vector.flops;
+    for (unsigned i = 0; i < LL_DTYPE_COUNT; i++) {
+        bool able = rates[i] > 0;
+        hash = mix(hash, &able, sizeof able);
+    }
+    return hash;
+}
+
+/* A vector unit turns elements of one type into another for all others. */
+static bool casts(const struct ll_unit *unit)
+{
+    for (unsigned i = 0; unit->model == LL_UNIT_VECTOR && i < LL_DTYPE_COUNT; i++)
+        if (unit->vector.casts[i] > 0)
+            return true;
+    return false;
+}
+
+void ll_memo_turn(struct ll_memo *memo, const struct ll_machine *machine)
+{
+    uint64_t hash = mix(1, machine->levels, machine->level_count * sizeof *machine->levels);
+    memo->machine = machine;
+    hash = mix(hash, &machine->host, sizeof machine->host);
+    hash = mix_software(hash, &machine->software);
+    if (machine->software.mapping == LL_MAPPED_SEARCH)
+        hash = mix(hash, &machine->energy, sizeof machine->energy);
+    for (uint64_t i = 0; i < machine->unit_count; i++) {
+        const struct ll_unit *unit = &machine->units[i];
+        hash = casts(unit) ? mix(hash, unit, sizeof *unit) : mix_ability(hash, unit);
+    }
+    memo->signatures[LL_MAX_UNITS] = hash;
+    for (uint64_t i = 0; i < machine->unit_count; i++)
+        memo->signatures[i] = mix(hash, &machine->units[i], sizeof machine->units[i]);
 }
 
 void ll_memo_release(struct ll_memo *memo)

@@ -1,7 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* A trace repeats itself: costs already computed, by kind and work.
  *
- * One memo serves one machine and one thread. It starts as {.machine = machine}. */
+ * One memo serves one machine after the other, and one thread. It starts as {.machine = machine}. Turned to
+ * another machine it forgets the costs that depend on what differs: a machine has a signature for each of its
+ * units, a hash of all that the cost of work on that unit can depend on, and a cost is good as long as its
+ * unit's signature is the same. */
 #ifndef LL_SIM_COST_MEMO_H
 #define LL_SIM_COST_MEMO_H
 
@@ -11,10 +14,12 @@
 struct ll_memo_entry {
     struct ll_cost cost;
     const char *trouble; /* NULL: the cost is good */
+    uint64_t signature;  /* of what it was computed for */
 };
 
 struct ll_memo {
     const struct ll_machine *machine;
+    uint64_t signatures[LL_MAX_UNITS + 1]; /* by unit, then of what needs none; 0 before any turn */
     struct ll_map keys;
     struct ll_memo_entry *entries; /* by key */
     uint64_t capacity;
@@ -24,6 +29,9 @@ struct ll_memo {
  * out (*trouble is NULL). The pointer is good until the next call. */
 const struct ll_cost *ll_memo_cost(struct ll_memo *memo, enum ll_op_kind kind, const struct ll_work *work,
                                    const char **trouble);
+
+/* From now on it serves this machine. */
+void ll_memo_turn(struct ll_memo *memo, const struct ll_machine *machine);
 
 void ll_memo_release(struct ll_memo *memo);
 

@@ -8,42 +8,11 @@
 #ifndef LL_SIM_EXPLORE_EVALUATE_H
 #define LL_SIM_EXPLORE_EVALUATE_H
 
-#include "sim/cost/cost.h"
+#include "sim/explore/measure.h"
 #include "sim/explore/search.h"
 #include "sim/explore/space.h"
 #include "tracer/base/pool.h"
 #include "tracer/trace.h"
-
-/* The results of a workload on a design: word, name, unit for people, what it is. All are doubles, NaN where
- * the machine does not say (energy, area). Expressions know them by name. */
-#define LL_MEASURE_LIST(X)                                                                                   \
-    X(TIME, "time_s", "s", "of a step")                                                                      \
-    X(ENERGY, "energy_j", "J", "of a step")                                                                  \
-    X(EDP, "edp", "J s", "energy of a step times its time")                                                  \
-    X(POWER, "power_w", "W", "energy over time")                                                             \
-    X(THROUGHPUT, "throughput", "1/s", "samples a second")                                                   \
-    X(THROUGHPUT_PER_W, "throughput_per_w", "1/J", "samples for a joule")                                    \
-    X(UTILIZATION, "flop_utilization", "", "FLOPs over what the peak rate allows")                           \
-    X(ACTIVE, "device_utilization", "", "share of the step in which the device works")                       \
-    X(AREA, "area_mm2", "mm2", "of the design, whatever the workload")                                       \
-    X(PEAK, "memory.peak_bytes", "B", "the footprint at its worst moment")                                   \
-    X(CAPACITY, "memory.capacity_bytes", "B", "of the outermost level")                                      \
-    X(FITS, "memory.fits", "", "1 when the footprint fits the outermost level, else 0")
-
-enum ll_measure {
-#define X(word, ...) LL_MEASURE_##word,
-    LL_MEASURE_LIST(X)
-#undef X
-        LL_MEASURE_COUNT
-};
-const char *ll_measure_name(enum ll_measure measure);
-const char *ll_measure_unit(enum ll_measure measure);
-const char *ll_measure_help(enum ll_measure measure);
-
-struct ll_measured {
-    double of[LL_MEASURE_COUNT];
-    double shares[LL_BOUND_COUNT]; /* of the time, by what bound it; sum to 1 */
-};
 
 /* Why a point is not valid. */
 enum ll_verdict {
@@ -66,7 +35,8 @@ struct ll_evaluation {
 /* Brings the trace of a workload; the settings are the workload's with those of the point's model axes laid
  * over. NULL after a complaint. The evaluator frees it. */
 typedef struct ll_trace *ll_bring(void *context, const struct ll_workload *workload,
-                                  const struct ll_setting *settings, size_t count, struct ll_diags *diags);
+                                  const struct ll_workload_setting *settings, size_t count,
+                                  struct ll_diags *diags);
 
 struct ll_evaluator;
 
@@ -76,10 +46,18 @@ struct ll_evaluator *ll_evaluator_new(const struct ll_space *space, ll_bring *br
 void ll_evaluator_free(struct ll_evaluator *evaluator);
 
 /* Evaluates the points evaluations[i].number on the pool's threads; measured points to room for each
- * workload, given by the caller. False when memory ran out. */
-bool ll_evaluate(struct ll_evaluator *evaluator, struct ll_evaluation *evaluations, size_t count);
+ * workload, given by the caller. False after complaints: a model refuses its parameters, or memory ran out.
+ */
+bool ll_evaluate(struct ll_evaluator *evaluator, struct ll_evaluation *evaluations, size_t count,
+                 struct ll_diags *diags);
 
-/* The machine of a point as it is evaluated, for the people: free with ll_machine_free; NULL on no memory. */
-struct ll_machine *ll_evaluator_machine(struct ll_evaluator *evaluator, uint64_t number);
+/* The base machine as it is, with the first of each model's parameters. All NaN of what it cannot run. */
+void ll_evaluator_base(struct ll_evaluator *evaluator, struct ll_measured *measured);
+
+/* The key of a point, with which its results are known again. */
+uint64_t ll_evaluator_key(const struct ll_evaluator *evaluator, uint64_t number);
+
+/* A hash of what each workload is, but for parameters that vary. */
+const uint64_t *ll_evaluator_workload_hashes(const struct ll_evaluator *evaluator);
 
 #endif

@@ -29,6 +29,9 @@ typedef bool ll_ask(void *context, const uint64_t *numbers, size_t count, struct
 #include "sim/explore/searches.def"
 #undef LL_SEARCH
 
+/* Whether a search can be cut into shards: it does not learn from answers. */
+bool ll_search_divides(enum ll_search_kind kind);
+
 /* By its kind. */
 bool ll_search(const struct ll_space *space, ll_ask *ask, void *context);
 

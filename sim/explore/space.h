@@ -8,7 +8,8 @@
 #define LL_SIM_EXPLORE_SPACE_H
 
 #include "sim/explore/expression.h"
-#include "sim/machine/machine.h"
+#include "sim/explore/measure.h"
+#include "sim/machine/locate.h"
 #include "tracer/base/diag.h"
 
 #include <stdbool.h>
@@ -25,13 +26,16 @@ enum ll_axis_target {
     LL_AXIS_PLAN     /* how a step is spread over devices */
 };
 
+struct ll_node;
+
 struct ll_value {
-    const char *text; /* as it would stand in a machine file, or the name of a part */
-    double number;    /* in the base unit; NaN when it is no number */
+    const char *text;           /* as it would stand in a machine file, or the name of a part */
+    double number;              /* in the base unit; NaN when it is no number */
+    const struct ll_node *node; /* what a machine file would say; NULL outside a space */
 };
 
 struct ll_axis {
-    const char *path; /* as --set takes it; without `model.` and `plan.` */
+    const char *path; /* as the file says it, as --set takes it; of a model `model.batch` */
     enum ll_axis_target target;
     const struct ll_value *values;
     uint32_t value_count; /* at least 1 */
@@ -45,7 +49,7 @@ struct ll_workload {
     const char *file;  /* NULL: a model */
     const char *model; /* NULL: a file */
     bool infer;
-    struct ll_setting {
+    struct ll_workload_setting {
         const char *key, *value;
     } * settings; /* of the model, `batch` among them */
     size_t setting_count;
@@ -72,6 +76,22 @@ struct ll_search {
     uint64_t seed;
 };
 
+/* What a name in an expression stands for: the slots of a space's expressions are indices of these. */
+enum ll_named_kind {
+    LL_NAMED_AXIS,       /* the number of the point's value of axis `index` */
+    LL_NAMED_COUPLING,   /* of coupling `index` */
+    LL_NAMED_DEFINITION, /* of definition `index` */
+    LL_NAMED_MEASURE,    /* measure `index` of a workload, or of the one that is looked at */
+    LL_NAMED_SHARE,      /* share of the time of bound `index`, in the same way */
+    LL_NAMED_MACHINE     /* what stands at `location` of the machine; in couplings, of the base */
+};
+#define LL_THIS_WORKLOAD UINT32_MAX
+struct ll_named {
+    enum ll_named_kind kind;
+    uint32_t index, workload;
+    struct ll_location location;
+};
+
 /* A value that follows from others, a name for a value, a condition. */
 struct ll_rule {
     const char *name; /* a path that is set, or what is defined; NULL of a constraint */
@@ -84,11 +104,14 @@ struct ll_space {
     struct ll_arena arena;
     const char *path, *name;
     const char *base;           /* the machine, as -c takes it */
+    const char *const *folders; /* in which it was found; the caller's */
     struct ll_machine *machine; /* read from it */
     struct ll_axis *axes;
     size_t axis_count;
     struct ll_workload *workloads;
     size_t workload_count;
+    struct ll_named *names; /* of all expressions */
+    size_t name_count;
     struct ll_rule *couplings, *definitions, *constraints;
     size_t coupling_count, definition_count, constraint_count;
     struct ll_objective_row objectives[LL_MOST_OBJECTIVES];

@@ -5,14 +5,14 @@
  * seed workloads  (id, name, hash)                    the traces, in the order of the space parameters (id,
  * path, target)                  the axes choices    (parameter, id, text, number)       and their values
  *   objectives (id, text, name, most)
- *   points     (number, key, verdict, why, violation, and a column for each parameter, by its path)
- *   results    (point, workload, and a column for each measure and each share of the time, by name)
- *   designs                                        a view of both together, a row a point and workload
+ *   points     (number, key, verdict, why, violation, a column for each parameter, by its path, and one for
+ * each objective, by its text) results    (point, workload, and a column for each measure and each share of
+ * the time, by name) designs                                        a view of both together, a row a point
+ * and workload
  *
  * Rows come in batches of a transaction each, in write-ahead mode: what was committed survives a kill, what
  * was not is not there at all. Numbers of points are primary keys, so the same sweep gives the same rows
- * whatever happened on the way. Other programs may read at any time. This is the one file that includes
- * SQLite. A store belongs to one thread. */
+ * whatever happened on the way. Other programs may read at any time. A store belongs to one thread. */
 #ifndef LL_SIM_EXPLORE_STORE_H
 #define LL_SIM_EXPLORE_STORE_H
 
@@ -21,24 +21,39 @@
 
 struct ll_store;
 
-/* Opens the database of a space for writing (facts: what else provenance says), and makes it when it is not
- * there; one that holds another space is refused with a complaint that says what differs. fresh: what is
- * there is thrown away. NULL after a complaint. */
-struct ll_store *ll_store_open(const char *path, const struct ll_space *space, const struct ll_fact *facts,
-                               size_t fact_count, bool fresh, struct ll_diags *diags);
+/* The fact of provenance that tells spaces apart. */
+#define LL_FACT_SPACE "space"
 
-/* Commits and closes. False when that failed; *trouble is SQLite's sentence, good until the next call. */
-bool ll_store_close(struct ll_store *store, const char **trouble);
+/* What else a new database says of itself. */
+struct ll_store_facts {
+    const struct ll_fact *facts;
+    size_t count;
+    const uint64_t *workload_hashes;
+    const struct ll_measured *base; /* of the base machine as it is, by workload */
+};
+
+/* Opens the database of a space for writing, and makes it when it is not there; one that holds the results of
+ * another space is refused. fresh: what is there is thrown away. NULL after a complaint. */
+struct ll_store *ll_store_open(const char *path, const struct ll_space *space,
+                               const struct ll_store_facts *facts, bool fresh, struct ll_diags *diags);
+
+/* Closes; then all is in the one file. False after a complaint. NULL is fine. */
+bool ll_store_close(struct ll_store *store, struct ll_diags *diags);
 
 /* How many points there are. */
-uint64_t ll_store_count(const struct ll_store *store);
+uint64_t ll_store_count(struct ll_store *store);
 
 /* Whether the point is there with this key; then its outcome is too. */
 bool ll_store_find(struct ll_store *store, uint64_t number, uint64_t key, struct ll_outcome *outcome);
 
-/* Adds points in one transaction. False after a trouble (a full disk); then none of them is there. */
+/* Adds points in one transaction. False after a complaint (a full disk); then none of them is there. */
 bool ll_store_add(struct ll_store *store, const struct ll_evaluation *evaluations, size_t count,
-                  const char **trouble);
+                  struct ll_diags *diags);
+
+/* Joins databases of one space into a new file. False after complaints: they are of different spaces, or two
+ * have different results of one point. *points is how many there are. */
+bool ll_store_merge(const char *path, const char *const *parts, size_t count, uint64_t *points,
+                    struct ll_diags *diags);
 
 /* All of a finished or unfinished sweep in memory, column by column: for fronts, sensitivities and figures.
  */
@@ -49,6 +64,7 @@ struct ll_column {
     const uint32_t *choices;       /* of an axis, by row: index in values */
     const struct ll_value *values; /* of an axis */
     uint32_t value_count;
+    double base; /* the same of the base machine as it is; NaN when that has none */
 };
 
 struct ll_frame {
@@ -73,5 +89,15 @@ const struct ll_frame *ll_frame_read(const char *path, struct ll_arena *arena, s
 
 /* The column of this name, or NULL. */
 const struct ll_column *ll_frame_column(const struct ll_frame *frame, const char *name);
+
+/* The same frame with the rows for which an expression over its columns is true. In the arena; NULL after a
+ * complaint. */
+const struct ll_frame *ll_frame_where(const struct ll_frame *frame, const char *condition,
+                                      struct ll_arena *arena, struct ll_diags *diags);
+
+/* The same frame with another objective, an expression over its columns, which becomes one of them; the first
+ * takes the place of those that the sweep had. In the arena; NULL after a complaint. */
+const struct ll_frame *ll_frame_want(const struct ll_frame *frame, const char *name, bool most, bool first,
+                                     struct ll_arena *arena, struct ll_diags *diags);
 
 #endif

@@ -23,6 +23,7 @@ struct slot {
     const struct ll_field *field;
     struct ll_node *node; /* in the tree */
     struct ll_node own;   /* as it was in the file */
+    struct ll_node *map;  /* that is to hold the node, when the file says nothing there; else NULL */
     bool part;            /* a map that values are laid over */
     char number[64];      /* the text of a number that was put */
 };
@@ -136,19 +137,19 @@ static const char *section_of(const struct ll_design *design, const char *path)
 
 /* --- slots --- */
 
-static struct ll_node *member(struct ll_design *design, const struct ll_path *found, struct ll_place place)
+/* The member that a path ends at; a new one, which is in the tree only once it has a value. */
+static struct ll_node *member(struct ll_design *design, const struct ll_path *found, struct ll_place place,
+                              bool *is_new)
 {
     struct ll_node *there = ll_node_get(found->map, found->key);
+    *is_new = !there;
     if (there || !found->map || found->map->type != LL_NODE_MAP)
         return there;
-    enum ll_node_type type = found->field->type == LL_TYPE_OBJECT ? LL_NODE_MAP : LL_NODE_SCALAR;
-    there = ll_node_new(&design->arena, type, place);
-    if (!there)
-        return NULL;
-    there->key = found->key;
-    there->key_place = place;
-    there->text = type == LL_NODE_SCALAR ? "" : NULL;
-    ll_node_add(found->map, there);
+    there = ll_node_new(&design->arena, LL_NODE_MAP, place);
+    if (there) {
+        there->key = found->key;
+        there->key_place = place;
+    }
     return there;
 }
 
@@ -162,15 +163,19 @@ static bool lies_within(const struct ll_node *tree, const struct ll_node *node)
     return false;
 }
 
-static bool is_taken(const struct ll_design *design, const char *path, const struct ll_node *node,
-                     struct ll_place place, struct ll_diags *diags)
+/* Whether another slot has the node that a path leads to, or a part around it or within it. */
+static bool is_taken(const struct ll_design *design, const char *path, const struct ll_path *found,
+                     const struct ll_node *node, struct ll_place place, struct ll_diags *diags)
 {
     for (uint32_t i = 0; i < design->slot_count; i++) {
         const struct slot *other = &design->slots[i];
-        if (other->node == node)
+        bool same_new =
+            other->map && found->key && other->map == found->map && !strcmp(other->node->key, found->key);
+        if (other->node == node || same_new)
             return !ll_complain(diags, place, "`%s` is set already, as `%s`", ll_shown_text(path).text,
                                 ll_shown_text(other->path).text);
-        if (lies_within(other->node, node) || lies_within(node, other->node))
+        if (lies_within(other->node, node) || lies_within(node, other->node) ||
+            lies_within(other->node, found->map))
             return !ll_complain(diags, place, "`%s` and `%s` set the same thing: one is a part of the other",
                                 ll_shown_text(path).text, ll_shown_text(other->path).text);
     }
@@ -193,23 +198,25 @@ bool ll_design_bind(struct ll_design *design, const char *path, struct ll_place 
                     uint32_t *slot)
 {
     struct ll_path found;
+    bool is_new = false;
     if (design->slot_count == MOST_SLOTS)
         return ll_complain(diags, place, "more than %d values are set", MOST_SLOTS);
     if (!ll_path_find(design->root, path, true, place, &design->arena, diags, &found) ||
         !can_vary(&found, path, place, diags))
         return false;
-    struct ll_node *node = found.key ? member(design, &found, place) : found.map;
+    struct ll_node *node = found.key ? member(design, &found, place, &is_new) : found.map;
     const char *section = section_of(design, path);
     if (!node || !section)
         return ll_complain(diags, place, "`%s`: what should hold it is not a map in the file",
                            ll_shown_text(path).text);
-    if (is_taken(design, path, node, place, diags))
+    if (is_taken(design, path, &found, node, place, diags))
         return false;
     struct slot *made = &design->slots[design->slot_count];
     *made = (struct slot){.path = ll_copy_text(&design->arena, path, strlen(path)),
                           .field = found.field,
                           .node = node,
                           .own = *node,
+                          .map = is_new ? found.map : NULL,
                           .part = !found.key || found.field->type == LL_TYPE_OBJECT};
     if (!made->path)
         return no_memory(diags, place);
@@ -267,9 +274,17 @@ const struct ll_node *ll_design_value(struct ll_design *design, uint32_t slot, c
     return laid;
 }
 
+static void put(struct slot *s, const struct ll_node *value)
+{
+    fill(s->node, value);
+    if (s->map)
+        ll_node_add(s->map, s->node);
+    s->map = NULL;
+}
+
 void ll_design_put(struct ll_design *design, uint32_t slot, const struct ll_node *value)
 {
-    fill(design->slots[slot].node, value);
+    put(&design->slots[slot], value);
 }
 
 void ll_design_put_number(struct ll_design *design, uint32_t slot, double number)
@@ -283,19 +298,40 @@ void ll_design_put_number(struct ll_design *design, uint32_t slot, double number
         snprintf(s->number, sizeof s->number, "%.17g%s", number, ll_dimension_base(field->dimension));
     else
         memcpy(s->number, ll_number_in(number, field->unit ? field->unit : "").text, sizeof s->number);
-    fill(s->node, &value);
+    put(s, &value);
 }
 
 /* --- reading --- */
+
+static void read_sections(struct ll_design *design, uint64_t sections, struct ll_reading *reading)
+{
+    ll_arena_reset(&design->reading);
+    for (size_t i = 0; i < ll_machine_table.count; i++)
+        if (sections >> i & 1)
+            ll_section_read(i, reading);
+}
+
+bool ll_design_try(struct ll_design *design, uint32_t slot, const struct ll_node *value,
+                   struct ll_diags *diags)
+{
+    struct ll_reading reading = {&design->reading, diags, design->root, design->machine, 0};
+    struct slot *s = &design->slots[slot];
+    struct ll_node before = *s->node, *map = s->map;
+    size_t count = diags->count;
+    put(s, value);
+    read_sections(design, section_bit(section_of(design, s->path)), &reading);
+    fill(s->node, &before);
+    if (map)
+        ll_node_remove(map, s->node->key);
+    s->map = map;
+    return diags->count == count;
+}
 
 const struct ll_machine *ll_design_read(struct ll_design *design, struct ll_diags *diags)
 {
     struct ll_reading reading = {&design->reading, diags, design->root, design->machine, 0};
     size_t before = diags->count;
-    ll_arena_reset(&design->reading);
-    for (size_t i = 0; i < ll_machine_table.count; i++)
-        if (design->sections >> i & 1)
-            ll_section_read(i, &reading);
+    read_sections(design, design->sections, &reading);
     if (diags->count == before)
         ll_machine_check(&reading);
     return diags->count == before ? design->machine : NULL;

@@ -31,6 +31,11 @@ const struct ll_field *ll_design_field(const struct ll_design *design, uint32_t 
 const struct ll_node *ll_design_value(struct ll_design *design, uint32_t slot, const struct ll_node *value,
                                       struct ll_diags *diags);
 
+/* Whether such a value can stand in its slot, by the rows of the schema alone: how it goes with others is
+ * asked by ll_design_read. Leaves what is put there as it was. False after complaints. */
+bool ll_design_try(struct ll_design *design, uint32_t slot, const struct ll_node *value,
+                   struct ll_diags *diags);
+
 /* Puts such a value into its slot; allocates nothing. */
 void ll_design_put(struct ll_design *design, uint32_t slot, const struct ll_node *value);
 
@@ -40,18 +45,5 @@ void ll_design_put_number(struct ll_design *design, uint32_t slot, double number
 /* Reads what may have changed. The machine, good until the next call; NULL after complaints: there is no such
  * machine. Its sources and hash are those of the file. */
 const struct ll_machine *ll_design_read(struct ll_design *design, struct ll_diags *diags);
-
-/* Where a number of a machine stands. */
-struct ll_location {
-    size_t offset; /* in struct ll_machine */
-    bool whole;    /* uint64_t, else double */
-    enum ll_dimension dimension;
-};
-
-/* Finds the number at a path; false when there is none. Machines of one file have them at the same place. */
-bool ll_machine_locate(const struct ll_machine *machine, const char *path, struct ll_location *location);
-
-/* Its value in the base unit. */
-double ll_located(const struct ll_machine *machine, const struct ll_location *location);
 
 #endif

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* A walk down the rows and the struct at once, a step a segment of the path. */
-#include "sim/machine/design.h"
+#include "sim/machine/locate.h"
+
 #include "sim/machine/schema.h"
 
 #include <string.h>

@@ -199,6 +199,14 @@ uint64_t ll_machine_instances(const struct ll_machine *machine, uint64_t level)
     return instances;
 }
 
+uint64_t ll_machine_devices(const struct ll_machine *machine)
+{
+    uint64_t devices = 1;
+    for (uint64_t i = 0; i < machine->network_count; i++)
+        devices = ll_mul(devices, machine->networks[i].devices);
+    return devices;
+}
+
 double ll_machine_memory_Bps(const struct ll_machine *machine)
 {
     const struct ll_level *outermost = &machine->levels[machine->level_count - 1];

@@ -364,6 +364,9 @@ struct ll_knob {
 const struct ll_knob *ll_machine_knobs(const struct ll_machine *machine, struct ll_arena *arena,
                                        size_t *count);
 
+/* How many devices the machine's network joins; 1 without one, LL_NO_FIT past 64 bits. */
+uint64_t ll_machine_devices(const struct ll_machine *machine);
+
 /* A copy of the machine with knob i turned; free with ll_machine_free. NULL when memory ran out. */
 struct ll_machine *ll_machine_turn(const struct ll_machine *machine, size_t knob);
 

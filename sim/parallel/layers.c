@@ -256,6 +256,8 @@ static bool find_owners(struct finding *f, struct ll_layers *layers)
         note(f, op, owner);
         if (owner != LL_NONE)
             layers->flops[owner] = ll_add(layers->flops[owner], form_of(f, op)->flops);
+        if (layers->named[op] != LL_NONE)
+            layers->named_flops[owner] = ll_add(layers->named_flops[owner], form_of(f, op)->flops);
     }
     return true;
 }
@@ -274,7 +276,8 @@ static bool find(struct finding *f, struct ll_layers *layers)
             return false;
     }
     layers->flops = ll_alloc(f->arena, layers->count + 1u, sizeof *layers->flops);
-    return layers->flops && find_owners(f, layers);
+    layers->named_flops = ll_alloc(f->arena, layers->count + 1u, sizeof *layers->named_flops);
+    return layers->flops && layers->named_flops && find_owners(f, layers);
 }
 
 bool ll_layers_find(const struct ll_trace *trace, struct ll_arena *arena, struct ll_layers *layers)
@@ -286,4 +289,16 @@ bool ll_layers_find(const struct ll_trace *trace, struct ll_arena *arena, struct
     ll_map_release(&finding.names);
     free(finding.prefix);
     return found;
+}
+
+bool *ll_views(const struct ll_trace *trace, struct ll_arena *arena)
+{
+    bool *views = ll_alloc(arena, trace->form_count + 1, sizeof *views);
+    for (uint64_t i = 0; views && i < trace->form_count; i++) {
+        const struct ll_op_view *view = &trace->forms[i].view;
+        struct ll_work work;
+        views[i] = view->kind != LL_OP_COUNT && view->input_count == 1 && view->output_count == 1 &&
+                   ll_op_lower(view, &work) && work.kind == LL_WORK_NOTHING;
+    }
+    return views;
 }

@@ -15,14 +15,19 @@
 
 struct ll_layers {
     uint32_t count;
-    const char **names; /* scopes; "" where nothing is numbered */
-    uint64_t *flops;    /* of all ops that belong to it */
-    uint32_t *named;    /* by op: the layer that its scope names, LL_NONE for others */
-    uint32_t *owner;    /* by op: the layer to which it belongs, LL_NONE for what is nobody's */
+    const char **names;    /* scopes; "" where nothing is numbered */
+    uint64_t *flops;       /* of all ops that belong to it */
+    uint64_t *named_flops; /* of those whose scope says so */
+    uint32_t *named;       /* by op: the layer that its scope names, LL_NONE for others */
+    uint32_t *owner;       /* by op: the layer to which it belongs, LL_NONE for what is nobody's */
 };
 
 /* Fills *layers in time about linear in the trace; lists live in the arena. False when memory ran out. Pure
  * otherwise, thread-safe. */
 bool ll_layers_find(const struct ll_trace *trace, struct ll_arena *arena, struct ll_layers *layers);
+
+/* By form: whether it is another look at the same memory, which costs nothing. In the arena; NULL when memory
+ * ran out. */
+bool *ll_views(const struct ll_trace *trace, struct ll_arena *arena);
 
 #endif

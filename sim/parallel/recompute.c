@@ -104,10 +104,16 @@ static void give_up(struct recomputing *r, uint32_t softmax, uint32_t group)
             r->group_of[op] = LL_NONE;
 }
 
+static bool is_softmax(const struct recomputing *r, uint32_t op)
+{
+    enum ll_op_kind kind = form_of(r, op)->view.kind;
+    return kind == LL_OP_SOFTMAX || kind == LL_OP_CAUSAL_SOFTMAX;
+}
+
 static void group_attentions(struct recomputing *r)
 {
     for (uint32_t op = 0; op < r->trace->op_count; op++) {
-        if (!is_forward(r, op) || form_of(r, op)->view.kind != LL_OP_SOFTMAX || r->group_of[op] != LL_NONE)
+        if (!is_forward(r, op) || !is_softmax(r, op) || r->group_of[op] != LL_NONE)
             continue;
         if (take_scores(r, op, r->group_count) && take_values(r, op, r->group_count))
             r->group_count++;

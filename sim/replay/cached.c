@@ -121,7 +121,8 @@ bool ll_has_loops(const struct ll_prepared *prepared, uint32_t seq)
     const struct ll_work *work = &prepared->works[prepared->trace->ops[seq].form];
     bool product = work->kind == LL_WORK_GEMM || work->kind == LL_WORK_CONV;
     bool elsewhere = work->kind == LL_WORK_NOTHING || work->kind == LL_WORK_HOST ||
-                     work->kind == LL_WORK_WAIT || work->kind == LL_WORK_COLLECTIVE;
+                     work->kind == LL_WORK_WAIT || work->kind == LL_WORK_SWAP ||
+                     work->kind == LL_WORK_COLLECTIVE;
     return !elsewhere && ll_work_bytes(work) > 0 && (!product || work->flops > 0);
 }
 

@@ -17,6 +17,8 @@ static void sum_ops(const struct ll_result *result, struct ll_energy_parts *part
         parts->compute_j += ll_machine_compute_j(machine, work);
         if (work->kind == LL_WORK_HOST)
             parts->host_j += (double)work->c_bytes * machine->energy.host_j_per_byte;
+        if (work->kind == LL_WORK_SWAP)
+            parts->host_j += (double)ll_max(work->a_bytes, work->c_bytes) * machine->energy.host_j_per_byte;
     }
 }
 

@@ -18,7 +18,6 @@
  * differs from op to op and is taken off each time. */
 #include "sim/replay/replay.h"
 
-#include "sim/cost/memo.h"
 #include "sim/replay/replay_parts.h"
 
 #include <inttypes.h>
@@ -28,6 +27,8 @@
 enum stream {
     STREAM_DEVICE,
     STREAM_HOST,
+    STREAM_TO_HOST, /* what waits on the host goes and comes beside input; links are duplex */
+    STREAM_FROM_HOST,
     STREAM_PROGRAM,
     STREAM_NETWORK, /* and a level of it */
     STREAM_COUNT = STREAM_NETWORK + LL_MAX_LINKS
@@ -38,6 +39,8 @@ struct run {
     const struct ll_prepared *prepared;
     const struct ll_machine *machine;
     struct ll_exchanges *exchanges;
+    const bool *idle;        /* by form; NULL: none */
+    struct ll_memo *memo;    /* turned to the machine */
     struct ll_cost *costs;   /* by form */
     struct ll_price *prices; /* by form; NULL without exchanges */
     bool *known;
@@ -49,6 +52,11 @@ struct run {
     double started_s;                   /* when the software has started the last op */
     uint32_t stream_last[STREAM_COUNT]; /* the op that ended last on the stream, LL_NONE before the first */
 };
+
+static bool is_idle(const struct run *run, uint32_t form)
+{
+    return run->idle && run->idle[form];
+}
 
 /* Says once for each kind that the machine cannot run it; false. */
 static bool refuse(const struct run *run, enum ll_op_kind kind, const struct ll_work *work,
@@ -94,31 +102,37 @@ static bool price_form(struct run *run, uint32_t seq, bool refused[LL_OP_COUNT],
     return true;
 }
 
-/* Costs of all forms that the replayed ops use; forms that differ by their place alone share one. */
+/* The cost of a form, which is that of the first form with the same work. */
+static bool cost_form(struct run *run, uint32_t form, bool refused[LL_OP_COUNT], struct ll_diags *diags)
+{
+    const struct ll_work *work = &run->prepared->works[form];
+    enum ll_op_kind kind = run->prepared->trace->forms[form].view.kind;
+    uint32_t same = run->prepared->same[form];
+    const char *trouble = NULL;
+    if (same != form && run->known[same]) {
+        run->costs[form] = run->costs[same];
+        return true; /* of a refused one the complaint was made */
+    }
+    const struct ll_cost *cost = ll_memo_cost(run->memo, kind, work, &trouble);
+    if (!cost)
+        return refuse(run, kind, work, trouble ? trouble : "memory ran out", refused, diags);
+    run->costs[form] = *cost;
+    return true;
+}
+
+/* Costs of all forms that the replayed ops use. */
 static bool cost_forms(struct run *run, struct ll_diags *diags)
 {
     const struct ll_trace *trace = run->prepared->trace;
-    struct ll_memo memo = {.machine = run->machine};
     bool refused[LL_OP_COUNT] = {false}, all = true;
     for (uint32_t i = run->prepared->first_op; i < run->prepared->end_op; i++) {
         uint32_t form = trace->ops[i].form;
-        if (run->known[form])
+        if (run->known[form] || is_idle(run, form))
             continue;
+        bool exchanges = run->prepared->works[form].kind == LL_WORK_COLLECTIVE;
+        all &= exchanges ? price_form(run, i, refused, diags) : cost_form(run, form, refused, diags);
         run->known[form] = true;
-        if (run->prepared->works[form].kind == LL_WORK_COLLECTIVE) {
-            all = price_form(run, i, refused, diags) && all;
-            continue;
-        }
-        enum ll_op_kind kind = trace->forms[form].view.kind;
-        const char *trouble = NULL;
-        const struct ll_cost *cost = ll_memo_cost(&memo, kind, &run->prepared->works[form], &trouble);
-        if (cost)
-            run->costs[form] = *cost;
-        else
-            all = refuse(run, kind, &run->prepared->works[form], trouble ? trouble : "memory ran out",
-                         refused, diags);
     }
-    ll_memo_release(&memo);
     return all;
 }
 
@@ -264,14 +278,28 @@ static void fill_detail(const struct ll_machine *machine, const struct ll_cost *
     detail->compute_cycles = cost->compute_cycles;
     detail->stall_cycles = fmax(0, time_s * cost->clock_hz - cost->compute_cycles);
     detail->utilization = cost->utilization;
-    detail->bound_s = cost->bound_s;
-    detail->pipelined_s = cost->pipelined_s;
     for (uint64_t l = 0; l < machine->level_count; l++) {
         double left = fmax(0, cost->level_bytes[l] - saved[l]);
         detail->traffic_bytes[l] = left;
         detail->written_bytes[l] = left > 0 ? cost->level_written[l] * (left / cost->level_bytes[l]) : 0;
     }
     detail->traffic_bytes[machine->level_count - 1] += cost->apart_bytes;
+}
+
+static enum stream stream_of(const struct ll_work *work)
+{
+    if (work->kind == LL_WORK_SWAP)
+        return work->a_bytes > work->c_bytes ? STREAM_TO_HOST : STREAM_FROM_HOST;
+    return work->kind == LL_WORK_HOST ? STREAM_HOST : STREAM_DEVICE;
+}
+
+/* Done as soon as what it waits for is. */
+static void run_idle(struct run *run, uint32_t seq)
+{
+    struct ll_op_result *result = &run->ops[seq - run->prepared->first_op];
+    result->unit = LL_NO_UNIT;
+    result->bound = LL_BOUND_DEPENDENCY;
+    place_op(run, seq, 0, 0, 0);
 }
 
 static void run_on_device(struct run *run, uint32_t seq, struct ll_op_detail *detail)
@@ -284,9 +312,8 @@ static void run_on_device(struct run *run, uint32_t seq, struct ll_op_detail *de
     run->ops[i].unit = run->costs[form].unit;
     run->ops[i].bound = timing.bound;
     run->parts[i].exposed_s = timing.exposed_s;
-    bool from_host = prepared->works[form].kind == LL_WORK_HOST;
-    place_op(run, seq, 1u << (from_host ? STREAM_HOST : STREAM_DEVICE), timing.time_s,
-             from_host ? 0 : timing.overhead_s);
+    enum stream stream = stream_of(&prepared->works[form]);
+    place_op(run, seq, 1u << stream, timing.time_s, stream == STREAM_DEVICE ? timing.overhead_s : 0);
     fill_detail(run->machine, &run->costs[form], saved, run->ops[i].time_s, detail);
 }
 
@@ -302,6 +329,8 @@ struct ll_op_detail ll_replay_detail(const struct ll_result *result, uint32_t se
         save_traffic(prepared, result->machine, seq, saved);
         fill_detail(result->machine, &result->costs[form], saved,
                     result->ops[seq - prepared->first_op].time_s, &detail);
+        enum ll_op_kind kind = prepared->trace->forms[form].view.kind;
+        detail.bounds = ll_cost_bounds(result->machine, kind, &prepared->works[form]);
     }
     return detail;
 }
@@ -332,8 +361,13 @@ static void run_ops(struct run *run, struct ll_kind_sums *kinds, struct ll_resul
 {
     const struct ll_prepared *prepared = run->prepared;
     for (uint32_t seq = prepared->first_op; seq < prepared->end_op; seq++) {
-        uint64_t kind = prepared->works[prepared->trace->ops[seq].form].kind;
+        uint32_t form = prepared->trace->ops[seq].form;
+        uint64_t kind = prepared->works[form].kind;
         struct ll_op_detail detail = {0};
+        if (is_idle(run, form)) {
+            run_idle(run, seq);
+            continue;
+        }
         if (kind == LL_WORK_WAIT)
             run_wait(run, seq);
         else if (kind == LL_WORK_COLLECTIVE)
@@ -360,35 +394,55 @@ static bool sum_up(const struct run *run, struct ll_kind_sums *kinds, struct ll_
     return ll_find_exposure(result);
 }
 
-const struct ll_result *ll_replay_among(const struct ll_prepared *prepared, const struct ll_machine *machine,
-                                        struct ll_exchanges *exchanges, struct ll_arena *arena,
-                                        struct ll_diags *diags)
+static const struct ll_result *replay(struct run *run, struct ll_arena *arena, struct ll_diags *diags)
 {
-    struct run run = {.prepared = prepared, .machine = machine, .exchanges = exchanges};
     struct ll_arena scratch = {0};
     struct ll_result *result = ll_alloc(arena, 1, sizeof *result);
     struct ll_kind_sums *kinds = ll_kind_sums_new(arena);
-    bool done = result && kinds && make_room(&run, arena, &scratch) && cost_forms(&run, diags);
+    bool done = result && kinds && make_room(run, arena, &scratch) && cost_forms(run, diags);
     if (done) {
-        *result = (struct ll_result){.prepared = prepared,
-                                     .machine = machine,
-                                     .ops = run.ops,
-                                     .costs = run.costs,
-                                     .prices = run.prices};
-        run_ops(&run, kinds, result);
-        done = sum_up(&run, kinds, result);
+        *result = (struct ll_result){.prepared = run->prepared,
+                                     .machine = run->machine,
+                                     .ops = run->ops,
+                                     .costs = run->costs,
+                                     .prices = run->prices};
+        run_ops(run, kinds, result);
+        done = sum_up(run, kinds, result);
     }
     ll_arena_release(&scratch);
     return done ? result : NULL;
 }
 
+const struct ll_result *ll_replay_among(const struct ll_prepared *prepared, const struct ll_machine *machine,
+                                        struct ll_exchanges *exchanges, const bool *idle,
+                                        struct ll_arena *arena, struct ll_diags *diags)
+{
+    struct ll_memo memo = {.machine = machine};
+    struct run run = {
+        .prepared = prepared, .machine = machine, .exchanges = exchanges, .idle = idle, .memo = &memo};
+    const struct ll_result *result = replay(&run, arena, diags);
+    ll_memo_release(&memo);
+    return result;
+}
+
+const struct ll_result *ll_replay_remembering(const struct ll_prepared *prepared,
+                                              const struct ll_machine *machine, struct ll_memo *memo,
+                                              struct ll_arena *arena, struct ll_diags *diags)
+{
+    struct ll_exchanges *exchanges = ll_exchanges_new(machine, 0);
+    struct run run = {.prepared = prepared, .machine = machine, .exchanges = exchanges, .memo = memo};
+    ll_memo_turn(memo, machine);
+    const struct ll_result *result = exchanges ? replay(&run, arena, diags) : NULL;
+    ll_exchanges_free(exchanges);
+    return result;
+}
+
 const struct ll_result *ll_replay(const struct ll_prepared *prepared, const struct ll_machine *machine,
                                   struct ll_arena *arena, struct ll_diags *diags)
 {
-    struct ll_exchanges *exchanges = ll_exchanges_new(machine, 0);
-    const struct ll_result *result =
-        exchanges ? ll_replay_among(prepared, machine, exchanges, arena, diags) : NULL;
-    ll_exchanges_free(exchanges);
+    struct ll_memo memo = {.machine = machine};
+    const struct ll_result *result = ll_replay_remembering(prepared, machine, &memo, arena, diags);
+    ll_memo_release(&memo);
     return result;
 }
 

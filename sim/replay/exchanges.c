@@ -17,18 +17,10 @@ struct ll_exchanges {
     uint64_t capacity;
 };
 
-static uint64_t joined(const struct ll_machine *machine)
-{
-    uint64_t devices = 1;
-    for (uint64_t i = 0; i < machine->network_count; i++)
-        devices = ll_mul(devices, machine->networks[i].devices);
-    return devices;
-}
-
 struct ll_exchanges *ll_exchanges_new(const struct ll_machine *machine, uint64_t devices)
 {
     struct ll_exchanges *exchanges = calloc(1, sizeof *exchanges);
-    uint64_t all = joined(machine);
+    uint64_t all = ll_machine_devices(machine);
     if (exchanges)
         *exchanges =
             (struct ll_exchanges){.machine = machine, .devices = devices ? ll_min(devices, all) : all};
@@ -107,12 +99,13 @@ static uint64_t list_groups(const struct ll_exchanges *x, const struct ll_asked 
                             uint64_t *members, struct ll_price *price)
 {
     uint64_t pattern = devices * asked->stride, end = asked->span ? asked->first + asked->span : x->devices;
+    uint64_t reach = pattern - asked->stride; /* from the first to the last of a group */
     for (uint64_t i = 1; i < devices; i++)
         mark_levels(x->net, asked->first, asked->first + i * asked->stride, price);
     uint64_t span = distinct_span(x->net, asked, devices, price->outermost), count = 0;
     end = asked->first + ll_min(end - asked->first, span);
-    for (uint64_t base = asked->first; base + pattern <= end; base += pattern)
-        for (uint64_t s = 0; s < asked->stride; s++, count++)
+    for (uint64_t base = asked->first; base + reach < end; base += pattern)
+        for (uint64_t s = 0; s < asked->stride && base + s + reach < end; s++, count++)
             for (uint64_t i = 0; i < devices; i++)
                 members[count * devices + i] = base + s + i * asked->stride;
     return count;
@@ -140,7 +133,8 @@ static uint64_t group_size(const struct ll_exchanges *x, const struct ll_asked *
 {
     uint64_t within = asked->span ? asked->span : x->devices;
     uint64_t devices = asked->devices ? asked->devices : within / asked->stride;
-    bool fits = asked->first + within <= x->devices && devices <= within && asked->stride <= within / devices;
+    bool fits = devices > 0 && asked->first + within <= x->devices && devices <= within &&
+                (devices == 1 || asked->stride <= (within - 1) / (devices - 1));
     return fits ? devices : 0;
 }
 

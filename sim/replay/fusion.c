@@ -23,7 +23,7 @@ static uint8_t *count_readers(const struct ll_trace *trace, struct ll_arena *are
 static bool can_lead(const struct ll_prepared *prepared, uint32_t seq)
 {
     uint64_t kind = prepared->works[prepared->trace->ops[seq].form].kind;
-    return kind != LL_WORK_NOTHING && kind != LL_WORK_HOST && kind != LL_WORK_WAIT &&
+    return kind != LL_WORK_NOTHING && kind != LL_WORK_HOST && kind != LL_WORK_SWAP && kind != LL_WORK_WAIT &&
            kind != LL_WORK_COLLECTIVE;
 }
 

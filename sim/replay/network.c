@@ -32,7 +32,7 @@ static int by_start(const void *left, const void *right)
 /* Whether the op runs on the device itself. */
 static bool is_computed(uint64_t kind)
 {
-    return kind != LL_WORK_COLLECTIVE && kind != LL_WORK_HOST && kind != LL_WORK_WAIT;
+    return kind != LL_WORK_COLLECTIVE && kind != LL_WORK_HOST && kind != LL_WORK_SWAP && kind != LL_WORK_WAIT;
 }
 
 static bool find_spans(const struct ll_result *result, struct spans *computed, struct spans *exchanged)
@@ -45,8 +45,9 @@ static bool find_spans(const struct ll_result *result, struct spans *computed, s
         const struct ll_op_result *op = &result->ops[i];
         uint32_t form = prepared->trace->ops[prepared->first_op + i].form;
         uint64_t kind = prepared->works[form].kind;
+        bool idle = kind == LL_WORK_COLLECTIVE && result->prices[form].devices == 0;
         struct spans *spans = kind == LL_WORK_COLLECTIVE ? exchanged : is_computed(kind) ? computed : NULL;
-        if (spans)
+        if (spans && !idle)
             spans->at[spans->count++] = (struct span){op->start_s, op->start_s + op->time_s, form, i};
     }
     if (!computed->at || !exchanged->at)

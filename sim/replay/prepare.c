@@ -31,6 +31,31 @@ static bool lower_forms(struct ll_prepared *prepared, struct ll_arena *arena, st
     return all;
 }
 
+/* Forms that differ by their place or names alone. False when memory ran out. */
+static bool find_same(struct ll_prepared *prepared, struct ll_arena *arena)
+{
+    const struct ll_trace *trace = prepared->trace;
+    struct ll_map works = {0};
+    uint32_t *same = ll_alloc(arena, trace->form_count + 1, sizeof *same);
+    uint32_t *first = ll_alloc(arena, trace->form_count + 1, sizeof *first); /* by id */
+    bool right = same && first;
+    for (uint32_t i = 0; right && i < trace->form_count; i++) {
+        struct {
+            uint64_t kind;
+            struct ll_work work;
+        } key = {trace->forms[i].view.kind, prepared->works[i]}; /* as in sim/cost/memo.c: no padding */
+        bool is_new;
+        uint32_t id = ll_map_intern(&works, &key, sizeof key, &is_new);
+        right = id != LL_NO_ID;
+        if (right && is_new)
+            first[id] = i;
+        same[i] = right ? first[id] : 0;
+    }
+    ll_map_release(&works);
+    prepared->same = same;
+    return right;
+}
+
 /* Totals a step, and the element type in which most FLOPs are done (the first of equals). */
 static void count(struct ll_prepared *prepared)
 {
@@ -63,7 +88,7 @@ const struct ll_prepared *ll_prepare(const struct ll_trace *trace, struct ll_are
         return NULL;
     }
     prepared->steps = prepared->steps ? prepared->steps : 1;
-    if (!lower_forms(prepared, arena, diags))
+    if (!lower_forms(prepared, arena, diags) || !find_same(prepared, arena))
         return NULL;
     count(prepared);
     prepared->deps = ll_trace_deps(trace, arena);

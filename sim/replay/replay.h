@@ -7,6 +7,7 @@
 #define LL_SIM_REPLAY_REPLAY_H
 
 #include "sim/cost/cost.h"
+#include "sim/cost/memo.h"
 #include "sim/machine/machine.h"
 #include "sim/memory/footprint.h"
 #include "sim/memory/residency.h"
@@ -32,6 +33,7 @@ struct ll_prepared {
     struct ll_footprint footprint;
     const struct ll_fused *fused; /* by op */
     const struct ll_work *works;  /* by form */
+    const uint32_t *same;         /* by form: the first of the same kind and work, for what it costs */
     double flops, bytes;          /* algorithmic, a step */
     enum ll_dtype dtype;          /* of most FLOPs */
 };
@@ -50,7 +52,7 @@ struct ll_op_result {
 
 /* What else is known of an op's run. */
 struct ll_op_detail {
-    double bound_s, pipelined_s;         /* alone on an empty machine: the plain bound, and tile by tile */
+    struct ll_bounds bounds;             /* alone on an empty machine */
     double compute_cycles, stall_cycles; /* of the unit's clock */
     double utilization;
     double traffic_bytes[LL_MAX_LEVELS]; /* out of each level */
@@ -114,10 +116,17 @@ struct ll_result {
 const struct ll_result *ll_replay(const struct ll_prepared *prepared, const struct ll_machine *machine,
                                   struct ll_arena *arena, struct ll_diags *diags);
 
-/* The same with exchanges of this machine that others ask as well. */
+/* The same with a memo that goes along from machine to machine: costs that the difference does not touch are
+ * taken from it. */
+const struct ll_result *ll_replay_remembering(const struct ll_prepared *prepared,
+                                              const struct ll_machine *machine, struct ll_memo *memo,
+                                              struct ll_arena *arena, struct ll_diags *diags);
+
+/* The same with exchanges of this machine that others ask as well, and as if ops of some forms were not there
+ * but for what waits for what: `idle` by form, NULL for none. */
 const struct ll_result *ll_replay_among(const struct ll_prepared *prepared, const struct ll_machine *machine,
-                                        struct ll_exchanges *exchanges, struct ll_arena *arena,
-                                        struct ll_diags *diags);
+                                        struct ll_exchanges *exchanges, const bool *idle,
+                                        struct ll_arena *arena, struct ll_diags *diags);
 
 /* What else is known of op seq, which is among the replayed ones. Pure. */
 struct ll_op_detail ll_replay_detail(const struct ll_result *result, uint32_t seq);
@@ -135,5 +144,11 @@ struct ll_gain {
 /* All knobs of the machine, best first (ties in the order of the knobs); *count of them. NULL on no memory.
  */
 const struct ll_gain *ll_what_if(const struct ll_result *result, struct ll_arena *arena, size_t *count);
+
+/* The same for whatever takes time_s on this machine, and on a turned one as long as `timed` says; negative
+ * when memory ran out. */
+typedef double ll_timed(const struct ll_machine *machine, const void *context);
+const struct ll_gain *ll_turn_knobs(const struct ll_machine *machine, double time_s, ll_timed timed,
+                                    const void *context, struct ll_arena *arena, size_t *count);
 
 #endif

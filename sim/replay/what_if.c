@@ -13,32 +13,44 @@ static void sort_gains(struct ll_gain *gains, size_t count)
         }
 }
 
-static bool turn_and_replay(const struct ll_result *result, size_t knob, struct ll_gain *gain)
+static bool turn(const struct ll_machine *machine, double time_s, size_t knob, ll_timed timed,
+                 const void *context, struct ll_gain *gain)
 {
-    struct ll_machine *turned = ll_machine_turn(result->machine, knob);
-    struct ll_arena scratch = {0};
-    struct ll_diags diags = {0};
-    const struct ll_result *other = turned ? ll_replay(result->prepared, turned, &scratch, &diags) : NULL;
-    if (other) {
-        gain->time_s = other->time_s;
-        gain->speedup = other->time_s > 0 ? result->time_s / other->time_s : 1;
-    }
-    ll_diags_release(&diags);
-    ll_arena_release(&scratch);
+    struct ll_machine *turned = ll_machine_turn(machine, knob);
+    double other_s = turned ? timed(turned, context) : -1;
+    gain->time_s = other_s;
+    gain->speedup = other_s > 0 ? time_s / other_s : 1;
     ll_machine_free(turned);
-    return other != NULL;
+    return other_s >= 0;
 }
 
-const struct ll_gain *ll_what_if(const struct ll_result *result, struct ll_arena *arena, size_t *count)
+const struct ll_gain *ll_turn_knobs(const struct ll_machine *machine, double time_s, ll_timed timed,
+                                    const void *context, struct ll_arena *arena, size_t *count)
 {
-    const struct ll_knob *knobs = ll_machine_knobs(result->machine, arena, count);
+    const struct ll_knob *knobs = ll_machine_knobs(machine, arena, count);
     struct ll_gain *gains = knobs ? ll_alloc(arena, *count + 1, sizeof *gains) : NULL;
     for (size_t i = 0; gains && i < *count; i++) {
         gains[i].knob = knobs[i];
-        if (!turn_and_replay(result, i, &gains[i]))
+        if (!turn(machine, time_s, i, timed, context, &gains[i]))
             return NULL;
     }
     if (gains)
         sort_gains(gains, *count);
     return gains;
+}
+
+static double replay_s(const struct ll_machine *machine, const void *prepared)
+{
+    struct ll_arena scratch = {0};
+    struct ll_diags diags = {0};
+    const struct ll_result *result = ll_replay(prepared, machine, &scratch, &diags);
+    double time_s = result ? result->time_s : -1;
+    ll_diags_release(&diags);
+    ll_arena_release(&scratch);
+    return time_s;
+}
+
+const struct ll_gain *ll_what_if(const struct ll_result *result, struct ll_arena *arena, size_t *count)
+{
+    return ll_turn_knobs(result->machine, result->time_s, replay_s, result->prepared, arena, count);
 }

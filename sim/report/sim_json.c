@@ -31,8 +31,9 @@ void ll_report_by_class(const struct ll_footprint *footprint, struct ll_json *js
     ll_json_close_object(json);
 }
 
-static void memory(const struct ll_result *result, struct ll_json *json)
+static void memory(const struct ll_report *report, struct ll_json *json)
 {
+    const struct ll_result *result = report->result;
     const struct ll_footprint *footprint = &result->prepared->footprint;
     ll_json_key(json, "memory");
     ll_json_open_object(json);
@@ -47,13 +48,22 @@ static void memory(const struct ll_result *result, struct ll_json *json)
         ll_json_put_count(json, ll_training_memory_name((enum ll_training_memory)i),
                           footprint->most_bytes[i]);
     ll_json_close_object(json);
+    if (report->memory)
+        ll_memory_json(report->memory, json);
     ll_json_close_object(json);
 }
 
-static void metrics(const struct ll_result *result, struct ll_json *json)
+/* Samples of all devices in a step over those of a program's trace. */
+static double samples_more(const struct ll_report *report)
 {
-    struct ll_metrics metrics = ll_metrics_of(result);
-    ll_json_put_number(json, "throughput", metrics.throughput_Hz);
+    const struct ll_plan_sizes *sizes = report->parallel ? &report->parallel->spread->sizes : NULL;
+    return sizes && sizes->micro_batch > 0 ? (double)sizes->batch / (double)sizes->micro_batch : 1;
+}
+
+static void metrics(const struct ll_report *report, struct ll_json *json)
+{
+    struct ll_metrics metrics = ll_metrics_of(report->result);
+    ll_json_put_number(json, "throughput", metrics.throughput_Hz * samples_more(report));
     ll_json_put_text(json, "throughput_unit", metrics.unit);
     ll_json_put_number(json, "device_utilization", metrics.device_utilization);
     ll_json_put_number(json, "fp32_utilization", metrics.fp32_utilization);
@@ -148,8 +158,8 @@ static void one_op(const struct ll_result *result, uint32_t seq, struct ll_json 
     ll_json_put_text(json, "unit", op->unit == LL_NO_UNIT ? NULL : result->machine->units[op->unit].name);
     ll_json_put_number(json, "start_s", op->start_s);
     ll_json_put_number(json, "time_s", op->time_s);
-    ll_json_put_number(json, "time_bound_s", detail.bound_s);
-    ll_json_put_number(json, "time_pipelined_s", detail.pipelined_s);
+    ll_json_put_number(json, "time_bound_s", detail.bounds.bound_s);
+    ll_json_put_number(json, "time_pipelined_s", detail.bounds.pipelined_s);
     ll_json_put_number(json, "compute_cycles", detail.compute_cycles);
     ll_json_put_number(json, "stall_cycles", detail.stall_cycles);
     ll_json_put_number(json, "utilization", detail.utilization);
@@ -217,14 +227,16 @@ static void one_report(const struct ll_report *report, bool per_op, struct ll_js
     ll_json_put_number(json, "flops", prepared->flops);
     ll_json_put_number(json, "bytes", prepared->bytes);
     ll_json_put_number(json, "flop_utilization", result->flop_utilization);
-    metrics(result, json);
+    metrics(report, json);
     bottlenecks(result, json);
     infeed(result, json);
     if (result->network.count > 0)
         network(result, json);
-    memory(result, json);
+    memory(report, json);
     energy(result, json);
     ll_json_put_number(json, "area_mm2", result->area_m2 * 1e6);
+    if (report->parallel)
+        ll_report_parallel_json(report->parallel, json);
     by_kind(result, json);
     if (per_op) {
         ll_json_key(json, "ops");

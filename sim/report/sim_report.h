@@ -3,7 +3,8 @@
 #ifndef LL_SIM_REPORT_SIM_REPORT_H
 #define LL_SIM_REPORT_SIM_REPORT_H
 
-#include "sim/replay/replay.h"
+#include "sim/parallel/step.h"
+#include "sim/report/memory_report.h"
 #include "tracer/base/json.h"
 #include "tracer/base/str.h"
 
@@ -13,8 +14,10 @@ struct ll_report {
     const struct ll_result *result;
     const struct ll_gain *gains; /* best first; NULL when they were not asked for */
     size_t gain_count;
+    const struct ll_memory_report *memory; /* NULL when nobody asked */
     /* Between these the time of a step lies for eight in ten, as far as validation says; 0: it does not. */
     double time_low_s, time_high_s;
+    const struct ll_parallel_result *parallel; /* that `result` is of; NULL: one device, no plan */
 };
 
 /* A page on one report: speed-of-light bars, where the time goes, what each doubling gains, and the sentence
@@ -37,6 +40,12 @@ bool ll_report_rooflines(const struct ll_report *reports, size_t count, struct l
 void ll_report_explanations(const struct ll_report *reports, size_t count, uint32_t seq, struct ll_str *out);
 void ll_report_explanations_json(const struct ll_report *reports, size_t count, uint32_t seq,
                                  struct ll_json *json);
+
+/* Parts of a page and of the document that are there with a plan: a line on how it is spread, what waits for
+ * what; the key `parallel` into the object that is open. */
+void ll_report_parallel_headline(const struct ll_parallel_result *p, unsigned width, struct ll_str *out);
+void ll_report_parallel(const struct ll_parallel_result *p, unsigned width, struct ll_str *out);
+void ll_report_parallel_json(const struct ll_parallel_result *p, struct ll_json *json);
 
 /* The key `by_class` with the bytes of each memory class at the peak, into the object that is open. */
 void ll_report_by_class(const struct ll_footprint *footprint, struct ll_json *json);

@@ -22,9 +22,12 @@ static const char *fact(const struct ll_result *result, const char *key, const c
     return value ? value : otherwise;
 }
 
-static double batch_of(const struct ll_result *result)
+/* Samples a step, of all devices together. */
+static double batch_of(const struct ll_report *report)
 {
-    const char *batch = ll_trace_fact(result->prepared->trace, "batch");
+    const char *batch = ll_trace_fact(report->result->prepared->trace, "batch");
+    if (report->parallel)
+        return (double)report->parallel->spread->sizes.batch;
     return batch ? strtod(batch, NULL) : 0;
 }
 
@@ -107,7 +110,8 @@ static void resident_bar(const struct ll_result *result, unsigned width, struct 
     struct ll_human used, capacity;
     light_bar("resident", ll_binary(&used, peak), ll_binary(&capacity, size), peak / size, "", width, out);
     if (!result->fits)
-        ll_str_addf(out, "  DOES NOT FIT into %s: the times assume that it did\n",
+        ll_str_addf(out,
+                    "  DOES NOT FIT into %s: the times assume that it did; --memory says what would help\n",
                     outermost(result->machine)->name);
 }
 
@@ -306,13 +310,15 @@ void ll_report_page(const struct ll_report *report, unsigned width, struct ll_st
     const struct ll_result *result = report->result;
     struct ll_human time, rate, low, high;
     headline(result, out);
-    ll_str_addf(out, "\non %s (%s)\n\n  %s a step", result->machine->stem, result->machine->name,
-                ll_si(&time, result->time_s, "s"));
+    ll_str_addf(out, "\non %s (%s)\n", result->machine->stem, result->machine->name);
+    if (report->parallel)
+        ll_report_parallel_headline(report->parallel, width, out);
+    ll_str_addf(out, "\n  %s a step", ll_si(&time, result->time_s, "s"));
     if (report->time_high_s > 0)
         ll_str_addf(out, " (%s to %s)", ll_si(&low, report->time_low_s, "s"),
                     ll_si(&high, report->time_high_s, "s"));
-    if (batch_of(result) > 0)
-        ll_str_addf(out, "    %s", ll_many(&rate, batch_of(result) / result->time_s, "samples/s"));
+    if (batch_of(report) > 0)
+        ll_str_addf(out, "    %s", ll_many(&rate, batch_of(report) / result->time_s, "samples/s"));
     ll_str_add(out, "\n\n");
     compute_bar(result, width, out);
     memory_bar(result, width, out);
@@ -321,6 +327,8 @@ void ll_report_page(const struct ll_report *report, unsigned width, struct ll_st
     cause_line(result, width, out);
     infeed_line(result, width, out);
     network_line(result, width, out);
+    if (report->parallel)
+        ll_report_parallel(report->parallel, width, out);
     ll_str_add(out, "\n");
     kind_table(result, width, out);
     if (report->gain_count) {
@@ -356,7 +364,7 @@ static void comparison_row(const struct ll_report *report, double fastest_s, str
                  result->fits ? "" : " (does not fit)", ll_si(&time, result->time_s, "s"),
                  result->time_s / fastest_s, short_bar(&compute, result->flop_utilization),
                  short_bar(&memory, result->level_share[result->machine->level_count - 1]),
-                 batch_of(result) > 0 ? ll_many(&rate, batch_of(result) / result->time_s, "") : "", bound,
+                 batch_of(report) > 0 ? ll_many(&rate, batch_of(report) / result->time_s, "") : "", bound,
                  best);
 }
 

@@ -31,19 +31,35 @@ static int software_length(const struct ll_measured *row)
 /* A row's hardware under the software that the row's notes begin with, "cnn_benchmarks, Torch7 nn: NVIDIA
  * T4", as that source drove it, "deepbench: NVIDIA T4", and alone: one device may have been measured under
  * different software. */
-enum { NAMES = 3 };
+enum { WAYS = 3, NAMES = 2 * WAYS };
 struct names {
     char at[NAMES][256];
+    size_t count;
 };
+
+static void add_names(struct names *names, const struct ll_measured *row, const char *hardware)
+{
+    const char *notes = row->notes ? row->notes : "";
+    char(*at)[256] = names->at + names->count;
+    snprintf(at[0], sizeof at[0], "%s, %.*s: %s", row->source, software_length(row), notes, hardware);
+    snprintf(at[1], sizeof at[1], "%s: %s", row->source, hardware);
+    snprintf(at[2], sizeof at[2], "%s", hardware);
+    names->count += WAYS;
+}
+
+/* What follows the number in "8x NVIDIA T4"; NULL when there is none. */
+static const char *one_of(const char *hardware)
+{
+    size_t digits = strspn(hardware, "0123456789");
+    return digits > 0 && strncmp(hardware + digits, "x ", 2) == 0 ? hardware + digits + 2 : NULL;
+}
 
 static struct names names_of(const struct ll_measured *row)
 {
-    struct names names;
-    const char *notes = row->notes ? row->notes : "";
-    snprintf(names.at[0], sizeof names.at[0], "%s, %.*s: %s", row->source, software_length(row), notes,
-             row->hardware);
-    snprintf(names.at[1], sizeof names.at[1], "%s: %s", row->source, row->hardware);
-    snprintf(names.at[2], sizeof names.at[2], "%s", row->hardware);
+    struct names names = {.count = 0};
+    add_names(&names, row, row->hardware);
+    if (one_of(row->hardware))
+        add_names(&names, row, one_of(row->hardware));
     return names;
 }
 
@@ -51,7 +67,7 @@ bool ll_machine_measured(const struct ll_machine *machine, const struct ll_measu
 {
     const struct names names = names_of(row);
     bool found = false;
-    for (size_t i = 0; i < NAMES && !found; i++)
+    for (size_t i = 0; i < names.count && !found; i++)
         found = ll_machine_is(machine, names.at[i]);
     return found;
 }
@@ -61,10 +77,36 @@ static const struct ll_machine *find_machine(const struct ll_measured *row,
                                              const struct ll_machine *const *machines, size_t count)
 {
     const struct names names = names_of(row);
-    for (size_t i = 0; i < count * NAMES; i++)
+    for (size_t i = 0; i < count * names.count; i++)
         if (ll_machine_is(machines[i % count], names.at[i / count]))
             return machines[i % count];
     return NULL;
+}
+
+/* A row that speaks of a recorded step, and why it could not be predicted. */
+struct stepped {
+    struct ll_measured_step step;
+    const struct ll_trace *trace;
+    bool is_step;
+    const char *trouble;
+    char said[160];
+};
+
+static void predict_step(const struct ll_measured *row, const struct ll_machine *machine,
+                         struct stepped *stepped, struct ll_prediction *p)
+{
+    struct ll_step_times times;
+    *p = (struct ll_prediction){.row = row, .family = stepped->step.family, .unscored = stepped->trouble};
+    if (p->unscored)
+        return;
+    if (!ll_measured_step_times(&stepped->step, stepped->trace, machine, &times, stepped->said,
+                                sizeof stepped->said)) {
+        p->unscored = stepped->said;
+        return;
+    }
+    p->machine = machine;
+    p->time_s = times.time_s;
+    p->roofline_s = times.roofline_s;
 }
 
 static void predict(const struct ll_measured *row, const struct ll_machine *machine,
@@ -228,10 +270,11 @@ struct predicting {
     const struct ll_measured *rows;
     const struct ll_machine *const *row_machines; /* by row, NULL where none answers */
     struct ll_prediction *predictions;
+    struct stepped *stepped; /* by row */
     bool *chunk_failed;
 };
 
-enum { ROWS_AT_ONCE = 64 };
+enum { ROWS_AT_ONCE = 8 };
 
 static void predict_rows(void *context, uint64_t begin, uint64_t end, uint64_t chunk)
 {
@@ -239,7 +282,9 @@ static void predict_rows(void *context, uint64_t begin, uint64_t end, uint64_t c
     struct ll_measured_works works = {0};
     for (uint64_t i = begin; i < end; i++) {
         all->predictions[i] = (struct ll_prediction){.row = &all->rows[i]};
-        if (all->row_machines[i])
+        if (all->row_machines[i] && all->stepped[i].is_step)
+            predict_step(&all->rows[i], all->row_machines[i], &all->stepped[i], &all->predictions[i]);
+        else if (all->row_machines[i])
             predict(&all->rows[i], all->row_machines[i], &works, &all->predictions[i]);
     }
     all->chunk_failed[chunk] = works.failed;
@@ -253,21 +298,40 @@ static bool is_driven_alike(const struct ll_measured *a, const struct ll_measure
            length == software_length(b) && (length == 0 || strncmp(a->notes, b->notes, (size_t)length) == 0);
 }
 
+/* Brings what the rows want that a machine answers to. */
+static void bring_all(const struct predicting *all, size_t count, const struct ll_recordings *recordings)
+{
+    for (size_t i = 0; i < count; i++) {
+        struct stepped *stepped = &all->stepped[i];
+        stepped->is_step =
+            all->row_machines[i] && ll_measured_step(&all->rows[i], &stepped->step, &stepped->trouble);
+        if (!stepped->is_step || stepped->trouble)
+            continue;
+        if (recordings)
+            stepped->trace = recordings->bring(recordings->context, &stepped->step.wanted);
+        if (!stepped->trace)
+            stepped->trouble = "its workload cannot be recorded";
+    }
+}
+
 /* NULL when memory ran out. */
 static struct ll_prediction *predict_all(const struct ll_measured *rows, size_t count,
                                          const struct ll_machine *const *machines, size_t machine_count,
-                                         struct ll_pool *pool, struct ll_arena *arena)
+                                         const struct ll_recordings *recordings, struct ll_pool *pool,
+                                         struct ll_arena *arena)
 {
     uint64_t chunks = count / ROWS_AT_ONCE + 1;
     const struct ll_machine **row_machines = ll_alloc(arena, count, sizeof(struct ll_machine *));
     struct predicting all = {rows, row_machines, ll_alloc(arena, count, sizeof *all.predictions),
+                             ll_alloc(arena, count, sizeof *all.stepped),
                              ll_alloc(arena, chunks, sizeof *all.chunk_failed)};
-    if (!row_machines || !all.predictions || !all.chunk_failed)
+    if (!row_machines || !all.predictions || !all.stepped || !all.chunk_failed)
         return NULL;
     for (size_t i = 0; i < count; i++)
         row_machines[i] = i > 0 && is_driven_alike(&rows[i], &rows[i - 1])
                               ? row_machines[i - 1]
                               : find_machine(&rows[i], machines, machine_count);
+    bring_all(&all, count, recordings);
     ll_pool_run(pool, count, ROWS_AT_ONCE, predict_rows, &all);
     for (uint64_t i = 0; i < chunks; i++)
         if (all.chunk_failed[i])
@@ -275,28 +339,20 @@ static struct ll_prediction *predict_all(const struct ll_measured *rows, size_t 
     return all.predictions;
 }
 
-/* Why a row was not scored: what the works say, or that no machine is meant. NULL when memory ran out. */
-static const char *reason_of(const struct ll_prediction *p, const struct ll_machine *const *machines,
-                             size_t machine_count, struct ll_arena *arena)
+/* Why a row was not scored: what was found, or that no machine is meant. NULL when memory ran out. */
+static const char *reason_of(const struct ll_prediction *p, struct ll_arena *arena)
 {
-    size_t digits = strspn(p->row->hardware, "0123456789");
-    struct ll_measured one = *p->row;
-    if (p->unscored)
-        return p->unscored;
-    if (digits > 0 && strncmp(one.hardware + digits, "x ", 2) == 0) {
-        one.hardware += digits + 2;
-        if (find_machine(&one, machines, machine_count))
-            return ll_format(arena, "%s: several devices, which no rule turns into work", p->row->hardware);
-    }
-    return ll_format(arena, "no machine answers to %s", p->row->hardware);
+    return p->unscored ? p->unscored : ll_format(arena, "no machine answers to %s", p->row->hardware);
 }
 
 const struct ll_validation *ll_validate(const struct ll_measured *rows, size_t count,
                                         const struct ll_machine *const *machines, size_t machine_count,
-                                        struct ll_pool *pool, struct ll_arena *arena)
+                                        const struct ll_recordings *recordings, struct ll_pool *pool,
+                                        struct ll_arena *arena)
 {
     struct validating v = {.arena = arena};
-    struct ll_prediction *predictions = predict_all(rows, count, machines, machine_count, pool, arena);
+    struct ll_prediction *predictions =
+        predict_all(rows, count, machines, machine_count, recordings, pool, arena);
     struct ll_validation *result = ll_alloc(arena, 1, sizeof *result);
     v.failed = !predictions || !result;
     for (size_t i = 0; i < count && !v.failed; i++) {
@@ -305,7 +361,7 @@ const struct ll_validation *ll_validate(const struct ll_measured *rows, size_t c
             gather_row(&v, p);
             continue;
         }
-        p->unscored = reason_of(p, machines, machine_count, arena);
+        p->unscored = reason_of(p, arena);
         count_unscored(&v, p->unscored);
     }
     if (!v.failed)

@@ -2,6 +2,9 @@
 /* Predicted against measured: every row that can be turned into work is costed on the machine that answers to
  * the row's hardware, and errors are summed up by hardware and family of op.
  *
+ * A row of so many devices, "8x NVIDIA T4", means a machine that answers to all of it, or else to what
+ * follows the number, and whose network joins that many.
+ *
  * The error of a row is (predicted - measured) / measured. Beside it stands that of a plain roofline: the
  * larger of FLOPs over the datasheet's peak and bytes over its bandwidth. The predictions never look at the
  * measured times. A validation lives in the arena given; pure, thread-safe. */
@@ -10,6 +13,7 @@
 
 #include "sim/machine/machine.h"
 #include "sim/validate/measured.h"
+#include "sim/validate/step.h"
 #include "tracer/base/pool.h"
 
 /* Of a set of rows; NaN where there are none. Shares and errors are fractions. */
@@ -56,11 +60,20 @@ struct ll_validation {
     size_t unscored_count;
 };
 
-/* NULL when memory ran out. The rows and machines outlive the validation; the pool (NULL: none) predicts rows
- * side by side, with the same bits at any number of threads. */
+/* Who records: the trace of a workload, NULL where there is none of that name or settings. Traces live as
+ * long as the context. */
+struct ll_recordings {
+    const struct ll_trace *(*bring)(void *context, const struct ll_wanted *wanted);
+    void *context;
+};
+
+/* NULL when memory ran out. Recordings are asked for before anything is predicted, by this thread; NULL:
+ * there are none, and rows that want some are not scored. The rows and machines outlive the validation; the
+ * pool (NULL: none) predicts rows side by side, with the same bits at any number of threads. */
 const struct ll_validation *ll_validate(const struct ll_measured *rows, size_t count,
                                         const struct ll_machine *const *machines, size_t machine_count,
-                                        struct ll_pool *pool, struct ll_arena *arena);
+                                        const struct ll_recordings *recordings, struct ll_pool *pool,
+                                        struct ll_arena *arena);
 
 /* Whether data that names this hardware means the machine: its stem, its name or an alias, in any case. */
 bool ll_machine_is(const struct ll_machine *machine, const char *hardware);

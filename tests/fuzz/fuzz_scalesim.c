@@ -23,8 +23,9 @@ static void read_topology(const char *text, size_t size, bool products,
     for (size_t i = 0; layers && i < count; i++) {
         struct ll_scalesim_folds folds = ll_scalesim_fold(config, &layers[i]);
         bool runs = !ll_scalesim_obstacle(config, &layers[i]);
+        bool near = layers[i].stride_h < 100 && layers[i].stride_w < 100; /* or padding makes huge images */
         struct ll_scalesim_result result;
-        if (runs && folds.lines < 1000 && folds.m * folds.k < 1000 && folds.k * folds.n < 1000)
+        if (runs && near && folds.lines < 1000 && folds.m * folds.k < 1000 && folds.k * folds.n < 1000)
             expect(ll_scalesim_run(config, &layers[i], &result));
     }
 }

@@ -5,6 +5,7 @@
 #include "op_samples.h"
 #include "twins.h"
 #include "twins_ctc.h"
+#include "twins_decoder.h"
 #include "twins_detect.h"
 #include "twins_layer_norm.h"
 #include "twins_move.h"
@@ -117,16 +118,26 @@ static void fill_inputs(uint64_t *state, struct trial *t)
 /* What a gradient takes from its forward op must be what the forward op gives. */
 static void complete_inputs(struct trial *t)
 {
-    struct op_sample forward = t->sample;
-    forward.view.kind = t->sample.view.kind == LL_OP_LRN_GRAD ? LL_OP_LRN : LL_OP_MAX_POOL;
-    if (t->sample.view.kind != LL_OP_LRN_GRAD && t->sample.view.kind != LL_OP_MAX_POOL_GRAD)
-        return;
-    forward.view.in = &t->sample.in[1];
-    forward.view.out = &t->sample.in[2];
-    forward.view.input_count = 1;
-    twins[forward.view.kind](&forward.view, &t->twin_in[1], &t->twin_in[2]);
-    for (uint64_t i = 0; i < ll_elements(&t->sample.in[2]); i++)
-        save(t->in[2], (enum ll_dtype)t->sample.in[2].dtype, i, t->twin_in[2][i]);
+    static const struct {
+        enum ll_op_kind gradient, forward;
+        uint32_t inputs, outputs; /* of the forward op, the latter inputs of its gradient as well */
+    } taken[] = {{LL_OP_LRN_GRAD, LL_OP_LRN, 1, 1},
+                 {LL_OP_MAX_POOL_GRAD, LL_OP_MAX_POOL, 1, 1},
+                 {LL_OP_CAUSAL_ATTENTION_GRAD, LL_OP_CAUSAL_ATTENTION, 3, 2}};
+    for (size_t k = 0; k < sizeof taken / sizeof *taken; k++) {
+        struct op_sample forward = t->sample;
+        uint32_t first = 1 + taken[k].inputs;
+        if (t->sample.view.kind != taken[k].gradient)
+            continue;
+        forward.view.kind = taken[k].forward;
+        forward.view.in = &t->sample.in[1];
+        forward.view.out = &t->sample.in[first];
+        forward.view.input_count = taken[k].inputs;
+        twins[forward.view.kind](&forward.view, &t->twin_in[1], &t->twin_in[first]);
+        for (uint32_t i = first; i < first + taken[k].outputs; i++)
+            for (uint64_t j = 0; j < ll_elements(&t->sample.in[i]); j++)
+                save(t->in[i], (enum ll_dtype)t->sample.in[i].dtype, j, t->twin_in[i][j]);
+    }
 }
 
 static void make_outputs(struct trial *t)

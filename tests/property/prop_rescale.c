@@ -5,9 +5,9 @@
 #include "check.h"
 #include "known_models.h"
 
-#include "tracer/lives.h"
 #include "tracer/reader.h"
 #include "tracer/rescale.h"
+#include "tracer/roles.h"
 
 #include <unistd.h>
 
@@ -43,6 +43,7 @@ static struct ll_trace *record(const struct known *known, bool train, uint64_t b
 struct place {
     const struct known *known;
     const struct ll_trace *scaled, *recorded;
+    bool roles; /* are compared, too */
     uint32_t op;
     int wrong;
 };
@@ -62,11 +63,13 @@ static void compare(struct place *place, const char *what, uint64_t a, uint64_t 
         note(place, what, a, b);
 }
 
-static void compare_shapes(struct place *place, const char *what, const struct ll_shape *a, const struct ll_shape *b)
+static void compare_shapes(struct place *place, const char *what, const struct ll_shape *a,
+                           const struct ll_shape *b)
 {
     for (unsigned i = 0; i < LL_MAX_RANK; i++) {
         compare(place, what, a->dim[i], b->dim[i]);
-    compare(place, "role", a->role[i], b->role[i]);
+        if (place->roles)
+            compare(place, "role", a->role[i], b->role[i]);
     }
 }
 
@@ -78,8 +81,8 @@ static void compare_forms(struct place *place, const struct ll_form *a, const st
     compare(place, "bytes written", a->bytes_written, b->bytes_written);
     compare(place, "attributes", a->view.attr_count, b->view.attr_count);
     for (uint32_t i = 0; i < b->view.attr_count && i < a->view.attr_count; i++)
-        compare(place, ll_attr_name((enum ll_attr_key)b->view.attrs[i].key),
-                (uint64_t)a->view.attrs[i].count, (uint64_t)b->view.attrs[i].count);
+        compare(place, ll_attr_name((enum ll_attr_key)b->view.attrs[i].key), (uint64_t)a->view.attrs[i].count,
+                (uint64_t)b->view.attrs[i].count);
     for (uint32_t i = 0; i < b->view.input_count; i++)
         compare_shapes(place, "input", &a->view.in[i], &b->view.in[i]);
     for (uint32_t i = 0; i < b->view.output_count; i++)
@@ -87,9 +90,9 @@ static void compare_forms(struct place *place, const struct ll_form *a, const st
 }
 
 static int differences(const struct known *known, const struct ll_trace *scaled,
-                       const struct ll_trace *recorded)
+                       const struct ll_trace *recorded, bool roles)
 {
-    struct place place = {known, scaled, recorded, 0, 0};
+    struct place place = {known, scaled, recorded, roles, 0, 0};
     compare(&place, "ops", scaled->op_count, recorded->op_count);
     compare(&place, "tensors", scaled->tensor_count, recorded->tensor_count);
     compare(&place, "storages", scaled->storage_count, recorded->storage_count);
@@ -110,11 +113,18 @@ static int differences_from(const struct known *known, bool train, uint64_t from
     struct ll_trace *scaled = ll_trace_rescale(recorded, to, &trouble);
     if (!scaled)
         print_error("%s from %d to %d: %s\n", known->name, (int)from, (int)to, trouble);
-    int wrong = scaled ? differences(known, scaled, there) : 1;
+    int wrong = scaled ? differences(known, scaled, there, true) : 1;
     ll_trace_free(recorded);
     ll_trace_free(there);
     ll_trace_free(scaled);
     return wrong;
+}
+
+/* A step is not linear in the batch where something is rounded: the places that an expert of a mixture has for
+ * words, of which there are 7 at a batch of 1 but 47 at a batch of 7. */
+static bool is_rounded(const struct known *known, uint64_t from)
+{
+    return from == 1 && strcmp(known->name, "mixture") == 0;
 }
 
 static void a_step_at_another_batch_is_the_step_recorded_there(void **state)
@@ -127,7 +137,57 @@ static void a_step_at_another_batch_is_the_step_recorded_there(void **state)
         if ((i % 2 && known->train_ops == 0) || ll_model_find(known->name)->default_batch == 0)
             continue;
         for (size_t k = 0; k < sizeof batches / sizeof *batches; k++)
-            wrong += differences_from(known, i % 2, batches[k][0], batches[k][1]);
+            if (!is_rounded(known, batches[k][0]))
+                wrong += differences_from(known, i % 2, batches[k][0], batches[k][1]);
+    }
+    assert_int_equal(wrong, 0);
+}
+
+/* As if another program had made the trace. */
+static void forget_roles(struct ll_trace *trace)
+{
+    for (uint64_t i = 0; i < trace->desc_count; i++)
+        memset(trace->descs[i].shape.role, LL_ROLE_PLAIN, sizeof trace->descs[i].shape.role);
+}
+
+/* Workloads whose inputs do not show it: weights repeated for each sample (speech), words picked out of a batch
+ * and put back (transformer, mixture), lists of all words or boxes of a batch that come in as one dimension
+ * beside constants or states as long (the others). */
+static bool hides_its_batch(const char *name)
+{
+    static const char *const hidden[] = {"speech",    "transformer", "mixture", "nmt",    "sockeye",
+                                         "retinanet", "faster_rcnn", "word_lm", "char_lm"};
+    for (size_t i = 0; i < sizeof hidden / sizeof *hidden; i++)
+        if (strcmp(hidden[i], name) == 0)
+            return true;
+    return false;
+}
+
+static int differences_when_found(const struct known *known, bool train)
+{
+    const char *trouble;
+    struct ll_trace *recorded = record(known, train, 13), *there = record(known, train, 39), *scaled = NULL;
+    forget_roles(recorded);
+    assert_false(ll_trace_knows_batch(recorded));
+    if (ll_trace_find_batch(recorded, 13, &trouble))
+        scaled = ll_trace_rescale(recorded, 39, &trouble);
+    if (!scaled && !hides_its_batch(known->name))
+        print_error("%s: %s\n", known->name, trouble);
+    int wrong = scaled ? differences(known, scaled, there, false) : !hides_its_batch(known->name);
+    ll_trace_free(recorded);
+    ll_trace_free(there);
+    ll_trace_free(scaled);
+    return wrong;
+}
+
+static void a_batch_that_nobody_told_is_found_or_refused_but_never_wrong(void **state)
+{
+    (void)state;
+    int wrong = 0;
+    for (size_t i = 0; i < 2 * KNOWN; i++) {
+        const struct known *known = &known_models[i / 2];
+        if ((i % 2 == 0 || known->train_ops) && ll_model_find(known->name)->default_batch > 0)
+            wrong += differences_when_found(known, i % 2);
     }
     assert_int_equal(wrong, 0);
 }
@@ -136,6 +196,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(a_step_at_another_batch_is_the_step_recorded_there),
+        cmocka_unit_test(a_batch_that_nobody_told_is_found_or_refused_but_never_wrong),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -153,6 +153,47 @@ static void draw_roofline(struct ll_svg *svg, struct ll_box box, const struct da
                                            .series_count = data->columns});
 }
 
+static void draw_designs(struct ll_svg *svg, struct ll_box box, const struct data *data, bool log)
+{
+    struct ll_upright axes[MOST];
+    size_t series[MOST];
+    double picked[MOST];
+    for (size_t i = 0; i < MOST; i++) {
+        picked[i] = (double)(i % data->rows);
+        series[i] = i % 3;
+        axes[i] =
+            (struct ll_upright){.name = data->names[i], .values = &data->values[i * MOST], .log = i % 2};
+    }
+    axes[0] = (struct ll_upright){"names", picked, data->names, data->rows, false};
+    struct ll_curve all = {"all", data->values, data->values + MOST, MOST};
+    struct ll_curve front = {"front", (double[]){1, 2, 3}, (double[]){3, 2, 1}, 3};
+    ll_draw_front(svg, box,
+                  &(struct ll_front){.title = "front",
+                                     .x_label = "x",
+                                     .y_label = "y",
+                                     .all = all,
+                                     .front = front,
+                                     .marked = &front,
+                                     .marked_count = 1,
+                                     .x_log = log,
+                                     .y_log = !log});
+    ll_draw_strands(svg, box,
+                    &(struct ll_strands){.axes = axes,
+                                         .axis_count = data->columns > 1 ? data->columns : 2,
+                                         .series = series,
+                                         .strand_count = data->rows,
+                                         .names = data->names,
+                                         .name_count = 3});
+    ll_draw_weights(svg, box,
+                    &(struct ll_weights){.title = "weights",
+                                         .x_label = "weight",
+                                         .names = data->names,
+                                         .name_count = data->rows,
+                                         .series = data->names,
+                                         .series_count = data->columns,
+                                         .values = data->values});
+}
+
 static void draw_all(struct ll_svg *svg, uint64_t seed)
 {
     uint64_t random = seed;
@@ -195,6 +236,7 @@ static void draw_all(struct ll_svg *svg, uint64_t seed)
                                          .series_count = data.rows,
                                          .band = 0.2});
     draw_roofline(svg, box, &data);
+    draw_designs(svg, box, &data, log);
     ll_draw_heat(svg, box,
                  &(struct ll_heat){.unit = "%",
                                    .rows = data.names,
@@ -319,6 +361,72 @@ static void points_at_the_limit_lie_on_the_roof(void **state)
     ll_str_release(&text);
 }
 
+/* Three points of a front: the line from one to the next goes right, then down. */
+static void a_front_is_drawn_as_stairs(void **state)
+{
+    (void)state;
+    struct ll_str text = {0};
+    struct ll_svg svg = {&text};
+    struct ll_curve front = {"front", (double[]){1, 2, 4}, (double[]){4, 3, 1}, 3};
+    ll_draw_front(&svg, (struct ll_box){0, 0, 300, 300},
+                  &(struct ll_front){.x_label = "x", .y_label = "y", .all = front, .front = front});
+    const char *stairs = strstr(text.text, "<polyline");
+    assert_non_null(stairs = strstr(stairs, "points=\""));
+    double x[5], y[5];
+    assert_int_equal(sscanf(stairs, "points=\"%lf,%lf %lf,%lf %lf,%lf %lf,%lf %lf,%lf\"", &x[0], &y[0], &x[1],
+                            &y[1], &x[2], &y[2], &x[3], &y[3], &x[4], &y[4]),
+                     10);
+    for (int i = 0; i < 4; i += 2) {
+        assert_true(x[i + 1] > x[i] && y[i + 1] == y[i]);
+        assert_true(x[i + 2] == x[i + 1] && y[i + 2] > y[i + 1]);
+    }
+    ll_str_release(&text);
+}
+
+/* 0.5 and -1 beside each other: a bar of half the length to the right of zero, one to the left. */
+static void weights_go_to_both_sides(void **state)
+{
+    (void)state;
+    static const char *const names[] = {"a", "b"}, *const series[] = {"s"};
+    struct ll_str text = {0};
+    struct ll_svg svg = {&text};
+    ll_draw_weights(&svg, (struct ll_box){0, 0, 300, 100},
+                    &(struct ll_weights){.x_label = "weight",
+                                         .names = names,
+                                         .name_count = 2,
+                                         .series = series,
+                                         .series_count = 1,
+                                         .values = (double[]){0.5, -1}});
+    double x[3], width[3];
+    size_t count = 0;
+    for (const char *p = text.text; (p = strstr(p, "<rect ")) && count < 3; p++, count++)
+        assert_int_equal(sscanf(p, "<rect x=\"%lf\" y=\"%*f\" width=\"%lf\"", &x[count], &width[count]), 2);
+    assert_int_equal(count, 3); /* one of them in the legend */
+    assert_near(width[2], 2 * width[1], 1e-3);
+    assert_near(x[2] + width[2], x[1], 1e-3);
+    ll_str_release(&text);
+}
+
+static void values_that_do_not_fit_their_cells_are_left_to_the_shade(void **state)
+{
+    (void)state;
+    static const char *const names[] = {"a"};
+    for (int room = 12; room <= 120; room += 108) {
+        struct ll_str text = {0};
+        struct ll_svg svg = {&text};
+        ll_draw_heat(&svg, (struct ll_box){0, 0, room, 100},
+                     &(struct ll_heat){.rows = names,
+                                       .row_count = 1,
+                                       .columns = names,
+                                       .column_count = 1,
+                                       .values = (double[]){12.345},
+                                       .full = 20,
+                                       .decimals = 3});
+        assert_int_equal(strstr(text.text, "12.345") != NULL, room > 100);
+        ll_str_release(&text);
+    }
+}
+
 static void shades_go_from_light_to_dark(void **state)
 {
     (void)state;
@@ -341,6 +449,9 @@ int main(void)
         cmocka_unit_test(stacked_bars_stand_on_each_other),
         cmocka_unit_test(a_scatter_plot_has_one_axis_and_no_dot_twice),
         cmocka_unit_test(points_at_the_limit_lie_on_the_roof),
+        cmocka_unit_test(a_front_is_drawn_as_stairs),
+        cmocka_unit_test(weights_go_to_both_sides),
+        cmocka_unit_test(values_that_do_not_fit_their_cells_are_left_to_the_shade),
         cmocka_unit_test(shades_go_from_light_to_dark),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -58,8 +58,8 @@ double ll_axis_place(const struct ll_axis *axis, double value)
 
 const char *ll_tick(struct ll_tick_text *text, double value)
 {
-    snprintf(text->text, sizeof text->text, value != 0 && (value < 1e-4 || value >= 1e6) ? "%.0e" : "%.6g",
-             value);
+    snprintf(text->text, sizeof text->text,
+             value != 0 && (fabs(value) < 1e-4 || fabs(value) >= 1e6) ? "%.0e" : "%.6g", value);
     return text->text;
 }
 

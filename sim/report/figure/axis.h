@@ -52,6 +52,16 @@ void ll_draw_level(struct ll_svg *svg, struct ll_box area, const struct ll_axis 
 void ll_draw_x_axis(struct ll_svg *svg, struct ll_box area, const struct ll_axis *axis, const char *label);
 enum { LL_X_AXIS_HEIGHT = 38 };
 
+/* The points of a curve as dots in colour number `series`; where thousands of them lie on one spot, one dot
+ * is drawn. What has no place on the axes is left out. */
+void ll_draw_dots(struct ll_svg *svg, struct ll_box area, const struct ll_axis *x, const struct ll_axis *y,
+                  const struct ll_curve *curve, size_t series);
+
+/* Where a point of two values lies, and whether it has a place. */
+struct ll_point ll_axes_point(struct ll_box area, const struct ll_axis *x, const struct ll_axis *y,
+                              double x_value, double y_value);
+bool ll_axes_hold(const struct ll_axis *x, const struct ll_axis *y, double x_value, double y_value);
+
 /* How much room names need below `slot` pixels each, and drawing them there: turned when they do not fit. */
 double ll_names_height(const char *const *names, size_t count, double slot);
 void ll_draw_names(struct ll_svg *svg, struct ll_box area, const char *const *names, size_t count);

@@ -106,7 +106,8 @@ struct ll_roofline {
 };
 void ll_draw_roofline(struct ll_svg *svg, struct ll_box box, const struct ll_roofline *roofline);
 
-/* A matrix as shaded cells with their values, where these do not round to zero; grey where there is none. */
+/* A matrix as shaded cells with their values, where these fit and do not round to zero; grey where there is
+ * none. */
 struct ll_heat {
     const char *title, *unit; /* the unit of the values, said beside the title; it needs one */
     const char *const *rows;
@@ -118,6 +119,49 @@ struct ll_heat {
     unsigned decimals;
 };
 void ll_draw_heat(struct ll_svg *svg, struct ll_box box, const struct ll_heat *heat);
+
+/* What was found in two objectives, less of both being better, and the stairs of what nothing beats. */
+struct ll_front {
+    const char *title, *about; /* about: a line below the title; NULL: none */
+    const char *x_label, *y_label;
+    struct ll_curve all, front;    /* all as grey dots without a name; the front by ascending x */
+    const struct ll_curve *marked; /* drawn over both: where things are that have names */
+    size_t marked_count;           /* at most 5 */
+    bool x_log, y_log;
+};
+void ll_draw_front(struct ll_svg *svg, struct ll_box box, const struct ll_front *front);
+
+/* Values of either sign as bars to both sides of zero, groups from the top down. */
+struct ll_weights {
+    const char *title, *about, *x_label;
+    const char *const *names; /* of the groups */
+    size_t name_count;
+    const char *const *series;
+    size_t series_count;
+    const double *values; /* of group g and series s at g * series_count + s */
+};
+void ll_draw_weights(struct ll_svg *svg, struct ll_box box, const struct ll_weights *weights);
+
+/* Parallel coordinates: upright axes, a line across all of them for each thing. */
+enum { LL_MOST_UPRIGHTS = 24 };
+struct ll_upright {
+    const char *name;
+    const double *values;     /* of thing i */
+    const char *const *names; /* then values are indices of these, from 0 */
+    size_t name_count;        /* 0: values are numbers */
+    bool log;
+};
+struct ll_strands {
+    const char *title, *about;
+    const struct ll_upright *axes;
+    size_t axis_count; /* from 2 to LL_MOST_UPRIGHTS */
+    const size_t *series;
+    size_t faint;             /* the series that lies in the background */
+    size_t strand_count;      /* later ones lie over earlier ones; what has no place on an axis is left out */
+    const char *const *names; /* of the series, for the legend; NULL: not there */
+    size_t name_count;
+};
+void ll_draw_strands(struct ll_svg *svg, struct ll_box box, const struct ll_strands *strands);
 
 /* A dendrogram: leaves 0 .. leaf_count - 1 to the left, merge i makes cluster leaf_count + i. */
 struct ll_merge {

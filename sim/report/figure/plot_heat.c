@@ -12,6 +12,8 @@ static void draw_cell(struct ll_svg *svg, struct ll_box cell, const struct ll_he
     if (isnan(value) || fabs(value) < 0.5 * pow(10, -(double)heat->decimals))
         return;
     snprintf(text, sizeof text, "%.*f", (int)heat->decimals, value);
+    if (ll_text_width(text, LL_TEXT_SMALL) > cell.width || cell.height < LL_TEXT_SMALL)
+        return;
     ll_svg_text(svg,
                 &(struct ll_text){.x = cell.x + cell.width / 2,
                                   .y = cell.y + cell.height / 2 + 4,

@@ -1,12 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* A scatter plot around the diagonal. Where thousands of points lie on one spot, one dot is drawn. */
+/* A scatter plot around the diagonal. */
 #include "sim/report/figure/axis.h"
 
 #include <math.h>
-#include <stdint.h>
-#include <stdlib.h>
-
-enum { CELLS = 768, PIECE = 512 };
 
 static bool drawable(const struct ll_curve *series, size_t i)
 {
@@ -43,38 +39,11 @@ static void draw_band(struct ll_svg *svg, struct ll_box area, const struct ll_ax
     ll_svg_line(svg, LL_PEN_AXIS, area.x, area.y + area.height, area.x + area.width, area.y);
 }
 
-/* Dots of one series, at most one in a cell of the area; `taken` has CELLS * CELLS of them, or is NULL. */
-static void draw_dots(struct ll_svg *svg, struct ll_box area, const struct ll_axis *axis,
-                      const struct ll_scatter *scatter, size_t which, unsigned char *taken)
-{
-    const struct ll_curve *series = &scatter->series[which];
-    struct ll_point points[PIECE];
-    size_t count = 0;
-    for (size_t i = 0; i < series->count; i++) {
-        if (!drawable(series, i))
-            continue;
-        size_t column = (size_t)(ll_axis_place(axis, series->x[i]) * (CELLS - 1)),
-               row = (size_t)(ll_axis_place(axis, series->y[i]) * (CELLS - 1));
-        unsigned char mark = (unsigned char)(which % UINT8_MAX + 1);
-        if (taken && taken[row * CELLS + column] == mark)
-            continue;
-        if (taken)
-            taken[row * CELLS + column] = mark;
-        points[count++] = place(area, axis, series->x[i], series->y[i]);
-        if (count == PIECE) {
-            ll_svg_dots(svg, points, count, which);
-            count = 0;
-        }
-    }
-    ll_svg_dots(svg, points, count, which);
-}
-
 void ll_draw_scatter(struct ll_svg *svg, struct ll_box box, const struct ll_scatter *scatter)
 {
     const char *names[LL_COLOUR_COUNT];
     size_t named = scatter->series_count < LL_COLOUR_COUNT ? scatter->series_count : LL_COLOUR_COUNT;
     struct ll_axis axis = common_axis(scatter);
-    unsigned char *taken = calloc(CELLS, CELLS);
     for (size_t i = 0; i < named; i++)
         names[i] = scatter->series[i].name;
     box = ll_draw_title(svg, box, scatter->title);
@@ -84,6 +53,5 @@ void ll_draw_scatter(struct ll_svg *svg, struct ll_box box, const struct ll_scat
     ll_draw_x_axis(svg, area, &axis, scatter->x_label);
     draw_band(svg, area, &axis, scatter->band);
     for (size_t i = 0; i < scatter->series_count; i++)
-        draw_dots(svg, area, &axis, scatter, i, taken);
-    free(taken);
+        ll_draw_dots(svg, area, &axis, &axis, &scatter->series[i], i);
 }

@@ -120,6 +120,15 @@ void ll_svg_curve(struct ll_svg *svg, const struct ll_point *points, size_t coun
     ll_str_add(svg->out, "\"/>\n");
 }
 
+void ll_svg_strand(struct ll_svg *svg, const struct ll_point *points, size_t count, size_t series, bool faint)
+{
+    ll_str_addf(svg->out, "<path fill=\"none\" stroke=\"%s\" stroke-opacity=\"%s\" d=\"", ll_colour(series),
+                faint ? "0.15" : "0.8");
+    for (size_t i = 0; i < count; i++)
+        ll_str_addf(svg->out, "%c%.1f %.1f", i ? 'L' : 'M', points[i].x, points[i].y);
+    ll_str_add(svg->out, "\"/>\n");
+}
+
 void ll_svg_dots(struct ll_svg *svg, const struct ll_point *points, size_t count, size_t series)
 {
     if (count == 0)

@@ -39,6 +39,10 @@ struct ll_point {
 /* A line through points, in colour and dashes number `series` of the palette. */
 void ll_svg_curve(struct ll_svg *svg, const struct ll_point *points, size_t count, size_t series);
 
+/* A thin line through points, in colour number `series`; a faint one lets through what lies under it. */
+void ll_svg_strand(struct ll_svg *svg, const struct ll_point *points, size_t count, size_t series,
+                   bool faint);
+
 /* A mark around a point, in shape and colour number `series` of the palette. */
 void ll_svg_mark(struct ll_svg *svg, struct ll_point at, size_t series);
 

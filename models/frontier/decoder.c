@@ -1,0 +1,318 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Heads that share keys ask together: with g of them a key, the queries of a key's heads are one matrix of
+ * steps x g rows, so that attention is a batch of plain products at any g. */
+#include "models/frontier/decoder.h"
+
+#include "models/feed.h"
+#include "models/nn/formula.h"
+#include "models/nn/loss.h"
+#include "models/nn/runner.h"
+#include "tracer/base/random.h"
+
+#include <math.h>
+
+enum { UNSEEN_BATCHES = 4 };
+
+static const struct ll_init zero = {LL_INIT_CONSTANT, 0, NULL};
+static const enum ll_dtype dtypes[] = {LL_F32, LL_F16, LL_BF16};
+const char *const ll_decoder_dtypes[] = {"f32", "f16", "bf16", NULL};
+const char *const ll_decoder_passes[] = {"forward", "prefill", "decode", NULL};
+
+/* Word i of sentence n of a batch: the letters of its first fourth over and over. */
+static int32_t word_of(const struct ll_decoder *d, enum ll_part part, uint64_t step, uint64_t n, uint64_t i)
+{
+    uint64_t period = ll_max(1, d->sizes.seq / 4);
+    uint64_t key = ll_random_key(ll_random_key(d->seed, part), step * d->batch + n);
+    return (int32_t)(ll_random_bits(key, i % period) % d->letters);
+}
+
+/* What an input op is told: words from `shift` on. */
+struct feed {
+    const struct ll_decoder *decoder;
+    enum ll_part part;
+    uint64_t shift;
+};
+
+static void fill_words(void *context, uint64_t step, int32_t *words)
+{
+    const struct feed *feed = context;
+    const struct ll_decoder *d = feed->decoder;
+    for (uint64_t n = 0; n < d->batch; n++)
+        for (uint64_t i = 0; i < d->steps; i++)
+            words[n * d->steps + i] =
+                word_of(d, feed->part, step, n, d->context - d->steps + i + feed->shift);
+}
+
+static struct ll_value *words_from(struct ll_decoder *d, const char *name, uint64_t shift)
+{
+    struct feed *feed = ll_alloc(&d->nn->arena, 1, sizeof *feed);
+    if (!feed) {
+        ll_nn_fail(d->nn, "memory ran out");
+        return &d->nn->nothing;
+    }
+    *feed = (struct feed){d, d->part, shift};
+    uint64_t rows = d->batch * d->steps;
+    struct ll_shape shape = ll_nn_shape(d->nn, 1, &rows, (enum ll_role[]){LL_ROLE_BATCH});
+    return ll_feed_indices(d->nn, name, &shape, fill_words, feed);
+}
+
+struct ll_value *ll_decoder_sentences(struct ll_decoder *d, struct ll_value *rows)
+{
+    static const enum ll_role roles[] = {LL_ROLE_BATCH, LL_ROLE_SEQUENCE, LL_ROLE_HIDDEN};
+    uint64_t steps = d->steps, features = rows->shape.dim[1];
+    struct ll_shape shape = ll_nn_shape(d->nn, 3, (uint64_t[]){d->batch, steps, features}, roles);
+    return ll_seen_as(d->nn, rows, &shape);
+}
+
+struct ll_value *ll_decoder_rows(struct ll_decoder *d, struct ll_value *sentences)
+{
+    static const enum ll_role roles[] = {LL_ROLE_BATCH, LL_ROLE_HIDDEN};
+    const uint64_t *dim = sentences->shape.dim;
+    struct ll_shape shape = ll_nn_shape(d->nn, 2, (uint64_t[]){dim[0] * dim[1], dim[2]}, roles);
+    return ll_seen_as(d->nn, sentences, &shape);
+}
+
+struct ll_value *ll_decoder_asked(struct ll_decoder *d, struct ll_value *rows)
+{
+    if (d->train || d->pass != LL_PASS_PREFILL || d->nn->trouble)
+        return rows;
+    return ll_decoder_rows(d, ll_sliced(d->nn, ll_decoder_sentences(d, rows), 1, d->steps - 1, 1));
+}
+
+struct ll_value *ll_decoder_table(struct ll_decoder *d)
+{
+    static const enum ll_role roles[] = {LL_ROLE_VOCABULARY, LL_ROLE_HIDDEN};
+    struct ll_shape shape = ll_nn_shape(d->nn, 2, (uint64_t[]){d->sizes.vocabulary, d->sizes.hidden}, roles);
+    return ll_nn_variable(d->nn, "words", &shape, LL_WEIGHT, (struct ll_init){LL_INIT_NORMAL, 0.02, NULL});
+}
+
+struct ll_value *ll_decoder_dense(struct ll_decoder *d, const char *name, struct ll_value *rows,
+                                  const struct ll_decoder_dense *dense)
+{
+    struct ll_nn *nn = d->nn;
+    if (nn->trouble)
+        return &nn->nothing;
+    struct ll_shape shape = ll_nn_shape(nn, 2, (uint64_t[]){rows->shape.dim[1], dense->units},
+                                        (enum ll_role[]){dense->from, dense->to});
+    struct ll_init init = {LL_INIT_NORMAL, dense->deviation, NULL};
+    ll_nn_push(nn, name);
+    struct ll_value *y =
+        ll_nn_do2(nn, LL_OP_MATMUL, rows, ll_nn_variable(nn, "weights", &shape, LL_WEIGHT, init));
+    if (dense->biased) {
+        struct ll_shape line = ll_nn_shape(nn, 1, &dense->units, &dense->to);
+        y = ll_nn_do2(nn, LL_OP_BIAS_ADD, y, ll_nn_variable(nn, "biases", &line, LL_WEIGHT, zero));
+    }
+    ll_nn_pop(nn);
+    return y;
+}
+
+struct ll_value *ll_decoder_dropped(struct ll_decoder *d, struct ll_value *x)
+{
+    bool drops = d->train && d->dropout > 0;
+    return drops ? ll_dropout_layer(d->nn, "dropout", x, 1 - d->dropout, &d->chance) : x;
+}
+
+/* A view of other dimensions. */
+static struct ll_value *seen_as(struct ll_nn *nn, struct ll_value *x, unsigned rank, const uint64_t *dims,
+                                const enum ll_role *roles)
+{
+    struct ll_shape shape = ll_nn_shape(nn, rank, dims, roles);
+    return ll_seen_as(nn, x, &shape);
+}
+
+/* Rows [batch steps, key_heads each head] as [batch, key_heads, steps each, head]. Of one step they lie so
+ * already. */
+static struct ll_value *by_heads(struct ll_decoder *d, struct ll_value *rows, uint64_t each)
+{
+    static const enum ll_role apart[] = {LL_ROLE_BATCH, LL_ROLE_SEQUENCE, LL_ROLE_HEADS, LL_ROLE_PLAIN,
+                                         LL_ROLE_PLAIN},
+                              together[] = {LL_ROLE_BATCH, LL_ROLE_HEADS, LL_ROLE_SEQUENCE, LL_ROLE_PLAIN};
+    const struct ll_decoder_sizes *s = &d->sizes;
+    if (d->steps > 1)
+        rows = ll_transposed(
+            d->nn,
+            seen_as(d->nn, rows, 5, (uint64_t[]){d->batch, d->steps, s->key_heads, each, s->head}, apart),
+            2134);
+    return seen_as(d->nn, rows, 4, (uint64_t[]){d->batch, s->key_heads, d->steps * each, s->head}, together);
+}
+
+/* Rows [batch steps, heads head] with each head turned by its word's place in the sentence. */
+static struct ll_value *placed(struct ll_decoder *d, struct ll_value *rows, uint64_t heads)
+{
+    static const enum ll_role apart[] = {LL_ROLE_BATCH, LL_ROLE_SEQUENCE, LL_ROLE_HEADS, LL_ROLE_PLAIN};
+    if (d->rotary_base <= 0)
+        return rows;
+    struct ll_shape flat = rows->shape;
+    struct ll_attr attrs[] = {ll_attr_of_count(LL_ATTR_AXIS, 1),
+                              ll_attr_of_count(LL_ATTR_BEGIN, (int64_t)(d->context - d->steps)),
+                              ll_attr_of_real(LL_ATTR_BASE, d->rotary_base)};
+    struct ll_value *x =
+        seen_as(d->nn, rows, 4, (uint64_t[]){d->batch, d->steps, heads, d->sizes.head}, apart);
+    x = ll_nn_do(d->nn,
+                 &(struct ll_call){
+                     .kind = LL_OP_ROTARY, .input_count = 1, .inputs = &x, .attr_count = 3, .attrs = attrs});
+    return ll_seen_as(d->nn, x, &flat);
+}
+
+/* What by_heads did, undone. */
+static struct ll_value *as_rows(struct ll_decoder *d, struct ll_value *x, uint64_t each)
+{
+    static const enum ll_role apart[] = {LL_ROLE_BATCH, LL_ROLE_HEADS, LL_ROLE_SEQUENCE, LL_ROLE_PLAIN,
+                                         LL_ROLE_PLAIN},
+                              rows[] = {LL_ROLE_BATCH, LL_ROLE_HEADS};
+    const struct ll_decoder_sizes *s = &d->sizes;
+    if (d->steps > 1)
+        x = ll_transposed(
+            d->nn, seen_as(d->nn, x, 5, (uint64_t[]){d->batch, s->key_heads, d->steps, each, s->head}, apart),
+            2134);
+    return seen_as(d->nn, x, 2, (uint64_t[]){d->batch * d->steps, s->key_heads * each * s->head}, rows);
+}
+
+/* Keys or values put into the memory of the layer's, [batch, key_heads, context, head]; the memory. */
+static struct ll_value *remembered(struct ll_decoder *d, const char *name, struct ll_value *x)
+{
+    struct ll_shape shape = x->shape;
+    if (d->nn->trouble)
+        return x;
+    shape.dim[2] = d->context;
+    struct ll_attr attrs[] = {ll_attr_of_count(LL_ATTR_AXIS, 2),
+                              ll_attr_of_count(LL_ATTR_BEGIN, (int64_t)(d->context - d->steps))};
+    struct ll_value *inputs[] = {ll_nn_variable(d->nn, name, &shape, LL_ACTIVATION, zero), x};
+    return ll_nn_do(
+        d->nn, &(struct ll_call){
+                   .kind = LL_OP_PUT, .input_count = 2, .inputs = inputs, .attr_count = 2, .attrs = attrs});
+}
+
+static struct ll_value *product(struct ll_nn *nn, struct ll_value *a, struct ll_value *b, bool transpose_b)
+{
+    struct ll_attr attr = ll_attr_of_count(LL_ATTR_TRANSPOSE_B, 1);
+    return ll_nn_do(nn, &(struct ll_call){.kind = LL_OP_BATCH_MATMUL,
+                                          .input_count = 2,
+                                          .inputs = (struct ll_value *[]){a, b},
+                                          .attr_count = transpose_b ? 1 : 0,
+                                          .attrs = &attr});
+}
+
+struct ll_value *ll_decoder_attend(struct ll_decoder *d, struct ll_value *queries, struct ll_value *keys,
+                                   struct ll_value *values)
+{
+    struct ll_nn *nn = d->nn;
+    uint64_t each = d->sizes.heads / d->sizes.key_heads;
+    struct ll_value *q = by_heads(d, placed(d, queries, d->sizes.heads), each);
+    struct ll_value *k = by_heads(d, placed(d, keys, d->sizes.key_heads), 1), *v = by_heads(d, values, 1);
+    if (!d->train && d->pass != LL_PASS_FORWARD) {
+        k = remembered(d, "keys", k);
+        v = remembered(d, "values", v);
+    }
+    struct ll_attr attrs[] = {ll_attr_of_real(LL_ATTR_SCALE, 1 / sqrt((double)d->sizes.head)),
+                              ll_attr_of_count(LL_ATTR_GROUPS, (int64_t)each)};
+    if (d->fused) {
+        struct ll_value *y = ll_nn_do(nn, &(struct ll_call){.kind = LL_OP_CAUSAL_ATTENTION,
+                                                            .input_count = 3,
+                                                            .inputs = (struct ll_value *[]){q, k, v},
+                                                            .attr_count = 2,
+                                                            .attrs = attrs});
+        return as_rows(d, y, each);
+    }
+    struct ll_value *scores = product(nn, q, k, true);
+    struct ll_value *shares = ll_nn_do(nn, &(struct ll_call){.kind = LL_OP_CAUSAL_SOFTMAX,
+                                                             .input_count = 1,
+                                                             .inputs = &scores,
+                                                             .attr_count = 2,
+                                                             .attrs = attrs});
+    return as_rows(d, product(nn, ll_decoder_dropped(d, shares), v, false), each);
+}
+
+static void check(struct ll_nn *nn, const struct ll_decoder *d)
+{
+    const struct ll_decoder_sizes *s = &d->sizes;
+    if (s->heads % s->key_heads != 0)
+        ll_nn_fail(nn, "heads that ask must be shared out evenly among those that answer");
+    if (d->train && d->fused && d->dropout > 0)
+        ll_nn_fail(nn, "attention as one op drops nothing; expected -p dropout=0 with -p fused=1");
+    if (d->letters > s->vocabulary)
+        ll_nn_fail(nn, "more letters than the vocabulary has words");
+}
+
+static struct ll_decoder *begin(struct ll_nn *nn, const struct ll_build *build,
+                                const struct ll_decoder_sizes *sizes,
+                                const struct ll_decoder_options *options)
+{
+    struct ll_decoder *d = ll_alloc(&nn->arena, 1, sizeof *d);
+    if (!d) {
+        ll_nn_fail(nn, "memory ran out");
+        return NULL;
+    }
+    bool one_word = !build->train && options->pass == LL_PASS_DECODE;
+    *d = (struct ll_decoder){
+        .nn = nn,
+        .sizes = *sizes,
+        .pass = options->pass,
+        .batch = build->batch,
+        .steps = one_word ? 1 : sizes->seq,
+        .context = one_word ? options->context : sizes->seq,
+        .seed = build->seed,
+        .letters = options->letters,
+        .dropout = options->dropout,
+        .train = build->train,
+        .fused = options->fused,
+        .rotary_base = options->rotary_base,
+        .net = options->net,
+    };
+    if (dtypes[options->dtype] != LL_F32)
+        nn->real = dtypes[options->dtype];
+    check(nn, d);
+    ll_nn_drive(nn, &(struct ll_driver){.context = d});
+    return nn->trouble ? NULL : d;
+}
+
+/* The same network on words that were held back. */
+static void add_evaluation(struct ll_decoder *d, ll_decoder_net *net)
+{
+    d->program = ll_nn_begin_program(d->nn);
+    d->part = LL_HELD_BACK;
+    d->train = false;
+    d->pass = LL_PASS_FORWARD;
+    d->guesses = ll_nn_do1(d->nn, LL_OP_ARGMAX, net(d, words_from(d, "words", 0)));
+    ll_nn_keep(d->guesses);
+}
+
+struct ll_value *ll_decoder_build(struct ll_nn *nn, const struct ll_build *build,
+                                  const struct ll_decoder_sizes *sizes,
+                                  const struct ll_decoder_options *options, ll_decoder_net *net)
+{
+    struct ll_decoder *d = begin(nn, build, sizes, options);
+    if (!d)
+        return &nn->nothing;
+    const struct ll_optimizer adam = {
+        .kind = LL_ADAM, .rate = options->rate, .beta1 = 0.9, .beta2 = 0.95, .epsilon = 1e-8};
+    if (d->train && d->dropout > 0)
+        d->chance = ll_chance_begin(nn, build->seed);
+    struct ll_value *words = words_from(d, "words", 0), *labels = NULL;
+    if (d->train)
+        labels = words_from(d, "next_words", 1);
+    struct ll_value *logits = net(d, words);
+    if (!d->train || nn->trouble)
+        return logits;
+    struct ll_value *loss = ll_softmax_loss(nn, logits, labels);
+    ll_minimise(nn, loss, &adam);
+    if (build->evaluate && !nn->trouble)
+        add_evaluation(d, net);
+    return loss;
+}
+
+bool ll_decoder_evaluate(void *context, struct ll_runner *runner, struct ll_scores *scores)
+{
+    const struct ll_decoder *d = context;
+    uint64_t right = 0, asked = 0, period = ll_max(1, d->sizes.seq / 4);
+    for (uint64_t step = 0; step < UNSEEN_BATCHES; step++) {
+        ll_runner_run(runner, d->program, step);
+        const int32_t *guesses = ll_runner_data(runner, d->guesses);
+        for (uint64_t n = 0; n < d->batch; n++)
+            for (uint64_t i = period - 1; i < d->steps; i++, asked++)
+                right += guesses[n * d->steps + i] == word_of(d, LL_HELD_BACK, step, n, i + 1);
+    }
+    ll_scores_add(scores, (struct ll_score){"words", "share of unseen words guessed where a sentence repeats",
+                                            (double)right / (double)asked, false});
+    return true;
+}

@@ -1,0 +1,104 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* What language models have in common that write one word after the other: the words, attention to those
+ * before, the loss, and the three ways to run them.
+ *
+ * Activations are rows [batch positions, features]. In a training step and in `forward` a sentence of `seq`
+ * words is read at once and each is asked what the next one is; `prefill` also keeps keys and values and asks
+ * the last word alone; `decode` reads one more word of each sentence, `context` being how many there are
+ * then, with the keys and values of the others from memory. A decoder lies in its network's arena. */
+#ifndef LL_FRONTIER_DECODER_H
+#define LL_FRONTIER_DECODER_H
+
+#include "models/data/part.h"
+#include "models/model.h"
+#include "models/nn/chance.h"
+#include "models/nn/optim.h"
+
+enum ll_decoder_pass { LL_PASS_FORWARD, LL_PASS_PREFILL, LL_PASS_DECODE };
+
+struct ll_decoder_sizes {
+    uint64_t layers, hidden, inner; /* inner: features inside a feed-forward layer */
+    uint64_t heads, key_heads;      /* so many heads ask; key_heads, a divisor, answer */
+    uint64_t head;                  /* features of a head */
+    uint64_t seq, vocabulary;
+};
+
+struct ll_decoder {
+    struct ll_nn *nn;
+    struct ll_decoder_sizes sizes;
+    enum ll_decoder_pass pass;
+    enum ll_part part;
+    uint64_t batch, steps; /* sentences, words that are read of each */
+    uint64_t context;      /* words of a sentence, those included */
+    uint64_t seed, letters;
+    double dropout; /* share of activations that is dropped when training */
+    struct ll_chance chance;
+    bool train;
+    bool fused;               /* attention is one op, whose scores stay on the chip */
+    double rotary_base;       /* positions turn queries and keys; 0: they do not */
+    const void *net;          /* what the net was told besides */
+    struct ll_value *guesses; /* of the program that is evaluated */
+    uint32_t program;
+};
+
+/* How a model makes logits [rows, vocabulary] of word numbers [rows]. */
+typedef struct ll_value *ll_decoder_net(struct ll_decoder *decoder, struct ll_value *words);
+
+/* What the settings of all decoders say beside the sizes. */
+struct ll_decoder_options {
+    enum ll_decoder_pass pass; /* when not training */
+    int64_t dtype;             /* number of a word of ll_decoder_dtypes */
+    uint64_t context, letters;
+    double dropout, rate, rotary_base;
+    bool fused;
+    const void *net; /* what the net is told besides; outlives the building */
+};
+
+/* The model's build function. What is made up to be learned: sentences of a few letters that repeat
+ * themselves after a fourth of their length. */
+struct ll_value *ll_decoder_build(struct ll_nn *nn, const struct ll_build *build,
+                                  const struct ll_decoder_sizes *sizes,
+                                  const struct ll_decoder_options *options, ll_decoder_net *net);
+
+/* What a parameter is set to, or otherwise where it is 0: a preset's size. */
+static inline uint64_t ll_decoder_size(const struct ll_build *build, size_t param, uint64_t otherwise)
+{
+    return build->params[param] ? (uint64_t)build->params[param] : otherwise;
+}
+
+/* The model's evaluate function: the share of unseen words that is guessed where a sentence repeats itself.
+ */
+bool ll_decoder_evaluate(void *context, struct ll_runner *runner, struct ll_scores *scores);
+
+/* Words of the parameters `dtype` and `pass`. Types other than the first can be recorded, not computed; of 16
+ * bits: weights, activations and gradients, with master weights and moments of 32. */
+extern const char *const ll_decoder_dtypes[], *const ll_decoder_passes[];
+
+/* rows times "weights" [features, units], plus "biases" where wanted. Roles are those of features and units.
+ * Weights start with this deviation. */
+struct ll_decoder_dense {
+    uint64_t units;
+    enum ll_role from, to;
+    bool biased;
+    double deviation;
+};
+struct ll_value *ll_decoder_dense(struct ll_decoder *decoder, const char *name, struct ll_value *rows,
+                                  const struct ll_decoder_dense *dense);
+
+/* Each word of queries[rows, heads head] to itself and those before, keys and values[rows, key_heads head]:
+ * softmax(q k^T / sqrt(head)) v, rows again. */
+struct ll_value *ll_decoder_attend(struct ll_decoder *decoder, struct ll_value *queries,
+                                   struct ll_value *keys, struct ll_value *values);
+
+/* Rows with a share of their elements dropped where the decoder trains with that. */
+struct ll_value *ll_decoder_dropped(struct ll_decoder *decoder, struct ll_value *rows);
+
+/* Rows [batch steps, n] as [batch, steps, n] and back; those whose next word is asked for. */
+struct ll_value *ll_decoder_sentences(struct ll_decoder *decoder, struct ll_value *rows);
+struct ll_value *ll_decoder_rows(struct ll_decoder *decoder, struct ll_value *sentences);
+struct ll_value *ll_decoder_asked(struct ll_decoder *decoder, struct ll_value *rows);
+
+/* A table of the vocabulary's words, "words" [vocabulary, hidden]. */
+struct ll_value *ll_decoder_table(struct ll_decoder *decoder);
+
+#endif

@@ -1,0 +1,234 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* A mixture of experts (Shazeer et al., 2017; Lepikhin et al., GShard, 2020), as Mixtral has it (Jiang et
+ * al., 2024): Llama's attention, and in place of each feed-forward layer E of them, of which a word goes
+ * through the k that its router scores best, weighed by the softmax of their scores. Each expert has room for
+ * capacity k words / E of a batch's words, and all experts compute as one batch of products of that many
+ * rows; words that find no room are passed on as they are. As Llama's but for
+ *
+ *     parameters       L (h E + 3 E h f) in place of L 3 h f
+ *     forward FLOPs    L (2 n h E + 6 E c h f) of n words with c places an expert */
+#include "models/frontier/llama.h"
+
+#include "models/nn/formula.h"
+
+enum {
+    PRESET,
+    LAYERS,
+    HIDDEN,
+    HEADS,
+    KEY_HEADS,
+    INNER,
+    SEQ,
+    VOCABULARY,
+    EXPERTS,
+    CHOICES,
+    CAPACITY,
+    PASS,
+    CONTEXT,
+    DTYPE,
+    LETTERS,
+    RATE,
+    PARAMS
+};
+
+static const struct {
+    uint64_t layers, hidden, heads, key_heads, inner, seq, vocabulary, experts, choices;
+} presets[] = {
+#define LL_MIXTURE(name, layers, hidden, heads, key_heads, inner, seq, vocabulary, experts, choices)         \
+    {layers, hidden, heads, key_heads, inner, seq, vocabulary, experts, choices},
+#include "models/frontier/mixture_presets.def"
+#undef LL_MIXTURE
+};
+static const char *const preset_words[] = {
+#define LL_MIXTURE(name, layers, hidden, heads, key_heads, inner, seq, vocabulary, experts, choices) name,
+#include "models/frontier/mixture_presets.def"
+#undef LL_MIXTURE
+    NULL};
+
+static const struct ll_model_param params[PARAMS] = {
+    [PRESET] = {"preset", 0, 0, sizeof presets / sizeof *presets - 1,
+                "whose sizes are taken where none is set"},
+    [LAYERS] = {"layers", 0, 0, 1 << 12, "0: the preset's"},
+    [HIDDEN] = {"hidden", 0, 0, 1 << 20, "features of each word, two or more for each head; 0: the preset's"},
+    [HEADS] = {"heads", 0, 0, 1 << 12, "of each attention; 0: the preset's"},
+    [KEY_HEADS] = {"key_heads", 0, 0, 1 << 12, "that answer, a divisor of heads; 0: the preset's"},
+    [INNER] = {"inner", 0, 0, 1 << 22, "features inside an expert; 0: the preset's"},
+    [SEQ] = {"seq", 0, 0, 1 << 20, "words of a sentence; 0: the preset's"},
+    [VOCABULARY] = {"vocabulary", 0, 0, 1 << 24, "words there are; 0: the preset's"},
+    [EXPERTS] = {"experts", 0, 0, 1 << 14, "of a layer; 0: the preset's"},
+    [CHOICES] = {"choices", 0, 0, 1 << 8, "experts that a word goes through; 0: the preset's"},
+    [CAPACITY] = {"capacity", 125, 1, 100000, "percent of an even share that an expert has room for"},
+    [PASS] = {"pass", 0, 0, 2, "what an inference does: all next words, the first one, or one more"},
+    [CONTEXT] = {"context", 1024, 1, 1 << 20, "words of a sentence when decoding, the new one included"},
+    [DTYPE] = {"dtype", 0, 0, 2, "of weights and activations; all but f32 with --dry-run"},
+    [LETTERS] = {"letters", 26, 2, 1 << 24, "words of the made-up language that is learned"},
+    [RATE] = {"rate", 300, 1, 1000000, "of learning, in millionths"},
+};
+static const char *const *const words[PARAMS] = {
+    [PRESET] = preset_words, [PASS] = ll_decoder_passes, [DTYPE] = ll_decoder_dtypes};
+
+/* What a network's experts are beside the decoder's sizes. */
+struct experts {
+    uint64_t count, choices, capacity; /* capacity: percent */
+};
+
+/* x[experts, places, from] times the expert's own matrix [from, to]. */
+static struct ll_value *product(struct ll_decoder *d, const char *name, struct ll_value *x, uint64_t to,
+                                enum ll_role from_role, enum ll_role to_role, double deviation)
+{
+    struct ll_nn *nn = d->nn;
+    if (nn->trouble)
+        return &nn->nothing;
+    struct ll_shape shape = ll_nn_shape(nn, 3, (uint64_t[]){x->shape.dim[0], x->shape.dim[2], to},
+                                        (enum ll_role[]){LL_ROLE_EXPERTS, from_role, to_role});
+    ll_nn_push(nn, name);
+    struct ll_value *weights =
+        ll_nn_variable(nn, "weights", &shape, LL_WEIGHT, (struct ll_init){LL_INIT_NORMAL, deviation, NULL});
+    struct ll_value *y = ll_nn_do2(nn, LL_OP_BATCH_MATMUL, x, weights);
+    ll_nn_pop(nn);
+    return y;
+}
+
+/* The rows of words with the experts, [experts, places, hidden], through all experts at once. */
+static struct ll_value *through_experts(struct ll_decoder *d, struct ll_value *x)
+{
+    const double deviation = 0.02;
+    const uint64_t inner = d->sizes.inner;
+    struct ll_value *gate = product(d, "gate", x, inner, LL_ROLE_HIDDEN, LL_ROLE_INNER, deviation);
+    struct ll_value *input = product(d, "input", x, inner, LL_ROLE_HIDDEN, LL_ROLE_INNER, deviation);
+    struct ll_value *y = ll_nn_do2(d->nn, LL_OP_SILU_MUL, gate, input);
+    return product(d, "output", y, d->sizes.hidden, LL_ROLE_INNER, LL_ROLE_HIDDEN, ll_llama_deviation(d));
+}
+
+/* Where words go: [experts, places], and what each place's result counts for. */
+struct routes {
+    struct ll_value *tokens, *weights;
+};
+
+/* The number of a place's choice picks its weight; that of an empty place is zero. */
+static struct routes route(struct ll_decoder *d, const struct experts *experts, struct ll_value *rows)
+{
+    struct ll_nn *nn = d->nn;
+    const uint64_t choices = d->batch * d->steps * experts->choices;
+    const struct ll_decoder_dense scores = {
+        .units = experts->count, .from = LL_ROLE_HIDDEN, .to = LL_ROLE_EXPERTS, .deviation = 0.02};
+    struct ll_attr size = ll_attr_of_count(LL_ATTR_SIZE, (int64_t)experts->choices);
+    struct ll_attr places[] = {
+        ll_attr_of_count(LL_ATTR_CLASSES, (int64_t)experts->count),
+        ll_attr_of_count(LL_ATTR_SIZE,
+                         (int64_t)ll_ceil_div(choices * experts->capacity, 100 * experts->count))};
+    struct ll_value *scored = ll_decoder_dense(d, "router", rows, &scores);
+    struct ll_value *best = ll_nn_do(
+        nn, &(struct ll_call){
+                .kind = LL_OP_TOP_K, .input_count = 1, .inputs = &scored, .attr_count = 1, .attrs = &size});
+    if (nn->trouble)
+        return (struct routes){&nn->nothing, &nn->nothing};
+    struct ll_value *shares = ll_nn_do1(nn, LL_OP_SOFTMAX, best);
+    struct ll_value *token = ll_nn_do(nn, &(struct ll_call){.kind = LL_OP_ROUTE,
+                                                            .input_count = 1,
+                                                            .inputs = &best->producer->outputs[1],
+                                                            .attr_count = 2,
+                                                            .attrs = places});
+    struct ll_shape flat = ll_nn_shape(nn, 1, &choices, (enum ll_role[]){LL_ROLE_BATCH});
+    struct ll_value *const *outputs = nn->trouble ? nn->nothings : token->producer->outputs;
+    struct ll_value *share = ll_gathered(nn, ll_seen_as(nn, shares, &flat), outputs[1]);
+    return (struct routes){token, ll_mul_of(nn, share, ll_as_real(nn, outputs[2]))};
+}
+
+/* A column behind [experts, places], so that it weighs rows. */
+static struct ll_value *as_column(struct ll_nn *nn, struct ll_value *x)
+{
+    struct ll_shape column = x->shape;
+    if (nn->trouble)
+        return x;
+    column.dim[column.rank++] = 1;
+    return ll_seen_as(nn, x, &column);
+}
+
+static struct ll_value *experts_layer(struct ll_decoder *d, const struct experts *experts, struct ll_value *x)
+{
+    struct ll_nn *nn = d->nn;
+    ll_nn_push(nn, "experts");
+    struct ll_value *rows = ll_llama_norm(d, "norm", x);
+    struct routes routes = route(d, experts, rows);
+    struct ll_value *y = through_experts(d, ll_gathered(nn, rows, routes.tokens));
+    struct ll_value *inputs[] = {ll_mul_of(nn, y, as_column(nn, routes.weights)), routes.tokens};
+    y = ll_nn_do(nn, &(struct ll_call){.kind = LL_OP_SEGMENT_SUM,
+                                       .input_count = 2,
+                                       .inputs = inputs,
+                                       .given_count = 1,
+                                       .given = &x->shape});
+    y = ll_add_of(nn, x, y);
+    ll_nn_pop(nn);
+    return y;
+}
+
+static struct ll_value *net(struct ll_decoder *d, struct ll_value *numbers)
+{
+    const struct experts *experts = d->net;
+    struct ll_value *x = ll_llama_embedding(d, numbers);
+    for (unsigned i = 0; i < d->sizes.layers && !d->nn->trouble; i++) {
+        ll_nn_push_numbered(d->nn, "layer", i);
+        x = experts_layer(d, experts, ll_llama_attention(d, x));
+        ll_nn_pop(d->nn);
+    }
+    return ll_llama_head(d, x);
+}
+
+static struct ll_value *build(struct ll_nn *nn, const struct ll_build *build)
+{
+    const int64_t *values = build->params, preset = values[PRESET];
+    struct ll_decoder_sizes sizes = {
+        .layers = ll_decoder_size(build, LAYERS, presets[preset].layers),
+        .hidden = ll_decoder_size(build, HIDDEN, presets[preset].hidden),
+        .inner = ll_decoder_size(build, INNER, presets[preset].inner),
+        .heads = ll_decoder_size(build, HEADS, presets[preset].heads),
+        .key_heads = ll_decoder_size(build, KEY_HEADS, presets[preset].key_heads),
+        .seq = ll_decoder_size(build, SEQ, presets[preset].seq),
+        .vocabulary = ll_decoder_size(build, VOCABULARY, presets[preset].vocabulary),
+    };
+    struct experts experts = {
+        .count = ll_decoder_size(build, EXPERTS, presets[preset].experts),
+        .choices = ll_decoder_size(build, CHOICES, presets[preset].choices),
+        .capacity = (uint64_t)values[CAPACITY],
+    };
+    if (experts.choices > experts.count)
+        ll_nn_fail(nn, "a word cannot go through more experts than there are");
+    sizes.head = sizes.hidden / sizes.heads;
+    return ll_decoder_build(nn, build, &sizes,
+                            &(struct ll_decoder_options){
+                                .pass = (enum ll_decoder_pass)values[PASS],
+                                .dtype = values[DTYPE],
+                                .context = (uint64_t)values[CONTEXT],
+                                .letters = (uint64_t)values[LETTERS],
+                                .rate = (double)values[RATE] * 1e-6,
+                                .rotary_base = 1e6, /* Mixtral's */
+                                .net = &experts,
+                            },
+                            net);
+}
+
+const struct ll_model ll_model_mixture = {
+    .name = "mixture",
+    .suite = "frontier",
+    .doc = "language model whose feed-forward layers are mixtures of experts (Mixtral)",
+    .default_batch = 4,
+    .inference_batch = 1,
+    .params = params,
+    .param_count = PARAMS,
+    .words = words,
+    .build = build,
+    .lesson = {.steps = 600,
+               .batch = 16,
+               .settings = {{"layers", "2"},
+                            {"hidden", "64"},
+                            {"heads", "4"},
+                            {"key_heads", "2"},
+                            {"inner", "64"},
+                            {"seq", "32"},
+                            {"vocabulary", "16"},
+                            {"letters", "12"},
+                            {"experts", "4"},
+                            {"rate", "2000"}}},
+    .evaluate = ll_decoder_evaluate,
+};

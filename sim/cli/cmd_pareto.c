@@ -1,0 +1,368 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* leadline pareto: the best designs of a sweep, and why they are the best. */
+#include "sim/cli/command.h"
+#include "sim/cli/pareto_files.h"
+#include "sim/explore/findings.h"
+#include "sim/report/human.h"
+#include "sim/report/table.h"
+#include "tracer/base/json.h"
+
+#include <inttypes.h>
+#include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+enum { SHOWN = 20 };
+
+struct answer {
+    const struct ll_args *args;
+    const struct ll_frame *frame;
+    const struct ll_findings *found;
+    struct ll_diags diags;
+};
+
+/* --- what is asked for --- */
+
+/* `--min A,B`: one objective more for each. */
+static bool want(struct answer *a, const char *option, bool most, bool *first)
+{
+    const char *text = ll_value(a->args, option, NULL);
+    struct ll_arena *arena = a->args->arena;
+    while (text && *text) {
+        size_t length = 0;
+        for (int depth = 0; text[length] && (text[length] != ',' || depth > 0); length++)
+            depth += (text[length] == '(') - (text[length] == ')');
+        const char *name = ll_copy_text(arena, text, length);
+        a->frame = name ? ll_frame_want(a->frame, name, most, *first, arena, &a->diags) : NULL;
+        if (!a->frame)
+            return false;
+        *first = false;
+        text += length + (text[length] == ',');
+    }
+    return true;
+}
+
+static int read_frame(struct answer *a)
+{
+    const char *where = ll_value(a->args, "where", NULL);
+    bool first = true;
+    a->frame = ll_frame_read(a->args->words[0], a->args->arena, &a->diags);
+    if (a->frame && where)
+        a->frame = ll_frame_where(a->frame, where, a->args->arena, &a->diags);
+    if (!a->frame || !want(a, "min", false, &first) || !want(a, "max", true, &first))
+        return LL_WRONG;
+    a->found = ll_findings_new(a->frame, ll_flag(a->args, "log"), a->args->arena);
+    return a->found ? LL_DONE : ll_failed("memory ran out");
+}
+
+/* --- words --- */
+
+/* How an axis is called in a heading: the end of its path, as far as no other has the same. */
+static const char *short_name(const struct ll_frame *frame, size_t axis)
+{
+    const char *path = frame->columns[axis].name, *at = path + strlen(path);
+    for (bool taken = true; taken && at > path;) {
+        at--;
+        while (at > path && at[-1] != '.')
+            at--;
+        taken = false;
+        for (size_t a = 0; a < frame->axis_count; a++) {
+            const char *other = frame->columns[a].name;
+            size_t length = strlen(at), whole = strlen(other);
+            taken |= a != axis && whole >= length && !strcmp(other + whole - length, at) &&
+                     (whole == length || other[whole - length - 1] == '.');
+        }
+    }
+    return at;
+}
+
+static const char *value_text(const struct ll_frame *frame, size_t axis, uint64_t row)
+{
+    const struct ll_column *column = &frame->columns[axis];
+    return column->values[column->choices[row]].text;
+}
+
+static bool is_share(const struct ll_column *column)
+{
+    return !strncmp(column->name, LL_SHARE_PREFIX, strlen(LL_SHARE_PREFIX));
+}
+
+/* The largest share of a row's time. */
+static const char *bound_of(const struct ll_frame *frame, uint64_t row)
+{
+    const struct ll_column *largest = NULL;
+    for (size_t c = frame->axis_count; c < frame->column_count; c++) {
+        const struct ll_column *column = &frame->columns[c];
+        if (is_share(column) && (!largest || column->numbers[row] > largest->numbers[row]))
+            largest = column;
+    }
+    return largest ? largest->name + strlen(LL_SHARE_PREFIX) : "";
+}
+
+/* --- for people --- */
+
+static void show_front(const struct answer *a, struct ll_str *out)
+{
+    const struct ll_frame *frame = a->frame;
+    const struct ll_findings *found = a->found;
+    uint64_t shown = ll_flag(a->args, "all") ? found->front_count : ll_min(found->front_count, SHOWN);
+    struct ll_str head = {0}, line = {0};
+    struct ll_human count, valid;
+    ll_str_addf(out, "front: %s of %s valid points\n", ll_grouped(&count, found->front_count),
+                ll_grouped(&valid, found->valid_count));
+    for (size_t i = 0; i < frame->axis_count; i++)
+        ll_str_addf(&head, "%s>%s", i ? "|" : "", short_name(frame, i));
+    for (size_t k = 0; k < frame->objective_count; k++)
+        ll_str_addf(&head, "|>%s", frame->objectives[k].text);
+    ll_str_add(&head, "|bound by");
+    struct ll_table *table = ll_table_new(head.failed ? "" : head.text);
+    for (uint64_t i = 0; i < shown; i++) {
+        uint64_t row =
+            found->front[shown == found->front_count ? i : i * (found->front_count - 1) / (SHOWN - 1)];
+        for (size_t c = 0; c < frame->axis_count; c++)
+            ll_str_addf(&line, "%s%s", c ? "|" : "", value_text(frame, c, row));
+        for (size_t k = 0; k < frame->objective_count; k++)
+            ll_str_addf(&line, "|%.4g", found->objectives[k]->numbers[row]);
+        ll_table_row(table, "%s|%s", line.failed ? "" : line.text, bound_of(frame, row));
+        ll_str_release(&line);
+    }
+    ll_table_print(table, ll_screen_width(), out);
+    ll_table_free(table);
+    ll_str_release(&head);
+    if (shown < found->front_count)
+        ll_str_addf(out, "%" PRIu64 " of them, evenly chosen; --all shows all\n", shown);
+}
+
+/* A winner's values and shares of the time beside the base's. */
+static void show_winner(const struct answer *a, size_t k, struct ll_str *out)
+{
+    const struct ll_frame *frame = a->frame;
+    uint64_t row = a->found->winners[k];
+    const struct ll_column *objective = a->found->objectives[k];
+    ll_str_addf(out, "\nbest of %s: %.4g", frame->objectives[k].text, objective->numbers[row]);
+    if (!isnan(objective->base))
+        ll_str_addf(out, " (the base has %.4g)", objective->base);
+    ll_str_add(out, "\n");
+    struct ll_str line = {0};
+    for (size_t c = 0; c < frame->axis_count; c++)
+        ll_str_addf(&line, "%s%s %s", c ? ", " : "", short_name(frame, c), value_text(frame, c, row));
+    ll_wrap(out, line.failed ? "" : line.text, ll_screen_width());
+    ll_str_release(&line);
+    for (size_t c = frame->axis_count; c < frame->column_count; c++) {
+        const struct ll_column *column = &frame->columns[c];
+        struct ll_human now, before;
+        bool matters = column->numbers[row] >= 0.005 || column->base >= 0.005;
+        if (is_share(column) && matters)
+            ll_str_addf(&line, "%s%s %s (base %s)", line.length ? ", " : "its time goes to ",
+                        column->name + strlen(LL_SHARE_PREFIX), ll_percent(&now, column->numbers[row]),
+                        isnan(column->base) ? "-" : ll_percent(&before, column->base));
+    }
+    if (line.length && !line.failed)
+        ll_wrap(out, line.text, ll_screen_width());
+    ll_str_release(&line);
+}
+
+static void show_weights(const struct answer *a, struct ll_str *out)
+{
+    const struct ll_frame *frame = a->frame;
+    const size_t *axes = ll_findings_axes(a->found, a->args->arena);
+    struct ll_str line = {0};
+    ll_str_add(&line, "weight");
+    for (size_t k = 0; k < frame->objective_count; k++)
+        ll_str_addf(&line, "|>%s", frame->objectives[k].name);
+    struct ll_table *table = ll_table_new(line.failed ? "" : line.text);
+    ll_str_release(&line);
+    for (size_t i = 0; axes && i < frame->axis_count; i++) {
+        ll_str_add(&line, frame->columns[axes[i]].name);
+        for (size_t k = 0; k < frame->objective_count; k++)
+            ll_str_addf(&line, "|%.2f", a->found->weights[k * frame->axis_count + axes[i]]);
+        ll_table_row(table, "%s", line.failed ? "" : line.text);
+        ll_str_release(&line);
+    }
+    ll_str_add(&line, "explained");
+    for (size_t k = 0; k < frame->objective_count; k++)
+        ll_str_addf(&line, "|%.2f", a->found->r2[k]);
+    ll_table_row(table, "%s", line.failed ? "" : line.text);
+    ll_str_release(&line);
+    ll_str_add(
+        out, "\nwhat moved what: standardised weights of a linear regression over all points, and the share "
+             "of the\nvariance that it explains");
+    ll_str_add(out, a->found->logs ? "; between logarithms\n" : "\n");
+    ll_table_print(table, ll_screen_width(), out);
+    ll_table_free(table);
+}
+
+static int show(const struct answer *a)
+{
+    struct ll_str out = {0};
+    if (a->found->valid_count == 0) {
+        ll_str_addf(&out, "no valid point among %" PRIu64 "\n", a->frame->row_count);
+        return ll_print(&out);
+    }
+    show_front(a, &out);
+    for (size_t k = 0; k < a->frame->objective_count; k++)
+        show_winner(a, k, &out);
+    show_weights(a, &out);
+    return ll_print(&out);
+}
+
+/* --- for programs --- */
+
+static void add_field(struct ll_str *out, const char *text)
+{
+    if (!strpbrk(text, ",\"\n")) {
+        ll_str_add(out, text);
+        return;
+    }
+    ll_str_add(out, "\"");
+    for (; *text; text++)
+        ll_str_addf(out, *text == '"' ? "\"\"" : "%c", *text);
+    ll_str_add(out, "\"");
+}
+
+static int print_csv(const struct answer *a)
+{
+    const struct ll_frame *frame = a->frame;
+    struct ll_str out = {0};
+    ll_str_add(&out, "point");
+    for (size_t c = 0; c < frame->column_count; c++) {
+        ll_str_add(&out, ",");
+        add_field(&out, frame->columns[c].name);
+    }
+    ll_str_add(&out, "\n");
+    for (uint64_t i = 0; i < a->found->front_count; i++) {
+        uint64_t row = a->found->front[i];
+        ll_str_addf(&out, "%" PRIu64, frame->numbers[row]);
+        for (size_t c = 0; c < frame->column_count; c++) {
+            char number[32] = "";
+            if (!isnan(frame->columns[c].numbers[row]))
+                ll_number_text(frame->columns[c].numbers[row], number);
+            ll_str_add(&out, ",");
+            add_field(&out, c < frame->axis_count && !*number ? value_text(frame, c, row) : number);
+        }
+        ll_str_add(&out, "\n");
+    }
+    return ll_print(&out);
+}
+
+static void put_point(const struct answer *a, uint64_t row, struct ll_json *json)
+{
+    const struct ll_frame *frame = a->frame;
+    ll_json_open_object(json);
+    ll_json_put_count(json, "point", frame->numbers[row]);
+    ll_json_key(json, "parameters");
+    ll_json_open_object(json);
+    for (size_t c = 0; c < frame->axis_count; c++)
+        ll_json_put_text(json, frame->columns[c].name, value_text(frame, c, row));
+    ll_json_close_object(json);
+    ll_json_key(json, "results");
+    ll_json_open_object(json);
+    for (size_t c = frame->axis_count; c < frame->column_count; c++)
+        ll_json_put_number(json, frame->columns[c].name, frame->columns[c].numbers[row]);
+    ll_json_close_object(json);
+    ll_json_close_object(json);
+}
+
+static void put_objective(const struct answer *a, size_t k, struct ll_json *json)
+{
+    const struct ll_frame *frame = a->frame;
+    ll_json_open_object(json);
+    ll_json_put_text(json, "objective", frame->objectives[k].text);
+    ll_json_put_number(json, "base", a->found->objectives[k]->base);
+    ll_json_put_number(json, "explained", a->found->r2[k]);
+    ll_json_key(json, "weights");
+    ll_json_open_object(json);
+    for (size_t c = 0; c < frame->axis_count; c++)
+        ll_json_put_number(json, frame->columns[c].name, a->found->weights[k * frame->axis_count + c]);
+    ll_json_close_object(json);
+    ll_json_key(json, "winner");
+    if (a->found->winners[k] == LL_NO_ROW)
+        ll_json_null(json);
+    else
+        put_point(a, a->found->winners[k], json);
+    ll_json_close_object(json);
+}
+
+static int print_json(const struct answer *a)
+{
+    struct ll_str out = {0};
+    struct ll_json json = {.out = &out, .indent = true};
+    const struct ll_frame *frame = a->frame;
+    ll_json_open_object(&json);
+    ll_json_put_count(&json, "points", frame->row_count);
+    ll_json_put_count(&json, "valid", a->found->valid_count);
+    ll_json_key(&json, "base");
+    ll_json_open_object(&json);
+    for (size_t c = frame->axis_count; c < frame->column_count; c++)
+        ll_json_put_number(&json, frame->columns[c].name, frame->columns[c].base);
+    ll_json_close_object(&json);
+    ll_json_key(&json, "objectives");
+    ll_json_open_list(&json);
+    for (size_t k = 0; k < frame->objective_count; k++)
+        put_objective(a, k, &json);
+    ll_json_close_list(&json);
+    ll_json_key(&json, "front");
+    ll_json_open_list(&json);
+    for (uint64_t i = 0; i < a->found->front_count; i++)
+        put_point(a, a->found->front[i], &json);
+    ll_json_close_list(&json);
+    ll_json_close_object(&json);
+    ll_str_add(&out, "\n");
+    return ll_print(&out);
+}
+
+static int run(const struct ll_args *args)
+{
+    struct answer *a = calloc(1, sizeof *a);
+    if (!a)
+        return ll_failed("memory ran out");
+    a->args = args;
+    int status = ll_flag(args, "csv") && ll_flag(args, "json")
+                     ? ll_wrong("--csv and --json exclude each other")
+                     : read_frame(a);
+    if (status == LL_DONE)
+        status = ll_pareto_draws(args)   ? ll_pareto_draw(args, a->found, &a->diags)
+                 : ll_flag(args, "csv")  ? print_csv(a)
+                 : ll_flag(args, "json") ? print_json(a)
+                                         : show(a);
+    ll_print_diags(&a->diags);
+    ll_diags_release(&a->diags);
+    free(a);
+    return status;
+}
+
+static const struct ll_option options[] = {
+    {"min", 0, "A,B",
+     "other objectives than the sweep's: results, parameters, or expressions of them, to be least"},
+    {"max", 0, "A,B", "the same, to be most"},
+    {"where", 0, "EXPR", "only points for which this is true, as in --where \"area_mm2 <= 100\""},
+    {"all", 0, NULL, "the whole front, not 20 of its points"},
+    {"csv", 0, NULL, "the front as comma-separated values, with all results"},
+    {"log", 0, NULL, "weights between logarithms, wherever all values are positive"},
+    {"figure", 0, "KIND", "draw front, heat, parallel or sensitivity into the file of -o"},
+    {"output", 'o', "F.svg", "where the figure goes"},
+    {"across", 0, "NAME", "of a front an objective, of a heat map a parameter; chosen when not given"},
+    {"up", 0, "NAME", "the same of the other axis"},
+    {"of", 0, "NAME", "the objective of a heat map; the first when not given"},
+    {"html", 0, "R.html", "all of it as one page that opens from a file"},
+    {0},
+};
+
+const struct ll_command ll_command_pareto = {
+    .name = "pareto",
+    .synopsis = "R.db",
+    .summary = "the best designs of a sweep, and why they are the best",
+    .examples = "  leadline pareto arrays.db\n"
+                "  leadline pareto arrays.db --min time_s,area_mm2 --where \"energy_j <= 2\" --csv\n"
+                "  leadline pareto arrays.db --html arrays.html\n"
+                "  leadline pareto arrays.db --figure heat --across units.array.rows --up memory.sram.size "
+                "-o heat.svg\n",
+    .details =
+        "A point is on the front when no other valid point is at least as good in all objectives and better "
+        "in one.\n",
+    .options = options,
+    .least_words = 1,
+    .most_words = 1,
+    .run = run,
+};

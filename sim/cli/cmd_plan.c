@@ -1,0 +1,166 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* leadline plan: how to spread a step over devices. */
+#include "sim/cli/command.h"
+#include "sim/cli/load.h"
+#include "sim/cli/paths.h"
+#include "sim/parallel/search.h"
+#include "sim/report/human.h"
+#include "sim/report/table.h"
+#include "tracer/base/num.h"
+#include "tracer/rescale.h"
+
+#include <inttypes.h>
+#include <math.h>
+#include <stdlib.h>
+
+enum { MOST_DEVICES = 1 << 20, MOST_SAMPLES = 1 << 30, SHOWN = 10, MOST_SIMULATED = 100 };
+
+static void plan_json(const struct ll_found_plan *found, struct ll_json *json)
+{
+    struct ll_str words = {0};
+    ll_plan_words(&found->plan, &words);
+    ll_json_open_object(json);
+    ll_json_key(json, "plan");
+    ll_plan_json(&found->plan, json);
+    ll_json_put_text(json, "options", words.failed || !words.text ? "" : words.text);
+    ll_json_put_number(json, "step_s", found->step_s > 0 ? found->step_s : NAN);
+    ll_json_put_number(json, "estimate_s", found->estimate_s);
+    ll_json_put_number(json, "samples_per_s", found->samples_Hz);
+    ll_json_put_number(json, "memory_bytes",
+                       found->step_s > 0 ? (double)found->memory_bytes : found->estimate_bytes);
+    ll_json_put_number(json, "bubble", found->step_s > 0 ? found->bubble : NAN);
+    ll_json_put_number(json, "exposed_s", found->step_s > 0 ? found->exposed_s : NAN);
+    ll_json_close_object(json);
+    ll_str_release(&words);
+}
+
+static int show_json(const struct ll_search *search, const struct ll_search_result *result)
+{
+    struct ll_str out = {0};
+    struct ll_json json = {.out = &out, .indent = true};
+    ll_json_open_object(&json);
+    ll_json_put_count(&json, "schema", 1);
+    ll_json_put_count(&json, "devices", search->devices);
+    ll_json_put_count(&json, "batch", search->batch);
+    ll_json_put_count(&json, "considered", result->considered);
+    ll_json_put_count(&json, "too_large", result->too_large);
+    ll_json_put_count(&json, "programs", result->programs);
+    ll_json_key(&json, "plans");
+    ll_json_open_list(&json);
+    for (uint64_t i = 0; i < result->found_count; i++)
+        plan_json(&result->found[i], &json);
+    ll_json_close_list(&json);
+    ll_json_close_object(&json);
+    return ll_print(&out);
+}
+
+static void plan_row(const struct ll_found_plan *found, double best_s, struct ll_table *table)
+{
+    struct ll_human step, rate, memory, bubble, exposed;
+    struct ll_str words = {0};
+    ll_plan_words(&found->plan, &words);
+    ll_table_row(table, "  %s|%.2fx|%s|%s|%s|%s|%s", ll_si(&step, found->step_s, "s"), found->step_s / best_s,
+                 ll_many(&rate, found->samples_Hz, ""), ll_binary(&memory, (double)found->memory_bytes),
+                 ll_percent(&bubble, found->bubble), ll_si(&exposed, found->exposed_s, "s"),
+                 words.text ? words.text : "");
+    ll_str_release(&words);
+}
+
+static int show(const struct ll_machine *machine, const struct ll_search *search,
+                const struct ll_search_result *result)
+{
+    struct ll_str out = {0};
+    unsigned width = ll_screen_width();
+    struct ll_table *table = ll_table_new("  step|>of best|>samples/s|>memory|>bubble|>exposed|plan");
+    for (uint64_t i = 0; i < result->found_count && i < SHOWN && result->found[i].step_s > 0; i++)
+        plan_row(&result->found[i], result->found[0].step_s, table);
+    ll_str_addf(&out, "%" PRIu64 " samples a step on %" PRIu64 " devices of %s\n\n", search->batch,
+                search->devices, machine->stem);
+    if (result->found_count > 0)
+        ll_table_print(table, width, &out);
+    else
+        ll_str_add(&out, "  no plan fits into the devices' memory\n");
+    ll_str_addf(&out,
+                "\n%" PRIu64 " plans considered: %" PRIu64 " too large, %" PRIu64 " estimated; %" PRIu64
+                " programs\n",
+                result->considered, result->too_large, result->estimated, result->programs);
+    ll_table_free(table);
+    return ll_print(&out);
+}
+
+static int search_plans(const struct ll_args *args, const struct ll_machine *machine,
+                        const struct ll_trace *trace)
+{
+    struct ll_search search = {0};
+    struct ll_diags *diags = calloc(1, sizeof *diags);
+    if (!diags)
+        return ll_failed("memory ran out");
+    bool right = ll_value_count(args, "devices", 1, MOST_DEVICES,
+                                ll_min(ll_machine_devices(machine), MOST_DEVICES), &search.devices) &&
+                 ll_value_count(args, "batch", 1, MOST_SAMPLES, 0, &search.batch) &&
+                 ll_value_count(args, "simulate", 1, MOST_SIMULATED, SHOWN, &search.simulated);
+    if (right && search.batch == 0)
+        search.batch = ll_mul(ll_trace_batch(trace), search.devices);
+    const struct ll_search_result *result =
+        right ? ll_search_plans(trace, machine, &search, args->arena, diags) : NULL;
+    size_t complaints = diags->count;
+    ll_print_diags(diags);
+    ll_diags_release(diags);
+    free(diags);
+    if (!result)
+        return right && complaints == 0 ? ll_failed("memory ran out") : LL_WRONG;
+    return ll_flag(args, "json") ? show_json(&search, result) : show(machine, &search, result);
+}
+
+static int run(const struct ll_args *args)
+{
+    size_t count;
+    int status = LL_WRONG;
+    const char *const *folders = ll_machine_folders(args->arena);
+    const struct ll_override *overrides = ll_read_overrides(args, &count);
+    const char *which = ll_value(args, "machine", NULL);
+    if (!which)
+        return ll_wrong("no machine: name one with -c; leadline machines lists them");
+    if (!folders || !overrides)
+        return LL_WRONG;
+    struct ll_machine *machine = ll_load_machine(which, folders, overrides, count);
+    struct ll_trace *trace = machine ? ll_load_trace(args->words[0], &status) : NULL;
+    if (trace)
+        status = search_plans(args, machine, trace);
+    ll_trace_free(trace);
+    ll_machine_free(machine);
+    return status;
+}
+
+static const struct ll_option options[] = {
+    {"machine", 'c', "MACHINE",
+     "a machine with a network: a YAML file or a name that leadline machines lists"},
+    {"set", 0, "PATH=VALUE", "change a value of the machine, as in --set network.cards.devices=16"},
+    {"devices", 0, "N", "devices to be used, all that the network joins when not given"},
+    {"batch", 0, "B", "samples a step, over all devices; the trace's for each device when not given"},
+    {"simulate", 0, "K", "so many of the best are simulated, 10 when not given"},
+    {0},
+};
+
+const struct ll_command ll_command_plan = {
+    .name = "plan",
+    .synopsis = "-c MACHINE [--devices N] [--batch B] TRACE",
+    .summary = "search the best way to spread a step over devices",
+    .examples = "  leadline plan -c a100_dgx --batch 1024 gpt.llt\n"
+                "  leadline plan -c a100_dgx --set network.cards.devices=64 --devices 512 --batch 1536 "
+                "--json gpt.llt\n",
+    .details = "Considered are all ways to write the devices as replicas (dp) times devices that share "
+               "products (tp) "
+               "times\n"
+               "stages of a pipeline (pp), with all micro-batches, chunks, stages of ZeRO and kinds of "
+               "recomputation; "
+               "what\n"
+               "does not fit into memory is left out. The best of them are simulated in full, as leadline "
+               "sim does with "
+               "the\n"
+               "options in the last column.\n",
+    .options = options,
+    .least_words = 1,
+    .most_words = 1,
+    .run = run,
+};

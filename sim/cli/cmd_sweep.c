@@ -1,0 +1,388 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* leadline sweep: evaluates the designs of a sweep file into a database. */
+#define _POSIX_C_SOURCE 200809L
+
+#include "sim/cli/command.h"
+#include "sim/cli/designs.h"
+#include "sim/explore/parts.h"
+#include "sim/cli/paths.h"
+#include "sim/cli/sweeping.h"
+#include "sim/explore/sweep.h"
+#include "sim/report/human.h"
+#include "tracer/base/clock.h"
+#include "tracer/base/json.h"
+
+#include <inttypes.h>
+#include <math.h>
+#include <signal.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+enum { SAMPLE = 256 };
+
+/* Everything of one run. */
+struct exploration {
+    const struct ll_args *args;
+    struct ll_space *space;
+    struct ll_pool *pool;
+    struct ll_evaluator *evaluator;
+    struct ll_diags diags;
+    const struct ll_crew *crew; /* NULL: alone */
+    const char *output;
+    uint64_t shard, shards;
+    uint64_t start_ns, told_ns;
+    bool terminal;
+};
+
+static volatile sig_atomic_t interrupted;
+
+static void interrupt(int number)
+{
+    (void)number;
+    interrupted = 1;
+}
+
+/* The second time the signal ends the program as ever. */
+static void catch_interrupts(void)
+{
+    struct sigaction action = {.sa_handler = interrupt, .sa_flags = SA_RESETHAND};
+    sigaction(SIGINT, &action, NULL);
+    sigaction(SIGTERM, &action, NULL);
+}
+
+/* --- setting up --- */
+
+/* R.db, and of a shard R.3of8.db. NULL when memory ran out. */
+static const char *output_path(const struct exploration *e)
+{
+    const char *given = ll_value(e->args, "output", NULL), *file = e->args->words[0];
+    const char *slash = strrchr(file, '/'), *name = given ? given : slash ? slash + 1 : file;
+    const char *dot = strrchr(name, '.');
+    size_t length = dot && dot > name && !strchr(dot, '/') ? (size_t)(dot - name) : strlen(name);
+    const char *ending = given ? name + length : ".db";
+    if (e->shards == 1)
+        return ll_format(e->args->arena, "%.*s%s", (int)length, name, ending);
+    return ll_format(e->args->arena, "%.*s.%" PRIu64 "of%" PRIu64 "%s", (int)length, name, e->shard + 1,
+                     e->shards, ending);
+}
+
+static int read_space(struct exploration *e)
+{
+    const char *const *folders = ll_machine_folders(e->args->arena);
+    uint64_t threads;
+    if (!ll_value_count(e->args, "jobs", 1, 4096, 0, &threads) ||
+        !ll_read_shard(ll_value(e->args, "shard", NULL), &e->shard, &e->shards))
+        return LL_WRONG;
+    if (!folders)
+        return ll_failed("memory ran out");
+    e->space = ll_space_read(e->args->words[0], folders, &e->diags);
+    if (!e->space)
+        return LL_WRONG;
+    if (e->shards > 1 && !ll_search_divides(e->space->search.kind))
+        return ll_wrong("--shard: this search learns from all results; it cannot be cut into shards");
+    if (e->crew && e->shards > 1)
+        return ll_wrong("--shard: processes that work together share one sweep; it has no shards");
+    e->pool = ll_pool_new((unsigned)threads);
+    e->output = output_path(e);
+    if (!e->pool || !e->output)
+        return ll_failed("memory or threads ran out");
+    e->evaluator = ll_evaluator_new(e->space, ll_bring_workload, NULL, e->pool, &e->diags);
+    return e->evaluator ? LL_DONE : LL_WRONG;
+}
+
+/* --- a trial --- */
+
+/* Points of the search, evenly from the whole space; evaluated, not kept. */
+static bool try_some(struct exploration *e, struct ll_evaluation *evaluations, uint64_t count, double *each_s)
+{
+    struct ll_measured *measured = calloc(count * e->space->workload_count, sizeof *measured);
+    if (!measured)
+        return ll_complain(&e->diags, (struct ll_place){0}, "memory ran out");
+    for (uint64_t i = 0; i < count; i++) {
+        double share = ((double)i + 0.5) / (double)count;
+        evaluations[i].number = (uint64_t)(share * (double)e->space->point_count);
+        evaluations[i].measured = measured + i * e->space->workload_count;
+    }
+    uint64_t start_ns = ll_now_ns();
+    bool right = ll_evaluate(e->evaluator, evaluations, count, &e->diags);
+    *each_s = (double)(ll_now_ns() - start_ns) * 1e-9 / (double)count;
+    free(measured);
+    return right;
+}
+
+/* What is wrong with most of those that are not valid. */
+static const char *commonest_trouble(const struct ll_evaluation *evaluations, uint64_t count)
+{
+    const char *commonest = NULL;
+    uint64_t most = 0;
+    for (uint64_t i = 0; i < count; i++) {
+        uint64_t same = 0;
+        for (uint64_t j = 0; j < count && evaluations[i].why; j++)
+            same += evaluations[j].why && !strcmp(evaluations[i].why, evaluations[j].why);
+        if (same > most) {
+            most = same;
+            commonest = evaluations[i].why;
+        }
+    }
+    return commonest;
+}
+
+static int tell_trial(const struct exploration *e, const struct ll_evaluation *evaluations, uint64_t tried,
+                      double each_s)
+{
+    uint64_t valid = 0, total = ll_search_total(e->space);
+    for (uint64_t i = 0; i < tried; i++)
+        valid += evaluations[i].verdict == LL_VERDICT_VALID;
+    double all_s = each_s * (double)total / (double)e->shards;
+    const char *trouble = commonest_trouble(evaluations, tried);
+    struct ll_str out = {0};
+    struct ll_human points, space, time, share;
+    if (ll_flag(e->args, "json")) {
+        struct ll_json json = {.out = &out, .indent = true};
+        ll_json_open_object(&json);
+        ll_json_put_count(&json, "points", total);
+        ll_json_put_count(&json, "space", e->space->point_count);
+        ll_json_put_count(&json, "tried", tried);
+        ll_json_put_count(&json, "valid", valid);
+        ll_json_put_text(&json, "commonest_trouble", trouble);
+        ll_json_put_number(&json, "time_s", all_s);
+        ll_json_close_object(&json);
+        ll_str_add(&out, "\n");
+        return ll_print(&out);
+    }
+    ll_str_addf(&out, "%s: %s points", e->space->name, ll_grouped(&points, total));
+    if (total < e->space->point_count)
+        ll_str_addf(&out, " of a space of %s", ll_grouped(&space, e->space->point_count));
+    ll_str_addf(&out, ", %zu axes, %zu workload%s\n", e->space->axis_count, e->space->workload_count,
+                e->space->workload_count == 1 ? "" : "s");
+    ll_str_addf(&out, "valid: %" PRIu64 " of %" PRIu64 " that were tried (%s)\n", valid, tried,
+                ll_percent(&share, (double)valid / (double)tried));
+    if (trouble)
+        ll_str_addf(&out, "most of the others: %s\n", trouble);
+    ll_str_addf(&out, "about %s on %u thread%s\n", ll_si(&time, all_s, "s"), ll_pool_threads(e->pool),
+                ll_pool_threads(e->pool) == 1 ? "" : "s");
+    return ll_print(&out);
+}
+
+static int run_trial(struct exploration *e)
+{
+    uint64_t tried = ll_min(e->space->point_count, SAMPLE);
+    double each_s = 0;
+    struct ll_evaluation *evaluations = calloc(tried, sizeof *evaluations);
+    if (!evaluations)
+        return ll_failed("memory ran out");
+    int status =
+        try_some(e, evaluations, tried, &each_s) ? tell_trial(e, evaluations, tried, each_s) : LL_WRONG;
+    free(evaluations);
+    return status;
+}
+
+/* --- the sweep --- */
+
+static void show_progress(void *context, const struct ll_sweep_state *state)
+{
+    struct exploration *e = context;
+    uint64_t now_ns = ll_now_ns();
+    struct ll_human done, total, rate, left;
+    if (!e->terminal || (now_ns - e->told_ns < 200000000 && state->proposed < state->total))
+        return;
+    e->told_ns = now_ns;
+    double passed_s = (double)(now_ns - e->start_ns) * 1e-9, per_s = (double)state->evaluated / passed_s;
+    double rest = (double)(state->total - ll_min(state->proposed, state->total)) / (double)e->shards;
+    fprintf(stderr, "\r\033[K%s of %s points  %s", ll_grouped(&done, state->proposed),
+            ll_grouped(&total, state->total), ll_many(&rate, per_s, "points/s"));
+    if (per_s > 0)
+        fprintf(stderr, "  %s left", ll_si(&left, rest / per_s, "s"));
+    fflush(stderr);
+}
+
+static int tell_end(const struct exploration *e, const struct ll_sweep_state *state, double passed_s)
+{
+    struct ll_str out = {0};
+    struct ll_human points, known, valid, rate;
+    uint64_t all = state->known + state->evaluated;
+    if (ll_flag(e->args, "json")) {
+        struct ll_json json = {.out = &out, .indent = true};
+        ll_json_open_object(&json);
+        ll_json_put_text(&json, "database", e->output);
+        ll_json_put_bool(&json, "finished", !state->stopped);
+        ll_json_put_count(&json, "points", all);
+        ll_json_put_count(&json, "known", state->known);
+        ll_json_put_count(&json, "evaluated", state->evaluated);
+        ll_json_put_count(&json, "valid", state->valid);
+        ll_json_put_number(&json, "time_s", passed_s);
+        ll_json_close_object(&json);
+        ll_str_add(&out, "\n");
+        return ll_print(&out);
+    }
+    ll_str_addf(&out, "%s%s: %s points, %s of them valid", state->stopped ? "interrupted, " : "",
+                e->space->name, ll_grouped(&points, all), ll_grouped(&valid, state->valid));
+    if (state->known)
+        ll_str_addf(&out, ", %s known from before", ll_grouped(&known, state->known));
+    if (state->evaluated)
+        ll_str_addf(&out, ", %s", ll_many(&rate, (double)state->evaluated / passed_s, "points/s"));
+    ll_str_addf(&out, " -> %s\n", e->output);
+    return ll_print(&out);
+}
+
+/* The words of the command, as they were typed, but for what no result depends on. */
+static const char *command_line(const struct exploration *e)
+{
+    return ll_format(e->args->arena, "leadline sweep %s", e->args->words[0]);
+}
+
+static struct ll_store *open_store(struct exploration *e, const char *path)
+{
+    char file_hash[20], machine_hash[20], seed[24];
+    snprintf(file_hash, sizeof file_hash, "%016" PRIx64, e->space->text_hash);
+    snprintf(machine_hash, sizeof machine_hash, "%08" PRIx32, e->space->machine->config_hash);
+    snprintf(seed, sizeof seed, "%" PRIu64, e->space->search.seed);
+    struct ll_fact facts[] = {
+        {"version", LL_VERSION},
+        {"sweep", e->space->name},
+        {"file.hash", file_hash},
+        {"base", e->space->base},
+        {"base.name", e->space->machine->name},
+        {"base.hash", machine_hash},
+        {"search.seed", seed},
+        {"command", command_line(e)},
+    };
+    struct ll_measured *base = ll_alloc(e->args->arena, e->space->workload_count, sizeof *base);
+    if (!base) {
+        ll_failed("memory ran out");
+        return NULL;
+    }
+    ll_evaluator_base(e->evaluator, base);
+    struct ll_store_facts all = {facts, sizeof facts / sizeof *facts,
+                                 ll_evaluator_workload_hashes(e->evaluator), base};
+    return ll_store_open(path, e->space, &all, ll_flag(e->args, "fresh") && !e->crew, &e->diags);
+}
+
+/* Into one database; *state is what came of it. */
+static int sweep_into(struct exploration *e, const char *path, struct ll_sweep_state *state)
+{
+    struct ll_store *store = open_store(e, path);
+    if (!store)
+        return LL_WRONG;
+    struct ll_sweep sweep = {.space = e->space,
+                             .evaluator = e->evaluator,
+                             .store = store,
+                             .shard = e->shard,
+                             .shards = e->shards,
+                             .crew = e->crew,
+                             .stop = &interrupted,
+                             .progress = show_progress,
+                             .context = e};
+    bool done = ll_sweep_run(&sweep, &e->diags);
+    if (e->terminal)
+        fputs("\r\033[K", stderr);
+    bool closed = ll_store_close(store, &e->diags);
+    *state = sweep.state;
+    return (done || sweep.state.stopped) && closed ? LL_DONE : LL_FAILED;
+}
+
+/* The sum of what all did. */
+static void add_up_states(const struct ll_crew *crew, struct ll_sweep_state *state)
+{
+    double values[] = {(double)state->known, (double)state->evaluated, (double)state->valid, state->stopped};
+    crew->add_up(crew->context, values, sizeof values / sizeof *values);
+    state->known = (uint64_t)values[0];
+    state->evaluated = (uint64_t)values[1];
+    state->valid = (uint64_t)values[2];
+    state->stopped = values[3] > 0;
+}
+
+/* Each process into a part of its own, which begins as a copy of what is known; the parts become one. */
+static int sweep_together(struct exploration *e, struct ll_sweep_state *state)
+{
+    struct ll_arena *arena = e->args->arena;
+    const struct ll_crew *crew = e->crew;
+    const char *part = ll_part_path(e->output, crew->rank, arena);
+    bool right = part != NULL, first = crew->rank == 0;
+    if (right && first)
+        right = ll_parts_join(e->output, ll_flag(e->args, "fresh"), arena, &e->diags);
+    int status = crew->agree(crew->context, right ? LL_DONE : LL_FAILED);
+    if (status == LL_DONE && !ll_part_begin(e->output, part, arena, &e->diags))
+        status = LL_FAILED;
+    status = crew->agree(crew->context, status);
+    if (status == LL_DONE)
+        status = sweep_into(e, part, state);
+    if (status != LL_DONE)
+        return LL_FAILED;
+    add_up_states(crew, state);
+    return !first || ll_parts_join(e->output, false, arena, &e->diags) ? LL_DONE : LL_FAILED;
+}
+
+static int run_sweep(struct exploration *e)
+{
+    struct ll_sweep_state state = {0};
+    if (ll_flag(e->args, "resume") && access(e->output, F_OK))
+        return ll_wrong("--resume: there is no %s to go on with", e->output);
+    bool tells = !e->crew || e->crew->rank == 0;
+    catch_interrupts();
+    e->terminal = tells && isatty(STDERR_FILENO) == 1;
+    e->start_ns = ll_now_ns();
+    int status = e->crew ? sweep_together(e, &state) : sweep_into(e, e->output, &state);
+    double passed_s = (double)(ll_now_ns() - e->start_ns) * 1e-9;
+    if (status == LL_DONE && tells)
+        status = tell_end(e, &state, passed_s);
+    return state.stopped && status == LL_DONE ? LL_INTERRUPTED : status;
+}
+
+int ll_run_sweep(const struct ll_args *args, const struct ll_crew *crew)
+{
+    struct exploration *e = calloc(1, sizeof *e);
+    if (!e)
+        return ll_failed("memory ran out");
+    e->args = args;
+    e->crew = crew;
+    int status = ll_flag(args, "resume") && ll_flag(args, "fresh")
+                     ? ll_wrong("--resume and --fresh exclude each other")
+                     : read_space(e);
+    if (crew)
+        status = crew->agree(crew->context, status);
+    if (status == LL_DONE && ll_flag(args, "dry-run"))
+        status = !crew || crew->rank == 0 ? run_trial(e) : LL_DONE;
+    else if (status == LL_DONE)
+        status = run_sweep(e);
+    ll_print_diags(&e->diags);
+    ll_diags_release(&e->diags);
+    ll_evaluator_free(e->evaluator);
+    ll_pool_free(e->pool);
+    ll_space_free(e->space);
+    free(e);
+    return status;
+}
+
+static int run(const struct ll_args *args)
+{
+    return ll_run_sweep(args, NULL);
+}
+
+static const struct ll_option options[] = {
+    {"output", 'o', "R.db", "the database; SWEEP.db here when not given; of a shard R.1of8.db"},
+    {"jobs", 'j', "N", "threads; one for each CPU when not given"},
+    {"dry-run", 0, NULL, "how many points, how many of them valid, how long it will take: a few are tried"},
+    {"resume", 0, NULL, "only go on with a database that is there"},
+    {"fresh", 0, NULL, "throw away what the database holds"},
+    {"shard", 0, "I/N", "the I-th of N parts; auto: as the environment of a job array or of MPI says"},
+    {0},
+};
+
+const struct ll_command ll_command_sweep = {
+    .name = "sweep",
+    .synopsis = "SWEEP.yaml",
+    .summary = "evaluate many designs from one file into a database",
+    .examples = "  leadline sweep arrays.yaml --dry-run\n"
+                "  leadline sweep arrays.yaml -o arrays.db -j 2\n"
+                "  leadline sweep arrays.yaml --shard auto        in a job array; then leadline merge\n",
+    .details = "What is in the database already is not evaluated again: a sweep that was interrupted or "
+               "killed goes on\n"
+               "where it was. The sweep file is described in sim/explore/README.md.\n",
+    .options = options,
+    .least_words = 1,
+    .most_words = 1,
+    .run = run,
+};

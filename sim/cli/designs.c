@@ -1,0 +1,186 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#define _GNU_SOURCE /* P_tmpdir */
+
+#include "sim/cli/designs.h"
+
+#include "sim/cli/load.h"
+#include "sim/machine/quantity.h"
+
+#include <inttypes.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+/* --- traces --- */
+
+static bool read_settings(const struct ll_workload *workload, const struct ll_workload_setting *settings,
+                          size_t count, struct ll_setting *own, struct ll_run_options *options,
+                          struct ll_diags *diags)
+{
+    for (size_t i = 0; i < count; i++) {
+        if (strcmp(settings[i].key, "batch")) {
+            own[options->setting_count++] = (struct ll_setting){settings[i].key, settings[i].value};
+            continue;
+        }
+        if (!ll_count_parse(settings[i].value, &options->batch) || options->batch == 0)
+            return ll_complain(diags, workload->place, "`batch: %.40s`: expected a whole number from 1",
+                               settings[i].value);
+    }
+    return true;
+}
+
+/* Complaints of a model are of what the sweep file says of it. */
+static bool pass_on(const struct ll_diags *from, struct ll_place place, struct ll_diags *diags)
+{
+    for (size_t i = 0; i < from->kept_count; i++)
+        ll_complain(diags, place, "%s", from->kept[i].message);
+    return from->count == 0 && ll_complain(diags, place, "the model could not be recorded");
+}
+
+static struct ll_trace *record_into(const char *path, const struct ll_workload *workload,
+                                    const struct ll_model *model, struct ll_run_options *options,
+                                    struct ll_diags *diags)
+{
+    struct ll_run_report report;
+    struct ll_diags *own = calloc(1, sizeof *own);
+    int status = LL_DONE;
+    bool done = own && ll_model_run(model, options, &report, own);
+    if (own && !done)
+        pass_on(own, workload->place, diags);
+    if (own)
+        ll_diags_release(own);
+    free(own);
+    return done ? ll_read_trace(path, &status) : NULL;
+}
+
+/* A trace on its way through a file that is gone at the end. */
+static struct ll_trace *record(const struct ll_workload *workload, const struct ll_model *model,
+                               struct ll_run_options *options, struct ll_diags *diags)
+{
+    char path[512];
+    const char *folder = getenv("TMPDIR");
+    snprintf(path, sizeof path, "%s/leadline-sweep-XXXXXX", folder && *folder ? folder : P_tmpdir);
+    int file = mkstemp(path);
+    if (file < 0) {
+        ll_complain(diags, workload->place, "no file could be made for its trace, as %s", path);
+        return NULL;
+    }
+    options->path = path;
+    struct ll_trace *trace = record_into(path, workload, model, options, diags);
+    close(file);
+    unlink(path);
+    return trace;
+}
+
+static struct ll_trace *bring_model(const struct ll_workload *workload,
+                                    const struct ll_workload_setting *settings, size_t count,
+                                    struct ll_diags *diags)
+{
+    const struct ll_model *model = ll_model_find(workload->model);
+    struct ll_run_options options = {.train = !workload->infer, .steps = 1, .seed = 1, .dry_run = true};
+    struct ll_trace *trace = NULL;
+    if (!model) {
+        const char *names[512];
+        size_t known = 0;
+        for (; known < ll_model_count() && known < sizeof names / sizeof *names; known++)
+            names[known] = ll_model_at(known)->name;
+        const char *nearest = ll_nearest(workload->model, names, known);
+        ll_complain(diags, workload->place, "there is no model `%.40s`%s%s%s", workload->model,
+                    nearest ? "; did you mean `" : "; leadline models lists them", nearest ? nearest : "",
+                    nearest ? "`?" : "");
+        return NULL;
+    }
+    struct ll_setting *own = calloc(count + 1, sizeof *own);
+    options.settings = own;
+    if (own && read_settings(workload, settings, count, own, &options, diags))
+        trace = record(workload, model, &options, diags);
+    if (!own)
+        ll_complain(diags, workload->place, "memory ran out");
+    free(own);
+    return trace;
+}
+
+struct ll_trace *ll_bring_workload(void *context, const struct ll_workload *workload,
+                                   const struct ll_workload_setting *settings, size_t count,
+                                   struct ll_diags *diags)
+{
+    int status;
+    (void)context;
+    if (workload->model)
+        return bring_model(workload, settings, count, diags);
+    struct ll_trace *trace = ll_load_trace(workload->file, &status);
+    if (!trace)
+        ll_complain(diags, workload->place, "`%s` is no trace that can be used", workload->file);
+    return trace;
+}
+
+/* --- shards --- */
+
+/* Which task of how many this is, as launchers of jobs say; the first that is set counts. `first`: the number
+ * of the first task, 0 where the launcher counts from 0. */
+static const struct launcher {
+    const char *index, *count, *first;
+} launchers[] = {
+    {"OMPI_COMM_WORLD_RANK", "OMPI_COMM_WORLD_SIZE", NULL},
+    {"PMI_RANK", "PMI_SIZE", NULL},
+    {"SLURM_ARRAY_TASK_ID", "SLURM_ARRAY_TASK_COUNT", "SLURM_ARRAY_TASK_MIN"},
+    {"PBS_ARRAY_INDEX", "PBS_ARRAY_COUNT", "PBS_ARRAY_FIRST"},
+    {"SLURM_PROCID", "SLURM_NTASKS", NULL},
+};
+
+static bool read_count(const char *text, uint64_t *count)
+{
+    return text && ll_count_parse(text, count);
+}
+
+/* given: how many the command line says there are; 0: the environment must. */
+static bool ask_environment(uint64_t given, uint64_t *shard, uint64_t *shards)
+{
+    for (size_t i = 0; i < sizeof launchers / sizeof *launchers; i++) {
+        const struct launcher *launcher = &launchers[i];
+        uint64_t first = 0;
+        if (!read_count(getenv(launcher->index), shard))
+            continue;
+        if (given)
+            *shards = given;
+        else if (!read_count(getenv(launcher->count), shards))
+            continue;
+        if (launcher->first)
+            read_count(getenv(launcher->first), &first);
+        if (*shard < first || *shard - first >= *shards) {
+            ll_wrong("--shard auto: task %" PRIu64 " (%s) is none of %" PRIu64 " from %" PRIu64, *shard,
+                     launcher->index, *shards, first);
+            return false;
+        }
+        *shard -= first;
+        return true;
+    }
+    ll_wrong("--shard auto: no job array or MPI launcher says which task this is (%s and the like are not "
+             "set)%s",
+             launchers[2].index, given ? "" : "; where it does not say of how many, give auto/N");
+    return false;
+}
+
+bool ll_read_shard(const char *text, uint64_t *shard, uint64_t *shards)
+{
+    char first[32];
+    uint64_t of = 0;
+    const char *slash = text ? strchr(text, '/') : NULL;
+    size_t length = slash ? (size_t)(slash - text) : text ? strlen(text) : 0;
+    *shard = 0;
+    *shards = 1;
+    if (!text)
+        return true;
+    snprintf(first, sizeof first, "%.*s", (int)(length < 31 ? length : 31), text);
+    bool right = !slash || (ll_count_parse(slash + 1, &of) && of > 0);
+    if (right && !strcmp(first, "auto"))
+        return ask_environment(of, shard, shards);
+    if (right && slash && ll_count_parse(first, shard) && *shard >= 1 && *shard <= of) {
+        *shard -= 1;
+        *shards = of;
+        return true;
+    }
+    ll_wrong("--shard %s: expected which of how many, as 1/8, or auto", text);
+    return false;
+}

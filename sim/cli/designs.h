@@ -1,0 +1,18 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* What the commands that explore have in common: bringing traces, shards. */
+#ifndef LL_SIM_CLI_DESIGNS_H
+#define LL_SIM_CLI_DESIGNS_H
+
+#include "sim/cli/command.h"
+#include "sim/explore/evaluate.h"
+
+/* Reads a trace, or records a model dry: the ll_bring of the evaluator. The context is not used. */
+struct ll_trace *ll_bring_workload(void *context, const struct ll_workload *workload,
+                                   const struct ll_workload_setting *settings, size_t count,
+                                   struct ll_diags *diags);
+
+/* Which part of a sweep is asked for: `3/8`, or `auto` and `auto/8`, which ask the environment of a job array
+ * or of MPI. One of one without it. The shard counts from 0. False after saying what is wrong. */
+bool ll_read_shard(const char *text, uint64_t *shard, uint64_t *shards);
+
+#endif

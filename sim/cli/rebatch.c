@@ -1,0 +1,43 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "sim/cli/rebatch.h"
+
+#include "tracer/rescale.h"
+#include "tracer/roles.h"
+
+#include <inttypes.h>
+
+enum { MOST_SAMPLES = 1 << 30 };
+
+/* Whether the trace knows which dimensions are its batch, or can be told. */
+static bool find_batch(struct ll_trace *trace, uint64_t was, const char **trouble)
+{
+    uint64_t said = ll_trace_batch(trace);
+    *trouble = NULL;
+    if (ll_trace_knows_batch(trace) && (was == 0 || was == said))
+        return true;
+    if (was == 0 && said == 0)
+        *trouble = "it does not say what its batch is: give it by --batch-was";
+    else if (ll_trace_knows_batch(trace))
+        *trouble = "its batch is known, and is not what --batch-was says";
+    return !*trouble && ll_trace_find_batch(trace, was ? was : said, trouble);
+}
+
+struct ll_trace *ll_rebatch(const struct ll_args *args, struct ll_trace *trace, const char *path, int *status)
+{
+    uint64_t batch, was;
+    const char *trouble = NULL;
+    struct ll_trace *other = NULL;
+    *status = LL_DONE;
+    if (!ll_value_count(args, "batch", 1, MOST_SAMPLES, 0, &batch) ||
+        !ll_value_count(args, "batch-was", 1, MOST_SAMPLES, 0, &was))
+        *status = LL_WRONG;
+    else if (batch == 0 && was == 0)
+        return trace;
+    else if (find_batch(trace, was, &trouble))
+        other = ll_trace_rescale(trace, batch ? batch : was, &trouble);
+    if (!other && *status == LL_DONE)
+        *status = trouble ? ll_wrong("%s at a batch of %" PRIu64 ": %s", path, batch ? batch : was, trouble)
+                          : ll_failed("memory ran out");
+    ll_trace_free(trace);
+    return other;
+}

@@ -1,0 +1,164 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "sim/explore/database.h"
+
+#include <math.h>
+#include <sqlite3.h>
+#include <stdlib.h>
+#include <string.h>
+
+struct ll_query {
+    sqlite3_stmt *statement;
+    struct ll_database *database;
+    struct ll_query *next;
+};
+
+struct ll_database {
+    sqlite3 *handle;
+    struct ll_query *queries;
+    int code; /* of the trouble */
+    char trouble[400];
+    bool has_trouble;
+};
+
+enum { BUSY_MS = 10000 }; /* another program reads or writes: how long it is waited for */
+
+/* Keeps the first trouble; false when there is one. */
+static bool check(struct ll_database *database, int code)
+{
+    if (code == SQLITE_OK || code == SQLITE_DONE || code == SQLITE_ROW)
+        return true;
+    if (!database->has_trouble) {
+        const char *text = database->handle ? sqlite3_errmsg(database->handle) : sqlite3_errstr(code);
+        size_t length = strlen(text);
+        length = length < sizeof database->trouble ? length : sizeof database->trouble - 1;
+        memcpy(database->trouble, text, length);
+        database->trouble[length] = 0;
+        database->code = code;
+    }
+    database->has_trouble = true;
+    return false;
+}
+
+struct ll_database *ll_database_open(const char *path, bool writing)
+{
+    struct ll_database *database = calloc(1, sizeof *database);
+    int flags = writing ? SQLITE_OPEN_READWRITE | SQLITE_OPEN_CREATE : SQLITE_OPEN_READONLY;
+    if (!database)
+        return NULL;
+    if (check(database, sqlite3_open_v2(path, &database->handle, flags | SQLITE_OPEN_NOMUTEX, NULL)))
+        sqlite3_busy_timeout(database->handle, BUSY_MS);
+    return database;
+}
+
+bool ll_database_close(struct ll_database *database)
+{
+    if (!database)
+        return true;
+    for (struct ll_query *query = database->queries, *next; query; query = next) {
+        next = query->next;
+        sqlite3_finalize(query->statement);
+        free(query);
+    }
+    bool closed = sqlite3_close(database->handle) == SQLITE_OK && !database->has_trouble;
+    free(database);
+    return closed;
+}
+
+const char *ll_database_trouble(struct ll_database *database)
+{
+    bool has_trouble = database->has_trouble;
+    database->has_trouble = false;
+    return has_trouble ? database->trouble : NULL;
+}
+
+bool ll_database_full(const struct ll_database *database)
+{
+    return database->code == SQLITE_FULL;
+}
+
+bool ll_database_run(struct ll_database *database, const char *sql)
+{
+    return check(database, sqlite3_exec(database->handle, sql, NULL, NULL, NULL));
+}
+
+struct ll_query *ll_query_new(struct ll_database *database, const char *sql)
+{
+    struct ll_query *query = calloc(1, sizeof *query);
+    if (!query) {
+        check(database, SQLITE_NOMEM);
+        return NULL;
+    }
+    if (!check(database, sqlite3_prepare_v3(database->handle, sql, -1, SQLITE_PREPARE_PERSISTENT,
+                                            &query->statement, NULL))) {
+        free(query);
+        return NULL;
+    }
+    query->database = database;
+    query->next = database->queries;
+    database->queries = query;
+    return query;
+}
+
+void ll_query_text(struct ll_query *query, int parameter, const char *text)
+{
+    check(query->database, sqlite3_bind_text(query->statement, parameter, text, -1, SQLITE_STATIC));
+}
+
+void ll_query_number(struct ll_query *query, int parameter, double number)
+{
+    check(query->database, sqlite3_bind_double(query->statement, parameter, number)); /* NaN becomes NULL */
+}
+
+void ll_query_count(struct ll_query *query, int parameter, uint64_t count)
+{
+    check(query->database, sqlite3_bind_int64(query->statement, parameter, (sqlite3_int64)count));
+}
+
+bool ll_query_next(struct ll_query *query)
+{
+    int code = sqlite3_step(query->statement);
+    if (code == SQLITE_ROW)
+        return true;
+    check(query->database, code);
+    sqlite3_reset(query->statement);
+    return false;
+}
+
+bool ll_query_run(struct ll_query *query)
+{
+    while (ll_query_next(query))
+        ;
+    return !query->database->has_trouble;
+}
+
+void ll_query_reset(struct ll_query *query)
+{
+    sqlite3_reset(query->statement);
+}
+
+int ll_query_columns(const struct ll_query *query)
+{
+    return sqlite3_column_count(query->statement);
+}
+
+const char *ll_query_name(const struct ll_query *query, int column)
+{
+    return sqlite3_column_name(query->statement, column);
+}
+
+const char *ll_cell_text(const struct ll_query *query, int column)
+{
+    return (const char *)sqlite3_column_text(query->statement, column);
+}
+
+double ll_cell_number(const struct ll_query *query, int column)
+{
+    int type = sqlite3_column_type(query->statement, column);
+    return type == SQLITE_INTEGER || type == SQLITE_FLOAT ? sqlite3_column_double(query->statement, column)
+                                                          : NAN;
+}
+
+uint64_t ll_cell_count(const struct ll_query *query, int column)
+{
+    return (uint64_t)sqlite3_column_int64(query->statement, column);
+}

@@ -1,0 +1,374 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* A thread has a design of the base and puts a point's values into it; couplings follow from these, the
+ * machine is read, the workloads are replayed, and rules are asked last:
+ *
+ *     values -> couplings -> machine -> replay of each workload -> definitions -> constraints, objectives
+ *
+ * Traces of models are recorded between the batches, by the thread that asks, and kept while points of the
+ * batch use them. */
+#include "sim/explore/evaluate.h"
+
+#include "sim/explore/key.h"
+#include "sim/explore/variants.h"
+#include "sim/machine/design.h"
+#include "sim/replay/metrics.h"
+#include "sim/replay/replay.h"
+#include "tracer/base/map.h"
+
+#include <assert.h>
+#include <math.h>
+#include <pthread.h>
+#include <stdlib.h>
+#include <string.h>
+
+enum { GRAIN = 32, MOST_REMEMBERED = 20000 };
+
+/* Of one thread. */
+struct worker {
+    struct ll_design *design;
+    const struct ll_node **values; /* of all axes of the machine, one axis after the other */
+    uint32_t *slots;               /* of the design: of the axes, then of the couplings */
+    double *couplings, *definitions;
+    struct ll_arena arena; /* of a replay */
+    struct ll_memo memo;   /* of costs, from point to point */
+    struct ll_diags diags;
+};
+
+struct ll_evaluator {
+    const struct ll_space *space;
+    struct ll_pool *pool;
+    struct ll_arena arena;
+    struct ll_variants *variants;
+    struct worker *workers;
+    unsigned worker_count;
+    uint64_t base_key; /* of what does not vary */
+    pthread_mutex_t lock;
+    struct ll_map reasons;
+    struct ll_evaluation *batch; /* that is being evaluated */
+    bool failed;
+};
+
+/* --- making --- */
+
+static bool on_machine(const struct ll_axis *axis)
+{
+    return axis->target == LL_AXIS_MACHINE || axis->target == LL_AXIS_PART;
+}
+
+static bool bind_axes(struct ll_evaluator *evaluator, struct worker *worker, struct ll_diags *diags)
+{
+    const struct ll_space *space = evaluator->space;
+    const struct ll_node **value = worker->values;
+    for (size_t a = 0; a < space->axis_count; a++) {
+        const struct ll_axis *axis = &space->axes[a];
+        if (!on_machine(axis))
+            continue;
+        if (!ll_design_bind(worker->design, axis->path, axis->place, diags, &worker->slots[a]))
+            return false;
+        for (uint32_t i = 0; i < axis->value_count; i++)
+            if (!(*value++ = ll_design_value(worker->design, worker->slots[a], axis->values[i].node, diags)))
+                return false;
+    }
+    for (size_t c = 0; c < space->coupling_count; c++)
+        if (!ll_design_bind(worker->design, space->couplings[c].name, space->couplings[c].place, diags,
+                            &worker->slots[space->axis_count + c]))
+            return false;
+    return true;
+}
+
+static bool make_worker(struct ll_evaluator *evaluator, struct worker *worker, struct ll_diags *diags)
+{
+    const struct ll_space *space = evaluator->space;
+    size_t values = 0;
+    for (size_t a = 0; a < space->axis_count; a++)
+        values += space->axes[a].value_count;
+    worker->design = ll_design_new(space->base, space->folders, diags);
+    worker->values = ll_alloc(&evaluator->arena, values, sizeof *worker->values);
+    worker->slots =
+        ll_alloc(&evaluator->arena, space->axis_count + space->coupling_count, sizeof *worker->slots);
+    worker->couplings = ll_alloc(&evaluator->arena, space->coupling_count, sizeof *worker->couplings);
+    worker->definitions = ll_alloc(&evaluator->arena, space->definition_count, sizeof *worker->definitions);
+    if (!worker->values || !worker->slots || !worker->couplings || !worker->definitions)
+        return ll_complain(diags, (struct ll_place){.file = space->path}, "memory ran out");
+    return worker->design && bind_axes(evaluator, worker, diags);
+}
+
+struct ll_evaluator *ll_evaluator_new(const struct ll_space *space, ll_bring *bring, void *context,
+                                      struct ll_pool *pool, struct ll_diags *diags)
+{
+    struct ll_evaluator *evaluator = calloc(1, sizeof *evaluator);
+    struct ll_place place = {.file = space->path};
+    if (!evaluator) {
+        ll_complain(diags, place, "memory ran out");
+        return NULL;
+    }
+    evaluator->space = space;
+    evaluator->pool = pool;
+    evaluator->worker_count = pool ? ll_pool_threads(pool) : 1;
+    pthread_mutex_init(&evaluator->lock, NULL);
+    evaluator->workers = ll_alloc(&evaluator->arena, evaluator->worker_count, sizeof *evaluator->workers);
+    bool right = evaluator->workers || ll_complain(diags, place, "memory ran out");
+    for (unsigned i = 0; right && i < evaluator->worker_count; i++)
+        right = make_worker(evaluator, &evaluator->workers[i], diags);
+    evaluator->variants = right ? ll_variants_new(space, bring, context, diags) : NULL;
+    if (evaluator->variants &&
+        ll_base_key(space, ll_variants_hashes(evaluator->variants), &evaluator->base_key))
+        return evaluator;
+    if (evaluator->variants)
+        ll_complain(diags, place, "memory ran out");
+    ll_evaluator_free(evaluator);
+    return NULL;
+}
+
+void ll_evaluator_free(struct ll_evaluator *evaluator)
+{
+    if (!evaluator)
+        return;
+    for (unsigned i = 0; evaluator->workers && i < evaluator->worker_count; i++) {
+        ll_design_free(evaluator->workers[i].design);
+        ll_arena_release(&evaluator->workers[i].arena);
+        ll_diags_release(&evaluator->workers[i].diags);
+        ll_memo_release(&evaluator->workers[i].memo);
+    }
+    ll_variants_free(evaluator->variants);
+    ll_map_release(&evaluator->reasons);
+    pthread_mutex_destroy(&evaluator->lock);
+    ll_arena_release(&evaluator->arena);
+    free(evaluator);
+}
+
+/* --- what names stand for --- */
+
+struct asked {
+    const struct ll_space *space;
+    const struct worker *worker;
+    const struct ll_machine *machine; /* of couplings the base */
+    const uint32_t *point;
+    const struct ll_measured *measured; /* by workload */
+    uint32_t workload;                  /* that is looked at */
+};
+
+static double value_of(const void *context, uint32_t slot)
+{
+    const struct asked *asked = context;
+    const struct ll_named *named = &asked->space->names[slot];
+    uint32_t workload = named->workload == LL_THIS_WORKLOAD ? asked->workload : named->workload;
+    switch (named->kind) {
+    case LL_NAMED_AXIS:
+        return asked->space->axes[named->index].values[asked->point[named->index]].number;
+    case LL_NAMED_COUPLING:
+        return asked->worker->couplings[named->index];
+    case LL_NAMED_DEFINITION:
+        return asked->worker->definitions[named->index];
+    case LL_NAMED_MEASURE:
+        return asked->measured[workload].of[named->index];
+    case LL_NAMED_SHARE:
+        return asked->measured[workload].shares[named->index];
+    case LL_NAMED_MACHINE:
+        break;
+    }
+    return ll_located(asked->machine, &named->location);
+}
+
+/* --- a machine --- */
+
+static const struct ll_machine *machine_of(struct ll_evaluator *evaluator, struct worker *worker,
+                                           const uint32_t *point)
+{
+    const struct ll_space *space = evaluator->space;
+    const struct ll_node **values = worker->values;
+    struct asked asked = {.space = space, .worker = worker, .machine = space->machine, .point = point};
+    for (size_t a = 0; a < space->axis_count; a++) {
+        if (!on_machine(&space->axes[a]))
+            continue;
+        ll_design_put(worker->design, worker->slots[a], values[point[a]]);
+        values += space->axes[a].value_count;
+    }
+    for (size_t c = 0; c < space->coupling_count; c++) {
+        worker->couplings[c] = ll_expression_value(space->couplings[c].expression, value_of, &asked);
+        ll_design_put_number(worker->design, worker->slots[space->axis_count + c], worker->couplings[c]);
+    }
+    return ll_design_read(worker->design, &worker->diags);
+}
+
+/* --- results --- */
+
+static void measure(const struct ll_result *result, struct ll_measured *measured)
+{
+    const struct ll_machine *machine = result->machine;
+    const struct ll_prepared *prepared = result->prepared;
+    double throughput_Hz = ll_metrics_of(result).throughput_Hz, time_s = result->time_s;
+    double peak = (double)prepared->footprint.peak_bytes;
+    double *of = measured->of;
+    of[LL_MEASURE_TIME] = time_s;
+    of[LL_MEASURE_ENERGY] = result->energy_j;
+    of[LL_MEASURE_EDP] = result->energy_j * time_s;
+    of[LL_MEASURE_POWER] = result->energy_j / time_s;
+    of[LL_MEASURE_THROUGHPUT] = throughput_Hz;
+    of[LL_MEASURE_THROUGHPUT_PER_W] = throughput_Hz / (result->energy_j / time_s);
+    of[LL_MEASURE_UTILIZATION] = result->flop_utilization;
+    of[LL_MEASURE_ACTIVE] = time_s > 0 ? result->device_active_s / time_s : 0;
+    of[LL_MEASURE_AREA] = result->area_m2 * 1e6;
+    of[LL_MEASURE_PEAK] = peak;
+    of[LL_MEASURE_CAPACITY] = (double)machine->levels[machine->level_count - 1].size_bytes;
+    of[LL_MEASURE_FITS] = result->fits;
+    memcpy(measured->shares, result->shares, sizeof measured->shares);
+}
+
+static void measure_nothing(struct ll_measured *measured)
+{
+    for (size_t i = 0; i < LL_MEASURE_COUNT; i++)
+        measured->of[i] = NAN;
+    for (size_t i = 0; i < LL_BOUND_COUNT; i++)
+        measured->shares[i] = NAN;
+}
+
+/* A text that lives as long as the evaluator; NULL when memory ran out. */
+static const char *keep_reason(struct ll_evaluator *evaluator, const char *text)
+{
+    pthread_mutex_lock(&evaluator->lock);
+    uint32_t id = ll_map_intern(&evaluator->reasons, text, strlen(text) + 1, NULL);
+    const char *kept = id == LL_NO_ID ? NULL : evaluator->reasons.entries[id].bytes;
+    evaluator->failed |= !kept;
+    pthread_mutex_unlock(&evaluator->lock);
+    return kept;
+}
+
+/* There is no such machine, or it cannot run the workload: the first complaint says why. */
+static void refuse(struct ll_evaluator *evaluator, struct worker *worker, struct ll_evaluation *evaluation)
+{
+    const struct ll_diags *diags = &worker->diags;
+    evaluation->verdict = LL_VERDICT_IMPOSSIBLE;
+    evaluation->why = keep_reason(evaluator, diags->kept_count ? diags->kept[0].message : "memory ran out");
+    if (diags->count == 0)
+        evaluator->failed = true;
+    evaluation->outcome = (struct ll_outcome){.violation = INFINITY};
+    for (size_t i = 0; i < LL_MOST_OBJECTIVES; i++)
+        evaluation->outcome.objectives[i] = INFINITY;
+    for (size_t w = 0; w < evaluator->space->workload_count; w++)
+        measure_nothing(&evaluation->measured[w]);
+    ll_diags_release(&worker->diags);
+}
+
+static bool replay_all(struct ll_evaluator *evaluator, struct worker *worker,
+                       const struct ll_machine *machine, struct ll_evaluation *evaluation,
+                       const uint32_t *point)
+{
+    for (size_t w = 0; w < evaluator->space->workload_count; w++) {
+        const struct ll_prepared *prepared = ll_variants_get(evaluator->variants, w, point);
+        ll_arena_reset(&worker->arena);
+        const struct ll_result *result =
+            ll_replay_remembering(prepared, machine, &worker->memo, &worker->arena, &worker->diags);
+        if (worker->memo.keys.count > MOST_REMEMBERED) /* models that vary bring new work without end */
+            ll_memo_release(&worker->memo);
+        if (!result)
+            return false;
+        measure(result, &evaluation->measured[w]);
+    }
+    return true;
+}
+
+/* The geometric mean over the workloads; of values that have none, the plain one. */
+static double mean_of(const double *values, size_t count)
+{
+    double logs = 0, sum = 0;
+    bool positive = true;
+    if (count == 1)
+        return values[0];
+    for (size_t i = 0; i < count; i++) {
+        positive &= values[i] > 0;
+        logs += log(values[i]);
+        sum += values[i];
+    }
+    return positive ? exp(logs / (double)count) : sum / (double)count;
+}
+
+static void judge(struct ll_evaluator *evaluator, struct worker *worker, const struct ll_machine *machine,
+                  struct ll_evaluation *evaluation, const uint32_t *point)
+{
+    const struct ll_space *space = evaluator->space;
+    struct ll_outcome *outcome = &evaluation->outcome;
+    double wanted[LL_MOST_OBJECTIVES][LL_MOST_WORKLOADS];
+    *outcome = (struct ll_outcome){.valid = true};
+    for (uint32_t w = 0; w < space->workload_count; w++) {
+        struct asked asked = {space, worker, machine, point, evaluation->measured, w};
+        for (size_t i = 0; i < space->definition_count; i++)
+            worker->definitions[i] = ll_expression_value(space->definitions[i].expression, value_of, &asked);
+        for (size_t i = 0; i < space->constraint_count; i++) {
+            const struct ll_rule *rule = &space->constraints[i];
+            double missed = ll_expression_violation(rule->expression, value_of, &asked);
+            outcome->violation += missed;
+            if (missed > 0 && !evaluation->why)
+                evaluation->why = rule->text;
+        }
+        for (size_t i = 0; i < space->objective_count; i++)
+            wanted[i][w] = ll_expression_value(space->objectives[i].expression, value_of, &asked);
+    }
+    outcome->valid = outcome->violation == 0;
+    evaluation->verdict = outcome->valid ? LL_VERDICT_VALID : LL_VERDICT_UNFIT;
+    for (size_t i = 0; i < space->objective_count; i++) {
+        double mean = mean_of(wanted[i], space->workload_count);
+        outcome->objectives[i] = isnan(mean) ? INFINITY : space->objectives[i].most ? -mean : mean;
+    }
+}
+
+static void evaluate(struct ll_evaluator *evaluator, struct worker *worker, struct ll_evaluation *evaluation)
+{
+    uint32_t point[LL_MOST_AXES];
+    evaluation->why = NULL;
+    memset(evaluation->measured, 0, evaluator->space->workload_count * sizeof *evaluation->measured);
+    ll_space_point(evaluator->space, evaluation->number, point);
+    const struct ll_machine *machine = machine_of(evaluator, worker, point);
+    if (machine && replay_all(evaluator, worker, machine, evaluation, point))
+        judge(evaluator, worker, machine, evaluation, point);
+    else
+        refuse(evaluator, worker, evaluation);
+}
+
+static void evaluate_chunk(void *context, uint64_t begin, uint64_t end, uint64_t chunk)
+{
+    struct ll_evaluator *evaluator = context;
+    struct worker *worker = &evaluator->workers[evaluator->pool ? ll_pool_worker() : 0];
+    (void)chunk;
+    for (uint64_t i = begin; i < end; i++)
+        evaluate(evaluator, worker, &evaluator->batch[i]);
+}
+
+bool ll_evaluate(struct ll_evaluator *evaluator, struct ll_evaluation *evaluations, size_t count,
+                 struct ll_diags *diags)
+{
+    if (!ll_variants_bring(evaluator->variants, evaluations, count, diags))
+        return false;
+    evaluator->batch = evaluations;
+    evaluator->failed = false;
+    ll_pool_run(evaluator->pool, count, GRAIN, evaluate_chunk, evaluator);
+    return !evaluator->failed ||
+           ll_complain(diags, (struct ll_place){.file = evaluator->space->path}, "memory ran out");
+}
+
+void ll_evaluator_base(struct ll_evaluator *evaluator, struct ll_measured *measured)
+{
+    static const uint32_t first[LL_MOST_AXES] = {0};
+    struct worker *worker = &evaluator->workers[0];
+    for (size_t w = 0; w < evaluator->space->workload_count; w++) {
+        const struct ll_prepared *prepared = ll_variants_get(evaluator->variants, w, first);
+        ll_arena_reset(&worker->arena);
+        const struct ll_result *result =
+            ll_replay(prepared, evaluator->space->machine, &worker->arena, &worker->diags);
+        if (result)
+            measure(result, &measured[w]);
+        else
+            measure_nothing(&measured[w]);
+        ll_diags_release(&worker->diags);
+    }
+}
+
+uint64_t ll_evaluator_key(const struct ll_evaluator *evaluator, uint64_t number)
+{
+    return ll_point_key(evaluator->space, evaluator->base_key, number);
+}
+
+const uint64_t *ll_evaluator_workload_hashes(const struct ll_evaluator *evaluator)
+{
+    return ll_variants_hashes(evaluator->variants);
+}

@@ -1,0 +1,358 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* A database back in memory. Rows are points by number; columns are, in this order, the axes, the objectives,
+ * the means of all results over the workloads, and where there are several workloads each one's results. */
+#include "sim/explore/database.h"
+#include "sim/explore/store.h"
+
+#include <math.h>
+#include <string.h>
+
+enum { FIRST_POINT_COLUMN = 5, FIRST_RESULT_COLUMN = 2 };
+
+struct reader {
+    struct ll_database *database;
+    const char *path;
+    struct ll_arena *arena;
+    struct ll_diags *diags;
+    struct ll_frame *frame;
+    struct ll_column *columns;
+    size_t capacity;
+    const char **workloads;
+    size_t workload_count;
+    struct ll_query *points, *results, *base;
+};
+
+static bool no_memory(struct reader *r)
+{
+    return ll_complain(r->diags, (struct ll_place){.file = r->path}, "memory ran out");
+}
+
+static bool trouble(struct reader *r)
+{
+    const char *text = r->database ? ll_database_trouble(r->database) : NULL;
+    return text ? ll_complain(r->diags, (struct ll_place){.file = r->path}, "%s", text) : no_memory(r);
+}
+
+static struct ll_query *query(struct reader *r, const char *sql)
+{
+    struct ll_query *made = ll_query_new(r->database, sql);
+    if (!made)
+        trouble(r);
+    return made;
+}
+
+static const char *copied(struct reader *r, const char *text)
+{
+    return ll_copy_text(r->arena, text ? text : "", text ? strlen(text) : 0);
+}
+
+/* How many rows a table has. */
+static bool count_rows(struct reader *r, const char *sql, uint64_t *count)
+{
+    struct ll_query *made = query(r, sql);
+    if (!made || !ll_query_next(made))
+        return made && trouble(r);
+    *count = ll_cell_count(made, 0);
+    ll_query_reset(made);
+    return true;
+}
+
+/* A column of room for all rows, NaN everywhere. */
+static struct ll_column *add_column(struct reader *r, const char *name)
+{
+    struct ll_frame *frame = r->frame;
+    double *numbers = ll_alloc(r->arena, frame->row_count + 1, sizeof *numbers);
+    if (!numbers || !name || frame->column_count == r->capacity) {
+        no_memory(r);
+        return NULL;
+    }
+    for (uint64_t i = 0; i <= frame->row_count; i++)
+        numbers[i] = NAN;
+    struct ll_column *column = &r->columns[frame->column_count++];
+    *column = (struct ll_column){.name = name, .numbers = numbers};
+    return column;
+}
+
+/* --- what the small tables say --- */
+
+static bool read_facts(struct reader *r)
+{
+    uint64_t count;
+    struct ll_query *made = query(r, "SELECT name, value FROM provenance ORDER BY name");
+    if (!made || !count_rows(r, "SELECT count(*) FROM provenance", &count))
+        return false;
+    struct ll_fact *facts = ll_alloc(r->arena, count, sizeof *facts);
+    for (size_t i = 0; facts && i < count && ll_query_next(made); i++)
+        facts[i] = (struct ll_fact){copied(r, ll_cell_text(made, 0)), copied(r, ll_cell_text(made, 1))};
+    r->frame->facts = facts;
+    r->frame->fact_count = count;
+    ll_query_reset(made);
+    return facts || no_memory(r);
+}
+
+static bool read_workloads(struct reader *r)
+{
+    uint64_t count;
+    struct ll_query *made = query(r, "SELECT name FROM workloads ORDER BY id");
+    if (!made || !count_rows(r, "SELECT count(*) FROM workloads", &count))
+        return false;
+    r->workloads = ll_alloc(r->arena, count, sizeof *r->workloads);
+    for (size_t i = 0; r->workloads && i < count && ll_query_next(made); i++)
+        r->workloads[i] = copied(r, ll_cell_text(made, 0));
+    r->workload_count = count;
+    ll_query_reset(made);
+    return r->workloads || no_memory(r);
+}
+
+static bool read_objectives(struct reader *r)
+{
+    struct ll_query *made = query(r, "SELECT text, name, most FROM objectives ORDER BY id");
+    struct ll_frame *frame = r->frame;
+    for (; made && frame->objective_count < LL_MOST_OBJECTIVES && ll_query_next(made);
+         frame->objective_count++) {
+        frame->objectives[frame->objective_count].text = copied(r, ll_cell_text(made, 0));
+        frame->objectives[frame->objective_count].name = copied(r, ll_cell_text(made, 1));
+        frame->objectives[frame->objective_count].most = ll_cell_count(made, 2) != 0;
+    }
+    if (made)
+        ll_query_reset(made);
+    return made != NULL;
+}
+
+static bool read_choices(struct reader *r, size_t axis, struct ll_column *column)
+{
+    uint64_t count = 0;
+    struct ll_query *made = query(r, "SELECT text, number FROM choices WHERE parameter = ?1 ORDER BY id");
+    struct ll_query *counted = query(r, "SELECT count(*) FROM choices WHERE parameter = ?1");
+    if (!made || !counted)
+        return false;
+    ll_query_count(made, 1, axis);
+    ll_query_count(counted, 1, axis);
+    if (ll_query_next(counted))
+        count = ll_cell_count(counted, 0);
+    ll_query_reset(counted);
+    struct ll_value *values = ll_alloc(r->arena, count, sizeof *values);
+    for (size_t i = 0; values && i < count && ll_query_next(made); i++)
+        values[i] = (struct ll_value){copied(r, ll_cell_text(made, 0)), ll_cell_number(made, 1), NULL};
+    ll_query_reset(made);
+    column->values = values;
+    column->value_count = (uint32_t)count;
+    column->is_axis = true;
+    column->choices = ll_alloc(r->arena, r->frame->row_count, sizeof *column->choices);
+    return (values && column->choices) || no_memory(r);
+}
+
+static bool read_axes(struct reader *r)
+{
+    struct ll_query *made = query(r, "SELECT id, path, base FROM parameters ORDER BY id");
+    bool right = made != NULL;
+    while (right && ll_query_next(made)) {
+        struct ll_column *column = add_column(r, copied(r, ll_cell_text(made, 1)));
+        if (column)
+            ((double *)column->numbers)[r->frame->row_count] = ll_cell_number(made, 2);
+        right = column && read_choices(r, ll_cell_count(made, 0), column);
+        r->frame->axis_count++;
+    }
+    if (made)
+        ll_query_reset(made);
+    return right;
+}
+
+/* --- rows --- */
+
+/* The choices that a number's digits are. */
+static void read_digits(struct reader *r, uint64_t row, uint64_t number)
+{
+    for (size_t a = r->frame->axis_count; a-- > 0;) {
+        struct ll_column *column = &r->columns[a];
+        uint32_t choice = (uint32_t)(number % ll_max(column->value_count, 1));
+        number /= ll_max(column->value_count, 1);
+        ((uint32_t *)column->choices)[row] = choice; /* the frame is still being made */
+        if (choice < column->value_count)
+            ((double *)column->numbers)[row] = column->values[choice].number;
+    }
+}
+
+static bool is_result(const struct reader *r, const char *name)
+{
+    for (int c = FIRST_RESULT_COLUMN; c < ll_query_columns(r->results); c++)
+        if (!strcmp(ll_query_name(r->results, c), name))
+            return true;
+    return false;
+}
+
+/* Columns of objectives that are no results by themselves, NULL of the others. */
+static bool add_objective_columns(struct reader *r, struct ll_column *columns[LL_MOST_OBJECTIVES])
+{
+    const struct ll_frame *frame = r->frame;
+    for (size_t i = 0; i < frame->objective_count; i++) {
+        columns[i] = NULL;
+        if (!is_result(r, frame->objectives[i].name) &&
+            !(columns[i] = add_column(r, frame->objectives[i].name)))
+            return false;
+    }
+    return true;
+}
+
+static bool read_points(struct reader *r)
+{
+    struct ll_frame *frame = r->frame;
+    struct ll_column *objectives[LL_MOST_OBJECTIVES];
+    uint64_t *numbers = ll_alloc(r->arena, frame->row_count, sizeof *numbers), row = 0;
+    uint8_t *verdicts = ll_alloc(r->arena, frame->row_count, sizeof *verdicts);
+    if (!add_objective_columns(r, objectives))
+        return false;
+    if (!numbers || !verdicts)
+        return no_memory(r);
+    for (; row < frame->row_count && ll_query_next(r->points); row++) {
+        numbers[row] = ll_cell_count(r->points, 0);
+        verdicts[row] = (uint8_t)ll_cell_count(r->points, 2);
+        read_digits(r, row, numbers[row]);
+        for (size_t i = 0; i < frame->objective_count; i++) {
+            int column = FIRST_POINT_COLUMN + (int)(frame->axis_count + i);
+            if (objectives[i])
+                ((double *)objectives[i]->numbers)[row] = ll_cell_number(r->points, column);
+        }
+    }
+    frame->numbers = numbers;
+    frame->verdicts = verdicts;
+    ll_query_reset(r->points);
+    return row == frame->row_count || trouble(r);
+}
+
+/* Columns of all results: the means, then each workload's. */
+static bool add_result_columns(struct reader *r)
+{
+    int count = ll_query_columns(r->results);
+    for (int c = FIRST_RESULT_COLUMN; c < count; c++)
+        if (!add_column(r, copied(r, ll_query_name(r->results, c))))
+            return false;
+    for (size_t w = 0; w < r->workload_count && r->workload_count > 1; w++)
+        for (int c = FIRST_RESULT_COLUMN; c < count; c++)
+            if (!add_column(r, ll_format(r->arena, "%s.%s", r->workloads[w], ll_query_name(r->results, c))))
+                return false;
+    return true;
+}
+
+static uint64_t row_of(const struct ll_frame *frame, uint64_t number, uint64_t row)
+{
+    while (row < frame->row_count && frame->numbers[row] < number)
+        row++;
+    return row;
+}
+
+/* The geometric mean; of values that have none, and of shares, the plain one. */
+static double mean_of(const double *const *columns, size_t count, uint64_t row, bool plain)
+{
+    double logs = 0, sum = 0;
+    bool positive = !plain;
+    for (size_t i = 0; i < count; i++) {
+        positive &= columns[i][row] > 0;
+        logs += log(columns[i][row]);
+        sum += columns[i][row];
+    }
+    return positive ? exp(logs / (double)count) : sum / (double)count;
+}
+
+static bool make_means(struct reader *r, size_t first)
+{
+    size_t width = (size_t)(ll_query_columns(r->results) - FIRST_RESULT_COLUMN);
+    const double **columns = ll_alloc(r->arena, r->workload_count, sizeof *columns);
+    if (!columns)
+        return no_memory(r);
+    for (size_t c = 0; c < width; c++) {
+        bool plain = !strncmp(r->columns[first + c].name, LL_SHARE_PREFIX, strlen(LL_SHARE_PREFIX));
+        for (size_t w = 0; w < r->workload_count; w++)
+            columns[w] = r->columns[first + (w + 1) * width + c].numbers;
+        for (uint64_t row = 0; row <= r->frame->row_count; row++)
+            ((double *)r->columns[first + c].numbers)[row] = mean_of(columns, r->workload_count, row, plain);
+    }
+    return true;
+}
+
+/* Puts a row of results, whose values begin at a column, where it belongs. */
+static void put_result(struct reader *r, const struct ll_query *from, int column, size_t first,
+                       uint64_t workload, uint64_t row)
+{
+    size_t width = (size_t)(ll_query_columns(r->results) - FIRST_RESULT_COLUMN);
+    size_t group = r->workload_count > 1 ? first + (workload + 1) * width : first;
+    for (size_t c = 0; c < width; c++)
+        ((double *)r->columns[group + c].numbers)[row] = ll_cell_number(from, column + (int)c);
+}
+
+static bool read_results(struct reader *r)
+{
+    size_t first = r->frame->column_count;
+    uint64_t row = 0;
+    if (!add_result_columns(r))
+        return false;
+    while (ll_query_next(r->results)) {
+        uint64_t number = ll_cell_count(r->results, 0), workload = ll_cell_count(r->results, 1);
+        row = row_of(r->frame, number, row);
+        if (row == r->frame->row_count || workload >= r->workload_count)
+            break;
+        put_result(r, r->results, FIRST_RESULT_COLUMN, first, workload, row);
+    }
+    ll_query_reset(r->results);
+    while (ll_query_next(r->base))
+        if (ll_cell_count(r->base, 0) < r->workload_count)
+            put_result(r, r->base, 1, first, ll_cell_count(r->base, 0), r->frame->row_count);
+    if (r->workload_count > 1 && !make_means(r, first))
+        return false;
+    for (size_t c = 0; c < r->frame->column_count; c++)
+        r->columns[c].base = r->columns[c].numbers[r->frame->row_count];
+    return true;
+}
+
+static bool read_all(struct reader *r)
+{
+    struct ll_frame *frame = r->frame;
+    uint64_t axes;
+    r->points = query(r, "SELECT * FROM points ORDER BY number");
+    r->results = r->points ? query(r, "SELECT * FROM results ORDER BY point, workload") : NULL;
+    r->base = r->results ? query(r, "SELECT * FROM base ORDER BY workload") : NULL;
+    if (!r->base || ll_query_columns(r->base) + 1 != ll_query_columns(r->results) || !read_facts(r) ||
+        !read_workloads(r) || !read_objectives(r) ||
+        !count_rows(r, "SELECT count(*) FROM points", &frame->row_count) ||
+        !count_rows(r, "SELECT count(*) FROM parameters", &axes))
+        return false;
+    size_t width = (size_t)ll_query_columns(r->results);
+    r->capacity = axes + frame->objective_count + width * (r->workload_count + 1);
+    r->columns = ll_alloc(r->arena, r->capacity, sizeof *r->columns);
+    frame->columns = r->columns;
+    if (!r->columns)
+        return no_memory(r);
+    if (!read_axes(r))
+        return false;
+    if ((size_t)ll_query_columns(r->points) < FIRST_POINT_COLUMN + frame->axis_count + frame->objective_count)
+        return ll_complain(r->diags, (struct ll_place){.file = r->path}, "this is no database of a sweep");
+    return read_points(r) && read_results(r);
+}
+
+const struct ll_frame *ll_frame_read(const char *path, struct ll_arena *arena, struct ll_diags *diags)
+{
+    struct ll_frame *frame = ll_alloc(arena, 1, sizeof *frame);
+    struct reader r = {.path = path, .arena = arena, .diags = diags, .frame = frame};
+    size_t before = diags->count;
+    if (!frame) {
+        no_memory(&r);
+        return NULL;
+    }
+    r.database = ll_database_open(path, false);
+    bool right = r.database && read_all(&r);
+    if (!right && diags->count == before)
+        trouble(&r);
+    const char *late = r.database ? ll_database_trouble(r.database) : NULL;
+    if (right && late)
+        right = ll_complain(diags, (struct ll_place){.file = path}, "%s", late);
+    ll_database_close(r.database);
+    return right ? frame : NULL;
+}
+
+const struct ll_column *ll_frame_column(const struct ll_frame *frame, const char *name)
+{
+    for (size_t i = 0; i < frame->column_count; i++)
+        if (!strcmp(frame->columns[i].name, name))
+            return &frame->columns[i];
+    return NULL;
+}

@@ -1,0 +1,27 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Inside the room: hashes by which results are known again. FNV-1a, 64 bits; a text ends with its NUL. */
+#ifndef LL_SIM_EXPLORE_KEY_H
+#define LL_SIM_EXPLORE_KEY_H
+
+#include "sim/explore/space.h"
+
+#define LL_HASH_START UINT64_C(0xcbf29ce484222325)
+
+uint64_t ll_hash_bytes(uint64_t hash, const void *bytes, size_t length);
+uint64_t ll_hash_text(uint64_t hash, const char *text);
+
+/* Of the whole content of a file; false when it cannot be read. */
+bool ll_hash_file(const char *path, uint64_t *hash);
+
+/* Of everything that results depend on beside the values of a point: version, base machine, workloads (by
+ * their own hashes), couplings, definitions, constraints and objectives. False when memory ran out. */
+bool ll_base_key(const struct ll_space *space, const uint64_t *workload_hashes, uint64_t *key);
+
+/* That and the values of a point. Pure. */
+uint64_t ll_point_key(const struct ll_space *space, uint64_t base_key, uint64_t number);
+
+/* Of what points mean: axes and their values, names of workloads, objectives, the kind of search and its
+ * seed. Pure. */
+uint64_t ll_space_hash(const struct ll_space *space);
+
+#endif

@@ -1,0 +1,45 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* What is measured of a workload on a design. Plain data. */
+#ifndef LL_SIM_EXPLORE_MEASURE_H
+#define LL_SIM_EXPLORE_MEASURE_H
+
+#include "sim/cost/cost.h"
+
+#include <stddef.h>
+
+/* Word, name, unit for people, what it is. All are doubles, NaN where the machine does not say (energy,
+ * area). Expressions and databases know them by name. */
+#define LL_MEASURE_LIST(X)                                                                                   \
+    X(TIME, "time_s", "s", "of a step")                                                                      \
+    X(ENERGY, "energy_j", "J", "of a step")                                                                  \
+    X(EDP, "edp", "J s", "energy of a step times its time")                                                  \
+    X(POWER, "power_w", "W", "energy over time")                                                             \
+    X(THROUGHPUT, "throughput", "1/s", "samples a second")                                                   \
+    X(THROUGHPUT_PER_W, "throughput_per_w", "1/J", "samples for a joule")                                    \
+    X(UTILIZATION, "flop_utilization", "", "FLOPs over what the peak rate would allow")                      \
+    X(ACTIVE, "device_utilization", "", "share of the step in which the device works")                       \
+    X(AREA, "area_mm2", "mm2", "of the design, whatever the workload")                                       \
+    X(PEAK, "memory.peak_bytes", "B", "the footprint at its worst moment")                                   \
+    X(CAPACITY, "memory.capacity_bytes", "B", "of the outermost level")                                      \
+    X(FITS, "memory.fits", "", "1 when the footprint fits the outermost level, else 0")
+
+enum ll_measure {
+#define X(word, ...) LL_MEASURE_##word,
+    LL_MEASURE_LIST(X)
+#undef X
+        LL_MEASURE_COUNT
+};
+const char *ll_measure_name(enum ll_measure measure);
+const char *ll_measure_unit(enum ll_measure measure);
+const char *ll_measure_help(enum ll_measure measure);
+
+struct ll_measured {
+    double of[LL_MEASURE_COUNT];
+    double shares[LL_BOUND_COUNT]; /* of the time, by what bound it; sum to 1 */
+};
+
+/* The share of the time that was bound by something is called share.compute, share.hbm, ...: this is what
+ * stands before the name of the bound. */
+#define LL_SHARE_PREFIX "share."
+
+#endif

@@ -1,0 +1,144 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* What the names in a sweep file's expressions stand for. Two spellings of a path (hbm.bandwidth,
+ * memory.hbm.bandwidth) are told to be one by the place in the machine that they lead to. */
+#include "sim/explore/space_parts.h"
+
+#include <math.h>
+#include <string.h>
+
+struct scope {
+    struct ll_space_reading *reading;
+    bool coupling;
+    size_t until;
+};
+
+static bool located(const struct ll_space *space, const char *path, struct ll_location *location)
+{
+    return space->machine && ll_machine_locate(space->machine, path, location);
+}
+
+static bool same_place(const struct ll_space *space, const char *a, const char *b)
+{
+    struct ll_location left, right;
+    return !strcmp(a, b) ||
+           (located(space, a, &left) && located(space, b, &right) && left.offset == right.offset);
+}
+
+static bool keep(struct scope *scope, struct ll_named named, uint32_t *slot)
+{
+    struct ll_space *space = scope->reading->space;
+    struct ll_named *names = ll_alloc(scope->reading->arena, space->name_count + 1, sizeof *names);
+    if (!names)
+        return false;
+    if (space->name_count)
+        memcpy(names, space->names, space->name_count * sizeof *names);
+    names[space->name_count] = named;
+    space->names = names;
+    *slot = (uint32_t)space->name_count++;
+    return true;
+}
+
+static bool all_numbers(const struct ll_axis *axis)
+{
+    for (uint32_t i = 0; i < axis->value_count; i++)
+        if (isnan(axis->values[i].number))
+            return false;
+    return true;
+}
+
+static bool find_axis(const struct scope *scope, const char *name, struct ll_named *named)
+{
+    const struct ll_space *space = scope->reading->space;
+    for (size_t i = 0; i < space->axis_count; i++)
+        if (same_place(space, space->axes[i].path, name) && all_numbers(&space->axes[i])) {
+            *named = (struct ll_named){.kind = LL_NAMED_AXIS, .index = (uint32_t)i};
+            return scope->coupling || space->axes[i].target == LL_AXIS_MODEL;
+        }
+    return false;
+}
+
+static bool find_rule(const struct scope *scope, const char *name, struct ll_named *named)
+{
+    const struct ll_space *space = scope->reading->space;
+    const struct ll_rule *rules = scope->coupling ? space->couplings : space->definitions;
+    for (size_t i = 0; i < scope->until; i++)
+        if (scope->coupling ? same_place(space, rules[i].name, name) : !strcmp(rules[i].name, name)) {
+            *named = (struct ll_named){.kind = scope->coupling ? LL_NAMED_COUPLING : LL_NAMED_DEFINITION,
+                                       .index = (uint32_t)i};
+            return true;
+        }
+    return false;
+}
+
+static bool find_measure(const struct ll_space *space, const char *name, struct ll_named *named)
+{
+    for (uint32_t i = 0; i < LL_MEASURE_COUNT; i++)
+        if (!strcmp(ll_measure_name((enum ll_measure)i), name)) {
+            *named = (struct ll_named){.kind = LL_NAMED_MEASURE, .index = i};
+            return true;
+        }
+    size_t prefix = strlen(LL_SHARE_PREFIX);
+    uint64_t bounds = space->machine ? LL_BOUND_LEVEL + space->machine->level_count : 0;
+    for (uint32_t i = 0; i < bounds && !strncmp(name, LL_SHARE_PREFIX, prefix); i++)
+        if (!strcmp(ll_bound_name(space->machine, i), name + prefix)) {
+            *named = (struct ll_named){.kind = LL_NAMED_SHARE, .index = i};
+            return true;
+        }
+    return false;
+}
+
+/* A measure of the workload that is looked at, or of a certain one: resnet.time_s. */
+static bool find_result(const struct ll_space *space, const char *name, struct ll_named *named)
+{
+    if (find_measure(space, name, named)) {
+        named->workload = LL_THIS_WORKLOAD;
+        return true;
+    }
+    for (size_t i = 0; i < space->workload_count; i++) {
+        size_t length = strlen(space->workloads[i].name);
+        if (strncmp(name, space->workloads[i].name, length) || name[length] != '.' ||
+            !find_measure(space, name + length + 1, named))
+            continue;
+        named->workload = (uint32_t)i;
+        return true;
+    }
+    return false;
+}
+
+static bool find(void *context, const char *name, uint32_t *slot)
+{
+    struct scope *scope = context;
+    const struct ll_space *space = scope->reading->space;
+    struct ll_named named = {0};
+    if (find_rule(scope, name, &named) || (!scope->coupling && find_result(space, name, &named)) ||
+        find_axis(scope, name, &named))
+        return keep(scope, named, slot);
+    named = (struct ll_named){.kind = LL_NAMED_MACHINE};
+    return located(space, name, &named.location) && keep(scope, named, slot);
+}
+
+/* What could have been meant: rules, measures, axes, numbers of the machine in that order. */
+static const char *candidate(void *context, size_t i)
+{
+    const struct scope *scope = context;
+    const struct ll_space *space = scope->reading->space;
+    const struct ll_rule *rules = scope->coupling ? space->couplings : space->definitions;
+    if (i < scope->until)
+        return rules[i].name;
+    i -= scope->until;
+    if (!scope->coupling && i < LL_MEASURE_COUNT)
+        return ll_measure_name((enum ll_measure)i);
+    i -= scope->coupling ? 0 : LL_MEASURE_COUNT;
+    if (i < space->axis_count)
+        return space->axes[i].path;
+    i -= space->axis_count;
+    return i < scope->reading->number_count ? scope->reading->numbers[i].path : NULL;
+}
+
+struct ll_expression *ll_space_expression(struct ll_space_reading *reading, const char *text,
+                                          struct ll_place place, bool coupling, size_t until)
+{
+    struct scope scope = {reading, coupling, until};
+    struct ll_names names = {find, candidate, &scope};
+    return ll_expression_parse(reading->arena, text, place, &names, reading->diags);
+}

@@ -1,0 +1,205 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Ranges: {from: 8, to: 256, by: 8}, {from: 1MiB, to: 64MiB, times: 2}, {from: 100GB/s, to: 2TB/s, points:
+ * 10, log: true}. Each value is written as a machine file would have it, and read back from there. */
+#include "sim/explore/space_parts.h"
+
+#include <inttypes.h>
+#include <math.h>
+#include <stdio.h>
+#include <string.h>
+
+enum { MOST_VALUES = 100000 };
+
+/* What the map says; NaN where it says nothing. */
+struct range {
+    double from, to, by, times, points;
+    bool log, cycles; /* bytes per cycle */
+    const struct ll_field *field;
+    const struct ll_node *node;
+};
+
+static bool is_whole(const struct ll_field *field)
+{
+    return !field || field->type == LL_TYPE_WHOLE || field->type == LL_TYPE_SIZE;
+}
+
+static bool counts_cycles(enum ll_dimension dimension)
+{
+    return dimension == LL_DIMENSION_PER_CYCLE;
+}
+
+double ll_space_value_number(const struct ll_field *field, const char *text)
+{
+    struct ll_quantity quantity;
+    const char *unit;
+    double number;
+    if (!text || !*text)
+        return NAN;
+    if (field && (field->type == LL_TYPE_QUANTITY || field->type == LL_TYPE_SIZE))
+        return ll_quantity_parse(text, &quantity, &unit) == LL_QUANTITY_FINE &&
+                       (quantity.dimension == field->dimension || counts_cycles(quantity.dimension))
+                   ? quantity.value
+                   : NAN;
+    bool named = field && (field->type == LL_TYPE_NUMBER || field->type == LL_TYPE_DTYPES ||
+                           field->type == LL_TYPE_LEVELS);
+    if (field && field->type != LL_TYPE_WHOLE && !named)
+        return NAN;
+    return ll_number_parse(text, named && field->unit ? field->unit : "", &number) ? number : NAN;
+}
+
+static const char *text_of(struct ll_space_reading *reading, const struct range *range, double value)
+{
+    const struct ll_field *field = range->field;
+    char text[32];
+    if (!field || field->type == LL_TYPE_WHOLE) {
+        ll_number_text(value, text);
+        return ll_copy_text(reading->arena, text, strlen(text));
+    }
+    if (field->type == LL_TYPE_QUANTITY && range->cycles)
+        return ll_format(reading->arena, "%.17gB/cycle", value);
+    struct ll_quantity_text words = field->type == LL_TYPE_QUANTITY || field->type == LL_TYPE_SIZE
+                                        ? ll_quantity_text(value, field->dimension)
+                                        : ll_number_in(value, field->unit ? field->unit : "");
+    return ll_copy_text(reading->arena, words.text, strlen(words.text));
+}
+
+/* One key of the map that is a number of the same kind as the values. */
+static bool read_end(struct ll_space_reading *reading, const struct range *range, const char *key,
+                     double *value)
+{
+    const struct ll_node *node = ll_node_get(range->node, key);
+    *value = NAN;
+    if (!node)
+        return true;
+    *value = ll_space_value_number(range->field, node->text);
+    if (!isnan(*value))
+        return true;
+    const struct ll_field *field = range->field;
+    if (!field || (field->type != LL_TYPE_QUANTITY && field->type != LL_TYPE_SIZE))
+        return ll_space_expected(reading, node, "a number");
+    return ll_complain(reading->diags, node->place, "`%s`: expected %s, as %s", ll_node_shown(node).text,
+                       ll_dimension_name(field->dimension), ll_dimension_example(field->dimension));
+}
+
+/* One that has no unit. */
+static bool read_plain(struct ll_space_reading *reading, const struct range *range, const char *key,
+                       double least, double *value)
+{
+    const struct ll_node *node = ll_node_get(range->node, key);
+    *value = NAN;
+    if (!node)
+        return true;
+    if (!node->text || !ll_number_parse(node->text, "", value) || !(*value >= least))
+        return ll_complain(reading->diags, node->place, "`%s`: expected a number from %g",
+                           ll_node_shown(node).text, least);
+    return true;
+}
+
+static bool read_log(struct ll_space_reading *reading, struct range *range)
+{
+    const struct ll_node *node = ll_node_get(range->node, "log");
+    const char *text = node ? node->text : "false";
+    range->log = text && !strcmp(text, "true");
+    return range->log || (text && !strcmp(text, "false")) ||
+           ll_space_expected(reading, node, "true or false");
+}
+
+static bool read_keys(struct ll_space_reading *reading, struct range *range)
+{
+    static const char *const keys[] = {"from", "to", "by", "times", "points", "log"};
+    bool right = true;
+    for (const struct ll_node *child = range->node->first; child; child = child->next) {
+        size_t i = 0;
+        while (i < sizeof keys / sizeof *keys && strcmp(child->key, keys[i]))
+            i++;
+        if (i == sizeof keys / sizeof *keys)
+            right = ll_space_unknown_key(reading, child, "in a range", keys, i);
+    }
+    right &= read_end(reading, range, "from", &range->from);
+    right &= read_end(reading, range, "to", &range->to);
+    right &= read_end(reading, range, "by", &range->by);
+    right &= read_plain(reading, range, "times", 1, &range->times);
+    right &= read_plain(reading, range, "points", 1, &range->points);
+    return read_log(reading, range) && right;
+}
+
+static bool check(struct ll_space_reading *reading, const struct range *range)
+{
+    int steps = !isnan(range->by) + !isnan(range->times) + !isnan(range->points);
+    struct ll_place place = range->node->place;
+    if (isnan(range->from) || isnan(range->to))
+        return ll_complain(reading->diags, place, "a range needs `from` and `to`");
+    if (steps != 1)
+        return ll_complain(reading->diags, place,
+                           "a range needs one of `by` (a step), `times` (a factor) and `points` (how many)");
+    if (range->to < range->from)
+        return ll_complain(reading->diags, place,
+                           "the range ends before it begins: `to` is less than `from`");
+    if (range->by == 0 || range->times == 1)
+        return ll_complain(reading->diags, place, "a range with such a step never ends");
+    if (range->log && isnan(range->points))
+        return ll_complain(reading->diags, place, "`log` says how `points` are spaced; here are none");
+    if ((range->log || !isnan(range->times)) && range->from <= 0)
+        return ll_complain(reading->diags, place, "a range of equal ratios cannot begin at 0");
+    return true;
+}
+
+/* How many values; more than MOST_VALUES count as one more. */
+static uint32_t count_of(const struct range *range)
+{
+    double span = range->to - range->from, count = range->points;
+    if (!isnan(range->by))
+        count = floor(span / range->by + 1e-9) + 1;
+    if (!isnan(range->times))
+        count = floor(log(range->to / range->from) / log(range->times) + 1e-9) + 1;
+    return count > MOST_VALUES ? MOST_VALUES + 1 : (uint32_t)count;
+}
+
+static double value_at(const struct range *range, uint32_t i, uint32_t count)
+{
+    double value, share = count > 1 ? i / (double)(count - 1) : 0;
+    if (!isnan(range->by))
+        value = range->from + i * range->by;
+    else if (!isnan(range->times))
+        value = range->from * pow(range->times, i);
+    else if (range->log)
+        value = i + 1 == count && count > 1 ? range->to : range->from * pow(range->to / range->from, share);
+    else
+        value = range->from + (range->to - range->from) * share;
+    return is_whole(range->field) ? round(value) : value;
+}
+
+static bool make(struct ll_space_reading *reading, const struct range *range, double number,
+                 struct ll_value *value)
+{
+    struct ll_node *node = ll_node_new(reading->arena, LL_NODE_SCALAR, range->node->place);
+    value->text = text_of(reading, range, number);
+    value->node = node;
+    if (!node || !value->text)
+        return ll_space_no_memory(reading, range->node->place);
+    node->text = value->text;
+    value->number = ll_space_value_number(range->field, value->text);
+    return true;
+}
+
+const struct ll_value *ll_space_range(struct ll_space_reading *reading, const struct ll_field *field,
+                                      const struct ll_node *node, uint32_t *count)
+{
+    const char *from = ll_node_get_text(node, "from");
+    struct range range = {.field = field, .node = node, .cycles = from && strstr(from, "/cycle")};
+    *count = 0;
+    if (!read_keys(reading, &range) || !check(reading, &range))
+        return NULL;
+    uint32_t all = count_of(&range);
+    struct ll_value *values = all <= MOST_VALUES ? ll_alloc(reading->arena, all, sizeof *values) : NULL;
+    if (all > MOST_VALUES)
+        ll_complain(reading->diags, node->place, "the range has more than %d values", MOST_VALUES);
+    for (uint32_t i = 0; values && i < all; i++) {
+        double number = value_at(&range, i, all);
+        if (*count && number == values[*count - 1].number) /* rounded to the same whole number */
+            continue;
+        if (!make(reading, &range, number, &values[(*count)++]))
+            return NULL;
+    }
+    return values;
+}

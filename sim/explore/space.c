@@ -1,0 +1,383 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* A sweep file, section by section. No section stops at its first complaint, and none keeps the next from
+ * being read. */
+#include "sim/explore/space.h"
+
+#include "sim/explore/key.h"
+#include "sim/explore/space_parts.h"
+#include "tracer/base/file.h"
+
+#include <assert.h>
+#include <ctype.h>
+#include <inttypes.h>
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+bool ll_space_no_memory(struct ll_space_reading *reading, struct ll_place place)
+{
+    return ll_complain(reading->diags, place, "memory ran out");
+}
+
+bool ll_space_expected(struct ll_space_reading *reading, const struct ll_node *node, const char *what)
+{
+    return ll_complain(reading->diags, node->place, "`%s`: expected %s", ll_node_shown(node).text, what);
+}
+
+bool ll_space_unknown_key(struct ll_space_reading *reading, const struct ll_node *child, const char *where,
+                          const char *const *keys, size_t count)
+{
+    struct ll_words words = {.count = 0};
+    for (size_t i = 0; i < count; i++)
+        ll_words_add(&words, keys[i]);
+    return ll_complain(reading->diags, child->key_place, "no key `%s` %s%s", ll_shown_text(child->key).text,
+                       where, ll_suggest(reading->diags, child->key, &words));
+}
+
+/* --- the sections --- */
+
+static bool read_name(struct ll_space_reading *reading, const struct ll_node *node)
+{
+    if (!node->text || !*node->text)
+        return ll_space_expected(reading, node, "a text");
+    reading->space->name = node->text;
+    return true;
+}
+
+/* A machine beside the sweep file, or where -c finds it. */
+static bool read_base(struct ll_space_reading *reading, const struct ll_node *node)
+{
+    struct ll_space *space = reading->space;
+    const char *slash = strrchr(space->path, '/');
+    if (!node->text || !*node->text)
+        return ll_space_expected(reading, node, "a machine: a file, or a name that leadline machines lists");
+    size_t before = reading->diags->count, length = slash ? (size_t)(slash - space->path) : 0;
+    size_t folders = 0;
+    while (space->folders[folders])
+        folders++;
+    const char **all = ll_alloc(reading->arena, folders + 2, sizeof *all);
+    const char *own = slash ? ll_copy_text(reading->arena, space->path, length) : ".";
+    if (!all || !own)
+        return ll_space_no_memory(reading, node->place);
+    all[0] = own;
+    memcpy(all + 1, space->folders, folders * sizeof *all);
+    space->folders = all;
+    space->base = node->text;
+    space->machine = ll_machine_read(space->base, all, NULL, 0, reading->diags);
+    if (!space->machine && reading->diags->count > before)
+        return ll_complain(reading->diags, node->place, "`%s`: this machine cannot be read",
+                           ll_node_shown(node).text);
+    reading->design = space->machine ? ll_design_new(space->base, all, reading->diags) : NULL;
+    if (reading->design)
+        reading->numbers = ll_machine_numbers(space->machine, reading->arena, &reading->number_count);
+    return reading->design != NULL;
+}
+
+/* A list of texts, or one alone. */
+static bool read_texts(struct ll_space_reading *reading, const struct ll_node *node, const char *what,
+                       bool (*read)(struct ll_space_reading *, const struct ll_node *))
+{
+    bool right = true;
+    if (node->type == LL_NODE_SCALAR && *node->text)
+        return read(reading, node);
+    if (node->type != LL_NODE_LIST || node->count == 0)
+        return ll_space_expected(reading, node, what);
+    for (const struct ll_node *child = node->first; child; child = child->next)
+        right &= child->text && *child->text ? read(reading, child) : ll_space_expected(reading, child, what);
+    return right;
+}
+
+static bool is_word(const char *text)
+{
+    while (isalnum((unsigned char)*text) || *text == '_')
+        text++;
+    return !*text;
+}
+
+static bool read_definitions(struct ll_space_reading *reading, const struct ll_node *node)
+{
+    struct ll_space *space = reading->space;
+    bool right = true;
+    if (node->type != LL_NODE_MAP)
+        return ll_space_expected(reading, node, "a map of names and expressions");
+    space->definitions = ll_alloc(reading->arena, node->count, sizeof *space->definitions);
+    if (!space->definitions)
+        return ll_space_no_memory(reading, node->place);
+    for (const struct ll_node *child = node->first; child; child = child->next) {
+        struct ll_rule rule = {.name = child->key, .text = child->text, .place = child->place};
+        if (!is_word(child->key) || isdigit((unsigned char)*child->key))
+            right =
+                ll_complain(reading->diags, child->key_place,
+                            "`%s`: expected a name of letters, digits and _", ll_shown_text(child->key).text);
+        else if (!child->text || !*child->text)
+            right = ll_space_expected(reading, child, "an expression");
+        else if ((rule.expression =
+                      ll_space_expression(reading, rule.text, rule.place, false, space->definition_count)))
+            space->definitions[space->definition_count++] = rule;
+        else
+            right = false;
+    }
+    return right;
+}
+
+static bool read_constraint(struct ll_space_reading *reading, const struct ll_node *node)
+{
+    struct ll_space *space = reading->space;
+    struct ll_rule rule = {.text = node->text, .place = node->place};
+    rule.expression = ll_space_expression(reading, rule.text, rule.place, false, space->definition_count);
+    if (!rule.expression)
+        return false;
+    struct ll_rule *all = ll_alloc(reading->arena, space->constraint_count + 1, sizeof *all);
+    if (!all)
+        return ll_space_no_memory(reading, node->place);
+    if (space->constraint_count)
+        memcpy(all, space->constraints, space->constraint_count * sizeof *all);
+    all[space->constraint_count++] = rule;
+    space->constraints = all;
+    return true;
+}
+
+static bool read_constraints(struct ll_space_reading *reading, const struct ll_node *node)
+{
+    return read_texts(reading, node, "a list of conditions, as [area_mm2 <= 400, memory.fits]",
+                      read_constraint);
+}
+
+static bool read_objective(struct ll_space_reading *reading, const struct ll_node *node)
+{
+    struct ll_space *space = reading->space;
+    struct ll_objective_row row = {.text = node->text, .most = !strncmp(node->text, "max ", 4)};
+    if (!row.most && strncmp(node->text, "min ", 4))
+        return ll_space_expected(reading, node, "`min` or `max` and what of, as min time_s");
+    if (space->objective_count == LL_MOST_OBJECTIVES)
+        return ll_complain(reading->diags, node->place, "more than %d objectives", LL_MOST_OBJECTIVES);
+    row.name = node->text + 4 + strspn(node->text + 4, " ");
+    row.expression = ll_space_expression(reading, row.name, node->place, false, space->definition_count);
+    if (row.expression)
+        space->objectives[space->objective_count++] = row;
+    return row.expression != NULL;
+}
+
+static bool read_objectives(struct ll_space_reading *reading, const struct ll_node *node)
+{
+    return read_texts(reading, node, "a list of objectives, as [min time_s, min energy_j]", read_objective);
+}
+
+/* --- search --- */
+
+static const char *const search_names[] = {
+#define LL_SEARCH(word, name, ...) name,
+#include "sim/explore/searches.def"
+#undef LL_SEARCH
+};
+
+static bool read_kind(struct ll_space_reading *reading, const struct ll_node *node)
+{
+    struct ll_words words = {.count = 0};
+    for (size_t i = 0; i < LL_SEARCH_COUNT; i++) {
+        if (node->text && !strcmp(node->text, search_names[i])) {
+            reading->space->search.kind = (enum ll_search_kind)i;
+            return true;
+        }
+        ll_words_add(&words, search_names[i]);
+    }
+    const char *wrong = node->text ? node->text : ll_node_type_name(node->type);
+    return ll_complain(reading->diags, node->place, "no search `%s`%s", ll_shown_text(wrong).text,
+                       ll_suggest(reading->diags, wrong, &words));
+}
+
+static bool read_search_count(struct ll_space_reading *reading, const struct ll_node *node, uint64_t least,
+                              uint64_t *count)
+{
+    return !node || (node->text && ll_count_parse(node->text, count) && *count >= least) ||
+           ll_space_expected(reading, node, least ? "a whole number from 1" : "a whole number");
+}
+
+static bool read_search(struct ll_space_reading *reading, const struct ll_node *node)
+{
+    static const char *const keys[] = {"kind", "points", "seed"};
+    struct ll_search *search = &reading->space->search;
+    bool right = true;
+    if (node->type == LL_NODE_SCALAR)
+        return read_kind(reading, node);
+    if (node->type != LL_NODE_MAP)
+        return ll_space_expected(reading, node, "a search, or a map with its `kind`, `points` and `seed`");
+    for (const struct ll_node *child = node->first; child; child = child->next)
+        if (strcmp(child->key, keys[0]) && strcmp(child->key, keys[1]) && strcmp(child->key, keys[2]))
+            right = ll_space_unknown_key(reading, child, "of a search", keys, 3);
+    const struct ll_node *kind = ll_node_get(node, "kind");
+    right &= !kind || read_kind(reading, kind);
+    right &= read_search_count(reading, ll_node_get(node, "points"), 1, &search->points);
+    return read_search_count(reading, ll_node_get(node, "seed"), 0, &search->seed) && right;
+}
+
+/* In the order in which they are read: expressions come behind what they name. */
+static const struct section {
+    const char *key;
+    bool (*read)(struct ll_space_reading *reading, const struct ll_node *node);
+    const char *need; /* what is missing without it; NULL: it may be left out */
+} sections[] = {
+    {"name", read_name, NULL},
+    {"base", read_base, "the machine that is varied"},
+    {"traces", ll_space_read_traces, NULL},
+    {"models", ll_space_read_models, NULL},
+    {"vary", ll_space_read_axes, "what varies, paths and their values"},
+    {"define", read_definitions, NULL},
+    {"constraints", read_constraints, NULL},
+    {"objectives", read_objectives, "what is wanted, as [min time_s]"},
+    {"search", read_search, NULL},
+};
+enum { SECTION_COUNT = sizeof sections / sizeof *sections };
+
+static bool check_keys(struct ll_space_reading *reading)
+{
+    const char *keys[SECTION_COUNT];
+    bool right = true;
+    for (size_t i = 0; i < SECTION_COUNT; i++)
+        keys[i] = sections[i].key;
+    for (const struct ll_node *child = reading->root->first; child; child = child->next) {
+        size_t i = 0;
+        while (i < SECTION_COUNT && strcmp(child->key, keys[i]))
+            i++;
+        if (i == SECTION_COUNT)
+            right = ll_space_unknown_key(reading, child, "in a sweep file", keys, SECTION_COUNT);
+    }
+    return right;
+}
+
+/* Whether a key that the file has was probably meant to be this one; its own complaint says it all. */
+static bool is_misspelt(const struct ll_node *root, const char *key)
+{
+    for (const struct ll_node *child = root->first; child; child = child->next)
+        if (ll_nearest(child->key, &key, 1) && strcmp(child->key, key))
+            return true;
+    return false;
+}
+
+static bool read_sections(struct ll_space_reading *reading)
+{
+    bool right = check_keys(reading);
+    for (size_t i = 0; i < SECTION_COUNT; i++) {
+        const struct ll_node *node = ll_node_get(reading->root, sections[i].key);
+        if (node)
+            right &= sections[i].read(reading, node);
+        else if (sections[i].need && !is_misspelt(reading->root, sections[i].key))
+            right = ll_complain(reading->diags, reading->root->place, "a sweep file needs `%s`: %s",
+                                sections[i].key, sections[i].need);
+    }
+    bool runs = ll_node_get(reading->root, "traces") || ll_node_get(reading->root, "models") ||
+                is_misspelt(reading->root, "traces") || is_misspelt(reading->root, "models");
+    return right & (runs || ll_complain(reading->diags, reading->root->place,
+                                        "a sweep file needs `traces` or `models`: what the designs run"));
+}
+
+/* --- the whole --- */
+
+static bool count_points(struct ll_space_reading *reading)
+{
+    struct ll_space *space = reading->space;
+    double count = 1;
+    for (size_t i = 0; i < space->axis_count; i++)
+        count *= (double)space->axes[i].value_count;
+    if (count > 9007199254740992.0) /* 2^53: a number of a point is exact as a double too */
+        return ll_complain(reading->diags, ll_node_get(reading->root, "vary")->key_place,
+                           "the space has more than 2^53 points");
+    space->point_count = (uint64_t)count;
+    return true;
+}
+
+static bool varies_models(const struct ll_space *space)
+{
+    for (size_t i = 0; i < space->axis_count; i++)
+        if (space->axes[i].target == LL_AXIS_MODEL)
+            return true;
+    return false;
+}
+
+/* What varies of models needs some. */
+static bool check_models(struct ll_space_reading *reading)
+{
+    const struct ll_space *space = reading->space;
+    for (size_t i = 0; i < space->workload_count; i++)
+        if (space->workloads[i].model || !varies_models(space))
+            return true;
+    if (!varies_models(space))
+        return true;
+    return ll_complain(reading->diags, ll_node_get(reading->root, "vary")->key_place,
+                       "parameters of models vary, but no model is listed under `models`");
+}
+
+static bool fill(struct ll_space_reading *reading)
+{
+    if (reading->root->type != LL_NODE_MAP)
+        return ll_space_expected(reading, reading->root, "a map with the keys of a sweep file");
+    bool right = read_sections(reading);
+    return right && check_models(reading) && count_points(reading);
+}
+
+struct ll_space *ll_space_parse(const char *text, size_t length, const char *name, const char *const *folders,
+                                struct ll_diags *diags)
+{
+    struct ll_space *space = calloc(1, sizeof *space);
+    size_t before = diags->count;
+    if (!space) {
+        ll_complain(diags, (struct ll_place){.file = name}, "memory ran out");
+        return NULL;
+    }
+    struct ll_space_reading reading = {.space = space, .arena = &space->arena, .diags = diags};
+    space->folders = folders;
+    space->text_hash = ll_hash_bytes(LL_HASH_START, text, length);
+    space->path = ll_copy_text(&space->arena, name, strlen(name));
+    space->workloads = ll_alloc(&space->arena, LL_MOST_WORKLOADS, sizeof *space->workloads);
+    space->search.seed = 1;
+    reading.root = ll_node_parse(&space->arena, text, length, name, diags);
+    bool right = space->path && space->workloads && reading.root && fill(&reading);
+    ll_design_free(reading.design);
+    if (right && diags->count == before) {
+        space->name = space->name ? space->name : space->path;
+        return space;
+    }
+    ll_space_free(space);
+    return NULL;
+}
+
+struct ll_space *ll_space_read(const char *path, const char *const *folders, struct ll_diags *diags)
+{
+    struct ll_arena arena = {0};
+    struct ll_contents text = {0};
+    struct ll_space *space = NULL;
+    enum ll_status status = ll_read_whole(path, LL_YAML_LIMIT_BYTES, &arena, &text);
+    if (status == LL_OK)
+        space = ll_space_parse(text.bytes, text.length, path, folders, diags);
+    else
+        ll_complain(diags, (struct ll_place){.file = path}, "%s", ll_status_text(status));
+    ll_arena_release(&arena);
+    return space;
+}
+
+void ll_space_free(struct ll_space *space)
+{
+    if (!space)
+        return;
+    ll_machine_free(space->machine);
+    struct ll_arena arena = space->arena;
+    ll_arena_release(&arena);
+    free(space);
+}
+
+void ll_space_point(const struct ll_space *space, uint64_t number, uint32_t *point)
+{
+    assert(number < space->point_count);
+    for (size_t a = space->axis_count; a-- > 0;) {
+        point[a] = (uint32_t)(number % space->axes[a].value_count);
+        number /= space->axes[a].value_count;
+    }
+}
+
+uint64_t ll_space_number(const struct ll_space *space, const uint32_t *point)
+{
+    uint64_t number = 0;
+    for (size_t a = 0; a < space->axis_count; a++)
+        number = number * space->axes[a].value_count + point[a];
+    return number;
+}

@@ -1,0 +1,52 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Inside the room: the steps of reading a sweep file. space.c walks them in this order. */
+#ifndef LL_SIM_EXPLORE_SPACE_PARTS_H
+#define LL_SIM_EXPLORE_SPACE_PARTS_H
+
+#include "sim/explore/space.h"
+#include "sim/machine/design.h"
+#include "sim/machine/number.h"
+#include "sim/machine/schema.h"
+
+struct ll_space_reading {
+    struct ll_space *space;
+    struct ll_arena *arena; /* the space's */
+    struct ll_diags *diags;
+    const struct ll_node *root;
+    struct ll_design *design;        /* of the base; NULL when that could not be read */
+    const struct ll_number *numbers; /* of the base: names that may have been meant */
+    size_t number_count;
+};
+
+/* Complains that memory ran out, with a place in the file; false. */
+bool ll_space_no_memory(struct ll_space_reading *reading, struct ll_place place);
+
+/* "`key: value`: expected ..."; false. */
+bool ll_space_expected(struct ll_space_reading *reading, const struct ll_node *node, const char *what);
+
+/* "no key `x` here; did you mean ..."; false. */
+bool ll_space_unknown_key(struct ll_space_reading *reading, const struct ll_node *child, const char *where,
+                          const char *const *keys, size_t count);
+
+/* axes.c: the section `vary`: axes, and couplings, whose expressions are read later. False after complaints.
+ */
+bool ll_space_read_axes(struct ll_space_reading *reading, const struct ll_node *vary);
+
+/* range.c: the values of a range {from: 1, to: 10, by: 1}, an array in the arena. A field of the machine's
+ * schema says how its numbers are written; NULL: whole numbers. NULL after complaints. */
+const struct ll_value *ll_space_range(struct ll_space_reading *reading, const struct ll_field *field,
+                                      const struct ll_node *range, uint32_t *count);
+
+/* range.c: the number that a value of such a key is, in the base unit; NaN when it is none. */
+double ll_space_value_number(const struct ll_field *field, const char *text);
+
+/* names.c: reads an expression of the section; `until` rules of the couplings or definitions may be named.
+ * NULL after complaints. */
+struct ll_expression *ll_space_expression(struct ll_space_reading *reading, const char *text,
+                                          struct ll_place place, bool coupling, size_t until);
+
+/* workloads.c: the sections `traces` and `models`. */
+bool ll_space_read_traces(struct ll_space_reading *reading, const struct ll_node *traces);
+bool ll_space_read_models(struct ll_space_reading *reading, const struct ll_node *models);
+
+#endif

@@ -1,0 +1,452 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* The tables are made from the space: a column of `points` for each axis, a column of `results` for each
+ * measure and for each share of the time. */
+#include "sim/explore/store.h"
+
+#include "sim/explore/database.h"
+#include "sim/explore/key.h"
+#include "tracer/base/str.h"
+
+#include <inttypes.h>
+#include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+struct ll_store {
+    const struct ll_space *space;
+    const char *path;
+    struct ll_database *database;
+    struct ll_query *add_point, *add_result, *find, *count;
+};
+
+static bool complain(struct ll_store *store, struct ll_diags *diags)
+{
+    const char *trouble = store->database ? ll_database_trouble(store->database) : "memory ran out";
+    return ll_complain(diags, (struct ll_place){.file = store->path}, "%s",
+                       trouble ? trouble : "memory ran out");
+}
+
+/* --- statements made from the space --- */
+
+/* An identifier in quotes; those within are doubled. */
+static void add_name(struct ll_str *sql, const char *prefix, const char *name)
+{
+    ll_str_addf(sql, "\"%s", prefix);
+    for (; *name; name++)
+        ll_str_addf(sql, *name == '"' ? "\"\"" : "%c", *name);
+    ll_str_add(sql, "\"");
+}
+
+static const char *share_name(const struct ll_space *space, uint32_t bound)
+{
+    return ll_bound_name(space->machine, bound);
+}
+
+static uint32_t share_count(const struct ll_space *space)
+{
+    return LL_BOUND_LEVEL + (uint32_t)space->machine->level_count;
+}
+
+/* `each` stands behind every column: its type in a table, nothing in a list. */
+static void add_point_columns(const struct ll_space *space, const char *each, struct ll_str *sql)
+{
+    for (size_t a = 0; a < space->axis_count; a++) {
+        ll_str_add(sql, ", ");
+        add_name(sql, "", space->axes[a].path);
+    }
+    for (size_t i = 0; i < space->objective_count; i++) {
+        ll_str_add(sql, ", ");
+        add_name(sql, "", space->objectives[i].text);
+        ll_str_add(sql, each);
+    }
+}
+
+static void add_result_columns(const struct ll_space *space, const char *each, struct ll_str *sql)
+{
+    for (size_t i = 0; i < LL_MEASURE_COUNT; i++) {
+        ll_str_add(sql, ", ");
+        add_name(sql, "", ll_measure_name((enum ll_measure)i));
+        ll_str_add(sql, each);
+    }
+    for (uint32_t i = 0; i < share_count(space); i++) {
+        ll_str_add(sql, ", ");
+        add_name(sql, LL_SHARE_PREFIX, share_name(space, i));
+        ll_str_add(sql, each);
+    }
+}
+
+static void add_parameters(struct ll_str *sql, size_t count)
+{
+    for (size_t i = 0; i < count; i++)
+        ll_str_addf(sql, "%s?%zu", i ? ", " : " VALUES (", i + 1);
+    ll_str_add(sql, ")");
+}
+
+static bool run(struct ll_store *store, struct ll_str *sql)
+{
+    bool done = !sql->failed && ll_database_run(store->database, sql->text);
+    ll_str_release(sql);
+    return done;
+}
+
+static bool make_tables(struct ll_store *store)
+{
+    struct ll_str sql = {0};
+    ll_str_add(&sql, "CREATE TABLE provenance (name TEXT PRIMARY KEY, value TEXT) WITHOUT ROWID;"
+                     "CREATE TABLE workloads (id INTEGER PRIMARY KEY, name TEXT, hash TEXT);"
+                     "CREATE TABLE parameters (id INTEGER PRIMARY KEY, path TEXT, target TEXT, base REAL);"
+                     "CREATE TABLE choices (parameter INTEGER, id INTEGER, text TEXT, number REAL,"
+                     " PRIMARY KEY (parameter, id)) WITHOUT ROWID;"
+                     "CREATE TABLE objectives (id INTEGER PRIMARY KEY, text TEXT, name TEXT, most INTEGER);"
+                     "CREATE TABLE points (number INTEGER PRIMARY KEY, key INTEGER, verdict INTEGER,"
+                     " why TEXT, violation REAL");
+    add_point_columns(store->space, " REAL", &sql);
+    ll_str_add(&sql, "); CREATE TABLE results (point INTEGER, workload INTEGER");
+    add_result_columns(store->space, " REAL", &sql);
+    ll_str_add(&sql, ", PRIMARY KEY (point, workload)) WITHOUT ROWID;"
+                     "CREATE TABLE base (workload INTEGER PRIMARY KEY");
+    add_result_columns(store->space, " REAL", &sql);
+    ll_str_add(&sql,
+               ");"
+               "CREATE VIEW designs AS SELECT * FROM points JOIN results ON results.point = points.number"
+               " JOIN (SELECT id AS workload, name AS workload_name FROM workloads) USING (workload);");
+    return run(store, &sql);
+}
+
+static struct ll_query *prepare(struct ll_store *store, struct ll_str *sql)
+{
+    struct ll_query *query = sql->failed ? NULL : ll_query_new(store->database, sql->text);
+    ll_str_release(sql);
+    return query;
+}
+
+static bool prepare_all(struct ll_store *store)
+{
+    const struct ll_space *space = store->space;
+    struct ll_str point = {0}, result = {0}, find = {0}, count = {0};
+    ll_str_add(&point, "INSERT OR REPLACE INTO points (number, key, verdict, why, violation");
+    add_point_columns(space, "", &point);
+    ll_str_add(&point, ")");
+    add_parameters(&point, 5 + space->axis_count + space->objective_count);
+    ll_str_add(&result, "INSERT OR REPLACE INTO results (point, workload");
+    add_result_columns(space, "", &result);
+    ll_str_add(&result, ")");
+    add_parameters(&result, 2 + LL_MEASURE_COUNT + share_count(space));
+    ll_str_add(&find, "SELECT verdict, violation");
+    for (size_t i = 0; i < space->objective_count; i++) {
+        ll_str_add(&find, ", ");
+        add_name(&find, "", space->objectives[i].text);
+    }
+    ll_str_add(&find, " FROM points WHERE number = ?1 AND key = ?2");
+    ll_str_add(&count, "SELECT count(*) FROM points");
+    store->add_point = prepare(store, &point);
+    store->add_result = prepare(store, &result);
+    store->find = prepare(store, &find);
+    store->count = prepare(store, &count);
+    return store->add_point && store->add_result && store->find && store->count;
+}
+
+/* Parameters of a row of results, from `first` on. */
+static void put_measured(const struct ll_store *store, struct ll_query *query, int first,
+                         const struct ll_measured *measured)
+{
+    for (size_t i = 0; i < LL_MEASURE_COUNT; i++)
+        ll_query_number(query, first++, measured->of[i]);
+    for (uint32_t i = 0; i < share_count(store->space); i++)
+        ll_query_number(query, first++, measured->shares[i]);
+}
+
+/* --- what the space says --- */
+
+static void hex(uint64_t hash, char text[static 20])
+{
+    snprintf(text, 20, "%016" PRIx64, hash);
+}
+
+static bool write_facts(struct ll_store *store, const struct ll_fact *facts, size_t count)
+{
+    struct ll_query *query =
+        ll_query_new(store->database, "INSERT INTO provenance (name, value) VALUES (?1, ?2)");
+    bool right = query != NULL;
+    for (size_t i = 0; right && i < count; i++) {
+        ll_query_text(query, 1, facts[i].key);
+        ll_query_text(query, 2, facts[i].value);
+        right = ll_query_run(query);
+    }
+    return right;
+}
+
+static bool write_workloads(struct ll_store *store, const uint64_t *hashes)
+{
+    struct ll_query *query =
+        ll_query_new(store->database, "INSERT INTO workloads (id, name, hash) VALUES (?1, ?2, ?3)");
+    bool right = query != NULL;
+    for (size_t i = 0; right && i < store->space->workload_count; i++) {
+        char hash[20];
+        hex(hashes[i], hash);
+        ll_query_count(query, 1, i);
+        ll_query_text(query, 2, store->space->workloads[i].name);
+        ll_query_text(query, 3, hash);
+        right = ll_query_run(query);
+    }
+    return right;
+}
+
+static const char *target_name(enum ll_axis_target target)
+{
+    static const char *const names[] = {"machine", "part", "model", "plan"};
+    return names[target];
+}
+
+static bool write_choices(struct ll_store *store, size_t axis, struct ll_query *query)
+{
+    const struct ll_axis *a = &store->space->axes[axis];
+    bool right = query != NULL;
+    for (uint32_t i = 0; right && i < a->value_count; i++) {
+        ll_query_count(query, 1, axis);
+        ll_query_count(query, 2, i);
+        ll_query_text(query, 3, a->values[i].text);
+        ll_query_number(query, 4, a->values[i].number);
+        right = ll_query_run(query);
+    }
+    return right;
+}
+
+/* What the base machine has where an axis varies; NaN of what is no number of it. */
+static double base_number(const struct ll_space *space, const struct ll_axis *axis)
+{
+    struct ll_location location;
+    return axis->ordered && axis->target == LL_AXIS_MACHINE &&
+                   ll_machine_locate(space->machine, axis->path, &location)
+               ? ll_located(space->machine, &location)
+               : NAN;
+}
+
+static bool write_axes(struct ll_store *store)
+{
+    struct ll_query *axes = ll_query_new(
+        store->database, "INSERT INTO parameters (id, path, target, base) VALUES (?1, ?2, ?3, ?4)");
+    struct ll_query *choices = ll_query_new(
+        store->database, "INSERT INTO choices (parameter, id, text, number) VALUES (?1, ?2, ?3, ?4)");
+    bool right = axes != NULL;
+    for (size_t a = 0; right && a < store->space->axis_count; a++) {
+        ll_query_count(axes, 1, a);
+        ll_query_text(axes, 2, store->space->axes[a].path);
+        ll_query_text(axes, 3, target_name(store->space->axes[a].target));
+        ll_query_number(axes, 4, base_number(store->space, &store->space->axes[a]));
+        right = ll_query_run(axes) && write_choices(store, a, choices);
+    }
+    return right;
+}
+
+static bool write_objectives(struct ll_store *store)
+{
+    struct ll_query *query = ll_query_new(
+        store->database, "INSERT INTO objectives (id, text, name, most) VALUES (?1, ?2, ?3, ?4)");
+    bool right = query != NULL;
+    for (size_t i = 0; right && i < store->space->objective_count; i++) {
+        const struct ll_objective_row *row = &store->space->objectives[i];
+        ll_query_count(query, 1, i);
+        ll_query_text(query, 2, row->text);
+        ll_query_text(query, 3, row->name);
+        ll_query_count(query, 4, row->most);
+        right = ll_query_run(query);
+    }
+    return right;
+}
+
+static bool write_base(struct ll_store *store, const struct ll_measured *base)
+{
+    struct ll_str sql = {0};
+    ll_str_add(&sql, "INSERT INTO base (workload");
+    add_result_columns(store->space, "", &sql);
+    ll_str_add(&sql, ")");
+    add_parameters(&sql, 1 + LL_MEASURE_COUNT + share_count(store->space));
+    struct ll_query *query = prepare(store, &sql);
+    bool right = query != NULL;
+    for (size_t w = 0; right && w < store->space->workload_count; w++) {
+        ll_query_count(query, 1, w);
+        put_measured(store, query, 2, &base[w]);
+        right = ll_query_run(query);
+    }
+    return right;
+}
+
+/* All of it in one transaction: a killed sweep leaves a whole beginning or none. */
+static bool begin_anew(struct ll_store *store, const struct ll_store_facts *facts)
+{
+    char hash[20];
+    hex(ll_space_hash(store->space), hash);
+    struct ll_fact space = {LL_FACT_SPACE, hash};
+    return ll_database_run(store->database, "BEGIN IMMEDIATE") && make_tables(store) &&
+           write_facts(store, &space, 1) && write_facts(store, facts->facts, facts->count) &&
+           write_workloads(store, facts->workload_hashes) && write_axes(store) && write_objectives(store) &&
+           write_base(store, facts->base) && ll_database_run(store->database, "COMMIT");
+}
+
+/* --- opening --- */
+
+/* Whether there are no tables; false on trouble too. */
+static bool is_empty(struct ll_store *store)
+{
+    struct ll_query *query = ll_query_new(store->database, "SELECT count(*) FROM sqlite_master");
+    bool empty = query && ll_query_next(query) && ll_cell_count(query, 0) == 0;
+    if (query)
+        ll_query_reset(query);
+    return empty;
+}
+
+static bool is_same_space(struct ll_store *store, struct ll_diags *diags)
+{
+    char hash[20];
+    hex(ll_space_hash(store->space), hash);
+    struct ll_query *query =
+        ll_query_new(store->database, "SELECT value FROM provenance WHERE name = '" LL_FACT_SPACE "'");
+    bool found = query && ll_query_next(query), same = found && !strcmp(ll_cell_text(query, 0), hash);
+    if (query)
+        ll_query_reset(query);
+    if (same)
+        return true;
+    const char *trouble = ll_database_trouble(store->database);
+    return ll_complain(diags, (struct ll_place){.file = store->path}, "%s%s",
+                       trouble ? trouble
+                               : "the results of another sweep: its axes, workloads or objectives differ",
+                       "; --fresh starts over, -o names another file");
+}
+
+static void remove_files(const char *path)
+{
+    static const char *const endings[] = {"", "-wal", "-shm", "-journal"};
+    struct ll_str name = {0};
+    for (size_t i = 0; i < sizeof endings / sizeof *endings; i++) {
+        ll_str_addf(&name, "%s%s", path, endings[i]);
+        if (name.text && !name.failed)
+            remove(name.text);
+        ll_str_release(&name);
+    }
+}
+
+static bool open_store(struct ll_store *store, const struct ll_store_facts *facts, struct ll_diags *diags)
+{
+    store->database = ll_database_open(store->path, true);
+    if (!store->database || !ll_database_run(store->database, "PRAGMA journal_mode = WAL;"
+                                                              "PRAGMA synchronous = NORMAL"))
+        return complain(store, diags);
+    if (is_empty(store) ? !begin_anew(store, facts) : !is_same_space(store, diags))
+        return diags->count ? false : complain(store, diags);
+    return prepare_all(store) || complain(store, diags);
+}
+
+struct ll_store *ll_store_open(const char *path, const struct ll_space *space,
+                               const struct ll_store_facts *facts, bool fresh, struct ll_diags *diags)
+{
+    struct ll_store *store = calloc(1, sizeof *store);
+    if (!store) {
+        ll_complain(diags, (struct ll_place){.file = path}, "memory ran out");
+        return NULL;
+    }
+    store->space = space;
+    store->path = path;
+    if (fresh)
+        remove_files(path);
+    if (open_store(store, facts, diags))
+        return store;
+    ll_database_close(store->database);
+    free(store);
+    return NULL;
+}
+
+bool ll_store_close(struct ll_store *store, struct ll_diags *diags)
+{
+    if (!store)
+        return true;
+    bool right = ll_database_run(store->database, "PRAGMA journal_mode = DELETE") || complain(store, diags);
+    ll_database_close(store->database);
+    free(store);
+    return right;
+}
+
+/* --- points --- */
+
+uint64_t ll_store_count(struct ll_store *store)
+{
+    uint64_t count = ll_query_next(store->count) ? ll_cell_count(store->count, 0) : 0;
+    ll_query_reset(store->count);
+    return count;
+}
+
+bool ll_store_find(struct ll_store *store, uint64_t number, uint64_t key, struct ll_outcome *outcome)
+{
+    const struct ll_space *space = store->space;
+    ll_query_count(store->find, 1, number);
+    ll_query_count(store->find, 2, key);
+    if (!ll_query_next(store->find))
+        return false;
+    bool impossible = ll_cell_count(store->find, 0) == LL_VERDICT_IMPOSSIBLE;
+    *outcome = (struct ll_outcome){.valid = ll_cell_count(store->find, 0) == LL_VERDICT_VALID,
+                                   .violation = impossible ? INFINITY : ll_cell_number(store->find, 1)};
+    for (size_t i = 0; i < LL_MOST_OBJECTIVES; i++) {
+        double value = i < space->objective_count ? ll_cell_number(store->find, 2 + (int)i) : 0;
+        outcome->objectives[i] = impossible || isnan(value)  ? INFINITY
+                                 : space->objectives[i].most ? -value
+                                                             : value;
+    }
+    ll_query_reset(store->find);
+    return true;
+}
+
+static bool add_point(struct ll_store *store, const struct ll_evaluation *evaluation)
+{
+    const struct ll_space *space = store->space;
+    struct ll_query *query = store->add_point;
+    uint32_t point[LL_MOST_AXES];
+    int at = 1;
+    ll_space_point(space, evaluation->number, point);
+    ll_query_count(query, at++, evaluation->number);
+    ll_query_count(query, at++, evaluation->key);
+    ll_query_count(query, at++, evaluation->verdict);
+    ll_query_text(query, at++, evaluation->why);
+    ll_query_number(query, at++,
+                    isfinite(evaluation->outcome.violation) ? evaluation->outcome.violation : NAN);
+    for (size_t a = 0; a < space->axis_count; a++) {
+        const struct ll_value *value = &space->axes[a].values[point[a]];
+        if (isnan(value->number))
+            ll_query_text(query, at++, value->text);
+        else
+            ll_query_number(query, at++, value->number);
+    }
+    for (size_t i = 0; i < space->objective_count; i++) {
+        double value = evaluation->outcome.objectives[i];
+        ll_query_number(query, at++, !isfinite(value) ? NAN : space->objectives[i].most ? -value : value);
+    }
+    return ll_query_run(query);
+}
+
+static bool add_results(struct ll_store *store, const struct ll_evaluation *evaluation)
+{
+    struct ll_query *query = store->add_result;
+    bool right = true;
+    for (size_t w = 0; right && w < store->space->workload_count; w++) {
+        ll_query_count(query, 1, evaluation->number);
+        ll_query_count(query, 2, w);
+        put_measured(store, query, 3, &evaluation->measured[w]);
+        right = ll_query_run(query);
+    }
+    return right;
+}
+
+bool ll_store_add(struct ll_store *store, const struct ll_evaluation *evaluations, size_t count,
+                  struct ll_diags *diags)
+{
+    bool right = ll_database_run(store->database, "BEGIN IMMEDIATE");
+    for (size_t i = 0; right && i < count; i++)
+        right = add_point(store, &evaluations[i]) &&
+                (evaluations[i].verdict == LL_VERDICT_IMPOSSIBLE || add_results(store, &evaluations[i]));
+    if (right && ll_database_run(store->database, "COMMIT"))
+        return true;
+    complain(store, diags);
+    ll_database_run(store->database, "ROLLBACK");
+    ll_database_trouble(store->database); /* of the way back nobody asks: what counts was said */
+    return false;
+}

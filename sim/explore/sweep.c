@@ -1,0 +1,190 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "sim/explore/sweep.h"
+
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+#define NO_PIECE UINT64_MAX
+
+/* Points that a process takes at once: a transaction of its database, or so few that a generation serves all.
+ */
+enum { PIECE = 64, PIECE_OF_LEARNING = 8 };
+
+struct run {
+    struct ll_sweep *sweep;
+    struct ll_diags *diags;
+    struct ll_evaluation *evaluations; /* of a batch: what has to be evaluated */
+    struct ll_measured *measured;
+    size_t *places; /* in the batch */
+    uint64_t capacity;
+    uint64_t piece, taken; /* with a crew: the piece that comes, and the one that is ours */
+};
+
+/* The finaliser of splitmix64 (Steele, Lea and Flood: Fast splittable pseudorandom number generators, 2014).
+ */
+static uint64_t mixed(uint64_t number)
+{
+    number += UINT64_C(0x9e3779b97f4a7c15);
+    number = (number ^ (number >> 30)) * UINT64_C(0xbf58476d1ce4e5b9);
+    number = (number ^ (number >> 27)) * UINT64_C(0x94d049bb133111eb);
+    return number ^ (number >> 31);
+}
+
+bool ll_in_shard(uint64_t number, uint64_t shard, uint64_t shards)
+{
+    return shards <= 1 || mixed(number) % shards == shard;
+}
+
+uint64_t ll_search_total(const struct ll_space *space)
+{
+    uint64_t most = space->search.points;
+    return most && most < space->point_count ? most : space->point_count;
+}
+
+static bool make_room(struct run *run, size_t count)
+{
+    size_t workloads = run->sweep->space->workload_count;
+    if (count <= run->capacity)
+        return true;
+    free(run->evaluations);
+    free(run->measured);
+    free(run->places);
+    run->capacity = 0;
+    run->evaluations = calloc(count, sizeof *run->evaluations);
+    run->measured = calloc(count * workloads, sizeof *run->measured);
+    run->places = calloc(count, sizeof *run->places);
+    if (!run->evaluations || !run->measured || !run->places)
+        return ll_complain(run->diags, (struct ll_place){.file = run->sweep->space->path}, "memory ran out");
+    for (size_t i = 0; i < count; i++)
+        run->evaluations[i].measured = run->measured + i * workloads;
+    run->capacity = count;
+    return true;
+}
+
+/* The points of the batch that are of this shard and not known yet; how many. */
+static size_t pick(struct run *run, const uint64_t *numbers, size_t count, struct ll_outcome *outcomes)
+{
+    struct ll_sweep *sweep = run->sweep;
+    size_t picked = 0;
+    for (size_t i = 0; i < count; i++) {
+        outcomes[i] = (struct ll_outcome){.violation = INFINITY};
+        if (!ll_in_shard(numbers[i], sweep->shard, sweep->shards))
+            continue;
+        uint64_t key = ll_evaluator_key(sweep->evaluator, numbers[i]);
+        if (sweep->store && ll_store_find(sweep->store, numbers[i], key, &outcomes[i])) {
+            sweep->state.known++;
+            sweep->state.valid += outcomes[i].valid;
+            continue;
+        }
+        run->evaluations[picked].number = numbers[i];
+        run->evaluations[picked].key = key;
+        run->places[picked++] = i;
+    }
+    return picked;
+}
+
+/* Evaluates and keeps what is not known of these points. */
+static bool work_through(struct run *run, const uint64_t *numbers, size_t count, struct ll_outcome *outcomes)
+{
+    struct ll_sweep *sweep = run->sweep;
+    size_t picked = pick(run, numbers, count, outcomes);
+    if (picked && !ll_evaluate(sweep->evaluator, run->evaluations, picked, run->diags))
+        return false;
+    if (picked && sweep->store && !ll_store_add(sweep->store, run->evaluations, picked, run->diags))
+        return false;
+    for (size_t i = 0; i < picked; i++) {
+        outcomes[run->places[i]] = run->evaluations[i].outcome;
+        sweep->state.valid += run->evaluations[i].outcome.valid;
+    }
+    sweep->state.evaluated += picked;
+    return true;
+}
+
+static bool is_stopped(const struct ll_sweep *sweep)
+{
+    return sweep->stop && *sweep->stop;
+}
+
+/* The pieces of a batch that this process takes; the outcomes of the others are not touched. */
+static bool take_pieces(struct run *run, const uint64_t *numbers, size_t count, struct ll_outcome *outcomes)
+{
+    const struct ll_crew *crew = run->sweep->crew;
+    size_t whole = ll_search_divides(run->sweep->space->search.kind) ? PIECE : PIECE_OF_LEARNING;
+    for (size_t begin = 0; begin < count; begin += whole, run->piece++) {
+        size_t size = count - begin < whole ? count - begin : whole;
+        if (run->taken == NO_PIECE)
+            run->taken = crew->take(crew->context);
+        if (run->taken != run->piece || is_stopped(run->sweep))
+            continue;
+        if (!work_through(run, numbers + begin, size, outcomes + begin))
+            return false;
+        run->taken = NO_PIECE;
+    }
+    return true;
+}
+
+/* Brings everybody the outcomes of all: what others did is zero here, and the sum is what they found. Whether
+ * anybody was stopped goes along, for then all must stop. */
+static bool exchange(struct run *run, size_t count, struct ll_outcome *outcomes)
+{
+    struct ll_sweep *sweep = run->sweep;
+    size_t width = 2 + sweep->space->objective_count;
+    double *values = calloc(count * width + 1, sizeof *values);
+    if (!values)
+        return ll_complain(run->diags, (struct ll_place){.file = sweep->space->path}, "memory ran out");
+    for (size_t i = 0; i < count; i++) {
+        values[i * width] = outcomes[i].valid;
+        values[i * width + 1] = outcomes[i].violation;
+        memcpy(&values[i * width + 2], outcomes[i].objectives, (width - 2) * sizeof *values);
+    }
+    values[count * width] = is_stopped(sweep);
+    sweep->crew->add_up(sweep->crew->context, values, count * width + 1);
+    for (size_t i = 0; i < count; i++) {
+        outcomes[i].valid = values[i * width] > 0;
+        outcomes[i].violation = values[i * width + 1];
+        memcpy(outcomes[i].objectives, &values[i * width + 2], (width - 2) * sizeof *values);
+    }
+    sweep->state.stopped = values[count * width] > 0;
+    free(values);
+    return !sweep->state.stopped;
+}
+
+static bool answer_together(struct run *run, const uint64_t *numbers, size_t count,
+                            struct ll_outcome *outcomes)
+{
+    memset(outcomes, 0, count * sizeof *outcomes);
+    if (!take_pieces(run, numbers, count, outcomes))
+        return false;
+    return ll_search_divides(run->sweep->space->search.kind) || exchange(run, count, outcomes);
+}
+
+static bool answer(void *context, const uint64_t *numbers, size_t count, struct ll_outcome *outcomes)
+{
+    struct run *run = context;
+    struct ll_sweep *sweep = run->sweep;
+    if (!make_room(run, count))
+        return false;
+    if (sweep->crew ? !answer_together(run, numbers, count, outcomes)
+                    : is_stopped(sweep) || !work_through(run, numbers, count, outcomes))
+        return false;
+    sweep->state.proposed += count;
+    if (sweep->progress)
+        sweep->progress(sweep->context, &sweep->state);
+    return !(sweep->crew && ll_search_divides(sweep->space->search.kind) && is_stopped(sweep));
+}
+
+bool ll_sweep_run(struct ll_sweep *sweep, struct ll_diags *diags)
+{
+    struct run run = {.sweep = sweep, .diags = diags, .taken = NO_PIECE};
+    sweep->state = (struct ll_sweep_state){.total = ll_search_total(sweep->space)};
+    size_t before = diags->count;
+    bool done = ll_search(sweep->space, answer, &run);
+    sweep->state.stopped |= is_stopped(sweep);
+    if (!done && !sweep->state.stopped && diags->count == before)
+        ll_complain(diags, (struct ll_place){.file = sweep->space->path}, "memory ran out");
+    free(run.evaluations);
+    free(run.measured);
+    free(run.places);
+    return done && diags->count == before;
+}

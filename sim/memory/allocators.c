@@ -1,0 +1,141 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* The caching allocator follows c10/cuda/CUDACachingAllocator.cpp of PyTorch as its documentation and
+ * comments describe it: sizes are rounded up to 512 bytes; up to 1 MiB come out of segments of 2 MiB; larger
+ * ones below 10 MiB out of segments of 20 MiB; the rest have segments of their own, rounded up to 2 MiB.
+ * Small pieces are split when more than 512 bytes are left, others when more than 1 MiB is. Segments are
+ * kept. */
+#include "sim/memory/allocators.h"
+
+#include "sim/memory/chains.h"
+#include "sim/memory/heap.h"
+
+enum { ARENA_GRAIN = 256 };
+enum {
+    GRAIN = 512,
+    SMALL_MOST = 1 << 20,
+    SMALL_SEGMENT = 2 << 20,
+    MIDDLE_LESS = 10 << 20,
+    MIDDLE_SEGMENT = 20 << 20,
+    LARGE_GRAIN = 2 << 20,
+    SMALL_LEFT = GRAIN - 1, /* one grain is worth keeping apart */
+    LARGE_LEFT = 1 << 20
+};
+enum { POOL_SMALL, POOL_LARGE };
+
+static uint64_t rounded(uint64_t bytes, uint64_t grain)
+{
+    return ll_mul(ll_ceil_div(ll_max(bytes, 1), grain), grain);
+}
+
+/* Each finds memory of so many bytes: its chunk, UINT32_MAX when there is no more. */
+
+static uint32_t take_IDEAL(struct ll_heap *heap, uint64_t bytes)
+{
+    (void)heap;
+    (void)bytes;
+    return 0;
+}
+
+/* The best hole, or the end: a hole there only has to grow. */
+static uint32_t take_ARENA(struct ll_heap *heap, uint64_t bytes)
+{
+    uint64_t size = rounded(bytes, ARENA_GRAIN);
+    uint32_t chunk = ll_heap_find(heap, size, 0);
+    if (chunk == UINT32_MAX && ll_heap_stretch(heap, size))
+        chunk = ll_heap_find(heap, size, 0);
+    return chunk != UINT32_MAX && ll_heap_take(heap, chunk, size, 0) ? chunk : UINT32_MAX;
+}
+
+static uint64_t segment_bytes(uint64_t size)
+{
+    if (size <= SMALL_MOST)
+        return SMALL_SEGMENT;
+    return size < MIDDLE_LESS ? MIDDLE_SEGMENT : rounded(size, LARGE_GRAIN);
+}
+
+static uint32_t take_CACHING(struct ll_heap *heap, uint64_t bytes)
+{
+    uint64_t size = rounded(bytes, GRAIN);
+    uint32_t pool = size <= SMALL_MOST ? POOL_SMALL : POOL_LARGE, chunk = ll_heap_find(heap, size, pool);
+    if (chunk == UINT32_MAX && ll_heap_grow(heap, segment_bytes(size), pool))
+        chunk = ll_heap_find(heap, size, pool);
+    uint64_t least = pool == POOL_SMALL ? SMALL_LEFT : LARGE_LEFT;
+    return chunk != UINT32_MAX && ll_heap_take(heap, chunk, size, least) ? chunk : UINT32_MAX;
+}
+
+static const struct {
+    const char *name, *help;
+    uint32_t (*take)(struct ll_heap *heap, uint64_t bytes);
+} allocators[] = {
+#define LL_ALLOCATOR(word, name, help) {name, help, take_##word},
+#include "sim/memory/allocators.def"
+#undef LL_ALLOCATOR
+};
+
+const char *ll_allocator_name(enum ll_allocator allocator)
+{
+    return allocators[allocator].name;
+}
+
+const char *ll_allocator_help(enum ll_allocator allocator)
+{
+    return allocators[allocator].help;
+}
+
+struct allocating {
+    const struct ll_trace *trace;
+    const struct ll_life *lives;
+    enum ll_allocator allocator;
+    struct ll_heap heap;
+    uint32_t *chunk; /* by storage */
+    struct ll_allocated *allocated;
+};
+
+static bool is_born(struct allocating *a, uint32_t storage, uint64_t *live_bytes)
+{
+    uint64_t bytes = a->lives[storage].bytes;
+    *live_bytes = ll_add(*live_bytes, bytes);
+    a->chunk[storage] = bytes ? allocators[a->allocator].take(&a->heap, bytes) : UINT32_MAX;
+    return ll_fits(*live_bytes) && (bytes == 0 || a->chunk[storage] != UINT32_MAX);
+}
+
+static bool dies(struct allocating *a, uint32_t storage, uint64_t *live_bytes)
+{
+    uint64_t bytes = a->lives[storage].bytes;
+    *live_bytes -= bytes;
+    return bytes == 0 || a->allocator == LL_ALLOCATOR_IDEAL || ll_heap_give(&a->heap, a->chunk[storage]);
+}
+
+static bool play(struct allocating *a, const struct ll_chains *births, const struct ll_chains *deaths)
+{
+    uint64_t live_bytes = 0;
+    bool right = true;
+    for (uint32_t op = 0; right && op < a->trace->op_count; op++) {
+        for (uint32_t s = births->first[op]; right && s != LL_NONE; s = births->next[s])
+            right = is_born(a, s, &live_bytes);
+        a->allocated->live_bytes = ll_max(a->allocated->live_bytes, live_bytes);
+        for (uint32_t s = deaths->first[op]; right && s != LL_NONE; s = deaths->next[s])
+            right = dies(a, s, &live_bytes);
+    }
+    return right;
+}
+
+bool ll_allocate(const struct ll_trace *trace, enum ll_allocator allocator, struct ll_allocated *allocated)
+{
+    struct ll_arena arena = {0};
+    struct allocating a = {.trace = trace, .allocator = allocator, .allocated = allocated};
+    struct ll_chains births, deaths;
+    *allocated = (struct ll_allocated){.fragmentation = 1};
+    if (trace->op_count == 0)
+        return true;
+    a.lives = ll_lives(trace, &arena);
+    a.chunk = ll_alloc(&arena, trace->storage_count + 1, sizeof *a.chunk);
+    bool done = a.lives && a.chunk && ll_chain(trace, a.lives, false, &births, &arena) &&
+                ll_chain(trace, a.lives, true, &deaths, &arena) && play(&a, &births, &deaths);
+    allocated->taken_bytes = allocator == LL_ALLOCATOR_IDEAL ? allocated->live_bytes : a.heap.end;
+    if (allocated->live_bytes > 0)
+        allocated->fragmentation = (double)allocated->taken_bytes / (double)allocated->live_bytes;
+    ll_heap_release(&a.heap);
+    ll_arena_release(&arena);
+    return done;
+}

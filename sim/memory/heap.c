@@ -1,0 +1,167 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "sim/memory/heap.h"
+
+#include "tracer/base/arena.h"
+
+#include <assert.h>
+#include <stdlib.h>
+#include <string.h>
+
+#define NONE UINT32_MAX
+
+void ll_heap_release(struct ll_heap *heap)
+{
+    free(heap->chunks);
+    free(heap->spare);
+    free(heap->sorted);
+    *heap = (struct ll_heap){0};
+}
+
+/* Where a free chunk of this pool, size and address is, or would be. */
+static uint32_t place_of(const struct ll_heap *heap, uint32_t pool, uint64_t bytes, uint64_t address)
+{
+    uint32_t low = 0, high = heap->sorted_count;
+    while (low < high) {
+        uint32_t middle = low + (high - low) / 2;
+        const struct ll_chunk *c = &heap->chunks[heap->sorted[middle]];
+        bool before = c->pool != pool     ? c->pool < pool
+                      : c->bytes != bytes ? c->bytes < bytes
+                                          : c->address < address;
+        if (before)
+            low = middle + 1;
+        else
+            high = middle;
+    }
+    return low;
+}
+
+static bool list(struct ll_heap *heap, uint32_t chunk)
+{
+    struct ll_chunk *c = &heap->chunks[chunk];
+    if (!ll_grow((void **)&heap->sorted, &heap->sorted_capacity, heap->sorted_count + 1u,
+                 sizeof *heap->sorted))
+        return false;
+    uint32_t place = place_of(heap, c->pool, c->bytes, c->address);
+    memmove(heap->sorted + place + 1, heap->sorted + place,
+            (heap->sorted_count - place) * sizeof *heap->sorted);
+    heap->sorted[place] = chunk;
+    heap->sorted_count++;
+    c->free = true;
+    return true;
+}
+
+static void unlist(struct ll_heap *heap, uint32_t chunk)
+{
+    struct ll_chunk *c = &heap->chunks[chunk];
+    uint32_t place = place_of(heap, c->pool, c->bytes, c->address);
+    assert(heap->sorted[place] == chunk);
+    heap->sorted_count--;
+    memmove(heap->sorted + place, heap->sorted + place + 1,
+            (heap->sorted_count - place) * sizeof *heap->sorted);
+    c->free = false;
+}
+
+static uint32_t new_chunk(struct ll_heap *heap, struct ll_chunk chunk)
+{
+    if (heap->spare_count > 0) {
+        uint32_t number = heap->spare[--heap->spare_count];
+        heap->chunks[number] = chunk;
+        return number;
+    }
+    if (!ll_grow((void **)&heap->chunks, &heap->capacity, heap->count + 1u, sizeof *heap->chunks))
+        return NONE;
+    heap->chunks[heap->count] = chunk;
+    return heap->count++;
+}
+
+bool ll_heap_grow(struct ll_heap *heap, uint64_t bytes, uint32_t pool)
+{
+    struct ll_chunk chunk = {heap->end, bytes, NONE, NONE, pool, false};
+    uint64_t end = ll_add(heap->end, bytes);
+    uint32_t number = ll_fits(end) ? new_chunk(heap, chunk) : NONE;
+    if (number == NONE || !list(heap, number))
+        return false;
+    heap->end = end;
+    heap->last = number;
+    return true;
+}
+
+uint32_t ll_heap_find(const struct ll_heap *heap, uint64_t bytes, uint32_t pool)
+{
+    uint32_t place = place_of(heap, pool, bytes, 0);
+    bool found = place < heap->sorted_count && heap->chunks[heap->sorted[place]].pool == pool;
+    return found ? heap->sorted[place] : NONE;
+}
+
+bool ll_heap_take(struct ll_heap *heap, uint32_t chunk, uint64_t bytes, uint64_t least)
+{
+    unlist(heap, chunk);
+    struct ll_chunk *c = &heap->chunks[chunk];
+    uint64_t left = c->bytes - bytes;
+    if (left == 0 || left <= least)
+        return true;
+    struct ll_chunk rest = {c->address + bytes, left, chunk, c->after, c->pool, false};
+    uint32_t number = new_chunk(heap, rest);
+    if (number == NONE)
+        return false;
+    c = &heap->chunks[chunk];
+    if (c->after != NONE)
+        heap->chunks[c->after].before = number;
+    heap->last = heap->last == chunk ? number : heap->last;
+    c->after = number;
+    c->bytes = bytes;
+    return list(heap, number);
+}
+
+/* The second of two neighbours, neither of which is listed, becomes part of the first. */
+static bool join(struct ll_heap *heap, uint32_t first, uint32_t second)
+{
+    struct ll_chunk *a = &heap->chunks[first], *b = &heap->chunks[second];
+    a->bytes += b->bytes;
+    a->after = b->after;
+    if (b->after != NONE)
+        heap->chunks[b->after].before = first;
+    heap->last = heap->last == second ? first : heap->last;
+    if (!ll_grow((void **)&heap->spare, &heap->spare_capacity, heap->spare_count + 1u, sizeof *heap->spare))
+        return false;
+    heap->spare[heap->spare_count++] = second;
+    return true;
+}
+
+bool ll_heap_give(struct ll_heap *heap, uint32_t chunk)
+{
+    uint32_t before = heap->chunks[chunk].before, after = heap->chunks[chunk].after;
+    if (after != NONE && heap->chunks[after].free) {
+        unlist(heap, after);
+        if (!join(heap, chunk, after))
+            return false;
+    }
+    if (before != NONE && heap->chunks[before].free) {
+        unlist(heap, before);
+        if (!join(heap, before, chunk))
+            return false;
+        chunk = before;
+    }
+    return list(heap, chunk);
+}
+
+bool ll_heap_stretch(struct ll_heap *heap, uint64_t bytes)
+{
+    uint32_t last = heap->last;
+    if (heap->end == 0 || !heap->chunks[last].free) {
+        if (!ll_heap_grow(heap, bytes, 0))
+            return false;
+        if (heap->last != last) {
+            heap->chunks[heap->last].before = last;
+            heap->chunks[last].after = heap->last;
+        }
+        return true;
+    }
+    uint64_t end = ll_add(heap->chunks[last].address, bytes);
+    if (!ll_fits(end))
+        return false;
+    unlist(heap, last);
+    heap->chunks[last].bytes = bytes;
+    heap->end = end;
+    return list(heap, last);
+}

@@ -1,0 +1,160 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "sim/parallel/combine.h"
+
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+double ll_combined_flops(const struct ll_term *terms, size_t count)
+{
+    double flops = 0;
+    for (size_t t = 0; t < count; t++)
+        for (uint64_t k = 0; k < terms[t].result->kind_count; k++)
+            flops += terms[t].times * terms[t].result->kinds[k].flops;
+    return flops;
+}
+
+static int by_time(const void *left, const void *right)
+{
+    const struct ll_kind_result *a = left, *b = right;
+    if (a->time_s != b->time_s)
+        return a->time_s < b->time_s ? 1 : -1;
+    return a->order < b->order ? -1 : a->order > b->order;
+}
+
+static struct ll_kind_result *find_kind(struct ll_kind_result *kinds, uint64_t *count,
+                                        const struct ll_kind_result *like)
+{
+    for (uint64_t i = 0; i < *count; i++)
+        if (strcmp(kinds[i].kind, like->kind) == 0)
+            return &kinds[i];
+    kinds[*count] = (struct ll_kind_result){.kind = like->kind,
+                                            .op_class = like->op_class,
+                                            .bound = like->bound,
+                                            .order = (uint32_t)*count,
+                                            .peak_share = like->peak_share};
+    return &kinds[(*count)++];
+}
+
+static bool sum_kinds(const struct ll_term *terms, size_t count, struct ll_arena *arena,
+                      struct ll_result *sum)
+{
+    struct ll_kind_result *kinds = ll_alloc(arena, LL_OP_COUNT, sizeof *kinds);
+    double all_s = 0;
+    sum->kind_count = 0;
+    for (size_t t = 0; kinds && t < count; t++)
+        for (uint64_t k = 0; k < terms[t].result->kind_count; k++) {
+            const struct ll_kind_result *term = &terms[t].result->kinds[k];
+            struct ll_kind_result *kind = find_kind(kinds, &sum->kind_count, term);
+            kind->count += terms[t].times * term->count;
+            kind->time_s += terms[t].times * term->time_s;
+            kind->flops += terms[t].times * term->flops;
+            kind->bytes += terms[t].times * term->bytes;
+            all_s += terms[t].times * term->time_s;
+        }
+    for (uint64_t k = 0; kinds && k < sum->kind_count; k++)
+        kinds[k].share = all_s > 0 ? kinds[k].time_s / all_s : 0;
+    if (kinds)
+        qsort(kinds, sum->kind_count, sizeof *kinds, by_time);
+    sum->kinds = kinds;
+    return kinds;
+}
+
+static void add_exposure(struct ll_exposure *sum, const struct ll_exposure *term, double times, double time_s,
+                         double of_s)
+{
+    sum->count += term->count;
+    sum->busy_s += times * term->busy_s;
+    sum->exposed_s += times * term->exposed_s;
+    for (unsigned l = 0; l < LL_MAX_LINKS; l++) {
+        sum->levels[l].busy_s += times * term->levels[l].busy_s;
+        sum->levels[l].exposed_s += times * term->levels[l].exposed_s;
+        sum->levels[l].sent_bytes += times * term->levels[l].sent_bytes;
+        sum->levels[l].share += of_s > 0 ? times * term->levels[l].share * time_s / of_s : 0;
+    }
+}
+
+static void add_energy(struct ll_energy_parts *sum, const struct ll_energy_parts *term, double times)
+{
+    sum->compute_j += times * term->compute_j;
+    sum->host_j += times * term->host_j;
+    for (unsigned l = 0; l < LL_MAX_LEVELS; l++)
+        sum->level_j[l] += times * term->level_j[l];
+}
+
+/* What flows all the time does so while the device waits too. */
+static void sum_energy(const struct ll_term *terms, size_t count, struct ll_result *sum)
+{
+    const struct ll_result *first = terms[0].result;
+    double static_w = first->time_s > 0 ? first->energy.static_j / first->time_s : 0;
+    sum->energy = (struct ll_energy_parts){.static_j = static_w * sum->time_s};
+    for (size_t t = 0; t < count; t++)
+        add_energy(&sum->energy, &terms[t].result->energy, terms[t].times);
+    if (isnan(first->energy_j))
+        return;
+    sum->energy_j = sum->energy.compute_j + sum->energy.host_j + sum->energy.static_j;
+    for (unsigned l = 0; l < LL_MAX_LEVELS; l++)
+        sum->energy_j += sum->energy.level_j[l];
+}
+
+/* Shares of the parts, each for as long as it takes, and of waiting; scaled so that they sum to 1. */
+static void sum_shares(const struct ll_term *terms, size_t count, double wait_s, struct ll_result *sum)
+{
+    double spent_s[LL_BOUND_COUNT] = {[LL_BOUND_DEPENDENCY] = fmax(0, wait_s)}, all_s = 0;
+    for (size_t t = 0; t < count; t++)
+        for (unsigned i = 0; i < LL_BOUND_COUNT; i++)
+            spent_s[i] += terms[t].times * terms[t].result->shares[i] * terms[t].result->time_s;
+    for (unsigned i = 0; i < LL_BOUND_COUNT; i++)
+        all_s += spent_s[i];
+    for (unsigned i = 0; i < LL_BOUND_COUNT && all_s > 0; i++)
+        sum->shares[i] = spent_s[i] / all_s;
+    sum->network = (struct ll_exposure){0};
+    for (size_t t = 0; t < count; t++)
+        add_exposure(&sum->network, &terms[t].result->network, terms[t].times, terms[t].result->time_s,
+                     all_s);
+}
+
+static void sum_rates(const struct ll_term *terms, size_t count, struct ll_result *sum)
+{
+    sum->device_active_s = sum->starting_s = 0;
+    memset(sum->level_bytes, 0, sizeof sum->level_bytes);
+    memset(sum->level_share, 0, sizeof sum->level_share);
+    for (size_t t = 0; t < count; t++) {
+        const struct ll_result *term = terms[t].result;
+        sum->device_active_s += terms[t].times * term->device_active_s;
+        sum->starting_s += terms[t].times * term->starting_s;
+        for (unsigned l = 0; l < LL_MAX_LEVELS; l++) {
+            sum->level_bytes[l] += terms[t].times * term->level_bytes[l];
+            if (sum->time_s > 0)
+                sum->level_share[l] += terms[t].times * term->level_share[l] * term->time_s / sum->time_s;
+        }
+    }
+    double peak = ll_machine_peak_flops(sum->machine, sum->prepared->dtype);
+    sum->flop_utilization =
+        peak > 0 && sum->time_s > 0 ? ll_combined_flops(terms, count) / (peak * sum->time_s) : 0;
+}
+
+const struct ll_result *ll_combine(const struct ll_term *terms, size_t count, double time_s, double wait_s,
+                                   const struct ll_footprint *footprint, struct ll_arena *arena)
+{
+    struct ll_result *sum = ll_alloc(arena, 1, sizeof *sum);
+    struct ll_prepared *prepared = ll_alloc(arena, 1, sizeof *prepared);
+    if (!sum || !prepared)
+        return NULL;
+    *prepared = *terms[0].result->prepared;
+    prepared->footprint = *footprint;
+    prepared->flops = ll_combined_flops(terms, count);
+    *sum = *terms[0].result;
+    sum->prepared = prepared;
+    sum->time_s = time_s;
+    sum->fits = footprint->peak_bytes <= sum->machine->levels[sum->machine->level_count - 1].size_bytes;
+    sum_shares(terms, count, wait_s, sum);
+    sum_rates(terms, count, sum);
+    sum_energy(terms, count, sum);
+    if (!sum_kinds(terms, count, arena, sum))
+        return NULL;
+    prepared->bytes = 0;
+    for (uint64_t k = 0; k < sum->kind_count; k++)
+        prepared->bytes += sum->kinds[k].bytes;
+    return sum;
+}

@@ -1,0 +1,24 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* A result of several: what a device does in a step, when it does some things several times and waits between
+ * them. Private to sim/parallel. */
+#ifndef LL_SIM_PARALLEL_COMBINE_H
+#define LL_SIM_PARALLEL_COMBINE_H
+
+#include "sim/replay/replay.h"
+
+/* A replay that comes so many times. */
+struct ll_term {
+    const struct ll_result *result;
+    double times;
+};
+
+/* Sums the terms, of one machine, over a step of time_s, of which they do not take wait_s. Ops and prepared
+ * are those of the first term, the footprint is given; shares are of the step, waiting counts as dependency.
+ * NULL when memory ran out. */
+const struct ll_result *ll_combine(const struct ll_term *terms, size_t count, double time_s, double wait_s,
+                                   const struct ll_footprint *footprint, struct ll_arena *arena);
+
+/* FLOPs of a device in all its terms. */
+double ll_combined_flops(const struct ll_term *terms, size_t count);
+
+#endif

@@ -1,0 +1,211 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* A cure makes another trace; all that follows is the same for each. */
+#include "sim/parallel/cures.h"
+
+#include "sim/parallel/exchange.h"
+#include "sim/parallel/offload.h"
+#include "sim/parallel/recompute.h"
+#include "tracer/base/status.h"
+#include "tracer/rescale.h"
+
+#include <inttypes.h>
+#include <math.h>
+
+struct curing {
+    const struct ll_result *result;
+    struct ll_arena *arena;
+    uint64_t capacity_bytes, replicas;
+    struct ll_cure *cure;
+    double samples; /* of the step that is tried, over those of the step as it is */
+};
+
+enum { REPLICAS_ELSE = 8 };
+
+static struct ll_parallel plan_of(const struct curing *c)
+{
+    return (struct ll_parallel){.data = c->replicas,
+                                .tensor = 1,
+                                .pipeline = 1,
+                                .expert = 1,
+                                .chunks = 1,
+                                .bucket_bytes = 25 << 20,
+                                .overlap = true};
+}
+
+static const struct ll_trace *trace_of(const struct curing *c)
+{
+    return c->result->prepared->trace;
+}
+
+/* The footprint of a batch; UINT64_MAX when there is none. */
+static uint64_t peak_of_batch(struct curing *c, uint64_t batch)
+{
+    const char *trouble = NULL;
+    struct ll_footprint footprint = {.peak_bytes = UINT64_MAX};
+    struct ll_trace *trace = ll_trace_rescale(trace_of(c), batch, &trouble);
+    c->cure->trouble = trace || !trouble ? c->cure->trouble : trouble;
+    if (trace && !ll_footprint(trace, &footprint))
+        footprint.peak_bytes = UINT64_MAX;
+    ll_trace_free(trace);
+    return footprint.peak_bytes;
+}
+
+/* The largest batch that fits, by halving: a larger one never needs less. */
+static struct ll_trace *try_BATCH(struct curing *c, const char **trouble)
+{
+    uint64_t batch = ll_trace_batch(trace_of(c)), fits = 0, fails = batch;
+    if (c->result->fits || batch < 2) {
+        *trouble = c->result->fits ? "it fits as it is" : "the batch is one, or not known";
+        return NULL;
+    }
+    while (fails - fits > 1 && !c->cure->trouble) {
+        uint64_t middle = fits + (fails - fits) / 2;
+        if (peak_of_batch(c, middle) <= c->capacity_bytes)
+            fits = middle;
+        else
+            fails = middle;
+    }
+    *trouble = c->cure->trouble;
+    if (*trouble)
+        return NULL;
+    fits = ll_max(fits, 1);
+    const char *with = ll_format(c->arena, "batch %" PRIu64 " of %" PRIu64, fits, batch);
+    c->cure->with = with ? with : "";
+    c->samples = (double)fits / (double)batch;
+    return ll_trace_rescale(trace_of(c), fits, trouble);
+}
+
+static struct ll_trace *recompute(const struct curing *c, enum ll_recompute which, const char **trouble)
+{
+    struct ll_trace *trace = ll_recompute(trace_of(c), which, trouble);
+    if (trace && trace->op_count == trace_of(c)->op_count) {
+        ll_trace_free(trace);
+        *trouble = "there is nothing to compute again";
+        return NULL;
+    }
+    return trace;
+}
+
+static struct ll_trace *try_SELECTIVE(struct curing *c, const char **trouble)
+{
+    return recompute(c, LL_RECOMPUTE_SELECTIVE, trouble);
+}
+
+static struct ll_trace *try_FULL(struct curing *c, const char **trouble)
+{
+    return recompute(c, LL_RECOMPUTE_FULL, trouble);
+}
+
+static struct ll_trace *shard(struct curing *c, uint64_t zero, const char **trouble)
+{
+    struct ll_parallel plan = plan_of(c);
+    const char *with = ll_format(c->arena, "%" PRIu64 " replicas", c->replicas);
+    c->cure->with = with ? with : "";
+    plan.zero = zero;
+    return ll_exchange_gradients(trace_of(c), &plan, trouble);
+}
+
+static struct ll_trace *try_ZERO_1(struct curing *c, const char **trouble)
+{
+    return shard(c, 1, trouble);
+}
+
+static struct ll_trace *try_ZERO_2(struct curing *c, const char **trouble)
+{
+    return shard(c, 2, trouble);
+}
+
+static struct ll_trace *try_ZERO_3(struct curing *c, const char **trouble)
+{
+    return shard(c, 3, trouble);
+}
+
+static struct ll_trace *offload(struct curing *c, struct ll_offload what, const char **trouble)
+{
+    struct ll_parallel plan = plan_of(c);
+    plan.offload = what;
+    struct ll_trace *trace = ll_offload(trace_of(c), &plan, trouble);
+    if (trace && c->result->machine->host.bandwidth_Bps == 0)
+        c->cure->trouble = "the machine does not say its host.bandwidth";
+    return trace;
+}
+
+static struct ll_trace *try_OPTIMIZER_AWAY(struct curing *c, const char **trouble)
+{
+    return offload(c, (struct ll_offload){.optimizer = true}, trouble);
+}
+
+static struct ll_trace *try_ACTIVATIONS_AWAY(struct curing *c, const char **trouble)
+{
+    return offload(c, (struct ll_offload){.activations = true}, trouble);
+}
+
+static struct ll_trace *try_WEIGHTS_AWAY(struct curing *c, const char **trouble)
+{
+    return offload(c, (struct ll_offload){.weights = true}, trouble);
+}
+
+/* The step replayed; its time stays unknown where the machine cannot say. */
+static void time_cure(struct curing *c, const struct ll_trace *trace)
+{
+    struct ll_arena scratch = {0};
+    struct ll_diags diags = {0};
+    const struct ll_prepared *prepared = ll_prepare(trace, &scratch, &diags);
+    const struct ll_result *result =
+        prepared ? ll_replay(prepared, c->result->machine, &scratch, &diags) : NULL;
+    if (result) {
+        c->cure->time_s = result->time_s;
+        c->cure->slowdown = result->time_s / c->result->time_s / c->samples;
+    } else if (diags.count > 0) {
+        c->cure->trouble = "times are not known, the machine says nothing of a network";
+    }
+    ll_diags_release(&diags);
+    ll_arena_release(&scratch);
+}
+
+static void try_cure(struct curing *c, struct ll_trace *(*make)(struct curing *c, const char **trouble))
+{
+    const char *trouble = NULL;
+    struct ll_footprint footprint;
+    struct ll_trace *trace = make(c, &trouble);
+    if (!trace) {
+        c->cure->trouble = trouble ? trouble : ll_status_text(LL_NO_MEMORY);
+        return;
+    }
+    c->cure->done = ll_footprint(trace, &footprint);
+    if (c->cure->done) {
+        c->cure->peak_bytes = footprint.peak_bytes;
+        c->cure->fits = footprint.peak_bytes <= c->capacity_bytes;
+        if (!c->cure->trouble)
+            time_cure(c, trace);
+    }
+    ll_trace_free(trace);
+}
+
+const struct ll_cure *ll_cures(const struct ll_result *result, struct ll_arena *arena)
+{
+    static const struct {
+        const char *name, *help;
+        struct ll_trace *(*make)(struct curing *c, const char **trouble);
+    } rows[] = {
+#define LL_CURE(word, name, help) {name, help, try_##word},
+#include "sim/parallel/cures.def"
+#undef LL_CURE
+    };
+    const struct ll_machine *machine = result->machine;
+    struct ll_cure *cures = ll_alloc(arena, LL_CURE_COUNT, sizeof *cures);
+    struct curing curing = {.result = result, .arena = arena, .replicas = 1};
+    curing.capacity_bytes = machine->levels[machine->level_count - 1].size_bytes;
+    for (uint64_t i = 0; i < machine->network_count; i++)
+        curing.replicas = ll_mul(curing.replicas, machine->networks[i].devices);
+    if (curing.replicas < 2)
+        curing.replicas = REPLICAS_ELSE;
+    for (unsigned i = 0; cures && i < LL_CURE_COUNT; i++) {
+        cures[i] = (struct ll_cure){
+            .name = rows[i].name, .help = rows[i].help, .with = "", .time_s = NAN, .slowdown = NAN};
+        curing.cure = &cures[i];
+        curing.samples = 1;
+        try_cure(&curing, rows[i].make);
+    }
+    return cures;
+}

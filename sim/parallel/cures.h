@@ -1,0 +1,31 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* What would make a step fit into a machine's memory, and what that costs: each way is tried, its footprint
+ * taken and the step replayed. */
+#ifndef LL_SIM_PARALLEL_CURES_H
+#define LL_SIM_PARALLEL_CURES_H
+
+#include "sim/replay/replay.h"
+
+enum ll_cure_kind {
+#define LL_CURE(word, name, help) LL_CURE_##word,
+#include "sim/parallel/cures.def"
+#undef LL_CURE
+    LL_CURE_COUNT
+};
+
+struct ll_cure {
+    const char *name, *help; /* static storage */
+    const char *with;        /* which batch, how many replicas; "" where there is nothing to say */
+    const char *trouble; /* why it cannot be done or its time is not known, static storage; NULL: nothing */
+    bool done;           /* the footprint is known */
+    bool fits;
+    uint64_t peak_bytes;
+    double time_s;   /* a step; NaN when it is not known */
+    double slowdown; /* of a sample, over the step as it is; NaN as well */
+};
+
+/* LL_CURE_COUNT of them, in the order of cures.def; the arena owns all. A smaller batch is the largest that
+ * fits. Replicas are the machine's devices, eight where it has no network. NULL when memory ran out. */
+const struct ll_cure *ll_cures(const struct ll_result *result, struct ll_arena *arena);
+
+#endif

@@ -1,0 +1,33 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* One piece of a model that is cut between layers: what a stage of a pipeline does with a micro-batch.
+ *
+ * With `stages` devices in a row and `chunks` pieces on each there are stages x chunks pieces of neighbouring
+ * layers; piece i lies on stage i modulo stages. Where all layers do the same work pieces have equally many
+ * (the first ones take what is left over); where they differ, the piece with the most FLOPs has as few as can
+ * be. Backward and update ops go where their layer is. What one piece makes and others read is sent once to
+ * each and received before its first use; what is nobody's (sim/parallel/layers.h) each piece makes for
+ * itself.
+ *
+ * A weight that several pieces read is on each of them. Where their gradients are added and they are equally
+ * far apart an all_reduce does so, else one of them, which sends the sum back; then each updates its own.
+ *
+ * Sends and receives carry LL_ATTR_PEER, the distance to the other device (0: the piece's own), and the phase
+ * in which both happen: what is made going forward is received before the piece goes backward, and what only
+ * updates read is sent when updating. Of each phase those between two pieces lie in the same order in both
+ * programs. Layers in parallel are the same with one micro-batch. */
+#ifndef LL_SIM_PARALLEL_CUT_H
+#define LL_SIM_PARALLEL_CUT_H
+
+#include "tracer/trace.h"
+
+struct ll_cut {
+    uint64_t stages, chunks; /* at least 1 each */
+    uint64_t piece;          /* less than stages x chunks */
+    uint64_t distance;       /* of devices of neighbouring stages: tensor x data */
+};
+
+/* The program of a piece; free with ll_trace_free. NULL and *trouble, a static sentence: fewer layers than
+ * pieces, for one. Thread-safe. */
+struct ll_trace *ll_cut(const struct ll_trace *trace, const struct ll_cut *cut, const char **trouble);
+
+#endif

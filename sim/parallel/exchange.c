@@ -1,0 +1,454 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Ops that compute stay as they are. Behind those that make gradients the gradients of a bucket are
+ * exchanged; from there on whatever updates works on what came out: the sums, or one device's part of them. A
+ * weight that is whole is only seen as its part for the update (a view), and made whole again behind it. */
+#include "sim/parallel/exchange.h"
+
+#include "sim/parallel/exchange_parts.h"
+#include "sim/parallel/experts.h"
+
+#include <inttypes.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+static const struct ll_form *form_of(const struct ll_exchanging *x, uint32_t op)
+{
+    return &x->trace->forms[x->trace->ops[op].form];
+}
+
+static const struct ll_desc *desc_of(const struct ll_exchanging *x, uint32_t tensor)
+{
+    return &x->trace->descs[x->trace->tensors[tensor].desc];
+}
+
+static bool no_memory(struct ll_exchanging *x)
+{
+    return ll_rewrite_trouble(&x->rewrite, ll_status_text(LL_NO_MEMORY));
+}
+
+static bool add(struct ll_exchanging *x, struct ll_bucket *bucket, uint32_t tensor)
+{
+    if (!ll_grow((void **)&bucket->tensors, &bucket->capacity, bucket->count + 1, sizeof *bucket->tensors))
+        return no_memory(x);
+    bucket->tensors[bucket->count++] = tensor;
+    return true;
+}
+
+/* Gradients. */
+
+/* The op written last: what does not overlap waits for it. */
+static uint32_t last_op(const struct ll_exchanging *x)
+{
+    return x->rewrite.op_count > 0 ? x->rewrite.op_count - 1 : LL_NONE;
+}
+
+/* How a gradient is exchanged. */
+struct way {
+    bool parts, experts;
+};
+
+static bool in_parts(const struct ll_exchanging *x, uint32_t tensor)
+{
+    return x->plan->zero > 0 && x->gradients.in_parts[tensor] && ll_replicas_of(x, tensor) > 1;
+}
+
+static bool goes(const struct ll_exchanging *x, uint32_t tensor, struct way way)
+{
+    return in_parts(x, tensor) == way.parts && ll_of_experts(x, tensor) == way.experts &&
+           ll_replicas_of(x, tensor) > 1;
+}
+
+/* Those of a bucket's tensors that go the same way. */
+static void exchange_some(struct ll_exchanging *x, const uint32_t *tensors, uint64_t count, struct way way,
+                          uint32_t *room)
+{
+    uint32_t *inputs = room, *outputs = room + count;
+    uint64_t some = 0;
+    for (uint64_t i = 0; i < count; i++) {
+        if (!goes(x, tensors[i], way))
+            continue;
+        inputs[some] = ll_rewrite_tensor(&x->rewrite, tensors[i]);
+        outputs[some++] = way.parts ? ll_part_desc(x, tensors[i], LL_GRADIENT)
+                                    : ll_rewrite_desc(&x->rewrite, x->trace->tensors[tensors[i]].desc);
+    }
+    const struct ll_exchanged_tensors exchange = {
+        .kind = way.parts ? LL_OP_REDUCE_SCATTER : LL_OP_ALL_REDUCE,
+        .phase = LL_PHASE_COMM,
+        .scope = "gradients",
+        .inputs = inputs,
+        .outputs = outputs,
+        .count = some,
+        .in_place = !way.parts || x->plan->zero < 2,
+        .experts = way.experts,
+        .after = x->plan->overlap ? LL_NONE : last_op(x),
+    };
+    uint32_t next = ll_exchange_tensors(x, &exchange);
+    for (uint64_t i = 0; i < count && next != LL_NONE; i++)
+        if (goes(x, tensors[i], way))
+            ll_rewrite_redirect(&x->rewrite, tensors[i], next++);
+}
+
+/* A run of a bucket's tensors; each is then what came out. */
+static void exchange_run(struct ll_exchanging *x, const uint32_t *tensors, uint64_t count)
+{
+    static const struct way ways[] = {{true, false}, {false, false}, {true, true}, {false, true}};
+    uint32_t *room = malloc((2 * count + 1) * sizeof *room);
+    if (!room)
+        no_memory(x);
+    for (size_t i = 0; room && i < sizeof ways / sizeof *ways; i++)
+        exchange_some(x, tensors, count, ways[i], room);
+    for (uint64_t i = 0; i < count; i++)
+        x->exchanged[tensors[i]] = true;
+    free(room);
+}
+
+/* How many of the bucket's first tensors make up bucket_bytes; all with *full false when they do not. */
+static uint64_t run_of(const struct ll_exchanging *x, const struct ll_bucket *bucket, uint64_t from,
+                       bool *full)
+{
+    uint64_t bytes = 0, end = from;
+    *full = false;
+    while (end < bucket->count && !*full) {
+        bytes = ll_add(bytes, ll_size_bytes(&desc_of(x, bucket->tensors[end++])->shape));
+        *full = bytes >= x->plan->bucket_bytes;
+    }
+    return end - from;
+}
+
+/* Exchanges what is full, or all in pieces that are. */
+static void drain(struct ll_exchanging *x, struct ll_bucket *bucket, bool all,
+                  void (*exchange)(struct ll_exchanging *x, const uint32_t *tensors, uint64_t count))
+{
+    uint64_t done = 0;
+    bool full;
+    for (uint64_t count; done < bucket->count && !x->rewrite.trouble; done += count) {
+        count = run_of(x, bucket, done, &full);
+        if (!full && !all)
+            break;
+        exchange(x, bucket->tensors + done, count);
+    }
+    memmove(bucket->tensors, bucket->tensors + done, (bucket->count - done) * sizeof *bucket->tensors);
+    bucket->count -= done;
+}
+
+static void meet_gradients(struct ll_exchanging *x, uint32_t op)
+{
+    bool any = false;
+    for (uint32_t o = 0; o < form_of(x, op)->view.output_count; o++) {
+        uint32_t tensor = ll_op_output(x->trace, op, o);
+        if (x->gradients.kind[tensor] == LL_DENSE_GRADIENT && !x->exchanged[tensor])
+            any = add(x, &x->dense, tensor);
+    }
+    if (any && x->plan->overlap)
+        drain(x, &x->dense, false, exchange_run);
+}
+
+/* Rows of a table with all devices' rows behind each other. */
+static uint32_t grown_desc(struct ll_exchanging *x, uint32_t tensor)
+{
+    struct ll_shape shape = desc_of(x, tensor)->shape;
+    if (shape.rank == 0)
+        shape.rank = 1, shape.dim[0] = 1;
+    shape.dim[0] = ll_mul(shape.dim[0], x->plan->data);
+    return ll_rewrite_reshaped(&x->rewrite, x->trace->tensors[tensor].desc, &shape);
+}
+
+static uint32_t gather_rows(struct ll_exchanging *x, uint32_t tensor)
+{
+    uint32_t input = ll_rewrite_tensor(&x->rewrite, tensor), output = grown_desc(x, tensor);
+    const struct ll_exchanged_tensors exchange = {.kind = LL_OP_ALL_GATHER,
+                                                  .phase = LL_PHASE_COMM,
+                                                  .scope = "gradients",
+                                                  .inputs = &input,
+                                                  .outputs = &output,
+                                                  .count = 1,
+                                                  .after = LL_NONE};
+    return ll_exchange_tensors(x, &exchange);
+}
+
+/* Gradients that an update is about to read are exchanged by now. */
+static void finish_gradients(struct ll_exchanging *x, uint32_t op)
+{
+    for (uint32_t i = 0; i < form_of(x, op)->view.input_count; i++) {
+        uint32_t tensor = ll_op_input(x->trace, op, i);
+        if (x->gradients.kind[tensor] == LL_NO_GRADIENT || x->exchanged[tensor])
+            continue;
+        if (x->gradients.kind[tensor] == LL_DENSE_GRADIENT) {
+            drain(x, &x->dense, true, exchange_run);
+        } else {
+            ll_rewrite_redirect(&x->rewrite, tensor, gather_rows(x, tensor));
+            x->exchanged[tensor] = true;
+        }
+    }
+}
+
+/* Updates. */
+
+static bool is_sharded(const struct ll_exchanging *x, uint32_t tensor)
+{
+    return x->plan->zero > 0 && x->gradients.sharded[x->trace->tensors[tensor].storage] &&
+           ll_replicas_of(x, tensor) > 1;
+}
+
+/* States come as parts; with zero 3 weights do. */
+static void bring_parts(struct ll_exchanging *x, uint32_t op)
+{
+    for (uint32_t i = 0; i < form_of(x, op)->view.input_count; i++) {
+        uint32_t tensor = ll_op_input(x->trace, op, i);
+        const struct ll_tensor *t = &x->trace->tensors[tensor];
+        bool weight = desc_of(x, tensor)->memory == LL_WEIGHT;
+        if (!is_sharded(x, tensor))
+            continue;
+        if (weight && x->plan->zero == 3)
+            ll_rewrite_redirect(&x->rewrite, tensor, ll_weight_part(x, tensor));
+        else if (!weight && t->producer == LL_NONE && x->part[t->storage] == LL_NONE)
+            ll_rewrite_redirect(&x->rewrite, tensor, ll_weight_part(x, tensor));
+    }
+}
+
+/* Sums of sums are sums; whoever else reads one needs that of all devices. */
+static bool adds(enum ll_op_kind kind)
+{
+    return kind == LL_OP_ADD || kind == LL_OP_ADD_N;
+}
+
+static void complete_sums(struct ll_exchanging *x, uint32_t op)
+{
+    const struct ll_form *form = form_of(x, op);
+    for (uint32_t i = 0; !adds(form->view.kind) && i < form->view.input_count; i++) {
+        uint32_t tensor = ll_op_input(x->trace, op, i);
+        if (!x->partial[tensor])
+            continue;
+        uint32_t input = ll_rewrite_tensor(&x->rewrite, tensor);
+        uint32_t desc = ll_rewrite_desc(&x->rewrite, x->trace->tensors[tensor].desc);
+        const struct ll_exchanged_tensors exchange = {.kind = LL_OP_ALL_REDUCE,
+                                                      .phase = LL_PHASE_COMM,
+                                                      .scope = "gradients",
+                                                      .inputs = &input,
+                                                      .outputs = &desc,
+                                                      .count = 1,
+                                                      .in_place = true,
+                                                      .after = LL_NONE};
+        ll_rewrite_redirect(&x->rewrite, tensor, ll_exchange_tensors(x, &exchange));
+        x->partial[tensor] = false;
+    }
+}
+
+/* A whole weight seen as the part that this device updates. */
+static uint32_t see_part(struct ll_exchanging *x, uint32_t op, uint32_t tensor, uint32_t whole)
+{
+    uint32_t desc = ll_part_desc(x, tensor, LL_WEIGHT);
+    return ll_rewrite_add(&x->rewrite,
+                          &(struct ll_record){.kind = LL_OP_SEEN_AS,
+                                              .phase = LL_PHASE_UPDATE,
+                                              .scope = ll_rewrite_string(&x->rewrite, form_of(x, op)->scope),
+                                              .inputs = &whole,
+                                              .input_count = 1,
+                                              .outputs = &desc,
+                                              .output_count = 1});
+}
+
+static bool equal_dims(const struct ll_shape *a, const struct ll_shape *b)
+{
+    return a->rank == b->rank && memcmp(a->dim, b->dim, sizeof a->dim) == 0;
+}
+
+/* Inputs as they are now: parts of weights, all devices' indices. */
+static void settle_inputs(struct ll_exchanging *x, uint32_t op, uint32_t *inputs)
+{
+    const struct ll_form *form = form_of(x, op);
+    for (uint32_t i = 0; i < form->view.input_count && !x->rewrite.trouble; i++) {
+        uint32_t tensor = ll_op_input(x->trace, op, i);
+        if (is_sharded(x, tensor) &&
+            equal_dims(ll_rewrite_shape(&x->rewrite, inputs[i]), &form->view.in[i]) &&
+            form->view.in[i].rank > 0)
+            inputs[i] = see_part(x, op, tensor, inputs[i]);
+        if (form->view.kind == LL_OP_SGD_ROWS && i == 2) {
+            if (x->gathered[tensor] == LL_NONE)
+                x->gathered[tensor] = gather_rows(x, tensor);
+            inputs[i] = x->gathered[tensor];
+        }
+    }
+}
+
+/* What an input became, that is what an output of its size becomes; sums over parts are partial. */
+static void settle_outputs(struct ll_exchanging *x, uint32_t op, const uint32_t *inputs, uint32_t *outputs)
+{
+    const struct ll_form *form = form_of(x, op);
+    bool partial = false;
+    for (uint32_t i = 0; i < form->view.input_count && !x->rewrite.trouble; i++) {
+        const struct ll_shape *old = &form->view.in[i], *now = ll_rewrite_shape(&x->rewrite, inputs[i]);
+        partial |= x->partial[ll_op_input(x->trace, op, i)];
+        if (equal_dims(old, now))
+            continue;
+        partial |= ll_elements(now) < ll_elements(old);
+        for (uint32_t o = 0; o < form->view.output_count; o++)
+            if (ll_elements(&form->view.out[o]) == ll_elements(old) && form->view.kind != LL_OP_SGD_ROWS) {
+                struct ll_shape shape = *ll_rewrite_shape(&x->rewrite, inputs[i]);
+                shape.dtype = form->view.out[o].dtype;
+                outputs[o] = ll_rewrite_reshaped(&x->rewrite, form->outputs[o], &shape);
+            }
+    }
+    for (uint32_t o = 0; o < form->view.output_count; o++)
+        x->partial[ll_op_output(x->trace, op, o)] = partial && form->view.out[o].rank == 0;
+}
+
+static void gather_some(struct ll_exchanging *x, const uint32_t *tensors, uint64_t count, bool experts,
+                        uint32_t *room)
+{
+    uint32_t *inputs = room, *outputs = room + count;
+    uint64_t some = 0;
+    for (uint64_t i = 0; i < count; i++) {
+        if (ll_of_experts(x, tensors[i]) != experts)
+            continue;
+        inputs[some] = ll_rewrite_tensor(&x->rewrite, tensors[i]);
+        outputs[some++] = ll_rewrite_desc(&x->rewrite, x->trace->tensors[tensors[i]].desc);
+    }
+    const struct ll_exchanged_tensors exchange = {.kind = LL_OP_ALL_GATHER,
+                                                  .phase = LL_PHASE_COMM,
+                                                  .scope = "weights",
+                                                  .inputs = inputs,
+                                                  .outputs = outputs,
+                                                  .count = some,
+                                                  .in_place = true,
+                                                  .experts = experts,
+                                                  .after = LL_NONE};
+    uint32_t next = ll_exchange_tensors(x, &exchange);
+    for (uint64_t i = 0; i < count && next != LL_NONE; i++)
+        if (ll_of_experts(x, tensors[i]) == experts)
+            ll_rewrite_redirect(&x->rewrite, tensors[i], next++);
+}
+
+/* New weights are made whole in their own memory. */
+static void gather_run(struct ll_exchanging *x, const uint32_t *tensors, uint64_t count)
+{
+    uint32_t *room = malloc((2 * count + 1) * sizeof *room);
+    if (!room) {
+        no_memory(x);
+        return;
+    }
+    gather_some(x, tensors, count, false, room);
+    gather_some(x, tensors, count, true, room);
+    free(room);
+}
+
+static void meet_weights(struct ll_exchanging *x, uint32_t op)
+{
+    for (uint32_t o = 0; o < form_of(x, op)->view.output_count; o++) {
+        uint32_t tensor = ll_op_output(x->trace, op, o), storage = x->trace->tensors[tensor].storage;
+        if (!is_sharded(x, tensor))
+            continue;
+        if (x->plan->zero == 3)
+            x->part[storage] = ll_rewrite_tensor(&x->rewrite, tensor);
+        else if (desc_of(x, tensor)->memory == LL_WEIGHT && x->gradients.last[tensor])
+            add(x, &x->weights, tensor);
+    }
+    if (x->plan->overlap)
+        drain(x, &x->weights, false, gather_run);
+}
+
+static void write_update(struct ll_exchanging *x, uint32_t op)
+{
+    struct ll_record record;
+    finish_gradients(x, op);
+    bring_parts(x, op);
+    complete_sums(x, op);
+    if (!ll_rewrite_record(&x->rewrite, op, &record))
+        return;
+    uint32_t *inputs = x->rewrite.refs, *outputs = inputs + record.input_count;
+    settle_inputs(x, op, inputs);
+    settle_outputs(x, op, inputs, outputs);
+    ll_rewrite_put(&x->rewrite, op, &record);
+    meet_weights(x, op);
+}
+
+static void write_op(struct ll_exchanging *x, uint32_t op)
+{
+    enum ll_phase phase = form_of(x, op)->phase;
+    if (phase == LL_PHASE_UPDATE) {
+        write_update(x, op);
+        return;
+    }
+    drain(x, &x->weights, true, gather_run);
+    if (x->plan->zero == 3)
+        ll_gather_weights(x, op);
+    ll_rewrite_keep(&x->rewrite, op);
+    if (phase == LL_PHASE_BACKWARD)
+        meet_gradients(x, op);
+}
+
+static uint32_t *none(struct ll_exchanging *x, uint64_t count)
+{
+    uint32_t *list = ll_alloc(&x->rewrite.arena, count + 1, sizeof *list);
+    if (list)
+        memset(list, 0xff, (count + 1) * sizeof *list);
+    return list;
+}
+
+/* Experts that are divided among replicas are exchanged by themselves: others have the same ones. */
+static void leave_out(struct ll_exchanging *x, bool experts)
+{
+    for (uint64_t i = 0; i < x->trace->tensor_count; i++)
+        if (ll_is_of_experts(desc_of(x, (uint32_t)i)) != experts) {
+            const struct ll_tensor *t = &x->trace->tensors[i];
+            bool lasts = desc_of(x, (uint32_t)i)->memory == LL_WEIGHT ||
+                         desc_of(x, (uint32_t)i)->memory == LL_OPTIMIZER;
+            x->gradients.kind[i] = LL_NO_GRADIENT;
+            x->gradients.in_parts[i] = false;
+            if (lasts)
+                x->gradients.sharded[t->storage] = false;
+        }
+}
+
+static bool prepare(struct ll_exchanging *x)
+{
+    struct ll_arena *arena = &x->rewrite.arena;
+    x->exchanged = ll_alloc(arena, x->trace->tensor_count + 1, sizeof *x->exchanged);
+    x->partial = ll_alloc(arena, x->trace->tensor_count + 1, sizeof *x->partial);
+    x->part = none(x, x->trace->storage_count);
+    x->gathered = none(x, x->trace->tensor_count);
+    return x->exchanged && x->partial && x->part && x->gathered &&
+           ll_gradients_find(x->trace, arena, &x->gradients) &&
+           (x->plan->zero < 3 || (ll_layers_find(x->trace, arena, &x->layers) && ll_uses_find(x)));
+}
+
+/* Whose gradients are exchanged. */
+enum whose { ALL, EXPERTS, OTHERS };
+
+static struct ll_trace *exchange_of(const struct ll_trace *trace, const struct ll_parallel *plan,
+                                    enum whose whose, const char **trouble)
+{
+    struct ll_exchanging x = {.trace = trace, .plan = plan};
+    char replicas[32], zero[32];
+    snprintf(replicas, sizeof replicas, "%" PRIu64, plan->data);
+    snprintf(zero, sizeof zero, "%" PRIu64, plan->zero);
+    ll_rewrite_begin(&x.rewrite, trace, (struct ll_fact[]){{"replicas", replicas}, {"zero", zero}}, 2);
+    if (!prepare(&x))
+        no_memory(&x);
+    if (whose != ALL && !x.rewrite.trouble)
+        leave_out(&x, whose == EXPERTS);
+    for (uint32_t op = 0; op < trace->op_count && !x.rewrite.trouble; op++)
+        if (plan->data > 1)
+            write_op(&x, op);
+        else
+            ll_rewrite_keep(&x.rewrite, op);
+    drain(&x, &x.weights, true, gather_run);
+    free(x.dense.tensors);
+    free(x.weights.tensors);
+    return ll_rewrite_end(&x.rewrite, trouble);
+}
+
+struct ll_trace *ll_exchange_gradients(const struct ll_trace *trace, const struct ll_parallel *plan,
+                                       const char **trouble)
+{
+    struct ll_parallel same_experts = *plan;
+    if (plan->expert <= 1)
+        return exchange_of(trace, plan, ALL, trouble);
+    same_experts.data = plan->data / plan->expert;
+    same_experts.tensor = plan->tensor * plan->expert;
+    struct ll_trace *experts = exchange_of(trace, &same_experts, EXPERTS, trouble);
+    struct ll_trace *all = experts ? exchange_of(experts, plan, OTHERS, trouble) : NULL;
+    ll_trace_free(experts);
+    return all;
+}

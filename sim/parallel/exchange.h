@@ -1,0 +1,37 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* What replicas of a model exchange: gradients, and with sharded states the weights (Rajbhandari et al.,
+ * ZeRO: memory optimizations toward training trillion parameter models, 2020).
+ *
+ * With N = plan->data replicas, plan->tensor devices apart, S bytes of gradients or weights:
+ *
+ *     zero 0   all_reduce of the gradients                              each device sends 2 (N-1)/N S
+ *     zero 1   reduce_scatter of the gradients, 1/N of the optimizer's state and work on each, all_gather of
+ *              the new weights                                          the same
+ *     zero 2   as 1; a gradient is freed as soon as it is exchanged     the same
+ *     zero 3   as 2, but weights lie in N parts too: all_gather of a layer's before it goes forward, once
+ *              more before it goes backward, none after the update      3 (N-1)/N S
+ *
+ * Gradients go in buckets, in the order in which they are made: a bucket when it has plan->bucket_bytes, or
+ * with plan->overlap false all of them when the first is used. New weights go in such buckets too. Rows of a
+ * table that an update picks (sgd_rows) are gathered from all with their indices, and that update does all of
+ * them. With overlap the weights of the next layer are gathered while one computes (zero 3), without it when
+ * they are needed.
+ *
+ * With plan->expert replicas dividing experts among them, experts are exchanged by themselves, among the N /
+ * expert replicas that have the same ones.
+ *
+ * Exchanges of gradients and of new weights have the phase comm: they happen once a step, with the backward
+ * pass of the last micro-batch and after the update. Those of weights with zero 3 have the phase of the
+ * layer's ops. Parts are of ceil(elements / N). */
+#ifndef LL_SIM_PARALLEL_EXCHANGE_H
+#define LL_SIM_PARALLEL_EXCHANGE_H
+
+#include "sim/parallel/plan.h"
+#include "tracer/trace.h"
+
+/* The program of a replica; free with ll_trace_free. Without replicas (data 1) it is the trace as it was.
+ * NULL and *trouble, a static sentence. Thread-safe. */
+struct ll_trace *ll_exchange_gradients(const struct ll_trace *trace, const struct ll_parallel *plan,
+                                       const char **trouble);
+
+#endif

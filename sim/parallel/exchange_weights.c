@@ -1,0 +1,253 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Weights that lie in parts are whole only while a layer uses them: once going forward, once going backward.
+ * One exchange brings all of a layer's. Its copy is workspace, which is free after the last reader. */
+#include "sim/parallel/exchange_parts.h"
+
+#include "sim/parallel/experts.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+static const struct ll_form *form_of(const struct ll_exchanging *x, uint32_t op)
+{
+    return &x->trace->forms[x->trace->ops[op].form];
+}
+
+/* The same from the host, one by one; they are numbered one behind the other all the same. */
+static uint32_t fetch_tensors(struct ll_exchanging *x, const struct ll_exchanged_tensors *fetch)
+{
+    uint32_t first = LL_NONE;
+    for (uint64_t i = 0; i < fetch->count; i++) {
+        uint32_t tensor = ll_rewrite_add(
+            &x->rewrite, &(struct ll_record){.kind = LL_OP_FROM_HOST,
+                                             .phase = fetch->phase,
+                                             .scope = ll_recorder_string(x->rewrite.recorder, fetch->scope),
+                                             .inputs = &fetch->inputs[i],
+                                             .input_count = 1,
+                                             .outputs = &fetch->outputs[i],
+                                             .output_count = 1,
+                                             .controls = &fetch->after,
+                                             .control_count = fetch->after != LL_NONE});
+        first = i == 0 ? tensor : first;
+    }
+    return first;
+}
+
+bool ll_of_experts(const struct ll_exchanging *x, uint32_t tensor)
+{
+    return !x->from_host && x->plan->expert > 1 &&
+           (x->gradients.experts[tensor] ||
+            ll_is_of_experts(&x->trace->descs[x->trace->tensors[tensor].desc]));
+}
+
+uint64_t ll_replicas_of(const struct ll_exchanging *x, uint32_t tensor)
+{
+    return ll_of_experts(x, tensor) ? x->plan->data / x->plan->expert : x->plan->data;
+}
+
+uint32_t ll_exchange_tensors(struct ll_exchanging *x, const struct ll_exchanged_tensors *exchange)
+{
+    uint64_t experts = exchange->experts ? x->plan->expert : 1;
+    const struct ll_attr attrs[] = {{.key = LL_ATTR_DEVICES, .count = (int64_t)(x->plan->data / experts)},
+                                    {.key = LL_ATTR_STRIDE, .count = (int64_t)(x->plan->tensor * experts)},
+                                    {.key = LL_ATTR_IN_PLACE, .count = 0}};
+    if (x->rewrite.trouble || exchange->count == 0)
+        return LL_NONE;
+    if (x->from_host)
+        return fetch_tensors(x, exchange);
+    return ll_rewrite_add(
+        &x->rewrite, &(struct ll_record){.kind = exchange->kind,
+                                         .phase = exchange->phase,
+                                         .scope = ll_recorder_string(x->rewrite.recorder, exchange->scope),
+                                         .inputs = exchange->inputs,
+                                         .input_count = (uint32_t)exchange->count,
+                                         .outputs = exchange->outputs,
+                                         .output_count = (uint32_t)exchange->count,
+                                         .attrs = attrs,
+                                         .attr_count = exchange->in_place ? 3 : 2,
+                                         .controls = &exchange->after,
+                                         .control_count = exchange->after != LL_NONE});
+}
+
+uint32_t ll_part_desc(struct ll_exchanging *x, uint32_t tensor, enum ll_memory_class memory)
+{
+    const struct ll_desc *old = &x->trace->descs[x->trace->tensors[tensor].desc];
+    uint64_t elements = x->from_host ? 0 : ll_ceil_div(ll_elements(&old->shape), ll_replicas_of(x, tensor));
+    const struct ll_shape part = {.dtype = old->shape.dtype, .rank = 1, .dim = {elements}};
+    return ll_rewrite_new_desc(&x->rewrite, x->trace->strings[old->name], &part, memory);
+}
+
+static bool is_sharded_weight(const struct ll_exchanging *x, uint32_t tensor)
+{
+    const struct ll_tensor *t = &x->trace->tensors[tensor];
+    return x->gradients.sharded[t->storage] && x->trace->descs[t->desc].memory == LL_WEIGHT &&
+           (x->from_host || ll_replicas_of(x, tensor) > 1);
+}
+
+static bool reads_weights(const struct ll_exchanging *x, uint32_t op)
+{
+    enum ll_phase phase = form_of(x, op)->phase;
+    if (phase != LL_PHASE_FORWARD && phase != LL_PHASE_BACKWARD)
+        return false;
+    for (uint32_t i = 0; i < form_of(x, op)->view.input_count; i++)
+        if (is_sharded_weight(x, ll_op_input(x->trace, op, i)))
+            return true;
+    return false;
+}
+
+static bool updates_weights(const struct ll_exchanging *x, uint32_t op)
+{
+    for (uint32_t o = 0; o < form_of(x, op)->view.output_count; o++)
+        if (is_sharded_weight(x, ll_op_output(x->trace, op, o)))
+            return true;
+    return false;
+}
+
+/* The last use of each layer and way, and the last op of that. */
+struct latest {
+    uint32_t use, op;
+};
+
+static void add_to_use(struct ll_exchanging *x, uint32_t op, uint32_t updates, struct latest *latest)
+{
+    bool same = latest->op != LL_NONE && x->uses[latest->use].updates == updates;
+    if (!same) {
+        x->uses[x->use_count] = (struct ll_use){op, updates, false};
+        latest->use = x->use_count++;
+    } else {
+        x->next_op[latest->op] = op;
+    }
+    latest->op = op;
+    x->use_of[op] = latest->use;
+}
+
+bool ll_uses_find(struct ll_exchanging *x)
+{
+    struct ll_arena *arena = &x->rewrite.arena;
+    uint64_t ops = x->trace->op_count, ways = 2 * ((uint64_t)x->layers.count + 1);
+    struct latest *latest = ll_alloc(arena, ways, sizeof *latest);
+    x->uses = ll_alloc(arena, ops + 1, sizeof *x->uses);
+    x->use_of = ll_alloc(arena, ops + 1, sizeof *x->use_of);
+    x->next_op = ll_alloc(arena, ops + 1, sizeof *x->next_op);
+    if (!latest || !x->uses || !x->use_of || !x->next_op)
+        return false;
+    memset(latest, 0xff, ways * sizeof *latest);
+    memset(x->use_of, 0xff, ops * sizeof *x->use_of);
+    memset(x->next_op, 0xff, ops * sizeof *x->next_op);
+    uint32_t updates = 0;
+    bool updated = false;
+    for (uint32_t op = 0; op < ops; op++) {
+        updated |= form_of(x, op)->phase == LL_PHASE_UPDATE && updates_weights(x, op);
+        if (!reads_weights(x, op))
+            continue;
+        updates += updated;
+        updated = false;
+        uint32_t layer = x->layers.owner[op] == LL_NONE ? x->layers.count : x->layers.owner[op];
+        bool backward = form_of(x, op)->phase == LL_PHASE_BACKWARD;
+        add_to_use(x, op, updates, &latest[2 * (uint64_t)layer + backward]);
+    }
+    return true;
+}
+
+uint32_t ll_weight_part(struct ll_exchanging *x, uint32_t tensor)
+{
+    const struct ll_tensor *t = &x->trace->tensors[tensor];
+    if (x->part[t->storage] == LL_NONE)
+        x->part[t->storage] = ll_rewrite_bring(
+            &x->rewrite, ll_part_desc(x, tensor, (enum ll_memory_class)x->trace->descs[t->desc].memory));
+    return x->part[t->storage];
+}
+
+/* The weights that a use reads, each once. */
+static bool list_weights(struct ll_exchanging *x, const struct ll_use *use, struct ll_bucket *bucket)
+{
+    for (uint32_t op = use->first_op; op != LL_NONE; op = x->next_op[op])
+        for (uint32_t i = 0; i < form_of(x, op)->view.input_count; i++) {
+            uint32_t tensor = ll_op_input(x->trace, op, i);
+            bool known = !is_sharded_weight(x, tensor);
+            for (uint64_t k = 0; k < bucket->count && !known; k++)
+                known = bucket->tensors[k] == tensor;
+            if (known)
+                continue;
+            if (!ll_grow((void **)&bucket->tensors, &bucket->capacity, bucket->count + 1,
+                         sizeof *bucket->tensors))
+                return ll_rewrite_trouble(&x->rewrite, ll_status_text(LL_NO_MEMORY));
+            bucket->tensors[bucket->count++] = tensor;
+        }
+    return true;
+}
+
+/* Those of a bucket's weights that all replicas share, or those of experts. */
+static void gather_some(struct ll_exchanging *x, const struct ll_use *use, const struct ll_bucket *bucket,
+                        bool experts, uint32_t after, uint32_t *room)
+{
+    uint32_t *parts = room, *descs = room + bucket->count;
+    uint64_t some = 0;
+    for (uint64_t i = 0; i < bucket->count; i++) {
+        const struct ll_desc *desc = &x->trace->descs[x->trace->tensors[bucket->tensors[i]].desc];
+        if (ll_of_experts(x, bucket->tensors[i]) != experts)
+            continue;
+        parts[some] = ll_weight_part(x, bucket->tensors[i]);
+        descs[some++] =
+            ll_rewrite_new_desc(&x->rewrite, x->trace->strings[desc->name], &desc->shape, LL_WORKSPACE);
+    }
+    const struct ll_form *form = form_of(x, use->first_op);
+    const struct ll_exchanged_tensors exchange = {.kind = LL_OP_ALL_GATHER,
+                                                  .phase = form->phase,
+                                                  .scope = x->trace->strings[form->scope],
+                                                  .inputs = parts,
+                                                  .outputs = descs,
+                                                  .count = some,
+                                                  .experts = experts,
+                                                  .after = after};
+    uint32_t next = ll_exchange_tensors(x, &exchange);
+    for (uint64_t i = 0; i < bucket->count && next != LL_NONE; i++)
+        if (ll_of_experts(x, bucket->tensors[i]) == experts)
+            ll_rewrite_redirect(&x->rewrite, bucket->tensors[i], next++);
+}
+
+static void gather(struct ll_exchanging *x, struct ll_use *use, uint32_t after)
+{
+    struct ll_bucket bucket = {0};
+    use->gathered = true;
+    bool listed = list_weights(x, use, &bucket);
+    uint32_t *room = malloc((2 * bucket.count + 1) * sizeof *room);
+    if (listed && room) {
+        gather_some(x, use, &bucket, false, after, room);
+        gather_some(x, use, &bucket, true, after, room);
+    } else {
+        ll_rewrite_trouble(&x->rewrite, ll_status_text(LL_NO_MEMORY));
+    }
+    free(room);
+    free(bucket.tensors);
+}
+
+/* A weight of the next layer may be one of this one's too; it is then gathered when its turn comes. */
+static bool shares_weights(struct ll_exchanging *x, const struct ll_use *use, const struct ll_use *next)
+{
+    struct ll_bucket bucket = {0};
+    bool shares = !list_weights(x, use, &bucket);
+    uint64_t count = bucket.count;
+    for (uint32_t op = next->first_op; op != LL_NONE && !shares; op = x->next_op[op])
+        for (uint32_t i = 0; i < form_of(x, op)->view.input_count; i++)
+            for (uint64_t k = 0; k < count; k++)
+                shares |= bucket.tensors[k] == ll_op_input(x->trace, op, i);
+    free(bucket.tensors);
+    return shares;
+}
+
+void ll_gather_weights(struct ll_exchanging *x, uint32_t op)
+{
+    uint32_t number = x->use_of[op], before = x->rewrite.op_count ? x->rewrite.op_count - 1 : LL_NONE;
+    if (number == LL_NONE || x->rewrite.trouble)
+        return;
+    struct ll_use *use = &x->uses[number];
+    bool begins = use->first_op == op;
+    if (!use->gathered)
+        gather(x, use, before);
+    if (!begins || !x->plan->overlap || number + 1 == x->use_count)
+        return;
+    struct ll_use *next = use + 1;
+    if (!next->gathered && next->updates == use->updates && !shares_weights(x, use, next))
+        gather(x, next, before);
+}

@@ -1,0 +1,232 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* From gradients the walk goes on through the ops that update: what is as long as a gradient and meets it
+ * there belongs to the same weight. Twice, since some ops (the decay of weights) come before the gradient.
+ * What so belongs together is a family; one in which an op is not done element by element stays whole. */
+#include "sim/parallel/gradients.h"
+
+#include "sim/parallel/experts.h"
+
+#include <string.h>
+
+struct finding {
+    const struct ll_trace *trace;
+    struct ll_gradients *g;
+    uint32_t *users;  /* by storage: optimizer's ops in the first step that read it */
+    bool *picks_rows; /* by tensor: becomes rows of a table */
+    uint32_t *parent; /* by tensor, then by storage: another of the family, itself for its head */
+    bool *whole;      /* by head: the family stays whole */
+    bool *experts;    /* by head: of weights of experts */
+};
+
+static const struct ll_form *form_of(const struct finding *f, uint64_t op)
+{
+    return &f->trace->forms[f->trace->ops[op].form];
+}
+
+static const struct ll_desc *desc_of(const struct finding *f, uint32_t tensor)
+{
+    return &f->trace->descs[f->trace->tensors[tensor].desc];
+}
+
+static bool is_real(uint8_t dtype)
+{
+    return dtype == LL_F64 || dtype == LL_F32 || dtype == LL_TF32 || dtype == LL_F16 || dtype == LL_BF16 ||
+           dtype == LL_F8;
+}
+
+static bool is_update(const struct finding *f, uint64_t op)
+{
+    return form_of(f, op)->phase == LL_PHASE_UPDATE;
+}
+
+static void find_rows(struct finding *f)
+{
+    for (uint64_t at = f->trace->op_count; at-- > 0;) {
+        uint32_t op = (uint32_t)at;
+        const struct ll_form *form = form_of(f, op);
+        if (!is_update(f, op))
+            continue;
+        if (form->view.kind == LL_OP_SGD_ROWS)
+            f->picks_rows[ll_op_input(f->trace, op, 1)] = true;
+        for (uint32_t o = 0; o < form->view.output_count; o++)
+            for (uint32_t i = 0; f->picks_rows[ll_op_output(f->trace, op, o)] && i < form->view.input_count;
+                 i++)
+                if (memcmp(form->view.in[i].dim, form->view.out[o].dim, sizeof form->view.in[i].dim) == 0)
+                    f->picks_rows[ll_op_input(f->trace, op, i)] = true;
+    }
+}
+
+static void find_gradients(struct finding *f)
+{
+    for (uint32_t op = 0; op < f->trace->op_count; op++)
+        for (uint32_t i = 0; is_update(f, op) && i < form_of(f, op)->view.input_count; i++) {
+            uint32_t tensor = ll_op_input(f->trace, op, i), from = f->trace->tensors[tensor].producer;
+            const struct ll_desc *desc = desc_of(f, tensor);
+            if (from == LL_NONE || form_of(f, from)->phase != LL_PHASE_BACKWARD ||
+                desc->memory != LL_GRADIENT || desc->shape.rank == 0 || !is_real(desc->shape.dtype))
+                continue;
+            f->g->kind[tensor] = f->picks_rows[tensor] ? LL_ROWS_GRADIENT : LL_DENSE_GRADIENT;
+            f->g->in_parts[tensor] = !f->picks_rows[tensor];
+        }
+}
+
+/* What several weights' updates read (the powers of Adam's betas) is no weight's state. */
+static void count_users(struct finding *f)
+{
+    for (uint32_t op = 0; op < f->trace->op_count; op++) {
+        const struct ll_form *form = form_of(f, op);
+        bool counts = f->trace->ops[op].step == 0 && form->view.kind != LL_OP_COUNT &&
+                      ll_op_class(form->view.kind) == LL_CLASS_OPTIMIZATION;
+        for (uint32_t i = 0; counts && i < form->view.input_count; i++)
+            f->users[f->trace->tensors[ll_op_input(f->trace, op, i)].storage]++;
+    }
+}
+
+static bool in_parts(const struct finding *f, uint32_t tensor)
+{
+    return f->g->in_parts[tensor] || f->g->sharded[f->trace->tensors[tensor].storage];
+}
+
+static uint32_t head_of(struct finding *f, uint32_t member)
+{
+    while (f->parent[member] != member)
+        member = f->parent[member] = f->parent[f->parent[member]];
+    return member;
+}
+
+static void join(struct finding *f, uint32_t a, uint32_t b)
+{
+    f->parent[head_of(f, a)] = head_of(f, b);
+}
+
+/* A tensor, and the storage on which what belongs to it lies. */
+static void join_storage(struct finding *f, uint32_t member, uint32_t tensor)
+{
+    join(f, member, tensor);
+    join(f, member, (uint32_t)f->trace->tensor_count + f->trace->tensors[tensor].storage);
+}
+
+/* An input of an updating op that is done in parts; LL_NONE for none. */
+static uint32_t find_part(const struct finding *f, uint32_t op)
+{
+    for (uint32_t i = 0; is_update(f, op) && i < form_of(f, op)->view.input_count; i++)
+        if (in_parts(f, ll_op_input(f->trace, op, i)))
+            return i;
+    return LL_NONE;
+}
+
+static void spread(struct finding *f, uint32_t op)
+{
+    const struct ll_form *form = form_of(f, op);
+    uint32_t part = find_part(f, op);
+    if (part == LL_NONE)
+        return;
+    uint32_t member = ll_op_input(f->trace, op, part);
+    uint64_t elements = ll_elements(&form->view.in[part]);
+    for (uint32_t i = 0; i < form->view.input_count; i++) {
+        uint32_t tensor = ll_op_input(f->trace, op, i), storage = f->trace->tensors[tensor].storage;
+        uint32_t memory = desc_of(f, tensor)->memory;
+        f->g->sharded[storage] |= ll_elements(&form->view.in[i]) == elements && f->users[storage] < 2 &&
+                                  (memory == LL_WEIGHT || memory == LL_OPTIMIZER);
+        if (f->g->sharded[storage])
+            join_storage(f, member, tensor);
+        else if (f->g->in_parts[tensor])
+            join(f, member, tensor);
+    }
+    for (uint32_t o = 0; o < form->view.output_count; o++) {
+        uint32_t tensor = ll_op_output(f->trace, op, o);
+        f->g->in_parts[tensor] |= ll_elements(&form->view.out[o]) == elements && form->view.out[o].rank > 0;
+        if (f->g->in_parts[tensor])
+            join(f, member, tensor);
+    }
+}
+
+/* Whether the op does with each element what it does with any other: what is longer than a number is as long
+ * as the part, and a part too; only an optimizer's own op takes a few numbers besides. */
+static bool is_element_wise(const struct finding *f, uint32_t op, uint64_t elements)
+{
+    const struct ll_form *form = form_of(f, op);
+    enum ll_op_class op_class =
+        form->view.kind == LL_OP_COUNT ? LL_CLASS_MATRIX : ll_op_class(form->view.kind);
+    bool right = op_class != LL_CLASS_MATRIX && op_class != LL_CLASS_CONV;
+    for (uint32_t i = 0; i < form->view.input_count; i++)
+        right &= form->view.in[i].rank == 0 || in_parts(f, ll_op_input(f->trace, op, i)) ||
+                 (op_class == LL_CLASS_OPTIMIZATION && ll_elements(&form->view.in[i]) != elements);
+    for (uint32_t o = 0; o < form->view.output_count; o++)
+        right &= form->view.out[o].rank == 0 || ll_elements(&form->view.out[o]) == elements;
+    return right;
+}
+
+static void judge(struct finding *f, uint32_t op)
+{
+    uint32_t part = find_part(f, op);
+    if (part != LL_NONE && !is_element_wise(f, op, ll_elements(&form_of(f, op)->view.in[part])))
+        f->whole[head_of(f, ll_op_input(f->trace, op, part))] = true;
+}
+
+static void find_experts(struct finding *f)
+{
+    uint32_t tensors = (uint32_t)f->trace->tensor_count;
+    for (uint32_t i = 0; i < tensors; i++)
+        f->experts[head_of(f, i)] |= ll_is_of_experts(desc_of(f, i));
+    for (uint32_t i = 0; i < tensors; i++)
+        f->g->experts[i] = f->experts[head_of(f, i)];
+}
+
+static void leave_whole(struct finding *f)
+{
+    uint32_t tensors = (uint32_t)f->trace->tensor_count;
+    for (uint32_t i = 0; i < tensors; i++)
+        f->g->in_parts[i] &= !f->whole[head_of(f, i)];
+    for (uint32_t i = 0; i < f->trace->storage_count; i++)
+        f->g->sharded[i] &= !f->whole[head_of(f, tensors + i)];
+}
+
+static bool find_last(struct finding *f, struct ll_arena *arena)
+{
+    uint32_t *step = ll_alloc(arena, f->trace->storage_count + 1, sizeof *step);
+    if (step)
+        memset(step, 0xff, f->trace->storage_count * sizeof *step);
+    for (uint64_t at = f->trace->tensor_count; step && at-- > 0;) {
+        const struct ll_tensor *tensor = &f->trace->tensors[at];
+        if (tensor->producer == LL_NONE)
+            continue;
+        f->g->last[at] = step[tensor->storage] != f->trace->ops[tensor->producer].step;
+        step[tensor->storage] = f->trace->ops[tensor->producer].step;
+    }
+    return step;
+}
+
+bool ll_gradients_find(const struct ll_trace *trace, struct ll_arena *arena, struct ll_gradients *gradients)
+{
+    struct finding f = {.trace = trace, .g = gradients};
+    *gradients = (struct ll_gradients){
+        ll_alloc(arena, trace->tensor_count + 1, sizeof *gradients->kind),
+        ll_alloc(arena, trace->tensor_count + 1, sizeof *gradients->in_parts),
+        ll_alloc(arena, trace->storage_count + 1, sizeof *gradients->sharded),
+        ll_alloc(arena, trace->tensor_count + 1, sizeof *gradients->last),
+        ll_alloc(arena, trace->tensor_count + 1, sizeof *gradients->experts),
+    };
+    uint64_t members = trace->tensor_count + trace->storage_count;
+    f.users = ll_alloc(arena, trace->storage_count + 1, sizeof *f.users);
+    f.picks_rows = ll_alloc(arena, trace->tensor_count + 1, sizeof *f.picks_rows);
+    f.parent = ll_alloc(arena, members + 1, sizeof *f.parent);
+    f.whole = ll_alloc(arena, members + 1, sizeof *f.whole);
+    f.experts = ll_alloc(arena, members + 1, sizeof *f.experts);
+    if (!gradients->kind || !gradients->in_parts || !gradients->sharded || !gradients->last || !f.users ||
+        !f.picks_rows || !f.parent || !f.whole || !f.experts || !gradients->experts || !find_last(&f, arena))
+        return false;
+    for (uint64_t i = 0; i < members; i++)
+        f.parent[i] = (uint32_t)i;
+    find_rows(&f);
+    find_gradients(&f);
+    count_users(&f);
+    for (int pass = 0; pass < 2; pass++)
+        for (uint32_t op = 0; op < trace->op_count; op++)
+            spread(&f, op);
+    for (uint32_t op = 0; op < trace->op_count; op++)
+        judge(&f, op);
+    find_experts(&f);
+    leave_whole(&f);
+    return true;
+}

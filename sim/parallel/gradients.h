@@ -1,0 +1,22 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Which tensors of a trace are gradients of weights, and what the updates that read them keep. Private to
+ * sim/parallel. */
+#ifndef LL_SIM_PARALLEL_GRADIENTS_H
+#define LL_SIM_PARALLEL_GRADIENTS_H
+
+#include "tracer/trace.h"
+
+enum ll_gradient { LL_NO_GRADIENT, LL_DENSE_GRADIENT, LL_ROWS_GRADIENT };
+
+struct ll_gradients {
+    uint8_t *kind;  /* by tensor, enum ll_gradient: made going backward, read by updates; rows: of a table */
+    bool *in_parts; /* by tensor: as long as a dense gradient and updated element by element with it */
+    bool *sharded;  /* by storage: weights and states of the optimizer that are so */
+    bool *last;     /* by tensor: a step writes its storage no more */
+    bool *experts;  /* by tensor: of the updates of weights of which replicas have some experts each */
+};
+
+/* Fills *gradients in time linear in the trace; lists live in the arena. False when memory ran out. */
+bool ll_gradients_find(const struct ll_trace *trace, struct ll_arena *arena, struct ll_gradients *gradients);
+
+#endif

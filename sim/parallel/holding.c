@@ -1,0 +1,207 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*              whole          share along a      share along b         term of a sum
+ *  to whole    -              all_gather         all_gather            all_reduce
+ *  to share    a slice        -                  all_gather, a slice   reduce_scatter along time; else
+ *                                                                      all_reduce, a slice
+ *
+ * The sum of a term replaces it for good. What was gathered or cut out is a copy that lives as long as the
+ * phase: going backward it is made anew rather than kept. */
+#include "sim/parallel/holding.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+static const double never_bytes = 1e30;
+
+bool ll_holding_begin(struct ll_holding *holding, const struct ll_trace *trace)
+{
+    holding->states = calloc(trace->tensor_count + 1, sizeof *holding->states);
+    holding->copies_of = calloc(trace->tensor_count + 1, sizeof *holding->copies_of);
+    holding->readers = calloc(trace->tensor_count + 1, sizeof *holding->readers);
+    if (!holding->states || !holding->copies_of || !holding->readers)
+        return false;
+    for (uint32_t i = 0; i < trace->tensor_count; i++) {
+        holding->copies_of[i] = LL_NONE;
+        holding->states[i].free = trace->tensors[i].producer == LL_NONE;
+    }
+    for (uint32_t op = 0; op < trace->op_count; op++)
+        for (uint32_t i = 0; i < trace->forms[trace->ops[op].form].view.input_count; i++)
+            holding->readers[ll_op_input(trace, op, i)]++;
+    return true;
+}
+
+void ll_holding_release(struct ll_holding *holding)
+{
+    free(holding->states);
+    free(holding->copies_of);
+    free(holding->readers);
+    free(holding->copies);
+}
+
+bool ll_divides(const struct ll_holding *holding, const struct ll_shape *shape, unsigned dim)
+{
+    uint64_t extent = shape->dim[dim];
+    return extent % holding->ranks == 0 ? extent > 0 : shape->role[dim] == LL_ROLE_VOCABULARY;
+}
+
+struct ll_shape ll_share_of(const struct ll_holding *holding, struct ll_shape shape, struct ll_state state)
+{
+    if (state.held == LL_HELD_SHARE)
+        shape.dim[state.dim] = ll_ceil_div(shape.dim[state.dim], holding->ranks);
+    return shape;
+}
+
+int ll_time_dim(const struct ll_holding *holding, const struct ll_shape *shape)
+{
+    int found = -1;
+    for (unsigned i = shape->rank; holding->by_time && shape->rank > 1 && i-- > 0;)
+        if (shape->role[i] == LL_ROLE_SEQUENCE ||
+            (shape->role[i] == LL_ROLE_BATCH && found < 0 && shape->rank == 2))
+            found = (int)i;
+    return found >= 0 && ll_divides(holding, shape, (unsigned)found) ? found : -1;
+}
+
+static const struct ll_desc *desc_of(const struct ll_holding *holding, uint32_t tensor)
+{
+    const struct ll_trace *trace = holding->rewrite.old;
+    return &trace->descs[trace->tensors[tensor].desc];
+}
+
+static bool same_state(struct ll_state a, struct ll_state b)
+{
+    return a.held == b.held && (a.held != LL_HELD_SHARE || a.dim == b.dim);
+}
+
+static const struct ll_copy_of *find_copy(const struct ll_holding *holding, uint32_t tensor,
+                                          struct ll_state wanted, enum ll_phase phase)
+{
+    for (uint32_t i = holding->copies_of[tensor]; i != LL_NONE; i = holding->copies[i].next)
+        if (holding->copies[i].phase == phase && same_state(holding->copies[i].state, wanted))
+            return &holding->copies[i];
+    return NULL;
+}
+
+static bool scatters(const struct ll_holding *holding, uint32_t tensor, struct ll_state wanted)
+{
+    return wanted.held == LL_HELD_SHARE &&
+           ll_time_dim(holding, &desc_of(holding, tensor)->shape) == wanted.dim;
+}
+
+double ll_cost_of_state(const struct ll_holding *holding, uint32_t tensor, struct ll_state wanted,
+                        enum ll_phase phase)
+{
+    struct ll_state now = holding->states[tensor];
+    const struct ll_desc *desc = desc_of(holding, tensor);
+    double bytes = (double)ll_size_bytes(&desc->shape);
+    bool weight = desc->memory == LL_WEIGHT || desc->memory == LL_OPTIMIZER;
+    if (wanted.held == LL_HELD_TERM && now.held != LL_HELD_TERM)
+        return never_bytes;
+    if (now.free || same_state(now, wanted) || find_copy(holding, tensor, wanted, phase))
+        return 0;
+    if (now.held == LL_HELD_TERM)
+        return scatters(holding, tensor, wanted) ? bytes : 2 * bytes;
+    if (now.held == LL_HELD_WHOLE)
+        return 0;
+    return weight ? 1e6 * bytes : bytes;
+}
+
+/* Conversions, each from a new tensor to a new one. */
+
+struct work_place {
+    uint32_t scope;
+    enum ll_phase phase;
+};
+
+static uint32_t exchange(struct ll_holding *holding, enum ll_op_kind kind, uint32_t tensor, uint32_t from,
+                         struct ll_state to, struct work_place place)
+{
+    struct ll_shape shape = ll_share_of(holding, desc_of(holding, tensor)->shape, to);
+    uint32_t desc =
+        ll_rewrite_reshaped(&holding->rewrite, holding->rewrite.old->tensors[tensor].desc, &shape);
+    const struct ll_exchange_place group = {place.scope, place.phase, holding->ranks, holding->stride};
+    return ll_rewrite_exchange(&holding->rewrite, kind, from, desc, &group);
+}
+
+static uint32_t slice(struct ll_holding *holding, uint32_t tensor, uint32_t from, struct ll_state to,
+                      struct work_place place)
+{
+    struct ll_shape shape = ll_share_of(holding, desc_of(holding, tensor)->shape, to);
+    uint32_t desc =
+        ll_rewrite_reshaped(&holding->rewrite, holding->rewrite.old->tensors[tensor].desc, &shape);
+    const struct ll_attr attrs[] = {{.key = LL_ATTR_AXIS, .count = to.dim},
+                                    {.key = LL_ATTR_SIZE, .count = (int64_t)shape.dim[to.dim]}};
+    return ll_rewrite_add(&holding->rewrite, &(struct ll_record){.kind = LL_OP_SLICE,
+                                                                 .phase = place.phase,
+                                                                 .scope = place.scope,
+                                                                 .inputs = &from,
+                                                                 .input_count = 1,
+                                                                 .outputs = &desc,
+                                                                 .output_count = 1,
+                                                                 .attrs = attrs,
+                                                                 .attr_count = 2});
+}
+
+static uint32_t keep_copy(struct ll_holding *holding, uint32_t tensor, struct ll_state state, uint32_t copy,
+                          enum ll_phase phase)
+{
+    if (!ll_grow((void **)&holding->copies, &holding->copy_capacity, holding->copy_count + 1,
+                 sizeof *holding->copies)) {
+        ll_rewrite_trouble(&holding->rewrite, "memory ran out");
+        return LL_NONE;
+    }
+    holding->copies[holding->copy_count] =
+        (struct ll_copy_of){state, copy, holding->copies_of[tensor], (uint8_t)phase};
+    holding->copies_of[tensor] = (uint32_t)holding->copy_count++;
+    return copy;
+}
+
+/* The sum, whole or scattered, which the tensor is from now on. */
+static uint32_t sum_up(struct ll_holding *holding, uint32_t tensor, struct ll_state wanted,
+                       struct work_place place)
+{
+    bool scattered = scatters(holding, tensor, wanted);
+    struct ll_state state = {.held = LL_HELD_WHOLE};
+    if (scattered)
+        state = (struct ll_state){LL_HELD_SHARE, wanted.dim, LL_ROLE_SEQUENCE, false};
+    uint32_t sum = exchange(holding, scattered ? LL_OP_REDUCE_SCATTER : LL_OP_ALL_REDUCE, tensor,
+                            ll_rewrite_tensor(&holding->rewrite, tensor), state, place);
+    ll_rewrite_redirect(&holding->rewrite, tensor, sum);
+    holding->states[tensor] = state;
+    return sum;
+}
+
+/* What nobody has read yet is brought as it is wanted. */
+static uint32_t bring(struct ll_holding *holding, uint32_t tensor, struct ll_state wanted)
+{
+    struct ll_shape shape = ll_share_of(holding, desc_of(holding, tensor)->shape, wanted);
+    uint32_t desc =
+        ll_rewrite_reshaped(&holding->rewrite, holding->rewrite.old->tensors[tensor].desc, &shape);
+    uint32_t brought = ll_rewrite_bring(&holding->rewrite, desc);
+    ll_rewrite_redirect(&holding->rewrite, tensor, brought);
+    wanted.free = false;
+    holding->states[tensor] = wanted;
+    return brought;
+}
+
+uint32_t ll_have_state(struct ll_holding *holding, uint32_t tensor, struct ll_state wanted,
+                       enum ll_phase phase, uint32_t scope)
+{
+    static const struct ll_state whole = {.held = LL_HELD_WHOLE};
+    const struct work_place place = {scope, phase};
+    const struct ll_copy_of *copy = find_copy(holding, tensor, wanted, phase);
+    if (holding->states[tensor].free)
+        return bring(holding, tensor, wanted);
+    if (holding->states[tensor].held == LL_HELD_TERM && wanted.held != LL_HELD_TERM)
+        sum_up(holding, tensor, wanted, place);
+    uint32_t now = ll_rewrite_tensor(&holding->rewrite, tensor);
+    if (same_state(holding->states[tensor], wanted))
+        return now;
+    if (copy)
+        return copy->tensor;
+    if (wanted.held == LL_HELD_WHOLE)
+        return keep_copy(holding, tensor, wanted,
+                         exchange(holding, LL_OP_ALL_GATHER, tensor, now, whole, place), phase);
+    if (holding->states[tensor].held == LL_HELD_SHARE)
+        now = ll_have_state(holding, tensor, whole, phase, scope);
+    return keep_copy(holding, tensor, wanted, slice(holding, tensor, now, wanted, place), phase);
+}

@@ -1,0 +1,61 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* What a rank holds of each tensor while a trace is being divided, and how one state becomes another. Private
+ * to sim/parallel. */
+#ifndef LL_SIM_PARALLEL_HOLDING_H
+#define LL_SIM_PARALLEL_HOLDING_H
+
+#include "tracer/rewrite.h"
+
+enum ll_held { LL_HELD_WHOLE, LL_HELD_SHARE, LL_HELD_TERM };
+
+/* All of a tensor, a share along a dimension, or a term of a sum over all ranks. The role says what a divided
+ * dimension means: rows may be divided by the steps of time that are in them. */
+struct ll_state {
+    uint8_t held; /* enum ll_held */
+    uint8_t dim, role;
+    bool free; /* no op has read it yet and none makes it: it can be had in any state */
+};
+
+/* A tensor that is also there in another state, during one phase. */
+struct ll_copy_of {
+    struct ll_state state;
+    uint32_t tensor; /* new */
+    uint32_t next;   /* LL_NONE: no more */
+    uint8_t phase;
+};
+
+struct ll_holding {
+    struct ll_rewrite rewrite;
+    uint64_t ranks, stride;
+    bool by_time;            /* sums may be scattered along the steps of time */
+    struct ll_state *states; /* by old tensor */
+    uint32_t *copies_of;     /* by old tensor: the first of its copies */
+    uint32_t *readers;       /* by old tensor: how many inputs it is */
+    struct ll_copy_of *copies;
+    uint64_t copy_count, copy_capacity;
+};
+
+/* False when memory ran out. The rewriting has begun. */
+bool ll_holding_begin(struct ll_holding *holding, const struct ll_trace *trace);
+void ll_holding_release(struct ll_holding *holding);
+
+/* An extent that all ranks can have an equal share of; words need not come out even. */
+bool ll_divides(const struct ll_holding *holding, const struct ll_shape *shape, unsigned dim);
+
+/* The shape of what a rank holds. */
+struct ll_shape ll_share_of(const struct ll_holding *holding, struct ll_shape shape, struct ll_state state);
+
+/* The dimension along which a sum may be scattered: steps of time, or rows that hold them; -1 for none. */
+int ll_time_dim(const struct ll_holding *holding, const struct ll_shape *shape);
+
+/* Bytes that go over links, about, to have an old tensor in a state: 0 for what is there. What cannot or
+ * should not be done costs more than any exchange of activations. */
+double ll_cost_of_state(const struct ll_holding *holding, uint32_t tensor, struct ll_state wanted,
+                        enum ll_phase phase);
+
+/* The new tensor that is an old one in a state, made if need be by exchanges of that phase and scope (a new
+ * string). LL_NONE after trouble. */
+uint32_t ll_have_state(struct ll_holding *holding, uint32_t tensor, struct ll_state wanted,
+                       enum ll_phase phase, uint32_t scope);
+
+#endif

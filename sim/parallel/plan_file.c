@@ -1,0 +1,391 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "sim/parallel/plan_file.h"
+
+#include "sim/machine/node.h"
+#include "sim/machine/quantity.h"
+#include "sim/parallel/schedule.h"
+#include "tracer/base/num.h"
+#include "tracer/base/str.h"
+
+#include <inttypes.h>
+#include <string.h>
+
+struct row;
+
+/* A type of value: reads a text, writes JSON, writes words. */
+struct type {
+    bool (*read)(const struct row *row, const char *text, void *value);
+    void (*write)(const void *value, struct ll_json *json);
+    void (*say)(const void *value, struct ll_str *out);
+    const char *expected; /* NULL: a number between the row's bounds */
+};
+
+struct row {
+    struct ll_plan_key key;
+    const struct type *type;
+    size_t offset;
+    uint64_t least, most;
+};
+
+static const char *const recomputes[LL_RECOMPUTE_COUNT] = {
+#define X(word, name, help) name,
+    LL_RECOMPUTE_LIST(X)
+#undef X
+};
+
+static const char *const offloads[] = {"optimizer", "activations", "weights"};
+
+/* --- types --- */
+
+static bool read_COUNT(const struct row *row, const char *text, void *value)
+{
+    uint64_t count;
+    if (!ll_count_parse(text, &count) || count < row->least || count > row->most)
+        return false;
+    *(uint64_t *)value = count;
+    return true;
+}
+
+static void write_COUNT(const void *value, struct ll_json *json)
+{
+    ll_json_count(json, *(const uint64_t *)value);
+}
+
+static void say_COUNT(const void *value, struct ll_str *out)
+{
+    ll_str_addf(out, "%" PRIu64, *(const uint64_t *)value);
+}
+
+static bool read_SIZE(const struct row *row, const char *text, void *value)
+{
+    struct ll_quantity quantity;
+    const char *unit;
+    (void)row;
+    if (strcmp(text, "0") == 0) {
+        *(uint64_t *)value = 0;
+        return true;
+    }
+    if (ll_quantity_parse(text, &quantity, &unit) != LL_QUANTITY_FINE ||
+        quantity.dimension != LL_DIMENSION_SIZE || quantity.value > 0x1p60)
+        return false;
+    *(uint64_t *)value = (uint64_t)quantity.value;
+    return true;
+}
+
+static void say_SIZE(const void *value, struct ll_str *out)
+{
+    ll_str_add(out, ll_quantity_text((double)*(const uint64_t *)value, LL_DIMENSION_SIZE).text);
+}
+
+static bool read_FLAG(const struct row *row, const char *text, void *value)
+{
+    (void)row;
+    *(bool *)value = strcmp(text, "true") == 0;
+    return *(bool *)value || strcmp(text, "false") == 0;
+}
+
+static void write_FLAG(const void *value, struct ll_json *json)
+{
+    ll_json_bool(json, *(const bool *)value);
+}
+
+static bool read_SCHEDULE(const struct row *row, const char *text, void *value)
+{
+    enum ll_schedule schedule = ll_schedule_find(text);
+    (void)row;
+    if (schedule < LL_SCHEDULE_COUNT)
+        *(enum ll_schedule *)value = schedule;
+    return schedule < LL_SCHEDULE_COUNT;
+}
+
+static void write_SCHEDULE(const void *value, struct ll_json *json)
+{
+    ll_json_text(json, ll_schedule_name(*(const enum ll_schedule *)value));
+}
+
+static void say_SCHEDULE(const void *value, struct ll_str *out)
+{
+    ll_str_add(out, ll_schedule_name(*(const enum ll_schedule *)value));
+}
+
+static bool read_RECOMPUTE(const struct row *row, const char *text, void *value)
+{
+    (void)row;
+    for (unsigned i = 0; i < LL_RECOMPUTE_COUNT; i++)
+        if (strcmp(recomputes[i], text) == 0) {
+            *(enum ll_recompute *)value = (enum ll_recompute)i;
+            return true;
+        }
+    return false;
+}
+
+static void write_RECOMPUTE(const void *value, struct ll_json *json)
+{
+    ll_json_text(json, recomputes[*(const enum ll_recompute *)value]);
+}
+
+static void say_RECOMPUTE(const void *value, struct ll_str *out)
+{
+    ll_str_add(out, recomputes[*(const enum ll_recompute *)value]);
+}
+
+static bool *offload_at(struct ll_offload *offload, size_t i)
+{
+    bool *const members[] = {&offload->optimizer, &offload->activations, &offload->weights};
+    return members[i];
+}
+
+enum { OFFLOADS = sizeof offloads / sizeof *offloads };
+
+/* Names with commas between, or none at all. */
+static bool read_OFFLOAD(const struct row *row, const char *text, void *value)
+{
+    struct ll_offload offload = {0};
+    (void)row;
+    for (size_t length; *text; text += length + (text[length] == ',')) {
+        size_t i = 0;
+        length = strcspn(text, ",");
+        while (i < OFFLOADS && (strlen(offloads[i]) != length || strncmp(offloads[i], text, length) != 0))
+            i++;
+        if (i == OFFLOADS)
+            return false;
+        *offload_at(&offload, i) = true;
+    }
+    *(struct ll_offload *)value = offload;
+    return true;
+}
+
+static void write_OFFLOAD(const void *value, struct ll_json *json)
+{
+    struct ll_offload offload = *(const struct ll_offload *)value;
+    ll_json_open_list(json);
+    for (size_t i = 0; i < OFFLOADS; i++)
+        if (*offload_at(&offload, i))
+            ll_json_text(json, offloads[i]);
+    ll_json_close_list(json);
+}
+
+static void say_OFFLOAD(const void *value, struct ll_str *out)
+{
+    struct ll_offload offload = *(const struct ll_offload *)value;
+    for (size_t i = 0, some = 0; i < OFFLOADS; i++)
+        if (*offload_at(&offload, i))
+            ll_str_addf(out, "%s%s", some++ ? "," : "", offloads[i]);
+}
+
+static const struct type type_COUNT = {read_COUNT, write_COUNT, say_COUNT, NULL},
+                         type_SIZE = {read_SIZE, write_COUNT, say_SIZE, "a size, as in 25MiB, or 0"},
+                         type_FLAG = {read_FLAG, write_FLAG, NULL, "true or false"},
+                         type_SCHEDULE = {read_SCHEDULE, write_SCHEDULE, say_SCHEDULE,
+                                          "gpipe, 1f1b or interleaved"},
+                         type_RECOMPUTE = {read_RECOMPUTE, write_RECOMPUTE, say_RECOMPUTE,
+                                           "none, selective or full"},
+                         type_OFFLOAD = {read_OFFLOAD, write_OFFLOAD, say_OFFLOAD,
+                                         "some of optimizer, activations, weights"};
+
+static const struct row rows[] = {
+#define LL_PLAN_KEY(key, option, value, type, member, least, most, help)                                     \
+    {{key, option, value, help}, &type_##type, offsetof(struct ll_parallel, member), least, most},
+#include "sim/parallel/plan_keys.def"
+#undef LL_PLAN_KEY
+};
+
+enum { ROWS = sizeof rows / sizeof *rows };
+
+size_t ll_plan_key_count(void)
+{
+    return ROWS;
+}
+
+struct ll_plan_key ll_plan_key_at(size_t i)
+{
+    return rows[i].key;
+}
+
+/* --- reading --- */
+
+struct ll_parallel ll_plan_of_one(void)
+{
+    return (struct ll_parallel){.data = 1,
+                                .tensor = 1,
+                                .pipeline = 1,
+                                .expert = 1,
+                                .schedule = LL_SCHEDULE_ONE_F_ONE_B,
+                                .chunks = 1,
+                                .bucket_bytes = 25 << 20,
+                                .overlap = true};
+}
+
+static bool complain_of_key(const char *key, struct ll_place place, struct ll_diags *diags)
+{
+    const char *keys[ROWS];
+    for (size_t i = 0; i < ROWS; i++)
+        keys[i] = rows[i].key.key;
+    const char *near = ll_nearest(key, keys, ROWS);
+    struct ll_shown shown = ll_shown_text(key);
+    if (near)
+        return ll_complain(diags, place, "no key `%s` here; did you mean `%s`?", shown.text, near);
+    return ll_complain(diags, place, "no key `%s` here", shown.text);
+}
+
+bool ll_plan_set(struct ll_parallel *plan, const char *key, const char *text, struct ll_place place,
+                 struct ll_diags *diags)
+{
+    const struct row *row = rows;
+    while (row < rows + ROWS && strcmp(row->key.key, key) != 0)
+        row++;
+    if (row == rows + ROWS)
+        return complain_of_key(key, place, diags);
+    if (row->type->read(row, text, (char *)plan + row->offset))
+        return true;
+    struct ll_shown shown = ll_shown_text(text);
+    if (row->type->expected)
+        return ll_complain(diags, place, "`%s: %s`: expected %s", key, shown.text, row->type->expected);
+    return ll_complain(diags, place, "`%s: %s`: expected a whole number from %" PRIu64 " to %" PRIu64, key,
+                       shown.text, row->least, row->most);
+}
+
+/* The texts of a list, with commas between. */
+static bool set_list(struct ll_parallel *plan, const struct ll_node *list, struct ll_diags *diags)
+{
+    struct ll_str text = {0};
+    bool right = true;
+    for (const struct ll_node *item = list->first; item; item = item->next)
+        if (item->type == LL_NODE_SCALAR)
+            ll_str_addf(&text, "%s%s", item == list->first ? "" : ",", item->text);
+        else
+            right = ll_complain(diags, item->place, "expected text, not %s", ll_node_type_name(item->type));
+    if (text.failed)
+        right = ll_complain(diags, list->place, "memory ran out");
+    right = right && ll_plan_set(plan, list->key, text.text ? text.text : "", list->place, diags);
+    ll_str_release(&text);
+    return right;
+}
+
+bool ll_plan_parse(struct ll_parallel *plan, const char *text, size_t length, const char *name,
+                   struct ll_diags *diags)
+{
+    struct ll_arena arena = {0};
+    size_t before = diags->count;
+    const struct ll_node *root = ll_node_parse(&arena, text, length, name, diags);
+    if (root && root->type != LL_NODE_MAP)
+        ll_complain(diags, root->place, "expected a map of keys, as in `dp: 8`, not %s",
+                    ll_node_type_name(root->type));
+    for (const struct ll_node *node = root && root->type == LL_NODE_MAP ? root->first : NULL; node;
+         node = node->next) {
+        if (node->type == LL_NODE_SCALAR)
+            ll_plan_set(plan, node->key, node->text, node->key_place, diags);
+        else if (node->type == LL_NODE_LIST)
+            set_list(plan, node, diags);
+        else
+            ll_complain(diags, node->place, "`%s`: expected a value, not a map", ll_node_shown(node).text);
+    }
+    ll_arena_release(&arena);
+    return root && diags->count == before;
+}
+
+/* --- checking --- */
+
+static const struct ll_place nowhere;
+
+static bool check_ways(const struct ll_parallel *plan, uint64_t devices, struct ll_diags *diags,
+                       struct ll_plan_sizes *sizes)
+{
+    size_t before = diags->count;
+    sizes->devices = ll_mul(ll_mul(plan->data, plan->tensor), plan->pipeline);
+    if (sizes->devices > devices)
+        ll_complain(diags, nowhere,
+                    "dp %" PRIu64 " x tp %" PRIu64 " x pp %" PRIu64 ": the machine's network joins %" PRIu64
+                    " devices",
+                    plan->data, plan->tensor, plan->pipeline, devices);
+    if (plan->data % plan->expert != 0)
+        ll_complain(diags, nowhere, "ep %" PRIu64 ": expected a divisor of dp %" PRIu64, plan->expert,
+                    plan->data);
+    if (plan->chunks > 1 && plan->schedule != LL_SCHEDULE_INTERLEAVED)
+        ll_complain(diags, nowhere, "chunks %" PRIu64 ": only the schedule interleaved has more than one",
+                    plan->chunks);
+    return diags->count == before;
+}
+
+static bool check_batch(const struct ll_parallel *plan, uint64_t trace_batch, struct ll_diags *diags,
+                        struct ll_plan_sizes *sizes)
+{
+    uint64_t batch = plan->batch ? plan->batch : ll_mul(trace_batch, plan->data);
+    sizes->batch = batch;
+    sizes->micro_batches = 1;
+    if (batch == 0 && plan->micro_batch > 0)
+        return ll_complain(diags, nowhere,
+                           "micro_batch %" PRIu64 ": the trace does not say how many samples a step has",
+                           plan->micro_batch);
+    if (batch % plan->data != 0)
+        return ll_complain(diags, nowhere, "batch %" PRIu64 ": expected a multiple of dp %" PRIu64, batch,
+                           plan->data);
+    uint64_t replica = batch / plan->data;
+    sizes->micro_batch = plan->micro_batch ? plan->micro_batch : replica;
+    if (replica > 0 && replica % sizes->micro_batch != 0)
+        return ll_complain(diags, nowhere,
+                           "micro_batch %" PRIu64 ": expected a divisor of a replica's %" PRIu64 " samples",
+                           plan->micro_batch, replica);
+    sizes->micro_batches = replica > 0 ? replica / sizes->micro_batch : 1;
+    if (plan->schedule == LL_SCHEDULE_INTERLEAVED && sizes->micro_batches % plan->pipeline != 0)
+        return ll_complain(diags, nowhere,
+                           "schedule interleaved: expected a multiple of pp %" PRIu64
+                           " micro-batches, there are %" PRIu64,
+                           plan->pipeline, sizes->micro_batches);
+    return true;
+}
+
+bool ll_plan_resolve(const struct ll_parallel *plan, uint64_t trace_batch, uint64_t devices,
+                     struct ll_diags *diags, struct ll_plan_sizes *sizes)
+{
+    *sizes = (struct ll_plan_sizes){0};
+    bool ways = check_ways(plan, devices, diags, sizes);
+    return check_batch(plan, trace_batch, diags, sizes) && ways;
+}
+
+/* --- writing --- */
+
+void ll_plan_json(const struct ll_parallel *plan, struct ll_json *json)
+{
+    ll_json_open_object(json);
+    for (size_t i = 0; i < ROWS; i++) {
+        ll_json_key(json, rows[i].key.key);
+        rows[i].type->write((const char *)plan + rows[i].offset, json);
+    }
+    ll_json_close_object(json);
+}
+
+static bool is_as_without(const struct row *row, const struct ll_parallel *plan,
+                          const struct ll_parallel *one)
+{
+    struct ll_str words[2] = {{0}, {0}};
+    const struct ll_parallel *both[2] = {plan, one};
+    for (int i = 0; i < 2; i++) {
+        const void *value = (const char *)both[i] + row->offset;
+        if (row->type->say)
+            row->type->say(value, &words[i]);
+        else
+            ll_str_add(&words[i], *(const bool *)value ? "true" : "false");
+    }
+    bool same = strcmp(words[0].text ? words[0].text : "", words[1].text ? words[1].text : "") == 0;
+    ll_str_release(&words[0]);
+    ll_str_release(&words[1]);
+    return same;
+}
+
+void ll_plan_words(const struct ll_parallel *plan, struct ll_str *out)
+{
+    const struct ll_parallel one = ll_plan_of_one();
+    bool some = false;
+    for (size_t i = 0; i < ROWS; i++) {
+        const void *value = (const char *)plan + rows[i].offset;
+        if (is_as_without(&rows[i], plan, &one))
+            continue;
+        ll_str_addf(out, "%s--%s", some ? " " : "", rows[i].key.option);
+        some = true;
+        if (rows[i].type->say) {
+            ll_str_add(out, " ");
+            rows[i].type->say(value, out);
+        }
+    }
+}

@@ -1,0 +1,450 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Times are the longest ways through a graph: from what a task comes after, from the task before it on its
+ * stream, from a send to its receive. A task is done when all before it are (Kahn, 1962); the members of an
+ * exchange are done together, when the last of them is ready. What is never ready is a deadlock. */
+#include "sim/parallel/ranks.h"
+
+#include "tracer/base/arena.h"
+#include "tracer/base/map.h"
+
+#include <assert.h>
+#include <inttypes.h>
+#include <math.h>
+#include <stdlib.h>
+
+struct state {
+    struct ll_task task;
+    double start_s, end_s; /* start: when all before it have ended */
+    uint64_t first_edge;   /* of those that it comes after */
+    uint32_t edge_count;
+    uint32_t waiting;    /* for so many tasks more */
+    uint32_t waited_for; /* the last of them to end */
+    uint32_t partner;    /* the send of a receive; of a join the exchange */
+};
+
+/* Joins that meet. */
+struct meeting {
+    uint32_t first, expected, come, ready; /* `first` task of a chain through `next` */
+    double start_s, time_s;
+    uint32_t last;
+};
+
+struct ll_ranks {
+    struct state *states;
+    uint64_t capacity;
+    uint32_t *edges; /* tasks that come before */
+    uint64_t edge_count, edge_capacity;
+    uint32_t count;
+    struct ll_map streams; /* of (rank, stream): the last task on it */
+    uint32_t *stream_last;
+    uint64_t stream_capacity;
+    bool failed;
+
+    uint64_t *first_next; /* by task: its followers in `next` */
+    uint32_t *next;
+    uint32_t *next_member; /* by task: the next join of the same meeting */
+    struct meeting *meetings;
+    uint32_t meeting_count, done;
+    uint64_t meeting_capacity;
+    double time_s;
+};
+
+struct ll_ranks *ll_ranks_new(void)
+{
+    return calloc(1, sizeof(struct ll_ranks));
+}
+
+void ll_ranks_free(struct ll_ranks *ranks)
+{
+    if (!ranks)
+        return;
+    ll_map_release(&ranks->streams);
+    free(ranks->states);
+    free(ranks->edges);
+    free(ranks->stream_last);
+    free(ranks->first_next);
+    free(ranks->next);
+    free(ranks->next_member);
+    free(ranks->meetings);
+    free(ranks);
+}
+
+/* --- tasks --- */
+
+static bool add_edge(struct ll_ranks *ranks, struct state *state, uint32_t before)
+{
+    if (before == LL_NO_TASK)
+        return true;
+    assert(before < ranks->count);
+    if (!ll_grow((void **)&ranks->edges, &ranks->edge_capacity, ranks->edge_count + 1, sizeof *ranks->edges))
+        return false;
+    ranks->edges[ranks->edge_count++] = before;
+    state->edge_count++;
+    return true;
+}
+
+/* The last task on the stream, whose place this one takes. False when memory ran out. */
+static bool take_stream(struct ll_ranks *ranks, struct state *state, uint32_t number)
+{
+    const uint32_t key[2] = {state->task.rank, state->task.stream};
+    bool is_new;
+    if (state->task.stream == LL_NO_STREAM)
+        return true;
+    uint32_t id = ll_map_intern(&ranks->streams, key, sizeof key, &is_new);
+    if (id == LL_NO_ID || !ll_grow((void **)&ranks->stream_last, &ranks->stream_capacity, (uint64_t)id + 1,
+                                   sizeof *ranks->stream_last))
+        return false;
+    bool done = is_new || add_edge(ranks, state, ranks->stream_last[id]);
+    ranks->stream_last[id] = number;
+    return done;
+}
+
+uint32_t ll_ranks_add(struct ll_ranks *ranks, const struct ll_task *task, const uint32_t *after,
+                      uint32_t count)
+{
+    if (ranks->failed || ranks->count == LL_NO_TASK - 1 ||
+        !ll_grow((void **)&ranks->states, &ranks->capacity, (uint64_t)ranks->count + 1,
+                 sizeof *ranks->states)) {
+        ranks->failed = true;
+        return LL_NO_TASK;
+    }
+    struct state *state = &ranks->states[ranks->count];
+    *state = (struct state){
+        .task = *task, .first_edge = ranks->edge_count, .waited_for = LL_NO_TASK, .partner = LL_NO_TASK};
+    for (uint32_t i = 0; i < count; i++)
+        ranks->failed |= !add_edge(ranks, state, after[i]);
+    ranks->failed |= !take_stream(ranks, state, ranks->count);
+    return ranks->count++;
+}
+
+/* --- who meets whom --- */
+
+struct message_key {
+    uint64_t tag;
+    uint32_t from, to;
+};
+
+static struct message_key key_of(const struct ll_task *task)
+{
+    bool sends = task->kind == LL_TASK_SEND;
+    return (struct message_key){task->tag, sends ? task->rank : task->other,
+                                sends ? task->other : task->rank};
+}
+
+static void complain_alone(const struct state *state, struct ll_diags *diags)
+{
+    bool sends = state->task.kind == LL_TASK_SEND;
+    ll_complain(diags, (struct ll_place){0},
+                sends ? "rank %" PRIu32 ": `%.100s` sends to rank %" PRIu32 ", which never receives it"
+                      : "rank %" PRIu32 ": `%.100s` receives from rank %" PRIu32 ", which never sends it",
+                state->task.rank, state->task.name, state->task.other);
+}
+
+/* Every task of a kind gets, by its key, the place in line that it has: counted up in `counts`. */
+static bool number_messages(struct ll_ranks *ranks, struct ll_map *lines, struct ll_map *places,
+                            uint32_t **counts, uint32_t *sends)
+{
+    uint64_t capacity = 0;
+    for (uint32_t i = 0; i < ranks->count; i++) {
+        struct message_key key = key_of(&ranks->states[i].task);
+        bool is_new;
+        if (ranks->states[i].task.kind != LL_TASK_SEND)
+            continue;
+        uint32_t line = ll_map_intern(lines, &key, sizeof key, &is_new);
+        if (line == LL_NO_ID ||
+            !ll_grow((void **)counts, &capacity, 2 * ((uint64_t)line + 1), sizeof **counts))
+            return false;
+        if (is_new)
+            (*counts)[2 * line] = (*counts)[2 * line + 1] = 0;
+        const uint32_t place[2] = {line, (*counts)[2 * line]++};
+        uint32_t id = ll_map_intern(places, place, sizeof place, NULL);
+        if (id == LL_NO_ID)
+            return false;
+        sends[id] = i;
+    }
+    return true;
+}
+
+/* The receives of each line take its sends in their order. */
+static void meet_sends(struct ll_ranks *ranks, const struct ll_map *lines, const struct ll_map *places,
+                       uint32_t *counts, const uint32_t *sends, struct ll_diags *diags)
+{
+    for (uint32_t i = 0; i < ranks->count; i++) {
+        struct state *state = &ranks->states[i];
+        struct message_key key = key_of(&state->task);
+        if (state->task.kind != LL_TASK_RECEIVE)
+            continue;
+        uint32_t line = ll_map_find(lines, &key, sizeof key);
+        const uint32_t place[2] = {line, line == LL_NO_ID ? 0 : counts[2 * line + 1]++};
+        uint32_t id = line == LL_NO_ID ? LL_NO_ID : ll_map_find(places, place, sizeof place);
+        if (id == LL_NO_ID) {
+            complain_alone(state, diags);
+            continue;
+        }
+        state->partner = sends[id];
+        ranks->states[sends[id]].partner = i;
+    }
+    for (uint32_t i = 0; i < ranks->count; i++)
+        if (ranks->states[i].task.kind == LL_TASK_SEND && ranks->states[i].partner == LL_NO_TASK)
+            complain_alone(&ranks->states[i], diags);
+}
+
+static bool match_messages(struct ll_ranks *ranks, struct ll_diags *diags)
+{
+    struct ll_map lines = {0}, places = {0};
+    uint32_t *counts = NULL, *sends = malloc(((size_t)ranks->count + 1) * sizeof *sends);
+    bool done = sends && number_messages(ranks, &lines, &places, &counts, sends);
+    if (done)
+        meet_sends(ranks, &lines, &places, counts, sends, diags);
+    ll_map_release(&lines);
+    ll_map_release(&places);
+    free(counts);
+    free(sends);
+    return done;
+}
+
+/* The meeting of the join's group that its rank has not come to yet; `times` counts its rank's joins. */
+static struct meeting *meeting_of(struct ll_ranks *ranks, struct ll_map *ids, const struct ll_task *task,
+                                  uint32_t time)
+{
+    const uint64_t key[2] = {task->tag, time};
+    bool is_new;
+    uint32_t id = ll_map_intern(ids, key, sizeof key, &is_new);
+    if (id == LL_NO_ID || !ll_grow((void **)&ranks->meetings, &ranks->meeting_capacity, (uint64_t)id + 1,
+                                   sizeof *ranks->meetings))
+        return NULL;
+    if (is_new) {
+        ranks->meetings[id] =
+            (struct meeting){.first = LL_NO_TASK, .expected = task->other, .last = LL_NO_TASK};
+        ranks->meeting_count = id + 1;
+    }
+    return &ranks->meetings[id];
+}
+
+static bool match_joins(struct ll_ranks *ranks)
+{
+    struct ll_map ids = {0}, members = {0};
+    uint32_t *times = NULL;
+    uint64_t capacity = 0;
+    bool done = true;
+    for (uint32_t i = 0; done && i < ranks->count; i++) {
+        struct state *state = &ranks->states[i];
+        const uint64_t key[2] = {state->task.tag, state->task.rank};
+        bool is_new;
+        if (state->task.kind != LL_TASK_JOIN)
+            continue;
+        uint32_t member = ll_map_intern(&members, key, sizeof key, &is_new);
+        done = member != LL_NO_ID && ll_grow((void **)&times, &capacity, (uint64_t)member + 1, sizeof *times);
+        if (done && is_new)
+            times[member] = 0;
+        struct meeting *meeting = done ? meeting_of(ranks, &ids, &state->task, times[member]++) : NULL;
+        done = meeting != NULL;
+        if (!done)
+            break;
+        state->partner = (uint32_t)(meeting - ranks->meetings);
+        ranks->next_member[i] = meeting->first;
+        meeting->first = i;
+        meeting->come++;
+        meeting->time_s = fmax(meeting->time_s, state->task.time_s);
+    }
+    ll_map_release(&ids);
+    ll_map_release(&members);
+    free(times);
+    return done;
+}
+
+static void complain_of_absence(const struct ll_ranks *ranks, const struct meeting *meeting,
+                                struct ll_diags *diags)
+{
+    const struct ll_task *task = &ranks->states[meeting->first].task;
+    if (meeting->come < meeting->expected)
+        ll_complain(diags, (struct ll_place){0},
+                    "rank %" PRIu32 ": `%.100s` is waited for by %" PRIu32 " of the %" PRIu32
+                    " ranks of its group; the others never come",
+                    task->rank, task->name, meeting->come, meeting->expected);
+    else if (meeting->come > meeting->expected)
+        ll_complain(diags, (struct ll_place){0},
+                    "rank %" PRIu32 ": %" PRIu32 " ranks come to `%.100s`, whose group has %" PRIu32,
+                    task->rank, meeting->come, task->name, meeting->expected);
+}
+
+/* --- time --- */
+
+static bool is_received(const struct state *state)
+{
+    return state->task.kind == LL_TASK_RECEIVE && state->partner != LL_NO_TASK;
+}
+
+/* Followers of each task, from those that each comes after: counted two places on, so that filling moves each
+ * count to its place. */
+static bool turn_edges(struct ll_ranks *ranks)
+{
+    uint64_t edges = 0;
+    ranks->first_next = calloc((size_t)ranks->count + 2, sizeof *ranks->first_next);
+    for (uint32_t i = 0; ranks->first_next && i < ranks->count; i++) {
+        struct state *state = &ranks->states[i];
+        state->waiting = state->edge_count + is_received(state);
+        edges += state->waiting;
+        for (uint32_t e = 0; e < state->edge_count; e++)
+            ranks->first_next[ranks->edges[state->first_edge + e] + 2]++;
+        if (is_received(state))
+            ranks->first_next[state->partner + 2]++;
+    }
+    ranks->next = malloc((edges + 1) * sizeof *ranks->next);
+    if (!ranks->first_next || !ranks->next)
+        return false;
+    for (uint32_t i = 1; i < ranks->count + 2; i++)
+        ranks->first_next[i] += ranks->first_next[i - 1];
+    for (uint32_t i = 0; i < ranks->count; i++) {
+        const struct state *state = &ranks->states[i];
+        for (uint32_t e = 0; e < state->edge_count; e++)
+            ranks->next[ranks->first_next[ranks->edges[state->first_edge + e] + 1]++] = i;
+        if (is_received(state))
+            ranks->next[ranks->first_next[state->partner + 1]++] = i;
+    }
+    return true;
+}
+
+/* Tasks whose followers have not been told yet. */
+struct stack {
+    uint32_t *at;
+    uint32_t count;
+};
+
+static void finish(struct ll_ranks *ranks, uint32_t task, double end_s, struct stack *stack)
+{
+    ranks->states[task].end_s = end_s;
+    ranks->time_s = fmax(ranks->time_s, end_s);
+    ranks->done++;
+    stack->at[stack->count++] = task;
+}
+
+/* All before this task are done. */
+static void become_ready(struct ll_ranks *ranks, uint32_t task, struct stack *stack)
+{
+    struct state *state = &ranks->states[task];
+    if (state->task.kind != LL_TASK_JOIN) {
+        finish(ranks, task, state->start_s + (state->task.kind == LL_TASK_RECEIVE ? 0 : state->task.time_s),
+               stack);
+        return;
+    }
+    struct meeting *meeting = &ranks->meetings[state->partner];
+    if (meeting->last == LL_NO_TASK || state->start_s > meeting->start_s) {
+        meeting->start_s = state->start_s;
+        meeting->last = task;
+    }
+    if (++meeting->ready < meeting->expected)
+        return;
+    for (uint32_t member = meeting->first; member != LL_NO_TASK; member = ranks->next_member[member]) {
+        if (member != meeting->last && ranks->states[member].start_s < meeting->start_s)
+            ranks->states[member].waited_for = meeting->last;
+        finish(ranks, member, meeting->start_s + meeting->time_s, stack);
+    }
+}
+
+static void tell_followers(struct ll_ranks *ranks, uint32_t task, struct stack *stack)
+{
+    for (uint64_t i = ranks->first_next[task]; i < ranks->first_next[task + 1]; i++) {
+        struct state *follower = &ranks->states[ranks->next[i]];
+        if (follower->waited_for == LL_NO_TASK || ranks->states[task].end_s > follower->start_s) {
+            follower->start_s = ranks->states[task].end_s;
+            follower->waited_for = task;
+        }
+        if (--follower->waiting == 0)
+            become_ready(ranks, ranks->next[i], stack);
+    }
+}
+
+static bool run_all(struct ll_ranks *ranks)
+{
+    struct stack stack = {.at = malloc(((size_t)ranks->count + 1) * sizeof *stack.at)};
+    if (!stack.at)
+        return false;
+    for (uint32_t i = 0; i < ranks->count; i++)
+        if (ranks->states[i].edge_count + is_received(&ranks->states[i]) == 0)
+            become_ready(ranks, i, &stack);
+    while (stack.count > 0)
+        tell_followers(ranks, stack.at[--stack.count], &stack);
+    free(stack.at);
+    return true;
+}
+
+/* --- what never ends --- */
+
+/* Something that this task waits for and that is not done; members of an exchange wait for the first of them
+ * that has not come. */
+static uint32_t obstacle_of(const struct ll_ranks *ranks, uint32_t task)
+{
+    const struct state *state = &ranks->states[task];
+    for (uint32_t e = 0; e < state->edge_count; e++)
+        if (isnan(ranks->states[ranks->edges[state->first_edge + e]].end_s))
+            return ranks->edges[state->first_edge + e];
+    if (is_received(state) && isnan(ranks->states[state->partner].end_s))
+        return state->partner;
+    if (state->task.kind == LL_TASK_JOIN)
+        for (uint32_t m = ranks->meetings[state->partner].first; m != LL_NO_TASK; m = ranks->next_member[m])
+            if (ranks->states[m].waiting > 0)
+                return m;
+    return LL_NO_TASK;
+}
+
+/* Walks from what is not done to what it waits for, until it comes round, and tells the round. */
+static void complain_of_deadlock(const struct ll_ranks *ranks, struct ll_diags *diags)
+{
+    enum { MOST_TOLD = 8 };
+    uint32_t task = 0;
+    while (!isnan(ranks->states[task].end_s))
+        task++;
+    for (uint32_t i = 0; i < ranks->count; i++) /* by now it is on the round */
+        task = obstacle_of(ranks, task);
+    uint32_t first = task;
+    for (uint32_t told = 0; told < MOST_TOLD; told++) {
+        uint32_t obstacle = obstacle_of(ranks, task);
+        const struct ll_task *a = &ranks->states[task].task, *b = &ranks->states[obstacle].task;
+        ll_complain(diags, (struct ll_place){0},
+                    "deadlock: rank %" PRIu32 ": `%.100s` waits for `%.100s` of rank %" PRIu32, a->rank,
+                    a->name, b->name, b->rank);
+        task = obstacle;
+        if (task == first)
+            break;
+    }
+}
+
+bool ll_ranks_run(struct ll_ranks *ranks, struct ll_diags *diags)
+{
+    size_t before = diags->count;
+    ranks->next_member = malloc(((size_t)ranks->count + 1) * sizeof *ranks->next_member);
+    if (ranks->failed || !ranks->next_member || !match_messages(ranks, diags) || !match_joins(ranks))
+        return false;
+    for (uint32_t i = 0; i < ranks->meeting_count; i++)
+        complain_of_absence(ranks, &ranks->meetings[i], diags);
+    if (diags->count > before || !turn_edges(ranks))
+        return false;
+    for (uint32_t i = 0; i < ranks->count; i++)
+        ranks->states[i].end_s = NAN;
+    if (!run_all(ranks))
+        return false;
+    if (ranks->done < ranks->count)
+        complain_of_deadlock(ranks, diags);
+    return ranks->done == ranks->count;
+}
+
+double ll_ranks_start_s(const struct ll_ranks *ranks, uint32_t task)
+{
+    return ranks->states[task].start_s;
+}
+
+double ll_ranks_end_s(const struct ll_ranks *ranks, uint32_t task)
+{
+    return ranks->states[task].end_s;
+}
+
+uint32_t ll_ranks_waited_for(const struct ll_ranks *ranks, uint32_t task)
+{
+    return ranks->states[task].waited_for;
+}
+
+double ll_ranks_time_s(const struct ll_ranks *ranks)
+{
+    return ranks->time_s;
+}

@@ -1,0 +1,469 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Loops, from what is dear to what is cheap: ways to share a product, micro-batches (a program and a replay
+ * each), stages and chunks (the layers are divided), kinds of recomputation, stages of ZeRO (a formula). */
+#include "sim/parallel/search.h"
+
+#include "sim/parallel/alike.h"
+#include "sim/parallel/pieces.h"
+#include "sim/parallel/profile.h"
+#include "sim/parallel/recompute.h"
+#include "sim/parallel/schedule.h"
+#include "sim/parallel/shard.h"
+#include "sim/replay/exchanges.h"
+#include "tracer/rescale.h"
+
+#include <math.h>
+#include <stdlib.h>
+
+/* What is known of a stage for the plan under way; a device of it. */
+struct stage {
+    double pass_s;     /* a micro-batch, both ways */
+    double backward_s; /* of it */
+    double update_s;
+    double weight_bytes, optimizer_bytes, gradient_bytes;
+    double kept_bytes;   /* of all passes in flight */
+    double handed_bytes; /* to the next */
+};
+
+struct searching {
+    const struct ll_trace *trace;
+    struct ll_trace *thin;  /* with fewer of the layers that are alike; NULL: none could be left out */
+    uint32_t thinned, like; /* so many were, which did what layer `like` does */
+    const struct ll_machine *machine;
+    const struct ll_search *search;
+    struct ll_exchanges *exchanges;
+    struct ll_search_result *result;
+    struct ll_found_plan *found; /* a heap, the worst on top */
+    struct stage *stages;
+    uint32_t *part_of;        /* by layer: its piece */
+    uint64_t *loads, *totals; /* by layer */
+    double capacity_bytes;
+    struct ll_diags *diags;
+    bool failed; /* memory ran out */
+};
+
+/* What all plans on one program share. */
+struct base {
+    struct ll_parallel plan;
+    struct ll_layer_costs costs;
+};
+
+/* --- programs --- */
+
+static struct ll_trace *take(struct ll_trace *old, bool owned, struct ll_trace *next)
+{
+    if (owned)
+        ll_trace_free(old);
+    return next;
+}
+
+/* The program of a device with all layers; NULL when there is none, *failed when memory ran out. */
+static struct ll_trace *make_program(struct searching *s, const struct ll_parallel *plan)
+{
+    const char *trouble = NULL;
+    struct ll_diags diags = {0};
+    struct ll_trace *program = ll_trace_rescale(s->thin ? s->thin : s->trace, plan->micro_batch, &trouble);
+    if (program && (plan->tensor > 1 || plan->expert > 1))
+        program = take(program, true, ll_shard(program, plan, &diags));
+    if (program && plan->recompute == LL_RECOMPUTE_SELECTIVE)
+        program = take(program, true, ll_recompute(program, plan->recompute, &trouble));
+    s->failed |= !program && !trouble && diags.count == 0;
+    ll_diags_release(&diags);
+    return program;
+}
+
+/* Puts the layers that were left out back: they take what those like them take. */
+static bool thicken(const struct searching *s, struct ll_arena *arena, struct ll_layer_costs *costs)
+{
+    uint32_t count = costs->count + s->thinned;
+    struct ll_layer_cost *at = ll_alloc(arena, count + 1u, sizeof *at);
+    for (uint32_t i = 0; at && i < count; i++)
+        at[i] = costs->at[i <= s->like ? i : i <= s->like + s->thinned ? s->like : i - s->thinned];
+    *costs = (struct ll_layer_costs){at, count, costs->passing_bytes};
+    return at;
+}
+
+/* Finds the layers that are alike; without any, all are measured. False when memory ran out. */
+static bool thin_out(struct searching *s)
+{
+    struct ll_arena scratch = {0};
+    struct ll_alike alike;
+    const char *trouble;
+    bool found = ll_alike_find(s->trace, &scratch, &alike);
+    s->thin = found && s->trace->step_count == 1 ? ll_thin(s->trace, &alike, &trouble) : NULL;
+    s->thinned = s->thin ? ll_thinned(&alike) : 0;
+    s->like = s->thin ? alike.first + 1 : 0;
+    ll_arena_release(&scratch);
+    return found;
+}
+
+static bool measure(struct searching *s, struct ll_arena *arena, struct base *base)
+{
+    struct ll_arena scratch = {0};
+    struct ll_diags diags = {0};
+    struct ll_trace *program = make_program(s, &base->plan);
+    const struct ll_prepared *prepared = program ? ll_prepare(program, &scratch, &diags) : NULL;
+    const struct ll_result *result =
+        prepared ? ll_replay_among(prepared, s->machine, s->exchanges, NULL, &scratch, &diags) : NULL;
+    bool done = result && ll_layer_costs(result, arena, &base->costs) && thicken(s, arena, &base->costs);
+    s->failed |= program && !done && diags.count == 0;
+    s->result->programs += done;
+    ll_diags_release(&diags);
+    ll_arena_release(&scratch);
+    ll_trace_free(program);
+    return done;
+}
+
+/* --- what a plan takes --- */
+
+/* Forward, backward and kept bytes of a layer under a kind of recomputation: of a layer that is computed
+ * again, only what came in is kept. */
+static void count_layer(const struct base *base, enum ll_recompute recompute, uint32_t layer,
+                        struct stage *stage)
+{
+    const struct ll_layer_cost *cost = &base->costs.at[layer];
+    bool again = recompute == LL_RECOMPUTE_FULL;
+    double backward_s = cost->backward_s + (again ? cost->forward_s : 0);
+    stage->pass_s += cost->forward_s + backward_s;
+    stage->backward_s += backward_s;
+    stage->update_s += cost->update_s;
+    stage->weight_bytes += cost->weight_bytes;
+    stage->optimizer_bytes += cost->optimizer_bytes;
+    stage->gradient_bytes += cost->gradient_bytes;
+    stage->kept_bytes += again ? fmin(cost->handed_bytes, cost->kept_bytes) : cost->kept_bytes;
+    stage->handed_bytes = cost->handed_bytes;
+}
+
+/* Divides the layers as ll_cut does. */
+static void divide(struct searching *s, const struct base *base, uint64_t pieces)
+{
+    for (uint32_t i = 0; i < base->costs.count; i++) {
+        s->loads[i] = base->costs.at[i].named_flops;
+        s->totals[i] = base->costs.at[i].flops;
+    }
+    ll_divide(s->loads, s->totals, base->costs.count, (uint32_t)pieces, s->part_of);
+}
+
+static void count_stages(struct searching *s, const struct base *base, const struct ll_parallel *plan,
+                         const struct ll_pipeline_shape *shape)
+{
+    for (uint64_t i = 0; i < plan->pipeline; i++)
+        s->stages[i] = (struct stage){0};
+    for (uint32_t layer = 0; layer < base->costs.count; layer++)
+        count_layer(base, plan->recompute, layer, &s->stages[s->part_of[layer] % plan->pipeline]);
+    for (uint64_t i = 0; i < plan->pipeline; i++)
+        s->stages[i].kept_bytes *= (double)ll_slots_in_flight(shape, i) / (double)plan->chunks;
+}
+
+/* Time of an exchange among the replicas of a stage. */
+static double among_replicas_s(struct searching *s, const struct ll_parallel *plan, enum ll_op_kind kind,
+                               double bytes)
+{
+    struct ll_asked asked = {
+        .kind = kind, .bytes = (uint64_t)bytes, .devices = plan->data, .stride = plan->tensor};
+    const struct ll_price *price = plan->data > 1 ? ll_exchanges_price(s->exchanges, &asked) : NULL;
+    s->failed |= plan->data > 1 && !price;
+    return price && !price->trouble ? price->exchanged.time_s : 0;
+}
+
+static double message_s(struct searching *s, const struct ll_parallel *plan, double bytes)
+{
+    struct ll_asked asked = {.kind = LL_OP_SEND,
+                             .bytes = (uint64_t)bytes,
+                             .devices = 2,
+                             .stride = 1,
+                             .peer = (int64_t)(plan->tensor * plan->data),
+                             .span = plan->tensor * plan->data};
+    const struct ll_price *price = ll_exchanges_price(s->exchanges, &asked);
+    s->failed |= !price;
+    return price && !price->trouble ? price->exchanged.time_s : 0;
+}
+
+/* What a stage does once a step beside its passes. */
+static double tail_s(struct searching *s, const struct ll_parallel *plan, const struct stage *stage)
+{
+    double share = plan->zero > 0 ? 1 / (double)plan->data : 1;
+    double sum_s = among_replicas_s(s, plan, plan->zero > 0 ? LL_OP_REDUCE_SCATTER : LL_OP_ALL_REDUCE,
+                                    stage->gradient_bytes);
+    double gather_s = plan->zero > 0 ? among_replicas_s(s, plan, LL_OP_ALL_GATHER, stage->weight_bytes) : 0;
+    double last = stage->gradient_bytes > 0 ? fmin(1, (double)plan->bucket_bytes / stage->gradient_bytes) : 0;
+    return fmax(sum_s * last, sum_s - stage->backward_s) + stage->update_s * share +
+           (plan->zero < 3 ? gather_s : 0);
+}
+
+/* With ZeRO 3 weights are gathered for either pass; what that takes longer than the pass shows. */
+static double gathered_s(struct searching *s, const struct ll_parallel *plan, const struct stage *stage)
+{
+    if (plan->zero < 3)
+        return stage->pass_s;
+    return fmax(stage->pass_s, 2 * among_replicas_s(s, plan, LL_OP_ALL_GATHER, stage->weight_bytes));
+}
+
+static double estimate_s(struct searching *s, const struct ll_parallel *plan, double micro_batches)
+{
+    double slowest_s = 0, sum_s = 0, worst_tail_s = 0;
+    for (uint64_t i = 0; i < plan->pipeline; i++) {
+        double pass_s = gathered_s(s, plan, &s->stages[i]);
+        slowest_s = fmax(slowest_s, pass_s);
+        sum_s += pass_s;
+        worst_tail_s = fmax(worst_tail_s, tail_s(s, plan, &s->stages[i]));
+    }
+    double fill_s = (sum_s - slowest_s) / (double)plan->chunks;
+    double messages_s = plan->pipeline > 1
+                            ? 2 * (double)(plan->pipeline - 1) * message_s(s, plan, s->stages[0].handed_bytes)
+                            : 0;
+    return micro_batches * slowest_s + fill_s + messages_s + worst_tail_s;
+}
+
+static double estimate_bytes(const struct searching *s, const struct base *base,
+                             const struct ll_parallel *plan, uint64_t micro_batches)
+{
+    double most_bytes = 0, n = (double)plan->data, weight = plan->zero >= 3 ? 1 / n : 1,
+           optimizer = plan->zero >= 1 ? 1 / n : 1,
+           gradient = plan->zero >= 2 && micro_batches == 1 ? 1 / n : 1;
+    for (uint64_t i = 0; i < plan->pipeline; i++) {
+        const struct stage *stage = &s->stages[i];
+        most_bytes = fmax(most_bytes, weight * stage->weight_bytes + optimizer * stage->optimizer_bytes +
+                                          gradient * stage->gradient_bytes + stage->kept_bytes);
+    }
+    return most_bytes + base->costs.passing_bytes;
+}
+
+/* --- the best --- */
+
+static bool is_worse(const struct ll_found_plan *a, const struct ll_found_plan *b)
+{
+    return a->estimate_s > b->estimate_s;
+}
+
+static void sift_down(struct ll_found_plan *heap, uint64_t count, uint64_t at)
+{
+    for (uint64_t child; (child = 2 * at + 1) < count; at = child) {
+        child += child + 1 < count && is_worse(&heap[child + 1], &heap[child]);
+        if (!is_worse(&heap[child], &heap[at]))
+            return;
+        struct ll_found_plan moved = heap[at];
+        heap[at] = heap[child];
+        heap[child] = moved;
+    }
+}
+
+/* Keeps the best LL_MOST_FOUND, of equals those that came first. */
+static void keep(struct searching *s, const struct ll_found_plan *plan)
+{
+    struct ll_search_result *result = s->result;
+    if (result->found_count == LL_MOST_FOUND) {
+        if (is_worse(&s->found[0], plan)) {
+            s->found[0] = *plan;
+            sift_down(s->found, LL_MOST_FOUND, 0);
+        }
+        return;
+    }
+    uint64_t at = result->found_count++;
+    s->found[at] = *plan;
+    for (; at > 0 && is_worse(&s->found[at], &s->found[(at - 1) / 2]); at = (at - 1) / 2) {
+        struct ll_found_plan moved = s->found[at];
+        s->found[at] = s->found[(at - 1) / 2];
+        s->found[(at - 1) / 2] = moved;
+    }
+}
+
+/* --- the loops --- */
+
+/* All stages of ZeRO on stages that are counted; whether any fits. */
+static bool try_sharing(struct searching *s, const struct base *base, struct ll_parallel plan,
+                        uint64_t micro_batches)
+{
+    bool any = false;
+    for (plan.zero = 0; plan.zero <= (plan.data > 1 ? 3u : 0u); plan.zero++) {
+        struct ll_found_plan found = {.plan = plan,
+                                      .estimate_bytes = estimate_bytes(s, base, &plan, micro_batches)};
+        s->result->considered++;
+        if (found.estimate_bytes > s->capacity_bytes) {
+            s->result->too_large++;
+            continue;
+        }
+        any = true;
+        s->result->estimated++;
+        found.estimate_s = estimate_s(s, &plan, (double)micro_batches);
+        found.samples_Hz = (double)plan.batch / found.estimate_s;
+        keep(s, &found);
+    }
+    return any;
+}
+
+/* A division into stages and chunks, whole and with all computed again. */
+static bool try_pieces(struct searching *s, const struct base *base, struct ll_parallel plan)
+{
+    bool any = false;
+    const struct ll_pipeline_shape shape = {.schedule = plan.schedule,
+                                            .stages = plan.pipeline,
+                                            .chunks = plan.chunks,
+                                            .micro_batches = plan.batch / plan.data / plan.micro_batch};
+    divide(s, base, plan.pipeline * plan.chunks);
+    for (int full = 0; full <= (plan.recompute == LL_RECOMPUTE_NONE); full++) {
+        plan.recompute = full ? LL_RECOMPUTE_FULL : plan.recompute;
+        count_stages(s, base, &plan, &shape);
+        any = try_sharing(s, base, plan, shape.micro_batches) || any;
+    }
+    return any;
+}
+
+/* All ways to lay the program's layers on the devices that share no product; whether any fits. */
+static bool try_stages(struct searching *s, const struct base *base)
+{
+    uint64_t left = s->search->devices / base->plan.tensor, layers = base->costs.count;
+    bool any = false;
+    for (uint64_t stages = 1; stages <= ll_min(left, layers); stages++) {
+        struct ll_parallel plan = base->plan;
+        if (left % stages != 0)
+            continue;
+        plan.pipeline = stages;
+        plan.data = left / stages;
+        if (plan.batch % (plan.data * plan.micro_batch) != 0)
+            continue;
+        any = try_pieces(s, base, plan) || any;
+        uint64_t micro_batches = plan.batch / plan.data / plan.micro_batch;
+        plan.schedule = LL_SCHEDULE_INTERLEAVED;
+        for (plan.chunks = 2; stages > 1 && micro_batches % stages == 0 && stages * plan.chunks <= layers;
+             plan.chunks++)
+            if (layers % (stages * plan.chunks) == 0)
+                any = try_pieces(s, base, plan) || any;
+    }
+    return any;
+}
+
+/* Larger micro-batches need more memory: the first of which plans there are, but none that fits, is the last.
+ */
+static void try_micro_batches(struct searching *s, struct ll_parallel plan)
+{
+    bool fits = true;
+    for (plan.micro_batch = 1; fits && !s->failed && plan.micro_batch <= plan.batch; plan.micro_batch++) {
+        struct ll_arena arena = {0};
+        struct base base = {.plan = plan};
+        if (plan.batch % plan.micro_batch != 0)
+            continue;
+        uint64_t before = s->result->considered;
+        bool made = measure(s, &arena, &base);
+        s->result->impossible += !made;
+        fits = made && (try_stages(s, &base) || s->result->considered == before);
+        ll_arena_release(&arena);
+    }
+}
+
+static void try_all(struct searching *s)
+{
+    struct ll_parallel plan = ll_plan_of_one();
+    plan.batch = s->search->batch;
+    for (plan.tensor = 1; plan.tensor <= s->search->devices; plan.tensor++)
+        for (int sequence = 0; s->search->devices % plan.tensor == 0 && sequence <= (plan.tensor > 1);
+             sequence++)
+            for (int selective = 0; selective < 2; selective++) {
+                plan.sequence = sequence;
+                plan.recompute = selective ? LL_RECOMPUTE_SELECTIVE : LL_RECOMPUTE_NONE;
+                try_micro_batches(s, plan);
+            }
+}
+
+/* --- the end --- */
+
+static int by_estimate(const void *left, const void *right)
+{
+    const struct ll_found_plan *a = left, *b = right;
+    double x = a->step_s > 0 ? a->step_s : a->estimate_s, y = b->step_s > 0 ? b->step_s : b->estimate_s;
+    if ((a->step_s > 0) != (b->step_s > 0))
+        return a->step_s > 0 ? -1 : 1;
+    if (x != y)
+        return x < y ? -1 : 1;
+    return (a->plan.zero > b->plan.zero) - (a->plan.zero < b->plan.zero);
+}
+
+/* What the simulation says of a plan; false when it does not fit, or there are complaints after all. */
+static bool simulate(struct searching *s, struct ll_found_plan *found)
+{
+    struct ll_arena scratch = {0};
+    struct ll_diags diags = {0};
+    struct ll_spread *spread = ll_spread_trace(s->trace, &found->plan, s->search->devices, &diags);
+    const struct ll_parallel_result *result =
+        spread ? ll_parallel_run(spread, s->machine, &scratch, &diags) : NULL;
+    bool fits = result && (double)result->stages[result->fullest].memory_bytes <= s->capacity_bytes;
+    if (fits) {
+        found->step_s = result->step_s;
+        found->bubble = result->bubble;
+        found->memory_bytes = result->stages[result->fullest].memory_bytes;
+        found->samples_Hz = result->samples_Hz;
+        for (int i = 0; i < LL_TRAFFIC_COUNT; i++)
+            found->exposed_s += result->exposed_s[i];
+    }
+    s->failed |= !result && diags.count == 0;
+    ll_diags_release(&diags);
+    ll_spread_free(spread);
+    ll_arena_release(&scratch);
+    return fits;
+}
+
+static void simulate_best(struct searching *s)
+{
+    uint64_t kept = 0, simulated = 0;
+    struct ll_search_result *result = s->result;
+    qsort(s->found, result->found_count, sizeof *s->found, by_estimate);
+    for (uint64_t i = 0; i < result->found_count; i++) {
+        if (simulated < s->search->simulated && !s->failed) {
+            if (!simulate(s, &s->found[i])) {
+                result->too_large++;
+                result->estimated--;
+                continue;
+            }
+            simulated++;
+        }
+        s->found[kept++] = s->found[i];
+    }
+    result->found_count = kept;
+    qsort(s->found, kept, sizeof *s->found, by_estimate);
+    result->found = s->found;
+}
+
+static bool check(const struct ll_trace *trace, const struct ll_machine *machine,
+                  const struct ll_search *search, struct ll_diags *diags)
+{
+    struct ll_place place = {.file = ll_trace_fact(trace, "model")};
+    if (ll_trace_batch(trace) == 0)
+        return ll_complain(diags, place, "the trace does not say how many samples a step has");
+    if (search->devices > ll_machine_devices(machine))
+        return ll_complain(
+            diags, (struct ll_place){.file = machine->path}, "%llu devices: the machine's network joins %llu",
+            (unsigned long long)search->devices, (unsigned long long)ll_machine_devices(machine));
+    return true;
+}
+
+const struct ll_search_result *ll_search_plans(const struct ll_trace *trace, const struct ll_machine *machine,
+                                               const struct ll_search *search, struct ll_arena *arena,
+                                               struct ll_diags *diags)
+{
+    uint64_t layers = trace->op_count + 1;
+    if (!check(trace, machine, search, diags))
+        return NULL;
+    struct searching s = {
+        .trace = trace,
+        .machine = machine,
+        .search = search,
+        .exchanges = ll_exchanges_new(machine, search->devices),
+        .result = ll_alloc(arena, 1, sizeof *s.result),
+        .found = ll_alloc(arena, LL_MOST_FOUND, sizeof *s.found),
+        .stages = ll_alloc(arena, search->devices, sizeof *s.stages),
+        .part_of = ll_alloc(arena, layers, sizeof *s.part_of),
+        .loads = ll_alloc(arena, layers, sizeof *s.loads),
+        .totals = ll_alloc(arena, layers, sizeof *s.totals),
+        .capacity_bytes = (double)machine->levels[machine->level_count - 1].size_bytes,
+        .diags = diags,
+    };
+    s.failed = !s.exchanges || !s.result || !s.found || !s.stages || !s.part_of || !s.loads || !s.totals;
+    s.failed = s.failed || !thin_out(&s);
+    if (!s.failed) {
+        try_all(&s);
+        simulate_best(&s);
+    }
+    ll_trace_free(s.thin);
+    ll_exchanges_free(s.exchanges);
+    return s.failed ? NULL : s.result;
+}

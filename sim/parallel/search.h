@@ -1,0 +1,50 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* The best plans for a step on so many devices.
+ *
+ * All ways to write the devices as data x tensor x pipeline are considered, with all micro-batches, chunks,
+ * stages of ZeRO and kinds of recomputation that go with them. A program of one device is made and replayed
+ * once for each way to share products and each micro-batch; what its layers take (sim/parallel/profile.h)
+ * gives the time and the memory of every plan built on it in closed form:
+ *
+ *       m S + (sum of S over stages - S) / v      S: what the slowest stage does with a micro-batch, of m
+ *     + exchange and update, less what the last backward pass hides
+ *
+ * What cannot fit is left out, whole branches of it at a time. The best by this estimate are then simulated
+ * in full. Deterministic; one thread. */
+#ifndef LL_SIM_PARALLEL_SEARCH_H
+#define LL_SIM_PARALLEL_SEARCH_H
+
+#include "sim/parallel/step.h"
+
+struct ll_search {
+    uint64_t devices;   /* all of them are used */
+    uint64_t batch;     /* samples a step */
+    uint64_t simulated; /* so many of the best are simulated */
+};
+
+struct ll_found_plan {
+    struct ll_parallel plan;
+    double estimate_s;        /* of a step */
+    double estimate_bytes;    /* of the fullest device */
+    double step_s;            /* as simulated; 0: was not */
+    double bubble, exposed_s; /* of it, as simulated; of all kinds of traffic together */
+    uint64_t memory_bytes;    /* as simulated */
+    double samples_Hz;        /* by the best knowledge */
+};
+
+struct ll_search_result {
+    uint64_t considered; /* plans, each of which came out as one of these: */
+    uint64_t too_large, impossible, estimated;
+    uint64_t programs;                 /* that were made for it */
+    const struct ll_found_plan *found; /* those that fit, best first: simulated ones before the others */
+    uint64_t found_count;              /* at most LL_MOST_FOUND */
+};
+
+enum { LL_MOST_FOUND = 1000 };
+
+/* NULL after complaints, or without any when memory ran out. Lives in the arena. */
+const struct ll_search_result *ll_search_plans(const struct ll_trace *trace, const struct ll_machine *machine,
+                                               const struct ll_search *search, struct ll_arena *arena,
+                                               struct ll_diags *diags);
+
+#endif

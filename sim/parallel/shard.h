@@ -1,0 +1,32 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* The program of one tensor-parallel rank: a share of the weights, and exchanges where ranks need each
+ * other's results (Shoeybi et al., Megatron-LM, 2019; Korthikanti et al., 2022; Xu et al., GSPMD, 2021).
+ *
+ * Every tensor is in one of three states: whole on each rank, divided along a dimension, or a part of a sum.
+ * Weights decide. A product with a whole input divides its weight by columns (and its result with it), one
+ * whose input is divided along the sum divides it by rows: its result is a part of a sum and is summed up by
+ * an all_reduce before anything but an addition reads it. Tables of words are divided by words. Everything
+ * else follows its inputs: the heads of an attention, biases, gradients, states of the optimizer. So a layer
+ * of a transformer has two all_reduce of its activations going forward and two going backward, a cross
+ * entropy over divided words two of a number for each row.
+ *
+ * With plan->sequence, sums are reduce_scattered along the steps of time, what lies between products works on
+ * a share of them, and an all_gather comes before the next product; what was gathered going forward is
+ * gathered once more going backward instead of being kept.
+ *
+ * What cannot be divided evenly stays whole, which is right but gains nothing, except heads and inner
+ * features, which are complained about; words are divided into shares of ceil(words / ranks). */
+#ifndef LL_SIM_PARALLEL_SHARD_H
+#define LL_SIM_PARALLEL_SHARD_H
+
+#include "sim/parallel/plan.h"
+#include "tracer/base/diag.h"
+#include "tracer/trace.h"
+
+/* The program of a rank of plan->tensor, all of which are alike; a copy when that is 1. Exchanges are among
+ * plan->tensor devices of distance 1. Free with ll_trace_free. NULL after complaints that name the ops.
+ * Thread-safe on shared traces. */
+struct ll_trace *ll_shard(const struct ll_trace *trace, const struct ll_parallel *plan,
+                          struct ll_diags *diags);
+
+#endif

@@ -1,0 +1,39 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* What each device does: the programs that a plan makes of a recorded step.
+ *
+ * The step is taken to another batch, shared between the devices of a product, told what to compute again,
+ * cut into pieces and given the exchanges of replicas, in this order. A program is what one device does with
+ * one micro-batch of one piece of the model, and what it does once a step besides: ops of the phases comm and
+ * update. Devices that do the same have one program. */
+#ifndef LL_SIM_PARALLEL_SPREAD_H
+#define LL_SIM_PARALLEL_SPREAD_H
+
+#include "sim/parallel/plan_file.h"
+#include "sim/replay/replay.h"
+
+struct ll_program {
+    const struct ll_trace *trace;
+    const struct ll_prepared *prepared;
+};
+
+/* Owns all it points to but the recorded trace, which outlives it. Immutable once made, to be shared by
+ * threads. */
+struct ll_spread {
+    struct ll_arena arena;
+    struct ll_parallel plan;
+    struct ll_plan_sizes sizes;
+    struct ll_program *programs; /* that differ */
+    uint32_t program_count;
+    uint32_t *program_of; /* by piece: piece i is on stage i modulo plan.pipeline */
+    uint32_t piece_count;
+    struct ll_trace **owned; /* traces that were made on the way */
+    uint32_t owned_count;
+};
+
+/* NULL after complaints about plan or trace, or without any when memory ran out; `devices` are those that
+ * there are. Free with ll_spread_free. */
+struct ll_spread *ll_spread_trace(const struct ll_trace *trace, const struct ll_parallel *plan,
+                                  uint64_t devices, struct ll_diags *diags);
+void ll_spread_free(struct ll_spread *spread);
+
+#endif

@@ -1,0 +1,144 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "sim/parallel/stage_memory.h"
+
+#include "tracer/lives.h"
+
+/* Gradients that an op of the phases comm or update reads are there when the next micro-batch comes. */
+static void keep_gradients(const struct ll_trace *program, struct ll_life *lives)
+{
+    for (uint32_t op = 0; op < program->op_count; op++) {
+        const struct ll_form *form = &program->forms[program->ops[op].form];
+        if (form->phase != LL_PHASE_UPDATE && form->phase != LL_PHASE_COMM)
+            continue;
+        for (uint32_t i = 0; i < form->view.input_count; i++) {
+            struct ll_life *life = &lives[program->tensors[ll_op_input(program, op, i)].storage];
+            if (life->memory == LL_GRADIENT) {
+                life->first = 0;
+                life->last = (uint32_t)(program->op_count - 1);
+            }
+        }
+    }
+}
+
+uint32_t ll_end_of_forward(const struct ll_trace *program)
+{
+    uint32_t last = LL_NONE;
+    for (uint32_t op = 0; op < program->op_count && program->ops[op].step == program->ops[0].step; op++)
+        if (program->forms[program->ops[op].form].phase == LL_PHASE_FORWARD)
+            last = op;
+    return last;
+}
+
+static bool lasts(const struct ll_trace *program, const struct ll_life *life)
+{
+    return life->first == 0 && life->last == program->op_count - 1 && life->memory != LL_ACTIVATION;
+}
+
+static void add(struct ll_class_bytes *sum, uint32_t memory, uint64_t bytes)
+{
+    sum->of[memory] = ll_add(sum->of[memory], bytes);
+}
+
+static uint64_t all_of(const struct ll_class_bytes *bytes)
+{
+    uint64_t all = 0;
+    for (int c = 0; c < LL_MEMORY_COUNT; c++)
+        all = ll_add(all, bytes->of[c]);
+    return all;
+}
+
+static void sum_kept(const struct ll_trace *program, const struct ll_life *lives,
+                     struct ll_piece_memory *memory)
+{
+    uint32_t boundary = ll_end_of_forward(program);
+    for (uint64_t s = 0; s < program->storage_count; s++) {
+        const struct ll_life *life = &lives[s];
+        if (life->first == LL_NONE)
+            continue;
+        if (lasts(program, life))
+            add(&memory->lasting, life->memory, life->bytes);
+        else if (boundary != LL_NONE && life->first <= boundary && life->last > boundary)
+            add(&memory->kept, life->memory, life->bytes);
+    }
+}
+
+/* The first op at which most lives; UINT32_MAX when memory ran out. changes[2 op] is born with an op,
+ * changes[2 op + 1] dies after it. */
+static uint32_t find_peak(const struct ll_trace *program, const struct ll_life *lives, struct ll_arena *arena)
+{
+    uint64_t live_bytes = 0, most_bytes = 0,
+             *changes = ll_alloc(arena, 2 * program->op_count, sizeof *changes);
+    uint32_t peak = changes ? 0 : UINT32_MAX;
+    for (uint64_t s = 0; changes && s < program->storage_count; s++) {
+        if (lives[s].first == LL_NONE)
+            continue;
+        uint64_t born = 2 * (uint64_t)lives[s].first, dead = 2 * (uint64_t)lives[s].last + 1;
+        changes[born] = ll_add(changes[born], lives[s].bytes);
+        changes[dead] = ll_add(changes[dead], lives[s].bytes);
+    }
+    for (uint32_t op = 0; changes && op < program->op_count; op++) {
+        live_bytes = ll_add(live_bytes, changes[2 * (uint64_t)op]);
+        if (live_bytes > most_bytes) {
+            most_bytes = live_bytes;
+            peak = op;
+        }
+        live_bytes = ll_sub(live_bytes, changes[2 * (uint64_t)op + 1]);
+    }
+    return peak;
+}
+
+static void sum_peak(const struct ll_trace *program, const struct ll_life *lives, uint32_t peak,
+                     struct ll_piece_memory *memory)
+{
+    for (uint64_t s = 0; s < program->storage_count; s++)
+        if (lives[s].first != LL_NONE && lives[s].first <= peak && lives[s].last >= peak)
+            add(&memory->peak, lives[s].memory, lives[s].bytes);
+}
+
+bool ll_piece_memory(const struct ll_trace *program, bool adds_up, struct ll_piece_memory *memory)
+{
+    struct ll_arena arena = {0};
+    struct ll_life *lives = ll_lives(program, &arena);
+    uint32_t peak = UINT32_MAX;
+    *memory = (struct ll_piece_memory){0};
+    if (lives && adds_up)
+        keep_gradients(program, lives);
+    if (lives && (peak = find_peak(program, lives, &arena)) != UINT32_MAX) {
+        sum_kept(program, lives, memory);
+        sum_peak(program, lives, peak, memory);
+    }
+    ll_arena_release(&arena);
+    return peak != UINT32_MAX;
+}
+
+uint64_t ll_passing_bytes(const struct ll_piece_memory *piece)
+{
+    uint64_t peak = all_of(&piece->peak), all_along = ll_add(all_of(&piece->lasting), all_of(&piece->kept));
+    return ll_sub(peak, ll_min(peak, all_along));
+}
+
+/* `times` as much of each class. */
+static void add_times(struct ll_footprint *footprint, const struct ll_class_bytes *bytes, uint64_t times)
+{
+    for (int c = 0; c < LL_MEMORY_COUNT; c++)
+        footprint->class_bytes[c] = ll_add(footprint->class_bytes[c], ll_mul(times, bytes->of[c]));
+}
+
+void ll_stage_memory(const struct ll_piece_memory *const *pieces, uint64_t count, uint64_t in_flight,
+                     struct ll_footprint *footprint)
+{
+    uint64_t worst = 0;
+    *footprint = (struct ll_footprint){.peak_op = LL_NONE};
+    for (uint64_t i = 1; i < count; i++)
+        if (ll_passing_bytes(pieces[i]) > ll_passing_bytes(pieces[worst]))
+            worst = i;
+    add_times(footprint, &pieces[worst]->peak, 1);
+    for (uint64_t i = 0; i < count; i++) {
+        uint64_t passes = in_flight / count + (i < in_flight % count); /* are shared out among the pieces */
+        bool counted = i == worst && passes > 0;
+        add_times(footprint, &pieces[i]->kept, passes - counted);
+        add_times(footprint, &pieces[i]->lasting, i != worst);
+    }
+    for (int c = 0; c < LL_MEMORY_COUNT; c++)
+        footprint->peak_bytes = ll_add(footprint->peak_bytes, footprint->class_bytes[c]);
+}

@@ -1,0 +1,38 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* What the memory of a stage holds while several micro-batches are under way.
+ *
+ *     weights, the optimizer's state and, with several micro-batches, the gradients that they add up
+ *   + as often as passes are in flight, what a forward pass keeps for its backward pass
+ *   + what there is besides at the worst moment of one pass */
+#ifndef LL_SIM_PARALLEL_STAGE_MEMORY_H
+#define LL_SIM_PARALLEL_STAGE_MEMORY_H
+
+#include "sim/memory/footprint.h"
+
+/* Bytes by memory class. */
+struct ll_class_bytes {
+    uint64_t of[LL_MEMORY_COUNT];
+};
+
+struct ll_piece_memory {
+    struct ll_class_bytes peak;    /* at the worst moment of one micro-batch */
+    struct ll_class_bytes lasting; /* of it: all the time */
+    struct ll_class_bytes kept;    /* between the two passes, beside what lasts */
+};
+
+/* Of a program with ops. With `adds_up` gradients that are exchanged or used once a step last all the time.
+ * False when memory ran out. Pure otherwise. */
+bool ll_piece_memory(const struct ll_trace *program, bool adds_up, struct ll_piece_memory *memory);
+
+/* What a piece has at the worst moment beside what lasts and what one pass keeps. */
+uint64_t ll_passing_bytes(const struct ll_piece_memory *piece);
+
+/* The last op of the first step's forward pass; LL_NONE without any. */
+uint32_t ll_end_of_forward(const struct ll_trace *program);
+
+/* Of a stage with `count` pieces and so many passes in flight, all pieces together, at least 1. Of the
+ * footprint only the peak and its classes are filled. */
+void ll_stage_memory(const struct ll_piece_memory *const *pieces, uint64_t count, uint64_t in_flight,
+                     struct ll_footprint *footprint);
+
+#endif

@@ -1,0 +1,400 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "sim/parallel/step.h"
+
+#include "sim/parallel/combine.h"
+#include "sim/parallel/pipeline.h"
+#include "sim/parallel/stage_memory.h"
+#include "sim/replay/exchanges.h"
+
+#include <math.h>
+#include <stdlib.h>
+
+const char *ll_traffic_name(enum ll_traffic traffic)
+{
+    static const char *const names[LL_TRAFFIC_COUNT] = {
+#define X(word, name, help) name,
+        LL_TRAFFIC_LIST(X)
+#undef X
+    };
+    return names[traffic];
+}
+
+/* Both replays of a program. */
+struct measured {
+    const struct ll_result *again, *once; /* with a micro-batch; with what a step has besides */
+    double forward_s;                     /* of `again` */
+};
+
+struct run {
+    const struct ll_spread *spread;
+    const struct ll_machine *machine;
+    struct ll_exchanges *exchanges;
+    struct ll_arena *arena;
+    struct ll_diags *diags;
+    struct measured *measured; /* by program */
+    struct ll_piece_times *times;
+    struct ll_piece_message *messages;
+    uint64_t message_count;
+    unsigned left_out; /* bits: kinds of traffic that take no time now */
+};
+
+/* --- what an exchange is for --- */
+
+static enum ll_traffic traffic_of(const struct ll_parallel *plan, const struct ll_form *form)
+{
+    const struct ll_op_view *view = &form->view;
+    if (view->kind == LL_OP_SEND || view->kind == LL_OP_RECEIVE)
+        return LL_TRAFFIC_PIPELINE;
+    if (view->kind == LL_OP_ALL_TO_ALL)
+        return LL_TRAFFIC_EXPERT;
+    bool within = plan->tensor > 1 && ll_attr_count(view, LL_ATTR_STRIDE, 1) == 1 &&
+                  ll_attr_count(view, LL_ATTR_DEVICES, 0) == (int64_t)plan->tensor;
+    return within && form->phase != LL_PHASE_COMM ? LL_TRAFFIC_TENSOR : LL_TRAFFIC_DATA;
+}
+
+static bool is_exchange(const struct ll_form *form)
+{
+    return form->view.kind < LL_OP_COUNT && ll_op_class(form->view.kind) == LL_CLASS_COMMUNICATION;
+}
+
+/* Happens once a step, not with every micro-batch. */
+static bool is_once(const struct ll_form *form)
+{
+    return form->phase == LL_PHASE_COMM || form->phase == LL_PHASE_UPDATE;
+}
+
+/* Messages between pieces are the pipeline's business, not the replay's; a trace that came with some keeps
+ * them. */
+static bool is_idle(const struct run *run, const struct ll_form *form, bool again)
+{
+    enum ll_traffic traffic = is_exchange(form) ? traffic_of(&run->spread->plan, form) : LL_TRAFFIC_COUNT;
+    bool handed_on = traffic == LL_TRAFFIC_PIPELINE && run->spread->piece_count > 1;
+    return handed_on || (again && is_once(form)) ||
+           (traffic < LL_TRAFFIC_COUNT && run->left_out >> traffic & 1);
+}
+
+/* The kinds of traffic that there are, as bits. */
+static unsigned traffic_there(const struct ll_spread *spread)
+{
+    unsigned there = 0;
+    for (uint32_t i = 0; i < spread->program_count; i++) {
+        const struct ll_trace *trace = spread->programs[i].trace;
+        for (uint64_t f = 0; f < trace->form_count; f++)
+            if (is_exchange(&trace->forms[f]))
+                there |= 1u << traffic_of(&spread->plan, &trace->forms[f]);
+    }
+    return there;
+}
+
+/* --- replays --- */
+
+static const struct ll_result *replay(const struct run *run, const struct ll_program *program, bool again)
+{
+    struct ll_arena scratch = {0};
+    uint64_t count = program->trace->form_count, idle_count = 0;
+    bool *idle = ll_alloc(&scratch, count, sizeof *idle);
+    for (uint64_t i = 0; idle && i < count; i++)
+        idle_count += idle[i] = is_idle(run, &program->trace->forms[i], again);
+    const struct ll_result *result = idle ? ll_replay_among(program->prepared, run->machine, run->exchanges,
+                                                            idle_count ? idle : NULL, run->arena, run->diags)
+                                          : NULL;
+    ll_arena_release(&scratch);
+    return result;
+}
+
+/* When the forward pass of a step has ended, counted from the end of the step before, on average. */
+static double forward_s(const struct ll_result *result)
+{
+    const struct ll_prepared *prepared = result->prepared;
+    const struct ll_trace *trace = prepared->trace;
+    double began_s = 0, end_s = 0, passed_s = 0, sum_s = 0;
+    for (uint32_t seq = prepared->first_op; seq < prepared->end_op; seq++) {
+        const struct ll_op_result *op = &result->ops[seq - prepared->first_op];
+        enum ll_phase phase = trace->forms[trace->ops[seq].form].phase;
+        if (seq > prepared->first_op && trace->ops[seq].step != trace->ops[seq - 1].step) {
+            sum_s += fmax(0, passed_s - began_s);
+            began_s = end_s;
+        }
+        end_s = fmax(end_s, op->start_s + op->time_s);
+        if (phase == LL_PHASE_FORWARD || phase == LL_PHASE_INPUT)
+            passed_s = fmax(passed_s, op->start_s + op->time_s);
+    }
+    return (sum_s + fmax(0, passed_s - began_s)) / (double)prepared->steps;
+}
+
+static bool measure(struct run *run)
+{
+    for (uint32_t i = 0; i < run->spread->program_count; i++) {
+        struct measured *measured = &run->measured[i];
+        measured->again = replay(run, &run->spread->programs[i], true);
+        measured->once = replay(run, &run->spread->programs[i], false);
+        if (!measured->again || !measured->once)
+            return false;
+        measured->forward_s = forward_s(measured->again);
+    }
+    return true;
+}
+
+/* --- the pipeline --- */
+
+/* The piece to which one sends: the next on the way that is on that stage. */
+static bool receiver_of(const struct ll_spread *spread, uint32_t piece, int64_t stages_on, bool backward,
+                        uint32_t *to)
+{
+    int64_t stages = (int64_t)spread->plan.pipeline,
+            stage = (piece % stages + stages_on % stages + stages) % stages;
+    int64_t step = backward ? -1 : 1;
+    for (int64_t other = (int64_t)piece + step; other >= 0 && other < (int64_t)spread->piece_count;
+         other += step)
+        if (other % stages == stage) {
+            *to = (uint32_t)other;
+            return true;
+        }
+    return false;
+}
+
+/* Adds what an op of a piece sends, to what goes there already. False when memory ran out. */
+static bool add_message(struct run *run, uint32_t piece, const struct ll_form *form)
+{
+    const struct ll_parallel *plan = &run->spread->plan;
+    int64_t apart = (int64_t)(plan->tensor * plan->data);
+    struct ll_asked asked = ll_asked_by(&form->view);
+    struct ll_piece_message message = {.from = piece, .backward = form->phase == LL_PHASE_BACKWARD};
+    if (!receiver_of(run->spread, piece, asked.peer / apart, message.backward, &message.to))
+        return true;
+    asked.first = piece % plan->pipeline * (uint64_t)apart;
+    asked.span = (uint64_t)apart;
+    const struct ll_price *price = asked.peer ? ll_exchanges_price(run->exchanges, &asked) : NULL;
+    if (asked.peer && !price)
+        return false;
+    message.time_s = price && !(run->left_out >> LL_TRAFFIC_PIPELINE & 1) ? price->exchanged.time_s : 0;
+    for (uint64_t i = 0; i < run->message_count; i++)
+        if (run->messages[i].from == piece && run->messages[i].to == message.to &&
+            run->messages[i].backward == message.backward) {
+            run->messages[i].time_s += message.time_s;
+            return true;
+        }
+    run->messages[run->message_count++] = message;
+    return true;
+}
+
+static bool add_messages(struct run *run)
+{
+    run->message_count = 0;
+    for (uint32_t piece = 0; piece < run->spread->piece_count; piece++) {
+        const struct ll_prepared *prepared = run->spread->programs[run->spread->program_of[piece]].prepared;
+        const struct ll_op *ops = prepared->trace->ops;
+        for (uint32_t seq = prepared->first_op;
+             seq < prepared->end_op && ops[seq].step == ops[prepared->first_op].step; seq++) {
+            const struct ll_form *form = &prepared->trace->forms[ops[seq].form];
+            if (form->view.kind == LL_OP_SEND && !is_once(form) && !add_message(run, piece, form))
+                return false;
+        }
+    }
+    return true;
+}
+
+static void time_pieces(struct run *run)
+{
+    for (uint32_t piece = 0; piece < run->spread->piece_count; piece++) {
+        const struct measured *measured = &run->measured[run->spread->program_of[piece]];
+        run->times[piece] = (struct ll_piece_times){
+            .forward_s = measured->forward_s,
+            .backward_s = fmax(0, measured->again->time_s - measured->forward_s),
+            .tail_s = fmax(0, measured->once->time_s - measured->again->time_s),
+        };
+    }
+}
+
+/* One stage waits for nobody. */
+static void run_alone(const struct run *run, struct ll_pipeline_result *result)
+{
+    const struct measured *measured = &run->measured[0];
+    double more = (double)(run->spread->sizes.micro_batches - 1);
+    result->time_s = more * measured->again->time_s + measured->once->time_s;
+    result->busy_s = result->time_s;
+}
+
+static struct ll_pipeline_shape shape_of(const struct ll_spread *spread)
+{
+    return (struct ll_pipeline_shape){.schedule = spread->plan.schedule,
+                                      .stages = spread->plan.pipeline,
+                                      .chunks = spread->plan.chunks,
+                                      .micro_batches = spread->sizes.micro_batches};
+}
+
+/* False after complaints or when memory ran out. */
+static bool run_step(struct run *run, unsigned left_out, struct ll_pipeline_result *result)
+{
+    *result = (struct ll_pipeline_result){0};
+    run->left_out = left_out;
+    if (!measure(run))
+        return false;
+    time_pieces(run);
+    if (run->spread->piece_count == 1) {
+        run_alone(run, result);
+        return true;
+    }
+    if (!add_messages(run))
+        return false;
+    const struct ll_pipeline pipeline = {.shape = shape_of(run->spread),
+                                         .pieces = run->times,
+                                         .messages = run->messages,
+                                         .message_count = run->message_count};
+    return ll_pipeline_run(&pipeline, result);
+}
+
+/* --- what comes of it --- */
+
+static bool open_run(struct run *run, const struct ll_spread *spread, const struct ll_machine *machine,
+                     struct ll_arena *arena, struct ll_diags *diags)
+{
+    uint64_t pieces = spread->piece_count;
+    *run = (struct run){.spread = spread, .machine = machine, .arena = arena, .diags = diags};
+    run->exchanges = ll_exchanges_new(machine, spread->sizes.devices > 1 ? spread->sizes.devices : 0);
+    run->measured = ll_alloc(arena, spread->program_count, sizeof *run->measured);
+    run->times = ll_alloc(arena, pieces, sizeof *run->times);
+    run->messages = ll_alloc(arena, pieces * pieces * 2, sizeof *run->messages);
+    return run->exchanges && run->measured && run->times && run->messages;
+}
+
+/* What a device of a stage replays in a step. */
+static size_t terms_of(const struct run *run, uint64_t stage, struct ll_term *terms)
+{
+    const struct ll_spread *spread = run->spread;
+    size_t count = 0;
+    for (uint64_t piece = stage; piece < spread->piece_count; piece += spread->plan.pipeline) {
+        const struct measured *measured = &run->measured[spread->program_of[piece]];
+        terms[count++] = (struct ll_term){measured->once, 1};
+        if (spread->sizes.micro_batches > 1)
+            terms[count++] = (struct ll_term){measured->again, (double)(spread->sizes.micro_batches - 1)};
+    }
+    return count;
+}
+
+static bool stage_memory(const struct run *run, uint64_t stage, struct ll_footprint *footprint)
+{
+    const struct ll_spread *spread = run->spread;
+    const struct ll_program *first = &spread->programs[spread->program_of[stage]];
+    struct ll_pipeline_shape shape = shape_of(spread);
+    struct ll_arena scratch = {0};
+    struct ll_piece_memory *memory = ll_alloc(&scratch, shape.chunks, sizeof *memory);
+    const struct ll_piece_memory **pieces = ll_alloc(&scratch, shape.chunks, sizeof *pieces);
+    bool done = memory && pieces;
+    for (uint64_t c = 0; done && c < shape.chunks; c++) {
+        const struct ll_program *program = &spread->programs[spread->program_of[c * shape.stages + stage]];
+        done = ll_piece_memory(program->trace, shape.micro_batches > 1, &memory[c]);
+        pieces[c] = &memory[c];
+    }
+    if (done && shape.chunks * shape.stages * shape.micro_batches == 1)
+        *footprint = first->prepared->footprint;
+    else if (done)
+        ll_stage_memory(pieces, shape.chunks, shape.stages == 1 ? 1 : ll_slots_in_flight(&shape, stage),
+                        footprint);
+    ll_arena_release(&scratch);
+    return done;
+}
+
+static bool sum_stage(const struct run *run, uint64_t stage, struct ll_term *terms,
+                      struct ll_footprint *footprint, struct ll_stage_use *use)
+{
+    struct ll_pipeline_shape shape = shape_of(run->spread);
+    double m = (double)shape.micro_batches;
+    *use = (struct ll_stage_use){.flops = ll_combined_flops(terms, terms_of(run, stage, terms)),
+                                 .in_flight = shape.stages == 1 ? 1 : ll_slots_in_flight(&shape, stage)};
+    for (uint64_t piece = stage; piece < run->spread->piece_count; piece += shape.stages) {
+        use->forward_s += run->times[piece].forward_s;
+        use->backward_s += run->times[piece].backward_s;
+        use->tail_s += run->times[piece].tail_s;
+    }
+    use->busy_s = m * (use->forward_s + use->backward_s) + use->tail_s;
+    bool done = stage_memory(run, stage, footprint);
+    use->memory_bytes = footprint->peak_bytes;
+    return done;
+}
+
+/* The result of a device of the slowest stage; that of a plain replay as it is. */
+static bool sum_up(const struct run *run, const struct ll_pipeline_result *step,
+                   struct ll_parallel_result *result)
+{
+    const struct ll_spread *spread = run->spread;
+    uint64_t stages = spread->plan.pipeline;
+    struct ll_stage_use *uses = ll_alloc(run->arena, stages, sizeof *uses);
+    struct ll_footprint *footprints = ll_alloc(run->arena, stages, sizeof *footprints);
+    struct ll_term *terms = ll_alloc(run->arena, 2 * spread->plan.chunks, sizeof *terms);
+    bool done = uses && footprints && terms;
+    for (uint64_t s = 0; done && s < stages; s++) {
+        done = sum_stage(run, s, terms, &footprints[s], &uses[s]);
+        result->flops += uses[s].flops * (double)(spread->plan.tensor * spread->plan.data);
+        result->fullest = uses[s].memory_bytes > uses[result->fullest].memory_bytes ? s : result->fullest;
+    }
+    if (!done)
+        return false;
+    result->stages = uses;
+    size_t count = terms_of(run, step->slowest, terms);
+    bool plain = count == 1 && spread->piece_count == 1;
+    result->result = plain ? terms[0].result
+                           : ll_combine(terms, count, step->time_s, step->time_s - uses[step->slowest].busy_s,
+                                        &footprints[result->fullest], run->arena);
+    return result->result;
+}
+
+static bool find_exposed(struct run *run, double step_s, struct ll_parallel_result *result)
+{
+    unsigned there = traffic_there(run->spread);
+    for (unsigned i = 0; i < LL_TRAFFIC_COUNT; i++) {
+        struct ll_pipeline_result without;
+        if (!(there >> i & 1))
+            continue;
+        if (!run_step(run, 1u << i, &without))
+            return false;
+        result->exposed_s[i] = fmax(0, step_s - without.time_s);
+    }
+    return true;
+}
+
+const struct ll_parallel_result *ll_parallel_run(const struct ll_spread *spread,
+                                                 const struct ll_machine *machine, struct ll_arena *arena,
+                                                 struct ll_diags *diags)
+{
+    struct run run;
+    struct ll_pipeline_result step;
+    struct ll_parallel_result *result = ll_alloc(arena, 1, sizeof *result);
+    bool done = open_run(&run, spread, machine, arena, diags) && result && run_step(&run, 0, &step);
+    if (done) {
+        *result =
+            (struct ll_parallel_result){.spread = spread, .step_s = step.time_s, .slowest = step.slowest};
+        double all_s = step.time_s * (double)spread->plan.pipeline;
+        result->bubble = all_s > 0 ? step.idle_s / all_s : 0;
+        result->samples_Hz = step.time_s > 0 ? (double)spread->sizes.batch / step.time_s : 0;
+        done = sum_up(&run, &step, result) && find_exposed(&run, step.time_s, result);
+    }
+    ll_exchanges_free(run.exchanges);
+    return done ? result : NULL;
+}
+
+double ll_parallel_time_s(const struct ll_spread *spread, const struct ll_machine *machine,
+                          struct ll_diags *diags)
+{
+    struct ll_arena scratch = {0};
+    struct run run;
+    struct ll_pipeline_result step;
+    bool done = open_run(&run, spread, machine, &scratch, diags) && run_step(&run, 0, &step);
+    ll_exchanges_free(run.exchanges);
+    ll_arena_release(&scratch);
+    return done ? step.time_s : -1;
+}
+
+static double turned_s(const struct ll_machine *machine, const void *spread)
+{
+    struct ll_diags diags = {0};
+    double time_s = ll_parallel_time_s(spread, machine, &diags);
+    ll_diags_release(&diags);
+    return time_s;
+}
+
+const struct ll_gain *ll_parallel_what_if(const struct ll_parallel_result *result, struct ll_arena *arena,
+                                          size_t *count)
+{
+    return ll_turn_knobs(result->result->machine, result->step_s, turned_s, result->spread, arena, count);
+}

@@ -1,0 +1,71 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* A step on many devices: how long, how much of it devices wait for one another, and what to change.
+ *
+ * Each program of a plan is replayed once (sim/replay), whatever number of devices has it. Of a stage with m
+ * micro-batches
+ *
+ *       m - 1 times  its forward and backward pass,
+ *       once         the same with what a step has besides: gradients that are exchanged, weights that are
+ *                    updated,
+ *
+ * and stages hand micro-batches to one another in the order of the schedule (sim/parallel/pipeline.h). A plan
+ * of one device and one micro-batch is the replay itself, to the last bit. Deterministic; spreads and
+ * machines are only read and may be shared by threads. */
+#ifndef LL_SIM_PARALLEL_STEP_H
+#define LL_SIM_PARALLEL_STEP_H
+
+#include "sim/parallel/spread.h"
+
+/* What devices tell one another for. Word, name, what it is. */
+#define LL_TRAFFIC_LIST(X)                                                                                   \
+    X(TENSOR, "tensor", "shares of a product are put together")                                              \
+    X(PIPELINE, "pipeline", "stages hand on what they have made")                                            \
+    X(DATA, "data", "replicas exchange gradients and weights")                                               \
+    X(EXPERT, "expert", "samples go to their experts and back")
+
+enum ll_traffic {
+#define X(word, name, help) LL_TRAFFIC_##word,
+    LL_TRAFFIC_LIST(X)
+#undef X
+        LL_TRAFFIC_COUNT
+};
+const char *ll_traffic_name(enum ll_traffic traffic);
+
+/* A device of a stage. */
+struct ll_stage_use {
+    double forward_s, backward_s; /* a micro-batch through all its pieces */
+    double tail_s;                /* once a step, behind the last backward pass: exchange and update */
+    double busy_s;                /* in a step */
+    double flops;                 /* in a step, of one device */
+    uint64_t in_flight;           /* passes whose activations it keeps at once, at most */
+    uint64_t memory_bytes;        /* at the worst moment */
+};
+
+struct ll_parallel_result {
+    const struct ll_spread *spread;
+    double step_s;
+    double samples_Hz;                  /* of all devices; 0 where the trace does not say its batch */
+    double flops;                       /* of all devices, a step */
+    double bubble;                      /* share of the devices' time in which their stage waits for others */
+    double exposed_s[LL_TRAFFIC_COUNT]; /* the step would be so much shorter, took such exchanges no time */
+    const struct ll_stage_use *stages;  /* spread->plan.pipeline of them */
+    uint64_t slowest, fullest;          /* stages: that work longest, that need most memory */
+    const struct ll_result
+        *result; /* of a device of the slowest stage over the whole step: its time_s is step_s */
+};
+
+/* NULL after complaints, or without any when memory ran out. Lives in the arena, but for the spread and the
+ * machine. */
+const struct ll_parallel_result *ll_parallel_run(const struct ll_spread *spread,
+                                                 const struct ll_machine *machine, struct ll_arena *arena,
+                                                 struct ll_diags *diags);
+
+/* The step's time alone, as a function of the machine. Negative where ll_parallel_run gives NULL. */
+double ll_parallel_time_s(const struct ll_spread *spread, const struct ll_machine *machine,
+                          struct ll_diags *diags);
+
+/* What turning each knob of the machine gains, as ll_what_if. */
+const struct ll_gain *ll_parallel_what_if(const struct ll_parallel_result *result, struct ll_arena *arena,
+                                          size_t *count);
+
+#endif

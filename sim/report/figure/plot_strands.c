@@ -1,0 +1,89 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Parallel coordinates: an upright axis for each quantity, a line across all of them for each thing
+ * (Inselberg, 1985). Values of an axis without numbers stand at equal distances. */
+#include "sim/report/figure/axis.h"
+
+#include <math.h>
+
+static struct ll_axis axis_of(const struct ll_upright *upright, size_t count)
+{
+    double low = INFINITY, high = 0;
+    for (size_t i = 0; i < count; i++) {
+        if (!isfinite(upright->values[i]))
+            continue;
+        low = upright->values[i] > 0 ? fmin(low, upright->values[i]) : low;
+        high = fmax(high, upright->values[i]);
+    }
+    return ll_axis_for(low, high, upright->log);
+}
+
+/* From 0, the foot, to 1; NaN when it has no place. */
+static double place_of(const struct ll_upright *upright, const struct ll_axis *axis, size_t i)
+{
+    double value = upright->values[i];
+    if (!isfinite(value) || (upright->log && !upright->name_count && value <= 0))
+        return NAN;
+    if (upright->name_count)
+        return (value + 0.5) / (double)upright->name_count;
+    return ll_axis_place(axis, value);
+}
+
+static void tick(struct ll_svg *svg, double x, double y, const char *text)
+{
+    ll_svg_line(svg, LL_PEN_AXIS, x - 3, y, x, y);
+    ll_svg_text(
+        svg, &(struct ll_text){.x = x - 5, .y = y + 4, .size = LL_TEXT_SMALL, .anchor = LL_ANCHOR_END}, text);
+}
+
+/* Names of every value as far as they have room, all ticks of an axis of numbers. */
+static void draw_upright(struct ll_svg *svg, struct ll_box area, double x, const struct ll_upright *upright,
+                         const struct ll_axis *axis)
+{
+    struct ll_tick_text text;
+    double foot = area.y + area.height,
+           slot = area.height / (double)(upright->name_count ? upright->name_count : 1);
+    size_t every = slot < 12 ? (size_t)ceil(12 / slot) : 1;
+    ll_svg_line(svg, LL_PEN_AXIS, x, area.y, x, foot);
+    for (size_t i = 0; i < upright->name_count; i += every)
+        tick(svg, x, foot - slot * ((double)i + 0.5), upright->names[i]);
+    for (size_t i = 0; i < axis->tick_count && !upright->name_count; i++)
+        tick(svg, x, foot - area.height * ll_axis_place(axis, axis->ticks[i]),
+             ll_tick(&text, axis->ticks[i]));
+}
+
+static void draw_strand(struct ll_svg *svg, struct ll_box area, const struct ll_strands *strands,
+                        const struct ll_axis *axes, size_t i, double step)
+{
+    struct ll_point points[LL_MOST_UPRIGHTS];
+    size_t count = 0;
+    for (size_t a = 0; a < strands->axis_count; a++) {
+        double place = place_of(&strands->axes[a], &axes[a], i);
+        if (isnan(place))
+            return;
+        points[count++] = (struct ll_point){area.x + step * (double)a, area.y + area.height * (1 - place)};
+    }
+    ll_svg_strand(svg, points, count, strands->series[i], strands->series[i] == strands->faint);
+}
+
+void ll_draw_strands(struct ll_svg *svg, struct ll_box box, const struct ll_strands *strands)
+{
+    struct ll_axis axes[LL_MOST_UPRIGHTS];
+    const char *names[LL_MOST_UPRIGHTS];
+    box = ll_draw_title(svg, box, strands->title);
+    box = ll_draw_about(svg, box, strands->about);
+    box = ll_draw_legend(svg, box, strands->names, strands->name_count, false);
+    for (size_t a = 0; a < strands->axis_count; a++) {
+        axes[a] = axis_of(&strands->axes[a], strands->strand_count);
+        names[a] = strands->axes[a].name;
+    }
+    double slot = box.width / (double)strands->axis_count;
+    double bottom = ll_names_height(names, strands->axis_count, slot);
+    struct ll_box whole = {box.x, box.y, box.width, box.height - bottom};
+    struct ll_box area = {box.x + slot / 2, box.y + LL_GAP, box.width - slot,
+                          box.height - bottom - 2 * LL_GAP};
+    for (size_t i = 0; i < strands->strand_count; i++)
+        draw_strand(svg, area, strands, axes, i, slot);
+    for (size_t a = 0; a < strands->axis_count; a++)
+        draw_upright(svg, area, area.x + slot * (double)a, &strands->axes[a], &axes[a]);
+    ll_draw_names(svg, whole, names, strands->axis_count);
+}

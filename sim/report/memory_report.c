@@ -1,0 +1,296 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "sim/report/memory_report.h"
+
+#include "sim/report/figure/figure.h"
+#include "sim/report/human.h"
+#include "sim/report/table.h"
+
+#include <inttypes.h>
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+enum { POINTS = 400, LARGEST = 10, LARGEST_IN_JSON = 100 };
+#define SEEN_LEAST 0.01 /* of the peak: less is no curve of its own */
+enum { COLUMNS = 2, WIDTH = 640, HEIGHT = 400 };
+
+static struct ll_memory_report *look(const char *name, const struct ll_trace *trace, struct ll_arena *arena)
+{
+    struct ll_memory_report *report = ll_alloc(arena, 1, sizeof *report);
+    if (!report || !ll_footprint(trace, &report->footprint))
+        return NULL;
+    report->name = name;
+    report->trace = trace;
+    report->course = ll_over_time(trace, POINTS, arena);
+    report->alive = ll_alive_at(trace, report->footprint.peak_op, arena);
+    bool done = report->course && report->alive;
+    for (unsigned i = 0; i < LL_ALLOCATOR_COUNT && done; i++)
+        done = ll_allocate(trace, (enum ll_allocator)i, &report->allocated[i]);
+    return done ? report : NULL;
+}
+
+const struct ll_memory_report *ll_memory_report_of(const char *name, const struct ll_trace *trace,
+                                                   struct ll_arena *arena)
+{
+    return look(name, trace, arena);
+}
+
+const struct ll_memory_report *ll_memory_report(const char *name, const struct ll_result *result, bool cures,
+                                                struct ll_arena *arena)
+{
+    struct ll_memory_report *report = look(name, result->prepared->trace, arena);
+    if (!report)
+        return NULL;
+    report->capacity_bytes = result->machine->levels[result->machine->level_count - 1].size_bytes;
+    report->cures = cures ? ll_cures(result, arena) : NULL;
+    return report->cures || !cures ? report : NULL;
+}
+
+static uint64_t over_bytes(const struct ll_memory_report *report)
+{
+    uint64_t peak = report->footprint.peak_bytes;
+    return peak > report->capacity_bytes ? peak - report->capacity_bytes : 0;
+}
+
+static void alive_json(const struct ll_memory_report *report, struct ll_json *json)
+{
+    ll_json_key(json, "alive");
+    ll_json_open_list(json);
+    for (uint64_t i = 0; i < report->alive->count && i < LARGEST_IN_JSON; i++) {
+        const struct ll_alive *alive = &report->alive->at[i];
+        ll_json_open_object(json);
+        ll_json_put_text(json, "name", alive->name);
+        ll_json_put_text(json, "class", ll_memory_name(alive->memory));
+        ll_json_put_count(json, "bytes", alive->bytes);
+        ll_json_put_count(json, "first", alive->first);
+        ll_json_put_count(json, "last", alive->last);
+        ll_json_close_object(json);
+    }
+    ll_json_close_list(json);
+}
+
+static void course_json(const struct ll_memory_report *report, struct ll_json *json)
+{
+    ll_json_key(json, "over_time");
+    ll_json_open_list(json);
+    for (uint32_t i = 0; i < report->course->count; i++) {
+        const struct ll_held *held = &report->course->at[i];
+        ll_json_open_object(json);
+        ll_json_put_count(json, "seq", held->op);
+        ll_json_put_count(json, "bytes", held->bytes);
+        for (unsigned m = 0; m < LL_MEMORY_COUNT; m++)
+            ll_json_put_count(json, ll_memory_name((enum ll_memory_class)m), held->class_bytes[m]);
+        ll_json_close_object(json);
+    }
+    ll_json_close_list(json);
+}
+
+static void allocators_json(const struct ll_memory_report *report, struct ll_json *json)
+{
+    ll_json_key(json, "allocators");
+    ll_json_open_list(json);
+    for (unsigned i = 0; i < LL_ALLOCATOR_COUNT; i++) {
+        ll_json_open_object(json);
+        ll_json_put_text(json, "allocator", ll_allocator_name((enum ll_allocator)i));
+        ll_json_put_count(json, "peak_bytes", report->allocated[i].taken_bytes);
+        ll_json_put_number(json, "fragmentation", report->allocated[i].fragmentation);
+        ll_json_close_object(json);
+    }
+    ll_json_close_list(json);
+}
+
+static void cures_json(const struct ll_memory_report *report, struct ll_json *json)
+{
+    ll_json_key(json, "cures");
+    ll_json_open_list(json);
+    for (unsigned i = 0; i < LL_CURE_COUNT; i++) {
+        const struct ll_cure *cure = &report->cures[i];
+        ll_json_open_object(json);
+        ll_json_put_text(json, "cure", cure->name);
+        ll_json_put_text(json, "with", *cure->with ? cure->with : NULL);
+        if (cure->done) {
+            ll_json_put_count(json, "peak_bytes", cure->peak_bytes);
+            ll_json_put_number(json, "freed_bytes",
+                               (double)report->footprint.peak_bytes - (double)cure->peak_bytes);
+            ll_json_put_bool(json, "fits", cure->fits);
+            ll_json_put_number(json, "time_s", cure->time_s);
+            ll_json_put_number(json, "slowdown", cure->slowdown);
+        }
+        ll_json_put_text(json, "trouble", cure->trouble);
+        ll_json_close_object(json);
+    }
+    ll_json_close_list(json);
+}
+
+void ll_memory_json(const struct ll_memory_report *report, struct ll_json *json)
+{
+    if (report->capacity_bytes)
+        ll_json_put_count(json, "over_bytes", over_bytes(report));
+    ll_json_put_count(json, "peak_seq", report->footprint.peak_op);
+    alive_json(report, json);
+    course_json(report, json);
+    allocators_json(report, json);
+    if (report->cures)
+        cures_json(report, json);
+}
+
+/* Text. */
+
+static void headline(const struct ll_memory_report *report, unsigned width, struct ll_str *out)
+{
+    struct ll_human peak, capacity, over;
+    struct ll_str line = {0};
+    ll_str_addf(&line, "memory of %s: at most %s, at op %" PRIu32, report->name,
+                ll_binary(&peak, (double)report->footprint.peak_bytes), report->footprint.peak_op);
+    if (report->capacity_bytes && over_bytes(report))
+        ll_str_addf(&line, "; %s too much for the %s that there are",
+                    ll_binary(&over, (double)over_bytes(report)),
+                    ll_binary(&capacity, (double)report->capacity_bytes));
+    else if (report->capacity_bytes)
+        ll_str_addf(&line, "; it fits into %s", ll_binary(&capacity, (double)report->capacity_bytes));
+    ll_end_line(&line, width, out);
+}
+
+static void alive_table(const struct ll_memory_report *report, unsigned width, struct ll_str *out)
+{
+    const struct ll_all_alive *alive = report->alive;
+    struct ll_table *table = ll_table_new("  alive then|class|>size|?>from op|?>to op");
+    uint64_t rest_bytes = 0;
+    for (uint64_t i = 0; i < alive->count; i++) {
+        const struct ll_alive *a = &alive->at[i];
+        struct ll_human size;
+        if (i >= LARGEST)
+            rest_bytes = ll_add(rest_bytes, a->bytes);
+        else
+            ll_table_row(table, "  %s|%s|%s|%" PRIu32 "|%" PRIu32, a->name, ll_memory_name(a->memory),
+                         ll_binary(&size, (double)a->bytes), a->first, a->last);
+    }
+    struct ll_human rest;
+    if (alive->count > LARGEST)
+        ll_table_row(table, "  %" PRIu64 " smaller ones||%s||", alive->count - LARGEST,
+                     ll_binary(&rest, (double)rest_bytes));
+    ll_str_add(out, "\n");
+    ll_table_print(table, width, out);
+    ll_table_free(table);
+}
+
+static void allocators_table(const struct ll_memory_report *report, unsigned width, struct ll_str *out)
+{
+    struct ll_table *table = ll_table_new("  allocator|>takes|>over what lives|?how");
+    for (unsigned i = 0; i < LL_ALLOCATOR_COUNT; i++) {
+        struct ll_human takes;
+        ll_table_row(table, "  %s|%s|%.3f|%s", ll_allocator_name((enum ll_allocator)i),
+                     ll_binary(&takes, (double)report->allocated[i].taken_bytes),
+                     report->allocated[i].fragmentation, ll_allocator_help((enum ll_allocator)i));
+    }
+    ll_str_add(out, "\n");
+    ll_table_print(table, width, out);
+    ll_table_free(table);
+}
+
+static void cure_row(const struct ll_memory_report *report, const struct ll_cure *cure,
+                     struct ll_table *table)
+{
+    struct ll_human peak, freed, time;
+    const char *comma = *cure->with ? ", " : "";
+    double freed_bytes = (double)report->footprint.peak_bytes - (double)cure->peak_bytes;
+    if (!cure->done)
+        return;
+    if (isfinite(cure->time_s))
+        ll_table_row(table, "  %s%s%s|%s|%s|%s|%s|%+.1f %%", cure->name, comma, cure->with,
+                     ll_binary(&peak, (double)cure->peak_bytes), ll_binary(&freed, freed_bytes),
+                     cure->fits ? "yes" : "no", ll_si(&time, cure->time_s, "s"), 100 * (cure->slowdown - 1));
+    else
+        ll_table_row(table, "  %s%s%s|%s|%s|%s||", cure->name, comma, cure->with,
+                     ll_binary(&peak, (double)cure->peak_bytes), ll_binary(&freed, freed_bytes),
+                     cure->fits ? "yes" : "no");
+}
+
+/* Why times are missing, each reason once. */
+static void troubles(const struct ll_memory_report *report, unsigned width, struct ll_str *out)
+{
+    const char *last = NULL;
+    for (unsigned i = 0; i < LL_CURE_COUNT; i++) {
+        const struct ll_cure *cure = &report->cures[i];
+        struct ll_str line = {0};
+        if (!cure->done || !cure->trouble || (last && strcmp(cure->trouble, last) == 0))
+            continue;
+        last = cure->trouble;
+        ll_str_addf(&line, "%s: %s", cure->name, cure->trouble);
+        ll_end_line(&line, width, out);
+    }
+}
+
+static void cures_table(const struct ll_memory_report *report, unsigned width, struct ll_str *out)
+{
+    struct ll_table *table = ll_table_new("  what would help|>peak|>frees|fits|>step|>a sample");
+    for (unsigned i = 0; i < LL_CURE_COUNT; i++)
+        cure_row(report, &report->cures[i], table);
+    ll_str_add(out, "\n");
+    ll_table_print(table, width, out);
+    ll_table_free(table);
+    troubles(report, width, out);
+}
+
+void ll_memory_text(const struct ll_memory_report *report, unsigned width, struct ll_str *out)
+{
+    headline(report, width, out);
+    alive_table(report, width, out);
+    allocators_table(report, width, out);
+    if (report->cures)
+        cures_table(report, width, out);
+}
+
+/* The figure: each class on top of those before it. */
+
+static bool draw(const struct ll_memory_report *report, struct ll_box box, struct ll_svg *svg)
+{
+    size_t points = report->course->count, used = 0;
+    double *x = malloc((points * (LL_MEMORY_COUNT + 1) + 1) * sizeof *x);
+    struct ll_curve curves[LL_MEMORY_COUNT];
+    if (!x)
+        return false;
+    for (size_t i = 0; i < points; i++)
+        x[i] = report->course->at[i].op;
+    const double *below = NULL;
+    for (unsigned m = 0; m < LL_MEMORY_COUNT; m++) {
+        double *y = x + (used + 1) * points, most = 0;
+        for (size_t i = 0; i < points; i++) {
+            double held = (double)report->course->at[i].class_bytes[m] / (double)(1 << 30);
+            y[i] = held + (below ? below[i] : 0);
+            most = fmax(most, held);
+        }
+        if (most < SEEN_LEAST * (double)report->footprint.peak_bytes / (double)(1 << 30))
+            continue;
+        curves[used++] = (struct ll_curve){ll_memory_name((enum ll_memory_class)m), x, y, points};
+        below = y;
+    }
+    const struct ll_lines lines = {.title = report->name,
+                                   .x_label = "op",
+                                   .y_label = "GiB, classes on top of each other",
+                                   .curves = curves,
+                                   .curve_count = used,
+                                   .joined = true,
+                                   .line = (double)report->capacity_bytes / (double)(1 << 30),
+                                   .line_name = "capacity"};
+    ll_draw_lines(svg, box, &lines);
+    free(x);
+    return true;
+}
+
+bool ll_memory_figure(const struct ll_memory_report *const *reports, size_t count, struct ll_str *out)
+{
+    struct ll_svg svg = {.out = out};
+    const struct ll_page page = {.title = "Memory over time",
+                                 .about = "What lives while each op runs, by class, the classes stacked",
+                                 .panels = count,
+                                 .columns = count < COLUMNS ? 1 : COLUMNS,
+                                 .width = WIDTH,
+                                 .height = HEIGHT};
+    bool drawn = true;
+    ll_page_open(&svg, &page);
+    for (size_t i = 0; i < count && drawn; i++)
+        drawn = draw(reports[i], ll_page_panel(&page, i), &svg);
+    ll_svg_close(&svg);
+    return drawn && !out->failed;
+}

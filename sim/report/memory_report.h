@@ -1,0 +1,40 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* The memory of a step for people and for programs: its course, what is alive at the peak, what allocators
+ * make of it, and what would make it fit. */
+#ifndef LL_SIM_REPORT_MEMORY_REPORT_H
+#define LL_SIM_REPORT_MEMORY_REPORT_H
+
+#include "sim/memory/allocators.h"
+#include "sim/memory/over_time.h"
+#include "sim/parallel/cures.h"
+#include "tracer/base/json.h"
+
+struct ll_memory_report {
+    const char *name; /* of the trace, as the user named it */
+    const struct ll_trace *trace;
+    struct ll_footprint footprint;
+    const struct ll_over_time *course;
+    const struct ll_all_alive *alive; /* at the peak */
+    struct ll_allocated allocated[LL_ALLOCATOR_COUNT];
+    uint64_t capacity_bytes;     /* of the machine; 0: none was asked about */
+    const struct ll_cure *cures; /* NULL when they were not tried */
+};
+
+/* Of a trace alone; of what was replayed on a machine, cures tried if they are wanted. Live in the arena;
+ * NULL when memory ran out. */
+const struct ll_memory_report *ll_memory_report_of(const char *name, const struct ll_trace *trace,
+                                                   struct ll_arena *arena);
+const struct ll_memory_report *ll_memory_report(const char *name, const struct ll_result *result, bool cures,
+                                                struct ll_arena *arena);
+
+/* Keys `alive`, `over_time`, `allocators` and, with a machine, `over_bytes` and `cures`, into the open
+ * object. */
+void ll_memory_json(const struct ll_memory_report *report, struct ll_json *json);
+
+/* Tables of the same. width in characters. */
+void ll_memory_text(const struct ll_memory_report *report, unsigned width, struct ll_str *out);
+
+/* The course of memory by class as SVG, a panel each. False when memory ran out. */
+bool ll_memory_figure(const struct ll_memory_report *const *reports, size_t count, struct ll_str *out);
+
+#endif

@@ -1,0 +1,129 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* A step on many devices, for people and for programs: how it is spread, what waits, and for what. */
+#include "sim/report/human.h"
+#include "sim/report/sim_report.h"
+#include "sim/report/table.h"
+
+#include <inttypes.h>
+
+/* Stages in the middle of a long pipeline do the same: a table shows the first and the last few. */
+enum { MOST_STAGES = 12 };
+
+static void exposed_json(const struct ll_parallel_result *p, struct ll_json *json)
+{
+    ll_json_key(json, "exposed_s");
+    ll_json_open_object(json);
+    for (int i = 0; i < LL_TRAFFIC_COUNT; i++)
+        ll_json_put_number(json, ll_traffic_name((enum ll_traffic)i), p->exposed_s[i]);
+    ll_json_close_object(json);
+}
+
+static void stage_json(const struct ll_parallel_result *p, uint64_t stage, struct ll_json *json)
+{
+    const struct ll_stage_use *use = &p->stages[stage];
+    ll_json_open_object(json);
+    ll_json_put_count(json, "stage", stage);
+    ll_json_put_number(json, "forward_s", use->forward_s);
+    ll_json_put_number(json, "backward_s", use->backward_s);
+    ll_json_put_number(json, "tail_s", use->tail_s);
+    ll_json_put_number(json, "busy_s", use->busy_s);
+    ll_json_put_number(json, "flops", use->flops);
+    ll_json_put_count(json, "in_flight", use->in_flight);
+    ll_json_put_count(json, "memory_bytes", use->memory_bytes);
+    ll_json_close_object(json);
+}
+
+void ll_report_parallel_json(const struct ll_parallel_result *p, struct ll_json *json)
+{
+    const struct ll_plan_sizes *sizes = &p->spread->sizes;
+    ll_json_key(json, "parallel");
+    ll_json_open_object(json);
+    ll_json_put_count(json, "devices", sizes->devices);
+    ll_json_key(json, "plan");
+    ll_plan_json(&p->spread->plan, json);
+    ll_json_put_count(json, "batch", sizes->batch);
+    ll_json_put_count(json, "micro_batch", sizes->micro_batch);
+    ll_json_put_count(json, "micro_batches", sizes->micro_batches);
+    ll_json_put_number(json, "step_s", p->step_s);
+    ll_json_put_number(json, "samples_per_s", p->samples_Hz);
+    ll_json_put_number(json, "flops", p->flops);
+    ll_json_put_number(json, "bubble", p->bubble);
+    exposed_json(p, json);
+    ll_json_put_count(json, "slowest_stage", p->slowest);
+    ll_json_put_count(json, "fullest_stage", p->fullest);
+    ll_json_put_count(json, "memory_bytes", p->stages[p->fullest].memory_bytes);
+    ll_json_put_bool(json, "fits", p->result->fits);
+    ll_json_key(json, "stages");
+    ll_json_open_list(json);
+    for (uint64_t s = 0; s < p->spread->plan.pipeline; s++)
+        stage_json(p, s, json);
+    ll_json_close_list(json);
+    ll_json_close_object(json);
+}
+
+/* "on 64 devices: --dp 8 --tp 8, 512 samples as 16 micro-batches of 4 on each replica". */
+void ll_report_parallel_headline(const struct ll_parallel_result *p, unsigned width, struct ll_str *out)
+{
+    const struct ll_plan_sizes *sizes = &p->spread->sizes;
+    struct ll_str line = {0};
+    ll_str_addf(&line, "on %" PRIu64 " device%s: ", sizes->devices, sizes->devices == 1 ? "" : "s");
+    ll_plan_words(&p->spread->plan, &line);
+    if (sizes->batch > 0)
+        ll_str_addf(&line, "; %" PRIu64 " sample%s, %" PRIu64 " micro-batch%s of %" PRIu64 " a replica",
+                    sizes->batch, sizes->batch == 1 ? "" : "s", sizes->micro_batches,
+                    sizes->micro_batches == 1 ? "" : "es", sizes->micro_batch);
+    ll_end_line(&line, width, out);
+}
+
+static void waits(const struct ll_parallel_result *p, unsigned width, struct ll_str *out)
+{
+    struct ll_str line = {0};
+    struct ll_human human;
+    unsigned some = 0;
+    for (int i = 0; i < LL_TRAFFIC_COUNT; i++)
+        if (p->exposed_s[i] > 0)
+            ll_str_addf(&line, "%s %s for %s",
+                        some++ ? "," : "exposed communication:", ll_si(&human, p->exposed_s[i], "s"),
+                        ll_traffic_name((enum ll_traffic)i));
+    if (some == 0)
+        ll_str_add(&line, "no communication is exposed");
+    if (p->spread->plan.pipeline > 1)
+        ll_str_addf(&line, "; stages wait for one another %s of the time", ll_percent(&human, p->bubble));
+    ll_end_line(&line, width, out);
+}
+
+static void stage_row(const struct ll_parallel_result *p, uint64_t s, struct ll_table *table)
+{
+    const struct ll_stage_use *use = &p->stages[s];
+    struct ll_human forward, backward, tail, busy, memory;
+    ll_table_row(table, "  %" PRIu64 "|%s|%s|%s|%s|%" PRIu64 "|%s|%s", s,
+                 ll_si(&forward, use->forward_s, "s"), ll_si(&backward, use->backward_s, "s"),
+                 ll_si(&tail, use->tail_s, "s"),
+                 ll_percent(&busy, p->step_s > 0 ? use->busy_s / p->step_s : 0), use->in_flight,
+                 ll_binary(&memory, (double)use->memory_bytes),
+                 s == p->slowest   ? "works longest"
+                 : s == p->fullest ? "needs most memory"
+                                   : "");
+}
+
+static void stage_table(const struct ll_parallel_result *p, unsigned width, struct ll_str *out)
+{
+    uint64_t stages = p->spread->plan.pipeline;
+    struct ll_table *table =
+        ll_table_new(">  stage|>forward|>backward|>once a step|>works|>in flight|>memory|");
+    for (uint64_t s = 0; s < stages; s++)
+        if (stages <= MOST_STAGES || s < MOST_STAGES / 2 || s >= stages - MOST_STAGES / 2 ||
+            s == p->slowest || s == p->fullest)
+            stage_row(p, s, table);
+    ll_table_print(table, width, out);
+    ll_table_free(table);
+}
+
+void ll_report_parallel(const struct ll_parallel_result *p, unsigned width, struct ll_str *out)
+{
+    waits(p, width, out);
+    if (p->spread->plan.pipeline > 1) {
+        ll_str_add(out, "\n");
+        stage_table(p, width, out);
+    }
+}

@@ -1,0 +1,174 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* What the rules say is how each kind of data was made:
+ *
+ * - MEGATRON   Megatron-LM (Korthikanti et al., 2022): tensor and sequence parallel within a node, a pipeline
+ * with interleaved pieces; gradients are exchanged behind the backward pass
+ * - DEEPSPEED  the same as Megatron-DeepSpeed of 2022 has it, whose layers are computed again going backward
+ * - SHARDED    PyTorch's FSDP: weights, gradients and state in as many parts as there are devices, weights of
+ * the next layer gathered while one computes
+ * - ALONE      one device, forward, or forward and backward without an update */
+#include "sim/validate/step.h"
+
+#include "sim/parallel/plan_file.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+struct reading {
+    const struct ll_measured *row;
+    struct ll_measured_step *step;
+    size_t settings;
+    const char *trouble;
+};
+
+static bool says(const struct reading *r, const char *key, const char *value)
+{
+    const char *text = ll_measured_text(r->row, key);
+    size_t length = strlen(value);
+    return text && strncmp(text, value, length) == 0 && (text[length] == '\0' || text[length] == ';');
+}
+
+/* A dimension of 1 to 2^30; `otherwise` where the row does not say, unless that is 0. */
+static uint64_t number(struct reading *r, const char *key, uint64_t otherwise)
+{
+    const char *text = ll_measured_text(r->row, key);
+    char *end = NULL;
+    if (!text && otherwise > 0)
+        return otherwise;
+    uint64_t value = text && *text >= '0' && *text <= '9' ? strtoull(text, &end, 10) : 0;
+    if (!end || (*end && *end != ';') || value < 1 || value > (1u << 30)) {
+        r->trouble = "a dimension is missing or impossible";
+        return 1;
+    }
+    return value;
+}
+
+static void set_text(struct reading *r, const char *key, size_t key_length, const char *value, size_t length)
+{
+    if (r->settings == LL_MOST_WANTED_SETTINGS || key_length >= LL_WANTED_TEXT || length >= LL_WANTED_TEXT) {
+        r->trouble = "there are more settings, or longer ones, than there is room for";
+        return;
+    }
+    memcpy(r->step->wanted.settings[r->settings].key, key, key_length);
+    memcpy(r->step->wanted.settings[r->settings++].value, value, length);
+}
+
+/* The row's dimension of this name as a setting of the workload, where it has one. */
+static void set_from(struct reading *r, const char *key)
+{
+    const char *text = ll_measured_text(r->row, key);
+    if (text)
+        set_text(r, key, strlen(key), text, strcspn(text, ";"));
+}
+
+/* key=value;key=value */
+static void set_all(struct reading *r, const char *settings)
+{
+    while (*settings) {
+        size_t key = strcspn(settings, "="), value = strcspn(settings + key + 1, ";");
+        set_text(r, settings, key, settings + key + 1, value);
+        settings += key + 1 + value;
+        settings += *settings == ';';
+    }
+}
+
+static void set_dtype(struct reading *r)
+{
+    static const char *const names[LL_DTYPE_COUNT] = {[LL_F16] = "f16", [LL_BF16] = "bf16"};
+    enum ll_dtype dtype;
+    uint64_t bytes;
+    if (!ll_measured_dtype(r->row, &dtype, &bytes))
+        r->trouble = "unknown element type";
+    else if (names[dtype])
+        set_text(r, "dtype", 5, names[dtype], strlen(names[dtype]));
+    else if (dtype != LL_F32)
+        r->trouble = "the workload is not recorded with such elements";
+}
+
+/* How a batch is shared out: what a replica takes up at once is what is recorded. */
+static void share_out(struct reading *r)
+{
+    struct ll_parallel *plan = &r->step->plan;
+    plan->batch = number(r, "batch", 0);
+    plan->micro_batch = number(r, "microbatch", ll_max(1, plan->batch / plan->data));
+    r->step->wanted.batch = plan->micro_batch;
+    r->step->devices = plan->data * plan->tensor * plan->pipeline;
+}
+
+static void plan_MEGATRON(struct reading *r)
+{
+    struct ll_parallel *plan = &r->step->plan;
+    plan->tensor = number(r, "tp", 1);
+    plan->pipeline = number(r, "pp", 1);
+    plan->data = number(r, "dp", 1);
+    plan->chunks = number(r, "interleave", 1);
+    plan->schedule = plan->chunks > 1 ? LL_SCHEDULE_INTERLEAVED : LL_SCHEDULE_ONE_F_ONE_B;
+    plan->sequence = says(r, "seqpar", "1");
+    plan->recompute = says(r, "recompute", "full")        ? LL_RECOMPUTE_FULL
+                      : says(r, "recompute", "attn_only") ? LL_RECOMPUTE_SELECTIVE
+                                                          : LL_RECOMPUTE_NONE;
+    plan->overlap = false;
+    share_out(r);
+}
+
+static void plan_DEEPSPEED(struct reading *r)
+{
+    plan_MEGATRON(r);
+    r->step->plan.recompute = LL_RECOMPUTE_FULL;
+    set_from(r, "hidden");
+    set_from(r, "heads");
+    set_from(r, "layers");
+    set_from(r, "seq");
+}
+
+static void plan_SHARDED(struct reading *r)
+{
+    struct ll_parallel *plan = &r->step->plan;
+    plan->data = number(r, "devices", 1);
+    plan->zero = says(r, "sharding", "FULL_SHARD") ? 3 : says(r, "sharding", "SHARD_GRAD_OP") ? 2 : 0;
+    plan->recompute = says(r, "act_ckpt", "1") ? LL_RECOMPUTE_FULL : LL_RECOMPUTE_NONE;
+    share_out(r);
+    set_from(r, "seq");
+}
+
+static void plan_ALONE(struct reading *r)
+{
+    if (says(r, "fusion", "torch.compile"))
+        r->trouble = "what a compiler makes of the network is not known";
+    r->step->without_update = true;
+    share_out(r);
+    set_from(r, "seq");
+}
+
+static const struct {
+    const char *name, *model, *settings;
+    void (*plan)(struct reading *r);
+} models[] = {
+#define LL_RECORDED(name, model, settings, rule) {name, model, settings, plan_##rule},
+#include "sim/validate/recorded.def"
+#undef LL_RECORDED
+};
+
+bool ll_measured_step(const struct ll_measured *row, struct ll_measured_step *step, const char **trouble)
+{
+    struct reading r = {.row = row, .step = step};
+    bool train = strcmp(row->op, "e2e_train") == 0;
+    *trouble = NULL;
+    if (!train && strcmp(row->op, "e2e_infer") != 0)
+        return false;
+    for (size_t i = 0; i < sizeof models / sizeof *models; i++) {
+        if (!says(&r, "model", models[i].name))
+            continue;
+        memset(step, 0, sizeof *step); /* padding too: what is wanted is compared as bytes */
+        step->plan = ll_plan_of_one();
+        step->family = train ? "end_to_end_training" : "end_to_end";
+        step->wanted.train = train;
+        memcpy(step->wanted.model, models[i].model, strlen(models[i].model));
+        set_all(&r, models[i].settings);
+        set_dtype(&r);
+        models[i].plan(&r);
+        *trouble = r.trouble;
+        return true;
+    }
+    return false;
+}

@@ -1,0 +1,51 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Steps of whole workloads, spread over devices: what a measured row asks to be recorded, and the plan by
+ * which its system ran it.
+ *
+ * A validation has no workloads of its own. It says which recordings its rows want, and whoever calls it
+ * brings them (sim/cli). Rows of recorded.def's models become steps, all others work (measured.h). */
+#ifndef LL_SIM_VALIDATE_STEP_H
+#define LL_SIM_VALIDATE_STEP_H
+
+#include "sim/machine/machine.h"
+#include "sim/parallel/plan.h"
+#include "tracer/convert/measured.h"
+#include "tracer/trace.h"
+
+enum { LL_MOST_WANTED_SETTINGS = 6, LL_WANTED_TEXT = 24 };
+
+/* A workload to be recorded without computing, one step of it: plain data, zeroed where unused, compared as
+ * bytes. */
+struct ll_wanted {
+    char model[LL_WANTED_TEXT];
+    uint64_t batch;
+    uint64_t train; /* 1 or 0 */
+    struct {
+        char key[LL_WANTED_TEXT], value[LL_WANTED_TEXT];
+    } settings[LL_MOST_WANTED_SETTINGS]; /* ended by an empty key */
+};
+
+struct ll_measured_step {
+    struct ll_wanted wanted;
+    struct ll_parallel plan;
+    uint64_t devices;
+    bool without_update; /* forward and backward alone were timed */
+    const char *family;
+};
+
+/* Whether the row speaks of a step that is to be recorded; then *trouble is NULL and the step filled, or a
+ * static sentence says why it cannot be scored. Pure. */
+bool ll_measured_step(const struct ll_measured *row, struct ll_measured_step *step, const char **trouble);
+
+/* How long a step takes on a machine, and what a roofline says: for each op of the recording the larger of
+ * FLOPs over the datasheet's peak and bytes over its bandwidth, shared by the devices of a replica. */
+struct ll_step_times {
+    double time_s, roofline_s;
+};
+
+/* False when it cannot be predicted: `trouble`, of `size` bytes, then says why. Thread-safe. */
+bool ll_measured_step_times(const struct ll_measured_step *step, const struct ll_trace *trace,
+                            const struct ll_machine *machine, struct ll_step_times *times, char *trouble,
+                            size_t size);
+
+#endif

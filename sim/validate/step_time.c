@@ -1,0 +1,75 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "sim/parallel/step.h"
+#include "sim/validate/step.h"
+
+#include <math.h>
+#include <stdio.h>
+
+/* The datasheet's bandwidth of the level that holds tensors. */
+static double datasheet_Bps(const struct ll_machine *machine)
+{
+    return ll_machine_memory_Bps(machine) / machine->levels[machine->level_count - 1].efficiency;
+}
+
+static double work_roofline_s(const struct ll_machine *machine, const struct ll_work *work)
+{
+    double bytes = (double)work->a_bytes + (double)work->b_bytes + (double)work->c_bytes;
+    double peak = ll_machine_peak_flops(machine, (enum ll_dtype)work->dtype);
+    return fmax(peak > 0 ? (double)work->flops / peak : 0, bytes / datasheet_Bps(machine));
+}
+
+/* A recorded step's ops one after the other, each micro-batch anew but for the update, shared by the devices
+ * of a replica. What crosses between devices and what is computed again is not in it. */
+static double roofline_s(const struct ll_measured_step *step, const struct ll_trace *trace,
+                         const struct ll_machine *machine)
+{
+    const struct ll_parallel *plan = &step->plan;
+    double again_s = 0, once_s = 0;
+    double micro_batches = (double)plan->batch / ((double)plan->micro_batch * (double)plan->data);
+    for (uint32_t i = 0; i < trace->op_count; i++) {
+        const struct ll_form *form = &trace->forms[trace->ops[i].form];
+        struct ll_work work;
+        if (form->view.kind == LL_OP_COUNT || !ll_op_lower(&form->view, &work) || work.kind == LL_WORK_HOST ||
+            work.kind == LL_WORK_NOTHING)
+            continue;
+        *(form->phase == LL_PHASE_UPDATE ? &once_s : &again_s) += work_roofline_s(machine, &work);
+    }
+    return (micro_batches * again_s + (step->without_update ? 0 : once_s)) /
+           (double)(plan->tensor * plan->pipeline);
+}
+
+/* Negative after complaints. */
+static double time_of(const struct ll_parallel *plan, uint64_t devices, const struct ll_trace *trace,
+                      const struct ll_machine *machine, struct ll_diags *diags)
+{
+    struct ll_spread *spread = ll_spread_trace(trace, plan, devices, diags);
+    double time_s = spread ? ll_parallel_time_s(spread, machine, diags) : -1;
+    ll_spread_free(spread);
+    return time_s;
+}
+
+/* One micro-batch more takes as long as a step does without its update. */
+static double without_update_s(const struct ll_measured_step *step, const struct ll_trace *trace,
+                               const struct ll_machine *machine, struct ll_diags *diags)
+{
+    struct ll_parallel twice = step->plan;
+    twice.batch *= 2;
+    double one_s = time_of(&step->plan, step->devices, trace, machine, diags);
+    double two_s = one_s < 0 ? -1 : time_of(&twice, step->devices, trace, machine, diags);
+    return two_s < 0 ? -1 : two_s - one_s;
+}
+
+bool ll_measured_step_times(const struct ll_measured_step *step, const struct ll_trace *trace,
+                            const struct ll_machine *machine, struct ll_step_times *times, char *trouble,
+                            size_t size)
+{
+    struct ll_diags diags = {0};
+    double time_s = step->without_update && step->wanted.train
+                        ? without_update_s(step, trace, machine, &diags)
+                        : time_of(&step->plan, step->devices, trace, machine, &diags);
+    if (time_s < 0)
+        snprintf(trouble, size, "%s", diags.kept_count ? diags.kept[0].message : "memory ran out");
+    *times = (struct ll_step_times){time_s, time_s < 0 ? 0 : roofline_s(step, trace, machine)};
+    ll_diags_release(&diags);
+    return time_s >= 0;
+}

@@ -1,0 +1,204 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Laws of steps on many devices, on random traces and plans. A law that fails prints its seed. */
+#include "check.h"
+
+#include "sim/parallel/step.h"
+#include "toy_trace.h"
+#include "tracer/rescale.h"
+
+enum { CASES = 60, DEVICES = 64 };
+
+static const char yaml[] =
+    "name: cluster\nclock: 1GHz\nunits:\n"
+    "  - {name: array, model: matrix, count: 4, macs: {f32: 64}}\n"
+    "  - {name: simd, model: vector, lanes: 64, flops: {f32: 2, i32: 2}}\n"
+    "memory:\n  - {name: dram, size: 16GiB, bandwidth: 100GB/s}\n"
+    "software: {op_overhead: 1us}\nhost: {bandwidth: 10GB/s}\n"
+    "network:\n"
+    "  - {name: inside, topology: switch, devices: 8, bandwidth: 20GB/s, latency: 1us}\n"
+    "  - {name: outside, topology: switch, devices: 8, bandwidth: 5GB/s, latency: 5us}\n";
+
+struct scene {
+    struct ll_arena arena;
+    struct ll_diags diags;
+    struct ll_machine *machine;
+    struct ll_trace *trace;
+};
+
+static struct scene open_scene(uint64_t seed)
+{
+    static const char *const no_folders[] = {NULL};
+    struct scene scene = {.trace = toy_trace(seed)};
+    scene.machine = ll_machine_parse(yaml, strlen(yaml), "cluster.yaml", no_folders, NULL, 0, &scene.diags);
+    assert_non_null(scene.machine);
+    assert_non_null(scene.trace);
+    return scene;
+}
+
+static void close_scene(struct scene *scene)
+{
+    ll_machine_free(scene->machine);
+    ll_trace_free(scene->trace);
+    ll_diags_release(&scene->diags);
+    ll_arena_release(&scene->arena);
+}
+
+static struct ll_spread *spread(struct scene *scene, const struct ll_parallel *plan)
+{
+    struct ll_spread *spread = ll_spread_trace(scene->trace, plan, DEVICES, &scene->diags);
+    if (!spread)
+        fail_msg("%s", scene->diags.kept_count ? scene->diags.kept[0].message : "memory ran out");
+    return spread;
+}
+
+static const struct ll_parallel_result *run(struct scene *scene, const struct ll_spread *spread)
+{
+    const struct ll_parallel_result *result =
+        ll_parallel_run(spread, scene->machine, &scene->arena, &scene->diags);
+    assert_non_null(result);
+    return result;
+}
+
+/* As toy_trace draws them. */
+static uint64_t toy_layers(uint64_t seed)
+{
+    return 1 + ll_random_below(&seed, TOY_LAYERS);
+}
+
+/* Replicas, stages and micro-batches, but never more stages than layers. */
+static struct ll_parallel random_plan(uint64_t *random, uint64_t seed)
+{
+    struct ll_parallel plan = ll_plan_of_one();
+    uint64_t layers = toy_layers(seed), micro_batches = 1 + ll_random_below(random, 4);
+    plan.data = (uint64_t)1 << ll_random_below(random, 4);
+    plan.pipeline = 1 + ll_random_below(random, ll_min(layers, 4));
+    plan.schedule = (enum ll_schedule)ll_random_below(random, LL_SCHEDULE_INTERLEAVED);
+    plan.zero = plan.data > 1 ? ll_random_below(random, 3) : 0;
+    plan.overlap = ll_random_below(random, 2);
+    plan.bucket_bytes = ll_random_below(random, 1 << 22);
+    plan.micro_batch = 1;
+    plan.batch = plan.data * micro_batches;
+    return plan;
+}
+
+/* --- laws --- */
+
+static void a_plan_of_one_is_the_replay_itself(void **state)
+{
+    (void)state;
+    uint64_t seed = ll_seed(51);
+    for (uint64_t i = 0; i < CASES; i++) {
+        struct scene scene = open_scene(seed + i);
+        const struct ll_parallel plan = ll_plan_of_one();
+        struct ll_spread *one = spread(&scene, &plan);
+        const struct ll_parallel_result *many = run(&scene, one);
+        const struct ll_prepared *prepared = ll_prepare(scene.trace, &scene.arena, &scene.diags);
+        const struct ll_result *plain = ll_replay(prepared, scene.machine, &scene.arena, &scene.diags);
+        assert_true(many->step_s == plain->time_s && many->result->time_s == plain->time_s);
+        assert_memory_equal(many->result->shares, plain->shares, sizeof plain->shares);
+        assert_memory_equal(many->result->ops, plain->ops,
+                            (prepared->end_op - prepared->first_op) * sizeof *plain->ops);
+        assert_int_equal(many->stages[0].memory_bytes, prepared->footprint.peak_bytes);
+        ll_spread_free(one);
+        close_scene(&scene);
+    }
+}
+
+static void a_step_is_bounded_and_its_shares_sum_to_one(void **state)
+{
+    (void)state;
+    uint64_t seed = ll_seed(52), random = seed;
+    for (uint64_t i = 0; i < CASES; i++) {
+        struct scene scene = open_scene(seed + i);
+        struct ll_parallel plan = random_plan(&random, seed + i);
+        struct ll_spread *programs = spread(&scene, &plan);
+        const struct ll_parallel_result *result = run(&scene, programs);
+        double sum = 0, peak = ll_machine_peak_flops(scene.machine, LL_F32);
+        for (unsigned b = 0; b < LL_BOUND_COUNT; b++)
+            sum += result->result->shares[b];
+        assert_near(sum, 1, 1e-9);
+        assert_true(result->step_s >= result->flops / (double)programs->sizes.devices / peak);
+        assert_true(result->bubble >= 0 && result->bubble < 1);
+        for (uint64_t s = 0; s < plan.pipeline; s++)
+            assert_true(result->step_s >= result->stages[s].busy_s * (1 - 1e-12));
+        for (int t = 0; t < LL_TRAFFIC_COUNT; t++)
+            assert_true(result->exposed_s[t] >= 0 && result->exposed_s[t] < result->step_s);
+        assert_near(result->result->time_s, result->step_s, 0);
+        ll_spread_free(programs);
+        close_scene(&scene);
+    }
+}
+
+/* Without sharded optimizers every op that counts is done once for each sample, updates on every replica. */
+static void flops_are_conserved(void **state)
+{
+    (void)state;
+    uint64_t seed = ll_seed(53), random = seed;
+    for (uint64_t i = 0; i < CASES; i++) {
+        struct scene scene = open_scene(seed + i);
+        struct ll_parallel plan = random_plan(&random, seed + i);
+        plan.zero = 0;
+        struct ll_spread *programs = spread(&scene, &plan);
+        const struct ll_prepared *whole = ll_prepare(scene.trace, &scene.arena, &scene.diags);
+        double per_batch = 0, per_step = 0, steps = (double)whole->steps,
+               m = (double)programs->sizes.micro_batches;
+        for (uint32_t op = whole->first_op; op < whole->end_op; op++) {
+            const struct ll_form *form = &scene.trace->forms[scene.trace->ops[op].form];
+            *(form->phase == LL_PHASE_UPDATE ? &per_step : &per_batch) += (double)form->flops / steps;
+        }
+        assert_near(run(&scene, programs)->flops, (double)plan.data * (m * per_batch + per_step), 1e-9);
+        ll_spread_free(programs);
+        close_scene(&scene);
+    }
+}
+
+static void a_faster_network_is_never_slower(void **state)
+{
+    (void)state;
+    uint64_t seed = ll_seed(54), random = seed;
+    for (uint64_t i = 0; i < CASES; i++) {
+        struct scene scene = open_scene(seed + i);
+        struct ll_parallel plan = random_plan(&random, seed + i);
+        struct ll_spread *programs = spread(&scene, &plan);
+        double before_s = ll_parallel_time_s(programs, scene.machine, &scene.diags);
+        scene.machine->networks[ll_random_below(&random, 2)].bandwidth_Bps *= 4;
+        assert_true(ll_parallel_time_s(programs, scene.machine, &scene.diags) <= before_s * (1 + 1e-12));
+        ll_spread_free(programs);
+        close_scene(&scene);
+    }
+}
+
+/* Replicas that tell one another everything in no time take as long as one of them alone. */
+static void on_a_perfect_network_replicas_cost_nothing(void **state)
+{
+    (void)state;
+    uint64_t seed = ll_seed(55);
+    for (uint64_t i = 0; i < CASES; i++) {
+        struct scene scene = open_scene(seed + i);
+        struct ll_parallel plan = ll_plan_of_one();
+        struct ll_spread *one = spread(&scene, &plan);
+        plan.data = 16;
+        struct ll_spread *replicas = spread(&scene, &plan);
+        for (int l = 0; l < 2; l++) {
+            scene.machine->networks[l].bandwidth_Bps = 1e30;
+            scene.machine->networks[l].latency_s = 0;
+        }
+        assert_near(ll_parallel_time_s(replicas, scene.machine, &scene.diags),
+                    ll_parallel_time_s(one, scene.machine, &scene.diags), 1e-9);
+        ll_spread_free(one);
+        ll_spread_free(replicas);
+        close_scene(&scene);
+    }
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(a_plan_of_one_is_the_replay_itself),
+        cmocka_unit_test(a_step_is_bounded_and_its_shares_sum_to_one),
+        cmocka_unit_test(flops_are_conserved),
+        cmocka_unit_test(a_faster_network_is_never_slower),
+        cmocka_unit_test(on_a_perfect_network_replicas_cost_nothing),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}

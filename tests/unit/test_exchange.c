@@ -1,0 +1,294 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Bytes on the wire and in memory as Rajbhandari et al. (ZeRO, 2020, section 5 and 7) count them. With
+ * weights, gradients and Adam's two states in f32, a parameter takes 4 + 4 + 8 bytes, just as much as the 2 +
+ * 2 + 12 of mixed precision. */
+#include "check.h"
+
+#include "dry_model.h"
+#include "sim/memory/footprint.h"
+#include "sim/parallel/exchange.h"
+#include "sim/parallel/experts.h"
+
+static const struct ll_form *form_of(const struct ll_trace *trace, uint64_t op)
+{
+    return &trace->forms[trace->ops[op].form];
+}
+
+static struct ll_trace *exchanged(const struct ll_trace *trace, const struct ll_parallel *plan)
+{
+    struct ll_arena arena = {0};
+    const char *trouble;
+    struct ll_trace *new = ll_exchange_gradients(trace, plan, &trouble);
+    if (trouble)
+        print_error("%s, zero %d: %s\n", ll_trace_fact(trace, "model"), (int)plan->zero, trouble);
+    assert_non_null(new);
+    const char *wrong = ll_trace_check(new, &arena);
+    if (wrong)
+        print_error("%s\n", wrong);
+    assert_null(wrong);
+    ll_arena_release(&arena);
+    return new;
+}
+
+/* What a device sends in the kinds of exchange between N of them, (N-1)/N of the larger side, twice for a sum
+ * that all get. */
+static double sent_bytes(const struct ll_trace *trace)
+{
+    double bytes = 0;
+    for (uint64_t op = 0; op < trace->op_count; op++) {
+        const struct ll_form *form = form_of(trace, op);
+        if (ll_op_class(form->view.kind) != LL_CLASS_COMMUNICATION)
+            continue;
+        double devices = (double)ll_attr_count(&form->view, LL_ATTR_DEVICES, 1);
+        double size = (double)ll_max(form->bytes_read, form->bytes_written);
+        bytes += (form->view.kind == LL_OP_ALL_REDUCE ? 2 : 1) * (devices - 1) / devices * size;
+    }
+    return bytes;
+}
+
+static uint64_t flops_of(const struct ll_trace *trace, enum ll_phase phase)
+{
+    uint64_t flops = 0;
+    for (uint64_t op = 0; op < trace->op_count; op++)
+        flops += form_of(trace, op)->phase == phase ? form_of(trace, op)->flops : 0;
+    return flops;
+}
+
+static uint64_t count_kind(const struct ll_trace *trace, enum ll_op_kind kind)
+{
+    uint64_t count = 0;
+    for (uint64_t op = 0; op < trace->op_count; op++)
+        count += form_of(trace, op)->view.kind == kind;
+    return count;
+}
+
+static struct ll_parallel plan_of(uint64_t data, uint64_t zero)
+{
+    return (struct ll_parallel){.data = data,
+                                .tensor = 4,
+                                .pipeline = 1,
+                                .expert = 1,
+                                .zero = zero,
+                                .bucket_bytes = 25 << 20,
+                                .overlap = true};
+}
+
+enum { DATA = 8 };
+#define PARAMETERS 61415424.0 /* of the base Transformer as `leadline models` lists it */
+
+static void volumes_are_those_of_the_table(void **state)
+{
+    (void)state;
+    static const double factor[] = {2, 2, 2, 3};
+    struct ll_trace *trace = dry_model("transformer", true, 8, NULL, 0);
+    for (uint64_t zero = 0; zero < 4; zero++) {
+        const struct ll_parallel plan = plan_of(DATA, zero);
+        struct ll_trace *new = exchanged(trace, &plan);
+        double bytes = factor[zero] * (DATA - 1) / DATA * 4 * PARAMETERS;
+        if (zero ==
+            3) /* the table of words is gathered for both halves' beginning and end: once more each way */
+            assert_in_range(sent_bytes(new), bytes, bytes + 3 * 7.0 / 8 * 4 * 33708 * 512);
+        else
+            assert_near(sent_bytes(new), bytes, 1e-6);
+        ll_trace_free(new);
+    }
+    ll_trace_free(trace);
+}
+
+/* The footprint when all updates are to come holds weights, gradients and states; of the batch of one no more
+ * is left than gradients of the table of words that are to be added, and that table where it was gathered. */
+static uint64_t peak_of(const struct ll_trace *trace)
+{
+    struct ll_footprint footprint;
+    assert_true(ll_footprint(trace, &footprint));
+    return footprint.peak_bytes;
+}
+
+static void check_memory(struct ll_trace *trace, double parameters, const double shares[4][2],
+                         double table_bytes)
+{
+    double before = 1e300;
+    for (uint64_t zero = 0; zero < 4; zero++) {
+        const struct ll_parallel plan = plan_of(DATA, zero);
+        struct ll_trace *new = exchanged(trace, &plan);
+        double held = parameters * (shares[zero][0] + shares[zero][1] / DATA), peak = (double)peak_of(new);
+        if (peak < held || peak > held + 3.1 * table_bytes || peak >= before)
+            fail_msg("zero %d holds %g bytes, expected %g and up to three tables of %g", (int)zero, peak,
+                     held, table_bytes);
+        before = peak;
+        ll_trace_free(new);
+    }
+    ll_trace_free(trace);
+}
+
+static void memory_is_that_of_the_table(void **state)
+{
+    (void)state;
+    const double shares[4][2] = {{16, 0}, {8, 8}, {4, 12}, {0, 16}};
+    check_memory(dry_model("transformer", true, 1, NULL, 0), PARAMETERS, shares, 4.0 * 33708 * 512);
+}
+
+/* GPT-2, 124,439,808 parameters with 1024 positions of which 64 are left; as in the paper 2 bytes of a
+ * weight, 2 of its gradient, 12 of a master copy and two numbers of Adam's. */
+static void memory_in_mixed_precision_is_that_of_the_table(void **state)
+{
+    (void)state;
+    const double shares[4][2] = {{16, 0}, {4, 12}, {2, 14}, {0, 16}};
+    const struct ll_setting settings[] = {{"preset", "gpt2"}, {"dtype", "bf16"}, {"seq", "64"}};
+    check_memory(dry_model("gpt", true, 1, settings, 3), 124439808 - 960 * 768, shares, 4.0 * 50257 * 768);
+}
+
+static void updates_are_done_by_the_n_th(void **state)
+{
+    (void)state;
+    struct ll_trace *trace = dry_model("transformer", true, 1, NULL, 0);
+    const struct ll_parallel whole = plan_of(DATA, 0), parts = plan_of(DATA, 1);
+    struct ll_trace *all = exchanged(trace, &whole), *some = exchanged(trace, &parts);
+    assert_int_equal(flops_of(all, LL_PHASE_UPDATE), flops_of(trace, LL_PHASE_UPDATE));
+    assert_near((double)flops_of(some, LL_PHASE_UPDATE), (double)flops_of(trace, LL_PHASE_UPDATE) / DATA,
+                1e-5);
+    assert_int_equal(flops_of(some, LL_PHASE_BACKWARD), flops_of(trace, LL_PHASE_BACKWARD));
+    ll_trace_free(all);
+    ll_trace_free(some);
+    ll_trace_free(trace);
+}
+
+/* A bucket leaves with the gradient that fills it, before the backward pass is over; without overlap none
+ * does. */
+static void buckets_leave_when_they_are_full(void **state)
+{
+    (void)state;
+    struct ll_trace *trace = dry_model("resnet", true, 2, NULL, 0);
+    for (unsigned overlap = 0; overlap < 2; overlap++) {
+        struct ll_parallel plan = plan_of(DATA, 0);
+        plan.overlap = overlap;
+        struct ll_trace *new = exchanged(trace, &plan);
+        uint64_t early = 0, last_backward = 0, sums = count_kind(new, LL_OP_ALL_REDUCE);
+        for (uint64_t op = 0; op < new->op_count; op++)
+            if (form_of(new, op)->phase == LL_PHASE_BACKWARD)
+                last_backward = op;
+        for (uint64_t op = 0; op < last_backward; op++)
+            early += form_of(new, op)->view.kind == LL_OP_ALL_REDUCE;
+        /* 25,549,483 parameters of 4 bytes make three buckets of 25 MiB and a rest */
+        assert_in_range(sums, 3, 4);
+        if (overlap)
+            assert_in_range(early, sums - 1, sums);
+        else
+            assert_int_equal(early, 0);
+        ll_trace_free(new);
+    }
+    ll_trace_free(trace);
+}
+
+static void without_buckets_each_gradient_goes_by_itself(void **state)
+{
+    (void)state;
+    struct ll_trace *trace = dry_model("alexnet", true, 2, NULL, 0);
+    struct ll_parallel plan = plan_of(2, 0);
+    plan.bucket_bytes = 0;
+    struct ll_trace *new = exchanged(trace, &plan);
+    assert_int_equal(count_kind(new, LL_OP_ALL_REDUCE), 16); /* eight layers, weights and biases */
+    ll_trace_free(new);
+    ll_trace_free(trace);
+}
+
+/* Three tables of seq2seq get rows: they and their indices are gathered, and all devices' rows are updated.
+ */
+static void rows_of_tables_are_gathered(void **state)
+{
+    (void)state;
+    struct ll_trace *trace = dry_model("seq2seq", true, 4, NULL, 0);
+    for (uint64_t zero = 0; zero < 4; zero++) {
+        const struct ll_parallel plan = plan_of(DATA, zero);
+        struct ll_trace *new = exchanged(trace, &plan);
+        uint64_t before = 0, after = 0, gathers = 0;
+        for (uint64_t op = 0; op < trace->op_count; op++)
+            before += form_of(trace, op)->view.kind == LL_OP_SGD_ROWS ? form_of(trace, op)->flops : 0;
+        for (uint64_t op = 0; op < new->op_count; op++) {
+            const struct ll_form *form = form_of(new, op);
+            after += form->view.kind == LL_OP_SGD_ROWS ? form->flops : 0;
+            gathers += form->view.kind == LL_OP_ALL_GATHER && form->phase == LL_PHASE_COMM &&
+                       form->view.input_count == 1 && strcmp(new->strings[form->scope], "gradients") == 0;
+        }
+        assert_int_equal(after, DATA * before);
+        assert_int_equal(gathers, 6);
+        ll_trace_free(new);
+    }
+    ll_trace_free(trace);
+}
+
+/* Of eight replicas two and two have the same experts: gradients of those go between 2 devices, 16 apart,
+ * with four ranks that share each product; all others between 8, 4 apart. */
+static void gradients_of_experts_go_between_those_who_have_them(void **state)
+{
+    (void)state;
+    const struct ll_setting settings[] = {{"layers", "2"}, {"dtype", "bf16"}, {"seq", "64"}};
+    struct ll_trace *trace = dry_model("mixture", true, 8, settings, 3);
+    for (uint64_t zero = 0; zero < 4; zero++) {
+        struct ll_parallel plan = plan_of(DATA, zero);
+        struct ll_diags diags = {0};
+        plan.expert = 4;
+        struct ll_trace *own = ll_spread_experts(trace, &plan, &diags);
+        assert_non_null(own);
+        struct ll_trace *new = exchanged(own, &plan);
+        uint64_t few = 0, all = 0;
+        for (uint64_t op = 0; op < new->op_count; op++) {
+            const struct ll_form *form = form_of(new, op);
+            if (ll_op_class(form->view.kind) != LL_CLASS_COMMUNICATION || form->phase != LL_PHASE_COMM)
+                continue;
+            bool of_experts = ll_attr_count(&form->view, LL_ATTR_DEVICES, 0) == 2;
+            assert_int_equal(ll_attr_count(&form->view, LL_ATTR_STRIDE, 0), of_experts ? 16 : 4);
+            for (uint32_t i = 0; i < form->view.input_count; i++) {
+                few += of_experts;
+                all += !of_experts;
+            }
+        }
+        assert_true(few > 0 && all > 0);
+        ll_trace_free(new);
+        ll_trace_free(own);
+        ll_diags_release(&diags);
+    }
+    ll_trace_free(trace);
+}
+
+static void a_single_replica_exchanges_nothing(void **state)
+{
+    (void)state;
+    struct ll_trace *trace = dry_model("alexnet", true, 2, NULL, 0);
+    const struct ll_parallel plan = plan_of(1, 3);
+    struct ll_trace *new = exchanged(trace, &plan);
+    assert_int_equal(new->op_count, trace->op_count);
+    ll_trace_free(new);
+    ll_trace_free(trace);
+}
+
+static void every_model_can_be_exchanged(void **state)
+{
+    (void)state;
+    static const char *const models[] = {"nmt",      "sockeye", "deepspeech2", "wgan",   "memnet",
+                                         "densenet", "speech",  "gpt",         "mixture"};
+    for (size_t i = 0; i < sizeof models / sizeof *models; i++)
+        for (uint64_t zero = 0; zero < 4; zero++) {
+            struct ll_trace *trace = dry_model(models[i], true, 2, NULL, 0);
+            const struct ll_parallel plan = plan_of(3, zero);
+            ll_trace_free(exchanged(trace, &plan));
+            ll_trace_free(trace);
+        }
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(volumes_are_those_of_the_table),
+        cmocka_unit_test(memory_is_that_of_the_table),
+        cmocka_unit_test(memory_in_mixed_precision_is_that_of_the_table),
+        cmocka_unit_test(updates_are_done_by_the_n_th),
+        cmocka_unit_test(buckets_leave_when_they_are_full),
+        cmocka_unit_test(without_buckets_each_gradient_goes_by_itself),
+        cmocka_unit_test(rows_of_tables_are_gathered),
+        cmocka_unit_test(gradients_of_experts_go_between_those_who_have_them),
+        cmocka_unit_test(a_single_replica_exchanges_nothing),
+        cmocka_unit_test(every_model_can_be_exchanged),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}

@@ -1,0 +1,195 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Language models of any size against closed forms: parameters, FLOPs, bytes of weights and their state. */
+#include "check.h"
+
+#include "models/model.h"
+#include "tracer/profile.h"
+#include "tracer/reader.h"
+
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+static struct ll_trace *dry(const char *model, const struct ll_run_options *asked)
+{
+    struct ll_run_options options = *asked;
+    struct ll_run_report report;
+    struct ll_diags diags = {0};
+    enum ll_status status;
+    char path[] = "test_frontier.XXXXXX";
+    int file = mkstemp(path);
+    assert_true(file >= 0);
+    options.path = path;
+    options.dry_run = true;
+    options.steps = 1;
+    while (options.setting_count < 8 && options.settings && options.settings[options.setting_count].key)
+        options.setting_count++;
+    if (!ll_model_run(ll_model_find(model), &options, &report, &diags))
+        fail_msg("%s", diags.kept[0].message);
+    struct ll_trace *trace = ll_trace_read(path, &diags, &status);
+    assert_non_null(trace);
+    close(file);
+    unlink(path);
+    return trace;
+}
+
+/* FLOPs of all products in a step. */
+static double product_flops(const struct ll_trace *trace)
+{
+    struct ll_arena arena = {0};
+    const struct ll_profile *profile = ll_profile(trace, &arena);
+    double flops = 0;
+    for (uint64_t i = 0; i < profile->kind_count; i++)
+        if (ll_op_class(profile->kinds[i].op_kind) == LL_CLASS_MATRIX)
+            flops += profile->kinds[i].flops;
+    ll_arena_release(&arena);
+    return flops;
+}
+
+/* Layers, features, vocabulary and words of published models, and their parameters: GPT-2 by OpenAI, MPT as
+ * MosaicML's table of throughputs has them. */
+static const struct {
+    const char *preset, *seq;
+    double parameters, layers, hidden, words, vocabulary;
+} sizes[] = {
+    {"gpt2", "1024", 124439808, 12, 768, 1024, 50257},
+    {"gpt2-xl", "1024", 1557611200, 48, 1600, 1024, 50257},
+    {"mpt-7b", "65536", 6918905856, 32, 4096, 65536, 50368},
+    {"mpt-30b", "8192", 30019254272, 48, 7168, 8192, 50368},
+    {"mpt-70b", "2048", 64862437376, 80, 8192, 2048, 50368},
+};
+
+static void parameters_are_the_published_ones(void **state)
+{
+    (void)state;
+    for (size_t i = 0; i < sizeof sizes / sizeof *sizes; i++) {
+        struct ll_setting settings[] = {{"preset", sizes[i].preset}, {"seq", sizes[i].seq}};
+        struct ll_diags diags = {0};
+        struct ll_model_size size;
+        assert_true(ll_model_measure(ll_model_find("gpt"), settings, 2, &size, &diags));
+        assert_true((double)size.parameters == sizes[i].parameters);
+    }
+}
+
+static uint64_t parameters_of(const char *model, const char *preset)
+{
+    struct ll_setting setting = {"preset", preset};
+    struct ll_diags diags = {0};
+    struct ll_model_size size;
+    assert_true(ll_model_measure(ll_model_find(model), &setting, 1, &size, &diags));
+    return size.parameters;
+}
+
+/* As the published files of weights have them. */
+static void llamas_and_mixtures_have_the_published_parameters(void **state)
+{
+    (void)state;
+    assert_true(parameters_of("llama", "llama-7b") == UINT64_C(6738415616));
+    assert_true(parameters_of("llama", "llama-13b") == UINT64_C(13015864320));
+    assert_true(parameters_of("llama", "llama-65b") == UINT64_C(65285660672));
+    assert_true(parameters_of("llama", "llama2-70b") == UINT64_C(68976648192));
+    assert_true(parameters_of("llama", "llama3-70b") == UINT64_C(70553706496));
+    assert_true(parameters_of("llama", "llama3-405b") == UINT64_C(405853388800));
+    assert_true(parameters_of("mixture", "mixtral-8x22b") == UINT64_C(140630071296));
+}
+
+/* Narayanan et al., 2021: 96 b s L h^2 (1 + s / 6 h + V / 16 L h), of which the forward pass that is computed
+ * again is not there: 72 b s L h^2 (1 + s / 6 h + V / 12 L h). */
+static void a_step_has_the_flops_of_the_closed_form(void **state)
+{
+    (void)state;
+    for (size_t i = 0; i < sizeof sizes / sizeof *sizes; i++) {
+        const double b = 3, s = sizes[i].words, l = sizes[i].layers, h = sizes[i].hidden;
+        struct ll_setting settings[] = {{"preset", sizes[i].preset}, {"seq", sizes[i].seq}, {NULL, NULL}};
+        struct ll_trace *trace =
+            dry("gpt", &(struct ll_run_options){.train = true, .batch = 3, .settings = settings});
+        double expected = 72 * b * s * l * h * h * (1 + s / (6 * h) + sizes[i].vocabulary / (12 * l * h));
+        assert_true(fabs(product_flops(trace) / expected - 1) < 1e-12);
+        ll_trace_free(trace);
+    }
+}
+
+/* A layer's forward FLOPs: 24 b s h^2 + 4 b s^2 h. */
+static void a_layer_has_the_flops_of_the_closed_form(void **state)
+{
+    (void)state;
+    struct ll_trace *trace = dry("gpt", &(struct ll_run_options){.batch = 2});
+    double flops = 0;
+    for (uint32_t i = 0; i < trace->op_count; i++) {
+        const struct ll_form *form = &trace->forms[trace->ops[i].form];
+        bool is_product = ll_op_class(form->view.kind) == LL_CLASS_MATRIX;
+        if (is_product && strncmp(trace->strings[form->scope], "layer7/", 7) == 0)
+            flops += (double)form->flops;
+    }
+    assert_true(flops == 24. * 2 * 1024 * 768 * 768 + 4. * 2 * 1024 * 1024 * 768);
+    ll_trace_free(trace);
+}
+
+/* Weights and gradients of 2 bytes, master weights and two moments of 4 (Rajbhandari et al., 2020). */
+static void mixed_precision_takes_sixteen_bytes_a_parameter(void **state)
+{
+    (void)state;
+    struct ll_setting settings[] = {{"dtype", "bf16"}, {NULL, NULL}};
+    struct ll_trace *trace =
+        dry("gpt", &(struct ll_run_options){.train = true, .batch = 1, .settings = settings});
+    double bytes[LL_MEMORY_COUNT] = {0};
+    for (uint64_t i = 0; i < trace->tensor_count; i++) {
+        const struct ll_desc *desc = &trace->descs[trace->tensors[i].desc];
+        if (trace->tensors[i].producer == LL_NONE)
+            bytes[desc->memory] += (double)ll_size_bytes(&desc->shape);
+    }
+    assert_true(bytes[LL_WEIGHT] == 2. * 124439808);
+    assert_true(fabs(bytes[LL_OPTIMIZER] - 12. * 124439808) < 32); /* and Adam's powers */
+    ll_trace_free(trace);
+}
+
+/* One more word of each sentence: of b sentences with s words, 24 b h^2 + 4 b s h a layer, and all keys and
+ * values are read. */
+static void decoding_reads_what_is_remembered(void **state)
+{
+    (void)state;
+    const double b = 4, s = 500, l = 12, h = 768, v = 50257;
+    struct ll_setting settings[] = {{"pass", "decode"}, {"context", "500"}, {NULL, NULL}};
+    struct ll_trace *trace = dry("gpt", &(struct ll_run_options){.batch = 4, .settings = settings});
+    double remembered = 0;
+    for (uint64_t i = 0; i < trace->tensor_count; i++) {
+        const struct ll_desc *desc = &trace->descs[trace->tensors[i].desc];
+        if (trace->tensors[i].producer == LL_NONE && desc->memory == LL_ACTIVATION)
+            remembered += (double)ll_size_bytes(&desc->shape);
+    }
+    assert_true(remembered == 2 * l * h * s * b * 4);
+    assert_true(product_flops(trace) == l * (24 * b * h * h + 4 * b * s * h) + 2 * b * h * v);
+    ll_trace_free(trace);
+}
+
+/* All experts compute on all their places: 6 E c h f of a layer's products, c being 125 percent of 2 of 8. */
+static void experts_compute_on_their_places(void **state)
+{
+    (void)state;
+    const double tokens = 2 * 4096, h = 4096, f = 14336, places = tokens * 2 / 8 * 1.25;
+    struct ll_trace *trace = dry("mixture", &(struct ll_run_options){.batch = 2});
+    double flops = 0;
+    for (uint32_t i = 0; i < trace->op_count; i++) {
+        const struct ll_form *form = &trace->forms[trace->ops[i].form];
+        bool stacked = form->view.kind == LL_OP_BATCH_MATMUL && form->view.in[0].role[0] == LL_ROLE_EXPERTS;
+        if (stacked && strncmp(trace->strings[form->scope], "layer3/experts/", 15) == 0)
+            flops += (double)form->flops;
+    }
+    assert_true(flops == 6 * 8 * places * h * f);
+    ll_trace_free(trace);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(parameters_are_the_published_ones),
+        cmocka_unit_test(llamas_and_mixtures_have_the_published_parameters),
+        cmocka_unit_test(a_step_has_the_flops_of_the_closed_form),
+        cmocka_unit_test(a_layer_has_the_flops_of_the_closed_form),
+        cmocka_unit_test(mixed_precision_takes_sixteen_bytes_a_parameter),
+        cmocka_unit_test(decoding_reads_what_is_remembered),
+        cmocka_unit_test(experts_compute_on_their_places),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}

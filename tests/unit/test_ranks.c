@@ -1,0 +1,165 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Ranks that wait for one another, with times that can be drawn on paper. */
+#include "check.h"
+
+#include "sim/parallel/ranks.h"
+
+struct scene {
+    struct ll_ranks *ranks;
+    struct ll_diags diags;
+};
+
+static struct scene open_scene(void)
+{
+    struct scene scene = {.ranks = ll_ranks_new()};
+    assert_non_null(scene.ranks);
+    return scene;
+}
+
+static void close_scene(struct scene *scene)
+{
+    ll_ranks_free(scene->ranks);
+    ll_diags_release(&scene->diags);
+}
+
+static uint32_t work(struct scene *scene, uint32_t rank, double time_s)
+{
+    return ll_ranks_add(
+        scene->ranks, &(struct ll_task){.kind = LL_TASK_WORK, .rank = rank, .time_s = time_s, .name = "work"},
+        NULL, 0);
+}
+
+/* On the stream of messages, after a task. */
+static uint32_t message(struct scene *scene, enum ll_task_kind kind, uint32_t rank, uint32_t other,
+                        double time_s, uint32_t after)
+{
+    const struct ll_task task = {.kind = kind,
+                                 .rank = rank,
+                                 .stream = 1,
+                                 .other = other,
+                                 .time_s = time_s,
+                                 .name = kind == LL_TASK_SEND ? "hand over" : "take"};
+    return ll_ranks_add(scene->ranks, &task, &after, 1);
+}
+
+static uint32_t join(struct scene *scene, uint32_t rank, uint32_t members, uint64_t group, double time_s)
+{
+    const struct ll_task task = {
+        .kind = LL_TASK_JOIN, .rank = rank, .other = members, .tag = group, .time_s = time_s, .name = "sum"};
+    return ll_ranks_add(scene->ranks, &task, NULL, 0);
+}
+
+static void expect_complaint(struct scene *scene, const char *words)
+{
+    assert_false(ll_ranks_run(scene->ranks, &scene->diags));
+    assert_true(scene->diags.kept_count > 0);
+    for (size_t i = 0; i < scene->diags.kept_count; i++)
+        if (strstr(scene->diags.kept[i].message, words))
+            return;
+    fail_msg("expected `%s`, got `%s`", words, scene->diags.kept[0].message);
+}
+
+/* Rank 0 works 3 s, then sends for 2 s; rank 1 works 1 s, receives, works 4 s: 3 + 2 + 4. */
+static void a_receive_waits_for_what_is_sent(void **state)
+{
+    (void)state;
+    struct scene scene = open_scene();
+    message(&scene, LL_TASK_SEND, 0, 1, 2, work(&scene, 0, 3));
+    uint32_t taken = message(&scene, LL_TASK_RECEIVE, 1, 0, 0, work(&scene, 1, 1));
+    const struct ll_task last = {.kind = LL_TASK_WORK, .rank = 1, .time_s = 4, .name = "last"};
+    uint32_t end = ll_ranks_add(scene.ranks, &last, &taken, 1);
+    assert_true(ll_ranks_run(scene.ranks, &scene.diags));
+    assert_true(ll_ranks_start_s(scene.ranks, end) == 5 && ll_ranks_time_s(scene.ranks) == 9);
+    assert_int_equal(ll_ranks_waited_for(scene.ranks, end), taken);
+    close_scene(&scene);
+}
+
+/* The first with the first, although the second would be there sooner: they keep their order. */
+static void messages_meet_in_their_order(void **state)
+{
+    (void)state;
+    struct scene scene = open_scene();
+    uint32_t taken[2];
+    for (int i = 0; i < 2; i++)
+        taken[i] = message(&scene, LL_TASK_RECEIVE, 1, 0, 0, LL_NO_TASK);
+    message(&scene, LL_TASK_SEND, 0, 1, 7, LL_NO_TASK);
+    message(&scene, LL_TASK_SEND, 0, 1, 1, LL_NO_TASK);
+    assert_true(ll_ranks_run(scene.ranks, &scene.diags));
+    assert_true(ll_ranks_end_s(scene.ranks, taken[0]) == 7 && ll_ranks_end_s(scene.ranks, taken[1]) == 8);
+    close_scene(&scene);
+}
+
+/* Three ranks come after 1, 2 and 3 s; the exchange takes 5 s of all. Then a second one. */
+static void an_exchange_begins_with_the_last_of_its_members(void **state)
+{
+    (void)state;
+    struct scene scene = open_scene();
+    uint32_t second = 0;
+    for (uint32_t rank = 0; rank < 3; rank++) {
+        work(&scene, rank, 1 + rank);
+        join(&scene, rank, 3, 9, 5);
+        second = join(&scene, rank, 3, 9, rank);
+    }
+    assert_true(ll_ranks_run(scene.ranks, &scene.diags));
+    assert_true(ll_ranks_start_s(scene.ranks, second) == 8 && ll_ranks_end_s(scene.ranks, second) == 10);
+    close_scene(&scene);
+}
+
+static void who_is_not_met_is_named(void **state)
+{
+    (void)state;
+    struct scene scene = open_scene();
+    message(&scene, LL_TASK_RECEIVE, 1, 0, 0, LL_NO_TASK);
+    expect_complaint(&scene, "rank 1: `take` receives from rank 0, which never sends it");
+    close_scene(&scene);
+    scene = open_scene();
+    message(&scene, LL_TASK_SEND, 0, 2, 1, LL_NO_TASK);
+    expect_complaint(&scene, "rank 0: `hand over` sends to rank 2, which never receives it");
+    close_scene(&scene);
+    scene = open_scene();
+    join(&scene, 0, 3, 1, 1);
+    join(&scene, 2, 3, 1, 1);
+    expect_complaint(&scene, "`sum` is waited for by 2 of the 3 ranks");
+    close_scene(&scene);
+}
+
+/* Each of two ranks waits for the other before it sends, with a third rank behind them that has no part in
+ * it. */
+static void a_deadlock_is_named_and_does_not_hang(void **state)
+{
+    (void)state;
+    struct scene scene = open_scene();
+    message(&scene, LL_TASK_RECEIVE, 2, 1, 0, LL_NO_TASK);
+    for (uint32_t rank = 0; rank < 2; rank++)
+        message(&scene, LL_TASK_SEND, rank, 1 - rank, 1,
+                message(&scene, LL_TASK_RECEIVE, rank, 1 - rank, 0, LL_NO_TASK));
+    message(&scene, LL_TASK_SEND, 1, 2, 1, LL_NO_TASK);
+    expect_complaint(&scene, "deadlock: rank 0: `take` waits for `hand over` of rank 1");
+    close_scene(&scene);
+}
+
+/* Two ranks join two groups in different orders. */
+static void exchanges_in_different_orders_are_a_deadlock(void **state)
+{
+    (void)state;
+    struct scene scene = open_scene();
+    for (uint32_t rank = 0; rank < 2; rank++) {
+        join(&scene, rank, 2, rank, 1);
+        join(&scene, rank, 2, 1 - rank, 1);
+    }
+    expect_complaint(&scene, "deadlock: rank");
+    close_scene(&scene);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(a_receive_waits_for_what_is_sent),
+        cmocka_unit_test(messages_meet_in_their_order),
+        cmocka_unit_test(an_exchange_begins_with_the_last_of_its_members),
+        cmocka_unit_test(who_is_not_met_is_named),
+        cmocka_unit_test(a_deadlock_is_named_and_does_not_hang),
+        cmocka_unit_test(exchanges_in_different_orders_are_a_deadlock),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}

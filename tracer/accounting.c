@@ -1,0 +1,203 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "tracer/accounting.h"
+
+#include "tracer/profile.h"
+
+typedef uint64_t rule(const struct ll_op_view *op);
+
+static uint64_t none(const struct ll_op_view *op)
+{
+    (void)op;
+    return 0;
+}
+
+static uint64_t inputs(const struct ll_op_view *op)
+{
+    uint64_t bytes = 0;
+    for (uint32_t i = 0; i < op->input_count; i++)
+        bytes = ll_add(bytes, ll_size_bytes(&op->in[i]));
+    return bytes;
+}
+
+static uint64_t outputs(const struct ll_op_view *op)
+{
+    uint64_t bytes = 0;
+    for (uint32_t i = 0; i < op->output_count; i++)
+        bytes = ll_add(bytes, ll_size_bytes(&op->out[i]));
+    return bytes;
+}
+
+static uint64_t all(const struct ll_op_view *op)
+{
+    return ll_add(inputs(op), outputs(op));
+}
+
+static uint64_t each_in(const struct ll_op_view *op)
+{
+    return ll_elements(&op->in[0]);
+}
+
+static uint64_t three_each_in(const struct ll_op_view *op)
+{
+    return ll_mul(3, ll_elements(&op->in[0]));
+}
+
+static uint64_t three(const struct ll_op_view *op)
+{
+    (void)op;
+    return 3;
+}
+
+static uint64_t inputs_twice(const struct ll_op_view *op)
+{
+    return ll_add(inputs(op), all(op));
+}
+
+/* The filter and what it covers, over the stride: of every place of the forward op's input. */
+static uint64_t over_stride(const struct ll_op_view *op, const struct ll_shape *x,
+                            const struct ll_shape *filter)
+{
+    int64_t stride_h = ll_attr_count(op, LL_ATTR_STRIDE_H, 1),
+            stride_w = ll_attr_count(op, LL_ATTR_STRIDE_W, 1);
+    uint64_t window = ll_mul(ll_mul(filter->dim[0], filter->dim[1]), filter->dim[3]);
+    uint64_t flops = ll_mul(ll_mul(2, ll_elements(x)), window);
+    return ll_fits(flops) ? flops / (uint64_t)(stride_h * stride_w) : flops;
+}
+
+static uint64_t conv_data(const struct ll_op_view *op)
+{
+    return over_stride(op, &op->out[0], &op->in[1]);
+}
+
+static uint64_t conv_filter(const struct ll_op_view *op)
+{
+    return over_stride(op, &op->in[0], &op->out[0]);
+}
+
+/* The window, for each result of the forward op. */
+static uint64_t pool_grad(const struct ll_op_view *op)
+{
+    int64_t window = ll_attr_count(op, LL_ATTR_KERNEL_H, 1) * ll_attr_count(op, LL_ATTR_KERNEL_W, 1);
+    return ll_mul((uint64_t)window, ll_elements(&op->in[0]));
+}
+
+/* The condition, one of the branches, and the result. */
+static uint64_t one_branch(const struct ll_op_view *op)
+{
+    return ll_add(ll_add(ll_size_bytes(&op->in[0]), ll_size_bytes(&op->in[1])), outputs(op));
+}
+
+/* The numbers of the rows; the rows where they lie and where they go. */
+static uint64_t rows_twice(const struct ll_op_view *op)
+{
+    return ll_add(ll_size_bytes(&op->in[1]), ll_mul(2, outputs(op)));
+}
+
+/* What changes is read with all else and written once; so is the rate, a scalar. */
+static uint64_t updated(const struct ll_op_view *op)
+{
+    return ll_add(ll_add(inputs(op), ll_size_bytes(&op->out[0])), ll_dtype_bytes(op->in[0].dtype));
+}
+
+static uint64_t two_each(const struct ll_op_view *op)
+{
+    return ll_mul(2, ll_elements(&op->in[0]));
+}
+
+static uint64_t four_each(const struct ll_op_view *op)
+{
+    return ll_mul(4, ll_elements(&op->in[0]));
+}
+
+/* Of rows that change TensorFlow first makes the product with the rate, then takes it off: a product that
+ * reads and writes, three times the rows and their numbers. */
+static uint64_t two_each_row(const struct ll_op_view *op)
+{
+    return ll_mul(2, ll_elements(&op->in[1]));
+}
+
+static uint64_t scaled_and_updated(const struct ll_op_view *op)
+{
+    uint64_t rate = ll_dtype_bytes(op->in[1].dtype);
+    return ll_add(ll_add(ll_mul(5, ll_size_bytes(&op->in[1])), rate), ll_size_bytes(&op->in[2]));
+}
+
+static uint64_t scaled_rows(const struct ll_op_view *op)
+{
+    return ll_size_bytes(&op->in[1]);
+}
+
+/* What is not as the op table says, all inputs and outputs, all outputs. */
+static const struct {
+    rule *flops, *bytes, *footprint;
+} rules[LL_OP_COUNT] = {
+    [LL_OP_CONV2D_DATA] = {conv_data, NULL, NULL},
+    [LL_OP_CONV2D_FILTER] = {conv_filter, NULL, NULL},
+    [LL_OP_SUM] = {each_in, NULL, NULL},
+    [LL_OP_MAX] = {each_in, NULL, NULL},
+    [LL_OP_MEAN] = {each_in, NULL, NULL},
+    [LL_OP_BIAS_GRAD] = {each_in, NULL, NULL},
+    [LL_OP_SOFTMAX] = {three_each_in, inputs_twice, all},
+    [LL_OP_SOFTMAX_XENT] = {three_each_in, NULL, NULL},
+    [LL_OP_MAX_POOL_GRAD] = {pool_grad, NULL, NULL},
+    [LL_OP_L2_LOSS] = {three, NULL, NULL},
+    [LL_OP_SELECT] = {NULL, one_branch, NULL},
+    [LL_OP_GATHER] = {NULL, rows_twice, NULL},
+    [LL_OP_SGD] = {two_each, updated, none},
+    [LL_OP_SGD_ROWS] = {two_each_row, scaled_and_updated, scaled_rows},
+    [LL_OP_MOMENTUM] = {four_each, updated, none},
+    [LL_OP_STACK] = {none, none, none},
+    [LL_OP_UNSTACK] = {none, none, none},
+};
+
+struct ll_account ll_catamount_op(const struct ll_op_view *op)
+{
+    if (op->kind == LL_OP_COUNT)
+        return (struct ll_account){0};
+    rule *flops = rules[op->kind].flops, *bytes = rules[op->kind].bytes;
+    rule *footprint = rules[op->kind].footprint;
+    return (struct ll_account){
+        .flops = flops ? flops(op) : ll_op_flops(op),
+        .bytes = bytes ? bytes(op) : all(op),
+        .footprint_bytes = footprint ? footprint(op) : outputs(op),
+    };
+}
+
+/* Weights, each once: those of the model, whatever was left in them later. */
+static void add_weights(const struct ll_trace *trace, struct ll_accounts *accounts)
+{
+    for (uint64_t i = 0; i < trace->tensor_count; i++) {
+        const struct ll_desc *desc = &trace->descs[trace->tensors[i].desc];
+        if (trace->tensors[i].producer != LL_NONE || desc->memory != LL_WEIGHT)
+            continue;
+        accounts->parameters = ll_add(accounts->parameters, ll_elements(&desc->shape));
+        accounts->footprint_bytes = ll_add(accounts->footprint_bytes, ll_size_bytes(&desc->shape));
+    }
+}
+
+static void add_op(const struct ll_account *op, struct ll_accounts *accounts)
+{
+    accounts->flops = ll_add(accounts->flops, op->flops);
+    accounts->bytes = ll_add(accounts->bytes, op->bytes);
+    accounts->footprint_bytes = ll_add(accounts->footprint_bytes, op->footprint_bytes);
+}
+
+bool ll_catamount(const struct ll_trace *trace, struct ll_accounts *accounts)
+{
+    struct ll_arena arena = {0};
+    struct ll_account *forms = ll_alloc(&arena, trace->form_count, sizeof *forms);
+    *accounts = (struct ll_accounts){0};
+    for (uint64_t i = 0; forms && i < trace->form_count; i++)
+        forms[i] = ll_catamount_op(&trace->forms[i].view);
+    if (forms)
+        add_weights(trace, accounts);
+    const struct ll_step step = ll_trace_typical_step(trace);
+    for (uint32_t i = 0; forms && i < step.op_count; i++) {
+        const struct ll_form *form = &trace->forms[trace->ops[step.first_op + i].form];
+        add_op(&forms[form - trace->forms], accounts);
+        if (form->view.kind == LL_OP_HOST_INPUT)
+            accounts->io_bytes = ll_add(accounts->io_bytes, outputs(&form->view));
+    }
+    ll_arena_release(&arena);
+    return forms != NULL;
+}
