@@ -572,6 +572,16 @@ static const struct known {
         .small = {{"hidden", "6"}, {"vocabulary", "9"}, {"sequence", "4"}, {"rate", "200"}},
         .steps = 300,
     },
+    /* The same: the sums of speech_attention.c's first comment. */
+    {
+        .name = "speech_attention",
+        .parameters = 71084729,
+        .forward_flops = 1,
+        .train_ops = 1,
+        .constants = 15,
+        .small = {{"hidden", "6"}, {"vocabulary", "5"}, {"steps", "12"}, {"features", "3"}, {"attention", "4"}, {"width", "4"}, {"filters", "2"}, {"rate", "1000"}},
+        .steps = 300,
+    },
     /* The closed form of fc.c's first comment. Ops with three layers: 3 input, 14 forward (matmul, bias, ReLU
      * of each, a view, 2 of the last, 2 of the loss), 16 backward, 8 update. Constants: the one that
      * gradients start from. */

@@ -22,6 +22,24 @@ struct ll_value *ll_tf_lstm_step(struct ll_nn *nn, const struct ll_lstm *lstm, s
     return output;
 }
 
+struct ll_value *ll_tf_packed_lstm_step(struct ll_nn *nn, const struct ll_lstm *lstm, struct ll_value *x,
+                                        struct ll_value **state)
+{
+    struct ll_value *const *parts = ll_parted(nn, *state, 1, 2);
+    struct ll_lstm_state after = ll_lstm_step(nn, lstm, x, (struct ll_lstm_state){parts[0], parts[1]});
+    *state = ll_joined(nn, (struct ll_value *[]){after.c, after.h}, 2, 1);
+    return after.h;
+}
+
+struct ll_value *ll_tf_packed_lstm_stop(struct ll_nn *nn, const struct ll_lstm *lstm, struct ll_value *x,
+                                        struct ll_value *counts, struct ll_value *zeros,
+                                        struct ll_value **state)
+{
+    struct ll_value *after = *state, *h = ll_tf_packed_lstm_step(nn, lstm, x, &after);
+    *state = ll_select(nn, counts, after, *state);
+    return ll_select(nn, counts, h, zeros);
+}
+
 struct ll_value *ll_tf_tensordot(struct ll_nn *nn, struct ll_value *x, struct ll_value *matrix)
 {
     if (nn->trouble)

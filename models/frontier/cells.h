@@ -16,6 +16,15 @@ struct ll_value *ll_tf_lstm_step(struct ll_nn *nn, const struct ll_lstm *lstm, s
                                  struct ll_value *counts, struct ll_value *zeros,
                                  struct ll_lstm_state *state);
 
+/* A step of a cell whose state is one tensor [batch, 2 units], c and h side by side: replaces it, returns h. */
+struct ll_value *ll_tf_packed_lstm_step(struct ll_nn *nn, const struct ll_lstm *lstm, struct ll_value *x,
+                                        struct ll_value **state);
+
+/* The same in a loop over sentences of several lengths, as ll_tf_lstm_step. */
+struct ll_value *ll_tf_packed_lstm_stop(struct ll_nn *nn, const struct ll_lstm *lstm, struct ll_value *x,
+                                        struct ll_value *counts, struct ll_value *zeros,
+                                        struct ll_value **state);
+
 /* tf.tensordot: x [batch, steps, inputs] times a matrix [inputs, units], both transposed first although they
  * stay as they are. */
 struct ll_value *ll_tf_tensordot(struct ll_nn *nn, struct ll_value *x, struct ll_value *matrix);

@@ -11,8 +11,7 @@
  *     parameters 33 h^2 + 3 h v + 12 h + 1      146,890,753 with h = 1024, v = 36548
  *
  * the 1 being TensorFlow's counter of steps. SGD with gradients clipped to a common norm. What is written
- * here begins where the forward direction ends. Steps of the backward direction are taken from the end, where
- * TensorFlow reverses the sequence twice. */
+ * begins where the forward direction ends. */
 #include "models/frontier/cells.h"
 #include "models/frontier/counter.h"
 
@@ -149,7 +148,7 @@ static struct ll_value *state_before(struct net *net)
 }
 
 /* A direction of the encoder: outputs [steps, batch, hidden], and the state behind it. */
-static struct ll_value *direction(struct net *net, const char *name, struct ll_value *x, bool backward,
+static struct ll_value *direction(struct net *net, const char *name, struct ll_value *x,
                                   struct ll_lstm_state *state)
 {
     struct ll_nn *nn = net->nn;
@@ -168,9 +167,8 @@ static struct ll_value *direction(struct net *net, const char *name, struct ll_v
     }
     ll_nn_push(nn, "while");
     for (uint64_t i = 0; i < steps; i++) {
-        const uint64_t t = backward ? steps - 1 - i : i;
-        struct ll_value *counts = ll_nn_do2(nn, LL_OP_GREATER, left[t], ll_constant(nn, "none", 0));
-        outputs[t] = ll_tf_lstm_step(nn, &lstm, dropped(net, inputs[t]), counts, zeros, state);
+        struct ll_value *counts = ll_nn_do2(nn, LL_OP_GREATER, left[i], ll_constant(nn, "none", 0));
+        outputs[i] = ll_tf_lstm_step(nn, &lstm, dropped(net, inputs[i]), counts, zeros, state);
     }
     state->c->loop = state->h->loop = LL_LEAVES_LOOP;
     ll_nn_pop(nn);
@@ -186,8 +184,9 @@ static struct ll_lstm_state encode(struct net *net)
     struct ll_lstm_state forward, backward;
     ll_nn_push(nn, "encoder");
     struct ll_value *x = embedded(net, "words", net->source);
-    struct ll_value *both[] = {direction(net, "forward", x, false, &forward),
-                               direction(net, "backward", x, true, &backward)};
+    struct ll_value *both[] = {direction(net, "forward", x, &forward), NULL};
+    both[1] = direction(net, "backward", ll_nn_do1(nn, LL_OP_REVERSE, x), &backward);
+    both[1] = ll_nn_do1(nn, LL_OP_REVERSE, both[1]);
     struct ll_value *memory = ll_transposed(nn, ll_joined(nn, both, 2, 2), 102);
     ll_nn_pop(nn);
     ll_nn_push(nn, "memory");

@@ -9,6 +9,7 @@
 #include "sim/explore/evaluate.h"
 
 #include "sim/explore/key.h"
+#include "sim/explore/prune.h"
 #include "sim/explore/variants.h"
 #include "sim/machine/design.h"
 #include "sim/parallel/step.h"
@@ -22,7 +23,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-enum { GRAIN = 32, MOST_REMEMBERED = 20000 };
+enum { GRAIN = 32, MOST_PROGRAMS = 64, MOST_REMEMBERED = 20000 };
 
 /* Of one thread. */
 struct worker {
@@ -40,9 +41,11 @@ struct ll_evaluator {
     struct ll_pool *pool;
     struct ll_arena arena;
     struct ll_variants *variants;
+    bool varies_programs; /* models or plans */
     struct worker *workers;
     unsigned worker_count;
-    uint64_t base_key; /* of what does not vary */
+    uint64_t base_key;              /* of what does not vary */
+    const struct ll_archive *front; /* NULL: nothing is left out */
     pthread_mutex_t lock;
     struct ll_map reasons;
     struct ll_evaluation *batch; /* that is being evaluated */
@@ -111,6 +114,8 @@ struct ll_evaluator *ll_evaluator_new(const struct ll_space *space, ll_bring *br
     bool right = evaluator->workers || ll_complain(diags, place, "memory ran out");
     for (unsigned i = 0; right && i < evaluator->worker_count; i++)
         right = make_worker(evaluator, &evaluator->workers[i], diags);
+    for (size_t a = 0; a < space->axis_count; a++)
+        evaluator->varies_programs |= !on_machine(&space->axes[a]);
     evaluator->variants = right ? ll_variants_new(space, bring, context, diags) : NULL;
     if (evaluator->variants &&
         ll_base_key(space, ll_variants_hashes(evaluator->variants), &evaluator->base_key))
@@ -119,6 +124,11 @@ struct ll_evaluator *ll_evaluator_new(const struct ll_space *space, ll_bring *br
         ll_complain(diags, place, "memory ran out");
     ll_evaluator_free(evaluator);
     return NULL;
+}
+
+void ll_evaluator_prune(struct ll_evaluator *evaluator, const struct ll_archive *front)
+{
+    evaluator->front = front;
 }
 
 void ll_evaluator_free(struct ll_evaluator *evaluator)
@@ -232,9 +242,25 @@ static const char *keep_reason(struct ll_evaluator *evaluator, const char *text)
     pthread_mutex_lock(&evaluator->lock);
     uint32_t id = ll_map_intern(&evaluator->reasons, text, strlen(text) + 1, NULL);
     const char *kept = id == LL_NO_ID ? NULL : evaluator->reasons.entries[id].bytes;
-    evaluator->failed |= !kept;
     pthread_mutex_unlock(&evaluator->lock);
     return kept;
+}
+
+static void have_no_results(const struct ll_evaluator *evaluator, struct ll_evaluation *evaluation)
+{
+    evaluation->outcome = (struct ll_outcome){.violation = INFINITY};
+    for (size_t i = 0; i < LL_MOST_OBJECTIVES; i++)
+        evaluation->outcome.objectives[i] = INFINITY;
+    for (size_t w = 0; w < evaluator->space->workload_count; w++)
+        measure_nothing(&evaluation->measured[w]);
+}
+
+/* Memory ran out: the batch is worth nothing. */
+static void fail(struct ll_evaluator *evaluator)
+{
+    pthread_mutex_lock(&evaluator->lock);
+    evaluator->failed = true;
+    pthread_mutex_unlock(&evaluator->lock);
 }
 
 /* There is no such machine, or it cannot run the workload: the first complaint says why. */
@@ -242,15 +268,18 @@ static void refuse(struct ll_evaluator *evaluator, struct worker *worker, struct
 {
     const struct ll_diags *diags = &worker->diags;
     evaluation->verdict = LL_VERDICT_IMPOSSIBLE;
-    evaluation->why = keep_reason(evaluator, diags->kept_count ? diags->kept[0].message : "memory ran out");
-    if (diags->count == 0)
-        evaluator->failed = true;
-    evaluation->outcome = (struct ll_outcome){.violation = INFINITY};
-    for (size_t i = 0; i < LL_MOST_OBJECTIVES; i++)
-        evaluation->outcome.objectives[i] = INFINITY;
-    for (size_t w = 0; w < evaluator->space->workload_count; w++)
-        measure_nothing(&evaluation->measured[w]);
+    evaluation->why = diags->kept_count ? keep_reason(evaluator, diags->kept[0].message) : NULL;
+    if (!evaluation->why)
+        fail(evaluator);
+    have_no_results(evaluator, evaluation);
     ll_diags_release(&worker->diags);
+}
+
+static void leave_out(const struct ll_evaluator *evaluator, struct ll_evaluation *evaluation)
+{
+    evaluation->verdict = LL_VERDICT_BEATEN;
+    evaluation->why = "a known point is better than this one can be";
+    have_no_results(evaluator, evaluation);
 }
 
 /* Of all that a step is spread over; energy and area stay those of a device of the slowest stage. */
@@ -361,7 +390,10 @@ static void evaluate(struct ll_evaluator *evaluator, struct worker *worker, stru
     memset(evaluation->measured, 0, evaluator->space->workload_count * sizeof *evaluation->measured);
     ll_space_point(evaluator->space, evaluation->number, point);
     const struct ll_machine *machine = machine_of(evaluator, worker, point);
-    if (machine && replay_all(evaluator, worker, machine, evaluation, point))
+    if (machine && evaluator->front &&
+        ll_is_beaten(evaluator->space, evaluator->front, evaluator->variants, machine, point))
+        leave_out(evaluator, evaluation);
+    else if (machine && replay_all(evaluator, worker, machine, evaluation, point))
         judge(evaluator, worker, machine, evaluation, point);
     else
         refuse(evaluator, worker, evaluation);
@@ -376,16 +408,27 @@ static void evaluate_chunk(void *context, uint64_t begin, uint64_t end, uint64_t
         evaluate(evaluator, worker, &evaluator->batch[i]);
 }
 
-bool ll_evaluate(struct ll_evaluator *evaluator, struct ll_evaluation *evaluations, size_t count,
-                 struct ll_diags *diags)
+static bool evaluate_some(struct ll_evaluator *evaluator, struct ll_evaluation *evaluations, size_t count,
+                          struct ll_diags *diags)
 {
     if (!ll_variants_bring(evaluator->variants, evaluations, count, diags))
         return false;
     evaluator->batch = evaluations;
     evaluator->failed = false;
-    ll_pool_run(evaluator->pool, count, GRAIN, evaluate_chunk, evaluator);
+    ll_pool_run(evaluator->pool, count, evaluator->varies_programs ? 1 : GRAIN, evaluate_chunk, evaluator);
     return !evaluator->failed ||
            ll_complain(diags, (struct ll_place){.file = evaluator->space->path}, "memory ran out");
+}
+
+/* Where each point may be of a program of its own, only so many programs are in memory at once. */
+bool ll_evaluate(struct ll_evaluator *evaluator, struct ll_evaluation *evaluations, size_t count,
+                 struct ll_diags *diags)
+{
+    size_t most = evaluator->varies_programs ? MOST_PROGRAMS : count;
+    bool right = true;
+    for (size_t first = 0; right && first < count; first += most)
+        right = evaluate_some(evaluator, evaluations + first, ll_min(most, count - first), diags);
+    return right;
 }
 
 void ll_evaluator_base(struct ll_evaluator *evaluator, struct ll_measured *measured)

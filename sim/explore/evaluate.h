@@ -17,8 +17,9 @@
 /* Why a point is not valid. */
 enum ll_verdict {
     LL_VERDICT_VALID,
-    LL_VERDICT_UNFIT,     /* a constraint does not hold; there are results */
-    LL_VERDICT_IMPOSSIBLE /* no such machine can be, or it cannot run a workload; there are none */
+    LL_VERDICT_UNFIT,      /* a constraint does not hold; there are results */
+    LL_VERDICT_IMPOSSIBLE, /* no such machine can be, or it cannot run a workload; there are none */
+    LL_VERDICT_BEATEN      /* was not tried: a known point is better than it can be; there are none */
 };
 
 /* All of a point. */
@@ -44,6 +45,11 @@ struct ll_evaluator;
 struct ll_evaluator *ll_evaluator_new(const struct ll_space *space, ll_bring *bring, void *context,
                                       struct ll_pool *pool, struct ll_diags *diags);
 void ll_evaluator_free(struct ll_evaluator *evaluator);
+
+/* From now on, points that one of this front beats whatever they are (prune.h) get no results. The front is
+ * the caller's, and does not change while points are evaluated; NULL: every point is evaluated. */
+struct ll_archive;
+void ll_evaluator_prune(struct ll_evaluator *evaluator, const struct ll_archive *front);
 
 /* Evaluates the points evaluations[i].number on the pool's threads; measured points to room for each
  * workload, given by the caller. False after complaints: a model refuses its parameters, or memory ran out.

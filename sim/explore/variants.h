@@ -5,12 +5,14 @@
 #define LL_SIM_EXPLORE_VARIANTS_H
 
 #include "sim/explore/evaluate.h"
+#include "sim/explore/least.h"
 #include "sim/parallel/spread.h"
 #include "sim/replay/replay.h"
 
 /* One of prepared, spread and trouble. */
 struct ll_variant {
     const struct ll_prepared *prepared; /* of one device */
+    const struct ll_least *least;       /* what one device takes at least; NULL of several */
     const struct ll_spread *spread;     /* of several */
     const char *trouble;                /* such a model, or such a plan for it, cannot be */
 };
