@@ -35,6 +35,7 @@ struct ll_decoder {
     struct ll_chance chance;
     bool train;
     bool fused;               /* attention is one op, whose scores stay on the chip */
+    bool sees_all;            /* words attend to those behind them, too */
     bool narrow;              /* products with weights are of 8 bits */
     double rotary_base;       /* positions turn queries and keys; 0: they do not */
     const void *net;          /* what the net was told besides */
@@ -60,6 +61,11 @@ struct ll_decoder_options {
 struct ll_value *ll_decoder_build(struct ll_nn *nn, const struct ll_build *build,
                                   const struct ll_decoder_sizes *sizes,
                                   const struct ll_decoder_options *options, ll_decoder_net *net);
+
+/* A decoder alone, for models that make something else of it. */
+struct ll_decoder ll_decoder_begin(struct ll_nn *nn, const struct ll_build *build,
+                                   const struct ll_decoder_sizes *sizes,
+                                   const struct ll_decoder_options *options);
 
 /* What a parameter is set to, or otherwise where it is 0: a preset's size. */
 static inline uint64_t ll_decoder_size(const struct ll_build *build, size_t param, uint64_t otherwise)
