@@ -21,6 +21,11 @@ static const struct {
 const char *const ll_decoder_dtypes[] = {"f32", "f16", "bf16", "f8", "tf32", NULL};
 const char *const ll_decoder_passes[] = {"forward", "prefill", "decode", NULL};
 
+enum ll_dtype ll_decoder_real(int64_t word, enum ll_dtype standard)
+{
+    return word == 0 ? standard : dtypes[word].real;
+}
+
 /* Word i of sentence n of a batch: the letters of its first fourth over and over. */
 static int32_t word_of(const struct ll_decoder *d, enum ll_part part, uint64_t step, uint64_t n, uint64_t i)
 {
@@ -261,8 +266,7 @@ struct ll_decoder ll_decoder_begin(struct ll_nn *nn, const struct ll_build *buil
                                    const struct ll_decoder_options *options)
 {
     bool one_word = !build->train && options->pass == LL_PASS_DECODE;
-    if (dtypes[options->dtype].real != LL_F32)
-        nn->real = dtypes[options->dtype].real;
+    nn->real = ll_decoder_real(options->dtype, nn->real);
     struct ll_decoder d = {
         .nn = nn,
         .sizes = *sizes,

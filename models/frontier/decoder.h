@@ -83,6 +83,9 @@ bool ll_decoder_evaluate(void *context, struct ll_runner *runner, struct ll_scor
  */
 extern const char *const ll_decoder_dtypes[], *const ll_decoder_passes[];
 
+/* The type of weights for such a word, `standard` for the first. */
+enum ll_dtype ll_decoder_real(int64_t word, enum ll_dtype standard);
+
 /* rows times "weights" [features, units], plus "biases" where wanted. Roles are those of features and units.
  * Weights start with this deviation. */
 struct ll_decoder_dense {
