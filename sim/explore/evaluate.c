@@ -8,6 +8,7 @@
  * batch use them. */
 #include "sim/explore/evaluate.h"
 
+#include "sim/cost/memo.h"
 #include "sim/explore/key.h"
 #include "sim/explore/prune.h"
 #include "sim/explore/variants.h"
@@ -431,16 +432,16 @@ bool ll_evaluate(struct ll_evaluator *evaluator, struct ll_evaluation *evaluatio
     return right;
 }
 
-void ll_evaluator_base(struct ll_evaluator *evaluator, struct ll_measured *measured)
+void ll_evaluator_base(struct ll_evaluator *evaluator, struct ll_evaluation *base)
 {
     static const uint32_t first[LL_MOST_AXES] = {0};
     struct worker *worker = &evaluator->workers[0];
-    for (size_t w = 0; w < evaluator->space->workload_count; w++) {
-        if (!replay_one(ll_variants_get(evaluator->variants, w, first), evaluator->space->machine, worker,
-                        &measured[w]))
-            measure_nothing(&measured[w]);
-        ll_diags_release(&worker->diags);
-    }
+    const struct ll_machine *machine = evaluator->space->machine;
+    base->why = NULL;
+    if (replay_all(evaluator, worker, machine, base, first))
+        judge(evaluator, worker, machine, base, first);
+    else
+        refuse(evaluator, worker, base);
 }
 
 uint64_t ll_evaluator_key(const struct ll_evaluator *evaluator, uint64_t number)
