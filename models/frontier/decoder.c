@@ -14,8 +14,11 @@
 enum { UNSEEN_BATCHES = 4 };
 
 static const struct ll_init zero = {LL_INIT_CONSTANT, 0, NULL};
-static const enum ll_dtype dtypes[] = {LL_F32, LL_F16, LL_BF16};
-const char *const ll_decoder_dtypes[] = {"f32", "f16", "bf16", NULL};
+/* Of 8 bits only what products read and make is, as NVIDIA's Transformer Engine has it. */
+static const struct {
+    enum ll_dtype real, product;
+} dtypes[] = {{LL_F32, LL_F32}, {LL_F16, LL_F16}, {LL_BF16, LL_BF16}, {LL_BF16, LL_F8}, {LL_TF32, LL_TF32}};
+const char *const ll_decoder_dtypes[] = {"f32", "f16", "bf16", "f8", "tf32", NULL};
 const char *const ll_decoder_passes[] = {"forward", "prefill", "decode", NULL};
 
 /* Word i of sentence n of a batch: the letters of its first fourth over and over. */
@@ -86,6 +89,25 @@ struct ll_value *ll_decoder_table(struct ll_decoder *d)
     return ll_nn_variable(d->nn, "words", &shape, LL_WEIGHT, (struct ll_init){LL_INIT_NORMAL, 0.02, NULL});
 }
 
+static struct ll_value *cast_to(struct ll_nn *nn, struct ll_value *x, enum ll_dtype dtype)
+{
+    struct ll_shape shape = x->shape;
+    shape.dtype = (uint8_t)dtype;
+    return ll_nn_do(
+        nn, &(struct ll_call){
+                .kind = LL_OP_CAST, .input_count = 1, .inputs = &x, .given_count = 1, .given = &shape});
+}
+
+/* rows times weights, in the type of the decoder's products. */
+static struct ll_value *dense_product(struct ll_decoder *d, struct ll_value *rows, struct ll_value *weights)
+{
+    if (!d->narrow)
+        return ll_nn_do2(d->nn, LL_OP_MATMUL, rows, weights);
+    struct ll_value *y =
+        ll_nn_do2(d->nn, LL_OP_MATMUL, cast_to(d->nn, rows, LL_F8), cast_to(d->nn, weights, LL_F8));
+    return cast_to(d->nn, y, d->nn->real);
+}
+
 struct ll_value *ll_decoder_dense(struct ll_decoder *d, const char *name, struct ll_value *rows,
                                   const struct ll_decoder_dense *dense)
 {
@@ -96,8 +118,7 @@ struct ll_value *ll_decoder_dense(struct ll_decoder *d, const char *name, struct
                                         (enum ll_role[]){dense->from, dense->to});
     struct ll_init init = {LL_INIT_NORMAL, dense->deviation, NULL};
     ll_nn_push(nn, name);
-    struct ll_value *y =
-        ll_nn_do2(nn, LL_OP_MATMUL, rows, ll_nn_variable(nn, "weights", &shape, LL_WEIGHT, init));
+    struct ll_value *y = dense_product(d, rows, ll_nn_variable(nn, "weights", &shape, LL_WEIGHT, init));
     if (dense->biased) {
         struct ll_shape line = ll_nn_shape(nn, 1, &dense->units, &dense->to);
         y = ll_nn_do2(nn, LL_OP_BIAS_ADD, y, ll_nn_variable(nn, "biases", &line, LL_WEIGHT, zero));
@@ -256,11 +277,12 @@ static struct ll_decoder *begin(struct ll_nn *nn, const struct ll_build *build,
         .dropout = options->dropout,
         .train = build->train,
         .fused = options->fused,
+        .narrow = dtypes[options->dtype].product == LL_F8,
         .rotary_base = options->rotary_base,
         .net = options->net,
     };
-    if (dtypes[options->dtype] != LL_F32)
-        nn->real = dtypes[options->dtype];
+    if (dtypes[options->dtype].real != LL_F32)
+        nn->real = dtypes[options->dtype].real;
     check(nn, d);
     ll_nn_drive(nn, &(struct ll_driver){.context = d});
     return nn->trouble ? NULL : d;
@@ -275,6 +297,17 @@ static void add_evaluation(struct ll_decoder *d, ll_decoder_net *net)
     d->pass = LL_PASS_FORWARD;
     d->guesses = ll_nn_do1(d->nn, LL_OP_ARGMAX, net(d, words_from(d, "words", 0)));
     ll_nn_keep(d->guesses);
+}
+
+/* Logits of 16 bits in 32, in which everybody takes their softmax. */
+static struct ll_value *widened(struct ll_nn *nn, struct ll_value *logits)
+{
+    if (ll_dtype_bytes((enum ll_dtype)logits->shape.dtype) >= ll_dtype_bytes(LL_F32))
+        return logits;
+    ll_nn_push(nn, "loss");
+    struct ll_value *y = cast_to(nn, logits, LL_F32);
+    ll_nn_pop(nn);
+    return y;
 }
 
 struct ll_value *ll_decoder_build(struct ll_nn *nn, const struct ll_build *build,
@@ -294,7 +327,7 @@ struct ll_value *ll_decoder_build(struct ll_nn *nn, const struct ll_build *build
     struct ll_value *logits = net(d, words);
     if (!d->train || nn->trouble)
         return logits;
-    struct ll_value *loss = ll_softmax_loss(nn, logits, labels);
+    struct ll_value *loss = ll_softmax_loss(nn, widened(nn, logits), labels);
     ll_minimise(nn, loss, &adam);
     if (build->evaluate && !nn->trouble)
         add_evaluation(d, net);

@@ -35,6 +35,7 @@ struct ll_decoder {
     struct ll_chance chance;
     bool train;
     bool fused;               /* attention is one op, whose scores stay on the chip */
+    bool narrow;              /* products with weights are of 8 bits */
     double rotary_base;       /* positions turn queries and keys; 0: they do not */
     const void *net;          /* what the net was told besides */
     struct ll_value *guesses; /* of the program that is evaluated */
@@ -71,7 +72,9 @@ static inline uint64_t ll_decoder_size(const struct ll_build *build, size_t para
 bool ll_decoder_evaluate(void *context, struct ll_runner *runner, struct ll_scores *scores);
 
 /* Words of the parameters `dtype` and `pass`. Types other than the first can be recorded, not computed; of 16
- * bits: weights, activations and gradients, with master weights and moments of 32. */
+ * bits: weights, activations and gradients, with master weights and moments of 32; of 8: products alone,
+ * else 16.
+ */
 extern const char *const ll_decoder_dtypes[], *const ll_decoder_passes[];
 
 /* rows times "weights" [features, units], plus "biases" where wanted. Roles are those of features and units.

@@ -59,7 +59,7 @@ static const struct ll_model_param params[PARAMS] = {
     [FUSED] = {"fused", 0, 0, 1, "1: attention is one op, whose scores stay on the chip"},
     [PASS] = {"pass", 0, 0, 2, "what an inference does: all next words, the first one, or one more"},
     [CONTEXT] = {"context", 1024, 1, 1 << 20, "words of a sentence when decoding, the new one included"},
-    [DTYPE] = {"dtype", 0, 0, 2, "of weights and activations; all but f32 with --dry-run"},
+    [DTYPE] = {"dtype", 0, 0, 4, "of weights and activations; all but f32 with --dry-run"},
     [LETTERS] = {"letters", 26, 2, 1 << 24, "words of the made-up language that is learned"},
     [RATE] = {"rate", 300, 1, 1000000, "of learning, in millionths"},
 };

@@ -60,7 +60,7 @@ static const struct ll_model_param params[PARAMS] = {
     [CAPACITY] = {"capacity", 125, 1, 100000, "percent of an even share that an expert has room for"},
     [PASS] = {"pass", 0, 0, 2, "what an inference does: all next words, the first one, or one more"},
     [CONTEXT] = {"context", 1024, 1, 1 << 20, "words of a sentence when decoding, the new one included"},
-    [DTYPE] = {"dtype", 0, 0, 2, "of weights and activations; all but f32 with --dry-run"},
+    [DTYPE] = {"dtype", 0, 0, 4, "of weights and activations; all but f32 with --dry-run"},
     [LETTERS] = {"letters", 26, 2, 1 << 24, "words of the made-up language that is learned"},
     [RATE] = {"rate", 300, 1, 1000000, "of learning, in millionths"},
 };

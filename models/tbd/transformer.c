@@ -42,9 +42,11 @@ enum {
     WARMUP,
     BEAM,
     LETTERS,
-    PAPER
+    PAPER,
+    DTYPE,
+    PARAMS
 };
-static const struct ll_model_param params[] = {
+static const struct ll_model_param params[PARAMS] = {
     [VOCABULARY] = {"vocabulary", 33708, 8, 1 << 24, "words of both languages, with four that are none"},
     [HIDDEN] = {"hidden", 512, 2, 1 << 14, "features of each word, even; the big one has 1024"},
     [FILTER] = {"filter", 2048, 1, 1 << 16, "features inside the feed-forward layers; the big one has 4096"},
@@ -59,7 +61,11 @@ static const struct ll_model_param params[] = {
     [BEAM] = {"beam", 4, 1, 1 << 10, "hypotheses of a sentence when translating"},
     [LETTERS] = {"letters", 26, 2, 1 << 24, "words of the made-up language that is learned"},
     [PAPER] = {"paper", 0, 0, 1, "1: no biases in attention and no target language, as in the paper"},
+    [DTYPE] = {"dtype", 0, 0, 2, "of weights and activations; all but f32 with --dry-run"},
 };
+static const enum ll_dtype dtypes[] = {LL_F32, LL_F16, LL_TF32};
+static const char *const dtype_words[] = {"f32", "f16", "tf32", NULL};
+static const char *const *const words[PARAMS] = {[DTYPE] = dtype_words};
 
 static struct ll_transformer_call call_of(const struct ll_build *build, struct ll_translation *translation,
                                           enum ll_part part)
@@ -139,6 +145,8 @@ static struct ll_value *teach(struct ll_nn *nn, const struct ll_build *build, st
 static struct ll_value *build(struct ll_nn *nn, const struct ll_build *build)
 {
     const int64_t *values = build->params;
+    if (dtypes[values[DTYPE]] != LL_F32)
+        nn->real = dtypes[values[DTYPE]];
     struct ll_translation *t = ll_translation_begin(nn, build, LL_SENTENCE_FIRST,
                                                     &(struct ll_translation_sizes){
                                                         .letters = (uint64_t)values[LETTERS],
@@ -158,7 +166,8 @@ const struct ll_model ll_model_transformer = {
     .doc = "translation by attention alone, layers that read and layers that write (Transformer, base)",
     .default_batch = 64,
     .params = params,
-    .param_count = sizeof params / sizeof *params,
+    .param_count = PARAMS,
+    .words = words,
     .build = build,
     .lesson = {.steps = 1500,
                .batch = 32,

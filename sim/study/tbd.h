@@ -45,6 +45,10 @@ void ll_tbd_plan_machine(struct ll_plan *plan, const char *target);
 void ll_tbd_plan_sweep(struct ll_plan *plan, enum ll_tbd_row row);
 void ll_tbd_plan_batch(struct ll_plan *plan, enum ll_tbd_row row, uint64_t batch);
 
+/* The same with one more setting. */
+void ll_tbd_plan_batch_with(struct ll_plan *plan, enum ll_tbd_row row, uint64_t batch,
+                            struct ll_study_setting setting);
+
 /* A workload on a machine: by batch, as far as it could be recorded. */
 struct ll_tbd_sweep {
     enum ll_tbd_row row;
@@ -55,6 +59,9 @@ struct ll_tbd_sweep {
 };
 struct ll_tbd_sweep ll_tbd_replay_sweep(const struct ll_evidence *evidence, enum ll_tbd_row row,
                                         const char *target);
+
+/* The trace of one batch; NULL when there is no such workload. */
+const struct ll_trace *ll_tbd_trace(const struct ll_evidence *evidence, enum ll_tbd_row row, uint64_t batch);
 
 /* One batch of it; NULL when there is no such workload. */
 const struct ll_result *ll_tbd_replay(const struct ll_evidence *evidence, enum ll_tbd_row row, uint64_t batch,

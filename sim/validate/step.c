@@ -6,6 +6,7 @@
  * - DEEPSPEED  the same as Megatron-DeepSpeed of 2022 has it, whose layers are computed again going backward
  * - SHARDED    PyTorch's FSDP: weights, gradients and state in as many parts as there are devices, weights of
  * the next layer gathered while one computes
+ * - TOKENS     replicas that take up so many words each
  * - ALONE      one device, forward, or forward and backward without an update */
 #include "sim/validate/step.h"
 
@@ -74,7 +75,8 @@ static void set_all(struct reading *r, const char *settings)
 
 static void set_dtype(struct reading *r)
 {
-    static const char *const names[LL_DTYPE_COUNT] = {[LL_F16] = "f16", [LL_BF16] = "bf16"};
+    static const char *const names[LL_DTYPE_COUNT] = {
+        [LL_F16] = "f16", [LL_BF16] = "bf16", [LL_F8] = "f8", [LL_TF32] = "tf32"};
     enum ll_dtype dtype;
     uint64_t bytes;
     if (!ll_measured_dtype(r->row, &dtype, &bytes))
@@ -129,6 +131,16 @@ static void plan_SHARDED(struct reading *r)
     plan->recompute = says(r, "act_ckpt", "1") ? LL_RECOMPUTE_FULL : LL_RECOMPUTE_NONE;
     share_out(r);
     set_from(r, "seq");
+}
+
+/* Sentences of 32 words, the workload's own, as many as there is room for. */
+static void plan_TOKENS(struct reading *r)
+{
+    enum { WORDS = 32 };
+    struct ll_parallel *plan = &r->step->plan;
+    plan->data = r->step->devices = number(r, "devices", 1);
+    plan->micro_batch = r->step->wanted.batch = ll_max(1, number(r, "batch_tokens", 0) / plan->data / WORDS);
+    plan->batch = plan->micro_batch * plan->data;
 }
 
 static void plan_ALONE(struct reading *r)

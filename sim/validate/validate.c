@@ -109,6 +109,17 @@ static void predict_step(const struct ll_measured *row, const struct ll_machine 
     p->roofline_s = times.roofline_s;
 }
 
+/* Of work that says nothing of devices nobody knows how several would share it. */
+static bool is_shared(const struct ll_measured *row, const struct ll_machine *machine)
+{
+    bool found = false;
+    struct names names = {.count = 0};
+    add_names(&names, row, row->hardware);
+    for (size_t i = 0; i < names.count && !found; i++)
+        found = ll_machine_is(machine, names.at[i]);
+    return found || !one_of(row->hardware) || ll_measured_text(row, "devices");
+}
+
 static void predict(const struct ll_measured *row, const struct ll_machine *machine,
                     struct ll_measured_works *works, struct ll_prediction *p)
 {
@@ -284,6 +295,8 @@ static void predict_rows(void *context, uint64_t begin, uint64_t end, uint64_t c
         all->predictions[i] = (struct ll_prediction){.row = &all->rows[i]};
         if (all->row_machines[i] && all->stepped[i].is_step)
             predict_step(&all->rows[i], all->row_machines[i], &all->stepped[i], &all->predictions[i]);
+        else if (all->row_machines[i] && !is_shared(&all->rows[i], all->row_machines[i]))
+            all->predictions[i].unscored = "several devices, which no rule turns into work";
         else if (all->row_machines[i])
             predict(&all->rows[i], all->row_machines[i], &works, &all->predictions[i]);
     }
