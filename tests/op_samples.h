@@ -228,6 +228,8 @@ static inline void draw_choice(uint64_t *state, struct op_sample *s, enum ll_dty
     struct ll_shape x = shape_of(dtype, 2, (uint64_t[]){draw(state, 1, 200), draw(state, 1, 90)});
     struct ll_shape condition = x;
     condition.dtype = LL_BOOL;
+    if (draw(state, 0, 1))
+        condition = shape_of(LL_BOOL, 1, x.dim); /* of rows */
     add_input(s, condition);
     add_input(s, x);
     add_input(s, x);

@@ -149,6 +149,7 @@ LL_TWIN_OF_ELEMENTS(BIAS_ADD, 1, x + y)
 LL_TWIN_OF_ELEMENTS(NEG, 1, -x)
 LL_TWIN_OF_ELEMENTS(ABS, 1, fabs(x))
 LL_TWIN_OF_ELEMENTS(SIGN, 1, (x > 0) - (x < 0))
+LL_TWIN_OF_ELEMENTS(FLOOR, 1, floor(x))
 LL_TWIN_OF_ELEMENTS(SQUARE, 1, x *x)
 LL_TWIN_OF_ELEMENTS(SQRT, 1, sqrt(x))
 LL_TWIN_OF_ELEMENTS(SQRT_GRAD, 2, x * 0.5 / y)
@@ -167,7 +168,14 @@ LL_TWIN_OF_ELEMENTS(GELU_GRAD, 16, x *((1 + erf(y / sqrt(2))) / 2 + y / sqrt(8 *
 LL_TWIN_OF_ELEMENTS(EQUAL, 1, x == y)
 LL_TWIN_OF_ELEMENTS(LESS, 1, x < y)
 LL_TWIN_OF_ELEMENTS(GREATER, 1, x > y)
-LL_TWIN_OF_ELEMENTS(SELECT, 1, x != 0 ? y : c)
+
+static inline uint64_t twin_SELECT(const struct ll_op_view *op, double *const *in, double *const *out)
+{
+    uint64_t row = ll_elements(&op->in[1]) / ll_elements(&op->in[0]);
+    for (uint64_t i = 0; i < ll_elements(&op->out[0]); i++)
+        out[0][i] = in[0][i / row] != 0 ? in[1][i] : in[2][i];
+    return ll_elements(&op->out[0]);
+}
 
 static inline uint64_t twin_ADD_N(const struct ll_op_view *op, double *const *in, double *const *out)
 {

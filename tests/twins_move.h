@@ -116,6 +116,14 @@ static inline uint64_t twin_PAD(const struct ll_op_view *op, double *const *in, 
     return 0;
 }
 
+static inline uint64_t twin_REVERSE(const struct ll_op_view *op, double *const *in, double *const *out)
+{
+    uint64_t rows = op->in[0].dim[0], row = ll_elements(&op->in[0]) / rows;
+    for (uint64_t i = 0; i < rows * row; i++)
+        out[0][(rows - 1 - i / row) * row + i % row] = in[0][i];
+    return 0;
+}
+
 static inline uint64_t twin_STACK(const struct ll_op_view *op, double *const *in, double *const *out)
 {
     uint64_t each = ll_elements(&op->in[0]);

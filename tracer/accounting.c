@@ -141,19 +141,35 @@ static const struct {
     [LL_OP_SOFTMAX_XENT] = {three_each_in, NULL, NULL},
     [LL_OP_MAX_POOL_GRAD] = {pool_grad, NULL, NULL},
     [LL_OP_L2_LOSS] = {three, NULL, NULL},
-    [LL_OP_SELECT] = {NULL, one_branch, NULL},
+    [LL_OP_SELECT] = {each_in, one_branch, NULL},
     [LL_OP_GATHER] = {NULL, rows_twice, NULL},
     [LL_OP_SGD] = {two_each, updated, none},
     [LL_OP_SGD_ROWS] = {two_each_row, scaled_and_updated, scaled_rows},
     [LL_OP_MOMENTUM] = {four_each, updated, none},
-    [LL_OP_STACK] = {none, none, none},
     [LL_OP_UNSTACK] = {none, none, none},
+    [LL_OP_RANDOM_UNIFORM] = {none, NULL, NULL},
+    [LL_OP_RANDOM_NORMAL] = {none, NULL, NULL},
 };
 
-struct ll_account ll_catamount_op(const struct ll_op_view *op)
+/* What each step of a loop does beside its work: three counters go on, two bounds are looked at and both must
+ * hold; going backward a counter, a bound and the sum of two flows. The rest of the bytes are those of the
+ * constants that a step reads; they differ from loop to loop and are here as in an LSTM's. */
+static const struct ll_account step_forward = {6, 151, 96}, step_backward = {3, 283, 50};
+
+static struct ll_account control(const struct ll_op_view *op, enum ll_phase phase)
+{
+    const struct ll_account step = phase == LL_PHASE_BACKWARD ? step_backward : step_forward;
+    const uint64_t steps = op->input_count;
+    return (struct ll_account){ll_mul(step.flops, steps), ll_mul(step.bytes, steps),
+                               ll_mul(step.footprint_bytes, steps)};
+}
+
+struct ll_account ll_catamount_op(const struct ll_op_view *op, enum ll_phase phase)
 {
     if (op->kind == LL_OP_COUNT)
         return (struct ll_account){0};
+    if (op->kind == LL_OP_STACK)
+        return control(op, phase);
     rule *flops = rules[op->kind].flops, *bytes = rules[op->kind].bytes;
     rule *footprint = rules[op->kind].footprint;
     return (struct ll_account){
@@ -188,7 +204,7 @@ bool ll_catamount(const struct ll_trace *trace, struct ll_accounts *accounts)
     struct ll_account *forms = ll_alloc(&arena, trace->form_count, sizeof *forms);
     *accounts = (struct ll_accounts){0};
     for (uint64_t i = 0; forms && i < trace->form_count; i++)
-        forms[i] = ll_catamount_op(&trace->forms[i].view);
+        forms[i] = ll_catamount_op(&trace->forms[i].view, trace->forms[i].phase);
     if (forms)
         add_weights(trace, accounts);
     const struct ll_step step = ll_trace_typical_step(trace);

@@ -17,9 +17,9 @@ struct ll_account {
     uint64_t flops, bytes, footprint_bytes;
 };
 
-/* The op as Catamount counts it, for views that ll_op_infer accepts; nothing for a kind that this program
- * does not know. Pure. */
-struct ll_account ll_catamount_op(const struct ll_op_view *op);
+/* The op of a phase as Catamount counts it, for views that ll_op_infer accepts; nothing for a kind that this
+ * program does not know. Pure. */
+struct ll_account ll_catamount_op(const struct ll_op_view *op, enum ll_phase phase);
 
 /* Of a step: the sums over its ops; parameters are elements of all weights, of which the footprint has each
  * once; io_bytes is what comes from the host. LL_NO_FIT past 64 bits. */

@@ -85,6 +85,8 @@
     X(DEVICES, "devices", COUNT)                                                                             \
     X(PEER, "peer", COUNT)                                                                                   \
     X(STRIDE, "stride", COUNT)                                                                               \
+    X(GROUP, "group", COUNT)                                                                                 \
+    X(TAG, "tag", COUNT)                                                                                     \
     X(FLOPS, "flops", COUNT)                                                                                 \
     X(NODES, "nodes", COUNT)                                                                                 \
     X(IN_PLACE, "in_place", COUNT)                                                                           \

@@ -6,6 +6,15 @@ static const char wants_inputs[] = "the number of inputs is not what this op tak
 static const char no_spread[] =
     "counted from the last, dimensions must be equal, or 1 where an input repeats";
 
+/* Whether a shape is another's, or the first dimensions of it. */
+static bool leads(const struct ll_shape *rows, const struct ll_shape *shape)
+{
+    bool leads = rows->rank > 0 || shape->rank == 0;
+    for (unsigned i = 0; i < rows->rank; i++)
+        leads = leads && i < shape->rank && rows->dim[i] == shape->dim[i];
+    return leads;
+}
+
 /* condition, what holds where it does, what holds elsewhere */
 const char *ll_shape_SELECT(struct ll_op_view *op)
 {
@@ -13,9 +22,9 @@ const char *ll_shape_SELECT(struct ll_op_view *op)
         return wants_inputs;
     if (op->in[0].dtype != LL_BOOL)
         return "a condition must be of type bool";
-    if (!ll_same_dims(&op->in[0], &op->in[1]) || !ll_same_dims(&op->in[1], &op->in[2]) ||
+    if (!leads(&op->in[0], &op->in[1]) || !ll_same_dims(&op->in[1], &op->in[2]) ||
         op->in[1].dtype != op->in[2].dtype)
-        return "the inputs must have the same dimensions";
+        return "the inputs must have the same dimensions, the condition these or the first of them";
     return ll_give(op, 1, &op->in[1]);
 }
 

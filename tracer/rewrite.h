@@ -58,8 +58,8 @@ bool ll_rewrite_record(struct ll_rewrite *rewrite, uint32_t op, struct ll_record
  * trouble. */
 uint32_t ll_rewrite_put(struct ll_rewrite *rewrite, uint32_t op, const struct ll_record *record);
 
-/* Begins the step of an old op before something is added that belongs to it; putting an op does so too. When a
- * later step has begun, the op belongs to that. */
+/* Begins the step of an old op before something is added that belongs to it; putting an op does so too. When
+ * a later step has begun, the op belongs to that. */
 void ll_rewrite_step(struct ll_rewrite *rewrite, uint32_t op);
 
 /* An op that has no old one; otherwise the same. */

@@ -3,14 +3,15 @@
 
 #include "models/nn/formula.h"
 
-struct ll_value *ll_begin_counter(struct ll_nn *nn)
+struct ll_value *ll_begin_counter(struct ll_nn *nn, bool rate)
 {
     static const struct ll_init zero = {LL_INIT_CONSTANT, 0, NULL};
     const struct ll_shape scalar = ll_nn_shape(nn, 0, NULL, NULL);
     const bool frozen = nn->frozen;
     nn->frozen = true;
     struct ll_value *counter = ll_nn_variable(nn, "global_step", &scalar, LL_WEIGHT, zero);
-    ll_nn_variable(nn, "learning_rate", &scalar, LL_WEIGHT, zero);
+    if (rate)
+        ll_nn_variable(nn, "learning_rate", &scalar, LL_WEIGHT, zero);
     nn->frozen = frozen;
     return counter;
 }

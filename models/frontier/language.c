@@ -63,7 +63,7 @@ static void feed_states(struct ll_language *language, struct ll_language_sizes *
     assert(sizes->states <= LL_LANGUAGE_MOST_STATES);
     for (uint32_t i = 0; i < sizes->states; i++) {
         language->states[i] = ll_feed_floats(nn, "state", &shape, fill_state, sizes);
-        language->states[i]->enters_loop = true;
+        language->states[i]->loop = LL_ENTERS_LOOP;
         ll_feed_floats(nn, "spare_state", &shape, fill_state, sizes);
     }
 }
@@ -102,7 +102,7 @@ struct ll_value *ll_language_begin(struct ll_language *language, struct ll_nn *n
                                    struct ll_language_sizes sizes)
 {
     nn->as_tensorflow = true;
-    *language = (struct ll_language){.nn = nn, .sizes = sizes, .counter = ll_begin_counter(nn)};
+    *language = (struct ll_language){.nn = nn, .sizes = sizes, .counter = ll_begin_counter(nn, true)};
     struct ll_value *words = feed_all(language);
     ll_nn_push(nn, "embedding");
     struct ll_value *table = weight(nn, "table", 2, (uint64_t[]){sizes.vocabulary, sizes.hidden},
@@ -133,7 +133,7 @@ struct ll_value *ll_language_loop(struct ll_language *language, const struct ll_
         outputs[t] = states[loop->states - 1];
     }
     for (uint32_t i = 0; i < loop->states; i++)
-        states[i]->leaves_loop = true;
+        states[i]->loop = LL_LEAVES_LOOP;
     ll_nn_pop(nn);
     struct ll_value *result = ll_transposed(nn, ll_stacked(nn, outputs, (uint32_t)steps), 102);
     ll_nn_pop(nn);

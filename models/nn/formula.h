@@ -48,7 +48,7 @@ static inline struct ll_value *ll_neg(struct ll_nn *nn, struct ll_value *x)
 /* x times a constant that is named so. */
 struct ll_value *ll_scaled(struct ll_nn *nn, struct ll_value *x, const char *name, double factor);
 
-/* a where the condition holds, b elsewhere: all of one shape. */
+/* a where the condition holds, b elsewhere: all of one shape, or the condition that of rows. */
 struct ll_value *ll_select(struct ll_nn *nn, struct ll_value *condition, struct ll_value *a,
                            struct ll_value *b);
 

@@ -49,8 +49,8 @@ static void mark_needed(const struct ll_nn *nn, struct ll_value *const *values, 
 {
     for (size_t i = 0; i < count; i++)
         pass->needed[values[i]->index] = true;
-    for (uint64_t i = 0; nn->as_tensorflow && i < nn->value_count; i++)
-        pass->needed[i] |= nn->values[i]->enters_loop;
+    for (uint64_t i = 0; nn->as_tensorflow && i < nn->value_count; i++) /* states, and constants of loops */
+        pass->needed[i] |= nn->values[i]->loop == LL_ENTERS_LOOP || nn->values[i]->loop == LL_READ_BY_LOOP;
     for (uint64_t i = first_op(nn); i < nn->op_count; i++) {
         const struct ll_nn_op *op = nn->ops[i];
         bool depends = false, flows = rules[op->view.kind] != ll_gradient_NONE;
@@ -63,12 +63,19 @@ static void mark_needed(const struct ll_nn *nn, struct ll_value *const *values, 
     }
 }
 
-/* Zeros to which the steps of a loop add the gradient of a weight; they are made before the loop. */
-static struct ll_value *accumulator(struct ll_nn *nn, const struct ll_value *weight)
+/* Whether each step of a loop adds to the gradient of a value that all of them read. */
+static bool is_read_by_loop(const struct ll_nn *nn, const struct pass *pass, const struct ll_value *at)
+{
+    bool weight = !at->producer && at->memory == LL_WEIGHT;
+    return nn->as_tensorflow && (at->loop == LL_READ_BY_LOOP || (weight && pass->readers[at->index] > 1));
+}
+
+/* Zeros to which they add; they are made before the loop. */
+static struct ll_value *accumulator(struct ll_nn *nn, const struct ll_value *at)
 {
     const char *scope = nn->scope;
-    nn->scope = ll_nn_scope_of(nn, weight);
-    struct ll_value *zeros = ll_made_zeros(nn, &weight->shape);
+    nn->scope = at->producer ? at->producer->scope : ll_nn_scope_of(nn, at);
+    struct ll_value *zeros = ll_made_zeros(nn, &at->shape);
     nn->scope = scope;
     return zeros;
 }
@@ -77,8 +84,7 @@ static struct ll_value *accumulator(struct ll_nn *nn, const struct ll_value *wei
 static void add(struct ll_nn *nn, struct pass *pass, const struct ll_value *at, struct ll_value *dx)
 {
     struct ll_value **sum = &pass->gradient[at->index];
-    bool accumulates = nn->as_tensorflow && !at->producer && pass->readers[at->index] > 1;
-    if (!*sum && accumulates)
+    if (!*sum && is_read_by_loop(nn, pass, at))
         *sum = accumulator(nn, at);
     *sum = *sum ? ll_nn_do2(nn, LL_OP_ADD, *sum, dx) : dx;
 }
@@ -86,7 +92,7 @@ static void add(struct ll_nn *nn, struct pass *pass, const struct ll_value *at, 
 static void arrive(struct ll_nn *nn, struct pass *pass, const struct ll_value *at, struct ll_value *dx)
 {
     struct pieces **list = &pass->pieces[at->index], *piece;
-    if (!nn->as_tensorflow || !at->producer) {
+    if (!nn->as_tensorflow || is_read_by_loop(nn, pass, at)) {
         add(nn, pass, at, dx);
         return;
     }
@@ -232,7 +238,7 @@ static struct ll_value *one(struct ll_nn *nn, const struct ll_value *loss)
 static void end_loops(struct ll_nn *nn, struct pass *pass, uint64_t value_count)
 {
     for (uint64_t i = 0; nn->as_tensorflow && i < value_count; i++)
-        if (nn->values[i]->enters_loop && nn->values[i]->producer)
+        if (nn->values[i]->loop == LL_ENTERS_LOOP && nn->values[i]->producer)
             settle(nn, pass, nn->values[i]);
 }
 
@@ -240,7 +246,7 @@ static void end_loops(struct ll_nn *nn, struct pass *pass, uint64_t value_count)
 static void begin_loops(struct ll_nn *nn, struct pass *pass, uint64_t value_count)
 {
     for (uint64_t i = 0; nn->as_tensorflow && i < value_count; i++)
-        if (nn->values[i]->leaves_loop && pass->needed[i])
+        if (nn->values[i]->loop == LL_LEAVES_LOOP && pass->needed[i])
             arrive(nn, pass, nn->values[i], ll_made_zeros(nn, &nn->values[i]->shape));
 }
 

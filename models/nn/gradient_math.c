@@ -43,10 +43,31 @@ static struct ll_value *collected(struct ll_nn *nn, struct ll_value *dy, const s
     return dy;
 }
 
+static bool is_known_before(const struct ll_shape *shape)
+{
+    bool known = shape->rank > 0;
+    for (unsigned i = 0; i < shape->rank; i++)
+        known &= shape->role[i] != LL_ROLE_BATCH && shape->role[i] != LL_ROLE_SEQUENCE;
+    return known;
+}
+
+/* Of a shape that TensorFlow knows before it runs and sees to be that of the other input: nothing repeats. */
+static bool stands_alone(const struct ll_nn_op *op)
+{
+    const struct ll_shape *a = &op->inputs[0]->shape, *b = &op->inputs[1]->shape;
+    bool same = a->rank == b->rank && is_known_before(a) && is_known_before(b);
+    for (unsigned i = 0; same && i < a->rank; i++)
+        same = a->dim[i] == b->dim[i];
+    return same;
+}
+
 /* Gives input i its gradient, collected, where it is wanted; `dx` has the result's shape. */
 static void flow(struct ll_nn *nn, const struct ll_gradient_call *call, int i, struct ll_value *dx)
 {
-    call->dx[i] = collected(nn, dx, call->op->inputs[i]);
+    if (nn->as_tensorflow && stands_alone(call->op))
+        call->dx[i] = dx;
+    else
+        call->dx[i] = collected(nn, dx, call->op->inputs[i]);
 }
 
 void ll_gradient_ADD(struct ll_nn *nn, const struct ll_gradient_call *call)
@@ -82,6 +103,13 @@ void ll_gradient_CAST(struct ll_nn *nn, const struct ll_gradient_call *call)
                 .kind = LL_OP_CAST, .input_count = 1, .inputs = call->dy, .given_count = 1, .given = came});
 }
 
+/* What flows into the divisor b, as TensorFlow computes it: dy (-a / b / b). */
+static struct ll_value *into_divisor(struct ll_nn *nn, const struct ll_gradient_call *call)
+{
+    struct ll_value *a = call->op->inputs[0], *b = call->op->inputs[1];
+    return ll_mul_of(nn, call->dy[0], ll_div_of(nn, ll_div_of(nn, ll_neg(nn, a), b), b));
+}
+
 /* d(a / b) = da / b - (a / b) db / b */
 void ll_gradient_DIV(struct ll_nn *nn, const struct ll_gradient_call *call)
 {
@@ -90,7 +118,8 @@ void ll_gradient_DIV(struct ll_nn *nn, const struct ll_gradient_call *call)
     if (call->wanted[0])
         flow(nn, call, 0, over_b);
     if (call->wanted[1])
-        flow(nn, call, 1, ll_neg(nn, ll_mul_of(nn, over_b, quotient)));
+        flow(nn, call, 1,
+             nn->as_tensorflow ? into_divisor(nn, call) : ll_neg(nn, ll_mul_of(nn, over_b, quotient)));
 }
 
 /* What flows goes to the input that the result was taken from, to the second of equals. */

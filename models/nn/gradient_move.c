@@ -39,6 +39,11 @@ void ll_gradient_TRANSPOSE(struct ll_nn *nn, const struct ll_gradient_call *call
             .kind = LL_OP_TRANSPOSE, .input_count = 1, .inputs = call->dy, .attr_count = 1, .attrs = &attr});
 }
 
+void ll_gradient_REVERSE(struct ll_nn *nn, const struct ll_gradient_call *call)
+{
+    call->dx[0] = ll_nn_do1(nn, LL_OP_REVERSE, call->dy[0]);
+}
+
 void ll_gradient_CONCAT(struct ll_nn *nn, const struct ll_gradient_call *call)
 {
     int64_t axis = axis_of(call->op);

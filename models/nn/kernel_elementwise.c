@@ -64,10 +64,25 @@ LL_FAST static void choose(void *context, uint64_t begin, uint64_t end, uint64_t
     }
 }
 
+/* Chunk: elements of rows, each of which has one condition. */
+static void choose_rows(void *context, uint64_t begin, uint64_t end, uint64_t chunk)
+{
+    (void)chunk;
+    const struct ll_kernel_call *call = context;
+    const uint64_t row = ll_elements(&call->op->out[0]) / ll_elements(&call->op->in[0]);
+    const uint8_t *condition = call->in[0];
+    real *out = call->out[0];
+    for (uint64_t i = begin, count; i < end; i += count) {
+        count = ll_min(end - i, row - i % row);
+        memcpy(out + i, (const real *)call->in[condition[i / row] ? 1 : 2] + i, count * sizeof *out);
+    }
+}
+
 LL_KERNEL(SELECT)
 {
     struct ll_kernel_call job = *call;
-    ll_pool_run(call->pool, ll_elements(&call->op->out[0]), GRAIN, choose, &job);
+    bool by_rows = call->op->in[0].rank < call->op->in[1].rank;
+    ll_pool_run(call->pool, ll_elements(&call->op->out[0]), GRAIN, by_rows ? choose_rows : choose, &job);
 }
 
 /* Chunk: elements that become real. */

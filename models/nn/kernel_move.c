@@ -63,6 +63,23 @@ LL_KERNEL(CONCAT)
     }
 }
 
+/* Chunk: rows of the result. */
+static void copy_backward(void *context, uint64_t begin, uint64_t end, uint64_t chunk)
+{
+    (void)chunk;
+    const struct ll_kernel_call *call = context;
+    const uint64_t rows = call->op->in[0].dim[0], bytes = ll_size_bytes(&call->op->in[0]) / rows;
+    for (uint64_t i = begin; i < end; i++)
+        memcpy((char *)call->out[0] + i * bytes, (const char *)call->in[0] + (rows - 1 - i) * bytes, bytes);
+}
+
+LL_KERNEL(REVERSE)
+{
+    struct ll_kernel_call job = *call;
+    if (call->op->in[0].rank > 0)
+        ll_pool_run(call->pool, call->op->in[0].dim[0], 1, copy_backward, &job);
+}
+
 LL_KERNEL(SPLIT)
 {
     const struct ll_op_view *op = call->op;

@@ -41,6 +41,10 @@ struct ll_init {
     const double *list; /* LL_INIT_LIST: all elements, kept by the caller */
 };
 
+/* What a value is to a loop: a state before the first step, one behind the last, something that every step
+ * reads. Of a weight that is read several times the last goes without saying. */
+enum ll_loop_part { LL_NO_LOOP, LL_ENTERS_LOOP, LL_LEAVES_LOOP, LL_READ_BY_LOOP };
+
 /* What an op writes, or a variable: something that is there before the first op and outlives the step. */
 struct ll_value {
     struct ll_shape shape;
@@ -58,8 +62,7 @@ struct ll_value {
     struct ll_init init;            /* of variables */
     bool kept;                      /* can be looked at after the step */
     bool frozen;                    /* a weight that training leaves as it is */
-    bool enters_loop; /* a state before a loop's first step: as_tensorflow, it has a gradient, too */
-    bool leaves_loop; /* a state behind its last one: as_tensorflow, zeros flow into it */
+    enum ll_loop_part loop;         /* what it is to a loop whose steps are a part of the list */
 };
 
 /* Where a host_input op gets its data: called before each step, outside of its time, for the whole batch. */

@@ -172,12 +172,10 @@ static bool is_clipped(const struct ll_optimizer *optimizer, const struct ll_val
     return !unclipped || strncmp(weight->name, unclipped, strlen(unclipped)) != 0;
 }
 
-/* c min(1 / n, 1 / c), n being the norm of all gradients together: the root of twice the sum of half their
- * squares. */
-static struct ll_value *global_factor(struct ll_nn *nn, const struct ll_optimizer *optimizer,
-                                      const struct ll_descent *descent)
+/* The norm of all clipped gradients together: the root of twice the sum of half their squares. */
+static struct ll_value *global_norm(struct ll_nn *nn, const struct ll_optimizer *optimizer,
+                                    const struct ll_descent *descent)
 {
-    const double most = optimizer->clip_norm;
     struct ll_value **halves = ll_alloc(&nn->arena, descent->count, sizeof(struct ll_value *));
     uint32_t found = 0;
     for (size_t i = 0; halves && i < descent->count; i++)
@@ -187,7 +185,15 @@ static struct ll_value *global_factor(struct ll_nn *nn, const struct ll_optimize
         ll_nn_fail(nn, "memory ran out");
     struct ll_value *sum =
         ll_nn_do(nn, &(struct ll_call){.kind = LL_OP_ADD_N, .input_count = found, .inputs = halves});
-    struct ll_value *norm = ll_nn_do1(nn, LL_OP_SQRT, ll_scaled(nn, sum, "two", 2));
+    return ll_nn_do1(nn, LL_OP_SQRT, ll_scaled(nn, sum, "two", 2));
+}
+
+/* c min(1 / n, 1 / c), n being that norm. */
+static struct ll_value *global_factor(struct ll_nn *nn, const struct ll_optimizer *optimizer,
+                                      const struct ll_descent *descent)
+{
+    const double most = optimizer->clip_norm;
+    struct ll_value *norm = global_norm(nn, optimizer, descent);
     struct ll_value *inverse = ll_div_of(nn, ll_constant(nn, "one", 1), norm);
     struct ll_value *least =
         ll_nn_do2(nn, LL_OP_MINIMUM, inverse, ll_constant(nn, "inverse_clip_norm", 1 / most));
@@ -202,11 +208,8 @@ static struct ll_value *clip_value(struct ll_nn *nn, struct ll_value *g, double 
 }
 
 static struct ll_value *changed(struct ll_nn *nn, const struct ll_optimizer *optimizer,
-                                const struct ll_value *weight, struct ll_value *gradient,
-                                struct ll_value *factor)
+                                const struct ll_value *weight, struct ll_value *gradient)
 {
-    if (factor && is_clipped(optimizer, weight))
-        gradient = ll_mul_of(nn, gradient, factor);
     if (optimizer->clip == LL_CLIP_NORM)
         gradient = clip_norm(nn, gradient, optimizer->clip_norm);
     if (optimizer->clip == LL_CLIP_VALUE)
@@ -224,25 +227,38 @@ static void follow(struct ll_nn *nn, const struct ll_value *weight, double decay
     do_update(nn, LL_OP_MOVING_AVERAGE, 2, inputs, 1, &attr);
 }
 
-static void update_all(struct ll_nn *nn, const struct ll_optimizer *optimizer,
-                       const struct ll_descent *descent)
+/* Scales all gradients by one factor, each in its weight's scope. */
+static void clip_together(struct ll_nn *nn, const struct ll_optimizer *optimizer, struct ll_descent *descent)
+{
+    const char *scope = nn->scope;
+    ll_nn_push(nn, "clip");
+    struct ll_value *factor = global_factor(nn, optimizer, descent);
+    for (size_t i = 0; i < descent->count && !nn->trouble; i++) {
+        struct ll_value **gradient = &descent->gradients[i].value;
+        nn->scope = ll_nn_scope_of(nn, descent->weights[i]);
+        if (*gradient && is_clipped(optimizer, descent->weights[i]))
+            *gradient = ll_mul_of(nn, *gradient, factor);
+    }
+    if (optimizer->tells_norm)
+        global_norm(nn, optimizer, descent);
+    ll_nn_pop(nn);
+    nn->scope = scope;
+}
+
+static void update_all(struct ll_nn *nn, const struct ll_optimizer *optimizer, struct ll_descent *descent)
 {
     struct update update = {.optimizer = optimizer};
-    struct ll_value *factor = NULL;
     if (kinds[optimizer->kind].begin)
         kinds[optimizer->kind].begin(nn, &update);
-    if (optimizer->clip == LL_CLIP_GLOBAL_NORM) {
-        ll_nn_push(nn, "clip");
-        factor = global_factor(nn, optimizer, descent);
-        ll_nn_pop(nn);
-    }
+    if (optimizer->clip == LL_CLIP_GLOBAL_NORM)
+        clip_together(nn, optimizer, descent);
     for (size_t i = 0; i < descent->count && !nn->trouble; i++) {
         struct ll_gradient gradient = descent->gradients[i];
         const struct ll_value *weight = descent->weights[i];
         if (!gradient.value)
             continue;
         nn->scope = ll_nn_scope_of(nn, weight);
-        gradient.value = changed(nn, optimizer, weight, gradient.value, factor);
+        gradient.value = changed(nn, optimizer, weight, gradient.value);
         kinds[optimizer->kind].update(nn, &update, descent->weights[i]->next, gradient);
         if (optimizer->average > 0)
             follow(nn, weight, optimizer->average);

@@ -33,6 +33,7 @@ struct ll_optimizer {
                                   struct ll_value *gradient);
     void *context;
     const char *only;      /* weights whose names begin so, "critic/"; NULL: all of them */
+    bool tells_norm;       /* GLOBAL_NORM: that of what they have become is computed, too */
     const char *unclipped; /* GLOBAL_NORM: weights whose names begin so are left out of it; NULL: none */
 };
 

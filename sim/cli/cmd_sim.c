@@ -112,10 +112,27 @@ static bool simulate_spread(struct simulation *simulation, size_t t, size_t m, b
     return report->gains || !want_gains;
 }
 
+/* A trace of several ranks, a device each. */
+static bool simulate_together(struct simulation *simulation, size_t t, size_t m, bool want_gains)
+{
+    struct ll_arena *arena = simulation->args->arena;
+    struct ll_report *report = &simulation->reports[t * simulation->machine_count + m];
+    report->together =
+        ll_replay_together(simulation->prepared[t], simulation->machines[m], arena, &simulation->diags);
+    if (!report->together)
+        return false;
+    report->result = report->together->result;
+    if (want_gains)
+        report->gains = ll_together_what_if(report->together, arena, &report->gain_count);
+    return report->gains || !want_gains;
+}
+
 static bool simulate_alone(struct simulation *simulation, size_t t, size_t m, bool want_gains)
 {
     struct ll_arena *arena = simulation->args->arena;
     struct ll_report *report = &simulation->reports[t * simulation->machine_count + m];
+    if (ll_trace_ranks(simulation->traces[t]) > 1)
+        return simulate_together(simulation, t, m, want_gains);
     report->result = ll_replay(simulation->prepared[t], simulation->machines[m], arena, &simulation->diags);
     if (report->result && want_gains)
         report->gains = ll_what_if(report->result, arena, &report->gain_count);

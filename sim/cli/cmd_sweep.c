@@ -190,8 +190,9 @@ static void show_progress(void *context, const struct ll_sweep_state *state)
         return;
     e->told_ns = now_ns;
     double passed_s = (double)(now_ns - e->start_ns) * 1e-9, per_s = (double)state->evaluated / passed_s;
-    double rest = (double)(state->total - ll_min(state->proposed, state->total)) / (double)e->shards;
-    fprintf(stderr, "\r\033[K%s of %s points  %s", ll_grouped(&done, state->proposed),
+    uint64_t so_far = ll_min(ll_max(state->proposed, state->known + state->evaluated), state->total);
+    double rest = (double)(state->total - so_far) / (double)e->shards;
+    fprintf(stderr, "\r\033[K%s of %s points  %s", ll_grouped(&done, so_far),
             ll_grouped(&total, state->total), ll_many(&rate, per_s, "points/s"));
     if (per_s > 0)
         fprintf(stderr, "  %s left", ll_si(&left, rest / per_s, "s"));
@@ -201,7 +202,7 @@ static void show_progress(void *context, const struct ll_sweep_state *state)
 static int tell_end(const struct exploration *e, const struct ll_sweep_state *state, double passed_s)
 {
     struct ll_str out = {0};
-    struct ll_human points, known, valid, rate;
+    struct ll_human points, known, valid, left_out, rate;
     uint64_t all = state->known + state->evaluated;
     if (ll_flag(e->args, "json")) {
         struct ll_json json = {.out = &out, .indent = true};
@@ -212,6 +213,7 @@ static int tell_end(const struct exploration *e, const struct ll_sweep_state *st
         ll_json_put_count(&json, "known", state->known);
         ll_json_put_count(&json, "evaluated", state->evaluated);
         ll_json_put_count(&json, "valid", state->valid);
+        ll_json_put_count(&json, "left_out", state->left_out);
         ll_json_put_number(&json, "time_s", passed_s);
         ll_json_close_object(&json);
         ll_str_add(&out, "\n");
@@ -219,6 +221,8 @@ static int tell_end(const struct exploration *e, const struct ll_sweep_state *st
     }
     ll_str_addf(&out, "%s%s: %s points, %s of them valid", state->stopped ? "interrupted, " : "",
                 e->space->name, ll_grouped(&points, all), ll_grouped(&valid, state->valid));
+    if (state->left_out)
+        ll_str_addf(&out, ", %s left out, for known ones beat them", ll_grouped(&left_out, state->left_out));
     if (state->known)
         ll_str_addf(&out, ", %s known from before", ll_grouped(&known, state->known));
     if (state->evaluated)
@@ -286,12 +290,14 @@ static int sweep_into(struct exploration *e, const char *path, struct ll_sweep_s
 /* The sum of what all did. */
 static void add_up_states(const struct ll_crew *crew, struct ll_sweep_state *state)
 {
-    double values[] = {(double)state->known, (double)state->evaluated, (double)state->valid, state->stopped};
+    double values[] = {(double)state->known, (double)state->evaluated, (double)state->valid, state->stopped,
+                       (double)state->left_out};
     crew->add_up(crew->context, values, sizeof values / sizeof *values);
     state->known = (uint64_t)values[0];
     state->evaluated = (uint64_t)values[1];
     state->valid = (uint64_t)values[2];
     state->stopped = values[3] > 0;
+    state->left_out = (uint64_t)values[4];
 }
 
 /* Each process into a part of its own, which begins as a copy of what is known; the parts become one. */

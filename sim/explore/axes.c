@@ -8,11 +8,13 @@
  *     units.array.cols: = units.array.rows                    a coupling
  *     model.batch: [16, 32]                                   of the models that are recorded */
 #include "sim/explore/space_parts.h"
+#include "sim/parallel/plan_file.h"
 
 #include <math.h>
 #include <string.h>
 
 #define MODEL_PREFIX "model."
+#define PLAN_PREFIX "plan."
 
 struct making {
     struct ll_space_reading *reading;
@@ -67,6 +69,10 @@ static const char *flow_text(struct ll_space_reading *reading, const struct ll_n
 static bool try_value(struct making *m, struct ll_value *value)
 {
     struct ll_space_reading *reading = m->reading;
+    struct ll_parallel plan = ll_plan_of_one();
+    if (m->axis->target == LL_AXIS_PLAN)
+        return ll_plan_set(&plan, strchr(m->axis->path, '.') + 1, value->text, value->node->place,
+                           reading->diags);
     if (!m->field)
         return true;
     const struct ll_node *put = ll_design_value(reading->design, m->slot, value->node, reading->diags);
@@ -172,12 +178,16 @@ static bool read_axis(struct ll_space_reading *reading, const struct ll_node *no
 {
     struct ll_space *space = reading->space;
     struct making m = {.reading = reading, .node = node, .axis = &space->axes[space->axis_count]};
-    bool model = !strncmp(node->key, MODEL_PREFIX, strlen(MODEL_PREFIX));
+    bool model = !strncmp(node->key, MODEL_PREFIX, strlen(MODEL_PREFIX)),
+         plan = !strncmp(node->key, PLAN_PREFIX, strlen(PLAN_PREFIX));
     if (space->axis_count == LL_MOST_AXES)
         return ll_complain(reading->diags, node->key_place, "more than %d things vary", LL_MOST_AXES);
-    *m.axis = (struct ll_axis){
-        .path = node->key, .target = model ? LL_AXIS_MODEL : LL_AXIS_MACHINE, .place = node->key_place};
-    if ((!model && !bind(&m)) || !read_values(&m))
+    *m.axis = (struct ll_axis){.path = node->key,
+                               .target = model  ? LL_AXIS_MODEL
+                                         : plan ? LL_AXIS_PLAN
+                                                : LL_AXIS_MACHINE,
+                               .place = node->key_place};
+    if ((!model && !plan && !bind(&m)) || !read_values(&m))
         return false;
     space->axis_count++;
     return try_values(&m);

@@ -9,19 +9,21 @@
 #include "sim/explore/evaluate.h"
 
 #include "sim/explore/key.h"
+#include "sim/explore/prune.h"
 #include "sim/explore/variants.h"
 #include "sim/machine/design.h"
+#include "sim/parallel/step.h"
 #include "sim/replay/metrics.h"
 #include "sim/replay/replay.h"
 #include "tracer/base/map.h"
 
-#include <assert.h>
+#include <inttypes.h>
 #include <math.h>
 #include <pthread.h>
 #include <stdlib.h>
 #include <string.h>
 
-enum { GRAIN = 32, MOST_REMEMBERED = 20000 };
+enum { GRAIN = 32, MOST_PROGRAMS = 64, MOST_REMEMBERED = 20000 };
 
 /* Of one thread. */
 struct worker {
@@ -39,9 +41,11 @@ struct ll_evaluator {
     struct ll_pool *pool;
     struct ll_arena arena;
     struct ll_variants *variants;
+    bool varies_programs; /* models or plans */
     struct worker *workers;
     unsigned worker_count;
-    uint64_t base_key; /* of what does not vary */
+    uint64_t base_key;              /* of what does not vary */
+    const struct ll_archive *front; /* NULL: nothing is left out */
     pthread_mutex_t lock;
     struct ll_map reasons;
     struct ll_evaluation *batch; /* that is being evaluated */
@@ -110,6 +114,8 @@ struct ll_evaluator *ll_evaluator_new(const struct ll_space *space, ll_bring *br
     bool right = evaluator->workers || ll_complain(diags, place, "memory ran out");
     for (unsigned i = 0; right && i < evaluator->worker_count; i++)
         right = make_worker(evaluator, &evaluator->workers[i], diags);
+    for (size_t a = 0; a < space->axis_count; a++)
+        evaluator->varies_programs |= !on_machine(&space->axes[a]);
     evaluator->variants = right ? ll_variants_new(space, bring, context, diags) : NULL;
     if (evaluator->variants &&
         ll_base_key(space, ll_variants_hashes(evaluator->variants), &evaluator->base_key))
@@ -118,6 +124,11 @@ struct ll_evaluator *ll_evaluator_new(const struct ll_space *space, ll_bring *br
         ll_complain(diags, place, "memory ran out");
     ll_evaluator_free(evaluator);
     return NULL;
+}
+
+void ll_evaluator_prune(struct ll_evaluator *evaluator, const struct ll_archive *front)
+{
+    evaluator->front = front;
 }
 
 void ll_evaluator_free(struct ll_evaluator *evaluator)
@@ -193,6 +204,7 @@ static const struct ll_machine *machine_of(struct ll_evaluator *evaluator, struc
 
 /* --- results --- */
 
+/* Of one device. */
 static void measure(const struct ll_result *result, struct ll_measured *measured)
 {
     const struct ll_machine *machine = result->machine;
@@ -211,6 +223,7 @@ static void measure(const struct ll_result *result, struct ll_measured *measured
     of[LL_MEASURE_AREA] = result->area_m2 * 1e6;
     of[LL_MEASURE_PEAK] = peak;
     of[LL_MEASURE_CAPACITY] = (double)machine->levels[machine->level_count - 1].size_bytes;
+    of[LL_MEASURE_DEVICES] = 1;
     of[LL_MEASURE_FITS] = result->fits;
     memcpy(measured->shares, result->shares, sizeof measured->shares);
 }
@@ -229,9 +242,25 @@ static const char *keep_reason(struct ll_evaluator *evaluator, const char *text)
     pthread_mutex_lock(&evaluator->lock);
     uint32_t id = ll_map_intern(&evaluator->reasons, text, strlen(text) + 1, NULL);
     const char *kept = id == LL_NO_ID ? NULL : evaluator->reasons.entries[id].bytes;
-    evaluator->failed |= !kept;
     pthread_mutex_unlock(&evaluator->lock);
     return kept;
+}
+
+static void have_no_results(const struct ll_evaluator *evaluator, struct ll_evaluation *evaluation)
+{
+    evaluation->outcome = (struct ll_outcome){.violation = INFINITY};
+    for (size_t i = 0; i < LL_MOST_OBJECTIVES; i++)
+        evaluation->outcome.objectives[i] = INFINITY;
+    for (size_t w = 0; w < evaluator->space->workload_count; w++)
+        measure_nothing(&evaluation->measured[w]);
+}
+
+/* Memory ran out: the batch is worth nothing. */
+static void fail(struct ll_evaluator *evaluator)
+{
+    pthread_mutex_lock(&evaluator->lock);
+    evaluator->failed = true;
+    pthread_mutex_unlock(&evaluator->lock);
 }
 
 /* There is no such machine, or it cannot run the workload: the first complaint says why. */
@@ -239,32 +268,74 @@ static void refuse(struct ll_evaluator *evaluator, struct worker *worker, struct
 {
     const struct ll_diags *diags = &worker->diags;
     evaluation->verdict = LL_VERDICT_IMPOSSIBLE;
-    evaluation->why = keep_reason(evaluator, diags->kept_count ? diags->kept[0].message : "memory ran out");
-    if (diags->count == 0)
-        evaluator->failed = true;
-    evaluation->outcome = (struct ll_outcome){.violation = INFINITY};
-    for (size_t i = 0; i < LL_MOST_OBJECTIVES; i++)
-        evaluation->outcome.objectives[i] = INFINITY;
-    for (size_t w = 0; w < evaluator->space->workload_count; w++)
-        measure_nothing(&evaluation->measured[w]);
+    evaluation->why = diags->kept_count ? keep_reason(evaluator, diags->kept[0].message) : NULL;
+    if (!evaluation->why)
+        fail(evaluator);
+    have_no_results(evaluator, evaluation);
     ll_diags_release(&worker->diags);
+}
+
+static void leave_out(const struct ll_evaluator *evaluator, struct ll_evaluation *evaluation)
+{
+    evaluation->verdict = LL_VERDICT_BEATEN;
+    evaluation->why = "a known point is better than this one can be";
+    have_no_results(evaluator, evaluation);
+}
+
+/* Of all that a step is spread over; energy and area stay those of a device of the slowest stage. */
+static void measure_spread(const struct ll_parallel_result *result, struct ll_measured *measured)
+{
+    double devices = (double)result->spread->sizes.devices, *of = measured->of;
+    double peak = (double)result->stages[result->fullest].memory_bytes;
+    measure(result->result, measured);
+    of[LL_MEASURE_TIME] = result->step_s;
+    of[LL_MEASURE_THROUGHPUT] = result->samples_Hz;
+    of[LL_MEASURE_THROUGHPUT_PER_W] = result->samples_Hz / (of[LL_MEASURE_POWER] * devices);
+    of[LL_MEASURE_PEAK] = peak;
+    of[LL_MEASURE_DEVICES] = devices;
+    of[LL_MEASURE_FITS] = peak <= of[LL_MEASURE_CAPACITY];
+}
+
+static bool replay_spread(const struct ll_spread *spread, const struct ll_machine *machine,
+                          struct worker *worker, struct ll_measured *measured)
+{
+    uint64_t devices = ll_machine_devices(machine);
+    if (spread->sizes.devices > devices)
+        return ll_complain(&worker->diags, (struct ll_place){0},
+                           "the plan needs %" PRIu64 " devices, the network joins %" PRIu64,
+                           spread->sizes.devices, devices);
+    const struct ll_parallel_result *result =
+        ll_parallel_run(spread, machine, &worker->arena, &worker->diags);
+    if (result)
+        measure_spread(result, measured);
+    return result != NULL;
+}
+
+static bool replay_one(const struct ll_variant *variant, const struct ll_machine *machine,
+                       struct worker *worker, struct ll_measured *measured)
+{
+    ll_arena_reset(&worker->arena);
+    if (variant->trouble)
+        return ll_complain(&worker->diags, (struct ll_place){0}, "%s", variant->trouble);
+    if (variant->spread)
+        return replay_spread(variant->spread, machine, worker, measured);
+    if (worker->memo.keys.count > MOST_REMEMBERED) /* models that vary bring new work without end */
+        ll_memo_release(&worker->memo);
+    const struct ll_result *result =
+        ll_replay_remembering(variant->prepared, machine, &worker->memo, &worker->arena, &worker->diags);
+    if (result)
+        measure(result, measured);
+    return result != NULL;
 }
 
 static bool replay_all(struct ll_evaluator *evaluator, struct worker *worker,
                        const struct ll_machine *machine, struct ll_evaluation *evaluation,
                        const uint32_t *point)
 {
-    for (size_t w = 0; w < evaluator->space->workload_count; w++) {
-        const struct ll_prepared *prepared = ll_variants_get(evaluator->variants, w, point);
-        ll_arena_reset(&worker->arena);
-        const struct ll_result *result =
-            ll_replay_remembering(prepared, machine, &worker->memo, &worker->arena, &worker->diags);
-        if (worker->memo.keys.count > MOST_REMEMBERED) /* models that vary bring new work without end */
-            ll_memo_release(&worker->memo);
-        if (!result)
+    for (size_t w = 0; w < evaluator->space->workload_count; w++)
+        if (!replay_one(ll_variants_get(evaluator->variants, w, point), machine, worker,
+                        &evaluation->measured[w]))
             return false;
-        measure(result, &evaluation->measured[w]);
-    }
     return true;
 }
 
@@ -319,7 +390,10 @@ static void evaluate(struct ll_evaluator *evaluator, struct worker *worker, stru
     memset(evaluation->measured, 0, evaluator->space->workload_count * sizeof *evaluation->measured);
     ll_space_point(evaluator->space, evaluation->number, point);
     const struct ll_machine *machine = machine_of(evaluator, worker, point);
-    if (machine && replay_all(evaluator, worker, machine, evaluation, point))
+    if (machine && evaluator->front &&
+        ll_is_beaten(evaluator->space, evaluator->front, evaluator->variants, machine, point))
+        leave_out(evaluator, evaluation);
+    else if (machine && replay_all(evaluator, worker, machine, evaluation, point))
         judge(evaluator, worker, machine, evaluation, point);
     else
         refuse(evaluator, worker, evaluation);
@@ -334,16 +408,27 @@ static void evaluate_chunk(void *context, uint64_t begin, uint64_t end, uint64_t
         evaluate(evaluator, worker, &evaluator->batch[i]);
 }
 
-bool ll_evaluate(struct ll_evaluator *evaluator, struct ll_evaluation *evaluations, size_t count,
-                 struct ll_diags *diags)
+static bool evaluate_some(struct ll_evaluator *evaluator, struct ll_evaluation *evaluations, size_t count,
+                          struct ll_diags *diags)
 {
     if (!ll_variants_bring(evaluator->variants, evaluations, count, diags))
         return false;
     evaluator->batch = evaluations;
     evaluator->failed = false;
-    ll_pool_run(evaluator->pool, count, GRAIN, evaluate_chunk, evaluator);
+    ll_pool_run(evaluator->pool, count, evaluator->varies_programs ? 1 : GRAIN, evaluate_chunk, evaluator);
     return !evaluator->failed ||
            ll_complain(diags, (struct ll_place){.file = evaluator->space->path}, "memory ran out");
+}
+
+/* Where each point may be of a program of its own, only so many programs are in memory at once. */
+bool ll_evaluate(struct ll_evaluator *evaluator, struct ll_evaluation *evaluations, size_t count,
+                 struct ll_diags *diags)
+{
+    size_t most = evaluator->varies_programs ? MOST_PROGRAMS : count;
+    bool right = true;
+    for (size_t first = 0; right && first < count; first += most)
+        right = evaluate_some(evaluator, evaluations + first, ll_min(most, count - first), diags);
+    return right;
 }
 
 void ll_evaluator_base(struct ll_evaluator *evaluator, struct ll_measured *measured)
@@ -351,13 +436,8 @@ void ll_evaluator_base(struct ll_evaluator *evaluator, struct ll_measured *measu
     static const uint32_t first[LL_MOST_AXES] = {0};
     struct worker *worker = &evaluator->workers[0];
     for (size_t w = 0; w < evaluator->space->workload_count; w++) {
-        const struct ll_prepared *prepared = ll_variants_get(evaluator->variants, w, first);
-        ll_arena_reset(&worker->arena);
-        const struct ll_result *result =
-            ll_replay(prepared, evaluator->space->machine, &worker->arena, &worker->diags);
-        if (result)
-            measure(result, &measured[w]);
-        else
+        if (!replay_one(ll_variants_get(evaluator->variants, w, first), evaluator->space->machine, worker,
+                        &measured[w]))
             measure_nothing(&measured[w]);
         ll_diags_release(&worker->diags);
     }

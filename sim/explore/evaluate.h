@@ -17,8 +17,9 @@
 /* Why a point is not valid. */
 enum ll_verdict {
     LL_VERDICT_VALID,
-    LL_VERDICT_UNFIT,     /* a constraint does not hold; there are results */
-    LL_VERDICT_IMPOSSIBLE /* no such machine can be, or it cannot run a workload; there are none */
+    LL_VERDICT_UNFIT,      /* a constraint does not hold; there are results */
+    LL_VERDICT_IMPOSSIBLE, /* no such machine can be, or it cannot run a workload; there are none */
+    LL_VERDICT_BEATEN      /* was not tried: a known point is better than it can be; there are none */
 };
 
 /* All of a point. */
@@ -45,13 +46,19 @@ struct ll_evaluator *ll_evaluator_new(const struct ll_space *space, ll_bring *br
                                       struct ll_pool *pool, struct ll_diags *diags);
 void ll_evaluator_free(struct ll_evaluator *evaluator);
 
+/* From now on, points that one of this front beats whatever they are (prune.h) get no results. The front is
+ * the caller's, and does not change while points are evaluated; NULL: every point is evaluated. */
+struct ll_archive;
+void ll_evaluator_prune(struct ll_evaluator *evaluator, const struct ll_archive *front);
+
 /* Evaluates the points evaluations[i].number on the pool's threads; measured points to room for each
  * workload, given by the caller. False after complaints: a model refuses its parameters, or memory ran out.
  */
 bool ll_evaluate(struct ll_evaluator *evaluator, struct ll_evaluation *evaluations, size_t count,
                  struct ll_diags *diags);
 
-/* The base machine as it is, with the first of each model's parameters. All NaN of what it cannot run. */
+/* The base machine as it is, with the first of each model's parameters and of the plan's. All NaN of what it
+ * cannot run. */
 void ll_evaluator_base(struct ll_evaluator *evaluator, struct ll_measured *measured);
 
 /* The key of a point, with which its results are known again. */

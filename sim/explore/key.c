@@ -103,5 +103,6 @@ uint64_t ll_space_hash(const struct ll_space *space)
         hash = ll_hash_text(hash, space->workloads[w].name);
     hash = hash_objectives(hash, space);
     hash = ll_hash_bytes(hash, &space->search.kind, sizeof space->search.kind);
+    hash = space->search.prune ? ll_hash_text(hash, "prune") : hash;
     return space->search.kind == LL_SEARCH_GRID ? hash : ll_hash_bytes(hash, &seed, sizeof seed);
 }

@@ -7,7 +7,9 @@
 
 #define LL_HASH_START UINT64_C(0xcbf29ce484222325)
 
+/* The hash of what was hashed before and so many bytes more. Pure. */
 uint64_t ll_hash_bytes(uint64_t hash, const void *bytes, size_t length);
+/* Of a text and its NUL. Pure. */
 uint64_t ll_hash_text(uint64_t hash, const char *text);
 
 /* Of the whole content of a file; false when it cannot be read. */

@@ -21,6 +21,8 @@
     X(AREA, "area_mm2", "mm2", "of the design, whatever the workload")                                       \
     X(PEAK, "memory.peak_bytes", "B", "the footprint at its worst moment")                                   \
     X(CAPACITY, "memory.capacity_bytes", "B", "of the outermost level")                                      \
+    X(DEVICES, "devices", "",                                                                                \
+      "that the step is spread over; time and throughput are of all, energy and area of one")                \
     X(FITS, "memory.fits", "", "1 when the footprint fits the outermost level, else 0")
 
 enum ll_measure {
@@ -29,8 +31,11 @@ enum ll_measure {
 #undef X
         LL_MEASURE_COUNT
 };
+/* As in the list. Static storage. */
 const char *ll_measure_name(enum ll_measure measure);
+/* Its unit, for people. */
 const char *ll_measure_unit(enum ll_measure measure);
+/* What it is, for people. */
 const char *ll_measure_help(enum ll_measure measure);
 
 struct ll_measured {

@@ -52,7 +52,8 @@ static bool find_axis(const struct scope *scope, const char *name, struct ll_nam
     for (size_t i = 0; i < space->axis_count; i++)
         if (same_place(space, space->axes[i].path, name) && all_numbers(&space->axes[i])) {
             *named = (struct ll_named){.kind = LL_NAMED_AXIS, .index = (uint32_t)i};
-            return scope->coupling || space->axes[i].target == LL_AXIS_MODEL;
+            return scope->coupling || space->axes[i].target == LL_AXIS_MODEL ||
+                   space->axes[i].target == LL_AXIS_PLAN;
         }
     return false;
 }

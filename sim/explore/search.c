@@ -13,11 +13,12 @@ struct walk {
     uint32_t point[LL_MOST_AXES];
 };
 
-/* How much of a cost lasts when an axis turns: nothing of it with another model, least of it with another
+/* How much of a cost lasts when an axis turns: nothing of it with another program, least of it with another
  * memory, clock or software; what other units cost when one of them varies. */
 static int weight_of(const struct ll_axis *axis)
 {
-    return axis->target == LL_AXIS_MODEL ? 0 : strncmp(axis->path, "units.", 6) ? 1 : 2;
+    bool program = axis->target == LL_AXIS_MODEL || axis->target == LL_AXIS_PLAN;
+    return program ? 0 : strncmp(axis->path, "units.", 6) ? 1 : 2;
 }
 
 static struct walk begin(const struct ll_space *space)

@@ -4,6 +4,7 @@
 #include "sim/explore/space.h"
 
 #include "sim/explore/key.h"
+#include "sim/explore/prune.h"
 #include "sim/explore/space_parts.h"
 #include "tracer/base/file.h"
 
@@ -193,22 +194,42 @@ static bool read_search_count(struct ll_space_reading *reading, const struct ll_
            ll_space_expected(reading, node, least ? "a whole number from 1" : "a whole number");
 }
 
+static bool read_prune(struct ll_space_reading *reading, const struct ll_node *node, bool *prune)
+{
+    *prune = node && node->text && strcmp(node->text, "true") == 0;
+    return !node || *prune || (node->text && strcmp(node->text, "false") == 0) ||
+           ll_space_expected(reading, node, "true or false");
+}
+
 static bool read_search(struct ll_space_reading *reading, const struct ll_node *node)
 {
-    static const char *const keys[] = {"kind", "points", "seed"};
+    static const char *const keys[] = {"kind", "points", "seed", "prune"};
+    enum { KEYS = sizeof keys / sizeof *keys };
     struct ll_search *search = &reading->space->search;
     bool right = true;
     if (node->type == LL_NODE_SCALAR)
         return read_kind(reading, node);
     if (node->type != LL_NODE_MAP)
-        return ll_space_expected(reading, node, "a search, or a map with its `kind`, `points` and `seed`");
-    for (const struct ll_node *child = node->first; child; child = child->next)
-        if (strcmp(child->key, keys[0]) && strcmp(child->key, keys[1]) && strcmp(child->key, keys[2]))
-            right = ll_space_unknown_key(reading, child, "of a search", keys, 3);
+        return ll_space_expected(reading, node,
+                                 "a search, or a map with its `kind`, `points`, `seed` and `prune`");
+    for (const struct ll_node *child = node->first; child; child = child->next) {
+        size_t i = 0;
+        while (i < KEYS && strcmp(child->key, keys[i]))
+            i++;
+        if (i == KEYS)
+            right = ll_space_unknown_key(reading, child, "of a search", keys, KEYS);
+    }
     const struct ll_node *kind = ll_node_get(node, "kind");
     right &= !kind || read_kind(reading, kind);
     right &= read_search_count(reading, ll_node_get(node, "points"), 1, &search->points);
-    return read_search_count(reading, ll_node_get(node, "seed"), 0, &search->seed) && right;
+    right &= read_prune(reading, ll_node_get(node, "prune"), &search->prune);
+    right &= read_search_count(reading, ll_node_get(node, "seed"), 0, &search->seed);
+    if (search->prune && !ll_has_bounds(reading->space))
+        right = ll_complain(
+            reading->diags, ll_node_get(node, "prune")->place,
+            "every objective needs a bound to leave points out by; time_s, energy_j, edp and area_mm2 have "
+            "one, to be least");
+    return right;
 }
 
 /* In the order in which they are read: expressions come behind what they name. */

@@ -74,6 +74,7 @@ struct ll_search {
     enum ll_search_kind kind;
     uint64_t points; /* at most; of a grid: all when not given */
     uint64_t seed;
+    bool prune; /* points that a known one beats, whatever they are, are not evaluated */
 };
 
 /* What a name in an expression stands for: the slots of a space's expressions are indices of these. */

@@ -383,7 +383,7 @@ bool ll_store_find(struct ll_store *store, uint64_t number, uint64_t key, struct
     ll_query_count(store->find, 2, key);
     if (!ll_query_next(store->find))
         return false;
-    bool impossible = ll_cell_count(store->find, 0) == LL_VERDICT_IMPOSSIBLE;
+    bool impossible = ll_cell_count(store->find, 0) >= LL_VERDICT_IMPOSSIBLE;
     *outcome = (struct ll_outcome){.valid = ll_cell_count(store->find, 0) == LL_VERDICT_VALID,
                                    .violation = impossible ? INFINITY : ll_cell_number(store->find, 1)};
     for (size_t i = 0; i < LL_MOST_OBJECTIVES; i++) {
@@ -442,7 +442,7 @@ bool ll_store_add(struct ll_store *store, const struct ll_evaluation *evaluation
     bool right = ll_database_run(store->database, "BEGIN IMMEDIATE");
     for (size_t i = 0; right && i < count; i++)
         right = add_point(store, &evaluations[i]) &&
-                (evaluations[i].verdict == LL_VERDICT_IMPOSSIBLE || add_results(store, &evaluations[i]));
+                (evaluations[i].verdict >= LL_VERDICT_IMPOSSIBLE || add_results(store, &evaluations[i]));
     if (right && ll_database_run(store->database, "COMMIT"))
         return true;
     complain(store, diags);

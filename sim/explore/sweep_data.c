@@ -55,11 +55,11 @@ static void add_numbers(struct block *block)
     }
 }
 
-/* 1: valid; 0: there are results that break a constraint; 2: there are none. */
+/* 1: valid; 0: there are results that break a constraint; more: there are none. */
 static void add_verdicts(struct block *block)
 {
     static const unsigned char codes[] = {
-        [LL_VERDICT_VALID] = 1, [LL_VERDICT_UNFIT] = 0, [LL_VERDICT_IMPOSSIBLE] = 2};
+        [LL_VERDICT_VALID] = 1, [LL_VERDICT_UNFIT] = 0, [LL_VERDICT_IMPOSSIBLE] = 2, [LL_VERDICT_BEATEN] = 3};
     const struct ll_frame *frame = block->findings->frame;
     begin_array(block, "valid");
     for (uint64_t row = 0; row < frame->row_count; row++)

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* A variant's index: the model axes of a point are its digits, as the axes are those of a point. Traces that
- * are files have one variant. */
+/* A variant's index: the model axes of a point and then its plan axes are the digits, as all axes are those
+ * of a point. Recordings have an index of model axes alone, so that plans share them. */
 #include "sim/explore/variants.h"
 
 #include "sim/explore/key.h"
@@ -8,45 +8,69 @@
 #include <stdlib.h>
 #include <string.h>
 
-enum { MOST_KEPT = 256 }; /* of a workload, when a batch begins */
+enum { MOST_OPS = 500000 }; /* of the recordings that are kept for batches to come: some 200 MB */
 
-struct variant {
+struct recording {
     uint64_t index;
-    struct ll_trace *trace;
-    const struct ll_prepared *prepared;
-    struct ll_arena arena; /* of what is prepared */
-    bool used;             /* by the batch */
+    struct ll_trace *trace; /* NULL: the model cannot be recorded so */
+    const char *trouble;
+    struct ll_arena *arena; /* of the trouble and of what is prepared */
+    bool used;              /* by the batch */
+};
+
+struct kept {
+    uint64_t index;
+    struct ll_variant variant;
+    struct ll_spread *spread; /* that is owned */
+    struct ll_arena *arena;   /* of the trouble and of what is prepared */
+    bool used;
 };
 
 struct workload {
-    struct variant *kept; /* by index, ascending */
-    uint64_t count, capacity;
+    struct recording *recordings; /* by index, ascending */
+    uint64_t recording_count, recording_capacity;
+    struct kept *kept; /* by index, ascending */
+    uint64_t kept_count, kept_capacity;
 };
 
 struct ll_variants {
     const struct ll_space *space;
     ll_bring *bring;
     void *context;
+    bool plans; /* something of them varies */
     struct workload workloads[LL_MOST_WORKLOADS];
     uint64_t hashes[LL_MOST_WORKLOADS];
 };
 
-static uint64_t index_of(const struct ll_space *space, size_t workload, const uint32_t *point)
+/* --- indices --- */
+
+static uint64_t digits_of(const struct ll_space *space, enum ll_axis_target target, const uint32_t *point,
+                          uint64_t index)
 {
-    uint64_t index = 0;
-    for (size_t a = 0; a < space->axis_count && space->workloads[workload].model; a++)
-        if (space->axes[a].target == LL_AXIS_MODEL)
+    for (size_t a = 0; a < space->axis_count; a++)
+        if (space->axes[a].target == target)
             index = index * space->axes[a].value_count + point[a];
     return index;
 }
 
-/* Where the variant is, or where it belongs. */
-static uint64_t place_of(const struct workload *workload, uint64_t index)
+static uint64_t recording_index(const struct ll_space *space, size_t workload, const uint32_t *point)
 {
-    uint64_t low = 0, high = workload->count;
+    return space->workloads[workload].model ? digits_of(space, LL_AXIS_MODEL, point, 0) : 0;
+}
+
+static uint64_t variant_index(const struct ll_space *space, size_t workload, const uint32_t *point)
+{
+    return digits_of(space, LL_AXIS_PLAN, point, recording_index(space, workload, point));
+}
+
+/* Where the item is, or where it belongs, in an array of items that begin with their index. */
+static uint64_t place_of(const void *items, size_t size, uint64_t count, uint64_t index)
+{
+    uint64_t low = 0, high = count;
     while (low < high) {
-        uint64_t middle = low + (high - low) / 2;
-        if (workload->kept[middle].index < index)
+        uint64_t middle = low + (high - low) / 2, there;
+        memcpy(&there, (const char *)items + middle * size, sizeof there);
+        if (there < index)
             low = middle + 1;
         else
             high = middle;
@@ -54,11 +78,7 @@ static uint64_t place_of(const struct workload *workload, uint64_t index)
     return low;
 }
 
-static void drop(struct variant *variant)
-{
-    ll_arena_release(&variant->arena);
-    ll_trace_free(variant->trace);
-}
+/* --- recordings --- */
 
 /* The settings of the workload, those of the point's model axes laid over. */
 static size_t settings_of(const struct ll_space *space, const struct ll_workload *workload,
@@ -81,54 +101,159 @@ static size_t settings_of(const struct ll_space *space, const struct ll_workload
     return count;
 }
 
-static bool bring(struct ll_variants *variants, size_t w, const uint32_t *point, struct variant *variant,
-                  struct ll_diags *diags)
+static struct ll_trace *record(struct ll_variants *variants, size_t w, const uint32_t *point,
+                               struct ll_diags *diags)
 {
     const struct ll_workload *workload = &variants->space->workloads[w];
     struct ll_workload_setting *settings = calloc(workload->setting_count + LL_MOST_AXES, sizeof *settings);
-    if (!settings)
-        return ll_complain(diags, workload->place, "memory ran out");
+    if (!settings) {
+        ll_complain(diags, workload->place, "memory ran out");
+        return NULL;
+    }
     size_t count = workload->model ? settings_of(variants->space, workload, point, settings) : 0;
-    variant->trace = variants->bring(variants->context, workload, settings, count, diags);
+    struct ll_trace *trace = variants->bring(variants->context, workload, settings, count, diags);
     free(settings);
-    if (!variant->trace)
-        return false;
-    variant->prepared = ll_prepare(variant->trace, &variant->arena, diags);
-    if (variant->prepared)
-        return true;
-    drop(variant);
-    return ll_complain(diags, workload->place, "`%s` cannot be replayed", workload->name);
+    return trace;
 }
 
-static bool need(struct ll_variants *variants, size_t w, const uint32_t *point, struct ll_diags *diags)
+/* A sentence that lasts, of the first complaint. */
+static const char *trouble_of(const struct ll_diags *diags, struct ll_arena *arena)
+{
+    const char *message = diags->kept_count ? diags->kept[0].message : "memory ran out";
+    const char *kept = ll_copy_text(arena, message, strlen(message));
+    return kept ? kept : "memory ran out";
+}
+
+/* The recording of a point, made when it is new; NULL when memory ran out. */
+static struct recording *recording_of(struct ll_variants *variants, size_t w, const uint32_t *point)
 {
     struct workload *workload = &variants->workloads[w];
-    struct variant made = {.index = index_of(variants->space, w, point), .used = true};
-    uint64_t place = place_of(workload, made.index);
-    if (place < workload->count && workload->kept[place].index == made.index) {
+    struct recording made = {.index = recording_index(variants->space, w, point), .used = true};
+    uint64_t place = place_of(workload->recordings, sizeof made, workload->recording_count, made.index);
+    if (place < workload->recording_count && workload->recordings[place].index == made.index) {
+        workload->recordings[place].used = true;
+        return &workload->recordings[place];
+    }
+    struct ll_diags diags = {0};
+    made.arena = calloc(1, sizeof *made.arena);
+    if (!made.arena || !ll_grow(&workload->recordings, &workload->recording_capacity,
+                                workload->recording_count + 1, sizeof made)) {
+        free(made.arena);
+        return NULL;
+    }
+    made.trace = record(variants, w, point, &diags);
+    if (!made.trace)
+        made.trouble = trouble_of(&diags, made.arena);
+    ll_diags_release(&diags);
+    memmove(&workload->recordings[place + 1], &workload->recordings[place],
+            (workload->recording_count++ - place) * sizeof made);
+    workload->recordings[place] = made;
+    return &workload->recordings[place];
+}
+
+/* --- variants --- */
+
+static bool plan_of(const struct ll_space *space, const uint32_t *point, struct ll_parallel *plan,
+                    struct ll_diags *diags)
+{
+    bool right = true;
+    *plan = ll_plan_of_one();
+    for (size_t a = 0; a < space->axis_count; a++) {
+        const struct ll_axis *axis = &space->axes[a];
+        if (axis->target == LL_AXIS_PLAN)
+            right &= ll_plan_set(plan, strchr(axis->path, '.') + 1, axis->values[point[a]].text, axis->place,
+                                 diags);
+    }
+    return right;
+}
+
+static void prepare(struct kept *made, const struct ll_trace *trace, struct ll_diags *diags)
+{
+    const struct ll_prepared *prepared = ll_prepare(trace, made->arena, diags);
+    made->variant.least = prepared ? ll_least_new(prepared, made->arena) : NULL;
+    made->variant.prepared = made->variant.least ? prepared : NULL;
+}
+
+static void make_variant(const struct ll_variants *variants, const struct recording *recording,
+                         const uint32_t *point, struct kept *made)
+{
+    struct ll_diags diags = {0};
+    struct ll_parallel plan;
+    if (!recording->trace)
+        made->variant.trouble = recording->trouble; /* which is forgotten later than the variant */
+    else if (!variants->plans)
+        prepare(made, recording->trace, &diags);
+    else if (plan_of(variants->space, point, &plan, &diags))
+        made->spread = ll_spread_trace(recording->trace, &plan, LL_NO_FIT, &diags);
+    made->variant.spread = made->spread;
+    if (!made->variant.trouble && !made->variant.prepared && !made->spread)
+        made->variant.trouble = trouble_of(&diags, made->arena);
+    ll_diags_release(&diags);
+}
+
+static bool need(struct ll_variants *variants, size_t w, const uint32_t *point)
+{
+    struct workload *workload = &variants->workloads[w];
+    struct kept made = {.index = variant_index(variants->space, w, point), .used = true};
+    const struct recording *recording = recording_of(variants, w, point);
+    uint64_t place = place_of(workload->kept, sizeof made, workload->kept_count, made.index);
+    if (recording && place < workload->kept_count && workload->kept[place].index == made.index) {
         workload->kept[place].used = true;
         return true;
     }
-    if (!ll_grow(&workload->kept, &workload->capacity, workload->count + 1, sizeof *workload->kept))
-        return ll_complain(diags, variants->space->workloads[w].place, "memory ran out");
-    if (!bring(variants, w, point, &made, diags))
+    made.arena = calloc(1, sizeof *made.arena);
+    if (!recording || !made.arena ||
+        !ll_grow(&workload->kept, &workload->kept_capacity, workload->kept_count + 1, sizeof made)) {
+        free(made.arena);
         return false;
+    }
+    make_variant(variants, recording, point, &made);
     memmove(&workload->kept[place + 1], &workload->kept[place],
-            (workload->count - place) * sizeof *workload->kept);
+            (workload->kept_count++ - place) * sizeof made);
     workload->kept[place] = made;
-    workload->count++;
     return true;
 }
 
+static void drop_recording(struct recording *recording)
+{
+    ll_arena_release(recording->arena);
+    free(recording->arena);
+    ll_trace_free(recording->trace);
+}
+
+static void drop_variant(struct kept *kept)
+{
+    ll_spread_free(kept->spread);
+    ll_arena_release(kept->arena);
+    free(kept->arena);
+}
+
+/* Those of spreads are of the same order. */
+static uint64_t ops_of(const struct workload *workload)
+{
+    uint64_t ops = 0;
+    for (uint64_t i = 0; i < workload->recording_count; i++)
+        ops += workload->recordings[i].trace ? workload->recordings[i].trace->op_count : 0;
+    return ops * (1 + workload->kept_count / ll_max(workload->recording_count, 1));
+}
+
+/* Variants first: they refer to recordings. */
 static void forget_unused(struct workload *workload)
 {
-    uint64_t kept = 0;
-    for (uint64_t i = 0; i < workload->count; i++)
+    uint64_t count = 0;
+    for (uint64_t i = 0; i < workload->kept_count; i++)
         if (workload->kept[i].used)
-            workload->kept[kept++] = workload->kept[i];
+            workload->kept[count++] = workload->kept[i];
         else
-            drop(&workload->kept[i]);
-    workload->count = kept;
+            drop_variant(&workload->kept[i]);
+    workload->kept_count = count;
+    count = 0;
+    for (uint64_t i = 0; i < workload->recording_count; i++)
+        if (workload->recordings[i].used)
+            workload->recordings[count++] = workload->recordings[i];
+        else
+            drop_recording(&workload->recordings[i]);
+    workload->recording_count = count;
 }
 
 bool ll_variants_bring(struct ll_variants *variants, const struct ll_evaluation *evaluations, size_t count,
@@ -137,29 +262,35 @@ bool ll_variants_bring(struct ll_variants *variants, const struct ll_evaluation 
     uint32_t point[LL_MOST_AXES];
     for (size_t w = 0; w < variants->space->workload_count; w++) {
         struct workload *workload = &variants->workloads[w];
-        for (uint64_t i = 0; i < workload->count; i++)
+        for (uint64_t i = 0; i < workload->kept_count; i++)
             workload->kept[i].used = false;
+        for (uint64_t i = 0; i < workload->recording_count; i++)
+            workload->recordings[i].used = false;
         for (size_t i = 0; i < count; i++) {
             ll_space_point(variants->space, evaluations[i].number, point);
-            if (!need(variants, w, point, diags))
-                return false;
+            if (!need(variants, w, point))
+                return ll_complain(diags, variants->space->workloads[w].place, "memory ran out");
         }
-        if (workload->count > MOST_KEPT)
+        if (ops_of(workload) > MOST_OPS)
             forget_unused(workload);
     }
     return true;
 }
 
-const struct ll_prepared *ll_variants_get(const struct ll_variants *variants, size_t w, const uint32_t *point)
+const struct ll_variant *ll_variants_get(const struct ll_variants *variants, size_t w, const uint32_t *point)
 {
     const struct workload *workload = &variants->workloads[w];
-    return workload->kept[place_of(workload, index_of(variants->space, w, point))].prepared;
+    uint64_t index = variant_index(variants->space, w, point);
+    return &workload->kept[place_of(workload->kept, sizeof *workload->kept, workload->kept_count, index)]
+                .variant;
 }
 
 const uint64_t *ll_variants_hashes(const struct ll_variants *variants)
 {
     return variants->hashes;
 }
+
+/* --- all of them --- */
 
 /* A file by its bytes, a model by its name and its settings: what it records follows from the version. */
 static bool hash_workload(const struct ll_workload *workload, uint64_t *hash)
@@ -175,22 +306,42 @@ static bool hash_workload(const struct ll_workload *workload, uint64_t *hash)
     return true;
 }
 
-struct ll_variants *ll_variants_new(const struct ll_space *space, ll_bring *bring_one, void *context,
-                                    struct ll_diags *diags)
+static bool varies_plans(const struct ll_space *space)
+{
+    for (size_t a = 0; a < space->axis_count; a++)
+        if (space->axes[a].target == LL_AXIS_PLAN)
+            return true;
+    return false;
+}
+
+/* A workload that cannot be had with the first of its parameters is a mistake of the sweep file. */
+static bool begin(struct ll_variants *variants, size_t w, struct ll_diags *diags)
 {
     static const uint32_t first[LL_MOST_AXES] = {0};
+    const struct ll_workload *workload = &variants->space->workloads[w];
+    if (!hash_workload(workload, &variants->hashes[w]))
+        return ll_complain(diags, workload->place, "`%s` cannot be read", workload->file);
+    if (!need(variants, w, first))
+        return ll_complain(diags, workload->place, "memory ran out");
+    const struct recording *recording = &variants->workloads[w].recordings[0];
+    if (!recording->trace)
+        return ll_complain(diags, workload->place, "%s", recording->trouble);
+    const struct ll_variant *variant = ll_variants_get(variants, w, first);
+    return !variant->trouble || variants->plans ||
+           ll_complain(diags, workload->place, "%s", variant->trouble);
+}
+
+struct ll_variants *ll_variants_new(const struct ll_space *space, ll_bring *bring, void *context,
+                                    struct ll_diags *diags)
+{
     struct ll_variants *variants = calloc(1, sizeof *variants);
     bool right = variants || ll_complain(diags, (struct ll_place){.file = space->path}, "memory ran out");
     if (!right)
         return NULL;
-    *variants = (struct ll_variants){.space = space, .bring = bring_one, .context = context};
-    for (size_t w = 0; w < space->workload_count; w++) {
-        const struct ll_workload *workload = &space->workloads[w];
-        if (!hash_workload(workload, &variants->hashes[w]))
-            right = ll_complain(diags, workload->place, "`%s` cannot be read", workload->file);
-        else
-            right &= need(variants, w, first, diags);
-    }
+    *variants = (struct ll_variants){
+        .space = space, .bring = bring, .context = context, .plans = varies_plans(space)};
+    for (size_t w = 0; w < space->workload_count; w++)
+        right &= begin(variants, w, diags);
     if (right)
         return variants;
     ll_variants_free(variants);
@@ -202,9 +353,13 @@ void ll_variants_free(struct ll_variants *variants)
     if (!variants)
         return;
     for (size_t w = 0; w < LL_MOST_WORKLOADS; w++) {
-        for (uint64_t i = 0; i < variants->workloads[w].count; i++)
-            drop(&variants->workloads[w].kept[i]);
-        free(variants->workloads[w].kept);
+        struct workload *workload = &variants->workloads[w];
+        for (uint64_t i = 0; i < workload->kept_count; i++)
+            drop_variant(&workload->kept[i]);
+        for (uint64_t i = 0; i < workload->recording_count; i++)
+            drop_recording(&workload->recordings[i]);
+        free(workload->kept);
+        free(workload->recordings);
     }
     free(variants);
 }

@@ -55,7 +55,7 @@ static const struct ll_form *form_of(const struct walk *walk, uint32_t op)
 
 static bool takes_memory(const struct walk *walk, const struct ll_form *form)
 {
-    return walk->forms[form - walk->trace->forms].footprint_bytes > 0;
+    return form->view.kind != LL_OP_STACK && walk->forms[form - walk->trace->forms].footprint_bytes > 0;
 }
 
 static uint32_t producer_of(const struct walk *walk, uint32_t tensor)
@@ -67,6 +67,22 @@ static bool is_near(const struct walk *walk, const struct ll_form *form, uint32_
 {
     uint32_t producer = producer_of(walk, tensor);
     return producer != LL_NONE && form_of(walk, producer)->phase == form->phase;
+}
+
+/* Whether this op is a product with something that repeats: what does not is kept as if read twice. */
+static bool keeps(const struct ll_form *form, uint32_t input)
+{
+    if (form->view.kind != LL_OP_MUL)
+        return false;
+    const struct ll_shape *other = &form->view.in[1 - input];
+    return other->rank > 0 && ll_elements(other) < ll_elements(&form->view.in[input]);
+}
+
+/* Whether this op is a sum in a forward step: its backward step asks for the shape of what it has read. */
+static bool is_asked_for(const struct walk *walk, const struct ll_form *form)
+{
+    return form->view.kind == LL_OP_SUM && form->phase != LL_PHASE_BACKWARD &&
+           walk->loops[form->scope] != LL_NONE;
 }
 
 /* Whether a reader is one for whom a forward step does not keep what it leaves. */
@@ -89,7 +105,7 @@ static bool overwrites(const struct ll_form *form, uint32_t input)
 /* Whether the walk waits for this input of an op before the tensor goes. */
 static bool counts(const struct walk *walk, const struct ll_form *form, uint32_t op, uint32_t input)
 {
-    return takes_memory(walk, form) && !overwrites(form, input) &&
+    return takes_memory(walk, form) && !overwrites(form, input) && !is_asked_for(walk, form) &&
            !is_left_behind(walk, form, ll_op_input(walk->trace, op, input));
 }
 
@@ -97,9 +113,10 @@ static void count_readers(struct walk *walk)
 {
     for (uint32_t op = walk->step.first_op; op < walk->step.first_op + walk->step.op_count; op++) {
         const struct ll_form *form = form_of(walk, op);
-        for (uint32_t j = 0; j < form->view.input_count; j++)
-            walk->near_reads[ll_op_input(walk->trace, op, j)] +=
-                is_near(walk, form, ll_op_input(walk->trace, op, j));
+        for (uint32_t j = 0; j < form->view.input_count; j++) {
+            uint32_t tensor = ll_op_input(walk->trace, op, j);
+            walk->near_reads[tensor] += is_near(walk, form, tensor) ? 1 + keeps(form, j) : 0;
+        }
     }
     for (uint32_t op = walk->step.first_op; op < walk->step.first_op + walk->step.op_count; op++) {
         const struct ll_form *form = form_of(walk, op);
@@ -189,7 +206,7 @@ bool ll_minimal_footprint(const struct ll_trace *trace, uint64_t *bytes)
                         .readers = ll_alloc(&arena, trace->tensor_count, sizeof(uint32_t))};
     bool enough = forms && walk.loops && walk.size_bytes && walk.near_reads && walk.reads && walk.readers;
     for (uint64_t i = 0; enough && i < trace->form_count; i++)
-        forms[i] = ll_catamount_op(&trace->forms[i].view);
+        forms[i] = ll_catamount_op(&trace->forms[i].view, trace->forms[i].phase);
     if (enough) {
         count_readers(&walk);
         begin(&walk);

@@ -30,7 +30,8 @@ static uint64_t follower(uint64_t rank, uint64_t size, uint64_t block, uint64_t 
 
 static void send_around(struct ll_steps *steps, double forward_bytes, double back_bytes)
 {
-    uint64_t n = steps->exchange.size, block = ll_steps_block(steps), rings = block ? block : 1;
+    uint64_t all = steps->exchange.size, block = ll_steps_block(steps), rings = block ? block : 1;
+    uint64_t n = ll_short_ring(steps, block);
     for (uint64_t ring = 0; ring < rings; ring++)
         for (uint64_t i = 0; i < n; i++) {
             uint64_t next = follower(i, n, block ? block : n, ring);
@@ -39,6 +40,7 @@ static void send_around(struct ll_steps *steps, double forward_bytes, double bac
             if (back_bytes > 0)
                 ll_steps_send(steps, next, i, back_bytes / (double)rings);
         }
+    steps->step_bytes *= (double)all / (double)n;
 }
 
 /* How often pieces move on: (n - 1) times for each half of an all-reduce. 0: not by a ring. */

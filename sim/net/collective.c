@@ -5,6 +5,7 @@
 
 #include <assert.h>
 #include <math.h>
+#include <stdlib.h>
 
 static const char *const collective_names[] = {
 #define LL_COLLECTIVE(word, name, ...) name,
@@ -150,9 +151,14 @@ static enum ll_exchange_trouble exchange_with(const struct ll_net *net, struct l
     *exchanged = (struct ll_exchanged){.algorithm = exchange->algorithm};
     if (exchange->size < 2)
         return LL_EXCHANGE_DONE;
-    if (exchange->algorithm == LL_ALGORITHM_COUNT)
-        return fastest(net, flows, exchange, exchanged);
-    return try_algorithm(net, flows, exchange, exchange->algorithm, exchanged);
+    uint64_t *owned;
+    struct ll_exchange fewer = ll_distinct_groups(net, exchange, &owned);
+    enum ll_exchange_trouble trouble =
+        exchange->algorithm == LL_ALGORITHM_COUNT
+            ? fastest(net, flows, &fewer, exchanged)
+            : try_algorithm(net, flows, &fewer, exchange->algorithm, exchanged);
+    free(owned);
+    return trouble;
 }
 
 void ll_steps_nest(struct ll_steps *steps, const struct ll_exchange *exchange)

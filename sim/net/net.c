@@ -102,6 +102,12 @@ uint64_t ll_net_group(const struct ll_net *net, uint64_t level)
     return level < net->count ? net->levels[level].inner : net->devices;
 }
 
+uint64_t ll_net_rails(const struct ll_net *net, uint64_t level)
+{
+    assert(level < net->count);
+    return net->levels[level].rails;
+}
+
 static const struct level *level_of(const struct ll_net *net, uint64_t link)
 {
     uint64_t i = net->count - 1;

@@ -34,6 +34,9 @@ const char *ll_net_link_level(const struct ll_net *net, uint64_t link);
 /* Devices in a group that level `level` joins: 1 for the innermost. */
 uint64_t ll_net_group(const struct ll_net *net, uint64_t level);
 
+/* How many links such a group has into the level, which are networks of their own. */
+uint64_t ll_net_rails(const struct ll_net *net, uint64_t level);
+
 /* Adds the links that a message crosses to the path; its latency in seconds. */
 double ll_net_route(const struct ll_net *net, uint64_t from, uint64_t to, struct ll_path *path);
 

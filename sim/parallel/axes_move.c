@@ -49,9 +49,13 @@ static int first_of_role(const struct ll_shape *shape, struct stretch stretch, u
     return -1;
 }
 
-/* What a divided dimension is among those that it becomes: steps of time, else heads, else the first. */
-static int part_of(const struct ll_shape *shape, struct stretch stretch, uint8_t role)
+/* What a divided dimension is among those that it becomes: itself (files of others turn matrices by views),
+ * steps of time, else heads, else the first. */
+static int part_of(const struct ll_shape *shape, struct stretch stretch, uint64_t extent, uint8_t role)
 {
+    for (int i = stretch.first; i < stretch.end; i++)
+        if (shape->dim[i] == extent)
+            return i;
     int found = first_of_role(shape, stretch, role == LL_ROLE_SEQUENCE ? LL_ROLE_SEQUENCE : LL_ROLE_HEADS);
     return found >= 0 ? found : first_of_role(shape, stretch, LL_ROLE_COUNT);
 }
@@ -65,7 +69,7 @@ void ll_axes_RESHAPE(const struct ll_op_view *op, struct ll_axes *axes)
     struct stretch stretch = regrouped(in, axes->held.dim, out);
     if (stretch.first < 0 || stretch.end < 0)
         return;
-    int to = part_of(out, stretch, axes->held.role);
+    int to = part_of(out, stretch, in->dim[axes->held.dim], axes->held.role);
     if (to >= 0)
         ll_tie(axes, 0, axes->held.dim, 0, to);
 }

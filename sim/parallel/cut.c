@@ -52,6 +52,24 @@ static bool add_transfer(struct list *list, const struct transfer *transfer)
     return true;
 }
 
+static const struct ll_tie *tie_summed_by(const struct cutting *c, uint32_t op)
+{
+    for (uint32_t i = 0; i < c->pieces.tie_count; i++)
+        if (c->pieces.ties[i].sum == op)
+            return &c->pieces.ties[i];
+    return NULL;
+}
+
+/* What is made for others soon goes when it is made. What only an update reads goes once a step: as it is,
+ * before replicas exchange it, or as an update has made it. */
+static enum ll_phase phase_of(const struct cutting *c, uint32_t made, uint32_t read)
+{
+    enum ll_phase making = form_of(c, made)->phase;
+    if (form_of(c, read)->phase != LL_PHASE_UPDATE)
+        return making;
+    return making == LL_PHASE_UPDATE || tie_summed_by(c, made) ? LL_PHASE_UPDATE : LL_PHASE_COMM;
+}
+
 /* A piece's op reads a tensor: listed if it crosses and we send or receive it. */
 static bool list_reading(struct cutting *c, uint32_t piece, uint32_t op, uint32_t tensor)
 {
@@ -61,18 +79,8 @@ static bool list_reading(struct cutting *c, uint32_t piece, uint32_t op, uint32_
     if (from == LL_NONE || (from != self && piece != self))
         return true;
     uint32_t made = c->trace->tensors[tensor].producer;
-    enum ll_phase phase =
-        form_of(c, op)->phase == LL_PHASE_UPDATE ? LL_PHASE_UPDATE : form_of(c, made)->phase;
-    const struct transfer transfer = {tensor, from, piece, made, phase, false};
+    const struct transfer transfer = {tensor, from, piece, made, phase_of(c, made, op), false};
     return add_transfer(piece == self ? &c->in : &c->out, &transfer);
-}
-
-static const struct ll_tie *tie_summed_by(const struct cutting *c, uint32_t op)
-{
-    for (uint32_t i = 0; i < c->pieces.tie_count; i++)
-        if (c->pieces.ties[i].sum == op)
-            return &c->pieces.ties[i];
-    return NULL;
 }
 
 /* What the op reads, on each piece that runs it. */
@@ -295,6 +303,9 @@ static void send_made(struct cutting *c, uint32_t op)
  * updates. */
 static void begin_updates(struct cutting *c, uint32_t before_op)
 {
+    for (uint64_t i = 0; i < c->out.count && c->out.at[i].made < before_op; i++)
+        if (c->out.at[i].phase == LL_PHASE_COMM)
+            send(c, &c->out.at[i]);
     for (uint64_t i = 0; i < c->out.count && c->out.at[i].made < before_op; i++)
         if (c->out.at[i].phase == LL_PHASE_UPDATE)
             send(c, &c->out.at[i]);

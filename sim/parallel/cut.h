@@ -12,9 +12,10 @@
  * far apart an all_reduce does so, else one of them, which sends the sum back; then each updates its own.
  *
  * Sends and receives carry LL_ATTR_PEER, the distance to the other device (0: the piece's own), and the phase
- * in which both happen: what is made going forward is received before the piece goes backward, and what only
- * updates read is sent when updating. Of each phase those between two pieces lie in the same order in both
- * programs. Layers in parallel are the same with one micro-batch. */
+ * in which both happen: what is made going forward is received before the piece goes backward, what only
+ * updates read is sent once a step, in the phase comm, and what updates make in the phase update. Of each
+ * phase those between two pieces lie in the same order in both programs. Layers in parallel are the same with
+ * one micro-batch. */
 #ifndef LL_SIM_PARALLEL_CUT_H
 #define LL_SIM_PARALLEL_CUT_H
 

@@ -5,7 +5,6 @@
 #include "sim/parallel/exchange.h"
 
 #include "sim/parallel/exchange_parts.h"
-#include "sim/parallel/experts.h"
 
 #include <inttypes.h>
 #include <stdio.h>
@@ -96,10 +95,12 @@ static void exchange_run(struct ll_exchanging *x, const uint32_t *tensors, uint6
     uint32_t *room = malloc((2 * count + 1) * sizeof *room);
     if (!room)
         no_memory(x);
+    for (uint64_t i = 0; i < count; i++) {
+        x->own[tensors[i]] = ll_rewrite_tensor(&x->rewrite, tensors[i]);
+        x->exchanged[tensors[i]] = true;
+    }
     for (size_t i = 0; room && i < sizeof ways / sizeof *ways; i++)
         exchange_some(x, tensors, count, ways[i], room);
-    for (uint64_t i = 0; i < count; i++)
-        x->exchanged[tensors[i]] = true;
     free(room);
 }
 
@@ -128,7 +129,8 @@ static void drain(struct ll_exchanging *x, struct ll_bucket *bucket, bool all,
             break;
         exchange(x, bucket->tensors + done, count);
     }
-    memmove(bucket->tensors, bucket->tensors + done, (bucket->count - done) * sizeof *bucket->tensors);
+    if (done > 0)
+        memmove(bucket->tensors, bucket->tensors + done, (bucket->count - done) * sizeof *bucket->tensors);
     bucket->count -= done;
 }
 
@@ -177,6 +179,7 @@ static void finish_gradients(struct ll_exchanging *x, uint32_t op)
         if (x->gradients.kind[tensor] == LL_DENSE_GRADIENT) {
             drain(x, &x->dense, true, exchange_run);
         } else {
+            x->own[tensor] = ll_rewrite_tensor(&x->rewrite, tensor);
             ll_rewrite_redirect(&x->rewrite, tensor, gather_rows(x, tensor));
             x->exchanged[tensor] = true;
         }
@@ -272,26 +275,38 @@ static void settle_inputs(struct ll_exchanging *x, uint32_t op, uint32_t *inputs
     }
 }
 
-/* What an input became, that is what an output of its size becomes; sums over parts are partial. */
-static void settle_outputs(struct ll_exchanging *x, uint32_t op, const uint32_t *inputs, uint32_t *outputs)
+/* Rows of all devices stay rows of all devices. */
+static void grow_outputs(struct ll_exchanging *x, const struct ll_form *form, const uint32_t *inputs,
+                         uint32_t *outputs)
 {
-    const struct ll_form *form = form_of(x, op);
-    bool partial = false;
-    for (uint32_t i = 0; i < form->view.input_count && !x->rewrite.trouble; i++) {
-        const struct ll_shape *old = &form->view.in[i], *now = ll_rewrite_shape(&x->rewrite, inputs[i]);
-        partial |= x->partial[ll_op_input(x->trace, op, i)];
-        if (equal_dims(old, now))
+    for (uint32_t i = 0; i < form->view.input_count && form->view.kind != LL_OP_SGD_ROWS; i++) {
+        uint64_t elements = ll_elements(&form->view.in[i]);
+        if (x->rewrite.trouble || ll_elements(ll_rewrite_shape(&x->rewrite, inputs[i])) <= elements)
             continue;
-        partial |= ll_elements(now) < ll_elements(old);
         for (uint32_t o = 0; o < form->view.output_count; o++)
-            if (ll_elements(&form->view.out[o]) == ll_elements(old) && form->view.kind != LL_OP_SGD_ROWS) {
+            if (ll_elements(&form->view.out[o]) == elements) {
                 struct ll_shape shape = *ll_rewrite_shape(&x->rewrite, inputs[i]);
                 shape.dtype = form->view.out[o].dtype;
                 outputs[o] = ll_rewrite_reshaped(&x->rewrite, form->outputs[o], &shape);
             }
     }
-    for (uint32_t o = 0; o < form->view.output_count; o++)
-        x->partial[ll_op_output(x->trace, op, o)] = partial && form->view.out[o].rank == 0;
+}
+
+/* Outputs as long as a gradient are parts where that is; numbers made of parts are partial sums. */
+static void settle_outputs(struct ll_exchanging *x, uint32_t op, const uint32_t *inputs, uint32_t *outputs)
+{
+    const struct ll_form *form = form_of(x, op);
+    bool partial = false;
+    grow_outputs(x, form, inputs, outputs);
+    for (uint32_t i = 0; i < form->view.input_count && !x->rewrite.trouble; i++)
+        partial |= x->partial[ll_op_input(x->trace, op, i)] ||
+                   ll_elements(ll_rewrite_shape(&x->rewrite, inputs[i])) < ll_elements(&form->view.in[i]);
+    for (uint32_t o = 0; o < form->view.output_count; o++) {
+        uint32_t tensor = ll_op_output(x->trace, op, o);
+        x->partial[tensor] = partial && form->view.out[o].rank == 0;
+        if (in_parts(x, tensor) || is_sharded(x, tensor))
+            outputs[o] = ll_part_desc(x, tensor, (enum ll_memory_class)desc_of(x, tensor)->memory);
+    }
 }
 
 static void gather_some(struct ll_exchanging *x, const uint32_t *tensors, uint64_t count, bool experts,
@@ -363,6 +378,20 @@ static void write_update(struct ll_exchanging *x, uint32_t op)
     meet_weights(x, op);
 }
 
+/* An op that is no update has to do with this device's gradients, whether they were exchanged before or not.
+ */
+static void write_own(struct ll_exchanging *x, uint32_t op)
+{
+    struct ll_record record;
+    if (!ll_rewrite_record(&x->rewrite, op, &record))
+        return;
+    for (uint32_t i = 0; i < record.input_count; i++) {
+        uint32_t own = x->own[ll_op_input(x->trace, op, i)];
+        x->rewrite.refs[i] = own != LL_NONE ? own : x->rewrite.refs[i];
+    }
+    ll_rewrite_put(&x->rewrite, op, &record);
+}
+
 static void write_op(struct ll_exchanging *x, uint32_t op)
 {
     enum ll_phase phase = form_of(x, op)->phase;
@@ -373,8 +402,8 @@ static void write_op(struct ll_exchanging *x, uint32_t op)
     drain(x, &x->weights, true, gather_run);
     if (x->plan->zero == 3)
         ll_gather_weights(x, op);
-    ll_rewrite_keep(&x->rewrite, op);
-    if (phase == LL_PHASE_BACKWARD)
+    write_own(x, op);
+    if (phase == LL_PHASE_BACKWARD || phase == LL_PHASE_COMM)
         meet_gradients(x, op);
 }
 
@@ -386,38 +415,21 @@ static uint32_t *none(struct ll_exchanging *x, uint64_t count)
     return list;
 }
 
-/* Experts that are divided among replicas are exchanged by themselves: others have the same ones. */
-static void leave_out(struct ll_exchanging *x, bool experts)
-{
-    for (uint64_t i = 0; i < x->trace->tensor_count; i++)
-        if (ll_is_of_experts(desc_of(x, (uint32_t)i)) != experts) {
-            const struct ll_tensor *t = &x->trace->tensors[i];
-            bool lasts = desc_of(x, (uint32_t)i)->memory == LL_WEIGHT ||
-                         desc_of(x, (uint32_t)i)->memory == LL_OPTIMIZER;
-            x->gradients.kind[i] = LL_NO_GRADIENT;
-            x->gradients.in_parts[i] = false;
-            if (lasts)
-                x->gradients.sharded[t->storage] = false;
-        }
-}
-
 static bool prepare(struct ll_exchanging *x)
 {
     struct ll_arena *arena = &x->rewrite.arena;
     x->exchanged = ll_alloc(arena, x->trace->tensor_count + 1, sizeof *x->exchanged);
     x->partial = ll_alloc(arena, x->trace->tensor_count + 1, sizeof *x->partial);
     x->part = none(x, x->trace->storage_count);
+    x->own = none(x, x->trace->tensor_count);
     x->gathered = none(x, x->trace->tensor_count);
-    return x->exchanged && x->partial && x->part && x->gathered &&
+    return x->exchanged && x->own && x->partial && x->part && x->gathered &&
            ll_gradients_find(x->trace, arena, &x->gradients) &&
            (x->plan->zero < 3 || (ll_layers_find(x->trace, arena, &x->layers) && ll_uses_find(x)));
 }
 
-/* Whose gradients are exchanged. */
-enum whose { ALL, EXPERTS, OTHERS };
-
-static struct ll_trace *exchange_of(const struct ll_trace *trace, const struct ll_parallel *plan,
-                                    enum whose whose, const char **trouble)
+struct ll_trace *ll_exchange_gradients(const struct ll_trace *trace, const struct ll_parallel *plan,
+                                       const char **trouble)
 {
     struct ll_exchanging x = {.trace = trace, .plan = plan};
     char replicas[32], zero[32];
@@ -426,8 +438,6 @@ static struct ll_trace *exchange_of(const struct ll_trace *trace, const struct l
     ll_rewrite_begin(&x.rewrite, trace, (struct ll_fact[]){{"replicas", replicas}, {"zero", zero}}, 2);
     if (!prepare(&x))
         no_memory(&x);
-    if (whose != ALL && !x.rewrite.trouble)
-        leave_out(&x, whose == EXPERTS);
     for (uint32_t op = 0; op < trace->op_count && !x.rewrite.trouble; op++)
         if (plan->data > 1)
             write_op(&x, op);
@@ -437,18 +447,4 @@ static struct ll_trace *exchange_of(const struct ll_trace *trace, const struct l
     free(x.dense.tensors);
     free(x.weights.tensors);
     return ll_rewrite_end(&x.rewrite, trouble);
-}
-
-struct ll_trace *ll_exchange_gradients(const struct ll_trace *trace, const struct ll_parallel *plan,
-                                       const char **trouble)
-{
-    struct ll_parallel same_experts = *plan;
-    if (plan->expert <= 1)
-        return exchange_of(trace, plan, ALL, trouble);
-    same_experts.data = plan->data / plan->expert;
-    same_experts.tensor = plan->tensor * plan->expert;
-    struct ll_trace *experts = exchange_of(trace, &same_experts, EXPERTS, trouble);
-    struct ll_trace *all = experts ? exchange_of(experts, plan, OTHERS, trouble) : NULL;
-    ll_trace_free(experts);
-    return all;
 }

@@ -30,6 +30,7 @@ struct ll_exchanging {
     struct ll_rewrite rewrite;
     struct ll_bucket dense, weights;
     bool *exchanged;    /* by old tensor: a gradient that is */
+    uint32_t *own;      /* by old tensor: the new one before the exchange, LL_NONE before it */
     bool *partial;      /* by old tensor: a sum over the parts that this device has */
     uint32_t *part;     /* by storage: the part that this device has, with zero 3; LL_NONE when not brought */
     uint32_t *gathered; /* by old tensor: indices of rows, those of all devices */

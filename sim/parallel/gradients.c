@@ -56,14 +56,39 @@ static void find_rows(struct finding *f)
     }
 }
 
+/* What another stage sends of a gradient while updating has been exchanged there, and is a part if that was.
+ */
+static void find_received(struct finding *f)
+{
+    for (uint32_t op = 0; op < f->trace->op_count; op++) {
+        const struct ll_form *form = form_of(f, op);
+        if (form->view.kind != LL_OP_RECEIVE || !is_update(f, op))
+            continue;
+        for (uint32_t o = 0; o < form->view.output_count; o++) {
+            uint32_t tensor = ll_op_output(f->trace, op, o);
+            const struct ll_desc *desc = desc_of(f, tensor);
+            f->g->in_parts[tensor] =
+                desc->memory == LL_GRADIENT && desc->shape.rank > 0 && is_real(desc->shape.dtype);
+        }
+    }
+}
+
+/* What another stage sends before it is exchanged is a gradient as any that is made here. */
+static bool makes_gradients(const struct finding *f, uint32_t op)
+{
+    const struct ll_form *form = form_of(f, op);
+    return form->phase == LL_PHASE_BACKWARD ||
+           (form->phase == LL_PHASE_COMM && form->view.kind == LL_OP_RECEIVE);
+}
+
 static void find_gradients(struct finding *f)
 {
     for (uint32_t op = 0; op < f->trace->op_count; op++)
         for (uint32_t i = 0; is_update(f, op) && i < form_of(f, op)->view.input_count; i++) {
             uint32_t tensor = ll_op_input(f->trace, op, i), from = f->trace->tensors[tensor].producer;
             const struct ll_desc *desc = desc_of(f, tensor);
-            if (from == LL_NONE || form_of(f, from)->phase != LL_PHASE_BACKWARD ||
-                desc->memory != LL_GRADIENT || desc->shape.rank == 0 || !is_real(desc->shape.dtype))
+            if (from == LL_NONE || !makes_gradients(f, from) || desc->memory != LL_GRADIENT ||
+                desc->shape.rank == 0 || !is_real(desc->shape.dtype))
                 continue;
             f->g->kind[tensor] = f->picks_rows[tensor] ? LL_ROWS_GRADIENT : LL_DENSE_GRADIENT;
             f->g->in_parts[tensor] = !f->picks_rows[tensor];
@@ -220,6 +245,7 @@ bool ll_gradients_find(const struct ll_trace *trace, struct ll_arena *arena, str
         f.parent[i] = (uint32_t)i;
     find_rows(&f);
     find_gradients(&f);
+    find_received(&f);
     count_users(&f);
     for (int pass = 0; pass < 2; pass++)
         for (uint32_t op = 0; op < trace->op_count; op++)

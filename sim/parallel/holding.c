@@ -4,8 +4,10 @@
  *  to share    a slice        -                  all_gather, a slice   reduce_scatter along time; else
  *                                                                      all_reduce, a slice
  *
- * The sum of a term replaces it for good. What was gathered or cut out is a copy that lives as long as the
- * phase: going backward it is made anew rather than kept. */
+ * The sum of a term replaces it for good; that of a gradient which an update reads is made once a step, with
+ * the update, unless it is scattered. What was gathered or cut out is a copy that lives as long as the phase:
+ * going backward it is made anew rather than kept. Gradients that updates read otherwise than they are made
+ * change going backward. */
 #include "sim/parallel/holding.h"
 
 #include <stdlib.h>
@@ -81,10 +83,12 @@ static const struct ll_copy_of *find_copy(const struct ll_holding *holding, uint
     return NULL;
 }
 
-static bool scatters(const struct ll_holding *holding, uint32_t tensor, struct ll_state wanted)
+/* Whether a sum is scattered at once: along time, or as the weight whose gradient it is. */
+static bool scatters(const struct ll_holding *holding, uint32_t tensor, struct ll_state wanted,
+                     enum ll_phase phase)
 {
     return wanted.held == LL_HELD_SHARE &&
-           ll_time_dim(holding, &desc_of(holding, tensor)->shape) == wanted.dim;
+           (phase == LL_PHASE_UPDATE || ll_time_dim(holding, &desc_of(holding, tensor)->shape) == wanted.dim);
 }
 
 double ll_cost_of_state(const struct ll_holding *holding, uint32_t tensor, struct ll_state wanted,
@@ -99,7 +103,7 @@ double ll_cost_of_state(const struct ll_holding *holding, uint32_t tensor, struc
     if (now.free || same_state(now, wanted) || find_copy(holding, tensor, wanted, phase))
         return 0;
     if (now.held == LL_HELD_TERM)
-        return scatters(holding, tensor, wanted) ? bytes : 2 * bytes;
+        return scatters(holding, tensor, wanted, phase) ? bytes : 2 * bytes;
     if (now.held == LL_HELD_WHOLE)
         return 0;
     return weight ? 1e6 * bytes : bytes;
@@ -159,10 +163,14 @@ static uint32_t keep_copy(struct ll_holding *holding, uint32_t tensor, struct ll
 static uint32_t sum_up(struct ll_holding *holding, uint32_t tensor, struct ll_state wanted,
                        struct work_place place)
 {
-    bool scattered = scatters(holding, tensor, wanted);
+    bool scattered = scatters(holding, tensor, wanted, place.phase);
+    bool gradient = place.phase == LL_PHASE_UPDATE && desc_of(holding, tensor)->memory == LL_GRADIENT;
     struct ll_state state = {.held = LL_HELD_WHOLE};
     if (scattered)
-        state = (struct ll_state){LL_HELD_SHARE, wanted.dim, LL_ROLE_SEQUENCE, false};
+        state =
+            (struct ll_state){LL_HELD_SHARE, wanted.dim, gradient ? wanted.role : LL_ROLE_SEQUENCE, false};
+    if (scattered && gradient)
+        place.phase = LL_PHASE_BACKWARD;
     uint32_t sum = exchange(holding, scattered ? LL_OP_REDUCE_SCATTER : LL_OP_ALL_REDUCE, tensor,
                             ll_rewrite_tensor(&holding->rewrite, tensor), state, place);
     ll_rewrite_redirect(&holding->rewrite, tensor, sum);
@@ -187,7 +195,7 @@ uint32_t ll_have_state(struct ll_holding *holding, uint32_t tensor, struct ll_st
                        enum ll_phase phase, uint32_t scope)
 {
     static const struct ll_state whole = {.held = LL_HELD_WHOLE};
-    const struct work_place place = {scope, phase};
+    struct work_place place = {scope, phase};
     const struct ll_copy_of *copy = find_copy(holding, tensor, wanted, phase);
     if (holding->states[tensor].free)
         return bring(holding, tensor, wanted);
@@ -198,6 +206,8 @@ uint32_t ll_have_state(struct ll_holding *holding, uint32_t tensor, struct ll_st
         return now;
     if (copy)
         return copy->tensor;
+    if (phase == LL_PHASE_UPDATE && desc_of(holding, tensor)->memory == LL_GRADIENT)
+        place.phase = LL_PHASE_BACKWARD;
     if (wanted.held == LL_HELD_WHOLE)
         return keep_copy(holding, tensor, wanted,
                          exchange(holding, LL_OP_ALL_GATHER, tensor, now, whole, place), phase);

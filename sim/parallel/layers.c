@@ -3,6 +3,7 @@
  * data for those whose scope names no layer. */
 #include "sim/parallel/layers.h"
 
+#include "sim/parallel/layers_repeat.h"
 #include "tracer/base/map.h"
 
 #include <ctype.h>
@@ -185,12 +186,15 @@ static bool part_by_weights(struct finding *f, struct ll_layers *layers)
     return layers->names;
 }
 
-/* The first layer that is named at or after each op; LL_NONE behind the last. */
+/* The first layer that is named at or after each op before the trace goes backward; LL_NONE behind the last.
+ */
 static uint32_t *layers_ahead(const struct finding *f, const struct ll_layers *layers)
 {
     uint32_t *ahead = none(f->arena, f->trace->op_count);
     for (uint64_t op = f->trace->op_count; ahead && op-- > 0;)
-        ahead[op] = layers->named[op] != LL_NONE ? layers->named[op] : ahead[op + 1];
+        ahead[op] = form_of(f, op)->phase == LL_PHASE_BACKWARD ? LL_NONE
+                    : layers->named[op] != LL_NONE             ? layers->named[op]
+                                                               : ahead[op + 1];
     return ahead;
 }
 
@@ -245,13 +249,13 @@ static bool find_owners(struct finding *f, struct ll_layers *layers)
     f->first_use = none(f->arena, f->trace->storage_count);
     if (!ahead || !f->made_by || !f->first_use)
         return false;
-    for (uint32_t op = 0; op < f->trace->op_count; op++) {
+    for (uint32_t op = 0, last = 0; op < f->trace->op_count; op++) {
         bool weights = false;
         uint32_t owner = follow(f, op, &weights);
         if (layers->named[op] != LL_NONE)
-            owner = layers->named[op];
+            last = owner = layers->named[op];
         else if (owner == LL_NONE && weights)
-            owner = ahead[op] != LL_NONE ? ahead[op] : 0;
+            owner = ahead[op] != LL_NONE ? ahead[op] : last;
         layers->owner[op] = owner;
         note(f, op, owner);
         if (owner != LL_NONE)
@@ -272,7 +276,7 @@ static bool find(struct finding *f, struct ll_layers *layers)
     if (layers->count < 2) {
         layers->count = 0;
         memset(layers->named, 0xff, f->trace->op_count * sizeof *layers->named);
-        if (!part_by_weights(f, layers))
+        if (!part_by_weights(f, layers) || !ll_layers_repeat(f->trace, f->arena, layers))
             return false;
     }
     layers->flops = ll_alloc(f->arena, layers->count + 1u, sizeof *layers->flops);

@@ -94,6 +94,47 @@ static const char *divide_layers(struct finding *f)
     return NULL;
 }
 
+static bool is_update(const struct ll_trace *trace, uint32_t op)
+{
+    return form_of(trace, op)->phase == LL_PHASE_UPDATE;
+}
+
+static bool is_gradient(const struct ll_trace *trace, uint32_t tensor)
+{
+    const struct ll_desc *desc = &trace->descs[trace->tensors[tensor].desc];
+    return desc->memory == LL_GRADIENT && desc->shape.rank > 0 && trace->tensors[tensor].producer != LL_NONE;
+}
+
+/* Whatever is done to a gradient when updating is done where its weight is: from the update backward through
+ * what makes its gradient, and then what else reads that (its norm). */
+static bool bring_gradients_home(struct finding *f)
+{
+    const struct ll_trace *trace = f->trace;
+    uint32_t *piece_of = f->pieces->piece_of, *home = none(f->arena, trace->tensor_count);
+    for (uint64_t at = home ? trace->op_count : 0; at-- > 0;) {
+        uint32_t op = (uint32_t)at;
+        const struct ll_form *form = form_of(trace, op);
+        bool updates = is_update(trace, op) && form->view.output_count > 0 && form->view.out[0].rank > 0;
+        for (uint32_t i = 0; updates && piece_of[op] != LL_NONE && i < form->view.input_count; i++) {
+            uint32_t tensor = ll_op_input(trace, op, i);
+            if (!is_gradient(trace, tensor))
+                continue;
+            home[tensor] = piece_of[op];
+            if (is_update(trace, trace->tensors[tensor].producer))
+                piece_of[trace->tensors[tensor].producer] = piece_of[op];
+        }
+    }
+    for (uint32_t op = 0; home && op < trace->op_count; op++)
+        for (uint32_t i = 0; is_update(trace, op) && i < form_of(trace, op)->view.input_count; i++) {
+            uint32_t tensor = ll_op_input(trace, op, i);
+            bool sums =
+                form_of(trace, op)->view.output_count > 0 && form_of(trace, op)->view.out[0].rank == 0;
+            if (sums && home[tensor] != LL_NONE)
+                piece_of[op] = home[tensor];
+        }
+    return home;
+}
+
 static bool find_views(struct finding *f)
 {
     f->pieces->is_view = ll_views(f->trace, f->arena);
@@ -272,7 +313,7 @@ const char *ll_pieces_find(const struct ll_trace *trace, uint32_t count, uint32_
     const char *trouble = divide_layers(&finding);
     if (trouble)
         return trouble;
-    if (!find_views(&finding) || !find_ties(&finding))
+    if (!bring_gradients_home(&finding) || !find_views(&finding) || !find_ties(&finding))
         return "memory ran out";
     tie_updates(&finding);
     tie_what_updates_read(&finding);

@@ -35,16 +35,23 @@ static bool is_forward(const struct recomputing *r, uint32_t op)
     return form_of(r, op)->phase == LL_PHASE_FORWARD;
 }
 
-/* A layer in a step is a group. */
+/* A layer going forward is a group, each time that the trace goes forward anew. */
 static bool group_layers(struct recomputing *r)
 {
     struct ll_layers layers;
+    uint32_t times = 0;
+    bool backward = false;
     if (!ll_layers_find(r->trace, &r->rewrite.arena, &layers))
         return false;
-    for (uint32_t op = 0; op < r->trace->op_count; op++)
-        if (is_forward(r, op) && layers.named[op] != LL_NONE)
-            r->group_of[op] = r->trace->ops[op].step * layers.count + layers.named[op];
-    r->group_count = (uint32_t)r->trace->step_count * layers.count;
+    for (uint32_t op = 0; op < r->trace->op_count; op++) {
+        if (layers.named[op] == LL_NONE)
+            continue;
+        times += is_forward(r, op) && backward;
+        backward = is_forward(r, op) ? false : backward || form_of(r, op)->phase == LL_PHASE_BACKWARD;
+        if (is_forward(r, op))
+            r->group_of[op] = times * layers.count + layers.named[op];
+    }
+    r->group_count = (times + 1) * layers.count;
     return true;
 }
 

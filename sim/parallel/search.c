@@ -12,6 +12,7 @@
 #include "sim/replay/exchanges.h"
 #include "tracer/rescale.h"
 
+#include <inttypes.h>
 #include <math.h>
 #include <stdlib.h>
 
@@ -50,24 +51,29 @@ struct base {
 
 /* --- programs --- */
 
-static struct ll_trace *take(struct ll_trace *old, bool owned, struct ll_trace *next)
+static struct ll_trace *take(struct ll_trace *old, struct ll_trace *next)
 {
-    if (owned)
-        ll_trace_free(old);
+    ll_trace_free(old);
     return next;
 }
 
-/* The program of a device with all layers; NULL when there is none, *failed when memory ran out. */
+/* The program of a device with all layers; NULL when there is none, or none that is new; s->failed when
+ * memory ran out. */
 static struct ll_trace *make_program(struct searching *s, const struct ll_parallel *plan)
 {
     const char *trouble = NULL;
     struct ll_diags diags = {0};
     struct ll_trace *program = ll_trace_rescale(s->thin ? s->thin : s->trace, plan->micro_batch, &trouble);
     if (program && (plan->tensor > 1 || plan->expert > 1))
-        program = take(program, true, ll_shard(program, plan, &diags));
+        program = take(program, ll_shard(program, plan, &diags));
+    uint64_t ops = program ? program->op_count : 0;
     if (program && plan->recompute == LL_RECOMPUTE_SELECTIVE)
-        program = take(program, true, ll_recompute(program, plan->recompute, &trouble));
+        program = take(program, ll_recompute(program, plan->recompute, &trouble));
     s->failed |= !program && !trouble && diags.count == 0;
+    if (program && plan->recompute == LL_RECOMPUTE_SELECTIVE && program->op_count == ops) {
+        ll_trace_free(program); /* nothing is computed again: that has been seen */
+        program = NULL;
+    }
     ll_diags_release(&diags);
     return program;
 }
@@ -201,18 +207,20 @@ static double gathered_s(struct searching *s, const struct ll_parallel *plan, co
 
 static double estimate_s(struct searching *s, const struct ll_parallel *plan, double micro_batches)
 {
-    double slowest_s = 0, sum_s = 0, worst_tail_s = 0;
+    double slowest_s = 0, sum_s = 0, worst_tail_s = 0, most_gradient_bytes = 0;
     for (uint64_t i = 0; i < plan->pipeline; i++) {
         double pass_s = gathered_s(s, plan, &s->stages[i]);
         slowest_s = fmax(slowest_s, pass_s);
         sum_s += pass_s;
         worst_tail_s = fmax(worst_tail_s, tail_s(s, plan, &s->stages[i]));
+        most_gradient_bytes = fmax(most_gradient_bytes, s->stages[i].gradient_bytes);
     }
     double fill_s = (sum_s - slowest_s) / (double)plan->chunks;
     double messages_s = plan->pipeline > 1
                             ? 2 * (double)(plan->pipeline - 1) * message_s(s, plan, s->stages[0].handed_bytes)
                             : 0;
-    return micro_batches * slowest_s + fill_s + messages_s + worst_tail_s;
+    double added_s = 2 * most_gradient_bytes / ll_machine_memory_Bps(s->machine);
+    return micro_batches * slowest_s + (micro_batches - 1) * added_s + fill_s + messages_s + worst_tail_s;
 }
 
 static double estimate_bytes(const struct searching *s, const struct base *base,
@@ -345,8 +353,9 @@ static void try_micro_batches(struct searching *s, struct ll_parallel plan)
             continue;
         uint64_t before = s->result->considered;
         bool made = measure(s, &arena, &base);
-        s->result->impossible += !made;
-        fits = made && (try_stages(s, &base) || s->result->considered == before);
+        s->result->impossible += !made && plan.recompute == LL_RECOMPUTE_NONE;
+        fits = made ? try_stages(s, &base) || s->result->considered == before
+                    : plan.recompute == LL_RECOMPUTE_NONE;
         ll_arena_release(&arena);
     }
 }
@@ -430,9 +439,9 @@ static bool check(const struct ll_trace *trace, const struct ll_machine *machine
     if (ll_trace_batch(trace) == 0)
         return ll_complain(diags, place, "the trace does not say how many samples a step has");
     if (search->devices > ll_machine_devices(machine))
-        return ll_complain(
-            diags, (struct ll_place){.file = machine->path}, "%llu devices: the machine's network joins %llu",
-            (unsigned long long)search->devices, (unsigned long long)ll_machine_devices(machine));
+        return ll_complain(diags, (struct ll_place){0},
+                           "%" PRIu64 " devices: the machine's network joins %" PRIu64, search->devices,
+                           ll_machine_devices(machine));
     return true;
 }
 

@@ -1,230 +1,15 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* One walk over the ops in their order. Of each op: along which of its axes (sim/parallel/axes.h) is it
- * divided, if any? A product whose weight nobody has divided yet decides for it; any other op takes the axis
- * that costs the fewest bytes over links, given what its inputs are already. Then its inputs are brought into
- * the states that this wants, and the op is written with the shapes that follow. */
+ * divided, if any (sim/parallel/shard_axis.h)? Then its inputs are brought into the states that this wants,
+ * and the op is written with the shapes that follow. */
 #include "sim/parallel/shard.h"
 
-#include "sim/parallel/axes.h"
-#include "sim/parallel/holding.h"
+#include "sim/parallel/shard_axis.h"
 #include "tracer/copy.h"
 
 #include <inttypes.h>
 #include <stdio.h>
-
-static const double impossible = 1e60;
-
-struct sharding {
-    struct ll_holding holding;
-    const struct ll_trace *trace;
-    struct ll_diags *diags;
-    struct ll_arena scratch; /* of the op at work */
-    uint32_t op;
-    const struct ll_form *form;
-    struct ll_axes axes;
-    uint32_t *inputs; /* tensors of the new trace */
-    bool right;
-};
-
-static uint32_t old_input(const struct sharding *s, uint32_t i)
-{
-    return ll_op_input(s->trace, s->op, i);
-}
-
-static struct ll_state state_of_input(const struct sharding *s, uint32_t i)
-{
-    return s->holding.states[old_input(s, i)];
-}
-
-/* So many of what are too many, or do not come out even. */
-static void complain(struct sharding *s, uint64_t extent, const char *what)
-{
-    s->right =
-        ll_complain(s->diags, (struct ll_place){0},
-                    "op %" PRIu32 ", %s in %s: %" PRIu64 " %s cannot be divided among %" PRIu64 " ranks",
-                    s->op, s->trace->strings[s->form->kind_name], s->trace->strings[s->form->scope], extent,
-                    what, s->holding.ranks);
-}
-
-/* Choosing an axis. */
-
-/* What an input must be if the op is divided along an axis (0: nowhere). */
-static struct ll_state wanted_of(const struct sharding *s, uint32_t i, uint8_t axis)
-{
-    int dim = axis ? ll_dim_in(&s->axes, i, axis) : -1;
-    if (dim < 0)
-        return (struct ll_state){.held = LL_HELD_WHOLE};
-    return (struct ll_state){LL_HELD_SHARE, (uint8_t)dim, s->form->view.in[i].role[dim], false};
-}
-
-/* Attributes that count along a divided axis must come out even, too. */
-static bool attributes_divide(const struct sharding *s, int axis_dim)
-{
-    const struct ll_op_view *op = &s->form->view;
-    bool cuts = op->kind == LL_OP_SLICE || op->kind == LL_OP_PAD;
-    if (!cuts || axis_dim != ll_attr_count(op, LL_ATTR_AXIS, 0))
-        return true;
-    static const enum ll_attr_key keys[] = {LL_ATTR_BEGIN, LL_ATTR_SIZE, LL_ATTR_BEFORE, LL_ATTR_AFTER};
-    for (size_t i = 0; i < sizeof keys / sizeof *keys; i++)
-        if ((uint64_t)ll_attr_count(op, keys[i], 0) % s->holding.ranks != 0)
-            return false;
-    return true;
-}
-
-/* Whether every dimension of the axis comes in equal shares. */
-static bool axis_divides(const struct sharding *s, uint8_t axis)
-{
-    const struct ll_op_view *op = &s->form->view;
-    for (uint32_t i = 0; i < op->input_count; i++) {
-        int dim = ll_dim_in(&s->axes, i, axis);
-        if (dim >= 0 && (!ll_divides(&s->holding, &op->in[i], (unsigned)dim) || !attributes_divide(s, dim)))
-            return false;
-    }
-    for (uint32_t i = 0; i < op->output_count; i++) {
-        int dim = ll_dim_out(&s->axes, i, axis);
-        if (dim >= 0 && !ll_divides(&s->holding, &op->out[i], (unsigned)dim))
-            return false;
-    }
-    return true;
-}
-
-/* What is overwritten stays as it is. */
-static bool may_overwrite(const struct sharding *s, uint32_t output, uint8_t axis)
-{
-    uint32_t alias = s->form->aliases[output];
-    if (alias == LL_NONE || s->form->bytes_written == 0)
-        return true;
-    struct ll_state now = state_of_input(s, alias), wanted = wanted_of(s, alias, axis);
-    return now.free || (now.held == wanted.held && (now.held != LL_HELD_SHARE || now.dim == wanted.dim));
-}
-
-/* Results that lie not along the axis are terms of sums, which somebody has to sum up. */
-static double cost_of_results(const struct sharding *s, uint8_t axis)
-{
-    const struct ll_op_view *op = &s->form->view;
-    double cost = 0;
-    for (uint32_t i = 0; i < op->output_count; i++) {
-        if (!may_overwrite(s, i, axis))
-            return impossible;
-        if (axis == 0 || ll_dim_out(&s->axes, i, axis) >= 0)
-            continue;
-        if (!s->axes.summed[axis])
-            return impossible;
-        bool scattered = ll_time_dim(&s->holding, &op->out[i]) >= 0;
-        cost += (scattered ? 1 : 2) * (double)ll_size_bytes(&op->out[i]);
-    }
-    return cost;
-}
-
-static double cost_of_axis(const struct sharding *s, uint8_t axis)
-{
-    double cost = axis && !axis_divides(s, axis) ? impossible : cost_of_results(s, axis);
-    for (uint32_t i = 0; i < s->form->view.input_count && cost < impossible; i++)
-        cost += ll_cost_of_state(&s->holding, old_input(s, i), wanted_of(s, i, axis), s->form->phase);
-    return cost;
-}
-
-/* Whether an input suggests the axis: it is divided along it, or is a term that may be scattered along it. */
-static bool is_suggested(const struct sharding *s, uint8_t axis)
-{
-    const struct ll_op_view *op = &s->form->view;
-    bool inside = false;
-    for (uint32_t i = 0; i < op->input_count; i++) {
-        int dim = ll_dim_in(&s->axes, i, axis);
-        struct ll_state now = state_of_input(s, i);
-        inside |= dim >= 0;
-        if (dim >= 0 && !now.free && now.held == LL_HELD_SHARE && now.dim == dim)
-            return true;
-        if (dim >= 0 && now.held == LL_HELD_TERM && ll_time_dim(&s->holding, &op->in[i]) == dim)
-            return true;
-    }
-    int made = op->output_count ? ll_dim_out(&s->axes, 0, axis) : -1;
-    return !inside && made >= 0 && op->out[0].role[made] == LL_ROLE_VOCABULARY;
-}
-
-static uint8_t cheapest_axis(const struct sharding *s)
-{
-    uint8_t best = 0;
-    double least = cost_of_axis(s, 0);
-    for (uint8_t axis = 1; axis <= s->axes.count; axis++) {
-        double cost = is_suggested(s, axis) ? cost_of_axis(s, axis) : impossible;
-        if (cost < least || (cost == least && best == 0 && cost < impossible)) {
-            least = cost;
-            best = axis;
-        }
-    }
-    return best;
-}
-
-/* Weights. */
-
-/* The weight that an op decides about: of a product, or a table of words; LL_NONE for none. */
-static uint32_t undecided_weight(const struct sharding *s)
-{
-    const struct ll_op_view *op = &s->form->view;
-    bool takes = op->kind == LL_OP_MATMUL || op->kind == LL_OP_BATCH_MATMUL || op->kind == LL_OP_CONV2D ||
-                 op->kind == LL_OP_GATHER;
-    for (uint32_t i = 0; takes && i < op->input_count; i++) {
-        const struct ll_desc *desc = &s->trace->descs[s->form->inputs[i]];
-        if (desc->memory == LL_WEIGHT && state_of_input(s, i).free)
-            return i;
-    }
-    return LL_NONE;
-}
-
-static bool must_divide(uint8_t role)
-{
-    return role == LL_ROLE_HEADS || role == LL_ROLE_INNER;
-}
-
-/* By rows where the other input is divided along the sum, else by columns. A table by its rows, if these are
- * words. */
-static uint8_t axis_of_weight(struct sharding *s, uint32_t weight)
-{
-    const struct ll_shape *shape = &s->form->view.in[weight];
-    uint32_t other = weight ? 0 : 1;
-    uint8_t columns = 0;
-    for (unsigned dim = 0; dim < shape->rank; dim++) {
-        uint8_t axis = ll_axis_in(&s->axes, weight, dim);
-        int there = axis ? ll_dim_in(&s->axes, other, axis) : -1;
-        struct ll_state state = state_of_input(s, other);
-        if (axis && s->axes.summed[axis] && there >= 0 && !state.free && state.held == LL_HELD_SHARE &&
-            state.dim == there && axis_divides(s, axis))
-            return axis;
-        if (s->form->view.kind == LL_OP_GATHER)
-            columns = dim == 0 && shape->role[0] == LL_ROLE_VOCABULARY ? axis : columns;
-        else if (axis && there < 0 && !s->axes.summed[axis] && shape->role[dim] != LL_ROLE_EXPERTS)
-            columns = axis;
-    }
-    if (columns && axis_divides(s, columns))
-        return columns;
-    int dim = columns ? ll_dim_in(&s->axes, weight, columns) : -1;
-    if (dim >= 0 && must_divide(shape->role[dim]))
-        complain(s, shape->dim[dim], "features");
-    return cheapest_axis(s);
-}
-
-/* Regrouping what is divided: heads come whole. */
-static void check_heads(struct sharding *s, uint8_t axis)
-{
-    const struct ll_op_view *op = &s->form->view;
-    if (op->kind != LL_OP_RESHAPE || axis != 0 || s->axes.count == 0)
-        return;
-    int dim = ll_dim_out(&s->axes, 0, 1);
-    if (dim >= 0 && op->out[0].role[dim] == LL_ROLE_HEADS &&
-        !ll_divides(&s->holding, &op->out[0], (unsigned)dim))
-        complain(s, op->out[0].dim[dim], "heads");
-}
-
-static uint8_t axis_of_op(struct sharding *s)
-{
-    uint32_t weight = undecided_weight(s);
-    if (weight != LL_NONE)
-        return axis_of_weight(s, weight);
-    uint8_t axis = cheapest_axis(s);
-    check_heads(s, axis);
-    return axis;
-}
+#include <string.h>
 
 /* Terms of sums. */
 
@@ -241,13 +26,13 @@ static bool is_linear(enum ll_op_kind kind)
 
 /* Whether the op makes terms of terms, so that they are summed up later, once. A single number that is whole
  * may be a term, too: of one rank, with zeros of the others. */
-static bool passes_terms(const struct sharding *s)
+static bool passes_terms(const struct ll_sharding *s)
 {
     const struct ll_op_view *op = &s->form->view;
     bool any = false;
     for (uint32_t i = 0; i < op->input_count; i++) {
-        bool term = state_of_input(s, i).held == LL_HELD_TERM;
-        if (term ? s->holding.readers[old_input(s, i)] != 1 : op->in[i].rank > 0)
+        bool term = ll_state_of_input(s, i).held == LL_HELD_TERM;
+        if (term ? s->holding.readers[ll_old_input(s, i)] != 1 : op->in[i].rank > 0)
             return false;
         any |= term;
     }
@@ -256,22 +41,26 @@ static bool passes_terms(const struct sharding *s)
 
 /* Writing. */
 
-static bool convert_inputs(struct sharding *s, uint8_t axis, bool terms)
+static bool take_look(struct ll_sharding *s, uint32_t tensor, struct ll_state wanted);
+
+static bool convert_inputs(struct ll_sharding *s, uint8_t axis, bool terms)
 {
     struct ll_rewrite *rewrite = &s->holding.rewrite;
     uint32_t count = s->form->view.input_count, scope = ll_rewrite_string(rewrite, s->form->scope);
     s->inputs = ll_alloc(&s->scratch, count, sizeof *s->inputs);
     for (uint32_t i = 0; s->inputs && i < count; i++) {
-        struct ll_state wanted = wanted_of(s, i, axis);
-        if (terms && state_of_input(s, i).held == LL_HELD_TERM)
+        struct ll_state wanted = ll_wanted_of(s, i, axis);
+        if (terms && ll_state_of_input(s, i).held == LL_HELD_TERM)
             wanted.held = LL_HELD_TERM;
-        s->inputs[i] = ll_have_state(&s->holding, old_input(s, i), wanted, s->form->phase, scope);
+        if (!take_look(s, ll_old_input(s, i), wanted))
+            return false;
+        s->inputs[i] = ll_have_state(&s->holding, ll_old_input(s, i), wanted, s->form->phase, scope);
     }
     return s->inputs != NULL;
 }
 
 /* The largest of each row's share, and then of each row. */
-static void settle_maxima(struct sharding *s)
+static void settle_maxima(struct ll_sharding *s)
 {
     struct ll_rewrite *rewrite = &s->holding.rewrite;
     const struct ll_shape *logits = ll_rewrite_shape(rewrite, s->inputs[0]);
@@ -295,10 +84,10 @@ static void settle_maxima(struct sharding *s)
 }
 
 /* What a divided axis means: what it does where it is divided already, else what the result says. */
-static uint8_t role_of_axis(const struct sharding *s, uint8_t axis, uint8_t otherwise)
+static uint8_t role_of_axis(const struct ll_sharding *s, uint8_t axis, uint8_t otherwise)
 {
     for (uint32_t i = 0; i < s->form->view.input_count; i++) {
-        struct ll_state state = state_of_input(s, i);
+        struct ll_state state = ll_state_of_input(s, i);
         if (state.held == LL_HELD_SHARE && ll_dim_in(&s->axes, i, axis) == state.dim &&
             state.role == LL_ROLE_SEQUENCE)
             return LL_ROLE_SEQUENCE;
@@ -306,7 +95,7 @@ static uint8_t role_of_axis(const struct sharding *s, uint8_t axis, uint8_t othe
     return otherwise;
 }
 
-static struct ll_state state_of_result(const struct sharding *s, uint32_t i, uint8_t axis, bool terms)
+static struct ll_state state_of_result(const struct ll_sharding *s, uint32_t i, uint8_t axis, bool terms)
 {
     int dim = axis ? ll_dim_out(&s->axes, i, axis) : -1;
     if (terms || (axis && dim < 0))
@@ -317,7 +106,7 @@ static struct ll_state state_of_result(const struct sharding *s, uint32_t i, uin
                              role_of_axis(s, axis, s->form->view.out[i].role[dim]), false};
 }
 
-static void share_attributes(const struct sharding *s, uint8_t axis, struct ll_attr *attrs)
+static void share_attributes(const struct ll_sharding *s, uint8_t axis, struct ll_attr *attrs)
 {
     const struct ll_op_view *op = &s->form->view;
     bool cuts = op->kind == LL_OP_SLICE || op->kind == LL_OP_PAD;
@@ -329,7 +118,7 @@ static void share_attributes(const struct sharding *s, uint8_t axis, struct ll_a
             attrs[i].count /= (int64_t)s->holding.ranks;
 }
 
-static bool write_op(struct sharding *s, uint8_t axis, bool terms)
+static bool write_op(struct ll_sharding *s, uint8_t axis, bool terms)
 {
     struct ll_rewrite *rewrite = &s->holding.rewrite;
     struct ll_record record;
@@ -354,22 +143,127 @@ static bool write_op(struct sharding *s, uint8_t axis, bool terms)
     return ll_rewrite_put(rewrite, s->op, &record) != LL_NONE || record.output_count == 0;
 }
 
-static bool shard_op(struct sharding *s, uint32_t op)
+/* Looks at weights wait until it is known how these are divided: the first reader says how it wants them. */
+
+static bool begin_op(struct ll_sharding *s, uint32_t op, struct ll_divided held)
 {
     s->op = op;
     s->form = &s->trace->forms[s->trace->ops[op].form];
-    s->axes.held = (struct ll_divided){.dim = -1};
-    if (s->form->view.input_count > 0 && state_of_input(s, 0).held == LL_HELD_SHARE)
-        s->axes.held = (struct ll_divided){state_of_input(s, 0).dim, state_of_input(s, 0).role};
-    if (!ll_axes_of(&s->form->view, &s->scratch, &s->axes))
-        return ll_rewrite_trouble(&s->holding.rewrite, "memory ran out");
+    s->axes.held = held;
+    return ll_axes_of(&s->form->view, &s->scratch, &s->axes) ||
+           ll_rewrite_trouble(&s->holding.rewrite, "memory ran out");
+}
+
+/* The axis of the look at work along which its result is divided as wanted, with the dimension of its input;
+ * 0 when there is none. */
+static uint8_t axis_of_look(struct ll_sharding *s, struct ll_state wanted)
+{
+    const struct ll_shape *in = &s->form->view.in[0];
+    for (unsigned i = 0; wanted.held == LL_HELD_SHARE && i < in->rank; i++) {
+        begin_op(s, s->op, (struct ll_divided){(int)i, in->role[i]});
+        uint8_t axis = s->axes.in ? ll_axis_in(&s->axes, 0, i) : 0;
+        if (axis && ll_dim_out(&s->axes, 0, axis) == wanted.dim && ll_axis_divides(s, axis))
+            return axis;
+    }
+    return 0;
+}
+
+static bool take_look(struct ll_sharding *s, uint32_t tensor, struct ll_state wanted)
+{
+    if (!s->holding.states[tensor].free || s->trace->tensors[tensor].producer == LL_NONE)
+        return true;
+    struct ll_sharding outer = *s;
+    bool written = begin_op(s, s->trace->tensors[tensor].producer, (struct ll_divided){.dim = -1}) &&
+                   write_op(s, axis_of_look(s, wanted), false);
+    s->op = outer.op;
+    s->form = outer.form;
+    s->axes = outer.axes;
+    s->inputs = outer.inputs;
+    return written;
+}
+
+/* Gradients, before weights are changed by them: as the weight is, and not divided by time. From then on
+ * nobody reads what they were before. */
+static void settle_gradients(struct ll_sharding *s)
+{
+    struct ll_rewrite *rewrite = &s->holding.rewrite;
+    for (uint32_t i = 0; i < s->form->view.input_count; i++) {
+        uint32_t tensor = ll_old_input(s, i), weight = s->updated[tensor];
+        struct ll_state now = s->holding.states[tensor], wanted = now;
+        if (now.free)
+            continue;
+        if (weight != LL_NONE && !s->holding.states[weight].free)
+            wanted = s->holding.states[weight];
+        else if (now.held == LL_HELD_SHARE && now.role == LL_ROLE_SEQUENCE)
+            wanted = (struct ll_state){.held = LL_HELD_WHOLE};
+        uint32_t scope = ll_rewrite_string(rewrite, s->form->scope);
+        uint32_t settled = ll_have_state(&s->holding, tensor, wanted, LL_PHASE_UPDATE, scope);
+        ll_rewrite_redirect(rewrite, tensor, settled);
+        s->holding.states[tensor] = wanted;
+        s->holding.copies_of[tensor] = LL_NONE;
+    }
+}
+
+/* What no op reads is for the user: sums are made, and what a step ends with (the scores of an inference) is
+ * had whole. */
+static void finish_results(struct ll_sharding *s)
+{
+    const struct ll_op *next = s->op + 1 < s->trace->op_count ? &s->trace->ops[s->op + 1] : NULL;
+    bool last = !next || next->step != s->trace->ops[s->op].step;
+    for (uint32_t i = 0; s->form->phase == LL_PHASE_FORWARD && i < s->form->view.output_count; i++) {
+        uint32_t tensor = ll_op_output(s->trace, s->op, i);
+        bool term = s->holding.states[tensor].held == LL_HELD_TERM;
+        if (s->holding.readers[tensor] == 0 && (term || last))
+            ll_have_state(&s->holding, tensor, (struct ll_state){.held = LL_HELD_WHOLE}, s->form->phase,
+                          ll_rewrite_string(&s->holding.rewrite, s->form->scope));
+    }
+}
+
+static bool shard_op(struct ll_sharding *s, uint32_t op)
+{
+    const struct ll_form *form = &s->trace->forms[s->trace->ops[op].form];
+    struct ll_divided held = {.dim = -1};
+    struct ll_state *first = form->view.input_count ? &s->holding.states[ll_op_input(s->trace, op, 0)] : NULL;
+    if (first && first->free && ll_is_look(&form->view) && ll_is_undecided(s, ll_op_input(s->trace, op, 0))) {
+        s->holding.states[ll_op_output(s->trace, op, 0)].free = true;
+        return true;
+    }
+    if (first && first->held == LL_HELD_SHARE)
+        held = (struct ll_divided){first->dim, first->role};
+    if (!begin_op(s, op, held))
+        return false;
+    if (form->phase == LL_PHASE_UPDATE)
+        settle_gradients(s);
     bool terms = passes_terms(s);
-    bool written = write_op(s, terms ? 0 : axis_of_op(s), terms);
+    bool written = write_op(s, terms ? 0 : ll_axis_of_op(s), terms);
+    if (written)
+        finish_results(s);
     ll_arena_release(&s->scratch);
     return written;
 }
 
-static struct ll_trace *end(struct sharding *s)
+/* Backwards from the ops that change weights, through what is done with gradients before. */
+static bool find_updated(struct ll_sharding *s)
+{
+    const struct ll_trace *trace = s->trace;
+    s->updated = ll_alloc(&s->holding.rewrite.arena, trace->tensor_count + 1, sizeof *s->updated);
+    for (uint64_t i = 0; s->updated && i < trace->tensor_count; i++)
+        s->updated[i] = LL_NONE;
+    for (uint32_t op = (uint32_t)trace->op_count; s->updated && op-- > 0;) {
+        const struct ll_form *form = &trace->forms[trace->ops[op].form];
+        uint32_t first = form->view.output_count ? ll_op_output(trace, op, 0) : LL_NONE;
+        if (form->phase != LL_PHASE_UPDATE || first == LL_NONE)
+            continue;
+        bool changes = form->aliases[0] != LL_NONE && trace->descs[form->outputs[0]].memory == LL_WEIGHT;
+        uint32_t weight = changes ? ll_op_input(trace, op, form->aliases[0]) : s->updated[first];
+        for (uint32_t i = 0; i < form->view.input_count; i++)
+            if (memcmp(form->view.in[i].dim, form->view.out[0].dim, sizeof form->view.out[0].dim) == 0)
+                s->updated[ll_op_input(trace, op, i)] = weight;
+    }
+    return s->updated != NULL;
+}
+
+static struct ll_trace *end(struct ll_sharding *s)
 {
     const char *trouble = NULL;
     struct ll_trace *shard = ll_rewrite_end(&s->holding.rewrite, &trouble);
@@ -394,7 +288,7 @@ struct ll_trace *ll_shard(const struct ll_trace *trace, const struct ll_parallel
             ll_complain(diags, (struct ll_place){0}, "memory ran out");
         return copy;
     }
-    struct sharding s = {.trace = trace, .diags = diags, .right = true};
+    struct ll_sharding s = {.trace = trace, .diags = diags, .right = true};
     char ranks[24];
     snprintf(ranks, sizeof ranks, "%" PRIu64, plan->tensor);
     const struct ll_fact fact = {"parallel.tensor", ranks};
@@ -402,7 +296,7 @@ struct ll_trace *ll_shard(const struct ll_trace *trace, const struct ll_parallel
     s.holding.stride = 1;
     s.holding.by_time = plan->sequence;
     ll_rewrite_begin(&s.holding.rewrite, trace, &fact, 1);
-    if (!ll_holding_begin(&s.holding, trace))
+    if (!ll_holding_begin(&s.holding, trace) || !find_updated(&s))
         ll_rewrite_trouble(&s.holding.rewrite, "memory ran out");
     bool going = !s.holding.rewrite.trouble;
     for (uint32_t op = 0; op < trace->op_count && going; op++)

@@ -46,7 +46,8 @@ static bool rescale(struct chain *chain)
     chain->what = "at another batch";
     if (batch == 0 || batch == ll_trace_batch(chain->last))
         return true;
-    return follow(chain, ll_trace_rescale(chain->last, batch, &trouble), trouble);
+    struct ll_trace *made = ll_trace_rescale(chain->last, batch, &trouble);
+    return follow(chain, made, trouble);
 }
 
 static bool shard(struct chain *chain)
@@ -71,7 +72,8 @@ static bool recompute(struct chain *chain)
     chain->what = "computed again";
     if (chain->spread->plan.recompute == LL_RECOMPUTE_NONE)
         return true;
-    return follow(chain, ll_recompute(chain->last, chain->spread->plan.recompute, &trouble), trouble);
+    struct ll_trace *made = ll_recompute(chain->last, chain->spread->plan.recompute, &trouble);
+    return follow(chain, made, trouble);
 }
 
 static bool cut(struct chain *chain, uint64_t piece)
@@ -82,7 +84,8 @@ static bool cut(struct chain *chain, uint64_t piece)
     if (chain->spread->piece_count == 1)
         return true;
     const struct ll_cut how = {plan->pipeline, plan->chunks, piece, plan->tensor * plan->data};
-    return follow(chain, ll_cut(chain->last, &how, &trouble), trouble);
+    struct ll_trace *made = ll_cut(chain->last, &how, &trouble);
+    return follow(chain, made, trouble);
 }
 
 static bool exchange(struct chain *chain)
@@ -91,7 +94,8 @@ static bool exchange(struct chain *chain)
     chain->what = "with replicas";
     if (chain->spread->plan.data == 1)
         return true;
-    return follow(chain, ll_exchange_gradients(chain->last, &chain->spread->plan, &trouble), trouble);
+    struct ll_trace *made = ll_exchange_gradients(chain->last, &chain->spread->plan, &trouble);
+    return follow(chain, made, trouble);
 }
 
 static bool offload(struct chain *chain)
@@ -101,7 +105,8 @@ static bool offload(struct chain *chain)
     chain->what = "with memory on the host";
     if (!away->optimizer && !away->activations && !away->weights)
         return true;
-    return follow(chain, ll_offload(chain->last, &chain->spread->plan, &trouble), trouble);
+    struct ll_trace *made = ll_offload(chain->last, &chain->spread->plan, &trouble);
+    return follow(chain, made, trouble);
 }
 
 /* Layers that a piece has, where it and its neighbours have none but such as are alike. */

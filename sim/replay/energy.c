@@ -70,8 +70,10 @@ static double level_area_m2(const struct ll_machine *machine, uint64_t l)
     return (double)machine->levels[l].size_bytes * instances * machine->area.sram_m2_per_byte;
 }
 
-static double area_m2(const struct ll_machine *machine)
+double ll_area_m2(const struct ll_machine *machine)
 {
+    if (!machine->area_given)
+        return NAN;
     double total_m2 = machine->area.fixed_m2;
     for (uint64_t u = 0; u < machine->unit_count; u++)
         total_m2 += unit_area_m2(&machine->units[u], &machine->area);
@@ -83,7 +85,7 @@ static double area_m2(const struct ll_machine *machine)
 void ll_sum_energy(struct ll_result *result)
 {
     const struct ll_machine *machine = result->machine;
-    result->area_m2 = machine->area_given ? area_m2(machine) : NAN;
+    result->area_m2 = ll_area_m2(machine);
     double area_mm2 = machine->area_given ? result->area_m2 * 1e6 : 0;
     result->energy_j = machine->energy_given ? sum_energy(result, area_mm2, &result->energy) : NAN;
 }

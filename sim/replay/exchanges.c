@@ -54,6 +54,7 @@ struct ll_asked ll_asked_by(const struct ll_op_view *op)
     bool two = is_between_two(op->kind);
     return (struct ll_asked){.kind = op->kind,
                              .bytes = ll_max(read, written),
+                             .part = op->kind == LL_OP_ALL_GATHER && written <= read,
                              .devices = two           ? 2
                                         : devices > 0 ? (uint64_t)devices
                                                       : 0,
@@ -159,7 +160,7 @@ static bool exchange(struct ll_exchanges *x, const struct ll_asked *asked, struc
                       : two     ? list_pairs(x, asked, members, price)
                                 : list_groups(x, asked, size, members, price);
     struct ll_exchange what = {.collective = collectives[asked->kind],
-                               .bytes = (double)asked->bytes,
+                               .bytes = (double)asked->bytes * (asked->part ? (double)size : 1),
                                .members = members,
                                .size = size,
                                .groups = groups};

@@ -10,12 +10,13 @@
 #include <math.h>
 #include <stdlib.h>
 
+/* An exchange. */
 struct span {
     double start_s, end_s;
     uint32_t form, order;
 };
 
-/* Ops of the device, or exchanges, each in the order of their start. */
+/* All of them, in the order of their start. */
 struct spans {
     struct span *at;
     uint32_t count;
@@ -29,47 +30,70 @@ static int by_start(const void *left, const void *right)
     return a->order < b->order ? -1 : a->order > b->order;
 }
 
-/* Whether the op runs on the device itself. */
-static bool is_computed(uint64_t kind)
+static uint32_t form_of(const struct ll_result *result, uint32_t i)
 {
+    return result->prepared->trace->ops[result->prepared->first_op + i].form;
+}
+
+static uint32_t op_count(const struct ll_result *result)
+{
+    return result->prepared->end_op - result->prepared->first_op;
+}
+
+/* Whether the op is an exchange that takes place. */
+static bool is_exchange(const struct ll_result *result, uint32_t i)
+{
+    uint32_t form = form_of(result, i);
+    return result->prepared->works[form].kind == LL_WORK_COLLECTIVE && result->prices[form].devices > 0;
+}
+
+/* Whether the op runs on the device itself. */
+static bool is_computed(const struct ll_result *result, uint32_t i)
+{
+    uint64_t kind = result->prepared->works[form_of(result, i)].kind;
     return kind != LL_WORK_COLLECTIVE && kind != LL_WORK_HOST && kind != LL_WORK_SWAP && kind != LL_WORK_WAIT;
 }
 
-static bool find_spans(const struct ll_result *result, struct spans *computed, struct spans *exchanged)
+static bool find_exchanges(const struct ll_result *result, struct spans *spans)
 {
-    const struct ll_prepared *prepared = result->prepared;
-    uint32_t count = prepared->end_op - prepared->first_op;
-    *computed = (struct spans){.at = malloc((count + 1) * sizeof *computed->at)};
-    *exchanged = (struct spans){.at = malloc((count + 1) * sizeof *exchanged->at)};
-    for (uint32_t i = 0; computed->at && exchanged->at && i < count; i++) {
+    uint32_t count = 0;
+    for (uint32_t i = 0; i < op_count(result); i++)
+        count += is_exchange(result, i);
+    *spans = (struct spans){.at = malloc((count + 1u) * sizeof *spans->at)};
+    for (uint32_t i = 0; spans->at && i < op_count(result); i++) {
         const struct ll_op_result *op = &result->ops[i];
-        uint32_t form = prepared->trace->ops[prepared->first_op + i].form;
-        uint64_t kind = prepared->works[form].kind;
-        bool idle = kind == LL_WORK_COLLECTIVE && result->prices[form].devices == 0;
-        struct spans *spans = kind == LL_WORK_COLLECTIVE ? exchanged : is_computed(kind) ? computed : NULL;
-        if (spans && !idle)
-            spans->at[spans->count++] = (struct span){op->start_s, op->start_s + op->time_s, form, i};
+        if (is_exchange(result, i))
+            spans->at[spans->count++] =
+                (struct span){op->start_s, op->start_s + op->time_s, form_of(result, i), i};
     }
-    if (!computed->at || !exchanged->at)
-        return false;
-    qsort(exchanged->at, exchanged->count, sizeof *exchanged->at, by_start);
-    return true;
+    if (spans->at)
+        qsort(spans->at, count, sizeof *spans->at, by_start);
+    return spans->at;
 }
 
 /* How much of a span the device's ops cover; *next is the first that may. Spans come in order. */
-static double covered_s(const struct spans *computed, uint32_t *next, double start_s, double end_s)
+static double covered_s(const struct ll_result *result, uint32_t *next, double start_s, double end_s)
 {
     double covered = 0;
-    while (*next < computed->count && computed->at[*next].end_s <= start_s)
-        ++*next;
-    for (uint32_t i = *next; i < computed->count && computed->at[i].start_s < end_s; i++)
-        covered += fmax(0, fmin(end_s, computed->at[i].end_s) - fmax(start_s, computed->at[i].start_s));
+    for (; *next < op_count(result); ++*next) {
+        const struct ll_op_result *op = &result->ops[*next];
+        if (is_computed(result, *next) && op->start_s + op->time_s > start_s)
+            break;
+    }
+    for (uint32_t i = *next; i < op_count(result); i++) {
+        const struct ll_op_result *op = &result->ops[i];
+        if (!is_computed(result, i))
+            continue;
+        if (op->start_s >= end_s)
+            break;
+        covered += fmax(0, fmin(end_s, op->start_s + op->time_s) - fmax(start_s, op->start_s));
+    }
     return covered;
 }
 
 /* Of the exchanges that use one of these levels. */
-static void sweep(const struct ll_result *result, const struct spans *computed, const struct spans *exchanged,
-                  uint32_t levels, double *busy_s, double *exposed_s)
+static void sweep(const struct ll_result *result, const struct spans *exchanged, uint32_t levels,
+                  double *busy_s, double *exposed_s)
 {
     double behind_s = 0, per_step = 1 / (double)result->prepared->steps;
     uint32_t next = 0;
@@ -80,7 +104,7 @@ static void sweep(const struct ll_result *result, const struct spans *computed, 
         if (!(result->prices[span->form].levels & levels) || span->end_s <= start_s)
             continue;
         *busy_s += (span->end_s - start_s) * per_step;
-        *exposed_s += (span->end_s - start_s - covered_s(computed, &next, start_s, span->end_s)) * per_step;
+        *exposed_s += (span->end_s - start_s - covered_s(result, &next, start_s, span->end_s)) * per_step;
         behind_s = span->end_s;
     }
 }
@@ -96,22 +120,19 @@ static void sum_bytes(struct ll_result *result, const struct spans *exchanged)
 
 bool ll_find_exposure(struct ll_result *result)
 {
-    struct spans computed, exchanged;
-    bool found = !result->prices || find_spans(result, &computed, &exchanged);
-    if (result->prices && found) {
-        struct ll_exposure *network = &result->network;
-        network->count = exchanged.count;
-        sum_bytes(result, &exchanged);
-        sweep(result, &computed, &exchanged, UINT32_MAX, &network->busy_s, &network->exposed_s);
-        for (uint32_t l = 0; l < result->machine->network_count; l++)
-            sweep(result, &computed, &exchanged, 1u << l, &network->levels[l].busy_s,
-                  &network->levels[l].exposed_s);
-    }
-    if (result->prices) {
-        free(computed.at);
-        free(exchanged.at);
-    }
-    return found;
+    struct ll_exposure *network = &result->network;
+    struct spans exchanged;
+    if (!result->prices)
+        return true;
+    if (!find_exchanges(result, &exchanged))
+        return false;
+    network->count = exchanged.count;
+    sum_bytes(result, &exchanged);
+    sweep(result, &exchanged, UINT32_MAX, &network->busy_s, &network->exposed_s);
+    for (uint32_t l = 0; l < result->machine->network_count; l++)
+        sweep(result, &exchanged, 1u << l, &network->levels[l].busy_s, &network->levels[l].exposed_s);
+    free(exchanged.at);
+    return true;
 }
 
 /* --- why an exchange takes its time --- */

@@ -62,6 +62,7 @@ struct ll_op_detail {
 
 struct ll_kind_result {
     const char *kind;
+    enum ll_op_kind op_kind;
     enum ll_op_class op_class;
     uint32_t bound;                     /* what bound most of its time */
     double count, time_s, flops, bytes; /* a step */
@@ -130,6 +131,9 @@ const struct ll_result *ll_replay_among(const struct ll_prepared *prepared, cons
 
 /* What else is known of op seq, which is among the replayed ones. Pure. */
 struct ll_op_detail ll_replay_detail(const struct ll_result *result, uint32_t seq);
+
+/* The area of a machine, to first order, as results have it; NaN when the machine does not say. Pure. */
+double ll_area_m2(const struct ll_machine *machine);
 
 /* The derivation of one op's time: lines of text in the arena, numbers filled in. False when seq is not
  * among the replayed ops. */

@@ -237,6 +237,8 @@ static void one_report(const struct ll_report *report, bool per_op, struct ll_js
     ll_json_put_number(json, "area_mm2", result->area_m2 * 1e6);
     if (report->parallel)
         ll_report_parallel_json(report->parallel, json);
+    if (report->together)
+        ll_report_together_json(report->together, json);
     by_kind(result, json);
     if (per_op) {
         ll_json_key(json, "ops");

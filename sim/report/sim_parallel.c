@@ -127,3 +127,35 @@ void ll_report_parallel(const struct ll_parallel_result *p, unsigned width, stru
         stage_table(p, width, out);
     }
 }
+
+void ll_report_together(const struct ll_together *t, unsigned width, struct ll_str *out)
+{
+    struct ll_str line = {0};
+    struct ll_human first, last, busy;
+    double earliest_s = t->ranks[t->last].end_s, busy_s = 0;
+    for (uint32_t i = 0; i < t->rank_count; i++) {
+        earliest_s = t->ranks[i].end_s < earliest_s ? t->ranks[i].end_s : earliest_s;
+        busy_s += t->ranks[i].busy_s / t->rank_count;
+    }
+    ll_str_addf(&line,
+                "%" PRIu32 " ranks together: the first ends after %s, the last, rank %" PRIu32
+                ", after %s; a device works %s of that time",
+                t->rank_count, ll_si(&first, earliest_s, "s"), t->last,
+                ll_si(&last, t->ranks[t->last].end_s, "s"),
+                ll_percent(&busy, t->ranks[t->last].end_s > 0 ? busy_s / t->ranks[t->last].end_s : 0));
+    ll_end_line(&line, width, out);
+}
+
+void ll_report_together_json(const struct ll_together *t, struct ll_json *json)
+{
+    ll_json_key(json, "ranks");
+    ll_json_open_list(json);
+    for (uint32_t i = 0; i < t->rank_count; i++) {
+        ll_json_open_object(json);
+        ll_json_put_count(json, "rank", i);
+        ll_json_put_number(json, "end_s", t->ranks[i].end_s);
+        ll_json_put_number(json, "busy_s", t->ranks[i].busy_s);
+        ll_json_close_object(json);
+    }
+    ll_json_close_list(json);
+}

@@ -4,6 +4,7 @@
 #define LL_SIM_REPORT_SIM_REPORT_H
 
 #include "sim/parallel/step.h"
+#include "sim/parallel/together.h"
 #include "sim/report/memory_report.h"
 #include "tracer/base/json.h"
 #include "tracer/base/str.h"
@@ -18,6 +19,7 @@ struct ll_report {
     /* Between these the time of a step lies for eight in ten, as far as validation says; 0: it does not. */
     double time_low_s, time_high_s;
     const struct ll_parallel_result *parallel; /* that `result` is of; NULL: one device, no plan */
+    const struct ll_together *together;        /* the same, of a trace of several ranks; else NULL */
 };
 
 /* A page on one report: speed-of-light bars, where the time goes, what each doubling gains, and the sentence
@@ -42,9 +44,12 @@ void ll_report_explanations_json(const struct ll_report *reports, size_t count, 
                                  struct ll_json *json);
 
 /* Parts of a page and of the document that are there with a plan: a line on how it is spread, what waits for
- * what; the key `parallel` into the object that is open. */
+ * what; the key `parallel` into the object that is open. The same for a trace of several ranks; its key is
+ * `ranks`. */
 void ll_report_parallel_headline(const struct ll_parallel_result *p, unsigned width, struct ll_str *out);
 void ll_report_parallel(const struct ll_parallel_result *p, unsigned width, struct ll_str *out);
+void ll_report_together(const struct ll_together *t, unsigned width, struct ll_str *out);
+void ll_report_together_json(const struct ll_together *t, struct ll_json *json);
 void ll_report_parallel_json(const struct ll_parallel_result *p, struct ll_json *json);
 
 /* The key `by_class` with the bytes of each memory class at the peak, into the object that is open. */

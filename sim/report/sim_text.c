@@ -329,6 +329,8 @@ void ll_report_page(const struct ll_report *report, unsigned width, struct ll_st
     network_line(result, width, out);
     if (report->parallel)
         ll_report_parallel(report->parallel, width, out);
+    if (report->together)
+        ll_report_together(report->together, width, out);
     ll_str_add(out, "\n");
     kind_table(result, width, out);
     if (report->gain_count) {

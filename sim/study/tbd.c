@@ -51,6 +51,13 @@ static const char *variant_of(uint64_t batch, struct ll_arena *arena)
 
 void ll_tbd_plan_batch(struct ll_plan *plan, enum ll_tbd_row row, uint64_t batch)
 {
+    ll_tbd_plan_batch_with(plan, row, batch, (struct ll_study_setting){0});
+}
+
+void ll_tbd_plan_batch_with(struct ll_plan *plan, enum ll_tbd_row row, uint64_t batch,
+                            struct ll_study_setting setting)
+{
+    size_t count = 0;
     struct ll_recording recording = {.row = ll_tbd[row].name,
                                      .variant = variant_of(batch, &plan->arena),
                                      .model = ll_tbd[row].model,
@@ -59,6 +66,9 @@ void ll_tbd_plan_batch(struct ll_plan *plan, enum ll_tbd_row row, uint64_t batch
                                      .batch = batch,
                                      .steps = STEPS};
     memcpy(recording.settings, ll_tbd[row].settings, sizeof recording.settings);
+    while (recording.settings[count].key)
+        count++;
+    recording.settings[count] = setting;
     plan->failed |= recording.variant[0] == 0;
     ll_plan_recording(plan, &recording);
 }

@@ -45,6 +45,10 @@ void ll_tbd_plan_machine(struct ll_plan *plan, const char *target);
 void ll_tbd_plan_sweep(struct ll_plan *plan, enum ll_tbd_row row);
 void ll_tbd_plan_batch(struct ll_plan *plan, enum ll_tbd_row row, uint64_t batch);
 
+/* The same with one more setting. */
+void ll_tbd_plan_batch_with(struct ll_plan *plan, enum ll_tbd_row row, uint64_t batch,
+                            struct ll_study_setting setting);
+
 /* A workload on a machine: by batch, as far as it could be recorded. */
 struct ll_tbd_sweep {
     enum ll_tbd_row row;

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* A sweep file from any bytes. The machine that is varied is always the same, and models are asked for by name
- * only; whatever is accepted has points, and each number is one. */
+/* A sweep file from any bytes. The machine that is varied is always the same, and models are asked for by
+ * name only; whatever is accepted has points, and each number is one. */
 #include "sim/explore/space.h"
 
 #include <stdlib.h>

@@ -284,6 +284,58 @@ static void collectives_send_what_they_must_and_not_faster_than_ports(void **sta
     }
 }
 
+/* The dumb twin of a ring: all messages of all groups. */
+static double ring_s(const struct ll_net *net, const struct ll_exchange *e)
+{
+    struct ll_flows *flows = ll_flows_new(net);
+    struct ll_flow_times times;
+    for (uint64_t g = 0; g < e->groups; g++)
+        for (uint64_t i = 0; i < e->size; i++)
+            ll_flows_add(flows, e->members[g * e->size + i], e->members[g * e->size + (i + 1) % e->size],
+                         e->bytes / (double)e->size);
+    assert_true(ll_flows_run(flows, &times));
+    ll_flows_free(flows);
+    return 2 * (double)(e->size - 1) * times.done_s;
+}
+
+/* Nodes of some devices that have some rails: devices of equal places make a group, or those of a node do.
+ * Groups that are alike are not all looked at, nor all devices of a long ring. */
+static void what_is_not_looked_at_twice_takes_as_long(void **state)
+{
+    (void)state;
+    state_of_chance = ll_seed(44);
+    for (int i = 0; i < CASES; i++) {
+        uint64_t places = 2 + below(7), nodes = 2 + below(12), devices = places * nodes;
+        bool within = places > 1 && below(2);
+        char text[2048];
+        snprintf(
+            text, sizeof text,
+            LL_TOY_MACHINE
+            "network:\n"
+            "  - {name: in, topology: switch, devices: %d, bandwidth: 4GB/s, latency: 1us}\n"
+            "  - {name: out, topology: switch, devices: %d, bandwidth: 1GB/s, latency: 3us, links: %d}\n",
+            (int)places, (int)nodes, (int)(1 + below(places)));
+        const char *trouble;
+        struct fixture f = {.machine = ll_toy_machine(text)};
+        f.net = ll_net_new(f.machine, &trouble);
+        uint64_t *members = calloc(devices, sizeof *members);
+        for (uint64_t d = 0; d < devices; d++)
+            members[d] = within ? d : d % nodes * places + d / nodes;
+        const struct ll_exchange e = {.collective = LL_COLLECTIVE_ALL_REDUCE,
+                                      .algorithm = LL_ALGORITHM_RING,
+                                      .bytes = (double)(1 + below(1 << 24)),
+                                      .members = members,
+                                      .size = within ? places : nodes,
+                                      .groups = within ? nodes : places};
+        struct ll_exchanged done;
+        assert_int_equal(ll_exchange(f.net, &e, &done), LL_EXCHANGE_DONE);
+        assert_near(done.time_s, ring_s(f.net, &e), 1e-12);
+        assert_near(done.sent_bytes, 2 * (double)(e.size - 1) * e.bytes, 1e-12);
+        free(members);
+        close_net(&f);
+    }
+}
+
 /* More bandwidth or less latency is never slower. */
 static void a_better_network_is_never_slower(void **state)
 {
@@ -317,6 +369,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(messages_share_links_as_the_twin_says_and_conserve_bytes),
         cmocka_unit_test(collectives_send_what_they_must_and_not_faster_than_ports),
+        cmocka_unit_test(what_is_not_looked_at_twice_takes_as_long),
         cmocka_unit_test(a_better_network_is_never_slower),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

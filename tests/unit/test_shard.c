@@ -3,6 +3,7 @@
  * laws on other workloads, and arithmetic on a small one. */
 #include "check.h"
 
+#include "known_models.h"
 #include "models/model.h"
 #include "sim/parallel/shard.h"
 #include "tracer/profile.h"
@@ -10,7 +11,7 @@
 
 #include <unistd.h>
 
-enum { MOST_SETTINGS = 8, LAYERS = 3, BATCH = 2, SEQ = 16, HIDDEN = 64, VOCABULARY = 48, RANKS = 8 };
+enum { LAYERS = 3, BATCH = 2, SEQ = 16, HIDDEN = 64, VOCABULARY = 48, RANKS = 8 };
 
 static struct ll_trace *record(const char *model, bool train, const struct ll_setting *settings)
 {
@@ -23,7 +24,7 @@ static struct ll_trace *record(const char *model, bool train, const struct ll_se
     while (count < MOST_SETTINGS && settings[count].key)
         count++;
     struct ll_run_options options = {.train = train,
-                                     .batch = BATCH,
+                                     .batch = ll_model_find(model)->default_batch ? BATCH : 0,
                                      .steps = 1,
                                      .dry_run = true,
                                      .settings = settings,
@@ -183,6 +184,51 @@ static void a_rank_holds_its_share_of_the_weights(void **state)
     ll_trace_free(rank);
 }
 
+/* The scores of the next words, of which each rank has some: brought together at the end of a step. */
+static void an_inference_ends_with_all_scores(void **state)
+{
+    (void)state;
+    struct ll_trace *trace = record("gpt", false, small_gpt), *rank = shard(trace, RANKS, false);
+    const struct ll_form *last = &rank->forms[rank->ops[rank->op_count - 1].form];
+    assert_int_equal(last->view.kind, LL_OP_ALL_GATHER);
+    assert_int_equal(last->view.in[0].dim[1], VOCABULARY / RANKS);
+    assert_int_equal(last->view.out[0].dim[1], VOCABULARY);
+    ll_trace_free(trace);
+    ll_trace_free(rank);
+}
+
+/* Sound programs, which do all of the products' work at least once and at most each; or heads that are odd.
+ */
+static void check_workload(const struct ll_trace *trace, bool sequence)
+{
+    struct ll_diags diags = {0};
+    struct ll_arena arena = {0};
+    struct ll_trace *rank = ll_shard(trace, &(struct ll_parallel){.tensor = 2, .sequence = sequence}, &diags);
+    for (size_t i = 0; i < diags.kept_count; i++)
+        assert_non_null(strstr(diags.kept[i].message, "heads cannot be divided among 2 ranks"));
+    assert_true(rank ? diags.count == 0 : diags.count > 0);
+    if (rank) {
+        assert_null(ll_trace_check(rank, &arena));
+        assert_in_range(flops_of_products(rank), flops_of_products(trace) / 2, flops_of_products(trace));
+    }
+    ll_arena_release(&arena);
+    ll_diags_release(&diags);
+    ll_trace_free(rank);
+}
+
+static void every_workload_can_be_divided(void **state)
+{
+    (void)state;
+    for (size_t i = 0; i < 4 * sizeof known_models / sizeof *known_models; i++) {
+        const struct known *known = &known_models[i / 4];
+        if (i % 2 && known->train_ops == 0)
+            continue;
+        struct ll_trace *trace = record(known->name, i % 2, known->small);
+        check_workload(trace, i / 2 % 2);
+        ll_trace_free(trace);
+    }
+}
+
 static void a_single_rank_does_it_all(void **state)
 {
     (void)state;
@@ -214,6 +260,8 @@ int main(void)
         cmocka_unit_test(with_the_sequence_divided_sums_are_scattered_and_gathered),
         cmocka_unit_test(ranks_share_all_products),
         cmocka_unit_test(a_rank_holds_its_share_of_the_weights),
+        cmocka_unit_test(an_inference_ends_with_all_scores),
+        cmocka_unit_test(every_workload_can_be_divided),
         cmocka_unit_test(a_single_rank_does_it_all),
         cmocka_unit_test(heads_that_cannot_be_shared_out_are_complained_about),
     };

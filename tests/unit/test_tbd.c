@@ -67,8 +67,10 @@ static void the_machine_files_are_those_of_the_table(void **state)
     assert_int_equal(plan.recording_count, 0);
     for (uint64_t i = 0; i < plan.target_count; i++)
         machines[i] = ll_machine_read(plan.targets[i].machine, folders, NULL, 0, &diags);
-    const struct ll_evidence evidence = {&plan, NULL, (const struct ll_machine *const *)machines, &arena,
-                                         &diags};
+    const struct ll_evidence evidence = {.plan = &plan,
+                                         .machines = (const struct ll_machine *const *)machines,
+                                         .arena = &arena,
+                                         .diags = &diags};
     assert_true(ll_study_judge(study, &evidence, &outcome));
     assert_int_equal(ll_count_verdicts(&outcome, LL_FAIL), 0);
     assert_int_equal(ll_count_verdicts(&outcome, LL_PASS), 21);

@@ -162,7 +162,21 @@ static uint64_t type_of(enum ll_op_kind kind)
 }
 
 /* What simulators of others read. */
-static void put_costs(struct writer *w, const struct ll_form *form)
+/* Ranks are threads; one by itself counts from 0. */
+static void put_exchange(struct writer *w, const struct ll_form *form, uint64_t type, uint32_t thread)
+{
+    int64_t rank = ll_trace_fact(w->trace, "ranks") ? (int64_t)thread : 0;
+    int64_t peer = ll_attr_count(&form->view, LL_ATTR_PEER, 0);
+    put_number(w, "comm_size", ATTR_INT64, form->bytes_read);
+    if (type == CHAKRA_COLLECTIVE) {
+        put_number(w, "comm_type", ATTR_INT64, collective_of(form->view.kind));
+        return;
+    }
+    put_number(w, type == CHAKRA_SEND ? "comm_dst" : "comm_src", ATTR_INT32, (uint64_t)(rank + peer));
+    put_number(w, "comm_tag", ATTR_INT32, (uint64_t)ll_attr_count(&form->view, LL_ATTR_TAG, 0));
+}
+
+static void put_costs(struct writer *w, const struct ll_form *form, uint32_t thread)
 {
     uint64_t type = type_of(form->view.kind);
     uint64_t bytes = ll_add(form->bytes_read, form->bytes_written);
@@ -172,12 +186,7 @@ static void put_costs(struct writer *w, const struct ll_form *form)
         put_number(w, "tensor_size", ATTR_UINT64, bytes);
         return;
     }
-    int64_t peer = ll_attr_count(&form->view, LL_ATTR_PEER, 0);
-    put_number(w, "comm_size", ATTR_INT64, form->bytes_read);
-    if (type == CHAKRA_COLLECTIVE)
-        put_number(w, "comm_type", ATTR_INT64, collective_of(form->view.kind));
-    else
-        put_number(w, type == CHAKRA_SEND ? "comm_dst" : "comm_src", ATTR_INT32, (uint64_t)peer);
+    put_exchange(w, form, type, thread);
 }
 
 /* Which nodes an op waits for: those that make what it reads, and the others. */
@@ -220,7 +229,7 @@ static void put_node(struct writer *w, uint32_t seq)
     ll_wire_put_integer(&w->node, NODE_DURATION, op->duration_ns / 1000);
     put_shapes(w, NODE_INPUTS, form->view.in, form->view.input_count);
     put_shapes(w, NODE_OUTPUTS, form->view.out, form->view.output_count);
-    put_costs(w, form);
+    put_costs(w, form, op->thread);
     put_text(w, NODE_ATTR, "leadline.kind", kind);
     put_text(w, NODE_ATTR, "leadline.phase", ll_phase_name(form->phase));
     put_text(w, NODE_ATTR, "leadline.scope", scope);

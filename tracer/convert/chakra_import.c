@@ -3,7 +3,9 @@
  *
  * Nodes of our own say which op they are, and everything about it. Nodes of others say how large they are: a
  * computation is num_ops FLOPs on tensor_size bytes; one that only tells how long it took waits as long; a
- * communication moves comm_size bytes. What waits for what stays. Ranks are threads of the trace. */
+ * communication moves comm_size bytes. What waits for what stays. Ranks are threads of the trace; a process
+ * group has the ranks that speak of it, group 0 all. The other end of a message is told from here: which rank
+ * a file is follows from its place, of a single one from its name (trace.3.et). */
 #include "tracer/base/map.h"
 #include "tracer/convert/chakra_file.h"
 
@@ -21,6 +23,11 @@ struct rank {
     uint64_t tensor_capacity;
 };
 
+/* Ranks that exchange with each other alone. */
+struct group {
+    uint64_t number, devices, stride;
+};
+
 struct reader {
     struct ll_import *import;
     struct rank *ranks;
@@ -31,6 +38,9 @@ struct reader {
     struct ll_map buffers;  /* sizes of what ranks exchange */
     struct ll_held *buffer; /* by the map's ids */
     uint64_t buffer_capacity;
+    struct ll_map group_ids;
+    struct group *groups; /* by the map's ids */
+    uint64_t group_capacity;
 };
 
 static bool refuse(struct reader *r, const char *what)
@@ -106,23 +116,93 @@ static enum ll_op_kind collective_kind(uint64_t type)
     return type < sizeof kinds / sizeof *kinds ? kinds[type] : LL_OP_COUNT;
 }
 
+/* Whether a rank has a collective of this process group. */
+static bool is_member(const struct rank *rank, uint64_t group)
+{
+    for (uint64_t i = 0; i < rank->file.count; i++)
+        if (rank->file.nodes[i].type == CHAKRA_COLLECTIVE &&
+            chakra_number(&rank->file.nodes[i], "pg_name") == group)
+            return true;
+    return false;
+}
+
+/* The members of a group: how many, and how far apart; 1 where they are not evenly. */
+static struct group describe_group(const struct reader *r, uint64_t number)
+{
+    struct group group = {.number = number, .devices = number ? 0 : r->rank_count, .stride = 1};
+    uint64_t last = 0;
+    bool even = true;
+    for (uint64_t i = 0; number && i < r->rank_count; i++) {
+        if (!is_member(&r->ranks[i], number))
+            continue;
+        if (group.devices == 1)
+            group.stride = i - last;
+        even &= group.devices < 1 || i - last == group.stride;
+        group.devices++;
+        last = i;
+    }
+    group.stride = even ? group.stride : 1;
+    return group;
+}
+
+/* The same, remembered. NULL when memory ran out. */
+static const struct group *find_group(struct reader *r, uint64_t number)
+{
+    bool is_new;
+    uint32_t id = ll_map_intern(&r->group_ids, &number, sizeof number, &is_new);
+    if (id == LL_NO_ID || !ll_grow(&r->groups, &r->group_capacity, (uint64_t)id + 1, sizeof *r->groups))
+        return NULL;
+    if (is_new)
+        r->groups[id] = describe_group(r, number);
+    return &r->groups[id];
+}
+
+/* The rank that a file is: its place, or of a single file the number before its ending. */
+static uint64_t rank_number(const struct reader *r)
+{
+    const char *path = r->rank->file.input->path, *dot = strrchr(path, '.');
+    uint64_t number = 0, digit = 1;
+    if (r->rank_count > 1)
+        return (uint64_t)(r->rank - r->ranks);
+    for (; dot && dot > path && dot[-1] >= '0' && dot[-1] <= '9' && digit < 1000000000; dot--, digit *= 10)
+        number += (uint64_t)(dot[-1] - '0') * digit;
+    return dot && dot > path && dot[-1] == '.' ? number : 0;
+}
+
+/* The attributes of a message or a collective; how many, 0 when memory ran out. */
+static uint32_t describe_exchange(struct reader *r, struct ll_attr attrs[4])
+{
+    uint64_t type = r->node->type;
+    int64_t other = (int64_t)chakra_number(r->node, type == CHAKRA_SEND ? "comm_dst" : "comm_src");
+    if (type != CHAKRA_COLLECTIVE) {
+        attrs[0] = (struct ll_attr){.key = LL_ATTR_PEER, .count = other - (int64_t)rank_number(r)};
+        attrs[1] = (struct ll_attr){.key = LL_ATTR_TAG, .count = (int64_t)chakra_number(r->node, "comm_tag")};
+        return 2;
+    }
+    const struct group *group = find_group(r, chakra_number(r->node, "pg_name"));
+    if (!group)
+        return 0;
+    attrs[0] = (struct ll_attr){.key = LL_ATTR_GROUP, .count = (int64_t)group->number};
+    attrs[1] = (struct ll_attr){.key = LL_ATTR_DEVICES, .count = (int64_t)group->devices};
+    attrs[2] = (struct ll_attr){.key = LL_ATTR_STRIDE, .count = (int64_t)group->stride};
+    return r->rank_count > 1 ? 3 : 1; /* of one rank alone nobody knows who else is in a group */
+}
+
 static bool record_communication(struct reader *r, uint64_t at)
 {
     uint64_t type = r->node->type;
     struct ll_import_op op = {.phase = LL_PHASE_COMM, .in_count = 1};
-    struct ll_attr attrs[1] = {{.key = LL_ATTR_DEVICES, .count = (int64_t)r->rank_count}};
+    struct ll_attr attrs[4];
     struct ll_held buffer;
     op.kind = type == CHAKRA_SEND      ? LL_OP_SEND
               : type == CHAKRA_RECEIVE ? LL_OP_RECEIVE
                                        : collective_kind(chakra_number(r->node, "comm_type"));
     if (op.kind == LL_OP_COUNT)
         return refuse(r, "its comm_type is none of Chakra's");
-    if (type != CHAKRA_COLLECTIVE)
-        attrs[0] = (struct ll_attr){
-            .key = LL_ATTR_PEER,
-            .count = (int64_t)chakra_number(r->node, type == CHAKRA_SEND ? "comm_dst" : "comm_src")};
     op.attrs = attrs;
-    op.attr_count = type != CHAKRA_COLLECTIVE || r->rank_count > 1;
+    op.attr_count = describe_exchange(r, attrs);
+    if (op.attr_count == 0)
+        return ll_import_no_memory(r->import);
     op.in = &buffer;
     return find_buffer(r, chakra_number(r->node, "comm_size"), &buffer) && record_foreign(r, at, &op);
 }
@@ -512,6 +592,8 @@ bool ll_import_CHAKRA(struct ll_import *import)
         free(r.ranks[i].tensors);
     }
     ll_map_release(&r.buffers);
+    ll_map_release(&r.group_ids);
     free(r.buffer);
+    free(r.groups);
     return done;
 }

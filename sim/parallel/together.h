@@ -1,0 +1,37 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Traces of several ranks, replayed together: each rank is a device, and they wait for one another.
+ *
+ * Such a trace says in its header how many `ranks` it has; the thread of an op is its rank (as imports of
+ * Chakra's files have it). Each rank has streams as in sim/replay/engine.c. A collective begins when all
+ * members of its group have come, a receive ends when what was sent is there. */
+#ifndef LL_SIM_PARALLEL_TOGETHER_H
+#define LL_SIM_PARALLEL_TOGETHER_H
+
+#include "sim/replay/replay.h"
+
+/* How many ranks a trace has; 1 when it does not say, or when its ops are not of as many threads. */
+uint32_t ll_trace_ranks(const struct ll_trace *trace);
+
+struct ll_rank_use {
+    double end_s;  /* of its last op, all steps */
+    double busy_s; /* the device works */
+};
+
+struct ll_together {
+    const struct ll_result *result; /* times of all ops; sums are those of a rank, on average, shares those of
+                                       the chain that was waited for */
+    const struct ll_rank_use *ranks;
+    uint32_t rank_count;
+    uint32_t last; /* rank to end */
+};
+
+/* As ll_replay. Complaints name ops that wait for each other, or for what never comes. */
+const struct ll_together *ll_replay_together(const struct ll_prepared *prepared,
+                                             const struct ll_machine *machine, struct ll_arena *arena,
+                                             struct ll_diags *diags);
+
+/* What turning each knob of the machine gains, as ll_what_if. */
+const struct ll_gain *ll_together_what_if(const struct ll_together *together, struct ll_arena *arena,
+                                          size_t *count);
+
+#endif

@@ -1,0 +1,195 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "sim/study/tbd.h"
+
+#include "sim/report/figure/figure.h"
+
+#include <math.h>
+#include <stdio.h>
+
+static const double gib = (double)(1 << 30);
+
+/* The paper's tool tells of the most that was ever allocated, so speech counts with its longest utterances:
+ * the suite's last bucket. */
+static const struct ll_study_setting longest = {"frames", "1600"};
+
+static void plan(struct ll_plan *plan)
+{
+    for (size_t i = 0; i < LL_TBD_COUNT; i++) {
+        enum ll_tbd_row row = (enum ll_tbd_row)i;
+        if (row != LL_TBD_DEEP_SPEECH)
+            ll_tbd_plan_sweep(plan, row);
+        for (size_t b = 0; row == LL_TBD_DEEP_SPEECH && b < ll_tbd_batch_count(row); b++)
+            ll_tbd_plan_batch_with(plan, row, ll_tbd[row].batches[b], longest);
+    }
+    ll_tbd_plan_machine(plan, LL_TBD_P4000);
+}
+
+/* What a training step holds of each kind at most, by mini-batch. */
+struct held {
+    enum ll_tbd_row row;
+    size_t count; /* 0: there is no such workload */
+    double batches[LL_TBD_MOST_BATCHES], bytes[LL_TBD_MOST_BATCHES][LL_HOLDS_COUNT];
+    double capacity_bytes;
+};
+
+static double total(const struct held *held, size_t at)
+{
+    double bytes = 0;
+    for (int i = 0; i < LL_HOLDS_COUNT; i++)
+        bytes += held->bytes[at][i];
+    return bytes;
+}
+
+static double share(const struct held *held, size_t at, enum ll_training_memory memory)
+{
+    return 100 * held->bytes[at][memory] / total(held, at);
+}
+
+static void collect(const struct ll_evidence *evidence, struct held all[LL_TBD_COUNT])
+{
+    for (size_t row = 0; row < LL_TBD_COUNT; row++) {
+        struct held *held = &all[row];
+        *held = (struct held){.row = (enum ll_tbd_row)row};
+        for (size_t i = 0; i < ll_tbd_batch_count(held->row); i++) {
+            const struct ll_result *result =
+                ll_tbd_replay(evidence, held->row, ll_tbd[row].batches[i], LL_TBD_P4000);
+            if (!result)
+                continue;
+            const struct ll_machine *machine = result->machine;
+            held->capacity_bytes = (double)machine->levels[machine->level_count - 1].size_bytes;
+            held->batches[held->count] = (double)ll_tbd[row].batches[i];
+            for (int m = 0; m < LL_HOLDS_COUNT; m++)
+                held->bytes[held->count][m] = (double)result->prepared->footprint.most_bytes[m];
+            held->count++;
+        }
+    }
+}
+
+/* Square of the correlation of feature maps with the mini-batch: 1 on a straight line. */
+static double straightness(const struct held *held)
+{
+    double n = (double)held->count, x = 0, y = 0, xx = 0, yy = 0, xy = 0;
+    for (size_t i = 0; i < held->count; i++) {
+        double b = held->batches[i], bytes = held->bytes[i][LL_HOLDS_FEATURE_MAPS];
+        x += b;
+        y += bytes;
+        xx += b * b;
+        yy += bytes * bytes;
+        xy += b * bytes;
+    }
+    double both = n * xy - x * y;
+    return both * both / ((n * xx - x * x) * (n * yy - y * y));
+}
+
+static void tabulate(const struct held *all, struct ll_outcome *outcome)
+{
+    static const struct ll_column columns[] = {
+        {"workload", LL_TEXT_COLUMN},  {"mini-batch", 0},         {"weights (GiB)", 3},
+        {"weight gradients (GiB)", 3}, {"feature maps (GiB)", 3}, {"workspace (GiB)", 3},
+        {"dynamic (GiB)", 3},          {"total (GiB)", 3},        {"feature maps (%)", 1}};
+    struct ll_sheet *sheet =
+        ll_sheet_new(outcome, NULL, "The most that training holds of each kind of memory.", columns,
+                     sizeof columns / sizeof *columns);
+    for (size_t row = 0; row < LL_TBD_COUNT; row++)
+        for (size_t i = 0; i < all[row].count; i++) {
+            ll_put_text(sheet, ll_tbd[row].name);
+            ll_put_number(sheet, all[row].batches[i]);
+            for (int m = 0; m < LL_HOLDS_COUNT; m++)
+                ll_put_number(sheet, all[row].bytes[i][m] / gib);
+            ll_put_number(sheet, total(&all[row], i) / gib);
+            ll_put_number(sheet, share(&all[row], i, LL_HOLDS_FEATURE_MAPS));
+        }
+}
+
+static void draw(const struct held *all, struct ll_outcome *outcome)
+{
+    const char *names[LL_TBD_COUNT], *kinds[LL_HOLDS_COUNT];
+    double values[LL_TBD_COUNT * LL_HOLDS_COUNT];
+    size_t count = 0;
+    for (int m = 0; m < LL_HOLDS_COUNT; m++)
+        kinds[m] = ll_training_memory_name((enum ll_training_memory)m);
+    for (size_t row = 0; row < LL_TBD_COUNT; row++) {
+        if (all[row].count == 0)
+            continue;
+        names[count] = ll_tbd[row].name;
+        for (int m = 0; m < LL_HOLDS_COUNT; m++)
+            values[count * LL_HOLDS_COUNT + (size_t)m] = all[row].bytes[all[row].count - 1][m] / gib;
+        count++;
+    }
+    if (count == 0)
+        return;
+    struct ll_svg svg = {
+        ll_drawing_new(outcome, NULL, "Memory of training at the largest mini-batch, by kind.")};
+    const struct ll_page page = {"Memory of training", "A stack of kinds for each workload.", 1, 1, 760, 340};
+    ll_page_open(&svg, &page);
+    ll_draw_bars(&svg, ll_page_panel(&page, 0),
+                 &(struct ll_bars){.y_label = "GiB",
+                                   .groups = names,
+                                   .group_count = count,
+                                   .series = kinds,
+                                   .series_count = LL_HOLDS_COUNT,
+                                   .values = values,
+                                   .stacked = true,
+                                   .line = 8,
+                                   .line_name = "the card's memory"});
+    ll_svg_close(&svg);
+}
+
+static void judge_workload(const struct held *held, struct ll_outcome *outcome)
+{
+    const char *name = ll_tbd[held->row].name;
+    size_t last = held->count - 1;
+    const double *bytes = held->bytes[last];
+    double largest = 0, low = INFINITY, high = 0;
+    for (int m = 0; m < LL_HOLDS_COUNT; m++)
+        largest = m == LL_HOLDS_FEATURE_MAPS ? largest : fmax(largest, bytes[m]);
+    for (size_t i = 0; i < held->count; i++) {
+        low = fmin(low, held->bytes[i][LL_HOLDS_WEIGHTS]);
+        high = fmax(high, held->bytes[i][LL_HOLDS_WEIGHTS]);
+    }
+    ll_at_least(outcome, (struct ll_measure){bytes[LL_HOLDS_FEATURE_MAPS] / largest, 2, ""}, 1,
+                "%s: feature maps over the next largest kind of memory", name);
+    if (held->count > 2)
+        ll_at_least(outcome, (struct ll_measure){straightness(held), 4, ""}, 0.99,
+                    "%s: feature maps are linear in the mini-batch, R2", name);
+    if (held->count > 1)
+        ll_at_most(outcome, (struct ll_measure){high - low, 0, " B"}, 0,
+                   "%s: by how much weights differ between mini-batches", name);
+    ll_at_most(outcome, (struct ll_measure){total(held, last) / gib, 2, " GiB"}, held->capacity_bytes / gib,
+               "%s: total at the largest mini-batch", name);
+}
+
+static void judge(const struct ll_evidence *evidence, struct ll_outcome *outcome)
+{
+    struct held all[LL_TBD_COUNT];
+    collect(evidence, all);
+    tabulate(all, outcome);
+    draw(all, outcome);
+    const struct held *resnet = &all[LL_TBD_RESNET], *speech = &all[LL_TBD_DEEP_SPEECH];
+    double of_resnet = resnet->count ? share(resnet, resnet->count - 1, LL_HOLDS_FEATURE_MAPS) : NAN;
+    double of_speech = speech->count ? share(speech, speech->count - 1, LL_HOLDS_FEATURE_MAPS) : NAN;
+    ll_between(outcome, (struct ll_measure){of_resnet, 1, " %"}, 80, 95,
+               "ResNet-50 with 32 images: share of feature maps (89 %% published)");
+    ll_between(outcome, (struct ll_measure){of_speech, 1, " %"}, 50, 75,
+               "Deep Speech 2: share of feature maps (62 %% published)");
+    for (size_t row = 0; row < LL_TBD_COUNT; row++)
+        if (all[row].count > 0)
+            judge_workload(&all[row], outcome);
+    ll_note(
+        outcome,
+        "Of each kind the most that ever lives, as the paper's tool counts allocations; kinds need not be "
+        "at their most at the same moment. Utterances of Deep Speech 2 are of 16 s, the suite's longest "
+        "bucket. Gradients that no update reads are feature maps. The scratch memory of libraries' "
+        "kernels is not in a trace, so workspace is less than the paper's.");
+}
+
+const struct ll_study ll_study_T8 = {
+    .id = "T8",
+    .paper = "TBD, figure 8",
+    .title = "Memory of training by kind",
+    .doc = "Feature maps take most of the memory, 62 % (Deep Speech 2) to 89 % (ResNet-50, Sockeye), and "
+           "grow with "
+           "the mini-batch, while weights do not: to fit more, feature maps must shrink.",
+    .plan = plan,
+    .judge = judge,
+};

@@ -1,0 +1,170 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* What many devices cost: a search for the best plan of a transformer of 175 billion parameters, one plan of
+ * it on 1,024 devices, 100,000 replicas of a residual network; and the replay of a trace as Chakra's files
+ * give it, a collective behind every seven computations. */
+#define _POSIX_C_SOURCE 200809L
+#include "bench.h"
+#include "models/model.h"
+#include "sim/parallel/search.h"
+#include "tracer/reader.h"
+#include "tracer/recorder.h"
+
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+enum { CHAKRA_OPS = 400000 };
+
+static const char cluster[] =
+    "inherits: a100_hgx\nname: cluster\nnetwork:\n"
+    "  - {name: nvlink, topology: switch, devices: 8, bandwidth: 250GB/s, latency: 1us}\n"
+    "  - {name: cards, topology: switch, devices: 12500, bandwidth: 25GB/s, latency: 5us}\n";
+
+struct scene {
+    const struct ll_trace *trace;
+    const struct ll_machine *machine;
+    struct ll_parallel plan;
+    const struct ll_prepared *prepared;
+    uint64_t plans; /* that the search considered */
+    struct ll_diags diags;
+};
+
+static struct ll_trace *read_and_remove(const char *path)
+{
+    struct ll_diags diags = {0};
+    enum ll_status status;
+    struct ll_trace *trace = ll_trace_read(path, &diags, &status);
+    ll_diags_release(&diags);
+    unlink(path);
+    return trace;
+}
+
+static struct ll_trace *record_model(const char *name, uint64_t batch, const struct ll_setting *settings,
+                                     size_t count, struct ll_diags *diags)
+{
+    char path[] = "/tmp/ll_bench_XXXXXX";
+    int file = mkstemp(path);
+    struct ll_run_report report;
+    const struct ll_run_options options = {.train = true,
+                                           .batch = batch,
+                                           .steps = 1,
+                                           .seed = 1,
+                                           .dry_run = true,
+                                           .settings = settings,
+                                           .setting_count = count,
+                                           .path = path};
+    close(file);
+    bool done = file >= 0 && ll_model_run(ll_model_find(name), &options, &report, diags);
+    return done ? read_and_remove(path) : NULL;
+}
+
+/* A chain of computations of few sizes, and sums of fewer. */
+static struct ll_trace *record_chakra(void)
+{
+    enum ll_status status;
+    struct ll_recorder *recorder = ll_recorder_open_memory(NULL, 0, &status);
+    uint32_t scope = ll_recorder_string(recorder, "op"), buffer[6];
+    for (unsigned i = 0; i < 6; i++) {
+        const struct ll_shape shape = {.rank = 1, .dtype = LL_U8, .dim = {1u << (16 + i)}};
+        buffer[i] =
+            ll_recorder_tensor(recorder, ll_recorder_desc(recorder, "exchanged", &shape, LL_WORKSPACE));
+    }
+    for (uint32_t i = 0; i < CHAKRA_OPS; i++) {
+        bool sums = i % 8 == 7;
+        const struct ll_shape shape = {.rank = 1,
+                                       .dtype = sums ? LL_U8 : LL_F32,
+                                       .dim = {sums ? 1u << (16 + i / 8 % 6) : 1024 * (1 + i % 7)}};
+        const struct ll_attr flops = {.key = LL_ATTR_FLOPS, .count = 1000000 * (1 + i % 56)};
+        uint32_t desc = ll_recorder_desc(recorder, "made", &shape, LL_WORKSPACE), before = i - 1;
+        const struct ll_record record = {.kind = sums ? LL_OP_ALL_REDUCE : LL_OP_COMPUTATION,
+                                         .phase = sums ? LL_PHASE_COMM : LL_PHASE_FORWARD,
+                                         .scope = scope,
+                                         .inputs = &buffer[i / 8 % 6],
+                                         .input_count = sums,
+                                         .outputs = &desc,
+                                         .output_count = 1,
+                                         .attrs = &flops,
+                                         .attr_count = !sums,
+                                         .controls = &before,
+                                         .control_count = i > 0};
+        ll_recorder_op(recorder, &record);
+    }
+    return ll_recorder_take(recorder, &status);
+}
+
+static void search(void *context)
+{
+    struct scene *scene = context;
+    const struct ll_search what = {.devices = 1024, .batch = 1536, .simulated = 1};
+    struct ll_arena arena = {0};
+    const struct ll_search_result *result =
+        ll_search_plans(scene->trace, scene->machine, &what, &arena, &scene->diags);
+    scene->plans = result ? result->considered : 0;
+    ll_arena_release(&arena);
+}
+
+static void step(void *context)
+{
+    struct scene *scene = context;
+    struct ll_arena arena = {0};
+    struct ll_spread *spread = ll_spread_trace(scene->trace, &scene->plan, 100000, &scene->diags);
+    if (spread)
+        ll_parallel_run(spread, scene->machine, &arena, &scene->diags);
+    ll_spread_free(spread);
+    ll_arena_release(&arena);
+}
+
+static void replay(void *context)
+{
+    struct scene *scene = context;
+    struct ll_arena arena = {0};
+    ll_replay(scene->prepared, scene->machine, &arena, &scene->diags);
+    ll_arena_release(&arena);
+}
+
+static void bench_plans(struct scene *scene)
+{
+    const struct ll_setting large[] = {{"preset", "gpt3-175b"}, {"dtype", "bf16"}};
+    struct ll_trace *gpt = record_model("gpt", 1, large, 2, &scene->diags),
+                    *resnet = record_model("resnet", 32, NULL, 0, &scene->diags);
+    if (!gpt || !resnet)
+        return;
+    scene->trace = gpt;
+    search(scene);
+    ll_bench("parallel: consider a plan", search, scene, scene->plans ? scene->plans : 1, 0);
+    scene->plan = ll_plan_of_one();
+    scene->plan.tensor = scene->plan.pipeline = 8;
+    scene->plan.data = 16;
+    scene->plan.batch = 1536;
+    scene->plan.micro_batch = 1;
+    ll_bench("parallel: t8 p8 d16 of gpt3-175b", step, scene, 1, 0);
+    scene->trace = resnet;
+    scene->plan = ll_plan_of_one();
+    scene->plan.data = 100000;
+    ll_bench("parallel: 100,000 replicas of resnet", step, scene, 1, 0);
+    ll_trace_free(gpt);
+    ll_trace_free(resnet);
+}
+
+int main(void)
+{
+    static struct scene scene;
+    static const char *const folders[] = {"hwconfigs", NULL};
+    struct ll_arena arena = {0};
+    struct ll_machine *machine =
+        ll_machine_parse(cluster, strlen(cluster), "cluster.yaml", folders, NULL, 0, &scene.diags);
+    struct ll_trace *chakra = record_chakra();
+    scene.machine = machine;
+    scene.prepared = chakra ? ll_prepare(chakra, &arena, &scene.diags) : NULL;
+    if (!machine || !scene.prepared) {
+        fprintf(stderr, "bench_parallel runs in the folder that holds hwconfigs/\n");
+        return 1;
+    }
+    ll_bench("parallel: replay an op as Chakra's", replay, &scene, CHAKRA_OPS, 0);
+    bench_plans(&scene);
+    ll_trace_free(chakra);
+    ll_machine_free(machine);
+    ll_arena_release(&arena);
+    ll_diags_release(&scene.diags);
+    return 0;
+}

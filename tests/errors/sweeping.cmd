@@ -1,0 +1,33 @@
+# SPDX-License-Identifier: Apache-2.0
+# Mistakes around sweeps that are not in their files.
+. ./try.sh
+cat >two.yaml <<'END'
+base: custom_example
+traces: [traces/alexnet_infer_b1.llt]
+vary: {clock: [1GHz, 2GHz]}
+objectives: [min time_s]
+END
+sed 's/2GHz/3GHz/' two.yaml >three.yaml
+sed 's/^vary.*/&\nsearch: evolve/' two.yaml >evolve.yaml
+try sweep
+try sweep nowhere.yaml
+try sweep two.yaml --resume
+try sweep two.yaml --resume --fresh
+leadline sweep two.yaml -o R.db >/dev/null
+try sweep three.yaml -o R.db
+try sweep two.yaml -o nowhere/R.db
+for shard in 3 0/2 3/2 1/0 a/b 1/2/3 auto; do
+    try sweep two.yaml --shard $shard
+done
+SLURM_ARRAY_TASK_ID=9 SLURM_ARRAY_TASK_COUNT=4 SLURM_ARRAY_TASK_MIN=1 try sweep two.yaml --shard auto
+try sweep evolve.yaml --shard 1/2
+try pareto nowhere.db
+try pareto two.yaml
+try pareto R.db --min tiem_s
+try pareto R.db --where "clock >"
+try pareto R.db --csv --json
+try merge R.db
+leadline sweep three.yaml -o S.db >/dev/null
+try merge R.db S.db -o T.db
+try merge R.db R.db -o R.db
+try merge nowhere.db -o U.db

@@ -1,0 +1,126 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Searches small enough to be done by hand as well: every plan simulated. */
+#include "check.h"
+
+#include "sim/parallel/search.h"
+#include "toy_trace.h"
+
+enum { DEVICES = 8, BATCH = 32 };
+
+#define MACHINE                                                                                              \
+    "name: cluster\nclock: 1GHz\nunits:\n"                                                                   \
+    "  - {name: array, model: matrix, count: 4, macs: {f32: 64}}\n"                                          \
+    "  - {name: simd, model: vector, lanes: 64, flops: {f32: 2, i32: 2}}\n"                                  \
+    "host: {bandwidth: 10GB/s}\n"                                                                            \
+    "network:\n  - {name: link, topology: switch, devices: 8, bandwidth: 5GB/s, latency: 5us}\n"
+static const char large[] = MACHINE "memory:\n  - {name: dram, size: 16GiB, bandwidth: 100GB/s}\n";
+static const char small[] = MACHINE "memory:\n  - {name: dram, size: 64KiB, bandwidth: 100GB/s}\n";
+
+struct scene {
+    struct ll_arena arena;
+    struct ll_diags diags;
+    struct ll_machine *machine;
+    struct ll_trace *trace;
+    const struct ll_search_result *result;
+};
+
+static struct scene open_scene(const char *yaml, uint64_t seed)
+{
+    static const char *const no_folders[] = {NULL};
+    const struct ll_search search = {.devices = DEVICES, .batch = BATCH, .simulated = 10};
+    struct scene scene = {.trace = toy_trace(seed)};
+    scene.machine = ll_machine_parse(yaml, strlen(yaml), "cluster.yaml", no_folders, NULL, 0, &scene.diags);
+    assert_non_null(scene.machine);
+    scene.result = ll_search_plans(scene.trace, scene.machine, &search, &scene.arena, &scene.diags);
+    assert_non_null(scene.result);
+    return scene;
+}
+
+static void close_scene(struct scene *scene)
+{
+    ll_machine_free(scene->machine);
+    ll_trace_free(scene->trace);
+    ll_diags_release(&scene->diags);
+    ll_arena_release(&scene->arena);
+}
+
+/* INFINITY where there is no such plan. */
+static double simulated_s(struct scene *scene, const struct ll_parallel *plan)
+{
+    struct ll_diags diags = {0};
+    struct ll_spread *spread = ll_spread_trace(scene->trace, plan, DEVICES, &diags);
+    double time_s = spread ? ll_parallel_time_s(spread, scene->machine, &diags) : INFINITY;
+    ll_spread_free(spread);
+    ll_diags_release(&diags);
+    return time_s;
+}
+
+/* All replicas, stages and micro-batches, one after the other. */
+static double best_by_hand_s(struct scene *scene)
+{
+    double best_s = INFINITY;
+    for (uint64_t stages = 1; stages <= DEVICES; stages *= 2)
+        for (uint64_t tensor = 1; tensor * stages <= DEVICES; tensor *= 2)
+            for (uint64_t micro = 1; micro <= BATCH; micro *= 2) {
+                struct ll_parallel plan = ll_plan_of_one();
+                plan.pipeline = stages;
+                plan.tensor = tensor;
+                plan.data = DEVICES / stages / tensor;
+                plan.batch = BATCH;
+                plan.micro_batch = micro;
+                best_s = fmin(best_s, simulated_s(scene, &plan));
+            }
+    return best_s;
+}
+
+static void the_best_is_as_good_as_the_best_by_hand(void **state)
+{
+    (void)state;
+    uint64_t seed = ll_seed(61);
+    for (uint64_t i = 0; i < 12; i++) {
+        struct scene scene = open_scene(large, seed + i);
+        const struct ll_found_plan *best = &scene.result->found[0];
+        assert_true(scene.result->found_count > 0 && best->step_s > 0);
+        double by_hand_s = best_by_hand_s(&scene);
+        if (best->step_s > by_hand_s * 1.02)
+            fail_msg("%g s, by hand %g s", best->step_s, by_hand_s);
+        assert_true(best->step_s == simulated_s(&scene, &best->plan));
+        close_scene(&scene);
+    }
+}
+
+static void what_is_found_is_in_order_and_all_is_counted(void **state)
+{
+    (void)state;
+    struct scene scene = open_scene(large, ll_seed(62));
+    const struct ll_search_result *r = scene.result;
+    assert_int_equal(r->considered, r->too_large + r->estimated);
+    for (uint64_t i = 1; i < r->found_count; i++) {
+        const struct ll_found_plan *a = &r->found[i - 1], *b = &r->found[i];
+        assert_true(a->step_s > 0 || b->step_s == 0);
+        assert_true(a->step_s > 0 && b->step_s > 0
+                        ? a->step_s <= b->step_s
+                        : b->step_s == 0 && (a->step_s > 0 || a->estimate_s <= b->estimate_s));
+        assert_int_equal(b->plan.data * b->plan.tensor * b->plan.pipeline, DEVICES);
+    }
+    close_scene(&scene);
+}
+
+static void nothing_is_found_where_nothing_fits(void **state)
+{
+    (void)state;
+    struct scene scene = open_scene(small, ll_seed(63));
+    assert_int_equal(scene.result->found_count, 0);
+    assert_true(scene.result->too_large > 0);
+    close_scene(&scene);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(the_best_is_as_good_as_the_best_by_hand),
+        cmocka_unit_test(what_is_found_is_in_order_and_all_is_counted),
+        cmocka_unit_test(nothing_is_found_where_nothing_fits),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}

@@ -1,0 +1,147 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "check.h"
+
+#include "sim/explore/search.h"
+#include "sim/explore/space.h"
+#include "sim/explore/sweep.h"
+
+#define HEAD "base: custom_example\ntraces: [traces/alexnet_infer_b1.llt]\nobjectives: [min time_s]\n"
+
+static struct ll_space *read(const char *vary)
+{
+    static const char *const folders[] = {"hwconfigs", NULL};
+    struct ll_diags diags = {0};
+    char text[2000];
+    snprintf(text, sizeof text, HEAD "%s", vary);
+    struct ll_space *space = ll_space_parse(text, strlen(text), "space.yaml", folders, &diags);
+    if (!space)
+        fail_msg("%s", diags.kept[0].message);
+    return space;
+}
+
+/* The values of the only axis, as texts in a row. */
+static void check_values(const char *values, const char *expected)
+{
+    char vary[500], texts[500] = "";
+    snprintf(vary, sizeof vary, "vary: {%s}\n", values);
+    struct ll_space *space = read(vary);
+    for (uint32_t i = 0; i < space->axes[0].value_count; i++)
+        snprintf(texts + strlen(texts), sizeof texts - strlen(texts), "%s%s", i ? " " : "",
+                 space->axes[0].values[i].text);
+    assert_string_equal(texts, expected);
+    ll_space_free(space);
+}
+
+static void ranges_have_the_values_that_they_say(void **state)
+{
+    (void)state;
+    check_values("units.array.rows: {from: 8, to: 32, by: 8}", "8 16 24 32");
+    check_values("units.array.rows: {from: 8, to: 30, by: 8}", "8 16 24");
+    check_values("units.array.rows: {from: 8, to: 64, times: 2}", "8 16 32 64");
+    check_values("units.array.rows: {from: 1, to: 5, points: 3}", "1 3 5");
+    check_values("units.array.rows: {from: 1, to: 3, points: 9}", "1 2 3"); /* each whole number once */
+    check_values("units.array.rows: {from: 1, to: 100, points: 3, log: true}", "1 10 100");
+    check_values("memory.sram.size: {from: 1MiB, to: 4MiB, times: 2}", "1MiB 2MiB 4MiB");
+    check_values("memory.hbm.bandwidth: {from: 100GB/s, to: 0.2TB/s, by: 50GB/s}", "100GB/s 150GB/s 200GB/s");
+    check_values("memory.sram.bandwidth: {from: 64B/cycle, to: 128B/cycle, points: 2}",
+                 "64B/cycle 128B/cycle");
+    check_values("memory.hbm.efficiency: {from: 0.5, to: 1, by: 0.25}", "0.5 0.75 1");
+    check_values("units.array.macs.bf16: {from: 1, to: 2, points: 2}", "1 2");
+    check_values("energy.mac_pj.bf16: {from: 0.5, to: 1, points: 2}", "0.5 1");
+    check_values("units.array.dataflow: [ws, os]", "ws os");
+    check_values("clock: 2GHz", "2GHz");
+    check_values("memory.hbm: [{size: 8GiB, latency: 1us}, {size: 16GiB}]",
+                 "{size: 8GiB, latency: 1us} {size: 16GiB}");
+    check_values("memory.hbm: {old: {size: 8GiB}, new: {size: 16GiB}}", "old new");
+}
+
+static void numbers_of_values_are_in_base_units(void **state)
+{
+    (void)state;
+    struct ll_space *space = read("vary:\n"
+                                  "  energy.mac_pj.bf16: [0.5, 1]\n"
+                                  "  memory.sram.size: [1MiB]\n"
+                                  "  units.array.dataflow: [ws]\n"
+                                  "  memory.hbm: [{size: 8GiB}]\n");
+    assert_near(space->axes[0].values[1].number, 1e-12, 1e-15);
+    assert_near(space->axes[1].values[0].number, 1 << 20, 0);
+    assert_true(isnan(space->axes[2].values[0].number) && isnan(space->axes[3].values[0].number));
+    assert_true(space->axes[0].ordered && space->axes[1].ordered && !space->axes[2].ordered);
+    assert_int_equal(space->axes[3].target, LL_AXIS_PART);
+    ll_space_free(space);
+}
+
+static struct ll_space *some_space(void)
+{
+    return read("vary:\n"
+                "  units.array.rows: [8, 16, 32]\n"
+                "  clock: [1GHz, 2GHz]\n"
+                "  memory.hbm.bandwidth: {from: 1GB/s, to: 7GB/s, by: 1GB/s}\n"
+                "  units.array.cols: [8, 16, 32, 64, 128]\n");
+}
+
+static void points_and_numbers_are_one(void **state)
+{
+    (void)state;
+    struct ll_space *space = some_space();
+    assert_int_equal(space->point_count, 3 * 2 * 7 * 5);
+    for (uint64_t number = 0; number < space->point_count; number++) {
+        uint32_t point[LL_MOST_AXES];
+        ll_space_point(space, number, point);
+        for (size_t a = 0; a < space->axis_count; a++)
+            assert_true(point[a] < space->axes[a].value_count);
+        assert_int_equal(ll_space_number(space, point), number);
+    }
+    ll_space_free(space);
+}
+
+static bool mark(void *context, const uint64_t *numbers, size_t count, struct ll_outcome *outcomes)
+{
+    unsigned char *seen = context;
+    (void)outcomes;
+    for (size_t i = 0; i < count; i++)
+        seen[numbers[i]]++;
+    return true;
+}
+
+static void a_grid_has_every_point_once(void **state)
+{
+    (void)state;
+    struct ll_space *space = some_space();
+    unsigned char seen[3 * 2 * 7 * 5] = {0};
+    assert_true(ll_search_GRID(space, mark, seen));
+    for (size_t i = 0; i < sizeof seen; i++)
+        assert_int_equal(seen[i], 1);
+    ll_space_free(space);
+}
+
+static void shards_are_even_and_share_all_points(void **state)
+{
+    (void)state;
+    enum { SHARDS = 8, POINTS = 80000 };
+    uint64_t counts[SHARDS] = {0};
+    for (uint64_t number = 0; number < POINTS; number++) {
+        int owners = 0;
+        for (uint64_t shard = 0; shard < SHARDS; shard++)
+            if (ll_in_shard(number, shard, SHARDS)) {
+                owners++;
+                counts[shard]++;
+            }
+        assert_int_equal(owners, 1);
+    }
+    for (size_t i = 0; i < SHARDS;
+         i++) /* within five standard deviations of the binomial: 5 sqrt(10000 7/8) */
+        assert_true(fabs((double)counts[i] - POINTS / SHARDS) < 468);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(ranges_have_the_values_that_they_say),
+        cmocka_unit_test(numbers_of_values_are_in_base_units),
+        cmocka_unit_test(points_and_numbers_are_one),
+        cmocka_unit_test(a_grid_has_every_point_once),
+        cmocka_unit_test(shards_are_even_and_share_all_points),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}

@@ -1,0 +1,391 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* A sweep and its database: whatever happens on the way, the rows are the same. */
+#include "check.h"
+
+#include "sim/explore/sweep.h"
+#include "sim/machine/node.h"
+#include "sim/replay/replay.h"
+#include "tracer/base/clock.h"
+#include "tracer/reader.h"
+
+#include <inttypes.h>
+#include <signal.h>
+#include <sys/resource.h>
+#include <sys/wait.h>
+#include <time.h>
+#include <unistd.h>
+
+#define TRACE "traces/alexnet_infer_b1.llt"
+
+/* Several hundred points, some of them impossible (a buffer larger than the memory), some unfit. */
+static const char small[] =
+    "base: custom_example\n"
+    "traces: [" TRACE "]\n"
+    "vary:\n"
+    "  units.array.rows: [8, 32, 128]\n"
+    "  units.array.cols: = units.array.rows * 2\n"
+    "  memory.sram.size: {from: 256KiB, to: 1GiB, times: 4}\n"
+    "  memory.hbm: {HBM2: {bandwidth: 900GB/s}, DDR: {bandwidth: 50GB/s, size: 512MiB}}\n"
+    "  units.simd.lanes: [64, 128]\n"
+    "  clock: {from: 500MHz, to: 2GHz, points: 6}\n"
+    "constraints: [area_mm2 <= 400, memory.fits]\n"
+    "objectives: [min time_s, min energy_j, max throughput_per_w]\n";
+
+static struct ll_trace *bring(void *context, const struct ll_workload *workload,
+                              const struct ll_workload_setting *settings, size_t count,
+                              struct ll_diags *diags)
+{
+    enum ll_status status;
+    (void)context, (void)settings, (void)count;
+    return ll_trace_read(workload->file, diags, &status);
+}
+
+static struct ll_space *read_space(const char *text)
+{
+    static const char *const folders[] = {"hwconfigs", NULL};
+    struct ll_diags diags = {0};
+    struct ll_space *space = ll_space_parse(text, strlen(text), "space.yaml", folders, &diags);
+    if (!space)
+        fail_msg("%s", diags.kept[0].message);
+    return space;
+}
+
+/* What a sweep of the test is to do. */
+struct plan {
+    const char *text, *path; /* of the space; of the database */
+    unsigned threads;
+    uint64_t shard, shards;
+    bool fresh;
+};
+
+/* Runs it to its end; whether that came. What is complained of goes to diags. */
+static bool run_plan(const struct plan *plan, struct ll_sweep_state *state, struct ll_diags *diags)
+{
+    struct ll_space *space = read_space(plan->text);
+    struct ll_pool *pool = ll_pool_new(plan->threads);
+    struct ll_evaluator *evaluator = ll_evaluator_new(space, bring, NULL, pool, diags);
+    struct ll_measured base[2];
+    assert_non_null(evaluator);
+    ll_evaluator_base(evaluator, base);
+    struct ll_store_facts facts = {NULL, 0, ll_evaluator_workload_hashes(evaluator), base};
+    struct ll_store *store = ll_store_open(plan->path, space, &facts, plan->fresh, diags);
+    struct ll_sweep sweep = {
+        .space = space, .evaluator = evaluator, .store = store, .shard = plan->shard, .shards = plan->shards};
+    bool done = store && ll_sweep_run(&sweep, diags);
+    done &= ll_store_close(store, diags);
+    *state = sweep.state;
+    ll_evaluator_free(evaluator);
+    ll_pool_free(pool);
+    ll_space_free(space);
+    return done;
+}
+
+static struct ll_sweep_state must_run(const struct plan *plan)
+{
+    struct ll_sweep_state state;
+    struct ll_diags diags = {0};
+    if (!run_plan(plan, &state, &diags))
+        fail_msg("%s", diags.kept_count ? diags.kept[0].message : "stopped");
+    return state;
+}
+
+static const char *temporary(char path[100], const char *name)
+{
+    snprintf(path, 100, "/tmp/leadline-test-%ld-%s.db", (long)getpid(), name);
+    return path;
+}
+
+static void clean(const char *path)
+{
+    static const char *const endings[] = {"", "-wal", "-shm", "-journal"};
+    for (size_t i = 0; i < 4; i++) {
+        char name[120];
+        snprintf(name, sizeof name, "%s%s", path, endings[i]);
+        remove(name);
+    }
+}
+
+static bool same_number(double a, double b)
+{
+    return a == b || (isnan(a) && isnan(b));
+}
+
+/* Row for row, column for column, bit for bit. */
+static void check_same(const char *path, const char *other)
+{
+    struct ll_arena arena = {0};
+    struct ll_diags diags = {0};
+    const struct ll_frame *a = ll_frame_read(path, &arena, &diags), *b = ll_frame_read(other, &arena, &diags);
+    assert_true(a && b);
+    assert_int_equal(a->row_count, b->row_count);
+    assert_int_equal(a->column_count, b->column_count);
+    assert_memory_equal(a->numbers, b->numbers, a->row_count * sizeof *a->numbers);
+    assert_memory_equal(a->verdicts, b->verdicts, a->row_count);
+    for (size_t c = 0; c < a->column_count; c++)
+        for (uint64_t row = 0; row < a->row_count; row++)
+            assert_true(same_number(a->columns[c].numbers[row], b->columns[c].numbers[row]));
+    ll_arena_release(&arena);
+}
+
+/* The sweep that nothing disturbs, made once. */
+static char undisturbed[100];
+
+static int make_undisturbed(void **state)
+{
+    (void)state;
+    struct plan plan = {small, temporary(undisturbed, "undisturbed"), 1, 0, 1, true};
+    struct ll_sweep_state end = must_run(&plan);
+    assert_int_equal(end.evaluated, 3 * 7 * 2 * 2 * 6);
+    assert_true(end.valid > 100 && end.valid < end.evaluated);
+    return 0;
+}
+
+static int remove_undisturbed(void **state)
+{
+    (void)state;
+    clean(undisturbed);
+    return 0;
+}
+
+/* --- what is evaluated --- */
+
+/* A value of an axis as --set has it; of a part, each of its keys. */
+static size_t overrides_of(const struct ll_space *space, const uint32_t *point, struct ll_arena *arena,
+                           struct ll_override *overrides)
+{
+    size_t count = 0;
+    for (size_t a = 0; a < space->axis_count; a++) {
+        const struct ll_axis *axis = &space->axes[a];
+        const struct ll_node *node = axis->values[point[a]].node;
+        if (axis->target != LL_AXIS_PART)
+            overrides[count++] = (struct ll_override){axis->path, axis->values[point[a]].text};
+        for (const struct ll_node *key = axis->target == LL_AXIS_PART ? node->first : NULL; key;
+             key = key->next)
+            overrides[count++] =
+                (struct ll_override){ll_format(arena, "%s.%s", axis->path, key->key), key->text};
+    }
+    double rows = space->axes[0].values[point[0]].number;
+    overrides[count++] = (struct ll_override){"units.array.cols", ll_format(arena, "%.0f", rows * 2)};
+    return count;
+}
+
+static void check_point(const struct ll_space *space, const struct ll_frame *frame, uint64_t row,
+                        const struct ll_prepared *prepared)
+{
+    uint32_t point[LL_MOST_AXES];
+    struct ll_override overrides[LL_MOST_AXES + 8];
+    struct ll_arena arena = {0};
+    struct ll_diags diags = {0};
+    ll_space_point(space, frame->numbers[row], point);
+    size_t count = overrides_of(space, point, &arena, overrides);
+    struct ll_machine *machine = ll_machine_read(space->base, space->folders, overrides, count, &diags);
+    assert_true((machine == NULL) == (frame->verdicts[row] == LL_VERDICT_IMPOSSIBLE));
+    if (machine) {
+        const struct ll_result *result = ll_replay(prepared, machine, &arena, &diags);
+        assert_true(ll_frame_column(frame, "time_s")->numbers[row] == result->time_s);
+        assert_true(ll_frame_column(frame, "energy_j")->numbers[row] == result->energy_j);
+        assert_true(ll_frame_column(frame, "area_mm2")->numbers[row] == result->area_m2 * 1e6);
+        for (uint32_t i = 0; i < LL_BOUND_LEVEL + machine->level_count; i++) {
+            const char *name = ll_format(&arena, LL_SHARE_PREFIX "%s", ll_bound_name(machine, i));
+            assert_true(ll_frame_column(frame, name)->numbers[row] == result->shares[i]);
+        }
+    }
+    ll_machine_free(machine);
+    ll_diags_release(&diags);
+    ll_arena_release(&arena);
+}
+
+static void results_are_those_of_sim_with_set_bit_for_bit(void **state)
+{
+    (void)state;
+    struct ll_arena arena = {0};
+    struct ll_diags diags = {0};
+    enum ll_status status;
+    struct ll_space *space = read_space(small);
+    struct ll_trace *trace = ll_trace_read(TRACE, &diags, &status);
+    const struct ll_prepared *prepared = ll_prepare(trace, &arena, &diags);
+    const struct ll_frame *frame = ll_frame_read(undisturbed, &arena, &diags);
+    assert_true(prepared && frame);
+    for (uint64_t row = 0; row < frame->row_count; row += 7)
+        check_point(space, frame, row, prepared);
+    ll_trace_free(trace);
+    ll_space_free(space);
+    ll_arena_release(&arena);
+}
+
+static void results_do_not_depend_on_threads(void **state)
+{
+    (void)state;
+    char path[100];
+    for (unsigned threads = 2; threads <= 3; threads++) {
+        must_run(&(struct plan){small, temporary(path, "threads"), threads, 0, 1, true});
+        check_same(path, undisturbed);
+    }
+    clean(path);
+}
+
+static void shards_merged_are_the_whole(void **state)
+{
+    (void)state;
+    char paths[8][100], merged[100];
+    const char *parts[8];
+    uint64_t points;
+    struct ll_diags diags = {0};
+    for (uint64_t i = 0; i < 8; i++) {
+        char name[20];
+        snprintf(name, sizeof name, "shard%" PRIu64, i);
+        parts[i] = temporary(paths[i], name);
+        must_run(&(struct plan){small, parts[i], 1, i, 8, true});
+    }
+    clean(temporary(merged, "merged"));
+    assert_true(ll_store_merge(merged, parts, 8, &points, &diags));
+    check_same(merged, undisturbed);
+    assert_false(ll_store_merge(merged, parts, 8, &points, &diags)); /* it is there already */
+    ll_diags_release(&diags);
+    for (size_t i = 0; i < 8; i++)
+        clean(parts[i]);
+    clean(merged);
+}
+
+static void workloads_have_their_own_columns_and_a_geometric_mean(void **state)
+{
+    (void)state;
+    static const char two[] = "base: custom_example\n"
+                              "traces: [" TRACE ", traces/alexnet_train_b8.llt]\n"
+                              "vary: {clock: [1GHz, 2GHz]}\n"
+                              "define: {cost: time_s * 2}\n"
+                              "objectives: [min time_s, min cost, max throughput]\n";
+    char path[100];
+    struct ll_arena arena = {0};
+    struct ll_diags diags = {0};
+    must_run(&(struct plan){two, temporary(path, "two"), 2, 0, 1, true});
+    const struct ll_frame *frame = ll_frame_read(path, &arena, &diags);
+    const struct ll_column *infer = ll_frame_column(frame, "alexnet_infer_b1.time_s"),
+                           *train = ll_frame_column(frame, "alexnet_train_b8.time_s"),
+                           *mean = ll_frame_column(frame, "time_s"), *cost = ll_frame_column(frame, "cost");
+    assert_true(infer && train && mean && cost);
+    for (uint64_t row = 0; row < 2; row++) {
+        assert_near(mean->numbers[row], sqrt(infer->numbers[row] * train->numbers[row]), 1e-14);
+        assert_near(cost->numbers[row], 2 * mean->numbers[row], 1e-14);
+    }
+    assert_near(mean->base, mean->numbers[0], 0); /* the base runs at 1 GHz */
+    ll_arena_release(&arena);
+    clean(path);
+}
+
+/* --- what is remembered --- */
+
+static void a_finished_sweep_evaluates_nothing_again(void **state)
+{
+    (void)state;
+    struct ll_sweep_state end = must_run(&(struct plan){small, undisturbed, 2, 0, 1, false});
+    assert_int_equal(end.evaluated, 0);
+    assert_int_equal(end.known, 3 * 7 * 2 * 2 * 6);
+}
+
+static void the_database_of_another_sweep_is_refused(void **state)
+{
+    (void)state;
+    static const char other[] = "base: custom_example\n"
+                                "traces: [" TRACE "]\n"
+                                "vary: {clock: [1GHz, 2GHz]}\n"
+                                "objectives: [min time_s]\n";
+    struct ll_sweep_state end;
+    struct ll_diags diags = {0};
+    assert_false(run_plan(&(struct plan){other, undisturbed, 1, 0, 1, false}, &end, &diags));
+    assert_int_equal(diags.count, 1);
+    assert_non_null(strstr(diags.kept[0].message, "another sweep"));
+    ll_diags_release(&diags);
+}
+
+/* The sweep in a process of its own, killed after so many nanoseconds; whether it was done before. */
+static bool run_and_kill(const struct plan *plan, uint64_t after_ns)
+{
+    pid_t child = fork();
+    assert_true(child >= 0);
+    if (child == 0) {
+        struct ll_sweep_state state;
+        struct ll_diags diags = {0};
+        _exit(run_plan(plan, &state, &diags) ? 0 : 1);
+    }
+    struct timespec wait = {0, (long)after_ns};
+    nanosleep(&wait, NULL);
+    kill(child, SIGKILL);
+    int status;
+    assert_int_equal(waitpid(child, &status, 0), child);
+    assert_true(WIFSIGNALED(status) || WEXITSTATUS(status) == 0);
+    return WIFEXITED(status);
+}
+
+/* A larger space, so that there is something to kill. */
+static const char large[] = "base: custom_example\n"
+                            "traces: [" TRACE "]\n"
+                            "vary:\n"
+                            "  units.array.rows: [8, 16, 32, 64, 128]\n"
+                            "  units.array.cols: [8, 16, 32, 64, 128]\n"
+                            "  memory.sram.size: {from: 256KiB, to: 16MiB, times: 2}\n"
+                            "  memory.hbm.bandwidth: {from: 100GB/s, to: 1TB/s, points: 10}\n"
+                            "  clock: {from: 500MHz, to: 1GHz, points: 5}\n"
+                            "objectives: [min time_s, min energy_j]\n";
+
+static void a_sweep_killed_twenty_times_ends_as_if_it_had_not_been(void **state)
+{
+    (void)state;
+    char whole[100], killed[100];
+    uint64_t random = 2026, kills = 0, start_ns = ll_now_ns();
+    struct plan plan = {large, temporary(whole, "whole"), 2, 0, 1, true};
+    must_run(&plan);
+    uint64_t whole_ns = ll_now_ns() - start_ns;
+    plan.path = temporary(killed, "killed");
+    for (int i = 0; i < 20; i++) {
+        plan.fresh = i == 0;
+        kills += !run_and_kill(&plan, 1 + ll_random_below(&random, whole_ns / 4));
+    }
+    plan.fresh = false;
+    struct ll_sweep_state end = must_run(&plan);
+    assert_true(kills > 0 && end.known > 0);
+    assert_int_equal(end.known + end.evaluated, 5 * 5 * 7 * 10 * 5);
+    check_same(killed, whole);
+    clean(whole);
+    clean(killed);
+}
+
+/* In a process that may write no file larger than this: what was committed stays, the rest follows later. */
+static void a_full_disk_loses_nothing_that_was_committed(void **state)
+{
+    (void)state;
+    char path[100];
+    struct plan plan = {small, temporary(path, "full"), 1, 0, 1, true};
+    pid_t child = fork();
+    assert_true(child >= 0);
+    if (child == 0) {
+        struct ll_sweep_state end;
+        struct ll_diags diags = {0};
+        struct rlimit limit = {100 << 10, 100 << 10};
+        signal(SIGXFSZ, SIG_IGN);
+        setrlimit(RLIMIT_FSIZE, &limit);
+        _exit(!run_plan(&plan, &end, &diags) && diags.count > 0 ? 0 : 1);
+    }
+    int status;
+    assert_int_equal(waitpid(child, &status, 0), child);
+    assert_true(WIFEXITED(status) && WEXITSTATUS(status) == 0);
+    plan.fresh = false;
+    must_run(&plan);
+    check_same(path, undisturbed);
+    clean(path);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(results_are_those_of_sim_with_set_bit_for_bit),
+        cmocka_unit_test(results_do_not_depend_on_threads),
+        cmocka_unit_test(shards_merged_are_the_whole),
+        cmocka_unit_test(workloads_have_their_own_columns_and_a_geometric_mean),
+        cmocka_unit_test(a_finished_sweep_evaluates_nothing_again),
+        cmocka_unit_test(the_database_of_another_sweep_is_refused),
+        cmocka_unit_test(a_sweep_killed_twenty_times_ends_as_if_it_had_not_been),
+        cmocka_unit_test(a_full_disk_loses_nothing_that_was_committed),
+    };
+    return cmocka_run_group_tests(tests, make_undisturbed, remove_undisturbed);
+}

@@ -1,0 +1,138 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Traces of two ranks on a machine that takes a second for each product, and a second for each message. */
+#include "check.h"
+
+#include "sim/parallel/together.h"
+#include "toy_trace.h"
+
+enum { SIDE = 1000 };
+
+/* 10^9 multiply-accumulates at one a nanosecond; 4 MB at 4 MB/s. */
+static const char yaml[] =
+    "name: slow\nclock: 1GHz\nunits:\n  - {name: array, model: matrix, macs: {f32: 1}}\n"
+    "  - {name: simd, model: vector, lanes: 1000, flops: {f32: 1000}}\n"
+    "memory:\n  - {name: dram, size: 16GiB, bandwidth: 1000TB/s}\n"
+    "network:\n  - {name: link, topology: switch, devices: 2, bandwidth: 4MB/s}\n"
+    "software: {collectives: direct}\n";
+
+/* A product, a send to or a receive from the other rank, a sum among both; of a rank. `after`: the line that
+ * it waits for, or -1. */
+struct line {
+    enum ll_op_kind kind;
+    uint32_t rank;
+    int after;
+};
+
+struct scene {
+    struct ll_arena arena;
+    struct ll_diags diags;
+    struct ll_trace *trace;
+    struct ll_machine *machine;
+    const struct ll_together *together;
+};
+
+static void record_line(struct toy *toy, const struct line *line, uint32_t weight, uint32_t desc)
+{
+    bool two = line->kind == LL_OP_SEND || line->kind == LL_OP_RECEIVE;
+    const struct ll_attr attr = {.key = two ? LL_ATTR_PEER : LL_ATTR_DEVICES,
+                                 .count = two ? (line->rank == 0 ? 1 : -1) : 2};
+    const uint32_t inputs[] = {weight, weight}, after = (uint32_t)line->after;
+    const struct ll_record record = {.kind = line->kind,
+                                     .phase = LL_PHASE_FORWARD,
+                                     .scope = toy->scope,
+                                     .thread = line->rank,
+                                     .inputs = inputs,
+                                     .input_count = line->kind == LL_OP_MATMUL ? 2 : 1,
+                                     .outputs = &desc,
+                                     .output_count = 1,
+                                     .attrs = &attr,
+                                     .attr_count = line->kind != LL_OP_MATMUL,
+                                     .controls = &after,
+                                     .control_count = line->after >= 0};
+    ll_recorder_op(toy->recorder, &record);
+}
+
+static struct scene replay(const struct line *lines, unsigned count)
+{
+    static const char *const no_folders[] = {NULL};
+    struct scene scene = {0};
+    struct toy *toy = calloc(1, sizeof *toy);
+    char path[64];
+    toy_open(toy, path);
+    const struct ll_shape shape = toy_matrix(SIDE, SIDE);
+    uint32_t weight = toy_bring(toy, shape, LL_WEIGHT),
+             desc = ll_recorder_desc(toy->recorder, "made", &shape, LL_ACTIVATION);
+    for (unsigned i = 0; i < count; i++)
+        record_line(toy, &lines[i], weight, desc);
+    ll_recorder_facts(toy->recorder, &(struct ll_fact){"ranks", "2"}, 1);
+    scene.trace = toy_close(toy, path);
+    scene.machine = ll_machine_parse(yaml, strlen(yaml), "slow.yaml", no_folders, NULL, 0, &scene.diags);
+    assert_non_null(scene.machine);
+    assert_int_equal(ll_trace_ranks(scene.trace), 2);
+    const struct ll_prepared *prepared = ll_prepare(scene.trace, &scene.arena, &scene.diags);
+    scene.together = ll_replay_together(prepared, scene.machine, &scene.arena, &scene.diags);
+    return scene;
+}
+
+static void close_scene(struct scene *scene)
+{
+    ll_machine_free(scene->machine);
+    ll_trace_free(scene->trace);
+    ll_diags_release(&scene->diags);
+    ll_arena_release(&scene->arena);
+}
+
+/* Rank 0 works and sends, rank 1 receives and works: 1 + 1 + 1 s, of which either device works one. */
+static void ranks_run_side_by_side_and_wait(void **state)
+{
+    (void)state;
+    const struct line lines[] = {
+        {LL_OP_MATMUL, 0, -1}, {LL_OP_SEND, 0, 0}, {LL_OP_RECEIVE, 1, -1}, {LL_OP_MATMUL, 1, 2}};
+    struct scene scene = replay(lines, 4);
+    assert_non_null(scene.together);
+    assert_near(scene.together->result->time_s, 3, 1e-3);
+    assert_near(scene.together->ranks[0].end_s, 2, 1e-3);
+    assert_near(scene.together->ranks[1].busy_s, 1, 1e-3);
+    assert_int_equal(scene.together->last, 1);
+    assert_near(scene.together->result->shares[LL_BOUND_COMPUTE], 2.0 / 3, 1e-3);
+    assert_near(scene.together->result->shares[LL_BOUND_NETWORK], 1.0 / 3, 1e-3);
+    close_scene(&scene);
+}
+
+/* Rank 1 comes to the sum a second late; it takes 2 (M / 2) / B = 1 s. */
+static void a_sum_waits_for_the_slowest(void **state)
+{
+    (void)state;
+    const struct line lines[] = {{LL_OP_MATMUL, 0, -1},
+                                 {LL_OP_ALL_REDUCE, 0, 0},
+                                 {LL_OP_MATMUL, 1, -1},
+                                 {LL_OP_MATMUL, 1, 2},
+                                 {LL_OP_ALL_REDUCE, 1, 3}};
+    struct scene scene = replay(lines, 5);
+    assert_non_null(scene.together);
+    assert_near(scene.together->result->time_s, 3, 1e-3);
+    assert_near(scene.together->result->ops[1].time_s, 2, 1e-3); /* a second of waiting */
+    close_scene(&scene);
+}
+
+static void what_never_comes_is_named(void **state)
+{
+    (void)state;
+    const struct line lines[] = {{LL_OP_RECEIVE, 0, -1}, {LL_OP_MATMUL, 1, -1}};
+    struct scene scene = replay(lines, 2);
+    assert_null(scene.together);
+    assert_int_equal(scene.diags.count, 1);
+    assert_non_null(
+        strstr(scene.diags.kept[0].message, "rank 0: `toy` receives from rank 1, which never sends"));
+    close_scene(&scene);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(ranks_run_side_by_side_and_wait),
+        cmocka_unit_test(a_sum_waits_for_the_slowest),
+        cmocka_unit_test(what_never_comes_is_named),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
