@@ -4,6 +4,7 @@
 #include "sim/parallel/search.h"
 
 #include "sim/parallel/alike.h"
+#include "sim/parallel/experts.h"
 #include "sim/parallel/pieces.h"
 #include "sim/parallel/profile.h"
 #include "sim/parallel/recompute.h"
@@ -64,8 +65,10 @@ static struct ll_trace *make_program(struct searching *s, const struct ll_parall
     const char *trouble = NULL;
     struct ll_diags diags = {0};
     struct ll_trace *program = ll_trace_rescale(s->thin ? s->thin : s->trace, plan->micro_batch, &trouble);
-    if (program && (plan->tensor > 1 || plan->expert > 1))
+    if (program && plan->tensor > 1)
         program = take(program, ll_shard(program, plan, &diags));
+    if (program && plan->expert > 1)
+        program = take(program, ll_spread_experts(program, plan, &diags));
     uint64_t ops = program ? program->op_count : 0;
     if (program && plan->recompute == LL_RECOMPUTE_SELECTIVE)
         program = take(program, ll_recompute(program, plan->recompute, &trouble));
@@ -328,7 +331,7 @@ static bool try_stages(struct searching *s, const struct base *base)
             continue;
         plan.pipeline = stages;
         plan.data = left / stages;
-        if (plan.batch % (plan.data * plan.micro_batch) != 0)
+        if (plan.batch % (plan.data * plan.micro_batch) != 0 || plan.data % plan.expert != 0)
             continue;
         any = try_pieces(s, base, plan) || any;
         uint64_t micro_batches = plan.batch / plan.data / plan.micro_batch;
@@ -360,6 +363,23 @@ static void try_micro_batches(struct searching *s, struct ll_parallel plan)
     }
 }
 
+static bool has_experts(const struct ll_trace *trace)
+{
+    for (uint64_t i = 0; i < trace->desc_count; i++)
+        if (ll_is_of_experts(&trace->descs[i]))
+            return true;
+    return false;
+}
+
+/* All ways to lay experts on replicas. */
+static void try_experts(struct searching *s, struct ll_parallel plan)
+{
+    uint64_t most = has_experts(s->trace) ? s->search->devices / plan.tensor : 1;
+    for (plan.expert = 1; plan.expert <= most; plan.expert++)
+        if (most % plan.expert == 0)
+            try_micro_batches(s, plan);
+}
+
 static void try_all(struct searching *s)
 {
     struct ll_parallel plan = ll_plan_of_one();
@@ -370,7 +390,7 @@ static void try_all(struct searching *s)
             for (int selective = 0; selective < 2; selective++) {
                 plan.sequence = sequence;
                 plan.recompute = selective ? LL_RECOMPUTE_SELECTIVE : LL_RECOMPUTE_NONE;
-                try_micro_batches(s, plan);
+                try_experts(s, plan);
             }
 }
 
