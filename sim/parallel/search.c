@@ -25,6 +25,7 @@ struct stage {
     double weight_bytes, optimizer_bytes, gradient_bytes;
     double kept_bytes;   /* of all passes in flight */
     double handed_bytes; /* to the next */
+    double layers;
 };
 
 struct searching {
@@ -141,6 +142,7 @@ static void count_layer(const struct base *base, enum ll_recompute recompute, ui
     stage->gradient_bytes += cost->gradient_bytes;
     stage->kept_bytes += again ? fmin(cost->handed_bytes, cost->kept_bytes) : cost->kept_bytes;
     stage->handed_bytes = cost->handed_bytes;
+    stage->layers += 1;
 }
 
 /* Divides the layers as ll_cut does. */
@@ -200,12 +202,14 @@ static double tail_s(struct searching *s, const struct ll_parallel *plan, const 
            (plan->zero < 3 ? gather_s : 0);
 }
 
-/* With ZeRO 3 weights are gathered for either pass; what that takes longer than the pass shows. */
+/* With ZeRO 3 weights are gathered layer by layer for either pass. What that takes longer than the pass shows, and
+ * what the first layer of each chunk waits for. */
 static double gathered_s(struct searching *s, const struct ll_parallel *plan, const struct stage *stage)
 {
-    if (plan->zero < 3)
+    if (plan->zero < 3 || stage->layers == 0)
         return stage->pass_s;
-    return fmax(stage->pass_s, 2 * among_replicas_s(s, plan, LL_OP_ALL_GATHER, stage->weight_bytes));
+    double layer_s = among_replicas_s(s, plan, LL_OP_ALL_GATHER, stage->weight_bytes / stage->layers);
+    return fmax(stage->pass_s, 2 * stage->layers * layer_s) + 2 * (double)plan->chunks * layer_s;
 }
 
 static double estimate_s(struct searching *s, const struct ll_parallel *plan, double micro_batches)
