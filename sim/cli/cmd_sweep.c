@@ -253,14 +253,15 @@ static struct ll_store *open_store(struct exploration *e, const char *path)
         {"search.seed", seed},
         {"command", command_line(e)},
     };
-    struct ll_measured *base = ll_alloc(e->args->arena, e->space->workload_count, sizeof *base);
-    if (!base) {
+    struct ll_evaluation base = {0};
+    base.measured = ll_alloc(e->args->arena, e->space->workload_count, sizeof *base.measured);
+    if (!base.measured) {
         ll_failed("memory ran out");
         return NULL;
     }
-    ll_evaluator_base(e->evaluator, base);
+    ll_evaluator_base(e->evaluator, &base);
     struct ll_store_facts all = {facts, sizeof facts / sizeof *facts,
-                                 ll_evaluator_workload_hashes(e->evaluator), base};
+                                 ll_evaluator_workload_hashes(e->evaluator), &base};
     return ll_store_open(path, e->space, &all, ll_flag(e->args, "fresh") && !e->crew, &e->diags);
 }
 

@@ -2,6 +2,7 @@
 #include "sim/replay/replay.h"
 
 #include "sim/replay/replay_parts.h"
+#include "tracer/base/map.h"
 #include "tracer/profile.h"
 
 /* Before its first op the device has nothing to compute: what ops of the input phase do, the host does. */

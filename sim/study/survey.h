@@ -60,10 +60,10 @@ struct ll_platform {
     const char *name;    /* for people; its own among those of a survey */
     const char *machine; /* one of the devices, as sim -c takes it */
     struct ll_override overrides[LL_MOST_PLATFORM_OVERRIDES]; /* ended by one without path, if not full */
-    const char *dtype;                                        /* as the model's parameter has it */
-    uint64_t devices;                                         /* that share the batch */
-    uint64_t batches;                                         /* how many times the batch of the point */
-    bool early; /* its compiler puts updates right behind their gradients (sim/memory/early.h) */
+    const char *dtype; /* as the model's parameter has it; without one, all of the recording becomes it */
+    uint64_t devices;  /* that share the batch */
+    uint64_t batches;  /* how many times the batch of the point */
+    bool early;        /* its compiler puts updates right behind their gradients (sim/memory/early.h) */
 };
 
 struct ll_survey {
@@ -81,6 +81,7 @@ struct ll_surveyed {
     double peak_flops, memory_Bps; /* a second, the latter from the data sheet */
     double peak_bytes;             /* of a replica, at its worst moment */
     double parameters, samples;
+    double memory_s; /* of the device's time, exchange included: what is no product and waits for memory */
 };
 
 struct ll_survey_result {
