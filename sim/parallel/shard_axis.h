@@ -17,6 +17,7 @@ struct ll_sharding {
     struct ll_axes axes;
     uint32_t *inputs;  /* tensors of the new trace */
     uint32_t *updated; /* by old tensor: the weight that is changed by it, element by element; LL_NONE */
+    bool *summed;      /* by old tensor: a reader wants it summed up, were it a term */
     bool right;
 };
 
