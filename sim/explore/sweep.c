@@ -111,6 +111,8 @@ static bool evaluate_slice(struct run *run, struct ll_evaluation *evaluations, s
     else if (passed_ns < SLICE_NS / 4 && run->slice < MOST_SLICE)
         run->slice *= 2;
     sweep->state.evaluated += count;
+    for (size_t i = 0; i < count; i++)
+        sweep->state.valid += evaluations[i].outcome.valid;
     if (sweep->progress)
         sweep->progress(sweep->context, &sweep->state);
     return true;
