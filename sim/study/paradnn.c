@@ -10,15 +10,15 @@
                                    "CNN, bottlenecks",                                                       \
                                    "paradnn_cnn",                                                            \
                                    {{"block", "bottleneck"}},                                                \
-                                   convolutional},                                                           \
+                                   .axes = convolutional},                                                   \
         [LL_PARADNN_RESIDUAL] = {"residual",                                                                 \
                                  "CNN, residual",                                                            \
                                  "paradnn_cnn",                                                              \
                                  {{"block", "residual"}},                                                    \
-                                 convolutional},                                                             \
-        [LL_PARADNN_RNN] = {"rnn", "RNN", "paradnn_rnn", {{"cell", "rnn"}}, recurrent},                      \
-        [LL_PARADNN_LSTM] = {"lstm", "LSTM", "paradnn_rnn", {{"cell", "lstm"}}, recurrent},                  \
-        [LL_PARADNN_GRU] = {"gru", "GRU", "paradnn_rnn", {{"cell", "gru"}}, recurrent},                      \
+                                 .axes = convolutional},                                                     \
+        [LL_PARADNN_RNN] = {"rnn", "RNN", "paradnn_rnn", {{"cell", "rnn"}}, .axes = recurrent},              \
+        [LL_PARADNN_LSTM] = {"lstm", "LSTM", "paradnn_rnn", {{"cell", "lstm"}}, .axes = recurrent},          \
+        [LL_PARADNN_GRU] = {"gru", "GRU", "paradnn_rnn", {{"cell", "gru"}}, .axes = recurrent},              \
     }
 #define LL_DENSE                                                                                             \
     {                                                                                                        \
