@@ -6,22 +6,8 @@
 #define LL_SIM_STUDY_PARADNN_H
 
 #include "sim/report/figure/figure.h"
+#include "sim/study/paradnn_families.h"
 #include "sim/study/study.h"
-
-/* Table 2: the ranges of each family, its last axis the batch. */
-enum ll_paradnn_family {
-    LL_PARADNN_FC,
-    LL_PARADNN_BOTTLENECK,
-    LL_PARADNN_RESIDUAL,
-    LL_PARADNN_RNN,
-    LL_PARADNN_LSTM,
-    LL_PARADNN_GRU,
-    LL_PARADNN_FAMILIES
-};
-extern const struct ll_family ll_paradnn_families[LL_PARADNN_FAMILIES];
-
-/* A part of each: fewer values of some parameters, the same first and last ones where time allows. */
-extern const struct ll_family ll_paradnn_parts[LL_PARADNN_FAMILIES];
 
 /* Table 3, and what is asked of them beside it. */
 enum ll_paradnn_platform {

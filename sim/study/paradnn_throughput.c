@@ -213,7 +213,7 @@ static void judge(const struct ll_evidence *evidence, struct ll_outcome *outcome
     if (fc && tpu.count)
         draw(fc, &tpu, evidence->arena, outcome);
     ll_note(outcome, "The host's rates and the links' bandwidth of the TPU are fitted on the rows at hand "
-                     "(hwconfigs/tpu_v2_core.yaml says which), nothing else is.");
+                     "(hwconfigs/stacks/paradnn_host.yaml and tpu_v2_core.yaml say which), nothing else is.");
 }
 
 const struct ll_study ll_study_P7 = {
