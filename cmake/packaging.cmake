@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 # What `cmake --install` lays down, wherever the prefix is and will be moved to:
 #   bin/leadline                       the program
-#   share/leadline/{hwconfigs,traces}  machines and sample traces, found from the program's own place
+#   share/leadline/{hwconfigs,traces,examples}  machines, sample traces and sweep files, found from the program's own place
 #   lib/libleadline.a, include/leadline, lib/pkgconfig/leadline.pc   tracer and simulator as one library
 # and `cpack` makes a Debian package of it.
 
@@ -40,7 +40,7 @@ foreach(header tracer/op_table.def tracer/ops.h tracer/profile.h tracer/reader.h
   get_filename_component(folder ${header} DIRECTORY)
   install(FILES ${header} DESTINATION include/leadline/${folder})
 endforeach()
-install(DIRECTORY hwconfigs traces DESTINATION share/leadline
+install(DIRECTORY hwconfigs traces examples DESTINATION share/leadline
   FILES_MATCHING PATTERN "*.yaml" PATTERN "residuals.csv" PATTERN "*.llt" PATTERN "README.md")
 install(FILES LICENSE DESTINATION share/doc/leadline RENAME copyright)
 

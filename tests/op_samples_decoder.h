@@ -12,6 +12,8 @@ static inline void draw_causal(uint64_t *state, struct op_sample *s, enum ll_dty
     add_input(s, shape_of(dtype, 3, (uint64_t[]){draw(state, 1, 9), draw(state, 1, keys) * groups, keys}));
     add_attr(s, LL_ATTR_GROUPS, (int64_t)groups);
     add_real(s, LL_ATTR_SCALE, 0.75);
+    if (draw(state, 0, 1))
+        add_attr(s, LL_ATTR_AFTER, (int64_t)draw(state, 0, keys));
 }
 
 /* A box and a part of it. */

@@ -14,6 +14,8 @@ static inline uint64_t twin_CAUSAL_SOFTMAX(const struct ll_op_view *op, double *
     double scale = ll_attr_real(op, LL_ATTR_SCALE, 1);
     for (uint64_t i = 0; i < ll_elements(x); i++, flops += 6) {
         uint64_t position = i / keys % rows / groups, last = keys - rows / groups + position;
+        last += (uint64_t)ll_attr_count(op, LL_ATTR_AFTER, 0);
+        last = last < keys ? last : keys - 1;
         const double *line = in[0] + i / keys * keys;
         double sum = 0;
         for (uint64_t k = 0; k <= last; k++)

@@ -2,13 +2,15 @@
 /* Attention to what came before as one op (Dao et al., FlashAttention, 2022): scores never leave the chip,
  * and those of keys that a position cannot see are not computed.
  *
- *     forward    q[..., rows, d], k and v[..., keys, d] -> y[..., rows, d], log of each row's sum of
- * exponentials backward   dy, q, k, v, y, that log -> dq, dk, dv
+ *     forward    q[..., rows, d], k and v[..., keys, d] -> y[..., rows, d], logs [..., rows]
+ *     backward   dy, q, k, v, y, logs -> dq, dk, dv
+ *
+ * where logs are those of each row's sum of exponentials.
  *
  * `groups` rows (default 1) belong to one position, of which the last is that of the last key. Products alone
  * are counted: of each score that is seen two of d terms forward, and five backward, since scores are
  * computed again. They lower to one product of depth 2 d, or 5 d, for all rows and as many keys as a row sees
- * on average, with the bytes of all operands and no result. */
+ * on average, with the bytes of what is truly read and written. */
 #include "tracer/ops_rules.h"
 
 #include <string.h>
@@ -83,14 +85,13 @@ uint64_t ll_flops_ATTENTION_GRAD(const struct ll_op_view *op)
     return flops_of(attended_of(op, op->in + 1, op->in + 2), BACKWARD_PRODUCTS);
 }
 
-/* Keys and values, and what flows into them, are the right operand; all else goes with the rows. */
+/* Keys and values are the right operand; all else that is read goes with the rows. */
 static bool lower(struct attended a, uint64_t products, uint64_t key_bytes, struct ll_work *work)
 {
     work->kind = LL_WORK_GEMM;
     work->gemm = (struct ll_gemm){a.stacks, a.rows, a.seen, ll_mul(products, a.features)};
-    work->a_bytes = ll_sub(ll_add(work->a_bytes, work->c_bytes), key_bytes);
+    work->a_bytes = ll_sub(work->a_bytes, key_bytes);
     work->b_bytes = key_bytes;
-    work->c_bytes = 0;
     return ll_fits(a.stacks) && ll_fits(work->a_bytes);
 }
 
@@ -103,5 +104,5 @@ bool ll_work_ATTENTION(const struct ll_op_view *op, struct ll_work *work)
 bool ll_work_ATTENTION_GRAD(const struct ll_op_view *op, struct ll_work *work)
 {
     return lower(attended_of(op, op->in + 1, op->in + 2), BACKWARD_PRODUCTS,
-                 ll_mul(4, ll_size_bytes(&op->in[2])), work);
+                 ll_mul(2, ll_size_bytes(&op->in[2])), work);
 }

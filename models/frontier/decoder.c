@@ -21,6 +21,11 @@ static const struct {
 const char *const ll_decoder_dtypes[] = {"f32", "f16", "bf16", "f8", "tf32", NULL};
 const char *const ll_decoder_passes[] = {"forward", "prefill", "decode", NULL};
 
+enum ll_dtype ll_decoder_real(int64_t word, enum ll_dtype standard)
+{
+    return word == 0 ? standard : dtypes[word].real;
+}
+
 /* Word i of sentence n of a batch: the letters of its first fourth over and over. */
 static int32_t word_of(const struct ll_decoder *d, enum ll_part part, uint64_t step, uint64_t n, uint64_t i)
 {
@@ -226,7 +231,8 @@ struct ll_value *ll_decoder_attend(struct ll_decoder *d, struct ll_value *querie
         v = remembered(d, "values", v);
     }
     struct ll_attr attrs[] = {ll_attr_of_real(LL_ATTR_SCALE, 1 / sqrt((double)d->sizes.head)),
-                              ll_attr_of_count(LL_ATTR_GROUPS, (int64_t)each)};
+                              ll_attr_of_count(LL_ATTR_GROUPS, (int64_t)each),
+                              ll_attr_of_count(LL_ATTR_AFTER, (int64_t)d->context)};
     if (d->fused) {
         struct ll_value *y = ll_nn_do(nn, &(struct ll_call){.kind = LL_OP_CAUSAL_ATTENTION,
                                                             .input_count = 3,
@@ -239,7 +245,7 @@ struct ll_value *ll_decoder_attend(struct ll_decoder *d, struct ll_value *querie
     struct ll_value *shares = ll_nn_do(nn, &(struct ll_call){.kind = LL_OP_CAUSAL_SOFTMAX,
                                                              .input_count = 1,
                                                              .inputs = &scores,
-                                                             .attr_count = 2,
+                                                             .attr_count = d->sees_all ? 3 : 2,
                                                              .attrs = attrs});
     return as_rows(d, product(nn, ll_decoder_dropped(d, shares), v, false), each);
 }
@@ -255,17 +261,13 @@ static void check(struct ll_nn *nn, const struct ll_decoder *d)
         ll_nn_fail(nn, "more letters than the vocabulary has words");
 }
 
-static struct ll_decoder *begin(struct ll_nn *nn, const struct ll_build *build,
-                                const struct ll_decoder_sizes *sizes,
-                                const struct ll_decoder_options *options)
+struct ll_decoder ll_decoder_begin(struct ll_nn *nn, const struct ll_build *build,
+                                   const struct ll_decoder_sizes *sizes,
+                                   const struct ll_decoder_options *options)
 {
-    struct ll_decoder *d = ll_alloc(&nn->arena, 1, sizeof *d);
-    if (!d) {
-        ll_nn_fail(nn, "memory ran out");
-        return NULL;
-    }
     bool one_word = !build->train && options->pass == LL_PASS_DECODE;
-    *d = (struct ll_decoder){
+    nn->real = ll_decoder_real(options->dtype, nn->real);
+    struct ll_decoder d = {
         .nn = nn,
         .sizes = *sizes,
         .pass = options->pass,
@@ -281,11 +283,9 @@ static struct ll_decoder *begin(struct ll_nn *nn, const struct ll_build *build,
         .rotary_base = options->rotary_base,
         .net = options->net,
     };
-    if (dtypes[options->dtype].real != LL_F32)
-        nn->real = dtypes[options->dtype].real;
-    check(nn, d);
-    ll_nn_drive(nn, &(struct ll_driver){.context = d});
-    return nn->trouble ? NULL : d;
+    if (d.train && d.dropout > 0)
+        d.chance = ll_chance_begin(nn, build->seed);
+    return d;
 }
 
 /* The same network on words that were held back. */
@@ -314,13 +314,18 @@ struct ll_value *ll_decoder_build(struct ll_nn *nn, const struct ll_build *build
                                   const struct ll_decoder_sizes *sizes,
                                   const struct ll_decoder_options *options, ll_decoder_net *net)
 {
-    struct ll_decoder *d = begin(nn, build, sizes, options);
-    if (!d)
+    struct ll_decoder *d = ll_alloc(&nn->arena, 1, sizeof *d);
+    if (!d) {
+        ll_nn_fail(nn, "memory ran out");
+        return &nn->nothing;
+    }
+    *d = ll_decoder_begin(nn, build, sizes, options);
+    check(nn, d);
+    ll_nn_drive(nn, &(struct ll_driver){.context = d});
+    if (nn->trouble)
         return &nn->nothing;
     const struct ll_optimizer adam = {
         .kind = LL_ADAM, .rate = options->rate, .beta1 = 0.9, .beta2 = 0.95, .epsilon = 1e-8};
-    if (d->train && d->dropout > 0)
-        d->chance = ll_chance_begin(nn, build->seed);
     struct ll_value *words = words_from(d, "words", 0), *labels = NULL;
     if (d->train)
         labels = words_from(d, "next_words", 1);

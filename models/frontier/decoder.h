@@ -35,6 +35,7 @@ struct ll_decoder {
     struct ll_chance chance;
     bool train;
     bool fused;               /* attention is one op, whose scores stay on the chip */
+    bool sees_all;            /* words attend to those behind them, too */
     bool narrow;              /* products with weights are of 8 bits */
     double rotary_base;       /* positions turn queries and keys; 0: they do not */
     const void *net;          /* what the net was told besides */
@@ -61,6 +62,11 @@ struct ll_value *ll_decoder_build(struct ll_nn *nn, const struct ll_build *build
                                   const struct ll_decoder_sizes *sizes,
                                   const struct ll_decoder_options *options, ll_decoder_net *net);
 
+/* A decoder alone, for models that make something else of it. */
+struct ll_decoder ll_decoder_begin(struct ll_nn *nn, const struct ll_build *build,
+                                   const struct ll_decoder_sizes *sizes,
+                                   const struct ll_decoder_options *options);
+
 /* What a parameter is set to, or otherwise where it is 0: a preset's size. */
 static inline uint64_t ll_decoder_size(const struct ll_build *build, size_t param, uint64_t otherwise)
 {
@@ -76,6 +82,9 @@ bool ll_decoder_evaluate(void *context, struct ll_runner *runner, struct ll_scor
  * else 16.
  */
 extern const char *const ll_decoder_dtypes[], *const ll_decoder_passes[];
+
+/* The type of weights for such a word, `standard` for the first. */
+enum ll_dtype ll_decoder_real(int64_t word, enum ll_dtype standard);
 
 /* rows times "weights" [features, units], plus "biases" where wanted. Roles are those of features and units.
  * Weights start with this deviation. */

@@ -54,7 +54,7 @@ static void fill_state(void *context, uint64_t step, float *data)
     memset(data, 0, sizes->batch * sizes->hidden * sizeof *data);
 }
 
-/* The graph that Catamount counts holds a second placeholder for each state, which nothing in it reads. */
+/* The graph that Catamount counts holds a second input for each state, which nothing in it reads. */
 static void feed_states(struct ll_language *language, struct ll_language_sizes *sizes)
 {
     struct ll_nn *nn = language->nn;

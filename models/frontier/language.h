@@ -33,7 +33,7 @@ struct ll_value *ll_language_begin(struct ll_language *language, struct ll_nn *n
 
 /* A loop over the steps of x [batch, steps, hidden]: its body, under the scope NAME/while, turns the step's
  * input [batch, hidden] and the states [batch, hidden] into the states after it, of which the last is its
- * output. States are fed from the host, as by TensorFlow's placeholders. Result [batch, steps, hidden]. */
+ * output. States are fed from the host, as those of TensorFlow are. Result [batch, steps, hidden]. */
 struct ll_language_loop {
     const char *name;
     uint32_t states;

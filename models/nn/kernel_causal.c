@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Softmax over the keys that a position may see, and what flows back through it:
  *
- *     y_j = exp(s x_j - max) / sum over j <= p of exp(s x_j - max), 0 behind p      p: the row's last key
+ *     y_j = exp(s x_j - max) / sum over j <= p of exp(s x_j - max), 0 behind p      p: the last key seen
  *     dx_j = s y_j (dy_j - sum_k dy_k y_k)
  *
  * s is the attribute scale. What is hidden has y = 0, so the second needs to know nothing of positions. */
@@ -14,7 +14,7 @@ enum { GRAIN = 1 << 12 };
 struct lines {
     const real *in[2];
     real *out, scale;
-    uint64_t rows, keys, groups; /* rows: of one matrix of scores */
+    uint64_t rows, keys, groups, after; /* rows: of one matrix of scores */
 };
 
 static void over_lines(const struct ll_kernel_call *call, ll_pool_body *body)
@@ -28,6 +28,7 @@ static void over_lines(const struct ll_kernel_call *call, ll_pool_body *body)
         .rows = x->rank > 1 ? x->dim[x->rank - 2] : 1,
         .keys = keys,
         .groups = (uint64_t)ll_attr_count(call->op, LL_ATTR_GROUPS, 1),
+        .after = (uint64_t)ll_attr_count(call->op, LL_ATTR_AFTER, 0),
     };
     ll_pool_run(call->pool, keys ? ll_elements(x) / keys : 0, ll_max(1, GRAIN / ll_max(1, keys)), body,
                 &lines);
@@ -39,7 +40,8 @@ LL_FAST static void causal(void *context, uint64_t begin, uint64_t end, uint64_t
     const struct lines *l = context;
     const uint64_t seen_by_all = l->keys - l->rows / l->groups;
     for (uint64_t line = begin; line < end; line++) {
-        const uint64_t seen = seen_by_all + line % l->rows / l->groups + 1;
+        const uint64_t own = seen_by_all + line % l->rows / l->groups + 1;
+        const uint64_t seen = ll_min(l->keys, ll_add(own, l->after));
         const real *x = l->in[0] + line * l->keys;
         real *y = l->out + line * l->keys;
         for (uint64_t i = 0; i < seen; i++)

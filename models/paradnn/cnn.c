@@ -103,9 +103,9 @@ static struct ll_value *build(struct ll_nn *nn, const struct ll_build *build)
     uint64_t size = (uint64_t)build->params[IMAGE];
     const struct ll_images samples = {size,        size,       COLOURS, (uint64_t)build->params[OUTPUT],
                                       build->seed, LL_LEARNED, NULL};
-    struct ll_value *images = ll_feed_images(nn, build->batch, &samples);
     ll_paradnn_begin(nn, build->params[DTYPE]);
-    struct ll_value *logits = ll_paradnn_logits(nn, forward(nn, ll_paradnn_received(nn, images), build));
+    struct ll_value *images = ll_feed_images(nn, build->batch, &samples);
+    struct ll_value *logits = ll_paradnn_logits(nn, forward(nn, images, build));
     if (!build->train)
         return logits;
     struct ll_value *loss = ll_paradnn_loss(nn, logits, &samples);

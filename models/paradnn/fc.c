@@ -39,9 +39,8 @@ static struct ll_value *build(struct ll_nn *nn, const struct ll_build *build)
     uint64_t layers = (uint64_t)build->params[LAYERS], nodes = (uint64_t)build->params[NODES];
     const struct ll_images samples = {
         1, (uint64_t)build->params[INPUT], 1, (uint64_t)build->params[OUTPUT], build->seed, LL_LEARNED, NULL};
-    struct ll_value *x = ll_flatten(nn, ll_feed_images(nn, build->batch, &samples));
     ll_paradnn_begin(nn, build->params[DTYPE]);
-    x = ll_paradnn_received(nn, x);
+    struct ll_value *x = ll_flatten(nn, ll_feed_images(nn, build->batch, &samples));
     ll_nn_push(nn, "hidden");
     for (uint64_t i = 0; i < layers && !nn->trouble; i++) {
         ll_nn_push_numbered(nn, "layer", (unsigned)i + 1);

@@ -14,11 +14,6 @@ void ll_paradnn_begin(struct ll_nn *nn, int64_t dtype)
         nn->real = dtypes[dtype];
 }
 
-struct ll_value *ll_paradnn_received(struct ll_nn *nn, struct ll_value *x)
-{
-    return nn->real == nn->master ? x : ll_as_real(nn, x);
-}
-
 struct ll_value *ll_paradnn_logits(struct ll_nn *nn, struct ll_value *logits)
 {
     bool narrow = nn->real != nn->master;

@@ -24,9 +24,6 @@ extern const char *const ll_paradnn_dtypes[];
 /* To be called first: what is built from here on computes in the type with this number. */
 void ll_paradnn_begin(struct ll_nn *nn, int64_t dtype);
 
-/* What came from the host, in the type that the network computes in. */
-struct ll_value *ll_paradnn_received(struct ll_nn *nn, struct ll_value *x);
-
 /* Logits as numbers of full precision; what is built from here on computes in it. */
 struct ll_value *ll_paradnn_logits(struct ll_nn *nn, struct ll_value *logits);
 

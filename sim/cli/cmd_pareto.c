@@ -246,6 +246,31 @@ static int print_csv(const struct answer *a)
     return ll_print(&out);
 }
 
+/* A row for each parameter, the heaviest first; the last says how much all of them explain. */
+static int print_weights_csv(const struct answer *a)
+{
+    const struct ll_frame *frame = a->frame;
+    const size_t *axes = ll_findings_axes(a->found, a->args->arena);
+    struct ll_str out = {0};
+    char number[32];
+    ll_str_add(&out, "parameter");
+    for (size_t k = 0; k < frame->objective_count; k++) {
+        ll_str_add(&out, ",");
+        add_field(&out, frame->objectives[k].name);
+    }
+    for (size_t i = 0; axes && i <= frame->axis_count; i++) {
+        ll_str_add(&out, "\n");
+        add_field(&out, i < frame->axis_count ? frame->columns[axes[i]].name : "explained");
+        for (size_t k = 0; k < frame->objective_count; k++) {
+            const double *weights = &a->found->weights[k * frame->axis_count];
+            ll_number_text(i < frame->axis_count ? weights[axes[i]] : a->found->r2[k], number);
+            ll_str_addf(&out, ",%s", number);
+        }
+    }
+    ll_str_add(&out, "\n");
+    return ll_print(&out);
+}
+
 static void put_point(const struct answer *a, uint64_t row, struct ll_json *json)
 {
     const struct ll_frame *frame = a->frame;
@@ -323,7 +348,7 @@ static int run(const struct ll_args *args)
                      : read_frame(a);
     if (status == LL_DONE)
         status = ll_pareto_draws(args)   ? ll_pareto_draw(args, a->found, &a->diags)
-                 : ll_flag(args, "csv")  ? print_csv(a)
+                 : ll_flag(args, "csv")  ? (ll_flag(args, "weights") ? print_weights_csv : print_csv)(a)
                  : ll_flag(args, "json") ? print_json(a)
                                          : show(a);
     ll_print_diags(&a->diags);
@@ -339,6 +364,7 @@ static const struct ll_option options[] = {
     {"where", 0, "EXPR", "only points for which this is true, as in --where \"area_mm2 <= 100\""},
     {"all", 0, NULL, "the whole front, not 20 of its points"},
     {"csv", 0, NULL, "the front as comma-separated values, with all results"},
+    {"weights", 0, NULL, "with --csv: what moved what instead of the front"},
     {"log", 0, NULL, "weights between logarithms, wherever all values are positive"},
     {"figure", 0, "KIND", "draw front, heat, parallel or sensitivity into the file of -o"},
     {"output", 'o', "F.svg", "where the figure goes"},

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* leadline study [ID...]: regenerates figures and tables of papers, and judges them. */
 #include "sim/cli/command.h"
+#include "sim/cli/data.h"
 #include "sim/cli/evidence.h"
 #include "sim/report/table.h"
 #include "sim/study/present.h"
@@ -119,7 +120,8 @@ struct session {
     struct ll_library library;
     struct ll_str text; /* for standard output */
     struct ll_json json;
-    size_t failed; /* criteria */
+    size_t failed;       /* criteria */
+    struct ll_rows rows; /* of --data */
 };
 
 static int show(struct session *session, const struct ll_study *study, const struct ll_plan *plan,
@@ -141,9 +143,14 @@ static int judge(struct session *session, const struct ll_study *study, const st
 {
     struct ll_arena arena = {0};
     struct ll_outcome outcome = {0};
-    const struct ll_evidence evidence = {
-        plan, brought->traces, (const struct ll_machine *const *)brought->machines, brought->surveys, &arena,
-        diags};
+    const struct ll_evidence evidence = {plan,
+                                         brought->traces,
+                                         (const struct ll_machine *const *)brought->machines,
+                                         session->rows.at,
+                                         session->rows.count,
+                                         brought->surveys,
+                                         &arena,
+                                         diags};
     int status = LL_DONE;
     if (!ll_study_judge(study, &evidence, &outcome))
         status = diags->count ? LL_WRONG : ll_failed("%s: memory ran out", study->id);
@@ -197,6 +204,16 @@ static int run_all(struct session *session, const struct ll_study *const *chosen
     return ll_print(&session->text);
 }
 
+/* The rows of all files that --data names. False after printing what is wrong with them. */
+static bool read_data(const struct ll_args *args, struct ll_rows *rows)
+{
+    const char *path;
+    for (size_t i = 0; (path = ll_value_at(args, "data", i)); i++)
+        if (!ll_read_rows(&path, 1, args->arena, rows))
+            return false;
+    return true;
+}
+
 static int run(const struct ll_args *args)
 {
     const struct ll_study *chosen[2 * MOST_STUDIES];
@@ -208,16 +225,23 @@ static int run(const struct ll_args *args)
     struct session session = {.args = args, .folder = ll_value(args, "output", "study")};
     if (!ll_make_folder(session.folder))
         return LL_FAILED;
+    if (!read_data(args, &session.rows)) {
+        free(session.rows.at);
+        return LL_WRONG;
+    }
     session.library.folder = session.folder;
     session.json = (struct ll_json){.out = &session.text, .indent = true};
     int status = run_all(&session, chosen, count);
     ll_library_release(&session.library);
+    free(session.rows.at);
     return status == LL_DONE && session.failed ? LL_FAILED : status;
 }
 
 static const struct ll_option options[] = {
     {"output", 'o', "FOLDER", "where the files go, made if missing; study when not given"},
     {"all", 0, NULL, "every study there is"},
+    {"data", 0, "DATA.csv",
+     "measured steps to judge by instead of those at hand (P2, P7, P8); again for more files"},
     {"whole", 0, NULL, "simulate all points of what a study surveys, not only a part: minutes"},
     {0},
 };

@@ -190,8 +190,9 @@ static void show_progress(void *context, const struct ll_sweep_state *state)
         return;
     e->told_ns = now_ns;
     double passed_s = (double)(now_ns - e->start_ns) * 1e-9, per_s = (double)state->evaluated / passed_s;
-    double rest = (double)(state->total - ll_min(state->proposed, state->total)) / (double)e->shards;
-    fprintf(stderr, "\r\033[K%s of %s points  %s", ll_grouped(&done, state->proposed),
+    uint64_t so_far = ll_min(ll_max(state->proposed, state->known + state->evaluated), state->total);
+    double rest = (double)(state->total - so_far) / (double)e->shards;
+    fprintf(stderr, "\r\033[K%s of %s points  %s", ll_grouped(&done, so_far),
             ll_grouped(&total, state->total), ll_many(&rate, per_s, "points/s"));
     if (per_s > 0)
         fprintf(stderr, "  %s left", ll_si(&left, rest / per_s, "s"));
@@ -252,14 +253,15 @@ static struct ll_store *open_store(struct exploration *e, const char *path)
         {"search.seed", seed},
         {"command", command_line(e)},
     };
-    struct ll_measured *base = ll_alloc(e->args->arena, e->space->workload_count, sizeof *base);
-    if (!base) {
+    struct ll_evaluation base = {0};
+    base.measured = ll_alloc(e->args->arena, e->space->workload_count, sizeof *base.measured);
+    if (!base.measured) {
         ll_failed("memory ran out");
         return NULL;
     }
-    ll_evaluator_base(e->evaluator, base);
+    ll_evaluator_base(e->evaluator, &base);
     struct ll_store_facts all = {facts, sizeof facts / sizeof *facts,
-                                 ll_evaluator_workload_hashes(e->evaluator), base};
+                                 ll_evaluator_workload_hashes(e->evaluator), &base};
     return ll_store_open(path, e->space, &all, ll_flag(e->args, "fresh") && !e->crew, &e->diags);
 }
 

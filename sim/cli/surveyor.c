@@ -10,6 +10,7 @@
 #include "sim/replay/exchanges.h"
 #include "sim/replay/infeed.h"
 #include "tracer/base/pool.h"
+#include "tracer/retype.h"
 
 #include <inttypes.h>
 #include <stdio.h>
@@ -33,6 +34,7 @@ struct replica {
     size_t setting_count;
     uint64_t batch;
     const char *dtype;
+    bool retyped; /* the model knows no type: what was recorded becomes it */
 };
 
 static void add_setting(struct replica *replica, const char *key, const char *value)
@@ -40,8 +42,16 @@ static void add_setting(struct replica *replica, const char *key, const char *va
     replica->settings[replica->setting_count++] = (struct ll_setting){key, value};
 }
 
-static void describe(const struct ll_survey *survey, uint64_t point, const struct ll_platform *platform,
-                     struct replica *replica)
+static bool has_dtype(const struct ll_model *model)
+{
+    for (size_t i = 0; i < model->param_count; i++)
+        if (strcmp(model->params[i].name, "dtype") == 0)
+            return true;
+    return false;
+}
+
+static void describe(const struct ll_survey *survey, const struct ll_model *model, uint64_t point,
+                     const struct ll_platform *platform, struct replica *replica)
 {
     const struct ll_family *family = survey->family;
     uint64_t values[LL_MOST_FAMILY_AXES];
@@ -57,7 +67,8 @@ static void describe(const struct ll_survey *survey, uint64_t point, const struc
     }
     for (size_t i = 0; i < LL_MOST_FIXED && family->fixed[i].key; i++)
         add_setting(replica, family->fixed[i].key, family->fixed[i].value);
-    if (platform->dtype)
+    replica->retyped = !has_dtype(model);
+    if (!replica->retyped)
         add_setting(replica, "dtype", platform->dtype);
 }
 
@@ -74,7 +85,15 @@ static struct ll_trace *record(const struct ll_model *model, const struct replic
                                            .settings = replica->settings,
                                            .setting_count = replica->setting_count,
                                            .trace = &trace};
-    return ll_model_run(model, &options, report, diags) ? trace : NULL;
+    const char *trouble = NULL;
+    if (!ll_model_run(model, &options, report, diags))
+        return NULL;
+    if (!replica->retyped || ll_trace_retype(trace, ll_dtype_find(replica->dtype), &trouble))
+        return trace;
+    ll_complain(diags, (struct ll_place){0}, "%s in %s: %s", model->name, replica->dtype,
+                trouble ? trouble : "memory ran out");
+    ll_trace_free(trace);
+    return NULL;
 }
 
 /* Adding up the gradients of all weights, one after the other. */
@@ -103,6 +122,21 @@ static double peak_bytes(const struct ll_prepared *prepared, const struct ll_pla
     return (double)prepared->footprint.peak_bytes;
 }
 
+/* What is no product and waits for the outermost memory. Batch normalisation counts with the convolutions, of
+ * which compilers make it a part. */
+static double memory_s(const struct ll_result *result)
+{
+    uint32_t outermost = LL_BOUND_LEVEL + (uint32_t)result->machine->level_count - 1;
+    double time_s = 0;
+    for (uint64_t i = 0; i < result->kind_count; i++) {
+        const struct ll_kind_result *kind = &result->kinds[i];
+        bool product = kind->op_class == LL_CLASS_MATRIX || kind->op_class == LL_CLASS_CONV;
+        bool joins = strncmp(kind->kind, "batch_norm", strlen("batch_norm")) == 0;
+        time_s += !product && !joins && kind->bound == outermost ? kind->time_s : 0;
+    }
+    return time_s;
+}
+
 /* What a prepared replica makes of a platform. */
 static void simulate(const struct ll_prepared *prepared, const struct ll_machine *machine,
                      const struct ll_platform *platform, struct ll_surveyed *at, struct ll_diags *diags)
@@ -116,6 +150,7 @@ static void simulate(const struct ll_prepared *prepared, const struct ll_machine
     if (result) {
         at->exchange_s = exchange_s(prepared->trace, machine, platform->devices);
         at->device_s = infeed.device_s = result->time_s + at->exchange_s;
+        at->memory_s = memory_s(result) + at->exchange_s;
         ll_infeed_host(prepared, machine, &infeed);
         ll_infeed_share(&infeed);
         at->host_s = infeed.prepare_s + infeed.transfer_s;
@@ -144,7 +179,7 @@ static void take_recording(const struct survey_run *run, uint64_t i, size_t firs
     for (size_t p = first; prepared && p < survey->platform_count; p++) {
         const struct ll_platform *platform = &survey->platforms[p];
         struct replica same;
-        describe(survey, i, platform, &same);
+        describe(survey, run->model, i, platform, &same);
         if (same.batch != replica->batch || strcmp(same.dtype, replica->dtype) != 0)
             continue;
         at[p].parameters = (double)report.parameters;
@@ -164,7 +199,7 @@ static void take_points(void *context, uint64_t begin, uint64_t end, uint64_t ch
             struct replica replica;
             if (run->at[i * run->survey->platform_count + p].simulated)
                 continue;
-            describe(run->survey, i, &run->survey->platforms[p], &replica);
+            describe(run->survey, run->model, i, &run->survey->platforms[p], &replica);
             take_recording(run, i, p, &replica, &run->diags[ll_pool_worker()]);
         }
 }

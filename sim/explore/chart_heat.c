@@ -95,8 +95,9 @@ bool ll_chart_HEAT(const struct ll_chart_job *job)
                            .values = values,
                            .full = fmin(DARKEST, highest),
                            .decimals = 2};
-    struct ll_page page = {
-        title, "The best design of each two values", 1, 1, side_of(x->value_count), side_of(y->value_count)};
+    double width =
+        fmax(side_of(x->value_count), 1.2 * ll_text_width(heat.title ? heat.title : "", LL_TEXT_TITLE));
+    struct ll_page page = {title, "The best design of each two values", 1, 1, width, side_of(y->value_count)};
     struct ll_svg svg = {job->out};
     ll_page_open(&svg, &page);
     ll_draw_heat(&svg, ll_page_panel(&page, 0), &heat);

@@ -8,6 +8,7 @@
  * batch use them. */
 #include "sim/explore/evaluate.h"
 
+#include "sim/cost/memo.h"
 #include "sim/explore/key.h"
 #include "sim/explore/prune.h"
 #include "sim/explore/variants.h"
@@ -23,7 +24,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-enum { GRAIN = 32, MOST_REMEMBERED = 20000 };
+enum { GRAIN = 32, MOST_PROGRAMS = 64, MOST_REMEMBERED = 20000 };
 
 /* Of one thread. */
 struct worker {
@@ -41,6 +42,7 @@ struct ll_evaluator {
     struct ll_pool *pool;
     struct ll_arena arena;
     struct ll_variants *variants;
+    bool varies_programs; /* models or plans */
     struct worker *workers;
     unsigned worker_count;
     uint64_t base_key;              /* of what does not vary */
@@ -113,6 +115,8 @@ struct ll_evaluator *ll_evaluator_new(const struct ll_space *space, ll_bring *br
     bool right = evaluator->workers || ll_complain(diags, place, "memory ran out");
     for (unsigned i = 0; right && i < evaluator->worker_count; i++)
         right = make_worker(evaluator, &evaluator->workers[i], diags);
+    for (size_t a = 0; a < space->axis_count; a++)
+        evaluator->varies_programs |= !on_machine(&space->axes[a]);
     evaluator->variants = right ? ll_variants_new(space, bring, context, diags) : NULL;
     if (evaluator->variants &&
         ll_base_key(space, ll_variants_hashes(evaluator->variants), &evaluator->base_key))
@@ -239,7 +243,6 @@ static const char *keep_reason(struct ll_evaluator *evaluator, const char *text)
     pthread_mutex_lock(&evaluator->lock);
     uint32_t id = ll_map_intern(&evaluator->reasons, text, strlen(text) + 1, NULL);
     const char *kept = id == LL_NO_ID ? NULL : evaluator->reasons.entries[id].bytes;
-    evaluator->failed |= !kept;
     pthread_mutex_unlock(&evaluator->lock);
     return kept;
 }
@@ -253,16 +256,31 @@ static void have_no_results(const struct ll_evaluator *evaluator, struct ll_eval
         measure_nothing(&evaluation->measured[w]);
 }
 
+/* Memory ran out: the batch is worth nothing. */
+static void fail(struct ll_evaluator *evaluator)
+{
+    pthread_mutex_lock(&evaluator->lock);
+    evaluator->failed = true;
+    pthread_mutex_unlock(&evaluator->lock);
+}
+
 /* There is no such machine, or it cannot run the workload: the first complaint says why. */
 static void refuse(struct ll_evaluator *evaluator, struct worker *worker, struct ll_evaluation *evaluation)
 {
     const struct ll_diags *diags = &worker->diags;
     evaluation->verdict = LL_VERDICT_IMPOSSIBLE;
-    evaluation->why = keep_reason(evaluator, diags->kept_count ? diags->kept[0].message : "memory ran out");
-    if (diags->count == 0)
-        evaluator->failed = true;
+    evaluation->why = diags->kept_count ? keep_reason(evaluator, diags->kept[0].message) : NULL;
+    if (!evaluation->why)
+        fail(evaluator);
     have_no_results(evaluator, evaluation);
     ll_diags_release(&worker->diags);
+}
+
+static void leave_out(const struct ll_evaluator *evaluator, struct ll_evaluation *evaluation)
+{
+    evaluation->verdict = LL_VERDICT_BEATEN;
+    evaluation->why = "a known point is better than this one can be";
+    have_no_results(evaluator, evaluation);
 }
 
 /* Of all that a step is spread over; energy and area stay those of a device of the slowest stage. */
@@ -309,13 +327,6 @@ static bool replay_one(const struct ll_variant *variant, const struct ll_machine
     if (result)
         measure(result, measured);
     return result != NULL;
-}
-
-static void leave_out(const struct ll_evaluator *evaluator, struct ll_evaluation *evaluation)
-{
-    evaluation->verdict = LL_VERDICT_BEATEN;
-    evaluation->why = "a known point is better than this one can be";
-    have_no_results(evaluator, evaluation);
 }
 
 static bool replay_all(struct ll_evaluator *evaluator, struct worker *worker,
@@ -398,28 +409,39 @@ static void evaluate_chunk(void *context, uint64_t begin, uint64_t end, uint64_t
         evaluate(evaluator, worker, &evaluator->batch[i]);
 }
 
-bool ll_evaluate(struct ll_evaluator *evaluator, struct ll_evaluation *evaluations, size_t count,
-                 struct ll_diags *diags)
+static bool evaluate_some(struct ll_evaluator *evaluator, struct ll_evaluation *evaluations, size_t count,
+                          struct ll_diags *diags)
 {
     if (!ll_variants_bring(evaluator->variants, evaluations, count, diags))
         return false;
     evaluator->batch = evaluations;
     evaluator->failed = false;
-    ll_pool_run(evaluator->pool, count, GRAIN, evaluate_chunk, evaluator);
+    ll_pool_run(evaluator->pool, count, evaluator->varies_programs ? 1 : GRAIN, evaluate_chunk, evaluator);
     return !evaluator->failed ||
            ll_complain(diags, (struct ll_place){.file = evaluator->space->path}, "memory ran out");
 }
 
-void ll_evaluator_base(struct ll_evaluator *evaluator, struct ll_measured *measured)
+/* Where each point may be of a program of its own, only so many programs are in memory at once. */
+bool ll_evaluate(struct ll_evaluator *evaluator, struct ll_evaluation *evaluations, size_t count,
+                 struct ll_diags *diags)
+{
+    size_t most = evaluator->varies_programs ? MOST_PROGRAMS : count;
+    bool right = true;
+    for (size_t first = 0; right && first < count; first += most)
+        right = evaluate_some(evaluator, evaluations + first, ll_min(most, count - first), diags);
+    return right;
+}
+
+void ll_evaluator_base(struct ll_evaluator *evaluator, struct ll_evaluation *base)
 {
     static const uint32_t first[LL_MOST_AXES] = {0};
     struct worker *worker = &evaluator->workers[0];
-    for (size_t w = 0; w < evaluator->space->workload_count; w++) {
-        if (!replay_one(ll_variants_get(evaluator->variants, w, first), evaluator->space->machine, worker,
-                        &measured[w]))
-            measure_nothing(&measured[w]);
-        ll_diags_release(&worker->diags);
-    }
+    const struct ll_machine *machine = evaluator->space->machine;
+    base->why = NULL;
+    if (replay_all(evaluator, worker, machine, base, first))
+        judge(evaluator, worker, machine, base, first);
+    else
+        refuse(evaluator, worker, base);
 }
 
 uint64_t ll_evaluator_key(const struct ll_evaluator *evaluator, uint64_t number)

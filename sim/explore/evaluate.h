@@ -57,9 +57,9 @@ void ll_evaluator_prune(struct ll_evaluator *evaluator, const struct ll_archive 
 bool ll_evaluate(struct ll_evaluator *evaluator, struct ll_evaluation *evaluations, size_t count,
                  struct ll_diags *diags);
 
-/* The base machine as it is, with the first of each model's parameters and of the plan's. All NaN of what it
- * cannot run. */
-void ll_evaluator_base(struct ll_evaluator *evaluator, struct ll_measured *measured);
+/* The base machine as it is, with the first of each model's parameters and of the plan's; number and key are
+ * not set, measured points to room for each workload. */
+void ll_evaluator_base(struct ll_evaluator *evaluator, struct ll_evaluation *base);
 
 /* The key of a point, with which its results are known again. */
 uint64_t ll_evaluator_key(const struct ll_evaluator *evaluator, uint64_t number);

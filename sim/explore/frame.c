@@ -20,6 +20,7 @@ struct reader {
     const char **workloads;
     size_t workload_count;
     struct ll_query *points, *results, *base;
+    double base_objectives[LL_MOST_OBJECTIVES];
 };
 
 static bool no_memory(struct reader *r)
@@ -106,13 +107,14 @@ static bool read_workloads(struct reader *r)
 
 static bool read_objectives(struct reader *r)
 {
-    struct ll_query *made = query(r, "SELECT text, name, most FROM objectives ORDER BY id");
+    struct ll_query *made = query(r, "SELECT text, name, most, base FROM objectives ORDER BY id");
     struct ll_frame *frame = r->frame;
     for (; made && frame->objective_count < LL_MOST_OBJECTIVES && ll_query_next(made);
          frame->objective_count++) {
         frame->objectives[frame->objective_count].text = copied(r, ll_cell_text(made, 0));
         frame->objectives[frame->objective_count].name = copied(r, ll_cell_text(made, 1));
         frame->objectives[frame->objective_count].most = ll_cell_count(made, 2) != 0;
+        r->base_objectives[frame->objective_count] = ll_cell_number(made, 3);
     }
     if (made)
         ll_query_reset(made);
@@ -190,6 +192,8 @@ static bool add_objective_columns(struct reader *r, struct ll_column *columns[LL
         if (!is_result(r, frame->objectives[i].name) &&
             !(columns[i] = add_column(r, frame->objectives[i].name)))
             return false;
+        if (columns[i])
+            ((double *)columns[i]->numbers)[frame->row_count] = r->base_objectives[i];
     }
     return true;
 }

@@ -54,35 +54,27 @@ bool ll_has_bounds(const struct ll_space *space)
     return true;
 }
 
-/* The geometric mean of bounds is a bound of the geometric mean: both grow with each of their values. */
+/* The geometric mean of bounds is a bound of the geometric mean: both grow with each of their values. NaN of
+ * steps that are spread over devices: these have no bound. */
 static double mean_bound(const struct bound *bound, const struct ll_space *space,
                          const struct ll_variants *variants, const struct ll_machine *machine,
                          const uint32_t *point)
 {
-    double logs = 0;
-    if (space->workload_count == 1)
-        return bound->of(ll_variants_get(variants, 0, point)->least, machine);
-    for (size_t w = 0; w < space->workload_count; w++)
-        logs += log(bound->of(ll_variants_get(variants, w, point)->least, machine));
-    return exp(logs / (double)space->workload_count) * (1 - 1e-12);
-}
-
-/* A step on several devices has no bound, nor has one that cannot be. */
-static bool all_bounded(const struct ll_space *space, const struct ll_variants *variants,
-                        const uint32_t *point)
-{
-    for (size_t w = 0; w < space->workload_count; w++)
-        if (!ll_variants_get(variants, w, point)->least)
-            return false;
-    return true;
+    double logs = 0, value = NAN;
+    for (size_t w = 0; w < space->workload_count; w++) {
+        const struct ll_variant *variant = ll_variants_get(variants, w, point);
+        if (!variant->least)
+            return NAN;
+        value = bound->of(variant->least, machine);
+        logs += log(value);
+    }
+    return space->workload_count == 1 ? value : exp(logs / (double)space->workload_count) * (1 - 1e-12);
 }
 
 bool ll_is_beaten(const struct ll_space *space, const struct ll_archive *front,
                   const struct ll_variants *variants, const struct ll_machine *machine, const uint32_t *point)
 {
     double least[LL_MOST_OBJECTIVES];
-    if (!all_bounded(space, variants, point))
-        return false;
     for (size_t k = 0; k < space->objective_count; k++) {
         const struct bound *bound = bound_of(&space->objectives[k]);
         if (!bound)

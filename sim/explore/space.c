@@ -4,6 +4,7 @@
 #include "sim/explore/space.h"
 
 #include "sim/explore/key.h"
+#include "sim/explore/prune.h"
 #include "sim/explore/space_parts.h"
 #include "tracer/base/file.h"
 
@@ -222,7 +223,13 @@ static bool read_search(struct ll_space_reading *reading, const struct ll_node *
     right &= !kind || read_kind(reading, kind);
     right &= read_search_count(reading, ll_node_get(node, "points"), 1, &search->points);
     right &= read_prune(reading, ll_node_get(node, "prune"), &search->prune);
-    return read_search_count(reading, ll_node_get(node, "seed"), 0, &search->seed) && right;
+    right &= read_search_count(reading, ll_node_get(node, "seed"), 0, &search->seed);
+    if (search->prune && !ll_has_bounds(reading->space))
+        right = ll_complain(
+            reading->diags, ll_node_get(node, "prune")->place,
+            "every objective needs a bound to leave points out by; time_s, energy_j, edp and area_mm2 have "
+            "one, to be least");
+    return right;
 }
 
 /* In the order in which they are read: expressions come behind what they name. */

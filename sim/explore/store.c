@@ -93,14 +93,16 @@ static bool run(struct ll_store *store, struct ll_str *sql)
 static bool make_tables(struct ll_store *store)
 {
     struct ll_str sql = {0};
-    ll_str_add(&sql, "CREATE TABLE provenance (name TEXT PRIMARY KEY, value TEXT) WITHOUT ROWID;"
-                     "CREATE TABLE workloads (id INTEGER PRIMARY KEY, name TEXT, hash TEXT);"
-                     "CREATE TABLE parameters (id INTEGER PRIMARY KEY, path TEXT, target TEXT, base REAL);"
-                     "CREATE TABLE choices (parameter INTEGER, id INTEGER, text TEXT, number REAL,"
-                     " PRIMARY KEY (parameter, id)) WITHOUT ROWID;"
-                     "CREATE TABLE objectives (id INTEGER PRIMARY KEY, text TEXT, name TEXT, most INTEGER);"
-                     "CREATE TABLE points (number INTEGER PRIMARY KEY, key INTEGER, verdict INTEGER,"
-                     " why TEXT, violation REAL");
+    ll_str_add(
+        &sql,
+        "CREATE TABLE provenance (name TEXT PRIMARY KEY, value TEXT) WITHOUT ROWID;"
+        "CREATE TABLE workloads (id INTEGER PRIMARY KEY, name TEXT, hash TEXT);"
+        "CREATE TABLE parameters (id INTEGER PRIMARY KEY, path TEXT, target TEXT, base REAL);"
+        "CREATE TABLE choices (parameter INTEGER, id INTEGER, text TEXT, number REAL,"
+        " PRIMARY KEY (parameter, id)) WITHOUT ROWID;"
+        "CREATE TABLE objectives (id INTEGER PRIMARY KEY, text TEXT, name TEXT, most INTEGER, base REAL);"
+        "CREATE TABLE points (number INTEGER PRIMARY KEY, key INTEGER, verdict INTEGER,"
+        " why TEXT, violation REAL");
     add_point_columns(store->space, " REAL", &sql);
     ll_str_add(&sql, "); CREATE TABLE results (point INTEGER, workload INTEGER");
     add_result_columns(store->space, " REAL", &sql);
@@ -240,10 +242,17 @@ static bool write_axes(struct ll_store *store)
     return right;
 }
 
-static bool write_objectives(struct ll_store *store)
+/* An objective as people see it: what shall be most is not negated. */
+static double shown(const struct ll_space *space, const struct ll_outcome *outcome, size_t objective)
+{
+    double value = outcome->objectives[objective];
+    return !isfinite(value) ? NAN : space->objectives[objective].most ? -value : value;
+}
+
+static bool write_objectives(struct ll_store *store, const struct ll_outcome *base)
 {
     struct ll_query *query = ll_query_new(
-        store->database, "INSERT INTO objectives (id, text, name, most) VALUES (?1, ?2, ?3, ?4)");
+        store->database, "INSERT INTO objectives (id, text, name, most, base) VALUES (?1, ?2, ?3, ?4, ?5)");
     bool right = query != NULL;
     for (size_t i = 0; right && i < store->space->objective_count; i++) {
         const struct ll_objective_row *row = &store->space->objectives[i];
@@ -251,6 +260,7 @@ static bool write_objectives(struct ll_store *store)
         ll_query_text(query, 2, row->text);
         ll_query_text(query, 3, row->name);
         ll_query_count(query, 4, row->most);
+        ll_query_number(query, 5, shown(store->space, base, i));
         right = ll_query_run(query);
     }
     return right;
@@ -281,8 +291,9 @@ static bool begin_anew(struct ll_store *store, const struct ll_store_facts *fact
     struct ll_fact space = {LL_FACT_SPACE, hash};
     return ll_database_run(store->database, "BEGIN IMMEDIATE") && make_tables(store) &&
            write_facts(store, &space, 1) && write_facts(store, facts->facts, facts->count) &&
-           write_workloads(store, facts->workload_hashes) && write_axes(store) && write_objectives(store) &&
-           write_base(store, facts->base) && ll_database_run(store->database, "COMMIT");
+           write_workloads(store, facts->workload_hashes) && write_axes(store) &&
+           write_objectives(store, &facts->base->outcome) && write_base(store, facts->base->measured) &&
+           ll_database_run(store->database, "COMMIT");
 }
 
 /* --- opening --- */
@@ -416,10 +427,8 @@ static bool add_point(struct ll_store *store, const struct ll_evaluation *evalua
         else
             ll_query_number(query, at++, value->number);
     }
-    for (size_t i = 0; i < space->objective_count; i++) {
-        double value = evaluation->outcome.objectives[i];
-        ll_query_number(query, at++, !isfinite(value) ? NAN : space->objectives[i].most ? -value : value);
-    }
+    for (size_t i = 0; i < space->objective_count; i++)
+        ll_query_number(query, at++, shown(space, &evaluation->outcome, i));
     return ll_query_run(query);
 }
 

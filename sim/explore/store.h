@@ -4,7 +4,7 @@
  *   provenance (name, value)                       version, space and its hash, base machine and its hash,
  * seed workloads  (id, name, hash)                    the traces, in the order of the space parameters (id,
  * path, target)                  the axes choices    (parameter, id, text, number)       and their values
- *   objectives (id, text, name, most)
+ *   objectives (id, text, name, most, base)        and what the base machine reaches
  *   points     (number, key, verdict, why, violation, a column for each parameter, by its path, and one for
  * each objective, by its text) results    (point, workload, and a column for each measure and each share of
  * the time, by name) designs                                        a view of both together, a row a point
@@ -29,7 +29,7 @@ struct ll_store_facts {
     const struct ll_fact *facts;
     size_t count;
     const uint64_t *workload_hashes;
-    const struct ll_measured *base; /* of the base machine as it is, by workload */
+    const struct ll_evaluation *base; /* of the base machine as it is */
 };
 
 /* Opens the database of a space for writing, and makes it when it is not there; one that holds the results of

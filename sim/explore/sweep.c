@@ -2,6 +2,7 @@
 #include "sim/explore/sweep.h"
 
 #include "sim/explore/archive.h"
+#include "tracer/base/clock.h"
 
 #include <math.h>
 #include <stdlib.h>
@@ -13,6 +14,10 @@
  */
 enum { PIECE = 64, PIECE_OF_LEARNING = 8 };
 
+/* Points are evaluated and stored a slice at a time, which grows until it takes as long as one would wait for
+ * a sweep to stop, or lose by a kill. */
+enum { FIRST_SLICE = 32, MOST_SLICE = 1024, SLICE_NS = 500000000 };
+
 struct run {
     struct ll_sweep *sweep;
     struct ll_diags *diags;
@@ -21,7 +26,8 @@ struct run {
     size_t *places; /* in the batch */
     uint64_t capacity;
     struct ll_archive front; /* of what is known, where points may be left out */
-    uint64_t piece, taken;   /* with a crew: the piece that comes, and the one that is ours */
+    size_t slice;
+    uint64_t piece, taken; /* with a crew: the piece that comes, and the one that is ours */
 };
 
 /* The finaliser of splitmix64 (Steele, Lea and Flood: Fast splittable pseudorandom number generators, 2014).
@@ -87,27 +93,47 @@ static size_t pick(struct run *run, const uint64_t *numbers, size_t count, struc
     return picked;
 }
 
-/* Evaluates and keeps what is not known of these points. */
-static bool work_through(struct run *run, const uint64_t *numbers, size_t count, struct ll_outcome *outcomes)
-{
-    struct ll_sweep *sweep = run->sweep;
-    size_t picked = pick(run, numbers, count, outcomes);
-    if (picked && !ll_evaluate(sweep->evaluator, run->evaluations, picked, run->diags))
-        return false;
-    if (picked && sweep->store && !ll_store_add(sweep->store, run->evaluations, picked, run->diags))
-        return false;
-    for (size_t i = 0; i < picked; i++) {
-        outcomes[run->places[i]] = run->evaluations[i].outcome;
-        sweep->state.valid += run->evaluations[i].outcome.valid;
-        sweep->state.left_out += run->evaluations[i].verdict == LL_VERDICT_BEATEN;
-    }
-    sweep->state.evaluated += picked;
-    return true;
-}
-
 static bool is_stopped(const struct ll_sweep *sweep)
 {
     return sweep->stop && *sweep->stop;
+}
+
+static bool evaluate_slice(struct run *run, struct ll_evaluation *evaluations, size_t count)
+{
+    struct ll_sweep *sweep = run->sweep;
+    uint64_t start_ns = ll_now_ns();
+    if (!ll_evaluate(sweep->evaluator, evaluations, count, run->diags) ||
+        (sweep->store && !ll_store_add(sweep->store, evaluations, count, run->diags)))
+        return false;
+    uint64_t passed_ns = ll_now_ns() - start_ns;
+    if (passed_ns > SLICE_NS)
+        run->slice = run->slice > 1 ? run->slice / 2 : 1;
+    else if (passed_ns < SLICE_NS / 4 && run->slice < MOST_SLICE)
+        run->slice *= 2;
+    sweep->state.evaluated += count;
+    for (size_t i = 0; i < count; i++) {
+        sweep->state.valid += evaluations[i].outcome.valid;
+        sweep->state.left_out += evaluations[i].verdict == LL_VERDICT_BEATEN;
+    }
+    if (sweep->progress)
+        sweep->progress(sweep->context, &sweep->state);
+    return true;
+}
+
+/* Evaluates and keeps what is not known of these points. Who works with others goes on to the end of them:
+ * the others wait for the answers. */
+static bool work_through(struct run *run, const uint64_t *numbers, size_t count, struct ll_outcome *outcomes)
+{
+    struct ll_sweep *sweep = run->sweep;
+    size_t picked = pick(run, numbers, count, outcomes), length;
+    for (size_t first = 0; first < picked; first += length) {
+        length = picked - first < run->slice ? picked - first : run->slice;
+        if ((!sweep->crew && is_stopped(sweep)) || !evaluate_slice(run, run->evaluations + first, length))
+            return false;
+    }
+    for (size_t i = 0; i < picked; i++)
+        outcomes[run->places[i]] = run->evaluations[i].outcome;
+    return true;
 }
 
 /* The pieces of a batch that this process takes; the outcomes of the others are not touched. */
@@ -192,6 +218,8 @@ bool ll_sweep_run(struct ll_sweep *sweep, struct ll_diags *diags)
     struct run run = {.sweep = sweep,
                       .diags = diags,
                       .front = {.objectives = sweep->space->objective_count},
+
+                      .slice = FIRST_SLICE,
                       .taken = NO_PIECE};
     ll_evaluator_prune(sweep->evaluator, sweep->space->search.prune ? &run.front : NULL);
     sweep->state = (struct ll_sweep_state){.total = ll_search_total(sweep->space)};

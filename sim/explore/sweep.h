@@ -43,8 +43,8 @@ struct ll_sweep {
     struct ll_store *store;            /* NULL: nothing is kept */
     uint64_t shard, shards;            /* this one of so many, from 0; shards is at least 1 */
     const struct ll_crew *crew;        /* NULL: alone; there are no shards then */
-    const volatile sig_atomic_t *stop; /* ends the sweep behind the batch when it is not 0; may be NULL */
-    /* Told after each batch; may be NULL. */
+    const volatile sig_atomic_t *stop; /* ends the sweep soon when it is not 0; may be NULL */
+    /* Told after every so many points; may be NULL. */
     void (*progress)(void *context, const struct ll_sweep_state *state);
     void *context;
     struct ll_sweep_state state;

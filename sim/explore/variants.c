@@ -8,7 +8,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-enum { MOST_KEPT = 256 }; /* variants of a workload, when a batch begins */
+enum { MOST_OPS = 500000 }; /* of the recordings that are kept for batches to come: some 200 MB */
 
 struct recording {
     uint64_t index;
@@ -167,12 +167,11 @@ static bool plan_of(const struct ll_space *space, const uint32_t *point, struct 
     return right;
 }
 
-static void prepare(const struct ll_trace *trace, struct ll_arena *arena, struct ll_variant *variant,
-                    struct ll_diags *diags)
+static void prepare(struct kept *made, const struct ll_trace *trace, struct ll_diags *diags)
 {
-    const struct ll_prepared *prepared = ll_prepare(trace, arena, diags);
-    variant->least = prepared ? ll_least_new(prepared, arena) : NULL;
-    variant->prepared = variant->least ? prepared : NULL;
+    const struct ll_prepared *prepared = ll_prepare(trace, made->arena, diags);
+    made->variant.least = prepared ? ll_least_new(prepared, made->arena) : NULL;
+    made->variant.prepared = made->variant.least ? prepared : NULL;
 }
 
 static void make_variant(const struct ll_variants *variants, const struct recording *recording,
@@ -183,7 +182,7 @@ static void make_variant(const struct ll_variants *variants, const struct record
     if (!recording->trace)
         made->variant.trouble = recording->trouble; /* which is forgotten later than the variant */
     else if (!variants->plans)
-        prepare(recording->trace, made->arena, &made->variant, &diags);
+        prepare(made, recording->trace, &diags);
     else if (plan_of(variants->space, point, &plan, &diags))
         made->spread = ll_spread_trace(recording->trace, &plan, LL_NO_FIT, &diags);
     made->variant.spread = made->spread;
@@ -229,6 +228,15 @@ static void drop_variant(struct kept *kept)
     free(kept->arena);
 }
 
+/* Those of spreads are of the same order. */
+static uint64_t ops_of(const struct workload *workload)
+{
+    uint64_t ops = 0;
+    for (uint64_t i = 0; i < workload->recording_count; i++)
+        ops += workload->recordings[i].trace ? workload->recordings[i].trace->op_count : 0;
+    return ops * (1 + workload->kept_count / ll_max(workload->recording_count, 1));
+}
+
 /* Variants first: they refer to recordings. */
 static void forget_unused(struct workload *workload)
 {
@@ -263,7 +271,7 @@ bool ll_variants_bring(struct ll_variants *variants, const struct ll_evaluation 
             if (!need(variants, w, point))
                 return ll_complain(diags, variants->space->workloads[w].place, "memory ran out");
         }
-        if (workload->kept_count > MOST_KEPT)
+        if (ops_of(workload) > MOST_OPS)
             forget_unused(workload);
     }
     return true;

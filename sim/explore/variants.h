@@ -12,7 +12,7 @@
 /* One of prepared, spread and trouble. */
 struct ll_variant {
     const struct ll_prepared *prepared; /* of one device */
-    const struct ll_least *least;       /* that it takes; beside prepared */
+    const struct ll_least *least;       /* what one device takes at least; NULL of several */
     const struct ll_spread *spread;     /* of several */
     const char *trouble;                /* such a model, or such a plan for it, cannot be */
 };

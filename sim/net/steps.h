@@ -40,9 +40,11 @@ void ll_steps_nest(struct ll_steps *steps, const struct ll_exchange *exchange);
 uint64_t ll_steps_block(const struct ll_steps *steps);
 
 /* The exchange with as few groups as take as long as all; *owned is to be freed. */
-struct ll_exchange ll_distinct_groups(const struct ll_net *net, const struct ll_exchange *e, uint64_t **owned);
+struct ll_exchange ll_distinct_groups(const struct ll_net *net, const struct ll_exchange *e,
+                                      uint64_t **owned);
 
-/* How many devices of a ring in blocks of so many (0: in none) tell what a step takes; all where it depends. */
+/* How many devices of a ring in blocks of so many (0: in none) tell what a step takes; all where it depends.
+ */
 uint64_t ll_short_ring(const struct ll_steps *steps, uint64_t block);
 
 #define LL_ALGORITHM(word, ...) bool ll_send_##word(struct ll_steps *steps);

@@ -26,9 +26,10 @@ static struct ll_kind_result *find_kind(struct ll_kind_result *kinds, uint64_t *
                                         const struct ll_kind_result *like)
 {
     for (uint64_t i = 0; i < *count; i++)
-        if (strcmp(kinds[i].kind, like->kind) == 0)
+        if (kinds[i].op_kind == like->op_kind)
             return &kinds[i];
     kinds[*count] = (struct ll_kind_result){.kind = like->kind,
+                                            .op_kind = like->op_kind,
                                             .op_class = like->op_class,
                                             .bound = like->bound,
                                             .order = (uint32_t)*count,
@@ -88,8 +89,12 @@ static void sum_energy(const struct ll_term *terms, size_t count, struct ll_resu
     const struct ll_result *first = terms[0].result;
     double static_w = first->time_s > 0 ? first->energy.static_j / first->time_s : 0;
     sum->energy = (struct ll_energy_parts){.static_j = static_w * sum->time_s};
-    for (size_t t = 0; t < count; t++)
+    uint64_t outermost = sum->machine->level_count - 1;
+    for (size_t t = 0; t < count; t++) {
         add_energy(&sum->energy, &terms[t].result->energy, terms[t].times);
+        sum->energy.level_j[outermost] +=
+            terms[t].times * terms[t].more_bytes * ll_machine_level_j(sum->machine, outermost);
+    }
     if (isnan(first->energy_j))
         return;
     sum->energy_j = sum->energy.compute_j + sum->energy.host_j + sum->energy.static_j;
@@ -104,6 +109,8 @@ static void sum_shares(const struct ll_term *terms, size_t count, double wait_s,
     for (size_t t = 0; t < count; t++)
         for (unsigned i = 0; i < LL_BOUND_COUNT; i++)
             spent_s[i] += terms[t].times * terms[t].result->shares[i] * terms[t].result->time_s;
+    for (size_t t = 0; t < count; t++)
+        spent_s[LL_BOUND_LEVEL + sum->machine->level_count - 1] += terms[t].times * terms[t].more_s;
     for (unsigned i = 0; i < LL_BOUND_COUNT; i++)
         all_s += spent_s[i];
     for (unsigned i = 0; i < LL_BOUND_COUNT && all_s > 0; i++)
@@ -121,13 +128,19 @@ static void sum_rates(const struct ll_term *terms, size_t count, struct ll_resul
     memset(sum->level_share, 0, sizeof sum->level_share);
     for (size_t t = 0; t < count; t++) {
         const struct ll_result *term = terms[t].result;
-        sum->device_active_s += terms[t].times * term->device_active_s;
+        sum->device_active_s += terms[t].times * (term->device_active_s + terms[t].more_s);
         sum->starting_s += terms[t].times * term->starting_s;
         for (unsigned l = 0; l < LL_MAX_LEVELS; l++) {
             sum->level_bytes[l] += terms[t].times * term->level_bytes[l];
             if (sum->time_s > 0)
                 sum->level_share[l] += terms[t].times * term->level_share[l] * term->time_s / sum->time_s;
         }
+    }
+    uint64_t outermost = sum->machine->level_count - 1;
+    for (size_t t = 0; t < count; t++) {
+        sum->level_bytes[outermost] += terms[t].times * terms[t].more_bytes;
+        if (sum->time_s > 0)
+            sum->level_share[outermost] += terms[t].times * terms[t].more_s / sum->time_s;
     }
     double peak = ll_machine_peak_flops(sum->machine, sum->prepared->dtype);
     sum->flop_utilization =

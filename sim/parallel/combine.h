@@ -6,10 +6,11 @@
 
 #include "sim/replay/replay.h"
 
-/* A replay that comes so many times. */
+/* A replay that comes so many times, each time with so many bytes more to and from the outermost memory,
+ * which take so long. */
 struct ll_term {
     const struct ll_result *result;
-    double times;
+    double times, more_bytes, more_s;
 };
 
 /* Sums the terms, of one machine, over a step of time_s, of which they do not take wait_s. Ops and prepared

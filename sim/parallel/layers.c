@@ -3,6 +3,7 @@
  * data for those whose scope names no layer. */
 #include "sim/parallel/layers.h"
 
+#include "sim/parallel/layers_repeat.h"
 #include "tracer/base/map.h"
 
 #include <ctype.h>
@@ -275,7 +276,7 @@ static bool find(struct finding *f, struct ll_layers *layers)
     if (layers->count < 2) {
         layers->count = 0;
         memset(layers->named, 0xff, f->trace->op_count * sizeof *layers->named);
-        if (!part_by_weights(f, layers))
+        if (!part_by_weights(f, layers) || !ll_layers_repeat(f->trace, f->arena, layers))
             return false;
     }
     layers->flops = ll_alloc(f->arena, layers->count + 1u, sizeof *layers->flops);

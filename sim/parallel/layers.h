@@ -2,8 +2,9 @@
 /* The layers of a workload, and to which of them each op belongs.
  *
  * A layer is what models number in their scopes: all of `encoder/layer3/...` is one, of `stage2/unit1/...`
- * as well where a stage consists of units alone. Where nothing is numbered each op that reads a weight begins
- * one. Layers count from zero in the order in which they first compute.
+ * as well where a stage consists of units alone. Where nothing is numbered a layer is what repeats with other
+ * weights of the same shapes, and where nothing does each op that reads a weight begins one. Layers count
+ * from zero in the order in which they first compute.
  *
  * Ops between layers (embeddings, losses, the optimizer's) follow the data: to the layer that made what they
  * read, or that reads what they make. What depends on no weight and no layer, such as masks, labels and the

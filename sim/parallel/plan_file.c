@@ -91,11 +91,13 @@ static void write_FLAG(const void *value, struct ll_json *json)
 
 static bool read_SCHEDULE(const struct row *row, const char *text, void *value)
 {
-    enum ll_schedule schedule = ll_schedule_find(text);
     (void)row;
-    if (schedule < LL_SCHEDULE_COUNT)
-        *(enum ll_schedule *)value = schedule;
-    return schedule < LL_SCHEDULE_COUNT;
+    for (unsigned i = 0; i < LL_SCHEDULE_COUNT; i++)
+        if (strcmp(ll_schedule_name((enum ll_schedule)i), text) == 0) {
+            *(enum ll_schedule *)value = (enum ll_schedule)i;
+            return true;
+        }
+    return false;
 }
 
 static void write_SCHEDULE(const void *value, struct ll_json *json)
@@ -293,7 +295,10 @@ static bool check_ways(const struct ll_parallel *plan, uint64_t devices, struct 
 {
     size_t before = diags->count;
     sizes->devices = ll_mul(ll_mul(plan->data, plan->tensor), plan->pipeline);
-    if (sizes->devices > devices)
+    if (sizes->devices > 1 && devices == 1)
+        ll_complain(diags, nowhere, "%" PRIu64 " devices: the machine has no network between devices",
+                    sizes->devices);
+    else if (sizes->devices > devices)
         ll_complain(diags, nowhere,
                     "dp %" PRIu64 " x tp %" PRIu64 " x pp %" PRIu64 ": the machine's network joins %" PRIu64
                     " devices",

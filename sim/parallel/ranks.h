@@ -38,6 +38,8 @@ struct ll_task {
 };
 
 struct ll_ranks;
+
+/* Without tasks; NULL when memory ran out. */
 struct ll_ranks *ll_ranks_new(void);
 void ll_ranks_free(struct ll_ranks *ranks);
 

@@ -39,8 +39,7 @@ bool ll_same_form(const struct ll_trace *a, const struct ll_form *x, const struc
 {
     const struct ll_op_view *v = &x->view, *w = &y->view;
     if (v->kind != w->kind || x->phase != y->phase || v->input_count != w->input_count ||
-        v->output_count != w->output_count || v->attr_count != w->attr_count ||
-        strcmp(a->strings[x->kind_name], b->strings[y->kind_name]) != 0 || !same_attrs(v, w))
+        v->output_count != w->output_count || v->attr_count != w->attr_count || !same_attrs(v, w))
         return false;
     for (uint32_t i = 0; i < v->input_count; i++)
         if (!same_desc(a, x->inputs[i], b, y->inputs[i]))

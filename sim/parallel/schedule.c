@@ -4,7 +4,6 @@
 #include "tracer/base/num.h"
 
 #include <assert.h>
-#include <string.h>
 
 static const char *const names[LL_SCHEDULE_COUNT] = {
 #define X(word, name, help) name,
@@ -16,14 +15,6 @@ const char *ll_schedule_name(enum ll_schedule schedule)
 {
     assert(schedule < LL_SCHEDULE_COUNT);
     return names[schedule];
-}
-
-enum ll_schedule ll_schedule_find(const char *name)
-{
-    unsigned i = 0;
-    while (i < LL_SCHEDULE_COUNT && strcmp(names[i], name) != 0)
-        i++;
-    return (enum ll_schedule)i;
 }
 
 /* Passes of one direction through a stage. */

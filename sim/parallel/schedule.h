@@ -34,8 +34,7 @@ struct ll_slot ll_slot_at(const struct ll_pipeline_shape *shape, uint64_t stage,
  * over the chunks. */
 uint64_t ll_slots_in_flight(const struct ll_pipeline_shape *shape, uint64_t stage);
 
-/* Names as files and options spell them; static. The schedule of a name, LL_SCHEDULE_COUNT for none. */
+/* Its name as files and options spell it; static. */
 const char *ll_schedule_name(enum ll_schedule schedule);
-enum ll_schedule ll_schedule_find(const char *name);
 
 #endif

@@ -13,30 +13,76 @@
 
 /* Terms of sums. */
 
-/* What is linear in all its inputs: a sum of terms is the term of a sum. */
-static bool is_linear(enum ll_op_kind kind)
+/* Of a sum of terms an op may make a sum of terms: of all its inputs together, or of one of them, by which it
+ * is then no larger, while the others are whole. */
+enum linearity { NOT_LINEAR, TOGETHER, BY_ITSELF };
+
+static enum linearity linearity_of(enum ll_op_kind kind)
 {
-    static const bool linear[LL_OP_COUNT] = {
-        [LL_OP_ADD] = true,   [LL_OP_SUB] = true,   [LL_OP_ADD_N] = true,     [LL_OP_NEG] = true,
-        [LL_OP_SPLIT] = true, [LL_OP_SLICE] = true, [LL_OP_PAD] = true,       [LL_OP_CONCAT] = true,
-        [LL_OP_STACK] = true, [LL_OP_CAST] = true,  [LL_OP_TRANSPOSE] = true, [LL_OP_RESHAPE] = true,
+    static const uint8_t linear[LL_OP_COUNT] = {
+        [LL_OP_ADD] = TOGETHER,          [LL_OP_SUB] = TOGETHER,       [LL_OP_ADD_N] = TOGETHER,
+        [LL_OP_NEG] = TOGETHER,          [LL_OP_SPLIT] = TOGETHER,     [LL_OP_SLICE] = TOGETHER,
+        [LL_OP_PAD] = TOGETHER,          [LL_OP_CONCAT] = TOGETHER,    [LL_OP_STACK] = TOGETHER,
+        [LL_OP_CAST] = TOGETHER,         [LL_OP_TRANSPOSE] = TOGETHER, [LL_OP_RESHAPE] = TOGETHER,
+        [LL_OP_MUL] = BY_ITSELF,         [LL_OP_SUM] = BY_ITSELF,      [LL_OP_MEAN] = BY_ITSELF,
+        [LL_OP_SEGMENT_SUM] = BY_ITSELF,
     };
-    return kind < LL_OP_COUNT && linear[kind];
+    return kind < LL_OP_COUNT ? (enum linearity)linear[kind] : NOT_LINEAR;
 }
 
-/* Whether the op makes terms of terms, so that they are summed up later, once. A single number that is whole
- * may be a term, too: of one rank, with zeros of the others. */
-static bool passes_terms(const struct ll_sharding *s)
+/* Whether a term need not be summed up for the op at work: nobody else reads it, or all make terms of it
+ * alone. */
+static bool stays_term(const struct ll_sharding *s, uint32_t tensor)
+{
+    return s->holding.readers[tensor] == 1 || !s->summed[tensor];
+}
+
+/* A single number that is whole may be a term, too: of one rank, with zeros of the others. */
+static bool passes_together(const struct ll_sharding *s)
 {
     const struct ll_op_view *op = &s->form->view;
     bool any = false;
     for (uint32_t i = 0; i < op->input_count; i++) {
         bool term = ll_state_of_input(s, i).held == LL_HELD_TERM;
-        if (term ? s->holding.readers[ll_old_input(s, i)] != 1 : op->in[i].rank > 0)
+        if (term ? !stays_term(s, ll_old_input(s, i)) : op->in[i].rank > 0)
             return false;
         any |= term;
     }
-    return any && is_linear(op->kind);
+    return any;
+}
+
+static bool passes_by_itself(const struct ll_sharding *s)
+{
+    const struct ll_op_view *op = &s->form->view;
+    uint32_t terms = 0, shares = 0, at = 0;
+    for (uint32_t i = 0; i < op->input_count; i++) {
+        struct ll_state state = ll_state_of_input(s, i);
+        shares += !state.free && state.held == LL_HELD_SHARE;
+        terms += state.held == LL_HELD_TERM;
+        at = state.held == LL_HELD_TERM ? i : at;
+    }
+    return terms == 1 && shares == 0 && (at == 0 || op->kind == LL_OP_MUL) &&
+           stays_term(s, ll_old_input(s, at)) && ll_elements(&op->out[0]) <= ll_elements(&op->in[at]);
+}
+
+/* Whether the op makes terms of terms, so that they are summed up later, once. */
+static bool passes_terms(const struct ll_sharding *s)
+{
+    enum linearity linearity = linearity_of(s->form->view.kind);
+    return (linearity == TOGETHER && passes_together(s)) || (linearity == BY_ITSELF && passes_by_itself(s));
+}
+
+/* Which tensors somebody reads who wants them summed up, were they terms. */
+static bool find_summed(struct ll_sharding *s)
+{
+    const struct ll_trace *trace = s->trace;
+    s->summed = ll_alloc(&s->holding.rewrite.arena, trace->tensor_count + 1, sizeof *s->summed);
+    for (uint32_t op = 0; s->summed && op < trace->op_count; op++) {
+        const struct ll_op_view *view = &trace->forms[trace->ops[op].form].view;
+        for (uint32_t i = 0; i < view->input_count; i++)
+            s->summed[ll_op_input(trace, op, i)] |= linearity_of(view->kind) != BY_ITSELF;
+    }
+    return s->summed != NULL;
 }
 
 /* Writing. */
@@ -205,15 +251,17 @@ static void settle_gradients(struct ll_sharding *s)
 }
 
 /* What no op reads is for the user: sums are made, and what a step ends with (the scores of an inference) is
- * had whole. */
-static void finish_results(struct ll_sharding *s)
+ * had whole. Where maxima were settled the terms are of a sum that the loss is the logarithm of: it is made
+ * at once. */
+static void finish_results(struct ll_sharding *s, bool settled)
 {
     const struct ll_op *next = s->op + 1 < s->trace->op_count ? &s->trace->ops[s->op + 1] : NULL;
     bool last = !next || next->step != s->trace->ops[s->op].step;
     for (uint32_t i = 0; s->form->phase == LL_PHASE_FORWARD && i < s->form->view.output_count; i++) {
         uint32_t tensor = ll_op_output(s->trace, s->op, i);
         bool term = s->holding.states[tensor].held == LL_HELD_TERM;
-        if (s->holding.readers[tensor] == 0 && (term || last))
+        bool unread = s->holding.readers[tensor] == 0;
+        if ((term && (settled || unread)) || (last && unread))
             ll_have_state(&s->holding, tensor, (struct ll_state){.held = LL_HELD_WHOLE}, s->form->phase,
                           ll_rewrite_string(&s->holding.rewrite, s->form->scope));
     }
@@ -235,9 +283,10 @@ static bool shard_op(struct ll_sharding *s, uint32_t op)
     if (form->phase == LL_PHASE_UPDATE)
         settle_gradients(s);
     bool terms = passes_terms(s);
-    bool written = write_op(s, terms ? 0 : ll_axis_of_op(s), terms);
+    uint8_t axis = terms ? 0 : ll_axis_of_op(s);
+    bool written = write_op(s, axis, terms);
     if (written)
-        finish_results(s);
+        finish_results(s, axis && s->axes.settled[axis]);
     ll_arena_release(&s->scratch);
     return written;
 }
@@ -296,7 +345,7 @@ struct ll_trace *ll_shard(const struct ll_trace *trace, const struct ll_parallel
     s.holding.stride = 1;
     s.holding.by_time = plan->sequence;
     ll_rewrite_begin(&s.holding.rewrite, trace, &fact, 1);
-    if (!ll_holding_begin(&s.holding, trace) || !find_updated(&s))
+    if (!ll_holding_begin(&s.holding, trace) || !find_updated(&s) || !find_summed(&s))
         ll_rewrite_trouble(&s.holding.rewrite, "memory ran out");
     bool going = !s.holding.rewrite.trouble;
     for (uint32_t op = 0; op < trace->op_count && going; op++)

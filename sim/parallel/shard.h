@@ -5,10 +5,10 @@
  * Every tensor is in one of three states: whole on each rank, divided along a dimension, or a part of a sum.
  * Weights decide. A product with a whole input divides its weight by columns (and its result with it), one
  * whose input is divided along the sum divides it by rows: its result is a part of a sum and is summed up by
- * an all_reduce before anything but an addition reads it. Tables of words are divided by words. Everything
- * else follows its inputs: the heads of an attention, biases, gradients, states of the optimizer. So a layer
- * of a transformer has two all_reduce of its activations going forward and two going backward, a cross
- * entropy over divided words two of a number for each row.
+ * an all_reduce before anything reads it but what is as well done before (additions, factors). Tables of
+ * words are divided by words. Everything else follows its inputs: the heads of an attention, biases,
+ * gradients, states of the optimizer. So a layer of a transformer has two all_reduce of its activations going
+ * forward and two going backward, a cross entropy over divided words two of a number for each row.
  *
  * With plan->sequence, sums are reduce_scattered along the steps of time, what lies between products works on
  * a share of them, and an all_gather comes before the next product; what was gathered going forward is

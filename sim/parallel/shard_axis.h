@@ -17,14 +17,15 @@ struct ll_sharding {
     struct ll_axes axes;
     uint32_t *inputs;  /* tensors of the new trace */
     uint32_t *updated; /* by old tensor: the weight that is changed by it, element by element; LL_NONE */
+    bool *summed;      /* by old tensor: a reader wants it summed up, were it a term */
     bool right;
 };
 
+/* Input i of the op at work: the old tensor, and the state in which the rank has it. */
 static inline uint32_t ll_old_input(const struct ll_sharding *s, uint32_t i)
 {
     return ll_op_input(s->trace, s->op, i);
 }
-
 static inline struct ll_state ll_state_of_input(const struct ll_sharding *s, uint32_t i)
 {
     return s->holding.states[ll_old_input(s, i)];

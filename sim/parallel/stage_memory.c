@@ -3,12 +3,39 @@
 
 #include "tracer/lives.h"
 
+static bool is_once(const struct ll_form *form)
+{
+    return form->phase == LL_PHASE_UPDATE || form->phase == LL_PHASE_COMM;
+}
+
+bool ll_added_gradients(const struct ll_trace *program, uint64_t *bytes)
+{
+    struct ll_arena scratch = {0};
+    bool *added = ll_alloc(&scratch, program->storage_count + 1, sizeof *added);
+    *bytes = 0;
+    for (uint32_t op = 0; added && op < program->op_count; op++) {
+        const struct ll_form *form = &program->forms[program->ops[op].form];
+        for (uint32_t i = 0; is_once(form) && i < form->view.input_count; i++) {
+            const struct ll_tensor *tensor = &program->tensors[ll_op_input(program, op, i)];
+            const struct ll_desc *desc = &program->descs[tensor->desc];
+            bool made =
+                tensor->producer != LL_NONE && !is_once(&program->forms[program->ops[tensor->producer].form]);
+            if (!made || desc->memory != LL_GRADIENT || added[tensor->storage])
+                continue;
+            added[tensor->storage] = true;
+            *bytes = ll_add(*bytes, ll_size_bytes(&desc->shape));
+        }
+    }
+    ll_arena_release(&scratch);
+    return added;
+}
+
 /* Gradients that an op of the phases comm or update reads are there when the next micro-batch comes. */
 static void keep_gradients(const struct ll_trace *program, struct ll_life *lives)
 {
     for (uint32_t op = 0; op < program->op_count; op++) {
         const struct ll_form *form = &program->forms[program->ops[op].form];
-        if (form->phase != LL_PHASE_UPDATE && form->phase != LL_PHASE_COMM)
+        if (!is_once(form))
             continue;
         for (uint32_t i = 0; i < form->view.input_count; i++) {
             struct ll_life *life = &lives[program->tensors[ll_op_input(program, op, i)].storage];

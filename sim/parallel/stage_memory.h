@@ -24,6 +24,10 @@ struct ll_piece_memory {
  * False when memory ran out. Pure otherwise. */
 bool ll_piece_memory(const struct ll_trace *program, bool adds_up, struct ll_piece_memory *memory);
 
+/* Bytes of the gradients that a program's backward pass makes and that are used once a step, for which those
+ * of several micro-batches are added up. False when memory ran out. */
+bool ll_added_gradients(const struct ll_trace *program, uint64_t *bytes);
+
 /* What a piece has at the worst moment beside what lasts and what one pass keeps. */
 uint64_t ll_passing_bytes(const struct ll_piece_memory *piece);
 

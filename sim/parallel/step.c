@@ -23,6 +23,8 @@ const char *ll_traffic_name(enum ll_traffic traffic)
 struct measured {
     const struct ll_result *again, *once; /* with a micro-batch; with what a step has besides */
     double forward_s;                     /* of `again` */
+    double added_bytes,
+        added_s; /* gradients are read and written to be added to those of the micro-batch before */
 };
 
 struct run {
@@ -122,6 +124,19 @@ static double forward_s(const struct ll_result *result)
     return (sum_s + fmax(0, passed_s - began_s)) / (double)prepared->steps;
 }
 
+/* What adding up gradients takes, where there are several micro-batches. False when memory ran out. */
+static bool add_up(const struct run *run, const struct ll_program *program, struct measured *measured)
+{
+    uint64_t bytes;
+    if (run->spread->sizes.micro_batches < 2)
+        return true;
+    if (!ll_added_gradients(program->trace, &bytes))
+        return false;
+    measured->added_bytes = 2 * (double)bytes / (double)program->prepared->steps;
+    measured->added_s = measured->added_bytes / ll_machine_memory_Bps(run->machine);
+    return true;
+}
+
 static bool measure(struct run *run)
 {
     for (uint32_t i = 0; i < run->spread->program_count; i++) {
@@ -131,6 +146,8 @@ static bool measure(struct run *run)
         if (!measured->again || !measured->once)
             return false;
         measured->forward_s = forward_s(measured->again);
+        if (!add_up(run, &run->spread->programs[i], measured))
+            return false;
     }
     return true;
 }
@@ -200,8 +217,8 @@ static void time_pieces(struct run *run)
         const struct measured *measured = &run->measured[run->spread->program_of[piece]];
         run->times[piece] = (struct ll_piece_times){
             .forward_s = measured->forward_s,
-            .backward_s = fmax(0, measured->again->time_s - measured->forward_s),
-            .tail_s = fmax(0, measured->once->time_s - measured->again->time_s),
+            .backward_s = fmax(0, measured->again->time_s - measured->forward_s) + measured->added_s,
+            .tail_s = fmax(0, measured->once->time_s - measured->again->time_s - measured->added_s),
         };
     }
 }
@@ -211,7 +228,7 @@ static void run_alone(const struct run *run, struct ll_pipeline_result *result)
 {
     const struct measured *measured = &run->measured[0];
     double more = (double)(run->spread->sizes.micro_batches - 1);
-    result->time_s = more * measured->again->time_s + measured->once->time_s;
+    result->time_s = more * (measured->again->time_s + measured->added_s) + measured->once->time_s;
     result->busy_s = result->time_s;
 }
 
@@ -265,9 +282,10 @@ static size_t terms_of(const struct run *run, uint64_t stage, struct ll_term *te
     size_t count = 0;
     for (uint64_t piece = stage; piece < spread->piece_count; piece += spread->plan.pipeline) {
         const struct measured *measured = &run->measured[spread->program_of[piece]];
-        terms[count++] = (struct ll_term){measured->once, 1};
+        terms[count++] = (struct ll_term){.result = measured->once, .times = 1};
         if (spread->sizes.micro_batches > 1)
-            terms[count++] = (struct ll_term){measured->again, (double)(spread->sizes.micro_batches - 1)};
+            terms[count++] = (struct ll_term){measured->again, (double)(spread->sizes.micro_batches - 1),
+                                              measured->added_bytes, measured->added_s};
     }
     return count;
 }

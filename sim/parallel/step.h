@@ -4,7 +4,7 @@
  * Each program of a plan is replayed once (sim/replay), whatever number of devices has it. Of a stage with m
  * micro-batches
  *
- *       m - 1 times  its forward and backward pass,
+ *       m - 1 times  its forward and backward pass, and its gradients added to those of the pass before,
  *       once         the same with what a step has besides: gradients that are exchanged, weights that are
  *                    updated,
  *
@@ -29,6 +29,8 @@ enum ll_traffic {
 #undef X
         LL_TRAFFIC_COUNT
 };
+
+/* As in the list; static storage. */
 const char *ll_traffic_name(enum ll_traffic traffic);
 
 /* A device of a stage. */

@@ -18,6 +18,7 @@
  * differs from op to op and is taken off each time. */
 #include "sim/replay/replay.h"
 
+#include "sim/cost/memo.h"
 #include "sim/replay/replay_parts.h"
 
 #include <inttypes.h>

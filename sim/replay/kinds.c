@@ -57,8 +57,10 @@ void ll_kind_sums_add(struct ll_kind_sums *sums, const struct ll_result *result,
     uint32_t *row = &sums->rows[form->view.kind];
     if (*row == LL_NONE) {
         *row = sums->count++;
-        sums->kinds[*row] = (struct ll_kind_result){
-            .kind = trace->strings[form->kind_name], .op_class = ll_op_class(form->view.kind), .order = *row};
+        sums->kinds[*row] = (struct ll_kind_result){.kind = trace->strings[form->kind_name],
+                                                    .op_kind = form->view.kind,
+                                                    .op_class = ll_op_class(form->view.kind),
+                                                    .order = *row};
     }
     struct ll_kind_result *kind = &sums->kinds[*row];
     struct kind_sum *sum = &sums->sums[*row];

@@ -2,6 +2,7 @@
 #include "sim/replay/replay.h"
 
 #include "sim/replay/replay_parts.h"
+#include "tracer/base/map.h"
 #include "tracer/profile.h"
 
 /* Before its first op the device has nothing to compute: what ops of the input phase do, the host does. */
@@ -24,7 +25,7 @@ static bool lower_forms(struct ll_prepared *prepared, struct ll_arena *arena, st
         else if (!ll_op_lower(&form->view, &works[i]))
             all = ll_complain(diags, place, "an op `%s` is so large that its size does not fit in 64 bits",
                               trace->strings[form->kind_name]);
-        else if (form->phase == LL_PHASE_INPUT && is_computed(works[i].kind))
+        else if (form->phase == LL_PHASE_INPUT && is_computed((enum ll_work_kind)works[i].kind))
             works[i].kind = LL_WORK_HOST;
     }
     prepared->works = works;

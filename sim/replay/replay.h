@@ -7,7 +7,6 @@
 #define LL_SIM_REPLAY_REPLAY_H
 
 #include "sim/cost/cost.h"
-#include "sim/cost/memo.h"
 #include "sim/machine/machine.h"
 #include "sim/memory/footprint.h"
 #include "sim/memory/residency.h"
@@ -62,6 +61,7 @@ struct ll_op_detail {
 
 struct ll_kind_result {
     const char *kind;
+    enum ll_op_kind op_kind;
     enum ll_op_class op_class;
     uint32_t bound;                     /* what bound most of its time */
     double count, time_s, flops, bytes; /* a step */
@@ -116,8 +116,10 @@ struct ll_result {
 const struct ll_result *ll_replay(const struct ll_prepared *prepared, const struct ll_machine *machine,
                                   struct ll_arena *arena, struct ll_diags *diags);
 
-/* The same with a memo that goes along from machine to machine: costs that the difference does not touch are
- * taken from it. */
+struct ll_memo;
+
+/* The same with a memo (sim/cost/memo.h) that goes along from machine to machine: costs that the difference
+ * does not touch are taken from it. */
 const struct ll_result *ll_replay_remembering(const struct ll_prepared *prepared,
                                               const struct ll_machine *machine, struct ll_memo *memo,
                                               struct ll_arena *arena, struct ll_diags *diags);

@@ -10,15 +10,15 @@
                                    "CNN, bottlenecks",                                                       \
                                    "paradnn_cnn",                                                            \
                                    {{"block", "bottleneck"}},                                                \
-                                   convolutional},                                                           \
+                                   .axes = convolutional},                                                   \
         [LL_PARADNN_RESIDUAL] = {"residual",                                                                 \
                                  "CNN, residual",                                                            \
                                  "paradnn_cnn",                                                              \
                                  {{"block", "residual"}},                                                    \
-                                 convolutional},                                                             \
-        [LL_PARADNN_RNN] = {"rnn", "RNN", "paradnn_rnn", {{"cell", "rnn"}}, recurrent},                      \
-        [LL_PARADNN_LSTM] = {"lstm", "LSTM", "paradnn_rnn", {{"cell", "lstm"}}, recurrent},                  \
-        [LL_PARADNN_GRU] = {"gru", "GRU", "paradnn_rnn", {{"cell", "gru"}}, recurrent},                      \
+                                 .axes = convolutional},                                                     \
+        [LL_PARADNN_RNN] = {"rnn", "RNN", "paradnn_rnn", {{"cell", "rnn"}}, .axes = recurrent},              \
+        [LL_PARADNN_LSTM] = {"lstm", "LSTM", "paradnn_rnn", {{"cell", "lstm"}}, .axes = recurrent},          \
+        [LL_PARADNN_GRU] = {"gru", "GRU", "paradnn_rnn", {{"cell", "gru"}}, .axes = recurrent},              \
     }
 #define LL_DENSE                                                                                             \
     {                                                                                                        \
@@ -89,21 +89,17 @@ const struct ll_family ll_paradnn_families[] = LL_FAMILIES(LL_DENSE, LL_CONVOLUT
 const struct ll_family ll_paradnn_parts[] =
     LL_FAMILIES(LL_SOME_DENSE, LL_SOME_CONVOLUTIONAL, LL_SOME_RECURRENT);
 
-/* Two cores of a TPU v3 share what one has for itself when it works alone. */
-#define LL_TPU(machine_name, type, count, times)                                                             \
-    .machine = (machine_name), .dtype = (type), .devices = (count), .batches = (times), .early = true
-#define LL_SHARED .overrides = {{"memory.hbm.bandwidth", "450GB/s"}}
+#define LL_TPU(machine_name, type, times)                                                                    \
+    .machine = (machine_name), .dtype = (type), .devices = 8, .batches = (times), .early = true
 const struct ll_platform ll_paradnn_platforms[LL_PARADNN_PLATFORMS] = {
-    [LL_PARADNN_TPU2] = {"TPU v2", LL_TPU("tpu_v2_core", "bf16", 8, 1)},
+    [LL_PARADNN_TPU2] = {"TPU v2", LL_TPU("tpu_v2_paradnn", "bf16", 1)},
     [LL_PARADNN_V100] = {"V100", "v100_paradnn", .dtype = "f16", .devices = 1, .batches = 1},
     [LL_PARADNN_CPU] = {"Skylake", "n1_standard_32", .dtype = "f32", .devices = 1, .batches = 1},
-    [LL_PARADNN_TPU3] = {"TPU v3", LL_TPU("tpu_v3_core", "bf16", 8, 1), LL_SHARED},
-    [LL_PARADNN_TPU3_TWICE] = {"TPU v3, twice the batch", LL_TPU("tpu_v3_core", "bf16", 8, 2), LL_SHARED},
-    [LL_PARADNN_TPU2_CORE] = {"one core of a TPU v2", LL_TPU("tpu_v2_core", "bf16", 1, 1)},
-    [LL_PARADNN_TPU2_F32] = {"TPU v2 in f32", LL_TPU("tpu_v2_core", "f32", 8, 1)},
+    [LL_PARADNN_TPU3] = {"TPU v3", LL_TPU("tpu_v3_paradnn", "bf16", 1)},
+    [LL_PARADNN_TPU3_TWICE] = {"TPU v3, twice the batch", LL_TPU("tpu_v3_paradnn", "bf16", 2)},
+    [LL_PARADNN_TPU2_F32] = {"TPU v2 in f32", LL_TPU("tpu_v2_paradnn", "f32", 1)},
 };
 #undef LL_TPU
-#undef LL_SHARED
 
 void ll_paradnn_plan(struct ll_plan *plan, enum ll_paradnn_family family)
 {

@@ -6,22 +6,8 @@
 #define LL_SIM_STUDY_PARADNN_H
 
 #include "sim/report/figure/figure.h"
+#include "sim/study/paradnn_families.h"
 #include "sim/study/study.h"
-
-/* Table 2: the ranges of each family, its last axis the batch. */
-enum ll_paradnn_family {
-    LL_PARADNN_FC,
-    LL_PARADNN_BOTTLENECK,
-    LL_PARADNN_RESIDUAL,
-    LL_PARADNN_RNN,
-    LL_PARADNN_LSTM,
-    LL_PARADNN_GRU,
-    LL_PARADNN_FAMILIES
-};
-extern const struct ll_family ll_paradnn_families[LL_PARADNN_FAMILIES];
-
-/* A part of each: fewer values of some parameters, the same first and last ones where time allows. */
-extern const struct ll_family ll_paradnn_parts[LL_PARADNN_FAMILIES];
 
 /* Table 3, and what is asked of them beside it. */
 enum ll_paradnn_platform {
@@ -30,7 +16,6 @@ enum ll_paradnn_platform {
     LL_PARADNN_CPU,
     LL_PARADNN_TPU3,       /* a board */
     LL_PARADNN_TPU3_TWICE, /* with twice the batch, for which it has the memory */
-    LL_PARADNN_TPU2_CORE,  /* one core, as large a batch for itself as one of eight has */
     LL_PARADNN_TPU2_F32,
     LL_PARADNN_PLATFORMS
 };
@@ -57,6 +42,14 @@ double *ll_paradnn_column(const struct ll_survey_result *survey, size_t platform
 double ll_paradnn_utilization(const struct ll_survey_result *survey, uint64_t i, size_t platform);
 double ll_paradnn_rate(const struct ll_survey_result *survey, uint64_t i, size_t platform);
 
+/* How many times as many samples a second one platform takes as another; NaN where it does not fit into both.
+ */
+double *ll_paradnn_speedup(const struct ll_survey_result *survey, size_t platform, size_t over,
+                           struct ll_arena *arena);
+
+/* The numbers that there are, moved to the front; how many. */
+uint64_t ll_paradnn_known(double *numbers, uint64_t count);
+
 /* The paper's weights: by how many standard deviations a number moves with each axis, of the first order
  * (ordinary least squares), and how much of its variance that explains. */
 struct ll_paradnn_weights {
@@ -66,7 +59,9 @@ struct ll_paradnn_weights ll_paradnn_weigh(const struct ll_survey_result *survey
                                            struct ll_arena *arena);
 
 /* The same of what was measured, which has the axes of LL_PARADNN_FC. */
-struct ll_paradnn_weights ll_paradnn_weigh_measured(const double *numbers, struct ll_arena *arena);
+struct ll_paradnn_measured;
+struct ll_paradnn_weights ll_paradnn_weigh_measured(const struct ll_paradnn_measured *rows, size_t count,
+                                                    const double *numbers, struct ll_arena *arena);
 
 /* Tables of weights: opened, a row each; the paper's sign of an axis, where it says one, is a criterion. */
 struct ll_sheet *ll_paradnn_weights_sheet(struct ll_outcome *outcome, const char *name, const char *caption);
@@ -83,13 +78,15 @@ void ll_paradnn_draw_cells(struct ll_svg *svg, struct ll_box box, const char *ti
                            const struct ll_family *family, const double *cells, size_t row_axis,
                            size_t column_axis, double full);
 
-/* Steps of fully connected networks on a TPU v2 that ParaDnn's authors measured and published: half of them.
- */
+/* Steps of fully connected networks that ParaDnn's authors measured and published. */
 struct ll_paradnn_measured {
     uint64_t layers, nodes, input, output, batch;
     double time_s;
 };
-extern const struct ll_paradnn_measured ll_paradnn_measured[];
-extern const size_t ll_paradnn_measured_count;
+
+/* Those on a platform, which are rows that the user brought or, of a TPU v2, else half of the published ones;
+ * *count, perhaps none. In the arena, or static. */
+const struct ll_paradnn_measured *ll_paradnn_rows(const struct ll_evidence *evidence,
+                                                  enum ll_paradnn_platform platform, size_t *count);
 
 #endif

@@ -26,3 +26,22 @@ bool ll_paradnn_ran(const struct ll_survey_result *survey, uint64_t i)
     bytes = 12 * parameters(v) + 4 * samples * widths;
     return bytes <= 8 * 1024.0 * 1024 * 1024;
 }
+
+const struct ll_surveyed *ll_paradnn_simulated(const struct ll_survey_result *survey,
+                                               enum ll_paradnn_platform platform,
+                                               const struct ll_paradnn_measured *row)
+{
+    const uint64_t wanted[] = {row->layers, row->nodes, row->input, row->output, row->batch};
+    uint64_t point = 0;
+    for (size_t axis = 0; axis < LL_MOST_FAMILY_AXES; axis++) {
+        const struct ll_family_axis *of = &survey->survey.family->axes[axis];
+        uint64_t place = 0, count = ll_family_axis_values(of);
+        while (place < count && of->values[place] != wanted[axis])
+            place++;
+        if (place == count)
+            return NULL;
+        point = point * count + place;
+    }
+    const struct ll_surveyed *at = ll_surveyed_at(survey, point, platform);
+    return at->simulated ? at : NULL;
+}

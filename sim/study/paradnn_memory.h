@@ -12,4 +12,9 @@ extern const struct ll_family ll_paradnn_tried;
  * batch, in 8 GiB. It stands for the list, and nothing is simulated with it. */
 bool ll_paradnn_ran(const struct ll_survey_result *survey, uint64_t i);
 
+/* What is simulated of a measured row; NULL where it was not among those tried, or did not come out. */
+const struct ll_surveyed *ll_paradnn_simulated(const struct ll_survey_result *survey,
+                                               enum ll_paradnn_platform platform,
+                                               const struct ll_paradnn_measured *row);
+
 #endif

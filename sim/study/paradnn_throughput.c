@@ -11,7 +11,7 @@ enum { FIGURE_DEPTH = 64 };
 
 static void plan(struct ll_plan *plan)
 {
-    ll_plan_survey(plan, &(struct ll_survey){&ll_paradnn_tried, ll_paradnn_platforms, 1});
+    ll_plan_survey(plan, &(struct ll_survey){&ll_paradnn_tried, ll_paradnn_platforms, LL_PARADNN_V100 + 1});
     ll_paradnn_plan(plan, LL_PARADNN_FC);
 }
 
@@ -32,46 +32,34 @@ static void judge_memory(const struct ll_survey_result *tried, struct ll_outcome
              "what ran and what ran out of memory on a TPU v2, from the lives of tensors and 8 GiB a core");
 }
 
-/* The point of the family that a measured row is of. */
-static uint64_t point_of(const struct ll_survey_result *tried, const struct ll_paradnn_measured *row)
-{
-    const uint64_t wanted[] = {row->layers, row->nodes, row->input, row->output, row->batch};
-    uint64_t point = 0;
-    for (size_t axis = 0; axis < LL_MOST_FAMILY_AXES; axis++) {
-        const struct ll_family_axis *of = &tried->survey.family->axes[axis];
-        uint64_t place = 0;
-        while (of->values[place] != wanted[axis])
-            place++;
-        point = point * ll_family_axis_values(of) + place;
-    }
-    return point;
-}
-
-/* Times of the measured rows, theirs and ours, and how far ours are off. */
+/* The times of rows of a platform, theirs and ours, and how far ours are off. */
 struct compared {
     double *measured_s, *simulated_s, *errors;
     bool *fed; /* the host was faster than the device */
     size_t count;
 };
 
-static bool compare(const struct ll_survey_result *tried, struct ll_arena *arena, struct compared *c)
+static bool compare(const struct ll_evidence *evidence, const struct ll_survey_result *tried,
+                    enum ll_paradnn_platform platform, struct compared *c)
 {
-    size_t count = c->count = ll_paradnn_measured_count;
-    c->measured_s = ll_alloc(arena, count, sizeof *c->measured_s);
-    c->simulated_s = ll_alloc(arena, count, sizeof *c->simulated_s);
-    c->errors = ll_alloc(arena, count, sizeof *c->errors);
-    c->fed = ll_alloc(arena, count, sizeof *c->fed);
+    size_t count;
+    const struct ll_paradnn_measured *rows = ll_paradnn_rows(evidence, platform, &count);
+    c->measured_s = ll_alloc(evidence->arena, count, sizeof *c->measured_s);
+    c->simulated_s = ll_alloc(evidence->arena, count, sizeof *c->simulated_s);
+    c->errors = ll_alloc(evidence->arena, count, sizeof *c->errors);
+    c->fed = ll_alloc(evidence->arena, count, sizeof *c->fed);
     if (!c->measured_s || !c->simulated_s || !c->errors || !c->fed)
         return false;
     for (size_t i = 0; i < count; i++) {
-        const struct ll_paradnn_measured *row = &ll_paradnn_measured[i];
-        const struct ll_surveyed *at = ll_surveyed_at(tried, point_of(tried, row), LL_PARADNN_TPU2);
-        c->measured_s[i] = row->time_s;
-        c->simulated_s[i] = at->step_s;
-        c->errors[i] = fabs(at->step_s / row->time_s - 1);
-        c->fed[i] = at->device_s > at->host_s;
+        const struct ll_surveyed *at = ll_paradnn_simulated(tried, platform, &rows[i]);
+        if (!at)
+            continue;
+        c->measured_s[c->count] = rows[i].time_s;
+        c->simulated_s[c->count] = at->step_s;
+        c->errors[c->count] = fabs(at->step_s / rows[i].time_s - 1);
+        c->fed[c->count++] = at->device_s > at->host_s;
     }
-    return true;
+    return c->count > 0;
 }
 
 /* Errors of one kind of rows alone; their number. */
@@ -84,22 +72,28 @@ static size_t errors_of(const struct compared *c, bool fed, double *errors)
     return count;
 }
 
-static void judge_times(const struct compared *c, struct ll_arena *arena, struct ll_outcome *outcome)
+/* Criteria of a platform: the least rank correlation, the largest median error and that of nine in ten. */
+struct limits {
+    double ranks, median, nine;
+};
+
+static void judge_times(const struct compared *c, const char *name, const struct limits *limits,
+                        struct ll_arena *arena, struct ll_outcome *outcome)
 {
-    ll_at_least(outcome,
-                (struct ll_measure){ll_spearman(c->measured_s, c->simulated_s, c->count, arena), 4, ""}, 0.98,
-                "rank correlation of simulated and measured steps (Spearman)");
-    ll_at_most(outcome, (struct ll_measure){100 * ll_quantile(c->errors, c->count, 0.5, arena), 1, " %"}, 10,
-               "median error of a step");
-    ll_at_most(outcome, (struct ll_measure){100 * ll_quantile(c->errors, c->count, 0.9, arena), 1, " %"}, 30,
-               "error that nine in ten steps have at most");
+    double ranks = ll_spearman(c->measured_s, c->simulated_s, c->count, arena);
+    ll_at_least(outcome, (struct ll_measure){ranks, 4, ""}, limits->ranks,
+                "%s, %zu rows: rank correlation of simulated and measured steps (Spearman)", name, c->count);
+    ll_at_most(outcome, (struct ll_measure){100 * ll_quantile(c->errors, c->count, 0.5, arena), 1, " %"},
+               limits->median, "%s: median error of a step", name);
+    ll_at_most(outcome, (struct ll_measure){100 * ll_quantile(c->errors, c->count, 0.9, arena), 1, " %"},
+               limits->nine, "%s: error that nine in ten steps have at most", name);
     double *errors = ll_alloc(arena, c->count, sizeof *errors);
     for (int fed = 0; errors && fed < 2; fed++) {
         char text[96];
         size_t count = errors_of(c, fed, errors);
         snprintf(text, sizeof text, "%zu steps: median %.1f %%, nine in ten %.1f %%", count,
                  100 * ll_quantile(errors, count, 0.5, arena), 100 * ll_quantile(errors, count, 0.9, arena));
-        ll_inform(outcome, text, fed ? "4.0 % and 17.3 % by a roofline" : "", "steps that %s",
+        ll_inform(outcome, text, "", "%s: steps that %s", name,
                   fed ? "are the device's" : "wait for the host");
     }
 }
@@ -109,10 +103,12 @@ static void judge_signs(const struct ll_evidence *evidence, struct ll_sheet *she
 {
     static const enum ll_paradnn_platform platforms[] = {LL_PARADNN_TPU2, LL_PARADNN_V100};
     const struct ll_survey_result *fc = ll_paradnn_survey(evidence, LL_PARADNN_FC);
-    double *rates = ll_alloc(evidence->arena, ll_paradnn_measured_count, sizeof *rates);
-    for (size_t i = 0; rates && i < ll_paradnn_measured_count; i++)
-        rates[i] = (double)ll_paradnn_measured[i].batch / ll_paradnn_measured[i].time_s;
-    struct ll_paradnn_weights measured = ll_paradnn_weigh_measured(rates, evidence->arena);
+    size_t count;
+    const struct ll_paradnn_measured *rows = ll_paradnn_rows(evidence, LL_PARADNN_TPU2, &count);
+    double *rates = ll_alloc(evidence->arena, count, sizeof *rates);
+    for (size_t i = 0; rates && i < count; i++)
+        rates[i] = (double)rows[i].batch / rows[i].time_s;
+    struct ll_paradnn_weights measured = ll_paradnn_weigh_measured(rows, count, rates, evidence->arena);
     ll_paradnn_put_weights(sheet, "TPU v2, measured", &ll_paradnn_families[LL_PARADNN_FC], &measured);
     for (size_t p = 0; fc && p < 2; p++) {
         const char *name = ll_paradnn_platforms[platforms[p]].name;
@@ -198,23 +194,26 @@ static void draw(const struct ll_survey_result *fc, const struct compared *c, st
 
 static void judge(const struct ll_evidence *evidence, struct ll_outcome *outcome)
 {
+    static const struct limits of_tpu = {0.98, 10, 30}, of_gpu = {0.9, 25, INFINITY};
     const struct ll_survey_result *tried = ll_evidence_survey(evidence, ll_paradnn_tried.name);
     const struct ll_survey_result *fc = ll_paradnn_survey(evidence, LL_PARADNN_FC);
     struct ll_sheet *sheet =
         ll_paradnn_weights_sheet(outcome, NULL, "Weights of parameters in examples a second.");
-    struct compared compared = {0};
+    struct compared tpu = {.count = 0}, gpu = {.count = 0};
     if (tried) {
         judge_memory(tried, outcome);
-        if (compare(tried, evidence->arena, &compared))
-            judge_times(&compared, evidence->arena, outcome);
+        if (compare(evidence, tried, LL_PARADNN_TPU2, &tpu))
+            judge_times(&tpu, "TPU v2", &of_tpu, evidence->arena, outcome);
+        if (compare(evidence, tried, LL_PARADNN_V100, &gpu))
+            judge_times(&gpu, "V100", &of_gpu, evidence->arena, outcome);
     }
     judge_signs(evidence, sheet, outcome);
     if (fc)
         judge_room(fc, outcome);
-    if (fc && compared.fed)
-        draw(fc, &compared, evidence->arena, outcome);
-    ll_note(outcome, "The host's rates and the links' bandwidth of the TPU are fitted on these rows "
-                     "(hwconfigs/tpu_v2_core.yaml says which), nothing else is.");
+    if (fc && tpu.count)
+        draw(fc, &tpu, evidence->arena, outcome);
+    ll_note(outcome, "The host's rates and the links' bandwidth of the TPU are fitted on the rows at hand "
+                     "(hwconfigs/stacks/paradnn_host.yaml and tpu_v2_core.yaml say which), nothing else is.");
 }
 
 const struct ll_study ll_study_P7 = {

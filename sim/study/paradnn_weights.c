@@ -28,6 +28,28 @@ double ll_paradnn_rate(const struct ll_survey_result *survey, uint64_t i, size_t
     return ll_surveyed_rate(ll_surveyed_at(survey, i, platform));
 }
 
+double *ll_paradnn_speedup(const struct ll_survey_result *survey, size_t platform, size_t over,
+                           struct ll_arena *arena)
+{
+    double *speedup = ll_alloc(arena, survey->count, sizeof *speedup);
+    for (uint64_t i = 0; speedup && i < survey->count; i++) {
+        const struct ll_surveyed *one = ll_surveyed_at(survey, i, platform),
+                                 *other = ll_surveyed_at(survey, i, over);
+        bool both = one->simulated && other->simulated && one->fits && other->fits;
+        speedup[i] = both ? ll_surveyed_rate(one) / ll_surveyed_rate(other) : NAN;
+    }
+    return speedup;
+}
+
+uint64_t ll_paradnn_known(double *numbers, uint64_t count)
+{
+    uint64_t known = 0;
+    for (uint64_t i = 0; i < count; i++)
+        if (isfinite(numbers[i]))
+            numbers[known++] = numbers[i];
+    return known;
+}
+
 /* Regresses on `axes` columns of `count` values each. */
 static struct ll_paradnn_weights weigh(double *const *values, size_t axes, const double *numbers,
                                        uint64_t count)
@@ -58,19 +80,19 @@ struct ll_paradnn_weights ll_paradnn_weigh(const struct ll_survey_result *survey
     return weigh(values, axes, numbers, survey->count);
 }
 
-struct ll_paradnn_weights ll_paradnn_weigh_measured(const double *numbers, struct ll_arena *arena)
+struct ll_paradnn_weights ll_paradnn_weigh_measured(const struct ll_paradnn_measured *rows, size_t count,
+                                                    const double *numbers, struct ll_arena *arena)
 {
     double *values[LL_MOST_FAMILY_AXES];
     for (size_t axis = 0; axis < LL_MOST_FAMILY_AXES; axis++)
-        values[axis] = ll_alloc(arena, ll_paradnn_measured_count, sizeof **values);
-    for (size_t i = 0; i < ll_paradnn_measured_count; i++) {
-        const struct ll_paradnn_measured *row = &ll_paradnn_measured[i];
-        const uint64_t of[] = {row->layers, row->nodes, row->input, row->output, row->batch};
+        values[axis] = ll_alloc(arena, count, sizeof **values);
+    for (size_t i = 0; i < count; i++) {
+        const uint64_t of[] = {rows[i].layers, rows[i].nodes, rows[i].input, rows[i].output, rows[i].batch};
         for (size_t axis = 0; axis < LL_MOST_FAMILY_AXES; axis++)
             if (values[axis])
                 values[axis][i] = (double)of[axis];
     }
-    return weigh(values, LL_MOST_FAMILY_AXES, numbers, ll_paradnn_measured_count);
+    return weigh(values, LL_MOST_FAMILY_AXES, numbers, count);
 }
 
 struct ll_sheet *ll_paradnn_weights_sheet(struct ll_outcome *outcome, const char *name, const char *caption)

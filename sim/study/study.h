@@ -16,6 +16,7 @@
 #include "sim/replay/replay.h"
 #include "sim/study/outcome.h"
 #include "sim/study/survey.h"
+#include "tracer/convert/measured.h"
 #include "tracer/trace.h"
 
 /* A recording that a study wants. It is called by row, what the paper calls the workload, and variant, a word
@@ -70,6 +71,9 @@ struct ll_evidence {
     const struct ll_plan *plan;
     const struct ll_trace *const *traces;
     const struct ll_machine *const *machines;
+    const struct ll_measured
+        *measured; /* rows that the user brought instead of those of a study; may be none */
+    uint64_t measured_count;
     const struct ll_survey_result *const *surveys; /* NULL for those of a workload that there is not */
     struct ll_arena *arena;                        /* for what a study computes on its way */
     struct ll_diags *diags; /* for traces that a machine cannot run; the study then comes to nothing */

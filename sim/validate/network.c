@@ -11,6 +11,7 @@
 
 enum { FORWARD = 1, BACKWARD = 2, UPDATE = 4 };
 enum { MASTER_BYTES = 4 }; /* of a weight that is trained, and of its gradient */
+enum { LABEL_BYTES = 4 };  /* of a class number, and of a number of the row that stands for it */
 
 /* The image between two layers, and what is wanted of each of them. */
 struct walk {
@@ -352,13 +353,13 @@ static void walk_layers(struct walk *w, const char *layers)
 }
 
 /* What a step needs of the host, while the one before it computes. */
-static void bring(struct walk *w, enum ll_op_kind kind, uint64_t numbers)
+static void bring(struct walk *w, enum ll_op_kind kind, uint64_t bytes)
 {
-    ll_row_add(w->r, LL_WORK_HOST, kind)->c_bytes = ll_mul(w->batch, ll_mul(4, numbers));
+    ll_row_add(w->r, LL_WORK_HOST, kind)->c_bytes = ll_mul(w->batch, bytes);
 }
 
-/* ParaDnn's fully connected networks, with a batch of inputs and labels, of which the host makes rows, for each
- * step: all hidden layers but the first are the same. */
+/* ParaDnn's fully connected networks, with a batch of inputs and labels, of which the host makes rows, for
+ * each step: all hidden layers but the first are the same. */
 static void walk_dense(struct walk *w)
 {
     struct ll_row *r = w->r;
@@ -368,9 +369,9 @@ static void walk_dense(struct walk *w)
     w->c = ll_row_dim(r, "input");
     w->h = w->w = 1;
     w->optimizer = LL_OP_RMSPROP;
-    bring(w, LL_OP_HOST_INPUT, w->c);
-    bring(w, LL_OP_HOST_INPUT, 1);
-    bring(w, LL_OP_ONE_HOT, last.number);
+    bring(w, LL_OP_HOST_INPUT, ll_mul(r->element_bytes, w->c));
+    bring(w, LL_OP_HOST_INPUT, LABEL_BYTES);
+    bring(w, LL_OP_ONE_HOT, ll_mul(LABEL_BYTES, last.number));
     layer_d(w, &hidden);
     r->times = layers - 1;
     if (layers > 1)

@@ -6,7 +6,8 @@
  * - DEEPSPEED  the same as Megatron-DeepSpeed of 2022 has it, whose layers are computed again going backward
  * - SHARDED    PyTorch's FSDP: weights, gradients and state in as many parts as there are devices, weights of
  * the next layer gathered while one computes
- * - TOKENS     replicas that take up so many words each
+ * - REPLICAS   replicas with a share of the batch each, gradients exchanged while the backward pass goes on
+ * - TOKENS     the same, each with so many words
  * - ALONE      one device, forward, or forward and backward without an update */
 #include "sim/validate/step.h"
 
@@ -141,6 +142,13 @@ static void plan_TOKENS(struct reading *r)
     plan->data = r->step->devices = number(r, "devices", 1);
     plan->micro_batch = r->step->wanted.batch = ll_max(1, number(r, "batch_tokens", 0) / plan->data / WORDS);
     plan->batch = plan->micro_batch * plan->data;
+}
+
+static void plan_REPLICAS(struct reading *r)
+{
+    r->step->plan.data = number(r, "devices", 1);
+    share_out(r);
+    set_from(r, "seq");
 }
 
 static void plan_ALONE(struct reading *r)

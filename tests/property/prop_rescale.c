@@ -120,8 +120,8 @@ static int differences_from(const struct known *known, bool train, uint64_t from
     return wrong;
 }
 
-/* A step is not linear in the batch where something is rounded: the places that an expert of a mixture has for
- * words, of which there are 7 at a batch of 1 but 47 at a batch of 7. */
+/* A step is not linear in the batch where something is rounded: the places that an expert of a mixture has
+ * for words, of which there are 7 at a batch of 1 but 47 at a batch of 7. */
 static bool is_rounded(const struct known *known, uint64_t from)
 {
     return from == 1 && strcmp(known->name, "mixture") == 0;
@@ -150,9 +150,9 @@ static void forget_roles(struct ll_trace *trace)
         memset(trace->descs[i].shape.role, LL_ROLE_PLAIN, sizeof trace->descs[i].shape.role);
 }
 
-/* Workloads whose inputs do not show it: weights repeated for each sample (speech), words picked out of a batch
- * and put back (transformer, mixture), lists of all words or boxes of a batch that come in as one dimension
- * beside constants or states as long (the others). */
+/* Workloads whose inputs do not show it: weights repeated for each sample (speech), words picked out of a
+ * batch and put back (transformer, mixture), lists of all words or boxes of a batch that come in as one
+ * dimension beside constants or states as long (the others). */
 static bool hides_its_batch(const char *name)
 {
     static const char *const hidden[] = {"speech",    "transformer", "mixture", "nmt",    "sockeye",

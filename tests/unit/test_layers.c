@@ -3,6 +3,7 @@
 
 #include "dry_model.h"
 #include "sim/parallel/layers.h"
+#include "tracer/rewrite.h"
 
 static uint32_t layer_named(const struct ll_layers *layers, const char *name)
 {
@@ -91,6 +92,41 @@ static void every_op_of_a_weight_belongs_to_a_layer(void **state)
     }
 }
 
+/* The same trace without names. */
+static struct ll_trace *nameless(struct ll_trace *trace)
+{
+    struct ll_rewrite rewrite;
+    struct ll_record record;
+    const char *trouble;
+    ll_rewrite_begin(&rewrite, trace, NULL, 0);
+    for (uint32_t op = 0; op < trace->op_count; op++)
+        if (ll_rewrite_record(&rewrite, op, &record)) {
+            record.scope = ll_recorder_string(rewrite.recorder, "");
+            ll_rewrite_put(&rewrite, op, &record);
+        }
+    struct ll_trace *new = ll_rewrite_end(&rewrite, &trouble);
+    assert_non_null(new);
+    ll_trace_free(trace);
+    return new;
+}
+
+/* Seven layers of a GPT; words and positions before them, a norm and the words again behind. Six products and
+ * norms with their biases belong to each. */
+static void what_repeats_is_a_layer_where_nothing_is_numbered(void **state)
+{
+    (void)state;
+    const struct ll_setting settings[] = {{"layers", "7"}, {"seq", "32"}};
+    struct ll_arena arena = {0};
+    struct ll_layers layers;
+    struct ll_trace *trace = nameless(dry_model("gpt", true, 2, settings, 2));
+    assert_true(ll_layers_find(trace, &arena, &layers));
+    assert_int_equal(layers.count, 9);
+    for (uint32_t i = 2; i < 8; i++)
+        assert_int_equal(layers.named_flops[i], layers.named_flops[1]);
+    ll_trace_free(trace);
+    ll_arena_release(&arena);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -98,6 +134,7 @@ int main(void)
         cmocka_unit_test(a_stage_of_units_is_not_a_layer_but_its_units_are),
         cmocka_unit_test(what_lies_between_layers_follows_the_data),
         cmocka_unit_test(every_op_of_a_weight_belongs_to_a_layer),
+        cmocka_unit_test(what_repeats_is_a_layer_where_nothing_is_numbered),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

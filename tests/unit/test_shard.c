@@ -184,6 +184,23 @@ static void a_rank_holds_its_share_of_the_weights(void **state)
     ll_trace_free(rank);
 }
 
+/* What the experts' second products make is summed up behind their combination, for tokens: not for places.
+ */
+static void experts_results_are_summed_where_they_are_few(void **state)
+{
+    (void)state;
+    static const struct ll_setting small[MOST_SETTINGS] = {
+        {"layers", "2"}, {"hidden", "64"}, {"heads", "8"},   {"key_heads", "4"},
+        {"inner", "96"}, {"seq", "16"},    {"experts", "8"}, {"vocabulary", "48"}};
+    struct ll_trace *trace = record("mixture", true, small), *rank = shard(trace, 4, false);
+    const uint64_t activations = BATCH * SEQ * HIDDEN;
+    expect(count(rank, LL_OP_ALL_REDUCE, LL_PHASE_FORWARD, "layer1/"), 2, 2 * activations);
+    /* going backward also what each token's choices weigh */
+    expect(count(rank, LL_OP_ALL_REDUCE, LL_PHASE_BACKWARD, "layer1/"), 3, 2 * activations + BATCH * SEQ * 2);
+    ll_trace_free(trace);
+    ll_trace_free(rank);
+}
+
 /* The scores of the next words, of which each rank has some: brought together at the end of a step. */
 static void an_inference_ends_with_all_scores(void **state)
 {
@@ -260,6 +277,7 @@ int main(void)
         cmocka_unit_test(with_the_sequence_divided_sums_are_scattered_and_gathered),
         cmocka_unit_test(ranks_share_all_products),
         cmocka_unit_test(a_rank_holds_its_share_of_the_weights),
+        cmocka_unit_test(experts_results_are_summed_where_they_are_few),
         cmocka_unit_test(an_inference_ends_with_all_scores),
         cmocka_unit_test(every_workload_can_be_divided),
         cmocka_unit_test(a_single_rank_does_it_all),

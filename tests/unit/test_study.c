@@ -38,7 +38,7 @@ static struct answer *answer_with(const struct ll_study *study, const struct ll_
     }
     answer->evidence =
         (struct ll_evidence){plan, answer->traces, (const struct ll_machine *const *)answer->machines,
-                             NULL, &answer->arena, &answer->diags};
+                             NULL, 0, NULL, &answer->arena, &answer->diags};
     return answer;
 }
 

@@ -48,6 +48,37 @@ static void parts_are_parts(void **state)
     }
 }
 
+/* A row is of its platform and model; without rows that somebody brought, half of those published are at
+ * hand. */
+static void rows_that_were_brought_are_told_apart(void **state)
+{
+    (void)state;
+    static const struct ll_measured rows[] = {
+        {.hardware = "NVIDIA V100 (ParaDnn)",
+         .dims = "model=paradnn_fc;layers=4;nodes=32;input=2000;output=1000;batch=64;mode=train",
+         .time_s = 0.25},
+        {.hardware = "Google TPUv2-8 (4 chips)",
+         .dims = "model=paradnn_fc;layers=8;nodes=64;input=8000;output=200;batch=128;mode=train",
+         .time_s = 0.5},
+        {.hardware = "Google TPUv2-8 (4 chips)", .dims = "model=resnet50;batch=64", .time_s = 1},
+    };
+    struct ll_arena arena = {0};
+    struct ll_evidence evidence = {.measured = rows, .measured_count = 3, .arena = &arena};
+    size_t count;
+    const struct ll_paradnn_measured *gpu = ll_paradnn_rows(&evidence, LL_PARADNN_V100, &count);
+    assert_int_equal(count, 1);
+    assert_true(gpu[0].layers == 4 && gpu[0].output == 1000 && gpu[0].time_s == 0.25);
+    const struct ll_paradnn_measured *tpu = ll_paradnn_rows(&evidence, LL_PARADNN_TPU2, &count);
+    assert_int_equal(count, 1);
+    assert_true(tpu[0].nodes == 64 && tpu[0].input == 8000 && tpu[0].batch == 128);
+    evidence.measured_count = 0;
+    ll_paradnn_rows(&evidence, LL_PARADNN_TPU2, &count);
+    assert_int_equal(count, 862);
+    ll_paradnn_rows(&evidence, LL_PARADNN_V100, &count);
+    assert_int_equal(count, 0);
+    ll_arena_release(&arena);
+}
+
 /* Four points of two axes: the number is 3 a - 2 b but for its scale, so that standardised weights are 3 and
  * -2 over the root of 13; means by cell on paper. */
 static void weights_and_cells_are_those_made_on_paper(void **state)
@@ -80,6 +111,7 @@ int main(void)
         cmocka_unit_test(families_have_as_many_points_as_their_values_multiply_to),
         cmocka_unit_test(points_come_in_the_order_of_their_values),
         cmocka_unit_test(parts_are_parts),
+        cmocka_unit_test(rows_that_were_brought_are_told_apart),
         cmocka_unit_test(weights_and_cells_are_those_made_on_paper),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

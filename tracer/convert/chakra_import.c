@@ -116,17 +116,12 @@ static enum ll_op_kind collective_kind(uint64_t type)
     return type < sizeof kinds / sizeof *kinds ? kinds[type] : LL_OP_COUNT;
 }
 
-/* The process group of a collective; 0: all ranks. */
-static uint64_t group_of(const struct chakra_node *node)
-{
-    return chakra_number(node, "pg_name");
-}
-
-/* Whether a rank has a collective of this group. */
+/* Whether a rank has a collective of this process group. */
 static bool is_member(const struct rank *rank, uint64_t group)
 {
     for (uint64_t i = 0; i < rank->file.count; i++)
-        if (rank->file.nodes[i].type == CHAKRA_COLLECTIVE && group_of(&rank->file.nodes[i]) == group)
+        if (rank->file.nodes[i].type == CHAKRA_COLLECTIVE &&
+            chakra_number(&rank->file.nodes[i], "pg_name") == group)
             return true;
     return false;
 }
@@ -178,13 +173,13 @@ static uint64_t rank_number(const struct reader *r)
 static uint32_t describe_exchange(struct reader *r, struct ll_attr attrs[4])
 {
     uint64_t type = r->node->type;
+    int64_t other = (int64_t)chakra_number(r->node, type == CHAKRA_SEND ? "comm_dst" : "comm_src");
     if (type != CHAKRA_COLLECTIVE) {
-        int64_t other = (int64_t)chakra_number(r->node, type == CHAKRA_SEND ? "comm_dst" : "comm_src");
         attrs[0] = (struct ll_attr){.key = LL_ATTR_PEER, .count = other - (int64_t)rank_number(r)};
         attrs[1] = (struct ll_attr){.key = LL_ATTR_TAG, .count = (int64_t)chakra_number(r->node, "comm_tag")};
         return 2;
     }
-    const struct group *group = find_group(r, group_of(r->node));
+    const struct group *group = find_group(r, chakra_number(r->node, "pg_name"));
     if (!group)
         return 0;
     attrs[0] = (struct ll_attr){.key = LL_ATTR_GROUP, .count = (int64_t)group->number};

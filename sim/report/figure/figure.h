@@ -40,6 +40,20 @@ struct ll_bars {
 };
 void ll_draw_bars(struct ll_svg *svg, struct ll_box box, const struct ll_bars *bars);
 
+/* Distributions side by side: a box from the second to the fourth of five rising numbers with a line at the
+ * third, and whiskers to the first and the last. */
+struct ll_five {
+    double at[5];
+};
+struct ll_boxes {
+    const char *title, *y_label; /* as of bars */
+    const char *const *names;
+    const struct ll_five *boxes;
+    size_t count;
+    bool log; /* the y axis is logarithmic */
+};
+void ll_draw_boxes(struct ll_svg *svg, struct ll_box box, const struct ll_boxes *boxes);
+
 /* Curves, or marks alone, over a number. */
 struct ll_curve {
     const char *name; /* in the legend; NULL: not there */

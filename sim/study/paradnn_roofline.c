@@ -1,0 +1,183 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Rooflines of a TPU v2: families as points, classes of ops by their intensity, and how much of a step waits
+ * for memory. */
+#include "sim/study/paradnn.h"
+
+#include "tracer/ops.h"
+
+#include <math.h>
+#include <stdio.h>
+
+/* Real networks on the board of eight cores. */
+#define LL_REAL(word, model_name, samples)                                                                   \
+    {                                                                                                        \
+        .name = word, .doc = word, .model = model_name, .axes = { {"batch", {samples}} }                     \
+    }
+enum { TRANSFORMER, RESNET, REAL };
+static const struct ll_family real[REAL] = {LL_REAL("Transformer", "transformer", 512),
+                                            LL_REAL("ResNet-50, board", "resnet_v1", 1024)};
+
+static void plan(struct ll_plan *plan)
+{
+    ll_paradnn_plan_main(plan);
+    for (int i = 0; i < REAL; i++)
+        ll_plan_survey(plan, &(struct ll_survey){&real[i], &ll_paradnn_platforms[LL_PARADNN_TPU2], 1});
+}
+
+/* FLOPs a byte of an op on equal f32 tensors, by the table of ops. */
+static double intensity_of(enum ll_op_kind kind, uint32_t inputs)
+{
+    struct ll_shape in[4], out[LL_MAX_OUTPUTS] = {{.rank = 0}};
+    for (int i = 0; i < 4; i++)
+        in[i] = (struct ll_shape){.rank = 1, .dtype = LL_F32, .dim = {1 << 20}};
+    struct ll_op_view view = {.kind = kind, .input_count = inputs, .in = in, .out = out};
+    struct ll_work work;
+    if (ll_op_infer(&view) || !ll_op_lower(&view, &work))
+        return NAN;
+    return (double)work.flops / (double)(work.a_bytes + work.b_bytes + work.c_bytes);
+}
+
+/* Of ops of the public traces (Emma926/paradnn 60a25ff, scripts/data; the medians of their op rows). */
+static void judge_intensities(struct ll_outcome *outcome)
+{
+    double adds = 1.0 / (2 * 4); /* one for each f32 that comes and goes */
+    const struct {
+        double value, published;
+        const char *what;
+    } of[] = {
+        {adds, 0.125, "cross-replica-sum: an addition for each number of 4 bytes read and written"},
+        {intensity_of(LL_OP_MUL, 2), 0.083, "non-fusion elementwise: a step of RMSProp by itself"},
+        {intensity_of(LL_OP_RMSPROP, 4), 0.321, "loop fusion: all of RMSProp at once"},
+    };
+    for (size_t i = 0; i < sizeof of / sizeof *of; i++)
+        ll_between(outcome, (struct ll_measure){of[i].value, 4, " FLOP/B"}, 0.85 * of[i].published,
+                   1.15 * of[i].published, "%s (median of public traces: %.3f)", of[i].what, of[i].published);
+}
+
+/* Whether all points of a cell of nodes and batch, on average, have more FLOPs a byte than the ridge, against
+ * the paper's sentence. */
+static void judge_boundary(const struct ll_survey_result *fc, struct ll_arena *arena,
+                           struct ll_outcome *outcome)
+{
+    const struct ll_family *family = fc->survey.family;
+    size_t nodes = ll_family_axis(family, "nodes"), batch = ll_family_axis(family, "batch");
+    double *intensity = ll_alloc(arena, fc->count, sizeof *intensity);
+    for (uint64_t i = 0; intensity && i < fc->count; i++) {
+        const struct ll_surveyed *at = ll_surveyed_at(fc, i, LL_PARADNN_TPU2);
+        intensity[i] = at->simulated ? at->flops / at->bytes : NAN;
+    }
+    const double *cells = intensity ? ll_paradnn_cells(fc, intensity, nodes, batch, arena) : NULL;
+    size_t rows = ll_family_axis_values(&family->axes[nodes]),
+           columns = ll_family_axis_values(&family->axes[batch]);
+    uint64_t agree = 0;
+    for (size_t i = 0; cells && i < rows * columns; i++) {
+        bool computes = cells[i] > 180.0 / 2.4;
+        bool said = family->axes[nodes].values[i / columns] >= 2048 &&
+                    family->axes[batch].values[i % columns] >= 8192;
+        agree += computes == said;
+    }
+    ll_at_least(
+        outcome, (struct ll_measure){100 * (double)agree / (double)(rows * columns), 1, " %"}, 90,
+        "cells of nodes and batch in which the ridge of 75 FLOP/B says what the paper does: compute-bound "
+        "from 2k nodes and a batch of 8k on");
+}
+
+static double memory_share(const struct ll_evidence *evidence, int which)
+{
+    const struct ll_survey_result *survey = ll_evidence_survey(evidence, real[which].name);
+    const struct ll_surveyed *at = survey ? ll_surveyed_at(survey, 0, 0) : NULL;
+    return at ? 100 * at->memory_s / at->device_s : NAN;
+}
+
+static void judge_convolutional(const struct ll_survey_result *cnn, struct ll_outcome *outcome)
+{
+    uint64_t bound = 0;
+    char text[48];
+    for (uint64_t i = 0; i < cnn->count; i++) {
+        const struct ll_surveyed *at = ll_surveyed_at(cnn, i, LL_PARADNN_TPU2);
+        bound += at->flops / at->bytes < 180.0 / 2.4;
+    }
+    snprintf(text, sizeof text, "%.0f %%", 100 * (double)bound / (double)cnn->count);
+    ll_inform(outcome, text, "the majority", "CNN left of the ridge");
+}
+
+static size_t add_points(const struct ll_survey_result *survey, size_t series, struct ll_work_point *points)
+{
+    for (uint64_t i = 0; i < survey->count; i++) {
+        const struct ll_surveyed *at = ll_surveyed_at(survey, i, LL_PARADNN_TPU2);
+        points[i] = (struct ll_work_point){.intensity = at->flops / at->bytes,
+                                           .rate = at->flops / at->step_s,
+                                           .share = 0.3 / (double)survey->count,
+                                           .series = series,
+                                           .name = ""};
+    }
+    return survey->count;
+}
+
+static void draw(const struct ll_survey_result *const *surveys, struct ll_arena *arena,
+                 struct ll_outcome *outcome)
+{
+    static const char *const series[] = {"fully connected", "CNN", "RNN"};
+    static const struct ll_roof memory = {"HBM", 2400e9}, unit = {"bf16", 180e12};
+    const struct ll_page page = {
+        "Families under the roof of a TPU v2", "Three families as points.", 1, 1, 760, 520};
+    struct ll_svg svg = {
+        ll_drawing_new(outcome, NULL, "Each disc a network: FLOPs a second over FLOPs a byte, simulated.")};
+    size_t count = 0;
+    struct ll_work_point *points =
+        ll_alloc(arena, surveys[0]->count + surveys[1]->count + surveys[2]->count, sizeof *points);
+    for (size_t i = 0; points && i < 3; i++)
+        count += add_points(surveys[i], i, points + count);
+    ll_page_open(&svg, &page);
+    ll_draw_roofline(&svg, ll_page_panel(&page, 0),
+                     &(struct ll_roofline){.memories = &memory,
+                                           .units = &unit,
+                                           .memory_count = 1,
+                                           .unit_count = 1,
+                                           .points = points,
+                                           .point_count = count,
+                                           .series = series,
+                                           .series_count = 3});
+    ll_svg_close(&svg);
+}
+
+static void judge(const struct ll_evidence *evidence, struct ll_outcome *outcome)
+{
+    static const struct ll_column columns[] = {{"network", LL_TEXT_COLUMN}, {"waits for memory (%)", 1}};
+    const struct ll_survey_result *surveys[] = {ll_paradnn_survey(evidence, LL_PARADNN_FC),
+                                                ll_paradnn_survey(evidence, LL_PARADNN_BOTTLENECK),
+                                                ll_paradnn_survey(evidence, LL_PARADNN_RNN)};
+    struct ll_sheet *sheet = ll_sheet_new(
+        outcome, NULL, "The share of a step in ops that are no products and wait for memory.", columns, 2);
+    double transformer = memory_share(evidence, TRANSFORMER), resnet = memory_share(evidence, RESNET);
+    for (int i = 0; i < REAL; i++) {
+        ll_put_text(sheet, real[i].doc);
+        ll_put_number(sheet, i == TRANSFORMER ? transformer : resnet);
+    }
+    judge_intensities(outcome);
+    if (surveys[0])
+        judge_boundary(surveys[0], evidence->arena, outcome);
+    if (surveys[1])
+        judge_convolutional(surveys[1], outcome);
+    if (surveys[0] && surveys[1] && surveys[2])
+        draw(surveys, evidence->arena, outcome);
+    if (isnan(transformer) || isnan(resnet))
+        return;
+    ll_between(outcome, (struct ll_measure){transformer, 1, " %"}, 10, 35,
+               "Transformer: what waits for memory and is no product (published: 19.9 %%)");
+    ll_between(outcome, (struct ll_measure){resnet, 1, " %"}, 7, 25,
+               "ResNet-50: the same (published: 13 %%)");
+    ll_at_least(outcome, (struct ll_measure){transformer - resnet, 1, " %"}, 0,
+                "how much more it is in Transformer");
+}
+
+const struct ll_study ll_study_P3 = {
+    .id = "P3",
+    .paper = "ParaDnn, figure 3 and operation tables",
+    .title = "Rooflines of a TPU v2",
+    .doc = "Fully connected networks are compute-bound from 2k nodes and a batch of 8k on, most CNN wait for "
+           "memory; of "
+           "their ops only large products are compute-bound.",
+    .plan = plan,
+    .judge = judge,
+};
