@@ -209,7 +209,7 @@ static int show(const struct ll_args *args, const struct ll_validation *v)
     return (ll_flag(args, "json") ? report_json : report)(v);
 }
 
-/* What rows want to be recorded is, in the folder for temporary files, once each. */
+/* What rows want to be recorded is, once each. */
 struct recorder {
     struct ll_library library;
     struct ll_arena *arena;
@@ -226,13 +226,12 @@ static const struct ll_trace *bring(void *context, const struct ll_wanted *wante
         .model = kept->model, .train = kept->train != 0, .dry_run = true, .batch = kept->batch, .steps = 1};
     for (size_t i = 0; i < LL_MOST_WANTED_SETTINGS && kept->settings[i].key[0]; i++)
         recording.settings[i] = (struct ll_study_setting){kept->settings[i].key, kept->settings[i].value};
-    return ll_bring_one(&recorder->library, &recording, recorder->arena, &trace) == LL_DONE ? trace : NULL;
+    return ll_bring_one(&recorder->library, &recording, &trace) == LL_DONE ? trace : NULL;
 }
 
 static int score(const struct ll_args *args, const struct ll_rows *rows, const struct machines *machines)
 {
-    const char *folder = getenv("TMPDIR");
-    struct recorder recorder = {.library.folder = folder && *folder ? folder : "/tmp", .arena = args->arena};
+    struct recorder recorder = {.arena = args->arena};
     const struct ll_recordings recordings = {bring, &recorder};
     struct ll_pool *pool = ll_pool_new(0);
     const struct ll_validation *v =
