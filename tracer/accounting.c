@@ -99,6 +99,17 @@ static uint64_t updated(const struct ll_op_view *op)
     return ll_add(ll_add(inputs(op), ll_size_bytes(&op->out[0])), ll_dtype_bytes(op->in[0].dtype));
 }
 
+/* A moving average is a difference, its product with the rate and what takes that off: three ops. */
+static uint64_t three_ops(const struct ll_op_view *op)
+{
+    return ll_mul(8, ll_size_bytes(&op->in[0]));
+}
+
+static uint64_t three_results(const struct ll_op_view *op)
+{
+    return ll_mul(3, ll_size_bytes(&op->in[0]));
+}
+
 static uint64_t two_each(const struct ll_op_view *op)
 {
     return ll_mul(2, ll_elements(&op->in[0]));
@@ -146,6 +157,7 @@ static const struct {
     [LL_OP_SGD] = {two_each, updated, none},
     [LL_OP_SGD_ROWS] = {two_each_row, scaled_and_updated, scaled_rows},
     [LL_OP_MOMENTUM] = {four_each, updated, none},
+    [LL_OP_MOVING_AVERAGE] = {NULL, three_ops, three_results},
     [LL_OP_UNSTACK] = {none, none, none},
     [LL_OP_RANDOM_UNIFORM] = {none, NULL, NULL},
     [LL_OP_RANDOM_NORMAL] = {none, NULL, NULL},
@@ -179,14 +191,16 @@ struct ll_account ll_catamount_op(const struct ll_op_view *op, enum ll_phase pha
     };
 }
 
-/* Weights, each once: those of the model, whatever was left in them later. */
-static void add_weights(const struct ll_trace *trace, struct ll_accounts *accounts)
+/* Weights and the optimizer's state, each once: those of the model, whatever was left in them later. */
+static void add_variables(const struct ll_trace *trace, struct ll_accounts *accounts)
 {
     for (uint64_t i = 0; i < trace->tensor_count; i++) {
         const struct ll_desc *desc = &trace->descs[trace->tensors[i].desc];
-        if (trace->tensors[i].producer != LL_NONE || desc->memory != LL_WEIGHT)
+        bool variable = desc->memory == LL_WEIGHT || desc->memory == LL_OPTIMIZER;
+        if (trace->tensors[i].producer != LL_NONE || !variable)
             continue;
-        accounts->parameters = ll_add(accounts->parameters, ll_elements(&desc->shape));
+        if (desc->memory == LL_WEIGHT)
+            accounts->parameters = ll_add(accounts->parameters, ll_elements(&desc->shape));
         accounts->footprint_bytes = ll_add(accounts->footprint_bytes, ll_size_bytes(&desc->shape));
     }
 }
@@ -206,7 +220,7 @@ bool ll_catamount(const struct ll_trace *trace, struct ll_accounts *accounts)
     for (uint64_t i = 0; forms && i < trace->form_count; i++)
         forms[i] = ll_catamount_op(&trace->forms[i].view, trace->forms[i].phase);
     if (forms)
-        add_weights(trace, accounts);
+        add_variables(trace, accounts);
     const struct ll_step step = ll_trace_typical_step(trace);
     for (uint32_t i = 0; forms && i < step.op_count; i++) {
         const struct ll_form *form = &trace->forms[trace->ops[step.first_op + i].form];

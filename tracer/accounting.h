@@ -21,8 +21,8 @@ struct ll_account {
  * program does not know. Pure. */
 struct ll_account ll_catamount_op(const struct ll_op_view *op, enum ll_phase phase);
 
-/* Of a step: the sums over its ops; parameters are elements of all weights, of which the footprint has each
- * once; io_bytes is what comes from the host. LL_NO_FIT past 64 bits. */
+/* Of a step: the sums over its ops; parameters are elements of all weights; the footprint has each weight
+ * and state of an optimizer once; io_bytes is what comes from the host. LL_NO_FIT past 64 bits. */
 struct ll_accounts {
     uint64_t parameters, flops, bytes, footprint_bytes, io_bytes;
 };

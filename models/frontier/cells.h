@@ -16,7 +16,8 @@ struct ll_value *ll_tf_lstm_step(struct ll_nn *nn, const struct ll_lstm *lstm, s
                                  struct ll_value *counts, struct ll_value *zeros,
                                  struct ll_lstm_state *state);
 
-/* A step of a cell whose state is one tensor [batch, 2 units], c and h side by side: replaces it, returns h. */
+/* A step of a cell whose state is one tensor [batch, 2 units], c and h side by side: replaces it, returns h.
+ */
 struct ll_value *ll_tf_packed_lstm_step(struct ll_nn *nn, const struct ll_lstm *lstm, struct ll_value *x,
                                         struct ll_value **state);
 

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The speech recogniser of Catamount (Hestness et al., 2019; Battenberg et al., 2017): S frames of 40 features
- * in, D characters out.
+/* The speech recogniser of Catamount (Hestness et al., 2019; Battenberg et al., 2017): S frames of 40
+ * features in, D characters out.
  *
  *   encoder    features less their mean over their deviation; three layers of long short-term memory of width
  *              e in both directions, behind the first two the larger of each two neighbours in time; the
@@ -152,14 +152,15 @@ static struct ll_value *normalised(struct net *net)
 /* Zeros before the first step of a loop. */
 static struct ll_value *state_before(struct net *net, uint64_t width)
 {
-    const struct ll_shape shape = ll_nn_shape(net->nn, 2, (uint64_t[]){net->sizes.batch, width}, batch_hidden);
+    const struct ll_shape shape =
+        ll_nn_shape(net->nn, 2, (uint64_t[]){net->sizes.batch, width}, batch_hidden);
     struct ll_value *zeros = ll_made_zeros(net->nn, &shape);
     zeros->loop = LL_ENTERS_LOOP;
     return zeros;
 }
 
-/* A direction of a layer: x [steps, batch, features] to [batch, steps, hidden]. What flows into the zeros that
- * are put out behind the end is added up but in the first layer. */
+/* A direction of a layer: x [steps, batch, features] to [batch, steps, hidden]. What flows into the zeros
+ * that are put out behind the end is added up but in the first layer. */
 static struct ll_value *direction(struct net *net, bool first, struct ll_value *x, bool backward)
 {
     struct ll_nn *nn = net->nn;
@@ -206,7 +207,8 @@ static struct ll_value *layer(struct net *net, unsigned number, struct ll_value 
     return x;
 }
 
-/* The larger of each two neighbours of [batch, steps, features] in time, the last of an odd number left out. */
+/* The larger of each two neighbours of [batch, steps, features] in time, the last of an odd number left out.
+ */
 static struct ll_value *pooled(struct ll_nn *nn, struct ll_value *x)
 {
     static const enum ll_role roles[] = {LL_ROLE_BATCH, LL_ROLE_SEQUENCE, LL_ROLE_PLAIN, LL_ROLE_HIDDEN};
@@ -215,13 +217,13 @@ static struct ll_value *pooled(struct ll_nn *nn, struct ll_value *x)
     const uint64_t *dim = x->shape.dim;
     const struct ll_shape image = ll_nn_shape(nn, 4, (uint64_t[]){dim[0], dim[1], 1, dim[2]}, roles);
     const struct ll_shape half = ll_nn_shape(nn, 3, (uint64_t[]){dim[0], dim[1] / 2, dim[2]}, batch_sequence);
-    const struct ll_attr attrs[] = {ll_attr_of_count(LL_ATTR_KERNEL_H, 2), ll_attr_of_count(LL_ATTR_KERNEL_W, 1),
+    const struct ll_attr attrs[] = {ll_attr_of_count(LL_ATTR_KERNEL_H, 2),
+                                    ll_attr_of_count(LL_ATTR_KERNEL_W, 1),
                                     ll_attr_of_count(LL_ATTR_STRIDE_H, 2)};
     struct ll_value *seen = ll_seen_as(nn, x, &image);
     struct ll_value *largest = ll_nn_do(
-        nn,
-        &(struct ll_call){
-            .kind = LL_OP_MAX_POOL, .input_count = 1, .inputs = &seen, .attr_count = 3, .attrs = attrs});
+        nn, &(struct ll_call){
+                .kind = LL_OP_MAX_POOL, .input_count = 1, .inputs = &seen, .attr_count = 3, .attrs = attrs});
     return ll_seen_as(nn, largest, &half);
 }
 
@@ -255,12 +257,12 @@ static void encode(struct net *net)
 /* The decoder's weights, its noise, and what its loop hands on. */
 struct decoder {
     struct ll_lstm attention, cell;
-    struct ll_value *attention_noise, *cell_noise;        /* of the matrices; NULL: none is added */
-    struct ll_value *filters, *spread;                    /* [width, 1, 1, filters], [1, 1, filters, a] */
-    struct ll_value *query, *bias, *energy;               /* [2 units, a], [a], [a] */
-    struct ll_linear scores;                              /* [units, vocabulary] */
-    struct ll_value *attention_state, *cell_state;        /* [batch, 2 units] */
-    struct ll_value *shares, *heard;                      /* [batch, memory], [batch, 2 hidden] */
+    struct ll_value *attention_noise, *cell_noise; /* of the matrices; NULL: none is added */
+    struct ll_value *filters, *spread;             /* [width, 1, 1, filters], [1, 1, filters, a] */
+    struct ll_value *query, *bias, *energy;        /* [2 units, a], [a], [a] */
+    struct ll_linear scores;                       /* [units, vocabulary] */
+    struct ll_value *attention_state, *cell_state; /* [batch, 2 units] */
+    struct ll_value *shares, *heard;               /* [batch, memory], [batch, 2 hidden] */
 };
 
 /* Normal numbers of the shape of a cell's matrix. */
@@ -278,7 +280,8 @@ static struct decoder begin(struct net *net)
     struct ll_nn *nn = net->nn;
     const struct sizes *sizes = &net->sizes;
     const uint64_t units = sizes->units, heard = 2 * sizes->hidden, a = sizes->attention;
-    const uint64_t filters = (uint64_t)net->build->params[FILTERS], width = (uint64_t)net->build->params[WIDTH];
+    const uint64_t filters = (uint64_t)net->build->params[FILTERS],
+                   width = (uint64_t)net->build->params[WIDTH];
     const struct ll_init small = {LL_INIT_NORMAL, 0.3, NULL};
     struct decoder d = {
         .attention = ll_lstm_begin(nn, "attention_cell", sizes->vocabulary + heard, units,
@@ -329,7 +332,8 @@ static struct ll_value *convolved_line(struct net *net, struct ll_value *x, stru
         return &net->nn->nothing;
     const uint64_t channels = filter->shape.dim[2], filters = filter->shape.dim[3];
     const struct ll_shape image = ll_nn_shape(net->nn, 4, (uint64_t[]){batch, memory, 1, channels}, roles);
-    const struct ll_shape line = ll_nn_shape(net->nn, 3, (uint64_t[]){batch, memory, filters}, batch_sequence);
+    const struct ll_shape line =
+        ll_nn_shape(net->nn, 3, (uint64_t[]){batch, memory, filters}, batch_sequence);
     return ll_seen_as(net->nn, convolved(net->nn, ll_seen_as(net->nn, x, &image), filter), &line);
 }
 
@@ -348,11 +352,11 @@ static void attend(struct net *net, struct decoder *d)
 {
     struct ll_nn *nn = net->nn;
     const struct sizes *sizes = &net->sizes;
-    const struct ll_shape asks =
-        ll_nn_shape(nn, 3, (uint64_t[]){sizes->batch, 1, sizes->attention},
-                    (enum ll_role[]){LL_ROLE_BATCH, LL_ROLE_PLAIN, LL_ROLE_HIDDEN});
-    const struct ll_shape column = ll_nn_shape(nn, 3, (uint64_t[]){sizes->batch, sizes->memory, 1},
-                                               (enum ll_role[]){LL_ROLE_BATCH, LL_ROLE_SEQUENCE, LL_ROLE_PLAIN});
+    const struct ll_shape asks = ll_nn_shape(nn, 3, (uint64_t[]){sizes->batch, 1, sizes->attention},
+                                             (enum ll_role[]){LL_ROLE_BATCH, LL_ROLE_PLAIN, LL_ROLE_HIDDEN});
+    const struct ll_shape column =
+        ll_nn_shape(nn, 3, (uint64_t[]){sizes->batch, sizes->memory, 1},
+                    (enum ll_role[]){LL_ROLE_BATCH, LL_ROLE_SEQUENCE, LL_ROLE_PLAIN});
     ll_nn_push(nn, "attention");
     struct ll_value *query = ll_nn_do2(nn, LL_OP_MATMUL, d->attention_state, d->query);
     struct ll_value *sum = ll_add_of(nn, net->keys, located(net, d));
@@ -413,8 +417,7 @@ static struct ll_value *decode(struct net *net)
         scores[t] = step(net, &d, characters[t]);
     d.attention_state->loop = d.cell_state->loop = d.shares->loop = d.heard->loop = LL_LEAVES_LOOP;
     ll_nn_pop(nn);
-    struct ll_value *all =
-        nn->trouble ? &nn->nothing : ll_stacked(nn, scores, (uint32_t)sizes->written);
+    struct ll_value *all = nn->trouble ? &nn->nothing : ll_stacked(nn, scores, (uint32_t)sizes->written);
     ll_nn_pop(nn);
     return ll_seen_as(nn, all, &rows);
 }

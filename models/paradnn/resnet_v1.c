@@ -11,9 +11,8 @@
  *
  * 25,557,032 parameters, 8.178 GFLOP forward a sample. */
 #include "models/classifier.h"
-#include "models/nn/formula.h"
 #include "models/nn/init.h"
-#include "models/vision/resnet_trunk.h"
+#include "models/vision/resnet_original.h"
 
 enum { IMAGE, CLASSES, CHANNELS, DEPTH, RATE };
 
@@ -25,63 +24,13 @@ static const struct ll_model_param params[] = {
     [RATE] = {"rate", 100, 1, 100000, "learning rate, in thousandths"},
 };
 
-struct net {
-    struct ll_resnet_plan plan;
-    struct ll_batch_norm_options norm;
-    uint64_t channels;
-};
-
-static struct ll_value *conv_norm(struct ll_nn *nn, const struct net *net, const char *name,
-                                  struct ll_value *x, uint64_t kernel, uint64_t stride, uint64_t filters,
-                                  enum ll_activation activation)
-{
-    return ll_conv_norm_layer(nn, name, x,
-                              &(struct ll_conv_options){.kernel = kernel,
-                                                        .stride = stride,
-                                                        .filters = filters,
-                                                        .padding = LL_HALF,
-                                                        .activation = activation},
-                              &net->norm);
-}
-
-static struct ll_value *unit(struct ll_nn *nn, const struct net *net, struct ll_value *x, uint64_t channels,
-                             uint64_t stride)
-{
-    bool bottleneck = net->plan.bottleneck;
-    uint64_t result = bottleneck ? 4 * channels : channels;
-    struct ll_value *y = x, *by = x;
-    if (bottleneck)
-        y = conv_norm(nn, net, "conv1", y, 1, 1, channels, LL_RELU);
-    y = conv_norm(nn, net, bottleneck ? "conv2" : "conv1", y, 3, stride, channels, LL_RELU);
-    y = conv_norm(nn, net, bottleneck ? "conv3" : "conv2", y, bottleneck ? 1 : 3, 1, result, LL_LINEAR);
-    if (stride > 1 || x->shape.dim[3] != result)
-        by = conv_norm(nn, net, "shortcut", x, 1, stride, result, LL_LINEAR);
-    return ll_nn_do1(nn, LL_OP_RELU, ll_add_of(nn, y, by));
-}
-
-static struct ll_value *stages(struct ll_nn *nn, const struct net *net, struct ll_value *x)
-{
-    for (unsigned stage = 0; stage < LL_RESNET_STAGES; stage++) {
-        ll_nn_push_numbered(nn, "stage", stage + 1);
-        for (unsigned i = 0; i < net->plan.units[stage]; i++) {
-            ll_nn_push_numbered(nn, "unit", i + 1);
-            x = unit(nn, net, x, net->channels << stage, stage > 0 && i == 0 ? 2 : 1);
-            ll_nn_pop(nn);
-        }
-        ll_nn_pop(nn);
-    }
-    return x;
-}
-
 static struct ll_value *forward(struct ll_nn *nn, struct ll_value *x, const struct ll_build *build)
 {
-    struct net net = {.channels = (uint64_t)build->params[CHANNELS],
-                      .norm = {.train = build->train, .epsilon = 1e-5, .decay = 0.9}};
+    struct ll_resnet net = {.channels = (uint64_t)build->params[CHANNELS],
+                            .norm = {.train = build->train, .epsilon = 1e-5, .decay = 0.9}};
     if (!ll_resnet_plan(nn, build->params[DEPTH], &net.plan))
         return &nn->nothing;
-    x = conv_norm(nn, &net, "stem", x, 7, 2, net.channels, LL_RELU);
-    x = ll_max_pool_layer(nn, "pool", x, 3, 2, LL_HALF);
-    x = ll_global_average_pool(nn, "pool_all", stages(nn, &net, x));
+    x = ll_resnet_original(nn, &net, x);
     return ll_dense_layer(nn, "fc", x,
                           &(struct ll_dense_options){.units = (uint64_t)build->params[CLASSES],
                                                      .init = ll_init_keeping_size(x->shape.dim[1], 1)});

@@ -13,7 +13,7 @@
 #include <math.h>
 #include <stdlib.h>
 
-enum { MOST_DEVICES = 1 << 20, MOST_SAMPLES = 1 << 30, SHOWN = 10, MOST_SIMULATED = 100 };
+enum { MOST_DEVICES = 1 << 20, MOST_SAMPLES = 1 << 30, SHOWN = 5, MOST_SIMULATED = 100 };
 
 static void plan_json(const struct ll_found_plan *found, struct ll_json *json)
 {
@@ -72,7 +72,7 @@ static int show(const struct ll_machine *machine, const struct ll_search *search
     struct ll_str out = {0};
     unsigned width = ll_screen_width();
     struct ll_table *table = ll_table_new("  step|>of best|>samples/s|>memory|>bubble|>exposed|plan");
-    for (uint64_t i = 0; i < result->found_count && i < SHOWN && result->found[i].step_s > 0; i++)
+    for (uint64_t i = 0; i < result->found_count && result->found[i].step_s > 0; i++)
         plan_row(&result->found[i], result->found[0].step_s, table);
     ll_str_addf(&out, "%" PRIu64 " samples a step on %" PRIu64 " devices of %s\n\n", search->batch,
                 search->devices, machine->stem);
@@ -138,7 +138,7 @@ static const struct ll_option options[] = {
     {"set", 0, "PATH=VALUE", "change a value of the machine, as in --set network.cards.devices=16"},
     {"devices", 0, "N", "devices to be used, all that the network joins when not given"},
     {"batch", 0, "B", "samples a step, over all devices; the trace's for each device when not given"},
-    {"simulate", 0, "K", "so many of the best are simulated, 10 when not given"},
+    {"simulate", 0, "K", "so many of the best are simulated and shown, 5 when not given"},
     {0},
 };
 

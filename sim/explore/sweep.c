@@ -111,6 +111,10 @@ static bool evaluate_slice(struct run *run, struct ll_evaluation *evaluations, s
     else if (passed_ns < SLICE_NS / 4 && run->slice < MOST_SLICE)
         run->slice *= 2;
     sweep->state.evaluated += count;
+    for (size_t i = 0; i < count; i++) {
+        sweep->state.valid += evaluations[i].outcome.valid;
+        sweep->state.left_out += evaluations[i].verdict == LL_VERDICT_BEATEN;
+    }
     if (sweep->progress)
         sweep->progress(sweep->context, &sweep->state);
     return true;
@@ -127,11 +131,8 @@ static bool work_through(struct run *run, const uint64_t *numbers, size_t count,
         if ((!sweep->crew && is_stopped(sweep)) || !evaluate_slice(run, run->evaluations + first, length))
             return false;
     }
-    for (size_t i = 0; i < picked; i++) {
+    for (size_t i = 0; i < picked; i++)
         outcomes[run->places[i]] = run->evaluations[i].outcome;
-        sweep->state.valid += run->evaluations[i].outcome.valid;
-        sweep->state.left_out += run->evaluations[i].verdict == LL_VERDICT_BEATEN;
-    }
     return true;
 }
 

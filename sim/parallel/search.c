@@ -4,6 +4,7 @@
 #include "sim/parallel/search.h"
 
 #include "sim/parallel/alike.h"
+#include "sim/parallel/experts.h"
 #include "sim/parallel/pieces.h"
 #include "sim/parallel/profile.h"
 #include "sim/parallel/recompute.h"
@@ -24,6 +25,7 @@ struct stage {
     double weight_bytes, optimizer_bytes, gradient_bytes;
     double kept_bytes;   /* of all passes in flight */
     double handed_bytes; /* to the next */
+    double layers;
 };
 
 struct searching {
@@ -57,25 +59,37 @@ static struct ll_trace *take(struct ll_trace *old, struct ll_trace *next)
     return next;
 }
 
-/* The program of a device with all layers; NULL when there is none, or none that is new; s->failed when
- * memory ran out. */
-static struct ll_trace *make_program(struct searching *s, const struct ll_parallel *plan)
+/* What shares of products and recomputation make of a trace; NULL when that cannot be, or is nothing new;
+ * s->failed when memory ran out. */
+static struct ll_trace *share(struct searching *s, const struct ll_trace *trace,
+                              const struct ll_parallel *plan)
 {
     const char *trouble = NULL;
     struct ll_diags diags = {0};
-    struct ll_trace *program = ll_trace_rescale(s->thin ? s->thin : s->trace, plan->micro_batch, &trouble);
-    if (program && (plan->tensor > 1 || plan->expert > 1))
-        program = take(program, ll_shard(program, plan, &diags));
+    struct ll_trace *program = ll_shard(trace, plan, &diags);
+    if (program && plan->expert > 1)
+        program = take(program, ll_spread_experts(program, plan, &diags));
     uint64_t ops = program ? program->op_count : 0;
     if (program && plan->recompute == LL_RECOMPUTE_SELECTIVE)
         program = take(program, ll_recompute(program, plan->recompute, &trouble));
     s->failed |= !program && !trouble && diags.count == 0;
-    if (program && plan->recompute == LL_RECOMPUTE_SELECTIVE && program->op_count == ops) {
-        ll_trace_free(program); /* nothing is computed again: that has been seen */
-        program = NULL;
-    }
     ll_diags_release(&diags);
-    return program;
+    if (!program || plan->recompute != LL_RECOMPUTE_SELECTIVE || program->op_count > ops)
+        return program;
+    ll_trace_free(program); /* nothing is computed again: that has been seen */
+    return NULL;
+}
+
+/* At a micro-batch. Shares that are made already are taken to it; what experts hold is rounded, so that they
+ * are shared last. */
+static struct ll_trace *make_program(struct searching *s, const struct ll_trace *shared,
+                                     const struct ll_parallel *plan)
+{
+    const char *trouble = NULL;
+    const struct ll_trace *from = shared ? shared : s->thin ? s->thin : s->trace;
+    struct ll_trace *program = ll_trace_rescale(from, plan->micro_batch, &trouble);
+    s->failed |= !program && !trouble;
+    return program && !shared ? take(program, share(s, program, plan)) : program;
 }
 
 /* Puts the layers that were left out back: they take what those like them take. */
@@ -103,11 +117,12 @@ static bool thin_out(struct searching *s)
     return found;
 }
 
-static bool measure(struct searching *s, struct ll_arena *arena, struct base *base)
+static bool measure(struct searching *s, const struct ll_trace *shared, struct ll_arena *arena,
+                    struct base *base)
 {
     struct ll_arena scratch = {0};
     struct ll_diags diags = {0};
-    struct ll_trace *program = make_program(s, &base->plan);
+    struct ll_trace *program = make_program(s, shared, &base->plan);
     const struct ll_prepared *prepared = program ? ll_prepare(program, &scratch, &diags) : NULL;
     const struct ll_result *result =
         prepared ? ll_replay_among(prepared, s->machine, s->exchanges, NULL, &scratch, &diags) : NULL;
@@ -138,6 +153,7 @@ static void count_layer(const struct base *base, enum ll_recompute recompute, ui
     stage->gradient_bytes += cost->gradient_bytes;
     stage->kept_bytes += again ? fmin(cost->handed_bytes, cost->kept_bytes) : cost->kept_bytes;
     stage->handed_bytes = cost->handed_bytes;
+    stage->layers += 1;
 }
 
 /* Divides the layers as ll_cut does. */
@@ -203,13 +219,20 @@ static double tail_s(struct searching *s, const struct ll_parallel *plan, const 
            (plan->zero < 3 ? gather_s : 0);
 }
 
-/* A micro-batch through a stage. With ZeRO 2 gradients are exchanged with each; with ZeRO 3 weights are
- * gathered for either pass, and what that takes longer than the pass shows. */
+/* With ZeRO 3 weights are gathered layer by layer for either pass. What that takes longer than the pass
+ * shows, and what the first layer of each chunk waits for. */
+static double gathered_s(struct searching *s, const struct ll_parallel *plan, const struct stage *stage)
+{
+    if (plan->zero < 3 || stage->layers == 0)
+        return stage->pass_s;
+    double layer_s = among_replicas_s(s, plan, LL_OP_ALL_GATHER, stage->weight_bytes / stage->layers);
+    return fmax(stage->pass_s, 2 * stage->layers * layer_s) + 2 * (double)plan->chunks * layer_s;
+}
+
+/* A micro-batch through a stage; with ZeRO 2 gradients are exchanged with each. */
 static double pass_s(struct searching *s, const struct ll_parallel *plan, const struct stage *stage)
 {
-    double gathers_s =
-        plan->zero < 3 ? 0 : 2 * among_replicas_s(s, plan, LL_OP_ALL_GATHER, stage->weight_bytes);
-    return fmax(stage->pass_s, gathers_s) + (plan->zero < 2 ? 0 : summed_s(s, plan, stage));
+    return gathered_s(s, plan, stage) + (plan->zero < 2 ? 0 : summed_s(s, plan, stage));
 }
 
 static double estimate_s(struct searching *s, const struct ll_parallel *plan, double micro_batches)
@@ -334,7 +357,7 @@ static bool try_stages(struct searching *s, const struct base *base)
             continue;
         plan.pipeline = stages;
         plan.data = left / stages;
-        if (plan.batch % (plan.data * plan.micro_batch) != 0)
+        if (plan.batch % (plan.data * plan.micro_batch) != 0 || plan.data % plan.expert != 0)
             continue;
         any = try_pieces(s, base, plan) || any;
         uint64_t micro_batches = plan.batch / plan.data / plan.micro_batch;
@@ -351,32 +374,52 @@ static bool try_stages(struct searching *s, const struct base *base)
  */
 static void try_micro_batches(struct searching *s, struct ll_parallel plan)
 {
-    bool fits = true;
+    struct ll_trace *shared = plan.expert > 1 ? NULL : share(s, s->thin ? s->thin : s->trace, &plan);
+    bool fits = shared || plan.expert > 1;
+    s->result->impossible += !fits && plan.recompute == LL_RECOMPUTE_NONE;
     for (plan.micro_batch = 1; fits && !s->failed && plan.micro_batch <= plan.batch; plan.micro_batch++) {
         struct ll_arena arena = {0};
         struct base base = {.plan = plan};
         if (plan.batch % plan.micro_batch != 0)
             continue;
         uint64_t before = s->result->considered;
-        bool made = measure(s, &arena, &base);
-        s->result->impossible += !made && plan.recompute == LL_RECOMPUTE_NONE;
-        fits = made ? try_stages(s, &base) || s->result->considered == before
-                    : plan.recompute == LL_RECOMPUTE_NONE;
+        bool made = measure(s, shared, &arena, &base);
+        s->result->impossible += !made;
+        fits = !made || try_stages(s, &base) || s->result->considered == before;
         ll_arena_release(&arena);
     }
+    ll_trace_free(shared);
+}
+
+static bool has_experts(const struct ll_trace *trace)
+{
+    for (uint64_t i = 0; i < trace->desc_count; i++)
+        if (ll_is_of_experts(&trace->descs[i]))
+            return true;
+    return false;
+}
+
+/* All ways to lay experts on replicas. */
+static void try_experts(struct searching *s, struct ll_parallel plan)
+{
+    uint64_t most = has_experts(s->trace) ? s->search->devices / plan.tensor : 1;
+    for (plan.expert = 1; plan.expert <= most; plan.expert++)
+        if (most % plan.expert == 0)
+            try_micro_batches(s, plan);
 }
 
 static void try_all(struct searching *s)
 {
     struct ll_parallel plan = ll_plan_of_one();
     plan.batch = s->search->batch;
-    for (plan.tensor = 1; plan.tensor <= s->search->devices; plan.tensor++)
+    uint64_t near = s->machine->network_count ? s->machine->networks[0].devices : 1;
+    for (plan.tensor = 1; plan.tensor <= ll_min(near, s->search->devices); plan.tensor++)
         for (int sequence = 0; s->search->devices % plan.tensor == 0 && sequence <= (plan.tensor > 1);
              sequence++)
             for (int selective = 0; selective < 2; selective++) {
                 plan.sequence = sequence;
                 plan.recompute = selective ? LL_RECOMPUTE_SELECTIVE : LL_RECOMPUTE_NONE;
-                try_micro_batches(s, plan);
+                try_experts(s, plan);
             }
 }
 

@@ -155,13 +155,15 @@ void ll_tell_price(const struct ll_asked *asked, const struct ll_price *price, s
     const struct ll_exchanged *e = &price->exchanged;
     const char *name = ll_op_name((enum ll_op_kind)asked->kind);
     if (asked->peer)
-        ll_say(why, "%s of %" PRIu64 " B, %" PRId64 " devices away; so do %" PRIu64 " pairs at once", name,
-               asked->bytes, asked->peer, price->groups);
+        ll_say(why,
+               "%s of %" PRIu64 " B to a device %" PRId64 " away, while %" PRIu64 " pairs of devices do so",
+               name, asked->bytes, asked->peer, price->groups);
     else
         ll_say(why,
-               "%s of %" PRIu64 " B among %" PRIu64 " devices, %" PRIu64 " apart; so do %" PRIu64
-               " groups at once on the links that they share",
-               name, asked->bytes, price->devices, asked->stride, price->groups);
+               "%s of %" PRIu64 " B among %" PRIu64 " devices, %" PRIu64 " apart; %" PRIu64
+               " such group%s the links",
+               name, asked->bytes, price->devices, asked->stride, price->groups,
+               price->groups == 1 ? " uses" : "s use");
     if (price->devices < 2) {
         ll_say(why, "time, of one device by itself: 0 = 0 s");
         return;

@@ -178,7 +178,8 @@ static void network_line(const struct ll_result *result, unsigned width, struct 
 
 static const char *kind_rate(struct ll_human *human, const struct ll_kind_result *kind)
 {
-    bool moves = kind->bound >= LL_BOUND_LEVEL || kind->bound == LL_BOUND_HOST;
+    bool moves =
+        kind->bound >= LL_BOUND_LEVEL || kind->bound == LL_BOUND_HOST || kind->bound == LL_BOUND_NETWORK;
     return ll_si(human, (moves ? kind->bytes : kind->flops) / kind->time_s, moves ? "B/s" : "FLOP/s");
 }
 

@@ -25,7 +25,7 @@ uint64_t ll_family_size(const struct ll_family *family)
     uint64_t size = 1;
     for (size_t i = 0; i < ll_family_axes(family); i++)
         size *= ll_family_axis_values(&family->axes[i]);
-    return family->list ? family->list_count : size;
+    return size;
 }
 
 void ll_family_point(const struct ll_family *family, uint64_t i, uint64_t values[LL_MOST_FAMILY_AXES])
@@ -33,8 +33,8 @@ void ll_family_point(const struct ll_family *family, uint64_t i, uint64_t values
     assert(i < ll_family_size(family));
     for (size_t axis = ll_family_axes(family); axis-- > 0;) {
         size_t count = ll_family_axis_values(&family->axes[axis]);
-        values[axis] = family->list ? family->list[i][axis] : family->axes[axis].values[i % count];
-        i = family->list ? i : i / count;
+        values[axis] = family->axes[axis].values[i % count];
+        i /= count;
     }
 }
 

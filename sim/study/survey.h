@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* A survey: a family of workloads, simulated all over on several platforms.
  *
- * Its axes say which workloads: a model and the values of its parameters and of the batch, in all
- * combinations or as a list. A platform is one or several devices that share a batch: each computes its part
+ * Its axes say which workloads: values of a model's parameters and of the batch, in all combinations. A
+ * platform is one or several devices that share a batch: each computes its part
  * on a copy of the weights, then all add up their gradients, one after the other, and nobody goes on
  * meanwhile. So
  *
@@ -30,7 +30,7 @@ enum {
 /* A parameter of the model, or "batch". */
 struct ll_family_axis {
     const char *key;
-    uint64_t values[LL_MOST_FAMILY_VALUES]; /* of a grid, rising; ended by 0, if not full */
+    uint64_t values[LL_MOST_FAMILY_VALUES]; /* rising; ended by 0, if not full */
 };
 
 struct ll_family {
@@ -40,9 +40,6 @@ struct ll_family {
         const char *key, *value;
     } fixed[LL_MOST_FIXED]; /* what all points share; ended by one without key, if not full */
     struct ll_family_axis axes[LL_MOST_FAMILY_AXES]; /* ended by one without key, if not full */
-    const uint64_t (
-        *list)[LL_MOST_FAMILY_AXES]; /* a point each, values in the order of the axes; NULL: a grid */
-    uint64_t list_count;
 };
 
 /* How many axes, values of one of them, and points. */
@@ -50,7 +47,7 @@ size_t ll_family_axes(const struct ll_family *family);
 size_t ll_family_axis_values(const struct ll_family_axis *axis);
 uint64_t ll_family_size(const struct ll_family *family);
 
-/* Values of point i, by axis: of a grid, the last axis changes fastest. */
+/* Values of point i, by axis; the last axis changes fastest. */
 void ll_family_point(const struct ll_family *family, uint64_t i, uint64_t values[LL_MOST_FAMILY_AXES]);
 
 /* The axis of this key, which there is. */

@@ -3,6 +3,7 @@
 #include "samples.h"
 
 #include "sim/cost/memo.h"
+#include "sim/machine/number.h"
 
 #include <string.h>
 
@@ -72,6 +73,100 @@ static void kinds_are_kept_apart(void **state)
     ll_memo_release(&memo);
 }
 
+/* One number of the machine, or a count or size that no list of numbers has, becomes another. */
+static void change(struct ll_machine *machine, const struct ll_number *numbers, size_t count,
+                   struct dice *dice)
+{
+    struct ll_unit *unit = &machine->units[roll_between(dice, 0, machine->unit_count - 1)];
+    struct ll_level *level = &machine->levels[roll_between(dice, 0, machine->level_count - 1)];
+    const struct ll_number *number = &numbers[roll_between(dice, 0, count - 1)];
+    switch (roll_between(dice, 0, 5)) {
+    case 0:
+        unit->count += 1;
+        break;
+    case 1:
+        level->size_bytes += 4096;
+        break;
+    case 2:
+        if (unit->model == LL_UNIT_SYSTOLIC)
+            unit->systolic.rows += 8;
+        else if (unit->model == LL_UNIT_VECTOR)
+            unit->vector.lanes += 16;
+        break;
+    case 3:
+        machine->software.fusion = LL_FUSION_ELEMENTWISE;
+        break;
+    default:
+        ll_number_set(machine, number, ll_number_get(machine, number) * 1.25);
+    }
+}
+
+static void try_changes(const char *stem, uint64_t seed)
+{
+    enum { WORKS = 40, CHANGES = 60 };
+    static const char *const folders[] = {"hwconfigs", NULL};
+    struct ll_arena arena = {0};
+    struct ll_diags diags = {0};
+    struct dice dice = {seed};
+    struct ll_machine *machine = ll_machine_read(stem, folders, NULL, 0, &diags);
+    size_t count;
+    const struct ll_number *numbers = ll_machine_numbers(machine, &arena, &count);
+    struct ll_memo memo = {.machine = machine};
+    struct ll_work works[WORKS];
+    for (int i = 0; i < WORKS; i++)
+        works[i] = random_work(&dice);
+    for (int round = 0; round < CHANGES; round++) {
+        change(machine, numbers, count, &dice);
+        ll_memo_turn(&memo, machine);
+        for (int i = 0; i < WORKS; i++) {
+            struct ll_cost fresh;
+            const char *trouble, *remembered;
+            bool right = ll_cost_op(machine, LL_OP_ADD, &works[i], &fresh, NULL, &trouble);
+            const struct ll_cost *kept = ll_memo_cost(&memo, LL_OP_ADD, &works[i], &remembered);
+            assert_true(right == (kept != NULL) && trouble == remembered);
+            if (right)
+                assert_memory_equal(kept, &fresh, sizeof fresh);
+        }
+    }
+    ll_memo_release(&memo);
+    ll_machine_free(machine);
+    ll_arena_release(&arena);
+}
+
+static void what_is_remembered_of_another_machine_is_right_for_this_one(void **state)
+{
+    (void)state;
+    static const char *const stems[] = {"custom_example", "tpu_v2_core", "v100_sxm2_16gb", "gemmini_like",
+                                        "eyeriss_like",   "i7_6700k",    "tpu_v1",         "nvdla_like"};
+    for (size_t i = 0; i < sizeof stems / sizeof *stems; i++)
+        try_changes(stems[i], 40 + i);
+}
+
+/* Only the array is another: what runs on the vector unit is not computed again. */
+static void what_another_unit_costs_is_kept(void **state)
+{
+    (void)state;
+    static const char *const folders[] = {"hwconfigs", NULL};
+    struct ll_diags diags = {0};
+    struct ll_machine *machine = ll_machine_read("custom_example", folders, NULL, 0, &diags);
+    struct ll_memo memo = {.machine = machine};
+    struct ll_work work = {.kind = LL_WORK_VECTOR, .dtype = LL_F32, .flops = 1000, .a_bytes = 4000};
+    const char *trouble;
+    ll_memo_turn(&memo, machine);
+    assert_non_null(ll_memo_cost(&memo, LL_OP_ADD, &work, &trouble));
+    uint64_t signature = memo.entries[0].signature;
+    machine->units[0].systolic.rows *= 2;
+    ll_memo_turn(&memo, machine);
+    assert_non_null(ll_memo_cost(&memo, LL_OP_ADD, &work, &trouble));
+    assert_int_equal(memo.entries[0].signature, signature);
+    machine->levels[0].size_bytes *= 2;
+    ll_memo_turn(&memo, machine);
+    assert_non_null(ll_memo_cost(&memo, LL_OP_ADD, &work, &trouble));
+    assert_int_not_equal(memo.entries[0].signature, signature);
+    ll_memo_release(&memo);
+    ll_machine_free(machine);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -79,6 +174,8 @@ int main(void)
         cmocka_unit_test(a_refusal_is_remembered_with_its_reason),
         cmocka_unit_test(what_is_remembered_is_not_computed_again),
         cmocka_unit_test(kinds_are_kept_apart),
+        cmocka_unit_test(what_is_remembered_of_another_machine_is_right_for_this_one),
+        cmocka_unit_test(what_another_unit_costs_is_kept),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -2,8 +2,13 @@
 /* Searches small enough to be done by hand as well: every plan simulated. */
 #include "check.h"
 
+#include "dry_model.h"
+#include "sim/parallel/recompute.h"
+#include "sim/parallel/same.h"
 #include "sim/parallel/search.h"
+#include "sim/parallel/shard.h"
 #include "toy_trace.h"
+#include "tracer/rescale.h"
 
 enum { DEVICES = 8, BATCH = 32 };
 
@@ -115,12 +120,53 @@ static void nothing_is_found_where_nothing_fits(void **state)
     close_scene(&scene);
 }
 
+/* A rank's share at this batch, recomputing what attention makes. */
+static struct ll_trace *share_of(const struct ll_trace *trace, const struct ll_parallel *plan)
+{
+    struct ll_diags diags = {0};
+    const char *trouble;
+    struct ll_trace *share = ll_shard(trace, plan, &diags);
+    assert_non_null(share);
+    struct ll_trace *again = ll_recompute(share, plan->recompute, &trouble);
+    assert_non_null(again);
+    ll_trace_free(share);
+    ll_diags_release(&diags);
+    return again;
+}
+
+/* A search makes a program once and takes it to all micro-batches. */
+static void sharing_products_and_another_batch_go_in_any_order(void **state)
+{
+    (void)state;
+    const struct ll_setting sizes[] = {
+        {"layers", "2"}, {"hidden", "64"}, {"heads", "8"}, {"vocabulary", "100"}, {"seq", "16"}};
+    struct ll_trace *gpt = dry_model("gpt", true, 2, sizes, 5);
+    for (int i = 0; i < 12; i++) {
+        struct ll_parallel plan = ll_plan_of_one();
+        const char *trouble;
+        plan.tensor = (uint64_t)1 << i % 3;
+        plan.sequence = i / 3 % 2 && plan.tensor > 1;
+        plan.recompute = i / 6 ? LL_RECOMPUTE_SELECTIVE : LL_RECOMPUTE_NONE;
+        struct ll_trace *larger = ll_trace_rescale(gpt, 6, &trouble);
+        struct ll_trace *a = share_of(larger, &plan), *share = share_of(gpt, &plan);
+        struct ll_trace *b = ll_trace_rescale(share, 6, &trouble);
+        assert_non_null(b);
+        assert_true(ll_same_program(a, b));
+        ll_trace_free(larger);
+        ll_trace_free(share);
+        ll_trace_free(a);
+        ll_trace_free(b);
+    }
+    ll_trace_free(gpt);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(the_best_is_as_good_as_the_best_by_hand),
         cmocka_unit_test(what_is_found_is_in_order_and_all_is_counted),
         cmocka_unit_test(nothing_is_found_where_nothing_fits),
+        cmocka_unit_test(sharing_products_and_another_batch_go_in_any_order),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
