@@ -13,17 +13,18 @@
  *              more before it goes backward, none after the update      3 (N-1)/N S
  *
  * Gradients go in buckets, in the order in which they are made: a bucket when it has plan->bucket_bytes, or
- * with plan->overlap false and zero below 2 all of them when the first is used. New weights go in such buckets too. Rows of a
- * table that an update picks (sgd_rows) are gathered from all with their indices, and that update does all of
- * them. With overlap the weights of the next layer are gathered while one computes (zero 3), without it when
- * they are needed.
+ * with plan->overlap false and zero below 2 all of them when the first is used. New weights go in such
+ * buckets too. Rows of a table that an update picks (sgd_rows) are gathered from all with their indices, and
+ * that update does all of them. With overlap the weights of the next layer are gathered while one computes
+ * (zero 3), without it when they are needed.
  *
  * With plan->expert replicas dividing experts among them, experts are exchanged by themselves, among the N /
  * expert replicas that have the same ones.
  *
  * Exchanges of gradients and of new weights have the phase comm: they happen once a step, with the backward
- * pass of the last micro-batch and after the update. Those of gradients that are freed (zero 2 and 3) have the
- * phase backward, those of weights with zero 3 the phase of the layer's ops. Parts are of ceil(elements / N). */
+ * pass of the last micro-batch and after the update. Those of gradients that are freed (zero 2 and 3) have
+ * the phase backward, those of weights with zero 3 the phase of the layer's ops. Parts are of ceil(elements /
+ * N). */
 #ifndef LL_SIM_PARALLEL_EXCHANGE_H
 #define LL_SIM_PARALLEL_EXCHANGE_H
 

@@ -124,6 +124,10 @@ static void a_step_is_bounded_and_its_shares_sum_to_one(void **state)
         for (int t = 0; t < LL_TRAFFIC_COUNT; t++)
             assert_true(result->exposed_s[t] >= 0 && result->exposed_s[t] < result->step_s);
         assert_near(result->result->time_s, result->step_s, 0);
+        double exposed_s = result->exposed_s[LL_TRAFFIC_TENSOR] + result->exposed_s[LL_TRAFFIC_DATA] +
+                           result->exposed_s[LL_TRAFFIC_EXPERT];
+        assert_near(exposed_s, result->result->network.exposed_s, 1e-9);
+        assert_true(exposed_s <= result->result->network.busy_s * (1 + 1e-12));
         ll_spread_free(programs);
         close_scene(&scene);
     }
