@@ -11,8 +11,8 @@
 #include <stdlib.h>
 #include <unistd.h>
 
-/* One step of the model's training, or inference; batch 0 is its own. Free with ll_trace_free. */
-static inline struct ll_trace *dry_model(const char *name, bool train, uint64_t batch,
+/* Steps of the model's training, or inference; batch 0 is its own. Free with ll_trace_free. */
+static inline struct ll_trace *dry_steps(const char *name, bool train, uint64_t batch, uint64_t steps,
                                          const struct ll_setting *settings, size_t setting_count)
 {
     struct ll_diags *diags = calloc(1, sizeof *diags);
@@ -22,7 +22,7 @@ static inline struct ll_trace *dry_model(const char *name, bool train, uint64_t 
     close(file);
     const struct ll_run_options options = {.train = train,
                                            .batch = batch,
-                                           .steps = 1,
+                                           .steps = steps,
                                            .seed = 1,
                                            .dry_run = true,
                                            .settings = settings,
@@ -38,6 +38,13 @@ static inline struct ll_trace *dry_model(const char *name, bool train, uint64_t 
     free(diags);
     unlink(path);
     return trace;
+}
+
+/* One step. */
+static inline struct ll_trace *dry_model(const char *name, bool train, uint64_t batch,
+                                         const struct ll_setting *settings, size_t setting_count)
+{
+    return dry_steps(name, train, batch, 1, settings, setting_count);
 }
 
 #endif

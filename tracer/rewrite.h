@@ -50,7 +50,8 @@ void ll_rewrite_begin(struct ll_rewrite *rewrite, const struct ll_trace *old, co
 void ll_rewrite_keep(struct ll_rewrite *rewrite, uint32_t op);
 
 /* The old op as a record of the new trace, to be changed as one likes and put. Its lists lie in rewrite->refs
- * and rewrite->attrs (room for LL_MAX_ATTRS), until the next record is asked for. False after trouble. */
+ * (inputs, outputs, controls, and room for one more) and rewrite->attrs (room for LL_MAX_ATTRS), until the
+ * next record is asked for. False after trouble. */
 bool ll_rewrite_record(struct ll_rewrite *rewrite, uint32_t op, struct ll_record *record);
 
 /* Puts a record in the place of an old op: its outputs are what the old ones become, in order, as far as

@@ -229,7 +229,6 @@ static int run(const struct ll_args *args)
         free(session.rows.at);
         return LL_WRONG;
     }
-    session.library.folder = session.folder;
     session.json = (struct ll_json){.out = &session.text, .indent = true};
     int status = run_all(&session, chosen, count);
     ll_library_release(&session.library);

@@ -209,7 +209,7 @@ static int show(const struct ll_args *args, const struct ll_validation *v)
     return (ll_flag(args, "json") ? report_json : report)(v);
 }
 
-/* What rows want to be recorded is, in the folder for temporary files, once each. */
+/* What rows want to be recorded is, once each. */
 struct recorder {
     struct ll_library library;
     struct ll_arena *arena;
@@ -226,13 +226,12 @@ static const struct ll_trace *bring(void *context, const struct ll_wanted *wante
         .model = kept->model, .train = kept->train != 0, .dry_run = true, .batch = kept->batch, .steps = 1};
     for (size_t i = 0; i < LL_MOST_WANTED_SETTINGS && kept->settings[i].key[0]; i++)
         recording.settings[i] = (struct ll_study_setting){kept->settings[i].key, kept->settings[i].value};
-    return ll_bring_one(&recorder->library, &recording, recorder->arena, &trace) == LL_DONE ? trace : NULL;
+    return ll_bring_one(&recorder->library, &recording, &trace) == LL_DONE ? trace : NULL;
 }
 
 static int score(const struct ll_args *args, const struct ll_rows *rows, const struct machines *machines)
 {
-    const char *folder = getenv("TMPDIR");
-    struct recorder recorder = {.library.folder = folder && *folder ? folder : "/tmp", .arena = args->arena};
+    struct recorder recorder = {.arena = args->arena};
     const struct ll_recordings recordings = {bring, &recorder};
     struct ll_pool *pool = ll_pool_new(0);
     const struct ll_validation *v =
@@ -276,9 +275,13 @@ const struct ll_command ll_command_validate = {
                 "  leadline validate deepbench.csv --machines my_machines --rows rows.csv --json\n",
     .details =
         "DATA.csv has the header source,hardware,op,dtype,dims,time_s,notes; dims is key=value;key=value.\n"
-        "A machine answers to its file's stem, its name and its aliases. Errors are relative to the\n"
-        "measured time; beside them stand those of a plain roofline: the larger of FLOPs over the\n"
-        "datasheet's peak and bytes over its bandwidth.\n"
+        "A machine answers to its file's stem, its name and its aliases; `8x NAME` means eight of it, "
+        "joined\n"
+        "by its network. Steps of language models and the like are recorded dry, spread as the row says\n"
+        "(tp, pp, dp, microbatch, recompute, sharding) and simulated.\n"
+        "\n"
+        "Errors are relative to the measured time; beside them stand those of a plain roofline: the\n"
+        "larger of FLOPs over the datasheet's peak and bytes over its bandwidth.\n"
         "\n"
         "A file residuals.csv among the machines (--residuals writes it) gives leadline sim its error "
         "bars.\n",

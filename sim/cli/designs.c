@@ -1,6 +1,4 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#define _GNU_SOURCE /* P_tmpdir */
-
 #include "sim/cli/designs.h"
 
 #include "sim/cli/load.h"
@@ -38,38 +36,18 @@ static bool pass_on(const struct ll_diags *from, struct ll_place place, struct l
     return from->count == 0 && ll_complain(diags, place, "the model could not be recorded");
 }
 
-static struct ll_trace *record_into(const char *path, const struct ll_workload *workload,
-                                    const struct ll_model *model, struct ll_run_options *options,
-                                    struct ll_diags *diags)
+static struct ll_trace *record(const struct ll_workload *workload, const struct ll_model *model,
+                               struct ll_run_options *options, struct ll_diags *diags)
 {
+    struct ll_trace *trace = NULL;
     struct ll_run_report report;
     struct ll_diags *own = calloc(1, sizeof *own);
-    int status = LL_DONE;
-    bool done = own && ll_model_run(model, options, &report, own);
-    if (own && !done)
+    options->trace = &trace;
+    if (own && !ll_model_run(model, options, &report, own))
         pass_on(own, workload->place, diags);
     if (own)
         ll_diags_release(own);
     free(own);
-    return done ? ll_read_trace(path, &status) : NULL;
-}
-
-/* A trace on its way through a file that is gone at the end. */
-static struct ll_trace *record(const struct ll_workload *workload, const struct ll_model *model,
-                               struct ll_run_options *options, struct ll_diags *diags)
-{
-    char path[512];
-    const char *folder = getenv("TMPDIR");
-    snprintf(path, sizeof path, "%s/leadline-sweep-XXXXXX", folder && *folder ? folder : P_tmpdir);
-    int file = mkstemp(path);
-    if (file < 0) {
-        ll_complain(diags, workload->place, "no file could be made for its trace, as %s", path);
-        return NULL;
-    }
-    options->path = path;
-    struct ll_trace *trace = record_into(path, workload, model, options, diags);
-    close(file);
-    unlink(path);
     return trace;
 }
 

@@ -10,7 +10,6 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <unistd.h>
 
 void ll_library_release(struct ll_library *library)
 {
@@ -30,9 +29,7 @@ static void tell(const struct ll_recording *recording, uint64_t number, uint64_t
             recording->steps, recording->steps == 1 ? "" : "s");
 }
 
-/* Runs the workload; its trace lies in the folder only until it has been read. */
-static int record(const struct ll_model *model, const struct ll_recording *recording, const char *folder,
-                  struct ll_arena *arena, struct ll_trace **trace)
+static int record(const struct ll_model *model, const struct ll_recording *recording, struct ll_trace **trace)
 {
     struct ll_setting settings[LL_MOST_STUDY_SETTINGS];
     struct ll_run_options options = {.train = recording->train,
@@ -41,20 +38,14 @@ static int record(const struct ll_model *model, const struct ll_recording *recor
                                      .steps = recording->steps,
                                      .seed = 1,
                                      .threads = recording->threads,
-                                     .settings = settings};
+                                     .settings = settings,
+                                     .trace = trace};
     while (options.setting_count < LL_MOST_STUDY_SETTINGS && recording->settings[options.setting_count].key) {
         const struct ll_study_setting *setting = &recording->settings[options.setting_count];
         settings[options.setting_count++] = (struct ll_setting){setting->key, setting->value};
     }
     struct ll_run_report report;
-    options.path = ll_format(arena, "%s/.recording-%ld.llt", folder, (long)getpid());
-    if (!options.path)
-        return ll_failed("memory ran out");
-    int status = ll_run_workload(model, &options, &report);
-    if (status == LL_DONE)
-        *trace = ll_read_trace(options.path, &status);
-    unlink(options.path);
-    return status;
+    return ll_run_workload(model, &options, &report);
 }
 
 static struct ll_library_entry *find(const struct ll_library *library, const struct ll_recording *recording)
@@ -65,7 +56,7 @@ static struct ll_library_entry *find(const struct ll_library *library, const str
     return NULL;
 }
 
-int ll_bring_one(struct ll_library *library, const struct ll_recording *recording, struct ll_arena *arena,
+int ll_bring_one(struct ll_library *library, const struct ll_recording *recording,
                  const struct ll_trace **trace)
 {
     struct ll_library_entry *entry = find(library, recording);
@@ -80,7 +71,7 @@ int ll_bring_one(struct ll_library *library, const struct ll_recording *recordin
     const struct ll_model *model = ll_model_find(recording->model);
     int status = LL_DONE;
     if (model)
-        status = record(model, recording, library->folder, arena, &entry->trace);
+        status = record(model, recording, &entry->trace);
     else
         fprintf(stderr, "there is no workload `%s`; what is made of it is left out\n", recording->model);
     library->entry_count += status == LL_DONE;
@@ -131,7 +122,7 @@ int ll_bring(struct ll_library *library, const struct ll_plan *plan, struct ll_a
         const struct ll_recording *recording = &plan->recordings[i];
         if (ll_model_find(recording->model) && !find(library, recording))
             tell(recording, i + 1, plan->recording_count);
-        int status = ll_bring_one(library, recording, arena, &brought->traces[i]);
+        int status = ll_bring_one(library, recording, &brought->traces[i]);
         if (status != LL_DONE)
             return status;
     }

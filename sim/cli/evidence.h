@@ -19,7 +19,6 @@ struct ll_surveyed_entry {
 
 /* All recordings and surveys of a run of the program; {0} to begin with. One thread. */
 struct ll_library {
-    const char *folder; /* where a trace lies while it is made */
     struct ll_library_entry *entries;
     uint64_t entry_count, capacity;
     struct ll_surveyed_entry *surveys;
@@ -31,7 +30,7 @@ void ll_library_release(struct ll_library *library);
 
 /* The trace of a recording, made when it is new; NULL for a workload that there is not. An exit status, after
  * saying what is wrong. What the recording points to outlives the library. */
-int ll_bring_one(struct ll_library *library, const struct ll_recording *recording, struct ll_arena *arena,
+int ll_bring_one(struct ll_library *library, const struct ll_recording *recording,
                  const struct ll_trace **trace);
 
 /* What a plan was answered with; {0} to begin with. */

@@ -3,8 +3,6 @@
  * collected at the peak that was found. */
 #include "sim/memory/footprint.h"
 
-#include "tracer/lives.h"
-
 #include <stdlib.h>
 #include <string.h>
 
@@ -33,7 +31,7 @@ static void find_peak(const struct ll_trace *trace, const struct ll_life *lives,
     }
 }
 
-static enum ll_training_memory holds(const struct ll_life *life)
+enum ll_training_memory ll_training_memory_of(const struct ll_life *life)
 {
     static const enum ll_training_memory of[LL_MEMORY_COUNT] = {
         [LL_WEIGHT] = LL_HOLDS_WEIGHTS,          [LL_GRADIENT] = LL_HOLDS_FEATURE_MAPS,
@@ -50,7 +48,7 @@ static uint64_t find_most(const struct ll_trace *trace, const struct ll_life *li
     uint64_t live_bytes = 0, most_bytes = 0;
     memset(flows, 0, trace->op_count * sizeof *flows);
     for (uint64_t s = 0; s < trace->storage_count; s++)
-        if (lives[s].first != LL_NONE && holds(&lives[s]) == which) {
+        if (lives[s].first != LL_NONE && ll_training_memory_of(&lives[s]) == which) {
             flows[lives[s].first].born_bytes = ll_add(flows[lives[s].first].born_bytes, lives[s].bytes);
             flows[lives[s].last].dead_bytes = ll_add(flows[lives[s].last].dead_bytes, lives[s].bytes);
         }

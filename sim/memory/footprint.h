@@ -3,7 +3,7 @@
 #ifndef LL_SIM_MEMORY_FOOTPRINT_H
 #define LL_SIM_MEMORY_FOOTPRINT_H
 
-#include "tracer/trace.h"
+#include "tracer/lives.h"
 
 /* What training keeps in memory, as Zhu et al. (TBD, 2018) tell it apart: gradients that an update reads are
  * weight gradients; those in between are feature maps, as what they are gradients of. DYNAMIC: the
@@ -23,6 +23,9 @@ enum ll_training_memory {
 
 /* As in the list; static storage. */
 const char *ll_training_memory_name(enum ll_training_memory memory);
+
+/* Of a storage with such a life. */
+enum ll_training_memory ll_training_memory_of(const struct ll_life *life);
 
 struct ll_footprint {
     uint64_t peak_bytes; /* LL_NO_FIT past 64 bits */

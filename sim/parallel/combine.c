@@ -84,22 +84,22 @@ static void add_energy(struct ll_energy_parts *sum, const struct ll_energy_parts
 }
 
 /* What flows all the time does so while the device waits too. */
-static void sum_energy(const struct ll_term *terms, size_t count, struct ll_result *sum)
+double ll_combined_energy_j(const struct ll_term *terms, size_t count, double time_s,
+                            struct ll_energy_parts *parts)
 {
     const struct ll_result *first = terms[0].result;
     double static_w = first->time_s > 0 ? first->energy.static_j / first->time_s : 0;
-    sum->energy = (struct ll_energy_parts){.static_j = static_w * sum->time_s};
-    uint64_t outermost = sum->machine->level_count - 1;
+    uint64_t outermost = first->machine->level_count - 1;
+    *parts = (struct ll_energy_parts){.static_j = static_w * time_s};
     for (size_t t = 0; t < count; t++) {
-        add_energy(&sum->energy, &terms[t].result->energy, terms[t].times);
-        sum->energy.level_j[outermost] +=
-            terms[t].times * terms[t].more_bytes * ll_machine_level_j(sum->machine, outermost);
+        add_energy(parts, &terms[t].result->energy, terms[t].times);
+        parts->level_j[outermost] +=
+            terms[t].times * terms[t].more_bytes * ll_machine_level_j(first->machine, outermost);
     }
-    if (isnan(first->energy_j))
-        return;
-    sum->energy_j = sum->energy.compute_j + sum->energy.host_j + sum->energy.static_j;
+    double energy_j = parts->compute_j + parts->host_j + parts->static_j;
     for (unsigned l = 0; l < LL_MAX_LEVELS; l++)
-        sum->energy_j += sum->energy.level_j[l];
+        energy_j += parts->level_j[l];
+    return isnan(first->energy_j) ? NAN : energy_j;
 }
 
 /* Shares of the parts, each for as long as it takes, and of waiting; scaled so that they sum to 1. */
@@ -163,7 +163,7 @@ const struct ll_result *ll_combine(const struct ll_term *terms, size_t count, do
     sum->fits = footprint->peak_bytes <= sum->machine->levels[sum->machine->level_count - 1].size_bytes;
     sum_shares(terms, count, wait_s, sum);
     sum_rates(terms, count, sum);
-    sum_energy(terms, count, sum);
+    sum->energy_j = ll_combined_energy_j(terms, count, time_s, &sum->energy);
     if (!sum_kinds(terms, count, arena, sum))
         return NULL;
     prepared->bytes = 0;

@@ -19,6 +19,10 @@ struct ll_term {
 const struct ll_result *ll_combine(const struct ll_term *terms, size_t count, double time_s, double wait_s,
                                    const struct ll_footprint *footprint, struct ll_arena *arena);
 
+/* Energy of the device in such a step, J, and its parts; NaN and nothing when the machine does not say. */
+double ll_combined_energy_j(const struct ll_term *terms, size_t count, double time_s,
+                            struct ll_energy_parts *parts);
+
 /* FLOPs of a device in all its terms. */
 double ll_combined_flops(const struct ll_term *terms, size_t count);
 

@@ -42,9 +42,9 @@ static uint32_t last_op(const struct ll_exchanging *x)
     return x->rewrite.op_count > 0 ? x->rewrite.op_count - 1 : LL_NONE;
 }
 
-/* How a gradient is exchanged. */
+/* How a gradient is exchanged; `often`: with every micro-batch. */
 struct way {
-    bool parts, experts;
+    bool parts, experts, often;
 };
 
 static bool in_parts(const struct ll_exchanging *x, uint32_t tensor)
@@ -52,10 +52,18 @@ static bool in_parts(const struct ll_exchanging *x, uint32_t tensor)
     return x->plan->zero > 0 && x->gradients.in_parts[tensor] && ll_replicas_of(x, tensor) > 1;
 }
 
+/* Parts of gradients are added up where the whole ones are not kept; what is only made once a step is
+ * exchanged then. */
+static bool goes_often(const struct ll_exchanging *x, uint32_t tensor)
+{
+    uint32_t maker = x->trace->tensors[tensor].producer;
+    return x->plan->zero >= 2 && in_parts(x, tensor) && form_of(x, maker)->phase == LL_PHASE_BACKWARD;
+}
+
 static bool goes(const struct ll_exchanging *x, uint32_t tensor, struct way way)
 {
     return in_parts(x, tensor) == way.parts && ll_of_experts(x, tensor) == way.experts &&
-           ll_replicas_of(x, tensor) > 1;
+           goes_often(x, tensor) == way.often && ll_replicas_of(x, tensor) > 1;
 }
 
 /* Those of a bucket's tensors that go the same way. */
@@ -73,7 +81,7 @@ static void exchange_some(struct ll_exchanging *x, const uint32_t *tensors, uint
     }
     const struct ll_exchanged_tensors exchange = {
         .kind = way.parts ? LL_OP_REDUCE_SCATTER : LL_OP_ALL_REDUCE,
-        .phase = LL_PHASE_COMM,
+        .phase = way.often ? LL_PHASE_BACKWARD : LL_PHASE_COMM,
         .scope = "gradients",
         .inputs = inputs,
         .outputs = outputs,
@@ -91,7 +99,8 @@ static void exchange_some(struct ll_exchanging *x, const uint32_t *tensors, uint
 /* A run of a bucket's tensors; each is then what came out. */
 static void exchange_run(struct ll_exchanging *x, const uint32_t *tensors, uint64_t count)
 {
-    static const struct way ways[] = {{true, false}, {false, false}, {true, true}, {false, true}};
+    static const struct way ways[] = {{true, false, true}, {true, false, false}, {false, false, false},
+                                      {true, true, true},  {true, true, false},  {false, true, false}};
     uint32_t *room = malloc((2 * count + 1) * sizeof *room);
     if (!room)
         no_memory(x);
@@ -142,8 +151,12 @@ static void meet_gradients(struct ll_exchanging *x, uint32_t op)
         if (x->gradients.kind[tensor] == LL_DENSE_GRADIENT && !x->exchanged[tensor])
             any = add(x, &x->dense, tensor);
     }
-    if (any && x->plan->overlap)
-        drain(x, &x->dense, false, exchange_run);
+    if (!any || (!x->plan->overlap && x->plan->zero < 2))
+        return;
+    uint32_t ops = x->rewrite.op_count;
+    drain(x, &x->dense, false, exchange_run);
+    if (!x->plan->overlap && x->rewrite.op_count > ops)
+        x->awaited = last_op(x);
 }
 
 /* Rows of a table with all devices' rows behind each other. */
@@ -378,6 +391,18 @@ static void write_update(struct ll_exchanging *x, uint32_t op)
     meet_weights(x, op);
 }
 
+/* What comes behind an exchange that nothing overlaps. */
+static void await_exchange(struct ll_exchanging *x, struct ll_record *record)
+{
+    uint32_t *controls = x->rewrite.refs + record->input_count + record->output_count;
+    if (x->awaited == LL_NONE)
+        return;
+    memmove(controls + 1, controls, record->control_count * sizeof *controls);
+    controls[0] = x->awaited;
+    record->control_count++;
+    x->awaited = LL_NONE;
+}
+
 /* An op that is no update has to do with this device's gradients, whether they were exchanged before or not.
  */
 static void write_own(struct ll_exchanging *x, uint32_t op)
@@ -389,6 +414,7 @@ static void write_own(struct ll_exchanging *x, uint32_t op)
         uint32_t own = x->own[ll_op_input(x->trace, op, i)];
         x->rewrite.refs[i] = own != LL_NONE ? own : x->rewrite.refs[i];
     }
+    await_exchange(x, &record);
     ll_rewrite_put(&x->rewrite, op, &record);
 }
 
@@ -431,7 +457,7 @@ static bool prepare(struct ll_exchanging *x)
 struct ll_trace *ll_exchange_gradients(const struct ll_trace *trace, const struct ll_parallel *plan,
                                        const char **trouble)
 {
-    struct ll_exchanging x = {.trace = trace, .plan = plan};
+    struct ll_exchanging x = {.trace = trace, .plan = plan, .awaited = LL_NONE};
     char replicas[32], zero[32];
     snprintf(replicas, sizeof replicas, "%" PRIu64, plan->data);
     snprintf(zero, sizeof zero, "%" PRIu64, plan->zero);

@@ -7,22 +7,24 @@
  *     zero 0   all_reduce of the gradients                              each device sends 2 (N-1)/N S
  *     zero 1   reduce_scatter of the gradients, 1/N of the optimizer's state and work on each, all_gather of
  *              the new weights                                          the same
- *     zero 2   as 1; a gradient is freed as soon as it is exchanged     the same
+ *     zero 2   as 1; a gradient is freed as soon as it is exchanged, and of several micro-batches the parts
+ *              are added up                                             the same, gradients of every one
  *     zero 3   as 2, but weights lie in N parts too: all_gather of a layer's before it goes forward, once
  *              more before it goes backward, none after the update      3 (N-1)/N S
  *
  * Gradients go in buckets, in the order in which they are made: a bucket when it has plan->bucket_bytes, or
- * with plan->overlap false all of them when the first is used. New weights go in such buckets too. Rows of a
- * table that an update picks (sgd_rows) are gathered from all with their indices, and that update does all of
- * them. With overlap the weights of the next layer are gathered while one computes (zero 3), without it when
- * they are needed.
+ * with plan->overlap false and zero below 2 all of them when the first is used. New weights go in such
+ * buckets too. Rows of a table that an update picks (sgd_rows) are gathered from all with their indices, and
+ * that update does all of them. With overlap the weights of the next layer are gathered while one computes
+ * (zero 3), without it when they are needed.
  *
  * With plan->expert replicas dividing experts among them, experts are exchanged by themselves, among the N /
  * expert replicas that have the same ones.
  *
  * Exchanges of gradients and of new weights have the phase comm: they happen once a step, with the backward
- * pass of the last micro-batch and after the update. Those of weights with zero 3 have the phase of the
- * layer's ops. Parts are of ceil(elements / N). */
+ * pass of the last micro-batch and after the update. Those of gradients that are freed (zero 2 and 3) have
+ * the phase backward, those of weights with zero 3 the phase of the layer's ops. Parts are of ceil(elements /
+ * N). */
 #ifndef LL_SIM_PARALLEL_EXCHANGE_H
 #define LL_SIM_PARALLEL_EXCHANGE_H
 

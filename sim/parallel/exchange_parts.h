@@ -29,6 +29,7 @@ struct ll_exchanging {
     struct ll_layers layers;
     struct ll_rewrite rewrite;
     struct ll_bucket dense, weights;
+    uint32_t awaited;   /* op of the new trace for which the next op waits; LL_NONE: none */
     bool *exchanged;    /* by old tensor: a gradient that is */
     uint32_t *own;      /* by old tensor: the new one before the exchange, LL_NONE before it */
     bool *partial;      /* by old tensor: a sum over the parts that this device has */

@@ -159,6 +159,15 @@ static uint32_t keep_copy(struct ll_holding *holding, uint32_t tensor, struct ll
     return copy;
 }
 
+/* Gradients that a backward pass makes are shared out with it, though an update is the first to ask. */
+static bool is_of_pass(const struct ll_holding *holding, uint32_t tensor)
+{
+    const struct ll_trace *old = holding->rewrite.old;
+    uint32_t maker = old->tensors[tensor].producer;
+    return desc_of(holding, tensor)->memory == LL_GRADIENT && maker != LL_NONE &&
+           old->forms[old->ops[maker].form].phase != LL_PHASE_UPDATE;
+}
+
 /* The sum, whole or scattered, which the tensor is from now on. */
 static uint32_t sum_up(struct ll_holding *holding, uint32_t tensor, struct ll_state wanted,
                        struct work_place place)
@@ -169,7 +178,7 @@ static uint32_t sum_up(struct ll_holding *holding, uint32_t tensor, struct ll_st
     if (scattered)
         state =
             (struct ll_state){LL_HELD_SHARE, wanted.dim, gradient ? wanted.role : LL_ROLE_SEQUENCE, false};
-    if (scattered && gradient)
+    if (scattered && gradient && is_of_pass(holding, tensor))
         place.phase = LL_PHASE_BACKWARD;
     uint32_t sum = exchange(holding, scattered ? LL_OP_REDUCE_SCATTER : LL_OP_ALL_REDUCE, tensor,
                             ll_rewrite_tensor(&holding->rewrite, tensor), state, place);
@@ -206,7 +215,7 @@ uint32_t ll_have_state(struct ll_holding *holding, uint32_t tensor, struct ll_st
         return now;
     if (copy)
         return copy->tensor;
-    if (phase == LL_PHASE_UPDATE && desc_of(holding, tensor)->memory == LL_GRADIENT)
+    if (phase == LL_PHASE_UPDATE && is_of_pass(holding, tensor))
         place.phase = LL_PHASE_BACKWARD;
     if (wanted.held == LL_HELD_WHOLE)
         return keep_copy(holding, tensor, wanted,

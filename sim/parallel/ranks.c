@@ -42,7 +42,7 @@ struct ll_ranks {
 
     uint64_t *first_next; /* by task: its followers in `next` */
     uint32_t *next;
-    uint32_t *next_member; /* by task: the next join of the same meeting */
+    uint32_t *next_member; /* by task: the next join of the same meeting, or send of the same line */
     struct meeting *meetings;
     uint32_t meeting_count, done;
     uint64_t meeting_capacity;
@@ -140,9 +140,12 @@ static void complain_alone(const struct state *state, struct ll_diags *diags)
                 state->task.rank, state->task.name, state->task.other);
 }
 
-/* Every task of a kind gets, by its key, the place in line that it has: counted up in `counts`. */
-static bool number_messages(struct ll_ranks *ranks, struct ll_map *lines, struct ll_map *places,
-                            uint32_t **counts, uint32_t *sends)
+/* Sends from one rank to another with one tag, in their order: a chain through `next_member`. */
+struct line {
+    uint32_t first, last;
+};
+
+static bool line_up(struct ll_ranks *ranks, struct ll_map *keys, struct line **lines)
 {
     uint64_t capacity = 0;
     for (uint32_t i = 0; i < ranks->count; i++) {
@@ -150,39 +153,37 @@ static bool number_messages(struct ll_ranks *ranks, struct ll_map *lines, struct
         bool is_new;
         if (ranks->states[i].task.kind != LL_TASK_SEND)
             continue;
-        uint32_t line = ll_map_intern(lines, &key, sizeof key, &is_new);
-        if (line == LL_NO_ID ||
-            !ll_grow((void **)counts, &capacity, 2 * ((uint64_t)line + 1), sizeof **counts))
+        uint32_t id = ll_map_intern(keys, &key, sizeof key, &is_new);
+        if (id == LL_NO_ID || !ll_grow((void **)lines, &capacity, (uint64_t)id + 1, sizeof **lines))
             return false;
+        struct line *line = &(*lines)[id];
+        ranks->next_member[i] = LL_NO_TASK;
         if (is_new)
-            (*counts)[2 * line] = (*counts)[2 * line + 1] = 0;
-        const uint32_t place[2] = {line, (*counts)[2 * line]++};
-        uint32_t id = ll_map_intern(places, place, sizeof place, NULL);
-        if (id == LL_NO_ID)
-            return false;
-        sends[id] = i;
+            line->first = i;
+        else
+            ranks->next_member[line->last] = i;
+        line->last = i;
     }
     return true;
 }
 
-/* The receives of each line take its sends in their order. */
-static void meet_sends(struct ll_ranks *ranks, const struct ll_map *lines, const struct ll_map *places,
-                       uint32_t *counts, const uint32_t *sends, struct ll_diags *diags)
+/* Each receive takes the first send of its line. */
+static void take_in_turn(struct ll_ranks *ranks, const struct ll_map *keys, struct line *lines,
+                         struct ll_diags *diags)
 {
     for (uint32_t i = 0; i < ranks->count; i++) {
         struct state *state = &ranks->states[i];
         struct message_key key = key_of(&state->task);
         if (state->task.kind != LL_TASK_RECEIVE)
             continue;
-        uint32_t line = ll_map_find(lines, &key, sizeof key);
-        const uint32_t place[2] = {line, line == LL_NO_ID ? 0 : counts[2 * line + 1]++};
-        uint32_t id = line == LL_NO_ID ? LL_NO_ID : ll_map_find(places, place, sizeof place);
-        if (id == LL_NO_ID) {
+        uint32_t id = ll_map_find(keys, &key, sizeof key);
+        if (id == LL_NO_ID || lines[id].first == LL_NO_TASK) {
             complain_alone(state, diags);
             continue;
         }
-        state->partner = sends[id];
-        ranks->states[sends[id]].partner = i;
+        state->partner = lines[id].first;
+        lines[id].first = ranks->next_member[state->partner];
+        ranks->states[state->partner].partner = i;
     }
     for (uint32_t i = 0; i < ranks->count; i++)
         if (ranks->states[i].task.kind == LL_TASK_SEND && ranks->states[i].partner == LL_NO_TASK)
@@ -191,15 +192,13 @@ static void meet_sends(struct ll_ranks *ranks, const struct ll_map *lines, const
 
 static bool match_messages(struct ll_ranks *ranks, struct ll_diags *diags)
 {
-    struct ll_map lines = {0}, places = {0};
-    uint32_t *counts = NULL, *sends = malloc(((size_t)ranks->count + 1) * sizeof *sends);
-    bool done = sends && number_messages(ranks, &lines, &places, &counts, sends);
+    struct ll_map keys = {0};
+    struct line *lines = NULL;
+    bool done = line_up(ranks, &keys, &lines);
     if (done)
-        meet_sends(ranks, &lines, &places, counts, sends, diags);
-    ll_map_release(&lines);
-    ll_map_release(&places);
-    free(counts);
-    free(sends);
+        take_in_turn(ranks, &keys, lines, diags);
+    ll_map_release(&keys);
+    free(lines);
     return done;
 }
 

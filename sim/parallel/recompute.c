@@ -44,12 +44,12 @@ static bool group_layers(struct recomputing *r)
     if (!ll_layers_find(r->trace, &r->rewrite.arena, &layers))
         return false;
     for (uint32_t op = 0; op < r->trace->op_count; op++) {
-        if (layers.named[op] == LL_NONE)
+        backward |= form_of(r, op)->phase == LL_PHASE_BACKWARD;
+        if (layers.named[op] == LL_NONE || !is_forward(r, op))
             continue;
-        times += is_forward(r, op) && backward;
-        backward = is_forward(r, op) ? false : backward || form_of(r, op)->phase == LL_PHASE_BACKWARD;
-        if (is_forward(r, op))
-            r->group_of[op] = times * layers.count + layers.named[op];
+        times += backward;
+        backward = false;
+        r->group_of[op] = times * layers.count + layers.named[op];
     }
     r->group_count = (times + 1) * layers.count;
     return true;

@@ -201,15 +201,21 @@ static double message_s(struct searching *s, const struct ll_parallel *plan, dou
     return price && !price->trouble ? price->exchanged.time_s : 0;
 }
 
+/* What of the exchange of gradients shows behind a backward pass: at least the last bucket. */
+static double summed_s(struct searching *s, const struct ll_parallel *plan, const struct stage *stage)
+{
+    double sum_s = among_replicas_s(s, plan, plan->zero > 0 ? LL_OP_REDUCE_SCATTER : LL_OP_ALL_REDUCE,
+                                    stage->gradient_bytes);
+    double last = stage->gradient_bytes > 0 ? fmin(1, (double)plan->bucket_bytes / stage->gradient_bytes) : 0;
+    return fmax(sum_s * last, sum_s - stage->backward_s);
+}
+
 /* What a stage does once a step beside its passes. */
 static double tail_s(struct searching *s, const struct ll_parallel *plan, const struct stage *stage)
 {
     double share = plan->zero > 0 ? 1 / (double)plan->data : 1;
-    double sum_s = among_replicas_s(s, plan, plan->zero > 0 ? LL_OP_REDUCE_SCATTER : LL_OP_ALL_REDUCE,
-                                    stage->gradient_bytes);
     double gather_s = plan->zero > 0 ? among_replicas_s(s, plan, LL_OP_ALL_GATHER, stage->weight_bytes) : 0;
-    double last = stage->gradient_bytes > 0 ? fmin(1, (double)plan->bucket_bytes / stage->gradient_bytes) : 0;
-    return fmax(sum_s * last, sum_s - stage->backward_s) + stage->update_s * share +
+    return (plan->zero < 2 ? summed_s(s, plan, stage) : 0) + stage->update_s * share +
            (plan->zero < 3 ? gather_s : 0);
 }
 
@@ -223,13 +229,19 @@ static double gathered_s(struct searching *s, const struct ll_parallel *plan, co
     return fmax(stage->pass_s, 2 * stage->layers * layer_s) + 2 * (double)plan->chunks * layer_s;
 }
 
+/* A micro-batch through a stage; with ZeRO 2 gradients are exchanged with each. */
+static double pass_s(struct searching *s, const struct ll_parallel *plan, const struct stage *stage)
+{
+    return gathered_s(s, plan, stage) + (plan->zero < 2 ? 0 : summed_s(s, plan, stage));
+}
+
 static double estimate_s(struct searching *s, const struct ll_parallel *plan, double micro_batches)
 {
     double slowest_s = 0, sum_s = 0, worst_tail_s = 0, most_gradient_bytes = 0;
     for (uint64_t i = 0; i < plan->pipeline; i++) {
-        double pass_s = gathered_s(s, plan, &s->stages[i]);
-        slowest_s = fmax(slowest_s, pass_s);
-        sum_s += pass_s;
+        double stage_s = pass_s(s, plan, &s->stages[i]);
+        slowest_s = fmax(slowest_s, stage_s);
+        sum_s += stage_s;
         worst_tail_s = fmax(worst_tail_s, tail_s(s, plan, &s->stages[i]));
         most_gradient_bytes = fmax(most_gradient_bytes, s->stages[i].gradient_bytes);
     }
@@ -237,16 +249,16 @@ static double estimate_s(struct searching *s, const struct ll_parallel *plan, do
     double messages_s = plan->pipeline > 1
                             ? 2 * (double)(plan->pipeline - 1) * message_s(s, plan, s->stages[0].handed_bytes)
                             : 0;
-    double added_s = 2 * most_gradient_bytes / ll_machine_memory_Bps(s->machine);
+    double share = plan->zero >= 2 ? 1 / (double)plan->data : 1;
+    double added_s = 2 * most_gradient_bytes * share / ll_machine_memory_Bps(s->machine);
     return micro_batches * slowest_s + (micro_batches - 1) * added_s + fill_s + messages_s + worst_tail_s;
 }
 
 static double estimate_bytes(const struct searching *s, const struct base *base,
-                             const struct ll_parallel *plan, uint64_t micro_batches)
+                             const struct ll_parallel *plan)
 {
     double most_bytes = 0, n = (double)plan->data, weight = plan->zero >= 3 ? 1 / n : 1,
-           optimizer = plan->zero >= 1 ? 1 / n : 1,
-           gradient = plan->zero >= 2 && micro_batches == 1 ? 1 / n : 1;
+           optimizer = plan->zero >= 1 ? 1 / n : 1, gradient = plan->zero >= 2 ? 1 / n : 1;
     for (uint64_t i = 0; i < plan->pipeline; i++) {
         const struct stage *stage = &s->stages[i];
         most_bytes = fmax(most_bytes, weight * stage->weight_bytes + optimizer * stage->optimizer_bytes +
@@ -302,8 +314,7 @@ static bool try_sharing(struct searching *s, const struct base *base, struct ll_
 {
     bool any = false;
     for (plan.zero = 0; plan.zero <= (plan.data > 1 ? 3u : 0u); plan.zero++) {
-        struct ll_found_plan found = {.plan = plan,
-                                      .estimate_bytes = estimate_bytes(s, base, &plan, micro_batches)};
+        struct ll_found_plan found = {.plan = plan, .estimate_bytes = estimate_bytes(s, base, &plan)};
         s->result->considered++;
         if (found.estimate_bytes > s->capacity_bytes) {
             s->result->too_large++;

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "sim/parallel/stage_memory.h"
 
-#include "tracer/lives.h"
+#include <string.h>
 
 static bool is_once(const struct ll_form *form)
 {
@@ -82,36 +82,46 @@ static void sum_kept(const struct ll_trace *program, const struct ll_life *lives
         const struct ll_life *life = &lives[s];
         if (life->first == LL_NONE)
             continue;
-        if (lasts(program, life))
+        struct ll_kind_bytes *kind = &memory->kinds[ll_training_memory_of(life)];
+        if (lasts(program, life)) {
             add(&memory->lasting, life->memory, life->bytes);
-        else if (boundary != LL_NONE && life->first <= boundary && life->last > boundary)
+            kind->lasting = ll_add(kind->lasting, life->bytes);
+        } else if (boundary != LL_NONE && life->first <= boundary && life->last > boundary) {
             add(&memory->kept, life->memory, life->bytes);
+            kind->kept = ll_add(kind->kept, life->bytes);
+        }
     }
 }
 
-/* The first op at which most lives; UINT32_MAX when memory ran out. changes[2 op] is born with an op,
- * changes[2 op + 1] dies after it. */
-static uint32_t find_peak(const struct ll_trace *program, const struct ll_life *lives, struct ll_arena *arena)
+/* Births and deaths of a kind of memory, of all with LL_HOLDS_COUNT: [2 op] is born with an op, [2 op + 1]
+ * dies after it. */
+static void find_changes(const struct ll_trace *program, const struct ll_life *lives, unsigned kind,
+                         uint64_t *changes)
 {
-    uint64_t live_bytes = 0, most_bytes = 0,
-             *changes = ll_alloc(arena, 2 * program->op_count, sizeof *changes);
-    uint32_t peak = changes ? 0 : UINT32_MAX;
-    for (uint64_t s = 0; changes && s < program->storage_count; s++) {
-        if (lives[s].first == LL_NONE)
+    memset(changes, 0, 2 * program->op_count * sizeof *changes);
+    for (uint64_t s = 0; s < program->storage_count; s++) {
+        if (lives[s].first == LL_NONE || (kind < LL_HOLDS_COUNT && ll_training_memory_of(&lives[s]) != kind))
             continue;
         uint64_t born = 2 * (uint64_t)lives[s].first, dead = 2 * (uint64_t)lives[s].last + 1;
         changes[born] = ll_add(changes[born], lives[s].bytes);
         changes[dead] = ll_add(changes[dead], lives[s].bytes);
     }
-    for (uint32_t op = 0; changes && op < program->op_count; op++) {
+}
+
+/* The most that lives at once, and the first op at which it does. */
+static uint64_t find_peak(uint64_t op_count, const uint64_t *changes, uint32_t *peak)
+{
+    uint64_t live_bytes = 0, most_bytes = 0;
+    *peak = 0;
+    for (uint32_t op = 0; op < op_count; op++) {
         live_bytes = ll_add(live_bytes, changes[2 * (uint64_t)op]);
         if (live_bytes > most_bytes) {
             most_bytes = live_bytes;
-            peak = op;
+            *peak = op;
         }
         live_bytes = ll_sub(live_bytes, changes[2 * (uint64_t)op + 1]);
     }
-    return peak;
+    return most_bytes;
 }
 
 static void sum_peak(const struct ll_trace *program, const struct ll_life *lives, uint32_t peak,
@@ -126,16 +136,24 @@ bool ll_piece_memory(const struct ll_trace *program, bool adds_up, struct ll_pie
 {
     struct ll_arena arena = {0};
     struct ll_life *lives = ll_lives(program, &arena);
-    uint32_t peak = UINT32_MAX;
+    uint64_t *changes = ll_alloc(&arena, 2 * program->op_count, sizeof *changes);
+    bool done = lives && changes;
+    uint32_t peak;
     *memory = (struct ll_piece_memory){0};
-    if (lives && adds_up)
+    if (done && adds_up)
         keep_gradients(program, lives);
-    if (lives && (peak = find_peak(program, lives, &arena)) != UINT32_MAX) {
-        sum_kept(program, lives, memory);
-        sum_peak(program, lives, peak, memory);
+    for (unsigned kind = 0; done && kind <= LL_HOLDS_COUNT; kind++) {
+        find_changes(program, lives, kind, changes);
+        uint64_t most_bytes = find_peak(program->op_count, changes, &peak);
+        if (kind < LL_HOLDS_COUNT)
+            memory->kinds[kind].peak = most_bytes;
+        else
+            sum_peak(program, lives, peak, memory);
     }
+    if (done)
+        sum_kept(program, lives, memory);
     ll_arena_release(&arena);
-    return peak != UINT32_MAX;
+    return done;
 }
 
 uint64_t ll_passing_bytes(const struct ll_piece_memory *piece)
@@ -151,6 +169,35 @@ static void add_times(struct ll_footprint *footprint, const struct ll_class_byte
         footprint->class_bytes[c] = ll_add(footprint->class_bytes[c], ll_mul(times, bytes->of[c]));
 }
 
+/* Passes in flight are shared out among the pieces. */
+static uint64_t passes_of(uint64_t piece, uint64_t count, uint64_t in_flight)
+{
+    return in_flight / count + (piece < in_flight % count);
+}
+
+static uint64_t kind_passing(const struct ll_piece_memory *piece, int kind)
+{
+    const struct ll_kind_bytes *bytes = &piece->kinds[kind];
+    return ll_sub(bytes->peak, ll_min(bytes->peak, ll_add(bytes->lasting, bytes->kept)));
+}
+
+/* As the whole is summed, for one kind. */
+static uint64_t most_of_kind(const struct ll_piece_memory *const *pieces, uint64_t count, uint64_t in_flight,
+                             int kind)
+{
+    uint64_t worst = 0, bytes;
+    for (uint64_t i = 1; i < count; i++)
+        if (kind_passing(pieces[i], kind) > kind_passing(pieces[worst], kind))
+            worst = i;
+    bytes = pieces[worst]->kinds[kind].peak;
+    for (uint64_t i = 0; i < count; i++) {
+        uint64_t passes = passes_of(i, count, in_flight), counted = i == worst && passes > 0;
+        bytes = ll_add(bytes, ll_mul(passes - counted, pieces[i]->kinds[kind].kept));
+        bytes = ll_add(bytes, i == worst ? 0 : pieces[i]->kinds[kind].lasting);
+    }
+    return bytes;
+}
+
 void ll_stage_memory(const struct ll_piece_memory *const *pieces, uint64_t count, uint64_t in_flight,
                      struct ll_footprint *footprint)
 {
@@ -161,11 +208,13 @@ void ll_stage_memory(const struct ll_piece_memory *const *pieces, uint64_t count
             worst = i;
     add_times(footprint, &pieces[worst]->peak, 1);
     for (uint64_t i = 0; i < count; i++) {
-        uint64_t passes = in_flight / count + (i < in_flight % count); /* are shared out among the pieces */
+        uint64_t passes = passes_of(i, count, in_flight);
         bool counted = i == worst && passes > 0;
         add_times(footprint, &pieces[i]->kept, passes - counted);
         add_times(footprint, &pieces[i]->lasting, i != worst);
     }
     for (int c = 0; c < LL_MEMORY_COUNT; c++)
         footprint->peak_bytes = ll_add(footprint->peak_bytes, footprint->class_bytes[c]);
+    for (int kind = 0; kind < LL_HOLDS_COUNT; kind++)
+        footprint->most_bytes[kind] = most_of_kind(pieces, count, in_flight, kind);
 }

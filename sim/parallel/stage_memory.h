@@ -18,6 +18,10 @@ struct ll_piece_memory {
     struct ll_class_bytes peak;    /* at the worst moment of one micro-batch */
     struct ll_class_bytes lasting; /* of it: all the time */
     struct ll_class_bytes kept;    /* between the two passes, beside what lasts */
+    /* The same of each kind of memory alone, wherever it has its own worst moment. */
+    struct ll_kind_bytes {
+        uint64_t peak, lasting, kept;
+    } kinds[LL_HOLDS_COUNT];
 };
 
 /* Of a program with ops. With `adds_up` gradients that are exchanged or used once a step last all the time.
@@ -34,8 +38,8 @@ uint64_t ll_passing_bytes(const struct ll_piece_memory *piece);
 /* The last op of the first step's forward pass; LL_NONE without any. */
 uint32_t ll_end_of_forward(const struct ll_trace *program);
 
-/* Of a stage with `count` pieces and so many passes in flight, all pieces together, at least 1. Of the
- * footprint only the peak and its classes are filled. */
+/* Of a stage with `count` pieces and so many passes in flight, all pieces together, at least 1. The
+ * footprint has no peak_op. */
 void ll_stage_memory(const struct ll_piece_memory *const *pieces, uint64_t count, uint64_t in_flight,
                      struct ll_footprint *footprint);
 

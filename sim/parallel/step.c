@@ -37,7 +37,7 @@ struct run {
     struct ll_piece_times *times;
     struct ll_piece_message *messages;
     uint64_t message_count;
-    unsigned left_out; /* bits: kinds of traffic that take no time now */
+    bool at_once; /* messages between stages take no time now */
 };
 
 /* --- what an exchange is for --- */
@@ -71,21 +71,7 @@ static bool is_idle(const struct run *run, const struct ll_form *form, bool agai
 {
     enum ll_traffic traffic = is_exchange(form) ? traffic_of(&run->spread->plan, form) : LL_TRAFFIC_COUNT;
     bool handed_on = traffic == LL_TRAFFIC_PIPELINE && run->spread->piece_count > 1;
-    return handed_on || (again && is_once(form)) ||
-           (traffic < LL_TRAFFIC_COUNT && run->left_out >> traffic & 1);
-}
-
-/* The kinds of traffic that there are, as bits. */
-static unsigned traffic_there(const struct ll_spread *spread)
-{
-    unsigned there = 0;
-    for (uint32_t i = 0; i < spread->program_count; i++) {
-        const struct ll_trace *trace = spread->programs[i].trace;
-        for (uint64_t f = 0; f < trace->form_count; f++)
-            if (is_exchange(&trace->forms[f]))
-                there |= 1u << traffic_of(&spread->plan, &trace->forms[f]);
-    }
-    return there;
+    return handed_on || (again && is_once(form));
 }
 
 /* --- replays --- */
@@ -184,7 +170,7 @@ static bool add_message(struct run *run, uint32_t piece, const struct ll_form *f
     const struct ll_price *price = asked.peer ? ll_exchanges_price(run->exchanges, &asked) : NULL;
     if (asked.peer && !price)
         return false;
-    message.time_s = price && !(run->left_out >> LL_TRAFFIC_PIPELINE & 1) ? price->exchanged.time_s : 0;
+    message.time_s = price && !run->at_once ? price->exchanged.time_s : 0;
     for (uint64_t i = 0; i < run->message_count; i++)
         if (run->messages[i].from == piece && run->messages[i].to == message.to &&
             run->messages[i].backward == message.backward) {
@@ -240,18 +226,10 @@ static struct ll_pipeline_shape shape_of(const struct ll_spread *spread)
                                       .micro_batches = spread->sizes.micro_batches};
 }
 
-/* False after complaints or when memory ran out. */
-static bool run_step(struct run *run, unsigned left_out, struct ll_pipeline_result *result)
+/* Pieces that are measured hand micro-batches to one another. */
+static bool run_pieces(struct run *run, bool at_once, struct ll_pipeline_result *result)
 {
-    *result = (struct ll_pipeline_result){0};
-    run->left_out = left_out;
-    if (!measure(run))
-        return false;
-    time_pieces(run);
-    if (run->spread->piece_count == 1) {
-        run_alone(run, result);
-        return true;
-    }
+    run->at_once = at_once;
     if (!add_messages(run))
         return false;
     const struct ll_pipeline pipeline = {.shape = shape_of(run->spread),
@@ -259,6 +237,19 @@ static bool run_step(struct run *run, unsigned left_out, struct ll_pipeline_resu
                                          .messages = run->messages,
                                          .message_count = run->message_count};
     return ll_pipeline_run(&pipeline, result);
+}
+
+/* False after complaints or when memory ran out. */
+static bool run_step(struct run *run, struct ll_pipeline_result *result)
+{
+    *result = (struct ll_pipeline_result){0};
+    if (!measure(run))
+        return false;
+    time_pieces(run);
+    if (run->spread->piece_count > 1)
+        return run_pieces(run, false, result);
+    run_alone(run, result);
+    return true;
 }
 
 /* --- what comes of it --- */
@@ -331,6 +322,20 @@ static bool sum_stage(const struct run *run, uint64_t stage, struct ll_term *ter
     return done;
 }
 
+/* Adds the energy of a stage's devices. */
+static void add_energy(const struct run *run, const struct ll_term *terms, size_t count, double step_s,
+                       struct ll_parallel_result *result)
+{
+    double devices = (double)(run->spread->plan.tensor * run->spread->plan.data);
+    struct ll_energy_parts parts;
+    result->energy_j += devices * ll_combined_energy_j(terms, count, step_s, &parts);
+    result->energy.compute_j += devices * parts.compute_j;
+    result->energy.host_j += devices * parts.host_j;
+    result->energy.static_j += devices * parts.static_j;
+    for (unsigned l = 0; l < LL_MAX_LEVELS; l++)
+        result->energy.level_j[l] += devices * parts.level_j[l];
+}
+
 /* The result of a device of the slowest stage; that of a plain replay as it is. */
 static bool sum_up(const struct run *run, const struct ll_pipeline_result *step,
                    struct ll_parallel_result *result)
@@ -343,6 +348,7 @@ static bool sum_up(const struct run *run, const struct ll_pipeline_result *step,
     bool done = uses && footprints && terms;
     for (uint64_t s = 0; done && s < stages; s++) {
         done = sum_stage(run, s, terms, &footprints[s], &uses[s]);
+        add_energy(run, terms, terms_of(run, s, terms), step->time_s, result);
         result->flops += uses[s].flops * (double)(spread->plan.tensor * spread->plan.data);
         result->fullest = uses[s].memory_bytes > uses[result->fullest].memory_bytes ? s : result->fullest;
     }
@@ -357,18 +363,37 @@ static bool sum_up(const struct run *run, const struct ll_pipeline_result *step,
     return result->result;
 }
 
-static bool find_exposed(struct run *run, double step_s, struct ll_parallel_result *result)
+/* What of a replay's exchanges shows, by what they are for. */
+static bool add_exposed(const struct run *run, const struct ll_term *term, double exposed_s[LL_TRAFFIC_COUNT])
 {
-    unsigned there = traffic_there(run->spread);
-    for (unsigned i = 0; i < LL_TRAFFIC_COUNT; i++) {
-        struct ll_pipeline_result without;
-        if (!(there >> i & 1))
-            continue;
-        if (!run_step(run, 1u << i, &without))
-            return false;
-        result->exposed_s[i] = fmax(0, step_s - without.time_s);
-    }
-    return true;
+    const struct ll_trace *trace = term->result->prepared->trace;
+    struct ll_arena scratch = {0};
+    uint8_t *traffic = ll_alloc(&scratch, trace->form_count, sizeof *traffic);
+    double shown_s[LL_TRAFFIC_COUNT] = {0};
+    for (uint64_t f = 0; traffic && f < trace->form_count; f++)
+        if (is_exchange(&trace->forms[f]))
+            traffic[f] = (uint8_t)traffic_of(&run->spread->plan, &trace->forms[f]);
+    bool done = traffic && ll_exposed_by_kind(term->result, traffic, shown_s);
+    for (int i = 0; i < LL_TRAFFIC_COUNT; i++)
+        exposed_s[i] += term->times * shown_s[i];
+    ll_arena_release(&scratch);
+    return done;
+}
+
+static bool find_exposed(struct run *run, const struct ll_pipeline_result *step,
+                         struct ll_parallel_result *result)
+{
+    struct ll_arena scratch = {0};
+    struct ll_pipeline_result without = {0};
+    struct ll_term *terms = ll_alloc(&scratch, 2 * run->spread->plan.chunks, sizeof *terms);
+    size_t count = terms ? terms_of(run, step->slowest, terms) : 0;
+    bool done = terms;
+    for (size_t i = 0; done && i < count; i++)
+        done = add_exposed(run, &terms[i], result->exposed_s);
+    if (done && run->spread->piece_count > 1 && (done = run_pieces(run, true, &without)))
+        result->exposed_s[LL_TRAFFIC_PIPELINE] += fmax(0, step->time_s - without.time_s);
+    ll_arena_release(&scratch);
+    return done;
 }
 
 const struct ll_parallel_result *ll_parallel_run(const struct ll_spread *spread,
@@ -378,14 +403,14 @@ const struct ll_parallel_result *ll_parallel_run(const struct ll_spread *spread,
     struct run run;
     struct ll_pipeline_result step;
     struct ll_parallel_result *result = ll_alloc(arena, 1, sizeof *result);
-    bool done = open_run(&run, spread, machine, arena, diags) && result && run_step(&run, 0, &step);
+    bool done = open_run(&run, spread, machine, arena, diags) && result && run_step(&run, &step);
     if (done) {
         *result =
             (struct ll_parallel_result){.spread = spread, .step_s = step.time_s, .slowest = step.slowest};
         double all_s = step.time_s * (double)spread->plan.pipeline;
         result->bubble = all_s > 0 ? step.idle_s / all_s : 0;
         result->samples_Hz = step.time_s > 0 ? (double)spread->sizes.batch / step.time_s : 0;
-        done = sum_up(&run, &step, result) && find_exposed(&run, step.time_s, result);
+        done = sum_up(&run, &step, result) && find_exposed(&run, &step, result);
     }
     ll_exchanges_free(run.exchanges);
     return done ? result : NULL;
@@ -397,7 +422,7 @@ double ll_parallel_time_s(const struct ll_spread *spread, const struct ll_machin
     struct ll_arena scratch = {0};
     struct run run;
     struct ll_pipeline_result step;
-    bool done = open_run(&run, spread, machine, &scratch, diags) && run_step(&run, 0, &step);
+    bool done = open_run(&run, spread, machine, &scratch, diags) && run_step(&run, &step);
     ll_exchanges_free(run.exchanges);
     ll_arena_release(&scratch);
     return done ? step.time_s : -1;

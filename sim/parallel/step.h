@@ -46,12 +46,17 @@ struct ll_stage_use {
 struct ll_parallel_result {
     const struct ll_spread *spread;
     double step_s;
-    double samples_Hz;                  /* of all devices; 0 where the trace does not say its batch */
-    double flops;                       /* of all devices, a step */
-    double bubble;                      /* share of the devices' time in which their stage waits for others */
-    double exposed_s[LL_TRAFFIC_COUNT]; /* the step would be so much shorter, took such exchanges no time */
-    const struct ll_stage_use *stages;  /* spread->plan.pipeline of them */
-    uint64_t slowest, fullest;          /* stages: that work longest, that need most memory */
+    double samples_Hz; /* of all devices; 0 where the trace does not say its batch */
+    double flops;      /* of all devices, a step */
+    double bubble;     /* share of the devices' time in which their stage waits for others */
+    /* A device of the slowest stage waits so long for exchanges while it computes nothing: without pipeline
+     * they sum to result->network.exposed_s. Pipeline: the step would be so much shorter, took messages
+     * between stages no time. */
+    double exposed_s[LL_TRAFFIC_COUNT];
+    double energy_j;                   /* of all devices, a step; NaN when the machine does not say */
+    struct ll_energy_parts energy;     /* its parts */
+    const struct ll_stage_use *stages; /* spread->plan.pipeline of them */
+    uint64_t slowest, fullest;         /* stages: that work longest, that need most memory */
     const struct ll_result
         *result; /* of a device of the slowest stage over the whole step: its time_s is step_s */
 };

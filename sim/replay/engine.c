@@ -48,9 +48,11 @@ struct run {
     struct ll_op_result *ops;
     struct ll_op_parts *parts;
     double stream_end_s[STREAM_COUNT];
-    double end_s;                       /* of all that has been placed */
-    double active_s, starting_s;        /* all that the device works, all that the software takes to start */
-    double started_s;                   /* when the software has started the last op */
+    double end_s;                /* of all that has been placed */
+    double active_s, starting_s; /* all that the device works, all that the software takes to start */
+    double started_s;            /* when the software has started the last op */
+    uint32_t *queued,
+        queued_count; /* ops that go through its queue: all but exchanges, which have their own */
     uint32_t stream_last[STREAM_COUNT]; /* the op that ended last on the stream, LL_NONE before the first */
 };
 
@@ -173,11 +175,12 @@ static double buffer_free_s(const struct run *run, uint32_t seq, uint32_t *last)
 /* How long the device waits for the software to start this op, which it could begin at start_s. */
 static double late_s(struct run *run, uint32_t seq, double start_s, double overhead_s)
 {
-    uint64_t queue = run->machine->software.queue, i = seq - run->prepared->first_op;
+    uint64_t queue = run->machine->software.queue, before = run->queued_count;
+    run->queued[run->queued_count++] = seq - run->prepared->first_op;
     if (queue == 0 || overhead_s == 0)
         return overhead_s;
-    if (i >= queue) {
-        const struct ll_op_result *op = &run->ops[i - queue];
+    if (before >= queue) {
+        const struct ll_op_result *op = &run->ops[run->queued[before - queue]];
         run->started_s = fmax(run->started_s, op->start_s + op->time_s);
     }
     run->started_s += overhead_s;
@@ -219,7 +222,8 @@ static void place_op(struct run *run, uint32_t seq, uint32_t streams, double tim
     struct ll_op_parts *parts = &run->parts[seq - run->prepared->first_op];
     parts->waited_for = LL_NONE;
     op->start_s = start_s(run, seq, streams & ~(1u << STREAM_PROGRAM), &parts->waited_for);
-    parts->overhead_s = late_s(run, seq, op->start_s, overhead_s);
+    parts->overhead_s =
+        streams && streams < 1u << STREAM_NETWORK ? late_s(run, seq, op->start_s, overhead_s) : 0;
     op->time_s = time_s + parts->overhead_s;
     op->active_s = time_s;
     run->active_s += streams == 1u << STREAM_DEVICE ? time_s : 0;
@@ -353,9 +357,10 @@ static bool make_room(struct run *run, struct ll_arena *arena, struct ll_arena *
     run->ops = ll_alloc(arena, ops, sizeof *run->ops);
     run->known = ll_alloc(scratch, forms, sizeof *run->known);
     run->parts = ll_alloc(scratch, ops, sizeof *run->parts);
+    run->queued = ll_alloc(scratch, ops, sizeof *run->queued);
     for (unsigned i = 0; i < STREAM_COUNT; i++)
         run->stream_last[i] = LL_NONE;
-    return run->costs && run->known && run->ops && run->parts && (run->prices || !exchanges);
+    return run->costs && run->known && run->ops && run->parts && run->queued && (run->prices || !exchanges);
 }
 
 static void run_ops(struct run *run, struct ll_kind_sums *kinds, struct ll_result *result)

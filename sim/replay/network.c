@@ -91,9 +91,10 @@ static double covered_s(const struct ll_result *result, uint32_t *next, double s
     return covered;
 }
 
-/* Of the exchanges that use one of these levels. */
+/* Of the exchanges that use one of these levels. What shows of each is added to that of its kind, where there
+ * are kinds: by form. */
 static void sweep(const struct ll_result *result, const struct spans *exchanged, uint32_t levels,
-                  double *busy_s, double *exposed_s)
+                  double *busy_s, double *exposed_s, const uint8_t *kinds, double *by_kind_s)
 {
     double behind_s = 0, per_step = 1 / (double)result->prepared->steps;
     uint32_t next = 0;
@@ -104,7 +105,10 @@ static void sweep(const struct ll_result *result, const struct spans *exchanged,
         if (!(result->prices[span->form].levels & levels) || span->end_s <= start_s)
             continue;
         *busy_s += (span->end_s - start_s) * per_step;
-        *exposed_s += (span->end_s - start_s - covered_s(result, &next, start_s, span->end_s)) * per_step;
+        double shown_s = (span->end_s - start_s - covered_s(result, &next, start_s, span->end_s)) * per_step;
+        *exposed_s += shown_s;
+        if (kinds)
+            by_kind_s[kinds[span->form]] += shown_s;
         behind_s = span->end_s;
     }
 }
@@ -128,9 +132,23 @@ bool ll_find_exposure(struct ll_result *result)
         return false;
     network->count = exchanged.count;
     sum_bytes(result, &exchanged);
-    sweep(result, &exchanged, UINT32_MAX, &network->busy_s, &network->exposed_s);
+    sweep(result, &exchanged, UINT32_MAX, &network->busy_s, &network->exposed_s, NULL, NULL);
     for (uint32_t l = 0; l < result->machine->network_count; l++)
-        sweep(result, &exchanged, 1u << l, &network->levels[l].busy_s, &network->levels[l].exposed_s);
+        sweep(result, &exchanged, 1u << l, &network->levels[l].busy_s, &network->levels[l].exposed_s, NULL,
+              NULL);
+    free(exchanged.at);
+    return true;
+}
+
+bool ll_exposed_by_kind(const struct ll_result *result, const uint8_t *kinds, double *by_kind_s)
+{
+    struct spans exchanged;
+    double busy_s, exposed_s;
+    if (!result->prices)
+        return true;
+    if (!find_exchanges(result, &exchanged))
+        return false;
+    sweep(result, &exchanged, UINT32_MAX, &busy_s, &exposed_s, kinds, by_kind_s);
     free(exchanged.at);
     return true;
 }

@@ -116,6 +116,11 @@ struct ll_result {
 const struct ll_result *ll_replay(const struct ll_prepared *prepared, const struct ll_machine *machine,
                                   struct ll_arena *arena, struct ll_diags *diags);
 
+/* Shares result->network.exposed_s out among kinds of exchanges, of which the forms of the trace are: to
+ * by_kind_s[kinds[form]] it adds what shows of those. Where several go on, it is the one that began first
+ * that shows. False when memory ran out. */
+bool ll_exposed_by_kind(const struct ll_result *result, const uint8_t *kinds, double *by_kind_s);
+
 struct ll_memo;
 
 /* The same with a memo (sim/cost/memo.h) that goes along from machine to machine: costs that the difference

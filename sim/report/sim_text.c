@@ -6,6 +6,7 @@
 #include "sim/report/sim_report.h"
 #include "sim/report/table.h"
 
+#include <inttypes.h>
 #include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -273,34 +274,50 @@ static void energy_part(const char *name, double part_j, double all_j, bool *som
 }
 
 /* "energy 330 mJ a step (compute 12 %, hbm 60 %, static 28 %)"; parts below half a per cent are left out. */
-static void energy_words(const struct ll_result *result, struct ll_str *line)
+static void energy_words(const struct ll_machine *machine, double energy_j,
+                         const struct ll_energy_parts *parts, const char *of_whom, struct ll_str *line)
 {
     struct ll_human energy;
-    const struct ll_energy_parts *parts = &result->energy;
     bool some = false;
-    if (!isfinite(result->energy_j)) {
+    if (!isfinite(energy_j)) {
         ll_str_add(line, "energy not described");
         return;
     }
-    ll_str_addf(line, "energy %s a step", ll_si(&energy, result->energy_j, "J"));
-    energy_part("compute", parts->compute_j, result->energy_j, &some, line);
-    for (uint64_t l = 0; l < result->machine->level_count; l++)
-        energy_part(result->machine->levels[l].name, parts->level_j[l], result->energy_j, &some, line);
-    energy_part("host", parts->host_j, result->energy_j, &some, line);
-    energy_part("static", parts->static_j, result->energy_j, &some, line);
+    ll_str_addf(line, "energy %s a step%s", ll_si(&energy, energy_j, "J"), of_whom);
+    energy_part("compute", parts->compute_j, energy_j, &some, line);
+    for (uint64_t l = 0; l < machine->level_count; l++)
+        energy_part(machine->levels[l].name, parts->level_j[l], energy_j, &some, line);
+    energy_part("host", parts->host_j, energy_j, &some, line);
+    energy_part("static", parts->static_j, energy_j, &some, line);
     if (some)
         ll_str_add(line, ")");
 }
 
-static void footer(const struct ll_result *result, unsigned width, struct ll_str *out)
+static void area_words(double area_m2, uint64_t devices, struct ll_str *line)
 {
-    struct ll_str line = {0};
-    energy_words(result, &line);
-    if (isfinite(result->area_m2))
-        ll_str_addf(&line, ", area %.1f mm2", result->area_m2 * 1e6);
+    if (!isfinite(area_m2))
+        ll_str_add(line, ", area not described");
+    else if (devices > 1)
+        ll_str_addf(line, ", area %.1f mm2 a device, %.1f mm2 of all", area_m2 * 1e6,
+                    area_m2 * 1e6 * (double)devices);
     else
-        ll_str_add(&line, ", area not described");
-    if (result->network.count == 0)
+        ll_str_addf(line, ", area %.1f mm2", area_m2 * 1e6);
+}
+
+/* With a plan energy is that of all devices. */
+static void footer(const struct ll_report *report, unsigned width, struct ll_str *out)
+{
+    const struct ll_result *result = report->result;
+    const struct ll_parallel_result *p = report->parallel;
+    uint64_t devices = p ? p->spread->sizes.devices : 1;
+    struct ll_str line = {0};
+    char of_whom[48] = "";
+    if (devices > 1)
+        snprintf(of_whom, sizeof of_whom, " of all %" PRIu64 " devices", devices);
+    energy_words(result->machine, p ? p->energy_j : result->energy_j, p ? &p->energy : &result->energy,
+                 of_whom, &line);
+    area_words(result->area_m2, devices, &line);
+    if (result->network.count == 0 && devices == 1)
         ll_str_add(&line, ", network not used: one device");
     ll_str_addf(&line, ", config %08x", result->machine->config_hash);
     ll_end_line(&line, width, out);
@@ -341,7 +358,7 @@ void ll_report_page(const struct ll_report *report, unsigned width, struct ll_st
     ll_str_add(out, "\n");
     sentence(report, width, out);
     ll_str_add(out, "\n");
-    footer(result, width, out);
+    footer(report, width, out);
 }
 
 static const char *short_bar(struct ll_human *human, double fraction)

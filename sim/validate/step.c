@@ -8,7 +8,7 @@
  * the next layer gathered while one computes
  * - REPLICAS   replicas with a share of the batch each, gradients exchanged while the backward pass goes on
  * - TOKENS     the same, each with so many words
- * - ALONE      one device, forward, or forward and backward without an update */
+ * - ALONE      one device or a few, forward, or forward and backward without an update */
 #include "sim/validate/step.h"
 
 #include "sim/parallel/plan_file.h"
@@ -156,6 +156,9 @@ static void plan_ALONE(struct reading *r)
     if (says(r, "fusion", "torch.compile"))
         r->trouble = "what a compiler makes of the network is not known";
     r->step->without_update = true;
+    r->step->plan.tensor = number(r, "tp", 1);
+    r->step->plan.pipeline = number(r, "pp", 1);
+    r->step->plan.data = number(r, "dp", 1);
     share_out(r);
     set_from(r, "seq");
 }

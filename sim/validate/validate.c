@@ -31,20 +31,23 @@ static int software_length(const struct ll_measured *row)
 /* A row's hardware under the software that the row's notes begin with, "cnn_benchmarks, Torch7 nn: NVIDIA
  * T4", as that source drove it, "deepbench: NVIDIA T4", and alone: one device may have been measured under
  * different software. */
-enum { WAYS = 3, NAMES = 2 * WAYS };
+enum { MOST_NAMES = 6 };
 struct names {
-    char at[NAMES][256];
+    char at[MOST_NAMES][256];
     size_t count;
 };
 
-static void add_names(struct names *names, const struct ll_measured *row, const char *hardware)
+/* As its source drove it, under its software and alone. */
+static void add_driven(struct names *names, const struct ll_measured *row, const char *hardware)
 {
-    const char *notes = row->notes ? row->notes : "";
-    char(*at)[256] = names->at + names->count;
-    snprintf(at[0], sizeof at[0], "%s, %.*s: %s", row->source, software_length(row), notes, hardware);
-    snprintf(at[1], sizeof at[1], "%s: %s", row->source, hardware);
-    snprintf(at[2], sizeof at[2], "%s", hardware);
-    names->count += WAYS;
+    snprintf(names->at[names->count++], sizeof names->at[0], "%s, %.*s: %s", row->source,
+             software_length(row), row->notes ? row->notes : "", hardware);
+    snprintf(names->at[names->count++], sizeof names->at[0], "%s: %s", row->source, hardware);
+}
+
+static void add_plain(struct names *names, const char *hardware)
+{
+    snprintf(names->at[names->count++], sizeof names->at[0], "%s", hardware);
 }
 
 /* What follows the number in "8x NVIDIA T4"; NULL when there is none. */
@@ -54,12 +57,17 @@ static const char *one_of(const char *hardware)
     return digits > 0 && strncmp(hardware + digits, "x ", 2) == 0 ? hardware + digits + 2 : NULL;
 }
 
+/* Who drove it tells more than how many there are. */
 static struct names names_of(const struct ll_measured *row)
 {
     struct names names = {.count = 0};
-    add_names(&names, row, row->hardware);
-    if (one_of(row->hardware))
-        add_names(&names, row, one_of(row->hardware));
+    const char *one = one_of(row->hardware);
+    add_driven(&names, row, row->hardware);
+    if (one)
+        add_driven(&names, row, one);
+    add_plain(&names, row->hardware);
+    if (one)
+        add_plain(&names, one);
     return names;
 }
 
@@ -114,7 +122,8 @@ static bool is_shared(const struct ll_measured *row, const struct ll_machine *ma
 {
     bool found = false;
     struct names names = {.count = 0};
-    add_names(&names, row, row->hardware);
+    add_driven(&names, row, row->hardware);
+    add_plain(&names, row->hardware);
     for (size_t i = 0; i < names.count && !found; i++)
         found = ll_machine_is(machine, names.at[i]);
     return found || !one_of(row->hardware) || ll_measured_text(row, "devices");

@@ -124,6 +124,32 @@ static void a_step_is_bounded_and_its_shares_sum_to_one(void **state)
         for (int t = 0; t < LL_TRAFFIC_COUNT; t++)
             assert_true(result->exposed_s[t] >= 0 && result->exposed_s[t] < result->step_s);
         assert_near(result->result->time_s, result->step_s, 0);
+        double exposed_s = result->exposed_s[LL_TRAFFIC_TENSOR] + result->exposed_s[LL_TRAFFIC_DATA] +
+                           result->exposed_s[LL_TRAFFIC_EXPERT];
+        assert_near(exposed_s, result->result->network.exposed_s, 1e-9);
+        assert_true(exposed_s <= result->result->network.busy_s * (1 + 1e-12));
+        ll_spread_free(programs);
+        close_scene(&scene);
+    }
+}
+
+/* A kind of memory is never more than all, and all never more than the kinds, each at its worst. */
+static void kinds_of_memory_have_their_own_peaks(void **state)
+{
+    (void)state;
+    uint64_t seed = ll_seed(56), random = seed;
+    for (uint64_t i = 0; i < CASES; i++) {
+        struct scene scene = open_scene(seed + i);
+        struct ll_parallel plan = random_plan(&random, seed + i);
+        struct ll_spread *programs = spread(&scene, &plan);
+        const struct ll_footprint *footprint = &run(&scene, programs)->result->prepared->footprint;
+        uint64_t sum_bytes = 0;
+        for (int kind = 0; kind < LL_HOLDS_COUNT; kind++) {
+            assert_true(footprint->most_bytes[kind] <= footprint->peak_bytes);
+            sum_bytes += footprint->most_bytes[kind];
+        }
+        assert_true(sum_bytes >= footprint->peak_bytes);
+        assert_int_equal(footprint->most_bytes[LL_HOLDS_WEIGHTS], footprint->class_bytes[LL_WEIGHT]);
         ll_spread_free(programs);
         close_scene(&scene);
     }
@@ -196,6 +222,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(a_plan_of_one_is_the_replay_itself),
         cmocka_unit_test(a_step_is_bounded_and_its_shares_sum_to_one),
+        cmocka_unit_test(kinds_of_memory_have_their_own_peaks),
         cmocka_unit_test(flops_are_conserved),
         cmocka_unit_test(a_faster_network_is_never_slower),
         cmocka_unit_test(on_a_perfect_network_replicas_cost_nothing),

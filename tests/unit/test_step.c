@@ -1,0 +1,154 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Steps of whole models on many devices. */
+#include "check.h"
+
+#include "dry_model.h"
+#include "sim/parallel/step.h"
+
+#include <inttypes.h>
+
+static const char yaml[] =
+    "name: cluster\nclock: 1GHz\nunits:\n"
+    "  - {name: array, model: matrix, count: 4, macs: {f32: 64, bf16: 128}}\n"
+    "  - {name: simd, model: vector, lanes: 64, flops: {f32: 2, bf16: 2, i32: 2}}\n"
+    "memory:\n  - {name: dram, size: 16GiB, bandwidth: 100GB/s}\n"
+    "software: {op_overhead: 1us}\nhost: {bandwidth: 10GB/s}\n"
+    "energy: {mac_pj: {f32: 2}, off_chip_pj: 10, static_w: 5}\n"
+    "network:\n"
+    "  - {name: inside, topology: switch, devices: 8, bandwidth: 20GB/s, latency: 1us}\n"
+    "  - {name: outside, topology: switch, devices: 8, bandwidth: 5GB/s, latency: 5us}\n";
+
+struct scene {
+    struct ll_arena arena;
+    struct ll_diags diags;
+    struct ll_machine *machine;
+    struct ll_trace *trace;
+};
+
+static struct scene open_scene(const char *model, const struct ll_setting *settings, size_t count)
+{
+    static const char *const no_folders[] = {NULL};
+    struct scene scene = {.trace = dry_model(model, true, 1, settings, count)};
+    scene.machine = ll_machine_parse(yaml, strlen(yaml), "cluster.yaml", no_folders, NULL, 0, &scene.diags);
+    assert_non_null(scene.machine);
+    return scene;
+}
+
+static void close_scene(struct scene *scene)
+{
+    ll_machine_free(scene->machine);
+    ll_trace_free(scene->trace);
+    ll_diags_release(&scene->diags);
+    ll_arena_release(&scene->arena);
+}
+
+/* Bytes of the fullest stage, and the gradients of them. */
+static uint64_t held_bytes(struct scene *scene, const struct ll_parallel *plan, uint64_t *gradients)
+{
+    struct ll_spread *spread =
+        ll_spread_trace(scene->trace, plan, ll_machine_devices(scene->machine), &scene->diags);
+    const struct ll_parallel_result *result =
+        spread ? ll_parallel_run(spread, scene->machine, &scene->arena, &scene->diags) : NULL;
+    if (!result)
+        fail_msg("%s", scene->diags.kept_count ? scene->diags.kept[0].message : "memory ran out");
+    uint64_t bytes = result->stages[result->fullest].memory_bytes;
+    *gradients = result->result->prepared->footprint.class_bytes[LL_GRADIENT];
+    ll_spread_free(spread);
+    return bytes;
+}
+
+/* How long the device's own ops take in a step with replicas on a network, sums of buckets beside them. */
+static double computed_s(struct scene *scene, double bandwidth_Bps)
+{
+    struct ll_parallel plan = ll_plan_of_one();
+    double sum_s = 0;
+    plan.data = 2;
+    plan.bucket_bytes = 0;
+    for (int l = 0; l < 2; l++)
+        scene->machine->networks[l].bandwidth_Bps = bandwidth_Bps;
+    scene->machine->software.queue = 64;
+    struct ll_spread *spread = ll_spread_trace(scene->trace, &plan, 2, &scene->diags);
+    assert_non_null(spread);
+    const struct ll_result *result =
+        ll_parallel_run(spread, scene->machine, &scene->arena, &scene->diags)->result;
+    for (uint32_t i = 0; i < result->prepared->end_op - result->prepared->first_op; i++)
+        sum_s += result->ops[i].unit != LL_NO_UNIT ? result->ops[i].time_s : 0;
+    ll_spread_free(spread);
+    return sum_s;
+}
+
+/* The queue of ops to start is the device's: exchanges have their own, so that slow ones do not hold up what
+ * does not wait for them. Starting an op then hides at least as well. */
+static void slow_exchanges_do_not_hold_up_the_queue(void **state)
+{
+    (void)state;
+    const struct ll_setting settings[] = {{"layers", "4"}, {"hidden", "64"}, {"heads", "4"}, {"seq", "16"}};
+    struct scene scene = open_scene("gpt", settings, sizeof settings / sizeof *settings);
+    double fast_s = computed_s(&scene, 1e15), slow_s = computed_s(&scene, 1e6);
+    assert_true(slow_s <= fast_s * (1 + 1e-12));
+    close_scene(&scene);
+}
+
+/* Replicas do the same: the energy of all is that of one, so many times. */
+static void replicas_need_the_energy_of_one_each(void **state)
+{
+    (void)state;
+    const struct ll_setting settings[] = {{"layers", "2"}, {"hidden", "64"}, {"heads", "4"}, {"seq", "16"}};
+    struct scene scene = open_scene("gpt", settings, sizeof settings / sizeof *settings);
+    struct ll_parallel plan = ll_plan_of_one();
+    plan.data = 4;
+    plan.micro_batch = 1;
+    plan.batch = 12;
+    struct ll_spread *spread = ll_spread_trace(scene.trace, &plan, 4, &scene.diags);
+    const struct ll_parallel_result *result =
+        ll_parallel_run(spread, scene.machine, &scene.arena, &scene.diags);
+    assert_true(result->result->energy_j > 0);
+    assert_near(result->energy_j, 4 * result->result->energy_j, 1e-12);
+    ll_spread_free(spread);
+    close_scene(&scene);
+}
+
+/* Rajbhandari et al., ZeRO, 2020, figure 1: what a stage leaves to other replicas is no longer here. That
+ * holds too where the gradients of several micro-batches are added up. */
+static void the_more_is_sharded_the_less_is_held(void **state)
+{
+    (void)state;
+    static const struct {
+        uint64_t data, tensor, pipeline, micro_batches;
+        bool serial;
+    } plans[] = {{2, 1, 1, 1, false}, {2, 1, 1, 4, false}, {4, 2, 1, 4, true},
+                 {8, 1, 1, 2, true},  {2, 2, 2, 4, false}, {4, 1, 4, 8, false}};
+    const struct ll_setting settings[] = {{"layers", "12"}, {"hidden", "256"},     {"heads", "4"},
+                                          {"seq", "32"},    {"vocabulary", "512"}, {"dtype", "bf16"}};
+    struct scene scene = open_scene("gpt", settings, sizeof settings / sizeof *settings);
+    for (size_t i = 0; i < sizeof plans / sizeof *plans; i++) {
+        struct ll_parallel plan = ll_plan_of_one();
+        uint64_t before = UINT64_MAX, gradients[4];
+        plan.data = plans[i].data;
+        plan.tensor = plans[i].tensor;
+        plan.pipeline = plans[i].pipeline;
+        plan.overlap = !plans[i].serial;
+        plan.bucket_bytes = 1 << 18;
+        plan.micro_batch = 1;
+        plan.batch = plan.data * plans[i].micro_batches;
+        for (plan.zero = 0; plan.zero <= 3; plan.zero++) {
+            uint64_t bytes = held_bytes(&scene, &plan, &gradients[plan.zero]);
+            if (bytes >= before)
+                fail_msg("plan %zu: ZeRO %" PRIu64 " holds %" PRIu64 " B, less sharded %" PRIu64 " B", i,
+                         plan.zero, bytes, before);
+            before = bytes;
+        }
+        assert_in_range(gradients[2], 0, gradients[1] / plan.data + gradients[1] / 4);
+    }
+    close_scene(&scene);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(slow_exchanges_do_not_hold_up_the_queue),
+        cmocka_unit_test(replicas_need_the_energy_of_one_each),
+        cmocka_unit_test(the_more_is_sharded_the_less_is_held),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
