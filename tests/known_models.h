@@ -542,8 +542,9 @@ static const struct known {
                   {"regions", "8"}},
     },
     /* Hestness et al., 2019: 16 h^2 + 2 h v + 8 h + v + 2 parameters, q (32 h^2 + 2 h v) FLOPs of products.
-     * Ops of q steps: 12 input (words and labels, twice the positions, 2 x 4 states); 14 + 28 q forward (14 a
-     * step and layer; 3 a layer around its loop besides), ... as test_accounting.c holds kind by kind. */
+     * Ops of q = 6 steps: 11 input (words, labels, positions, 2 x 4 states); 188 forward (14 a step and
+     * layer, 4 around each loop, 12 besides), 533 backward, 28 update. What they are counted as is held by
+     * test_accounting.c. */
     {
         .name = "word_lm",
         .parameters = 104378326,

@@ -5,15 +5,16 @@
 static const char wants_inputs[] = "the number of inputs is not what this op takes";
 
 /* Scores [..., rows, keys]: `groups` rows (default 1) belong to one position. The last position is that of
- * the last key; each sees its own key, those before it and `after` (default 0) behind it. The attribute `scale` (default 1) multiplies
- * scores. */
+ * the last key; each sees its own key, those before it and `after` (default 0) behind it. The attribute
+ * `scale` (default 1) multiplies scores. */
 const char *ll_shape_CAUSAL(struct ll_op_view *op)
 {
     int64_t groups = ll_attr_count(op, LL_ATTR_GROUPS, 1);
     if (op->input_count != 1)
         return wants_inputs;
     const struct ll_shape *x = &op->in[0];
-    if (x->rank < 2 || groups < 1 || ll_attr_count(op, LL_ATTR_AFTER, 0) < 0 || x->dim[x->rank - 2] % (uint64_t)groups != 0)
+    if (x->rank < 2 || groups < 1 || ll_attr_count(op, LL_ATTR_AFTER, 0) < 0 ||
+        x->dim[x->rank - 2] % (uint64_t)groups != 0)
         return "scores must be lines of keys, as many for each position as there are groups";
     if (x->dim[x->rank - 2] / (uint64_t)groups > x->dim[x->rank - 1])
         return "there must be at least as many keys as positions";

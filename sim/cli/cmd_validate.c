@@ -275,7 +275,8 @@ const struct ll_command ll_command_validate = {
                 "  leadline validate deepbench.csv --machines my_machines --rows rows.csv --json\n",
     .details =
         "DATA.csv has the header source,hardware,op,dtype,dims,time_s,notes; dims is key=value;key=value.\n"
-        "A machine answers to its file's stem, its name and its aliases; `8x NAME` means eight of it, joined\n"
+        "A machine answers to its file's stem, its name and its aliases; `8x NAME` means eight of it, "
+        "joined\n"
         "by its network. Steps of language models and the like are recorded dry, spread as the row says\n"
         "(tp, pp, dp, microbatch, recompute, sharding) and simulated.\n"
         "\n"

@@ -42,11 +42,17 @@ static void add_setting(struct replica *replica, const char *key, const char *va
     replica->settings[replica->setting_count++] = (struct ll_setting){key, value};
 }
 
-static bool has_dtype(const struct ll_model *model)
+/* Whether the model has a parameter `dtype` that may be this word. */
+static bool takes_dtype(const struct ll_model *model, const char *dtype)
 {
-    for (size_t i = 0; i < model->param_count; i++)
-        if (strcmp(model->params[i].name, "dtype") == 0)
-            return true;
+    for (size_t i = 0; i < model->param_count; i++) {
+        const struct ll_model_param *param = &model->params[i];
+        for (int64_t value = param->min; strcmp(param->name, "dtype") == 0 && value <= param->max; value++) {
+            const char *word = ll_model_word(model, i, value);
+            if (word && strcmp(word, dtype) == 0)
+                return true;
+        }
+    }
     return false;
 }
 
@@ -67,7 +73,7 @@ static void describe(const struct ll_survey *survey, const struct ll_model *mode
     }
     for (size_t i = 0; i < LL_MOST_FIXED && family->fixed[i].key; i++)
         add_setting(replica, family->fixed[i].key, family->fixed[i].value);
-    replica->retyped = !has_dtype(model);
+    replica->retyped = !takes_dtype(model, platform->dtype);
     if (!replica->retyped)
         add_setting(replica, "dtype", platform->dtype);
 }

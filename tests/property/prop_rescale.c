@@ -151,12 +151,12 @@ static void forget_roles(struct ll_trace *trace)
 }
 
 /* Workloads whose inputs do not show it: weights repeated for each sample (speech), words picked out of a
- * batch and put back (transformer, mixture), lists of all words or boxes of a batch that come in as one
+ * batch and put back (transformer, mixture, bert), lists of all words or boxes of a batch that come in as one
  * dimension beside constants or states as long (the others). */
 static bool hides_its_batch(const char *name)
 {
-    static const char *const hidden[] = {"speech",    "transformer", "mixture", "nmt",    "sockeye",
-                                         "retinanet", "faster_rcnn", "word_lm", "char_lm"};
+    static const char *const hidden[] = {"speech",  "transformer", "bert",        "mixture", "nmt",
+                                         "sockeye", "retinanet",   "faster_rcnn", "word_lm", "char_lm"};
     for (size_t i = 0; i < sizeof hidden / sizeof *hidden; i++)
         if (strcmp(hidden[i], name) == 0)
             return true;

@@ -36,9 +36,9 @@ static struct answer *answer_with(const struct ll_study *study, const struct ll_
             ll_machine_read(target->machine, folders, target->overrides, count, &answer->diags);
         assert_non_null(answer->machines[i]);
     }
-    answer->evidence =
-        (struct ll_evidence){plan, answer->traces, (const struct ll_machine *const *)answer->machines,
-                             NULL, 0, NULL, &answer->arena, &answer->diags};
+    answer->evidence = (struct ll_evidence){
+        plan,           answer->traces, (const struct ll_machine *const *)answer->machines, NULL, 0, NULL,
+        &answer->arena, &answer->diags};
     return answer;
 }
 
