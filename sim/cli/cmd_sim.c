@@ -139,15 +139,16 @@ static bool simulate_alone(struct simulation *simulation, size_t t, size_t m, bo
     return report->result && (report->gains || !want_gains);
 }
 
-/* What of memory is asked for. With a plan the program of a device is looked at, and it is the plan that
- * cures. */
+/* What of memory is asked for; with a plan, of its fullest stage. */
 static bool remember(const struct simulation *simulation, size_t t, size_t m)
 {
     struct ll_report *report = &simulation->reports[t * simulation->machine_count + m];
     const struct ll_args *args = simulation->args;
     if (!ll_flag(args, "memory") && !ll_value(args, "footprint", NULL))
         return true;
-    report->memory = ll_memory_report(report->trace_name, report->result, !simulation->planned, args->arena);
+    report->memory = report->parallel ? ll_memory_report_of_plan(report->trace_name, simulation->traces[t],
+                                                                 report->parallel, args->arena)
+                                      : ll_memory_report(report->trace_name, report->result, args->arena);
     return report->memory;
 }
 

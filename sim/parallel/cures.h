@@ -16,7 +16,7 @@ enum ll_cure_kind {
 struct ll_cure {
     const char *name, *help; /* static storage */
     const char *with;        /* which batch, how many replicas; "" where there is nothing to say */
-    const char *trouble; /* why it cannot be done or its time is not known, static storage; NULL: nothing */
+    const char *trouble; /* why it cannot be done or its time is not known; NULL: nothing */
     bool done;           /* the footprint is known */
     bool fits;
     uint64_t peak_bytes;

@@ -35,15 +35,43 @@ const struct ll_memory_report *ll_memory_report_of(const char *name, const struc
     return look(name, trace, arena);
 }
 
-const struct ll_memory_report *ll_memory_report(const char *name, const struct ll_result *result, bool cures,
+static uint64_t capacity_bytes(const struct ll_result *result)
+{
+    return result->machine->levels[result->machine->level_count - 1].size_bytes;
+}
+
+const struct ll_memory_report *ll_memory_report(const char *name, const struct ll_result *result,
                                                 struct ll_arena *arena)
 {
     struct ll_memory_report *report = look(name, result->prepared->trace, arena);
     if (!report)
         return NULL;
-    report->capacity_bytes = result->machine->levels[result->machine->level_count - 1].size_bytes;
-    report->cures = cures ? ll_cures(result, arena) : NULL;
-    return report->cures || !cures ? report : NULL;
+    report->capacity_bytes = capacity_bytes(result);
+    report->cures = ll_cures(result, arena);
+    report->cure_count = LL_CURE_COUNT;
+    return report->cures ? report : NULL;
+}
+
+const struct ll_memory_report *ll_memory_report_of_plan(const char *name, const struct ll_trace *trace,
+                                                        const struct ll_parallel_result *parallel,
+                                                        struct ll_arena *arena)
+{
+    const struct ll_spread *spread = parallel->spread;
+    const struct ll_footprint *footprint = &parallel->result->prepared->footprint;
+    struct ll_memory_report *report =
+        look(name, spread->programs[spread->program_of[parallel->fullest]].trace, arena);
+    if (!report)
+        return NULL;
+    uint64_t pass_bytes = report->footprint.peak_bytes;
+    uint32_t peak_op = report->footprint.peak_op;
+    report->beside_bytes = footprint->peak_bytes - ll_min(pass_bytes, footprint->peak_bytes);
+    report->footprint = *footprint;
+    report->footprint.peak_op = peak_op;
+    report->parallel = parallel;
+    report->capacity_bytes = capacity_bytes(parallel->result);
+    report->cures = ll_plan_cures(trace, parallel, arena);
+    report->cure_count = LL_PLAN_CURE_COUNT;
+    return report->cures ? report : NULL;
 }
 
 static uint64_t over_bytes(const struct ll_memory_report *report)
@@ -103,7 +131,7 @@ static void cures_json(const struct ll_memory_report *report, struct ll_json *js
 {
     ll_json_key(json, "cures");
     ll_json_open_list(json);
-    for (unsigned i = 0; i < LL_CURE_COUNT; i++) {
+    for (unsigned i = 0; i < report->cure_count; i++) {
         const struct ll_cure *cure = &report->cures[i];
         ll_json_open_object(json);
         ll_json_put_text(json, "cure", cure->name);
@@ -126,6 +154,11 @@ void ll_memory_json(const struct ll_memory_report *report, struct ll_json *json)
 {
     if (report->capacity_bytes)
         ll_json_put_count(json, "over_bytes", over_bytes(report));
+    if (report->parallel) {
+        ll_json_put_count(json, "stage", report->parallel->fullest);
+        ll_json_put_count(json, "in_flight", report->parallel->stages[report->parallel->fullest].in_flight);
+        ll_json_put_count(json, "beside_bytes", report->beside_bytes);
+    }
     ll_json_put_count(json, "peak_seq", report->footprint.peak_op);
     alive_json(report, json);
     course_json(report, json);
@@ -136,12 +169,26 @@ void ll_memory_json(const struct ll_memory_report *report, struct ll_json *json)
 
 /* Text. */
 
+/* ", a device of stage 0 of 8 with 8 passes under way". */
+static void stage_words(const struct ll_parallel_result *parallel, struct ll_str *line)
+{
+    uint64_t passes = parallel->stages[parallel->fullest].in_flight;
+    if (parallel->spread->plan.pipeline > 1)
+        ll_str_addf(line, ", a device of stage %" PRIu64 " of %" PRIu64 " with %" PRIu64 " pass%s under way",
+                    parallel->fullest, parallel->spread->plan.pipeline, passes, passes == 1 ? "" : "es");
+    else
+        ll_str_add(line, ", a device");
+}
+
 static void headline(const struct ll_memory_report *report, unsigned width, struct ll_str *out)
 {
     struct ll_human peak, capacity, over;
     struct ll_str line = {0};
-    ll_str_addf(&line, "memory of %s: at most %s, at op %" PRIu32, report->name,
-                ll_binary(&peak, (double)report->footprint.peak_bytes), report->footprint.peak_op);
+    ll_str_addf(&line, "memory of %s", report->name);
+    if (report->parallel)
+        stage_words(report->parallel, &line);
+    ll_str_addf(&line, ": at most %s, at op %" PRIu32, ll_binary(&peak, (double)report->footprint.peak_bytes),
+                report->footprint.peak_op);
     if (report->capacity_bytes && over_bytes(report))
         ll_str_addf(&line, "; %s too much for the %s that there are",
                     ll_binary(&over, (double)over_bytes(report)),
@@ -169,6 +216,9 @@ static void alive_table(const struct ll_memory_report *report, unsigned width, s
     if (alive->count > LARGEST)
         ll_table_row(table, "  %" PRIu64 " smaller ones||%s||", alive->count - LARGEST,
                      ll_binary(&rest, (double)rest_bytes));
+    if (report->beside_bytes > 0)
+        ll_table_row(table, "  beside them, of other passes||%s||",
+                     ll_binary(&rest, (double)report->beside_bytes));
     ll_str_add(out, "\n");
     ll_table_print(table, width, out);
     ll_table_free(table);
@@ -210,7 +260,7 @@ static void cure_row(const struct ll_memory_report *report, const struct ll_cure
 static void troubles(const struct ll_memory_report *report, unsigned width, struct ll_str *out)
 {
     const char *last = NULL;
-    for (unsigned i = 0; i < LL_CURE_COUNT; i++) {
+    for (unsigned i = 0; i < report->cure_count; i++) {
         const struct ll_cure *cure = &report->cures[i];
         struct ll_str line = {0};
         if (!cure->done || !cure->trouble || (last && strcmp(cure->trouble, last) == 0))
@@ -224,7 +274,7 @@ static void troubles(const struct ll_memory_report *report, unsigned width, stru
 static void cures_table(const struct ll_memory_report *report, unsigned width, struct ll_str *out)
 {
     struct ll_table *table = ll_table_new("  what would help|>peak|>frees|fits|>step|>a sample");
-    for (unsigned i = 0; i < LL_CURE_COUNT; i++)
+    for (unsigned i = 0; i < report->cure_count; i++)
         cure_row(report, &report->cures[i], table);
     ll_str_add(out, "\n");
     ll_table_print(table, width, out);

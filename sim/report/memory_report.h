@@ -6,7 +6,7 @@
 
 #include "sim/memory/allocators.h"
 #include "sim/memory/over_time.h"
-#include "sim/parallel/cures.h"
+#include "sim/parallel/plan_cures.h"
 #include "tracer/base/json.h"
 
 struct ll_memory_report {
@@ -18,17 +18,23 @@ struct ll_memory_report {
     struct ll_allocated allocated[LL_ALLOCATOR_COUNT];
     uint64_t capacity_bytes;     /* of the machine; 0: none was asked about */
     const struct ll_cure *cures; /* NULL when they were not tried */
+    size_t cure_count;
+    const struct ll_parallel_result *parallel; /* whose fullest stage this is; NULL: one device, no plan */
+    uint64_t beside_bytes; /* what that holds beside the one micro-batch whose trace this is */
 };
 
-/* Of a trace alone; of what was replayed on a machine, cures tried if they are wanted. Live in the arena;
- * NULL when memory ran out. */
+/* Of a trace alone; of what was replayed on a machine, with cures; of the fullest stage of a plan that
+ * `trace` was spread for, with cures. Live in the arena; NULL when memory ran out. */
 const struct ll_memory_report *ll_memory_report_of(const char *name, const struct ll_trace *trace,
                                                    struct ll_arena *arena);
-const struct ll_memory_report *ll_memory_report(const char *name, const struct ll_result *result, bool cures,
+const struct ll_memory_report *ll_memory_report(const char *name, const struct ll_result *result,
                                                 struct ll_arena *arena);
+const struct ll_memory_report *ll_memory_report_of_plan(const char *name, const struct ll_trace *trace,
+                                                        const struct ll_parallel_result *parallel,
+                                                        struct ll_arena *arena);
 
 /* Keys `alive`, `over_time`, `allocators` and, with a machine, `over_bytes` and `cures`, into the open
- * object. */
+ * object; with a plan also `stage`, `in_flight` and `beside_bytes`. */
 void ll_memory_json(const struct ll_memory_report *report, struct ll_json *json);
 
 /* Tables of the same. width in characters. */

@@ -1,0 +1,153 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* What is said to make a step on many devices fit does so, and costs what its plan takes. */
+#include "check.h"
+
+#include "dry_model.h"
+#include "sim/parallel/plan_cures.h"
+#include "toy_machine.h"
+
+struct cured {
+    struct ll_arena arena;
+    struct ll_diags diags;
+    struct ll_trace *trace;
+    struct ll_machine *machine;
+    struct ll_spread *spread;
+    const struct ll_parallel_result *step;
+    const struct ll_cure *cures;
+};
+
+/* Memories of so many bytes, sixteen of them on a switch, a link to the host. */
+static struct ll_machine *machine_of(uint64_t size_bytes, struct ll_arena *arena)
+{
+    const char *text =
+        ll_format(arena,
+                  "name: One\nclock: 1GHz\nunits:\n"
+                  "  - {name: all, model: vector, lanes: 50000, flops: {f32: 2}}\n"
+                  "memory:\n  - {name: hbm, size: %lluB, bandwidth: 1TB/s}\n"
+                  "host: {bandwidth: 16GB/s, latency: 1us}\n"
+                  "network:\n  - {name: switch, topology: switch, devices: 16, bandwidth: 100GB/s}\n",
+                  (unsigned long long)size_bytes);
+    struct ll_machine *machine = ll_toy_machine(text);
+    assert_non_null(machine);
+    return machine;
+}
+
+static const struct ll_parallel_result *run(struct cured *c, const struct ll_parallel *plan,
+                                            struct ll_spread **spread)
+{
+    *spread = ll_spread_trace(c->trace, plan, ll_machine_devices(c->machine), &c->diags);
+    assert_non_null(*spread);
+    const struct ll_parallel_result *step = ll_parallel_run(*spread, c->machine, &c->arena, &c->diags);
+    assert_non_null(step);
+    return step;
+}
+
+/* 4 replicas of 2 stages, with micro-batches of 4 of 64 sentences. */
+static void cure(struct cured *c, uint64_t size_bytes)
+{
+    const struct ll_setting settings[] = {
+        {"layers", "8"}, {"hidden", "128"}, {"heads", "4"}, {"seq", "64"}, {"vocabulary", "512"}};
+    struct ll_parallel plan = ll_plan_of_one();
+    *c = (struct cured){.trace = dry_model("gpt", true, 4, settings, sizeof settings / sizeof *settings)};
+    c->machine = machine_of(size_bytes, &c->arena);
+    plan.data = 4;
+    plan.pipeline = 2;
+    plan.batch = 64;
+    plan.micro_batch = 4;
+    plan.schedule = LL_SCHEDULE_ONE_F_ONE_B;
+    plan.bucket_bytes = 1 << 16;
+    c->step = run(c, &plan, &c->spread);
+    c->cures = ll_plan_cures(c->trace, c->step, &c->arena);
+    assert_non_null(c->cures);
+}
+
+static void release(struct cured *c)
+{
+    ll_spread_free(c->spread);
+    ll_machine_free(c->machine);
+    ll_trace_free(c->trace);
+    ll_diags_release(&c->diags);
+    ll_arena_release(&c->arena);
+}
+
+static void each_cure_frees_memory_or_says_why_not(void **state)
+{
+    (void)state;
+    struct cured c;
+    cure(&c, 1 << 30);
+    uint64_t before = c.step->stages[c.step->fullest].memory_bytes;
+    for (unsigned i = 0; i < LL_PLAN_CURE_COUNT; i++) {
+        assert_true(c.cures[i].done != (c.cures[i].trouble != NULL));
+        if (c.cures[i].done && c.cures[i].peak_bytes >= before)
+            fail_msg("%s frees nothing", c.cures[i].name);
+    }
+    release(&c);
+}
+
+/* The plan that a cure names, simulated by itself. */
+static void a_cure_costs_what_its_plan_takes(void **state)
+{
+    (void)state;
+    struct cured c;
+    struct ll_spread *spread;
+    cure(&c, 1 << 30);
+    struct ll_parallel plan = c.spread->plan;
+    plan.tensor = 2;
+    plan.data = 2;
+    const struct ll_parallel_result *by_hand = run(&c, &plan, &spread);
+    const struct ll_cure *told = &c.cures[LL_PLAN_CURE_TENSOR];
+    assert_string_equal(told->with, "--tp 2 --dp 2");
+    assert_near(told->time_s, by_hand->step_s, 0);
+    assert_near(told->slowdown, by_hand->step_s / c.step->step_s, 1e-12);
+    assert_int_equal(told->peak_bytes, by_hand->stages[by_hand->fullest].memory_bytes);
+    ll_spread_free(spread);
+    release(&c);
+}
+
+/* The largest divisor that fits: of memory that a micro-batch of four is just too large for, two. */
+static void a_smaller_micro_batch_is_the_largest_that_fits(void **state)
+{
+    (void)state;
+    struct cured c;
+    cure(&c, 1 << 30);
+    uint64_t most = c.step->stages[c.step->fullest].memory_bytes;
+    release(&c);
+    cure(&c, most - 1);
+    const struct ll_cure *smaller = &c.cures[LL_PLAN_CURE_MICRO_BATCH];
+    assert_false(c.step->result->fits);
+    assert_true(smaller->done && smaller->fits);
+    assert_string_equal(smaller->with, "2 of 4");
+    release(&c);
+}
+
+static void what_is_done_already_is_no_cure(void **state)
+{
+    (void)state;
+    struct cured c;
+    struct ll_spread *spread;
+    cure(&c, 1 << 30);
+    struct ll_parallel plan = c.spread->plan;
+    plan.zero = 2;
+    plan.recompute = LL_RECOMPUTE_FULL;
+    plan.micro_batch = 1;
+    const struct ll_cure *cures = ll_plan_cures(c.trace, run(&c, &plan, &spread), &c.arena);
+    static const enum ll_plan_cure_kind done[] = {LL_PLAN_CURE_MICRO_BATCH, LL_PLAN_CURE_SELECTIVE,
+                                                  LL_PLAN_CURE_FULL, LL_PLAN_CURE_ZERO_1,
+                                                  LL_PLAN_CURE_ZERO_2};
+    for (size_t i = 0; i < sizeof done / sizeof *done; i++)
+        assert_true(!cures[done[i]].done && cures[done[i]].trouble);
+    assert_true(cures[LL_PLAN_CURE_ZERO_3].done);
+    ll_spread_free(spread);
+    release(&c);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(each_cure_frees_memory_or_says_why_not),
+        cmocka_unit_test(a_cure_costs_what_its_plan_takes),
+        cmocka_unit_test(a_smaller_micro_batch_is_the_largest_that_fits),
+        cmocka_unit_test(what_is_done_already_is_no_cure),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
