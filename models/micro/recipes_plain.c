@@ -164,6 +164,12 @@ void ll_recipe_choice(struct ll_bench *bench, enum ll_op_kind kind, uint64_t ele
     do_op(bench, kind, 3, inputs);
 }
 
+void ll_recipe_where_it_holds(struct ll_bench *bench, enum ll_op_kind kind, uint64_t elements)
+{
+    struct ll_value *x = ll_bench_noise(bench, "line", 1, &elements);
+    ll_nn_do1(bench->nn, kind, ll_nn_do2(bench->nn, LL_OP_GREATER, x, ll_bench_two(bench)));
+}
+
 void ll_recipe_cast(struct ll_bench *bench, enum ll_op_kind kind, uint64_t elements)
 {
     struct ll_value *x = matrix(bench, "x", elements), *y = matrix(bench, "y", elements);
