@@ -482,6 +482,8 @@ static inline void draw_op(uint64_t *state, enum ll_op_kind kind, enum ll_dtype 
         draw_pair(state, s, dtype);
     else if (kind == LL_OP_SELECT)
         draw_choice(state, s, dtype);
+    else if (kind == LL_OP_TRUE_INDICES)
+        add_input(s, shape_of(LL_BOOL, 1, (uint64_t[]){draw(state, 1, 500)}));
     else if (kind == LL_OP_TRANSPOSE)
         draw_transpose(state, s, dtype);
     else if (kind == LL_OP_CONCAT || kind == LL_OP_SPLIT || kind == LL_OP_SLICE || kind == LL_OP_PAD)

@@ -154,6 +154,16 @@ static inline uint64_t twin_GATHER(const struct ll_op_view *op, double *const *i
     return 0;
 }
 
+static inline uint64_t twin_TRUE_INDICES(const struct ll_op_view *op, double *const *in, double *const *out)
+{
+    uint64_t found = 0, count = ll_elements(&op->in[0]);
+    memset(out[0], 0, count * sizeof(double));
+    for (uint64_t i = 0; i < count; i++)
+        if (in[0][i] != 0)
+            out[0][found++] = (double)i;
+    return count;
+}
+
 static inline uint64_t twin_ONE_HOT(const struct ll_op_view *op, double *const *in, double *const *out)
 {
     uint64_t depth = (uint64_t)ll_attr_count(op, LL_ATTR_DEPTH, 0);

@@ -35,6 +35,7 @@ ll_shape_rule ll_shape_TRANSPOSE, ll_shape_CONCAT, ll_shape_SPLIT, ll_shape_SLIC
     ll_shape_ROWS_IN_PLACE, ll_shape_BATCH_MATMUL, ll_shape_ASSIGN;
 ll_shape_rule ll_shape_SAME_1, ll_shape_SAME_2, ll_shape_SAME_N, ll_shape_SELECT, ll_shape_SCALAR,
     ll_shape_DRAWN, ll_shape_XENT_DENSE, ll_shape_CTC;
+ll_shape_rule ll_shape_TRUE_INDICES;
 ll_shape_rule ll_shape_BROADCAST, ll_shape_BIAS, ll_shape_ROW_SCALE, ll_shape_COMPARE, ll_shape_GIVEN;
 ll_shape_rule ll_shape_SEEN_AS, ll_shape_CAST, ll_shape_RESHAPE, ll_shape_EXPAND, ll_shape_LRN,
     ll_shape_LRN_GRAD;

@@ -321,3 +321,15 @@ const char *ll_shape_BATCH_MATMUL(struct ll_op_view *op)
     out.role[first + 1] = b->role[n];
     return ll_give(op, 1, &out);
 }
+
+/* As many numbers as there may be: how many there are nobody knows beforehand. */
+const char *ll_shape_TRUE_INDICES(struct ll_op_view *op)
+{
+    if (op->input_count != 1)
+        return "the number of inputs is not what this op takes";
+    if (op->in[0].dtype != LL_BOOL || op->in[0].rank != 1)
+        return "a list of conditions must be of type bool";
+    struct ll_shape indices = op->in[0];
+    indices.dtype = LL_I32;
+    return ll_give(op, 1, &indices);
+}

@@ -310,6 +310,33 @@ static struct ll_value *widened(struct ll_nn *nn, struct ll_value *logits)
     return y;
 }
 
+struct ll_decoder_sizes ll_decoder_sizes_of(const struct ll_build *build,
+                                            const struct ll_decoder_sizes *preset)
+{
+    struct ll_decoder_sizes sizes = {
+        .layers = ll_decoder_size(build, LL_DECODER_LAYERS, preset->layers),
+        .hidden = ll_decoder_size(build, LL_DECODER_HIDDEN, preset->hidden),
+        .inner = ll_decoder_size(build, LL_DECODER_INNER, preset->inner),
+        .heads = ll_decoder_size(build, LL_DECODER_HEADS, preset->heads),
+        .key_heads = preset->key_heads,
+        .seq = ll_decoder_size(build, LL_DECODER_SEQ, preset->seq),
+        .vocabulary = ll_decoder_size(build, LL_DECODER_VOCABULARY, preset->vocabulary),
+    };
+    sizes.head = sizes.hidden / sizes.heads;
+    return sizes;
+}
+
+struct ll_decoder_options ll_decoder_options_of(const struct ll_build *build)
+{
+    const int64_t *values = build->params;
+    return (struct ll_decoder_options){.pass = (enum ll_decoder_pass)values[LL_DECODER_PASS],
+                                       .dtype = values[LL_DECODER_DTYPE],
+                                       .context = (uint64_t)values[LL_DECODER_CONTEXT],
+                                       .letters = (uint64_t)values[LL_DECODER_LETTERS],
+                                       .fused = values[LL_DECODER_FUSED] != 0,
+                                       .rate = (double)values[LL_DECODER_RATE] * 1e-6};
+}
+
 struct ll_value *ll_decoder_build(struct ll_nn *nn, const struct ll_build *build,
                                   const struct ll_decoder_sizes *sizes,
                                   const struct ll_decoder_options *options, ll_decoder_net *net)

@@ -46,6 +46,15 @@ struct ll_decoder {
 /* How a model makes logits [rows, vocabulary] of word numbers [rows]. */
 typedef struct ll_value *ll_decoder_net(struct ll_decoder *decoder, struct ll_value *words);
 
+/* Settings: the preset, those of decoder_params.def, then the decoder's own. */
+enum ll_decoder_param {
+    LL_DECODER_PRESET,
+#define LL_DECODER_PARAM(word, ...) LL_DECODER_##word,
+#include "models/frontier/decoder_params.def"
+#undef LL_DECODER_PARAM
+    LL_DECODER_PARAMS
+};
+
 /* What the settings of all decoders say beside the sizes. */
 struct ll_decoder_options {
     enum ll_decoder_pass pass; /* when not training */
@@ -55,6 +64,12 @@ struct ll_decoder_options {
     bool fused;
     const void *net; /* what the net is told besides; outlives the building */
 };
+
+/* As decoder_params.def's settings say: the sizes, those that are not set as the preset has them; all else.
+ */
+struct ll_decoder_sizes ll_decoder_sizes_of(const struct ll_build *build,
+                                            const struct ll_decoder_sizes *preset);
+struct ll_decoder_options ll_decoder_options_of(const struct ll_build *build);
 
 /* The model's build function. What is made up to be learned: sentences of a few letters that repeat
  * themselves after a fourth of their length. */

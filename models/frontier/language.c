@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Words that are learned are made up: each is one more than the one before it, so that what follows is known
- * to whoever knows the word. All positions of a batch count, and yet they are picked by their numbers, as
+ * to whoever knows the word. All positions of a batch count, and yet they are looked for and picked, as
  * tf.boolean_mask does. */
 #include "models/frontier/language.h"
 
@@ -39,14 +39,6 @@ static void fill_labels(void *context, uint64_t step, int32_t *data)
         data[i] = (word_at(sizes, step, i) + 1) % (int32_t)sizes->vocabulary;
 }
 
-static void fill_positions(void *context, uint64_t step, int32_t *data)
-{
-    const struct ll_language_sizes *sizes = context;
-    (void)step;
-    for (uint64_t i = 0; i < sizes->batch * sizes->steps; i++)
-        data[i] = (int32_t)i;
-}
-
 static void fill_state(void *context, uint64_t step, float *data)
 {
     const struct ll_language_sizes *sizes = context;
@@ -69,10 +61,10 @@ static void feed_states(struct ll_language *language, struct ll_language_sizes *
 }
 
 static struct ll_value *feed(const struct ll_language *language, const char *name, ll_fill_indices *fill,
-                             struct ll_language_sizes *sizes, bool flat)
+                             struct ll_language_sizes *sizes)
 {
-    const uint64_t dims[] = {sizes->batch, sizes->steps}, all = sizes->batch * sizes->steps;
-    const struct ll_shape shape = ll_nn_shape(language->nn, flat ? 1 : 2, flat ? &all : dims, sequence_roles);
+    const uint64_t dims[] = {sizes->batch, sizes->steps};
+    const struct ll_shape shape = ll_nn_shape(language->nn, 2, dims, sequence_roles);
     return ll_feed_indices(language->nn, name, &shape, fill, sizes);
 }
 
@@ -84,9 +76,8 @@ static struct ll_value *feed_all(struct ll_language *language)
         ll_nn_fail(language->nn, "memory ran out");
         return &language->nn->nothing;
     }
-    struct ll_value *words = feed(language, "words", fill_words, sizes, false);
-    language->labels = feed(language, "labels", fill_labels, sizes, false);
-    language->positions = feed(language, "positions", fill_positions, sizes, true);
+    struct ll_value *words = feed(language, "words", fill_words, sizes);
+    language->labels = feed(language, "labels", fill_labels, sizes);
     feed_states(language, sizes);
     return words;
 }
@@ -155,10 +146,21 @@ static struct ll_value *as_rows(const struct ll_language *language, struct ll_va
     return ll_seen_as(language->nn, x, &flat);
 }
 
-/* The rows that count. */
-static struct ll_value *counted_rows(const struct ll_language *language, struct ll_value *x)
+/* Where a word follows that counts, [batch x steps]: one whose number is above -1. */
+static struct ll_value *mask_of(struct ll_language *language)
 {
-    return ll_gathered(language->nn, as_rows(language, x), language->positions);
+    struct ll_nn *nn = language->nn;
+    if (!language->mask)
+        language->mask = ll_nn_do2(nn, LL_OP_GREATER, ll_as_real(nn, as_rows(language, language->labels)),
+                                   ll_constant(nn, "no_word", -1));
+    return language->mask;
+}
+
+/* tf.boolean_mask: the rows that count, which it looks for each time. */
+static struct ll_value *counted_rows(struct ll_language *language, struct ll_value *x)
+{
+    struct ll_value *positions = ll_nn_do1(language->nn, LL_OP_TRUE_INDICES, mask_of(language));
+    return ll_gathered(language->nn, as_rows(language, x), positions);
 }
 
 struct ll_value *ll_language_project(struct ll_language *language, struct ll_value *x, uint64_t width)

@@ -21,8 +21,8 @@ struct ll_language {
     struct ll_nn *nn;
     struct ll_language_sizes sizes;
     struct ll_value *counter;
-    struct ll_value *labels;    /* [batch, steps] */
-    struct ll_value *positions; /* [batch x steps] */
+    struct ll_value *labels; /* [batch, steps] */
+    struct ll_value *mask;   /* [batch x steps]: which labels count; NULL before it is asked for */
     struct ll_value *states[LL_LANGUAGE_MOST_STATES];
     uint32_t states_taken; /* by loops so far */
 };

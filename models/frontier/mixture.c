@@ -11,31 +11,23 @@
 
 #include "models/nn/formula.h"
 
-enum {
-    PRESET,
-    LAYERS,
-    HIDDEN,
-    HEADS,
-    KEY_HEADS,
-    INNER,
-    SEQ,
-    VOCABULARY,
-    EXPERTS,
-    CHOICES,
-    CAPACITY,
-    PASS,
-    CONTEXT,
-    DTYPE,
-    LETTERS,
-    RATE,
-    PARAMS
-};
+enum { KEY_HEADS = LL_DECODER_PARAMS, EXPERTS, CHOICES, CAPACITY, PARAMS };
 
 static const struct {
-    uint64_t layers, hidden, heads, key_heads, inner, seq, vocabulary, experts, choices;
+    struct ll_decoder_sizes sizes;
+    uint64_t experts, choices;
 } presets[] = {
-#define LL_MIXTURE(name, layers, hidden, heads, key_heads, inner, seq, vocabulary, experts, choices)         \
-    {layers, hidden, heads, key_heads, inner, seq, vocabulary, experts, choices},
+#define LL_MIXTURE(name, layers_, hidden_, heads_, key_heads_, inner_, seq_, vocabulary_, experts_,          \
+                   choices_)                                                                                 \
+    {{.layers = layers_,                                                                                     \
+      .hidden = hidden_,                                                                                     \
+      .heads = heads_,                                                                                       \
+      .key_heads = key_heads_,                                                                               \
+      .inner = inner_,                                                                                       \
+      .seq = seq_,                                                                                           \
+      .vocabulary = vocabulary_},                                                                            \
+     experts_,                                                                                               \
+     choices_},
 #include "models/frontier/mixture_presets.def"
 #undef LL_MIXTURE
 };
@@ -46,26 +38,20 @@ static const char *const preset_words[] = {
     NULL};
 
 static const struct ll_model_param params[PARAMS] = {
-    [PRESET] = {"preset", 0, 0, sizeof presets / sizeof *presets - 1,
-                "whose sizes are taken where none is set"},
-    [LAYERS] = {"layers", 0, 0, 1 << 12, "0: the preset's"},
-    [HIDDEN] = {"hidden", 0, 0, 1 << 20, "features of each word, two or more for each head; 0: the preset's"},
-    [HEADS] = {"heads", 0, 0, 1 << 12, "of each attention; 0: the preset's"},
+    [LL_DECODER_PRESET] = {"preset", 0, 0, sizeof presets / sizeof *presets - 1,
+                           "whose sizes are taken where none is set"},
+#define LL_DECODER_PARAM(word, name, otherwise, least, most, help)                                           \
+    [LL_DECODER_##word] = {name, otherwise, least, most, help},
+#include "models/frontier/decoder_params.def"
+#undef LL_DECODER_PARAM
     [KEY_HEADS] = {"key_heads", 0, 0, 1 << 12, "that answer, a divisor of heads; 0: the preset's"},
-    [INNER] = {"inner", 0, 0, 1 << 22, "features inside an expert; 0: the preset's"},
-    [SEQ] = {"seq", 0, 0, 1 << 20, "words of a sentence; 0: the preset's"},
-    [VOCABULARY] = {"vocabulary", 0, 0, 1 << 24, "words there are; 0: the preset's"},
     [EXPERTS] = {"experts", 0, 0, 1 << 14, "of a layer; 0: the preset's"},
     [CHOICES] = {"choices", 0, 0, 1 << 8, "experts that a word goes through; 0: the preset's"},
     [CAPACITY] = {"capacity", 125, 1, 100000, "percent of an even share that an expert has room for"},
-    [PASS] = {"pass", 0, 0, 2, "what an inference does: all next words, the first one, or one more"},
-    [CONTEXT] = {"context", 1024, 1, 1 << 20, "words of a sentence when decoding, the new one included"},
-    [DTYPE] = {"dtype", 0, 0, 4, "of weights and activations; all but f32 with --dry-run"},
-    [LETTERS] = {"letters", 26, 2, 1 << 24, "words of the made-up language that is learned"},
-    [RATE] = {"rate", 300, 1, 1000000, "of learning, in millionths"},
 };
-static const char *const *const words[PARAMS] = {
-    [PRESET] = preset_words, [PASS] = ll_decoder_passes, [DTYPE] = ll_decoder_dtypes};
+static const char *const *const words[PARAMS] = {[LL_DECODER_PRESET] = preset_words,
+                                                 [LL_DECODER_PASS] = ll_decoder_passes,
+                                                 [LL_DECODER_DTYPE] = ll_decoder_dtypes};
 
 /* What a network's experts are beside the decoder's sizes. */
 struct experts {
@@ -177,35 +163,20 @@ static struct ll_value *net(struct ll_decoder *d, struct ll_value *numbers)
 
 static struct ll_value *build(struct ll_nn *nn, const struct ll_build *build)
 {
-    const int64_t *values = build->params, preset = values[PRESET];
-    struct ll_decoder_sizes sizes = {
-        .layers = ll_decoder_size(build, LAYERS, presets[preset].layers),
-        .hidden = ll_decoder_size(build, HIDDEN, presets[preset].hidden),
-        .inner = ll_decoder_size(build, INNER, presets[preset].inner),
-        .heads = ll_decoder_size(build, HEADS, presets[preset].heads),
-        .key_heads = ll_decoder_size(build, KEY_HEADS, presets[preset].key_heads),
-        .seq = ll_decoder_size(build, SEQ, presets[preset].seq),
-        .vocabulary = ll_decoder_size(build, VOCABULARY, presets[preset].vocabulary),
-    };
+    int64_t preset = build->params[LL_DECODER_PRESET];
+    struct ll_decoder_sizes sizes = ll_decoder_sizes_of(build, &presets[preset].sizes);
+    struct ll_decoder_options options = ll_decoder_options_of(build);
     struct experts experts = {
         .count = ll_decoder_size(build, EXPERTS, presets[preset].experts),
         .choices = ll_decoder_size(build, CHOICES, presets[preset].choices),
-        .capacity = (uint64_t)values[CAPACITY],
+        .capacity = (uint64_t)build->params[CAPACITY],
     };
     if (experts.choices > experts.count)
         ll_nn_fail(nn, "a word cannot go through more experts than there are");
-    sizes.head = sizes.hidden / sizes.heads;
-    return ll_decoder_build(nn, build, &sizes,
-                            &(struct ll_decoder_options){
-                                .pass = (enum ll_decoder_pass)values[PASS],
-                                .dtype = values[DTYPE],
-                                .context = (uint64_t)values[CONTEXT],
-                                .letters = (uint64_t)values[LETTERS],
-                                .rate = (double)values[RATE] * 1e-6,
-                                .rotary_base = 1e6, /* Mixtral's */
-                                .net = &experts,
-                            },
-                            net);
+    sizes.key_heads = ll_decoder_size(build, KEY_HEADS, sizes.key_heads);
+    options.rotary_base = 1e6; /* Mixtral's */
+    options.net = &experts;
+    return ll_decoder_build(nn, build, &sizes, &options, net);
 }
 
 const struct ll_model ll_model_mixture = {

@@ -45,6 +45,20 @@ LL_KERNEL(GATHER)
                 gather, &p);
 }
 
+/* One after the other: where a number goes depends on all before it. */
+LL_KERNEL(TRUE_INDICES)
+{
+    const uint64_t count = ll_elements(&call->op->in[0]);
+    const uint8_t *condition = call->in[0];
+    int32_t *out = call->out[0];
+    uint64_t found = 0;
+    for (uint64_t i = 0; i < count; i++)
+        if (condition[i])
+            out[found++] = (int32_t)i;
+    for (; found < count; found++)
+        out[found] = 0;
+}
+
 /* Chunk: rows of the table. It meets all indices and takes those that are its own. */
 LL_FAST static void sum_rows(void *context, uint64_t begin, uint64_t end, uint64_t chunk)
 {

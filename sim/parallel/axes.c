@@ -76,11 +76,14 @@ static unsigned rank_of_first(const struct ll_op_view *op)
     return op->input_count ? op->in[0].rank : 0;
 }
 
-/* Element by element; reductions that keep the shape look at the last dimension whole. */
+/* Element by element; reductions that keep the shape look at the last dimension whole. What goes along a
+ * line, turns it round or chooses rows is not divided. */
 static void same(const struct ll_op_view *op, struct ll_axes *axes)
 {
     unsigned rank = rank_of_first(op);
-    if (op->kind == LL_OP_TRIANGLE || op->kind == LL_OP_CUMULATIVE_SUM)
+    bool by_rows = op->kind == LL_OP_SELECT && op->in[0].rank != op->in[1].rank;
+    if (op->kind == LL_OP_TRIANGLE || op->kind == LL_OP_CUMULATIVE_SUM || op->kind == LL_OP_REVERSE ||
+        by_rows)
         return;
     if (op->kind == LL_OP_CAUSAL_SOFTMAX_GRAD)
         alike(op, axes, rank > 2 ? rank - 2 : 0);
@@ -374,6 +377,7 @@ static void row_scale(const struct ll_op_view *op, struct ll_axes *axes)
 #define ll_axes_SYRK whole
 #define ll_axes_SYRK_ADD whole
 #define ll_axes_TOKEN whole
+#define ll_axes_TRUE_INDICES whole
 #define ll_axes_UNRAVEL whole
 
 static ll_axes_rule *const rules[LL_OP_COUNT] = {
