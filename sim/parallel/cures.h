@@ -16,8 +16,8 @@ enum ll_cure_kind {
 struct ll_cure {
     const char *name, *help; /* static storage */
     const char *with;        /* which batch, how many replicas; "" where there is nothing to say */
-    const char *trouble; /* why it cannot be done or its time is not known; NULL: nothing */
-    bool done;           /* the footprint is known */
+    const char *trouble;     /* why it cannot be done or its time is not known; NULL: nothing */
+    bool done;               /* the footprint is known */
     bool fits;
     uint64_t peak_bytes;
     double time_s;   /* a step; NaN when it is not known */

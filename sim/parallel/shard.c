@@ -4,6 +4,7 @@
  * and the op is written with the shapes that follow. */
 #include "sim/parallel/shard.h"
 
+#include "sim/parallel/key_heads.h"
 #include "sim/parallel/shard_axis.h"
 #include "tracer/copy.h"
 
@@ -328,15 +329,9 @@ static struct ll_trace *end(struct ll_sharding *s)
     return shard;
 }
 
-struct ll_trace *ll_shard(const struct ll_trace *trace, const struct ll_parallel *plan,
-                          struct ll_diags *diags)
+static struct ll_trace *shard(const struct ll_trace *trace, const struct ll_parallel *plan,
+                              struct ll_diags *diags)
 {
-    if (plan->tensor <= 1) {
-        struct ll_trace *copy = ll_trace_copy(trace);
-        if (!copy)
-            ll_complain(diags, (struct ll_place){0}, "memory ran out");
-        return copy;
-    }
     struct ll_sharding s = {.trace = trace, .diags = diags, .right = true};
     char ranks[24];
     snprintf(ranks, sizeof ranks, "%" PRIu64, plan->tensor);
@@ -354,4 +349,19 @@ struct ll_trace *ll_shard(const struct ll_trace *trace, const struct ll_parallel
     struct ll_trace *shard = end(&s);
     ll_holding_release(&s.holding);
     return shard;
+}
+
+struct ll_trace *ll_shard(const struct ll_trace *trace, const struct ll_parallel *plan,
+                          struct ll_diags *diags)
+{
+    if (plan->tensor <= 1) {
+        struct ll_trace *copy = ll_trace_copy(trace);
+        if (!copy)
+            ll_complain(diags, (struct ll_place){0}, "memory ran out");
+        return copy;
+    }
+    struct ll_trace *copied = ll_copy_key_heads(trace, plan->tensor);
+    struct ll_trace *rank = shard(copied ? copied : trace, plan, diags);
+    ll_trace_free(copied);
+    return rank;
 }

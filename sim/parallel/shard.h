@@ -14,6 +14,9 @@
  * a share of them, and an all_gather comes before the next product; what was gathered going forward is
  * gathered once more going backward instead of being kept.
  *
+ * Where grouped queries have fewer key heads than there are ranks, each is copied to as many as it takes
+ * (key_heads.h). The exchange that makes the gradients of such copies one is left out.
+ *
  * What cannot be divided evenly stays whole, which is right but gains nothing, except heads and inner
  * features, which are complained about; words are divided into shares of ceil(words / ranks). */
 #ifndef LL_SIM_PARALLEL_SHARD_H

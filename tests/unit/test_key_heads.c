@@ -1,0 +1,82 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Copies of key heads, against the same model that has as many key heads as there are ranks: a rank of either
+ * does the same. */
+#include "check.h"
+
+#include "dry_model.h"
+#include "sim/parallel/key_heads.h"
+#include "sim/parallel/shard.h"
+
+enum { RANKS = 8, SETTINGS = 8 };
+
+static struct ll_trace *record(const char *model, bool train, const char *key_heads, const char *pass)
+{
+    const struct ll_setting settings[] = {{"layers", "2"}, {"hidden", "64"},        {"heads", "16"},
+                                          {"inner", "96"}, {"seq", "16"},           {"vocabulary", "48"},
+                                          {"pass", pass},  {"key_heads", key_heads}};
+    return dry_model(model, train, 2, settings, SETTINGS);
+}
+
+static struct ll_trace *rank_of(struct ll_trace *trace, uint64_t ranks, bool sequence)
+{
+    struct ll_diags diags = {0};
+    const struct ll_parallel plan = {.tensor = ranks, .sequence = sequence};
+    struct ll_trace *rank = ll_shard(trace, &plan, &diags);
+    if (!rank)
+        fail_msg("%s", diags.kept[0].message);
+    ll_trace_free(trace);
+    ll_diags_release(&diags);
+    return rank;
+}
+
+static void check_same_work(struct ll_trace *a, struct ll_trace *b)
+{
+    assert_int_equal(a->op_count, b->op_count);
+    for (uint64_t op = 0; op < a->op_count; op++) {
+        const struct ll_form *of_a = &a->forms[a->ops[op].form], *of_b = &b->forms[b->ops[op].form];
+        assert_int_equal(of_a->view.kind, of_b->view.kind);
+        assert_int_equal(of_a->flops, of_b->flops);
+        assert_int_equal(of_a->bytes_read, of_b->bytes_read);
+        assert_int_equal(of_a->bytes_written, of_b->bytes_written);
+    }
+    ll_trace_free(a);
+    ll_trace_free(b);
+}
+
+static void a_rank_with_a_copy_works_as_one_with_a_head_of_its_own(void **state)
+{
+    (void)state;
+    static const char *const models[] = {"llama", "mixture"}, *const few[] = {"2", "4"},
+                             *const passes[] = {"forward", "prefill", "decode"};
+    for (int m = 0; m < 2; m++)
+        for (int k = 0; k < 2; k++) {
+            check_same_work(rank_of(record(models[m], true, few[k], "forward"), RANKS, true),
+                            rank_of(record(models[m], true, "8", "forward"), RANKS, true));
+            for (int p = 0; p < 3; p++)
+                check_same_work(rank_of(record(models[m], false, few[k], passes[p]), RANKS, false),
+                                rank_of(record(models[m], false, "8", passes[p]), RANKS, false));
+        }
+}
+
+static void nothing_is_copied_where_heads_suffice_or_do_not_come_out_even(void **state)
+{
+    (void)state;
+    struct ll_trace *grouped = record("llama", true, "4", "forward");
+    assert_null(ll_copy_key_heads(grouped, 2));
+    assert_null(ll_copy_key_heads(grouped, 4));
+    assert_null(ll_copy_key_heads(grouped, 6));  /* no multiple of the key heads */
+    assert_null(ll_copy_key_heads(grouped, 32)); /* of which four queries are not enough */
+    ll_trace_free(grouped);
+    struct ll_trace *plain = record("llama", true, "16", "forward");
+    assert_null(ll_copy_key_heads(plain, 32));
+    ll_trace_free(plain);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(a_rank_with_a_copy_works_as_one_with_a_head_of_its_own),
+        cmocka_unit_test(nothing_is_copied_where_heads_suffice_or_do_not_come_out_even),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
