@@ -97,7 +97,7 @@ static int read_space(struct exploration *e)
 /* Points of the search, evenly from the whole space; evaluated, not kept. */
 static bool try_some(struct exploration *e, struct ll_evaluation *evaluations, uint64_t count, double *each_s)
 {
-    struct ll_measured *measured = calloc(count * e->space->workload_count, sizeof *measured);
+    struct ll_readings *measured = calloc(count * e->space->workload_count, sizeof *measured);
     if (!measured)
         return ll_complain(&e->diags, (struct ll_place){0}, "memory ran out");
     for (uint64_t i = 0; i < count; i++) {

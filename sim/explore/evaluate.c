@@ -156,7 +156,7 @@ struct asked {
     const struct worker *worker;
     const struct ll_machine *machine; /* of couplings the base */
     const uint32_t *point;
-    const struct ll_measured *measured; /* by workload */
+    const struct ll_readings *measured; /* by workload */
     uint32_t workload;                  /* that is looked at */
 };
 
@@ -206,7 +206,7 @@ static const struct ll_machine *machine_of(struct ll_evaluator *evaluator, struc
 /* --- results --- */
 
 /* Of one device. */
-static void measure(const struct ll_result *result, struct ll_measured *measured)
+static void measure(const struct ll_result *result, struct ll_readings *measured)
 {
     const struct ll_machine *machine = result->machine;
     const struct ll_prepared *prepared = result->prepared;
@@ -229,7 +229,7 @@ static void measure(const struct ll_result *result, struct ll_measured *measured
     memcpy(measured->shares, result->shares, sizeof measured->shares);
 }
 
-static void measure_nothing(struct ll_measured *measured)
+static void measure_nothing(struct ll_readings *measured)
 {
     for (size_t i = 0; i < LL_MEASURE_COUNT; i++)
         measured->of[i] = NAN;
@@ -249,7 +249,7 @@ static const char *keep_reason(struct ll_evaluator *evaluator, const char *text)
 
 static void have_no_results(const struct ll_evaluator *evaluator, struct ll_evaluation *evaluation)
 {
-    evaluation->outcome = (struct ll_outcome){.violation = INFINITY};
+    evaluation->outcome = (struct ll_answer){.violation = INFINITY};
     for (size_t i = 0; i < LL_MOST_OBJECTIVES; i++)
         evaluation->outcome.objectives[i] = INFINITY;
     for (size_t w = 0; w < evaluator->space->workload_count; w++)
@@ -284,7 +284,7 @@ static void leave_out(const struct ll_evaluator *evaluator, struct ll_evaluation
 }
 
 /* Of all that a step is spread over; energy and area stay those of a device of the slowest stage. */
-static void measure_spread(const struct ll_parallel_result *result, struct ll_measured *measured)
+static void measure_spread(const struct ll_parallel_result *result, struct ll_readings *measured)
 {
     double devices = (double)result->spread->sizes.devices, *of = measured->of;
     double peak = (double)result->stages[result->fullest].memory_bytes;
@@ -298,7 +298,7 @@ static void measure_spread(const struct ll_parallel_result *result, struct ll_me
 }
 
 static bool replay_spread(const struct ll_spread *spread, const struct ll_machine *machine,
-                          struct worker *worker, struct ll_measured *measured)
+                          struct worker *worker, struct ll_readings *measured)
 {
     uint64_t devices = ll_machine_devices(machine);
     if (spread->sizes.devices > devices)
@@ -313,7 +313,7 @@ static bool replay_spread(const struct ll_spread *spread, const struct ll_machin
 }
 
 static bool replay_one(const struct ll_variant *variant, const struct ll_machine *machine,
-                       struct worker *worker, struct ll_measured *measured)
+                       struct worker *worker, struct ll_readings *measured)
 {
     ll_arena_reset(&worker->arena);
     if (variant->trouble)
@@ -359,9 +359,9 @@ static void judge(struct ll_evaluator *evaluator, struct worker *worker, const s
                   struct ll_evaluation *evaluation, const uint32_t *point)
 {
     const struct ll_space *space = evaluator->space;
-    struct ll_outcome *outcome = &evaluation->outcome;
+    struct ll_answer *outcome = &evaluation->outcome;
     double wanted[LL_MOST_OBJECTIVES][LL_MOST_WORKLOADS];
-    *outcome = (struct ll_outcome){.valid = true};
+    *outcome = (struct ll_answer){.valid = true};
     for (uint32_t w = 0; w < space->workload_count; w++) {
         struct asked asked = {space, worker, machine, point, evaluation->measured, w};
         for (size_t i = 0; i < space->definition_count; i++)

@@ -29,8 +29,8 @@ struct ll_evaluation {
     enum ll_verdict verdict;
     const char
         *why; /* of a point that is not valid: the constraint, or what is wrong; static or the space's */
-    struct ll_outcome outcome;
-    struct ll_measured *measured; /* by workload */
+    struct ll_answer outcome;
+    struct ll_readings *measured; /* by workload */
 };
 
 /* Brings the trace of a workload; the settings are the workload's with those of the point's model axes laid

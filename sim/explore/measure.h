@@ -38,7 +38,7 @@ const char *ll_measure_unit(enum ll_measure measure);
 /* What it is, for people. */
 const char *ll_measure_help(enum ll_measure measure);
 
-struct ll_measured {
+struct ll_readings {
     double of[LL_MEASURE_COUNT];
     double shares[LL_BOUND_COUNT]; /* of the time, by what bound it; sum to 1 */
 };

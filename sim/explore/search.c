@@ -47,7 +47,7 @@ bool ll_search_GRID(const struct ll_space *space, ll_ask *ask, void *context)
     uint64_t most = space->search.points, count = space->point_count;
     uint64_t numbers[BATCH];
     struct walk walk = begin(space);
-    struct ll_outcome *outcomes = calloc(BATCH, sizeof *outcomes);
+    struct ll_answer *outcomes = calloc(BATCH, sizeof *outcomes);
     bool going = outcomes != NULL;
     if (most && most < count)
         count = most;

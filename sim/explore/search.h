@@ -11,7 +11,7 @@
 #include "sim/explore/space.h"
 
 /* What became of a point. */
-struct ll_outcome {
+struct ll_answer {
     bool valid;       /* such a machine can be, runs all workloads, and all constraints hold */
     double violation; /* 0 when valid; else how far the constraints are missed, in shares of their bounds,
                          summed up; INFINITY for a machine that cannot be */
@@ -21,7 +21,7 @@ struct ll_outcome {
 
 /* Answers for `count` points at once (1,000 or so serve best), outcomes[i] for numbers[i]. False when the
  * search shall stop: interrupted, or trouble that the asker knows of. */
-typedef bool ll_ask(void *context, const uint64_t *numbers, size_t count, struct ll_outcome *outcomes);
+typedef bool ll_ask(void *context, const uint64_t *numbers, size_t count, struct ll_answer *outcomes);
 
 /* Each proposes at most space->search.points points (grid: all, when not given) and returns false when the
  * asker said so, or memory ran out. Deterministic by space->search.seed. */

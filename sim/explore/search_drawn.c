@@ -35,7 +35,7 @@ static uint64_t by_latin(const struct ll_space *space, const struct ll_shuffle *
 struct drawn {
     struct ll_map seen;
     uint64_t numbers[BATCH];
-    struct ll_outcome outcomes[BATCH];
+    struct ll_answer outcomes[BATCH];
     size_t count;
 };
 

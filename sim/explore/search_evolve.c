@@ -14,7 +14,7 @@ struct asked {
     bool ended; /* by who answers, or for want of memory */
 };
 
-static void take_answers(const struct ll_space *space, const struct ll_outcome *outcomes, size_t count,
+static void take_answers(const struct ll_space *space, const struct ll_answer *outcomes, size_t count,
                          double *objectives, double *violations)
 {
     for (size_t i = 0; i < count; i++) {
@@ -30,7 +30,7 @@ static bool answer(void *context, const uint32_t *points, size_t count, double *
     struct asked *asked = context;
     const struct ll_space *space = asked->space;
     uint64_t *numbers = calloc(count, sizeof *numbers);
-    struct ll_outcome *outcomes = calloc(count, sizeof *outcomes);
+    struct ll_answer *outcomes = calloc(count, sizeof *outcomes);
     for (size_t i = 0; numbers && i < count; i++)
         numbers[i] = ll_space_number(space, &points[i * space->axis_count]);
     asked->ended = !numbers || !outcomes || !asked->ask(asked->context, numbers, count, outcomes);

@@ -151,7 +151,7 @@ static bool prepare_all(struct ll_store *store)
 
 /* Parameters of a row of results, from `first` on. */
 static void put_measured(const struct ll_store *store, struct ll_query *query, int first,
-                         const struct ll_measured *measured)
+                         const struct ll_readings *measured)
 {
     for (size_t i = 0; i < LL_MEASURE_COUNT; i++)
         ll_query_number(query, first++, measured->of[i]);
@@ -243,13 +243,13 @@ static bool write_axes(struct ll_store *store)
 }
 
 /* An objective as people see it: what shall be most is not negated. */
-static double shown(const struct ll_space *space, const struct ll_outcome *outcome, size_t objective)
+static double shown(const struct ll_space *space, const struct ll_answer *outcome, size_t objective)
 {
     double value = outcome->objectives[objective];
     return !isfinite(value) ? NAN : space->objectives[objective].most ? -value : value;
 }
 
-static bool write_objectives(struct ll_store *store, const struct ll_outcome *base)
+static bool write_objectives(struct ll_store *store, const struct ll_answer *base)
 {
     struct ll_query *query = ll_query_new(
         store->database, "INSERT INTO objectives (id, text, name, most, base) VALUES (?1, ?2, ?3, ?4, ?5)");
@@ -266,7 +266,7 @@ static bool write_objectives(struct ll_store *store, const struct ll_outcome *ba
     return right;
 }
 
-static bool write_base(struct ll_store *store, const struct ll_measured *base)
+static bool write_base(struct ll_store *store, const struct ll_readings *base)
 {
     struct ll_str sql = {0};
     ll_str_add(&sql, "INSERT INTO base (workload");
@@ -387,7 +387,7 @@ uint64_t ll_store_count(struct ll_store *store)
     return count;
 }
 
-bool ll_store_find(struct ll_store *store, uint64_t number, uint64_t key, struct ll_outcome *outcome)
+bool ll_store_find(struct ll_store *store, uint64_t number, uint64_t key, struct ll_answer *outcome)
 {
     const struct ll_space *space = store->space;
     ll_query_count(store->find, 1, number);
@@ -395,8 +395,8 @@ bool ll_store_find(struct ll_store *store, uint64_t number, uint64_t key, struct
     if (!ll_query_next(store->find))
         return false;
     bool impossible = ll_cell_count(store->find, 0) >= LL_VERDICT_IMPOSSIBLE;
-    *outcome = (struct ll_outcome){.valid = ll_cell_count(store->find, 0) == LL_VERDICT_VALID,
-                                   .violation = impossible ? INFINITY : ll_cell_number(store->find, 1)};
+    *outcome = (struct ll_answer){.valid = ll_cell_count(store->find, 0) == LL_VERDICT_VALID,
+                                  .violation = impossible ? INFINITY : ll_cell_number(store->find, 1)};
     for (size_t i = 0; i < LL_MOST_OBJECTIVES; i++) {
         double value = i < space->objective_count ? ll_cell_number(store->find, 2 + (int)i) : 0;
         outcome->objectives[i] = impossible || isnan(value)  ? INFINITY

@@ -44,7 +44,7 @@ bool ll_store_close(struct ll_store *store, struct ll_diags *diags);
 uint64_t ll_store_count(struct ll_store *store);
 
 /* Whether the point is there with this key; then its outcome is too. */
-bool ll_store_find(struct ll_store *store, uint64_t number, uint64_t key, struct ll_outcome *outcome);
+bool ll_store_find(struct ll_store *store, uint64_t number, uint64_t key, struct ll_answer *outcome);
 
 /* Adds points in one transaction. False after a complaint (a full disk); then none of them is there. */
 bool ll_store_add(struct ll_store *store, const struct ll_evaluation *evaluations, size_t count,

@@ -22,7 +22,7 @@ struct run {
     struct ll_sweep *sweep;
     struct ll_diags *diags;
     struct ll_evaluation *evaluations; /* of a batch: what has to be evaluated */
-    struct ll_measured *measured;
+    struct ll_readings *measured;
     size_t *places; /* in the batch */
     uint64_t capacity;
     struct ll_archive front; /* of what is known, where points may be left out */
@@ -72,12 +72,12 @@ static bool make_room(struct run *run, size_t count)
 }
 
 /* The points of the batch that are of this shard and not known yet; how many. */
-static size_t pick(struct run *run, const uint64_t *numbers, size_t count, struct ll_outcome *outcomes)
+static size_t pick(struct run *run, const uint64_t *numbers, size_t count, struct ll_answer *outcomes)
 {
     struct ll_sweep *sweep = run->sweep;
     size_t picked = 0;
     for (size_t i = 0; i < count; i++) {
-        outcomes[i] = (struct ll_outcome){.violation = INFINITY};
+        outcomes[i] = (struct ll_answer){.violation = INFINITY};
         if (!ll_in_shard(numbers[i], sweep->shard, sweep->shards))
             continue;
         uint64_t key = ll_evaluator_key(sweep->evaluator, numbers[i]);
@@ -122,7 +122,7 @@ static bool evaluate_slice(struct run *run, struct ll_evaluation *evaluations, s
 
 /* Evaluates and keeps what is not known of these points. Who works with others goes on to the end of them:
  * the others wait for the answers. */
-static bool work_through(struct run *run, const uint64_t *numbers, size_t count, struct ll_outcome *outcomes)
+static bool work_through(struct run *run, const uint64_t *numbers, size_t count, struct ll_answer *outcomes)
 {
     struct ll_sweep *sweep = run->sweep;
     size_t picked = pick(run, numbers, count, outcomes), length;
@@ -137,7 +137,7 @@ static bool work_through(struct run *run, const uint64_t *numbers, size_t count,
 }
 
 /* The pieces of a batch that this process takes; the outcomes of the others are not touched. */
-static bool take_pieces(struct run *run, const uint64_t *numbers, size_t count, struct ll_outcome *outcomes)
+static bool take_pieces(struct run *run, const uint64_t *numbers, size_t count, struct ll_answer *outcomes)
 {
     const struct ll_crew *crew = run->sweep->crew;
     size_t whole = ll_search_divides(run->sweep->space->search.kind) ? PIECE : PIECE_OF_LEARNING;
@@ -156,7 +156,7 @@ static bool take_pieces(struct run *run, const uint64_t *numbers, size_t count, 
 
 /* Brings everybody the outcomes of all: what others did is zero here, and the sum is what they found. Whether
  * anybody was stopped goes along, for then all must stop. */
-static bool exchange(struct run *run, size_t count, struct ll_outcome *outcomes)
+static bool exchange(struct run *run, size_t count, struct ll_answer *outcomes)
 {
     struct ll_sweep *sweep = run->sweep;
     size_t width = 2 + sweep->space->objective_count;
@@ -181,7 +181,7 @@ static bool exchange(struct run *run, size_t count, struct ll_outcome *outcomes)
 }
 
 static bool answer_together(struct run *run, const uint64_t *numbers, size_t count,
-                            struct ll_outcome *outcomes)
+                            struct ll_answer *outcomes)
 {
     memset(outcomes, 0, count * sizeof *outcomes);
     if (!take_pieces(run, numbers, count, outcomes))
@@ -190,14 +190,14 @@ static bool answer_together(struct run *run, const uint64_t *numbers, size_t cou
 }
 
 /* The front changes between batches alone, so that what is left out depends on the search, not on threads. */
-static void learn(struct run *run, const struct ll_outcome *outcomes, size_t count)
+static void learn(struct run *run, const struct ll_answer *outcomes, size_t count)
 {
     for (size_t i = 0; run->sweep->space->search.prune && i < count; i++)
         if (outcomes[i].valid && !ll_archive_add(&run->front, outcomes[i].objectives))
             return; /* no memory: what is there proves less, and is right */
 }
 
-static bool answer(void *context, const uint64_t *numbers, size_t count, struct ll_outcome *outcomes)
+static bool answer(void *context, const uint64_t *numbers, size_t count, struct ll_answer *outcomes)
 {
     struct run *run = context;
     struct ll_sweep *sweep = run->sweep;

@@ -57,7 +57,7 @@ static void evaluate(void *context)
 
 static void run(const struct ll_space *space, unsigned threads)
 {
-    static struct ll_measured measured[POINTS];
+    static struct ll_readings measured[POINTS];
     struct load *load = calloc(1, sizeof *load);
     struct ll_pool *pool = ll_pool_new(threads);
     if (load && pool)

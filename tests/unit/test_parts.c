@@ -45,7 +45,7 @@ static struct ll_sweep_state sweep_into(const char *text, const char *path, cons
     struct ll_diags *diags = calloc(1, sizeof *diags);
     struct ll_space *space = ll_space_parse(text, strlen(text), "space.yaml", folders, diags);
     struct ll_evaluator *evaluator = ll_evaluator_new(space, bring, NULL, NULL, diags);
-    struct ll_measured measured;
+    struct ll_readings measured;
     struct ll_evaluation base = {.measured = &measured};
     assert_non_null(evaluator);
     ll_evaluator_base(evaluator, &base);

@@ -22,7 +22,7 @@ struct asked {
 };
 
 /* Two objectives that pull at the number of the point from both ends. */
-static bool answer(void *context, const uint64_t *numbers, size_t count, struct ll_outcome *outcomes)
+static bool answer(void *context, const uint64_t *numbers, size_t count, struct ll_answer *outcomes)
 {
     struct asked *asked = context;
     for (size_t i = 0; i < count; i++) {
@@ -31,9 +31,9 @@ static bool answer(void *context, const uint64_t *numbers, size_t count, struct 
         asked->numbers[asked->count++] = numbers[i];
         bool valid = numbers[i] % 7 != 0;
         outcomes[i] =
-            (struct ll_outcome){.valid = valid,
-                                .violation = valid ? 0 : INFINITY,
-                                .objectives = {(double)(numbers[i] % 44), 100 - (double)(numbers[i] / 10)}};
+            (struct ll_answer){.valid = valid,
+                               .violation = valid ? 0 : INFINITY,
+                               .objectives = {(double)(numbers[i] % 44), 100 - (double)(numbers[i] / 10)}};
     }
     return ++asked->batches != asked->most_batches;
 }

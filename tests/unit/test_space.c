@@ -95,7 +95,7 @@ static void points_and_numbers_are_one(void **state)
     ll_space_free(space);
 }
 
-static bool mark(void *context, const uint64_t *numbers, size_t count, struct ll_outcome *outcomes)
+static bool mark(void *context, const uint64_t *numbers, size_t count, struct ll_answer *outcomes)
 {
     unsigned char *seen = context;
     (void)outcomes;

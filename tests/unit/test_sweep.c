@@ -64,7 +64,7 @@ static bool run_plan(const struct plan *plan, struct ll_sweep_state *state, stru
     struct ll_space *space = read_space(plan->text);
     struct ll_pool *pool = ll_pool_new(plan->threads);
     struct ll_evaluator *evaluator = ll_evaluator_new(space, bring, NULL, pool, diags);
-    struct ll_measured measured[2];
+    struct ll_readings measured[2];
     struct ll_evaluation base = {.measured = measured};
     assert_non_null(evaluator);
     ll_evaluator_base(evaluator, &base);
