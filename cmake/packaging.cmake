@@ -33,7 +33,7 @@ install(FILES ${PROJECT_BINARY_DIR}/leadline.pc DESTINATION lib/pkgconfig)
 # What others may rely on: the ground floor, traces, machines, costs and replay. The other headers are for the
 # rooms themselves. tests/package compiles each of these alone.
 install(DIRECTORY tracer/base DESTINATION include/leadline/tracer FILES_MATCHING PATTERN "*.h")
-foreach(header tracer/op_table.def tracer/ops.h tracer/profile.h tracer/reader.h tracer/recorder.h tracer/tensor.h
+foreach(header tracer/lives.h tracer/op_table.def tracer/ops.h tracer/profile.h tracer/reader.h tracer/recorder.h tracer/tensor.h
         tracer/trace.h tracer/work.h sim/machine/cache_policies.def sim/machine/cache_shape.h sim/machine/machine.h
         sim/machine/algorithms.def sim/machine/topologies.def sim/machine/unit_models.def sim/cost/cost.h
         sim/cost/explain.h sim/memory/footprint.h sim/memory/residency.h sim/replay/replay.h)

@@ -43,8 +43,7 @@ static void send_around(struct ll_steps *steps, double forward_bytes, double bac
     steps->step_bytes *= (double)all / (double)n;
 }
 
-/* How often pieces move on: (n - 1) times for each half of an all-reduce. 0: not by a ring. */
-static double turns_of(const struct ll_exchange *e)
+double ll_turns_of_ring(const struct ll_exchange *e)
 {
     switch (e->collective) {
     case LL_COLLECTIVE_ALL_REDUCE:
@@ -74,7 +73,7 @@ static bool send_along(struct ll_steps *steps)
 bool ll_send_RING(struct ll_steps *steps)
 {
     const struct ll_exchange *e = &steps->exchange;
-    double turns = turns_of(e);
+    double turns = ll_turns_of_ring(e);
     if (turns == 0)
         return send_along(steps);
     send_around(steps, e->bytes / (double)e->size, 0);
@@ -86,7 +85,7 @@ bool ll_send_RING(struct ll_steps *steps)
 bool ll_send_BIDIRECTIONAL_RING(struct ll_steps *steps)
 {
     const struct ll_exchange *e = &steps->exchange;
-    double turns = turns_of(e), half = e->bytes / (double)e->size / 2;
+    double turns = ll_turns_of_ring(e), half = e->bytes / (double)e->size / 2;
     if (turns == 0)
         return false;
     send_around(steps, half, half);
@@ -180,7 +179,7 @@ bool ll_send_HALVING_DOUBLING(struct ll_steps *steps)
 {
     const struct ll_exchange *e = &steps->exchange;
     uint64_t within = (uint64_t)1 << (rounds_of(e->size + 1) - 1);
-    double turns = turns_of(e);
+    double turns = ll_turns_of_ring(e);
     bool all = e->collective == LL_COLLECTIVE_ALL_REDUCE;
     if (turns == 0 || (within != e->size && !all))
         return false;

@@ -47,6 +47,9 @@ struct ll_exchange ll_distinct_groups(const struct ll_net *net, const struct ll_
  */
 uint64_t ll_short_ring(const struct ll_steps *steps, uint64_t block);
 
+/* How often pieces move on along a ring: (n - 1) times for each half of an all-reduce. 0: not by a ring. */
+double ll_turns_of_ring(const struct ll_exchange *exchange);
+
 #define LL_ALGORITHM(word, ...) bool ll_send_##word(struct ll_steps *steps);
 #include "sim/machine/algorithms.def"
 #undef LL_ALGORITHM

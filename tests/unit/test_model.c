@@ -255,7 +255,7 @@ static void build_doubled(const struct known *known, struct doubled *d)
 {
     const struct ll_model *model = ll_model_find(known->name);
     struct ll_diags diags = {0};
-    int64_t values[16];
+    int64_t values[32];
     enum ll_status status;
     *d = (struct doubled){.nn = ll_nn_new(LL_F64)};
     assert_true(ll_model_settings(model, known->small, count_of(known->small), values, &diags));

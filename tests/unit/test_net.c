@@ -263,6 +263,36 @@ static void listed_edges_lead_the_shortest_way(void **state)
     close_net(&f);
 }
 
+/* 2 (n - 1) (a + M / (n r B)): how many rings r go side by side. Of K5 there are 4, of K4 only 2 (Tillson,
+ * 1980); the six links of each device of the hybrid cube mesh carry 6. Devices 0 and 3 share two links, 0 and
+ * 1 one, 0 and 5 none. */
+static void rings_go_side_by_side_over_links_of_their_own(void **state)
+{
+    (void)state;
+    static const char *const mesh =
+        "  - {name: e, topology: edges, devices: 8, bandwidth: 1GB/s, latency: 1us, edges: [0-1, 0-2, 0-3x2, "
+        "0-4x2, "
+        "1-2x2, 1-3, 1-5x2, 2-3x2, 2-6, 3-7, 4-5, 4-6, 4-7x2, 5-6x2, 5-7, 6-7x2]}\n";
+    expect_all_reduce(full6, LL_ALGORITHM_RINGS, 5, 2 * 4 * (a + M / (5 * 4 * B)));
+    expect_all_reduce(full6, LL_ALGORITHM_RINGS, 4, 2 * 3 * (a + M / (4 * 2 * B)));
+    expect_all_reduce(mesh, LL_ALGORITHM_RINGS, 8, 2 * 7 * (a + M / (8 * 6 * B)));
+    struct fixture f = open_net(mesh);
+    static const struct pair {
+        uint64_t members[2];
+        double rings;
+    } pairs[] = {{{0, 3}, 2}, {{0, 1}, 1}, {{0, 5}, 0}};
+    for (size_t i = 0; i < sizeof pairs / sizeof *pairs; i++) {
+        struct ll_exchanged done;
+        struct ll_exchange exchange = {
+            LL_COLLECTIVE_ALL_REDUCE, LL_ALGORITHM_RINGS, M, pairs[i].members, 2, 1};
+        enum ll_exchange_trouble trouble = ll_exchange(f.net, &exchange, &done);
+        assert_int_equal(trouble, pairs[i].rings > 0 ? LL_EXCHANGE_DONE : LL_EXCHANGE_NO_WAY);
+        if (pairs[i].rings > 0)
+            assert_time(done.time_s, 2 * (a + M / (2 * pairs[i].rings * B)));
+    }
+    close_net(&f);
+}
+
 static void edges_say_ends_direction_and_width(void **state)
 {
     struct ll_edge edge;
@@ -337,6 +367,7 @@ int main(void)
         cmocka_unit_test(trees_and_dragonflies_narrow_where_they_should),
         cmocka_unit_test(who_is_done_leaves_its_share_to_others),
         cmocka_unit_test(listed_edges_lead_the_shortest_way),
+        cmocka_unit_test(rings_go_side_by_side_over_links_of_their_own),
         cmocka_unit_test(edges_say_ends_direction_and_width),
         cmocka_unit_test(measured_all_reduces_stand_for_the_model),
         cmocka_unit_test(a_hundred_thousand_devices_are_no_trouble),

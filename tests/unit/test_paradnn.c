@@ -151,7 +151,7 @@ static struct ll_nn *built(const char *name, const struct settings *settings)
 {
     const struct ll_model *model = ll_model_find(name);
     struct ll_diags diags = {0};
-    int64_t values[16];
+    int64_t values[32];
     struct ll_nn *nn = ll_nn_new(LL_F32);
     assert_true(ll_model_settings(model, settings->at, settings->count, values, &diags));
     model->build(nn, &(struct ll_build){.train = true, .batch = 2, .seed = 1, .params = values});
