@@ -230,6 +230,7 @@ struct ll_network {
     uint64_t edge_count;
     double bandwidth_Bps;    /* of one link, one direction */
     double efficiency;       /* the share of it that large messages reach */
+    double one_way;          /* the share while nothing comes back; 0: the same */
     double latency_s;        /* of one message over one link */
     uint64_t fill_bytes;     /* of what a device sends in a collective, these take twice as long */
     double port_Bps;         /* the most that one device puts into this level or takes out of it; 0: any */

@@ -348,6 +348,8 @@ static const struct ll_field network_fields[] = {
      .required = true, .min = 1, .max = MOST_BPS, .help = "of one link, one direction"},
     {.key = "efficiency", .type = LL_TYPE_NUMBER, AT(efficiency), .min = POSITIVE, .max = 1, .otherwise = "1",
      .help = "the share of it that large messages reach"},
+    {.key = "one_way", .type = LL_TYPE_NUMBER, AT(one_way), .min = POSITIVE, .max = 1,
+     .help = "the share that a message reaches while nothing comes back; when not given, `efficiency`"},
     {.key = "latency", .type = LL_TYPE_QUANTITY, AT(latency_s), .dimension = LL_DIMENSION_TIME, .min = 0,
      .max = MOST_SECONDS, .otherwise = "0s", .help = "of one message over one link"},
     {.key = "fill", .type = LL_TYPE_SIZE, AT(fill_bytes), .dimension = LL_DIMENSION_SIZE, .min = 1, .max = MOST_BYTES,

@@ -44,12 +44,14 @@ void ll_steps_send(struct ll_steps *steps, uint64_t from_rank, uint64_t to_rank,
                      bytes);
 }
 
-/* How much longer sending takes because the first bytes of a collective go out with gaps. */
+/* How much longer sending takes because the first bytes of a collective go out with gaps. A message alone has
+ * no gaps, nobody waits for its pieces, and may be faster than where as much comes back. */
 static double gaps_s(const struct ll_steps *steps, const struct ll_flow_times *flow, double sent_bytes)
 {
-    bool streams = steps->exchange.collective == LL_COLLECTIVE_SEND_RECEIVE; /* nobody waits for its pieces */
-    if (flow->busiest == UINT64_MAX || sent_bytes <= 0 || streams)
+    if (flow->busiest == UINT64_MAX || sent_bytes <= 0)
         return 0;
+    if (steps->exchange.collective == LL_COLLECTIVE_SEND_RECEIVE)
+        return flow->sent_s * (ll_net_link_alone(steps->net, flow->busiest) - 1);
     double fill_bytes = (double)ll_net_link_fill_bytes(steps->net, flow->busiest);
     return flow->sent_s * fmin(1, fill_bytes / sent_bytes);
 }

@@ -132,6 +132,12 @@ uint64_t ll_net_link_fill_bytes(const struct ll_net *net, uint64_t link)
     return level_of(net, link)->fabric.level->fill_bytes;
 }
 
+double ll_net_link_alone(const struct ll_net *net, uint64_t link)
+{
+    const struct ll_network *level = level_of(net, link)->fabric.level;
+    return level->one_way > 0 ? level->efficiency / level->one_way : 1;
+}
+
 const char *ll_net_link_level(const struct ll_net *net, uint64_t link)
 {
     return level_of(net, link)->fabric.level->name;

@@ -29,6 +29,9 @@ uint64_t ll_net_levels(const struct ll_net *net);
  * name. */
 double ll_net_link_Bps(const struct ll_net *net, uint64_t link);
 uint64_t ll_net_link_fill_bytes(const struct ll_net *net, uint64_t link);
+
+/* How many times as long a message takes over the link while nothing comes back. */
+double ll_net_link_alone(const struct ll_net *net, uint64_t link);
 const char *ll_net_link_level(const struct ll_net *net, uint64_t link);
 
 /* Devices in a group that level `level` joins: 1 for the innermost. */

@@ -293,6 +293,19 @@ static void rings_go_side_by_side_over_links_of_their_own(void **state)
     close_net(&f);
 }
 
+/* latency 2 a' + M / (one_way B): twice 500 ns through the switch. What comes back slows both down. */
+static void a_message_alone_may_be_faster(void **state)
+{
+    (void)state;
+    struct fixture f =
+        open_net("  - {name: s, topology: switch, devices: 4, bandwidth: 1GB/s, efficiency: 0.5, "
+                 "one_way: 0.8, latency: 500ns}\n");
+    assert_time(time_among(f.net, LL_COLLECTIVE_SEND_RECEIVE, LL_ALGORITHM_DIRECT, 2), a + M / (0.8 * B));
+    assert_time(time_among(f.net, LL_COLLECTIVE_ALL_REDUCE, LL_ALGORITHM_RING, 2),
+                2 * (a + M / 2 / (0.5 * B)));
+    close_net(&f);
+}
+
 static void edges_say_ends_direction_and_width(void **state)
 {
     struct ll_edge edge;
@@ -368,6 +381,7 @@ int main(void)
         cmocka_unit_test(who_is_done_leaves_its_share_to_others),
         cmocka_unit_test(listed_edges_lead_the_shortest_way),
         cmocka_unit_test(rings_go_side_by_side_over_links_of_their_own),
+        cmocka_unit_test(a_message_alone_may_be_faster),
         cmocka_unit_test(edges_say_ends_direction_and_width),
         cmocka_unit_test(measured_all_reduces_stand_for_the_model),
         cmocka_unit_test(a_hundred_thousand_devices_are_no_trouble),
