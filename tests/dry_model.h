@@ -6,38 +6,47 @@
 #include "check.h"
 
 #include "models/model.h"
-#include "tracer/reader.h"
+#include "tracer/trace.h"
 
 #include <stdlib.h>
-#include <unistd.h>
 
-/* Steps of the model's training, or inference; batch 0 is its own. Free with ll_trace_free. */
-static inline struct ll_trace *dry_steps(const char *name, bool train, uint64_t batch, uint64_t steps,
-                                         const struct ll_setting *settings, size_t setting_count)
+/* The model recorded as the options say, which need not say that nothing is computed. Free with
+ * ll_trace_free. */
+static inline struct ll_trace *dry_run(const char *name, struct ll_run_options options)
 {
     struct ll_diags *diags = calloc(1, sizeof *diags);
-    char path[] = "/tmp/ll_dry_XXXXXX";
-    int file = mkstemp(path);
-    assert_true(file >= 0 && diags);
-    close(file);
-    const struct ll_run_options options = {.train = train,
-                                           .batch = batch,
-                                           .steps = steps,
-                                           .seed = 1,
-                                           .dry_run = true,
-                                           .settings = settings,
-                                           .setting_count = setting_count,
-                                           .path = path};
     struct ll_run_report report;
-    enum ll_status status;
+    struct ll_trace *trace = NULL;
+    assert_non_null(diags);
+    options.dry_run = true;
+    options.trace = &trace;
     if (!ll_model_run(ll_model_find(name), &options, &report, diags))
         fail_msg("%s: %s", name, diags->kept[0].message);
-    struct ll_trace *trace = ll_trace_read(path, diags, &status);
     assert_non_null(trace);
     ll_diags_release(diags);
     free(diags);
-    unlink(path);
     return trace;
+}
+
+/* How many settings there are before the first without key. */
+static inline size_t settings_in(const struct ll_setting *settings, size_t most)
+{
+    size_t count = 0;
+    while (count < most && settings[count].key)
+        count++;
+    return count;
+}
+
+/* Steps of the model's training, or inference; batch 0 is its own. */
+static inline struct ll_trace *dry_steps(const char *name, bool train, uint64_t batch, uint64_t steps,
+                                         const struct ll_setting *settings, size_t setting_count)
+{
+    return dry_run(name, (struct ll_run_options){.train = train,
+                                                 .batch = batch,
+                                                 .steps = steps,
+                                                 .seed = 1,
+                                                 .settings = settings,
+                                                 .setting_count = setting_count});
 }
 
 /* One step. */

@@ -6,12 +6,10 @@
 #include "bench.h"
 #include "models/model.h"
 #include "sim/parallel/search.h"
-#include "tracer/reader.h"
 #include "tracer/recorder.h"
 
 #include <stdlib.h>
 #include <string.h>
-#include <unistd.h>
 
 enum { CHAKRA_OPS = 400000 };
 
@@ -29,22 +27,11 @@ struct scene {
     struct ll_diags diags;
 };
 
-static struct ll_trace *read_and_remove(const char *path)
-{
-    struct ll_diags diags = {0};
-    enum ll_status status;
-    struct ll_trace *trace = ll_trace_read(path, &diags, &status);
-    ll_diags_release(&diags);
-    unlink(path);
-    return trace;
-}
-
 static struct ll_trace *record_model(const char *name, uint64_t batch, const struct ll_setting *settings,
                                      size_t count, struct ll_diags *diags)
 {
-    char path[] = "/tmp/ll_bench_XXXXXX";
-    int file = mkstemp(path);
     struct ll_run_report report;
+    struct ll_trace *trace = NULL;
     const struct ll_run_options options = {.train = true,
                                            .batch = batch,
                                            .steps = 1,
@@ -52,10 +39,8 @@ static struct ll_trace *record_model(const char *name, uint64_t batch, const str
                                            .dry_run = true,
                                            .settings = settings,
                                            .setting_count = count,
-                                           .path = path};
-    close(file);
-    bool done = file >= 0 && ll_model_run(ll_model_find(name), &options, &report, diags);
-    return done ? read_and_remove(path) : NULL;
+                                           .trace = &trace};
+    return ll_model_run(ll_model_find(name), &options, &report, diags) ? trace : NULL;
 }
 
 /* A chain of computations of few sizes, and sums of fewer. */
@@ -157,7 +142,7 @@ int main(void)
     scene.machine = machine;
     scene.prepared = chakra ? ll_prepare(chakra, &arena, &scene.diags) : NULL;
     if (!machine || !scene.prepared) {
-        fprintf(stderr, "bench_parallel runs in the folder that holds hwconfigs/\n");
+        fprintf(stderr, "bench_parallel cannot read hwconfigs/ here, or memory ran out\n");
         return 1;
     }
     ll_bench("parallel: replay an op as Chakra's", replay, &scene, CHAKRA_OPS, 0);

@@ -3,41 +3,17 @@
  * attributes, counts and edges. Held for every reference workload, so that a dimension whose role nobody set
  * is found. */
 #include "check.h"
+#include "dry_model.h"
 #include "known_models.h"
 
-#include "tracer/reader.h"
 #include "tracer/rescale.h"
 #include "tracer/roles.h"
-
-#include <unistd.h>
 
 enum { KNOWN = sizeof known_models / sizeof *known_models };
 
 static struct ll_trace *record(const struct known *known, bool train, uint64_t batch)
 {
-    struct ll_diags diags = {0};
-    char path[] = "prop_rescale.XXXXXX";
-    int file = mkstemp(path);
-    enum ll_status status;
-    struct ll_run_report report;
-    size_t settings = 0;
-    while (settings < MOST_SETTINGS && known->small[settings].key)
-        settings++;
-    struct ll_run_options options = {.train = train,
-                                     .batch = batch,
-                                     .steps = 1,
-                                     .dry_run = true,
-                                     .settings = known->small,
-                                     .setting_count = settings,
-                                     .path = path};
-    assert_true(file >= 0);
-    if (!ll_model_run(ll_model_find(known->name), &options, &report, &diags))
-        fail_msg("%s", diags.kept[0].message);
-    struct ll_trace *trace = ll_trace_read(path, &diags, &status);
-    assert_non_null(trace);
-    close(file);
-    unlink(path);
-    return trace;
+    return dry_model(known->name, train, batch, known->small, settings_in(known->small, MOST_SETTINGS));
 }
 
 struct place {

@@ -1,13 +1,11 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Experts divided among replicas: specs of GShard (Lepikhin et al., 2020) on a mixture. */
 #include "check.h"
+#include "dry_model.h"
 
 #include "models/model.h"
 #include "sim/parallel/exchange.h"
 #include "sim/parallel/experts.h"
-#include "tracer/reader.h"
-
-#include <unistd.h>
 
 enum { LAYERS = 2, EXPERTS = 8, PLACES = 10, HIDDEN = 64, INNER = 96, REPLICAS = 4 };
 
@@ -17,26 +15,7 @@ static struct ll_trace *record(bool train)
     static const struct ll_setting settings[] = {{"layers", "2"},    {"hidden", "64"},     {"heads", "8"},
                                                  {"key_heads", "4"}, {"inner", "96"},      {"seq", "16"},
                                                  {"experts", "8"},   {"vocabulary", "48"}, {"choices", "2"}};
-    struct ll_diags diags = {0};
-    char path[] = "test_experts.XXXXXX";
-    int file = mkstemp(path);
-    enum ll_status status;
-    struct ll_run_report report;
-    struct ll_run_options options = {.train = train,
-                                     .batch = 2,
-                                     .steps = 1,
-                                     .dry_run = true,
-                                     .settings = settings,
-                                     .setting_count = sizeof settings / sizeof *settings,
-                                     .path = path};
-    assert_true(file >= 0);
-    if (!ll_model_run(ll_model_find("mixture"), &options, &report, &diags))
-        fail_msg("%s", diags.kept[0].message);
-    struct ll_trace *trace = ll_trace_read(path, &diags, &status);
-    assert_non_null(trace);
-    close(file);
-    unlink(path);
-    return trace;
+    return dry_model("mixture", train, 2, settings, sizeof settings / sizeof *settings);
 }
 
 static const struct ll_parallel plan = {

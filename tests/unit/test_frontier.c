@@ -1,37 +1,22 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Language models of any size against closed forms: parameters, FLOPs, bytes of weights and their state. */
 #include "check.h"
+#include "dry_model.h"
 
 #include "models/model.h"
 #include "tracer/profile.h"
-#include "tracer/reader.h"
 
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
-#include <unistd.h>
 
 static struct ll_trace *dry(const char *model, const struct ll_run_options *asked)
 {
     struct ll_run_options options = *asked;
-    struct ll_run_report report;
-    struct ll_diags diags = {0};
-    enum ll_status status;
-    char path[] = "test_frontier.XXXXXX";
-    int file = mkstemp(path);
-    assert_true(file >= 0);
-    options.path = path;
-    options.dry_run = true;
     options.steps = 1;
-    while (options.setting_count < 8 && options.settings && options.settings[options.setting_count].key)
-        options.setting_count++;
-    if (!ll_model_run(ll_model_find(model), &options, &report, &diags))
-        fail_msg("%s", diags.kept[0].message);
-    struct ll_trace *trace = ll_trace_read(path, &diags, &status);
-    assert_non_null(trace);
-    close(file);
-    unlink(path);
-    return trace;
+    if (options.setting_count == 0 && options.settings)
+        options.setting_count = settings_in(options.settings, 8);
+    return dry_run(model, options);
 }
 
 /* FLOPs of all products in a step. */

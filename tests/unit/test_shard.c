@@ -2,42 +2,19 @@
 /* One rank's share of a step: Megatron's rules (Shoeybi et al., 2019; Korthikanti et al., 2022) on a GPT,
  * laws on other workloads, and arithmetic on a small one. */
 #include "check.h"
+#include "dry_model.h"
 
 #include "known_models.h"
 #include "models/model.h"
 #include "sim/parallel/shard.h"
 #include "tracer/profile.h"
-#include "tracer/reader.h"
-
-#include <unistd.h>
 
 enum { LAYERS = 3, BATCH = 2, SEQ = 16, HIDDEN = 64, VOCABULARY = 48, RANKS = 8 };
 
 static struct ll_trace *record(const char *model, bool train, const struct ll_setting *settings)
 {
-    struct ll_diags diags = {0};
-    char path[] = "test_shard.XXXXXX";
-    int file = mkstemp(path);
-    enum ll_status status;
-    struct ll_run_report report;
-    size_t count = 0;
-    while (count < MOST_SETTINGS && settings[count].key)
-        count++;
-    struct ll_run_options options = {.train = train,
-                                     .batch = ll_model_find(model)->default_batch ? BATCH : 0,
-                                     .steps = 1,
-                                     .dry_run = true,
-                                     .settings = settings,
-                                     .setting_count = count,
-                                     .path = path};
-    assert_true(file >= 0);
-    if (!ll_model_run(ll_model_find(model), &options, &report, &diags))
-        fail_msg("%s", diags.kept[0].message);
-    struct ll_trace *trace = ll_trace_read(path, &diags, &status);
-    assert_non_null(trace);
-    close(file);
-    unlink(path);
-    return trace;
+    uint64_t batch = ll_model_find(model)->default_batch ? BATCH : 0;
+    return dry_model(model, train, batch, settings, settings_in(settings, MOST_SETTINGS));
 }
 
 static const struct ll_setting small_gpt[MOST_SETTINGS] = {

@@ -2,13 +2,11 @@
 /* Single ops recorded by hand, against measured rows of the same shape: the simulator has one opinion,
  * whether it is asked by a trace (`leadline sim`) or by a row of data (`leadline validate`). */
 #include "check.h"
+#include "dry_model.h"
 
 #include "models/model.h"
 #include "sim/replay/replay.h"
 #include "sim/validate/predict.h"
-#include "tracer/reader.h"
-
-#include <unistd.h>
 
 enum { MOST_SETTINGS = 12 };
 
@@ -82,22 +80,7 @@ static const struct shape shapes[] = {
 
 static struct ll_trace *record(const struct shape *shape)
 {
-    char path[] = "test_single.XXXXXX";
-    int file = mkstemp(path);
-    struct ll_diags diags = {0};
-    struct ll_run_report report;
-    enum ll_status status;
-    struct ll_run_options options = {.steps = 1, .dry_run = true, .settings = shape->settings, .path = path};
-    while (options.setting_count < MOST_SETTINGS && shape->settings[options.setting_count].key)
-        options.setting_count++;
-    assert_true(file >= 0);
-    if (!ll_model_run(ll_model_find(shape->model), &options, &report, &diags))
-        fail_msg("%s", diags.kept[0].message);
-    struct ll_trace *trace = ll_trace_read(path, &diags, &status);
-    assert_non_null(trace);
-    close(file);
-    unlink(path);
-    return trace;
+    return dry_model(shape->model, false, 0, shape->settings, settings_in(shape->settings, MOST_SETTINGS));
 }
 
 static double simulated_s(const struct shape *shape, const struct ll_machine *machine)
