@@ -1,93 +1,33 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "sim/study/paradnn.h"
 
-/* Where the paper's table and its scripts disagree, the scripts' numbers of filters stand here (the table's
- * "max 6" is a misprint), else the table's. */
-#define LL_FAMILIES(dense, convolutional, recurrent)                                                         \
-    {                                                                                                        \
-        [LL_PARADNN_FC] = {"fc", "fully connected", "paradnn_fc", .axes = dense},                            \
-        [LL_PARADNN_BOTTLENECK] = {"bottleneck",                                                             \
-                                   "CNN, bottlenecks",                                                       \
-                                   "paradnn_cnn",                                                            \
-                                   {{"block", "bottleneck"}},                                                \
-                                   .axes = convolutional},                                                   \
-        [LL_PARADNN_RESIDUAL] = {"residual",                                                                 \
-                                 "CNN, residual",                                                            \
-                                 "paradnn_cnn",                                                              \
-                                 {{"block", "residual"}},                                                    \
-                                 .axes = convolutional},                                                     \
-        [LL_PARADNN_RNN] = {"rnn", "RNN", "paradnn_rnn", {{"cell", "rnn"}}, .axes = recurrent},              \
-        [LL_PARADNN_LSTM] = {"lstm", "LSTM", "paradnn_rnn", {{"cell", "lstm"}}, .axes = recurrent},          \
-        [LL_PARADNN_GRU] = {"gru", "GRU", "paradnn_rnn", {{"cell", "gru"}}, .axes = recurrent},              \
-    }
-#define LL_DENSE                                                                                             \
-    {                                                                                                        \
-        {"layers", {4, 8, 16, 32, 64, 128}}, {"nodes", {32, 64, 128, 256, 512, 1024, 2048, 4096, 8192}},     \
-            {"input", {2000, 4000, 6000, 8000}}, {"output", {200, 400, 600, 800, 1000}},                     \
-        {                                                                                                    \
-            "batch",                                                                                         \
-            {                                                                                                \
-                64, 128, 256, 512, 1024, 2048, 4096, 8192, 16384                                             \
-            }                                                                                                \
-        }                                                                                                    \
-    }
-#define LL_CONVOLUTIONAL                                                                                     \
-    {                                                                                                        \
-        {"blocks", {1, 2, 3, 4, 5, 6, 7, 8}}, {"filters", {16, 32, 64}}, {"image", {200, 250, 300}},         \
-            {"output", {500, 1000, 1500}},                                                                   \
-        {                                                                                                    \
-            "batch",                                                                                         \
-            {                                                                                                \
-                64, 128, 256, 512, 1024                                                                      \
-            }                                                                                                \
-        }                                                                                                    \
-    }
-#define LL_RECURRENT                                                                                         \
-    {                                                                                                        \
-        {"layers", {1, 5, 9, 13}}, {"embed", {100, 500, 900}}, {"length", {10, 50, 90}},                     \
-            {"vocab", {2, 8, 32, 128, 512}},                                                                 \
-        {                                                                                                    \
-            "batch",                                                                                         \
-            {                                                                                                \
-                16, 64, 256, 1024                                                                            \
-            }                                                                                                \
-        }                                                                                                    \
-    }
-const struct ll_family ll_paradnn_families[] = LL_FAMILIES(LL_DENSE, LL_CONVOLUTIONAL, LL_RECURRENT);
+#define LL_FAMILY(word, name, doc, model, key, value, ...)                                                   \
+    [LL_PARADNN_##word] = {name, doc, model, {{key, value}}, {__VA_ARGS__}},
+#define AXIS(name, ...) {name, __VA_ARGS__},
 
-#define LL_SOME_DENSE                                                                                        \
+const struct ll_family ll_paradnn_families[] = {
+#define ALL(...)                                                                                             \
     {                                                                                                        \
-        {"layers", {4, 16, 64}}, {"nodes", {32, 64, 128, 256, 512, 1024, 2048, 4096, 8192}},                 \
-            {"input", {2000, 8000}}, {"output", {200, 1000}},                                                \
-        {                                                                                                    \
-            "batch",                                                                                         \
-            {                                                                                                \
-                64, 128, 256, 512, 1024, 2048, 4096, 8192, 16384                                             \
-            }                                                                                                \
-        }                                                                                                    \
+        __VA_ARGS__                                                                                          \
     }
-#define LL_SOME_CONVOLUTIONAL                                                                                \
+#define SOME(...)
+#include "sim/study/paradnn_families.def"
+#undef ALL
+#undef SOME
+};
+
+const struct ll_family ll_paradnn_parts[] = {
+#define ALL(...)
+#define SOME(...)                                                                                            \
     {                                                                                                        \
-        {"blocks", {1, 4, 8}}, {"filters", {16, 32, 64}}, {"image", {200, 300}}, {"output", {500, 1500}},    \
-        {                                                                                                    \
-            "batch",                                                                                         \
-            {                                                                                                \
-                64, 256, 1024                                                                                \
-            }                                                                                                \
-        }                                                                                                    \
+        __VA_ARGS__                                                                                          \
     }
-#define LL_SOME_RECURRENT                                                                                    \
-    {                                                                                                        \
-        {"layers", {1, 5}}, {"embed", {100, 500, 900}}, {"length", {10, 50}}, {"vocab", {2, 512}},           \
-        {                                                                                                    \
-            "batch",                                                                                         \
-            {                                                                                                \
-                16, 64, 256, 1024                                                                            \
-            }                                                                                                \
-        }                                                                                                    \
-    }
-const struct ll_family ll_paradnn_parts[] =
-    LL_FAMILIES(LL_SOME_DENSE, LL_SOME_CONVOLUTIONAL, LL_SOME_RECURRENT);
+#include "sim/study/paradnn_families.def"
+#undef ALL
+#undef SOME
+};
+#undef LL_FAMILY
+#undef AXIS
 
 #define LL_TPU(machine_name, type, times)                                                                    \
     .machine = (machine_name), .dtype = (type), .devices = 8, .batches = (times), .early = true

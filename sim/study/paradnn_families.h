@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The families of workloads of ParaDnn (Wang, Wei, Brooks, MLSys 2020): the one table of their ranges. The
- * sweep files examples/paradnn_*.yaml say the same. */
+/* The families of workloads of ParaDnn (Wang, Wei, Brooks, MLSys 2020): their ranges
+ * stand in paradnn_families.def. The sweep files examples/paradnn_*.yaml say the same. */
 #ifndef LL_SIM_STUDY_PARADNN_FAMILIES_H
 #define LL_SIM_STUDY_PARADNN_FAMILIES_H
 
@@ -8,12 +8,9 @@
 
 /* Table 2: the ranges of each family, its last axis the batch. */
 enum ll_paradnn_family {
-    LL_PARADNN_FC,
-    LL_PARADNN_BOTTLENECK,
-    LL_PARADNN_RESIDUAL,
-    LL_PARADNN_RNN,
-    LL_PARADNN_LSTM,
-    LL_PARADNN_GRU,
+#define LL_FAMILY(word, ...) LL_PARADNN_##word,
+#include "sim/study/paradnn_families.def"
+#undef LL_FAMILY
     LL_PARADNN_FAMILIES
 };
 extern const struct ll_family ll_paradnn_families[LL_PARADNN_FAMILIES];
