@@ -166,6 +166,7 @@ struct ll_transform {
     uint64_t least_filter, most_filter; /* along both axes */
     uint64_t products;                  /* a point: 1 for real numbers, 2 for complex ones of a real image */
     bool fused;                         /* transforms tiles on their way in and out */
+    bool absent;                        /* the library, or this use of it, goes without */
     double rate[LL_DTYPE_COUNT];        /* share of the unit's rate that its products reach; 0: not offered */
     double overhead_s;                  /* what starting it costs; 0: as other convolutions */
 };

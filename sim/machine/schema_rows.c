@@ -250,6 +250,8 @@ static const struct ll_field transform_fields[] = {
      .help = "share of the unit's rate that its products reach, by the dtypes for which it is offered"},
     {.key = "fused", .type = LL_TYPE_BOOL, AT(fused), .otherwise = "false",
      .help = "whether tiles are transformed on their way in and out, not by passes of their own"},
+    {.key = "absent", .type = LL_TYPE_BOOL, AT(absent), .otherwise = "false",
+     .help = "whether this library, or this use of it, goes without, though a stack that is inherited has it"},
     {.key = "overhead", .type = LL_TYPE_QUANTITY, AT(overhead_s), .dimension = LL_DIMENSION_TIME, .min = 0,
      .max = MOST_SECONDS, .help = "what starting it costs, in place of what other convolutions cost"},
 };

@@ -19,7 +19,8 @@ struct walk {
     unsigned passes;
     uint64_t batch, c, h, w;
     enum ll_op_kind optimizer;
-    bool first; /* nothing flows back through the first layer */
+    bool first;  /* nothing flows back through the first layer */
+    bool trains; /* statistics of normalisation are those of the batch */
 };
 
 struct layer {
@@ -83,10 +84,10 @@ static void rectify(struct walk *w)
 
 static void normalise(struct walk *w)
 {
-    if (w->passes == FORWARD)
-        forward(w, LL_OP_BATCH_NORM_FIXED, 1, 2);
-    else
+    if (w->trains)
         forward(w, LL_OP_BATCH_NORM, 1, 6);
+    else
+        forward(w, LL_OP_BATCH_NORM_FIXED, 1, 2);
     backward(w, LL_OP_BATCH_NORM_GRAD, 2, 6);
 }
 
@@ -395,15 +396,28 @@ static const char *layers_of(const struct ll_row *r)
     return NULL;
 }
 
+/* Torch7's benchmarks leave the network in its training mode, forward too, and its `backward` wants the gradient
+ * of the image as of any other input. */
+static bool is_torch7(const struct ll_row *r)
+{
+    static const char torch7[] = "Torch7 ";
+    return r->row->notes && strncmp(r->row->notes, torch7, sizeof torch7 - 1) == 0;
+}
+
 void ll_row_network(struct ll_row *r)
 {
     const char *layers = layers_of(r);
     uint64_t image_size = ll_row_dim_or(r, "image", 224), batch = ll_row_dim(r, "batch");
-    struct walk w = {r, 0, 0, 3, image_size, image_size, LL_OP_MOMENTUM, true};
+    struct walk w = {r, 0, 0, 3, image_size, image_size, LL_OP_MOMENTUM, .first = true};
     r->devices = ll_row_dim_or(r, "devices", 1);
     w.passes = strcmp(r->row->op, "e2e_infer") == 0 ? FORWARD
                : strcmp(r->row->op, "e2e_bwd") == 0 ? BACKWARD
                                                     : FORWARD | BACKWARD;
+    w.trains = w.passes != FORWARD;
+    if (is_torch7(r)) {
+        w.trains = true;
+        w.first = false;
+    }
     w.passes |= ll_row_says(r, "mode", "train") ? UPDATE : 0;
     w.batch = r->devices > 0 ? batch / r->devices : 0;
     if (w.batch == 0)
