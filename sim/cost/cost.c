@@ -11,6 +11,7 @@
 
 #include "sim/cost/cast.h"
 #include "sim/cost/layout.h"
+#include "sim/cost/power.h"
 #include "sim/cost/scatter.h"
 #include "sim/cost/task.h"
 #include "sim/cost/tiles.h"
@@ -486,6 +487,8 @@ static void cost_variant(const struct doer *doer, const struct ll_variant *varia
     cost->serial = s.kernel->serial;
     cost->overhead_s = variant->overhead_s > 0 ? variant->overhead_s : start_s(&s, why);
     s.unit.count = employed(&s, why);
+    if (is_product(work))
+        s.unit.efficiency *= ll_power_share(machine, &s.unit, doer->dtype, why);
     follow_way(&s, fastest_way(&s), cost, bounds, why);
     if (variant->apart_bytes == 0)
         return;
