@@ -21,6 +21,7 @@
 #include <assert.h>
 #include <inttypes.h>
 #include <math.h>
+#include <string.h>
 
 const char *ll_bound_name(const struct ll_machine *machine, uint32_t bound)
 {
@@ -453,6 +454,21 @@ struct doer {
     enum ll_dtype dtype;
 };
 
+/* The menu of the kernels that do it in this way. */
+static void offer_tiles(const struct ll_variant *variant, struct ll_unit *unit)
+{
+    struct ll_matrix *matrix = &unit->matrix;
+    const struct ll_transform *t = variant->transform;
+    if (unit->model != LL_UNIT_MATRIX || !(t || variant->windows))
+        return;
+    const struct ll_tile *tiles = t ? t->tiles : matrix->conv_tiles;
+    uint64_t count = t ? t->tile_count : matrix->conv_tile_count;
+    if (count == 0)
+        return;
+    memcpy(matrix->tiles, tiles, count * sizeof *tiles);
+    matrix->tile_count = count;
+}
+
 static void cost_variant(const struct doer *doer, const struct ll_variant *variant, struct ll_cost *cost,
                          struct ll_bounds *bounds, struct ll_explain *why)
 {
@@ -462,6 +478,7 @@ static void cost_variant(const struct doer *doer, const struct ll_variant *varia
     struct sized s = {machine, doer->kernel, *unit, unit->count, ll_task_of(work, doer->dtype)};
     const struct ll_software *software = &machine->software;
     s.unit.efficiency *= s.kernel->compute * variant->rate;
+    offer_tiles(variant, &s.unit);
     ll_say(why, "%s of %s runs on %s, computed in %s", ll_work_name((enum ll_work_kind)work->kind),
            ll_dtype_name((enum ll_dtype)work->dtype), s.unit.name, ll_dtype_name(doer->dtype));
     ll_lay_in_tiles(&s.task, software->layout_rows, software->layout_columns, why);
@@ -475,7 +492,8 @@ static void cost_variant(const struct doer *doer, const struct ll_variant *varia
     follow_way(&s, fastest_way(&s), cost, bounds, why);
     if (variant->apart_bytes == 0)
         return;
-    double memory_Bps = ll_machine_memory_Bps(machine) * doer->kernel->memory;
+    double share = doer->kernel->memory * (variant->transform ? variant->transform->memory : 1);
+    double memory_Bps = ll_machine_memory_Bps(machine) * share;
     cost->apart_bytes = variant->apart_bytes;
     cost->apart_s = variant->apart_bytes / memory_Bps;
     if (bounds) {

@@ -53,6 +53,8 @@ struct ll_tile {
 struct ll_matrix {
     struct ll_tile tiles[LL_MAX_TILES];
     uint64_t tile_count;
+    struct ll_tile conv_tiles[LL_MAX_TILES]; /* of kernels that read a convolution's windows where they lie */
+    uint64_t conv_tile_count;                /* 0: the same menu */
     double macs[LL_DTYPE_COUNT]; /* multiply-accumulates per unit and cycle */
     double fill_cycles;          /* before the first product of a tile leaves the pipeline */
     double feed; /* bytes of operands that it takes in, a cycle, instead of multiplying; 0: beside it */
@@ -168,6 +170,10 @@ struct ll_transform {
     bool fused;                         /* transforms tiles on their way in and out */
     bool absent;                        /* the library, or this use of it, goes without */
     double rate[LL_DTYPE_COUNT];        /* share of the unit's rate that its products reach; 0: not offered */
+    struct ll_tile tiles[LL_MAX_TILES]; /* its own menu of a matrix unit */
+    uint64_t tile_count;                /* 0: the unit's */
+    uint64_t block_rows, block_columns; /* tiles of one image that it takes at once; 0: any, of any images */
+    double memory;                      /* share of the bandwidth that its passes reach */
     double overhead_s;                  /* what starting it costs; 0: as other convolutions */
 };
 
