@@ -11,6 +11,7 @@
 
 #include "sim/cost/cast.h"
 #include "sim/cost/layout.h"
+#include "sim/cost/power.h"
 #include "sim/cost/scatter.h"
 #include "sim/cost/task.h"
 #include "sim/cost/tiles.h"
@@ -469,6 +470,8 @@ static void cost_variant(const struct doer *doer, const struct ll_variant *varia
                                                   : software->op_overhead_s;
     cost->apart_s = steps_s(&s, why);
     s.unit.count = employed(&s, why);
+    if (is_product(work))
+        s.unit.efficiency *= ll_power_share(machine, &s.unit, doer->dtype, why);
     follow_way(&s, fastest_way(&s), cost, bounds, why);
     double memory_Bps = ll_machine_memory_Bps(machine) * doer->kernel->memory;
     double passes_s = variant->apart_bytes / memory_Bps;

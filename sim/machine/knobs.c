@@ -8,7 +8,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-enum { MOST_KNOBS = LL_MAX_UNITS + 2 * LL_MAX_LEVELS + LL_MAX_LINKS + 2 };
+enum { MOST_KNOBS = LL_MAX_UNITS + 2 * LL_MAX_LEVELS + LL_MAX_LINKS + 3 };
 
 /* Where a knob's value is in the machine, and how it is called. */
 struct slot {
@@ -76,6 +76,10 @@ static size_t other_slots(const struct ll_machine *machine, struct slot *slots)
                                        offset_in(machine, &machine->host.prepare_Bps),
                                        false,
                                        2};
+    if (machine->energy.limit_w > 0)
+        slots[count++] = (struct slot){
+            "energy", NULL, "limit_w", "power of the board", offset_in(machine, &machine->energy.limit_w),
+            false,    2};
     if (machine->software.op_overhead_s > 0)
         slots[count++] = (struct slot){"software",
                                        NULL,

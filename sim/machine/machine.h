@@ -251,6 +251,7 @@ struct ll_energy {
     double host_j_per_byte;
     double leakage_w_per_mm2; /* over the area, when static_w is 0 */
     double static_w;
+    double limit_w; /* that the board gives, more than static_w; 0: as much as is asked for */
 };
 
 struct ll_area {
@@ -342,6 +343,9 @@ static inline bool ll_level_holds(const struct ll_level *level, enum ll_operand 
 {
     return !level->holds_given || level->holds[operand];
 }
+
+/* Joules of one multiply-accumulate; 0 without figures. Pure. */
+double ll_machine_mac_j(const struct ll_machine *machine, enum ll_dtype dtype);
 
 /* Joules of a work's arithmetic, and of a byte into or out of level l; 0 without figures. Pure. */
 double ll_machine_compute_j(const struct ll_machine *machine, const struct ll_work *work);

@@ -391,6 +391,9 @@ static const struct ll_field energy_fields[] = {
      .help = "power that flows all the time when `static_w` is not given, in W for each mm2 of the area"},
     {.key = "static_w", .type = LL_TYPE_NUMBER, AT(static_w), .unit = "W", .min = POSITIVE, .max = 1e9,
      .help = "power that flows all the time, in W"},
+    {.key = "limit_w", .type = LL_TYPE_NUMBER, AT(limit_w), .unit = "W", .min = POSITIVE, .max = 1e9,
+     .help = "power that the board gives, in W: with products clocks sink until `static_w` and the energy of their "
+             "arithmetic keep within it; when not given, as much as is asked for"},
 };
 #undef AT
 static const struct ll_table energy_table = {TABLE("energy section", energy_fields, struct ll_energy)};

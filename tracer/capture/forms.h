@@ -10,23 +10,23 @@
 #include "tracer/base/arena.h"
 #include "tracer/base/map.h"
 #include "tracer/capture/call.h"
-#include "tracer/ops.h"
+#include "tracer/recorder.h"
 
 /* What a form of call means as an op, in the recorder's numbers. Inputs and outputs are operands of the call,
  * in the op's order. */
 struct ll_call_form {
-    const struct ll_call *like; /* the first such call */
+    uint64_t caller;
+    uint32_t routine, operand_count, number_count;
+    uint8_t dtype;
+    const unsigned char *looks; /* the numbers, then the operands without their addresses */
     uint32_t next;              /* the form that followed it the last time */
     bool told;                  /* the rest is there: for whoever asked for the form to fill in */
-    uint32_t scope, look;       /* look: equal for forms that do the same at the same place */
-    enum ll_op_kind kind;
-    enum ll_phase phase;
-    uint32_t input_count, output_count, attr_count;
-    uint32_t placed;  /* outputs from here on lie in no operand: a number that the call returns */
-    uint32_t updated; /* bit i: output i lies in an operand that is an input, too */
+    struct ll_record op;        /* but for its thread, times, inputs and controls */
+    uint32_t look;              /* equal for forms that do the same at the same place */
+    uint32_t placed;            /* outputs from here on lie in no operand: a number that the call returns */
+    uint32_t updated;           /* bit i: output i lies in an operand that is an input, too */
     uint8_t inputs[LL_MAX_OPERANDS], outputs[LL_MAX_OPERANDS];
     uint32_t in_descs[LL_MAX_OPERANDS], out_descs[LL_MAX_OPERANDS];
-    const struct ll_attr *attrs;
     double flops;
 };
 

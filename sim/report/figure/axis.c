@@ -5,7 +5,7 @@
 #include <stdio.h>
 
 enum { WANTED_TICKS = 5, LINE = 17, SWATCH = 10 };
-#define TURN (-35.0) /* degrees, of names that do not fit, and how far down and left a turned name reaches */
+#define TURN (-35.0) /* degrees, of names that do not fit; below, how far down and left they reach */
 #define TURN_SINE 0.574
 #define TURN_COSINE 0.819
 
