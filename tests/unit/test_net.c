@@ -293,16 +293,35 @@ static void rings_go_side_by_side_over_links_of_their_own(void **state)
     close_net(&f);
 }
 
-/* latency 2 a' + M / (one_way B): twice 500 ns through the switch. What comes back slows both down. */
-static void a_message_alone_may_be_faster(void **state)
+/* Chunks of 200 kB a device in two halves: of the third of M that goes around, one whole chunk and a rest of
+ * M / 3 - 200 kB, each 2 (n - 1) times two halves and one more. A message alone is a stream. */
+static void pieces_go_around_in_halves_of_chunks(void **state)
 {
+    double chunk = 200e3, pass = 3e-6, halves = 2 * 4 + 1;
     (void)state;
-    struct fixture f =
-        open_net("  - {name: s, topology: switch, devices: 4, bandwidth: 1GB/s, efficiency: 0.5, "
-                 "one_way: 0.8, latency: 500ns}\n");
-    assert_time(time_among(f.net, LL_COLLECTIVE_SEND_RECEIVE, LL_ALGORITHM_DIRECT, 2), a + M / (0.8 * B));
-    assert_time(time_among(f.net, LL_COLLECTIVE_ALL_REDUCE, LL_ALGORITHM_RING, 2),
-                2 * (a + M / 2 / (0.5 * B)));
+    struct fixture f = open_net("  - {name: s, topology: switch, devices: 4, bandwidth: 1GB/s, latency: 500ns, "
+                                "chunk: 200kB, chunk_latency: 3us}\n");
+    assert_true(M / 3 > chunk && M / 3 < 2 * chunk);
+    assert_time(time_among(f.net, LL_COLLECTIVE_ALL_REDUCE, LL_ALGORITHM_RING, 3),
+                halves * ((chunk + (M / 3 - chunk)) / 2 / B + 2 * (a + pass)));
+    assert_time(time_among(f.net, LL_COLLECTIVE_SEND_RECEIVE, LL_ALGORITHM_DIRECT, 2), a + M / B);
+    close_net(&f);
+}
+
+/* At half the bandwidth, but without waiting: the faster of the two. */
+static void small_pieces_bring_their_flags_along(void **state)
+{
+    static const char level[] = "  - {name: s, topology: switch, devices: 4, bandwidth: 1GB/s, latency: 500ns, "
+                                "chunk: 10MB, chunk_latency: %s, flagged: 0.5}\n";
+    char text[256];
+    (void)state;
+    snprintf(text, sizeof text, level, "1s");
+    struct fixture f = open_net(text);
+    assert_time(time_among(f.net, LL_COLLECTIVE_ALL_REDUCE, LL_ALGORITHM_RING, 4), 6 * (a + M / 4 / (0.5 * B)));
+    close_net(&f);
+    snprintf(text, sizeof text, level, "0s");
+    f = open_net(text);
+    assert_time(time_among(f.net, LL_COLLECTIVE_ALL_REDUCE, LL_ALGORITHM_RING, 4), 13 * (a + M / 8 / B));
     close_net(&f);
 }
 
@@ -381,7 +400,8 @@ int main(void)
         cmocka_unit_test(who_is_done_leaves_its_share_to_others),
         cmocka_unit_test(listed_edges_lead_the_shortest_way),
         cmocka_unit_test(rings_go_side_by_side_over_links_of_their_own),
-        cmocka_unit_test(a_message_alone_may_be_faster),
+        cmocka_unit_test(pieces_go_around_in_halves_of_chunks),
+        cmocka_unit_test(small_pieces_bring_their_flags_along),
         cmocka_unit_test(edges_say_ends_direction_and_width),
         cmocka_unit_test(measured_all_reduces_stand_for_the_model),
         cmocka_unit_test(a_hundred_thousand_devices_are_no_trouble),
