@@ -183,6 +183,7 @@ struct ll_software {
     enum ll_objective objective; /* of the search */
     enum ll_algorithm collectives;
     double collective_overhead_s; /* what starting a collective costs, until the first byte leaves */
+    double message_overhead_s;    /* the same of a message from one device to another; 0: as much */
     struct ll_kernel kernels[LL_MAX_KERNELS];
     uint64_t kernel_count;
     struct ll_transform transforms[LL_MAX_TRANSFORMS];

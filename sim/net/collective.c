@@ -180,7 +180,8 @@ enum ll_exchange_trouble ll_exchange_by_software(const struct ll_net *net, const
     way.algorithm = LL_ALGORITHM_COUNT;
     if (trouble == LL_EXCHANGE_NO_WAY)
         trouble = ll_exchange(net, &way, exchanged);
-    exchanged->overhead_s = software->collective_overhead_s;
+    bool alone = exchange->collective == LL_COLLECTIVE_SEND_RECEIVE && software->message_overhead_s > 0;
+    exchanged->overhead_s = alone ? software->message_overhead_s : software->collective_overhead_s;
     exchanged->time_s += exchanged->overhead_s;
     return trouble;
 }
