@@ -1,22 +1,22 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Trees as NCCL builds them (Jeaugey, Massively scale your deep learning training with NCCL 2.4, 2019): within a
- * node the devices are a chain, whose head is a place in two binary trees of nodes, each for half of the data. A
- * chain and its trees are a channel, and each device of a node heads one for its share:
+/* Trees as NCCL builds them (Jeaugey, Massively scale your deep learning training with NCCL 2.4, 2019):
+ * within a node the devices are a chain, whose head is a place in two binary trees of nodes, each for half of
+ * the data. A chain and its trees are a channel, and each device of a node heads one for its share:
  *
  *       node 0:  0 - 1 - 2 - 3        channel 0 of four, up
  *                |
  *       node 1:  4 - 5 - 6 - 7
  *
- * All goes up and down again as one stream of small pieces: 2 (k - 1) hops along a chain of k, 2 floor(log2 n)
- * between n nodes. */
+ * All goes up and down again as one stream of small pieces: 2 (k - 1) hops along a chain of k, 2 floor(log2
+ * n) between n nodes. */
 #include "sim/net/steps.h"
 
 #include "tracer/base/num.h"
 
 #include <math.h>
 
-/* The nodes of a tree that are looked at: enough for one that takes from two and hands to a third. Between further
- * ones it goes the same way where a switch joins them. */
+/* The nodes of a tree that are looked at: enough for one that takes from two and hands to a third. Between
+ * further ones it goes the same way where a switch joins them. */
 enum { FEW_NODES = 8 };
 
 struct shape {
@@ -29,7 +29,8 @@ static struct shape shape_of(const struct ll_steps *steps)
 {
     uint64_t block = ll_steps_block(steps), chain = block ? block : 1, nodes = steps->exchange.size / chain;
     bool few = ll_short_ring(steps, block) < steps->exchange.size;
-    return (struct shape){.chain = chain, .nodes = nodes, .looked_at = few ? ll_min(nodes, FEW_NODES) : nodes};
+    return (struct shape){
+        .chain = chain, .nodes = nodes, .looked_at = few ? ll_min(nodes, FEW_NODES) : nodes};
 }
 
 static void send_both_ways(struct ll_steps *steps, uint64_t child, uint64_t parent, double bytes)
@@ -47,8 +48,8 @@ static void send_chains(struct ll_steps *steps, const struct shape *shape, doubl
                 send_both_ways(steps, node * k + (head + i) % k, node * k + (head + i - 1) % k, bytes);
 }
 
-/* Node i has the parent (i - 1) / 2; in the other tree the nodes are counted from the last, so that leaves are
- * inside. */
+/* Node i has the parent (i - 1) / 2; in the other tree the nodes are counted from the last, so that leaves
+ * are inside. */
 static void send_trees(struct ll_steps *steps, const struct shape *shape, double bytes)
 {
     uint64_t k = shape->chain, last = shape->looked_at - 1;
@@ -61,8 +62,8 @@ static void send_trees(struct ll_steps *steps, const struct shape *shape, double
         }
 }
 
-/* 2 (k - 1) a + 2 floor(log2 n) a' + the larger of 2 M / B within and 2 M / (k B') between, or of M / (k B') with
- * two nodes. */
+/* 2 (k - 1) a + 2 floor(log2 n) a' + the larger of 2 M / B within and 2 M / (k B') between, or of M / (k B')
+ * with two nodes. */
 bool ll_send_CHAINED_TREES(struct ll_steps *steps)
 {
     const struct ll_exchange *e = &steps->exchange;

@@ -3,9 +3,9 @@
  *
  * The levels of the machine's `network`, innermost first, multiply: of levels of 8 and 16 devices there are
  * 128, and device 11 is the fourth (11 % 8 = 3) of the second group (11 / 8 = 1). A group has `links` links
- * into the next level (one a device, when not given), of which neighbours share one, and each set of links with
- * the same place in their groups is a network of its own: eight rails, or one, through which all eight devices
- * send.
+ * into the next level (one a device, when not given), of which neighbours share one, and each set of links
+ * with the same place in their groups is a network of its own: eight rails, or one, through which all eight
+ * devices send.
  *
  * A message between groups goes along the outer levels first, then inwards. Immutable once made, to be shared
  * by threads. */
@@ -26,8 +26,8 @@ uint64_t ll_net_devices(const struct ll_net *net);
 uint64_t ll_net_links(const struct ll_net *net);
 uint64_t ll_net_levels(const struct ll_net *net);
 
-/* What a link carries of large messages, in bytes a second, one direction; ports are links too. The level that
- * it is of. */
+/* What a link carries of large messages, in bytes a second, one direction; ports are links too. The level
+ * that it is of. */
 double ll_net_link_Bps(const struct ll_net *net, uint64_t link);
 const struct ll_network *ll_net_link_spec(const struct ll_net *net, uint64_t link);
 

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* What becomes of the messages of a step.
  *
- * Where the level that holds them back has no chunks, a step ends when its last message has arrived. Where it has
- * them, devices run ahead of each other: what latencies add up to along the way counts, not the longest of each
- * step, so that a ring through some slow hops is as slow as they are on the average. */
+ * Where the level that holds them back has no chunks, a step ends when its last message has arrived. Where it
+ * has them, devices run ahead of each other: what latencies add up to along the way counts, not the longest
+ * of each step, so that a ring through some slow hops is as slow as they are on the average. */
 #include "sim/net/steps.h"
 
 #include <math.h>
@@ -22,8 +22,8 @@ void ll_steps_send(struct ll_steps *steps, uint64_t from_rank, uint64_t to_rank,
 
 struct step {
     struct ll_flow_times flow;
-    double bytes;  /* that a device sends */
-    double pass_s; /* what passing half a chunk on costs, on the average */
+    double bytes;                   /* that a device sends */
+    double pass_s;                  /* what passing half a chunk on costs, on the average */
     const struct ll_network *level; /* that holds it back; NULL: none does */
 };
 
@@ -52,10 +52,10 @@ static struct step end(struct ll_steps *steps, double times)
     return step;
 }
 
-/* Pieces that go `times` times from device to device, a chunk at a time: each half of a chunk goes on when it is
- * complete, and the first half of the next chunk leaves when the last one has arrived, so that a chunk costs one
- * half more than it has. Of what remains behind the last whole chunk the halves are smaller. A message that nobody
- * passes on is one stream. */
+/* Pieces that go `times` times from device to device, a chunk at a time: each half of a chunk goes on when it
+ * is complete, and the first half of the next chunk leaves when the last one has arrived, so that a chunk
+ * costs one half more than it has. Of what remains behind the last whole chunk the halves are smaller. A
+ * message that nobody passes on is one stream. */
 static double chunks_s(const struct step *step, double times)
 {
     double halves = 2 * times + 1, chunks = ceil(step->bytes / (double)step->level->chunk_bytes);
@@ -80,8 +80,8 @@ void ll_steps_end(struct ll_steps *steps, double times)
     steps->rounds += times;
 }
 
-/* A stream moves an eighth of a chunk at a time (so do NCCL's trees, 256 KiB where a ring's chunk has 2 MiB), and
- * less where there would be fewer than four pieces on the way. */
+/* A stream moves an eighth of a chunk at a time (so do NCCL's trees, 256 KiB where a ring's chunk has 2 MiB),
+ * and less where there would be fewer than four pieces on the way. */
 struct ll_steps_hop ll_steps_end_hop(struct ll_steps *steps, double hops)
 {
     double bytes = steps->exchange.bytes;

@@ -30,8 +30,8 @@ void ll_steps_end(struct ll_steps *steps, double times);
  * which are those of the whole stream, flow everywhere at the same time. */
 void ll_steps_end_stream(struct ll_steps *steps, double hops);
 
-/* They are hops of one kind that a longer stream takes; what one of them costs beside sending, without and with
- * waiting for pieces to be complete. They are forgotten. `hops`: of the whole stream. */
+/* They are hops of one kind that a longer stream takes; what one of them costs beside sending, without and
+ * with waiting for pieces to be complete. They are forgotten. `hops`: of the whole stream. */
 struct ll_steps_hop {
     double latency_s, pass_s;
 };

@@ -2,11 +2,12 @@
 /* The choice between rings and trees that NCCL makes, which is not always the better one.
  *
  * NCCL expects time = latency + bytes / bandwidth of each algorithm and protocol and takes the least. Its
- * figures stand in its source (src/graph/tuning.cc and src/graph/search.cc of version 2.14): latencies of a start
- * and of a hop within a node and between nodes; the bandwidth that the links have together, of which a ring gets
- * n / (2 (n - 1)) and a tree 0.46, and with two nodes twice that, because the search for trees may find links
- * within the node twice as fast; and a correction of trees by powers of two of the size. So trees come and go
- * while a message grows: the correction of the protocol for large messages falls from 0.8 to 0.7 at 16 MiB. */
+ * figures stand in its source (src/graph/tuning.cc and src/graph/search.cc of version 2.14): latencies of a
+ * start and of a hop within a node and between nodes; the bandwidth that the links have together, of which a
+ * ring gets n / (2 (n - 1)) and a tree 0.46, and with two nodes twice that, because the search for trees may
+ * find links within the node twice as fast; and a correction of trees by powers of two of the size. So trees
+ * come and go while a message grows: the correction of the protocol for large messages falls from 0.8 to 0.7
+ * at 16 MiB. */
 #include "sim/net/steps.h"
 
 #include "tracer/base/num.h"
@@ -24,16 +25,15 @@ struct protocol {
 };
 
 /* What each few bytes bring a flag along for, and what is passed on in chunks. The one between the two is not
- * counted: it serves where a node's cards are next to its devices. Hops of the first within a node take 1.8 times
- * as long beside a network, as the source has it. */
+ * counted: it serves where a node's cards are next to its devices. Hops of the first within a node take 1.8
+ * times as long beside a network, as the source has it. */
 static const struct protocol protocols[] = {
     {.ring_s = {6.6e-6, 1.8 * 0.6e-6, 2.7e-6},
      .tree_s = {6.8e-6, 1.8 * 0.6e-6, 5e-6},
      .ring_share = 0.5,
      .tree_share = 1 / 3.8,
      .plateau = 1,
-     .correction = {1,  1,  1,  1,  .9, .8, .7, .7, .7, .7, .6, .5,
-                    .4, .4, .5, .6, .7, .8, .9, 1,  1,  1,  1}},
+     .correction = {1, 1, 1, 1, .9, .8, .7, .7, .7, .7, .6, .5, .4, .4, .5, .6, .7, .8, .9, 1, 1, 1, 1}},
     {.ring_s = {8.4e-6, 3.4e-6, 14e-6},
      .tree_s = {0, 28e-6, 28e-6},
      .ring_share = 1,
@@ -89,7 +89,8 @@ static double tree_s(const struct protocol *p, const struct situation *at, doubl
 {
     double within = at->devices / at->nodes - 1, between = floor(log2(at->nodes));
     double share = 0.46 * (at->nodes > 2 ? 1 : 2) * p->tree_share * correction_of(p, bytes);
-    return p->tree_s[0] + 2 * (within * p->tree_s[1] + between * p->tree_s[2]) + bytes / (at->links_Bps * share);
+    return p->tree_s[0] + 2 * (within * p->tree_s[1] + between * p->tree_s[2]) +
+           bytes / (at->links_Bps * share);
 }
 
 static bool expects_trees(const struct ll_steps *steps)
