@@ -186,6 +186,16 @@ bool ll_work_ROWS(const struct ll_op_view *op, struct ll_work *work)
     return fits;
 }
 
+/* All elements of a channel, of which there are as many as the second output has, are looked at before any of
+ * them is done. */
+bool ll_work_CHANNELS(const struct ll_op_view *op, struct ll_work *work)
+{
+    uint64_t channels = ll_elements(&op->out[1]);
+    bool fits = ll_work_VECTOR(op, work);
+    work->vector.row = channels > 0 ? work->vector.elements / channels : 0;
+    return fits;
+}
+
 /* Rows of a table are changed: the table, what changes them, their indices. */
 bool ll_work_PICKED(const struct ll_op_view *op, struct ll_work *work)
 {

@@ -2,7 +2,7 @@
 /* Matrix units: many alike, each computes a tile of the output at a time from its registers, as the tensor
  * cores of a GPU do, or the cores of a CPU with a blocked kernel.
  *
- * The kernels offer a menu of tiles. All tiles of the output are computed in waves, `count` tiles at once;
+ * The kernels offer a menu of tiles, those of convolutions and of each transform one of their own. All tiles of the output are computed in waves, `count` tiles at once;
  * a tile at the edge costs as much as a full one, and so does the last wave, however few work in it:
  *
  *       tiles = batch * ceil(m / tile.m) * ceil(n / tile.n) * parts
