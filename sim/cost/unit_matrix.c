@@ -25,7 +25,8 @@
  *
  * With few tiles and a long k the units would idle, so kernels also offer to cut k into 2, 4, 8, ... parts
  * on different units, as long as all fit in one wave; the partial sums then meet in the memory that the
- * units share, and to start adding them up takes `join`. There are as many steps of tile.k as k, or its part,
+ * units share, and to start adding them up takes `join`. Gradients of filters, whose k are all pixels, are
+ * added up there by every unit as it ends, so that their parts may take a few waves. There are as many steps of tile.k as k, or its part,
  * needs.
  *
  * Without a menu the unit is ideal: any tile will do and the work is dealt evenly. */
@@ -34,7 +35,10 @@
 #include <inttypes.h>
 #include <math.h>
 
-enum { PARTS_CHOICES = 10 }; /* 1, 2, 4, ... 512 parts of k */
+enum {
+    PARTS_CHOICES = 10, /* 1, 2, 4, ... 512 parts of k */
+    FILTER_WAVES = 4,   /* of the parts of a filter's gradient, at most */
+};
 
 /* A tile of the menu with k cut into parts, laid over an output. */
 struct layout {
@@ -95,7 +99,9 @@ static struct layout lay(const struct ll_unit *unit, const struct ll_task *task,
 static bool makes_sense(const struct ll_unit *unit, const struct ll_task *task, const struct layout *l)
 {
     uint64_t steps = ll_ceil_div(task->problem.dims.k, l->tile.k);
-    return l->parts == 1 || (l->parts <= steps && l->tiles <= (double)unit->count);
+    const struct ll_windows *windows = &task->problem.windows;
+    double most = (windows->pixels_are_k ? FILTER_WAVES : 1) * (double)unit->count;
+    return l->parts == 1 || (l->parts <= steps && l->tiles <= most);
 }
 
 /* The tiles of one unit as a block of the output, as square as they allow. */
