@@ -26,8 +26,8 @@
  * With few tiles and a long k the units would idle, so kernels also offer to cut k into 2, 4, 8, ... parts
  * on different units, as long as all fit in one wave; the partial sums then meet in the memory that the
  * units share, and to start adding them up takes `join`. Gradients of filters, whose k are all pixels, are
- * added up there by every unit as it ends, so that their parts may take a few waves. There are as many steps of tile.k as k, or its part,
- * needs.
+ * added up there by every unit as it ends, so that their parts may take a few waves. There are as many steps
+ * of tile.k as k, or its part, needs.
  *
  * Without a menu the unit is ideal: any tile will do and the work is dealt evenly. */
 #include "sim/cost/unit_model.h"

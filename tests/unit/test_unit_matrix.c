@@ -167,8 +167,9 @@ static void larger_tiles_read_operands_less_often(void **state)
                 2 * (1024.0 * 512 * 2048 / 128 + 512.0 * 2048 * 1024 / 128 + 1024 * 2048), 1e-15);
 }
 
-/* 30 x 2 tiles of 32 x 32, sums over 4,096 pixels in 128 steps: in 2 parts they do not fit on 100 units at once, so
- * a product is not cut. Parts of a filter's gradient need not: 4 of 32 steps make 240 tiles, three waves. */
+/* 30 x 2 tiles of 32 x 32, sums over 4,096 pixels in 128 steps: in 2 parts they do not fit on 100 units at
+ * once, so a product is not cut. Parts of a filter's gradient need not: 4 of 32 steps make 240 tiles, three
+ * waves. */
 static void parts_of_a_filters_gradient_may_take_several_waves(void **state)
 {
     (void)state;
