@@ -3,9 +3,21 @@
 
 #include "sim/cost/transform.h"
 
+/* Of the pixels along an axis those that lie in a window. */
+static double share_in_windows(uint64_t kernel, uint64_t stride)
+{
+    return kernel < stride ? (double)kernel / (double)stride : 1;
+}
+
+/* Pixels that lie between windows are not read. */
 static struct ll_variant as_it_is(const struct ll_work *work)
 {
-    return (struct ll_variant){.work = *work, .rate = 1, .windows = work->kind == LL_WORK_CONV};
+    struct ll_variant v = {.work = *work, .rate = 1, .windows = work->kind == LL_WORK_CONV};
+    const struct ll_conv *c = &work->conv;
+    if (v.windows && c->pass == LL_CONV_FORWARD)
+        v.work.a_bytes = (uint64_t)((double)work->a_bytes * share_in_windows(c->kernel_h, c->stride_h) *
+                                    share_in_windows(c->kernel_w, c->stride_w));
+    return v;
 }
 
 static bool strided_gradient(const struct ll_work *work)
