@@ -8,6 +8,7 @@
 #define LL_SIM_MACHINE_MACHINE_H
 
 #include "sim/machine/cache_shape.h"
+#include "sim/machine/catalogue.h"
 #include "tracer/base/arena.h"
 #include "tracer/base/diag.h"
 #include "tracer/base/json.h"
@@ -46,15 +47,14 @@ struct ll_systolic {
     double macs[LL_DTYPE_COUNT]; /* multiply-accumulates per PE and cycle; 0: cannot */
 };
 
-/* The output is cut into tiles, each computed by one unit; the menu lists what the kernels offer. */
-struct ll_tile {
-    uint64_t m, n, k;
-};
+/* The output is cut into tiles, each computed by one unit; the menu lists what the kernels offer, of which
+ * the fastest is taken, unless the library goes by a catalogue. */
 struct ll_matrix {
     struct ll_tile tiles[LL_MAX_TILES];
     uint64_t tile_count;
-    double macs[LL_DTYPE_COUNT]; /* multiply-accumulates per unit and cycle */
-    double fill_cycles;          /* before the first product of a tile leaves the pipeline */
+    const struct ll_catalogue *catalogue; /* for products of its dtype that are no convolutions; NULL: none */
+    double macs[LL_DTYPE_COUNT];          /* multiply-accumulates per unit and cycle */
+    double fill_cycles;                   /* before the first product of a tile leaves the pipeline */
     double feed; /* bytes of operands that it takes in, a cycle, instead of multiplying; 0: beside it */
     double step_cycles; /* the least for a step of a tile's k, its loads and the barrier behind them */
     double join_cycles; /* to start adding up, when units share k */
@@ -285,6 +285,7 @@ struct ll_machine {
     bool energy_given;
     struct ll_area area;
     bool area_given;
+    const struct ll_catalogue *catalogues; /* those that were read, the newest first */
     struct ll_source *sources;
     uint64_t source_count;
     uint32_t config_hash; /* of all values after inheritance and overrides, not of names and sources */

@@ -84,6 +84,9 @@ static const struct ll_field matrix_fields[] = {
     {.key = "tiles", .type = LL_TYPE_TILES, AT(matrix.tiles),
      .count_offset = offsetof(struct ll_unit, matrix.tile_count),
      .help = "tiles m x n x k that the kernels offer, each computed by one unit; without, work is dealt evenly"},
+    {.key = "catalogue", .type = LL_TYPE_CATALOGUE, AT(matrix.catalogue),
+     .help = "list of sizes for which the library's kernels were tuned, under the folder of machines: products of its "
+             "dtype are computed by the kernel of the nearest size, not by the fastest tile"},
     {.key = "macs", .type = LL_TYPE_DTYPES, AT(matrix.macs), .required = true, .min = POSITIVE, .max = MOST_RATE,
      .help = "multiply-accumulates per unit and cycle, by dtype"},
     {.key = "fill_cycles", .type = LL_TYPE_NUMBER, AT(matrix.fill_cycles), .min = 0, .max = MOST_RATE,
