@@ -25,8 +25,9 @@
  *
  * With few tiles and a long k the units would idle, so kernels also offer to cut k into 2, 4, 8, ... parts
  * on different units, as long as all fit in one wave; the partial sums then meet in the memory that the
- * units share, and to start adding them up takes `join`. There are as many steps of tile.k as k, or its part,
- * needs.
+ * units share, and to start adding them up takes `join`. Gradients of filters, whose k are all pixels, are
+ * added up there by every unit as it ends, so that their parts may take a few waves. There are as many steps
+ * of tile.k as k, or its part, needs.
  *
  * Where the library goes by a catalogue of sizes for which its kernels were tuned (sim/machine/catalogue.h),
  * there is no choice: the kernel of the nearest size computes the product, tile, parts and all. It may not
@@ -38,7 +39,10 @@
 #include <inttypes.h>
 #include <math.h>
 
-enum { PARTS_CHOICES = 10 }; /* 1, 2, 4, ... 512 parts of k */
+enum {
+    PARTS_CHOICES = 10, /* 1, 2, 4, ... 512 parts of k */
+    FILTER_WAVES = 4,   /* of the parts of a filter's gradient, at most */
+};
 
 /* A tile with k cut into parts, laid over an output. */
 struct layout {
@@ -129,7 +133,9 @@ static struct layout lay(const struct ll_unit *unit, const struct ll_task *task,
 static bool makes_sense(const struct ll_unit *unit, const struct ll_task *task, const struct layout *l)
 {
     uint64_t steps = ll_ceil_div(task->problem.dims.k, l->tile.k);
-    return l->tuned || l->parts == 1 || (l->parts <= steps && l->tiles <= (double)unit->count);
+    const struct ll_windows *windows = &task->problem.windows;
+    double most = (windows->pixels_are_k ? FILTER_WAVES : 1) * (double)unit->count;
+    return l->tuned || l->parts == 1 || (l->parts <= steps && l->tiles <= most);
 }
 
 /* The tiles of one unit as a block of the output, as square as they allow. */

@@ -173,6 +173,7 @@ struct ll_transform {
     uint64_t products;                  /* a point: 1 for real numbers, 2 for complex ones of a real image */
     bool fused;                         /* transforms tiles on their way in and out */
     bool absent;                        /* the library, or this use of it, goes without */
+    bool not_filters;                   /* it does not take it for gradients of filters */
     double rate[LL_DTYPE_COUNT];        /* share of the unit's rate that its products reach; 0: not offered */
     struct ll_tile tiles[LL_MAX_TILES]; /* its own menu of a matrix unit */
     uint64_t tile_count;                /* 0: the unit's */

@@ -274,6 +274,8 @@ static const struct ll_field transform_fields[] = {
      .help = "such tiles side by side"},
     {.key = "memory", .type = LL_TYPE_NUMBER, AT(memory), .min = POSITIVE, .max = 1, .otherwise = "1",
      .help = "share of the outermost level's bandwidth that its passes apart reach"},
+    {.key = "not_filters", .type = LL_TYPE_BOOL, AT(not_filters), .otherwise = "false",
+     .help = "whether the library does not take it for the gradient of filters; none that is fused is"},
     {.key = "overhead", .type = LL_TYPE_QUANTITY, AT(overhead_s), .dimension = LL_DIMENSION_TIME, .min = 0,
      .max = MOST_SECONDS, .help = "what starting it costs, in place of what other convolutions cost"},
 };
