@@ -450,6 +450,15 @@ struct doer {
     enum ll_dtype dtype;
 };
 
+/* The share of a unit's rate that finding the windows of a convolution leaves. */
+static double left_to(const struct ll_unit *unit, const struct ll_variant *variant, struct ll_explain *why)
+{
+    if (unit->model != LL_UNIT_MATRIX || unit->matrix.windows == 0 || !variant->windows)
+        return 1;
+    ll_say(why, "%s, finding windows leaves of its rate: %.10g", unit->name, unit->matrix.windows);
+    return unit->matrix.windows;
+}
+
 static void cost_variant(const struct doer *doer, const struct ll_variant *variant, struct ll_cost *cost,
                          struct ll_bounds *bounds, struct ll_explain *why)
 {
@@ -458,7 +467,7 @@ static void cost_variant(const struct doer *doer, const struct ll_variant *varia
     const struct ll_work *work = &variant->work;
     struct sized s = {machine, doer->kernel, *unit, unit->count, ll_task_of(work, doer->dtype)};
     const struct ll_software *software = &machine->software;
-    s.unit.efficiency *= s.kernel->compute * variant->rate;
+    s.unit.efficiency *= s.kernel->compute * variant->rate * left_to(unit, variant, why);
     ll_say(why, "%s of %s runs on %s, computed in %s", ll_work_name((enum ll_work_kind)work->kind),
            ll_dtype_name((enum ll_dtype)work->dtype), s.unit.name, ll_dtype_name(doer->dtype));
     ll_lay_in_tiles(&s.task, software->layout_rows, software->layout_columns, why);
@@ -469,6 +478,7 @@ static void cost_variant(const struct doer *doer, const struct ll_variant *varia
                        : s.kernel->overhead_s > 0 ? s.kernel->overhead_s
                                                   : software->op_overhead_s;
     cost->apart_s = steps_s(&s, why);
+    cost->gap_s = software->gap_s;
     s.unit.count = employed(&s, why);
     if (is_product(work))
         s.unit.efficiency *= ll_power_share(machine, &s.unit, doer->dtype, why);

@@ -16,6 +16,7 @@ struct ll_variant {
     double apart_bytes; /* that passes before and after it move */
     double rate;        /* share of the kernel's rate */
     double overhead_s;  /* what starting it costs; 0: what the kernel does */
+    bool windows;       /* done by kernels that read windows where they lie */
 };
 
 /* Fills out and returns how many there are, at least one. Work other than a convolution is done as it is.
