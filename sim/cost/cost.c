@@ -450,15 +450,6 @@ struct doer {
     enum ll_dtype dtype;
 };
 
-/* The share of a unit's rate that finding the windows of a convolution leaves. */
-static double left_to(const struct ll_unit *unit, const struct ll_variant *variant, struct ll_explain *why)
-{
-    if (unit->model != LL_UNIT_MATRIX || unit->matrix.windows == 0 || !variant->windows)
-        return 1;
-    ll_say(why, "%s, finding windows leaves of its rate: %.10g", unit->name, unit->matrix.windows);
-    return unit->matrix.windows;
-}
-
 static void cost_variant(const struct doer *doer, const struct ll_variant *variant, struct ll_cost *cost,
                          struct ll_bounds *bounds, struct ll_explain *why)
 {
@@ -467,7 +458,8 @@ static void cost_variant(const struct doer *doer, const struct ll_variant *varia
     const struct ll_work *work = &variant->work;
     struct sized s = {machine, doer->kernel, *unit, unit->count, ll_task_of(work, doer->dtype)};
     const struct ll_software *software = &machine->software;
-    s.unit.efficiency *= s.kernel->compute * variant->rate * left_to(unit, variant, why);
+    s.unit.efficiency *= s.kernel->compute * variant->rate;
+    ll_variant_lends(variant, &s.unit, why);
     ll_say(why, "%s of %s runs on %s, computed in %s", ll_work_name((enum ll_work_kind)work->kind),
            ll_dtype_name((enum ll_dtype)work->dtype), s.unit.name, ll_dtype_name(doer->dtype));
     ll_lay_in_tiles(&s.task, software->layout_rows, software->layout_columns, why);
@@ -483,10 +475,11 @@ static void cost_variant(const struct doer *doer, const struct ll_variant *varia
     if (is_product(work))
         s.unit.efficiency *= ll_power_share(machine, &s.unit, doer->dtype, why);
     follow_way(&s, fastest_way(&s), cost, bounds, why);
-    double memory_Bps = ll_machine_memory_Bps(machine) * doer->kernel->memory;
-    double passes_s = variant->apart_bytes / memory_Bps;
+    double share = doer->kernel->memory * (variant->transform ? variant->transform->memory : 1);
+    double passes_s = variant->apart_bytes / (ll_machine_memory_Bps(machine) * share);
     if (variant->apart_bytes > 0)
-        ll_say(why, "passes apart: %.10g / %.10g = %.10g s", variant->apart_bytes, memory_Bps, passes_s);
+        ll_say(why, "passes apart: %.10g / %.10g = %.10g s", variant->apart_bytes,
+               ll_machine_memory_Bps(machine) * share, passes_s);
     cost->apart_bytes = variant->apart_bytes;
     cost->apart_s += passes_s;
     if (bounds) {

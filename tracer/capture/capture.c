@@ -26,6 +26,12 @@ struct thread {
     struct ll_seen_thread seen;
 };
 
+/* A call for the search of repetitions, and when it began. */
+struct remembered {
+    struct ll_repeat_call call;
+    uint64_t start_ns;
+};
+
 struct ll_capture {
     struct ll_capture_settings settings;
     struct ll_recorder *recorder;
@@ -39,9 +45,8 @@ struct ll_capture {
     struct thread *threads;
     struct ll_seen_thread *seen; /* for the summary */
     uint64_t thread_capacity, seen_capacity;
-    struct ll_repeat_call *calls; /* a ring of the last ones */
-    uint64_t *call_starts;
-    uint64_t call_capacity, start_capacity;
+    struct remembered *remembered; /* a ring of the last LL_REPEAT_WINDOW calls */
+    uint64_t remembered_capacity;
     struct ll_capture_summary summary;
     uint64_t end_ns;
     bool marked;
@@ -52,8 +57,11 @@ struct ll_capture {
 struct ll_capture *ll_capture_open(const struct ll_capture_settings *settings)
 {
     struct ll_capture *capture = calloc(1, sizeof *capture);
-    if (!capture)
+    if (!capture || !ll_grow(&capture->remembered, &capture->remembered_capacity, LL_REPEAT_WINDOW,
+                             sizeof *capture->remembered)) {
+        free(capture);
         return NULL;
+    }
     capture->settings = *settings;
     ll_meanings(&capture->meanings);
     capture->recorder = settings->recorder;
@@ -75,8 +83,7 @@ static void release(struct ll_capture *capture)
     free(capture->shape_descs);
     free(capture->threads);
     free(capture->seen);
-    free(capture->calls);
-    free(capture->call_starts);
+    free(capture->remembered);
     free(capture);
 }
 
@@ -286,24 +293,17 @@ static void enter(struct ll_capture *capture, const struct thread *thread, struc
                               form->out_descs[i]);
 }
 
-/* The call for the search of repetitions. */
 static void remember(struct ll_capture *capture, const struct told *told, uint32_t first_op,
                      uint64_t start_ns)
 {
-    uint64_t place = (capture->summary.calls - 1) % LL_REPEAT_WINDOW;
-    if (!ll_grow((void **)&capture->calls, &capture->call_capacity, place + 1, sizeof *capture->calls) ||
-        !ll_grow((void **)&capture->call_starts, &capture->start_capacity, place + 1,
-                 sizeof *capture->call_starts))
-        return;
-    struct ll_repeat_call *call = &capture->calls[place];
-    *call = (struct ll_repeat_call){.look = told->form->look, .op = first_op};
+    struct remembered *to = &capture->remembered[(capture->summary.calls - 1) % LL_REPEAT_WINDOW];
+    *to = (struct remembered){.call = {.look = told->form->look, .op = first_op}, .start_ns = start_ns};
     uint32_t brought = 0;
     for (uint32_t i = 0; i < told->form->op.input_count && brought < LL_REPEAT_BROUGHT; i++)
         if (ll_memory_is_brought(&capture->memory, told->inputs[i]))
-            call->brought[brought++] = told->inputs[i];
+            to->call.brought[brought++] = told->inputs[i];
     while (brought < LL_REPEAT_BROUGHT)
-        call->brought[brought++] = LL_NONE;
-    capture->call_starts[place] = start_ns;
+        to->call.brought[brought++] = LL_NONE;
 }
 
 static void sum_up(struct ll_capture *capture, struct thread *thread, const struct ll_event *event,
@@ -406,8 +406,9 @@ static void unroll(struct ll_capture *capture, struct ll_repeat_call *calls, uin
 {
     uint64_t first = capture->summary.calls - count;
     for (uint64_t i = 0; i < count; i++) {
-        calls[i] = capture->calls[(first + i) % LL_REPEAT_WINDOW];
-        starts[i] = capture->call_starts[(first + i) % LL_REPEAT_WINDOW];
+        const struct remembered *from = &capture->remembered[(first + i) % LL_REPEAT_WINDOW];
+        calls[i] = from->call;
+        starts[i] = from->start_ns;
     }
 }
 
