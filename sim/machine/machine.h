@@ -80,6 +80,8 @@ struct ll_unit {
     double efficiency;      /* sustained share of the peak rate; 1 when not given */
     bool runs[LL_OP_COUNT]; /* which op kinds it is meant for */
     bool runs_listed;       /* false: no `runs` key, it takes what falls to it */
+    uint64_t
+        align; /* of a plain product's three sides two at least are multiples of it; 0: whatever they are */
     union {
         struct ll_systolic systolic;
         struct ll_matrix matrix;
@@ -240,13 +242,13 @@ struct ll_network {
     struct ll_extents shape;
     const char **edges; /* "0-1", "0-1x2", "0>1": see hwconfigs/README.md */
     uint64_t edge_count;
-    double bandwidth_Bps;    /* of one link, one direction */
-    double efficiency;       /* the share of it that large messages reach */
-    double latency_s;        /* of one message over one link */
-    uint64_t chunk_bytes;    /* that a device has under way at once; 0: all */
-    double chunk_latency_s;  /* what passing a part of a chunk on costs beside that */
-    double flagged;          /* the share of `bandwidth` of pieces that bring their own flags; 0: there are none */
-    double port_Bps;         /* the most that one device puts into this level or takes out of it; 0: any */
+    double bandwidth_Bps;   /* of one link, one direction */
+    double efficiency;      /* the share of it that large messages reach */
+    double latency_s;       /* of one message over one link */
+    uint64_t chunk_bytes;   /* that a device has under way at once; 0: all */
+    double chunk_latency_s; /* what passing a part of a chunk on costs beside that */
+    double flagged;  /* the share of `bandwidth` of pieces that bring their own flags; 0: there are none */
+    double port_Bps; /* the most that one device puts into this level or takes out of it; 0: any */
     double group_port_Bps;   /* the same of a group of the levels before, over all its links */
     uint64_t links;          /* that a group of the levels before has into this one; 0: one a device */
     double oversubscription; /* of a fat tree */
