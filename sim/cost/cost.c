@@ -47,15 +47,24 @@ static bool can_run(const struct ll_unit *unit, const struct ll_work *work, enum
     return moves_only(work) || model->flops_per_cycle(unit, dtype) > 0;
 }
 
-/* The first unit that names this kind in its `runs`, or else the first without `runs`. */
+/* Special kernels take products whose sides suit them; others are as they are. */
+static bool suits(const struct ll_unit *unit, const struct ll_work *work)
+{
+    const struct ll_gemm *d = &work->gemm;
+    return unit->align == 0 || work->kind != LL_WORK_GEMM ||
+           (d->m % unit->align == 0) + (d->n % unit->align == 0) + (d->k % unit->align == 0) >= 2;
+}
+
+/* The first unit that names this kind in its `runs` and suits the work, or names it, or is without `runs`. */
 static uint32_t unit_for(const struct ll_machine *machine, enum ll_op_kind kind, const struct ll_work *work,
                          enum ll_dtype dtype)
 {
-    for (int listed = 1; listed >= 0; listed--)
+    enum { SUITS, LISTED, UNLISTED, TRIES };
+    for (int try = SUITS; try < TRIES; try++)
         for (uint32_t i = 0; i < machine->unit_count; i++) {
             const struct ll_unit *unit = &machine->units[i];
-            bool meant = listed ? unit->runs_listed && unit->runs[kind] : !unit->runs_listed;
-            if (meant && can_run(unit, work, dtype))
+            bool meant = try == UNLISTED ? !unit->runs_listed : unit->runs_listed && unit->runs[kind];
+            if (meant && can_run(unit, work, dtype) && (try != SUITS || suits(unit, work)))
                 return i;
         }
     return LL_NO_UNIT;
