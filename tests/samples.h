@@ -57,7 +57,10 @@ static inline void random_matrix(struct dice *dice, struct ll_unit *unit)
                                       .fill_cycles = (double)roll_between(dice, 0, 500),
                                       .feed = roll_between(dice, 0, 1) ? (double)roll_size(dice, 256) : 0,
                                       .step_cycles = (double)roll_between(dice, 0, 2000),
-                                      .join_cycles = (double)roll_between(dice, 0, 5000)};
+                                      .join_cycles = (double)roll_between(dice, 0, 5000),
+                                      .line_cycles = (double)roll_between(dice, 0, 20),
+                                      .line_reach = roll_size(dice, 4096),
+                                      .line_drift = roll_between(dice, 0, 10000)};
     random_rates(dice, unit->matrix.macs);
     for (int i = 0; i < LL_DTYPE_COUNT; i++)
         unit->matrix.macs[i] *= 64;

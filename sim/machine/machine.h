@@ -55,11 +55,15 @@ struct ll_matrix {
     uint64_t tile_count;
     struct ll_tile conv_tiles[LL_MAX_TILES]; /* of kernels that read a convolution's windows where they lie */
     uint64_t conv_tile_count;                /* 0: the same menu */
-    double macs[LL_DTYPE_COUNT]; /* multiply-accumulates per unit and cycle */
-    double fill_cycles;          /* before the first product of a tile leaves the pipeline */
+    double macs[LL_DTYPE_COUNT];             /* multiply-accumulates per unit and cycle */
+    double fill_cycles;                      /* before the first product of a tile leaves the pipeline */
     double feed; /* bytes of operands that it takes in, a cycle, instead of multiplying; 0: beside it */
     double step_cycles; /* the least for a step of a tile's k, its loads and the barrier behind them */
     double join_cycles; /* to start adding up, when units share k */
+    /* Waiting for lines of operands that run along k, of which a step reads a piece each (unit_matrix.c). */
+    double line_cycles;  /* for each line that is not at hand */
+    uint64_t line_reach; /* bytes of a line up to which all are at hand */
+    uint64_t line_drift; /* products along k after which tiles begun together are out of step; 0: at once */
 };
 
 struct ll_vector {

@@ -98,6 +98,13 @@ static const struct ll_field matrix_fields[] = {
      .otherwise = "0", .help = "the least cycles for a step of a tile's k: its loads and the barrier behind them"},
     {.key = "join_cycles", .type = LL_TYPE_NUMBER, AT(matrix.join_cycles), .min = 0, .max = 1e9, .otherwise = "0",
      .help = "cycles to start adding up partial sums, when units share k"},
+    {.key = "line_cycles", .type = LL_TYPE_NUMBER, AT(matrix.line_cycles), .min = 0, .max = MOST_RATE,
+     .otherwise = "0", .help = "cycles that a step waits for each line of an operand along k that is not at hand"},
+    {.key = "line_reach", .type = LL_TYPE_SIZE, AT(matrix.line_reach), .dimension = LL_DIMENSION_SIZE, .min = 0,
+     .max = MOST_BYTES, .otherwise = "0B", .help = "length of a line up to which all lines of a tile are at hand"},
+    {.key = "line_drift", .type = LL_TYPE_WHOLE, AT(matrix.line_drift), .min = 0, .max = MOST_UNITS,
+     .otherwise = "0",
+     .help = "products along k of one unit after which tiles begun together are out of step; 0: at once"},
 };
 
 static const struct ll_field vector_fields[] = {

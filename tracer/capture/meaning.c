@@ -8,6 +8,7 @@
 #define LL_OP_NONE LL_OP_COUNT
 #define ll_fix_NONE NULL
 #define ADDS(a) {LL_ARGUMENT_##a, LL_PART_ADDS, LL_LOOK_PLAIN},
+#define AS(a, look) {LL_ARGUMENT_##a, LL_PART_ADDS, LL_LOOK_##look},
 #define BOTH(a, look) {LL_ARGUMENT_##a, LL_PART_BOTH, LL_LOOK_##look},
 #define IN(a, look) {LL_ARGUMENT_##a, LL_PART_IN, LL_LOOK_##look},
 #define OUT(a, look) {LL_ARGUMENT_##a, LL_PART_OUT, LL_LOOK_##look},
@@ -66,10 +67,13 @@ static void take_operands(const struct ll_call *call, const struct ll_meaning_ro
         if (operand->role != row->operands[which].argument)
             continue;
         struct ll_shape shape = ll_operand_look(call, operand, (enum ll_look)row->operands[which].look);
-        bool added = part == LL_PART_ADDS && (operand->access & LL_ACCESS_READ);
-        if (part == LL_PART_BOTH || part == LL_PART_IN || added)
+        unsigned access = part == LL_PART_ADDS   ? operand->access
+                          : part == LL_PART_BOTH ? LL_ACCESS_BOTH
+                          : part == LL_PART_IN   ? LL_ACCESS_READ
+                                                 : LL_ACCESS_WRITE;
+        if (access & LL_ACCESS_READ)
             add_input(meant, i, &shape);
-        if (part != LL_PART_IN)
+        if (access & LL_ACCESS_WRITE)
             add_output(meant, i, &shape);
     }
 }
@@ -102,10 +106,8 @@ static bool adds(const struct ll_meaning_row *row, const struct ll_meant *meant)
 /* Whether the op's rule takes the inputs and gives outputs as large as what the call wrote. */
 static bool holds(struct ll_meant *meant)
 {
-    struct ll_shape told[LL_MAX_OUTPUTS];
+    struct ll_shape told[LL_MAX_OPERANDS];
     meant->placed = meant->view.output_count;
-    if (meant->placed > LL_MAX_OUTPUTS)
-        return false;
     memcpy(told, meant->out, sizeof told);
     if (ll_op_infer(&meant->view) != NULL || meant->view.output_count < meant->placed)
         return false;

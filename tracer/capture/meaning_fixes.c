@@ -38,6 +38,19 @@ void ll_fix_VECTORS(const struct ll_call *call, struct ll_meant *meant)
         (struct ll_attr){.key = LL_ATTR_VECTORS, .count = all ? 2 : some};
 }
 
+static bool asks(int64_t job)
+{
+    return job != 0 && (job | 0x20) != 'n' && (job | 0x20) != 'w';
+}
+
+/* Where left and right vectors are computed apart. */
+void ll_fix_LEFT_RIGHT(const struct ll_call *call, struct ll_meant *meant)
+{
+    int64_t sides = asks(ll_call_number(call, LL_NUMBER_jobu)) ? LL_VECTORS_LEFT : 0;
+    sides += asks(ll_call_number(call, LL_NUMBER_jobv)) ? LL_VECTORS_RIGHT : 0;
+    meant->attrs[meant->view.attr_count++] = (struct ll_attr){.key = LL_ATTR_VECTORS, .count = sides};
+}
+
 /* The depth of what the call reads or writes under this name; 0 when it has none. */
 static uint64_t depth_of(const struct ll_call *call, enum ll_argument argument, enum ll_argument gradient)
 {
@@ -126,4 +139,18 @@ void ll_fix_AXIS(const struct ll_call *call, struct ll_meant *meant)
     for (unsigned i = 0; i < meant->out[0].rank && meant->view.input_count; i++)
         axis = meant->out[0].dim[i] != meant->in[0].dim[i] ? (int64_t)i : axis;
     meant->attrs[meant->view.attr_count++] = (struct ll_attr){.key = LL_ATTR_AXIS, .count = axis};
+}
+
+/* A copy may be one of the transpose, a copy onto itself as well. */
+void ll_fix_TRANSPOSED(const struct ll_call *call, struct ll_meant *meant)
+{
+    if (ll_call_number(call, LL_NUMBER_transa) == 0)
+        return;
+    const struct ll_shape *in = &meant->in[0];
+    if (meant->inputs[0] == meant->outputs[0])
+        meant->attrs[meant->view.attr_count++] = (struct ll_attr){.key = LL_ATTR_IN_PLACE, .count = 0};
+    meant->attrs[meant->view.attr_count++] = (struct ll_attr){.key = LL_ATTR_PERMUTATION, .count = 10};
+    meant->out[0].dim[0] = in->dim[1];
+    meant->out[0].dim[1] = in->dim[0];
+    meant->view.kind = LL_OP_TRANSPOSE;
 }

@@ -18,6 +18,7 @@
     X(m)                                                                                                     \
     X(n)                                                                                                     \
     X(k)                                                                                                     \
+    X(p)                                                                                                     \
     X(kl)                                                                                                    \
     X(ku)                                                                                                    \
     X(nrhs)                                                                                                  \
