@@ -466,13 +466,23 @@ static void offer_tiles(const struct ll_variant *variant, struct ll_unit *unit)
     matrix->tile_count = count;
 }
 
+/* The kernel of a variant: products between passes are those of a library, which do not pay for windows. */
+static struct ll_kernel kernel_of(const struct doer *doer, const struct ll_variant *variant)
+{
+    struct ll_kernel kernel = *doer->kernel;
+    if (variant->transform && !variant->transform->fused)
+        kernel.serial = kernel.rewrites = 0;
+    return kernel;
+}
+
 static void cost_variant(const struct doer *doer, const struct ll_variant *variant, struct ll_cost *cost,
                          struct ll_bounds *bounds, struct ll_explain *why)
 {
     const struct ll_machine *machine = doer->machine;
     const struct ll_unit *unit = &machine->units[doer->unit];
     const struct ll_work *work = &variant->work;
-    struct sized s = {machine, doer->kernel, *unit, unit->count, ll_task_of(work, doer->dtype)};
+    const struct ll_kernel kernel = kernel_of(doer, variant);
+    struct sized s = {machine, &kernel, *unit, unit->count, ll_task_of(work, doer->dtype)};
     const struct ll_software *software = &machine->software;
     s.unit.efficiency *= s.kernel->compute * variant->rate;
     offer_tiles(variant, &s.unit);

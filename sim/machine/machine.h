@@ -8,6 +8,7 @@
 #define LL_SIM_MACHINE_MACHINE_H
 
 #include "sim/machine/cache_shape.h"
+#include "sim/machine/catalogue.h"
 #include "tracer/base/arena.h"
 #include "tracer/base/diag.h"
 #include "tracer/base/json.h"
@@ -46,13 +47,12 @@ struct ll_systolic {
     double macs[LL_DTYPE_COUNT]; /* multiply-accumulates per PE and cycle; 0: cannot */
 };
 
-/* The output is cut into tiles, each computed by one unit; the menu lists what the kernels offer. */
-struct ll_tile {
-    uint64_t m, n, k;
-};
+/* The output is cut into tiles, each computed by one unit; the menu lists what the kernels offer, of which
+ * the fastest is taken, unless the library goes by a catalogue. */
 struct ll_matrix {
     struct ll_tile tiles[LL_MAX_TILES];
     uint64_t tile_count;
+    const struct ll_catalogue *catalogue; /* for products of its dtype that are no convolutions; NULL: none */
     struct ll_tile conv_tiles[LL_MAX_TILES]; /* of kernels that read a convolution's windows where they lie */
     uint64_t conv_tile_count;                /* 0: the same menu */
     double macs[LL_DTYPE_COUNT];             /* multiply-accumulates per unit and cycle */
@@ -173,6 +173,7 @@ struct ll_transform {
     uint64_t products;                  /* a point: 1 for real numbers, 2 for complex ones of a real image */
     bool fused;                         /* transforms tiles on their way in and out */
     bool absent;                        /* the library, or this use of it, goes without */
+    bool not_filters;                   /* it does not take it for gradients of filters */
     double rate[LL_DTYPE_COUNT];        /* share of the unit's rate that its products reach; 0: not offered */
     struct ll_tile tiles[LL_MAX_TILES]; /* its own menu of a matrix unit */
     uint64_t tile_count;                /* 0: the unit's */
@@ -240,13 +241,13 @@ struct ll_network {
     struct ll_extents shape;
     const char **edges; /* "0-1", "0-1x2", "0>1": see hwconfigs/README.md */
     uint64_t edge_count;
-    double bandwidth_Bps;    /* of one link, one direction */
-    double efficiency;       /* the share of it that large messages reach */
-    double latency_s;        /* of one message over one link */
-    uint64_t chunk_bytes;    /* that a device has under way at once; 0: all */
-    double chunk_latency_s;  /* what passing a part of a chunk on costs beside that */
-    double flagged;          /* the share of `bandwidth` of pieces that bring their own flags; 0: there are none */
-    double port_Bps;         /* the most that one device puts into this level or takes out of it; 0: any */
+    double bandwidth_Bps;   /* of one link, one direction */
+    double efficiency;      /* the share of it that large messages reach */
+    double latency_s;       /* of one message over one link */
+    uint64_t chunk_bytes;   /* that a device has under way at once; 0: all */
+    double chunk_latency_s; /* what passing a part of a chunk on costs beside that */
+    double flagged;  /* the share of `bandwidth` of pieces that bring their own flags; 0: there are none */
+    double port_Bps; /* the most that one device puts into this level or takes out of it; 0: any */
     double group_port_Bps;   /* the same of a group of the levels before, over all its links */
     uint64_t links;          /* that a group of the levels before has into this one; 0: one a device */
     double oversubscription; /* of a fat tree */
@@ -299,6 +300,7 @@ struct ll_machine {
     bool energy_given;
     struct ll_area area;
     bool area_given;
+    const struct ll_catalogue *catalogues; /* those that were read, the newest first */
     struct ll_source *sources;
     uint64_t source_count;
     uint32_t config_hash; /* of all values after inheritance and overrides, not of names and sources */

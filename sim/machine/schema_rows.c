@@ -84,6 +84,9 @@ static const struct ll_field matrix_fields[] = {
     {.key = "tiles", .type = LL_TYPE_TILES, AT(matrix.tiles),
      .count_offset = offsetof(struct ll_unit, matrix.tile_count),
      .help = "tiles m x n x k that the kernels offer, each computed by one unit; without, work is dealt evenly"},
+    {.key = "catalogue", .type = LL_TYPE_CATALOGUE, AT(matrix.catalogue),
+     .help = "list of sizes for which the library's kernels were tuned, under the folder of machines: products of its "
+             "dtype are computed by the kernel of the nearest size, not by the fastest tile"},
     {.key = "conv_tiles", .type = LL_TYPE_TILES, AT(matrix.conv_tiles),
      .count_offset = offsetof(struct ll_unit, matrix.conv_tile_count),
      .help = "tiles of the kernels that read a convolution's windows where they lie, in place of tiles: pixels x "
@@ -271,6 +274,8 @@ static const struct ll_field transform_fields[] = {
      .help = "such tiles side by side"},
     {.key = "memory", .type = LL_TYPE_NUMBER, AT(memory), .min = POSITIVE, .max = 1, .otherwise = "1",
      .help = "share of the outermost level's bandwidth that its passes apart reach"},
+    {.key = "not_filters", .type = LL_TYPE_BOOL, AT(not_filters), .otherwise = "false",
+     .help = "whether the library does not take it for the gradient of filters; none that is fused is"},
     {.key = "overhead", .type = LL_TYPE_QUANTITY, AT(overhead_s), .dimension = LL_DIMENSION_TIME, .min = 0,
      .max = MOST_SECONDS, .help = "what starting it costs, in place of what other convolutions cost"},
 };

@@ -119,6 +119,9 @@ static void the_gradient_of_a_filter_sums_over_the_tiles(void **state)
     double direct = 4.0 * (8 * 14 * 14 * 64 + 9 * 64 * 32 + 8 * 14 * 14 * 32);
     double points = 16 * 4.0 * (8 * 49 * 64 + 64 * 32 + 8 * 49 * 32);
     assert_near(t.apart_bytes, direct + points, 0);
+    struct ll_transform older = winograd;
+    older.not_filters = true;
+    assert_false(ll_transform(&older, &work, &t));
 }
 
 /* One core of 100 products a cycle and a memory too fast to matter: the product takes 4/9 of the time, until
