@@ -62,8 +62,8 @@ struct ll_cost {
     double level_s[LL_MAX_LEVELS];       /* that over the bandwidth that this work gets */
     double level_first_s[LL_MAX_LEVELS]; /* of that, what the first piece takes */
     double level_wait_s[LL_MAX_LEVELS];  /* latencies of dependent accesses, not part of level_s */
-    double apart_bytes; /* passes over the outermost level before and after the rest, and what they take */
-    double apart_s;
+    double apart_bytes; /* passes over the outermost level before and after the rest */
+    double apart_s;     /* what they take, and what lies between dependent steps */
     double serial;      /* share of the stages beside the slowest that does not overlap with it */
     double overhead_s;  /* what starting the op costs the software */
     double utilization; /* algorithmic FLOPs over what the unit, all instances, could do meanwhile */

@@ -85,7 +85,7 @@ static void tell_time(const struct ll_machine *machine, const struct stage *stag
         if (i != slowest)
             add_term(sum, sizeof sum, sets_pace[i] ? stages[i].whole_s : stages[i].first_s);
     ll_say(why, "time, %s%s: %s%.10g = %.10g s",
-           apart_s > 0 ? "passes apart, latencies and first pieces, then the slowest, "
+           apart_s > 0 ? "passes and steps apart, latencies and first pieces, then the slowest, "
            : *sum      ? "latencies and first pieces, then the slowest, "
                        : "the slowest, ",
            ll_bound_name(machine, bound_of(slowest)), sum, stages[slowest].whole_s, time_s);

@@ -2,17 +2,26 @@
 /* Matrix units: many alike, each computes a tile of the output at a time from its registers, as the tensor
  * cores of a GPU do, or the cores of a CPU with a blocked kernel.
  *
- * The kernels offer a menu of tiles. All tiles of the output are computed in waves, `count` tiles at once;
- * a tile at the edge costs as much as a full one, and so does the last wave, however few work in it:
+ * The kernels offer a menu of tiles, those of convolutions and of each transform one of their own. All tiles
+ * of the output are computed in waves, `count` tiles at once; a tile at the edge costs as much as a full one,
+ * and so does the last wave, however few work in it:
  *
  *       tiles = batch * ceil(m / tile.m) * ceil(n / tile.n) * parts
  *       step cycles = max(tile.k * (tile.m * tile.n / macs + (tile.m + tile.n) * size / feed), step)
- *       tile cycles = steps * step cycles + fill
+ *       tile cycles = steps * (step cycles + waits) + fill
  *       cycles = ceil(tiles / count) * tile cycles + join
  *
  * Taking in the operands, of `size` bytes each, occupies the same issue slots as multiplying them: a
  * small tile spends a larger share of its time on that. And no step of k is shorter than its loads and the
  * barrier behind them.
+ *
+ * Where the lines of an operand run along k, each step reads a piece of every line of its tile, and the next
+ * line is as far away in memory as a line is long. Lines longer than `reach` are not all at hand: addresses
+ * are translated anew, rows of the memory opened anew. Tiles that begin together ask for the same lines at
+ * the same time and wait once; they drift apart as random walks do, with the root of what each unit has done:
+ *
+ *       waits = lines of the tile * line cycles * max(0, 1 - reach / line) * apart
+ *       apart = 1 - 1 / sqrt(1 + k / parts * (tiles / count) / drift)
  *
  * With few tiles and a long k the units would idle, so kernels also offer to cut k into 2, 4, 8, ... parts
  * on different units, as long as all fit in one wave; the partial sums then meet in the memory that the
@@ -34,6 +43,7 @@ struct layout {
     uint64_t rows, columns; /* tiles along m and n */
     double tiles, waves;
     double multiply_cycles, feed_cycles, step_cycles; /* of one step */
+    double wait_cycles;                               /* of one step, for lines along k */
     double tile_cycles, join_cycles;
 };
 
@@ -48,6 +58,23 @@ static void time_step(const struct ll_unit *unit, const struct ll_task *task, st
     l->step_cycles = fmax(l->multiply_cycles + l->feed_cycles, matrix->step_cycles);
 }
 
+/* Lines of a tile that run along k; what the operands of a convolution look like in memory is not asked. */
+static double lines_of(const struct ll_task *task, const struct ll_tile *tile)
+{
+    uint64_t along_k = task->work->along_k;
+    return (along_k & LL_LINES_OF_A ? (double)tile->m : 0) + (along_k & LL_LINES_OF_B ? (double)tile->n : 0);
+}
+
+static double time_waits(const struct ll_unit *unit, const struct ll_task *task, const struct layout *l)
+{
+    const struct ll_matrix *matrix = &unit->matrix;
+    double line_bytes = (double)task->problem.dims.k * (double)ll_dtype_bytes(task->dtype);
+    double far = fmax(0, 1 - (double)matrix->line_reach / line_bytes);
+    double done = (double)l->steps * (double)l->tile.k * l->tiles / (double)unit->count;
+    double apart = matrix->line_drift ? 1 - 1 / sqrt(1 + done / (double)matrix->line_drift) : 1;
+    return lines_of(task, &l->tile) * matrix->line_cycles * far * apart;
+}
+
 static struct layout lay(const struct ll_unit *unit, const struct ll_task *task, uint32_t index)
 {
     const struct ll_gemm *dims = &task->problem.dims;
@@ -59,7 +86,8 @@ static struct layout lay(const struct ll_unit *unit, const struct ll_task *task,
     l.tiles = (double)dims->batch * (double)l.rows * (double)l.columns * (double)l.parts;
     l.waves = ceil(l.tiles / (double)unit->count);
     time_step(unit, task, &l);
-    l.tile_cycles = (double)l.steps * l.step_cycles + unit->matrix.fill_cycles;
+    l.wait_cycles = time_waits(unit, task, &l);
+    l.tile_cycles = (double)l.steps * (l.step_cycles + l.wait_cycles) + unit->matrix.fill_cycles;
     l.join_cycles = l.parts > 1 ? unit->matrix.join_cycles : 0;
     return l;
 }
@@ -124,8 +152,11 @@ static void tell_tiles(const struct ll_unit *unit, const struct ll_task *task, c
            "one step: max(%" PRIu64 " * %" PRIu64 " * %" PRIu64 " / %.10g + %.10g, %.10g) = %.10g cycles",
            l->tile.m, l->tile.n, l->tile.k, unit->matrix.macs[task->dtype], l->feed_cycles,
            unit->matrix.step_cycles, l->step_cycles);
-    ll_say(why, "one tile: %" PRIu64 " * %.10g + %.10g = %.10g cycles", l->steps, l->step_cycles,
-           unit->matrix.fill_cycles, l->tile_cycles);
+    if (l->wait_cycles > 0)
+        ll_say(why, "and waits for lines of %" PRIu64 " * %" PRIu64 " B: %.10g cycles", task->problem.dims.k,
+               (uint64_t)ll_dtype_bytes(task->dtype), l->wait_cycles);
+    ll_say(why, "one tile: %" PRIu64 " * %.10g + %.10g = %.10g cycles", l->steps,
+           l->step_cycles + l->wait_cycles, unit->matrix.fill_cycles, l->tile_cycles);
     ll_say(why, "first step of the smallest tile: %.10g cycles, %.10g B", way->first_cycles,
            way->first_bytes);
     ll_say(why, "in waves: ceil(%.10g / %" PRIu64 ") * %.10g + %.10g = %.10g cycles", l->tiles, unit->count,

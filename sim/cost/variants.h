@@ -13,9 +13,11 @@ enum { LL_MOST_VARIANTS = LL_MAX_TRANSFORMS + 2 };
 struct ll_variant {
     const char *name; /* NULL: as it is */
     struct ll_work work;
-    double apart_bytes; /* that passes before and after it move */
-    double rate;        /* share of the kernel's rate */
-    double overhead_s;  /* what starting it costs; 0: what the kernel does */
+    double apart_bytes;                   /* that passes before and after it move */
+    double rate;                          /* share of the kernel's rate */
+    double overhead_s;                    /* what starting it costs; 0: what the kernel does */
+    bool windows;                         /* done by kernels that read windows where they lie */
+    const struct ll_transform *transform; /* that it goes through; NULL: none */
 };
 
 /* Fills out and returns how many there are, at least one. Work other than a convolution is done as it is.

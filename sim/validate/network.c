@@ -19,7 +19,8 @@ struct walk {
     unsigned passes;
     uint64_t batch, c, h, w;
     enum ll_op_kind optimizer;
-    bool first; /* nothing flows back through the first layer */
+    bool first;  /* nothing flows back through the first layer */
+    bool trains; /* statistics of normalisation are those of the batch */
 };
 
 struct layer {
@@ -42,6 +43,13 @@ static void backward(struct walk *w, enum ll_op_kind kind, uint64_t inputs, uint
 {
     if (w->passes & BACKWARD)
         ll_row_vector(w->r, kind, image(w), inputs, flops_each);
+}
+
+/* All elements of a channel are looked at before any of them is done. */
+static void whole_channels(struct walk *w, unsigned pass, enum ll_op_kind kind, uint64_t inputs)
+{
+    if (w->passes & pass)
+        ll_row_vector(w->r, kind, image(w), inputs, 6)->vector.row = ll_mul(w->batch, ll_mul(w->h, w->w));
 }
 
 /* Replicas add up their gradients and take the mean; then the optimizer reads weights, state and gradients
@@ -83,11 +91,11 @@ static void rectify(struct walk *w)
 
 static void normalise(struct walk *w)
 {
-    if (w->passes == FORWARD)
-        forward(w, LL_OP_BATCH_NORM_FIXED, 1, 2);
+    if (w->trains)
+        whole_channels(w, FORWARD, LL_OP_BATCH_NORM, 1);
     else
-        forward(w, LL_OP_BATCH_NORM, 1, 6);
-    backward(w, LL_OP_BATCH_NORM_GRAD, 2, 6);
+        forward(w, LL_OP_BATCH_NORM_FIXED, 1, 2);
+    whole_channels(w, BACKWARD, LL_OP_BATCH_NORM_GRAD, 2);
 }
 
 /* `beside`: how many weights each filter has beside its own. */
@@ -209,13 +217,20 @@ static void layer_o(struct walk *w, const struct layer *l)
     dense(w, l->number);
 }
 
+/* Gradients that come back by several ways are added up, one to another. */
+static void gather_ways(struct walk *w, unsigned ways)
+{
+    for (unsigned i = 1; i < ways; i++)
+        backward(w, LL_OP_ADD, 2, 1);
+}
+
 /* The sum of a block and what goes around it, which is convolved where the shapes differ. */
 static void join(struct walk *w, struct walk around, uint64_t stride)
 {
     if (around.c != w->c || stride > 1)
         convolve_and_normalise(&around, w->c, 1, stride);
     forward(w, LL_OP_ADD, 2, 1);
-    backward(w, LL_OP_ADD, 2, 1);
+    gather_ways(w, 2);
     rectify(w);
 }
 
@@ -269,6 +284,7 @@ static void concatenate(struct walk *w, uint64_t channels)
 static void layer_e(struct walk *w, const struct layer *l)
 {
     uint64_t before = w->c;
+    gather_ways(w, 2);
     convolve_bare(w, 4 * l->number, 1);
     convolve_bare(w, l->number, 3);
     concatenate(w, before + l->number);
@@ -291,7 +307,9 @@ static void convolve_biased(struct walk *w, uint64_t filters, uint64_t kernel)
 /* Four ways side by side, their channels one behind the other. */
 static void layer_i(struct walk *w, const struct layer *l)
 {
+    enum { WAYS = 4 };
     struct walk way3 = *w, way5 = *w, pooled = *w;
+    gather_ways(w, WAYS);
     convolve_biased(w, l->number, 1);
     convolve_biased(&way3, l->before3, 1);
     convolve_biased(&way3, l->kernel, 3);
@@ -395,15 +413,28 @@ static const char *layers_of(const struct ll_row *r)
     return NULL;
 }
 
+/* Torch7's benchmarks leave the network in its training mode, forward too, and its `backward` wants the
+ * gradient of the image as of any other input. */
+static bool is_torch7(const struct ll_row *r)
+{
+    static const char torch7[] = "Torch7 ";
+    return r->row->notes && strncmp(r->row->notes, torch7, sizeof torch7 - 1) == 0;
+}
+
 void ll_row_network(struct ll_row *r)
 {
     const char *layers = layers_of(r);
     uint64_t image_size = ll_row_dim_or(r, "image", 224), batch = ll_row_dim(r, "batch");
-    struct walk w = {r, 0, 0, 3, image_size, image_size, LL_OP_MOMENTUM, true};
+    struct walk w = {r, 0, 0, 3, image_size, image_size, LL_OP_MOMENTUM, .first = true};
     r->devices = ll_row_dim_or(r, "devices", 1);
     w.passes = strcmp(r->row->op, "e2e_infer") == 0 ? FORWARD
                : strcmp(r->row->op, "e2e_bwd") == 0 ? BACKWARD
                                                     : FORWARD | BACKWARD;
+    w.trains = w.passes != FORWARD;
+    if (is_torch7(r)) {
+        w.trains = true;
+        w.first = false;
+    }
     w.passes |= ll_row_says(r, "mode", "train") ? UPDATE : 0;
     w.batch = r->devices > 0 ? batch / r->devices : 0;
     if (w.batch == 0)

@@ -23,14 +23,24 @@ static struct ll_machine cores(uint64_t tile_count, const struct ll_tile *tiles)
     return machine;
 }
 
+static struct ll_cost cost_of_work(const struct ll_machine *machine, const struct ll_work *work)
+{
+    struct ll_cost cost;
+    const char *trouble;
+    assert_true(ll_cost_op(machine, LL_OP_MATMUL, work, &cost, NULL, &trouble));
+    return cost;
+}
+
 static struct ll_cost cost_of(const struct ll_machine *machine, uint64_t batch, uint64_t m, uint64_t n,
                               uint64_t k)
 {
     struct ll_work work = gemm_work(LL_F16, batch, m, n, k);
-    struct ll_cost cost;
-    const char *trouble;
-    assert_true(ll_cost_op(machine, LL_OP_MATMUL, &work, &cost, NULL, &trouble));
-    return cost;
+    return cost_of_work(machine, &work);
+}
+
+static double cycles_of(const struct ll_machine *machine, const struct ll_work *work)
+{
+    return cost_of_work(machine, work).compute_cycles;
 }
 
 static const struct ll_tile large = {128, 128, 32}, small = {32, 32, 32};
@@ -98,6 +108,38 @@ static void no_step_is_shorter_than_its_barrier(void **state)
     assert_near(cost_of(&machine, 100, 32, 32, 64).compute_cycles, 2 * 100 + 20, 1e-15);
 }
 
+/* A line of 64 KiB, three quarters of it beyond 16 KiB: 256 lines a step wait 2 * 3/4 cycles each. */
+static void long_lines_along_k_are_waited_for(void **state)
+{
+    (void)state;
+    struct ll_machine machine = cores(1, &large);
+    struct ll_work work = gemm_work(LL_F16, 100, 128, 128, 32768);
+    struct ll_matrix *matrix = &machine.units[0].matrix;
+    double steps = 32768 / 32.0, step = 128 * 128 * 32 / 512.0;
+    matrix->line_cycles = 2;
+    matrix->line_reach = 16384;
+    assert_near(cycles_of(&machine, &work), steps * step + 20, 1e-15);
+    work.along_k = LL_LINES_OF_A;
+    assert_near(cycles_of(&machine, &work), steps * (step + 128 * 1.5) + 20, 1e-15);
+    work.along_k = LL_LINES_OF_A | LL_LINES_OF_B;
+    assert_near(cycles_of(&machine, &work), steps * (step + 256 * 1.5) + 20, 1e-15);
+    matrix->line_reach = 65536;
+    assert_near(cycles_of(&machine, &work), steps * step + 20, 1e-15);
+}
+
+/* Three times `drift` done: half of the lines are waited for, at 1 - 1 / sqrt(1 + 3). */
+static void tiles_begun_together_wait_together_until_they_drift_apart(void **state)
+{
+    (void)state;
+    struct ll_machine machine = cores(1, &large);
+    struct ll_work work = gemm_work(LL_F16, 300, 128, 128, 4096);
+    double step = 128 * 128 * 32 / 512.0;
+    machine.units[0].matrix.line_cycles = 2;
+    machine.units[0].matrix.line_drift = 4096;
+    work.along_k = LL_LINES_OF_B;
+    assert_near(cycles_of(&machine, &work), 3 * (128 * (step + 128 * 2 * 0.5) + 20), 1e-15);
+}
+
 /* With 3000 cycles to join, 64 parts of 512 steps still pay off against one of 32768, for k = 64 two do not.
  */
 static void units_share_k_only_where_joining_pays_off(void **state)
@@ -134,6 +176,8 @@ int main(void)
         cmocka_unit_test(a_long_k_is_shared_by_idle_units),
         cmocka_unit_test(a_small_tile_spends_more_of_its_time_on_taking_operands_in),
         cmocka_unit_test(no_step_is_shorter_than_its_barrier),
+        cmocka_unit_test(long_lines_along_k_are_waited_for),
+        cmocka_unit_test(tiles_begun_together_wait_together_until_they_drift_apart),
         cmocka_unit_test(units_share_k_only_where_joining_pays_off),
         cmocka_unit_test(without_a_menu_the_work_is_dealt_evenly),
         cmocka_unit_test(larger_tiles_read_operands_less_often),
