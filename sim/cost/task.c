@@ -110,8 +110,10 @@ void ll_take_whole_channels(struct ll_task *task, uint64_t channels, struct ll_e
     d->k = ll_mul(d->k / of_element, whole);
     task->problem.element[LL_OPERAND_A] /= more;
     task->problem.element[LL_OPERAND_B] /= more;
-    ll_say(why, "%" PRIu64 " channels of an element are taken at once, so k is that of %" PRIu64
-           " channels instead of %" PRIu64, channels, whole, of_element);
+    ll_say(why,
+           "%" PRIu64 " channels of an element are taken at once, so k is that of %" PRIu64
+           " channels instead of %" PRIu64,
+           channels, whole, of_element);
 }
 
 size_t ll_computed_as(enum ll_dtype dtype, enum ll_dtype types[LL_DTYPE_COUNT])

@@ -1,7 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "sim/cost/variants.h"
 
+#include "sim/cost/task.h"
 #include "sim/cost/transform.h"
+
+#include <string.h>
 
 /* Of the pixels along an axis those that lie in a window. */
 static double share_in_windows(uint64_t kernel, uint64_t stride)
@@ -105,4 +108,37 @@ size_t ll_variants(const struct ll_software *software, const struct ll_work *wor
                                                .transform = t};
     }
     return count;
+}
+
+/* Kernels that read windows, or transform them on their way, leave k whole, but where it is all pixels. */
+static void bind_task(const struct ll_variant *variant, const struct ll_matrix *matrix, struct ll_task *task,
+                      struct ll_explain *why)
+{
+    const struct ll_transform *t = variant->transform;
+    const struct ll_conv *conv = &task->work->conv;
+    bool filter = task->problem.windows.pixels_are_k;
+    uint64_t channels = t ? 1 : (uint64_t)matrix->whole_channels[task->dtype];
+    task->whole_k = t ? t->fused : !filter;
+    task->bands = filter && channels > 1 && matrix->whole_filters ? conv->kernel_h * conv->kernel_w : 1;
+    ll_take_whole_channels(task, channels, why);
+}
+
+void ll_variant_lends(const struct ll_variant *variant, struct ll_unit *unit, struct ll_task *task,
+                      struct ll_explain *why)
+{
+    struct ll_matrix *matrix = &unit->matrix;
+    const struct ll_transform *t = variant->transform;
+    if (unit->model != LL_UNIT_MATRIX || !(t || variant->windows))
+        return;
+    const struct ll_tile *tiles = t ? t->tiles : matrix->conv_tiles;
+    uint64_t count = t ? t->tile_count : matrix->conv_tile_count;
+    if (count > 0) {
+        memcpy(matrix->tiles, tiles, count * sizeof *tiles);
+        matrix->tile_count = count;
+        bind_task(variant, matrix, task, why);
+    }
+    if (t || matrix->windows == 0)
+        return;
+    ll_say(why, "%s, finding windows leaves of its rate: %.10g", unit->name, matrix->windows);
+    unit->efficiency *= matrix->windows;
 }

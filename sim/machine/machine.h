@@ -8,6 +8,7 @@
 #define LL_SIM_MACHINE_MACHINE_H
 
 #include "sim/machine/cache_shape.h"
+#include "sim/machine/catalogue.h"
 #include "tracer/base/arena.h"
 #include "tracer/base/diag.h"
 #include "tracer/base/json.h"
@@ -46,13 +47,12 @@ struct ll_systolic {
     double macs[LL_DTYPE_COUNT]; /* multiply-accumulates per PE and cycle; 0: cannot */
 };
 
-/* The output is cut into tiles, each computed by one unit; the menu lists what the kernels offer. */
-struct ll_tile {
-    uint64_t m, n, k;
-};
+/* The output is cut into tiles, each computed by one unit; the menu lists what the kernels offer, of which
+ * the fastest is taken, unless the library goes by a catalogue. */
 struct ll_matrix {
     struct ll_tile tiles[LL_MAX_TILES];
     uint64_t tile_count;
+    const struct ll_catalogue *catalogue; /* for products of its dtype that are no convolutions; NULL: none */
     struct ll_tile conv_tiles[LL_MAX_TILES]; /* of kernels that read a convolution's windows where they lie */
     uint64_t conv_tile_count;                /* 0: the same menu */
     double whole_channels[LL_DTYPE_COUNT];   /* of a window's element, that those kernels take; 0: any */
@@ -66,6 +66,7 @@ struct ll_matrix {
     double line_cycles;  /* for each line that is not at hand */
     uint64_t line_reach; /* bytes of a line up to which all are at hand */
     uint64_t line_drift; /* products along k after which tiles begun together are out of step; 0: at once */
+    double windows;      /* share of its rate that convolutions are left; 0: all */
 };
 
 struct ll_vector {
@@ -82,6 +83,8 @@ struct ll_unit {
     double efficiency;      /* sustained share of the peak rate; 1 when not given */
     bool runs[LL_OP_COUNT]; /* which op kinds it is meant for */
     bool runs_listed;       /* false: no `runs` key, it takes what falls to it */
+    uint64_t
+        align; /* of a plain product's three sides two at least are multiples of it; 0: whatever they are */
     union {
         struct ll_systolic systolic;
         struct ll_matrix matrix;
@@ -125,7 +128,9 @@ enum ll_strided { LL_STRIDED_EXACT, LL_STRIDED_LIBRARY };
  * are copied to columns and multiplied, one product an image. */
 enum ll_convolving { LL_CONVOLVING_DIRECT, LL_CONVOLVING_COLUMNS };
 
-enum ll_fusion { LL_FUSION_NONE, LL_FUSION_ELEMENTWISE };
+/* What an element-wise op is joined to: nothing, whatever is before it, or that if it is no product, which a
+ * library's kernel does alone. */
+enum ll_fusion { LL_FUSION_NONE, LL_FUSION_ELEMENTWISE, LL_FUSION_CHAINS, LL_FUSION_COUNT };
 
 /* How products are laid into the memories: blocked for each on its own, or by a search over tiles that nest
  * (sim/cost/mapping.h), which looks for the least of something. */
@@ -187,6 +192,7 @@ struct ll_transform {
 struct ll_software {
     double op_overhead_s;   /* what starting one op costs */
     uint64_t queue;         /* ops that the host may start ahead of the device; 0: none before its turn */
+    double gap_s;           /* that the device leaves before an op, however far ahead the host is */
     double step_overhead_s; /* what each dependent step of a sequence costs beside its work */
     double grain; /* FLOPs of one unit, or bytes if more, that are worth starting it; 0: always worth it */
     enum ll_fusion fusion;
@@ -302,6 +308,7 @@ struct ll_machine {
     bool energy_given;
     struct ll_area area;
     bool area_given;
+    const struct ll_catalogue *catalogues; /* those that were read, the newest first */
     struct ll_source *sources;
     uint64_t source_count;
     uint32_t config_hash; /* of all values after inheritance and overrides, not of names and sources */

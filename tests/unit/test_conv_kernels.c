@@ -5,8 +5,8 @@
 
 #include "sim/cost/cost.h"
 
-/* 100 cores of 100 products a cycle, with tiles of 64 x 64 x 64 for products and of 256 x 64 x 64 for windows;
- * memory fast enough not to matter. */
+/* 100 cores of 100 products a cycle, with tiles of 64 x 64 x 64 for products and of 256 x 64 x 64 for
+ * windows; memory fast enough not to matter. */
 static struct ll_machine cores(void)
 {
     struct ll_machine machine = {.unit_count = 1, .level_count = 1};
@@ -75,7 +75,8 @@ static void windows_and_transforms_have_menus_of_their_own(void **state)
     assert_near(cycles_of(&machine, &conv), 16 * (64 * 32 * 64 / 100.0), 1e-12);
 }
 
-/* One tile of 256 pixels, k = 9 * 64: 8 parts of two steps would be faster, and are without a menu for windows. */
+/* One tile of 256 pixels, k = 9 * 64: 8 parts of two steps would be faster, and are without a menu for
+ * windows. */
 static void kernels_for_windows_leave_k_whole(void **state)
 {
     (void)state;
@@ -111,8 +112,8 @@ static void channels_of_an_element_may_have_to_be_whole(void **state)
     assert_near(cycles_of(&machine, &conv), 9 * (256 * 64 * 64 / 100.0), 1e-12);
 }
 
-/* 9 * 3 rows fit in a tile of 256, whose 400 steps are done fastest in 256 parts of 2, three waves; with a tile
- * for each of 9 elements in 32 parts of 13 steps, three waves too. */
+/* 9 * 3 rows fit in a tile of 256, whose 400 steps are done fastest in 256 parts of 2, three waves; with a
+ * tile for each of 9 elements in 32 parts of 13 steps, three waves too. */
 static void a_filters_gradient_may_take_a_tile_for_each_element(void **state)
 {
     (void)state;
