@@ -21,7 +21,6 @@
 #include <assert.h>
 #include <inttypes.h>
 #include <math.h>
-#include <string.h>
 
 const char *ll_bound_name(const struct ll_machine *machine, uint32_t bound)
 {
@@ -48,15 +47,24 @@ static bool can_run(const struct ll_unit *unit, const struct ll_work *work, enum
     return moves_only(work) || model->flops_per_cycle(unit, dtype) > 0;
 }
 
-/* The first unit that names this kind in its `runs`, or else the first without `runs`. */
+/* Special kernels take products whose sides suit them; others are as they are. */
+static bool suits(const struct ll_unit *unit, const struct ll_work *work)
+{
+    const struct ll_gemm *d = &work->gemm;
+    return unit->align == 0 || work->kind != LL_WORK_GEMM ||
+           (d->m % unit->align == 0) + (d->n % unit->align == 0) + (d->k % unit->align == 0) >= 2;
+}
+
+/* The first unit that names this kind in its `runs` and suits the work, or names it, or is without `runs`. */
 static uint32_t unit_for(const struct ll_machine *machine, enum ll_op_kind kind, const struct ll_work *work,
                          enum ll_dtype dtype)
 {
-    for (int listed = 1; listed >= 0; listed--)
+    enum { SUITS, LISTED, UNLISTED, TRIES };
+    for (int try = SUITS; try < TRIES; try++)
         for (uint32_t i = 0; i < machine->unit_count; i++) {
             const struct ll_unit *unit = &machine->units[i];
-            bool meant = listed ? unit->runs_listed && unit->runs[kind] : !unit->runs_listed;
-            if (meant && can_run(unit, work, dtype))
+            bool meant = try == UNLISTED ? !unit->runs_listed : unit->runs_listed && unit->runs[kind];
+            if (meant && can_run(unit, work, dtype) && (try != SUITS || suits(unit, work)))
                 return i;
         }
     return LL_NO_UNIT;
@@ -451,21 +459,6 @@ struct doer {
     enum ll_dtype dtype;
 };
 
-/* The menu of the kernels that do it in this way. */
-static void offer_tiles(const struct ll_variant *variant, struct ll_unit *unit)
-{
-    struct ll_matrix *matrix = &unit->matrix;
-    const struct ll_transform *t = variant->transform;
-    if (unit->model != LL_UNIT_MATRIX || !(t || variant->windows))
-        return;
-    const struct ll_tile *tiles = t ? t->tiles : matrix->conv_tiles;
-    uint64_t count = t ? t->tile_count : matrix->conv_tile_count;
-    if (count == 0)
-        return;
-    memcpy(matrix->tiles, tiles, count * sizeof *tiles);
-    matrix->tile_count = count;
-}
-
 /* The kernel of a variant: products between passes are those of a library, which do not pay for windows. */
 static struct ll_kernel kernel_of(const struct doer *doer, const struct ll_variant *variant)
 {
@@ -485,7 +478,7 @@ static void cost_variant(const struct doer *doer, const struct ll_variant *varia
     struct sized s = {machine, &kernel, *unit, unit->count, ll_task_of(work, doer->dtype)};
     const struct ll_software *software = &machine->software;
     s.unit.efficiency *= s.kernel->compute * variant->rate;
-    offer_tiles(variant, &s.unit);
+    ll_variant_lends(variant, &s.unit, why);
     ll_say(why, "%s of %s runs on %s, computed in %s", ll_work_name((enum ll_work_kind)work->kind),
            ll_dtype_name((enum ll_dtype)work->dtype), s.unit.name, ll_dtype_name(doer->dtype));
     ll_lay_in_tiles(&s.task, software->layout_rows, software->layout_columns, why);
@@ -496,6 +489,7 @@ static void cost_variant(const struct doer *doer, const struct ll_variant *varia
                        : s.kernel->overhead_s > 0 ? s.kernel->overhead_s
                                                   : software->op_overhead_s;
     cost->apart_s = steps_s(&s, why);
+    cost->gap_s = software->gap_s;
     s.unit.count = employed(&s, why);
     if (is_product(work))
         s.unit.efficiency *= ll_power_share(machine, &s.unit, doer->dtype, why);

@@ -3,6 +3,8 @@
 
 #include "sim/cost/transform.h"
 
+#include <string.h>
+
 static struct ll_variant as_it_is(const struct ll_work *work)
 {
     return (struct ll_variant){.work = *work, .rate = 1, .windows = work->kind == LL_WORK_CONV};
@@ -93,4 +95,22 @@ size_t ll_variants(const struct ll_software *software, const struct ll_work *wor
                                                .transform = t};
     }
     return count;
+}
+
+void ll_variant_lends(const struct ll_variant *variant, struct ll_unit *unit, struct ll_explain *why)
+{
+    struct ll_matrix *matrix = &unit->matrix;
+    const struct ll_transform *t = variant->transform;
+    if (unit->model != LL_UNIT_MATRIX || !(t || variant->windows))
+        return;
+    const struct ll_tile *tiles = t ? t->tiles : matrix->conv_tiles;
+    uint64_t count = t ? t->tile_count : matrix->conv_tile_count;
+    if (count > 0) {
+        memcpy(matrix->tiles, tiles, count * sizeof *tiles);
+        matrix->tile_count = count;
+    }
+    if (t || matrix->windows == 0)
+        return;
+    ll_say(why, "%s, finding windows leaves of its rate: %.10g", unit->name, matrix->windows);
+    unit->efficiency *= matrix->windows;
 }

@@ -3,6 +3,7 @@
 #ifndef LL_SIM_COST_VARIANTS_H
 #define LL_SIM_COST_VARIANTS_H
 
+#include "sim/cost/explain.h"
 #include "sim/machine/machine.h"
 #include "tracer/work.h"
 
@@ -24,5 +25,9 @@ struct ll_variant {
  * Pure. */
 size_t ll_variants(const struct ll_software *software, const struct ll_work *work,
                    struct ll_variant out[LL_MOST_VARIANTS]);
+
+/* The unit as kernels use it that do a convolution this way: their menu of tiles, and the rate that finding
+ * windows leaves. Other units stay what they are. */
+void ll_variant_lends(const struct ll_variant *variant, struct ll_unit *unit, struct ll_explain *why);
 
 #endif

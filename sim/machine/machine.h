@@ -64,6 +64,7 @@ struct ll_matrix {
     double line_cycles;  /* for each line that is not at hand */
     uint64_t line_reach; /* bytes of a line up to which all are at hand */
     uint64_t line_drift; /* products along k after which tiles begun together are out of step; 0: at once */
+    double windows;      /* share of its rate that convolutions are left; 0: all */
 };
 
 struct ll_vector {
@@ -80,6 +81,8 @@ struct ll_unit {
     double efficiency;      /* sustained share of the peak rate; 1 when not given */
     bool runs[LL_OP_COUNT]; /* which op kinds it is meant for */
     bool runs_listed;       /* false: no `runs` key, it takes what falls to it */
+    uint64_t
+        align; /* of a plain product's three sides two at least are multiples of it; 0: whatever they are */
     union {
         struct ll_systolic systolic;
         struct ll_matrix matrix;
@@ -123,7 +126,9 @@ enum ll_strided { LL_STRIDED_EXACT, LL_STRIDED_LIBRARY };
  * are copied to columns and multiplied, one product an image. */
 enum ll_convolving { LL_CONVOLVING_DIRECT, LL_CONVOLVING_COLUMNS };
 
-enum ll_fusion { LL_FUSION_NONE, LL_FUSION_ELEMENTWISE };
+/* What an element-wise op is joined to: nothing, whatever is before it, or that if it is no product, which a
+ * library's kernel does alone. */
+enum ll_fusion { LL_FUSION_NONE, LL_FUSION_ELEMENTWISE, LL_FUSION_CHAINS, LL_FUSION_COUNT };
 
 /* How products are laid into the memories: blocked for each on its own, or by a search over tiles that nest
  * (sim/cost/mapping.h), which looks for the least of something. */
@@ -185,6 +190,7 @@ struct ll_transform {
 struct ll_software {
     double op_overhead_s;   /* what starting one op costs */
     uint64_t queue;         /* ops that the host may start ahead of the device; 0: none before its turn */
+    double gap_s;           /* that the device leaves before an op, however far ahead the host is */
     double step_overhead_s; /* what each dependent step of a sequence costs beside its work */
     double grain; /* FLOPs of one unit, or bytes if more, that are worth starting it; 0: always worth it */
     enum ll_fusion fusion;

@@ -20,7 +20,7 @@ static const char *const kinds[] = {"cpu", "gpu", "systolic", "custom", NULL};
 static const char *const dataflows[] = {"os", "ws", "is", NULL};
 static const char *const scopes[] = {"device", "unit", "cluster", NULL};
 static const char *const bufferings[] = {"true", "false", NULL};
-static const char *const fusions[] = {"none", "elementwise", NULL};
+static const char *const fusions[] = {"none", "elementwise", "chains", NULL};
 static const char *const convolving[] = {"direct", "columns", NULL};
 static const char *const strided[] = {"exact", "library", NULL};
 static const char *const mappings[] = {"closed_form", "search", NULL};
@@ -108,6 +108,8 @@ static const struct ll_field matrix_fields[] = {
     {.key = "line_drift", .type = LL_TYPE_WHOLE, AT(matrix.line_drift), .min = 0, .max = MOST_UNITS,
      .otherwise = "0",
      .help = "products along k of one unit after which tiles begun together are out of step; 0: at once"},
+    {.key = "windows", .type = LL_TYPE_NUMBER, AT(matrix.windows), .min = 0, .max = 1, .otherwise = "0",
+     .help = "share of its rate that is left to convolutions, whose windows are found on the way; 0: all of it"},
 };
 
 static const struct ll_field vector_fields[] = {
@@ -144,6 +146,8 @@ static const struct ll_field unit_fields[] = {
      .help = "sustained share of the peak rate"},
     {.key = "runs", .type = LL_TYPE_RUNS, AT(runs), .given_offset = offsetof(struct ll_unit, runs_listed),
      .help = "op classes or kinds that it is for; when not given, what no other unit lists"},
+    {.key = "align", .type = LL_TYPE_WHOLE, AT(align), .min = 1, .max = MOST_UNITS,
+     .help = "it takes plain products of which two sides at least are multiples of this, others go to the next unit; when not given, all"},
 };
 #undef AT
 
@@ -288,6 +292,9 @@ static const struct ll_field software_fields[] = {
      .max = MOST_SECONDS, .otherwise = "0s", .help = "what starting one op costs"},
     {.key = "queue", .type = LL_TYPE_WHOLE, AT(queue), .min = 0, .max = MOST_UNITS, .otherwise = "0",
      .help = "ops that the host may start ahead of the device, so that starting them is hidden; 0: none before its turn"},
+    {.key = "gap", .type = LL_TYPE_QUANTITY, AT(gap_s), .dimension = LL_DIMENSION_TIME, .min = 0, .max = MOST_SECONDS,
+     .otherwise = "0s",
+     .help = "that the device leaves before an op, however far ahead the host is: one kernel drains, the next fills"},
     {.key = "step_overhead", .type = LL_TYPE_QUANTITY, AT(step_overhead_s), .dimension = LL_DIMENSION_TIME, .min = 0,
      .max = MOST_SECONDS, .otherwise = "0s",
      .help = "what each dependent step of a sequence, as of a recurrent layer, costs beside its work"},
@@ -298,7 +305,8 @@ static const struct ll_field software_fields[] = {
     {.key = "layout_columns", .type = LL_TYPE_WHOLE, AT(layout_columns), .min = 1, .max = 65536, .otherwise = "1",
      .help = "columns of such a tile"},
     {.key = "fusion", .type = LL_TYPE_CHOICE, AT(fusion), .choices = fusions, .otherwise = "none",
-     .help = "which ops the software joins so that what lies between them stays on chip"},
+     .help = "which ops the software joins so that what lies between them stays on chip: element-wise ones to whatever "
+             "is before them, or in chains, to what is no product"},
     {.key = "convolution", .type = LL_TYPE_CHOICE, AT(convolving), .choices = convolving, .otherwise = "direct",
      .help = "products over windows where they lie; or image by image over windows copied to columns, and no transforms"},
     {.key = "strided_gradient", .type = LL_TYPE_CHOICE, AT(strided), .choices = strided, .otherwise = "exact",

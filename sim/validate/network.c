@@ -21,6 +21,7 @@ struct walk {
     enum ll_op_kind optimizer;
     bool first;  /* nothing flows back through the first layer */
     bool trains; /* statistics of normalisation are those of the batch */
+    bool casts;  /* weights become the computed type at each use */
 };
 
 struct layer {
@@ -98,6 +99,15 @@ static void normalise(struct walk *w)
     whole_channels(w, BACKWARD, LL_OP_BATCH_NORM_GRAD, 2);
 }
 
+static void cast(struct walk *w, uint64_t weights)
+{
+    if (!w->casts || !(w->passes & FORWARD))
+        return;
+    struct ll_work *work = ll_row_add(w->r, LL_WORK_MOVE, LL_OP_CAST);
+    work->a_bytes = ll_mul(MASTER_BYTES, weights);
+    work->c_bytes = ll_mul(w->r->element_bytes, weights);
+}
+
 /* `beside`: how many weights each filter has beside its own. */
 static void convolve(struct walk *w, const struct layer *l, uint64_t beside)
 {
@@ -105,6 +115,7 @@ static void convolve(struct walk *w, const struct layer *l, uint64_t beside)
              groups = l->groups;
     struct ll_conv conv = {w->batch, w->h,   w->w,   w->c,           0, 0, filters, kernel, kernel,
                            stride,   stride, groups, LL_CONV_FORWARD};
+    cast(w, ll_mul(ll_mul(kernel, kernel), ll_mul(w->c / groups, filters)));
     if (w->passes & FORWARD)
         ll_row_conv(w->r, conv, padding, padding);
     conv.pass = LL_CONV_DATA;
@@ -193,6 +204,7 @@ static void dense(struct walk *w, uint64_t outputs)
     uint64_t inputs = ll_mul(w->c, ll_mul(w->h, w->w));
     uint64_t element = w->passes & UPDATE ? MASTER_BYTES : w->r->element_bytes;
     uint64_t weight_bytes = ll_mul(element, ll_mul(inputs, outputs));
+    cast(w, ll_mul(inputs, outputs));
     if (w->passes & FORWARD)
         ll_row_product(w->r, (struct ll_gemm){1, w->batch, outputs, inputs})->b_bytes = weight_bytes;
     if ((w->passes & BACKWARD) && !w->first)
@@ -413,28 +425,32 @@ static const char *layers_of(const struct ll_row *r)
     return NULL;
 }
 
-/* Torch7's benchmarks leave the network in its training mode, forward too, and its `backward` wants the
- * gradient of the image as of any other input. */
-static bool is_torch7(const struct ll_row *r)
+static bool driven_by(const struct ll_row *r, const char *software)
 {
-    static const char torch7[] = "Torch7 ";
-    return r->row->notes && strncmp(r->row->notes, torch7, sizeof torch7 - 1) == 0;
+    return r->row->notes && strncmp(r->row->notes, software, strlen(software)) == 0;
+}
+
+/* Torch7's benchmarks leave the network in its training mode, forward too, and its `backward` wants the
+ * gradient of the image as of any other input. PyTorch keeps weights in full precision, whatever it computes
+ * in. */
+static void set_habits(struct walk *w)
+{
+    bool torch7 = driven_by(w->r, "Torch7");
+    w->trains = torch7 || w->passes != FORWARD;
+    w->first = !torch7;
+    w->casts = driven_by(w->r, "PyTorch") && w->r->element_bytes < MASTER_BYTES;
 }
 
 void ll_row_network(struct ll_row *r)
 {
     const char *layers = layers_of(r);
     uint64_t image_size = ll_row_dim_or(r, "image", 224), batch = ll_row_dim(r, "batch");
-    struct walk w = {r, 0, 0, 3, image_size, image_size, LL_OP_MOMENTUM, .first = true};
+    struct walk w = {r, 0, 0, 3, image_size, image_size, .optimizer = LL_OP_MOMENTUM};
     r->devices = ll_row_dim_or(r, "devices", 1);
     w.passes = strcmp(r->row->op, "e2e_infer") == 0 ? FORWARD
                : strcmp(r->row->op, "e2e_bwd") == 0 ? BACKWARD
                                                     : FORWARD | BACKWARD;
-    w.trains = w.passes != FORWARD;
-    if (is_torch7(r)) {
-        w.trains = true;
-        w.first = false;
-    }
+    set_habits(&w);
     w.passes |= ll_row_says(r, "mode", "train") ? UPDATE : 0;
     w.batch = r->devices > 0 ? batch / r->devices : 0;
     if (w.batch == 0)

@@ -125,7 +125,7 @@ static void the_gradient_of_a_filter_sums_over_the_tiles(void **state)
 }
 
 /* One core of 100 products a cycle and a memory too fast to matter: the product takes 4/9 of the time, until
- * starting it costs more than it saves. */
+ * starting it costs more than it saves. Finding windows is no matter of transforms. */
 static void the_fastest_way_to_convolve_is_taken(void **state)
 {
     (void)state;
@@ -148,6 +148,14 @@ static void the_fastest_way_to_convolve_is_taken(void **state)
     assert_true(ll_cost_op(&machine, LL_OP_CONV2D, &work, &direct_again, NULL, &trouble));
     assert_near(direct_again.compute_s, direct.compute_s, 0);
     machine.software.transforms[0].absent = false;
+    machine.units[0].matrix.windows = 0.5;
+    assert_true(ll_cost_op(&machine, LL_OP_CONV2D, &work, &direct_again, NULL, &trouble));
+    assert_near(direct_again.compute_s, transformed.compute_s, 0);
+    machine.software.transform_count = 0;
+    assert_true(ll_cost_op(&machine, LL_OP_CONV2D, &work, &direct_again, NULL, &trouble));
+    assert_near(direct_again.compute_s, 2 * direct.compute_s, 1e-12);
+    machine.units[0].matrix.windows = 0;
+    machine.software.transform_count = 1;
     machine.software.transforms[0].overhead_s = direct.compute_s;
     assert_true(ll_cost_op(&machine, LL_OP_CONV2D, &work, &direct_again, NULL, &trouble));
     assert_near(direct_again.compute_s, direct.compute_s, 0);
