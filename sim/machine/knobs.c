@@ -90,6 +90,10 @@ static size_t other_slots(const struct ll_machine *machine, struct slot *slots)
                                        offset_in(machine, &machine->host.prepare_Bps),
                                        false,
                                        2};
+    if (machine->energy.limit_w > 0)
+        slots[count++] = (struct slot){
+            "energy", NULL, "limit_w", "power of the board", offset_in(machine, &machine->energy.limit_w),
+            false,    2};
     if (machine->software.op_overhead_s > 0)
         slots[count++] = (struct slot){"software",
                                        NULL,

@@ -240,8 +240,8 @@ static void place_op(struct run *run, uint32_t seq, uint32_t streams, double tim
 static void save_traffic(const struct ll_prepared *prepared, const struct ll_machine *machine, uint32_t seq,
                          double saved[LL_MAX_LEVELS])
 {
-    bool fuses = machine->software.fusion == LL_FUSION_ELEMENTWISE;
-    ll_residency_saved(prepared->residency, machine, seq, fuses ? prepared->fused[seq].held : 0, saved);
+    struct ll_fused fused = ll_fused_as(prepared, machine->software.fusion, seq);
+    ll_residency_saved(prepared->residency, machine, seq, fused.held, saved);
 }
 
 /* The op's time on an empty stream: residency and fusion take traffic off its cost. */
@@ -249,9 +249,12 @@ static void time_op(const struct ll_prepared *prepared, const struct ll_machine 
                     const struct ll_cost *cost, double saved[LL_MAX_LEVELS], struct ll_timing *timing,
                     struct ll_explain *why)
 {
+    bool follows = ll_fused_as(prepared, machine->software.fusion, seq).follows;
+    struct ll_cost whole = *cost;
+    whole.gap_s = follows ? 0 : cost->gap_s;
     save_traffic(prepared, machine, seq, saved);
-    ll_cost_time(machine, cost, saved, timing, why);
-    if (machine->software.fusion == LL_FUSION_ELEMENTWISE && prepared->fused[seq].follows) {
+    ll_cost_time(machine, &whole, saved, timing, why);
+    if (follows) {
         timing->overhead_s = 0;
         ll_say(why, "fused with the op before it, its start costs nothing: %.10g + 0 = %.10g s",
                timing->time_s, timing->time_s);

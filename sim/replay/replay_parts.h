@@ -14,7 +14,8 @@ struct ll_op_parts {
 
 /* What element-wise fusion would do to each op of the trace; works and range are there. In the arena, NULL
  * when memory ran out. */
-const struct ll_fused *ll_find_fusion(const struct ll_prepared *prepared, struct ll_arena *arena);
+const struct ll_fused *ll_find_fusion(const struct ll_prepared *prepared, enum ll_fusion fusion,
+                                      struct ll_arena *arena);
 
 /* Bytes a second of level l, all its instances, efficiency applied. */
 double ll_level_Bps(const struct ll_machine *machine, uint64_t l);

@@ -133,6 +133,18 @@ static void a_queue_hides_what_starting_ops_takes(void **state)
     close_scene(&queued);
 }
 
+/* A queue hides what starting the product takes, but not the gap before it. */
+static void a_queue_does_not_hide_gaps(void **state)
+{
+    (void)state;
+    struct scene queued = {0}, gapped = {0};
+    open_scene(&queued, "software.queue", "8");
+    open_scene(&gapped, "software", "{op_overhead: 1us, queue: 8, gap: 2us}");
+    assert_near(gapped.result->ops[1].time_s - queued.result->ops[1].time_s, 2e-6, 1e-9);
+    close_scene(&queued);
+    close_scene(&gapped);
+}
+
 /* Of two ops, an input and a product: a product may be started when the one before has ended. */
 static void a_short_queue_keeps_the_software_waiting(void **state)
 {
@@ -262,6 +274,7 @@ int main(void)
         cmocka_unit_test(a_slow_host_is_waited_for),
         cmocka_unit_test(a_fast_host_stays_two_steps_ahead),
         cmocka_unit_test(a_queue_hides_what_starting_ops_takes),
+        cmocka_unit_test(a_queue_does_not_hide_gaps),
         cmocka_unit_test(a_short_queue_keeps_the_software_waiting),
         cmocka_unit_test(starting_ops_is_a_share_of_its_own),
         cmocka_unit_test(energy_is_counted_by_operation_by_byte_and_by_time),
