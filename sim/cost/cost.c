@@ -161,12 +161,28 @@ static double casting_cycles(const struct sized *s, struct ll_explain *why)
     return cycles;
 }
 
+/* Finding the place of each element of the result. */
+static double index_cycles(const struct sized *s, double flops_per_cycle, struct ll_explain *why)
+{
+    const struct ll_work *work = s->task.work;
+    uint64_t elements = work->kind == LL_WORK_VECTOR   ? work->vector.elements
+                        : work->kind == LL_WORK_REDUCE ? work->reduce.out_elements
+                                                       : 0;
+    double cycles = (double)elements * s->kernel->index / flops_per_cycle;
+    if (cycles > 0)
+        ll_say(why, "kernel %s, finding places: %" PRIu64 " * %.10g / %.10g = %.10g cycles", s->kernel->name,
+               elements, s->kernel->index, flops_per_cycle, cycles);
+    return cycles;
+}
+
 static void time_compute(const struct sized *s, const struct ll_way *way, struct ll_cost *cost,
                          struct ll_explain *why)
 {
     double steps = (double)s->task.steps, rate = s->unit.clock_hz * s->unit.efficiency;
     double one_unit = ll_unit_model(s->unit.model)->flops_per_cycle(&s->unit, s->task.dtype);
-    double beside = cycles_beside(s, (double)s->unit.count * one_unit, why) + casting_cycles(s, why);
+    double all_units = (double)s->unit.count * one_unit;
+    double beside =
+        cycles_beside(s, all_units, why) + casting_cycles(s, why) + index_cycles(s, all_units, why);
     struct ll_layout layout = ll_layout_of(s->kernel, &s->task, s->unit.count, why);
     cost->units_used = ll_min(way->units_used, layout.units);
     double work = is_product(s->task.work) ? layout.imbalance : s->kernel->work;
