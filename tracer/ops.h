@@ -90,6 +90,7 @@
     X(GROUP, "group", COUNT)                                                                                 \
     X(TAG, "tag", COUNT)                                                                                     \
     X(FLOPS, "flops", COUNT)                                                                                 \
+    X(POST_OPS, "post_ops", COUNT)                                                                           \
     X(NODES, "nodes", COUNT)                                                                                 \
     X(IN_PLACE, "in_place", COUNT)                                                                           \
     X(BASE, "base", REAL)

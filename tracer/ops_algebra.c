@@ -286,12 +286,13 @@ uint64_t ll_flops_ROT(const struct ll_op_view *op)
     return per_element(op, ll_product_factor(op) > 1 ? 12 : 6);
 }
 
-/* Elements of the weights: what is a matrix at least and no sequence. */
+/* Elements of the weights: matrices, or all of several layers and directions in one tensor of rank 5. States
+ * are of rank 4, sequences of rank 3. */
 static uint64_t recurrent_weights(const struct ll_op_view *op)
 {
     uint64_t weights = 0;
     for (uint32_t i = 1; i < op->input_count; i++)
-        if (op->in[i].rank >= 2 && op->in[i].rank != 3)
+        if (op->in[i].rank == 2 || op->in[i].rank == 5)
             weights = ll_add(weights, ll_elements(&op->in[i]));
     return weights;
 }

@@ -47,15 +47,24 @@ static bool can_run(const struct ll_unit *unit, const struct ll_work *work, enum
     return moves_only(work) || model->flops_per_cycle(unit, dtype) > 0;
 }
 
-/* The first unit that names this kind in its `runs`, or else the first without `runs`. */
+/* Special kernels take products whose sides suit them; others are as they are. */
+static bool suits(const struct ll_unit *unit, const struct ll_work *work)
+{
+    const struct ll_gemm *d = &work->gemm;
+    return unit->align == 0 || work->kind != LL_WORK_GEMM ||
+           (d->m % unit->align == 0) + (d->n % unit->align == 0) + (d->k % unit->align == 0) >= 2;
+}
+
+/* The first unit that names this kind in its `runs` and suits the work, or names it, or is without `runs`. */
 static uint32_t unit_for(const struct ll_machine *machine, enum ll_op_kind kind, const struct ll_work *work,
                          enum ll_dtype dtype)
 {
-    for (int listed = 1; listed >= 0; listed--)
+    enum { SUITS, LISTED, UNLISTED, TRIES };
+    for (int try = SUITS; try < TRIES; try++)
         for (uint32_t i = 0; i < machine->unit_count; i++) {
             const struct ll_unit *unit = &machine->units[i];
-            bool meant = listed ? unit->runs_listed && unit->runs[kind] : !unit->runs_listed;
-            if (meant && can_run(unit, work, dtype))
+            bool meant = try == UNLISTED ? !unit->runs_listed : unit->runs_listed && unit->runs[kind];
+            if (meant && can_run(unit, work, dtype) && (try != SUITS || suits(unit, work)))
                 return i;
         }
     return LL_NO_UNIT;
@@ -75,13 +84,14 @@ static uint32_t choose_unit(const struct ll_machine *machine, enum ll_op_kind ki
     return LL_NO_UNIT;
 }
 
-/* What is sized up: a task for a unit of a machine, as many of them as the software employs. */
+/* What is sized up: an op, as a task for a unit of a machine, as many of them as the software employs. */
 struct sized {
     const struct ll_machine *machine;
     const struct ll_kernel *kernel;
     struct ll_unit unit; /* count: how many are employed; efficiency: with the kernel's */
     uint64_t all;        /* how many there are */
     struct ll_task task;
+    const struct ll_work *op; /* what was asked for, of which the task may be a variant */
 };
 
 /* How many of the unit's instances the software employs: with a grain, one for each grain of work (of one
@@ -91,15 +101,15 @@ static uint64_t employed(const struct sized *s, struct ll_explain *why)
 {
     const struct ll_task *task = &s->task;
     double grain = s->kernel->grain > 0 ? s->kernel->grain : s->machine->software.grain,
-           bytes = ll_work_bytes(task->work);
-    double work = fmax((double)task->work->flops, bytes) / (double)task->steps;
+           bytes = ll_work_bytes(s->op);
+    double work = fmax((double)s->op->flops, bytes) / (double)task->steps;
     uint64_t most = s->kernel->units ? ll_min(s->kernel->units, s->all) : s->all;
     double worth = grain > 0 ? floor(work / grain) : (double)most;
     if (worth >= (double)most)
         return most;
     uint64_t count = worth > 1 ? (uint64_t)worth : 1;
     ll_say(why, "%s: max(%" PRIu64 " FLOP, %.10g B) / %" PRIu64 " / grain of %.10g: %" PRIu64 " of %" PRIu64,
-           s->unit.name, task->work->flops, bytes, task->steps, grain, count, most);
+           s->unit.name, s->op->flops, bytes, task->steps, grain, count, most);
     return count;
 }
 
@@ -446,9 +456,19 @@ static double steps_s(const struct sized *s, struct ll_explain *why)
 struct doer {
     const struct ll_machine *machine;
     const struct ll_kernel *kernel;
+    const struct ll_work *work; /* of the op */
     uint32_t unit;
     enum ll_dtype dtype;
 };
+
+/* The kernel of a variant: products between passes are those of a library, which do not pay for windows. */
+static struct ll_kernel kernel_of(const struct doer *doer, const struct ll_variant *variant)
+{
+    struct ll_kernel kernel = *doer->kernel;
+    if (variant->transform && !variant->transform->fused)
+        kernel.serial = kernel.rewrites = 0;
+    return kernel;
+}
 
 static void cost_variant(const struct doer *doer, const struct ll_variant *variant, struct ll_cost *cost,
                          struct ll_bounds *bounds, struct ll_explain *why)
@@ -456,10 +476,11 @@ static void cost_variant(const struct doer *doer, const struct ll_variant *varia
     const struct ll_machine *machine = doer->machine;
     const struct ll_unit *unit = &machine->units[doer->unit];
     const struct ll_work *work = &variant->work;
-    struct sized s = {machine, doer->kernel, *unit, unit->count, ll_task_of(work, doer->dtype)};
+    const struct ll_kernel kernel = kernel_of(doer, variant);
+    struct sized s = {machine, &kernel, *unit, unit->count, ll_task_of(work, doer->dtype), doer->work};
     const struct ll_software *software = &machine->software;
     s.unit.efficiency *= s.kernel->compute * variant->rate;
-    ll_variant_lends(variant, &s.unit, why);
+    ll_variant_lends(variant, &s.unit, &s.task, why);
     ll_say(why, "%s of %s runs on %s, computed in %s", ll_work_name((enum ll_work_kind)work->kind),
            ll_dtype_name((enum ll_dtype)work->dtype), s.unit.name, ll_dtype_name(doer->dtype));
     ll_lay_in_tiles(&s.task, software->layout_rows, software->layout_columns, why);
@@ -542,7 +563,7 @@ static bool cost_op(const struct ll_machine *machine, enum ll_op_kind kind, cons
         cost_from_host(machine, kind, work, cost, why);
         return true;
     }
-    struct doer doer = {.machine = machine, .kernel = ll_machine_kernel(machine, kind, work)};
+    struct doer doer = {.machine = machine, .kernel = ll_machine_kernel(machine, kind, work), .work = work};
     doer.unit = choose_unit(machine, kind, work, &doer.dtype);
     if (doer.unit == LL_NO_UNIT) {
         *trouble = "no unit of this machine runs such work in this dtype or a wider one";

@@ -9,9 +9,9 @@ static bool filter_fits(const struct ll_transform *t, uint64_t kernel)
 static bool serves(const struct ll_transform *t, const struct ll_work *convolution)
 {
     const struct ll_conv *c = &convolution->conv;
-    return !t->absent && t->rate[convolution->dtype] > 0 && !(t->fused && c->pass == LL_CONV_FILTER) &&
-           c->groups == 1 && c->stride_h == 1 && c->stride_w == 1 && filter_fits(t, c->kernel_h) &&
-           filter_fits(t, c->kernel_w);
+    bool gradient = c->pass != LL_CONV_FILTER || (!t->fused && !t->not_filters);
+    return !t->absent && t->rate[convolution->dtype] > 0 && gradient && c->groups == 1 && c->stride_h == 1 &&
+           c->stride_w == 1 && filter_fits(t, c->kernel_h) && filter_fits(t, c->kernel_w);
 }
 
 static uint64_t whole_blocks(uint64_t tiles, uint64_t block)

@@ -25,8 +25,13 @@
  *
  * With few tiles and a long k the units would idle, so kernels also offer to cut k into 2, 4, 8, ... parts
  * on different units, as long as all fit in one wave; the partial sums then meet in the memory that the
- * units share, and to start adding them up takes `join`. There are as many steps of tile.k as k, or its part,
- * needs.
+ * units share, and to start adding them up takes `join`. Gradients of filters, whose k are all pixels, are
+ * added up there by every unit as it ends, so that their parts may take a few waves. There are as many steps
+ * of tile.k as k, or its part, needs.
+ *
+ * Where the library goes by a catalogue of sizes for which its kernels were tuned (sim/machine/catalogue.h),
+ * there is no choice: the kernel of the nearest size computes the product, tile, parts and all. It may not
+ * use the unit's best instructions, and reach only a share of its rate.
  *
  * Without a menu the unit is ideal: any tile will do and the work is dealt evenly. */
 #include "sim/cost/unit_model.h"
@@ -34,13 +39,18 @@
 #include <inttypes.h>
 #include <math.h>
 
-enum { PARTS_CHOICES = 10 }; /* 1, 2, 4, ... 512 parts of k */
+enum {
+    PARTS_CHOICES = 10, /* 1, 2, 4, ... 512 parts of k */
+    FILTER_WAVES = 4,   /* of the parts of a filter's gradient, at most */
+};
 
-/* A tile of the menu with k cut into parts, laid over an output. */
+/* A tile with k cut into parts, laid over an output. */
 struct layout {
     struct ll_tile tile;
-    uint64_t parts, steps;  /* of k; steps of one part */
-    uint64_t rows, columns; /* tiles along m and n */
+    const struct ll_catalogue_size *tuned; /* whose kernel it is; NULL: of the menu */
+    double macs;                           /* a cycle */
+    uint64_t parts, steps;                 /* of k; steps of one part */
+    uint64_t rows, columns;                /* tiles along m and n */
     double tiles, waves;
     double multiply_cycles, feed_cycles, step_cycles; /* of one step */
     double wait_cycles;                               /* of one step, for lines along k */
@@ -53,9 +63,36 @@ static void time_step(const struct ll_unit *unit, const struct ll_task *task, st
     const struct ll_matrix *matrix = &unit->matrix;
     double m = (double)l->tile.m, n = (double)l->tile.n, k = (double)l->tile.k;
     double bytes = (m + n) * k * (double)ll_dtype_bytes(task->dtype);
-    l->multiply_cycles = m * n * k / matrix->macs[task->dtype];
+    l->multiply_cycles = m * n * k / l->macs;
     l->feed_cycles = matrix->feed > 0 ? bytes / matrix->feed : 0;
     l->step_cycles = fmax(l->multiply_cycles + l->feed_cycles, matrix->step_cycles);
+}
+
+/* Convolutions are another library's. */
+static bool goes_by_catalogue(const struct ll_unit *unit, const struct ll_task *task)
+{
+    const struct ll_catalogue *catalogue = unit->matrix.catalogue;
+    return catalogue && catalogue->dtype == task->dtype && task->work->kind != LL_WORK_CONV;
+}
+
+static struct layout tuned_kernel(const struct ll_unit *unit, const struct ll_task *task)
+{
+    const struct ll_catalogue *catalogue = unit->matrix.catalogue;
+    const struct ll_gemm *d = &task->problem.dims;
+    const struct ll_catalogue_size *nearest =
+        ll_catalogue_nearest(catalogue, &(struct ll_tile){d->m, d->n, d->k});
+    const struct ll_catalogue_kernel *kernel = &catalogue->kernels[nearest->kernel];
+    return (struct layout){.tile = kernel->tile,
+                           .tuned = nearest,
+                           .macs = unit->matrix.macs[task->dtype] * kernel->rate,
+                           .parts = kernel->parts};
+}
+
+static struct layout of_menu(const struct ll_unit *unit, const struct ll_task *task, uint64_t tile,
+                             uint64_t parts)
+{
+    return (struct layout){
+        .tile = unit->matrix.tiles[tile], .macs = unit->matrix.macs[task->dtype], .parts = parts};
 }
 
 /* Lines of a tile that run along k; what the operands of a convolution look like in memory is not asked. */
@@ -78,10 +115,12 @@ static double time_waits(const struct ll_unit *unit, const struct ll_task *task,
 static struct layout lay(const struct ll_unit *unit, const struct ll_task *task, uint32_t index)
 {
     const struct ll_gemm *dims = &task->problem.dims;
-    struct layout l = {.tile = unit->matrix.tiles[index / PARTS_CHOICES],
-                       .parts = UINT64_C(1) << index % PARTS_CHOICES};
+    struct layout l = goes_by_catalogue(unit, task)
+                          ? tuned_kernel(unit, task)
+                          : of_menu(unit, task, index / PARTS_CHOICES, UINT64_C(1) << index % PARTS_CHOICES);
     l.steps = ll_ceil_div(ll_ceil_div(dims->k, l.tile.k), l.parts);
-    l.rows = ll_ceil_div(dims->m, l.tile.m);
+    uint64_t bands = ll_max(1, task->bands);
+    l.rows = ll_mul(bands, ll_ceil_div(ll_ceil_div(dims->m, bands), l.tile.m));
     l.columns = ll_ceil_div(dims->n, l.tile.n);
     l.tiles = (double)dims->batch * (double)l.rows * (double)l.columns * (double)l.parts;
     l.waves = ceil(l.tiles / (double)unit->count);
@@ -95,7 +134,9 @@ static struct layout lay(const struct ll_unit *unit, const struct ll_task *task,
 static bool makes_sense(const struct ll_unit *unit, const struct ll_task *task, const struct layout *l)
 {
     uint64_t steps = ll_ceil_div(task->problem.dims.k, l->tile.k);
-    return l->parts == 1 || (l->parts <= steps && l->tiles <= (double)unit->count);
+    const struct ll_windows *windows = &task->problem.windows;
+    double most = (windows->pixels_are_k ? FILTER_WAVES : 1) * (double)unit->count;
+    return l->tuned || l->parts == 1 || (!task->whole_k && l->parts <= steps && l->tiles <= most);
 }
 
 /* The tiles of one unit as a block of the output, as square as they allow. */
@@ -116,42 +157,54 @@ static struct ll_gemm block_of(const struct layout *l, const struct ll_gemm *dim
     };
 }
 
-/* The least that a unit can start on, over the whole menu, so that it is the same for all ways. */
-static void first_piece(const struct ll_unit *unit, const struct ll_task *task, struct ll_way *way)
+/* The first step of a tile, if it is less than what is known. */
+static void start_with(const struct ll_unit *unit, const struct ll_task *task, struct layout l,
+                       struct ll_way *way)
 {
-    const struct ll_matrix *matrix = &unit->matrix;
     const double *element = task->problem.element;
+    double m = (double)l.tile.m, n = (double)l.tile.n, k = (double)l.tile.k;
+    time_step(unit, task, &l);
+    way->first_cycles = fmin(way->first_cycles, l.step_cycles + unit->matrix.fill_cycles);
+    way->first_bytes = fmin(way->first_bytes, m * k * element[LL_OPERAND_A] + k * n * element[LL_OPERAND_B] +
+                                                  m * n * element[LL_OPERAND_C]);
+}
+
+/* The least that a unit can start on, over the whole menu, so that it is the same for all ways. */
+static void first_piece(const struct ll_unit *unit, const struct ll_task *task, const struct layout *l,
+                        struct ll_way *way)
+{
     way->first_cycles = way->first_bytes = INFINITY;
-    for (uint64_t i = 0; i < matrix->tile_count; i++) {
-        struct layout l = {.tile = matrix->tiles[i]};
-        double m = (double)l.tile.m, n = (double)l.tile.n, k = (double)l.tile.k;
-        time_step(unit, task, &l);
-        way->first_cycles = fmin(way->first_cycles, l.step_cycles + matrix->fill_cycles);
-        way->first_bytes =
-            fmin(way->first_bytes, m * k * element[LL_OPERAND_A] + k * n * element[LL_OPERAND_B] +
-                                       m * n * element[LL_OPERAND_C]);
-    }
+    if (l->tuned)
+        start_with(unit, task, *l, way);
+    for (uint64_t i = 0; !l->tuned && i < unit->matrix.tile_count; i++)
+        start_with(unit, task, of_menu(unit, task, i, 1), way);
 }
 
 static void tell_tiles(const struct ll_unit *unit, const struct ll_task *task, const struct layout *l,
                        const struct ll_way *way, struct ll_explain *why)
 {
+    if (l->tuned)
+        ll_say(why,
+               "of the sizes in %s, %" PRIu64 " x %" PRIu64 " x %" PRIu64 " is nearest: its kernel is taken",
+               unit->matrix.catalogue->name, l->tuned->size.m, l->tuned->size.n, l->tuned->size.k);
     ll_say(why,
            "%s: %" PRIu64 " of %" PRIu64 " work, tiles of %" PRIu64 " x %" PRIu64 " x %" PRIu64
            ", k in %" PRIu64 " parts",
            unit->name, way->units_used, unit->count, l->tile.m, l->tile.n, l->tile.k, l->parts);
     ll_say(why, "tiles: %" PRIu64 " * %" PRIu64 " * %" PRIu64 " * %" PRIu64 " = %.10g",
            task->problem.dims.batch, l->rows, l->columns, l->parts, l->tiles);
+    if (l->macs < unit->matrix.macs[task->dtype])
+        ll_say(why, "the kernel's instructions reach a share of the unit's rate: %.10g / %.10g = %.10g",
+               l->macs, unit->matrix.macs[task->dtype], l->macs / unit->matrix.macs[task->dtype]);
     if (l->feed_cycles > 0)
         ll_say(why,
                "a step takes in operands: (%" PRIu64 " + %" PRIu64 ") * %" PRIu64 " * %" PRIu64
                " / %.10g = %.10g cycles",
                l->tile.m, l->tile.n, l->tile.k, (uint64_t)ll_dtype_bytes(task->dtype), unit->matrix.feed,
                l->feed_cycles);
-    ll_say(why,
-           "one step: max(%" PRIu64 " * %" PRIu64 " * %" PRIu64 " / %.10g + %.10g, %.10g) = %.10g cycles",
-           l->tile.m, l->tile.n, l->tile.k, unit->matrix.macs[task->dtype], l->feed_cycles,
-           unit->matrix.step_cycles, l->step_cycles);
+    ll_say(
+        why, "one step: max(%" PRIu64 " * %" PRIu64 " * %" PRIu64 " / %.10g + %.10g, %.10g) = %.10g cycles",
+        l->tile.m, l->tile.n, l->tile.k, l->macs, l->feed_cycles, unit->matrix.step_cycles, l->step_cycles);
     if (l->wait_cycles > 0)
         ll_say(why, "and waits for lines of %" PRIu64 " * %" PRIu64 " B: %.10g cycles", task->problem.dims.k,
                (uint64_t)ll_dtype_bytes(task->dtype), l->wait_cycles);
@@ -179,7 +232,7 @@ static bool tiled_way(const struct ll_unit *unit, const struct ll_task *task, ui
     way->shares = l.tiles / tiles_of_share;
     double passes[LL_OPERAND_COUNT] = {(double)l.columns, (double)l.rows, parts};
     way->unit_bytes = ll_unit_bytes(task, &task->problem.dims, 1, passes, way->asked_bytes);
-    first_piece(unit, task, way);
+    first_piece(unit, task, &l, way);
     if (why)
         tell_tiles(unit, task, &l, way, why);
     return true;
@@ -215,14 +268,16 @@ static double flops_per_cycle(const struct ll_unit *unit, enum ll_dtype dtype)
 
 static uint32_t way_count(const struct ll_unit *unit, const struct ll_task *task)
 {
-    (void)task;
+    if (goes_by_catalogue(unit, task))
+        return 1;
     return unit->matrix.tile_count ? (uint32_t)unit->matrix.tile_count * PARTS_CHOICES : 1;
 }
 
 static bool matrix_way(const struct ll_unit *unit, const struct ll_task *task, uint32_t index,
                        struct ll_way *way, struct ll_explain *why)
 {
-    return unit->matrix.tile_count ? tiled_way(unit, task, index, way, why) : even_way(unit, task, way, why);
+    bool tiled = goes_by_catalogue(unit, task) || unit->matrix.tile_count > 0;
+    return tiled ? tiled_way(unit, task, index, way, why) : even_way(unit, task, way, why);
 }
 
 const struct ll_unit_model ll_cost_MATRIX = {

@@ -8,6 +8,7 @@
 #define LL_SIM_MACHINE_MACHINE_H
 
 #include "sim/machine/cache_shape.h"
+#include "sim/machine/catalogue.h"
 #include "tracer/base/arena.h"
 #include "tracer/base/diag.h"
 #include "tracer/base/json.h"
@@ -46,15 +47,16 @@ struct ll_systolic {
     double macs[LL_DTYPE_COUNT]; /* multiply-accumulates per PE and cycle; 0: cannot */
 };
 
-/* The output is cut into tiles, each computed by one unit; the menu lists what the kernels offer. */
-struct ll_tile {
-    uint64_t m, n, k;
-};
+/* The output is cut into tiles, each computed by one unit; the menu lists what the kernels offer, of which
+ * the fastest is taken, unless the library goes by a catalogue. */
 struct ll_matrix {
     struct ll_tile tiles[LL_MAX_TILES];
     uint64_t tile_count;
+    const struct ll_catalogue *catalogue; /* for products of its dtype that are no convolutions; NULL: none */
     struct ll_tile conv_tiles[LL_MAX_TILES]; /* of kernels that read a convolution's windows where they lie */
     uint64_t conv_tile_count;                /* 0: the same menu */
+    double whole_channels[LL_DTYPE_COUNT];   /* of a window's element, that those kernels take; 0: any */
+    bool whole_filters;                      /* then also for the gradient of filters, a tile of channels */
     double macs[LL_DTYPE_COUNT];             /* multiply-accumulates per unit and cycle */
     double fill_cycles;                      /* before the first product of a tile leaves the pipeline */
     double feed; /* bytes of operands that it takes in, a cycle, instead of multiplying; 0: beside it */
@@ -81,6 +83,8 @@ struct ll_unit {
     double efficiency;      /* sustained share of the peak rate; 1 when not given */
     bool runs[LL_OP_COUNT]; /* which op kinds it is meant for */
     bool runs_listed;       /* false: no `runs` key, it takes what falls to it */
+    uint64_t
+        align; /* of a plain product's three sides two at least are multiples of it; 0: whatever they are */
     union {
         struct ll_systolic systolic;
         struct ll_matrix matrix;
@@ -176,6 +180,7 @@ struct ll_transform {
     uint64_t products;                  /* a point: 1 for real numbers, 2 for complex ones of a real image */
     bool fused;                         /* transforms tiles on their way in and out */
     bool absent;                        /* the library, or this use of it, goes without */
+    bool not_filters;                   /* it does not take it for gradients of filters */
     double rate[LL_DTYPE_COUNT];        /* share of the unit's rate that its products reach; 0: not offered */
     struct ll_tile tiles[LL_MAX_TILES]; /* its own menu of a matrix unit */
     uint64_t tile_count;                /* 0: the unit's */
@@ -303,6 +308,7 @@ struct ll_machine {
     bool energy_given;
     struct ll_area area;
     bool area_given;
+    const struct ll_catalogue *catalogues; /* those that were read, the newest first */
     struct ll_source *sources;
     uint64_t source_count;
     uint32_t config_hash; /* of all values after inheritance and overrides, not of names and sources */

@@ -84,10 +84,18 @@ static const struct ll_field matrix_fields[] = {
     {.key = "tiles", .type = LL_TYPE_TILES, AT(matrix.tiles),
      .count_offset = offsetof(struct ll_unit, matrix.tile_count),
      .help = "tiles m x n x k that the kernels offer, each computed by one unit; without, work is dealt evenly"},
+    {.key = "catalogue", .type = LL_TYPE_CATALOGUE, AT(matrix.catalogue),
+     .help = "list of sizes for which the library's kernels were tuned, under the folder of machines: products of its "
+             "dtype are computed by the kernel of the nearest size, not by the fastest tile"},
     {.key = "conv_tiles", .type = LL_TYPE_TILES, AT(matrix.conv_tiles),
      .count_offset = offsetof(struct ll_unit, matrix.conv_tile_count),
      .help = "tiles of the kernels that read a convolution's windows where they lie, in place of tiles: pixels x "
-             "filters x channels"},
+             "filters x channels; these kernels share k among units only where it is all pixels"},
+    {.key = "whole_channels", .type = LL_TYPE_DTYPES, AT(matrix.whole_channels), .min = 1, .max = 65536,
+     .help = "channels of one element of a window that those kernels take at once, the last ones whole, by dtype; "
+             "dtypes not given: any number, across elements"},
+    {.key = "whole_filters", .type = LL_TYPE_BOOL, AT(matrix.whole_filters), .otherwise = "false",
+     .help = "whether the gradient of filters in these dtypes takes a whole tile of channels for each element"},
     {.key = "macs", .type = LL_TYPE_DTYPES, AT(matrix.macs), .required = true, .min = POSITIVE, .max = MOST_RATE,
      .help = "multiply-accumulates per unit and cycle, by dtype"},
     {.key = "fill_cycles", .type = LL_TYPE_NUMBER, AT(matrix.fill_cycles), .min = 0, .max = MOST_RATE,
@@ -143,6 +151,8 @@ static const struct ll_field unit_fields[] = {
      .help = "sustained share of the peak rate"},
     {.key = "runs", .type = LL_TYPE_RUNS, AT(runs), .given_offset = offsetof(struct ll_unit, runs_listed),
      .help = "op classes or kinds that it is for; when not given, what no other unit lists"},
+    {.key = "align", .type = LL_TYPE_WHOLE, AT(align), .min = 1, .max = MOST_UNITS,
+     .help = "it takes plain products of which two sides at least are multiples of this, others go to the next unit; when not given, all"},
 };
 #undef AT
 
@@ -273,6 +283,8 @@ static const struct ll_field transform_fields[] = {
      .help = "such tiles side by side"},
     {.key = "memory", .type = LL_TYPE_NUMBER, AT(memory), .min = POSITIVE, .max = 1, .otherwise = "1",
      .help = "share of the outermost level's bandwidth that its passes apart reach"},
+    {.key = "not_filters", .type = LL_TYPE_BOOL, AT(not_filters), .otherwise = "false",
+     .help = "whether the library does not take it for the gradient of filters; none that is fused is"},
     {.key = "overhead", .type = LL_TYPE_QUANTITY, AT(overhead_s), .dimension = LL_DIMENSION_TIME, .min = 0,
      .max = MOST_SECONDS, .help = "what starting it costs, in place of what other convolutions cost"},
 };

@@ -33,24 +33,6 @@ static void save_held(const struct ll_work *work, const struct ll_cost *cost, ui
         saved_bytes[l] = held * cost->level_bytes[l];
 }
 
-/* Who measures one op calls it again and again on the same tensors. A cache outside of all units then still
- * holds what the call before touched last, as sim/memory/residency.h counts it; memory that software fills
- * itself, without `cache`, begins anew with each call. */
-static void save_warm(const struct ll_machine *machine, const struct ll_work *work,
-                      const struct ll_cost *cost, double saved_bytes[LL_MAX_LEVELS])
-{
-    uint64_t outer = machine->level_count - 1;
-    const struct ll_level *cache = outer > 0 ? &machine->levels[outer - 1] : NULL;
-    if (!cache || !cache->cache_given || cache->scope != LL_SCOPE_DEVICE)
-        return;
-    double size = (double)cache->size_bytes, kept = 0;
-    const double operands[] = {(double)work->a_bytes, (double)work->b_bytes, (double)work->c_bytes};
-    double all = operands[0] + operands[1] + operands[2];
-    for (size_t i = 0; i < sizeof operands / sizeof *operands; i++)
-        kept += fmin(operands[i], fmax(0, size - (all - operands[i])));
-    saved_bytes[outer] = all <= size ? cost->level_bytes[outer] : kept;
-}
-
 /* The devices that take part, node by node. NULL when memory ran out or there are not so many. */
 static uint64_t *members_of(const struct ll_net *net, const struct ll_measured_part *part)
 {
@@ -132,10 +114,10 @@ static bool joins(const struct ll_machine *machine, const struct ll_measured_par
 }
 
 /* Adds a part's time; false when no unit runs it. */
-static bool predict_part(const struct ll_machine *machine, const struct ll_measured_works *works,
-                         uint64_t index, struct ll_predicted *p, struct coming *coming, const char **trouble)
+static bool predict_part(const struct ll_machine *machine, const struct ll_measured_part *part,
+                         const struct ll_measured_part *before, struct ll_predicted *p, struct coming *coming,
+                         const char **trouble)
 {
-    const struct ll_measured_part *part = &works->at[index], *before = index > 0 ? part - 1 : NULL;
     struct ll_cost cost;
     struct ll_timing timing;
     double saved_bytes[LL_MAX_LEVELS] = {0}, times = (double)part->times;
@@ -147,8 +129,6 @@ static bool predict_part(const struct ll_machine *machine, const struct ll_measu
     cost.gap_s = follows ? 0 : cost.gap_s;
     if (follows)
         save_held(&part->work, &cost, machine->level_count, saved_bytes);
-    else if (works->count == 1)
-        save_warm(machine, &part->work, &cost, saved_bytes);
     ll_cost_time(machine, &cost, saved_bytes, &timing, NULL);
     if (part->work.kind == LL_WORK_HOST) {
         coming->host_s += timing.time_s;
@@ -168,7 +148,8 @@ bool ll_predict(const struct ll_machine *machine, const struct ll_measured_works
     *predicted = (struct ll_predicted){0};
     *trouble = NULL;
     for (uint64_t i = 0; i < works->count; i++)
-        if (!predict_part(machine, works, i, predicted, &coming, trouble))
+        if (!predict_part(machine, &works->at[i], i > 0 ? &works->at[i - 1] : NULL, predicted, &coming,
+                          trouble))
             return false;
     predicted->time_s =
         fmax(predicted->time_s, coming.host_s); /* one step computes while the next one's input comes */

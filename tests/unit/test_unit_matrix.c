@@ -167,6 +167,45 @@ static void larger_tiles_read_operands_less_often(void **state)
                 2 * (1024.0 * 512 * 2048 / 128 + 512.0 * 2048 * 1024 / 128 + 1024 * 2048), 1e-15);
 }
 
+/* Two kernels: the sizes of 64 x 64 x 64 have large tiles, those of k = 512 small ones in 4 parts at half the
+ * rate. */
+static struct ll_catalogue two_kernels(void)
+{
+    static struct ll_catalogue_kernel kernels[] = {{{128, 128, 32}, 1, 1}, {{32, 32, 32}, 4, 0.5}};
+    static struct ll_catalogue_size sizes[] = {{{64, 64, 64}, 0}, {{64, 64, 512}, 1}};
+    return (struct ll_catalogue){.name = "two",
+                                 .dtype = LL_F16,
+                                 .kernels = kernels,
+                                 .kernel_count = 2,
+                                 .sizes = sizes,
+                                 .size_count = 2};
+}
+
+/* k = 300 is nearer to 512 than to 64: 10 steps of k in parts of 3, 101 * 9 * 4 tiles on 100 units; one step
+ * takes 32 * 32 * 32 / 256 cycles. The menu's large tile would need 2 waves of 10 steps of 1024. */
+static void a_catalogue_leaves_no_choice(void **state)
+{
+    (void)state;
+    struct ll_machine machine = cores(1, &large);
+    struct ll_catalogue catalogue = two_kernels();
+    machine.units[0].matrix.catalogue = &catalogue;
+    machine.units[0].matrix.join_cycles = 7;
+    double small_ones = 37 * (3 * 128.0 + 20) + 7;
+    assert_near(cost_of(&machine, 101, 96, 96, 300).compute_cycles, small_ones, 1e-15);
+    assert_near(cost_of(&machine, 101, 96, 96, 64).compute_cycles, 2 * (2 * 1024.0 + 20), 1e-15);
+}
+
+static void a_catalogue_of_another_dtype_is_not_asked(void **state)
+{
+    (void)state;
+    struct ll_machine machine = cores(1, &large);
+    double by_menu = cost_of(&machine, 101, 96, 96, 300).compute_cycles;
+    struct ll_catalogue catalogue = two_kernels();
+    catalogue.dtype = LL_F32;
+    machine.units[0].matrix.catalogue = &catalogue;
+    assert_near(cost_of(&machine, 101, 96, 96, 300).compute_cycles, by_menu, 1e-15);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -181,6 +220,8 @@ int main(void)
         cmocka_unit_test(units_share_k_only_where_joining_pays_off),
         cmocka_unit_test(without_a_menu_the_work_is_dealt_evenly),
         cmocka_unit_test(larger_tiles_read_operands_less_often),
+        cmocka_unit_test(a_catalogue_leaves_no_choice),
+        cmocka_unit_test(a_catalogue_of_another_dtype_is_not_asked),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

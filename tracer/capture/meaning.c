@@ -19,15 +19,38 @@
     ATTR(STRIDE_H, stride_h)                                                                                 \
     ATTR(STRIDE_W, stride_w)                                                                                 \
     ATTR(PAD_TOP, before_h) ATTR(PAD_LEFT, before_w) ATTR(PAD_BOTTOM, behind_h) ATTR(PAD_RIGHT, behind_w)
+#define POSTS ATTR(POST_OPS, post_ops)
+#define NORMALIZES(look)                                                                                     \
+    IN(SRC, look)                                                                                            \
+    IN(WEIGHTS, PLAIN) IN(SCALE, PLAIN) IN(SHIFT, PLAIN) OUT(DST, look) AS(MEAN, PLAIN) AS(VARIANCE, PLAIN)
+#define NORMALIZES_BACK(look)                                                                                \
+    IN(DIFF_DST, look)                                                                                       \
+    IN(SRC, look)                                                                                            \
+    IN(WEIGHTS, PLAIN)                                                                                       \
+    IN(SCALE, PLAIN)                                                                                         \
+    IN(MEAN, PLAIN)                                                                                          \
+    IN(VARIANCE, PLAIN)                                                                                      \
+    OUT(DIFF_SRC, look) OUT(DIFF_WEIGHTS, PLAIN) OUT(DIFF_SCALE, PLAIN) OUT(DIFF_SHIFT, PLAIN)
 #define RECURS                                                                                               \
     IN(SRC, PLAIN)                                                                                           \
-    IN(WEIGHTS, PLAIN) IN(WEIGHTS_ITER, PLAIN) IN(BIAS, PLAIN) OUT(DST, PLAIN) OUT(DST_ITER, PLAIN)
+    IN(WEIGHTS, PLAIN)                                                                                       \
+    IN(WEIGHTS_ITER, PLAIN)                                                                                  \
+    IN(BIAS, PLAIN)                                                                                          \
+    IN(SRC_ITER, PLAIN)                                                                                      \
+    IN(SRC_ITER_C, PLAIN)                                                                                    \
+    OUT(DST, PLAIN) OUT(DST_ITER, PLAIN) OUT(DST_ITER_C, PLAIN) OUT(WORKSPACE, PLAIN)
 #define RECURS_BACK                                                                                          \
     IN(SRC, PLAIN)                                                                                           \
     IN(WEIGHTS, PLAIN)                                                                                       \
     IN(WEIGHTS_ITER, PLAIN)                                                                                  \
+    IN(WORKSPACE, PLAIN)                                                                                     \
     IN(DIFF_DST, PLAIN)                                                                                      \
-    OUT(DIFF_SRC, PLAIN) OUT(DIFF_WEIGHTS, PLAIN) OUT(DIFF_WEIGHTS_ITER, PLAIN) OUT(DIFF_BIAS, PLAIN)
+    IN(DIFF_DST_ITER, PLAIN)                                                                                 \
+    IN(DIFF_DST_ITER_C, PLAIN)                                                                               \
+    OUT(DIFF_SRC, PLAIN)                                                                                     \
+    OUT(DIFF_SRC_ITER, PLAIN)                                                                                \
+    OUT(DIFF_SRC_ITER_C, PLAIN)                                                                              \
+    OUT(DIFF_WEIGHTS, PLAIN) OUT(DIFF_WEIGHTS_ITER, PLAIN) OUT(DIFF_BIAS, PLAIN)
 #define LL_MEANING(routine_, kind_, adding_, phase_, operands_, attrs_, how)                                 \
     {.routine = routine_,                                                                                    \
      .kind = LL_OP_##kind_,                                                                                  \
