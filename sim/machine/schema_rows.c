@@ -323,6 +323,8 @@ static const struct ll_field software_fields[] = {
      .help = "how products are laid into the memories: blocked for each on its own, or by a search over tiles that nest"},
     {.key = "objective", .type = LL_TYPE_CHOICE, AT(objective), .choices = objectives, .otherwise = "time",
      .help = "what the search makes least: time, energy, or their product"},
+    {.key = "early_updates", .type = LL_TYPE_BOOL, AT(early_updates), .otherwise = "false",
+     .help = "updates of weights come right behind their gradients, which need not live until the end of the step"},
     {.key = "collectives", .type = LL_TYPE_CHOICE, AT(collectives), .choices = algorithms, .otherwise = "fastest",
      .help = "how devices exchange data: one way wherever it serves, or the fastest each time"},
     {.key = "collective_overhead", .type = LL_TYPE_QUANTITY, AT(collective_overhead_s), .dimension = LL_DIMENSION_TIME,
