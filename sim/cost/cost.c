@@ -47,12 +47,12 @@ static bool can_run(const struct ll_unit *unit, const struct ll_work *work, enum
     return moves_only(work) || model->flops_per_cycle(unit, dtype) > 0;
 }
 
-/* Special kernels take plain products whose sides suit them. */
+/* Special kernels take single plain products whose sides suit them. */
 static bool suits(const struct ll_unit *unit, const struct ll_work *work)
 {
     const struct ll_gemm *d = &work->gemm;
     uint64_t align = unit->align;
-    return align == 0 || (work->kind == LL_WORK_GEMM &&
+    return align == 0 || (work->kind == LL_WORK_GEMM && d->batch == 1 &&
                           (d->m % align == 0) + (d->n % align == 0) + (d->k % align == 0) >= 2);
 }
 

@@ -83,7 +83,7 @@ struct ll_unit {
     double efficiency;      /* sustained share of the peak rate; 1 when not given */
     bool runs[LL_OP_COUNT]; /* which op kinds it is meant for */
     bool runs_listed;       /* false: no `runs` key, it takes what falls to it */
-    uint64_t align;         /* it takes plain products with two sides in multiples of it; 0: any work */
+    uint64_t align;         /* it takes single products with two sides in multiples of it; 0: any work */
     union {
         struct ll_systolic systolic;
         struct ll_matrix matrix;

@@ -152,7 +152,7 @@ static const struct ll_field unit_fields[] = {
     {.key = "runs", .type = LL_TYPE_RUNS, AT(runs), .given_offset = offsetof(struct ll_unit, runs_listed),
      .help = "op classes or kinds that it is for; when not given, what no other unit lists"},
     {.key = "align", .type = LL_TYPE_WHOLE, AT(align), .min = 1, .max = MOST_UNITS,
-     .help = "it takes plain products of which two sides at least are multiples of this, other work goes to the next unit; when not given, all"},
+     .help = "it takes single products of which two sides at least are multiples of this, other work goes to the next unit; when not given, all"},
 };
 #undef AT
 
