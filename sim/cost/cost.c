@@ -311,7 +311,7 @@ static double whole_pace(const struct sized *s, const struct ll_way *way, struct
     far_traffic(s, way, cost, NULL);
     time_levels(s, way, 0, s->machine->level_count, cost, NULL);
     cost->unit = 0;
-    cost->apart_s = cost->overhead_s = 0;
+    cost->apart_s = cost->gap_s = cost->overhead_s = 0;
     cost->serial = s->kernel->serial;
     ll_cost_time(s->machine, cost, NULL, &timing, NULL);
     return timing.time_s;
