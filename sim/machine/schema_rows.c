@@ -236,6 +236,8 @@ static const struct ll_field kernel_fields[] = {
      .help = "elements of a row, as of a softmax, that it keeps at hand: `passes` count for longer rows; 0: always"},
     {.key = "work", .type = LL_TYPE_NUMBER, AT(work), .min = 1, .max = MOST_RATE, .otherwise = "1",
      .help = "machine operations for each algorithmic FLOP of work that is not a product"},
+    {.key = "index", .type = LL_TYPE_NUMBER, AT(index), .min = 0, .max = MOST_RATE, .otherwise = "0",
+     .help = "machine operations beside, for each element of its result, as finding its place by division"},
     {.key = "units", .type = LL_TYPE_WHOLE, AT(units), .min = 0, .max = MOST_UNITS, .otherwise = "0",
      .help = "as many units as it can employ; 0 means all"},
     {.key = "far", .type = LL_TYPE_NUMBER, AT(far), .min = 0, .max = 1, .otherwise = "0",
