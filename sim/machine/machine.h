@@ -197,6 +197,7 @@ struct ll_software {
     enum ll_fusion fusion;
     uint64_t layout_rows, layout_columns; /* matrices are stored in whole tiles of these; 1: as they are */
     enum ll_strided strided;
+    double scattering; /* share of the rate that products reach whose windows are scattered */
     enum ll_convolving convolving;
     enum ll_mapped mapping;
     enum ll_objective objective; /* of the search */
