@@ -57,7 +57,10 @@ static inline void random_matrix(struct dice *dice, struct ll_unit *unit)
                                       .fill_cycles = (double)roll_between(dice, 0, 500),
                                       .feed = roll_between(dice, 0, 1) ? (double)roll_size(dice, 256) : 0,
                                       .step_cycles = (double)roll_between(dice, 0, 2000),
-                                      .join_cycles = (double)roll_between(dice, 0, 5000)};
+                                      .join_cycles = (double)roll_between(dice, 0, 5000),
+                                      .line_cycles = (double)roll_between(dice, 0, 20),
+                                      .line_reach = roll_size(dice, 4096),
+                                      .line_drift = roll_between(dice, 0, 10000)};
     random_rates(dice, unit->matrix.macs);
     for (int i = 0; i < LL_DTYPE_COUNT; i++)
         unit->matrix.macs[i] *= 64;
@@ -153,6 +156,11 @@ static inline struct ll_machine random_machine(struct dice *dice)
     machine.software.grain = roll_between(dice, 0, 1) ? (double)roll_size(dice, 1 << 20) : 0;
     machine.host =
         (struct ll_host){.bandwidth_Bps = roll_real(dice, 1e9, 1e11), .latency_s = roll_real(dice, 0, 1e-5)};
+    if (roll_between(dice, 0, 1))
+        machine.energy = (struct ll_energy){.mac_j[LL_F32] = roll_real(dice, 1e-13, 1e-10),
+                                            .off_chip_j_per_byte = roll_real(dice, 1e-12, 1e-10),
+                                            .static_w = roll_real(dice, 0, 50),
+                                            .limit_w = roll_real(dice, 51, 400)};
     if (roll_between(dice, 0, 2) == 0 && can_search(&machine))
         machine.software.mapping = LL_MAPPED_SEARCH;
     return machine;

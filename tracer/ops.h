@@ -82,12 +82,15 @@
     X(DECAY, "decay", REAL)                                                                                  \
     X(EPSILON, "epsilon", REAL)                                                                              \
     X(VECTORS, "vectors", COUNT)                                                                             \
+    X(LOWER, "lower", COUNT)                                                                                 \
+    X(UPPER, "upper", COUNT)                                                                                 \
     X(DEVICES, "devices", COUNT)                                                                             \
     X(PEER, "peer", COUNT)                                                                                   \
     X(STRIDE, "stride", COUNT)                                                                               \
     X(GROUP, "group", COUNT)                                                                                 \
     X(TAG, "tag", COUNT)                                                                                     \
     X(FLOPS, "flops", COUNT)                                                                                 \
+    X(POST_OPS, "post_ops", COUNT)                                                                           \
     X(NODES, "nodes", COUNT)                                                                                 \
     X(IN_PLACE, "in_place", COUNT)                                                                           \
     X(BASE, "base", REAL)
@@ -116,6 +119,9 @@ enum ll_attr_key {
 #undef X
         LL_ATTR_COUNT
 };
+
+/* Of the attribute `vectors`, where an op tells left ones from right ones; elsewhere 1 is some and 2 all. */
+enum { LL_VECTORS_LEFT = 1, LL_VECTORS_RIGHT = 2 };
 
 /* One attribute: which member of the value counts is a matter of the key. Zeroed padding. */
 struct ll_attr {

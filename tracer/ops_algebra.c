@@ -41,6 +41,23 @@ const char *ll_shape_MATMUL_ADD(struct ll_op_view *op)
     return trouble ? trouble : ll_give(op, 1, op->in);
 }
 
+/* A product that must be square, of which a triangle is asked for. */
+static const char *triangle_of_product(struct ll_op_view *op, ll_shape_rule *product)
+{
+    const char *trouble = product(op);
+    return trouble || op->out[0].dim[0] == op->out[0].dim[1] ? trouble : "the product must be square";
+}
+
+const char *ll_shape_GEMMT(struct ll_op_view *op)
+{
+    return triangle_of_product(op, ll_shape_MATMUL);
+}
+
+const char *ll_shape_GEMMT_ADD(struct ll_op_view *op)
+{
+    return triangle_of_product(op, ll_shape_MATMUL_ADD);
+}
+
 /* The matrix that is input `first` and the vector behind it. */
 static const char *matrix_by_vector(struct ll_op_view *op, uint32_t first)
 {
@@ -217,10 +234,24 @@ uint64_t ll_flops_SYR2K_ADD(const struct ll_op_view *op)
     return ll_mul(2, rank_update(op, &op->in[1]));
 }
 
-/* A triangle of q rows times, or its inverse times, p vectors: p q^2. */
+uint64_t ll_flops_GEMMT(const struct ll_op_view *op)
+{
+    return rank_update(op, &op->in[0]);
+}
+
+uint64_t ll_flops_GEMMT_ADD(const struct ll_op_view *op)
+{
+    return rank_update(op, &op->in[1]);
+}
+
+/* A triangle of q rows times, or its inverse times, p vectors: q (q + 1) / 2 products and q (q - 1) / 2 sums
+ * for each, p q^2 together; complex p (4 q^2 + 2 q). */
 uint64_t ll_flops_TRIANGLE(const struct ll_op_view *op)
 {
-    return ll_mul(ll_product_factor(op), ll_mul(ll_elements(&op->in[0]), op->in[1].dim[0]));
+    uint64_t elements = ll_elements(&op->in[0]), q = op->in[1].dim[0];
+    if (ll_product_factor(op) == 1)
+        return ll_mul(elements, q);
+    return ll_mul(elements, ll_add(ll_mul(4, q), 2));
 }
 
 static uint64_t per_element(const struct ll_op_view *op, uint64_t flops)
@@ -255,12 +286,13 @@ uint64_t ll_flops_ROT(const struct ll_op_view *op)
     return per_element(op, ll_product_factor(op) > 1 ? 12 : 6);
 }
 
-/* Elements of the weights: what is a matrix at least and no sequence. */
+/* Elements of the weights: matrices, or all of several layers and directions in one tensor of rank 5. States
+ * are of rank 4, sequences of rank 3. */
 static uint64_t recurrent_weights(const struct ll_op_view *op)
 {
     uint64_t weights = 0;
     for (uint32_t i = 1; i < op->input_count; i++)
-        if (op->in[i].rank >= 2 && op->in[i].rank != 3)
+        if (op->in[i].rank == 2 || op->in[i].rank == 5)
             weights = ll_add(weights, ll_elements(&op->in[i]));
     return weights;
 }
@@ -282,18 +314,37 @@ uint64_t ll_flops_RECURRENT_2(const struct ll_op_view *op)
 
 enum { PANEL = 64 }; /* columns at a time: what LAPACK's ilaenv answers, or near it */
 
+static const struct ll_shape *largest(const struct ll_shape *shapes, uint32_t count)
+{
+    const struct ll_shape *most = shapes;
+    for (uint32_t i = 1; i < count; i++)
+        if (ll_elements(&shapes[i]) > ll_elements(most))
+            most = &shapes[i];
+    return most;
+}
+
+/* NULL when there is none: what is packed is a vector. */
+static const struct ll_shape *last_matrix(const struct ll_op_view *op)
+{
+    for (uint32_t i = op->input_count; i-- > 0;)
+        if (op->in[i].rank == 2)
+            return &op->in[i];
+    return NULL;
+}
+
 /* Blocked algorithms of linear algebra go panel by panel, and each panel waits for what the one before has
- * left. Each is a product of depth PANEL on what remains of the matrix, which shrinks: here all have the same
- * size, the fraction f of rows and of columns that keeps the FLOPs,
+ * left. Each is a product of depth PANEL on what remains of the largest result, which shrinks: here all have
+ * the same size, the fraction f of rows and of columns that keeps the FLOPs,
  *
  *       steps 2 (f m) (f n) PANEL = flops        f <= 1
  *
  * rounded up to whole rows and columns. Where even whole matrices are too few FLOPs, there are more steps. */
 bool ll_work_PANELS(const struct ll_op_view *op, struct ll_work *work)
 {
-    const struct ll_shape *matrix = &op->in[op->input_count - 1], *result = &op->out[0];
+    const struct ll_shape *result = largest(op->out, op->output_count), *matrix = last_matrix(op);
     uint64_t m = ll_max(1, result->dim[0]), n = ll_max(1, result->rank > 1 ? result->dim[1] : 1);
-    uint64_t panels = ll_ceil_div(ll_max(1, ll_min(matrix->dim[0], matrix->dim[1])), PANEL);
+    uint64_t columns = matrix ? ll_min(matrix->dim[0], matrix->dim[1]) : m;
+    uint64_t panels = ll_ceil_div(ll_max(1, columns), PANEL);
     double whole = 2.0 * PANEL * (double)m * (double)n, flops = (double)work->flops;
     double steps = fmax((double)panels, ceil(flops / whole)), f = sqrt(flops / (steps * whole));
     work->kind = LL_WORK_SEQUENCE;

@@ -74,8 +74,8 @@ ll_count_rule ll_written_NONE, ll_written_IN_OUT, ll_written_OUT;
 ll_work_rule ll_work_STEPS, ll_work_COMPUTATION;
 ll_work_rule ll_work_GATHER, ll_work_BATCH_GEMM;
 ll_work_rule ll_work_NOTHING, ll_work_GEMM, ll_work_CONV_FORWARD, ll_work_CONV_DATA, ll_work_CONV_FILTER;
-ll_work_rule ll_work_VECTOR, ll_work_PICKED, ll_work_ROWS, ll_work_REDUCE, ll_work_MOVE, ll_work_HOST,
-    ll_work_COLLECTIVE;
+ll_work_rule ll_work_VECTOR, ll_work_PICKED, ll_work_ROWS, ll_work_CHANNELS, ll_work_REDUCE, ll_work_MOVE,
+    ll_work_HOST, ll_work_COLLECTIVE;
 
 ll_shape_rule ll_shape_BENT, ll_shape_UPSAMPLE, ll_shape_SHRUNK, ll_shape_ROI_POOL, ll_shape_ROI_POOL_GRAD,
     ll_shape_BOX_DECODE, ll_shape_NMS, ll_shape_BOX_SAMPLE;
@@ -96,12 +96,30 @@ ll_count_rule ll_flops_GETRF, ll_flops_GETRI, ll_flops_POTRF, ll_flops_POTRI, ll
     ll_flops_POTRS, ll_flops_SYTRS, ll_flops_ORMQR, ll_flops_GESV, ll_flops_POSV, ll_flops_SYSV,
     ll_flops_GELS, ll_flops_GELSD, ll_flops_SYEV, ll_flops_SYEVD, ll_flops_SYEVR, ll_flops_GEEV,
     ll_flops_GESVD, ll_flops_GESDD;
+ll_shape_rule ll_shape_DRIVEN;
+ll_count_rule ll_flops_GBSV, ll_flops_PBSV, ll_flops_GTSV, ll_flops_PTSV, ll_flops_GESVX, ll_flops_POSVX,
+    ll_flops_SYSVX, ll_flops_GGLSE, ll_flops_GGGLM;
+ll_count_rule ll_flops_SYGV, ll_flops_SYGVD, ll_flops_SYGVX, ll_flops_SBEV, ll_flops_SBEVD, ll_flops_SBEVX,
+    ll_flops_SBGV, ll_flops_SBGVD, ll_flops_SBGVX, ll_flops_STEV, ll_flops_STEVD, ll_flops_STEVR,
+    ll_flops_GEES, ll_flops_QZ, ll_flops_GESVDX, ll_flops_GESVJ, ll_flops_GEJSV, ll_flops_GESVDQ;
+/* Of bands and packed triangles: ops_bands.c. */
+ll_shape_rule ll_shape_GEMMT, ll_shape_GEMMT_ADD;
+ll_count_rule ll_flops_GEMMT, ll_flops_GEMMT_ADD;
+ll_shape_rule ll_shape_GBMV, ll_shape_GBMV_ADD, ll_shape_PART_MV, ll_shape_PART_MV_ADD,
+    ll_shape_PART_TRIANGLE, ll_shape_PART_UPDATE;
+ll_count_rule ll_flops_GBMV, ll_flops_GBMV_ADD, ll_flops_PART_MV, ll_flops_PART_MV_ADD,
+    ll_flops_PART_TRIANGLE, ll_flops_PART_UPDATE;
+ll_work_rule ll_work_PART, ll_work_BAND_SOLVE;
 ll_work_rule ll_work_GEMM_OF_1, ll_work_GER, ll_work_GEMM_ADD, ll_work_PANELS, ll_work_RECURRENT,
     ll_work_WAIT;
 
 /* Real operations in a complex multiplication and addition, over those in real ones: 4 of a complex type (six
  * and two for one and one), 1 of any other. */
 uint64_t ll_product_factor(const struct ll_op_view *op);
+
+/* Elements of a matrix of m rows and n columns on its diagonal, the `lower` ones below and the `upper` ones
+ * above it. */
+uint64_t ll_band_elements(uint64_t m, uint64_t n, uint64_t lower, uint64_t upper);
 
 /* The extents of a product of matrices, transpositions resolved; inputs have rank 2. */
 struct ll_gemm ll_matmul_dims(const struct ll_op_view *op);

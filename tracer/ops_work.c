@@ -91,6 +91,15 @@ static void split_operands(const struct ll_op_view *op, struct ll_work *work)
     work->b_bytes = ll_size_bytes(&op->in[1]);
 }
 
+/* Of row-major matrices: the left one's rows are lines along k, the right one's are where it is transposed.
+ */
+static uint64_t lines_along_k(const struct ll_op_view *op)
+{
+    bool ta = ll_attr_count(op, LL_ATTR_TRANSPOSE_A, 0) != 0,
+         tb = ll_attr_count(op, LL_ATTR_TRANSPOSE_B, 0) != 0;
+    return (ta ? 0 : LL_LINES_OF_A) | (tb ? LL_LINES_OF_B : 0);
+}
+
 /* A complex product is a real one of twice the columns and twice the depth: each number of b becomes the
  * matrix of two rows and columns that multiplies as it does. */
 static bool set_gemm(const struct ll_op_view *op, struct ll_gemm gemm, struct ll_work *work)
@@ -99,6 +108,7 @@ static bool set_gemm(const struct ll_op_view *op, struct ll_gemm gemm, struct ll
     gemm.n = complex_parts ? ll_mul(2, gemm.n) : gemm.n;
     gemm.k = complex_parts ? ll_mul(2, gemm.k) : gemm.k;
     work->gemm = gemm;
+    work->along_k = lines_along_k(op);
     return set_kind(work, LL_WORK_GEMM) && ll_fits(gemm.batch) && ll_fits(gemm.n) && ll_fits(gemm.k);
 }
 
@@ -183,6 +193,16 @@ bool ll_work_ROWS(const struct ll_op_view *op, struct ll_work *work)
     bool fits = ll_work_VECTOR(op, work);
     work->vector.row = x->rank > 0 ? x->dim[x->rank - 1] : 1;
     work->lines = work->vector.row > 0 ? ll_elements(x) / work->vector.row : 0;
+    return fits;
+}
+
+/* All elements of a channel, of which there are as many as the second output has, are looked at before any of
+ * them is done. */
+bool ll_work_CHANNELS(const struct ll_op_view *op, struct ll_work *work)
+{
+    uint64_t channels = ll_elements(&op->out[1]);
+    bool fits = ll_work_VECTOR(op, work);
+    work->vector.row = channels > 0 ? work->vector.elements / channels : 0;
     return fits;
 }
 

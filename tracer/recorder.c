@@ -482,8 +482,9 @@ static void time_step(struct ll_recorder *recorder, struct ll_step *step, uint64
     double calls = (double)(meter->calls - recorder->calls_before);
     step->start_ns = begin_ns > recorder->origin_ns ? begin_ns - recorder->origin_ns : 0;
     step->wall_ns = end_ns - begin_ns;
-    step->recording_ns =
-        meter->long_ns - recorder->long_ns_before + (uint64_t)(calls * ll_meter_mean_ns(meter));
+    if (!foreign)
+        step->recording_ns =
+            meter->long_ns - recorder->long_ns_before + (uint64_t)(calls * ll_meter_mean_ns(meter));
 }
 
 void ll_recorder_step_end(struct ll_recorder *recorder)
@@ -542,13 +543,20 @@ static bool flush_is_due(const struct ll_recorder *recorder, const struct ll_rec
     return maybe && ll_now_ns() - recorder->last_write_ns >= FLUSH_OP_NS;
 }
 
-static void digest_when_due(struct ll_recorder *recorder, const struct ll_record *record)
+static bool is_full(const struct ll_notes *notes)
 {
-    if (flush_is_due(recorder, record)) {
-        flush(recorder);
-    } else if (recorder->notes.count >= NOTES_MOST || recorder->notes.size >= NOTES_MOST_BYTES) {
-        digest_timed(recorder);
-    }
+    return notes->count >= NOTES_MOST || notes->size >= NOTES_MOST_BYTES;
+}
+
+/* A program that runs must not wait: of its op only a note is taken. An op that ran elsewhere or long ago is
+ * made sense of at once. False when memory ran out. */
+static bool take(struct ll_recorder *recorder, const struct ll_record *record)
+{
+    struct ll_notes *notes = &recorder->notes;
+    if (!recorder->foreign_clock || notes->count)
+        return ll_notes_take(notes, record, recorder->step_number);
+    digest_one(recorder, record, recorder->step_number);
+    return true;
 }
 
 uint32_t ll_recorder_op(struct ll_recorder *recorder, const struct ll_record *record)
@@ -557,17 +565,22 @@ uint32_t ll_recorder_op(struct ll_recorder *recorder, const struct ll_record *re
         return LL_NONE;
     if (!recorder->in_step)
         ll_recorder_step_begin(recorder);
-    struct ll_meter_mark mark = ll_meter_enter(&recorder->meter);
+    struct ll_meter_mark mark = {0};
+    if (!recorder->foreign_clock)
+        mark = ll_meter_enter(&recorder->meter);
     uint64_t first_output = recorder->tensor_count;
     if (recorder->op_count >= LL_NONE - 1 || first_output + record->output_count >= LL_NONE)
         return stop(recorder, LL_TOO_LARGE);
     if (record->start_ns || record->duration_ns)
         note_times(recorder, record);
-    if (!ll_notes_take(&recorder->notes, record, recorder->step_number))
+    if (!take(recorder, record))
         return stop(recorder, LL_NO_MEMORY);
     recorder->op_count++;
     recorder->tensor_count += record->output_count;
-    digest_when_due(recorder, record);
+    if (flush_is_due(recorder, record))
+        flush(recorder);
+    else if (is_full(&recorder->notes))
+        digest_timed(recorder);
     ll_meter_leave(&recorder->meter, &mark);
     return recorder->status == LL_OK ? (uint32_t)first_output : LL_NONE;
 }

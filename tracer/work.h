@@ -34,6 +34,9 @@ enum ll_work_kind {
 /* Which product of a convolution is meant: y = x * w, dx = dy * w, dw = x * dy. */
 enum ll_conv_pass { LL_CONV_FORWARD, LL_CONV_DATA, LL_CONV_FILTER };
 
+/* Operands of a product whose unbroken runs in memory go along k; bits. */
+enum ll_lines_along { LL_LINES_OF_A = 1, LL_LINES_OF_B = 2 };
+
 struct ll_gemm {
     uint64_t batch, m, n, k;
 };
@@ -52,7 +55,8 @@ struct ll_work {
      * c the result (for a convolution's gradients: the two read are a, b in the order of the op's
      * inputs, the one written is c). For other work: a is all that is read, c all that is written. */
     uint64_t a_bytes, b_bytes, c_bytes;
-    uint64_t lines; /* unbroken runs in which elements lie, where a loop goes along them; 0: one */
+    uint64_t lines;   /* unbroken runs in which elements lie, where a loop goes along them; 0: one */
+    uint64_t along_k; /* of a plain product: enum ll_lines_along, of the operands whose runs go along k */
     union {
         struct ll_gemm gemm;
         struct ll_conv conv;

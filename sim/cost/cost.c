@@ -11,6 +11,7 @@
 
 #include "sim/cost/cast.h"
 #include "sim/cost/layout.h"
+#include "sim/cost/power.h"
 #include "sim/cost/rows.h"
 #include "sim/cost/scatter.h"
 #include "sim/cost/task.h"
@@ -47,15 +48,24 @@ static bool can_run(const struct ll_unit *unit, const struct ll_work *work, enum
     return moves_only(work) || model->flops_per_cycle(unit, dtype) > 0;
 }
 
-/* The first unit that names this kind in its `runs`, or else the first without `runs`. */
+/* Special kernels take products whose sides suit them; others are as they are. */
+static bool suits(const struct ll_unit *unit, const struct ll_work *work)
+{
+    const struct ll_gemm *d = &work->gemm;
+    return unit->align == 0 || work->kind != LL_WORK_GEMM ||
+           (d->m % unit->align == 0) + (d->n % unit->align == 0) + (d->k % unit->align == 0) >= 2;
+}
+
+/* The first unit that names this kind in its `runs` and suits the work, or names it, or is without `runs`. */
 static uint32_t unit_for(const struct ll_machine *machine, enum ll_op_kind kind, const struct ll_work *work,
                          enum ll_dtype dtype)
 {
-    for (int listed = 1; listed >= 0; listed--)
+    enum { SUITS, LISTED, UNLISTED, TRIES };
+    for (int try = SUITS; try < TRIES; try++)
         for (uint32_t i = 0; i < machine->unit_count; i++) {
             const struct ll_unit *unit = &machine->units[i];
-            bool meant = listed ? unit->runs_listed && unit->runs[kind] : !unit->runs_listed;
-            if (meant && can_run(unit, work, dtype))
+            bool meant = try == UNLISTED ? !unit->runs_listed : unit->runs_listed && unit->runs[kind];
+            if (meant && can_run(unit, work, dtype) && (try != SUITS || suits(unit, work)))
                 return i;
         }
     return LL_NO_UNIT;
@@ -439,24 +449,26 @@ static void cost_swap(const struct ll_machine *machine, const struct ll_work *wo
            host->bandwidth_Bps, cost->host_s);
 }
 
-/* What starting the op costs, and each step of it; and what of it the host takes behind its beginning. */
+/* What starting the op costs, and what of it the host takes behind its beginning. */
 static void find_start(const struct sized *s, double variant_s, struct ll_cost *cost, struct ll_explain *why)
 {
-    const struct ll_software *software = &s->machine->software;
-    double op_s = variant_s > 0               ? variant_s
-                  : s->kernel->overhead_s > 0 ? s->kernel->overhead_s
-                                              : software->op_overhead_s;
-    double steps_s = s->task.work->kind == LL_WORK_SEQUENCE && variant_s == 0
-                         ? (double)s->task.steps * software->step_overhead_s
-                         : 0;
-    cost->overhead_s = op_s + steps_s;
-    cost->behind_s = variant_s > 0 ? 0 : s->kernel->behind * op_s;
-    if (steps_s > 0)
-        ll_say(why, "overhead: %.10g + %" PRIu64 " * %.10g = %.10g s", op_s, s->task.steps,
-               software->step_overhead_s, cost->overhead_s);
+    const struct ll_kernel *kernel = s->kernel;
+    double usual_s = kernel->overhead_s > 0 ? kernel->overhead_s : s->machine->software.op_overhead_s;
+    cost->overhead_s = variant_s > 0 ? variant_s : usual_s;
+    cost->behind_s = variant_s > 0 ? 0 : kernel->behind * usual_s;
     if (cost->behind_s > 0)
-        ll_say(why, "of the overhead, while the device works already: %.10g * %.10g = %.10g s", op_s,
-               s->kernel->behind, cost->behind_s);
+        ll_say(why, "of the overhead, while the device works already: %.10g * %.10g = %.10g s",
+               kernel->behind, usual_s, cost->behind_s);
+}
+
+/* What dependent steps cost beside their work: the device waits for each, however far ahead the host is. */
+static double steps_s(const struct sized *s, struct ll_explain *why)
+{
+    double each_s = s->machine->software.step_overhead_s, all_s = (double)s->task.steps * each_s;
+    if (s->task.work->kind != LL_WORK_SEQUENCE || each_s == 0)
+        return 0;
+    ll_say(why, "between steps: %" PRIu64 " * %.10g = %.10g s", s->task.steps, each_s, all_s);
+    return all_s;
 }
 
 /* Who does it: the unit, the kernel that drives it, the type in which it computes. */
@@ -467,15 +479,26 @@ struct doer {
     enum ll_dtype dtype;
 };
 
+/* The kernel of a variant: products between passes are those of a library, which do not pay for windows. */
+static struct ll_kernel kernel_of(const struct doer *doer, const struct ll_variant *variant)
+{
+    struct ll_kernel kernel = *doer->kernel;
+    if (variant->transform && !variant->transform->fused)
+        kernel.serial = kernel.rewrites = 0;
+    return kernel;
+}
+
 static void cost_variant(const struct doer *doer, const struct ll_variant *variant, struct ll_cost *cost,
                          struct ll_bounds *bounds, struct ll_explain *why)
 {
     const struct ll_machine *machine = doer->machine;
     const struct ll_unit *unit = &machine->units[doer->unit];
     const struct ll_work *work = &variant->work;
-    struct sized s = {machine, doer->kernel, *unit, unit->count, ll_task_of(work, doer->dtype)};
+    const struct ll_kernel kernel = kernel_of(doer, variant);
+    struct sized s = {machine, &kernel, *unit, unit->count, ll_task_of(work, doer->dtype)};
     const struct ll_software *software = &machine->software;
     s.unit.efficiency *= s.kernel->compute * variant->rate;
+    ll_variant_lends(variant, &s.unit, why);
     ll_say(why, "%s of %s runs on %s, computed in %s", ll_work_name((enum ll_work_kind)work->kind),
            ll_dtype_name((enum ll_dtype)work->dtype), s.unit.name, ll_dtype_name(doer->dtype));
     ll_lay_in_tiles(&s.task, software->layout_rows, software->layout_columns, why);
@@ -483,18 +506,23 @@ static void cost_variant(const struct doer *doer, const struct ll_variant *varia
     *cost = (struct ll_cost){.unit = doer->unit, .clock_hz = s.unit.clock_hz};
     cost->serial = s.kernel->serial;
     find_start(&s, variant->overhead_s, cost, why);
+    cost->apart_s = steps_s(&s, why);
+    cost->gap_s = software->gap_s;
     s.unit.count = employed(&s, why);
+    if (is_product(work))
+        s.unit.efficiency *= ll_power_share(machine, &s.unit, doer->dtype, why);
     follow_way(&s, fastest_way(&s), cost, bounds, why);
-    if (variant->apart_bytes == 0)
-        return;
-    double memory_Bps = ll_machine_memory_Bps(machine) * doer->kernel->memory;
+    double share = doer->kernel->memory * (variant->transform ? variant->transform->memory : 1);
+    double passes_s = variant->apart_bytes / (ll_machine_memory_Bps(machine) * share);
+    if (variant->apart_bytes > 0)
+        ll_say(why, "passes apart: %.10g / %.10g = %.10g s", variant->apart_bytes,
+               ll_machine_memory_Bps(machine) * share, passes_s);
     cost->apart_bytes = variant->apart_bytes;
-    cost->apart_s = variant->apart_bytes / memory_Bps;
+    cost->apart_s += passes_s;
     if (bounds) {
         bounds->bound_s += cost->apart_s;
         bounds->pipelined_s += cost->apart_s;
     }
-    ll_say(why, "passes apart: %.10g / %.10g = %.10g s", cost->apart_bytes, memory_Bps, cost->apart_s);
 }
 
 /* The fastest on an empty machine, the first of equals. */

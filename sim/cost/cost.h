@@ -10,7 +10,7 @@
  * piece finds all stages idle and passes them one after the other; from then on they overlap and the
  * slowest sets the pace:
  *
- *       time = latencies + sum of first_s + max(stage_s - first_s) + apart_s      over the stages
+ *       time = latencies + sum of first_s + max(stage_s - first_s) + apart_s + gap_s      over the stages
  *
  * A level without double buffering holds one block at a time, so that filling it and what happens further in
  * do not overlap: it parts the stages into groups, each with a maximum of its own, and these add up.
@@ -62,8 +62,9 @@ struct ll_cost {
     double level_s[LL_MAX_LEVELS];       /* that over the bandwidth that this work gets */
     double level_first_s[LL_MAX_LEVELS]; /* of that, what the first piece takes */
     double level_wait_s[LL_MAX_LEVELS];  /* latencies of dependent accesses, not part of level_s */
-    double apart_bytes; /* passes over the outermost level before and after the rest, and what they take */
-    double apart_s;
+    double apart_bytes;                  /* passes over the outermost level before and after the rest */
+    double apart_s;                      /* what they take, and what lies between dependent steps */
+    double gap_s;       /* before it, on the device; not of an op that is joined to another */
     double serial;      /* share of the stages beside the slowest that does not overlap with it */
     double overhead_s;  /* what starting the op costs the software */
     double behind_s;    /* of that, what it takes while the device works already */

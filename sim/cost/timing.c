@@ -85,7 +85,7 @@ static void tell_time(const struct ll_machine *machine, const struct stage *stag
         if (i != slowest)
             add_term(sum, sizeof sum, sets_pace[i] ? stages[i].whole_s : stages[i].first_s);
     ll_say(why, "time, %s%s: %s%.10g = %.10g s",
-           apart_s > 0 ? "passes apart, latencies and first pieces, then the slowest, "
+           apart_s > 0 ? "passes and steps apart, latencies and first pieces, then the slowest, "
            : *sum      ? "latencies and first pieces, then the slowest, "
                        : "the slowest, ",
            ll_bound_name(machine, bound_of(slowest)), sum, stages[slowest].whole_s, time_s);
@@ -123,7 +123,9 @@ void ll_cost_time(const struct ll_machine *machine, const struct ll_cost *cost, 
     }
     bool sets_pace[MAX_STAGES];
     uint64_t slowest = find_slowest(machine, stages, count, sets_pace);
-    double apart_s = cost->apart_s + serial_s(cost, stages, count, sets_pace, why);
+    if (cost->gap_s > 0)
+        ll_say(why, "the device leaves a gap before it: %.10g s", cost->gap_s);
+    double apart_s = cost->apart_s + cost->gap_s + serial_s(cost, stages, count, sets_pace, why);
     timing->exposed_s = waits_s + (first_s - stages[slowest].first_s) + apart_s;
     for (uint64_t i = 0; i < count; i++)
         if (sets_pace[i] && i != slowest)

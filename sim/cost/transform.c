@@ -9,8 +9,14 @@ static bool filter_fits(const struct ll_transform *t, uint64_t kernel)
 static bool serves(const struct ll_transform *t, const struct ll_work *convolution)
 {
     const struct ll_conv *c = &convolution->conv;
-    return t->rate[convolution->dtype] > 0 && !(t->fused && c->pass == LL_CONV_FILTER) && c->groups == 1 &&
-           c->stride_h == 1 && c->stride_w == 1 && filter_fits(t, c->kernel_h) && filter_fits(t, c->kernel_w);
+    bool gradient = c->pass != LL_CONV_FILTER || (!t->fused && !t->not_filters);
+    return !t->absent && t->rate[convolution->dtype] > 0 && gradient && c->groups == 1 && c->stride_h == 1 &&
+           c->stride_w == 1 && filter_fits(t, c->kernel_h) && filter_fits(t, c->kernel_w);
+}
+
+static uint64_t whole_blocks(uint64_t tiles, uint64_t block)
+{
+    return block > 1 ? ll_mul(ll_ceil_div(tiles, block), block) : tiles;
 }
 
 /* Tiles of outputs: of y, or of dx when the gradient of the input is asked for. */
@@ -19,7 +25,7 @@ static uint64_t tiles_of(const struct ll_transform *t, const struct ll_conv *c)
     bool data = c->pass == LL_CONV_DATA;
     uint64_t high = ll_ceil_div(data ? c->in_h : c->out_h, t->size - c->kernel_h + 1);
     uint64_t wide = ll_ceil_div(data ? c->in_w : c->out_w, t->size - c->kernel_w + 1);
-    return ll_mul(c->batch, ll_mul(high, wide));
+    return ll_mul(c->batch, ll_mul(whole_blocks(high, t->block_rows), whole_blocks(wide, t->block_columns)));
 }
 
 static struct ll_gemm product_of(const struct ll_transform *t, const struct ll_conv *c, uint64_t tiles,

@@ -11,8 +11,9 @@
  * Apart from others, one after the other, all points' products are a batch of them, [P x in_c] [in_c x
  * out_c]. Transforms then are passes over memory of their own. A fused kernel transforms tiles on their way
  * in and out and holds all points of a few of them: its tile of the menu covers size times fewer tiles and
- * filters, so it counts as one product of (size P) x (size out_c) x in_c. Filters are transformed beforehand
- * in both.
+ * filters, so it counts as one product of (size P) x (size out_c) x in_c. It takes blocks of tiles that lie
+ * together in one image (block_rows x block_columns), of which the last in a row or column are whole too.
+ * Filters are transformed beforehand in both.
  *
  * The gradient of the input is such a convolution itself. The gradient of the filter sums over the tiles
  * instead, [in_c x P] [P x out_c]; no fused kernel does. */

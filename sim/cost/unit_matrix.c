@@ -2,22 +2,36 @@
 /* Matrix units: many alike, each computes a tile of the output at a time from its registers, as the tensor
  * cores of a GPU do, or the cores of a CPU with a blocked kernel.
  *
- * The kernels offer a menu of tiles. All tiles of the output are computed in waves, `count` tiles at once;
- * a tile at the edge costs as much as a full one, and so does the last wave, however few work in it:
+ * The kernels offer a menu of tiles, those of convolutions and of each transform one of their own. All tiles
+ * of the output are computed in waves, `count` tiles at once; a tile at the edge costs as much as a full one,
+ * and so does the last wave, however few work in it:
  *
  *       tiles = batch * ceil(m / tile.m) * ceil(n / tile.n) * parts
  *       step cycles = max(tile.k * (tile.m * tile.n / macs + (tile.m + tile.n) * size / feed), step)
- *       tile cycles = steps * step cycles + fill
+ *       tile cycles = steps * (step cycles + waits) + fill
  *       cycles = ceil(tiles / count) * tile cycles + join
  *
  * Taking in the operands, of `size` bytes each, occupies the same issue slots as multiplying them: a
  * small tile spends a larger share of its time on that. And no step of k is shorter than its loads and the
  * barrier behind them.
  *
+ * Where the lines of an operand run along k, each step reads a piece of every line of its tile, and the next
+ * line is as far away in memory as a line is long. Lines longer than `reach` are not all at hand: addresses
+ * are translated anew, rows of the memory opened anew. Tiles that begin together ask for the same lines at
+ * the same time and wait once; they drift apart as random walks do, with the root of what each unit has done:
+ *
+ *       waits = lines of the tile * line cycles * max(0, 1 - reach / line) * apart
+ *       apart = 1 - 1 / sqrt(1 + k / parts * (tiles / count) / drift)
+ *
  * With few tiles and a long k the units would idle, so kernels also offer to cut k into 2, 4, 8, ... parts
  * on different units, as long as all fit in one wave; the partial sums then meet in the memory that the
- * units share, and to start adding them up takes `join`. There are as many steps of tile.k as k, or its part,
- * needs.
+ * units share, and to start adding them up takes `join`. Gradients of filters, whose k are all pixels, are
+ * added up there by every unit as it ends, so that their parts may take a few waves. There are as many steps
+ * of tile.k as k, or its part, needs.
+ *
+ * Where the library goes by a catalogue of sizes for which its kernels were tuned (sim/machine/catalogue.h),
+ * there is no choice: the kernel of the nearest size computes the product, tile, parts and all. It may not
+ * use the unit's best instructions, and reach only a share of its rate.
  *
  * Without a menu the unit is ideal: any tile will do and the work is dealt evenly. */
 #include "sim/cost/unit_model.h"
@@ -25,15 +39,21 @@
 #include <inttypes.h>
 #include <math.h>
 
-enum { PARTS_CHOICES = 10 }; /* 1, 2, 4, ... 512 parts of k */
+enum {
+    PARTS_CHOICES = 10, /* 1, 2, 4, ... 512 parts of k */
+    FILTER_WAVES = 4,   /* of the parts of a filter's gradient, at most */
+};
 
-/* A tile of the menu with k cut into parts, laid over an output. */
+/* A tile with k cut into parts, laid over an output. */
 struct layout {
     struct ll_tile tile;
-    uint64_t parts, steps;  /* of k; steps of one part */
-    uint64_t rows, columns; /* tiles along m and n */
+    const struct ll_catalogue_size *tuned; /* whose kernel it is; NULL: of the menu */
+    double macs;                           /* a cycle */
+    uint64_t parts, steps;                 /* of k; steps of one part */
+    uint64_t rows, columns;                /* tiles along m and n */
     double tiles, waves;
     double multiply_cycles, feed_cycles, step_cycles; /* of one step */
+    double wait_cycles;                               /* of one step, for lines along k */
     double tile_cycles, join_cycles;
 };
 
@@ -43,23 +63,69 @@ static void time_step(const struct ll_unit *unit, const struct ll_task *task, st
     const struct ll_matrix *matrix = &unit->matrix;
     double m = (double)l->tile.m, n = (double)l->tile.n, k = (double)l->tile.k;
     double bytes = (m + n) * k * (double)ll_dtype_bytes(task->dtype);
-    l->multiply_cycles = m * n * k / matrix->macs[task->dtype];
+    l->multiply_cycles = m * n * k / l->macs;
     l->feed_cycles = matrix->feed > 0 ? bytes / matrix->feed : 0;
     l->step_cycles = fmax(l->multiply_cycles + l->feed_cycles, matrix->step_cycles);
+}
+
+/* Convolutions are another library's. */
+static bool goes_by_catalogue(const struct ll_unit *unit, const struct ll_task *task)
+{
+    const struct ll_catalogue *catalogue = unit->matrix.catalogue;
+    return catalogue && catalogue->dtype == task->dtype && task->work->kind != LL_WORK_CONV;
+}
+
+static struct layout tuned_kernel(const struct ll_unit *unit, const struct ll_task *task)
+{
+    const struct ll_catalogue *catalogue = unit->matrix.catalogue;
+    const struct ll_gemm *d = &task->problem.dims;
+    const struct ll_catalogue_size *nearest =
+        ll_catalogue_nearest(catalogue, &(struct ll_tile){d->m, d->n, d->k});
+    const struct ll_catalogue_kernel *kernel = &catalogue->kernels[nearest->kernel];
+    return (struct layout){.tile = kernel->tile,
+                           .tuned = nearest,
+                           .macs = unit->matrix.macs[task->dtype] * kernel->rate,
+                           .parts = kernel->parts};
+}
+
+static struct layout of_menu(const struct ll_unit *unit, const struct ll_task *task, uint64_t tile,
+                             uint64_t parts)
+{
+    return (struct layout){
+        .tile = unit->matrix.tiles[tile], .macs = unit->matrix.macs[task->dtype], .parts = parts};
+}
+
+/* Lines of a tile that run along k; what the operands of a convolution look like in memory is not asked. */
+static double lines_of(const struct ll_task *task, const struct ll_tile *tile)
+{
+    uint64_t along_k = task->work->along_k;
+    return (along_k & LL_LINES_OF_A ? (double)tile->m : 0) + (along_k & LL_LINES_OF_B ? (double)tile->n : 0);
+}
+
+static double time_waits(const struct ll_unit *unit, const struct ll_task *task, const struct layout *l)
+{
+    const struct ll_matrix *matrix = &unit->matrix;
+    double line_bytes = (double)task->problem.dims.k * (double)ll_dtype_bytes(task->dtype);
+    double far = fmax(0, 1 - (double)matrix->line_reach / line_bytes);
+    double done = (double)l->steps * (double)l->tile.k * l->tiles / (double)unit->count;
+    double apart = matrix->line_drift ? 1 - 1 / sqrt(1 + done / (double)matrix->line_drift) : 1;
+    return lines_of(task, &l->tile) * matrix->line_cycles * far * apart;
 }
 
 static struct layout lay(const struct ll_unit *unit, const struct ll_task *task, uint32_t index)
 {
     const struct ll_gemm *dims = &task->problem.dims;
-    struct layout l = {.tile = unit->matrix.tiles[index / PARTS_CHOICES],
-                       .parts = UINT64_C(1) << index % PARTS_CHOICES};
+    struct layout l = goes_by_catalogue(unit, task)
+                          ? tuned_kernel(unit, task)
+                          : of_menu(unit, task, index / PARTS_CHOICES, UINT64_C(1) << index % PARTS_CHOICES);
     l.steps = ll_ceil_div(ll_ceil_div(dims->k, l.tile.k), l.parts);
     l.rows = ll_ceil_div(dims->m, l.tile.m);
     l.columns = ll_ceil_div(dims->n, l.tile.n);
     l.tiles = (double)dims->batch * (double)l.rows * (double)l.columns * (double)l.parts;
     l.waves = ceil(l.tiles / (double)unit->count);
     time_step(unit, task, &l);
-    l.tile_cycles = (double)l.steps * l.step_cycles + unit->matrix.fill_cycles;
+    l.wait_cycles = time_waits(unit, task, &l);
+    l.tile_cycles = (double)l.steps * (l.step_cycles + l.wait_cycles) + unit->matrix.fill_cycles;
     l.join_cycles = l.parts > 1 ? unit->matrix.join_cycles : 0;
     return l;
 }
@@ -67,7 +133,9 @@ static struct layout lay(const struct ll_unit *unit, const struct ll_task *task,
 static bool makes_sense(const struct ll_unit *unit, const struct ll_task *task, const struct layout *l)
 {
     uint64_t steps = ll_ceil_div(task->problem.dims.k, l->tile.k);
-    return l->parts == 1 || (l->parts <= steps && l->tiles <= (double)unit->count);
+    const struct ll_windows *windows = &task->problem.windows;
+    double most = (windows->pixels_are_k ? FILTER_WAVES : 1) * (double)unit->count;
+    return l->tuned || l->parts == 1 || (l->parts <= steps && l->tiles <= most);
 }
 
 /* The tiles of one unit as a block of the output, as square as they allow. */
@@ -88,44 +156,59 @@ static struct ll_gemm block_of(const struct layout *l, const struct ll_gemm *dim
     };
 }
 
-/* The least that a unit can start on, over the whole menu, so that it is the same for all ways. */
-static void first_piece(const struct ll_unit *unit, const struct ll_task *task, struct ll_way *way)
+/* The first step of a tile, if it is less than what is known. */
+static void start_with(const struct ll_unit *unit, const struct ll_task *task, struct layout l,
+                       struct ll_way *way)
 {
-    const struct ll_matrix *matrix = &unit->matrix;
     const double *element = task->problem.element;
+    double m = (double)l.tile.m, n = (double)l.tile.n, k = (double)l.tile.k;
+    time_step(unit, task, &l);
+    way->first_cycles = fmin(way->first_cycles, l.step_cycles + unit->matrix.fill_cycles);
+    way->first_bytes = fmin(way->first_bytes, m * k * element[LL_OPERAND_A] + k * n * element[LL_OPERAND_B] +
+                                                  m * n * element[LL_OPERAND_C]);
+}
+
+/* The least that a unit can start on, over the whole menu, so that it is the same for all ways. */
+static void first_piece(const struct ll_unit *unit, const struct ll_task *task, const struct layout *l,
+                        struct ll_way *way)
+{
     way->first_cycles = way->first_bytes = INFINITY;
-    for (uint64_t i = 0; i < matrix->tile_count; i++) {
-        struct layout l = {.tile = matrix->tiles[i]};
-        double m = (double)l.tile.m, n = (double)l.tile.n, k = (double)l.tile.k;
-        time_step(unit, task, &l);
-        way->first_cycles = fmin(way->first_cycles, l.step_cycles + matrix->fill_cycles);
-        way->first_bytes =
-            fmin(way->first_bytes, m * k * element[LL_OPERAND_A] + k * n * element[LL_OPERAND_B] +
-                                       m * n * element[LL_OPERAND_C]);
-    }
+    if (l->tuned)
+        start_with(unit, task, *l, way);
+    for (uint64_t i = 0; !l->tuned && i < unit->matrix.tile_count; i++)
+        start_with(unit, task, of_menu(unit, task, i, 1), way);
 }
 
 static void tell_tiles(const struct ll_unit *unit, const struct ll_task *task, const struct layout *l,
                        const struct ll_way *way, struct ll_explain *why)
 {
+    if (l->tuned)
+        ll_say(why,
+               "of the sizes in %s, %" PRIu64 " x %" PRIu64 " x %" PRIu64 " is nearest: its kernel is taken",
+               unit->matrix.catalogue->name, l->tuned->size.m, l->tuned->size.n, l->tuned->size.k);
     ll_say(why,
            "%s: %" PRIu64 " of %" PRIu64 " work, tiles of %" PRIu64 " x %" PRIu64 " x %" PRIu64
            ", k in %" PRIu64 " parts",
            unit->name, way->units_used, unit->count, l->tile.m, l->tile.n, l->tile.k, l->parts);
     ll_say(why, "tiles: %" PRIu64 " * %" PRIu64 " * %" PRIu64 " * %" PRIu64 " = %.10g",
            task->problem.dims.batch, l->rows, l->columns, l->parts, l->tiles);
+    if (l->macs < unit->matrix.macs[task->dtype])
+        ll_say(why, "the kernel's instructions reach a share of the unit's rate: %.10g / %.10g = %.10g",
+               l->macs, unit->matrix.macs[task->dtype], l->macs / unit->matrix.macs[task->dtype]);
     if (l->feed_cycles > 0)
         ll_say(why,
                "a step takes in operands: (%" PRIu64 " + %" PRIu64 ") * %" PRIu64 " * %" PRIu64
                " / %.10g = %.10g cycles",
                l->tile.m, l->tile.n, l->tile.k, (uint64_t)ll_dtype_bytes(task->dtype), unit->matrix.feed,
                l->feed_cycles);
-    ll_say(why,
-           "one step: max(%" PRIu64 " * %" PRIu64 " * %" PRIu64 " / %.10g + %.10g, %.10g) = %.10g cycles",
-           l->tile.m, l->tile.n, l->tile.k, unit->matrix.macs[task->dtype], l->feed_cycles,
-           unit->matrix.step_cycles, l->step_cycles);
-    ll_say(why, "one tile: %" PRIu64 " * %.10g + %.10g = %.10g cycles", l->steps, l->step_cycles,
-           unit->matrix.fill_cycles, l->tile_cycles);
+    ll_say(
+        why, "one step: max(%" PRIu64 " * %" PRIu64 " * %" PRIu64 " / %.10g + %.10g, %.10g) = %.10g cycles",
+        l->tile.m, l->tile.n, l->tile.k, l->macs, l->feed_cycles, unit->matrix.step_cycles, l->step_cycles);
+    if (l->wait_cycles > 0)
+        ll_say(why, "and waits for lines of %" PRIu64 " * %" PRIu64 " B: %.10g cycles", task->problem.dims.k,
+               (uint64_t)ll_dtype_bytes(task->dtype), l->wait_cycles);
+    ll_say(why, "one tile: %" PRIu64 " * %.10g + %.10g = %.10g cycles", l->steps,
+           l->step_cycles + l->wait_cycles, unit->matrix.fill_cycles, l->tile_cycles);
     ll_say(why, "first step of the smallest tile: %.10g cycles, %.10g B", way->first_cycles,
            way->first_bytes);
     ll_say(why, "in waves: ceil(%.10g / %" PRIu64 ") * %.10g + %.10g = %.10g cycles", l->tiles, unit->count,
@@ -148,7 +231,7 @@ static bool tiled_way(const struct ll_unit *unit, const struct ll_task *task, ui
     way->shares = l.tiles / tiles_of_share;
     double passes[LL_OPERAND_COUNT] = {(double)l.columns, (double)l.rows, parts};
     way->unit_bytes = ll_unit_bytes(task, &task->problem.dims, 1, passes, way->asked_bytes);
-    first_piece(unit, task, way);
+    first_piece(unit, task, &l, way);
     if (why)
         tell_tiles(unit, task, &l, way, why);
     return true;
@@ -184,14 +267,16 @@ static double flops_per_cycle(const struct ll_unit *unit, enum ll_dtype dtype)
 
 static uint32_t way_count(const struct ll_unit *unit, const struct ll_task *task)
 {
-    (void)task;
+    if (goes_by_catalogue(unit, task))
+        return 1;
     return unit->matrix.tile_count ? (uint32_t)unit->matrix.tile_count * PARTS_CHOICES : 1;
 }
 
 static bool matrix_way(const struct ll_unit *unit, const struct ll_task *task, uint32_t index,
                        struct ll_way *way, struct ll_explain *why)
 {
-    return unit->matrix.tile_count ? tiled_way(unit, task, index, way, why) : even_way(unit, task, way, why);
+    bool tiled = goes_by_catalogue(unit, task) || unit->matrix.tile_count > 0;
+    return tiled ? tiled_way(unit, task, index, way, why) : even_way(unit, task, way, why);
 }
 
 const struct ll_unit_model ll_cost_MATRIX = {

@@ -3,9 +3,11 @@
 
 #include "sim/cost/transform.h"
 
+#include <string.h>
+
 static struct ll_variant as_it_is(const struct ll_work *work)
 {
-    return (struct ll_variant){.work = *work, .rate = 1};
+    return (struct ll_variant){.work = *work, .rate = 1, .windows = work->kind == LL_WORK_CONV};
 }
 
 static bool strided_gradient(const struct ll_work *work)
@@ -20,7 +22,7 @@ static bool strided_gradient(const struct ll_work *work)
 static struct ll_variant dilated(const struct ll_work *work)
 {
     const struct ll_conv *c = &work->conv;
-    struct ll_variant v = {.name = "zeros spread between", .work = *work, .rate = 1};
+    struct ll_variant v = {.name = "zeros spread between", .work = *work, .rate = 1, .windows = true};
     v.work.kind = LL_WORK_GEMM;
     v.work.gemm = (struct ll_gemm){1, ll_mul(c->batch, ll_mul(c->in_h, c->in_w)), c->in_c,
                                    ll_mul(ll_mul(c->kernel_h, c->kernel_w), c->out_c)};
@@ -32,7 +34,7 @@ static struct ll_variant dilated(const struct ll_work *work)
 static struct ll_variant scattered(const struct ll_work *work)
 {
     const struct ll_conv *c = &work->conv;
-    struct ll_variant v = {.name = "scattering", .work = *work, .rate = 1};
+    struct ll_variant v = {.name = "scattering", .work = *work, .rate = 1, .windows = true};
     bool overlap = c->kernel_h > c->stride_h || c->kernel_w > c->stride_w;
     double pixels = (double)c->batch * (double)c->in_h * (double)c->in_w;
     double windows = (double)c->batch * (double)c->out_h * (double)c->out_w;
@@ -85,8 +87,30 @@ size_t ll_variants(const struct ll_software *software, const struct ll_work *wor
         const struct ll_transform *t = &software->transforms[i];
         struct ll_transformed transformed;
         if (ll_transform(t, work, &transformed))
-            out[count++] = (struct ll_variant){t->name, transformed.product, transformed.apart_bytes,
-                                               t->rate[work->dtype], t->overhead_s};
+            out[count++] = (struct ll_variant){.name = t->name,
+                                               .work = transformed.product,
+                                               .apart_bytes = transformed.apart_bytes,
+                                               .rate = t->rate[work->dtype],
+                                               .overhead_s = t->overhead_s,
+                                               .transform = t};
     }
     return count;
+}
+
+void ll_variant_lends(const struct ll_variant *variant, struct ll_unit *unit, struct ll_explain *why)
+{
+    struct ll_matrix *matrix = &unit->matrix;
+    const struct ll_transform *t = variant->transform;
+    if (unit->model != LL_UNIT_MATRIX || !(t || variant->windows))
+        return;
+    const struct ll_tile *tiles = t ? t->tiles : matrix->conv_tiles;
+    uint64_t count = t ? t->tile_count : matrix->conv_tile_count;
+    if (count > 0) {
+        memcpy(matrix->tiles, tiles, count * sizeof *tiles);
+        matrix->tile_count = count;
+    }
+    if (t || matrix->windows == 0)
+        return;
+    ll_say(why, "%s, finding windows leaves of its rate: %.10g", unit->name, matrix->windows);
+    unit->efficiency *= matrix->windows;
 }

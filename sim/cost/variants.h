@@ -3,6 +3,7 @@
 #ifndef LL_SIM_COST_VARIANTS_H
 #define LL_SIM_COST_VARIANTS_H
 
+#include "sim/cost/explain.h"
 #include "sim/machine/machine.h"
 #include "tracer/work.h"
 
@@ -13,14 +14,20 @@ enum { LL_MOST_VARIANTS = LL_MAX_TRANSFORMS + 2 };
 struct ll_variant {
     const char *name; /* NULL: as it is */
     struct ll_work work;
-    double apart_bytes; /* that passes before and after it move */
-    double rate;        /* share of the kernel's rate */
-    double overhead_s;  /* what starting it costs; 0: what the kernel does */
+    double apart_bytes;                   /* that passes before and after it move */
+    double rate;                          /* share of the kernel's rate */
+    double overhead_s;                    /* what starting it costs; 0: what the kernel does */
+    bool windows;                         /* done by kernels that read windows where they lie */
+    const struct ll_transform *transform; /* that it goes through; NULL: none */
 };
 
 /* Fills out and returns how many there are, at least one. Work other than a convolution is done as it is.
  * Pure. */
 size_t ll_variants(const struct ll_software *software, const struct ll_work *work,
                    struct ll_variant out[LL_MOST_VARIANTS]);
+
+/* The unit as kernels use it that do a convolution this way: their menu of tiles, and the rate that finding
+ * windows leaves. Other units stay what they are. */
+void ll_variant_lends(const struct ll_variant *variant, struct ll_unit *unit, struct ll_explain *why);
 
 #endif

@@ -66,7 +66,7 @@ static void add_events(const struct ll_prepared *prepared, uint32_t seq, const s
 {
     const struct ll_residency *residency = prepared->residency;
     uint64_t first = residency->first[seq], count = residency->first[seq + 1] - first,
-             held = prepared->fused[seq].held;
+             held = ll_fused_as(prepared, LL_FUSION_ELEMENTWISE, seq).held;
     struct event *mine = &events->at[events->count];
     double bytes = 0, most = (double)work->a_bytes + (double)work->b_bytes + (double)work->c_bytes;
     for (uint64_t i = 0; i < count; i++) {

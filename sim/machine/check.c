@@ -102,6 +102,17 @@ static bool check_objective(struct ll_reading *reading)
                        "energy cannot be made least without figures; give the machine an `energy` section");
 }
 
+/* Nothing would ever end where standing still takes all power. */
+static bool check_power(struct ll_reading *reading)
+{
+    const struct ll_energy *energy = &reading->machine->energy;
+    if (energy->limit_w == 0 || energy->limit_w > energy->static_w)
+        return true;
+    return ll_complain(reading->diags, place_of(ll_node_get(reading->root, "energy"), "limit_w"),
+                       "a limit of %.10g W leaves nothing to work with beside static_w of %.10g W; give more",
+                       energy->limit_w, energy->static_w);
+}
+
 /* Reports list memory levels beside these other things that can hold an op back. */
 static bool check_level_names(struct ll_reading *reading)
 {
@@ -356,7 +367,7 @@ bool ll_machine_check(struct ll_reading *reading)
 {
     bool right = check_names(reading);
     if (ll_read_well(reading, "software"))
-        right &= check_kernel_names(reading) && check_objective(reading);
+        right &= check_kernel_names(reading) && check_objective(reading) && check_power(reading);
     right &= check_level_names(reading);
     right &= settle_clocks(reading);
     if (ll_read_well(reading, "memory"))

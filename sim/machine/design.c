@@ -314,7 +314,7 @@ static void read_sections(struct ll_design *design, uint64_t sections, struct ll
 bool ll_design_try(struct ll_design *design, uint32_t slot, const struct ll_node *value,
                    struct ll_diags *diags)
 {
-    struct ll_reading reading = {&design->reading, diags, design->root, design->machine, 0};
+    struct ll_reading reading = {&design->reading, diags, design->root, design->machine, NULL, 0};
     struct slot *s = &design->slots[slot];
     struct ll_node before = *s->node, *map = s->map;
     size_t count = diags->count;
@@ -329,7 +329,7 @@ bool ll_design_try(struct ll_design *design, uint32_t slot, const struct ll_node
 
 const struct ll_machine *ll_design_read(struct ll_design *design, struct ll_diags *diags)
 {
-    struct ll_reading reading = {&design->reading, diags, design->root, design->machine, 0};
+    struct ll_reading reading = {&design->reading, diags, design->root, design->machine, NULL, 0};
     size_t before = diags->count;
     read_sections(design, design->sections, &reading);
     if (diags->count == before)

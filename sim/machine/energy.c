@@ -24,13 +24,18 @@ static double of_dtype(const double listed_j[LL_DTYPE_COUNT], enum ll_dtype dtyp
     return best_j;
 }
 
+double ll_machine_mac_j(const struct ll_machine *machine, enum ll_dtype dtype)
+{
+    return of_dtype(machine->energy.mac_j, dtype);
+}
+
 double ll_machine_compute_j(const struct ll_machine *machine, const struct ll_work *work)
 {
     const struct ll_energy *energy = &machine->energy;
     enum ll_dtype dtype = (enum ll_dtype)work->dtype;
     bool product = work->kind == LL_WORK_GEMM || work->kind == LL_WORK_CONV || work->kind == LL_WORK_SEQUENCE;
     double op_j = product ? 0 : of_dtype(energy->op_j, dtype);
-    return (double)work->flops * (op_j > 0 ? op_j : of_dtype(energy->mac_j, dtype) / 2);
+    return (double)work->flops * (op_j > 0 ? op_j : ll_machine_mac_j(machine, dtype) / 2);
 }
 
 /* A figure of the level's own comes first. A larger memory has longer lines, as long as it is not cut into

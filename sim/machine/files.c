@@ -68,6 +68,19 @@ const char *ll_file_find(const char *which, const char *beside, const char *cons
     return path ? path : no_file(which, folders, place, arena, diags);
 }
 
+const char *ll_file_find_data(const char *which, struct ll_place place, const char *const *folders,
+                              struct ll_arena *arena, struct ll_diags *diags)
+{
+    const char *path = path_beside(which, place.file, arena);
+    for (; which[0] != '/' && folders && *folders && !is_file(path); folders++)
+        path = ll_format(arena, "%s/%s", *folders, which);
+    if (is_file(path))
+        return path;
+    ll_complain(diags, place, "no file `%s`, neither beside this one nor where machines are",
+                ll_shown_text(which).text);
+    return NULL;
+}
+
 static const char *read_open(FILE *file, const char *path, struct ll_place place, struct ll_arena *arena,
                              struct ll_diags *diags, size_t *length)
 {

@@ -8,7 +8,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-enum { MOST_KNOBS = LL_MAX_UNITS + 2 * LL_MAX_LEVELS + LL_MAX_LINKS + 2 };
+enum { MOST_KNOBS = LL_MAX_UNITS + 2 * LL_MAX_LEVELS + 3 * LL_MAX_LINKS + 3 };
 
 /* Where a knob's value is in the machine, and how it is called. */
 struct slot {
@@ -51,19 +51,33 @@ static size_t level_slots(const struct ll_machine *machine, struct slot *slots)
     return count;
 }
 
+static size_t network_slots(const struct ll_machine *machine, const struct ll_network *network,
+                            struct slot *slots)
+{
+    const struct {
+        const char *key, *label;
+        const double *Bps;
+    } rates[] = {{"bandwidth", "bandwidth", &network->bandwidth_Bps},
+                 {"port", "port", &network->port_Bps},
+                 {"group_port", "port of a group", &network->group_port_Bps}};
+    size_t count = 0;
+    for (size_t i = 0; i < sizeof rates / sizeof *rates; i++)
+        if (*rates[i].Bps > 0)
+            slots[count++] = (struct slot){"network",
+                                           network->name,
+                                           rates[i].key,
+                                           rates[i].label,
+                                           offset_in(machine, rates[i].Bps),
+                                           false,
+                                           2};
+    return count;
+}
+
 static size_t other_slots(const struct ll_machine *machine, struct slot *slots)
 {
     size_t count = 0;
-    for (uint64_t i = 0; i < machine->network_count; i++) {
-        const struct ll_network *network = &machine->networks[i];
-        slots[count++] = (struct slot){"network",
-                                       network->name,
-                                       "bandwidth",
-                                       "bandwidth",
-                                       offset_in(machine, &network->bandwidth_Bps),
-                                       false,
-                                       2};
-    }
+    for (uint64_t i = 0; i < machine->network_count; i++)
+        count += network_slots(machine, &machine->networks[i], slots + count);
     if (machine->host.bandwidth_Bps > 0)
         slots[count++] = (struct slot){
             "host", NULL, "bandwidth", "host bandwidth", offset_in(machine, &machine->host.bandwidth_Bps),
@@ -76,6 +90,10 @@ static size_t other_slots(const struct ll_machine *machine, struct slot *slots)
                                        offset_in(machine, &machine->host.prepare_Bps),
                                        false,
                                        2};
+    if (machine->energy.limit_w > 0)
+        slots[count++] = (struct slot){
+            "energy", NULL, "limit_w", "power of the board", offset_in(machine, &machine->energy.limit_w),
+            false,    2};
     if (machine->software.op_overhead_s > 0)
         slots[count++] = (struct slot){"software",
                                        NULL,

@@ -29,7 +29,11 @@ static bool no_memory(const struct request *request)
 /* Reads and checks a whole tree. False after complaints. */
 static bool fill(const struct request *request, struct ll_node *root, struct ll_machine *machine)
 {
-    struct ll_reading reading = {&machine->arena, request->diags, root, machine, 0};
+    struct ll_reading reading = {.arena = &machine->arena,
+                                 .diags = request->diags,
+                                 .root = root,
+                                 .machine = machine,
+                                 .folders = request->folders};
     size_t before = request->diags->count;
     for (size_t i = 0; i < request->override_count; i++)
         ll_override_apply(root, &request->overrides[i], request->scratch, request->diags);

@@ -8,6 +8,7 @@
 #define LL_SIM_MACHINE_MACHINE_H
 
 #include "sim/machine/cache_shape.h"
+#include "sim/machine/catalogue.h"
 #include "tracer/base/arena.h"
 #include "tracer/base/diag.h"
 #include "tracer/base/json.h"
@@ -46,18 +47,24 @@ struct ll_systolic {
     double macs[LL_DTYPE_COUNT]; /* multiply-accumulates per PE and cycle; 0: cannot */
 };
 
-/* The output is cut into tiles, each computed by one unit; the menu lists what the kernels offer. */
-struct ll_tile {
-    uint64_t m, n, k;
-};
+/* The output is cut into tiles, each computed by one unit; the menu lists what the kernels offer, of which
+ * the fastest is taken, unless the library goes by a catalogue. */
 struct ll_matrix {
     struct ll_tile tiles[LL_MAX_TILES];
     uint64_t tile_count;
-    double macs[LL_DTYPE_COUNT]; /* multiply-accumulates per unit and cycle */
-    double fill_cycles;          /* before the first product of a tile leaves the pipeline */
+    const struct ll_catalogue *catalogue; /* for products of its dtype that are no convolutions; NULL: none */
+    struct ll_tile conv_tiles[LL_MAX_TILES]; /* of kernels that read a convolution's windows where they lie */
+    uint64_t conv_tile_count;                /* 0: the same menu */
+    double macs[LL_DTYPE_COUNT];             /* multiply-accumulates per unit and cycle */
+    double fill_cycles;                      /* before the first product of a tile leaves the pipeline */
     double feed; /* bytes of operands that it takes in, a cycle, instead of multiplying; 0: beside it */
     double step_cycles; /* the least for a step of a tile's k, its loads and the barrier behind them */
     double join_cycles; /* to start adding up, when units share k */
+    /* Waiting for lines of operands that run along k, of which a step reads a piece each (unit_matrix.c). */
+    double line_cycles;  /* for each line that is not at hand */
+    uint64_t line_reach; /* bytes of a line up to which all are at hand */
+    uint64_t line_drift; /* products along k after which tiles begun together are out of step; 0: at once */
+    double windows;      /* share of its rate that convolutions are left; 0: all */
 };
 
 struct ll_vector {
@@ -74,6 +81,8 @@ struct ll_unit {
     double efficiency;      /* sustained share of the peak rate; 1 when not given */
     bool runs[LL_OP_COUNT]; /* which op kinds it is meant for */
     bool runs_listed;       /* false: no `runs` key, it takes what falls to it */
+    uint64_t
+        align; /* of a plain product's three sides two at least are multiples of it; 0: whatever they are */
     union {
         struct ll_systolic systolic;
         struct ll_matrix matrix;
@@ -117,7 +126,9 @@ enum ll_strided { LL_STRIDED_EXACT, LL_STRIDED_LIBRARY };
  * are copied to columns and multiplied, one product an image. */
 enum ll_convolving { LL_CONVOLVING_DIRECT, LL_CONVOLVING_COLUMNS };
 
-enum ll_fusion { LL_FUSION_NONE, LL_FUSION_ELEMENTWISE };
+/* What an element-wise op is joined to: nothing, whatever is before it, or that if it is no product, which a
+ * library's kernel does alone. */
+enum ll_fusion { LL_FUSION_NONE, LL_FUSION_ELEMENTWISE, LL_FUSION_CHAINS, LL_FUSION_COUNT };
 
 /* How products are laid into the memories: blocked for each on its own, or by a search over tiles that nest
  * (sim/cost/mapping.h), which looks for the least of something. */
@@ -171,13 +182,20 @@ struct ll_transform {
     uint64_t least_filter, most_filter; /* along both axes */
     uint64_t products;                  /* a point: 1 for real numbers, 2 for complex ones of a real image */
     bool fused;                         /* transforms tiles on their way in and out */
+    bool absent;                        /* the library, or this use of it, goes without */
+    bool not_filters;                   /* it does not take it for gradients of filters */
     double rate[LL_DTYPE_COUNT];        /* share of the unit's rate that its products reach; 0: not offered */
+    struct ll_tile tiles[LL_MAX_TILES]; /* its own menu of a matrix unit */
+    uint64_t tile_count;                /* 0: the unit's */
+    uint64_t block_rows, block_columns; /* tiles of one image that it takes at once; 0: any, of any images */
+    double memory;                      /* share of the bandwidth that its passes reach */
     double overhead_s;                  /* what starting it costs; 0: as other convolutions */
 };
 
 struct ll_software {
     double op_overhead_s;   /* what starting one op costs */
     uint64_t queue;         /* ops that the host may start ahead of the device; 0: none before its turn */
+    double gap_s;           /* that the device leaves before an op, however far ahead the host is */
     double step_overhead_s; /* what each dependent step of a sequence costs beside its work */
     double grain; /* FLOPs of one unit, or bytes if more, that are worth starting it; 0: always worth it */
     enum ll_fusion fusion;
@@ -188,6 +206,7 @@ struct ll_software {
     enum ll_objective objective; /* of the search */
     enum ll_algorithm collectives;
     double collective_overhead_s; /* what starting a collective costs, until the first byte leaves */
+    double message_overhead_s;    /* the same of a message from one device to another; 0: as much */
     struct ll_kernel kernels[LL_MAX_KERNELS];
     uint64_t kernel_count;
     struct ll_transform transforms[LL_MAX_TRANSFORMS];
@@ -233,12 +252,14 @@ struct ll_network {
     struct ll_extents shape;
     const char **edges; /* "0-1", "0-1x2", "0>1": see hwconfigs/README.md */
     uint64_t edge_count;
-    double bandwidth_Bps;    /* of one link, one direction */
-    double efficiency;       /* the share of it that large messages reach */
-    double one_way;          /* the share while nothing comes back; 0: the same */
-    double latency_s;        /* of one message over one link */
-    uint64_t fill_bytes;     /* of what a device sends in a collective, these take twice as long */
-    double port_Bps;         /* the most that one device puts into this level or takes out of it; 0: any */
+    double bandwidth_Bps;   /* of one link, one direction */
+    double efficiency;      /* the share of it that large messages reach */
+    double latency_s;       /* of one message over one link */
+    uint64_t chunk_bytes;   /* that a device has under way at once; 0: all */
+    double chunk_latency_s; /* what passing a part of a chunk on costs beside that */
+    double flagged;  /* the share of `bandwidth` of pieces that bring their own flags; 0: there are none */
+    double port_Bps; /* the most that one device puts into this level or takes out of it; 0: any */
+    double group_port_Bps;   /* the same of a group of the levels before, over all its links */
     uint64_t links;          /* that a group of the levels before has into this one; 0: one a device */
     double oversubscription; /* of a fat tree */
     struct ll_network_sample samples[LL_MAX_NETWORK_SAMPLES];
@@ -255,6 +276,7 @@ struct ll_energy {
     double host_j_per_byte;
     double leakage_w_per_mm2; /* over the area, when static_w is 0 */
     double static_w;
+    double limit_w; /* that the board gives, more than static_w; 0: as much as is asked for */
 };
 
 struct ll_area {
@@ -289,6 +311,7 @@ struct ll_machine {
     bool energy_given;
     struct ll_area area;
     bool area_given;
+    const struct ll_catalogue *catalogues; /* those that were read, the newest first */
     struct ll_source *sources;
     uint64_t source_count;
     uint32_t config_hash; /* of all values after inheritance and overrides, not of names and sources */
@@ -346,6 +369,9 @@ static inline bool ll_level_holds(const struct ll_level *level, enum ll_operand 
 {
     return !level->holds_given || level->holds[operand];
 }
+
+/* Joules of one multiply-accumulate; 0 without figures. Pure. */
+double ll_machine_mac_j(const struct ll_machine *machine, enum ll_dtype dtype);
 
 /* Joules of a work's arithmetic, and of a byte into or out of level l; 0 without figures. Pure. */
 double ll_machine_compute_j(const struct ll_machine *machine, const struct ll_work *work);

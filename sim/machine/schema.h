@@ -25,6 +25,7 @@
     X(DTYPES, "number for each dtype", any_dtype) /* double [LL_DTYPE_COUNT]; `unit` is meant */             \
     X(LEVELS, "number", always)                   /* double [LL_MAX_LEVELS]; one key a level */              \
     X(TILES, "list of tiles", any_item)           /* struct ll_tile [LL_MAX_TILES], count at count_offset */ \
+    X(CATALOGUE, "file", not_null)                /* const struct ll_catalogue *, read from that file */     \
     X(EXTENTS, "extents, as 4x4x4", any_extent)   /* struct ll_extents */                                    \
     X(RUNS, "list of op classes and kinds", when_given) /* bool [LL_OP_COUNT], given at given_offset */      \
     X(OPERANDS, "list of operands", when_given)         /* bool [LL_OPERAND_COUNT], given at given_offset */ \
@@ -89,7 +90,8 @@ struct ll_reading {
     struct ll_diags *diags;
     const struct ll_node *root;
     struct ll_machine *machine;
-    uint64_t failed; /* rows of the machine's table that were not read well, a bit each */
+    const char *const *folders; /* where files are looked for, NULL: only beside others */
+    uint64_t failed;            /* rows of the machine's table that were not read well, a bit each */
 };
 
 /* Reads a map into the struct of a table: all rows in their order, then complains of the keys that no row

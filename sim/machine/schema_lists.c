@@ -3,6 +3,7 @@
  * and the structs within structs. */
 #include "sim/machine/path.h"
 #include "sim/machine/schema_types.h"
+#include "sim/machine/steps.h"
 
 #include <inttypes.h>
 #include <stdio.h>
@@ -89,8 +90,10 @@ void ll_write_LEVELS(const struct ll_field *field, const void *object, const str
 
 /* --- lists --- */
 
-/* "128x64x32": how many sides, at most `most`; 0 when it is no such text or a side is 0 or over 65536. */
-static uint64_t parse_sides(const char *text, uint64_t most, uint64_t *sides)
+enum { LARGEST_SIDE = 65536 };
+
+/* "128x64x32": how many sides, at most `most`; 0 when it is no such text or a side is 0 or too large. */
+static uint64_t parse_sides(const char *text, uint64_t most, uint64_t largest, uint64_t *sides)
 {
     for (uint64_t i = 0; i < most; i++) {
         char digits[16];
@@ -99,7 +102,7 @@ static uint64_t parse_sides(const char *text, uint64_t most, uint64_t *sides)
             return 0;
         memcpy(digits, text, length);
         digits[length] = '\0';
-        if (!ll_count_parse(digits, &sides[i]) || sides[i] == 0 || sides[i] > 65536)
+        if (!ll_count_parse(digits, &sides[i]) || sides[i] == 0 || sides[i] > largest)
             return 0;
         if (text[length] == '\0')
             return i + 1;
@@ -110,10 +113,10 @@ static uint64_t parse_sides(const char *text, uint64_t most, uint64_t *sides)
     return 0;
 }
 
-static bool parse_tile(const char *text, struct ll_tile *tile)
+bool ll_tile_parse(const char *text, uint64_t largest, struct ll_tile *tile)
 {
     uint64_t sides[3];
-    bool right = parse_sides(text, 3, sides) == 3;
+    bool right = parse_sides(text, 3, largest, sides) == 3;
     if (right)
         *tile = (struct ll_tile){sides[0], sides[1], sides[2]};
     return right;
@@ -123,7 +126,7 @@ bool ll_read_EXTENTS(const struct ll_field *field, const struct ll_node *node, v
                      struct ll_reading *reading)
 {
     struct ll_extents *extents = ll_at(object, field->offset);
-    extents->count = node->text ? parse_sides(node->text, LL_MAX_EXTENTS, extents->at) : 0;
+    extents->count = node->text ? parse_sides(node->text, LL_MAX_EXTENTS, LARGEST_SIDE, extents->at) : 0;
     return extents->count > 0 || ll_expected(node, reading, "1 to 6 extents of 1 to 65536, as 4x4x4");
 }
 
@@ -153,7 +156,7 @@ bool ll_read_TILES(const struct ll_field *field, const struct ll_node *node, voi
                            field->key, LL_MAX_TILES, node->count);
     *count = 0;
     for (const struct ll_node *child = node->first; child; child = child->next) {
-        if (!child->text || !parse_tile(child->text, &tiles[*count]))
+        if (!child->text || !ll_tile_parse(child->text, LARGEST_SIDE, &tiles[*count]))
             right = ll_expected(child, reading, "a tile m x n x k with sides of 1 to 65536, as 128x128x32");
         ++*count;
     }
@@ -172,6 +175,30 @@ void ll_write_TILES(const struct ll_field *field, const void *object, const stru
         dump->verbs->word(dump->out, text);
     }
     dump->verbs->close(dump->out, LL_NODE_LIST);
+}
+
+bool ll_read_CATALOGUE(const struct ll_field *field, const struct ll_node *node, void *object,
+                       struct ll_reading *reading)
+{
+    if (!node->text || !*node->text)
+        return ll_expected(node, reading, "the file of a catalogue");
+    const struct ll_catalogue *catalogue = ll_catalogue_read(node, reading);
+    *(const struct ll_catalogue **)ll_at(object, field->offset) = catalogue;
+    return catalogue != NULL;
+}
+
+/* By its name; results depend on what it holds. */
+void ll_write_CATALOGUE(const struct ll_field *field, const void *object, const struct ll_machine *machine,
+                        struct ll_dump *dump)
+{
+    const struct ll_catalogue *catalogue =
+        *(const struct ll_catalogue *const *)ll_at_const(object, field->offset);
+    (void)machine;
+    if (!dump->results_only) {
+        dump->verbs->text(dump->out, catalogue->name);
+        return;
+    }
+    dump->verbs->count(dump->out, catalogue->digest);
 }
 
 static bool mark_class(enum ll_op_class op_class, bool *runs)

@@ -20,7 +20,7 @@ static const char *const kinds[] = {"cpu", "gpu", "systolic", "custom", NULL};
 static const char *const dataflows[] = {"os", "ws", "is", NULL};
 static const char *const scopes[] = {"device", "unit", "cluster", NULL};
 static const char *const bufferings[] = {"true", "false", NULL};
-static const char *const fusions[] = {"none", "elementwise", NULL};
+static const char *const fusions[] = {"none", "elementwise", "chains", NULL};
 static const char *const convolving[] = {"direct", "columns", NULL};
 static const char *const strided[] = {"exact", "library", NULL};
 static const char *const mappings[] = {"closed_form", "search", NULL};
@@ -84,6 +84,13 @@ static const struct ll_field matrix_fields[] = {
     {.key = "tiles", .type = LL_TYPE_TILES, AT(matrix.tiles),
      .count_offset = offsetof(struct ll_unit, matrix.tile_count),
      .help = "tiles m x n x k that the kernels offer, each computed by one unit; without, work is dealt evenly"},
+    {.key = "catalogue", .type = LL_TYPE_CATALOGUE, AT(matrix.catalogue),
+     .help = "list of sizes for which the library's kernels were tuned, under the folder of machines: products of its "
+             "dtype are computed by the kernel of the nearest size, not by the fastest tile"},
+    {.key = "conv_tiles", .type = LL_TYPE_TILES, AT(matrix.conv_tiles),
+     .count_offset = offsetof(struct ll_unit, matrix.conv_tile_count),
+     .help = "tiles of the kernels that read a convolution's windows where they lie, in place of tiles: pixels x "
+             "filters x channels"},
     {.key = "macs", .type = LL_TYPE_DTYPES, AT(matrix.macs), .required = true, .min = POSITIVE, .max = MOST_RATE,
      .help = "multiply-accumulates per unit and cycle, by dtype"},
     {.key = "fill_cycles", .type = LL_TYPE_NUMBER, AT(matrix.fill_cycles), .min = 0, .max = MOST_RATE,
@@ -94,6 +101,15 @@ static const struct ll_field matrix_fields[] = {
      .otherwise = "0", .help = "the least cycles for a step of a tile's k: its loads and the barrier behind them"},
     {.key = "join_cycles", .type = LL_TYPE_NUMBER, AT(matrix.join_cycles), .min = 0, .max = 1e9, .otherwise = "0",
      .help = "cycles to start adding up partial sums, when units share k"},
+    {.key = "line_cycles", .type = LL_TYPE_NUMBER, AT(matrix.line_cycles), .min = 0, .max = MOST_RATE,
+     .otherwise = "0", .help = "cycles that a step waits for each line of an operand along k that is not at hand"},
+    {.key = "line_reach", .type = LL_TYPE_SIZE, AT(matrix.line_reach), .dimension = LL_DIMENSION_SIZE, .min = 0,
+     .max = MOST_BYTES, .otherwise = "0B", .help = "length of a line up to which all lines of a tile are at hand"},
+    {.key = "line_drift", .type = LL_TYPE_WHOLE, AT(matrix.line_drift), .min = 0, .max = MOST_UNITS,
+     .otherwise = "0",
+     .help = "products along k of one unit after which tiles begun together are out of step; 0: at once"},
+    {.key = "windows", .type = LL_TYPE_NUMBER, AT(matrix.windows), .min = 0, .max = 1, .otherwise = "0",
+     .help = "share of its rate that is left to convolutions, whose windows are found on the way; 0: all of it"},
 };
 
 static const struct ll_field vector_fields[] = {
@@ -130,6 +146,8 @@ static const struct ll_field unit_fields[] = {
      .help = "sustained share of the peak rate"},
     {.key = "runs", .type = LL_TYPE_RUNS, AT(runs), .given_offset = offsetof(struct ll_unit, runs_listed),
      .help = "op classes or kinds that it is for; when not given, what no other unit lists"},
+    {.key = "align", .type = LL_TYPE_WHOLE, AT(align), .min = 1, .max = MOST_UNITS,
+     .help = "it takes plain products of which two sides at least are multiples of this, others go to the next unit; when not given, all"},
 };
 #undef AT
 
@@ -259,6 +277,18 @@ static const struct ll_field transform_fields[] = {
      .help = "share of the unit's rate that its products reach, by the dtypes for which it is offered"},
     {.key = "fused", .type = LL_TYPE_BOOL, AT(fused), .otherwise = "false",
      .help = "whether tiles are transformed on their way in and out, not by passes of their own"},
+    {.key = "absent", .type = LL_TYPE_BOOL, AT(absent), .otherwise = "false",
+     .help = "whether this library, or this use of it, goes without, though a stack that is inherited has it"},
+    {.key = "tiles", .type = LL_TYPE_TILES, AT(tiles), .count_offset = offsetof(struct ll_transform, tile_count),
+     .help = "tiles m x n x k that its kernels offer on matrix units, in place of the unit's"},
+    {.key = "block_rows", .type = LL_TYPE_WHOLE, AT(block_rows), .min = 1, .max = 1024, .otherwise = "1",
+     .help = "tiles of one image, one below the other, that its kernel takes at once, the last ones whole"},
+    {.key = "block_columns", .type = LL_TYPE_WHOLE, AT(block_columns), .min = 1, .max = 1024, .otherwise = "1",
+     .help = "such tiles side by side"},
+    {.key = "memory", .type = LL_TYPE_NUMBER, AT(memory), .min = POSITIVE, .max = 1, .otherwise = "1",
+     .help = "share of the outermost level's bandwidth that its passes apart reach"},
+    {.key = "not_filters", .type = LL_TYPE_BOOL, AT(not_filters), .otherwise = "false",
+     .help = "whether the library does not take it for the gradient of filters; none that is fused is"},
     {.key = "overhead", .type = LL_TYPE_QUANTITY, AT(overhead_s), .dimension = LL_DIMENSION_TIME, .min = 0,
      .max = MOST_SECONDS, .help = "what starting it costs, in place of what other convolutions cost"},
 };
@@ -271,6 +301,9 @@ static const struct ll_field software_fields[] = {
      .max = MOST_SECONDS, .otherwise = "0s", .help = "what starting one op costs"},
     {.key = "queue", .type = LL_TYPE_WHOLE, AT(queue), .min = 0, .max = MOST_UNITS, .otherwise = "0",
      .help = "ops that the host may start ahead of the device, so that starting them is hidden; 0: none before its turn"},
+    {.key = "gap", .type = LL_TYPE_QUANTITY, AT(gap_s), .dimension = LL_DIMENSION_TIME, .min = 0, .max = MOST_SECONDS,
+     .otherwise = "0s",
+     .help = "that the device leaves before an op, however far ahead the host is: one kernel drains, the next fills"},
     {.key = "step_overhead", .type = LL_TYPE_QUANTITY, AT(step_overhead_s), .dimension = LL_DIMENSION_TIME, .min = 0,
      .max = MOST_SECONDS, .otherwise = "0s",
      .help = "what each dependent step of a sequence, as of a recurrent layer, costs beside its work"},
@@ -281,7 +314,8 @@ static const struct ll_field software_fields[] = {
     {.key = "layout_columns", .type = LL_TYPE_WHOLE, AT(layout_columns), .min = 1, .max = 65536, .otherwise = "1",
      .help = "columns of such a tile"},
     {.key = "fusion", .type = LL_TYPE_CHOICE, AT(fusion), .choices = fusions, .otherwise = "none",
-     .help = "which ops the software joins so that what lies between them stays on chip"},
+     .help = "which ops the software joins so that what lies between them stays on chip: element-wise ones to whatever "
+             "is before them, or in chains, to what is no product"},
     {.key = "convolution", .type = LL_TYPE_CHOICE, AT(convolving), .choices = convolving, .otherwise = "direct",
      .help = "products over windows where they lie; or image by image over windows copied to columns, and no transforms"},
     {.key = "strided_gradient", .type = LL_TYPE_CHOICE, AT(strided), .choices = strided, .otherwise = "exact",
@@ -296,6 +330,9 @@ static const struct ll_field software_fields[] = {
     {.key = "collective_overhead", .type = LL_TYPE_QUANTITY, AT(collective_overhead_s), .dimension = LL_DIMENSION_TIME,
      .min = 0, .max = MOST_SECONDS, .otherwise = "0s",
      .help = "what starting a collective costs on all devices together, until the first byte leaves"},
+    {.key = "message_overhead", .type = LL_TYPE_QUANTITY, AT(message_overhead_s), .dimension = LL_DIMENSION_TIME,
+     .min = 0, .max = MOST_SECONDS,
+     .help = "the same of a message from one device to another; when not given, as much as of a collective"},
     {.key = "kernels", .type = LL_TYPE_LIST, AT(kernels), .count_offset = offsetof(struct ll_software, kernel_count),
      .table = &kernel_table, .max = LL_MAX_KERNELS, .help = "how well the stack's kernels use the machine"},
     {.key = "transforms", .type = LL_TYPE_LIST, AT(transforms),
@@ -357,17 +394,24 @@ static const struct ll_field network_fields[] = {
      .required = true, .min = 1, .max = MOST_BPS, .help = "of one link, one direction"},
     {.key = "efficiency", .type = LL_TYPE_NUMBER, AT(efficiency), .min = POSITIVE, .max = 1, .otherwise = "1",
      .help = "the share of it that large messages reach"},
-    {.key = "one_way", .type = LL_TYPE_NUMBER, AT(one_way), .min = POSITIVE, .max = 1,
-     .help = "the share that a message reaches while nothing comes back; when not given, `efficiency`"},
     {.key = "latency", .type = LL_TYPE_QUANTITY, AT(latency_s), .dimension = LL_DIMENSION_TIME, .min = 0,
      .max = MOST_SECONDS, .otherwise = "0s", .help = "of one message over one link"},
-    {.key = "fill", .type = LL_TYPE_SIZE, AT(fill_bytes), .dimension = LL_DIMENSION_SIZE, .min = 1, .max = MOST_BYTES,
-     .help = "the first so many bytes that a device sends in a collective take twice as long: until pieces follow each "
-             "other without a gap"},
+    {.key = "chunk", .type = LL_TYPE_SIZE, AT(chunk_bytes), .dimension = LL_DIMENSION_SIZE, .min = 1, .max = MOST_BYTES,
+     .help = "what a device has under way at once, in all its buffers together: it is passed on in two halves, each when "
+             "it is complete, and the next chunk waits for the last half; when not given, all bytes flow without a gap"},
+    {.key = "chunk_latency", .type = LL_TYPE_QUANTITY, AT(chunk_latency_s), .dimension = LL_DIMENSION_TIME, .min = 0,
+     .max = MOST_SECONDS, .otherwise = "0s", .help = "of passing a half on, beside `latency`"},
+    {.key = "flagged", .type = LL_TYPE_NUMBER, AT(flagged), .min = POSITIVE, .max = 1,
+     .help = "the share of the bandwidth where each few bytes bring a flag along and wait for no half of a chunk: the "
+             "faster way is taken; when not given, there is none"},
     {.key = "port", .type = LL_TYPE_QUANTITY, AT(port_Bps), .dimension = LL_DIMENSION_BANDWIDTH, .min = 1,
      .max = MOST_BPS, .help = "the most that one device puts into it or takes out of it; when not given, what its links carry"},
+    {.key = "group_port", .type = LL_TYPE_QUANTITY, AT(group_port_Bps), .dimension = LL_DIMENSION_BANDWIDTH, .min = 1,
+     .max = MOST_BPS,
+     .help = "of a further level: the most that a group puts into it or takes out of it over all its links; when not "
+             "given, what they carry"},
     {.key = "links", .type = LL_TYPE_WHOLE, AT(links), .min = 0, .max = MOST_UNITS, .otherwise = "0",
-     .help = "of a further level: network cards of a group, which its devices share in turn; 0: one a device"},
+     .help = "of a further level: network cards of a group; neighbours share one; 0: one a device"},
     {.key = "oversubscription", .type = LL_TYPE_NUMBER, AT(oversubscription), .min = POSITIVE, .max = 1e6, .otherwise = "1",
      .help = "of a fat tree: how much more a switch could take in from below than it can pass upwards"},
     {.key = "samples", .type = LL_TYPE_LIST, AT(samples), .count_offset = offsetof(struct ll_network, sample_count),
@@ -398,6 +442,9 @@ static const struct ll_field energy_fields[] = {
      .help = "power that flows all the time when `static_w` is not given, in W for each mm2 of the area"},
     {.key = "static_w", .type = LL_TYPE_NUMBER, AT(static_w), .unit = "W", .min = POSITIVE, .max = 1e9,
      .help = "power that flows all the time, in W"},
+    {.key = "limit_w", .type = LL_TYPE_NUMBER, AT(limit_w), .unit = "W", .min = POSITIVE, .max = 1e9,
+     .help = "power that the board gives, in W: with products clocks sink until `static_w` and the energy of their "
+             "arithmetic keep within it; when not given, as much as is asked for"},
 };
 #undef AT
 static const struct ll_table energy_table = {TABLE("energy section", energy_fields, struct ll_energy)};

@@ -32,6 +32,9 @@ bool ll_expected(const struct ll_node *node, struct ll_reading *reading, const c
 bool ll_is_type(const struct ll_node *node, enum ll_node_type type, const char *what,
                 struct ll_reading *reading);
 
+/* Reads "128x64x32", with sides of 1 to largest; false when the text is no such thing. */
+bool ll_tile_parse(const char *text, uint64_t largest, struct ll_tile *tile);
+
 /* A number without unit within the bounds of the row, meant in its unit. */
 bool ll_read_number(const struct ll_field *field, const struct ll_node *node, struct ll_reading *reading,
                     double *value);

@@ -12,6 +12,11 @@
 const char *ll_file_find(const char *which, const char *beside, const char *const *folders,
                          struct ll_place place, struct ll_arena *arena, struct ll_diags *diags);
 
+/* files.c: the path of a file of numbers that a value names, beside the file in which it stands at `place`,
+ * or in the folders. NULL after a complaint there. In the arena. */
+const char *ll_file_find_data(const char *which, struct ll_place place, const char *const *folders,
+                              struct ll_arena *arena, struct ll_diags *diags);
+
 /* files.c: the whole text of a file of at most LL_YAML_LIMIT_BYTES. NULL after a complaint at `place`. */
 const char *ll_file_read(const char *path, struct ll_place place, struct ll_arena *arena,
                          struct ll_diags *diags, size_t *length);
@@ -44,6 +49,10 @@ bool ll_machine_check(struct ll_reading *reading);
 
 /* Its part for the network. */
 bool ll_check_networks(struct ll_reading *reading);
+
+/* catalogue.c: the catalogue whose file a text names; files that the machine's reading met before are not
+ * read again. NULL after complaints. In the machine's arena. */
+const struct ll_catalogue *ll_catalogue_read(const struct ll_node *node, struct ll_reading *reading);
 
 /* dump.c: sets config_hash. False when memory ran out. */
 bool ll_machine_hash(struct ll_machine *machine);

@@ -34,81 +34,12 @@ const char *ll_algorithm_name(enum ll_algorithm algorithm)
     return algorithms[algorithm].name;
 }
 
-void ll_steps_send(struct ll_steps *steps, uint64_t from_rank, uint64_t to_rank, double bytes)
-{
-    const struct ll_exchange *e = &steps->exchange;
-    steps->step_bytes += bytes;
-    steps->most_bytes = fmax(steps->most_bytes, bytes);
-    for (uint64_t g = 0; g < e->groups; g++)
-        ll_flows_add(steps->flows, e->members[g * e->size + from_rank], e->members[g * e->size + to_rank],
-                     bytes);
-}
-
-/* How much longer sending takes because the first bytes of a collective go out with gaps. A message alone has
- * no gaps, nobody waits for its pieces, and may be faster than where as much comes back. */
-static double gaps_s(const struct ll_steps *steps, const struct ll_flow_times *flow, double sent_bytes)
-{
-    if (flow->busiest == UINT64_MAX || sent_bytes <= 0)
-        return 0;
-    if (steps->exchange.collective == LL_COLLECTIVE_SEND_RECEIVE)
-        return flow->sent_s * (ll_net_link_alone(steps->net, flow->busiest) - 1);
-    double fill_bytes = (double)ll_net_link_fill_bytes(steps->net, flow->busiest);
-    return flow->sent_s * fmin(1, fill_bytes / sent_bytes);
-}
-
-/* The times of the messages added so far, which are then forgotten. */
-static struct ll_flow_times run(struct ll_steps *steps, double times)
-{
-    struct ll_flow_times flow;
-    steps->failed |= !ll_flows_run(steps->flows, &flow);
-    ll_flows_clear(steps->flows);
-    double gaps = gaps_s(steps, &flow, times * steps->most_bytes);
-    flow.sent_s += gaps;
-    flow.done_s += gaps;
-    steps->most_bytes = 0;
-    if (flow.busiest != UINT64_MAX)
-        steps->busiest = flow.busiest;
-    steps->sent_bytes += times * steps->step_bytes;
-    steps->step_bytes = 0;
-    return flow;
-}
-
-void ll_steps_end(struct ll_steps *steps, double times)
-{
-    struct ll_flow_times flow = run(steps, times);
-    steps->time_s += times * flow.done_s;
-    steps->rounds += times;
-}
-
-void ll_steps_end_stream(struct ll_steps *steps, double hops)
-{
-    struct ll_flow_times flow = run(steps, 1);
-    steps->time_s += hops * flow.latency_s + flow.sent_s;
-    steps->rounds += hops;
-}
-
-/* (hops - 1 + c) (latency + sent / c) is least where c = sqrt((hops - 1) sent / latency). */
-void ll_steps_end_chunks(struct ll_steps *steps, double hops)
-{
-    struct ll_flow_times flow = run(steps, 1);
-    double further = hops - 1, best_s = INFINITY, best_rounds = hops;
-    double ideal = flow.latency_s > 0 ? sqrt(further * flow.sent_s / flow.latency_s) : INFINITY;
-    if (isinf(ideal))
-        best_s = flow.sent_s;
-    for (double c = fmax(1, floor(ideal)); isfinite(c) && c <= fmax(1, ceil(ideal)); c++) {
-        double time_s = (further + c) * (flow.latency_s + flow.sent_s / c);
-        best_rounds = time_s < best_s ? further + c : best_rounds;
-        best_s = fmin(best_s, time_s);
-    }
-    steps->time_s += best_s;
-    steps->rounds += best_rounds;
-}
-
 static enum ll_exchange_trouble try_algorithm(const struct ll_net *net, struct ll_flows *flows,
                                               const struct ll_exchange *exchange, enum ll_algorithm algorithm,
                                               struct ll_exchanged *exchanged)
 {
     struct ll_steps steps = {.net = net, .flows = flows, .exchange = *exchange, .busiest = UINT64_MAX};
+    steps.exchange.algorithm = algorithm;
     ll_flows_clear(flows);
     if (!algorithms[algorithm].send(&steps))
         return LL_EXCHANGE_NO_WAY;
@@ -116,8 +47,8 @@ static enum ll_exchange_trouble try_algorithm(const struct ll_net *net, struct l
         .time_s = steps.time_s,
         .sent_bytes = steps.sent_bytes,
         .rounds = steps.rounds,
-        .algorithm = algorithm,
-        .busiest = steps.busiest == UINT64_MAX ? NULL : ll_net_link_level(net, steps.busiest),
+        .algorithm = steps.exchange.algorithm,
+        .busiest = steps.busiest == UINT64_MAX ? NULL : ll_net_link_spec(net, steps.busiest)->name,
     };
     return steps.failed ? LL_EXCHANGE_NO_MEMORY : LL_EXCHANGE_DONE;
 }
@@ -249,7 +180,8 @@ enum ll_exchange_trouble ll_exchange_by_software(const struct ll_net *net, const
     way.algorithm = LL_ALGORITHM_COUNT;
     if (trouble == LL_EXCHANGE_NO_WAY)
         trouble = ll_exchange(net, &way, exchanged);
-    exchanged->overhead_s = software->collective_overhead_s;
+    bool alone = exchange->collective == LL_COLLECTIVE_SEND_RECEIVE && software->message_overhead_s > 0;
+    exchanged->overhead_s = alone ? software->message_overhead_s : software->collective_overhead_s;
     exchanged->time_s += exchanged->overhead_s;
     return trouble;
 }

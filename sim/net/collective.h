@@ -52,10 +52,10 @@ enum ll_exchange_trouble {
 enum ll_exchange_trouble ll_exchange(const struct ll_net *net, const struct ll_exchange *exchange,
                                      struct ll_exchanged *exchanged);
 
-/* The same as the machine's software does it: with its `collective_overhead`; by what `samples` of the level
- * that a group of an all-reduce lies in say, where there are some of as many devices or of fewer and of more;
- * else by the way that it prefers, where that one serves; else by the fastest. exchange->algorithm is not
- * looked at. */
+/* The same as the machine's software does it: with its `collective_overhead` or `message_overhead`; by what
+ * `samples` of the level that a group of an all-reduce lies in say, where there are some of as many devices
+ * or of fewer and of more; else by the way that it prefers, where that one serves; else by the fastest.
+ * exchange->algorithm is not looked at. */
 enum ll_exchange_trouble ll_exchange_by_software(const struct ll_net *net, const struct ll_exchange *exchange,
                                                  struct ll_exchanged *exchanged);
 

@@ -198,6 +198,7 @@ bool ll_flows_run(struct ll_flows *flows, struct ll_flow_times *times)
         return false;
     for (uint64_t i = 0; i < flows->count; i++) {
         times->latency_s = fmax(times->latency_s, flows->messages[i].latency_s);
+        times->mean_latency_s += flows->messages[i].latency_s / (double)flows->count;
         if (flows->messages[i].left_bytes <= 0)
             times->done_s = fmax(times->done_s, flows->messages[i].latency_s);
     }

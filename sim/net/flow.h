@@ -28,6 +28,7 @@ void ll_flows_add(struct ll_flows *flows, uint64_t from, uint64_t to, double byt
  */
 struct ll_flow_times {
     double latency_s, sent_s, done_s;
+    double mean_latency_s; /* of all messages */
     uint64_t busiest;
 };
 

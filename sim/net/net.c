@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Links are numbered level by level; within a level network by network (rails of the first group of groups,
  * then of the next); within a network those of its topology, then a port into and one out of it for each of
- * its devices. */
+ * its devices. After the networks of a group of groups come the ports that its groups have into all of
+ * them. */
 #include "sim/net/net.h"
 
 #include "tracer/base/num.h"
@@ -16,6 +17,7 @@ struct level {
     uint64_t inner;  /* devices of a group that it joins */
     uint64_t rails;  /* links of a group into it */
     uint64_t stride; /* links of one of its networks, ports included */
+    uint64_t block;  /* links of all the networks of a group of groups, and the groups' ports */
     uint64_t first;  /* its first link */
 };
 
@@ -35,6 +37,8 @@ static const char *open_level(struct ll_net *net, const struct ll_network *spec)
     level->inner = net->devices;
     level->rails = spec->links ? ll_min(spec->links, level->inner) : level->inner;
     level->stride = level->fabric.links + (spec->port_Bps > 0 ? 2 * spec->devices : 0);
+    level->block =
+        ll_add(ll_mul(level->rails, level->stride), spec->group_port_Bps > 0 ? 2 * spec->devices : 0);
     net->devices = ll_mul(net->devices, spec->devices);
     return ll_fits(net->devices) && net->devices <= UINT32_MAX ? NULL : "these are too many devices";
 }
@@ -45,7 +49,7 @@ static const char *number_links(struct ll_net *net)
         struct level *level = &net->levels[i];
         uint64_t groups = net->devices / (level->inner * level->fabric.devices);
         level->first = net->links;
-        net->links = ll_add(net->links, ll_mul(ll_mul(groups, level->rails), level->stride));
+        net->links = ll_add(net->links, ll_mul(groups, level->block));
     }
     return ll_fits(net->links) && net->links <= MOST_LINKS ? NULL : "these are too many links";
 }
@@ -108,6 +112,25 @@ uint64_t ll_net_rails(const struct ll_net *net, uint64_t level)
     return net->levels[level].rails;
 }
 
+static uint64_t rail_of(const struct level *level, uint64_t device)
+{
+    return device % level->inner * level->rails / level->inner;
+}
+
+uint64_t ll_net_rail(const struct ll_net *net, uint64_t level, uint64_t device)
+{
+    assert(level < net->count && device < net->devices);
+    return rail_of(&net->levels[level], device);
+}
+
+uint64_t ll_net_level_between(const struct ll_net *net, uint64_t from, uint64_t to)
+{
+    uint64_t level = net->count - 1;
+    while (level > 0 && from / net->levels[level].inner == to / net->levels[level].inner)
+        level--;
+    return level;
+}
+
 static const struct level *level_of(const struct ll_net *net, uint64_t link)
 {
     uint64_t i = net->count - 1;
@@ -117,40 +140,31 @@ static const struct level *level_of(const struct ll_net *net, uint64_t link)
     return &net->levels[i];
 }
 
+const struct ll_network *ll_net_link_spec(const struct ll_net *net, uint64_t link)
+{
+    return level_of(net, link)->fabric.level;
+}
+
 double ll_net_link_Bps(const struct ll_net *net, uint64_t link)
 {
     const struct level *level = level_of(net, link);
     const struct ll_network *spec = level->fabric.level;
-    uint64_t local = (link - level->first) % level->stride;
+    uint64_t within = (link - level->first) % level->block, local = within % level->stride;
+    if (within >= level->rails * level->stride)
+        return spec->group_port_Bps * spec->efficiency;
     double Bps = local < level->fabric.links ? spec->bandwidth_Bps * ll_fabric_width(&level->fabric, local)
                                              : spec->port_Bps;
     return Bps * spec->efficiency;
-}
-
-uint64_t ll_net_link_fill_bytes(const struct ll_net *net, uint64_t link)
-{
-    return level_of(net, link)->fabric.level->fill_bytes;
-}
-
-double ll_net_link_alone(const struct ll_net *net, uint64_t link)
-{
-    const struct ll_network *level = level_of(net, link)->fabric.level;
-    return level->one_way > 0 ? level->efficiency / level->one_way : 1;
-}
-
-const char *ll_net_link_level(const struct ll_net *net, uint64_t link)
-{
-    return level_of(net, link)->fabric.level->name;
 }
 
 /* From the device's place in its group of groups to another such place; its place within the group stays. */
 static double route_level(const struct level *level, uint64_t from, uint64_t to, struct ll_path *path)
 {
     const struct ll_network *spec = level->fabric.level;
-    uint64_t whole = level->inner * spec->devices,
-             network = from / whole * level->rails + from % level->inner % level->rails;
     uint64_t here = from / level->inner % spec->devices, there = to / level->inner % spec->devices;
-    uint64_t first = level->first + network * level->stride, ports = first + level->fabric.links;
+    uint64_t block = level->first + from / (level->inner * spec->devices) * level->block;
+    uint64_t first = block + rail_of(level, from) * level->stride, ports = first + level->fabric.links;
+    uint64_t group_ports = block + level->rails * level->stride;
     uint64_t begin = path->count;
     ll_fabric_route(&level->fabric, here, there, path);
     for (uint64_t i = begin; i < path->count; i++)
@@ -159,6 +173,10 @@ static double route_level(const struct level *level, uint64_t from, uint64_t to,
     if (spec->port_Bps > 0 && here != there) {
         ll_path_add(path, ports + 2 * here);
         ll_path_add(path, ports + 2 * there + 1);
+    }
+    if (spec->group_port_Bps > 0 && here != there) {
+        ll_path_add(path, group_ports + 2 * here);
+        ll_path_add(path, group_ports + 2 * there + 1);
     }
     return latency_s;
 }

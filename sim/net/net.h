@@ -3,8 +3,9 @@
  *
  * The levels of the machine's `network`, innermost first, multiply: of levels of 8 and 16 devices there are
  * 128, and device 11 is the fourth (11 % 8 = 3) of the second group (11 / 8 = 1). A group has `links` links
- * into the next level (one a device, when not given), and each set of links with the same place in their
- * groups is a network of its own: eight rails, or one, through which all eight devices send.
+ * into the next level (one a device, when not given), of which neighbours share one, and each set of links
+ * with the same place in their groups is a network of its own: eight rails, or one, through which all eight
+ * devices send.
  *
  * A message between groups goes along the outer levels first, then inwards. Immutable once made, to be shared
  * by threads. */
@@ -25,20 +26,22 @@ uint64_t ll_net_devices(const struct ll_net *net);
 uint64_t ll_net_links(const struct ll_net *net);
 uint64_t ll_net_levels(const struct ll_net *net);
 
-/* What a link carries of large messages, in bytes a second, one direction; ports are links too. The level's
- * name. */
+/* What a link carries of large messages, in bytes a second, one direction; ports are links too. The level
+ * that it is of. */
 double ll_net_link_Bps(const struct ll_net *net, uint64_t link);
-uint64_t ll_net_link_fill_bytes(const struct ll_net *net, uint64_t link);
-
-/* How many times as long a message takes over the link while nothing comes back. */
-double ll_net_link_alone(const struct ll_net *net, uint64_t link);
-const char *ll_net_link_level(const struct ll_net *net, uint64_t link);
+const struct ll_network *ll_net_link_spec(const struct ll_net *net, uint64_t link);
 
 /* Devices in a group that level `level` joins: 1 for the innermost. */
 uint64_t ll_net_group(const struct ll_net *net, uint64_t level);
 
 /* How many links such a group has into the level, which are networks of their own. */
 uint64_t ll_net_rails(const struct ll_net *net, uint64_t level);
+
+/* Through which of them a device sends. */
+uint64_t ll_net_rail(const struct ll_net *net, uint64_t level, uint64_t device);
+
+/* The outermost level in which two devices have different places; 0 of a device and itself. */
+uint64_t ll_net_level_between(const struct ll_net *net, uint64_t from, uint64_t to);
 
 /* Adds the links that a message crosses to the path; its latency in seconds. */
 double ll_net_route(const struct ll_net *net, uint64_t from, uint64_t to, struct ll_path *path);

@@ -13,7 +13,9 @@ struct ll_steps {
     struct ll_flows *flows;
     struct ll_exchange exchange;
     double time_s, sent_bytes, rounds;
-    double step_bytes, most_bytes; /* of the step under way: all messages, the largest */
+    /* Of the step under way: bytes of all messages, what passing half a chunk on costs them, their number. */
+    double step_bytes, pass_s;
+    uint64_t messages;
     uint64_t busiest;
     bool failed;
 };
@@ -27,6 +29,16 @@ void ll_steps_end(struct ll_steps *steps, double times);
 /* They are a stream through `hops` messages one behind the other: each latency comes once, and the bytes,
  * which are those of the whole stream, flow everywhere at the same time. */
 void ll_steps_end_stream(struct ll_steps *steps, double hops);
+
+/* They are hops of one kind that a longer stream takes; what one of them costs beside sending, without and
+ * with waiting for pieces to be complete. They are forgotten. `hops`: of the whole stream. */
+struct ll_steps_hop {
+    double latency_s, pass_s;
+};
+struct ll_steps_hop ll_steps_end_hop(struct ll_steps *steps, double hops);
+
+/* They are a stream whose `hops` hops cost that much together. */
+void ll_steps_end_hops(struct ll_steps *steps, const struct ll_steps_hop *all, double hops);
 
 /* They are a stream in chunks, of a number that makes it fastest: hops + chunks - 1 rounds of a chunk each.
  */

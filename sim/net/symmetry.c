@@ -71,18 +71,18 @@ static bool one_place_each(const struct ll_exchange *e, uint64_t inner)
 
 /* The groups on the fullest rail into a level, the first of equals; a list on the heap. False when there is
  * but one rail in use, or memory ran out. */
-static bool take_rail(const struct ll_exchange *e, uint64_t inner, uint64_t rails, struct ll_exchange *fewer,
-                      uint64_t **owned)
+static bool take_rail(const struct ll_net *net, uint64_t level, const struct ll_exchange *e,
+                      struct ll_exchange *fewer, uint64_t **owned)
 {
-    uint64_t best = 0, kept = 0, *count = calloc(rails, sizeof *count);
+    uint64_t rails = ll_net_rails(net, level), best = 0, kept = 0, *count = calloc(rails, sizeof *count);
     for (uint64_t g = 0; count && g < e->groups; g++)
-        count[e->members[g * e->size] % inner % rails]++;
+        count[ll_net_rail(net, level, e->members[g * e->size])]++;
     for (uint64_t r = 1; count && r < rails; r++)
         best = count[r] > count[best] ? r : best;
     bool some = count && count[best] < e->groups;
     *owned = some ? malloc(count[best] * e->size * sizeof **owned) : NULL;
     for (uint64_t g = 0; *owned && g < e->groups; g++)
-        if (e->members[g * e->size] % inner % rails == best)
+        if (ll_net_rail(net, level, e->members[g * e->size]) == best)
             memcpy(*owned + kept++ * e->size, e->members + g * e->size, e->size * sizeof **owned);
     free(count);
     fewer->members = *owned ? *owned : fewer->members;
@@ -100,9 +100,10 @@ struct ll_exchange ll_distinct_groups(const struct ll_net *net, const struct ll_
     if (span.outermost + 1 < ll_net_levels(net))
         fewer.groups = groups_of_block(e, ll_net_group(net, span.outermost + 1));
     uint64_t inner = ll_net_group(net, span.outermost);
-    if (fewer.groups > 1 && span.innermost == span.outermost && one_place_each(&fewer, inner) &&
+    bool apart = ll_net_machine(net)->networks[span.outermost].group_port_Bps == 0;
+    if (apart && fewer.groups > 1 && span.innermost == span.outermost && one_place_each(&fewer, inner) &&
         same_outside(&fewer, inner))
-        take_rail(&fewer, inner, ll_net_rails(net, span.outermost), &fewer, owned);
+        take_rail(net, span.outermost, &fewer, &fewer, owned);
     return fewer;
 }
 

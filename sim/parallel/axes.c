@@ -348,9 +348,14 @@ static void row_scale(const struct ll_op_view *op, struct ll_axes *axes)
 #define ll_axes_CTC whole
 #define ll_axes_DOT whole
 #define ll_axes_DRAWN whole
+#define ll_axes_DRIVEN whole
 #define ll_axes_EXCHANGED whole
 #define ll_axes_FACTORED whole
 #define ll_axes_GATHERED whole
+#define ll_axes_GBMV whole
+#define ll_axes_GBMV_ADD whole
+#define ll_axes_GEMMT whole
+#define ll_axes_GEMMT_ADD whole
 #define ll_axes_GEMV whole
 #define ll_axes_GEMV_ADD whole
 #define ll_axes_GER whole
@@ -362,6 +367,10 @@ static void row_scale(const struct ll_op_view *op, struct ll_axes *axes)
 #define ll_axes_NMS whole
 #define ll_axes_NORM whole
 #define ll_axes_NOTHING whole
+#define ll_axes_PART_MV whole
+#define ll_axes_PART_MV_ADD whole
+#define ll_axes_PART_TRIANGLE whole
+#define ll_axes_PART_UPDATE whole
 #define ll_axes_RECEIVED whole
 #define ll_axes_RECURRENT whole
 #define ll_axes_ROI_POOL whole

@@ -14,8 +14,8 @@
  *       started[k] = max(started[k - 1], end[k - queue]) + overhead[k]
  *       late[k] = max(0, started[k] - behind[k] - start[k])
  *
- * where `behind` is what the software still does once the device has begun. Without a queue an op ends when
- * both have done with it:
+ * where `behind` is what the software still does once the device has begun; all is over when both have done.
+ * Without a queue an op ends when both have done with it:
  *
  *       late[k] = overhead[k] - min(behind[k], time[k])
  *
@@ -244,8 +244,8 @@ static void place_op(struct run *run, uint32_t seq, uint32_t streams, const stru
 static void save_traffic(const struct ll_prepared *prepared, const struct ll_machine *machine, uint32_t seq,
                          double saved[LL_MAX_LEVELS])
 {
-    bool fuses = machine->software.fusion == LL_FUSION_ELEMENTWISE;
-    ll_residency_saved(prepared->residency, machine, seq, fuses ? prepared->fused[seq].held : 0, saved);
+    struct ll_fused fused = ll_fused_as(prepared, machine->software.fusion, seq);
+    ll_residency_saved(prepared->residency, machine, seq, fused.held, saved);
 }
 
 /* The op's time on an empty stream: residency and fusion take traffic off its cost. */
@@ -253,9 +253,12 @@ static void time_op(const struct ll_prepared *prepared, const struct ll_machine 
                     const struct ll_cost *cost, double saved[LL_MAX_LEVELS], struct ll_timing *timing,
                     struct ll_explain *why)
 {
+    bool follows = ll_fused_as(prepared, machine->software.fusion, seq).follows;
+    struct ll_cost whole = *cost;
+    whole.gap_s = follows ? 0 : cost->gap_s;
     save_traffic(prepared, machine, seq, saved);
-    ll_cost_time(machine, cost, saved, timing, why);
-    if (machine->software.fusion == LL_FUSION_ELEMENTWISE && prepared->fused[seq].follows) {
+    ll_cost_time(machine, &whole, saved, timing, why);
+    if (follows) {
         timing->overhead_s = timing->behind_s = 0;
         ll_say(why, "fused with the op before it, its start costs nothing: %.10g + 0 = %.10g s",
                timing->time_s, timing->time_s);
@@ -397,13 +400,13 @@ static void run_ops(struct run *run, struct ll_kind_sums *kinds, struct ll_resul
 
 static bool sum_up(const struct run *run, struct ll_kind_sums *kinds, struct ll_result *result)
 {
-    double steps = (double)run->prepared->steps;
-    result->time_s = run->end_s / steps;
+    double steps = (double)run->prepared->steps, behind_s = fmax(0, run->started_s - run->end_s);
+    result->time_s = (run->end_s + behind_s) / steps;
     result->device_active_s = run->active_s / steps;
     result->starting_s = run->starting_s / steps;
     for (uint64_t l = 0; l < run->machine->level_count; l++)
         result->level_bytes[l] /= steps;
-    ll_find_bottlenecks(result, run->parts);
+    ll_find_bottlenecks(result, run->parts, behind_s);
     ll_sum_energy(result);
     ll_kind_sums_end(kinds, result);
     return ll_find_exposure(result);

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Fusion of element-wise ops, as compilers and hand-written epilogues do it: an element-wise op that reads
  * what the op right before it has just made takes it from registers and needs no start of its own; when
- * nobody else reads it, the result in between never goes to memory. What computes is counted as before. */
+ * nobody else reads it, the result in between never goes to memory. What computes is counted as before. In
+ * chains the op before is no product, which a library does alone. */
 #include "sim/replay/replay_parts.h"
 
 enum { MOST_OPERANDS = 64 }; /* bits of ll_fused.held */
@@ -20,19 +21,26 @@ static uint8_t *count_readers(const struct ll_trace *trace, struct ll_arena *are
     return readers;
 }
 
-static bool can_lead(const struct ll_prepared *prepared, uint32_t seq)
+static bool is_product(uint64_t kind)
+{
+    return kind == LL_WORK_GEMM || kind == LL_WORK_CONV || kind == LL_WORK_SEQUENCE;
+}
+
+static bool can_lead(const struct ll_prepared *prepared, enum ll_fusion fusion, uint32_t seq)
 {
     uint64_t kind = prepared->works[prepared->trace->ops[seq].form].kind;
+    if (fusion == LL_FUSION_CHAINS && is_product(kind))
+        return false;
     return kind != LL_WORK_NOTHING && kind != LL_WORK_HOST && kind != LL_WORK_SWAP && kind != LL_WORK_WAIT &&
            kind != LL_WORK_COLLECTIVE;
 }
 
 /* The operand of op seq that the op before it made, LL_NONE when there is none or seq cannot follow. */
-static uint32_t fused_operand(const struct ll_prepared *prepared, uint32_t seq)
+static uint32_t fused_operand(const struct ll_prepared *prepared, enum ll_fusion fusion, uint32_t seq)
 {
     const struct ll_trace *trace = prepared->trace;
     const struct ll_op_view *view = &trace->forms[trace->ops[seq].form].view;
-    if (ll_op_class(view->kind) != LL_CLASS_ELEMENTWISE || !can_lead(prepared, seq - 1))
+    if (ll_op_class(view->kind) != LL_CLASS_ELEMENTWISE || !can_lead(prepared, fusion, seq - 1))
         return LL_NONE;
     for (uint32_t i = 0; i < view->input_count && i < MOST_OPERANDS; i++)
         if (trace->tensors[ll_op_input(trace, seq, i)].producer == seq - 1)
@@ -40,14 +48,15 @@ static uint32_t fused_operand(const struct ll_prepared *prepared, uint32_t seq)
     return LL_NONE;
 }
 
-const struct ll_fused *ll_find_fusion(const struct ll_prepared *prepared, struct ll_arena *arena)
+const struct ll_fused *ll_find_fusion(const struct ll_prepared *prepared, enum ll_fusion fusion,
+                                      struct ll_arena *arena)
 {
     const struct ll_trace *trace = prepared->trace;
     struct ll_arena scratch = {0};
     uint8_t *readers = count_readers(trace, &scratch);
     struct ll_fused *fused = ll_alloc(arena, trace->op_count, sizeof *fused);
     for (uint32_t seq = prepared->first_op + 1; readers && fused && seq < prepared->end_op; seq++) {
-        uint32_t operand = fused_operand(prepared, seq);
+        uint32_t operand = fused_operand(prepared, fusion, seq);
         if (operand == LL_NONE)
             continue;
         uint32_t tensor = ll_op_input(trace, seq, operand);

@@ -94,8 +94,10 @@ const struct ll_prepared *ll_prepare(const struct ll_trace *trace, struct ll_are
     count(prepared);
     prepared->deps = ll_trace_deps(trace, arena);
     prepared->residency = ll_residency_new(trace, arena);
-    prepared->fused = ll_find_fusion(prepared, arena);
-    bool whole =
-        prepared->deps && prepared->fused && prepared->residency && ll_footprint(trace, &prepared->footprint);
+    bool whole = prepared->deps && prepared->residency && ll_footprint(trace, &prepared->footprint);
+    for (enum ll_fusion f = LL_FUSION_NONE + 1; f < LL_FUSION_COUNT; f++) {
+        prepared->fused[f] = ll_find_fusion(prepared, f, arena);
+        whole = whole && prepared->fused[f];
+    }
     return whole ? prepared : NULL;
 }

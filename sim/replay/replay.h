@@ -30,12 +30,19 @@ struct ll_prepared {
     const struct ll_deps *deps;
     const struct ll_residency *residency;
     struct ll_footprint footprint;
-    const struct ll_fused *fused; /* by op */
-    const struct ll_work *works;  /* by form */
-    const uint32_t *same;         /* by form: the first of the same kind and work, for what it costs */
-    double flops, bytes;          /* algorithmic, a step */
-    enum ll_dtype dtype;          /* of most FLOPs */
+    const struct ll_fused *fused[LL_FUSION_COUNT]; /* by op; NULL without fusion */
+    const struct ll_work *works;                   /* by form */
+    const uint32_t *same; /* by form: the first of the same kind and work, for what it costs */
+    double flops, bytes;  /* algorithmic, a step */
+    enum ll_dtype dtype;  /* of most FLOPs */
 };
+
+/* How an op runs under software that fuses so. */
+static inline struct ll_fused ll_fused_as(const struct ll_prepared *prepared, enum ll_fusion fusion,
+                                          uint32_t seq)
+{
+    return prepared->fused[fusion] ? prepared->fused[fusion][seq] : (struct ll_fused){0};
+}
 
 /* NULL on no memory, or when the trace holds ops that cannot be simulated (then a complaint names them).
  * Lives in the arena. */

@@ -30,8 +30,7 @@ static double bytes_of(const struct ll_work *work, bool follows)
 static bool does_follow(const struct ll_result *result, uint32_t seq)
 {
     const struct ll_prepared *prepared = result->prepared;
-    return result->machine->software.fusion != LL_FUSION_NONE && seq > prepared->first_op &&
-           prepared->fused[seq].follows;
+    return seq > prepared->first_op && ll_fused_as(prepared, result->machine->software.fusion, seq).follows;
 }
 
 static void sum_ops(const struct ll_result *result, struct sum *sums)

@@ -29,8 +29,9 @@ const struct ll_family ll_paradnn_parts[] = {
 #undef LL_FAMILY
 #undef AXIS
 
-#define LL_TPU(machine_name, type, times)                                                                    \
-    .machine = (machine_name), .dtype = (type), .devices = 8, .batches = (times), .early = true
+#define LL_TPU_CORES(machine_name, type, times, cores)                                                       \
+    .machine = (machine_name), .dtype = (type), .devices = (cores), .batches = (times), .early = true
+#define LL_TPU(machine_name, type, times) LL_TPU_CORES(machine_name, type, times, 8)
 const struct ll_platform ll_paradnn_platforms[LL_PARADNN_PLATFORMS] = {
     [LL_PARADNN_TPU2] = {"TPU v2", LL_TPU("tpu_v2_paradnn", "bf16", 1)},
     [LL_PARADNN_V100] = {"V100", "v100_paradnn", .dtype = "f16", .devices = 1, .batches = 1},
@@ -38,8 +39,10 @@ const struct ll_platform ll_paradnn_platforms[LL_PARADNN_PLATFORMS] = {
     [LL_PARADNN_TPU3] = {"TPU v3", LL_TPU("tpu_v3_paradnn", "bf16", 1)},
     [LL_PARADNN_TPU3_TWICE] = {"TPU v3, twice the batch", LL_TPU("tpu_v3_paradnn", "bf16", 2)},
     [LL_PARADNN_TPU2_F32] = {"TPU v2 in f32", LL_TPU("tpu_v2_paradnn", "f32", 1)},
+    [LL_PARADNN_TPU2_CORE] = {"TPU v2 core", LL_TPU_CORES("tpu_v2_paradnn", "bf16", 1, 1)},
 };
 #undef LL_TPU
+#undef LL_TPU_CORES
 
 void ll_paradnn_plan(struct ll_plan *plan, enum ll_paradnn_family family)
 {

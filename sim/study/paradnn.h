@@ -17,6 +17,7 @@ enum ll_paradnn_platform {
     LL_PARADNN_TPU3,       /* a board */
     LL_PARADNN_TPU3_TWICE, /* with twice the batch, for which it has the memory */
     LL_PARADNN_TPU2_F32,
+    LL_PARADNN_TPU2_CORE, /* one of the eight alone, with the whole batch */
     LL_PARADNN_PLATFORMS
 };
 extern const struct ll_platform ll_paradnn_platforms[LL_PARADNN_PLATFORMS];

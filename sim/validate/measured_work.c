@@ -5,15 +5,20 @@
 #include <stdlib.h>
 #include <string.h>
 
+/* Rows that tell transpositions are of BLAS, whose matrices lie column by column; others are of dense layers,
+ * x[m,k] w[n,k]^T. */
 static void works_GEMM(struct ll_row *r)
 {
-    ll_row_product(r, (struct ll_gemm){1, ll_row_dim(r, "m"), ll_row_dim(r, "n"), ll_row_dim(r, "k")});
+    struct ll_gemm dims = {1, ll_row_dim(r, "m"), ll_row_dim(r, "n"), ll_row_dim(r, "k")};
+    bool layer = !ll_row_text(r, "ta");
+    ll_row_product(r, dims)->along_k = (layer || ll_row_says(r, "ta", "T") ? LL_LINES_OF_A : 0) |
+                                       (layer || ll_row_says(r, "tb", "N") ? LL_LINES_OF_B : 0);
 }
 
 static void works_BMM(struct ll_row *r)
 {
-    ll_row_product(
-        r, (struct ll_gemm){ll_row_dim(r, "b"), ll_row_dim(r, "m"), ll_row_dim(r, "n"), ll_row_dim(r, "k")});
+    struct ll_gemm dims = {ll_row_dim(r, "b"), ll_row_dim(r, "m"), ll_row_dim(r, "n"), ll_row_dim(r, "k")};
+    ll_row_product(r, dims)->along_k = LL_LINES_OF_A;
 }
 
 /* Of y[m,n] = x[m,k] w[k,n]: dx = dy w^T, dw = x^T dy. */

@@ -19,7 +19,9 @@ struct walk {
     unsigned passes;
     uint64_t batch, c, h, w;
     enum ll_op_kind optimizer;
-    bool first; /* nothing flows back through the first layer */
+    bool first;  /* nothing flows back through the first layer */
+    bool trains; /* statistics of normalisation are those of the batch */
+    bool casts;  /* weights become the computed type at each use */
 };
 
 struct layer {
@@ -42,6 +44,13 @@ static void backward(struct walk *w, enum ll_op_kind kind, uint64_t inputs, uint
 {
     if (w->passes & BACKWARD)
         ll_row_vector(w->r, kind, image(w), inputs, flops_each);
+}
+
+/* All elements of a channel are looked at before any of them is done. */
+static void whole_channels(struct walk *w, unsigned pass, enum ll_op_kind kind, uint64_t inputs)
+{
+    if (w->passes & pass)
+        ll_row_vector(w->r, kind, image(w), inputs, 6)->vector.row = ll_mul(w->batch, ll_mul(w->h, w->w));
 }
 
 /* Replicas add up their gradients and take the mean; then the optimizer reads weights, state and gradients
@@ -83,11 +92,20 @@ static void rectify(struct walk *w)
 
 static void normalise(struct walk *w)
 {
-    if (w->passes == FORWARD)
-        forward(w, LL_OP_BATCH_NORM_FIXED, 1, 2);
+    if (w->trains)
+        whole_channels(w, FORWARD, LL_OP_BATCH_NORM, 1);
     else
-        forward(w, LL_OP_BATCH_NORM, 1, 6);
-    backward(w, LL_OP_BATCH_NORM_GRAD, 2, 6);
+        forward(w, LL_OP_BATCH_NORM_FIXED, 1, 2);
+    whole_channels(w, BACKWARD, LL_OP_BATCH_NORM_GRAD, 2);
+}
+
+static void cast(struct walk *w, uint64_t weights)
+{
+    if (!w->casts || !(w->passes & FORWARD))
+        return;
+    struct ll_work *work = ll_row_add(w->r, LL_WORK_MOVE, LL_OP_CAST);
+    work->a_bytes = ll_mul(MASTER_BYTES, weights);
+    work->c_bytes = ll_mul(w->r->element_bytes, weights);
 }
 
 /* `beside`: how many weights each filter has beside its own. */
@@ -97,6 +115,7 @@ static void convolve(struct walk *w, const struct layer *l, uint64_t beside)
              groups = l->groups;
     struct ll_conv conv = {w->batch, w->h,   w->w,   w->c,           0, 0, filters, kernel, kernel,
                            stride,   stride, groups, LL_CONV_FORWARD};
+    cast(w, ll_mul(ll_mul(kernel, kernel), ll_mul(w->c / groups, filters)));
     if (w->passes & FORWARD)
         ll_row_conv(w->r, conv, padding, padding);
     conv.pass = LL_CONV_DATA;
@@ -185,6 +204,7 @@ static void dense(struct walk *w, uint64_t outputs)
     uint64_t inputs = ll_mul(w->c, ll_mul(w->h, w->w));
     uint64_t element = w->passes & UPDATE ? MASTER_BYTES : w->r->element_bytes;
     uint64_t weight_bytes = ll_mul(element, ll_mul(inputs, outputs));
+    cast(w, ll_mul(inputs, outputs));
     if (w->passes & FORWARD)
         ll_row_product(w->r, (struct ll_gemm){1, w->batch, outputs, inputs})->b_bytes = weight_bytes;
     if ((w->passes & BACKWARD) && !w->first)
@@ -209,13 +229,20 @@ static void layer_o(struct walk *w, const struct layer *l)
     dense(w, l->number);
 }
 
+/* Gradients that come back by several ways are added up, one to another. */
+static void gather_ways(struct walk *w, unsigned ways)
+{
+    for (unsigned i = 1; i < ways; i++)
+        backward(w, LL_OP_ADD, 2, 1);
+}
+
 /* The sum of a block and what goes around it, which is convolved where the shapes differ. */
 static void join(struct walk *w, struct walk around, uint64_t stride)
 {
     if (around.c != w->c || stride > 1)
         convolve_and_normalise(&around, w->c, 1, stride);
     forward(w, LL_OP_ADD, 2, 1);
-    backward(w, LL_OP_ADD, 2, 1);
+    gather_ways(w, 2);
     rectify(w);
 }
 
@@ -269,6 +296,7 @@ static void concatenate(struct walk *w, uint64_t channels)
 static void layer_e(struct walk *w, const struct layer *l)
 {
     uint64_t before = w->c;
+    gather_ways(w, 2);
     convolve_bare(w, 4 * l->number, 1);
     convolve_bare(w, l->number, 3);
     concatenate(w, before + l->number);
@@ -291,7 +319,9 @@ static void convolve_biased(struct walk *w, uint64_t filters, uint64_t kernel)
 /* Four ways side by side, their channels one behind the other. */
 static void layer_i(struct walk *w, const struct layer *l)
 {
+    enum { WAYS = 4 };
     struct walk way3 = *w, way5 = *w, pooled = *w;
+    gather_ways(w, WAYS);
     convolve_biased(w, l->number, 1);
     convolve_biased(&way3, l->before3, 1);
     convolve_biased(&way3, l->kernel, 3);
@@ -395,15 +425,32 @@ static const char *layers_of(const struct ll_row *r)
     return NULL;
 }
 
+static bool driven_by(const struct ll_row *r, const char *software)
+{
+    return r->row->notes && strncmp(r->row->notes, software, strlen(software)) == 0;
+}
+
+/* Torch7's benchmarks leave the network in its training mode, forward too, and its `backward` wants the
+ * gradient of the image as of any other input. PyTorch keeps weights in full precision, whatever it computes
+ * in. */
+static void set_habits(struct walk *w)
+{
+    bool torch7 = driven_by(w->r, "Torch7");
+    w->trains = torch7 || w->passes != FORWARD;
+    w->first = !torch7;
+    w->casts = driven_by(w->r, "PyTorch") && w->r->element_bytes < MASTER_BYTES;
+}
+
 void ll_row_network(struct ll_row *r)
 {
     const char *layers = layers_of(r);
     uint64_t image_size = ll_row_dim_or(r, "image", 224), batch = ll_row_dim(r, "batch");
-    struct walk w = {r, 0, 0, 3, image_size, image_size, LL_OP_MOMENTUM, true};
+    struct walk w = {r, 0, 0, 3, image_size, image_size, .optimizer = LL_OP_MOMENTUM};
     r->devices = ll_row_dim_or(r, "devices", 1);
     w.passes = strcmp(r->row->op, "e2e_infer") == 0 ? FORWARD
                : strcmp(r->row->op, "e2e_bwd") == 0 ? BACKWARD
                                                     : FORWARD | BACKWARD;
+    set_habits(&w);
     w.passes |= ll_row_says(r, "mode", "train") ? UPDATE : 0;
     w.batch = r->devices > 0 ? batch / r->devices : 0;
     if (w.batch == 0)

@@ -117,6 +117,18 @@ static void append(const struct ll_machine *machine, const struct ll_timing *tim
     p->time_s = fmax(device_bound_s, coming->started_s - timing->behind_s + work_s);
 }
 
+/* Whether the software joins an element-wise op to what is before it. */
+static bool joins(const struct ll_machine *machine, const struct ll_measured_part *part,
+                  const struct ll_measured_part *before)
+{
+    enum ll_fusion fusion = machine->software.fusion;
+    if (!before || fusion == LL_FUSION_NONE || ll_op_class(part->kind) != LL_CLASS_ELEMENTWISE)
+        return false;
+    uint64_t kind = before->work.kind;
+    bool product = kind == LL_WORK_GEMM || kind == LL_WORK_CONV || kind == LL_WORK_SEQUENCE;
+    return kind != LL_WORK_COLLECTIVE && (fusion == LL_FUSION_ELEMENTWISE || !product);
+}
+
 /* Adds a part's time; false when no unit runs it. */
 static bool predict_part(const struct ll_machine *machine, const struct ll_measured_part *part,
                          const struct ll_measured_part *before, bool repeated, struct ll_predicted *p,
@@ -125,15 +137,14 @@ static bool predict_part(const struct ll_machine *machine, const struct ll_measu
     struct ll_cost cost;
     struct ll_timing timing;
     double saved_bytes[LL_MAX_LEVELS] = {0}, times = (double)part->times;
-    bool follows = before && before->work.kind != LL_WORK_COLLECTIVE &&
-                   machine->software.fusion == LL_FUSION_ELEMENTWISE &&
-                   ll_op_class(part->kind) == LL_CLASS_ELEMENTWISE;
+    bool follows = joins(machine, part, before);
     if (part->work.kind == LL_WORK_COLLECTIVE)
         return predict_exchange(machine, part, p, trouble);
     if (!ll_cost_op(machine, part->kind, &part->work, &cost, NULL, trouble))
         return false;
     if (repeated)
         save_repeated(machine, &part->work, &cost, saved_bytes);
+    cost.gap_s = follows ? 0 : cost.gap_s;
     if (follows)
         save_held(&part->work, &cost, machine->level_count, saved_bytes);
     ll_cost_time(machine, &cost, saved_bytes, &timing, NULL);

@@ -43,6 +43,7 @@ static void place(struct ll_event *product, uint64_t call, uint64_t now_ns)
 {
     product->start_ns = now_ns;
     product->call.caller = 0x1000 + call % 50;
+    product->call.form = 1 + (uint32_t)call % 50; /* as the rings' reader numbers them */
     product->call.duration_ns = 3000 + now_ns * UINT64_C(0x9e3779b97f4a7c15) % 200;
     product->call.operand[0].address = 0x1000000 + call % 8 * BYTES;
     product->call.operand[1].address = 0x10000000 + call * BYTES;

@@ -14,14 +14,14 @@
 #include <stdlib.h>
 #include <string.h>
 
-enum { MOST_INPUTS = 8 };
+enum { MOST_TENSORS = 8 };
 
 static bool op_has_case[LL_OP_COUNT];
 
 /* One op, with room for all it may have. */
 struct op {
     struct ll_op_view view;
-    struct ll_shape in[MOST_INPUTS], out[LL_MAX_OUTPUTS];
+    struct ll_shape in[MOST_TENSORS], out[MOST_TENSORS];
     struct ll_attr attrs[LL_MAX_ATTRS];
 };
 
@@ -108,7 +108,7 @@ static void compare_outputs(struct ll_case *c, const struct op *op, const struct
 /* Infers the outputs and compares them with a column; false when the op is refused, as it may have to be. */
 static bool check_outputs(struct ll_case *c, struct op *op, char *column)
 {
-    struct ll_shape expected[LL_MAX_OUTPUTS] = {0};
+    struct ll_shape expected[MOST_TENSORS] = {0};
     const char *refused = NULL;
     char *cut = strstr(column, "refused: ");
     if (cut) {
@@ -116,7 +116,7 @@ static bool check_outputs(struct ll_case *c, struct op *op, char *column)
         refused = cut + strlen("refused: ");
     }
     bool given = strncmp(column, "given ", 6) == 0;
-    uint32_t count = read_shapes(c, column + (given ? 6 : 0), expected, LL_MAX_OUTPUTS);
+    uint32_t count = read_shapes(c, column + (given ? 6 : 0), expected, MOST_TENSORS);
     if (given) {
         memcpy(op->out, expected, sizeof expected);
         op->view.output_count = count;
@@ -217,7 +217,7 @@ void ll_check_op_case(struct ll_case *c)
     op.view.in = op.in;
     op.view.out = op.out;
     op.view.attrs = op.attrs;
-    op.view.input_count = read_shapes(c, c->column[1], op.in, MOST_INPUTS);
+    op.view.input_count = read_shapes(c, c->column[1], op.in, MOST_TENSORS);
     read_attrs(c, c->column[2], &op);
     if (!check_outputs(c, &op, c->column[3]))
         return;

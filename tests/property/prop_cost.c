@@ -244,6 +244,7 @@ static void twice_clock_and_bandwidth_without_latency_is_half_the_time(void **st
         struct sample s = sample_of(seed, &dice);
         for (uint64_t l = 0; l < s.machine.level_count; l++)
             s.machine.levels[l].latency_s = 0;
+        s.machine.energy.limit_w = 0; /* twice the clock would want twice the power */
         struct ll_machine twice = s.machine;
         for (uint64_t i = 0; i < twice.unit_count; i++)
             twice.units[i].clock_hz *= 2;

@@ -189,8 +189,11 @@ static void fusion_is_never_slower_and_removes_traffic(void **state)
     (void)state;
     double plain_bytes = 0, fused_bytes = 0;
     for (uint64_t i = 0; i < CASES; i++) {
-        struct scene plain = open_scene(seed + i, "none"), fused = open_scene(seed + i, "elementwise");
+        struct scene plain = open_scene(seed + i, "none"), fused = open_scene(seed + i, "elementwise"),
+                     chained = open_scene(seed + i, "chains");
         assert_true(fused.result->time_s <= plain.result->time_s * (1 + 1e-12));
+        assert_true(chained.result->time_s <= plain.result->time_s * (1 + 1e-12));
+        assert_true(fused.result->time_s <= chained.result->time_s * (1 + 1e-12));
         for (uint32_t op = 0; op < plain.prepared->end_op - plain.prepared->first_op; op++) {
             uint32_t seq = plain.prepared->first_op + op;
             plain_bytes += ll_replay_detail(plain.result, seq).traffic_bytes[1];
@@ -198,6 +201,7 @@ static void fusion_is_never_slower_and_removes_traffic(void **state)
         }
         close_scene(&plain);
         close_scene(&fused);
+        close_scene(&chained);
     }
     assert_true(fused_bytes < plain_bytes);
 }

@@ -155,6 +155,22 @@ static void a_unit_that_names_the_kind_goes_before_one_that_takes_all(void **sta
 }
 
 /* The array does no f32; the lanes do, and also bf16, which they do not list, as f32. Nobody does f64. */
+/* Two of 64, 64 and 65 are multiples of 32, one of 64, 65 and 65 is; with no other unit the first takes both.
+ */
+static void a_product_goes_to_the_first_unit_that_its_sides_suit(void **state)
+{
+    (void)state;
+    struct ll_machine machine = simple();
+    struct ll_work two = gemm_work(LL_F16, 1, 64, 64, 65), one = gemm_work(LL_F16, 1, 64, 65, 65);
+    machine.units[0].align = 32;
+    machine.units[machine.unit_count++] = machine.units[0];
+    machine.units[2].align = 0;
+    assert_int_equal(cost_of(&machine, LL_OP_MATMUL, &two).unit, 0);
+    assert_int_equal(cost_of(&machine, LL_OP_MATMUL, &one).unit, 2);
+    machine.unit_count--;
+    assert_int_equal(cost_of(&machine, LL_OP_MATMUL, &one).unit, 0);
+}
+
 static void a_dtype_that_no_unit_lists_is_computed_in_a_wider_one(void **state)
 {
     (void)state;
@@ -353,6 +369,7 @@ int main(void)
         cmocka_unit_test(a_view_costs_nothing_at_all),
         cmocka_unit_test(data_from_the_host_takes_the_hosts_way),
         cmocka_unit_test(a_unit_that_names_the_kind_goes_before_one_that_takes_all),
+        cmocka_unit_test(a_product_goes_to_the_first_unit_that_its_sides_suit),
         cmocka_unit_test(a_dtype_that_no_unit_lists_is_computed_in_a_wider_one),
         cmocka_unit_test(devices_that_exchange_data_are_not_asked_of_one),
         cmocka_unit_test(what_private_memories_share_is_moved_to_each),

@@ -2,6 +2,8 @@
 /* The memory that calls touch, against loops that compute as BLAS is defined, element by element. */
 #include "check.h"
 #include "tracer/interpose/decode.h"
+#include "tracer/interpose/decode_primitive.h"
+#include "tracer/interpose/primitive.h"
 
 enum { ELEMENTS = 4096, ROWS = 101, COLUMNS = 102, BASE = 1 << 20 };
 
@@ -164,6 +166,25 @@ static void a_decomposition_gives_the_matrices_that_its_job_asks_for(void **stat
     assert_int_equal(call.operand_count, 2);
 }
 
+/* dnnl_types.h: relu is 0x1f in version 2.6 and 0x20 in 3.0, gelu_erf 0x30 and 0x31. */
+static void functions_of_elements_have_the_same_number_in_both_versions(void **state)
+{
+    static const uint64_t said[][3] = {{2, 0x1f, 0x1f}, {3, 0x20, 0x1f}, {2, 0x30, 0x30},
+                                       {3, 0x31, 0x30}, {3, 0x28, 0},    {3, 0x101, 0x101}};
+    (void)state;
+    for (size_t i = 0; i < sizeof said / sizeof said[0]; i++) {
+        uint64_t entry[LL_PRIMITIVE_WORDS + 1] = {0};
+        struct ll_described described;
+        entry[LL_PRIMITIVE_VERSION] = said[i][0];
+        entry[LL_PRIMITIVE_KIND] = 7;
+        entry[LL_PRIMITIVE_PROPAGATION] = 64;
+        entry[LL_PRIMITIVE_ALGORITHM] = said[i][1];
+        assert_true(ll_describe(entry, LL_PRIMITIVE_WORDS + 1, &described));
+        assert_int_equal(described.call.routine, LL_ROUTINE_DNN_ELTWISE);
+        assert_int_equal(ll_call_number(&described.call, LL_NUMBER_algorithm), said[i][2]);
+    }
+}
+
 static void nonsense_gives_few_operands_and_no_harm(void **state)
 {
     (void)state;
@@ -192,6 +213,7 @@ int main(void)
         cmocka_unit_test(a_triangle_on_the_left_by_columns_stands_right_by_rows),
         cmocka_unit_test(a_complex_number_has_two_parts),
         cmocka_unit_test(a_decomposition_gives_the_matrices_that_its_job_asks_for),
+        cmocka_unit_test(functions_of_elements_have_the_same_number_in_both_versions),
         cmocka_unit_test(nonsense_gives_few_operands_and_no_harm),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

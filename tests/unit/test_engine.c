@@ -133,6 +133,38 @@ static void a_queue_hides_what_starting_ops_takes(void **state)
     close_scene(&queued);
 }
 
+/* The product begins 40 us before its start is over and takes less, so that a step takes what starting takes:
+ * with a queue while its input still loads, without one behind it. */
+static void what_the_software_does_behind_the_launch_hides_the_work(void **state)
+{
+    static const char *const stacks[] = {
+        "{op_overhead: 100us, queue: 8, kernels: [{name: all, ops: [matrix], behind: 0.4}]}",
+        "{op_overhead: 100us, kernels: [{name: all, ops: [matrix], behind: 0.4}]}"};
+    struct scene queued = {0}, plain = {0};
+    (void)state;
+    open_scene(&queued, "software", stacks[0]);
+    open_scene(&plain, "software", stacks[1]);
+    const struct ll_op_result *ahead = &queued.result->ops[1], *waiting = &plain.result->ops[1];
+    assert_true(ahead->active_s < 40e-6);
+    assert_near(ahead->start_s + ahead->time_s, 60e-6 + ahead->active_s, 1e-9);
+    assert_near(queued.result->time_s, 100e-6, 1e-9);
+    assert_near(waiting->start_s + waiting->time_s, input_s + 100e-6, 1e-9);
+    close_scene(&queued);
+    close_scene(&plain);
+}
+
+/* A queue hides what starting the product takes, but not the gap before it. */
+static void a_queue_does_not_hide_gaps(void **state)
+{
+    (void)state;
+    struct scene queued = {0}, gapped = {0};
+    open_scene(&queued, "software.queue", "8");
+    open_scene(&gapped, "software", "{op_overhead: 1us, queue: 8, gap: 2us}");
+    assert_near(gapped.result->ops[1].time_s - queued.result->ops[1].time_s, 2e-6, 1e-9);
+    close_scene(&queued);
+    close_scene(&gapped);
+}
+
 /* Of two ops, an input and a product: a product may be started when the one before has ended. */
 static void a_short_queue_keeps_the_software_waiting(void **state)
 {
@@ -262,6 +294,8 @@ int main(void)
         cmocka_unit_test(a_slow_host_is_waited_for),
         cmocka_unit_test(a_fast_host_stays_two_steps_ahead),
         cmocka_unit_test(a_queue_hides_what_starting_ops_takes),
+        cmocka_unit_test(what_the_software_does_behind_the_launch_hides_the_work),
+        cmocka_unit_test(a_queue_does_not_hide_gaps),
         cmocka_unit_test(a_short_queue_keeps_the_software_waiting),
         cmocka_unit_test(starting_ops_is_a_share_of_its_own),
         cmocka_unit_test(energy_is_counted_by_operation_by_byte_and_by_time),

@@ -161,14 +161,20 @@ static void networks_have_the_published_number_of_weights(void **state)
     }
 }
 
+/* Of all products and convolutions of the row that was read last. */
+static uint64_t held_product_flops(void)
+{
+    uint64_t flops = 0;
+    for (uint64_t i = 0; i < held.count; i++)
+        if (held.at[i].work.kind == LL_WORK_GEMM || held.at[i].work.kind == LL_WORK_CONV)
+            flops += held.at[i].times * held.at[i].work.flops;
+    return flops;
+}
+
 static uint64_t product_flops(const char *op, const char *dims)
 {
-    struct ll_measured_works works = good_works(op, "fp32", dims);
-    uint64_t flops = 0;
-    for (uint64_t i = 0; i < works.count; i++)
-        if (works.at[i].work.kind == LL_WORK_GEMM || works.at[i].work.kind == LL_WORK_CONV)
-            flops += works.at[i].times * works.at[i].work.flops;
-    return flops;
+    good_works(op, "fp32", dims);
+    return held_product_flops();
 }
 
 /* VGG-16: 15.47 billion multiply-adds an image, ResNet-50: 4.09 (torchvision's documentation, GFLOPS column).
@@ -186,6 +192,27 @@ static void networks_have_the_published_number_of_operations(void **state)
 }
 
 /* 2000 x 64, twice 64 x 64, 64 x 10, for 32 samples on each of 8 devices; nothing flows back to the input. */
+/* Reads a row as software that its notes name drove it. */
+static void read_noted(const char *op, const char *dims, const char *notes)
+{
+    const struct ll_measured row = {.op = op, .dtype = "fp32", .dims = dims, .notes = notes, .time_s = 1};
+    assert_null(ll_measured_works(&row, &held));
+}
+
+/* 96 filters of 11 x 11 x 3 at 55 x 55 places are the first layer of AlexNet. */
+static void torch7_trains_and_wants_the_gradient_of_the_image(void **state)
+{
+    (void)state;
+    uint64_t first = UINT64_C(2) * 96 * 55 * 55 * 3 * 11 * 11,
+             others = product_flops("e2e_bwd", "model=alexnet;batch=1");
+    read_noted("e2e_bwd", "model=alexnet;batch=1;mode=backward", "Torch7 cuDNN 5105; mean of 10");
+    assert_int_equal(held_product_flops(), others + first);
+    read_noted("e2e_infer", "model=resnet18;batch=1;mode=forward", "Torch7 nn");
+    assert_int_equal(held.at[1].kind, LL_OP_BATCH_NORM);
+    read_noted("e2e_infer", "model=resnet18;batch=1;mode=forward", "PyTorch");
+    assert_int_equal(held.at[1].kind, LL_OP_BATCH_NORM_FIXED);
+}
+
 static void a_dense_network_is_split_over_its_devices(void **state)
 {
     (void)state;
@@ -282,6 +309,7 @@ int main(void)
         cmocka_unit_test(each_op_is_run_by_kernels_of_its_own),
         cmocka_unit_test(networks_have_the_published_number_of_weights),
         cmocka_unit_test(networks_have_the_published_number_of_operations),
+        cmocka_unit_test(torch7_trains_and_wants_the_gradient_of_the_image),
         cmocka_unit_test(a_dense_network_is_split_over_its_devices),
         cmocka_unit_test(what_is_no_work_says_why),
         cmocka_unit_test(rows_are_read_and_wrong_ones_have_a_place),

@@ -293,16 +293,107 @@ static void rings_go_side_by_side_over_links_of_their_own(void **state)
     close_net(&f);
 }
 
-/* latency 2 a' + M / (one_way B): twice 500 ns through the switch. What comes back slows both down. */
-static void a_message_alone_may_be_faster(void **state)
+/* Chunks of 200 kB a device in two halves: of the third of M that goes around, one whole chunk and a rest of
+ * M / 3 - 200 kB, each 2 (n - 1) times two halves and one more. A message alone is a stream. */
+static void pieces_go_around_in_halves_of_chunks(void **state)
 {
+    double chunk = 200e3, pass = 3e-6, halves = 2 * 4 + 1;
     (void)state;
     struct fixture f =
-        open_net("  - {name: s, topology: switch, devices: 4, bandwidth: 1GB/s, efficiency: 0.5, "
-                 "one_way: 0.8, latency: 500ns}\n");
-    assert_time(time_among(f.net, LL_COLLECTIVE_SEND_RECEIVE, LL_ALGORITHM_DIRECT, 2), a + M / (0.8 * B));
-    assert_time(time_among(f.net, LL_COLLECTIVE_ALL_REDUCE, LL_ALGORITHM_RING, 2),
-                2 * (a + M / 2 / (0.5 * B)));
+        open_net("  - {name: s, topology: switch, devices: 4, bandwidth: 1GB/s, latency: 500ns, "
+                 "chunk: 200kB, chunk_latency: 3us}\n");
+    assert_true(M / 3 > chunk && M / 3 < 2 * chunk);
+    assert_time(time_among(f.net, LL_COLLECTIVE_ALL_REDUCE, LL_ALGORITHM_RING, 3),
+                halves * ((chunk + (M / 3 - chunk)) / 2 / B + 2 * (a + pass)));
+    assert_time(time_among(f.net, LL_COLLECTIVE_SEND_RECEIVE, LL_ALGORITHM_DIRECT, 2), a + M / B);
+    close_net(&f);
+}
+
+/* At half the bandwidth, but without waiting: the faster of the two. */
+static void small_pieces_bring_their_flags_along(void **state)
+{
+    static const char level[] =
+        "  - {name: s, topology: switch, devices: 4, bandwidth: 1GB/s, latency: 500ns, "
+        "chunk: 10MB, chunk_latency: %s, flagged: 0.5}\n";
+    char text[256];
+    (void)state;
+    snprintf(text, sizeof text, level, "1s");
+    struct fixture f = open_net(text);
+    assert_time(time_among(f.net, LL_COLLECTIVE_ALL_REDUCE, LL_ALGORITHM_RING, 4),
+                6 * (a + M / 4 / (0.5 * B)));
+    close_net(&f);
+    snprintf(text, sizeof text, level, "0s");
+    f = open_net(text);
+    assert_time(time_among(f.net, LL_COLLECTIVE_ALL_REDUCE, LL_ALGORITHM_RING, 4), 13 * (a + M / 8 / B));
+    close_net(&f);
+}
+
+/* Nodes of two devices, 2 a' = 2 us between them. Each device heads a chain for half of M, so that its card
+ * has two trees of M / 4 each. Of two nodes each takes M / 4 in from the other in both trees. Of four, one is
+ * above two others in one tree and a leaf in the other: three times M / 4; of many, one takes in from above
+ * as well. Hops: one a chain, floor(log2 n) a tree, up and down. */
+static const char nodes_of_two[] =
+    "  - {name: in, topology: switch, devices: 2, bandwidth: 100GB/s, latency: 500ns}\n"
+    "  - {name: out, topology: switch, devices: %d, bandwidth: 1GB/s, latency: 1us%s}\n";
+
+static struct fixture open_nodes(int nodes, const char *more)
+{
+    char text[512];
+    snprintf(text, sizeof text, nodes_of_two, nodes, more);
+    return open_net(text);
+}
+
+static void chained_trees_stream_up_and_down(void **state)
+{
+    (void)state;
+    struct fixture f = open_nodes(2, "");
+    assert_time(time_among(f.net, LL_COLLECTIVE_ALL_REDUCE, LL_ALGORITHM_CHAINED_TREES, 4),
+                2 * a + 2 * 2e-6 + M / 2 / B);
+    close_net(&f);
+    f = open_nodes(4, "");
+    assert_time(time_among(f.net, LL_COLLECTIVE_ALL_REDUCE, LL_ALGORITHM_CHAINED_TREES, 8),
+                2 * a + 4 * 2e-6 + 3 * M / 4 / B);
+    close_net(&f);
+    f = open_nodes(2, ", group_port: 500MB/s");
+    assert_time(time_among(f.net, LL_COLLECTIVE_ALL_REDUCE, LL_ALGORITHM_CHAINED_TREES, 4),
+                2 * a + 2 * 2e-6 + M / (B / 2));
+    close_net(&f);
+}
+
+static void many_nodes_of_trees_are_no_slower_but_for_hops(void **state)
+{
+    (void)state;
+    struct fixture f = open_nodes(16384, "");
+    assert_time(time_among(f.net, LL_COLLECTIVE_ALL_REDUCE, LL_ALGORITHM_CHAINED_TREES, 32768),
+                2 * a + 2 * 14 * 2e-6 + 4 * M / 4 / B);
+    close_net(&f);
+}
+
+static enum ll_algorithm tuned_choice(const struct ll_net *net, uint64_t size, double bytes)
+{
+    uint64_t members[16];
+    struct ll_exchanged done;
+    for (uint64_t i = 0; i < size; i++)
+        members[i] = i;
+    struct ll_exchange exchange = {LL_COLLECTIVE_ALL_REDUCE, LL_ALGORITHM_TUNED, bytes, members, size, 1};
+    assert_int_equal(ll_exchange(net, &exchange, &done), LL_EXCHANGE_DONE);
+    return done.algorithm;
+}
+
+/* Where measured all-reduces of four devices on two nodes change (vidur_network.csv): at 8, 16 and 64 MiB. */
+static void trees_come_and_go_as_they_are_expected_to(void **state)
+{
+    static const double MiB = 1 << 20;
+    (void)state;
+    struct fixture f = open_nodes(2, ", links: 1");
+    assert_int_equal(tuned_choice(f.net, 4, 4 * MiB), LL_ALGORITHM_RING);
+    assert_int_equal(tuned_choice(f.net, 4, 8 * MiB - 1), LL_ALGORITHM_RING);
+    assert_int_equal(tuned_choice(f.net, 4, 8 * MiB), LL_ALGORITHM_CHAINED_TREES);
+    assert_int_equal(tuned_choice(f.net, 4, 16 * MiB - 1), LL_ALGORITHM_CHAINED_TREES);
+    assert_int_equal(tuned_choice(f.net, 4, 16 * MiB), LL_ALGORITHM_RING);
+    assert_int_equal(tuned_choice(f.net, 4, 64 * MiB - 1), LL_ALGORITHM_RING);
+    assert_int_equal(tuned_choice(f.net, 4, 64 * MiB), LL_ALGORITHM_CHAINED_TREES);
+    assert_int_equal(tuned_choice(f.net, 2, 64 * MiB), LL_ALGORITHM_RING); /* one node */
     close_net(&f);
 }
 
@@ -381,7 +472,11 @@ int main(void)
         cmocka_unit_test(who_is_done_leaves_its_share_to_others),
         cmocka_unit_test(listed_edges_lead_the_shortest_way),
         cmocka_unit_test(rings_go_side_by_side_over_links_of_their_own),
-        cmocka_unit_test(a_message_alone_may_be_faster),
+        cmocka_unit_test(pieces_go_around_in_halves_of_chunks),
+        cmocka_unit_test(small_pieces_bring_their_flags_along),
+        cmocka_unit_test(chained_trees_stream_up_and_down),
+        cmocka_unit_test(many_nodes_of_trees_are_no_slower_but_for_hops),
+        cmocka_unit_test(trees_come_and_go_as_they_are_expected_to),
         cmocka_unit_test(edges_say_ends_direction_and_width),
         cmocka_unit_test(measured_all_reduces_stand_for_the_model),
         cmocka_unit_test(a_hundred_thousand_devices_are_no_trouble),

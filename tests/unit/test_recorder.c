@@ -231,9 +231,32 @@ static void the_cost_of_recording_is_measured_in_every_step(void **state)
 {
     (void)state;
     struct loop loop;
-    struct ll_trace *trace = record_loop(&loop, 60, 5, true);
+    enum { STEPS = 5, FIRST_OP_NS = 1000000 };
+    loop_begin(&loop, open_recorder(), 60, true);
+    for (int i = 0; i < STEPS; i++) {
+        loop.now_ns = ll_now_ns();
+        while (ll_now_ns() < loop.now_ns + FIRST_OP_NS) /* ops that lie in the future have another clock */
+            ;
+        loop_step(&loop);
+    }
+    assert_int_equal(ll_recorder_close(loop.recorder), LL_OK);
+    struct ll_trace *trace = read_whole(getpid());
+    assert_int_equal(trace->step_count, STEPS);
     for (uint64_t i = 0; i < trace->step_count; i++)
         assert_true(trace->steps[i].recording_ns > 0);
+    ll_trace_free(trace);
+}
+
+static void an_op_that_ran_elsewhere_costs_its_step_nothing(void **state)
+{
+    (void)state;
+    struct loop loop;
+    loop_begin(&loop, open_recorder(), 2, true);
+    loop.now_ns = 1000; /* long before the recorder was opened */
+    loop_step(&loop);
+    assert_int_equal(ll_recorder_close(loop.recorder), LL_OK);
+    struct ll_trace *trace = read_whole(getpid());
+    assert_int_equal(trace->steps[0].recording_ns, 0);
     ll_trace_free(trace);
 }
 
@@ -322,6 +345,7 @@ int main(void)
         cmocka_unit_test(what_a_dimension_means_and_attributes_are_kept),
         cmocka_unit_test(times_of_another_clock_make_the_times_of_the_steps),
         cmocka_unit_test(the_cost_of_recording_is_measured_in_every_step),
+        cmocka_unit_test(an_op_that_ran_elsewhere_costs_its_step_nothing),
         cmocka_unit_test(a_full_disk_stops_the_recording_and_keeps_what_is_there),
         cmocka_unit_test(where_no_file_can_be_made_the_old_one_stays),
         cmocka_unit_test(a_text_too_long_for_a_file_stops_the_recorder),

@@ -23,7 +23,8 @@ static const struct ll_transform winograd = {.name = "winograd",
                                              .least_filter = 3,
                                              .most_filter = 3,
                                              .products = 1,
-                                             .rate = {[LL_F32] = 1}};
+                                             .rate = {[LL_F32] = 1},
+                                             .memory = 1};
 
 /* Lavin and Gray 2016: F(2 x 2, 3 x 3) takes 16 multiplications where 36 stood, 2.25 times fewer. */
 static void winograds_smallest_saves_a_factor_of_nine_quarters(void **state)
@@ -65,6 +66,25 @@ static void a_fused_kernel_passes_over_the_filters_only(void **state)
     assert_near(t.apart_bytes, 4.0 * 64 * 32 * (9 + 16), 0);
 }
 
+/* 7 x 7 tiles of 2 x 2 outputs become 8 x 8 in blocks of 4 x 8, 14 x 12 of them (28 x 23 outputs) 16 x 16. */
+static void the_last_blocks_of_an_image_are_whole(void **state)
+{
+    (void)state;
+    struct ll_transform blocked = winograd;
+    struct ll_conv conv = padded;
+    struct ll_transformed t;
+    blocked.block_rows = 4;
+    blocked.block_columns = 8;
+    struct ll_work work = conv_work(LL_F32, conv);
+    assert_true(ll_transform(&blocked, &work, &t));
+    assert_int_equal(t.product.gemm.m, 8 * 8 * 8);
+    conv.in_h = conv.out_h = 28;
+    conv.in_w = conv.out_w = 23;
+    work = conv_work(LL_F32, conv);
+    assert_true(ll_transform(&blocked, &work, &t));
+    assert_int_equal(t.product.gemm.m, 8 * 16 * 16);
+}
+
 static void what_the_transform_is_not_for_is_left_alone(void **state)
 {
     (void)state;
@@ -99,10 +119,13 @@ static void the_gradient_of_a_filter_sums_over_the_tiles(void **state)
     double direct = 4.0 * (8 * 14 * 14 * 64 + 9 * 64 * 32 + 8 * 14 * 14 * 32);
     double points = 16 * 4.0 * (8 * 49 * 64 + 64 * 32 + 8 * 49 * 32);
     assert_near(t.apart_bytes, direct + points, 0);
+    struct ll_transform older = winograd;
+    older.not_filters = true;
+    assert_false(ll_transform(&older, &work, &t));
 }
 
 /* One core of 100 products a cycle and a memory too fast to matter: the product takes 4/9 of the time, until
- * starting it costs more than it saves. */
+ * starting it costs more than it saves. Finding windows is no matter of transforms. */
 static void the_fastest_way_to_convolve_is_taken(void **state)
 {
     (void)state;
@@ -121,9 +144,51 @@ static void the_fastest_way_to_convolve_is_taken(void **state)
     assert_true(ll_cost_op(&machine, LL_OP_CONV2D, &work, &transformed, NULL, &trouble));
     assert_near(transformed.compute_s * 9, direct.compute_s * 4, 1e-12);
     assert_near(transformed.utilization, 2.25, 1e-12);
+    machine.software.transforms[0].absent = true;
+    assert_true(ll_cost_op(&machine, LL_OP_CONV2D, &work, &direct_again, NULL, &trouble));
+    assert_near(direct_again.compute_s, direct.compute_s, 0);
+    machine.software.transforms[0].absent = false;
+    machine.units[0].matrix.windows = 0.5;
+    assert_true(ll_cost_op(&machine, LL_OP_CONV2D, &work, &direct_again, NULL, &trouble));
+    assert_near(direct_again.compute_s, transformed.compute_s, 0);
+    machine.software.transform_count = 0;
+    assert_true(ll_cost_op(&machine, LL_OP_CONV2D, &work, &direct_again, NULL, &trouble));
+    assert_near(direct_again.compute_s, 2 * direct.compute_s, 1e-12);
+    machine.units[0].matrix.windows = 0;
+    machine.software.transform_count = 1;
     machine.software.transforms[0].overhead_s = direct.compute_s;
     assert_true(ll_cost_op(&machine, LL_OP_CONV2D, &work, &direct_again, NULL, &trouble));
     assert_near(direct_again.compute_s, direct.compute_s, 0);
+}
+
+/* A core with tiles of 64 x 64 x 64 for products, of 256 x 64 x 64 for windows and of 64 x 32 x 64 for the
+ * transform, 100 products a cycle: 8 images of 14 x 14 pixels are 1,568, seven tiles of 256; of their 8 * 49
+ * tiles of 2 x 2 there are seven of 64 for each of 16 points. */
+static void kernels_for_windows_and_for_transforms_have_menus_of_their_own(void **state)
+{
+    (void)state;
+    struct ll_machine machine = {.unit_count = 1, .level_count = 1};
+    struct ll_unit *core = &machine.units[0];
+    *core = (struct ll_unit){
+        .name = "core", .model = LL_UNIT_MATRIX, .count = 1, .clock_hz = 1e9, .efficiency = 1};
+    core->matrix = (struct ll_matrix){.tiles = {{64, 64, 64}},
+                                      .tile_count = 1,
+                                      .conv_tiles = {{256, 64, 64}},
+                                      .conv_tile_count = 1,
+                                      .macs = {[LL_F32] = 100}};
+    machine.levels[0] =
+        (struct ll_level){.name = "memory", .size_bytes = 1 << 30, .bandwidth_Bps = 1e30, .efficiency = 1};
+    struct ll_work work = conv_work(LL_F32, padded);
+    struct ll_cost cost;
+    const char *trouble;
+    assert_true(ll_cost_op(&machine, LL_OP_CONV2D, &work, &cost, NULL, &trouble));
+    assert_near(cost.compute_cycles, 7.0 * 9 * (256 * 64 * 64 / 100.0), 1e-12);
+    machine.software.transform_count = 1;
+    machine.software.transforms[0] = winograd;
+    machine.software.transforms[0].tiles[0] = (struct ll_tile){64, 32, 64};
+    machine.software.transforms[0].tile_count = 1;
+    assert_true(ll_cost_op(&machine, LL_OP_CONV2D, &work, &cost, NULL, &trouble));
+    assert_near(cost.compute_cycles, 16.0 * 7 * (64 * 32 * 64 / 100.0), 1e-12);
 }
 
 int main(void)
@@ -132,9 +197,11 @@ int main(void)
         cmocka_unit_test(winograds_smallest_saves_a_factor_of_nine_quarters),
         cmocka_unit_test(passes_of_their_own_move_every_operand_in_both_domains),
         cmocka_unit_test(a_fused_kernel_passes_over_the_filters_only),
+        cmocka_unit_test(the_last_blocks_of_an_image_are_whole),
         cmocka_unit_test(what_the_transform_is_not_for_is_left_alone),
         cmocka_unit_test(the_gradient_of_a_filter_sums_over_the_tiles),
         cmocka_unit_test(the_fastest_way_to_convolve_is_taken),
+        cmocka_unit_test(kernels_for_windows_and_for_transforms_have_menus_of_their_own),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -23,14 +23,24 @@ static struct ll_machine cores(uint64_t tile_count, const struct ll_tile *tiles)
     return machine;
 }
 
+static struct ll_cost cost_of_work(const struct ll_machine *machine, const struct ll_work *work)
+{
+    struct ll_cost cost;
+    const char *trouble;
+    assert_true(ll_cost_op(machine, LL_OP_MATMUL, work, &cost, NULL, &trouble));
+    return cost;
+}
+
 static struct ll_cost cost_of(const struct ll_machine *machine, uint64_t batch, uint64_t m, uint64_t n,
                               uint64_t k)
 {
     struct ll_work work = gemm_work(LL_F16, batch, m, n, k);
-    struct ll_cost cost;
-    const char *trouble;
-    assert_true(ll_cost_op(machine, LL_OP_MATMUL, &work, &cost, NULL, &trouble));
-    return cost;
+    return cost_of_work(machine, &work);
+}
+
+static double cycles_of(const struct ll_machine *machine, const struct ll_work *work)
+{
+    return cost_of_work(machine, work).compute_cycles;
 }
 
 static const struct ll_tile large = {128, 128, 32}, small = {32, 32, 32};
@@ -98,6 +108,38 @@ static void no_step_is_shorter_than_its_barrier(void **state)
     assert_near(cost_of(&machine, 100, 32, 32, 64).compute_cycles, 2 * 100 + 20, 1e-15);
 }
 
+/* A line of 64 KiB, three quarters of it beyond 16 KiB: 256 lines a step wait 2 * 3/4 cycles each. */
+static void long_lines_along_k_are_waited_for(void **state)
+{
+    (void)state;
+    struct ll_machine machine = cores(1, &large);
+    struct ll_work work = gemm_work(LL_F16, 100, 128, 128, 32768);
+    struct ll_matrix *matrix = &machine.units[0].matrix;
+    double steps = 32768 / 32.0, step = 128 * 128 * 32 / 512.0;
+    matrix->line_cycles = 2;
+    matrix->line_reach = 16384;
+    assert_near(cycles_of(&machine, &work), steps * step + 20, 1e-15);
+    work.along_k = LL_LINES_OF_A;
+    assert_near(cycles_of(&machine, &work), steps * (step + 128 * 1.5) + 20, 1e-15);
+    work.along_k = LL_LINES_OF_A | LL_LINES_OF_B;
+    assert_near(cycles_of(&machine, &work), steps * (step + 256 * 1.5) + 20, 1e-15);
+    matrix->line_reach = 65536;
+    assert_near(cycles_of(&machine, &work), steps * step + 20, 1e-15);
+}
+
+/* Three times `drift` done: half of the lines are waited for, at 1 - 1 / sqrt(1 + 3). */
+static void tiles_begun_together_wait_together_until_they_drift_apart(void **state)
+{
+    (void)state;
+    struct ll_machine machine = cores(1, &large);
+    struct ll_work work = gemm_work(LL_F16, 300, 128, 128, 4096);
+    double step = 128 * 128 * 32 / 512.0;
+    machine.units[0].matrix.line_cycles = 2;
+    machine.units[0].matrix.line_drift = 4096;
+    work.along_k = LL_LINES_OF_B;
+    assert_near(cycles_of(&machine, &work), 3 * (128 * (step + 128 * 2 * 0.5) + 20), 1e-15);
+}
+
 /* With 3000 cycles to join, 64 parts of 512 steps still pay off against one of 32768, for k = 64 two do not.
  */
 static void units_share_k_only_where_joining_pays_off(void **state)
@@ -125,6 +167,72 @@ static void larger_tiles_read_operands_less_often(void **state)
                 2 * (1024.0 * 512 * 2048 / 128 + 512.0 * 2048 * 1024 / 128 + 1024 * 2048), 1e-15);
 }
 
+/* Two kernels: the sizes of 64 x 64 x 64 have large tiles, those of k = 512 small ones in 4 parts at half the
+ * rate. */
+static struct ll_catalogue two_kernels(void)
+{
+    static struct ll_catalogue_kernel kernels[] = {{{128, 128, 32}, 1, 1}, {{32, 32, 32}, 4, 0.5}};
+    static struct ll_catalogue_size sizes[] = {{{64, 64, 64}, 0}, {{64, 64, 512}, 1}};
+    return (struct ll_catalogue){.name = "two",
+                                 .dtype = LL_F16,
+                                 .kernels = kernels,
+                                 .kernel_count = 2,
+                                 .sizes = sizes,
+                                 .size_count = 2};
+}
+
+/* k = 300 is nearer to 512 than to 64: 10 steps of k in parts of 3, 101 * 9 * 4 tiles on 100 units; one step
+ * takes 32 * 32 * 32 / 256 cycles. The menu's large tile would need 2 waves of 10 steps of 1024. */
+static void a_catalogue_leaves_no_choice(void **state)
+{
+    (void)state;
+    struct ll_machine machine = cores(1, &large);
+    struct ll_catalogue catalogue = two_kernels();
+    machine.units[0].matrix.catalogue = &catalogue;
+    machine.units[0].matrix.join_cycles = 7;
+    double small_ones = 37 * (3 * 128.0 + 20) + 7;
+    assert_near(cost_of(&machine, 101, 96, 96, 300).compute_cycles, small_ones, 1e-15);
+    assert_near(cost_of(&machine, 101, 96, 96, 64).compute_cycles, 2 * (2 * 1024.0 + 20), 1e-15);
+}
+
+static void a_catalogue_of_another_dtype_is_not_asked(void **state)
+{
+    (void)state;
+    struct ll_machine machine = cores(1, &large);
+    double by_menu = cost_of(&machine, 101, 96, 96, 300).compute_cycles;
+    struct ll_catalogue catalogue = two_kernels();
+    catalogue.dtype = LL_F32;
+    machine.units[0].matrix.catalogue = &catalogue;
+    assert_near(cost_of(&machine, 101, 96, 96, 300).compute_cycles, by_menu, 1e-15);
+}
+
+/* 30 x 2 tiles of 32 x 32, sums over 4,096 pixels in 128 steps: in 2 parts they do not fit on 100 units at
+ * once, so a product is not cut. Parts of a filter's gradient need not: 4 of 32 steps make 240 tiles, three
+ * waves. */
+static void parts_of_a_filters_gradient_may_take_several_waves(void **state)
+{
+    (void)state;
+    struct ll_machine machine = cores(1, &small);
+    machine.units[0].matrix.fill_cycles = 0;
+    struct ll_conv conv = {.batch = 1,
+                           .in_h = 64,
+                           .in_w = 64,
+                           .in_c = 960,
+                           .out_h = 64,
+                           .out_w = 64,
+                           .out_c = 64,
+                           .kernel_h = 1,
+                           .kernel_w = 1,
+                           .stride_h = 1,
+                           .stride_w = 1,
+                           .groups = 1,
+                           .pass = LL_CONV_FILTER};
+    struct ll_work gradient = conv_work(LL_F16, conv), product = gemm_work(LL_F16, 1, 960, 64, 4096);
+    double step = 32 * 32 * 32 / 512.0;
+    assert_near(cycles_of(&machine, &product), 128 * step, 1e-15);
+    assert_near(cycles_of(&machine, &gradient), 3 * 32 * step, 1e-15);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -132,11 +240,16 @@ int main(void)
         cmocka_unit_test(a_partial_tile_costs_a_full_one),
         cmocka_unit_test(the_menu_offers_the_tile_that_fits_the_work),
         cmocka_unit_test(a_long_k_is_shared_by_idle_units),
+        cmocka_unit_test(parts_of_a_filters_gradient_may_take_several_waves),
         cmocka_unit_test(a_small_tile_spends_more_of_its_time_on_taking_operands_in),
         cmocka_unit_test(no_step_is_shorter_than_its_barrier),
+        cmocka_unit_test(long_lines_along_k_are_waited_for),
+        cmocka_unit_test(tiles_begun_together_wait_together_until_they_drift_apart),
         cmocka_unit_test(units_share_k_only_where_joining_pays_off),
         cmocka_unit_test(without_a_menu_the_work_is_dealt_evenly),
         cmocka_unit_test(larger_tiles_read_operands_less_often),
+        cmocka_unit_test(a_catalogue_leaves_no_choice),
+        cmocka_unit_test(a_catalogue_of_another_dtype_is_not_asked),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -38,6 +38,7 @@ struct ll_call {
     uint32_t
         routine; /* enum ll_routine: GEMM, SYRK, GESV, CONVOLUTION_FORWARD, ... whatever the name and type */
     uint32_t symbol; /* row of interpose/symbols.def: dgemm_, cblas_sgemm, ... */
+    uint32_t form;   /* equal for calls that differ in times and addresses alone; 0: not known */
     uint8_t dtype;   /* enum ll_dtype of the arithmetic */
     uint32_t depth;  /* 0: called by the program; more: from within another recorded call */
     uint64_t caller; /* where the call returns to */

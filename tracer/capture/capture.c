@@ -26,6 +26,12 @@ struct thread {
     struct ll_seen_thread seen;
 };
 
+/* A call for the search of repetitions, and when it began. */
+struct remembered {
+    struct ll_repeat_call call;
+    uint64_t start_ns;
+};
+
 struct ll_capture {
     struct ll_capture_settings settings;
     struct ll_recorder *recorder;
@@ -39,9 +45,8 @@ struct ll_capture {
     struct thread *threads;
     struct ll_seen_thread *seen; /* for the summary */
     uint64_t thread_capacity, seen_capacity;
-    struct ll_repeat_call *calls; /* a ring of the last ones */
-    uint64_t *call_starts;
-    uint64_t call_capacity, start_capacity;
+    struct remembered *remembered; /* a ring of the last LL_REPEAT_WINDOW calls */
+    uint64_t remembered_capacity;
     struct ll_capture_summary summary;
     uint64_t end_ns;
     bool marked;
@@ -52,8 +57,11 @@ struct ll_capture {
 struct ll_capture *ll_capture_open(const struct ll_capture_settings *settings)
 {
     struct ll_capture *capture = calloc(1, sizeof *capture);
-    if (!capture)
+    if (!capture || !ll_grow(&capture->remembered, &capture->remembered_capacity, LL_REPEAT_WINDOW,
+                             sizeof *capture->remembered)) {
+        free(capture);
         return NULL;
+    }
     capture->settings = *settings;
     ll_meanings(&capture->meanings);
     capture->recorder = settings->recorder;
@@ -75,8 +83,7 @@ static void release(struct ll_capture *capture)
     free(capture->shape_descs);
     free(capture->threads);
     free(capture->seen);
-    free(capture->calls);
-    free(capture->call_starts);
+    free(capture->remembered);
     free(capture);
 }
 
@@ -214,33 +221,35 @@ static bool find_descs(struct ll_capture *capture, const struct ll_meant *meant,
 /* For the search of repetitions: what the call is. */
 static uint32_t look_of(struct ll_capture *capture, const struct ll_call_form *form)
 {
-    uint32_t look[2 + 2 * LL_MAX_OPERANDS] = {form->kind, form->scope}, size = 2;
-    for (uint32_t i = 0; i < form->input_count; i++)
+    uint32_t look[2 + 2 * LL_MAX_OPERANDS] = {form->op.kind, form->op.scope}, size = 2;
+    for (uint32_t i = 0; i < form->op.input_count; i++)
         look[size++] = form->in_descs[i];
-    for (uint32_t i = 0; i < form->output_count; i++)
+    for (uint32_t i = 0; i < form->op.output_count; i++)
         look[size++] = form->out_descs[i];
     return ll_map_intern(&capture->looks, look, size * sizeof *look, NULL);
 }
 
 /* What a call of a form not met before means. False when the recorder has stopped or memory ran out. */
-static bool fill_form(struct ll_capture *capture, struct ll_call_form *form)
+static bool fill_form(struct ll_capture *capture, const struct ll_call *call, struct ll_call_form *form)
 {
     struct ll_meant meant;
-    ll_meaning_of(&capture->meanings, form->like, &meant);
-    form->kind = meant.view.kind;
-    form->phase = meant.phase;
-    form->input_count = meant.view.input_count;
-    form->output_count = meant.view.output_count;
-    form->attr_count = meant.view.attr_count;
+    ll_meaning_of(&capture->meanings, call, &meant);
+    form->op = (struct ll_record){
+        .kind = meant.view.kind,
+        .phase = meant.phase,
+        .scope = scope_of(capture, call->caller),
+        .input_count = meant.view.input_count,
+        .outputs = form->out_descs,
+        .output_count = meant.view.output_count,
+        .attrs = ll_copy(&capture->forms.arena, meant.attrs, meant.view.attr_count * sizeof *meant.attrs),
+        .attr_count = meant.view.attr_count};
     form->placed = meant.placed;
     form->flops = (double)ll_op_flops(&meant.view);
-    form->attrs = ll_copy(&capture->forms.arena, meant.attrs, meant.view.attr_count * sizeof *meant.attrs);
     memcpy(form->inputs, meant.inputs, sizeof form->inputs);
     memcpy(form->outputs, meant.outputs, sizeof form->outputs);
     for (uint32_t i = 0; i < meant.placed; i++)
         form->updated |= is_input(&meant, meant.outputs[i]) ? UINT32_C(1) << i : 0;
-    form->scope = scope_of(capture, form->like->caller);
-    bool all = form->attrs && form->scope != LL_NONE && find_descs(capture, &meant, form);
+    bool all = form->op.attrs && form->op.scope != LL_NONE && find_descs(capture, &meant, form);
     return form->told = all && (form->look = look_of(capture, form)) != LL_NO_ID;
 }
 
@@ -249,17 +258,8 @@ struct told {
     const struct ll_call *call;
     const struct ll_call_form *form;
     uint32_t inputs[LL_MAX_OPERANDS];
+    struct ll_touch touches[LL_MAX_OPERANDS]; /* of the call's operands */
 };
-
-static struct ll_stretch_of_memory input_at(const struct told *told, uint32_t i)
-{
-    return stretch_of(&told->call->operand[told->form->inputs[i]]);
-}
-
-static struct ll_stretch_of_memory output_at(const struct told *told, uint32_t i)
-{
-    return stretch_of(&told->call->operand[told->form->outputs[i]]);
-}
 
 /* Inputs become tensors, outputs must wait; false when the recorder has stopped. */
 static bool resolve(struct ll_capture *capture, const struct thread *thread, struct told *told)
@@ -267,58 +267,50 @@ static bool resolve(struct ll_capture *capture, const struct thread *thread, str
     const struct ll_call_form *form = told->form;
     uint32_t number = (uint32_t)(thread - capture->threads);
     capture->waits.count = 0;
-    for (uint32_t i = 0; i < form->input_count; i++) {
-        struct ll_stretch_of_memory at = input_at(told, i);
-        told->inputs[i] = ll_memory_read(&capture->memory, &at, form->in_descs[i], number);
+    for (uint32_t i = 0; i < told->call->operand_count; i++)
+        told->touches[i] = (struct ll_touch){.at = stretch_of(&told->call->operand[i])};
+    for (uint32_t i = 0; i < form->op.input_count; i++) {
+        struct ll_touch *touch = &told->touches[form->inputs[i]];
+        told->inputs[i] = ll_memory_read(&capture->memory, touch, form->in_descs[i], number);
         if (told->inputs[i] == LL_NONE)
             return false;
     }
     for (uint32_t i = 0; i < form->placed; i++) {
-        struct ll_stretch_of_memory at = output_at(told, i);
-        ll_memory_overwrite(&capture->memory, &at, form->updated >> i & 1, &capture->waits);
+        bool updated = form->updated >> i & 1;
+        ll_memory_overwrite(&capture->memory, &told->touches[form->outputs[i]], updated, &capture->waits);
     }
     return true;
 }
 
-static void enter(struct ll_capture *capture, const struct thread *thread, const struct told *told,
-                  uint32_t op, uint32_t first_output)
+static void enter(struct ll_capture *capture, const struct thread *thread, struct told *told, uint32_t op,
+                  uint32_t first_output)
 {
     const struct ll_call_form *form = told->form;
-    for (uint32_t i = 0; i < form->input_count; i++) {
-        struct ll_stretch_of_memory at = input_at(told, i);
-        ll_memory_was_read(&capture->memory, &at, op, thread->number);
-    }
-    for (uint32_t i = 0; i < form->placed; i++) {
-        struct ll_stretch_of_memory at = output_at(told, i);
-        ll_memory_was_written(&capture->memory, &at, op, first_output + i, form->out_descs[i]);
-    }
+    for (uint32_t i = 0; i < form->op.input_count; i++)
+        ll_memory_was_read(&capture->memory, &told->touches[form->inputs[i]], op, thread->number);
+    for (uint32_t i = 0; i < form->placed; i++)
+        ll_memory_was_written(&capture->memory, &told->touches[form->outputs[i]], op, first_output + i,
+                              form->out_descs[i]);
 }
 
-/* The call for the search of repetitions. */
 static void remember(struct ll_capture *capture, const struct told *told, uint32_t first_op,
                      uint64_t start_ns)
 {
-    uint64_t place = (capture->summary.calls - 1) % LL_REPEAT_WINDOW;
-    if (!ll_grow((void **)&capture->calls, &capture->call_capacity, place + 1, sizeof *capture->calls) ||
-        !ll_grow((void **)&capture->call_starts, &capture->start_capacity, place + 1,
-                 sizeof *capture->call_starts))
-        return;
-    struct ll_repeat_call *call = &capture->calls[place];
-    *call = (struct ll_repeat_call){.look = told->form->look, .op = first_op};
+    struct remembered *to = &capture->remembered[(capture->summary.calls - 1) % LL_REPEAT_WINDOW];
+    *to = (struct remembered){.call = {.look = told->form->look, .op = first_op}, .start_ns = start_ns};
     uint32_t brought = 0;
-    for (uint32_t i = 0; i < told->form->input_count && brought < LL_REPEAT_BROUGHT; i++)
+    for (uint32_t i = 0; i < told->form->op.input_count && brought < LL_REPEAT_BROUGHT; i++)
         if (ll_memory_is_brought(&capture->memory, told->inputs[i]))
-            call->brought[brought++] = told->inputs[i];
+            to->call.brought[brought++] = told->inputs[i];
     while (brought < LL_REPEAT_BROUGHT)
-        call->brought[brought++] = LL_NONE;
-    capture->call_starts[place] = start_ns;
+        to->call.brought[brought++] = LL_NONE;
 }
 
 static void sum_up(struct ll_capture *capture, struct thread *thread, const struct ll_event *event,
                    const struct ll_call_form *form)
 {
     capture->summary.calls++;
-    capture->summary.opaque += form->kind == LL_OP_OPAQUE;
+    capture->summary.opaque += form->op.kind == LL_OP_OPAQUE;
     capture->summary.flops += form->flops;
     thread->seen.calls++;
     thread->seen.in_calls_ns += event->call.duration_ns;
@@ -330,22 +322,17 @@ static void sum_up(struct ll_capture *capture, struct thread *thread, const stru
 static void take_formed(struct ll_capture *capture, struct thread *thread, const struct ll_event *event,
                         const struct ll_call_form *form)
 {
-    struct told told = {.call = &event->call, .form = form};
+    struct told told;
+    told.call = &event->call;
+    told.form = form;
     uint32_t first_op = (uint32_t)capture->memory.op_count;
     if (!resolve(capture, thread, &told))
         return;
-    struct ll_record op = {.kind = form->kind,
-                           .phase = form->phase,
-                           .scope = form->scope,
-                           .inputs = told.inputs,
-                           .input_count = form->input_count,
-                           .outputs = form->out_descs,
-                           .output_count = form->output_count,
-                           .attrs = form->attrs,
-                           .attr_count = form->attr_count,
-                           .start_ns = event->start_ns,
-                           .duration_ns = event->call.duration_ns};
-    add_thread_order(capture, thread, told.inputs, form->input_count, &op);
+    struct ll_record op = form->op;
+    op.inputs = told.inputs;
+    op.start_ns = event->start_ns;
+    op.duration_ns = event->call.duration_ns;
+    add_thread_order(capture, thread, told.inputs, form->op.input_count, &op);
     uint32_t first_output = record(capture, thread, &op);
     if (first_output == LL_NONE)
         return;
@@ -362,7 +349,7 @@ static void take_call(struct ll_capture *capture, const struct ll_event *event)
         return;
     }
     struct ll_call_form *form = ll_call_form_of(&capture->forms, &event->call);
-    if (!thread || !form || (!form->told && !fill_form(capture, form)))
+    if (!thread || !form || (!form->told && !fill_form(capture, &event->call, form)))
         return;
     note_gap(capture, thread, event->start_ns);
     take_formed(capture, thread, event, form);
@@ -419,8 +406,9 @@ static void unroll(struct ll_capture *capture, struct ll_repeat_call *calls, uin
 {
     uint64_t first = capture->summary.calls - count;
     for (uint64_t i = 0; i < count; i++) {
-        calls[i] = capture->calls[(first + i) % LL_REPEAT_WINDOW];
-        starts[i] = capture->call_starts[(first + i) % LL_REPEAT_WINDOW];
+        const struct remembered *from = &capture->remembered[(first + i) % LL_REPEAT_WINDOW];
+        calls[i] = from->call;
+        starts[i] = from->start_ns;
     }
 }
 

@@ -16,19 +16,7 @@ static const unsigned char *looks_of(const struct ll_operand *operand)
     return (const unsigned char *)operand + OPERAND_FROM;
 }
 
-static bool same_form(const struct ll_call *a, const struct ll_call *b)
-{
-    if (a->caller != b->caller || a->routine != b->routine || a->dtype != b->dtype ||
-        a->operand_count != b->operand_count || a->number_count != b->number_count ||
-        memcmp(a->number, b->number, a->number_count * sizeof *a->number) != 0)
-        return false;
-    for (uint32_t i = 0; i < a->operand_count; i++)
-        if (memcmp(looks_of(&a->operand[i]), looks_of(&b->operand[i]), OPERAND_BYTES) != 0)
-            return false;
-    return true;
-}
-
-/* All that same_form compares, as bytes in a row. */
+/* All that makes a form, as bytes in a row. */
 struct key {
     unsigned char bytes[32 + LL_MAX_NUMBERS * sizeof(int64_t) + LL_MAX_OPERANDS * OPERAND_BYTES];
     size_t size;
@@ -51,35 +39,37 @@ static void make_key(const struct ll_call *call, struct key *key)
         put(key, looks_of(&call->operand[i]), OPERAND_BYTES);
 }
 
-static bool new_form(struct ll_call_forms *forms, uint32_t number, const struct ll_call *call)
+static struct ll_call_form *look_up(struct ll_call_forms *forms, const struct ll_call *call)
 {
-    struct ll_call_form *form = ll_alloc(&forms->arena, 1, sizeof *form);
-    struct ll_call *like = ll_copy(&forms->arena, call, sizeof *call);
-    if (!form || !like || !ll_grow(&forms->forms, &forms->capacity, number + 1u, sizeof *forms->forms))
+    struct key key;
+    bool is_new;
+    make_key(call, &key);
+    uint32_t id = ll_map_intern(&forms->keys, key.bytes, key.size, &is_new);
+    if (id == LL_NO_ID || !ll_grow(&forms->forms, &forms->capacity, id + 1u, sizeof *forms->forms))
+        return NULL;
+    if (is_new)
+        forms->forms[id] = ll_alloc(&forms->arena, 1, sizeof **forms->forms);
+    return forms->forms[id];
+}
+
+/* From now on calls of this number have this form. */
+static bool number_form(struct ll_call_forms *forms, uint32_t number, struct ll_call_form *form)
+{
+    if (!ll_grow(&forms->numbered, &forms->numbered_capacity, number + UINT64_C(1), sizeof *forms->numbered))
         return false;
-    form->like = like;
-    forms->forms[number] = form;
+    while (forms->numbered_count <= number)
+        forms->numbered[forms->numbered_count++] = NULL;
+    forms->numbered[number] = form;
     return true;
 }
 
 struct ll_call_form *ll_call_form_of(struct ll_call_forms *forms, const struct ll_call *call)
 {
-    struct ll_call_form *before = forms->keys.count ? forms->forms[forms->last] : NULL;
-    if (before && same_form(forms->forms[before->next]->like, call)) {
-        forms->last = before->next;
-        return forms->forms[before->next];
-    }
-    struct key key;
-    bool is_new;
-    make_key(call, &key);
-    uint32_t number = ll_map_intern(&forms->keys, key.bytes, key.size, &is_new);
-    forms->failed |= number == LL_NO_ID || (is_new && !new_form(forms, number, call));
-    if (forms->failed)
-        return NULL;
-    if (before)
-        before->next = number;
-    forms->last = number;
-    return forms->forms[number];
+    struct ll_call_form *form = call->form < forms->numbered_count ? forms->numbered[call->form] : NULL;
+    if (form)
+        return form;
+    form = look_up(forms, call);
+    return form && (!call->form || number_form(forms, call->form, form)) ? form : NULL;
 }
 
 void ll_call_forms_release(struct ll_call_forms *forms)
@@ -87,5 +77,6 @@ void ll_call_forms_release(struct ll_call_forms *forms)
     ll_arena_release(&forms->arena);
     ll_map_release(&forms->keys);
     free(forms->forms);
+    free(forms->numbered);
     *forms = (struct ll_call_forms){0};
 }

@@ -1,42 +1,35 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* What repeats of calls: everything but where their data lies and when they were made.
- *
- * A program in a loop makes the same calls in the same order, so the call after one is probably the call that
- * came after it the time before: then a form is found by one comparison. One thread at a time; {0} to begin
- * with. */
+/* What repeats of calls: everything but where their data lies and when they were made. Whoever gives calls
+ * may know their forms and number them; of others the form is found by its looks. One thread at a time; {0}
+ * to begin with. */
 #ifndef LL_TRACER_CAPTURE_FORMS_H
 #define LL_TRACER_CAPTURE_FORMS_H
 
 #include "tracer/base/arena.h"
 #include "tracer/base/map.h"
 #include "tracer/capture/call.h"
-#include "tracer/ops.h"
+#include "tracer/recorder.h"
 
 /* What a form of call means as an op, in the recorder's numbers. Inputs and outputs are operands of the call,
  * in the op's order. */
 struct ll_call_form {
-    const struct ll_call *like; /* the first such call */
-    uint32_t next;              /* the form that followed it the last time */
-    bool told;                  /* the rest is there: for whoever asked for the form to fill in */
-    uint32_t scope, look;       /* look: equal for forms that do the same at the same place */
-    enum ll_op_kind kind;
-    enum ll_phase phase;
-    uint32_t input_count, output_count, attr_count;
-    uint32_t placed;  /* outputs from here on lie in no operand: a number that the call returns */
-    uint32_t updated; /* bit i: output i lies in an operand that is an input, too */
+    bool told;           /* the rest is there: for whoever asked for the form to fill in */
+    struct ll_record op; /* but for its thread, times, inputs and controls */
+    uint32_t look;       /* equal for forms that do the same at the same place */
+    uint32_t placed;     /* outputs from here on lie in no operand: a number that the call returns */
+    uint32_t updated;    /* bit i: output i lies in an operand that is an input, too */
     uint8_t inputs[LL_MAX_OPERANDS], outputs[LL_MAX_OPERANDS];
     uint32_t in_descs[LL_MAX_OPERANDS], out_descs[LL_MAX_OPERANDS];
-    const struct ll_attr *attrs;
     double flops;
 };
 
 struct ll_call_forms {
     struct ll_arena arena;
     struct ll_map keys;
-    struct ll_call_form **forms;
+    struct ll_call_form **forms; /* by id of their key */
     uint64_t capacity;
-    uint32_t last; /* the form asked for last; meaningless before there are any */
-    bool failed;   /* memory ran out */
+    struct ll_call_form **numbered; /* by the number that calls bring */
+    uint64_t numbered_count, numbered_capacity;
 };
 
 /* The form of a call; NULL when memory ran out. Valid until the forms are released. */

@@ -8,6 +8,7 @@
 #define LL_OP_NONE LL_OP_COUNT
 #define ll_fix_NONE NULL
 #define ADDS(a) {LL_ARGUMENT_##a, LL_PART_ADDS, LL_LOOK_PLAIN},
+#define AS(a, look) {LL_ARGUMENT_##a, LL_PART_ADDS, LL_LOOK_##look},
 #define BOTH(a, look) {LL_ARGUMENT_##a, LL_PART_BOTH, LL_LOOK_##look},
 #define IN(a, look) {LL_ARGUMENT_##a, LL_PART_IN, LL_LOOK_##look},
 #define OUT(a, look) {LL_ARGUMENT_##a, LL_PART_OUT, LL_LOOK_##look},
@@ -18,15 +19,38 @@
     ATTR(STRIDE_H, stride_h)                                                                                 \
     ATTR(STRIDE_W, stride_w)                                                                                 \
     ATTR(PAD_TOP, before_h) ATTR(PAD_LEFT, before_w) ATTR(PAD_BOTTOM, behind_h) ATTR(PAD_RIGHT, behind_w)
+#define POSTS ATTR(POST_OPS, post_ops)
+#define NORMALIZES(look)                                                                                     \
+    IN(SRC, look)                                                                                            \
+    IN(WEIGHTS, PLAIN) IN(SCALE, PLAIN) IN(SHIFT, PLAIN) OUT(DST, look) AS(MEAN, PLAIN) AS(VARIANCE, PLAIN)
+#define NORMALIZES_BACK(look)                                                                                \
+    IN(DIFF_DST, look)                                                                                       \
+    IN(SRC, look)                                                                                            \
+    IN(WEIGHTS, PLAIN)                                                                                       \
+    IN(SCALE, PLAIN)                                                                                         \
+    IN(MEAN, PLAIN)                                                                                          \
+    IN(VARIANCE, PLAIN)                                                                                      \
+    OUT(DIFF_SRC, look) OUT(DIFF_WEIGHTS, PLAIN) OUT(DIFF_SCALE, PLAIN) OUT(DIFF_SHIFT, PLAIN)
 #define RECURS                                                                                               \
     IN(SRC, PLAIN)                                                                                           \
-    IN(WEIGHTS, PLAIN) IN(WEIGHTS_ITER, PLAIN) IN(BIAS, PLAIN) OUT(DST, PLAIN) OUT(DST_ITER, PLAIN)
+    IN(WEIGHTS, PLAIN)                                                                                       \
+    IN(WEIGHTS_ITER, PLAIN)                                                                                  \
+    IN(BIAS, PLAIN)                                                                                          \
+    IN(SRC_ITER, PLAIN)                                                                                      \
+    IN(SRC_ITER_C, PLAIN)                                                                                    \
+    OUT(DST, PLAIN) OUT(DST_ITER, PLAIN) OUT(DST_ITER_C, PLAIN) OUT(WORKSPACE, PLAIN)
 #define RECURS_BACK                                                                                          \
     IN(SRC, PLAIN)                                                                                           \
     IN(WEIGHTS, PLAIN)                                                                                       \
     IN(WEIGHTS_ITER, PLAIN)                                                                                  \
+    IN(WORKSPACE, PLAIN)                                                                                     \
     IN(DIFF_DST, PLAIN)                                                                                      \
-    OUT(DIFF_SRC, PLAIN) OUT(DIFF_WEIGHTS, PLAIN) OUT(DIFF_WEIGHTS_ITER, PLAIN) OUT(DIFF_BIAS, PLAIN)
+    IN(DIFF_DST_ITER, PLAIN)                                                                                 \
+    IN(DIFF_DST_ITER_C, PLAIN)                                                                               \
+    OUT(DIFF_SRC, PLAIN)                                                                                     \
+    OUT(DIFF_SRC_ITER, PLAIN)                                                                                \
+    OUT(DIFF_SRC_ITER_C, PLAIN)                                                                              \
+    OUT(DIFF_WEIGHTS, PLAIN) OUT(DIFF_WEIGHTS_ITER, PLAIN) OUT(DIFF_BIAS, PLAIN)
 #define LL_MEANING(routine_, kind_, adding_, phase_, operands_, attrs_, how)                                 \
     {.routine = routine_,                                                                                    \
      .kind = LL_OP_##kind_,                                                                                  \
@@ -66,10 +90,13 @@ static void take_operands(const struct ll_call *call, const struct ll_meaning_ro
         if (operand->role != row->operands[which].argument)
             continue;
         struct ll_shape shape = ll_operand_look(call, operand, (enum ll_look)row->operands[which].look);
-        bool added = part == LL_PART_ADDS && (operand->access & LL_ACCESS_READ);
-        if (part == LL_PART_BOTH || part == LL_PART_IN || added)
+        unsigned access = part == LL_PART_ADDS   ? operand->access
+                          : part == LL_PART_BOTH ? LL_ACCESS_BOTH
+                          : part == LL_PART_IN   ? LL_ACCESS_READ
+                                                 : LL_ACCESS_WRITE;
+        if (access & LL_ACCESS_READ)
             add_input(meant, i, &shape);
-        if (part != LL_PART_IN)
+        if (access & LL_ACCESS_WRITE)
             add_output(meant, i, &shape);
     }
 }
@@ -102,10 +129,8 @@ static bool adds(const struct ll_meaning_row *row, const struct ll_meant *meant)
 /* Whether the op's rule takes the inputs and gives outputs as large as what the call wrote. */
 static bool holds(struct ll_meant *meant)
 {
-    struct ll_shape told[LL_MAX_OUTPUTS];
+    struct ll_shape told[LL_MAX_OPERANDS];
     meant->placed = meant->view.output_count;
-    if (meant->placed > LL_MAX_OUTPUTS)
-        return false;
     memcpy(told, meant->out, sizeof told);
     if (ll_op_infer(&meant->view) != NULL || meant->view.output_count < meant->placed)
         return false;

@@ -6,7 +6,7 @@
 #include "tracer/capture/meaning.h"
 #include "tracer/interpose/routines.h"
 
-enum { LL_MEANING_OPERANDS = 10, LL_MEANING_ATTRS = 14 };
+enum { LL_MEANING_OPERANDS = 14, LL_MEANING_ATTRS = 16 };
 
 /* How an operand takes part. */
 enum ll_part { LL_PART_ADDS, LL_PART_BOTH, LL_PART_IN, LL_PART_OUT };
@@ -52,7 +52,10 @@ struct ll_shape ll_operand_look(const struct ll_call *call, const struct ll_oper
 
 /* What rows cannot say. */
 typedef void ll_meaning_fix(const struct ll_call *call, struct ll_meant *meant);
-ll_meaning_fix ll_fix_SIDES, ll_fix_TURNED, ll_fix_VECTORS, ll_fix_DEPTH, ll_fix_STACK, ll_fix_AXIS,
-    ll_fix_FIRST_TURNED, ll_fix_SECOND_TURNED;
+ll_meaning_fix ll_fix_SIDES, ll_fix_TURNED, ll_fix_VECTORS, ll_fix_LEFT_RIGHT, ll_fix_TRANSPOSED;
+/* Of primitives: meaning_primitives.c. */
+ll_meaning_fix ll_fix_DEPTH, ll_fix_FIRST_TURNED, ll_fix_SECOND_TURNED, ll_fix_STACK, ll_fix_AXIS,
+    ll_fix_PLACES, ll_fix_FUNCTION, ll_fix_DERIVATIVE, ll_fix_FUNCTION_OF_2, ll_fix_CHANNELS,
+    ll_fix_CHANNELS_BACK, ll_fix_RADIUS, ll_fix_RESAMPLING;
 
 #endif

@@ -33,11 +33,6 @@ void ll_memory_release(struct ll_memory *memory)
     memory->tensors = NULL;
 }
 
-static bool same(const struct ll_stretch_of_memory *a, const struct ll_stretch_of_memory *b)
-{
-    return memcmp(a, b, sizeof *a) == 0;
-}
-
 /* Pieces. */
 
 static void take(struct ll_memory *memory, const struct ll_stretch_of_memory *at)
@@ -73,7 +68,7 @@ static uint32_t whole_tensor(const struct ll_memory *memory, const struct ll_str
     for (uint64_t i = 0; i < memory->pieces.count; i++)
         if (first[i].tensor != first->tensor)
             return LL_NONE;
-    bool whole = memory->pieces.count > 0 && first->desc == desc && same(&first->whole, at);
+    bool whole = memory->pieces.count > 0 && first->desc == desc && ll_stretch_is(&first->whole, at);
     return whole && covered(memory, at) ? first->tensor : LL_NONE;
 }
 
@@ -177,28 +172,37 @@ static void fill_holes(struct ll_memory *memory, const struct ll_stretch_of_memo
     }
 }
 
+static bool note_brought(struct ll_memory *memory, uint32_t tensor)
+{
+    uint64_t words = tensor / 64 + UINT64_C(1);
+    if (!ll_grow(&memory->brought, &memory->brought_capacity, words, sizeof *memory->brought))
+        return false;
+    for (; memory->brought_words < words; memory->brought_words++)
+        memory->brought[memory->brought_words] = 0;
+    memory->brought[tensor / 64] |= UINT64_C(1) << tensor % 64;
+    return true;
+}
+
 static uint32_t bring(struct ll_memory *memory, const struct ll_stretch_of_memory *at, uint32_t desc)
 {
     uint32_t tensor = ll_recorder_tensor(memory->recorder, desc);
     struct ll_region region = region_of(at, at, tensor, desc, LL_NONE);
-    if (tensor == LL_NONE || !ll_grow((void **)&memory->brought, &memory->brought_capacity,
-                                      memory->brought_count + 1, sizeof *memory->brought))
+    if (tensor == LL_NONE || !note_brought(memory, tensor))
         return LL_NONE;
-    memory->brought[memory->brought_count++] = tensor;
     ll_regions_put(&memory->regions, &region);
     return tensor;
 }
 
 bool ll_memory_is_brought(const struct ll_memory *memory, uint32_t tensor)
 {
-    return bsearch(&tensor, memory->brought, memory->brought_count, sizeof tensor, by_number) != NULL;
+    return tensor / 64 < memory->brought_words && memory->brought[tensor / 64] >> tensor % 64 & 1;
 }
 
-uint32_t ll_memory_read(struct ll_memory *memory, const struct ll_stretch_of_memory *at, uint32_t desc,
-                        uint32_t thread)
+uint32_t ll_memory_read(struct ll_memory *memory, struct ll_touch *touch, uint32_t desc, uint32_t thread)
 {
-    const struct ll_region *exact = ll_regions_at(&memory->regions, at);
-    if (exact && exact->desc == desc && same(&exact->whole, at))
+    const struct ll_stretch_of_memory *at = &touch->at;
+    const struct ll_region *exact = ll_regions_touched(&memory->regions, touch);
+    if (exact && exact->desc == desc && ll_stretch_is(&exact->whole, at))
         return exact->tensor;
     take(memory, at);
     if (memory->pieces.count == 0)
@@ -212,15 +216,14 @@ uint32_t ll_memory_read(struct ll_memory *memory, const struct ll_stretch_of_mem
     return memory->regions.failed ? LL_NONE : tensor;
 }
 
-void ll_memory_was_read(struct ll_memory *memory, const struct ll_stretch_of_memory *at, uint32_t op,
-                        uint32_t thread)
+void ll_memory_was_read(struct ll_memory *memory, struct ll_touch *touch, uint32_t op, uint32_t thread)
 {
-    struct ll_region *exact = ll_regions_at(&memory->regions, at);
+    struct ll_region *exact = ll_regions_touched(&memory->regions, touch);
     if (exact) {
         ll_readers_add(&memory->regions, &exact->readers, op, thread);
         return;
     }
-    take(memory, at);
+    take(memory, &touch->at);
     for (uint64_t i = 0; i < memory->pieces.count; i++)
         ll_readers_add(&memory->regions, &memory->pieces.items[i].readers, op, thread);
     put_back(memory);
@@ -250,15 +253,15 @@ static void wait_for_region(struct ll_memory *memory, const struct ll_region *re
         wait_for(memory, waits, region->writer);
 }
 
-void ll_memory_overwrite(struct ll_memory *memory, const struct ll_stretch_of_memory *at, bool updated,
+void ll_memory_overwrite(struct ll_memory *memory, struct ll_touch *touch, bool updated,
                          struct ll_waits *waits)
 {
-    const struct ll_region *exact = ll_regions_at(&memory->regions, at);
+    const struct ll_region *exact = ll_regions_touched(&memory->regions, touch);
     if (exact) {
         wait_for_region(memory, exact, updated, waits);
         return;
     }
-    take(memory, at);
+    take(memory, &touch->at);
     for (uint64_t i = 0; i < memory->pieces.count; i++)
         wait_for_region(memory, &memory->pieces.items[i], updated, waits);
     put_back(memory);
@@ -271,17 +274,17 @@ static void forget(struct ll_memory *memory, const struct ll_stretch_of_memory *
         ll_readers_clear(&memory->regions, &memory->pieces.items[i].readers);
 }
 
-void ll_memory_was_written(struct ll_memory *memory, const struct ll_stretch_of_memory *at, uint32_t op,
-                           uint32_t tensor, uint32_t desc)
+void ll_memory_was_written(struct ll_memory *memory, struct ll_touch *touch, uint32_t op, uint32_t tensor,
+                           uint32_t desc)
 {
-    struct ll_region region = region_of(at, at, tensor, desc, op);
-    struct ll_region *exact = ll_regions_at(&memory->regions, at);
+    struct ll_region region = region_of(&touch->at, &touch->at, tensor, desc, op);
+    struct ll_region *exact = ll_regions_touched(&memory->regions, touch);
     if (exact) {
         ll_readers_clear(&memory->regions, &exact->readers);
         *exact = region;
         return;
     }
-    forget(memory, at);
+    forget(memory, &touch->at);
     ll_regions_put(&memory->regions, &region);
 }
 

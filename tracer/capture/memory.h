@@ -24,8 +24,8 @@ struct ll_memory {
     uint32_t scope;    /* of `seen_as` */
     uint64_t op_count; /* ops recorded so far, by whomever: the next one's number */
     uint64_t views_made;
-    uint32_t *brought; /* numbers of the tensors that the program brought, in their order */
-    uint64_t brought_count, brought_capacity;
+    uint64_t *brought; /* a bit for each tensor: whether the program brought it; none behind the last such */
+    uint64_t brought_words, brought_capacity;
 };
 
 /* Ops that an op must wait for, gathered and then handed to the recorder in the order of their reasons. */
@@ -38,19 +38,17 @@ void ll_memory_release(struct ll_memory *memory);
 
 /* The tensor of this look that lies in the stretch. May record `seen_as`. LL_NONE when the recorder has
  * stopped or memory ran out. */
-uint32_t ll_memory_read(struct ll_memory *memory, const struct ll_stretch_of_memory *at, uint32_t desc,
-                        uint32_t thread);
+uint32_t ll_memory_read(struct ll_memory *memory, struct ll_touch *touch, uint32_t desc, uint32_t thread);
 
 /* Who must have been done before the stretch is overwritten: those that have read it since it was written, or
  * who wrote it where nobody has; after `updated`, when the op reads it first, readers alone. Each once. */
-void ll_memory_overwrite(struct ll_memory *memory, const struct ll_stretch_of_memory *at, bool updated,
+void ll_memory_overwrite(struct ll_memory *memory, struct ll_touch *touch, bool updated,
                          struct ll_waits *waits);
 
 /* What the op (by its number) has read, and the tensor that it has written there. */
-void ll_memory_was_read(struct ll_memory *memory, const struct ll_stretch_of_memory *at, uint32_t op,
-                        uint32_t thread);
-void ll_memory_was_written(struct ll_memory *memory, const struct ll_stretch_of_memory *at, uint32_t op,
-                           uint32_t tensor, uint32_t desc);
+void ll_memory_was_read(struct ll_memory *memory, struct ll_touch *touch, uint32_t op, uint32_t thread);
+void ll_memory_was_written(struct ll_memory *memory, struct ll_touch *touch, uint32_t op, uint32_t tensor,
+                           uint32_t desc);
 
 /* Whether no op made the tensor. */
 bool ll_memory_is_brought(const struct ll_memory *memory, uint32_t tensor);

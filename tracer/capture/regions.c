@@ -7,7 +7,6 @@
 
 #include <assert.h>
 #include <stdlib.h>
-#include <string.h>
 
 struct ll_region_node {
     struct ll_region region;
@@ -28,25 +27,9 @@ void ll_regions_release(struct ll_regions *regions)
     *regions = (struct ll_regions){0};
 }
 
-struct ll_stretch_of_memory ll_stretch(uint64_t address, uint64_t rows, uint64_t row_bytes,
-                                       uint64_t stride_bytes)
-{
-    bool apart = rows > 1 && stride_bytes > row_bytes;
-    if (rows == 0 || row_bytes == 0)
-        return (struct ll_stretch_of_memory){.address = address};
-    if (!apart)
-        return (struct ll_stretch_of_memory){address, 1, ll_mul(rows, row_bytes), ll_mul(rows, row_bytes)};
-    return (struct ll_stretch_of_memory){address, rows, row_bytes, stride_bytes};
-}
-
 uint64_t ll_stretch_end(const struct ll_stretch_of_memory *at)
 {
     return at->rows ? at->address + (at->rows - 1) * at->stride_bytes + at->row_bytes : at->address;
-}
-
-static bool same_stretch(const struct ll_stretch_of_memory *a, const struct ll_stretch_of_memory *b)
-{
-    return memcmp(a, b, sizeof *a) == 0;
 }
 
 /* Nodes. */
@@ -150,16 +133,23 @@ static bool is_alone(const struct ll_regions *regions, const struct ll_stretch_o
     return !node || ll_stretch_end(&regions->nodes[node].region.at) <= at->address;
 }
 
+/* The high bits of a product with the golden ratio: addresses at equal distances spread evenly (Knuth, 1973,
+ * 6.4). */
+static uint32_t entry_of(uint64_t address)
+{
+    return (uint32_t)(address * UINT64_C(0x9e3779b97f4a7c15) >> (64 - LL_REGIONS_FOUND_BITS));
+}
+
 struct ll_region *ll_regions_at(struct ll_regions *regions, const struct ll_stretch_of_memory *at)
 {
     if (at->rows == 0)
         return NULL;
-    uint32_t *found = &regions->found[ll_random_mix(at->address) % LL_REGIONS_FOUND], node = *found;
-    if (node && same_stretch(&node_of(regions, node)->region.at, at))
+    uint32_t *found = &regions->found[entry_of(at->address)], node = *found;
+    if (node && ll_stretch_is(&node_of(regions, node)->region.at, at))
         return &node_of(regions, node)->region;
     node = last_until(regions, at->address);
     struct ll_region *region = node ? &node_of(regions, node)->region : NULL;
-    if (!region || !same_stretch(&region->at, at))
+    if (!region || !ll_stretch_is(&region->at, at))
         return NULL;
     *found = node;
     return region;
@@ -268,6 +258,7 @@ static void put_rows_apart(struct ll_regions *regions, struct ll_region region)
 
 void ll_regions_put(struct ll_regions *regions, const struct ll_region *region)
 {
+    regions->changes++;
     if (region->at.rows > 1 && !is_alone(regions, &region->at))
         put_rows_apart(regions, *region);
     else if (region->at.rows > 0)
@@ -333,6 +324,7 @@ void ll_regions_take(struct ll_regions *regions, const struct ll_stretch_of_memo
     struct ll_region *exact = ll_regions_at(regions, at);
     if (at->rows == 0)
         return;
+    regions->changes++;
     if (exact) {
         struct ll_region region = take_node(regions, last_until(regions, at->address));
         add_piece(regions, pieces, &region);

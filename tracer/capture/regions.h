@@ -9,6 +9,8 @@
 #ifndef LL_TRACER_CAPTURE_REGIONS_H
 #define LL_TRACER_CAPTURE_REGIONS_H
 
+#include "tracer/base/num.h"
+
 #include <stdbool.h>
 #include <stdint.h>
 
@@ -31,7 +33,7 @@ struct ll_reader {
     uint32_t next; /* in the list */
 };
 
-enum { LL_REGIONS_FOUND = 4096 };
+enum { LL_REGIONS_FOUND_BITS = 12, LL_REGIONS_FOUND = 1 << LL_REGIONS_FOUND_BITS };
 
 struct ll_region_node;
 struct ll_regions {
@@ -42,8 +44,16 @@ struct ll_regions {
     uint64_t reader_capacity;
     uint32_t reader_count, free_reader;
     uint64_t dice;
+    uint64_t changes;                 /* of the map: how often something was put or taken */
     uint32_t found[LL_REGIONS_FOUND]; /* nodes that were asked for, by address: most are asked for again */
     bool failed;                      /* memory ran out; what is in the map may then be too little */
+};
+
+/* A stretch and where it was found, for whoever comes back to it; {.at = stretch} to begin with. */
+struct ll_touch {
+    struct ll_stretch_of_memory at;
+    struct ll_region *region;
+    uint64_t when; /* it was looked for: one more than the map's changes then */
 };
 
 /* A list of regions that grows; {0} to begin with, freed by ll_pieces_release. */
@@ -57,6 +67,16 @@ void ll_regions_release(struct ll_regions *regions);
 
 /* The region that lies at exactly this stretch, or NULL; valid until the map changes. */
 struct ll_region *ll_regions_at(struct ll_regions *regions, const struct ll_stretch_of_memory *at);
+
+/* The same, looked for again only when the map has changed since. */
+static inline struct ll_region *ll_regions_touched(struct ll_regions *regions, struct ll_touch *touch)
+{
+    if (touch->when != regions->changes + 1) {
+        touch->region = ll_regions_at(regions, &touch->at);
+        touch->when = regions->changes + 1;
+    }
+    return touch->region;
+}
 
 /* The region that begins at exactly this address, or NULL; likewise. */
 const struct ll_region *ll_regions_from(const struct ll_regions *regions, uint64_t address);
@@ -79,8 +99,23 @@ void ll_readers_clear(struct ll_regions *regions, uint32_t *list);
 uint32_t ll_regions_count(const struct ll_regions *regions);
 
 /* The stretch as one run where it is one, so that equal stretches have equal numbers. */
-struct ll_stretch_of_memory ll_stretch(uint64_t address, uint64_t rows, uint64_t row_bytes,
-                                       uint64_t stride_bytes);
+static inline struct ll_stretch_of_memory ll_stretch(uint64_t address, uint64_t rows, uint64_t row_bytes,
+                                                     uint64_t stride_bytes)
+{
+    bool apart = rows > 1 && stride_bytes > row_bytes;
+    if (rows == 0 || row_bytes == 0)
+        return (struct ll_stretch_of_memory){.address = address};
+    if (!apart)
+        return (struct ll_stretch_of_memory){address, 1, ll_mul(rows, row_bytes), ll_mul(rows, row_bytes)};
+    return (struct ll_stretch_of_memory){address, rows, row_bytes, stride_bytes};
+}
+
+/* Whether both are the same runs. */
+static inline bool ll_stretch_is(const struct ll_stretch_of_memory *a, const struct ll_stretch_of_memory *b)
+{
+    return a->address == b->address && a->rows == b->rows && a->row_bytes == b->row_bytes &&
+           a->stride_bytes == b->stride_bytes;
+}
 
 /* The first address behind it. */
 uint64_t ll_stretch_end(const struct ll_stretch_of_memory *at);

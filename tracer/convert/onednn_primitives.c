@@ -431,10 +431,9 @@ static const char *ll_dnnl_RNN(struct ll_dnnl_log *log)
              hidden = ll_dnnl_extent(p, "dhc", ll_dnnl_extent(p, "dic", 1)),
              width = ll_dnnl_extent(p, "slc", hidden), state = ll_dnnl_extent(p, "sic", hidden),
              steps = ll_dnnl_extent(p, "t", 1), rows = ll_dnnl_extent(p, "mb", 1);
-    uint64_t stacked = ll_mul(layers, ways);
     const struct ll_shape x = shape_of(line, 3, (uint64_t[]){steps, rows, width}),
-                          input = shape_of(line, 3, (uint64_t[]){stacked, width, ll_mul(gates, hidden)}),
-                          recurrent = shape_of(line, 3, (uint64_t[]){stacked, state, ll_mul(gates, hidden)}),
+                          input = shape_of(line, 5, (uint64_t[]){layers, ways, width, gates, hidden}),
+                          recurrent = shape_of(line, 5, (uint64_t[]){layers, ways, state, gates, hidden}),
                           y = shape_of(line, 3, (uint64_t[]){steps, rows, ll_mul(ways, hidden)});
     const struct ll_held in[] = {given(log, &x), weight(log, 0, &input), weight(log, 1, &recurrent)};
     return record(log,

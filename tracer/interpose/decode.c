@@ -173,6 +173,25 @@ static void matrices(struct decoder *decoder, enum ll_argument role, uint64_t ad
 #define C_IF_REAL
 #define COUNT_WORD(letter, kind, name) C_##kind
 
+/* Which of them are addresses. */
+#define A_ORDER 0,
+#define A_LAYOUT 0,
+#define A_TRANS 0,
+#define A_UPLO 0,
+#define A_SIDE 0,
+#define A_DIAG 0,
+#define A_JOB 0,
+#define A_COUNT 0,
+#define A_WORK
+#define A_SCALAR 0,
+#define A_PART 0,
+#define A_PLAIN
+#define A_ARRAY 1,
+#define A_OTHER
+#define A_IF_COMPLEX
+#define A_IF_REAL
+#define IS_ADDRESS(letter, kind, name) A_##kind
+
 #define SWAP(one, other)                                                                                     \
     {                                                                                                        \
         __typeof__(one) kept = one;                                                                          \
@@ -216,20 +235,29 @@ static void matrices(struct decoder *decoder, enum ll_argument role, uint64_t ad
     static const uint8_t numbers_##routine[] = {numbers};
 #include "tracer/interpose/routines.def"
 
+#define LL_ROUTINE(routine, title, mirror, numbers, operands)                                                \
+    static const uint8_t addresses_##routine[] = {LL_SIGNATURE_##routine(IS_ADDRESS, s)};
+#include "tracer/interpose/routines.def"
+
 static const uint8_t numbers_of_primitives[] = {LL_PRIMITIVE_NUMBERS(N)};
 
 static const struct {
     const char *name;
     void (*decode)(struct decoder *decoder, const uint64_t *word);
-    const uint8_t *numbers; /* enum ll_number, in their order */
+    const uint8_t *numbers;   /* enum ll_number, in their order */
+    const uint8_t *addresses; /* of each word whether it is one */
     unsigned words, number_count;
 } routines[] = {
 #define LL_ROUTINE(routine, title, mirror, numbers, operands)                                                \
-    {title, decode_##routine, numbers_##routine, 0 LL_SIGNATURE_##routine(COUNT_WORD, s),                    \
+    {title,                                                                                                  \
+     decode_##routine,                                                                                       \
+     numbers_##routine,                                                                                      \
+     addresses_##routine,                                                                                    \
+     0 LL_SIGNATURE_##routine(COUNT_WORD, s),                                                                \
      sizeof numbers_##routine},
 #include "tracer/interpose/routines.def"
 #define LL_PRIMITIVE(word, title, kind2, kind3, propagation, algorithm)                                      \
-    {title, NULL, numbers_of_primitives, 0, sizeof numbers_of_primitives},
+    {title, NULL, numbers_of_primitives, NULL, 0, sizeof numbers_of_primitives},
 #include "tracer/interpose/primitives.def"
 };
 
@@ -297,6 +325,15 @@ int64_t ll_call_number(const struct ll_call *call, enum ll_number number)
         if (routines[call->routine].numbers[i] == number)
             return call->number[i];
     return 0;
+}
+
+uint64_t ll_address_words(uint32_t symbol)
+{
+    const struct ll_symbol_row *row = ll_symbol_row(symbol);
+    uint64_t bits = 0;
+    for (unsigned i = 0; row && i < routines[row->routine].words; i++)
+        bits |= (uint64_t)routines[row->routine].addresses[i] << i;
+    return bits;
 }
 
 bool ll_decode_call(uint32_t symbol, const uint64_t *words, unsigned count, struct ll_call *call)

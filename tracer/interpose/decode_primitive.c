@@ -7,6 +7,7 @@
 
 enum { NO = 0xfffe, ANY = 0xffff };
 enum { PASS_FORWARD = 1, PASS_BACKWARD = 2, PASS_DATA = 4, PASS_WEIGHTS = 8, PASS_ANY = 15 };
+enum { STATISTICS_GIVEN = 1 };
 enum { TRAINING = 64, BACKWARD = 128, BACKWARD_DATA = 160, BACKWARD_WEIGHTS = 192 };
 enum { ALGORITHM_MAX = 0x1ff, ALGORITHM_VANILLA = 0x1fff, ALGORITHM_LSTM = 0x2fff, ALGORITHM_ANY = ANY };
 
@@ -82,7 +83,8 @@ static bool meaning_of(const uint64_t *entry, uint64_t argument, struct ll_opera
     operand->role = (uint8_t)(arguments[i].role + within);
     operand->access = backward ? arguments[i].backward : arguments[i].forward;
     bool is_statistic = operand->role == LL_ARGUMENT_MEAN || operand->role == LL_ARGUMENT_VARIANCE;
-    if (is_statistic && entry[LL_PRIMITIVE_PROPAGATION] == TRAINING)
+    bool is_given = entry[LL_PRIMITIVE_PARAMETER] & STATISTICS_GIVEN;
+    if (is_statistic && entry[LL_PRIMITIVE_PROPAGATION] == TRAINING && !is_given)
         operand->access = LL_ACCESS_WRITE;
     if (operand->role == LL_ARGUMENT_DST && !backward && entry[LL_PRIMITIVE_ADDS])
         operand->access = LL_ACCESS_BOTH;
@@ -155,6 +157,19 @@ static void put_weights(struct ll_call *call, uint64_t n)
             weights->shape.dim[weights->shape.rank - n + i]);
 }
 
+/* Functions of elements are numbered anew in version 3, from relu on. */
+static uint64_t algorithm_of(const uint64_t *entry)
+{
+    static const uint8_t in_2[] = {0x1f, 0x2f, 0x3f, 0x4f, 0x5f, 0x6f, 0x7f, 0x9f, 0,    0xaf, 0xbf,
+                                   0xcf, 0xdf, 0xef, 0xff, 0x10, 0x20, 0x30, 0x40, 0x60, 0x70};
+    enum { RELU_3 = 0x20, FUNCTIONS_3 = sizeof in_2, ELTWISE = 7 };
+    uint64_t algorithm = entry[LL_PRIMITIVE_ALGORITHM];
+    bool renumbered = entry[LL_PRIMITIVE_VERSION] >= 3 && entry[LL_PRIMITIVE_KIND] == ELTWISE;
+    if (!renumbered || algorithm < RELU_3 || algorithm >= RELU_3 + FUNCTIONS_3)
+        return algorithm;
+    return in_2[algorithm - RELU_3];
+}
+
 bool ll_describe(const uint64_t *entry, unsigned count, struct ll_described *described)
 {
     *described = (struct ll_described){0};
@@ -170,7 +185,8 @@ bool ll_describe(const uint64_t *entry, unsigned count, struct ll_described *des
         if ((used = add_operand(entry, at, left, described)) == 0)
             return false;
     call->number_count = LL_NUMBER_kernel_w - LL_NUMBER_algorithm + 1;
-    put(call, LL_NUMBER_algorithm, entry[LL_PRIMITIVE_ALGORITHM]);
+    put(call, LL_NUMBER_algorithm, algorithm_of(entry));
+    put(call, LL_NUMBER_parameter, entry[LL_PRIMITIVE_PARAMETER]);
     put(call, LL_NUMBER_post_ops, entry[LL_PRIMITIVE_POST_OPS]);
     put_lists(entry + LL_PRIMITIVE_WORDS, n, call);
     put_weights(call, n);

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* How the log describes a primitive of oneDNN, in its library's own numbers; the reader knows their meaning.
  *
- *   header | major version | kind | propagation | algorithm | post-operations | whether one of them adds to
- * dst n | strides[n] | dilations[n] | paddings before[n] | behind[n] | kernel[n]          n spatial
- * dimensions m | m times: argument | data type | bytes | rank | dims[rank]
+ *   header | major version | kind | propagation | algorithm | parameter | post-operations |
+ *   whether one of them adds to dst | n | strides[n] | dilations[n] | paddings before[n] | behind[n] |
+ *   kernel[n], of n spatial dimensions | m | m times: argument | data type | bytes | rank | dims[rank]
  *
  * A record LL_RING_EXECUTE then holds the place of the description in the log, in words, and pairs of
  * argument and address. */
@@ -15,6 +15,7 @@ enum {
     LL_PRIMITIVE_KIND,
     LL_PRIMITIVE_PROPAGATION,
     LL_PRIMITIVE_ALGORITHM,
+    LL_PRIMITIVE_PARAMETER,
     LL_PRIMITIVE_POST_OPS,
     LL_PRIMITIVE_ADDS,
     LL_PRIMITIVE_SPATIAL,

@@ -105,7 +105,14 @@ enum ll_ring_kind {
     LL_RING_KINDS
 };
 
-enum { LL_RING_CALL_WORDS = 5 }; /* header, start, duration, caller, cpu_ns */
+/* Of a call, behind its header; its arguments follow. */
+enum {
+    LL_RING_START_WORD = 1,
+    LL_RING_DURATION_WORD,
+    LL_RING_CALLER_WORD,
+    LL_RING_CPU_WORD,
+    LL_RING_CALL_WORDS
+};
 
 /* A record's first word from its parts, and the parts from it; words fit in 16 bits, as depth and symbol do.
  */

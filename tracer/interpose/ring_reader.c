@@ -9,6 +9,7 @@
 #include "tracer/base/map.h"
 #include "tracer/interpose/decode.h"
 #include "tracer/interpose/ring_clock.h"
+#include "tracer/interpose/ring_form.h"
 #include "tracer/interpose/ring_process.h"
 #include "tracer/interpose/ring_stream.h"
 
@@ -47,6 +48,7 @@ struct ll_ring_reader {
     uint64_t process_count, process_capacity;
     struct ll_ring_stream *streams;
     uint64_t stream_count, stream_capacity;
+    struct ll_ring_forms forms;
     struct thread *threads;
     uint64_t thread_count, thread_capacity;
     uint64_t known_ticks;  /* everything that began before was seen */
@@ -138,6 +140,7 @@ void ll_ring_close(struct ll_ring_reader *reader)
         ll_followed_release(&reader->processes[i]);
     if (reader->control)
         munmap(reader->control, LL_RING_PAGE);
+    ll_ring_forms_release(&reader->forms);
     free(reader->streams);
     free(reader->processes);
     free(reader->threads);
@@ -275,18 +278,12 @@ static bool choose_same(const struct ll_ring_reader *reader)
            stream->items[stream->first].start_ticks < reader->current_ends;
 }
 
-/* A call's words as an event; false when they are nonsense. */
-static bool call_event(struct ll_ring_reader *reader, uint32_t process, const uint64_t *words, unsigned count,
-                       struct ll_event *event)
+/* Routine, dtype, numbers and operands of a call's words; false when they are nonsense. */
+static bool decode(void *context, uint32_t process, const uint64_t *words, unsigned count,
+                   struct ll_call *call)
 {
-    struct ll_call *call = &event->call;
+    struct ll_ring_reader *reader = context;
     bool is_execution = ll_ring_kind_of(words[0]) == LL_RING_EXECUTE;
-    event->kind = LL_EVENT_CALL;
-    call->depth = ll_ring_depth_of(words[0]);
-    call->duration_ns = ll_ring_clock_duration_ns(&reader->clock, words[2]);
-    call->caller = words[3];
-    call->cpu_ns = words[4];
-    call->symbol = ll_ring_symbol_of(words[0]);
     words += LL_RING_CALL_WORDS;
     count -= LL_RING_CALL_WORDS;
     if (!is_execution)
@@ -298,8 +295,20 @@ static bool call_event(struct ll_ring_reader *reader, uint32_t process, const ui
     return described;
 }
 
-static bool event_of(struct ll_ring_reader *reader, uint32_t process, const struct ll_ring_stream_item *item,
-                     const uint64_t *words, unsigned count, struct ll_event *event)
+static bool call_event(struct ll_ring_reader *reader, struct ll_ring_stream *stream, const uint64_t *words,
+                       unsigned count, struct ll_event *event)
+{
+    event->kind = LL_EVENT_CALL;
+    if (!ll_ring_form_call(&reader->forms, &stream->form, stream->process, words, count, decode, reader,
+                           &event->call))
+        return false;
+    event->call.duration_ns = ll_ring_clock_duration_ns(&reader->clock, words[LL_RING_DURATION_WORD]);
+    return true;
+}
+
+static bool event_of(struct ll_ring_reader *reader, struct ll_ring_stream *stream,
+                     const struct ll_ring_stream_item *item, const uint64_t *words, unsigned count,
+                     struct ll_event *event)
 {
     event->thread = item->thread;
     event->start_ns = ll_ring_clock_ns(&reader->clock, item->start_ticks);
@@ -310,7 +319,7 @@ static bool event_of(struct ll_ring_reader *reader, uint32_t process, const stru
     }
     unsigned kind = count ? ll_ring_kind_of(words[0]) : LL_RING_FILL;
     if ((kind == LL_RING_CALL || kind == LL_RING_EXECUTE) && count > LL_RING_CALL_WORDS)
-        return call_event(reader, process, words, count, event);
+        return call_event(reader, stream, words, count, event);
     event->memory.address = count > 2 ? words[2] : 0;
     event->memory.size_bytes = count > 3 ? words[3] : 0;
     if (kind == LL_RING_ALLOCATE)
@@ -342,7 +351,7 @@ bool ll_ring_next(struct ll_ring_reader *reader, struct ll_event *event)
         unsigned count = ll_ring_stream_take(stream, &item, words);
         process->late += item.start_ticks < reader->given_ticks;
         reader->given_ticks = item.start_ticks > reader->given_ticks ? item.start_ticks : reader->given_ticks;
-        if (event_of(reader, stream->process, &item, words, count, event))
+        if (event_of(reader, stream, &item, words, count, event))
             return true;
         process->damaged++;
     }

@@ -25,6 +25,7 @@ struct ll_ring_stream {
     uint64_t lost;
     uint32_t thread;
     uint32_t process;
+    uint32_t form;                     /* of the call taken last: what the reader keeps of it */
     bool damaged;                      /* it held nonsense; nothing more is read */
     struct ll_ring_stream_item *items; /* [first, end) wait */
     uint64_t first, end, capacity;

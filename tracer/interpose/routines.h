@@ -18,6 +18,7 @@
     X(m)                                                                                                     \
     X(n)                                                                                                     \
     X(k)                                                                                                     \
+    X(p)                                                                                                     \
     X(kl)                                                                                                    \
     X(ku)                                                                                                    \
     X(nrhs)                                                                                                  \
@@ -34,10 +35,12 @@
 
 /* What every primitive of oneDNN gives, in this order; 0 where it has no such thing. Spatial dimensions are
  * depth, height and width; a dilation of 1 is none; paddings before the first and behind the last element.
- * The algorithm and the number of post-operations are as oneDNN has them. */
+ * The algorithm is that of version 2, whatever the version; the parameter a normalisation's flags (1:
+ * statistics are given) or the extent of a local one. */
 #define LL_PRIMITIVE_NUMBERS(X)                                                                              \
     X(algorithm)                                                                                             \
     X(post_ops)                                                                                              \
+    X(parameter)                                                                                             \
     X(groups)                                                                                                \
     X(stride_d)                                                                                              \
     X(stride_h)                                                                                              \

@@ -211,6 +211,196 @@
 #define LL_SIGNATURE_GEHRD(X, l) X(l, COUNT, n) X(l, COUNT, ilo) X(l, COUNT, ihi) X(l, ARRAY, a)             \
     X(l, COUNT, lda) X(l, ARRAY, tau) X(l, OTHER, work) X(l, WORK, lwork) X(l, OTHER, info)
 
+/* The other drivers of LAPACK. */
+#define LL_SIGNATURE_GESVX(X, l) X(l, JOB, fact) X(l, TRANS, transa) X(l, COUNT, n) X(l, COUNT, nrhs)        \
+    X(l, ARRAY, a) X(l, COUNT, lda) X(l, ARRAY, af) X(l, COUNT, ldaf) X(l, OTHER, ipiv) X(l, JOB, equed)     \
+    X(l, OTHER, r) X(l, OTHER, c) X(l, ARRAY, b) X(l, COUNT, ldb) X(l, ARRAY, x) X(l, COUNT, ldx)            \
+    X(l, OTHER, rcond) X(l, OTHER, ferr) X(l, OTHER, berr) X(l, OTHER, work) X(l, OTHER, iwork)              \
+    X(l, OTHER, info)
+#define LL_SIGNATURE_GBSVX(X, l) X(l, JOB, fact) X(l, TRANS, transa) X(l, COUNT, n) X(l, COUNT, kl)          \
+    X(l, COUNT, ku) X(l, COUNT, nrhs) X(l, ARRAY, a) X(l, COUNT, lda) X(l, ARRAY, af) X(l, COUNT, ldaf)      \
+    X(l, OTHER, ipiv) X(l, JOB, equed) X(l, OTHER, r) X(l, OTHER, c) X(l, ARRAY, b) X(l, COUNT, ldb)         \
+    X(l, ARRAY, x) X(l, COUNT, ldx) X(l, OTHER, rcond) X(l, OTHER, ferr) X(l, OTHER, berr) X(l, OTHER, work) \
+    X(l, OTHER, iwork) X(l, OTHER, info)
+#define LL_SIGNATURE_GTSVX(X, l) X(l, JOB, fact) X(l, TRANS, transa) X(l, COUNT, n) X(l, COUNT, nrhs)        \
+    X(l, ARRAY, dl) X(l, ARRAY, d) X(l, ARRAY, du) X(l, OTHER, dlf) X(l, OTHER, df) X(l, OTHER, duf)         \
+    X(l, OTHER, du2) X(l, OTHER, ipiv) X(l, ARRAY, b) X(l, COUNT, ldb) X(l, ARRAY, x) X(l, COUNT, ldx)       \
+    X(l, OTHER, rcond) X(l, OTHER, ferr) X(l, OTHER, berr) X(l, OTHER, work) X(l, OTHER, iwork)              \
+    X(l, OTHER, info)
+#define LL_SIGNATURE_POSVX(X, l) X(l, JOB, fact) X(l, UPLO, uplo) X(l, COUNT, n) X(l, COUNT, nrhs)           \
+    X(l, ARRAY, a) X(l, COUNT, lda) X(l, ARRAY, af) X(l, COUNT, ldaf) X(l, JOB, equed) X(l, OTHER, s)        \
+    X(l, ARRAY, b) X(l, COUNT, ldb) X(l, ARRAY, x) X(l, COUNT, ldx) X(l, OTHER, rcond) X(l, OTHER, ferr)     \
+    X(l, OTHER, berr) X(l, OTHER, work) X(l, OTHER, iwork) X(l, OTHER, info)
+#define LL_SIGNATURE_PPSV(X, l) X(l, UPLO, uplo) X(l, COUNT, n) X(l, COUNT, nrhs) X(l, ARRAY, a)             \
+    X(l, ARRAY, b) X(l, COUNT, ldb) X(l, OTHER, info)
+#define LL_SIGNATURE_PPSVX(X, l) X(l, JOB, fact) X(l, UPLO, uplo) X(l, COUNT, n) X(l, COUNT, nrhs)           \
+    X(l, ARRAY, a) X(l, ARRAY, af) X(l, JOB, equed) X(l, OTHER, s) X(l, ARRAY, b) X(l, COUNT, ldb)           \
+    X(l, ARRAY, x) X(l, COUNT, ldx) X(l, OTHER, rcond) X(l, OTHER, ferr) X(l, OTHER, berr) X(l, OTHER, work) \
+    X(l, OTHER, iwork) X(l, OTHER, info)
+#define LL_SIGNATURE_PBSV(X, l) X(l, UPLO, uplo) X(l, COUNT, n) X(l, COUNT, k) X(l, COUNT, nrhs)             \
+    X(l, ARRAY, a) X(l, COUNT, lda) X(l, ARRAY, b) X(l, COUNT, ldb) X(l, OTHER, info)
+#define LL_SIGNATURE_PBSVX(X, l) X(l, JOB, fact) X(l, UPLO, uplo) X(l, COUNT, n) X(l, COUNT, k)              \
+    X(l, COUNT, nrhs) X(l, ARRAY, a) X(l, COUNT, lda) X(l, ARRAY, af) X(l, COUNT, ldaf) X(l, JOB, equed)     \
+    X(l, OTHER, s) X(l, ARRAY, b) X(l, COUNT, ldb) X(l, ARRAY, x) X(l, COUNT, ldx) X(l, OTHER, rcond)        \
+    X(l, OTHER, ferr) X(l, OTHER, berr) X(l, OTHER, work) X(l, OTHER, iwork) X(l, OTHER, info)
+#define LL_SIGNATURE_PTSV(X, l) X(l, COUNT, n) X(l, COUNT, nrhs) X(l, ARRAY, d) X(l, ARRAY, e)               \
+    X(l, ARRAY, b) X(l, COUNT, ldb) X(l, OTHER, info)
+#define LL_SIGNATURE_PTSVX(X, l) X(l, JOB, fact) X(l, COUNT, n) X(l, COUNT, nrhs) X(l, ARRAY, d)             \
+    X(l, ARRAY, e) X(l, OTHER, df) X(l, OTHER, ef) X(l, ARRAY, b) X(l, COUNT, ldb) X(l, ARRAY, x)            \
+    X(l, COUNT, ldx) X(l, OTHER, rcond) X(l, OTHER, ferr) X(l, OTHER, berr) X(l, OTHER, work)                \
+    X(l, IF_COMPLEX, rwork) X(l, OTHER, info)
+#define LL_SIGNATURE_SYSV_RK(X, l) X(l, UPLO, uplo) X(l, COUNT, n) X(l, COUNT, nrhs) X(l, ARRAY, a)          \
+    X(l, COUNT, lda) X(l, OTHER, e) X(l, ARRAY, ipiv) X(l, ARRAY, b) X(l, COUNT, ldb) X(l, OTHER, work)      \
+    X(l, WORK, lwork) X(l, OTHER, info)
+#define LL_SIGNATURE_SYSV_AA_2STAGE(X, l) X(l, UPLO, uplo) X(l, COUNT, n) X(l, COUNT, nrhs) X(l, ARRAY, a)   \
+    X(l, COUNT, lda) X(l, OTHER, tb) X(l, WORK, ltb) X(l, ARRAY, ipiv) X(l, OTHER, ipiv2) X(l, ARRAY, b)     \
+    X(l, COUNT, ldb) X(l, OTHER, work) X(l, WORK, lwork) X(l, OTHER, info)
+#define LL_SIGNATURE_SYSVX(X, l) X(l, JOB, fact) X(l, UPLO, uplo) X(l, COUNT, n) X(l, COUNT, nrhs)           \
+    X(l, ARRAY, a) X(l, COUNT, lda) X(l, ARRAY, af) X(l, COUNT, ldaf) X(l, ARRAY, ipiv) X(l, ARRAY, b)       \
+    X(l, COUNT, ldb) X(l, ARRAY, x) X(l, COUNT, ldx) X(l, OTHER, rcond) X(l, OTHER, ferr) X(l, OTHER, berr)  \
+    X(l, OTHER, work) X(l, WORK, lwork) X(l, OTHER, iwork) X(l, OTHER, info)
+#define LL_SIGNATURE_SPSV(X, l) X(l, UPLO, uplo) X(l, COUNT, n) X(l, COUNT, nrhs) X(l, ARRAY, a)             \
+    X(l, ARRAY, ipiv) X(l, ARRAY, b) X(l, COUNT, ldb) X(l, OTHER, info)
+#define LL_SIGNATURE_SPSVX(X, l) X(l, JOB, fact) X(l, UPLO, uplo) X(l, COUNT, n) X(l, COUNT, nrhs)           \
+    X(l, ARRAY, a) X(l, ARRAY, af) X(l, ARRAY, ipiv) X(l, ARRAY, b) X(l, COUNT, ldb) X(l, ARRAY, x)          \
+    X(l, COUNT, ldx) X(l, OTHER, rcond) X(l, OTHER, ferr) X(l, OTHER, berr) X(l, OTHER, work)                \
+    X(l, OTHER, iwork) X(l, OTHER, info)
+#define LL_SIGNATURE_GGLSE(X, l) X(l, COUNT, m) X(l, COUNT, n) X(l, COUNT, p) X(l, ARRAY, a)                 \
+    X(l, COUNT, lda) X(l, ARRAY, b) X(l, COUNT, ldb) X(l, ARRAY, c) X(l, ARRAY, d) X(l, ARRAY, x)            \
+    X(l, OTHER, work) X(l, WORK, lwork) X(l, OTHER, info)
+#define LL_SIGNATURE_GGGLM(X, l) X(l, COUNT, n) X(l, COUNT, m) X(l, COUNT, p) X(l, ARRAY, a)                 \
+    X(l, COUNT, lda) X(l, ARRAY, b) X(l, COUNT, ldb) X(l, ARRAY, d) X(l, ARRAY, x) X(l, ARRAY, y)            \
+    X(l, OTHER, work) X(l, WORK, lwork) X(l, OTHER, info)
+#define LL_SIGNATURE_SYEVX(X, l) X(l, JOB, jobu) X(l, JOB, range) X(l, UPLO, uplo) X(l, COUNT, n)            \
+    X(l, ARRAY, a) X(l, COUNT, lda) X(l, OTHER, vl) X(l, OTHER, vu) X(l, COUNT, ilo) X(l, COUNT, ihi)        \
+    X(l, OTHER, abstol) X(l, OTHER, m) X(l, ARRAY, w) X(l, ARRAY, z) X(l, COUNT, ldz) X(l, OTHER, work)      \
+    X(l, WORK, lwork) X(l, IF_COMPLEX, rwork) X(l, OTHER, iwork) X(l, OTHER, ifail) X(l, OTHER, info)
+#define LL_SIGNATURE_SPEV(X, l) X(l, JOB, jobu) X(l, UPLO, uplo) X(l, COUNT, n) X(l, ARRAY, a)               \
+    X(l, ARRAY, w) X(l, ARRAY, z) X(l, COUNT, ldz) X(l, OTHER, work) X(l, IF_COMPLEX, rwork)                 \
+    X(l, OTHER, info)
+#define LL_SIGNATURE_SPEVD(X, l) X(l, JOB, jobu) X(l, UPLO, uplo) X(l, COUNT, n) X(l, ARRAY, a)              \
+    X(l, ARRAY, w) X(l, ARRAY, z) X(l, COUNT, ldz) X(l, OTHER, work) X(l, WORK, lwork)                       \
+    X(l, IF_COMPLEX, rwork) X(l, IF_COMPLEX, lrwork) X(l, OTHER, iwork) X(l, WORK, liwork) X(l, OTHER, info)
+#define LL_SIGNATURE_SPEVX(X, l) X(l, JOB, jobu) X(l, JOB, range) X(l, UPLO, uplo) X(l, COUNT, n)            \
+    X(l, ARRAY, a) X(l, OTHER, vl) X(l, OTHER, vu) X(l, COUNT, ilo) X(l, COUNT, ihi) X(l, OTHER, abstol)     \
+    X(l, OTHER, m) X(l, ARRAY, w) X(l, ARRAY, z) X(l, COUNT, ldz) X(l, OTHER, work) X(l, IF_COMPLEX, rwork)  \
+    X(l, OTHER, iwork) X(l, OTHER, ifail) X(l, OTHER, info)
+#define LL_SIGNATURE_SBEV(X, l) X(l, JOB, jobu) X(l, UPLO, uplo) X(l, COUNT, n) X(l, COUNT, k)               \
+    X(l, ARRAY, a) X(l, COUNT, lda) X(l, ARRAY, w) X(l, ARRAY, z) X(l, COUNT, ldz) X(l, OTHER, work)         \
+    X(l, IF_COMPLEX, rwork) X(l, OTHER, info)
+#define LL_SIGNATURE_SBEV_2STAGE(X, l) X(l, JOB, jobu) X(l, UPLO, uplo) X(l, COUNT, n) X(l, COUNT, k)        \
+    X(l, ARRAY, a) X(l, COUNT, lda) X(l, ARRAY, w) X(l, ARRAY, z) X(l, COUNT, ldz) X(l, OTHER, work)         \
+    X(l, WORK, lwork) X(l, IF_COMPLEX, rwork) X(l, OTHER, info)
+#define LL_SIGNATURE_SBEVD(X, l) X(l, JOB, jobu) X(l, UPLO, uplo) X(l, COUNT, n) X(l, COUNT, k)              \
+    X(l, ARRAY, a) X(l, COUNT, lda) X(l, ARRAY, w) X(l, ARRAY, z) X(l, COUNT, ldz) X(l, OTHER, work)         \
+    X(l, WORK, lwork) X(l, IF_COMPLEX, rwork) X(l, IF_COMPLEX, lrwork) X(l, OTHER, iwork) X(l, WORK, liwork) \
+    X(l, OTHER, info)
+#define LL_SIGNATURE_SBEVX(X, l) X(l, JOB, jobu) X(l, JOB, range) X(l, UPLO, uplo) X(l, COUNT, n)            \
+    X(l, COUNT, k) X(l, ARRAY, a) X(l, COUNT, lda) X(l, OTHER, q) X(l, COUNT, ldq) X(l, OTHER, vl)           \
+    X(l, OTHER, vu) X(l, COUNT, ilo) X(l, COUNT, ihi) X(l, OTHER, abstol) X(l, OTHER, m) X(l, ARRAY, w)      \
+    X(l, ARRAY, z) X(l, COUNT, ldz) X(l, OTHER, work) X(l, IF_COMPLEX, rwork) X(l, OTHER, iwork)             \
+    X(l, OTHER, ifail) X(l, OTHER, info)
+#define LL_SIGNATURE_SBEVX_2STAGE(X, l) X(l, JOB, jobu) X(l, JOB, range) X(l, UPLO, uplo) X(l, COUNT, n)     \
+    X(l, COUNT, k) X(l, ARRAY, a) X(l, COUNT, lda) X(l, OTHER, q) X(l, COUNT, ldq) X(l, OTHER, vl)           \
+    X(l, OTHER, vu) X(l, COUNT, ilo) X(l, COUNT, ihi) X(l, OTHER, abstol) X(l, OTHER, m) X(l, ARRAY, w)      \
+    X(l, ARRAY, z) X(l, COUNT, ldz) X(l, OTHER, work) X(l, WORK, lwork) X(l, IF_COMPLEX, rwork)              \
+    X(l, OTHER, iwork) X(l, OTHER, ifail) X(l, OTHER, info)
+#define LL_SIGNATURE_STEV(X, l) X(l, JOB, jobu) X(l, COUNT, n) X(l, ARRAY, d) X(l, ARRAY, e) X(l, ARRAY, z)  \
+    X(l, COUNT, ldz) X(l, OTHER, work) X(l, OTHER, info)
+#define LL_SIGNATURE_STEVD(X, l) X(l, JOB, jobu) X(l, COUNT, n) X(l, ARRAY, d) X(l, ARRAY, e) X(l, ARRAY, z) \
+    X(l, COUNT, ldz) X(l, OTHER, work) X(l, WORK, lwork) X(l, OTHER, iwork) X(l, WORK, liwork)               \
+    X(l, OTHER, info)
+#define LL_SIGNATURE_STEVX(X, l) X(l, JOB, jobu) X(l, JOB, range) X(l, COUNT, n) X(l, ARRAY, d)              \
+    X(l, ARRAY, e) X(l, OTHER, vl) X(l, OTHER, vu) X(l, COUNT, ilo) X(l, COUNT, ihi) X(l, OTHER, abstol)     \
+    X(l, OTHER, m) X(l, ARRAY, w) X(l, ARRAY, z) X(l, COUNT, ldz) X(l, OTHER, work) X(l, OTHER, iwork)       \
+    X(l, OTHER, ifail) X(l, OTHER, info)
+#define LL_SIGNATURE_STEVR(X, l) X(l, JOB, jobu) X(l, JOB, range) X(l, COUNT, n) X(l, ARRAY, d)              \
+    X(l, ARRAY, e) X(l, OTHER, vl) X(l, OTHER, vu) X(l, COUNT, ilo) X(l, COUNT, ihi) X(l, OTHER, abstol)     \
+    X(l, OTHER, m) X(l, ARRAY, w) X(l, ARRAY, z) X(l, COUNT, ldz) X(l, OTHER, isuppz) X(l, OTHER, work)      \
+    X(l, WORK, lwork) X(l, OTHER, iwork) X(l, WORK, liwork) X(l, OTHER, info)
+#define LL_SIGNATURE_GEESX(X, l) X(l, JOB, jobu) X(l, JOB, sort) X(l, OTHER, select) X(l, JOB, sense)        \
+    X(l, COUNT, n) X(l, ARRAY, a) X(l, COUNT, lda) X(l, OTHER, sdim) X(l, ARRAY, w) X(l, IF_REAL, wi)        \
+    X(l, ARRAY, u) X(l, COUNT, ldu) X(l, OTHER, rconde) X(l, OTHER, rcondv) X(l, OTHER, work)                \
+    X(l, WORK, lwork) X(l, IF_REAL, iwork) X(l, IF_REAL, liwork) X(l, IF_COMPLEX, rwork) X(l, OTHER, bwork)  \
+    X(l, OTHER, info)
+#define LL_SIGNATURE_GEEVX(X, l) X(l, JOB, balanc) X(l, JOB, jobu) X(l, JOB, jobv) X(l, JOB, sense)          \
+    X(l, COUNT, n) X(l, ARRAY, a) X(l, COUNT, lda) X(l, ARRAY, w) X(l, IF_REAL, wi) X(l, ARRAY, u)           \
+    X(l, COUNT, ldu) X(l, ARRAY, v) X(l, COUNT, ldv) X(l, OTHER, ilo) X(l, OTHER, ihi) X(l, OTHER, scale)    \
+    X(l, OTHER, abnrm) X(l, OTHER, rconde) X(l, OTHER, rcondv) X(l, OTHER, work) X(l, WORK, lwork)           \
+    X(l, OTHER, iwork) X(l, OTHER, info)
+#define LL_SIGNATURE_GESVDX(X, l) X(l, JOB, jobu) X(l, JOB, jobv) X(l, JOB, range) X(l, COUNT, m)            \
+    X(l, COUNT, n) X(l, ARRAY, a) X(l, COUNT, lda) X(l, OTHER, vl) X(l, OTHER, vu) X(l, COUNT, ilo)          \
+    X(l, COUNT, ihi) X(l, OTHER, ns) X(l, ARRAY, s) X(l, ARRAY, u) X(l, COUNT, ldu) X(l, ARRAY, v)           \
+    X(l, COUNT, ldv) X(l, OTHER, work) X(l, WORK, lwork) X(l, IF_COMPLEX, rwork) X(l, OTHER, iwork)          \
+    X(l, OTHER, info)
+#define LL_SIGNATURE_GESVJ(X, l) X(l, JOB, joba) X(l, JOB, jobu) X(l, JOB, jobv) X(l, COUNT, m)              \
+    X(l, COUNT, n) X(l, ARRAY, a) X(l, COUNT, lda) X(l, ARRAY, s) X(l, COUNT, mv) X(l, ARRAY, v)             \
+    X(l, COUNT, ldv) X(l, OTHER, work) X(l, WORK, lwork) X(l, IF_COMPLEX, rwork) X(l, IF_COMPLEX, lrwork)    \
+    X(l, OTHER, info)
+#define LL_SIGNATURE_GEJSV(X, l) X(l, JOB, joba) X(l, JOB, jobu) X(l, JOB, jobv) X(l, JOB, jobr)             \
+    X(l, JOB, jobt) X(l, JOB, jobp) X(l, COUNT, m) X(l, COUNT, n) X(l, ARRAY, a) X(l, COUNT, lda)            \
+    X(l, ARRAY, s) X(l, ARRAY, u) X(l, COUNT, ldu) X(l, ARRAY, v) X(l, COUNT, ldv) X(l, OTHER, work)         \
+    X(l, WORK, lwork) X(l, IF_COMPLEX, rwork) X(l, IF_COMPLEX, lrwork) X(l, OTHER, iwork) X(l, OTHER, info)
+#define LL_SIGNATURE_GESVDQ(X, l) X(l, JOB, joba) X(l, JOB, jobp) X(l, JOB, jobr) X(l, JOB, jobu)            \
+    X(l, JOB, jobv) X(l, COUNT, m) X(l, COUNT, n) X(l, ARRAY, a) X(l, COUNT, lda) X(l, ARRAY, s)             \
+    X(l, ARRAY, u) X(l, COUNT, ldu) X(l, ARRAY, v) X(l, COUNT, ldv) X(l, OTHER, numrank) X(l, OTHER, iwork)  \
+    X(l, WORK, liwork) X(l, OTHER, work) X(l, WORK, lwork) X(l, OTHER, rwork) X(l, OTHER, lrwork)            \
+    X(l, OTHER, info)
+#define LL_SIGNATURE_SYGV(X, l) X(l, COUNT, itype) X(l, JOB, jobu) X(l, UPLO, uplo) X(l, COUNT, n)           \
+    X(l, ARRAY, a) X(l, COUNT, lda) X(l, ARRAY, b) X(l, COUNT, ldb) X(l, ARRAY, w) X(l, OTHER, work)         \
+    X(l, WORK, lwork) X(l, IF_COMPLEX, rwork) X(l, OTHER, info)
+#define LL_SIGNATURE_SYGVX(X, l) X(l, COUNT, itype) X(l, JOB, jobu) X(l, JOB, range) X(l, UPLO, uplo)        \
+    X(l, COUNT, n) X(l, ARRAY, a) X(l, COUNT, lda) X(l, ARRAY, b) X(l, COUNT, ldb) X(l, OTHER, vl)           \
+    X(l, OTHER, vu) X(l, COUNT, ilo) X(l, COUNT, ihi) X(l, OTHER, abstol) X(l, OTHER, m) X(l, ARRAY, w)      \
+    X(l, ARRAY, z) X(l, COUNT, ldz) X(l, OTHER, work) X(l, WORK, lwork) X(l, IF_COMPLEX, rwork)              \
+    X(l, OTHER, iwork) X(l, OTHER, ifail) X(l, OTHER, info)
+#define LL_SIGNATURE_SPGV(X, l) X(l, COUNT, itype) X(l, JOB, jobu) X(l, UPLO, uplo) X(l, COUNT, n)           \
+    X(l, ARRAY, a) X(l, ARRAY, b) X(l, ARRAY, w) X(l, ARRAY, z) X(l, COUNT, ldz) X(l, OTHER, work)           \
+    X(l, IF_COMPLEX, rwork) X(l, OTHER, info)
+#define LL_SIGNATURE_SPGVD(X, l) X(l, COUNT, itype) X(l, JOB, jobu) X(l, UPLO, uplo) X(l, COUNT, n)          \
+    X(l, ARRAY, a) X(l, ARRAY, b) X(l, ARRAY, w) X(l, ARRAY, z) X(l, COUNT, ldz) X(l, OTHER, work)           \
+    X(l, WORK, lwork) X(l, IF_COMPLEX, rwork) X(l, IF_COMPLEX, lrwork) X(l, OTHER, iwork) X(l, WORK, liwork) \
+    X(l, OTHER, info)
+#define LL_SIGNATURE_SPGVX(X, l) X(l, COUNT, itype) X(l, JOB, jobu) X(l, JOB, range) X(l, UPLO, uplo)        \
+    X(l, COUNT, n) X(l, ARRAY, a) X(l, ARRAY, b) X(l, OTHER, vl) X(l, OTHER, vu) X(l, COUNT, ilo)            \
+    X(l, COUNT, ihi) X(l, OTHER, abstol) X(l, OTHER, m) X(l, ARRAY, w) X(l, ARRAY, z) X(l, COUNT, ldz)       \
+    X(l, OTHER, work) X(l, IF_COMPLEX, rwork) X(l, OTHER, iwork) X(l, OTHER, ifail) X(l, OTHER, info)
+#define LL_SIGNATURE_SBGV(X, l) X(l, JOB, jobu) X(l, UPLO, uplo) X(l, COUNT, n) X(l, COUNT, ka)              \
+    X(l, COUNT, kb) X(l, ARRAY, a) X(l, COUNT, lda) X(l, ARRAY, b) X(l, COUNT, ldb) X(l, ARRAY, w)           \
+    X(l, ARRAY, z) X(l, COUNT, ldz) X(l, OTHER, work) X(l, IF_COMPLEX, rwork) X(l, OTHER, info)
+#define LL_SIGNATURE_SBGVD(X, l) X(l, JOB, jobu) X(l, UPLO, uplo) X(l, COUNT, n) X(l, COUNT, ka)             \
+    X(l, COUNT, kb) X(l, ARRAY, a) X(l, COUNT, lda) X(l, ARRAY, b) X(l, COUNT, ldb) X(l, ARRAY, w)           \
+    X(l, ARRAY, z) X(l, COUNT, ldz) X(l, OTHER, work) X(l, WORK, lwork) X(l, IF_COMPLEX, rwork)              \
+    X(l, IF_COMPLEX, lrwork) X(l, OTHER, iwork) X(l, WORK, liwork) X(l, OTHER, info)
+#define LL_SIGNATURE_SBGVX(X, l) X(l, JOB, jobu) X(l, JOB, range) X(l, UPLO, uplo) X(l, COUNT, n)            \
+    X(l, COUNT, ka) X(l, COUNT, kb) X(l, ARRAY, a) X(l, COUNT, lda) X(l, ARRAY, b) X(l, COUNT, ldb)          \
+    X(l, OTHER, q) X(l, COUNT, ldq) X(l, OTHER, vl) X(l, OTHER, vu) X(l, COUNT, ilo) X(l, COUNT, ihi)        \
+    X(l, OTHER, abstol) X(l, OTHER, m) X(l, ARRAY, w) X(l, ARRAY, z) X(l, COUNT, ldz) X(l, OTHER, work)      \
+    X(l, IF_COMPLEX, rwork) X(l, OTHER, iwork) X(l, OTHER, ifail) X(l, OTHER, info)
+#define LL_SIGNATURE_GGES(X, l) X(l, JOB, jobu) X(l, JOB, jobv) X(l, JOB, sort) X(l, OTHER, selctg)          \
+    X(l, COUNT, n) X(l, ARRAY, a) X(l, COUNT, lda) X(l, ARRAY, b) X(l, COUNT, ldb) X(l, OTHER, sdim)         \
+    X(l, ARRAY, w) X(l, IF_REAL, alphai) X(l, OTHER, beta) X(l, ARRAY, u) X(l, COUNT, ldu) X(l, ARRAY, v)    \
+    X(l, COUNT, ldv) X(l, OTHER, work) X(l, WORK, lwork) X(l, IF_COMPLEX, rwork) X(l, OTHER, bwork)          \
+    X(l, OTHER, info)
+#define LL_SIGNATURE_GGESX(X, l) X(l, JOB, jobu) X(l, JOB, jobv) X(l, JOB, sort) X(l, OTHER, selctg)         \
+    X(l, JOB, sense) X(l, COUNT, n) X(l, ARRAY, a) X(l, COUNT, lda) X(l, ARRAY, b) X(l, COUNT, ldb)          \
+    X(l, OTHER, sdim) X(l, ARRAY, w) X(l, IF_REAL, alphai) X(l, OTHER, beta) X(l, ARRAY, u) X(l, COUNT, ldu) \
+    X(l, ARRAY, v) X(l, COUNT, ldv) X(l, OTHER, rconde) X(l, OTHER, rcondv) X(l, OTHER, work)                \
+    X(l, WORK, lwork) X(l, IF_COMPLEX, rwork) X(l, OTHER, iwork) X(l, WORK, liwork) X(l, OTHER, bwork)       \
+    X(l, OTHER, info)
+#define LL_SIGNATURE_GGEVX(X, l) X(l, JOB, balanc) X(l, JOB, jobu) X(l, JOB, jobv) X(l, JOB, sense)          \
+    X(l, COUNT, n) X(l, ARRAY, a) X(l, COUNT, lda) X(l, ARRAY, b) X(l, COUNT, ldb) X(l, ARRAY, w)            \
+    X(l, IF_REAL, alphai) X(l, OTHER, beta) X(l, ARRAY, u) X(l, COUNT, ldu) X(l, ARRAY, v) X(l, COUNT, ldv)  \
+    X(l, OTHER, ilo) X(l, OTHER, ihi) X(l, OTHER, lscale) X(l, OTHER, rscale) X(l, OTHER, abnrm)             \
+    X(l, OTHER, bbnrm) X(l, OTHER, rconde) X(l, OTHER, rcondv) X(l, OTHER, work) X(l, WORK, lwork)           \
+    X(l, IF_COMPLEX, rwork) X(l, OTHER, iwork) X(l, OTHER, bwork) X(l, OTHER, info)
+#define LL_SIGNATURE_MIXED_GESV(X, l) X(l, COUNT, n) X(l, COUNT, nrhs) X(l, ARRAY, a) X(l, COUNT, lda)        \
+    X(l, OTHER, ipiv) X(l, ARRAY, b) X(l, COUNT, ldb) X(l, ARRAY, x) X(l, COUNT, ldx) X(l, OTHER, work)      \
+    X(l, OTHER, swork) X(l, IF_COMPLEX, rwork) X(l, OTHER, iter) X(l, OTHER, info)
+#define LL_SIGNATURE_MIXED_POSV(X, l) X(l, UPLO, uplo) X(l, COUNT, n) X(l, COUNT, nrhs) X(l, ARRAY, a)       \
+    X(l, COUNT, lda) X(l, ARRAY, b) X(l, COUNT, ldb) X(l, ARRAY, x) X(l, COUNT, ldx) X(l, OTHER, work)       \
+    X(l, OTHER, swork) X(l, IF_COMPLEX, rwork) X(l, OTHER, iter) X(l, OTHER, info)
+
 /* clang-format on */
 
 #endif

@@ -5,8 +5,9 @@
 #include <stdio.h>
 
 enum { WANTED_TICKS = 5, LINE = 17, SWATCH = 10 };
-#define TURN (-35.0) /* degrees, of names that do not fit, and how far down a turned name reaches */
+#define TURN (-35.0) /* degrees, of names that do not fit; below, how far down and left they reach */
 #define TURN_SINE 0.574
+#define TURN_COSINE 0.819
 
 /* The step of 1, 2 or 5 times a power of ten that gives about the wanted number of ticks. */
 static double round_step(double range)
@@ -190,6 +191,16 @@ double ll_names_height(const char *const *names, size_t count, double slot)
     if (!turned(names, count, slot))
         return 20;
     return 1.1 * widest_of(names, count) * TURN_SINE + 20;
+}
+
+double ll_names_overhang(const char *const *names, size_t count, double slot)
+{
+    double most = 0;
+    for (size_t i = 0; i < count && turned(names, count, slot); i++) {
+        double reach = 1.1 * ll_text_width(names[i], LL_TEXT_SMALL) * TURN_COSINE;
+        most = fmax(most, reach - slot * ((double)i + 0.5));
+    }
+    return most;
 }
 
 void ll_draw_names(struct ll_svg *svg, struct ll_box area, const char *const *names, size_t count)

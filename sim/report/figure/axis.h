@@ -64,6 +64,8 @@ bool ll_axes_hold(const struct ll_axis *x, const struct ll_axis *y, double x_val
 
 /* How much room names need below `slot` pixels each, and drawing them there: turned when they do not fit. */
 double ll_names_height(const char *const *names, size_t count, double slot);
+/* How far turned names reach out of their area to the left. */
+double ll_names_overhang(const char *const *names, size_t count, double slot);
 void ll_draw_names(struct ll_svg *svg, struct ll_box area, const char *const *names, size_t count);
 
 #endif

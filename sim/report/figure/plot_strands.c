@@ -76,6 +76,9 @@ void ll_draw_strands(struct ll_svg *svg, struct ll_box box, const struct ll_stra
         axes[a] = axis_of(&strands->axes[a], strands->strand_count);
         names[a] = strands->axes[a].name;
     }
+    double left = ll_names_overhang(names, strands->axis_count, box.width / (double)strands->axis_count);
+    box.x += left;
+    box.width -= left;
     double slot = box.width / (double)strands->axis_count;
     double bottom = ll_names_height(names, strands->axis_count, slot);
     struct ll_box whole = {box.x, box.y, box.width, box.height - bottom};

@@ -17,13 +17,16 @@ enum { LIBRARIES = 4, KNOWN = 1 << 15, PROBES = 8, SAID = 1 << 12, MOST_RANK = 1
 
 /* dnnl_query_t. */
 enum { ASK_KIND = 2, ASK_PROPAGATION = 11, ASK_DESCRIPTION = 65, ASK_EXEC_ARGUMENT = 255 };
-enum { ASK3_STRIDES = 14, ASK3_ALGORITHM = 20, ASK3_CELL = 28, ASK3_KERNEL = 31 };
+enum { ASK3_STRIDES = 14, ASK3_FLAGS = 19, ASK3_ALGORITHM, ASK3_LOCAL_SIZE = 24 };
+enum { ASK3_CELL = 28, ASK3_KERNEL = 31 };
 enum { ASK3_RANK = 256, ASK3_DIMS, ASK3_TYPE };
 enum { KIND_CONVOLUTION = 5, KIND_DECONVOLUTION = 6, KIND3_POOLING = 16 };
 enum {
     KIND2_ELTWISE = 7,
     KIND2_POOLING = 9,
     KIND2_LRN,
+    KIND2_BATCH_NORMALIZATION,
+    KIND2_LAYER_NORMALIZATION,
     KIND2_RNN = 14,
     KIND2_BINARY = 16,
     KIND2_RESAMPLING = 19
@@ -54,9 +57,22 @@ struct pooling2 {
     int type;
     int64_t dilations[MOST_RANK];
 };
+struct lrn2 {
+    struct description2 head;
+    struct memory2 memory[2];
+    int64_t local_size;
+};
+struct normalization2 {
+    int kind, propagation;
+    struct memory2 memory[5];
+    float epsilon;
+    unsigned flags;
+};
 _Static_assert(sizeof(struct memory2) == 696, "as in dnnl_types.h of version 2");
 _Static_assert(offsetof(struct convolution2, strides) == 5584, "as in dnnl_types.h of version 2");
 _Static_assert(offsetof(struct pooling2, dilations) == 3192, "as in dnnl_types.h of version 2");
+_Static_assert(offsetof(struct lrn2, local_size) == 1408, "as in dnnl_types.h of version 2");
+_Static_assert(offsetof(struct normalization2, flags) == 3492, "as in dnnl_types.h of version 2");
 
 /* The functions of one loaded oneDNN; the same in both versions, but for the last one. */
 struct library {
@@ -217,6 +233,20 @@ static uint64_t algorithm2(uint64_t kind, const struct description2 *head)
     }
 }
 
+/* And what else it has to say: see LL_PRIMITIVE_NUMBERS. */
+static uint64_t parameter2(uint64_t kind, const void *said_by)
+{
+    switch (kind) {
+    case KIND2_LRN:
+        return (uint64_t)((const struct lrn2 *)said_by)->local_size;
+    case KIND2_BATCH_NORMALIZATION:
+    case KIND2_LAYER_NORMALIZATION:
+        return ((const struct normalization2 *)said_by)->flags;
+    default:
+        return 0;
+    }
+}
+
 /* The lists of LL_PRIMITIVE_LISTS for n spatial dimensions, and the algorithm. */
 static void add_lists2(const struct library *library, const void *description, uint64_t n, uint64_t *words,
                        unsigned *count)
@@ -230,6 +260,7 @@ static void add_lists2(const struct library *library, const void *description, u
     const struct convolution2 *convolution = convolves ? said_by : NULL;
     const struct pooling2 *pooling = pools ? said_by : NULL;
     words[LL_PRIMITIVE_ALGORITHM] = said_by ? algorithm2(kind, said_by) : 0;
+    words[LL_PRIMITIVE_PARAMETER] = said_by ? parameter2(kind, said_by) : 0;
     add_list(convolution ? convolution->strides : pooling ? pooling->strides : NULL, n, words, count);
     add_list(convolution                         ? convolution->dilations
              : pooling && kind == KIND2_POOLING2 ? pooling->dilations
@@ -249,6 +280,12 @@ static void add_lists3(const struct library *library, const void *description, u
     static const int questions[LL_PRIMITIVE_LISTS] = {ASK3_STRIDES, ASK3_STRIDES + 1, ASK3_STRIDES + 2,
                                                       ASK3_STRIDES + 3, ASK3_KERNEL};
     int algorithm = 0;
+    unsigned flags = 0;
+    int64_t local_size = 0;
+    if (library->query(description, ASK3_FLAGS, 0, &flags) == 0)
+        words[LL_PRIMITIVE_PARAMETER] = flags;
+    if (library->query(description, ASK3_LOCAL_SIZE, 0, &local_size) == 0 && local_size > 0)
+        words[LL_PRIMITIVE_PARAMETER] = (uint64_t)local_size;
     if (library->query(description, ASK3_ALGORITHM, 0, &algorithm) == 0 ||
         library->query(description, ASK3_CELL, 0, &algorithm) == 0)
         words[LL_PRIMITIVE_ALGORITHM] = (uint64_t)algorithm;

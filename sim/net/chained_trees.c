@@ -1,0 +1,89 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Trees as NCCL builds them (Jeaugey, Massively scale your deep learning training with NCCL 2.4, 2019):
+ * within a node the devices are a chain, whose head is a place in two binary trees of nodes, each for half of
+ * the data. A chain and its trees are a channel, and each device of a node heads one for its share:
+ *
+ *       node 0:  0 - 1 - 2 - 3        channel 0 of four, up
+ *                |
+ *       node 1:  4 - 5 - 6 - 7
+ *
+ * All goes up and down again as one stream of small pieces: 2 (k - 1) hops along a chain of k, 2 floor(log2
+ * n) between n nodes. */
+#include "sim/net/steps.h"
+
+#include "tracer/base/num.h"
+
+#include <math.h>
+
+/* The nodes of a tree that are looked at: enough for one that takes from two and hands to a third. Between
+ * further ones it goes the same way where a switch joins them. */
+enum { FEW_NODES = 8 };
+
+struct shape {
+    uint64_t chain; /* devices of a node */
+    uint64_t nodes, looked_at;
+};
+
+/* No device is shared by nodes, so that all of them are as busy as the busiest. */
+static struct shape shape_of(const struct ll_steps *steps)
+{
+    uint64_t block = ll_steps_block(steps), chain = block ? block : 1, nodes = steps->exchange.size / chain;
+    bool few = ll_short_ring(steps, block) < steps->exchange.size;
+    return (struct shape){
+        .chain = chain, .nodes = nodes, .looked_at = few ? ll_min(nodes, FEW_NODES) : nodes};
+}
+
+static void send_both_ways(struct ll_steps *steps, uint64_t child, uint64_t parent, double bytes)
+{
+    ll_steps_send(steps, child, parent, bytes);
+    ll_steps_send(steps, parent, child, bytes);
+}
+
+static void send_chains(struct ll_steps *steps, const struct shape *shape, double bytes)
+{
+    uint64_t k = shape->chain;
+    for (uint64_t node = 0; node < shape->looked_at; node++)
+        for (uint64_t head = 0; head < k; head++)
+            for (uint64_t i = 1; i < k; i++)
+                send_both_ways(steps, node * k + (head + i) % k, node * k + (head + i - 1) % k, bytes);
+}
+
+/* Node i has the parent (i - 1) / 2; in the other tree the nodes are counted from the last, so that leaves
+ * are inside. */
+static void send_trees(struct ll_steps *steps, const struct shape *shape, double bytes)
+{
+    uint64_t k = shape->chain, last = shape->looked_at - 1;
+    for (uint64_t i = 1; i <= last; i++)
+        for (uint64_t head = 0; head < k; head++) {
+            uint64_t child = i * k + head, parent = (i - 1) / 2 * k + head;
+            uint64_t other_child = (last - i) * k + head, other_parent = (last - (i - 1) / 2) * k + head;
+            send_both_ways(steps, child, parent, bytes / 2);
+            send_both_ways(steps, other_child, other_parent, bytes / 2);
+        }
+}
+
+/* 2 (k - 1) a + 2 floor(log2 n) a' + the larger of 2 M / B within and 2 M / (k B') between, or of M / (k B')
+ * with two nodes. */
+bool ll_send_CHAINED_TREES(struct ll_steps *steps)
+{
+    const struct ll_exchange *e = &steps->exchange;
+    struct shape shape = shape_of(steps);
+    if (e->collective != LL_COLLECTIVE_ALL_REDUCE || shape.nodes < 2)
+        return false;
+    double bytes = e->bytes / (double)shape.chain;
+    double within = 2 * (double)(shape.chain - 1), between = 2 * floor(log2((double)shape.nodes));
+    send_chains(steps, &shape, bytes);
+    struct ll_steps_hop chain_hop = ll_steps_end_hop(steps, within + between);
+    send_trees(steps, &shape, bytes);
+    struct ll_steps_hop tree_hop = ll_steps_end_hop(steps, within + between);
+    struct ll_steps_hop all = {
+        .latency_s = within * chain_hop.latency_s + between * tree_hop.latency_s,
+        .pass_s = within * chain_hop.pass_s + between * tree_hop.pass_s,
+    };
+    send_chains(steps, &shape, bytes);
+    send_trees(steps, &shape, bytes);
+    /* One edge less than devices, each way. */
+    steps->step_bytes = 2 * (double)(e->size - 1) * e->bytes;
+    ll_steps_end_hops(steps, &all, within + between);
+    return true;
+}

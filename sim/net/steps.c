@@ -1,0 +1,127 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* What becomes of the messages of a step.
+ *
+ * Where the level that holds them back has no chunks, a step ends when its last message has arrived. Where it
+ * has them, devices run ahead of each other: what latencies add up to along the way counts, not the longest
+ * of each step, so that a ring through some slow hops is as slow as they are on the average. */
+#include "sim/net/steps.h"
+
+#include <math.h>
+
+void ll_steps_send(struct ll_steps *steps, uint64_t from_rank, uint64_t to_rank, double bytes)
+{
+    const struct ll_exchange *e = &steps->exchange;
+    uint64_t level = ll_net_level_between(steps->net, e->members[from_rank], e->members[to_rank]);
+    steps->step_bytes += bytes;
+    steps->pass_s += ll_net_machine(steps->net)->networks[level].chunk_latency_s;
+    steps->messages++;
+    for (uint64_t g = 0; g < e->groups; g++)
+        ll_flows_add(steps->flows, e->members[g * e->size + from_rank], e->members[g * e->size + to_rank],
+                     bytes);
+}
+
+struct step {
+    struct ll_flow_times flow;
+    double bytes;                   /* that a device sends */
+    double pass_s;                  /* what passing half a chunk on costs, on the average */
+    const struct ll_network *level; /* that holds it back; NULL: none does */
+};
+
+/* What the messages added so far take; they are then forgotten. */
+static struct step run(struct ll_steps *steps)
+{
+    struct step step = {.bytes = steps->step_bytes / (double)steps->exchange.size};
+    steps->failed |= !ll_flows_run(steps->flows, &step.flow);
+    ll_flows_clear(steps->flows);
+    if (steps->messages > 0)
+        step.pass_s = step.flow.mean_latency_s + steps->pass_s / (double)steps->messages;
+    if (step.flow.busiest != UINT64_MAX)
+        step.level = ll_net_link_spec(steps->net, step.flow.busiest);
+    steps->step_bytes = steps->pass_s = 0;
+    steps->messages = 0;
+    return step;
+}
+
+/* The same of a step that is done, and comes `times` times. */
+static struct step end(struct ll_steps *steps, double times)
+{
+    struct step step = run(steps);
+    if (step.level)
+        steps->busiest = step.flow.busiest;
+    steps->sent_bytes += times * step.bytes * (double)steps->exchange.size;
+    return step;
+}
+
+/* Pieces that go `times` times from device to device, a chunk at a time: each half of a chunk goes on when it
+ * is complete, and the first half of the next chunk leaves when the last one has arrived, so that a chunk
+ * costs one half more than it has. Of what remains behind the last whole chunk the halves are smaller. A
+ * message that nobody passes on is one stream. */
+static double chunks_s(const struct step *step, double times)
+{
+    double halves = 2 * times + 1, chunks = ceil(step->bytes / (double)step->level->chunk_bytes);
+    if (times < 2)
+        return step->flow.done_s;
+    return halves * (step->flow.sent_s / 2 + chunks * step->pass_s);
+}
+
+static double flags_s(const struct step *step, double times)
+{
+    return times * (step->flow.mean_latency_s + step->flow.sent_s / step->level->flagged);
+}
+
+void ll_steps_end(struct ll_steps *steps, double times)
+{
+    struct step step = end(steps, times);
+    bool chunks = step.level && step.level->chunk_bytes > 0;
+    double time_s = chunks ? chunks_s(&step, times) : times * step.flow.done_s;
+    if (step.level && step.level->flagged > 0)
+        time_s = fmin(time_s, flags_s(&step, times));
+    steps->time_s += time_s;
+    steps->rounds += times;
+}
+
+/* A stream moves an eighth of a chunk at a time (so do NCCL's trees, 256 KiB where a ring's chunk has 2 MiB),
+ * and less where there would be fewer than four pieces on the way. */
+struct ll_steps_hop ll_steps_end_hop(struct ll_steps *steps, double hops)
+{
+    double bytes = steps->exchange.bytes;
+    struct step step = run(steps);
+    struct ll_steps_hop hop = {.latency_s = step.flow.latency_s, .pass_s = step.pass_s};
+    if (step.level && step.level->chunk_bytes > 0)
+        hop.pass_s += step.flow.sent_s * fmin((double)step.level->chunk_bytes / 8 / bytes, 1 / (4 * hops));
+    return hop;
+}
+
+void ll_steps_end_hops(struct ll_steps *steps, const struct ll_steps_hop *all, double hops)
+{
+    struct step step = end(steps, 1);
+    double time_s = all->pass_s + step.flow.sent_s;
+    if (step.level && step.level->flagged > 0)
+        time_s = fmin(time_s, all->latency_s + step.flow.sent_s / step.level->flagged);
+    steps->time_s += time_s;
+    steps->rounds += hops;
+}
+
+void ll_steps_end_stream(struct ll_steps *steps, double hops)
+{
+    struct step step = end(steps, 1);
+    steps->time_s += hops * step.flow.latency_s + step.flow.sent_s;
+    steps->rounds += hops;
+}
+
+/* (hops - 1 + c) (latency + sent / c) is least where c = sqrt((hops - 1) sent / latency). */
+void ll_steps_end_chunks(struct ll_steps *steps, double hops)
+{
+    struct ll_flow_times flow = end(steps, 1).flow;
+    double further = hops - 1, best_s = INFINITY, best_rounds = hops;
+    double ideal = flow.latency_s > 0 ? sqrt(further * flow.sent_s / flow.latency_s) : INFINITY;
+    if (isinf(ideal))
+        best_s = flow.sent_s;
+    for (double c = fmax(1, floor(ideal)); isfinite(c) && c <= fmax(1, ceil(ideal)); c++) {
+        double time_s = (further + c) * (flow.latency_s + flow.sent_s / c);
+        best_rounds = time_s < best_s ? further + c : best_rounds;
+        best_s = fmin(best_s, time_s);
+    }
+    steps->time_s += best_s;
+    steps->rounds += best_rounds;
+}

@@ -1,0 +1,204 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* From the words of a call to an op: what it touches and how much it computes, against loops over the
+ * elements that BLAS' definitions name. */
+#include "check.h"
+#include "tracer/capture/meaning.h"
+#include "tracer/interpose/decode.h"
+
+enum { ROWS = 101, COLUMNS = 102, BASE = 1 << 20, ELEMENTS = 4096, UPPER = 121, LOWER = 122 };
+
+/* A matrix stored in parts: its size, its diagonals below and above (n of them where it is packed), and which
+ * of its elements were touched. */
+struct part {
+    int order, uplo;
+    uint64_t m, n, lower, upper, leading;
+    bool packed, triangle;
+    bool touched[ELEMENTS];
+};
+
+static bool within(const struct part *p, uint64_t i, uint64_t j)
+{
+    return i + p->upper >= j && j + p->lower >= i && !(p->triangle && (p->uplo == UPPER ? i > j : i < j));
+}
+
+/* Where element (i, j) of a band lies: diagonals stand side by side, in columns or in rows (reference BLAS,
+ * dgbmv, dtbmv; its C interface for rows). */
+static uint64_t in_band(const struct part *p, uint64_t i, uint64_t j)
+{
+    uint64_t above = p->triangle && p->uplo == LOWER ? 0 : p->upper;
+    uint64_t below = p->triangle && p->uplo == UPPER ? 0 : p->lower;
+    return p->order == COLUMNS ? above + i - j + j * p->leading : below + j - i + i * p->leading;
+}
+
+/* And of a packed triangle (dspmv, dtpmv). */
+static uint64_t in_packed(const struct part *p, uint64_t i, uint64_t j)
+{
+    uint64_t fast = p->order == COLUMNS ? i : j, slow = p->order == COLUMNS ? j : i;
+    bool grows = (p->order == COLUMNS) == (p->uplo == UPPER);
+    return grows ? fast + slow * (slow + 1) / 2 : fast + (2 * p->n - slow - 1) * slow / 2;
+}
+
+/* Touches all elements that there are; how many, and of these how many on the diagonal. */
+static uint64_t touch(struct part *p, uint64_t *on_diagonal)
+{
+    uint64_t count = 0;
+    *on_diagonal = 0;
+    for (uint64_t i = 0; i < p->m; i++)
+        for (uint64_t j = 0; j < p->n; j++)
+            if (within(p, i, j)) {
+                p->touched[p->packed ? in_packed(p, i, j) : in_band(p, i, j)] = true;
+                *on_diagonal += i == j;
+                count++;
+            }
+    return count;
+}
+
+static const struct ll_operand *operand_at(const struct ll_call *call, uint64_t address)
+{
+    for (uint32_t i = 0; i < call->operand_count; i++)
+        if (call->operand[i].address == address)
+            return &call->operand[i];
+    return NULL;
+}
+
+/* The operand covers what was touched, and is no longer than the storage. */
+static void expect_covered(const struct ll_call *call, const struct part *p, uint64_t bytes)
+{
+    const struct ll_operand *a = operand_at(call, BASE);
+    assert_non_null(a);
+    for (uint64_t e = 0; e < ELEMENTS; e++)
+        if (p->touched[e]) {
+            assert_true(e * bytes / a->stride_bytes < a->rows);
+            assert_true(e * bytes % a->stride_bytes < a->row_bytes);
+        }
+    uint64_t lines = p->packed ? 1 : p->order == COLUMNS ? p->n : p->m;
+    uint64_t line = p->packed ? p->n * (p->n + 1) / 2 : (p->triangle ? p->upper : p->lower + p->upper) + 1;
+    assert_int_equal(a->rows * a->row_bytes, lines * line * bytes);
+}
+
+static void expect_op(const uint64_t *words, unsigned count, uint32_t symbol, const struct part *p,
+                      enum ll_op_kind kind, uint64_t products, uint64_t sums)
+{
+    static struct ll_meanings meanings;
+    struct ll_call call;
+    struct ll_meant meant;
+    bool is_complex = ll_symbol_row(symbol)->complex;
+    assert_true(ll_decode_call(symbol, words, count, &call));
+    expect_covered(&call, p, is_complex ? 16 : 8);
+    ll_meanings(&meanings);
+    call.symbol = symbol;
+    ll_meaning_of(&meanings, &call, &meant);
+    assert_string_equal(ll_op_name(meant.view.kind), ll_op_name(kind));
+    assert_int_equal(ll_op_flops(&meant.view), is_complex ? 6 * products + 2 * sums : products + sums);
+}
+
+static struct part draw_part(uint64_t *random, bool packed)
+{
+    struct part p = {.order = ll_random_below(random, 2) ? ROWS : COLUMNS, .packed = packed};
+    p.n = p.m = 1 + ll_random_below(random, 7);
+    p.uplo = ll_random_below(random, 2) ? UPPER : LOWER;
+    p.lower = p.upper = packed ? p.n : ll_random_below(random, p.n);
+    p.leading = p.upper + 1 + ll_random_below(random, 3);
+    return p;
+}
+
+enum { TURNS = 200 };
+
+static void a_band_is_as_many_flops_as_its_elements_ask_for(void **state)
+{
+    (void)state;
+    uint64_t random = ll_seed(21), diagonal;
+    for (int turn = 0; turn < TURNS; turn++) {
+        struct part p = draw_part(&random, false);
+        uint64_t t = ll_random_below(&random, 3), beta = ll_random_below(&random, 2);
+        p.m = 1 + ll_random_below(&random, 7);
+        p.lower = ll_random_below(&random, p.m);
+        p.leading += p.lower;
+        uint64_t elements = touch(&p, &diagonal);
+        const uint64_t words[] = {(uint64_t)p.order, 111 + t,  p.m, p.n,  p.lower,  p.upper, 1, BASE,
+                                  p.leading,         2 * BASE, 1,   beta, 3 * BASE, 1};
+        expect_op(words, 14, ll_random_below(&random, 2) ? LL_SYMBOL_cblas_dgbmv : LL_SYMBOL_cblas_zgbmv, &p,
+                  beta ? LL_OP_GBMV_ADD : LL_OP_GBMV, elements, elements);
+    }
+}
+
+/* Symmetric: each element beside the diagonal counts for its mirror image as well. */
+static void symmetric_parts_count_their_mirror_images(void **state)
+{
+    (void)state;
+    uint64_t random = ll_seed(22), diagonal;
+    for (int turn = 0; turn < TURNS; turn++) {
+        struct part p = draw_part(&random, turn % 2);
+        uint64_t beta = ll_random_below(&random, 2), order = (uint64_t)p.order, uplo = (uint64_t)p.uplo;
+        p.triangle = true;
+        uint64_t elements = 2 * touch(&p, &diagonal) - diagonal;
+        const uint64_t band[] = {order,     uplo,     p.n, p.upper, 1,        BASE,
+                                 p.leading, 2 * BASE, 1,   beta,    3 * BASE, 1};
+        const uint64_t packed[] = {order, uplo, p.n, 1, BASE, 2 * BASE, 1, beta, 3 * BASE, 1};
+        if (p.packed)
+            expect_op(packed, 10, turn % 4 == 1 ? LL_SYMBOL_cblas_dspmv : LL_SYMBOL_cblas_zhpmv, &p,
+                      beta ? LL_OP_SPMV_ADD : LL_OP_SPMV, elements, elements);
+        else
+            expect_op(band, 12, turn % 4 == 0 ? LL_SYMBOL_cblas_dsbmv : LL_SYMBOL_cblas_zhbmv, &p,
+                      beta ? LL_OP_SBMV_ADD : LL_OP_SBMV, elements, elements);
+    }
+}
+
+static void triangles_multiply_each_element_and_add_all_but_the_diagonal(void **state)
+{
+    static const struct {
+        uint32_t real, complex;
+        enum ll_op_kind kind;
+    } routines[] = {{LL_SYMBOL_cblas_dtbmv, LL_SYMBOL_cblas_ztbmv, LL_OP_TBMV},
+                    {LL_SYMBOL_cblas_dtbsv, LL_SYMBOL_cblas_ztbsv, LL_OP_TBSV},
+                    {LL_SYMBOL_cblas_dtpmv, LL_SYMBOL_cblas_ztpmv, LL_OP_TPMV},
+                    {LL_SYMBOL_cblas_dtpsv, LL_SYMBOL_cblas_ztpsv, LL_OP_TPSV}};
+    (void)state;
+    uint64_t random = ll_seed(23), diagonal;
+    for (int turn = 0; turn < 2 * TURNS; turn++) {
+        uint64_t which = ll_random_below(&random, 4);
+        struct part p = draw_part(&random, which >= 2);
+        p.triangle = true;
+        uint64_t elements = touch(&p, &diagonal);
+        uint64_t words[16], *word = words;
+        *word++ = (uint64_t)p.order, *word++ = (uint64_t)p.uplo;
+        *word++ = 111 + ll_random_below(&random, 3), *word++ = 131 + ll_random_below(&random, 2);
+        *word++ = p.n;
+        if (!p.packed)
+            *word++ = p.upper;
+        *word++ = BASE;
+        if (!p.packed)
+            *word++ = p.leading;
+        *word++ = 2 * BASE, *word++ = 1;
+        expect_op(words, (unsigned)(word - words), turn % 2 ? routines[which].real : routines[which].complex,
+                  &p, routines[which].kind, elements, elements - diagonal);
+    }
+}
+
+static void updates_of_packed_triangles_touch_each_element_once_a_vector(void **state)
+{
+    (void)state;
+    uint64_t random = ll_seed(24), diagonal;
+    for (int turn = 0; turn < TURNS; turn++) {
+        struct part p = draw_part(&random, true);
+        p.triangle = true;
+        uint64_t elements = touch(&p, &diagonal), order = (uint64_t)p.order, uplo = (uint64_t)p.uplo;
+        const uint64_t one[] = {order, uplo, p.n, 1, 2 * BASE, 1, BASE},
+                       two[] = {order, uplo, p.n, 1, 2 * BASE, 1, 3 * BASE, 1, BASE};
+        expect_op(one, 7, turn % 2 ? LL_SYMBOL_cblas_dspr : LL_SYMBOL_cblas_zhpr, &p, LL_OP_SPR, elements,
+                  elements);
+        expect_op(two, 9, turn % 2 ? LL_SYMBOL_cblas_dspr2 : LL_SYMBOL_cblas_zhpr2, &p, LL_OP_SPR2,
+                  2 * elements, 2 * elements);
+    }
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(a_band_is_as_many_flops_as_its_elements_ask_for),
+        cmocka_unit_test(symmetric_parts_count_their_mirror_images),
+        cmocka_unit_test(triangles_multiply_each_element_and_add_all_but_the_diagonal),
+        cmocka_unit_test(updates_of_packed_triangles_touch_each_element_once_a_vector),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
