@@ -55,6 +55,8 @@ struct ll_matrix {
     const struct ll_catalogue *catalogue; /* for products of its dtype that are no convolutions; NULL: none */
     struct ll_tile conv_tiles[LL_MAX_TILES]; /* of kernels that read a convolution's windows where they lie */
     uint64_t conv_tile_count;                /* 0: the same menu */
+    double whole_channels[LL_DTYPE_COUNT];   /* of a window's element, that those kernels take; 0: any */
+    bool whole_filters;                      /* then also for the gradient of filters, a tile of channels */
     double macs[LL_DTYPE_COUNT];             /* multiply-accumulates per unit and cycle */
     double fill_cycles;                      /* before the first product of a tile leaves the pipeline */
     double feed; /* bytes of operands that it takes in, a cycle, instead of multiplying; 0: beside it */

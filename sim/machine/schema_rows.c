@@ -90,7 +90,12 @@ static const struct ll_field matrix_fields[] = {
     {.key = "conv_tiles", .type = LL_TYPE_TILES, AT(matrix.conv_tiles),
      .count_offset = offsetof(struct ll_unit, matrix.conv_tile_count),
      .help = "tiles of the kernels that read a convolution's windows where they lie, in place of tiles: pixels x "
-             "filters x channels"},
+             "filters x channels; these kernels share k among units only where it is all pixels"},
+    {.key = "whole_channels", .type = LL_TYPE_DTYPES, AT(matrix.whole_channels), .min = 1, .max = 65536,
+     .help = "channels of one element of a window that those kernels take at once, the last ones whole, by dtype; "
+             "dtypes not given: any number, across elements"},
+    {.key = "whole_filters", .type = LL_TYPE_BOOL, AT(matrix.whole_filters), .otherwise = "false",
+     .help = "whether the gradient of filters in these dtypes takes a whole tile of channels for each element"},
     {.key = "macs", .type = LL_TYPE_DTYPES, AT(matrix.macs), .required = true, .min = POSITIVE, .max = MOST_RATE,
      .help = "multiply-accumulates per unit and cycle, by dtype"},
     {.key = "fill_cycles", .type = LL_TYPE_NUMBER, AT(matrix.fill_cycles), .min = 0, .max = MOST_RATE,

@@ -45,6 +45,14 @@ const struct ll_catamount_size ll_catamount_sizes[LL_CATAMOUNT_SIZES] = {
     {LL_IMAGE_DOMAIN, "152", 60192810, 2222688328992, 70967716188, 0},
 };
 
+const struct ll_catamount_law ll_catamount_laws[LL_CATAMOUNT_DOMAIN_COUNT] = {
+    [LL_WORD_DOMAIN] = {3.37, 2.48, 0.768e9, 13.0, -0.066, -0.066, 9.4e-4, 0.68, 100, 23, 23.8e3},
+    [LL_CHAR_DOMAIN] = {1.30, 0.70, 3.48e9, 9.39, -0.092, -0.090, 1.2e-5, 0.89, 971, 456, 146e3},
+    [LL_NMT_DOMAIN] = {0.28, 0.12, 0.13e9, 3.06, -0.128, -0.128, 6.4e-4, 0.68, 750, 90, 18.9e3},
+    [LL_SPEECH_DOMAIN] = {0.095, 0.04, 0.425e9, 30.5, -0.291, -0.291, 2.4e-3, 0.54, 33, 6.6, 727},
+    [LL_IMAGE_DOMAIN] = {0.194, 0.05, 1.3e6, 15, -0.309, -0.309, 2e-2, 0.57, 81, 12, 732},
+};
+
 void ll_catamount_plan(struct ll_plan *plan)
 {
     for (size_t i = 0; i < LL_CATAMOUNT_SIZES; i++) {

@@ -29,6 +29,15 @@ struct ll_catamount_domain_row {
 };
 extern const struct ll_catamount_domain_row ll_catamount_domains[LL_CATAMOUNT_DOMAIN_COUNT];
 
+/* Table 1: what follows from a domain's learning curve, error(m) = alpha m^beta_g of m samples, and from how its
+ * networks grow, sigma m^beta_p million parameters. `fitting` is the exponent that the other numbers of the row
+ * agree with. Error rates are shares, of language models nats a word and bits a character. */
+struct ll_catamount_law {
+    double error_now, error_goal, data_now, alpha, beta_g, fitting, sigma, beta_p;
+    double data_scale, model_scale, parameters; /* published; parameters in millions */
+};
+extern const struct ll_catamount_law ll_catamount_laws[LL_CATAMOUNT_DOMAIN_COUNT];
+
 /* A size of a domain and what Catamount counts of it (commit 4591f79 on its own graphs); minimal_bytes is 0
  * where it was not asked. Of a domain by ascending parameters. */
 struct ll_catamount_size {

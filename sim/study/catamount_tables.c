@@ -10,19 +10,7 @@
 
 enum { DOMAINS = LL_CATAMOUNT_DOMAIN_COUNT };
 
-/* Table 1. `fitting` is the exponent that the other numbers of the row agree with. */
-static const struct law {
-    double error_now, error_goal, data_now, alpha, beta_g, fitting, sigma, beta_p;
-    double data_scale, model_scale, parameters; /* published; parameters in millions */
-} laws[DOMAINS] = {
-    [LL_WORD_DOMAIN] = {3.37, 2.48, 0.768e9, 13.0, -0.066, -0.066, 9.4e-4, 0.68, 100, 23, 23.8e3},
-    [LL_CHAR_DOMAIN] = {1.30, 0.70, 3.48e9, 9.39, -0.092, -0.090, 1.2e-5, 0.89, 971, 456, 146e3},
-    [LL_NMT_DOMAIN] = {0.28, 0.12, 0.13e9, 3.06, -0.128, -0.128, 6.4e-4, 0.68, 750, 90, 18.9e3},
-    [LL_SPEECH_DOMAIN] = {0.095, 0.04, 0.425e9, 30.5, -0.291, -0.291, 2.4e-3, 0.54, 33, 6.6, 727},
-    [LL_IMAGE_DOMAIN] = {0.194, 0.05, 1.3e6, 15, -0.309, -0.309, 2e-2, 0.57, 81, 12, 732},
-};
-
-static double data_scale(const struct law *law, double exponent)
+static double data_scale(const struct ll_catamount_law *law, double exponent)
 {
     return pow(law->error_goal / law->error_now, 1 / exponent);
 }
@@ -43,10 +31,10 @@ static void tabulate_laws(struct ll_outcome *outcome)
         ll_sheet_new(outcome, NULL, "Data and model scales from the printed exponents.", columns, 5);
     for (unsigned d = 0; d < DOMAINS; d++) {
         ll_put_text(sheet, ll_catamount_domains[d].name);
-        ll_put_number(sheet, data_scale(&laws[d], laws[d].beta_g));
-        ll_put_number(sheet, laws[d].data_scale);
-        ll_put_number(sheet, pow(laws[d].data_scale, laws[d].beta_p));
-        ll_put_number(sheet, laws[d].model_scale);
+        ll_put_number(sheet, data_scale(&ll_catamount_laws[d], ll_catamount_laws[d].beta_g));
+        ll_put_number(sheet, ll_catamount_laws[d].data_scale);
+        ll_put_number(sheet, pow(ll_catamount_laws[d].data_scale, ll_catamount_laws[d].beta_p));
+        ll_put_number(sheet, ll_catamount_laws[d].model_scale);
     }
 }
 
@@ -55,7 +43,7 @@ static void judge_laws(const struct ll_evidence *evidence, struct ll_outcome *ou
     (void)evidence;
     tabulate_laws(outcome);
     for (unsigned d = 0; d < DOMAINS; d++) {
-        const struct law *law = &laws[d];
+        const struct ll_catamount_law *law = &ll_catamount_laws[d];
         const double percent = law->fitting == law->beta_g ? 5 : 1;
         const double scale = data_scale(law, law->fitting);
         if (d == LL_SPEECH_DOMAIN)
