@@ -48,12 +48,13 @@ static bool can_run(const struct ll_unit *unit, const struct ll_work *work, enum
     return moves_only(work) || model->flops_per_cycle(unit, dtype) > 0;
 }
 
-/* Special kernels take products whose sides suit them; others are as they are. */
+/* Special kernels take plain products whose sides suit them. */
 static bool suits(const struct ll_unit *unit, const struct ll_work *work)
 {
     const struct ll_gemm *d = &work->gemm;
-    return unit->align == 0 || work->kind != LL_WORK_GEMM ||
-           (d->m % unit->align == 0) + (d->n % unit->align == 0) + (d->k % unit->align == 0) >= 2;
+    uint64_t align = unit->align;
+    return align == 0 || (work->kind == LL_WORK_GEMM &&
+                          (d->m % align == 0) + (d->n % align == 0) + (d->k % align == 0) >= 2);
 }
 
 /* The first unit that names this kind in its `runs` and suits the work, or names it, or is without `runs`. */

@@ -44,10 +44,10 @@ static struct ll_variant dilated(const struct ll_work *work)
 }
 
 /* dx is cleared; where windows overlap, their columns are written, read and added up. */
-static struct ll_variant scattered(const struct ll_work *work)
+static struct ll_variant scattered(const struct ll_software *software, const struct ll_work *work)
 {
     const struct ll_conv *c = &work->conv;
-    struct ll_variant v = {.name = "scattering", .work = *work, .rate = 1, .windows = true};
+    struct ll_variant v = {.name = "scattering", .work = *work, .rate = software->scattering, .windows = true};
     bool overlap = c->kernel_h > c->stride_h || c->kernel_w > c->stride_w;
     double pixels = (double)c->batch * (double)c->in_h * (double)c->in_w;
     double windows = (double)c->batch * (double)c->out_h * (double)c->out_w;
@@ -92,7 +92,7 @@ size_t ll_variants(const struct ll_software *software, const struct ll_work *wor
     }
     if (software->strided == LL_STRIDED_LIBRARY && strided_gradient(work)) {
         out[count++] = dilated(work);
-        out[count++] = scattered(work);
+        out[count++] = scattered(software, work);
         return count;
     }
     out[count++] = as_it_is(work);

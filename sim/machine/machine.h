@@ -83,8 +83,7 @@ struct ll_unit {
     double efficiency;      /* sustained share of the peak rate; 1 when not given */
     bool runs[LL_OP_COUNT]; /* which op kinds it is meant for */
     bool runs_listed;       /* false: no `runs` key, it takes what falls to it */
-    uint64_t
-        align; /* of a plain product's three sides two at least are multiples of it; 0: whatever they are */
+    uint64_t align;         /* it takes plain products with two sides in multiples of it; 0: any work */
     union {
         struct ll_systolic systolic;
         struct ll_matrix matrix;
@@ -203,6 +202,7 @@ struct ll_software {
     enum ll_fusion fusion;
     uint64_t layout_rows, layout_columns; /* matrices are stored in whole tiles of these; 1: as they are */
     enum ll_strided strided;
+    double scattering; /* share of the rate that products reach whose windows are scattered */
     enum ll_convolving convolving;
     enum ll_mapped mapping;
     enum ll_objective objective; /* of the search */

@@ -152,7 +152,7 @@ static const struct ll_field unit_fields[] = {
     {.key = "runs", .type = LL_TYPE_RUNS, AT(runs), .given_offset = offsetof(struct ll_unit, runs_listed),
      .help = "op classes or kinds that it is for; when not given, what no other unit lists"},
     {.key = "align", .type = LL_TYPE_WHOLE, AT(align), .min = 1, .max = MOST_UNITS,
-     .help = "it takes plain products of which two sides at least are multiples of this, others go to the next unit; when not given, all"},
+     .help = "it takes plain products of which two sides at least are multiples of this, other work goes to the next unit; when not given, all"},
 };
 #undef AT
 
@@ -326,6 +326,8 @@ static const struct ll_field software_fields[] = {
     {.key = "strided_gradient", .type = LL_TYPE_CHOICE, AT(strided), .choices = strided, .otherwise = "exact",
      .help = "gradient of a strided convolution's input: no more work than it needs; or the faster of what libraries "
              "do, zeros spread between, or scattering into a cleared image"},
+    {.key = "scattering", .type = LL_TYPE_NUMBER, AT(scattering), .min = POSITIVE, .max = 1, .otherwise = "1",
+     .help = "share of the rate that a strided gradient's product reaches while it scatters, for strided_gradient: library"},
     {.key = "mapping", .type = LL_TYPE_CHOICE, AT(mapping), .choices = mappings, .otherwise = "closed_form",
      .help = "how products are laid into the memories: blocked for each on its own, or by a search over tiles that nest"},
     {.key = "objective", .type = LL_TYPE_CHOICE, AT(objective), .choices = objectives, .otherwise = "time",
