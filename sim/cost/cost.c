@@ -10,6 +10,7 @@
 #include "sim/cost/cost.h"
 
 #include "sim/cost/cast.h"
+#include "sim/cost/from_host.h"
 #include "sim/cost/layout.h"
 #include "sim/cost/power.h"
 #include "sim/cost/scatter.h"
@@ -47,12 +48,12 @@ static bool can_run(const struct ll_unit *unit, const struct ll_work *work, enum
     return moves_only(work) || model->flops_per_cycle(unit, dtype) > 0;
 }
 
-/* Special kernels take plain products whose sides suit them. */
+/* Special kernels take single plain products whose sides suit them. */
 static bool suits(const struct ll_unit *unit, const struct ll_work *work)
 {
     const struct ll_gemm *d = &work->gemm;
     uint64_t align = unit->align;
-    return align == 0 || (work->kind == LL_WORK_GEMM &&
+    return align == 0 || (work->kind == LL_WORK_GEMM && d->batch == 1 &&
                           (d->m % align == 0) + (d->n % align == 0) + (d->k % align == 0) >= 2);
 }
 
@@ -162,12 +163,29 @@ static double casting_cycles(const struct sized *s, struct ll_explain *why)
     return cycles;
 }
 
+/* Finding the place of each element of the result. */
+static double index_cycles(const struct sized *s, double flops_per_cycle, struct ll_explain *why)
+{
+    const struct ll_work *work = s->task.work;
+    uint64_t elements = work->kind == LL_WORK_VECTOR   ? work->vector.elements
+                        : work->kind == LL_WORK_REDUCE ? work->reduce.out_elements
+                                                       : 0;
+    if (s->kernel->index == 0 || elements == 0)
+        return 0;
+    double cycles = (double)elements * s->kernel->index / flops_per_cycle;
+    ll_say(why, "kernel %s, finding places: %" PRIu64 " * %.10g / %.10g = %.10g cycles", s->kernel->name,
+           elements, s->kernel->index, flops_per_cycle, cycles);
+    return cycles;
+}
+
 static void time_compute(const struct sized *s, const struct ll_way *way, struct ll_cost *cost,
                          struct ll_explain *why)
 {
     double steps = (double)s->task.steps, rate = s->unit.clock_hz * s->unit.efficiency;
     double one_unit = ll_unit_model(s->unit.model)->flops_per_cycle(&s->unit, s->task.dtype);
-    double beside = cycles_beside(s, (double)s->unit.count * one_unit, why) + casting_cycles(s, why);
+    double all_units = (double)s->unit.count * one_unit;
+    double beside =
+        cycles_beside(s, all_units, why) + casting_cycles(s, why) + index_cycles(s, all_units, why);
     struct ll_layout layout = ll_layout_of(s->kernel, &s->task, s->unit.count, why);
     cost->units_used = ll_min(way->units_used, layout.units);
     double work = is_product(s->task.work) ? layout.imbalance : s->kernel->work;
@@ -311,7 +329,7 @@ static double whole_pace(const struct sized *s, const struct ll_way *way, struct
     far_traffic(s, way, cost, NULL);
     time_levels(s, way, 0, s->machine->level_count, cost, NULL);
     cost->unit = 0;
-    cost->apart_s = cost->overhead_s = 0;
+    cost->apart_s = cost->gap_s = cost->overhead_s = 0;
     cost->serial = s->kernel->serial;
     ll_cost_time(s->machine, cost, NULL, &timing, NULL);
     return timing.time_s;
@@ -391,56 +409,6 @@ static void follow_way(const struct sized *s, uint32_t index, struct ll_cost *co
     time_levels(s, &way, 0, s->machine->level_count, cost, why);
     if (bounds)
         follow_tiles(s, &way, cost, bounds, why);
-}
-
-/* What the workers of the host take to prepare an op's result. */
-static double prepare_s(const struct ll_host *host, enum ll_op_kind kind, uint64_t bytes,
-                        struct ll_explain *why)
-{
-    double rate_Bps = kind == LL_OP_HOST_INPUT ? host->prepare_Bps : host->encode_Bps;
-    double workers = (double)ll_max(1, host->workers), time_s = 0;
-    if (rate_Bps > 0) {
-        time_s = (double)bytes / (rate_Bps * workers);
-        ll_say(why, "prepared by the host: %" PRIu64 " / (%.10g * %.10g) = %.10g s", bytes, rate_Bps, workers,
-               time_s);
-    }
-    return time_s;
-}
-
-/* Prepared, then on its way. The latency is that of bringing input at all: what is made of input that came
- * before goes with it. */
-static void cost_from_host(const struct ll_machine *machine, enum ll_op_kind kind, const struct ll_work *work,
-                           struct ll_cost *cost, struct ll_explain *why)
-{
-    const struct ll_host *host = &machine->host;
-    if (host->bandwidth_Bps == 0) {
-        ll_say(why, "inputs are there already: 0 = 0 s");
-        return;
-    }
-    double latency_s = kind == LL_OP_HOST_INPUT ? host->latency_s : 0;
-    cost->prepare_s = prepare_s(host, kind, work->c_bytes, why);
-    cost->host_s = latency_s + (double)work->c_bytes / host->bandwidth_Bps;
-    ll_say(why, "from the host: %.10g + %" PRIu64 " / %.10g = %.10g s", latency_s, work->c_bytes,
-           host->bandwidth_Bps, cost->host_s);
-    if (cost->prepare_s > 0)
-        ll_say(why, "both: %.10g + %.10g = %.10g s", cost->prepare_s, cost->host_s,
-               cost->prepare_s + cost->host_s);
-    cost->host_s += cost->prepare_s;
-}
-
-/* To the host or back: over the same link, nothing to prepare. */
-static void cost_swap(const struct ll_machine *machine, const struct ll_work *work, struct ll_cost *cost,
-                      struct ll_explain *why)
-{
-    const struct ll_host *host = &machine->host;
-    uint64_t bytes = ll_max(work->a_bytes, work->c_bytes);
-    if (host->bandwidth_Bps == 0) {
-        ll_say(why, "nothing is known of the way to the host: 0 = 0 s");
-        return;
-    }
-    cost->host_s = host->latency_s + (double)bytes / host->bandwidth_Bps;
-    ll_say(why, "between host and device: %.10g + %" PRIu64 " / %.10g = %.10g s", host->latency_s, bytes,
-           host->bandwidth_Bps, cost->host_s);
 }
 
 /* What dependent steps cost beside their work: the device waits for each, however far ahead the host is. */
@@ -557,11 +525,11 @@ static bool cost_op(const struct ll_machine *machine, enum ll_op_kind kind, cons
         return false;
     }
     if (work->kind == LL_WORK_SWAP) {
-        cost_swap(machine, work, cost, why);
+        ll_host_swaps(&machine->host, work, cost, why);
         return true;
     }
     if (work->kind == LL_WORK_HOST) {
-        cost_from_host(machine, kind, work, cost, why);
+        ll_host_sends(&machine->host, kind, work, cost, why);
         return true;
     }
     struct doer doer = {.machine = machine, .kernel = ll_machine_kernel(machine, kind, work), .work = work};

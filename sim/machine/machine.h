@@ -83,7 +83,7 @@ struct ll_unit {
     double efficiency;      /* sustained share of the peak rate; 1 when not given */
     bool runs[LL_OP_COUNT]; /* which op kinds it is meant for */
     bool runs_listed;       /* false: no `runs` key, it takes what falls to it */
-    uint64_t align;         /* it takes plain products with two sides in multiples of it; 0: any work */
+    uint64_t align;         /* it takes single products with two sides in multiples of it; 0: any work */
     union {
         struct ll_systolic systolic;
         struct ll_matrix matrix;
@@ -155,6 +155,7 @@ struct ll_kernel {
     double passes;     /* how often it moves its operands, at least 1; products tell by their blocking */
     uint64_t row;   /* of dependent elements that it keeps at hand: passes count for longer rows; 0: always */
     double work;    /* machine operations for an algorithmic FLOP, at least 1; not of products */
+    double index;   /* and for each element of the result beside */
     uint64_t units; /* as many units as it can employ; 0: all */
     double far;     /* the same of the outermost level alone; 0: as of the others */
     double serial;  /* share of what arithmetic and levels take beside the slowest that does not overlap with
@@ -201,6 +202,7 @@ struct ll_software {
     enum ll_convolving convolving;
     enum ll_mapped mapping;
     enum ll_objective objective; /* of the search */
+    bool early_updates; /* of weights, right behind their gradients, else at the end of the step */
     enum ll_algorithm collectives;
     double collective_overhead_s; /* what starting a collective costs, until the first byte leaves */
     double message_overhead_s;    /* the same of a message from one device to another; 0: as much */

@@ -152,7 +152,7 @@ static const struct ll_field unit_fields[] = {
     {.key = "runs", .type = LL_TYPE_RUNS, AT(runs), .given_offset = offsetof(struct ll_unit, runs_listed),
      .help = "op classes or kinds that it is for; when not given, what no other unit lists"},
     {.key = "align", .type = LL_TYPE_WHOLE, AT(align), .min = 1, .max = MOST_UNITS,
-     .help = "it takes plain products of which two sides at least are multiples of this, other work goes to the next unit; when not given, all"},
+     .help = "it takes single products of which two sides at least are multiples of this, other work goes to the next unit; when not given, all"},
 };
 #undef AT
 
@@ -236,6 +236,8 @@ static const struct ll_field kernel_fields[] = {
      .help = "elements of a row, as of a softmax, that it keeps at hand: `passes` count for longer rows; 0: always"},
     {.key = "work", .type = LL_TYPE_NUMBER, AT(work), .min = 1, .max = MOST_RATE, .otherwise = "1",
      .help = "machine operations for each algorithmic FLOP of work that is not a product"},
+    {.key = "index", .type = LL_TYPE_NUMBER, AT(index), .min = 0, .max = MOST_RATE, .otherwise = "0",
+     .help = "machine operations beside, for each element of its result, as finding its place by division"},
     {.key = "units", .type = LL_TYPE_WHOLE, AT(units), .min = 0, .max = MOST_UNITS, .otherwise = "0",
      .help = "as many units as it can employ; 0 means all"},
     {.key = "far", .type = LL_TYPE_NUMBER, AT(far), .min = 0, .max = 1, .otherwise = "0",
@@ -323,6 +325,8 @@ static const struct ll_field software_fields[] = {
      .help = "how products are laid into the memories: blocked for each on its own, or by a search over tiles that nest"},
     {.key = "objective", .type = LL_TYPE_CHOICE, AT(objective), .choices = objectives, .otherwise = "time",
      .help = "what the search makes least: time, energy, or their product"},
+    {.key = "early_updates", .type = LL_TYPE_BOOL, AT(early_updates), .otherwise = "false",
+     .help = "updates of weights come right behind their gradients, which need not live until the end of the step"},
     {.key = "collectives", .type = LL_TYPE_CHOICE, AT(collectives), .choices = algorithms, .otherwise = "fastest",
      .help = "how devices exchange data: one way wherever it serves, or the fastest each time"},
     {.key = "collective_overhead", .type = LL_TYPE_QUANTITY, AT(collective_overhead_s), .dimension = LL_DIMENSION_TIME,

@@ -58,5 +58,5 @@ void ll_find_bottlenecks(struct ll_result *result, const struct ll_op_parts *par
         result->level_share[l] = result->level_bytes[l] / (ll_level_Bps(machine, l) * result->time_s);
     double peak = ll_machine_peak_flops(machine, prepared->dtype);
     result->flop_utilization = peak > 0 && result->time_s > 0 ? prepared->flops / (peak * result->time_s) : 0;
-    result->fits = prepared->footprint.peak_bytes <= machine->levels[machine->level_count - 1].size_bytes;
+    result->fits = result->footprint->peak_bytes <= machine->levels[machine->level_count - 1].size_bytes;
 }

@@ -19,6 +19,7 @@
 #include "sim/replay/replay.h"
 
 #include "sim/cost/memo.h"
+#include "sim/memory/early.h"
 #include "sim/replay/replay_parts.h"
 
 #include <inttypes.h>
@@ -403,15 +404,26 @@ static bool sum_up(const struct run *run, struct ll_kind_sums *kinds, struct ll_
     return ll_find_exposure(result);
 }
 
+/* NULL when memory ran out. */
+static const struct ll_footprint *footprint_of(const struct run *run, struct ll_arena *arena)
+{
+    if (!run->machine->software.early_updates)
+        return &run->prepared->footprint;
+    struct ll_footprint *early = ll_alloc(arena, 1, sizeof *early);
+    return early && ll_footprint_early(run->prepared->trace, early) ? early : NULL;
+}
+
 static const struct ll_result *replay(struct run *run, struct ll_arena *arena, struct ll_diags *diags)
 {
     struct ll_arena scratch = {0};
     struct ll_result *result = ll_alloc(arena, 1, sizeof *result);
     struct ll_kind_sums *kinds = ll_kind_sums_new(arena);
-    bool done = result && kinds && make_room(run, arena, &scratch) && cost_forms(run, diags);
+    const struct ll_footprint *footprint = footprint_of(run, arena);
+    bool done = result && kinds && footprint && make_room(run, arena, &scratch) && cost_forms(run, diags);
     if (done) {
         *result = (struct ll_result){.prepared = run->prepared,
                                      .machine = run->machine,
+                                     .footprint = footprint,
                                      .ops = run->ops,
                                      .costs = run->costs,
                                      .prices = run->prices};

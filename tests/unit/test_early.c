@@ -4,6 +4,8 @@
 
 #include "sim/memory/early.h"
 #include "sim/memory/footprint.h"
+#include "sim/replay/replay.h"
+#include "toy_machine.h"
 
 enum { TRACES = 40 };
 
@@ -35,9 +37,13 @@ static struct ll_trace *two_layers(bool right_behind)
 
 static uint64_t early_of(const struct ll_trace *trace)
 {
-    uint64_t bytes;
-    assert_true(ll_footprint_early(trace, &bytes));
-    return bytes;
+    struct ll_footprint footprint;
+    uint64_t sum_bytes = 0;
+    assert_true(ll_footprint_early(trace, &footprint));
+    for (int i = 0; i < LL_MEMORY_COUNT; i++)
+        sum_bytes += footprint.class_bytes[i];
+    assert_int_equal(sum_bytes, footprint.peak_bytes);
+    return footprint.peak_bytes;
 }
 
 static uint64_t recorded_of(const struct ll_trace *trace)
@@ -71,11 +77,35 @@ static void early_updates_never_need_more(void **state)
     }
 }
 
+/* What the machine's software does decides what a step needs there, of one and the same recording. */
+static void software_says_where_updates_go(void **state)
+{
+    static const char *const words[] = {"false", "true"};
+    (void)state;
+    struct ll_trace *trace = two_layers(false);
+    for (int early = 0; early < 2; early++) {
+        char text[1024];
+        struct ll_arena arena = {0};
+        struct ll_diags diags = {0};
+        snprintf(text, sizeof text, LL_TOY_MACHINE "software: {early_updates: %s}\n", words[early]);
+        struct ll_machine *machine = ll_toy_machine(text);
+        const struct ll_prepared *prepared = ll_prepare(trace, &arena, &diags);
+        const struct ll_result *result = ll_replay(prepared, machine, &arena, &diags);
+        assert_non_null(result);
+        assert_int_equal(result->footprint->peak_bytes, (early ? 3 : 4) * 40000);
+        ll_machine_free(machine);
+        ll_diags_release(&diags);
+        ll_arena_release(&arena);
+    }
+    ll_trace_free(trace);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(gradients_die_with_early_updates),
         cmocka_unit_test(early_updates_never_need_more),
+        cmocka_unit_test(software_says_where_updates_go),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
