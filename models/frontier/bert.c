@@ -17,7 +17,21 @@
 #include "models/nn/runner.h"
 #include "tracer/base/random.h"
 
-enum { LAYERS, HIDDEN, HEADS, SEQ, POSITIONS, VOCABULARY, MASKED, DROPOUT, DTYPE, LETTERS, RATE, PARAMS };
+enum {
+    LAYERS,
+    HIDDEN,
+    HEADS,
+    SEQ,
+    POSITIONS,
+    VOCABULARY,
+    MASKED,
+    DROPOUT,
+    DTYPE,
+    LETTERS,
+    RATE,
+    EAGER,
+    PARAMS
+};
 enum { UNSEEN_BATCHES = 4, TYPES = 2 };
 
 static const struct ll_model_param params[PARAMS] = {
@@ -33,6 +47,7 @@ static const struct ll_model_param params[PARAMS] = {
     [DTYPE] = {"dtype", 0, 0, 4, "of weights and activations; all but f32 with --dry-run"},
     [LETTERS] = {"letters", 26, 2, 1 << 24, "words of the made-up language that is learned"},
     [RATE] = {"rate", 300, 1, 1000000, "of learning, in millionths"},
+    [EAGER] = {"eager", 0, 0, 1, "1: scores are scaled, hidden and made shares by an op each"},
 };
 static const char *const *const words[PARAMS] = {[DTYPE] = ll_decoder_dtypes};
 
@@ -292,6 +307,7 @@ static struct bert *begin(struct ll_nn *nn, const struct ll_build *build)
                                       .dtype = values[DTYPE],
                                       .letters = (uint64_t)values[LETTERS],
                                       .dropout = (double)values[DROPOUT] / 100,
+                                      .eager = values[EAGER] != 0,
                                   });
     b->decoder.sees_all = true;
     b->positions = (uint64_t)values[POSITIONS];

@@ -4,6 +4,7 @@
 #include "models/frontier/decoder.h"
 
 #include "models/feed.h"
+#include "models/nn/attention.h"
 #include "models/nn/formula.h"
 #include "models/nn/loss.h"
 #include "models/nn/runner.h"
@@ -219,6 +220,25 @@ static struct ll_value *product(struct ll_nn *nn, struct ll_value *a, struct ll_
                                           .attrs = &attr});
 }
 
+/* What hides words: as much less of a score as each pair has; of words that see all others nothing. */
+static struct ll_value *hiding(struct ll_decoder *d)
+{
+    static const enum ll_role role = LL_ROLE_PLAIN;
+    struct ll_shape line = ll_nn_shape(d->nn, 1, &d->context, &role);
+    if (!d->hiding)
+        d->hiding = d->sees_all || d->steps == 1 ? ll_filled(d->nn, "hiding", &line, 0)
+                                                 : ll_causal_bias(d->nn, d->context);
+    return d->hiding;
+}
+
+/* Shares by an op a step, as frameworks do it whose models are written out. */
+static struct ll_value *shares_of(struct ll_decoder *d, struct ll_value *scores)
+{
+    struct ll_nn *nn = d->nn;
+    scores = ll_div_of(nn, scores, ll_constant(nn, "root", sqrt((double)d->sizes.head)));
+    return ll_nn_do1(nn, LL_OP_SOFTMAX, ll_add_of(nn, scores, hiding(d)));
+}
+
 struct ll_value *ll_decoder_attend(struct ll_decoder *d, struct ll_value *queries, struct ll_value *keys,
                                    struct ll_value *values)
 {
@@ -242,11 +262,12 @@ struct ll_value *ll_decoder_attend(struct ll_decoder *d, struct ll_value *querie
         return as_rows(d, y, each);
     }
     struct ll_value *scores = product(nn, q, k, true);
-    struct ll_value *shares = ll_nn_do(nn, &(struct ll_call){.kind = LL_OP_CAUSAL_SOFTMAX,
-                                                             .input_count = 1,
-                                                             .inputs = &scores,
-                                                             .attr_count = d->sees_all ? 3 : 2,
-                                                             .attrs = attrs});
+    struct ll_value *shares = d->eager ? shares_of(d, scores)
+                                       : ll_nn_do(nn, &(struct ll_call){.kind = LL_OP_CAUSAL_SOFTMAX,
+                                                                        .input_count = 1,
+                                                                        .inputs = &scores,
+                                                                        .attr_count = d->sees_all ? 3 : 2,
+                                                                        .attrs = attrs});
     return as_rows(d, product(nn, ll_decoder_dropped(d, shares), v, false), each);
 }
 
@@ -279,10 +300,14 @@ struct ll_decoder ll_decoder_begin(struct ll_nn *nn, const struct ll_build *buil
         .dropout = options->dropout,
         .train = build->train,
         .fused = options->fused,
+        .eager = options->eager,
         .narrow = dtypes[options->dtype].product == LL_F8,
         .rotary_base = options->rotary_base,
         .net = options->net,
     };
+    if (d.eager && (d.fused || sizes->heads != sizes->key_heads))
+        ll_nn_fail(
+            nn, "an op for each step of attention: expected -p fused=0 and as many heads that answer as ask");
     if (d.train && d.dropout > 0)
         d.chance = ll_chance_begin(nn, build->seed);
     return d;
@@ -334,6 +359,7 @@ struct ll_decoder_options ll_decoder_options_of(const struct ll_build *build)
                                        .context = (uint64_t)values[LL_DECODER_CONTEXT],
                                        .letters = (uint64_t)values[LL_DECODER_LETTERS],
                                        .fused = values[LL_DECODER_FUSED] != 0,
+                                       .eager = values[LL_DECODER_EAGER] != 0,
                                        .rate = (double)values[LL_DECODER_RATE] * 1e-6};
 }
 

@@ -35,6 +35,8 @@ struct ll_decoder {
     struct ll_chance chance;
     bool train;
     bool fused;               /* attention is one op, whose scores stay on the chip */
+    bool eager;               /* scores are scaled, hidden and made shares by an op each */
+    struct ll_value *hiding;  /* what is added to scores for that; NULL before it is wanted */
     bool sees_all;            /* words attend to those behind them, too */
     bool narrow;              /* products with weights are of 8 bits */
     double rotary_base;       /* positions turn queries and keys; 0: they do not */
@@ -61,7 +63,7 @@ struct ll_decoder_options {
     int64_t dtype;             /* number of a word of ll_decoder_dtypes */
     uint64_t context, letters;
     double dropout, rate, rotary_base;
-    bool fused;
+    bool fused, eager;
     const void *net; /* what the net is told besides; outlives the building */
 };
 

@@ -15,7 +15,7 @@
 
 #include <math.h>
 
-enum { DROPOUT = LL_DECODER_PARAMS, PARAMS };
+enum { DROPOUT = LL_DECODER_PARAMS, GELU, PARAMS };
 
 static const struct ll_decoder_sizes presets[] = {
 #define LL_GPT(name, layers_, hidden_, heads_, seq_, vocabulary_)                                            \
@@ -37,10 +37,18 @@ static const struct ll_model_param params[PARAMS] = {
 #include "models/frontier/decoder_params.def"
 #undef LL_DECODER_PARAM
     [DROPOUT] = {"dropout", 10, 0, 90, "percent that is dropped when training"},
+    [GELU] = {"gelu", 0, 0, 1, "one op, or made of plain ops by tanh, as Hugging Face's GPT-2 has it"},
 };
+static const char *const gelus[] = {"one", "tanh", NULL};
 static const char *const *const words[PARAMS] = {[LL_DECODER_PRESET] = preset_words,
                                                  [LL_DECODER_PASS] = ll_decoder_passes,
-                                                 [LL_DECODER_DTYPE] = ll_decoder_dtypes};
+                                                 [LL_DECODER_DTYPE] = ll_decoder_dtypes,
+                                                 [GELU] = gelus};
+
+/* What the net is told besides. */
+struct besides {
+    bool plain_gelu;
+};
 
 static struct ll_value *normed(struct ll_decoder *d, struct ll_value *x)
 {
@@ -74,6 +82,23 @@ static struct ll_value *attended(struct ll_decoder *d, struct ll_value *x)
     return y;
 }
 
+/* x / 2 (1 + tanh(sqrt(2 / pi) (x + 0.044715 x^3))) */
+static struct ll_value *plain_gelu(struct ll_nn *nn, struct ll_value *x)
+{
+    static const double root = 0.79788456080286535588, share = 0.044715;
+    struct ll_value *cube = ll_nn_do2(nn, LL_OP_POW, x, ll_constant(nn, "three", 3));
+    struct ll_value *sum = ll_add_of(nn, x, ll_scaled(nn, cube, "share", share));
+    struct ll_value *turned = ll_nn_do1(nn, LL_OP_TANH, ll_scaled(nn, sum, "root", root));
+    turned = ll_add_of(nn, turned, ll_constant(nn, "one", 1));
+    return ll_mul_of(nn, ll_scaled(nn, x, "half", 0.5), turned);
+}
+
+static struct ll_value *rectified(struct ll_decoder *d, struct ll_value *x)
+{
+    const struct besides *besides = d->net;
+    return besides->plain_gelu ? plain_gelu(d->nn, x) : ll_nn_do1(d->nn, LL_OP_GELU, x);
+}
+
 static struct ll_value *fed_forward(struct ll_decoder *d, struct ll_value *x)
 {
     const struct ll_decoder_dense wide = {.units = d->sizes.inner,
@@ -82,7 +107,7 @@ static struct ll_value *fed_forward(struct ll_decoder *d, struct ll_value *x)
                                           .biased = true,
                                           .deviation = 0.02};
     ll_nn_push(d->nn, "feed_forward");
-    struct ll_value *inner = ll_nn_do1(d->nn, LL_OP_GELU, ll_decoder_dense(d, "input", normed(d, x), &wide));
+    struct ll_value *inner = rectified(d, ll_decoder_dense(d, "input", normed(d, x), &wide));
     struct ll_value *y = ll_add_of(d->nn, x, projected(d, inner, LL_ROLE_INNER));
     ll_nn_pop(d->nn);
     return y;
@@ -130,6 +155,8 @@ static struct ll_value *build(struct ll_nn *nn, const struct ll_build *build)
         sizes.inner = 4 * sizes.hidden;
     sizes.key_heads = sizes.heads;
     options.dropout = (double)build->params[DROPOUT] / 100;
+    const struct besides besides = {.plain_gelu = build->params[GELU] == 1};
+    options.net = &besides;
     return ll_decoder_build(nn, build, &sizes, &options, net);
 }
 

@@ -47,12 +47,13 @@ static bool can_run(const struct ll_unit *unit, const struct ll_work *work, enum
     return moves_only(work) || model->flops_per_cycle(unit, dtype) > 0;
 }
 
-/* Special kernels take products whose sides suit them; others are as they are. */
+/* Special kernels take plain products whose sides suit them. */
 static bool suits(const struct ll_unit *unit, const struct ll_work *work)
 {
     const struct ll_gemm *d = &work->gemm;
-    return unit->align == 0 || work->kind != LL_WORK_GEMM ||
-           (d->m % unit->align == 0) + (d->n % unit->align == 0) + (d->k % unit->align == 0) >= 2;
+    uint64_t align = unit->align;
+    return align == 0 || (work->kind == LL_WORK_GEMM &&
+                          (d->m % align == 0) + (d->n % align == 0) + (d->k % align == 0) >= 2);
 }
 
 /* The first unit that names this kind in its `runs` and suits the work, or names it, or is without `runs`. */
@@ -84,13 +85,14 @@ static uint32_t choose_unit(const struct ll_machine *machine, enum ll_op_kind ki
     return LL_NO_UNIT;
 }
 
-/* What is sized up: a task for a unit of a machine, as many of them as the software employs. */
+/* What is sized up: an op, as a task for a unit of a machine, as many of them as the software employs. */
 struct sized {
     const struct ll_machine *machine;
     const struct ll_kernel *kernel;
     struct ll_unit unit; /* count: how many are employed; efficiency: with the kernel's */
     uint64_t all;        /* how many there are */
     struct ll_task task;
+    const struct ll_work *op; /* what was asked for, of which the task may be a variant */
 };
 
 /* How many of the unit's instances the software employs: with a grain, one for each grain of work (of one
@@ -100,15 +102,15 @@ static uint64_t employed(const struct sized *s, struct ll_explain *why)
 {
     const struct ll_task *task = &s->task;
     double grain = s->kernel->grain > 0 ? s->kernel->grain : s->machine->software.grain,
-           bytes = ll_work_bytes(task->work);
-    double work = fmax((double)task->work->flops, bytes) / (double)task->steps;
+           bytes = ll_work_bytes(s->op);
+    double work = fmax((double)s->op->flops, bytes) / (double)task->steps;
     uint64_t most = s->kernel->units ? ll_min(s->kernel->units, s->all) : s->all;
     double worth = grain > 0 ? floor(work / grain) : (double)most;
     if (worth >= (double)most)
         return most;
     uint64_t count = worth > 1 ? (uint64_t)worth : 1;
     ll_say(why, "%s: max(%" PRIu64 " FLOP, %.10g B) / %" PRIu64 " / grain of %.10g: %" PRIu64 " of %" PRIu64,
-           s->unit.name, task->work->flops, bytes, task->steps, grain, count, most);
+           s->unit.name, s->op->flops, bytes, task->steps, grain, count, most);
     return count;
 }
 
@@ -455,6 +457,7 @@ static double steps_s(const struct sized *s, struct ll_explain *why)
 struct doer {
     const struct ll_machine *machine;
     const struct ll_kernel *kernel;
+    const struct ll_work *work; /* of the op */
     uint32_t unit;
     enum ll_dtype dtype;
 };
@@ -475,10 +478,10 @@ static void cost_variant(const struct doer *doer, const struct ll_variant *varia
     const struct ll_unit *unit = &machine->units[doer->unit];
     const struct ll_work *work = &variant->work;
     const struct ll_kernel kernel = kernel_of(doer, variant);
-    struct sized s = {machine, &kernel, *unit, unit->count, ll_task_of(work, doer->dtype)};
+    struct sized s = {machine, &kernel, *unit, unit->count, ll_task_of(work, doer->dtype), doer->work};
     const struct ll_software *software = &machine->software;
     s.unit.efficiency *= s.kernel->compute * variant->rate;
-    ll_variant_lends(variant, &s.unit, why);
+    ll_variant_lends(variant, &s.unit, &s.task, why);
     ll_say(why, "%s of %s runs on %s, computed in %s", ll_work_name((enum ll_work_kind)work->kind),
            ll_dtype_name((enum ll_dtype)work->dtype), s.unit.name, ll_dtype_name(doer->dtype));
     ll_lay_in_tiles(&s.task, software->layout_rows, software->layout_columns, why);
@@ -561,7 +564,7 @@ static bool cost_op(const struct ll_machine *machine, enum ll_op_kind kind, cons
         cost_from_host(machine, kind, work, cost, why);
         return true;
     }
-    struct doer doer = {.machine = machine, .kernel = ll_machine_kernel(machine, kind, work)};
+    struct doer doer = {.machine = machine, .kernel = ll_machine_kernel(machine, kind, work), .work = work};
     doer.unit = choose_unit(machine, kind, work, &doer.dtype);
     if (doer.unit == LL_NO_UNIT) {
         *trouble = "no unit of this machine runs such work in this dtype or a wider one";

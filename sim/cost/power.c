@@ -5,8 +5,7 @@
 
 #include <math.h>
 
-/* Fitted on neusight_ops.csv: T4 keeps 0.55 of its clock, P4 0.8, with the energies of hwconfigs/technology.
- */
+/* Fitted on neusight_ops.csv: T4 keeps 0.55 of its clock with the energies of hwconfigs/technology. */
 static const double power_per_clock = 1.15;
 
 double ll_power_share(const struct ll_machine *machine, const struct ll_unit *unit, enum ll_dtype dtype,

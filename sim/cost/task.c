@@ -96,6 +96,26 @@ void ll_lay_in_tiles(struct ll_task *task, uint64_t rows, uint64_t columns, stru
            rows, columns, more[LL_OPERAND_A], more[LL_OPERAND_B], more[LL_OPERAND_C]);
 }
 
+void ll_take_whole_channels(struct ll_task *task, uint64_t channels, struct ll_explain *why)
+{
+    const struct ll_conv *c = &task->work->conv;
+    struct ll_gemm *d = &task->problem.dims;
+    if (!task->is_product || task->work->kind != LL_WORK_CONV || c->pass == LL_CONV_FILTER || channels <= 1)
+        return;
+    uint64_t of_element = (c->pass == LL_CONV_DATA ? c->out_c : c->in_c) / c->groups;
+    uint64_t whole = ll_mul(ll_ceil_div(of_element, channels), channels);
+    double more = (double)whole / (double)of_element;
+    if (whole == of_element)
+        return;
+    d->k = ll_mul(d->k / of_element, whole);
+    task->problem.element[LL_OPERAND_A] /= more;
+    task->problem.element[LL_OPERAND_B] /= more;
+    ll_say(why,
+           "%" PRIu64 " channels of an element are taken at once, so k is that of %" PRIu64
+           " channels instead of %" PRIu64,
+           channels, whole, of_element);
+}
+
 size_t ll_computed_as(enum ll_dtype dtype, enum ll_dtype types[LL_DTYPE_COUNT])
 {
     /* Every list ends with f64, which holds the rest: the zero that fills a row is LL_F64. */

@@ -13,6 +13,10 @@ struct ll_task ll_task_of(const struct ll_work *work, enum ll_dtype dtype);
  * nothing. */
 void ll_lay_in_tiles(struct ll_task *task, uint64_t rows, uint64_t columns, struct ll_explain *why);
 
+/* A convolution, but for the gradient of filters, whose kernels take so many channels of an element of a
+ * window at once, the last ones whole: k grows by the rest. 1 changes nothing. */
+void ll_take_whole_channels(struct ll_task *task, uint64_t channels, struct ll_explain *why);
+
 /* What is read and written at the very least, in bytes. */
 double ll_work_bytes(const struct ll_work *work);
 

@@ -119,7 +119,8 @@ static struct layout lay(const struct ll_unit *unit, const struct ll_task *task,
                           ? tuned_kernel(unit, task)
                           : of_menu(unit, task, index / PARTS_CHOICES, UINT64_C(1) << index % PARTS_CHOICES);
     l.steps = ll_ceil_div(ll_ceil_div(dims->k, l.tile.k), l.parts);
-    l.rows = ll_ceil_div(dims->m, l.tile.m);
+    uint64_t bands = ll_max(1, task->bands);
+    l.rows = ll_mul(bands, ll_ceil_div(ll_ceil_div(dims->m, bands), l.tile.m));
     l.columns = ll_ceil_div(dims->n, l.tile.n);
     l.tiles = (double)dims->batch * (double)l.rows * (double)l.columns * (double)l.parts;
     l.waves = ceil(l.tiles / (double)unit->count);
@@ -135,7 +136,7 @@ static bool makes_sense(const struct ll_unit *unit, const struct ll_task *task, 
     uint64_t steps = ll_ceil_div(task->problem.dims.k, l->tile.k);
     const struct ll_windows *windows = &task->problem.windows;
     double most = (windows->pixels_are_k ? FILTER_WAVES : 1) * (double)unit->count;
-    return l->tuned || l->parts == 1 || (l->parts <= steps && l->tiles <= most);
+    return l->tuned || l->parts == 1 || (!task->whole_k && l->parts <= steps && l->tiles <= most);
 }
 
 /* The tiles of one unit as a block of the output, as square as they allow. */

@@ -1,13 +1,26 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "sim/cost/variants.h"
 
+#include "sim/cost/task.h"
 #include "sim/cost/transform.h"
 
 #include <string.h>
 
+/* Of the pixels along an axis those that lie in a window. */
+static double share_in_windows(uint64_t kernel, uint64_t stride)
+{
+    return kernel < stride ? (double)kernel / (double)stride : 1;
+}
+
+/* Pixels that lie between windows are not read. */
 static struct ll_variant as_it_is(const struct ll_work *work)
 {
-    return (struct ll_variant){.work = *work, .rate = 1, .windows = work->kind == LL_WORK_CONV};
+    struct ll_variant v = {.work = *work, .rate = 1, .windows = work->kind == LL_WORK_CONV};
+    const struct ll_conv *c = &work->conv;
+    if (v.windows && c->pass == LL_CONV_FORWARD)
+        v.work.a_bytes = (uint64_t)((double)work->a_bytes * share_in_windows(c->kernel_h, c->stride_h) *
+                                    share_in_windows(c->kernel_w, c->stride_w));
+    return v;
 }
 
 static bool strided_gradient(const struct ll_work *work)
@@ -31,10 +44,10 @@ static struct ll_variant dilated(const struct ll_work *work)
 }
 
 /* dx is cleared; where windows overlap, their columns are written, read and added up. */
-static struct ll_variant scattered(const struct ll_work *work)
+static struct ll_variant scattered(const struct ll_software *software, const struct ll_work *work)
 {
     const struct ll_conv *c = &work->conv;
-    struct ll_variant v = {.name = "scattering", .work = *work, .rate = 1, .windows = true};
+    struct ll_variant v = {.name = "scattering", .work = *work, .rate = software->scattering, .windows = true};
     bool overlap = c->kernel_h > c->stride_h || c->kernel_w > c->stride_w;
     double pixels = (double)c->batch * (double)c->in_h * (double)c->in_w;
     double windows = (double)c->batch * (double)c->out_h * (double)c->out_w;
@@ -79,7 +92,7 @@ size_t ll_variants(const struct ll_software *software, const struct ll_work *wor
     }
     if (software->strided == LL_STRIDED_LIBRARY && strided_gradient(work)) {
         out[count++] = dilated(work);
-        out[count++] = scattered(work);
+        out[count++] = scattered(software, work);
         return count;
     }
     out[count++] = as_it_is(work);
@@ -97,7 +110,21 @@ size_t ll_variants(const struct ll_software *software, const struct ll_work *wor
     return count;
 }
 
-void ll_variant_lends(const struct ll_variant *variant, struct ll_unit *unit, struct ll_explain *why)
+/* Kernels that read windows, or transform them on their way, leave k whole, but where it is all pixels. */
+static void bind_task(const struct ll_variant *variant, const struct ll_matrix *matrix, struct ll_task *task,
+                      struct ll_explain *why)
+{
+    const struct ll_transform *t = variant->transform;
+    const struct ll_conv *conv = &task->work->conv;
+    bool filter = task->problem.windows.pixels_are_k;
+    uint64_t channels = t ? 1 : (uint64_t)matrix->whole_channels[task->dtype];
+    task->whole_k = t ? t->fused : !filter;
+    task->bands = filter && channels > 1 && matrix->whole_filters ? conv->kernel_h * conv->kernel_w : 1;
+    ll_take_whole_channels(task, channels, why);
+}
+
+void ll_variant_lends(const struct ll_variant *variant, struct ll_unit *unit, struct ll_task *task,
+                      struct ll_explain *why)
 {
     struct ll_matrix *matrix = &unit->matrix;
     const struct ll_transform *t = variant->transform;
@@ -108,6 +135,7 @@ void ll_variant_lends(const struct ll_variant *variant, struct ll_unit *unit, st
     if (count > 0) {
         memcpy(matrix->tiles, tiles, count * sizeof *tiles);
         matrix->tile_count = count;
+        bind_task(variant, matrix, task, why);
     }
     if (t || matrix->windows == 0)
         return;

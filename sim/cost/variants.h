@@ -3,7 +3,7 @@
 #ifndef LL_SIM_COST_VARIANTS_H
 #define LL_SIM_COST_VARIANTS_H
 
-#include "sim/cost/explain.h"
+#include "sim/cost/unit_model.h"
 #include "sim/machine/machine.h"
 #include "tracer/work.h"
 
@@ -27,7 +27,8 @@ size_t ll_variants(const struct ll_software *software, const struct ll_work *wor
                    struct ll_variant out[LL_MOST_VARIANTS]);
 
 /* The unit as kernels use it that do a convolution this way: their menu of tiles, and the rate that finding
- * windows leaves. Other units stay what they are. */
-void ll_variant_lends(const struct ll_variant *variant, struct ll_unit *unit, struct ll_explain *why);
+ * windows leaves; and what of the task they take whole. Other units stay what they are. */
+void ll_variant_lends(const struct ll_variant *variant, struct ll_unit *unit, struct ll_task *task,
+                      struct ll_explain *why);
 
 #endif

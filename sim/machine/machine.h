@@ -55,6 +55,8 @@ struct ll_matrix {
     const struct ll_catalogue *catalogue; /* for products of its dtype that are no convolutions; NULL: none */
     struct ll_tile conv_tiles[LL_MAX_TILES]; /* of kernels that read a convolution's windows where they lie */
     uint64_t conv_tile_count;                /* 0: the same menu */
+    double whole_channels[LL_DTYPE_COUNT];   /* of a window's element, that those kernels take; 0: any */
+    bool whole_filters;                      /* then also for the gradient of filters, a tile of channels */
     double macs[LL_DTYPE_COUNT];             /* multiply-accumulates per unit and cycle */
     double fill_cycles;                      /* before the first product of a tile leaves the pipeline */
     double feed; /* bytes of operands that it takes in, a cycle, instead of multiplying; 0: beside it */
@@ -81,8 +83,7 @@ struct ll_unit {
     double efficiency;      /* sustained share of the peak rate; 1 when not given */
     bool runs[LL_OP_COUNT]; /* which op kinds it is meant for */
     bool runs_listed;       /* false: no `runs` key, it takes what falls to it */
-    uint64_t
-        align; /* of a plain product's three sides two at least are multiples of it; 0: whatever they are */
+    uint64_t align;         /* it takes plain products with two sides in multiples of it; 0: any work */
     union {
         struct ll_systolic systolic;
         struct ll_matrix matrix;
@@ -196,6 +197,7 @@ struct ll_software {
     enum ll_fusion fusion;
     uint64_t layout_rows, layout_columns; /* matrices are stored in whole tiles of these; 1: as they are */
     enum ll_strided strided;
+    double scattering; /* share of the rate that products reach whose windows are scattered */
     enum ll_convolving convolving;
     enum ll_mapped mapping;
     enum ll_objective objective; /* of the search */

@@ -90,7 +90,12 @@ static const struct ll_field matrix_fields[] = {
     {.key = "conv_tiles", .type = LL_TYPE_TILES, AT(matrix.conv_tiles),
      .count_offset = offsetof(struct ll_unit, matrix.conv_tile_count),
      .help = "tiles of the kernels that read a convolution's windows where they lie, in place of tiles: pixels x "
-             "filters x channels"},
+             "filters x channels; these kernels share k among units only where it is all pixels"},
+    {.key = "whole_channels", .type = LL_TYPE_DTYPES, AT(matrix.whole_channels), .min = 1, .max = 65536,
+     .help = "channels of one element of a window that those kernels take at once, the last ones whole, by dtype; "
+             "dtypes not given: any number, across elements"},
+    {.key = "whole_filters", .type = LL_TYPE_BOOL, AT(matrix.whole_filters), .otherwise = "false",
+     .help = "whether the gradient of filters in these dtypes takes a whole tile of channels for each element"},
     {.key = "macs", .type = LL_TYPE_DTYPES, AT(matrix.macs), .required = true, .min = POSITIVE, .max = MOST_RATE,
      .help = "multiply-accumulates per unit and cycle, by dtype"},
     {.key = "fill_cycles", .type = LL_TYPE_NUMBER, AT(matrix.fill_cycles), .min = 0, .max = MOST_RATE,
@@ -147,7 +152,7 @@ static const struct ll_field unit_fields[] = {
     {.key = "runs", .type = LL_TYPE_RUNS, AT(runs), .given_offset = offsetof(struct ll_unit, runs_listed),
      .help = "op classes or kinds that it is for; when not given, what no other unit lists"},
     {.key = "align", .type = LL_TYPE_WHOLE, AT(align), .min = 1, .max = MOST_UNITS,
-     .help = "it takes plain products of which two sides at least are multiples of this, others go to the next unit; when not given, all"},
+     .help = "it takes plain products of which two sides at least are multiples of this, other work goes to the next unit; when not given, all"},
 };
 #undef AT
 
@@ -312,6 +317,8 @@ static const struct ll_field software_fields[] = {
     {.key = "strided_gradient", .type = LL_TYPE_CHOICE, AT(strided), .choices = strided, .otherwise = "exact",
      .help = "gradient of a strided convolution's input: no more work than it needs; or the faster of what libraries "
              "do, zeros spread between, or scattering into a cleared image"},
+    {.key = "scattering", .type = LL_TYPE_NUMBER, AT(scattering), .min = POSITIVE, .max = 1, .otherwise = "1",
+     .help = "share of the rate that a strided gradient's product reaches while it scatters, for strided_gradient: library"},
     {.key = "mapping", .type = LL_TYPE_CHOICE, AT(mapping), .choices = mappings, .otherwise = "closed_form",
      .help = "how products are laid into the memories: blocked for each on its own, or by a search over tiles that nest"},
     {.key = "objective", .type = LL_TYPE_CHOICE, AT(objective), .choices = objectives, .otherwise = "time",

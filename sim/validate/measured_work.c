@@ -5,14 +5,16 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* Rows that tell transpositions are of BLAS, whose matrices lie column by column; others are of dense layers,
- * x[m,k] w[n,k]^T. */
+/* Rows that tell transpositions are of BLAS, whose matrices lie column by column: row by row they are the
+ * transposed ones, C^T = B^T A^T. Others are of dense layers, x[m,k] w[n,k]^T. */
 static void works_GEMM(struct ll_row *r)
 {
-    struct ll_gemm dims = {1, ll_row_dim(r, "m"), ll_row_dim(r, "n"), ll_row_dim(r, "k")};
-    bool layer = !ll_row_text(r, "ta");
-    ll_row_product(r, dims)->along_k = (layer || ll_row_says(r, "ta", "T") ? LL_LINES_OF_A : 0) |
-                                       (layer || ll_row_says(r, "tb", "N") ? LL_LINES_OF_B : 0);
+    uint64_t m = ll_row_dim(r, "m"), n = ll_row_dim(r, "n"), k = ll_row_dim(r, "k");
+    if (ll_row_text(r, "ta"))
+        ll_row_product(r, (struct ll_gemm){1, n, m, k})->along_k =
+            (ll_row_says(r, "tb", "N") ? LL_LINES_OF_A : 0) | (ll_row_says(r, "ta", "T") ? LL_LINES_OF_B : 0);
+    else
+        ll_row_product(r, (struct ll_gemm){1, m, n, k})->along_k = LL_LINES_OF_A | LL_LINES_OF_B;
 }
 
 static void works_BMM(struct ll_row *r)

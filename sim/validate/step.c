@@ -155,10 +155,23 @@ static void plan_REPLICAS(struct reading *r)
     set_from(r, "seq");
 }
 
+/* Writes another value over a setting's, where there is such a setting. */
+static void reset(struct reading *r, const char *key, const char *value)
+{
+    for (size_t i = 0; i < r->settings; i++)
+        if (strcmp(r->step->wanted.settings[i].key, key) == 0) {
+            memset(r->step->wanted.settings[i].value, 0, LL_WANTED_TEXT);
+            memcpy(r->step->wanted.settings[i].value, value, strlen(value));
+        }
+}
+
+/* A compiler joins the ops that models write out. */
 static void plan_ALONE(struct reading *r)
 {
-    if (says(r, "fusion", "torch.compile"))
-        r->trouble = "what a compiler makes of the network is not known";
+    if (says(r, "fusion", "torch.compile")) {
+        reset(r, "eager", "0");
+        reset(r, "gelu", "one");
+    }
     r->step->without_update = true;
     r->step->plan.tensor = number(r, "tp", 1);
     r->step->plan.pipeline = number(r, "pp", 1);

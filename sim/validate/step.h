@@ -12,7 +12,7 @@
 #include "tracer/convert/measured.h"
 #include "tracer/trace.h"
 
-enum { LL_MOST_WANTED_SETTINGS = 6, LL_WANTED_TEXT = 24 };
+enum { LL_MOST_WANTED_SETTINGS = 8, LL_WANTED_TEXT = 24 };
 
 /* A workload to be recorded without computing, one step of it: plain data, zeroed where unused, compared as
  * bytes. */

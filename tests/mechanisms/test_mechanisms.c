@@ -5,6 +5,7 @@
 #define _GNU_SOURCE
 #include "check.h"
 
+#include "mechanisms/family.h"
 #include "mechanisms/tiny.h"
 #include "tracer/binary/callsite.h"
 #include "tracer/binary/launch.h"
@@ -288,6 +289,46 @@ static void a_probe_reads_the_arguments_that_a_wrapper_is_given(void **state)
         assert_same_call(&wrapped[i], &probed[i]);
 }
 
+/* Calls of each process of the program, in the order of their files; the number of these. */
+static size_t count_by_process(struct ll_ring_reader *reader, uint64_t calls[static FAMILY_PROCESSES])
+{
+    struct ll_event event;
+    while (ll_ring_next(reader, &event)) {
+        size_t process = ll_ring_thread_process(reader, event.thread);
+        if (event.kind == LL_EVENT_CALL && process < FAMILY_PROCESSES)
+            calls[process]++;
+    }
+    return ll_ring_process_count(reader);
+}
+
+/* Threads and children of a static program, theirs, and what they become; how each ended. */
+static void a_probe_follows_threads_and_children(void **state)
+{
+    (void)state;
+    static const struct situation family = {LL_REACH_STATIC_NAMED, {"family"}};
+    char rings[] = "/tmp/mechanisms.XXXXXX";
+    uint64_t calls[FAMILY_PROCESSES] = {0}, first = 0, killed = 0;
+    if (!may_trace())
+        skip();
+    assert_int_equal(start(&family, LL_MECHANISM_PROBE, rings), RIGHT_SUM);
+    struct ll_ring_reader *reader = ll_ring_open(rings, NULL);
+    assert_non_null(reader);
+    ll_ring_finish(reader);
+    assert_int_equal(count_by_process(reader, calls), FAMILY_PROCESSES);
+    for (size_t i = 0; i < FAMILY_PROCESSES; i++) {
+        struct ll_ring_process_info info = ll_ring_process_info(reader, i);
+        assert_int_equal(info.lost + info.ringless + info.damaged + info.unsaid, 0);
+        first += calls[i] == FAMILY_CALLS * (1 + FAMILY_THREADS + FAMILY_SHORT);
+        killed += info.ended_ns == 0;
+        assert_true(calls[i] == FAMILY_CALLS || calls[i] > FAMILY_CALLS * FAMILY_SHORT);
+    }
+    assert_int_equal(first, 1);
+    assert_int_equal(killed, 1);
+    assert_int_equal(ll_ring_refused(reader), 0);
+    ll_ring_close(reader);
+    remove_folder(rings);
+}
+
 /* What runs before main is chosen from the files alone. */
 static void the_coverage_of_each_program_chooses_a_mechanism_that_sees_it(void **state)
 {
@@ -340,6 +381,7 @@ int main(int argc, char **argv)
         cmocka_unit_test(patched_entries_see_what_the_table_says),
         cmocka_unit_test(probing_sees_what_the_table_says),
         cmocka_unit_test(a_probe_reads_the_arguments_that_a_wrapper_is_given),
+        cmocka_unit_test(a_probe_follows_threads_and_children),
     };
     if (argc != 3)
         return 2;

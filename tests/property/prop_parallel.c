@@ -2,6 +2,7 @@
 /* Laws of steps on many devices, on random traces and plans. A law that fails prints its seed. */
 #include "check.h"
 
+#include "scene.h"
 #include "sim/parallel/step.h"
 #include "toy_trace.h"
 #include "tracer/rescale.h"
@@ -17,31 +18,6 @@ static const char yaml[] =
     "network:\n"
     "  - {name: inside, topology: switch, devices: 8, bandwidth: 20GB/s, latency: 1us}\n"
     "  - {name: outside, topology: switch, devices: 8, bandwidth: 5GB/s, latency: 5us}\n";
-
-struct scene {
-    struct ll_arena arena;
-    struct ll_diags diags;
-    struct ll_machine *machine;
-    struct ll_trace *trace;
-};
-
-static struct scene open_scene(uint64_t seed)
-{
-    static const char *const no_folders[] = {NULL};
-    struct scene scene = {.trace = toy_trace(seed)};
-    scene.machine = ll_machine_parse(yaml, strlen(yaml), "cluster.yaml", no_folders, NULL, 0, &scene.diags);
-    assert_non_null(scene.machine);
-    assert_non_null(scene.trace);
-    return scene;
-}
-
-static void close_scene(struct scene *scene)
-{
-    ll_machine_free(scene->machine);
-    ll_trace_free(scene->trace);
-    ll_diags_release(&scene->diags);
-    ll_arena_release(&scene->arena);
-}
 
 static struct ll_spread *spread(struct scene *scene, const struct ll_parallel *plan)
 {
@@ -88,7 +64,7 @@ static void a_plan_of_one_is_the_replay_itself(void **state)
     (void)state;
     uint64_t seed = ll_seed(51);
     for (uint64_t i = 0; i < CASES; i++) {
-        struct scene scene = open_scene(seed + i);
+        struct scene scene = open_scene(toy_trace(seed + i), yaml);
         const struct ll_parallel plan = ll_plan_of_one();
         struct ll_spread *one = spread(&scene, &plan);
         const struct ll_parallel_result *many = run(&scene, one);
@@ -109,7 +85,7 @@ static void a_step_is_bounded_and_its_shares_sum_to_one(void **state)
     (void)state;
     uint64_t seed = ll_seed(52), random = seed;
     for (uint64_t i = 0; i < CASES; i++) {
-        struct scene scene = open_scene(seed + i);
+        struct scene scene = open_scene(toy_trace(seed + i), yaml);
         struct ll_parallel plan = random_plan(&random, seed + i);
         struct ll_spread *programs = spread(&scene, &plan);
         const struct ll_parallel_result *result = run(&scene, programs);
@@ -139,7 +115,7 @@ static void kinds_of_memory_have_their_own_peaks(void **state)
     (void)state;
     uint64_t seed = ll_seed(56), random = seed;
     for (uint64_t i = 0; i < CASES; i++) {
-        struct scene scene = open_scene(seed + i);
+        struct scene scene = open_scene(toy_trace(seed + i), yaml);
         struct ll_parallel plan = random_plan(&random, seed + i);
         struct ll_spread *programs = spread(&scene, &plan);
         const struct ll_footprint *footprint = &run(&scene, programs)->result->prepared->footprint;
@@ -161,7 +137,7 @@ static void flops_are_conserved(void **state)
     (void)state;
     uint64_t seed = ll_seed(53), random = seed;
     for (uint64_t i = 0; i < CASES; i++) {
-        struct scene scene = open_scene(seed + i);
+        struct scene scene = open_scene(toy_trace(seed + i), yaml);
         struct ll_parallel plan = random_plan(&random, seed + i);
         plan.zero = 0;
         struct ll_spread *programs = spread(&scene, &plan);
@@ -183,7 +159,7 @@ static void a_faster_network_is_never_slower(void **state)
     (void)state;
     uint64_t seed = ll_seed(54), random = seed;
     for (uint64_t i = 0; i < CASES; i++) {
-        struct scene scene = open_scene(seed + i);
+        struct scene scene = open_scene(toy_trace(seed + i), yaml);
         struct ll_parallel plan = random_plan(&random, seed + i);
         struct ll_spread *programs = spread(&scene, &plan);
         double before_s = ll_parallel_time_s(programs, scene.machine, &scene.diags);
@@ -200,7 +176,7 @@ static void on_a_perfect_network_replicas_cost_nothing(void **state)
     (void)state;
     uint64_t seed = ll_seed(55);
     for (uint64_t i = 0; i < CASES; i++) {
-        struct scene scene = open_scene(seed + i);
+        struct scene scene = open_scene(toy_trace(seed + i), yaml);
         struct ll_parallel plan = ll_plan_of_one();
         struct ll_spread *one = spread(&scene, &plan);
         plan.data = 16;

@@ -2,8 +2,8 @@
 /* Chakra traces: our own go out and come back, those of others are read by what they say of themselves. */
 #include "check.h"
 #include "convert.h"
+#include "scene.h"
 
-#include "sim/replay/replay.h"
 #include "toy_trace.h"
 
 static const char yaml[] = "name: paper\nclock: 1GHz\nunits:\n"
@@ -14,20 +14,12 @@ static const char yaml[] = "name: paper\nclock: 1GHz\nunits:\n"
 
 static double simulated_s(const struct ll_trace *trace)
 {
-    static const char *const no_folders[] = {NULL};
-    struct ll_arena arena = {0};
-    struct ll_diags diags = {0};
-    struct ll_machine *machine =
-        ll_machine_parse(yaml, strlen(yaml), "paper.yaml", no_folders, NULL, 0, &diags);
-    assert_non_null(machine);
-    const struct ll_prepared *prepared = ll_prepare(trace, &arena, &diags);
-    assert_non_null(prepared);
-    const struct ll_result *result = ll_replay(prepared, machine, &arena, &diags);
-    assert_non_null(result);
-    double time_s = result->time_s;
-    ll_machine_free(machine);
-    ll_diags_release(&diags);
-    ll_arena_release(&arena);
+    struct scene scene = open_scene((struct ll_trace *)trace, yaml);
+    play(&scene);
+    assert_non_null(scene.result);
+    double time_s = scene.result->time_s;
+    scene.trace = NULL; /* the caller's */
+    close_scene(&scene);
     return time_s;
 }
 

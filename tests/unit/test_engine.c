@@ -3,7 +3,7 @@
  * computes one product (c seconds). */
 #include "check.h"
 
-#include "sim/replay/replay.h"
+#include "scene.h"
 #include "toy_trace.h"
 
 enum { SIDE = 64, STEPS = 4 };
@@ -46,34 +46,12 @@ static struct ll_trace *record_relu(void)
     return toy_close(toy, path);
 }
 
-struct scene {
-    struct ll_arena arena;
-    struct ll_diags diags;
-    struct ll_trace *trace;
-    struct ll_machine *machine;
-    const struct ll_result *result;
-};
-
-static void open_scene(struct scene *scene, const char *path, const char *value)
+static struct scene played(const char *path, const char *value)
 {
-    static const char *const no_folders[] = {NULL};
-    const struct ll_override set = {path, value};
-    scene->trace = record_steps();
-    scene->machine =
-        ll_machine_parse(yaml, strlen(yaml), "paper.yaml", no_folders, &set, path != NULL, &scene->diags);
-    assert_non_null(scene->machine);
-    const struct ll_prepared *prepared = ll_prepare(scene->trace, &scene->arena, &scene->diags);
-    assert_non_null(prepared);
-    scene->result = ll_replay(prepared, scene->machine, &scene->arena, &scene->diags);
-    assert_non_null(scene->result);
-}
-
-static void close_scene(struct scene *scene)
-{
-    ll_machine_free(scene->machine);
-    ll_trace_free(scene->trace);
-    ll_diags_release(&scene->diags);
-    ll_arena_release(&scene->arena);
+    struct scene scene = open_scene_set(record_steps(), yaml, path, value);
+    play(&scene);
+    assert_non_null(scene.result);
+    return scene;
 }
 
 /* 64^3 multiply-accumulates at 64 a cycle and 1 GHz; 16 KiB over 1 GB/s and the latency. */
@@ -82,8 +60,7 @@ static const double product_s = 4096e-9, input_s = 16384e-9 + 1e-6;
 static void an_op_takes_its_cycles_and_its_start(void **state)
 {
     (void)state;
-    struct scene scene = {0};
-    open_scene(&scene, NULL, NULL);
+    struct scene scene = played(NULL, NULL);
     const struct ll_op_result *input = &scene.result->ops[0], *product = &scene.result->ops[1];
     assert_near(input->time_s, input_s, 1e-12);
     assert_near(ll_replay_detail(scene.result, 1).compute_cycles, 4096, 1e-12);
@@ -97,8 +74,7 @@ static void an_op_takes_its_cycles_and_its_start(void **state)
 static void a_slow_host_is_waited_for(void **state)
 {
     (void)state;
-    struct scene scene = {0};
-    open_scene(&scene, NULL, NULL);
+    struct scene scene = played(NULL, NULL);
     double c = scene.result->ops[1].time_s;
     assert_near(scene.result->time_s * STEPS, STEPS * input_s + c, 1e-12);
     assert_near(scene.result->shares[LL_BOUND_HOST], STEPS * input_s / (STEPS * input_s + c), 1e-12);
@@ -110,8 +86,7 @@ static void a_slow_host_is_waited_for(void **state)
 static void a_fast_host_stays_two_steps_ahead(void **state)
 {
     (void)state;
-    struct scene scene = {0};
-    open_scene(&scene, "host.bandwidth", "16GB/s");
+    struct scene scene = played("host.bandwidth", "16GB/s");
     double c = scene.result->ops[1].time_s, h = scene.result->ops[0].time_s;
     assert_true(h < c);
     assert_near(scene.result->time_s * STEPS, h + STEPS * c, 1e-12);
@@ -124,9 +99,7 @@ static void a_fast_host_stays_two_steps_ahead(void **state)
 static void a_queue_hides_what_starting_ops_takes(void **state)
 {
     (void)state;
-    struct scene plain = {0}, queued = {0};
-    open_scene(&plain, NULL, NULL);
-    open_scene(&queued, "software.queue", "8");
+    struct scene plain = played(NULL, NULL), queued = played("software.queue", "8");
     assert_near(plain.result->ops[1].time_s - queued.result->ops[1].time_s, 1e-6, 1e-9);
     assert_near(queued.result->shares[LL_BOUND_OVERHEAD], 0, 0);
     close_scene(&plain);
@@ -137,9 +110,8 @@ static void a_queue_hides_what_starting_ops_takes(void **state)
 static void a_queue_does_not_hide_gaps(void **state)
 {
     (void)state;
-    struct scene queued = {0}, gapped = {0};
-    open_scene(&queued, "software.queue", "8");
-    open_scene(&gapped, "software", "{op_overhead: 1us, queue: 8, gap: 2us}");
+    struct scene queued = played("software.queue", "8");
+    struct scene gapped = played("software", "{op_overhead: 1us, queue: 8, gap: 2us}");
     assert_near(gapped.result->ops[1].time_s - queued.result->ops[1].time_s, 2e-6, 1e-9);
     close_scene(&queued);
     close_scene(&gapped);
@@ -149,11 +121,10 @@ static void a_queue_does_not_hide_gaps(void **state)
 static void a_short_queue_keeps_the_software_waiting(void **state)
 {
     (void)state;
-    struct scene one = {0}, many = {0};
-    open_scene(&many, "software", "{op_overhead: 100us, queue: 64}");
+    struct scene many = played("software", "{op_overhead: 100us, queue: 64}");
+    struct scene one = played("software", "{op_overhead: 100us, queue: 2}");
     double c = many.result->ops[1].time_s - (100e-6 - input_s);
     assert_near(many.result->time_s * STEPS, STEPS * 100e-6 + c, 1e-9);
-    open_scene(&one, "software", "{op_overhead: 100us, queue: 2}");
     assert_near(one.result->time_s * STEPS, STEPS * (100e-6 + c), 1e-9);
     close_scene(&one);
     close_scene(&many);
@@ -162,34 +133,21 @@ static void a_short_queue_keeps_the_software_waiting(void **state)
 static void starting_ops_is_a_share_of_its_own(void **state)
 {
     (void)state;
-    struct scene scene = {0};
-    open_scene(&scene, "host.bandwidth", "16GB/s");
+    struct scene scene = played("host.bandwidth", "16GB/s");
     assert_near(scene.result->shares[LL_BOUND_OVERHEAD] * scene.result->time_s, 1e-6, 1e-9);
     assert_near(scene.result->shares[LL_BOUND_COMPUTE] * scene.result->time_s, product_s, 1e-2);
     close_scene(&scene);
 }
 
-static struct ll_result replay_with(struct scene *scene, struct ll_trace *trace, const char *level,
-                                    const char *more)
+static struct scene played_on(struct ll_trace *trace, const char *level, const char *more)
 {
-    static const char *const no_folders[] = {NULL};
     struct ll_str text = {0};
     ll_str_addf(&text, UNITS "%s" REST "%s", level, more);
-    scene->trace = trace;
-    scene->machine =
-        ll_machine_parse(text.text, text.length, "paper.yaml", no_folders, NULL, 0, &scene->diags);
+    struct scene scene = open_scene(trace, text.text);
     ll_str_release(&text);
-    assert_non_null(scene->machine);
-    const struct ll_prepared *prepared = ll_prepare(trace, &scene->arena, &scene->diags);
-    assert_non_null(prepared);
-    scene->result = ll_replay(prepared, scene->machine, &scene->arena, &scene->diags);
-    assert_non_null(scene->result);
-    return *scene->result;
-}
-
-static struct ll_result replay_on(struct scene *scene, struct ll_trace *trace, const char *more)
-{
-    return replay_with(scene, trace, "", more);
+    play(&scene);
+    assert_non_null(scene.result);
+    return scene;
 }
 
 /* A step has 64^3 multiply-accumulates of 2 pJ, three matrices of 16384 bytes out of dram and one from the
@@ -197,10 +155,10 @@ static struct ll_result replay_on(struct scene *scene, struct ll_trace *trace, c
 static void energy_is_counted_by_operation_by_byte_and_by_time(void **state)
 {
     (void)state;
-    struct scene scene = {0};
-    struct ll_result r = replay_on(&scene, record_steps(),
+    struct scene scene = played_on(record_steps(), "",
                                    "energy: {mac_pj: {f32: 2}, off_chip_pj: 10, host_pj: 5, "
                                    "leakage_w_per_mm2: 0.5}\narea: {pe_um2: {f32: 1000}, fixed_mm2: 7}\n");
+    struct ll_result r = *scene.result;
     /* the array's 64 and the lanes' 8 multiply-accumulators */
     assert_near(r.area_m2 * 1e6, 7 + (64 + 8) * 1e-3, 1e-12);
     assert_near(r.energy.compute_j, 64 * 64 * 64 * 2e-12, 1e-12);
@@ -216,15 +174,15 @@ static void energy_is_counted_by_operation_by_byte_and_by_time(void **state)
 static void what_is_no_product_has_a_price_of_its_own(void **state)
 {
     (void)state;
-    struct scene scene = {0};
-    struct ll_result r = replay_on(&scene, record_relu(),
-                                   "energy: {mac_pj: {f32: 2}, op_pj: {f32: 0.25}, dram_pj_per_byte: 7}\n");
+    struct scene scene =
+        played_on(record_relu(), "", "energy: {mac_pj: {f32: 2}, op_pj: {f32: 0.25}, dram_pj_per_byte: 7}\n");
+    struct ll_result r = *scene.result;
     assert_near(r.energy.compute_j, 4096 * 0.25e-12, 1e-12);
     assert_near(r.energy.level_j[0], 2 * 16384 * 7e-12, 1e-12);
     assert_true(isnan(r.area_m2) && r.energy.static_j == 0);
     close_scene(&scene);
-    scene = (struct scene){0};
-    r = replay_on(&scene, record_relu(), "energy: {mac_pj: {f32: 2}, static_w: 3, leakage_w_per_mm2: 9}\n");
+    scene = played_on(record_relu(), "", "energy: {mac_pj: {f32: 2}, static_w: 3, leakage_w_per_mm2: 9}\n");
+    r = *scene.result;
     assert_near(r.energy.compute_j, 4096 * 1e-12, 1e-12); /* half a multiply-accumulate */
     assert_near(r.energy.static_j, 3 * r.time_s, 1e-12);
     close_scene(&scene);
@@ -235,12 +193,12 @@ static void a_memory_costs_by_the_root_of_its_size_or_its_banks(void **state)
 {
     (void)state;
     for (int banks = 0; banks <= 1; banks++) {
-        struct scene scene = {0};
         struct ll_str more = {0};
         ll_str_addf(&more, "energy: {mac_pj: {f32: 2}, on_chip_pj: 3%s}\n",
                     banks ? ", on_chip_bank: 4KiB" : "");
-        struct ll_result r = replay_with(&scene, record_relu(),
-                                         "  - {name: near, size: 16KiB, bandwidth: 1TB/s}\n", more.text);
+        struct scene scene =
+            played_on(record_relu(), "  - {name: near, size: 16KiB, bandwidth: 1TB/s}\n", more.text);
+        struct ll_result r = *scene.result;
         assert_near(r.energy.level_j[0], r.level_bytes[0] * 3e-12 * (banks ? 2 : 4), 1e-12);
         assert_true(r.energy.level_j[0] > 0 && r.energy.level_j[1] == 0);
         ll_str_release(&more);
@@ -251,17 +209,13 @@ static void a_memory_costs_by_the_root_of_its_size_or_its_banks(void **state)
 static void a_machine_without_a_unit_for_an_op_is_refused_by_name(void **state)
 {
     (void)state;
-    struct scene scene = {0};
-    static const char *const no_folders[] = {NULL};
     static const char lame[] = "name: lame\nclock: 1GHz\nunits:\n"
                                "  - {name: array, model: matrix, macs: {bf16: 64}}\n"
                                "  - {name: simd, model: vector, lanes: 8, flops: {bf16: 2}}\n"
                                "memory:\n  - {name: dram, size: 1GiB, bandwidth: 1GB/s}\n";
-    scene.trace = record_steps();
-    scene.machine = ll_machine_parse(lame, strlen(lame), "lame.yaml", no_folders, NULL, 0, &scene.diags);
-    assert_non_null(scene.machine);
-    const struct ll_prepared *prepared = ll_prepare(scene.trace, &scene.arena, &scene.diags);
-    assert_null(ll_replay(prepared, scene.machine, &scene.arena, &scene.diags));
+    struct scene scene = open_scene(record_steps(), lame);
+    play(&scene);
+    assert_null(scene.result);
     assert_int_equal(scene.diags.count, 1);
     assert_non_null(strstr(scene.diags.kept[0].message, "matmul in f32"));
     close_scene(&scene);

@@ -3,8 +3,8 @@
  * inside by a switch at 8 GB/s a device, with each other by a card a device at 1 GB/s. */
 #include "check.h"
 
+#include "scene.h"
 #include "sim/replay/exchanges.h"
-#include "sim/replay/replay.h"
 #include "toy_trace.h"
 
 enum { SIDE = 1024 };
@@ -31,14 +31,6 @@ struct line {
     int64_t devices, stride, peer;
 };
 
-struct scene {
-    struct ll_arena arena;
-    struct ll_diags diags;
-    struct ll_trace *trace;
-    struct ll_machine *machine;
-    const struct ll_result *result; /* NULL after complaints */
-};
-
 static struct ll_trace *record(const struct line *lines, unsigned count)
 {
     struct toy *toy = calloc(1, sizeof *toy);
@@ -60,23 +52,11 @@ static struct ll_trace *record(const struct line *lines, unsigned count)
     return toy_close(toy, path);
 }
 
-static void open_scene(struct scene *scene, const char *yaml, const struct line *lines, unsigned count)
+static struct scene played(const char *yaml, const struct line *lines, unsigned count)
 {
-    static const char *const no_folders[] = {NULL};
-    *scene = (struct scene){.trace = record(lines, count)};
-    scene->machine = ll_machine_parse(yaml, strlen(yaml), "node.yaml", no_folders, NULL, 0, &scene->diags);
-    assert_non_null(scene->machine);
-    const struct ll_prepared *prepared = ll_prepare(scene->trace, &scene->arena, &scene->diags);
-    assert_non_null(prepared);
-    scene->result = ll_replay(prepared, scene->machine, &scene->arena, &scene->diags);
-}
-
-static void close_scene(struct scene *scene)
-{
-    ll_machine_free(scene->machine);
-    ll_trace_free(scene->trace);
-    ll_diags_release(&scene->diags);
-    ll_arena_release(&scene->arena);
+    struct scene scene = open_scene(record(lines, count), yaml);
+    play(&scene);
+    return scene;
 }
 
 static double end_s(const struct scene *scene, uint32_t op)
@@ -89,8 +69,7 @@ static void an_exchange_takes_what_the_network_says(void **state)
     (void)state;
     const struct line lines[] = {
         {LL_OP_ALL_REDUCE, -1, 8, 0, 0}, {LL_OP_ALL_REDUCE, 0, 2, 8, 0}, {LL_OP_BARRIER, 1, 1, 0, 0}};
-    struct scene scene;
-    open_scene(&scene, joined, lines, 3);
+    struct scene scene = played(joined, lines, 3);
     assert_near(scene.result->ops[0].time_s, inside_s, 1e-9);
     assert_near(scene.result->ops[1].time_s, between_s, 1e-9);
     assert_near(scene.result->ops[2].time_s, 0, 0);
@@ -107,8 +86,7 @@ static void a_group_that_is_not_told_is_all_devices(void **state)
 {
     (void)state;
     const struct line lines[] = {{LL_OP_ALL_REDUCE, -1, 0, 0, 0}, {LL_OP_ALL_REDUCE, -1, 16, 0, 0}};
-    struct scene scene;
-    open_scene(&scene, joined, lines, 2);
+    struct scene scene = played(joined, lines, 2);
     assert_int_equal(ll_replay_detail(scene.result, 0).price->devices, 16);
     assert_true(scene.result->ops[0].time_s == scene.result->ops[1].time_s);
     close_scene(&scene);
@@ -120,8 +98,7 @@ static void links_are_used_once_at_a_time_and_levels_side_by_side(void **state)
     (void)state;
     const struct line lines[] = {
         {LL_OP_ALL_REDUCE, -1, 8, 0, 0}, {LL_OP_ALL_GATHER, -1, 8, 0, 0}, {LL_OP_ALL_REDUCE, -1, 2, 8, 0}};
-    struct scene scene;
-    open_scene(&scene, joined, lines, 3);
+    struct scene scene = played(joined, lines, 3);
     assert_near(scene.result->ops[1].start_s, end_s(&scene, 0), 1e-12);
     assert_near(scene.result->ops[2].start_s, 0, 0);
     assert_near(scene.result->network.busy_s, fmax(end_s(&scene, 1), between_s), 1e-9);
@@ -136,8 +113,7 @@ static void what_the_device_does_meanwhile_is_not_exposed(void **state)
                                  {LL_OP_ALL_REDUCE, 0, 8, 0, 0},
                                  {LL_OP_RELU, 0, 0, 0, 0},
                                  {LL_OP_RELU, 1, 0, 0, 0}};
-    struct scene scene;
-    open_scene(&scene, joined, lines, 4);
+    struct scene scene = played(joined, lines, 4);
     double relu_s = scene.result->ops[2].time_s;
     assert_true(relu_s < inside_s);
     assert_near(scene.result->ops[2].start_s, end_s(&scene, 0), 1e-12);
@@ -157,8 +133,7 @@ static void a_send_goes_to_its_peer(void **state)
 {
     (void)state;
     const struct line lines[] = {{LL_OP_SEND, -1, 0, 0, 8}, {LL_OP_RECEIVE, -1, 0, 0, -8}};
-    struct scene scene;
-    open_scene(&scene, joined, lines, 2);
+    struct scene scene = played(joined, lines, 2);
     for (uint32_t i = 0; i < 2; i++) {
         assert_near(scene.result->ops[i].time_s, 10e-6 + M / 1e9, 1e-9);
         assert_int_equal(ll_replay_detail(scene.result, i).price->outermost, 1);
@@ -168,8 +143,7 @@ static void a_send_goes_to_its_peer(void **state)
 
 static void expect_complaint(const char *yaml, struct line line, const char *words)
 {
-    struct scene scene;
-    open_scene(&scene, yaml, &line, 1);
+    struct scene scene = played(yaml, &line, 1);
     assert_null(scene.result);
     assert_int_equal(scene.diags.count, 1);
     if (!strstr(scene.diags.kept[0].message, words))
@@ -193,10 +167,9 @@ static void an_exchange_explains_itself(void **state)
 {
     (void)state;
     const struct line lines[] = {{LL_OP_ALL_REDUCE, -1, 8, 0, 0}};
-    struct scene scene;
     struct ll_explain why = {0};
     char end[64];
-    open_scene(&scene, joined, lines, 1);
+    struct scene scene = played(joined, lines, 1);
     assert_true(ll_replay_explain(scene.result, 0, &why));
     snprintf(end, sizeof end, "= %.10g s", scene.result->ops[0].time_s);
     assert_int_equal(why.line_count, 3);

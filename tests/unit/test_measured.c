@@ -41,7 +41,7 @@ static void expect_bytes(const struct ll_work *work, uint64_t a, uint64_t b, uin
 static void a_product_has_two_mnk_flops(void **state)
 {
     (void)state;
-    struct ll_measured_works works = good_works("gemm", "fp16_tc", "m=3;n=5;k=7;ta=N;tb=T");
+    struct ll_measured_works works = good_works("gemm", "fp16_tc", "m=3;n=5;k=7");
     assert_int_equal(works.count, 1);
     assert_string_equal(works.family, "gemm");
     assert_int_equal(works.at[0].work.flops, 2 * 3 * 5 * 7);
@@ -50,6 +50,27 @@ static void a_product_has_two_mnk_flops(void **state)
     works = good_works("bmm", "fp32", "b=4;m=3;n=5;k=7");
     assert_int_equal(works.at[0].work.flops, 4 * 2 * 3 * 5 * 7);
     expect_bytes(&works.at[0].work, 4 * 4 * 21, 4 * 4 * 35, 4 * 4 * 15);
+}
+
+static uint64_t lines_of(const char *op, const char *dims)
+{
+    return good_works(op, "fp32", dims).at[0].work.along_k;
+}
+
+/* The columns of BLAS are our rows: its m x n is n x m, its B comes first. What it does not transpose of B,
+ * and what it transposes of A, runs along k. */
+static void a_product_of_blas_lies_row_by_row(void **state)
+{
+    (void)state;
+    struct ll_measured_works works = good_works("gemm", "fp32", "m=3;n=5;k=7;ta=N;tb=T");
+    const struct ll_gemm *d = &works.at[0].work.gemm;
+    assert_true(d->m == 5 && d->n == 3 && d->k == 7);
+    expect_bytes(&works.at[0].work, 4 * 35, 4 * 21, 4 * 15);
+    assert_int_equal(lines_of("gemm", "m=3;n=5;k=7;ta=N;tb=T"), 0);
+    assert_int_equal(lines_of("gemm", "m=3;n=5;k=7;ta=N;tb=N"), LL_LINES_OF_A);
+    assert_int_equal(lines_of("gemm", "m=3;n=5;k=7;ta=T;tb=T"), LL_LINES_OF_B);
+    assert_int_equal(lines_of("gemm", "m=3;n=5;k=7"), LL_LINES_OF_A | LL_LINES_OF_B);
+    assert_int_equal(lines_of("bmm", "b=2;m=3;n=5;k=7"), LL_LINES_OF_A);
 }
 
 /* (7 + 2 - 3) / 2 + 1 = 4 rows, (9 - 3) / 2 + 1 = 4 columns. */
@@ -303,6 +324,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(a_product_has_two_mnk_flops),
+        cmocka_unit_test(a_product_of_blas_lies_row_by_row),
         cmocka_unit_test(a_convolution_knows_its_three_products),
         cmocka_unit_test(a_recurrent_layer_is_a_sequence_of_products),
         cmocka_unit_test(element_by_element_every_operand_passes_once),

@@ -87,6 +87,30 @@ static void sharded_weights_are_those_of_zero_3(void **state)
     check_setting(&step, "fused", "1");
 }
 
+static void a_compiler_joins_what_models_write_out(void **state)
+{
+    (void)state;
+    struct ll_measured_step eager = step_of("fp32", "model=gpt2_large;batch=4;seq=1024;mode=inf"),
+                            joined = step_of("fp32", "model=gpt2_large;batch=4;seq=1024;mode=inf;"
+                                                     "fusion=torch.compile");
+    check_setting(&eager, "eager", "1");
+    check_setting(&eager, "gelu", "tanh");
+    check_setting(&joined, "eager", "0");
+    check_setting(&joined, "gelu", "one");
+}
+
+/* 128 sentences of 32 words are a batch; of four replicas the slowest has nine eighths of it. */
+static void replicas_wait_for_the_fullest_batch(void **state)
+{
+    (void)state;
+    assert_int_equal(
+        step_of("fp16", "model=transformer_big_ende;batch_tokens=4096;devices=1;mode=train").wanted.batch,
+        128);
+    assert_int_equal(
+        step_of("fp16", "model=transformer_big_ende;batch_tokens=16384;devices=4;mode=train").wanted.batch,
+        128 * 9 / 8);
+}
+
 static void what_is_missing_is_told(void **state)
 {
     (void)state;
@@ -146,6 +170,8 @@ int main(void)
         cmocka_unit_test(megatron_runs_pipelines_of_tensor_parallel_stages),
         cmocka_unit_test(deepspeed_computes_layers_again),
         cmocka_unit_test(sharded_weights_are_those_of_zero_3),
+        cmocka_unit_test(a_compiler_joins_what_models_write_out),
+        cmocka_unit_test(replicas_wait_for_the_fullest_batch),
         cmocka_unit_test(what_is_missing_is_told),
         cmocka_unit_test(other_rows_are_no_steps),
         cmocka_unit_test(without_a_recording_there_is_no_score),

@@ -2,6 +2,7 @@
 /* What trainers ask of a machine, on schedules small enough to be drawn on paper. */
 #include "check.h"
 
+#include "scene.h"
 #include "sim/replay/metrics.h"
 #include "toy_trace.h"
 
@@ -36,37 +37,11 @@ static struct ll_trace *record_products(const struct ll_fact *facts, size_t fact
     return toy_close(toy, path);
 }
 
-struct scene {
-    struct ll_arena arena;
-    struct ll_diags diags;
-    struct ll_trace *trace;
-    struct ll_machine *machine;
-    const struct ll_result *result;
-    struct ll_metrics metrics;
-};
-
-static struct scene open_scene(struct ll_trace *trace, const char *path, const char *value)
+static struct ll_metrics metrics_of(struct scene *scene)
 {
-    static const char *const no_folders[] = {NULL};
-    const struct ll_override set = {path, value};
-    struct scene scene = {.trace = trace};
-    scene.machine =
-        ll_machine_parse(yaml, strlen(yaml), "paper.yaml", no_folders, &set, path != NULL, &scene.diags);
-    assert_non_null(scene.machine);
-    const struct ll_prepared *prepared = ll_prepare(trace, &scene.arena, &scene.diags);
-    assert_non_null(prepared);
-    scene.result = ll_replay(prepared, scene.machine, &scene.arena, &scene.diags);
-    assert_non_null(scene.result);
-    scene.metrics = ll_metrics_of(scene.result);
-    return scene;
-}
-
-static void close_scene(struct scene *scene)
-{
-    ll_machine_free(scene->machine);
-    ll_trace_free(scene->trace);
-    ll_diags_release(&scene->diags);
-    ll_arena_release(&scene->arena);
+    play(scene);
+    assert_non_null(scene->result);
+    return ll_metrics_of(scene->result);
 }
 
 static const struct ll_fact batch_of_8[] = {{"model", "toy"}, {"batch", "8"}};
@@ -76,15 +51,16 @@ static const struct ll_fact batch_of_8[] = {{"model", "toy"}, {"batch", "8"}};
 static void a_device_that_is_started_late_is_idle_meanwhile(void **state)
 {
     (void)state;
-    struct scene scene = open_scene(record_products(batch_of_8, 2), NULL, NULL);
+    struct scene scene = open_scene(record_products(batch_of_8, 2), yaml);
+    struct ll_metrics metrics = metrics_of(&scene);
     double product_s = scene.result->ops[0].active_s, time_s = 2 * (product_s + 3e-6);
     assert_near(product_s, 4.096e-6, 0.02);
     assert_near(scene.result->time_s, time_s, 1e-9);
-    assert_near(scene.metrics.device_utilization, 2 * product_s / time_s, 1e-9);
-    assert_near(scene.metrics.fp32_utilization, 2 * 4.096e-6 / (2 * product_s), 1e-9);
-    assert_near(scene.metrics.cpu_utilization, 6e-6 / (CORES * time_s), 1e-9);
-    assert_near(scene.metrics.throughput_Hz, 8 / time_s, 1e-9);
-    assert_string_equal(scene.metrics.unit, "samples");
+    assert_near(metrics.device_utilization, 2 * product_s / time_s, 1e-9);
+    assert_near(metrics.fp32_utilization, 2 * 4.096e-6 / (2 * product_s), 1e-9);
+    assert_near(metrics.cpu_utilization, 6e-6 / (CORES * time_s), 1e-9);
+    assert_near(metrics.throughput_Hz, 8 / time_s, 1e-9);
+    assert_string_equal(metrics.unit, "samples");
     close_scene(&scene);
 }
 
@@ -93,18 +69,20 @@ static void a_device_that_is_started_late_is_idle_meanwhile(void **state)
 static void starts_behind_the_device_leave_it_no_gap(void **state)
 {
     (void)state;
-    struct scene scene = open_scene(record_products(batch_of_8, 2), "software.queue", "8");
+    struct scene scene = open_scene_set(record_products(batch_of_8, 2), yaml, "software.queue", "8");
+    struct ll_metrics metrics = metrics_of(&scene);
     double product_s = scene.result->ops[0].active_s;
-    assert_near(scene.metrics.device_utilization, 2 * product_s / (3e-6 + 2 * product_s), 1e-9);
-    assert_near(scene.metrics.cpu_utilization, 6e-6 / (CORES * (3e-6 + 2 * product_s)), 1e-9);
+    assert_near(metrics.device_utilization, 2 * product_s / (3e-6 + 2 * product_s), 1e-9);
+    assert_near(metrics.cpu_utilization, 6e-6 / (CORES * (3e-6 + 2 * product_s)), 1e-9);
     close_scene(&scene);
 }
 
 static void nobody_knows_how_busy_unknown_cores_are(void **state)
 {
     (void)state;
-    struct scene scene = open_scene(record_products(batch_of_8, 2), "host.cores", "0");
-    assert_true(isnan(scene.metrics.cpu_utilization));
+    struct scene scene = open_scene_set(record_products(batch_of_8, 2), yaml, "host.cores", "0");
+    struct ll_metrics metrics = metrics_of(&scene);
+    assert_true(isnan(metrics.cpu_utilization));
     close_scene(&scene);
 }
 
@@ -114,13 +92,15 @@ static void throughput_counts_what_a_sample_counts_as(void **state)
     (void)state;
     const struct ll_fact speech[] = {
         {"batch", "8"}, {"sample.unit", "audio seconds"}, {"sample.amount", "1.5"}};
-    struct scene scene = open_scene(record_products(speech, 3), NULL, NULL);
-    assert_near(scene.metrics.throughput_Hz, 12 / scene.result->time_s, 1e-9);
-    assert_string_equal(scene.metrics.unit, "audio seconds");
+    struct scene scene = open_scene(record_products(speech, 3), yaml);
+    struct ll_metrics metrics = metrics_of(&scene);
+    assert_near(metrics.throughput_Hz, 12 / scene.result->time_s, 1e-9);
+    assert_string_equal(metrics.unit, "audio seconds");
     close_scene(&scene);
-    scene = open_scene(record_products(NULL, 0), NULL, NULL);
-    assert_near(scene.metrics.throughput_Hz, 1 / scene.result->time_s, 1e-9);
-    assert_string_equal(scene.metrics.unit, "steps");
+    scene = open_scene(record_products(NULL, 0), yaml);
+    metrics = metrics_of(&scene);
+    assert_near(metrics.throughput_Hz, 1 / scene.result->time_s, 1e-9);
+    assert_string_equal(metrics.unit, "steps");
     close_scene(&scene);
 }
 
@@ -130,8 +110,9 @@ static void the_metrics_multiply_to_the_peak(void **state)
     (void)state;
     static const char *const queues[] = {"0", "3", "1000"};
     for (uint64_t seed = 1; seed <= 30; seed++) {
-        struct scene scene = open_scene(toy_trace(seed), "software.queue", queues[seed % 3]);
-        const struct ll_metrics *m = &scene.metrics;
+        struct scene scene = open_scene_set(toy_trace(seed), yaml, "software.queue", queues[seed % 3]);
+        struct ll_metrics metrics = metrics_of(&scene);
+        const struct ll_metrics *m = &metrics;
         double flops_of_sample = scene.result->prepared->flops / m->samples;
         assert_near(m->throughput_Hz * flops_of_sample,
                     m->device_utilization * m->fp32_utilization * m->peak_flops, 1e-12);

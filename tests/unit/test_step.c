@@ -3,6 +3,7 @@
 #include "check.h"
 
 #include "dry_model.h"
+#include "scene.h"
 #include "sim/parallel/step.h"
 
 #include <inttypes.h>
@@ -17,30 +18,6 @@ static const char yaml[] =
     "network:\n"
     "  - {name: inside, topology: switch, devices: 8, bandwidth: 20GB/s, latency: 1us}\n"
     "  - {name: outside, topology: switch, devices: 8, bandwidth: 5GB/s, latency: 5us}\n";
-
-struct scene {
-    struct ll_arena arena;
-    struct ll_diags diags;
-    struct ll_machine *machine;
-    struct ll_trace *trace;
-};
-
-static struct scene open_scene(const char *model, const struct ll_setting *settings, size_t count)
-{
-    static const char *const no_folders[] = {NULL};
-    struct scene scene = {.trace = dry_model(model, true, 1, settings, count)};
-    scene.machine = ll_machine_parse(yaml, strlen(yaml), "cluster.yaml", no_folders, NULL, 0, &scene.diags);
-    assert_non_null(scene.machine);
-    return scene;
-}
-
-static void close_scene(struct scene *scene)
-{
-    ll_machine_free(scene->machine);
-    ll_trace_free(scene->trace);
-    ll_diags_release(&scene->diags);
-    ll_arena_release(&scene->arena);
-}
 
 /* Bytes of the fullest stage, and the gradients of them. */
 static uint64_t held_bytes(struct scene *scene, const struct ll_parallel *plan, uint64_t *gradients)
@@ -83,7 +60,8 @@ static void slow_exchanges_do_not_hold_up_the_queue(void **state)
 {
     (void)state;
     const struct ll_setting settings[] = {{"layers", "4"}, {"hidden", "64"}, {"heads", "4"}, {"seq", "16"}};
-    struct scene scene = open_scene("gpt", settings, sizeof settings / sizeof *settings);
+    struct scene scene =
+        open_scene(dry_model("gpt", true, 1, settings, sizeof settings / sizeof *settings), yaml);
     double fast_s = computed_s(&scene, 1e15), slow_s = computed_s(&scene, 1e6);
     assert_true(slow_s <= fast_s * (1 + 1e-12));
     close_scene(&scene);
@@ -94,7 +72,8 @@ static void replicas_need_the_energy_of_one_each(void **state)
 {
     (void)state;
     const struct ll_setting settings[] = {{"layers", "2"}, {"hidden", "64"}, {"heads", "4"}, {"seq", "16"}};
-    struct scene scene = open_scene("gpt", settings, sizeof settings / sizeof *settings);
+    struct scene scene =
+        open_scene(dry_model("gpt", true, 1, settings, sizeof settings / sizeof *settings), yaml);
     struct ll_parallel plan = ll_plan_of_one();
     plan.data = 4;
     plan.micro_batch = 1;
@@ -120,7 +99,8 @@ static void the_more_is_sharded_the_less_is_held(void **state)
                  {8, 1, 1, 2, true},  {2, 2, 2, 4, false}, {4, 1, 4, 8, false}};
     const struct ll_setting settings[] = {{"layers", "12"}, {"hidden", "256"},     {"heads", "4"},
                                           {"seq", "32"},    {"vocabulary", "512"}, {"dtype", "bf16"}};
-    struct scene scene = open_scene("gpt", settings, sizeof settings / sizeof *settings);
+    struct scene scene =
+        open_scene(dry_model("gpt", true, 1, settings, sizeof settings / sizeof *settings), yaml);
     for (size_t i = 0; i < sizeof plans / sizeof *plans; i++) {
         struct ll_parallel plan = ll_plan_of_one();
         uint64_t before = UINT64_MAX, gradients[4];

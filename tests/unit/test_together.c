@@ -2,6 +2,7 @@
 /* Traces of two ranks on a machine that takes a second for each product, and a second for each message. */
 #include "check.h"
 
+#include "scene.h"
 #include "sim/parallel/together.h"
 #include "toy_trace.h"
 
@@ -21,14 +22,6 @@ struct line {
     enum ll_op_kind kind;
     uint32_t rank;
     int after;
-};
-
-struct scene {
-    struct ll_arena arena;
-    struct ll_diags diags;
-    struct ll_trace *trace;
-    struct ll_machine *machine;
-    const struct ll_together *together;
 };
 
 static void record_line(struct toy *toy, const struct line *line, uint32_t weight, uint32_t desc)
@@ -52,10 +45,8 @@ static void record_line(struct toy *toy, const struct line *line, uint32_t weigh
     ll_recorder_op(toy->recorder, &record);
 }
 
-static struct scene replay(const struct line *lines, unsigned count)
+static struct scene open_lines(const struct line *lines, unsigned count)
 {
-    static const char *const no_folders[] = {NULL};
-    struct scene scene = {0};
     struct toy *toy = calloc(1, sizeof *toy);
     char path[64];
     toy_open(toy, path);
@@ -65,21 +56,14 @@ static struct scene replay(const struct line *lines, unsigned count)
     for (unsigned i = 0; i < count; i++)
         record_line(toy, &lines[i], weight, desc);
     ll_recorder_facts(toy->recorder, &(struct ll_fact){"ranks", "2"}, 1);
-    scene.trace = toy_close(toy, path);
-    scene.machine = ll_machine_parse(yaml, strlen(yaml), "slow.yaml", no_folders, NULL, 0, &scene.diags);
-    assert_non_null(scene.machine);
-    assert_int_equal(ll_trace_ranks(scene.trace), 2);
-    const struct ll_prepared *prepared = ll_prepare(scene.trace, &scene.arena, &scene.diags);
-    scene.together = ll_replay_together(prepared, scene.machine, &scene.arena, &scene.diags);
-    return scene;
+    return open_scene(toy_close(toy, path), yaml);
 }
 
-static void close_scene(struct scene *scene)
+static const struct ll_together *replay(struct scene *scene)
 {
-    ll_machine_free(scene->machine);
-    ll_trace_free(scene->trace);
-    ll_diags_release(&scene->diags);
-    ll_arena_release(&scene->arena);
+    assert_int_equal(ll_trace_ranks(scene->trace), 2);
+    const struct ll_prepared *prepared = ll_prepare(scene->trace, &scene->arena, &scene->diags);
+    return ll_replay_together(prepared, scene->machine, &scene->arena, &scene->diags);
 }
 
 /* Rank 0 works and sends, rank 1 receives and works: 1 + 1 + 1 s, of which either device works one. */
@@ -88,14 +72,15 @@ static void ranks_run_side_by_side_and_wait(void **state)
     (void)state;
     const struct line lines[] = {
         {LL_OP_MATMUL, 0, -1}, {LL_OP_SEND, 0, 0}, {LL_OP_RECEIVE, 1, -1}, {LL_OP_MATMUL, 1, 2}};
-    struct scene scene = replay(lines, 4);
-    assert_non_null(scene.together);
-    assert_near(scene.together->result->time_s, 3, 1e-3);
-    assert_near(scene.together->ranks[0].end_s, 2, 1e-3);
-    assert_near(scene.together->ranks[1].busy_s, 1, 1e-3);
-    assert_int_equal(scene.together->last, 1);
-    assert_near(scene.together->result->shares[LL_BOUND_COMPUTE], 2.0 / 3, 1e-3);
-    assert_near(scene.together->result->shares[LL_BOUND_NETWORK], 1.0 / 3, 1e-3);
+    struct scene scene = open_lines(lines, 4);
+    const struct ll_together *together = replay(&scene);
+    assert_non_null(together);
+    assert_near(together->result->time_s, 3, 1e-3);
+    assert_near(together->ranks[0].end_s, 2, 1e-3);
+    assert_near(together->ranks[1].busy_s, 1, 1e-3);
+    assert_int_equal(together->last, 1);
+    assert_near(together->result->shares[LL_BOUND_COMPUTE], 2.0 / 3, 1e-3);
+    assert_near(together->result->shares[LL_BOUND_NETWORK], 1.0 / 3, 1e-3);
     close_scene(&scene);
 }
 
@@ -108,10 +93,11 @@ static void a_sum_waits_for_the_slowest(void **state)
                                  {LL_OP_MATMUL, 1, -1},
                                  {LL_OP_MATMUL, 1, 2},
                                  {LL_OP_ALL_REDUCE, 1, 3}};
-    struct scene scene = replay(lines, 5);
-    assert_non_null(scene.together);
-    assert_near(scene.together->result->time_s, 3, 1e-3);
-    assert_near(scene.together->result->ops[1].time_s, 2, 1e-3); /* a second of waiting */
+    struct scene scene = open_lines(lines, 5);
+    const struct ll_together *together = replay(&scene);
+    assert_non_null(together);
+    assert_near(together->result->time_s, 3, 1e-3);
+    assert_near(together->result->ops[1].time_s, 2, 1e-3); /* a second of waiting */
     close_scene(&scene);
 }
 
@@ -119,8 +105,9 @@ static void what_never_comes_is_named(void **state)
 {
     (void)state;
     const struct line lines[] = {{LL_OP_RECEIVE, 0, -1}, {LL_OP_MATMUL, 1, -1}};
-    struct scene scene = replay(lines, 2);
-    assert_null(scene.together);
+    struct scene scene = open_lines(lines, 2);
+    const struct ll_together *together = replay(&scene);
+    assert_null(together);
     assert_int_equal(scene.diags.count, 1);
     assert_non_null(
         strstr(scene.diags.kept[0].message, "rank 0: `toy` receives from rank 1, which never sends"));

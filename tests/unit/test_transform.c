@@ -161,36 +161,6 @@ static void the_fastest_way_to_convolve_is_taken(void **state)
     assert_near(direct_again.compute_s, direct.compute_s, 0);
 }
 
-/* A core with tiles of 64 x 64 x 64 for products, of 256 x 64 x 64 for windows and of 64 x 32 x 64 for the
- * transform, 100 products a cycle: 8 images of 14 x 14 pixels are 1,568, seven tiles of 256; of their 8 * 49
- * tiles of 2 x 2 there are seven of 64 for each of 16 points. */
-static void kernels_for_windows_and_for_transforms_have_menus_of_their_own(void **state)
-{
-    (void)state;
-    struct ll_machine machine = {.unit_count = 1, .level_count = 1};
-    struct ll_unit *core = &machine.units[0];
-    *core = (struct ll_unit){
-        .name = "core", .model = LL_UNIT_MATRIX, .count = 1, .clock_hz = 1e9, .efficiency = 1};
-    core->matrix = (struct ll_matrix){.tiles = {{64, 64, 64}},
-                                      .tile_count = 1,
-                                      .conv_tiles = {{256, 64, 64}},
-                                      .conv_tile_count = 1,
-                                      .macs = {[LL_F32] = 100}};
-    machine.levels[0] =
-        (struct ll_level){.name = "memory", .size_bytes = 1 << 30, .bandwidth_Bps = 1e30, .efficiency = 1};
-    struct ll_work work = conv_work(LL_F32, padded);
-    struct ll_cost cost;
-    const char *trouble;
-    assert_true(ll_cost_op(&machine, LL_OP_CONV2D, &work, &cost, NULL, &trouble));
-    assert_near(cost.compute_cycles, 7.0 * 9 * (256 * 64 * 64 / 100.0), 1e-12);
-    machine.software.transform_count = 1;
-    machine.software.transforms[0] = winograd;
-    machine.software.transforms[0].tiles[0] = (struct ll_tile){64, 32, 64};
-    machine.software.transforms[0].tile_count = 1;
-    assert_true(ll_cost_op(&machine, LL_OP_CONV2D, &work, &cost, NULL, &trouble));
-    assert_near(cost.compute_cycles, 16.0 * 7 * (64 * 32 * 64 / 100.0), 1e-12);
-}
-
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -201,7 +171,6 @@ int main(void)
         cmocka_unit_test(what_the_transform_is_not_for_is_left_alone),
         cmocka_unit_test(the_gradient_of_a_filter_sums_over_the_tiles),
         cmocka_unit_test(the_fastest_way_to_convolve_is_taken),
-        cmocka_unit_test(kernels_for_windows_and_for_transforms_have_menus_of_their_own),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

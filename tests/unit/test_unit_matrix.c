@@ -206,33 +206,6 @@ static void a_catalogue_of_another_dtype_is_not_asked(void **state)
     assert_near(cost_of(&machine, 101, 96, 96, 300).compute_cycles, by_menu, 1e-15);
 }
 
-/* 30 x 2 tiles of 32 x 32, sums over 4,096 pixels in 128 steps: in 2 parts they do not fit on 100 units at
- * once, so a product is not cut. Parts of a filter's gradient need not: 4 of 32 steps make 240 tiles, three
- * waves. */
-static void parts_of_a_filters_gradient_may_take_several_waves(void **state)
-{
-    (void)state;
-    struct ll_machine machine = cores(1, &small);
-    machine.units[0].matrix.fill_cycles = 0;
-    struct ll_conv conv = {.batch = 1,
-                           .in_h = 64,
-                           .in_w = 64,
-                           .in_c = 960,
-                           .out_h = 64,
-                           .out_w = 64,
-                           .out_c = 64,
-                           .kernel_h = 1,
-                           .kernel_w = 1,
-                           .stride_h = 1,
-                           .stride_w = 1,
-                           .groups = 1,
-                           .pass = LL_CONV_FILTER};
-    struct ll_work gradient = conv_work(LL_F16, conv), product = gemm_work(LL_F16, 1, 960, 64, 4096);
-    double step = 32 * 32 * 32 / 512.0;
-    assert_near(cycles_of(&machine, &product), 128 * step, 1e-15);
-    assert_near(cycles_of(&machine, &gradient), 3 * 32 * step, 1e-15);
-}
-
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -240,7 +213,6 @@ int main(void)
         cmocka_unit_test(a_partial_tile_costs_a_full_one),
         cmocka_unit_test(the_menu_offers_the_tile_that_fits_the_work),
         cmocka_unit_test(a_long_k_is_shared_by_idle_units),
-        cmocka_unit_test(parts_of_a_filters_gradient_may_take_several_waves),
         cmocka_unit_test(a_small_tile_spends_more_of_its_time_on_taking_operands_in),
         cmocka_unit_test(no_step_is_shorter_than_its_barrier),
         cmocka_unit_test(long_lines_along_k_are_waited_for),

@@ -52,10 +52,12 @@ static void zeros_between_are_multiplied_too(void **state)
 static void scattering_clears_and_moves_columns_where_windows_overlap(void **state)
 {
     (void)state;
-    struct ll_software software = {.strided = LL_STRIDED_LIBRARY};
+    struct ll_software software = {.strided = LL_STRIDED_LIBRARY, .scattering = 0.5};
     struct ll_variant variants[LL_MOST_VARIANTS];
     struct ll_work wide = halving(3), narrow = halving(1);
     ll_variants(&software, &wide, variants);
+    assert_near(variants[0].rate, 1, 0);
+    assert_near(variants[1].rate, 0.5, 0);
     double dx = 4.0 * 4 * 8 * 8 * 16, columns = 4.0 * (4 * 4 * 4) * 9 * 16;
     assert_near(variants[1].apart_bytes, dx + 2 * columns, 1e-12);
     assert_int_equal(variants[1].work.flops, wide.flops);

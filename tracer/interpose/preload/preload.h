@@ -67,6 +67,22 @@ const struct ll_ring_control *ll_process_control(void);
 uint64_t ll_process_generation(void); /* 0: no page; a child's differs from its parent's */
 uint64_t ll_process_ticks(void);
 
+/* Its rings by slot, as far as they are mapped; there is a page. */
+struct ll_ring **ll_process_rings(void);
+
+/* Marks the end of the process; at the end of this one it is done anyway. */
+void ll_process_finish(void);
+
+/* Tells the recorder, if it still listens, that of some process nothing will come. */
+void ll_process_refused(void);
+
+/* For one process that writes for others: a file that is to be that of this process, NULL when nothing is
+ * recorded or memory ran out, and from now on all of the above is about this one, or NULL: about none. To be
+ * freed. */
+struct ll_process_file;
+struct ll_process_file *ll_process_file(uint64_t pid, uint64_t parent_pid);
+void ll_process_use(struct ll_process_file *file);
+
 /* A part of the process's file, there for good; NULL when the disk has no room for it. */
 void *ll_process_map(uint64_t offset_bytes, uint64_t bytes);
 

@@ -26,18 +26,20 @@
 
 enum { PATH_BYTES = 512 };
 
-struct own {
+struct ll_process_file {
     _Atomic(struct ll_ring_process *) page;
     _Atomic uint32_t state; /* 0: nothing tried, 1: someone is at it, 2: page is there, 3: given up */
     _Atomic uint32_t log_busy;
-    _Atomic uint64_t generation; /* differs between a process and its children; 0: no page */
+    _Atomic uint64_t generation;           /* differs between a process and its children; 0: no page */
+    uint64_t pid, parent_pid;              /* 0: of the process that this is */
+    char path[PATH_BYTES];                 /* written by whoever has state 1 */
+    struct ll_ring *mapped[LL_RING_SLOTS]; /* by slot of the page */
 };
 
-static struct own *own; /* emptied by a fork; NULL: nothing is ever recorded */
-static struct own own_by_handler;
+static struct ll_process_file *own; /* emptied by a fork; NULL: nothing is ever recorded */
+static struct ll_process_file own_by_handler;
 static const struct ll_ring_control *control;
 static char folder[PATH_BYTES], control_path[PATH_BYTES];
-static char path[PATH_BYTES]; /* written by whoever has state 1 */
 
 static void forget(void)
 {
@@ -47,8 +49,8 @@ static void forget(void)
 /* Where the pointer to this process's page lives. */
 static void make_own(void)
 {
-    void *memory = mmap(NULL, LL_RING_PAGE, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
-    if (memory != MAP_FAILED && madvise(memory, LL_RING_PAGE, MADV_WIPEONFORK) == 0)
+    void *memory = mmap(NULL, sizeof *own, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+    if (memory != MAP_FAILED && madvise(memory, sizeof *own, MADV_WIPEONFORK) == 0)
         own = memory;
     else if (pthread_atfork(NULL, NULL, forget) == 0)
         own = &own_by_handler;
@@ -121,7 +123,7 @@ __attribute__((constructor)) static void start(void)
     errno = error;
 }
 
-__attribute__((destructor)) static void finish(void)
+__attribute__((destructor)) void ll_process_finish(void)
 {
     struct ll_ring_process *page = ll_process();
     if (!page)
@@ -153,6 +155,24 @@ struct ll_ring_process *ll_process(void)
     return own ? atomic_load_explicit(&own->page, memory_order_acquire) : NULL;
 }
 
+struct ll_ring **ll_process_rings(void)
+{
+    return own->mapped;
+}
+
+struct ll_process_file *ll_process_file(uint64_t pid, uint64_t parent_pid)
+{
+    struct ll_process_file *file = control ? calloc(1, sizeof *file) : NULL;
+    if (file)
+        file->pid = pid, file->parent_pid = parent_pid;
+    return file;
+}
+
+void ll_process_use(struct ll_process_file *file)
+{
+    own = file;
+}
+
 uint64_t ll_process_generation(void)
 {
     return own ? atomic_load_explicit(&own->generation, memory_order_acquire) : 0;
@@ -169,7 +189,7 @@ void *ll_process_map(uint64_t offset_bytes, uint64_t bytes)
 {
     if (!file_may_grow_to(offset_bytes + bytes))
         return NULL;
-    void *memory = map_file(path, offset_bytes, bytes, PROT_READ | PROT_WRITE);
+    void *memory = map_file(own->path, offset_bytes, bytes, PROT_READ | PROT_WRITE);
     if (memory)
         keep_from_children(memory, bytes);
     return memory;
@@ -179,12 +199,12 @@ void *ll_process_map(uint64_t offset_bytes, uint64_t bytes)
 static bool create_file(void)
 {
     for (uint64_t n = 0; n < 1000; n++) {
-        char digits[24];
+        char digits[24], *path = own->path;
         size_t length = 0;
         path[0] = '\0';
         append(path, &length, folder);
         append(path, &length, "/");
-        append(path, &length, decimal((uint64_t)getpid(), digits));
+        append(path, &length, decimal(own->pid ? own->pid : (uint64_t)getpid(), digits));
         append(path, &length, ".");
         append(path, &length, decimal(n, digits));
         int file = open(path, O_RDWR | O_CREAT | O_EXCL | O_CLOEXEC | O_NOFOLLOW, 0600);
@@ -196,8 +216,7 @@ static bool create_file(void)
     return false;
 }
 
-/* Tells the recorder, if it still listens, that of this process nothing will come. */
-static void tell_refused(void)
+void ll_process_refused(void)
 {
     int file = open(control_path, O_RDWR | O_CLOEXEC | O_NOFOLLOW);
     void *memory =
@@ -215,13 +234,13 @@ static struct ll_ring_process *make_page(void)
     bool made = create_file();
     struct ll_ring_process *page = made ? ll_process_map(0, LL_RING_RINGS_AT) : NULL;
     if (made && !page)
-        unlink(path);
+        unlink(own->path);
     if (!page) {
-        tell_refused();
+        ll_process_refused();
         return NULL;
     }
-    page->pid = (uint64_t)getpid();
-    page->parent_pid = (uint64_t)getppid();
+    page->pid = own->pid ? own->pid : (uint64_t)getpid();
+    page->parent_pid = own->pid ? own->parent_pid : (uint64_t)getppid();
     page->opened_ticks = ll_process_ticks();
     atomic_store_explicit(&page->file_bytes, LL_RING_RINGS_AT, memory_order_relaxed);
     atomic_thread_fence(memory_order_release);

@@ -14,15 +14,11 @@ enum { LARGE_RINGS = 8 };
 
 __thread struct ll_thread ll_self __attribute__((tls_model("initial-exec")));
 
-static struct ll_ring *mapped[LL_RING_SLOTS]; /* by slot of this process's page */
-static uint64_t mapped_generation;
 static pthread_key_t at_end;
 static bool has_key;
 
-/* A thread's end: what it recorded stays, its ring may serve another. */
-static void leave_ring(void *thread_of_old)
+void ll_thread_leave(struct ll_thread *thread)
 {
-    struct ll_thread *thread = thread_of_old;
     struct ll_ring_process *page = ll_process();
     if (page && thread->ring && thread->generation == ll_process_generation()) {
         atomic_store(&thread->ring->open_ticks, 0);
@@ -30,6 +26,11 @@ static void leave_ring(void *thread_of_old)
     }
     thread->generation = 0;
     thread->ring = NULL;
+}
+
+static void leave_ring(void *thread)
+{
+    ll_thread_leave(thread);
 }
 
 __attribute__((constructor)) static void make_key(void)
@@ -59,6 +60,7 @@ static bool has_room(const struct ll_ring *ring, uint64_t bytes)
 
 static bool take_left_ring(struct ll_thread *thread, struct ll_ring_process *page)
 {
+    struct ll_ring **mapped = ll_process_rings();
     for (uint32_t i = 0; i < LL_RING_SLOTS; i++) {
         struct ll_ring_slot *slot = &page->slot[i];
         uint32_t left = LL_RING_SLOT_LEFT;
@@ -104,7 +106,7 @@ static bool take_new_ring(struct ll_thread *thread, struct ll_ring_process *page
         struct ll_ring *ring = ll_process_map(offset, LL_RING_PAGE + bytes);
         if (!ring)
             continue;
-        mapped[index] = ring;
+        ll_process_rings()[index] = ring;
         slot->bytes = bytes;
         take(thread, index, ring, bytes);
         atomic_store_explicit(&slot->offset_bytes, offset, memory_order_release);
@@ -120,10 +122,6 @@ static bool get_ring(struct ll_thread *thread)
     uint64_t generation = ll_process_generation();
     if (!page || !generation || (thread->untouched && thread->generation == generation))
         return false;
-    if (mapped_generation != generation) { /* a child's first ring: its parent's are not its own */
-        memset(mapped, 0, sizeof mapped);
-        mapped_generation = generation;
-    }
     thread->generation = generation;
     thread->untouched = !take_left_ring(thread, page) && !take_new_ring(thread, page);
     if (thread->untouched)

@@ -28,6 +28,9 @@ extern __thread struct ll_thread ll_self __attribute__((tls_model("initial-exec"
  * amid one, as a signal handler's would be. What may not is counted. */
 bool ll_thread_ready(struct ll_thread *thread);
 
+/* A thread's end: what it recorded stays, its ring may serve another. */
+void ll_thread_leave(struct ll_thread *thread);
+
 /* Adds a record of so many words; without room it is counted as lost. The thread is ready and marked busy. */
 void ll_thread_push(struct ll_thread *thread, const uint64_t *words, unsigned count);
 

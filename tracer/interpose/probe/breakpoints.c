@@ -57,11 +57,15 @@ static void set(struct site *site, uint64_t address, uint32_t symbol)
     struct ll_breakpoints *breakpoints = site->breakpoints;
     const uint8_t trap = TRAP;
     uint8_t first;
-    if (ll_breakpoints_find(breakpoints, address) || !move_first(site, address, &first) ||
+    if (ll_breakpoints_find(breakpoints, address))
+        return;
+    if (!move_first(site, address, &first) ||
         !ll_grow(&breakpoints->items, &breakpoints->capacity, breakpoints->count + 1,
                  sizeof *breakpoints->items) ||
-        !ll_tracee_write(site->tracee, address, &trap, 1))
+        !ll_tracee_write(site->tracee, address, &trap, 1)) {
+        breakpoints->unset++;
         return;
+    }
     breakpoints->items[breakpoints->count++] = (struct ll_breakpoint){address, site->free, symbol, first};
     site->free += SLOT_BYTES;
 }
@@ -192,6 +196,26 @@ void ll_breakpoints_clear(const struct ll_breakpoints *breakpoints, const struct
 {
     for (uint64_t i = 0; i < breakpoints->count; i++)
         ll_tracee_write(tracee, breakpoints->items[i].address, &breakpoints->items[i].byte, 1);
+}
+
+bool ll_breakpoints_copy(struct ll_breakpoints *breakpoints, const struct ll_breakpoints *from)
+{
+    *breakpoints = (struct ll_breakpoints){.trap = from->trap, .unset = from->unset};
+    if (!ll_grow(&breakpoints->items, &breakpoints->capacity, from->count, sizeof *from->items) ||
+        !ll_grow(&breakpoints->files, &breakpoints->file_capacity, from->file_count, sizeof *from->files))
+        return false;
+    if (from->count)
+        memcpy(breakpoints->items, from->items, from->count * sizeof *from->items);
+    breakpoints->count = from->count;
+    for (uint64_t i = 0; i < from->file_count; i++) {
+        struct ll_probed *file = &breakpoints->files[breakpoints->file_count++];
+        *file = from->files[i];
+        file->said = false;
+        file->path = ll_copy_text(&breakpoints->arena, from->files[i].path, strlen(from->files[i].path));
+        if (!file->path)
+            return false;
+    }
+    return true;
 }
 
 void ll_breakpoints_release(struct ll_breakpoints *breakpoints)

@@ -34,6 +34,7 @@ struct ll_breakpoints {
     struct ll_probed *files;
     uint64_t file_count, file_capacity;
     struct ll_map names; /* of routines, by number of the symbol; filled when first needed */
+    uint64_t unset;      /* routines that would have one, but their first instruction does not move */
     uint64_t trap;       /* an address at which a thread stops: where routines are made to return to */
 };
 
@@ -47,6 +48,9 @@ const struct ll_breakpoint *ll_breakpoints_find(const struct ll_breakpoints *bre
 
 /* Puts back what stood there, in the memory of a process with the same code. */
 void ll_breakpoints_clear(const struct ll_breakpoints *breakpoints, const struct ll_tracee *tracee);
+
+/* Those of another process with the same memory; false when memory ran out. */
+bool ll_breakpoints_copy(struct ll_breakpoints *breakpoints, const struct ll_breakpoints *from);
 
 void ll_breakpoints_release(struct ll_breakpoints *breakpoints);
 

@@ -3,47 +3,27 @@
  * its routines by stopping it at their entries and where they return to. It stands for the program: same
  * standard streams, same exit status, signals go through it. Its rings are those of the preload library.
  *
- * Each call stops the program twice, which takes some tens of microseconds. Children that the program forks
- * run on unrecorded. */
+ * Each call stops the program twice, which takes some tens of microseconds. Children are followed, and what
+ * they become: a second process is the tracer of them all, so that the first one can end with the program
+ * while its children go on. */
 #define _GNU_SOURCE
-#include "tracer/interpose/preload/thread.h"
-#include "tracer/interpose/probe/arguments.h"
-#include "tracer/interpose/probe/breakpoints.h"
+#include "tracer/interpose/probe/entered.h"
 
 #include <errno.h>
-#include <linux/kcmp.h>
+#include <fcntl.h>
 #include <signal.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/ptrace.h>
 #include <sys/resource.h>
-#include <sys/syscall.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
-enum { CANNOT_RUN = 126, MOST_THREADS = 1024 };
+enum { CANNOT_RUN = 126 };
 
-/* A call on its way. */
-struct frame {
-    uint64_t stack; /* where its return address lies */
-    uint64_t caller, start_ticks;
-    uint32_t symbol;
-    bool is_query;
-    unsigned count;
-    uint64_t words[LL_RING_RECORD_WORDS];
-};
-
-struct thread {
-    pid_t tid; /* 0: free */
-    struct ll_thread ring;
-    uint32_t depth;
-    struct frame frame[LL_DEEPEST];
-};
-
-static struct ll_tracee program = {.memory = -1};
-static struct ll_breakpoints breakpoints;
-static struct thread *threads[MOST_THREADS];
 static volatile sig_atomic_t pass_signals_to;
+static struct ll_breakpoints *breakpoints; /* of the process whose thread stands still */
 
 static void pass_signal(int number)
 {
@@ -53,27 +33,38 @@ static void pass_signal(int number)
     errno = error;
 }
 
-/* A terminal sends its signals to both of us. */
-static void arrange_signals(pid_t pid)
+/* A terminal sends its signals to all of us. */
+static void arrange_signals(void (*passed)(int))
 {
-    static const int passed[] = {SIGTERM, SIGHUP, SIGUSR1, SIGUSR2};
-    struct sigaction action = {.sa_handler = pass_signal, .sa_flags = SA_RESTART};
-    pass_signals_to = (sig_atomic_t)pid;
-    for (size_t i = 0; i < sizeof passed / sizeof passed[0]; i++)
-        sigaction(passed[i], &action, NULL);
+    static const int numbers[] = {SIGTERM, SIGHUP, SIGUSR1, SIGUSR2};
+    struct sigaction action = {.sa_handler = passed, .sa_flags = SA_RESTART};
+    for (size_t i = 0; i < sizeof numbers / sizeof numbers[0]; i++)
+        sigaction(numbers[i], &action, NULL);
     signal(SIGINT, SIG_IGN);
     signal(SIGQUIT, SIG_IGN);
 }
 
-/* In place of facts.c, which speaks of the process that it runs in. */
+/* In place of facts.c, which speaks of the process that it runs in: how many routines stop the program, and
+ * how many cannot be made to, for their first instruction does not move. */
 void ll_log_host(void)
 {
+    const struct {
+        const char *key;
+        uint64_t number;
+    } facts[] = {{"probe.routines", breakpoints->count}, {"probe.routines_unseen", breakpoints->unset}};
+    for (size_t i = 0; i < sizeof facts / sizeof facts[0]; i++) {
+        uint64_t words[16] = {0};
+        char *text = (char *)(words + 1);
+        int length = snprintf(text, sizeof words - sizeof *words, "%s%c%llu", facts[i].key, '\0',
+                              (unsigned long long)facts[i].number);
+        ll_log(LL_RING_LOG_FACT, words, (unsigned)(1 + (length + 8) / 8));
+    }
 }
 
 void ll_log_libraries(void)
 {
-    for (uint64_t i = 0; i < breakpoints.file_count; i++) {
-        struct ll_probed *file = &breakpoints.files[i];
+    for (uint64_t i = 0; breakpoints && i < breakpoints->file_count; i++) {
+        struct ll_probed *file = &breakpoints->files[i];
         uint64_t words[LL_RING_LOG_WORDS] = {0};
         size_t bytes = strlen(file->path) + 1;
         words[1] = file->bias;
@@ -87,194 +78,199 @@ void ll_log_libraries(void)
     }
 }
 
-static struct thread *find_thread(pid_t tid)
+/* From now on all is about this process. */
+static void turn_to(struct ll_followed *process)
 {
-    for (size_t i = 0; i < MOST_THREADS; i++)
-        if (threads[i] && threads[i]->tid == tid)
-            return threads[i];
-    return NULL;
-}
-
-static struct thread *add_thread(pid_t tid)
-{
-    for (size_t i = 0; i < MOST_THREADS; i++) {
-        if (!threads[i])
-            threads[i] = calloc(1, sizeof *threads[i]);
-        if (!threads[i] || threads[i]->tid)
-            continue;
-        *threads[i] = (struct thread){.tid = tid, .ring.tid = (uint64_t)tid};
-        return threads[i];
-    }
-    return NULL;
-}
-
-/* Calls that something jumped out of: what begins now lies no deeper on the stack than they did. */
-static void drop_abandoned(struct thread *thread, uint64_t stack)
-{
-    while (thread->depth && thread->frame[thread->depth - 1].stack < stack)
-        thread->depth--;
-}
-
-/* The routine is about to begin. It will return to the trap. */
-static void enter(struct thread *thread, struct user_regs_struct *registers, const struct ll_breakpoint *at)
-{
-    struct user_fpregs_struct vectors;
-    registers->rip = at->behind;
-    drop_abandoned(thread, registers->rsp);
-    if (thread->depth == LL_DEEPEST || !breakpoints.trap ||
-        ptrace(PTRACE_GETFPREGS, thread->tid, NULL, &vectors) != 0)
-        return;
-    struct frame *frame = &thread->frame[thread->depth];
-    *frame = (struct frame){.stack = registers->rsp, .symbol = at->symbol};
-    frame->count = ll_probe_arguments(&program, at->symbol, registers, &vectors,
-                                      frame->words + LL_RING_CALL_WORDS, &frame->is_query);
-    if (!ll_tracee_read(&program, registers->rsp, &frame->caller, sizeof frame->caller) ||
-        !ll_tracee_write(&program, registers->rsp, &breakpoints.trap, sizeof breakpoints.trap))
-        return;
-    thread->depth++;
-    frame->start_ticks = ll_process_control() ? ll_process_ticks() : 0;
-}
-
-static void record(struct thread *thread, struct frame *frame, uint64_t ticks)
-{
-    struct ll_ring_process *page = ll_process_open();
-    if (!page)
-        return;
-    if (frame->is_query) {
-        atomic_fetch_add(&page->queries, 1);
-        return;
-    }
-    if (!ll_thread_ready(&thread->ring))
-        return;
-    unsigned count = LL_RING_CALL_WORDS + frame->count;
-    frame->words[0] = ll_ring_header(LL_RING_CALL, count, thread->depth, frame->symbol);
-    frame->words[1] = frame->start_ticks;
-    frame->words[2] = ticks - frame->start_ticks;
-    frame->words[3] = frame->caller;
-    ll_thread_push(&thread->ring, frame->words, count);
-}
-
-/* The routine has returned, to the trap: the stack lies just above where its return address was. */
-static void leave(struct thread *thread, struct user_regs_struct *registers)
-{
-    uint64_t ticks = ll_process_control() ? ll_process_ticks() : 0;
-    drop_abandoned(thread, registers->rsp - sizeof(uint64_t));
-    if (thread->depth == 0)
-        return;
-    struct frame *frame = &thread->frame[--thread->depth];
-    registers->rip = frame->caller;
-    if (ll_process_control())
-        record(thread, frame, ticks);
+    breakpoints = &process->breakpoints;
+    ll_followed_use(process);
 }
 
 /* Whether the stop was one of ours; it is then dealt with. */
-static bool handle_trap(struct thread *thread)
+static bool handle_trap(struct ll_followed_thread *thread)
 {
     struct user_regs_struct registers;
     if (ptrace(PTRACE_GETREGS, thread->tid, NULL, &registers) != 0)
         return false;
     uint64_t address = registers.rip - 1;
-    const struct ll_breakpoint *at = ll_breakpoints_find(&breakpoints, address);
-    if (!at && address != breakpoints.trap)
+    const struct ll_breakpoint *at = ll_breakpoints_find(breakpoints, address);
+    if (!at && address != breakpoints->trap)
         return false;
     if (!at) {
-        leave(thread, &registers);
+        ll_probe_leave(thread, &registers);
     } else if (at->symbol == LL_BREAKPOINT_LOADED) {
         registers.rip = at->behind;
         ptrace(PTRACE_SETREGS, thread->tid, NULL, &registers);
-        ll_breakpoints_set(&breakpoints, &program, thread->tid);
+        ll_breakpoints_set(breakpoints, &thread->process->tracee, thread->tid);
         if (ll_process())
             ll_log_libraries();
         return true;
     } else {
-        enter(thread, &registers, at);
+        ll_probe_enter(thread, &registers, at);
     }
     ptrace(PTRACE_SETREGS, thread->tid, NULL, &registers);
     return true;
 }
 
-/* A forked child has a copy of our breakpoints and traps; it gets the program as it was, and goes its way. */
-static void free_child(pid_t pid)
+/* A thread or process comes twice: it stands still at its beginning, and who made it tells its number. Who
+ * comes first waits for the other, so that neither is gone when they meet. */
+struct birth {
+    pid_t child, parent; /* parent 0: the child has come, else the parent has */
+};
+static struct birth *births;
+static uint64_t birth_count, birth_capacity;
+
+/* Takes the birth out if one of the two has come before, else notes that one has. */
+static bool is_born(pid_t child, pid_t parent, struct birth *birth)
 {
-    struct ll_tracee child;
-    if (ll_tracee_open(&child, pid))
-        ll_breakpoints_clear(&breakpoints, &child);
-    for (size_t i = 0; i < MOST_THREADS && child.memory >= 0; i++)
-        for (uint32_t at = 0; threads[i] && threads[i]->tid && at < threads[i]->depth; at++)
-            ll_tracee_write(&child, threads[i]->frame[at].stack, &threads[i]->frame[at].caller,
-                            sizeof(uint64_t));
-    ll_tracee_release(&child);
-    ptrace(PTRACE_DETACH, pid, NULL, NULL);
+    for (uint64_t i = 0; i < birth_count; i++) {
+        if (births[i].child != child)
+            continue;
+        if ((births[i].parent == 0) == (parent == 0))
+            return false;
+        *birth = (struct birth){child, births[i].parent + parent};
+        births[i] = births[--birth_count];
+        return true;
+    }
+    if (ll_grow((void **)&births, &birth_capacity, birth_count + 1, sizeof *births))
+        births[birth_count++] = (struct birth){child, parent};
+    return false;
 }
 
-/* The program, or what it has just become: all that we knew of another one is gone. */
-static void begin(void)
+/* A child in memory of its own, whose one thread is amid the calls that its maker is in. */
+static struct ll_followed_thread *follow_copy(pid_t pid, const struct ll_followed_thread *maker)
 {
-    ll_breakpoints_release(&breakpoints);
-    ll_tracee_release(&program);
-    for (size_t i = 0; i < MOST_THREADS; i++)
-        if (threads[i])
-            threads[i]->tid = 0;
-    add_thread(program.pid);
-    if (ll_tracee_open(&program, program.pid))
-        ll_breakpoints_set(&breakpoints, &program, program.pid);
+    struct ll_followed *process = ll_follow_copy(pid, maker->process);
+    struct ll_followed_thread *thread = process ? ll_followed_add(process, pid) : NULL;
+    if (thread) {
+        thread->depth = maker->depth;
+        memcpy(thread->call, maker->call, maker->depth * sizeof *maker->call);
+    }
+    return thread;
 }
 
-/* Threads, and children until they run a program of their own (vfork), live in the same memory. */
-static bool shares_memory(pid_t tid)
+/* The two have met, and both go on. */
+static void welcome(const struct birth *birth)
 {
-    return syscall(SYS_kcmp, (long)program.pid, (long)tid, (long)KCMP_VM, 0L, 0L) == 0;
+    const struct ll_followed_thread *maker = ll_followed_find(birth->parent);
+    struct ll_followed_thread *thread = NULL;
+    if (maker && ll_followed_shares(maker->process, birth->child))
+        thread = ll_followed_add(maker->process, birth->child);
+    else if (maker && !(thread = follow_copy(birth->child, maker)))
+        ll_followed_free(birth->child, maker->process);
+    if (!thread)
+        ll_process_refused();
+    ptrace(PTRACE_CONT, birth->child, NULL, NULL);
+    ptrace(PTRACE_CONT, birth->parent, NULL, NULL);
 }
 
-/* A thread or process that we see for the first time; the kernel has stopped it. */
-static void welcome(pid_t tid)
+/* A child that was killed before it came: who made it waits in vain. */
+static void forget_birth(pid_t child)
 {
-    if (shares_memory(tid) && add_thread(tid))
-        ptrace(PTRACE_CONT, tid, NULL, NULL);
+    struct birth birth;
+    if (is_born(child, 0, &birth))
+        ptrace(PTRACE_CONT, birth.parent, NULL, NULL);
+}
+
+/* A child of vfork leaves its parent's memory, any other process only changes its own. */
+static void become(struct ll_followed_thread *thread)
+{
+    struct ll_followed *process = thread->process;
+    pid_t tid = thread->tid;
+    if (tid != process->pid) {
+        struct ll_followed *other = ll_follow(tid, process->pid);
+        ll_followed_drop(thread, false);
+        process = other && ll_followed_add(other, tid) ? other : NULL;
+    }
+    if (process)
+        ll_followed_look(process, tid);
     else
-        free_child(tid);
+        ll_process_refused();
 }
 
 /* One stop of one thread, which goes on afterwards. */
 static void handle_stop(pid_t tid, int status)
 {
     int event = status >> 16, number = WSTOPSIG(status);
-    struct thread *thread = find_thread(tid);
-    if (event == PTRACE_EVENT_EXEC && tid != program.pid) {
-        ptrace(PTRACE_DETACH, tid, NULL, NULL);
+    struct ll_followed_thread *thread = ll_followed_find(tid);
+    struct birth birth;
+    unsigned long made = 0;
+    if (!thread && event == 0 && number == SIGSTOP) {
+        if (is_born(tid, 0, &birth))
+            welcome(&birth);
         return;
     }
-    if (event == PTRACE_EVENT_EXEC)
-        begin();
-    if (!thread && event == 0 && number == SIGSTOP) {
-        welcome(tid);
+    if (thread)
+        turn_to(thread->process);
+    if (event == PTRACE_EVENT_EXEC && thread) {
+        become(thread);
+    } else if (event != 0 && ptrace(PTRACE_GETEVENTMSG, tid, NULL, &made) == 0) {
+        if (is_born((pid_t)made, tid, &birth))
+            welcome(&birth);
         return;
     }
     bool ours = event != 0 || (number == SIGTRAP && thread && handle_trap(thread));
     ptrace(PTRACE_CONT, tid, NULL, (void *)(uintptr_t)(ours ? 0 : number));
 }
 
-static void drop_thread(pid_t tid)
+static void handle_end(pid_t tid, int status)
 {
-    struct thread *thread = find_thread(tid);
-    if (thread)
-        thread->tid = 0;
+    struct ll_followed_thread *thread = ll_followed_find(tid);
+    if (!thread) {
+        forget_birth(tid);
+        return;
+    }
+    turn_to(thread->process);
+    ll_log_libraries();
+    ll_followed_drop(thread, WIFEXITED(status));
+    breakpoints = NULL;
 }
 
-/* Follows the program until nothing of it is left; how it ended, as waitpid says it. */
-static int follow(void)
+/* Follows the program until nothing of it is left, and tells how it ended, as waitpid says it, when it did.
+ */
+static void follow(pid_t program, int tell)
 {
-    int status, end = 0;
+    int status;
     pid_t tid;
     while ((tid = waitpid(-1, &status, __WALL)) > 0 || errno == EINTR) {
         if (tid > 0 && WIFSTOPPED(status))
             handle_stop(tid, status);
         else if (tid > 0)
-            drop_thread(tid);
-        if (tid == program.pid && !WIFSTOPPED(status))
-            end = status;
+            handle_end(tid, status);
+        if (tid == program && !WIFSTOPPED(status) && write(tell, &status, sizeof status) < 0)
+            return;
     }
-    return end;
+}
+
+/* The tracer: starts the program, tells its number and then its end. */
+static void trace(char **argv, int tell)
+{
+    const long options = PTRACE_O_TRACECLONE | PTRACE_O_TRACEFORK | PTRACE_O_TRACEVFORK | PTRACE_O_TRACEEXEC;
+    int status;
+    pid_t pid = fork();
+    if (pid == 0) {
+        close(tell);
+        ptrace(PTRACE_TRACEME, 0, NULL, NULL); /* where that is not permitted the program runs unrecorded */
+        execvp(argv[0], argv);
+        kill(getpid(), SIGKILL);
+    }
+    arrange_signals(SIG_IGN);
+    signal(SIGPIPE, SIG_IGN);
+    struct ll_followed *program = pid > 0 ? ll_follow(pid, getppid()) : NULL;
+    if (!program || write(tell, &pid, sizeof pid) < 0 || !freopen("/dev/null", "r+", stdin) ||
+        dup2(STDIN_FILENO, STDOUT_FILENO) < 0 || dup2(STDIN_FILENO, STDERR_FILENO) < 0)
+        return;
+    while (waitpid(pid, &status, 0) < 0 && errno == EINTR)
+        ;
+    if (!WIFSTOPPED(status)) {
+        tell = write(tell, &status, sizeof status) < 0 ? -1 : tell;
+        return;
+    }
+    ptrace(PTRACE_SETOPTIONS, pid, NULL, (void *)options);
+    turn_to(program);
+    if (ll_followed_add(program, pid))
+        ll_followed_look(program, pid);
+    ptrace(PTRACE_CONT, pid, NULL, NULL);
+    follow(pid, tell);
 }
 
 /* Ends as the program did. */
@@ -283,7 +279,6 @@ static int end_as(int status)
     const struct rlimit no_core = {0, 0};
     if (WIFEXITED(status))
         return WEXITSTATUS(status);
-    ll_log_libraries();
     setrlimit(RLIMIT_CORE, &no_core);
     signal(WTERMSIG(status), SIG_DFL);
     kill(getpid(), WTERMSIG(status));
@@ -304,27 +299,32 @@ static int ask_permission(void)
     return ended && WIFSIGNALED(status) && WTERMSIG(status) == SIGKILL ? 0 : CANNOT_RUN;
 }
 
+/* The next number from the tracer; false: it is gone. */
+static bool hear(int from, int *number)
+{
+    ssize_t bytes;
+    while ((bytes = read(from, number, sizeof *number)) < 0 && errno == EINTR)
+        ;
+    return bytes == sizeof *number;
+}
+
 int main(int argc, char **argv)
 {
-    const long options = PTRACE_O_TRACECLONE | PTRACE_O_TRACEFORK | PTRACE_O_TRACEVFORK | PTRACE_O_TRACEEXEC;
-    int status;
+    int ends[2], program, status;
     if (argc < 2)
         return ask_permission();
-    program = (struct ll_tracee){fork(), -1};
-    if (program.pid == 0) {
-        ptrace(PTRACE_TRACEME, 0, NULL, NULL); /* where that is not permitted the program runs unrecorded */
-        execvp(argv[1], argv + 1);
-        kill(getpid(), SIGKILL);
-    }
-    if (program.pid < 0)
+    if (pipe2(ends, O_CLOEXEC) != 0)
         return CANNOT_RUN;
-    arrange_signals(program.pid);
-    while (waitpid(program.pid, &status, 0) < 0 && errno == EINTR)
-        ;
-    if (!WIFSTOPPED(status))
-        return end_as(status);
-    ptrace(PTRACE_SETOPTIONS, program.pid, NULL, (void *)options);
-    begin();
-    ptrace(PTRACE_CONT, program.pid, NULL, NULL);
-    return end_as(follow());
+    pid_t tracer = fork();
+    if (tracer == 0) {
+        close(ends[0]);
+        trace(argv + 1, ends[1]);
+        _exit(CANNOT_RUN);
+    }
+    close(ends[1]);
+    arrange_signals(pass_signal);
+    if (tracer < 0 || !hear(ends[0], &program))
+        return CANNOT_RUN;
+    pass_signals_to = program;
+    return hear(ends[0], &status) ? end_as(status) : CANNOT_RUN;
 }
