@@ -149,16 +149,18 @@ const struct ll_command ll_command_plan = {
     .examples = "  leadline plan -c a100_dgx --batch 1024 gpt.llt\n"
                 "  leadline plan -c a100_dgx --set network.cards.devices=64 --devices 512 --batch 1536 "
                 "--json gpt.llt\n",
-    .details = "Considered are all ways to write the devices as replicas (dp) times devices that share "
-               "products (tp) "
-               "times\n"
-               "stages of a pipeline (pp), with all micro-batches, chunks, stages of ZeRO and kinds of "
-               "recomputation; "
-               "what\n"
-               "does not fit into memory is left out. The best of them are simulated in full, as leadline "
-               "sim does with "
-               "the\n"
-               "options in the last column.\n",
+    .details =
+        "Considered are all ways to write the devices as replicas (dp) times devices that share products "
+        "(tp) "
+        "times\n"
+        "stages of a pipeline (pp), with all micro-batches, chunks, stages of ZeRO and kinds of "
+        "recomputation. "
+        "Where\n"
+        "one does not fit into memory, the same with the optimizer's state on the host is. The best of them "
+        "are\n"
+        "simulated in full, as leadline sim does with the options in the last column, and the very best with "
+        "other\n"
+        "sizes of buckets.\n",
     .options = options,
     .least_words = 1,
     .most_words = 1,

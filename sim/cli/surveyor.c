@@ -6,7 +6,6 @@
 #include "models/model.h"
 #include "sim/cli/load.h"
 #include "sim/cli/paths.h"
-#include "sim/memory/early.h"
 #include "sim/replay/exchanges.h"
 #include "sim/replay/infeed.h"
 #include "tracer/base/pool.h"
@@ -120,14 +119,6 @@ static double exchange_s(const struct ll_trace *trace, const struct ll_machine *
     return time_s;
 }
 
-static double peak_bytes(const struct ll_prepared *prepared, const struct ll_platform *platform)
-{
-    uint64_t early_bytes;
-    if (platform->early && ll_footprint_early(prepared->trace, &early_bytes))
-        return (double)early_bytes;
-    return (double)prepared->footprint.peak_bytes;
-}
-
 /* What is no product and waits for the outermost memory. Batch normalisation counts with the convolutions, of
  * which compilers make it a part. */
 static double memory_s(const struct ll_result *result)
@@ -165,7 +156,7 @@ static void simulate(const struct ll_prepared *prepared, const struct ll_machine
         at->bytes = prepared->bytes * devices;
         at->peak_flops = ll_machine_peak_flops(machine, prepared->dtype) * devices;
         at->memory_Bps = memory->bandwidth_Bps * devices;
-        at->peak_bytes = peak_bytes(prepared, platform);
+        at->peak_bytes = (double)result->footprint->peak_bytes;
         at->fits = at->peak_bytes <= (double)memory->size_bytes;
         at->simulated = true;
     }

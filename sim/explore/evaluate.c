@@ -209,9 +209,8 @@ static const struct ll_machine *machine_of(struct ll_evaluator *evaluator, struc
 static void measure(const struct ll_result *result, struct ll_readings *measured)
 {
     const struct ll_machine *machine = result->machine;
-    const struct ll_prepared *prepared = result->prepared;
     double throughput_Hz = ll_metrics_of(result).throughput_Hz, time_s = result->time_s;
-    double peak = (double)prepared->footprint.peak_bytes;
+    double peak = (double)result->footprint->peak_bytes;
     double *of = measured->of;
     of[LL_MEASURE_TIME] = time_s;
     of[LL_MEASURE_ENERGY] = result->energy_j;

@@ -43,48 +43,29 @@ static void find_spans(const struct ll_trace *trace, struct span *spans)
 }
 
 /* When it lives: what the model brought from the start on, what is kept throughout. */
-static struct span life_of(const struct ll_life *life, const struct span *span)
+static void move_life(struct ll_life *life, const struct span *span)
 {
-    if (life->memory == LL_WEIGHT || life->memory == LL_OPTIMIZER || !span->touched)
-        return (struct span){life->first, life->last, true};
-    return (struct span){life->first == 0 ? 0 : span->first, span->last, true};
+    if (life->first == LL_NONE || life->memory == LL_WEIGHT || life->memory == LL_OPTIMIZER || !span->touched)
+        return;
+    life->first = life->first == 0 ? 0 : span->first;
+    life->last = span->last;
 }
 
-/* Births and deaths by op, as sim/memory/footprint.c has them; both zero before. */
-static uint64_t peak_of(const struct ll_trace *trace, const struct ll_life *lives, const struct span *spans,
-                        uint64_t *born_bytes, uint64_t *dead_bytes)
-{
-    uint64_t live_bytes = 0, peak_bytes = 0;
-    for (uint64_t s = 0; s < trace->storage_count; s++) {
-        if (lives[s].first == LL_NONE)
-            continue;
-        struct span life = life_of(&lives[s], &spans[s]);
-        born_bytes[life.first] = ll_add(born_bytes[life.first], lives[s].bytes);
-        dead_bytes[life.last] = ll_add(dead_bytes[life.last], lives[s].bytes);
-    }
-    for (uint32_t op = 0; op < trace->op_count; op++) {
-        live_bytes = ll_add(live_bytes, born_bytes[op]);
-        peak_bytes = ll_max(peak_bytes, live_bytes);
-        live_bytes = ll_sub(live_bytes, dead_bytes[op]);
-    }
-    return peak_bytes;
-}
-
-bool ll_footprint_early(const struct ll_trace *trace, uint64_t *peak_bytes)
+bool ll_footprint_early(const struct ll_trace *trace, struct ll_footprint *footprint)
 {
     struct ll_arena arena = {0};
-    uint64_t ops = trace->op_count;
-    *peak_bytes = 0;
-    if (ops == 0)
+    *footprint = (struct ll_footprint){.peak_op = LL_NONE};
+    if (trace->op_count == 0)
         return true;
-    const struct ll_life *lives = ll_lives(trace, &arena);
+    const struct ll_life *recorded = ll_lives(trace, &arena);
+    struct ll_life *lives = recorded ? ll_copy(&arena, recorded, trace->storage_count * sizeof *lives) : NULL;
     struct span *spans = ll_alloc(&arena, trace->storage_count, sizeof *spans);
-    uint64_t *born_bytes = ll_alloc(&arena, ops, sizeof *born_bytes);
-    uint64_t *dead_bytes = ll_alloc(&arena, ops, sizeof *dead_bytes);
-    bool done = lives && spans && born_bytes && dead_bytes;
+    bool done = lives && spans;
     if (done) {
         find_spans(trace, spans);
-        *peak_bytes = peak_of(trace, lives, spans, born_bytes, dead_bytes);
+        for (uint64_t s = 0; s < trace->storage_count; s++)
+            move_life(&lives[s], &spans[s]);
+        done = ll_footprint_of_lives(trace, lives, footprint);
     }
     ll_arena_release(&arena);
     return done;

@@ -7,10 +7,16 @@
 #ifndef LL_SIM_MEMORY_EARLY_H
 #define LL_SIM_MEMORY_EARLY_H
 
-#include "tracer/trace.h"
+#include "sim/memory/footprint.h"
 
-/* Fills *peak_bytes, LL_NO_FIT past 64 bits, in time linear in the trace; it is at most the peak of
- * sim/memory/footprint.h. False when memory ran out. Pure otherwise, thread-safe. */
-bool ll_footprint_early(const struct ll_trace *trace, uint64_t *peak_bytes);
+/* Fills *footprint in time linear in the trace; its peak is at most that of ll_footprint, its peak_op a place
+ * in the order of the trace. False when memory ran out. Pure otherwise, thread-safe. */
+bool ll_footprint_early(const struct ll_trace *trace, struct ll_footprint *footprint);
+
+/* The one or the other, as software says. */
+static inline bool ll_footprint_of(const struct ll_trace *trace, bool early, struct ll_footprint *footprint)
+{
+    return early ? ll_footprint_early(trace, footprint) : ll_footprint(trace, footprint);
+}
 
 #endif

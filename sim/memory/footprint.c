@@ -80,22 +80,29 @@ static void sum_classes(const struct ll_trace *trace, const struct ll_life *live
     }
 }
 
-bool ll_footprint(const struct ll_trace *trace, struct ll_footprint *footprint)
+bool ll_footprint_of_lives(const struct ll_trace *trace, const struct ll_life *lives,
+                           struct ll_footprint *footprint)
 {
     *footprint = (struct ll_footprint){.peak_op = LL_NONE};
     if (trace->op_count == 0)
         return true;
-    struct ll_arena arena = {0};
-    const struct ll_life *lives = ll_lives(trace, &arena);
     struct flow *flows = calloc(trace->op_count, sizeof *flows);
-    if (lives && flows) {
-        find_peak(trace, lives, flows, footprint);
-        sum_classes(trace, lives, footprint);
-        for (int i = 0; i < LL_HOLDS_COUNT; i++)
-            footprint->most_bytes[i] = find_most(trace, lives, (enum ll_training_memory)i, flows);
-    }
-    bool done = lives && flows;
-    ll_arena_release(&arena);
+    if (!flows)
+        return false;
+    find_peak(trace, lives, flows, footprint);
+    sum_classes(trace, lives, footprint);
+    for (int i = 0; i < LL_HOLDS_COUNT; i++)
+        footprint->most_bytes[i] = find_most(trace, lives, (enum ll_training_memory)i, flows);
     free(flows);
+    return true;
+}
+
+bool ll_footprint(const struct ll_trace *trace, struct ll_footprint *footprint)
+{
+    struct ll_arena arena = {0};
+    const struct ll_life *lives = trace->op_count ? ll_lives(trace, &arena) : NULL;
+    *footprint = (struct ll_footprint){.peak_op = LL_NONE};
+    bool done = trace->op_count == 0 || (lives && ll_footprint_of_lives(trace, lives, footprint));
+    ll_arena_release(&arena);
     return done;
 }

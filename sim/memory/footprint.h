@@ -37,4 +37,8 @@ struct ll_footprint {
 /* Fills *footprint in time linear in the trace. False when memory ran out. Pure otherwise, thread-safe. */
 bool ll_footprint(const struct ll_trace *trace, struct ll_footprint *footprint);
 
+/* The same with lives, by storage, that are other than as recorded. */
+bool ll_footprint_of_lives(const struct ll_trace *trace, const struct ll_life *lives,
+                           struct ll_footprint *footprint);
+
 #endif

@@ -159,6 +159,7 @@ const struct ll_result *ll_combine(const struct ll_term *terms, size_t count, do
     prepared->flops = ll_combined_flops(terms, count);
     *sum = *terms[0].result;
     sum->prepared = prepared;
+    sum->footprint = &prepared->footprint;
     sum->time_s = time_s;
     sum->fits = footprint->peak_bytes <= sum->machine->levels[sum->machine->level_count - 1].size_bytes;
     sum_shares(terms, count, wait_s, sum);

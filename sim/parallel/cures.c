@@ -2,6 +2,7 @@
 /* A cure makes another trace; all that follows is the same for each. */
 #include "sim/parallel/cures.h"
 
+#include "sim/memory/early.h"
 #include "sim/parallel/exchange.h"
 #include "sim/parallel/offload.h"
 #include "sim/parallel/recompute.h"
@@ -37,6 +38,11 @@ static const struct ll_trace *trace_of(const struct curing *c)
     return c->result->prepared->trace;
 }
 
+static bool needs(const struct curing *c, const struct ll_trace *trace, struct ll_footprint *footprint)
+{
+    return ll_footprint_of(trace, c->result->machine->software.early_updates, footprint);
+}
+
 /* The footprint of a batch; UINT64_MAX when there is none. */
 static uint64_t peak_of_batch(struct curing *c, uint64_t batch)
 {
@@ -44,7 +50,7 @@ static uint64_t peak_of_batch(struct curing *c, uint64_t batch)
     struct ll_footprint footprint = {.peak_bytes = UINT64_MAX};
     struct ll_trace *trace = ll_trace_rescale(trace_of(c), batch, &trouble);
     c->cure->trouble = trace || !trouble ? c->cure->trouble : trouble;
-    if (trace && !ll_footprint(trace, &footprint))
+    if (trace && !needs(c, trace, &footprint))
         footprint.peak_bytes = UINT64_MAX;
     ll_trace_free(trace);
     return footprint.peak_bytes;
@@ -172,7 +178,7 @@ static void try_cure(struct curing *c, struct ll_trace *(*make)(struct curing *c
         c->cure->trouble = trouble ? trouble : ll_status_text(LL_NO_MEMORY);
         return;
     }
-    c->cure->done = ll_footprint(trace, &footprint);
+    c->cure->done = needs(c, trace, &footprint);
     if (c->cure->done) {
         c->cure->peak_bytes = footprint.peak_bytes;
         c->cure->fits = footprint.peak_bytes <= c->capacity_bytes;

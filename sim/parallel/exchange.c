@@ -49,7 +49,7 @@ struct way {
 
 static bool in_parts(const struct ll_exchanging *x, uint32_t tensor)
 {
-    return x->plan->zero > 0 && x->gradients.in_parts[tensor] && ll_replicas_of(x, tensor) > 1;
+    return x->plan->zero > 0 && x->gradients.in_parts[tensor] && ll_parts_of(x, tensor) > 1;
 }
 
 /* Parts of gradients are added up where the whole ones are not kept; what is only made once a step is
@@ -64,6 +64,20 @@ static bool goes(const struct ll_exchanging *x, uint32_t tensor, struct way way)
 {
     return in_parts(x, tensor) == way.parts && ll_of_experts(x, tensor) == way.experts &&
            goes_often(x, tensor) == way.often && ll_replicas_of(x, tensor) > 1;
+}
+
+/* Parts that came out of an exchange are added up with those of other groups of replicas; room for as many.
+ */
+static uint32_t add_up_alike(struct ll_exchanging *x, const struct ll_exchanged_tensors *exchange,
+                             uint32_t first, uint32_t *room)
+{
+    struct ll_exchanged_tensors among = *exchange;
+    for (uint64_t i = 0; i < exchange->count && first != LL_NONE; i++)
+        room[i] = first + (uint32_t)i;
+    among.kind = LL_OP_ALL_REDUCE;
+    among.inputs = room;
+    among.in_place = among.alike = true;
+    return first == LL_NONE ? LL_NONE : ll_exchange_tensors(x, &among);
 }
 
 /* Those of a bucket's tensors that go the same way. */
@@ -88,9 +102,12 @@ static void exchange_some(struct ll_exchanging *x, const uint32_t *tensors, uint
         .count = some,
         .in_place = !way.parts || x->plan->zero < 2,
         .experts = way.experts,
+        .parts = way.parts,
         .after = x->plan->overlap ? LL_NONE : last_op(x),
     };
     uint32_t next = ll_exchange_tensors(x, &exchange);
+    if (way.parts && x->plan->within > 0 && x->plan->within < x->plan->data)
+        next = add_up_alike(x, &exchange, next, inputs);
     for (uint64_t i = 0; i < count && next != LL_NONE; i++)
         if (goes(x, tensors[i], way))
             ll_rewrite_redirect(&x->rewrite, tensors[i], next++);
@@ -204,7 +221,7 @@ static void finish_gradients(struct ll_exchanging *x, uint32_t op)
 static bool is_sharded(const struct ll_exchanging *x, uint32_t tensor)
 {
     return x->plan->zero > 0 && x->gradients.sharded[x->trace->tensors[tensor].storage] &&
-           ll_replicas_of(x, tensor) > 1;
+           ll_parts_of(x, tensor) > 1;
 }
 
 /* States come as parts; with zero 3 weights do. */
@@ -341,6 +358,7 @@ static void gather_some(struct ll_exchanging *x, const uint32_t *tensors, uint64
                                                   .count = some,
                                                   .in_place = true,
                                                   .experts = experts,
+                                                  .parts = true,
                                                   .after = LL_NONE};
     uint32_t next = ll_exchange_tensors(x, &exchange);
     for (uint64_t i = 0; i < count && next != LL_NONE; i++)

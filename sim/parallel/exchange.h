@@ -12,6 +12,10 @@
  *     zero 3   as 2, but weights lie in N parts too: all_gather of a layer's before it goes forward, once
  *              more before it goes backward, none after the update      3 (N-1)/N S
  *
+ * With plan->within replicas sharing, W of them next to each other share with one another only, and parts of
+ * gradients are then added up among the N / W that have the same (HSDP; Zhao et al., PyTorch FSDP, 2023):
+ * that crosses the slower links with S / W. With zero 2 and 3 this, too, comes with every micro-batch.
+ *
  * Gradients go in buckets, in the order in which they are made: a bucket when it has plan->bucket_bytes, or
  * with plan->overlap false and zero below 2 all of them when the first is used. New weights go in such
  * buckets too. Rows of a table that an update picks (sgd_rows) are gathered from all with their indices, and
@@ -24,7 +28,7 @@
  * Exchanges of gradients and of new weights have the phase comm: they happen once a step, with the backward
  * pass of the last micro-batch and after the update. Those of gradients that are freed (zero 2 and 3) have
  * the phase backward, those of weights with zero 3 the phase of the layer's ops. Parts are of ceil(elements /
- * N). */
+ * N), or / W. */
 #ifndef LL_SIM_PARALLEL_EXCHANGE_H
 #define LL_SIM_PARALLEL_EXCHANGE_H
 

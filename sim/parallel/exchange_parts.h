@@ -48,6 +48,8 @@ struct ll_exchanged_tensors {
     const uint32_t *inputs, *outputs; /* new tensors, new descs */
     uint64_t count;
     bool in_place, experts; /* experts: among those that have the same ones */
+    bool parts;             /* among those that share with each other */
+    bool alike;             /* among those that have the same part */
     uint32_t after;         /* op of the new trace that it waits for, or LL_NONE */
 };
 uint32_t ll_exchange_tensors(struct ll_exchanging *x, const struct ll_exchanged_tensors *exchange);
@@ -59,6 +61,9 @@ uint32_t ll_part_desc(struct ll_exchanging *x, uint32_t tensor, enum ll_memory_c
  */
 bool ll_of_experts(const struct ll_exchanging *x, uint32_t tensor);
 uint64_t ll_replicas_of(const struct ll_exchanging *x, uint32_t tensor);
+
+/* In how many parts they share it. */
+uint64_t ll_parts_of(const struct ll_exchanging *x, uint32_t tensor);
 
 /* Which ops use which layer's weights when (zero 3). False when memory ran out. */
 bool ll_uses_find(struct ll_exchanging *x);

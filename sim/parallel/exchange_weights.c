@@ -45,12 +45,32 @@ uint64_t ll_replicas_of(const struct ll_exchanging *x, uint32_t tensor)
     return ll_of_experts(x, tensor) ? x->plan->data / x->plan->expert : x->plan->data;
 }
 
+uint64_t ll_parts_of(const struct ll_exchanging *x, uint32_t tensor)
+{
+    return x->plan->within > 0 ? x->plan->within : ll_replicas_of(x, tensor);
+}
+
+/* Who takes part: of replicas 0 to 7 that share four by four, 0 to 3 have parts of one another, 0 and 4 the
+ * same. */
+static struct ll_attr devices_of(const struct ll_exchanging *x, const struct ll_exchanged_tensors *exchange,
+                                 struct ll_attr *stride)
+{
+    const struct ll_parallel *plan = x->plan;
+    uint64_t experts = exchange->experts ? plan->expert : 1, devices = plan->data / experts, apart = experts;
+    if (plan->within > 0 && exchange->alike) {
+        devices = plan->data / plan->within;
+        apart = plan->within;
+    } else if (plan->within > 0 && exchange->parts) {
+        devices = plan->within;
+    }
+    *stride = (struct ll_attr){.key = LL_ATTR_STRIDE, .count = (int64_t)(plan->tensor * apart)};
+    return (struct ll_attr){.key = LL_ATTR_DEVICES, .count = (int64_t)devices};
+}
+
 uint32_t ll_exchange_tensors(struct ll_exchanging *x, const struct ll_exchanged_tensors *exchange)
 {
-    uint64_t experts = exchange->experts ? x->plan->expert : 1;
-    const struct ll_attr attrs[] = {{.key = LL_ATTR_DEVICES, .count = (int64_t)(x->plan->data / experts)},
-                                    {.key = LL_ATTR_STRIDE, .count = (int64_t)(x->plan->tensor * experts)},
-                                    {.key = LL_ATTR_IN_PLACE, .count = 0}};
+    struct ll_attr attrs[3] = {[2] = {.key = LL_ATTR_IN_PLACE, .count = 0}};
+    attrs[0] = devices_of(x, exchange, &attrs[1]);
     if (x->rewrite.trouble || exchange->count == 0)
         return LL_NONE;
     if (x->from_host)
@@ -72,7 +92,7 @@ uint32_t ll_exchange_tensors(struct ll_exchanging *x, const struct ll_exchanged_
 uint32_t ll_part_desc(struct ll_exchanging *x, uint32_t tensor, enum ll_memory_class memory)
 {
     const struct ll_desc *old = &x->trace->descs[x->trace->tensors[tensor].desc];
-    uint64_t elements = x->from_host ? 0 : ll_ceil_div(ll_elements(&old->shape), ll_replicas_of(x, tensor));
+    uint64_t elements = x->from_host ? 0 : ll_ceil_div(ll_elements(&old->shape), ll_parts_of(x, tensor));
     const struct ll_shape part = {.dtype = old->shape.dtype, .rank = 1, .dim = {elements}};
     return ll_rewrite_new_desc(&x->rewrite, x->trace->strings[old->name], &part, memory);
 }
@@ -81,7 +101,7 @@ static bool is_sharded_weight(const struct ll_exchanging *x, uint32_t tensor)
 {
     const struct ll_tensor *t = &x->trace->tensors[tensor];
     return x->gradients.sharded[t->storage] && x->trace->descs[t->desc].memory == LL_WEIGHT &&
-           (x->from_host || ll_replicas_of(x, tensor) > 1);
+           (x->from_host || ll_parts_of(x, tensor) > 1);
 }
 
 static bool reads_weights(const struct ll_exchanging *x, uint32_t op)
@@ -199,6 +219,7 @@ static void gather_some(struct ll_exchanging *x, const struct ll_use *use, const
                                                   .outputs = descs,
                                                   .count = some,
                                                   .experts = experts,
+                                                  .parts = true,
                                                   .after = after};
     uint32_t next = ll_exchange_tensors(x, &exchange);
     for (uint64_t i = 0; i < bucket->count && next != LL_NONE; i++)

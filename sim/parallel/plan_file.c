@@ -306,6 +306,14 @@ static bool check_ways(const struct ll_parallel *plan, uint64_t devices, struct 
     if (plan->data % plan->expert != 0)
         ll_complain(diags, nowhere, "ep %" PRIu64 ": expected a divisor of dp %" PRIu64, plan->expert,
                     plan->data);
+    if (plan->within > 0 && plan->data % plan->within != 0)
+        ll_complain(diags, nowhere, "zero_within %" PRIu64 ": expected a divisor of dp %" PRIu64,
+                    plan->within, plan->data);
+    if (plan->within > 0 && plan->zero == 0)
+        ll_complain(diags, nowhere, "zero_within %" PRIu64 ": nothing is shared with zero 0", plan->within);
+    if (plan->within > 0 && plan->expert > 1)
+        ll_complain(diags, nowhere, "zero_within %" PRIu64 ": not together with ep %" PRIu64, plan->within,
+                    plan->expert);
     if (plan->chunks > 1 && plan->schedule != LL_SCHEDULE_INTERLEAVED)
         ll_complain(diags, nowhere, "chunks %" PRIu64 ": only the schedule interleaved has more than one",
                     plan->chunks);

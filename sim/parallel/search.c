@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Loops, from what is dear to what is cheap: ways to share a product, micro-batches (a program and a replay
- * each), stages and chunks (the layers are divided), kinds of recomputation, stages of ZeRO (a formula). */
+ * each), stages and chunks (the layers are divided), kinds of recomputation, stages of ZeRO, the host's
+ * memory, buckets (a formula). */
 #include "sim/parallel/search.h"
 
 #include "sim/parallel/alike.h"
@@ -210,13 +211,21 @@ static double summed_s(struct searching *s, const struct ll_parallel *plan, cons
     return fmax(sum_s * last, sum_s - stage->backward_s);
 }
 
+/* The state of the optimizer comes from the host and goes back. */
+static double offloaded_s(const struct searching *s, const struct ll_parallel *plan,
+                          const struct stage *stage)
+{
+    double share = plan->zero > 0 ? 1 / (double)plan->data : 1;
+    return plan->offload.optimizer ? 2 * stage->optimizer_bytes * share / s->machine->host.bandwidth_Bps : 0;
+}
+
 /* What a stage does once a step beside its passes. */
 static double tail_s(struct searching *s, const struct ll_parallel *plan, const struct stage *stage)
 {
     double share = plan->zero > 0 ? 1 / (double)plan->data : 1;
     double gather_s = plan->zero > 0 ? among_replicas_s(s, plan, LL_OP_ALL_GATHER, stage->weight_bytes) : 0;
     return (plan->zero < 2 ? summed_s(s, plan, stage) : 0) + stage->update_s * share +
-           (plan->zero < 3 ? gather_s : 0);
+           (plan->zero < 3 ? gather_s : 0) + offloaded_s(s, plan, stage);
 }
 
 /* With ZeRO 3 weights are gathered layer by layer for either pass. What that takes longer than the pass
@@ -258,7 +267,10 @@ static double estimate_bytes(const struct searching *s, const struct base *base,
                              const struct ll_parallel *plan)
 {
     double most_bytes = 0, n = (double)plan->data, weight = plan->zero >= 3 ? 1 / n : 1,
-           optimizer = plan->zero >= 1 ? 1 / n : 1, gradient = plan->zero >= 2 ? 1 / n : 1;
+           optimizer = plan->offload.optimizer ? 0
+                       : plan->zero >= 1       ? 1 / n
+                                               : 1,
+           gradient = plan->zero >= 2 ? 1 / n : 1;
     for (uint64_t i = 0; i < plan->pipeline; i++) {
         const struct stage *stage = &s->stages[i];
         most_bytes = fmax(most_bytes, weight * stage->weight_bytes + optimizer * stage->optimizer_bytes +
@@ -308,23 +320,36 @@ static void keep(struct searching *s, const struct ll_found_plan *plan)
 
 /* --- the loops --- */
 
-/* All stages of ZeRO on stages that are counted; whether any fits. */
-static bool try_sharing(struct searching *s, const struct base *base, struct ll_parallel plan,
-                        uint64_t micro_batches)
+/* Whether it fits. */
+static bool try_plan(struct searching *s, const struct base *base, const struct ll_parallel *plan,
+                     double micro_batches)
 {
-    bool any = false;
+    struct ll_found_plan found = {.plan = *plan, .estimate_bytes = estimate_bytes(s, base, plan)};
+    s->result->considered++;
+    if (found.estimate_bytes > s->capacity_bytes) {
+        s->result->too_large++;
+        return false;
+    }
+    s->result->estimated++;
+    found.estimate_s = estimate_s(s, plan, micro_batches);
+    found.samples_Hz = (double)plan->batch / found.estimate_s;
+    keep(s, &found);
+    return true;
+}
+
+/* All stages of ZeRO on stages that are counted, and the optimizer's state on the host where one does not
+ * fit; whether any fits without that. */
+static bool try_sharing(struct searching *s, const struct base *base, struct ll_parallel plan,
+                        double micro_batches)
+{
+    bool any = false, host = s->machine->host.bandwidth_Bps > 0;
     for (plan.zero = 0; plan.zero <= (plan.data > 1 ? 3u : 0u); plan.zero++) {
-        struct ll_found_plan found = {.plan = plan, .estimate_bytes = estimate_bytes(s, base, &plan)};
-        s->result->considered++;
-        if (found.estimate_bytes > s->capacity_bytes) {
-            s->result->too_large++;
-            continue;
-        }
-        any = true;
-        s->result->estimated++;
-        found.estimate_s = estimate_s(s, &plan, (double)micro_batches);
-        found.samples_Hz = (double)plan.batch / found.estimate_s;
-        keep(s, &found);
+        bool fits = try_plan(s, base, &plan, micro_batches);
+        any = any || fits;
+        plan.offload.optimizer = true;
+        if (!fits && host)
+            try_plan(s, base, &plan, micro_batches);
+        plan.offload.optimizer = false;
     }
     return any;
 }
@@ -341,7 +366,7 @@ static bool try_pieces(struct searching *s, const struct base *base, struct ll_p
     for (int full = 0; full <= (plan.recompute == LL_RECOMPUTE_NONE); full++) {
         plan.recompute = full ? LL_RECOMPUTE_FULL : plan.recompute;
         count_stages(s, base, &plan, &shape);
-        any = try_sharing(s, base, plan, shape.micro_batches) || any;
+        any = try_sharing(s, base, plan, (double)shape.micro_batches) || any;
     }
     return any;
 }
@@ -460,6 +485,24 @@ static bool simulate(struct searching *s, struct ll_found_plan *found)
     return fits;
 }
 
+/* Small buckets leave early, large ones are sent faster, and none is smaller than its largest gradient, so
+ * that only a simulation tells: the best plan's are tried. */
+static void try_buckets(struct searching *s, struct ll_found_plan *best)
+{
+    static const uint64_t sizes[] = {UINT64_C(5) << 20, UINT64_C(100) << 20};
+    struct ll_found_plan found = *best;
+    for (size_t i = 0; best->plan.data > 1 && !s->failed && i < sizeof sizes / sizeof *sizes; i++) {
+        struct ll_found_plan other = found;
+        other.plan.bucket_bytes = sizes[i];
+        other.exposed_s = 0;
+        s->result->considered++;
+        bool fits = simulate(s, &other);
+        *(fits ? &s->result->estimated : &s->result->too_large) += 1;
+        if (fits && other.step_s < best->step_s)
+            *best = other;
+    }
+}
+
 static void simulate_best(struct searching *s)
 {
     uint64_t kept = 0, simulated = 0;
@@ -479,6 +522,8 @@ static void simulate_best(struct searching *s)
     result->found_count = kept;
     qsort(s->found, kept, sizeof *s->found, by_estimate);
     result->found = s->found;
+    if (kept > 0)
+        try_buckets(s, &s->found[0]);
 }
 
 static bool check(const struct ll_trace *trace, const struct ll_machine *machine,

@@ -281,10 +281,11 @@ static size_t terms_of(const struct run *run, uint64_t stage, struct ll_term *te
     return count;
 }
 
-static bool stage_memory(const struct run *run, uint64_t stage, struct ll_footprint *footprint)
+/* `alone`: of a stage that is all there is. */
+static bool stage_memory(const struct run *run, uint64_t stage, const struct ll_footprint *alone,
+                         struct ll_footprint *footprint)
 {
     const struct ll_spread *spread = run->spread;
-    const struct ll_program *first = &spread->programs[spread->program_of[stage]];
     struct ll_pipeline_shape shape = shape_of(spread);
     struct ll_arena scratch = {0};
     struct ll_piece_memory *memory = ll_alloc(&scratch, shape.chunks, sizeof *memory);
@@ -296,7 +297,7 @@ static bool stage_memory(const struct run *run, uint64_t stage, struct ll_footpr
         pieces[c] = &memory[c];
     }
     if (done && shape.chunks * shape.stages * shape.micro_batches == 1)
-        *footprint = first->prepared->footprint;
+        *footprint = *alone;
     else if (done)
         ll_stage_memory(pieces, shape.chunks, shape.stages == 1 ? 1 : ll_slots_in_flight(&shape, stage),
                         footprint);
@@ -317,7 +318,7 @@ static bool sum_stage(const struct run *run, uint64_t stage, struct ll_term *ter
         use->tail_s += run->times[piece].tail_s;
     }
     use->busy_s = m * (use->forward_s + use->backward_s) + use->tail_s;
-    bool done = stage_memory(run, stage, footprint);
+    bool done = stage_memory(run, stage, terms[0].result->footprint, footprint);
     use->memory_bytes = footprint->peak_bytes;
     return done;
 }

@@ -107,6 +107,7 @@ struct ll_result {
     double level_share[LL_MAX_LEVELS]; /* mean use of each level's bandwidth over the step */
     double level_bytes[LL_MAX_LEVELS]; /* traffic out of each level, a step */
     struct ll_exposure network;
+    const struct ll_footprint *footprint; /* with updates where the machine's software puts them */
     bool fits;
     double energy_j;                    /* a step; NaN when the machine does not say */
     struct ll_energy_parts energy;      /* its parts; zero when the machine does not say */
@@ -119,7 +120,7 @@ struct ll_result {
 };
 
 /* NULL on no memory, or after complaining about every op kind that no unit of the machine can run. Lives in
- * the arena, like all it points to except prepared and machine. */
+ * the arena, like all it points to except prepared and what belongs to it, and machine. */
 const struct ll_result *ll_replay(const struct ll_prepared *prepared, const struct ll_machine *machine,
                                   struct ll_arena *arena, struct ll_diags *diags);
 

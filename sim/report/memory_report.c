@@ -46,6 +46,7 @@ const struct ll_memory_report *ll_memory_report(const char *name, const struct l
     struct ll_memory_report *report = look(name, result->prepared->trace, arena);
     if (!report)
         return NULL;
+    report->footprint = *result->footprint;
     report->capacity_bytes = capacity_bytes(result);
     report->cures = ll_cures(result, arena);
     report->cure_count = LL_CURE_COUNT;
@@ -57,7 +58,7 @@ const struct ll_memory_report *ll_memory_report_of_plan(const char *name, const 
                                                         struct ll_arena *arena)
 {
     const struct ll_spread *spread = parallel->spread;
-    const struct ll_footprint *footprint = &parallel->result->prepared->footprint;
+    const struct ll_footprint *footprint = parallel->result->footprint;
     struct ll_memory_report *report =
         look(name, spread->programs[spread->program_of[parallel->fullest]].trace, arena);
     if (!report)

@@ -34,7 +34,7 @@ void ll_report_by_class(const struct ll_footprint *footprint, struct ll_json *js
 static void memory(const struct ll_report *report, struct ll_json *json)
 {
     const struct ll_result *result = report->result;
-    const struct ll_footprint *footprint = &result->prepared->footprint;
+    const struct ll_footprint *footprint = result->footprint;
     ll_json_key(json, "memory");
     ll_json_open_object(json);
     ll_json_put_count(json, "peak_bytes", footprint->peak_bytes);

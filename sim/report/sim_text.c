@@ -106,7 +106,7 @@ static void memory_bar(const struct ll_result *result, unsigned width, struct ll
 
 static void resident_bar(const struct ll_result *result, unsigned width, struct ll_str *out)
 {
-    double peak = (double)result->prepared->footprint.peak_bytes,
+    double peak = (double)result->footprint->peak_bytes,
            size = (double)outermost(result->machine)->size_bytes;
     struct ll_human used, capacity;
     light_bar("resident", ll_binary(&used, peak), ll_binary(&capacity, size), peak / size, "", width, out);

@@ -30,7 +30,7 @@ const struct ll_family ll_paradnn_parts[] = {
 #undef AXIS
 
 #define LL_TPU_CORES(machine_name, type, times, cores)                                                       \
-    .machine = (machine_name), .dtype = (type), .devices = (cores), .batches = (times), .early = true
+    .machine = (machine_name), .dtype = (type), .devices = (cores), .batches = (times)
 #define LL_TPU(machine_name, type, times) LL_TPU_CORES(machine_name, type, times, 8)
 const struct ll_platform ll_paradnn_platforms[LL_PARADNN_PLATFORMS] = {
     [LL_PARADNN_TPU2] = {"TPU v2", LL_TPU("tpu_v2_paradnn", "bf16", 1)},

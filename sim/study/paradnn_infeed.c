@@ -13,7 +13,7 @@
 #define DECODED "100MB/s"
 
 static const struct ll_platform fed[] = {
-    {"TPU v2 fed with images", "tpu_v2_paradnn", {{"host.prepare_bandwidth", DECODED}}, "bf16", 8, 1, true}};
+    {"TPU v2 fed with images", "tpu_v2_paradnn", {{"host.prepare_bandwidth", DECODED}}, "bf16", 8, 1}};
 
 /* Networks as ResNet is one, of other depths and widths, and the real ones of the paper. */
 #define LL_IMAGES                                                                                            \

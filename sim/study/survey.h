@@ -60,7 +60,6 @@ struct ll_platform {
     const char *dtype; /* as the model's parameter has it; without one, all of the recording becomes it */
     uint64_t devices;  /* that share the batch */
     uint64_t batches;  /* how many times the batch of the point */
-    bool early;        /* its compiler puts updates right behind their gradients (sim/memory/early.h) */
 };
 
 struct ll_survey {

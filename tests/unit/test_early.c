@@ -1,5 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "check.h"
+#include "scene.h"
+#include "toy_machine.h"
 #include "toy_trace.h"
 
 #include "sim/memory/early.h"
@@ -35,9 +37,13 @@ static struct ll_trace *two_layers(bool right_behind)
 
 static uint64_t early_of(const struct ll_trace *trace)
 {
-    uint64_t bytes;
-    assert_true(ll_footprint_early(trace, &bytes));
-    return bytes;
+    struct ll_footprint footprint;
+    uint64_t sum_bytes = 0;
+    assert_true(ll_footprint_early(trace, &footprint));
+    for (int i = 0; i < LL_MEMORY_COUNT; i++)
+        sum_bytes += footprint.class_bytes[i];
+    assert_int_equal(sum_bytes, footprint.peak_bytes);
+    return footprint.peak_bytes;
 }
 
 static uint64_t recorded_of(const struct ll_trace *trace)
@@ -71,11 +77,27 @@ static void early_updates_never_need_more(void **state)
     }
 }
 
+/* What the machine's software does decides what a step needs there, of one and the same recording. */
+static void software_says_where_updates_go(void **state)
+{
+    static const char *const words[] = {"false", "true"};
+    (void)state;
+    for (int early = 0; early < 2; early++) {
+        struct scene scene =
+            open_scene_set(two_layers(false), LL_TOY_MACHINE, "software.early_updates", words[early]);
+        play(&scene);
+        assert_non_null(scene.result);
+        assert_int_equal(scene.result->footprint->peak_bytes, (early ? 3 : 4) * 40000);
+        close_scene(&scene);
+    }
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(gradients_die_with_early_updates),
         cmocka_unit_test(early_updates_never_need_more),
+        cmocka_unit_test(software_says_where_updates_go),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -138,6 +138,52 @@ static void memory_in_mixed_precision_is_that_of_the_table(void **state)
     check_memory(dry_model("gpt", true, 1, settings, 3), 124439808 - 960 * 768, shares, 4.0 * 50257 * 768);
 }
 
+/* Eight replicas that share four by four: W = 4 within, N / W = 2 with the same parts of S / W, so that by
+ * distance
+ *
+ *     within     2 (W-1)/W S, with zero 3 once more (W-1)/W S        one device apart from the next, here 4
+ *     between    2 (1/2) S / W                                       four replicas apart */
+static void groups_share_and_add_up_with_their_likes(void **state)
+{
+    enum { WITHIN = 4, TENSOR = 4 };
+    (void)state;
+    struct ll_trace *trace = dry_model("transformer", true, 8, NULL, 0);
+    for (uint64_t zero = 1; zero < 3; zero++) {
+        struct ll_parallel plan = plan_of(DATA, zero);
+        plan.within = WITHIN;
+        struct ll_trace *new = exchanged(trace, &plan);
+        double within = 0, between = 0;
+        for (uint64_t op = 0; op < new->op_count; op++) {
+            const struct ll_form *form = form_of(new, op);
+            if (ll_op_class(form->view.kind) != LL_CLASS_COMMUNICATION)
+                continue;
+            double devices = (double)ll_attr_count(&form->view, LL_ATTR_DEVICES, 1);
+            double size = (double)ll_max(form->bytes_read, form->bytes_written);
+            bool sum = form->view.kind == LL_OP_ALL_REDUCE;
+            assert_int_equal(devices, sum ? DATA / WITHIN : WITHIN);
+            assert_int_equal(ll_attr_count(&form->view, LL_ATTR_STRIDE, 1), sum ? TENSOR * WITHIN : TENSOR);
+            *(sum ? &between : &within) += (sum ? 2 : 1) * (devices - 1) / devices * size;
+        }
+        assert_near(within, 2.0 * (WITHIN - 1) / WITHIN * 4 * PARAMETERS, 1e-5);
+        assert_near(between, 2.0 / 2 * 4 * PARAMETERS / WITHIN, 1e-5);
+        ll_trace_free(new);
+    }
+    ll_trace_free(trace);
+}
+
+static void what_is_shared_by_four_is_a_quarter(void **state)
+{
+    (void)state;
+    struct ll_trace *trace = dry_model("transformer", true, 1, NULL, 0);
+    struct ll_parallel plan = plan_of(DATA, 3), four = plan_of(4, 3);
+    plan.within = 4;
+    struct ll_trace *new = exchanged(trace, &plan), *alone = exchanged(trace, &four);
+    assert_in_range(peak_of(new), peak_of(alone), peak_of(alone) / 10 * 11);
+    ll_trace_free(new);
+    ll_trace_free(alone);
+    ll_trace_free(trace);
+}
+
 static void updates_are_done_by_the_n_th(void **state)
 {
     (void)state;
@@ -284,6 +330,8 @@ int main(void)
         cmocka_unit_test(volumes_are_those_of_the_table),
         cmocka_unit_test(memory_is_that_of_the_table),
         cmocka_unit_test(memory_in_mixed_precision_is_that_of_the_table),
+        cmocka_unit_test(groups_share_and_add_up_with_their_likes),
+        cmocka_unit_test(what_is_shared_by_four_is_a_quarter),
         cmocka_unit_test(updates_are_done_by_the_n_th),
         cmocka_unit_test(buckets_leave_when_they_are_full),
         cmocka_unit_test(without_buckets_each_gradient_goes_by_itself),

@@ -104,6 +104,30 @@ static void nothing_is_found_where_nothing_fits(void **state)
     close_scene(&scene);
 }
 
+/* In the least memory, by steps of a sixteenth, in which there is a plan, the optimizer's state is on the
+ * host. */
+static void where_little_fits_the_host_keeps_the_state(void **state)
+{
+    const struct ll_setting sizes[] = {
+        {"layers", "2"}, {"hidden", "64"}, {"heads", "8"}, {"vocabulary", "100"}, {"seq", "16"}};
+    bool found = false;
+    (void)state;
+    for (double kibibytes = 64; !found; kibibytes *= 17.0 / 16) {
+        char yaml[1024];
+        snprintf(yaml, sizeof yaml, "%smemory:\n  - {name: dram, size: %.0fKiB, bandwidth: 100GB/s}\n",
+                 MACHINE, kibibytes);
+        struct scene scene = open_scene(dry_model("gpt", true, 2, sizes, 5), yaml);
+        const struct ll_search_result *result = search(&scene);
+        const struct ll_found_plan *best = &result->found[0];
+        found = result->found_count > 0 && best->step_s > 0;
+        assert_int_equal(result->considered, result->too_large + result->estimated);
+        assert_true(!found || best->plan.offload.optimizer);
+        assert_true(!found || (double)best->memory_bytes <= kibibytes * 1024);
+        close_scene(&scene);
+        assert_true(kibibytes < 1 << 20);
+    }
+}
+
 /* A rank's share at this batch, recomputing what attention makes. */
 static struct ll_trace *share_of(const struct ll_trace *trace, const struct ll_parallel *plan)
 {
@@ -150,6 +174,7 @@ int main(void)
         cmocka_unit_test(the_best_is_as_good_as_the_best_by_hand),
         cmocka_unit_test(what_is_found_is_in_order_and_all_is_counted),
         cmocka_unit_test(nothing_is_found_where_nothing_fits),
+        cmocka_unit_test(where_little_fits_the_host_keeps_the_state),
         cmocka_unit_test(sharing_products_and_another_batch_go_in_any_order),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
