@@ -459,6 +459,20 @@ static struct ll_kernel kernel_of(const struct doer *doer, const struct ll_varia
     return kernel;
 }
 
+/* What is moved before and behind the work proper, by kernels that do nothing else. */
+static void pass_apart(const struct doer *doer, const struct ll_variant *variant, struct ll_cost *cost,
+                       struct ll_explain *why)
+{
+    if (variant->apart_bytes == 0)
+        return;
+    double share = doer->kernel->memory * (variant->transform ? variant->transform->memory : 1);
+    double memory_Bps = ll_machine_memory_Bps(doer->machine) * share;
+    double passes_s = variant->apart_bytes / memory_Bps;
+    ll_say(why, "passes apart: %.10g / %.10g = %.10g s", variant->apart_bytes, memory_Bps, passes_s);
+    cost->apart_bytes = variant->apart_bytes;
+    cost->apart_s += passes_s;
+}
+
 static void cost_variant(const struct doer *doer, const struct ll_variant *variant, struct ll_cost *cost,
                          struct ll_bounds *bounds, struct ll_explain *why)
 {
@@ -483,13 +497,7 @@ static void cost_variant(const struct doer *doer, const struct ll_variant *varia
     if (is_product(work))
         s.unit.efficiency *= ll_power_share(machine, &s.unit, doer->dtype, why);
     follow_way(&s, fastest_way(&s), cost, bounds, why);
-    double share = doer->kernel->memory * (variant->transform ? variant->transform->memory : 1);
-    double passes_s = variant->apart_bytes / (ll_machine_memory_Bps(machine) * share);
-    if (variant->apart_bytes > 0)
-        ll_say(why, "passes apart: %.10g / %.10g = %.10g s", variant->apart_bytes,
-               ll_machine_memory_Bps(machine) * share, passes_s);
-    cost->apart_bytes = variant->apart_bytes;
-    cost->apart_s += passes_s;
+    pass_apart(doer, variant, cost, why);
     if (bounds) {
         bounds->bound_s += cost->apart_s;
         bounds->pipelined_s += cost->apart_s;
