@@ -13,6 +13,7 @@
 #include "sim/cost/from_host.h"
 #include "sim/cost/layout.h"
 #include "sim/cost/power.h"
+#include "sim/cost/rows.h"
 #include "sim/cost/scatter.h"
 #include "sim/cost/task.h"
 #include "sim/cost/tiles.h"
@@ -118,8 +119,13 @@ static uint64_t employed(const struct sized *s, struct ll_explain *why)
 /* How often the kernel reads and writes its operands. */
 static double passes_of(const struct ll_kernel *kernel, const struct ll_work *work)
 {
-    bool at_hand = work->kind == LL_WORK_VECTOR && work->vector.row > 0 && work->vector.row <= kernel->row;
-    return is_product(work) || at_hand ? 1 : kernel->passes;
+    return is_product(work) || ll_rows_at_hand(kernel, work) ? 1 : kernel->passes;
+}
+
+/* Machine operations for each algorithmic FLOP. */
+static double work_of(const struct ll_kernel *kernel, const struct ll_work *work)
+{
+    return is_product(work) || ll_rows_at_hand(kernel, work) ? 1 : kernel->work;
 }
 
 /* What the kernel does beyond, or short of, the ideal. */
@@ -132,10 +138,9 @@ static void tell_kernel(const struct sized *s, struct ll_explain *why)
            s->unit.efficiency / k->compute, k->compute, s->unit.efficiency);
     if (k->memory < 1)
         ll_say(why, "kernel %s, share of every bandwidth: %.10g", k->name, k->memory);
-    double passes = passes_of(k, s->task.work);
-    if (!is_product(s->task.work) && (k->work > 1 || passes > 1))
-        ll_say(why, "kernel %s: %.10g operations a FLOP, operands moved %.10g times", k->name, k->work,
-               passes);
+    double passes = passes_of(k, s->task.work), work = work_of(k, s->task.work);
+    if (work > 1 || passes > 1)
+        ll_say(why, "kernel %s: %.10g operations a FLOP, operands moved %.10g times", k->name, work, passes);
 }
 
 /* Cycles of what a sequence computes beside its products (gates, activations), at the full rate. */
@@ -188,7 +193,9 @@ static void time_compute(const struct sized *s, const struct ll_way *way, struct
         cycles_beside(s, all_units, why) + casting_cycles(s, why) + index_cycles(s, all_units, why);
     struct ll_layout layout = ll_layout_of(s->kernel, &s->task, s->unit.count, why);
     cost->units_used = ll_min(way->units_used, layout.units);
-    double work = is_product(s->task.work) ? layout.imbalance : s->kernel->work;
+    double work = layout.imbalance;
+    if (!is_product(s->task.work))
+        work = work_of(s->kernel, s->task.work) * ll_rows_imbalance(s->kernel, s->task.work, &s->unit, why);
     cost->compute_cycles = steps * (way->cycles * work + layout.layout_s * rate) + beside;
     cost->compute_s = cost->compute_cycles / rate;
     cost->compute_first_s = fmin(steps * way->first_cycles, cost->compute_cycles) / rate;
@@ -406,9 +413,22 @@ static void follow_way(const struct sized *s, uint32_t index, struct ll_cost *co
     near_traffic(s, &way, cost, why);
     far_traffic(s, &way, cost, why);
     pass_again(s, cost);
+    ll_rows_again(s->machine, s->kernel, s->task.work, s->unit.count, cost, why);
     time_levels(s, &way, 0, s->machine->level_count, cost, why);
     if (bounds)
         follow_tiles(s, &way, cost, bounds, why);
+}
+
+/* What starting the op costs, and what of it the host takes behind its beginning. */
+static void find_start(const struct sized *s, double variant_s, struct ll_cost *cost, struct ll_explain *why)
+{
+    const struct ll_kernel *kernel = s->kernel;
+    double usual_s = kernel->overhead_s > 0 ? kernel->overhead_s : s->machine->software.op_overhead_s;
+    cost->overhead_s = variant_s > 0 ? variant_s : usual_s;
+    cost->behind_s = variant_s > 0 ? 0 : kernel->behind * usual_s;
+    if (cost->behind_s > 0)
+        ll_say(why, "of the overhead, while the device works already: %.10g * %.10g = %.10g s",
+               kernel->behind, usual_s, cost->behind_s);
 }
 
 /* What dependent steps cost beside their work: the device waits for each, however far ahead the host is. */
@@ -439,6 +459,20 @@ static struct ll_kernel kernel_of(const struct doer *doer, const struct ll_varia
     return kernel;
 }
 
+/* What is moved before and behind the work proper, by kernels that do nothing else. */
+static void pass_apart(const struct doer *doer, const struct ll_variant *variant, struct ll_cost *cost,
+                       struct ll_explain *why)
+{
+    if (variant->apart_bytes == 0)
+        return;
+    double share = doer->kernel->memory * (variant->transform ? variant->transform->memory : 1);
+    double memory_Bps = ll_machine_memory_Bps(doer->machine) * share;
+    double passes_s = variant->apart_bytes / memory_Bps;
+    ll_say(why, "passes apart: %.10g / %.10g = %.10g s", variant->apart_bytes, memory_Bps, passes_s);
+    cost->apart_bytes = variant->apart_bytes;
+    cost->apart_s += passes_s;
+}
+
 static void cost_variant(const struct doer *doer, const struct ll_variant *variant, struct ll_cost *cost,
                          struct ll_bounds *bounds, struct ll_explain *why)
 {
@@ -456,22 +490,14 @@ static void cost_variant(const struct doer *doer, const struct ll_variant *varia
     tell_kernel(&s, why);
     *cost = (struct ll_cost){.unit = doer->unit, .clock_hz = s.unit.clock_hz};
     cost->serial = s.kernel->serial;
-    cost->overhead_s = variant->overhead_s > 0    ? variant->overhead_s
-                       : s.kernel->overhead_s > 0 ? s.kernel->overhead_s
-                                                  : software->op_overhead_s;
+    find_start(&s, variant->overhead_s, cost, why);
     cost->apart_s = steps_s(&s, why);
     cost->gap_s = software->gap_s;
     s.unit.count = employed(&s, why);
     if (is_product(work))
         s.unit.efficiency *= ll_power_share(machine, &s.unit, doer->dtype, why);
     follow_way(&s, fastest_way(&s), cost, bounds, why);
-    double share = doer->kernel->memory * (variant->transform ? variant->transform->memory : 1);
-    double passes_s = variant->apart_bytes / (ll_machine_memory_Bps(machine) * share);
-    if (variant->apart_bytes > 0)
-        ll_say(why, "passes apart: %.10g / %.10g = %.10g s", variant->apart_bytes,
-               ll_machine_memory_Bps(machine) * share, passes_s);
-    cost->apart_bytes = variant->apart_bytes;
-    cost->apart_s += passes_s;
+    pass_apart(doer, variant, cost, why);
     if (bounds) {
         bounds->bound_s += cost->apart_s;
         bounds->pipelined_s += cost->apart_s;
@@ -489,9 +515,10 @@ static const struct ll_variant *fastest_variant(const struct doer *doer, const s
         struct ll_timing timing;
         cost_variant(doer, &variants[i], &cost, NULL, NULL);
         ll_cost_time(doer->machine, &cost, NULL, &timing, NULL);
-        if (timing.time_s + timing.overhead_s >= least_s)
+        double variant_s = ll_timing_alone_s(&timing);
+        if (variant_s >= least_s)
             continue;
-        least_s = timing.time_s + timing.overhead_s;
+        least_s = variant_s;
         best = &variants[i];
     }
     return best;

@@ -150,10 +150,15 @@ struct ll_kernel {
     const char *name;
     bool ops[LL_OP_COUNT];
     double overhead_s; /* what starting it costs; 0: op_overhead_s */
+    double behind;     /* share of that which the host takes while the device works already */
     double compute;    /* share of its unit's rate that it reaches */
     double memory;     /* share of the bandwidth of every level that it reaches */
     double passes;     /* how often it moves its operands, at least 1; products tell by their blocking */
-    uint64_t row;   /* of dependent elements that it keeps at hand: passes count for longer rows; 0: always */
+    uint64_t row;   /* of dependent elements that it keeps at hand: passes, reads, side, work and line_s count
+                       for   longer rows; 0: always */
+    double reads;   /* how often it reads rows that it goes along, at least 1 */
+    uint64_t side;  /* rows that a unit works on side by side; 0: they are dealt evenly */
+    bool rounds;    /* a unit begins the next ones when all of them are done */
     double work;    /* machine operations for an algorithmic FLOP, at least 1; not of products */
     double index;   /* and for each element of the result beside */
     uint64_t units; /* as many units as it can employ; 0: all */

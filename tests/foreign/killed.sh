@@ -18,14 +18,12 @@ program_of() {
     cut -d' ' -f1 "/proc/$1/task/$1/children"
 }
 
-# The trace can be read, whole or as far as it goes. Of a recorder that was killed soon there may be none, or one
-# without ops. How many ops it has is added to what the traces before it had.
+# The trace can be read, whole or as far as it goes. Of what was killed soon there may be none, or one without ops. How many ops it has is added to what the traces before it had.
 ops=0 none=0
 look() { # after how long
     "$leadline" verify "$here/t.llt" >"$here/said" 2>&1
     status=$?
-    if [ "$what" != program ] && [ "${1#0.}" -lt 300 ] &&
-        { ! [ -s "$here/t.llt" ] || grep -q 'no op can be read' "$here/said"; }; then
+    if [ "${1#0.}" -lt 300 ] && { ! [ -s "$here/t.llt" ] || grep -q 'no op can be read' "$here/said"; }; then
         none=$((none + 1))
         return
     fi
