@@ -29,9 +29,9 @@ struct ll_catamount_domain_row {
 };
 extern const struct ll_catamount_domain_row ll_catamount_domains[LL_CATAMOUNT_DOMAIN_COUNT];
 
-/* Table 1: what follows from a domain's learning curve, error(m) = alpha m^beta_g of m samples, and from how its
- * networks grow, sigma m^beta_p million parameters. `fitting` is the exponent that the other numbers of the row
- * agree with. Error rates are shares, of language models nats a word and bits a character. */
+/* Table 1: what follows from a domain's learning curve, error(m) = alpha m^beta_g of m samples, and from how
+ * its networks grow, sigma m^beta_p million parameters. `fitting` is the exponent that the other numbers of
+ * the row agree with. Error rates are shares, of language models nats a word and bits a character. */
 struct ll_catamount_law {
     double error_now, error_goal, data_now, alpha, beta_g, fitting, sigma, beta_p;
     double data_scale, model_scale, parameters; /* published; parameters in millions */
