@@ -11,7 +11,8 @@ usage() {
 ./do bench       build, then measure the speed of the program's own parts, and of steps beside PyTorch's
 ./do host        build, calibrate this machine, compare recorded steps of the workloads with predicted ones
 ./do fuzz [N]    N runs of every fuzz target under the sanitizers (100000 when not given)
-./do soak [N]    property tests with N fresh seeds under the sanitizers (20 when not given)
+./do soak [N]    property tests with N fresh seeds under the sanitizers, and N programs and recorders killed
+                 at random moments (20 when not given)
 ./do package     build a .deb below build/release
 END
 }
@@ -143,6 +144,8 @@ soak() {
         }
     done
     say "no law was broken"
+    build release leadline leadline_preload products
+    LL_KILLS=$1 run tests/foreign/killed.sh build/release/sim/cli/leadline build/release/tests/foreign/products
 }
 
 case ${1:-} in

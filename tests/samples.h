@@ -181,6 +181,7 @@ static inline void random_software(struct dice *dice, struct ll_software *softwa
                                               .units = roll_between(dice, 0, 20)};
     software->mapping = roll_between(dice, 0, 9) ? LL_MAPPED_CLOSED_FORM : LL_MAPPED_SEARCH;
     software->strided = roll_between(dice, 0, 1) ? LL_STRIDED_LIBRARY : LL_STRIDED_EXACT;
+    software->scattering = roll_real(dice, 0.3, 1);
     software->convolving = roll_between(dice, 0, 3) ? LL_CONVOLVING_DIRECT : LL_CONVOLVING_COLUMNS;
     software->transform_count = roll_between(dice, 0, 2);
     for (uint64_t i = 0; i < software->transform_count; i++) {

@@ -77,7 +77,7 @@ static double predicted_s(const struct search *search, const struct ll_sample *s
         return 0;
     ll_residency_saved(search->samples->residency, search->machine, sample->op, 0, saved);
     ll_cost_time(search->machine, &cost, saved, &timing, NULL);
-    return timing.time_s + timing.overhead_s;
+    return ll_timing_alone_s(&timing);
 }
 
 static double loss_of(const struct search *search)
@@ -196,6 +196,7 @@ static struct ll_kernel kernel_at(const struct start *start, const struct ll_sam
                                .far = start->share,
                                .serial = start->serial,
                                .passes = 1,
+                               .reads = 1,
                                .work = 1,
                                .rows = sample->most_rows};
     kernel.ops[sample->kind] = true;

@@ -10,8 +10,10 @@
 #include "sim/cost/cost.h"
 
 #include "sim/cost/cast.h"
+#include "sim/cost/from_host.h"
 #include "sim/cost/layout.h"
 #include "sim/cost/power.h"
+#include "sim/cost/rows.h"
 #include "sim/cost/scatter.h"
 #include "sim/cost/task.h"
 #include "sim/cost/tiles.h"
@@ -47,12 +49,12 @@ static bool can_run(const struct ll_unit *unit, const struct ll_work *work, enum
     return moves_only(work) || model->flops_per_cycle(unit, dtype) > 0;
 }
 
-/* Special kernels take plain products whose sides suit them. */
+/* Special kernels take single plain products whose sides suit them. */
 static bool suits(const struct ll_unit *unit, const struct ll_work *work)
 {
     const struct ll_gemm *d = &work->gemm;
     uint64_t align = unit->align;
-    return align == 0 || (work->kind == LL_WORK_GEMM &&
+    return align == 0 || (work->kind == LL_WORK_GEMM && d->batch == 1 &&
                           (d->m % align == 0) + (d->n % align == 0) + (d->k % align == 0) >= 2);
 }
 
@@ -117,8 +119,13 @@ static uint64_t employed(const struct sized *s, struct ll_explain *why)
 /* How often the kernel reads and writes its operands. */
 static double passes_of(const struct ll_kernel *kernel, const struct ll_work *work)
 {
-    bool at_hand = work->kind == LL_WORK_VECTOR && work->vector.row > 0 && work->vector.row <= kernel->row;
-    return is_product(work) || at_hand ? 1 : kernel->passes;
+    return is_product(work) || ll_rows_at_hand(kernel, work) ? 1 : kernel->passes;
+}
+
+/* Machine operations for each algorithmic FLOP. */
+static double work_of(const struct ll_kernel *kernel, const struct ll_work *work)
+{
+    return is_product(work) || ll_rows_at_hand(kernel, work) ? 1 : kernel->work;
 }
 
 /* What the kernel does beyond, or short of, the ideal. */
@@ -131,10 +138,9 @@ static void tell_kernel(const struct sized *s, struct ll_explain *why)
            s->unit.efficiency / k->compute, k->compute, s->unit.efficiency);
     if (k->memory < 1)
         ll_say(why, "kernel %s, share of every bandwidth: %.10g", k->name, k->memory);
-    double passes = passes_of(k, s->task.work);
-    if (!is_product(s->task.work) && (k->work > 1 || passes > 1))
-        ll_say(why, "kernel %s: %.10g operations a FLOP, operands moved %.10g times", k->name, k->work,
-               passes);
+    double passes = passes_of(k, s->task.work), work = work_of(k, s->task.work);
+    if (work > 1 || passes > 1)
+        ll_say(why, "kernel %s: %.10g operations a FLOP, operands moved %.10g times", k->name, work, passes);
 }
 
 /* Cycles of what a sequence computes beside its products (gates, activations), at the full rate. */
@@ -162,15 +168,34 @@ static double casting_cycles(const struct sized *s, struct ll_explain *why)
     return cycles;
 }
 
+/* Finding the place of each element of the result. */
+static double index_cycles(const struct sized *s, double flops_per_cycle, struct ll_explain *why)
+{
+    const struct ll_work *work = s->task.work;
+    uint64_t elements = work->kind == LL_WORK_VECTOR   ? work->vector.elements
+                        : work->kind == LL_WORK_REDUCE ? work->reduce.out_elements
+                                                       : 0;
+    if (s->kernel->index == 0 || elements == 0)
+        return 0;
+    double cycles = (double)elements * s->kernel->index / flops_per_cycle;
+    ll_say(why, "kernel %s, finding places: %" PRIu64 " * %.10g / %.10g = %.10g cycles", s->kernel->name,
+           elements, s->kernel->index, flops_per_cycle, cycles);
+    return cycles;
+}
+
 static void time_compute(const struct sized *s, const struct ll_way *way, struct ll_cost *cost,
                          struct ll_explain *why)
 {
     double steps = (double)s->task.steps, rate = s->unit.clock_hz * s->unit.efficiency;
     double one_unit = ll_unit_model(s->unit.model)->flops_per_cycle(&s->unit, s->task.dtype);
-    double beside = cycles_beside(s, (double)s->unit.count * one_unit, why) + casting_cycles(s, why);
+    double all_units = (double)s->unit.count * one_unit;
+    double beside =
+        cycles_beside(s, all_units, why) + casting_cycles(s, why) + index_cycles(s, all_units, why);
     struct ll_layout layout = ll_layout_of(s->kernel, &s->task, s->unit.count, why);
     cost->units_used = ll_min(way->units_used, layout.units);
-    double work = is_product(s->task.work) ? layout.imbalance : s->kernel->work;
+    double work = layout.imbalance;
+    if (!is_product(s->task.work))
+        work = work_of(s->kernel, s->task.work) * ll_rows_imbalance(s->kernel, s->task.work, &s->unit, why);
     cost->compute_cycles = steps * (way->cycles * work + layout.layout_s * rate) + beside;
     cost->compute_s = cost->compute_cycles / rate;
     cost->compute_first_s = fmin(steps * way->first_cycles, cost->compute_cycles) / rate;
@@ -311,7 +336,7 @@ static double whole_pace(const struct sized *s, const struct ll_way *way, struct
     far_traffic(s, way, cost, NULL);
     time_levels(s, way, 0, s->machine->level_count, cost, NULL);
     cost->unit = 0;
-    cost->apart_s = cost->overhead_s = 0;
+    cost->apart_s = cost->gap_s = cost->overhead_s = 0;
     cost->serial = s->kernel->serial;
     ll_cost_time(s->machine, cost, NULL, &timing, NULL);
     return timing.time_s;
@@ -388,59 +413,22 @@ static void follow_way(const struct sized *s, uint32_t index, struct ll_cost *co
     near_traffic(s, &way, cost, why);
     far_traffic(s, &way, cost, why);
     pass_again(s, cost);
+    ll_rows_again(s->machine, s->kernel, s->task.work, s->unit.count, cost, why);
     time_levels(s, &way, 0, s->machine->level_count, cost, why);
     if (bounds)
         follow_tiles(s, &way, cost, bounds, why);
 }
 
-/* What the workers of the host take to prepare an op's result. */
-static double prepare_s(const struct ll_host *host, enum ll_op_kind kind, uint64_t bytes,
-                        struct ll_explain *why)
+/* What starting the op costs, and what of it the host takes behind its beginning. */
+static void find_start(const struct sized *s, double variant_s, struct ll_cost *cost, struct ll_explain *why)
 {
-    double rate_Bps = kind == LL_OP_HOST_INPUT ? host->prepare_Bps : host->encode_Bps;
-    double workers = (double)ll_max(1, host->workers), time_s = 0;
-    if (rate_Bps > 0) {
-        time_s = (double)bytes / (rate_Bps * workers);
-        ll_say(why, "prepared by the host: %" PRIu64 " / (%.10g * %.10g) = %.10g s", bytes, rate_Bps, workers,
-               time_s);
-    }
-    return time_s;
-}
-
-/* Prepared, then on its way. The latency is that of bringing input at all: what is made of input that came
- * before goes with it. */
-static void cost_from_host(const struct ll_machine *machine, enum ll_op_kind kind, const struct ll_work *work,
-                           struct ll_cost *cost, struct ll_explain *why)
-{
-    const struct ll_host *host = &machine->host;
-    if (host->bandwidth_Bps == 0) {
-        ll_say(why, "inputs are there already: 0 = 0 s");
-        return;
-    }
-    double latency_s = kind == LL_OP_HOST_INPUT ? host->latency_s : 0;
-    cost->prepare_s = prepare_s(host, kind, work->c_bytes, why);
-    cost->host_s = latency_s + (double)work->c_bytes / host->bandwidth_Bps;
-    ll_say(why, "from the host: %.10g + %" PRIu64 " / %.10g = %.10g s", latency_s, work->c_bytes,
-           host->bandwidth_Bps, cost->host_s);
-    if (cost->prepare_s > 0)
-        ll_say(why, "both: %.10g + %.10g = %.10g s", cost->prepare_s, cost->host_s,
-               cost->prepare_s + cost->host_s);
-    cost->host_s += cost->prepare_s;
-}
-
-/* To the host or back: over the same link, nothing to prepare. */
-static void cost_swap(const struct ll_machine *machine, const struct ll_work *work, struct ll_cost *cost,
-                      struct ll_explain *why)
-{
-    const struct ll_host *host = &machine->host;
-    uint64_t bytes = ll_max(work->a_bytes, work->c_bytes);
-    if (host->bandwidth_Bps == 0) {
-        ll_say(why, "nothing is known of the way to the host: 0 = 0 s");
-        return;
-    }
-    cost->host_s = host->latency_s + (double)bytes / host->bandwidth_Bps;
-    ll_say(why, "between host and device: %.10g + %" PRIu64 " / %.10g = %.10g s", host->latency_s, bytes,
-           host->bandwidth_Bps, cost->host_s);
+    const struct ll_kernel *kernel = s->kernel;
+    double usual_s = kernel->overhead_s > 0 ? kernel->overhead_s : s->machine->software.op_overhead_s;
+    cost->overhead_s = variant_s > 0 ? variant_s : usual_s;
+    cost->behind_s = variant_s > 0 ? 0 : kernel->behind * usual_s;
+    if (cost->behind_s > 0)
+        ll_say(why, "of the overhead, while the device works already: %.10g * %.10g = %.10g s",
+               kernel->behind, usual_s, cost->behind_s);
 }
 
 /* What dependent steps cost beside their work: the device waits for each, however far ahead the host is. */
@@ -471,6 +459,20 @@ static struct ll_kernel kernel_of(const struct doer *doer, const struct ll_varia
     return kernel;
 }
 
+/* What is moved before and behind the work proper, by kernels that do nothing else. */
+static void pass_apart(const struct doer *doer, const struct ll_variant *variant, struct ll_cost *cost,
+                       struct ll_explain *why)
+{
+    if (variant->apart_bytes == 0)
+        return;
+    double share = doer->kernel->memory * (variant->transform ? variant->transform->memory : 1);
+    double memory_Bps = ll_machine_memory_Bps(doer->machine) * share;
+    double passes_s = variant->apart_bytes / memory_Bps;
+    ll_say(why, "passes apart: %.10g / %.10g = %.10g s", variant->apart_bytes, memory_Bps, passes_s);
+    cost->apart_bytes = variant->apart_bytes;
+    cost->apart_s += passes_s;
+}
+
 static void cost_variant(const struct doer *doer, const struct ll_variant *variant, struct ll_cost *cost,
                          struct ll_bounds *bounds, struct ll_explain *why)
 {
@@ -488,22 +490,14 @@ static void cost_variant(const struct doer *doer, const struct ll_variant *varia
     tell_kernel(&s, why);
     *cost = (struct ll_cost){.unit = doer->unit, .clock_hz = s.unit.clock_hz};
     cost->serial = s.kernel->serial;
-    cost->overhead_s = variant->overhead_s > 0    ? variant->overhead_s
-                       : s.kernel->overhead_s > 0 ? s.kernel->overhead_s
-                                                  : software->op_overhead_s;
+    find_start(&s, variant->overhead_s, cost, why);
     cost->apart_s = steps_s(&s, why);
     cost->gap_s = software->gap_s;
     s.unit.count = employed(&s, why);
     if (is_product(work))
         s.unit.efficiency *= ll_power_share(machine, &s.unit, doer->dtype, why);
     follow_way(&s, fastest_way(&s), cost, bounds, why);
-    double share = doer->kernel->memory * (variant->transform ? variant->transform->memory : 1);
-    double passes_s = variant->apart_bytes / (ll_machine_memory_Bps(machine) * share);
-    if (variant->apart_bytes > 0)
-        ll_say(why, "passes apart: %.10g / %.10g = %.10g s", variant->apart_bytes,
-               ll_machine_memory_Bps(machine) * share, passes_s);
-    cost->apart_bytes = variant->apart_bytes;
-    cost->apart_s += passes_s;
+    pass_apart(doer, variant, cost, why);
     if (bounds) {
         bounds->bound_s += cost->apart_s;
         bounds->pipelined_s += cost->apart_s;
@@ -521,9 +515,10 @@ static const struct ll_variant *fastest_variant(const struct doer *doer, const s
         struct ll_timing timing;
         cost_variant(doer, &variants[i], &cost, NULL, NULL);
         ll_cost_time(doer->machine, &cost, NULL, &timing, NULL);
-        if (timing.time_s + timing.overhead_s >= least_s)
+        double variant_s = ll_timing_alone_s(&timing);
+        if (variant_s >= least_s)
             continue;
-        least_s = timing.time_s + timing.overhead_s;
+        least_s = variant_s;
         best = &variants[i];
     }
     return best;
@@ -557,11 +552,11 @@ static bool cost_op(const struct ll_machine *machine, enum ll_op_kind kind, cons
         return false;
     }
     if (work->kind == LL_WORK_SWAP) {
-        cost_swap(machine, work, cost, why);
+        ll_host_swaps(&machine->host, work, cost, why);
         return true;
     }
     if (work->kind == LL_WORK_HOST) {
-        cost_from_host(machine, kind, work, cost, why);
+        ll_host_sends(&machine->host, kind, work, cost, why);
         return true;
     }
     struct doer doer = {.machine = machine, .kernel = ll_machine_kernel(machine, kind, work), .work = work};

@@ -67,6 +67,7 @@ struct ll_cost {
     double gap_s;       /* before it, on the device; not of an op that is joined to another */
     double serial;      /* share of the stages beside the slowest that does not overlap with it */
     double overhead_s;  /* what starting the op costs the software */
+    double behind_s;    /* of that, what it takes while the device works already */
     double utilization; /* algorithmic FLOPs over what the unit, all instances, could do meanwhile */
 };
 
@@ -90,8 +91,16 @@ struct ll_timing {
     double time_s;     /* from start to end */
     double exposed_s;  /* of that, what no overlap hides: the first piece's way and latencies */
     double overhead_s; /* what starting the op costs the software, beside time_s; 0 without a unit */
+    double behind_s;   /* of that, what it takes while the device works already */
     uint32_t bound;    /* the largest part of time_s; overhead is not asked */
 };
+
+/* An op alone: it ends when both the device and the software have done with it. */
+static inline double ll_timing_alone_s(const struct ll_timing *timing)
+{
+    double time_s = timing->time_s, behind_s = timing->behind_s;
+    return timing->overhead_s + (time_s > behind_s ? time_s - behind_s : 0);
+}
 
 /* The op's time when saved_bytes[l] of the traffic out of level l did not happen, because earlier ops left
  * data further in (sim/memory/residency.h). NULL when nothing was saved; more than there is counts as all

@@ -16,6 +16,7 @@
  * begins; the units share them evenly. */
 #include "sim/cost/layout.h"
 
+#include "sim/cost/rows.h"
 #include "sim/cost/task.h"
 
 #include <inttypes.h>
@@ -70,10 +71,11 @@ static double busiest_of(uint64_t length, uint64_t slice, uint64_t units)
 static struct ll_layout begin_lines(const struct ll_kernel *kernel, const struct ll_work *work,
                                     uint64_t units, struct ll_explain *why)
 {
-    struct ll_layout layout = {units, 1, (double)work->lines * kernel->line_s / (double)units};
+    double line_s = ll_rows_at_hand(kernel, work) ? 0 : kernel->line_s;
+    struct ll_layout layout = {units, 1, (double)work->lines * line_s / (double)units};
     if (layout.layout_s > 0)
-        ll_say(why, "lines begun: %" PRIu64 " * %.10g / %" PRIu64 " = %.10g s", work->lines, kernel->line_s,
-               units, layout.layout_s);
+        ll_say(why, "lines begun: %" PRIu64 " * %.10g / %" PRIu64 " = %.10g s", work->lines, line_s, units,
+               layout.layout_s);
     return layout;
 }
 

@@ -47,7 +47,8 @@ static struct ll_variant dilated(const struct ll_work *work)
 static struct ll_variant scattered(const struct ll_software *software, const struct ll_work *work)
 {
     const struct ll_conv *c = &work->conv;
-    struct ll_variant v = {.name = "scattering", .work = *work, .rate = software->scattering, .windows = true};
+    struct ll_variant v = {
+        .name = "scattering", .work = *work, .rate = software->scattering, .windows = true};
     bool overlap = c->kernel_h > c->stride_h || c->kernel_w > c->stride_w;
     double pixels = (double)c->batch * (double)c->in_h * (double)c->in_w;
     double windows = (double)c->batch * (double)c->out_h * (double)c->out_w;

@@ -170,7 +170,7 @@ static bool takes(const struct ll_kernel *kernel, enum ll_op_kind kind, const st
 const struct ll_kernel *ll_machine_kernel(const struct ll_machine *machine, enum ll_op_kind kind,
                                           const struct ll_work *work)
 {
-    static const struct ll_kernel perfect = {.compute = 1, .memory = 1, .passes = 1, .work = 1};
+    static const struct ll_kernel perfect = {.compute = 1, .memory = 1, .passes = 1, .reads = 1, .work = 1};
     for (uint64_t i = 0; i < machine->software.kernel_count; i++)
         if (takes(&machine->software.kernels[i], kind, work))
             return &machine->software.kernels[i];

@@ -83,7 +83,7 @@ struct ll_unit {
     double efficiency;      /* sustained share of the peak rate; 1 when not given */
     bool runs[LL_OP_COUNT]; /* which op kinds it is meant for */
     bool runs_listed;       /* false: no `runs` key, it takes what falls to it */
-    uint64_t align;         /* it takes plain products with two sides in multiples of it; 0: any work */
+    uint64_t align;         /* it takes single products with two sides in multiples of it; 0: any work */
     union {
         struct ll_systolic systolic;
         struct ll_matrix matrix;
@@ -150,11 +150,17 @@ struct ll_kernel {
     const char *name;
     bool ops[LL_OP_COUNT];
     double overhead_s; /* what starting it costs; 0: op_overhead_s */
+    double behind;     /* share of that which the host takes while the device works already */
     double compute;    /* share of its unit's rate that it reaches */
     double memory;     /* share of the bandwidth of every level that it reaches */
     double passes;     /* how often it moves its operands, at least 1; products tell by their blocking */
-    uint64_t row;   /* of dependent elements that it keeps at hand: passes count for longer rows; 0: always */
+    uint64_t row;   /* of dependent elements that it keeps at hand: passes, reads, side, work and line_s count
+                       for   longer rows; 0: always */
+    double reads;   /* how often it reads rows that it goes along, at least 1 */
+    uint64_t side;  /* rows that a unit works on side by side; 0: they are dealt evenly */
+    bool rounds;    /* a unit begins the next ones when all of them are done */
     double work;    /* machine operations for an algorithmic FLOP, at least 1; not of products */
+    double index;   /* and for each element of the result beside */
     uint64_t units; /* as many units as it can employ; 0: all */
     double far;     /* the same of the outermost level alone; 0: as of the others */
     double serial;  /* share of what arithmetic and levels take beside the slowest that does not overlap with

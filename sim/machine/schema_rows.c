@@ -152,7 +152,7 @@ static const struct ll_field unit_fields[] = {
     {.key = "runs", .type = LL_TYPE_RUNS, AT(runs), .given_offset = offsetof(struct ll_unit, runs_listed),
      .help = "op classes or kinds that it is for; when not given, what no other unit lists"},
     {.key = "align", .type = LL_TYPE_WHOLE, AT(align), .min = 1, .max = MOST_UNITS,
-     .help = "it takes plain products of which two sides at least are multiples of this, other work goes to the next unit; when not given, all"},
+     .help = "it takes single products of which two sides at least are multiples of this, other work goes to the next unit; when not given, all"},
 };
 #undef AT
 
@@ -226,6 +226,8 @@ static const struct ll_field kernel_fields[] = {
      .help = "op classes or kinds that it runs; of several kernels that name an op the first is taken"},
     {.key = "overhead", .type = LL_TYPE_QUANTITY, AT(overhead_s), .dimension = LL_DIMENSION_TIME, .min = 0,
      .max = MOST_SECONDS, .help = "what starting it costs, in place of op_overhead"},
+    {.key = "behind", .type = LL_TYPE_NUMBER, AT(behind), .min = 0, .max = 1, .otherwise = "0",
+     .help = "share of what starting it costs that the host takes while the device works already"},
     {.key = "compute", .type = LL_TYPE_NUMBER, AT(compute), .min = POSITIVE, .max = 1, .otherwise = "1",
      .help = "share of its unit's rate that it reaches"},
     {.key = "memory", .type = LL_TYPE_NUMBER, AT(memory), .min = POSITIVE, .max = 1, .otherwise = "1",
@@ -233,9 +235,18 @@ static const struct ll_field kernel_fields[] = {
     {.key = "passes", .type = LL_TYPE_NUMBER, AT(passes), .min = 1, .max = MOST_RATE, .otherwise = "1",
      .help = "how often it moves its operands; products tell by their blocking"},
     {.key = "row", .type = LL_TYPE_WHOLE, AT(row), .min = 0, .max = UINT32_MAX, .otherwise = "0",
-     .help = "elements of a row, as of a softmax, that it keeps at hand: `passes` count for longer rows; 0: always"},
+     .help = "elements of a row, as of a softmax, that it keeps at hand: `passes`, `reads`, `side`, `work` and `line` "
+             "count for longer rows; 0: always"},
+    {.key = "reads", .type = LL_TYPE_NUMBER, AT(reads), .min = 1, .max = MOST_RATE, .otherwise = "1",
+     .help = "how often it reads the rows that it goes along; a cache keeps those in progress as far as they fit"},
+    {.key = "side", .type = LL_TYPE_WHOLE, AT(side), .min = 0, .max = MOST_UNITS, .otherwise = "0",
+     .help = "rows that a unit works on side by side; 0 means that elements are dealt evenly"},
+    {.key = "rounds", .type = LL_TYPE_BOOL, AT(rounds), .otherwise = "false",
+     .help = "whether a unit begins the next rows only when all those side by side are done"},
     {.key = "work", .type = LL_TYPE_NUMBER, AT(work), .min = 1, .max = MOST_RATE, .otherwise = "1",
      .help = "machine operations for each algorithmic FLOP of work that is not a product"},
+    {.key = "index", .type = LL_TYPE_NUMBER, AT(index), .min = 0, .max = MOST_RATE, .otherwise = "0",
+     .help = "machine operations beside, for each element of its result, as finding its place by division"},
     {.key = "units", .type = LL_TYPE_WHOLE, AT(units), .min = 0, .max = MOST_UNITS, .otherwise = "0",
      .help = "as many units as it can employ; 0 means all"},
     {.key = "far", .type = LL_TYPE_NUMBER, AT(far), .min = 0, .max = 1, .otherwise = "0",

@@ -27,9 +27,9 @@ static void spend_on_network(struct ll_result *result, uint32_t seq, double time
             time_s;
 }
 
-static void share_out(struct ll_result *result, const struct ll_op_parts *parts)
+static void share_out(struct ll_result *result, const struct ll_op_parts *parts, double behind_s)
 {
-    double spent_s[LL_BOUND_COUNT] = {0}, total_s = 0;
+    double spent_s[LL_BOUND_COUNT] = {[LL_BOUND_OVERHEAD] = behind_s}, total_s = 0;
     for (uint32_t seq = last_to_end(result); seq != LL_NONE;) {
         const struct ll_op_result *op = &result->ops[seq - result->prepared->first_op];
         const struct ll_op_parts *part = &parts[seq - result->prepared->first_op];
@@ -49,11 +49,11 @@ static void share_out(struct ll_result *result, const struct ll_op_parts *parts)
         result->shares[LL_BOUND_COMPUTE] = 1; /* nothing took any time: views only */
 }
 
-void ll_find_bottlenecks(struct ll_result *result, const struct ll_op_parts *parts)
+void ll_find_bottlenecks(struct ll_result *result, const struct ll_op_parts *parts, double behind_s)
 {
     const struct ll_prepared *prepared = result->prepared;
     const struct ll_machine *machine = result->machine;
-    share_out(result, parts);
+    share_out(result, parts, behind_s);
     for (uint64_t l = 0; l < machine->level_count && result->time_s > 0; l++)
         result->level_share[l] = result->level_bytes[l] / (ll_level_Bps(machine, l) * result->time_s);
     double peak = ll_machine_peak_flops(machine, prepared->dtype);

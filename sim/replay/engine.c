@@ -12,7 +12,12 @@
  * what it is late counts:
  *
  *       started[k] = max(started[k - 1], end[k - queue]) + overhead[k]
- *       late[k] = max(0, started[k] - start[k])          without a queue: overhead[k]
+ *       late[k] = max(0, started[k] - behind[k] - start[k])
+ *
+ * where `behind` is what the software still does once the device has begun; all is over when both have done.
+ * Without a queue an op ends when both have done with it:
+ *
+ *       late[k] = overhead[k] - min(behind[k], time[k])
  *
  * Costs depend on the op's form only and are asked once for each; what earlier ops left on chip
  * differs from op to op and is taken off each time. */
@@ -174,18 +179,18 @@ static double buffer_free_s(const struct run *run, uint32_t seq, uint32_t *last)
 }
 
 /* How long the device waits for the software to start this op, which it could begin at start_s. */
-static double late_s(struct run *run, uint32_t seq, double start_s, double overhead_s)
+static double late_s(struct run *run, uint32_t seq, double start_s, const struct ll_timing *timing)
 {
     uint64_t queue = run->machine->software.queue, before = run->queued_count;
     run->queued[run->queued_count++] = seq - run->prepared->first_op;
-    if (queue == 0 || overhead_s == 0)
-        return overhead_s;
+    if (queue == 0 || timing->overhead_s == 0)
+        return timing->overhead_s - fmin(timing->behind_s, timing->time_s);
     if (before >= queue) {
         const struct ll_op_result *op = &run->ops[run->queued[before - queue]];
         run->started_s = fmax(run->started_s, op->start_s + op->time_s);
     }
-    run->started_s += overhead_s;
-    return fmax(0, run->started_s - start_s);
+    run->started_s += timing->overhead_s;
+    return fmax(0, run->started_s - timing->behind_s - start_s);
 }
 
 /* The latest end on these streams (bits) and the op that it was; what has no stream waits for none. */
@@ -217,18 +222,17 @@ static double start_s(const struct run *run, uint32_t seq, uint32_t streams, uin
     return start;
 }
 
-static void place_op(struct run *run, uint32_t seq, uint32_t streams, double time_s, double overhead_s)
+static void place_op(struct run *run, uint32_t seq, uint32_t streams, const struct ll_timing *timing)
 {
     struct ll_op_result *op = &run->ops[seq - run->prepared->first_op];
     struct ll_op_parts *parts = &run->parts[seq - run->prepared->first_op];
     parts->waited_for = LL_NONE;
     op->start_s = start_s(run, seq, streams & ~(1u << STREAM_PROGRAM), &parts->waited_for);
-    parts->overhead_s =
-        streams && streams < 1u << STREAM_NETWORK ? late_s(run, seq, op->start_s, overhead_s) : 0;
-    op->time_s = time_s + parts->overhead_s;
-    op->active_s = time_s;
-    run->active_s += streams == 1u << STREAM_DEVICE ? time_s : 0;
-    run->starting_s += overhead_s;
+    parts->overhead_s = streams && streams < 1u << STREAM_NETWORK ? late_s(run, seq, op->start_s, timing) : 0;
+    op->time_s = timing->time_s + parts->overhead_s;
+    op->active_s = timing->time_s;
+    run->active_s += streams == 1u << STREAM_DEVICE ? timing->time_s : 0;
+    run->starting_s += timing->overhead_s;
     run->end_s = fmax(run->end_s, op->start_s + op->time_s);
     for (unsigned i = 0; streams >> i; i++)
         if (streams >> i & 1) {
@@ -256,7 +260,7 @@ static void time_op(const struct ll_prepared *prepared, const struct ll_machine 
     save_traffic(prepared, machine, seq, saved);
     ll_cost_time(machine, &whole, saved, timing, why);
     if (follows) {
-        timing->overhead_s = 0;
+        timing->overhead_s = timing->behind_s = 0;
         ll_say(why, "fused with the op before it, its start costs nothing: %.10g + 0 = %.10g s",
                timing->time_s, timing->time_s);
     }
@@ -268,7 +272,8 @@ static void run_wait(struct run *run, uint32_t seq)
     struct ll_op_result *result = &run->ops[seq - run->prepared->first_op];
     result->unit = LL_NO_UNIT;
     result->bound = LL_BOUND_HOST;
-    place_op(run, seq, 1u << STREAM_PROGRAM, (double)run->prepared->trace->ops[seq].duration_ns * 1e-9, 0);
+    struct ll_timing timing = {.time_s = (double)run->prepared->trace->ops[seq].duration_ns * 1e-9};
+    place_op(run, seq, 1u << STREAM_PROGRAM, &timing);
 }
 
 /* With other devices, on the streams of all levels whose links are used. */
@@ -278,7 +283,8 @@ static void run_exchange(struct run *run, uint32_t seq)
     const struct ll_price *price = &run->prices[run->prepared->trace->ops[seq].form];
     result->unit = LL_NO_UNIT;
     result->bound = LL_BOUND_NETWORK;
-    place_op(run, seq, price->levels << STREAM_NETWORK, price->exchanged.time_s, 0);
+    struct ll_timing timing = {.time_s = price->exchanged.time_s};
+    place_op(run, seq, price->levels << STREAM_NETWORK, &timing);
 }
 
 static void fill_detail(const struct ll_machine *machine, const struct ll_cost *cost,
@@ -308,7 +314,8 @@ static void run_idle(struct run *run, uint32_t seq)
     struct ll_op_result *result = &run->ops[seq - run->prepared->first_op];
     result->unit = LL_NO_UNIT;
     result->bound = LL_BOUND_DEPENDENCY;
-    place_op(run, seq, 0, 0, 0);
+    struct ll_timing timing = {0};
+    place_op(run, seq, 0, &timing);
 }
 
 static void run_on_device(struct run *run, uint32_t seq, struct ll_op_detail *detail)
@@ -322,7 +329,9 @@ static void run_on_device(struct run *run, uint32_t seq, struct ll_op_detail *de
     run->ops[i].bound = timing.bound;
     run->parts[i].exposed_s = timing.exposed_s;
     enum stream stream = stream_of(&prepared->works[form]);
-    place_op(run, seq, 1u << stream, timing.time_s, stream == STREAM_DEVICE ? timing.overhead_s : 0);
+    if (stream != STREAM_DEVICE)
+        timing.overhead_s = timing.behind_s = 0;
+    place_op(run, seq, 1u << stream, &timing);
     fill_detail(run->machine, &run->costs[form], saved, run->ops[i].time_s, detail);
 }
 
@@ -392,13 +401,13 @@ static void run_ops(struct run *run, struct ll_kind_sums *kinds, struct ll_resul
 
 static bool sum_up(const struct run *run, struct ll_kind_sums *kinds, struct ll_result *result)
 {
-    double steps = (double)run->prepared->steps;
-    result->time_s = run->end_s / steps;
+    double steps = (double)run->prepared->steps, behind_s = fmax(0, run->started_s - run->end_s);
+    result->time_s = (run->end_s + behind_s) / steps;
     result->device_active_s = run->active_s / steps;
     result->starting_s = run->starting_s / steps;
     for (uint64_t l = 0; l < run->machine->level_count; l++)
         result->level_bytes[l] /= steps;
-    ll_find_bottlenecks(result, run->parts);
+    ll_find_bottlenecks(result, run->parts, behind_s);
     ll_sum_energy(result);
     ll_kind_sums_end(kinds, result);
     return ll_find_exposure(result);

@@ -21,8 +21,8 @@ const struct ll_fused *ll_find_fusion(const struct ll_prepared *prepared, enum l
 double ll_level_Bps(const struct ll_machine *machine, uint64_t l);
 
 /* Fills shares, level_share, flop_utilization and fits; time_s, level_bytes and ops are there. parts as long
- * as ops. */
-void ll_find_bottlenecks(struct ll_result *result, const struct ll_op_parts *parts);
+ * as ops. behind_s: what the software takes in all once the last op has ended. */
+void ll_find_bottlenecks(struct ll_result *result, const struct ll_op_parts *parts, double behind_s);
 
 /* Fills network but for the shares; time_s, prices and ops are there. False when memory ran out. */
 bool ll_find_exposure(struct ll_result *result);

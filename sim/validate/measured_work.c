@@ -145,7 +145,9 @@ static void works_GATED(struct ll_row *r)
 /* A row, of h, is looked at whole before any of it is done. */
 static void works_ROWS(struct ll_row *r)
 {
-    ll_row_vector(r, r->kind, elements(r), 1, r->element_flops)->vector.row = ll_row_dim(r, "h");
+    struct ll_work *work = ll_row_vector(r, r->kind, elements(r), 1, r->element_flops);
+    work->vector.row = ll_row_dim(r, "h");
+    work->lines = ll_row_dim(r, "b");
 }
 
 static void add_pool(struct ll_row *r, bool gradient)

@@ -33,6 +33,22 @@ static void save_held(const struct ll_work *work, const struct ll_cost *cost, ui
         saved_bytes[l] = held * cost->level_bytes[l];
 }
 
+/* A row of one op was measured by repeating it on the same operands. A cache in front of the outermost memory
+ * then holds what the run before left, if all of it fits: what was used least recently gives way, so that a
+ * longer sweep finds nothing of itself. Results alternate between two blocks, since the next one is asked for
+ * while the last is still held. */
+static void save_repeated(const struct ll_machine *machine, const struct ll_work *work,
+                          const struct ll_cost *cost, double saved_bytes[LL_MAX_LEVELS])
+{
+    uint64_t outermost = machine->level_count - 1;
+    double bytes = (double)work->a_bytes + (double)work->b_bytes + 2 * (double)work->c_bytes;
+    if (outermost == 0 || !machine->levels[outermost - 1].cache_given)
+        return;
+    uint64_t instances = ll_machine_instances(machine, outermost - 1);
+    if (bytes <= (double)machine->levels[outermost - 1].size_bytes * (double)instances)
+        saved_bytes[outermost] = cost->level_bytes[outermost];
+}
+
 /* The devices that take part, node by node. NULL when memory ran out or there are not so many. */
 static uint64_t *members_of(const struct ll_net *net, const struct ll_measured_part *part)
 {
@@ -86,19 +102,19 @@ struct coming {
     double started_s, host_s;
 };
 
-/* The op that many times, one after the other, each when it was started and the one before it has ended; as
+/* The op that many times, one after the other, each when it was begun and the one before it has ended; as
  * sim/replay does for a trace. A queue is taken to be longer than a row's parts. */
 static void append(const struct ll_machine *machine, const struct ll_timing *timing, double times,
                    struct ll_predicted *p, struct coming *coming)
 {
-    double work_s = timing->time_s, start_s = timing->overhead_s;
+    double work_s = timing->time_s, start_s = timing->overhead_s, begin_s = start_s - timing->behind_s;
     if (machine->software.queue == 0) {
-        p->time_s += times * (work_s + start_s);
+        p->time_s += times * ll_timing_alone_s(timing);
         return;
     }
-    double device_bound_s = fmax(p->time_s, coming->started_s + start_s) + times * work_s;
+    double device_bound_s = fmax(p->time_s, coming->started_s + begin_s) + times * work_s;
     coming->started_s += times * start_s;
-    p->time_s = fmax(device_bound_s, coming->started_s + work_s);
+    p->time_s = fmax(device_bound_s, coming->started_s - timing->behind_s + work_s);
 }
 
 /* Whether the software joins an element-wise op to what is before it. */
@@ -115,8 +131,8 @@ static bool joins(const struct ll_machine *machine, const struct ll_measured_par
 
 /* Adds a part's time; false when no unit runs it. */
 static bool predict_part(const struct ll_machine *machine, const struct ll_measured_part *part,
-                         const struct ll_measured_part *before, struct ll_predicted *p, struct coming *coming,
-                         const char **trouble)
+                         const struct ll_measured_part *before, bool repeated, struct ll_predicted *p,
+                         struct coming *coming, const char **trouble)
 {
     struct ll_cost cost;
     struct ll_timing timing;
@@ -126,6 +142,8 @@ static bool predict_part(const struct ll_machine *machine, const struct ll_measu
         return predict_exchange(machine, part, p, trouble);
     if (!ll_cost_op(machine, part->kind, &part->work, &cost, NULL, trouble))
         return false;
+    if (repeated)
+        save_repeated(machine, &part->work, &cost, saved_bytes);
     cost.gap_s = follows ? 0 : cost.gap_s;
     if (follows)
         save_held(&part->work, &cost, machine->level_count, saved_bytes);
@@ -134,7 +152,8 @@ static bool predict_part(const struct ll_machine *machine, const struct ll_measu
         coming->host_s += timing.time_s;
         return true;
     }
-    timing.overhead_s = follows ? 0 : timing.overhead_s;
+    if (follows)
+        timing.overhead_s = timing.behind_s = 0;
     append(machine, &timing, times, p, coming);
     p->roofline_s += times * roofline_s(machine, &part->work);
     p->overhead_s += times * timing.overhead_s;
@@ -148,9 +167,11 @@ bool ll_predict(const struct ll_machine *machine, const struct ll_measured_works
     *predicted = (struct ll_predicted){0};
     *trouble = NULL;
     for (uint64_t i = 0; i < works->count; i++)
-        if (!predict_part(machine, &works->at[i], i > 0 ? &works->at[i - 1] : NULL, predicted, &coming,
-                          trouble))
+        if (!predict_part(machine, &works->at[i], i > 0 ? &works->at[i - 1] : NULL, works->count == 1,
+                          predicted, &coming, trouble))
             return false;
+    predicted->time_s =
+        fmax(predicted->time_s, coming.started_s); /* the mark that ends a measurement is behind */
     predicted->time_s =
         fmax(predicted->time_s, coming.host_s); /* one step computes while the next one's input comes */
     return true;

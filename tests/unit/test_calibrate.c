@@ -44,6 +44,7 @@ static struct ll_kernel truth_of(enum ll_op_kind kind)
                                .compute = kind == LL_OP_MATMUL ? 0.7 : 1,
                                .memory = 0.5,
                                .passes = 1,
+                               .reads = 1,
                                .work = kind == LL_OP_EXP ? 60 : 1};
     kernel.ops[kind] = true;
     return kernel;

@@ -360,6 +360,27 @@ static void a_kernel_falls_short_of_the_machine(void **state)
     assert_near(timing_of(&machine, &slow, NULL).overhead_s, 7e-6, 1e-18);
 }
 
+/* Five operations for each of 8000 places on 40 lanes, beside the additions. Bytes that move have none, also
+ * where no lane computes. */
+static void finding_the_places_of_a_result_takes_time(void **state)
+{
+    (void)state;
+    struct ll_machine machine = simple();
+    struct ll_work work = {.kind = LL_WORK_VECTOR,
+                           .dtype = LL_F32,
+                           .flops = 8000,
+                           .a_bytes = 64000,
+                           .c_bytes = 32000,
+                           .vector = {.elements = 8000}};
+    struct ll_work move = {.kind = LL_WORK_MOVE, .dtype = LL_I16, .a_bytes = 64000, .c_bytes = 64000};
+    machine.software.kernel_count = 1;
+    machine.software.kernels[0] =
+        (struct ll_kernel){.name = "lost", .compute = 1, .memory = 1, .passes = 1, .work = 1, .index = 5};
+    machine.software.kernels[0].ops[LL_OP_ADD] = machine.software.kernels[0].ops[LL_OP_TRANSPOSE] = true;
+    assert_near(cost_of(&machine, LL_OP_ADD, &work).compute_s, 200e-9 + 1000e-9, 1e-15);
+    assert_near(cost_of(&machine, LL_OP_TRANSPOSE, &move).compute_s, 0, 0);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -381,6 +402,7 @@ int main(void)
         cmocka_unit_test(a_product_of_nothing_computes_nothing),
         cmocka_unit_test(work_below_the_grain_stays_on_few_units),
         cmocka_unit_test(a_kernel_falls_short_of_the_machine),
+        cmocka_unit_test(finding_the_places_of_a_result_takes_time),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -106,6 +106,24 @@ static void a_queue_hides_what_starting_ops_takes(void **state)
     close_scene(&queued);
 }
 
+/* The product begins 40 us before its start is over and takes less, so that a step takes what starting takes:
+ * with a queue while its input still loads, without one behind it. */
+static void what_the_software_does_behind_the_launch_hides_the_work(void **state)
+{
+    static const char *const stacks[] = {
+        "{op_overhead: 100us, queue: 8, kernels: [{name: all, ops: [matrix], behind: 0.4}]}",
+        "{op_overhead: 100us, kernels: [{name: all, ops: [matrix], behind: 0.4}]}"};
+    (void)state;
+    struct scene queued = played("software", stacks[0]), plain = played("software", stacks[1]);
+    const struct ll_op_result *ahead = &queued.result->ops[1], *waiting = &plain.result->ops[1];
+    assert_true(ahead->active_s < 40e-6);
+    assert_near(ahead->start_s + ahead->time_s, 60e-6 + ahead->active_s, 1e-9);
+    assert_near(queued.result->time_s, 100e-6, 1e-9);
+    assert_near(waiting->start_s + waiting->time_s, input_s + 100e-6, 1e-9);
+    close_scene(&queued);
+    close_scene(&plain);
+}
+
 /* A queue hides what starting the product takes, but not the gap before it. */
 static void a_queue_does_not_hide_gaps(void **state)
 {
@@ -228,6 +246,7 @@ int main(void)
         cmocka_unit_test(a_slow_host_is_waited_for),
         cmocka_unit_test(a_fast_host_stays_two_steps_ahead),
         cmocka_unit_test(a_queue_hides_what_starting_ops_takes),
+        cmocka_unit_test(what_the_software_does_behind_the_launch_hides_the_work),
         cmocka_unit_test(a_queue_does_not_hide_gaps),
         cmocka_unit_test(a_short_queue_keeps_the_software_waiting),
         cmocka_unit_test(starting_ops_is_a_share_of_its_own),

@@ -141,7 +141,8 @@ static void the_json_has_base_units_in_the_order_of_the_schema(void **state)
         "0,\"gap\":0,"
         "\"step_overhead\":0,\"grain\":0,\"layout_rows\":1,\"layout_columns\":1,\"fusion\":\"none\","
         "\"convolution\":\"direct\","
-        "\"strided_gradient\":\"exact\",\"mapping\":\"closed_form\",\"objective\":\"time\",\"early_updates\":false,\"collectives\":"
+        "\"strided_gradient\":\"exact\",\"scattering\":1,\"mapping\":\"closed_form\",\"objective\":\"time\","
+        "\"early_updates\":false,\"collectives\":"
         "\"fastest\",\"collective_overhead\":0},\"host\":{"
         "\"latency\":0,\"cores\":0},\"energy\":{\"mac_pj\":{\"bf16\":4.6},\"static_w\":20}}";
     struct ll_str text = {0};

@@ -192,6 +192,52 @@ static void updates_of_packed_triangles_touch_each_element_once_a_vector(void **
     }
 }
 
+static enum ll_op_kind kind_of(uint32_t symbol, const uint64_t *words, unsigned count)
+{
+    static struct ll_meanings meanings;
+    struct ll_call call;
+    struct ll_meant meant;
+    assert_true(ll_decode_call(symbol, words, count, &call));
+    ll_meanings(&meanings);
+    ll_meaning_of(&meanings, &call, &meant);
+    return meant.view.kind;
+}
+
+/* The elements of x are BASE, those of y 2 BASE. */
+static void a_copy_may_be_of_one_element_or_of_the_transpose(void **state)
+{
+    (void)state;
+    const uint64_t all[] = {5, BASE, 1, 2 * BASE, 1}, one[] = {5, BASE, 0, 2 * BASE, 1};
+    assert_int_equal(kind_of(LL_SYMBOL_dcopy_, all, 5), LL_OP_COPY);
+    assert_int_equal(kind_of(LL_SYMBOL_dcopy_, one, 5), LL_OP_EXPAND);
+    const uint64_t plain[] = {ROWS, 111, 3, 4, 1, BASE, 4, 2 * BASE, 4},
+                   turned[] = {ROWS, 112, 3, 4, 1, BASE, 4, 2 * BASE, 3},
+                   itself[] = {'C', 'T', 3, 4, 1, BASE, 3, 4};
+    assert_int_equal(kind_of(LL_SYMBOL_cblas_domatcopy, plain, 9), LL_OP_COPY);
+    assert_int_equal(kind_of(LL_SYMBOL_cblas_domatcopy, turned, 9), LL_OP_TRANSPOSE);
+    assert_int_equal(kind_of(LL_SYMBOL_dimatcopy_, itself, 8), LL_OP_TRANSPOSE);
+}
+
+/* dgesvx of 4 x 4 with two right-hand sides: fact, trans, n, nrhs, a, lda, af, ldaf, equed, b, ldb, x, ldx.
+ */
+static void an_expert_driver_finds_factors_unless_it_is_given_them(void **state)
+{
+    (void)state;
+    static struct ll_meanings meanings;
+    uint64_t words[] = {'N', 'N', 4, 2, BASE, 4, 2 * BASE, 4, 'N', 3 * BASE, 4, 4 * BASE, 4};
+    struct ll_call call;
+    struct ll_meant meant;
+    ll_meanings(&meanings);
+    for (int given = 0; given < 2; given++) {
+        words[0] = given ? 'F' : 'N';
+        assert_true(ll_decode_call(LL_SYMBOL_dgesvx_, words, 13, &call));
+        ll_meaning_of(&meanings, &call, &meant);
+        assert_int_equal(meant.view.kind, LL_OP_GESVX);
+        assert_int_equal(meant.view.input_count, 2 + given);
+        assert_int_equal(meant.view.output_count, 2 - given);
+    }
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -199,6 +245,8 @@ int main(void)
         cmocka_unit_test(symmetric_parts_count_their_mirror_images),
         cmocka_unit_test(triangles_multiply_each_element_and_add_all_but_the_diagonal),
         cmocka_unit_test(updates_of_packed_triangles_touch_each_element_once_a_vector),
+        cmocka_unit_test(a_copy_may_be_of_one_element_or_of_the_transpose),
+        cmocka_unit_test(an_expert_driver_finds_factors_unless_it_is_given_them),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

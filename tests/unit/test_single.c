@@ -110,14 +110,17 @@ static double predicted_s(const struct shape *shape, const struct ll_machine *ma
     return predicted.time_s;
 }
 
+/* Rows were measured by repeating them, so that caches hold what fits; a trace of one op finds them empty.
+ * These are too small to hold anything. */
 static void a_trace_and_a_row_of_one_shape_take_the_same_time(void **state)
 {
-    static const char *const machines[] = {"hwconfigs/v100_sxm2_32gb.yaml", "hwconfigs/tpu_v2.yaml",
-                                           "hwconfigs/xeon_e5_2680v4.yaml", "hwconfigs/t4_framework.yaml"};
+    static const char *const machines[] = {"hwconfigs/tpu_v2.yaml", "hwconfigs/xeon_e5_2680v4.yaml",
+                                           "hwconfigs/v100_sxm2_32gb.yaml", "hwconfigs/t4_framework.yaml"};
+    const struct ll_override small = {"l2.size", "64KiB"};
     struct ll_diags diags = {0};
     (void)state;
     for (size_t m = 0; m < sizeof machines / sizeof *machines; m++) {
-        struct ll_machine *machine = ll_machine_read(machines[m], NULL, NULL, 0, &diags);
+        struct ll_machine *machine = ll_machine_read(machines[m], NULL, &small, m < 2 ? 0 : 1, &diags);
         assert_non_null(machine);
         for (size_t i = 0; i < sizeof shapes / sizeof *shapes; i++)
             assert_near(simulated_s(&shapes[i], machine), predicted_s(&shapes[i], machine), shapes[i].apart);
@@ -125,8 +128,27 @@ static void a_trace_and_a_row_of_one_shape_take_the_same_time(void **state)
     }
 }
 
+/* Of 512 x 768 numbers read and written to either of two blocks, 4.5 MiB: a cache of 48 MiB holds all of them
+ * from run to run, one of 1 MiB none. The way of 3 MiB to and from the memory of 255 GB/s, 12.3 us, and its
+ * latency of 0.35 us take the place of the way out of the cache, less than a third of that. */
+static void a_cache_that_holds_all_spares_the_memory(void **state)
+{
+    static const struct shape relu = {.op = "relu", .row_dtype = "fp32", .dims = "b=512;h=768"};
+    const struct ll_override small[] = {{"software.op_overhead", "0s"}, {"l2.size", "1MiB"}};
+    struct ll_diags diags = {0};
+    (void)state;
+    struct ll_machine *holds = ll_machine_read("hwconfigs/l4.yaml", NULL, small, 1, &diags);
+    struct ll_machine *drops = ll_machine_read("hwconfigs/l4.yaml", NULL, small, 2, &diags);
+    assert_true(holds && drops);
+    double drops_s = predicted_s(&relu, drops), holds_s = predicted_s(&relu, holds), way_s = 3145728 / 255e9;
+    assert_true(drops_s >= way_s && drops_s < 1.1 * way_s && holds_s < way_s / 3);
+    ll_machine_free(holds);
+    ll_machine_free(drops);
+}
+
 int main(void)
 {
-    const struct CMUnitTest tests[] = {cmocka_unit_test(a_trace_and_a_row_of_one_shape_take_the_same_time)};
+    const struct CMUnitTest tests[] = {cmocka_unit_test(a_trace_and_a_row_of_one_shape_take_the_same_time),
+                                       cmocka_unit_test(a_cache_that_holds_all_spares_the_memory)};
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

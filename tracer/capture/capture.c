@@ -351,6 +351,10 @@ static void take_call(struct ll_capture *capture, const struct ll_event *event)
     struct ll_call_form *form = ll_call_form_of(&capture->forms, &event->call);
     if (!thread || !form || (!form->told && !fill_form(capture, &event->call, form)))
         return;
+    if (form->op.kind == LL_OP_OPAQUE && form->op.output_count == 0) { /* what it writes has no elements */
+        capture->summary.empty++;
+        return;
+    }
     note_gap(capture, thread, event->start_ns);
     take_formed(capture, thread, event, form);
 }

@@ -64,3 +64,11 @@ void ll_fix_TRANSPOSED(const struct ll_call *call, struct ll_meant *meant)
     meant->out[0].dim[1] = in->dim[0];
     meant->view.kind = LL_OP_TRANSPOSE;
 }
+
+/* With an increment of zero all elements are copies of one. */
+void ll_fix_ONE_FOR_ALL(const struct ll_call *call, struct ll_meant *meant)
+{
+    (void)call;
+    if (ll_elements(&meant->in[0]) == 1 && ll_elements(&meant->out[0]) != 1)
+        meant->view.kind = LL_OP_EXPAND;
+}

@@ -319,7 +319,7 @@ int main(int argc, char **argv)
     if (tracer == 0) {
         close(ends[0]);
         trace(argv + 1, ends[1]);
-        _exit(CANNOT_RUN);
+        return CANNOT_RUN;
     }
     close(ends[1]);
     arrange_signals(pass_signal);

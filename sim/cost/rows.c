@@ -1,0 +1,81 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "sim/cost/rows.h"
+
+#include "sim/cost/traffic.h"
+
+#include <inttypes.h>
+#include <math.h>
+
+bool ll_rows_at_hand(const struct ll_kernel *kernel, const struct ll_work *work)
+{
+    return work->kind == LL_WORK_VECTOR && work->vector.row > 0 && work->vector.row <= kernel->row;
+}
+
+/* Whether the work is rows that the kernel cannot keep at hand. */
+static bool has_long_rows(const struct ll_kernel *kernel, const struct ll_work *work)
+{
+    return work->kind == LL_WORK_VECTOR && work->vector.row > kernel->row;
+}
+
+static double rows_of(const struct ll_work *work)
+{
+    return fmax(1, (double)work->vector.elements / (double)work->vector.row);
+}
+
+double ll_rows_imbalance(const struct ll_kernel *kernel, const struct ll_work *work,
+                         const struct ll_unit *unit, struct ll_explain *why)
+{
+    if (kernel->side == 0 || unit->model != LL_UNIT_VECTOR || !has_long_rows(kernel, work))
+        return 1;
+    double lanes = (double)unit->count * (double)unit->vector.lanes, elements = (double)work->vector.elements;
+    double evenly = ceil(elements / lanes) * lanes, rows = rows_of(work);
+    double at_once = (double)unit->count * (kernel->rounds ? (double)kernel->side : 1);
+    double rounds = kernel->rounds ? ceil(rows / at_once) : fmax(1, rows / at_once);
+    double imbalance = fmax(1, rounds * at_once * (double)work->vector.row / evenly);
+    ll_say(why, "rows are dealt whole: %.10g rounds of %.10g * %" PRIu64 " elements for %.10g: %.10g", rounds,
+           at_once, work->vector.row, evenly, imbalance);
+    return imbalance;
+}
+
+/* The share of rows in progress that the cache in front of the outermost memory keeps until they are read
+ * again. */
+static double share_kept(const struct ll_machine *machine, const struct ll_kernel *kernel,
+                         const struct ll_work *work, uint64_t units, struct ll_explain *why)
+{
+    uint64_t outermost = machine->level_count - 1;
+    if (outermost == 0 || !machine->levels[outermost - 1].cache_given)
+        return 0;
+    const struct ll_level *cache = &machine->levels[outermost - 1];
+    double capacity = (double)cache->size_bytes * (double)ll_machine_instances(machine, outermost - 1);
+    double at_once = (double)units * (double)ll_max(1, kernel->side), rows = rows_of(work);
+    double progress = fmin(rows, at_once) * (double)work->a_bytes / rows;
+    double kept = fmin(1, fmax(0, 1.5 * (1 - progress / capacity)));
+    ll_say(why, "kept in %s until it is read again: 1.5 * (1 - %.10g / %.10g), from 0 to 1: %.10g",
+           cache->name, progress, capacity, kept);
+    return kept;
+}
+
+static void move(const struct ll_level *level, uint64_t l, double bytes, double written, struct ll_cost *cost)
+{
+    struct ll_toll toll = ll_level_toll(level);
+    cost->level_bytes[l] = bytes;
+    cost->level_written[l] = written;
+    cost->level_price[l] = ll_toll_price(&toll, bytes, written);
+}
+
+void ll_rows_again(const struct ll_machine *machine, const struct ll_kernel *kernel,
+                   const struct ll_work *work, uint64_t units, struct ll_cost *cost, struct ll_explain *why)
+{
+    if (!has_long_rows(kernel, work) || kernel->reads == 1)
+        return;
+    double kept = share_kept(machine, kernel, work, units, why);
+    for (uint64_t l = 0; l < machine->level_count; l++) {
+        const struct ll_level *level = &machine->levels[l];
+        double lost = l + 1 == machine->level_count ? 1 - kept : 1, written = cost->level_written[l];
+        double read = cost->level_bytes[l] - written, again = (kernel->reads - 1) * lost * read;
+        move(level, l, cost->level_bytes[l] + again, written, cost);
+        if (again > 0)
+            ll_say(why, "out of %s, rows read %.10g times: (%.10g - 1) * %.10g * %.10g B more", level->name,
+                   kernel->reads, kernel->reads, lost, read);
+    }
+}

@@ -1,0 +1,109 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Expected numbers follow from the formulas at the head of sim/cost/rows.h, by hand. */
+#include "check.h"
+
+#include "sim/cost/rows.h"
+
+/* f32 rows that are read and written. */
+static struct ll_work rows(uint64_t count, uint64_t length)
+{
+    struct ll_work work = {.kind = LL_WORK_VECTOR, .dtype = LL_F32, .flops = count * length, .lines = count};
+    work.a_bytes = work.c_bytes = 4 * count * length;
+    work.vector.elements = count * length;
+    work.vector.row = length;
+    return work;
+}
+
+/* Ten units of 8 lanes. */
+static const struct ll_unit units = {.model = LL_UNIT_VECTOR, .count = 10, .vector = {.lanes = 8}};
+
+static double imbalance(const struct ll_kernel *kernel, uint64_t count, uint64_t length)
+{
+    struct ll_work work = rows(count, length);
+    return ll_rows_imbalance(kernel, &work, &units, NULL);
+}
+
+static void a_row_is_not_shared_by_units(void **state)
+{
+    const struct ll_kernel even = {0}, whole = {.side = 4};
+    (void)state;
+    assert_near(imbalance(&even, 5, 800), 1, 0);
+    assert_near(imbalance(&whole, 5, 800), 2, 1e-12);
+    assert_near(imbalance(&whole, 13, 800), 1, 1e-12);
+    assert_near(imbalance(&whole, 1, 4), 1, 0); /* one vector, as long as ten rows of that length */
+}
+
+static void the_last_round_takes_as_long_as_a_full_one(void **state)
+{
+    const struct ll_kernel kernel = {.side = 4, .rounds = true};
+    (void)state;
+    assert_near(imbalance(&kernel, 40, 800), 1, 1e-12);
+    assert_near(imbalance(&kernel, 41, 800), 80.0 / 41, 1e-12);
+    assert_near(imbalance(&kernel, 1, 800), 40, 1e-12);
+}
+
+static void short_rows_are_at_hand(void **state)
+{
+    const struct ll_kernel kernel = {.side = 4, .rounds = true, .row = 800};
+    struct ll_work at_most = rows(3, 800), more = rows(3, 801), none = rows(3, 0);
+    (void)state;
+    assert_true(ll_rows_at_hand(&kernel, &at_most));
+    assert_false(ll_rows_at_hand(&kernel, &more));
+    assert_false(ll_rows_at_hand(&kernel, &none));
+    assert_near(imbalance(&kernel, 3, 800), 1, 0);
+}
+
+/* What a memory behind a cache of that many bytes moves of work that asks for `bytes` once. */
+static double outer_bytes(const struct ll_kernel *kernel, const struct ll_work *work, uint64_t cache_bytes,
+                          bool is_cache)
+{
+    const struct ll_machine machine = {
+        .level_count = 2,
+        .levels = {{.name = "cache", .size_bytes = cache_bytes, .cache_given = is_cache},
+                   {.name = "memory"}}};
+    struct ll_cost cost = {
+        .level_bytes = {(double)(work->a_bytes + work->c_bytes), (double)(work->a_bytes + work->c_bytes)},
+        .level_written = {(double)work->c_bytes, (double)work->c_bytes}};
+    ll_rows_again(&machine, kernel, work, units.count, &cost, NULL);
+    assert_near(cost.level_bytes[0], (double)work->a_bytes * kernel->reads + (double)work->c_bytes, 1e-12);
+    assert_near(cost.level_written[1], (double)work->c_bytes, 0);
+    return cost.level_bytes[1];
+}
+
+/* Forty of 1000 rows of 3200 bytes are in progress: 128000 bytes. */
+static void rows_in_progress_are_found_again_as_far_as_they_fit(void **state)
+{
+    const struct ll_kernel kernel = {.side = 4, .reads = 3};
+    struct ll_work work = rows(1000, 800);
+    double once = (double)work.a_bytes;
+    (void)state;
+    assert_near(outer_bytes(&kernel, &work, 3 * 128000, true), 2 * once, 1e-12);
+    assert_near(outer_bytes(&kernel, &work, 2 * 128000, true), 2.5 * once, 1e-12); /* kept: 3/4 */
+    assert_near(outer_bytes(&kernel, &work, 128000, true), 4 * once, 1e-12);
+    assert_near(outer_bytes(&kernel, &work, 3 * 128000, false), 4 * once, 1e-12);
+}
+
+static void a_larger_cache_never_moves_more(void **state)
+{
+    const struct ll_kernel kernel = {.side = 4, .reads = 2.5};
+    struct ll_work work = rows(1000, 800);
+    double before = INFINITY;
+    (void)state;
+    for (uint64_t bytes = 1000; bytes < 1000000; bytes += 1000) {
+        double now = outer_bytes(&kernel, &work, bytes, true);
+        assert_true(now <= before);
+        before = now;
+    }
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(a_row_is_not_shared_by_units),
+        cmocka_unit_test(the_last_round_takes_as_long_as_a_full_one),
+        cmocka_unit_test(short_rows_are_at_hand),
+        cmocka_unit_test(rows_in_progress_are_found_again_as_far_as_they_fit),
+        cmocka_unit_test(a_larger_cache_never_moves_more),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
