@@ -181,6 +181,7 @@ static inline void random_software(struct dice *dice, struct ll_software *softwa
                                               .side = roll_between(dice, 0, 4),
                                               .rounds = roll_between(dice, 0, 1),
                                               .work = roll_real(dice, 1, 10),
+                                              .index = roll_real(dice, 0, 10),
                                               .row = roll_size(dice, 1000),
                                               .units = roll_between(dice, 0, 20)};
     software->mapping = roll_between(dice, 0, 9) ? LL_MAPPED_CLOSED_FORM : LL_MAPPED_SEARCH;
@@ -196,6 +197,10 @@ static inline void random_software(struct dice *dice, struct ll_software *softwa
                                            .most_filter = roll_between(dice, 1, 12),
                                            .products = roll_between(dice, 1, 2),
                                            .fused = roll_between(dice, 0, 1),
+                                           .not_filters = roll_between(dice, 0, 1),
+                                           .block_rows = roll_between(dice, 1, 4),
+                                           .block_columns = roll_between(dice, 1, 8),
+                                           .memory = roll_real(dice, 0.3, 1),
                                            .overhead_s = roll_real(dice, 0, 1e-5)};
         for (unsigned d = 0; d < LL_DTYPE_COUNT; d++)
             transform->rate[d] = roll_between(dice, 0, 3) ? roll_real(dice, 0.3, 1) : 0;

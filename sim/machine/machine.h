@@ -207,7 +207,7 @@ struct ll_software {
     enum ll_convolving convolving;
     enum ll_mapped mapping;
     enum ll_objective objective; /* of the search */
-    bool early_updates; /* of weights, right behind their gradients, else at the end of the step */
+    bool early_updates;          /* of weights, right behind their gradients, else at the end of the step */
     enum ll_algorithm collectives;
     double collective_overhead_s; /* what starting a collective costs, until the first byte leaves */
     double message_overhead_s;    /* the same of a message from one device to another; 0: as much */

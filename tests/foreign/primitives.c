@@ -287,7 +287,7 @@ int main(void)
     pool(dnnl_pooling_avg_include_padding);
     apply(dnnl_eltwise_relu, dnnl_eltwise_relu);
     apply(dnnl_eltwise_tanh, dnnl_eltwise_tanh_use_dst_for_bwd);
-    apply(dnnl_eltwise_gelu_erf, dnnl_eltwise_gelu_erf);
+    apply(dnnl_eltwise_gelu_tanh, dnnl_eltwise_gelu_tanh);
     apply(dnnl_eltwise_swish, dnnl_eltwise_swish);
     soften();
     recur();

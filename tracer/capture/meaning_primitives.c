@@ -115,17 +115,18 @@ static void take_function(const struct ll_call *call, const struct function *fun
             meant->view.kind = functions[i].kind;
 }
 
+/* The op table's gelu is that of tanh; by the error function it is some function of each element. */
 void ll_fix_FUNCTION(const struct ll_call *call, struct ll_meant *meant)
 {
     static const struct function functions[] = {
-        {0x1f, LL_OP_RELU},         {0x2f, LL_OP_TANH},          {0x3f, LL_OP_ELU},
-        {0x4f, LL_OP_SQUARE},       {0x5f, LL_OP_ABS},           {0x6f, LL_OP_SQRT},
-        {0x8f, LL_OP_RELU_CLIPPED}, {0x9f, LL_OP_SOFTPLUS},      {0xaf, LL_OP_SIGMOID},
-        {0xbf, LL_OP_EXP},          {0xcf, LL_OP_GELU},          {0xef, LL_OP_LOG},
-        {0xff, LL_OP_RELU_CLIPPED}, {0x30, LL_OP_GELU},          {0x40, LL_OP_ROUND},
-        {0x70, LL_OP_HARD_SWISH},   {0x100, LL_OP_RELU},         {0x101, LL_OP_TANH},
-        {0x102, LL_OP_ELU},         {0x103, LL_OP_SQRT},         {0x104, LL_OP_SIGMOID},
-        {0x105, LL_OP_EXP},         {0x106, LL_OP_RELU_CLIPPED}, {0x10, LL_OP_RELU_CLIPPED}};
+        {0x1f, LL_OP_RELU},          {0x2f, LL_OP_TANH},        {0x3f, LL_OP_ELU},
+        {0x4f, LL_OP_SQUARE},        {0x5f, LL_OP_ABS},         {0x6f, LL_OP_SQRT},
+        {0x8f, LL_OP_RELU_CLIPPED},  {0x9f, LL_OP_SOFTPLUS},    {0xaf, LL_OP_SIGMOID},
+        {0xbf, LL_OP_EXP},           {0xcf, LL_OP_GELU},        {0xef, LL_OP_LOG},
+        {0xff, LL_OP_RELU_CLIPPED},  {0x40, LL_OP_ROUND},       {0x70, LL_OP_HARD_SWISH},
+        {0x100, LL_OP_RELU},         {0x101, LL_OP_TANH},       {0x102, LL_OP_ELU},
+        {0x103, LL_OP_SQRT},         {0x104, LL_OP_SIGMOID},    {0x105, LL_OP_EXP},
+        {0x106, LL_OP_RELU_CLIPPED}, {0x10, LL_OP_RELU_CLIPPED}};
     take_function(call, functions, sizeof functions / sizeof functions[0], meant);
 }
 
@@ -134,8 +135,7 @@ void ll_fix_DERIVATIVE(const struct ll_call *call, struct ll_meant *meant)
 {
     static const struct function functions[] = {{0x1f, LL_OP_RELU_GRAD},     {0x100, LL_OP_RELU_GRAD},
                                                 {0x101, LL_OP_TANH_GRAD},    {0x103, LL_OP_SQRT_GRAD},
-                                                {0x104, LL_OP_SIGMOID_GRAD}, {0xcf, LL_OP_GELU_GRAD},
-                                                {0x30, LL_OP_GELU_GRAD}};
+                                                {0x104, LL_OP_SIGMOID_GRAD}, {0xcf, LL_OP_GELU_GRAD}};
     take_function(call, functions, sizeof functions / sizeof functions[0], meant);
 }
 
