@@ -207,7 +207,7 @@ struct ll_software {
     enum ll_convolving convolving;
     enum ll_mapped mapping;
     enum ll_objective objective; /* of the search */
-    bool early_updates; /* of weights, right behind their gradients, else at the end of the step */
+    bool early_updates;          /* of weights, right behind their gradients, else at the end of the step */
     enum ll_algorithm collectives;
     double collective_overhead_s; /* what starting a collective costs, until the first byte leaves */
     double message_overhead_s;    /* the same of a message from one device to another; 0: as much */
@@ -280,7 +280,8 @@ struct ll_energy {
     double host_j_per_byte;
     double leakage_w_per_mm2; /* over the area, when static_w is 0 */
     double static_w;
-    double limit_w; /* that the board gives, more than static_w; 0: as much as is asked for */
+    double limit_w;         /* that the board gives, more than static_w; 0: as much as is asked for */
+    double power_per_clock; /* while it holds clocks down, power goes with the clock to this; 0: 1 */
 };
 
 struct ll_area {

@@ -9,8 +9,8 @@
 
 #include "sim/memory/footprint.h"
 
-/* Fills *footprint in time linear in the trace; its peak is at most that of ll_footprint, its peak_op a place in the
- * order of the trace. False when memory ran out. Pure otherwise, thread-safe. */
+/* Fills *footprint in time linear in the trace; its peak is at most that of ll_footprint, its peak_op a place
+ * in the order of the trace. False when memory ran out. Pure otherwise, thread-safe. */
 bool ll_footprint_early(const struct ll_trace *trace, struct ll_footprint *footprint);
 
 /* The one or the other, as software says. */

@@ -56,7 +56,8 @@ struct ll_parallel {
     enum ll_schedule schedule;
     uint64_t chunks; /* pieces of the model on a device, with INTERLEAVED; else 1 */
     uint64_t zero;   /* stage of Rajbhandari et al., ZeRO, 2020: 0 to 3 */
-    uint64_t within; /* so many replicas share so with each other, and what they share is the same elsewhere; 0: all */
+    uint64_t within; /* so many replicas share so with each other, and what they share is the same elsewhere;
+                        0: all */
     enum ll_recompute recompute;
     uint64_t bucket_bytes; /* gradients are exchanged in pieces of at least this; 0: each by itself */
     bool overlap;          /* while the backward pass goes on */

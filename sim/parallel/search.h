@@ -2,11 +2,11 @@
 /* The best plans for a step on so many devices.
  *
  * All ways to write the devices as data x tensor x pipeline are considered, with all micro-batches, chunks,
- * stages of ZeRO and kinds of recomputation that go with them, where one does not fit also with the optimizer's state on
- * the host, and of the best one other sizes of buckets; products are shared within the innermost level
- * of the network. A program of one device is made and replayed once for each way to share products and each
- * micro-batch; what its layers take (sim/parallel/profile.h) gives the time and the memory of every plan
- * built on it in closed form:
+ * stages of ZeRO and kinds of recomputation that go with them, where one does not fit also with the
+ * optimizer's state on the host, and of the best one other sizes of buckets; products are shared within the
+ * innermost level of the network. A program of one device is made and replayed once for each way to share
+ * products and each micro-batch; what its layers take (sim/parallel/profile.h) gives the time and the memory
+ * of every plan built on it in closed form:
  *
  *       m S + (sum of S over stages - S) / v      S: what the slowest stage does with a micro-batch, of m
  *     + exchange and update, less what the last backward pass hides

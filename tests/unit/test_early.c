@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "check.h"
+#include "scene.h"
+#include "toy_machine.h"
 #include "toy_trace.h"
 
 #include "sim/memory/early.h"
 #include "sim/memory/footprint.h"
-#include "sim/replay/replay.h"
-#include "toy_machine.h"
 
 enum { TRACES = 40 };
 
@@ -82,22 +82,14 @@ static void software_says_where_updates_go(void **state)
 {
     static const char *const words[] = {"false", "true"};
     (void)state;
-    struct ll_trace *trace = two_layers(false);
     for (int early = 0; early < 2; early++) {
-        char text[1024];
-        struct ll_arena arena = {0};
-        struct ll_diags diags = {0};
-        snprintf(text, sizeof text, LL_TOY_MACHINE "software: {early_updates: %s}\n", words[early]);
-        struct ll_machine *machine = ll_toy_machine(text);
-        const struct ll_prepared *prepared = ll_prepare(trace, &arena, &diags);
-        const struct ll_result *result = ll_replay(prepared, machine, &arena, &diags);
-        assert_non_null(result);
-        assert_int_equal(result->footprint->peak_bytes, (early ? 3 : 4) * 40000);
-        ll_machine_free(machine);
-        ll_diags_release(&diags);
-        ll_arena_release(&arena);
+        struct scene scene =
+            open_scene_set(two_layers(false), LL_TOY_MACHINE, "software.early_updates", words[early]);
+        play(&scene);
+        assert_non_null(scene.result);
+        assert_int_equal(scene.result->footprint->peak_bytes, (early ? 3 : 4) * 40000);
+        close_scene(&scene);
     }
-    ll_trace_free(trace);
 }
 
 int main(void)
