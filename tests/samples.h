@@ -160,7 +160,8 @@ static inline struct ll_machine random_machine(struct dice *dice)
         machine.energy = (struct ll_energy){.mac_j[LL_F32] = roll_real(dice, 1e-13, 1e-10),
                                             .off_chip_j_per_byte = roll_real(dice, 1e-12, 1e-10),
                                             .static_w = roll_real(dice, 0, 50),
-                                            .limit_w = roll_real(dice, 51, 400)};
+                                            .limit_w = roll_real(dice, 51, 400),
+                                            .power_per_clock = roll_real(dice, 1, 3)};
     if (roll_between(dice, 0, 2) == 0 && can_search(&machine))
         machine.software.mapping = LL_MAPPED_SEARCH;
     return machine;
@@ -175,7 +176,11 @@ static inline void random_software(struct dice *dice, struct ll_software *softwa
                                               .overhead_s = roll_real(dice, 0, 1e-5),
                                               .compute = roll_real(dice, 0.3, 1),
                                               .memory = roll_real(dice, 0.3, 1),
+                                              .behind = roll_real(dice, 0, 1),
                                               .passes = roll_real(dice, 1, 3),
+                                              .reads = roll_real(dice, 1, 4),
+                                              .side = roll_between(dice, 0, 4),
+                                              .rounds = roll_between(dice, 0, 1),
                                               .work = roll_real(dice, 1, 10),
                                               .index = roll_real(dice, 0, 10),
                                               .row = roll_size(dice, 1000),
@@ -267,6 +272,7 @@ static inline struct ll_work random_work(struct dice *dice)
         work.kind = LL_WORK_VECTOR;
         work.flops = elements * roll_between(dice, 1, 12);
         work.vector.elements = elements;
+        work.vector.row = roll_between(dice, 0, 1) ? roll_size(dice, elements) : 0;
         return work;
     case 2:
         work.kind = LL_WORK_REDUCE;

@@ -36,15 +36,10 @@ static bool moves_only(const struct ll_work *work)
     return work->kind == LL_WORK_MOVE || work->kind == LL_WORK_GATHER;
 }
 
-static bool is_product(const struct ll_work *work)
-{
-    return work->kind == LL_WORK_GEMM || work->kind == LL_WORK_CONV || work->kind == LL_WORK_SEQUENCE;
-}
-
 static bool can_run(const struct ll_unit *unit, const struct ll_work *work, enum ll_dtype dtype)
 {
     const struct ll_unit_model *model = ll_unit_model(unit->model);
-    if (is_product(work) ? !model->products : !model->elements)
+    if (ll_is_product(work) ? !model->products : !model->elements)
         return false;
     return moves_only(work) || model->flops_per_cycle(unit, dtype) > 0;
 }
@@ -116,18 +111,6 @@ static uint64_t employed(const struct sized *s, struct ll_explain *why)
     return count;
 }
 
-/* How often the kernel reads and writes its operands. */
-static double passes_of(const struct ll_kernel *kernel, const struct ll_work *work)
-{
-    return is_product(work) || ll_rows_at_hand(kernel, work) ? 1 : kernel->passes;
-}
-
-/* Machine operations for each algorithmic FLOP. */
-static double work_of(const struct ll_kernel *kernel, const struct ll_work *work)
-{
-    return is_product(work) || ll_rows_at_hand(kernel, work) ? 1 : kernel->work;
-}
-
 /* What the kernel does beyond, or short of, the ideal. */
 static void tell_kernel(const struct sized *s, struct ll_explain *why)
 {
@@ -138,7 +121,7 @@ static void tell_kernel(const struct sized *s, struct ll_explain *why)
            s->unit.efficiency / k->compute, k->compute, s->unit.efficiency);
     if (k->memory < 1)
         ll_say(why, "kernel %s, share of every bandwidth: %.10g", k->name, k->memory);
-    double passes = passes_of(k, s->task.work), work = work_of(k, s->task.work);
+    double passes = ll_rows_passes(k, s->task.work), work = ll_rows_work(k, s->task.work);
     if (work > 1 || passes > 1)
         ll_say(why, "kernel %s: %.10g operations a FLOP, operands moved %.10g times", k->name, work, passes);
 }
@@ -193,9 +176,8 @@ static void time_compute(const struct sized *s, const struct ll_way *way, struct
         cycles_beside(s, all_units, why) + casting_cycles(s, why) + index_cycles(s, all_units, why);
     struct ll_layout layout = ll_layout_of(s->kernel, &s->task, s->unit.count, why);
     cost->units_used = ll_min(way->units_used, layout.units);
-    double work = layout.imbalance;
-    if (!is_product(s->task.work))
-        work = work_of(s->kernel, s->task.work) * ll_rows_imbalance(s->kernel, s->task.work, &s->unit, why);
+    double work = layout.imbalance * ll_rows_work(s->kernel, s->task.work) *
+                  ll_rows_imbalance(s->kernel, s->task.work, &s->unit, why);
     cost->compute_cycles = steps * (way->cycles * work + layout.layout_s * rate) + beside;
     cost->compute_s = cost->compute_cycles / rate;
     cost->compute_first_s = fmin(steps * way->first_cycles, cost->compute_cycles) / rate;
@@ -272,7 +254,7 @@ static void time_levels(const struct sized *s, const struct ll_way *way, uint64_
 /* The model's way, or none at all for a product of nothing. */
 static bool ask_way(const struct sized *s, uint32_t index, struct ll_way *way, struct ll_explain *why)
 {
-    if (!is_product(s->task.work) || s->task.is_product)
+    if (!ll_is_product(s->task.work) || s->task.is_product)
         return ll_unit_model(s->unit.model)->way(&s->unit, &s->task, index, way, why);
     *way = (struct ll_way){.units_used = 1};
     ll_say(why, "an empty product: nothing is computed");
@@ -379,16 +361,6 @@ static uint32_t fastest_way(const struct sized *s)
     return best;
 }
 
-static void pass_again(const struct sized *s, struct ll_cost *cost)
-{
-    double passes = passes_of(s->kernel, s->task.work);
-    for (uint64_t l = 0; l < s->machine->level_count; l++) {
-        cost->level_bytes[l] *= passes;
-        cost->level_written[l] *= passes;
-        cost->level_price[l] *= passes;
-    }
-}
-
 /* The way once more, tile by tile. */
 static void follow_tiles(const struct sized *s, const struct ll_way *way, const struct ll_cost *cost,
                          struct ll_bounds *bounds, struct ll_explain *why)
@@ -397,7 +369,7 @@ static void follow_tiles(const struct sized *s, const struct ll_way *way, const 
     struct ll_timing timing;
     ll_cost_time(s->machine, cost, NULL, &timing, NULL);
     bounds->bound_s = bounds->pipelined_s = timing.time_s;
-    if (is_product(s->task.work) && !s->task.is_product)
+    if (ll_is_product(s->task.work) && !s->task.is_product)
         return;
     if (ll_outer_tiles(s->machine, &s->task, way, &nest, why))
         bounds->pipelined_s = ll_tiled_s(s->machine, cost, &nest, why);
@@ -412,7 +384,6 @@ static void follow_way(const struct sized *s, uint32_t index, struct ll_cost *co
     time_compute(s, &way, cost, why);
     near_traffic(s, &way, cost, why);
     far_traffic(s, &way, cost, why);
-    pass_again(s, cost);
     ll_rows_again(s->machine, s->kernel, s->task.work, s->unit.count, cost, why);
     time_levels(s, &way, 0, s->machine->level_count, cost, why);
     if (bounds)
@@ -494,7 +465,7 @@ static void cost_variant(const struct doer *doer, const struct ll_variant *varia
     cost->apart_s = steps_s(&s, why);
     cost->gap_s = software->gap_s;
     s.unit.count = employed(&s, why);
-    if (is_product(work))
+    if (ll_is_product(work))
         s.unit.efficiency *= ll_power_share(machine, &s.unit, doer->dtype, why);
     follow_way(&s, fastest_way(&s), cost, bounds, why);
     pass_apart(doer, variant, cost, why);

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "sim/cost/rows.h"
 
+#include "sim/cost/task.h"
 #include "sim/cost/traffic.h"
 
 #include <inttypes.h>
@@ -9,6 +10,17 @@
 bool ll_rows_at_hand(const struct ll_kernel *kernel, const struct ll_work *work)
 {
     return work->kind == LL_WORK_VECTOR && work->vector.row > 0 && work->vector.row <= kernel->row;
+}
+
+/* Operands of products move as their blocking says. */
+double ll_rows_passes(const struct ll_kernel *kernel, const struct ll_work *work)
+{
+    return ll_is_product(work) || ll_rows_at_hand(kernel, work) ? 1 : kernel->passes;
+}
+
+double ll_rows_work(const struct ll_kernel *kernel, const struct ll_work *work)
+{
+    return ll_is_product(work) || ll_rows_at_hand(kernel, work) ? 1 : kernel->work;
 }
 
 /* Whether the work is rows that the kernel cannot keep at hand. */
@@ -66,7 +78,13 @@ static void move(const struct ll_level *level, uint64_t l, double bytes, double 
 void ll_rows_again(const struct ll_machine *machine, const struct ll_kernel *kernel,
                    const struct ll_work *work, uint64_t units, struct ll_cost *cost, struct ll_explain *why)
 {
-    if (!has_long_rows(kernel, work) || kernel->reads == 1)
+    double passes = ll_rows_passes(kernel, work);
+    for (uint64_t l = 0; l < machine->level_count; l++) {
+        cost->level_bytes[l] *= passes;
+        cost->level_written[l] *= passes;
+        cost->level_price[l] *= passes;
+    }
+    if (!has_long_rows(kernel, work) || kernel->reads <= 1)
         return;
     double kept = share_kept(machine, kernel, work, units, why);
     for (uint64_t l = 0; l < machine->level_count; l++) {

@@ -25,13 +25,17 @@
  * for longer ones only. Pure, as the rest. */
 bool ll_rows_at_hand(const struct ll_kernel *kernel, const struct ll_work *work);
 
+/* How often the kernel moves its operands, and machine operations for each algorithmic FLOP. */
+double ll_rows_passes(const struct ll_kernel *kernel, const struct ll_work *work);
+double ll_rows_work(const struct ll_kernel *kernel, const struct ll_work *work);
+
 /* How many times as long as evenly dealt the unit computes that gets most rows, at least 1; 1 where the
  * kernel does not say how many rows a unit works on. */
 double ll_rows_imbalance(const struct ll_kernel *kernel, const struct ll_work *work,
                          const struct ll_unit *unit, struct ll_explain *why);
 
-/* Adds to the levels' traffic what the kernel moves more than once, on so many units. Nothing for products.
- */
+/* Adds to the levels' traffic what the kernel moves more than once, by passes and by reading rows again, on
+ * so many units. Nothing for products. */
 void ll_rows_again(const struct ll_machine *machine, const struct ll_kernel *kernel,
                    const struct ll_work *work, uint64_t units, struct ll_cost *cost, struct ll_explain *why);
 

@@ -73,7 +73,7 @@ static double outer_bytes(const struct ll_kernel *kernel, const struct ll_work *
 /* Forty of 1000 rows of 3200 bytes are in progress: 128000 bytes. */
 static void rows_in_progress_are_found_again_as_far_as_they_fit(void **state)
 {
-    const struct ll_kernel kernel = {.side = 4, .reads = 3};
+    const struct ll_kernel kernel = {.side = 4, .passes = 1, .reads = 3};
     struct ll_work work = rows(1000, 800);
     double once = (double)work.a_bytes;
     (void)state;
@@ -85,7 +85,7 @@ static void rows_in_progress_are_found_again_as_far_as_they_fit(void **state)
 
 static void a_larger_cache_never_moves_more(void **state)
 {
-    const struct ll_kernel kernel = {.side = 4, .reads = 2.5};
+    const struct ll_kernel kernel = {.side = 4, .passes = 1, .reads = 2.5};
     struct ll_work work = rows(1000, 800);
     double before = INFINITY;
     (void)state;
