@@ -42,7 +42,7 @@ foreach(header tracer/lives.h tracer/op_table.def tracer/ops.h tracer/profile.h 
   install(FILES ${header} DESTINATION include/leadline/${folder})
 endforeach()
 install(DIRECTORY hwconfigs traces examples DESTINATION share/leadline
-  FILES_MATCHING PATTERN "*.yaml" PATTERN "residuals.csv" PATTERN "kernels/*.txt" PATTERN "*.llt" PATTERN "README.md")
+  FILES_MATCHING PATTERN "*.yaml" PATTERN "residuals.csv" PATTERN "kernels/*.txt" PATTERN "kernels/LICENSE" PATTERN "*.llt" PATTERN "README.md")
 install(FILES LICENSE DESTINATION share/doc/leadline RENAME copyright)
 
 set(CPACK_GENERATOR DEB)

@@ -325,3 +325,21 @@ uint64_t ll_flops_GESVDQ(const struct ll_op_view *op)
     struct ll_counted left = vectors(op) & LL_VECTORS_LEFT ? ll_counted_ormqr(m, n, n) : nothing();
     return ll_weigh(op, ll_both(triangle, left));
 }
+
+/* Of a[m, n] and b[p, n], taken to be of full rank: QR factors of b with pivots, RQ factors of those l =
+ * min(p, n) rows, whose reflectors turn a as well, QR factors of the n - l columns of a beside them, and six
+ * sweeps, which are assumed, over two triangles of l rows: each of l (l - 1) / 2 pairs rotates rows and
+ * columns of both (24 l) and what the vectors are (Bai and Demmel, SIAM J. Sci. Comput. 14, 1993; LAPACK
+ * Users' Guide, 2.3.5.3). */
+uint64_t ll_flops_GGSVD(const struct ll_op_view *op)
+{
+    enum { SWEEPS = 6, VALUES_END = 3 };
+    uint64_t m = rows(op, 0), n = columns(op, 0), p = rows(op, 1), l = ll_min(p, n), rest = n - l;
+    struct ll_counted of_b = ll_both(ll_counted_geqrf(p, n), ll_counted_geqrf(n, l));
+    struct ll_counted of_a = ll_both(ll_counted_ormqr(n, m, l), ll_counted_geqrf(m, rest));
+    uint64_t pair = ll_mul(24, l), pairs = l ? ll_mul(l, l - 1) / 2 : 0;
+    for (uint32_t i = VALUES_END; i < op->output_count; i++)
+        pair = ll_add(pair, ll_mul(6, op->out[i].dim[0]));
+    struct ll_counted turned = ll_both(of_a, ll_counted_ormqr(m, l, ll_min(m, rest)));
+    return ll_weigh(op, ll_both(ll_both(of_b, turned), ll_halves(ll_mul3(6 * SWEEPS, pairs, pair))));
+}

@@ -5,9 +5,6 @@
 
 #include <math.h>
 
-/* Fitted on neusight_ops.csv: T4 keeps 0.55 of its clock with the energies of hwconfigs/technology. */
-static const double power_per_clock = 1.15;
-
 double ll_power_share(const struct ll_machine *machine, const struct ll_unit *unit, enum ll_dtype dtype,
                       struct ll_explain *why)
 {
@@ -18,7 +15,7 @@ double ll_power_share(const struct ll_machine *machine, const struct ll_unit *un
     double left_w = energy->limit_w - energy->static_w;
     if (energy->limit_w == 0 || asked_w <= left_w)
         return 1;
-    double share = pow(left_w / asked_w, 1 / power_per_clock);
+    double share = pow(left_w / asked_w, 1 / fmax(1, energy->power_per_clock));
     ll_say(why, "%s, power left of what the full clock asks for: (%.10g - %.10g) / %.10g = %.10g", unit->name,
            energy->limit_w, energy->static_w, asked_w, left_w / asked_w);
     ll_say(why, "%s sustains %.10g of its clock with that", unit->name, share);

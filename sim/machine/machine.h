@@ -280,7 +280,8 @@ struct ll_energy {
     double host_j_per_byte;
     double leakage_w_per_mm2; /* over the area, when static_w is 0 */
     double static_w;
-    double limit_w; /* that the board gives, more than static_w; 0: as much as is asked for */
+    double limit_w;         /* that the board gives, more than static_w; 0: as much as is asked for */
+    double power_per_clock; /* while it holds clocks down, power goes with the clock to this; 0: 1 */
 };
 
 struct ll_area {

@@ -456,6 +456,9 @@ static const struct ll_field energy_fields[] = {
     {.key = "limit_w", .type = LL_TYPE_NUMBER, AT(limit_w), .unit = "W", .min = POSITIVE, .max = 1e9,
      .help = "power that the board gives, in W: with products clocks sink until `static_w` and the energy of their "
              "arithmetic keep within it; when not given, as much as is asked for"},
+    {.key = "power_per_clock", .type = LL_TYPE_NUMBER, AT(power_per_clock), .min = 1, .max = 3,
+     .help = "while `limit_w` holds clocks down, power goes with the clock to this: 1 where the voltage stays, 3 where it "
+             "follows; when not given, 1"},
 };
 #undef AT
 static const struct ll_table energy_table = {TABLE("energy section", energy_fields, struct ll_energy)};

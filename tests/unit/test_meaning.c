@@ -218,6 +218,14 @@ static void a_copy_may_be_of_one_element_or_of_the_transpose(void **state)
     assert_int_equal(kind_of(LL_SYMBOL_dimatcopy_, itself, 8), LL_OP_TRANSPOSE);
 }
 
+/* dgemm_ of 3 x 4 and no depth, beta not zero. */
+static void a_product_without_depth_scales_what_it_adds_to(void **state)
+{
+    (void)state;
+    const uint64_t words[] = {COLUMNS, 'N', 'T', 3, 4, 0, 1, BASE, 3, 2 * BASE, 4, 1, 3 * BASE, 3};
+    assert_int_equal(kind_of(LL_SYMBOL_dgemm_, words, 14), LL_OP_SCAL);
+}
+
 /* dgesvx of 4 x 4 with two right-hand sides: fact, trans, n, nrhs, a, lda, af, ldaf, equed, b, ldb, x, ldx.
  */
 static void an_expert_driver_finds_factors_unless_it_is_given_them(void **state)
@@ -246,6 +254,7 @@ int main(void)
         cmocka_unit_test(triangles_multiply_each_element_and_add_all_but_the_diagonal),
         cmocka_unit_test(updates_of_packed_triangles_touch_each_element_once_a_vector),
         cmocka_unit_test(a_copy_may_be_of_one_element_or_of_the_transpose),
+        cmocka_unit_test(a_product_without_depth_scales_what_it_adds_to),
         cmocka_unit_test(an_expert_driver_finds_factors_unless_it_is_given_them),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -39,12 +39,14 @@ static void enough_power_changes_nothing(void **state)
     assert_true(compute_s(MACHINE(", limit_w: 300"), LL_OP_MATMUL, &product) == free_s);
 }
 
-/* 40 of 100 W are left: 0.4^(1 / 1.15) of the clock, 0.4508 by a pocket calculator. */
+/* 40 of 100 W are left: as much of the clock, or 0.4^(1 / 1.15), 0.4508 by a pocket calculator. */
 static void products_take_longer_where_power_is_short(void **state)
 {
     (void)state;
     double free_s = compute_s(MACHINE(""), LL_OP_MATMUL, &product);
-    assert_near(free_s / compute_s(MACHINE(", limit_w: 60"), LL_OP_MATMUL, &product), 0.4508, 1e-4);
+    assert_near(free_s / compute_s(MACHINE(", limit_w: 60"), LL_OP_MATMUL, &product), 0.4, 1e-9);
+    double follows_s = compute_s(MACHINE(", limit_w: 60, power_per_clock: 1.15"), LL_OP_MATMUL, &product);
+    assert_near(free_s / follows_s, 0.4508, 1e-4);
 }
 
 static void other_work_keeps_the_clock(void **state)
@@ -60,13 +62,15 @@ static void other_work_keeps_the_clock(void **state)
     assert_true(compute_s(MACHINE(", limit_w: 21"), LL_OP_ADD, &add) == free_s);
 }
 
-/* Units without work draw nothing: of 50 employed ones each keeps more of its clock. */
+/* Units without work draw nothing: 50 employed ones keep all of their clock, of 100 each keeps more than
+ * half. */
 static void units_without_work_draw_no_power(void **state)
 {
     (void)state;
-    double all_s = compute_s(MACHINE(", limit_w: 70") "software: {grain: 0}\n", LL_OP_MATMUL, &product);
-    double half_s =
-        compute_s(MACHINE(", limit_w: 70") "software: {grain: 40000000}\n", LL_OP_MATMUL, &product);
+    double all_s = compute_s(MACHINE(", limit_w: 70, power_per_clock: 1.15") "software: {grain: 0}\n",
+                             LL_OP_MATMUL, &product);
+    double half_s = compute_s(MACHINE(", limit_w: 70, power_per_clock: 1.15") "software: {grain: 40000000}\n",
+                              LL_OP_MATMUL, &product);
     double free_s = compute_s(MACHINE("") "software: {grain: 40000000}\n", LL_OP_MATMUL, &product);
     assert_true(half_s == free_s && all_s < half_s);
 }

@@ -140,6 +140,13 @@ static bool holds(struct ll_meant *meant)
     return true;
 }
 
+/* A product of no elements is added to something: all that is left is what it is scaled by. */
+static bool only_scales(const struct ll_meaning_row *row, const struct ll_meant *meant)
+{
+    return row->operands[0].part == LL_PART_ADDS && meant->view.input_count == 1 &&
+           meant->view.output_count == 1 && meant->inputs[0] == meant->outputs[0];
+}
+
 static bool build(const struct ll_call *call, const struct ll_meaning_row *row, struct ll_meant *meant)
 {
     begin(meant);
@@ -148,8 +155,12 @@ static bool build(const struct ll_call *call, const struct ll_meaning_row *row, 
     take_attrs(call, row, meant);
     meant->phase = row->phase;
     meant->view.kind = adds(row, meant) ? row->adding : row->kind;
-    if (row->fix && meant->view.input_count)
+    if (only_scales(row, meant)) {
+        meant->view.kind = LL_OP_SCAL;
+        meant->view.attr_count = 0;
+    } else if (row->fix && meant->view.input_count) {
         row->fix(call, meant);
+    }
     return meant->view.kind != LL_OP_NONE && holds(meant);
 }
 

@@ -394,6 +394,16 @@
     X(l, OTHER, ilo) X(l, OTHER, ihi) X(l, OTHER, lscale) X(l, OTHER, rscale) X(l, OTHER, abnrm)             \
     X(l, OTHER, bbnrm) X(l, OTHER, rconde) X(l, OTHER, rcondv) X(l, OTHER, work) X(l, WORK, lwork)           \
     X(l, IF_COMPLEX, rwork) X(l, OTHER, iwork) X(l, OTHER, bwork) X(l, OTHER, info)
+#define LL_SIGNATURE_GGSVD(X, l) X(l, JOB, jobu) X(l, JOB, jobv) X(l, JOB, jobq) X(l, COUNT, m)            \
+    X(l, COUNT, n) X(l, COUNT, p) X(l, OTHER, k) X(l, OTHER, rank) X(l, ARRAY, a) X(l, COUNT, lda)              \
+    X(l, ARRAY, b) X(l, COUNT, ldb) X(l, ARRAY, w) X(l, OTHER, beta) X(l, ARRAY, u) X(l, COUNT, ldu)         \
+    X(l, ARRAY, v) X(l, COUNT, ldv) X(l, ARRAY, q) X(l, COUNT, ldq) X(l, OTHER, work) X(l, IF_COMPLEX, rwork) \
+    X(l, OTHER, iwork) X(l, OTHER, info)
+#define LL_SIGNATURE_GGSVD3(X, l) X(l, JOB, jobu) X(l, JOB, jobv) X(l, JOB, jobq) X(l, COUNT, m)            \
+    X(l, COUNT, n) X(l, COUNT, p) X(l, OTHER, k) X(l, OTHER, rank) X(l, ARRAY, a) X(l, COUNT, lda)              \
+    X(l, ARRAY, b) X(l, COUNT, ldb) X(l, ARRAY, w) X(l, OTHER, beta) X(l, ARRAY, u) X(l, COUNT, ldu)         \
+    X(l, ARRAY, v) X(l, COUNT, ldv) X(l, ARRAY, q) X(l, COUNT, ldq) X(l, OTHER, work) X(l, WORK, lwork) X(l, IF_COMPLEX, rwork) \
+    X(l, OTHER, iwork) X(l, OTHER, info)
 #define LL_SIGNATURE_MIXED_GESV(X, l) X(l, COUNT, n) X(l, COUNT, nrhs) X(l, ARRAY, a) X(l, COUNT, lda)        \
     X(l, OTHER, ipiv) X(l, ARRAY, b) X(l, COUNT, ldb) X(l, ARRAY, x) X(l, COUNT, ldx) X(l, OTHER, work)      \
     X(l, OTHER, swork) X(l, IF_COMPLEX, rwork) X(l, OTHER, iter) X(l, OTHER, info)
