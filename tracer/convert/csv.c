@@ -89,11 +89,16 @@ static const char *multiply(struct csv_row *r, uint64_t batch, const uint64_t mn
                                             .attr_count = 2});
 }
 
+/* Rows that tell transpositions are of BLAS, whose matrices lie column by column: row by row they are the
+ * transposed ones, C^T = B^T A^T. Others are of dense layers, x[m,k] w[n,k]^T. */
 static const char *ll_csv_GEMM(struct csv_row *r)
 {
-    const uint64_t mnk[] = {dim(r, "m"), dim(r, "n"), dim(r, "k")};
-    uint64_t batch = r->kind == LL_OP_BATCH_MATMUL ? dim(r, "b") : 0;
-    return multiply(r, batch, mnk, says(r, "ta", "T"), says(r, "tb", "T"));
+    const uint64_t m = dim(r, "m"), n = dim(r, "n"), k = dim(r, "k");
+    if (r->kind == LL_OP_BATCH_MATMUL)
+        return multiply(r, dim(r, "b"), (const uint64_t[]){m, n, k}, says(r, "ta", "T"), says(r, "tb", "T"));
+    if (says(r, "ta", "T") || says(r, "ta", "N"))
+        return multiply(r, 0, (const uint64_t[]){n, m, k}, says(r, "tb", "T"), says(r, "ta", "T"));
+    return multiply(r, 0, (const uint64_t[]){m, n, k}, false, true);
 }
 
 /* Of y[m,n] = x[m,k] w[k,n]: dx = dy w^T, dw = x^T dy. */

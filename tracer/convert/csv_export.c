@@ -34,14 +34,17 @@ static void add_field(struct ll_str *out, const char *text)
     ll_str_add(out, quoted ? "\"" : "");
 }
 
+/* Rows of single products tell of matrices stored column by column: C^T = B^T A^T. */
 static void add_product(const struct ll_op_view *op, const struct ll_work *work, struct ll_str *dims)
 {
     const struct ll_gemm *g = &work->gemm;
+    const char *a = ll_attr_count(op, LL_ATTR_TRANSPOSE_A, 0) ? "T" : "N",
+               *b = ll_attr_count(op, LL_ATTR_TRANSPOSE_B, 0) ? "T" : "N";
     if (op->kind == LL_OP_BATCH_MATMUL)
-        ll_str_addf(dims, "b=%" PRIu64 ";", g->batch);
-    ll_str_addf(dims, "m=%" PRIu64 ";n=%" PRIu64 ";k=%" PRIu64 ";ta=%s;tb=%s", g->m, g->n, g->k,
-                ll_attr_count(op, LL_ATTR_TRANSPOSE_A, 0) ? "T" : "N",
-                ll_attr_count(op, LL_ATTR_TRANSPOSE_B, 0) ? "T" : "N");
+        ll_str_addf(dims, "b=%" PRIu64 ";m=%" PRIu64 ";n=%" PRIu64 ";k=%" PRIu64 ";ta=%s;tb=%s", g->batch,
+                    g->m, g->n, g->k, a, b);
+    else
+        ll_str_addf(dims, "m=%" PRIu64 ";n=%" PRIu64 ";k=%" PRIu64 ";ta=%s;tb=%s", g->n, g->m, g->k, b, a);
 }
 
 /* Data knows the same padding on both sides alone: where there is another, the image is as large as it takes.
