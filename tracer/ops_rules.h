@@ -101,7 +101,8 @@ ll_count_rule ll_flops_GBSV, ll_flops_PBSV, ll_flops_GTSV, ll_flops_PTSV, ll_flo
     ll_flops_SYSVX, ll_flops_GGLSE, ll_flops_GGGLM;
 ll_count_rule ll_flops_SYGV, ll_flops_SYGVD, ll_flops_SYGVX, ll_flops_SBEV, ll_flops_SBEVD, ll_flops_SBEVX,
     ll_flops_SBGV, ll_flops_SBGVD, ll_flops_SBGVX, ll_flops_STEV, ll_flops_STEVD, ll_flops_STEVR,
-    ll_flops_GEES, ll_flops_QZ, ll_flops_GESVDX, ll_flops_GESVJ, ll_flops_GEJSV, ll_flops_GESVDQ, ll_flops_GGSVD;
+    ll_flops_GEES, ll_flops_QZ, ll_flops_GESVDX, ll_flops_GESVJ, ll_flops_GEJSV, ll_flops_GESVDQ,
+    ll_flops_GGSVD;
 /* Of bands and packed triangles: ops_bands.c. */
 ll_shape_rule ll_shape_GEMMT, ll_shape_GEMMT_ADD;
 ll_count_rule ll_flops_GEMMT, ll_flops_GEMMT_ADD;
