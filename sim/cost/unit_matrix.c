@@ -102,14 +102,25 @@ static double lines_of(const struct ll_task *task, const struct ll_tile *tile)
     return (along_k & LL_LINES_OF_A ? (double)tile->m : 0) + (along_k & LL_LINES_OF_B ? (double)tile->n : 0);
 }
 
-static double time_waits(const struct ll_unit *unit, const struct ll_task *task, const struct layout *l)
+static double time_waits(const struct ll_unit *unit, const struct ll_task *task, const struct layout *l,
+                         struct ll_explain *why)
 {
     const struct ll_matrix *matrix = &unit->matrix;
+    double lines = lines_of(task, &l->tile);
     double line_bytes = (double)task->problem.dims.k * (double)ll_dtype_bytes(task->dtype);
     double far = fmax(0, 1 - (double)matrix->line_reach / line_bytes);
     double done = (double)l->steps * (double)l->tile.k * l->tiles / (double)unit->count;
     double apart = matrix->line_drift ? 1 - 1 / sqrt(1 + done / (double)matrix->line_drift) : 1;
-    return lines_of(task, &l->tile) * matrix->line_cycles * far * apart;
+    double wait_cycles = lines * matrix->line_cycles * far * apart;
+    if (wait_cycles > 0 && matrix->line_drift)
+        ll_say(why, "tiles out of step: 1 - 1 / sqrt(1 + %.10g / %" PRIu64 ") = %.10g", done,
+               matrix->line_drift, apart);
+    if (wait_cycles > 0)
+        ll_say(why,
+               "and waits for lines along k: %.10g * %.10g * (1 - %" PRIu64
+               " / %.10g) * %.10g = %.10g cycles",
+               lines, matrix->line_cycles, matrix->line_reach, line_bytes, apart, wait_cycles);
+    return wait_cycles;
 }
 
 static struct layout lay(const struct ll_unit *unit, const struct ll_task *task, uint32_t index)
@@ -125,7 +136,7 @@ static struct layout lay(const struct ll_unit *unit, const struct ll_task *task,
     l.tiles = (double)dims->batch * (double)l.rows * (double)l.columns * (double)l.parts;
     l.waves = ceil(l.tiles / (double)unit->count);
     time_step(unit, task, &l);
-    l.wait_cycles = time_waits(unit, task, &l);
+    l.wait_cycles = time_waits(unit, task, &l, NULL);
     l.tile_cycles = (double)l.steps * (l.step_cycles + l.wait_cycles) + unit->matrix.fill_cycles;
     l.join_cycles = l.parts > 1 ? unit->matrix.join_cycles : 0;
     return l;
@@ -205,9 +216,7 @@ static void tell_tiles(const struct ll_unit *unit, const struct ll_task *task, c
     ll_say(
         why, "one step: max(%" PRIu64 " * %" PRIu64 " * %" PRIu64 " / %.10g + %.10g, %.10g) = %.10g cycles",
         l->tile.m, l->tile.n, l->tile.k, l->macs, l->feed_cycles, unit->matrix.step_cycles, l->step_cycles);
-    if (l->wait_cycles > 0)
-        ll_say(why, "and waits for lines of %" PRIu64 " * %" PRIu64 " B: %.10g cycles", task->problem.dims.k,
-               (uint64_t)ll_dtype_bytes(task->dtype), l->wait_cycles);
+    time_waits(unit, task, l, why);
     ll_say(why, "one tile: %" PRIu64 " * %.10g + %.10g = %.10g cycles", l->steps,
            l->step_cycles + l->wait_cycles, unit->matrix.fill_cycles, l->tile_cycles);
     ll_say(why, "first step of the smallest tile: %.10g cycles, %.10g B", way->first_cycles,

@@ -330,18 +330,24 @@ static void work_below_the_grain_stays_on_few_units(void **state)
     assert_int_equal(cost_of(&machine, LL_OP_ADD, &work).units_used, 4);
 }
 
+/* Of 8000 pairs of numbers. */
+static struct ll_work additions(void)
+{
+    return (struct ll_work){.kind = LL_WORK_VECTOR,
+                            .dtype = LL_F32,
+                            .flops = 8000,
+                            .a_bytes = 64000,
+                            .c_bytes = 32000,
+                            .vector = {.elements = 8000}};
+}
+
 /* Of 8000 additions on 40 lanes and 96000 bytes at 2 GB/s and 1 GB/s: half the rate and three operations make
  * it six times as long; half the bandwidth and two passes four times. */
 static void a_kernel_falls_short_of_the_machine(void **state)
 {
     (void)state;
     struct ll_machine machine = simple();
-    struct ll_work work = {.kind = LL_WORK_VECTOR,
-                           .dtype = LL_F32,
-                           .flops = 8000,
-                           .a_bytes = 64000,
-                           .c_bytes = 32000,
-                           .vector = {.elements = 8000}};
+    struct ll_work work = additions();
     machine.software.kernel_count = 2;
     machine.software.kernels[0] = (struct ll_kernel){
         .name = "slow", .overhead_s = 7e-6, .compute = 0.5, .memory = 0.5, .passes = 2, .work = 3};
@@ -366,12 +372,7 @@ static void finding_the_places_of_a_result_takes_time(void **state)
 {
     (void)state;
     struct ll_machine machine = simple();
-    struct ll_work work = {.kind = LL_WORK_VECTOR,
-                           .dtype = LL_F32,
-                           .flops = 8000,
-                           .a_bytes = 64000,
-                           .c_bytes = 32000,
-                           .vector = {.elements = 8000}};
+    struct ll_work work = additions();
     struct ll_work move = {.kind = LL_WORK_MOVE, .dtype = LL_I16, .a_bytes = 64000, .c_bytes = 64000};
     machine.software.kernel_count = 1;
     machine.software.kernels[0] =
