@@ -168,8 +168,9 @@ static inline struct ll_machine random_machine(struct dice *dice)
 }
 
 /* Kernels that fall short, and other ways to convolve. */
-static inline void random_software(struct dice *dice, struct ll_software *software)
+static inline void random_software(struct dice *dice, struct ll_machine *machine)
 {
+    struct ll_software *software = &machine->software;
     software->kernel_count = roll_between(dice, 0, 1);
     software->kernels[0] = (struct ll_kernel){.name = "kernel",
                                               .ops = {[LL_OP_MATMUL] = true},
@@ -185,7 +186,8 @@ static inline void random_software(struct dice *dice, struct ll_software *softwa
                                               .index = roll_real(dice, 0, 10),
                                               .row = roll_size(dice, 1000),
                                               .units = roll_between(dice, 0, 20)};
-    software->mapping = roll_between(dice, 0, 9) ? LL_MAPPED_CLOSED_FORM : LL_MAPPED_SEARCH;
+    software->mapping =
+        roll_between(dice, 0, 9) || !can_search(machine) ? LL_MAPPED_CLOSED_FORM : LL_MAPPED_SEARCH;
     software->strided = roll_between(dice, 0, 1) ? LL_STRIDED_LIBRARY : LL_STRIDED_EXACT;
     software->scattering = roll_real(dice, 0.3, 1);
     software->convolving = roll_between(dice, 0, 3) ? LL_CONVOLVING_DIRECT : LL_CONVOLVING_COLUMNS;

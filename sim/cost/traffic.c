@@ -298,47 +298,78 @@ static double products_of(const struct ll_gemm *d)
     return (double)d->batch * (double)d->m * (double)d->n * (double)d->k;
 }
 
-/* The largest room of the levels of one scope inside that hold all of the group. */
-static double room_of(const struct ll_machine *machine, const struct group *group, enum ll_scope scope,
-                      const struct ll_level **memory)
+/* Whether a level inside, of this scope, holds all of the group. */
+static bool is_inside(const struct ll_machine *machine, const struct group *group, enum ll_scope scope,
+                      int level)
 {
-    double room = 0;
-    *memory = NULL;
-    for (int l = 0; l <= group->catcher; l++) {
-        const struct ll_level *level = &machine->levels[l];
-        bool all = level->scope == scope;
-        for (enum ll_operand i = 0; i < LL_OPERAND_COUNT; i++)
-            all = all && (!group->has[i] || ll_level_holds(level, i));
-        if (!all || (*memory && ll_level_room(level) < room))
-            continue;
-        room = ll_level_room(level);
-        *memory = level;
+    const struct ll_level *inside = &machine->levels[level];
+    bool all = level <= group->catcher && inside->scope == scope;
+    for (enum ll_operand i = 0; i < LL_OPERAND_COUNT; i++)
+        all = all && (!group->has[i] || ll_level_holds(inside, i));
+    return all;
+}
+
+/* Whether one has no more room than the other, and gives some of it to operands that the other lets by. */
+static bool is_no_better(const struct ll_level *one, const struct ll_level *other)
+{
+    bool no_better = ll_level_room(one) <= ll_level_room(other);
+    for (enum ll_operand i = 0; i < LL_OPERAND_COUNT; i++)
+        no_better = no_better && (ll_level_holds(one, i) || !ll_level_holds(other, i));
+    return no_better;
+}
+
+/* The next level from `level` on for which a blocking of the group may be the best; -1 behind the last. Of
+ * equals the outermost. */
+static int next_memory(const struct ll_machine *machine, const struct group *group, enum ll_scope scope,
+                       int level)
+{
+    for (; level <= group->catcher; level++) {
+        const struct ll_level *one = &machine->levels[level];
+        bool useful = is_inside(machine, group, scope, level);
+        for (int l = 0; l <= group->catcher && useful; l++)
+            if (l != level && is_inside(machine, group, scope, l) && is_no_better(one, &machine->levels[l]))
+                useful = l < level && is_no_better(&machine->levels[l], one);
+        if (useful)
+            return level;
     }
-    return room;
+    return -1;
+}
+
+/* Shares of several units side by side, however they may be joined. */
+static struct flow into_cluster(const struct ll_machine *machine, const struct ll_task *task,
+                                const struct ll_way *way, const struct group *group,
+                                const struct ll_level *memory, struct ll_explain *why)
+{
+    struct flow best = {.price = INFINITY};
+    for (uint64_t rows = 1; rows <= memory->share; rows *= 2) {
+        struct ll_problem p = seen_by(machine, group, memory, &task->problem);
+        p.dims = joined(&way->share, &task->problem.dims, memory->share, rows);
+        double shares = way->shares * products_of(&way->share) / products_of(&p.dims);
+        best = cheaper(best, blocked(machine, group, &p, task->steps, ll_level_room(memory), shares, why));
+    }
+    return best;
 }
 
 static struct flow into_private(const struct ll_machine *machine, const struct ll_task *task,
                                 const struct ll_way *way, const struct nested *nested,
                                 const struct group *group, struct ll_explain *why)
 {
-    const struct ll_level *memory;
     const struct ll_gemm *share = &way->share;
     struct flow best = asked_by_unit(machine, task, way, group);
-    double room = room_of(machine, group, LL_SCOPE_UNIT, &memory);
-    if (is_nested(machine, task, nested, group))
+    bool is_searched = is_nested(machine, task, nested, group);
+    if (is_searched)
         best = cheaper(best, nested_flow(machine, nested, group, why));
-    else if (memory) {
+    for (int l = is_searched ? -1 : next_memory(machine, group, LL_SCOPE_UNIT, 0); l >= 0;
+         l = next_memory(machine, group, LL_SCOPE_UNIT, l + 1)) {
+        const struct ll_level *memory = &machine->levels[l];
         struct ll_problem p = seen_by(machine, group, memory, &task->problem);
         p.dims = *share;
-        best = cheaper(best, blocked(machine, group, &p, task->steps, room, way->shares, why));
+        best =
+            cheaper(best, blocked(machine, group, &p, task->steps, ll_level_room(memory), way->shares, why));
     }
-    room = room_of(machine, group, LL_SCOPE_CLUSTER, &memory);
-    for (uint64_t rows = 1; memory && rows <= memory->share; rows *= 2) {
-        struct ll_problem p = seen_by(machine, group, memory, &task->problem);
-        p.dims = joined(share, &task->problem.dims, memory->share, rows);
-        double shares = way->shares * products_of(share) / products_of(&p.dims);
-        best = cheaper(best, blocked(machine, group, &p, task->steps, room, shares, why));
-    }
+    for (int l = next_memory(machine, group, LL_SCOPE_CLUSTER, 0); l >= 0;
+         l = next_memory(machine, group, LL_SCOPE_CLUSTER, l + 1))
+        best = cheaper(best, into_cluster(machine, task, way, group, &machine->levels[l], why));
     return best;
 }
 
@@ -395,10 +426,14 @@ static struct flow into_shared(const struct ll_machine *machine, const struct ll
 {
     if (is_nested(machine, task, nested, group))
         return nested_flow(machine, nested, group, why);
-    const struct ll_level *memory;
-    double room = room_of(machine, group, LL_SCOPE_DEVICE, &memory);
-    struct ll_problem p = seen_by(machine, group, memory, &task->problem);
-    return blocked(machine, group, &p, task->steps, room, 1, why);
+    struct flow best = {.price = INFINITY};
+    for (int l = next_memory(machine, group, LL_SCOPE_DEVICE, 0); l >= 0;
+         l = next_memory(machine, group, LL_SCOPE_DEVICE, l + 1)) {
+        const struct ll_level *memory = &machine->levels[l];
+        struct ll_problem p = seen_by(machine, group, memory, &task->problem);
+        best = cheaper(best, blocked(machine, group, &p, task->steps, ll_level_room(memory), 1, why));
+    }
+    return best;
 }
 
 static void out_of(const struct ll_machine *machine, const struct ll_task *task, const struct ll_way *way,

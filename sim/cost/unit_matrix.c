@@ -113,7 +113,7 @@ static double time_waits(const struct ll_unit *unit, const struct ll_task *task,
     double apart = matrix->line_drift ? 1 - 1 / sqrt(1 + done / (double)matrix->line_drift) : 1;
     double wait_cycles = lines * matrix->line_cycles * far * apart;
     if (wait_cycles > 0 && matrix->line_drift)
-        ll_say(why, "tiles out of step: 1 - 1 / sqrt(1 + %.10g / %" PRIu64 ") = %.10g", done,
+        ll_say(why, "tiles out of step, 1 less one over the root of 1 + %.10g / %" PRIu64 ": %.10g", done,
                matrix->line_drift, apart);
     if (wait_cycles > 0)
         ll_say(why,

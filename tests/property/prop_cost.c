@@ -226,7 +226,7 @@ static void nor_under_any_software(void **state)
     for (uint64_t seed = first_seed; seed < first_seed + ROUNDS; seed++)
         for (size_t i = 0; i < sizeof ways / sizeof *ways; i++) {
             struct sample s = sample_of(seed, &dice);
-            random_software(&dice, &s.machine.software);
+            random_software(&dice, &s.machine);
             struct ll_machine better = s.machine;
             ways[i](&better, &dice);
             struct ll_timing was = timing_of(&s.machine, &s.work, NULL),
