@@ -34,14 +34,16 @@ const char *ll_algorithm_name(enum ll_algorithm algorithm)
     return algorithms[algorithm].name;
 }
 
+/* most_links: an algorithm that lays messages over more of them is none; 0: any number is right. */
 static enum ll_exchange_trouble try_algorithm(const struct ll_net *net, struct ll_flows *flows,
                                               const struct ll_exchange *exchange, enum ll_algorithm algorithm,
-                                              struct ll_exchanged *exchanged)
+                                              uint64_t most_links, struct ll_exchanged *exchanged)
 {
-    struct ll_steps steps = {.net = net, .flows = flows, .exchange = *exchange, .busiest = UINT64_MAX};
+    struct ll_steps steps = {
+        .net = net, .flows = flows, .exchange = *exchange, .busiest = UINT64_MAX, .most_links = most_links};
     steps.exchange.algorithm = algorithm;
     ll_flows_clear(flows);
-    if (!algorithms[algorithm].send(&steps))
+    if (!algorithms[algorithm].send(&steps) || steps.tired)
         return LL_EXCHANGE_NO_WAY;
     *exchanged = (struct ll_exchanged){
         .time_s = steps.time_s,
@@ -53,20 +55,20 @@ static enum ll_exchange_trouble try_algorithm(const struct ll_net *net, struct l
     return steps.failed ? LL_EXCHANGE_NO_MEMORY : LL_EXCHANGE_DONE;
 }
 
-/* Groups of more devices than that, where levels split them, are not asked how they would do without. */
-enum { MOST_FLAT = 4096 };
+/* Groups of more devices than that, where levels split them, are not asked how they would do without. And an
+ * algorithm whose messages cross so many links, as those to far devices do on a ring of thousands, would not
+ * be the fastest: it is left, unless nothing else serves. */
+enum { MOST_FLAT = 4096, MOST_LINKS = 1 << 20 };
 
-static enum ll_exchange_trouble fastest(const struct ll_net *net, struct ll_flows *flows,
-                                        const struct ll_exchange *exchange, struct ll_exchanged *exchanged)
+static enum ll_exchange_trouble fastest_of(const struct ll_net *net, struct ll_flows *flows,
+                                           const struct ll_exchange *exchange, uint64_t most_links,
+                                           struct ll_exchanged *exchanged)
 {
     enum ll_exchange_trouble trouble = LL_EXCHANGE_NO_WAY;
-    if (exchange->size > MOST_FLAT)
-        trouble = try_algorithm(net, flows, exchange, LL_ALGORITHM_HIERARCHICAL, exchanged);
-    if (trouble == LL_EXCHANGE_DONE)
-        return trouble;
     for (int a = 0; a < LL_ALGORITHM_COUNT; a++) {
         struct ll_exchanged tried;
-        enum ll_exchange_trouble now = try_algorithm(net, flows, exchange, (enum ll_algorithm)a, &tried);
+        enum ll_exchange_trouble now =
+            try_algorithm(net, flows, exchange, (enum ll_algorithm)a, most_links, &tried);
         if (now == LL_EXCHANGE_NO_MEMORY)
             return now;
         if (now == LL_EXCHANGE_DONE && (trouble == LL_EXCHANGE_NO_WAY || tried.time_s < exchanged->time_s)) {
@@ -74,6 +76,19 @@ static enum ll_exchange_trouble fastest(const struct ll_net *net, struct ll_flow
             trouble = LL_EXCHANGE_DONE;
         }
     }
+    return trouble;
+}
+
+static enum ll_exchange_trouble fastest(const struct ll_net *net, struct ll_flows *flows,
+                                        const struct ll_exchange *exchange, struct ll_exchanged *exchanged)
+{
+    enum ll_exchange_trouble trouble = LL_EXCHANGE_NO_WAY;
+    if (exchange->size > MOST_FLAT)
+        trouble = try_algorithm(net, flows, exchange, LL_ALGORITHM_HIERARCHICAL, 0, exchanged);
+    if (trouble == LL_EXCHANGE_NO_WAY)
+        trouble = fastest_of(net, flows, exchange, MOST_LINKS, exchanged);
+    if (trouble == LL_EXCHANGE_NO_WAY)
+        trouble = fastest_of(net, flows, exchange, 0, exchanged);
     return trouble;
 }
 
@@ -89,7 +104,7 @@ static enum ll_exchange_trouble exchange_with(const struct ll_net *net, struct l
     enum ll_exchange_trouble trouble =
         exchange->algorithm == LL_ALGORITHM_COUNT
             ? fastest(net, flows, &fewer, exchanged)
-            : try_algorithm(net, flows, &fewer, exchange->algorithm, exchanged);
+            : try_algorithm(net, flows, &fewer, exchange->algorithm, 0, exchanged);
     free(owned);
     return trouble;
 }

@@ -60,6 +60,11 @@ void ll_flows_clear(struct ll_flows *flows)
     flows->path.count = flows->count = 0;
 }
 
+uint64_t ll_flows_links(const struct ll_flows *flows)
+{
+    return flows->path.count;
+}
+
 void ll_flows_add(struct ll_flows *flows, uint64_t from, uint64_t to, double bytes)
 {
     uint64_t first = flows->path.count;

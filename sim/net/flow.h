@@ -20,6 +20,9 @@ void ll_flows_free(struct ll_flows *flows);
 /* Forgets all messages. */
 void ll_flows_clear(struct ll_flows *flows);
 
+/* Links of all messages that were added, one counted for each that crosses it. */
+uint64_t ll_flows_links(const struct ll_flows *flows);
+
 /* One more message. What a device sends itself takes no time. */
 void ll_flows_add(struct ll_flows *flows, uint64_t from, uint64_t to, double bytes);
 

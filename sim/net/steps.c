@@ -11,6 +11,10 @@
 void ll_steps_send(struct ll_steps *steps, uint64_t from_rank, uint64_t to_rank, double bytes)
 {
     const struct ll_exchange *e = &steps->exchange;
+    uint64_t links = ll_flows_links(steps->flows);
+    steps->tired |= steps->most_links && steps->links > steps->most_links;
+    if (steps->tired)
+        return;
     uint64_t level = ll_net_level_between(steps->net, e->members[from_rank], e->members[to_rank]);
     steps->step_bytes += bytes;
     steps->pass_s += ll_net_machine(steps->net)->networks[level].chunk_latency_s;
@@ -18,6 +22,7 @@ void ll_steps_send(struct ll_steps *steps, uint64_t from_rank, uint64_t to_rank,
     for (uint64_t g = 0; g < e->groups; g++)
         ll_flows_add(steps->flows, e->members[g * e->size + from_rank], e->members[g * e->size + to_rank],
                      bytes);
+    steps->links += ll_flows_links(steps->flows) - links;
 }
 
 struct step {

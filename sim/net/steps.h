@@ -17,6 +17,8 @@ struct ll_steps {
     double step_bytes, pass_s;
     uint64_t messages;
     uint64_t busiest;
+    uint64_t most_links, links; /* of all messages: as many as are worth it, 0: any number; so far */
+    bool tired;                 /* there would be more: what was sent is not all */
     bool failed;
 };
 

@@ -98,11 +98,18 @@ static double tree_s(const struct protocol *p, const struct situation *at, doubl
            bytes / (at->links_Bps * share);
 }
 
+/* The figures are of networks in which any node reaches any other through switches. */
+static bool is_switched(const struct ll_net *net, uint64_t level)
+{
+    enum ll_topology topology = ll_net_machine(net)->networks[level].topology;
+    return topology == LL_TOPOLOGY_SWITCH || topology == LL_TOPOLOGY_FULL || topology == LL_TOPOLOGY_FAT_TREE;
+}
+
 static bool expects_trees(const struct ll_steps *steps)
 {
     uint64_t block = ll_steps_block(steps), chain = block ? block : 1, level = level_between(steps);
     double ring = INFINITY, tree = INFINITY;
-    if (level == 0)
+    if (level == 0 || !is_switched(steps->net, level))
         return false;
     struct situation at = {.devices = (double)steps->exchange.size,
                            .nodes = (double)steps->exchange.size / (double)chain,

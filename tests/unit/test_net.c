@@ -455,6 +455,20 @@ static void a_hundred_thousand_devices_are_no_trouble(void **state)
     close_net(&f);
 }
 
+/* Messages to far devices of such a ring cross thousands of links: nobody waits for what they would take. */
+static void nor_is_a_ring_of_thousands(void **state)
+{
+    (void)state;
+    struct fixture f =
+        open_net("  - {name: in, topology: switch, devices: 8, bandwidth: 300GB/s, latency: 1us}\n"
+                 "  - {name: out, topology: ring, devices: 12500, bandwidth: 25GB/s, latency: 2us}\n");
+    double fastest_s = time_among(f.net, LL_COLLECTIVE_ALL_REDUCE, LL_ALGORITHM_COUNT, 100000);
+    assert_true(fastest_s >= 2 * M / 8 * (12499.0 / 12500) / 25e9);
+    assert_true(fastest_s <=
+                time_among(f.net, LL_COLLECTIVE_ALL_REDUCE, LL_ALGORITHM_RING, 100000) * (1 + 1e-9));
+    close_net(&f);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -480,6 +494,7 @@ int main(void)
         cmocka_unit_test(edges_say_ends_direction_and_width),
         cmocka_unit_test(measured_all_reduces_stand_for_the_model),
         cmocka_unit_test(a_hundred_thousand_devices_are_no_trouble),
+        cmocka_unit_test(nor_is_a_ring_of_thousands),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
