@@ -284,6 +284,8 @@ static bool decode(void *context, uint32_t process, const uint64_t *words, unsig
 {
     struct ll_ring_reader *reader = context;
     bool is_execution = ll_ring_kind_of(words[0]) == LL_RING_EXECUTE;
+    if (!ll_symbol_row(call->symbol))
+        return false;
     words += LL_RING_CALL_WORDS;
     count -= LL_RING_CALL_WORDS;
     if (!is_execution)
