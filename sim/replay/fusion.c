@@ -5,6 +5,8 @@
  * chains the op before is no product, which a library does alone. */
 #include "sim/replay/replay_parts.h"
 
+#include "sim/cost/task.h"
+
 enum { MOST_OPERANDS = 64 }; /* bits of ll_fused.held */
 
 /* How many ops read each tensor; saturates at 255. NULL when memory ran out. */
@@ -21,15 +23,10 @@ static uint8_t *count_readers(const struct ll_trace *trace, struct ll_arena *are
     return readers;
 }
 
-static bool is_product(uint64_t kind)
+bool ll_fusion_leads(enum ll_fusion fusion, const struct ll_work *work)
 {
-    return kind == LL_WORK_GEMM || kind == LL_WORK_CONV || kind == LL_WORK_SEQUENCE;
-}
-
-static bool can_lead(const struct ll_prepared *prepared, enum ll_fusion fusion, uint32_t seq)
-{
-    uint64_t kind = prepared->works[prepared->trace->ops[seq].form].kind;
-    if (fusion == LL_FUSION_CHAINS && is_product(kind))
+    uint64_t kind = work->kind;
+    if (fusion == LL_FUSION_NONE || (fusion == LL_FUSION_CHAINS && ll_is_product(work)))
         return false;
     return kind != LL_WORK_NOTHING && kind != LL_WORK_HOST && kind != LL_WORK_SWAP && kind != LL_WORK_WAIT &&
            kind != LL_WORK_COLLECTIVE;
@@ -40,7 +37,8 @@ static uint32_t fused_operand(const struct ll_prepared *prepared, enum ll_fusion
 {
     const struct ll_trace *trace = prepared->trace;
     const struct ll_op_view *view = &trace->forms[trace->ops[seq].form].view;
-    if (ll_op_class(view->kind) != LL_CLASS_ELEMENTWISE || !can_lead(prepared, fusion, seq - 1))
+    if (ll_op_class(view->kind) != LL_CLASS_ELEMENTWISE ||
+        !ll_fusion_leads(fusion, &prepared->works[trace->ops[seq - 1].form]))
         return LL_NONE;
     for (uint32_t i = 0; i < view->input_count && i < MOST_OPERANDS; i++)
         if (trace->tensors[ll_op_input(trace, seq, i)].producer == seq - 1)

@@ -37,6 +37,9 @@ struct ll_prepared {
     enum ll_dtype dtype;  /* of most FLOPs */
 };
 
+/* Whether a stack of this fusion joins an element-wise op to what is right before it. Pure. */
+bool ll_fusion_leads(enum ll_fusion fusion, const struct ll_work *work);
+
 /* How an op runs under software that fuses so. */
 static inline struct ll_fused ll_fused_as(const struct ll_prepared *prepared, enum ll_fusion fusion,
                                           uint32_t seq)

@@ -39,11 +39,6 @@ static double error_at(enum ll_catamount_domain domain, double samples)
     return fmax(law->error_goal, fmin(guesses[domain], law_error(law, samples)));
 }
 
-static void plan(struct ll_plan *plan)
-{
-    (void)plan;
-}
-
 static void tabulate(struct ll_outcome *outcome)
 {
     static const struct ll_column columns[] = {{"domain", LL_TEXT_COLUMN},
@@ -125,6 +120,6 @@ const struct ll_study ll_study_C6 = {
     .paper = "Catamount, figure 6",
     .title = "Learning curves",
     .doc = "Error over training data: a guess while there is little, a power law, what cannot be learned.",
-    .plan = plan,
+    .plan = ll_plan_nothing,
     .judge = judge,
 };

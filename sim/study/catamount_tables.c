@@ -15,11 +15,6 @@ static double data_scale(const struct ll_catamount_law *law, double exponent)
     return pow(law->error_goal / law->error_now, 1 / exponent);
 }
 
-static void plan_nothing(struct ll_plan *plan)
-{
-    (void)plan;
-}
-
 static void tabulate_laws(struct ll_outcome *outcome)
 {
     static const struct ll_column columns[] = {{"domain", LL_TEXT_COLUMN},
@@ -239,7 +234,7 @@ const struct ll_study ll_study_CT1 = {
     .title = "Data and models at the frontier",
     .doc = "How much more data and how much larger models the desired accuracy needs, by power laws of "
            "learning.",
-    .plan = plan_nothing,
+    .plan = ll_plan_nothing,
     .judge = judge_laws,
 };
 

@@ -59,6 +59,9 @@ void ll_plan_target(struct ll_plan *plan, const struct ll_target *target);
 void ll_plan_survey(struct ll_plan *plan, const struct ll_survey *survey);
 void ll_plan_release(struct ll_plan *plan);
 
+/* The plan of a study that needs nothing but what is printed. */
+void ll_plan_nothing(struct ll_plan *plan);
+
 /* Whether two recordings are made the same way, whatever they are called. */
 bool ll_same_recording(const struct ll_recording *a, const struct ll_recording *b);
 

@@ -3,6 +3,7 @@
 
 #include "sim/cost/cost.h"
 #include "sim/net/collective.h"
+#include "sim/replay/replay.h"
 
 #include <math.h>
 #include <stdlib.h>
@@ -121,12 +122,8 @@ static void append(const struct ll_machine *machine, const struct ll_timing *tim
 static bool joins(const struct ll_machine *machine, const struct ll_measured_part *part,
                   const struct ll_measured_part *before)
 {
-    enum ll_fusion fusion = machine->software.fusion;
-    if (!before || fusion == LL_FUSION_NONE || ll_op_class(part->kind) != LL_CLASS_ELEMENTWISE)
-        return false;
-    uint64_t kind = before->work.kind;
-    bool product = kind == LL_WORK_GEMM || kind == LL_WORK_CONV || kind == LL_WORK_SEQUENCE;
-    return kind != LL_WORK_COLLECTIVE && (fusion == LL_FUSION_ELEMENTWISE || !product);
+    return before && ll_op_class(part->kind) == LL_CLASS_ELEMENTWISE &&
+           ll_fusion_leads(machine->software.fusion, &before->work);
 }
 
 /* Adds a part's time; false when no unit runs it. */

@@ -3,12 +3,8 @@
 # Each primitive of oneDNN, forward and on the way back, is an op with a meaning: primitives.sh LEADLINE PRIMITIVES
 leadline=$1 primitives=$2 failed=0
 here=$(mktemp -d) && trap 'rm -rf "$here"' EXIT
-
-expect() { # what is there, what was expected, of what
-    [ "$1" = "$2" ] && return
-    echo "$3: $1, expected $2"
-    failed=1
-}
+# shellcheck source=tests/foreign/expect.sh
+. "$(dirname "$0")/expect.sh"
 
 said=$("$leadline" record -o "$here/t.llt" -- "$primitives" 2>/dev/null)
 expect $? 5 "the program's own exit status"

@@ -4,12 +4,8 @@
 # record.sh LEADLINE PRODUCTS
 leadline=$1 products=$2 failed=0
 here=$(mktemp -d) && trap 'rm -rf "$here"' EXIT
-
-expect() { # what is there, what was expected, of what
-    [ "$1" = "$2" ] && return
-    echo "$3: $1, expected $2"
-    failed=1
-}
+# shellcheck source=tests/foreign/expect.sh
+. "$(dirname "$0")/expect.sh"
 calls() {
     "$leadline" info --json "$1" | sed -n 's/.*"calls": "\([0-9]*\)".*/\1/p'
 }

@@ -444,14 +444,22 @@ static void measured_all_reduces_stand_for_the_model(void **state)
     close_net(&f);
 }
 
+#define BOXES "  - {name: in, topology: switch, devices: 8, bandwidth: 300GB/s, latency: 1us}\n"
+#define OF_BOXES ", devices: 12500, bandwidth: 25GB/s, latency: 2us}\n"
+
+/* The fastest all-reduce among 100,000 devices, at least what leaves a box and comes into it. */
+static double among_all_s(const struct ll_net *net)
+{
+    double time_s = time_among(net, LL_COLLECTIVE_ALL_REDUCE, LL_ALGORITHM_COUNT, 100000);
+    assert_true(time_s >= 2 * M / 8 * (12499.0 / 12500) / 25e9);
+    return time_s;
+}
+
 static void a_hundred_thousand_devices_are_no_trouble(void **state)
 {
     (void)state;
-    struct fixture f =
-        open_net("  - {name: in, topology: switch, devices: 8, bandwidth: 300GB/s, latency: 1us}\n"
-                 "  - {name: out, topology: switch, devices: 12500, bandwidth: 25GB/s, latency: 2us}\n");
-    double time_s = time_among(f.net, LL_COLLECTIVE_ALL_REDUCE, LL_ALGORITHM_COUNT, 100000);
-    assert_true(time_s >= 2 * M / 8 * (12499.0 / 12500) / 25e9);
+    struct fixture f = open_net(BOXES "  - {name: out, topology: switch" OF_BOXES);
+    among_all_s(f.net);
     close_net(&f);
 }
 
@@ -459,13 +467,9 @@ static void a_hundred_thousand_devices_are_no_trouble(void **state)
 static void nor_is_a_ring_of_thousands(void **state)
 {
     (void)state;
-    struct fixture f =
-        open_net("  - {name: in, topology: switch, devices: 8, bandwidth: 300GB/s, latency: 1us}\n"
-                 "  - {name: out, topology: ring, devices: 12500, bandwidth: 25GB/s, latency: 2us}\n");
-    double fastest_s = time_among(f.net, LL_COLLECTIVE_ALL_REDUCE, LL_ALGORITHM_COUNT, 100000);
-    assert_true(fastest_s >= 2 * M / 8 * (12499.0 / 12500) / 25e9);
-    assert_true(fastest_s <=
-                time_among(f.net, LL_COLLECTIVE_ALL_REDUCE, LL_ALGORITHM_RING, 100000) * (1 + 1e-9));
+    struct fixture f = open_net(BOXES "  - {name: out, topology: ring" OF_BOXES);
+    double ring_s = time_among(f.net, LL_COLLECTIVE_ALL_REDUCE, LL_ALGORITHM_RING, 100000);
+    assert_true(among_all_s(f.net) <= ring_s * (1 + 1e-9));
     close_net(&f);
 }
 
