@@ -105,6 +105,7 @@ struct ll_level {
     double bandwidth_Bps; /* of one instance, both directions together; there are ll_level_instances */
     double read_Bps;      /* of its port inwards; 0: reads are limited by bandwidth_Bps alone */
     double write_Bps;     /* of its port for what comes back from further in; 0: as above */
+    double unit_Bps;      /* the most that one unit draws of it; 0: all there is */
     double efficiency;    /* sustained share of the bandwidth; 1 when not given */
     double latency_s;
     enum ll_scope scope;
@@ -144,6 +145,13 @@ enum ll_algorithm {
 };
 enum ll_objective { LL_OBJECTIVE_TIME, LL_OBJECTIVE_ENERGY, LL_OBJECTIVE_EDP };
 
+/* How many times as long as the other figures of its kernel say work of a shape took (sim/cost/seen.h):
+ * what is done near the unit, the start among it, and what passes the outermost memory. */
+struct ll_seen {
+    uint64_t shape[3];
+    double near, far;
+};
+
 /* How well the kernels of the software stack use the machine. The first that names an op's kind is the one
  * that runs it; ops that none names use it perfectly. */
 struct ll_kernel {
@@ -174,6 +182,8 @@ struct ll_kernel {
     double
         line_s; /* what beginning one line costs: of a convolution's window that is copied, or of elements */
     double rewrites; /* how often more than once the result is moved */
+    const struct ll_seen *seen;
+    uint64_t seen_count;
 };
 
 /* A way to convolve in a transformed domain that the stack offers beside the direct product; see

@@ -193,6 +193,10 @@ static const struct ll_field level_fields[] = {
      .max = MOST_BPS, .help = "of what is read, where that has a port of its own"},
     {.key = "write_bandwidth", .type = LL_TYPE_QUANTITY, AT(write_Bps), .dimension = LL_DIMENSION_BANDWIDTH, .min = 1,
      .max = MOST_BPS, .help = "of results and partial sums that are written, where that has a port of its own"},
+    {.key = "unit_bandwidth", .type = LL_TYPE_QUANTITY, AT(unit_Bps), .dimension = LL_DIMENSION_BANDWIDTH, .min = 1,
+     .max = MOST_BPS,
+     .help = "the most that one unit draws of an instance that it shares, by the misses it can have under way; when not "
+             "given, all"},
     {.key = "efficiency", .type = LL_TYPE_NUMBER, AT(efficiency), .min = POSITIVE, .max = 1, .otherwise = "1",
      .help = "sustained share of the bandwidth; left out where there is a `dram`, it is that of a stream"},
     {.key = "dram", .type = LL_TYPE_TEXT, AT(dram), .choices = drams,
@@ -265,6 +269,10 @@ static const struct ll_field kernel_fields[] = {
      .max = MOST_SECONDS, .otherwise = "0s", .help = "what beginning a line costs: of a convolution's window, of elements that an op goes along"},
     {.key = "rewrites", .type = LL_TYPE_NUMBER, AT(rewrites), .min = 0, .max = MOST_RATE, .otherwise = "0",
      .help = "how often more than once a product's result is moved, as when it is cleared and added to"},
+    {.key = "seen", .type = LL_TYPE_SEEN, AT(seen), .count_offset = offsetof(struct ll_kernel, seen_count),
+     .help = "shapes that were measured and how many times as long they took as the other keys say, near the unit / in "
+             "the outermost memory: m x n x k of a product, else lines x bytes read x bytes written; work like them takes "
+             "as much longer"},
 };
 #undef AT
 static const struct ll_table kernel_table = {TABLE("kernel", kernel_fields, struct ll_kernel)};
