@@ -100,7 +100,8 @@ static void check_folder(const char *folder, struct ll_arena *arena)
 
 static void every_figure_has_a_source(void **state)
 {
-    static const char *const folders[] = {"hwconfigs", "hwconfigs/stacks", "hwconfigs/technology"};
+    static const char *const folders[] = {"hwconfigs", "hwconfigs/dies", "hwconfigs/stacks",
+                                          "hwconfigs/technology"};
     struct ll_arena arena = {0};
     (void)state;
     for (size_t i = 0; i < sizeof folders / sizeof *folders; i++)
