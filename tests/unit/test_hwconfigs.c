@@ -100,7 +100,8 @@ static void check_folder(const char *folder, struct ll_arena *arena)
 
 static void every_figure_has_a_source(void **state)
 {
-    static const char *const folders[] = {"hwconfigs", "hwconfigs/stacks", "hwconfigs/technology"};
+    static const char *const folders[] = {"hwconfigs", "hwconfigs/dies", "hwconfigs/stacks",
+                                          "hwconfigs/technology"};
     struct ll_arena arena = {0};
     (void)state;
     for (size_t i = 0; i < sizeof folders / sizeof *folders; i++)
@@ -148,8 +149,8 @@ static void peaks_are_those_of_the_documents(void **state)
     } printed[] = {
         {"i7_6700k", LL_F32, 512e9, ddr4_2133 * 2 * 8 * 2.133e9, 1e-9},
         {"i7_6700k", LL_F64, 256e9, ddr4_2133 * 2 * 8 * 2.133e9, 1e-9},
-        {"gtx_960", LL_F32, 2.413e12, 112.2e9, 0.001},
-        {"gtx_960", LL_F64, 75.39e9, 112.2e9, 0.001},
+        {"gtx_960", LL_F32, 2.413e12, 0.77 * 112.2e9, 0.001},
+        {"gtx_960", LL_F64, 75.39e9, 0.77 * 112.2e9, 0.001},
         {"v100_sxm2_16gb", LL_F16, 125e12, 0.93 * 900e9, 0.01},
         {"v100_sxm2_16gb", LL_F32, 15.7e12, 0.93 * 900e9, 0.01},
         {"v100_sxm2_16gb", LL_F64, 7.8e12, 0.93 * 900e9, 0.01},
