@@ -252,7 +252,7 @@ static void listed_edges_lead_the_shortest_way(void **state)
     struct fixture f =
         open_net("  - {name: e, topology: edges, devices: 8, bandwidth: 25GB/s, edges: [0-1, 0-2, 0-3x2, "
                  "0-4x2, 1-2x2, 1-3, 1-5x2, 2-3, 2-6x2, 3-7x2, 4-5, 4-6, 4-7x2, 5-6x2, 5-7, 6-7]}\n");
-    struct ll_path path = {0};
+    struct ll_route path = {0};
     ll_net_route(f.net, 0, 4, &path);
     assert_int_equal(path.count, 1);
     assert_true(ll_net_link_Bps(f.net, path.links[0]) == 50e9);
