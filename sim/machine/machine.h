@@ -27,7 +27,9 @@ enum {
     LL_MAX_EXTENTS = 6,
     LL_MAX_NETWORK_SAMPLES = 16,
     LL_MAX_KERNELS = 128,
-    LL_MAX_TRANSFORMS = 8
+    LL_MAX_TRANSFORMS = 8,
+    LL_MAX_EXPECTED = 8,
+    LL_MAX_NUMBERS = 32
 };
 
 enum ll_unit_kind {
@@ -204,6 +206,21 @@ struct ll_transform {
     double overhead_s;                  /* what starting it costs; 0: as other convolutions */
 };
 
+/* What a library of collectives expects an all-reduce between nodes to take in one of its ways; it takes the
+ * way that it expects to be the fastest (sim/net/tuned.c has the formulas). */
+enum ll_expected_algorithm { LL_EXPECTED_RING, LL_EXPECTED_CHAINED_TREES, LL_EXPECTED_ALGORITHM_COUNT };
+struct ll_expected_way {
+    const char *name;
+    enum ll_expected_algorithm algorithm;
+    double start_s;
+    double hop_s, node_hop_s;             /* of a message within a node, and between two */
+    double plateau;                       /* all these take that many times as long */
+    double efficiency, efficiency_of_two; /* of a node's links; between two nodes, 0: the same */
+    double limit_Bps;                     /* the most that it brings; 0: any */
+    double by_size[LL_MAX_NUMBERS];       /* what is left of it for 64 bytes, 128, ...; all beyond */
+    uint64_t size_count;
+};
+
 struct ll_software {
     double op_overhead_s;   /* what starting one op costs */
     uint64_t queue;         /* ops that the host may start ahead of the device; 0: none before its turn */
@@ -225,6 +242,8 @@ struct ll_software {
     uint64_t kernel_count;
     struct ll_transform transforms[LL_MAX_TRANSFORMS];
     uint64_t transform_count;
+    struct ll_expected_way expected[LL_MAX_EXPECTED];
+    uint64_t expected_count;
 };
 
 /* Input is prepared by workers of the host, then takes the path to the device: both while the device computes

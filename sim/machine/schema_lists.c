@@ -145,17 +145,52 @@ void ll_write_EXTENTS(const struct ll_field *field, const void *object, const st
     dump->verbs->word(dump->out, text);
 }
 
+/* The length of a list of at least one and at most so many; 0 after a complaint. */
+static size_t length_of(const struct ll_field *field, const struct ll_node *node, size_t most,
+                        const char *items, struct ll_reading *reading)
+{
+    if (node->count > 0 && node->count <= most)
+        return node->count;
+    ll_complain(reading->diags, node->place, "`%s`: expected 1 to %zu %s, there are %zu", field->key, most,
+                items, node->count);
+    return 0;
+}
+
+bool ll_read_NUMBERS(const struct ll_field *field, const struct ll_node *node, void *object,
+                     struct ll_reading *reading)
+{
+    double *numbers = ll_at(object, field->offset);
+    uint64_t *count = ll_at(object, field->count_offset);
+    bool right = true;
+    if (!ll_is_type(node, LL_NODE_LIST, "a list of numbers, as [1, 0.8, 0.5]", reading) ||
+        !length_of(field, node, LL_MAX_NUMBERS, "numbers", reading))
+        return false;
+    *count = 0;
+    for (const struct ll_node *child = node->first; child; child = child->next)
+        right &= ll_read_number(field, child, reading, &numbers[(*count)++]);
+    return right;
+}
+
+void ll_write_NUMBERS(const struct ll_field *field, const void *object, const struct ll_machine *machine,
+                      struct ll_dump *dump)
+{
+    const double *numbers = ll_at_const(object, field->offset);
+    (void)machine;
+    dump->verbs->open(dump->out, LL_NODE_LIST, true);
+    for (uint64_t i = 0; i < ll_count_of(field, object); i++)
+        dump->verbs->number(dump->out, numbers[i], field->unit ? field->unit : "");
+    dump->verbs->close(dump->out, LL_NODE_LIST);
+}
+
 bool ll_read_TILES(const struct ll_field *field, const struct ll_node *node, void *object,
                    struct ll_reading *reading)
 {
     struct ll_tile *tiles = ll_at(object, field->offset);
     uint64_t *count = ll_at(object, field->count_offset);
     bool right = true;
-    if (!ll_is_type(node, LL_NODE_LIST, "a list of tiles, as [128x128x32, 64x64x32]", reading))
+    if (!ll_is_type(node, LL_NODE_LIST, "a list of tiles, as [128x128x32, 64x64x32]", reading) ||
+        !length_of(field, node, LL_MAX_TILES, "tiles", reading))
         return false;
-    if (node->count == 0 || node->count > LL_MAX_TILES)
-        return ll_complain(reading->diags, node->place, "`%s`: expected 1 to %d tiles, there are %zu",
-                           field->key, LL_MAX_TILES, node->count);
     *count = 0;
     for (const struct ll_node *child = node->first; child; child = child->next) {
         if (!child->text || !ll_tile_parse(child->text, LARGEST_SIDE, &tiles[*count]))

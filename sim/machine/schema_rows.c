@@ -38,6 +38,11 @@ static const char *const algorithms[] = {
 #include "sim/machine/algorithms.def"
 #undef LL_ALGORITHM
     "fastest", NULL};
+static const char *const expected_algorithms[] = {
+    [LL_EXPECTED_RING] = "ring",
+    [LL_EXPECTED_CHAINED_TREES] = "chained_trees",
+    [LL_EXPECTED_ALGORITHM_COUNT] = NULL,
+};
 static const char *const topologies[] = {
 #define LL_TOPOLOGY(word, name, ...) name,
 #include "sim/machine/topologies.def"
@@ -310,6 +315,32 @@ static const struct ll_field transform_fields[] = {
 #undef AT
 static const struct ll_table transform_table = {TABLE("transform", transform_fields, struct ll_transform)};
 
+#define AT(member) .offset = offsetof(struct ll_expected_way, member)
+static const struct ll_field expected_fields[] = {
+    {.key = "name", .type = LL_TYPE_NAME, AT(name), .required = true, .help = "what paths call it"},
+    {.key = "algorithm", .type = LL_TYPE_CHOICE, AT(algorithm), .required = true, .choices = expected_algorithms,
+     .help = "who sends to whom"},
+    {.key = "start", .type = LL_TYPE_QUANTITY, AT(start_s), .dimension = LL_DIMENSION_TIME, .min = 0,
+     .max = MOST_SECONDS, .otherwise = "0s", .help = "before the first message leaves"},
+    {.key = "hop", .type = LL_TYPE_QUANTITY, AT(hop_s), .dimension = LL_DIMENSION_TIME, .min = 0,
+     .max = MOST_SECONDS, .otherwise = "0s", .help = "latency of a message within a node"},
+    {.key = "node_hop", .type = LL_TYPE_QUANTITY, AT(node_hop_s), .dimension = LL_DIMENSION_TIME, .min = 0,
+     .max = MOST_SECONDS, .otherwise = "0s", .help = "latency of a message between nodes"},
+    {.key = "plateau", .type = LL_TYPE_NUMBER, AT(plateau), .min = 1, .max = MOST_RATE, .otherwise = "1",
+     .help = "how many times as long as that all latencies together take"},
+    {.key = "efficiency", .type = LL_TYPE_NUMBER, AT(efficiency), .min = POSITIVE, .max = 1, .required = true,
+     .help = "the share of the bandwidth of all links of a node that large messages reach"},
+    {.key = "efficiency_of_two", .type = LL_TYPE_NUMBER, AT(efficiency_of_two), .min = POSITIVE, .max = 4,
+     .help = "the same between two nodes, whose trees are chains; when not given, as between more"},
+    {.key = "limit", .type = LL_TYPE_QUANTITY, AT(limit_Bps), .dimension = LL_DIMENSION_BANDWIDTH, .min = 1,
+     .max = MOST_BPS, .help = "the most that comes of it; when not given, there is none"},
+    {.key = "by_size", .type = LL_TYPE_NUMBERS, AT(by_size),
+     .count_offset = offsetof(struct ll_expected_way, size_count), .min = POSITIVE, .max = 1,
+     .help = "what is left of it for 64 bytes, 128, 256, ...; of larger messages than are listed, all"},
+};
+#undef AT
+static const struct ll_table expected_table = {TABLE("expected way", expected_fields, struct ll_expected_way)};
+
 #define AT(member) .offset = offsetof(struct ll_software, member)
 static const struct ll_field software_fields[] = {
     {.key = "op_overhead", .type = LL_TYPE_QUANTITY, AT(op_overhead_s), .dimension = LL_DIMENSION_TIME, .min = 0,
@@ -358,6 +389,11 @@ static const struct ll_field software_fields[] = {
      .count_offset = offsetof(struct ll_software, transform_count), .table = &transform_table,
      .max = LL_MAX_TRANSFORMS,
      .help = "convolutions in a transformed domain, offered beside the direct one; the fastest is taken"},
+    {.key = "expected", .type = LL_TYPE_LIST, AT(expected),
+     .count_offset = offsetof(struct ll_software, expected_count), .table = &expected_table,
+     .max = LL_MAX_EXPECTED,
+     .help = "what the library expects of its ways to do an all-reduce between nodes; `collectives: tuned` takes the "
+             "fastest by these"},
 };
 #undef AT
 static const struct ll_table software_table = {TABLE("software section", software_fields, struct ll_software)};
