@@ -194,11 +194,12 @@ struct machines {
 static struct machines read_machines(const struct ll_args *args)
 {
     const char *folder = ll_value(args, "machines", NULL), **stems;
-    const char *const only[] = {folder, NULL}, *const *folders =
-                                                   folder ? only : ll_machine_folders(args->arena);
+    const char *const only[] = {folder, NULL}, *const *at_hand = ll_machine_folders(args->arena);
+    const char *const *folders =
+        folder && at_hand ? ll_folders_before(args->arena, folder, at_hand) : at_hand;
     struct machines machines = {.failed = true};
     size_t count;
-    if (!folders || !ll_machine_list(folders, args->arena, &stems, &count) ||
+    if (!folders || !ll_machine_list(folder ? only : folders, args->arena, &stems, &count) ||
         !(machines.at = ll_alloc(args->arena, count, sizeof(struct ll_machine *)))) {
         ll_failed("memory ran out");
         return machines;
