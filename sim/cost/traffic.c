@@ -28,6 +28,7 @@
 
 #include <inttypes.h>
 #include <math.h>
+#include <string.h>
 
 enum { UNIT = -1 };
 
@@ -360,9 +361,13 @@ static struct flow into_cluster(const struct ll_machine *machine, const struct l
                                 const struct ll_level *memory, struct ll_explain *why)
 {
     struct flow best = {.price = INFINITY};
+    struct ll_gemm before = {0};
     for (uint64_t rows = 1; rows <= memory->share; rows *= 2) {
         struct ll_problem p = seen_by(machine, group, memory, &task->problem);
         p.dims = joined(&way->share, &task->problem.dims, memory->share, rows);
+        if (memcmp(&p.dims, &before, sizeof before) == 0)
+            continue; /* there are not that many rows to join */
+        before = p.dims;
         double shares = way->shares * products_of(&way->share) / products_of(&p.dims);
         best = cheaper(best, blocked(machine, group, &p, task->steps, ll_level_room(memory), shares, why));
     }

@@ -149,6 +149,9 @@ const struct ll_result *ll_replay_among(const struct ll_prepared *prepared, cons
 /* What else is known of op seq, which is among the replayed ones. Pure. */
 struct ll_op_detail ll_replay_detail(const struct ll_result *result, uint32_t seq);
 
+/* Bytes a second out of level l, all its instances, efficiency applied. Pure. */
+double ll_level_Bps(const struct ll_machine *machine, uint64_t l);
+
 /* The area of a machine, to first order, as results have it; NaN when the machine does not say. Pure. */
 double ll_area_m2(const struct ll_machine *machine);
 

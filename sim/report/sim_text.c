@@ -177,10 +177,13 @@ static void network_line(const struct ll_result *result, unsigned width, struct 
     ll_end_line(&line, width, out);
 }
 
-static const char *kind_rate(struct ll_human *human, const struct ll_kind_result *kind)
+/* Out of a level goes what earlier ops did not leave further in: its own rate is told. */
+static const char *kind_rate(struct ll_human *human, const struct ll_machine *machine,
+                             const struct ll_kind_result *kind)
 {
-    bool moves =
-        kind->bound >= LL_BOUND_LEVEL || kind->bound == LL_BOUND_HOST || kind->bound == LL_BOUND_NETWORK;
+    bool moves = kind->bound == LL_BOUND_HOST || kind->bound == LL_BOUND_NETWORK;
+    if (kind->bound >= LL_BOUND_LEVEL)
+        return ll_si(human, kind->peak_share * ll_level_Bps(machine, kind->bound - LL_BOUND_LEVEL), "B/s");
     return ll_si(human, (moves ? kind->bytes : kind->flops) / kind->time_s, moves ? "B/s" : "FLOP/s");
 }
 
@@ -190,9 +193,10 @@ static void kind_row(const struct ll_result *result, const struct ll_kind_result
     struct ll_human time, share, rate;
     char more[64] = "", intensity[24] = "";
     if (width >= WIDE && kind->peak_share > 0)
-        snprintf(more, sizeof more, "%s|%.0f %% of peak", kind_rate(&rate, kind), 100 * kind->peak_share);
+        snprintf(more, sizeof more, "%s|%.0f %% of peak", kind_rate(&rate, result->machine, kind),
+                 100 * kind->peak_share);
     else if (width >= WIDE)
-        snprintf(more, sizeof more, "%s|", kind_rate(&rate, kind));
+        snprintf(more, sizeof more, "%s|", kind_rate(&rate, result->machine, kind));
     if (kind->bytes > 0)
         snprintf(intensity, sizeof intensity, "%.1f", kind->flops / kind->bytes);
     ll_table_row(table, "  %s|%.0f|%s|%s|%s|%s|%s", kind->kind, kind->count, ll_si(&time, kind->time_s, "s"),
@@ -273,6 +277,19 @@ static void energy_part(const char *name, double part_j, double all_j, bool *som
     *some = true;
 }
 
+/* What has no figure counts nothing, and who reads the sum should know. */
+static void energy_gaps(const struct ll_machine *machine, struct ll_str *line)
+{
+    uint64_t gaps = 0;
+    for (uint64_t l = 0; l < machine->level_count; l++)
+        if (ll_machine_level_j(machine, l) == 0)
+            ll_str_addf(line, "%s%s", gaps++ ? ", " : " without what goes out of ", machine->levels[l].name);
+    if (machine->energy.static_w == 0 && machine->energy.leakage_w_per_mm2 == 0)
+        ll_str_add(line, gaps ? " and without static power" : " without static power");
+    if (gaps)
+        ll_str_add(line, ", which the machine does not describe");
+}
+
 /* "energy 330 mJ a step (compute 12 %, hbm 60 %, static 28 %)"; parts below half a per cent are left out. */
 static void energy_words(const struct ll_machine *machine, double energy_j,
                          const struct ll_energy_parts *parts, const char *of_whom, struct ll_str *line)
@@ -291,6 +308,7 @@ static void energy_words(const struct ll_machine *machine, double energy_j,
     energy_part("static", parts->static_j, energy_j, &some, line);
     if (some)
         ll_str_add(line, ")");
+    energy_gaps(machine, line);
 }
 
 static void area_words(double area_m2, uint64_t devices, struct ll_str *line)
