@@ -77,7 +77,9 @@ struct ll_kind_result {
     double count, time_s, flops, bytes; /* a step */
     double share;                       /* of the time of all ops, summing to 1 over the kinds */
     uint32_t order;                     /* of first appearance */
-    double peak_share; /* of the bound resource's peak that was reached, 0 when the bound is no resource */
+    /* Of the ops that the bound bound: what they got of it a second (bytes out of a level, of the host, of
+     * the network; else FLOP), and over its peak, 0 when it is no resource. */
+    double rate, peak_share;
 };
 
 /* What becomes of a step's energy, in J. */
@@ -148,9 +150,6 @@ const struct ll_result *ll_replay_among(const struct ll_prepared *prepared, cons
 
 /* What else is known of op seq, which is among the replayed ones. Pure. */
 struct ll_op_detail ll_replay_detail(const struct ll_result *result, uint32_t seq);
-
-/* Bytes a second out of level l, all its instances, efficiency applied. Pure. */
-double ll_level_Bps(const struct ll_machine *machine, uint64_t l);
 
 /* The area of a machine, to first order, as results have it; NaN when the machine does not say. Pure. */
 double ll_area_m2(const struct ll_machine *machine);

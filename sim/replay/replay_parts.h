@@ -17,6 +17,9 @@ struct ll_op_parts {
 const struct ll_fused *ll_find_fusion(const struct ll_prepared *prepared, enum ll_fusion fusion,
                                       struct ll_arena *arena);
 
+/* Bytes a second of level l, all its instances, efficiency applied. */
+double ll_level_Bps(const struct ll_machine *machine, uint64_t l);
+
 /* Fills shares, level_share, flop_utilization and fits; time_s, level_bytes and ops are there. parts as long
  * as ops. behind_s: what the software takes in all once the last op has ended. */
 void ll_find_bottlenecks(struct ll_result *result, const struct ll_op_parts *parts, double behind_s);

@@ -177,14 +177,11 @@ static void network_line(const struct ll_result *result, unsigned width, struct 
     ll_end_line(&line, width, out);
 }
 
-/* Out of a level goes what earlier ops did not leave further in: its own rate is told. */
-static const char *kind_rate(struct ll_human *human, const struct ll_machine *machine,
-                             const struct ll_kind_result *kind)
+static const char *kind_rate(struct ll_human *human, const struct ll_kind_result *kind)
 {
-    bool moves = kind->bound == LL_BOUND_HOST || kind->bound == LL_BOUND_NETWORK;
-    if (kind->bound >= LL_BOUND_LEVEL)
-        return ll_si(human, kind->peak_share * ll_level_Bps(machine, kind->bound - LL_BOUND_LEVEL), "B/s");
-    return ll_si(human, (moves ? kind->bytes : kind->flops) / kind->time_s, moves ? "B/s" : "FLOP/s");
+    bool moves =
+        kind->bound >= LL_BOUND_LEVEL || kind->bound == LL_BOUND_HOST || kind->bound == LL_BOUND_NETWORK;
+    return ll_si(human, kind->rate, moves ? "B/s" : "FLOP/s");
 }
 
 static void kind_row(const struct ll_result *result, const struct ll_kind_result *kind, unsigned width,
@@ -193,10 +190,9 @@ static void kind_row(const struct ll_result *result, const struct ll_kind_result
     struct ll_human time, share, rate;
     char more[64] = "", intensity[24] = "";
     if (width >= WIDE && kind->peak_share > 0)
-        snprintf(more, sizeof more, "%s|%.0f %% of peak", kind_rate(&rate, result->machine, kind),
-                 100 * kind->peak_share);
+        snprintf(more, sizeof more, "%s|%.0f %% of peak", kind_rate(&rate, kind), 100 * kind->peak_share);
     else if (width >= WIDE)
-        snprintf(more, sizeof more, "%s|", kind_rate(&rate, result->machine, kind));
+        snprintf(more, sizeof more, "%s|", kind_rate(&rate, kind));
     if (kind->bytes > 0)
         snprintf(intensity, sizeof intensity, "%.1f", kind->flops / kind->bytes);
     ll_table_row(table, "  %s|%.0f|%s|%s|%s|%s|%s", kind->kind, kind->count, ll_si(&time, kind->time_s, "s"),
