@@ -207,6 +207,7 @@ static int pick_level(const struct ll_args *args, const struct ll_machine *machi
 /* The op must be one of those that are replayed, and have loops. */
 static int pick_op(const struct ll_args *args, const struct ll_prepared *prepared, uint32_t *seq)
 {
+    const struct ll_trace *trace = prepared->trace;
     uint64_t asked;
     if (!ll_value(args, "op", NULL))
         return ll_wrong("which op? --op SEQ; leadline sim --per-op lists them");
@@ -214,7 +215,8 @@ static int pick_op(const struct ll_args *args, const struct ll_prepared *prepare
         return LL_WRONG;
     *seq = (uint32_t)asked;
     if (!ll_has_loops(prepared, *seq))
-        return ll_wrong("op %" PRIu32 " goes through no cache: it has no loops", *seq);
+        return ll_wrong("op %" PRIu32 ", %s, goes through no cache: it has no loops over memory", *seq,
+                        trace->strings[trace->forms[trace->ops[*seq].form].kind_name]);
     return LL_DONE;
 }
 
@@ -277,13 +279,16 @@ const struct ll_command ll_command_cache = {
     .synopsis = "-c MACHINE --op SEQ TRACE",
     .summary = "send one op's addresses through a machine's caches",
     .examples =
-        "  leadline cache -c i7_6700k --op 22 alexnet.llt\n"
-        "  leadline cache -c i7_6700k --op 22 --level l2 --set memory.l2.cache.prefetch=stride alexnet.llt\n",
+        "  leadline cache -c i7_6700k --op 23 alexnet.llt\n"
+        "  leadline cache -c i7_6700k --op 23 --level l2 --set memory.l2.cache.prefetch=stride alexnet.llt\n",
     .details =
         "leadline sim counts traffic by formula, for the best blocking of an op. Here the op's loops run in\n"
         "that blocking, one access after the other, through each memory level that has a `cache`; the last\n"
-        "line puts what the caches moved beside the formula. A second takes about 100 million accesses; a\n"
-        "product has two or three for each multiplication.\n"
+        "line puts what the caches moved beside the formula. A second takes hundreds of millions of "
+        "accesses\n"
+        "that the first cache holds, tens of millions that go through several; a product has two or three "
+        "for\n"
+        "each multiplication.\n"
         "\n"
         "A cache fetches a line before it is written, unless it is written around; the formula takes a "
         "result\n"

@@ -174,7 +174,7 @@ static int run(const struct ll_args *args)
 }
 
 static const struct ll_option options[] = {
-    {"output", 'o', "FILE", "the machine file to write; host.yaml when not given"},
+    {"output", 'o', "FILE", "the machine file to write; host.yaml, with --from fitted.yaml when not given"},
     {"threads", 0, "N", "threads to compute with; one for each CPU when not given"},
     {"seconds", 0, "N", "how long ops are measured; 40 when not given"},
     {"keep", 0, "TRACE", "keep what was measured, as a trace"},

@@ -180,14 +180,19 @@ static void time_compute(const struct sized *s, const struct ll_way *way, struct
     cost->units_even = fmin((double)cost->units_used, (double)s->unit.count / layout.imbalance);
     double work = layout.imbalance * ll_rows_work(s->kernel, s->task.work) *
                   ll_rows_imbalance(s->kernel, s->task.work, &s->unit, why);
-    cost->compute_cycles = steps * (way->cycles * work + layout.layout_s * rate) + beside;
+    double cycles = way->cycles * work + layout.layout_s * rate;
+    if (cycles != way->cycles)
+        ll_say(why,
+               "the busiest unit, and laying out in its clock: %.10g * %.10g + %.10g * (%.10g * %.10g) = "
+               "%.10g cycles",
+               way->cycles, work, layout.layout_s, s->unit.clock_hz, s->unit.efficiency, cycles);
+    cost->compute_cycles = steps * cycles + beside;
     cost->compute_s = cost->compute_cycles / rate;
     cost->compute_first_s = fmin(steps * way->first_cycles, cost->compute_cycles) / rate;
     double could = (double)s->all * one_unit * cost->compute_cycles;
     cost->utilization = could > 0 ? (double)s->task.work->flops / could : 0;
-    ll_say(why, "compute: (%" PRIu64 " * %.10g + %.10g) / (%.10g * %.10g) = %.10g s", s->task.steps,
-           way->cycles * work + layout.layout_s * rate, beside, s->unit.clock_hz, s->unit.efficiency,
-           cost->compute_s);
+    ll_say(why, "compute: (%" PRIu64 " * %.10g + %.10g) / (%.10g * %.10g) = %.10g s", s->task.steps, cycles,
+           beside, s->unit.clock_hz, s->unit.efficiency, cost->compute_s);
     ll_say(why, "compute, first piece: min(%" PRIu64 " * %.10g, %.10g) / (%.10g * %.10g) = %.10g s",
            s->task.steps, way->first_cycles, cost->compute_cycles, s->unit.clock_hz, s->unit.efficiency,
            cost->compute_first_s);

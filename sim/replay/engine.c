@@ -481,16 +481,31 @@ const struct ll_result *ll_replay(const struct ll_prepared *prepared, const stru
     return result;
 }
 
+/* How long the op waited for the software, which takes `before_s` until the device may begin. */
+static void tell_wait(double before_s, double late_s, struct ll_explain *why)
+{
+    if (late_s < before_s)
+        ll_say(why, "waits for the software, less what earlier ops hide: %.10g - %.10g = %.10g s", before_s,
+               before_s - late_s, late_s);
+    else if (late_s > before_s)
+        ll_say(why, "waits for the software, which still has earlier ops to start: %.10g + %.10g = %.10g s",
+               before_s, late_s - before_s, late_s);
+}
+
 /* What of the op's time in this replay the software took to start it. */
 static void tell_start(const struct ll_result *result, uint32_t seq, const struct ll_timing *timing,
                        struct ll_explain *why)
 {
     double all_s = result->ops[seq - result->prepared->first_op].time_s, late_s = all_s - timing->time_s;
+    bool queues = result->machine->software.queue > 0;
+    double behind_s = queues ? timing->behind_s : fmin(timing->behind_s, timing->time_s);
     if (timing->overhead_s == 0)
         return;
-    if (result->machine->software.queue > 0)
-        ll_say(why, "to start the op takes the software %.10g s, of which earlier ops hide %.10g s",
-               timing->overhead_s, fmax(0, timing->overhead_s - late_s));
+    if (behind_s > 0)
+        ll_say(why, "to start the op, less what the software does while it runs: %.10g - %.10g = %.10g s",
+               timing->overhead_s, behind_s, timing->overhead_s - behind_s);
+    if (queues)
+        tell_wait(timing->overhead_s - behind_s, late_s, why);
     ll_say(why, "with starting the op: %.10g + %.10g = %.10g s", timing->time_s, late_s, all_s);
 }
 

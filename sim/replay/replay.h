@@ -79,7 +79,9 @@ struct ll_kind_result {
     double count, time_s, flops, bytes; /* a step */
     double share;                       /* of the time of all ops, summing to 1 over the kinds */
     uint32_t order;                     /* of first appearance */
-    double peak_share; /* of the bound resource's peak that was reached, 0 when the bound is no resource */
+    /* Of the ops that the bound bound: what they got of it a second (bytes out of a level, of the host, of
+     * the network; else FLOP), and over its peak, 0 when it is no resource. */
+    double rate, peak_share;
 };
 
 /* What becomes of a step's energy, in J. */
