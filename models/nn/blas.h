@@ -29,6 +29,10 @@ struct ll_blas_facts ll_blas_facts(void);
 
 /* C[m,n] = A[m,k] B[k,n] + beta C, row-major, the leading dimensions in elements. A transposed operand
  * lies in memory as A[k,m] or B[n,k]. No size is zero. */
+/* So many rows or columns of a result, whichever are more, are one piece of work where a product is shared by
+ * threads; more for results of more than 32 such pieces. */
+enum { LL_PRODUCT_SLICE = 96 };
+
 struct ll_product {
     bool transpose_a, transpose_b;
     uint64_t m, n, k;
