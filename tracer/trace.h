@@ -137,7 +137,7 @@ const struct ll_deps *ll_trace_deps(const struct ll_trace *trace, struct ll_aren
     X(ORDER, "order", "the program did one after the other")                                                 \
     X(GAP, "gap", "between them the program did something that nobody saw")
 
-enum ll_edge {
+enum ll_edge_kind {
 #define X(word, name, doc) LL_EDGE_##word,
     LL_EDGE_LIST(X)
 #undef X
@@ -145,8 +145,8 @@ enum ll_edge {
 };
 
 /* The first of these reasons that holds for a dependency of ll_trace_deps; its name, static storage. */
-enum ll_edge ll_edge_of(const struct ll_trace *trace, uint32_t op, uint32_t dep);
-const char *ll_edge_name(enum ll_edge edge);
+enum ll_edge_kind ll_edge_of(const struct ll_trace *trace, uint32_t op, uint32_t dep);
+const char *ll_edge_name(enum ll_edge_kind edge);
 
 /* The whole truth about a trace as assertions: NULL when every reference points to something, every
  * input exists before it is read, sizes fit and the counts of known kinds are those of the op table;

@@ -15,7 +15,7 @@
 
 struct ll_images {
     uint64_t height, width, channels, classes, seed;
-    enum ll_part part;
+    enum ll_data_part part;
     const struct ll_image_set
         *taken; /* where they come from, which suits the above; NULL: nobody took them */
 };

@@ -49,7 +49,7 @@ void ll_minimise(struct ll_nn *nn, struct ll_value *loss, const struct ll_optimi
  */
 struct ll_descent {
     struct ll_value **weights;
-    struct ll_gradient *gradients;
+    struct ll_nn_gradient *gradients;
     size_t count;
 };
 void ll_descent_add(struct ll_nn *nn, struct ll_descent *descent, struct ll_value *loss,

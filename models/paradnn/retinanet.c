@@ -77,7 +77,7 @@ static struct ll_anchor_grid grid_of(const struct ll_build *build, unsigned leve
                                    .ratio_count = RATIOS};
 }
 
-static struct task *task_of(struct ll_nn *nn, const struct ll_build *build, enum ll_part part)
+static struct task *task_of(struct ll_nn *nn, const struct ll_build *build, enum ll_data_part part)
 {
     uint64_t image = (uint64_t)build->params[IMAGE], at = 0;
     double sides[3];

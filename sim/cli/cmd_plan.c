@@ -34,7 +34,7 @@ static void plan_json(const struct ll_found_plan *found, struct ll_json *json)
     ll_str_release(&words);
 }
 
-static int show_json(const struct ll_search *search, const struct ll_search_result *result)
+static int show_json(const struct ll_plan_search *search, const struct ll_search_result *result)
 {
     struct ll_str out = {0};
     struct ll_json json = {.out = &out, .indent = true};
@@ -66,7 +66,7 @@ static void plan_row(const struct ll_found_plan *found, double best_s, struct ll
     ll_str_release(&words);
 }
 
-static int show(const struct ll_machine *machine, const struct ll_search *search,
+static int show(const struct ll_machine *machine, const struct ll_plan_search *search,
                 const struct ll_search_result *result)
 {
     struct ll_str out = {0};
@@ -91,7 +91,7 @@ static int show(const struct ll_machine *machine, const struct ll_search *search
 static int search_plans(const struct ll_args *args, const struct ll_machine *machine,
                         const struct ll_trace *trace)
 {
-    struct ll_search search = {0};
+    struct ll_plan_search search = {0};
     struct ll_diags *diags = calloc(1, sizeof *diags);
     if (!diags)
         return ll_failed("memory ran out");

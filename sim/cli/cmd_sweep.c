@@ -29,7 +29,7 @@ struct exploration {
     struct ll_pool *pool;
     struct ll_evaluator *evaluator;
     struct ll_diags diags;
-    const struct ll_crew *crew; /* NULL: alone */
+    const struct ll_sweep_crew *crew; /* NULL: alone */
     const char *output;
     uint64_t shard, shards;
     uint64_t start_ns, told_ns;
@@ -132,7 +132,7 @@ static const char *commonest_trouble(const struct ll_evaluation *evaluations, ui
 static int tell_trial(const struct exploration *e, const struct ll_evaluation *evaluations, uint64_t tried,
                       double each_s)
 {
-    uint64_t valid = 0, total = ll_search_total(e->space);
+    uint64_t valid = 0, total = ll_sweep_search_total(e->space);
     for (uint64_t i = 0; i < tried; i++)
         valid += evaluations[i].verdict == LL_VERDICT_VALID;
     double all_s = each_s * (double)total / (double)e->shards;
@@ -289,7 +289,7 @@ static int sweep_into(struct exploration *e, const char *path, struct ll_sweep_s
 }
 
 /* The sum of what all did. */
-static void add_up_states(const struct ll_crew *crew, struct ll_sweep_state *state)
+static void add_up_states(const struct ll_sweep_crew *crew, struct ll_sweep_state *state)
 {
     double values[] = {(double)state->known, (double)state->evaluated, (double)state->valid, state->stopped,
                        (double)state->left_out};
@@ -305,7 +305,7 @@ static void add_up_states(const struct ll_crew *crew, struct ll_sweep_state *sta
 static int sweep_together(struct exploration *e, struct ll_sweep_state *state)
 {
     struct ll_arena *arena = e->args->arena;
-    const struct ll_crew *crew = e->crew;
+    const struct ll_sweep_crew *crew = e->crew;
     const char *part = ll_part_path(e->output, crew->rank, arena);
     bool right = part != NULL, first = crew->rank == 0;
     if (right && first)
@@ -338,7 +338,7 @@ static int run_sweep(struct exploration *e)
     return state.stopped && status == LL_DONE ? LL_INTERRUPTED : status;
 }
 
-int ll_run_sweep(const struct ll_args *args, const struct ll_crew *crew)
+int ll_run_sweep(const struct ll_args *args, const struct ll_sweep_crew *crew)
 {
     struct exploration *e = calloc(1, sizeof *e);
     if (!e)

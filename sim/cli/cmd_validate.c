@@ -215,21 +215,22 @@ struct recorder {
     struct ll_arena *arena;
 };
 
-static const struct ll_trace *bring(void *context, const struct ll_wanted *wanted)
+static const struct ll_trace *bring(void *context, const struct ll_dry_workload *wanted)
 {
     struct recorder *recorder = context;
     const struct ll_trace *trace = NULL;
-    const struct ll_wanted *kept = ll_copy(recorder->arena, wanted, sizeof *wanted);
+    const struct ll_dry_workload *kept = ll_copy(recorder->arena, wanted, sizeof *wanted);
     if (!kept)
         return NULL;
     struct ll_recording recording = {
         .model = kept->model, .train = kept->train != 0, .dry_run = true, .batch = kept->batch, .steps = 1};
-    for (size_t i = 0; i < LL_MOST_WANTED_SETTINGS && kept->settings[i].key[0]; i++)
+    for (size_t i = 0; i < LL_MOST_DRY_SETTINGS && kept->settings[i].key[0]; i++)
         recording.settings[i] = (struct ll_study_setting){kept->settings[i].key, kept->settings[i].value};
     return ll_bring_one(&recorder->library, &recording, &trace) == LL_DONE ? trace : NULL;
 }
 
-static int score(const struct ll_args *args, const struct ll_rows *rows, const struct machines *machines)
+static int score(const struct ll_args *args, const struct ll_measured_rows *rows,
+                 const struct machines *machines)
 {
     struct recorder recorder = {.arena = args->arena};
     const struct ll_recordings recordings = {bring, &recorder};
@@ -246,7 +247,7 @@ static int score(const struct ll_args *args, const struct ll_rows *rows, const s
 
 static int run(const struct ll_args *args)
 {
-    struct ll_rows rows = {0};
+    struct ll_measured_rows rows = {0};
     struct machines machines = {0};
     int status = LL_WRONG;
     if (ll_read_rows(args->words, args->word_count, args->arena, &rows)) {

@@ -57,21 +57,21 @@ bool ll_store_merge(const char *path, const char *const *parts, size_t count, ui
 
 /* All of a finished or unfinished sweep in memory, column by column: for fronts, sensitivities and figures.
  */
-struct ll_column {
+struct ll_data_column {
     const char *name; /* a path of an axis, or of a result: time_s, share.hbm, or alexnet.time_s */
     bool is_axis;
-    const double *numbers;         /* by row; NaN for what is no number */
-    const uint32_t *choices;       /* of an axis, by row: index in values */
-    const struct ll_value *values; /* of an axis */
+    const double *numbers;              /* by row; NaN for what is no number */
+    const uint32_t *choices;            /* of an axis, by row: index in values */
+    const struct ll_axis_value *values; /* of an axis */
     uint32_t value_count;
     double base; /* the same of the base machine as it is; NaN when that has none */
 };
 
-struct ll_frame {
+struct ll_data_frame {
     uint64_t row_count;      /* points, by number */
     const uint64_t *numbers; /* of the points */
-    const uint8_t *verdicts; /* enum ll_verdict */
-    const struct ll_column *columns;
+    const uint8_t *verdicts; /* enum ll_point_verdict */
+    const struct ll_data_column *columns;
     size_t column_count;
     size_t axis_count; /* the first columns */
     const struct ll_fact *facts;
@@ -85,19 +85,20 @@ struct ll_frame {
 
 /* Reads a database, everything in the arena. Results of several workloads have a column for their geometric
  * mean under the plain name, and one each under the workload's. NULL after a complaint. */
-const struct ll_frame *ll_frame_read(const char *path, struct ll_arena *arena, struct ll_diags *diags);
+const struct ll_data_frame *ll_data_frame_read(const char *path, struct ll_arena *arena,
+                                               struct ll_diags *diags);
 
 /* The column of this name, or NULL. */
-const struct ll_column *ll_frame_column(const struct ll_frame *frame, const char *name);
+const struct ll_data_column *ll_data_frame_column(const struct ll_data_frame *frame, const char *name);
 
 /* The same frame with the rows for which an expression over its columns is true. In the arena; NULL after a
  * complaint. */
-const struct ll_frame *ll_frame_where(const struct ll_frame *frame, const char *condition,
-                                      struct ll_arena *arena, struct ll_diags *diags);
+const struct ll_data_frame *ll_data_frame_where(const struct ll_data_frame *frame, const char *condition,
+                                                struct ll_arena *arena, struct ll_diags *diags);
 
 /* The same frame with another objective, an expression over its columns, which becomes one of them; the first
  * takes the place of those that the sweep had. In the arena; NULL after a complaint. */
-const struct ll_frame *ll_frame_want(const struct ll_frame *frame, const char *name, bool most, bool first,
-                                     struct ll_arena *arena, struct ll_diags *diags);
+const struct ll_data_frame *ll_data_frame_want(const struct ll_data_frame *frame, const char *name, bool most,
+                                               bool first, struct ll_arena *arena, struct ll_diags *diags);
 
 #endif

@@ -127,13 +127,13 @@ static const struct ll_field vector_fields[] = {
              "in a wider one; of dtypes not given, as many as there are"},
 };
 
-const struct ll_table ll_fields_SYSTOLIC = {
+const struct ll_field_table ll_fields_SYSTOLIC = {
     TABLE("systolic unit", systolic_fields, struct ll_unit), .products_only = true};
-const struct ll_table ll_fields_MATRIX = {
+const struct ll_field_table ll_fields_MATRIX = {
     TABLE("matrix unit", matrix_fields, struct ll_unit), .products_only = true};
-const struct ll_table ll_fields_VECTOR = {TABLE("vector unit", vector_fields, struct ll_unit)};
+const struct ll_field_table ll_fields_VECTOR = {TABLE("vector unit", vector_fields, struct ll_unit)};
 
-static const struct ll_table *const unit_variants[] = {
+static const struct ll_field_table *const unit_variants[] = {
 #define LL_UNIT_MODEL(word, ...) &ll_fields_##word,
 #include "sim/machine/unit_models.def"
 #undef LL_UNIT_MODEL
@@ -156,7 +156,7 @@ static const struct ll_field unit_fields[] = {
 };
 #undef AT
 
-static const struct ll_table unit_table = {
+static const struct ll_field_table unit_table = {
     TABLE("unit", unit_fields, struct ll_unit), .variants = unit_variants, .variant_count = COUNT_OF(unit_variants),
     .variant_offset = offsetof(struct ll_unit, model)};
 
@@ -178,7 +178,7 @@ static const struct ll_field cache_fields[] = {
      .help = "whether a write that misses goes on outward without fetching its line"},
 };
 #undef AT
-static const struct ll_table cache_table = {TABLE("cache", cache_fields, struct ll_cache_level)};
+static const struct ll_field_table cache_table = {TABLE("cache", cache_fields, struct ll_cache_level)};
 
 #define AT(member) .offset = offsetof(struct ll_level, member)
 static const struct ll_field level_fields[] = {
@@ -217,7 +217,7 @@ static const struct ll_field level_fields[] = {
      .help = "what kind of cache it is, for `leadline cache`; when not given, it is none"},
 };
 #undef AT
-static const struct ll_table level_table = {TABLE("memory level", level_fields, struct ll_level)};
+static const struct ll_field_table level_table = {TABLE("memory level", level_fields, struct ll_level)};
 
 #define AT(member) .offset = offsetof(struct ll_kernel, member)
 static const struct ll_field kernel_fields[] = {
@@ -267,7 +267,7 @@ static const struct ll_field kernel_fields[] = {
      .help = "how often more than once a product's result is moved, as when it is cleared and added to"},
 };
 #undef AT
-static const struct ll_table kernel_table = {TABLE("kernel", kernel_fields, struct ll_kernel)};
+static const struct ll_field_table kernel_table = {TABLE("kernel", kernel_fields, struct ll_kernel)};
 
 #define AT(member) .offset = offsetof(struct ll_transform, member)
 static const struct ll_field transform_fields[] = {
@@ -300,7 +300,7 @@ static const struct ll_field transform_fields[] = {
      .max = MOST_SECONDS, .help = "what starting it costs, in place of what other convolutions cost"},
 };
 #undef AT
-static const struct ll_table transform_table = {TABLE("transform", transform_fields, struct ll_transform)};
+static const struct ll_field_table transform_table = {TABLE("transform", transform_fields, struct ll_transform)};
 
 #define AT(member) .offset = offsetof(struct ll_software, member)
 static const struct ll_field software_fields[] = {
@@ -352,7 +352,7 @@ static const struct ll_field software_fields[] = {
      .help = "convolutions in a transformed domain, offered beside the direct one; the fastest is taken"},
 };
 #undef AT
-static const struct ll_table software_table = {TABLE("software section", software_fields, struct ll_software)};
+static const struct ll_field_table software_table = {TABLE("software section", software_fields, struct ll_software)};
 
 #define AT(member) .offset = offsetof(struct ll_host, member)
 static const struct ll_field host_fields[] = {
@@ -373,7 +373,7 @@ static const struct ll_field host_fields[] = {
      .help = "of the host that prepare input side by side; when not given, one"},
 };
 #undef AT
-static const struct ll_table host_table = {TABLE("host section", host_fields, struct ll_host)};
+static const struct ll_field_table host_table = {TABLE("host section", host_fields, struct ll_host)};
 
 #define AT(member) .offset = offsetof(struct ll_network_sample, member)
 static const struct ll_field network_sample_fields[] = {
@@ -386,7 +386,7 @@ static const struct ll_field network_sample_fields[] = {
      .help = "at which a device sends what a ring would have it send: 2 (n - 1) / n of an all-reduce's bytes"},
 };
 #undef AT
-static const struct ll_table network_sample_table = {
+static const struct ll_field_table network_sample_table = {
     TABLE("network sample", network_sample_fields, struct ll_network_sample)};
 
 #define AT(member) .offset = offsetof(struct ll_network, member)
@@ -430,7 +430,7 @@ static const struct ll_field network_fields[] = {
      .help = "all-reduces measured on it, by number of devices: used instead of the model for groups within this level"},
 };
 #undef AT
-static const struct ll_table network_table = {TABLE("network", network_fields, struct ll_network)};
+static const struct ll_field_table network_table = {TABLE("network", network_fields, struct ll_network)};
 
 #define AT(member) .offset = offsetof(struct ll_energy, member)
 static const struct ll_field energy_fields[] = {
@@ -461,7 +461,7 @@ static const struct ll_field energy_fields[] = {
              "follows; when not given, 1"},
 };
 #undef AT
-static const struct ll_table energy_table = {TABLE("energy section", energy_fields, struct ll_energy)};
+static const struct ll_field_table energy_table = {TABLE("energy section", energy_fields, struct ll_energy)};
 
 #define AT(member) .offset = offsetof(struct ll_area, member)
 static const struct ll_field area_fields[] = {
@@ -473,7 +473,7 @@ static const struct ll_field area_fields[] = {
      .help = "of everything else, in mm2"},
 };
 #undef AT
-static const struct ll_table area_table = {TABLE("area section", area_fields, struct ll_area)};
+static const struct ll_field_table area_table = {TABLE("area section", area_fields, struct ll_area)};
 
 #define AT(member) .offset = offsetof(struct ll_machine, member)
 #define LISTED(member, how_many) \
@@ -509,9 +509,9 @@ static const struct ll_field machine_fields[] = {
 #undef AT
 /* clang-format on */
 
-const struct ll_table ll_machine_table = {TABLE("machine", machine_fields, struct ll_machine)};
+const struct ll_field_table ll_machine_table = {TABLE("machine", machine_fields, struct ll_machine)};
 
-const struct ll_table *ll_unit_keys(const struct ll_unit *unit)
+const struct ll_field_table *ll_unit_keys(const struct ll_unit *unit)
 {
     return unit_variants[unit->model];
 }

@@ -30,7 +30,7 @@ static void add_link(struct ll_fabric *fabric, uint64_t from, uint64_t to, doubl
 static const char *list_links(struct ll_fabric *fabric)
 {
     for (uint64_t i = 0; i < fabric->level->edge_count; i++) {
-        struct ll_edge edge;
+        struct ll_network_edge edge;
         if (!ll_edge_parse(fabric->level->edges[i], &edge) || edge.from >= fabric->devices ||
             edge.to >= fabric->devices)
             return "an edge must name two of its devices";
@@ -78,11 +78,11 @@ double ll_width_EDGES(const struct ll_fabric *fabric, uint64_t link)
     return fabric->link_width[link];
 }
 
-void ll_route_EDGES(const struct ll_fabric *fabric, uint64_t from, uint64_t to, struct ll_path *path)
+void ll_route_EDGES(const struct ll_fabric *fabric, uint64_t from, uint64_t to, struct ll_fabric_path *path)
 {
     for (uint64_t at = from; at != to;) {
         uint64_t link = fabric->next[at * fabric->devices + to];
-        ll_path_add(path, link);
+        ll_fabric_path_add(path, link);
         at = fabric->link_to[link];
     }
 }

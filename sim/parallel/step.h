@@ -23,7 +23,7 @@
     X(DATA, "data", "replicas exchange gradients and weights")                                               \
     X(EXPERT, "expert", "samples go to their experts and back")
 
-enum ll_traffic {
+enum ll_traffic_kind {
 #define X(word, name, help) LL_TRAFFIC_##word,
     LL_TRAFFIC_LIST(X)
 #undef X
@@ -31,7 +31,7 @@ enum ll_traffic {
 };
 
 /* As in the list; static storage. */
-const char *ll_traffic_name(enum ll_traffic traffic);
+const char *ll_traffic_name(enum ll_traffic_kind traffic);
 
 /* A device of a stage. */
 struct ll_stage_use {

@@ -62,7 +62,7 @@ enum ll_fathom_class ll_fathom_class_of(enum ll_op_kind kind)
     return of_class[ll_op_class(kind)];
 }
 
-void ll_fathom_plan_profiles(struct ll_plan *plan)
+void ll_fathom_plan_profiles(struct ll_study_plan *plan)
 {
     for (size_t i = 0; i < LL_FATHOM_COUNT; i++) {
         struct ll_recording recording = {.row = ll_fathom[i].name,
@@ -73,7 +73,7 @@ void ll_fathom_plan_profiles(struct ll_plan *plan)
                                          .steps = ll_fathom[i].profile_steps,
                                          .threads = 1};
         memcpy(recording.settings, ll_fathom[i].profile, sizeof recording.settings);
-        ll_plan_recording(plan, &recording);
+        ll_study_plan_recording(plan, &recording);
     }
 }
 

@@ -252,7 +252,7 @@ static void listed_edges_lead_the_shortest_way(void **state)
     struct fixture f =
         open_net("  - {name: e, topology: edges, devices: 8, bandwidth: 25GB/s, edges: [0-1, 0-2, 0-3x2, "
                  "0-4x2, 1-2x2, 1-3, 1-5x2, 2-3, 2-6x2, 3-7x2, 4-5, 4-6, 4-7x2, 5-6x2, 5-7, 6-7]}\n");
-    struct ll_path path = {0};
+    struct ll_fabric_path path = {0};
     ll_net_route(f.net, 0, 4, &path);
     assert_int_equal(path.count, 1);
     assert_true(ll_net_link_Bps(f.net, path.links[0]) == 50e9);
@@ -399,7 +399,7 @@ static void trees_come_and_go_as_they_are_expected_to(void **state)
 
 static void edges_say_ends_direction_and_width(void **state)
 {
-    struct ll_edge edge;
+    struct ll_network_edge edge;
     (void)state;
     assert_true(ll_edge_parse("0-1", &edge) && edge.both_ways && edge.links == 1);
     assert_true(ll_edge_parse("12>3x2.5", &edge) && !edge.both_ways && edge.from == 12 && edge.to == 3);

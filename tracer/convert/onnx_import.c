@@ -32,7 +32,7 @@ bool onnx_rule_OPAQUE(struct onnx *o)
 {
     const struct onnx_node *node = o->node;
     uint32_t room = node->input_count + 2 * node->output_count, count = 0;
-    struct ll_held *held = ll_alloc(&o->import->arena, (size_t)room + LL_MAX_OUTPUTS, sizeof *held);
+    struct ll_imported *held = ll_alloc(&o->import->arena, (size_t)room + LL_MAX_OUTPUTS, sizeof *held);
     struct ll_shape *given = ll_alloc(&o->import->arena, (size_t)node->output_count + 1, sizeof *given);
     if (!held || !given)
         return ll_import_no_memory(o->import);
@@ -54,7 +54,7 @@ bool onnx_rule_OPAQUE(struct onnx *o)
                                     .in_count = count,
                                     .given = given,
                                     .given_count = node->output_count};
-    struct ll_held *out = held + node->input_count;
+    struct ll_imported *out = held + node->input_count;
     if (node->output_count == 0 || !onnx_emit(o, &op, out))
         return node->output_count == 0;
     for (uint32_t i = 0; i < node->output_count; i++)

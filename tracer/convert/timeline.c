@@ -20,7 +20,7 @@ enum flows { FLOWS_ALL, FLOWS_CROSS, FLOWS_NONE };
 struct timeline {
     struct ll_export *export;
     const struct ll_trace *trace;
-    const struct ll_schedule *schedule;
+    const struct ll_op_schedule *schedule;
     const struct ll_deps *deps;
     uint64_t (*born)[LL_MEMORY_COUNT], (*dead)[LL_MEMORY_COUNT]; /* bytes, by op: with it, after it */
     uint64_t live[LL_MEMORY_COUNT];
@@ -175,7 +175,7 @@ static void write_bandwidth(struct timeline *t, const char *level, double time_s
 /* What is born is there from the op's start on, what dies until its end; so is an op's traffic. */
 static void write_counters(struct timeline *t, uint32_t op)
 {
-    const struct ll_schedule *schedule = t->schedule;
+    const struct ll_op_schedule *schedule = t->schedule;
     const struct ll_scheduled *at = placed(t, op);
     uint32_t place = op - schedule->first_op;
     bool born = false, dead = false;

@@ -31,7 +31,7 @@ static bool drawable(const struct ll_curve *curve, size_t i, const struct ll_lin
 }
 
 /* Marks show single points: where there are many of them, the line is enough. */
-static void draw_curve(struct ll_svg *svg, struct ll_box area, const struct ll_lines *lines, size_t which,
+static void draw_curve(struct ll_svg *svg, struct ll_rect area, const struct ll_lines *lines, size_t which,
                        const struct ll_axis *x, const struct ll_axis *y)
 {
     enum { MOST_MARKS = 40 };
@@ -57,7 +57,7 @@ static void draw_curve(struct ll_svg *svg, struct ll_box area, const struct ll_l
     }
 }
 
-void ll_draw_lines(struct ll_svg *svg, struct ll_box box, const struct ll_lines *lines)
+void ll_draw_lines(struct ll_svg *svg, struct ll_rect box, const struct ll_lines *lines)
 {
     struct range x = {INFINITY, 0}, y = {INFINITY, lines->line};
     const char *names[LL_COLOUR_COUNT];
@@ -72,7 +72,7 @@ void ll_draw_lines(struct ll_svg *svg, struct ll_box box, const struct ll_lines 
     struct ll_axis y_axis = axis_of(y, lines->y_high, lines->y_log);
     box = ll_draw_title(svg, box, lines->title);
     box = ll_draw_legend(svg, box, names, named, true);
-    struct ll_box area = ll_draw_y_axis(svg, box, LL_X_AXIS_HEIGHT, &y_axis, lines->y_label);
+    struct ll_rect area = ll_draw_y_axis(svg, box, LL_X_AXIS_HEIGHT, &y_axis, lines->y_label);
     ll_draw_x_axis(svg, area, &x_axis, lines->x_label);
     ll_draw_level(svg, area, &y_axis, lines->line, lines->line_name);
     for (size_t i = 0; i < lines->curve_count; i++)
