@@ -359,34 +359,33 @@ static int run(const struct ll_args *args)
 
 static const struct ll_option options[] = {
     {"min", 0, "A,B",
-     "other objectives than the sweep's: results, parameters, or expressions of them, to be least"},
-    {"max", 0, "A,B", "the same, to be most"},
-    {"where", 0, "EXPR", "only points for which this is true, as in --where \"area_mm2 <= 100\""},
-    {"all", 0, NULL, "the whole front, not 20 of its points"},
-    {"csv", 0, NULL, "the front as comma-separated values, with all results"},
-    {"weights", 0, NULL, "with --csv: what moved what instead of the front"},
-    {"log", 0, NULL, "weights between logarithms, wherever all values are positive"},
-    {"figure", 0, "KIND", "draw front, heat, parallel or sensitivity into the file of -o"},
-    {"output", 'o', "F.svg", "where the figure goes"},
-    {"across", 0, "NAME", "of a front an objective, of a heat map a parameter; chosen when not given"},
-    {"up", 0, "NAME", "the same of the other axis"},
-    {"of", 0, "NAME", "the objective of a heat map; the first when not given"},
-    {"html", 0, "R.html", "all of it as one page that opens from a file"},
+     "minimize these instead of the sweep's objectives: results, parameters, or expressions of them"},
+    {"max", 0, "A,B", "maximize these, likewise"},
+    {"where", 0, "EXPR", "consider only points for which this holds, as in --where \"area_mm2 <= 100\""},
+    {"all", 0, NULL, "show the whole front, not just 20 of its points"},
+    {"csv", 0, NULL, "print the front as comma-separated values, with all results"},
+    {"weights", 0, NULL, "with --csv: print how much each parameter moves each objective, not the front"},
+    {"log", 0, NULL, "compute those weights on logarithms, where all values are positive"},
+    {"figure", 0, "KIND", "draw a figure to the file given with -o: front, heat, parallel or sensitivity"},
+    {"output", 'o', "F.svg", "the file for the figure"},
+    {"across", 0, "NAME", "horizontal axis: an objective (front) or a parameter (heat); chosen by default"},
+    {"up", 0, "NAME", "vertical axis, likewise"},
+    {"of", 0, "NAME", "the objective that a heat map shows (default: the first)"},
+    {"html", 0, "R.html", "write everything as one self-contained, interactive page"},
     {0},
 };
 
 const struct ll_command ll_command_pareto = {
     .name = "pareto",
     .synopsis = "R.db",
-    .summary = "the best designs of a sweep, and why they are the best",
+    .summary = "show the best designs of a sweep, and why they are the best",
     .examples = "  leadline pareto arrays.db\n"
                 "  leadline pareto arrays.db --min time_s,area_mm2 --where \"energy_j <= 2\" --csv\n"
                 "  leadline pareto arrays.db --html arrays.html\n"
                 "  leadline pareto arrays.db --figure heat --across units.array.rows --up memory.sram.size "
                 "-o heat.svg\n",
-    .details =
-        "A point is on the front when no other valid point is at least as good in all objectives and better "
-        "in one.\n",
+    .details = "A point is on the front when no other valid point is at least as good in every objective and "
+               "better in one.\n",
     .options = options,
     .least_words = 1,
     .most_words = 1,

@@ -51,7 +51,7 @@ static size_t choose(const struct ll_args *args, const struct ll_study *chosen[M
             chosen[count++] = ll_study_at(i);
     }
     if (count && args->word_count) {
-        ll_wrong("--all is all of them; name studies without it");
+        ll_wrong("--all runs every study; leave it out to name some");
         return 0;
     }
     for (size_t i = 0; i < args->word_count && i < MOST_STUDIES; i++) {
@@ -237,11 +237,11 @@ static int run(const struct ll_args *args)
 }
 
 static const struct ll_option options[] = {
-    {"output", 'o', "FOLDER", "where the files go, made if missing; study when not given"},
-    {"all", 0, NULL, "every study there is"},
+    {"output", 'o', "FOLDER", "folder for the files, created if missing (default: study)"},
+    {"all", 0, NULL, "run every study"},
     {"data", 0, "DATA.csv",
-     "measured steps to judge by instead of those at hand (P2, P7, P8); again for more files"},
-    {"whole", 0, NULL, "simulate all points of what a study surveys, not only a part: minutes"},
+     "measured steps to compare with instead of the installed ones (P2, P7, P8); may be repeated"},
+    {"whole", 0, NULL, "simulate all points that a study surveys, not only a sample; takes minutes"},
     {0},
 };
 
@@ -251,9 +251,9 @@ const struct ll_command ll_command_study = {
     .summary = "regenerate figures and tables of papers, and judge them",
     .examples = "  leadline study\n"
                 "  leadline study F3 F4 -o figures\n",
-    .details = "Without a name the studies are listed. Each writes ID.csv, ID.svg, ID.html and ID.json, and "
-               "prints its table and\n"
-               "whether each criterion holds. The exit status is 1 when one does not.\n",
+    .details =
+        "Without an ID, lists the studies. A study writes ID.csv, ID.svg, ID.html and ID.json, and prints "
+        "its table and whether each of its criteria holds. The exit status is 1 when one does not.\n",
     .options = options,
     .most_words = MOST_STUDIES,
     .run = run,

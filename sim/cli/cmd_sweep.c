@@ -369,12 +369,12 @@ static int run(const struct ll_args *args)
 }
 
 static const struct ll_option options[] = {
-    {"output", 'o', "R.db", "the database; SWEEP.db here when not given; of a shard R.1of8.db"},
-    {"jobs", 'j', "N", "threads; one for each CPU when not given"},
-    {"dry-run", 0, NULL, "how many points, how many of them valid, how long it will take: a few are tried"},
-    {"resume", 0, NULL, "only go on with a database that is there"},
-    {"fresh", 0, NULL, "throw away what the database holds"},
-    {"shard", 0, "I/N", "the I-th of N parts; auto: as the environment of a job array or of MPI says"},
+    {"output", 'o', "R.db", "the database (default: SWEEP.db in this folder; of a shard SWEEP.1of8.db)"},
+    {"jobs", 'j', "N", "threads (default: one per CPU)"},
+    {"dry-run", 0, NULL, "try a few points and estimate how many are valid and how long the sweep will take"},
+    {"resume", 0, NULL, "continue an existing database; fail if there is none"},
+    {"fresh", 0, NULL, "discard what the database holds and start again"},
+    {"shard", 0, "I/N", "evaluate part I of N; auto: take both from the environment of a job array or MPI"},
     {0},
 };
 
@@ -385,9 +385,8 @@ const struct ll_command ll_command_sweep = {
     .examples = "  leadline sweep arrays.yaml --dry-run\n"
                 "  leadline sweep arrays.yaml -o arrays.db -j 2\n"
                 "  leadline sweep arrays.yaml --shard auto        in a job array; then leadline merge\n",
-    .details = "What is in the database already is not evaluated again: a sweep that was interrupted or "
-               "killed goes on\n"
-               "where it was. The sweep file is described in sim/explore/README.md.\n",
+    .details = "Points that are in the database already are not evaluated again, so an interrupted sweep "
+               "goes on where it stopped. sim/explore/README.md describes the sweep file.\n",
     .options = options,
     .least_words = 1,
     .most_words = 1,

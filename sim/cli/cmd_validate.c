@@ -261,31 +261,30 @@ static int run(const struct ll_args *args)
 }
 
 static const struct ll_option options[] = {
-    {"machines", 0, "FOLDER", "the machine files to use; those at hand when not given"},
-    {"svg", 0, "FILE", "draw predicted over measured times here, a panel for each hardware"},
-    {"residuals", 0, "FILE", "write what is left unexplained here, by machine and family, as CSV"},
-    {"rows", 0, "FILE", "write every row with its prediction here, as CSV"},
+    {"machines", 0, "FOLDER", "the machine files to use (default: the installed ones)"},
+    {"svg", 0, "FILE", "draw predicted over measured times to this SVG file, one panel for each hardware"},
+    {"residuals", 0, "FILE", "write the remaining errors by machine and family to this CSV file"},
+    {"rows", 0, "FILE", "write every row with its prediction to this CSV file"},
     {0},
 };
 
 const struct ll_command ll_command_validate = {
     .name = "validate",
     .synopsis = "DATA.csv...",
-    .summary = "predicted times against measured ones",
+    .summary = "compare predicted times with measured ones",
     .examples = "  leadline validate deepbench.csv neusight.csv --svg errors.svg\n"
                 "  leadline validate deepbench.csv --machines my_machines --rows rows.csv --json\n",
     .details =
-        "DATA.csv has the header source,hardware,op,dtype,dims,time_s,notes; dims is key=value;key=value.\n"
-        "A machine answers to its file's stem, its name and its aliases; `8x NAME` means eight of it, "
-        "joined\n"
-        "by its network. Steps of language models and the like are recorded dry, spread as the row says\n"
-        "(tp, pp, dp, microbatch, recompute, sharding) and simulated.\n"
+        "DATA.csv has the header source,hardware,op,dtype,dims,time_s,notes; dims is key=value;key=value. "
+        "The hardware is the name of a machine file, the machine's name or one of its aliases; `8x NAME` is "
+        "eight of it, joined by its network. Steps of language models and the like are recorded dry, spread "
+        "as the row says (tp, pp, dp, microbatch, recompute, sharding), and simulated.\n"
         "\n"
-        "Errors are relative to the measured time; beside them stand those of a plain roofline: the\n"
+        "Errors are relative to the measured time. Beside them stand the errors of a plain roofline: the "
         "larger of FLOPs over the datasheet's peak and bytes over its bandwidth.\n"
         "\n"
-        "A file residuals.csv among the machines (--residuals writes it) gives leadline sim its error "
-        "bars.\n",
+        "leadline sim takes its error bars from the file residuals.csv in the machines' folder; --residuals "
+        "writes it.\n",
     .options = options,
     .least_words = 1,
     .most_words = 1000,

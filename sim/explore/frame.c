@@ -329,7 +329,8 @@ static bool read_all(struct reader *r)
     if (!read_axes(r))
         return false;
     if ((size_t)ll_query_columns(r->points) < FIRST_POINT_COLUMN + frame->axis_count + frame->objective_count)
-        return ll_complain(r->diags, (struct ll_place){.file = r->path}, "this is no database of a sweep");
+        return ll_complain(r->diags, (struct ll_place){.file = r->path},
+                           "this is not the database of a sweep");
     return read_points(r) && read_results(r);
 }
 

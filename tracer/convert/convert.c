@@ -50,7 +50,7 @@ static bool refuse_choices(const struct ll_choice *choices, uint64_t count, stru
     bool known = true;
     for (uint64_t i = 0; i < count; i++)
         if (!choices[i].taken)
-            known = ll_complain(diags, (struct ll_place){0}, "-p %s=%s: nothing here has this name",
+            known = ll_complain(diags, (struct ll_place){0}, "-p %s=%s: there is no such parameter",
                                 choices[i].key, choices[i].value);
     return known;
 }

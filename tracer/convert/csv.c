@@ -337,7 +337,7 @@ static const char *record_row(struct ll_series *series, const struct ll_measured
             r.kind = ops[i].kind;
             return follow(&r, ops[i].rule, time_ns);
         }
-    return "no op is called so; --allow-opaque keeps it as the time it took";
+    return "no op has this name; --allow-opaque keeps it as the time it took";
 }
 
 static void record_rows(struct ll_series *series, const struct ll_measured *rows, size_t count)
@@ -367,7 +367,7 @@ bool ll_import_CSV(struct ll_import *import)
         return ll_complain(import->diags, (struct ll_place){0}, "expected one file");
     if (input->size > 0 && memchr(input->bytes, '\0', input->size))
         return ll_complain(import->diags, (struct ll_place){.file = input->path},
-                           "this is no text: it holds bytes of value zero");
+                           "this is not text: it holds bytes of value zero");
     const struct ll_measured *rows = ll_measured_read((const char *)input->bytes, input->size, input->path,
                                                       &import->arena, import->diags, &count);
     if (!rows)

@@ -247,7 +247,7 @@ static const char *ll_dnnl_MATMUL(struct ll_dnnl_log *log)
                  k = ll_dnnl_extent(line->problem, "k", 0);
         uint64_t batch = ll_dnnl_extent(line->problem, "b", 0);
         if (!m || !n || !k)
-            return "this is no problem of a product";
+            return "this does not describe a matrix product";
         a = batch ? shape_of(line, 3, (uint64_t[]){batch, m, k}) : shape_of(line, 2, (uint64_t[]){m, k});
         b = batch ? shape_of(line, 3, (uint64_t[]){batch, k, n}) : shape_of(line, 2, (uint64_t[]){k, n});
     }

@@ -287,7 +287,8 @@ bool ll_import_ONNX(struct ll_import *import)
                      .file = {.arena = &import->arena, .diags = import->diags, .path = input->path},
                      .numbers_left = 1 << 22};
     if (import->input_count != 1)
-        return ll_complain(import->diags, (struct ll_place){0}, "a network is in one file");
+        return ll_complain(import->diags, (struct ll_place){0},
+                           "expected one file: a network is never spread over several");
     bool done = import_graph(&o, (struct ll_wire){input->bytes, input->bytes + input->size});
     onnx_file_release(&o.file);
     return done;
