@@ -3,8 +3,8 @@
  * frame alone, the fourth goes through the utterance in both directions, the fifth names phonemes or a blank:
  *
  *     y = min(max(x W + b, 0), 20), three times
- *     h_t = min(max([y_t h_t-1] W + b, 0), 20), forward from the first frame and backward from the last,
- * added logits = h W + b                    loss = mean over the batch of the CTC loss of the logits
+ *     h_t = min(max([y_t h_t-1] W + b, 0), 20), forward from the first frame, backward from the last, added
+ *     logits = h W + b                    loss = mean over the batch of the CTC loss of the logits
  *
  * The suite's code cuts the logits as well, starts from zeros, from where no gradient leads, and takes the
  * number of labels for that of frames; none of it is done here. The code also repeats weights and biases for

@@ -1,14 +1,15 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Where a sweep keeps its results: one SQLite file.
  *
- *   provenance (name, value)                       version, space and its hash, base machine and its hash,
- * seed workloads  (id, name, hash)                    the traces, in the order of the space parameters (id,
- * path, target)                  the axes choices    (parameter, id, text, number)       and their values
- *   objectives (id, text, name, most, base)        and what the base machine reaches
+ *   provenance (name, value)                   version, space and its hash, base machine and its hash, seed
+ *   workloads  (id, name, hash)                the traces, in the order of the space
+ *   parameters (id, path, target)              the axes
+ *   choices    (parameter, id, text, number)   and their values
+ *   objectives (id, text, name, most, base)    and what the base machine reaches
  *   points     (number, key, verdict, why, violation, a column for each parameter, by its path, and one for
- * each objective, by its text) results    (point, workload, and a column for each measure and each share of
- * the time, by name) designs                                        a view of both together, a row a point
- * and workload
+ *              each objective, by its text)
+ *   results    (point, workload, a column for each measure and each share of the time, by name)
+ *   designs    a view of both together, a row for each point and workload
  *
  * Rows come in batches of a transaction each, in write-ahead mode: what was committed survives a kill, what
  * was not is not there at all. Numbers of points are primary keys, so the same sweep gives the same rows

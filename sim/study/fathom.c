@@ -6,9 +6,9 @@
 enum { COLD_STEPS = 1 };
 
 /* clang-format off */
-/* seq2seq has sentences of up to 40 and 50 words, the longest of its four lengths, which take most of the time when
- * all are trained; the profile of speech was measured on the code, which repeats its weights for each utterance and has
- * no recurrence; the replay memory of deepq is beside the step. */
+/* seq2seq has sentences of up to 40 and 50 words, the longest of its four lengths, which take most of the
+ * time when all are trained. The profile of speech was measured on the code, which repeats its weights for
+ * each utterance and has no recurrence. The replay memory of deepq is beside the step. */
 const struct ll_fathom_workload ll_fathom[LL_FATHOM_COUNT] = {
     [LL_SEQ2SEQ] = {"seq2seq", "seq2seq", 64, 8, 12, 8,
                     {{"bucket", "4"}}, {{"bucket", "4"}}, {{"bucket", "1"}, {"vocabulary", "4000"}}},

@@ -12,9 +12,9 @@
 enum { STEPS = 2, PANEL_COLUMNS = 3 };
 
 /* clang-format off */
-/* The mini-batches of figures 4 to 6, whose axes are no text: from the least worth showing to the largest of
- * which the text speaks, or the default of the suite's script. A sentence of Transformer has 32 words, so that
- * 64 of them are the script's 2048. */
+/* The mini-batches of figures 4 to 6, whose axes cannot be read exactly: from the smallest worth showing to
+ * the largest that the text mentions, or the default of the suite's script. A sentence of Transformer has 32
+ * words, so 64 sentences are the script's 2048 words. */
 const struct ll_tbd_workload ll_tbd[LL_TBD_COUNT] = {
     [LL_TBD_RESNET] = {"ResNet-50", "resnet", LL_TBD_CONVOLUTIONAL, {4, 8, 16, 32}, {{0}}},
     [LL_TBD_INCEPTION] = {"Inception-v3", "inception_v3", LL_TBD_CONVOLUTIONAL, {4, 8, 16, 32}, {{0}}},

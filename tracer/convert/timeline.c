@@ -1,9 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Timelines in Chrome's JSON, which chrome://tracing, Perfetto and TensorBoard open.
  *
- *   M   names of the process and of the tracks          X   an op, on the track it ran on
- *   s f a dependency: from one op's end to another's start, its category why   C   memory by class, and
- * bandwidths
+ *   M     names of the process and of the tracks
+ *   X     an op, on the track it ran on
+ *   s f   a dependency: from one op's end to another's start, its category says why
+ *   C     memory by class, and bandwidths
  *
  * Times are microseconds. -p flows=all|cross|none chooses which dependencies are shown: all of them, those
  * between tracks, or none. */
