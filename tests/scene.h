@@ -5,6 +5,7 @@
 
 #include "check.h"
 
+#include "sim/replay/remembered.h"
 #include "sim/replay/replay.h"
 
 #include <string.h>
@@ -14,7 +15,8 @@ struct scene {
     struct ll_diags diags;
     struct ll_trace *trace;
     struct ll_machine *machine;
-    const struct ll_result *result; /* of play() */
+    struct ll_remembered remembered; /* from step to step */
+    const struct ll_result *result;  /* of play() */
 };
 
 /* Takes the trace. The machine's text inherits from no file and must be right; one value is set in it, where
@@ -49,6 +51,7 @@ static inline void close_scene(struct scene *scene)
     ll_machine_free(scene->machine);
     ll_trace_free(scene->trace);
     ll_diags_release(&scene->diags);
+    ll_remembered_release(&scene->remembered);
     ll_arena_release(&scene->arena);
 }
 

@@ -15,11 +15,11 @@
 enum {
     LL_MICRO_SMALL = 1 << 12,
     LL_MICRO_NEAR = 1 << 14,
-    LL_MICRO_MIDDLE = 1 << 20,
-    LL_MICRO_LARGE = 1 << 22
+    LL_MICRO_MIDDLE = 1 << 21,
+    LL_MICRO_LARGE = 1 << 23
 };
 enum { QUICK_SIZES = 2, QUICK_SIDE = 16 };
-static const uint64_t sizes[] = {1 << 7, 1 << 10, 1 << 12, 1 << 14, 1 << 17, 1 << 20, 1 << 22};
+static const uint64_t sizes[] = {1 << 7, 1 << 10, 1 << 12, 1 << 14, 1 << 17, 1 << 19, 1 << 21, 1 << 23};
 
 static const struct {
     enum ll_op_kind kind;

@@ -69,22 +69,30 @@ void ll_recipe_narrow_lines(struct ll_bench *bench, enum ll_op_kind kind, uint64
               ll_bench_real(bench, "places", 3, (uint64_t[]){box.dim[0], box.dim[1], 1}));
 }
 
-static void reduce_box(struct ll_bench *bench, enum ll_op_kind kind, uint64_t elements, int64_t axis)
+static void reduce_box(struct ll_bench *bench, enum ll_op_kind kind, struct box box, int64_t axis)
 {
     struct ll_attr attrs[] = {ll_attr_of_count(LL_ATTR_AXIS, axis), ll_attr_of_count(LL_ATTR_AXES, 1)};
-    struct ll_value *x = ll_bench_real(bench, "box", 3, box_of(elements).dim);
+    struct ll_value *x = ll_bench_real(bench, "box", 3, box.dim);
     ll_nn_do(bench->nn, &(struct ll_nn_call){
                             .kind = kind, .input_count = 1, .inputs = &x, .attr_count = 2, .attrs = attrs});
 }
 
 void ll_recipe_reduced_middle(struct ll_bench *bench, enum ll_op_kind kind, uint64_t elements)
 {
-    reduce_box(bench, kind, elements, 1);
+    reduce_box(bench, kind, box_of(elements), 1);
+}
+
+/* As many numbers become fewer, several at a time. */
+void ll_recipe_short_middle(struct ll_bench *bench, enum ll_op_kind kind, uint64_t elements)
+{
+    enum { MIDDLE = 5, INNER = 24 };
+    struct box box = {{ll_max(1, elements / (MIDDLE * INNER)), MIDDLE, INNER}};
+    reduce_box(bench, kind, box, 1);
 }
 
 void ll_recipe_narrow_sum(struct ll_bench *bench, enum ll_op_kind kind, uint64_t elements)
 {
-    reduce_box(bench, kind, elements, 2);
+    reduce_box(bench, kind, box_of(elements), 2);
 }
 
 void ll_recipe_middle_filled(struct ll_bench *bench, enum ll_op_kind kind, uint64_t elements)

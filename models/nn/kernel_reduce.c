@@ -8,7 +8,7 @@
 #include <assert.h>
 #include <string.h>
 
-enum { COLUMNS = 256, LINES = 256, GRAIN = 1 << 16 };
+enum { COLUMNS = 256, PART = 4096, GRAIN = 1 << 16 };
 
 struct reduction {
     const real *in;
@@ -18,8 +18,8 @@ struct reduction {
     double divisor; /* of the results */
 };
 
-/* x without `axes` dimensions from `axis` on. At least 64 numbers make a part, and there is a bound to what
- * parts take in memory; where there are many lines, each is a part. */
+/* x without `axes` dimensions from `axis` on. At least 64 rows make a part, of a line at least PART numbers,
+ * and there is a bound to what parts take in memory. */
 static struct reduction reduction_of(const struct ll_shape *x, uint64_t axis, uint64_t axes)
 {
     struct reduction r = {.middle = 1, .inner = 1, .divisor = 1};
@@ -27,10 +27,8 @@ static struct reduction reduction_of(const struct ll_shape *x, uint64_t axis, ui
     for (uint64_t i = 0; i < x->rank; i++)
         *(i < axis ? &outer : i < axis + axes ? &r.middle : &r.inner) *= x->dim[i];
     r.results = outer * r.inner;
-    if (r.inner == 1 && r.results >= LINES)
-        r.parts = 1;
-    else
-        r.parts = ll_max(1, ll_min(ll_min(r.middle / 64, 64), (1 << 16) / ll_max(1, r.results)));
+    uint64_t most = ll_min(64, (1 << 16) / ll_max(1, r.results));
+    r.parts = ll_max(1, ll_min(r.middle / (r.inner == 1 ? PART : 64), most));
     return r;
 }
 
@@ -85,6 +83,24 @@ LL_FAST static void sum_lines(void *context, uint64_t begin, uint64_t end, uint6
         r->out[line] = (real)(sum_line(x, r->middle) / r->divisor);
 }
 
+/* Chunk: results, neighbours in a line where there are, each the sum of one part. */
+LL_FAST static void sum_whole_columns(void *context, uint64_t begin, uint64_t end, uint64_t chunk)
+{
+    (void)chunk;
+    const struct reduction *r = context;
+    double sum[COLUMNS];
+    uint64_t outer = begin / r->inner, column = begin % r->inner;
+    for (uint64_t at = begin, count; at < end; at += count, column = 0, outer++)
+        for (count = 0; at + count < end && column < r->inner;) {
+            uint64_t some = ll_min(ll_min(COLUMNS, end - at - count), r->inner - column);
+            sum_columns(r->in + outer * r->middle * r->inner + column, r->middle, r->inner, sum, some);
+            for (uint64_t i = 0; i < some; i++)
+                r->out[at + count + i] = (real)(sum[i] / r->divisor);
+            count += some;
+            column += some;
+        }
+}
+
 /* Chunk: elements of partial. */
 LL_FAST static void sum_parts(void *context, uint64_t begin, uint64_t end, uint64_t chunk)
 {
@@ -120,8 +136,9 @@ static void reduce(const struct ll_kernel_call *call, struct reduction r)
     r.out = call->out[0];
     r.partial = call->workspace;
     uint64_t each = ll_max(1, r.middle / r.parts);
-    if (r.inner == 1 && r.parts == 1) {
-        ll_pool_run(call->pool, r.results, ll_max(1, GRAIN / each), sum_lines, &r);
+    if (r.parts == 1) {
+        ll_pool_body *body = r.inner == 1 ? sum_lines : sum_whole_columns;
+        ll_pool_run(call->pool, r.results, ll_max(1, GRAIN / each), body, &r);
         return;
     }
     ll_pool_run(call->pool, r.parts * r.results, ll_max(1, GRAIN / each), sum_parts, &r);

@@ -103,8 +103,18 @@ LL_FAST static void rows(void *context, uint64_t begin, uint64_t end, uint64_t c
         memcpy((real *)p->c + row * p->ldc + begin, c[row], (end - begin) * sizeof(real));
 }
 
+/* As many columns at a time, at most, that all threads get about as many: whole lines of the cache. */
+static uint64_t even_chunk(uint64_t columns, uint64_t most, unsigned threads)
+{
+    enum { LINE = 16 };
+    uint64_t rounds = ll_ceil_div(columns, most * threads);
+    uint64_t chunk = ll_ceil_div(ll_ceil_div(columns, rounds * threads), LINE) * LINE;
+    return ll_min(chunk, most);
+}
+
 void LL_REAL(ll_skinny_product)(const struct ll_blas_product *product, struct ll_pool *pool)
 {
     struct ll_blas_product job = *product;
-    ll_pool_run(pool, job.n, job.transpose_b ? ROWS : STRIP, job.transpose_b ? rows : columns, &job);
+    uint64_t chunk = even_chunk(job.n, job.transpose_b ? ROWS : STRIP, ll_pool_threads(pool));
+    ll_pool_run(pool, job.n, chunk, job.transpose_b ? rows : columns, &job);
 }

@@ -22,8 +22,8 @@ static bool fit_kinds(const struct ll_samples *samples, struct ll_arena *arena, 
          i = end) {
         for (end = i + 1; end < samples->count && same_kernel(&samples->at[end], &samples->at[i]);)
             end++;
-        right = ll_fit_kernel(machine, samples, i, end - i, &software->kernels[software->kernel_count],
-                              &fits[software->kernel_count]);
+        right = ll_fit_kernel(machine, samples, i, end - i, &machine->arena,
+                              &software->kernels[software->kernel_count], &fits[software->kernel_count]);
         struct ll_kernel *kernel = &software->kernels[software->kernel_count++];
         kernel->overhead_s += samples->gap_s;
         if (right && kernel->rows > 0)

@@ -67,17 +67,32 @@ static void set(struct ll_kernel *kernel, const struct figure *figure, double va
         *(double *)at = value;
 }
 
-static double predicted_s(const struct search *search, const struct ll_sample *sample)
+double ll_sample_predicted_s(const struct ll_machine *machine, const struct ll_samples *samples,
+                             const struct ll_sample *sample)
 {
     struct ll_cost cost;
     struct ll_timing timing;
     const char *trouble;
     double saved[LL_MAX_LEVELS];
-    if (!ll_cost_op(search->machine, sample->kind, &sample->work, &cost, NULL, &trouble))
+    if (!ll_cost_op(machine, sample->kind, &sample->work, &cost, NULL, &trouble))
         return 0;
-    ll_residency_saved(search->samples->residency, search->machine, sample->op, 0, saved);
-    ll_cost_time(search->machine, &cost, saved, &timing, NULL);
+    ll_residency_saved(samples->residency, machine, sample->op, 0, saved);
+    ll_cost_time(machine, &cost, saved, &timing, NULL);
     return ll_timing_alone_s(&timing);
+}
+
+static double predicted_s(const struct search *search, const struct ll_sample *sample)
+{
+    return ll_sample_predicted_s(search->machine, search->samples, sample);
+}
+
+/* Shares of which the samples say little stay near all there is. */
+static double far_fetched(const struct ll_kernel *kernel)
+{
+    static const double hold = 0.001;
+    double far = log(kernel->far > 0 ? kernel->far / kernel->memory : 1);
+    double compute = log(kernel->compute), memory = log(kernel->memory);
+    return hold * (compute * compute + memory * memory + far * far);
 }
 
 static double loss_of(const struct search *search)
@@ -90,7 +105,7 @@ static double loss_of(const struct search *search)
         loss += weight * off * off;
         weights += weight;
     }
-    return loss / weights;
+    return loss / weights + far_fetched(search->kernel);
 }
 
 /* Takes the value if it helps. */
@@ -213,7 +228,7 @@ static struct ll_kernel kernel_at(const struct start *start, const struct ll_sam
 }
 
 bool ll_fit_kernel(const struct ll_machine *base, const struct ll_samples *samples, uint64_t first,
-                   uint64_t count, struct ll_kernel *kernel, struct ll_fit *fit)
+                   uint64_t count, struct ll_arena *arena, struct ll_kernel *kernel, struct ll_fit *fit)
 {
     struct ll_machine *machine = malloc(sizeof *machine);
     if (!machine)
@@ -236,8 +251,9 @@ bool ll_fit_kernel(const struct ll_machine *base, const struct ll_samples *sampl
     }
     *search.kernel = *kernel;
     tidy(&search);
+    bool right = ll_fit_shapes(machine, samples, first, count, arena);
     *kernel = *search.kernel;
     judge(&search, fit);
     free(machine);
-    return true;
+    return right;
 }

@@ -7,8 +7,18 @@
 #include "sim/calibrate/samples.h"
 
 /* Samples of one kind, at least one. The base machine's kernels are not asked. Fills *kernel, its ops
- * included and its name the kind's, and what the fit is worth. False when memory ran out. Pure. */
+ * included and its name the kind's, and what the fit is worth; the shapes measured are in the arena. False
+ * when memory ran out. Pure. */
 bool ll_fit_kernel(const struct ll_machine *base, const struct ll_samples *samples, uint64_t first,
-                   uint64_t count, struct ll_kernel *kernel, struct ll_fit *fit);
+                   uint64_t count, struct ll_arena *arena, struct ll_kernel *kernel, struct ll_fit *fit);
+
+/* What a sample would take, alone, with what was on chip; 0 when no unit can do it. Pure. */
+double ll_sample_predicted_s(const struct ll_machine *machine, const struct ll_samples *samples,
+                             const struct ll_sample *sample);
+
+/* The last step of the fit: what the machine's only kernel leaves unexplained of each shape becomes its
+ * `seen`, in the arena. False when memory ran out. */
+bool ll_fit_shapes(struct ll_machine *machine, const struct ll_samples *samples, uint64_t first,
+                   uint64_t count, struct ll_arena *arena);
 
 #endif

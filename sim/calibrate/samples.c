@@ -31,35 +31,6 @@ static void time_of(const struct ll_trace *trace, const uint32_t *steps, uint64_
     sample->spread = (double)(times[count * 3 / 4] - times[count / 4]) / (double)ll_max(1, times[count / 2]);
 }
 
-/* A result's memory is that of a result before, which this op's operands, or as many bytes, have displaced:
- * nobody reads it here, but where ops belong to a network somebody does. */
-static void soften(const struct ll_trace *trace, uint32_t op, const struct ll_residency *residency,
-                   struct ll_reuse *reuses)
-{
-    const struct ll_op_view *view = &trace->forms[trace->ops[op].form].view;
-    uint64_t first = residency->first[op], bytes = 0;
-    for (uint64_t i = first; i < residency->first[op + 1]; i++)
-        bytes += reuses[i].bytes;
-    for (uint64_t i = first + view->input_count; i < residency->first[op + 1]; i++)
-        reuses[i].distance = bytes;
-}
-
-static const struct ll_residency *softened(const struct ll_trace *trace, struct ll_arena *arena)
-{
-    const struct ll_residency *residency = ll_residency_new(trace, arena);
-    if (!residency)
-        return NULL;
-    uint64_t count = residency->first[trace->op_count];
-    struct ll_reuse *reuses = ll_copy(arena, residency->reuses, count * sizeof *reuses);
-    struct ll_residency *mine = ll_alloc(arena, 1, sizeof *mine);
-    if (!reuses || !mine)
-        return NULL;
-    for (uint32_t op = 0; op < trace->op_count; op++)
-        soften(trace, op, residency, reuses);
-    *mine = (struct ll_residency){residency->first, reuses};
-    return mine;
-}
-
 static int by_kind(const void *a, const void *b)
 {
     const struct ll_sample *x = a, *y = b;
@@ -140,7 +111,7 @@ const struct ll_samples *ll_samples_of(const struct ll_trace *micro, struct ll_a
     uint32_t *steps = ll_alloc(arena, micro->step_count + 1, sizeof *steps);
     uint64_t count = samples && steps ? like_steps(micro, steps) : 0;
     if (samples && steps && count > 0) {
-        samples->residency = softened(micro, arena);
+        samples->residency = ll_residency_new(micro, arena);
         if (samples->residency && gather(micro, steps, count, arena, samples) && samples->count > 0)
             return samples;
     }

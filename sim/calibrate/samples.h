@@ -20,7 +20,7 @@ struct ll_samples {
         at; /* by kind, those with most_rows first and fewest first of them, then in the order of the trace */
     uint64_t count;
     double gap_s; /* between the end of an op and the start of the next, where little is in between */
-    const struct ll_residency *residency; /* results lie where others lay before: an op's own bytes ago */
+    const struct ll_residency *residency;
 };
 
 /* Of all complete steps, which repeat the same ops. NULL when memory ran out, or after complaining that there

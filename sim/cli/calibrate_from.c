@@ -192,18 +192,55 @@ static int report_json(const struct ll_tuning *r)
     return ll_print(&out);
 }
 
-/* What the new file inherits: the name as given, or the place of the file. */
+static const char *output_of(const struct tuning *t)
+{
+    return ll_value(t->args, "output", "fitted.yaml");
+}
+
+/* What the new file inherits: the machine as given, if it is a known one or lies beside; else its place. */
 static const char *base_of(const struct tuning *t, char *resolved)
 {
     const char *given = ll_value(t->args, "machine", NULL);
-    return strchr(given, '/') && realpath(t->machine->path, resolved) ? resolved : given;
+    bool is_file = strcmp(t->machine->path, given) == 0,
+         is_beside = !strchr(given, '/') && !strchr(output_of(t), '/');
+    return is_file && !is_beside && realpath(t->machine->path, resolved) ? resolved : given;
+}
+
+/* Whose rows the data holds, when none are the machine's. */
+static const char *hardware_of(const struct tuning *t)
+{
+    struct ll_str names = {0};
+    for (size_t i = 0; i < t->rows.count && names.length < 200; i++) {
+        const char *name = t->rows.at[i].hardware;
+        bool seen = false;
+        for (size_t j = 0; j < i && !seen; j++)
+            seen = strcmp(t->rows.at[j].hardware, name) == 0;
+        if (!seen)
+            ll_str_addf(&names, "%s`%s`", names.length ? ", " : "", name);
+    }
+    const char *text = names.failed ? NULL : ll_copy_text(t->args->arena, names.text, names.length);
+    ll_str_release(&names);
+    return text ? text : "";
+}
+
+static int too_few(const struct tuning *t, uint64_t folds)
+{
+    size_t measured = t->result.rows + t->result.unscored;
+    if (measured == 0)
+        return ll_wrong(
+            "%s: no row was measured on %s; it holds rows of %s, and a machine answers to its stem, its "
+            "name and its aliases",
+            t->data, t->machine->stem, hardware_of(t));
+    return ll_wrong("%s: %zu rows of %s can be predicted, of %zu that were measured on it; %" PRIu64
+                    " folds need as many",
+                    t->data, t->result.rows, t->machine->stem, measured, folds);
 }
 
 static int write_machine(const struct tuning *t)
 {
     char resolved[4096];
     struct ll_str yaml = {0};
-    const char *path = ll_value(t->args, "output", "fitted.yaml");
+    const char *path = output_of(t);
     const char *name = ll_format(t->args->arena, "%s, fitted on %s", t->machine->name, t->data);
     if (!name)
         return ll_failed("memory ran out");
@@ -226,13 +263,10 @@ static int tune(struct tuning *t)
                                         .folds = folds};
     struct ll_pool *pool = ll_pool_new(0);
     bool done = pool && ll_tune(&task, pool, t->args->arena, &t->result);
-    bool too_few = pool && t->result.rows < folds;
+    bool enough = !pool || t->result.rows >= folds;
     ll_pool_free(pool);
-    if (too_few)
-        return ll_wrong("%s: %zu rows of %s can be predicted, of %zu that were measured on it; %" PRIu64
-                        " folds need as many",
-                        t->data, t->result.rows, t->machine->stem, t->result.rows + t->result.unscored,
-                        folds);
+    if (!enough)
+        return too_few(t, folds);
     return done ? write_machine(t) : ll_failed("memory ran out");
 }
 

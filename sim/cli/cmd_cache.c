@@ -207,6 +207,7 @@ static int pick_level(const struct ll_args *args, const struct ll_machine *machi
 /* The op must be one of those that are replayed, and have loops. */
 static int pick_op(const struct ll_args *args, const struct ll_prepared *prepared, uint32_t *seq)
 {
+    const struct ll_trace *trace = prepared->trace;
     uint64_t asked;
     if (!ll_value(args, "op", NULL))
         return ll_wrong("which op? --op SEQ; leadline sim --per-op lists them");
@@ -214,7 +215,8 @@ static int pick_op(const struct ll_args *args, const struct ll_prepared *prepare
         return LL_WRONG;
     *seq = (uint32_t)asked;
     if (!ll_has_loops(prepared, *seq))
-        return ll_wrong("op %" PRIu32 " goes through no cache: it has no loops", *seq);
+        return ll_wrong("op %" PRIu32 ", %s, goes through no cache: it has no loops over memory", *seq,
+                        trace->strings[trace->forms[trace->ops[*seq].form].kind_name]);
     return LL_DONE;
 }
 
@@ -277,13 +279,14 @@ const struct ll_command ll_command_cache = {
     .synopsis = "-c MACHINE --op SEQ TRACE",
     .summary = "run the memory accesses of one op through a machine's caches",
     .examples =
-        "  leadline cache -c i7_6700k --op 22 alexnet.llt\n"
-        "  leadline cache -c i7_6700k --op 22 --level l2 --set memory.l2.cache.prefetch=stride alexnet.llt\n",
+        "  leadline cache -c i7_6700k --op 23 alexnet.llt\n"
+        "  leadline cache -c i7_6700k --op 23 --level l2 --set memory.l2.cache.prefetch=stride alexnet.llt\n",
     .details =
         "leadline sim derives traffic by formula, for the best blocking of an op. This command runs the op's "
         "loops in that blocking, one access after the other, through each memory level that has a `cache`; "
-        "the last line compares what the caches moved with the formula. It simulates about 100 million "
-        "accesses per second; a matrix product has two or three for each multiplication.\n"
+        "the last line compares what the caches moved with the formula. It simulates hundreds of "
+        "millions of accesses per second that hit the first cache, tens of millions that go through several; "
+        "a matrix product has two or three for each multiplication.\n"
         "\n"
         "The two differ for known reasons. A cache fetches a line before it is written (unless it writes "
         "around), where the formula counts a new result as written only: caches move up to one result more, "

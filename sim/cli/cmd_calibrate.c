@@ -174,7 +174,7 @@ static int run(const struct ll_args *args)
 }
 
 static const struct ll_option options[] = {
-    {"output", 'o', "FILE", "the machine file to write (default: host.yaml)"},
+    {"output", 'o', "FILE", "the machine file to write (default: host.yaml; with --from fitted.yaml)"},
     {"threads", 0, "N", "threads to compute with (default: one per CPU)"},
     {"seconds", 0, "N", "how long to measure ops, in seconds (default: 40)"},
     {"keep", 0, "TRACE", "keep the measurements, as a trace"},

@@ -6,6 +6,7 @@
 #include "sim/cli/paths.h"
 #include "sim/cli/plan.h"
 #include "sim/cli/rebatch.h"
+#include "sim/replay/remembered.h"
 #include "sim/replay/replay.h"
 #include "sim/report/sim_report.h"
 #include "sim/validate/residuals.h"
@@ -26,6 +27,7 @@ struct simulation {
     const struct ll_prepared **prepared;
     struct ll_report *reports;  /* trace by trace, machines in the order given */
     struct ll_spread **spreads; /* as reports; NULL without a plan */
+    struct ll_remembered remembered;
     struct ll_parallel plan;
     bool planned;
     struct ll_diags diags;
@@ -99,16 +101,18 @@ static bool simulate_spread(struct simulation *simulation, size_t t, size_t m, b
 {
     struct ll_arena *arena = simulation->args->arena;
     const struct ll_machine *machine = simulation->machines[m];
+    struct ll_remembered *remembered = &simulation->remembered;
     struct ll_report *report = &simulation->reports[t * simulation->machine_count + m];
     struct ll_spread *spread = ll_spread_trace(simulation->traces[t], &simulation->plan,
                                                ll_machine_devices(machine), &simulation->diags);
     simulation->spreads[t * simulation->machine_count + m] = spread;
-    report->parallel = spread ? ll_parallel_run(spread, machine, arena, &simulation->diags) : NULL;
+    report->parallel =
+        spread ? ll_parallel_run(spread, machine, remembered, arena, &simulation->diags) : NULL;
     if (!report->parallel)
         return false;
     report->result = report->parallel->result;
     if (want_gains)
-        report->gains = ll_parallel_what_if(report->parallel, arena, &report->gain_count);
+        report->gains = ll_parallel_what_if(report->parallel, remembered, arena, &report->gain_count);
     return report->gains || !want_gains;
 }
 
@@ -116,26 +120,29 @@ static bool simulate_spread(struct simulation *simulation, size_t t, size_t m, b
 static bool simulate_together(struct simulation *simulation, size_t t, size_t m, bool want_gains)
 {
     struct ll_arena *arena = simulation->args->arena;
+    struct ll_remembered *remembered = &simulation->remembered;
     struct ll_report *report = &simulation->reports[t * simulation->machine_count + m];
-    report->together =
-        ll_replay_together(simulation->prepared[t], simulation->machines[m], arena, &simulation->diags);
+    report->together = ll_replay_together(simulation->prepared[t], simulation->machines[m], remembered, arena,
+                                          &simulation->diags);
     if (!report->together)
         return false;
     report->result = report->together->result;
     if (want_gains)
-        report->gains = ll_together_what_if(report->together, arena, &report->gain_count);
+        report->gains = ll_together_what_if(report->together, remembered, arena, &report->gain_count);
     return report->gains || !want_gains;
 }
 
 static bool simulate_alone(struct simulation *simulation, size_t t, size_t m, bool want_gains)
 {
     struct ll_arena *arena = simulation->args->arena;
+    struct ll_remembered *remembered = &simulation->remembered;
     struct ll_report *report = &simulation->reports[t * simulation->machine_count + m];
     if (ll_trace_ranks(simulation->traces[t]) > 1)
         return simulate_together(simulation, t, m, want_gains);
-    report->result = ll_replay(simulation->prepared[t], simulation->machines[m], arena, &simulation->diags);
+    report->result = ll_replay_remembering(simulation->prepared[t], simulation->machines[m], remembered,
+                                           arena, &simulation->diags);
     if (report->result && want_gains)
-        report->gains = ll_what_if(report->result, arena, &report->gain_count);
+        report->gains = ll_what_if(report->result, remembered, arena, &report->gain_count);
     return report->result && (report->gains || !want_gains);
 }
 
@@ -324,6 +331,7 @@ static int run(const struct ll_args *args)
     int status = ready ? run_simulation(simulation) : ll_failed("memory ran out");
     ll_print_diags(&simulation->diags);
     ll_diags_release(&simulation->diags);
+    ll_remembered_release(&simulation->remembered);
     for (size_t i = 0; simulation->spreads && i < args->word_count * simulation->machine_count; i++)
         ll_spread_free(simulation->spreads[i]);
     for (size_t i = 0; i < simulation->machine_count; i++)

@@ -9,6 +9,7 @@
 #include "sim/report/human.h"
 #include "sim/report/table.h"
 #include "sim/validate/residuals.h"
+#include "tracer/base/csv.h"
 #include "tracer/base/json.h"
 
 #include <inttypes.h>
@@ -71,6 +72,8 @@ static int report_json(const struct ll_validation *v)
     ll_json_put_count(&json, "points", v->overall.ours.points);
     errors_json(&v->overall.ours, "", &json);
     errors_json(&v->overall.roofline, "roofline_", &json);
+    part_json(&v->overall.launch_bound, "launch_bound", &json);
+    part_json(&v->overall.large, "large", &json);
     ll_json_close_object(&json);
     ll_json_key(&json, "unscored");
     ll_json_open_list(&json);
@@ -108,6 +111,16 @@ static void error_row(const char *hardware, const char *family, const struct ll_
                  part_text(large, sizeof large, &errors->large));
 }
 
+/* What a narrow table leaves out. */
+static void tell_parts(const struct ll_score_set *all, struct ll_str *out)
+{
+    char launch[40], large[40];
+    if (all->launch_bound.points > 0)
+        ll_str_addf(out, "launch-bound, where starting takes longer than the roofline: MAPE %s; large: %s\n",
+                    part_text(launch, sizeof launch, &all->launch_bound),
+                    part_text(large, sizeof large, &all->large));
+}
+
 static int report(const struct ll_validation *v)
 {
     struct ll_str out = {0};
@@ -123,8 +136,10 @@ static int report(const struct ll_validation *v)
         error_row("all", "", &v->overall, errors);
     for (size_t i = 0; i < v->unscored_count; i++)
         ll_table_row(unscored, "%" PRIu64 "|%s", v->unscored[i].points, v->unscored[i].reason);
-    if (v->family_count > 0)
+    if (v->family_count > 0) {
         ll_table_print(errors, ll_screen_width(), &out);
+        tell_parts(&v->overall, &out);
+    }
     if (v->unscored_count > 0) {
         ll_str_add(&out, v->family_count > 0 ? "\n" : "");
         ll_table_print(unscored, ll_screen_width(), &out);
@@ -141,12 +156,18 @@ static bool write_rows(const char *path, const struct ll_validation *v)
     ll_str_add(&out, "hardware,op,dtype,dims,measured_s,machine,predicted_s,roofline_s,unscored\n");
     for (size_t i = 0; i < v->count; i++) {
         const struct ll_prediction *p = &v->predictions[i];
-        ll_str_addf(&out, "\"%s\",%s,%s,%s,%.9g,", p->row->hardware, p->row->op, p->row->dtype, p->row->dims,
-                    p->row->time_s);
+        const char *fields[] = {p->row->hardware, p->row->op, p->row->dtype, p->row->dims};
+        for (size_t f = 0; f < sizeof fields / sizeof fields[0]; f++) {
+            ll_csv_put(&out, fields[f]);
+            ll_str_add(&out, ",");
+        }
+        ll_str_addf(&out, "%.9g,", p->row->time_s);
         if (p->machine)
-            ll_str_addf(&out, "%s,%.9g,%.9g,\n", p->machine->stem, p->time_s, p->roofline_s);
+            ll_str_addf(&out, "%s,%.9g,%.9g,", p->machine->stem, p->time_s, p->roofline_s);
         else
-            ll_str_addf(&out, ",,,\"%s\"\n", p->unscored);
+            ll_str_add(&out, ",,,");
+        ll_csv_put(&out, p->machine ? "" : p->unscored);
+        ll_str_add(&out, "\n");
     }
     return ll_write_file(path, &out);
 }
@@ -173,11 +194,12 @@ struct machines {
 static struct machines read_machines(const struct ll_args *args)
 {
     const char *folder = ll_value(args, "machines", NULL), **stems;
-    const char *const only[] = {folder, NULL}, *const *folders =
-                                                   folder ? only : ll_machine_folders(args->arena);
+    const char *const only[] = {folder, NULL}, *const *at_hand = ll_machine_folders(args->arena);
+    const char *const *folders =
+        folder && at_hand ? ll_folders_before(args->arena, folder, at_hand) : at_hand;
     struct machines machines = {.failed = true};
     size_t count;
-    if (!folders || !ll_machine_list(folders, args->arena, &stems, &count) ||
+    if (!folders || !ll_machine_list(folder ? only : folders, args->arena, &stems, &count) ||
         !(machines.at = ll_alloc(args->arena, count, sizeof(struct ll_machine *)))) {
         ll_failed("memory ran out");
         return machines;

@@ -75,6 +75,19 @@ const char *const *ll_machine_folders(struct ll_arena *arena)
     return ll_machine_folders_of(arena, found ? program : NULL, getenv("LEADLINE_PATH"));
 }
 
+const char *const *ll_folders_before(struct ll_arena *arena, const char *folder, const char *const *folders)
+{
+    size_t count = 0;
+    while (folders[count])
+        count++;
+    const char **all = ll_alloc(arena, count + 2, sizeof *all);
+    for (size_t i = 0; all && i < count; i++)
+        all[i + 1] = folders[i];
+    if (all)
+        all[0] = folder;
+    return all;
+}
+
 const char *ll_preload_library(struct ll_arena *arena)
 {
     char program[PATH_MAX];

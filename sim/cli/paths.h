@@ -15,6 +15,9 @@ const char *const *ll_machine_folders(struct ll_arena *arena);
 /* The same for a program at this path and a LEADLINE_PATH of this text; either may be NULL. */
 const char *const *ll_machine_folders_of(struct ll_arena *arena, const char *program, const char *path);
 
+/* The folders, with one more before them. In the arena; NULL when memory ran out. */
+const char *const *ll_folders_before(struct ll_arena *arena, const char *folder, const char *const *folders);
+
 /* The library that a recorded program is given: lib/leadline/ beside the bin/ in which this program lies, or
  * where the build puts it. In the arena; NULL when it is in neither place. */
 const char *ll_preload_library(struct ll_arena *arena);

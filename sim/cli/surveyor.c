@@ -104,7 +104,8 @@ static struct ll_trace *record(const struct ll_model *model, const struct replic
 /* Adding up the gradients of all weights, one after the other. */
 static double exchange_s(const struct ll_trace *trace, const struct ll_machine *machine, uint64_t devices)
 {
-    struct ll_exchanges *exchanges = devices > 1 ? ll_exchanges_new(machine, devices) : NULL;
+    struct ll_prices prices = {0};
+    struct ll_exchanges *exchanges = devices > 1 ? ll_exchanges_new(machine, devices, &prices) : NULL;
     double time_s = 0;
     for (uint64_t i = 0; exchanges && i < trace->tensor_count; i++) {
         const struct ll_desc *desc = &trace->descs[trace->tensors[i].desc];
@@ -116,6 +117,7 @@ static double exchange_s(const struct ll_trace *trace, const struct ll_machine *
         time_s += price && !price->trouble ? price->exchanged.time_s : 0;
     }
     ll_exchanges_free(exchanges);
+    ll_prices_release(&prices);
     return time_s;
 }
 

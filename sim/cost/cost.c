@@ -12,6 +12,7 @@
 #include "sim/cost/cast.h"
 #include "sim/cost/from_host.h"
 #include "sim/cost/layout.h"
+#include "sim/cost/seen.h"
 #include "sim/cost/power.h"
 #include "sim/cost/rows.h"
 #include "sim/cost/scatter.h"
@@ -176,16 +177,22 @@ static void time_compute(const struct sized *s, const struct ll_way *way, struct
         cycles_beside(s, all_units, why) + casting_cycles(s, why) + index_cycles(s, all_units, why);
     struct ll_layout layout = ll_layout_of(s->kernel, &s->task, s->unit.count, why);
     cost->units_used = ll_min(way->units_used, layout.units);
+    cost->units_even = fmin((double)cost->units_used, (double)s->unit.count / layout.imbalance);
     double work = layout.imbalance * ll_rows_work(s->kernel, s->task.work) *
                   ll_rows_imbalance(s->kernel, s->task.work, &s->unit, why);
-    cost->compute_cycles = steps * (way->cycles * work + layout.layout_s * rate) + beside;
+    double cycles = way->cycles * work + layout.layout_s * rate;
+    if (cycles != way->cycles)
+        ll_say(why,
+               "the busiest unit, and laying out in its clock: %.10g * %.10g + %.10g * (%.10g * %.10g) = "
+               "%.10g cycles",
+               way->cycles, work, layout.layout_s, s->unit.clock_hz, s->unit.efficiency, cycles);
+    cost->compute_cycles = steps * cycles + beside;
     cost->compute_s = cost->compute_cycles / rate;
     cost->compute_first_s = fmin(steps * way->first_cycles, cost->compute_cycles) / rate;
     double could = (double)s->all * one_unit * cost->compute_cycles;
     cost->utilization = could > 0 ? (double)s->task.work->flops / could : 0;
-    ll_say(why, "compute: (%" PRIu64 " * %.10g + %.10g) / (%.10g * %.10g) = %.10g s", s->task.steps,
-           way->cycles * work + layout.layout_s * rate, beside, s->unit.clock_hz, s->unit.efficiency,
-           cost->compute_s);
+    ll_say(why, "compute: (%" PRIu64 " * %.10g + %.10g) / (%.10g * %.10g) = %.10g s", s->task.steps, cycles,
+           beside, s->unit.clock_hz, s->unit.efficiency, cost->compute_s);
     ll_say(why, "compute, first piece: min(%" PRIu64 " * %.10g, %.10g) / (%.10g * %.10g) = %.10g s",
            s->task.steps, way->first_cycles, cost->compute_cycles, s->unit.clock_hz, s->unit.efficiency,
            cost->compute_first_s);
@@ -201,21 +208,29 @@ static double share_of(const struct sized *s, uint64_t level)
 /* What a level offers: the bandwidth of one instance, how many there are, and for how many units' first
  * pieces each has to provide. */
 struct feed {
-    double slowdown, share, one_Bps, units, least_bytes, first_bytes;
+    double slowdown, share, one_Bps, all_Bps, units, least_bytes, first_bytes;
     uint64_t instances;
 };
 
-static struct feed feed_of(const struct sized *s, const struct ll_way *way, uint64_t l, uint64_t units_used,
-                           struct ll_explain *why)
+/* What the units at work get out of all instances of a level together. */
+static double drawn_Bps(const struct ll_level *level, const struct feed *feed, double units_even)
+{
+    double all_Bps = feed->one_Bps * (double)feed->instances;
+    return level->unit_Bps > 0 ? fmin(all_Bps, level->unit_Bps * feed->share * units_even) : all_Bps;
+}
+
+static struct feed feed_of(const struct sized *s, const struct ll_way *way, uint64_t l,
+                           const struct ll_cost *cost, struct ll_explain *why)
 {
     const struct ll_level *level = &s->machine->levels[l];
     double count = (double)s->unit.count;
     struct feed feed = {.slowdown = ll_scatter_slowdown(level, s->task.work, why),
                         .units = count / (double)ll_level_instances(level, s->unit.count),
                         .least_bytes = ll_held_bytes(level, s->task.work),
-                        .instances = ll_level_instances(level, units_used)};
+                        .instances = ll_level_instances(level, cost->units_used)};
     feed.share = level->efficiency * share_of(s, l) / feed.slowdown;
     feed.one_Bps = level->bandwidth_Bps * feed.share;
+    feed.all_Bps = drawn_Bps(level, &feed, cost->units_even);
     feed.first_bytes = fmin(way->first_bytes, feed.least_bytes / count); /* of one unit */
     return feed;
 }
@@ -227,9 +242,9 @@ static void time_levels(const struct sized *s, const struct ll_way *way, uint64_
     double again = ll_layout_rewriting(s->kernel, &s->task);
     for (uint64_t l = first; l < end; l++) {
         const struct ll_level *level = &s->machine->levels[l];
-        struct feed feed = feed_of(s, way, l, cost->units_used, why);
+        struct feed feed = feed_of(s, way, l, cost, why);
         double bytes = cost->level_price[l];
-        cost->level_s[l] = bytes * again / (feed.one_Bps * (double)feed.instances);
+        cost->level_s[l] = bytes * again / feed.all_Bps;
         cost->level_first_s[l] = feed.first_bytes * feed.units / feed.one_Bps;
         if (bytes > cost->level_bytes[l])
             ll_say(why,
@@ -241,8 +256,12 @@ static void time_levels(const struct sized *s, const struct ll_way *way, uint64_
         if (feed.slowdown > 1)
             ll_say(why, "%s, efficiency: %.10g * %.10g / %.10g = %.10g", level->name, level->efficiency,
                    share_of(s, l), feed.slowdown, feed.share);
-        ll_say(why, "%s: %.10g / (%.10g * %.10g * %" PRIu64 ") = %.10g s", level->name, bytes * again,
-               level->bandwidth_Bps, feed.share, feed.instances, cost->level_s[l]);
+        if (feed.all_Bps < feed.one_Bps * (double)feed.instances)
+            ll_say(why, "%s: %.10g / (%.10g * %.10g, of a unit, * %.10g) = %.10g s", level->name,
+                   bytes * again, level->unit_Bps, feed.share, cost->units_even, cost->level_s[l]);
+        else
+            ll_say(why, "%s: %.10g / (%.10g * %.10g * %" PRIu64 ") = %.10g s", level->name, bytes * again,
+                   level->bandwidth_Bps, feed.share, feed.instances, cost->level_s[l]);
         if (cost->level_first_s[l] > 0)
             ll_say(why,
                    "%s, first piece: min(%.10g, %.10g / %" PRIu64 ") * %.10g / (%.10g * %.10g) = %.10g s",
@@ -276,8 +295,8 @@ static struct ll_paces paces_of(const struct sized *s, const struct ll_way *way,
     struct ll_paces paces = {.compute_s = cost->compute_s - cost->compute_first_s};
     double again = ll_layout_rewriting(s->kernel, &s->task);
     for (uint64_t l = 0; l < s->machine->level_count; l++) {
-        struct feed feed = feed_of(s, way, l, cost->units_used, NULL);
-        paces.s_per_byte[l] = again / (feed.one_Bps * (double)feed.instances);
+        struct feed feed = feed_of(s, way, l, cost, NULL);
+        paces.s_per_byte[l] = again / feed.all_Bps;
         paces.first_s[l] = feed.first_bytes * feed.units / feed.one_Bps;
     }
     return paces;
@@ -386,6 +405,7 @@ static void follow_way(const struct sized *s, uint32_t index, struct ll_cost *co
     far_traffic(s, &way, cost, why);
     ll_rows_again(s->machine, s->kernel, s->task.work, s->unit.count, cost, why);
     time_levels(s, &way, 0, s->machine->level_count, cost, why);
+    ll_seen_apply(s->machine, s->kernel, s->task.work, cost, why);
     if (bounds)
         follow_tiles(s, &way, cost, bounds, why);
 }

@@ -50,6 +50,7 @@ const char *ll_bound_name(const struct ll_machine *machine, uint32_t bound);
 struct ll_cost {
     uint32_t unit;          /* index in machine->units; LL_NO_UNIT for work that needs none (nothing, host) */
     uint64_t units_used;    /* how many of its instances work */
+    double units_even;      /* as many, all equally busy, would take as long; at most units_used */
     double clock_hz;        /* of that unit; zero without one */
     double compute_cycles;  /* of the busiest instance, with fills, drains and partial tiles */
     double compute_s;       /* compute_cycles over clock and efficiency */

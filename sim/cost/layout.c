@@ -79,6 +79,25 @@ static struct ll_layout begin_lines(const struct ll_kernel *kernel, const struct
     return layout;
 }
 
+static void tell(const struct ll_kernel *kernel, const struct sides *s, uint64_t units, uint64_t slice,
+                 uint64_t slices, double lines, const struct ll_layout *layout, struct ll_explain *why)
+{
+    double busiest = slice ? busiest_of(s->length, slice, units) : 1 / (double)units;
+    if (slice)
+        ll_say(why, "slices: ceil(%" PRIu64 " / %" PRIu64 ") = %" PRIu64, s->length, slice, slices);
+    ll_say(why,
+           "the busiest of %" PRIu64 " units has %.10g of all work, of an even share: max(1, %.10g * %" PRIu64
+           ") = %.10g",
+           units, busiest, busiest, units, layout->imbalance);
+    if (kernel->line_s > 0)
+        ll_say(why, "laid out, lines found: %.10g * %.10g * %.10g = %.10g s", lines, kernel->line_s, busiest,
+               lines * kernel->line_s * busiest);
+    if (kernel->packing_Bps > 0)
+        ll_say(why, "laid out, bytes copied: (%.10g + %.10g * %" PRIu64 ") / %.10g * %.10g = %.10g s",
+               s->cut_bytes, s->other_bytes, slices, kernel->packing_Bps, busiest,
+               (s->cut_bytes + s->other_bytes * (double)slices) / kernel->packing_Bps * busiest);
+}
+
 struct ll_layout ll_layout_of(const struct ll_kernel *kernel, const struct ll_task *task, uint64_t units,
                               struct ll_explain *why)
 {
@@ -97,13 +116,8 @@ struct ll_layout ll_layout_of(const struct ll_kernel *kernel, const struct ll_ta
     double bytes = s.cut_bytes + s.other_bytes * (double)slices;
     double packing_s = kernel->packing_Bps > 0 ? bytes / kernel->packing_Bps : 0;
     layout.layout_s = (lines * kernel->line_s + packing_s) * busiest;
-    ll_say(why,
-           "slices: ceil(%" PRIu64 " / %" PRIu64 ") = %" PRIu64 ", the busiest of %" PRIu64
-           " units has %.10g of all work",
-           s.length, slice, slices, units, busiest);
-    ll_say(why, "laid out: (%.10g lines * %.10g + (%.10g + %.10g * %" PRIu64 ") B / %.10g) * %.10g = %.10g s",
-           lines, kernel->line_s, s.cut_bytes, s.other_bytes, slices, kernel->packing_Bps, busiest,
-           layout.layout_s);
+    if (why)
+        tell(kernel, &s, units, slice, slices, lines, &layout, why);
     return layout;
 }
 

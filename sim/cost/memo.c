@@ -112,8 +112,9 @@ void ll_memo_turn(struct ll_memo *memo, const struct ll_machine *machine)
         hash = casts(unit) ? mix(hash, unit, sizeof *unit) : mix_ability(hash, unit);
     }
     memo->signatures[LL_MAX_UNITS] = hash;
-    for (uint64_t i = 0; i < machine->unit_count; i++)
-        memo->signatures[i] = mix(hash, &machine->units[i], sizeof machine->units[i]);
+    for (uint64_t i = 0; i < LL_MAX_UNITS; i++) /* 0, which no cost has: there is no such unit */
+        memo->signatures[i] =
+            i < machine->unit_count ? mix(hash, &machine->units[i], sizeof machine->units[i]) : 0;
 }
 
 void ll_memo_release(struct ll_memo *memo)

@@ -44,8 +44,10 @@ double ll_rows_imbalance(const struct ll_kernel *kernel, const struct ll_work *w
     double at_once = (double)unit->count * (kernel->rounds ? (double)kernel->side : 1);
     double rounds = kernel->rounds ? ceil(rows / at_once) : fmax(1, rows / at_once);
     double imbalance = fmax(1, rounds * at_once * (double)work->vector.row / evenly);
-    ll_say(why, "rows are dealt whole: %.10g rounds of %.10g * %" PRIu64 " elements for %.10g: %.10g", rounds,
-           at_once, work->vector.row, evenly, imbalance);
+    ll_say(why,
+           "rows are dealt whole, rounds of so many at once over an even share: "
+           "max(1, %.10g * %.10g * %" PRIu64 " / %.10g) = %.10g",
+           rounds, at_once, work->vector.row, evenly, imbalance);
     return imbalance;
 }
 
@@ -62,7 +64,7 @@ static double share_kept(const struct ll_machine *machine, const struct ll_kerne
     double at_once = (double)units * (double)ll_max(1, kernel->side), rows = rows_of(work);
     double progress = fmin(rows, at_once) * (double)work->a_bytes / rows;
     double kept = fmin(1, fmax(0, 1.5 * (1 - progress / capacity)));
-    ll_say(why, "kept in %s until it is read again: 1.5 * (1 - %.10g / %.10g), from 0 to 1: %.10g",
+    ll_say(why, "kept in %s until it is read again: min(1, max(0, 1.5 * (1 - %.10g / %.10g))) = %.10g",
            cache->name, progress, capacity, kept);
     return kept;
 }
@@ -80,6 +82,9 @@ void ll_rows_again(const struct ll_machine *machine, const struct ll_kernel *ker
 {
     double passes = ll_rows_passes(kernel, work);
     for (uint64_t l = 0; l < machine->level_count; l++) {
+        if (passes > 1)
+            ll_say(why, "out of %s, by passes of the kernel: %.10g * %.10g = %.10g B",
+                   machine->levels[l].name, cost->level_bytes[l], passes, cost->level_bytes[l] * passes);
         cost->level_bytes[l] *= passes;
         cost->level_written[l] *= passes;
         cost->level_price[l] *= passes;
@@ -93,7 +98,7 @@ void ll_rows_again(const struct ll_machine *machine, const struct ll_kernel *ker
         double read = cost->level_bytes[l] - written, again = (kernel->reads - 1) * lost * read;
         move(level, l, cost->level_bytes[l] + again, written, cost);
         if (again > 0)
-            ll_say(why, "out of %s, rows read %.10g times: (%.10g - 1) * %.10g * %.10g B more", level->name,
-                   kernel->reads, kernel->reads, lost, read);
+            ll_say(why, "out of %s, rows read again: %.10g + (%.10g - 1) * %.10g * %.10g = %.10g B",
+                   level->name, read + written, kernel->reads, lost, read, cost->level_bytes[l]);
     }
 }

@@ -73,6 +73,15 @@ static void add_term(char *sum, size_t size, double term_s)
         snprintf(sum + length, size - length, "%.10g + ", term_s);
 }
 
+/* " + whole - first" of a stage behind a sum. */
+static void add_rest(char *sum, size_t size, const struct stage *stage)
+{
+    size_t length = strlen(sum);
+    if (rest_of(stage) > 0)
+        snprintf(sum + length, size - length, "%s%.10g - %.10g", length ? " + " : "", stage->whole_s,
+                 stage->first_s);
+}
+
 static void tell_time(const struct ll_machine *machine, const struct stage *stages, uint64_t count,
                       uint64_t slowest, const bool sets_pace[MAX_STAGES], double apart_s, double time_s,
                       struct ll_explain *why)
@@ -96,11 +105,17 @@ static double serial_s(const struct ll_cost *cost, const struct stage *stages, u
                        const bool sets_pace[MAX_STAGES], struct ll_explain *why)
 {
     double others_s = 0;
-    for (uint64_t i = 0; i < count; i++)
-        others_s += sets_pace[i] ? 0 : stages[i].whole_s - stages[i].first_s;
+    char terms[(2 * MAX_STAGES + 1) * 24] = "";
+    for (uint64_t i = 0; i < count; i++) {
+        others_s += sets_pace[i] ? 0 : rest_of(&stages[i]);
+        if (why && !sets_pace[i])
+            add_rest(terms, sizeof terms, &stages[i]);
+    }
     if (cost->serial > 0)
-        ll_say(why, "what the others take does not overlap in full: %.10g * %.10g = %.10g s", cost->serial,
-               others_s, cost->serial * others_s);
+        ll_say(
+            why,
+            "what the others take behind their first pieces does not overlap in full: %.10g * (%s) = %.10g s",
+            cost->serial, *terms ? terms : "0", cost->serial * others_s);
     return cost->serial * others_s;
 }
 

@@ -28,6 +28,7 @@
 
 #include <inttypes.h>
 #include <math.h>
+#include <string.h>
 
 enum { UNIT = -1 };
 
@@ -268,16 +269,35 @@ static struct flow nested_flow(const struct ll_machine *machine, const struct ne
 
 /* --- near --- */
 
+/* The bytes asked for as passes over the operands. */
+static void tell_asked(const struct ll_machine *machine, const struct ll_task *task, const struct ll_way *way,
+                       const struct group *group, double bytes, struct ll_explain *why)
+{
+    double once[LL_OPERAND_COUNT], passes[LL_OPERAND_COUNT];
+    operand_bytes(task->work, once);
+    for (enum ll_operand i = 0; i < LL_OPERAND_COUNT; i++) {
+        passes[i] = group->has[i] && once[i] > 0 ? (double)task->steps * way->asked_bytes[i] / once[i] : 0;
+        once[i] = passes[i] > 0 ? once[i] : 0;
+    }
+    ll_say(
+        why,
+        "out of %s%s, as the unit passes over them: %.10g * %.10g + %.10g * %.10g + %.10g * %.10g = %.10g B",
+        machine->levels[group->level].name, names_of(group), passes[LL_OPERAND_A], once[LL_OPERAND_A],
+        passes[LL_OPERAND_B], once[LL_OPERAND_B], passes[LL_OPERAND_C], once[LL_OPERAND_C], bytes);
+}
+
 /* What the unit asks for of these operands. Partial sums come back once less than they go out. */
 static struct flow asked_by_unit(const struct ll_machine *machine, const struct ll_task *task,
-                                 const struct ll_way *way, const struct group *group)
+                                 const struct ll_way *way, const struct group *group, struct ll_explain *why)
 {
     double steps = (double)task->steps, bytes = 0, sums = way->asked_bytes[LL_OPERAND_C];
     for (enum ll_operand i = 0; i < LL_OPERAND_COUNT; i++)
         bytes += group->has[i] ? way->asked_bytes[i] : 0;
     double written = (sums + fmin(sums, task->unit_pass[LL_OPERAND_C])) / 2;
-    return flow_of(machine, group, steps * (group->whole ? way->unit_bytes : bytes),
-                   group->has[LL_OPERAND_C] ? steps * written : 0);
+    bytes = steps * (group->whole ? way->unit_bytes : bytes);
+    if (why)
+        tell_asked(machine, task, way, group, bytes, why);
+    return flow_of(machine, group, bytes, group->has[LL_OPERAND_C] ? steps * written : 0);
 }
 
 /* The shares of that many units joined, `rows` of them along m, the rest along n, then over the batch. */
@@ -341,9 +361,13 @@ static struct flow into_cluster(const struct ll_machine *machine, const struct l
                                 const struct ll_level *memory, struct ll_explain *why)
 {
     struct flow best = {.price = INFINITY};
+    struct ll_gemm before = {0};
     for (uint64_t rows = 1; rows <= memory->share; rows *= 2) {
         struct ll_problem p = seen_by(machine, group, memory, &task->problem);
         p.dims = joined(&way->share, &task->problem.dims, memory->share, rows);
+        if (memcmp(&p.dims, &before, sizeof before) == 0)
+            continue; /* there are not that many rows to join */
+        before = p.dims;
         double shares = way->shares * products_of(&way->share) / products_of(&p.dims);
         best = cheaper(best, blocked(machine, group, &p, task->steps, ll_level_room(memory), shares, why));
     }
@@ -355,7 +379,7 @@ static struct flow into_private(const struct ll_machine *machine, const struct l
                                 const struct group *group, struct ll_explain *why)
 {
     const struct ll_gemm *share = &way->share;
-    struct flow best = asked_by_unit(machine, task, way, group);
+    struct flow best = asked_by_unit(machine, task, way, group, why);
     bool is_searched = is_nested(machine, task, nested, group);
     if (is_searched)
         best = cheaper(best, nested_flow(machine, nested, group, why));
@@ -474,7 +498,7 @@ static void nest_share(const struct ll_machine *machine, const struct ll_task *t
     nested->times = way->shares * (double)task->steps;
     for (uint64_t l = nested->first; l < nested->end; l++)
         if (group_of(machine, l, (int)l - 1, &group))
-            asked[l] = asked_by_unit(machine, task, way, &group);
+            asked[l] = asked_by_unit(machine, task, way, &group, NULL);
     search_nested(machine, task, paces, asked, nested);
 }
 

@@ -168,27 +168,54 @@ static struct ll_gemm block_of(const struct layout *l, const struct ll_gemm *dim
     };
 }
 
-/* The first step of a tile, if it is less than what is known. */
-static void start_with(const struct ll_unit *unit, const struct ll_task *task, struct layout l,
-                       struct ll_way *way)
+/* The first step of a tile: before the first result, and what it takes in and gives. */
+struct start {
+    struct layout layout;
+    double cycles, bytes;
+};
+
+static struct start start_with(const struct ll_unit *unit, const struct ll_task *task, struct layout l)
 {
     const double *element = task->problem.element;
     double m = (double)l.tile.m, n = (double)l.tile.n, k = (double)l.tile.k;
     time_step(unit, task, &l);
-    way->first_cycles = fmin(way->first_cycles, l.step_cycles + unit->matrix.fill_cycles);
-    way->first_bytes = fmin(way->first_bytes, m * k * element[LL_OPERAND_A] + k * n * element[LL_OPERAND_B] +
-                                                  m * n * element[LL_OPERAND_C]);
+    return (struct start){l, l.step_cycles + unit->matrix.fill_cycles,
+                          m * k * element[LL_OPERAND_A] + k * n * element[LL_OPERAND_B] +
+                              m * n * element[LL_OPERAND_C]};
+}
+
+static void tell_start(const struct ll_unit *unit, const struct ll_task *task, const struct start *soonest,
+                       const struct start *smallest, struct ll_explain *why)
+{
+    const struct ll_tile *one = &soonest->layout.tile, *other = &smallest->layout.tile;
+    const double *element = task->problem.element;
+    ll_say(why,
+           "first step, of the tile that begins soonest: max(%" PRIu64 " * %" PRIu64 " * %" PRIu64
+           " / %.10g + %.10g, %.10g) + %.10g = %.10g cycles",
+           one->m, one->n, one->k, soonest->layout.macs, soonest->layout.feed_cycles,
+           unit->matrix.step_cycles, unit->matrix.fill_cycles, soonest->cycles);
+    ll_say(why,
+           "first step, of the smallest tile: %" PRIu64 " * %" PRIu64 " * %.10g + %" PRIu64 " * %" PRIu64
+           " * %.10g + %" PRIu64 " * %" PRIu64 " * %.10g = %.10g B",
+           other->m, other->k, element[LL_OPERAND_A], other->k, other->n, element[LL_OPERAND_B], other->m,
+           other->n, element[LL_OPERAND_C], smallest->bytes);
 }
 
 /* The least that a unit can start on, over the whole menu, so that it is the same for all ways. */
 static void first_piece(const struct ll_unit *unit, const struct ll_task *task, const struct layout *l,
-                        struct ll_way *way)
+                        struct ll_way *way, struct ll_explain *why)
 {
-    way->first_cycles = way->first_bytes = INFINITY;
-    if (l->tuned)
-        start_with(unit, task, *l, way);
-    for (uint64_t i = 0; !l->tuned && i < unit->matrix.tile_count; i++)
-        start_with(unit, task, of_menu(unit, task, i, 1), way);
+    struct start soonest = start_with(unit, task, l->tuned ? *l : of_menu(unit, task, 0, 1));
+    struct start smallest = soonest;
+    for (uint64_t i = 1; !l->tuned && i < unit->matrix.tile_count; i++) {
+        struct start start = start_with(unit, task, of_menu(unit, task, i, 1));
+        soonest = start.cycles < soonest.cycles ? start : soonest;
+        smallest = start.bytes < smallest.bytes ? start : smallest;
+    }
+    way->first_cycles = soonest.cycles;
+    way->first_bytes = smallest.bytes;
+    if (why)
+        tell_start(unit, task, &soonest, &smallest, why);
 }
 
 static void tell_tiles(const struct ll_unit *unit, const struct ll_task *task, const struct layout *l,
@@ -219,8 +246,6 @@ static void tell_tiles(const struct ll_unit *unit, const struct ll_task *task, c
     time_waits(unit, task, l, why);
     ll_say(why, "one tile: %" PRIu64 " * %.10g + %.10g = %.10g cycles", l->steps,
            l->step_cycles + l->wait_cycles, unit->matrix.fill_cycles, l->tile_cycles);
-    ll_say(why, "first step of the smallest tile: %.10g cycles, %.10g B", way->first_cycles,
-           way->first_bytes);
     ll_say(why, "in waves: ceil(%.10g / %" PRIu64 ") * %.10g + %.10g = %.10g cycles", l->tiles, unit->count,
            l->tile_cycles, l->join_cycles, way->cycles);
 }
@@ -241,9 +266,9 @@ static bool tiled_way(const struct ll_unit *unit, const struct ll_task *task, ui
     way->shares = l.tiles / tiles_of_share;
     double passes[LL_OPERAND_COUNT] = {(double)l.columns, (double)l.rows, parts};
     way->unit_bytes = ll_unit_bytes(task, &task->problem.dims, 1, passes, way->asked_bytes);
-    first_piece(unit, task, &l, way);
     if (why)
         tell_tiles(unit, task, &l, way, why);
+    first_piece(unit, task, &l, way, why);
     return true;
 }
 

@@ -133,7 +133,10 @@ static void tell(const struct ll_unit *unit, const struct ll_task *task, const s
 {
     static const char *const names[] = {"output", "weight", "input"};
     const struct ll_systolic *array = &unit->systolic;
-    const char *double_r = array->dataflow == LL_OUTPUT_STATIONARY ? "" : "2 * ";
+    const struct ll_gemm *g = &split->share;
+    bool os = array->dataflow == LL_OUTPUT_STATIONARY, is = array->dataflow == LL_INPUT_STATIONARY;
+    const char *double_r = os ? "" : "2 * ";
+    uint64_t on_rows = os ? g->m : g->k, on_columns = is ? g->m : g->n;
     ll_say(why,
            "%s: %" PRIu64 " of %" PRIu64 " arrays work, each on %" PRIu64 " product%s of m %" PRIu64
            ", n %" PRIu64 ", k %" PRIu64 ", %s stationary",
@@ -141,6 +144,12 @@ static void tell(const struct ll_unit *unit, const struct ll_task *task, const s
            split->share.m, split->share.n, split->share.k, names[array->dataflow]);
     ll_say(why, "folds of %" PRIu64 " x %" PRIu64 ": %" PRIu64 " * %.10g * %.10g = %.10g", array->rows,
            array->cols, split->share.batch, f->rows, f->columns, f->count);
+    ll_say(why,
+           "of their elements are in use: %" PRIu64 " * %" PRIu64 " * %" PRIu64 " / (%.10g * %" PRIu64
+           " * %" PRIu64 ") = %.10g",
+           g->batch, on_rows, on_columns, f->count, array->rows, array->cols,
+           (double)g->batch * (double)on_rows * (double)on_columns /
+               (f->count * (double)array->rows * (double)array->cols));
     ll_say(why, "one fold, streaming and filling: %.10g + %s%" PRIu64 " + %" PRIu64 " - 2 = %.10g cycles",
            f->streamed, double_r, array->rows, array->cols, f->one);
     ll_say(why, "all folds%s: %.10g + (%.10g - 1) * %.10g = %.10g cycles",

@@ -44,7 +44,8 @@ static bool reduce_way(const struct ll_unit *unit, const struct ll_work *work, d
     way->first_cycles = each / rate;
     ll_say(why, "%s: %.10g elements to %.10g on %.10g lanes, with the tree that joins them, %.10g steps",
            unit->name, elements, results, lanes, steps);
-    ll_say(why, "reduction: %.10g * %.10g / %.10g = %.10g cycles", steps, each, rate, way->cycles);
+    ll_say(why, "reduction: %.10g * (%" PRIu64 " / %.10g) / %.10g = %.10g cycles", steps, work->flops,
+           fmax(1, elements), rate, way->cycles);
     return true;
 }
 
@@ -56,8 +57,9 @@ static bool element_way(const struct ll_unit *unit, const char *what, double ele
     way->units_used = elements < (double)unit->count ? (uint64_t)fmax(1, elements) : unit->count;
     way->cycles = vectors * each / rate;
     way->first_cycles = fmin(way->cycles, each / rate);
-    ll_say(why, "%s, %s: ceil(%.10g / (%" PRIu64 " * %" PRIu64 ")) * %.10g / %.10g = %.10g cycles",
-           unit->name, what, elements, unit->vector.lanes, unit->count, each, rate, way->cycles);
+    ll_say(why, "%s, %s: ceil(%.10g / (%" PRIu64 " * %" PRIu64 ")) * (%.10g / %.10g) / %.10g = %.10g cycles",
+           unit->name, what, elements, unit->vector.lanes, unit->count, flops, fmax(1, elements), rate,
+           way->cycles);
     return true;
 }
 

@@ -8,13 +8,13 @@
  * batch use them. */
 #include "sim/explore/evaluate.h"
 
-#include "sim/cost/memo.h"
 #include "sim/explore/key.h"
 #include "sim/explore/prune.h"
 #include "sim/explore/variants.h"
 #include "sim/machine/design.h"
 #include "sim/parallel/step.h"
 #include "sim/replay/metrics.h"
+#include "sim/replay/remembered.h"
 #include "sim/replay/replay.h"
 #include "tracer/base/map.h"
 
@@ -32,8 +32,8 @@ struct worker {
     const struct ll_node **values; /* of all axes of the machine, one axis after the other */
     uint32_t *slots;               /* of the design: of the axes, then of the couplings */
     double *couplings, *definitions;
-    struct ll_arena arena; /* of a replay */
-    struct ll_memo memo;   /* of costs, from point to point */
+    struct ll_arena arena;           /* of a replay */
+    struct ll_remembered remembered; /* from point to point */
     struct ll_diags diags;
 };
 
@@ -140,7 +140,7 @@ void ll_evaluator_free(struct ll_evaluator *evaluator)
         ll_design_free(evaluator->workers[i].design);
         ll_arena_release(&evaluator->workers[i].arena);
         ll_diags_release(&evaluator->workers[i].diags);
-        ll_memo_release(&evaluator->workers[i].memo);
+        ll_remembered_release(&evaluator->workers[i].remembered);
     }
     ll_variants_free(evaluator->variants);
     ll_map_release(&evaluator->reasons);
@@ -305,10 +305,17 @@ static bool replay_spread(const struct ll_spread *spread, const struct ll_machin
                            "the plan needs %" PRIu64 " devices, the network joins %" PRIu64,
                            spread->sizes.devices, devices);
     const struct ll_parallel_result *result =
-        ll_parallel_run(spread, machine, &worker->arena, &worker->diags);
+        ll_parallel_run(spread, machine, &worker->remembered, &worker->arena, &worker->diags);
     if (result)
         measure_spread(result, measured);
     return result != NULL;
+}
+
+/* Models, plans and networks that vary bring something new without end. */
+static void forget_too_much(struct ll_remembered *remembered)
+{
+    if (remembered->costs.keys.count > MOST_REMEMBERED || remembered->prices.keys.count > MOST_REMEMBERED)
+        ll_remembered_release(remembered);
 }
 
 static bool replay_one(const struct ll_workload_variant *variant, const struct ll_machine *machine,
@@ -317,12 +324,11 @@ static bool replay_one(const struct ll_workload_variant *variant, const struct l
     ll_arena_reset(&worker->arena);
     if (variant->trouble)
         return ll_complain(&worker->diags, (struct ll_place){0}, "%s", variant->trouble);
+    forget_too_much(&worker->remembered);
     if (variant->spread)
         return replay_spread(variant->spread, machine, worker, measured);
-    if (worker->memo.keys.count > MOST_REMEMBERED) /* models that vary bring new work without end */
-        ll_memo_release(&worker->memo);
-    const struct ll_result *result =
-        ll_replay_remembering(variant->prepared, machine, &worker->memo, &worker->arena, &worker->diags);
+    const struct ll_result *result = ll_replay_remembering(variant->prepared, machine, &worker->remembered,
+                                                           &worker->arena, &worker->diags);
     if (result)
         measure(result, measured);
     return result != NULL;

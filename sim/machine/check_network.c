@@ -68,11 +68,23 @@ static bool check_samples(const struct ll_network *net, const struct ll_node *it
     return true;
 }
 
+/* Who takes what it expects to be the fastest must expect something. */
+static bool check_expected(struct ll_reading *reading)
+{
+    const struct ll_software *software = &reading->machine->software;
+    if (software->collectives != LL_ALGORITHM_TUNED || software->expected_count > 0)
+        return true;
+    return ll_complain(
+        reading->diags, place_of(ll_node_get(reading->root, "software"), "collectives"),
+        "`tuned` takes the fastest way by what `expected` lists; there is nothing. Let the machine "
+        "inherit stacks/nccl_2_20, or list it");
+}
+
 bool ll_check_networks(struct ll_reading *reading)
 {
     const struct ll_node *list = ll_node_get(reading->root, "network");
     const struct ll_node *item = list ? list->first : NULL;
-    bool right = true;
+    bool right = check_expected(reading);
     for (uint64_t i = 0; item && i < reading->machine->network_count; i++, item = item->next) {
         const struct ll_network *net = &reading->machine->networks[i];
         right &= check_shape(net, item, reading);

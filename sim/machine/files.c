@@ -31,10 +31,11 @@ static const char *path_beside(const char *which, const char *beside, struct ll_
                  : ll_copy_text(arena, which, strlen(which));
 }
 
-static const char *path_in_folders(const char *stem, const char *const *folders, struct ll_arena *arena)
+/* A stem there, or the name of a file. */
+static const char *path_in_folders(const char *which, const char *const *folders, struct ll_arena *arena)
 {
-    for (; stem[0] != '/' && folders && *folders; folders++) {
-        const char *path = ll_format(arena, "%s/%s%s", *folders, stem, suffix);
+    for (; which[0] != '/' && folders && *folders; folders++) {
+        const char *path = ll_format(arena, "%s/%s%s", *folders, which, has_suffix(which) ? "" : suffix);
         if (is_file(path))
             return path;
     }

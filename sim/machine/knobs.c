@@ -150,6 +150,8 @@ static bool own_names(struct ll_machine *copy, struct ll_arena *arena)
         right = own_text(arena, &copy->software.kernels[i].name);
     for (uint64_t i = 0; i < copy->software.transform_count && right; i++)
         right = own_text(arena, &copy->software.transforms[i].name);
+    for (uint64_t i = 0; i < copy->software.expected_count && right; i++)
+        right = own_text(arena, &copy->software.expected[i].name);
     for (uint64_t i = 0; i < copy->network_count && right; i++)
         right = own_text(arena, &copy->networks[i].name);
     return right;
@@ -162,6 +164,11 @@ static bool own_lists(struct ll_machine *copy, struct ll_arena *arena)
     bool right = copy->aliases && copy->sources;
     for (uint64_t i = 0; i < copy->alias_count && right; i++)
         right = own_text(arena, &copy->aliases[i]);
+    for (uint64_t i = 0; i < copy->software.kernel_count && right; i++) {
+        struct ll_kernel *kernel = &copy->software.kernels[i];
+        kernel->seen = ll_copy(arena, kernel->seen, kernel->seen_count * sizeof *kernel->seen);
+        right = kernel->seen != NULL;
+    }
     for (uint64_t i = 0; i < copy->source_count && right; i++)
         right = own_text(arena, &copy->sources[i].path) && own_text(arena, &copy->sources[i].text);
     return right;
@@ -178,6 +185,7 @@ static void turn(struct ll_machine *copy, const struct slot *slot)
         if (value == &copy->levels[i].bandwidth_Bps) {
             copy->levels[i].read_Bps *= slot->factor;
             copy->levels[i].write_Bps *= slot->factor;
+            copy->levels[i].unit_Bps *= slot->factor;
         }
     if (value != &copy->software.op_overhead_s)
         return;

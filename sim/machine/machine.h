@@ -27,7 +27,9 @@ enum {
     LL_MAX_EXTENTS = 6,
     LL_MAX_NETWORK_SAMPLES = 16,
     LL_MAX_KERNELS = 128,
-    LL_MAX_TRANSFORMS = 8
+    LL_MAX_TRANSFORMS = 8,
+    LL_MAX_EXPECTED = 8,
+    LL_MAX_NUMBERS = 32
 };
 
 enum ll_unit_kind {
@@ -109,6 +111,7 @@ struct ll_level {
     double bandwidth_Bps; /* of one instance, both directions together */
     double read_Bps;      /* of its port for reads; 0: limited by bandwidth_Bps alone */
     double write_Bps;     /* of its port for writes; 0: likewise */
+    double unit_Bps;      /* the most that one unit draws of it; 0: all there is */
     double efficiency;    /* sustained share of the bandwidth; 1 when not given */
     double latency_s;
     enum ll_scope scope;
@@ -149,6 +152,13 @@ enum ll_algorithm {
     LL_ALGORITHM_COUNT /* stands for the fastest of all, the first among equals */
 };
 
+/* A correction of a kernel (sim/cost/seen.h): how many times as long as its other figures say work of a shape
+ * took, near the unit (the start included) and in the outermost memory. */
+struct ll_seen {
+    uint64_t shape[3];
+    double near, far;
+};
+
 /* How well a kernel of the software stack uses the machine. An op is run by the first kernel that lists its
  * kind; ops that none lists use the machine perfectly. */
 struct ll_kernel {
@@ -166,8 +176,7 @@ struct ll_kernel {
     double grain;      /* replaces the software's; 0: does not */
 
     /* Of ops that go along rows, such as a softmax. */
-    uint64_t
-        row; /* elements kept on chip: passes, reads, side, work and line_s count for longer rows; 0: all */
+    uint64_t row;  /* longest one kept on chip: the rest and work and line_s count for longer ones; 0: all */
     double passes; /* times that operands are moved, at least 1; products tell by their blocking */
     double reads;  /* times that each row is read, at least 1 */
     uint64_t side; /* rows that a unit processes in parallel; 0: elements are divided evenly */
@@ -181,6 +190,9 @@ struct ll_kernel {
     double packing_Bps; /* at which a unit copies operands before it multiplies; 0: nothing is copied */
     double line_s;      /* to start a line of a convolution's window, or of the elements of an op */
     double rewrites;    /* further times that the result is moved */
+
+    const struct ll_seen *seen;
+    uint64_t seen_count;
 };
 
 /* A way to convolve in a transformed domain, offered beside the direct product (sim/cost/transform.h). The
@@ -199,6 +211,21 @@ struct ll_transform {
     uint64_t block_rows, block_columns; /* tiles of one image processed at once */
     double memory;                      /* share of the bandwidth that its separate passes reach */
     double overhead_s;                  /* to start it; 0: as other convolutions */
+};
+
+/* What a library of collectives expects an all-reduce between nodes to take in one of its ways; it takes the
+ * way that it expects to be the fastest (sim/net/tuned.c has the formulas). */
+enum ll_expected_algorithm { LL_EXPECTED_RING, LL_EXPECTED_CHAINED_TREES, LL_EXPECTED_ALGORITHM_COUNT };
+struct ll_expected_way {
+    const char *name;
+    enum ll_expected_algorithm algorithm;
+    double start_s;
+    double hop_s, node_hop_s;             /* of a message within a node, and between two */
+    double plateau;                       /* all these take that many times as long */
+    double efficiency, efficiency_of_two; /* of a node's links; between two nodes, 0: the same */
+    double limit_Bps;                     /* the most that it brings; 0: any */
+    double by_size[LL_MAX_NUMBERS];       /* what is left of it for 64 bytes, 128, ...; all beyond */
+    uint64_t size_count;
 };
 
 struct ll_software {
@@ -222,6 +249,8 @@ struct ll_software {
     uint64_t kernel_count;
     struct ll_transform transforms[LL_MAX_TRANSFORMS];
     uint64_t transform_count;
+    struct ll_expected_way expected[LL_MAX_EXPECTED];
+    uint64_t expected_count;
 };
 
 /* Input is prepared by workers of the host, then sent to the device, both while the device computes an

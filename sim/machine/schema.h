@@ -24,9 +24,11 @@
     X(NUMBER, "number", not_zero)                 /* double; the text has no unit, `unit` is meant */        \
     X(DTYPES, "number for each dtype", any_dtype) /* double [LL_DTYPE_COUNT]; `unit` is meant */             \
     X(LEVELS, "number", always)                   /* double [LL_MAX_LEVELS]; one key a level */              \
+    X(NUMBERS, "list of numbers", any_item)       /* double [LL_MAX_NUMBERS], the count at count_offset */   \
     X(TILES, "list of tiles", any_item)           /* struct ll_tile [LL_MAX_TILES], count at count_offset */ \
-    X(CATALOGUE, "file", not_null)                /* const struct ll_catalogue *, read from that file */     \
-    X(EXTENTS, "extents, as 4x4x4", any_extent)   /* struct ll_extents */                                    \
+    X(SEEN, "list of shapes, as 64x32x256=1.1/0.9", any_item) /* const struct ll_seen *, likewise */         \
+    X(CATALOGUE, "file", not_null)              /* const struct ll_catalogue *, read from that file */       \
+    X(EXTENTS, "extents, as 4x4x4", any_extent) /* struct ll_extents */                                      \
     X(RUNS, "list of op classes and kinds", when_given) /* bool [LL_OP_COUNT], given at given_offset */      \
     X(OPERANDS, "list of operands", when_given)         /* bool [LL_OPERAND_COUNT], given at given_offset */ \
     X(TEXTS, "list of texts", any_item)                 /* const char **, the count at count_offset */       \
@@ -51,7 +53,7 @@ struct ll_field {
     const char *key; /* LEVELS: "<level>_suffix", which stands for one key a level */
     enum ll_field_type type;
     size_t offset;       /* in the struct of the table */
-    size_t count_offset; /* LIST, TILES, TEXTS, SOURCES: where the uint64_t count is */
+    size_t count_offset; /* LIST, NUMBERS, TILES, TEXTS, SOURCES: where the uint64_t count is */
     size_t given_offset; /* OBJECT, RUNS: where the bool is; 0: nobody asks */
     enum ll_dimension dimension;
     const char *unit; /* NUMBER, DTYPES, LEVELS: the unit that the key names; NULL: none */

@@ -6,6 +6,7 @@
 #include "sim/machine/steps.h"
 
 #include <inttypes.h>
+#include <math.h>
 #include <stdio.h>
 #include <string.h>
 
@@ -91,12 +92,13 @@ void ll_write_LEVELS(const struct ll_field *field, const void *object, const str
 /* --- lists --- */
 
 enum { LARGEST_SIDE = 65536 };
+static const uint64_t MOST_SEEN = UINT64_C(1) << 50; /* elements or bytes */
 
 /* "128x64x32": how many sides, at most `most`; 0 when it is no such text or a side is 0 or too large. */
 static uint64_t parse_sides(const char *text, uint64_t most, uint64_t largest, uint64_t *sides)
 {
     for (uint64_t i = 0; i < most; i++) {
-        char digits[16];
+        char digits[24];
         size_t length = strspn(text, "0123456789");
         if (length == 0 || length >= sizeof digits)
             return 0;
@@ -143,17 +145,52 @@ void ll_write_EXTENTS(const struct ll_field *field, const void *object, const st
     dump->verbs->word(dump->out, text);
 }
 
+/* The length of a list of at least one and at most so many; 0 after a complaint. */
+static size_t length_of(const struct ll_field *field, const struct ll_node *node, size_t most,
+                        const char *items, struct ll_reading *reading)
+{
+    if (node->count > 0 && node->count <= most)
+        return node->count;
+    ll_complain(reading->diags, node->place, "`%s`: expected 1 to %zu %s, there are %zu", field->key, most,
+                items, node->count);
+    return 0;
+}
+
+bool ll_read_NUMBERS(const struct ll_field *field, const struct ll_node *node, void *object,
+                     struct ll_reading *reading)
+{
+    double *numbers = ll_at(object, field->offset);
+    uint64_t *count = ll_at(object, field->count_offset);
+    bool right = true;
+    if (!ll_is_type(node, LL_NODE_LIST, "a list of numbers, as [1, 0.8, 0.5]", reading) ||
+        !length_of(field, node, LL_MAX_NUMBERS, "numbers", reading))
+        return false;
+    *count = 0;
+    for (const struct ll_node *child = node->first; child; child = child->next)
+        right &= ll_read_number(field, child, reading, &numbers[(*count)++]);
+    return right;
+}
+
+void ll_write_NUMBERS(const struct ll_field *field, const void *object, const struct ll_machine *machine,
+                      struct ll_dump *dump)
+{
+    const double *numbers = ll_at_const(object, field->offset);
+    (void)machine;
+    dump->verbs->open(dump->out, LL_NODE_LIST, true);
+    for (uint64_t i = 0; i < ll_count_of(field, object); i++)
+        dump->verbs->number(dump->out, numbers[i], field->unit ? field->unit : "");
+    dump->verbs->close(dump->out, LL_NODE_LIST);
+}
+
 bool ll_read_TILES(const struct ll_field *field, const struct ll_node *node, void *object,
                    struct ll_reading *reading)
 {
     struct ll_tile *tiles = ll_at(object, field->offset);
     uint64_t *count = ll_at(object, field->count_offset);
     bool right = true;
-    if (!ll_is_type(node, LL_NODE_LIST, "a list of tiles, as [128x128x32, 64x64x32]", reading))
+    if (!ll_is_type(node, LL_NODE_LIST, "a list of tiles, as [128x128x32, 64x64x32]", reading) ||
+        !length_of(field, node, LL_MAX_TILES, "tiles", reading))
         return false;
-    if (node->count == 0 || node->count > LL_MAX_TILES)
-        return ll_complain(reading->diags, node->place, "`%s`: expected 1 to %d tiles, there are %zu",
-                           field->key, LL_MAX_TILES, node->count);
     *count = 0;
     for (const struct ll_node *child = node->first; child; child = child->next) {
         if (!child->text || !ll_tile_parse(child->text, LARGEST_SIDE, &tiles[*count]))
@@ -173,6 +210,58 @@ void ll_write_TILES(const struct ll_field *field, const void *object, const stru
         char text[72];
         snprintf(text, sizeof text, "%" PRIu64 "x%" PRIu64 "x%" PRIu64, tiles[i].m, tiles[i].n, tiles[i].k);
         dump->verbs->word(dump->out, text);
+    }
+    dump->verbs->close(dump->out, LL_NODE_LIST);
+}
+
+/* "64x32x256=1.1/0.9" */
+static bool parse_seen(const char *text, struct ll_seen *seen)
+{
+    enum { LONGEST = 160 };
+    static const double most = 1e6;
+    char copy[LONGEST];
+    size_t length = strlen(text);
+    if (length >= sizeof copy)
+        return false;
+    memcpy(copy, text, length + 1);
+    char *equals = strchr(copy, '='), *slash = equals ? strchr(equals, '/') : NULL;
+    if (!slash)
+        return false;
+    *equals = *slash = '\0';
+    return parse_sides(copy, 3, MOST_SEEN, seen->shape) == 3 &&
+           ll_number_parse(equals + 1, "", &seen->near) && ll_number_parse(slash + 1, "", &seen->far) &&
+           fmin(seen->near, seen->far) >= 1 / most && fmax(seen->near, seen->far) <= most;
+}
+
+bool ll_read_SEEN(const struct ll_field *field, const struct ll_node *node, void *object,
+                  struct ll_reading *reading)
+{
+    bool right = ll_is_type(node, LL_NODE_LIST, "a list of shapes, as [64x32x256=1.1/0.9]", reading);
+    struct ll_seen *seen = right ? ll_alloc(reading->arena, node->count, sizeof *seen) : NULL;
+    if (!seen)
+        return right && ll_no_memory(node, reading);
+    uint64_t count = 0;
+    for (const struct ll_node *child = node->first; child; child = child->next)
+        if (!child->text || !parse_seen(child->text, &seen[count++]))
+            right =
+                ll_expected(child, reading, "a shape and two ratios of 1e-6 to 1e6, as 64x32x256=1.1/0.9");
+    *(const struct ll_seen **)ll_at(object, field->offset) = seen;
+    *(uint64_t *)ll_at(object, field->count_offset) = count;
+    return right;
+}
+
+void ll_write_SEEN(const struct ll_field *field, const void *object, const struct ll_machine *machine,
+                   struct ll_dump *dump)
+{
+    const struct ll_seen *seen = *(const struct ll_seen *const *)ll_at_const(object, field->offset);
+    (void)machine;
+    dump->verbs->open(dump->out, LL_NODE_LIST, true);
+    for (uint64_t i = 0; i < ll_count_of(field, object); i++) {
+        const uint64_t *shape = seen[i].shape;
+        char text[160];
+        snprintf(text, sizeof text, "%" PRIu64 "x%" PRIu64 "x%" PRIu64 "=%s/%s", shape[0], shape[1], shape[2],
+                 ll_number_in(seen[i].near, "").text, ll_number_in(seen[i].far, "").text);
+        dump->verbs->text(dump->out, text);
     }
     dump->verbs->close(dump->out, LL_NODE_LIST);
 }

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The keys of a machine file, a row each, in the order in which they are read, documented and written. */
+/* The keys of a machine file, a row each, in the order in which they are read, documented and written.
+ * One file because it is one table. */
 #include "sim/machine/schema.h"
 
 #include <assert.h>
@@ -38,6 +39,11 @@ static const char *const algorithms[] = {
 #include "sim/machine/algorithms.def"
 #undef LL_ALGORITHM
     "fastest", NULL};
+static const char *const expected_algorithms[] = {
+    [LL_EXPECTED_RING] = "ring",
+    [LL_EXPECTED_CHAINED_TREES] = "chained_trees",
+    [LL_EXPECTED_ALGORITHM_COUNT] = NULL,
+};
 static const char *const topologies[] = {
 #define LL_TOPOLOGY(word, name, ...) name,
 #include "sim/machine/topologies.def"
@@ -215,6 +221,10 @@ static const struct ll_field level_fields[] = {
     {.key = "write_bandwidth", .type = LL_TYPE_QUANTITY, AT(write_Bps), .dimension = LL_DIMENSION_BANDWIDTH, .min = 1,
      .max = MOST_BPS,
      .help = "bandwidth of writes (results and partial sums), where they have a port of their own"},
+    {.key = "unit_bandwidth", .type = LL_TYPE_QUANTITY, AT(unit_Bps), .dimension = LL_DIMENSION_BANDWIDTH, .min = 1,
+     .max = MOST_BPS,
+     .help = "the most that one unit draws from an instance that it shares, limited by the misses that it can have "
+             "in flight; when not given, all"},
     {.key = "efficiency", .type = LL_TYPE_NUMBER, AT(efficiency), .min = POSITIVE, .max = 1, .otherwise = "1",
      .help = "share of the bandwidth that it sustains; when not given and there is a `dram`, the share that "
              "a stream of accesses reaches there"},
@@ -301,6 +311,10 @@ static const struct ll_field kernel_fields[] = {
     {.key = "rewrites", .type = LL_TYPE_NUMBER, AT(rewrites), .min = 0, .max = MOST_RATE, .otherwise = "0",
      .help = "how many further times a matrix product's result is moved, as when it is cleared first and "
              "then added to"},
+    {.key = "seen", .type = LL_TYPE_SEEN, AT(seen), .count_offset = offsetof(struct ll_kernel, seen_count),
+     .help = "measured shapes and how many times as long they took as the other keys say, near the unit / in the "
+             "outermost memory: m x n x k of a matrix product, else lines x bytes read x bytes written; similar work "
+             "takes as much longer"},
 };
 #undef AT
 static const struct ll_field_table kernel_table = {TABLE("kernel", kernel_fields, struct ll_kernel)};
@@ -343,6 +357,32 @@ static const struct ll_field transform_fields[] = {
 };
 #undef AT
 static const struct ll_field_table transform_table = {TABLE("transform", transform_fields, struct ll_transform)};
+
+#define AT(member) .offset = offsetof(struct ll_expected_way, member)
+static const struct ll_field expected_fields[] = {
+    {.key = "name", .type = LL_TYPE_NAME, AT(name), .required = true, .help = "name that paths use"},
+    {.key = "algorithm", .type = LL_TYPE_CHOICE, AT(algorithm), .required = true, .choices = expected_algorithms,
+     .help = "which devices send to which"},
+    {.key = "start", .type = LL_TYPE_QUANTITY, AT(start_s), .dimension = LL_DIMENSION_TIME, .min = 0,
+     .max = MOST_SECONDS, .otherwise = "0s", .help = "time before the first message leaves"},
+    {.key = "hop", .type = LL_TYPE_QUANTITY, AT(hop_s), .dimension = LL_DIMENSION_TIME, .min = 0,
+     .max = MOST_SECONDS, .otherwise = "0s", .help = "latency of a message within a node"},
+    {.key = "node_hop", .type = LL_TYPE_QUANTITY, AT(node_hop_s), .dimension = LL_DIMENSION_TIME, .min = 0,
+     .max = MOST_SECONDS, .otherwise = "0s", .help = "latency of a message between nodes"},
+    {.key = "plateau", .type = LL_TYPE_NUMBER, AT(plateau), .min = 1, .max = MOST_RATE, .otherwise = "1",
+     .help = "factor on the sum of all these latencies"},
+    {.key = "efficiency", .type = LL_TYPE_NUMBER, AT(efficiency), .min = POSITIVE, .max = 1, .required = true,
+     .help = "share of the bandwidth of all links of a node that large messages reach"},
+    {.key = "efficiency_of_two", .type = LL_TYPE_NUMBER, AT(efficiency_of_two), .min = POSITIVE, .max = 4,
+     .help = "the same between two nodes, whose trees are chains (default: as between more)"},
+    {.key = "limit", .type = LL_TYPE_QUANTITY, AT(limit_Bps), .dimension = LL_DIMENSION_BANDWIDTH, .min = 1,
+     .max = MOST_BPS, .help = "the most bandwidth that results; when not given, there is no limit"},
+    {.key = "by_size", .type = LL_TYPE_NUMBERS, AT(by_size),
+     .count_offset = offsetof(struct ll_expected_way, size_count), .min = POSITIVE, .max = 1,
+     .help = "share of that bandwidth that remains for 64 bytes, 128, 256, ...; larger messages than listed get all"},
+};
+#undef AT
+static const struct ll_field_table expected_table = {TABLE("expected way", expected_fields, struct ll_expected_way)};
 
 #define AT(member) .offset = offsetof(struct ll_software, member)
 static const struct ll_field software_fields[] = {
@@ -402,6 +442,11 @@ static const struct ll_field software_fields[] = {
      .count_offset = offsetof(struct ll_software, transform_count), .table = &transform_table,
      .max = LL_MAX_TRANSFORMS,
      .help = "ways to convolve in a transformed domain, offered beside the direct one; the fastest is used"},
+    {.key = "expected", .type = LL_TYPE_LIST, AT(expected),
+     .count_offset = offsetof(struct ll_software, expected_count), .table = &expected_table,
+     .max = LL_MAX_EXPECTED,
+     .help = "times that the library expects of its algorithms for an all-reduce between nodes; `collectives: tuned` uses "
+             "the fastest by these"},
 };
 #undef AT
 static const struct ll_field_table software_table = {TABLE("software section", software_fields, struct ll_software)};

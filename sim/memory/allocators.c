@@ -87,7 +87,8 @@ struct allocating {
     const struct ll_life *lives;
     enum ll_allocator allocator;
     struct ll_heap heap;
-    uint32_t *chunk; /* by storage */
+    uint32_t *chunk;   /* by storage */
+    uint64_t *address; /* likewise; NULL: nobody asks */
     struct ll_allocated *allocated;
 };
 
@@ -96,6 +97,8 @@ static bool is_born(struct allocating *a, uint32_t storage, uint64_t *live_bytes
     uint64_t bytes = a->lives[storage].bytes;
     *live_bytes = ll_add(*live_bytes, bytes);
     a->chunk[storage] = bytes ? allocators[a->allocator].take(&a->heap, bytes) : UINT32_MAX;
+    if (a->address && a->chunk[storage] != UINT32_MAX)
+        a->address[storage] = a->heap.chunks[a->chunk[storage]].address;
     return ll_fits(*live_bytes) && (bytes == 0 || a->chunk[storage] != UINT32_MAX);
 }
 
@@ -118,6 +121,22 @@ static bool play(struct allocating *a, const struct ll_chains *births, const str
             right = dies(a, s, &live_bytes);
     }
     return right;
+}
+
+const uint64_t *ll_arena_addresses(const struct ll_trace *trace, const struct ll_life *lives,
+                                   const struct ll_chains *births, const struct ll_chains *deaths,
+                                   struct ll_arena *arena)
+{
+    struct ll_allocated allocated = {.fragmentation = 1};
+    struct allocating a = {.trace = trace,
+                           .lives = lives,
+                           .allocator = LL_ALLOCATOR_ARENA,
+                           .chunk = ll_alloc(arena, trace->storage_count + 1, sizeof *a.chunk),
+                           .address = ll_alloc(arena, trace->storage_count + 1, sizeof *a.address),
+                           .allocated = &allocated};
+    bool done = a.chunk && a.address && play(&a, births, deaths);
+    ll_heap_release(&a.heap);
+    return done ? a.address : NULL;
 }
 
 bool ll_allocate(const struct ll_trace *trace, enum ll_allocator allocator, struct ll_allocated *allocated)

@@ -7,7 +7,8 @@
 #ifndef LL_SIM_MEMORY_ALLOCATORS_H
 #define LL_SIM_MEMORY_ALLOCATORS_H
 
-#include "tracer/trace.h"
+#include "sim/memory/chains.h"
+#include "tracer/lives.h"
 
 enum ll_allocator {
 #define LL_ALLOCATOR(word, name, help) LL_ALLOCATOR_##word,
@@ -25,6 +26,12 @@ struct ll_allocated {
     uint64_t taken_bytes; /* at most, from the device */
     double fragmentation; /* taken over live, at least 1; 1 for nothing */
 };
+
+/* Where each storage that has bytes lies while it lives, in the best-fit arena. By storage, in the arena
+ * given; NULL when memory ran out, or a size does not fit in 64 bits. As ll_allocate otherwise. */
+const uint64_t *ll_arena_addresses(const struct ll_trace *trace, const struct ll_life *lives,
+                                   const struct ll_chains *births, const struct ll_chains *deaths,
+                                   struct ll_arena *arena);
 
 /* False when memory ran out, or a size does not fit in 64 bits. About n log n in the storages. Pure
  * otherwise, thread-safe. */

@@ -9,20 +9,32 @@
  *
  * A Fenwick tree holds the line, so each access costs the logarithm of their number.
  *
+ * A storage that died leaves its bytes where they stood. Whoever is born at their addresses takes them over,
+ * in parts it may be of several of the dead, of which the largest part says when they were touched last.
+ *
  * An op that moves less than the tensors it is given (a gather) counts with what it moves. Nobody knows which
  * part that is, so it finds nothing, and its bytes take a place of their own that is never met again. What
  * comes from the host lands in the outermost memory. */
 #include "sim/memory/residency.h"
 
+#include "sim/memory/allocators.h"
+
 #include <stdlib.h>
+#include <string.h>
 
 /* What a walk knows about a storage. */
 struct track {
     uint64_t size_bytes; /* of the largest tensor on it */
+    uint64_t inherited;  /* distance of its addresses' latest access by whoever died there; LL_NO_FIT: none */
     uint64_t place;      /* of its latest access; 0 when none of its bytes can be on chip */
     uint64_t write;      /* 1 + index of the reuse of its latest write; 0 when that is settled */
     uint64_t farthest;   /* largest distance since that write */
     bool read_since;
+};
+
+/* What the dead left at addresses that nobody has taken since. */
+struct remains {
+    uint64_t address, bytes, place;
 };
 
 struct walk {
@@ -34,6 +46,10 @@ struct walk {
     uint64_t limit_bytes; /* an access counts with at most this, so that no sum passes 64 bits */
     uint64_t *first;
     struct ll_reuse *reuses;
+    struct ll_chains births, deaths;
+    const uint64_t *addresses; /* by storage; NULL when together they are too many: then nobody takes over */
+    struct remains *remains;   /* by address */
+    uint64_t remains_count, remains_capacity;
 };
 
 static void put(struct walk *walk, uint64_t place, uint64_t bytes)
@@ -74,12 +90,120 @@ static uint64_t touch(struct walk *walk, struct track *track)
     return distance;
 }
 
+/* The first remains that end behind the address. */
+static uint64_t remains_behind(const struct walk *walk, uint64_t address)
+{
+    uint64_t low = 0, high = walk->remains_count;
+    while (low < high) {
+        uint64_t middle = low + (high - low) / 2;
+        const struct remains *r = &walk->remains[middle];
+        if (r->address + r->bytes > address)
+            high = middle;
+        else
+            low = middle + 1;
+    }
+    return low;
+}
+
+static bool add_remains(struct walk *walk, uint64_t at, struct remains remains)
+{
+    if (!ll_grow((void **)&walk->remains, &walk->remains_capacity, walk->remains_count + 1,
+                 sizeof *walk->remains))
+        return false;
+    memmove(&walk->remains[at + 1], &walk->remains[at], (walk->remains_count - at) * sizeof *walk->remains);
+    walk->remains[at] = remains;
+    walk->remains_count++;
+    return true;
+}
+
+/* Takes what lies between the addresses out of these remains, which reach in there. Ends the remains, or
+ * leaves one or two ends of them. */
+static void cut(struct walk *walk, uint64_t at, uint64_t begin, uint64_t end, bool *right)
+{
+    struct remains *r = &walk->remains[at], old = *r;
+    uint64_t old_end = old.address + old.bytes;
+    uint64_t from = ll_max(begin, old.address), until = ll_min(end, old_end);
+    put(walk, old.place, weight(walk, old.bytes - (until - from)) - weight(walk, old.bytes));
+    bool before = old.address < from, behind = until < old_end;
+    if (before)
+        r->bytes = from - old.address;
+    else if (behind)
+        *r = (struct remains){until, old_end - until, old.place};
+    else
+        memmove(r, r + 1, (--walk->remains_count - at) * sizeof *r);
+    if (before && behind)
+        *right &= add_remains(walk, at + 1, (struct remains){until, old_end - until, old.place});
+}
+
+/* How far back the largest part of what lies between the addresses was touched; what nobody touched is a
+ * part, too. */
+static uint64_t inherited(const struct walk *walk, uint64_t begin, uint64_t end)
+{
+    uint64_t untouched = end - begin, most = 0, distance = LL_NO_FIT;
+    for (uint64_t at = remains_behind(walk, begin); at < walk->remains_count; at++) {
+        const struct remains *r = &walk->remains[at];
+        if (r->address >= end)
+            break;
+        uint64_t bytes = ll_min(end, r->address + r->bytes) - ll_max(begin, r->address);
+        if (bytes > most)
+            distance = bytes_after(walk, r->place);
+        most = ll_max(most, bytes);
+        untouched -= bytes;
+    }
+    return untouched > most ? LL_NO_FIT : distance;
+}
+
+/* A storage takes the place of whoever lay where it lies now. */
+static bool bear(struct walk *walk, uint32_t storage)
+{
+    struct track *track = &walk->tracks[storage];
+    uint64_t begin = walk->addresses[storage], end = begin + track->size_bytes;
+    bool right = true;
+    track->inherited = inherited(walk, begin, end);
+    uint64_t at = remains_behind(walk, begin);
+    while (right && at < walk->remains_count && walk->remains[at].address < end) {
+        uint64_t count = walk->remains_count;
+        cut(walk, at, begin, end, &right);
+        at += walk->remains_count >= count; /* what is left of it */
+    }
+    return right;
+}
+
+static bool bury(struct walk *walk, uint32_t storage)
+{
+    struct track *track = &walk->tracks[storage];
+    uint64_t address = walk->addresses[storage];
+    if (track->place == 0 || track->size_bytes == 0)
+        return true;
+    struct remains remains = {address, track->size_bytes, track->place};
+    track->place = 0;
+    return add_remains(walk, remains_behind(walk, address), remains);
+}
+
+static bool bear_all(struct walk *walk, uint32_t op)
+{
+    bool right = true;
+    for (uint32_t s = walk->addresses ? walk->births.first[op] : LL_NONE; right && s != LL_NONE;
+         s = walk->births.next[s])
+        right = bear(walk, s);
+    return right;
+}
+
+static bool bury_all(struct walk *walk, uint32_t op)
+{
+    bool right = true;
+    for (uint32_t s = walk->addresses ? walk->deaths.first[op] : LL_NONE; right && s != LL_NONE;
+         s = walk->deaths.next[s])
+        right = bury(walk, s);
+    return right;
+}
+
 /* How an op touches a tensor when all its tensors on that side have `moved` bytes: whole, or a part. */
 static bool touches_whole(struct walk *walk, uint32_t tensor, uint64_t moved, struct ll_reuse *reuse)
 {
     const struct ll_trace *trace = walk->trace;
     uint64_t bytes = ll_size_bytes(&trace->descs[trace->tensors[tensor].desc].shape);
-    *reuse = (struct ll_reuse){ll_min(bytes, moved), LL_NO_FIT};
+    *reuse = (struct ll_reuse){ll_min(bytes, moved), LL_NO_FIT, LL_NO_FIT};
     if (bytes > moved)
         put(walk, ++walk->place, weight(walk, moved));
     return bytes <= moved;
@@ -90,7 +214,7 @@ static void read_operand(struct walk *walk, uint32_t tensor, uint64_t moved, str
     struct track *track = &walk->tracks[walk->trace->tensors[tensor].storage];
     track->read_since = true;
     if (touches_whole(walk, tensor, moved, reuse))
-        reuse->distance = touch(walk, track);
+        reuse->distance = reuse->since = touch(walk, track);
     else
         track->farthest = LL_NO_FIT; /* what finds nothing on chip needs it to have gone out */
 }
@@ -108,7 +232,11 @@ static void write_operand(struct walk *walk, uint32_t tensor, uint64_t moved, st
     struct track *track = &walk->tracks[walk->trace->tensors[tensor].storage];
     if (!touches_whole(walk, tensor, moved, reuse))
         return;
-    touch(walk, track);
+    bool fresh = track->place == 0;
+    reuse->since = touch(walk, track);
+    if (fresh)
+        reuse->since = track->inherited;
+    track->inherited = LL_NO_FIT;
     settle(walk, track, track->write && walk->reuses[track->write - 1].bytes <= reuse->bytes);
     track->write = (uint64_t)(reuse - walk->reuses) + 1;
     track->farthest = 0;
@@ -121,7 +249,7 @@ static bool from_host(const struct ll_form *form)
            (form->view.kind < LL_OP_COUNT && ll_op_class(form->view.kind) == LL_CLASS_INPUT);
 }
 
-static void visit_op(struct walk *walk, uint32_t op)
+static bool visit_op(struct walk *walk, uint32_t op)
 {
     const struct ll_trace *trace = walk->trace;
     const struct ll_form *form = &trace->forms[trace->ops[op].form];
@@ -129,17 +257,19 @@ static void visit_op(struct walk *walk, uint32_t op)
     bool idle = form->bytes_read == 0 && form->bytes_written == 0, host = from_host(form);
     for (uint32_t i = 0; i < form->view.input_count; i++, reuse++)
         if (idle)
-            *reuse = (struct ll_reuse){0, LL_NO_FIT};
+            *reuse = (struct ll_reuse){0, LL_NO_FIT, LL_NO_FIT};
         else
             read_operand(walk, ll_op_input(trace, op, i), form->bytes_read, reuse);
+    bool right = bear_all(walk, op);
     for (uint32_t i = 0; i < form->view.output_count; i++, reuse++) {
         uint32_t tensor = ll_op_output(trace, op, i);
-        *reuse = (struct ll_reuse){0, LL_NO_FIT};
+        *reuse = (struct ll_reuse){0, LL_NO_FIT, LL_NO_FIT};
         if (host)
             forget(walk, &walk->tracks[trace->tensors[tensor].storage]);
         else if (!idle)
             write_operand(walk, tensor, form->bytes_written, reuse);
     }
+    return bury_all(walk, op) && right;
 }
 
 static bool dies(enum ll_memory_class memory)
@@ -185,6 +315,19 @@ static uint64_t lay_out(const struct ll_trace *trace, struct ll_arena *arena, ui
     return count;
 }
 
+static bool find_addresses(struct walk *walk, struct ll_arena *arena)
+{
+    const struct ll_trace *trace = walk->trace;
+    const struct ll_life *lives = trace->op_count > 0 ? ll_lives(trace, arena) : NULL;
+    if (trace->op_count == 0)
+        return true;
+    if (!lives || !ll_chain(trace, lives, false, &walk->births, arena) ||
+        !ll_chain(trace, lives, true, &walk->deaths, arena))
+        return false;
+    walk->addresses = ll_arena_addresses(trace, lives, &walk->births, &walk->deaths, arena);
+    return true;
+}
+
 const struct ll_residency *ll_residency_new(const struct ll_trace *trace, struct ll_arena *arena)
 {
     struct walk walk = {.trace = trace};
@@ -195,16 +338,17 @@ const struct ll_residency *ll_residency_new(const struct ll_trace *trace, struct
     walk.reuses = ll_alloc(arena, walk.count, sizeof *walk.reuses);
     walk.tracks = calloc(trace->storage_count + 1, sizeof *walk.tracks);
     walk.line = calloc(walk.count + 1, sizeof *walk.line);
-    bool ready = residency && walk.reuses && walk.tracks && walk.line;
+    bool ready = residency && walk.reuses && walk.tracks && walk.line && find_addresses(&walk, arena);
     if (ready) {
         measure_storages(&walk);
-        for (uint64_t op = 0; op < trace->op_count; op++)
-            visit_op(&walk, (uint32_t)op);
+        for (uint64_t op = 0; op < trace->op_count && ready; op++)
+            ready = visit_op(&walk, (uint32_t)op);
         settle_all(&walk);
         *residency = (struct ll_residency){walk.first, walk.reuses};
     }
     free(walk.tracks);
     free(walk.line);
+    free(walk.remains);
     return ready ? residency : NULL;
 }
 
@@ -218,7 +362,7 @@ static bool shared(const struct ll_machine *machine, uint64_t level)
 }
 
 static double kept_bytes(const struct ll_residency *residency, uint32_t op, uint64_t held,
-                         uint64_t capacity_bytes)
+                         uint64_t capacity_bytes, bool cache)
 {
     double kept = 0;
     uint64_t first = residency->first[op];
@@ -226,8 +370,8 @@ static double kept_bytes(const struct ll_residency *residency, uint32_t op, uint
         const struct ll_reuse *reuse = &residency->reuses[i];
         if (i - first < 64 && (held >> (i - first) & 1))
             kept += (double)reuse->bytes;
-        else if (reuse->distance < capacity_bytes)
-            kept += (double)ll_min(reuse->bytes, capacity_bytes - reuse->distance);
+        else if ((cache ? reuse->since : reuse->distance) < capacity_bytes)
+            kept += (double)ll_min(reuse->bytes, capacity_bytes - (cache ? reuse->since : reuse->distance));
     }
     return kept;
 }
@@ -236,10 +380,13 @@ void ll_residency_saved(const struct ll_residency *residency, const struct ll_ma
                         uint64_t held, double saved_bytes[LL_MAX_LEVELS])
 {
     uint64_t inside = 0; /* capacity of the largest shared level further in */
+    bool cache = false;  /* and whether that is one */
     for (uint64_t l = 0; l < LL_MAX_LEVELS; l++) {
-        saved_bytes[l] = kept_bytes(residency, op, held, inside);
-        if (l < machine->level_count && shared(machine, l))
-            inside = ll_max(inside, machine->levels[l].size_bytes);
+        saved_bytes[l] = kept_bytes(residency, op, held, inside, cache);
+        if (l < machine->level_count && shared(machine, l) && machine->levels[l].size_bytes > inside) {
+            inside = machine->levels[l].size_bytes;
+            cache = machine->levels[l].cache_given;
+        }
         if (l + 1 >= machine->level_count)
             inside = 0;
     }

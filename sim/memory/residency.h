@@ -10,10 +10,16 @@
  * counted in bytes). Distances belong to the trace alone: they are found once, and each machine only
  * clamps them. Hence a larger memory never saves less.
  *
- * A written operand has a distance too: the largest one that its bytes meet from this write to their end,
- * be it the last use (activations, gradients, workspace) or the next overwriting. Bytes that stay on chip
- * to their end never go further out. Results that nobody reads, and the last state of weights, optimizer
- * and inputs, must go out: LL_NO_FIT.
+ * Bytes are counted by address, as a best-fit arena gives them out (allocators.h): a storage that is born
+ * takes the addresses of the dead, whose bytes need no room of their own any more.
+ *
+ * What is written saves traffic in one of two ways. A memory that software fills keeps it from going out: its
+ * distance is the largest one that its bytes meet from this write to their end, be it the last use
+ * (activations, gradients, workspace) or the next overwriting. Bytes that stay on chip to their end never go
+ * further out. Results that nobody reads, and the last state of weights, optimizer and inputs, must go out:
+ * LL_NO_FIT. A cache knows no end: it has to fetch the lines that are written, and sends out those of before,
+ * unless it holds them, so that what counts is the distance `since` these addresses were touched last, by
+ * whomever.
  *
  * Views share the storage they show; an op that moves no byte touches nothing. Inputs are touched in their
  * order, then outputs. */
@@ -26,6 +32,7 @@
 struct ll_reuse {
     uint64_t bytes;
     uint64_t distance; /* bytes; LL_NO_FIT when never touched before, or when it must go out */
+    uint64_t since;    /* the same for what is read; for what is written, since its addresses were touched */
 };
 
 struct ll_residency {
@@ -38,10 +45,11 @@ struct ll_residency {
 const struct ll_residency *ll_residency_new(const struct ll_trace *trace, struct ll_arena *arena);
 
 /* Fills saved_bytes[l] (LL_MAX_LEVELS of them) with the bytes of this op's operands, each counted once, that
- * need not pass between level l and the levels further in. Memories of which there are several, and those
- * that some operand passes by, keep nothing for the next op, and the innermost level saves nothing of its own
- * traffic. Operands whose bit is set in `held` pass through registers (fusion) and save all of their bytes at
- * every level; bit i is operand i, inputs first, up to 64 of them. Pure, thread-safe. */
+ * need not pass between level l and the levels further in, which are caches if they say so (`cache`).
+ * Memories of which there are several, and those that some operand passes by, keep nothing for the next op,
+ * and the innermost level saves nothing of its own traffic. Operands whose bit is set in `held` pass through
+ * registers (fusion) and save all of their bytes at every level; bit i is operand i, inputs first, up to 64
+ * of them. Pure, thread-safe. */
 void ll_residency_saved(const struct ll_residency *residency, const struct ll_machine *machine, uint32_t op,
                         uint64_t held, double saved_bytes[LL_MAX_LEVELS]);
 

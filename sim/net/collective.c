@@ -34,6 +34,12 @@ const char *ll_algorithm_name(enum ll_algorithm algorithm)
     return algorithms[algorithm].name;
 }
 
+static uint32_t level_of(const struct ll_net *net, uint64_t link)
+{
+    const struct ll_network *first = ll_net_machine(net)->networks;
+    return link == UINT64_MAX ? LL_NO_LEVEL : (uint32_t)(ll_net_link_spec(net, link) - first);
+}
+
 /* most_links: an algorithm that lays messages over more of them is none; 0: any number is right. */
 static enum ll_exchange_trouble try_algorithm(const struct ll_net *net, struct ll_flows *flows,
                                               const struct ll_exchange *exchange, enum ll_algorithm algorithm,
@@ -50,7 +56,7 @@ static enum ll_exchange_trouble try_algorithm(const struct ll_net *net, struct l
         .sent_bytes = steps.sent_bytes,
         .rounds = steps.rounds,
         .algorithm = steps.exchange.algorithm,
-        .busiest = steps.busiest == UINT64_MAX ? NULL : ll_net_link_spec(net, steps.busiest)->name,
+        .busiest = level_of(net, steps.busiest),
     };
     return steps.failed ? LL_EXCHANGE_NO_MEMORY : LL_EXCHANGE_DONE;
 }
@@ -96,7 +102,7 @@ static enum ll_exchange_trouble exchange_with(const struct ll_net *net, struct l
                                               const struct ll_exchange *exchange,
                                               struct ll_exchanged *exchanged)
 {
-    *exchanged = (struct ll_exchanged){.algorithm = exchange->algorithm};
+    *exchanged = (struct ll_exchanged){.algorithm = exchange->algorithm, .busiest = LL_NO_LEVEL};
     if (exchange->size < 2)
         return LL_EXCHANGE_DONE;
     uint64_t *owned;
@@ -156,9 +162,10 @@ static double between(const struct ll_network_sample *low, const struct ll_netwo
 }
 
 /* What was measured on the level, where that says something of so many devices. */
-static bool sampled(const struct ll_network *level, const struct ll_exchange *e,
+static bool sampled(const struct ll_net *net, uint64_t place, const struct ll_exchange *e,
                     struct ll_exchanged *exchanged)
 {
+    const struct ll_network *level = &ll_net_machine(net)->networks[place];
     const struct ll_network_sample *low = NULL, *high = NULL;
     for (uint64_t i = 0; i < level->sample_count; i++) {
         low = level->samples[i].devices <= e->size ? &level->samples[i] : low;
@@ -169,7 +176,7 @@ static bool sampled(const struct ll_network *level, const struct ll_exchange *e,
     *exchanged = (struct ll_exchanged){.time_s = between(low, high, e->size, e->bytes),
                                        .sent_bytes = 2 * (double)(e->size - 1) * e->bytes,
                                        .algorithm = LL_ALGORITHM_COUNT,
-                                       .busiest = level->name};
+                                       .busiest = (uint32_t)place};
     return true;
 }
 
@@ -179,7 +186,7 @@ static bool is_sampled(const struct ll_net *net, const struct ll_exchange *e, st
         return false;
     for (uint64_t level = 0; level < ll_net_levels(net); level++)
         if (lies_in_level(net, e, level))
-            return sampled(&ll_net_machine(net)->networks[level], e, exchanged);
+            return sampled(net, level, e, exchanged);
     return false;
 }
 

@@ -35,13 +35,15 @@ struct ll_exchange {
     uint64_t size, groups;
 };
 
+enum { LL_NO_LEVEL = LL_MAX_LINKS };
+
 struct ll_exchanged {
     double time_s;               /* with what starting costs */
     double overhead_s;           /* of that, what starting costs */
     double sent_bytes;           /* by all devices of one group together, over all steps */
     double rounds;               /* messages one behind the other, each with its latency */
     enum ll_algorithm algorithm; /* LL_ALGORITHM_COUNT where the time was measured; then rounds is 0 */
-    const char *busiest;         /* the level whose link held the last step back; NULL: none */
+    uint32_t busiest;            /* the level whose link held the last step back; LL_NO_LEVEL: none */
 };
 
 enum ll_exchange_trouble {

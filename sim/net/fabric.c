@@ -9,14 +9,14 @@
 static const struct topology {
     const char *(*prepare)(struct ll_fabric *fabric);
     double (*width)(const struct ll_fabric *fabric, uint64_t link);
-    void (*route)(const struct ll_fabric *fabric, uint64_t from, uint64_t to, struct ll_fabric_path *path);
+    void (*route)(const struct ll_fabric *fabric, uint64_t from, uint64_t to, struct ll_route *path);
 } topologies[] = {
 #define LL_TOPOLOGY(word, ...) {ll_prepare_##word, ll_width_##word, ll_route_##word},
 #include "sim/machine/topologies.def"
 #undef LL_TOPOLOGY
 };
 
-void ll_fabric_path_add(struct ll_fabric_path *path, uint64_t link)
+void ll_route_add(struct ll_route *path, uint64_t link)
 {
     if (!ll_grow((void **)&path->links, &path->capacity, path->count + 1, sizeof *path->links)) {
         path->failed = true;
@@ -45,7 +45,7 @@ double ll_fabric_width(const struct ll_fabric *fabric, uint64_t link)
     return topologies[fabric->level->topology].width(fabric, link);
 }
 
-void ll_fabric_route(const struct ll_fabric *fabric, uint64_t from, uint64_t to, struct ll_fabric_path *path)
+void ll_fabric_route(const struct ll_fabric *fabric, uint64_t from, uint64_t to, struct ll_route *path)
 {
     assert(from < fabric->devices && to < fabric->devices);
     if (from != to)

@@ -9,12 +9,12 @@
 #include "sim/machine/machine.h"
 
 /* The links of a message, in their order; grows as needed, is freed by its owner. */
-struct ll_fabric_path {
+struct ll_route {
     uint64_t *links;
     uint64_t count, capacity;
     bool failed; /* memory ran out: links are missing */
 };
-void ll_fabric_path_add(struct ll_fabric_path *path, uint64_t link);
+void ll_route_add(struct ll_route *path, uint64_t link);
 
 struct ll_fabric {
     const struct ll_network *level;
@@ -34,14 +34,13 @@ void ll_fabric_close(struct ll_fabric *fabric);
 double ll_fabric_width(const struct ll_fabric *fabric, uint64_t link);
 
 /* Adds the links from one device to another one to the path. */
-void ll_fabric_route(const struct ll_fabric *fabric, uint64_t from, uint64_t to, struct ll_fabric_path *path);
+void ll_fabric_route(const struct ll_fabric *fabric, uint64_t from, uint64_t to, struct ll_route *path);
 
 /* What each row of topologies.def binds. */
 #define LL_TOPOLOGY(word, ...)                                                                               \
     const char *ll_prepare_##word(struct ll_fabric *fabric);                                                 \
     double ll_width_##word(const struct ll_fabric *fabric, uint64_t link);                                   \
-    void ll_route_##word(const struct ll_fabric *fabric, uint64_t from, uint64_t to,                         \
-                         struct ll_fabric_path *path);
+    void ll_route_##word(const struct ll_fabric *fabric, uint64_t from, uint64_t to, struct ll_route *path);
 #include "sim/machine/topologies.def"
 #undef LL_TOPOLOGY
 

@@ -20,7 +20,7 @@ struct message {
 
 struct ll_flows {
     const struct ll_net *net;
-    struct ll_fabric_path path; /* the links of all messages, one after the other */
+    struct ll_route path; /* the links of all messages, one after the other */
     struct message *messages;
     uint64_t count, capacity;
     double *left_Bps;   /* of each link of the net */

@@ -158,7 +158,7 @@ double ll_net_link_Bps(const struct ll_net *net, uint64_t link)
 }
 
 /* From the device's place in its group of groups to another such place; its place within the group stays. */
-static double route_level(const struct level *level, uint64_t from, uint64_t to, struct ll_fabric_path *path)
+static double route_level(const struct level *level, uint64_t from, uint64_t to, struct ll_route *path)
 {
     const struct ll_network *spec = level->fabric.level;
     uint64_t here = from / level->inner % spec->devices, there = to / level->inner % spec->devices;
@@ -171,17 +171,17 @@ static double route_level(const struct level *level, uint64_t from, uint64_t to,
         path->links[i] += first;
     double latency_s = (double)(path->count - begin) * spec->latency_s;
     if (spec->port_Bps > 0 && here != there) {
-        ll_fabric_path_add(path, ports + 2 * here);
-        ll_fabric_path_add(path, ports + 2 * there + 1);
+        ll_route_add(path, ports + 2 * here);
+        ll_route_add(path, ports + 2 * there + 1);
     }
     if (spec->group_port_Bps > 0 && here != there) {
-        ll_fabric_path_add(path, group_ports + 2 * here);
-        ll_fabric_path_add(path, group_ports + 2 * there + 1);
+        ll_route_add(path, group_ports + 2 * here);
+        ll_route_add(path, group_ports + 2 * there + 1);
     }
     return latency_s;
 }
 
-double ll_net_route(const struct ll_net *net, uint64_t from, uint64_t to, struct ll_fabric_path *path)
+double ll_net_route(const struct ll_net *net, uint64_t from, uint64_t to, struct ll_route *path)
 {
     double latency_s = 0;
     assert(from < net->devices && to < net->devices);

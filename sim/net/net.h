@@ -44,7 +44,7 @@ uint64_t ll_net_rail(const struct ll_net *net, uint64_t level, uint64_t device);
 uint64_t ll_net_level_between(const struct ll_net *net, uint64_t from, uint64_t to);
 
 /* Adds the links that a message crosses to the path; its latency in seconds. */
-double ll_net_route(const struct ll_net *net, uint64_t from, uint64_t to, struct ll_fabric_path *path);
+double ll_net_route(const struct ll_net *net, uint64_t from, uint64_t to, struct ll_route *path);
 
 /* The machine it was made of. */
 const struct ll_machine *ll_net_machine(const struct ll_net *net);

@@ -31,7 +31,7 @@ struct search {
 /* What a message may carry from one device to the other over one link alone; 0: there is none. */
 static double direct_Bps(const struct ll_net *net, uint64_t from, uint64_t to, bool *failed)
 {
-    struct ll_fabric_path path = {0};
+    struct ll_route path = {0};
     ll_net_route(net, from, to, &path);
     double rate_Bps = path.count == 1 ? ll_net_link_Bps(net, path.links[0]) : 0;
     *failed |= path.failed;

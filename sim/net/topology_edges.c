@@ -78,11 +78,11 @@ double ll_width_EDGES(const struct ll_fabric *fabric, uint64_t link)
     return fabric->link_width[link];
 }
 
-void ll_route_EDGES(const struct ll_fabric *fabric, uint64_t from, uint64_t to, struct ll_fabric_path *path)
+void ll_route_EDGES(const struct ll_fabric *fabric, uint64_t from, uint64_t to, struct ll_route *path)
 {
     for (uint64_t at = from; at != to;) {
         uint64_t link = fabric->next[at * fabric->devices + to];
-        ll_fabric_path_add(path, link);
+        ll_route_add(path, link);
         at = fabric->link_to[link];
     }
 }

@@ -17,10 +17,10 @@ double ll_width_RING(const struct ll_fabric *fabric, uint64_t link)
     return 1;
 }
 
-void ll_route_RING(const struct ll_fabric *fabric, uint64_t from, uint64_t to, struct ll_fabric_path *path)
+void ll_route_RING(const struct ll_fabric *fabric, uint64_t from, uint64_t to, struct ll_route *path)
 {
     for (uint64_t at = from; at != to; at = (at + 1) % fabric->devices)
-        ll_fabric_path_add(path, at);
+        ll_route_add(path, at);
 }
 
 /* --- in both: links 2 i and 2 i + 1 lead from device i to the next and to the one before --- */
@@ -50,11 +50,11 @@ static struct way way_around(uint64_t from, uint64_t to, uint64_t length)
 }
 
 void ll_route_BIDIRECTIONAL_RING(const struct ll_fabric *fabric, uint64_t from, uint64_t to,
-                                 struct ll_fabric_path *path)
+                                 struct ll_route *path)
 {
     struct way way = way_around(from, to, fabric->devices);
     for (uint64_t i = 0, at = from; i < way.steps; i++) {
-        ll_fabric_path_add(path, 2 * at + way.back);
+        ll_route_add(path, 2 * at + way.back);
         at = (at + (way.back ? fabric->devices - 1 : 1)) % fabric->devices;
     }
 }
@@ -72,9 +72,9 @@ double ll_width_FULL(const struct ll_fabric *fabric, uint64_t link)
     return ll_width_RING(fabric, link);
 }
 
-void ll_route_FULL(const struct ll_fabric *fabric, uint64_t from, uint64_t to, struct ll_fabric_path *path)
+void ll_route_FULL(const struct ll_fabric *fabric, uint64_t from, uint64_t to, struct ll_route *path)
 {
-    ll_fabric_path_add(path, from * fabric->devices + to);
+    ll_route_add(path, from * fabric->devices + to);
 }
 
 /* --- meshes and tori: links 2 (i sides + side) and the next lead from device i forwards and back along a
@@ -93,7 +93,7 @@ double ll_width_TORUS(const struct ll_fabric *fabric, uint64_t link)
 }
 
 static void route_sides(const struct ll_fabric *fabric, uint64_t from, uint64_t to, bool around,
-                        struct ll_fabric_path *path)
+                        struct ll_route *path)
 {
     const struct ll_extents *shape = &fabric->level->shape;
     uint64_t at = from, stride = 1;
@@ -103,7 +103,7 @@ static void route_sides(const struct ll_fabric *fabric, uint64_t from, uint64_t 
                          : there > here ? (struct way){there - here, false}
                                         : (struct way){here - there, true};
         for (uint64_t i = 0; i < way.steps; i++) {
-            ll_fabric_path_add(path, 2 * (at * shape->count + side) + way.back);
+            ll_route_add(path, 2 * (at * shape->count + side) + way.back);
             uint64_t next = (here + (way.back ? length - 1 : 1)) % length;
             at = at - here * stride + next * stride;
             here = next;
@@ -111,7 +111,7 @@ static void route_sides(const struct ll_fabric *fabric, uint64_t from, uint64_t 
     }
 }
 
-void ll_route_TORUS(const struct ll_fabric *fabric, uint64_t from, uint64_t to, struct ll_fabric_path *path)
+void ll_route_TORUS(const struct ll_fabric *fabric, uint64_t from, uint64_t to, struct ll_route *path)
 {
     route_sides(fabric, from, to, true, path);
 }
@@ -126,7 +126,7 @@ double ll_width_MESH(const struct ll_fabric *fabric, uint64_t link)
     return ll_width_RING(fabric, link);
 }
 
-void ll_route_MESH(const struct ll_fabric *fabric, uint64_t from, uint64_t to, struct ll_fabric_path *path)
+void ll_route_MESH(const struct ll_fabric *fabric, uint64_t from, uint64_t to, struct ll_route *path)
 {
     route_sides(fabric, from, to, false, path);
 }

@@ -19,11 +19,11 @@ double ll_width_SWITCH(const struct ll_fabric *fabric, uint64_t link)
     return 1;
 }
 
-void ll_route_SWITCH(const struct ll_fabric *fabric, uint64_t from, uint64_t to, struct ll_fabric_path *path)
+void ll_route_SWITCH(const struct ll_fabric *fabric, uint64_t from, uint64_t to, struct ll_route *path)
 {
     (void)fabric;
-    ll_fabric_path_add(path, 2 * from);
-    ll_fabric_path_add(path, 2 * to + 1);
+    ll_route_add(path, 2 * from);
+    ll_route_add(path, 2 * to + 1);
 }
 
 /* --- a fat tree: floor 0 are the devices, floor f the switches of `shape[f - 1]` members of the floor below.
@@ -54,19 +54,18 @@ double ll_width_FAT_TREE(const struct ll_fabric *fabric, uint64_t link)
     return below / pow(fabric->level->oversubscription, (double)floor);
 }
 
-void ll_route_FAT_TREE(const struct ll_fabric *fabric, uint64_t from, uint64_t to,
-                       struct ll_fabric_path *path)
+void ll_route_FAT_TREE(const struct ll_fabric *fabric, uint64_t from, uint64_t to, struct ll_route *path)
 {
     uint64_t first = 0, floor = 0, up = from, down = to, downs[LL_MAX_EXTENTS];
     for (; up != down; floor++) {
-        ll_fabric_path_add(path, first + 2 * up);
+        ll_route_add(path, first + 2 * up);
         downs[floor] = first + 2 * down + 1;
         first += 2 * members_of(fabric, floor);
         up /= fabric->level->shape.at[floor];
         down /= fabric->level->shape.at[floor];
     }
     while (floor-- > 0)
-        ll_fabric_path_add(path, downs[floor]);
+        ll_route_add(path, downs[floor]);
 }
 
 /* --- a dragonfly of p devices a router, a routers a group, g groups: links of the devices as at a switch,
@@ -102,23 +101,22 @@ static uint64_t gate(const struct dragonfly *d, uint64_t group, uint64_t other)
 }
 
 static void within_group(const struct ll_fabric *fabric, const struct dragonfly *d, uint64_t from,
-                         uint64_t to, struct ll_fabric_path *path)
+                         uint64_t to, struct ll_route *path)
 {
     if (from != to)
-        ll_fabric_path_add(path, 2 * fabric->devices + from * d->a + to % d->a);
+        ll_route_add(path, 2 * fabric->devices + from * d->a + to % d->a);
 }
 
-void ll_route_DRAGONFLY(const struct ll_fabric *fabric, uint64_t from, uint64_t to,
-                        struct ll_fabric_path *path)
+void ll_route_DRAGONFLY(const struct ll_fabric *fabric, uint64_t from, uint64_t to, struct ll_route *path)
 {
     struct dragonfly d = dragonfly_of(fabric);
     uint64_t router = from / d.p, last = to / d.p, group = router / d.a, other = last / d.a;
-    ll_fabric_path_add(path, 2 * from);
+    ll_route_add(path, 2 * from);
     if (group != other) {
         within_group(fabric, &d, router, gate(&d, group, other), path);
-        ll_fabric_path_add(path, 2 * fabric->devices + d.a * d.g * d.a + group * d.g + other);
+        ll_route_add(path, 2 * fabric->devices + d.a * d.g * d.a + group * d.g + other);
         router = gate(&d, other, group);
     }
     within_group(fabric, &d, router, last, path);
-    ll_fabric_path_add(path, 2 * to + 1);
+    ll_route_add(path, 2 * to + 1);
 }

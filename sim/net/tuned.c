@@ -1,52 +1,22 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* The choice between rings and trees that NCCL makes, which is not always the better one.
  *
- * NCCL expects time = latency + bytes / bandwidth of each algorithm and protocol and takes the least. How
- * stands in its source (src/graph/tuning.cc, src/graph/search.cc): latencies of a start and of a hop within a
- * node and between nodes; the bandwidth that the links have together, of which a ring gets n / (2 (n - 1))
- * and a tree 0.46, and with two nodes up to twice that, because the search for trees may find links within
- * the node twice as fast; and a correction of trees by powers of two of the size. So trees come and go while
- * a message grows: the correction of the protocol for large messages falls from 0.8 to 0.7 at 16 MiB.
+ * It expects time = latency + bytes / bandwidth of each of its ways, an algorithm in one of its protocols,
+ * and takes the least. Figures are the stack's (software.expected of hwconfigs/stacks/nccl_2_20.yaml); among
+ * n devices on m nodes its formulas are (NCCL 2.20, src/graph/tuning.cc)
  *
- * The formulas, the corrections and the doubling are read there. Latencies differ from version to version:
- * those of about version 2.14 stand here, recalled, not re-checked, and so do the plateau and the shares of
- * the first protocol; with them all-reduces of 4 and 16 devices on two nodes change where vidur_network.csv
- * has it, of 8 they change at 8 MiB and not at 4.
+ *       ring    start + (2 (n - 1) - 2 m) hop + 2 m node_hop        B n / (2 (n - 1))
+ *       trees   start + 2 ((n / m - 1) hop + floor(log2 m) node_hop)   B / 2 by_size
+ *
+ * where B is a share of what the links of a node carry together: so trees come and go while a message grows.
+ * Not followed: what it expects of a channel, and that small messages have no plateau, of which it makes no
+ * difference.
  */
 #include "sim/net/steps.h"
 
 #include "tracer/base/num.h"
 
 #include <math.h>
-
-enum { CORRECTED = 23 }; /* powers of two from 64 bytes on; beyond, trees are as fast as expected */
-
-struct protocol {
-    /* start, hop within a node, hop between nodes */
-    double ring_s[3], tree_s[3];
-    double ring_share, tree_share; /* of the bandwidth */
-    double plateau;                /* a ring between nodes has that many times its latency */
-    double correction[CORRECTED];  /* of trees */
-};
-
-/* What each few bytes bring a flag along for, and what is passed on in chunks. The one between the two is not
- * counted: it serves where a node's cards are next to its devices. Hops of the first within a node take 1.8
- * times as long beside a network, as the source has it. */
-static const struct protocol protocols[] = {
-    {.ring_s = {6.6e-6, 1.8 * 0.6e-6, 2.7e-6},
-     .tree_s = {6.8e-6, 1.8 * 0.6e-6, 5e-6},
-     .ring_share = 0.5,
-     .tree_share = 1 / 3.8,
-     .plateau = 1,
-     .correction = {1, 1, 1, 1, .9, .8, .7, .7, .7, .7, .6, .5, .4, .4, .5, .6, .7, .8, .9, 1, 1, 1, 1}},
-    {.ring_s = {8.4e-6, 3.4e-6, 14e-6},
-     .tree_s = {0, 28e-6, 28e-6},
-     .ring_share = 1,
-     .tree_share = 1,
-     .plateau = 1.4,
-     .correction = {.9, .9, .9, .9, .9, .9, .9, .8, .7, .6, .6, .5,
-                    .5, .5, .5, .6, .7, .8, .7, .7, .8, .9, .9}},
-};
 
 struct situation {
     double devices, nodes, links_Bps;
@@ -77,25 +47,33 @@ static double links_Bps(const struct ll_steps *steps, uint64_t level, uint64_t c
     return spec->group_port_Bps > 0 ? fmin(Bps, spec->group_port_Bps) : Bps;
 }
 
-static double correction_of(const struct protocol *protocol, double bytes)
+/* Of its bandwidth, what a size leaves. */
+static double left_of(const struct ll_expected_way *way, double bytes)
 {
     double power = floor(log2(fmax(64, bytes) / 64));
-    return power < CORRECTED ? protocol->correction[(int)power] : 1;
+    return power < (double)way->size_count ? way->by_size[(uint64_t)power] : 1;
 }
 
-static double ring_s(const struct protocol *p, const struct situation *at, double bytes)
+static double bandwidth_Bps(const struct ll_expected_way *way, const struct situation *at)
 {
-    double turns = 2 * (at->devices - 1), between = 2 * (at->nodes - 1);
-    double latency_s = p->ring_s[0] + (turns - between) * p->ring_s[1] + between * p->ring_s[2];
-    return latency_s * p->plateau + bytes / (at->links_Bps * p->ring_share * at->devices / turns);
+    bool two = at->nodes <= 2 && way->efficiency_of_two > 0;
+    double Bps = at->links_Bps * (two ? way->efficiency_of_two : way->efficiency);
+    return way->limit_Bps > 0 ? fmin(Bps, way->limit_Bps) : Bps;
 }
 
-static double tree_s(const struct protocol *p, const struct situation *at, double bytes)
+static double ring_s(const struct ll_expected_way *way, const struct situation *at, double bytes)
+{
+    double turns = 2 * (at->devices - 1), between = 2 * at->nodes;
+    double latency_s = way->start_s + (turns - between) * way->hop_s + between * way->node_hop_s;
+    return latency_s * way->plateau +
+           bytes * turns / (bandwidth_Bps(way, at) * left_of(way, bytes) * at->devices);
+}
+
+static double chained_trees_s(const struct ll_expected_way *way, const struct situation *at, double bytes)
 {
     double within = at->devices / at->nodes - 1, between = floor(log2(at->nodes));
-    double share = 0.46 * (at->nodes > 2 ? 1 : 2) * p->tree_share * correction_of(p, bytes);
-    return p->tree_s[0] + 2 * (within * p->tree_s[1] + between * p->tree_s[2]) +
-           bytes / (at->links_Bps * share);
+    double latency_s = way->start_s + 2 * (within * way->hop_s + between * way->node_hop_s);
+    return latency_s * way->plateau + bytes * 2 / (bandwidth_Bps(way, at) * left_of(way, bytes));
 }
 
 /* The figures are of networks in which any node reaches any other through switches. */
@@ -107,18 +85,22 @@ static bool is_switched(const struct ll_net *net, uint64_t level)
 
 static bool expects_trees(const struct ll_steps *steps)
 {
+    static double (*const formulas[])(const struct ll_expected_way *, const struct situation *, double) = {
+        [LL_EXPECTED_RING] = ring_s, [LL_EXPECTED_CHAINED_TREES] = chained_trees_s};
+    const struct ll_software *software = &ll_net_machine(steps->net)->software;
     uint64_t block = ll_steps_block(steps), chain = block ? block : 1, level = level_between(steps);
-    double ring = INFINITY, tree = INFINITY;
+    double least[LL_EXPECTED_ALGORITHM_COUNT] = {INFINITY, INFINITY};
     if (level == 0 || !is_switched(steps->net, level))
         return false;
     struct situation at = {.devices = (double)steps->exchange.size,
                            .nodes = (double)steps->exchange.size / (double)chain,
                            .links_Bps = links_Bps(steps, level, chain)};
-    for (size_t i = 0; i < sizeof protocols / sizeof *protocols; i++) {
-        ring = fmin(ring, ring_s(&protocols[i], &at, steps->exchange.bytes));
-        tree = fmin(tree, tree_s(&protocols[i], &at, steps->exchange.bytes));
+    for (uint64_t i = 0; i < software->expected_count; i++) {
+        const struct ll_expected_way *way = &software->expected[i];
+        double time_s = formulas[way->algorithm](way, &at, steps->exchange.bytes);
+        least[way->algorithm] = fmin(least[way->algorithm], time_s);
     }
-    return tree < ring;
+    return least[LL_EXPECTED_CHAINED_TREES] < least[LL_EXPECTED_RING];
 }
 
 bool ll_send_TUNED(struct ll_steps *steps)

@@ -33,6 +33,7 @@ static struct ll_kind_result *find_kind(struct ll_kind_result *kinds, uint64_t *
                                             .op_class = like->op_class,
                                             .bound = like->bound,
                                             .order = (uint32_t)*count,
+                                            .rate = like->rate,
                                             .peak_share = like->peak_share};
     return &kinds[(*count)++];
 }

@@ -2,6 +2,7 @@
 /* A cure makes another plan; all that follows is the same for each. */
 #include "sim/parallel/plan_cures.h"
 
+#include "sim/replay/remembered.h"
 #include "tracer/base/status.h"
 
 #include <inttypes.h>
@@ -12,6 +13,7 @@ struct curing {
     const struct ll_parallel_result *step; /* as it is */
     struct ll_arena *arena;
     uint64_t capacity_bytes;
+    struct ll_remembered remembered;
     struct ll_cure *cure;
 };
 
@@ -23,7 +25,7 @@ static bool simulate(struct curing *c, const struct ll_parallel *plan)
     struct ll_diags diags = {0};
     struct ll_spread *spread = ll_spread_trace(c->trace, plan, ll_machine_devices(machine), &diags);
     const struct ll_parallel_result *result =
-        spread ? ll_parallel_run(spread, machine, &scratch, &diags) : NULL;
+        spread ? ll_parallel_run(spread, machine, &c->remembered, &scratch, &diags) : NULL;
     c->cure->done = result;
     if (result) {
         c->cure->peak_bytes = result->stages[result->fullest].memory_bytes;
@@ -190,5 +192,6 @@ const struct ll_cure *ll_plan_cures(const struct ll_trace *trace, const struct l
         }
         cures[i].trouble = trouble ? trouble : cures[i].trouble;
     }
+    ll_remembered_release(&curing.remembered);
     return cures;
 }

@@ -11,7 +11,7 @@
 #include "sim/parallel/recompute.h"
 #include "sim/parallel/schedule.h"
 #include "sim/parallel/shard.h"
-#include "sim/replay/exchanges.h"
+#include "sim/replay/remembered.h"
 #include "tracer/rescale.h"
 
 #include <inttypes.h>
@@ -35,6 +35,7 @@ struct searching {
     uint32_t thinned, like; /* so many were, which did what layer `like` does */
     const struct ll_machine *machine;
     const struct ll_plan_search *search;
+    struct ll_remembered *remembered;
     struct ll_exchanges *exchanges;
     struct ll_search_result *result;
     struct ll_found_plan *found; /* a heap, the worst on top */
@@ -125,8 +126,9 @@ static bool measure(struct searching *s, const struct ll_trace *shared, struct l
     struct ll_diags diags = {0};
     struct ll_trace *program = make_program(s, shared, &base->plan);
     const struct ll_prepared *prepared = program ? ll_prepare(program, &scratch, &diags) : NULL;
+    const struct ll_among among = {.exchanges = s->exchanges, .memo = &s->remembered->costs};
     const struct ll_result *result =
-        prepared ? ll_replay_among(prepared, s->machine, s->exchanges, NULL, &scratch, &diags) : NULL;
+        prepared ? ll_replay_among(prepared, s->machine, &among, &scratch, &diags) : NULL;
     bool done = result && ll_layer_costs(result, arena, &base->costs) && thicken(s, arena, &base->costs);
     s->failed |= program && !done && diags.count == 0;
     s->result->programs += done;
@@ -468,7 +470,7 @@ static bool simulate(struct searching *s, struct ll_found_plan *found)
     struct ll_diags diags = {0};
     struct ll_spread *spread = ll_spread_trace(s->trace, &found->plan, s->search->devices, &diags);
     const struct ll_parallel_result *result =
-        spread ? ll_parallel_run(spread, s->machine, &scratch, &diags) : NULL;
+        spread ? ll_parallel_run(spread, s->machine, s->remembered, &scratch, &diags) : NULL;
     bool fits = result && (double)result->stages[result->fullest].memory_bytes <= s->capacity_bytes;
     if (fits) {
         found->step_s = result->step_s;
@@ -546,11 +548,13 @@ const struct ll_search_result *ll_search_plans(const struct ll_trace *trace, con
     uint64_t layers = trace->op_count + 1;
     if (!check(trace, machine, search, diags))
         return NULL;
+    struct ll_remembered remembered = {0};
     struct searching s = {
         .trace = trace,
         .machine = machine,
         .search = search,
-        .exchanges = ll_exchanges_new(machine, search->devices),
+        .remembered = &remembered,
+        .exchanges = ll_exchanges_new(machine, search->devices, &remembered.prices),
         .result = ll_alloc(arena, 1, sizeof *s.result),
         .found = ll_alloc(arena, LL_MOST_FOUND, sizeof *s.found),
         .stages = ll_alloc(arena, search->devices, sizeof *s.stages),
@@ -560,6 +564,7 @@ const struct ll_search_result *ll_search_plans(const struct ll_trace *trace, con
         .capacity_bytes = (double)machine->levels[machine->level_count - 1].size_bytes,
         .diags = diags,
     };
+    ll_memo_turn(&remembered.costs, machine);
     s.failed = !s.exchanges || !s.result || !s.found || !s.stages || !s.part_of || !s.loads || !s.totals;
     s.failed = s.failed || !thin_out(&s);
     if (!s.failed) {
@@ -568,5 +573,6 @@ const struct ll_search_result *ll_search_plans(const struct ll_trace *trace, con
     }
     ll_trace_free(s.thin);
     ll_exchanges_free(s.exchanges);
+    ll_remembered_release(&remembered);
     return s.failed ? NULL : s.result;
 }

@@ -4,7 +4,7 @@
 #include "sim/parallel/combine.h"
 #include "sim/parallel/pipeline.h"
 #include "sim/parallel/stage_memory.h"
-#include "sim/replay/exchanges.h"
+#include "sim/replay/remembered.h"
 
 #include <math.h>
 #include <stdlib.h>
@@ -31,6 +31,7 @@ struct run {
     const struct ll_spread *spread;
     const struct ll_machine *machine;
     struct ll_exchanges *exchanges;
+    struct ll_memo *memo;
     struct ll_arena *arena;
     struct ll_diags *diags;
     struct measured *measured; /* by program */
@@ -85,9 +86,10 @@ static const struct ll_result *replay(const struct run *run, const struct ll_dev
     bool *idle = ll_alloc(&scratch, count, sizeof *idle);
     for (uint64_t i = 0; idle && i < count; i++)
         idle_count += idle[i] = is_idle(run, &program->trace->forms[i], again);
-    const struct ll_result *result = idle ? ll_replay_among(program->prepared, run->machine, run->exchanges,
-                                                            idle_count ? idle : NULL, run->arena, run->diags)
-                                          : NULL;
+    const struct ll_among among = {
+        .exchanges = run->exchanges, .memo = run->memo, .idle = idle_count ? idle : NULL};
+    const struct ll_result *result =
+        idle ? ll_replay_among(program->prepared, run->machine, &among, run->arena, run->diags) : NULL;
     ll_arena_release(&scratch);
     return result;
 }
@@ -257,11 +259,13 @@ static bool run_step(struct run *run, struct ll_pipeline_result *result)
 /* --- what comes of it --- */
 
 static bool open_run(struct run *run, const struct ll_spread *spread, const struct ll_machine *machine,
-                     struct ll_arena *arena, struct ll_diags *diags)
+                     struct ll_remembered *remembered, struct ll_arena *arena, struct ll_diags *diags)
 {
-    uint64_t pieces = spread->piece_count;
-    *run = (struct run){.spread = spread, .machine = machine, .arena = arena, .diags = diags};
-    run->exchanges = ll_exchanges_new(machine, spread->sizes.devices > 1 ? spread->sizes.devices : 0);
+    uint64_t pieces = spread->piece_count, devices = spread->sizes.devices > 1 ? spread->sizes.devices : 0;
+    *run = (struct run){
+        .spread = spread, .machine = machine, .memo = &remembered->costs, .arena = arena, .diags = diags};
+    ll_memo_turn(&remembered->costs, machine);
+    run->exchanges = ll_exchanges_new(machine, devices, &remembered->prices);
     run->measured = ll_alloc(arena, spread->program_count, sizeof *run->measured);
     run->times = ll_alloc(arena, pieces, sizeof *run->times);
     run->messages = ll_alloc(arena, pieces * pieces * 2, sizeof *run->messages);
@@ -401,13 +405,14 @@ static bool find_exposed(struct run *run, const struct ll_pipeline_result *step,
 }
 
 const struct ll_parallel_result *ll_parallel_run(const struct ll_spread *spread,
-                                                 const struct ll_machine *machine, struct ll_arena *arena,
+                                                 const struct ll_machine *machine,
+                                                 struct ll_remembered *remembered, struct ll_arena *arena,
                                                  struct ll_diags *diags)
 {
     struct run run;
     struct ll_pipeline_result step;
     struct ll_parallel_result *result = ll_alloc(arena, 1, sizeof *result);
-    bool done = open_run(&run, spread, machine, arena, diags) && result && run_step(&run, &step);
+    bool done = open_run(&run, spread, machine, remembered, arena, diags) && result && run_step(&run, &step);
     if (done) {
         *result =
             (struct ll_parallel_result){.spread = spread, .step_s = step.time_s, .slowest = step.slowest};
@@ -421,27 +426,35 @@ const struct ll_parallel_result *ll_parallel_run(const struct ll_spread *spread,
 }
 
 double ll_parallel_time_s(const struct ll_spread *spread, const struct ll_machine *machine,
-                          struct ll_diags *diags)
+                          struct ll_remembered *remembered, struct ll_diags *diags)
 {
     struct ll_arena scratch = {0};
     struct run run;
     struct ll_pipeline_result step;
-    bool done = open_run(&run, spread, machine, &scratch, diags) && run_step(&run, &step);
+    bool done = open_run(&run, spread, machine, remembered, &scratch, diags) && run_step(&run, &step);
     ll_exchanges_free(run.exchanges);
     ll_arena_release(&scratch);
     return done ? step.time_s : -1;
 }
 
-static double turned_s(const struct ll_machine *machine, const void *spread)
+struct again {
+    const struct ll_spread *spread;
+    struct ll_remembered *remembered;
+};
+
+static double turned_s(const struct ll_machine *machine, void *context)
 {
+    const struct again *again = context;
     struct ll_diags diags = {0};
-    double time_s = ll_parallel_time_s(spread, machine, &diags);
+    double time_s = ll_parallel_time_s(again->spread, machine, again->remembered, &diags);
     ll_diags_release(&diags);
     return time_s;
 }
 
-const struct ll_gain *ll_parallel_what_if(const struct ll_parallel_result *result, struct ll_arena *arena,
+const struct ll_gain *ll_parallel_what_if(const struct ll_parallel_result *result,
+                                          struct ll_remembered *remembered, struct ll_arena *arena,
                                           size_t *count)
 {
-    return ll_turn_knobs(result->result->machine, result->step_s, turned_s, result->spread, arena, count);
+    struct again again = {result->spread, remembered};
+    return ll_turn_knobs(result->result->machine, result->step_s, turned_s, &again, arena, count);
 }

@@ -62,17 +62,19 @@ struct ll_parallel_result {
 };
 
 /* NULL after complaints, or without any when memory ran out. Lives in the arena, but for the spread and the
- * machine. */
+ * machine. What is remembered (sim/replay/remembered.h) may come from other machines and spreads. */
 const struct ll_parallel_result *ll_parallel_run(const struct ll_spread *spread,
-                                                 const struct ll_machine *machine, struct ll_arena *arena,
+                                                 const struct ll_machine *machine,
+                                                 struct ll_remembered *remembered, struct ll_arena *arena,
                                                  struct ll_diags *diags);
 
 /* The step's time alone, as a function of the machine. Negative where ll_parallel_run gives NULL. */
 double ll_parallel_time_s(const struct ll_spread *spread, const struct ll_machine *machine,
-                          struct ll_diags *diags);
+                          struct ll_remembered *remembered, struct ll_diags *diags);
 
 /* What turning each knob of the machine gains, as ll_what_if. */
-const struct ll_gain *ll_parallel_what_if(const struct ll_parallel_result *result, struct ll_arena *arena,
+const struct ll_gain *ll_parallel_what_if(const struct ll_parallel_result *result,
+                                          struct ll_remembered *remembered, struct ll_arena *arena,
                                           size_t *count);
 
 #endif

@@ -187,11 +187,12 @@ static const struct ll_together *sum_up(const struct building *b, struct ll_aren
 }
 
 const struct ll_together *ll_replay_together(const struct ll_prepared *prepared,
-                                             const struct ll_machine *machine, struct ll_arena *arena,
+                                             const struct ll_machine *machine,
+                                             struct ll_remembered *remembered, struct ll_arena *arena,
                                              struct ll_diags *diags)
 {
     struct building b = {.prepared = prepared,
-                         .plain = ll_replay(prepared, machine, arena, diags),
+                         .plain = ll_replay_remembering(prepared, machine, remembered, arena, diags),
                          .ranks = ll_ranks_new(),
                          .rank_count = ll_trace_ranks(prepared->trace)};
     bool done = b.plain && b.ranks;
@@ -204,20 +205,29 @@ const struct ll_together *ll_replay_together(const struct ll_prepared *prepared,
     return together;
 }
 
-static double together_s(const struct ll_machine *machine, const void *prepared)
+struct again {
+    const struct ll_prepared *prepared;
+    struct ll_remembered *remembered;
+};
+
+static double together_s(const struct ll_machine *machine, void *context)
 {
+    const struct again *again = context;
     struct ll_arena scratch = {0};
     struct ll_diags diags = {0};
-    const struct ll_together *together = ll_replay_together(prepared, machine, &scratch, &diags);
+    const struct ll_together *together =
+        ll_replay_together(again->prepared, machine, again->remembered, &scratch, &diags);
     double time_s = together ? together->result->time_s : -1;
     ll_diags_release(&diags);
     ll_arena_release(&scratch);
     return time_s;
 }
 
-const struct ll_gain *ll_together_what_if(const struct ll_together *together, struct ll_arena *arena,
+const struct ll_gain *ll_together_what_if(const struct ll_together *together,
+                                          struct ll_remembered *remembered, struct ll_arena *arena,
                                           size_t *count)
 {
     const struct ll_result *result = together->result;
-    return ll_turn_knobs(result->machine, result->time_s, together_s, result->prepared, arena, count);
+    struct again again = {result->prepared, remembered};
+    return ll_turn_knobs(result->machine, result->time_s, together_s, &again, arena, count);
 }

@@ -25,13 +25,15 @@ struct ll_together {
     uint32_t last; /* rank to end */
 };
 
-/* As ll_replay. Complaints name ops that wait for each other, or for what never comes. */
+/* As ll_replay_remembering. Complaints name ops that wait for each other, or for what never comes. */
 const struct ll_together *ll_replay_together(const struct ll_prepared *prepared,
-                                             const struct ll_machine *machine, struct ll_arena *arena,
+                                             const struct ll_machine *machine,
+                                             struct ll_remembered *remembered, struct ll_arena *arena,
                                              struct ll_diags *diags);
 
 /* What turning each knob of the machine gains, as ll_what_if. */
-const struct ll_gain *ll_together_what_if(const struct ll_together *together, struct ll_arena *arena,
+const struct ll_gain *ll_together_what_if(const struct ll_together *together,
+                                          struct ll_remembered *remembered, struct ll_arena *arena,
                                           size_t *count);
 
 #endif

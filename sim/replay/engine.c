@@ -23,8 +23,8 @@
  * differs from op to op and is taken off each time. */
 #include "sim/replay/replay.h"
 
-#include "sim/cost/memo.h"
 #include "sim/memory/early.h"
+#include "sim/replay/remembered.h"
 #include "sim/replay/replay_parts.h"
 
 #include <inttypes.h>
@@ -46,10 +46,11 @@ struct run {
     const struct ll_prepared *prepared;
     const struct ll_machine *machine;
     struct ll_exchanges *exchanges;
-    const bool *idle;        /* by form; NULL: none */
-    struct ll_memo *memo;    /* turned to the machine */
-    struct ll_cost *costs;   /* by form */
-    struct ll_price *prices; /* by form; NULL without exchanges */
+    const struct ll_price *priced; /* by form, where exchanges need not be asked; else NULL */
+    const bool *idle;              /* by form; NULL: none */
+    struct ll_memo *memo;          /* turned to the machine */
+    struct ll_cost *costs;         /* by form */
+    struct ll_price *prices;       /* by form; NULL without exchanges */
     bool *known;
     struct ll_op_result *ops;
     struct ll_op_parts *parts;
@@ -102,7 +103,8 @@ static bool price_form(struct run *run, uint32_t seq, bool refused[LL_OP_COUNT],
 {
     uint32_t form = run->prepared->trace->ops[seq].form;
     struct ll_asked asked = ll_asked_by(&run->prepared->trace->forms[form].view);
-    const struct ll_price *price = ll_exchanges_price(run->exchanges, &asked);
+    const struct ll_price *price =
+        run->priced ? &run->priced[form] : ll_exchanges_price(run->exchanges, &asked);
     const char *trouble = price ? price->trouble : "memory ran out";
     if (trouble)
         return refuse_exchange(run, seq, asked.peer ? 0 : asked.devices, trouble, refused, diags);
@@ -444,25 +446,28 @@ static const struct ll_result *replay(struct run *run, struct ll_arena *arena, s
 }
 
 const struct ll_result *ll_replay_among(const struct ll_prepared *prepared, const struct ll_machine *machine,
-                                        struct ll_exchanges *exchanges, const bool *idle,
-                                        struct ll_arena *arena, struct ll_diags *diags)
+                                        const struct ll_among *among, struct ll_arena *arena,
+                                        struct ll_diags *diags)
 {
-    struct ll_memo memo = {.machine = machine};
-    struct run run = {
-        .prepared = prepared, .machine = machine, .exchanges = exchanges, .idle = idle, .memo = &memo};
-    const struct ll_result *result = replay(&run, arena, diags);
-    ll_memo_release(&memo);
-    return result;
+    struct run run = {.prepared = prepared,
+                      .machine = machine,
+                      .exchanges = among->exchanges,
+                      .priced = among->prices,
+                      .idle = among->idle,
+                      .memo = among->memo};
+    return replay(&run, arena, diags);
 }
 
 const struct ll_result *ll_replay_remembering(const struct ll_prepared *prepared,
-                                              const struct ll_machine *machine, struct ll_memo *memo,
-                                              struct ll_arena *arena, struct ll_diags *diags)
+                                              const struct ll_machine *machine,
+                                              struct ll_remembered *remembered, struct ll_arena *arena,
+                                              struct ll_diags *diags)
 {
-    struct ll_exchanges *exchanges = ll_exchanges_new(machine, 0);
-    struct run run = {.prepared = prepared, .machine = machine, .exchanges = exchanges, .memo = memo};
-    ll_memo_turn(memo, machine);
-    const struct ll_result *result = exchanges ? replay(&run, arena, diags) : NULL;
+    struct ll_exchanges *exchanges = ll_exchanges_new(machine, 0, &remembered->prices);
+    const struct ll_among among = {.exchanges = exchanges, .memo = &remembered->costs};
+    ll_memo_turn(&remembered->costs, machine);
+    const struct ll_result *result =
+        exchanges ? ll_replay_among(prepared, machine, &among, arena, diags) : NULL;
     ll_exchanges_free(exchanges);
     return result;
 }
@@ -470,10 +475,21 @@ const struct ll_result *ll_replay_remembering(const struct ll_prepared *prepared
 const struct ll_result *ll_replay(const struct ll_prepared *prepared, const struct ll_machine *machine,
                                   struct ll_arena *arena, struct ll_diags *diags)
 {
-    struct ll_memo memo = {.machine = machine};
-    const struct ll_result *result = ll_replay_remembering(prepared, machine, &memo, arena, diags);
-    ll_memo_release(&memo);
+    struct ll_remembered remembered = {0};
+    const struct ll_result *result = ll_replay_remembering(prepared, machine, &remembered, arena, diags);
+    ll_remembered_release(&remembered);
     return result;
+}
+
+/* How long the op waited for the software, which takes `before_s` until the device may begin. */
+static void tell_wait(double before_s, double late_s, struct ll_explain *why)
+{
+    if (late_s < before_s)
+        ll_say(why, "waits for the software, less what earlier ops hide: %.10g - %.10g = %.10g s", before_s,
+               before_s - late_s, late_s);
+    else if (late_s > before_s)
+        ll_say(why, "waits for the software, which still has earlier ops to start: %.10g + %.10g = %.10g s",
+               before_s, late_s - before_s, late_s);
 }
 
 /* What of the op's time in this replay the software took to start it. */
@@ -481,11 +497,15 @@ static void tell_start(const struct ll_result *result, uint32_t seq, const struc
                        struct ll_explain *why)
 {
     double all_s = result->ops[seq - result->prepared->first_op].time_s, late_s = all_s - timing->time_s;
+    bool queues = result->machine->software.queue > 0;
+    double behind_s = queues ? timing->behind_s : fmin(timing->behind_s, timing->time_s);
     if (timing->overhead_s == 0)
         return;
-    if (result->machine->software.queue > 0)
-        ll_say(why, "to start the op takes the software %.10g s, of which earlier ops hide %.10g s",
-               timing->overhead_s, fmax(0, timing->overhead_s - late_s));
+    if (behind_s > 0)
+        ll_say(why, "to start the op, less what the software does while it runs: %.10g - %.10g = %.10g s",
+               timing->overhead_s, behind_s, timing->overhead_s - behind_s);
+    if (queues)
+        tell_wait(timing->overhead_s - behind_s, late_s, why);
     ll_say(why, "with starting the op: %.10g + %.10g = %.10g s", timing->time_s, late_s, all_s);
 }
 
@@ -504,7 +524,7 @@ bool ll_replay_explain(const struct ll_result *result, uint32_t seq, struct ll_e
     }
     if (prepared->works[form].kind == LL_WORK_COLLECTIVE) {
         struct ll_asked asked = ll_asked_by(&prepared->trace->forms[form].view);
-        ll_tell_price(&asked, &result->prices[form], why);
+        ll_tell_price(result->machine, &asked, &result->prices[form], why);
         return true;
     }
     struct ll_cost cost;

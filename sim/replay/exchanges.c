@@ -1,29 +1,86 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "sim/replay/exchanges.h"
 
-#include "tracer/base/map.h"
 #include "tracer/base/num.h"
+#include "tracer/base/str.h"
 
 #include <assert.h>
 #include <stdlib.h>
+#include <string.h>
 
 struct ll_exchanges {
     const struct ll_machine *machine;
     struct ll_net *net;  /* made when the first exchange is asked for */
     const char *trouble; /* why there is none */
     uint64_t devices;
-    struct ll_map keys;
-    struct ll_price *prices; /* by key */
-    uint64_t capacity;
+    uint32_t network; /* among those of the prices */
+    struct ll_prices *prices;
 };
 
-struct ll_exchanges *ll_exchanges_new(const struct ll_machine *machine, uint64_t devices)
+/* --- what has been asked --- */
+
+/* Compared as bytes: no padding. */
+struct key {
+    uint64_t network, devices;
+    struct ll_asked asked;
+};
+
+void ll_prices_release(struct ll_prices *prices)
+{
+    ll_map_release(&prices->networks);
+    ll_map_release(&prices->keys);
+    free(prices->prices);
+    *prices = (struct ll_prices){0};
+}
+
+/* All of a machine that a price depends on, as bytes. Levels are taken as they lie in memory (what pads them
+ * was zero from the start), but for the addresses in them. */
+static void describe_network(const struct ll_machine *machine, struct ll_str *text)
+{
+    const struct ll_software *software = &machine->software;
+    ll_str_addf(text, "%d %a %a", (int)software->collectives, software->collective_overhead_s,
+                software->message_overhead_s);
+    for (uint64_t i = 0; i < software->expected_count; i++) {
+        struct ll_expected_way way;
+        memcpy(&way, &software->expected[i], sizeof way);
+        way.name = NULL;
+        ll_str_add_bytes(text, (const char *)&way, sizeof way);
+    }
+    for (uint64_t l = 0; l < machine->network_count; l++) {
+        struct ll_network level;
+        memcpy(&level, &machine->networks[l], sizeof level);
+        for (uint64_t e = 0; e < level.edge_count; e++)
+            ll_str_addf(text, " %s", level.edges[e]);
+        level.name = NULL;
+        level.edges = NULL;
+        ll_str_add_bytes(text, (const char *)&level, sizeof level);
+    }
+}
+
+/* The number of a machine's network; LL_NO_ID when memory ran out. */
+static uint32_t network_of(const struct ll_machine *machine, struct ll_prices *prices)
+{
+    struct ll_str text = {0};
+    describe_network(machine, &text);
+    uint32_t id = text.failed ? LL_NO_ID : ll_map_intern(&prices->networks, text.text, text.length, NULL);
+    ll_str_release(&text);
+    return id;
+}
+
+struct ll_exchanges *ll_exchanges_new(const struct ll_machine *machine, uint64_t devices,
+                                      struct ll_prices *prices)
 {
     struct ll_exchanges *exchanges = calloc(1, sizeof *exchanges);
+    uint32_t network = network_of(machine, prices);
     uint64_t all = ll_machine_devices(machine);
-    if (exchanges)
-        *exchanges =
-            (struct ll_exchanges){.machine = machine, .devices = devices ? ll_min(devices, all) : all};
+    if (!exchanges || network == LL_NO_ID) {
+        free(exchanges);
+        return NULL;
+    }
+    *exchanges = (struct ll_exchanges){.machine = machine,
+                                       .devices = devices ? ll_min(devices, all) : all,
+                                       .network = network,
+                                       .prices = prices};
     return exchanges;
 }
 
@@ -32,8 +89,6 @@ void ll_exchanges_free(struct ll_exchanges *exchanges)
     if (!exchanges)
         return;
     ll_net_free(exchanges->net);
-    ll_map_release(&exchanges->keys);
-    free(exchanges->prices);
     free(exchanges);
 }
 
@@ -179,7 +234,7 @@ static bool exchange(struct ll_exchanges *x, const struct ll_asked *asked, struc
 
 static bool find_price(struct ll_exchanges *x, const struct ll_asked *asked, struct ll_price *price)
 {
-    *price = (struct ll_price){.devices = asked->devices, .groups = 1};
+    *price = (struct ll_price){.devices = asked->devices, .groups = 1, .exchanged = {.busiest = LL_NO_LEVEL}};
     bool alone = asked->devices == 1 || (asked->devices == 0 && x->devices == 1 && x->machine->network_count);
     if (alone)
         price->devices = 1;
@@ -193,19 +248,20 @@ static bool find_price(struct ll_exchanges *x, const struct ll_asked *asked, str
 /* Room first, then the key: a key without a price must never exist. */
 const struct ll_price *ll_exchanges_price(struct ll_exchanges *x, const struct ll_asked *asked)
 {
-    bool is_new = false;
     assert(ll_op_class((enum ll_op_kind)asked->kind) == LL_CLASS_COMMUNICATION);
-    uint32_t known = ll_map_find(&x->keys, asked, sizeof *asked);
+    const struct key key = {x->network, x->devices, *asked};
+    struct ll_prices *all = x->prices;
+    uint32_t known = ll_map_find(&all->keys, &key, sizeof key);
     if (known != LL_NO_ID)
-        return &x->prices[known];
+        return &all->prices[known];
     struct ll_price price;
-    uint64_t needed = (uint64_t)x->keys.count + 1;
-    if (!ll_grow((void **)&x->prices, &x->capacity, needed, sizeof *x->prices) ||
+    uint64_t needed = (uint64_t)all->keys.count + 1;
+    if (!ll_grow((void **)&all->prices, &all->capacity, needed, sizeof *all->prices) ||
         !find_price(x, asked, &price))
         return NULL;
-    uint32_t id = ll_map_intern(&x->keys, asked, sizeof *asked, &is_new);
+    uint32_t id = ll_map_intern(&all->keys, &key, sizeof key, NULL);
     if (id == LL_NO_ID)
         return NULL;
-    x->prices[id] = price;
-    return &x->prices[id];
+    all->prices[id] = price;
+    return &all->prices[id];
 }

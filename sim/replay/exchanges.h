@@ -5,11 +5,14 @@
  * A group is so many devices, so far apart (sim/parallel/plan.h says how devices are numbered). Whoever sends
  * does so together with all devices that have a peer so far away.
  *
- * Made for one machine, used by one thread at a time. Deterministic. */
+ * Exchanges are made for one machine. Prices go along from machine to machine: what differs elsewhere than in
+ * the network, and in how the software sends, changes none of them. Both serve one thread at a time.
+ * Deterministic. */
 #ifndef LL_SIM_REPLAY_EXCHANGES_H
 #define LL_SIM_REPLAY_EXCHANGES_H
 
 #include "sim/net/collective.h"
+#include "tracer/base/map.h"
 #include "tracer/ops.h"
 
 /* An exchange as an op asks for it. Plain data, compared as bytes. */
@@ -30,11 +33,21 @@ struct ll_price {
     const char *trouble;      /* NULL, or why there is no such exchange on this network; static */
 };
 
+/* What has been asked, by all that a price depends on. Starts as {0}. */
+struct ll_prices {
+    struct ll_map networks, keys;
+    struct ll_price *prices; /* by key */
+    uint64_t capacity;
+};
+void ll_prices_release(struct ll_prices *prices);
+
 struct ll_exchanges;
 
-/* For a machine that outlives it, of which the first `devices` take part; 0: all. NULL when memory ran out; a
- * machine without network is a trouble of each exchange that is asked for. */
-struct ll_exchanges *ll_exchanges_new(const struct ll_machine *machine, uint64_t devices);
+/* For a machine that outlives it, of which the first `devices` take part; 0: all. It takes what it can from
+ * prices, which outlive it too, and leaves there what is new. NULL when memory ran out; a machine without
+ * network is a trouble of each exchange that is asked for. */
+struct ll_exchanges *ll_exchanges_new(const struct ll_machine *machine, uint64_t devices,
+                                      struct ll_prices *prices);
 void ll_exchanges_free(struct ll_exchanges *exchanges);
 
 /* How many devices there are to take part; 1 on a machine without network. */
@@ -43,7 +56,7 @@ uint64_t ll_exchanges_devices(const struct ll_exchanges *exchanges);
 /* The exchange that an op of class communication asks for. Pure. */
 struct ll_asked ll_asked_by(const struct ll_op_view *op);
 
-/* What it takes. NULL when memory ran out. Good until the next question. */
+/* What it takes. NULL when memory ran out. Good until the next question, of whoever has the same prices. */
 const struct ll_price *ll_exchanges_price(struct ll_exchanges *exchanges, const struct ll_asked *asked);
 
 #endif

@@ -1,6 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "sim/replay/infeed.h"
 
+#include "sim/cost/memo.h"
+
 #include <math.h>
 
 struct ll_machine ll_machine_with_input(const struct ll_machine *machine)
@@ -36,6 +38,17 @@ void ll_infeed_share(struct ll_infeed *infeed)
     infeed->share = infeed->step_s > 0 ? 1 - infeed->device_s / infeed->step_s : 0;
 }
 
+/* Other devices are as many as they were, and what they exchange takes as long. */
+static const struct ll_result *replay_fed(const struct ll_result *result, const struct ll_machine *with_input,
+                                          struct ll_arena *arena, struct ll_diags *diags)
+{
+    struct ll_memo memo = {.machine = with_input};
+    const struct ll_among among = {.prices = result->prices, .memo = &memo};
+    const struct ll_result *fed = ll_replay_among(result->prepared, with_input, &among, arena, diags);
+    ll_memo_release(&memo);
+    return fed;
+}
+
 bool ll_infeed_of(const struct ll_result *result, struct ll_infeed *infeed)
 {
     struct ll_machine with_input = ll_machine_with_input(result->machine);
@@ -43,8 +56,7 @@ bool ll_infeed_of(const struct ll_result *result, struct ll_infeed *infeed)
     struct ll_diags diags = {0};
     ll_infeed_host(result->prepared, result->machine, infeed);
     bool brings = infeed->prepare_s + infeed->transfer_s > 0;
-    const struct ll_result *fed =
-        brings ? ll_replay(result->prepared, &with_input, &scratch, &diags) : result;
+    const struct ll_result *fed = brings ? replay_fed(result, &with_input, &scratch, &diags) : result;
     if (fed) {
         infeed->device_s = fed->time_s;
         ll_infeed_share(infeed);

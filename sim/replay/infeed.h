@@ -20,7 +20,8 @@ struct ll_infeed {
     double share;                 /* of it */
 };
 
-/* False when memory ran out. Replays the result's ops once more; otherwise pure, thread-safe. */
+/* False when memory ran out. Replays the result's ops once more, exchanges taking what they took; otherwise
+ * pure, thread-safe. */
 bool ll_infeed_of(const struct ll_result *result, struct ll_infeed *infeed);
 
 /* Preparing and sending the input of a step alone; the rest of *infeed is left as it is. */

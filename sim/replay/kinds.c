@@ -5,7 +5,7 @@
 #include <stdlib.h>
 
 struct kind_sum {
-    double bound_s[LL_BOUND_COUNT], peak_s[LL_BOUND_COUNT];
+    double bound_s[LL_BOUND_COUNT], amount[LL_BOUND_COUNT], peak_s[LL_BOUND_COUNT];
 };
 
 struct ll_kind_sums {
@@ -29,15 +29,26 @@ double ll_level_Bps(const struct ll_machine *machine, uint64_t l)
     return level->bandwidth_Bps * level->efficiency * (double)ll_machine_instances(machine, l);
 }
 
-static double op_peak_share(const struct ll_result *result, const struct ll_op_result *op,
-                            const struct ll_op_detail *detail)
+/* What an op got of the resource that bound it: bytes, or operations. */
+static double amount_of(const struct ll_form *form, const struct ll_op_result *op,
+                        const struct ll_op_detail *detail)
 {
-    if (op->bound == LL_BOUND_COMPUTE)
-        return detail->utilization;
-    if (op->bound < LL_BOUND_LEVEL || op->time_s <= 0)
+    if (op->bound >= LL_BOUND_LEVEL)
+        return detail->traffic_bytes[op->bound - LL_BOUND_LEVEL];
+    bool moves = op->bound == LL_BOUND_HOST || op->bound == LL_BOUND_NETWORK;
+    return moves ? (double)form->bytes_read + (double)form->bytes_written : (double)form->flops;
+}
+
+/* How long that would have taken at the resource's peak, 0 where it has none. */
+static double at_peak_s(const struct ll_machine *machine, const struct ll_op_result *op,
+                        const struct ll_op_detail *detail)
+{
+    if (op->bound == LL_BOUND_COMPUTE && op->unit != LL_NO_UNIT)
+        return detail->utilization * detail->compute_cycles / machine->units[op->unit].clock_hz;
+    if (op->bound < LL_BOUND_LEVEL)
         return 0;
     uint32_t l = op->bound - LL_BOUND_LEVEL;
-    return detail->traffic_bytes[l] / (ll_level_Bps(result->machine, l) * op->time_s);
+    return detail->traffic_bytes[l] / ll_level_Bps(machine, l);
 }
 
 static int by_time(const void *left, const void *right)
@@ -69,7 +80,8 @@ void ll_kind_sums_add(struct ll_kind_sums *sums, const struct ll_result *result,
     kind->flops += (double)form->flops;
     kind->bytes += (double)form->bytes_read + (double)form->bytes_written;
     sum->bound_s[op->bound] += op->time_s;
-    sum->peak_s[op->bound] += op->time_s * op_peak_share(result, op, detail);
+    sum->amount[op->bound] += amount_of(form, op, detail);
+    sum->peak_s[op->bound] += at_peak_s(result->machine, op, detail);
 }
 
 static void finish_kind(struct ll_kind_result *kind, const struct kind_sum *sum, double per_step)
@@ -81,8 +93,9 @@ static void finish_kind(struct ll_kind_result *kind, const struct kind_sum *sum,
     for (uint32_t i = 1; i < LL_BOUND_COUNT; i++)
         if (sum->bound_s[i] > sum->bound_s[kind->bound])
             kind->bound = i;
-    kind->peak_share =
-        sum->bound_s[kind->bound] > 0 ? sum->peak_s[kind->bound] / sum->bound_s[kind->bound] : 0;
+    double bound_s = sum->bound_s[kind->bound];
+    kind->rate = bound_s > 0 ? sum->amount[kind->bound] / bound_s : 0;
+    kind->peak_share = bound_s > 0 ? sum->peak_s[kind->bound] / bound_s : 0;
 }
 
 /* Ops on different streams overlap, so it is their own time, not the step's, that shares are of. */

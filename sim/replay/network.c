@@ -155,20 +155,22 @@ bool ll_exposed_by_kind(const struct ll_result *result, const uint8_t *kinds, do
 
 /* --- why an exchange takes its time --- */
 
-static void tell_way(const struct ll_price *price, struct ll_explain *why)
+static void tell_way(const struct ll_machine *machine, const struct ll_price *price, struct ll_explain *why)
 {
     const struct ll_exchanged *e = &price->exchanged;
+    const char *busiest = e->busiest < LL_NO_LEVEL ? machine->networks[e->busiest].name : NULL;
     double sent_bytes = e->sent_bytes / (double)price->devices;
     if (e->algorithm == LL_ALGORITHM_COUNT)
-        ll_say(why, "as the samples of %s tell of so many devices, each of which sends %.10g B", e->busiest,
+        ll_say(why, "as the samples of %s tell of so many devices, each of which sends %.10g B", busiest,
                sent_bytes);
     else
         ll_say(why, "%s: %.10g messages one behind the other, of which each device sends %.10g B%s%s",
                ll_algorithm_name(e->algorithm), e->rounds, sent_bytes,
-               e->busiest ? "; held back by the links of " : "", e->busiest ? e->busiest : "");
+               busiest ? "; held back by the links of " : "", busiest ? busiest : "");
 }
 
-void ll_tell_price(const struct ll_asked *asked, const struct ll_price *price, struct ll_explain *why)
+void ll_tell_price(const struct ll_machine *machine, const struct ll_asked *asked,
+                   const struct ll_price *price, struct ll_explain *why)
 {
     const struct ll_exchanged *e = &price->exchanged;
     const char *name = ll_op_name((enum ll_op_kind)asked->kind);
@@ -186,7 +188,7 @@ void ll_tell_price(const struct ll_asked *asked, const struct ll_price *price, s
         ll_say(why, "time, of one device by itself: 0 = 0 s");
         return;
     }
-    tell_way(price, why);
+    tell_way(machine, price, why);
     ll_say(why, "time, what starting it costs and the messages: %.10g + %.10g = %.10g s", e->overhead_s,
            e->time_s - e->overhead_s, e->time_s);
 }

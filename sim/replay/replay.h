@@ -12,8 +12,10 @@
 #include "sim/memory/residency.h"
 #include "tracer/trace.h"
 
-struct ll_exchanges; /* sim/replay/exchanges.h */
-struct ll_price;
+struct ll_exchanges;  /* sim/replay/exchanges.h */
+struct ll_price;      /* there too */
+struct ll_memo;       /* sim/cost/memo.h */
+struct ll_remembered; /* sim/replay/remembered.h */
 
 /* How an op runs under a software stack that fuses element-wise ops. */
 struct ll_fused {
@@ -77,7 +79,9 @@ struct ll_kind_result {
     double count, time_s, flops, bytes; /* a step */
     double share;                       /* of the time of all ops, summing to 1 over the kinds */
     uint32_t order;                     /* of first appearance */
-    double peak_share; /* of the bound resource's peak that was reached, 0 when the bound is no resource */
+    /* Of the ops that the bound bound: what they got of it a second (bytes out of a level, of the host, of
+     * the network; else FLOP), and over its peak, 0 when it is no resource. */
+    double rate, peak_share;
 };
 
 /* What becomes of a step's energy, in J. */
@@ -132,19 +136,26 @@ const struct ll_result *ll_replay(const struct ll_prepared *prepared, const stru
  * that shows. False when memory ran out. */
 bool ll_exposed_by_kind(const struct ll_result *result, const uint8_t *kinds, double *by_kind_s);
 
-struct ll_memo;
-
-/* The same with a memo (sim/cost/memo.h) that goes along from machine to machine: costs that the difference
- * does not touch are taken from it. */
+/* The same with what goes along from machine to machine: costs and prices that the difference does not touch
+ * are taken from there. */
 const struct ll_result *ll_replay_remembering(const struct ll_prepared *prepared,
-                                              const struct ll_machine *machine, struct ll_memo *memo,
-                                              struct ll_arena *arena, struct ll_diags *diags);
+                                              const struct ll_machine *machine,
+                                              struct ll_remembered *remembered, struct ll_arena *arena,
+                                              struct ll_diags *diags);
 
-/* The same with exchanges of this machine that others ask as well, and as if ops of some forms were not there
- * but for what waits for what: `idle` by form, NULL for none. */
+/* What several replays on one machine share. */
+struct ll_among {
+    struct ll_exchanges *exchanges; /* NULL where prices are given */
+    const struct ll_price
+        *prices;          /* by form, of exchanges, as a result has them; NULL: exchanges are asked */
+    struct ll_memo *memo; /* turned to the machine */
+    const bool *idle;     /* by form: as if such ops were not there but for what waits for what; NULL: none */
+};
+
+/* The same with all of that given. */
 const struct ll_result *ll_replay_among(const struct ll_prepared *prepared, const struct ll_machine *machine,
-                                        struct ll_exchanges *exchanges, const bool *idle,
-                                        struct ll_arena *arena, struct ll_diags *diags);
+                                        const struct ll_among *among, struct ll_arena *arena,
+                                        struct ll_diags *diags);
 
 /* What else is known of op seq, which is among the replayed ones. Pure. */
 struct ll_op_detail ll_replay_detail(const struct ll_result *result, uint32_t seq);
@@ -163,13 +174,14 @@ struct ll_gain {
 };
 
 /* All knobs of the machine, best first (ties in the order of the knobs); *count of them. NULL on no memory.
- */
-const struct ll_gain *ll_what_if(const struct ll_result *result, struct ll_arena *arena, size_t *count);
+ * Of what is remembered no knob but those it depends on makes it be worked out again. */
+const struct ll_gain *ll_what_if(const struct ll_result *result, struct ll_remembered *remembered,
+                                 struct ll_arena *arena, size_t *count);
 
 /* The same for whatever takes time_s on this machine, and on a turned one as long as `timed` says; negative
  * when memory ran out. */
-typedef double ll_timed(const struct ll_machine *machine, const void *context);
+typedef double ll_timed(const struct ll_machine *machine, void *context);
 const struct ll_gain *ll_turn_knobs(const struct ll_machine *machine, double time_s, ll_timed timed,
-                                    const void *context, struct ll_arena *arena, size_t *count);
+                                    void *context, struct ll_arena *arena, size_t *count);
 
 #endif

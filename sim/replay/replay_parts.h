@@ -28,7 +28,8 @@ void ll_find_bottlenecks(struct ll_result *result, const struct ll_op_parts *par
 bool ll_find_exposure(struct ll_result *result);
 
 /* The lines of an exchange's derivation, the last of which ends in its time. */
-void ll_tell_price(const struct ll_asked *asked, const struct ll_price *price, struct ll_explain *why);
+void ll_tell_price(const struct ll_machine *machine, const struct ll_asked *asked,
+                   const struct ll_price *price, struct ll_explain *why);
 
 /* Fills energy_j and area_m2; level_bytes are there. */
 void ll_sum_energy(struct ll_result *result);

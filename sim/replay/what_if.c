@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* What if: turn one knob of the machine, replay, compare. */
+#include "sim/replay/remembered.h"
 #include "sim/replay/replay.h"
 
 /* Insertion sort: stable, so that equal gains stay in the order of the machine's knobs. */
@@ -13,8 +14,8 @@ static void sort_gains(struct ll_gain *gains, size_t count)
         }
 }
 
-static bool turn(const struct ll_machine *machine, double time_s, size_t knob, ll_timed timed,
-                 const void *context, struct ll_gain *gain)
+static bool turn(const struct ll_machine *machine, double time_s, size_t knob, ll_timed timed, void *context,
+                 struct ll_gain *gain)
 {
     struct ll_machine *turned = ll_machine_turn(machine, knob);
     double other_s = turned ? timed(turned, context) : -1;
@@ -25,7 +26,7 @@ static bool turn(const struct ll_machine *machine, double time_s, size_t knob, l
 }
 
 const struct ll_gain *ll_turn_knobs(const struct ll_machine *machine, double time_s, ll_timed timed,
-                                    const void *context, struct ll_arena *arena, size_t *count)
+                                    void *context, struct ll_arena *arena, size_t *count)
 {
     const struct ll_knob *knobs = ll_machine_knobs(machine, arena, count);
     struct ll_gain *gains = knobs ? ll_alloc(arena, *count + 1, sizeof *gains) : NULL;
@@ -39,18 +40,27 @@ const struct ll_gain *ll_turn_knobs(const struct ll_machine *machine, double tim
     return gains;
 }
 
-static double replay_s(const struct ll_machine *machine, const void *prepared)
+struct again {
+    const struct ll_prepared *prepared;
+    struct ll_remembered *remembered;
+};
+
+static double replay_s(const struct ll_machine *machine, void *context)
 {
+    const struct again *again = context;
     struct ll_arena scratch = {0};
     struct ll_diags diags = {0};
-    const struct ll_result *result = ll_replay(prepared, machine, &scratch, &diags);
+    const struct ll_result *result =
+        ll_replay_remembering(again->prepared, machine, again->remembered, &scratch, &diags);
     double time_s = result ? result->time_s : -1;
     ll_diags_release(&diags);
     ll_arena_release(&scratch);
     return time_s;
 }
 
-const struct ll_gain *ll_what_if(const struct ll_result *result, struct ll_arena *arena, size_t *count)
+const struct ll_gain *ll_what_if(const struct ll_result *result, struct ll_remembered *remembered,
+                                 struct ll_arena *arena, size_t *count)
 {
-    return ll_turn_knobs(result->machine, result->time_s, replay_s, result->prepared, arena, count);
+    struct again again = {result->prepared, remembered};
+    return ll_turn_knobs(result->machine, result->time_s, replay_s, &again, arena, count);
 }

@@ -140,7 +140,8 @@ static void exchange(const struct ll_result *result, const struct ll_price *pric
                      e->algorithm < LL_ALGORITHM_COUNT ? ll_algorithm_name(e->algorithm) : NULL);
     ll_json_put_number(json, "rounds", e->rounds);
     ll_json_put_number(json, "sent_bytes", e->sent_bytes / (double)price->devices);
-    ll_json_put_text(json, "busiest", e->busiest);
+    ll_json_put_text(json, "busiest",
+                     e->busiest < LL_NO_LEVEL ? result->machine->networks[e->busiest].name : NULL);
     ll_json_close_object(json);
 }
 

@@ -181,7 +181,7 @@ static const char *kind_rate(struct ll_human *human, const struct ll_kind_result
 {
     bool moves =
         kind->bound >= LL_BOUND_LEVEL || kind->bound == LL_BOUND_HOST || kind->bound == LL_BOUND_NETWORK;
-    return ll_si(human, (moves ? kind->bytes : kind->flops) / kind->time_s, moves ? "B/s" : "FLOP/s");
+    return ll_si(human, kind->rate, moves ? "B/s" : "FLOP/s");
 }
 
 static void kind_row(const struct ll_result *result, const struct ll_kind_result *kind, unsigned width,
@@ -273,6 +273,19 @@ static void energy_part(const char *name, double part_j, double all_j, bool *som
     *some = true;
 }
 
+/* What has no figure counts nothing, and who reads the sum should know. */
+static void energy_gaps(const struct ll_machine *machine, struct ll_str *line)
+{
+    uint64_t gaps = 0;
+    for (uint64_t l = 0; l < machine->level_count; l++)
+        if (ll_machine_level_j(machine, l) == 0)
+            ll_str_addf(line, "%s%s", gaps++ ? ", " : " without what goes out of ", machine->levels[l].name);
+    if (machine->energy.static_w == 0 && machine->energy.leakage_w_per_mm2 == 0)
+        ll_str_add(line, gaps ? " and without static power" : " without static power");
+    if (gaps)
+        ll_str_add(line, ", which the machine does not describe");
+}
+
 /* "energy 330 mJ a step (compute 12 %, hbm 60 %, static 28 %)"; parts below half a per cent are left out. */
 static void energy_words(const struct ll_machine *machine, double energy_j,
                          const struct ll_energy_parts *parts, const char *of_whom, struct ll_str *line)
@@ -291,6 +304,7 @@ static void energy_words(const struct ll_machine *machine, double energy_j,
     energy_part("static", parts->static_j, energy_j, &some, line);
     if (some)
         ll_str_add(line, ")");
+    energy_gaps(machine, line);
 }
 
 static void area_words(double area_m2, uint64_t devices, struct ll_str *line)

@@ -187,16 +187,28 @@ static void read_bandwidth(struct reading *reading)
                        (uint64_t *)((char *)reading->config + keys[i].offset));
 }
 
-static void check_missing(struct reading *reading)
+/* A key of this name may stand in another section, or one that was meant to be it. */
+static void complain_missing(struct reading *reading, const struct key *key)
 {
     struct ll_place file = {.file = reading->name};
+    const char *nearest = ll_nearest(key->name, reading->unknown, reading->unknown_count);
+    if (!nearest)
+        ll_complain(reading->diags, file, "no key `%s` in section [%s]", key->name, key->section);
+    else if (strcasecmp(nearest, key->name) == 0)
+        ll_complain(reading->diags, file, "no key `%s` in section [%s]; it stands outside of it", key->name,
+                    key->section);
+    else
+        ll_complain(reading->diags, file, "no key `%s` in section [%s]; is it `%.40s`?", key->name,
+                    key->section, nearest);
+}
+
+static void check_missing(struct reading *reading)
+{
     for (size_t i = 0; i < KEY_COUNT; i++) {
         bool bandwidth = keys[i].kind == FIRST_COUNT && reading->config->user_bandwidth;
         if (reading->given[i] || (!keys[i].required && !bandwidth))
             continue;
-        const char *nearest = ll_nearest(keys[i].name, reading->unknown, reading->unknown_count);
-        ll_complain(reading->diags, file, "no key `%s` in section [%s]%s%.40s%s", keys[i].name,
-                    keys[i].section, nearest ? "; is it `" : "", nearest ? nearest : "", nearest ? "`?" : "");
+        complain_missing(reading, &keys[i]);
         reading->failed = true;
     }
 }

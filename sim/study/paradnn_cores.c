@@ -185,8 +185,9 @@ static void draw(const struct scaled *scaled, struct ll_outcome *outcome)
                                  1,
                                  560,
                                  420};
-    struct ll_svg svg = {ll_drawing_new(
-        outcome, NULL, "Each point a network: percent of eight cores' peak over percent of one's.")};
+    struct ll_svg svg = {ll_drawing_new(outcome, NULL,
+                                        "Each point a network: percent of eight cores' peak over percent of "
+                                        "one's; both are equal on the line.")};
     for (int i = 0; i < FAMILIES; i++)
         curves[i] = (struct ll_curve){scaled[i].survey->survey.family->doc, scaled[i].one, scaled[i].eight,
                                       scaled[i].survey->count};
@@ -197,7 +198,8 @@ static void draw(const struct scaled *scaled, struct ll_outcome *outcome)
                                      .curves = curves,
                                      .curve_count = FAMILIES,
                                      .x_high = 100,
-                                     .y_high = 100});
+                                     .y_high = 100,
+                                     .diagonal = true});
     ll_svg_close(&svg);
 }
 

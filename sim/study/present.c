@@ -3,11 +3,11 @@
 
 #include "sim/report/human.h"
 #include "sim/report/table.h"
+#include "tracer/base/csv.h"
 
 #include <inttypes.h>
 #include <math.h>
 #include <stdio.h>
-#include <string.h>
 
 /* A cell as people see it, in the buffer when it is a number. */
 static const char *cell_text(const struct ll_sheet *sheet, uint64_t i, struct ll_human *buffer)
@@ -65,24 +65,11 @@ void ll_present_text(const struct ll_study *study, const struct ll_outcome *outc
     ll_table_free(table);
 }
 
-/* A field, in quotes where it needs them. */
-static void add_field(const char *text, struct ll_str *out)
-{
-    if (!strpbrk(text, ",\"\r\n")) {
-        ll_str_add(out, text);
-        return;
-    }
-    ll_str_add(out, "\"");
-    for (const char *p = text; *p; p++)
-        ll_str_addf(out, "%s%c", *p == '"' ? "\"" : "", *p);
-    ll_str_add(out, "\"");
-}
-
 void ll_present_csv(const struct ll_sheet *sheet, struct ll_str *out)
 {
     for (size_t c = 0; c < sheet->column_count; c++) {
         ll_str_add(out, c ? "," : "");
-        add_field(sheet->columns[c].name, out);
+        ll_csv_put(out, sheet->columns[c].name);
     }
     for (uint64_t i = 0; i < sheet->cell_count; i++) {
         size_t column = i % sheet->column_count;
@@ -91,7 +78,7 @@ void ll_present_csv(const struct ll_sheet *sheet, struct ll_str *out)
         if (sheet->columns[column].decimals != LL_TEXT_COLUMN && isfinite(cell->number))
             ll_number_text(cell->number, number);
         ll_str_add(out, column ? "," : "\n");
-        add_field(cell->text ? cell->text : number, out);
+        ll_csv_put(out, cell->text ? cell->text : number);
     }
     ll_str_add(out, "\n");
 }

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "sim/parallel/plan_file.h"
 #include "sim/parallel/step.h"
+#include "sim/replay/remembered.h"
 #include "sim/report/figure/figure.h"
 #include "sim/study/tbd.h"
 
@@ -52,17 +53,20 @@ static struct trained train(const struct ll_evidence *evidence, enum ll_tbd_row 
     struct trained trained = {NAN, NAN, NAN};
     const struct ll_trace *trace = ll_tbd_trace(evidence, row, batch);
     struct ll_parallel how = ll_plan_of_one();
+    struct ll_remembered remembered = {0};
     how.data = systems[system].devices;
     struct ll_spread *spread =
         trace ? ll_spread_trace(trace, &how, systems[system].devices, evidence->diags) : NULL;
     const struct ll_parallel_result *result =
-        spread ? ll_parallel_run(spread, machine_of(evidence, system), evidence->arena, evidence->diags)
+        spread ? ll_parallel_run(spread, machine_of(evidence, system), &remembered, evidence->arena,
+                                 evidence->diags)
                : NULL;
     if (result) {
         trained.step_s = result->step_s;
         trained.throughput_Hz = (double)(batch * systems[system].devices) / result->step_s;
         trained.exposed_s = result->exposed_s[LL_TRAFFIC_DATA];
     }
+    ll_remembered_release(&remembered);
     ll_spread_free(spread);
     return trained;
 }

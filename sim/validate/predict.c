@@ -50,10 +50,13 @@ static void save_repeated(const struct ll_machine *machine, const struct ll_work
         saved_bytes[outermost] = cost->level_bytes[outermost];
 }
 
-/* The devices that take part, node by node. NULL when memory ran out or there are not so many. */
+/* The devices that take part, node by node; where one network joins them all, a device may be a node itself.
+ * NULL when memory ran out or there are not so many. */
 static uint64_t *members_of(const struct ll_net *net, const struct ll_measured_part *part)
 {
-    uint64_t group = ll_net_group(net, 1), in_node = part->node_devices ? part->node_devices : group;
+    bool alone = part->node_devices == 1 && ll_net_group(net, 1) == ll_net_devices(net);
+    uint64_t group = alone ? 1 : ll_net_group(net, 1),
+             in_node = part->node_devices ? part->node_devices : group;
     uint64_t *members = in_node <= group ? calloc(part->devices, sizeof *members) : NULL;
     for (uint64_t i = 0; members && i < part->devices; i++)
         members[i] = i / in_node * group + i % in_node;

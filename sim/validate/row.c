@@ -4,6 +4,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+static const char impossible[] = "a dimension is missing or impossible";
+
 const char *ll_row_text(const struct ll_row_works *r, const char *key)
 {
     return ll_measured_text(r->row, key);
@@ -23,7 +25,7 @@ static uint64_t dim_from(struct ll_row_works *r, const char *key, uint64_t least
     char *end = NULL;
     uint64_t value = text && *text >= '0' && *text <= '9' ? strtoull(text, &end, 10) : 0;
     if (!end || (*end && *end != ';') || value < least || value > most) {
-        r->trouble = "a dimension is missing or impossible";
+        r->trouble = impossible;
         return 1;
     }
     return value;
@@ -70,8 +72,8 @@ struct ll_work *ll_row_product(struct ll_row_works *r, struct ll_gemm gemm)
 
 uint64_t ll_row_window(struct ll_row_works *r, uint64_t in, uint64_t kernel, uint64_t stride, uint64_t pad)
 {
-    if (in + 2 * pad < kernel || stride == 0) {
-        r->trouble = "the filter is larger than the padded image";
+    if (stride == 0 || in + 2 * pad < kernel) {
+        r->trouble = stride ? "the filter is larger than the padded image" : impossible;
         return 1;
     }
     return (in + 2 * pad - kernel) / stride + 1;

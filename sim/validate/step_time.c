@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "sim/parallel/step.h"
+#include "sim/replay/remembered.h"
 #include "sim/validate/step.h"
 
 #include <math.h>
@@ -43,7 +44,9 @@ static double time_of(const struct ll_parallel *plan, uint64_t devices, const st
                       const struct ll_machine *machine, struct ll_diags *diags)
 {
     struct ll_spread *spread = ll_spread_trace(trace, plan, devices, diags);
-    double time_s = spread ? ll_parallel_time_s(spread, machine, diags) : -1;
+    struct ll_remembered remembered = {0};
+    double time_s = spread ? ll_parallel_time_s(spread, machine, &remembered, diags) : -1;
+    ll_remembered_release(&remembered);
     ll_spread_free(spread);
     return time_s;
 }

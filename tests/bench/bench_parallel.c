@@ -1,11 +1,12 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* What many devices cost: a search for the best plan of a transformer of 175 billion parameters, one plan of
- * it on 1,024 devices, 100,000 replicas of a residual network; and the replay of a trace as Chakra's files
- * give it, a collective behind every seven computations. */
+ * it on 1,024 devices, 100,000 replicas of a residual network, alone and with each resource doubled; and the
+ * replay of a trace as Chakra's files give it, a collective behind every seven computations. */
 #define _POSIX_C_SOURCE 200809L
 #include "bench.h"
 #include "models/model.h"
 #include "sim/parallel/search.h"
+#include "sim/replay/remembered.h"
 #include "tracer/recorder.h"
 
 #include <stdlib.h>
@@ -93,9 +94,28 @@ static void step(void *context)
     struct scene *scene = context;
     struct ll_arena arena = {0};
     struct ll_spread *spread = ll_spread_trace(scene->trace, &scene->plan, 100000, &scene->diags);
+    struct ll_remembered remembered = {0};
     if (spread)
-        ll_parallel_run(spread, scene->machine, &arena, &scene->diags);
+        ll_parallel_run(spread, scene->machine, &remembered, &arena, &scene->diags);
     ll_spread_free(spread);
+    ll_remembered_release(&remembered);
+    ll_arena_release(&arena);
+}
+
+/* The step, and again with each resource doubled. */
+static void what_if(void *context)
+{
+    struct scene *scene = context;
+    struct ll_arena arena = {0};
+    struct ll_remembered remembered = {0};
+    size_t count;
+    struct ll_spread *spread = ll_spread_trace(scene->trace, &scene->plan, 100000, &scene->diags);
+    const struct ll_parallel_result *result =
+        spread ? ll_parallel_run(spread, scene->machine, &remembered, &arena, &scene->diags) : NULL;
+    if (result)
+        ll_parallel_what_if(result, &remembered, &arena, &count);
+    ll_spread_free(spread);
+    ll_remembered_release(&remembered);
     ll_arena_release(&arena);
 }
 
@@ -127,6 +147,7 @@ static void bench_plans(struct scene *scene)
     scene->plan = ll_plan_of_one();
     scene->plan.data = 100000;
     ll_bench("parallel: 100,000 replicas of resnet", step, scene, 1, 0);
+    ll_bench("parallel: the same, and what would help", what_if, scene, 1, 0);
     ll_trace_free(gpt);
     ll_trace_free(resnet);
 }

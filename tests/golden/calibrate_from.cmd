@@ -23,3 +23,5 @@ leadline calibrate --from data.csv --machine ./pipe.yaml --fit pipe.latency
 leadline calibrate --from data.csv --machine ./pipe.yaml --folds 6 --json
 leadline calibrate --from data.csv
 leadline calibrate --fit pipe.bandwidth
+sed 's/A Pipe/Another/' data.csv > other.csv
+leadline calibrate --from other.csv --machine ./pipe.yaml

@@ -27,3 +27,7 @@ cat rows.csv
 grep -c 'd="M' errors.svg
 leadline validate --machines machines one.csv missing.csv
 echo "exit $?"
+# Machines of one's own inherit those that are at hand, by stem or by the name of the file.
+printf 'name: Mine\ninherits: custom_example.yaml\n' > machines/mine.yaml
+printf 'source,hardware,op,dtype,dims,time_s,notes\ntest,Mine,relu,fp32,n=25,4e-6,\n' > mine.csv
+leadline validate --machines machines mine.csv

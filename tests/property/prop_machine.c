@@ -78,6 +78,8 @@ static void write_CHOICE(struct writer *w, const struct ll_field *field)
     }
     if (!strcmp(field->key, "topology")) /* others need a shape or edges */
         chosen = ll_random_below(&w->random, LL_TOPOLOGY_MESH);
+    if (!strcmp(field->key, "collectives")) /* the last needs what is expected */
+        chosen = ll_random_below(&w->random, LL_ALGORITHM_TUNED);
     if (!strcmp(field->key, "objective")) /* others need figures of energy, which may be missing */
         chosen = LL_OBJECTIVE_TIME;
     ll_str_add(&w->out, field->choices[chosen]);
@@ -131,6 +133,16 @@ static void write_DTYPES(struct writer *w, const struct ll_field *field)
     ll_str_add(&w->out, "}");
 }
 
+static void write_NUMBERS(struct writer *w, const struct ll_field *field)
+{
+    size_t count = 1 + ll_random_below(&w->random, LL_MAX_NUMBERS);
+    ll_str_add(&w->out, "[");
+    for (size_t i = 0; i < count; i++) {
+        write_NUMBER(w, field);
+        ll_str_add(&w->out, i + 1 < count ? ", " : "]");
+    }
+}
+
 static void write_TILES(struct writer *w, const struct ll_field *field)
 {
     uint64_t count = 1 + ll_random_below(&w->random, LL_MAX_TILES);
@@ -164,6 +176,18 @@ static void write_TEXTS(struct writer *w, const struct ll_field *field)
 {
     (void)field;
     ll_str_add(&w->out, "[one, \"two: 2\", 'three']");
+}
+
+static void write_SEEN(struct writer *w, const struct ll_field *field)
+{
+    uint64_t count = 1 + ll_random_below(&w->random, 3);
+    (void)field;
+    for (uint64_t i = 0; i < count; i++)
+        ll_str_addf(&w->out, "%s%" PRIu64 "x%" PRIu64 "x%" PRIu64 "=%.17g/%.17g", i ? ", " : "[",
+                    1 + ll_random_below(&w->random, UINT64_C(1) << 50), 1 + ll_random_below(&w->random, 256),
+                    UINT64_C(1) + i, (double)(1 + ll_random_below(&w->random, 4000)) / 1000,
+                    (double)(1 + ll_random_below(&w->random, 1000000)));
+    ll_str_add(&w->out, "]");
 }
 
 static void write_SOURCES(struct writer *w, const struct ll_field *field)
@@ -225,7 +249,7 @@ static write_value *const writers[LL_TYPE_COUNT] = {
     [LL_TYPE_QUANTITY] = write_QUANTITY, [LL_TYPE_NUMBER] = write_NUMBER,   [LL_TYPE_DTYPES] = write_DTYPES,
     [LL_TYPE_TILES] = write_TILES,       [LL_TYPE_RUNS] = write_RUNS,       [LL_TYPE_TEXTS] = write_TEXTS,
     [LL_TYPE_OPERANDS] = write_OPERANDS, [LL_TYPE_SOURCES] = write_SOURCES, [LL_TYPE_OBJECT] = write_OBJECT,
-    [LL_TYPE_LIST] = write_LIST,
+    [LL_TYPE_SEEN] = write_SEEN,         [LL_TYPE_LIST] = write_LIST,       [LL_TYPE_NUMBERS] = write_NUMBERS,
 };
 
 /* Whether this key is written now. The machine's clock and all scopes are: others lean on them. */

@@ -79,13 +79,13 @@ static void close_net(struct fixture *f)
 /* A dumb twin of the fluid: rates of all rise together in exact shares, link by link, as the definition says.
  */
 struct twin {
-    struct ll_fabric_path paths[MOST_MESSAGES];
+    struct ll_route paths[MOST_MESSAGES];
     double left[MOST_MESSAGES], rate[MOST_MESSAGES], latency_s[MOST_MESSAGES];
     bool frozen[MOST_MESSAGES];
     uint64_t count, used[MOST_USED], used_count; /* links that any message crosses, some twice */
 };
 
-static bool crosses(const struct ll_fabric_path *path, uint64_t link)
+static bool crosses(const struct ll_route *path, uint64_t link)
 {
     for (uint64_t i = 0; i < path->count; i++)
         if (path->links[i] == link)

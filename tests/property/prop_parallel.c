@@ -30,7 +30,7 @@ static struct ll_spread *spread(struct scene *scene, const struct ll_parallel *p
 static const struct ll_parallel_result *run(struct scene *scene, const struct ll_spread *spread)
 {
     const struct ll_parallel_result *result =
-        ll_parallel_run(spread, scene->machine, &scene->arena, &scene->diags);
+        ll_parallel_run(spread, scene->machine, &scene->remembered, &scene->arena, &scene->diags);
     assert_non_null(result);
     return result;
 }
@@ -162,9 +162,39 @@ static void a_faster_network_is_never_slower(void **state)
         struct scene scene = open_scene(toy_trace(seed + i), yaml);
         struct ll_parallel plan = random_plan(&random, seed + i);
         struct ll_spread *programs = spread(&scene, &plan);
-        double before_s = ll_parallel_time_s(programs, scene.machine, &scene.diags);
+        double before_s = ll_parallel_time_s(programs, scene.machine, &scene.remembered, &scene.diags);
         scene.machine->networks[ll_random_below(&random, 2)].bandwidth_Bps *= 4;
-        assert_true(ll_parallel_time_s(programs, scene.machine, &scene.diags) <= before_s * (1 + 1e-12));
+        assert_true(ll_parallel_time_s(programs, scene.machine, &scene.remembered, &scene.diags) <=
+                    before_s * (1 + 1e-12));
+        ll_spread_free(programs);
+        close_scene(&scene);
+    }
+}
+
+/* One memory goes along from knob to knob, each of which frees its machine; the other begins anew. A knob
+ * that is none of the network's brings no new price. */
+static void what_is_remembered_changes_no_result(void **state)
+{
+    (void)state;
+    uint64_t seed = ll_seed(56), random = seed;
+    for (uint64_t i = 0; i < CASES / 4; i++) {
+        struct scene scene = open_scene(toy_trace(seed + i), yaml);
+        struct ll_parallel plan = random_plan(&random, seed + i);
+        struct ll_spread *programs = spread(&scene, &plan);
+        run(&scene, programs);
+        size_t count;
+        const struct ll_knob *knobs = ll_machine_knobs(scene.machine, &scene.arena, &count);
+        for (size_t k = 0; k < count; k++) {
+            struct ll_machine *turned = ll_machine_turn(scene.machine, k);
+            struct ll_remembered nothing = {0};
+            uint32_t prices = scene.remembered.prices.keys.count;
+            double kept_s = ll_parallel_time_s(programs, turned, &scene.remembered, &scene.diags);
+            assert_true(kept_s == ll_parallel_time_s(programs, turned, &nothing, &scene.diags));
+            if (strncmp(knobs[k].path, "network.", strlen("network.")) != 0)
+                assert_int_equal(scene.remembered.prices.keys.count, prices);
+            ll_remembered_release(&nothing);
+            ll_machine_free(turned);
+        }
         ll_spread_free(programs);
         close_scene(&scene);
     }
@@ -185,8 +215,8 @@ static void on_a_perfect_network_replicas_cost_nothing(void **state)
             scene.machine->networks[l].bandwidth_Bps = 1e30;
             scene.machine->networks[l].latency_s = 0;
         }
-        assert_near(ll_parallel_time_s(replicas, scene.machine, &scene.diags),
-                    ll_parallel_time_s(one, scene.machine, &scene.diags), 1e-9);
+        assert_near(ll_parallel_time_s(replicas, scene.machine, &scene.remembered, &scene.diags),
+                    ll_parallel_time_s(one, scene.machine, &scene.remembered, &scene.diags), 1e-9);
         ll_spread_free(one);
         ll_spread_free(replicas);
         close_scene(&scene);
@@ -201,6 +231,7 @@ int main(void)
         cmocka_unit_test(kinds_of_memory_have_their_own_peaks),
         cmocka_unit_test(flops_are_conserved),
         cmocka_unit_test(a_faster_network_is_never_slower),
+        cmocka_unit_test(what_is_remembered_changes_no_result),
         cmocka_unit_test(on_a_perfect_network_replicas_cost_nothing),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

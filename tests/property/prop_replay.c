@@ -3,6 +3,7 @@
  */
 #include "check.h"
 
+#include "sim/replay/remembered.h"
 #include "sim/replay/replay.h"
 #include "random_machine.h"
 #include "toy_trace.h"
@@ -141,8 +142,9 @@ static void shares_sum_to_one(void **state)
 static void check_gains(const struct scene *scene)
 {
     struct ll_arena scratch = {0};
+    struct ll_remembered remembered = {0};
     size_t count;
-    const struct ll_gain *gains = ll_what_if(scene->result, &scratch, &count);
+    const struct ll_gain *gains = ll_what_if(scene->result, &remembered, &scratch, &count);
     assert_non_null(gains);
     assert_true(count > 4);
     for (size_t i = 0; i < count; i++) {
@@ -150,6 +152,7 @@ static void check_gains(const struct scene *scene)
             print_error("%s: %.17g\n", gains[i].knob.path, gains[i].speedup);
         assert_true(gains[i].speedup >= 1 - 1e-12);
     }
+    ll_remembered_release(&remembered);
     ll_arena_release(&scratch);
 }
 

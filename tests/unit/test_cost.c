@@ -341,6 +341,28 @@ static struct ll_work additions(void)
                             .vector = {.elements = 8000}};
 }
 
+/* 30000 bytes out of the shared memory, 2 GB/s for all and 0.8 for a unit: four units, and three, draw all
+ * there is, one unit what it can. The grain tells how many work. */
+static void a_unit_draws_what_it_can(void **state)
+{
+    (void)state;
+    struct ll_machine machine = simple();
+    struct ll_work work = {.kind = LL_WORK_VECTOR,
+                           .dtype = LL_F32,
+                           .flops = 3000,
+                           .a_bytes = 15000,
+                           .c_bytes = 15000,
+                           .vector = {.elements = 3000}};
+    machine.levels[1].unit_Bps = 0.8e9;
+    assert_near(cost_of(&machine, LL_OP_RELU, &work).level_s[1], 30000 / 2e9, 1e-15);
+    machine.software.grain = 10000;
+    assert_near(cost_of(&machine, LL_OP_RELU, &work).level_s[1], 30000 / 2e9, 1e-15);
+    machine.software.grain = 30000;
+    assert_near(cost_of(&machine, LL_OP_RELU, &work).level_s[1], 30000 / 0.8e9, 1e-15);
+    machine.levels[1].unit_Bps = 0;
+    assert_near(cost_of(&machine, LL_OP_RELU, &work).level_s[1], 30000 / 2e9, 1e-15);
+}
+
 /* Of 8000 additions on 40 lanes and 96000 bytes at 2 GB/s and 1 GB/s: half the rate and three operations make
  * it six times as long; half the bandwidth and two passes four times. */
 static void a_kernel_falls_short_of_the_machine(void **state)
@@ -402,6 +424,7 @@ int main(void)
         cmocka_unit_test(flops_beside_the_products_take_time_too),
         cmocka_unit_test(a_product_of_nothing_computes_nothing),
         cmocka_unit_test(work_below_the_grain_stays_on_few_units),
+        cmocka_unit_test(a_unit_draws_what_it_can),
         cmocka_unit_test(a_kernel_falls_short_of_the_machine),
         cmocka_unit_test(finding_the_places_of_a_result_takes_time),
     };

@@ -106,6 +106,23 @@ static void a_quote_must_end_where_its_field_does(void **state)
                      "behind the quote that ends a field there must be a comma or the end of the line");
 }
 
+static void what_is_written_reads_back(void **state)
+{
+    (void)state;
+    static const char *const fields[] = {"plain", "a,b", "say \"so\"", "", "\"", "two\nlines"};
+    struct ll_str out = {0};
+    struct reading r;
+    for (size_t i = 0; i < sizeof fields / sizeof fields[0]; i++) {
+        ll_str_add(&out, i ? "," : "");
+        ll_csv_put(&out, fields[i]);
+    }
+    begin(&r, out.text);
+    expect_row(&r, 1, "plain|a,b|say \"so\"||\"|two lines");
+    expect_end(&r);
+    end(&r);
+    ll_str_release(&out);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -113,6 +130,7 @@ int main(void)
         cmocka_unit_test(an_empty_field_at_either_end_is_one),
         cmocka_unit_test(quotes_keep_commas_and_doubled_quotes),
         cmocka_unit_test(a_quote_must_end_where_its_field_does),
+        cmocka_unit_test(what_is_written_reads_back),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -113,6 +113,21 @@ static void every_line_can_be_followed_with_a_pocket_calculator(void **state)
     }
 }
 
+/* The cycles that become the compute time are nothing, or what a line before says. */
+static void expect_cycles_to_be_derived(const struct ll_explain *why)
+{
+    for (uint64_t l = 0; l < why->line_count; l++) {
+        if (strncmp(why->lines[l], "compute: (", strlen("compute: (")) != 0)
+            continue;
+        double cycles = strtod(strstr(why->lines[l], " * ") + 3, NULL), claimed = 0;
+        bool derived = cycles == 0;
+        for (uint64_t before = 0; before < l; before++)
+            derived = derived || (check_line(why->lines[before], &claimed) && claimed == cycles);
+        if (!derived)
+            fail_msg("nothing before derives the cycles of\n%s", why->lines[l]);
+    }
+}
+
 static void expect_last_lines_to_be_times(const struct ll_result *result)
 {
     const struct ll_prepared *prepared = result->prepared;
@@ -124,6 +139,7 @@ static void expect_last_lines_to_be_times(const struct ll_result *result)
             assert_true(check_line(why.lines[l], &claimed) || !strchr(why.lines[l], '='));
         assert_true(check_line(why.lines[why.line_count - 1], &claimed));
         assert_near(claimed, result->ops[seq - prepared->first_op].time_s, 1e-9);
+        expect_cycles_to_be_derived(&why);
         ll_explain_release(&why);
     }
 }
@@ -132,7 +148,8 @@ static void the_last_line_is_the_time_of_the_op_also_of_views_inputs_and_fused_o
 {
     (void)state;
     static const char *const folders[] = {"hwconfigs", NULL};
-    static const char *const machines[] = {"i7_6700k", "v100_sxm2_16gb", "tpu_v2_core", "custom_example"};
+    static const char *const machines[] = {"i7_6700k",       "v100_sxm2_16gb", "tpu_v2_core",
+                                           "custom_example", "xeon_phi_7250",  "t4_pytorch"};
     struct ll_arena arena = {0};
     struct ll_diags diags = {0};
     enum ll_status status;

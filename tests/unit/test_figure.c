@@ -226,7 +226,8 @@ static void draw_all(struct ll_svg *svg, uint64_t seed)
                                      .curve_count = data.rows,
                                      .joined = seed % 2,
                                      .x_log = log,
-                                     .y_log = !log});
+                                     .y_log = seed % 3 ? !log : log,
+                                     .diagonal = seed % 4 == 0});
     ll_draw_scatter(svg, box,
                     &(struct ll_scatter){.title = "scatter",
                                          .about = log ? "about" : NULL,
@@ -361,6 +362,39 @@ static void points_at_the_limit_lie_on_the_roof(void **state)
     ll_str_release(&text);
 }
 
+/* A mark at (10, 10), another at (40, 40), on axes to 100 and 40: the last stroke before them goes from the
+ * corner of both zeros through the one to the other. */
+static void equal_values_lie_on_the_diagonal(void **state)
+{
+    (void)state;
+    const struct ll_curve equal = {NULL, (double[]){10, 40}, (double[]){10, 40}, 2};
+    struct ll_str text = {0};
+    struct ll_svg svg = {&text};
+    double x1, y1, x2, y2, cx[2], cy[2];
+    ll_draw_lines(&svg, (struct ll_rect){0, 0, 300, 200},
+                  &(struct ll_lines){.x_label = "x",
+                                     .y_label = "y",
+                                     .curves = &equal,
+                                     .curve_count = 1,
+                                     .x_high = 100,
+                                     .y_high = 40,
+                                     .diagonal = true});
+    const char *mark = strstr(text.text, "<circle"), *stroke = NULL;
+    for (const char *at = text.text; (at = strstr(at, "<line class=\"ll-axis\"")) && at < mark; at++)
+        stroke = at;
+    assert_non_null(stroke);
+    assert_int_equal(sscanf(stroke, "<line class=\"ll-axis\" x1=\"%lf\" y1=\"%lf\" x2=\"%lf\" y2=\"%lf\"",
+                            &x1, &y1, &x2, &y2),
+                     4);
+    for (int i = 0; i < 2; i++, mark = strstr(mark + 1, "<circle"))
+        assert_int_equal(sscanf(mark, "<circle cx=\"%lf\" cy=\"%lf\"", &cx[i], &cy[i]), 2);
+    assert_near(cx[1], x2, 0.02);
+    assert_near(cy[1], y2, 0.02);
+    assert_near((cx[0] - x1) * 4, x2 - x1, 0.1);
+    assert_near((cy[0] - y1) * 4, y2 - y1, 0.1);
+    ll_str_release(&text);
+}
+
 /* Three points of a front: the line from one to the next goes right, then down. */
 static void a_front_is_drawn_as_stairs(void **state)
 {
@@ -449,6 +483,7 @@ int main(void)
         cmocka_unit_test(stacked_bars_stand_on_each_other),
         cmocka_unit_test(a_scatter_plot_has_one_axis_and_no_dot_twice),
         cmocka_unit_test(points_at_the_limit_lie_on_the_roof),
+        cmocka_unit_test(equal_values_lie_on_the_diagonal),
         cmocka_unit_test(a_front_is_drawn_as_stairs),
         cmocka_unit_test(weights_go_to_both_sides),
         cmocka_unit_test(values_that_do_not_fit_their_cells_are_left_to_the_shade),

@@ -271,7 +271,7 @@ static void what_is_no_work_says_why(void **state)
         {"conv2d_fwd", "fp32", "b=1;c=3;h=2;w=2;k=1;r=1;s=1;groups=2",
          "the channels are no multiple of the groups"},
         {"conv2d_fwd", "fp32", "b=1;c=1;h=2;w=2;k=1;r=1;s=1;stride_h=0",
-         "the filter is larger than the padded image"},
+         "a dimension is missing or impossible"},
     };
     for (size_t i = 0; i < sizeof wrong / sizeof *wrong; i++) {
         const char *why = works_of(wrong[i][0], wrong[i][1], wrong[i][2]);
@@ -318,6 +318,23 @@ static void rows_are_read_and_wrong_ones_have_a_place(void **state)
     expect_complaint(text, 2, 0, "expected 7 fields, not 3");
     expect_complaint("a,b\n", 1, 0, "expected the header source,hardware,op,dtype,dims,time_s,notes");
     expect_complaint("", 1, 0, "expected the header source,hardware,op,dtype,dims,time_s,notes");
+    expect_complaint(header, 0, 0, "no row stands behind the header");
+}
+
+static void all_wrong_rows_are_found_at_once(void **state)
+{
+    (void)state;
+    struct ll_arena arena = {0};
+    struct ll_diags diags = {0};
+    size_t count;
+    char text[512];
+    snprintf(text, sizeof text,
+             "%ss,h,gemm,fp32,m=1,-1,n\ns,h,gemm,fp32,m=1,1,n\ns,h\ns,h,gemm,fp32,m=1,inf,n\n", header);
+    assert_null(ll_measured_read(text, strlen(text), "d.csv", &arena, &diags, &count));
+    assert_int_equal(diags.count, 3);
+    assert_int_equal(diags.kept[2].place.line, 5);
+    ll_diags_release(&diags);
+    ll_arena_release(&arena);
 }
 
 int main(void)
@@ -335,6 +352,7 @@ int main(void)
         cmocka_unit_test(a_dense_network_is_split_over_its_devices),
         cmocka_unit_test(what_is_no_work_says_why),
         cmocka_unit_test(rows_are_read_and_wrong_ones_have_a_place),
+        cmocka_unit_test(all_wrong_rows_are_found_at_once),
     };
     return cmocka_run_group_tests(tests, NULL, release);
 }

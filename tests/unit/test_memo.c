@@ -101,6 +101,20 @@ static void change(struct ll_machine *machine, const struct ll_machine_number *n
     }
 }
 
+/* Costs out of the memo are those of the machine that it serves. */
+static void check_kept(struct ll_memo *memo, const struct ll_work *works, size_t count)
+{
+    for (size_t i = 0; i < count; i++) {
+        struct ll_cost fresh;
+        const char *trouble, *remembered;
+        bool right = ll_cost_op(memo->machine, LL_OP_ADD, &works[i], &fresh, NULL, &trouble);
+        const struct ll_cost *kept = ll_memo_cost(memo, LL_OP_ADD, &works[i], &remembered);
+        assert_true(right == (kept != NULL) && trouble == remembered);
+        if (right)
+            assert_memory_equal(kept, &fresh, sizeof fresh);
+    }
+}
+
 static void try_changes(const char *stem, uint64_t seed)
 {
     enum { WORKS = 40, CHANGES = 60 };
@@ -118,28 +132,43 @@ static void try_changes(const char *stem, uint64_t seed)
     for (int round = 0; round < CHANGES; round++) {
         change(machine, numbers, count, &dice);
         ll_memo_turn(&memo, machine);
-        for (int i = 0; i < WORKS; i++) {
-            struct ll_cost fresh;
-            const char *trouble, *remembered;
-            bool right = ll_cost_op(machine, LL_OP_ADD, &works[i], &fresh, NULL, &trouble);
-            const struct ll_cost *kept = ll_memo_cost(&memo, LL_OP_ADD, &works[i], &remembered);
-            assert_true(right == (kept != NULL) && trouble == remembered);
-            if (right)
-                assert_memory_equal(kept, &fresh, sizeof fresh);
-        }
+        check_kept(&memo, works, WORKS);
     }
     ll_memo_release(&memo);
     ll_machine_free(machine);
     ll_arena_release(&arena);
 }
 
+static const char *const stems[] = {"custom_example", "tpu_v2_core", "v100_sxm2_16gb", "gemmini_like",
+                                    "eyeriss_like",   "i7_6700k",    "tpu_v1",         "nvdla_like"};
+enum { STEMS = sizeof stems / sizeof *stems };
+
 static void what_is_remembered_of_another_machine_is_right_for_this_one(void **state)
 {
     (void)state;
-    static const char *const stems[] = {"custom_example", "tpu_v2_core", "v100_sxm2_16gb", "gemmini_like",
-                                        "eyeriss_like",   "i7_6700k",    "tpu_v1",         "nvdla_like"};
-    for (size_t i = 0; i < sizeof stems / sizeof *stems; i++)
+    for (size_t i = 0; i < STEMS; i++)
         try_changes(stems[i], 40 + i);
+}
+
+/* Among them machines that have fewer units than those before. */
+static void one_memo_serves_machines_that_have_nothing_in_common(void **state)
+{
+    (void)state;
+    enum { WORKS = 40 };
+    static const char *const folders[] = {"hwconfigs", NULL};
+    struct ll_diags diags = {0};
+    struct dice dice = {60};
+    struct ll_memo memo = {0};
+    struct ll_work works[WORKS];
+    for (int i = 0; i < WORKS; i++)
+        works[i] = random_work(&dice);
+    for (size_t i = 0; i < 2 * STEMS; i++) {
+        struct ll_machine *machine = ll_machine_read(stems[i * 3 % STEMS], folders, NULL, 0, &diags);
+        ll_memo_turn(&memo, machine);
+        check_kept(&memo, works, WORKS);
+        ll_machine_free(machine);
+    }
+    ll_memo_release(&memo);
 }
 
 /* Only the array is another: what runs on the vector unit is not computed again. */
@@ -175,6 +204,7 @@ int main(void)
         cmocka_unit_test(what_is_remembered_is_not_computed_again),
         cmocka_unit_test(kinds_are_kept_apart),
         cmocka_unit_test(what_is_remembered_of_another_machine_is_right_for_this_one),
+        cmocka_unit_test(one_memo_serves_machines_that_have_nothing_in_common),
         cmocka_unit_test(what_another_unit_costs_is_kept),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

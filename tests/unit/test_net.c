@@ -94,8 +94,8 @@ static void both_directions_of_a_ring_halve_what_each_carries(void **state)
 }
 
 /* 2 log2(n) a + 2 (n - 1) / n M / B; on a ring of both directions partners at distance d cross d links, each
- * of which d messages share: M / 2 at distance 1, M / 4 at 2, M / 8 at 4 (both ways around are as long: all
- * go forward). */
+ * of which d messages share: M / 2 at distance 1, M / 4 at 2, M / 8 at 4 (both ways around are as long:
+ * all go forward). */
 static void halving_and_doubling_shares_the_links_of_a_ring(void **state)
 {
     (void)state;
@@ -252,7 +252,7 @@ static void listed_edges_lead_the_shortest_way(void **state)
     struct fixture f =
         open_net("  - {name: e, topology: edges, devices: 8, bandwidth: 25GB/s, edges: [0-1, 0-2, 0-3x2, "
                  "0-4x2, 1-2x2, 1-3, 1-5x2, 2-3, 2-6x2, 3-7x2, 4-5, 4-6, 4-7x2, 5-6x2, 5-7, 6-7]}\n");
-    struct ll_fabric_path path = {0};
+    struct ll_route path = {0};
     ll_net_route(f.net, 0, 4, &path);
     assert_int_equal(path.count, 1);
     assert_true(ll_net_link_Bps(f.net, path.links[0]) == 50e9);
@@ -380,12 +380,50 @@ static enum ll_algorithm tuned_choice(const struct ll_net *net, uint64_t size, d
     return done.algorithm;
 }
 
+/* Of four devices on two nodes, at B: 20 us + 3 ns/B or 30 us + 1 ns/B, until M = 5 kB. Of eight on four:
+ * 32 us + 3.5 ns/B or 50 us + 2 ns/B, until 12 kB. */
+#define RING "{name: r, algorithm: ring, start: 10us, hop: 1us, node_hop: 2us, efficiency: 0.5"
+#define TREES                                                                                                \
+    "{name: t, algorithm: chained_trees, start: 0s, hop: 5us, node_hop: 10us, efficiency: 1, "               \
+    "efficiency_of_two: 2"
+
+static enum ll_algorithm expected_choice(int nodes, const char *of_ring, const char *of_trees, double bytes)
+{
+    char text[1024];
+    int length = snprintf(text, sizeof text, nodes_of_two, nodes, ", links: 1");
+    snprintf(text + length, sizeof text - (size_t)length,
+             "software: {collectives: tuned, expected: [" RING "%s}, " TREES "%s}]}\n", of_ring, of_trees);
+    struct fixture f = open_net(text);
+    enum ll_algorithm choice = tuned_choice(f.net, 2 * (uint64_t)nodes, bytes);
+    close_net(&f);
+    return choice;
+}
+
+static void the_way_that_is_expected_to_be_the_fastest_is_taken(void **state)
+{
+    (void)state;
+    const enum ll_algorithm ring = LL_ALGORITHM_RING, trees = LL_ALGORITHM_CHAINED_TREES;
+    assert_int_equal(expected_choice(2, "", "", 4999), ring);
+    assert_int_equal(expected_choice(2, "", "", 5001), trees);
+    assert_int_equal(expected_choice(4, "", "", 11999), ring);
+    assert_int_equal(expected_choice(4, "", "", 12001), trees);
+    assert_int_equal(expected_choice(2, ", plateau: 2", "", 1), trees);
+    assert_int_equal(expected_choice(2, "", ", limit: 500MB/s", 1 << 20), ring);
+    const char *less = ", by_size: [1, 1, 1, 1, 1, 1, 1, 0.4]"; /* of 8 KiB to 16 KiB */
+    assert_int_equal(expected_choice(2, "", less, 8191), trees);
+    assert_int_equal(expected_choice(2, "", less, 8192), ring);
+    assert_int_equal(expected_choice(2, "", less, 16384), trees);
+}
+
 /* Where measured all-reduces of four devices on two nodes change (vidur_network.csv): at 8, 16 and 64 MiB. */
-static void trees_come_and_go_as_they_are_expected_to(void **state)
+static void trees_come_and_go_as_nccl_expects_them_to(void **state)
 {
     static const double MiB = 1 << 20;
     (void)state;
-    struct fixture f = open_nodes(2, ", links: 1");
+    char text[512];
+    int length = snprintf(text, sizeof text, nodes_of_two, 2, ", links: 1");
+    snprintf(text + length, sizeof text - (size_t)length, "inherits: stacks/nccl_2_20\n");
+    struct fixture f = open_net(text);
     assert_int_equal(tuned_choice(f.net, 4, 4 * MiB), LL_ALGORITHM_RING);
     assert_int_equal(tuned_choice(f.net, 4, 8 * MiB - 1), LL_ALGORITHM_RING);
     assert_int_equal(tuned_choice(f.net, 4, 8 * MiB), LL_ALGORITHM_CHAINED_TREES);
@@ -494,7 +532,8 @@ int main(void)
         cmocka_unit_test(small_pieces_bring_their_flags_along),
         cmocka_unit_test(chained_trees_stream_up_and_down),
         cmocka_unit_test(many_nodes_of_trees_are_no_slower_but_for_hops),
-        cmocka_unit_test(trees_come_and_go_as_they_are_expected_to),
+        cmocka_unit_test(the_way_that_is_expected_to_be_the_fastest_is_taken),
+        cmocka_unit_test(trees_come_and_go_as_nccl_expects_them_to),
         cmocka_unit_test(edges_say_ends_direction_and_width),
         cmocka_unit_test(measured_all_reduces_stand_for_the_model),
         cmocka_unit_test(a_hundred_thousand_devices_are_no_trouble),

@@ -51,6 +51,19 @@ static void a_program_of_unknown_place_has_no_folders(void **state)
     expect_folders("leadline", NULL, "");
 }
 
+static void one_more_folder_comes_before_all_others(void **state)
+{
+    (void)state;
+    struct ll_arena arena = {0};
+    const char *const *folders =
+        ll_folders_before(&arena, "mine", ll_machine_folders_of(&arena, NULL, "a:b"));
+    assert_string_equal(folders[0], "mine");
+    assert_string_equal(folders[1], "a");
+    assert_string_equal(folders[2], "b");
+    assert_null(folders[3]);
+    ll_arena_release(&arena);
+}
+
 static void this_program_knows_its_place(void **state)
 {
     (void)state;
@@ -69,6 +82,7 @@ int main(void)
         cmocka_unit_test(empty_entries_of_the_environment_are_nothing),
         cmocka_unit_test(a_program_in_its_build_tree_finds_the_source_tree),
         cmocka_unit_test(a_program_of_unknown_place_has_no_folders),
+        cmocka_unit_test(one_more_folder_comes_before_all_others),
         cmocka_unit_test(this_program_knows_its_place),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -4,6 +4,7 @@
 
 #include "dry_model.h"
 #include "sim/parallel/plan_cures.h"
+#include "sim/replay/remembered.h"
 #include "toy_machine.h"
 
 struct cured {
@@ -12,6 +13,7 @@ struct cured {
     struct ll_trace *trace;
     struct ll_machine *machine;
     struct ll_spread *spread;
+    struct ll_remembered remembered;
     const struct ll_parallel_result *step;
     const struct ll_cure *cures;
 };
@@ -37,7 +39,8 @@ static const struct ll_parallel_result *run(struct cured *c, const struct ll_par
 {
     *spread = ll_spread_trace(c->trace, plan, ll_machine_devices(c->machine), &c->diags);
     assert_non_null(*spread);
-    const struct ll_parallel_result *step = ll_parallel_run(*spread, c->machine, &c->arena, &c->diags);
+    const struct ll_parallel_result *step =
+        ll_parallel_run(*spread, c->machine, &c->remembered, &c->arena, &c->diags);
     assert_non_null(step);
     return step;
 }
@@ -67,6 +70,7 @@ static void release(struct cured *c)
     ll_machine_free(c->machine);
     ll_trace_free(c->trace);
     ll_diags_release(&c->diags);
+    ll_remembered_release(&c->remembered);
     ll_arena_release(&c->arena);
 }
 

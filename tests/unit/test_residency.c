@@ -4,47 +4,30 @@
 #include "samples.h"
 #include "toy_trace.h"
 
+#include "sim/memory/allocators.h"
 #include "sim/memory/residency.h"
 
-/* The dumb twin: a list of storages, latest first, each with its bytes. One list for each capacity asked is
- * not needed: an operand's distance is what stands before it. */
-struct list {
-    uint32_t storage[512];
-    uint64_t bytes[512];
-    uint64_t count;
+/* The dumb twin: when each word of the arena was touched last, 0 for never. */
+struct words {
+    const struct ll_trace *trace;
+    const uint64_t *address;
+    uint64_t *last, count, time;
 };
 
-static uint64_t distance_in(const struct list *list, uint32_t storage)
-{
-    uint64_t before = 0;
-    for (uint64_t i = 0; i < list->count; i++) {
-        if (list->storage[i] == storage)
-            return before;
-        before += list->bytes[i];
-    }
-    return LL_NO_FIT;
-}
+enum { WORD = 4 }; /* toy traces are of 4-byte elements */
 
-static void drop(struct list *list, uint32_t storage)
+static struct words words_of(const struct ll_trace *trace, struct ll_arena *arena)
 {
-    for (uint64_t i = 0; i < list->count; i++)
-        if (list->storage[i] == storage) {
-            list->count--;
-            memmove(&list->storage[i], &list->storage[i + 1], (list->count - i) * sizeof *list->storage);
-            memmove(&list->bytes[i], &list->bytes[i + 1], (list->count - i) * sizeof *list->bytes);
-            return;
-        }
-}
-
-static void push(struct list *list, uint32_t storage, uint64_t bytes)
-{
-    drop(list, storage);
-    assert_true(list->count < 512);
-    memmove(&list->storage[1], &list->storage[0], list->count * sizeof *list->storage);
-    memmove(&list->bytes[1], &list->bytes[0], list->count * sizeof *list->bytes);
-    list->storage[0] = storage;
-    list->bytes[0] = bytes;
-    list->count++;
+    struct words w = {.trace = trace};
+    struct ll_chains births, deaths;
+    struct ll_life *lives = ll_lives(trace, arena);
+    assert_true(ll_chain(trace, lives, false, &births, arena) &&
+                ll_chain(trace, lives, true, &deaths, arena));
+    w.address = ll_arena_addresses(trace, lives, &births, &deaths, arena);
+    for (uint64_t s = 0; s < trace->storage_count; s++)
+        w.count = ll_max(w.count, (w.address[s] + lives[s].bytes) / WORD);
+    w.last = calloc(w.count, sizeof *w.last);
+    return w;
 }
 
 static uint64_t tensor_bytes(const struct ll_trace *trace, uint32_t tensor)
@@ -52,72 +35,94 @@ static uint64_t tensor_bytes(const struct ll_trace *trace, uint32_t tensor)
     return ll_size_bytes(&trace->descs[trace->tensors[tensor].desc].shape);
 }
 
+static uint64_t *first_word(const struct words *w, uint32_t tensor)
+{
+    return w->last + w->address[w->trace->tensors[tensor].storage] / WORD;
+}
+
+static uint64_t distance_since(const struct words *w, uint64_t time)
+{
+    uint64_t younger = 0;
+    for (uint64_t i = 0; i < w->count; i++)
+        younger += w->last[i] > time;
+    return time ? younger * WORD : LL_NO_FIT;
+}
+
+/* Of the longest run of words that were touched together, the first of equals, those never touched last. */
+static uint64_t distance_of(const struct words *w, uint32_t tensor)
+{
+    const uint64_t *at = first_word(w, tensor), *end = at + tensor_bytes(w->trace, tensor) / WORD;
+    uint64_t most = 0, never = 0, time = 0;
+    while (at < end) {
+        const uint64_t *run = at;
+        while (at < end && *at == *run)
+            at++;
+        uint64_t length = (uint64_t)(at - run);
+        if (*run == 0)
+            never += length;
+        else if (length > most)
+            time = *run;
+        most = *run && length > most ? length : most;
+    }
+    return never > most ? LL_NO_FIT : distance_since(w, time);
+}
+
+static void stamp(struct words *w, uint32_t tensor, uint64_t time)
+{
+    for (uint64_t i = 0; i < tensor_bytes(w->trace, tensor) / WORD; i++)
+        first_word(w, tensor)[i] = time;
+}
+
 /* In toy traces every tensor on a storage has its size, and every op but the host's input moves its tensors.
  */
-static void reads_agree_with_a_plain_list(void **state)
+static void distances_agree_with_the_times_of_single_words(void **state)
 {
     (void)state;
-    for (uint64_t seed = 1; seed <= 40; seed++) {
+    for (uint64_t seed = 1; seed <= 20; seed++) {
         struct ll_trace *trace = toy_trace(seed);
         struct ll_arena arena = {0};
         const struct ll_residency *residency = ll_residency_new(trace, &arena);
-        struct list *list = calloc(1, sizeof *list);
+        struct words w = words_of(trace, &arena);
         assert_non_null(residency);
         for (uint32_t op = 0; op < trace->op_count; op++) {
             const struct ll_op_view *view = &trace->forms[trace->ops[op].form].view;
             const struct ll_reuse *reuse = &residency->reuses[residency->first[op]];
             for (uint32_t i = 0; i < view->input_count; i++, reuse++) {
-                uint32_t tensor = ll_op_input(trace, op, i), storage = trace->tensors[tensor].storage;
+                uint32_t tensor = ll_op_input(trace, op, i);
                 assert_int_equal(reuse->bytes, tensor_bytes(trace, tensor));
-                assert_true(reuse->distance == distance_in(list, storage));
-                push(list, storage, reuse->bytes);
+                assert_true(reuse->distance == distance_of(&w, tensor));
+                assert_true(reuse->since == reuse->distance);
+                stamp(&w, tensor, ++w.time);
             }
-            for (uint32_t i = 0; i < view->output_count; i++) {
-                uint32_t tensor = ll_op_output(trace, op, i), storage = trace->tensors[tensor].storage;
-                if (view->kind == LL_OP_HOST_INPUT)
-                    drop(list, storage);
-                else
-                    push(list, storage, tensor_bytes(trace, tensor));
-            }
+            bool host = view->kind == LL_OP_HOST_INPUT;
+            for (uint32_t i = 0; i < view->output_count; i++)
+                assert_true(reuse[i].since ==
+                            (host ? LL_NO_FIT : distance_of(&w, ll_op_output(trace, op, i))));
+            for (uint32_t i = 0; i < view->output_count; i++)
+                stamp(&w, ll_op_output(trace, op, i), host ? 0 : ++w.time);
         }
-        free(list);
+        free(w.last);
         ll_arena_release(&arena);
         ll_trace_free(trace);
     }
 }
 
-/* The dumb twin of writes: follow one written storage through the rest of the trace with a list of its own.
- */
-static uint64_t fate(const struct ll_trace *trace, uint32_t writer, uint32_t written)
+/* The twin of what is written: the largest distance at which it is read, up to its end. */
+static uint64_t fate(const struct ll_trace *trace, const struct ll_residency *residency, uint32_t writer)
 {
-    uint32_t storage = trace->tensors[written].storage;
-    struct list *list = calloc(1, sizeof *list);
+    uint32_t written = ll_op_output(trace, writer, 0), storage = trace->tensors[written].storage;
     uint64_t farthest = 0;
     bool read = false, overwritten = false;
-    push(list, storage, tensor_bytes(trace, written));
-    for (uint32_t i = 1;
-         ll_op_output(trace, writer, 0) + i <
-         trace->ops[writer].first_output + trace->forms[trace->ops[writer].form].view.output_count;
-         i++)
-        push(list, trace->tensors[written + i].storage, tensor_bytes(trace, written + i));
     for (uint32_t op = writer + 1; op < trace->op_count && !overwritten; op++) {
         const struct ll_op_view *view = &trace->forms[trace->ops[op].form].view;
-        for (uint32_t i = 0; i < view->input_count; i++) {
-            uint32_t tensor = ll_op_input(trace, op, i);
-            if (trace->tensors[tensor].storage == storage) {
-                farthest = ll_max(farthest, distance_in(list, storage));
+        for (uint32_t i = 0; i < view->input_count; i++)
+            if (trace->tensors[ll_op_input(trace, op, i)].storage == storage) {
+                farthest = ll_max(farthest, residency->reuses[residency->first[op] + i].distance);
                 read = true;
             }
-            push(list, trace->tensors[tensor].storage, tensor_bytes(trace, tensor));
-        }
-        for (uint32_t i = 0; i < view->output_count; i++) {
-            uint32_t tensor = ll_op_output(trace, op, i);
-            overwritten = overwritten || trace->tensors[tensor].storage == storage;
-            if (view->kind != LL_OP_HOST_INPUT)
-                push(list, trace->tensors[tensor].storage, tensor_bytes(trace, tensor));
-        }
+        for (uint32_t i = 0; i < view->output_count; i++)
+            overwritten = overwritten || trace->tensors[ll_op_output(trace, op, i)].storage == storage;
     }
-    free(list);
     enum ll_memory_class memory = (enum ll_memory_class)trace->descs[trace->tensors[written].desc].memory;
     bool dies = read && memory != LL_WEIGHT && memory != LL_OPTIMIZER && memory != LL_INPUT;
     return overwritten || dies ? farthest : LL_NO_FIT;
@@ -136,7 +141,7 @@ static void writes_agree_with_following_each_to_its_end(void **state)
             if (view->kind == LL_OP_HOST_INPUT)
                 assert_true(written->distance == LL_NO_FIT);
             else
-                assert_true(written->distance == fate(trace, op, ll_op_output(trace, op, 0)));
+                assert_true(written->distance == fate(trace, residency, op));
         }
         ll_arena_release(&arena);
         ll_trace_free(trace);
@@ -185,6 +190,33 @@ static void a_larger_memory_never_saves_less_and_never_more_than_there_is(void *
         ll_arena_release(&arena);
         ll_trace_free(trace);
     }
+}
+
+static void a_cache_saves_writes_by_when_their_addresses_were_touched(void **state)
+{
+    (void)state;
+    uint64_t differ = 0;
+    for (uint64_t seed = 1; seed <= 10; seed++) {
+        struct ll_trace *trace = toy_trace(seed);
+        struct ll_arena arena = {0};
+        const struct ll_residency *residency = ll_residency_new(trace, &arena);
+        struct ll_machine machine = two_levels(20000, LL_SCOPE_DEVICE, 4);
+        machine.levels[0].cache_given = true;
+        for (uint32_t op = 0; op < trace->op_count; op++) {
+            double saved[LL_MAX_LEVELS];
+            uint64_t kept = 0;
+            for (uint64_t i = residency->first[op]; i < residency->first[op + 1]; i++) {
+                const struct ll_reuse *reuse = &residency->reuses[i];
+                kept += reuse->since < 20000 ? ll_min(reuse->bytes, 20000 - reuse->since) : 0;
+                differ += reuse->since != reuse->distance;
+            }
+            ll_residency_saved(residency, &machine, op, 0, saved);
+            assert_near(saved[1], (double)kept, 0);
+        }
+        ll_arena_release(&arena);
+        ll_trace_free(trace);
+    }
+    assert_true(differ > 0);
 }
 
 static void memories_of_several_units_keep_nothing_for_the_next_op(void **state)
@@ -333,9 +365,10 @@ static void what_is_read_in_parts_goes_out_first(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(reads_agree_with_a_plain_list),
+        cmocka_unit_test(distances_agree_with_the_times_of_single_words),
         cmocka_unit_test(writes_agree_with_following_each_to_its_end),
         cmocka_unit_test(a_larger_memory_never_saves_less_and_never_more_than_there_is),
+        cmocka_unit_test(a_cache_saves_writes_by_when_their_addresses_were_touched),
         cmocka_unit_test(memories_of_several_units_keep_nothing_for_the_next_op),
         cmocka_unit_test(operands_that_pass_through_registers_save_all_their_traffic),
         cmocka_unit_test(an_op_that_reads_a_part_counts_with_that_part),

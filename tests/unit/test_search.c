@@ -36,7 +36,8 @@ static double simulated_s(struct scene *scene, const struct ll_parallel *plan)
 {
     struct ll_diags diags = {0};
     struct ll_spread *spread = ll_spread_trace(scene->trace, plan, DEVICES, &diags);
-    double time_s = spread ? ll_parallel_time_s(spread, scene->machine, &diags) : INFINITY;
+    double time_s =
+        spread ? ll_parallel_time_s(spread, scene->machine, &scene->remembered, &diags) : INFINITY;
     ll_spread_free(spread);
     ll_diags_release(&diags);
     return time_s;

@@ -25,7 +25,8 @@ static uint64_t held_bytes(struct scene *scene, const struct ll_parallel *plan, 
     struct ll_spread *spread =
         ll_spread_trace(scene->trace, plan, ll_machine_devices(scene->machine), &scene->diags);
     const struct ll_parallel_result *result =
-        spread ? ll_parallel_run(spread, scene->machine, &scene->arena, &scene->diags) : NULL;
+        spread ? ll_parallel_run(spread, scene->machine, &scene->remembered, &scene->arena, &scene->diags)
+               : NULL;
     if (!result)
         fail_msg("%s", scene->diags.kept_count ? scene->diags.kept[0].message : "memory ran out");
     uint64_t bytes = result->stages[result->fullest].memory_bytes;
@@ -47,7 +48,7 @@ static double computed_s(struct scene *scene, double bandwidth_Bps)
     struct ll_spread *spread = ll_spread_trace(scene->trace, &plan, 2, &scene->diags);
     assert_non_null(spread);
     const struct ll_result *result =
-        ll_parallel_run(spread, scene->machine, &scene->arena, &scene->diags)->result;
+        ll_parallel_run(spread, scene->machine, &scene->remembered, &scene->arena, &scene->diags)->result;
     for (uint32_t i = 0; i < result->prepared->end_op - result->prepared->first_op; i++)
         sum_s += result->ops[i].unit != LL_NO_UNIT ? result->ops[i].time_s : 0;
     ll_spread_free(spread);
@@ -80,7 +81,7 @@ static void replicas_need_the_energy_of_one_each(void **state)
     plan.batch = 12;
     struct ll_spread *spread = ll_spread_trace(scene.trace, &plan, 4, &scene.diags);
     const struct ll_parallel_result *result =
-        ll_parallel_run(spread, scene.machine, &scene.arena, &scene.diags);
+        ll_parallel_run(spread, scene.machine, &scene.remembered, &scene.arena, &scene.diags);
     assert_true(result->result->energy_j > 0);
     assert_near(result->energy_j, 4 * result->result->energy_j, 1e-12);
     ll_spread_free(spread);

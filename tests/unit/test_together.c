@@ -63,7 +63,7 @@ static const struct ll_together *replay(struct scene *scene)
 {
     assert_int_equal(ll_trace_ranks(scene->trace), 2);
     const struct ll_prepared *prepared = ll_prepare(scene->trace, &scene->arena, &scene->diags);
-    return ll_replay_together(prepared, scene->machine, &scene->arena, &scene->diags);
+    return ll_replay_together(prepared, scene->machine, &scene->remembered, &scene->arena, &scene->diags);
 }
 
 /* Rank 0 works and sends, rank 1 receives and works: 1 + 1 + 1 s, of which either device works one. */

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "check.h"
 #include "samples.h"
+#include "scalesim_rows.h"
 
 #include "sim/cost/task.h"
 #include "sim/cost/unit_model.h"
@@ -72,6 +73,75 @@ static void scale_sim_counts_the_same_cycles(void **state)
     }
     fclose(file);
     assert_int_equal(checked, 48);
+}
+
+/* The value behind a line's `=`. */
+static double said(const struct ll_explain *why, const char *line)
+{
+    for (uint64_t i = 0; i < why->line_count; i++)
+        if (strncmp(why->lines[i], line, strlen(line)) == 0)
+            return strtod(strstr(why->lines[i], " = ") + 3, NULL);
+    fail_msg("no line begins with %s", line);
+    return 0;
+}
+
+/* Some rows were read off a screen, with two decimals. */
+static void expect_percent(const struct scalesim_row *row, const char *name, double value)
+{
+    const char *text = row_text(row, name), *point = strchr(text, '.');
+    double expected = strtod(text, NULL);
+    if (point && strlen(point) == 3)
+        assert_true(fabs(value - expected) <= 0.005 + 1e-9);
+    else
+        assert_near(value, expected, 1e-9);
+}
+
+static struct ll_work work_of(const struct ll_scalesim_layer *l, const struct ll_scalesim_folds *f)
+{
+    return conv_work(LL_F32, (struct ll_conv){.batch = 1,
+                                              .in_h = l->in_h,
+                                              .in_w = l->in_w,
+                                              .in_c = l->channels,
+                                              .out_h = f->m / f->out_w,
+                                              .out_w = f->out_w,
+                                              .out_c = l->filters,
+                                              .kernel_h = l->filter_h,
+                                              .kernel_w = l->filter_w,
+                                              .stride_h = l->stride_h,
+                                              .stride_w = l->stride_w,
+                                              .groups = 1});
+}
+
+/* All rows, as the convolutions that SCALE-Sim makes of products too. Stalls are of its memory alone. */
+static void without_overlap_cycles_and_use_are_those_of_scale_sim(void **state)
+{
+    (void)state;
+    struct scalesim_row *row = calloc(1, sizeof *row);
+    FILE *file = fopen("tests/peers/scalesim_reference.csv", "r");
+    assert_non_null(row);
+    assert_non_null(file);
+    int checked = 0;
+    for (; next_row(file, row); checked++) {
+        struct ll_scalesim_config config = row_config(row);
+        struct ll_scalesim_layer layer = row_layer(row);
+        struct ll_scalesim_folds folds = ll_scalesim_fold(&config, &layer);
+        struct ll_unit unit = array_of(config.rows, config.columns, config.dataflow, 1);
+        struct ll_work work = work_of(&layer, &folds);
+        struct ll_task task = ll_task_of(&work, LL_F32);
+        struct ll_explain why = {0};
+        struct ll_way way;
+        assert_true(ll_unit_model(unit.model)->way(&unit, &task, 0, &way, &why));
+        double total = strtod(row_text(row, "total_cycles"), NULL),
+               stalls = strtod(row_text(row, "stall_cycles"), NULL);
+        assert_near(way.cycles - 1, total - stalls, 0);
+        double macs = strtod(row_text(row, "macs"), NULL), elements = (double)(config.rows * config.columns);
+        expect_percent(row, "overall_util_pct", 100 * macs / ((way.cycles - 1 + stalls) * elements));
+        expect_percent(row, "mapping_eff_pct", 100 * said(&why, "of their elements are in use"));
+        ll_explain_release(&why);
+    }
+    assert_int_equal(checked, 305);
+    fclose(file);
+    free(row);
 }
 
 /* M = 128, N = K = 4096 on 128 x 128, weight stationary: 1024 folds. Without overlap SCALE-Sim counts
@@ -231,6 +301,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(scale_sim_counts_the_same_cycles),
+        cmocka_unit_test(without_overlap_cycles_and_use_are_those_of_scale_sim),
         cmocka_unit_test(overlapped_folds_stream_without_a_gap),
         cmocka_unit_test(a_short_stream_waits_for_the_next_weights),
         cmocka_unit_test(a_stepped_array_ends_in_the_same_cycle),

@@ -103,6 +103,22 @@ static void what_cannot_be_scored_is_counted_by_reason(void **state)
     end(&t);
 }
 
+/* On one network a device may be a node of its own, and there are no more of them than it joins. */
+static void a_device_may_be_a_node_itself(void **state)
+{
+    (void)state;
+    struct trial t;
+    begin(&t, "Toy]\nnetwork: [{name: net, topology: switch, devices: 4, bandwidth: 1GB/s}");
+    struct ll_measured rows[] = {row("toy", "allreduce", "bytes=1000000;devices=4;nodes=1", 1),
+                                 row("toy", "allreduce", "bytes=1000000;devices=4;nodes=4", 1),
+                                 row("toy", "allreduce", "bytes=1000000;devices=8;nodes=8", 1)};
+    const struct ll_validation *v = validate(&t, rows, 3);
+    assert_true(v->predictions[0].time_s > 0);
+    assert_float_equal(v->predictions[1].time_s, v->predictions[0].time_s, 1e-15);
+    assert_int_equal(v->overall.ours.points, 2);
+    end(&t);
+}
+
 /* One device under three stacks: as anybody drives it, as this source does, as the software of its notes
  * does. */
 static void a_device_answers_under_the_software_that_was_measured(void **state)
@@ -134,6 +150,7 @@ int main(void)
         cmocka_unit_test(errors_are_relative_to_what_was_measured),
         cmocka_unit_test(the_roofline_is_the_datasheets),
         cmocka_unit_test(what_cannot_be_scored_is_counted_by_reason),
+        cmocka_unit_test(a_device_may_be_a_node_itself),
         cmocka_unit_test(a_device_answers_under_the_software_that_was_measured),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -97,3 +97,14 @@ const struct ll_csv_field *ll_csv_next(struct ll_csv *csv, size_t *count)
     pass_line_end(csv);
     return fields;
 }
+
+void ll_csv_put(struct ll_str *out, const char *text)
+{
+    bool quoted = strpbrk(text, ",\"\r\n") != NULL;
+    ll_str_add(out, quoted ? "\"" : "");
+    for (; *text; text++) {
+        ll_str_add(out, *text == '"' ? "\"" : "");
+        ll_str_add_bytes(out, *text == '\n' || *text == '\r' ? " " : text, 1);
+    }
+    ll_str_add(out, quoted ? "\"" : "");
+}

@@ -10,6 +10,7 @@
 
 #include "tracer/base/arena.h"
 #include "tracer/base/diag.h"
+#include "tracer/base/str.h"
 
 #include <stdbool.h>
 #include <stddef.h>
@@ -35,5 +36,9 @@ const struct ll_csv_field *ll_csv_next(struct ll_csv *csv, size_t *count);
 
 /* Where the row read last stands, or one of its fields (NULL: the row). */
 struct ll_place ll_csv_place(const struct ll_csv *csv, const struct ll_csv_field *field);
+
+/* Writes a field so that it reads back: in quotes where it holds what would end it. Ends of lines, which a
+ * row cannot hold, become blanks. */
+void ll_csv_put(struct ll_str *out, const char *text);
 
 #endif

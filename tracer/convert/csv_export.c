@@ -2,12 +2,12 @@
 /* A trace as rows of measured data: source,hardware,op,dtype,dims,time_s,notes, an op a row, its scope as
  * note. Ops are called what such data calls them, where it does (so `leadline validate` and `leadline import
  * csv` read them), and by their kind elsewhere, with their elements as n. What takes no time has no row. */
+#include "tracer/base/csv.h"
 #include "tracer/base/json.h"
 #include "tracer/convert/convert.h"
 #include "tracer/ops.h"
 
 #include <inttypes.h>
-#include <string.h>
 
 static const char *dtype_name(enum ll_dtype dtype)
 {
@@ -19,19 +19,6 @@ static const char *dtype_name(enum ll_dtype dtype)
         if (names[i].dtype == dtype)
             return names[i].name;
     return ll_dtype_name(dtype);
-}
-
-/* A field, in quotes where it holds what would end it. */
-static void add_field(struct ll_str *out, const char *text)
-{
-    bool quoted = strpbrk(text, ",\"\r\n") != NULL;
-    ll_str_add(out, quoted ? "\"" : "");
-    for (; *text; text++) {
-        if (*text == '"')
-            ll_str_add(out, "\"");
-        ll_str_add_bytes(out, *text == '\n' || *text == '\r' ? " " : text, 1);
-    }
-    ll_str_add(out, quoted ? "\"" : "");
 }
 
 /* Rows of single products tell of matrices stored column by column: C^T = B^T A^T. */
@@ -126,7 +113,7 @@ static void add_op(struct ll_str *out, const struct ll_op_view *op)
         if (names[i].kind == op->kind)
             name = &names[i];
     if (!name || !ll_op_lower(op, &work)) {
-        add_field(out, op->kind < LL_OP_COUNT ? ll_op_name(op->kind) : "unknown");
+        ll_csv_put(out, op->kind < LL_OP_COUNT ? ll_op_name(op->kind) : "unknown");
         ll_str_addf(out, ",%s,", op->output_count ? dtype_name((enum ll_dtype)op->out[0].dtype) : "fp32");
         add_elements(op, NULL, out);
         return;
@@ -148,13 +135,13 @@ bool ll_export_CSV(struct ll_export *export)
         if (!(schedule->ops[i].time_s > 0))
             continue;
         ll_number_text(schedule->ops[i].time_s, time);
-        add_field(&export->out, model ? model : "leadline");
+        ll_csv_put(&export->out, model ? model : "leadline");
         ll_str_add(&export->out, ",");
-        add_field(&export->out, schedule->name ? schedule->name : cpu ? cpu : "recorded");
+        ll_csv_put(&export->out, schedule->name ? schedule->name : cpu ? cpu : "recorded");
         ll_str_add(&export->out, ",");
         add_op(&export->out, &form->view);
         ll_str_addf(&export->out, ",%s,", time);
-        add_field(&export->out, trace->strings[form->scope]);
+        ll_csv_put(&export->out, trace->strings[form->scope]);
         ll_str_add(&export->out, "\n");
         goes_on = ll_export_spill(export);
     }

@@ -49,13 +49,19 @@ const struct ll_measured *ll_measured_read(const char *text, size_t length, cons
     struct ll_measured *rows = NULL, *copy = NULL;
     uint64_t capacity = 0, row_count = 0;
     size_t field_count;
-    bool good = is_header(&csv);
-    while (good && (fields = ll_csv_next(&csv, &field_count)) && !csv.failed) {
-        good = ll_grow(&rows, &capacity, row_count + 1, sizeof *rows) &&
-               take_row(&csv, fields, field_count, &rows[row_count]);
-        row_count += good;
+    bool wrong = false; /* some row is; the others are looked at all the same */
+    bool good = is_header(&csv), room = true;
+    while (good && room && (fields = ll_csv_next(&csv, &field_count)) && !csv.failed) {
+        struct ll_measured row;
+        bool taken = take_row(&csv, fields, field_count, &row);
+        room = ll_grow(&rows, &capacity, row_count + 1, sizeof *rows);
+        if (taken && room)
+            rows[row_count++] = row;
+        wrong |= !taken;
     }
-    if (good && !csv.failed)
+    if (good && room && !wrong && !csv.failed && row_count == 0)
+        ll_complain(diags, (struct ll_place){.file = file}, "no row stands behind the header");
+    else if (good && room && !wrong && !csv.failed)
         copy = ll_copy(arena, rows, row_count * sizeof *rows);
     if (!copy && diags->count == 0)
         ll_complain(diags, (struct ll_place){.file = file}, "memory ran out");

@@ -70,6 +70,7 @@ struct ll_lines {
         y_high;  /* where the axes end; 0: where the data does. They begin at 0, or at the data if log */
     double line; /* as of bars */
     const char *line_name;
+    bool diagonal; /* a line where x and y are equal, on axes of one kind */
 };
 void ll_draw_lines(struct ll_svg *svg, struct ll_rect box, const struct ll_lines *lines);
 

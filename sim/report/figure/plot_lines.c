@@ -30,6 +30,13 @@ static bool drawable(const struct ll_curve *curve, size_t i, const struct ll_lin
            (!lines->y_log || curve->y[i] > 0);
 }
 
+static struct ll_point place(struct ll_rect area, const struct ll_axis *x, const struct ll_axis *y,
+                             double x_at, double y_at)
+{
+    return (struct ll_point){area.x + area.width * ll_axis_place(x, x_at),
+                             area.y + area.height * (1 - ll_axis_place(y, y_at))};
+}
+
 /* Marks show single points: where there are many of them, the line is enough. */
 static void draw_curve(struct ll_svg *svg, struct ll_rect area, const struct ll_lines *lines, size_t which,
                        const struct ll_axis *x, const struct ll_axis *y)
@@ -41,8 +48,7 @@ static void draw_curve(struct ll_svg *svg, struct ll_rect area, const struct ll_
     bool marks = !lines->joined || curve->count <= MOST_MARKS;
     for (size_t i = 0; i < curve->count; i++) {
         if (drawable(curve, i, lines)) {
-            points[count].x = area.x + area.width * ll_axis_place(x, curve->x[i]);
-            points[count].y = area.y + area.height * (1 - ll_axis_place(y, curve->y[i]));
+            points[count] = place(area, x, y, curve->x[i], curve->y[i]);
             if (marks)
                 ll_svg_mark(svg, points[count], which);
             count++;
@@ -55,6 +61,16 @@ static void draw_curve(struct ll_svg *svg, struct ll_rect area, const struct ll_
             points[0] = points[count - 1];
         count = count ? 1 : 0;
     }
+}
+
+/* Straight where both axes are of one kind, over what they have in common. */
+static void draw_diagonal(struct ll_svg *svg, struct ll_rect area, const struct ll_axis *x,
+                          const struct ll_axis *y)
+{
+    double low = fmax(x->low, y->low), high = fmin(x->high, y->high);
+    struct ll_point from = place(area, x, y, low, low), to = place(area, x, y, high, high);
+    if (x->log == y->log && low < high)
+        ll_svg_line(svg, LL_PEN_AXIS, from.x, from.y, to.x, to.y);
 }
 
 void ll_draw_lines(struct ll_svg *svg, struct ll_rect box, const struct ll_lines *lines)
@@ -75,6 +91,8 @@ void ll_draw_lines(struct ll_svg *svg, struct ll_rect box, const struct ll_lines
     struct ll_rect area = ll_draw_y_axis(svg, box, LL_X_AXIS_HEIGHT, &y_axis, lines->y_label);
     ll_draw_x_axis(svg, area, &x_axis, lines->x_label);
     ll_draw_level(svg, area, &y_axis, lines->line, lines->line_name);
+    if (lines->diagonal)
+        draw_diagonal(svg, area, &x_axis, &y_axis);
     for (size_t i = 0; i < lines->curve_count; i++)
         draw_curve(svg, area, lines, i, &x_axis, &y_axis);
 }

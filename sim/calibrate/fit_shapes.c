@@ -1,0 +1,110 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* What the figures of a kernel leave unexplained, shape by shape: two ratios, one for what is done near the
+ * unit and one for the outermost memory, so that the passes over the shape, cold and warm, come out. Where
+ * one pass would do with either, both are held near 1. */
+#include "sim/calibrate/fit.h"
+
+#include "sim/cost/seen.h"
+
+#include <math.h>
+#include <string.h>
+
+struct shapes {
+    struct ll_machine *machine; /* whose only kernel gets the ratios */
+    const struct ll_samples *samples;
+    uint64_t first, count; /* samples of the kind */
+    struct ll_seen *seen;
+    uint64_t seen_count;
+};
+
+static bool has_shape(const struct ll_sample *sample, const struct ll_seen *seen)
+{
+    uint64_t shape[3];
+    ll_seen_shape(&sample->work, shape);
+    return memcmp(shape, seen->shape, sizeof shape) == 0;
+}
+
+/* How far off all passes over a shape are, when only its own ratios count. */
+static double loss_of(const struct shapes *s, const struct ll_seen *seen)
+{
+    static const double hold = 0.02;
+    struct ll_kernel *kernel = &s->machine->software.kernels[0];
+    double near = log(seen->near), far = log(seen->far), loss = hold * (near * near + far * far);
+    kernel->seen = seen;
+    kernel->seen_count = 1;
+    for (uint64_t i = s->first; i < s->first + s->count; i++) {
+        const struct ll_sample *sample = &s->samples->at[i];
+        if (!has_shape(sample, seen))
+            continue;
+        double predicted = ll_sample_predicted_s(s->machine, s->samples, sample);
+        double off = predicted > 0 ? log(predicted / sample->time_s) : 0;
+        loss += off * off;
+    }
+    return loss;
+}
+
+/* Takes other ratios if they help. */
+static bool try_ratios(const struct shapes *s, struct ll_seen *seen, double near, double far, double *loss)
+{
+    static const double most = 32;
+    struct ll_seen other = *seen;
+    other.near = fmin(fmax(near, 1 / most), most);
+    other.far = fmin(fmax(far, 1 / most), most);
+    double now = loss_of(s, &other);
+    if (now >= *loss)
+        return false;
+    *loss = now;
+    *seen = other;
+    return true;
+}
+
+static void fit_shape(const struct shapes *s, struct ll_seen *seen)
+{
+    double loss = loss_of(s, seen), factor = 2;
+    while (factor > 1.005) {
+        bool any = try_ratios(s, seen, seen->near * factor, seen->far, &loss);
+        any |= try_ratios(s, seen, seen->near / factor, seen->far, &loss);
+        any |= try_ratios(s, seen, seen->near, seen->far * factor, &loss);
+        any |= try_ratios(s, seen, seen->near, seen->far / factor, &loss);
+        any |= try_ratios(s, seen, seen->near * factor, seen->far * factor, &loss);
+        any |= try_ratios(s, seen, seen->near / factor, seen->far / factor, &loss);
+        if (!any)
+            factor = sqrt(factor);
+    }
+}
+
+/* To four digits behind the point: nobody measured more. */
+static double rounded(double ratio)
+{
+    return round(ratio * 1e4) / 1e4;
+}
+
+static bool is_known(const struct shapes *s, const struct ll_sample *sample)
+{
+    for (uint64_t i = 0; i < s->seen_count; i++)
+        if (has_shape(sample, &s->seen[i]))
+            return true;
+    return false;
+}
+
+bool ll_fit_shapes(struct ll_machine *machine, const struct ll_samples *samples, uint64_t first,
+                   uint64_t count, struct ll_arena *arena)
+{
+    struct shapes s = {machine, samples, first, count, ll_alloc(arena, count, sizeof *s.seen), 0};
+    if (!s.seen)
+        return false;
+    for (uint64_t i = first; i < first + count; i++) {
+        if (is_known(&s, &samples->at[i]))
+            continue;
+        struct ll_seen *seen = &s.seen[s.seen_count++];
+        *seen = (struct ll_seen){.near = 1, .far = 1};
+        ll_seen_shape(&samples->at[i].work, seen->shape);
+        fit_shape(&s, seen);
+        seen->near = rounded(seen->near);
+        seen->far = rounded(seen->far);
+    }
+    struct ll_kernel *kernel = &machine->software.kernels[0];
+    kernel->seen = s.seen;
+    kernel->seen_count = s.seen_count;
+    return true;
+}

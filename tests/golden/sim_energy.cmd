@@ -1,0 +1,15 @@
+# SPDX-License-Identifier: Apache-2.0
+# A machine that says little of its energy: what is missing is named, not silently free.
+cat > partly.yaml <<'END'
+name: Partly
+clock: 1GHz
+units:
+  - {name: array, model: systolic, rows: 64, cols: 64, dataflow: ws, macs: {f32: 1}, runs: [matrix, conv]}
+  - {name: simd, model: vector, lanes: 128, flops: {f32: 2}}
+memory:
+  - {name: sram, size: 4MiB, bandwidth: 512GB/s}
+  - {name: dram, size: 16GiB, bandwidth: 64GB/s}
+energy: {mac_pj: {f32: 4.6}}
+END
+leadline sim -c partly.yaml traces/alexnet_infer_b1.llt | grep -A1 energy
+leadline sim -c partly.yaml --set energy.dram_pj_per_byte=100 --set energy.static_w=1 traces/alexnet_infer_b1.llt | grep -A1 energy

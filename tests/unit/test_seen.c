@@ -1,0 +1,104 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "check.h"
+
+#include "sim/cost/seen.h"
+
+static const struct ll_work product = {.kind = LL_WORK_GEMM,
+                                       .dtype = LL_F32,
+                                       .flops = 2 * 8 * 64 * 32,
+                                       .gemm = {.batch = 2, .m = 4, .n = 64, .k = 32}};
+
+static struct ll_machine two_levels(void)
+{
+    struct ll_machine machine = {.unit_count = 1, .level_count = 2};
+    machine.levels[0].name = "near";
+    machine.levels[1].name = "far";
+    return machine;
+}
+
+static struct ll_cost even_cost(void)
+{
+    return (struct ll_cost){.compute_s = 1,
+                            .compute_first_s = 1,
+                            .compute_cycles = 1,
+                            .level_s = {1, 1},
+                            .level_first_s = {1, 1},
+                            .level_wait_s = {1, 1},
+                            .overhead_s = 1,
+                            .behind_s = 1,
+                            .utilization = 1};
+}
+
+static struct ll_cost applied(const struct ll_seen *seen, uint64_t count)
+{
+    struct ll_machine machine = two_levels();
+    struct ll_kernel kernel = {.seen = seen, .seen_count = count};
+    struct ll_cost cost = even_cost();
+    ll_seen_apply(&machine, &kernel, &product, &cost, NULL);
+    return cost;
+}
+
+static void a_shape_is_told_by_its_sides(void **state)
+{
+    (void)state;
+    struct ll_work move = {.kind = LL_WORK_MOVE, .a_bytes = 400, .c_bytes = 200};
+    uint64_t shape[3];
+    ll_seen_shape(&product, shape);
+    assert_true(shape[0] == 8 && shape[1] == 64 && shape[2] == 32);
+    ll_seen_shape(&move, shape);
+    assert_true(shape[0] == 1 && shape[1] == 400 && shape[2] == 200);
+}
+
+static void without_shapes_nothing_changes(void **state)
+{
+    (void)state;
+    struct ll_cost cost = applied(NULL, 0), even = even_cost();
+    assert_memory_equal(&cost, &even, sizeof cost);
+}
+
+/* At the shape itself the weight is (1/16)^-1.5 = 64, beside the 1/16 of a ratio of 1. */
+static void what_is_near_and_what_is_far_take_their_own_times(void **state)
+{
+    (void)state;
+    struct ll_seen seen = {{8, 64, 32}, 2, 3};
+    struct ll_cost cost = applied(&seen, 1);
+    double near = exp(64 * log(2) / 64.0625), far = exp(64 * log(3) / 64.0625);
+    assert_near(cost.compute_s, near, 1e-14);
+    assert_near(cost.compute_first_s, near, 1e-14);
+    assert_near(cost.level_s[0], near, 1e-14);
+    assert_near(cost.overhead_s, near, 1e-14);
+    assert_near(cost.utilization, 1 / near, 1e-14);
+    assert_near(cost.level_s[1], far, 1e-14);
+    assert_near(cost.level_first_s[1], far, 1e-14);
+    assert_near(cost.level_wait_s[1], far, 1e-14);
+}
+
+/* Half as long and twice as long: as far away, their ratios 2 and 1/2 meet in the middle. */
+static void shapes_between_take_the_mean_of_ratios(void **state)
+{
+    (void)state;
+    struct ll_seen seen[] = {{{4, 64, 32}, 2, 1}, {{16, 64, 32}, 0.5, 1}};
+    assert_near(applied(seen, 2).compute_s, 1, 1e-14);
+    seen[1].near = 2;
+    double weight = pow(1 + 1.0 / 16, -1.5);
+    assert_near(applied(seen, 2).compute_s, exp(2 * weight * log(2) / (2 * weight + 1.0 / 16)), 1e-14);
+}
+
+static void shapes_far_away_do_not_count(void **state)
+{
+    (void)state;
+    struct ll_seen seen = {{UINT64_C(1) << 40, UINT64_C(1) << 40, UINT64_C(1) << 40}, 30, 30};
+    assert_true(applied(&seen, 1).compute_s < 1.001);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(a_shape_is_told_by_its_sides),
+        cmocka_unit_test(without_shapes_nothing_changes),
+        cmocka_unit_test(what_is_near_and_what_is_far_take_their_own_times),
+        cmocka_unit_test(shapes_between_take_the_mean_of_ratios),
+        cmocka_unit_test(shapes_far_away_do_not_count),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
