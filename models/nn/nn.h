@@ -56,8 +56,8 @@ struct ll_value {
     uint32_t version;          /* which contents of that memory this is */
     uint32_t overwrites;       /* of a root: how often its memory was overwritten so far */
     struct ll_value *next; /* of variables: what the program being built leaves in it; itself by default */
-    struct ll_value
-        *gradient; /* of weights: the gradient of what ll_minimise minimises, before it is clipped */
+    /* Of weights: the gradient of what ll_minimise minimises, before it is clipped. */
+    struct ll_value *gradient;
     struct ll_value *gradient_rows; /* where that is rows: which ones of the weight; else NULL */
     struct ll_init init;            /* of variables */
     bool kept;                      /* can be looked at after the step */

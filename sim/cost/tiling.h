@@ -40,8 +40,8 @@ struct ll_windows {
 struct ll_toll {
     bool free[LL_OPERAND_COUNT];     /* not counted: this operand comes from elsewhere */
     bool roomless[LL_OPERAND_COUNT]; /* passes by the memory that is blocked for */
-    double read,
-        write; /* a byte of that direction takes its own port as long as so many take both; 0: none */
+    /* A byte in this direction occupies its own port as long as so many bytes occupy both; 0: has no port. */
+    double read, write;
 };
 
 struct ll_problem {

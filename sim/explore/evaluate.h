@@ -27,8 +27,8 @@ struct ll_evaluation {
     uint64_t number;
     uint64_t key; /* hash of version, workloads and everything of the resolved machine that varies */
     enum ll_point_verdict verdict;
-    const char
-        *why; /* of a point that is not valid: the constraint, or what is wrong; static or the space's */
+    /* Of a point that is not valid: the constraint, or what is wrong; static or the space's. */
+    const char *why;
     struct ll_answer outcome;
     struct ll_readings *measured; /* by workload */
 };

@@ -9,8 +9,8 @@
 
 struct ll_findings {
     const struct ll_data_frame *frame;
-    const struct ll_data_column
-        *objectives[LL_MOST_OBJECTIVES]; /* of the frame; values as they were measured */
+    /* Of the frame; values as they were measured. */
+    const struct ll_data_column *objectives[LL_MOST_OBJECTIVES];
     uint64_t valid_count;
     const uint64_t *valid; /* rows of the frame, ascending */
     const double *values;  /* of valid row v and objective k at v * objective_count + k; less is better */

@@ -23,8 +23,8 @@ const char *ll_traffic_name(enum ll_traffic_kind traffic)
 struct measured {
     const struct ll_result *again, *once; /* with a micro-batch; with what a step has besides */
     double forward_s;                     /* of `again` */
-    double added_bytes,
-        added_s; /* gradients are read and written to be added to those of the micro-batch before */
+    /* Gradients are read and written to be added to those of the micro-batch before. */
+    double added_bytes, added_s;
 };
 
 struct run {

@@ -57,8 +57,8 @@ struct ll_parallel_result {
     struct ll_energy_parts energy;     /* its parts */
     const struct ll_stage_use *stages; /* spread->plan.pipeline of them */
     uint64_t slowest, fullest;         /* stages: that work longest, that need most memory */
-    const struct ll_result
-        *result; /* of a device of the slowest stage over the whole step: its time_s is step_s */
+    /* Of a device of the slowest stage over the whole step: its time_s is step_s. */
+    const struct ll_result *result;
 };
 
 /* NULL after complaints, or without any when memory ran out. Lives in the arena, but for the spread and the

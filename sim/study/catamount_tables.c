@@ -57,8 +57,8 @@ static void judge_laws(const struct ll_evidence *evidence, struct ll_outcome *ou
 
 /* Table 2: coefficients a sample; table 3: settings and results. */
 static const struct asymptote {
-    double gamma, lambda, mu, delta, low,
-        high; /* low and high: the denominators lambda / gamma, mu / gamma */
+    /* Low and high: the denominators lambda / gamma, mu / gamma. */
+    double gamma, lambda, mu, delta, low, high;
 } asymptotes[DOMAINS] = {
     [LL_WORD_DOMAIN] = {481, 1755, 30784, 11.94, 3.65, 64},
     [LL_CHAR_DOMAIN] = {900, 3510, 102980, 12.47, 3.9, 114},

@@ -74,8 +74,8 @@ struct ll_evidence {
     const struct ll_study_plan *plan;
     const struct ll_trace *const *traces;
     const struct ll_machine *const *machines;
-    const struct ll_measured
-        *measured; /* rows that the user brought instead of those of a study; may be none */
+    /* Rows that the user brought instead of those of a study; may be none. */
+    const struct ll_measured *measured;
     uint64_t measured_count;
     const struct ll_survey_result *const *surveys; /* NULL for those of a workload that there is not */
     struct ll_arena *arena;                        /* for what a study computes on its way */

@@ -35,8 +35,8 @@ struct ll_call_operand {
 /* One call. `number` holds what the routine's row in interpose/routines.def names, in its order: sizes,
  * transpositions as 0 and 1, whether beta is zero, strides and paddings of a convolution, ... */
 struct ll_call {
-    uint32_t
-        routine; /* enum ll_routine: GEMM, SYRK, GESV, CONVOLUTION_FORWARD, ... whatever the name and type */
+    /* enum ll_routine: GEMM, SYRK, GESV, CONVOLUTION_FORWARD, ... whatever the name and type. */
+    uint32_t routine;
     uint32_t symbol; /* row of interpose/symbols.def: dgemm_, cblas_sgemm, ... */
     uint32_t form;   /* equal for calls that differ in times and addresses alone; 0: not known */
     uint8_t dtype;   /* enum ll_dtype of the arithmetic */

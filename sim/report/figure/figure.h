@@ -66,8 +66,8 @@ struct ll_lines {
     size_t curve_count;
     bool joined; /* else marks alone: a scatter plot */
     bool x_log, y_log;
-    double x_high,
-        y_high;  /* where the axes end; 0: where the data does. They begin at 0, or at the data if log */
+    /* Where the axes end; 0: where the data ends. They begin at 0, or at the data if log. */
+    double x_high, y_high;
     double line; /* as of bars */
     const char *line_name;
     bool diagonal; /* a line where x and y are equal, on axes of one kind */
