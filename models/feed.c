@@ -39,7 +39,7 @@ static struct ll_value *add_input(struct ll_nn *nn, const char *name, const stru
     nn->phase = LL_PHASE_INPUT;
     ll_nn_push(nn, name);
     struct ll_value *value = ll_nn_do(
-        nn, &(struct ll_call){.kind = LL_OP_HOST_INPUT, .given_count = 1, .given = shape, .feed = feed});
+        nn, &(struct ll_nn_call){.kind = LL_OP_HOST_INPUT, .given_count = 1, .given = shape, .feed = feed});
     ll_nn_pop(nn);
     nn->phase = phase;
     return value;

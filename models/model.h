@@ -59,7 +59,7 @@ enum { LL_MOST_SCORES = 8 };
 struct ll_scores {
     struct ll_score at[LL_MOST_SCORES];
     size_t count;
-    const char *folder; /* an existing one, for samples of what the network does; NULL: nobody wants any */
+    const char *folder; /* an existing one, for samples of what the network does; NULL: none are wanted */
     struct ll_diags *diags;
 };
 
@@ -114,29 +114,29 @@ struct ll_run_options {
     const char *path;        /* the trace to write, or NULL: do not record into a file */
     struct ll_trace **trace; /* where to leave the trace when it is not written; NULL: nowhere */
     /* Called after each step, 1 being the first; the loss is NaN when there is none, step_s 0 in a dry run.
-     * NULL: nobody wants to know. */
+     * NULL: not called. */
     void (*progress)(void *context, uint64_t step, uint64_t steps, double loss, double step_s);
     void *context;
 };
 
 struct ll_run_report {
-    bool refused;                    /* settings or data were no good: nothing ran */
+    bool refused;                    /* settings or data cannot be used: nothing ran */
     uint64_t parameters, steps, ops; /* ops of all steps */
-    double first_loss, last_loss;    /* NaN when nothing was computed or nothing is lost */
+    double first_loss, last_loss;    /* NaN when nothing was computed or there is no loss */
     struct ll_scores before, after;  /* empty unless asked for */
     double median_step_s;            /* 0 in a dry run */
-    const char *blas_core,
-        *better_core; /* OpenBLAS' kernels, and better ones that the user has forbidden; or NULL */
+    /* OpenBLAS' kernels in use, and better ones that the environment forbids; NULL: none. */
+    const char *blas_core, *better_core;
 };
 
-/* False after complaints: unknown keys and impossible values, all of them, or a trouble of the world. */
+/* False after complaints: all unknown keys and impossible values, or a failure of the system. */
 bool ll_model_run(const struct ll_model *model, const struct ll_run_options *options,
                   struct ll_run_report *report, struct ll_diags *diags);
 
 struct ll_model_size {
     uint64_t parameters;
-    uint64_t
-        forward_flops; /* of one sample, products and convolutions only, unless the model says otherwise */
+    /* Of one sample, products and convolutions only, unless the model says otherwise. */
+    uint64_t forward_flops;
 };
 
 /* How large the model is with these settings, without running it. False after complaints. */

@@ -14,10 +14,10 @@
 
 enum { TOY_AXES = 5, TOY_RESULTS = 6 };
 
-static inline const struct ll_value *toy_values(struct ll_arena *arena, const char *format, double first,
-                                                double factor, uint32_t count)
+static inline const struct ll_axis_value *toy_values(struct ll_arena *arena, const char *format, double first,
+                                                     double factor, uint32_t count)
 {
-    struct ll_value *values = ll_alloc(arena, count, sizeof *values);
+    struct ll_axis_value *values = ll_alloc(arena, count, sizeof *values);
     for (uint32_t i = 0; i < count; i++) {
         values[i].number = first * pow(factor, i);
         values[i].text = ll_format(arena, format, values[i].number);
@@ -26,12 +26,12 @@ static inline const struct ll_value *toy_values(struct ll_arena *arena, const ch
 }
 
 /* Names instead of numbers. */
-static inline const struct ll_value *toy_memories(struct ll_arena *arena, uint32_t *count)
+static inline const struct ll_axis_value *toy_memories(struct ll_arena *arena, uint32_t *count)
 {
     static const char *const names[] = {"ddr4 <2ch>", "lpddr5", "gddr6", "hbm2e"};
-    struct ll_value *values = ll_alloc(arena, 4, sizeof *values);
+    struct ll_axis_value *values = ll_alloc(arena, 4, sizeof *values);
     for (uint32_t i = 0; i < 4; i++)
-        values[i] = (struct ll_value){.text = names[i], .number = NAN};
+        values[i] = (struct ll_axis_value){.text = names[i], .number = NAN};
     *count = 4;
     return values;
 }
@@ -52,19 +52,19 @@ static inline void toy_measure(const double *rows, const double *cols, double bu
     results[5] = 2e-4 / results[0];
 }
 
-static inline struct ll_column *toy_columns(struct ll_arena *arena, uint64_t rows)
+static inline struct ll_data_column *toy_columns(struct ll_arena *arena, uint64_t rows)
 {
     static const char *const names[] = {
         "units.array.rows", "units.array.cols", "memory.sram.size", "memory.dram", "clock",         "time_s",
         "area_mm2",         "energy_j",         "share.compute",    "share.dram",  "share.overhead"};
-    struct ll_column *columns = ll_alloc(arena, TOY_AXES + TOY_RESULTS, sizeof *columns);
+    struct ll_data_column *columns = ll_alloc(arena, TOY_AXES + TOY_RESULTS, sizeof *columns);
     for (size_t c = 0; c < TOY_AXES + TOY_RESULTS; c++)
-        columns[c] =
-            (struct ll_column){.name = names[c],
-                               .is_axis = c < TOY_AXES,
-                               .base = c < TOY_AXES || c >= TOY_AXES + 3 ? NAN : 50 / (double)(c * c * c),
-                               .numbers = ll_alloc(arena, rows, sizeof(double)),
-                               .choices = c < TOY_AXES ? ll_alloc(arena, rows, sizeof(uint32_t)) : NULL};
+        columns[c] = (struct ll_data_column){
+            .name = names[c],
+            .is_axis = c < TOY_AXES,
+            .base = c < TOY_AXES || c >= TOY_AXES + 3 ? NAN : 50 / (double)(c * c * c),
+            .numbers = ll_alloc(arena, rows, sizeof(double)),
+            .choices = c < TOY_AXES ? ll_alloc(arena, rows, sizeof(uint32_t)) : NULL};
     columns[0].values = columns[1].values = toy_values(arena, "%.0f", 8, 2, 7);
     columns[0].value_count = columns[1].value_count = 7;
     columns[2].values = toy_values(arena, "%.0fB", 65536, 2, 10);
@@ -76,24 +76,24 @@ static inline struct ll_column *toy_columns(struct ll_arena *arena, uint64_t row
 }
 
 /* So many designs drawn by lot; about one in ten is not valid, some of these without results. */
-static inline const struct ll_frame *toy_frame(struct ll_arena *arena, uint64_t rows, uint64_t seed)
+static inline const struct ll_data_frame *toy_frame(struct ll_arena *arena, uint64_t rows, uint64_t seed)
 {
     static const struct ll_fact facts[] = {
         {"command", "leadline sweep toy.yaml -o toy.db"}, {"version", "0.1.0"}, {"space_hash", "7f3a91c2"}};
     uint64_t random = seed, *numbers = ll_alloc(arena, rows, sizeof *numbers);
     uint8_t *verdicts = ll_alloc(arena, rows, sizeof *verdicts);
-    struct ll_column *columns = toy_columns(arena, rows);
-    struct ll_frame *frame = ll_alloc(arena, 1, sizeof *frame);
-    *frame = (struct ll_frame){rows,
-                               numbers,
-                               verdicts,
-                               columns,
-                               TOY_AXES + TOY_RESULTS,
-                               TOY_AXES,
-                               facts,
-                               3,
-                               {{"min time_s", "time_s", false}, {"min area_mm2", "area_mm2", false}},
-                               2};
+    struct ll_data_column *columns = toy_columns(arena, rows);
+    struct ll_data_frame *frame = ll_alloc(arena, 1, sizeof *frame);
+    *frame = (struct ll_data_frame){rows,
+                                    numbers,
+                                    verdicts,
+                                    columns,
+                                    TOY_AXES + TOY_RESULTS,
+                                    TOY_AXES,
+                                    facts,
+                                    3,
+                                    {{"min time_s", "time_s", false}, {"min area_mm2", "area_mm2", false}},
+                                    2};
     for (uint64_t row = 0; row < rows; row++) {
         double results[TOY_RESULTS];
         numbers[row] = 3 * row + 1;

@@ -7,18 +7,18 @@
 #include <stdlib.h>
 #include <string.h>
 
-bool ll_build_no_memory(struct ll_build *build)
+bool ll_build_no_memory(struct ll_trace_build *build)
 {
     build->status = LL_NO_MEMORY;
     return false;
 }
 
-bool ll_build_refuse(struct ll_build *build, const char *why)
+bool ll_build_refuse(struct ll_trace_build *build, const char *why)
 {
     return build->status == LL_OK && ll_walk_refuse(build->walk, build->frame, why);
 }
 
-bool ll_build_afford(struct ll_build *build, uint64_t count, uint64_t weight_each)
+bool ll_build_afford(struct ll_trace_build *build, uint64_t count, uint64_t weight_each)
 {
     uint64_t weight = ll_add(build->weight, ll_mul(count, weight_each));
     if (weight > build->weight_limit)
@@ -27,7 +27,7 @@ bool ll_build_afford(struct ll_build *build, uint64_t count, uint64_t weight_eac
     return true;
 }
 
-bool ll_build_charge(struct ll_build *build, uint64_t count, uint64_t weight_each)
+bool ll_build_charge(struct ll_trace_build *build, uint64_t count, uint64_t weight_each)
 {
     return ll_build_afford(build, count, weight_each) ||
            ll_build_refuse(build, "it holds more than a file of this size may");
@@ -42,7 +42,7 @@ static uint64_t sum(const uint64_t *values, uint64_t count)
 }
 
 /* A text of the file; NULL when it holds a NUL (or memory ran out). */
-static const char *take_text(struct ll_build *build, struct ll_view *text, uint64_t size)
+static const char *take_text(struct ll_trace_build *build, struct ll_view *text, uint64_t size)
 {
     char *copy = memchr(text->at, '\0', size)
                      ? NULL
@@ -51,7 +51,7 @@ static const char *take_text(struct ll_build *build, struct ll_view *text, uint6
     return copy;
 }
 
-bool ll_build_facts(struct ll_build *build)
+bool ll_build_facts(struct ll_trace_build *build)
 {
     struct ll_block *block = &build->block;
     struct ll_trace *trace = build->trace;
@@ -79,7 +79,7 @@ bool ll_build_facts(struct ll_build *build)
     return true;
 }
 
-bool ll_build_reach_step(struct ll_build *build, uint64_t step)
+bool ll_build_reach_step(struct ll_trace_build *build, uint64_t step)
 {
     struct ll_trace *trace = build->trace;
     if (step < trace->step_count)
@@ -104,7 +104,7 @@ struct steps {
 };
 
 /* What the frame claims, before any of it is decoded. */
-static bool find_steps(struct ll_build *build, struct steps *steps)
+static bool find_steps(struct ll_trace_build *build, struct steps *steps)
 {
     const uint64_t *first = ll_block_numbers(&build->block, LL_STEPS_FIRST, 1);
     steps->count = ll_block_count(&build->block, LL_STEPS_FIRST_OP);
@@ -113,7 +113,7 @@ static bool find_steps(struct ll_build *build, struct steps *steps)
            ll_build_refuse(build, "its columns do not fit together");
 }
 
-static bool decode_steps(struct ll_build *build, struct steps *steps)
+static bool decode_steps(struct ll_trace_build *build, struct steps *steps)
 {
     struct ll_block *block = &build->block;
     steps->first_op = ll_block_numbers(block, LL_STEPS_FIRST_OP, steps->count);
@@ -138,7 +138,7 @@ static bool take_step(const struct steps *steps, uint64_t i, struct ll_step *ste
            ll_fits(ll_add(steps->start[i], steps->wall[i]));
 }
 
-bool ll_build_steps(struct ll_build *build)
+bool ll_build_steps(struct ll_trace_build *build)
 {
     struct steps steps;
     if (!find_steps(build, &steps))
@@ -158,7 +158,7 @@ bool ll_build_steps(struct ll_build *build)
 }
 
 /* Cuts come in a row without gap, or not at all. */
-bool ll_build_cuts(struct ll_build *build)
+bool ll_build_cuts(struct ll_trace_build *build)
 {
     struct steps steps;
     if (!find_steps(build, &steps) || !ll_build_charge(build, steps.count, LL_WEIGHT_STEP) ||
@@ -184,7 +184,7 @@ bool ll_build_cuts(struct ll_build *build)
     return true;
 }
 
-bool ll_build_end(struct ll_build *build)
+bool ll_build_end(struct ll_trace_build *build)
 {
     const uint64_t *totals = ll_block_numbers(&build->block, LL_END_TOTALS, 3);
     if (!totals)
@@ -195,7 +195,7 @@ bool ll_build_end(struct ll_build *build)
 }
 
 /* A desc for tensors of which nothing is known: of no size. */
-static bool give_looks(struct ll_build *build)
+static bool give_looks(struct ll_trace_build *build)
 {
     struct ll_trace *trace = build->trace;
     uint32_t lost = LL_NONE;
@@ -231,7 +231,7 @@ static void time_by_ops(const struct ll_trace *trace, struct ll_step *step)
 }
 
 /* The ops of a step stand one after the other, steps in order. */
-static void count_steps(struct ll_build *build)
+static void count_steps(struct ll_trace_build *build)
 {
     struct ll_trace *trace = build->trace;
     uint64_t op = 0;
@@ -250,7 +250,7 @@ static void count_steps(struct ll_build *build)
 
 /* Gives the ops to the cuts instead of the steps; ops that are lost leave their step incomplete. False when
  * memory ran out. */
-static bool cut(struct ll_build *build)
+static bool cut(struct ll_trace_build *build)
 {
     struct ll_trace *trace = build->trace;
     uint32_t last_op = ll_build_ops_before(build, build->next_op);
@@ -274,7 +274,7 @@ static bool cut(struct ll_build *build)
     return true;
 }
 
-bool ll_build_finish(struct ll_build *build)
+bool ll_build_finish(struct ll_trace_build *build)
 {
     struct ll_trace *trace = build->trace;
     if (!give_looks(build))
@@ -292,7 +292,7 @@ bool ll_build_finish(struct ll_build *build)
     return true;
 }
 
-void ll_build_release(struct ll_build *build)
+void ll_build_release(struct ll_trace_build *build)
 {
     ll_block_release(&build->block);
     free(build->strings.at);

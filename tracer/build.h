@@ -25,7 +25,7 @@ struct ll_stretch {
     uint32_t op;
 };
 
-struct ll_build {
+struct ll_trace_build {
     struct ll_walk *walk;
     const struct ll_frame *frame; /* the one at work */
     struct ll_trace *trace;
@@ -50,33 +50,33 @@ struct ll_build {
 
 /* Each takes a frame of its kind from build->block. False when the frame cannot be used as a whole (then it
  * was complained about and counted as lost) or memory ran out (build->status). */
-bool ll_build_facts(struct ll_build *build);
-bool ll_build_definitions(struct ll_build *build);
-bool ll_build_ops(struct ll_build *build);
-bool ll_build_steps(struct ll_build *build);
-bool ll_build_cuts(struct ll_build *build);
-bool ll_build_end(struct ll_build *build);
+bool ll_build_facts(struct ll_trace_build *build);
+bool ll_build_definitions(struct ll_trace_build *build);
+bool ll_build_ops(struct ll_trace_build *build);
+bool ll_build_steps(struct ll_trace_build *build);
+bool ll_build_cuts(struct ll_trace_build *build);
+bool ll_build_end(struct ll_trace_build *build);
 
 /* Counts so much towards the growth limit, before anything is decoded or allocated for it. False when that is
  * too much; charging then refuses the frame, affording is silent. */
-bool ll_build_afford(struct ll_build *build, uint64_t count, uint64_t weight_each);
-bool ll_build_charge(struct ll_build *build, uint64_t count, uint64_t weight_each);
+bool ll_build_afford(struct ll_trace_build *build, uint64_t count, uint64_t weight_each);
+bool ll_build_charge(struct ll_trace_build *build, uint64_t count, uint64_t weight_each);
 
 /* Complains that the frame is lost, unless memory ran out. Always false. */
-bool ll_build_refuse(struct ll_build *build, const char *why);
+bool ll_build_refuse(struct ll_trace_build *build, const char *why);
 
 /* How many of the trace's ops have a smaller number than this one of the file. */
-uint32_t ll_build_ops_before(const struct ll_build *build, uint64_t file_op);
+uint32_t ll_build_ops_before(const struct ll_trace_build *build, uint64_t file_op);
 
 /* Always false, and sets the status. */
-bool ll_build_no_memory(struct ll_build *build);
+bool ll_build_no_memory(struct ll_trace_build *build);
 
 /* Makes room for steps up to this one; false when it cannot be afforded or memory ran out. */
-bool ll_build_reach_step(struct ll_build *build, uint64_t step);
+bool ll_build_reach_step(struct ll_trace_build *build, uint64_t step);
 
 /* Fills what only the end tells: steps, looks of tensors that nobody knows, losses. */
-bool ll_build_finish(struct ll_build *build);
+bool ll_build_finish(struct ll_trace_build *build);
 
-void ll_build_release(struct ll_build *build);
+void ll_build_release(struct ll_trace_build *build);
 
 #endif

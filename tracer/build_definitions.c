@@ -59,7 +59,7 @@ static uint32_t place(const struct ll_places *places, uint64_t number)
 }
 
 /* The place of a text among names, `count` when it is none of them or is lost. */
-static uint32_t find_name(const struct ll_build *build, uint64_t string, const char *const *names,
+static uint32_t find_name(const struct ll_trace_build *build, uint64_t string, const char *const *names,
                           uint32_t count)
 {
     uint32_t at = place(&build->strings, string), i = 0;
@@ -72,14 +72,14 @@ static uint32_t find_name(const struct ll_build *build, uint64_t string, const c
 
 #define FIND(build, string, names) find_name(build, string, names, sizeof names / sizeof names[0])
 
-static bool lose(struct ll_build *build, const char *what, uint64_t number, const char *why)
+static bool lose(struct ll_trace_build *build, const char *what, uint64_t number, const char *why)
 {
     return ll_walk_complain(build->walk, "frame %" PRIu32 " at byte %" PRIu64 ": %s %" PRIu64 " is lost: %s",
                             build->frame->number, build->frame->offset, what, number, why);
 }
 
 /* Room for numbers from `first` on; those that no frame defined stay lost. */
-static bool reserve(struct ll_build *build, struct ll_places *places, uint64_t first, uint64_t count)
+static bool reserve(struct ll_trace_build *build, struct ll_places *places, uint64_t first, uint64_t count)
 {
     uint64_t end = ll_add(first, count);
     if (first < places->count)
@@ -95,7 +95,7 @@ static bool reserve(struct ll_build *build, struct ll_places *places, uint64_t f
     return true;
 }
 
-static bool add_strings(struct ll_build *build, struct columns *columns, uint64_t first, uint64_t count)
+static bool add_strings(struct ll_trace_build *build, struct columns *columns, uint64_t first, uint64_t count)
 {
     struct ll_trace *trace = build->trace;
     struct ll_view text;
@@ -121,7 +121,7 @@ static bool add_strings(struct ll_build *build, struct columns *columns, uint64_
 }
 
 /* NULL, or why the desc is lost. */
-static const char *take_desc(struct ll_build *build, struct columns *columns, struct ll_desc *desc)
+static const char *take_desc(struct ll_trace_build *build, struct columns *columns, struct ll_desc *desc)
 {
     uint32_t dtype = FIND(build, next(columns, LL_DEF_DESC_DTYPE), dtype_names);
     uint64_t rank = next(columns, LL_DEF_DESC_RANK);
@@ -147,7 +147,7 @@ static const char *take_desc(struct ll_build *build, struct columns *columns, st
     return ll_fits(ll_size_bytes(&desc->shape)) ? NULL : "its size does not fit in 64 bits";
 }
 
-static bool add_descs(struct ll_build *build, struct columns *columns, uint64_t first, uint64_t count)
+static bool add_descs(struct ll_trace_build *build, struct columns *columns, uint64_t first, uint64_t count)
 {
     struct ll_trace *trace = build->trace;
     if (!ll_grow((void **)&trace->descs, &build->desc_capacity, trace->desc_count + count,
@@ -164,8 +164,8 @@ static bool add_descs(struct ll_build *build, struct columns *columns, uint64_t 
 }
 
 /* Attributes of keys that are not known here are left out of an op that is not known either. */
-static bool take_attrs(struct ll_build *build, struct columns *columns, uint64_t count, struct ll_attr *attrs,
-                       struct ll_op_view *view)
+static bool take_attrs(struct ll_trace_build *build, struct columns *columns, uint64_t count,
+                       struct ll_attr *attrs, struct ll_op_view *view)
 {
     bool known = true;
     for (uint64_t i = 0; i < count; i++) {
@@ -183,7 +183,7 @@ static bool take_attrs(struct ll_build *build, struct columns *columns, uint64_t
 }
 
 /* Descs of inputs or outputs with their shapes; false when one is lost. */
-static bool take_descs(struct ll_build *build, struct columns *columns, enum ll_definitions_tag tag,
+static bool take_descs(struct ll_trace_build *build, struct columns *columns, enum ll_definitions_tag tag,
                        uint32_t count, uint32_t *descs, struct ll_shape *shapes)
 {
     bool known = true;
@@ -225,7 +225,7 @@ static const char *check_counts(const struct ll_form *form)
 }
 
 /* NULL, or why the form is lost. All items of the columns are used up in any case. */
-static const char *take_form(struct ll_build *build, struct columns *columns, struct ll_form *form)
+static const char *take_form(struct ll_trace_build *build, struct columns *columns, struct ll_form *form)
 {
     struct ll_arena *arena = &build->trace->arena;
     uint64_t kind = next(columns, LL_DEF_FORM_KIND), phase = next(columns, LL_DEF_FORM_PHASE);
@@ -276,7 +276,7 @@ static const char *take_form(struct ll_build *build, struct columns *columns, st
                          : "its outputs do not take over storages as this kind of op does";
 }
 
-static bool add_forms(struct ll_build *build, struct columns *columns, uint64_t first, uint64_t count)
+static bool add_forms(struct ll_trace_build *build, struct columns *columns, uint64_t first, uint64_t count)
 {
     struct ll_trace *trace = build->trace;
     if (!ll_grow((void **)&trace->forms, &build->form_capacity, trace->form_count + count,
@@ -292,7 +292,7 @@ static bool add_forms(struct ll_build *build, struct columns *columns, uint64_t 
     return build->status == LL_OK;
 }
 
-static bool add_links(struct ll_build *build, struct columns *columns, uint64_t first, uint64_t count)
+static bool add_links(struct ll_trace_build *build, struct columns *columns, uint64_t first, uint64_t count)
 {
     struct ll_trace *trace = build->trace;
     if (!ll_grow((void **)&trace->links, &build->links_capacity, trace->links_count + count,
@@ -363,7 +363,7 @@ static const struct shape_of_column {
 
 /* Everything the frame claims to hold, before any of it is decoded. Ranks and attributes are charged by their
  * items: dimensions as a desc's eighth. */
-static bool charge(struct ll_build *build)
+static bool charge(struct ll_trace_build *build)
 {
     static const struct {
         uint8_t tag, weight;
@@ -401,7 +401,7 @@ static bool may_be_absent(unsigned tag)
 }
 
 /* Decodes all columns, each of the length that the others ask for. */
-static bool decode(struct ll_build *build, struct columns *columns)
+static bool decode(struct ll_trace_build *build, struct columns *columns)
 {
     struct ll_block *block = &build->block;
     for (unsigned tag = LL_DEF_STRING_SIZE; tag < LL_DEF_TAGS; tag++) {
@@ -420,7 +420,7 @@ static bool decode(struct ll_build *build, struct columns *columns)
     return true;
 }
 
-bool ll_build_definitions(struct ll_build *build)
+bool ll_build_definitions(struct ll_trace_build *build)
 {
     struct ll_block *block = &build->block;
     struct columns columns = {0};

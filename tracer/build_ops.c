@@ -22,7 +22,7 @@ static uint32_t place(const struct ll_places *places, uint64_t number)
 }
 
 /* Appends a tensor; room was made before. */
-static void add_tensor(struct ll_build *build, uint32_t desc, uint32_t storage, uint32_t producer)
+static void add_tensor(struct ll_trace_build *build, uint32_t desc, uint32_t storage, uint32_t producer)
 {
     struct ll_trace *trace = build->trace;
     if (storage == LL_NONE)
@@ -30,14 +30,15 @@ static void add_tensor(struct ll_build *build, uint32_t desc, uint32_t storage, 
     trace->tensors[trace->tensor_count++] = (struct ll_tensor){desc, storage, producer};
 }
 
-static void add_brought(struct ll_build *build, const struct ops *ops, uint64_t *brought, uint64_t ops_before)
+static void add_brought(struct ll_trace_build *build, const struct ops *ops, uint64_t *brought,
+                        uint64_t ops_before)
 {
     for (; *brought < ops->brought && ops->brought_before[*brought] == ops_before; ++*brought)
         add_tensor(build, place(&build->descs, ops->brought_desc[*brought]), LL_NONE, LL_NONE);
 }
 
 /* Outputs of an op that is lost; their descs, where its form is known. */
-static void add_orphans(struct ll_build *build, const struct ll_form *form, uint64_t count)
+static void add_orphans(struct ll_trace_build *build, const struct ll_form *form, uint64_t count)
 {
     for (uint64_t i = 0; i < count; i++)
         add_tensor(build, form ? form->outputs[i] : LL_NONE, LL_NONE, LL_NONE);
@@ -75,7 +76,7 @@ static bool inputs_agree(const struct ll_trace *trace, const struct ll_form *for
     return true;
 }
 
-uint32_t ll_build_ops_before(const struct ll_build *build, uint64_t file_op)
+uint32_t ll_build_ops_before(const struct ll_trace_build *build, uint64_t file_op)
 {
     uint64_t before = 0;
     for (uint64_t i = 0; i < build->stretch_count && build->stretches[i].file_op < file_op; i++) {
@@ -88,7 +89,7 @@ uint32_t ll_build_ops_before(const struct ll_build *build, uint64_t file_op)
 }
 
 /* The op of this number in the file, as it is numbered in the trace; LL_NONE when it is lost. */
-static uint32_t find_op(const struct ll_build *build, uint64_t file_op)
+static uint32_t find_op(const struct ll_trace_build *build, uint64_t file_op)
 {
     uint64_t low = 0, high = build->stretch_count;
     while (low < high) {
@@ -108,7 +109,7 @@ static uint32_t find_op(const struct ll_build *build, uint64_t file_op)
 
 /* Controls are distances between ops, and a hole changes those that reach across it: such an op gets links of
  * its own, without the controls that are lost. */
-static bool renumber_controls(struct ll_build *build, uint64_t file_op, uint32_t *number)
+static bool renumber_controls(struct ll_trace_build *build, uint64_t file_op, uint32_t *number)
 {
     struct ll_trace *trace = build->trace;
     const struct ll_links old = trace->links[*number];
@@ -143,7 +144,7 @@ static bool controls_agree(const struct ll_trace *trace, const struct ll_links *
 }
 
 /* Remembers where numbering begins anew: at the first op, and after each hole. */
-static bool note_stretch(struct ll_build *build, uint64_t file_op)
+static bool note_stretch(struct ll_trace_build *build, uint64_t file_op)
 {
     const struct ll_trace *trace = build->trace;
     const struct ll_stretch *last = build->stretch_count ? &build->stretches[build->stretch_count - 1] : NULL;
@@ -157,8 +158,8 @@ static bool note_stretch(struct ll_build *build, uint64_t file_op)
 }
 
 /* The op without its outputs; false when something about it cannot be. */
-static bool take_op(struct ll_build *build, struct ops *ops, uint64_t i, uint32_t form_number, uint32_t links,
-                    struct ll_op *op)
+static bool take_op(struct ll_trace_build *build, struct ops *ops, uint64_t i, uint32_t form_number,
+                    uint32_t links, struct ll_op *op)
 {
     struct ll_trace *trace = build->trace;
     const struct ll_form *form = &trace->forms[form_number];
@@ -187,7 +188,8 @@ static bool take_op(struct ll_build *build, struct ops *ops, uint64_t i, uint32_
     return true;
 }
 
-static void add_outputs(struct ll_build *build, const struct ll_form *form, const struct ll_links *links)
+static void add_outputs(struct ll_trace_build *build, const struct ll_form *form,
+                        const struct ll_links *links)
 {
     struct ll_trace *trace = build->trace;
     uint32_t producer = (uint32_t)trace->op_count;
@@ -201,7 +203,7 @@ static void add_outputs(struct ll_build *build, const struct ll_form *form, cons
         add_tensor(build, form->outputs[i], outputs[i].storage, producer);
 }
 
-static void add_op(struct ll_build *build, struct ops *ops, uint64_t i)
+static void add_op(struct ll_trace_build *build, struct ops *ops, uint64_t i)
 {
     struct ll_trace *trace = build->trace;
     uint32_t form_number = place(&build->forms, ops->form[i]), links = place(&build->links, ops->links[i]);
@@ -222,7 +224,7 @@ static void add_op(struct ll_build *build, struct ops *ops, uint64_t i)
 }
 
 /* Inputs, outputs and controls of all ops: what following them will cost. */
-static uint64_t count_refs(const struct ll_build *build, const struct ops *ops)
+static uint64_t count_refs(const struct ll_trace_build *build, const struct ops *ops)
 {
     uint64_t refs = 0;
     for (uint64_t i = 0; i < ops->count; i++) {
@@ -235,7 +237,7 @@ static uint64_t count_refs(const struct ll_build *build, const struct ops *ops)
     return refs;
 }
 
-static bool decode(struct ll_build *build, struct ops *ops)
+static bool decode(struct ll_trace_build *build, struct ops *ops)
 {
     struct ll_block *block = &build->block;
     const uint64_t *first = ll_block_numbers(block, LL_OPS_FIRST, 3);
@@ -273,7 +275,7 @@ static bool decode(struct ll_build *build, struct ops *ops)
 }
 
 /* Room for all that the frame holds, and for the tensors that are missing before it. */
-static bool make_room(struct ll_build *build, const struct ops *ops)
+static bool make_room(struct ll_trace_build *build, const struct ops *ops)
 {
     struct ll_trace *trace = build->trace;
     if (ops->first_op < build->next_op || ops->first_tensor < trace->tensor_count)
@@ -295,7 +297,7 @@ static bool make_room(struct ll_build *build, const struct ops *ops)
     return true;
 }
 
-static void report(const struct ll_build *build, const struct ops *ops)
+static void report(const struct ll_trace_build *build, const struct ops *ops)
 {
     const struct ll_frame *frame = build->frame;
     if (ops->without_definitions)
@@ -310,7 +312,7 @@ static void report(const struct ll_build *build, const struct ops *ops)
                          frame->number, frame->offset, ops->contradicting, ops->count);
 }
 
-bool ll_build_ops(struct ll_build *build)
+bool ll_build_ops(struct ll_trace_build *build)
 {
     struct ops ops = {0};
     if (!decode(build, &ops) || !make_room(build, &ops))

@@ -16,7 +16,7 @@ bool ll_numbers_add(struct ll_numbers *numbers, uint64_t value)
     return true;
 }
 
-bool ll_rows_make(struct ll_rows *rows, uint64_t capacity)
+bool ll_waiting_ops_make(struct ll_waiting_ops *rows, uint64_t capacity)
 {
     rows->capacity = capacity;
     rows->ops = calloc(capacity, sizeof *rows->ops);
@@ -24,13 +24,13 @@ bool ll_rows_make(struct ll_rows *rows, uint64_t capacity)
     return rows->ops && rows->column;
 }
 
-void ll_rows_release(struct ll_rows *rows)
+void ll_waiting_ops_release(struct ll_waiting_ops *rows)
 {
     free(rows->ops);
     free(rows->brought_before.values);
     free(rows->brought_desc.values);
     free(rows->column);
-    *rows = (struct ll_rows){0};
+    *rows = (struct ll_waiting_ops){0};
 }
 
 uint64_t ll_encode_facts(struct ll_bytes *out, const struct ll_fact *facts, uint64_t count)
@@ -197,13 +197,13 @@ uint64_t ll_encode_definitions(struct ll_bytes *out, struct ll_tables *tables,
         ll_put_column(out, tag, encoding, (rows)->column, (rows)->count);                                    \
     } while (0)
 
-static void put_gaps(struct ll_bytes *out, const struct ll_rows *rows, uint64_t base_ns)
+static void put_gaps(struct ll_bytes *out, const struct ll_waiting_ops *rows, uint64_t base_ns)
 {
     uint64_t end_ns[LL_TRACKS];
     for (int i = 0; i < LL_TRACKS; i++)
         end_ns[i] = base_ns;
     for (uint64_t i = 0; i < rows->count; i++) {
-        const struct ll_row *op = &rows->ops[i];
+        const struct ll_waiting_op *op = &rows->ops[i];
         uint64_t *end = &end_ns[op->thread % LL_TRACKS];
         rows->column[i] = ll_zigzag(op->start_ns - *end);
         *end = op->start_ns + op->duration_ns;
@@ -212,7 +212,7 @@ static void put_gaps(struct ll_bytes *out, const struct ll_rows *rows, uint64_t 
 }
 
 static void put_output_counts(struct ll_bytes *out, const struct ll_tables *tables,
-                              const struct ll_rows *rows)
+                              const struct ll_waiting_ops *rows)
 {
     for (uint64_t i = 0; i < rows->count; i++) {
         const struct ll_form_key *key = tables->forms.entries[rows->ops[i].form].bytes;
@@ -221,7 +221,8 @@ static void put_output_counts(struct ll_bytes *out, const struct ll_tables *tabl
     ll_put_column(out, LL_OPS_OUTPUTS, LL_PLAIN, rows->column, rows->count);
 }
 
-uint64_t ll_encode_ops(struct ll_bytes *out, const struct ll_tables *tables, const struct ll_rows *rows)
+uint64_t ll_encode_ops(struct ll_bytes *out, const struct ll_tables *tables,
+                       const struct ll_waiting_ops *rows)
 {
     const uint64_t base_ns = rows->count ? rows->ops[0].start_ns : 0;
     const uint64_t first[] = {rows->first_op, rows->first_tensor, base_ns};

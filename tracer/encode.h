@@ -17,15 +17,15 @@ struct ll_numbers {
 };
 
 /* An op as it waits to be written. */
-struct ll_row {
+struct ll_waiting_op {
     uint32_t form, links, step, thread;
     uint64_t start_ns, duration_ns;
 };
 
 /* Ops that wait, and the tensors that were brought between them. */
-struct ll_rows {
+struct ll_waiting_ops {
     uint64_t first_op, first_tensor; /* numbers of the first op and tensor that are not written */
-    struct ll_row *ops;
+    struct ll_waiting_op *ops;
     uint64_t count, capacity;
     uint64_t refs;                                  /* inputs, outputs and controls of these ops */
     struct ll_numbers brought_before, brought_desc; /* see LL_OPS_BROUGHT_BEFORE */
@@ -33,8 +33,8 @@ struct ll_rows {
 };
 
 /* False when memory ran out; release in any case. */
-bool ll_rows_make(struct ll_rows *rows, uint64_t capacity);
-void ll_rows_release(struct ll_rows *rows);
+bool ll_waiting_ops_make(struct ll_waiting_ops *rows, uint64_t capacity);
+void ll_waiting_ops_release(struct ll_waiting_ops *rows);
 
 /* How many of each the file has. */
 struct ll_written {
@@ -50,7 +50,8 @@ uint64_t ll_encode_definitions(struct ll_bytes *out, struct ll_tables *tables,
 
 /* The rows that wait; steps from `first` on (kind LL_FRAME_STEPS or LL_FRAME_CUTS); the last content of all,
  * with how many of each there are. */
-uint64_t ll_encode_ops(struct ll_bytes *out, const struct ll_tables *tables, const struct ll_rows *rows);
+uint64_t ll_encode_ops(struct ll_bytes *out, const struct ll_tables *tables,
+                       const struct ll_waiting_ops *rows);
 uint64_t ll_encode_steps(struct ll_bytes *out, enum ll_frame_kind kind, const struct ll_step *steps,
                          uint64_t first, uint64_t count);
 uint64_t ll_encode_end(struct ll_bytes *out, uint64_t ops, uint64_t tensors, uint64_t steps);

@@ -42,7 +42,7 @@ enum ll_frame_kind {
     LL_FRAME_DEFINITIONS, /* strings, descs, forms and links that are new since the last such frame */
     LL_FRAME_OPS,         /* ops and the tensors that were brought between them */
     LL_FRAME_STEPS,       /* steps that have ended */
-    LL_FRAME_END,         /* the recorder ended in peace; how many there are of everything */
+    LL_FRAME_END,         /* the recording ended normally; how many there are of everything */
     LL_FRAME_CUTS /* steps found when all was recorded: they replace those of LL_FRAME_STEPS; since 1.1 */
 };
 

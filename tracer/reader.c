@@ -11,9 +11,9 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-static bool build_frame(struct ll_build *build, const struct ll_frame *frame)
+static bool build_frame(struct ll_trace_build *build, const struct ll_frame *frame)
 {
-    static bool (*const builders[])(struct ll_build *) = {
+    static bool (*const builders[])(struct ll_trace_build *) = {
         [LL_FRAME_FACTS] = ll_build_facts, [LL_FRAME_DEFINITIONS] = ll_build_definitions,
         [LL_FRAME_OPS] = ll_build_ops,     [LL_FRAME_STEPS] = ll_build_steps,
         [LL_FRAME_END] = ll_build_end,     [LL_FRAME_CUTS] = ll_build_cuts,
@@ -27,7 +27,7 @@ static bool build_frame(struct ll_build *build, const struct ll_frame *frame)
     return builders[frame->kind](build);
 }
 
-static enum ll_status build_all(struct ll_build *build)
+static enum ll_status build_all(struct ll_trace_build *build)
 {
     for (;;) {
         struct ll_frame frame;
@@ -63,7 +63,7 @@ struct ll_trace *ll_trace_parse(const void *bytes, size_t size, const char *name
     if (!trace)
         *status = LL_NO_MEMORY;
     if (*status == LL_OK) {
-        struct ll_build build = {.walk = &walk, .trace = trace};
+        struct ll_trace_build build = {.walk = &walk, .trace = trace};
         trace->file_bytes = size;
         *status = build_all(&build);
         if (*status == LL_OK)

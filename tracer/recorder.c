@@ -50,7 +50,7 @@ struct ll_recorder {
 
     struct ll_writer *writer;
     struct ll_tables tables;
-    struct ll_rows rows;
+    struct ll_waiting_ops rows;
     struct ll_written written;
     uint64_t waiting_text_bytes; /* of strings that are not written */
     struct ll_bytes content;
@@ -101,7 +101,7 @@ static void add_definitions(struct ll_recorder *recorder)
 
 static void add_ops(struct ll_recorder *recorder)
 {
-    struct ll_rows *rows = &recorder->rows;
+    struct ll_waiting_ops *rows = &recorder->rows;
     uint64_t weight = ll_encode_ops(&recorder->content, &recorder->tables, rows);
     add_frame(recorder, rows->count, weight);
     rows->first_op += rows->count;
@@ -194,23 +194,23 @@ static struct seen recognise(struct ll_recorder *recorder, const struct ll_recor
 static bool add_row(struct ll_recorder *recorder, const struct ll_record *record, uint32_t step,
                     struct seen seen)
 {
-    struct ll_rows *rows = &recorder->rows;
+    struct ll_waiting_ops *rows = &recorder->rows;
     if (!ll_tables_add_tensors(&recorder->tables, record->outputs, record->output_count, 0))
         return false;
     uint64_t start_ns = record->start_ns > recorder->origin_ns ? record->start_ns - recorder->origin_ns : 0;
-    rows->ops[rows->count++] = (struct ll_row){.form = seen.form,
-                                               .links = seen.links,
-                                               .step = step,
-                                               .thread = record->thread,
-                                               .start_ns = start_ns,
-                                               .duration_ns = record->duration_ns};
+    rows->ops[rows->count++] = (struct ll_waiting_op){.form = seen.form,
+                                                      .links = seen.links,
+                                                      .step = step,
+                                                      .thread = record->thread,
+                                                      .start_ns = start_ns,
+                                                      .duration_ns = record->duration_ns};
     rows->refs += (uint64_t)record->input_count + record->output_count + record->control_count;
     return true;
 }
 
 static bool rows_are_due(const struct ll_recorder *recorder)
 {
-    const struct ll_rows *rows = &recorder->rows;
+    const struct ll_waiting_ops *rows = &recorder->rows;
     const struct ll_tables *tables = &recorder->tables;
     uint64_t new_definitions = (uint64_t)(tables->forms.count - recorder->written.forms) +
                                (tables->links.count - recorder->written.links) +
@@ -291,14 +291,14 @@ void ll_recorder_facts(struct ll_recorder *recorder, const struct ll_fact *facts
 static bool prepare(struct ll_recorder *recorder)
 {
     recorder->history = calloc(HISTORY, sizeof *recorder->history);
-    return recorder->history && ll_rows_make(&recorder->rows, FLUSH_OPS);
+    return recorder->history && ll_waiting_ops_make(&recorder->rows, FLUSH_OPS);
 }
 
 static void free_recorder(struct ll_recorder *recorder)
 {
     ll_notes_release(&recorder->notes);
     ll_tables_release(&recorder->tables);
-    ll_rows_release(&recorder->rows);
+    ll_waiting_ops_release(&recorder->rows);
     ll_bytes_release(&recorder->content);
     free(recorder->history);
     free(recorder->form_at);
@@ -425,7 +425,7 @@ uint32_t ll_recorder_desc(struct ll_recorder *recorder, const char *name, const 
 
 uint32_t ll_recorder_tensor(struct ll_recorder *recorder, uint32_t desc)
 {
-    struct ll_rows *rows = &recorder->rows;
+    struct ll_waiting_ops *rows = &recorder->rows;
     digest(recorder);
     if (recorder->status != LL_OK)
         return LL_NONE;

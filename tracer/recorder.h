@@ -55,8 +55,8 @@ struct ll_record {
     const uint32_t *controls; /* ops, in the order of struct ll_links: order, storage, gap */
     uint32_t control_count, storage_count, gap_count;
     uint64_t start_ns, duration_ns; /* start by ll_now_ns; both zero in a dry run */
-    bool
-        lasting; /* the record and all it points to stay as they are until the step ends: nothing is copied */
+    /* The record and all it points to stay as they are until the step ends: nothing is copied. */
+    bool lasting;
 };
 uint32_t ll_recorder_op(struct ll_recorder *recorder, const struct ll_record *record);
 

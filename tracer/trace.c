@@ -128,12 +128,12 @@ static void enter(const struct ll_trace *trace, struct hazards *hazards, uint32_
         }
 }
 
-enum ll_edge ll_edge_of(const struct ll_trace *trace, uint32_t op, uint32_t dep)
+enum ll_edge_kind ll_edge_of(const struct ll_trace *trace, uint32_t op, uint32_t dep)
 {
     const struct ll_form *form = &trace->forms[trace->ops[op].form];
     const struct ll_links *links = &trace->links[trace->ops[op].links];
     uint32_t ordered = links->control_count - links->storage_count - links->gap_count;
-    enum ll_edge edge = LL_EDGE_STORAGE; /* unless a reason is found, it is that of an overwriting op */
+    enum ll_edge_kind edge = LL_EDGE_STORAGE; /* unless a reason is found, it is that of an overwriting op */
     for (uint32_t i = 0; i < form->view.input_count; i++)
         if (trace->tensors[ll_op_input(trace, op, i)].producer == dep)
             return LL_EDGE_DATA;
@@ -145,7 +145,7 @@ enum ll_edge ll_edge_of(const struct ll_trace *trace, uint32_t op, uint32_t dep)
     return edge;
 }
 
-const char *ll_edge_name(enum ll_edge edge)
+const char *ll_edge_name(enum ll_edge_kind edge)
 {
     static const char *const names[] = {
 #define X(word, name, doc) name,

@@ -102,7 +102,7 @@ struct ll_trace {
     struct ll_step *steps;
     uint64_t step_count;
     uint64_t file_bytes;
-    bool closed;          /* the recorder ended in peace */
+    bool closed;          /* the recording ended normally */
     uint64_t lost_bytes;  /* of the file, unreadable */
     uint64_t lost_frames; /* complete but damaged, or needing a damaged one */
     uint64_t lost_ops;    /* known to be missing; a cut-off tail is of unknown length */
@@ -135,9 +135,9 @@ const struct ll_deps *ll_trace_deps(const struct ll_trace *trace, struct ll_aren
     X(DATA, "data", "it reads what the other wrote")                                                         \
     X(STORAGE, "storage", "it overwrites what the other read or wrote")                                      \
     X(ORDER, "order", "the program did one after the other")                                                 \
-    X(GAP, "gap", "between them the program did something that nobody saw")
+    X(GAP, "gap", "between them the program did something that was not recorded")
 
-enum ll_edge {
+enum ll_edge_kind {
 #define X(word, name, doc) LL_EDGE_##word,
     LL_EDGE_LIST(X)
 #undef X
@@ -145,10 +145,10 @@ enum ll_edge {
 };
 
 /* The first of these reasons that holds for a dependency of ll_trace_deps; its name, static storage. */
-enum ll_edge ll_edge_of(const struct ll_trace *trace, uint32_t op, uint32_t dep);
-const char *ll_edge_name(enum ll_edge edge);
+enum ll_edge_kind ll_edge_of(const struct ll_trace *trace, uint32_t op, uint32_t dep);
+const char *ll_edge_name(enum ll_edge_kind edge);
 
-/* The whole truth about a trace as assertions: NULL when every reference points to something, every
+/* Checks every invariant of a trace: NULL when every reference points to something, every
  * input exists before it is read, sizes fit and the counts of known kinds are those of the op table;
  * otherwise what is wrong, as text in the arena. The reader calls it on whatever it accepts. */
 const char *ll_trace_check(const struct ll_trace *trace, struct ll_arena *arena);

@@ -103,7 +103,7 @@ static enum ll_status open_header(struct ll_walk *walk)
     uint64_t size = bytes_left(walk);
     bool ours = !header.failed && size > 0 && size < header.size && memcmp(walk->at, header.data, size) == 0;
     ll_bytes_release(&header);
-    ll_walk_complain(walk, ours ? "the file is cut off inside its header" : "this is no Leadline trace");
+    ll_walk_complain(walk, ours ? "the file is cut off inside its header" : "this is not a Leadline trace");
     return ours ? LL_DAMAGED : LL_NOT_OURS;
 }
 
@@ -211,7 +211,7 @@ static void check_end(struct ll_walk *walk)
     if (!walk->index)
         ll_walk_complain(
             walk,
-            "the index is missing or damaged: the recorder did not end in peace, or the file was cut off");
+            "the index is missing or damaged: the recording did not end normally, or the file was cut off");
     else if (walk->index_count > walk->next_number)
         count_missing(walk, (uint32_t)walk->index_count);
 }

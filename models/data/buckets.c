@@ -29,7 +29,7 @@ static uint32_t bucket_of(const struct ll_buckets *buckets, const struct ll_pair
 }
 
 /* By the words of the sentence, so that no sentence that is held back is learned elsewhere. */
-static enum ll_part part_of(const struct ll_corpus *corpus, const struct ll_pair *pair)
+static enum ll_data_part part_of(const struct ll_corpus *corpus, const struct ll_pair *pair)
 {
     uint64_t hash = 0;
     for (uint64_t i = 0; i < pair->source_words; i++)
@@ -55,7 +55,7 @@ bool ll_buckets_sort(struct ll_buckets *buckets, const struct ll_corpus *corpus,
     }
     for (uint64_t i = 0; i < corpus->pair_count; i++) {
         uint32_t bucket = bucket_of(buckets, &corpus->pairs[i]);
-        enum ll_part part = part_of(corpus, &corpus->pairs[i]);
+        enum ll_data_part part = part_of(corpus, &corpus->pairs[i]);
         if (bucket < count)
             buckets->of[bucket][part].pairs[buckets->of[bucket][part].count++] = i;
     }

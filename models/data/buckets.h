@@ -43,7 +43,7 @@ uint32_t ll_buckets_choose(const struct ll_buckets *buckets, uint64_t seed, uint
 struct ll_batch {
     const struct ll_buckets *buckets;
     uint32_t bucket;
-    enum ll_part part;
+    enum ll_data_part part;
     uint64_t size, seed, step;
 };
 

@@ -16,7 +16,7 @@ enum { LL_MOST_SHAPES = 16 };
 struct ll_drawings {
     uint64_t height, width, classes, seed;
     uint64_t most; /* shapes of one drawing, from 1 to LL_MOST_SHAPES */
-    enum ll_part part;
+    enum ll_data_part part;
 };
 
 /* Around a shape, in pixels; right and bottom are the first ones outside. Class 0: there is none. */

@@ -15,7 +15,7 @@ bool ll_idx_parse(const void *bytes, size_t size, const char *name, struct ll_id
     const uint8_t *at = bytes;
     struct ll_place place = {.file = name};
     if (size < HEAD || at[0] != 0 || at[1] != 0)
-        return ll_complain(diags, place, "this is no IDX file: it does not begin with two zeros");
+        return ll_complain(diags, place, "this is not an IDX file: it does not begin with two zeros");
     if (at[2] != BYTES)
         return ll_complain(diags, place, "elements of type 0x%02x: expected bytes, type 0x08", at[2]);
     if (at[3] < 1 || at[3] > LL_IDX_RANK || size < HEAD + 4u * at[3])

@@ -15,7 +15,7 @@ static uint64_t key_of(const struct ll_images *images, uint64_t stream)
 
 static uint64_t chosen(const struct ll_images *images, uint64_t sample)
 {
-    return ll_part_choose(images->part, images->taken->count, key_of(images, TAKEN), sample);
+    return ll_data_part_choose(images->part, images->taken->count, key_of(images, TAKEN), sample);
 }
 
 static int32_t label_of(const struct ll_images *images, uint64_t sample)

@@ -15,9 +15,9 @@
 
 struct ll_images {
     uint64_t height, width, channels, classes, seed;
-    enum ll_part part;
-    const struct ll_image_set
-        *taken; /* where they come from, which suits the above; NULL: nobody took them */
+    enum ll_data_part part;
+    /* Photographs of this size and number of classes; NULL: images are generated. */
+    const struct ll_image_set *taken;
 };
 
 /* The class of samples first..first + count - 1, each from 0 to classes - 1. */

@@ -5,7 +5,7 @@
 
 #include <assert.h>
 
-uint64_t ll_part_choose(enum ll_part part, uint64_t count, uint64_t seed, uint64_t i)
+uint64_t ll_data_part_choose(enum ll_data_part part, uint64_t count, uint64_t seed, uint64_t i)
 {
     const uint64_t group = LL_ONE_HELD_BACK_OF;
     uint64_t held_back = count / group;

@@ -8,14 +8,15 @@
 
 enum { LENGTHS, WORDS, MOST_DRAWS = 1000 };
 
-static uint64_t key_of(const struct ll_reversals *r, int stream, enum ll_part part, uint64_t step)
+static uint64_t key_of(const struct ll_reversals *r, int stream, enum ll_data_part part, uint64_t step)
 {
     uint64_t key = ll_random_key(r->seed, (uint64_t)stream * LL_PART_COUNT + (uint64_t)part);
     return ll_random_key(key, step);
 }
 
 /* Words are taken off one by one, from a random sentence or the next one that has two. */
-void ll_reversals_lengths(const struct ll_reversals *r, enum ll_part part, uint64_t step, int32_t *lengths)
+void ll_reversals_lengths(const struct ll_reversals *r, enum ll_data_part part, uint64_t step,
+                          int32_t *lengths)
 {
     uint64_t key = key_of(r, LENGTHS, part, step);
     assert(r->missing <= r->batch * (r->longest - 1));
@@ -29,7 +30,7 @@ void ll_reversals_lengths(const struct ll_reversals *r, enum ll_part part, uint6
     }
 }
 
-void ll_reversals_words(const struct ll_reversals *r, enum ll_part part, uint64_t step, uint64_t i,
+void ll_reversals_words(const struct ll_reversals *r, enum ll_data_part part, uint64_t step, uint64_t i,
                         uint64_t length, int32_t *words)
 {
     uint64_t key = ll_random_key(key_of(r, WORDS, part, step), i), drawn = 0;

@@ -21,11 +21,11 @@ struct ll_reversals {
 };
 
 /* How many words each sentence of a step's batch has. missing is at most batch * (longest - 1). */
-void ll_reversals_lengths(const struct ll_reversals *reversals, enum ll_part part, uint64_t step,
+void ll_reversals_lengths(const struct ll_reversals *reversals, enum ll_data_part part, uint64_t step,
                           int32_t *lengths);
 
 /* The words of sentence i, which has so many. */
-void ll_reversals_words(const struct ll_reversals *reversals, enum ll_part part, uint64_t step, uint64_t i,
-                        uint64_t length, int32_t *words);
+void ll_reversals_words(const struct ll_reversals *reversals, enum ll_data_part part, uint64_t step,
+                        uint64_t i, uint64_t length, int32_t *words);
 
 #endif

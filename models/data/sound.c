@@ -158,7 +158,7 @@ bool ll_sound_parse(const void *bytes, size_t size, const char *name, struct ll_
         size >= 12 && memcmp(bytes, "RIFF", 4) == 0 && memcmp((const char *)bytes + 8, "WAVE", 4) == 0;
     bool is_sphere = size >= 16 && memcmp(bytes, "NIST_1A\n", 8) == 0;
     if (!is_wave && !is_sphere)
-        return ll_complain(diags, place, "this is no sound: expected RIFF WAVE or NIST SPHERE");
+        return ll_complain(diags, place, "this is not a sound file: expected RIFF WAVE or NIST SPHERE");
     return (is_wave ? read_wave(bytes, size, place, &pcm, diags)
                     : read_sphere(bytes, size, place, &pcm, diags)) &&
            take(&pcm, place, arena, sound, diags);

@@ -42,12 +42,13 @@ static uint64_t held_frames(const struct ll_tones *tones, uint64_t sample, uint6
     return LEAST_FRAMES + bits(tones, sample, HOLD, i) % (LL_SPECTRUM_FRAMES_A_TONE - LEAST_FRAMES + 1);
 }
 
-uint64_t ll_spectra_labels(const struct ll_spectra *spectra, enum ll_part part, uint64_t i, int32_t *labels)
+uint64_t ll_spectra_labels(const struct ll_spectra *spectra, enum ll_data_part part, uint64_t i,
+                           int32_t *labels)
 {
     return ll_tones_labels(&spectra->tones[part], i, labels);
 }
 
-uint64_t ll_spectra_frames(const struct ll_spectra *spectra, enum ll_part part, uint64_t i)
+uint64_t ll_spectra_frames(const struct ll_spectra *spectra, enum ll_data_part part, uint64_t i)
 {
     const struct ll_tones *tones = &spectra->tones[part];
     uint64_t frames = 2 * LL_SILENT_FRAMES;
@@ -87,7 +88,8 @@ static double middle_of(const struct ll_spectra *spectra, const struct ll_tones 
     return half * (side + (place + 0.5) / TONES_A_SIDE + off);
 }
 
-void ll_spectra_features(const struct ll_spectra *spectra, enum ll_part part, uint64_t i, float *features)
+void ll_spectra_features(const struct ll_spectra *spectra, enum ll_data_part part, uint64_t i,
+                         float *features)
 {
     const struct ll_tones *tones = &spectra->tones[part];
     const uint64_t bins = spectra->bins, count = ll_tones_count(tones, i);

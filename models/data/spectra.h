@@ -24,8 +24,10 @@ struct ll_spectra ll_spectra_of(uint64_t kinds, uint64_t frames, uint64_t bins, 
 uint64_t ll_spectra_most_labels(uint64_t frames);
 
 /* What an utterance says, its frames, and features[frames, bins]. */
-uint64_t ll_spectra_labels(const struct ll_spectra *spectra, enum ll_part part, uint64_t i, int32_t *labels);
-uint64_t ll_spectra_frames(const struct ll_spectra *spectra, enum ll_part part, uint64_t i);
-void ll_spectra_features(const struct ll_spectra *spectra, enum ll_part part, uint64_t i, float *features);
+uint64_t ll_spectra_labels(const struct ll_spectra *spectra, enum ll_data_part part, uint64_t i,
+                           int32_t *labels);
+uint64_t ll_spectra_frames(const struct ll_spectra *spectra, enum ll_data_part part, uint64_t i);
+void ll_spectra_features(const struct ll_spectra *spectra, enum ll_data_part part, uint64_t i,
+                         float *features);
 
 #endif

@@ -23,12 +23,13 @@ bool ll_speech_of_tones(struct ll_speech *speech, uint64_t kinds, uint64_t most_
     return speech->sound != NULL;
 }
 
-static const struct ll_utterance *utterance_of(const struct ll_speech *speech, enum ll_part part, uint64_t i)
+static const struct ll_utterance *utterance_of(const struct ll_speech *speech, enum ll_data_part part,
+                                               uint64_t i)
 {
-    return &speech->spoken->at[ll_part_choose(part, speech->spoken->count, speech->seed, i)];
+    return &speech->spoken->at[ll_data_part_choose(part, speech->spoken->count, speech->seed, i)];
 }
 
-uint64_t ll_speech_labels(const struct ll_speech *speech, enum ll_part part, uint64_t i, int32_t *labels)
+uint64_t ll_speech_labels(const struct ll_speech *speech, enum ll_data_part part, uint64_t i, int32_t *labels)
 {
     if (!speech->spoken)
         return ll_tones_labels(&speech->tones[part], i, labels);
@@ -37,12 +38,12 @@ uint64_t ll_speech_labels(const struct ll_speech *speech, enum ll_part part, uin
     return said->count;
 }
 
-uint64_t ll_speech_frames(const struct ll_speech *speech, enum ll_part part, uint64_t i)
+uint64_t ll_speech_frames(const struct ll_speech *speech, enum ll_data_part part, uint64_t i)
 {
     return speech->spoken ? utterance_of(speech, part, i)->frames : ll_tones_frames(&speech->tones[part], i);
 }
 
-void ll_speech_features(const struct ll_speech *speech, enum ll_part part, uint64_t i, float *features)
+void ll_speech_features(const struct ll_speech *speech, enum ll_data_part part, uint64_t i, float *features)
 {
     if (!speech->spoken) {
         ll_tones_speak(&speech->tones[part], i, speech->cepstra, speech->sound, features);

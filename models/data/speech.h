@@ -25,8 +25,9 @@ bool ll_speech_of_tones(struct ll_speech *speech, uint64_t kinds, uint64_t most_
                         struct ll_arena *arena);
 
 /* What is said, at most most_labels labels; how many frames it takes; features[frames, LL_FEATURES]. */
-uint64_t ll_speech_labels(const struct ll_speech *speech, enum ll_part part, uint64_t i, int32_t *labels);
-uint64_t ll_speech_frames(const struct ll_speech *speech, enum ll_part part, uint64_t i);
-void ll_speech_features(const struct ll_speech *speech, enum ll_part part, uint64_t i, float *features);
+uint64_t ll_speech_labels(const struct ll_speech *speech, enum ll_data_part part, uint64_t i,
+                          int32_t *labels);
+uint64_t ll_speech_frames(const struct ll_speech *speech, enum ll_data_part part, uint64_t i);
+void ll_speech_features(const struct ll_speech *speech, enum ll_data_part part, uint64_t i, float *features);
 
 #endif

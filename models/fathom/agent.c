@@ -18,8 +18,8 @@ static void read_row(const struct ll_runner *runner, const struct ll_value *valu
         actions[i] = ll_runner_element(runner, values, row * LL_ACTION_COUNT + i);
 }
 
-struct ll_moment ll_table_act(const struct ll_table *table, const struct ll_runner *runner, uint64_t row,
-                              double epsilon, uint64_t random_bits)
+struct ll_moment ll_game_table_act(const struct ll_game_table *table, const struct ll_runner *runner,
+                                   uint64_t row, double epsilon, uint64_t random_bits)
 {
     double values[LL_ACTION_COUNT];
     read_row(runner, table->values, row, values);
@@ -45,12 +45,12 @@ static double epsilon_of(const struct ll_agent *agent)
 static void play_on(struct ll_agent *agent, struct ll_runner *runner)
 {
     uint8_t frame[LL_SCREEN_PIXELS];
-    const struct ll_table *playing = &agent->playing;
+    const struct ll_game_table *playing = &agent->playing;
     ll_runner_run(runner, playing->program, agent->steps);
     memcpy(frame, ll_player_frame(playing->players), sizeof frame);
-    ll_replay_add(
-        agent->replay, frame,
-        ll_table_act(playing, runner, 0, epsilon_of(agent), ll_agent_draw(agent, LL_ACTING, agent->acted++)));
+    ll_replay_add(agent->replay, frame,
+                  ll_game_table_act(playing, runner, 0, epsilon_of(agent),
+                                    ll_agent_draw(agent, LL_ACTING, agent->acted++)));
 }
 
 static void draw_batch(struct ll_agent *agent)
@@ -85,9 +85,10 @@ static void prepare_learning(struct ll_agent *agent, struct ll_runner *runner)
 /* All games go on by what the last step has said. */
 static void play_all(struct ll_agent *agent, struct ll_runner *runner)
 {
-    const struct ll_table *playing = &agent->playing;
+    const struct ll_game_table *playing = &agent->playing;
     for (uint64_t row = 0; agent->steps > 0 && row < playing->count; row++)
-        ll_table_act(playing, runner, row, playing_epsilon, ll_agent_draw(agent, LL_ACTING, agent->acted++));
+        ll_game_table_act(playing, runner, row, playing_epsilon,
+                          ll_agent_draw(agent, LL_ACTING, agent->acted++));
 }
 
 /* A step that is asked for again learns from the same batch again. */
@@ -102,7 +103,7 @@ static uint32_t begin_step(void *context, struct ll_runner *runner, uint64_t ste
 }
 
 /* Each row of the table a player with games of its own. */
-static bool seat(struct ll_agent *agent, struct ll_table *table)
+static bool seat(struct ll_agent *agent, struct ll_game_table *table)
 {
     table->players = ll_alloc(&agent->arena, table->count, sizeof *table->players);
     for (uint64_t i = 0; table->players && i < table->count; i++)

@@ -15,7 +15,7 @@
 #include "models/trial.h"
 
 /* Games played at once, one for each row of a program's batch. */
-struct ll_table {
+struct ll_game_table {
     uint64_t count;
     bool batched; /* as many as there are samples; else however large the batch is */
     struct ll_player *players;
@@ -24,8 +24,8 @@ struct ll_table {
 };
 
 /* The moment after an action that the program's last values decide. */
-struct ll_moment ll_table_act(const struct ll_table *table, const struct ll_runner *runner, uint64_t row,
-                              double epsilon, uint64_t random_bits);
+struct ll_moment ll_game_table_act(const struct ll_game_table *table, const struct ll_runner *runner,
+                                   uint64_t row, double epsilon, uint64_t random_bits);
 
 struct ll_agent_options {
     struct ll_rules rules;
@@ -37,13 +37,13 @@ struct ll_agent_options {
 
 struct ll_agent {
     struct ll_agent_options options;
-    struct ll_table playing, judged; /* judged: empty unless asked for */
+    struct ll_game_table playing, judged; /* judged: empty unless asked for */
     uint32_t target_program, copy_program;
     struct ll_value *target_values; /* [batch, actions], kept */
     uint64_t steps, acted;          /* so far */
     struct ll_arena arena;          /* of a run: what follows, and the tables' players */
     struct ll_replay *replay;
-    struct ll_memory *batch;
+    struct ll_experience *batch;
     double *next_values; /* of the batch: the best action's value for the target */
 };
 
@@ -56,7 +56,7 @@ uint64_t ll_agent_draw(const struct ll_agent *agent, enum ll_agent_stream stream
 
 /* Input ops. What the players at a table see, and what was seen before and after the actions that the batch
  * remembers: [count, height, width, frames], from 0 to 1. */
-struct ll_value *ll_agent_sees(struct ll_nn *nn, struct ll_table *table);
+struct ll_value *ll_agent_sees(struct ll_nn *nn, struct ll_game_table *table);
 struct ll_value *ll_agent_saw_before(struct ll_nn *nn, struct ll_agent *agent);
 struct ll_value *ll_agent_saw_after(struct ll_nn *nn, struct ll_agent *agent);
 

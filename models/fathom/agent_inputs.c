@@ -8,7 +8,7 @@ enum { SIGHT = LL_SEEN_FRAMES * LL_SCREEN_PIXELS };
 static void fill_seen(void *context, uint64_t step, float *pixels)
 {
     (void)step;
-    const struct ll_table *table = context;
+    const struct ll_game_table *table = context;
     for (uint64_t i = 0; i < table->count; i++) {
         struct ll_sight sight = ll_player_sight(&table->players[i]);
         ll_sight_pixels(&sight, LL_SCREEN_PIXELS, pixels + i * SIGHT);
@@ -73,7 +73,7 @@ static struct ll_shape sights(struct ll_nn *nn, uint64_t count, bool batched)
     return ll_nn_shape(nn, 4, (uint64_t[]){count, LL_SCREEN, LL_SCREEN, LL_SEEN_FRAMES}, roles);
 }
 
-struct ll_value *ll_agent_sees(struct ll_nn *nn, struct ll_table *table)
+struct ll_value *ll_agent_sees(struct ll_nn *nn, struct ll_game_table *table)
 {
     const struct ll_shape shape = sights(nn, table->count, table->batched);
     return ll_feed_floats(nn, "screens", &shape, fill_seen, table);

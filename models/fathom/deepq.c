@@ -104,7 +104,7 @@ static struct ll_value *taken_value(struct ll_nn *nn, const struct inputs *input
     struct ll_value *taken = ll_mul_of(nn, values, inputs->actions);
     struct ll_attr attrs[] = {ll_attr_of_count(LL_ATTR_AXIS, 1), ll_attr_of_count(LL_ATTR_AXES, 1)};
     return ll_nn_do(
-        nn, &(struct ll_call){
+        nn, &(struct ll_nn_call){
                 .kind = LL_OP_MAX, .input_count = 1, .inputs = &taken, .attr_count = 2, .attrs = attrs});
 }
 
@@ -128,13 +128,13 @@ static struct ll_value *loss_of(struct ll_nn *nn, const struct inputs *inputs, s
 }
 
 /* What a table's players are told. */
-static void add_values(struct ll_nn *nn, const struct ll_build *build, struct ll_table *table)
+static void add_values(struct ll_nn *nn, const struct ll_build *build, struct ll_game_table *table)
 {
     table->values = values_of(nn, ll_agent_sees(nn, table), build);
     ll_nn_keep(table->values);
 }
 
-static void add_table(struct ll_nn *nn, const struct ll_build *build, struct ll_table *table)
+static void add_table(struct ll_nn *nn, const struct ll_build *build, struct ll_game_table *table)
 {
     table->program = ll_nn_begin_program(nn);
     add_values(nn, build, table);

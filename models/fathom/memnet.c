@@ -269,7 +269,7 @@ static struct ll_value *disturbed(void *context, struct ll_nn *nn, const struct 
     struct ll_attr rest[] = {ll_attr_of_count(LL_ATTR_AXIS, 0), ll_attr_of_count(LL_ATTR_BEGIN, 1),
                              ll_attr_of_count(LL_ATTR_SIZE, (int64_t)weight->shape.dim[0] - 1)};
     struct ll_value *others = ll_nn_do(
-        nn, &(struct ll_call){
+        nn, &(struct ll_nn_call){
                 .kind = LL_OP_SLICE, .input_count = 1, .inputs = &gradient, .attr_count = 3, .attrs = rest});
     return ll_joined(nn, (struct ll_value *[]){ll_zeros(nn, &row), others}, 2, 0);
 }

@@ -64,7 +64,7 @@ static bool make_up(struct ll_seq2seq *s, const struct ll_build *build)
                              });
 }
 
-static uint64_t sentences(const struct ll_seq2seq *s, enum ll_part part)
+static uint64_t sentences(const struct ll_seq2seq *s, enum ll_data_part part)
 {
     uint64_t count = 0;
     for (uint32_t i = 0; i < s->buckets.count; i++)

@@ -232,7 +232,7 @@ static void decode(struct net *net, struct ll_value *const *words, struct ll_lst
 
 static struct ll_value *sum_of(struct ll_nn *nn, uint32_t count, struct ll_value *const *values)
 {
-    return ll_nn_do(nn, &(struct ll_call){.kind = LL_OP_ADD_N, .input_count = count, .inputs = values});
+    return ll_nn_do(nn, &(struct ll_nn_call){.kind = LL_OP_ADD_N, .input_count = count, .inputs = values});
 }
 
 /* Of each sentence the mean over its words, of these the mean: a scalar. */

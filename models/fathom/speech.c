@@ -3,8 +3,8 @@
  * frame alone, the fourth goes through the utterance in both directions, the fifth names phonemes or a blank:
  *
  *     y = min(max(x W + b, 0), 20), three times
- *     h_t = min(max([y_t h_t-1] W + b, 0), 20), forward from the first frame and backward from the last,
- * added logits = h W + b                    loss = mean over the batch of the CTC loss of the logits
+ *     h_t = min(max([y_t h_t-1] W + b, 0), 20), forward from the first frame, backward from the last, added
+ *     logits = h W + b                    loss = mean over the batch of the CTC loss of the logits
  *
  * The suite's code cuts the logits as well, starts from zeros, from where no gradient leads, and takes the
  * number of labels for that of frames; none of it is done here. The code also repeats weights and biases for
@@ -120,7 +120,7 @@ static struct source *open_source(const struct ll_build *build)
 
 /* Steps from here on bring utterances that are not learned from. */
 enum { UNSEEN = 1 << 30 };
-static enum ll_part part_of(uint64_t step)
+static enum ll_data_part part_of(uint64_t step)
 {
     return step >= UNSEEN ? LL_HELD_BACK : LL_LEARNED;
 }
@@ -169,7 +169,7 @@ static struct ll_value *clipped(struct ll_nn *nn, struct ll_value *x)
     struct ll_attr limit = ll_attr_of_real(LL_ATTR_LIMIT, 20);
     return ll_nn_do(
         nn,
-        &(struct ll_call){
+        &(struct ll_nn_call){
             .kind = LL_OP_RELU_CLIPPED, .input_count = 1, .inputs = &x, .attr_count = 1, .attrs = &limit});
 }
 
@@ -293,7 +293,7 @@ static struct ll_value *loss_of(struct ll_nn *nn, struct ll_value *logits, struc
                                  ll_feed_indices(nn, "times", &lengths, fill_times, source)};
     ll_nn_push(nn, "loss");
     struct ll_value *losses =
-        ll_nn_do(nn, &(struct ll_call){.kind = LL_OP_CTC_LOSS, .input_count = 4, .inputs = inputs});
+        ll_nn_do(nn, &(struct ll_nn_call){.kind = LL_OP_CTC_LOSS, .input_count = 4, .inputs = inputs});
     struct ll_value *loss = ll_nn_do1(nn, LL_OP_MEAN, losses);
     ll_nn_pop(nn);
     return loss;

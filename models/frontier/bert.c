@@ -59,14 +59,14 @@ struct bert {
 
 /* --- texts --- */
 
-static bool follows(const struct bert *b, enum ll_part part, uint64_t step, uint64_t n)
+static bool follows(const struct bert *b, enum ll_data_part part, uint64_t step, uint64_t n)
 {
     uint64_t key = ll_random_key(ll_random_key(b->decoder.seed, 2 + part), step * b->decoder.batch + n);
     return ll_random_bits(key, 0) % 2 == 0;
 }
 
 /* Word i of text n, from 1 on. */
-static int32_t word_of(const struct bert *b, enum ll_part part, uint64_t step, uint64_t n, uint64_t i)
+static int32_t word_of(const struct bert *b, enum ll_data_part part, uint64_t step, uint64_t n, uint64_t i)
 {
     const struct ll_decoder *d = &b->decoder;
     uint64_t half = d->sizes.seq / 2, period = half / 2, second = i >= half && !follows(b, part, step, n);
@@ -75,7 +75,7 @@ static int32_t word_of(const struct bert *b, enum ll_part part, uint64_t step, u
 }
 
 /* Where hidden word j of text n is: evenly spread, from a place of the text's own on. */
-static uint64_t hidden_at(const struct bert *b, enum ll_part part, uint64_t step, uint64_t n, uint64_t j)
+static uint64_t hidden_at(const struct bert *b, enum ll_data_part part, uint64_t step, uint64_t n, uint64_t j)
 {
     const struct ll_decoder *d = &b->decoder;
     uint64_t key = ll_random_key(ll_random_key(d->seed, 8 + part), step * d->batch + n);
@@ -84,7 +84,7 @@ static uint64_t hidden_at(const struct bert *b, enum ll_part part, uint64_t step
 
 struct feed {
     const struct bert *bert;
-    enum ll_part part;
+    enum ll_data_part part;
 };
 
 static void fill_words(void *context, uint64_t step, int32_t *data)

@@ -28,7 +28,8 @@ enum ll_dtype ll_decoder_real(int64_t word, enum ll_dtype standard)
 }
 
 /* Word i of sentence n of a batch: the letters of its first fourth over and over. */
-static int32_t word_of(const struct ll_decoder *d, enum ll_part part, uint64_t step, uint64_t n, uint64_t i)
+static int32_t word_of(const struct ll_decoder *d, enum ll_data_part part, uint64_t step, uint64_t n,
+                       uint64_t i)
 {
     uint64_t period = ll_max(1, d->sizes.seq / 4);
     uint64_t key = ll_random_key(ll_random_key(d->seed, part), step * d->batch + n);
@@ -38,7 +39,7 @@ static int32_t word_of(const struct ll_decoder *d, enum ll_part part, uint64_t s
 /* What an input op is told: words from `shift` on. */
 struct feed {
     const struct ll_decoder *decoder;
-    enum ll_part part;
+    enum ll_data_part part;
     uint64_t shift;
 };
 
@@ -100,7 +101,7 @@ static struct ll_value *cast_to(struct ll_nn *nn, struct ll_value *x, enum ll_dt
     struct ll_shape shape = x->shape;
     shape.dtype = (uint8_t)dtype;
     return ll_nn_do(
-        nn, &(struct ll_call){
+        nn, &(struct ll_nn_call){
                 .kind = LL_OP_CAST, .input_count = 1, .inputs = &x, .given_count = 1, .given = &shape});
 }
 
@@ -176,7 +177,7 @@ static struct ll_value *placed(struct ll_decoder *d, struct ll_value *rows, uint
     struct ll_value *x =
         seen_as(d->nn, rows, 4, (uint64_t[]){d->batch, d->steps, heads, d->sizes.head}, apart);
     x = ll_nn_do(d->nn,
-                 &(struct ll_call){
+                 &(struct ll_nn_call){
                      .kind = LL_OP_ROTARY, .input_count = 1, .inputs = &x, .attr_count = 3, .attrs = attrs});
     return ll_seen_as(d->nn, x, &flat);
 }
@@ -206,18 +207,18 @@ static struct ll_value *remembered(struct ll_decoder *d, const char *name, struc
                               ll_attr_of_count(LL_ATTR_BEGIN, (int64_t)(d->context - d->steps))};
     struct ll_value *inputs[] = {ll_nn_variable(d->nn, name, &shape, LL_ACTIVATION, zero), x};
     return ll_nn_do(
-        d->nn, &(struct ll_call){
+        d->nn, &(struct ll_nn_call){
                    .kind = LL_OP_PUT, .input_count = 2, .inputs = inputs, .attr_count = 2, .attrs = attrs});
 }
 
 static struct ll_value *product(struct ll_nn *nn, struct ll_value *a, struct ll_value *b, bool transpose_b)
 {
     struct ll_attr attr = ll_attr_of_count(LL_ATTR_TRANSPOSE_B, 1);
-    return ll_nn_do(nn, &(struct ll_call){.kind = LL_OP_BATCH_MATMUL,
-                                          .input_count = 2,
-                                          .inputs = (struct ll_value *[]){a, b},
-                                          .attr_count = transpose_b ? 1 : 0,
-                                          .attrs = &attr});
+    return ll_nn_do(nn, &(struct ll_nn_call){.kind = LL_OP_BATCH_MATMUL,
+                                             .input_count = 2,
+                                             .inputs = (struct ll_value *[]){a, b},
+                                             .attr_count = transpose_b ? 1 : 0,
+                                             .attrs = &attr});
 }
 
 /* What hides words: as much less of a score as each pair has; of words that see all others nothing. */
@@ -254,20 +255,20 @@ struct ll_value *ll_decoder_attend(struct ll_decoder *d, struct ll_value *querie
                               ll_attr_of_count(LL_ATTR_GROUPS, (int64_t)each),
                               ll_attr_of_count(LL_ATTR_AFTER, (int64_t)d->context)};
     if (d->fused) {
-        struct ll_value *y = ll_nn_do(nn, &(struct ll_call){.kind = LL_OP_CAUSAL_ATTENTION,
-                                                            .input_count = 3,
-                                                            .inputs = (struct ll_value *[]){q, k, v},
-                                                            .attr_count = 2,
-                                                            .attrs = attrs});
+        struct ll_value *y = ll_nn_do(nn, &(struct ll_nn_call){.kind = LL_OP_CAUSAL_ATTENTION,
+                                                               .input_count = 3,
+                                                               .inputs = (struct ll_value *[]){q, k, v},
+                                                               .attr_count = 2,
+                                                               .attrs = attrs});
         return as_rows(d, y, each);
     }
     struct ll_value *scores = product(nn, q, k, true);
     struct ll_value *shares = d->eager ? shares_of(d, scores)
-                                       : ll_nn_do(nn, &(struct ll_call){.kind = LL_OP_CAUSAL_SOFTMAX,
-                                                                        .input_count = 1,
-                                                                        .inputs = &scores,
-                                                                        .attr_count = d->sees_all ? 3 : 2,
-                                                                        .attrs = attrs});
+                                       : ll_nn_do(nn, &(struct ll_nn_call){.kind = LL_OP_CAUSAL_SOFTMAX,
+                                                                           .input_count = 1,
+                                                                           .inputs = &scores,
+                                                                           .attr_count = d->sees_all ? 3 : 2,
+                                                                           .attrs = attrs});
     return as_rows(d, product(nn, ll_decoder_dropped(d, shares), v, false), each);
 }
 

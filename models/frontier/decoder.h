@@ -27,7 +27,7 @@ struct ll_decoder {
     struct ll_nn *nn;
     struct ll_decoder_sizes sizes;
     enum ll_decoder_pass pass;
-    enum ll_part part;
+    enum ll_data_part part;
     uint64_t batch, steps; /* sentences, words that are read of each */
     uint64_t context;      /* words of a sentence, those included */
     uint64_t seed, letters;

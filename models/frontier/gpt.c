@@ -4,8 +4,7 @@
  * features, L layers, an inner width of f (4 h unless set), s words a sentence and V in the vocabulary:
  *
  *     parameters       V h + s h + L (4 h^2 + 2 h f + 9 h + f) + 2 h          L (12 h^2 + 13 h) at f = 4 h
- *     forward FLOPs    s (L (8 h^2 + 4 h f) + 2 h V) + 4 s^2 h L              of a sentence, all pairs of
- * words
+ *     forward FLOPs    s (L (8 h^2 + 4 h f) + 2 h V) + 4 s^2 h L      of a sentence, all pairs of words
  *
  * Presets are GPT-2's and GPT-3's sizes, those of Megatron-LM (Korthikanti et al., 2022, table 3) and of
  * MosaicML's MPT. Trained by Adam as in the GPT-3 paper, without its clipping and schedule. */

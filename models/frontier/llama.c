@@ -65,11 +65,11 @@ struct ll_value *ll_llama_norm(struct ll_decoder *d, const char *name, struct ll
     ll_nn_push(nn, name);
     struct ll_value *scale =
         ll_nn_variable(nn, "scale", &shape, LL_WEIGHT, (struct ll_init){LL_INIT_CONSTANT, 1, NULL});
-    struct ll_value *y = ll_nn_do(nn, &(struct ll_call){.kind = LL_OP_RMS_NORM,
-                                                        .input_count = 2,
-                                                        .inputs = (struct ll_value *[]){x, scale},
-                                                        .attr_count = 1,
-                                                        .attrs = &attr});
+    struct ll_value *y = ll_nn_do(nn, &(struct ll_nn_call){.kind = LL_OP_RMS_NORM,
+                                                           .input_count = 2,
+                                                           .inputs = (struct ll_value *[]){x, scale},
+                                                           .attr_count = 1,
+                                                           .attrs = &attr});
     ll_nn_pop(nn);
     return y;
 }

@@ -105,16 +105,16 @@ static struct routes route(struct ll_decoder *d, const struct experts *experts, 
                          (int64_t)ll_ceil_div(choices * experts->capacity, 100 * experts->count))};
     struct ll_value *scored = ll_decoder_dense(d, "router", rows, &scores);
     struct ll_value *best = ll_nn_do(
-        nn, &(struct ll_call){
+        nn, &(struct ll_nn_call){
                 .kind = LL_OP_TOP_K, .input_count = 1, .inputs = &scored, .attr_count = 1, .attrs = &size});
     if (nn->trouble)
         return (struct routes){&nn->nothing, &nn->nothing};
     struct ll_value *shares = ll_nn_do1(nn, LL_OP_SOFTMAX, best);
-    struct ll_value *token = ll_nn_do(nn, &(struct ll_call){.kind = LL_OP_ROUTE,
-                                                            .input_count = 1,
-                                                            .inputs = &best->producer->outputs[1],
-                                                            .attr_count = 2,
-                                                            .attrs = places});
+    struct ll_value *token = ll_nn_do(nn, &(struct ll_nn_call){.kind = LL_OP_ROUTE,
+                                                               .input_count = 1,
+                                                               .inputs = &best->producer->outputs[1],
+                                                               .attr_count = 2,
+                                                               .attrs = places});
     struct ll_shape flat = ll_nn_shape(nn, 1, &choices, (enum ll_role[]){LL_ROLE_BATCH});
     struct ll_value *const *outputs = nn->trouble ? nn->nothings : token->producer->outputs;
     struct ll_value *share = ll_gathered(nn, ll_seen_as(nn, shares, &flat), outputs[1]);
@@ -139,11 +139,11 @@ static struct ll_value *experts_layer(struct ll_decoder *d, const struct experts
     struct routes routes = route(d, experts, rows);
     struct ll_value *y = through_experts(d, ll_gathered(nn, rows, routes.tokens));
     struct ll_value *inputs[] = {ll_mul_of(nn, y, as_column(nn, routes.weights)), routes.tokens};
-    y = ll_nn_do(nn, &(struct ll_call){.kind = LL_OP_SEGMENT_SUM,
-                                       .input_count = 2,
-                                       .inputs = inputs,
-                                       .given_count = 1,
-                                       .given = &x->shape});
+    y = ll_nn_do(nn, &(struct ll_nn_call){.kind = LL_OP_SEGMENT_SUM,
+                                          .input_count = 2,
+                                          .inputs = inputs,
+                                          .given_count = 1,
+                                          .given = &x->shape});
     y = ll_add_of(nn, x, y);
     ll_nn_pop(nn);
     return y;

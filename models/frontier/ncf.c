@@ -42,7 +42,7 @@ struct pair {
     bool likes;
 };
 
-static struct pair pair_of(const struct ncf *ncf, enum ll_part part, uint64_t n)
+static struct pair pair_of(const struct ncf *ncf, enum ll_data_part part, uint64_t n)
 {
     struct pair pair;
     uint64_t key = ll_random_key(ll_random_key(ncf->seed, part), n), draw = 0;
@@ -58,7 +58,7 @@ static struct pair pair_of(const struct ncf *ncf, enum ll_part part, uint64_t n)
 
 struct feed {
     const struct ncf *ncf;
-    enum ll_part part;
+    enum ll_data_part part;
 };
 
 static void fill_users(void *context, uint64_t step, int32_t *data)
@@ -82,8 +82,8 @@ static void fill_likes(void *context, uint64_t step, int32_t *data)
         data[i] = pair_of(feed->ncf, feed->part, step * feed->ncf->batch + i).likes;
 }
 
-static struct ll_value *numbers(struct ll_nn *nn, const struct ncf *ncf, enum ll_part part, const char *name,
-                                ll_fill_indices *fill)
+static struct ll_value *numbers(struct ll_nn *nn, const struct ncf *ncf, enum ll_data_part part,
+                                const char *name, ll_fill_indices *fill)
 {
     struct feed *feed = ll_alloc(&nn->arena, 1, sizeof *feed);
     if (!feed) {
@@ -112,7 +112,7 @@ static struct ll_value *narrowed(struct ll_nn *nn, struct ll_value *x)
 }
 
 /* One number for each pair, [batch, 1]. */
-static struct ll_value *net(struct ll_nn *nn, const struct ncf *ncf, enum ll_part part, uint64_t factors)
+static struct ll_value *net(struct ll_nn *nn, const struct ncf *ncf, enum ll_data_part part, uint64_t factors)
 {
     static const char *const names[] = {"layer0", "layer1", "layer2"};
     struct ll_value *user = numbers(nn, ncf, part, "users", fill_users);

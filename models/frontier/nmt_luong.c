@@ -202,11 +202,11 @@ static struct ll_lstm_state encode(struct net *net)
 static struct ll_value *product(struct net *net, struct ll_value *a, struct ll_value *b, bool transposed)
 {
     const struct ll_attr attr = ll_attr_of_count(LL_ATTR_TRANSPOSE_B, transposed);
-    return ll_nn_do(net->nn, &(struct ll_call){.kind = LL_OP_BATCH_MATMUL,
-                                               .input_count = 2,
-                                               .inputs = (struct ll_value *[]){a, b},
-                                               .attr_count = 1,
-                                               .attrs = &attr});
+    return ll_nn_do(net->nn, &(struct ll_nn_call){.kind = LL_OP_BATCH_MATMUL,
+                                                  .input_count = 2,
+                                                  .inputs = (struct ll_value *[]){a, b},
+                                                  .attr_count = 1,
+                                                  .attrs = &attr});
 }
 
 /* [batch, n] seen as [batch, 1, n], and back. */

@@ -222,7 +222,7 @@ static struct ll_value *pooled(struct ll_nn *nn, struct ll_value *x)
                                     ll_attr_of_count(LL_ATTR_STRIDE_H, 2)};
     struct ll_value *seen = ll_seen_as(nn, x, &image);
     struct ll_value *largest = ll_nn_do(
-        nn, &(struct ll_call){
+        nn, &(struct ll_nn_call){
                 .kind = LL_OP_MAX_POOL, .input_count = 1, .inputs = &seen, .attr_count = 3, .attrs = attrs});
     return ll_seen_as(nn, largest, &half);
 }
@@ -316,11 +316,11 @@ static struct ll_value *convolved(struct ll_nn *nn, struct ll_value *x, struct l
     const int64_t taps = nn->trouble ? 1 : (int64_t)filter->shape.dim[0];
     const struct ll_attr attrs[] = {ll_attr_of_count(LL_ATTR_PAD_TOP, (taps - 1) / 2),
                                     ll_attr_of_count(LL_ATTR_PAD_BOTTOM, taps / 2)};
-    return ll_nn_do(nn, &(struct ll_call){.kind = LL_OP_CONV2D,
-                                          .input_count = 2,
-                                          .inputs = (struct ll_value *[]){x, filter},
-                                          .attr_count = 2,
-                                          .attrs = attrs});
+    return ll_nn_do(nn, &(struct ll_nn_call){.kind = LL_OP_CONV2D,
+                                             .input_count = 2,
+                                             .inputs = (struct ll_value *[]){x, filter},
+                                             .attr_count = 2,
+                                             .attrs = attrs});
 }
 
 /* tf.nn.conv1d of [batch, memory, channels]: a convolution of an image one pixel wide, seen as it was. */
@@ -373,13 +373,13 @@ static struct ll_value *one_hot(struct net *net, struct ll_value *characters)
     const struct ll_shape shape =
         ll_nn_shape(net->nn, 2, (uint64_t[]){net->sizes.batch, net->sizes.vocabulary},
                     (enum ll_role[]){LL_ROLE_BATCH, LL_ROLE_VOCABULARY});
-    return ll_nn_do(net->nn, &(struct ll_call){.kind = LL_OP_ONE_HOT,
-                                               .input_count = 1,
-                                               .inputs = &characters,
-                                               .attr_count = 1,
-                                               .attrs = &depth,
-                                               .given_count = 1,
-                                               .given = &shape});
+    return ll_nn_do(net->nn, &(struct ll_nn_call){.kind = LL_OP_ONE_HOT,
+                                                  .input_count = 1,
+                                                  .inputs = &characters,
+                                                  .attr_count = 1,
+                                                  .attrs = &depth,
+                                                  .given_count = 1,
+                                                  .given = &shape});
 }
 
 /* The scores of the next character, [batch, vocabulary]. */

@@ -109,12 +109,12 @@ static struct ll_sight sight_of(const struct ll_replay *replay, uint64_t number)
     return sight;
 }
 
-void ll_replay_get(const struct ll_replay *replay, uint64_t i, struct ll_memory *memory)
+void ll_replay_get(const struct ll_replay *replay, uint64_t i, struct ll_experience *memory)
 {
     assert(i < ll_replay_count(replay));
     uint64_t number = oldest(replay) + i;
     *memory =
-        (struct ll_memory){.before = sight_of(replay, number), .moment = kept_at(replay, number)->moment};
+        (struct ll_experience){.before = sight_of(replay, number), .moment = kept_at(replay, number)->moment};
     if (!memory->moment.last)
         memory->after = sight_of(replay, number + 1);
 }

@@ -28,7 +28,7 @@ struct ll_moment {
 };
 
 /* Seen, then done, then seen. */
-struct ll_memory {
+struct ll_experience {
     struct ll_sight before, after;
     struct ll_moment moment;
 };
@@ -45,7 +45,7 @@ void ll_replay_add(struct ll_replay *replay, const uint8_t *frame, struct ll_mom
 /* How many memories are whole, and one of them, 0 being the oldest. Not whole are those whose first frames
  * may have been pushed out, and the newest moment: what came after it is not known yet. */
 uint64_t ll_replay_count(const struct ll_replay *replay);
-void ll_replay_get(const struct ll_replay *replay, uint64_t i, struct ll_memory *memory);
+void ll_replay_get(const struct ll_replay *replay, uint64_t i, struct ll_experience *memory);
 
 /* The frames as a network reads them: [pixel][frame], from 0 for black to 1. */
 void ll_sight_pixels(const struct ll_sight *sight, uint64_t frame_bytes, float *pixels);

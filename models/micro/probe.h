@@ -43,9 +43,10 @@ struct ll_figure ll_probe_product_f32(void);
 struct ll_figure ll_probe_product_f64(void);
 
 /* All of it as facts, and each one's spread beside it as KEY.spread:
- *   probe.clock_hz, probe.vector.f32, probe.vector.f64, probe.product.f32, probe.product.f64 (of one core,
- * FLOP/s) probe.LEVEL.size_bytes, .bandwidth_Bps (the fastest stream of all threads), .alone_Bps (of one),
- *   .latency_s; probe.l3.held_bytes: how much of it keeps what streams through
+ *   probe.clock_hz
+ *   probe.vector.f32, probe.vector.f64, probe.product.f32, probe.product.f64: FLOP/s of one core
+ *   probe.LEVEL.size_bytes, .latency_s, .bandwidth_Bps (the fastest stream, all threads), .alone_Bps (of one)
+ *   probe.l3.held_bytes: how much of it keeps what streams through
  * for the levels l1, l2, l3 as far as the host has them, and dram. */
 void ll_probe_facts(struct ll_pool *pool, struct ll_facts *facts);
 

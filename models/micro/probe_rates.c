@@ -77,15 +77,15 @@ static struct ll_figure product_rate(void (*multiply)(void *product), uint64_t e
 {
     uint64_t matrix = SIDE * SIDE * element_bytes;
     char *c = ll_probe_memory(3 * matrix);
-    struct ll_product product = {.m = SIDE,
-                                 .n = SIDE,
-                                 .k = SIDE,
-                                 .a = c + matrix,
-                                 .b = c + 2 * matrix,
-                                 .c = c,
-                                 .lda = SIDE,
-                                 .ldb = SIDE,
-                                 .ldc = SIDE};
+    struct ll_blas_product product = {.m = SIDE,
+                                      .n = SIDE,
+                                      .k = SIDE,
+                                      .a = c + matrix,
+                                      .b = c + 2 * matrix,
+                                      .c = c,
+                                      .lda = SIDE,
+                                      .ldb = SIDE,
+                                      .ldc = SIDE};
     if (!c)
         return (struct ll_figure){0, 0};
     struct ll_figure rate = ll_rate_of(multiply, &product, 2.0 * SIDE * SIDE * SIDE);

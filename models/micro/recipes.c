@@ -7,7 +7,7 @@
 static struct ll_value *find(const struct ll_bench *bench, const char *name, const struct ll_shape *shape)
 {
     for (uint64_t i = 0; i < bench->operand_count; i++) {
-        const struct ll_operand *operand = &bench->operands[i];
+        const struct ll_recipe_operand *operand = &bench->operands[i];
         if (strcmp(operand->name, name) == 0 && memcmp(&operand->value->shape, shape, sizeof *shape) == 0)
             return operand->value;
     }
@@ -20,7 +20,7 @@ static struct ll_value *keep(struct ll_bench *bench, const char *name, struct ll
                  sizeof *bench->operands))
         ll_nn_fail(bench->nn, "memory ran out");
     else
-        bench->operands[bench->operand_count++] = (struct ll_operand){name, value};
+        bench->operands[bench->operand_count++] = (struct ll_recipe_operand){name, value};
     return value;
 }
 
@@ -82,7 +82,7 @@ static struct ll_value *loaded(struct ll_bench *bench, const char *what, unsigne
     struct ll_value *value = name ? find(bench, name, &shape) : NULL;
     if (value)
         return value;
-    struct ll_call call = {.kind = LL_OP_HOST_INPUT, .given_count = 1, .given = &shape, .feed = feed};
+    struct ll_nn_call call = {.kind = LL_OP_HOST_INPUT, .given_count = 1, .given = &shape, .feed = feed};
     return keep(bench, name ? name : what, ll_nn_do(bench->nn, &call));
 }
 
@@ -96,8 +96,8 @@ struct ll_value *ll_bench_counts(struct ll_bench *bench, uint64_t length, uint64
     return loaded(bench, "all", 1, &length, (struct ll_feed){.fill = fill_counts, .classes = number});
 }
 
-struct ll_grid ll_bench_grid(uint64_t elements)
+struct ll_matrix_size ll_bench_grid(uint64_t elements)
 {
     uint64_t columns = elements >= 1 << 16 ? 256 : elements >= 1 << 12 ? 64 : 16;
-    return (struct ll_grid){{ll_max(1, elements / columns), columns}};
+    return (struct ll_matrix_size){{ll_max(1, elements / columns), columns}};
 }

@@ -9,14 +9,14 @@
 
 #include "models/nn/nn.h"
 
-struct ll_operand {
+struct ll_recipe_operand {
     const char *name;
     struct ll_value *value;
 };
 
 struct ll_bench {
     struct ll_nn *nn;
-    struct ll_operand *operands; /* made so far */
+    struct ll_recipe_operand *operands; /* made so far */
     uint64_t operand_count, operand_capacity;
 };
 
@@ -47,9 +47,9 @@ struct ll_value *ll_bench_indices(struct ll_bench *bench, unsigned rank, const u
 struct ll_value *ll_bench_counts(struct ll_bench *bench, uint64_t length, uint64_t number);
 
 /* Rows of a matrix with about so many elements, and its columns: long lines, but several of them. */
-struct ll_grid {
+struct ll_matrix_size {
     uint64_t dim[2];
 };
-struct ll_grid ll_bench_grid(uint64_t elements);
+struct ll_matrix_size ll_bench_grid(uint64_t elements);
 
 #endif

@@ -15,23 +15,23 @@ void ll_recipe_causal(struct ll_bench *bench, enum ll_op_kind kind, uint64_t ele
 /* A fourth of it is overwritten. */
 void ll_recipe_put(struct ll_bench *bench, enum ll_op_kind kind, uint64_t elements)
 {
-    struct ll_grid grid = ll_bench_grid(elements);
+    struct ll_matrix_size grid = ll_bench_grid(elements);
     struct ll_value *inputs[] = {
         ll_bench_state(bench, "target", 2, grid.dim),
         ll_bench_real(bench, "part", 2, (uint64_t[]){grid.dim[0], ll_max(1, grid.dim[1] / 4)})};
     struct ll_attr axis = ll_attr_of_count(LL_ATTR_AXIS, 1);
-    ll_nn_do(
-        bench->nn,
-        &(struct ll_call){.kind = kind, .input_count = 2, .inputs = inputs, .attr_count = 1, .attrs = &axis});
+    ll_nn_do(bench->nn,
+             &(struct ll_nn_call){
+                 .kind = kind, .input_count = 2, .inputs = inputs, .attr_count = 1, .attrs = &axis});
 }
 
 void ll_recipe_gated(struct ll_bench *bench, enum ll_op_kind kind, uint64_t elements)
 {
-    struct ll_grid grid = ll_bench_grid(elements);
+    struct ll_matrix_size grid = ll_bench_grid(elements);
     struct ll_value *inputs[] = {ll_bench_real(bench, "x", 2, grid.dim),
                                  ll_bench_real(bench, "y", 2, grid.dim),
                                  ll_bench_real(bench, "z", 2, grid.dim)};
-    ll_nn_do(bench->nn, &(struct ll_call){.kind = kind, .input_count = 3, .inputs = inputs});
+    ll_nn_do(bench->nn, &(struct ll_nn_call){.kind = kind, .input_count = 3, .inputs = inputs});
 }
 
 /* Eight heads a position. */
@@ -52,7 +52,7 @@ void ll_recipe_routed(struct ll_bench *bench, enum ll_op_kind kind, uint64_t ele
     struct ll_attr attrs[] = {ll_attr_of_count(LL_ATTR_CLASSES, EXPERTS),
                               ll_attr_of_count(LL_ATTR_SIZE, (int64_t)ll_ceil_div(elements, EXPERTS))};
     ll_nn_do(bench->nn,
-             &(struct ll_call){
+             &(struct ll_nn_call){
                  .kind = kind, .input_count = 1, .inputs = &choices, .attr_count = 2, .attrs = attrs});
 }
 
@@ -68,7 +68,7 @@ void ll_recipe_attended(struct ll_bench *bench, enum ll_op_kind kind, uint64_t e
 {
     struct ll_value *inputs[] = {head(bench, "q", elements), head(bench, "k", elements),
                                  head(bench, "v", elements)};
-    ll_nn_do(bench->nn, &(struct ll_call){.kind = kind, .input_count = 3, .inputs = inputs});
+    ll_nn_do(bench->nn, &(struct ll_nn_call){.kind = kind, .input_count = 3, .inputs = inputs});
 }
 
 void ll_recipe_attended_back(struct ll_bench *bench, enum ll_op_kind kind, uint64_t elements)
@@ -81,5 +81,5 @@ void ll_recipe_attended_back(struct ll_bench *bench, enum ll_op_kind kind, uint6
                                  head(bench, "v", elements),
                                  y,
                                  sums};
-    ll_nn_do(bench->nn, &(struct ll_call){.kind = kind, .input_count = 6, .inputs = inputs});
+    ll_nn_do(bench->nn, &(struct ll_nn_call){.kind = kind, .input_count = 6, .inputs = inputs});
 }

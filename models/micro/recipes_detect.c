@@ -7,7 +7,7 @@ static void do_with(struct ll_bench *bench, enum ll_op_kind kind, uint32_t count
 {
     ll_nn_do(
         bench->nn,
-        &(struct ll_call){
+        &(struct ll_nn_call){
             .kind = kind, .input_count = count, .inputs = inputs, .attr_count = attr_count, .attrs = attrs});
 }
 
@@ -52,7 +52,7 @@ void ll_recipe_regions(struct ll_bench *bench, enum ll_op_kind kind, uint64_t el
     struct ll_value *backward[] = {ll_bench_noise(bench, "pooled", 4, pooled),
                                    ll_bench_indices(bench, 4, pooled, SIDE * SIDE)};
     ll_nn_do(bench->nn,
-             &(struct ll_call){
+             &(struct ll_nn_call){
                  .kind = kind, .input_count = 2, .inputs = backward, .given_count = 1, .given = &x->shape});
 }
 

@@ -7,7 +7,7 @@
 static void do_op(struct ll_bench *bench, enum ll_op_kind kind, uint32_t count,
                   struct ll_value *const *inputs)
 {
-    ll_nn_do(bench->nn, &(struct ll_call){.kind = kind, .input_count = count, .inputs = inputs});
+    ll_nn_do(bench->nn, &(struct ll_nn_call){.kind = kind, .input_count = count, .inputs = inputs});
 }
 
 static struct ll_value *matrix(struct ll_bench *bench, const char *name, uint64_t elements)
@@ -78,7 +78,7 @@ static void reduce_box(struct ll_bench *bench, enum ll_op_kind kind, struct box 
 {
     struct ll_attr attrs[] = {ll_attr_of_count(LL_ATTR_AXIS, axis), ll_attr_of_count(LL_ATTR_AXES, 1)};
     struct ll_value *x = ll_bench_real(bench, "box", 3, box.dim);
-    ll_nn_do(bench->nn, &(struct ll_call){
+    ll_nn_do(bench->nn, &(struct ll_nn_call){
                             .kind = kind, .input_count = 1, .inputs = &x, .attr_count = 2, .attrs = attrs});
 }
 
@@ -109,13 +109,13 @@ void ll_recipe_middle_filled(struct ll_bench *bench, enum ll_op_kind kind, uint6
         struct box box = box_of(elements, i);
         struct ll_shape whole = ll_nn_shape(bench->nn, 3, box.dim, NULL);
         struct ll_value *lines = ll_bench_real(bench, "flat", 2, (uint64_t[]){box.dim[0], box.dim[2]});
-        ll_nn_do(bench->nn, &(struct ll_call){.kind = kind,
-                                              .input_count = 1,
-                                              .inputs = &lines,
-                                              .attr_count = 2,
-                                              .attrs = attrs,
-                                              .given_count = 1,
-                                              .given = &whole});
+        ll_nn_do(bench->nn, &(struct ll_nn_call){.kind = kind,
+                                                 .input_count = 1,
+                                                 .inputs = &lines,
+                                                 .attr_count = 2,
+                                                 .attrs = attrs,
+                                                 .given_count = 1,
+                                                 .given = &whole});
     }
 }
 
@@ -124,21 +124,21 @@ void ll_recipe_narrow_turned(struct ll_bench *bench, enum ll_op_kind kind, uint6
     struct ll_attr attr = ll_attr_of_count(LL_ATTR_PERMUTATION, 21);
     for (int i = 0; i < BOXES; i++) {
         struct ll_value *x = ll_bench_real(bench, "box", 3, box_of(elements, i).dim);
-        ll_nn_do(
-            bench->nn,
-            &(struct ll_call){.kind = kind, .input_count = 1, .inputs = &x, .attr_count = 1, .attrs = &attr});
+        ll_nn_do(bench->nn,
+                 &(struct ll_nn_call){
+                     .kind = kind, .input_count = 1, .inputs = &x, .attr_count = 1, .attrs = &attr});
     }
 }
 
 void ll_recipe_along_columns(struct ll_bench *bench, enum ll_op_kind kind, uint64_t elements)
 {
-    struct ll_grid grid = ll_bench_grid(elements);
+    struct ll_matrix_size grid = ll_bench_grid(elements);
     ll_nn_do2(bench->nn, kind, matrix(bench, "x", elements), ll_bench_real(bench, "row", 1, &grid.dim[1]));
 }
 
 void ll_recipe_line_norm(struct ll_bench *bench, enum ll_op_kind kind, uint64_t elements)
 {
-    struct ll_grid grid = ll_bench_grid(elements);
+    struct ll_matrix_size grid = ll_bench_grid(elements);
     struct ll_value *row = ll_bench_real(bench, "row", 1, &grid.dim[1]);
     do_op(bench, kind, kind == LL_OP_LAYER_NORM ? 3 : 2,
           (struct ll_value *[]){matrix(bench, "x", elements), row, row});
@@ -146,7 +146,7 @@ void ll_recipe_line_norm(struct ll_bench *bench, enum ll_op_kind kind, uint64_t 
 
 void ll_recipe_line_norm_grad(struct ll_bench *bench, enum ll_op_kind kind, uint64_t elements)
 {
-    struct ll_grid grid = ll_bench_grid(elements);
+    struct ll_matrix_size grid = ll_bench_grid(elements);
     struct ll_value *inputs[] = {matrix(bench, "y", elements), matrix(bench, "x", elements),
                                  ll_bench_real(bench, "row", 1, &grid.dim[1])};
     do_op(bench, kind, 3, inputs);
@@ -161,7 +161,7 @@ void ll_recipe_along_rows(struct ll_bench *bench, enum ll_op_kind kind, uint64_t
 
 void ll_recipe_lines_scaled(struct ll_bench *bench, enum ll_op_kind kind, uint64_t elements)
 {
-    struct ll_grid grid = ll_bench_grid(elements);
+    struct ll_matrix_size grid = ll_bench_grid(elements);
     ll_nn_do2(bench->nn, kind, matrix(bench, "x", elements), ll_bench_real(bench, "factors", 1, grid.dim));
 }
 
@@ -169,12 +169,12 @@ void ll_recipe_clipped(struct ll_bench *bench, enum ll_op_kind kind, uint64_t el
 {
     struct ll_attr limit = ll_attr_of_real(LL_ATTR_LIMIT, 0.6);
     struct ll_value *inputs[] = {matrix(bench, "x", elements), matrix(bench, "y", elements)};
-    ll_nn_do(bench->nn,
-             &(struct ll_call){.kind = kind,
-                               .input_count = kind == LL_OP_RELU_CLIPPED || kind == LL_OP_SMOOTH_L1 ? 1 : 2,
-                               .inputs = inputs,
-                               .attr_count = 1,
-                               .attrs = &limit});
+    ll_nn_do(bench->nn, &(struct ll_nn_call){
+                            .kind = kind,
+                            .input_count = kind == LL_OP_RELU_CLIPPED || kind == LL_OP_SMOOTH_L1 ? 1 : 2,
+                            .inputs = inputs,
+                            .attr_count = 1,
+                            .attrs = &limit});
 }
 
 void ll_recipe_choice(struct ll_bench *bench, enum ll_op_kind kind, uint64_t elements)
@@ -195,7 +195,7 @@ void ll_recipe_cast(struct ll_bench *bench, enum ll_op_kind kind, uint64_t eleme
     struct ll_value *x = matrix(bench, "x", elements), *y = matrix(bench, "y", elements);
     struct ll_value *truth = ll_nn_do2(bench->nn, LL_OP_LESS, x, y);
     ll_nn_do(bench->nn,
-             &(struct ll_call){
+             &(struct ll_nn_call){
                  .kind = kind, .input_count = 1, .inputs = &truth, .given_count = 1, .given = &x->shape});
 }
 
@@ -205,7 +205,7 @@ static void reduce(struct ll_bench *bench, enum ll_op_kind kind, uint64_t elemen
 {
     struct ll_attr attrs[] = {ll_attr_of_count(LL_ATTR_AXIS, axis), ll_attr_of_count(LL_ATTR_AXES, axes)};
     struct ll_value *x = matrix(bench, "x", elements);
-    ll_nn_do(bench->nn, &(struct ll_call){
+    ll_nn_do(bench->nn, &(struct ll_nn_call){
                             .kind = kind, .input_count = 1, .inputs = &x, .attr_count = 2, .attrs = attrs});
 }
 
@@ -226,22 +226,22 @@ void ll_recipe_reduced_lines(struct ll_bench *bench, enum ll_op_kind kind, uint6
 
 void ll_recipe_expanded(struct ll_bench *bench, enum ll_op_kind kind, uint64_t elements)
 {
-    struct ll_grid grid = ll_bench_grid(elements);
+    struct ll_matrix_size grid = ll_bench_grid(elements);
     struct ll_attr attrs[] = {ll_attr_of_count(LL_ATTR_AXIS, 1), ll_attr_of_count(LL_ATTR_AXES, 1)};
     struct ll_shape whole = ll_nn_shape(bench->nn, 2, grid.dim, NULL);
     struct ll_value *lines = ll_bench_real(bench, "factors", 1, grid.dim);
-    ll_nn_do(bench->nn, &(struct ll_call){.kind = kind,
-                                          .input_count = 1,
-                                          .inputs = &lines,
-                                          .attr_count = 2,
-                                          .attrs = attrs,
-                                          .given_count = 1,
-                                          .given = &whole});
+    ll_nn_do(bench->nn, &(struct ll_nn_call){.kind = kind,
+                                             .input_count = 1,
+                                             .inputs = &lines,
+                                             .attr_count = 2,
+                                             .attrs = attrs,
+                                             .given_count = 1,
+                                             .given = &whole});
 }
 
 void ll_recipe_labelled(struct ll_bench *bench, enum ll_op_kind kind, uint64_t elements)
 {
-    struct ll_grid grid = ll_bench_grid(elements);
+    struct ll_matrix_size grid = ll_bench_grid(elements);
     ll_nn_do2(bench->nn, kind, matrix(bench, "x", elements),
               ll_bench_indices(bench, 1, grid.dim, grid.dim[1]));
 }
@@ -251,19 +251,19 @@ void ll_recipe_best_of_lines(struct ll_bench *bench, enum ll_op_kind kind, uint6
 {
     struct ll_value *x = matrix(bench, "x", elements);
     struct ll_attr size = ll_attr_of_count(LL_ATTR_SIZE, (int64_t)ll_min(10, x->shape.dim[1]));
-    ll_nn_do(bench->nn, &(struct ll_call){
+    ll_nn_do(bench->nn, &(struct ll_nn_call){
                             .kind = kind, .input_count = 1, .inputs = &x, .attr_count = 1, .attrs = &size});
 }
 
 void ll_recipe_unravelled(struct ll_bench *bench, enum ll_op_kind kind, uint64_t elements)
 {
     enum { PIECE = 100, PIECES = 10 };
-    struct ll_grid grid = ll_bench_grid(elements);
+    struct ll_matrix_size grid = ll_bench_grid(elements);
     struct ll_value *indices = ll_bench_indices(bench, 2, grid.dim, PIECE * PIECES);
     struct ll_attr attrs[] = {ll_attr_of_count(LL_ATTR_SIZE, PIECE),
                               ll_attr_of_count(LL_ATTR_RANGE, PIECE * PIECES)};
     ll_nn_do(bench->nn,
-             &(struct ll_call){
+             &(struct ll_nn_call){
                  .kind = kind, .input_count = 1, .inputs = &indices, .attr_count = 2, .attrs = attrs});
 }
 
@@ -275,13 +275,13 @@ void ll_recipe_drawn(struct ll_bench *bench, enum ll_op_kind kind, uint64_t elem
     struct ll_value *step = ll_bench_real(bench, "scalar", 0, NULL), *x = matrix(bench, "x", elements);
     bool drops = kind == LL_OP_DROPOUT;
     struct ll_value *inputs[] = {drops ? x : step, step};
-    ll_nn_do(bench->nn, &(struct ll_call){.kind = kind,
-                                          .input_count = drops ? 2 : 1,
-                                          .inputs = inputs,
-                                          .attr_count = 3,
-                                          .attrs = attrs,
-                                          .given_count = !drops,
-                                          .given = &x->shape});
+    ll_nn_do(bench->nn, &(struct ll_nn_call){.kind = kind,
+                                             .input_count = drops ? 2 : 1,
+                                             .inputs = inputs,
+                                             .attr_count = 3,
+                                             .attrs = attrs,
+                                             .given_count = !drops,
+                                             .given = &x->shape});
 }
 
 /* Classes drawn out of ten times as many; the op's elements are the classes drawn and those asked about. */
@@ -293,9 +293,9 @@ void ll_recipe_sample(struct ll_bench *bench, enum ll_op_kind kind, uint64_t ele
                               ll_attr_of_count(LL_ATTR_RANGE, (int64_t)(10 * elements))};
     struct ll_value *inputs[] = {ll_bench_real(bench, "scalar", 0, NULL),
                                  ll_bench_indices(bench, 1, &half, elements)};
-    ll_nn_do(
-        bench->nn,
-        &(struct ll_call){.kind = kind, .input_count = 2, .inputs = inputs, .attr_count = 4, .attrs = attrs});
+    ll_nn_do(bench->nn,
+             &(struct ll_nn_call){
+                 .kind = kind, .input_count = 2, .inputs = inputs, .attr_count = 4, .attrs = attrs});
 }
 
 /* Weights, what the optimizer remembers of them, the gradient. */
@@ -312,11 +312,11 @@ void ll_recipe_optimizer(struct ll_bench *bench, enum ll_op_kind kind, uint64_t 
         inputs[i] = ll_bench_state(bench, names[i], 1, &elements);
     inputs[states] = ll_bench_real(bench, "gradient", 1, &elements);
     inputs[states + 1] = ll_bench_real(bench, "powers", 1, (uint64_t[]){2});
-    ll_nn_do(bench->nn, &(struct ll_call){.kind = kind,
-                                          .input_count = states + 1 + (kind == LL_OP_ADAM),
-                                          .inputs = inputs,
-                                          .attr_count = sizeof attrs / sizeof *attrs,
-                                          .attrs = attrs});
+    ll_nn_do(bench->nn, &(struct ll_nn_call){.kind = kind,
+                                             .input_count = states + 1 + (kind == LL_OP_ADAM),
+                                             .inputs = inputs,
+                                             .attr_count = sizeof attrs / sizeof *attrs,
+                                             .attrs = attrs});
 }
 
 /* Four frames for each label, as many sequences as make the elements with 32 classes. */

@@ -11,11 +11,11 @@ void ll_bench_product(struct ll_bench *bench, const struct ll_micro_product *p)
     unsigned single = p->batch == 0;
     struct ll_value *inputs[] = {ll_bench_noise(bench, "a", 3 - single, a + single),
                                  ll_bench_noise(bench, "b", 3 - single, b + single)};
-    ll_nn_do(bench->nn, &(struct ll_call){.kind = single ? LL_OP_MATMUL : LL_OP_BATCH_MATMUL,
-                                          .input_count = 2,
-                                          .inputs = inputs,
-                                          .attr_count = 2,
-                                          .attrs = attrs});
+    ll_nn_do(bench->nn, &(struct ll_nn_call){.kind = single ? LL_OP_MATMUL : LL_OP_BATCH_MATMUL,
+                                             .input_count = 2,
+                                             .inputs = inputs,
+                                             .attr_count = 2,
+                                             .attrs = attrs});
 }
 
 void ll_bench_convolution(struct ll_bench *bench, enum ll_op_kind kind, const struct ll_micro_convolution *c)
@@ -31,11 +31,11 @@ void ll_bench_convolution(struct ll_bench *bench, enum ll_op_kind kind, const st
         ll_bench_noise(bench, "filter", 4, (uint64_t[]){c->kernel, c->kernel, c->in, c->out});
     struct ll_value *y = ll_bench_noise(bench, "dy", 4, (uint64_t[]){c->batch, side, side, c->out});
     struct ll_value *inputs[] = {kind == LL_OP_CONV2D_DATA ? y : x, kind == LL_OP_CONV2D_FILTER ? y : w};
-    ll_nn_do(bench->nn, &(struct ll_call){.kind = kind,
-                                          .input_count = 2,
-                                          .inputs = inputs,
-                                          .attr_count = 6,
-                                          .attrs = attrs,
-                                          .given_count = kind != LL_OP_CONV2D,
-                                          .given = kind == LL_OP_CONV2D_DATA ? &x->shape : &w->shape});
+    ll_nn_do(bench->nn, &(struct ll_nn_call){.kind = kind,
+                                             .input_count = 2,
+                                             .inputs = inputs,
+                                             .attr_count = 6,
+                                             .attrs = attrs,
+                                             .given_count = kind != LL_OP_CONV2D,
+                                             .given = kind == LL_OP_CONV2D_DATA ? &x->shape : &w->shape});
 }

@@ -22,7 +22,7 @@ static void do_with(struct ll_bench *bench, enum ll_op_kind kind, uint32_t count
 {
     ll_nn_do(
         bench->nn,
-        &(struct ll_call){
+        &(struct ll_nn_call){
             .kind = kind, .input_count = count, .inputs = inputs, .attr_count = attr_count, .attrs = attrs});
 }
 
@@ -37,13 +37,13 @@ void ll_recipe_pool(struct ll_bench *bench, enum ll_op_kind kind, uint64_t eleme
     struct ll_value *x = ll_bench_noise(bench, "image", 4, image.dim);
     struct ll_value *y = ll_bench_noise(bench, "pooled", 4, pooled.dim);
     bool forward = kind == LL_OP_MAX_POOL || kind == LL_OP_AVG_POOL, average = kind == LL_OP_AVG_POOL_GRAD;
-    ll_nn_do(bench->nn, &(struct ll_call){.kind = kind,
-                                          .input_count = forward || average ? 1 : 3,
-                                          .inputs = forward ? &x : (struct ll_value *[]){y, x, y},
-                                          .attr_count = 4,
-                                          .attrs = attrs,
-                                          .given_count = average,
-                                          .given = &x->shape});
+    ll_nn_do(bench->nn, &(struct ll_nn_call){.kind = kind,
+                                             .input_count = forward || average ? 1 : 3,
+                                             .inputs = forward ? &x : (struct ll_value *[]){y, x, y},
+                                             .attr_count = 4,
+                                             .attrs = attrs,
+                                             .given_count = average,
+                                             .given = &x->shape});
 }
 
 void ll_recipe_lrn(struct ll_bench *bench, enum ll_op_kind kind, uint64_t elements)
@@ -79,7 +79,7 @@ struct picked {
 
 static struct picked pick(struct ll_bench *bench, uint64_t elements)
 {
-    struct ll_grid rows = ll_bench_grid(elements), table = rows;
+    struct ll_matrix_size rows = ll_bench_grid(elements), table = rows;
     table.dim[0] *= 8;
     return (struct picked){ll_bench_state(bench, "table", 2, table.dim),
                            ll_bench_real(bench, "x", 2, rows.dim),
@@ -102,29 +102,29 @@ void ll_recipe_rows_updated(struct ll_bench *bench, enum ll_op_kind kind, uint64
 /* A quarter of the elements come as rows, the rest are the table that they are added up in. */
 void ll_recipe_segments(struct ll_bench *bench, enum ll_op_kind kind, uint64_t elements)
 {
-    struct ll_grid table = ll_bench_grid(elements);
+    struct ll_matrix_size table = ll_bench_grid(elements);
     uint64_t count = ll_max(1, table.dim[0] / 4);
     struct ll_shape shape = ll_nn_shape(bench->nn, 2, table.dim, NULL);
     struct ll_value *inputs[] = {ll_bench_real(bench, "rows", 2, (uint64_t[]){count, table.dim[1]}),
                                  ll_bench_indices(bench, 1, &count, table.dim[0])};
     ll_nn_do(bench->nn,
-             &(struct ll_call){
+             &(struct ll_nn_call){
                  .kind = kind, .input_count = 2, .inputs = inputs, .given_count = 1, .given = &shape});
 }
 
 void ll_recipe_one_hot(struct ll_bench *bench, enum ll_op_kind kind, uint64_t elements)
 {
-    struct ll_grid grid = ll_bench_grid(elements);
+    struct ll_matrix_size grid = ll_bench_grid(elements);
     struct ll_attr depth = ll_attr_of_count(LL_ATTR_DEPTH, (int64_t)grid.dim[1]);
     struct ll_shape shape = ll_nn_shape(bench->nn, 2, grid.dim, NULL);
     struct ll_value *indices = ll_bench_indices(bench, 1, grid.dim, grid.dim[1]);
-    ll_nn_do(bench->nn, &(struct ll_call){.kind = kind,
-                                          .input_count = 1,
-                                          .inputs = &indices,
-                                          .attr_count = 1,
-                                          .attrs = &depth,
-                                          .given_count = 1,
-                                          .given = &shape});
+    ll_nn_do(bench->nn, &(struct ll_nn_call){.kind = kind,
+                                             .input_count = 1,
+                                             .inputs = &indices,
+                                             .attr_count = 1,
+                                             .attrs = &depth,
+                                             .given_count = 1,
+                                             .given = &shape});
 }
 
 static void transpose(struct ll_bench *bench, enum ll_op_kind kind, unsigned rank, const uint64_t *dims,
@@ -143,14 +143,14 @@ void ll_recipe_turned(struct ll_bench *bench, enum ll_op_kind kind, uint64_t ele
 /* Stacks of four lines change places with lines. */
 void ll_recipe_lines_swapped(struct ll_bench *bench, enum ll_op_kind kind, uint64_t elements)
 {
-    struct ll_grid grid = ll_bench_grid(elements);
+    struct ll_matrix_size grid = ll_bench_grid(elements);
     transpose(bench, kind, 3, (uint64_t[]){4, ll_max(1, grid.dim[0] / 4), grid.dim[1]}, 102);
 }
 
 /* Along lines, so that every piece is one. */
 void ll_recipe_joined(struct ll_bench *bench, enum ll_op_kind kind, uint64_t elements)
 {
-    struct ll_grid half = ll_bench_grid(elements / 2);
+    struct ll_matrix_size half = ll_bench_grid(elements / 2);
     struct ll_attr axis = ll_attr_of_count(LL_ATTR_AXIS, 1);
     struct ll_value *inputs[] = {ll_bench_real(bench, "x", 2, half.dim),
                                  ll_bench_real(bench, "y", 2, half.dim)};
@@ -167,7 +167,7 @@ void ll_recipe_parted(struct ll_bench *bench, enum ll_op_kind kind, uint64_t ele
 /* The op moves so many elements out of twice as many. */
 void ll_recipe_sliced(struct ll_bench *bench, enum ll_op_kind kind, uint64_t elements)
 {
-    struct ll_grid grid = ll_bench_grid(elements);
+    struct ll_matrix_size grid = ll_bench_grid(elements);
     uint64_t size = grid.dim[1] / 2;
     struct ll_attr attrs[] = {ll_attr_of_count(LL_ATTR_AXIS, 1), ll_attr_of_count(LL_ATTR_BEGIN, 1),
                               ll_attr_of_count(LL_ATTR_SIZE, (int64_t)size)};
@@ -177,7 +177,7 @@ void ll_recipe_sliced(struct ll_bench *bench, enum ll_op_kind kind, uint64_t ele
 
 void ll_recipe_padded(struct ll_bench *bench, enum ll_op_kind kind, uint64_t elements)
 {
-    struct ll_grid grid = ll_bench_grid(elements);
+    struct ll_matrix_size grid = ll_bench_grid(elements);
     struct ll_attr attrs[] = {ll_attr_of_count(LL_ATTR_AXIS, 1),
                               ll_attr_of_count(LL_ATTR_BEFORE, (int64_t)grid.dim[1] / 2),
                               ll_attr_of_count(LL_ATTR_AFTER, (int64_t)grid.dim[1] / 2)};
@@ -187,12 +187,12 @@ void ll_recipe_padded(struct ll_bench *bench, enum ll_op_kind kind, uint64_t ele
 
 void ll_recipe_unstacked(struct ll_bench *bench, enum ll_op_kind kind, uint64_t elements)
 {
-    struct ll_grid layer = ll_bench_grid(elements / 4);
+    struct ll_matrix_size layer = ll_bench_grid(elements / 4);
     struct ll_shape given[4];
     struct ll_value *x = ll_bench_real(bench, "layers", 3, (uint64_t[]){4, layer.dim[0], layer.dim[1]});
     for (unsigned i = 0; i < 4; i++)
         given[i] = ll_nn_shape(bench->nn, 2, layer.dim, NULL);
-    ll_nn_do(bench->nn, &(struct ll_call){
+    ll_nn_do(bench->nn, &(struct ll_nn_call){
                             .kind = kind, .input_count = 1, .inputs = &x, .given_count = 4, .given = given});
 }
 

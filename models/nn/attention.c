@@ -29,11 +29,11 @@ static struct ll_value *product(struct ll_nn *nn, struct ll_value *a, struct ll_
 {
     struct ll_value *inputs[] = {a, b};
     struct ll_attr attr = ll_attr_of_count(LL_ATTR_TRANSPOSE_B, 1);
-    return ll_nn_do(nn, &(struct ll_call){.kind = LL_OP_BATCH_MATMUL,
-                                          .input_count = 2,
-                                          .inputs = inputs,
-                                          .attr_count = transpose_b ? 1 : 0,
-                                          .attrs = &attr});
+    return ll_nn_do(nn, &(struct ll_nn_call){.kind = LL_OP_BATCH_MATMUL,
+                                             .input_count = 2,
+                                             .inputs = inputs,
+                                             .attr_count = transpose_b ? 1 : 0,
+                                             .attrs = &attr});
 }
 
 struct ll_value *ll_attention(struct ll_nn *nn, struct ll_value *queries, struct ll_value *keys,
@@ -82,7 +82,7 @@ struct ll_value *ll_layer_norm(struct ll_nn *nn, const char *name, struct ll_val
                                  ll_nn_variable(nn, "bias", &shape, LL_WEIGHT, zero)};
     struct ll_value *y = ll_nn_do(
         nn,
-        &(struct ll_call){
+        &(struct ll_nn_call){
             .kind = LL_OP_LAYER_NORM, .input_count = 3, .inputs = inputs, .attr_count = 1, .attrs = &attr});
     ll_nn_pop(nn);
     return y;

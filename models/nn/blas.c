@@ -88,7 +88,7 @@ static CBLAS_TRANSPOSE turned(bool transposed)
     return transposed ? CblasTrans : CblasNoTrans;
 }
 
-void ll_blas_gemm_f32(const struct ll_product *p)
+void ll_blas_gemm_f32(const struct ll_blas_product *p)
 {
     assert(blas.sgemm);
     blas.sgemm(CblasRowMajor, turned(p->transpose_a), turned(p->transpose_b), (blasint)p->m, (blasint)p->n,
@@ -96,7 +96,7 @@ void ll_blas_gemm_f32(const struct ll_product *p)
                (blasint)p->ldc);
 }
 
-void ll_blas_gemm_f64(const struct ll_product *p)
+void ll_blas_gemm_f64(const struct ll_blas_product *p)
 {
     assert(blas.dgemm);
     blas.dgemm(CblasRowMajor, turned(p->transpose_a), turned(p->transpose_b), (blasint)p->m, (blasint)p->n,

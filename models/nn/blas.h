@@ -27,13 +27,13 @@ struct ll_blas_facts {
 };
 struct ll_blas_facts ll_blas_facts(void);
 
-/* C[m,n] = A[m,k] B[k,n] + beta C, row-major, the leading dimensions in elements. A transposed operand
- * lies in memory as A[k,m] or B[n,k]. No size is zero. */
 /* So many rows or columns of a result, whichever are more, are one piece of work where a product is shared by
  * threads; more for results of more than 32 such pieces. */
 enum { LL_PRODUCT_SLICE = 96 };
 
-struct ll_product {
+/* C[m,n] = A[m,k] B[k,n] + beta C, row-major, the leading dimensions in elements. A transposed operand
+ * lies in memory as A[k,m] or B[n,k]. No size is zero. */
+struct ll_blas_product {
     bool transpose_a, transpose_b;
     uint64_t m, n, k;
     const void *a, *b;
@@ -42,8 +42,8 @@ struct ll_product {
     uint64_t ldc;
     double beta;
 };
-void ll_blas_gemm_f32(const struct ll_product *product);
-void ll_blas_gemm_f64(const struct ll_product *product);
+void ll_blas_gemm_f32(const struct ll_blas_product *product);
+void ll_blas_gemm_f64(const struct ll_blas_product *product);
 
 /* How many threads OpenBLAS may use inside one product; 1 until somebody says otherwise. For comparisons. */
 void ll_blas_set_threads(unsigned threads);

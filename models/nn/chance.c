@@ -24,13 +24,13 @@ static struct ll_value *drawn(struct ll_nn *nn, enum ll_op_kind kind, struct ll_
         ll_attr_of_count(LL_ATTR_SEED, (int64_t)chance->seed),
         ll_attr_of_count(LL_ATTR_STREAM, (int64_t)chance->streams++),
     };
-    return ll_nn_do(nn, &(struct ll_call){.kind = kind,
-                                          .input_count = 1,
-                                          .inputs = &chance->step,
-                                          .attr_count = sizeof attrs / sizeof *attrs,
-                                          .attrs = attrs,
-                                          .given_count = 1,
-                                          .given = shape});
+    return ll_nn_do(nn, &(struct ll_nn_call){.kind = kind,
+                                             .input_count = 1,
+                                             .inputs = &chance->step,
+                                             .attr_count = sizeof attrs / sizeof *attrs,
+                                             .attrs = attrs,
+                                             .given_count = 1,
+                                             .given = shape});
 }
 
 struct ll_value *ll_random_normal(struct ll_nn *nn, struct ll_chance *chance, const struct ll_shape *shape)
@@ -52,11 +52,11 @@ struct ll_value *ll_dropout_layer(struct ll_nn *nn, const char *name, struct ll_
         ll_attr_of_real(LL_ATTR_KEEP, keep),
     };
     ll_nn_push(nn, name);
-    struct ll_value *y = ll_nn_do(nn, &(struct ll_call){.kind = LL_OP_DROPOUT,
-                                                        .input_count = 2,
-                                                        .inputs = (struct ll_value *[]){x, chance->step},
-                                                        .attr_count = sizeof attrs / sizeof *attrs,
-                                                        .attrs = attrs});
+    struct ll_value *y = ll_nn_do(nn, &(struct ll_nn_call){.kind = LL_OP_DROPOUT,
+                                                           .input_count = 2,
+                                                           .inputs = (struct ll_value *[]){x, chance->step},
+                                                           .attr_count = sizeof attrs / sizeof *attrs,
+                                                           .attrs = attrs});
     ll_nn_pop(nn);
     return y;
 }

@@ -57,29 +57,29 @@ struct ll_value *ll_select(struct ll_nn *nn, struct ll_value *condition, struct 
                            struct ll_value *b)
 {
     struct ll_value *inputs[] = {condition, a, b};
-    return ll_nn_do(nn, &(struct ll_call){.kind = LL_OP_SELECT, .input_count = 3, .inputs = inputs});
+    return ll_nn_do(nn, &(struct ll_nn_call){.kind = LL_OP_SELECT, .input_count = 3, .inputs = inputs});
 }
 
 struct ll_value *ll_sum_over(struct ll_nn *nn, struct ll_value *x, unsigned axis, unsigned axes)
 {
     struct ll_attr attrs[] = {ll_attr_of_count(LL_ATTR_AXIS, axis), ll_attr_of_count(LL_ATTR_AXES, axes)};
-    return ll_nn_do(nn, &(struct ll_call){.kind = LL_OP_SUM,
-                                          .input_count = 1,
-                                          .inputs = &x,
-                                          .attr_count = axis == 0 ? 1 : 2,
-                                          .attrs = axis == 0 ? &attrs[1] : attrs});
+    return ll_nn_do(nn, &(struct ll_nn_call){.kind = LL_OP_SUM,
+                                             .input_count = 1,
+                                             .inputs = &x,
+                                             .attr_count = axis == 0 ? 1 : 2,
+                                             .attrs = axis == 0 ? &attrs[1] : attrs});
 }
 
 struct ll_value *ll_repeated(struct ll_nn *nn, struct ll_value *x, const struct ll_shape *shape)
 {
     struct ll_attr axes = ll_attr_of_count(LL_ATTR_AXES, shape->rank - x->shape.rank);
-    return ll_nn_do(nn, &(struct ll_call){.kind = LL_OP_TILE,
-                                          .input_count = 1,
-                                          .inputs = &x,
-                                          .attr_count = 1,
-                                          .attrs = &axes,
-                                          .given_count = 1,
-                                          .given = shape});
+    return ll_nn_do(nn, &(struct ll_nn_call){.kind = LL_OP_TILE,
+                                             .input_count = 1,
+                                             .inputs = &x,
+                                             .attr_count = 1,
+                                             .attrs = &axes,
+                                             .given_count = 1,
+                                             .given = shape});
 }
 
 struct ll_value *ll_seen_as(struct ll_nn *nn, struct ll_value *x, const struct ll_shape *shape)
@@ -87,7 +87,7 @@ struct ll_value *ll_seen_as(struct ll_nn *nn, struct ll_value *x, const struct l
     struct ll_shape seen = *shape;
     seen.dtype = x->shape.dtype;
     return ll_nn_do(
-        nn, &(struct ll_call){
+        nn, &(struct ll_nn_call){
                 .kind = LL_OP_RESHAPE, .input_count = 1, .inputs = &x, .given_count = 1, .given = &seen});
 }
 
@@ -96,7 +96,7 @@ struct ll_value *ll_as_real(struct ll_nn *nn, struct ll_value *x)
     struct ll_shape shape = x->shape;
     shape.dtype = (uint8_t)nn->real;
     return ll_nn_do(
-        nn, &(struct ll_call){
+        nn, &(struct ll_nn_call){
                 .kind = LL_OP_CAST, .input_count = 1, .inputs = &x, .given_count = 1, .given = &shape});
 }
 
@@ -113,17 +113,18 @@ struct ll_value **ll_unstacked(struct ll_nn *nn, struct ll_value *stack)
     struct ll_shape *given = nn->trouble ? NULL : ll_alloc(&nn->arena, count, sizeof *given);
     for (uint64_t i = 0; given && i < count; i++)
         given[i] = layer;
-    const struct ll_value *first = ll_nn_do(nn, &(struct ll_call){.kind = LL_OP_UNSTACK,
-                                                                  .input_count = 1,
-                                                                  .inputs = &stack,
-                                                                  .given_count = given ? (uint32_t)count : 0,
-                                                                  .given = given});
+    const struct ll_value *first =
+        ll_nn_do(nn, &(struct ll_nn_call){.kind = LL_OP_UNSTACK,
+                                          .input_count = 1,
+                                          .inputs = &stack,
+                                          .given_count = given ? (uint32_t)count : 0,
+                                          .given = given});
     return nn->trouble ? NULL : first->producer->outputs;
 }
 
 struct ll_value *ll_stacked(struct ll_nn *nn, struct ll_value *const *layers, uint32_t count)
 {
-    return ll_nn_do(nn, &(struct ll_call){.kind = LL_OP_STACK, .input_count = count, .inputs = layers});
+    return ll_nn_do(nn, &(struct ll_nn_call){.kind = LL_OP_STACK, .input_count = count, .inputs = layers});
 }
 
 struct ll_value *ll_joined(struct ll_nn *nn, struct ll_value *const *parts, uint32_t count, unsigned axis)
@@ -131,7 +132,7 @@ struct ll_value *ll_joined(struct ll_nn *nn, struct ll_value *const *parts, uint
     struct ll_attr attr = ll_attr_of_count(LL_ATTR_AXIS, axis);
     return ll_nn_do(
         nn,
-        &(struct ll_call){
+        &(struct ll_nn_call){
             .kind = LL_OP_CONCAT, .input_count = count, .inputs = parts, .attr_count = 1, .attrs = &attr});
 }
 
@@ -139,7 +140,7 @@ struct ll_value *ll_transposed(struct ll_nn *nn, struct ll_value *x, int64_t per
 {
     struct ll_attr attr = ll_attr_of_count(LL_ATTR_PERMUTATION, permutation);
     return ll_nn_do(
-        nn, &(struct ll_call){
+        nn, &(struct ll_nn_call){
                 .kind = LL_OP_TRANSPOSE, .input_count = 1, .inputs = &x, .attr_count = 1, .attrs = &attr});
 }
 
@@ -147,7 +148,7 @@ struct ll_value *const *ll_parted(struct ll_nn *nn, struct ll_value *x, unsigned
 {
     struct ll_attr attrs[] = {ll_attr_of_count(LL_ATTR_AXIS, axis), ll_attr_of_count(LL_ATTR_PARTS, parts)};
     const struct ll_value *first = ll_nn_do(
-        nn, &(struct ll_call){
+        nn, &(struct ll_nn_call){
                 .kind = LL_OP_SPLIT, .input_count = 1, .inputs = &x, .attr_count = 2, .attrs = attrs});
     return first->producer ? first->producer->outputs : nn->nothings;
 }
@@ -158,7 +159,7 @@ struct ll_value *ll_sliced(struct ll_nn *nn, struct ll_value *x, unsigned axis, 
                               ll_attr_of_count(LL_ATTR_BEGIN, (int64_t)begin),
                               ll_attr_of_count(LL_ATTR_SIZE, (int64_t)size)};
     return ll_nn_do(
-        nn, &(struct ll_call){
+        nn, &(struct ll_nn_call){
                 .kind = LL_OP_SLICE, .input_count = 1, .inputs = &x, .attr_count = 3, .attrs = attrs});
 }
 
@@ -172,7 +173,7 @@ struct ll_value *ll_matmul_transposed(struct ll_nn *nn, struct ll_value *a, stru
     struct ll_attr attr = ll_attr_of_count(LL_ATTR_TRANSPOSE_B, 1);
     struct ll_value *inputs[] = {a, b};
     return ll_nn_do(
-        nn, &(struct ll_call){
+        nn, &(struct ll_nn_call){
                 .kind = LL_OP_MATMUL, .input_count = 2, .inputs = inputs, .attr_count = 1, .attrs = &attr});
 }
 
@@ -181,6 +182,6 @@ struct ll_value *ll_enlarged(struct ll_nn *nn, struct ll_value *image, uint64_t 
     struct ll_attr attrs[] = {ll_attr_of_count(LL_ATTR_KERNEL_H, (int64_t)factor),
                               ll_attr_of_count(LL_ATTR_KERNEL_W, (int64_t)factor)};
     return ll_nn_do(
-        nn, &(struct ll_call){
+        nn, &(struct ll_nn_call){
                 .kind = LL_OP_UPSAMPLE, .input_count = 1, .inputs = &image, .attr_count = 2, .attrs = attrs});
 }

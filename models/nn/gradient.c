@@ -17,7 +17,7 @@ static ll_gradient_rule *const rules[LL_OP_COUNT] = {
 
 /* Rows that have arrived at a value; the newest first. */
 struct rows {
-    struct ll_gradient piece;
+    struct ll_nn_gradient piece;
     uint32_t count; /* of the list from here on */
     struct rows *next;
 };
@@ -118,11 +118,12 @@ static struct ll_value *sum_of(struct ll_nn *nn, const struct pieces *pieces)
         values[pieces->count - 1] = pieces->value;
     return count == 1
                ? values[0]
-               : ll_nn_do(nn, &(struct ll_call){.kind = LL_OP_ADD_N, .input_count = count, .inputs = values});
+               : ll_nn_do(nn,
+                          &(struct ll_nn_call){.kind = LL_OP_ADD_N, .input_count = count, .inputs = values});
 }
 
 static void arrive_rows(struct ll_nn *nn, struct pass *pass, const struct ll_value *at,
-                        struct ll_gradient piece)
+                        struct ll_nn_gradient piece)
 {
     struct rows **list = &pass->rows[at->index], *rows = ll_alloc(&nn->arena, 1, sizeof *rows);
     if (!rows) {
@@ -137,11 +138,12 @@ static struct ll_value *joined(struct ll_nn *nn, struct ll_value *const *parts, 
 {
     return count == 1
                ? parts[0]
-               : ll_nn_do(nn, &(struct ll_call){.kind = LL_OP_CONCAT, .input_count = count, .inputs = parts});
+               : ll_nn_do(nn,
+                          &(struct ll_nn_call){.kind = LL_OP_CONCAT, .input_count = count, .inputs = parts});
 }
 
 /* All rows that have arrived, as one piece, in the order in which they came. */
-static struct ll_gradient join(struct ll_nn *nn, const struct rows *rows)
+static struct ll_nn_gradient join(struct ll_nn *nn, const struct rows *rows)
 {
     uint32_t count = rows->count;
     struct ll_value **values = ll_alloc(&nn->arena, count, sizeof(struct ll_value *));
@@ -154,10 +156,10 @@ static struct ll_gradient join(struct ll_nn *nn, const struct rows *rows)
         values[rows->count - 1] = rows->piece.value;
         indices[rows->count - 1] = rows->piece.indices;
     }
-    return (struct ll_gradient){joined(nn, values, count), joined(nn, indices, count)};
+    return (struct ll_nn_gradient){joined(nn, values, count), joined(nn, indices, count)};
 }
 
-struct ll_value *ll_gradient_whole(struct ll_nn *nn, struct ll_gradient gradient,
+struct ll_value *ll_gradient_whole(struct ll_nn *nn, struct ll_nn_gradient gradient,
                                    const struct ll_shape *shape)
 {
     if (!gradient.value || !gradient.indices)
@@ -165,7 +167,7 @@ struct ll_value *ll_gradient_whole(struct ll_nn *nn, struct ll_gradient gradient
     struct ll_value *inputs[] = {gradient.value, gradient.indices};
     return ll_nn_do(
         nn,
-        &(struct ll_call){
+        &(struct ll_nn_call){
             .kind = LL_OP_SEGMENT_SUM, .input_count = 2, .inputs = inputs, .given_count = 1, .given = shape});
 }
 
@@ -222,7 +224,7 @@ static void through_op(struct ll_nn *nn, struct pass *pass, const struct ll_nn_o
     rules[op->view.kind](nn, &(struct ll_gradient_call){op, dy, wanted, dx, indices});
     for (uint32_t i = 0; i < count; i++)
         if (pass->needed[op->inputs[i]->index] && dx[i] && indices[i])
-            arrive_rows(nn, pass, op->inputs[i], (struct ll_gradient){dx[i], indices[i]});
+            arrive_rows(nn, pass, op->inputs[i], (struct ll_nn_gradient){dx[i], indices[i]});
         else if (pass->needed[op->inputs[i]->index] && dx[i])
             arrive(nn, pass, op->inputs[i], dx[i]);
 }
@@ -261,21 +263,21 @@ static void go_backward(struct ll_nn *nn, struct pass *pass, struct ll_value *lo
 }
 
 /* What has arrived at a value: whole, unless it is rows alone. */
-static struct ll_gradient result(struct ll_nn *nn, struct pass *pass, const struct ll_value *value)
+static struct ll_nn_gradient result(struct ll_nn *nn, struct pass *pass, const struct ll_value *value)
 {
     const struct rows *rows = pass->rows[value->index];
     nn->scope = value->producer ? value->producer->scope : nn->scope;
     if (rows && !pass->gradient[value->index] && !pass->pieces[value->index])
         return join(nn, rows);
     settle(nn, pass, value);
-    return (struct ll_gradient){pass->gradient[value->index], NULL};
+    return (struct ll_nn_gradient){pass->gradient[value->index], NULL};
 }
 
 void ll_nn_sparse_gradients(struct ll_nn *nn, struct ll_value *loss, struct ll_value *const *values,
-                            size_t count, struct ll_gradient *gradients)
+                            size_t count, struct ll_nn_gradient *gradients)
 {
     for (size_t i = 0; i < count; i++)
-        gradients[i] = (struct ll_gradient){NULL, NULL};
+        gradients[i] = (struct ll_nn_gradient){NULL, NULL};
     if (nn->trouble)
         return;
     const char *scope = nn->scope;
@@ -305,7 +307,7 @@ void ll_nn_sparse_gradients(struct ll_nn *nn, struct ll_value *loss, struct ll_v
 void ll_nn_gradients(struct ll_nn *nn, struct ll_value *loss, struct ll_value *const *values, size_t count,
                      struct ll_value **gradients)
 {
-    struct ll_gradient *found = calloc(count + 1, sizeof *found);
+    struct ll_nn_gradient *found = calloc(count + 1, sizeof *found);
     enum ll_phase phase = nn->phase;
     if (!found) {
         ll_nn_fail(nn, "memory ran out");

@@ -28,16 +28,16 @@ void ll_nn_gradients(struct ll_nn *nn, struct ll_value *loss, struct ll_value *c
 /* A gradient, or the rows of it that are not zero: row i of `value` is to be added to row indices[i] of the
  * gradient, several times perhaps (TensorFlow's IndexedSlices). indices is NULL where it is whole; value is
  * NULL where the loss does not depend on what was asked about. */
-struct ll_gradient {
+struct ll_nn_gradient {
     struct ll_value *value, *indices;
 };
 
 /* The same, where gradients that only come from picking rows stay rows. */
 void ll_nn_sparse_gradients(struct ll_nn *nn, struct ll_value *loss, struct ll_value *const *values,
-                            size_t count, struct ll_gradient *gradients);
+                            size_t count, struct ll_nn_gradient *gradients);
 
 /* The whole gradient, of this shape. */
-struct ll_value *ll_gradient_whole(struct ll_nn *nn, struct ll_gradient gradient,
+struct ll_value *ll_gradient_whole(struct ll_nn *nn, struct ll_nn_gradient gradient,
                                    const struct ll_shape *shape);
 
 /* A rule: from the gradients of the op's results (NULL: nothing flows) those of its inputs, for each i with

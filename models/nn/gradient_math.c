@@ -99,7 +99,7 @@ void ll_gradient_CAST(struct ll_nn *nn, const struct ll_gradient_call *call)
     if (ll_dtype_is_floating((enum ll_dtype)came->dtype))
         call->dx[0] = ll_nn_do(
             nn,
-            &(struct ll_call){
+            &(struct ll_nn_call){
                 .kind = LL_OP_CAST, .input_count = 1, .inputs = call->dy, .given_count = 1, .given = came});
 }
 
@@ -207,11 +207,11 @@ void ll_gradient_LOG(struct ll_nn *nn, const struct ll_gradient_call *call)
 static void from_result(struct ll_nn *nn, const struct ll_gradient_call *call, enum ll_op_kind kind)
 {
     struct ll_value *inputs[] = {call->dy[0], call->op->outputs[0]};
-    call->dx[0] = ll_nn_do(nn, &(struct ll_call){.kind = kind,
-                                                 .input_count = 2,
-                                                 .inputs = inputs,
-                                                 .attr_count = call->op->view.attr_count,
-                                                 .attrs = call->op->view.attrs});
+    call->dx[0] = ll_nn_do(nn, &(struct ll_nn_call){.kind = kind,
+                                                    .input_count = 2,
+                                                    .inputs = inputs,
+                                                    .attr_count = call->op->view.attr_count,
+                                                    .attrs = call->op->view.attrs});
 }
 
 void ll_gradient_SQRT(struct ll_nn *nn, const struct ll_gradient_call *call)
@@ -283,20 +283,20 @@ void ll_gradient_MAX(struct ll_nn *nn, const struct ll_gradient_call *call)
 {
     const struct ll_nn_op *op = call->op;
     struct ll_value *x = op->inputs[0];
-    struct ll_call repeat = {.kind = LL_OP_TILE,
-                             .input_count = 1,
-                             .attr_count = op->view.attr_count,
-                             .attrs = op->view.attrs,
-                             .given_count = 1,
-                             .given = &x->shape};
+    struct ll_nn_call repeat = {.kind = LL_OP_TILE,
+                                .input_count = 1,
+                                .attr_count = op->view.attr_count,
+                                .attrs = op->view.attrs,
+                                .given_count = 1,
+                                .given = &x->shape};
     repeat.inputs = &op->outputs[0];
     struct ll_value *is_largest = ll_nn_do2(nn, LL_OP_EQUAL, x, ll_nn_do(nn, &repeat));
     struct ll_value *mask = ll_as_real(nn, is_largest);
-    struct ll_value *ties = ll_nn_do(nn, &(struct ll_call){.kind = LL_OP_SUM,
-                                                           .input_count = 1,
-                                                           .inputs = &mask,
-                                                           .attr_count = op->view.attr_count,
-                                                           .attrs = op->view.attrs});
+    struct ll_value *ties = ll_nn_do(nn, &(struct ll_nn_call){.kind = LL_OP_SUM,
+                                                              .input_count = 1,
+                                                              .inputs = &mask,
+                                                              .attr_count = op->view.attr_count,
+                                                              .attrs = op->view.attrs});
     struct ll_value *share = ll_div_of(nn, call->dy[0], ties);
     repeat.inputs = &share;
     call->dx[0] = ll_mul_of(nn, mask, ll_nn_do(nn, &repeat));

@@ -12,8 +12,8 @@ static struct ll_value *with_axis(struct ll_nn *nn, enum ll_op_kind kind, struct
                                   struct ll_attr first, struct ll_attr second)
 {
     struct ll_attr attrs[] = {ll_attr_of_count(LL_ATTR_AXIS, axis), first, second};
-    return ll_nn_do(
-        nn, &(struct ll_call){.kind = kind, .input_count = 1, .inputs = &x, .attr_count = 3, .attrs = attrs});
+    return ll_nn_do(nn, &(struct ll_nn_call){
+                            .kind = kind, .input_count = 1, .inputs = &x, .attr_count = 3, .attrs = attrs});
 }
 
 static struct ll_value *slice(struct ll_nn *nn, struct ll_value *x, int64_t axis, uint64_t begin,
@@ -35,7 +35,7 @@ void ll_gradient_TRANSPOSE(struct ll_nn *nn, const struct ll_gradient_call *call
     struct ll_attr attr = ll_attr_of_count(LL_ATTR_PERMUTATION, inverse);
     call->dx[0] = ll_nn_do(
         nn,
-        &(struct ll_call){
+        &(struct ll_nn_call){
             .kind = LL_OP_TRANSPOSE, .input_count = 1, .inputs = call->dy, .attr_count = 1, .attrs = &attr});
 }
 
@@ -73,11 +73,11 @@ void ll_gradient_SPLIT(struct ll_nn *nn, const struct ll_gradient_call *call)
     struct ll_attr axis = ll_attr_of_count(LL_ATTR_AXIS, axis_of(call->op));
     struct ll_value **dy = all_dy(nn, call);
     if (dy)
-        call->dx[0] = ll_nn_do(nn, &(struct ll_call){.kind = LL_OP_CONCAT,
-                                                     .input_count = call->op->view.output_count,
-                                                     .inputs = dy,
-                                                     .attr_count = 1,
-                                                     .attrs = &axis});
+        call->dx[0] = ll_nn_do(nn, &(struct ll_nn_call){.kind = LL_OP_CONCAT,
+                                                        .input_count = call->op->view.output_count,
+                                                        .inputs = dy,
+                                                        .attr_count = 1,
+                                                        .attrs = &axis});
 }
 
 void ll_gradient_SLICE(struct ll_nn *nn, const struct ll_gradient_call *call)
@@ -99,9 +99,9 @@ void ll_gradient_UNSTACK(struct ll_nn *nn, const struct ll_gradient_call *call)
 {
     struct ll_value **dy = all_dy(nn, call);
     if (dy)
-        call->dx[0] = ll_nn_do(
-            nn,
-            &(struct ll_call){.kind = LL_OP_STACK, .input_count = call->op->view.output_count, .inputs = dy});
+        call->dx[0] =
+            ll_nn_do(nn, &(struct ll_nn_call){
+                             .kind = LL_OP_STACK, .input_count = call->op->view.output_count, .inputs = dy});
 }
 
 void ll_gradient_STACK(struct ll_nn *nn, const struct ll_gradient_call *call)
@@ -160,7 +160,7 @@ void ll_gradient_ROTARY(struct ll_nn *nn, const struct ll_gradient_call *call)
     attrs[count++] = ll_attr_of_real(LL_ATTR_SCALE, -ll_attr_real(&call->op->view, LL_ATTR_SCALE, 1));
     call->dx[0] = ll_nn_do(
         nn,
-        &(struct ll_call){
+        &(struct ll_nn_call){
             .kind = LL_OP_ROTARY, .input_count = 1, .inputs = call->dy, .attr_count = count, .attrs = attrs});
 }
 
@@ -179,13 +179,13 @@ void ll_gradient_TOP_K(struct ll_nn *nn, const struct ll_gradient_call *call)
     hot.role[rank] = x->shape.role[rank - 1];
     hot.rank++;
     struct ll_attr depth = ll_attr_of_count(LL_ATTR_DEPTH, (int64_t)x->shape.dim[rank - 1]);
-    struct ll_value *where = ll_nn_do(nn, &(struct ll_call){.kind = LL_OP_ONE_HOT,
-                                                            .input_count = 1,
-                                                            .inputs = &places,
-                                                            .attr_count = 1,
-                                                            .attrs = &depth,
-                                                            .given_count = 1,
-                                                            .given = &hot});
+    struct ll_value *where = ll_nn_do(nn, &(struct ll_nn_call){.kind = LL_OP_ONE_HOT,
+                                                               .input_count = 1,
+                                                               .inputs = &places,
+                                                               .attr_count = 1,
+                                                               .attrs = &depth,
+                                                               .given_count = 1,
+                                                               .given = &hot});
     call->dx[0] = ll_sum_over(nn, ll_mul_of(nn, where, ll_seen_as(nn, dy, &column)), rank - 1, 1);
 }
 
@@ -197,7 +197,7 @@ static struct ll_value *product(struct ll_nn *nn, struct ll_value *a, bool trans
                               ll_attr_of_count(LL_ATTR_TRANSPOSE_B, transpose_b)};
     return ll_nn_do(
         nn,
-        &(struct ll_call){
+        &(struct ll_nn_call){
             .kind = LL_OP_BATCH_MATMUL, .input_count = 2, .inputs = inputs, .attr_count = 2, .attrs = attrs});
 }
 

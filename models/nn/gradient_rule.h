@@ -18,7 +18,7 @@ static inline struct ll_value *ll_with_attrs(struct ll_nn *nn, enum ll_op_kind k
                                              const struct ll_nn_op *forward, uint32_t input_count,
                                              struct ll_value *const *inputs, const struct ll_shape *given)
 {
-    return ll_nn_do(nn, &(struct ll_call){
+    return ll_nn_do(nn, &(struct ll_nn_call){
                             .kind = kind,
                             .input_count = input_count,
                             .inputs = inputs,

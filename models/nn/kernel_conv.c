@@ -92,7 +92,7 @@ static void forward_rows(void *context, uint64_t begin, uint64_t end, uint64_t c
         if (!f->direct)
             gather_rows(f, &window, begin, end, block);
         LL_REAL(ll_blas_gemm)
-        (&(struct ll_product){
+        (&(struct ll_blas_product){
             .m = end - begin,
             .n = filters,
             .k = f->columns,

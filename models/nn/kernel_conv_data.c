@@ -102,7 +102,7 @@ static void data_rows(void *context, uint64_t begin, uint64_t end, uint64_t chun
     real *product = block + d->rows * d->columns;
     gather_rows(d, begin, end, block);
     LL_REAL(ll_blas_gemm)
-    (&(struct ll_product){
+    (&(struct ll_blas_product){
         .transpose_b = true,
         .m = end - begin,
         .n = channels,

@@ -46,7 +46,7 @@ static void filter_rows(void *context, uint64_t begin, uint64_t end, uint64_t ch
         uint64_t rows = ll_min(BLOCK_ROWS, f->pixels - first);
         gather_block(f, first, rows, begin, end, block);
         LL_REAL(ll_blas_gemm)
-        (&(struct ll_product){
+        (&(struct ll_blas_product){
             .transpose_a = true,
             .m = end - begin,
             .n = f->filters,

@@ -21,7 +21,7 @@ static const real *moved(const void *matrix, uint64_t elements)
 static void rows(void *context, uint64_t begin, uint64_t end, uint64_t chunk)
 {
     (void)chunk;
-    struct ll_product part = *(const struct ll_product *)context;
+    struct ll_blas_product part = *(const struct ll_blas_product *)context;
     part.m = end - begin;
     part.a = moved(part.a, part.transpose_a ? begin : begin * part.lda);
     part.c = (real *)part.c + begin * part.ldc;
@@ -31,7 +31,7 @@ static void rows(void *context, uint64_t begin, uint64_t end, uint64_t chunk)
 static void columns(void *context, uint64_t begin, uint64_t end, uint64_t chunk)
 {
     (void)chunk;
-    struct ll_product part = *(const struct ll_product *)context;
+    struct ll_blas_product part = *(const struct ll_blas_product *)context;
     part.n = end - begin;
     part.b = moved(part.b, part.transpose_b ? begin * part.ldb : begin);
     part.c = (real *)part.c + begin;
@@ -43,7 +43,7 @@ LL_KERNEL(MATMUL)
     const struct ll_op_view *op = call->op;
     bool ta = ll_attr_count(op, LL_ATTR_TRANSPOSE_A, 0) != 0,
          tb = ll_attr_count(op, LL_ATTR_TRANSPOSE_B, 0) != 0;
-    struct ll_product product = {
+    struct ll_blas_product product = {
         .transpose_a = ta,
         .transpose_b = tb,
         .m = op->out[0].dim[0],
@@ -66,7 +66,7 @@ LL_KERNEL(MATMUL)
 
 /* Stacks of matrices: each product by one thread. */
 struct stack {
-    struct ll_product first;
+    struct ll_blas_product first;
     uint64_t a_elements, b_elements, c_elements; /* of one matrix */
 };
 
@@ -75,7 +75,7 @@ static void matrices(void *context, uint64_t begin, uint64_t end, uint64_t chunk
     (void)chunk;
     const struct stack *stack = context;
     for (uint64_t i = begin; i < end; i++) {
-        struct ll_product product = stack->first;
+        struct ll_blas_product product = stack->first;
         product.a = moved(product.a, i * stack->a_elements);
         product.b = moved(product.b, i * stack->b_elements);
         product.c = (real *)product.c + i * stack->c_elements;

@@ -37,7 +37,7 @@ LL_INLINE void add_one(real a, const real *restrict b, real *restrict c, uint64_
 LL_FAST static void columns(void *context, uint64_t begin, uint64_t end, uint64_t chunk)
 {
     (void)chunk;
-    const struct ll_product *p = context;
+    const struct ll_blas_product *p = context;
     const real *a = p->a, *b = (const real *)p->b + begin;
     uint64_t whole = p->k / DEPTH * DEPTH, count = end - begin;
     real c[LL_SKINNY_ROWS][STRIP] = {0};
@@ -72,8 +72,8 @@ LL_INLINE void eight_dots(const real *a0, const real *a1, const real *const b[4]
 }
 
 /* Adds the products of A's columns first..first + count, packed, with four rows of B to four columns of C. */
-LL_INLINE void add_dots(const struct ll_product *p, const real (*a)[PIECE], uint64_t first, uint64_t count,
-                        uint64_t j, uint64_t end, real (*c)[ROWS])
+LL_INLINE void add_dots(const struct ll_blas_product *p, const real (*a)[PIECE], uint64_t first,
+                        uint64_t count, uint64_t j, uint64_t end, real (*c)[ROWS])
 {
     const real *b[4];
     for (uint64_t column = 0; column < 4; column++)
@@ -90,7 +90,7 @@ LL_INLINE void add_dots(const struct ll_product *p, const real (*a)[PIECE], uint
 LL_FAST static void rows(void *context, uint64_t begin, uint64_t end, uint64_t chunk)
 {
     (void)chunk;
-    const struct ll_product *p = context;
+    const struct ll_blas_product *p = context;
     real a[LL_SKINNY_ROWS][PIECE], c[LL_SKINNY_ROWS][ROWS] = {0};
     for (uint64_t first = 0; first < p->k; first += PIECE) {
         uint64_t count = ll_min(PIECE, p->k - first);
@@ -112,9 +112,9 @@ static uint64_t even_chunk(uint64_t columns, uint64_t most, unsigned threads)
     return ll_min(chunk, most);
 }
 
-void LL_REAL(ll_skinny_product)(const struct ll_product *product, struct ll_pool *pool)
+void LL_REAL(ll_skinny_product)(const struct ll_blas_product *product, struct ll_pool *pool)
 {
-    struct ll_product job = *product;
+    struct ll_blas_product job = *product;
     uint64_t chunk = even_chunk(job.n, job.transpose_b ? ROWS : STRIP, ll_pool_threads(pool));
     ll_pool_run(pool, job.n, chunk, job.transpose_b ? rows : columns, &job);
 }

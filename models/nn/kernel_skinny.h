@@ -11,7 +11,7 @@ enum { LL_SKINNY_ROWS = 16 };
 
 /* C = A B or C = A B^T for such an A, which is not transposed; beta is 0. Same bits at any number of threads.
  */
-void ll_skinny_product_f32(const struct ll_product *product, struct ll_pool *pool);
-void ll_skinny_product_f64(const struct ll_product *product, struct ll_pool *pool);
+void ll_skinny_product_f32(const struct ll_blas_product *product, struct ll_pool *pool);
+void ll_skinny_product_f64(const struct ll_blas_product *product, struct ll_pool *pool);
 
 #endif

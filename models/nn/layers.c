@@ -46,7 +46,7 @@ static struct ll_value *activate(struct ll_nn *nn, enum ll_activation activation
     if (activation == LL_RELU6)
         return ll_nn_do(
             nn,
-            &(struct ll_call){
+            &(struct ll_nn_call){
                 .kind = LL_OP_RELU_CLIPPED, .input_count = 1, .inputs = &x, .attr_count = 1, .attrs = &six});
     return activation == LL_RELU ? ll_nn_do1(nn, LL_OP_RELU, x) : x;
 }
@@ -93,11 +93,11 @@ struct ll_value *ll_conv_apply(struct ll_nn *nn, struct ll_value *x, struct ll_c
     if (groups > 1)
         add_count(&sliding, LL_ATTR_GROUPS, groups);
     struct ll_value *inputs[] = {x, weights.filter};
-    struct ll_value *y = ll_nn_do(nn, &(struct ll_call){.kind = LL_OP_CONV2D,
-                                                        .input_count = 2,
-                                                        .inputs = inputs,
-                                                        .attr_count = sliding.count,
-                                                        .attrs = sliding.attrs});
+    struct ll_value *y = ll_nn_do(nn, &(struct ll_nn_call){.kind = LL_OP_CONV2D,
+                                                           .input_count = 2,
+                                                           .inputs = inputs,
+                                                           .attr_count = sliding.count,
+                                                           .attrs = sliding.attrs});
     return activate(nn, options->activation, add_biases(nn, options->bias, y, weights.biases));
 }
 
@@ -132,11 +132,11 @@ static struct ll_value *pool(struct ll_nn *nn, enum ll_op_kind kind, const char 
     add_count(&sliding, LL_ATTR_KERNEL_H, kernel);
     add_count(&sliding, LL_ATTR_KERNEL_W, kernel);
     ll_nn_push(nn, name);
-    struct ll_value *y = ll_nn_do(nn, &(struct ll_call){.kind = kind,
-                                                        .input_count = 1,
-                                                        .inputs = &x,
-                                                        .attr_count = sliding.count,
-                                                        .attrs = sliding.attrs});
+    struct ll_value *y = ll_nn_do(nn, &(struct ll_nn_call){.kind = kind,
+                                                           .input_count = 1,
+                                                           .inputs = &x,
+                                                           .attr_count = sliding.count,
+                                                           .attrs = sliding.attrs});
     ll_nn_pop(nn);
     return y;
 }
@@ -159,11 +159,11 @@ static void follow(struct ll_nn *nn, struct ll_value *average, struct ll_value *
     enum ll_phase phase = nn->phase;
     struct ll_attr attr = ll_attr_of_real(LL_ATTR_DECAY, decay);
     nn->phase = LL_PHASE_UPDATE;
-    ll_nn_do(nn, &(struct ll_call){.kind = LL_OP_MOVING_AVERAGE,
-                                   .input_count = 2,
-                                   .inputs = (struct ll_value *[]){average, x},
-                                   .attr_count = 1,
-                                   .attrs = &attr});
+    ll_nn_do(nn, &(struct ll_nn_call){.kind = LL_OP_MOVING_AVERAGE,
+                                      .input_count = 2,
+                                      .inputs = (struct ll_value *[]){average, x},
+                                      .attr_count = 1,
+                                      .attrs = &attr});
     nn->phase = phase;
 }
 
@@ -189,11 +189,11 @@ struct ll_value *ll_batch_norm_layer(struct ll_nn *nn, const char *name, struct 
                                  ll_nn_variable(nn, "variance", &shape, LL_OPTIMIZER, one)};
     nn->frozen = frozen;
     struct ll_value *y =
-        ll_nn_do(nn, &(struct ll_call){.kind = options->train ? LL_OP_BATCH_NORM : LL_OP_BATCH_NORM_FIXED,
-                                       .input_count = options->train ? 3 : 5,
-                                       .inputs = inputs,
-                                       .attr_count = 1,
-                                       .attrs = &epsilon});
+        ll_nn_do(nn, &(struct ll_nn_call){.kind = options->train ? LL_OP_BATCH_NORM : LL_OP_BATCH_NORM_FIXED,
+                                          .input_count = options->train ? 3 : 5,
+                                          .inputs = inputs,
+                                          .attr_count = 1,
+                                          .attrs = &epsilon});
     for (int i = 0; y->producer && options->train && !options->still && i < 2; i++)
         follow(nn, inputs[3 + i], y->producer->outputs[1 + i], options->decay);
     ll_nn_pop(nn);
@@ -223,7 +223,7 @@ struct ll_value *ll_global_average_pool(struct ll_nn *nn, const char *name, stru
     struct ll_attr attrs[] = {ll_attr_of_count(LL_ATTR_AXIS, 1), ll_attr_of_count(LL_ATTR_AXES, 2)};
     ll_nn_push(nn, name);
     struct ll_value *y = ll_nn_do(
-        nn, &(struct ll_call){
+        nn, &(struct ll_nn_call){
                 .kind = LL_OP_MEAN, .input_count = 1, .inputs = &x, .attr_count = 2, .attrs = attrs});
     ll_nn_pop(nn);
     return y;
@@ -239,11 +239,11 @@ struct ll_value *ll_lrn_layer(struct ll_nn *nn, const char *name, struct ll_valu
         ll_attr_of_real(LL_ATTR_BETA, options->beta),
     };
     ll_nn_push(nn, name);
-    struct ll_value *y = ll_nn_do(nn, &(struct ll_call){.kind = LL_OP_LRN,
-                                                        .input_count = 1,
-                                                        .inputs = &x,
-                                                        .attr_count = sizeof attrs / sizeof *attrs,
-                                                        .attrs = attrs});
+    struct ll_value *y = ll_nn_do(nn, &(struct ll_nn_call){.kind = LL_OP_LRN,
+                                                           .input_count = 1,
+                                                           .inputs = &x,
+                                                           .attr_count = sizeof attrs / sizeof *attrs,
+                                                           .attrs = attrs});
     ll_nn_pop(nn);
     return y;
 }
@@ -256,6 +256,6 @@ struct ll_value *ll_flatten(struct ll_nn *nn, struct ll_value *x)
     struct ll_shape flat = ll_nn_shape(nn, 2, (uint64_t[]){x->shape.dim[0], features},
                                        (enum ll_role[]){LL_ROLE_BATCH, LL_ROLE_HIDDEN});
     return ll_nn_do(
-        nn, &(struct ll_call){
+        nn, &(struct ll_nn_call){
                 .kind = LL_OP_RESHAPE, .input_count = 1, .inputs = &x, .given_count = 1, .given = &flat});
 }

@@ -27,17 +27,17 @@ struct ll_value *ll_focal_loss(struct ll_nn *nn, struct ll_value *logits, struct
                                double alpha, double gamma)
 {
     struct ll_attr attrs[] = {ll_attr_of_real(LL_ATTR_ALPHA, alpha), ll_attr_of_real(LL_ATTR_GAMMA, gamma)};
-    return ll_nn_do(nn, &(struct ll_call){.kind = LL_OP_FOCAL_LOSS,
-                                          .input_count = 2,
-                                          .inputs = (struct ll_value *[]){logits, labels},
-                                          .attr_count = 2,
-                                          .attrs = attrs});
+    return ll_nn_do(nn, &(struct ll_nn_call){.kind = LL_OP_FOCAL_LOSS,
+                                             .input_count = 2,
+                                             .inputs = (struct ll_value *[]){logits, labels},
+                                             .attr_count = 2,
+                                             .attrs = attrs});
 }
 
 struct ll_value *ll_smooth_l1(struct ll_nn *nn, struct ll_value *x, double limit)
 {
     struct ll_attr attr = ll_attr_of_real(LL_ATTR_LIMIT, limit);
     return ll_nn_do(
-        nn, &(struct ll_call){
+        nn, &(struct ll_nn_call){
                 .kind = LL_OP_SMOOTH_L1, .input_count = 1, .inputs = &x, .attr_count = 1, .attrs = &attr});
 }

@@ -147,7 +147,7 @@ struct ll_value *ll_nn_weight(struct ll_nn *nn, const char *name, const struct l
     if (nn->master == nn->real)
         return weight;
     return ll_nn_do(
-        nn, &(struct ll_call){
+        nn, &(struct ll_nn_call){
                 .kind = LL_OP_CAST, .input_count = 1, .inputs = &weight, .given_count = 1, .given = &used});
 }
 
@@ -168,7 +168,7 @@ uint32_t ll_nn_begin_program(struct ll_nn *nn)
     }
     nn->phase = LL_PHASE_FORWARD;
     nn->programs[nn->program_count] =
-        (struct ll_program){nn->op_count, nn->value_count, nn->carry_count, NULL};
+        (struct ll_nn_program){nn->op_count, nn->value_count, nn->carry_count, NULL};
     return nn->program_count++;
 }
 
@@ -284,7 +284,7 @@ static bool is_readable(const struct ll_nn *nn, const struct ll_value *value)
     return here && value->version == value->root->overwrites;
 }
 
-static struct ll_nn_op *copy_call(struct ll_nn *nn, const struct ll_call *call)
+static struct ll_nn_op *copy_call(struct ll_nn *nn, const struct ll_nn_call *call)
 {
     struct ll_nn_op *op = ll_alloc(&nn->arena, 1, sizeof *op);
     struct ll_shape *in = ll_alloc(&nn->arena, call->input_count, sizeof *in);
@@ -339,7 +339,7 @@ static bool add_op(struct ll_nn *nn, struct ll_nn_op *op)
     return true;
 }
 
-struct ll_value *ll_nn_do(struct ll_nn *nn, const struct ll_call *call)
+struct ll_value *ll_nn_do(struct ll_nn *nn, const struct ll_nn_call *call)
 {
     assert(call->given_count <= LL_MAX_OP_REFS && call->attr_count <= LL_MAX_ATTRS);
     struct ll_nn_op *op = nn->trouble ? NULL : copy_call(nn, call);
@@ -348,13 +348,13 @@ struct ll_value *ll_nn_do(struct ll_nn *nn, const struct ll_call *call)
 
 struct ll_value *ll_nn_do1(struct ll_nn *nn, enum ll_op_kind kind, struct ll_value *x)
 {
-    return ll_nn_do(nn, &(struct ll_call){.kind = kind, .input_count = 1, .inputs = &x});
+    return ll_nn_do(nn, &(struct ll_nn_call){.kind = kind, .input_count = 1, .inputs = &x});
 }
 
 struct ll_value *ll_nn_do2(struct ll_nn *nn, enum ll_op_kind kind, struct ll_value *x, struct ll_value *y)
 {
     struct ll_value *inputs[] = {x, y};
-    return ll_nn_do(nn, &(struct ll_call){.kind = kind, .input_count = 2, .inputs = inputs});
+    return ll_nn_do(nn, &(struct ll_nn_call){.kind = kind, .input_count = 2, .inputs = inputs});
 }
 
 void ll_nn_push(struct ll_nn *nn, const char *name)

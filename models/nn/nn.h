@@ -56,8 +56,8 @@ struct ll_value {
     uint32_t version;          /* which contents of that memory this is */
     uint32_t overwrites;       /* of a root: how often its memory was overwritten so far */
     struct ll_value *next; /* of variables: what the program being built leaves in it; itself by default */
-    struct ll_value
-        *gradient; /* of weights: the gradient of what ll_minimise minimises, before it is clipped */
+    /* Of weights: the gradient of what ll_minimise minimises, before it is clipped. */
+    struct ll_value *gradient;
     struct ll_value *gradient_rows; /* where that is rows: which ones of the weight; else NULL */
     struct ll_init init;            /* of variables */
     bool kept;                      /* can be looked at after the step */
@@ -85,7 +85,7 @@ struct ll_nn_op {
 enum { LL_MAX_PROGRAMS = 16, LL_MOST_SCOPES = 32 };
 
 /* Ops that are run as a whole: a stretch of the network's list, up to the next program's first. */
-struct ll_program {
+struct ll_nn_program {
     uint64_t first_op, first_value, first_carry;
     struct ll_value *result; /* a kept scalar that tells how a step went, its loss; NULL: nothing does */
 };
@@ -123,7 +123,7 @@ struct ll_nn {
     uint64_t value_count, value_capacity;
     struct ll_value **variables; /* those of the values that no op makes, in their order */
     uint64_t variable_count, variable_capacity;
-    struct ll_program programs[LL_MAX_PROGRAMS];
+    struct ll_nn_program programs[LL_MAX_PROGRAMS];
     uint32_t program_count;
     bool shares; /* variables of the program being built are found again, too */
     struct ll_carry *carries;
@@ -181,7 +181,7 @@ void ll_nn_keep(struct ll_value *value);
 /* One op. Outputs follow from the inputs by the op table's shape rule; rows whose rule asks for given outputs
  * read them from `given`. Memory class: what they overwrite or view; else input, activation or gradient, by
  * the phase. Returns its first result; the others are in value->producer->outputs. */
-struct ll_call {
+struct ll_nn_call {
     enum ll_op_kind kind;
     uint32_t input_count, attr_count, given_count;
     struct ll_value *const *inputs;
@@ -189,7 +189,7 @@ struct ll_call {
     const struct ll_shape *given;
     struct ll_feed feed;
 };
-struct ll_value *ll_nn_do(struct ll_nn *nn, const struct ll_call *call);
+struct ll_value *ll_nn_do(struct ll_nn *nn, const struct ll_nn_call *call);
 
 /* The everyday calls: one or two inputs, no attributes. */
 struct ll_value *ll_nn_do1(struct ll_nn *nn, enum ll_op_kind kind, struct ll_value *x);

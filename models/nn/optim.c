@@ -44,15 +44,15 @@ static struct ll_value *state_of(struct ll_nn *nn, const struct ll_value *weight
 static void do_update(struct ll_nn *nn, enum ll_op_kind kind, uint32_t input_count,
                       struct ll_value *const *inputs, uint32_t attr_count, const struct ll_attr *attrs)
 {
-    ll_nn_do(nn, &(struct ll_call){.kind = kind,
-                                   .input_count = input_count,
-                                   .inputs = inputs,
-                                   .attr_count = attr_count,
-                                   .attrs = attrs});
+    ll_nn_do(nn, &(struct ll_nn_call){.kind = kind,
+                                      .input_count = input_count,
+                                      .inputs = inputs,
+                                      .attr_count = attr_count,
+                                      .attrs = attrs});
 }
 
 static void update_SGD(struct ll_nn *nn, const struct update *update, struct ll_value *weight,
-                       struct ll_gradient gradient)
+                       struct ll_nn_gradient gradient)
 {
     struct ll_attr rate = ll_attr_of_real(LL_ATTR_LEARNING_RATE, update->optimizer->rate);
     struct ll_value *inputs[] = {weight, gradient.value, gradient.indices};
@@ -63,7 +63,7 @@ static void update_SGD(struct ll_nn *nn, const struct update *update, struct ll_
 }
 
 static void update_MOMENTUM(struct ll_nn *nn, const struct update *update, struct ll_value *weight,
-                            struct ll_gradient gradient)
+                            struct ll_nn_gradient gradient)
 {
     struct ll_attr attrs[] = {
         ll_attr_of_real(LL_ATTR_LEARNING_RATE, update->optimizer->rate),
@@ -76,7 +76,7 @@ static void update_MOMENTUM(struct ll_nn *nn, const struct update *update, struc
 }
 
 static void update_ADAM(struct ll_nn *nn, const struct update *update, struct ll_value *weight,
-                        struct ll_gradient gradient)
+                        struct ll_nn_gradient gradient)
 {
     struct ll_attr attrs[] = {
         ll_attr_of_real(LL_ATTR_LEARNING_RATE, update->optimizer->rate),
@@ -100,7 +100,7 @@ static void update_ADAM(struct ll_nn *nn, const struct update *update, struct ll
 }
 
 static void update_RMSPROP(struct ll_nn *nn, const struct update *update, struct ll_value *weight,
-                           struct ll_gradient gradient)
+                           struct ll_nn_gradient gradient)
 {
     struct ll_attr attrs[] = {
         ll_attr_of_real(LL_ATTR_LEARNING_RATE, update->optimizer->rate),
@@ -147,7 +147,7 @@ static void advance_powers(struct ll_nn *nn, struct update *update)
 static const struct {
     void (*begin)(struct ll_nn *nn, struct update *update); /* NULL: nothing to do */
     void (*update)(struct ll_nn *nn, const struct update *update, struct ll_value *weight,
-                   struct ll_gradient gradient);
+                   struct ll_nn_gradient gradient);
     bool takes_rows;
 } kinds[] = {
     [LL_SGD] = {NULL, update_SGD, true},
@@ -184,7 +184,7 @@ static struct ll_value *global_norm(struct ll_nn *nn, const struct ll_optimizer 
     if (!halves)
         ll_nn_fail(nn, "memory ran out");
     struct ll_value *sum =
-        ll_nn_do(nn, &(struct ll_call){.kind = LL_OP_ADD_N, .input_count = found, .inputs = halves});
+        ll_nn_do(nn, &(struct ll_nn_call){.kind = LL_OP_ADD_N, .input_count = found, .inputs = halves});
     return ll_nn_do1(nn, LL_OP_SQRT, ll_scaled(nn, sum, "two", 2));
 }
 
@@ -253,7 +253,7 @@ static void update_all(struct ll_nn *nn, const struct ll_optimizer *optimizer, s
     if (optimizer->clip == LL_CLIP_GLOBAL_NORM)
         clip_together(nn, optimizer, descent);
     for (size_t i = 0; i < descent->count && !nn->trouble; i++) {
-        struct ll_gradient gradient = descent->gradients[i];
+        struct ll_nn_gradient gradient = descent->gradients[i];
         const struct ll_value *weight = descent->weights[i];
         if (!gradient.value)
             continue;
@@ -266,8 +266,8 @@ static void update_all(struct ll_nn *nn, const struct ll_optimizer *optimizer, s
 }
 
 /* Makes a gradient whole that the optimizer cannot take as rows. */
-static struct ll_gradient settled(struct ll_nn *nn, const struct ll_optimizer *optimizer,
-                                  const struct ll_value *weight, struct ll_gradient gradient)
+static struct ll_nn_gradient settled(struct ll_nn *nn, const struct ll_optimizer *optimizer,
+                                     const struct ll_value *weight, struct ll_nn_gradient gradient)
 {
     bool takes_rows =
         kinds[optimizer->kind].takes_rows && !optimizer->transform &&
@@ -275,19 +275,19 @@ static struct ll_gradient settled(struct ll_nn *nn, const struct ll_optimizer *o
     if (!gradient.indices || takes_rows)
         return gradient;
     nn->scope = ll_nn_scope_of(nn, weight);
-    return (struct ll_gradient){ll_gradient_whole(nn, gradient, &weight->shape), NULL};
+    return (struct ll_nn_gradient){ll_gradient_whole(nn, gradient, &weight->shape), NULL};
 }
 
 /* The sum of a gradient and those before it, whole where there are both; either may be none. */
-static struct ll_gradient sum_of(struct ll_nn *nn, const struct ll_value *weight, struct ll_gradient before,
-                                 struct ll_gradient gradient)
+static struct ll_nn_gradient sum_of(struct ll_nn *nn, const struct ll_value *weight,
+                                    struct ll_nn_gradient before, struct ll_nn_gradient gradient)
 {
     if (!before.value || !gradient.value)
         return before.value ? before : gradient;
     nn->scope = ll_nn_scope_of(nn, weight);
-    return (struct ll_gradient){ll_add_of(nn, ll_gradient_whole(nn, before, &weight->shape),
-                                          ll_gradient_whole(nn, gradient, &weight->shape)),
-                                NULL};
+    return (struct ll_nn_gradient){ll_add_of(nn, ll_gradient_whole(nn, before, &weight->shape),
+                                             ll_gradient_whole(nn, gradient, &weight->shape)),
+                                   NULL};
 }
 
 /* All weights made so far that the optimizer is to change. False when memory ran out. */
@@ -306,11 +306,11 @@ static bool find_weights(struct ll_nn *nn, const struct ll_optimizer *optimizer,
 }
 
 /* The gradients of one loss, as each weight is now; allocated, NULL when memory ran out. */
-static struct ll_gradient *gradients_of(struct ll_nn *nn, struct ll_value *loss,
-                                        const struct ll_descent *descent)
+static struct ll_nn_gradient *gradients_of(struct ll_nn *nn, struct ll_value *loss,
+                                           const struct ll_descent *descent)
 {
     struct ll_value **now = calloc(descent->count + 1, sizeof(struct ll_value *));
-    struct ll_gradient *gradients = calloc(descent->count + 1, sizeof *gradients);
+    struct ll_nn_gradient *gradients = calloc(descent->count + 1, sizeof *gradients);
     for (size_t i = 0; now && i < descent->count; i++)
         now[i] = descent->weights[i]->next;
     if (now && gradients)
@@ -322,7 +322,7 @@ static struct ll_gradient *gradients_of(struct ll_nn *nn, struct ll_value *loss,
 }
 
 /* Adds what came of one loss to the sums. */
-static bool add_all(struct ll_nn *nn, struct ll_descent *descent, struct ll_gradient *gradients,
+static bool add_all(struct ll_nn *nn, struct ll_descent *descent, struct ll_nn_gradient *gradients,
                     const struct ll_optimizer *optimizer)
 {
     bool found = false;
@@ -343,7 +343,7 @@ void ll_descent_add(struct ll_nn *nn, struct ll_descent *descent, struct ll_valu
     nn->phase = LL_PHASE_BACKWARD;
     if (!descent->weights && !find_weights(nn, optimizer, descent))
         ll_nn_fail(nn, "memory ran out");
-    struct ll_gradient *gradients = nn->trouble ? NULL : gradients_of(nn, loss, descent);
+    struct ll_nn_gradient *gradients = nn->trouble ? NULL : gradients_of(nn, loss, descent);
     if (gradients && !add_all(nn, descent, gradients, optimizer))
         ll_nn_fail(nn, "the loss depends on no weight");
     free(gradients);

@@ -25,9 +25,9 @@ struct ll_optimizer {
     double clip_norm; /* or the size of an element */
     uint64_t warmup;  /* ADAM: in step t the rate is multiplied by min(t warmup^-1.5, t^-0.5), rising for so
                          many steps (Vaswani et al., 2017); 0: the rate stays */
-    double
-        weight_decay; /* of filters and matrices, with momentum: so much of the weight joins its gradient */
-    double average;   /* how much of a moving average of each weight is left after a step; 0: there is none */
+    /* Of filters and matrices, with momentum: so much of the weight joins its gradient. */
+    double weight_decay;
+    double average; /* how much of a moving average of each weight is left after a step; 0: there is none */
     /* What else happens to a gradient that is whole, after clipping; NULL: nothing. */
     struct ll_value *(*transform)(void *context, struct ll_nn *nn, const struct ll_value *weight,
                                   struct ll_value *gradient);
@@ -49,7 +49,7 @@ void ll_minimise(struct ll_nn *nn, struct ll_value *loss, const struct ll_optimi
  */
 struct ll_descent {
     struct ll_value **weights;
-    struct ll_gradient *gradients;
+    struct ll_nn_gradient *gradients;
     size_t count;
 };
 void ll_descent_add(struct ll_nn *nn, struct ll_descent *descent, struct ll_value *loss,

@@ -16,7 +16,7 @@ struct gap {
 
 struct planner {
     const struct ll_nn *nn;
-    struct ll_plan *plan;
+    struct ll_memory_plan *plan;
     uint32_t *last_reader; /* by value index of a root: op index */
     struct gap *gaps;
     uint64_t gap_count, gap_capacity;
@@ -25,7 +25,7 @@ struct planner {
 static uint64_t padded_bytes(const struct ll_value *value)
 {
     uint64_t bytes = ll_size_bytes(&value->shape);
-    return ll_mul(ll_ceil_div(ll_max(bytes, 1), LL_PLAN_ALIGN), LL_PLAN_ALIGN);
+    return ll_mul(ll_ceil_div(ll_max(bytes, 1), LL_MEMORY_PLAN_ALIGN), LL_MEMORY_PLAN_ALIGN);
 }
 
 static bool shares(const struct ll_value *root)
@@ -131,9 +131,9 @@ static void place_owners(struct planner *p)
         p->plan->offset[i] = p->plan->offset[p->nn->values[i]->root->index];
 }
 
-bool ll_plan_make(const struct ll_nn *nn, struct ll_arena *arena, struct ll_plan *plan)
+bool ll_memory_plan_make(const struct ll_nn *nn, struct ll_arena *arena, struct ll_memory_plan *plan)
 {
-    *plan = (struct ll_plan){.offset = ll_alloc(arena, nn->value_count, sizeof *plan->offset)};
+    *plan = (struct ll_memory_plan){.offset = ll_alloc(arena, nn->value_count, sizeof *plan->offset)};
     struct planner p = {nn, plan, calloc(nn->value_count + 1, sizeof *p.last_reader), NULL, 0, 0};
     bool done = plan->offset && p.last_reader;
     if (done)

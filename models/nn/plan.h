@@ -9,15 +9,15 @@
 
 #include "models/nn/nn.h"
 
-enum { LL_PLAN_ALIGN = 64 };
+enum { LL_MEMORY_PLAN_ALIGN = 64 };
 
-struct ll_plan {
+struct ll_memory_plan {
     uint64_t *offset; /* by value index, in bytes; views and in-place results have their root's */
     uint64_t total_bytes;
     uint64_t shared_bytes; /* of them, what values take turns in */
 };
 
 /* False when memory ran out or a size does not fit in 64 bits. The arrays live in the arena. */
-bool ll_plan_make(const struct ll_nn *nn, struct ll_arena *arena, struct ll_plan *plan);
+bool ll_memory_plan_make(const struct ll_nn *nn, struct ll_arena *arena, struct ll_memory_plan *plan);
 
 #endif

@@ -29,7 +29,7 @@ struct ll_runner {
     struct ll_nn *nn;
     struct ll_runner_options options;
     struct ll_recorder *recorder; /* NULL: nobody records */
-    struct ll_plan plan;
+    struct ll_memory_plan plan;
     char *memory;
     uint64_t memory_bytes;
     void *workspace;
@@ -92,7 +92,8 @@ static uint64_t staging_bytes(const struct ll_runner *runner)
     uint64_t bytes = 0;
     for (uint64_t i = 0; i < runner->nn->op_count; i++)
         if (runner->nn->ops[i]->feed.fill)
-            bytes = ll_add(bytes, ll_add(ll_size_bytes(&runner->nn->ops[i]->view.out[0]), LL_PLAN_ALIGN));
+            bytes =
+                ll_add(bytes, ll_add(ll_size_bytes(&runner->nn->ops[i]->view.out[0]), LL_MEMORY_PLAN_ALIGN));
     return bytes;
 }
 
@@ -112,11 +113,12 @@ static bool fits_machine(uint64_t bytes)
 /* Values, then the kernels' workspace, then staged input: one mapping, in huge pages where there are any. */
 static enum ll_status take_memory(struct ll_runner *runner)
 {
-    if (!ll_plan_make(runner->nn, &runner->arena, &runner->plan))
+    if (!ll_memory_plan_make(runner->nn, &runner->arena, &runner->plan))
         return LL_NO_MEMORY;
     uint64_t values = runner->plan.total_bytes, workspace = workspace_bytes(runner);
-    uint64_t padded = ll_mul(ll_ceil_div(workspace, LL_PLAN_ALIGN), LL_PLAN_ALIGN);
-    runner->memory_bytes = ll_add(ll_add(values, padded), ll_add(staging_bytes(runner), LL_PLAN_ALIGN));
+    uint64_t padded = ll_mul(ll_ceil_div(workspace, LL_MEMORY_PLAN_ALIGN), LL_MEMORY_PLAN_ALIGN);
+    runner->memory_bytes =
+        ll_add(ll_add(values, padded), ll_add(staging_bytes(runner), LL_MEMORY_PLAN_ALIGN));
     if (!ll_fits(runner->memory_bytes))
         return LL_TOO_LARGE;
     if (!fits_machine(runner->memory_bytes))
@@ -133,8 +135,8 @@ static enum ll_status take_memory(struct ll_runner *runner)
     for (uint64_t i = 0; i < runner->nn->op_count; i++)
         if (runner->nn->ops[i]->feed.fill) {
             runner->prepared[i].staged = staged;
-            staged +=
-                ll_ceil_div(ll_size_bytes(&runner->nn->ops[i]->view.out[0]), LL_PLAN_ALIGN) * LL_PLAN_ALIGN;
+            staged += ll_ceil_div(ll_size_bytes(&runner->nn->ops[i]->view.out[0]), LL_MEMORY_PLAN_ALIGN) *
+                      LL_MEMORY_PLAN_ALIGN;
         }
     return LL_OK;
 }

@@ -21,11 +21,11 @@ static struct candidates draw(struct ll_nn *nn, const struct ll_sampled_softmax 
         ll_attr_of_count(LL_ATTR_RANGE, (int64_t)softmax->biases->shape.dim[0]),
     };
     struct ll_value *classes =
-        ll_nn_do(nn, &(struct ll_call){.kind = LL_OP_LOG_UNIFORM_SAMPLE,
-                                       .input_count = 2,
-                                       .inputs = (struct ll_value *[]){softmax->chance->step, labels},
-                                       .attr_count = sizeof attrs / sizeof *attrs,
-                                       .attrs = attrs});
+        ll_nn_do(nn, &(struct ll_nn_call){.kind = LL_OP_LOG_UNIFORM_SAMPLE,
+                                          .input_count = 2,
+                                          .inputs = (struct ll_value *[]){softmax->chance->step, labels},
+                                          .attr_count = sizeof attrs / sizeof *attrs,
+                                          .attrs = attrs});
     if (!classes->producer)
         return (struct candidates){classes, classes, classes};
     struct ll_value **outputs = classes->producer->outputs;

@@ -30,13 +30,13 @@ static struct ll_value *one_hot(struct ll_nn *nn, struct ll_value *labels, uint6
                                         (enum ll_role[]){LL_ROLE_BATCH, LL_ROLE_CLASSES});
     nn->phase = LL_PHASE_INPUT;
     ll_nn_push(nn, "labels");
-    struct ll_value *rows = ll_nn_do(nn, &(struct ll_call){.kind = LL_OP_ONE_HOT,
-                                                           .input_count = 1,
-                                                           .inputs = &labels,
-                                                           .attr_count = 1,
-                                                           .attrs = &depth,
-                                                           .given_count = 1,
-                                                           .given = &shape});
+    struct ll_value *rows = ll_nn_do(nn, &(struct ll_nn_call){.kind = LL_OP_ONE_HOT,
+                                                              .input_count = 1,
+                                                              .inputs = &labels,
+                                                              .attr_count = 1,
+                                                              .attrs = &depth,
+                                                              .given_count = 1,
+                                                              .given = &shape});
     ll_nn_pop(nn);
     nn->phase = phase;
     return rows;

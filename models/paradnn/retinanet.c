@@ -3,11 +3,12 @@
  * objects of 90 classes are found on five maps of an image, from fine to coarse.
  *
  *   images 640x640x3
- *   ResNet-50 that normalises first, nothing before its first unit (resnet_trunk.h): maps C3, C4, C5 of 80,
- * 40, 20 pixels; normalisation does not follow the batch P5 = conv 1 256(C5), P4 = conv 1 256(C4) + P5
- * enlarged, P3 = conv 1 256(C3) + P4 enlarged P6 = conv 3/2 256(C5), P7 = conv 3/2 256(relu(P6)) 10, 5 pixels
+ *   ResNet-50 that normalises first, nothing before its first unit (resnet_trunk.h): maps C3, C4, C5 of
+ *     80, 40, 20 pixels; normalisation does not follow the batch
+ *   P5 = conv 1 256(C5), P4 = conv 1 256(C4) + P5 enlarged, P3 = conv 1 256(C3) + P4 enlarged
+ *   P6 = conv 3/2 256(C5), P7 = conv 3/2 256(relu(P6)): 10, 5 pixels
  *   on each P, with the same filters: 4 times conv 3 256 and ReLU, conv 3 to a score for each anchor and
- * class; the same again to four numbers for each anchor
+ *     class; the same again to four numbers for each anchor
  *
  * An anchor is a box at a pixel of a map, four pixels wide there, in two sizes and three shapes each: 51,150
  * in all. Loss: the focal loss of the scores, and 50 times the Huber loss (0.1) of the boxes of those anchors
@@ -77,7 +78,7 @@ static struct ll_anchor_grid grid_of(const struct ll_build *build, unsigned leve
                                    .ratio_count = RATIOS};
 }
 
-static struct task *task_of(struct ll_nn *nn, const struct ll_build *build, enum ll_part part)
+static struct task *task_of(struct ll_nn *nn, const struct ll_build *build, enum ll_data_part part)
 {
     uint64_t image = (uint64_t)build->params[IMAGE], at = 0;
     double sides[3];

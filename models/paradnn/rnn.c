@@ -7,8 +7,8 @@
  *
  *   rnn    h' = tanh([x h] W + b)
  *   lstm   Hochreiter and Schmidhuber, 1997, nothing added to the forget gate
- *   gru    [r u] = sigmoid([x h] G + b)     c = tanh([x, r h] C + b)     h' = c + u (h - c)   (Cho et al.,
- * 2014)
+ *   gru    [r u] = sigmoid([x h] G + b)     c = tanh([x, r h] C + b)     h' = c + u (h - c)
+ *          (Cho et al., 2014)
  *
  * g products a cell, 1, 4 and 3: V E + L (2 E g E + g E) + E V + V parameters, T (L 4 g E^2 + 2 E V) FLOP
  * forward for a sentence of T words. One plain cell of 100, 10 words of 2: 20,502 and 404,000; 13 of 900, 90

@@ -22,7 +22,7 @@ static struct ll_value *build(struct ll_nn *nn, const struct ll_build *build)
                               ll_attr_of_count(LL_ATTR_NODES, build->params[NODES])};
     struct ll_value *x = ll_single_operand(&single, "x", LL_INPUT, 1, &elements, NULL);
     nn->phase = LL_PHASE_COMM;
-    struct ll_call call = {
+    struct ll_nn_call call = {
         .kind = LL_OP_ALL_REDUCE, .input_count = 1, .inputs = &x, .attr_count = 2, .attrs = attrs};
     return ll_single_end(&single, ll_nn_do(nn, &call));
 }

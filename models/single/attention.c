@@ -38,7 +38,7 @@ static struct ll_value *build(struct ll_nn *nn, const struct ll_build *build)
                                  operand(&single, "k", keys)};
     struct ll_value *v = operand(&single, "v", keys);
     struct ll_attr turned = ll_attr_of_count(LL_ATTR_TRANSPOSE_B, 1);
-    struct ll_call match = {
+    struct ll_nn_call match = {
         .kind = LL_OP_BATCH_MATMUL, .input_count = 2, .inputs = inputs, .attr_count = 1, .attrs = &turned};
     struct ll_value *scores =
         ll_scaled(nn, ll_nn_do(nn, &match), "scale", 1 / sqrt((double)build->params[D]));

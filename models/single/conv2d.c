@@ -43,7 +43,7 @@ static struct ll_value *build(struct ll_nn *nn, const struct ll_build *build)
         ll_single_operand(&single, "images", LL_INPUT, 4, image, roles),
         ll_single_operand(&single, "filters", LL_WEIGHT, 4, filter, filter_roles),
     };
-    struct ll_call call = {
+    struct ll_nn_call call = {
         .kind = LL_OP_CONV2D, .input_count = 2, .inputs = inputs, .attr_count = 7, .attrs = attrs};
     return ll_single_end(&single, ll_nn_do(nn, &call));
 }

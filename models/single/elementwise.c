@@ -53,7 +53,7 @@ static struct ll_value *build(struct ll_nn *nn, const struct ll_build *build)
     struct ll_value *inputs[2] = {ll_single_operand(&single, "x", LL_INPUT, 2, dims, roles)};
     if (count == 2)
         inputs[1] = ll_single_operand(&single, "y", LL_INPUT, 2, dims, roles);
-    struct ll_call call = {.kind = ops[build->params[OP]].kind, .input_count = count, .inputs = inputs};
+    struct ll_nn_call call = {.kind = ops[build->params[OP]].kind, .input_count = count, .inputs = inputs};
     return ll_single_end(&single, ll_nn_do(nn, &call));
 }
 

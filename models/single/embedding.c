@@ -31,10 +31,10 @@ static struct ll_value *build(struct ll_nn *nn, const struct ll_build *build)
     enum ll_phase phase = nn->phase;
     nn->phase = LL_PHASE_INPUT;
     struct ll_value *numbers =
-        ll_nn_do(nn, &(struct ll_call){.kind = LL_OP_HOST_INPUT,
-                                       .given_count = 1,
-                                       .given = &shape,
-                                       .feed = {.fill = fill_numbers, .classes = rows}});
+        ll_nn_do(nn, &(struct ll_nn_call){.kind = LL_OP_HOST_INPUT,
+                                          .given_count = 1,
+                                          .given = &shape,
+                                          .feed = {.fill = fill_numbers, .classes = rows}});
     nn->phase = phase;
     struct ll_value *table = ll_single_operand(&single, "table", LL_WEIGHT, 2,
                                                (uint64_t[]){rows, (uint64_t)build->params[H]}, roles);

@@ -27,11 +27,11 @@ static struct ll_value *product(struct ll_single *single, const struct ll_gemm *
     enum ll_memory_class right = gemm->batch ? LL_INPUT : LL_WEIGHT;
     struct ll_value *inputs[] = {matrix(single, "a", LL_INPUT, a, turn_a),
                                  matrix(single, "b", right, b, turn_b)};
-    struct ll_call call = {.kind = gemm->batch ? LL_OP_BATCH_MATMUL : LL_OP_MATMUL,
-                           .input_count = 2,
-                           .inputs = inputs,
-                           .attr_count = 2,
-                           .attrs = attrs};
+    struct ll_nn_call call = {.kind = gemm->batch ? LL_OP_BATCH_MATMUL : LL_OP_MATMUL,
+                              .input_count = 2,
+                              .inputs = inputs,
+                              .attr_count = 2,
+                              .attrs = attrs};
     return ll_single_end(single, ll_nn_do(single->nn, &call));
 }
 

@@ -35,7 +35,7 @@ static struct ll_value *build_layernorm(struct ll_nn *nn, const struct ll_build 
         ll_single_operand(&single, "gamma", LL_WEIGHT, 1, &columns, NULL),
         ll_single_operand(&single, "beta", LL_WEIGHT, 1, &columns, NULL),
     };
-    struct ll_call call = {.kind = LL_OP_LAYER_NORM, .input_count = 3, .inputs = inputs};
+    struct ll_nn_call call = {.kind = LL_OP_LAYER_NORM, .input_count = 3, .inputs = inputs};
     return ll_single_end(&single, ll_nn_do(nn, &call));
 }
 

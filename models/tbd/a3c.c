@@ -78,9 +78,9 @@ static struct opinion opinion_on(struct ll_nn *nn, struct ll_value *screens, con
 
 /* What a crew is told. */
 static struct ll_value *advise(struct ll_nn *nn, const struct ll_build *build, const struct ll_actors *actors,
-                               struct ll_crew *crew)
+                               struct ll_actor_crew *crew)
 {
-    struct opinion opinion = opinion_on(nn, ll_crew_sees(nn, actors, crew), build);
+    struct opinion opinion = opinion_on(nn, ll_actor_crew_sees(nn, actors, crew), build);
     crew->policy = ll_nn_do1(nn, LL_OP_SOFTMAX, opinion.logits);
     crew->worth = opinion.worth;
     ll_nn_keep(crew->policy);
@@ -108,9 +108,9 @@ static struct ll_value *loss_of_turn(struct ll_nn *nn, const struct ll_build *bu
     struct ll_value *order =
         ll_scaled(nn, order_of(nn, opinion.logits), "entropy", 1e-3 * (double)build->params[ENTROPY]);
     struct ll_value *loss =
-        ll_nn_do(nn, &(struct ll_call){.kind = LL_OP_ADD_N,
-                                       .input_count = 3,
-                                       .inputs = (struct ll_value *[]){policy, error, order}});
+        ll_nn_do(nn, &(struct ll_nn_call){.kind = LL_OP_ADD_N,
+                                          .input_count = 3,
+                                          .inputs = (struct ll_value *[]){policy, error, order}});
     ll_nn_pop(nn);
     return loss;
 }
@@ -133,14 +133,14 @@ static struct ll_value *learn(struct ll_nn *nn, const struct ll_build *build, st
         ll_descent_add(nn, &descent, losses[i], &adam);
     }
     struct ll_value *loss = ll_nn_do(
-        nn, &(struct ll_call){.kind = LL_OP_ADD_N, .input_count = (uint32_t)turns, .inputs = losses});
+        nn, &(struct ll_nn_call){.kind = LL_OP_ADD_N, .input_count = (uint32_t)turns, .inputs = losses});
     ll_descend(nn, &descent, &adam);
     ll_nn_share(nn, false);
     return loss;
 }
 
 static void add_crew(struct ll_nn *nn, const struct ll_build *build, const struct ll_actors *actors,
-                     struct ll_crew *crew)
+                     struct ll_actor_crew *crew)
 {
     crew->program = ll_nn_begin_program(nn);
     advise(nn, build, actors, crew);

@@ -18,8 +18,8 @@ static uint64_t draw(const struct ll_actors *actors, uint64_t stream, uint64_t i
 }
 
 /* An action as often as the policy has it. */
-static enum ll_action draw_action(const struct ll_crew *crew, const struct ll_runner *runner, uint64_t player,
-                                  uint64_t random_bits)
+static enum ll_action draw_action(const struct ll_actor_crew *crew, const struct ll_runner *runner,
+                                  uint64_t player, uint64_t random_bits)
 {
     double left = ll_random_fine_unit(random_bits);
     enum ll_action action = LL_NOOP;
@@ -124,7 +124,7 @@ static uint32_t begin_step(void *context, struct ll_runner *runner, uint64_t ste
     return 0;
 }
 
-static bool seat(struct ll_actors *actors, struct ll_crew *crew)
+static bool seat(struct ll_actors *actors, struct ll_actor_crew *crew)
 {
     crew->players = ll_alloc(&actors->arena, crew->count, sizeof *crew->players);
     for (uint64_t i = 0; crew->players && i < crew->count; i++)
@@ -174,7 +174,7 @@ struct ll_actors *ll_actors_new(struct ll_nn *nn, const struct ll_actors_options
 /* What an input op reads: a crew's screens, or a turn. */
 struct view {
     const struct ll_actors *actors;
-    const struct ll_crew *crew;
+    const struct ll_actor_crew *crew;
     uint64_t turn;
 };
 
@@ -234,7 +234,8 @@ static struct ll_shape screens_shape(const struct ll_nn *nn, const struct ll_act
         nn, 4, (uint64_t[]){count, screen.height, screen.width, LL_SEEN_FRAMES * screen.colours}, roles);
 }
 
-struct ll_value *ll_crew_sees(struct ll_nn *nn, const struct ll_actors *actors, struct ll_crew *crew)
+struct ll_value *ll_actor_crew_sees(struct ll_nn *nn, const struct ll_actors *actors,
+                                    struct ll_actor_crew *crew)
 {
     struct ll_shape shape = screens_shape(nn, actors, crew->count);
     struct view *view = add_view(nn, (struct view){actors, crew, 0});

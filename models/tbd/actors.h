@@ -29,7 +29,7 @@ struct ll_actors_options {
 };
 
 /* Players in a row, and what the network says to them. */
-struct ll_crew {
+struct ll_actor_crew {
     uint64_t count;
     struct ll_player *players;
     uint32_t program;
@@ -38,9 +38,9 @@ struct ll_crew {
 
 struct ll_actors {
     struct ll_actors_options options;
-    struct ll_crew playing, judged; /* judged: empty unless asked for */
-    uint64_t steps, acted;          /* so far */
-    struct ll_arena arena;          /* of a run: what follows, and the players; [turns, games] */
+    struct ll_actor_crew playing, judged; /* judged: empty unless asked for */
+    uint64_t steps, acted;                /* so far */
+    struct ll_arena arena;                /* of a run: what follows, and the players; [turns, games] */
     uint8_t *screens;
     int32_t *actions;
     float *rewards, *ends, *worths, *returns, *advantages;
@@ -50,7 +50,8 @@ struct ll_actors {
 struct ll_actors *ll_actors_new(struct ll_nn *nn, const struct ll_actors_options *options);
 
 /* Input ops. What a crew sees now: u8 [count, height, width, frames], colours after each other. */
-struct ll_value *ll_crew_sees(struct ll_nn *nn, const struct ll_actors *actors, struct ll_crew *crew);
+struct ll_value *ll_actor_crew_sees(struct ll_nn *nn, const struct ll_actors *actors,
+                                    struct ll_actor_crew *crew);
 
 /* Of all games at a turn before the update: what was seen, the actions taken, [games], the returns and the
  * advantages, [games]. */

@@ -75,7 +75,7 @@ static struct ll_value *best_of(struct ll_nn *nn, const struct ll_beam *beam, st
                                         (enum ll_role[]){LL_ROLE_BATCH, LL_ROLE_PLAIN});
     x = ll_seen_as(nn, x, &lines);
     return ll_nn_do(
-        nn, &(struct ll_call){
+        nn, &(struct ll_nn_call){
                 .kind = LL_OP_TOP_K, .input_count = 1, .inputs = &x, .attr_count = 1, .attrs = &size});
 }
 
@@ -86,7 +86,7 @@ static struct ll_value *taken_apart(struct ll_nn *nn, const struct ll_beam *beam
         ll_attr_of_count(LL_ATTR_RANGE, (int64_t)(beam->width * beam->vocabulary)),
     };
     return ll_nn_do(
-        nn, &(struct ll_call){
+        nn, &(struct ll_nn_call){
                 .kind = LL_OP_UNRAVEL, .input_count = 1, .inputs = &places, .attr_count = 2, .attrs = attrs});
 }
 

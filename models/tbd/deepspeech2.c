@@ -57,7 +57,7 @@ struct source {
 /* What an input op's context tells beside the source. */
 struct feed {
     struct source *source;
-    enum ll_part part;
+    enum ll_data_part part;
 };
 
 static uint64_t sample_of(const struct feed *feed, uint64_t step, uint64_t i)
@@ -129,7 +129,7 @@ static struct source *open_source(struct ll_nn *nn, const struct ll_build *build
     return source;
 }
 
-static struct feed *feed_of(struct ll_nn *nn, struct source *source, enum ll_part part)
+static struct feed *feed_of(struct ll_nn *nn, struct source *source, enum ll_data_part part)
 {
     struct feed *feed = ll_alloc(&nn->arena, 1, sizeof *feed);
     if (feed)
@@ -140,7 +140,7 @@ static struct feed *feed_of(struct ll_nn *nn, struct source *source, enum ll_par
 }
 
 static struct ll_value *forward(struct ll_nn *nn, const struct ll_build *build, struct source *source,
-                                enum ll_part part, bool train)
+                                enum ll_data_part part, bool train)
 {
     const int64_t *values = build->params;
     const struct ll_deepspeech2_sizes sizes = {.bins = (uint64_t)values[BINS],
@@ -170,7 +170,7 @@ static struct ll_value *loss_of(struct ll_nn *nn, struct ll_value *logits, struc
                                  ll_feed_indices(nn, "times", &lengths, fill_times, feed)};
     ll_nn_push(nn, "loss");
     struct ll_value *losses =
-        ll_nn_do(nn, &(struct ll_call){.kind = LL_OP_CTC_LOSS, .input_count = 4, .inputs = inputs});
+        ll_nn_do(nn, &(struct ll_nn_call){.kind = LL_OP_CTC_LOSS, .input_count = 4, .inputs = inputs});
     struct ll_value *loss = ll_nn_do1(nn, LL_OP_MEAN, losses);
     ll_nn_pop(nn);
     return loss;

@@ -48,7 +48,7 @@ static struct ll_value *convolved(struct net *net, const char *name, struct ll_v
     struct ll_init init = ll_init_keeping_size(size[0] * size[1] * in, 2);
     struct ll_value *inputs[] = {x, ll_nn_variable(nn, "weights", &shape, LL_WEIGHT, init)};
     struct ll_value *y = ll_nn_do(
-        nn, &(struct ll_call){
+        nn, &(struct ll_nn_call){
                 .kind = LL_OP_CONV2D, .input_count = 2, .inputs = inputs, .attr_count = 2, .attrs = attrs});
     y = normalised(net, "norm", ll_nn_do1(nn, LL_OP_RELU, y));
     ll_nn_pop(nn);
@@ -114,7 +114,7 @@ static struct ll_value *clipped(struct ll_nn *nn, struct ll_value *x)
     struct ll_attr limit = ll_attr_of_real(LL_ATTR_LIMIT, 20);
     return ll_nn_do(
         nn,
-        &(struct ll_call){
+        &(struct ll_nn_call){
             .kind = LL_OP_RELU_CLIPPED, .input_count = 1, .inputs = &x, .attr_count = 1, .attrs = &limit});
 }
 

@@ -71,7 +71,7 @@ static struct ll_anchor_grid grid_of(const struct ll_build *build, const struct 
                                    .ratio_count = 3};
 }
 
-static struct ll_drawings drawings_of(const struct ll_build *build, enum ll_part part)
+static struct ll_drawings drawings_of(const struct ll_build *build, enum ll_data_part part)
 {
     return (struct ll_drawings){(uint64_t)build->params[HEIGHT],  (uint64_t)build->params[WIDTH],
                                 (uint64_t)build->params[CLASSES], build->seed,
@@ -79,7 +79,7 @@ static struct ll_drawings drawings_of(const struct ll_build *build, enum ll_part
 }
 
 static struct task *task_of(struct ll_nn *nn, const struct ll_build *build, const struct ll_value *map,
-                            enum ll_part part)
+                            enum ll_data_part part)
 {
     double sides[3];
     struct ll_anchor_grid grid = grid_of(build, map, sides);

@@ -43,7 +43,7 @@ struct net {
     struct ll_nn *nn;
     const struct ll_build *build;
     struct ll_translation *t;
-    enum ll_part part;
+    enum ll_data_part part;
     uint64_t hidden, layers;
     struct ll_split_lstm decoder[MOST_LAYERS];
     struct ll_value *target_embedding;
@@ -170,7 +170,7 @@ static struct ll_value *project(struct net *net, struct ll_value *rows)
 }
 
 static struct net net_of(struct ll_nn *nn, const struct ll_build *build, struct ll_translation *t,
-                         enum ll_part part)
+                         enum ll_data_part part)
 {
     return (struct net){.nn = nn,
                         .build = build,
@@ -204,7 +204,7 @@ static struct ll_value *teach(struct ll_nn *nn, const struct ll_build *build, st
 }
 
 static struct ll_value *search(struct ll_nn *nn, const struct ll_build *build, struct ll_translation *t,
-                               enum ll_part part)
+                               enum ll_data_part part)
 {
     struct net net = net_of(nn, build, t, part);
     struct ll_beam *beam = &t->beam;

@@ -68,7 +68,7 @@ static const char *const dtype_words[] = {"f32", "f16", "tf32", NULL};
 static const char *const *const words[PARAMS] = {[DTYPE] = dtype_words};
 
 static struct ll_transformer_call call_of(const struct ll_build *build, struct ll_translation *translation,
-                                          enum ll_part part)
+                                          enum ll_data_part part)
 {
     const int64_t *values = build->params;
     return (struct ll_transformer_call){
@@ -95,11 +95,12 @@ static struct ll_value *loss_of(struct ll_nn *nn, struct ll_value *logits, struc
     struct ll_value *labels = ll_seen_as(nn, ll_translation_written(nn, t, LL_LEARNED), &rows);
     struct ll_value *weights = ll_seen_as(nn, ll_translation_weights(nn, t, LL_LEARNED), &rows);
     ll_nn_push(nn, "loss");
-    struct ll_value *losses = ll_nn_do(nn, &(struct ll_call){.kind = LL_OP_SOFTMAX_XENT_SMOOTH,
-                                                             .input_count = 2,
-                                                             .inputs = (struct ll_value *[]){logits, labels},
-                                                             .attr_count = 1,
-                                                             .attrs = &attr});
+    struct ll_value *losses =
+        ll_nn_do(nn, &(struct ll_nn_call){.kind = LL_OP_SOFTMAX_XENT_SMOOTH,
+                                          .input_count = 2,
+                                          .inputs = (struct ll_value *[]){logits, labels},
+                                          .attr_count = 1,
+                                          .attrs = &attr});
     losses = ll_mul_of(nn, ll_sub_of(nn, losses, ll_constant(nn, "best", best)), weights);
     struct ll_value *loss = ll_div_of(nn, ll_sum_over(nn, losses, 0, 1), ll_sum_over(nn, weights, 0, 1));
     ll_nn_pop(nn);
@@ -129,7 +130,7 @@ static struct ll_value *train(struct ll_nn *nn, const struct ll_build *build, st
 }
 
 static struct ll_value *search(struct ll_nn *nn, const struct ll_build *build, struct ll_translation *t,
-                               enum ll_part part)
+                               enum ll_data_part part)
 {
     struct ll_transformer_call call = call_of(build, t, part);
     ll_translation_beam(t, (uint64_t)build->params[BEAM], (uint64_t)build->params[VOCABULARY]);

@@ -147,7 +147,7 @@ static struct ll_value *put_back(struct net *net, struct ll_value *picked, const
     struct ll_value *inputs[] = {picked, net->rows};
     return ll_nn_do(
         net->nn,
-        &(struct ll_call){
+        &(struct ll_nn_call){
             .kind = LL_OP_SEGMENT_SUM, .input_count = 2, .inputs = inputs, .given_count = 1, .given = whole});
 }
 

@@ -85,7 +85,7 @@ uint64_t ll_translation_tokens(const struct ll_translation *t)
 /* What an input op's context tells beside the translation. */
 struct feed {
     struct ll_translation *t;
-    enum ll_part part;
+    enum ll_data_part part;
 };
 
 /* How many steps of what is read have something, in sentence i of the step whose lengths are there. */
@@ -188,7 +188,7 @@ static void fill_weights(void *context, uint64_t step, float *data)
             data[place(t, t->target_steps, i, n)] = n <= (uint64_t)t->lengths[i] ? 1 : 0;
 }
 
-static struct feed *feed_of(struct ll_nn *nn, struct ll_translation *t, enum ll_part part)
+static struct feed *feed_of(struct ll_nn *nn, struct ll_translation *t, enum ll_data_part part)
 {
     struct feed *feed = ll_alloc(&nn->arena, 1, sizeof *feed);
     if (feed)
@@ -207,39 +207,41 @@ static struct ll_shape steps_of(struct ll_nn *nn, const struct ll_translation *t
     return ll_nn_shape(nn, 2, dims, time_first ? roles : roles + 1);
 }
 
-struct ll_value *ll_translation_source(struct ll_nn *nn, struct ll_translation *t, enum ll_part part)
+struct ll_value *ll_translation_source(struct ll_nn *nn, struct ll_translation *t, enum ll_data_part part)
 {
     struct ll_shape shape = steps_of(nn, t, t->source_steps);
     return ll_feed_indices(nn, "source", &shape, fill_source, feed_of(nn, t, part));
 }
 
-struct ll_value *ll_translation_source_bias(struct ll_nn *nn, struct ll_translation *t, enum ll_part part)
+struct ll_value *ll_translation_source_bias(struct ll_nn *nn, struct ll_translation *t,
+                                            enum ll_data_part part)
 {
     struct ll_shape shape = ll_nn_shape(nn, 2, (uint64_t[]){t->batch, t->source_steps},
                                         (enum ll_role[]){LL_ROLE_BATCH, LL_ROLE_SEQUENCE});
     return ll_feed_floats(nn, "source_bias", &shape, fill_bias, feed_of(nn, t, part));
 }
 
-struct ll_value *ll_translation_source_rows(struct ll_nn *nn, struct ll_translation *t, enum ll_part part)
+struct ll_value *ll_translation_source_rows(struct ll_nn *nn, struct ll_translation *t,
+                                            enum ll_data_part part)
 {
     uint64_t tokens = ll_translation_tokens(t);
     struct ll_shape shape = ll_nn_shape(nn, 1, &tokens, (enum ll_role[]){LL_ROLE_BATCH});
     return ll_feed_indices(nn, "source_rows", &shape, fill_rows, feed_of(nn, t, part));
 }
 
-struct ll_value *ll_translation_read(struct ll_nn *nn, struct ll_translation *t, enum ll_part part)
+struct ll_value *ll_translation_read(struct ll_nn *nn, struct ll_translation *t, enum ll_data_part part)
 {
     struct ll_shape shape = steps_of(nn, t, t->target_steps);
     return ll_feed_indices(nn, "target", &shape, fill_read, feed_of(nn, t, part));
 }
 
-struct ll_value *ll_translation_written(struct ll_nn *nn, struct ll_translation *t, enum ll_part part)
+struct ll_value *ll_translation_written(struct ll_nn *nn, struct ll_translation *t, enum ll_data_part part)
 {
     struct ll_shape shape = steps_of(nn, t, t->target_steps);
     return ll_feed_indices(nn, "labels", &shape, fill_written, feed_of(nn, t, part));
 }
 
-struct ll_value *ll_translation_weights(struct ll_nn *nn, struct ll_translation *t, enum ll_part part)
+struct ll_value *ll_translation_weights(struct ll_nn *nn, struct ll_translation *t, enum ll_data_part part)
 {
     struct ll_shape shape = steps_of(nn, t, t->target_steps);
     return ll_feed_floats(nn, "target_weights", &shape, fill_weights, feed_of(nn, t, part));

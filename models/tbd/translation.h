@@ -40,7 +40,7 @@ struct ll_translation *ll_translation_begin(struct ll_nn *nn, const struct ll_bu
 struct ll_translator {
     struct ll_value *(*teach)(struct ll_nn *nn, const struct ll_build *build, struct ll_translation *t);
     struct ll_value *(*search)(struct ll_nn *nn, const struct ll_build *build, struct ll_translation *t,
-                               enum ll_part part);
+                               enum ll_data_part part);
     struct ll_value *(*train)(struct ll_nn *nn, const struct ll_build *build, struct ll_translation *t);
 };
 
@@ -56,16 +56,18 @@ uint64_t ll_translation_tokens(const struct ll_translation *translation);
 
 /* Input ops, of sentences to learn or of those held back. Word numbers are i32, the rest is of the network's
  * real type. */
-struct ll_value *ll_translation_source(struct ll_nn *nn, struct ll_translation *t, enum ll_part part);
+struct ll_value *ll_translation_source(struct ll_nn *nn, struct ll_translation *t, enum ll_data_part part);
 /* 0 where there is a word, ll_hidden_score where there is padding: [batch, source steps]. */
-struct ll_value *ll_translation_source_bias(struct ll_nn *nn, struct ll_translation *t, enum ll_part part);
+struct ll_value *ll_translation_source_bias(struct ll_nn *nn, struct ll_translation *t,
+                                            enum ll_data_part part);
 /* Where the words are, i32[tokens]: numbers of the rows of [batch source steps], in their order. */
-struct ll_value *ll_translation_source_rows(struct ll_nn *nn, struct ll_translation *t, enum ll_part part);
+struct ll_value *ll_translation_source_rows(struct ll_nn *nn, struct ll_translation *t,
+                                            enum ll_data_part part);
 /* What the decoder reads, LL_WORD_GO in front; what it is to write, LL_WORD_EOS behind, and which of that
  * counts: 1 or 0. */
-struct ll_value *ll_translation_read(struct ll_nn *nn, struct ll_translation *t, enum ll_part part);
-struct ll_value *ll_translation_written(struct ll_nn *nn, struct ll_translation *t, enum ll_part part);
-struct ll_value *ll_translation_weights(struct ll_nn *nn, struct ll_translation *t, enum ll_part part);
+struct ll_value *ll_translation_read(struct ll_nn *nn, struct ll_translation *t, enum ll_data_part part);
+struct ll_value *ll_translation_written(struct ll_nn *nn, struct ll_translation *t, enum ll_data_part part);
+struct ll_value *ll_translation_weights(struct ll_nn *nn, struct ll_translation *t, enum ll_data_part part);
 
 /* The models' evaluate function: which share of unseen sentences comes out exactly right, and which share of
  * their words. */

@@ -40,13 +40,13 @@ static struct ll_value *spread(struct ll_nn *nn, const struct ll_beam *beam, str
     struct ll_shape each = ll_nn_shape(nn, 3, (uint64_t[]){batch, beam->width, features}, roles);
     struct ll_shape rows = ll_nn_shape(nn, 2, (uint64_t[]){batch * beam->width, features},
                                        (enum ll_role[]){LL_ROLE_BATCH, LL_ROLE_HIDDEN});
-    struct ll_value *copies = ll_nn_do(nn, &(struct ll_call){.kind = LL_OP_TILE,
-                                                             .input_count = 1,
-                                                             .inputs = &state,
-                                                             .attr_count = 2,
-                                                             .attrs = attrs,
-                                                             .given_count = 1,
-                                                             .given = &each});
+    struct ll_value *copies = ll_nn_do(nn, &(struct ll_nn_call){.kind = LL_OP_TILE,
+                                                                .input_count = 1,
+                                                                .inputs = &state,
+                                                                .attr_count = 2,
+                                                                .attrs = attrs,
+                                                                .given_count = 1,
+                                                                .given = &each});
     return ll_seen_as(nn, copies, &rows);
 }
 

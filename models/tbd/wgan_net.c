@@ -57,7 +57,7 @@ static struct ll_value *batch_norm(struct ll_nn *nn, const char *name, struct ll
     struct ll_value *inputs[] = {x, affine.gamma, affine.beta};
     struct ll_value *y = ll_nn_do(
         nn,
-        &(struct ll_call){
+        &(struct ll_nn_call){
             .kind = LL_OP_BATCH_NORM, .input_count = 3, .inputs = inputs, .attr_count = 1, .attrs = &attr});
     ll_nn_pop(nn);
     return y;
@@ -68,7 +68,7 @@ static struct ll_value *mean_of_image(struct ll_nn *nn, struct ll_value *x)
 {
     struct ll_attr attrs[] = {ll_attr_of_count(LL_ATTR_AXIS, 1), ll_attr_of_count(LL_ATTR_AXES, 3)};
     struct ll_value *mean = ll_nn_do(
-        nn, &(struct ll_call){
+        nn, &(struct ll_nn_call){
                 .kind = LL_OP_MEAN, .input_count = 1, .inputs = &x, .attr_count = 2, .attrs = attrs});
     return seen_as(nn, mean, x->shape.dim[0], 1, 1, 1);
 }
@@ -116,7 +116,7 @@ static struct ll_value *halved(struct ll_nn *nn, struct ll_value *x)
     for (int i = 0; i < 2; i++)
         memcpy(&quarters[2 * i], ll_parted(nn, rows[i], 3, 2), 2 * sizeof(struct ll_value *));
     struct ll_value *sum =
-        ll_nn_do(nn, &(struct ll_call){.kind = LL_OP_ADD_N, .input_count = 4, .inputs = quarters});
+        ll_nn_do(nn, &(struct ll_nn_call){.kind = LL_OP_ADD_N, .input_count = 4, .inputs = quarters});
     return seen_as(nn, ll_scaled(nn, sum, "quarter", 0.25), dim[0], dim[1] / 2, dim[2] / 2, dim[3]);
 }
 

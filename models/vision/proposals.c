@@ -19,11 +19,11 @@ static struct ll_value *best(struct ll_nn *nn, struct ll_value *scores, uint64_t
     struct ll_attr row[] = {ll_attr_of_count(LL_ATTR_SIZE, 1),
                             ll_attr_of_count(LL_ATTR_RANGE, (int64_t)scores->shape.dim[1])};
     struct ll_value *values = ll_nn_do(
-        nn, &(struct ll_call){
+        nn, &(struct ll_nn_call){
                 .kind = LL_OP_TOP_K, .input_count = 1, .inputs = &scores, .attr_count = 1, .attrs = &size});
     struct ll_value *places = values->producer ? values->producer->outputs[1] : values;
     return ll_nn_do(
-        nn, &(struct ll_call){
+        nn, &(struct ll_nn_call){
                 .kind = LL_OP_UNRAVEL, .input_count = 1, .inputs = &places, .attr_count = 2, .attrs = row});
 }
 
@@ -38,7 +38,7 @@ static struct ll_value *apart(struct ll_nn *nn, struct ll_value *boxes, uint64_t
     struct ll_attr attrs[] = {ll_attr_of_count(LL_ATTR_SIZE, (int64_t)kept),
                               ll_attr_of_real(LL_ATTR_OVERLAP, overlap)};
     return ll_nn_do(
-        nn, &(struct ll_call){
+        nn, &(struct ll_nn_call){
                 .kind = LL_OP_NMS, .input_count = 1, .inputs = &boxes, .attr_count = 2, .attrs = attrs});
 }
 
@@ -50,11 +50,12 @@ struct ll_value *ll_proposals(struct ll_nn *nn, struct ll_value *anchors, struct
                               ll_attr_of_real(LL_ATTR_LEAST, options->least)};
     uint64_t sorted = ll_min(options->sorted, anchors->shape.dim[0]), kept = ll_min(options->kept, sorted);
     ll_nn_push(nn, "proposals");
-    struct ll_value *boxes = ll_nn_do(nn, &(struct ll_call){.kind = LL_OP_BOX_DECODE,
-                                                            .input_count = 2,
-                                                            .inputs = (struct ll_value *[]){anchors, deltas},
-                                                            .attr_count = 3,
-                                                            .attrs = attrs});
+    struct ll_value *boxes =
+        ll_nn_do(nn, &(struct ll_nn_call){.kind = LL_OP_BOX_DECODE,
+                                          .input_count = 2,
+                                          .inputs = (struct ll_value *[]){anchors, deltas},
+                                          .attr_count = 3,
+                                          .attrs = attrs});
     struct ll_value *large = boxes->producer ? boxes->producer->outputs[1] : boxes;
     struct ll_value *order = best(nn, of_large(nn, scores, large), sorted);
     boxes = ll_gathered(nn, table_of(nn, boxes), order);
@@ -80,11 +81,12 @@ struct ll_box_lesson ll_sampled_boxes(struct ll_nn *nn, struct ll_value *boxes, 
     struct ll_shape of_deltas = ll_nn_shape(nn, 2, (uint64_t[]){rows, 4 * sampling->classes}, roles);
     ll_nn_push(nn, "sample");
     struct ll_value *inputs[] = {boxes, truth, chance->step};
-    const struct ll_value *drawn = ll_nn_do(nn, &(struct ll_call){.kind = LL_OP_BOX_SAMPLE,
-                                                                  .input_count = 3,
-                                                                  .inputs = inputs,
-                                                                  .attr_count = sizeof attrs / sizeof *attrs,
-                                                                  .attrs = attrs});
+    const struct ll_value *drawn =
+        ll_nn_do(nn, &(struct ll_nn_call){.kind = LL_OP_BOX_SAMPLE,
+                                          .input_count = 3,
+                                          .inputs = inputs,
+                                          .attr_count = sizeof attrs / sizeof *attrs,
+                                          .attrs = attrs});
     struct ll_value *nothing = &nn->nothing;
     struct ll_box_lesson lesson = {nothing, nothing, nothing, nothing};
     if (drawn->producer) {
@@ -103,9 +105,9 @@ struct ll_value *ll_pooled_regions(struct ll_nn *nn, struct ll_value *map, struc
 {
     struct ll_attr attrs[] = {ll_attr_of_count(LL_ATTR_SIZE, (int64_t)size),
                               ll_attr_of_real(LL_ATTR_SCALE, scale)};
-    return ll_nn_do(nn, &(struct ll_call){.kind = LL_OP_ROI_POOL,
-                                          .input_count = 2,
-                                          .inputs = (struct ll_value *[]){map, boxes},
-                                          .attr_count = 2,
-                                          .attrs = attrs});
+    return ll_nn_do(nn, &(struct ll_nn_call){.kind = LL_OP_ROI_POOL,
+                                             .input_count = 2,
+                                             .inputs = (struct ll_value *[]){map, boxes},
+                                             .attr_count = 2,
+                                             .attrs = attrs});
 }

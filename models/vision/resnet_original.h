@@ -4,7 +4,8 @@
  *
  *   stem     conv 7/2, normalise, ReLU, pool 3/2
  *   unit     relu(x + convs 1, 3, 1 or 3, 3, each normalised, a ReLU behind all but the last); where x has
- * another shape, a conv 1 and normalisation take its place top      the mean over the image */
+ *            another shape, a conv 1 and normalisation take its place
+ *   top      the mean over the image */
 #ifndef LL_VISION_RESNET_ORIGINAL_H
 #define LL_VISION_RESNET_ORIGINAL_H
 

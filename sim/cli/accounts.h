@@ -9,7 +9,8 @@
 /* The row of the option. */
 #define LL_ACCOUNTING_OPTION                                                                                 \
     {                                                                                                        \
-        "accounting", 0, "WAY", "a step's totals as others count them: catamount (Hestness et al., 2019)"    \
+        "accounting", 0, "WAY",                                                                              \
+            "count a step's totals as another tool does: catamount (Hestness et al., 2019)"                  \
     }
 
 /* Whether the option is given, and names a way that there is; LL_WRONG, after saying so, when it does not. */

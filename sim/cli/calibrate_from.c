@@ -21,10 +21,10 @@ static const char usual[] =
 
 struct tuning {
     const struct ll_args *args;
-    struct ll_rows rows;
+    struct ll_measured_rows rows;
     const char *data; /* the files' names, without folders */
     struct ll_machine *machine;
-    const struct ll_number **numbers;
+    const struct ll_machine_number **numbers;
     size_t number_count;
     struct ll_tuning result;
 };
@@ -36,7 +36,8 @@ static bool means(const char *pattern, const char *path)
     return fnmatch(pattern, path, 0) == 0 || (behind && fnmatch(pattern, behind + 1, 0) == 0);
 }
 
-static int no_number(const struct tuning *t, const char *pattern, const struct ll_number *all, size_t count)
+static int no_number(const struct tuning *t, const char *pattern, const struct ll_machine_number *all,
+                     size_t count)
 {
     const char **paths = ll_alloc(t->args->arena, count, sizeof *paths);
     for (size_t i = 0; paths && i < count; i++)
@@ -47,7 +48,8 @@ static int no_number(const struct tuning *t, const char *pattern, const struct l
 
 /* Takes the numbers that one pattern means. Zero has no place on a logarithmic scale: named, it is refused;
  * found by a pattern, it stays what it is. */
-static int take_pattern(struct tuning *t, const char *pattern, const struct ll_number *all, size_t count)
+static int take_pattern(struct tuning *t, const char *pattern, const struct ll_machine_number *all,
+                        size_t count)
 {
     bool found = false, asked = ll_value(t->args, "fit", NULL) != NULL;
     for (size_t i = 0; i < count; i++) {
@@ -65,7 +67,8 @@ static int take_pattern(struct tuning *t, const char *pattern, const struct ll_n
 
 static int by_place(const void *a, const void *b)
 {
-    const struct ll_number *x = *(const struct ll_number *const *)a, *y = *(const struct ll_number *const *)b;
+    const struct ll_machine_number *x = *(const struct ll_machine_number *const *)a,
+                                   *y = *(const struct ll_machine_number *const *)b;
     return (x > y) - (x < y);
 }
 
@@ -86,9 +89,9 @@ static int take_numbers(struct tuning *t)
     size_t count;
     const char *given = ll_value(t->args, "fit", usual);
     char *patterns = ll_copy(arena, given, strlen(given) + 1), *rest = patterns, *pattern;
-    const struct ll_number *all = ll_machine_numbers(t->machine, arena, &count);
+    const struct ll_machine_number *all = ll_machine_numbers(t->machine, arena, &count);
     size_t most = strlen(given) / 2 + 1;
-    t->numbers = all ? ll_alloc(arena, count * most, sizeof(struct ll_number *)) : NULL;
+    t->numbers = all ? ll_alloc(arena, count * most, sizeof(struct ll_machine_number *)) : NULL;
     if (!patterns || !t->numbers)
         return ll_failed("memory ran out");
     while ((pattern = strsep(&rest, ","))) {

@@ -268,34 +268,31 @@ static int run(const struct ll_args *args)
 static const struct ll_option options[] = {
     {"machine", 'c', "MACHINE", "a machine with caches: a YAML file or a name that leadline machines lists"},
     {"set", 0, "PATH=VALUE", "change a value of the machine, as in --set memory.l1.cache.policy=fifo"},
-    {"op", 0, "SEQ", "which op, as leadline sim --per-op numbers them"},
-    {"level", 0, "NAME", "the cache for which the op's loops are blocked; without, the outermost"},
-    {"most", 0, "COUNT", "stop after so many accesses; 10000000000 when not given"},
+    {"op", 0, "SEQ", "the op, by its number in leadline sim --per-op"},
+    {"level", 0, "NAME", "the cache for which the op's loops are blocked (default: the outermost)"},
+    {"most", 0, "COUNT", "stop after this many accesses (default: 10000000000)"},
     {0},
 };
 
 const struct ll_command ll_command_cache = {
     .name = "cache",
     .synopsis = "-c MACHINE --op SEQ TRACE",
-    .summary = "send one op's addresses through a machine's caches",
+    .summary = "run the memory accesses of one op through a machine's caches",
     .examples =
         "  leadline cache -c i7_6700k --op 23 alexnet.llt\n"
         "  leadline cache -c i7_6700k --op 23 --level l2 --set memory.l2.cache.prefetch=stride alexnet.llt\n",
     .details =
-        "leadline sim counts traffic by formula, for the best blocking of an op. Here the op's loops run in\n"
-        "that blocking, one access after the other, through each memory level that has a `cache`; the last\n"
-        "line puts what the caches moved beside the formula. A second takes hundreds of millions of "
-        "accesses\n"
-        "that the first cache holds, tens of millions that go through several; a product has two or three "
-        "for\n"
-        "each multiplication.\n"
+        "leadline sim derives traffic by formula, for the best blocking of an op. This command runs the op's "
+        "loops in that blocking, one access after the other, through each memory level that has a `cache`; "
+        "the last line compares what the caches moved with the formula. It simulates hundreds of "
+        "millions of accesses per second that hit the first cache, tens of millions that go through several; "
+        "a matrix product has two or three for each multiplication.\n"
         "\n"
-        "A cache fetches a line before it is written, unless it is written around; the formula takes a "
-        "result\n"
-        "that begins as written only. So caches move up to one result more, and a relu half as much again. "
-        "The\n"
-        "formula counts elements; caches move whole lines, and lose lines to others of the same set: a\n"
-        "convolution whose taps lie powers of two apart shows why kernels pack their operands.\n",
+        "The two differ for known reasons. A cache fetches a line before it is written (unless it writes "
+        "around), where the formula counts a new result as written only: caches move up to one result more, "
+        "a relu half as much again. The formula counts elements, where caches move whole lines and lose "
+        "lines to others of the same set: a convolution whose taps lie powers of two apart shows why kernels "
+        "pack their operands.\n",
     .options = options,
     .least_words = 1,
     .most_words = 1,

@@ -174,16 +174,17 @@ static int run(const struct ll_args *args)
 }
 
 static const struct ll_option options[] = {
-    {"output", 'o', "FILE", "the machine file to write; host.yaml, with --from fitted.yaml when not given"},
-    {"threads", 0, "N", "threads to compute with; one for each CPU when not given"},
-    {"seconds", 0, "N", "how long ops are measured; 40 when not given"},
-    {"keep", 0, "TRACE", "keep what was measured, as a trace"},
-    {"from", 0, "DATA.csv", "fit numbers of a machine on these measured times instead; again for more files"},
-    {"machine", 0, "MACHINE", "with --from: the machine to start from; the new file inherits it"},
+    {"output", 'o', "FILE", "the machine file to write (default: host.yaml; with --from fitted.yaml)"},
+    {"threads", 0, "N", "threads to compute with (default: one per CPU)"},
+    {"seconds", 0, "N", "how long to measure ops, in seconds (default: 40)"},
+    {"keep", 0, "TRACE", "keep the measurements, as a trace"},
+    {"from", 0, "DATA.csv", "fit a machine to these measured times instead; may be repeated"},
+    {"machine", 0, "MACHINE", "with --from: the machine to start from; the new file inherits from it"},
     {"fit", 0, "PATH,...",
-     "with --from: the numbers, by paths as --set takes them, * for any part; overheads and efficiencies of\n"
-     "                           units, memory and kernels when not given"},
-    {"folds", 0, "N", "with --from: parts of the rows that are predicted by a fit on the others; 5"},
+     "with --from: the numbers to fit, as paths that --set takes, * for any part (default: overheads and "
+     "efficiencies of units, memory and kernels)"},
+    {"folds", 0, "N",
+     "with --from: parts of a cross-validation, each predicted by a fit to the others (default: 5)"},
     {0},
 };
 
@@ -197,14 +198,14 @@ const struct ll_command ll_command_calibrate = {
         "  leadline calibrate -o again.yaml host.llt\n"
         "  leadline calibrate --from deepbench.csv --machine t4 --fit 'units.*.efficiency' -o mine.yaml\n",
     .details =
-        "Streams through each level of memory, multiplies and adds in registers, multiplies large matrices;\n"
-        "then runs every kind of op at several sizes, over and over, and fits for each kind what its kernel\n"
-        "makes of the machine. No other workload is looked at. With TRACE, what an earlier run has kept.\n"
-        "Whatever else runs meanwhile makes the machine look slower: best on an idle one.\n"
+        "Streams through each level of memory, multiplies and adds in registers, multiplies large matrices; "
+        "then runs every kind of op at several sizes, over and over, and fits the machine's numbers to the "
+        "times. No other workload is used. With TRACE, uses what an earlier run kept (--keep) instead of "
+        "measuring. Run it on an idle machine: other load makes this one look slower.\n"
         "\n"
-        "With --from nothing runs here: rows of DATA.csv (as leadline validate reads it) that were measured "
-        "on\n"
-        "MACHINE say what its numbers should be. Their error is told for rows that a fit has not seen.\n",
+        "With --from nothing is measured here. The rows of DATA.csv (in the format of leadline validate) "
+        "that were measured on MACHINE are fitted, and the error is reported for rows that the fit has not "
+        "seen.\n",
     .options = options,
     .least_words = 0,
     .most_words = 1,

@@ -265,7 +265,7 @@ static bool take_patterns(const struct ll_args *args, struct asked *asked)
         struct ll_dram_pattern pattern;
         if (!read_pattern(text, &pattern)) {
             ll_wrong("no pattern `%s`; expected stream, rows:BYTES or sweep:BYTES:STRIDE with a stride of at "
-                     "least the bytes; behind them may stand :SHARE, how many are writes, from 0 to 1",
+                     "least the bytes; append :SHARE for the share of writes, from 0 to 1",
                      text);
             return false;
         }
@@ -293,7 +293,7 @@ static int run(const struct ll_args *args)
     struct asked asked = {0};
     bool as_json = ll_flag(args, "json");
     if (!args->word_count && (ll_flag(args, "pattern") || ll_flag(args, "channels")))
-        return ll_wrong("--pattern and --channels are of one memory; name it, as in leadline dram hbm2");
+        return ll_wrong("--pattern and --channels need a kind of memory; name it, as in leadline dram hbm2");
     if (!args->word_count)
         return as_json ? list_json() : list_text();
     asked.dram = ll_dram_find(args->words[0]);
@@ -306,26 +306,23 @@ static int run(const struct ll_args *args)
 }
 
 static const struct ll_option options[] = {
-    {"channels", 0, "N", "as many channels, each with banks of its own (default: 1)"},
+    {"channels", 0, "N", "number of channels, each with banks of its own (default: 1)"},
     {"pattern", 0, "PATTERN",
-     "stream, rows:BYTES or sweep:BYTES:STRIDE, with :SHARE behind it if some are writes"},
+     "stream, rows:BYTES or sweep:BYTES:STRIDE; append :SHARE for the share of writes"},
     {0},
 };
 
 const struct ll_command ll_command_dram = {
     .name = "dram",
     .synopsis = "[PRESET]",
-    .summary = "list kinds of dynamic memory; what patterns of accesses reach on one",
+    .summary = "list kinds of DRAM, and what access patterns reach on one",
     .examples = "  leadline dram\n  leadline dram hbm2 --channels 16\n"
                 "  leadline dram ddr4-2400 --pattern rows:512 --pattern sweep:4:64:0.5 --json\n",
-    .details =
-        "Beside each other stand the efficiency by a closed form (simple), which machine files and costs "
-        "use,\n"
-        "and by a simulation of every command to every bank (timed): of the bytes asked for, against the "
-        "peak.\n"
-        "rows picks rows of so many bytes at random from a table of 16 GiB, sweep takes so many bytes at "
-        "each step.\n"
-        "A channel has commands and banks of its own: a pseudo channel of HBM, half a module of DDR5.\n",
+    .details = "Compares two efficiencies, both as bytes asked for over what the peak bandwidth would move: "
+               "by a closed form (simple), which machine files and costs use, and by a simulation of every "
+               "command to every bank (timed). The pattern rows picks rows of BYTES at random from a table "
+               "of 16 GiB; sweep takes BYTES at each STRIDE. A channel has commands and banks of its own: a "
+               "pseudo channel of HBM, half a module of DDR5.\n",
     .options = options,
     .most_words = 1,
     .run = run,

@@ -23,7 +23,7 @@ const struct ll_command ll_command_dump = {
     .summary = "print every op of a trace as a line of JSON",
     .examples =
         "  leadline dump alexnet.llt | head -3\n  leadline dump alexnet.llt | grep '\"kind\":\"conv2d\"'\n",
-    .details = "The dump is always JSON, an object a line.\n",
+    .details = "The dump is always JSON, one object per line.\n",
     .least_words = 1,
     .most_words = 1,
     .run = run,

@@ -62,7 +62,7 @@ static int run(const struct ll_args *args)
 const struct ll_command ll_command_explain = {
     .name = "explain",
     .synopsis = "[TERM]",
-    .summary = "say what a word in our output means",
+    .summary = "say what a word in the output means",
     .examples = "  leadline explain\n  leadline explain dependency\n",
     .most_words = 1,
     .run = run,

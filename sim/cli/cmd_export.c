@@ -51,10 +51,10 @@ static int run(const struct ll_args *args)
 }
 
 static const struct ll_option options[] = {
-    {"output", 'o', "FILE", "the file to write; standard output when not given"},
-    {"machine", 'c', "MACHINE", "write when ops run on it, in simulation, not when they ran"},
+    {"output", 'o', "FILE", "the file to write (default: standard output)"},
+    {"machine", 'c', "MACHINE", "simulate on this machine and write its times instead of the recorded ones"},
     {"set", 0, "PATH=VALUE", "change a value of the machine, as for leadline sim"},
-    {"param", 'p', "KEY=VALUE", "what the format lets choose"},
+    {"param", 'p', "KEY=VALUE", "set an option of the format"},
     {0},
 };
 
@@ -68,7 +68,7 @@ static const struct ll_option options[] = {
 const struct ll_command ll_command_export = {
     .name = "export",
     .synopsis = "FORMAT TRACE",
-    .summary = "write a trace as others want it",
+    .summary = "write a trace in another tool's format",
     .examples = "  leadline export chakra alexnet.llt -o alexnet.0.et\n"
                 "  leadline export timeline alexnet.llt -c v100_sxm2_16gb -o v100.json\n",
     .details = "Formats:\n"

@@ -159,10 +159,11 @@ static int run(const struct ll_args *args)
 }
 
 static const struct ll_option options[] = {
-    {"output", 'o', "TRACE", "the file to write; the first file's name with .llt when not given"},
-    {"batch", 0, "N", "samples a step, of formats that leave it open: as -p batch=N"},
-    {"param", 'p', "KEY=VALUE", "what else the file leaves open, as the sizes that it only names"},
-    {"allow-opaque", 0, NULL, "keep operators without a rule, as if they moved their bytes and no more"},
+    {"output", 'o', "TRACE", "the trace to write (default: the first file's name, ending in .llt)"},
+    {"batch", 0, "N", "samples per step, where the file leaves this open; the same as -p batch=N"},
+    {"param", 'p', "KEY=VALUE", "set what else the file leaves open, such as a size that it only names"},
+    {"allow-opaque", 0, NULL,
+     "accept unknown operators; they are taken to move their bytes and compute nothing"},
     {0},
 };
 
@@ -176,7 +177,7 @@ static const struct ll_option options[] = {
 const struct ll_command ll_command_import = {
     .name = "import",
     .synopsis = "FORMAT FILE...",
-    .summary = "make a trace of a file that others wrote",
+    .summary = "turn a file of another tool into a trace",
     .examples = "  leadline import onnx resnet50.onnx --batch 8 -o resnet50.llt\n"
                 "  leadline sim -c v100_sxm2_16gb resnet50.llt\n",
     .details = "Formats:\n"

@@ -321,7 +321,7 @@ static int run(const struct ll_args *args)
 static const struct ll_option options[] = {
     LL_REBATCH_OPTIONS,
     LL_ACCOUNTING_OPTION,
-    {"memory", 0, NULL, "what is alive at the peak, and what allocators take"},
+    {"memory", 0, NULL, "show what is alive at the memory peak, and what allocators take"},
     {0},
 };
 
@@ -332,7 +332,7 @@ const struct ll_command ll_command_info = {
     .examples = "  leadline info alexnet.llt\n  leadline info alexnet.llt --json\n"
                 "  leadline info alexnet.llt --batch 256\n"
                 "  leadline info --accounting catamount word_lm.llt\n",
-    .details = "Totals are a step's, over the complete steps of the trace.\n",
+    .details = "Totals are averages per step, over the complete steps of the trace.\n",
     .options = options,
     .least_words = 1,
     .most_words = 1,

@@ -101,8 +101,8 @@ static int run(const struct ll_args *args)
 }
 
 static const struct ll_option options[] = {
-    {"keys", 0, NULL, "the key reference: every key with its unit, bounds and meaning"},
-    {"set", 0, "PATH=VALUE", "change a value of the machine named before it is shown"},
+    {"keys", 0, NULL, "print the key reference: every key with its unit, bounds and meaning"},
+    {"set", 0, "PATH=VALUE", "change a value of the machine before it is shown"},
     {0},
 };
 

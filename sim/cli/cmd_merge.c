@@ -39,7 +39,7 @@ static int run(const struct ll_args *args)
 }
 
 static const struct ll_option options[] = {
-    {"output", 'o', "R.db", "the database to write; it must not be there yet"},
+    {"output", 'o', "R.db", "the database to write; it must not exist yet"},
     {0},
 };
 

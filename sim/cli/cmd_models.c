@@ -190,10 +190,10 @@ static int run(const struct ll_args *args)
 }
 
 static const struct ll_option options[] = {
-    {"suite", 0, "SUITE", "only this suite"},
+    {"suite", 0, "SUITE", "list only this suite"},
     LL_ACCOUNTING_OPTION,
-    {"batch", 0, "N", "samples of that step; the model's own when not given"},
-    {"param", 'p', "KEY=VALUE", "a parameter of the model for that step"},
+    {"batch", 0, "N", "with --accounting: samples per step (default: the model's own)"},
+    {"param", 'p', "KEY=VALUE", "with --accounting: set a parameter of the model"},
     {0},
 };
 

@@ -69,9 +69,9 @@ const struct ll_command ll_command_ops = {
     .synopsis = "[NAME]",
     .summary = "list the op kinds and the rules of each",
     .examples = "  leadline ops\n  leadline ops conv2d --json\n",
-    .details =
-        "The words name the rules: how outputs follow from inputs (shape), what is counted (flops, bytes),\n"
-        "what a machine is asked to do (work), how it is differentiated, and whether it runs here.\n",
+    .details = "Each op kind names its rules: how outputs follow from inputs (shape), what is counted "
+               "(flops, bytes), what a machine is asked to do (work), how it is differentiated (gradient), "
+               "and whether Leadline itself can compute it (runs).\n",
     .most_words = 1,
     .run = run,
 };

@@ -17,7 +17,7 @@ enum { SHOWN = 20 };
 
 struct answer {
     const struct ll_args *args;
-    const struct ll_frame *frame;
+    const struct ll_data_frame *frame;
     const struct ll_findings *found;
     struct ll_diags diags;
 };
@@ -34,7 +34,7 @@ static bool want(struct answer *a, const char *option, bool most, bool *first)
         for (int depth = 0; text[length] && (text[length] != ',' || depth > 0); length++)
             depth += (text[length] == '(') - (text[length] == ')');
         const char *name = ll_copy_text(arena, text, length);
-        a->frame = name ? ll_frame_want(a->frame, name, most, *first, arena, &a->diags) : NULL;
+        a->frame = name ? ll_data_frame_want(a->frame, name, most, *first, arena, &a->diags) : NULL;
         if (!a->frame)
             return false;
         *first = false;
@@ -47,9 +47,9 @@ static int read_frame(struct answer *a)
 {
     const char *where = ll_value(a->args, "where", NULL);
     bool first = true;
-    a->frame = ll_frame_read(a->args->words[0], a->args->arena, &a->diags);
+    a->frame = ll_data_frame_read(a->args->words[0], a->args->arena, &a->diags);
     if (a->frame && where)
-        a->frame = ll_frame_where(a->frame, where, a->args->arena, &a->diags);
+        a->frame = ll_data_frame_where(a->frame, where, a->args->arena, &a->diags);
     if (!a->frame || !want(a, "min", false, &first) || !want(a, "max", true, &first))
         return LL_WRONG;
     a->found = ll_findings_new(a->frame, ll_flag(a->args, "log"), a->args->arena);
@@ -59,7 +59,7 @@ static int read_frame(struct answer *a)
 /* --- words --- */
 
 /* How an axis is called in a heading: the end of its path, as far as no other has the same. */
-static const char *short_name(const struct ll_frame *frame, size_t axis)
+static const char *short_name(const struct ll_data_frame *frame, size_t axis)
 {
     const char *path = frame->columns[axis].name, *at = path + strlen(path);
     for (bool taken = true; taken && at > path;) {
@@ -77,23 +77,23 @@ static const char *short_name(const struct ll_frame *frame, size_t axis)
     return at;
 }
 
-static const char *value_text(const struct ll_frame *frame, size_t axis, uint64_t row)
+static const char *value_text(const struct ll_data_frame *frame, size_t axis, uint64_t row)
 {
-    const struct ll_column *column = &frame->columns[axis];
+    const struct ll_data_column *column = &frame->columns[axis];
     return column->values[column->choices[row]].text;
 }
 
-static bool is_share(const struct ll_column *column)
+static bool is_share(const struct ll_data_column *column)
 {
     return !strncmp(column->name, LL_SHARE_PREFIX, strlen(LL_SHARE_PREFIX));
 }
 
 /* The largest share of a row's time. */
-static const char *bound_of(const struct ll_frame *frame, uint64_t row)
+static const char *bound_of(const struct ll_data_frame *frame, uint64_t row)
 {
-    const struct ll_column *largest = NULL;
+    const struct ll_data_column *largest = NULL;
     for (size_t c = frame->axis_count; c < frame->column_count; c++) {
-        const struct ll_column *column = &frame->columns[c];
+        const struct ll_data_column *column = &frame->columns[c];
         if (is_share(column) && (!largest || column->numbers[row] > largest->numbers[row]))
             largest = column;
     }
@@ -104,7 +104,7 @@ static const char *bound_of(const struct ll_frame *frame, uint64_t row)
 
 static void show_front(const struct answer *a, struct ll_str *out)
 {
-    const struct ll_frame *frame = a->frame;
+    const struct ll_data_frame *frame = a->frame;
     const struct ll_findings *found = a->found;
     uint64_t shown = ll_flag(a->args, "all") ? found->front_count : ll_min(found->front_count, SHOWN);
     struct ll_str head = {0}, line = {0};
@@ -137,9 +137,9 @@ static void show_front(const struct answer *a, struct ll_str *out)
 /* A winner's values and shares of the time beside the base's. */
 static void show_winner(const struct answer *a, size_t k, struct ll_str *out)
 {
-    const struct ll_frame *frame = a->frame;
+    const struct ll_data_frame *frame = a->frame;
     uint64_t row = a->found->winners[k];
-    const struct ll_column *objective = a->found->objectives[k];
+    const struct ll_data_column *objective = a->found->objectives[k];
     ll_str_addf(out, "\nbest of %s: %.4g", frame->objectives[k].text, objective->numbers[row]);
     if (!isnan(objective->base))
         ll_str_addf(out, " (the base has %.4g)", objective->base);
@@ -150,7 +150,7 @@ static void show_winner(const struct answer *a, size_t k, struct ll_str *out)
     ll_wrap(out, line.failed ? "" : line.text, ll_screen_width());
     ll_str_release(&line);
     for (size_t c = frame->axis_count; c < frame->column_count; c++) {
-        const struct ll_column *column = &frame->columns[c];
+        const struct ll_data_column *column = &frame->columns[c];
         struct ll_human now, before;
         bool matters = column->numbers[row] >= 0.005 || column->base >= 0.005;
         if (is_share(column) && matters)
@@ -165,7 +165,7 @@ static void show_winner(const struct answer *a, size_t k, struct ll_str *out)
 
 static void show_weights(const struct answer *a, struct ll_str *out)
 {
-    const struct ll_frame *frame = a->frame;
+    const struct ll_data_frame *frame = a->frame;
     const size_t *axes = ll_findings_axes(a->found, a->args->arena);
     struct ll_str line = {0};
     ll_str_add(&line, "weight");
@@ -223,7 +223,7 @@ static void add_field(struct ll_str *out, const char *text)
 
 static int print_csv(const struct answer *a)
 {
-    const struct ll_frame *frame = a->frame;
+    const struct ll_data_frame *frame = a->frame;
     struct ll_str out = {0};
     ll_str_add(&out, "point");
     for (size_t c = 0; c < frame->column_count; c++) {
@@ -249,7 +249,7 @@ static int print_csv(const struct answer *a)
 /* A row for each parameter, the heaviest first; the last says how much all of them explain. */
 static int print_weights_csv(const struct answer *a)
 {
-    const struct ll_frame *frame = a->frame;
+    const struct ll_data_frame *frame = a->frame;
     const size_t *axes = ll_findings_axes(a->found, a->args->arena);
     struct ll_str out = {0};
     char number[32];
@@ -273,7 +273,7 @@ static int print_weights_csv(const struct answer *a)
 
 static void put_point(const struct answer *a, uint64_t row, struct ll_json *json)
 {
-    const struct ll_frame *frame = a->frame;
+    const struct ll_data_frame *frame = a->frame;
     ll_json_open_object(json);
     ll_json_put_count(json, "point", frame->numbers[row]);
     ll_json_key(json, "parameters");
@@ -291,7 +291,7 @@ static void put_point(const struct answer *a, uint64_t row, struct ll_json *json
 
 static void put_objective(const struct answer *a, size_t k, struct ll_json *json)
 {
-    const struct ll_frame *frame = a->frame;
+    const struct ll_data_frame *frame = a->frame;
     ll_json_open_object(json);
     ll_json_put_text(json, "objective", frame->objectives[k].text);
     ll_json_put_number(json, "base", a->found->objectives[k]->base);
@@ -313,7 +313,7 @@ static int print_json(const struct answer *a)
 {
     struct ll_str out = {0};
     struct ll_json json = {.out = &out, .indent = true};
-    const struct ll_frame *frame = a->frame;
+    const struct ll_data_frame *frame = a->frame;
     ll_json_open_object(&json);
     ll_json_put_count(&json, "points", frame->row_count);
     ll_json_put_count(&json, "valid", a->found->valid_count);
@@ -359,34 +359,33 @@ static int run(const struct ll_args *args)
 
 static const struct ll_option options[] = {
     {"min", 0, "A,B",
-     "other objectives than the sweep's: results, parameters, or expressions of them, to be least"},
-    {"max", 0, "A,B", "the same, to be most"},
-    {"where", 0, "EXPR", "only points for which this is true, as in --where \"area_mm2 <= 100\""},
-    {"all", 0, NULL, "the whole front, not 20 of its points"},
-    {"csv", 0, NULL, "the front as comma-separated values, with all results"},
-    {"weights", 0, NULL, "with --csv: what moved what instead of the front"},
-    {"log", 0, NULL, "weights between logarithms, wherever all values are positive"},
-    {"figure", 0, "KIND", "draw front, heat, parallel or sensitivity into the file of -o"},
-    {"output", 'o', "F.svg", "where the figure goes"},
-    {"across", 0, "NAME", "of a front an objective, of a heat map a parameter; chosen when not given"},
-    {"up", 0, "NAME", "the same of the other axis"},
-    {"of", 0, "NAME", "the objective of a heat map; the first when not given"},
-    {"html", 0, "R.html", "all of it as one page that opens from a file"},
+     "minimize these instead of the sweep's objectives: results, parameters, or expressions of them"},
+    {"max", 0, "A,B", "maximize these, likewise"},
+    {"where", 0, "EXPR", "consider only points for which this holds, as in --where \"area_mm2 <= 100\""},
+    {"all", 0, NULL, "show the whole front, not just 20 of its points"},
+    {"csv", 0, NULL, "print the front as comma-separated values, with all results"},
+    {"weights", 0, NULL, "with --csv: print how much each parameter moves each objective, not the front"},
+    {"log", 0, NULL, "compute those weights on logarithms, where all values are positive"},
+    {"figure", 0, "KIND", "draw a figure to the file given with -o: front, heat, parallel or sensitivity"},
+    {"output", 'o', "F.svg", "the file for the figure"},
+    {"across", 0, "NAME", "horizontal axis: an objective (front) or a parameter (heat); chosen by default"},
+    {"up", 0, "NAME", "vertical axis, likewise"},
+    {"of", 0, "NAME", "the objective that a heat map shows (default: the first)"},
+    {"html", 0, "R.html", "write everything as one self-contained, interactive page"},
     {0},
 };
 
 const struct ll_command ll_command_pareto = {
     .name = "pareto",
     .synopsis = "R.db",
-    .summary = "the best designs of a sweep, and why they are the best",
+    .summary = "show the best designs of a sweep, and why they are the best",
     .examples = "  leadline pareto arrays.db\n"
                 "  leadline pareto arrays.db --min time_s,area_mm2 --where \"energy_j <= 2\" --csv\n"
                 "  leadline pareto arrays.db --html arrays.html\n"
                 "  leadline pareto arrays.db --figure heat --across units.array.rows --up memory.sram.size "
                 "-o heat.svg\n",
-    .details =
-        "A point is on the front when no other valid point is at least as good in all objectives and better "
-        "in one.\n",
+    .details = "A point is on the front when no other valid point is at least as good in every objective and "
+               "better in one.\n",
     .options = options,
     .least_words = 1,
     .most_words = 1,

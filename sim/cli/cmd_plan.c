@@ -34,7 +34,7 @@ static void plan_json(const struct ll_found_plan *found, struct ll_json *json)
     ll_str_release(&words);
 }
 
-static int show_json(const struct ll_search *search, const struct ll_search_result *result)
+static int show_json(const struct ll_plan_search *search, const struct ll_search_result *result)
 {
     struct ll_str out = {0};
     struct ll_json json = {.out = &out, .indent = true};
@@ -66,7 +66,7 @@ static void plan_row(const struct ll_found_plan *found, double best_s, struct ll
     ll_str_release(&words);
 }
 
-static int show(const struct ll_machine *machine, const struct ll_search *search,
+static int show(const struct ll_machine *machine, const struct ll_plan_search *search,
                 const struct ll_search_result *result)
 {
     struct ll_str out = {0};
@@ -91,7 +91,7 @@ static int show(const struct ll_machine *machine, const struct ll_search *search
 static int search_plans(const struct ll_args *args, const struct ll_machine *machine,
                         const struct ll_trace *trace)
 {
-    struct ll_search search = {0};
+    struct ll_plan_search search = {0};
     struct ll_diags *diags = calloc(1, sizeof *diags);
     if (!diags)
         return ll_failed("memory ran out");
@@ -136,31 +136,24 @@ static const struct ll_option options[] = {
     {"machine", 'c', "MACHINE",
      "a machine with a network: a YAML file or a name that leadline machines lists"},
     {"set", 0, "PATH=VALUE", "change a value of the machine, as in --set network.cards.devices=16"},
-    {"devices", 0, "N", "devices to be used, all that the network joins when not given"},
-    {"batch", 0, "B", "samples a step, over all devices; the trace's for each device when not given"},
-    {"simulate", 0, "K", "so many of the best are simulated and shown, 5 when not given"},
+    {"devices", 0, "N", "devices to use (default: all that the network joins)"},
+    {"batch", 0, "B", "samples per step, over all devices (default: the trace's batch per device)"},
+    {"simulate", 0, "K", "how many of the best to simulate and show (default: 5)"},
     {0},
 };
 
 const struct ll_command ll_command_plan = {
     .name = "plan",
     .synopsis = "-c MACHINE [--devices N] [--batch B] TRACE",
-    .summary = "search the best way to spread a step over devices",
+    .summary = "find the best way to spread a step over devices",
     .examples = "  leadline plan -c a100_dgx --batch 1024 gpt.llt\n"
                 "  leadline plan -c a100_dgx --set network.cards.devices=64 --devices 512 --batch 1536 "
                 "--json gpt.llt\n",
-    .details =
-        "Considered are all ways to write the devices as replicas (dp) times devices that share products "
-        "(tp) "
-        "times\n"
-        "stages of a pipeline (pp), with all micro-batches, chunks, stages of ZeRO and kinds of "
-        "recomputation. "
-        "Where\n"
-        "one does not fit into memory, the same with the optimizer's state on the host is. The best of them "
-        "are\n"
-        "simulated in full, as leadline sim does with the options in the last column, and the very best with "
-        "other\n"
-        "sizes of buckets.\n",
+    .details = "Considers every way to write the number of devices as replicas (dp) times devices that share "
+               "products (tp) times pipeline stages (pp), with all micro-batches, chunks, stages of ZeRO and "
+               "kinds of recomputation. What does not fit into memory is tried again with the optimizer's "
+               "state on the host. The best by estimate are simulated in full, as leadline sim does with the "
+               "options in the last column; the very best also with other bucket sizes.\n",
     .options = options,
     .least_words = 1,
     .most_words = 1,

@@ -69,7 +69,7 @@ static int run(const struct ll_args *args)
     if (args->dashes)
         return ll_record_foreign(args);
     if (args->word_count > 1)
-        return ll_wrong("too much is given; expected leadline record MODEL, or leadline record -- PROGRAM "
+        return ll_wrong("too many arguments; expected leadline record MODEL, or leadline record -- PROGRAM "
                         "ARGS, see leadline record --help");
     const struct ll_model *model = ll_find_model(args->words[0]);
     struct ll_run_options options = {0};
@@ -89,18 +89,19 @@ static int run(const struct ll_args *args)
 }
 
 static const struct ll_option options[] = {
-    {"output", 'o', "TRACE", "the file to write; MODEL.llt when not given"},
-    {"train", 0, NULL, "training steps: forward, backward, update (the default, but for single ops)"},
-    {"infer", 0, NULL, "inferences: forward only"},
-    {"batch", 0, "N", "samples a step; the model's own when not given"},
-    {"steps", 0, "N", "steps to record; 3 when not given, 1 in a dry run"},
-    {"dry-run", 0, NULL, "record the same ops without computing them: any size, no times"},
-    {"param", 'p', "KEY=VALUE", "a parameter of the model; leadline models NAME lists them"},
-    {"data", 0, "PATH", "real data to run on (leadline models NAME says which); generated when not given"},
-    {"threads", 0, "N", "threads to compute with; one for each CPU when not given"},
-    {"seed", 0, "N", "of weights and data; 1 when not given"},
-    {"coverage", 0, NULL, "of PROGRAM: tell which calls would be seen, and how, without running it"},
-    {"mech", 0, "WAY", "how to see calls of PROGRAM, see below; the mildest that sees most when not given"},
+    {"output", 'o', "TRACE", "the trace to write (default: MODEL.llt or program.llt)"},
+    {"train", 0, NULL, "record training steps: forward, backward, update (default, except for single ops)"},
+    {"infer", 0, NULL, "record inference steps: forward only"},
+    {"batch", 0, "N", "samples per step (default: the model's own)"},
+    {"steps", 0, "N", "steps to record (default: 3; in a dry run 1)"},
+    {"dry-run", 0, NULL, "record the same ops without computing them: works for any size, has no times"},
+    {"param", 'p', "KEY=VALUE", "set a parameter of the model; leadline models NAME lists them"},
+    {"data", 0, "PATH", "real data to run on; leadline models NAME says which (default: generated)"},
+    {"threads", 0, "N", "threads to compute with (default: one per CPU)"},
+    {"seed", 0, "N", "seed of weights and data (default: 1)"},
+    {"coverage", 0, NULL, "tell which calls of PROGRAM would be seen, and how, without running it"},
+    {"mech", 0, "WAY",
+     "how to see the calls of PROGRAM (default: the least intrusive way that sees the most calls)"},
     {0},
 };
 
@@ -112,16 +113,13 @@ const struct ll_command ll_command_record = {
                 "  leadline record alexnet --infer --batch 256 --dry-run -o big.llt\n"
                 "  leadline record -o train.llt -- python3 train.py\n"
                 "  leadline record --coverage -- ./solver\n",
-    .details = "Behind -- stands the command line of any program: it runs as it would alone, with its own "
-               "streams and\n"
-               "exit status, and its calls of BLAS, LAPACK and oneDNN are recorded while it runs. Each "
-               "further process\n"
-               "that calls something gets a file of its own, T.PID.llt. Of the options, -o (program.llt when "
-               "not given)\n"
-               "and --json, which prints the account behind the program's own output, concern such a "
-               "program. Steps are\n"
-               "those that it marks with leadline_step(), else what it repeats.\n\n"
-               "Ways to see the calls of PROGRAM; all but probe see what preload sees as well:\n"
+    .details = "PROGRAM runs as it would alone, with its own streams and exit status, while its calls of "
+               "BLAS, LAPACK and oneDNN are recorded. Each further process of it that makes such calls gets "
+               "a trace of its own, T.PID.llt. For a PROGRAM only -o, --mech, --coverage and --json count; "
+               "--json prints its summary after the program's own output. Steps are what the program marks "
+               "with leadline_step(), or else what it repeats.\n"
+               "\n"
+               "Ways to see the calls of PROGRAM (--mech); all but probe also see what preload sees:\n"
 #define X(word, name, help) "  " name ": " help "\n"
     LL_MECHANISM_LIST(X),
 #undef X

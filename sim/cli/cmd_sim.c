@@ -345,22 +345,24 @@ static const struct ll_option options[] = {
     {"machine", 'c', "MACHINE",
      "a machine: a YAML file or a name that leadline machines lists; again for more"},
     {"set", 0, "PATH=VALUE", "change a value of every machine, as in --set units.array.rows=128"},
-    {"as", 0, "DTYPE", "as if all floating tensors of the traces were of this type: bf16, int8"},
+    {"as", 0, "DTYPE", "simulate with all floating-point tensors in this type, such as bf16 or int8"},
     LL_REBATCH_OPTIONS,
 #define LL_PLAN_WITHOUT_BATCH
 #define LL_PLAN_KEY(key, option, value, type, member, least, most, help) {option, 0, value, help},
 #include "sim/parallel/plan_keys.def"
 #undef LL_PLAN_KEY
-    {"plan", 0, "PLAN.yaml", "a plan with these options as keys (micro_batch: 4); options count more"},
-    {"what-if", 0, NULL, "what doubling each resource would gain, a page for each machine"},
-    {"per-op", 0, NULL, "a line for each op"},
-    {"roofline", 0, "FILE", "draw the ops under the machines' roofs here, as SVG"},
-    {"memory", 0, NULL, "what is alive at the peak, what allocators take, what would need less"},
-    {"footprint", 0, "FILE", "draw memory over time here, as SVG"},
-    {"explain", 0, "SEQ", "derive the time of one op, numbers filled in"},
-    {"compat", 0, "scalesim2", "run SCALE-Sim v2's configuration (-c) and topology as it would"},
-    {"input", 'i', "KIND", "with --compat: the topology's rows are conv (as without) or gemm"},
-    {"output", 'o', "DIR", "with --compat: write SCALE-Sim's three reports there"},
+    {"plan", 0, "PLAN.yaml",
+     "read these options from a file, as keys (micro_batch: 4); options given here override it"},
+    {"what-if", 0, NULL, "show what doubling each resource would gain; a page for each machine"},
+    {"per-op", 0, NULL, "show a line for each op"},
+    {"roofline", 0, "FILE", "draw a roofline plot of the ops to this SVG file"},
+    {"memory", 0, NULL,
+     "show what is alive at the memory peak, what allocators take, and what would need less"},
+    {"footprint", 0, "FILE", "draw memory over time to this SVG file"},
+    {"explain", 0, "SEQ", "derive the time of op SEQ step by step, with its numbers"},
+    {"compat", 0, "scalesim2", "run a SCALE-Sim v2 configuration (-c) and topology as SCALE-Sim does"},
+    {"input", 'i', "KIND", "with --compat: what the topology's rows are, conv (default) or gemm"},
+    {"output", 'o', "DIR", "with --compat: write SCALE-Sim's three reports to this folder"},
     {0},
 };
 
@@ -375,22 +377,19 @@ const struct ll_command ll_command_sim = {
         "  leadline sim -c v100_sxm2_16gb --batch 512 alexnet.llt\n"
         "  leadline sim -c a100_dgx --dp 16 --batch 4096 --zero 1 resnet50.llt\n"
         "  leadline sim --compat scalesim2 -c scale.cfg topology.csv -o reports\n",
-    .details =
-        "Times are a step's: the trace's complete steps, replayed in order, over their number. The recorded\n"
-        "times are never looked at.\n"
-        "\n"
-        "With --as the workload is the same in another type of number: every tensor of floats is stored and "
-        "computed\n"
-        "so. Machines that compute in integers alone can run recorded traces in this way.\n"
-        "\n"
-        "With --batch it is the same step on more or fewer samples: dimensions known to be the batch become "
-        "longer\n"
-        "or shorter, and all else follows. Of traces of other programs, --batch-was says how many samples "
-        "they had.\n"
-        "\n"
-        "With --compat scalesim2 the machine is a SCALE-Sim configuration and what is run a topology of its: "
-        "the\n"
-        "reports have its numbers, digit by digit, and the table shows ours beside them.\n",
+    .details = "Times are per step: the complete steps of the trace are replayed in order, and their total "
+               "is divided by their number. The recorded times are never used.\n"
+               "\n"
+               "--as simulates the workload in another number type: every floating-point tensor is stored "
+               "and computed in it. So machines that only compute in integers can run recorded traces.\n"
+               "\n"
+               "--batch simulates the same step on more or fewer samples: dimensions known to be the batch "
+               "grow or shrink, and everything else follows. A trace of a foreign program does not say its "
+               "batch; --batch-was does.\n"
+               "\n"
+               "--compat scalesim2 takes a SCALE-Sim v2 configuration as the machine and a topology as the "
+               "workload. The reports have SCALE-Sim's numbers, digit by digit; the table shows Leadline's "
+               "own beside them.\n",
     .options = options,
     .least_words = 1,
     .most_words = 1000,

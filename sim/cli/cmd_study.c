@@ -51,7 +51,7 @@ static size_t choose(const struct ll_args *args, const struct ll_study *chosen[M
             chosen[count++] = ll_study_at(i);
     }
     if (count && args->word_count) {
-        ll_wrong("--all is all of them; name studies without it");
+        ll_wrong("--all runs every study; leave it out to name some");
         return 0;
     }
     for (size_t i = 0; i < args->word_count && i < MOST_STUDIES; i++) {
@@ -89,7 +89,7 @@ static bool write_text(struct ll_arena *arena, const char *folder, const struct 
 }
 
 static bool write_files(const struct ll_args *args, const char *folder, const struct ll_study *study,
-                        const struct ll_plan *plan, const struct ll_outcome *outcome)
+                        const struct ll_study_plan *plan, const struct ll_outcome *outcome)
 {
     struct ll_str text = {0};
     struct ll_json json = {.out = &text, .indent = true};
@@ -120,11 +120,11 @@ struct session {
     struct ll_library library;
     struct ll_str text; /* for standard output */
     struct ll_json json;
-    size_t failed;       /* criteria */
-    struct ll_rows rows; /* of --data */
+    size_t failed;                /* criteria */
+    struct ll_measured_rows rows; /* of --data */
 };
 
-static int show(struct session *session, const struct ll_study *study, const struct ll_plan *plan,
+static int show(struct session *session, const struct ll_study *study, const struct ll_study_plan *plan,
                 const struct ll_outcome *outcome)
 {
     session->failed += ll_count_verdicts(outcome, LL_FAIL);
@@ -138,7 +138,7 @@ static int show(struct session *session, const struct ll_study *study, const str
     return ll_print(&session->text);
 }
 
-static int judge(struct session *session, const struct ll_study *study, const struct ll_plan *plan,
+static int judge(struct session *session, const struct ll_study *study, const struct ll_study_plan *plan,
                  const struct ll_brought *brought, struct ll_diags *diags)
 {
     struct ll_arena arena = {0};
@@ -166,7 +166,7 @@ static int judge(struct session *session, const struct ll_study *study, const st
 
 static int run_study(struct session *session, const struct ll_study *study)
 {
-    struct ll_plan plan = {.whole = ll_flag(session->args, "whole")};
+    struct ll_study_plan plan = {.whole = ll_flag(session->args, "whole")};
     struct ll_brought brought = {0};
     struct ll_diags *diags = calloc(1, sizeof *diags);
     study->plan(&plan);
@@ -179,7 +179,7 @@ static int run_study(struct session *session, const struct ll_study *study)
         ll_diags_release(diags);
     free(diags);
     ll_brought_release(&brought);
-    ll_plan_release(&plan);
+    ll_study_plan_release(&plan);
     return status;
 }
 
@@ -205,7 +205,7 @@ static int run_all(struct session *session, const struct ll_study *const *chosen
 }
 
 /* The rows of all files that --data names. False after printing what is wrong with them. */
-static bool read_data(const struct ll_args *args, struct ll_rows *rows)
+static bool read_data(const struct ll_args *args, struct ll_measured_rows *rows)
 {
     const char *path;
     for (size_t i = 0; (path = ll_value_at(args, "data", i)); i++)
@@ -237,11 +237,11 @@ static int run(const struct ll_args *args)
 }
 
 static const struct ll_option options[] = {
-    {"output", 'o', "FOLDER", "where the files go, made if missing; study when not given"},
-    {"all", 0, NULL, "every study there is"},
+    {"output", 'o', "FOLDER", "folder for the files, created if missing (default: study)"},
+    {"all", 0, NULL, "run every study"},
     {"data", 0, "DATA.csv",
-     "measured steps to judge by instead of those at hand (P2, P7, P8); again for more files"},
-    {"whole", 0, NULL, "simulate all points of what a study surveys, not only a part: minutes"},
+     "measured steps to compare with instead of the installed ones (P2, P7, P8); may be repeated"},
+    {"whole", 0, NULL, "simulate all points that a study surveys, not only a sample; takes minutes"},
     {0},
 };
 
@@ -251,9 +251,9 @@ const struct ll_command ll_command_study = {
     .summary = "regenerate figures and tables of papers, and judge them",
     .examples = "  leadline study\n"
                 "  leadline study F3 F4 -o figures\n",
-    .details = "Without a name the studies are listed. Each writes ID.csv, ID.svg, ID.html and ID.json, and "
-               "prints its table and\n"
-               "whether each criterion holds. The exit status is 1 when one does not.\n",
+    .details =
+        "Without an ID, lists the studies. A study writes ID.csv, ID.svg, ID.html and ID.json, and prints "
+        "its table and whether each of its criteria holds. The exit status is 1 when one does not.\n",
     .options = options,
     .most_words = MOST_STUDIES,
     .run = run,

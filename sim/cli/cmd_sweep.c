@@ -29,7 +29,7 @@ struct exploration {
     struct ll_pool *pool;
     struct ll_evaluator *evaluator;
     struct ll_diags diags;
-    const struct ll_crew *crew; /* NULL: alone */
+    const struct ll_sweep_crew *crew; /* NULL: alone */
     const char *output;
     uint64_t shard, shards;
     uint64_t start_ns, told_ns;
@@ -132,7 +132,7 @@ static const char *commonest_trouble(const struct ll_evaluation *evaluations, ui
 static int tell_trial(const struct exploration *e, const struct ll_evaluation *evaluations, uint64_t tried,
                       double each_s)
 {
-    uint64_t valid = 0, total = ll_search_total(e->space);
+    uint64_t valid = 0, total = ll_sweep_search_total(e->space);
     for (uint64_t i = 0; i < tried; i++)
         valid += evaluations[i].verdict == LL_VERDICT_VALID;
     double all_s = each_s * (double)total / (double)e->shards;
@@ -289,7 +289,7 @@ static int sweep_into(struct exploration *e, const char *path, struct ll_sweep_s
 }
 
 /* The sum of what all did. */
-static void add_up_states(const struct ll_crew *crew, struct ll_sweep_state *state)
+static void add_up_states(const struct ll_sweep_crew *crew, struct ll_sweep_state *state)
 {
     double values[] = {(double)state->known, (double)state->evaluated, (double)state->valid, state->stopped,
                        (double)state->left_out};
@@ -305,7 +305,7 @@ static void add_up_states(const struct ll_crew *crew, struct ll_sweep_state *sta
 static int sweep_together(struct exploration *e, struct ll_sweep_state *state)
 {
     struct ll_arena *arena = e->args->arena;
-    const struct ll_crew *crew = e->crew;
+    const struct ll_sweep_crew *crew = e->crew;
     const char *part = ll_part_path(e->output, crew->rank, arena);
     bool right = part != NULL, first = crew->rank == 0;
     if (right && first)
@@ -338,7 +338,7 @@ static int run_sweep(struct exploration *e)
     return state.stopped && status == LL_DONE ? LL_INTERRUPTED : status;
 }
 
-int ll_run_sweep(const struct ll_args *args, const struct ll_crew *crew)
+int ll_run_sweep(const struct ll_args *args, const struct ll_sweep_crew *crew)
 {
     struct exploration *e = calloc(1, sizeof *e);
     if (!e)
@@ -369,12 +369,12 @@ static int run(const struct ll_args *args)
 }
 
 static const struct ll_option options[] = {
-    {"output", 'o', "R.db", "the database; SWEEP.db here when not given; of a shard R.1of8.db"},
-    {"jobs", 'j', "N", "threads; one for each CPU when not given"},
-    {"dry-run", 0, NULL, "how many points, how many of them valid, how long it will take: a few are tried"},
-    {"resume", 0, NULL, "only go on with a database that is there"},
-    {"fresh", 0, NULL, "throw away what the database holds"},
-    {"shard", 0, "I/N", "the I-th of N parts; auto: as the environment of a job array or of MPI says"},
+    {"output", 'o', "R.db", "the database (default: SWEEP.db in this folder; of a shard SWEEP.1of8.db)"},
+    {"jobs", 'j', "N", "threads (default: one per CPU)"},
+    {"dry-run", 0, NULL, "try a few points and estimate how many are valid and how long the sweep will take"},
+    {"resume", 0, NULL, "continue an existing database; fail if there is none"},
+    {"fresh", 0, NULL, "discard what the database holds and start again"},
+    {"shard", 0, "I/N", "evaluate part I of N; auto: take both from the environment of a job array or MPI"},
     {0},
 };
 
@@ -385,9 +385,8 @@ const struct ll_command ll_command_sweep = {
     .examples = "  leadline sweep arrays.yaml --dry-run\n"
                 "  leadline sweep arrays.yaml -o arrays.db -j 2\n"
                 "  leadline sweep arrays.yaml --shard auto        in a job array; then leadline merge\n",
-    .details = "What is in the database already is not evaluated again: a sweep that was interrupted or "
-               "killed goes on\n"
-               "where it was. The sweep file is described in sim/explore/README.md.\n",
+    .details = "Points that are in the database already are not evaluated again, so an interrupted sweep "
+               "goes on where it stopped. sim/explore/README.md describes the sweep file.\n",
     .options = options,
     .least_words = 1,
     .most_words = 1,

@@ -128,21 +128,21 @@ static int run(const struct ll_args *args)
 }
 
 static const struct ll_option options[] = {
-    {"output", 'o', "FOLDER", "where to put samples of what the trained network does; made if missing"},
-    {"steps", 0, "N", "training steps; the model's own lesson when not given"},
-    {"batch", 0, "N", "samples a step; the lesson's when not given"},
+    {"output", 'o', "FOLDER", "folder for samples of what the trained network produces; created if missing"},
+    {"steps", 0, "N", "training steps (default: as the model's lesson says)"},
+    {"batch", 0, "N", "samples per step (default: the lesson's)"},
     {"param", 'p', "KEY=VALUE",
-     "a parameter of the model, over the lesson's; leadline models NAME lists them"},
-    {"data", 0, "PATH", "real data to learn (leadline models NAME says which); generated when not given"},
-    {"threads", 0, "N", "threads to compute with; one for each CPU when not given"},
-    {"seed", 0, "N", "of weights and data; 1 when not given"},
+     "set a parameter of the model, in place of the lesson's; leadline models NAME lists them"},
+    {"data", 0, "PATH", "real data to learn from; leadline models NAME says which (default: generated)"},
+    {"threads", 0, "N", "threads to compute with (default: one per CPU)"},
+    {"seed", 0, "N", "seed of weights and data (default: 1)"},
     {0},
 };
 
 const struct ll_command ll_command_train = {
     .name = "train",
     .synopsis = "MODEL",
-    .summary = "train a reference workload small and score it on unseen samples",
+    .summary = "train a small version of a reference workload and score it on unseen samples",
     .examples = "  leadline train memnet\n"
                 "  leadline train autoenc -o digits --steps 2000\n",
     .options = options,

@@ -237,21 +237,22 @@ struct recorder {
     struct ll_arena *arena;
 };
 
-static const struct ll_trace *bring(void *context, const struct ll_wanted *wanted)
+static const struct ll_trace *bring(void *context, const struct ll_dry_workload *wanted)
 {
     struct recorder *recorder = context;
     const struct ll_trace *trace = NULL;
-    const struct ll_wanted *kept = ll_copy(recorder->arena, wanted, sizeof *wanted);
+    const struct ll_dry_workload *kept = ll_copy(recorder->arena, wanted, sizeof *wanted);
     if (!kept)
         return NULL;
     struct ll_recording recording = {
         .model = kept->model, .train = kept->train != 0, .dry_run = true, .batch = kept->batch, .steps = 1};
-    for (size_t i = 0; i < LL_MOST_WANTED_SETTINGS && kept->settings[i].key[0]; i++)
+    for (size_t i = 0; i < LL_MOST_DRY_SETTINGS && kept->settings[i].key[0]; i++)
         recording.settings[i] = (struct ll_study_setting){kept->settings[i].key, kept->settings[i].value};
     return ll_bring_one(&recorder->library, &recording, &trace) == LL_DONE ? trace : NULL;
 }
 
-static int score(const struct ll_args *args, const struct ll_rows *rows, const struct machines *machines)
+static int score(const struct ll_args *args, const struct ll_measured_rows *rows,
+                 const struct machines *machines)
 {
     struct recorder recorder = {.arena = args->arena};
     const struct ll_recordings recordings = {bring, &recorder};
@@ -268,7 +269,7 @@ static int score(const struct ll_args *args, const struct ll_rows *rows, const s
 
 static int run(const struct ll_args *args)
 {
-    struct ll_rows rows = {0};
+    struct ll_measured_rows rows = {0};
     struct machines machines = {0};
     int status = LL_WRONG;
     if (ll_read_rows(args->words, args->word_count, args->arena, &rows)) {
@@ -282,31 +283,30 @@ static int run(const struct ll_args *args)
 }
 
 static const struct ll_option options[] = {
-    {"machines", 0, "FOLDER", "the machine files to use; those at hand when not given"},
-    {"svg", 0, "FILE", "draw predicted over measured times here, a panel for each hardware"},
-    {"residuals", 0, "FILE", "write what is left unexplained here, by machine and family, as CSV"},
-    {"rows", 0, "FILE", "write every row with its prediction here, as CSV"},
+    {"machines", 0, "FOLDER", "the machine files to use (default: the installed ones)"},
+    {"svg", 0, "FILE", "draw predicted over measured times to this SVG file, one panel for each hardware"},
+    {"residuals", 0, "FILE", "write the remaining errors by machine and family to this CSV file"},
+    {"rows", 0, "FILE", "write every row with its prediction to this CSV file"},
     {0},
 };
 
 const struct ll_command ll_command_validate = {
     .name = "validate",
     .synopsis = "DATA.csv...",
-    .summary = "predicted times against measured ones",
+    .summary = "compare predicted times with measured ones",
     .examples = "  leadline validate deepbench.csv neusight.csv --svg errors.svg\n"
                 "  leadline validate deepbench.csv --machines my_machines --rows rows.csv --json\n",
     .details =
-        "DATA.csv has the header source,hardware,op,dtype,dims,time_s,notes; dims is key=value;key=value.\n"
-        "A machine answers to its file's stem, its name and its aliases; `8x NAME` means eight of it, "
-        "joined\n"
-        "by its network. Steps of language models and the like are recorded dry, spread as the row says\n"
-        "(tp, pp, dp, microbatch, recompute, sharding) and simulated.\n"
+        "DATA.csv has the header source,hardware,op,dtype,dims,time_s,notes; dims is key=value;key=value. "
+        "The hardware is the name of a machine file, the machine's name or one of its aliases; `8x NAME` is "
+        "eight of it, joined by its network. Steps of language models and the like are recorded dry, spread "
+        "as the row says (tp, pp, dp, microbatch, recompute, sharding), and simulated.\n"
         "\n"
-        "Errors are relative to the measured time; beside them stand those of a plain roofline: the\n"
+        "Errors are relative to the measured time. Beside them stand the errors of a plain roofline: the "
         "larger of FLOPs over the datasheet's peak and bytes over its bandwidth.\n"
         "\n"
-        "A file residuals.csv among the machines (--residuals writes it) gives leadline sim its error "
-        "bars.\n",
+        "leadline sim takes its error bars from the file residuals.csv in the machines' folder; --residuals "
+        "writes it.\n",
     .options = options,
     .least_words = 1,
     .most_words = 1000,

@@ -49,9 +49,10 @@ static int run(const struct ll_args *args)
 const struct ll_command ll_command_verify = {
     .name = "verify",
     .synopsis = "TRACE",
-    .summary = "check a trace: whole, or how much of it is",
+    .summary = "check whether a trace is whole, or how much of it can be used",
     .examples = "  leadline verify alexnet.llt\n  leadline verify alexnet.llt --json\n",
-    .details = "Exit status 0: whole. 1: damaged or cut off, the rest can be used. 2: not usable.\n",
+    .details = "Exit status: 0 when the trace is whole; 1 when it is damaged or cut off but the rest can be "
+               "used; 2 when nothing of it can be used.\n",
     .least_words = 1,
     .most_words = 1,
     .run = run,

@@ -44,7 +44,7 @@ struct ll_command {
     const char *synopsis;            /* behind the name */
     const char *summary;             /* one line */
     const char *examples;            /* two lines or more, each a whole command */
-    const char *details;             /* what else to know, or NULL */
+    const char *details;             /* what else to know: a paragraph a line; NULL for nothing */
     const struct ll_option *options; /* ended by a row without name; NULL for none */
     size_t least_words, most_words;
     int (*run)(const struct ll_args *args); /* an exit status */

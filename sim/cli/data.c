@@ -9,7 +9,8 @@
 
 enum { MOST_BYTES = 1 << 30 }; /* of a data file */
 
-static bool add_file(const char *path, struct ll_arena *arena, struct ll_diags *diags, struct ll_rows *rows)
+static bool add_file(const char *path, struct ll_arena *arena, struct ll_diags *diags,
+                     struct ll_measured_rows *rows)
 {
     struct ll_contents text = {0};
     size_t count = 0;
@@ -26,7 +27,8 @@ static bool add_file(const char *path, struct ll_arena *arena, struct ll_diags *
     return true;
 }
 
-bool ll_read_rows(const char *const *paths, size_t path_count, struct ll_arena *arena, struct ll_rows *rows)
+bool ll_read_rows(const char *const *paths, size_t path_count, struct ll_arena *arena,
+                  struct ll_measured_rows *rows)
 {
     struct ll_diags *diags = calloc(1, sizeof *diags);
     bool good = diags != NULL;

@@ -12,7 +12,7 @@
 
 /* --- traces --- */
 
-static bool read_settings(const struct ll_workload *workload, const struct ll_workload_setting *settings,
+static bool read_settings(const struct ll_space_workload *workload, const struct ll_space_setting *settings,
                           size_t count, struct ll_setting *own, struct ll_run_options *options,
                           struct ll_diags *diags)
 {
@@ -36,7 +36,7 @@ static bool pass_on(const struct ll_diags *from, struct ll_place place, struct l
     return from->count == 0 && ll_complain(diags, place, "the model could not be recorded");
 }
 
-static struct ll_trace *record(const struct ll_workload *workload, const struct ll_model *model,
+static struct ll_trace *record(const struct ll_space_workload *workload, const struct ll_model *model,
                                struct ll_run_options *options, struct ll_diags *diags)
 {
     struct ll_trace *trace = NULL;
@@ -51,8 +51,8 @@ static struct ll_trace *record(const struct ll_workload *workload, const struct 
     return trace;
 }
 
-static struct ll_trace *bring_model(const struct ll_workload *workload,
-                                    const struct ll_workload_setting *settings, size_t count,
+static struct ll_trace *bring_model(const struct ll_space_workload *workload,
+                                    const struct ll_space_setting *settings, size_t count,
                                     struct ll_diags *diags)
 {
     const struct ll_model *model = ll_model_find(workload->model);
@@ -79,8 +79,8 @@ static struct ll_trace *bring_model(const struct ll_workload *workload,
     return trace;
 }
 
-struct ll_trace *ll_bring_workload(void *context, const struct ll_workload *workload,
-                                   const struct ll_workload_setting *settings, size_t count,
+struct ll_trace *ll_bring_workload(void *context, const struct ll_space_workload *workload,
+                                   const struct ll_space_setting *settings, size_t count,
                                    struct ll_diags *diags)
 {
     int status;

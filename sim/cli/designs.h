@@ -7,8 +7,8 @@
 #include "sim/explore/evaluate.h"
 
 /* Reads a trace, or records a model dry: the ll_bring of the evaluator. The context is not used. */
-struct ll_trace *ll_bring_workload(void *context, const struct ll_workload *workload,
-                                   const struct ll_workload_setting *settings, size_t count,
+struct ll_trace *ll_bring_workload(void *context, const struct ll_space_workload *workload,
+                                   const struct ll_space_setting *settings, size_t count,
                                    struct ll_diags *diags);
 
 /* Which part of a sweep is asked for: `3/8`, or `auto` and `auto/8`, which ask the environment of a job array

@@ -99,7 +99,7 @@ static int obtain_survey(struct ll_library *library, const struct ll_survey *sur
     return status;
 }
 
-int ll_bring(struct ll_library *library, const struct ll_plan *plan, struct ll_arena *arena,
+int ll_bring(struct ll_library *library, const struct ll_study_plan *plan, struct ll_arena *arena,
              struct ll_brought *brought)
 {
     const char *const *folders = ll_machine_folders(arena);

@@ -164,7 +164,7 @@ static int follow(struct ll_child *child, struct ll_session *session)
 }
 
 /* Our libraries lie in one folder. */
-static enum ll_status prepare(struct ll_arena *arena, const struct ll_plan *plan, const char *library,
+static enum ll_status prepare(struct ll_arena *arena, const struct ll_foreign_plan *plan, const char *library,
                               const char *folder, struct ll_launch *launch)
 {
     const char *tools = ll_copy_text(arena, library, (size_t)(strrchr(library, '/') - library));
@@ -173,7 +173,7 @@ static enum ll_status prepare(struct ll_arena *arena, const struct ll_plan *plan
     return ll_launch_prepare(arena, &plan->coverage, plan->mechanism, tools, folder, launch);
 }
 
-static int record_in(const char *folder, const char *library, const struct ll_plan *plan,
+static int record_in(const char *folder, const char *library, const struct ll_foreign_plan *plan,
                      const struct ll_args *args)
 {
     struct ll_child child = {0};
@@ -218,7 +218,7 @@ int ll_record_foreign(const struct ll_args *args)
     const char *library = ll_preload_library(args->arena);
     if (!library)
         return ll_failed("libleadline-preload.so is not where this program was built or installed");
-    struct ll_plan plan;
+    struct ll_foreign_plan plan;
     int planned = ll_plan_foreign(args, &plan);
     if (planned != LL_DONE)
         return planned;

@@ -12,7 +12,7 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
-static bool read_mechanism(const struct ll_args *args, struct ll_plan *plan)
+static bool read_mechanism(const struct ll_args *args, struct ll_foreign_plan *plan)
 {
     const char *names[LL_MECHANISM_COUNT], *given = ll_value(args, "mech", NULL);
     for (enum ll_mechanism i = 0; i < LL_MECHANISM_COUNT; i++)
@@ -36,9 +36,9 @@ static size_t choose_names(const char **names, bool is_static)
     return count;
 }
 
-static enum ll_status read_coverage(struct ll_arena *arena, const char *program, struct ll_plan *plan)
+static enum ll_status read_coverage(struct ll_arena *arena, const char *program, struct ll_foreign_plan *plan)
 {
-    const struct ll_search search = {getenv("PATH"), getenv("LD_LIBRARY_PATH"), getenv("LD_PRELOAD")};
+    const struct ll_file_search search = {getenv("PATH"), getenv("LD_LIBRARY_PATH"), getenv("LD_PRELOAD")};
     const char **names = ll_alloc(arena, LL_SYMBOL_COUNT, sizeof *names);
     enum ll_status status = names ? ll_closure_read(arena, program, &search, &plan->closure) : LL_NO_MEMORY;
     if (status != LL_OK) {
@@ -54,7 +54,7 @@ static enum ll_status read_coverage(struct ll_arena *arena, const char *program,
 
 int ll_show_coverage(const struct ll_args *args)
 {
-    struct ll_plan plan = {0};
+    struct ll_foreign_plan plan = {0};
     struct ll_str out = {0};
     enum ll_status status = read_coverage(args->arena, args->words[0], &plan);
     if (status != LL_OK)
@@ -82,10 +82,10 @@ static bool may_probe(struct ll_arena *arena)
     return waitpid(pid, &status, 0) == pid && WIFEXITED(status) && WEXITSTATUS(status) == 0;
 }
 
-int ll_plan_foreign(const struct ll_args *args, struct ll_plan *plan)
+int ll_plan_foreign(const struct ll_args *args, struct ll_foreign_plan *plan)
 {
     const char *program = args->words[0];
-    *plan = (struct ll_plan){0};
+    *plan = (struct ll_foreign_plan){0};
     enum ll_status status = read_coverage(args->arena, program, plan);
     if (status == LL_NO_MEMORY)
         return ll_failed("%s", ll_status_text(status));
@@ -108,7 +108,7 @@ int ll_plan_foreign(const struct ll_args *args, struct ll_plan *plan)
     return LL_DONE;
 }
 
-void ll_tell_plan(const struct ll_plan *plan)
+void ll_tell_plan(const struct ll_foreign_plan *plan)
 {
     const struct ll_coverage *coverage = &plan->coverage;
     if (plan->closure.count == 0 || coverage->route_count == 0)

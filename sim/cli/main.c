@@ -27,7 +27,8 @@ static void add_help(struct ll_str *out)
              "  leadline sim -c v100_sxm2_16gb -c custom_example alexnet.llt\n\nCommands:\n");
     for (size_t i = 0; i < COMMAND_COUNT; i++)
         ll_str_addf(out, "  %-10s %s\n", commands[i]->name, commands[i]->summary);
-    ll_str_add(out, "\nleadline COMMAND --help says more. leadline --version says which this is.\n");
+    ll_str_add(out,
+               "\nleadline COMMAND --help describes a command; leadline --version prints the version.\n");
 }
 
 static const struct ll_command *find_command(const char *name)

@@ -61,7 +61,7 @@ static int draw_figure(const struct ll_args *args, const struct ll_findings *fin
     return ll_write_file(output, &svg) ? LL_DONE : LL_FAILED;
 }
 
-static const char *fact_of(const struct ll_frame *frame, const char *key, const char *otherwise)
+static const char *fact_of(const struct ll_data_frame *frame, const char *key, const char *otherwise)
 {
     for (size_t i = 0; i < frame->fact_count; i++)
         if (strcmp(frame->facts[i].key, key) == 0)

@@ -5,7 +5,10 @@
 #include <stdio.h>
 #include <string.h>
 
-enum { MOST_OPTIONS = 32 };
+#include "sim/report/human.h"
+
+/* Help is for reading: its lines are shorter than a wide screen's. */
+enum { MOST_OPTIONS = 32, MOST_HELP_WIDTH = 100, OPTION_WIDTH = 28 };
 
 static const struct ll_option common[] = {
     {"json", 0, NULL, "one JSON document"},
@@ -13,27 +16,45 @@ static const struct ll_option common[] = {
     {0},
 };
 
-static void add_options_help(const struct ll_option *option, struct ll_str *out)
+static void add_options_help(const struct ll_option *option, unsigned width, struct ll_str *out)
 {
     for (; option && option->name; option++) {
         char left[64];
         snprintf(left, sizeof left, "%c%c%s --%s%s%s", option->letter ? '-' : ' ',
                  option->letter ? option->letter : ' ', option->letter ? "," : " ", option->name,
                  option->value ? " " : "", option->value ? option->value : "");
-        ll_str_addf(out, "  %-28s %s\n", left, option->help);
+        ll_str_addf(out, "  %-*s", OPTION_WIDTH, left);
+        ll_wrap_behind(out, 2 + OPTION_WIDTH, option->help, 2 + OPTION_WIDTH + 1, width);
     }
+}
+
+/* Each line of the details is a paragraph, or an item of a list when spaces lead it. */
+static void add_details(const char *details, unsigned width, struct ll_str *out)
+{
+    while (*details) {
+        size_t length = strcspn(details, "\n"), leading = strspn(details, " ");
+        size_t before = leading ? leading - 1 : 0; /* the first word brings one space itself */
+        struct ll_str line = {0};
+        ll_str_add_bytes(&line, details + leading, length - leading);
+        ll_str_addf(out, "%*s", (int)before, "");
+        ll_wrap_behind(out, before, line.text ? line.text : "", leading ? (unsigned)leading + 2 : 0, width);
+        ll_str_release(&line);
+        details += length + (details[length] == '\n');
+    }
+    ll_str_add(out, "\n");
 }
 
 static int print_command_help(const struct ll_command *command)
 {
     struct ll_str out = {0};
+    unsigned width = ll_screen_width() < MOST_HELP_WIDTH ? ll_screen_width() : MOST_HELP_WIDTH;
     ll_str_addf(&out, "%s\n\nleadline %s %s\n\n%s\n", command->summary, command->name, command->synopsis,
                 command->examples);
     if (command->details)
-        ll_str_addf(&out, "%s\n", command->details);
+        add_details(command->details, width, &out);
     ll_str_add(&out, "Options:\n");
-    add_options_help(command->options, &out);
-    add_options_help(common, &out);
+    add_options_help(command->options, width, &out);
+    add_options_help(common, width, &out);
     return ll_print(&out);
 }
 
@@ -61,7 +82,7 @@ static int complain_option(const struct parser *parser, const struct ll_command 
                            bool lacks_value)
 {
     if (lacks_value)
-        return ll_wrong("%s wants a value; see leadline %s --help", text, command->name);
+        return ll_wrong("%s needs a value; see leadline %s --help", text, command->name);
     const char *names[MOST_OPTIONS];
     for (size_t i = 0; i < parser->count; i++)
         names[i] = parser->options[i]->name;
@@ -80,8 +101,8 @@ static const struct ll_option *by_letter(const struct parser *parser, int letter
 
 static int check_words(const struct ll_command *command, const struct ll_args *args)
 {
-    const char *trouble = args->word_count < command->least_words  ? "too little is given"
-                          : args->word_count > command->most_words ? "too much is given"
+    const char *trouble = args->word_count < command->least_words  ? "arguments are missing"
+                          : args->word_count > command->most_words ? "too many arguments"
                                                                    : NULL;
     if (!trouble)
         return LL_DONE;

@@ -8,9 +8,9 @@
 
 /* The rows of a command's options. */
 #define LL_REBATCH_OPTIONS                                                                                   \
-    {"batch", 0, "N", "as if a step took N samples; the trace's own when not given"},                        \
+    {"batch", 0, "N", "treat a step as if it took N samples (default: the trace's own)"},                    \
     {                                                                                                        \
-        "batch-was", 0, "N", "the samples a step of the trace takes, of one that does not say"               \
+        "batch-was", 0, "N", "samples per step of a trace that does not say it itself"                       \
     }
 
 /* The trace at the batch that the arguments ask for: itself when they ask for none, else a new one in its

@@ -36,12 +36,12 @@ static void place(const struct ll_result *result, struct ll_scheduled *ops, doub
     }
 }
 
-static const struct ll_schedule *schedule_of(const struct ll_result *result, struct ll_arena *arena)
+static const struct ll_op_schedule *schedule_of(const struct ll_result *result, struct ll_arena *arena)
 {
     const struct ll_machine *machine = result->machine;
     uint32_t count = result->prepared->end_op - result->prepared->first_op,
              units = (uint32_t)machine->unit_count, host = units + (uint32_t)machine->network_count;
-    struct ll_schedule *schedule = ll_alloc(arena, 1, sizeof *schedule);
+    struct ll_op_schedule *schedule = ll_alloc(arena, 1, sizeof *schedule);
     struct ll_scheduled *ops = ll_alloc(arena, count, sizeof *ops);
     double *bytes = ll_alloc(arena, count * machine->level_count, sizeof *bytes);
     const char **tracks = ll_alloc(arena, host + 1u, sizeof *tracks);
@@ -54,15 +54,15 @@ static const struct ll_schedule *schedule_of(const struct ll_result *result, str
     tracks[host] = "host";
     for (uint64_t l = 0; l < machine->level_count; l++)
         levels[l] = machine->levels[l].name;
-    *schedule = (struct ll_schedule){.name = machine->stem,
-                                     .tracks = tracks,
-                                     .track_count = host + 1u,
-                                     .first_op = result->prepared->first_op,
-                                     .op_count = count,
-                                     .ops = ops,
-                                     .level_count = (uint32_t)machine->level_count,
-                                     .levels = levels,
-                                     .level_bytes = bytes};
+    *schedule = (struct ll_op_schedule){.name = machine->stem,
+                                        .tracks = tracks,
+                                        .track_count = host + 1u,
+                                        .first_op = result->prepared->first_op,
+                                        .op_count = count,
+                                        .ops = ops,
+                                        .level_count = (uint32_t)machine->level_count,
+                                        .levels = levels,
+                                        .level_bytes = bytes};
     return schedule;
 }
 

@@ -10,7 +10,7 @@
 /* Starts zeroed; what it holds lives until it is released, and needs the trace. */
 struct ll_simulated {
     struct ll_machine *machine;
-    const struct ll_schedule *schedule;
+    const struct ll_op_schedule *schedule;
     struct ll_arena arena;
 };
 

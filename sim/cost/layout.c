@@ -26,8 +26,8 @@
 struct sides {
     uint64_t length; /* of the side that is cut */
     double cut_bytes, other_bytes;
-    double lines,
-        windows; /* lines of windows, and windows of which each slice takes a part (0: none is cut) */
+    /* Lines of windows, and windows of which each slice takes a part (0: none is cut). */
+    double lines, windows;
 };
 
 static struct sides sides_of_conv(const struct ll_task *task)

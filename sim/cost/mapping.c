@@ -46,17 +46,17 @@ struct search {
     double apart[LL_OPERAND_COUNT]; /* passes when each product fetches its own operands */
     bool too_small[LL_MAX_LEVELS];  /* for the operands of one product */
     double least_slowest_s[LL_MAX_LEVELS], least_sum_s[LL_MAX_LEVELS], least_j[LL_MAX_LEVELS];
-    struct ll_nest nests[LL_MAX_LEVELS];
+    struct ll_mapping_loops nests[LL_MAX_LEVELS];
     struct ll_mapping best;
     double best_sum_s;
     uint64_t evaluations;
 };
 
-static struct ll_nest nest_of(const uint64_t tile[LL_DIM_COUNT], enum ll_dim innermost)
+static struct ll_mapping_loops nest_of(const uint64_t tile[LL_DIM_COUNT], enum ll_dim innermost)
 {
     static const enum ll_dim orders[LL_DIM_COUNT][LL_DIM_COUNT] = {
         {LL_DIM_N, LL_DIM_K, LL_DIM_M}, {LL_DIM_M, LL_DIM_K, LL_DIM_N}, {LL_DIM_M, LL_DIM_N, LL_DIM_K}};
-    struct ll_nest nest;
+    struct ll_mapping_loops nest;
     memcpy(nest.tile, tile, sizeof nest.tile);
     memcpy(nest.order, orders[innermost], sizeof nest.order);
     return nest;
@@ -69,7 +69,7 @@ static struct state start(const struct ll_problem *p)
 
 /* Into the tiles of a nest at a boundary: a loop that runs moves on the operands that have its dimension. */
 static struct state enter(const struct search *search, uint64_t index, const struct state *outer,
-                          const struct ll_nest *nest)
+                          const struct ll_mapping_loops *nest)
 {
     struct state s = *outer;
     for (int i = 0; i < LL_DIM_COUNT; i++) {
@@ -165,7 +165,8 @@ static bool can_win(const struct search *s, uint64_t index, const struct state *
 static void descend(struct search *s, uint64_t index, const struct state *outer);
 
 /* Looks at a nest at a boundary and, if it can win, at all that is possible further in. False if not. */
-static bool consider(struct search *s, uint64_t index, const struct state *outer, const struct ll_nest *nest,
+static bool consider(struct search *s, uint64_t index, const struct state *outer,
+                     const struct ll_mapping_loops *nest,
                      void further(struct search *, uint64_t, const struct state *))
 {
     struct state state = enter(s, index, outer, nest);
@@ -243,7 +244,7 @@ static void walk_x(const struct walk *w, uint64_t tile_p, uint64_t tile_q)
     for (uint64_t x = most >= 1 ? even_size(w->outer->tile[w->x], most) : 0; x;
          x = smaller_size(w->outer->tile[w->x], x)) {
         tile[w->x] = x;
-        struct ll_nest nest = nest_of(tile, w->x);
+        struct ll_mapping_loops nest = nest_of(tile, w->x);
         if (fits(&w->s->h->problem, tile, w->capacity))
             consider(w->s, w->index, w->outer, &nest, descend);
         if (simple_end(w))
@@ -283,8 +284,8 @@ static void descend(struct search *s, uint64_t index, const struct state *outer)
     const struct ll_problem *problem = &s->h->problem;
     const double *element = problem->element;
     double capacity = s->h->boundaries[index].capacity_bytes;
-    struct ll_nest whole = nest_of(outer->tile, LL_DIM_K);
-    const struct ll_nest single = nest_of((const uint64_t[]){1, 1, 1}, LL_DIM_K);
+    struct ll_mapping_loops whole = nest_of(outer->tile, LL_DIM_K);
+    const struct ll_mapping_loops single = nest_of((const uint64_t[]){1, 1, 1}, LL_DIM_K);
     if (fits(problem, outer->tile, capacity))
         consider(s, index, outer, &whole, descend);
     else if (s->too_small[index])
@@ -316,7 +317,8 @@ static void nest_closed_form(struct search *s, uint64_t index, const struct stat
     inside.dims.n = outer->tile[LL_DIM_N];
     inside.dims.k = outer->tile[LL_DIM_K];
     struct ll_tiling t = ll_tile(&inside, s->h->boundaries[index].capacity_bytes);
-    struct ll_nest nest = nest_of((const uint64_t[]){t.block.m, t.block.n, t.block.k}, lacks[t.stays]);
+    struct ll_mapping_loops nest =
+        nest_of((const uint64_t[]){t.block.m, t.block.n, t.block.k}, lacks[t.stays]);
     consider(s, index, outer, &nest, nest_closed_form);
 }
 

@@ -42,13 +42,13 @@ struct ll_hierarchy {
 };
 
 /* The loops at a boundary, outermost first, over tiles of the memory further in. */
-struct ll_nest {
+struct ll_mapping_loops {
     uint64_t tile[LL_DIM_COUNT];
     enum ll_dim order[LL_DIM_COUNT];
 };
 
 struct ll_mapping {
-    struct ll_nest nests[LL_MAX_LEVELS];
+    struct ll_mapping_loops nests[LL_MAX_LEVELS];
     double passes[LL_MAX_LEVELS][LL_OPERAND_COUNT]; /* how often each operand comes in, halo included */
     double reads[LL_MAX_LEVELS];                    /* bytes inwards across each boundary */
     double writes[LL_MAX_LEVELS];                   /* and outwards */

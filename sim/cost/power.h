@@ -4,8 +4,7 @@
  * Products keep all lanes of a unit busy. Where that, beside what flows all the time, would draw more power
  * than the board gives, clocks sink until it does not:
  *
- *       (clock / full clock)^power_per_clock = (limit - static power) / (products in a second * energy of
- * one)
+ *       (clock / full clock)^power_per_clock = (limit - static power) / (products per second * energy of one)
  *
  * at most 1. The exponent is above 1 where the voltage follows the clock, for the part of the way that is
  * left above its least. Other work waits for memory and is not asked. */

@@ -232,7 +232,7 @@ static void try_all(const struct setting *s, struct ll_tiling *best)
 
 /* Blocks of `count` outputs along an axis read (count - 1) stride + kernel inputs each; all of them
  * together over the inputs there are. */
-static double overlap(const struct ll_axis *axis, double count)
+static double overlap(const struct ll_window_axis *axis, double count)
 {
     if (count >= (double)axis->out || axis->kernel <= axis->stride)
         return 1;

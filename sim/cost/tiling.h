@@ -20,7 +20,7 @@
 #include <stdint.h>
 
 /* One direction of a convolution: out = (in + padding - kernel) / stride + 1. */
-struct ll_axis {
+struct ll_window_axis {
     uint64_t in, out, kernel, stride;
 };
 
@@ -31,7 +31,7 @@ struct ll_windows {
     bool overlap;          /* false for plain products: the rest is not looked at */
     enum ll_operand image; /* which operand is made of windows: A, or C for the gradient of the input */
     bool pixels_are_k;     /* output pixels run along k (gradient of the filter), otherwise along m */
-    struct ll_axis high, wide;
+    struct ll_window_axis high, wide;
     double expansion; /* elements of the operand over elements of the image, at least 1 */
 };
 
@@ -40,8 +40,8 @@ struct ll_windows {
 struct ll_toll {
     bool free[LL_OPERAND_COUNT];     /* not counted: this operand comes from elsewhere */
     bool roomless[LL_OPERAND_COUNT]; /* passes by the memory that is blocked for */
-    double read,
-        write; /* a byte of that direction takes its own port as long as so many take both; 0: none */
+    /* A byte in this direction occupies its own port as long as so many bytes occupy both; 0: has no port. */
+    double read, write;
 };
 
 struct ll_problem {

@@ -250,7 +250,7 @@ static struct flow nested_flow(const struct ll_machine *machine, const struct ne
 {
     const struct ll_problem *p = &nested->problem;
     uint64_t i = group->level - nested->first;
-    const struct ll_nest *nest = &nested->mapping.nests[i];
+    const struct ll_mapping_loops *nest = &nested->mapping.nests[i];
     const double *passes = nested->mapping.passes[i], reads = nested->mapping.reads[i];
     double a = ll_operand_bytes(p, LL_OPERAND_A), b = ll_operand_bytes(p, LL_OPERAND_B),
            c = ll_operand_bytes(p, LL_OPERAND_C), writes = nested->mapping.writes[i];

@@ -21,7 +21,7 @@ struct making {
     const struct ll_node *node;   /* the entry of `vary` */
     uint32_t slot;                /* of the design */
     const struct ll_field *field; /* NULL: no path of the machine */
-    struct ll_axis *axis;
+    struct ll_space_axis *axis;
 };
 
 static bool is_range(const struct ll_node *node)
@@ -66,7 +66,7 @@ static const char *flow_text(struct ll_space_reading *reading, const struct ll_n
 }
 
 /* What the design takes for a value; tried on the base. */
-static bool try_value(struct making *m, struct ll_value *value)
+static bool try_value(struct making *m, struct ll_axis_value *value)
 {
     struct ll_space_reading *reading = m->reading;
     struct ll_parallel plan = ll_plan_of_one();
@@ -79,7 +79,7 @@ static bool try_value(struct making *m, struct ll_value *value)
     return put && ll_design_try(reading->design, m->slot, put, reading->diags);
 }
 
-static bool add_value(struct making *m, const struct ll_node *node, struct ll_value *value)
+static bool add_value(struct making *m, const struct ll_node *node, struct ll_axis_value *value)
 {
     bool named = node->key != NULL; /* of a map of parts */
     value->node = node;
@@ -87,7 +87,7 @@ static bool add_value(struct making *m, const struct ll_node *node, struct ll_va
     value->number = named || !node->text ? NAN : ll_space_value_number(m->field, node->text);
     if (!value->text)
         return ll_space_no_memory(m->reading, node->place);
-    for (const struct ll_value *other = m->axis->values; other < value; other++)
+    for (const struct ll_axis_value *other = m->axis->values; other < value; other++)
         if (!strcmp(other->text, value->text))
             return ll_complain(m->reading->diags, node->place, "`%s` is there twice",
                                ll_shown_text(value->text).text);
@@ -96,7 +96,7 @@ static bool add_value(struct making *m, const struct ll_node *node, struct ll_va
 
 static bool read_list(struct making *m, const struct ll_node *list)
 {
-    struct ll_value *values = ll_alloc(m->reading->arena, list->count, sizeof *values);
+    struct ll_axis_value *values = ll_alloc(m->reading->arena, list->count, sizeof *values);
     bool right = values != NULL || ll_space_no_memory(m->reading, list->place);
     m->axis->values = values;
     if (right && list->count == 0)
@@ -111,7 +111,7 @@ static bool read_list(struct making *m, const struct ll_node *list)
 static bool read_values(struct making *m)
 {
     const struct ll_node *node = m->node;
-    struct ll_axis *axis = m->axis;
+    struct ll_space_axis *axis = m->axis;
     if (is_range(node)) {
         axis->values = ll_space_range(m->reading, m->field, node, &axis->value_count);
         return axis->values != NULL;
@@ -130,11 +130,12 @@ static bool read_values(struct making *m)
 
 static bool try_values(struct making *m)
 {
-    struct ll_axis *axis = m->axis;
+    struct ll_space_axis *axis = m->axis;
     bool right = true;
     axis->ordered = true;
     for (uint32_t i = 0; i < axis->value_count && (right || i < 20); i++) {
-        struct ll_value *value = (struct ll_value *)&axis->values[i]; /* the space is still being made */
+        struct ll_axis_value *value =
+            (struct ll_axis_value *)&axis->values[i]; /* the space is still being made */
         right &= try_value(m, value);
         axis->ordered &= !isnan(value->number);
         if (value->node->type == LL_NODE_MAP)
@@ -182,11 +183,11 @@ static bool read_axis(struct ll_space_reading *reading, const struct ll_node *no
          plan = !strncmp(node->key, PLAN_PREFIX, strlen(PLAN_PREFIX));
     if (space->axis_count == LL_MOST_AXES)
         return ll_complain(reading->diags, node->key_place, "more than %d things vary", LL_MOST_AXES);
-    *m.axis = (struct ll_axis){.path = node->key,
-                               .target = model  ? LL_AXIS_MODEL
-                                         : plan ? LL_AXIS_PLAN
-                                                : LL_AXIS_MACHINE,
-                               .place = node->key_place};
+    *m.axis = (struct ll_space_axis){.path = node->key,
+                                     .target = model  ? LL_AXIS_MODEL
+                                               : plan ? LL_AXIS_PLAN
+                                                      : LL_AXIS_MACHINE,
+                                     .place = node->key_place};
     if ((!model && !plan && !bind(&m)) || !read_values(&m))
         return false;
     space->axis_count++;

@@ -44,7 +44,7 @@ static bool choose(const struct ll_chart_job *job, const char *name, const char 
 
 bool ll_chart_axis(const struct ll_chart_job *job, const char *name, size_t *index)
 {
-    const struct ll_frame *frame = job->findings->frame;
+    const struct ll_data_frame *frame = job->findings->frame;
     const char *names[LL_MOST_AXES] = {0};
     for (size_t a = 0; a < frame->axis_count; a++)
         names[a] = frame->columns[a].name;
@@ -53,7 +53,7 @@ bool ll_chart_axis(const struct ll_chart_job *job, const char *name, size_t *ind
 
 bool ll_chart_objective(const struct ll_chart_job *job, const char *name, size_t *index)
 {
-    const struct ll_frame *frame = job->findings->frame;
+    const struct ll_data_frame *frame = job->findings->frame;
     const char *names[LL_MOST_OBJECTIVES] = {0};
     for (size_t k = 0; k < frame->objective_count; k++)
         names[k] = frame->objectives[k].name;

@@ -9,7 +9,7 @@ enum { WIDTH = 760, HEIGHT = 520, MOST_MARKS = 5 };
 
 static bool choose_pair(const struct ll_chart_job *job, size_t pair[2])
 {
-    const struct ll_frame *frame = job->findings->frame;
+    const struct ll_data_frame *frame = job->findings->frame;
     if (frame->objective_count < 2)
         return ll_complain(job->diags, (struct ll_place){0},
                            "a front needs two objectives, and this sweep has %zu; try `heat` or `parallel`",
@@ -64,7 +64,7 @@ static const uint64_t *front_of(const struct ll_chart_job *job, const size_t pai
 bool ll_chart_FRONT(const struct ll_chart_job *job)
 {
     const struct ll_findings *findings = job->findings;
-    const struct ll_frame *frame = findings->frame;
+    const struct ll_data_frame *frame = findings->frame;
     struct ll_curve marked[MOST_MARKS];
     size_t pair[2], mark_count = 0;
     uint64_t front_count = 0;

@@ -10,7 +10,7 @@ enum { CELL = 46, LEAST_SIDE = 360, MOST_SIDE = 900, MARGIN = 120 };
 
 static bool choose_axes(const struct ll_chart_job *job, size_t pair[2])
 {
-    const struct ll_frame *frame = job->findings->frame;
+    const struct ll_data_frame *frame = job->findings->frame;
     const size_t *order = ll_findings_axes(job->findings, job->arena);
     if (frame->axis_count < 2)
         return ll_complain(job->diags, (struct ll_place){0},
@@ -28,7 +28,7 @@ static bool choose_axes(const struct ll_chart_job *job, size_t pair[2])
                        "`%s` on both axes: expected two different parameters", frame->columns[pair[0]].name);
 }
 
-static const char *const *names_of(const struct ll_chart_job *job, const struct ll_column *axis)
+static const char *const *names_of(const struct ll_chart_job *job, const struct ll_data_column *axis)
 {
     const char **names = ll_alloc(job->arena, axis->value_count, sizeof *names);
     for (uint32_t i = 0; names && i < axis->value_count; i++)
@@ -37,8 +37,8 @@ static const char *const *names_of(const struct ll_chart_job *job, const struct 
 }
 
 /* The best value of each cell, NaN where no valid design is; *best of all of them. */
-static const double *best_of(const struct ll_chart_job *job, const struct ll_column *x,
-                             const struct ll_column *y, size_t k, double *best)
+static const double *best_of(const struct ll_chart_job *job, const struct ll_data_column *x,
+                             const struct ll_data_column *y, size_t k, double *best)
 {
     const struct ll_findings *findings = job->findings;
     size_t objectives = findings->frame->objective_count, count = (size_t)x->value_count * y->value_count;
@@ -71,13 +71,13 @@ static double side_of(uint32_t count)
 
 bool ll_chart_HEAT(const struct ll_chart_job *job)
 {
-    const struct ll_frame *frame = job->findings->frame;
+    const struct ll_data_frame *frame = job->findings->frame;
     size_t pair[2], k = 0;
     double best, highest = 1;
     if (!choose_axes(job, pair) ||
         (job->wish->objective && !ll_chart_objective(job, job->wish->objective, &k)))
         return false;
-    const struct ll_column *x = &frame->columns[pair[0]], *y = &frame->columns[pair[1]];
+    const struct ll_data_column *x = &frame->columns[pair[0]], *y = &frame->columns[pair[1]];
     size_t count = (size_t)x->value_count * y->value_count;
     const double *cells = best_of(job, x, y, k, &best);
     const double *values = cells ? multiples(job, cells, count, best) : NULL;

@@ -43,7 +43,7 @@ static bool choose_rows(const struct ll_chart_job *job, struct strands *strands)
 }
 
 static struct ll_upright upright_of(const struct ll_chart_job *job, const struct strands *strands,
-                                    const struct ll_column *column, const char *name)
+                                    const struct ll_data_column *column, const char *name)
 {
     double *values = ll_alloc(job->arena, strands->count, sizeof *values);
     const char **names = ll_alloc(job->arena, column->value_count, sizeof *names);
@@ -62,7 +62,7 @@ static struct ll_upright upright_of(const struct ll_chart_job *job, const struct
 bool ll_chart_PARALLEL(const struct ll_chart_job *job)
 {
     const struct ll_findings *findings = job->findings;
-    const struct ll_frame *frame = findings->frame;
+    const struct ll_data_frame *frame = findings->frame;
     static const char *const names[] = {[SERIES_FRONT] = "on the front",
                                         [SERIES_WINNER] = "best of an objective",
                                         [SERIES_OTHER] = "other designs"};

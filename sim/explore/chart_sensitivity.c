@@ -7,7 +7,7 @@ enum { WIDTH = 720, EACH = 16, MARGIN = 110, GAP = 10 };
 bool ll_chart_SENSITIVITY(const struct ll_chart_job *job)
 {
     const struct ll_findings *findings = job->findings;
-    const struct ll_frame *frame = findings->frame;
+    const struct ll_data_frame *frame = findings->frame;
     size_t objectives = frame->objective_count, count = 0;
     const size_t *order = ll_findings_axes(findings, job->arena);
     const char *names[LL_MOST_AXES], *series[LL_MOST_OBJECTIVES];

@@ -55,7 +55,7 @@ struct ll_evaluator {
 
 /* --- making --- */
 
-static bool on_machine(const struct ll_axis *axis)
+static bool on_machine(const struct ll_space_axis *axis)
 {
     return axis->target == LL_AXIS_MACHINE || axis->target == LL_AXIS_PART;
 }
@@ -65,7 +65,7 @@ static bool bind_axes(struct ll_evaluator *evaluator, struct worker *worker, str
     const struct ll_space *space = evaluator->space;
     const struct ll_node **value = worker->values;
     for (size_t a = 0; a < space->axis_count; a++) {
-        const struct ll_axis *axis = &space->axes[a];
+        const struct ll_space_axis *axis = &space->axes[a];
         if (!on_machine(axis))
             continue;
         if (!ll_design_bind(worker->design, axis->path, axis->place, diags, &worker->slots[a]))
@@ -318,7 +318,7 @@ static void forget_too_much(struct ll_remembered *remembered)
         ll_remembered_release(remembered);
 }
 
-static bool replay_one(const struct ll_variant *variant, const struct ll_machine *machine,
+static bool replay_one(const struct ll_workload_variant *variant, const struct ll_machine *machine,
                        struct worker *worker, struct ll_readings *measured)
 {
     ll_arena_reset(&worker->arena);

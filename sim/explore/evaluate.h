@@ -15,7 +15,7 @@
 #include "tracer/trace.h"
 
 /* Why a point is not valid. */
-enum ll_verdict {
+enum ll_point_verdict {
     LL_VERDICT_VALID,
     LL_VERDICT_UNFIT,      /* a constraint does not hold; there are results */
     LL_VERDICT_IMPOSSIBLE, /* no such machine can be, or it cannot run a workload; there are none */
@@ -26,17 +26,17 @@ enum ll_verdict {
 struct ll_evaluation {
     uint64_t number;
     uint64_t key; /* hash of version, workloads and everything of the resolved machine that varies */
-    enum ll_verdict verdict;
-    const char
-        *why; /* of a point that is not valid: the constraint, or what is wrong; static or the space's */
+    enum ll_point_verdict verdict;
+    /* Of a point that is not valid: the constraint, or what is wrong; static or the space's. */
+    const char *why;
     struct ll_answer outcome;
     struct ll_readings *measured; /* by workload */
 };
 
 /* Brings the trace of a workload; the settings are the workload's with those of the point's model axes laid
  * over. NULL after a complaint. The evaluator frees it. */
-typedef struct ll_trace *ll_bring(void *context, const struct ll_workload *workload,
-                                  const struct ll_workload_setting *settings, size_t count,
+typedef struct ll_trace *ll_bring(void *context, const struct ll_space_workload *workload,
+                                  const struct ll_space_setting *settings, size_t count,
                                   struct ll_diags *diags);
 
 struct ll_evaluator;

@@ -18,7 +18,7 @@ enum { LEAST_POPULATION = 24, MOST_POPULATION = 200, GENERATIONS = 40, TRIES = 2
 #define CROSSED 0.9 /* of the children have two parents */
 
 struct evolution {
-    const struct ll_grid *grid;
+    const struct ll_index_grid *grid;
     const struct ll_breeding *breeding;
     uint64_t key, drawn;      /* random numbers */
     struct ll_shuffle others; /* points in an order of chance, for when breeding finds nothing new */
@@ -310,7 +310,7 @@ static size_t population_for(const struct ll_breeding *breeding)
     return (size_t)wanted;
 }
 
-static uint64_t point_count(const struct ll_grid *grid)
+static uint64_t point_count(const struct ll_index_grid *grid)
 {
     const uint64_t most = UINT64_C(1) << 62;
     uint64_t count = 1;
@@ -345,7 +345,7 @@ static void release(struct evolution *evolution)
     free(evolution->crowding);
 }
 
-enum ll_status ll_evolve(const struct ll_grid *grid, const struct ll_breeding *breeding,
+enum ll_status ll_evolve(const struct ll_index_grid *grid, const struct ll_breeding *breeding,
                          ll_evolution_ask *ask, void *context)
 {
     assert(breeding->objectives >= 1);

@@ -15,7 +15,7 @@
 #include <stdint.h>
 
 /* What is searched. */
-struct ll_grid {
+struct ll_index_grid {
     size_t dimensions;
     const uint64_t *sizes; /* values of each dimension, at least 1 and less than 2^32 */
     const bool *ordered;   /* whether values that lie beside each other are alike */
@@ -36,7 +36,7 @@ typedef bool ll_evolution_ask(void *context, const uint32_t *points, size_t coun
 
 /* Asks until the evaluations are used up or all points were seen. LL_NO_MEMORY, or LL_OK, also when the asker
  * ended it. */
-enum ll_status ll_evolve(const struct ll_grid *grid, const struct ll_breeding *breeding,
+enum ll_status ll_evolve(const struct ll_index_grid *grid, const struct ll_breeding *breeding,
                          ll_evolution_ask *ask, void *context);
 
 #endif

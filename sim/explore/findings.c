@@ -17,7 +17,7 @@ static bool has_all(const struct ll_findings *findings, uint64_t row)
 
 static bool find_valid(struct ll_findings *findings, struct ll_arena *arena)
 {
-    const struct ll_frame *frame = findings->frame;
+    const struct ll_data_frame *frame = findings->frame;
     size_t objectives = frame->objective_count;
     uint64_t *valid = ll_alloc(arena, frame->row_count, sizeof *valid);
     for (uint64_t row = 0; valid && row < frame->row_count; row++)
@@ -75,7 +75,7 @@ static void find_winners(struct ll_findings *findings)
     }
 }
 
-static bool is_numeric(const struct ll_column *axis)
+static bool is_numeric(const struct ll_data_column *axis)
 {
     for (uint32_t i = 0; i < axis->value_count; i++)
         if (isnan(axis->values[i].number))
@@ -99,12 +99,12 @@ static const double *perhaps_logs(const double *values, uint64_t count, bool log
 
 static bool find_weights(struct ll_findings *findings, struct ll_arena *arena)
 {
-    const struct ll_frame *frame = findings->frame;
+    const struct ll_data_frame *frame = findings->frame;
     struct ll_predictor *parameters = ll_alloc(arena, frame->axis_count, sizeof *parameters);
     double *weights = ll_alloc(arena, frame->axis_count * frame->objective_count, sizeof *weights);
     bool done = parameters && weights;
     for (size_t a = 0; done && a < frame->axis_count; a++) {
-        const struct ll_column *axis = &frame->columns[a];
+        const struct ll_data_column *axis = &frame->columns[a];
         if (!is_numeric(axis))
             parameters[a] =
                 (struct ll_predictor){.choices = axis->choices, .choice_count = axis->value_count};
@@ -122,7 +122,8 @@ static bool find_weights(struct ll_findings *findings, struct ll_arena *arena)
     return done;
 }
 
-const struct ll_findings *ll_findings_new(const struct ll_frame *frame, bool logs, struct ll_arena *arena)
+const struct ll_findings *ll_findings_new(const struct ll_data_frame *frame, bool logs,
+                                          struct ll_arena *arena)
 {
     struct ll_findings *findings = ll_alloc(arena, 1, sizeof *findings);
     if (!findings)
@@ -130,7 +131,7 @@ const struct ll_findings *ll_findings_new(const struct ll_frame *frame, bool log
     findings->frame = frame;
     findings->logs = logs;
     for (size_t k = 0; k < frame->objective_count; k++)
-        findings->objectives[k] = ll_frame_column(frame, frame->objectives[k].name);
+        findings->objectives[k] = ll_data_frame_column(frame, frame->objectives[k].name);
     if (!find_valid(findings, arena) || !find_front(findings, arena) || !find_weights(findings, arena))
         return NULL;
     find_winners(findings);
@@ -139,7 +140,7 @@ const struct ll_findings *ll_findings_new(const struct ll_frame *frame, bool log
 
 static double heaviest(const struct ll_findings *findings, size_t axis)
 {
-    const struct ll_frame *frame = findings->frame;
+    const struct ll_data_frame *frame = findings->frame;
     double most = frame->columns[axis].value_count > 1 ? 0 : -1;
     for (size_t k = 0; k < frame->objective_count && most >= 0; k++)
         most = fmax(most, fabs(findings->weights[k * frame->axis_count + axis]));

@@ -8,8 +8,9 @@
 #define LL_NO_ROW UINT64_MAX
 
 struct ll_findings {
-    const struct ll_frame *frame;
-    const struct ll_column *objectives[LL_MOST_OBJECTIVES]; /* of the frame; values as they were measured */
+    const struct ll_data_frame *frame;
+    /* Of the frame; values as they were measured. */
+    const struct ll_data_column *objectives[LL_MOST_OBJECTIVES];
     uint64_t valid_count;
     const uint64_t *valid; /* rows of the frame, ascending */
     const double *values;  /* of valid row v and objective k at v * objective_count + k; less is better */
@@ -25,7 +26,8 @@ struct ll_findings {
 
 /* Every objective of the frame has a column. Lives in the arena like all it points to except the frame. NULL
  * when memory ran out. */
-const struct ll_findings *ll_findings_new(const struct ll_frame *frame, bool logs, struct ll_arena *arena);
+const struct ll_findings *ll_findings_new(const struct ll_data_frame *frame, bool logs,
+                                          struct ll_arena *arena);
 
 /* The axes in the order of the heaviest weight that they have for any objective; those with one value last.
  * In the arena; NULL when memory ran out. */

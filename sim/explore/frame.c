@@ -14,8 +14,8 @@ struct reader {
     const char *path;
     struct ll_arena *arena;
     struct ll_diags *diags;
-    struct ll_frame *frame;
-    struct ll_column *columns;
+    struct ll_data_frame *frame;
+    struct ll_data_column *columns;
     size_t capacity;
     const char **workloads;
     size_t workload_count;
@@ -59,9 +59,9 @@ static bool count_rows(struct reader *r, const char *sql, uint64_t *count)
 }
 
 /* A column of room for all rows, NaN everywhere. */
-static struct ll_column *add_column(struct reader *r, const char *name)
+static struct ll_data_column *add_column(struct reader *r, const char *name)
 {
-    struct ll_frame *frame = r->frame;
+    struct ll_data_frame *frame = r->frame;
     double *numbers = ll_alloc(r->arena, frame->row_count + 1, sizeof *numbers);
     if (!numbers || !name || frame->column_count == r->capacity) {
         no_memory(r);
@@ -69,8 +69,8 @@ static struct ll_column *add_column(struct reader *r, const char *name)
     }
     for (uint64_t i = 0; i <= frame->row_count; i++)
         numbers[i] = NAN;
-    struct ll_column *column = &r->columns[frame->column_count++];
-    *column = (struct ll_column){.name = name, .numbers = numbers};
+    struct ll_data_column *column = &r->columns[frame->column_count++];
+    *column = (struct ll_data_column){.name = name, .numbers = numbers};
     return column;
 }
 
@@ -108,7 +108,7 @@ static bool read_workloads(struct reader *r)
 static bool read_objectives(struct reader *r)
 {
     struct ll_query *made = query(r, "SELECT text, name, most, base FROM objectives ORDER BY id");
-    struct ll_frame *frame = r->frame;
+    struct ll_data_frame *frame = r->frame;
     for (; made && frame->objective_count < LL_MOST_OBJECTIVES && ll_query_next(made);
          frame->objective_count++) {
         frame->objectives[frame->objective_count].text = copied(r, ll_cell_text(made, 0));
@@ -121,7 +121,7 @@ static bool read_objectives(struct reader *r)
     return made != NULL;
 }
 
-static bool read_choices(struct reader *r, size_t axis, struct ll_column *column)
+static bool read_choices(struct reader *r, size_t axis, struct ll_data_column *column)
 {
     uint64_t count = 0;
     struct ll_query *made = query(r, "SELECT text, number FROM choices WHERE parameter = ?1 ORDER BY id");
@@ -133,9 +133,9 @@ static bool read_choices(struct reader *r, size_t axis, struct ll_column *column
     if (ll_query_next(counted))
         count = ll_cell_count(counted, 0);
     ll_query_reset(counted);
-    struct ll_value *values = ll_alloc(r->arena, count, sizeof *values);
+    struct ll_axis_value *values = ll_alloc(r->arena, count, sizeof *values);
     for (size_t i = 0; values && i < count && ll_query_next(made); i++)
-        values[i] = (struct ll_value){copied(r, ll_cell_text(made, 0)), ll_cell_number(made, 1), NULL};
+        values[i] = (struct ll_axis_value){copied(r, ll_cell_text(made, 0)), ll_cell_number(made, 1), NULL};
     ll_query_reset(made);
     column->values = values;
     column->value_count = (uint32_t)count;
@@ -149,7 +149,7 @@ static bool read_axes(struct reader *r)
     struct ll_query *made = query(r, "SELECT id, path, base FROM parameters ORDER BY id");
     bool right = made != NULL;
     while (right && ll_query_next(made)) {
-        struct ll_column *column = add_column(r, copied(r, ll_cell_text(made, 1)));
+        struct ll_data_column *column = add_column(r, copied(r, ll_cell_text(made, 1)));
         if (column)
             ((double *)column->numbers)[r->frame->row_count] = ll_cell_number(made, 2);
         right = column && read_choices(r, ll_cell_count(made, 0), column);
@@ -166,7 +166,7 @@ static bool read_axes(struct reader *r)
 static void read_digits(struct reader *r, uint64_t row, uint64_t number)
 {
     for (size_t a = r->frame->axis_count; a-- > 0;) {
-        struct ll_column *column = &r->columns[a];
+        struct ll_data_column *column = &r->columns[a];
         uint32_t choice = (uint32_t)(number % ll_max(column->value_count, 1));
         number /= ll_max(column->value_count, 1);
         ((uint32_t *)column->choices)[row] = choice; /* the frame is still being made */
@@ -184,9 +184,9 @@ static bool is_result(const struct reader *r, const char *name)
 }
 
 /* Columns of objectives that are no results by themselves, NULL of the others. */
-static bool add_objective_columns(struct reader *r, struct ll_column *columns[LL_MOST_OBJECTIVES])
+static bool add_objective_columns(struct reader *r, struct ll_data_column *columns[LL_MOST_OBJECTIVES])
 {
-    const struct ll_frame *frame = r->frame;
+    const struct ll_data_frame *frame = r->frame;
     for (size_t i = 0; i < frame->objective_count; i++) {
         columns[i] = NULL;
         if (!is_result(r, frame->objectives[i].name) &&
@@ -200,8 +200,8 @@ static bool add_objective_columns(struct reader *r, struct ll_column *columns[LL
 
 static bool read_points(struct reader *r)
 {
-    struct ll_frame *frame = r->frame;
-    struct ll_column *objectives[LL_MOST_OBJECTIVES];
+    struct ll_data_frame *frame = r->frame;
+    struct ll_data_column *objectives[LL_MOST_OBJECTIVES];
     uint64_t *numbers = ll_alloc(r->arena, frame->row_count, sizeof *numbers), row = 0;
     uint8_t *verdicts = ll_alloc(r->arena, frame->row_count, sizeof *verdicts);
     if (!add_objective_columns(r, objectives))
@@ -238,7 +238,7 @@ static bool add_result_columns(struct reader *r)
     return true;
 }
 
-static uint64_t row_of(const struct ll_frame *frame, uint64_t number, uint64_t row)
+static uint64_t row_of(const struct ll_data_frame *frame, uint64_t number, uint64_t row)
 {
     while (row < frame->row_count && frame->numbers[row] < number)
         row++;
@@ -310,7 +310,7 @@ static bool read_results(struct reader *r)
 
 static bool read_all(struct reader *r)
 {
-    struct ll_frame *frame = r->frame;
+    struct ll_data_frame *frame = r->frame;
     uint64_t axes;
     r->points = query(r, "SELECT * FROM points ORDER BY number");
     r->results = r->points ? query(r, "SELECT * FROM results ORDER BY point, workload") : NULL;
@@ -329,13 +329,15 @@ static bool read_all(struct reader *r)
     if (!read_axes(r))
         return false;
     if ((size_t)ll_query_columns(r->points) < FIRST_POINT_COLUMN + frame->axis_count + frame->objective_count)
-        return ll_complain(r->diags, (struct ll_place){.file = r->path}, "this is no database of a sweep");
+        return ll_complain(r->diags, (struct ll_place){.file = r->path},
+                           "this is not the database of a sweep");
     return read_points(r) && read_results(r);
 }
 
-const struct ll_frame *ll_frame_read(const char *path, struct ll_arena *arena, struct ll_diags *diags)
+const struct ll_data_frame *ll_data_frame_read(const char *path, struct ll_arena *arena,
+                                               struct ll_diags *diags)
 {
-    struct ll_frame *frame = ll_alloc(arena, 1, sizeof *frame);
+    struct ll_data_frame *frame = ll_alloc(arena, 1, sizeof *frame);
     struct reader r = {.path = path, .arena = arena, .diags = diags, .frame = frame};
     size_t before = diags->count;
     if (!frame) {
@@ -353,7 +355,7 @@ const struct ll_frame *ll_frame_read(const char *path, struct ll_arena *arena, s
     return right ? frame : NULL;
 }
 
-const struct ll_column *ll_frame_column(const struct ll_frame *frame, const char *name)
+const struct ll_data_column *ll_data_frame_column(const struct ll_data_frame *frame, const char *name)
 {
     for (size_t i = 0; i < frame->column_count; i++)
         if (!strcmp(frame->columns[i].name, name))

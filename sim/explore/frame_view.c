@@ -7,14 +7,14 @@
 #include <string.h>
 
 struct view {
-    const struct ll_frame *frame;
+    const struct ll_data_frame *frame;
     uint64_t row; /* that is looked at */
 };
 
 static bool find(void *context, const char *name, uint32_t *slot)
 {
     const struct view *view = context;
-    const struct ll_column *column = ll_frame_column(view->frame, name);
+    const struct ll_data_column *column = ll_data_frame_column(view->frame, name);
     if (column)
         *slot = (uint32_t)(column - view->frame->columns);
     return column != NULL;
@@ -45,10 +45,11 @@ static struct ll_expression *parse(struct view *view, const char *text, struct l
     return ll_expression_parse(arena, text, (struct ll_place){0}, &names, diags);
 }
 
-static struct ll_frame *copy_frame(const struct ll_frame *frame, size_t more, struct ll_arena *arena)
+static struct ll_data_frame *copy_frame(const struct ll_data_frame *frame, size_t more,
+                                        struct ll_arena *arena)
 {
-    struct ll_frame *copy = ll_copy(arena, frame, sizeof *frame);
-    struct ll_column *columns = ll_alloc(arena, frame->column_count + more, sizeof *columns);
+    struct ll_data_frame *copy = ll_copy(arena, frame, sizeof *frame);
+    struct ll_data_column *columns = ll_alloc(arena, frame->column_count + more, sizeof *columns);
     if (!copy || !columns)
         return NULL;
     memcpy(columns, frame->columns, frame->column_count * sizeof *columns);
@@ -67,9 +68,10 @@ static bool pick(const void *from, size_t size, const uint64_t *rows, uint64_t c
     return !from || items;
 }
 
-static bool pick_rows(struct ll_frame *frame, const uint64_t *rows, uint64_t count, struct ll_arena *arena)
+static bool pick_rows(struct ll_data_frame *frame, const uint64_t *rows, uint64_t count,
+                      struct ll_arena *arena)
 {
-    struct ll_column *columns = (struct ll_column *)frame->columns; /* this copy's own */
+    struct ll_data_column *columns = (struct ll_data_column *)frame->columns; /* this copy's own */
     const void *numbers, *verdicts, *choices = NULL;
     bool right = pick(frame->numbers, sizeof *frame->numbers, rows, count, arena, &numbers) &&
                  pick(frame->verdicts, sizeof *frame->verdicts, rows, count, arena, &verdicts);
@@ -87,14 +89,14 @@ static bool pick_rows(struct ll_frame *frame, const uint64_t *rows, uint64_t cou
     return right;
 }
 
-const struct ll_frame *ll_frame_where(const struct ll_frame *frame, const char *condition,
-                                      struct ll_arena *arena, struct ll_diags *diags)
+const struct ll_data_frame *ll_data_frame_where(const struct ll_data_frame *frame, const char *condition,
+                                                struct ll_arena *arena, struct ll_diags *diags)
 {
     struct view view = {frame, 0};
     const struct ll_expression *expression = parse(&view, condition, arena, diags);
     if (!expression)
         return NULL;
-    struct ll_frame *copy = copy_frame(frame, 0, arena);
+    struct ll_data_frame *copy = copy_frame(frame, 0, arena);
     uint64_t *rows = ll_alloc(arena, frame->row_count, sizeof *rows), count = 0;
     for (; rows && view.row < frame->row_count; view.row++)
         if (ll_expression_violation(expression, value_of, &view) == 0)
@@ -106,11 +108,11 @@ const struct ll_frame *ll_frame_where(const struct ll_frame *frame, const char *
 }
 
 /* A column of an expression's values; that of a column alone is there already. */
-static bool add_column(struct ll_frame *frame, const char *name, struct ll_arena *arena,
+static bool add_column(struct ll_data_frame *frame, const char *name, struct ll_arena *arena,
                        struct ll_diags *diags)
 {
     struct view view = {frame, 0};
-    if (ll_frame_column(frame, name))
+    if (ll_data_frame_column(frame, name))
         return true;
     const struct ll_expression *expression = parse(&view, name, arena, diags);
     if (!expression)
@@ -120,15 +122,15 @@ static bool add_column(struct ll_frame *frame, const char *name, struct ll_arena
         return ll_complain(diags, (struct ll_place){0}, "memory ran out");
     for (; view.row < frame->row_count; view.row++)
         numbers[view.row] = ll_expression_value(expression, value_of, &view);
-    ((struct ll_column *)frame->columns)[frame->column_count++] = (struct ll_column){
+    ((struct ll_data_column *)frame->columns)[frame->column_count++] = (struct ll_data_column){
         .name = name, .numbers = numbers, .base = ll_expression_value(expression, base_of, &view)};
     return true;
 }
 
-const struct ll_frame *ll_frame_want(const struct ll_frame *frame, const char *name, bool most, bool first,
-                                     struct ll_arena *arena, struct ll_diags *diags)
+const struct ll_data_frame *ll_data_frame_want(const struct ll_data_frame *frame, const char *name, bool most,
+                                               bool first, struct ll_arena *arena, struct ll_diags *diags)
 {
-    struct ll_frame *copy = copy_frame(frame, 1, arena);
+    struct ll_data_frame *copy = copy_frame(frame, 1, arena);
     const char *text = ll_format(arena, "%s %s", most ? "max" : "min", name);
     if (!copy || !text) {
         ll_complain(diags, (struct ll_place){0}, "memory ran out");

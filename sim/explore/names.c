@@ -38,7 +38,7 @@ static bool keep(struct scope *scope, struct ll_named named, uint32_t *slot)
     return true;
 }
 
-static bool all_numbers(const struct ll_axis *axis)
+static bool all_numbers(const struct ll_space_axis *axis)
 {
     for (uint32_t i = 0; i < axis->value_count; i++)
         if (isnan(axis->values[i].number))

@@ -62,7 +62,7 @@ static double mean_bound(const struct bound *bound, const struct ll_space *space
 {
     double logs = 0, value = NAN;
     for (size_t w = 0; w < space->workload_count; w++) {
-        const struct ll_variant *variant = ll_variants_get(variants, w, point);
+        const struct ll_workload_variant *variant = ll_variants_get(variants, w, point);
         if (!variant->least)
             return NAN;
         value = bound->of(variant->least, machine);

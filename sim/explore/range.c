@@ -170,7 +170,7 @@ static double value_at(const struct range *range, uint32_t i, uint32_t count)
 }
 
 static bool make(struct ll_space_reading *reading, const struct range *range, double number,
-                 struct ll_value *value)
+                 struct ll_axis_value *value)
 {
     struct ll_node *node = ll_node_new(reading->arena, LL_NODE_SCALAR, range->node->place);
     value->text = text_of(reading, range, number);
@@ -182,8 +182,8 @@ static bool make(struct ll_space_reading *reading, const struct range *range, do
     return true;
 }
 
-const struct ll_value *ll_space_range(struct ll_space_reading *reading, const struct ll_field *field,
-                                      const struct ll_node *node, uint32_t *count)
+const struct ll_axis_value *ll_space_range(struct ll_space_reading *reading, const struct ll_field *field,
+                                           const struct ll_node *node, uint32_t *count)
 {
     const char *from = ll_node_get_text(node, "from");
     struct range range = {.field = field, .node = node, .cycles = from && strstr(from, "/cycle")};
@@ -191,7 +191,7 @@ const struct ll_value *ll_space_range(struct ll_space_reading *reading, const st
     if (!read_keys(reading, &range) || !check(reading, &range))
         return NULL;
     uint32_t all = count_of(&range);
-    struct ll_value *values = all <= MOST_VALUES ? ll_alloc(reading->arena, all, sizeof *values) : NULL;
+    struct ll_axis_value *values = all <= MOST_VALUES ? ll_alloc(reading->arena, all, sizeof *values) : NULL;
     if (all > MOST_VALUES)
         ll_complain(reading->diags, node->place, "the range has more than %d values", MOST_VALUES);
     for (uint32_t i = 0; values && i < all; i++) {

@@ -15,7 +15,7 @@ struct walk {
 
 /* How much of a cost lasts when an axis turns: nothing of it with another program, least of it with another
  * memory, clock or software; what other units cost when one of them varies. */
-static int weight_of(const struct ll_axis *axis)
+static int weight_of(const struct ll_space_axis *axis)
 {
     bool program = axis->target == LL_AXIS_MODEL || axis->target == LL_AXIS_PLAN;
     return program ? 0 : strncmp(axis->path, "units.", 6) ? 1 : 2;

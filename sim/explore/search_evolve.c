@@ -49,7 +49,7 @@ static bool evolve(const struct ll_space *space, double refined, ll_ask *ask, vo
         sizes[a] = space->axes[a].value_count;
         ordered[a] = space->axes[a].ordered;
     }
-    struct ll_grid grid = {space->axis_count, sizes, ordered};
+    struct ll_index_grid grid = {space->axis_count, sizes, ordered};
     struct ll_breeding breeding = {.seed = space->search.seed,
                                    .evaluations = space->search.points,
                                    .objectives = space->objective_count,

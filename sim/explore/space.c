@@ -28,9 +28,9 @@ bool ll_space_expected(struct ll_space_reading *reading, const struct ll_node *n
 bool ll_space_unknown_key(struct ll_space_reading *reading, const struct ll_node *child, const char *where,
                           const char *const *keys, size_t count)
 {
-    struct ll_words words = {.count = 0};
+    struct ll_near_words words = {.count = 0};
     for (size_t i = 0; i < count; i++)
-        ll_words_add(&words, keys[i]);
+        ll_near_words_add(&words, keys[i]);
     return ll_complain(reading->diags, child->key_place, "no key `%s` %s%s", ll_shown_text(child->key).text,
                        where, ll_suggest(reading->diags, child->key, &words));
 }
@@ -174,13 +174,13 @@ static const char *const search_names[] = {
 
 static bool read_kind(struct ll_space_reading *reading, const struct ll_node *node)
 {
-    struct ll_words words = {.count = 0};
+    struct ll_near_words words = {.count = 0};
     for (size_t i = 0; i < LL_SEARCH_COUNT; i++) {
         if (node->text && !strcmp(node->text, search_names[i])) {
             reading->space->search.kind = (enum ll_search_kind)i;
             return true;
         }
-        ll_words_add(&words, search_names[i]);
+        ll_near_words_add(&words, search_names[i]);
     }
     const char *wrong = node->text ? node->text : ll_node_type_name(node->type);
     return ll_complain(reading->diags, node->place, "no search `%s`%s", ll_shown_text(wrong).text,
@@ -205,7 +205,7 @@ static bool read_search(struct ll_space_reading *reading, const struct ll_node *
 {
     static const char *const keys[] = {"kind", "points", "seed", "prune"};
     enum { KEYS = sizeof keys / sizeof *keys };
-    struct ll_search *search = &reading->space->search;
+    struct ll_sweep_search *search = &reading->space->search;
     bool right = true;
     if (node->type == LL_NODE_SCALAR)
         return read_kind(reading, node);

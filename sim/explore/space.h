@@ -28,28 +28,28 @@ enum ll_axis_target {
 
 struct ll_node;
 
-struct ll_value {
+struct ll_axis_value {
     const char *text;           /* as it would stand in a machine file, or the name of a part */
     double number;              /* in the base unit; NaN when it is no number */
     const struct ll_node *node; /* what a machine file would say; NULL outside a space */
 };
 
-struct ll_axis {
+struct ll_space_axis {
     const char *path; /* as the file says it, as --set takes it; of a model `model.batch` */
     enum ll_axis_target target;
-    const struct ll_value *values;
+    const struct ll_axis_value *values;
     uint32_t value_count; /* at least 1 */
     bool ordered;         /* all are numbers: neighbours are alike */
     struct ll_place place;
 };
 
 /* What a step is: a recorded trace, or a model of ours recorded dry. */
-struct ll_workload {
+struct ll_space_workload {
     const char *name;  /* of the file without folder and ending, or the model's: no two share one */
     const char *file;  /* NULL: a model */
     const char *model; /* NULL: a file */
     bool infer;
-    struct ll_workload_setting {
+    struct ll_space_setting {
         const char *key, *value;
     } * settings; /* of the model, `batch` among them */
     size_t setting_count;
@@ -70,7 +70,7 @@ enum ll_search_kind {
     LL_SEARCH_COUNT
 };
 
-struct ll_search {
+struct ll_sweep_search {
     enum ll_search_kind kind;
     uint64_t points; /* at most; of a grid: all when not given */
     uint64_t seed;
@@ -107,9 +107,9 @@ struct ll_space {
     const char *base;           /* the machine, as -c takes it */
     const char *const *folders; /* in which it was found; the caller's */
     struct ll_machine *machine; /* read from it */
-    struct ll_axis *axes;
+    struct ll_space_axis *axes;
     size_t axis_count;
-    struct ll_workload *workloads;
+    struct ll_space_workload *workloads;
     size_t workload_count;
     struct ll_named *names; /* of all expressions */
     size_t name_count;
@@ -117,7 +117,7 @@ struct ll_space {
     size_t coupling_count, definition_count, constraint_count;
     struct ll_objective_row objectives[LL_MOST_OBJECTIVES];
     size_t objective_count; /* at least 1 */
-    struct ll_search search;
+    struct ll_sweep_search search;
     uint64_t point_count; /* of the full grid; at most 2^53 */
     uint64_t text_hash;   /* of the file */
 };

@@ -13,8 +13,8 @@ struct ll_space_reading {
     struct ll_arena *arena; /* the space's */
     struct ll_diags *diags;
     const struct ll_node *root;
-    struct ll_design *design;        /* of the base; NULL when that could not be read */
-    const struct ll_number *numbers; /* of the base: names that may have been meant */
+    struct ll_design *design;                /* of the base; NULL when that could not be read */
+    const struct ll_machine_number *numbers; /* of the base: names that may have been meant */
     size_t number_count;
 };
 
@@ -34,8 +34,8 @@ bool ll_space_read_axes(struct ll_space_reading *reading, const struct ll_node *
 
 /* range.c: the values of a range {from: 1, to: 10, by: 1}, an array in the arena. A field of the machine's
  * schema says how its numbers are written; NULL: whole numbers. NULL after complaints. */
-const struct ll_value *ll_space_range(struct ll_space_reading *reading, const struct ll_field *field,
-                                      const struct ll_node *range, uint32_t *count);
+const struct ll_axis_value *ll_space_range(struct ll_space_reading *reading, const struct ll_field *field,
+                                           const struct ll_node *range, uint32_t *count);
 
 /* range.c: the number that a value of such a key is, in the base unit; NaN when it is none. */
 double ll_space_value_number(const struct ll_field *field, const char *text);

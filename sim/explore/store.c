@@ -203,7 +203,7 @@ static const char *target_name(enum ll_axis_target target)
 
 static bool write_choices(struct ll_store *store, size_t axis, struct ll_query *query)
 {
-    const struct ll_axis *a = &store->space->axes[axis];
+    const struct ll_space_axis *a = &store->space->axes[axis];
     bool right = query != NULL;
     for (uint32_t i = 0; right && i < a->value_count; i++) {
         ll_query_count(query, 1, axis);
@@ -216,7 +216,7 @@ static bool write_choices(struct ll_store *store, size_t axis, struct ll_query *
 }
 
 /* What the base machine has where an axis varies; NaN of what is no number of it. */
-static double base_number(const struct ll_space *space, const struct ll_axis *axis)
+static double base_number(const struct ll_space *space, const struct ll_space_axis *axis)
 {
     struct ll_location location;
     return axis->ordered && axis->target == LL_AXIS_MACHINE &&
@@ -421,7 +421,7 @@ static bool add_point(struct ll_store *store, const struct ll_evaluation *evalua
     ll_query_number(query, at++,
                     isfinite(evaluation->outcome.violation) ? evaluation->outcome.violation : NAN);
     for (size_t a = 0; a < space->axis_count; a++) {
-        const struct ll_value *value = &space->axes[a].values[point[a]];
+        const struct ll_axis_value *value = &space->axes[a].values[point[a]];
         if (isnan(value->number))
             ll_query_text(query, at++, value->text);
         else

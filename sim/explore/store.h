@@ -1,14 +1,15 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Where a sweep keeps its results: one SQLite file.
  *
- *   provenance (name, value)                       version, space and its hash, base machine and its hash,
- * seed workloads  (id, name, hash)                    the traces, in the order of the space parameters (id,
- * path, target)                  the axes choices    (parameter, id, text, number)       and their values
- *   objectives (id, text, name, most, base)        and what the base machine reaches
+ *   provenance (name, value)                   version, space and its hash, base machine and its hash, seed
+ *   workloads  (id, name, hash)                the traces, in the order of the space
+ *   parameters (id, path, target)              the axes
+ *   choices    (parameter, id, text, number)   and their values
+ *   objectives (id, text, name, most, base)    and what the base machine reaches
  *   points     (number, key, verdict, why, violation, a column for each parameter, by its path, and one for
- * each objective, by its text) results    (point, workload, and a column for each measure and each share of
- * the time, by name) designs                                        a view of both together, a row a point
- * and workload
+ *              each objective, by its text)
+ *   results    (point, workload, a column for each measure and each share of the time, by name)
+ *   designs    a view of both together, a row for each point and workload
  *
  * Rows come in batches of a transaction each, in write-ahead mode: what was committed survives a kill, what
  * was not is not there at all. Numbers of points are primary keys, so the same sweep gives the same rows
@@ -57,21 +58,21 @@ bool ll_store_merge(const char *path, const char *const *parts, size_t count, ui
 
 /* All of a finished or unfinished sweep in memory, column by column: for fronts, sensitivities and figures.
  */
-struct ll_column {
+struct ll_data_column {
     const char *name; /* a path of an axis, or of a result: time_s, share.hbm, or alexnet.time_s */
     bool is_axis;
-    const double *numbers;         /* by row; NaN for what is no number */
-    const uint32_t *choices;       /* of an axis, by row: index in values */
-    const struct ll_value *values; /* of an axis */
+    const double *numbers;              /* by row; NaN for what is no number */
+    const uint32_t *choices;            /* of an axis, by row: index in values */
+    const struct ll_axis_value *values; /* of an axis */
     uint32_t value_count;
     double base; /* the same of the base machine as it is; NaN when that has none */
 };
 
-struct ll_frame {
+struct ll_data_frame {
     uint64_t row_count;      /* points, by number */
     const uint64_t *numbers; /* of the points */
-    const uint8_t *verdicts; /* enum ll_verdict */
-    const struct ll_column *columns;
+    const uint8_t *verdicts; /* enum ll_point_verdict */
+    const struct ll_data_column *columns;
     size_t column_count;
     size_t axis_count; /* the first columns */
     const struct ll_fact *facts;
@@ -85,19 +86,20 @@ struct ll_frame {
 
 /* Reads a database, everything in the arena. Results of several workloads have a column for their geometric
  * mean under the plain name, and one each under the workload's. NULL after a complaint. */
-const struct ll_frame *ll_frame_read(const char *path, struct ll_arena *arena, struct ll_diags *diags);
+const struct ll_data_frame *ll_data_frame_read(const char *path, struct ll_arena *arena,
+                                               struct ll_diags *diags);
 
 /* The column of this name, or NULL. */
-const struct ll_column *ll_frame_column(const struct ll_frame *frame, const char *name);
+const struct ll_data_column *ll_data_frame_column(const struct ll_data_frame *frame, const char *name);
 
 /* The same frame with the rows for which an expression over its columns is true. In the arena; NULL after a
  * complaint. */
-const struct ll_frame *ll_frame_where(const struct ll_frame *frame, const char *condition,
-                                      struct ll_arena *arena, struct ll_diags *diags);
+const struct ll_data_frame *ll_data_frame_where(const struct ll_data_frame *frame, const char *condition,
+                                                struct ll_arena *arena, struct ll_diags *diags);
 
 /* The same frame with another objective, an expression over its columns, which becomes one of them; the first
  * takes the place of those that the sweep had. In the arena; NULL after a complaint. */
-const struct ll_frame *ll_frame_want(const struct ll_frame *frame, const char *name, bool most, bool first,
-                                     struct ll_arena *arena, struct ll_diags *diags);
+const struct ll_data_frame *ll_data_frame_want(const struct ll_data_frame *frame, const char *name, bool most,
+                                               bool first, struct ll_arena *arena, struct ll_diags *diags);
 
 #endif

@@ -45,7 +45,7 @@ bool ll_in_shard(uint64_t number, uint64_t shard, uint64_t shards)
     return shards <= 1 || mixed(number) % shards == shard;
 }
 
-uint64_t ll_search_total(const struct ll_space *space)
+uint64_t ll_sweep_search_total(const struct ll_space *space)
 {
     uint64_t most = space->search.points;
     return most && most < space->point_count ? most : space->point_count;
@@ -139,7 +139,7 @@ static bool work_through(struct run *run, const uint64_t *numbers, size_t count,
 /* The pieces of a batch that this process takes; the outcomes of the others are not touched. */
 static bool take_pieces(struct run *run, const uint64_t *numbers, size_t count, struct ll_answer *outcomes)
 {
-    const struct ll_crew *crew = run->sweep->crew;
+    const struct ll_sweep_crew *crew = run->sweep->crew;
     size_t whole = ll_search_divides(run->sweep->space->search.kind) ? PIECE : PIECE_OF_LEARNING;
     for (size_t begin = 0; begin < count; begin += whole, run->piece++) {
         size_t size = count - begin < whole ? count - begin : whole;
@@ -222,7 +222,7 @@ bool ll_sweep_run(struct ll_sweep *sweep, struct ll_diags *diags)
                       .slice = FIRST_SLICE,
                       .taken = NO_PIECE};
     ll_evaluator_prune(sweep->evaluator, sweep->space->search.prune ? &run.front : NULL);
-    sweep->state = (struct ll_sweep_state){.total = ll_search_total(sweep->space)};
+    sweep->state = (struct ll_sweep_state){.total = ll_sweep_search_total(sweep->space)};
     size_t before = diags->count;
     bool done = ll_search(sweep->space, answer, &run);
     sweep->state.stopped |= is_stopped(sweep);

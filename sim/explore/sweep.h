@@ -26,7 +26,7 @@ struct ll_sweep_state {
  * propose the same batches, cut them into the same pieces, and take these one after the other: who is done
  * with one takes the next. A search that learns gets all answers in every process, so it goes the way it goes
  * alone. */
-struct ll_crew {
+struct ll_sweep_crew {
     unsigned rank, size; /* this process, of so many */
     /* The number of the next piece that nobody has taken: 0, 1, 2, ... */
     uint64_t (*take)(void *context);
@@ -42,7 +42,7 @@ struct ll_sweep {
     struct ll_evaluator *evaluator;
     struct ll_store *store;            /* NULL: nothing is kept */
     uint64_t shard, shards;            /* this one of so many, from 0; shards is at least 1 */
-    const struct ll_crew *crew;        /* NULL: alone; there are no shards then */
+    const struct ll_sweep_crew *crew;  /* NULL: alone; there are no shards then */
     const volatile sig_atomic_t *stop; /* ends the sweep soon when it is not 0; may be NULL */
     /* Told after every so many points; may be NULL. */
     void (*progress)(void *context, const struct ll_sweep_state *state);
@@ -54,7 +54,7 @@ struct ll_sweep {
 bool ll_in_shard(uint64_t number, uint64_t shard, uint64_t shards);
 
 /* Points that the search of a space means to propose. */
-uint64_t ll_search_total(const struct ll_space *space);
+uint64_t ll_sweep_search_total(const struct ll_space *space);
 
 /* Runs the search to its end. False when it was stopped, or after complaints. */
 bool ll_sweep_run(struct ll_sweep *sweep, struct ll_diags *diags);

@@ -45,7 +45,7 @@ static size_t index_size(uint32_t bound)
 
 static void add_numbers(struct block *block)
 {
-    const struct ll_frame *frame = block->findings->frame;
+    const struct ll_data_frame *frame = block->findings->frame;
     begin_array(block, "numbers");
     for (uint64_t row = 0; row < frame->row_count; row++) {
         double number = (double)frame->numbers[row];
@@ -60,7 +60,7 @@ static void add_verdicts(struct block *block)
 {
     static const unsigned char codes[] = {
         [LL_VERDICT_VALID] = 1, [LL_VERDICT_UNFIT] = 0, [LL_VERDICT_IMPOSSIBLE] = 2, [LL_VERDICT_BEATEN] = 3};
-    const struct ll_frame *frame = block->findings->frame;
+    const struct ll_data_frame *frame = block->findings->frame;
     begin_array(block, "valid");
     for (uint64_t row = 0; row < frame->row_count; row++)
         add_little(&block->columns, codes[frame->verdicts[row]], 1);
@@ -75,7 +75,7 @@ static void add_front(struct block *block)
         add_little(&block->columns, findings->front[i], 4);
 }
 
-static const char *goal_of(const struct ll_findings *findings, const struct ll_column *column)
+static const char *goal_of(const struct ll_findings *findings, const struct ll_data_column *column)
 {
     for (size_t k = 0; k < findings->frame->objective_count; k++)
         if (findings->objectives[k] == column)
@@ -83,7 +83,7 @@ static const char *goal_of(const struct ll_findings *findings, const struct ll_c
     return "";
 }
 
-static void add_axis(struct block *block, const struct ll_column *column)
+static void add_axis(struct block *block, const struct ll_data_column *column)
 {
     size_t size = index_size(column->value_count);
     ll_json_put_text(&block->head, "type", size == 1 ? "u8" : size == 2 ? "u16" : "u32");
@@ -102,7 +102,7 @@ static void add_axis(struct block *block, const struct ll_column *column)
         add_little(&block->columns, column->choices[row], size);
 }
 
-static void add_result(struct block *block, const struct ll_column *column)
+static void add_result(struct block *block, const struct ll_data_column *column)
 {
     ll_json_put_text(&block->head, "type", "f32");
     ll_json_put_number(&block->head, "base", column->base);
@@ -115,7 +115,7 @@ static void add_result(struct block *block, const struct ll_column *column)
     }
 }
 
-static void add_column(struct block *block, const struct ll_column *column)
+static void add_column(struct block *block, const struct ll_data_column *column)
 {
     ll_json_open_object(&block->head);
     ll_json_put_text(&block->head, "name", column->name);
@@ -129,7 +129,7 @@ static void add_column(struct block *block, const struct ll_column *column)
 }
 
 /* Whether a column before has the same name, as an objective has that of what it wants least. */
-static bool is_again(const struct ll_frame *frame, size_t c)
+static bool is_again(const struct ll_data_frame *frame, size_t c)
 {
     for (size_t earlier = 0; earlier < c; earlier++)
         if (strcmp(frame->columns[earlier].name, frame->columns[c].name) == 0)
@@ -138,7 +138,7 @@ static bool is_again(const struct ll_frame *frame, size_t c)
 }
 
 /* Whether all results of a column are one number: of it there is nothing to see. */
-static bool never_moves(const struct ll_column *column, uint64_t rows)
+static bool never_moves(const struct ll_data_column *column, uint64_t rows)
 {
     double known = NAN;
     for (uint64_t row = 0; row < rows; row++) {
@@ -151,12 +151,12 @@ static bool never_moves(const struct ll_column *column, uint64_t rows)
 
 static size_t add_columns(struct block *block)
 {
-    const struct ll_frame *frame = block->findings->frame;
+    const struct ll_data_frame *frame = block->findings->frame;
     size_t left_out = 0;
     ll_json_key(&block->head, "columns");
     ll_json_open_list(&block->head);
     for (size_t c = 0; c < frame->column_count; c++) {
-        const struct ll_column *column = &frame->columns[c];
+        const struct ll_data_column *column = &frame->columns[c];
         bool needed = column->is_axis || *goal_of(block->findings, column);
         if (!needed && (is_again(frame, c) || never_moves(column, frame->row_count)))
             continue;

@@ -41,7 +41,7 @@ static bool write_summary(const struct making *making)
 
 static bool write_sensitivity(const struct making *making)
 {
-    const struct ll_frame *frame = making->findings->frame;
+    const struct ll_data_frame *frame = making->findings->frame;
     bool varies = false;
     for (size_t a = 0; a < frame->axis_count; a++)
         varies |= frame->columns[a].value_count > 1;
@@ -61,12 +61,12 @@ static void number_cell(struct ll_str *out, double value)
 
 static void write_row(const struct making *making, uint64_t row)
 {
-    const struct ll_frame *frame = making->findings->frame;
+    const struct ll_data_frame *frame = making->findings->frame;
     ll_str_addf(making->out, "<tr data-row=\"%" PRIu64 "\"><td>%" PRIu64 "</td>", row, frame->numbers[row]);
     for (size_t k = 0; k < frame->objective_count; k++)
         number_cell(making->out, making->findings->objectives[k]->numbers[row]);
     for (size_t a = 0; a < frame->axis_count; a++) {
-        const struct ll_column *axis = &frame->columns[a];
+        const struct ll_data_column *axis = &frame->columns[a];
         char index[32]; /* values of an axis are sorted as the file has them */
         ll_number_text(axis->choices[row], index);
         ll_str_addf(making->out, "<td data-v=\"%s\">", index);
@@ -86,7 +86,7 @@ static void heading(struct ll_str *out, const char *name)
 static bool write_front(const struct making *making)
 {
     const struct ll_findings *findings = making->findings;
-    const struct ll_frame *frame = findings->frame;
+    const struct ll_data_frame *frame = findings->frame;
     uint64_t shown = findings->front_count < MOST_TABLED ? findings->front_count : MOST_TABLED;
     ll_str_add(making->out, "<table id=\"front\"><thead><tr>");
     heading(making->out, "number");
@@ -114,7 +114,7 @@ static void fact(struct ll_str *out, const char *name, const char *value)
 
 static bool write_made_by(const struct making *making)
 {
-    const struct ll_frame *frame = making->findings->frame;
+    const struct ll_data_frame *frame = making->findings->frame;
     ll_str_add(making->out, "Made by: <code>");
     ll_xml_add(making->out, making->page->command);
     ll_str_add(making->out, "</code>, leadline ");

@@ -20,7 +20,7 @@ struct recording {
 
 struct kept {
     uint64_t index;
-    struct ll_variant variant;
+    struct ll_workload_variant variant;
     struct ll_spread *spread; /* that is owned */
     struct ll_arena *arena;   /* of the trouble and of what is prepared */
     bool used;
@@ -81,17 +81,17 @@ static uint64_t place_of(const void *items, size_t size, uint64_t count, uint64_
 /* --- recordings --- */
 
 /* The settings of the workload, those of the point's model axes laid over. */
-static size_t settings_of(const struct ll_space *space, const struct ll_workload *workload,
-                          const uint32_t *point, struct ll_workload_setting *settings)
+static size_t settings_of(const struct ll_space *space, const struct ll_space_workload *workload,
+                          const uint32_t *point, struct ll_space_setting *settings)
 {
     size_t count = 0;
     for (size_t i = 0; i < workload->setting_count; i++)
         settings[count++] = workload->settings[i];
     for (size_t a = 0; a < space->axis_count; a++) {
-        const struct ll_axis *axis = &space->axes[a];
+        const struct ll_space_axis *axis = &space->axes[a];
         if (axis->target != LL_AXIS_MODEL)
             continue;
-        struct ll_workload_setting setting = {strchr(axis->path, '.') + 1, axis->values[point[a]].text};
+        struct ll_space_setting setting = {strchr(axis->path, '.') + 1, axis->values[point[a]].text};
         size_t i = 0;
         while (i < count && strcmp(settings[i].key, setting.key))
             i++;
@@ -104,8 +104,8 @@ static size_t settings_of(const struct ll_space *space, const struct ll_workload
 static struct ll_trace *record(struct ll_variants *variants, size_t w, const uint32_t *point,
                                struct ll_diags *diags)
 {
-    const struct ll_workload *workload = &variants->space->workloads[w];
-    struct ll_workload_setting *settings = calloc(workload->setting_count + LL_MOST_AXES, sizeof *settings);
+    const struct ll_space_workload *workload = &variants->space->workloads[w];
+    struct ll_space_setting *settings = calloc(workload->setting_count + LL_MOST_AXES, sizeof *settings);
     if (!settings) {
         ll_complain(diags, workload->place, "memory ran out");
         return NULL;
@@ -159,7 +159,7 @@ static bool plan_of(const struct ll_space *space, const uint32_t *point, struct 
     bool right = true;
     *plan = ll_plan_of_one();
     for (size_t a = 0; a < space->axis_count; a++) {
-        const struct ll_axis *axis = &space->axes[a];
+        const struct ll_space_axis *axis = &space->axes[a];
         if (axis->target == LL_AXIS_PLAN)
             right &= ll_plan_set(plan, strchr(axis->path, '.') + 1, axis->values[point[a]].text, axis->place,
                                  diags);
@@ -277,7 +277,8 @@ bool ll_variants_bring(struct ll_variants *variants, const struct ll_evaluation 
     return true;
 }
 
-const struct ll_variant *ll_variants_get(const struct ll_variants *variants, size_t w, const uint32_t *point)
+const struct ll_workload_variant *ll_variants_get(const struct ll_variants *variants, size_t w,
+                                                  const uint32_t *point)
 {
     const struct workload *workload = &variants->workloads[w];
     uint64_t index = variant_index(variants->space, w, point);
@@ -293,7 +294,7 @@ const uint64_t *ll_variants_hashes(const struct ll_variants *variants)
 /* --- all of them --- */
 
 /* A file by its bytes, a model by its name and its settings: what it records follows from the version. */
-static bool hash_workload(const struct ll_workload *workload, uint64_t *hash)
+static bool hash_workload(const struct ll_space_workload *workload, uint64_t *hash)
 {
     if (workload->file)
         return ll_hash_file(workload->file, hash);
@@ -318,7 +319,7 @@ static bool varies_plans(const struct ll_space *space)
 static bool begin(struct ll_variants *variants, size_t w, struct ll_diags *diags)
 {
     static const uint32_t first[LL_MOST_AXES] = {0};
-    const struct ll_workload *workload = &variants->space->workloads[w];
+    const struct ll_space_workload *workload = &variants->space->workloads[w];
     if (!hash_workload(workload, &variants->hashes[w]))
         return ll_complain(diags, workload->place, "`%s` cannot be read", workload->file);
     if (!need(variants, w, first))
@@ -326,7 +327,7 @@ static bool begin(struct ll_variants *variants, size_t w, struct ll_diags *diags
     const struct recording *recording = &variants->workloads[w].recordings[0];
     if (!recording->trace)
         return ll_complain(diags, workload->place, "%s", recording->trouble);
-    const struct ll_variant *variant = ll_variants_get(variants, w, first);
+    const struct ll_workload_variant *variant = ll_variants_get(variants, w, first);
     return !variant->trouble || variants->plans ||
            ll_complain(diags, workload->place, "%s", variant->trouble);
 }

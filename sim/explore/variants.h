@@ -10,7 +10,7 @@
 #include "sim/replay/replay.h"
 
 /* One of prepared, spread and trouble. */
-struct ll_variant {
+struct ll_workload_variant {
     const struct ll_prepared *prepared; /* of one device */
     const struct ll_least *least;       /* what one device takes at least; NULL of several */
     const struct ll_spread *spread;     /* of several */
@@ -29,8 +29,8 @@ bool ll_variants_bring(struct ll_variants *variants, const struct ll_evaluation 
                        struct ll_diags *diags);
 
 /* The workload as a point has it, which was brought. Thread-safe. */
-const struct ll_variant *ll_variants_get(const struct ll_variants *variants, size_t workload,
-                                         const uint32_t *point);
+const struct ll_workload_variant *ll_variants_get(const struct ll_variants *variants, size_t workload,
+                                                  const uint32_t *point);
 
 /* A hash of what each workload is, but for parameters that vary. */
 const uint64_t *ll_variants_hashes(const struct ll_variants *variants);

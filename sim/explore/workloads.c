@@ -8,7 +8,7 @@
 #include <stdio.h>
 #include <string.h>
 
-static bool add(struct ll_space_reading *reading, struct ll_workload workload)
+static bool add(struct ll_space_reading *reading, struct ll_space_workload workload)
 {
     struct ll_space *space = reading->space;
     if (space->workload_count == LL_MOST_WORKLOADS)
@@ -53,7 +53,7 @@ static bool read_trace(struct ll_space_reading *reading, const struct ll_node *n
     const char *slash = strrchr(path, '/'), *name = slash ? slash + 1 : path, *dot = strrchr(name, '.');
     size_t length = dot && dot > name ? (size_t)(dot - name) : strlen(name);
     name = ll_copy_text(reading->arena, name, length);
-    return name ? add(reading, (struct ll_workload){.name = name, .file = path, .place = node->place})
+    return name ? add(reading, (struct ll_space_workload){.name = name, .file = path, .place = node->place})
                 : ll_space_no_memory(reading, node->place);
 }
 
@@ -77,7 +77,7 @@ bool ll_space_read_traces(struct ll_space_reading *reading, const struct ll_node
 
 /* `mode: infer`. */
 static bool read_mode(struct ll_space_reading *reading, const struct ll_node *node,
-                      struct ll_workload *workload)
+                      struct ll_space_workload *workload)
 {
     const struct ll_node *mode = ll_node_get(node, "mode");
     const char *text = mode ? mode->text : "train";
@@ -88,7 +88,7 @@ static bool read_mode(struct ll_space_reading *reading, const struct ll_node *no
 
 /* What is not said of all models is a parameter of this one. */
 static bool read_settings(struct ll_space_reading *reading, const struct ll_node *node,
-                          struct ll_workload *workload)
+                          struct ll_space_workload *workload)
 {
     bool right = true;
     workload->settings = ll_alloc(reading->arena, node->count, sizeof *workload->settings);
@@ -101,14 +101,14 @@ static bool read_settings(struct ll_space_reading *reading, const struct ll_node
             right = ll_space_expected(reading, child, "a value of the model's parameter");
         else
             workload->settings[workload->setting_count++] =
-                (struct ll_workload_setting){child->key, child->text};
+                (struct ll_space_setting){child->key, child->text};
     }
     return right;
 }
 
 static bool read_model(struct ll_space_reading *reading, const struct ll_node *node)
 {
-    struct ll_workload workload = {.place = node->place};
+    struct ll_space_workload workload = {.place = node->place};
     const char *as = ll_node_get_text(node, "as");
     workload.model = node->text ? node->text : ll_node_get_text(node, "name");
     workload.name = as ? as : workload.model;

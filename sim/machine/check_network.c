@@ -47,7 +47,7 @@ static bool check_edges(const struct ll_network *net, const struct ll_node *item
         return ll_complain(reading->diags, place_of(item, "edges"),
                            listed ? "this topology needs `edges`" : "only topology `edges` has `edges`");
     for (uint64_t i = 0; i < net->edge_count; i++) {
-        struct ll_edge edge;
+        struct ll_network_edge edge;
         if (!ll_edge_parse(net->edges[i], &edge))
             right = ll_complain(reading->diags, place_of(item, "edges"),
                                 "`%s`: expected two devices, as 0-1, 0>1 or 0-1x2", net->edges[i]);

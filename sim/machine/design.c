@@ -82,7 +82,7 @@ void ll_design_free(struct ll_design *design)
 
 static uint64_t section_bit(const char *key)
 {
-    const struct ll_field *field = ll_table_find(&ll_machine_table, key);
+    const struct ll_field *field = ll_field_table_find(&ll_machine_table, key);
     assert(field);
     return UINT64_C(1) << (field - ll_machine_table.fields);
 }
@@ -102,7 +102,7 @@ static uint64_t clocked_sections(const struct ll_design *design)
 {
     uint64_t bits = section_bit("clock") | section_bit("units");
     for (const struct ll_node *child = design->root->first; child; child = child->next)
-        if (ll_table_find(&ll_machine_table, child->key) && counts_cycles(child))
+        if (ll_field_table_find(&ll_machine_table, child->key) && counts_cycles(child))
             bits |= section_bit(child->key);
     return bits;
 }
@@ -138,8 +138,8 @@ static const char *section_of(const struct ll_design *design, const char *path)
 /* --- slots --- */
 
 /* The member that a path ends at; a new one, which is in the tree only once it has a value. */
-static struct ll_node *member(struct ll_design *design, const struct ll_path *found, struct ll_place place,
-                              bool *is_new)
+static struct ll_node *member(struct ll_design *design, const struct ll_machine_path *found,
+                              struct ll_place place, bool *is_new)
 {
     struct ll_node *there = ll_node_get(found->map, found->key);
     *is_new = !there;
@@ -164,7 +164,7 @@ static bool lies_within(const struct ll_node *tree, const struct ll_node *node)
 }
 
 /* Whether another slot has the node that a path leads to, or a part around it or within it. */
-static bool is_taken(const struct ll_design *design, const char *path, const struct ll_path *found,
+static bool is_taken(const struct ll_design *design, const char *path, const struct ll_machine_path *found,
                      const struct ll_node *node, struct ll_place place, struct ll_diags *diags)
 {
     for (uint32_t i = 0; i < design->slot_count; i++) {
@@ -183,7 +183,7 @@ static bool is_taken(const struct ll_design *design, const char *path, const str
 }
 
 /* What can be put anew: not the names that others refer to, nor what has been read to make the tree. */
-static bool can_vary(const struct ll_path *found, const char *path, struct ll_place place,
+static bool can_vary(const struct ll_machine_path *found, const char *path, struct ll_place place,
                      struct ll_diags *diags)
 {
     if (found->field->wording || found->field->type == LL_TYPE_NAME)
@@ -197,11 +197,11 @@ static bool can_vary(const struct ll_path *found, const char *path, struct ll_pl
 bool ll_design_bind(struct ll_design *design, const char *path, struct ll_place place, struct ll_diags *diags,
                     uint32_t *slot)
 {
-    struct ll_path found;
+    struct ll_machine_path found;
     bool is_new = false;
     if (design->slot_count == MOST_SLOTS)
         return ll_complain(diags, place, "more than %d values are set", MOST_SLOTS);
-    if (!ll_path_find(design->root, path, true, place, &design->arena, diags, &found) ||
+    if (!ll_machine_path_find(design->root, path, true, place, &design->arena, diags, &found) ||
         !can_vary(&found, path, place, diags))
         return false;
     struct ll_node *node = found.key ? member(design, &found, place, &is_new) : found.map;

@@ -68,7 +68,7 @@ void ll_machine_json(const struct ll_machine *machine, struct ll_json *json)
 {
     struct ll_dump dump = {.verbs = &json_verbs, .out = json};
     ll_json_open_object(json);
-    ll_table_write(&ll_machine_table, machine, machine, &dump);
+    ll_field_table_write(&ll_machine_table, machine, machine, &dump);
     ll_json_close_object(json);
 }
 
@@ -78,7 +78,7 @@ bool ll_machine_hash(struct ll_machine *machine)
     struct ll_json json = {.out = &text};
     struct ll_dump dump = {.verbs = &json_verbs, .out = &json, .results_only = true};
     ll_json_open_object(&json);
-    ll_table_write(&ll_machine_table, machine, machine, &dump);
+    ll_field_table_write(&ll_machine_table, machine, machine, &dump);
     ll_json_close_object(&json);
     uint32_t hash = 2166136261u; /* FNV-1a */
     for (size_t i = 0; i < text.length; i++)
@@ -226,7 +226,7 @@ void ll_machine_yaml(const struct ll_machine *machine, struct ll_str *out)
     struct yaml yaml = {.out = out};
     struct ll_dump dump = {.verbs = &yaml_verbs, .out = &yaml};
     yaml_open(&yaml, LL_NODE_MAP, false);
-    ll_table_write(&ll_machine_table, machine, machine, &dump);
+    ll_field_table_write(&ll_machine_table, machine, machine, &dump);
     yaml_close(&yaml, LL_NODE_MAP);
     ll_str_add(out, "\n");
 }

@@ -25,9 +25,9 @@ static bool parse_links(const char *text, double *links)
     return length > 0 && end == text + length && *end == '\0' && isfinite(*links) && *links > 0;
 }
 
-bool ll_edge_parse(const char *text, struct ll_edge *edge)
+bool ll_edge_parse(const char *text, struct ll_network_edge *edge)
 {
-    *edge = (struct ll_edge){.links = 1};
+    *edge = (struct ll_network_edge){.links = 1};
     if (!parse_device(&text, &edge->from) || (*text != '-' && *text != '>'))
         return false;
     edge->both_ways = *text++ == '-';

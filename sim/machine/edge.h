@@ -6,13 +6,13 @@
 #include <stdbool.h>
 #include <stdint.h>
 
-struct ll_edge {
+struct ll_network_edge {
     uint64_t from, to;
     double links; /* multiples of the level's bandwidth */
     bool both_ways;
 };
 
 /* False when the text is no edge, its ends are the same or it has no bandwidth. Pure. */
-bool ll_edge_parse(const char *text, struct ll_edge *edge);
+bool ll_edge_parse(const char *text, struct ll_network_edge *edge);
 
 #endif

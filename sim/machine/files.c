@@ -45,12 +45,12 @@ static const char *path_in_folders(const char *which, const char *const *folders
 static const char *no_file(const char *which, const char *const *folders, struct ll_place place,
                            struct ll_arena *arena, struct ll_diags *diags)
 {
-    struct ll_words words = {.count = 0};
+    struct ll_near_words words = {.count = 0};
     const char **stems;
     size_t count;
     if (ll_machine_list(folders, arena, &stems, &count))
         for (size_t i = 0; i < count; i++)
-            ll_words_add(&words, stems[i]);
+            ll_near_words_add(&words, stems[i]);
     ll_complain(diags, place, "no file and no known machine `%s`%s", ll_shown_text(which).text,
                 ll_suggest(diags, which, &words));
     return NULL;

@@ -12,7 +12,7 @@ struct walk {
     struct ll_location *location;
 };
 
-static bool walk_table(struct walk *walk, const struct ll_table *table, const char *object);
+static bool walk_table(struct walk *walk, const struct ll_field_table *table, const char *object);
 
 static size_t length_of(const char *segment)
 {
@@ -87,7 +87,7 @@ static bool walk_field(struct walk *walk, const struct ll_field *field, const ch
     }
 }
 
-static bool find_field(struct walk *walk, const struct ll_table *table, const char *object, bool *right)
+static bool find_field(struct walk *walk, const struct ll_field_table *table, const char *object, bool *right)
 {
     for (size_t i = 0; table && i < table->count; i++)
         if (is_segment(walk, table->fields[i].key)) {
@@ -110,11 +110,11 @@ static bool walk_short(struct walk *walk, const char *object)
     return false;
 }
 
-static bool walk_table(struct walk *walk, const struct ll_table *table, const char *object)
+static bool walk_table(struct walk *walk, const struct ll_field_table *table, const char *object)
 {
     bool right;
     if (find_field(walk, table, object, &right) ||
-        find_field(walk, ll_table_variant(table, object), object, &right))
+        find_field(walk, ll_field_table_variant(table, object), object, &right))
         return right;
     return table == &ll_machine_table && walk_short(walk, object);
 }

@@ -37,7 +37,7 @@ static bool fill(const struct request *request, struct ll_node *root, struct ll_
     size_t before = request->diags->count;
     for (size_t i = 0; i < request->override_count; i++)
         ll_override_apply(root, &request->overrides[i], request->scratch, request->diags);
-    if (ll_table_read(&ll_machine_table, root, machine, &reading) || root->type == LL_NODE_MAP)
+    if (ll_field_table_read(&ll_machine_table, root, machine, &reading) || root->type == LL_NODE_MAP)
         ll_machine_check(&reading);
     if (request->diags->count > before)
         return false; /* what was not read well cannot be written either, hence not hashed */

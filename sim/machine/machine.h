@@ -46,35 +46,39 @@ struct ll_systolic {
     enum ll_dataflow dataflow;
     bool overlap_folds;          /* the next stationary tile loads while this one computes */
     uint64_t accumulators;       /* partial sums that a column keeps below the array; 0: as many as needed */
-    double macs[LL_DTYPE_COUNT]; /* multiply-accumulates per PE and cycle; 0: cannot */
+    double macs[LL_DTYPE_COUNT]; /* multiply-accumulates per processing element and cycle; 0: cannot */
 };
 
-/* The output is cut into tiles, each computed by one unit; the menu lists what the kernels offer, of which
- * the fastest is taken, unless the library goes by a catalogue. */
+/* The output is cut into tiles, each computed by one unit (sim/cost/unit_matrix.c). The kernels offer a menu
+ * of tiles, of which the fastest is used, unless the library goes by a catalogue. */
 struct ll_matrix {
     struct ll_tile tiles[LL_MAX_TILES];
     uint64_t tile_count;
-    const struct ll_catalogue *catalogue; /* for products of its dtype that are no convolutions; NULL: none */
-    struct ll_tile conv_tiles[LL_MAX_TILES]; /* of kernels that read a convolution's windows where they lie */
-    uint64_t conv_tile_count;                /* 0: the same menu */
-    double whole_channels[LL_DTYPE_COUNT];   /* of a window's element, that those kernels take; 0: any */
-    bool whole_filters;                      /* then also for the gradient of filters, a tile of channels */
-    double macs[LL_DTYPE_COUNT];             /* multiply-accumulates per unit and cycle */
-    double fill_cycles;                      /* before the first product of a tile leaves the pipeline */
-    double feed; /* bytes of operands that it takes in, a cycle, instead of multiplying; 0: beside it */
-    double step_cycles; /* the least for a step of a tile's k, its loads and the barrier behind them */
-    double join_cycles; /* to start adding up, when units share k */
-    /* Waiting for lines of operands that run along k, of which a step reads a piece each (unit_matrix.c). */
-    double line_cycles;  /* for each line that is not at hand */
-    uint64_t line_reach; /* bytes of a line up to which all are at hand */
-    uint64_t line_drift; /* products along k after which tiles begun together are out of step; 0: at once */
-    double windows;      /* share of its rate that convolutions are left; 0: all */
+    const struct ll_catalogue *catalogue; /* of products of its dtype, not of convolutions; NULL: none */
+
+    /* Of kernels that read a convolution's windows in place. */
+    struct ll_tile conv_tiles[LL_MAX_TILES];
+    uint64_t conv_tile_count;              /* 0: they have the same menu */
+    double whole_channels[LL_DTYPE_COUNT]; /* channels of a window element processed at once; 0: any */
+    bool whole_filters; /* where that is given, filter gradients take a whole tile of channels */
+    double windows;     /* share of the rate that remains for convolutions; 0: all */
+
+    double macs[LL_DTYPE_COUNT]; /* multiply-accumulates per unit and cycle */
+    double fill_cycles;          /* before the first product of a tile leaves the pipeline */
+    double feed;                 /* bytes of operands loaded per cycle without multiplying; 0: at no cost */
+    double step_cycles;          /* least cycles of a step along a tile's k */
+    double join_cycles;          /* to start adding up partial sums, when units share k */
+
+    /* Waits for operand lines that run along k, of each of which a step reads a piece. */
+    double line_cycles;  /* for each line out of reach */
+    uint64_t line_reach; /* longest line, in bytes, of which all lines of a tile are in reach */
+    uint64_t line_drift; /* products along k until tiles that began together are out of step; 0: at once */
 };
 
 struct ll_vector {
     uint64_t lanes;
     double flops[LL_DTYPE_COUNT]; /* per lane and cycle */
-    double casts[LL_DTYPE_COUNT]; /* elements of a type without instructions turned a cycle; 0: at no cost */
+    double casts[LL_DTYPE_COUNT]; /* conversions per cycle of a type that has no instructions; 0: free */
 };
 
 struct ll_unit {
@@ -83,9 +87,9 @@ struct ll_unit {
     uint64_t count;
     double clock_hz;        /* its own, or the machine's */
     double efficiency;      /* sustained share of the peak rate; 1 when not given */
-    bool runs[LL_OP_COUNT]; /* which op kinds it is meant for */
-    bool runs_listed;       /* false: no `runs` key, it takes what falls to it */
-    uint64_t align;         /* it takes single products with two sides in multiples of it; 0: any work */
+    bool runs[LL_OP_COUNT]; /* op kinds that it runs */
+    bool runs_listed;       /* false: no `runs` key; it runs what no other unit lists */
+    uint64_t align;         /* runs unbatched products with two sides divisible by this; 0: any work */
     union {
         struct ll_systolic systolic;
         struct ll_matrix matrix;
@@ -103,107 +107,110 @@ enum ll_operand { LL_OPERAND_A, LL_OPERAND_B, LL_OPERAND_C, LL_OPERAND_COUNT };
 
 struct ll_level {
     const char *name;
-    uint64_t size_bytes;
-    double bandwidth_Bps; /* of one instance, both directions together; there are ll_level_instances */
-    double read_Bps;      /* of its port inwards; 0: reads are limited by bandwidth_Bps alone */
-    double write_Bps;     /* of its port for what comes back from further in; 0: as above */
+    uint64_t size_bytes;  /* of one instance; there are ll_level_instances */
+    double bandwidth_Bps; /* of one instance, both directions together */
+    double read_Bps;      /* of its port for reads; 0: limited by bandwidth_Bps alone */
+    double write_Bps;     /* of its port for writes; 0: likewise */
     double unit_Bps;      /* the most that one unit draws of it; 0: all there is */
     double efficiency;    /* sustained share of the bandwidth; 1 when not given */
     double latency_s;
     enum ll_scope scope;
     const char *dram;      /* a preset of sim/machine/dram.h; NULL: none */
-    uint64_t channels;     /* of it, at least 1; 0 without */
-    uint64_t access_bytes; /* moves at once; 0: as few as one */
-    uint64_t share;        /* scope cluster: units that share an instance */
+    uint64_t channels;     /* of that DRAM, at least 1; 0 without */
+    uint64_t access_bytes; /* smallest transfer; 0: a byte */
+    uint64_t share;        /* units that share an instance, for scope cluster */
     enum ll_buffering buffering;
     bool holds[LL_OPERAND_COUNT]; /* operands that it keeps, where holds_given; ask ll_level_holds */
     bool holds_given;
-    struct ll_cache_level cache; /* as the file says: ways may be 0, sets are; ask ll_machine_cache */
+    struct ll_cache_level cache; /* as in the file, where ways may be 0; ask ll_machine_cache */
     bool cache_given;
 };
 
 /* How the gradient of a strided convolution's input is computed: with no more work than it needs, or as
- * libraries do, the faster of two: over the result spread out with zeros, or scattered into a cleared one. */
+ * libraries do, in the faster of two ways: over the result spread out with zeros, or scattered into a
+ * cleared one. */
 enum ll_strided { LL_STRIDED_EXACT, LL_STRIDED_LIBRARY };
 
-/* A convolution is a product over windows where they lie; or, as simple libraries do, image by image: windows
- * are copied to columns and multiplied, one product an image. */
+/* How a convolution is computed: as a product over windows in place; or, as simple libraries do, image by
+ * image over windows copied to columns, one product per image. */
 enum ll_convolving { LL_CONVOLVING_DIRECT, LL_CONVOLVING_COLUMNS };
 
-/* What an element-wise op is joined to: nothing, whatever is before it, or that if it is no product, which a
- * library's kernel does alone. */
+/* What an element-wise op is fused into: nothing; any op before it; or any that is no product, because a
+ * library's kernel computes products alone. */
 enum ll_fusion { LL_FUSION_NONE, LL_FUSION_ELEMENTWISE, LL_FUSION_CHAINS, LL_FUSION_COUNT };
 
-/* How products are laid into the memories: blocked for each on its own, or by a search over tiles that nest
- * (sim/cost/mapping.h), which looks for the least of something. */
+/* How products are blocked for the memories: each level by formula, or by a search over nested tiles
+ * (sim/cost/mapping.h) that minimizes an objective. */
 enum ll_mapped { LL_MAPPED_CLOSED_FORM, LL_MAPPED_SEARCH };
+enum ll_objective { LL_OBJECTIVE_TIME, LL_OBJECTIVE_ENERGY, LL_OBJECTIVE_EDP };
 
-/* Ways to carry out what devices do together (sim/net). */
+/* Algorithms of collective communication (sim/net). */
 enum ll_algorithm {
 #define LL_ALGORITHM(word, ...) LL_ALGORITHM_##word,
 #include "sim/machine/algorithms.def"
 #undef LL_ALGORITHM
-    LL_ALGORITHM_COUNT /* the fastest of all, the first of equals */
+    LL_ALGORITHM_COUNT /* stands for the fastest of all, the first among equals */
 };
-enum ll_objective { LL_OBJECTIVE_TIME, LL_OBJECTIVE_ENERGY, LL_OBJECTIVE_EDP };
 
-/* How many times as long as the other figures of its kernel say work of a shape took (sim/cost/seen.h):
- * what is done near the unit, the start among it, and what passes the outermost memory. */
+/* A correction of a kernel (sim/cost/seen.h): how many times as long as its other figures say work of a shape
+ * took, near the unit (the start included) and in the outermost memory. */
 struct ll_seen {
     uint64_t shape[3];
     double near, far;
 };
 
-/* How well the kernels of the software stack use the machine. The first that names an op's kind is the one
- * that runs it; ops that none names use it perfectly. */
+/* How well a kernel of the software stack uses the machine. An op is run by the first kernel that lists its
+ * kind; ops that none lists use the machine perfectly. */
 struct ll_kernel {
     const char *name;
     bool ops[LL_OP_COUNT];
-    double overhead_s; /* what starting it costs; 0: op_overhead_s */
-    double behind;     /* share of that which the host takes while the device works already */
+    double overhead_s; /* to start it; 0: op_overhead_s */
+    double behind;     /* share of that in which the device already works */
     double compute;    /* share of its unit's rate that it reaches */
-    double memory;     /* share of the bandwidth of every level that it reaches */
-    double passes;     /* how often it moves its operands, at least 1; products tell by their blocking */
-    uint64_t row;   /* of dependent elements that it keeps at hand: passes, reads, side, work and line_s count
-                       for   longer rows; 0: always */
-    double reads;   /* how often it reads rows that it goes along, at least 1 */
-    uint64_t side;  /* rows that a unit works on side by side; 0: they are dealt evenly */
-    bool rounds;    /* a unit begins the next ones when all of them are done */
-    double work;    /* machine operations for an algorithmic FLOP, at least 1; not of products */
-    double index;   /* and for each element of the result beside */
-    uint64_t units; /* as many units as it can employ; 0: all */
-    double far;     /* the same of the outermost level alone; 0: as of the others */
-    double serial;  /* share of what arithmetic and levels take beside the slowest that does not overlap with
-                       it */
-    double grain;   /* as that of the software, which it replaces; 0: it does not */
-    uint64_t rows;  /* of a product's result that it takes at most; longer ones fall to the next; 0: all */
-    /* Of products on ordinary cores (sim/cost/layout.h); 0: dealt evenly, nothing is copied or moved again.
-     */
-    uint64_t slice;     /* lines of the result that make a piece of work */
-    double packing_Bps; /* at which one unit copies operands before it multiplies */
-    double
-        line_s; /* what beginning one line costs: of a convolution's window that is copied, or of elements */
-    double rewrites; /* how often more than once the result is moved */
+    double memory;     /* share of every level's bandwidth that it reaches */
+    double far;        /* the same of the outermost level alone; 0: as of the others */
+    double serial;     /* share of the time of all but the slowest part that does not overlap with it */
+    double work;       /* machine operations per algorithmic FLOP, at least 1; not of products */
+    double index;      /* further operations per element of the result */
+    uint64_t units;    /* the most units that it can use; 0: all */
+    double grain;      /* replaces the software's; 0: does not */
+
+    /* Of ops that go along rows, such as a softmax. */
+    uint64_t row;  /* longest one kept on chip: the rest and work and line_s count for longer ones; 0: all */
+    double passes; /* times that operands are moved, at least 1; products tell by their blocking */
+    double reads;  /* times that each row is read, at least 1 */
+    uint64_t side; /* rows that a unit processes in parallel; 0: elements are divided evenly */
+    bool rounds;   /* a unit starts the next rows only when all of those are done */
+
+    /* Of products. */
+    uint64_t rows; /* the most rows of the result; larger products go to the next kernel; 0: any */
+
+    /* Of products on ordinary cores (sim/cost/layout.h). */
+    uint64_t slice;     /* lines of the result given to a unit as one piece; 0: divided evenly */
+    double packing_Bps; /* at which a unit copies operands before it multiplies; 0: nothing is copied */
+    double line_s;      /* to start a line of a convolution's window, or of the elements of an op */
+    double rewrites;    /* further times that the result is moved */
+
     const struct ll_seen *seen;
     uint64_t seen_count;
 };
 
-/* A way to convolve in a transformed domain that the stack offers beside the direct product; see
- * sim/cost/transform.h. The fastest is taken. */
+/* A way to convolve in a transformed domain, offered beside the direct product (sim/cost/transform.h). The
+ * fastest is used. */
 struct ll_transform {
     const char *name;
-    uint64_t size;                      /* inputs of a tile, and points, along an axis */
-    uint64_t least_filter, most_filter; /* along both axes */
-    uint64_t products;                  /* a point: 1 for real numbers, 2 for complex ones of a real image */
-    bool fused;                         /* transforms tiles on their way in and out */
-    bool absent;                        /* the library, or this use of it, goes without */
-    bool not_filters;                   /* it does not take it for gradients of filters */
+    uint64_t size;                      /* input points of a tile along one axis */
+    uint64_t least_filter, most_filter; /* that it serves, along both axes */
+    uint64_t products;                  /* real multiplications per point */
+    bool fused;                         /* tiles are transformed as they are loaded and stored */
+    bool absent;                        /* the library, or this use of it, does not have it */
+    bool not_filters;                   /* not used for gradients of filters */
     double rate[LL_DTYPE_COUNT];        /* share of the unit's rate that its products reach; 0: not offered */
-    struct ll_tile tiles[LL_MAX_TILES]; /* its own menu of a matrix unit */
-    uint64_t tile_count;                /* 0: the unit's */
-    uint64_t block_rows, block_columns; /* tiles of one image that it takes at once; 0: any, of any images */
-    double memory;                      /* share of the bandwidth that its passes reach */
-    double overhead_s;                  /* what starting it costs; 0: as other convolutions */
+    struct ll_tile tiles[LL_MAX_TILES]; /* its own menu on matrix units */
+    uint64_t tile_count;                /* 0: the unit's menu */
+    uint64_t block_rows, block_columns; /* tiles of one image processed at once */
+    double memory;                      /* share of the bandwidth that its separate passes reach */
+    double overhead_s;                  /* to start it; 0: as other convolutions */
 };
 
 /* What a library of collectives expects an all-reduce between nodes to take in one of its ways; it takes the
@@ -222,22 +229,22 @@ struct ll_expected_way {
 };
 
 struct ll_software {
-    double op_overhead_s;   /* what starting one op costs */
-    uint64_t queue;         /* ops that the host may start ahead of the device; 0: none before its turn */
-    double gap_s;           /* that the device leaves before an op, however far ahead the host is */
-    double step_overhead_s; /* what each dependent step of a sequence costs beside its work */
-    double grain; /* FLOPs of one unit, or bytes if more, that are worth starting it; 0: always worth it */
+    double op_overhead_s;   /* to start one op */
+    uint64_t queue;         /* ops that the host may start ahead of the device; 0: none */
+    double gap_s;           /* idle time of the device before an op, however far ahead the host is */
+    double step_overhead_s; /* of each dependent step of a sequence, beside its work */
+    double grain;           /* FLOPs, or bytes if more, for which one unit is used; 0: all units are used */
     enum ll_fusion fusion;
-    uint64_t layout_rows, layout_columns; /* matrices are stored in whole tiles of these; 1: as they are */
+    uint64_t layout_rows, layout_columns; /* of the tiles in which matrices are stored; 1: as they are */
     enum ll_strided strided;
-    double scattering; /* share of the rate that products reach whose windows are scattered */
+    double scattering; /* share of its rate that a product reaches while it scatters */
     enum ll_convolving convolving;
     enum ll_mapped mapping;
     enum ll_objective objective; /* of the search */
-    bool early_updates;          /* of weights, right behind their gradients, else at the end of the step */
+    bool early_updates;          /* of weights, right after their gradients; else at the end of the step */
     enum ll_algorithm collectives;
-    double collective_overhead_s; /* what starting a collective costs, until the first byte leaves */
-    double message_overhead_s;    /* the same of a message from one device to another; 0: as much */
+    double collective_overhead_s; /* to start a collective, until the first byte leaves */
+    double message_overhead_s;    /* to start a message between two devices; 0: as a collective */
     struct ll_kernel kernels[LL_MAX_KERNELS];
     uint64_t kernel_count;
     struct ll_transform transforms[LL_MAX_TRANSFORMS];
@@ -246,15 +253,15 @@ struct ll_software {
     uint64_t expected_count;
 };
 
-/* Input is prepared by workers of the host, then takes the path to the device: both while the device computes
- * an earlier step. */
+/* Input is prepared by workers of the host, then sent to the device, both while the device computes an
+ * earlier step. */
 struct ll_host {
-    double bandwidth_Bps; /* of the path from host memory; 0 when inputs are there already */
+    double bandwidth_Bps; /* of the path from host memory; 0: inputs are there already */
     double latency_s;
     uint64_t cores;     /* of the host's processors; 0: not known */
     double prepare_Bps; /* at which a worker draws, reads or decodes input; 0: that takes no time */
-    double encode_Bps;  /* at which a worker writes what ops of the input phase make of it; 0: as before */
-    uint64_t workers;   /* side by side; 0: one */
+    double encode_Bps;  /* at which a worker writes what ops of the input phase make of it; 0: likewise */
+    uint64_t workers;   /* that work in parallel; 0: one */
 };
 
 enum ll_topology {
@@ -264,14 +271,13 @@ enum ll_topology {
     LL_TOPOLOGY_COUNT
 };
 
-/* Sides of a mesh, devices of a switch and switches of the next, ...: innermost first. */
+/* Sides of a mesh; devices per switch, switches per switch of the next layer, ...: innermost first. */
 struct ll_extents {
     uint64_t at[LL_MAX_EXTENTS];
     uint64_t count;
 };
 
-/* What was measured of a collective among so many devices: time = latency + bytes a device sends / bandwidth.
- */
+/* A measured collective: time = latency + bytes that each device sends / bandwidth. */
 struct ll_network_sample {
     uint64_t devices;
     double latency_s, bandwidth_Bps;
@@ -285,15 +291,15 @@ struct ll_network {
     struct ll_extents shape;
     const char **edges; /* "0-1", "0-1x2", "0>1": see hwconfigs/README.md */
     uint64_t edge_count;
-    double bandwidth_Bps;   /* of one link, one direction */
-    double efficiency;      /* the share of it that large messages reach */
-    double latency_s;       /* of one message over one link */
-    uint64_t chunk_bytes;   /* that a device has under way at once; 0: all */
-    double chunk_latency_s; /* what passing a part of a chunk on costs beside that */
-    double flagged;  /* the share of `bandwidth` of pieces that bring their own flags; 0: there are none */
-    double port_Bps; /* the most that one device puts into this level or takes out of it; 0: any */
+    double bandwidth_Bps;    /* of one link, one direction */
+    double efficiency;       /* share of it that large messages reach */
+    double latency_s;        /* of one message over one link */
+    uint64_t chunk_bytes;    /* that a device has in flight at once; 0: all */
+    double chunk_latency_s;  /* to pass on a part of a chunk, beside latency_s */
+    double flagged;          /* share of the bandwidth of messages that carry flags; 0: there are none */
+    double port_Bps;         /* the most that a device sends or receives on this level; 0: any */
     double group_port_Bps;   /* the same of a group of the levels before, over all its links */
-    uint64_t links;          /* that a group of the levels before has into this one; 0: one a device */
+    uint64_t links;          /* of such a group into this level; 0: one per device */
     double oversubscription; /* of a fat tree */
     struct ll_network_sample samples[LL_MAX_NETWORK_SAMPLES];
     uint64_t sample_count;
@@ -301,20 +307,20 @@ struct ll_network {
 
 struct ll_energy {
     double mac_j[LL_DTYPE_COUNT];           /* of one multiply-accumulate */
-    double op_j[LL_DTYPE_COUNT];            /* of one operation beside products; none given: half a mac_j */
-    double level_j_per_byte[LL_MAX_LEVELS]; /* of traffic out of that level, in the order of `levels` */
-    double on_chip_j_per_byte;   /* of a level of 1 KiB; of all but the outermost that have no own figure */
-    uint64_t on_chip_bank_bytes; /* the largest piece that an access wakes; 0: the whole level */
-    double off_chip_j_per_byte;  /* of the outermost level when it has no own figure */
+    double op_j[LL_DTYPE_COUNT];            /* of one operation outside products; none given: half a mac_j */
+    double level_j_per_byte[LL_MAX_LEVELS]; /* of traffic out of a level, in the order of `levels` */
+    double on_chip_j_per_byte;   /* of a level of 1 KiB; scaled for all without figure but the outermost */
+    uint64_t on_chip_bank_bytes; /* the largest size that this scaling assumes; 0: the level's own */
+    double off_chip_j_per_byte;  /* of the outermost level, if it has no figure */
     double host_j_per_byte;
     double leakage_w_per_mm2; /* over the area, when static_w is 0 */
     double static_w;
-    double limit_w;         /* that the board gives, more than static_w; 0: as much as is asked for */
-    double power_per_clock; /* while it holds clocks down, power goes with the clock to this; 0: 1 */
+    double limit_w;         /* of the board, more than static_w; 0: no limit */
+    double power_per_clock; /* exponent of the clock in power while limit_w lowers the clock; 0: 1 */
 };
 
 struct ll_area {
-    double pe_m2[LL_DTYPE_COUNT]; /* of one multiply-accumulate */
+    double pe_m2[LL_DTYPE_COUNT]; /* of one multiply-accumulator */
     double sram_m2_per_byte;      /* of all levels but the outermost */
     double fixed_m2;
 };
@@ -358,7 +364,7 @@ struct ll_override {
 
 /* Reads a machine: `which` is a path to a YAML file or the stem of one in the search folders (NULL-terminated
  * list). Base files are read first, overrides are applied last, then everything is checked. NULL after
- * complaints, all that could be found at once. Free with ll_machine_free. Thread-safe. */
+ * complaints, as many as could be found. Free with ll_machine_free. Thread-safe. */
 struct ll_machine *ll_machine_read(const char *which, const char *const *folders,
                                    const struct ll_override *overrides, size_t override_count,
                                    struct ll_diags *diags);
@@ -382,9 +388,8 @@ void ll_machine_reference(struct ll_str *out);
 /* Names of the machines in the folders: stems, sorted, each once; in the arena. False on no memory. */
 bool ll_machine_list(const char *const *folders, struct ll_arena *arena, const char ***stems, size_t *count);
 
-/* Highest rate of a dtype's multiply-accumulate arithmetic over all units, in FLOP/s with efficiency not
- * applied (multiply and add are two); vector units count their flops. Zero when no unit computes this dtype.
- */
+/* Highest rate of a dtype's multiply-accumulate arithmetic over all units, in FLOP/s (multiply and add are
+ * two), without efficiency; vector units count their flops. Zero when no unit computes this dtype. */
 double ll_machine_peak_flops(const struct ll_machine *machine, enum ll_dtype dtype);
 
 /* The kernel of the software stack that runs such work of this kind of op; a perfect one where none is named.
@@ -392,13 +397,13 @@ double ll_machine_peak_flops(const struct ll_machine *machine, enum ll_dtype dty
 const struct ll_kernel *ll_machine_kernel(const struct ll_machine *machine, enum ll_op_kind kind,
                                           const struct ll_work *work);
 
-/* How many instances of a level serve so many units, at least 1. */
+/* How many instances of a level serve this many units, at least 1. */
 uint64_t ll_level_instances(const struct ll_level *level, uint64_t units);
 
-/* The same for all units of a machine, of the kind that it has most of. */
+/* The same for the units of a machine: for those of the kind that it has most of. */
 uint64_t ll_machine_instances(const struct ll_machine *machine, uint64_t level);
 
-/* Whether an operand stops in the level; others pass by it. */
+/* Whether the level keeps an operand; others bypass it. */
 static inline bool ll_level_holds(const struct ll_level *level, enum ll_operand operand)
 {
     return !level->holds_given || level->holds[operand];
@@ -414,18 +419,18 @@ double ll_machine_level_j(const struct ll_machine *machine, uint64_t l);
 /* The level that holds tensors: the outermost. Its total bandwidth, efficiency applied. */
 double ll_machine_memory_Bps(const struct ll_machine *machine);
 
-/* The cache that a level with `cache_given` is: its sets follow from its size; without `ways` it has one set.
- * Pure.
+/* The cache that a level with cache_given is: its sets follow from its size; without ways it has one. Pure.
  */
 struct ll_cache_level ll_machine_cache(const struct ll_level *level);
 
-/* A value's change by a factor, for what-if questions: the paths of a machine whose doubling can matter
- * (a unit's clock and rates together, each level's bandwidth and size, host.bandwidth, and so on). */
+/* Something of a machine that a what-if question changes: a unit's clock and rates together, a level's
+ * bandwidth, host.bandwidth, the cost of starting ops, ... */
 struct ll_knob {
     const char *path;  /* as --set takes it, or a group name such as "units.array (rate)" */
     const char *label; /* for people: "hbm bandwidth" */
-    double factor;     /* 2, or 0 for "no cost of" */
+    double factor;     /* 2; or 0, which removes a cost */
 };
+
 /* The knobs of a machine, in a fixed order, in the arena; *count of them. NULL when memory ran out. */
 const struct ll_knob *ll_machine_knobs(const struct ll_machine *machine, struct ll_arena *arena,
                                        size_t *count);

@@ -13,13 +13,13 @@ enum { MOST_NUMBERS = 1024 };
 struct walk {
     const struct ll_machine *machine;
     struct ll_arena *arena;
-    struct ll_number *numbers; /* room for MOST_NUMBERS */
+    struct ll_machine_number *numbers; /* room for MOST_NUMBERS */
     size_t count;
-    struct ll_number here; /* the segments so far */
+    struct ll_machine_number here; /* the segments so far */
     bool failed;
 };
 
-static void walk_table(struct walk *walk, const struct ll_table *table, const char *object);
+static void walk_table(struct walk *walk, const struct ll_field_table *table, const char *object);
 
 static void enter(struct walk *walk, const char *segment, bool is_item)
 {
@@ -45,7 +45,7 @@ static const char *joined(struct walk *walk)
 
 static void take(struct walk *walk, const struct ll_field *field, const char *place)
 {
-    struct ll_number *number = &walk->numbers[walk->count];
+    struct ll_machine_number *number = &walk->numbers[walk->count];
     if (walk->count == MOST_NUMBERS)
         return;
     *number = walk->here;
@@ -99,22 +99,22 @@ static void walk_field(struct walk *walk, const struct ll_field *field, const ch
     leave(walk);
 }
 
-static void walk_table(struct walk *walk, const struct ll_table *table, const char *object)
+static void walk_table(struct walk *walk, const struct ll_field_table *table, const char *object)
 {
-    const struct ll_table *variant = ll_table_variant(table, object);
+    const struct ll_field_table *variant = ll_field_table_variant(table, object);
     for (size_t i = 0; i < table->count; i++)
         walk_field(walk, &table->fields[i], object);
     for (size_t i = 0; variant && i < variant->count; i++)
         walk_field(walk, &variant->fields[i], object);
 }
 
-const struct ll_number *ll_machine_numbers(const struct ll_machine *machine, struct ll_arena *arena,
-                                           size_t *count)
+const struct ll_machine_number *ll_machine_numbers(const struct ll_machine *machine, struct ll_arena *arena,
+                                                   size_t *count)
 {
     static const char *const parts[] = {"units", "memory", "software", "host", "network"};
     struct walk walk = {machine, arena, ll_alloc(arena, MOST_NUMBERS, sizeof *walk.numbers), 0, {0}, false};
     for (size_t i = 0; walk.numbers && i < sizeof parts / sizeof *parts; i++) {
-        const struct ll_field *field = ll_table_find(&ll_machine_table, parts[i]);
+        const struct ll_field *field = ll_field_table_find(&ll_machine_table, parts[i]);
         assert(field);
         walk_field(&walk, field, (const char *)machine);
     }
@@ -122,17 +122,17 @@ const struct ll_number *ll_machine_numbers(const struct ll_machine *machine, str
     return walk.failed ? NULL : walk.numbers;
 }
 
-double ll_number_get(const struct ll_machine *machine, const struct ll_number *number)
+double ll_number_get(const struct ll_machine *machine, const struct ll_machine_number *number)
 {
     return *(const double *)(const void *)((const char *)machine + number->offset);
 }
 
-void ll_number_set(struct ll_machine *machine, const struct ll_number *number, double value)
+void ll_number_set(struct ll_machine *machine, const struct ll_machine_number *number, double value)
 {
     *(double *)(void *)((char *)machine + number->offset) = value;
 }
 
-struct ll_quantity_text ll_number_words(const struct ll_number *number, double value)
+struct ll_quantity_text ll_number_words(const struct ll_machine_number *number, double value)
 {
     return number->unit ? ll_number_in(value, number->unit) : ll_quantity_text(value, number->dimension);
 }

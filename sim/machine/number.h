@@ -10,7 +10,7 @@
 /* The deepest path: software.kernels.dense.overhead. */
 enum { LL_MOST_SEGMENTS = 5 };
 
-struct ll_number {
+struct ll_machine_number {
     const char *path;
     const char *segments[LL_MOST_SEGMENTS]; /* of the path */
     size_t segment_count;
@@ -24,16 +24,16 @@ struct ll_number {
 /* All quantities and numbers of units, memory, software, host and network, in the order of the schema; the
  * machine's own clock is not among them, for others follow from it. In the arena, texts of the machine are
  * referred to. NULL when memory ran out. */
-const struct ll_number *ll_machine_numbers(const struct ll_machine *machine, struct ll_arena *arena,
-                                           size_t *count);
+const struct ll_machine_number *ll_machine_numbers(const struct ll_machine *machine, struct ll_arena *arena,
+                                                   size_t *count);
 
 /* Its value in this machine, in the base unit; the machine has the shape of the one that was listed. */
-double ll_number_get(const struct ll_machine *machine, const struct ll_number *number);
+double ll_number_get(const struct ll_machine *machine, const struct ll_machine_number *number);
 
 /* Without any check. Nothing that followed from the number when the file was read follows now. */
-void ll_number_set(struct ll_machine *machine, const struct ll_number *number, double value);
+void ll_number_set(struct ll_machine *machine, const struct ll_machine_number *number, double value);
 
 /* As a machine file has it. */
-struct ll_quantity_text ll_number_words(const struct ll_number *number, double value);
+struct ll_quantity_text ll_number_words(const struct ll_machine_number *number, double value);
 
 #endif

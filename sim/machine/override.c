@@ -12,7 +12,7 @@ static bool refuse_item(const char *path, struct ll_place place, struct ll_diags
                        ll_shown_text(path).text);
 }
 
-static void put(const struct ll_path *found, struct ll_node *value)
+static void put(const struct ll_machine_path *found, struct ll_node *value)
 {
     struct ll_node *there = ll_node_get(found->map, found->key);
     value->key = found->key;
@@ -28,12 +28,12 @@ static void put(const struct ll_path *found, struct ll_node *value)
 bool ll_override_apply(struct ll_node *tree, const struct ll_override *override, struct ll_arena *arena,
                        struct ll_diags *diags)
 {
-    struct ll_path found;
+    struct ll_machine_path found;
     const char *label = ll_format(arena, "--set %s=%s", override->path, override->value);
     struct ll_place place = {.file = label};
     if (!label)
         return ll_complain(diags, place, "memory ran out");
-    if (!ll_path_find(tree, override->path, true, place, arena, diags, &found))
+    if (!ll_machine_path_find(tree, override->path, true, place, arena, diags, &found))
         return false;
     if (!found.key)
         return refuse_item(override->path, place, diags);

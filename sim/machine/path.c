@@ -28,7 +28,7 @@ static bool next_segment(struct walk *walk)
 
 /* The whole path with the wrong segment replaced by each of the words, so that the suggestion can be typed.
  */
-static bool complain(const struct walk *walk, const char *what, const struct ll_words *words)
+static bool complain(const struct walk *walk, const char *what, const struct ll_near_words *words)
 {
     const char *nearest = ll_nearest(walk->segment, words->words, words->count);
     struct ll_shown path = ll_shown_text(walk->path), segment = ll_shown_text(walk->segment);
@@ -55,32 +55,32 @@ static struct ll_node *find_item(const struct ll_node *list, const char *name)
     return NULL;
 }
 
-static void add_names(struct ll_words *words, const struct ll_node *list)
+static void add_names(struct ll_near_words *words, const struct ll_node *list)
 {
     const struct ll_node *item = list && list->type == LL_NODE_LIST ? list->first : NULL;
     for (size_t i = 0; item && i < MOST_ITEMS; item = item->next, i++)
         if (ll_node_get_text(item, "name"))
-            ll_words_add(words, ll_node_get_text(item, "name"));
+            ll_near_words_add(words, ll_node_get_text(item, "name"));
 }
 
 /* The i-th name of a level, NULL past the last. */
 static const char *level_name(const struct walk *walk, size_t index)
 {
-    struct ll_words names = {.count = 0};
+    struct ll_near_words names = {.count = 0};
     add_names(&names, ll_node_get(walk->root, "memory"));
     return index < names.count ? names.words[index] : NULL;
 }
 
-static void add_keys(const struct walk *walk, struct ll_words *words, const struct ll_table *table)
+static void add_keys(const struct walk *walk, struct ll_near_words *words, const struct ll_field_table *table)
 {
     for (size_t i = 0; i < table->count; i++) {
         const char *key = table->fields[i].key, *name;
         if (key[0] != '<')
-            ll_words_add(words, key);
+            ll_near_words_add(words, key);
         for (size_t j = 0; key[0] == '<' && (name = level_name(walk, j)); j++) {
             const char *expanded = ll_format(walk->arena, "%s%s", name, strchr(key, '>') + 1);
             if (expanded)
-                ll_words_add(words, expanded);
+                ll_near_words_add(words, expanded);
         }
     }
 }
@@ -101,7 +101,7 @@ static struct ll_node *enter(const struct walk *walk, struct ll_node *map, const
 }
 
 /* The row for keys "<level>_suffix", when the key is made of the name of a level and the suffix. */
-static const struct ll_field *find_pattern(const struct walk *walk, const struct ll_table *table,
+static const struct ll_field *find_pattern(const struct walk *walk, const struct ll_field_table *table,
                                            const char *key)
 {
     for (size_t i = 0; i < table->count; i++) {
@@ -114,12 +114,13 @@ static const struct ll_field *find_pattern(const struct walk *walk, const struct
     return NULL;
 }
 
-static bool follow_table(struct walk *walk, const struct ll_table *table, struct ll_node *map,
-                         struct ll_path *found);
+static bool follow_table(struct walk *walk, const struct ll_field_table *table, struct ll_node *map,
+                         struct ll_machine_path *found);
 
-static bool end_at(struct ll_path *found, const struct ll_field *field, struct ll_node *map, const char *key)
+static bool end_at(struct ll_machine_path *found, const struct ll_field *field, struct ll_node *map,
+                   const char *key)
 {
-    *found = (struct ll_path){field, map, key};
+    *found = (struct ll_machine_path){field, map, key};
     return true;
 }
 
@@ -130,9 +131,9 @@ static bool nothing_below(const struct walk *walk, const char *key)
 }
 
 static bool follow_dtype(struct walk *walk, const struct ll_field *field, struct ll_node *map,
-                         struct ll_path *found)
+                         struct ll_machine_path *found)
 {
-    struct ll_words words = {.count = 0};
+    struct ll_near_words words = {.count = 0};
     struct ll_node *dtypes = enter(walk, map, field);
     if (!next_segment(walk))
         return false;
@@ -140,21 +141,21 @@ static bool follow_dtype(struct walk *walk, const struct ll_field *field, struct
         const char *name = ll_dtype_name((enum ll_dtype)i);
         if (!strcmp(walk->segment, name))
             return walk->rest ? nothing_below(walk, name) : end_at(found, field, dtypes, name);
-        ll_words_add(&words, name);
+        ll_near_words_add(&words, name);
     }
     return complain(walk, "dtype", &words);
 }
 
 static bool follow_item(struct walk *walk, const struct ll_field *field, struct ll_node *item,
-                        struct ll_path *found)
+                        struct ll_machine_path *found)
 {
     return walk->rest ? follow_table(walk, field->table, item, found) : end_at(found, field, item, NULL);
 }
 
 static bool follow_list(struct walk *walk, const struct ll_field *field, struct ll_node *map,
-                        struct ll_path *found)
+                        struct ll_machine_path *found)
 {
-    struct ll_words words = {.count = 0};
+    struct ll_near_words words = {.count = 0};
     struct ll_node *list = ll_node_get(map, field->key);
     if (!next_segment(walk))
         return false;
@@ -166,7 +167,7 @@ static bool follow_list(struct walk *walk, const struct ll_field *field, struct 
 }
 
 static bool follow_field(struct walk *walk, const struct ll_field *field, struct ll_node *map,
-                         struct ll_path *found)
+                         struct ll_machine_path *found)
 {
     if (!walk->rest)
         return end_at(found, field, map, walk->segment);
@@ -180,9 +181,9 @@ static bool follow_field(struct walk *walk, const struct ll_field *field, struct
 }
 
 /* `hbm.bandwidth` for `memory.hbm.bandwidth`. */
-static bool follow_short(struct walk *walk, struct ll_path *found, bool *right)
+static bool follow_short(struct walk *walk, struct ll_machine_path *found, bool *right)
 {
-    const struct ll_table *table = &ll_machine_table;
+    const struct ll_field_table *table = &ll_machine_table;
     for (size_t i = 0; i < table->count; i++) {
         const struct ll_field *field = &table->fields[i];
         if (field->type != LL_TYPE_LIST)
@@ -196,9 +197,9 @@ static bool follow_short(struct walk *walk, struct ll_path *found, bool *right)
     return false;
 }
 
-static bool complain_of_segment(struct walk *walk, const struct ll_table *table)
+static bool complain_of_segment(struct walk *walk, const struct ll_field_table *table)
 {
-    struct ll_words words = {.count = 0};
+    struct ll_near_words words = {.count = 0};
     add_keys(walk, &words, table);
     for (size_t i = 0; i < table->variant_count; i++)
         add_keys(walk, &words, table->variants[i]);
@@ -209,13 +210,13 @@ static bool complain_of_segment(struct walk *walk, const struct ll_table *table)
     return complain(walk, "key", &words);
 }
 
-static bool follow_table(struct walk *walk, const struct ll_table *table, struct ll_node *map,
-                         struct ll_path *found)
+static bool follow_table(struct walk *walk, const struct ll_field_table *table, struct ll_node *map,
+                         struct ll_machine_path *found)
 {
     bool right;
     if (!next_segment(walk))
         return false;
-    const struct ll_field *field = ll_table_find(table, walk->segment);
+    const struct ll_field *field = ll_field_table_find(table, walk->segment);
     if (!field)
         field = find_pattern(walk, table, walk->segment);
     if (field)
@@ -225,8 +226,8 @@ static bool follow_table(struct walk *walk, const struct ll_table *table, struct
     return complain_of_segment(walk, table);
 }
 
-bool ll_path_find(struct ll_node *root, const char *path, bool create, struct ll_place place,
-                  struct ll_arena *arena, struct ll_diags *diags, struct ll_path *found)
+bool ll_machine_path_find(struct ll_node *root, const char *path, bool create, struct ll_place place,
+                          struct ll_arena *arena, struct ll_diags *diags, struct ll_machine_path *found)
 {
     struct walk walk = {.root = root,
                         .path = path,

@@ -63,7 +63,7 @@ static void write_row(struct ll_str *out, const struct ll_field *field)
                 field->otherwise ? "`" : "", field->help);
 }
 
-static void write_table(struct ll_str *out, const struct ll_table *table)
+static void write_table(struct ll_str *out, const struct ll_field_table *table)
 {
     ll_str_addf(out, "\n### Keys of %s\n\n| key | value | default | meaning |\n|---|---|---|---|\n",
                 table->what);

@@ -4,7 +4,7 @@
 
 #include <string.h>
 
-const struct ll_table *ll_table_variant(const struct ll_table *table, const void *object)
+const struct ll_field_table *ll_field_table_variant(const struct ll_field_table *table, const void *object)
 {
     unsigned chosen;
     if (!table->variants)
@@ -13,7 +13,7 @@ const struct ll_table *ll_table_variant(const struct ll_table *table, const void
     return chosen < table->variant_count ? table->variants[chosen] : NULL;
 }
 
-static const struct ll_field *find_here(const struct ll_table *table, const char *key)
+static const struct ll_field *find_here(const struct ll_field_table *table, const char *key)
 {
     for (size_t i = 0; i < table->count; i++)
         if (!strcmp(table->fields[i].key, key))
@@ -21,7 +21,7 @@ static const struct ll_field *find_here(const struct ll_table *table, const char
     return NULL;
 }
 
-const struct ll_field *ll_table_find(const struct ll_table *table, const char *key)
+const struct ll_field *ll_field_table_find(const struct ll_field_table *table, const char *key)
 {
     const struct ll_field *found = find_here(table, key);
     for (size_t i = 0; i < table->variant_count && !found; i++)
@@ -29,13 +29,13 @@ const struct ll_field *ll_table_find(const struct ll_table *table, const char *k
     return found;
 }
 
-void ll_words_add(struct ll_words *words, const char *word)
+void ll_near_words_add(struct ll_near_words *words, const char *word)
 {
     if (words->count < LL_MAX_WORDS)
         words->words[words->count++] = word;
 }
 
-static const char *list_words(struct ll_diags *diags, const struct ll_words *words)
+static const char *list_words(struct ll_diags *diags, const struct ll_near_words *words)
 {
     struct ll_str list = {0};
     for (size_t i = 0; i < words->count; i++) {
@@ -47,7 +47,7 @@ static const char *list_words(struct ll_diags *diags, const struct ll_words *wor
     return kept ? kept : "";
 }
 
-const char *ll_suggest(struct ll_diags *diags, const char *wrong, const struct ll_words *words)
+const char *ll_suggest(struct ll_diags *diags, const char *wrong, const struct ll_near_words *words)
 {
     if (diags->kept_count == LL_DIAG_LIMIT)
         return "";
@@ -80,7 +80,7 @@ static bool takes_key(const struct ll_field *field, const char *key, const struc
                              : !strcmp(field->key, key);
 }
 
-static bool table_takes(const struct ll_table *table, const char *key, const struct ll_machine *machine)
+static bool table_takes(const struct ll_field_table *table, const char *key, const struct ll_machine *machine)
 {
     for (size_t i = 0; i < table->count; i++)
         if (takes_key(&table->fields[i], key, machine))
@@ -88,12 +88,13 @@ static bool table_takes(const struct ll_table *table, const char *key, const str
     return false;
 }
 
-static void add_keys(struct ll_words *words, const struct ll_table *table, const struct ll_reading *reading)
+static void add_keys(struct ll_near_words *words, const struct ll_field_table *table,
+                     const struct ll_reading *reading)
 {
     for (size_t i = 0; i < table->count; i++) {
         const struct ll_field *field = &table->fields[i];
         if (!is_pattern(field)) {
-            ll_words_add(words, field->key);
+            ll_near_words_add(words, field->key);
             continue;
         }
         for (uint64_t j = 0; j < reading->machine->level_count; j++) {
@@ -101,15 +102,15 @@ static void add_keys(struct ll_words *words, const struct ll_table *table, const
             const char *key =
                 level ? ll_format(reading->arena, "%s%s", level, strchr(field->key, '>') + 1) : NULL;
             if (key)
-                ll_words_add(words, key);
+                ll_near_words_add(words, key);
         }
     }
 }
 
 /* The table below this one that has exactly this key, NULL when there is none. */
-static const struct ll_table *home_of(const struct ll_table *table, const char *key)
+static const struct ll_field_table *home_of(const struct ll_field_table *table, const char *key)
 {
-    const struct ll_table *home = find_here(table, key) ? table : NULL;
+    const struct ll_field_table *home = find_here(table, key) ? table : NULL;
     for (size_t i = 0; i < table->variant_count && !home; i++)
         home = home_of(table->variants[i], key);
     for (size_t i = 0; i < table->count && !home; i++)
@@ -118,11 +119,11 @@ static const struct ll_table *home_of(const struct ll_table *table, const char *
     return home;
 }
 
-static bool complain_of_key(const struct ll_table *table, const struct ll_table *variant,
+static bool complain_of_key(const struct ll_field_table *table, const struct ll_field_table *variant,
                             const struct ll_node *child, struct ll_reading *reading)
 {
-    struct ll_words words = {.count = 0};
-    const struct ll_table *home = home_of(&ll_machine_table, child->key);
+    struct ll_near_words words = {.count = 0};
+    const struct ll_field_table *home = home_of(&ll_machine_table, child->key);
     const char *what = variant ? variant->what : table->what;
     if (home)
         return ll_complain(reading->diags, child->key_place, "no key `%s` in this %s; it belongs in a %s",
@@ -134,7 +135,7 @@ static bool complain_of_key(const struct ll_table *table, const struct ll_table 
                        ll_shown_text(child->key).text, what, ll_suggest(reading->diags, child->key, &words));
 }
 
-static bool check_keys(const struct ll_table *table, const struct ll_table *variant,
+static bool check_keys(const struct ll_field_table *table, const struct ll_field_table *variant,
                        const struct ll_node *node, struct ll_reading *reading)
 {
     bool right = true;
@@ -142,7 +143,7 @@ static bool check_keys(const struct ll_table *table, const struct ll_table *vari
         bool known = table_takes(table, child->key, reading->machine);
         if (!known && table->variants) /* with the variant unknown, any variant's key will do */
             known = variant ? table_takes(variant, child->key, reading->machine)
-                            : ll_table_find(table, child->key) != NULL;
+                            : ll_field_table_find(table, child->key) != NULL;
         if (!known)
             right = complain_of_key(table, variant, child, reading);
     }
@@ -158,16 +159,16 @@ static bool read_default(const struct ll_field *field, const struct ll_node *map
 }
 
 /* Whether some unknown key was probably meant to be this one; then the complaint of that key says it all. */
-static bool is_misspelt(const struct ll_table *table, const struct ll_node *map, const char *key)
+static bool is_misspelt(const struct ll_field_table *table, const struct ll_node *map, const char *key)
 {
     for (const struct ll_node *child = map->first; child; child = child->next)
-        if (ll_nearest(child->key, &key, 1) && !ll_table_find(table, child->key))
+        if (ll_nearest(child->key, &key, 1) && !ll_field_table_find(table, child->key))
             return true;
     return false;
 }
 
-static bool read_field(const struct ll_table *table, const struct ll_field *field, const struct ll_node *map,
-                       void *object, struct ll_reading *reading)
+static bool read_field(const struct ll_field_table *table, const struct ll_field *field,
+                       const struct ll_node *map, void *object, struct ll_reading *reading)
 {
     static const struct ll_node nothing = {.type = LL_NODE_MAP};
     const struct ll_node *node = is_pattern(field) ? map : ll_node_get(map, field->key);
@@ -185,7 +186,7 @@ static bool read_field(const struct ll_table *table, const struct ll_field *fiel
     return true;
 }
 
-static bool read_fields(const struct ll_table *table, const struct ll_node *node, void *object,
+static bool read_fields(const struct ll_field_table *table, const struct ll_node *node, void *object,
                         struct ll_reading *reading)
 {
     bool right = true;
@@ -215,7 +216,7 @@ static void clear(const struct ll_field *field, struct ll_machine *machine)
 
 bool ll_section_read(size_t i, struct ll_reading *reading)
 {
-    const struct ll_table *table = &ll_machine_table;
+    const struct ll_field_table *table = &ll_machine_table;
     clear(&table->fields[i], reading->machine);
     if (read_field(table, &table->fields[i], reading->root, reading->machine, reading))
         return true;
@@ -230,32 +231,33 @@ bool ll_read_well(const struct ll_reading *reading, const char *key)
 }
 
 /* Until the choice is read: an index past all variants. */
-static void choose_none(const struct ll_table *table, void *object)
+static void choose_none(const struct ll_field_table *table, void *object)
 {
     memset((char *)object + table->variant_offset, 0xFF, sizeof(unsigned));
 }
 
-static bool expected_map(const struct ll_table *table, const struct ll_node *node, struct ll_reading *reading)
+static bool expected_map(const struct ll_field_table *table, const struct ll_node *node,
+                         struct ll_reading *reading)
 {
     const char *what = ll_format(reading->arena, "a map with the keys of a %s", table->what);
     return what ? ll_expected(node, reading, what) : ll_no_memory(node, reading);
 }
 
-bool ll_table_read(const struct ll_table *table, const struct ll_node *node, void *object,
-                   struct ll_reading *reading)
+bool ll_field_table_read(const struct ll_field_table *table, const struct ll_node *node, void *object,
+                         struct ll_reading *reading)
 {
     if (node->type != LL_NODE_MAP)
         return expected_map(table, node, reading);
     if (table->variants)
         choose_none(table, object);
     bool right = read_fields(table, node, object, reading);
-    const struct ll_table *variant = ll_table_variant(table, object);
+    const struct ll_field_table *variant = ll_field_table_variant(table, object);
     right &= check_keys(table, variant, node, reading);
     return (!variant || read_fields(variant, node, object, reading)) && right;
 }
 
-static void write_fields(const struct ll_table *table, const void *object, const struct ll_machine *machine,
-                         struct ll_dump *dump)
+static void write_fields(const struct ll_field_table *table, const void *object,
+                         const struct ll_machine *machine, struct ll_dump *dump)
 {
     for (size_t i = 0; i < table->count; i++) {
         const struct ll_field *field = &table->fields[i];
@@ -268,10 +270,10 @@ static void write_fields(const struct ll_table *table, const void *object, const
     }
 }
 
-void ll_table_write(const struct ll_table *table, const void *object, const struct ll_machine *machine,
-                    struct ll_dump *dump)
+void ll_field_table_write(const struct ll_field_table *table, const void *object,
+                          const struct ll_machine *machine, struct ll_dump *dump)
 {
-    const struct ll_table *variant = ll_table_variant(table, object);
+    const struct ll_field_table *variant = ll_field_table_variant(table, object);
     write_fields(table, object, machine, dump);
     if (variant)
         write_fields(variant, object, machine, dump);

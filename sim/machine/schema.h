@@ -47,7 +47,7 @@ enum ll_field_type {
 /* The longest name of a unit, level or network. */
 enum { LL_NAME_LENGTH = 40 };
 
-struct ll_table;
+struct ll_field_table;
 
 struct ll_field {
     const char *key; /* LEVELS: "<level>_suffix", which stands for one key a level */
@@ -58,33 +58,33 @@ struct ll_field {
     enum ll_dimension dimension;
     const char *unit; /* NUMBER, DTYPES, LEVELS: the unit that the key names; NULL: none */
     bool required;
-    bool wording;                 /* for people: no result depends on it */
-    double min, max;              /* both included */
-    const char *const *choices;   /* TEXT, CHOICE: ends with NULL */
-    const struct ll_table *table; /* OBJECT, LIST */
-    const char *otherwise;        /* the default as one would write it; NULL: absent, which is zero */
+    bool wording;                       /* for people: no result depends on it */
+    double min, max;                    /* both included */
+    const char *const *choices;         /* TEXT, CHOICE: ends with NULL */
+    const struct ll_field_table *table; /* OBJECT, LIST */
+    const char *otherwise;              /* the default as one would write it; NULL: absent, which is zero */
     const char *help;
 };
 
-struct ll_table {
+struct ll_field_table {
     const char *what; /* "unit": for complaints */
     const struct ll_field *fields;
     size_t count;
     size_t size; /* of its struct */
     /* Further keys by the value of a CHOICE field: unit models. NULL: none. */
-    const struct ll_table *const *variants;
+    const struct ll_field_table *const *variants;
     size_t variant_count, variant_offset;
     /* Of a unit model: whether it computes matrix products and convolutions only. */
     bool products_only;
 };
 
-extern const struct ll_table ll_machine_table;
-#define LL_UNIT_MODEL(word, ...) extern const struct ll_table ll_fields_##word;
+extern const struct ll_field_table ll_machine_table;
+#define LL_UNIT_MODEL(word, ...) extern const struct ll_field_table ll_fields_##word;
 #include "sim/machine/unit_models.def"
 #undef LL_UNIT_MODEL
 
 /* The keys of a unit's model. */
-const struct ll_table *ll_unit_keys(const struct ll_unit *unit);
+const struct ll_field_table *ll_unit_keys(const struct ll_unit *unit);
 
 /* What the walks over the rows carry along. */
 struct ll_reading {
@@ -98,8 +98,8 @@ struct ll_reading {
 
 /* Reads a map into the struct of a table: all rows in their order, then complains of the keys that no row
  * has. False after complaints; what could be read stands in the object all the same. */
-bool ll_table_read(const struct ll_table *table, const struct ll_node *node, void *object,
-                   struct ll_reading *reading);
+bool ll_field_table_read(const struct ll_field_table *table, const struct ll_node *node, void *object,
+                         struct ll_reading *reading);
 
 /* Reads the i-th row of the machine's table anew into the machine, where it stood before. False after
  * complaints. */
@@ -109,26 +109,26 @@ bool ll_section_read(size_t i, struct ll_reading *reading);
 bool ll_read_well(const struct ll_reading *reading, const char *key);
 
 /* The variant of an object (its unit model's keys), or NULL. */
-const struct ll_table *ll_table_variant(const struct ll_table *table, const void *object);
+const struct ll_field_table *ll_field_table_variant(const struct ll_field_table *table, const void *object);
 
 /* The level that a key like `hbm_pj_per_byte` speaks of, for a row whose key is "<level>_pj_per_byte"; the
  * number of levels when it speaks of none. */
 uint64_t ll_level_of_key(const struct ll_field *field, const char *key, const struct ll_machine *machine);
 
 /* The row of a key in a table and all its variants, or NULL. */
-const struct ll_field *ll_table_find(const struct ll_table *table, const char *key);
+const struct ll_field *ll_field_table_find(const struct ll_field_table *table, const char *key);
 
 /* Words for "did you mean": bounded, further ones are left out. */
 enum { LL_MAX_WORDS = 128 };
-struct ll_words {
+struct ll_near_words {
     const char *words[LL_MAX_WORDS];
     size_t count;
 };
-void ll_words_add(struct ll_words *words, const char *word);
+void ll_near_words_add(struct ll_near_words *words, const char *word);
 
 /* "; did you mean `cols`?" or, when nothing is near, "; expected a, b or c"; in the arena of the diags. Empty
  * when no further complaint will be kept, so that a file full of mistakes costs no search. */
-const char *ll_suggest(struct ll_diags *diags, const char *wrong, const struct ll_words *words);
+const char *ll_suggest(struct ll_diags *diags, const char *wrong, const struct ll_near_words *words);
 
 /* Where a machine is written to. The two faces, JSON and YAML, implement these verbs. */
 struct ll_dump {
@@ -149,8 +149,8 @@ struct ll_dump_verbs {
 };
 
 /* Writes the rows that have a value, in their order. */
-void ll_table_write(const struct ll_table *table, const void *object, const struct ll_machine *machine,
-                    struct ll_dump *dump);
+void ll_field_table_write(const struct ll_field_table *table, const void *object,
+                          const struct ll_machine *machine, struct ll_dump *dump);
 
 /* The verbs of a type. read complains and returns false; write is called when `given` says that there is
  * something. */

@@ -26,9 +26,9 @@ static bool read_dtype(const struct ll_field *field, const struct ll_node *node,
     enum ll_dtype dtype = find_dtype(node->key);
     if (dtype != LL_DTYPE_COUNT)
         return ll_read_number(field, node, reading, &values[dtype]);
-    struct ll_words words = {.count = 0};
+    struct ll_near_words words = {.count = 0};
     for (int i = 0; i < LL_DTYPE_COUNT; i++)
-        ll_words_add(&words, ll_dtype_name((enum ll_dtype)i));
+        ll_near_words_add(&words, ll_dtype_name((enum ll_dtype)i));
     return ll_complain(reading->diags, node->key_place, "no dtype `%s`%s", ll_shown_text(node->key).text,
                        ll_suggest(reading->diags, node->key, &words));
 }
@@ -314,12 +314,12 @@ static bool mark_runs(const char *word, bool *runs)
 
 static bool complain_of_runs(const struct ll_node *node, struct ll_reading *reading)
 {
-    struct ll_words words = {.count = 0};
+    struct ll_near_words words = {.count = 0};
     for (int c = 0; c < LL_CLASS_COUNT; c++)
-        ll_words_add(&words, ll_class_name((enum ll_op_class)c));
+        ll_near_words_add(&words, ll_class_name((enum ll_op_class)c));
     size_t classes = words.count;
     for (int k = 0; k < LL_OP_COUNT; k++)
-        ll_words_add(&words, ll_op_name((enum ll_op_kind)k));
+        ll_near_words_add(&words, ll_op_name((enum ll_op_kind)k));
     if (!node->text || !ll_nearest(node->text, words.words, words.count))
         words.count = classes; /* nothing near: the classes are list enough */
     return ll_complain(reading->diags, node->place, "no op class or kind `%s`%s", ll_node_shown(node).text,
@@ -443,7 +443,7 @@ void ll_write_TEXTS(const struct ll_field *field, const void *object, const stru
 
 static bool read_source(const struct ll_node *node, struct ll_source *source, struct ll_reading *reading)
 {
-    struct ll_path found;
+    struct ll_machine_path found;
     struct ll_node *root = (struct ll_node *)reading->root; /* only looked at: nothing is created */
     if (!node->text || !*node->text)
         return ll_expected(node, reading, "a text: where the value comes from");
@@ -451,7 +451,8 @@ static bool read_source(const struct ll_node *node, struct ll_source *source, st
     source->text = ll_copy_text(reading->arena, node->text, strlen(node->text));
     if (!source->path || !source->text)
         return ll_no_memory(node, reading);
-    return ll_path_find(root, node->key, false, node->key_place, reading->arena, reading->diags, &found);
+    return ll_machine_path_find(root, node->key, false, node->key_place, reading->arena, reading->diags,
+                                &found);
 }
 
 bool ll_read_SOURCES(const struct ll_field *field, const struct ll_node *node, void *object,
@@ -490,14 +491,14 @@ bool ll_read_OBJECT(const struct ll_field *field, const struct ll_node *node, vo
                     struct ll_reading *reading)
 {
     ll_set_given(field, object);
-    return ll_table_read(field->table, node, ll_at(object, field->offset), reading);
+    return ll_field_table_read(field->table, node, ll_at(object, field->offset), reading);
 }
 
 void ll_write_OBJECT(const struct ll_field *field, const void *object, const struct ll_machine *machine,
                      struct ll_dump *dump)
 {
     dump->verbs->open(dump->out, LL_NODE_MAP, false);
-    ll_table_write(field->table, ll_at_const(object, field->offset), machine, dump);
+    ll_field_table_write(field->table, ll_at_const(object, field->offset), machine, dump);
     dump->verbs->close(dump->out, LL_NODE_MAP);
 }
 
@@ -517,7 +518,7 @@ bool ll_read_LIST(const struct ll_field *field, const struct ll_node *node, void
     for (const struct ll_node *child = node->first; child; child = child->next) {
         void *item = ll_at(object, field->offset + *count * field->table->size);
         ++*count; /* before its members are read: levels are asked for by name */
-        right &= ll_table_read(field->table, child, item, reading);
+        right &= ll_field_table_read(field->table, child, item, reading);
     }
     return right;
 }
@@ -528,8 +529,8 @@ void ll_write_LIST(const struct ll_field *field, const void *object, const struc
     dump->verbs->open(dump->out, LL_NODE_LIST, false);
     for (uint64_t i = 0; i < ll_count_of(field, object); i++) {
         dump->verbs->open(dump->out, LL_NODE_MAP, false);
-        ll_table_write(field->table, ll_at_const(object, field->offset + i * field->table->size), machine,
-                       dump);
+        ll_field_table_write(field->table, ll_at_const(object, field->offset + i * field->table->size),
+                             machine, dump);
         dump->verbs->close(dump->out, LL_NODE_MAP);
     }
     dump->verbs->close(dump->out, LL_NODE_LIST);

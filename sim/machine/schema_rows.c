@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The keys of a machine file, a row each, in the order in which they are read, documented and written. */
+/* The keys of a machine file, a row each, in the order in which they are read, documented and written.
+ * One file because it is one table. */
 #include "sim/machine/schema.h"
 
 #include <assert.h>
@@ -80,7 +81,7 @@ static const struct ll_field systolic_fields[] = {
      .help = "whether the next stationary tile loads while this one computes"},
     {.key = "accumulators", .type = LL_TYPE_WHOLE, AT(systolic.accumulators), .min = 0, .max = 1u << 30,
      .otherwise = "0",
-     .help = "partial sums that each column keeps, others go to memory and back; 0 means as many as needed"},
+     .help = "partial sums that each column keeps; further ones go to memory and back; 0: as many as needed"},
     {.key = "macs", .type = LL_TYPE_DTYPES, AT(systolic.macs), .required = true, .min = POSITIVE, .max = MOST_RATE,
      .help = "multiply-accumulates per processing element and cycle, by dtype"},
 };
@@ -88,474 +89,552 @@ static const struct ll_field systolic_fields[] = {
 static const struct ll_field matrix_fields[] = {
     {.key = "tiles", .type = LL_TYPE_TILES, AT(matrix.tiles),
      .count_offset = offsetof(struct ll_unit, matrix.tile_count),
-     .help = "tiles m x n x k that the kernels offer, each computed by one unit; without, work is dealt evenly"},
+     .help = "tile sizes m x n x k that the kernels offer; one unit computes one tile. When not given, work "
+             "is divided evenly among the units"},
     {.key = "catalogue", .type = LL_TYPE_CATALOGUE, AT(matrix.catalogue),
-     .help = "list of sizes for which the library's kernels were tuned, under the folder of machines: products of its "
-             "dtype are computed by the kernel of the nearest size, not by the fastest tile"},
+     .help = "file, under the folder of machines, that lists the sizes for which the library's kernels were "
+             "tuned; matrix products of its dtype are computed by the kernel of the nearest size, not by "
+             "the fastest tile"},
     {.key = "conv_tiles", .type = LL_TYPE_TILES, AT(matrix.conv_tiles),
      .count_offset = offsetof(struct ll_unit, matrix.conv_tile_count),
-     .help = "tiles of the kernels that read a convolution's windows where they lie, in place of tiles: pixels x "
-             "filters x channels; these kernels share k among units only where it is all pixels"},
+     .help = "tile sizes, pixels x filters x channels, of kernels that read a convolution's windows in "
+             "place, used instead of `tiles`; such kernels split k among units only where k consists of "
+             "pixels alone"},
     {.key = "whole_channels", .type = LL_TYPE_DTYPES, AT(matrix.whole_channels), .min = 1, .max = 65536,
-     .help = "channels of one element of a window that those kernels take at once, the last ones whole, by dtype; "
-             "dtypes not given: any number, across elements"},
+     .help = "by dtype: how many channels of one window element these kernels process at once, rounding the "
+             "last ones up; for dtypes not given, any number, even across window elements"},
     {.key = "whole_filters", .type = LL_TYPE_BOOL, AT(matrix.whole_filters), .otherwise = "false",
-     .help = "whether the gradient of filters in these dtypes takes a whole tile of channels for each element"},
+     .help = "whether, in the dtypes of `whole_channels`, the gradient of filters takes a whole tile of "
+             "channels for each window element"},
     {.key = "macs", .type = LL_TYPE_DTYPES, AT(matrix.macs), .required = true, .min = POSITIVE, .max = MOST_RATE,
      .help = "multiply-accumulates per unit and cycle, by dtype"},
     {.key = "fill_cycles", .type = LL_TYPE_NUMBER, AT(matrix.fill_cycles), .min = 0, .max = MOST_RATE,
      .otherwise = "0", .help = "cycles before the first product of a tile leaves the pipeline"},
     {.key = "feed", .type = LL_TYPE_NUMBER, AT(matrix.feed), .min = 0, .max = MOST_RATE, .otherwise = "0",
-     .help = "bytes of a tile's operands that a unit takes in per cycle while it does not multiply; 0: at no cost"},
+     .help = "bytes of a tile's operands that a unit loads per cycle in which it does not multiply; 0: "
+             "loading takes no time of its own"},
     {.key = "step_cycles", .type = LL_TYPE_NUMBER, AT(matrix.step_cycles), .min = 0, .max = MOST_RATE,
-     .otherwise = "0", .help = "the least cycles for a step of a tile's k: its loads and the barrier behind them"},
+     .otherwise = "0",
+     .help = "the fewest cycles for one step along a tile's k: its loads and the barrier after them"},
     {.key = "join_cycles", .type = LL_TYPE_NUMBER, AT(matrix.join_cycles), .min = 0, .max = 1e9, .otherwise = "0",
      .help = "cycles to start adding up partial sums, when units share k"},
     {.key = "line_cycles", .type = LL_TYPE_NUMBER, AT(matrix.line_cycles), .min = 0, .max = MOST_RATE,
-     .otherwise = "0", .help = "cycles that a step waits for each line of an operand along k that is not at hand"},
+     .otherwise = "0",
+     .help = "cycles that a step waits for each line of an operand that runs along k and is out of reach "
+             "(see `line_reach`)"},
     {.key = "line_reach", .type = LL_TYPE_SIZE, AT(matrix.line_reach), .dimension = LL_DIMENSION_SIZE, .min = 0,
-     .max = MOST_BYTES, .otherwise = "0B", .help = "length of a line up to which all lines of a tile are at hand"},
+     .max = MOST_BYTES, .otherwise = "0B",
+     .help = "longest line, in memory, of which all lines of a tile are in reach: translated addresses and "
+             "open rows suffice for them"},
     {.key = "line_drift", .type = LL_TYPE_WHOLE, AT(matrix.line_drift), .min = 0, .max = MOST_UNITS,
      .otherwise = "0",
-     .help = "products along k of one unit after which tiles begun together are out of step; 0: at once"},
+     .help = "products along k that a unit computes until tiles that started together are out of step and "
+             "wait at different times; 0: they always are"},
     {.key = "windows", .type = LL_TYPE_NUMBER, AT(matrix.windows), .min = 0, .max = 1, .otherwise = "0",
-     .help = "share of its rate that is left to convolutions, whose windows are found on the way; 0: all of it"},
+     .help = "share of the rate that remains for convolutions, whose kernels compute the windows' addresses "
+             "as they go; 0: all of it"},
 };
 
 static const struct ll_field vector_fields[] = {
     {.key = "lanes", .type = LL_TYPE_WHOLE, AT(vector.lanes), .required = true, .min = 1, .max = MOST_UNITS,
-     .help = "elements worked on side by side"},
+     .help = "elements processed in parallel"},
     {.key = "flops", .type = LL_TYPE_DTYPES, AT(vector.flops), .required = true, .min = POSITIVE, .max = MOST_RATE,
-     .help = "operations per lane and cycle, by dtype; a fused multiply-add is two"},
+     .help = "operations per lane and cycle, by dtype; a fused multiply-add counts as two"},
     {.key = "casts", .type = LL_TYPE_DTYPES, AT(vector.casts), .min = POSITIVE, .max = MOST_RATE,
-     .help = "elements per unit and cycle that it turns from or into a dtype which the machine stores but computes "
-             "in a wider one; of dtypes not given, as many as there are"},
+     .help = "elements per unit and cycle converted from or to a dtype that the machine stores but computes "
+             "in a wider one; for dtypes not given, conversion takes no time"},
 };
 
-const struct ll_table ll_fields_SYSTOLIC = {
+const struct ll_field_table ll_fields_SYSTOLIC = {
     TABLE("systolic unit", systolic_fields, struct ll_unit), .products_only = true};
-const struct ll_table ll_fields_MATRIX = {
+const struct ll_field_table ll_fields_MATRIX = {
     TABLE("matrix unit", matrix_fields, struct ll_unit), .products_only = true};
-const struct ll_table ll_fields_VECTOR = {TABLE("vector unit", vector_fields, struct ll_unit)};
+const struct ll_field_table ll_fields_VECTOR = {TABLE("vector unit", vector_fields, struct ll_unit)};
 
-static const struct ll_table *const unit_variants[] = {
+static const struct ll_field_table *const unit_variants[] = {
 #define LL_UNIT_MODEL(word, ...) &ll_fields_##word,
 #include "sim/machine/unit_models.def"
 #undef LL_UNIT_MODEL
 };
 
 static const struct ll_field unit_fields[] = {
-    {.key = "name", .type = LL_TYPE_NAME, AT(name), .required = true, .help = "what paths and reports call it"},
+    {.key = "name", .type = LL_TYPE_NAME, AT(name), .required = true,
+     .help = "name that paths and reports use"},
     {.key = "model", .type = LL_TYPE_CHOICE, AT(model), .required = true, .choices = unit_models,
-     .help = "way of computing"},
+     .help = "how it computes: see unit models"},
     {.key = "count", .type = LL_TYPE_WHOLE, AT(count), .min = 1, .max = MOST_UNITS, .otherwise = "1",
-     .help = "how many of them the machine has"},
+     .help = "number of such units in the machine"},
     {.key = "clock", .type = LL_TYPE_QUANTITY, AT(clock_hz), .dimension = LL_DIMENSION_FREQUENCY, .min = 1,
-     .max = MOST_HZ, .help = "its own clock; the machine's when not given"},
+     .max = MOST_HZ,
+     .help = "its own clock (default: the machine's)"},
     {.key = "efficiency", .type = LL_TYPE_NUMBER, AT(efficiency), .min = POSITIVE, .max = 1, .otherwise = "1",
-     .help = "sustained share of the peak rate"},
+     .help = "share of the peak rate that it sustains"},
     {.key = "runs", .type = LL_TYPE_RUNS, AT(runs), .given_offset = offsetof(struct ll_unit, runs_listed),
-     .help = "op classes or kinds that it is for; when not given, what no other unit lists"},
+     .help = "op classes or kinds that it runs; when not given, all that no other unit lists"},
     {.key = "align", .type = LL_TYPE_WHOLE, AT(align), .min = 1, .max = MOST_UNITS,
-     .help = "it takes single products of which two sides at least are multiples of this, other work goes to the next unit; when not given, all"},
+     .help = "it only takes unbatched matrix products with at least two of m, n and k divisible by this; "
+             "other work goes to the next unit. When not given, it takes all work"},
 };
 #undef AT
 
-static const struct ll_table unit_table = {
+static const struct ll_field_table unit_table = {
     TABLE("unit", unit_fields, struct ll_unit), .variants = unit_variants, .variant_count = COUNT_OF(unit_variants),
     .variant_offset = offsetof(struct ll_unit, model)};
 
 #define AT(member) .offset = offsetof(struct ll_cache_level, member)
 static const struct ll_field cache_fields[] = {
     {.key = "ways", .type = LL_TYPE_WHOLE, AT(ways), .min = 1, .max = UINT32_MAX,
-     .help = "lines of a set, of which the level's size makes a whole number; when not given, all lines are one set"},
+     .help = "lines per set; the level's size must make a whole number of sets; when not given, it is fully "
+             "associative"},
     {.key = "line", .type = LL_TYPE_SIZE, AT(line_bytes), .dimension = LL_DIMENSION_SIZE, .min = 1, .max = 1 << 20,
-     .otherwise = "64B", .help = "of one line, a power of two"},
+     .otherwise = "64B",
+     .help = "size of a line, a power of two"},
     {.key = "policy", .type = LL_TYPE_CHOICE, AT(policy), .choices = cache_policies, .otherwise = "lru",
-     .help = "which line of a full set gives way"},
+     .help = "which line of a full set is evicted"},
     {.key = "inclusion", .type = LL_TYPE_CHOICE, AT(inclusion), .choices = inclusions, .otherwise = "non-inclusive",
-     .help = "whether it holds what the caches further in hold: as it comes, always, or never"},
+     .help = "whether it also holds what the caches nearer to the unit hold: as it happens, always, or "
+             "never"},
     {.key = "prefetch", .type = LL_TYPE_CHOICE, AT(prefetch), .choices = prefetches, .otherwise = "none",
      .help = "what it fetches before it is asked for"},
     {.key = "write_through", .type = LL_TYPE_BOOL, AT(write_through), .otherwise = "false",
-     .help = "whether writes go on outward at once, instead of when their line is evicted"},
+     .help = "whether writes are passed outwards at once, not when their line is evicted"},
     {.key = "write_around", .type = LL_TYPE_BOOL, AT(write_around), .otherwise = "false",
-     .help = "whether a write that misses goes on outward without fetching its line"},
+     .help = "whether a write that misses is passed outwards without fetching its line"},
 };
 #undef AT
-static const struct ll_table cache_table = {TABLE("cache", cache_fields, struct ll_cache_level)};
+static const struct ll_field_table cache_table = {TABLE("cache", cache_fields, struct ll_cache_level)};
 
 #define AT(member) .offset = offsetof(struct ll_level, member)
 static const struct ll_field level_fields[] = {
-    {.key = "name", .type = LL_TYPE_NAME, AT(name), .required = true, .help = "what paths and reports call it"},
+    {.key = "name", .type = LL_TYPE_NAME, AT(name), .required = true,
+     .help = "name that paths and reports use"},
     {.key = "size", .type = LL_TYPE_SIZE, AT(size_bytes), .dimension = LL_DIMENSION_SIZE, .required = true,
-     .min = 1, .max = MOST_BYTES, .help = "of one instance"},
+     .min = 1, .max = MOST_BYTES,
+     .help = "capacity of one instance"},
     {.key = "bandwidth", .type = LL_TYPE_QUANTITY, AT(bandwidth_Bps), .dimension = LL_DIMENSION_BANDWIDTH,
      .min = 1, .max = MOST_BPS,
-     .help = "of one instance, both directions together; B/cycle counts the machine's clock; left out, that of its two "
-             "ports, or of all channels of `dram`"},
+     .help = "bandwidth of one instance, both directions together; B/cycle counts the machine's clock; when "
+             "not given, the sum of its two ports, or of all channels of `dram`"},
     {.key = "read_bandwidth", .type = LL_TYPE_QUANTITY, AT(read_Bps), .dimension = LL_DIMENSION_BANDWIDTH, .min = 1,
-     .max = MOST_BPS, .help = "of what is read, where that has a port of its own"},
+     .max = MOST_BPS,
+     .help = "bandwidth of reads, where they have a port of their own"},
     {.key = "write_bandwidth", .type = LL_TYPE_QUANTITY, AT(write_Bps), .dimension = LL_DIMENSION_BANDWIDTH, .min = 1,
-     .max = MOST_BPS, .help = "of results and partial sums that are written, where that has a port of its own"},
+     .max = MOST_BPS,
+     .help = "bandwidth of writes (results and partial sums), where they have a port of their own"},
     {.key = "unit_bandwidth", .type = LL_TYPE_QUANTITY, AT(unit_Bps), .dimension = LL_DIMENSION_BANDWIDTH, .min = 1,
      .max = MOST_BPS,
-     .help = "the most that one unit draws of an instance that it shares, by the misses it can have under way; when not "
-             "given, all"},
+     .help = "the most that one unit draws from an instance that it shares, limited by the misses that it can have "
+             "in flight; when not given, all"},
     {.key = "efficiency", .type = LL_TYPE_NUMBER, AT(efficiency), .min = POSITIVE, .max = 1, .otherwise = "1",
-     .help = "sustained share of the bandwidth; left out where there is a `dram`, it is that of a stream"},
+     .help = "share of the bandwidth that it sustains; when not given and there is a `dram`, the share that "
+             "a stream of accesses reaches there"},
     {.key = "dram", .type = LL_TYPE_TEXT, AT(dram), .choices = drams,
-     .help = "what kind of dynamic memory it is, a name that `leadline dram` lists; scattered rows then go slower"},
+     .help = "kind of DRAM, as `leadline dram` lists them; access to scattered rows is then slower"},
     {.key = "channels", .type = LL_TYPE_WHOLE, AT(channels), .min = 1, .max = 1u << 30,
-     .help = "of `dram`, those with banks of their own; when not given, as many as make up the bandwidth"},
+     .help = "number of `dram` channels, each with banks of its own; when not given, as many as make up the "
+             "bandwidth"},
     {.key = "access", .type = LL_TYPE_SIZE, AT(access_bytes), .dimension = LL_DIMENSION_SIZE, .min = 1,
-     .max = MOST_BYTES, .help = "moves at once: of rows picked by index also what nobody wants; a burst of `dram` at least"},
+     .max = MOST_BYTES,
+     .help = "smallest transfer: of rows picked by index, unwanted bytes up to this come along; at least a "
+             "burst of `dram`"},
     {.key = "latency", .type = LL_TYPE_QUANTITY, AT(latency_s), .dimension = LL_DIMENSION_TIME, .min = 0,
-     .max = MOST_SECONDS, .otherwise = "0s", .help = "of an access that nothing hides"},
+     .max = MOST_SECONDS, .otherwise = "0s",
+     .help = "latency of an access that nothing hides"},
     {.key = "scope", .type = LL_TYPE_CHOICE, AT(scope), .choices = scopes, .otherwise = "device",
-     .help = "who shares it: all of the device, or each unit has one, or each cluster of units"},
+     .help = "what shares one instance: the whole device, one unit, or a cluster of units"},
     {.key = "share", .type = LL_TYPE_WHOLE, AT(share), .min = 1, .max = MOST_UNITS,
      .help = "how many units share an instance, for scope cluster"},
     {.key = "double_buffer", .type = LL_TYPE_CHOICE, AT(buffering), .choices = bufferings, .otherwise = "true",
-     .help = "whether the next block loads into one half while the other is worked on; without, all of it holds one "
-             "block and loading waits"},
+     .help = "whether the next block loads into one half while the other half is in use; if not, one block "
+             "takes the whole level and loading waits"},
     {.key = "holds", .type = LL_TYPE_OPERANDS, AT(holds), .given_offset = offsetof(struct ll_level, holds_given),
-     .help = "operands that it keeps, as [input, weight, output] or [a, b, c]; others pass by it; all when not given"},
+     .help = "operands that it keeps, as [input, weight, output] or [a, b, c]; others bypass it; when not "
+             "given, all"},
     {.key = "cache", .type = LL_TYPE_OBJECT, AT(cache), .table = &cache_table,
      .given_offset = offsetof(struct ll_level, cache_given),
      .help = "what kind of cache it is, for `leadline cache`; when not given, it is none"},
 };
 #undef AT
-static const struct ll_table level_table = {TABLE("memory level", level_fields, struct ll_level)};
+static const struct ll_field_table level_table = {TABLE("memory level", level_fields, struct ll_level)};
 
 #define AT(member) .offset = offsetof(struct ll_kernel, member)
 static const struct ll_field kernel_fields[] = {
-    {.key = "name", .type = LL_TYPE_NAME, AT(name), .required = true, .help = "what paths and reports call it"},
+    {.key = "name", .type = LL_TYPE_NAME, AT(name), .required = true,
+     .help = "name that paths and reports use"},
     {.key = "ops", .type = LL_TYPE_RUNS, AT(ops), .required = true,
-     .help = "op classes or kinds that it runs; of several kernels that name an op the first is taken"},
+     .help = "op classes or kinds that it runs; an op goes to the first kernel that lists it"},
     {.key = "overhead", .type = LL_TYPE_QUANTITY, AT(overhead_s), .dimension = LL_DIMENSION_TIME, .min = 0,
-     .max = MOST_SECONDS, .help = "what starting it costs, in place of op_overhead"},
+     .max = MOST_SECONDS,
+     .help = "time to start it, instead of op_overhead"},
     {.key = "behind", .type = LL_TYPE_NUMBER, AT(behind), .min = 0, .max = 1, .otherwise = "0",
-     .help = "share of what starting it costs that the host takes while the device works already"},
+     .help = "share of the starting time that the host spends while the device is already working"},
     {.key = "compute", .type = LL_TYPE_NUMBER, AT(compute), .min = POSITIVE, .max = 1, .otherwise = "1",
      .help = "share of its unit's rate that it reaches"},
     {.key = "memory", .type = LL_TYPE_NUMBER, AT(memory), .min = POSITIVE, .max = 1, .otherwise = "1",
      .help = "share of every level's bandwidth that it reaches"},
     {.key = "passes", .type = LL_TYPE_NUMBER, AT(passes), .min = 1, .max = MOST_RATE, .otherwise = "1",
-     .help = "how often it moves its operands; products tell by their blocking"},
+     .help = "how many times it moves its operands; for matrix products their blocking tells"},
     {.key = "row", .type = LL_TYPE_WHOLE, AT(row), .min = 0, .max = UINT32_MAX, .otherwise = "0",
-     .help = "elements of a row, as of a softmax, that it keeps at hand: `passes`, `reads`, `side`, `work` and `line` "
-             "count for longer rows; 0: always"},
+     .help = "longest row, in elements, that it keeps on chip, as of a softmax: `passes`, `reads`, `side`, "
+             "`work` and `line` apply to longer rows only; 0: to all"},
     {.key = "reads", .type = LL_TYPE_NUMBER, AT(reads), .min = 1, .max = MOST_RATE, .otherwise = "1",
-     .help = "how often it reads the rows that it goes along; a cache keeps those in progress as far as they fit"},
+     .help = "how many times it reads each row; rows in progress are kept in a cache as far as they fit"},
     {.key = "side", .type = LL_TYPE_WHOLE, AT(side), .min = 0, .max = MOST_UNITS, .otherwise = "0",
-     .help = "rows that a unit works on side by side; 0 means that elements are dealt evenly"},
+     .help = "rows that a unit processes in parallel; 0: elements are divided evenly"},
     {.key = "rounds", .type = LL_TYPE_BOOL, AT(rounds), .otherwise = "false",
-     .help = "whether a unit begins the next rows only when all those side by side are done"},
+     .help = "whether a unit starts the next rows only when all rows that it processes in parallel are done"},
     {.key = "work", .type = LL_TYPE_NUMBER, AT(work), .min = 1, .max = MOST_RATE, .otherwise = "1",
-     .help = "machine operations for each algorithmic FLOP of work that is not a product"},
+     .help = "machine operations for each algorithmic FLOP, other than of matrix products"},
     {.key = "index", .type = LL_TYPE_NUMBER, AT(index), .min = 0, .max = MOST_RATE, .otherwise = "0",
-     .help = "machine operations beside, for each element of its result, as finding its place by division"},
+     .help = "further machine operations for each element of the result, such as divisions to find its "
+             "place"},
     {.key = "units", .type = LL_TYPE_WHOLE, AT(units), .min = 0, .max = MOST_UNITS, .otherwise = "0",
-     .help = "as many units as it can employ; 0 means all"},
+     .help = "the most units that it can use; 0: all"},
     {.key = "far", .type = LL_TYPE_NUMBER, AT(far), .min = 0, .max = 1, .otherwise = "0",
-     .help = "share of the outermost level's bandwidth that it reaches; 0: as much as `memory` says"},
+     .help = "share of the outermost level's bandwidth that it reaches; 0: as `memory` says"},
     {.key = "serial", .type = LL_TYPE_NUMBER, AT(serial), .min = 0, .max = 1, .otherwise = "0",
-     .help = "share of the time of arithmetic and levels beside the slowest that does not overlap with it"},
+     .help = "how little it overlaps: the share of the time of arithmetic and of all levels but the slowest "
+             "that is added to the slowest"},
     {.key = "grain", .type = LL_TYPE_NUMBER, AT(grain), .min = 0, .max = 1e15, .otherwise = "0",
-     .help = "FLOPs, or bytes if they are more, that are worth a unit, in place of the software's grain"},
+     .help = "replaces the software's `grain` for this kernel"},
     {.key = "rows", .type = LL_TYPE_WHOLE, AT(rows), .min = 0, .max = MOST_UNITS, .otherwise = "0",
-     .help = "rows of a product's result that it takes at most, longer ones fall to the next kernel; 0: any"},
+     .help = "the most rows that a matrix product's result may have for this kernel; larger ones go to the "
+             "next kernel; 0: any"},
     {.key = "slice", .type = LL_TYPE_WHOLE, AT(slice), .min = 0, .max = MOST_UNITS, .otherwise = "0",
-     .help = "lines of a product's result that are dealt to units as one piece; 0 means evenly"},
+     .help = "lines of a matrix product's result that are given to a unit as one piece; 0: divided evenly"},
     {.key = "packing", .type = LL_TYPE_QUANTITY, AT(packing_Bps), .dimension = LL_DIMENSION_BANDWIDTH, .min = 1,
-     .max = MOST_BPS, .help = "at which a unit copies a product's operands before it multiplies them"},
+     .max = MOST_BPS,
+     .help = "bandwidth at which a unit copies a matrix product's operands before it multiplies them"},
     {.key = "line", .type = LL_TYPE_QUANTITY, AT(line_s), .dimension = LL_DIMENSION_TIME, .min = 0,
-     .max = MOST_SECONDS, .otherwise = "0s", .help = "what beginning a line costs: of a convolution's window, of elements that an op goes along"},
+     .max = MOST_SECONDS, .otherwise = "0s",
+     .help = "time to start a line: of a convolution's window, or of the elements along which an op works"},
     {.key = "rewrites", .type = LL_TYPE_NUMBER, AT(rewrites), .min = 0, .max = MOST_RATE, .otherwise = "0",
-     .help = "how often more than once a product's result is moved, as when it is cleared and added to"},
+     .help = "how many further times a matrix product's result is moved, as when it is cleared first and "
+             "then added to"},
     {.key = "seen", .type = LL_TYPE_SEEN, AT(seen), .count_offset = offsetof(struct ll_kernel, seen_count),
-     .help = "shapes that were measured and how many times as long they took as the other keys say, near the unit / in "
-             "the outermost memory: m x n x k of a product, else lines x bytes read x bytes written; work like them takes "
-             "as much longer"},
+     .help = "measured shapes and how many times as long they took as the other keys say, near the unit / in the "
+             "outermost memory: m x n x k of a matrix product, else lines x bytes read x bytes written; similar work "
+             "takes as much longer"},
 };
 #undef AT
-static const struct ll_table kernel_table = {TABLE("kernel", kernel_fields, struct ll_kernel)};
+static const struct ll_field_table kernel_table = {TABLE("kernel", kernel_fields, struct ll_kernel)};
 
 #define AT(member) .offset = offsetof(struct ll_transform, member)
 static const struct ll_field transform_fields[] = {
-    {.key = "name", .type = LL_TYPE_NAME, AT(name), .required = true, .help = "what paths and reports call it"},
+    {.key = "name", .type = LL_TYPE_NAME, AT(name), .required = true,
+     .help = "name that paths and reports use"},
     {.key = "size", .type = LL_TYPE_WHOLE, AT(size), .required = true, .min = 2, .max = 1024,
-     .help = "points of a tile along an axis; outputs are size - filter + 1: 4 for Winograd's F(2, 3)"},
+     .help = "input points of a tile along one axis; it yields size - filter + 1 outputs. Winograd's F(2, "
+             "3) has 4"},
     {.key = "least_filter", .type = LL_TYPE_WHOLE, AT(least_filter), .min = 1, .max = 1024, .otherwise = "2",
-     .help = "smallest filter, along each axis, that it serves"},
+     .help = "smallest filter that it serves, along either axis"},
     {.key = "most_filter", .type = LL_TYPE_WHOLE, AT(most_filter), .required = true, .min = 1, .max = 1024,
-     .help = "largest filter, along each axis, that it serves"},
+     .help = "largest filter that it serves, along either axis"},
     {.key = "products", .type = LL_TYPE_WHOLE, AT(products), .min = 1, .max = 16, .otherwise = "1",
-     .help = "real products for each point: 1 for Winograd, 2 for Fourier transforms of real images"},
+     .help = "real multiplications per point: 1 for Winograd, 2 for Fourier transforms of real images"},
     {.key = "rate", .type = LL_TYPE_DTYPES, AT(rate), .required = true, .min = POSITIVE, .max = 1,
      .help = "share of the unit's rate that its products reach, by the dtypes for which it is offered"},
     {.key = "fused", .type = LL_TYPE_BOOL, AT(fused), .otherwise = "false",
-     .help = "whether tiles are transformed on their way in and out, not by passes of their own"},
+     .help = "whether tiles are transformed as they are loaded and stored, not in passes of their own"},
     {.key = "absent", .type = LL_TYPE_BOOL, AT(absent), .otherwise = "false",
-     .help = "whether this library, or this use of it, goes without, though a stack that is inherited has it"},
+     .help = "whether to take this transform away again from what is inherited, because this library, or "
+             "this use of it, does not have it"},
     {.key = "tiles", .type = LL_TYPE_TILES, AT(tiles), .count_offset = offsetof(struct ll_transform, tile_count),
-     .help = "tiles m x n x k that its kernels offer on matrix units, in place of the unit's"},
+     .help = "tile sizes m x n x k that its kernels offer on matrix units, instead of the unit's"},
     {.key = "block_rows", .type = LL_TYPE_WHOLE, AT(block_rows), .min = 1, .max = 1024, .otherwise = "1",
-     .help = "tiles of one image, one below the other, that its kernel takes at once, the last ones whole"},
+     .help = "tiles of one image, one below the other, that its kernel processes at once; the last block is "
+             "rounded up"},
     {.key = "block_columns", .type = LL_TYPE_WHOLE, AT(block_columns), .min = 1, .max = 1024, .otherwise = "1",
-     .help = "such tiles side by side"},
+     .help = "the same, for tiles side by side"},
     {.key = "memory", .type = LL_TYPE_NUMBER, AT(memory), .min = POSITIVE, .max = 1, .otherwise = "1",
-     .help = "share of the outermost level's bandwidth that its passes apart reach"},
+     .help = "share of the outermost level's bandwidth that its separate passes reach"},
     {.key = "not_filters", .type = LL_TYPE_BOOL, AT(not_filters), .otherwise = "false",
-     .help = "whether the library does not take it for the gradient of filters; none that is fused is"},
+     .help = "whether the library does not use it for the gradient of filters; fused ones are never used "
+             "for it"},
     {.key = "overhead", .type = LL_TYPE_QUANTITY, AT(overhead_s), .dimension = LL_DIMENSION_TIME, .min = 0,
-     .max = MOST_SECONDS, .help = "what starting it costs, in place of what other convolutions cost"},
+     .max = MOST_SECONDS,
+     .help = "time to start it, instead of that of other convolutions"},
 };
 #undef AT
-static const struct ll_table transform_table = {TABLE("transform", transform_fields, struct ll_transform)};
+static const struct ll_field_table transform_table = {TABLE("transform", transform_fields, struct ll_transform)};
 
 #define AT(member) .offset = offsetof(struct ll_expected_way, member)
 static const struct ll_field expected_fields[] = {
-    {.key = "name", .type = LL_TYPE_NAME, AT(name), .required = true, .help = "what paths call it"},
+    {.key = "name", .type = LL_TYPE_NAME, AT(name), .required = true, .help = "name that paths use"},
     {.key = "algorithm", .type = LL_TYPE_CHOICE, AT(algorithm), .required = true, .choices = expected_algorithms,
-     .help = "who sends to whom"},
+     .help = "which devices send to which"},
     {.key = "start", .type = LL_TYPE_QUANTITY, AT(start_s), .dimension = LL_DIMENSION_TIME, .min = 0,
-     .max = MOST_SECONDS, .otherwise = "0s", .help = "before the first message leaves"},
+     .max = MOST_SECONDS, .otherwise = "0s", .help = "time before the first message leaves"},
     {.key = "hop", .type = LL_TYPE_QUANTITY, AT(hop_s), .dimension = LL_DIMENSION_TIME, .min = 0,
      .max = MOST_SECONDS, .otherwise = "0s", .help = "latency of a message within a node"},
     {.key = "node_hop", .type = LL_TYPE_QUANTITY, AT(node_hop_s), .dimension = LL_DIMENSION_TIME, .min = 0,
      .max = MOST_SECONDS, .otherwise = "0s", .help = "latency of a message between nodes"},
     {.key = "plateau", .type = LL_TYPE_NUMBER, AT(plateau), .min = 1, .max = MOST_RATE, .otherwise = "1",
-     .help = "how many times as long as that all latencies together take"},
+     .help = "factor on the sum of all these latencies"},
     {.key = "efficiency", .type = LL_TYPE_NUMBER, AT(efficiency), .min = POSITIVE, .max = 1, .required = true,
-     .help = "the share of the bandwidth of all links of a node that large messages reach"},
+     .help = "share of the bandwidth of all links of a node that large messages reach"},
     {.key = "efficiency_of_two", .type = LL_TYPE_NUMBER, AT(efficiency_of_two), .min = POSITIVE, .max = 4,
-     .help = "the same between two nodes, whose trees are chains; when not given, as between more"},
+     .help = "the same between two nodes, whose trees are chains (default: as between more)"},
     {.key = "limit", .type = LL_TYPE_QUANTITY, AT(limit_Bps), .dimension = LL_DIMENSION_BANDWIDTH, .min = 1,
-     .max = MOST_BPS, .help = "the most that comes of it; when not given, there is none"},
+     .max = MOST_BPS, .help = "the most bandwidth that results; when not given, there is no limit"},
     {.key = "by_size", .type = LL_TYPE_NUMBERS, AT(by_size),
      .count_offset = offsetof(struct ll_expected_way, size_count), .min = POSITIVE, .max = 1,
-     .help = "what is left of it for 64 bytes, 128, 256, ...; of larger messages than are listed, all"},
+     .help = "share of that bandwidth that remains for 64 bytes, 128, 256, ...; larger messages than listed get all"},
 };
 #undef AT
-static const struct ll_table expected_table = {TABLE("expected way", expected_fields, struct ll_expected_way)};
+static const struct ll_field_table expected_table = {TABLE("expected way", expected_fields, struct ll_expected_way)};
 
 #define AT(member) .offset = offsetof(struct ll_software, member)
 static const struct ll_field software_fields[] = {
     {.key = "op_overhead", .type = LL_TYPE_QUANTITY, AT(op_overhead_s), .dimension = LL_DIMENSION_TIME, .min = 0,
-     .max = MOST_SECONDS, .otherwise = "0s", .help = "what starting one op costs"},
+     .max = MOST_SECONDS, .otherwise = "0s",
+     .help = "time to start one op"},
     {.key = "queue", .type = LL_TYPE_WHOLE, AT(queue), .min = 0, .max = MOST_UNITS, .otherwise = "0",
-     .help = "ops that the host may start ahead of the device, so that starting them is hidden; 0: none before its turn"},
+     .help = "ops that the host may start ahead of the device, which hides the time to start them; 0: an op "
+             "is started only when its turn has come"},
     {.key = "gap", .type = LL_TYPE_QUANTITY, AT(gap_s), .dimension = LL_DIMENSION_TIME, .min = 0, .max = MOST_SECONDS,
      .otherwise = "0s",
-     .help = "that the device leaves before an op, however far ahead the host is: one kernel drains, the next fills"},
+     .help = "time that the device idles before an op even when the host is ahead: one kernel drains, the "
+             "next one fills"},
     {.key = "step_overhead", .type = LL_TYPE_QUANTITY, AT(step_overhead_s), .dimension = LL_DIMENSION_TIME, .min = 0,
      .max = MOST_SECONDS, .otherwise = "0s",
-     .help = "what each dependent step of a sequence, as of a recurrent layer, costs beside its work"},
+     .help = "time that each dependent step of a sequence, such as a recurrent layer, costs beside its work"},
     {.key = "grain", .type = LL_TYPE_NUMBER, AT(grain), .min = 0, .max = 1e15, .otherwise = "0",
-     .help = "an op gets one unit for each so many FLOPs, or bytes if they are more, and at least one unit; 0: all"},
+     .help = "FLOPs (or bytes, if more) for which one unit is used: an op gets its work divided by this, at "
+             "least one unit; 0: all units"},
     {.key = "layout_rows", .type = LL_TYPE_WHOLE, AT(layout_rows), .min = 1, .max = 65536, .otherwise = "1",
-     .help = "matrices of a product are stored in tiles of so many rows, the last ones whole"},
+     .help = "matrices of a product are stored in tiles of this many rows, the last tile padded"},
     {.key = "layout_columns", .type = LL_TYPE_WHOLE, AT(layout_columns), .min = 1, .max = 65536, .otherwise = "1",
      .help = "columns of such a tile"},
     {.key = "fusion", .type = LL_TYPE_CHOICE, AT(fusion), .choices = fusions, .otherwise = "none",
-     .help = "which ops the software joins so that what lies between them stays on chip: element-wise ones to whatever "
-             "is before them, or in chains, to what is no product"},
+     .help = "which ops the software fuses, so that what they hand on stays on chip: element-wise ones into "
+             "any op before them (elementwise), or only into ops that are no matrix products (chains)"},
     {.key = "convolution", .type = LL_TYPE_CHOICE, AT(convolving), .choices = convolving, .otherwise = "direct",
-     .help = "products over windows where they lie; or image by image over windows copied to columns, and no transforms"},
+     .help = "how convolutions are computed: directly, as matrix products over windows in place; or image "
+             "by image over windows copied to columns, without transforms"},
     {.key = "strided_gradient", .type = LL_TYPE_CHOICE, AT(strided), .choices = strided, .otherwise = "exact",
-     .help = "gradient of a strided convolution's input: no more work than it needs; or the faster of what libraries "
-             "do, zeros spread between, or scattering into a cleared image"},
+     .help = "how the gradient of a strided convolution's input is computed: with no more work than it "
+             "needs (exact); or as the faster of what libraries do: spreading zeros between, or scattering "
+             "into a cleared image (library)"},
     {.key = "scattering", .type = LL_TYPE_NUMBER, AT(scattering), .min = POSITIVE, .max = 1, .otherwise = "1",
-     .help = "share of the rate that a strided gradient's product reaches while it scatters, for strided_gradient: library"},
+     .help = "share of its rate that a strided gradient's product reaches while it scatters, for "
+             "strided_gradient: library"},
     {.key = "mapping", .type = LL_TYPE_CHOICE, AT(mapping), .choices = mappings, .otherwise = "closed_form",
-     .help = "how products are laid into the memories: blocked for each on its own, or by a search over tiles that nest"},
+     .help = "how matrix products are blocked for the memory levels: each level on its own by formula, or "
+             "by a search over nested tiles"},
     {.key = "objective", .type = LL_TYPE_CHOICE, AT(objective), .choices = objectives, .otherwise = "time",
-     .help = "what the search makes least: time, energy, or their product"},
+     .help = "what the search minimizes: time, energy, or their product"},
     {.key = "early_updates", .type = LL_TYPE_BOOL, AT(early_updates), .otherwise = "false",
-     .help = "updates of weights come right behind their gradients, which need not live until the end of the step"},
+     .help = "whether weights are updated right after their gradients, which then need not live until the "
+             "end of the step"},
     {.key = "collectives", .type = LL_TYPE_CHOICE, AT(collectives), .choices = algorithms, .otherwise = "fastest",
-     .help = "how devices exchange data: one way wherever it serves, or the fastest each time"},
+     .help = "how devices exchange data: always in the same way, or in the fastest way each time"},
     {.key = "collective_overhead", .type = LL_TYPE_QUANTITY, AT(collective_overhead_s), .dimension = LL_DIMENSION_TIME,
      .min = 0, .max = MOST_SECONDS, .otherwise = "0s",
-     .help = "what starting a collective costs on all devices together, until the first byte leaves"},
+     .help = "time to start a collective on all its devices, until the first byte leaves"},
     {.key = "message_overhead", .type = LL_TYPE_QUANTITY, AT(message_overhead_s), .dimension = LL_DIMENSION_TIME,
      .min = 0, .max = MOST_SECONDS,
-     .help = "the same of a message from one device to another; when not given, as much as of a collective"},
+     .help = "time to start a message from one device to another (default: collective_overhead)"},
     {.key = "kernels", .type = LL_TYPE_LIST, AT(kernels), .count_offset = offsetof(struct ll_software, kernel_count),
-     .table = &kernel_table, .max = LL_MAX_KERNELS, .help = "how well the stack's kernels use the machine"},
+     .table = &kernel_table, .max = LL_MAX_KERNELS,
+     .help = "how well the stack's kernels use the machine"},
     {.key = "transforms", .type = LL_TYPE_LIST, AT(transforms),
      .count_offset = offsetof(struct ll_software, transform_count), .table = &transform_table,
      .max = LL_MAX_TRANSFORMS,
-     .help = "convolutions in a transformed domain, offered beside the direct one; the fastest is taken"},
+     .help = "ways to convolve in a transformed domain, offered beside the direct one; the fastest is used"},
     {.key = "expected", .type = LL_TYPE_LIST, AT(expected),
      .count_offset = offsetof(struct ll_software, expected_count), .table = &expected_table,
      .max = LL_MAX_EXPECTED,
-     .help = "what the library expects of its ways to do an all-reduce between nodes; `collectives: tuned` takes the "
-             "fastest by these"},
+     .help = "times that the library expects of its algorithms for an all-reduce between nodes; `collectives: tuned` uses "
+             "the fastest by these"},
 };
 #undef AT
-static const struct ll_table software_table = {TABLE("software section", software_fields, struct ll_software)};
+static const struct ll_field_table software_table = {TABLE("software section", software_fields, struct ll_software)};
 
 #define AT(member) .offset = offsetof(struct ll_host, member)
 static const struct ll_field host_fields[] = {
     {.key = "bandwidth", .type = LL_TYPE_QUANTITY, AT(bandwidth_Bps), .dimension = LL_DIMENSION_BANDWIDTH,
-     .min = 1, .max = MOST_BPS, .help = "of the path from host memory; when not given, inputs are there already"},
+     .min = 1, .max = MOST_BPS,
+     .help = "bandwidth of the path from host memory to the device; when not given, inputs are there "
+             "already"},
     {.key = "latency", .type = LL_TYPE_QUANTITY, AT(latency_s), .dimension = LL_DIMENSION_TIME, .min = 0,
-     .max = MOST_SECONDS, .otherwise = "0s", .help = "of one transfer"},
+     .max = MOST_SECONDS, .otherwise = "0s",
+     .help = "latency of one transfer"},
     {.key = "cores", .type = LL_TYPE_WHOLE, AT(cores), .min = 0, .max = 65536, .otherwise = "0",
-     .help = "of the host's processors, for their utilization; 0: not known"},
+     .help = "cores of the host's processors, for their utilization; 0: not known"},
     {.key = "prepare_bandwidth", .type = LL_TYPE_QUANTITY, AT(prepare_Bps), .dimension = LL_DIMENSION_BANDWIDTH,
      .min = 1, .max = MOST_BPS,
-     .help = "at which a worker of the host draws, reads or decodes input; when not given, that takes no time"},
+     .help = "rate at which one worker draws, reads or decodes input; when not given, that takes no time"},
     {.key = "encode_bandwidth", .type = LL_TYPE_QUANTITY, AT(encode_Bps), .dimension = LL_DIMENSION_BANDWIDTH,
      .min = 1, .max = MOST_BPS,
-     .help = "at which a worker writes what is made of input before it goes to the device, as rows of zeros and a one of "
-             "class numbers; when not given, that takes no time"},
+     .help = "rate at which one worker writes what it makes of input before it goes to the device, such as "
+             "one-hot rows of class numbers; when not given, that takes no time"},
     {.key = "workers", .type = LL_TYPE_WHOLE, AT(workers), .min = 1, .max = 65536,
-     .help = "of the host that prepare input side by side; when not given, one"},
+     .help = "workers of the host that prepare input in parallel (default: 1)"},
 };
 #undef AT
-static const struct ll_table host_table = {TABLE("host section", host_fields, struct ll_host)};
+static const struct ll_field_table host_table = {TABLE("host section", host_fields, struct ll_host)};
 
 #define AT(member) .offset = offsetof(struct ll_network_sample, member)
 static const struct ll_field network_sample_fields[] = {
     {.key = "devices", .type = LL_TYPE_WHOLE, AT(devices), .required = true, .min = 2, .max = MOST_UNITS,
-     .help = "that took part"},
+     .help = "devices that took part"},
     {.key = "latency", .type = LL_TYPE_QUANTITY, AT(latency_s), .dimension = LL_DIMENSION_TIME, .min = 0,
-     .max = MOST_SECONDS, .required = true, .help = "of the whole collective, however small"},
+     .max = MOST_SECONDS, .required = true,
+     .help = "time of the collective for a message of almost no bytes"},
     {.key = "bandwidth", .type = LL_TYPE_QUANTITY, AT(bandwidth_Bps), .dimension = LL_DIMENSION_BANDWIDTH,
      .required = true, .min = 1, .max = MOST_BPS,
-     .help = "at which a device sends what a ring would have it send: 2 (n - 1) / n of an all-reduce's bytes"},
+     .help = "rate at which each device sends what it would in a ring: 2 (n - 1) / n of an all-reduce's bytes"},
 };
 #undef AT
-static const struct ll_table network_sample_table = {
+static const struct ll_field_table network_sample_table = {
     TABLE("network sample", network_sample_fields, struct ll_network_sample)};
 
 #define AT(member) .offset = offsetof(struct ll_network, member)
 static const struct ll_field network_fields[] = {
-    {.key = "name", .type = LL_TYPE_NAME, AT(name), .required = true, .help = "what paths and reports call it"},
+    {.key = "name", .type = LL_TYPE_NAME, AT(name), .required = true,
+     .help = "name that paths and reports use"},
     {.key = "topology", .type = LL_TYPE_CHOICE, AT(topology), .required = true, .choices = topologies,
-     .help = "who is next to whom"},
+     .help = "which devices are linked to which"},
     {.key = "devices", .type = LL_TYPE_WHOLE, AT(devices), .required = true, .min = 2, .max = MOST_UNITS,
-     .help = "how many it joins; of a further level, how many groups of those before"},
+     .help = "how many devices it joins; for a further level, how many groups of the level before"},
     {.key = "shape", .type = LL_TYPE_EXTENTS, AT(shape),
-     .help = "sides of a mesh or torus; devices a switch, switches a switch, ... of a fat tree; devices a router, "
-             "routers a group, groups of a dragonfly"},
+     .help = "sides of a mesh or torus; of a fat tree devices per switch, switches per switch of the next "
+             "layer, ...; of a dragonfly devices per router, routers per group, groups"},
     {.key = "edges", .type = LL_TYPE_TEXTS, AT(edges), .count_offset = offsetof(struct ll_network, edge_count),
-     .help = "0-1: a link each way between devices 0 and 1; 0>1: one way; 0-1x2.5: of so many times the bandwidth"},
+     .help = "links of topology edges: 0-1 is a link each way between devices 0 and 1, 0>1 is one way, "
+             "0-1x2.5 has 2.5 times the bandwidth"},
     {.key = "bandwidth", .type = LL_TYPE_QUANTITY, AT(bandwidth_Bps), .dimension = LL_DIMENSION_BANDWIDTH,
-     .required = true, .min = 1, .max = MOST_BPS, .help = "of one link, one direction"},
+     .required = true, .min = 1, .max = MOST_BPS,
+     .help = "bandwidth of one link in one direction"},
     {.key = "efficiency", .type = LL_TYPE_NUMBER, AT(efficiency), .min = POSITIVE, .max = 1, .otherwise = "1",
-     .help = "the share of it that large messages reach"},
+     .help = "share of the bandwidth that large messages reach"},
     {.key = "latency", .type = LL_TYPE_QUANTITY, AT(latency_s), .dimension = LL_DIMENSION_TIME, .min = 0,
-     .max = MOST_SECONDS, .otherwise = "0s", .help = "of one message over one link"},
+     .max = MOST_SECONDS, .otherwise = "0s",
+     .help = "latency of one message over one link"},
     {.key = "chunk", .type = LL_TYPE_SIZE, AT(chunk_bytes), .dimension = LL_DIMENSION_SIZE, .min = 1, .max = MOST_BYTES,
-     .help = "what a device has under way at once, in all its buffers together: it is passed on in two halves, each when "
-             "it is complete, and the next chunk waits for the last half; when not given, all bytes flow without a gap"},
+     .help = "bytes that a device has in flight at once, in all its buffers together. A chunk is passed on "
+             "in two halves, each when it is complete, and the next one waits for the last half; when not "
+             "given, bytes flow without gaps"},
     {.key = "chunk_latency", .type = LL_TYPE_QUANTITY, AT(chunk_latency_s), .dimension = LL_DIMENSION_TIME, .min = 0,
-     .max = MOST_SECONDS, .otherwise = "0s", .help = "of passing a half on, beside `latency`"},
+     .max = MOST_SECONDS, .otherwise = "0s",
+     .help = "time to pass on half a chunk, beside `latency`"},
     {.key = "flagged", .type = LL_TYPE_NUMBER, AT(flagged), .min = POSITIVE, .max = 1,
-     .help = "the share of the bandwidth where each few bytes bring a flag along and wait for no half of a chunk: the "
-             "faster way is taken; when not given, there is none"},
+     .help = "share of the bandwidth of a protocol that sends a flag with every few bytes and so waits for "
+             "no half of a chunk; the faster protocol is used; when not given, there is none"},
     {.key = "port", .type = LL_TYPE_QUANTITY, AT(port_Bps), .dimension = LL_DIMENSION_BANDWIDTH, .min = 1,
-     .max = MOST_BPS, .help = "the most that one device puts into it or takes out of it; when not given, what its links carry"},
+     .max = MOST_BPS,
+     .help = "the most that one device sends or receives over all its links of this level; when not given, "
+             "what they carry"},
     {.key = "group_port", .type = LL_TYPE_QUANTITY, AT(group_port_Bps), .dimension = LL_DIMENSION_BANDWIDTH, .min = 1,
      .max = MOST_BPS,
-     .help = "of a further level: the most that a group puts into it or takes out of it over all its links; when not "
-             "given, what they carry"},
+     .help = "for a further level: the most that a group sends or receives over all its links of this "
+             "level; when not given, what they carry"},
     {.key = "links", .type = LL_TYPE_WHOLE, AT(links), .min = 0, .max = MOST_UNITS, .otherwise = "0",
-     .help = "of a further level: network cards of a group; neighbours share one; 0: one a device"},
+     .help = "for a further level: network cards per group, which devices side by side share; 0: one per "
+             "device"},
     {.key = "oversubscription", .type = LL_TYPE_NUMBER, AT(oversubscription), .min = POSITIVE, .max = 1e6, .otherwise = "1",
-     .help = "of a fat tree: how much more a switch could take in from below than it can pass upwards"},
+     .help = "for a fat tree: how many times more a switch takes in from below than it can pass upwards"},
     {.key = "samples", .type = LL_TYPE_LIST, AT(samples), .count_offset = offsetof(struct ll_network, sample_count),
      .table = &network_sample_table, .max = LL_MAX_NETWORK_SAMPLES,
-     .help = "all-reduces measured on it, by number of devices: used instead of the model for groups within this level"},
+     .help = "measured all-reduces, by number of devices: used instead of the model for groups within this "
+             "level"},
 };
 #undef AT
-static const struct ll_table network_table = {TABLE("network", network_fields, struct ll_network)};
+static const struct ll_field_table network_table = {TABLE("network", network_fields, struct ll_network)};
 
 #define AT(member) .offset = offsetof(struct ll_energy, member)
 static const struct ll_field energy_fields[] = {
     {.key = "mac_pj", .type = LL_TYPE_DTYPES, AT(mac_j), .unit = "pJ", .min = POSITIVE, .max = 1,
-     .help = "of one multiply-accumulate, by dtype, in pJ"},
+     .help = "energy of one multiply-accumulate, by dtype, in pJ"},
     {.key = "op_pj", .type = LL_TYPE_DTYPES, AT(op_j), .unit = "pJ", .min = POSITIVE, .max = 1,
-     .help = "of one operation of ops that are no products, by dtype, in pJ; when not given, half of `mac_pj`"},
+     .help = "energy of one operation of ops that are no matrix products, by dtype, in pJ (default: half of "
+             "`mac_pj`)"},
     {.key = "<level>_pj_per_byte", .type = LL_TYPE_LEVELS, AT(level_j_per_byte), .unit = "pJ/B", .min = POSITIVE,
-     .max = 1, .help = "of a byte into or out of that memory level, in pJ: `hbm_pj_per_byte: 31`"},
+     .max = 1,
+     .help = "energy of a byte into or out of that memory level, in pJ, as in `hbm_pj_per_byte: 31`"},
     {.key = "on_chip_pj", .type = LL_TYPE_NUMBER, AT(on_chip_j_per_byte), .unit = "pJ/B", .min = POSITIVE, .max = 1,
-     .help = "of a byte into or out of a level of 1 KiB, in pJ; a level but the outermost without a figure of its own "
-             "takes it times the square root of its KiB"},
+     .help = "energy of a byte into or out of a level of 1 KiB, in pJ; every level but the outermost that "
+             "has no figure of its own takes this times the square root of its KiB"},
     {.key = "on_chip_bank", .type = LL_TYPE_SIZE, AT(on_chip_bank_bytes), .dimension = LL_DIMENSION_SIZE, .min = 1,
-     .max = MOST_BYTES, .help = "larger levels count as that large for `on_chip_pj`; when not given, as they are"},
+     .max = MOST_BYTES,
+     .help = "levels larger than this count as this large for `on_chip_pj`; when not given, they count as "
+             "large as they are"},
     {.key = "off_chip_pj", .type = LL_TYPE_NUMBER, AT(off_chip_j_per_byte), .unit = "pJ/B", .min = POSITIVE, .max = 1,
-     .help = "of a byte into or out of the outermost level when it has no figure of its own, in pJ"},
+     .help = "energy of a byte into or out of the outermost level, if that has no figure of its own, in pJ"},
     {.key = "host_pj", .type = LL_TYPE_NUMBER, AT(host_j_per_byte), .unit = "pJ/B", .min = POSITIVE, .max = 1,
-     .help = "of a byte from the host, in pJ"},
+     .help = "energy of a byte from the host, in pJ"},
     {.key = "leakage_w_per_mm2", .type = LL_TYPE_NUMBER, AT(leakage_w_per_mm2), .min = POSITIVE, .max = 1000,
-     .help = "power that flows all the time when `static_w` is not given, in W for each mm2 of the area"},
+     .help = "static power per mm2 of area, in W, when `static_w` is not given"},
     {.key = "static_w", .type = LL_TYPE_NUMBER, AT(static_w), .unit = "W", .min = POSITIVE, .max = 1e9,
-     .help = "power that flows all the time, in W"},
+     .help = "static power, which flows all the time, in W"},
     {.key = "limit_w", .type = LL_TYPE_NUMBER, AT(limit_w), .unit = "W", .min = POSITIVE, .max = 1e9,
-     .help = "power that the board gives, in W: with products clocks sink until `static_w` and the energy of their "
-             "arithmetic keep within it; when not given, as much as is asked for"},
+     .help = "power limit of the board, in W: during matrix products the clock sinks until `static_w` and "
+             "their arithmetic keep within it; when not given, there is no limit"},
     {.key = "power_per_clock", .type = LL_TYPE_NUMBER, AT(power_per_clock), .min = 1, .max = 3,
-     .help = "while `limit_w` holds clocks down, power goes with the clock to this: 1 where the voltage stays, 3 where it "
-             "follows; when not given, 1"},
+     .help = "exponent of the clock in the power of arithmetic, while `limit_w` lowers the clock: 1 where "
+             "the voltage stays, 3 where it follows (default: 1)"},
 };
 #undef AT
-static const struct ll_table energy_table = {TABLE("energy section", energy_fields, struct ll_energy)};
+static const struct ll_field_table energy_table = {TABLE("energy section", energy_fields, struct ll_energy)};
 
 #define AT(member) .offset = offsetof(struct ll_area, member)
 static const struct ll_field area_fields[] = {
     {.key = "pe_um2", .type = LL_TYPE_DTYPES, AT(pe_m2), .unit = "um2", .min = POSITIVE, .max = 1,
-     .help = "of one multiply-accumulator, by dtype, in um2"},
+     .help = "area of one multiply-accumulator, by dtype, in um2"},
     {.key = "sram_mm2_per_MiB", .type = LL_TYPE_NUMBER, AT(sram_m2_per_byte), .unit = "mm2/MiB", .min = POSITIVE,
-     .max = 1, .help = "of all memory levels but the outermost, in mm2 for each MiB"},
+     .max = 1,
+     .help = "area of all memory levels but the outermost, in mm2 per MiB"},
     {.key = "fixed_mm2", .type = LL_TYPE_NUMBER, AT(fixed_m2), .unit = "mm2", .min = 0, .max = 1, .otherwise = "0",
-     .help = "of everything else, in mm2"},
+     .help = "area of everything else, in mm2"},
 };
 #undef AT
-static const struct ll_table area_table = {TABLE("area section", area_fields, struct ll_area)};
+static const struct ll_field_table area_table = {TABLE("area section", area_fields, struct ll_area)};
 
 #define AT(member) .offset = offsetof(struct ll_machine, member)
 #define LISTED(member, how_many) \
     AT(member), .count_offset = offsetof(struct ll_machine, how_many)
 static const struct ll_field machine_fields[] = {
     {.key = "inherits", .type = LL_TYPE_INHERITS, .wording = true,
-     .help = "a file beside this one, or the stem of a known machine, or a list of them, each laid over those "
-             "before it; the keys here are laid over all"},
+     .help = "a machine file beside this one, the name of an installed machine, or a list of these; later "
+             "ones override earlier ones, and the keys of this file override them all"},
     {.key = "name", .type = LL_TYPE_TEXT, AT(name), .required = true, .wording = true,
-     .help = "what reports call it"},
+     .help = "name that reports show"},
     {.key = "kind", .type = LL_TYPE_TEXT, AT(kind), .choices = kinds, .wording = true, .otherwise = "custom",
-     .help = "wording of reports, nothing else"},
+     .help = "what reports call this kind of device; nothing else depends on it"},
     {.key = "aliases", .type = LL_TYPE_TEXTS, LISTED(aliases, alias_count), .wording = true,
-     .help = "what data calls this hardware"},
+     .help = "other names of this hardware in measured data"},
     {.key = "clock", .type = LL_TYPE_QUANTITY, AT(clock_hz), .dimension = LL_DIMENSION_FREQUENCY, .min = 1,
-     .max = MOST_HZ, .help = "of the units that have none of their own, and of B/cycle"},
+     .max = MOST_HZ,
+     .help = "clock of units that have none of their own, and of bandwidths in B/cycle"},
     {.key = "units", .type = LL_TYPE_LIST, LISTED(units, unit_count), .table = &unit_table, .required = true,
-     .max = LL_MAX_UNITS, .help = "what computes"},
+     .max = LL_MAX_UNITS,
+     .help = "the units that compute"},
     {.key = "memory", .type = LL_TYPE_LIST, LISTED(levels, level_count), .table = &level_table, .required = true,
-     .max = LL_MAX_LEVELS, .help = "levels, innermost first; the outermost holds the tensors"},
+     .max = LL_MAX_LEVELS,
+     .help = "memory levels, innermost first; the outermost one holds the tensors"},
     {.key = "software", .type = LL_TYPE_OBJECT, AT(software), .table = &software_table,
-     .help = "what the software stack adds"},
-    {.key = "host", .type = LL_TYPE_OBJECT, AT(host), .table = &host_table, .help = "where inputs come from"},
+     .help = "what the software stack costs, and how well its kernels use the machine"},
+    {.key = "host", .type = LL_TYPE_OBJECT, AT(host), .table = &host_table,
+     .help = "the host, from which inputs come"},
     {.key = "network", .type = LL_TYPE_LIST, LISTED(networks, network_count), .table = &network_table,
-     .max = LL_MAX_LINKS, .help = "what joins several of these devices"},
+     .max = LL_MAX_LINKS,
+     .help = "what joins several of these devices, innermost level first"},
     {.key = "energy", .type = LL_TYPE_OBJECT, AT(energy), .table = &energy_table,
-     .given_offset = offsetof(struct ll_machine, energy_given), .help = "joules; when not given, none are reported"},
+     .given_offset = offsetof(struct ll_machine, energy_given),
+     .help = "energy figures; when not given, no energy is reported"},
     {.key = "area", .type = LL_TYPE_OBJECT, AT(area), .table = &area_table,
-     .given_offset = offsetof(struct ll_machine, area_given), .help = "silicon; when not given, none is reported"},
+     .given_offset = offsetof(struct ll_machine, area_given),
+     .help = "silicon area; when not given, none is reported"},
     {.key = "sources", .type = LL_TYPE_SOURCES, LISTED(sources, source_count), .wording = true,
-     .help = "where each value comes from, by path: `hbm.efficiency: \"assumed: typical\"`"},
+     .help = "where each value comes from, by path, as in `hbm.efficiency: \"assumed: typical\"`"},
 };
 #undef AT
 /* clang-format on */
 
-const struct ll_table ll_machine_table = {TABLE("machine", machine_fields, struct ll_machine)};
+const struct ll_field_table ll_machine_table = {TABLE("machine", machine_fields, struct ll_machine)};
 
-const struct ll_table *ll_unit_keys(const struct ll_unit *unit)
+const struct ll_field_table *ll_unit_keys(const struct ll_unit *unit)
 {
     return unit_variants[unit->model];
 }

@@ -7,18 +7,18 @@
 #include <math.h>
 #include <string.h>
 
-static struct ll_words choice_words(const struct ll_field *field)
+static struct ll_near_words choice_words(const struct ll_field *field)
 {
-    struct ll_words words = {.count = 0};
+    struct ll_near_words words = {.count = 0};
     for (const char *const *choice = field->choices; *choice; choice++)
-        ll_words_add(&words, *choice);
+        ll_near_words_add(&words, *choice);
     return words;
 }
 
 /* The index in `choices`; their number after a complaint. */
 static size_t choose(const struct ll_field *field, const struct ll_node *node, struct ll_reading *reading)
 {
-    struct ll_words words = choice_words(field);
+    struct ll_near_words words = choice_words(field);
     for (size_t i = 0; i < words.count && node->text; i++)
         if (!strcmp(words.words[i], node->text))
             return i;

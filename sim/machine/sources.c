@@ -6,11 +6,12 @@
 #include <string.h>
 
 /* Follows a path without complaints. */
-static bool find(const struct ll_node *tree, const char *path, struct ll_arena *arena, struct ll_path *found)
+static bool find(const struct ll_node *tree, const char *path, struct ll_arena *arena,
+                 struct ll_machine_path *found)
 {
     struct ll_diags unheard = {0};
     struct ll_place nowhere = {0};
-    bool right = ll_path_find((struct ll_node *)tree, path, false, nowhere, arena, &unheard, found);
+    bool right = ll_machine_path_find((struct ll_node *)tree, path, false, nowhere, arena, &unheard, found);
     ll_diags_release(&unheard);
     return right;
 }
@@ -18,7 +19,7 @@ static bool find(const struct ll_node *tree, const char *path, struct ll_arena *
 /* Whether the path leads to a value of its own in this tree: not to a part, which may be replaced in part. */
 static bool says(const struct ll_node *tree, const char *path, struct ll_arena *arena)
 {
-    struct ll_path found;
+    struct ll_machine_path found;
     if (!find(tree, path, arena, &found) || !found.key)
         return false;
     const struct ll_node *value = ll_node_get(found.map, found.key);
@@ -49,11 +50,11 @@ static struct ll_node *sources_of(struct ll_node *tree, struct ll_place place, s
     return sources;
 }
 
-static void drop_same(struct ll_node *tree, struct ll_node *sources, const struct ll_path *target,
+static void drop_same(struct ll_node *tree, struct ll_node *sources, const struct ll_machine_path *target,
                       struct ll_arena *arena)
 {
     for (struct ll_node *source = sources->first, *next; source; source = next) {
-        struct ll_path found;
+        struct ll_machine_path found;
         next = source->next;
         if (find(tree, source->key, arena, &found) && found.map == target->map && found.key &&
             !strcmp(found.key, target->key))
@@ -61,7 +62,7 @@ static void drop_same(struct ll_node *tree, struct ll_node *sources, const struc
     }
 }
 
-bool ll_sources_set(struct ll_node *tree, const char *path, const struct ll_path *target,
+bool ll_sources_set(struct ll_node *tree, const char *path, const struct ll_machine_path *target,
                     struct ll_place place, struct ll_arena *arena)
 {
     struct ll_node *sources = sources_of(tree, place, arena);

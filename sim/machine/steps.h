@@ -36,7 +36,7 @@ void ll_sources_outdate(struct ll_node *base, const struct ll_node *own, struct 
 
 /* sources.c: says of the value at a path, which leads to target, that it was given by --set. False when
  * memory ran out. */
-bool ll_sources_set(struct ll_node *tree, const char *path, const struct ll_path *target,
+bool ll_sources_set(struct ll_node *tree, const char *path, const struct ll_machine_path *target,
                     struct ll_place place, struct ll_arena *arena);
 
 /* override.c: sets path=value in the tree. False after complaints. */

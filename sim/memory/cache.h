@@ -7,16 +7,19 @@
  * wider than a line is the caller's to split. A level that misses asks the next one outward for the line
  * (an access there); a line that was written goes back when it is evicted.
  *
- *   slots      an empty slot is filled before any line has to go: the one emptied last, at first in order
- *   inclusion  non-inclusive: both sides go their own way. Inclusive: a line that leaves here leaves all
- * levels further in. Exclusive: holds what the level just inside evicted, clean or not, and gives a line up
- * when it is asked for it writes     write-back marks the line, write-through passes the write on as well. A
- * write that misses fetches the line, unless writes go around the level: then it passes on write-back what
- * the level inside sends back marks the line here, without being a use of it; where the line is not, it goes
- * on outward prefetch   next line: asked for after a miss, and after the first use of a prefetched line
- * (Smith, "Cache memories", Computing Surveys 14, 1982: tagged). Stride: a table of 64 pages of 4 KiB; the
- *              second equal step in a row between lines of a page asks for the line one step ahead. A level
- *              remembers one wish, the last; wishes are granted once the access is over, outermost first
+ *   slots       an empty slot is filled before any line is evicted: the one emptied last, at first in order
+ *   inclusion   non-inclusive: this level and those further in are independent. Inclusive: a line that
+ *               leaves here leaves all levels further in. Exclusive: holds what the level just inside
+ *               evicted, clean or not, and gives up a line when it is asked for it
+ *   writes      write-back marks the line; write-through passes the write on as well. A write that misses
+ *               fetches the line, unless writes go around the level: then it is passed on
+ *   write-back  what the level inside sends back marks the line here, without being a use of it; where the
+ *               line is not, it is passed on outward
+ *   prefetch    next-line: asked for after a miss, and after the first use of a prefetched line (Smith,
+ *               "Cache memories", Computing Surveys 14, 1982: tagged). Stride: in a table of 64 pages of
+ *               4 KiB, the second equal step in a row between lines of a page asks for the line one step
+ *               ahead. A level remembers one request, the last; requests are served once the access is
+ *               over, outermost first
  *
  * Time, banks and coherence between cores are not here. A cache belongs to one thread at a time. */
 #ifndef LL_SIM_MEMORY_CACHE_H

@@ -33,7 +33,7 @@ void ll_channel_start(struct ll_channel *channel, const struct ll_dram *dram, ui
         for (uint32_t i = 0; i < LL_DRAM_WINDOW; i++)
             channel->slots[write][i].next = i + 1 < LL_DRAM_WINDOW ? (uint8_t)(i + 1) : LL_NO_SLOT;
     for (uint32_t b = 0; b < dram->groups * dram->banks; b++) {
-        struct ll_line empty = {.first = LL_NO_SLOT, .last = LL_NO_SLOT, .hit = LL_NO_SLOT};
+        struct ll_bank_queue empty = {.first = LL_NO_SLOT, .last = LL_NO_SLOT, .hit = LL_NO_SLOT};
         channel->banks[b] = (struct ll_bank){.open_row = LL_NO_ROW, .lines = {empty, empty}};
     }
 }
@@ -76,7 +76,7 @@ static void close_row(struct ll_bank *bank)
 
 static void plan_line(struct ll_channel *channel, struct ll_bank *bank, bool write)
 {
-    struct ll_line *line = &bank->lines[write];
+    struct ll_bank_queue *line = &bank->lines[write];
     line->slot = line->first;
     if (line->hit != LL_NO_SLOT && (line->hit == line->first || line->passed < PATIENCE)) {
         line->kind = write ? LL_DRAM_WRITE : LL_DRAM_READ;
@@ -148,7 +148,7 @@ static void take_column_time(struct ll_channel *channel, uint32_t b, uint64_t cy
 /* Takes a slot out of its line; the next that wants the open row is the new hit. */
 static void leave_line(struct ll_channel *channel, uint32_t b, uint8_t slot, bool write)
 {
-    struct ll_line *line = &channel->banks[b].lines[write];
+    struct ll_bank_queue *line = &channel->banks[b].lines[write];
     struct ll_waiting *slots = channel->slots[write];
     uint8_t next = slots[slot].next, before = line->first;
     line->passed = slot == line->first ? 0 : (uint8_t)(line->passed + 1);
@@ -185,7 +185,7 @@ static void count_access(struct ll_channel *channel, struct ll_bank *bank, bool 
 static void access_column(struct ll_channel *channel, const struct choice *c, bool write)
 {
     struct ll_bank *bank = &channel->banks[c->bank];
-    const struct ll_line *line = &bank->lines[write];
+    const struct ll_bank_queue *line = &bank->lines[write];
     tell(channel, (enum ll_dram_kind)line->kind, c->cycle,
          (struct ll_dram_spot){
              .bank = c->bank, .column = channel->slots[write][line->slot].column, .row = bank->open_row});
@@ -244,7 +244,7 @@ static void find_floors(const struct ll_channel *channel, bool write, uint64_t f
 
 /* The smaller, the sooner it is this bank's turn: cycle, columns first, age; the bank itself stands in the
  * last six bits. */
-static uint64_t rank_of(const struct ll_channel *channel, uint32_t b, const struct ll_line *line,
+static uint64_t rank_of(const struct ll_channel *channel, uint32_t b, const struct ll_bank_queue *line,
                         uint64_t floor)
 {
     uint64_t wait = line->ready > channel->now ? line->ready - channel->now : 0;
@@ -259,7 +259,7 @@ static struct choice choose(const struct ll_channel *channel, bool write)
     find_floors(channel, write, floors);
     for (uint64_t banks = channel->wanted[write]; banks; banks &= banks - 1) {
         uint32_t b = (uint32_t)__builtin_ctzll(banks);
-        const struct ll_line *line = &channel->banks[b].lines[write];
+        const struct ll_bank_queue *line = &channel->banks[b].lines[write];
         uint64_t floor = floors[line->kind][b & (channel->dram->groups - 1)];
         uint64_t rank = rank_of(channel, b, line, floor);
         best = rank < best ? rank : best;
@@ -306,7 +306,7 @@ void ll_channel_push(struct ll_channel *channel, const struct ll_dram_spot *spot
     while (channel->waiting_count[write] == LL_DRAM_WINDOW)
         step(channel);
     struct ll_bank *bank = &channel->banks[spot->bank];
-    struct ll_line *line = &bank->lines[write];
+    struct ll_bank_queue *line = &bank->lines[write];
     uint8_t slot = channel->free_slot[write];
     struct ll_waiting *waiting = &channel->slots[write][slot];
     channel->free_slot[write] = waiting->next;

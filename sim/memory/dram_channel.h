@@ -17,7 +17,7 @@ struct ll_waiting {
 };
 
 /* What waits for a bank in one direction, and what is to be done for it next. */
-struct ll_line {
+struct ll_bank_queue {
     uint8_t first, last;
     uint8_t hit;    /* the oldest that wants the open row */
     uint8_t passed; /* how often a younger one went before the first */
@@ -32,7 +32,7 @@ struct ll_bank {
     uint64_t open_row, activate, precharge, column;
     bool fresh;    /* activated, and no column was accessed yet */
     bool conflict; /* closed for the sake of another row */
-    struct ll_line lines[2];
+    struct ll_bank_queue lines[2];
 };
 
 struct ll_group {

@@ -8,8 +8,9 @@
  *   - what changes in place, and what loops read and write step by step, takes no memory and is no reader;
  *     what only such ops read stays to the end;
  *   - what a loop reads in each of its steps stays, for a loop is an op of its own, whose body runs many
- * times; so weights that loops read stay to the end, and others, there from the start, go after their last
- *     reader. A loop is what lies in a scope `while`. What its steps hand on from one to the next goes as it
+ *     times; so weights that loops read stay to the end, and others, there from the start, go after their
+ *     last reader.
+ *     A loop is what lies in a scope `while`. What its steps hand on from one to the next goes as it
  *     is read, and so does what its forward steps leave for its backward steps. */
 #ifndef LL_SIM_MEMORY_MINIMAL_H
 #define LL_SIM_MEMORY_MINIMAL_H

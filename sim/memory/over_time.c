@@ -7,7 +7,7 @@
 #include <string.h>
 
 static void follow(const struct ll_chains *chains, const struct ll_life *lives, uint32_t op, bool deaths,
-                   struct ll_held *held)
+                   struct ll_memory_held *held)
 {
     for (uint32_t s = chains->first[op]; s != LL_NONE; s = chains->next[s]) {
         uint64_t *of_class = &held->class_bytes[lives[s].memory];
@@ -18,11 +18,11 @@ static void follow(const struct ll_chains *chains, const struct ll_life *lives, 
 
 /* Of ops first to last of `spans` equal spans the fullest. */
 static void walk(const struct ll_trace *trace, const struct ll_life *lives, const struct ll_chains *births,
-                 const struct ll_chains *deaths, struct ll_held *points, uint32_t count)
+                 const struct ll_chains *deaths, struct ll_memory_held *points, uint32_t count)
 {
-    struct ll_held held = {0};
+    struct ll_memory_held held = {0};
     for (uint32_t op = 0; op < trace->op_count; op++) {
-        struct ll_held *point = &points[(uint64_t)op * count / trace->op_count];
+        struct ll_memory_held *point = &points[(uint64_t)op * count / trace->op_count];
         follow(births, lives, op, false, &held);
         held.op = op;
         if (held.bytes > point->bytes || point->op == LL_NONE)
@@ -35,7 +35,7 @@ const struct ll_over_time *ll_over_time(const struct ll_trace *trace, uint32_t m
 {
     uint32_t count = (uint32_t)ll_min(most, trace->op_count);
     struct ll_over_time *over_time = ll_alloc(arena, 1, sizeof *over_time);
-    struct ll_held *points = ll_alloc(arena, count + 1u, sizeof *points);
+    struct ll_memory_held *points = ll_alloc(arena, count + 1u, sizeof *points);
     struct ll_arena scratch = {0};
     const struct ll_life *lives = trace->op_count ? ll_lives(trace, &scratch) : NULL;
     struct ll_chains births, deaths;

@@ -7,13 +7,13 @@
 #include "tracer/trace.h"
 
 /* What lives while an op runs. */
-struct ll_held {
+struct ll_memory_held {
     uint32_t op;
     uint64_t bytes, class_bytes[LL_MEMORY_COUNT]; /* by enum ll_memory_class, summing to bytes */
 };
 
 struct ll_over_time {
-    const struct ll_held *at;
+    const struct ll_memory_held *at;
     uint32_t count;
 };
 

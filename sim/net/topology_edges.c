@@ -30,7 +30,7 @@ static void add_link(struct ll_fabric *fabric, uint64_t from, uint64_t to, doubl
 static const char *list_links(struct ll_fabric *fabric)
 {
     for (uint64_t i = 0; i < fabric->level->edge_count; i++) {
-        struct ll_edge edge;
+        struct ll_network_edge edge;
         if (!ll_edge_parse(fabric->level->edges[i], &edge) || edge.from >= fabric->devices ||
             edge.to >= fabric->devices)
             return "an edge must name two of its devices";

@@ -26,7 +26,7 @@ static bool no_memory(struct ll_exchanging *x)
     return ll_rewrite_trouble(&x->rewrite, ll_status_text(LL_NO_MEMORY));
 }
 
-static bool add(struct ll_exchanging *x, struct ll_bucket *bucket, uint32_t tensor)
+static bool add(struct ll_exchanging *x, struct ll_gradient_bucket *bucket, uint32_t tensor)
 {
     if (!ll_grow((void **)&bucket->tensors, &bucket->capacity, bucket->count + 1, sizeof *bucket->tensors))
         return no_memory(x);
@@ -131,7 +131,7 @@ static void exchange_run(struct ll_exchanging *x, const uint32_t *tensors, uint6
 }
 
 /* How many of the bucket's first tensors make up bucket_bytes; all with *full false when they do not. */
-static uint64_t run_of(const struct ll_exchanging *x, const struct ll_bucket *bucket, uint64_t from,
+static uint64_t run_of(const struct ll_exchanging *x, const struct ll_gradient_bucket *bucket, uint64_t from,
                        bool *full)
 {
     uint64_t bytes = 0, end = from;
@@ -144,7 +144,7 @@ static uint64_t run_of(const struct ll_exchanging *x, const struct ll_bucket *bu
 }
 
 /* Exchanges what is full, or all in pieces that are. */
-static void drain(struct ll_exchanging *x, struct ll_bucket *bucket, bool all,
+static void drain(struct ll_exchanging *x, struct ll_gradient_bucket *bucket, bool all,
                   void (*exchange)(struct ll_exchanging *x, const uint32_t *tensors, uint64_t count))
 {
     uint64_t done = 0;

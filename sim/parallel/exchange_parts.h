@@ -9,7 +9,7 @@
 #include "tracer/rewrite.h"
 
 /* Old tensors that wait to be exchanged together. */
-struct ll_bucket {
+struct ll_gradient_bucket {
     uint32_t *tensors;
     uint64_t count, capacity;
 };
@@ -28,7 +28,7 @@ struct ll_exchanging {
     struct ll_gradients gradients;
     struct ll_layers layers;
     struct ll_rewrite rewrite;
-    struct ll_bucket dense, weights;
+    struct ll_gradient_bucket dense, weights;
     uint32_t awaited;   /* op of the new trace for which the next op waits; LL_NONE: none */
     bool *exchanged;    /* by old tensor: a gradient that is */
     uint32_t *own;      /* by old tensor: the new one before the exchange, LL_NONE before it */

@@ -179,7 +179,7 @@ uint32_t ll_weight_part(struct ll_exchanging *x, uint32_t tensor)
 }
 
 /* The weights that a use reads, each once. */
-static bool list_weights(struct ll_exchanging *x, const struct ll_use *use, struct ll_bucket *bucket)
+static bool list_weights(struct ll_exchanging *x, const struct ll_use *use, struct ll_gradient_bucket *bucket)
 {
     for (uint32_t op = use->first_op; op != LL_NONE; op = x->next_op[op])
         for (uint32_t i = 0; i < form_of(x, op)->view.input_count; i++) {
@@ -198,8 +198,8 @@ static bool list_weights(struct ll_exchanging *x, const struct ll_use *use, stru
 }
 
 /* Those of a bucket's weights that all replicas share, or those of experts. */
-static void gather_some(struct ll_exchanging *x, const struct ll_use *use, const struct ll_bucket *bucket,
-                        bool experts, uint32_t after, uint32_t *room)
+static void gather_some(struct ll_exchanging *x, const struct ll_use *use,
+                        const struct ll_gradient_bucket *bucket, bool experts, uint32_t after, uint32_t *room)
 {
     uint32_t *parts = room, *descs = room + bucket->count;
     uint64_t some = 0;
@@ -229,7 +229,7 @@ static void gather_some(struct ll_exchanging *x, const struct ll_use *use, const
 
 static void gather(struct ll_exchanging *x, struct ll_use *use, uint32_t after)
 {
-    struct ll_bucket bucket = {0};
+    struct ll_gradient_bucket bucket = {0};
     use->gathered = true;
     bool listed = list_weights(x, use, &bucket);
     uint32_t *room = malloc((2 * bucket.count + 1) * sizeof *room);
@@ -246,7 +246,7 @@ static void gather(struct ll_exchanging *x, struct ll_use *use, uint32_t after)
 /* A weight of the next layer may be one of this one's too; it is then gathered when its turn comes. */
 static bool shares_weights(struct ll_exchanging *x, const struct ll_use *use, const struct ll_use *next)
 {
-    struct ll_bucket bucket = {0};
+    struct ll_gradient_bucket bucket = {0};
     bool shares = !list_weights(x, use, &bucket);
     uint64_t count = bucket.count;
     for (uint32_t op = next->first_op; op != LL_NONE && !shares; op = x->next_op[op])

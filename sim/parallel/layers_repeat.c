@@ -22,8 +22,8 @@ struct look {
 };
 
 struct repetition {
-    uint32_t first, distance,
-        agreeing; /* tokens first ... first + agreeing - 1 agree with those at the distance */
+    /* Tokens first ... first + agreeing - 1 agree with those at the distance. */
+    uint32_t first, distance, agreeing;
 };
 
 static bool read_token(const struct ll_trace *trace, uint32_t op, struct ll_map *looks, struct token *token)

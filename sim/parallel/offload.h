@@ -3,8 +3,10 @@
  * ZeRO-Offload, 2021).
  *
  *     activations  what a layer going forward leaves for its backward ops goes to the host after its last
- * forward reader and comes back when the layer behind it goes backward; the last layer keeps its own weights
- * come when their layer goes forward or backward, a layer ahead with plan->overlap, and go after their update
+ *                  forward reader, and comes back when the layer behind it goes backward; the last layer
+ *                  keeps its own
+ *     weights      come when their layer goes forward or backward, a layer ahead with plan->overlap, and go
+ *                  after their update
  *     optimizer    its state comes for the update and goes again; the device still computes the update
  *
  * What goes is read by an op to_host, what comes is made by from_host; each takes the bandwidth of the

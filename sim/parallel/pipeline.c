@@ -24,7 +24,8 @@ static uint64_t tag_of(const struct ll_pipeline *pipeline, const struct ll_piece
     return (uint64_t)(message - pipeline->messages) * pipeline->shape.micro_batches + micro_batch;
 }
 
-static uint32_t receive_all(struct builder *b, uint64_t stage, uint64_t piece, const struct ll_slot *slot)
+static uint32_t receive_all(struct builder *b, uint64_t stage, uint64_t piece,
+                            const struct ll_schedule_slot *slot)
 {
     const struct ll_pipeline *pipeline = b->pipeline;
     uint32_t count = 0;
@@ -32,18 +33,18 @@ static uint32_t receive_all(struct builder *b, uint64_t stage, uint64_t piece, c
         const struct ll_piece_message *message = &pipeline->messages[i];
         if (message->to != piece || message->backward != slot->backward)
             continue;
-        struct ll_task task = {.kind = LL_TASK_RECEIVE,
-                               .rank = (uint32_t)stage,
-                               .stream = LL_NO_STREAM,
-                               .other = (uint32_t)(message->from % pipeline->shape.stages),
-                               .tag = tag_of(pipeline, message, slot->micro_batch),
-                               .name = "receive"};
+        struct ll_rank_task task = {.kind = LL_TASK_RECEIVE,
+                                    .rank = (uint32_t)stage,
+                                    .stream = LL_NO_STREAM,
+                                    .other = (uint32_t)(message->from % pipeline->shape.stages),
+                                    .tag = tag_of(pipeline, message, slot->micro_batch),
+                                    .name = "receive"};
         b->after[count++] = ll_ranks_add(b->ranks, &task, NULL, 0);
     }
     return count;
 }
 
-static void send_all(struct builder *b, uint64_t stage, uint64_t piece, const struct ll_slot *slot,
+static void send_all(struct builder *b, uint64_t stage, uint64_t piece, const struct ll_schedule_slot *slot,
                      uint32_t done)
 {
     const struct ll_pipeline *pipeline = b->pipeline;
@@ -51,13 +52,13 @@ static void send_all(struct builder *b, uint64_t stage, uint64_t piece, const st
         const struct ll_piece_message *message = &pipeline->messages[i];
         if (message->from != piece || message->backward != slot->backward)
             continue;
-        struct ll_task task = {.kind = LL_TASK_SEND,
-                               .rank = (uint32_t)stage,
-                               .stream = message->backward ? STREAM_BACK : STREAM_ON,
-                               .time_s = message->time_s,
-                               .other = (uint32_t)(message->to % pipeline->shape.stages),
-                               .tag = tag_of(pipeline, message, slot->micro_batch),
-                               .name = "send"};
+        struct ll_rank_task task = {.kind = LL_TASK_SEND,
+                                    .rank = (uint32_t)stage,
+                                    .stream = message->backward ? STREAM_BACK : STREAM_ON,
+                                    .time_s = message->time_s,
+                                    .other = (uint32_t)(message->to % pipeline->shape.stages),
+                                    .tag = tag_of(pipeline, message, slot->micro_batch),
+                                    .name = "send"};
         ll_ranks_add(b->ranks, &task, &done, 1);
     }
 }
@@ -67,17 +68,17 @@ static void send_all(struct builder *b, uint64_t stage, uint64_t piece, const st
 static void add_stage(struct builder *b, uint64_t stage)
 {
     const struct ll_pipeline *pipeline = b->pipeline;
-    uint64_t slots = ll_slot_count(&pipeline->shape);
+    uint64_t slots = ll_schedule_slot_count(&pipeline->shape);
     for (uint64_t i = 0; i < slots; i++) {
-        struct ll_slot slot = ll_slot_at(&pipeline->shape, stage, i);
+        struct ll_schedule_slot slot = ll_schedule_slot_at(&pipeline->shape, stage, i);
         uint64_t piece = slot.chunk * pipeline->shape.stages + stage;
         const struct ll_piece_times *times = &pipeline->pieces[piece];
         uint32_t received = receive_all(b, stage, piece, &slot);
-        struct ll_task task = {.kind = LL_TASK_WORK,
-                               .rank = (uint32_t)stage,
-                               .stream = STREAM_COMPUTE,
-                               .time_s = slot.backward ? times->backward_s : times->forward_s,
-                               .name = slot.backward ? "backward" : "forward"};
+        struct ll_rank_task task = {.kind = LL_TASK_WORK,
+                                    .rank = (uint32_t)stage,
+                                    .stream = STREAM_COMPUTE,
+                                    .time_s = slot.backward ? times->backward_s : times->forward_s,
+                                    .name = slot.backward ? "backward" : "forward"};
         b->last[stage] = ll_ranks_add(b->ranks, &task, b->after, received);
         send_all(b, stage, piece, &slot, b->last[stage]);
     }

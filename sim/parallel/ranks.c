@@ -13,7 +13,7 @@
 #include <stdlib.h>
 
 struct state {
-    struct ll_task task;
+    struct ll_rank_task task;
     double start_s, end_s; /* start: when all before it have ended */
     uint64_t first_edge;   /* of those that it comes after */
     uint32_t edge_count;
@@ -99,7 +99,7 @@ static bool take_stream(struct ll_ranks *ranks, struct state *state, uint32_t nu
     return done;
 }
 
-uint32_t ll_ranks_add(struct ll_ranks *ranks, const struct ll_task *task, const uint32_t *after,
+uint32_t ll_ranks_add(struct ll_ranks *ranks, const struct ll_rank_task *task, const uint32_t *after,
                       uint32_t count)
 {
     if (ranks->failed || ranks->count == LL_NO_TASK - 1 ||
@@ -124,7 +124,7 @@ struct message_key {
     uint32_t from, to;
 };
 
-static struct message_key key_of(const struct ll_task *task)
+static struct message_key key_of(const struct ll_rank_task *task)
 {
     bool sends = task->kind == LL_TASK_SEND;
     return (struct message_key){task->tag, sends ? task->rank : task->other,
@@ -203,7 +203,7 @@ static bool match_messages(struct ll_ranks *ranks, struct ll_diags *diags)
 }
 
 /* The meeting of the join's group that its rank has not come to yet; `times` counts its rank's joins. */
-static struct meeting *meeting_of(struct ll_ranks *ranks, struct ll_map *ids, const struct ll_task *task,
+static struct meeting *meeting_of(struct ll_ranks *ranks, struct ll_map *ids, const struct ll_rank_task *task,
                                   uint32_t time)
 {
     const uint64_t key[2] = {task->tag, time};
@@ -255,7 +255,7 @@ static bool match_joins(struct ll_ranks *ranks)
 static void complain_of_absence(const struct ll_ranks *ranks, const struct meeting *meeting,
                                 struct ll_diags *diags)
 {
-    const struct ll_task *task = &ranks->states[meeting->first].task;
+    const struct ll_rank_task *task = &ranks->states[meeting->first].task;
     if (meeting->come < meeting->expected)
         ll_complain(diags, (struct ll_place){0},
                     "rank %" PRIu32 ": `%.100s` is waited for by %" PRIu32 " of the %" PRIu32
@@ -399,7 +399,7 @@ static void complain_of_deadlock(const struct ll_ranks *ranks, struct ll_diags *
     uint32_t first = task;
     for (uint32_t told = 0; told < MOST_TOLD; told++) {
         uint32_t obstacle = obstacle_of(ranks, task);
-        const struct ll_task *a = &ranks->states[task].task, *b = &ranks->states[obstacle].task;
+        const struct ll_rank_task *a = &ranks->states[task].task, *b = &ranks->states[obstacle].task;
         ll_complain(diags, (struct ll_place){0},
                     "deadlock: rank %" PRIu32 ": `%.100s` waits for `%.100s` of rank %" PRIu32, a->rank,
                     a->name, b->name, b->rank);

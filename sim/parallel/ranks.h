@@ -26,10 +26,10 @@
 #define LL_NO_TASK UINT32_MAX
 #define LL_NO_STREAM UINT32_MAX /* beside all streams */
 
-enum ll_task_kind { LL_TASK_WORK, LL_TASK_SEND, LL_TASK_RECEIVE, LL_TASK_JOIN };
+enum ll_rank_task_kind { LL_TASK_WORK, LL_TASK_SEND, LL_TASK_RECEIVE, LL_TASK_JOIN };
 
-struct ll_task {
-    enum ll_task_kind kind;
+struct ll_rank_task {
+    enum ll_rank_task_kind kind;
     uint32_t rank, stream;
     double time_s;    /* of a receive: not looked at */
     uint32_t other;   /* of messages: the rank at the other end. Of a join: how many members its group has */
@@ -46,7 +46,7 @@ void ll_ranks_free(struct ll_ranks *ranks);
 /* One more task of its rank, after `count` others of that rank, all added before (LL_NO_TASK among them
  * stands for none). Its number, from 0 in the order of adding; LL_NO_TASK when memory ran out: ll_ranks_run
  * says so. */
-uint32_t ll_ranks_add(struct ll_ranks *ranks, const struct ll_task *task, const uint32_t *after,
+uint32_t ll_ranks_add(struct ll_ranks *ranks, const struct ll_rank_task *task, const uint32_t *after,
                       uint32_t count);
 
 /* Finds when every task starts and ends. False after complaints, or without any when memory ran out. Once. */

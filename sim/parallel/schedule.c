@@ -23,7 +23,7 @@ static uint64_t passes(const struct ll_pipeline_shape *shape)
     return shape->micro_batches * shape->chunks;
 }
 
-uint64_t ll_slot_count(const struct ll_pipeline_shape *shape)
+uint64_t ll_schedule_slot_count(const struct ll_pipeline_shape *shape)
 {
     return 2 * passes(shape);
 }
@@ -45,18 +45,18 @@ static uint64_t warm_up(const struct ll_pipeline_shape *shape, uint64_t stage)
 }
 
 /* The k-th pass of a direction: the chunks in turn, each for as many micro-batches as there are stages. */
-static struct ll_slot pass(const struct ll_pipeline_shape *shape, uint64_t k, bool backward)
+static struct ll_schedule_slot pass(const struct ll_pipeline_shape *shape, uint64_t k, bool backward)
 {
     if (shape->schedule != LL_SCHEDULE_INTERLEAVED)
-        return (struct ll_slot){.backward = backward, .micro_batch = k};
+        return (struct ll_schedule_slot){.backward = backward, .micro_batch = k};
     uint64_t group = k / (shape->stages * shape->chunks), within = k % (shape->stages * shape->chunks);
     uint64_t chunk = within / shape->stages;
-    return (struct ll_slot){.backward = backward,
-                            .chunk = backward ? shape->chunks - 1 - chunk : chunk,
-                            .micro_batch = group * shape->stages + within % shape->stages};
+    return (struct ll_schedule_slot){.backward = backward,
+                                     .chunk = backward ? shape->chunks - 1 - chunk : chunk,
+                                     .micro_batch = group * shape->stages + within % shape->stages};
 }
 
-struct ll_slot ll_slot_at(const struct ll_pipeline_shape *shape, uint64_t stage, uint64_t i)
+struct ll_schedule_slot ll_schedule_slot_at(const struct ll_pipeline_shape *shape, uint64_t stage, uint64_t i)
 {
     uint64_t ahead = warm_up(shape, stage), all = passes(shape);
     assert(stage < shape->stages && i < 2 * all);

@@ -21,14 +21,15 @@ struct ll_pipeline_shape {
     uint64_t micro_batches;  /* at least 1; interleaved: a multiple of the stages */
 };
 
-struct ll_slot {
+struct ll_schedule_slot {
     bool backward;
     uint64_t chunk, micro_batch;
 };
 
 /* How many slots each stage has, and the i-th of them on a stage. */
-uint64_t ll_slot_count(const struct ll_pipeline_shape *shape);
-struct ll_slot ll_slot_at(const struct ll_pipeline_shape *shape, uint64_t stage, uint64_t i);
+uint64_t ll_schedule_slot_count(const struct ll_pipeline_shape *shape);
+struct ll_schedule_slot ll_schedule_slot_at(const struct ll_pipeline_shape *shape, uint64_t stage,
+                                            uint64_t i);
 
 /* How many micro-batches of a chunk are on a stage at once at most: they have gone forward and not back. Sum
  * over the chunks. */

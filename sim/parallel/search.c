@@ -34,7 +34,7 @@ struct searching {
     struct ll_trace *thin;  /* with fewer of the layers that are alike; NULL: none could be left out */
     uint32_t thinned, like; /* so many were, which did what layer `like` does */
     const struct ll_machine *machine;
-    const struct ll_search *search;
+    const struct ll_plan_search *search;
     struct ll_remembered *remembered;
     struct ll_exchanges *exchanges;
     struct ll_search_result *result;
@@ -529,7 +529,7 @@ static void simulate_best(struct searching *s)
 }
 
 static bool check(const struct ll_trace *trace, const struct ll_machine *machine,
-                  const struct ll_search *search, struct ll_diags *diags)
+                  const struct ll_plan_search *search, struct ll_diags *diags)
 {
     struct ll_place place = {.file = ll_trace_fact(trace, "model")};
     if (ll_trace_batch(trace) == 0)
@@ -542,7 +542,7 @@ static bool check(const struct ll_trace *trace, const struct ll_machine *machine
 }
 
 const struct ll_search_result *ll_search_plans(const struct ll_trace *trace, const struct ll_machine *machine,
-                                               const struct ll_search *search, struct ll_arena *arena,
+                                               const struct ll_plan_search *search, struct ll_arena *arena,
                                                struct ll_diags *diags)
 {
     uint64_t layers = trace->op_count + 1;

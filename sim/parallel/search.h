@@ -18,7 +18,7 @@
 
 #include "sim/parallel/step.h"
 
-struct ll_search {
+struct ll_plan_search {
     uint64_t devices;   /* all of them are used */
     uint64_t batch;     /* samples a step */
     uint64_t simulated; /* so many of the best are simulated */
@@ -46,7 +46,7 @@ enum { LL_MOST_FOUND = 1000 };
 
 /* NULL after complaints, or without any when memory ran out. Lives in the arena. */
 const struct ll_search_result *ll_search_plans(const struct ll_trace *trace, const struct ll_machine *machine,
-                                               const struct ll_search *search, struct ll_arena *arena,
+                                               const struct ll_plan_search *search, struct ll_arena *arena,
                                                struct ll_diags *diags);
 
 #endif

@@ -162,7 +162,7 @@ static bool add_piece(struct chain chain, uint32_t piece)
             spread->program_of[piece] = i;
             return true;
         }
-    struct ll_program *program = &spread->programs[spread->program_count];
+    struct ll_device_program *program = &spread->programs[spread->program_count];
     program->trace = chain.last;
     program->prepared = ll_prepare(chain.last, &spread->arena, chain.diags);
     spread->program_of[piece] = spread->program_count++;

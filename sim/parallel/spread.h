@@ -11,7 +11,7 @@
 #include "sim/parallel/plan_file.h"
 #include "sim/replay/replay.h"
 
-struct ll_program {
+struct ll_device_program {
     const struct ll_trace *trace;
     const struct ll_prepared *prepared;
 };
@@ -22,7 +22,7 @@ struct ll_spread {
     struct ll_arena arena;
     struct ll_parallel plan;
     struct ll_plan_sizes sizes;
-    struct ll_program *programs; /* that differ */
+    struct ll_device_program *programs; /* that differ */
     uint32_t program_count;
     uint32_t *program_of; /* by piece: piece i is on stage i modulo plan.pipeline */
     uint32_t piece_count;

@@ -9,7 +9,7 @@
 #include <math.h>
 #include <stdlib.h>
 
-const char *ll_traffic_name(enum ll_traffic traffic)
+const char *ll_traffic_name(enum ll_traffic_kind traffic)
 {
     static const char *const names[LL_TRAFFIC_COUNT] = {
 #define X(word, name, help) name,
@@ -23,8 +23,8 @@ const char *ll_traffic_name(enum ll_traffic traffic)
 struct measured {
     const struct ll_result *again, *once; /* with a micro-batch; with what a step has besides */
     double forward_s;                     /* of `again` */
-    double added_bytes,
-        added_s; /* gradients are read and written to be added to those of the micro-batch before */
+    /* Gradients are read and written to be added to those of the micro-batch before. */
+    double added_bytes, added_s;
 };
 
 struct run {
@@ -43,7 +43,7 @@ struct run {
 
 /* --- what an exchange is for --- */
 
-static enum ll_traffic traffic_of(const struct ll_parallel *plan, const struct ll_form *form)
+static enum ll_traffic_kind traffic_of(const struct ll_parallel *plan, const struct ll_form *form)
 {
     const struct ll_op_view *view = &form->view;
     if (view->kind == LL_OP_SEND || view->kind == LL_OP_RECEIVE)
@@ -70,14 +70,16 @@ static bool is_once(const struct ll_form *form)
  * them. */
 static bool is_idle(const struct run *run, const struct ll_form *form, bool again)
 {
-    enum ll_traffic traffic = is_exchange(form) ? traffic_of(&run->spread->plan, form) : LL_TRAFFIC_COUNT;
+    enum ll_traffic_kind traffic =
+        is_exchange(form) ? traffic_of(&run->spread->plan, form) : LL_TRAFFIC_COUNT;
     bool handed_on = traffic == LL_TRAFFIC_PIPELINE && run->spread->piece_count > 1;
     return handed_on || (again && is_once(form));
 }
 
 /* --- replays --- */
 
-static const struct ll_result *replay(const struct run *run, const struct ll_program *program, bool again)
+static const struct ll_result *replay(const struct run *run, const struct ll_device_program *program,
+                                      bool again)
 {
     struct ll_arena scratch = {0};
     uint64_t count = program->trace->form_count, idle_count = 0;
@@ -113,7 +115,7 @@ static double forward_s(const struct ll_result *result)
 }
 
 /* What adding up gradients takes, where there are several micro-batches. False when memory ran out. */
-static bool add_up(const struct run *run, const struct ll_program *program, struct measured *measured)
+static bool add_up(const struct run *run, const struct ll_device_program *program, struct measured *measured)
 {
     uint64_t bytes;
     if (run->spread->sizes.micro_batches < 2)
@@ -296,7 +298,8 @@ static bool stage_memory(const struct run *run, uint64_t stage, const struct ll_
     const struct ll_piece_memory **pieces = ll_alloc(&scratch, shape.chunks, sizeof *pieces);
     bool done = memory && pieces;
     for (uint64_t c = 0; done && c < shape.chunks; c++) {
-        const struct ll_program *program = &spread->programs[spread->program_of[c * shape.stages + stage]];
+        const struct ll_device_program *program =
+            &spread->programs[spread->program_of[c * shape.stages + stage]];
         done = ll_piece_memory(program->trace, shape.micro_batches > 1, &memory[c]);
         pieces[c] = &memory[c];
     }

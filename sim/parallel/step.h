@@ -23,7 +23,7 @@
     X(DATA, "data", "replicas exchange gradients and weights")                                               \
     X(EXPERT, "expert", "samples go to their experts and back")
 
-enum ll_traffic {
+enum ll_traffic_kind {
 #define X(word, name, help) LL_TRAFFIC_##word,
     LL_TRAFFIC_LIST(X)
 #undef X
@@ -31,7 +31,7 @@ enum ll_traffic {
 };
 
 /* As in the list; static storage. */
-const char *ll_traffic_name(enum ll_traffic traffic);
+const char *ll_traffic_name(enum ll_traffic_kind traffic);
 
 /* A device of a stage. */
 struct ll_stage_use {
@@ -57,8 +57,8 @@ struct ll_parallel_result {
     struct ll_energy_parts energy;     /* its parts */
     const struct ll_stage_use *stages; /* spread->plan.pipeline of them */
     uint64_t slowest, fullest;         /* stages: that work longest, that need most memory */
-    const struct ll_result
-        *result; /* of a device of the slowest stage over the whole step: its time_s is step_s */
+    /* Of a device of the slowest stage over the whole step: its time_s is step_s. */
+    const struct ll_result *result;
 };
 
 /* NULL after complaints, or without any when memory ran out. Lives in the arena, but for the spread and the

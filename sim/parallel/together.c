@@ -55,7 +55,7 @@ static uint32_t stream_of(const struct building *b, uint32_t seq)
 }
 
 /* What an exchange waits for beside its own rank. */
-static void meet_others(const struct building *b, uint32_t seq, struct ll_task *task)
+static void meet_others(const struct building *b, uint32_t seq, struct ll_rank_task *task)
 {
     const struct ll_op_view *view = &form_of(b, seq)->view;
     uint32_t form = b->prepared->trace->ops[seq].form;
@@ -77,11 +77,11 @@ static bool add_op(struct building *b, uint32_t seq)
     const struct ll_deps *deps = b->prepared->deps;
     const struct ll_trace *trace = b->prepared->trace;
     uint32_t first = b->prepared->first_op, count = 0;
-    struct ll_task task = {.kind = LL_TASK_WORK,
-                           .rank = trace->ops[seq].thread,
-                           .stream = stream_of(b, seq),
-                           .time_s = b->plain->ops[seq - first].time_s,
-                           .name = trace->strings[form_of(b, seq)->scope]};
+    struct ll_rank_task task = {.kind = LL_TASK_WORK,
+                                .rank = trace->ops[seq].thread,
+                                .stream = stream_of(b, seq),
+                                .time_s = b->plain->ops[seq - first].time_s,
+                                .name = trace->strings[form_of(b, seq)->scope]};
     if (!ll_grow((void **)&b->after, &b->after_capacity, deps->first[seq + 1] - deps->first[seq] + 1,
                  sizeof *b->after))
         return false;

@@ -147,8 +147,8 @@ const struct ll_result *ll_replay_remembering(const struct ll_prepared *prepared
 /* What several replays on one machine share. */
 struct ll_among {
     struct ll_exchanges *exchanges; /* NULL where prices are given */
-    const struct ll_price
-        *prices;          /* by form, of exchanges, as a result has them; NULL: exchanges are asked */
+    /* By form, of exchanges, as a result has them; NULL: exchanges are asked. */
+    const struct ll_price *prices;
     struct ll_memo *memo; /* turned to the machine */
     const bool *idle;     /* by form: as if such ops were not there but for what waits for what; NULL: none */
 };

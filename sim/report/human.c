@@ -83,21 +83,26 @@ void ll_bar(struct ll_str *out, double fraction, unsigned width)
     ll_str_add(out, "]");
 }
 
-void ll_wrap(struct ll_str *out, const char *text, unsigned width)
+void ll_wrap_behind(struct ll_str *out, size_t characters, const char *text, unsigned indent, unsigned width)
 {
-    size_t column = 0;
     for (const char *word = text; *word;) {
         size_t length = strcspn(word, " ");
-        if (column && column + 1 + length > width) {
+        if (characters > indent && characters + 1 + length > width) {
             ll_str_add(out, "\n");
-            column = 0;
+            characters = 0;
         }
-        ll_str_add(out, column ? " " : "  ");
+        int gap = characters ? 1 : (int)indent;
+        ll_str_addf(out, "%*s", gap, "");
         ll_str_add_bytes(out, word, length);
-        column += length + (column ? 1 : 2);
+        characters += (size_t)gap + length;
         word += length + (word[length] == ' ');
     }
     ll_str_add(out, "\n");
+}
+
+void ll_wrap(struct ll_str *out, const char *text, unsigned width)
+{
+    ll_wrap_behind(out, 0, text, 2, width);
 }
 
 void ll_end_line(struct ll_str *line, unsigned width, struct ll_str *out)

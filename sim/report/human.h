@@ -28,7 +28,11 @@ const char *ll_grouped(struct ll_human *human, unsigned long long count);
 /* A bar of `width` characters between brackets, the given fraction of it filled: "[####----]". */
 void ll_bar(struct ll_str *out, double fraction, unsigned width);
 
-/* Text as lines that begin with two spaces and break at spaces before the width. */
+/* Text as lines that begin with `indent` spaces and break at spaces before the width. The first one goes on
+ * where a line ended that has so many characters already, 0 for none. */
+void ll_wrap_behind(struct ll_str *out, size_t characters, const char *text, unsigned indent, unsigned width);
+
+/* The same from the start of a line, indented by two. */
 void ll_wrap(struct ll_str *out, const char *text, unsigned width);
 
 /* Adds a line broken like that, and releases it. */

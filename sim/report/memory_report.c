@@ -103,7 +103,7 @@ static void course_json(const struct ll_memory_report *report, struct ll_json *j
     ll_json_key(json, "over_time");
     ll_json_open_list(json);
     for (uint32_t i = 0; i < report->course->count; i++) {
-        const struct ll_held *held = &report->course->at[i];
+        const struct ll_memory_held *held = &report->course->at[i];
         ll_json_open_object(json);
         ll_json_put_count(json, "seq", held->op);
         ll_json_put_count(json, "bytes", held->bytes);
@@ -294,7 +294,7 @@ void ll_memory_text(const struct ll_memory_report *report, unsigned width, struc
 
 /* The figure: each class on top of those before it. */
 
-static bool draw(const struct ll_memory_report *report, struct ll_box box, struct ll_svg *svg)
+static bool draw(const struct ll_memory_report *report, struct ll_rect box, struct ll_svg *svg)
 {
     size_t points = report->course->count, used = 0;
     double *x = malloc((points * (LL_MEMORY_COUNT + 1) + 1) * sizeof *x);

@@ -14,7 +14,7 @@ static void exposed_json(const struct ll_parallel_result *p, struct ll_json *jso
     ll_json_key(json, "exposed_s");
     ll_json_open_object(json);
     for (int i = 0; i < LL_TRAFFIC_COUNT; i++)
-        ll_json_put_number(json, ll_traffic_name((enum ll_traffic)i), p->exposed_s[i]);
+        ll_json_put_number(json, ll_traffic_name((enum ll_traffic_kind)i), p->exposed_s[i]);
     ll_json_close_object(json);
 }
 
@@ -86,7 +86,7 @@ static void waits(const struct ll_parallel_result *p, unsigned width, struct ll_
         if (p->exposed_s[i] > 0)
             ll_str_addf(&line, "%s %s for %s",
                         some++ ? "," : "exposed communication:", ll_si(&human, p->exposed_s[i], "s"),
-                        ll_traffic_name((enum ll_traffic)i));
+                        ll_traffic_name((enum ll_traffic_kind)i));
     if (some == 0)
         ll_str_add(&line, "no communication is exposed");
     if (p->spread->plan.pipeline > 1)

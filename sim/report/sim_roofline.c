@@ -161,7 +161,7 @@ static bool make_units(struct drawing *d)
 }
 
 static bool draw(const struct ll_report *report, struct ll_arena *arena, struct ll_svg *svg,
-                 struct ll_box box)
+                 struct ll_rect box)
 {
     struct drawing *d = ll_alloc(arena, 1, sizeof *d);
     struct ll_human time, share;

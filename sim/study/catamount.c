@@ -53,19 +53,19 @@ const struct ll_catamount_law ll_catamount_laws[LL_CATAMOUNT_DOMAIN_COUNT] = {
     [LL_IMAGE_DOMAIN] = {0.194, 0.05, 1.3e6, 15, -0.309, -0.309, 2e-2, 0.57, 81, 12, 732},
 };
 
-void ll_catamount_plan(struct ll_plan *plan)
+void ll_catamount_plan(struct ll_study_plan *plan)
 {
     for (size_t i = 0; i < LL_CATAMOUNT_SIZES; i++) {
         const struct ll_catamount_domain_row *domain = &ll_catamount_domains[ll_catamount_sizes[i].domain];
-        ll_plan_recording(plan,
-                          &(struct ll_recording){.row = domain->name,
-                                                 .variant = ll_catamount_sizes[i].value,
-                                                 .model = domain->model,
-                                                 .settings = {{domain->setting, ll_catamount_sizes[i].value}},
-                                                 .train = true,
-                                                 .dry_run = true,
-                                                 .batch = domain->batch,
-                                                 .steps = 1});
+        ll_study_plan_recording(
+            plan, &(struct ll_recording){.row = domain->name,
+                                         .variant = ll_catamount_sizes[i].value,
+                                         .model = domain->model,
+                                         .settings = {{domain->setting, ll_catamount_sizes[i].value}},
+                                         .train = true,
+                                         .dry_run = true,
+                                         .batch = domain->batch,
+                                         .steps = 1});
     }
 }
 

@@ -49,7 +49,7 @@ enum { LL_CATAMOUNT_SIZES = 29 };
 extern const struct ll_catamount_size ll_catamount_sizes[LL_CATAMOUNT_SIZES];
 
 /* Adds dry recordings of all of them. */
-void ll_catamount_plan(struct ll_plan *plan);
+void ll_catamount_plan(struct ll_study_plan *plan);
 
 /* The same of our recording; all NaN where there is none. */
 struct ll_catamount_size ll_catamount_found(const struct ll_evidence *evidence, size_t i);

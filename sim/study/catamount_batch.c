@@ -38,18 +38,18 @@ static const char *variant_of(struct ll_arena *arena, size_t i)
     return name ? name : "";
 }
 
-static void plan(struct ll_plan *plan)
+static void plan(struct ll_study_plan *plan)
 {
-    ll_plan_target(plan, &(struct ll_target){.name = MACHINE, .machine = "catamount"});
+    ll_study_plan_target(plan, &(struct ll_target){.name = MACHINE, .machine = "catamount"});
     for (size_t i = 0; i < POINTS; i++)
-        ll_plan_recording(plan, &(struct ll_recording){.row = WORKLOAD,
-                                                       .variant = variant_of(&plan->arena, i),
-                                                       .model = "word_lm",
-                                                       .settings = {{"hidden", "38100"}},
-                                                       .train = true,
-                                                       .dry_run = true,
-                                                       .batch = points[i].batch,
-                                                       .steps = 1});
+        ll_study_plan_recording(plan, &(struct ll_recording){.row = WORKLOAD,
+                                                             .variant = variant_of(&plan->arena, i),
+                                                             .model = "word_lm",
+                                                             .settings = {{"hidden", "38100"}},
+                                                             .train = true,
+                                                             .dry_run = true,
+                                                             .batch = points[i].batch,
+                                                             .steps = 1});
 }
 
 struct curves {
@@ -74,7 +74,7 @@ static struct curves measure(const struct ll_evidence *evidence, struct ll_catam
 
 static void tabulate(const struct curves *c, struct ll_outcome *outcome)
 {
-    static const struct ll_column columns[] = {
+    static const struct ll_outcome_column columns[] = {
         {"batch", 0},      {"FLOP a byte", 3}, {"figure", 3},       {"off (%)", 2},
         {"s a sample", 4}, {"figure (s)", 4},  {"off (%) of s", 2}, {"under one roof (s)", 4}};
     struct ll_sheet *sheet =
@@ -91,7 +91,7 @@ static void tabulate(const struct curves *c, struct ll_outcome *outcome)
     }
 }
 
-static void draw_panel(struct ll_svg *svg, struct ll_box box, const char *y_label, const struct curves *c,
+static void draw_panel(struct ll_svg *svg, struct ll_rect box, const char *y_label, const struct curves *c,
                        const double *ours, const double *figure)
 {
     const struct ll_curve curves[] = {{"here", c->batches, ours, POINTS},
@@ -146,17 +146,17 @@ static void judge(const struct ll_evidence *evidence, struct ll_outcome *outcome
         intensity_off = intensity > intensity_off || isnan(intensity) ? intensity : intensity_off;
         time_off = time > time_off || isnan(time) ? time : time_off;
     }
-    ll_at_most(outcome, (struct ll_measure){intensity_off, 2, " %"}, 3,
+    ll_at_most(outcome, (struct ll_measured_value){intensity_off, 2, " %"}, 3,
                "operational intensity is at most so far from the figure at all batches");
-    ll_at_most(outcome, (struct ll_measure){time_off, 2, " %"}, 3,
+    ll_at_most(outcome, (struct ll_measured_value){time_off, 2, " %"}, 3,
                "time of a sample is at most so far from the figure at all batches");
-    ll_between(outcome, (struct ll_measure){first_batch(&c, c.intensities, ridge, true), 0, ""}, 80, 80,
-               "smallest batch whose intensity reaches the ridge of what is achievable");
-    ll_between(
-        outcome,
-        (struct ll_measure){first_batch(&c, c.times_s, good_enough * c.times_s[POINTS - 1], false), 0, ""},
-        128, 128,
-        "smallest batch in which a sample takes at most 1.35 of the least time: the paper's choice");
+    ll_between(outcome, (struct ll_measured_value){first_batch(&c, c.intensities, ridge, true), 0, ""}, 80,
+               80, "smallest batch whose intensity reaches the ridge of what is achievable");
+    ll_between(outcome,
+               (struct ll_measured_value){
+                   first_batch(&c, c.times_s, good_enough * c.times_s[POINTS - 1], false), 0, ""},
+               128, 128,
+               "smallest batch in which a sample takes at most 1.35 of the least time: the paper's choice");
     ll_inform(outcome, "1.50 of the least time: a third of the rate is lost", "40 %",
               "what the ridge's batch loses, by the figure itself");
     ll_inform(outcome, "76 %", "79 %", "share of the least time's rate at batch 128, by the figure itself");

@@ -132,9 +132,9 @@ static void draw(const struct growth *growth, const struct figure *figure, struc
 
 static void tabulate(const struct growth *growth, const struct figure *figure, struct ll_outcome *outcome)
 {
-    const struct ll_column columns[] = {{"domain", LL_TEXT_COLUMN}, {"size", LL_TEXT_COLUMN},
-                                        {"parameters", 0},          {figure->y_label, 3},
-                                        {"Catamount", 3},           {"off (%)", 4}};
+    const struct ll_outcome_column columns[] = {{"domain", LL_TEXT_COLUMN}, {"size", LL_TEXT_COLUMN},
+                                                {"parameters", 0},          {figure->y_label, 3},
+                                                {"Catamount", 3},           {"off (%)", 4}};
     struct ll_sheet *sheet = ll_sheet_new(outcome, NULL, figure->title, columns, 6);
     for (size_t i = 0; i < SIZES; i++) {
         const struct ll_catamount_size *found = &growth->found[i];
@@ -167,7 +167,7 @@ static void compare(const struct growth *growth, const struct figure *figure, st
     tabulate(growth, figure, outcome);
     draw(growth, figure, outcome);
     for (unsigned d = 0; d < DOMAINS; d++)
-        ll_at_most(outcome, (struct ll_measure){farthest(growth, d, figure->of), 3, " %"},
+        ll_at_most(outcome, (struct ll_measured_value){farthest(growth, d, figure->of), 3, " %"},
                    figure->most_percent, "%s: at most so far from what Catamount counts, at all sizes",
                    ll_catamount_domains[d].name);
 }
@@ -223,9 +223,9 @@ static void judge_C7(const struct ll_evidence *evidence, struct ll_outcome *outc
     for (unsigned d = 0; d < LL_IMAGE_DOMAIN; d++) {
         const size_t count = points_of(&growth, d, figure.of, x, y);
         const char *name = ll_catamount_domains[d].name;
-        ll_between(outcome, (struct ll_measure){median_off(x, y, count, figure7[d]), 2, " %"}, -10, 10,
+        ll_between(outcome, (struct ll_measured_value){median_off(x, y, count, figure7[d]), 2, " %"}, -10, 10,
                    "%s: median distance from the figure's points above 30 million parameters", name);
-        ll_at_least(outcome, (struct ll_measure){straightness(x, y, count), 5, ""}, 0.999,
+        ll_at_least(outcome, (struct ll_measured_value){straightness(x, y, count), 5, ""}, 0.999,
                     "%s: FLOPs grow linearly with parameters", name);
     }
 }
@@ -252,14 +252,14 @@ static void judge_C9(const struct ll_evidence *evidence, struct ll_outcome *outc
     for (unsigned d = 0; d < LL_IMAGE_DOMAIN; d++) {
         const size_t count = points_of(&growth, d, figure.of, x, y);
         ll_at_least(
-            outcome, (struct ll_measure){images[DEPTH_34] / interpolated(x, y, count, 33e6), 2, ""}, 2,
+            outcome, (struct ll_measured_value){images[DEPTH_34] / interpolated(x, y, count, 33e6), 2, ""}, 2,
             "%s: the residual network of 34 layers does so many times as much with a byte as one of 33 "
             "million parameters",
             ll_catamount_domains[d].name);
     }
     for (unsigned d = 0; d < LL_IMAGE_DOMAIN; d++) {
         const size_t count = points_of(&growth, d, figure.of, x, y);
-        ll_at_most(outcome, (struct ll_measure){y[count - 1] / y[count - 2], 3, ""},
+        ll_at_most(outcome, (struct ll_measured_value){y[count - 1] / y[count - 2], 3, ""},
                    pow(x[count - 1] / x[count - 2], 0.25), "%s: intensity levels off",
                    ll_catamount_domains[d].name);
     }

@@ -41,14 +41,14 @@ static double error_at(enum ll_catamount_domain domain, double samples)
 
 static void tabulate(struct ll_outcome *outcome)
 {
-    static const struct ll_column columns[] = {{"domain", LL_TEXT_COLUMN},
-                                               {"error of a guess", 3},
-                                               {"of now", 3},
-                                               {"of the goal", 3},
-                                               {"better than a guess from (samples)", 0},
-                                               {"now (samples)", 0},
-                                               {"goal (samples)", 0},
-                                               {"data for half the error", 1}};
+    static const struct ll_outcome_column columns[] = {{"domain", LL_TEXT_COLUMN},
+                                                       {"error of a guess", 3},
+                                                       {"of now", 3},
+                                                       {"of the goal", 3},
+                                                       {"better than a guess from (samples)", 0},
+                                                       {"now (samples)", 0},
+                                                       {"goal (samples)", 0},
+                                                       {"data for half the error", 1}};
     struct ll_sheet *sheet =
         ll_sheet_new(outcome, NULL, "Where the regions of learning curves meet.", columns, 8);
     for (unsigned d = 0; d < DOMAINS; d++) {
@@ -120,6 +120,6 @@ const struct ll_study ll_study_C6 = {
     .paper = "Catamount, figure 6",
     .title = "Learning curves",
     .doc = "Error over training data: a guess while there is little, a power law, what cannot be learned.",
-    .plan = ll_plan_nothing,
+    .plan = ll_study_plan_nothing,
     .judge = judge,
 };

@@ -17,11 +17,11 @@ static double data_scale(const struct ll_catamount_law *law, double exponent)
 
 static void tabulate_laws(struct ll_outcome *outcome)
 {
-    static const struct ll_column columns[] = {{"domain", LL_TEXT_COLUMN},
-                                               {"data scale", 1},
-                                               {"published", 0},
-                                               {"model scale", 2},
-                                               {"published ", 1}};
+    static const struct ll_outcome_column columns[] = {{"domain", LL_TEXT_COLUMN},
+                                                       {"data scale", 1},
+                                                       {"published", 0},
+                                                       {"model scale", 2},
+                                                       {"published ", 1}};
     struct ll_sheet *sheet =
         ll_sheet_new(outcome, NULL, "Data and model scales from the printed exponents.", columns, 5);
     for (unsigned d = 0; d < DOMAINS; d++) {
@@ -43,10 +43,10 @@ static void judge_laws(const struct ll_evidence *evidence, struct ll_outcome *ou
         const double scale = data_scale(law, law->fitting);
         if (d == LL_SPEECH_DOMAIN)
             continue;
-        ll_between(outcome, (struct ll_measure){scale, 1, ""}, law->data_scale * (1 - percent / 100),
+        ll_between(outcome, (struct ll_measured_value){scale, 1, ""}, law->data_scale * (1 - percent / 100),
                    law->data_scale * (1 + percent / 100), "%s: data scale with the exponent %.3f",
                    ll_catamount_domains[d].name, law->fitting);
-        ll_between(outcome, (struct ll_measure){pow(law->data_scale, law->beta_p), 2, ""},
+        ll_between(outcome, (struct ll_measured_value){pow(law->data_scale, law->beta_p), 2, ""},
                    law->model_scale * 0.95, law->model_scale * 1.05, "%s: model scale",
                    ll_catamount_domains[d].name);
     }
@@ -57,8 +57,8 @@ static void judge_laws(const struct ll_evidence *evidence, struct ll_outcome *ou
 
 /* Table 2: coefficients a sample; table 3: settings and results. */
 static const struct asymptote {
-    double gamma, lambda, mu, delta, low,
-        high; /* low and high: the denominators lambda / gamma, mu / gamma */
+    /* Low and high: the denominators lambda / gamma, mu / gamma. */
+    double gamma, lambda, mu, delta, low, high;
 } asymptotes[DOMAINS] = {
     [LL_WORD_DOMAIN] = {481, 1755, 30784, 11.94, 3.65, 64},
     [LL_CHAR_DOMAIN] = {900, 3510, 102980, 12.47, 3.9, 114},
@@ -89,12 +89,13 @@ static const struct probe {
 };
 enum { PROBES = sizeof probes / sizeof *probes };
 
-static void plan_probes(struct ll_plan *plan)
+static void plan_probes(struct ll_study_plan *plan)
 {
     for (size_t i = 0; i < 2 * PROBES; i++) {
         const struct probe *probe = &probes[i / 2];
         const struct ll_catamount_domain_row *domain = &ll_catamount_domains[probe->domain];
-        ll_plan_recording(plan, &(struct ll_recording){.row = domain->name,
+        ll_study_plan_recording(plan,
+                                &(struct ll_recording){.row = domain->name,
                                                        .variant = probe->variants[i % 2],
                                                        .model = domain->model,
                                                        .settings = {probe->settings[0], probe->settings[1]},
@@ -126,13 +127,13 @@ static struct asymptote fitted(const struct ll_evidence *evidence, const struct 
 static void within(struct ll_outcome *outcome, double found, double published, double percent,
                    const char *name, const char *what)
 {
-    ll_between(outcome, (struct ll_measure){found, 1, ""}, published * (1 - percent / 100),
+    ll_between(outcome, (struct ll_measured_value){found, 1, ""}, published * (1 - percent / 100),
                published * (1 + percent / 100), "%s: %s", name, what);
 }
 
 static void judge_asymptotes(const struct ll_evidence *evidence, struct ll_outcome *outcome)
 {
-    static const struct ll_column columns[] = {
+    static const struct ll_outcome_column columns[] = {
         {"domain", LL_TEXT_COLUMN}, {"gamma", 1}, {"published", 1},  {"lambda", 0},
         {"published ", 1},          {"mu", 0},    {"published  ", 0}};
     struct ll_sheet *sheet =
@@ -152,10 +153,10 @@ static void judge_asymptotes(const struct ll_evidence *evidence, struct ll_outco
     }
     for (unsigned d = 0; d < DOMAINS; d++) {
         const struct asymptote *a = &asymptotes[d];
-        ll_between(outcome, (struct ll_measure){a->lambda / a->gamma / a->low, 4, ""}, 0.986, 1.014,
+        ll_between(outcome, (struct ll_measured_value){a->lambda / a->gamma / a->low, 4, ""}, 0.986, 1.014,
                    "%s: lambda / gamma over what the column of intensities prints",
                    ll_catamount_domains[d].name);
-        ll_between(outcome, (struct ll_measure){a->mu / a->gamma / a->high, 4, ""}, 0.993, 1.007,
+        ll_between(outcome, (struct ll_measured_value){a->mu / a->gamma / a->high, 4, ""}, 0.993, 1.007,
                    "%s: mu / gamma over what it prints", ll_catamount_domains[d].name);
     }
     ll_inform(
@@ -165,16 +166,16 @@ static void judge_asymptotes(const struct ll_evidence *evidence, struct ll_outco
     ll_inform(outcome, "27 words", "not printed", "NMT: the sentence that gamma belongs to; table 3 has 50");
 }
 
-static void plan_machine(struct ll_plan *plan)
+static void plan_machine(struct ll_study_plan *plan)
 {
-    ll_plan_target(plan, &(struct ll_target){.name = "target accelerator", .machine = "catamount"});
+    ll_study_plan_target(plan, &(struct ll_target){.name = "target accelerator", .machine = "catamount"});
 }
 
 static void judge_frontiers(const struct ll_evidence *evidence, struct ll_outcome *outcome)
 {
-    static const struct ll_column columns[] = {{"domain", LL_TEXT_COLUMN}, {"TFLOP a step", 1},
-                                               {"published", 1},           {"time (s)", 3},
-                                               {"published (s)", 1},       {"bytes' time (s)", 2}};
+    static const struct ll_outcome_column columns[] = {{"domain", LL_TEXT_COLUMN}, {"TFLOP a step", 1},
+                                                       {"published", 1},           {"time (s)", 3},
+                                                       {"published (s)", 1},       {"bytes' time (s)", 2}};
     const struct ll_catamount_rates rates = ll_catamount_rates(evidence->machines[0]);
     struct ll_sheet *sheet =
         ll_sheet_new(outcome, NULL, "The frontier's networks on one accelerator.", columns, 6);
@@ -200,7 +201,7 @@ static void judge_frontiers(const struct ll_evidence *evidence, struct ll_outcom
 
 static void judge_accelerator(const struct ll_evidence *evidence, struct ll_outcome *outcome)
 {
-    static const struct ll_column columns[] = {
+    static const struct ll_outcome_column columns[] = {
         {"quantity", LL_TEXT_COLUMN}, {"machine file", 2}, {"printed", 2}};
     const struct ll_machine *machine = evidence->machines[0];
     const struct ll_catamount_rates rates = ll_catamount_rates(machine);
@@ -222,8 +223,9 @@ static void judge_accelerator(const struct ll_evidence *evidence, struct ll_outc
         ll_put_text(sheet, rows[i].name);
         ll_put_number(sheet, rows[i].found);
         ll_put_number(sheet, rows[i].printed);
-        ll_between(outcome, (struct ll_measure){rows[i].found, 4, ""}, rows[i].printed * (1 - rows[i].slack),
-                   rows[i].printed * (1 + rows[i].slack), "%s, as printed", rows[i].name);
+        ll_between(outcome, (struct ll_measured_value){rows[i].found, 4, ""},
+                   rows[i].printed * (1 - rows[i].slack), rows[i].printed * (1 + rows[i].slack),
+                   "%s, as printed", rows[i].name);
     }
     ll_inform(outcome, "17.45 and 19.94", "17.4 and 19.9", "both ridges, rounded down in the text");
 }
@@ -234,7 +236,7 @@ const struct ll_study ll_study_CT1 = {
     .title = "Data and models at the frontier",
     .doc = "How much more data and how much larger models the desired accuracy needs, by power laws of "
            "learning.",
-    .plan = ll_plan_nothing,
+    .plan = ll_study_plan_nothing,
     .judge = judge_laws,
 };
 

@@ -29,20 +29,20 @@ static const struct point {
 };
 enum { POINTS = sizeof points / sizeof *points };
 
-static void plan(struct ll_plan *plan)
+static void plan(struct ll_study_plan *plan)
 {
-    ll_plan_target(plan, &(struct ll_target){.name = MACHINE, .machine = "catamount"});
-    ll_plan_recording(plan, &(struct ll_recording){.row = WORKLOAD,
-                                                   .variant = "training",
-                                                   .model = "word_lm",
-                                                   .settings = {{"hidden", "19968"},
-                                                                {"vocabulary", "800000"},
-                                                                {"sequence", "20"},
-                                                                {"projection", "2048"}},
-                                                   .train = true,
-                                                   .dry_run = true,
-                                                   .batch = 128,
-                                                   .steps = 1});
+    ll_study_plan_target(plan, &(struct ll_target){.name = MACHINE, .machine = "catamount"});
+    ll_study_plan_recording(plan, &(struct ll_recording){.row = WORKLOAD,
+                                                         .variant = "training",
+                                                         .model = "word_lm",
+                                                         .settings = {{"hidden", "19968"},
+                                                                      {"vocabulary", "800000"},
+                                                                      {"sequence", "20"},
+                                                                      {"projection", "2048"}},
+                                                         .train = true,
+                                                         .dry_run = true,
+                                                         .batch = 128,
+                                                         .steps = 1});
 }
 
 /* What a step of one accelerator is. */
@@ -111,7 +111,7 @@ static bool measure(const struct ll_trace *trace, const struct ll_machine *machi
 static void off(struct ll_outcome *outcome, double found, double published, double percent, int decimals,
                 const char *unit, const char *claim)
 {
-    ll_between(outcome, (struct ll_measure){found, decimals, unit}, published * (1 - percent / 100),
+    ll_between(outcome, (struct ll_measured_value){found, decimals, unit}, published * (1 - percent / 100),
                published * (1 + percent / 100), "%s", claim);
 }
 
@@ -143,13 +143,14 @@ static void judge_cache(const struct ll_trace *trace, const struct single *one, 
         shares[i] = utilization(one, tiled_s(trace, one, tiles[i]));
         rising &= i == 0 || shares[i] >= shares[i - 1];
     }
-    ll_between(outcome, (struct ll_measure){utilization(one, one->sum_s), 2, " %"}, 60.3, 62.3,
+    ll_between(outcome, (struct ll_measured_value){utilization(one, one->sum_s), 2, " %"}, 60.3, 62.3,
                "share of the peak without a cache's effects, op by op");
     ll_holds(outcome, rising, rising ? "it rises" : "it does not", "it rises",
              "the share of the peak rises with the tiles that a cache holds");
-    ll_at_most(outcome, (struct ll_measure){shares[2], 1, " %"}, 46.4,
+    ll_at_most(outcome, (struct ll_measured_value){shares[2], 1, " %"}, 46.4,
                "with tiles of 60 it is below the printed 46 %%");
-    ll_at_least(outcome, (struct ll_measure){shares[3], 1, " %"}, 46.4, "with tiles of 64 it is above it");
+    ll_at_least(outcome, (struct ll_measured_value){shares[3], 1, " %"}, 46.4,
+                "with tiles of 64 it is above it");
     ll_note(outcome,
             "The paper does not say how its caches tile; its step of 17.06 s follows from 4671 days and is "
             "taken as given for several workers.");
@@ -180,9 +181,9 @@ static void draw(const struct single *one, double alone_s, struct ll_outcome *ou
 
 static void judge_workers(const struct single *one, struct ll_outcome *outcome)
 {
-    static const struct ll_column columns[] = {{"workers", 0},           {"step (s)", 3},
-                                               {"share of peak (%)", 2}, {"figure (%)", 2},
-                                               {"days an epoch", 3},     {"figure (days)", 3}};
+    static const struct ll_outcome_column columns[] = {{"workers", 0},           {"step (s)", 3},
+                                                       {"share of peak (%)", 2}, {"figure (%)", 2},
+                                                       {"days an epoch", 3},     {"figure (days)", 3}};
     struct ll_sheet *sheet = ll_sheet_new(outcome, NULL, "An epoch on several accelerators.", columns, 6);
     const double alone_s = printed_days_of_one * day_s / one->steps;
     double farthest = 0;
@@ -197,13 +198,14 @@ static void judge_workers(const struct single *one, struct ll_outcome *outcome)
         farthest = fmax(farthest, fabs(share - points[i].utilization));
     }
     draw(one, alone_s, outcome);
-    ll_at_most(outcome, (struct ll_measure){farthest, 2, " points"}, 1,
+    ll_at_most(outcome, (struct ll_measured_value){farthest, 2, " points"}, 1,
                "share of the peak is at most so far from the figure at all 16 numbers of workers");
     off(outcome, days(one, with_workers(one, alone_s, 512)) / 512, 11.1, 2, 2, " days",
         "an epoch on 512, table 5");
     off(outcome, days(one, with_workers(one, alone_s, 1024)) / 1024, 6.2, 2, 2, " days",
         "an epoch on 1024, table 5");
-    ll_between(outcome, (struct ll_measure){utilization(one, 7.2 * day_s / one->steps * 2048), 2, " %"}, 12.5,
+    ll_between(outcome,
+               (struct ll_measured_value){utilization(one, 7.2 * day_s / one->steps * 2048), 2, " %"}, 12.5,
                16.5, "share of the peak that 7.2 days on 512 groups of 4 layers mean, printed as 14.5 %%");
 }
 

@@ -6,9 +6,9 @@
 enum { COLD_STEPS = 1 };
 
 /* clang-format off */
-/* seq2seq has sentences of up to 40 and 50 words, the longest of its four lengths, which take most of the time when
- * all are trained; the profile of speech was measured on the code, which repeats its weights for each utterance and has
- * no recurrence; the replay memory of deepq is beside the step. */
+/* seq2seq has sentences of up to 40 and 50 words, the longest of its four lengths, which take most of the
+ * time when all are trained. The profile of speech was measured on the code, which repeats its weights for
+ * each utterance and has no recurrence. The replay memory of deepq is beside the step. */
 const struct ll_fathom_workload ll_fathom[LL_FATHOM_COUNT] = {
     [LL_SEQ2SEQ] = {"seq2seq", "seq2seq", 64, 8, 12, 8,
                     {{"bucket", "4"}}, {{"bucket", "4"}}, {{"bucket", "1"}, {"vocabulary", "4000"}}},
@@ -62,7 +62,7 @@ enum ll_fathom_class ll_fathom_class_of(enum ll_op_kind kind)
     return of_class[ll_op_class(kind)];
 }
 
-void ll_fathom_plan_profiles(struct ll_plan *plan)
+void ll_fathom_plan_profiles(struct ll_study_plan *plan)
 {
     for (size_t i = 0; i < LL_FATHOM_COUNT; i++) {
         struct ll_recording recording = {.row = ll_fathom[i].name,
@@ -73,7 +73,7 @@ void ll_fathom_plan_profiles(struct ll_plan *plan)
                                          .steps = ll_fathom[i].profile_steps,
                                          .threads = 1};
         memcpy(recording.settings, ll_fathom[i].profile, sizeof recording.settings);
-        ll_plan_recording(plan, &recording);
+        ll_study_plan_recording(plan, &recording);
     }
 }
 

@@ -66,7 +66,7 @@ void ll_fathom_published_classes(double share[LL_FATHOM_COUNT][LL_FATHOM_CLASS_C
 
 /* Plans the recordings that figures 2, 3 and 4 are made of: each workload trains some steps on one thread, so
  * that small ops do not show how threads wait for each other. */
-void ll_fathom_plan_profiles(struct ll_plan *plan);
+void ll_fathom_plan_profiles(struct ll_study_plan *plan);
 
 /* One of them; NULL when there is no such workload or memory ran out. */
 const struct ll_timeline *ll_fathom_profile(const struct ll_evidence *evidence, enum ll_fathom_row row);

@@ -38,10 +38,10 @@ static size_t published_types_for(enum ll_fathom_row row, double part)
 
 static void tabulate(const struct ll_timeline *const profiles[], struct ll_outcome *outcome)
 {
-    static const struct ll_column columns[] = {{"workload", LL_TEXT_COLUMN}, {"op types", 0},
-                                               {"largest", LL_TEXT_COLUMN},  {"its share (%)", 1},
-                                               {"types for 50 %", 0},        {"types for 90 %", 0},
-                                               {"types for 99 %", 0},        {"published, 90 %", 0}};
+    static const struct ll_outcome_column columns[] = {{"workload", LL_TEXT_COLUMN}, {"op types", 0},
+                                                       {"largest", LL_TEXT_COLUMN},  {"its share (%)", 1},
+                                                       {"types for 50 %", 0},        {"types for 90 %", 0},
+                                                       {"types for 99 %", 0},        {"published, 90 %", 0}};
     struct ll_sheet *sheet =
         ll_sheet_new(outcome, NULL, "Op types that together take a part of the time of a step.", columns,
                      sizeof columns / sizeof *columns);
@@ -123,7 +123,7 @@ static void judge(const struct ll_evidence *evidence, struct ll_outcome *outcome
     draw(profiles, outcome);
     for (size_t row = 0; row < LL_FATHOM_COUNT; row++)
         if (profiles[row])
-            ll_at_most(outcome, (struct ll_measure){(double)types_for(profiles[row], 0.9), 0, ""}, 15,
+            ll_at_most(outcome, (struct ll_measured_value){(double)types_for(profiles[row], 0.9), 0, ""}, 15,
                        "%s: op types for 90 %% of the time", ll_fathom[row].name);
     judge_ranking(profiles, outcome);
     ll_note(

@@ -43,11 +43,11 @@ static double cosine(const struct profiles *p, size_t row)
 
 static void tabulate(const struct profiles *p, struct ll_outcome *outcome)
 {
-    struct ll_column columns[LL_FATHOM_CLASS_COUNT + 3] = {{"workload", LL_TEXT_COLUMN},
-                                                           {"whose", LL_TEXT_COLUMN}};
+    struct ll_outcome_column columns[LL_FATHOM_CLASS_COUNT + 3] = {{"workload", LL_TEXT_COLUMN},
+                                                                   {"whose", LL_TEXT_COLUMN}};
     for (size_t i = 0; i < LL_FATHOM_CLASS_COUNT; i++)
-        columns[i + 2] = (struct ll_column){ll_fathom_classes[i], 1};
-    columns[LL_FATHOM_CLASS_COUNT + 2] = (struct ll_column){"cosine", 3};
+        columns[i + 2] = (struct ll_outcome_column){ll_fathom_classes[i], 1};
+    columns[LL_FATHOM_CLASS_COUNT + 2] = (struct ll_outcome_column){"cosine", 3};
     struct ll_sheet *sheet = ll_sheet_new(outcome, NULL,
                                           "Percent of a training step's time by class of op type; conv "
                                           "filter and conv input are the gradients of a convolution.",
@@ -66,10 +66,10 @@ static void tabulate(const struct profiles *p, struct ll_outcome *outcome)
 
 static void tabulate_kinds(const struct ll_evidence *evidence, struct ll_outcome *outcome)
 {
-    static const struct ll_column columns[] = {{"workload", LL_TEXT_COLUMN},
-                                               {"op kind", LL_TEXT_COLUMN},
-                                               {"class", LL_TEXT_COLUMN},
-                                               {"share (%)", 1}};
+    static const struct ll_outcome_column columns[] = {{"workload", LL_TEXT_COLUMN},
+                                                       {"op kind", LL_TEXT_COLUMN},
+                                                       {"class", LL_TEXT_COLUMN},
+                                                       {"share (%)", 1}};
     struct ll_sheet *sheet =
         ll_sheet_new(outcome, "kinds", "Our op kinds with at least 1 % of a step's time.", columns,
                      sizeof columns / sizeof *columns);
@@ -126,10 +126,10 @@ static void judge_rows(const struct profiles *p, struct ll_outcome *outcome)
         if (!p->there[row])
             continue;
         same += largest_group(p->ours[row]) == largest_group(p->published[row]);
-        ll_at_least(outcome, (struct ll_measure){cosine(p, row), 3, ""}, least_cosine[row],
+        ll_at_least(outcome, (struct ll_measured_value){cosine(p, row), 3, ""}, least_cosine[row],
                     "%s: cosine of our row and the published one", ll_fathom[row].name);
     }
-    ll_at_least(outcome, (struct ll_measure){(double)same, 0, " of 8"}, 7,
+    ll_at_least(outcome, (struct ll_measured_value){(double)same, 0, " of 8"}, 7,
                 "workloads whose largest group of op types is the paper's, convolutions being one");
 }
 
@@ -144,8 +144,8 @@ static void judge_text(const struct profiles *p, struct ll_outcome *outcome)
     ll_holds(outcome, alexnet > vgg && vgg > residual, measured, "11 > 7 > 1 %",
              "fully connected layers weigh less in younger image networks: alexnet, vgg, residual");
     if (p->there[LL_SPEECH])
-        ll_at_least(outcome, (struct ll_measure){100 * p->ours[LL_SPEECH][LL_FATHOM_MATMUL], 1, " %"}, 80,
-                    "speech: products of matrices");
+        ll_at_least(outcome, (struct ll_measured_value){100 * p->ours[LL_SPEECH][LL_FATHOM_MATMUL], 1, " %"},
+                    80, "speech: products of matrices");
 }
 
 static void judge(const struct ll_evidence *evidence, struct ll_outcome *outcome)

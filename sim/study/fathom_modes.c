@@ -9,7 +9,7 @@
 enum { CPU, GPU, DEVICES, STEPS = 2 };
 static const char *const devices[DEVICES] = {[CPU] = "CPU", [GPU] = "GPU"};
 
-static void plan_row(struct ll_plan *plan, const struct ll_fathom_workload *workload, bool train)
+static void plan_row(struct ll_study_plan *plan, const struct ll_fathom_workload *workload, bool train)
 {
     struct ll_recording recording = {.row = workload->name,
                                      .variant = train ? "train" : "infer",
@@ -19,17 +19,17 @@ static void plan_row(struct ll_plan *plan, const struct ll_fathom_workload *work
                                      .batch = workload->batch,
                                      .steps = STEPS};
     memcpy(recording.settings, workload->full, sizeof recording.settings);
-    ll_plan_recording(plan, &recording);
+    ll_study_plan_recording(plan, &recording);
 }
 
-static void plan(struct ll_plan *plan)
+static void plan(struct ll_study_plan *plan)
 {
     for (size_t i = 0; i < LL_FATHOM_COUNT; i++) {
         plan_row(plan, &ll_fathom[i], true);
         plan_row(plan, &ll_fathom[i], false);
     }
-    ll_plan_target(plan, &(struct ll_target){.name = devices[CPU], .machine = "i7_6700k_sse"});
-    ll_plan_target(plan, &(struct ll_target){.name = devices[GPU], .machine = "gtx_960"});
+    ll_study_plan_target(plan, &(struct ll_target){.name = devices[CPU], .machine = "i7_6700k_sse"});
+    ll_study_plan_target(plan, &(struct ll_target){.name = devices[GPU], .machine = "gtx_960"});
 }
 
 /* Simulated times of a step; the workloads that are there stand one after the other. */
@@ -66,10 +66,10 @@ static void replay_row(const struct ll_evidence *evidence, enum ll_fathom_row ro
 
 static void tabulate(const struct modes *modes, struct ll_outcome *outcome)
 {
-    static const struct ll_column columns[] = {{"workload", LL_TEXT_COLUMN},   {"CPU training (ms)", 2},
-                                               {"CPU inference (ms)", 2},      {"GPU training (ms)", 2},
-                                               {"GPU inference (ms)", 2},      {"training/inference, CPU", 2},
-                                               {"training/inference, GPU", 2}, {"memory, training (GiB)", 2}};
+    static const struct ll_outcome_column columns[] = {
+        {"workload", LL_TEXT_COLUMN},   {"CPU training (ms)", 2},     {"CPU inference (ms)", 2},
+        {"GPU training (ms)", 2},       {"GPU inference (ms)", 2},    {"training/inference, CPU", 2},
+        {"training/inference, GPU", 2}, {"memory, training (GiB)", 2}};
     struct ll_sheet *sheet =
         ll_sheet_new(outcome, NULL, "Simulated time of a step.", columns, sizeof columns / sizeof *columns);
     for (size_t i = 0; i < modes->count; i++) {
@@ -126,12 +126,13 @@ static void judge_row(const struct modes *modes, size_t i, struct ll_outcome *ou
     const char *name = modes->names[i];
     bool profits = is_convolutional(modes->rows[i]) || modes->rows[i] == LL_SPEECH;
     for (size_t d = 0; d < DEVICES; d++)
-        ll_at_least(outcome, (struct ll_measure){modes->ratio[d][i], 2, ""}, 1,
+        ll_at_least(outcome, (struct ll_measured_value){modes->ratio[d][i], 2, ""}, 1,
                     "%s on the %s: training over inference", name, devices[d]);
     if (profits)
-        ll_at_most(outcome, (struct ll_measure){modes->train_s[GPU][i] / modes->train_s[CPU][i], 2, ""}, 1,
+        ll_at_most(outcome,
+                   (struct ll_measured_value){modes->train_s[GPU][i] / modes->train_s[CPU][i], 2, ""}, 1,
                    "%s: training on the GPU over training on the CPU", name);
-    ll_between(outcome, (struct ll_measure){modes->ratio[CPU][i], 2, ""}, 1.5, 4,
+    ll_between(outcome, (struct ll_measured_value){modes->ratio[CPU][i], 2, ""}, 1.5, 4,
                "%s: what training costs beyond inference", name);
 }
 
@@ -147,12 +148,12 @@ static void judge_all(const struct modes *modes, struct ll_arena *arena, struct 
     if (conv_count == 0 || other_count == 0)
         return;
     double theirs = ll_quantile(others, other_count, 0.5, arena);
-    ll_at_least(outcome, (struct ll_measure){ll_quantile(conv, conv_count, 0.5, arena), 2, ""}, theirs,
+    ll_at_least(outcome, (struct ll_measured_value){ll_quantile(conv, conv_count, 0.5, arena), 2, ""}, theirs,
                 "median ratio of convolutional networks, at least that of the others");
-    ll_at_least(
-        outcome,
-        (struct ll_measure){ll_spearman(modes->ratio[CPU], modes->ratio[GPU], modes->count, arena), 3, ""},
-        0.6, "rank correlation of the ratios on CPU and GPU");
+    ll_at_least(outcome,
+                (struct ll_measured_value){
+                    ll_spearman(modes->ratio[CPU], modes->ratio[GPU], modes->count, arena), 3, ""},
+                0.6, "rank correlation of the ratios on CPU and GPU");
 }
 
 static void judge(const struct ll_evidence *evidence, struct ll_outcome *outcome)

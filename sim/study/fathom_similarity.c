@@ -87,7 +87,8 @@ static void names_of(unsigned long rows, struct ll_str *out)
 static void tabulate(const struct clustering *c, const char *name, const char *caption,
                      struct ll_outcome *outcome)
 {
-    static const struct ll_column columns[] = {{"merge", 0}, {"together", LL_TEXT_COLUMN}, {"distance", 4}};
+    static const struct ll_outcome_column columns[] = {
+        {"merge", 0}, {"together", LL_TEXT_COLUMN}, {"distance", 4}};
     struct ll_sheet *sheet = ll_sheet_new(outcome, name, caption, columns, sizeof columns / sizeof *columns);
     for (size_t i = 0; i + 1 < c->count; i++) {
         struct ll_str together = {0};
@@ -134,7 +135,8 @@ static void judge_published(const struct clustering *theirs, struct ll_outcome *
         same = same && rows_of(theirs, i) == published[i].members;
     }
     ll_holds(outcome, same, same ? "the same" : "another", "the same", "tree of the published profiles");
-    ll_at_most(outcome, (struct ll_measure){worst, 6, ""}, 1e-4, "largest error of its seven distances");
+    ll_at_most(outcome, (struct ll_measured_value){worst, 6, ""}, 1e-4,
+               "largest error of its seven distances");
     ll_inform(outcome, "0.4347", "about 0.4",
               "distance of {seq2seq, memnet} to {speech, autoenc}, by published profiles");
 }

@@ -9,7 +9,7 @@
 enum { STEPS = 220, COLD_STEPS = 20, DRAWN_KINDS = 3 };
 static const double least_share = 0.01; /* of the op types that are judged, as figure 3 has it */
 
-static void plan(struct ll_plan *plan)
+static void plan(struct ll_study_plan *plan)
 {
     for (size_t i = 0; i < LL_FATHOM_COUNT; i++) {
         struct ll_recording recording = {.row = ll_fathom[i].name,
@@ -20,9 +20,9 @@ static void plan(struct ll_plan *plan)
                                          .steps = STEPS,
                                          .threads = 1};
         memcpy(recording.settings, ll_fathom[i].long_run, sizeof recording.settings);
-        ll_plan_recording(plan, &recording);
+        ll_study_plan_recording(plan, &recording);
     }
-    ll_plan_target(plan, &(struct ll_target){.name = "CPU", .machine = "i7_6700k"});
+    ll_study_plan_target(plan, &(struct ll_target){.name = "CPU", .machine = "i7_6700k"});
 }
 
 /* What is judged of a workload: the worst of its op types that matter, and what lies between its ops. */
@@ -59,7 +59,7 @@ static struct finding find(const struct ll_timeline *timeline, struct ll_arena *
     return f;
 }
 
-static void draw_workload(struct ll_svg *svg, struct ll_box box, const char *name,
+static void draw_workload(struct ll_svg *svg, struct ll_rect box, const char *name,
                           const struct ll_timeline *timeline, struct ll_arena *arena)
 {
     struct ll_curve curves[DRAWN_KINDS] = {{0}};
@@ -113,11 +113,12 @@ static void draw(const struct ll_timeline *const timelines[], struct ll_arena *a
 static void judge_row(const struct ll_evidence *evidence, const char *name, const struct finding *f,
                       struct ll_outcome *outcome)
 {
-    ll_at_most(outcome, (struct ll_measure){100 * f->drift, 1, " %"}, 5,
+    ll_at_most(outcome, (struct ll_measured_value){100 * f->drift, 1, " %"}, 5,
                "%s: drift over all steps, worst op type (%s)", name, f->drifting);
-    ll_at_most(outcome, (struct ll_measure){100 * f->variation, 1, " %"}, 15,
+    ll_at_most(outcome, (struct ll_measured_value){100 * f->variation, 1, " %"}, 15,
                "%s: deviation over median, worst op type (%s)", name, f->varying);
-    ll_at_most(outcome, (struct ll_measure){100 * f->gap, 2, " %"}, 2, "%s: time outside of ops", name);
+    ll_at_most(outcome, (struct ll_measured_value){100 * f->gap, 2, " %"}, 2, "%s: time outside of ops",
+               name);
     const struct ll_result *once = ll_evidence_replay(evidence, name, "long", "CPU");
     const struct ll_result *again = ll_evidence_replay(evidence, name, "long", "CPU");
     if (once && again)
@@ -128,11 +129,11 @@ static void judge_row(const struct ll_evidence *evidence, const char *name, cons
 
 static void judge(const struct ll_evidence *evidence, struct ll_outcome *outcome)
 {
-    static const struct ll_column columns[] = {{"workload", LL_TEXT_COLUMN}, {"steps", 0},
-                                               {"median step (ms)", 2},      {"op types above 1 %", 0},
-                                               {"worst drift (%)", 1},       {"of", LL_TEXT_COLUMN},
-                                               {"worst deviation (%)", 1},   {"of", LL_TEXT_COLUMN},
-                                               {"with outliers (%)", 1},     {"outside of ops (%)", 2}};
+    static const struct ll_outcome_column columns[] = {
+        {"workload", LL_TEXT_COLUMN}, {"steps", 0},           {"median step (ms)", 2},
+        {"op types above 1 %", 0},    {"worst drift (%)", 1}, {"of", LL_TEXT_COLUMN},
+        {"worst deviation (%)", 1},   {"of", LL_TEXT_COLUMN}, {"with outliers (%)", 1},
+        {"outside of ops (%)", 2}};
     const struct ll_timeline *timelines[LL_FATHOM_COUNT] = {NULL};
     struct ll_sheet *sheet =
         ll_sheet_new(outcome, NULL, "How steady op types are that take more than 1 % of the time.", columns,

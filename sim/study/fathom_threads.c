@@ -45,7 +45,7 @@ enum { ONE, TWO, FOUR, EIGHT, THREADS };
 static const char *const native_variants[] = {"1 thread here", "2 threads here"};
 enum { NATIVE = sizeof native_variants / sizeof *native_variants };
 
-static void plan(struct ll_plan *plan)
+static void plan(struct ll_study_plan *plan)
 {
     for (size_t p = 0; p < PANELS; p++) {
         const struct ll_fathom_workload *workload = &ll_fathom[planned[p].row];
@@ -57,18 +57,18 @@ static void plan(struct ll_plan *plan)
                                    .batch = workload->batch,
                                    .steps = STEPS};
         memcpy(dry.settings, planned[p].settings, sizeof dry.settings);
-        ll_plan_recording(plan, &dry);
+        ll_study_plan_recording(plan, &dry);
         for (size_t i = 0; i < NATIVE; i++) {
             struct ll_recording native = dry;
             native.variant = native_variants[i];
             native.dry_run = false;
             native.steps = NATIVE_STEPS;
             native.threads = (unsigned)i + 1;
-            ll_plan_recording(plan, &native);
+            ll_study_plan_recording(plan, &native);
         }
     }
     for (size_t i = 0; i < THREADS; i++)
-        ll_plan_target(plan, &targets[i]);
+        ll_study_plan_target(plan, &targets[i]);
 }
 
 /* One workload with each number of threads. */
@@ -143,15 +143,15 @@ static const double least_share = 0.005; /* of op kinds in the table */
 
 static void tabulate(const struct panel *panels, size_t count, struct ll_outcome *outcome)
 {
-    static const struct ll_column columns[] = {{"workload", LL_TEXT_COLUMN},
-                                               {"op kind", LL_TEXT_COLUMN},
-                                               {"1 thread (ms)", 3},
-                                               {"2 threads (ms)", 3},
-                                               {"4 threads (ms)", 3},
-                                               {"8 threads (ms)", 3},
-                                               {"1/8", 2},
-                                               {"here, 1 thread (ms)", 3},
-                                               {"here, 2 threads (ms)", 3}};
+    static const struct ll_outcome_column columns[] = {{"workload", LL_TEXT_COLUMN},
+                                                       {"op kind", LL_TEXT_COLUMN},
+                                                       {"1 thread (ms)", 3},
+                                                       {"2 threads (ms)", 3},
+                                                       {"4 threads (ms)", 3},
+                                                       {"8 threads (ms)", 3},
+                                                       {"1/8", 2},
+                                                       {"here, 1 thread (ms)", 3},
+                                                       {"here, 2 threads (ms)", 3}};
     struct ll_sheet *sheet = ll_sheet_new(outcome, NULL,
                                           "Time of a training step by op kind: simulated i7-6700K, and "
                                           "measured here; those with at least 0.5 % on one thread.",
@@ -171,7 +171,7 @@ static void tabulate(const struct panel *panels, size_t count, struct ll_outcome
         }
 }
 
-static void draw_panel(struct ll_svg *svg, struct ll_box box, const struct panel *panel)
+static void draw_panel(struct ll_svg *svg, struct ll_rect box, const struct panel *panel)
 {
     const char *series[THREADS], *kinds[SHOWN_KINDS];
     double values[SHOWN_KINDS * THREADS];
@@ -218,11 +218,11 @@ static void judge_deepq(const struct panel *panel, struct ll_outcome *outcome)
 {
     const struct ll_result *one = panel->results[ONE], *eight = panel->results[EIGHT];
     double products = class_share(one, LL_CLASS_CONV) + class_share(one, LL_CLASS_MATRIX);
-    ll_at_most(outcome, (struct ll_measure){100 * class_share(one, LL_CLASS_OPTIMIZATION), 1, " %"}, 3,
+    ll_at_most(outcome, (struct ll_measured_value){100 * class_share(one, LL_CLASS_OPTIMIZATION), 1, " %"}, 3,
                "deepq, 1 thread: share of the optimizer");
-    ll_between(outcome, (struct ll_measure){100 * class_share(eight, LL_CLASS_OPTIMIZATION), 1, " %"}, 4, 10,
-               "deepq, 8 threads: share of the optimizer");
-    ll_at_least(outcome, (struct ll_measure){100 * products, 1, " %"}, 90,
+    ll_between(outcome, (struct ll_measured_value){100 * class_share(eight, LL_CLASS_OPTIMIZATION), 1, " %"},
+               4, 10, "deepq, 8 threads: share of the optimizer");
+    ll_at_least(outcome, (struct ll_measured_value){100 * products, 1, " %"}, 90,
                 "deepq, 1 thread: share of convolutions and products");
 }
 
@@ -246,8 +246,8 @@ static void judge_memnet(const struct panel *panel, struct ll_outcome *outcome)
     static const char *const wide[] = {"mul", "adam"};
     const struct ll_result *one = panel->results[ONE], *eight = panel->results[EIGHT];
     for (size_t i = 0; i < sizeof wide / sizeof *wide; i++)
-        ll_at_least(outcome, (struct ll_measure){kind_s(one, wide[i]) / kind_s(eight, wide[i]), 2, ""}, 1.5,
-                    "memnet: 8 threads speed up %s", wide[i]);
+        ll_at_least(outcome, (struct ll_measured_value){kind_s(one, wide[i]) / kind_s(eight, wide[i]), 2, ""},
+                    1.5, "memnet: 8 threads speed up %s", wide[i]);
     const struct ll_kind_result *fastest = NULL;
     double most = 0;
     for (uint64_t k = 0; k < one->kind_count; k++) {
@@ -261,7 +261,7 @@ static void judge_memnet(const struct panel *panel, struct ll_outcome *outcome)
         }
     }
     if (fastest)
-        ll_at_most(outcome, (struct ll_measure){most, 2, ""}, 1.2,
+        ll_at_most(outcome, (struct ll_measured_value){most, 2, ""}, 1.2,
                    "memnet: what 8 threads speed up most of all other op kinds (%s)", fastest->kind);
 }
 
@@ -275,10 +275,10 @@ static void judge(const struct ll_evidence *evidence, struct ll_outcome *outcome
         if (fill(evidence, planned[p].row, &panels[count])) {
             judges[p](&panels[count], outcome);
             const struct panel *panel = &panels[count++];
-            ll_at_most(
-                outcome,
-                (struct ll_measure){panel->results[ONE]->time_s / panel->results[EIGHT]->time_s, 2, ""}, 5,
-                "%s: 8 threads on 4 cores speed up a step", panel->name);
+            ll_at_most(outcome,
+                       (struct ll_measured_value){panel->results[ONE]->time_s / panel->results[EIGHT]->time_s,
+                                                  2, ""},
+                       5, "%s: 8 threads on 4 cores speed up a step", panel->name);
         }
     tabulate(panels, count, outcome);
     draw(panels, count, outcome);

@@ -66,15 +66,15 @@ static const struct {
     [LL_DEEPQ] = {"deepq", 2013, 5, &products, "convolutional, full", "reinforcement", "Atari ALE", 1686180},
 };
 
-static void plan(struct ll_plan *plan)
+static void plan(struct ll_study_plan *plan)
 {
     for (size_t i = 0; i < LL_FATHOM_COUNT; i++)
-        ll_plan_recording(plan, &(struct ll_recording){.row = ll_fathom[i].name,
-                                                       .variant = "infer",
-                                                       .model = printed[i].model,
-                                                       .dry_run = true,
-                                                       .batch = 1,
-                                                       .steps = 1});
+        ll_study_plan_recording(plan, &(struct ll_recording){.row = ll_fathom[i].name,
+                                                             .variant = "infer",
+                                                             .model = printed[i].model,
+                                                             .dry_run = true,
+                                                             .batch = 1,
+                                                             .steps = 1});
 }
 
 /* How much of a scope tells the part: up to the end of the name that holds a text; 0 when none does. */
@@ -125,16 +125,16 @@ static void put_row(struct ll_sheet *sheet, size_t row, size_t layers, const str
 
 static void judge(const struct ll_evidence *evidence, struct ll_outcome *outcome)
 {
-    static const struct ll_column columns[] = {{"workload", LL_TEXT_COLUMN},
-                                               {"year", 0},
-                                               {"style", LL_TEXT_COLUMN},
-                                               {"task", LL_TEXT_COLUMN},
-                                               {"dataset", LL_TEXT_COLUMN},
-                                               {"layers", 0},
-                                               {"ours", 0},
-                                               {"counted are", LL_TEXT_COLUMN},
-                                               {"parameters", 0},
-                                               {"MFLOP, inference", 2}};
+    static const struct ll_outcome_column columns[] = {{"workload", LL_TEXT_COLUMN},
+                                                       {"year", 0},
+                                                       {"style", LL_TEXT_COLUMN},
+                                                       {"task", LL_TEXT_COLUMN},
+                                                       {"dataset", LL_TEXT_COLUMN},
+                                                       {"layers", 0},
+                                                       {"ours", 0},
+                                                       {"counted are", LL_TEXT_COLUMN},
+                                                       {"parameters", 0},
+                                                       {"MFLOP, inference", 2}};
     struct ll_sheet *sheet =
         ll_sheet_new(outcome, NULL, "The workloads as the paper lists them, and as they are here.", columns,
                      sizeof columns / sizeof *columns);
@@ -145,10 +145,10 @@ static void judge(const struct ll_evidence *evidence, struct ll_outcome *outcome
             continue;
         size_t layers = count_layers(trace, printed[row].rule);
         put_row(sheet, row, layers, profile);
-        ll_between(outcome, (struct ll_measure){(double)layers, 0, ""}, printed[row].layers,
+        ll_between(outcome, (struct ll_measured_value){(double)layers, 0, ""}, printed[row].layers,
                    printed[row].layers, "%s: layers, counting %s", ll_fathom[row].name,
                    printed[row].rule->name);
-        ll_between(outcome, (struct ll_measure){(double)profile->parameters, 0, ""},
+        ll_between(outcome, (struct ll_measured_value){(double)profile->parameters, 0, ""},
                    (double)printed[row].parameters, (double)printed[row].parameters, "%s: parameters",
                    ll_fathom[row].name);
     }

@@ -32,7 +32,7 @@ static const char *copied(struct ll_outcome *outcome, const char *text)
 }
 
 struct ll_sheet *ll_sheet_new(struct ll_outcome *outcome, const char *name, const char *caption,
-                              const struct ll_column *columns, size_t column_count)
+                              const struct ll_outcome_column *columns, size_t column_count)
 {
     if (outcome->sheet_count == LL_MOST_SHEETS) {
         outcome->failed = true;
@@ -112,12 +112,12 @@ static void add(struct ll_outcome *outcome, struct ll_criterion criterion, const
 }
 
 /* A number and its unit, in a text of the arena. */
-static const char *shown(struct ll_outcome *outcome, struct ll_measure measure, double value)
+static const char *shown(struct ll_outcome *outcome, struct ll_measured_value measure, double value)
 {
     return kept(outcome, ll_format(&outcome->arena, "%.*f%s", measure.decimals, value, measure.unit));
 }
 
-static struct ll_criterion compared(struct ll_outcome *outcome, struct ll_measure measure, bool holds,
+static struct ll_criterion compared(struct ll_outcome *outcome, struct ll_measured_value measure, bool holds,
                                     const char *bound)
 {
     return (struct ll_criterion){.measured = shown(outcome, measure, measure.value),
@@ -126,7 +126,8 @@ static struct ll_criterion compared(struct ll_outcome *outcome, struct ll_measur
                                  .verdict = holds ? LL_PASS : LL_FAIL};
 }
 
-void ll_at_least(struct ll_outcome *outcome, struct ll_measure measure, double bound, const char *claim, ...)
+void ll_at_least(struct ll_outcome *outcome, struct ll_measured_value measure, double bound,
+                 const char *claim, ...)
 {
     va_list arguments;
     const char *text = kept(outcome, ll_format(&outcome->arena, ">= %s", shown(outcome, measure, bound)));
@@ -135,7 +136,8 @@ void ll_at_least(struct ll_outcome *outcome, struct ll_measure measure, double b
     va_end(arguments);
 }
 
-void ll_at_most(struct ll_outcome *outcome, struct ll_measure measure, double bound, const char *claim, ...)
+void ll_at_most(struct ll_outcome *outcome, struct ll_measured_value measure, double bound, const char *claim,
+                ...)
 {
     va_list arguments;
     const char *text = kept(outcome, ll_format(&outcome->arena, "<= %s", shown(outcome, measure, bound)));
@@ -144,7 +146,7 @@ void ll_at_most(struct ll_outcome *outcome, struct ll_measure measure, double bo
     va_end(arguments);
 }
 
-void ll_between(struct ll_outcome *outcome, struct ll_measure measure, double low, double high,
+void ll_between(struct ll_outcome *outcome, struct ll_measured_value measure, double low, double high,
                 const char *claim, ...)
 {
     va_list arguments;

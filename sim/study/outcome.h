@@ -18,7 +18,7 @@
 /* A column holds texts (decimals LL_TEXT_COLUMN) or numbers, which people see with so many decimals. The name
  * says quantity and unit: "time (ms)". */
 enum { LL_TEXT_COLUMN = -1 };
-struct ll_column {
+struct ll_outcome_column {
     const char *name;
     int decimals;
 };
@@ -30,7 +30,7 @@ struct ll_cell {
 
 struct ll_sheet {
     const char *name, *caption; /* the name is part of a file's name; NULL: the study's main table */
-    const struct ll_column *columns;
+    const struct ll_outcome_column *columns;
     size_t column_count;
     struct ll_cell *cells; /* row after row */
     uint64_t cell_count, capacity;
@@ -80,7 +80,7 @@ void ll_outcome_release(struct ll_outcome *outcome);
 /* A table; columns are copied, their names must outlive the outcome. Cells are then put row after row. Never
  * NULL: when there is no room `failed` is set and the last one is overwritten. */
 struct ll_sheet *ll_sheet_new(struct ll_outcome *outcome, const char *name, const char *caption,
-                              const struct ll_column *columns, size_t column_count);
+                              const struct ll_outcome_column *columns, size_t column_count);
 
 /* The next cell of its row, of the kind that its column is; texts are copied. */
 void ll_put_text(struct ll_sheet *sheet, const char *text);
@@ -94,16 +94,16 @@ void ll_note(struct ll_outcome *outcome, const char *format, ...) __attribute__(
 
 /* Criteria. The claim, printf style, is a sentence that is to hold. Numbers are shown with so many decimals,
  * and the unit behind them ("", " %", " s"). Not a number never passes. */
-struct ll_measure {
+struct ll_measured_value {
     double value;
     int decimals;
     const char *unit;
 };
-void ll_at_least(struct ll_outcome *outcome, struct ll_measure measure, double bound, const char *claim, ...)
-    __attribute__((format(printf, 4, 5)));
-void ll_at_most(struct ll_outcome *outcome, struct ll_measure measure, double bound, const char *claim, ...)
-    __attribute__((format(printf, 4, 5)));
-void ll_between(struct ll_outcome *outcome, struct ll_measure measure, double low, double high,
+void ll_at_least(struct ll_outcome *outcome, struct ll_measured_value measure, double bound,
+                 const char *claim, ...) __attribute__((format(printf, 4, 5)));
+void ll_at_most(struct ll_outcome *outcome, struct ll_measured_value measure, double bound, const char *claim,
+                ...) __attribute__((format(printf, 4, 5)));
+void ll_between(struct ll_outcome *outcome, struct ll_measured_value measure, double low, double high,
                 const char *claim, ...) __attribute__((format(printf, 5, 6)));
 
 /* A claim that is no comparison with a number: what was found and what was to be found, as texts. */

@@ -44,13 +44,14 @@ const struct ll_platform ll_paradnn_platforms[LL_PARADNN_PLATFORMS] = {
 #undef LL_TPU
 #undef LL_TPU_CORES
 
-void ll_paradnn_plan(struct ll_plan *plan, enum ll_paradnn_family family)
+void ll_paradnn_plan(struct ll_study_plan *plan, enum ll_paradnn_family family)
 {
     const struct ll_family *families = plan->whole ? ll_paradnn_families : ll_paradnn_parts;
-    ll_plan_survey(plan, &(struct ll_survey){&families[family], ll_paradnn_platforms, LL_PARADNN_PLATFORMS});
+    ll_study_plan_survey(plan,
+                         &(struct ll_survey){&families[family], ll_paradnn_platforms, LL_PARADNN_PLATFORMS});
 }
 
-void ll_paradnn_plan_main(struct ll_plan *plan)
+void ll_paradnn_plan_main(struct ll_study_plan *plan)
 {
     ll_paradnn_plan(plan, LL_PARADNN_FC);
     ll_paradnn_plan(plan, LL_PARADNN_BOTTLENECK);

@@ -24,10 +24,10 @@ extern const struct ll_platform ll_paradnn_platforms[LL_PARADNN_PLATFORMS];
 
 /* Plans the survey of a family on all platforms: all its points when the plan is for the whole, else those of
  * its part. */
-void ll_paradnn_plan(struct ll_plan *plan, enum ll_paradnn_family family);
+void ll_paradnn_plan(struct ll_study_plan *plan, enum ll_paradnn_family family);
 
 /* The same for the families that are trained most: fc, bottleneck, rnn. */
-void ll_paradnn_plan_main(struct ll_plan *plan);
+void ll_paradnn_plan_main(struct ll_study_plan *plan);
 
 /* The result of it, NULL when there is none. */
 const struct ll_survey_result *ll_paradnn_survey(const struct ll_evidence *evidence,
@@ -68,14 +68,14 @@ struct ll_paradnn_weights ll_paradnn_weigh_measured(const struct ll_paradnn_meas
 struct ll_sheet *ll_paradnn_weights_sheet(struct ll_outcome *outcome, const char *name, const char *caption);
 void ll_paradnn_put_weights(struct ll_sheet *sheet, const char *what, const struct ll_family *family,
                             const struct ll_paradnn_weights *weights);
-void ll_paradnn_draw_weights(struct ll_svg *svg, struct ll_box box, const char *title,
+void ll_paradnn_draw_weights(struct ll_svg *svg, struct ll_rect box, const char *title,
                              const struct ll_family *family, const struct ll_paradnn_weights *weights);
 
 /* The mean of a number over all points of a cell: rows and columns are values of two axes. NaN where none is
  * simulated. In the arena, row after row; NULL when memory ran out. */
 double *ll_paradnn_cells(const struct ll_survey_result *survey, const double *numbers, size_t row_axis,
                          size_t column_axis, struct ll_arena *arena);
-void ll_paradnn_draw_cells(struct ll_svg *svg, struct ll_box box, const char *title, const char *unit,
+void ll_paradnn_draw_cells(struct ll_svg *svg, struct ll_rect box, const char *title, const char *unit,
                            const struct ll_family *family, const double *cells, size_t row_axis,
                            size_t column_axis, double full);
 

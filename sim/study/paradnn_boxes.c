@@ -12,16 +12,16 @@ enum { PERCENTILES = 5, MEDIAN = 2 };
 
 static struct ll_sheet *sheet_of_boxes(struct ll_outcome *outcome, const char *name, const char *caption)
 {
-    static const struct ll_column columns[] = {{"family", LL_TEXT_COLUMN},
-                                               {"of", LL_TEXT_COLUMN},
-                                               {"points", 0},
-                                               {"2nd percentile", 3},
-                                               {"9th", 3},
-                                               {"median", 3},
-                                               {"91st", 3},
-                                               {"98th", 3},
-                                               {"90th", 3},
-                                               {"most", 3}};
+    static const struct ll_outcome_column columns[] = {{"family", LL_TEXT_COLUMN},
+                                                       {"of", LL_TEXT_COLUMN},
+                                                       {"points", 0},
+                                                       {"2nd percentile", 3},
+                                                       {"9th", 3},
+                                                       {"median", 3},
+                                                       {"91st", 3},
+                                                       {"98th", 3},
+                                                       {"90th", 3},
+                                                       {"most", 3}};
     return ll_sheet_new(outcome, name, caption, columns, sizeof columns / sizeof *columns);
 }
 
@@ -52,7 +52,7 @@ static void put_box(struct ll_sheet *sheet, const char *family, const char *of, 
     ll_put_number(sheet, box->most);
 }
 
-static void plan_all(struct ll_plan *plan)
+static void plan_all(struct ll_study_plan *plan)
 {
     for (int f = 0; f < LL_PARADNN_FAMILIES; f++)
         ll_paradnn_plan(plan, (enum ll_paradnn_family)f);
@@ -132,7 +132,7 @@ static void judge_speedups(const struct ll_evidence *evidence, struct drawn *dra
         put_box(sheet, survey->survey.family->doc, "TPU v2 / V100", &box);
         add_drawn(drawn, survey->survey.family->name, &box);
         if (f == LL_PARADNN_BOTTLENECK || f == LL_PARADNN_RESIDUAL)
-            ll_at_least(outcome, (struct ll_measure){box.at[MEDIAN], 2, ""}, 1,
+            ll_at_least(outcome, (struct ll_measured_value){box.at[MEDIAN], 2, ""}, 1,
                         "%s: median of TPU v2 over V100", survey->survey.family->doc);
     }
 }
@@ -182,7 +182,7 @@ static void judge_P11(const struct ll_evidence *evidence, struct ll_outcome *out
         draw(&speedups, &utilizations, outcome);
 }
 
-static void plan_P12(struct ll_plan *plan)
+static void plan_P12(struct ll_study_plan *plan)
 {
     ll_paradnn_plan(plan, LL_PARADNN_FC);
     ll_paradnn_plan(plan, LL_PARADNN_BOTTLENECK);
@@ -204,7 +204,7 @@ static void judge_P12(const struct ll_evidence *evidence, struct ll_outcome *out
             continue;
         struct box box = box_of(speedup, survey->count, evidence->arena);
         put_box(sheet, survey->survey.family->doc, "bf16 / f32", &box);
-        ll_between(outcome, (struct ll_measure){box.ninety, 2, ""}, 1.3, 2.0,
+        ll_between(outcome, (struct ll_measured_value){box.ninety, 2, ""}, 1.3, 2.0,
                    "%s: 90th percentile of bf16 over f32 (published: %s)", survey->survey.family->doc,
                    published[i]);
     }

@@ -21,14 +21,14 @@ static const struct {
     {"GPU software has gained, too", "not simulated: versions of software"},
 };
 
-static void plan(struct ll_plan *plan)
+static void plan(struct ll_study_plan *plan)
 {
     (void)plan;
 }
 
 static void judge(const struct ll_evidence *evidence, struct ll_outcome *outcome)
 {
-    static const struct ll_column columns[] = {
+    static const struct ll_outcome_column columns[] = {
         {"number", 0}, {"observation", LL_TEXT_COLUMN}, {"study", LL_TEXT_COLUMN}};
     struct ll_sheet *sheet = ll_sheet_new(outcome, NULL, "Observations, in the paper's order.", columns, 3);
     (void)evidence;

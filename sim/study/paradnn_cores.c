@@ -22,7 +22,7 @@ static const double NEAR = 0.02; /* on the diagonal */
 
 static const enum ll_paradnn_family families[FAMILIES] = {LL_PARADNN_FC, LL_PARADNN_BOTTLENECK};
 
-static void plan(struct ll_plan *plan)
+static void plan(struct ll_study_plan *plan)
 {
     for (int i = 0; i < FAMILIES; i++)
         ll_paradnn_plan(plan, families[i]);
@@ -151,21 +151,21 @@ static void judge_family(const struct scaled *scaled, double low, double high, c
                          struct ll_outcome *outcome)
 {
     const char *doc = scaled->survey->survey.family->doc;
-    ll_at_least(outcome, (struct ll_measure){100 * below_diagonal(scaled), 1, " %"}, 100,
+    ll_at_least(outcome, (struct ll_measured_value){100 * below_diagonal(scaled), 1, " %"}, 100,
                 "%s: points that eight cores use no better than one", doc);
-    ll_at_least(outcome, (struct ll_measure){100 * falling(scaled), 1, " %"}, 95,
+    ll_at_least(outcome, (struct ll_measured_value){100 * falling(scaled), 1, " %"}, 95,
                 "%s: pairs of batches of which the larger has no larger share that is not parallel", doc);
-    ll_between(outcome, (struct ll_measure){scaled->most, 1, " %"}, low, high,
+    ll_between(outcome, (struct ll_measured_value){scaled->most, 1, " %"}, low, high,
                "%s: the largest share of a step that is not parallel (published: %s)", doc, published);
 }
 
 static void tabulate(const struct scaled *scaled, struct ll_outcome *outcome)
 {
-    static const struct ll_column columns[] = {{"family", LL_TEXT_COLUMN},
-                                               {"most of one core's peak (%)", 1},
-                                               {"of eight cores' (%)", 1},
-                                               {"largest share not parallel (%)", 1},
-                                               {"90th percentile of it at the largest batch (%)", 1}};
+    static const struct ll_outcome_column columns[] = {{"family", LL_TEXT_COLUMN},
+                                                       {"most of one core's peak (%)", 1},
+                                                       {"of eight cores' (%)", 1},
+                                                       {"largest share not parallel (%)", 1},
+                                                       {"90th percentile of it at the largest batch (%)", 1}};
     struct ll_sheet *sheet = ll_sheet_new(outcome, NULL, "One core and eight.", columns, 5);
     for (int i = 0; i < FAMILIES; i++) {
         ll_put_text(sheet, scaled[i].survey->survey.family->doc);
@@ -206,14 +206,14 @@ static void draw(const struct scaled *scaled, struct ll_outcome *outcome)
 static void judge(const struct ll_evidence *evidence, struct ll_outcome *outcome)
 {
     struct scaled scaled[FAMILIES] = {{0}};
-    ll_between(outcome, (struct ll_measure){100 * amdahl(100, 62), 1, " %"}, 8.7, 8.8,
+    ll_between(outcome, (struct ll_measured_value){100 * amdahl(100, 62), 1, " %"}, 8.7, 8.8,
                "the formula: of 100 %% on one core and 62 %% on eight follows a share of");
     if (!scale(evidence, families[0], &scaled[0]) || !scale(evidence, families[1], &scaled[1]))
         return;
     tabulate(scaled, outcome);
     judge_family(&scaled[0], 40, 80, "60 %", outcome);
     judge_family(&scaled[1], 20, 60, "40 %", outcome);
-    ll_at_least(outcome, (struct ll_measure){scaled[0].most - scaled[1].most, 1, " %"}, 0,
+    ll_at_least(outcome, (struct ll_measured_value){scaled[0].most - scaled[1].most, 1, " %"}, 0,
                 "how much larger that of fully connected networks is");
     char share[16];
     snprintf(share, sizeof share, "%.1f %%", 100 * faster_alone(scaled[0].survey));

@@ -11,7 +11,7 @@ static const double published[LL_PARADNN_FAMILIES] = {
     [LL_PARADNN_RNN] = 720, [LL_PARADNN_LSTM] = 720,        [LL_PARADNN_GRU] = 720,
 };
 
-static void plan(struct ll_plan *plan)
+static void plan(struct ll_study_plan *plan)
 {
     (void)plan;
 }
@@ -45,10 +45,10 @@ static bool all_differ(const struct ll_family *family)
 
 static void judge(const struct ll_evidence *evidence, struct ll_outcome *outcome)
 {
-    static const struct ll_column columns[] = {{"family", LL_TEXT_COLUMN},
-                                               {"parameter", LL_TEXT_COLUMN},
-                                               {"values", LL_TEXT_COLUMN},
-                                               {"points of the family", 0}};
+    static const struct ll_outcome_column columns[] = {{"family", LL_TEXT_COLUMN},
+                                                       {"parameter", LL_TEXT_COLUMN},
+                                                       {"values", LL_TEXT_COLUMN},
+                                                       {"points of the family", 0}};
     struct ll_sheet *sheet = ll_sheet_new(outcome, NULL, "The ranges of each family.", columns, 4);
     (void)evidence;
     for (int s = 0; s < LL_PARADNN_FAMILIES; s++) {
@@ -62,7 +62,7 @@ static void judge(const struct ll_evidence *evidence, struct ll_outcome *outcome
             ll_put_text(sheet, text);
             ll_put_number(sheet, (double)points);
         }
-        ll_between(outcome, (struct ll_measure){(double)points, 0, ""}, published[s], published[s],
+        ll_between(outcome, (struct ll_measured_value){(double)points, 0, ""}, published[s], published[s],
                    "points of %s", family->name);
         ll_holds(outcome, all_differ(family), all_differ(family) ? "all differ" : "some are equal",
                  "all differ", "points of %s, one by one", family->name);

@@ -18,10 +18,11 @@ static const struct printed {
 };
 enum { PRINTED = sizeof printed / sizeof *printed };
 
-static void plan(struct ll_plan *plan)
+static void plan(struct ll_study_plan *plan)
 {
     for (size_t i = 0; i < PRINTED; i++)
-        ll_plan_target(plan, &(struct ll_target){.name = printed[i].name, .machine = printed[i].machine});
+        ll_study_plan_target(plan,
+                             &(struct ll_target){.name = printed[i].name, .machine = printed[i].machine});
 }
 
 static void judge_machine(const struct ll_machine *machine, const struct printed *row, struct ll_sheet *sheet,
@@ -39,7 +40,7 @@ static void judge_machine(const struct ll_machine *machine, const struct printed
         ll_put_text(sheet, what[i]);
         ll_put_number(sheet, theirs[i]);
         ll_put_number(sheet, ours[i]);
-        ll_between(outcome, (struct ll_measure){ours[i], 1, units[i]}, theirs[i] * (1 - tolerance),
+        ll_between(outcome, (struct ll_measured_value){ours[i], 1, units[i]}, theirs[i] * (1 - tolerance),
                    theirs[i] * (1 + tolerance), "%s: %s of the machine file", row->name, what[i]);
     }
 }
@@ -61,13 +62,13 @@ static void judge_derived(struct ll_outcome *outcome)
          "what the profiler of the public traces divides by: 8 x 281.25 GiB/s", " GB/s"},
     };
     for (size_t i = 0; i < sizeof of / sizeof *of; i++)
-        ll_between(outcome, (struct ll_measure){of[i].value, of[i].decimals, of[i].unit},
+        ll_between(outcome, (struct ll_measured_value){of[i].value, of[i].decimals, of[i].unit},
                    of[i].wanted - of[i].half, of[i].wanted + of[i].half, "%s", of[i].claim);
 }
 
 static void judge(const struct ll_evidence *evidence, struct ll_outcome *outcome)
 {
-    static const struct ll_column columns[] = {
+    static const struct ll_outcome_column columns[] = {
         {"platform", LL_TEXT_COLUMN}, {"quantity", LL_TEXT_COLUMN}, {"printed", 1}, {"ours", 1}};
     struct ll_sheet *sheet =
         ll_sheet_new(outcome, NULL, "GB, GB/s and TFLOP/s that the paper prints, and ours.", columns, 4);

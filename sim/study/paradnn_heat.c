@@ -48,11 +48,11 @@ static void judge_measured(const struct ll_evidence *evidence, struct ll_sheet *
     char text[32];
     ll_paradnn_put_weights(sheet, "measured", family, &weights);
     for (size_t axis = 0; axis < ll_family_axes(family); axis++)
-        ll_between(outcome, (struct ll_measure){weights.of[axis], 3, ""}, expected->of[axis] - 5e-4,
+        ll_between(outcome, (struct ll_measured_value){weights.of[axis], 3, ""}, expected->of[axis] - 5e-4,
                    expected->of[axis] + 5e-4, "%zu measured rows, weight of %s", count,
                    family->axes[axis].key);
-    ll_between(outcome, (struct ll_measure){weights.r2, 3, ""}, expected->r2 - 5e-4, expected->r2 + 5e-4,
-               "%zu measured rows, what the weights explain", count);
+    ll_between(outcome, (struct ll_measured_value){weights.r2, 3, ""}, expected->r2 - 5e-4,
+               expected->r2 + 5e-4, "%zu measured rows, what the weights explain", count);
     snprintf(text, sizeof text, "%.1f %%", 100 * most);
     ll_inform(outcome, text, "64.3 % of all rows, 70.4 % in traces, 62 % in figure 4",
               "the most that measured rows use of the peak");
@@ -127,12 +127,12 @@ static bool judge_panel(const struct ll_evidence *evidence, const struct panel *
     ll_holds(outcome, weigh_most(family, &drawn->weights, panel->row, "batch", upwards), text, wanted,
              "%s: what weighs most%s", panel->title, upwards ? ", and upwards" : "");
     if (drawn->cells)
-        ll_at_least(
-            outcome,
-            (struct ll_measure){100 * rising(drawn->cells, ll_family_axis_values(&family->axes[drawn->row]),
-                                             ll_family_axis_values(&family->axes[drawn->column])),
-                                1, " %"},
-            90, "%s: neighbours in the heat map that do not fall", panel->title);
+        ll_at_least(outcome,
+                    (struct ll_measured_value){
+                        100 * rising(drawn->cells, ll_family_axis_values(&family->axes[drawn->row]),
+                                     ll_family_axis_values(&family->axes[drawn->column])),
+                        1, " %"},
+                    90, "%s: neighbours in the heat map that do not fall", panel->title);
     return drawn->cells != NULL;
 }
 
@@ -171,7 +171,7 @@ static void judge(const struct ll_evidence *evidence, struct ll_outcome *outcome
             ll_paradnn_put_weights(sheet, panels[i].title, drawn[i].family, &drawn[i].weights);
     }
     if (drawn[0].family)
-        ll_between(outcome, (struct ll_measure){100 * drawn[0].most, 1, " %"}, 54, 74,
+        ll_between(outcome, (struct ll_measured_value){100 * drawn[0].most, 1, " %"}, 54, 74,
                    "the most that a fully connected network uses of the peak (published: 62 to 64 %%)");
     if (all)
         draw(drawn, outcome);

@@ -38,10 +38,10 @@ static const struct ll_family families[FAMILIES] = {
 };
 enum { MOST_POINTS = 2 * 24 + FAMILIES };
 
-static void plan(struct ll_plan *plan)
+static void plan(struct ll_study_plan *plan)
 {
     for (int f = 0; f < FAMILIES; f++)
-        ll_plan_survey(plan, &(struct ll_survey){&families[f], fed, 1});
+        ll_study_plan_survey(plan, &(struct ll_survey){&families[f], fed, 1});
 }
 
 struct points {
@@ -89,7 +89,7 @@ static void judge_identity(struct ll_outcome *outcome)
         double share, published;
     } of[] = {{"RetinaNet", 27, 37}, {"ResNet", 25.4, 34}, {"SqueezeNet", 64.3, 180}};
     for (size_t i = 0; i < 3; i++)
-        ll_between(outcome, (struct ll_measure){100 * gain_of(of[i].share / 100), 1, " %"},
+        ll_between(outcome, (struct ll_measured_value){100 * gain_of(of[i].share / 100), 1, " %"},
                    of[i].published - 0.5, of[i].published + 0.5,
                    "%s: what a share of %.1f %% says that input that is there gains", of[i].name,
                    of[i].share);
@@ -124,11 +124,11 @@ static void draw(const struct points *points, struct ll_outcome *outcome)
 
 static void judge(const struct ll_evidence *evidence, struct ll_outcome *outcome)
 {
-    static const struct ll_column columns[] = {{"network", LL_TEXT_COLUMN},
-                                               {"GFLOP an image", 2},
-                                               {"infeed (%)", 1},
-                                               {"FLOPs (% of peak)", 1},
-                                               {"gain without (%)", 1}};
+    static const struct ll_outcome_column columns[] = {{"network", LL_TEXT_COLUMN},
+                                                       {"GFLOP an image", 2},
+                                                       {"infeed (%)", 1},
+                                                       {"FLOPs (% of peak)", 1},
+                                                       {"gain without (%)", 1}};
     struct points points = {.count = 0};
     double gains[FAMILIES];
     char text[96];
@@ -137,10 +137,10 @@ static void judge(const struct ll_evidence *evidence, struct ll_outcome *outcome
     judge_identity(outcome);
     if (points.count == 0)
         return;
-    ll_at_most(
-        outcome,
-        (struct ll_measure){ll_spearman(points.work, points.share, points.count, evidence->arena), 2, ""},
-        -0.7, "rank correlation of the infeed share with FLOPs an image (Spearman)");
+    ll_at_most(outcome,
+               (struct ll_measured_value){
+                   ll_spearman(points.work, points.share, points.count, evidence->arena), 2, ""},
+               -0.7, "rank correlation of the infeed share with FLOPs an image (Spearman)");
     snprintf(text, sizeof text, "%.0f, %.0f, %.0f %%", 100 * gains[SQUEEZENET], 100 * gains[RETINANET],
              100 * gains[RESNET]);
     ll_holds(outcome, gains[SQUEEZENET] > gains[RETINANET] && gains[SQUEEZENET] > gains[RESNET], text,

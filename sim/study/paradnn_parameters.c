@@ -5,7 +5,7 @@
 #include <math.h>
 #include <stdio.h>
 
-static void plan(struct ll_plan *plan)
+static void plan(struct ll_study_plan *plan)
 {
     for (int f = 0; f < LL_PARADNN_FAMILIES; f++)
         ll_paradnn_plan(plan, (enum ll_paradnn_family)f);
@@ -90,7 +90,7 @@ static void judge_family(const struct ll_survey_result *survey, enum ll_paradnn_
 
 static void judge(const struct ll_evidence *evidence, struct ll_outcome *outcome)
 {
-    static const struct ll_column columns[] = {
+    static const struct ll_outcome_column columns[] = {
         {"family", LL_TEXT_COLUMN}, {"least parameters", 0}, {"most parameters", 0}};
     static const double published[] = {32, 512, 8000, 200};
     struct ll_sheet *sheet = ll_sheet_new(outcome, NULL, "Parameters of each family's networks.", columns, 3);
@@ -100,7 +100,7 @@ static void judge(const struct ll_evidence *evidence, struct ll_outcome *outcome
             judge_family(survey, (enum ll_paradnn_family)f, sheet, outcome);
     }
     ll_between(
-        outcome, (struct ll_measure){dense(published), 0, ""}, 12341448, 12341448,
+        outcome, (struct ll_measured_value){dense(published), 0, ""}, 12341448, 12341448,
         "the closed form of 32 layers of 512, 8000 inputs, 200 classes (published with the measurements: "
         "12.34m)");
     ll_inform(outcome, "see the table", "10k to about 1 billion", "the range of all families");

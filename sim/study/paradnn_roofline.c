@@ -17,11 +17,11 @@ enum { TRANSFORMER, RESNET, REAL };
 static const struct ll_family real[REAL] = {LL_REAL("Transformer", "transformer", 512),
                                             LL_REAL("ResNet-50, board", "resnet_v1", 1024)};
 
-static void plan(struct ll_plan *plan)
+static void plan(struct ll_study_plan *plan)
 {
     ll_paradnn_plan_main(plan);
     for (int i = 0; i < REAL; i++)
-        ll_plan_survey(plan, &(struct ll_survey){&real[i], &ll_paradnn_platforms[LL_PARADNN_TPU2], 1});
+        ll_study_plan_survey(plan, &(struct ll_survey){&real[i], &ll_paradnn_platforms[LL_PARADNN_TPU2], 1});
 }
 
 /* FLOPs a byte of an op on equal f32 tensors, by the table of ops. */
@@ -50,7 +50,7 @@ static void judge_intensities(struct ll_outcome *outcome)
         {intensity_of(LL_OP_RMSPROP, 4), 0.321, "loop fusion: all of RMSProp at once"},
     };
     for (size_t i = 0; i < sizeof of / sizeof *of; i++)
-        ll_between(outcome, (struct ll_measure){of[i].value, 4, " FLOP/B"}, 0.85 * of[i].published,
+        ll_between(outcome, (struct ll_measured_value){of[i].value, 4, " FLOP/B"}, 0.85 * of[i].published,
                    1.15 * of[i].published, "%s (median of public traces: %.3f)", of[i].what, of[i].published);
 }
 
@@ -77,7 +77,7 @@ static void judge_boundary(const struct ll_survey_result *fc, struct ll_arena *a
         agree += computes == said;
     }
     ll_at_least(
-        outcome, (struct ll_measure){100 * (double)agree / (double)(rows * columns), 1, " %"}, 90,
+        outcome, (struct ll_measured_value){100 * (double)agree / (double)(rows * columns), 1, " %"}, 90,
         "cells of nodes and batch in which the ridge of 75 FLOP/B says what the paper does: compute-bound "
         "from 2k nodes and a batch of 8k on");
 }
@@ -143,7 +143,8 @@ static void draw(const struct ll_survey_result *const *surveys, struct ll_arena 
 
 static void judge(const struct ll_evidence *evidence, struct ll_outcome *outcome)
 {
-    static const struct ll_column columns[] = {{"network", LL_TEXT_COLUMN}, {"waits for memory (%)", 1}};
+    static const struct ll_outcome_column columns[] = {{"network", LL_TEXT_COLUMN},
+                                                       {"waits for memory (%)", 1}};
     const struct ll_survey_result *surveys[] = {ll_paradnn_survey(evidence, LL_PARADNN_FC),
                                                 ll_paradnn_survey(evidence, LL_PARADNN_BOTTLENECK),
                                                 ll_paradnn_survey(evidence, LL_PARADNN_RNN)};
@@ -163,11 +164,11 @@ static void judge(const struct ll_evidence *evidence, struct ll_outcome *outcome
         draw(surveys, evidence->arena, outcome);
     if (isnan(transformer) || isnan(resnet))
         return;
-    ll_between(outcome, (struct ll_measure){transformer, 1, " %"}, 10, 35,
+    ll_between(outcome, (struct ll_measured_value){transformer, 1, " %"}, 10, 35,
                "Transformer: what waits for memory and is no product (published: 19.9 %%)");
-    ll_between(outcome, (struct ll_measure){resnet, 1, " %"}, 7, 25,
+    ll_between(outcome, (struct ll_measured_value){resnet, 1, " %"}, 7, 25,
                "ResNet-50: the same (published: 13 %%)");
-    ll_at_least(outcome, (struct ll_measure){transformer - resnet, 1, " %"}, 0,
+    ll_at_least(outcome, (struct ll_measured_value){transformer - resnet, 1, " %"}, 0,
                 "how much more it is in Transformer");
 }
 

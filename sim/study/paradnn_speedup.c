@@ -43,7 +43,7 @@ static bool run_race(const struct ll_evidence *evidence, enum ll_paradnn_family 
 
 static struct ll_sheet *sheet_of_races(struct ll_outcome *outcome)
 {
-    static const struct ll_column columns[] = {
+    static const struct ll_outcome_column columns[] = {
         {"family", LL_TEXT_COLUMN},    {"points", 0}, {"median", 2}, {"most", 2}, {"faster (%)", 1},
         {"parameter", LL_TEXT_COLUMN}, {"weight", 3}};
     return ll_sheet_new(outcome, NULL,
@@ -108,15 +108,16 @@ static void draw_races(const struct race *races, const char *const *rows, size_t
     ll_svg_close(&svg);
 }
 
-static void plan_dense(struct ll_plan *plan)
+static void plan_dense(struct ll_study_plan *plan)
 {
     ll_paradnn_plan(plan, LL_PARADNN_FC);
 }
 
-static void plan_P8(struct ll_plan *plan)
+static void plan_P8(struct ll_study_plan *plan)
 {
     plan_dense(plan);
-    ll_plan_survey(plan, &(struct ll_survey){&ll_paradnn_tried, ll_paradnn_platforms, LL_PARADNN_V100 + 1});
+    ll_study_plan_survey(plan,
+                         &(struct ll_survey){&ll_paradnn_tried, ll_paradnn_platforms, LL_PARADNN_V100 + 1});
 }
 
 static const struct ll_paradnn_measured *same_row(const struct ll_paradnn_measured *row,
@@ -153,10 +154,10 @@ static void judge_winners(const struct ll_evidence *evidence, struct ll_outcome 
                   "TPU v2 over V100, against measured rows (--data brings some)");
         return;
     }
-    ll_at_least(outcome, (struct ll_measure){100 * (double)right / (double)count, 1, " %"}, 85,
+    ll_at_least(outcome, (struct ll_measured_value){100 * (double)right / (double)count, 1, " %"}, 85,
                 "winners of %zu measured rows that are right", count);
-    ll_at_least(outcome, (struct ll_measure){ll_spearman(theirs, ours, count, evidence->arena), 3, ""}, 0.9,
-                "rank correlation of the speed-up with that of measured rows (Spearman)");
+    ll_at_least(outcome, (struct ll_measured_value){ll_spearman(theirs, ours, count, evidence->arena), 3, ""},
+                0.9, "rank correlation of the speed-up with that of measured rows (Spearman)");
 }
 
 static void note_host(struct ll_outcome *outcome)
@@ -175,7 +176,7 @@ static void judge_P8(const struct ll_evidence *evidence, struct ll_outcome *outc
     if (!run_race(evidence, LL_PARADNN_FC, LL_PARADNN_TPU2, LL_PARADNN_V100, &race))
         return;
     put_race(sheet, &race);
-    ll_between(outcome, (struct ll_measure){100 * race.faster, 1, " %"}, 50, 75,
+    ll_between(outcome, (struct ll_measured_value){100 * race.faster, 1, " %"}, 50, 75,
                "fully connected networks that are faster on the TPU (published: 62 %%)");
     judge_directions(&race, directions, 4, outcome);
     judge_winners(evidence, outcome);
@@ -199,7 +200,7 @@ static void judge_P9(const struct ll_evidence *evidence, struct ll_outcome *outc
                evidence->arena, outcome);
 }
 
-static void plan_P10(struct ll_plan *plan)
+static void plan_P10(struct ll_study_plan *plan)
 {
     ll_paradnn_plan(plan, LL_PARADNN_BOTTLENECK);
     ll_paradnn_plan(plan, LL_PARADNN_RNN);
@@ -214,7 +215,7 @@ static void judge_P10(const struct ll_evidence *evidence, struct ll_outcome *out
     bool rnn = run_race(evidence, LL_PARADNN_RNN, LL_PARADNN_TPU2, LL_PARADNN_V100, &races[1]);
     if (cnn) {
         put_race(sheet, &races[0]);
-        ll_at_least(outcome, (struct ll_measure){100 * races[0].faster, 1, " %"}, 100,
+        ll_at_least(outcome, (struct ll_measured_value){100 * races[0].faster, 1, " %"}, 100,
                     "CNN that are faster on the TPU");
         judge_directions(&races[0], grows, 3, outcome);
     }
@@ -240,7 +241,7 @@ static void judge_P10(const struct ll_evidence *evidence, struct ll_outcome *out
             evidence->arena, outcome);
 }
 
-static void plan_P6(struct ll_plan *plan)
+static void plan_P6(struct ll_study_plan *plan)
 {
     ll_paradnn_plan_main(plan);
 }
@@ -253,7 +254,8 @@ static void judge_plateaus(const struct ll_survey_result *survey, struct ll_outc
                              *v3 = ll_surveyed_at(survey, 0, LL_PARADNN_TPU3_TWICE);
     double peaks = v3->peak_flops / v2->peak_flops, bandwidths = v3->memory_Bps / v2->memory_Bps;
     double batches = v3->samples / v2->samples;
-    const struct ll_measure of[] = {{peaks, 3, ""}, {batches * bandwidths, 3, ""}, {bandwidths, 3, ""}};
+    const struct ll_measured_value of[] = {
+        {peaks, 3, ""}, {batches * bandwidths, 3, ""}, {bandwidths, 3, ""}};
     static const char *const what[] = {"what computes", "products that wait for their weights",
                                        "other ops that wait for memory"};
     static const double published[] = {7.0 / 3, 3, 1.5};
@@ -288,7 +290,7 @@ static void judge_P6(const struct ll_evidence *evidence, struct ll_outcome *outc
         snprintf(published, sizeof published, "%.2f", of[i].published);
         if (of[i].high > 0) {
             const struct direction wider = {of[i].width, 1};
-            ll_between(outcome, (struct ll_measure){races[i].most, 2, ""}, of[i].low, of[i].high,
+            ll_between(outcome, (struct ll_measured_value){races[i].most, 2, ""}, of[i].low, of[i].high,
                        "%s: the greatest speed-up of a step's examples (published: %s)", doc, published);
             judge_directions(&races[i], &wider, 1, outcome);
         } else

@@ -9,9 +9,10 @@
 
 enum { FIGURE_DEPTH = 64 };
 
-static void plan(struct ll_plan *plan)
+static void plan(struct ll_study_plan *plan)
 {
-    ll_plan_survey(plan, &(struct ll_survey){&ll_paradnn_tried, ll_paradnn_platforms, LL_PARADNN_V100 + 1});
+    ll_study_plan_survey(plan,
+                         &(struct ll_survey){&ll_paradnn_tried, ll_paradnn_platforms, LL_PARADNN_V100 + 1});
     ll_paradnn_plan(plan, LL_PARADNN_FC);
 }
 
@@ -81,11 +82,13 @@ static void judge_times(const struct compared *c, const char *name, const struct
                         struct ll_arena *arena, struct ll_outcome *outcome)
 {
     double ranks = ll_spearman(c->measured_s, c->simulated_s, c->count, arena);
-    ll_at_least(outcome, (struct ll_measure){ranks, 4, ""}, limits->ranks,
+    ll_at_least(outcome, (struct ll_measured_value){ranks, 4, ""}, limits->ranks,
                 "%s, %zu rows: rank correlation of simulated and measured steps (Spearman)", name, c->count);
-    ll_at_most(outcome, (struct ll_measure){100 * ll_quantile(c->errors, c->count, 0.5, arena), 1, " %"},
+    ll_at_most(outcome,
+               (struct ll_measured_value){100 * ll_quantile(c->errors, c->count, 0.5, arena), 1, " %"},
                limits->median, "%s: median error of a step", name);
-    ll_at_most(outcome, (struct ll_measure){100 * ll_quantile(c->errors, c->count, 0.9, arena), 1, " %"},
+    ll_at_most(outcome,
+               (struct ll_measured_value){100 * ll_quantile(c->errors, c->count, 0.9, arena), 1, " %"},
                limits->nine, "%s: error that nine in ten steps have at most", name);
     double *errors = ll_alloc(arena, c->count, sizeof *errors);
     for (int fed = 0; errors && fed < 2; fed++) {

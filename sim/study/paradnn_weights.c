@@ -97,7 +97,7 @@ struct ll_paradnn_weights ll_paradnn_weigh_measured(const struct ll_paradnn_meas
 
 struct ll_sheet *ll_paradnn_weights_sheet(struct ll_outcome *outcome, const char *name, const char *caption)
 {
-    static const struct ll_column columns[] = {
+    static const struct ll_outcome_column columns[] = {
         {"family", LL_TEXT_COLUMN}, {"parameter", LL_TEXT_COLUMN}, {"weight", 3}, {"R2", 3}};
     return ll_sheet_new(outcome, name, caption, columns, sizeof columns / sizeof *columns);
 }
@@ -115,7 +115,7 @@ void ll_paradnn_put_weights(struct ll_sheet *sheet, const char *what, const stru
 
 /* Weights have signs, bars have none: above the line stands what a parameter raises, and what it lowers is of
  * another colour. */
-void ll_paradnn_draw_weights(struct ll_svg *svg, struct ll_box box, const char *title,
+void ll_paradnn_draw_weights(struct ll_svg *svg, struct ll_rect box, const char *title,
                              const struct ll_family *family, const struct ll_paradnn_weights *weights)
 {
     static const char *const series[] = {"raises", "lowers"};
@@ -183,7 +183,7 @@ static struct labels *label(const struct ll_family_axis *axis, struct labels *la
     return labels;
 }
 
-void ll_paradnn_draw_cells(struct ll_svg *svg, struct ll_box box, const char *title, const char *unit,
+void ll_paradnn_draw_cells(struct ll_svg *svg, struct ll_rect box, const char *title, const char *unit,
                            const struct ll_family *family, const double *cells, size_t row_axis,
                            size_t column_axis, double full)
 {

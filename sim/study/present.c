@@ -13,7 +13,7 @@
 static const char *cell_text(const struct ll_sheet *sheet, uint64_t i, struct ll_human *buffer)
 {
     const struct ll_cell *cell = &sheet->cells[i];
-    const struct ll_column *column = &sheet->columns[i % sheet->column_count];
+    const struct ll_outcome_column *column = &sheet->columns[i % sheet->column_count];
     if (column->decimals == LL_TEXT_COLUMN)
         return cell->text ? cell->text : "";
     if (isnan(cell->number))
@@ -91,7 +91,7 @@ static void sheet_json(const struct ll_sheet *sheet, struct ll_json *json)
     ll_json_key(json, "rows");
     ll_json_open_list(json);
     for (uint64_t i = 0; i < sheet->cell_count; i++) {
-        const struct ll_column *column = &sheet->columns[i % sheet->column_count];
+        const struct ll_outcome_column *column = &sheet->columns[i % sheet->column_count];
         if (i % sheet->column_count == 0)
             ll_json_open_object(json);
         if (column->decimals == LL_TEXT_COLUMN)
@@ -105,7 +105,7 @@ static void sheet_json(const struct ll_sheet *sheet, struct ll_json *json)
     ll_json_close_object(json);
 }
 
-static void recordings_json(const struct ll_plan *plan, struct ll_json *json)
+static void recordings_json(const struct ll_study_plan *plan, struct ll_json *json)
 {
     ll_json_key(json, "recordings");
     ll_json_open_list(json);
@@ -130,7 +130,7 @@ static void recordings_json(const struct ll_plan *plan, struct ll_json *json)
     ll_json_close_list(json);
 }
 
-static void machines_json(const struct ll_plan *plan, struct ll_json *json)
+static void machines_json(const struct ll_study_plan *plan, struct ll_json *json)
 {
     ll_json_key(json, "machines");
     ll_json_open_list(json);
@@ -166,7 +166,7 @@ static void criteria_json(const struct ll_outcome *outcome, struct ll_json *json
     ll_json_close_list(json);
 }
 
-void ll_present_json(const struct ll_study *study, const struct ll_plan *plan,
+void ll_present_json(const struct ll_study *study, const struct ll_study_plan *plan,
                      const struct ll_outcome *outcome, struct ll_json *json)
 {
     ll_json_open_object(json);

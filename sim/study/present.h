@@ -15,11 +15,11 @@ void ll_present_text(const struct ll_study *study, const struct ll_outcome *outc
 void ll_present_csv(const struct ll_sheet *sheet, struct ll_str *out);
 
 /* A page: figures, tables, criteria, notes, and what was recorded. It stands alone and holds no script. */
-void ll_present_html(const struct ll_study *study, const struct ll_plan *plan,
+void ll_present_html(const struct ll_study *study, const struct ll_study_plan *plan,
                      const struct ll_outcome *outcome, struct ll_str *out);
 
 /* One object, as sim/study/README.md says. */
-void ll_present_json(const struct ll_study *study, const struct ll_plan *plan,
+void ll_present_json(const struct ll_study *study, const struct ll_study_plan *plan,
                      const struct ll_outcome *outcome, struct ll_json *json);
 
 #endif

@@ -134,7 +134,7 @@ static void target_html(const struct ll_target *target, struct ll_str *out)
     ll_str_add(out, "</code></li>\n");
 }
 
-static void plan_html(const struct ll_plan *plan, struct ll_str *out)
+static void plan_html(const struct ll_study_plan *plan, struct ll_str *out)
 {
     ll_str_add(out, "<h2>Recorded</h2>\n<ul>\n");
     for (uint64_t i = 0; i < plan->recording_count; i++)
@@ -147,7 +147,7 @@ static void plan_html(const struct ll_plan *plan, struct ll_str *out)
     ll_str_add(out, plan->target_count ? "</ul>\n" : "");
 }
 
-void ll_present_html(const struct ll_study *study, const struct ll_plan *plan,
+void ll_present_html(const struct ll_study *study, const struct ll_study_plan *plan,
                      const struct ll_outcome *outcome, struct ll_str *out)
 {
     ll_str_add(out, "<!DOCTYPE html>\n<html lang=\"en\">\n<head>\n<meta charset=\"utf-8\">\n"

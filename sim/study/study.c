@@ -32,7 +32,7 @@ const struct ll_study *ll_study_find(const char *id)
     return NULL;
 }
 
-void ll_plan_recording(struct ll_plan *plan, const struct ll_recording *recording)
+void ll_study_plan_recording(struct ll_study_plan *plan, const struct ll_recording *recording)
 {
     if (ll_grow(&plan->recordings, &plan->recording_capacity, plan->recording_count + 1, sizeof *recording))
         plan->recordings[plan->recording_count++] = *recording;
@@ -40,7 +40,7 @@ void ll_plan_recording(struct ll_plan *plan, const struct ll_recording *recordin
         plan->failed = true;
 }
 
-void ll_plan_target(struct ll_plan *plan, const struct ll_target *target)
+void ll_study_plan_target(struct ll_study_plan *plan, const struct ll_target *target)
 {
     if (ll_grow(&plan->targets, &plan->target_capacity, plan->target_count + 1, sizeof *target))
         plan->targets[plan->target_count++] = *target;
@@ -48,7 +48,7 @@ void ll_plan_target(struct ll_plan *plan, const struct ll_target *target)
         plan->failed = true;
 }
 
-void ll_plan_survey(struct ll_plan *plan, const struct ll_survey *survey)
+void ll_study_plan_survey(struct ll_study_plan *plan, const struct ll_survey *survey)
 {
     if (ll_grow(&plan->surveys, &plan->survey_capacity, plan->survey_count + 1, sizeof *survey))
         plan->surveys[plan->survey_count++] = *survey;
@@ -56,18 +56,18 @@ void ll_plan_survey(struct ll_plan *plan, const struct ll_survey *survey)
         plan->failed = true;
 }
 
-void ll_plan_nothing(struct ll_plan *plan)
+void ll_study_plan_nothing(struct ll_study_plan *plan)
 {
     (void)plan;
 }
 
-void ll_plan_release(struct ll_plan *plan)
+void ll_study_plan_release(struct ll_study_plan *plan)
 {
     free(plan->surveys);
     free(plan->recordings);
     free(plan->targets);
     ll_arena_release(&plan->arena);
-    *plan = (struct ll_plan){0};
+    *plan = (struct ll_study_plan){0};
 }
 
 static bool same_text(const char *a, const char *b)
@@ -101,7 +101,7 @@ const struct ll_survey_result *ll_evidence_survey(const struct ll_evidence *evid
 const struct ll_trace *ll_evidence_trace(const struct ll_evidence *evidence, const char *row,
                                          const char *variant)
 {
-    const struct ll_plan *plan = evidence->plan;
+    const struct ll_study_plan *plan = evidence->plan;
     for (uint64_t i = 0; i < plan->recording_count; i++)
         if (strcmp(plan->recordings[i].row, row) == 0 && strcmp(plan->recordings[i].variant, variant) == 0)
             return evidence->traces[i];
@@ -130,7 +130,7 @@ const struct ll_result *ll_evidence_replay(const struct ll_evidence *evidence, c
 /* Says once for each workload that is missing. */
 static void miss_workloads(const struct ll_evidence *evidence, struct ll_outcome *outcome)
 {
-    const struct ll_plan *plan = evidence->plan;
+    const struct ll_study_plan *plan = evidence->plan;
     for (uint64_t i = 0; i < plan->recording_count; i++) {
         bool said = false;
         for (uint64_t j = 0; j < i && !said; j++)
@@ -143,7 +143,7 @@ static void miss_workloads(const struct ll_evidence *evidence, struct ll_outcome
 
 static void miss_surveys(const struct ll_evidence *evidence, struct ll_outcome *outcome)
 {
-    const struct ll_plan *plan = evidence->plan;
+    const struct ll_study_plan *plan = evidence->plan;
     for (uint64_t i = 0; i < plan->survey_count; i++)
         if (!ll_evidence_survey(evidence, plan->surveys[i].family->name))
             ll_holds(outcome, false, "there is none", "there is one", "a workload `%s` can be surveyed",

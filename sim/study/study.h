@@ -41,7 +41,7 @@ struct ll_target {
     struct ll_override overrides[LL_MOST_STUDY_OVERRIDES]; /* ended by one without path, if not full */
 };
 
-struct ll_plan {
+struct ll_study_plan {
     bool whole; /* set by who asks: surveys are to take all points that the paper has, not a part of them */
     struct ll_arena arena;
     struct ll_recording *recordings;
@@ -54,13 +54,13 @@ struct ll_plan {
 };
 
 /* Adds to a plan; the texts must outlive it (those made for it go into its arena). */
-void ll_plan_recording(struct ll_plan *plan, const struct ll_recording *recording);
-void ll_plan_target(struct ll_plan *plan, const struct ll_target *target);
-void ll_plan_survey(struct ll_plan *plan, const struct ll_survey *survey);
-void ll_plan_release(struct ll_plan *plan);
+void ll_study_plan_recording(struct ll_study_plan *plan, const struct ll_recording *recording);
+void ll_study_plan_target(struct ll_study_plan *plan, const struct ll_target *target);
+void ll_study_plan_survey(struct ll_study_plan *plan, const struct ll_survey *survey);
+void ll_study_plan_release(struct ll_study_plan *plan);
 
 /* The plan of a study that needs nothing but what is printed. */
-void ll_plan_nothing(struct ll_plan *plan);
+void ll_study_plan_nothing(struct ll_study_plan *plan);
 
 /* Whether two recordings are made the same way, whatever they are called. */
 bool ll_same_recording(const struct ll_recording *a, const struct ll_recording *b);
@@ -71,11 +71,11 @@ bool ll_same_survey(const struct ll_survey *a, const struct ll_survey *b);
 /* What a plan was answered with. Traces are by recording, NULL for a workload that there is not; machines by
  * target, none of them NULL; surveys in the plan's order. All belong to whoever brought them. */
 struct ll_evidence {
-    const struct ll_plan *plan;
+    const struct ll_study_plan *plan;
     const struct ll_trace *const *traces;
     const struct ll_machine *const *machines;
-    const struct ll_measured
-        *measured; /* rows that the user brought instead of those of a study; may be none */
+    /* Rows that the user brought instead of those of a study; may be none. */
+    const struct ll_measured *measured;
     uint64_t measured_count;
     const struct ll_survey_result *const *surveys; /* NULL for those of a workload that there is not */
     struct ll_arena *arena;                        /* for what a study computes on its way */
@@ -98,7 +98,7 @@ struct ll_study {
     const char *paper; /* whose figure or table it is, as in "Fathom, figure 3" */
     const char *title;
     const char *doc; /* what the paper shows there and what it claims, in a few sentences */
-    void (*plan)(struct ll_plan *plan);
+    void (*plan)(struct ll_study_plan *plan);
     void (*judge)(const struct ll_evidence *evidence, struct ll_outcome *outcome);
 };
 

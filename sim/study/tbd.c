@@ -12,9 +12,9 @@
 enum { STEPS = 2, PANEL_COLUMNS = 3 };
 
 /* clang-format off */
-/* The mini-batches of figures 4 to 6, whose axes are no text: from the least worth showing to the largest of
- * which the text speaks, or the default of the suite's script. A sentence of Transformer has 32 words, so that
- * 64 of them are the script's 2048. */
+/* The mini-batches of figures 4 to 6, whose axes cannot be read exactly: from the smallest worth showing to
+ * the largest that the text mentions, or the default of the suite's script. A sentence of Transformer has 32
+ * words, so 64 sentences are the script's 2048 words. */
 const struct ll_tbd_workload ll_tbd[LL_TBD_COUNT] = {
     [LL_TBD_RESNET] = {"ResNet-50", "resnet", LL_TBD_CONVOLUTIONAL, {4, 8, 16, 32}, {{0}}},
     [LL_TBD_INCEPTION] = {"Inception-v3", "inception_v3", LL_TBD_CONVOLUTIONAL, {4, 8, 16, 32}, {{0}}},
@@ -36,10 +36,10 @@ size_t ll_tbd_batch_count(enum ll_tbd_row row)
     return count;
 }
 
-void ll_tbd_plan_machine(struct ll_plan *plan, const char *target)
+void ll_tbd_plan_machine(struct ll_study_plan *plan, const char *target)
 {
     bool titan = strcmp(target, LL_TBD_TITAN) == 0;
-    ll_plan_target(
+    ll_study_plan_target(
         plan, &(struct ll_target){.name = target, .machine = titan ? "titan_xp_tbd" : "quadro_p4000_tbd"});
 }
 
@@ -49,12 +49,12 @@ static const char *variant_of(uint64_t batch, struct ll_arena *arena)
     return variant ? variant : "";
 }
 
-void ll_tbd_plan_batch(struct ll_plan *plan, enum ll_tbd_row row, uint64_t batch)
+void ll_tbd_plan_batch(struct ll_study_plan *plan, enum ll_tbd_row row, uint64_t batch)
 {
     ll_tbd_plan_batch_with(plan, row, batch, (struct ll_study_setting){0});
 }
 
-void ll_tbd_plan_batch_with(struct ll_plan *plan, enum ll_tbd_row row, uint64_t batch,
+void ll_tbd_plan_batch_with(struct ll_study_plan *plan, enum ll_tbd_row row, uint64_t batch,
                             struct ll_study_setting setting)
 {
     size_t count = 0;
@@ -70,10 +70,10 @@ void ll_tbd_plan_batch_with(struct ll_plan *plan, enum ll_tbd_row row, uint64_t 
         count++;
     recording.settings[count] = setting;
     plan->failed |= recording.variant[0] == 0;
-    ll_plan_recording(plan, &recording);
+    ll_study_plan_recording(plan, &recording);
 }
 
-void ll_tbd_plan_sweep(struct ll_plan *plan, enum ll_tbd_row row)
+void ll_tbd_plan_sweep(struct ll_study_plan *plan, enum ll_tbd_row row)
 {
     for (size_t i = 0; i < ll_tbd_batch_count(row); i++)
         ll_tbd_plan_batch(plan, row, ll_tbd[row].batches[i]);
@@ -138,10 +138,10 @@ double ll_tbd_exponent(const struct ll_tbd_sweep *sweep)
 
 void ll_tbd_tabulate(const struct ll_tbd_sweep *sweeps, struct ll_outcome *outcome)
 {
-    static const struct ll_column columns[] = {{"workload", LL_TEXT_COLUMN}, {"mini-batch", 0},
-                                               {"throughput (1/s)", 2},      {"of", LL_TEXT_COLUMN},
-                                               {"GPU utilization (%)", 1},   {"FP32 utilization (%)", 1},
-                                               {"CPU utilization (%)", 2},   {"fits", LL_TEXT_COLUMN}};
+    static const struct ll_outcome_column columns[] = {
+        {"workload", LL_TEXT_COLUMN}, {"mini-batch", 0},          {"throughput (1/s)", 2},
+        {"of", LL_TEXT_COLUMN},       {"GPU utilization (%)", 1}, {"FP32 utilization (%)", 1},
+        {"CPU utilization (%)", 2},   {"fits", LL_TEXT_COLUMN}};
     struct ll_sheet *sheet =
         ll_sheet_new(outcome, NULL, "Training on a simulated Quadro P4000, by mini-batch.", columns,
                      sizeof columns / sizeof *columns);
@@ -159,7 +159,7 @@ void ll_tbd_tabulate(const struct ll_tbd_sweep *sweeps, struct ll_outcome *outco
         }
 }
 
-static void draw_panel(struct ll_svg *svg, struct ll_box box, const struct ll_tbd_sweep *sweep,
+static void draw_panel(struct ll_svg *svg, struct ll_rect box, const struct ll_tbd_sweep *sweep,
                        enum ll_tbd_metric metric)
 {
     double values[LL_TBD_MOST_BATCHES];
@@ -215,7 +215,7 @@ void ll_tbd_judge_rising(const struct ll_tbd_sweep *sweeps, enum ll_tbd_metric m
             least = fmin(least, ll_tbd_value(&sweep->metrics[i], metric) /
                                     ll_tbd_value(&sweep->metrics[i - 1], metric));
         if (sweep->count > 1)
-            ll_at_least(outcome, (struct ll_measure){least, 3, ""}, least_gain,
+            ll_at_least(outcome, (struct ll_measured_value){least, 3, ""}, least_gain,
                         "%s: %s rises with the mini-batch; the least that a larger one gains, times",
                         ll_tbd[row].name, names[metric]);
     }
@@ -242,7 +242,7 @@ void ll_tbd_note(const struct ll_tbd_sweep *sweeps, struct ll_outcome *outcome)
                         ll_tbd[row].name, sweeps[row].batches[i]);
 }
 
-void ll_tbd_plan_all(struct ll_plan *plan)
+void ll_tbd_plan_all(struct ll_study_plan *plan)
 {
     for (size_t row = 0; row < LL_TBD_COUNT; row++)
         ll_tbd_plan_sweep(plan, (enum ll_tbd_row)row);

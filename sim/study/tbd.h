@@ -39,14 +39,14 @@ size_t ll_tbd_batch_count(enum ll_tbd_row row);
 /* Targets of a plan: the paper's GPUs under a framework, in a host with 28 cores. */
 #define LL_TBD_P4000 "Quadro P4000"
 #define LL_TBD_TITAN "TITAN Xp"
-void ll_tbd_plan_machine(struct ll_plan *plan, const char *target);
+void ll_tbd_plan_machine(struct ll_study_plan *plan, const char *target);
 
 /* Plans all training steps of a workload's sweep, or that of one batch. */
-void ll_tbd_plan_sweep(struct ll_plan *plan, enum ll_tbd_row row);
-void ll_tbd_plan_batch(struct ll_plan *plan, enum ll_tbd_row row, uint64_t batch);
+void ll_tbd_plan_sweep(struct ll_study_plan *plan, enum ll_tbd_row row);
+void ll_tbd_plan_batch(struct ll_study_plan *plan, enum ll_tbd_row row, uint64_t batch);
 
 /* The same with one more setting. */
-void ll_tbd_plan_batch_with(struct ll_plan *plan, enum ll_tbd_row row, uint64_t batch,
+void ll_tbd_plan_batch_with(struct ll_study_plan *plan, enum ll_tbd_row row, uint64_t batch,
                             struct ll_study_setting setting);
 
 /* A workload on a machine: by batch, as far as it could be recorded. */
@@ -93,7 +93,7 @@ void ll_tbd_judge_rising(const struct ll_tbd_sweep *sweeps, enum ll_tbd_metric m
 void ll_tbd_note(const struct ll_tbd_sweep *sweeps, struct ll_outcome *outcome);
 
 /* Plan and evidence of a study of all sweeps on the P4000. */
-void ll_tbd_plan_all(struct ll_plan *plan);
+void ll_tbd_plan_all(struct ll_study_plan *plan);
 void ll_tbd_replay_all(const struct ll_evidence *evidence, struct ll_tbd_sweep sweeps[LL_TBD_COUNT]);
 
 #endif

@@ -36,7 +36,7 @@ enum { ROWS = sizeof printed / sizeof *printed };
  * adds none. */
 static const uint64_t translator_words = 17191, plain_words = 17188;
 
-static void plan(struct ll_plan *plan)
+static void plan(struct ll_study_plan *plan)
 {
     for (size_t i = 0; i < ROWS; i++)
         ll_tbd_plan_batch(plan, printed[i].row, ll_tbd[printed[i].row].batches[0]);
@@ -80,11 +80,11 @@ static void judge_input(size_t i, const struct ll_trace *trace, struct ll_outcom
 
 static void judge(const struct ll_evidence *evidence, struct ll_outcome *outcome)
 {
-    static const struct ll_column columns[] = {{"workload", LL_TEXT_COLUMN},
-                                               {"dataset", LL_TEXT_COLUMN},
-                                               {"samples", LL_TEXT_COLUMN},
-                                               {"size", LL_TEXT_COLUMN},
-                                               {"special", LL_TEXT_COLUMN}};
+    static const struct ll_outcome_column columns[] = {{"workload", LL_TEXT_COLUMN},
+                                                       {"dataset", LL_TEXT_COLUMN},
+                                                       {"samples", LL_TEXT_COLUMN},
+                                                       {"size", LL_TEXT_COLUMN},
+                                                       {"special", LL_TEXT_COLUMN}};
     struct ll_sheet *sheet = ll_sheet_new(outcome, NULL, "The data sets as the paper lists them.", columns,
                                           sizeof columns / sizeof *columns);
     for (size_t i = 0; i < ROWS; i++) {

@@ -15,7 +15,7 @@ static uint64_t largest(enum ll_tbd_row row)
     return ll_tbd[row].batches[ll_tbd_batch_count(row) - 1];
 }
 
-static void plan(struct ll_plan *plan)
+static void plan(struct ll_study_plan *plan)
 {
     for (size_t row = 0; row < LL_TBD_COUNT; row++)
         ll_tbd_plan_batch(plan, (enum ll_tbd_row)row, largest((enum ll_tbd_row)row));
@@ -49,7 +49,7 @@ static size_t collect(const struct ll_evidence *evidence, struct pair pairs[LL_T
 
 static void tabulate(const struct pair *pairs, size_t count, struct ll_outcome *outcome)
 {
-    static const struct ll_column columns[] = {
+    static const struct ll_outcome_column columns[] = {
         {"workload", LL_TEXT_COLUMN}, {"mini-batch", 0},      {"TITAN Xp / P4000", 2},  {"GPU, P4000 (%)", 1},
         {"GPU, TITAN Xp (%)", 1},     {"FP32, P4000 (%)", 1}, {"FP32, TITAN Xp (%)", 1}};
     struct ll_sheet *sheet =
@@ -115,7 +115,7 @@ static void judge(const struct ll_evidence *evidence, struct ll_outcome *outcome
     draw(pairs, count, outcome);
     for (size_t i = 0; i < count; i++) {
         const char *name = ll_tbd[pairs[i].row].name;
-        ll_at_most(outcome, (struct ll_measure){speedup(&pairs[i]), 2, ""}, peak_ratio,
+        ll_at_most(outcome, (struct ll_measured_value){speedup(&pairs[i]), 2, ""}, peak_ratio,
                    "%s: throughput on the TITAN Xp over that on the P4000, at most as the peaks are", name);
         if (pairs[i].row != LL_TBD_SOCKEYE)
             ll_holds(outcome, speedup(&pairs[i]) > 1, speedup(&pairs[i]) > 1 ? "faster" : "not faster",
@@ -123,9 +123,9 @@ static void judge(const struct ll_evidence *evidence, struct ll_outcome *outcome
         device += pairs[i].titan.device_utilization < pairs[i].p4000.device_utilization;
         arithmetic += pairs[i].titan.fp32_utilization < pairs[i].p4000.fp32_utilization;
     }
-    ll_at_least(outcome, (struct ll_measure){(double)device, 0, ""}, MOST_OFTEN,
+    ll_at_least(outcome, (struct ll_measured_value){(double)device, 0, ""}, MOST_OFTEN,
                 "workloads whose GPU utilization is lower on the TITAN Xp");
-    ll_at_least(outcome, (struct ll_measure){(double)arithmetic, 0, ""}, MOST_OFTEN,
+    ll_at_least(outcome, (struct ll_measured_value){(double)arithmetic, 0, ""}, MOST_OFTEN,
                 "workloads whose FP32 utilization is lower on the TITAN Xp");
     for (size_t i = 0; i < count; i++)
         if (pairs[i].row == LL_TBD_SOCKEYE) {

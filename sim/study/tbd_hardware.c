@@ -24,10 +24,11 @@ static const struct {
 } buses[] = {{TITAN, 5705, 384}, {P4000, 3802, 256}};
 static const double peak_ratio = 2.291, share = 1e-3, rounding = 2e-3;
 
-static void plan(struct ll_plan *plan)
+static void plan(struct ll_study_plan *plan)
 {
     for (size_t i = 0; i < DEVICES; i++)
-        ll_plan_target(plan, &(struct ll_target){.name = printed[i].name, .machine = printed[i].machine});
+        ll_study_plan_target(plan,
+                             &(struct ll_target){.name = printed[i].name, .machine = printed[i].machine});
 }
 
 static const struct ll_machine *machine_of(const struct ll_evidence *evidence, const char *name)
@@ -80,8 +81,8 @@ static void put_row(struct ll_sheet *sheet, const char *name, const char *source
 static void judge_same(const char *name, const char *what, double found, double expected,
                        struct ll_outcome *outcome)
 {
-    ll_between(outcome, (struct ll_measure){found, 1, ""}, expected * (1 - share), expected * (1 + share),
-               "%s: %s of the machine file, as printed", name, what);
+    ll_between(outcome, (struct ll_measured_value){found, 1, ""}, expected * (1 - share),
+               expected * (1 + share), "%s: %s of the machine file, as printed", name, what);
 }
 
 static void judge_row(const struct printed *row, const struct printed *found, struct ll_outcome *outcome)
@@ -98,11 +99,11 @@ static void judge_row(const struct printed *row, const struct printed *found, st
 
 static void judge(const struct ll_evidence *evidence, struct ll_outcome *outcome)
 {
-    static const struct ll_column columns[] = {{"device", LL_TEXT_COLUMN}, {"source", LL_TEXT_COLUMN},
-                                               {"multiprocessors", 0},     {"cores", 0},
-                                               {"clock (MHz)", 0},         {"memory (GB)", 0},
-                                               {"last cache (MB)", 0},     {"bandwidth (GB/s)", 1},
-                                               {"f32 peak (TFLOP/s)", 3}};
+    static const struct ll_outcome_column columns[] = {{"device", LL_TEXT_COLUMN}, {"source", LL_TEXT_COLUMN},
+                                                       {"multiprocessors", 0},     {"cores", 0},
+                                                       {"clock (MHz)", 0},         {"memory (GB)", 0},
+                                                       {"last cache (MB)", 0},     {"bandwidth (GB/s)", 1},
+                                                       {"f32 peak (TFLOP/s)", 3}};
     struct ll_sheet *sheet = ll_sheet_new(outcome, NULL,
                                           "The devices as the paper prints them, and as their "
                                           "machine files describe them.",
@@ -120,12 +121,14 @@ static void judge(const struct ll_evidence *evidence, struct ll_outcome *outcome
     }
     for (size_t i = 0; i < sizeof buses / sizeof *buses; i++)
         ll_between(
-            outcome, (struct ll_measure){2 * buses[i].memory_MHz * buses[i].bus_bits / 8 * 1e-3, 1, " GB/s"},
+            outcome,
+            (struct ll_measured_value){2 * buses[i].memory_MHz * buses[i].bus_bits / 8 * 1e-3, 1, " GB/s"},
             printed[buses[i].device].bandwidth_GBps * (1 - rounding),
             printed[buses[i].device].bandwidth_GBps * (1 + rounding),
             "%s: bandwidth as printed, twice the memory's clock over its bus", printed[buses[i].device].name);
-    ll_between(outcome, (struct ll_measure){peaks[TITAN] / peaks[P4000], 3, ""}, peak_ratio * (1 - share),
-               peak_ratio * (1 + share), "peak of the TITAN Xp over that of the P4000");
+    ll_between(outcome, (struct ll_measured_value){peaks[TITAN] / peaks[P4000], 3, ""},
+               peak_ratio * (1 - share), peak_ratio * (1 + share),
+               "peak of the TITAN Xp over that of the P4000");
     ll_inform(outcome, "14", "28", "Xeon E5-2680: cores of a socket, whose cache and bandwidth are printed");
     ll_note(outcome,
             "Peaks are 2 x cores x clock. The table's row of the processor mixes a socket's last cache "

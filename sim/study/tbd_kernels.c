@@ -31,7 +31,7 @@ static const struct {
 };
 /* clang-format on */
 
-static void plan(struct ll_plan *plan)
+static void plan(struct ll_study_plan *plan)
 {
     ll_tbd_plan_batch(plan, LL_TBD_RESNET, BATCH);
     ll_tbd_plan_machine(plan, LL_TBD_P4000);
@@ -104,14 +104,14 @@ static bool begins(const struct kernel *kernel, const char *text)
 
 static void tabulate(const struct kernels *kernels, struct ll_outcome *outcome)
 {
-    static const struct ll_column columns[] = {{"op kind", LL_TEXT_COLUMN},
-                                               {"share of GPU time (%)", 2},
-                                               {"FP32 utilization (%)", 1},
-                                               {"below the mean", LL_TEXT_COLUMN}};
-    static const struct ll_column theirs[] = {{"framework", LL_TEXT_COLUMN},
-                                              {"kernel", LL_TEXT_COLUMN},
-                                              {"share of GPU time (%)", 2},
-                                              {"FP32 utilization (%)", 1}};
+    static const struct ll_outcome_column columns[] = {{"op kind", LL_TEXT_COLUMN},
+                                                       {"share of GPU time (%)", 2},
+                                                       {"FP32 utilization (%)", 1},
+                                                       {"below the mean", LL_TEXT_COLUMN}};
+    static const struct ll_outcome_column theirs[] = {{"framework", LL_TEXT_COLUMN},
+                                                      {"kernel", LL_TEXT_COLUMN},
+                                                      {"share of GPU time (%)", 2},
+                                                      {"FP32 utilization (%)", 1}};
     struct ll_sheet *sheet =
         ll_sheet_new(outcome, NULL, "ResNet-50 with 32 images, simulated: op kinds by time.", columns,
                      sizeof columns / sizeof *columns);
@@ -182,7 +182,7 @@ static void judge_longest(const struct kernels *kernels, struct ll_outcome *outc
     outcome->failed |= names.failed;
     ll_holds(outcome, has_norm && has_activation, names.text ? names.text : "", "batch_norm and relu",
              "the five longest below the mean utilization");
-    ll_between(outcome, (struct ll_measure){100 * norms, 1, " %"}, 8, 25,
+    ll_between(outcome, (struct ll_measured_value){100 * norms, 1, " %"}, 8, 25,
                "share of batch normalisation in the GPU's time (printed: at least 10.2 and 17.4)");
     ll_str_release(&names);
 }

@@ -26,13 +26,14 @@ enum { ROWS = 2, BATCHES = 3 };
 static const enum ll_tbd_row rows[ROWS] = {LL_TBD_RESNET, LL_TBD_INCEPTION};
 static const uint64_t batches[BATCHES] = {8, 16, 32};
 
-static void plan(struct ll_plan *plan)
+static void plan(struct ll_study_plan *plan)
 {
     for (size_t row = 0; row < ROWS; row++)
         for (size_t i = 0; i < BATCHES; i++)
             ll_tbd_plan_batch(plan, rows[row], batches[i]);
     for (size_t s = 0; s < FOUR; s++)
-        ll_plan_target(plan, &(struct ll_target){.name = systems[s].target, .machine = systems[s].machine});
+        ll_study_plan_target(plan,
+                             &(struct ll_target){.name = systems[s].target, .machine = systems[s].machine});
 }
 
 static const struct ll_machine *machine_of(const struct ll_evidence *evidence, size_t system)
@@ -72,13 +73,13 @@ static struct trained train(const struct ll_evidence *evidence, enum ll_tbd_row 
 
 static void tabulate(struct trained all[ROWS][BATCHES][SYSTEMS], struct ll_outcome *outcome)
 {
-    static const struct ll_column columns[] = {{"workload", LL_TEXT_COLUMN},
-                                               {"mini-batch a GPU", 0},
-                                               {"system", LL_TEXT_COLUMN},
-                                               {"images/s", 1},
-                                               {"times one GPU", 2},
-                                               {"step (ms)", 1},
-                                               {"waiting for gradients (ms)", 1}};
+    static const struct ll_outcome_column columns[] = {{"workload", LL_TEXT_COLUMN},
+                                                       {"mini-batch a GPU", 0},
+                                                       {"system", LL_TEXT_COLUMN},
+                                                       {"images/s", 1},
+                                                       {"times one GPU", 2},
+                                                       {"step (ms)", 1},
+                                                       {"waiting for gradients (ms)", 1}};
     struct ll_sheet *sheet = ll_sheet_new(
         outcome, NULL, "Training on several Quadro P4000 with equal mini-batches each, simulated.", columns,
         sizeof columns / sizeof *columns);
@@ -129,11 +130,11 @@ static void draw(struct trained all[ROWS][BATCHES][SYSTEMS], struct ll_outcome *
 }
 
 /* How often as many images a second as one GPU alone. */
-static struct ll_measure gain(struct trained all[ROWS][BATCHES][SYSTEMS], size_t row, size_t batch,
-                              size_t system)
+static struct ll_measured_value gain(struct trained all[ROWS][BATCHES][SYSTEMS], size_t row, size_t batch,
+                                     size_t system)
 {
-    return (struct ll_measure){all[row][batch][system].throughput_Hz / all[row][batch][ONE].throughput_Hz, 2,
-                               ""};
+    return (struct ll_measured_value){
+        all[row][batch][system].throughput_Hz / all[row][batch][ONE].throughput_Hz, 2, ""};
 }
 
 static void judge(const struct ll_evidence *evidence, struct ll_outcome *outcome)

@@ -12,7 +12,7 @@ static const double gib = (double)(1 << 30);
  * the suite's last bucket. */
 static const struct ll_study_setting longest = {"frames", "1600"};
 
-static void plan(struct ll_plan *plan)
+static void plan(struct ll_study_plan *plan)
 {
     for (size_t i = 0; i < LL_TBD_COUNT; i++) {
         enum ll_tbd_row row = (enum ll_tbd_row)i;
@@ -83,7 +83,7 @@ static double straightness(const struct held *held)
 
 static void tabulate(const struct held *all, struct ll_outcome *outcome)
 {
-    static const struct ll_column columns[] = {
+    static const struct ll_outcome_column columns[] = {
         {"workload", LL_TEXT_COLUMN},  {"mini-batch", 0},         {"weights (GiB)", 3},
         {"weight gradients (GiB)", 3}, {"feature maps (GiB)", 3}, {"workspace (GiB)", 3},
         {"dynamic (GiB)", 3},          {"total (GiB)", 3},        {"feature maps (%)", 1}};
@@ -147,16 +147,16 @@ static void judge_workload(const struct held *held, struct ll_outcome *outcome)
         low = fmin(low, held->bytes[i][LL_HOLDS_WEIGHTS]);
         high = fmax(high, held->bytes[i][LL_HOLDS_WEIGHTS]);
     }
-    ll_at_least(outcome, (struct ll_measure){bytes[LL_HOLDS_FEATURE_MAPS] / largest, 2, ""}, 1,
+    ll_at_least(outcome, (struct ll_measured_value){bytes[LL_HOLDS_FEATURE_MAPS] / largest, 2, ""}, 1,
                 "%s: feature maps over the next largest kind of memory", name);
     if (held->count > 2)
-        ll_at_least(outcome, (struct ll_measure){straightness(held), 4, ""}, 0.99,
+        ll_at_least(outcome, (struct ll_measured_value){straightness(held), 4, ""}, 0.99,
                     "%s: feature maps are linear in the mini-batch, R2", name);
     if (held->count > 1)
-        ll_at_most(outcome, (struct ll_measure){high - low, 0, " B"}, 0,
+        ll_at_most(outcome, (struct ll_measured_value){high - low, 0, " B"}, 0,
                    "%s: by how much weights differ between mini-batches", name);
-    ll_at_most(outcome, (struct ll_measure){total(held, last) / gib, 2, " GiB"}, held->capacity_bytes / gib,
-               "%s: total at the largest mini-batch", name);
+    ll_at_most(outcome, (struct ll_measured_value){total(held, last) / gib, 2, " GiB"},
+               held->capacity_bytes / gib, "%s: total at the largest mini-batch", name);
 }
 
 static void judge(const struct ll_evidence *evidence, struct ll_outcome *outcome)
@@ -168,9 +168,9 @@ static void judge(const struct ll_evidence *evidence, struct ll_outcome *outcome
     const struct held *resnet = &all[LL_TBD_RESNET], *speech = &all[LL_TBD_DEEP_SPEECH];
     double of_resnet = resnet->count ? share(resnet, resnet->count - 1, LL_HOLDS_FEATURE_MAPS) : NAN;
     double of_speech = speech->count ? share(speech, speech->count - 1, LL_HOLDS_FEATURE_MAPS) : NAN;
-    ll_between(outcome, (struct ll_measure){of_resnet, 1, " %"}, 80, 95,
+    ll_between(outcome, (struct ll_measured_value){of_resnet, 1, " %"}, 80, 95,
                "ResNet-50 with 32 images: share of feature maps (89 %% published)");
-    ll_between(outcome, (struct ll_measure){of_speech, 1, " %"}, 50, 75,
+    ll_between(outcome, (struct ll_measured_value){of_speech, 1, " %"}, 50, 75,
                "Deep Speech 2: share of feature maps (62 %% published)");
     for (size_t row = 0; row < LL_TBD_COUNT; row++)
         if (all[row].count > 0)

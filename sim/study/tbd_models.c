@@ -39,7 +39,7 @@ static const struct {
     [LL_TBD_A3C] = {"MXNet", "CONV", LL_CLASS_CONV, 4, false, 677429},
 };
 
-static void plan(struct ll_plan *plan)
+static void plan(struct ll_study_plan *plan)
 {
     for (size_t row = 0; row < LL_TBD_COUNT; row++)
         ll_tbd_plan_batch(plan, (enum ll_tbd_row)row, ll_tbd[row].batches[0]);
@@ -79,13 +79,13 @@ static void put_row(struct ll_sheet *sheet, size_t row, const struct counts *cou
 
 static void judge(const struct ll_evidence *evidence, struct ll_outcome *outcome)
 {
-    static const struct ll_column columns[] = {{"workload", LL_TEXT_COLUMN},
-                                               {"frameworks", LL_TEXT_COLUMN},
-                                               {"layers", 0},
-                                               {"products here", 0},
-                                               {"dominant layer", LL_TEXT_COLUMN},
-                                               {"its class' FLOPs (%)", 1},
-                                               {"parameters", 0}};
+    static const struct ll_outcome_column columns[] = {{"workload", LL_TEXT_COLUMN},
+                                                       {"frameworks", LL_TEXT_COLUMN},
+                                                       {"layers", 0},
+                                                       {"products here", 0},
+                                                       {"dominant layer", LL_TEXT_COLUMN},
+                                                       {"its class' FLOPs (%)", 1},
+                                                       {"parameters", 0}};
     struct ll_sheet *sheet = ll_sheet_new(outcome, NULL,
                                           "The workloads as the paper lists them, and as they are "
                                           "here.",
@@ -99,15 +99,16 @@ static void judge(const struct ll_evidence *evidence, struct ll_outcome *outcome
             continue;
         const struct counts counts = count(trace);
         put_row(sheet, row, &counts, (double)profile->parameters);
-        ll_between(outcome, (struct ll_measure){(double)profile->parameters, 0, ""},
+        ll_between(outcome, (struct ll_measured_value){(double)profile->parameters, 0, ""},
                    (double)printed[row].parameters, (double)printed[row].parameters, "%s: parameters",
                    ll_tbd[row].name);
-        ll_at_least(
-            outcome,
-            (struct ll_measure){100 * counts.class_flops[printed[row].op_class] / counts.flops, 1, " %"}, 50,
-            "%s: most work is in its dominant layers (%s)", ll_tbd[row].name, printed[row].dominant);
+        ll_at_least(outcome,
+                    (struct ll_measured_value){100 * counts.class_flops[printed[row].op_class] / counts.flops,
+                                               1, " %"},
+                    50, "%s: most work is in its dominant layers (%s)", ll_tbd[row].name,
+                    printed[row].dominant);
         if (printed[row].counted)
-            ll_between(outcome, (struct ll_measure){(double)counts.layers, 0, ""}, printed[row].layers,
+            ll_between(outcome, (struct ll_measured_value){(double)counts.layers, 0, ""}, printed[row].layers,
                        printed[row].layers,
                        "%s: layers, counting convolutions and products but for shortcuts", ll_tbd[row].name);
     }

@@ -11,16 +11,16 @@ static void judge_gains(const struct ll_tbd_sweep *sweeps, struct ll_outcome *ou
            speech_gain = ll_tbd_gain(speech, 2, 4);
     char measured[96];
     if (resnet->count)
-        ll_at_most(outcome, (struct ll_measure){100 * resnet_gain, 1, " %"}, 15,
+        ll_at_most(outcome, (struct ll_measured_value){100 * resnet_gain, 1, " %"}, 15,
                    "ResNet-50: what 32 images gain over 16");
     if (inception->count)
-        ll_at_most(outcome, (struct ll_measure){100 * ll_tbd_gain(inception, 16, 32), 1, " %"}, 15,
+        ll_at_most(outcome, (struct ll_measured_value){100 * ll_tbd_gain(inception, 16, 32), 1, " %"}, 15,
                    "Inception-v3: what 32 images gain over 16 (published: less than 10 %%)");
     if (nmt->count)
-        ll_between(outcome, (struct ll_measure){100 * nmt_gain, 1, " %"}, 10, 45,
+        ll_between(outcome, (struct ll_measured_value){100 * nmt_gain, 1, " %"}, 10, 45,
                    "NMT: what 128 sentences gain over 64 (published: 25 %%)");
     if (speech->count)
-        ll_at_least(outcome, (struct ll_measure){ll_tbd_exponent(speech), 2, ""}, 0.8,
+        ll_at_least(outcome, (struct ll_measured_value){ll_tbd_exponent(speech), 2, ""}, 0.8,
                     "Deep Speech 2: throughput grows almost as the mini-batch does, the exponent");
     snprintf(measured, sizeof measured, "%.1f, %.1f, %.1f %%", 100 * resnet_gain, 100 * nmt_gain,
              100 * speech_gain);
@@ -35,9 +35,9 @@ static void judge_detector(const struct ll_evidence *evidence, const struct ll_t
     const struct ll_result *result = ll_tbd_replay(evidence, LL_TBD_FASTER_RCNN, 1, LL_TBD_P4000);
     if (!result)
         return;
-    ll_between(outcome, (struct ll_measure){sweep->metrics[0].throughput_Hz, 2, " images/s"}, 1.2, 4.5,
+    ll_between(outcome, (struct ll_measured_value){sweep->metrics[0].throughput_Hz, 2, " images/s"}, 1.2, 4.5,
                "Faster R-CNN: throughput (published: 2.3)");
-    ll_between(outcome, (struct ll_measure){result->prepared->flops * 1e-12, 2, " TFLOP"}, 0.9, 1.9,
+    ll_between(outcome, (struct ll_measured_value){result->prepared->flops * 1e-12, 2, " TFLOP"}, 0.9, 1.9,
                "Faster R-CNN: work of an image, between what the paper's utilizations say of its two "
                "frameworks (1.21 and 1.48)");
 }

@@ -84,9 +84,10 @@ static void judge_device(const struct ll_evidence *evidence, struct ll_outcome *
                 outcome);
     for (size_t row = 0; row < LL_TBD_COUNT; row++)
         if (sweeps[row].count && ll_tbd[row].style == LL_TBD_CONVOLUTIONAL)
-            ll_at_least(outcome,
-                        (struct ll_measure){ll_tbd_value(ll_tbd_last(&sweeps[row]), LL_TBD_DEVICE), 1, " %"},
-                        busy, "%s: GPU utilization at the largest mini-batch", ll_tbd[row].name);
+            ll_at_least(
+                outcome,
+                (struct ll_measured_value){ll_tbd_value(ll_tbd_last(&sweeps[row]), LL_TBD_DEVICE), 1, " %"},
+                busy, "%s: GPU utilization at the largest mini-batch", ll_tbd[row].name);
     ll_note(
         outcome,
         "Networks are unrolled here, so that nothing waits for the host to decide whether a loop goes on, "

@@ -19,8 +19,8 @@ struct ll_measured_part {
     /* Of a collective. */
     enum ll_collective collective;
     uint64_t devices; /* that take part */
-    uint64_t
-        node_devices; /* of them, in one group of the network's innermost level; 0: as many as it joins */
+    /* Of them, in one group of the network's innermost level; 0: as many as it joins. */
+    uint64_t node_devices;
 };
 
 /* Starts zeroed, may be used for one row after the other, ends with ll_measured_works_release. */

@@ -7,7 +7,7 @@
 
 /* Rows that tell transpositions are of BLAS, whose matrices lie column by column: row by row they are the
  * transposed ones, C^T = B^T A^T. Others are of dense layers, x[m,k] w[n,k]^T. */
-static void works_GEMM(struct ll_row *r)
+static void works_GEMM(struct ll_row_works *r)
 {
     uint64_t m = ll_row_dim(r, "m"), n = ll_row_dim(r, "n"), k = ll_row_dim(r, "k");
     if (ll_row_text(r, "ta"))
@@ -17,21 +17,21 @@ static void works_GEMM(struct ll_row *r)
         ll_row_product(r, (struct ll_gemm){1, m, n, k})->along_k = LL_LINES_OF_A | LL_LINES_OF_B;
 }
 
-static void works_BMM(struct ll_row *r)
+static void works_BMM(struct ll_row_works *r)
 {
     struct ll_gemm dims = {ll_row_dim(r, "b"), ll_row_dim(r, "m"), ll_row_dim(r, "n"), ll_row_dim(r, "k")};
     ll_row_product(r, dims)->along_k = LL_LINES_OF_A;
 }
 
 /* Of y[m,n] = x[m,k] w[k,n]: dx = dy w^T, dw = x^T dy. */
-static void works_DENSE_GRADS(struct ll_row *r)
+static void works_DENSE_GRADS(struct ll_row_works *r)
 {
     uint64_t m = ll_row_dim(r, "m"), n = ll_row_dim(r, "n"), k = ll_row_dim(r, "k");
     ll_row_product(r, (struct ll_gemm){1, m, k, n});
     ll_row_product(r, (struct ll_gemm){1, k, n, m});
 }
 
-static void add_conv(struct ll_row *r, enum ll_conv_pass pass)
+static void add_conv(struct ll_row_works *r, enum ll_conv_pass pass)
 {
     const struct ll_conv conv = {.batch = ll_row_dim(r, "b"),
                                  .in_h = ll_row_dim(r, "h"),
@@ -47,28 +47,28 @@ static void add_conv(struct ll_row *r, enum ll_conv_pass pass)
     ll_row_conv(r, conv, ll_row_dim_or(r, "pad_h", 0), ll_row_dim_or(r, "pad_w", 0));
 }
 
-static void works_CONV_FORWARD(struct ll_row *r)
+static void works_CONV_FORWARD(struct ll_row_works *r)
 {
     add_conv(r, LL_CONV_FORWARD);
 }
 
-static void works_CONV_DATA(struct ll_row *r)
+static void works_CONV_DATA(struct ll_row_works *r)
 {
     add_conv(r, LL_CONV_DATA);
 }
 
-static void works_CONV_FILTER(struct ll_row *r)
+static void works_CONV_FILTER(struct ll_row_works *r)
 {
     add_conv(r, LL_CONV_FILTER);
 }
 
-static void works_CONV_GRADS(struct ll_row *r)
+static void works_CONV_GRADS(struct ll_row_works *r)
 {
     works_CONV_DATA(r);
     works_CONV_FILTER(r);
 }
 
-static uint64_t gates(struct ll_row *r)
+static uint64_t gates(struct ll_row_works *r)
 {
     const char *type = ll_row_text(r, "type");
     static const struct {
@@ -84,7 +84,7 @@ static uint64_t gates(struct ll_row *r)
 
 /* The product of every step with the recurrent weights, and beside it, where there is an input projection,
  * the one product of all steps with the input's weights. */
-static void works_RECURRENT(struct ll_row *r)
+static void works_RECURRENT(struct ll_row_works *r)
 {
     uint64_t hidden = ll_row_dim(r, "hidden"), batch = ll_row_dim(r, "batch"), steps = ll_row_dim(r, "steps"),
              all = gates(r) * hidden;
@@ -100,7 +100,7 @@ static void works_RECURRENT(struct ll_row *r)
 }
 
 /* One product over all steps. */
-static void works_RNN_WEIGHTS(struct ll_row *r)
+static void works_RNN_WEIGHTS(struct ll_row_works *r)
 {
     uint64_t hidden = ll_row_dim(r, "hidden"), batch = ll_row_dim(r, "batch"), steps = ll_row_dim(r, "steps");
     uint64_t inputs = ll_row_dim_or(r, "skip_input", 0) ? 1 : 2;
@@ -108,49 +108,49 @@ static void works_RNN_WEIGHTS(struct ll_row *r)
 }
 
 /* What flows back through the steps, then the gradient of the weights. */
-static void works_RNN_GRADS(struct ll_row *r)
+static void works_RNN_GRADS(struct ll_row_works *r)
 {
     works_RECURRENT(r);
     works_RNN_WEIGHTS(r);
 }
 
-static uint64_t elements(struct ll_row *r)
+static uint64_t elements(struct ll_row_works *r)
 {
     return ll_row_text(r, "n") ? ll_row_dim(r, "n") : ll_mul(ll_row_dim(r, "b"), ll_row_dim(r, "h"));
 }
 
-static void works_ELEMENTWISE(struct ll_row *r)
+static void works_ELEMENTWISE(struct ll_row_works *r)
 {
     ll_row_vector(r, r->kind, elements(r), ll_row_dim_or(r, "nin", 1), r->element_flops);
 }
 
 /* Two tensors come in where the row does not say. */
-static void works_PAIR(struct ll_row *r)
+static void works_PAIR(struct ll_row_works *r)
 {
     ll_row_vector(r, r->kind, elements(r), ll_row_dim_or(r, "nin", 2), r->element_flops);
 }
 
 /* dy and the result of the forward op come in. */
-static void works_GRADIENT(struct ll_row *r)
+static void works_GRADIENT(struct ll_row_works *r)
 {
     ll_row_vector(r, r->kind, elements(r), 2, r->element_flops);
 }
 
 /* Two rows of h come in, the gate and what it lets through; one goes out. */
-static void works_GATED(struct ll_row *r)
+static void works_GATED(struct ll_row_works *r)
 {
     ll_row_vector(r, r->kind, elements(r), 2, r->element_flops);
 }
 
 /* A row, of h, is looked at whole before any of it is done. */
-static void works_ROWS(struct ll_row *r)
+static void works_ROWS(struct ll_row_works *r)
 {
     struct ll_work *work = ll_row_vector(r, r->kind, elements(r), 1, r->element_flops);
     work->vector.row = ll_row_dim(r, "h");
     work->lines = ll_row_dim(r, "b");
 }
 
-static void add_pool(struct ll_row *r, bool gradient)
+static void add_pool(struct ll_row_works *r, bool gradient)
 {
     uint64_t planes = ll_mul(ll_row_dim(r, "b"), ll_row_dim(r, "c"));
     uint64_t in = ll_mul(planes, ll_row_dim(r, "h") * ll_row_dim(r, "w")),
@@ -160,23 +160,23 @@ static void add_pool(struct ll_row *r, bool gradient)
     work->a_bytes = ll_mul(r->element_bytes, gradient ? ll_add(in, ll_mul(2, out)) : in);
 }
 
-static void works_POOL(struct ll_row *r)
+static void works_POOL(struct ll_row_works *r)
 {
     add_pool(r, false);
 }
 
-static void works_POOL_GRAD(struct ll_row *r)
+static void works_POOL_GRAD(struct ll_row_works *r)
 {
     add_pool(r, true);
 }
 
-static void works_NETWORK(struct ll_row *r)
+static void works_NETWORK(struct ll_row_works *r)
 {
     ll_row_network(r);
 }
 
 /* Among `devices`, so many of them in a node (`devices_per_node`, or `devices` over `nodes`). */
-static void add_exchange(struct ll_row *r, enum ll_collective collective)
+static void add_exchange(struct ll_row_works *r, enum ll_collective collective)
 {
     uint64_t devices = ll_row_dim(r, "devices"), bytes = ll_row_dim(r, "bytes");
     uint64_t nodes = ll_row_dim_or(r, "nodes", 1);
@@ -192,29 +192,29 @@ static void add_exchange(struct ll_row *r, enum ll_collective collective)
     }
 }
 
-static void works_ALL_REDUCE(struct ll_row *r)
+static void works_ALL_REDUCE(struct ll_row_works *r)
 {
     add_exchange(r, LL_COLLECTIVE_ALL_REDUCE);
 }
 
-static void works_SEND_RECEIVE(struct ll_row *r)
+static void works_SEND_RECEIVE(struct ll_row_works *r)
 {
     add_exchange(r, LL_COLLECTIVE_SEND_RECEIVE);
 }
 
-static void works_SPARSE(struct ll_row *r)
+static void works_SPARSE(struct ll_row_works *r)
 {
     r->trouble = "sparse products are not simulated";
 }
 
-static void works_SHARE(struct ll_row *r)
+static void works_SHARE(struct ll_row_works *r)
 {
     r->trouble = "a share of a step is no work of its own";
 }
 
 static const struct measured_op {
     const char *name, *family;
-    void (*works)(struct ll_row *r);
+    void (*works)(struct ll_row_works *r);
     enum ll_op_kind kind;
     uint64_t flops;
 } ops[] = {
@@ -247,7 +247,7 @@ static bool all_fit(const struct ll_measured_works *works)
 
 const char *ll_measured_works(const struct ll_measured *row, struct ll_measured_works *works)
 {
-    struct ll_row r = {.row = row, .times = 1, .devices = 1, .out = works};
+    struct ll_row_works r = {.row = row, .times = 1, .devices = 1, .out = works};
     const struct measured_op *op = find_op(row->op);
     works->count = 0;
     if (!op)

@@ -15,7 +15,7 @@ enum { LABEL_BYTES = 4 };  /* of a class number, and of a number of the row that
 
 /* The image between two layers, and what is wanted of each of them. */
 struct walk {
-    struct ll_row *r;
+    struct ll_row_works *r;
     unsigned passes;
     uint64_t batch, c, h, w;
     enum ll_op_kind optimizer;
@@ -392,7 +392,7 @@ static void bring(struct walk *w, enum ll_op_kind kind, uint64_t bytes)
  * each step: all hidden layers but the first are the same. */
 static void walk_dense(struct walk *w)
 {
-    struct ll_row *r = w->r;
+    struct ll_row_works *r = w->r;
     const struct layer hidden = {.number = ll_row_dim(r, "nodes")},
                        last = {.number = ll_row_dim(r, "output")};
     uint64_t layers = ll_row_dim(r, "layers");
@@ -410,7 +410,7 @@ static void walk_dense(struct walk *w)
     layer_o(w, &last);
 }
 
-static const char *layers_of(const struct ll_row *r)
+static const char *layers_of(const struct ll_row_works *r)
 {
     static const struct {
         const char *name, *layers;
@@ -425,7 +425,7 @@ static const char *layers_of(const struct ll_row *r)
     return NULL;
 }
 
-static bool driven_by(const struct ll_row *r, const char *software)
+static bool driven_by(const struct ll_row_works *r, const char *software)
 {
     return r->row->notes && strncmp(r->row->notes, software, strlen(software)) == 0;
 }
@@ -441,7 +441,7 @@ static void set_habits(struct walk *w)
     w->casts = driven_by(w->r, "PyTorch") && w->r->element_bytes < MASTER_BYTES;
 }
 
-void ll_row_network(struct ll_row *r)
+void ll_row_network(struct ll_row_works *r)
 {
     const char *layers = layers_of(r);
     uint64_t image_size = ll_row_dim_or(r, "image", 224), batch = ll_row_dim(r, "batch");

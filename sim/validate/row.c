@@ -6,19 +6,19 @@
 
 static const char impossible[] = "a dimension is missing or impossible";
 
-const char *ll_row_text(const struct ll_row *r, const char *key)
+const char *ll_row_text(const struct ll_row_works *r, const char *key)
 {
     return ll_measured_text(r->row, key);
 }
 
-bool ll_row_says(const struct ll_row *r, const char *key, const char *value)
+bool ll_row_says(const struct ll_row_works *r, const char *key, const char *value)
 {
     const char *text = ll_row_text(r, key);
     size_t length = strlen(value);
     return text && strncmp(text, value, length) == 0 && (text[length] == '\0' || text[length] == ';');
 }
 
-static uint64_t dim_from(struct ll_row *r, const char *key, uint64_t least)
+static uint64_t dim_from(struct ll_row_works *r, const char *key, uint64_t least)
 {
     const uint64_t most = UINT64_C(1) << 40;
     const char *text = ll_row_text(r, key);
@@ -31,22 +31,22 @@ static uint64_t dim_from(struct ll_row *r, const char *key, uint64_t least)
     return value;
 }
 
-uint64_t ll_row_dim(struct ll_row *r, const char *key)
+uint64_t ll_row_dim(struct ll_row_works *r, const char *key)
 {
     return dim_from(r, key, 1);
 }
 
-uint64_t ll_row_dim_or(struct ll_row *r, const char *key, uint64_t otherwise)
+uint64_t ll_row_dim_or(struct ll_row_works *r, const char *key, uint64_t otherwise)
 {
     return ll_row_text(r, key) ? dim_from(r, key, 0) : otherwise;
 }
 
-static uint64_t bytes(const struct ll_row *r, uint64_t elements)
+static uint64_t bytes(const struct ll_row_works *r, uint64_t elements)
 {
     return ll_mul(elements, r->element_bytes);
 }
 
-struct ll_work *ll_row_add(struct ll_row *r, enum ll_work_kind kind, enum ll_op_kind op)
+struct ll_work *ll_row_add(struct ll_row_works *r, enum ll_work_kind kind, enum ll_op_kind op)
 {
     struct ll_measured_works *out = r->out;
     static _Thread_local struct ll_measured_part scratch;
@@ -59,7 +59,7 @@ struct ll_work *ll_row_add(struct ll_row *r, enum ll_work_kind kind, enum ll_op_
     return &part->work;
 }
 
-struct ll_work *ll_row_product(struct ll_row *r, struct ll_gemm gemm)
+struct ll_work *ll_row_product(struct ll_row_works *r, struct ll_gemm gemm)
 {
     struct ll_work *work = ll_row_add(r, LL_WORK_GEMM, gemm.batch > 1 ? LL_OP_BATCH_MATMUL : LL_OP_MATMUL);
     work->gemm = gemm;
@@ -70,7 +70,7 @@ struct ll_work *ll_row_product(struct ll_row *r, struct ll_gemm gemm)
     return work;
 }
 
-uint64_t ll_row_window(struct ll_row *r, uint64_t in, uint64_t kernel, uint64_t stride, uint64_t pad)
+uint64_t ll_row_window(struct ll_row_works *r, uint64_t in, uint64_t kernel, uint64_t stride, uint64_t pad)
 {
     if (stride == 0 || in + 2 * pad < kernel) {
         r->trouble = stride ? "the filter is larger than the padded image" : impossible;
@@ -79,7 +79,7 @@ uint64_t ll_row_window(struct ll_row *r, uint64_t in, uint64_t kernel, uint64_t 
     return (in + 2 * pad - kernel) / stride + 1;
 }
 
-void ll_row_conv(struct ll_row *r, struct ll_conv c, uint64_t pad_h, uint64_t pad_w)
+void ll_row_conv(struct ll_row_works *r, struct ll_conv c, uint64_t pad_h, uint64_t pad_w)
 {
     static const enum ll_op_kind kinds[] = {LL_OP_CONV2D, LL_OP_CONV2D_DATA, LL_OP_CONV2D_FILTER};
     c.out_h = ll_row_window(r, c.in_h, c.kernel_h, c.stride_h, pad_h);
@@ -100,7 +100,7 @@ void ll_row_conv(struct ll_row *r, struct ll_conv c, uint64_t pad_h, uint64_t pa
     work->c_bytes = c.pass == LL_CONV_FORWARD ? y : c.pass == LL_CONV_DATA ? x : w;
 }
 
-struct ll_work *ll_row_vector(struct ll_row *r, enum ll_op_kind op, uint64_t count, uint64_t inputs,
+struct ll_work *ll_row_vector(struct ll_row_works *r, enum ll_op_kind op, uint64_t count, uint64_t inputs,
                               uint64_t flops_each)
 {
     struct ll_work *work = ll_row_add(r, LL_WORK_VECTOR, op);

@@ -12,7 +12,7 @@
 
 #include <stdbool.h>
 
-struct ll_row {
+struct ll_row_works {
     const struct ll_measured *row;
     enum ll_dtype arithmetic;
     uint64_t element_bytes;
@@ -25,35 +25,35 @@ struct ll_row {
 };
 
 /* The text behind `key=`, up to the next `;` or the end; NULL when the row has no such dimension. */
-const char *ll_row_text(const struct ll_row *r, const char *key);
+const char *ll_row_text(const struct ll_row_works *r, const char *key);
 
 /* Whether the row says key=value. */
-bool ll_row_says(const struct ll_row *r, const char *key, const char *value);
+bool ll_row_says(const struct ll_row_works *r, const char *key, const char *value);
 
 /* A dimension of 1 to 2^40, so that products of few fit; with `_or`, 0 too, and otherwise when the row does
  * not say. */
-uint64_t ll_row_dim(struct ll_row *r, const char *key);
-uint64_t ll_row_dim_or(struct ll_row *r, const char *key, uint64_t otherwise);
+uint64_t ll_row_dim(struct ll_row_works *r, const char *key);
+uint64_t ll_row_dim_or(struct ll_row_works *r, const char *key, uint64_t otherwise);
 
 /* One more part: the caller fills its work in. Never NULL: without memory it is a scratch part, and
  * r->out->failed is set. */
-struct ll_work *ll_row_add(struct ll_row *r, enum ll_work_kind kind, enum ll_op_kind op);
+struct ll_work *ll_row_add(struct ll_row_works *r, enum ll_work_kind kind, enum ll_op_kind op);
 
 /* A matrix product, or a batch of them. */
-struct ll_work *ll_row_product(struct ll_row *r, struct ll_gemm gemm);
+struct ll_work *ll_row_product(struct ll_row_works *r, struct ll_gemm gemm);
 
 /* A convolution pass; output extents follow from the rest, whose own are not looked at. */
-void ll_row_conv(struct ll_row *r, struct ll_conv conv, uint64_t pad_h, uint64_t pad_w);
+void ll_row_conv(struct ll_row_works *r, struct ll_conv conv, uint64_t pad_h, uint64_t pad_w);
 
 /* `count` elements, each made of `inputs` others. */
-struct ll_work *ll_row_vector(struct ll_row *r, enum ll_op_kind op, uint64_t count, uint64_t inputs,
+struct ll_work *ll_row_vector(struct ll_row_works *r, enum ll_op_kind op, uint64_t count, uint64_t inputs,
                               uint64_t flops_each);
 
 /* Extents of what a window of `kernel` makes of `in`. */
-uint64_t ll_row_window(struct ll_row *r, uint64_t in, uint64_t kernel, uint64_t stride, uint64_t pad);
+uint64_t ll_row_window(struct ll_row_works *r, uint64_t in, uint64_t kernel, uint64_t stride, uint64_t pad);
 
 /* A step of a whole network (networks.def), forward or backward or both, with an update when the row says
  * mode=train. */
-void ll_row_network(struct ll_row *r);
+void ll_row_network(struct ll_row_works *r);
 
 #endif

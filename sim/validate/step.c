@@ -47,7 +47,7 @@ static uint64_t number(struct reading *r, const char *key, uint64_t otherwise)
 
 static void set_text(struct reading *r, const char *key, size_t key_length, const char *value, size_t length)
 {
-    if (r->settings == LL_MOST_WANTED_SETTINGS || key_length >= LL_WANTED_TEXT || length >= LL_WANTED_TEXT) {
+    if (r->settings == LL_MOST_DRY_SETTINGS || key_length >= LL_DRY_TEXT || length >= LL_DRY_TEXT) {
         r->trouble = "there are more settings, or longer ones, than there is room for";
         return;
     }
@@ -160,7 +160,7 @@ static void reset(struct reading *r, const char *key, const char *value)
 {
     for (size_t i = 0; i < r->settings; i++)
         if (strcmp(r->step->wanted.settings[i].key, key) == 0) {
-            memset(r->step->wanted.settings[i].value, 0, LL_WANTED_TEXT);
+            memset(r->step->wanted.settings[i].value, 0, LL_DRY_TEXT);
             memcpy(r->step->wanted.settings[i].value, value, strlen(value));
         }
 }

@@ -12,21 +12,21 @@
 #include "tracer/convert/measured.h"
 #include "tracer/trace.h"
 
-enum { LL_MOST_WANTED_SETTINGS = 8, LL_WANTED_TEXT = 24 };
+enum { LL_MOST_DRY_SETTINGS = 8, LL_DRY_TEXT = 24 };
 
 /* A workload to be recorded without computing, one step of it: plain data, zeroed where unused, compared as
  * bytes. */
-struct ll_wanted {
-    char model[LL_WANTED_TEXT];
+struct ll_dry_workload {
+    char model[LL_DRY_TEXT];
     uint64_t batch;
     uint64_t train; /* 1 or 0 */
     struct {
-        char key[LL_WANTED_TEXT], value[LL_WANTED_TEXT];
-    } settings[LL_MOST_WANTED_SETTINGS]; /* ended by an empty key */
+        char key[LL_DRY_TEXT], value[LL_DRY_TEXT];
+    } settings[LL_MOST_DRY_SETTINGS]; /* ended by an empty key */
 };
 
 struct ll_measured_step {
-    struct ll_wanted wanted;
+    struct ll_dry_workload wanted;
     struct ll_parallel plan;
     uint64_t devices;
     bool without_update; /* forward and backward alone were timed */

@@ -82,7 +82,7 @@ static const bool *rows_of(const struct tuner *t, size_t number)
 
 static double with_value(struct tuner *t, size_t number, double log_value)
 {
-    const struct ll_number *n = t->task->numbers[number];
+    const struct ll_machine_number *n = t->task->numbers[number];
     ll_number_set(&t->trial, n, fmin(n->max, fmax(n->min, rounded(exp(log_value)))));
     return mean_error(t, rows_of(t, number));
 }
@@ -196,7 +196,7 @@ static bool take_samples(struct tuner *t, struct ll_tuning *tuning)
 static bool mark_rows(struct tuner *t, size_t number, double *scratch)
 {
     static const double factors[] = {1 / SPAN, 1 / 1.5, 1.5, SPAN};
-    const struct ll_number *n = t->task->numbers[number];
+    const struct ll_machine_number *n = t->task->numbers[number];
     bool *marks = &t->follows[number * t->count], any = false;
     double value = ll_number_get(t->task->machine, n);
     t->left_out = SIZE_MAX;
@@ -229,7 +229,7 @@ static void tune(struct tuner *t, struct ll_tuning *tuning, double *kept)
     keep_errors(t, SIZE_MAX, kept);
     tuning->before = sum_up(kept, t->count);
     for (size_t i = 0; i < tuning->count; i++) {
-        const struct ll_number *number = t->task->numbers[i];
+        const struct ll_machine_number *number = t->task->numbers[i];
         double value = ll_number_get(t->task->machine, number);
         tuning->tuned[i] = (struct ll_tuned){number, value, value, INFINITY, 0, mark_rows(t, i, kept)};
     }

@@ -17,7 +17,7 @@
 
 /* A fitted number: its values before and after, the least and largest over the folds. */
 struct ll_tuned {
-    const struct ll_number *number;
+    const struct ll_machine_number *number;
     double before, after, low, high;
     bool matters; /* else no row depends on it, and it stays as it was */
 };
@@ -34,8 +34,8 @@ struct ll_tuning_task {
     const struct ll_measured *rows; /* those that the machine answers to are used */
     size_t row_count;
     const struct ll_machine *machine;
-    const struct ll_number *const *numbers; /* each above zero on this machine */
-    size_t number_count, folds;             /* folds: at least 2 */
+    const struct ll_machine_number *const *numbers; /* each above zero on this machine */
+    size_t number_count, folds;                     /* folds: at least 2 */
 };
 
 /* False when memory ran out, or when there are fewer usable rows than folds (then tuning->rows says how many

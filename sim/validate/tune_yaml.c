@@ -31,7 +31,7 @@ static void write_members(const struct ll_tuned *const *tuned, size_t first, siz
     bool items = tuned[first]->number->is_item[depth];
     ll_str_add(out, items ? "[" : "{");
     for (size_t i = first, next; i < end; i = next) {
-        const struct ll_number *number = tuned[i]->number;
+        const struct ll_machine_number *number = tuned[i]->number;
         for (next = i + 1; next < end && same_segment(tuned[i], tuned[next], depth);)
             next++;
         ll_str_add(out, i > first ? ", " : "");

@@ -63,7 +63,7 @@ struct ll_validation {
 /* Who records: the trace of a workload, NULL where there is none of that name or settings. Traces live as
  * long as the context. */
 struct ll_recordings {
-    const struct ll_trace *(*bring)(void *context, const struct ll_wanted *wanted);
+    const struct ll_trace *(*bring)(void *context, const struct ll_dry_workload *wanted);
     void *context;
 };
 

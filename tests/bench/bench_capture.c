@@ -14,15 +14,15 @@
 
 enum { STEPS = 200, CALLS = 1000, SIDE = 64, BYTES = SIDE * SIDE * 4 };
 
-static struct ll_operand matrix(uint8_t role, uint8_t access, uint64_t address)
+static struct ll_call_operand matrix(uint8_t role, uint8_t access, uint64_t address)
 {
-    return (struct ll_operand){.address = address,
-                               .rows = 1,
-                               .row_bytes = BYTES,
-                               .stride_bytes = BYTES,
-                               .access = access,
-                               .role = role,
-                               .shape = {.dtype = LL_F32, .rank = 2, .dim = {SIDE, SIDE}}};
+    return (struct ll_call_operand){.address = address,
+                                    .rows = 1,
+                                    .row_bytes = BYTES,
+                                    .stride_bytes = BYTES,
+                                    .access = access,
+                                    .role = role,
+                                    .shape = {.dtype = LL_F32, .rank = 2, .dim = {SIDE, SIDE}}};
 }
 
 static struct ll_event product_to_be(void)

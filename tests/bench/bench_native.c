@@ -47,7 +47,7 @@ static const struct preset {
 
 /* A product, how often the step has it, and its best time. */
 struct timed {
-    struct ll_product product;
+    struct ll_blas_product product;
     uint64_t count;
     double flops, time_s; /* of one */
 };
@@ -59,7 +59,7 @@ struct products {
 };
 
 /* The product that an op is, if it is one, and how many of them. */
-static bool product_of(const struct ll_op_view *op, struct ll_product *product, uint64_t *batch,
+static bool product_of(const struct ll_op_view *op, struct ll_blas_product *product, uint64_t *batch,
                        double *flops)
 {
     struct ll_work work;
@@ -68,14 +68,14 @@ static bool product_of(const struct ll_op_view *op, struct ll_product *product, 
     struct ll_gemm gemm = work.kind == LL_WORK_GEMM ? work.gemm : ll_conv_as_gemm(&work.conv);
     bool ta = ll_attr_count(op, LL_ATTR_TRANSPOSE_A, 0) || op->kind == LL_OP_CONV2D_FILTER;
     bool tb = ll_attr_count(op, LL_ATTR_TRANSPOSE_B, 0) || op->kind == LL_OP_CONV2D_DATA;
-    *product = (struct ll_product){.transpose_a = ta,
-                                   .transpose_b = tb,
-                                   .m = gemm.m,
-                                   .n = gemm.n,
-                                   .k = gemm.k,
-                                   .lda = ta ? gemm.m : gemm.k,
-                                   .ldb = tb ? gemm.k : gemm.n,
-                                   .ldc = gemm.n};
+    *product = (struct ll_blas_product){.transpose_a = ta,
+                                        .transpose_b = tb,
+                                        .m = gemm.m,
+                                        .n = gemm.n,
+                                        .k = gemm.k,
+                                        .lda = ta ? gemm.m : gemm.k,
+                                        .ldb = tb ? gemm.k : gemm.n,
+                                        .ldc = gemm.n};
     *batch = work.kind == LL_WORK_GEMM ? gemm.batch : 1;
     *flops = (double)work.flops / (double)*batch;
     return true;
@@ -89,7 +89,7 @@ static float *filled(uint64_t elements)
     return data;
 }
 
-static double product_s(struct ll_product *product)
+static double product_s(struct ll_blas_product *product)
 {
     float *a = filled(product->m * product->k), *b = filled(product->k * product->n);
     float *c = filled(product->m * product->n);
@@ -108,7 +108,7 @@ static double product_s(struct ll_product *product)
     return (double)least_ns * 1e-9;
 }
 
-static bool is_same(const struct ll_product *a, const struct ll_product *b)
+static bool is_same(const struct ll_blas_product *a, const struct ll_blas_product *b)
 {
     return a->m == b->m && a->n == b->n && a->k == b->k && a->transpose_a == b->transpose_a &&
            a->transpose_b == b->transpose_b;
@@ -119,7 +119,7 @@ static void collect(const struct ll_trace *trace, struct products *products)
 {
     const struct ll_step *step = &trace->steps[trace->step_count - 1];
     for (uint32_t i = step->first_op; i < step->first_op + step->op_count; i++) {
-        struct ll_product product;
+        struct ll_blas_product product;
         uint64_t batch;
         double flops;
         size_t at = 0;

@@ -81,7 +81,7 @@ static struct ll_trace *record_chakra(void)
 static void search(void *context)
 {
     struct scene *scene = context;
-    const struct ll_search what = {.devices = 1024, .batch = 1536, .simulated = 1};
+    const struct ll_plan_search what = {.devices = 1024, .batch = 1536, .simulated = 1};
     struct ll_arena arena = {0};
     const struct ll_search_result *result =
         ll_search_plans(scene->trace, scene->machine, &what, &arena, &scene->diags);

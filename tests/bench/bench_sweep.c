@@ -24,9 +24,8 @@ static const char text[] = "base: custom_example\n"
                            "  clock: {from: 500MHz, to: 1.4GHz, points: 10}\n"
                            "objectives: [min time_s]\n";
 
-static struct ll_trace *bring(void *context, const struct ll_workload *workload,
-                              const struct ll_workload_setting *settings, size_t count,
-                              struct ll_diags *diags)
+static struct ll_trace *bring(void *context, const struct ll_space_workload *workload,
+                              const struct ll_space_setting *settings, size_t count, struct ll_diags *diags)
 {
     char path[] = "/tmp/leadline-bench-XXXXXX";
     int file = mkstemp(path);

@@ -50,7 +50,7 @@ static double volume_of(const struct judge *judge, const struct ll_findings *fin
 static const struct ll_findings *read_findings(const char *path, struct ll_arena *arena)
 {
     struct ll_diags *diags = calloc(1, sizeof *diags);
-    const struct ll_frame *frame = ll_frame_read(path, arena, diags);
+    const struct ll_data_frame *frame = ll_data_frame_read(path, arena, diags);
     for (size_t i = 0; i < diags->kept_count; i++)
         printf("%s\n", diags->kept[i].message);
     ll_diags_release(diags);

@@ -40,7 +40,7 @@ static void fill_batches(const struct ll_corpus *corpus)
     float weights[9 * BATCH];
     if (ll_buckets_sort(&buckets, corpus, sizes, 2, &arena))
         for (uint32_t i = 0; i < 2 * LL_PART_COUNT; i++) {
-            struct ll_batch batch = {&buckets, i / 2, (enum ll_part)(i % 2), BATCH, 1, 2};
+            struct ll_batch batch = {&buckets, i / 2, (enum ll_data_part)(i % 2), BATCH, 1, 2};
             if (buckets.of[batch.bucket][batch.part].count == 0)
                 continue;
             ll_batch_source(&batch, words);

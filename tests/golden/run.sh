@@ -25,6 +25,7 @@ same() {
 }
 
 for command in "$@"; do
+    [ -f "$command" ] || { echo "$command: no such file" && status=1 && continue; }
     base=${command%.cmd}
     mkdir "$tree/here"
     cp -R "$(dirname "$command")"/. "$tree/here"

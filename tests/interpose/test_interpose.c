@@ -79,7 +79,7 @@ static void expect_operand(const struct ll_call *call, unsigned i, enum ll_argum
                            enum ll_access access, uint64_t rows, uint64_t row_bytes, uint64_t stride_bytes)
 {
     assert_true(i < call->operand_count);
-    const struct ll_operand *operand = &call->operand[i];
+    const struct ll_call_operand *operand = &call->operand[i];
     assert_int_equal(operand->role, role);
     assert_int_equal(operand->access, access);
     assert_int_equal(operand->rows, rows);

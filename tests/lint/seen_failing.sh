@@ -59,6 +59,10 @@ printf '%s\n' '#ifndef WRONG' 'int ll_unexplained(void);' '' '/* Here is why. */
 finds headers 'sim/cost/unlicensed.c:1:' 'header.h:2: the guard is WRONG' 'int ll_unexplained(void)'
 case $found in *ll_explained*) echo "headers.sh does not see comments" && status=1 ;; esac
 
+echo 'struct ll_twice { int a; };' | breach sim/cost/first.h
+echo 'enum ll_twice { LL_TWICE };' | breach tracer/base/second.h
+finds names 'tracer/base/second.h:2: enum ll_twice is defined at sim/cost/first.h:2 already'
+
 printf '%s\n' '/* TODO */' '/* a stub */' 'const char *a = "/home/me/data.txt";' | breach sim/cost/words.c
 finds words 'words.c:2:' 'words.c:3:' 'words.c:4:'
 exit $status

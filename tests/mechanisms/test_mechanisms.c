@@ -56,7 +56,7 @@ static const char *file_of(const char *word)
 
 static struct ll_coverage cover(const char *program, struct ll_closure *closure)
 {
-    struct ll_search search = {0};
+    struct ll_file_search search = {0};
     struct ll_coverage coverage;
     uint32_t count = 0;
     for (const struct ll_symbol_row *row; (row = ll_symbol_row(count)) && count < NAMES; count++)
@@ -268,7 +268,7 @@ static void assert_same_call(const struct ll_call *a, const struct ll_call *b)
     assert_memory_equal(a->number, b->number, a->number_count * sizeof a->number[0]);
     assert_int_equal(a->operand_count, b->operand_count);
     for (uint32_t i = 0; i < a->operand_count; i++) {
-        const struct ll_operand *x = &a->operand[i], *y = &b->operand[i];
+        const struct ll_call_operand *x = &a->operand[i], *y = &b->operand[i];
         assert_true(x->rows == y->rows && x->row_bytes == y->row_bytes && x->stride_bytes == y->stride_bytes);
         assert_true(x->access == y->access && x->role == y->role);
         assert_int_equal(x->address - a->operand[0].address, y->address - b->operand[0].address);

@@ -26,18 +26,18 @@ static void fill_lengths(const struct ll_feed *feed, uint64_t step, const struct
 
 static struct ll_value *lengths(struct ll_nn *nn, const struct ll_shape *shape, uint64_t most)
 {
-    return ll_nn_do(nn, &(struct ll_call){.kind = LL_OP_HOST_INPUT,
-                                          .given_count = 1,
-                                          .given = shape,
-                                          .feed = {fill_lengths, 0, most, NULL}});
+    return ll_nn_do(nn, &(struct ll_nn_call){.kind = LL_OP_HOST_INPUT,
+                                             .given_count = 1,
+                                             .given = shape,
+                                             .feed = {fill_lengths, 0, most, NULL}});
 }
 
 static struct ll_value *labels(struct ll_nn *nn, const struct ll_shape *shape, uint64_t classes)
 {
-    return ll_nn_do(nn, &(struct ll_call){.kind = LL_OP_HOST_INPUT,
-                                          .given_count = 1,
-                                          .given = shape,
-                                          .feed = {fill_labels, 0, classes, NULL}});
+    return ll_nn_do(nn, &(struct ll_nn_call){.kind = LL_OP_HOST_INPUT,
+                                             .given_count = 1,
+                                             .given = shape,
+                                             .feed = {fill_labels, 0, classes, NULL}});
 }
 
 /* Logarithms, roots, powers, quotients and variances are asked far from where they end. */
@@ -132,13 +132,13 @@ static bool begin_subject(struct subject *subject, uint64_t *random, enum ll_op_
         if (takes_gradient(kind, i, &sample.in[i]))
             subject->variables[check->count++] = inputs[i];
     }
-    struct ll_value *y = ll_nn_do(check->nn, &(struct ll_call){.kind = kind,
-                                                               .input_count = sample.view.input_count,
-                                                               .inputs = inputs,
-                                                               .attr_count = sample.view.attr_count,
-                                                               .attrs = sample.attrs,
-                                                               .given_count = given_count(&sample),
-                                                               .given = sample.out});
+    struct ll_value *y = ll_nn_do(check->nn, &(struct ll_nn_call){.kind = kind,
+                                                                  .input_count = sample.view.input_count,
+                                                                  .inputs = inputs,
+                                                                  .attr_count = sample.view.attr_count,
+                                                                  .attrs = sample.attrs,
+                                                                  .given_count = given_count(&sample),
+                                                                  .given = sample.out});
     check->loss = weighed(check->nn, y);
     return true;
 }
@@ -254,7 +254,7 @@ static void rows_that_are_picked_have_gradients(void **state)
         if (whole)
             loss = ll_nn_do2(check.nn, LL_OP_ADD, loss,
                              weighed(check.nn, ll_nn_do2(check.nn, LL_OP_MUL, table, table)));
-        struct ll_gradient sparse;
+        struct ll_nn_gradient sparse;
         ll_nn_sparse_gradients(check.nn, loss, &table, 1, &sparse);
         if (whole) {
             assert_null(sparse.indices);

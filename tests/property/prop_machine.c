@@ -31,7 +31,7 @@ static double random_within(struct writer *w, double min, double max)
     return low * pow(max / low, share);
 }
 
-static void write_table(struct writer *w, const struct ll_table *table, const char *skip);
+static void write_table(struct writer *w, const struct ll_field_table *table, const char *skip);
 
 typedef void write_value(struct writer *w, const struct ll_field *field);
 
@@ -204,11 +204,11 @@ static void write_OBJECT(struct writer *w, const struct ll_field *field)
 }
 
 /* The last unit is a vector unit that takes everything. */
-static void write_unit(struct writer *w, const struct ll_table *table)
+static void write_unit(struct writer *w, const struct ll_field_table *table)
 {
     bool last = w->item + 1 == w->item_count;
     unsigned model = last ? LL_UNIT_VECTOR : (unsigned)ll_random_below(&w->random, LL_UNIT_MODEL_COUNT);
-    ll_str_addf(&w->out, "model: %s, ", ll_table_find(table, "model")->choices[model]);
+    ll_str_addf(&w->out, "model: %s, ", ll_field_table_find(table, "model")->choices[model]);
     write_table(w, table, last ? "runs" : "");
     write_table(w, table->variants[model], NULL);
 }
@@ -280,7 +280,7 @@ static void write_key(struct writer *w, const struct ll_field *field)
     ll_str_add(&w->out, ", ");
 }
 
-static void write_table(struct writer *w, const struct ll_table *table, const char *skip)
+static void write_table(struct writer *w, const struct ll_field_table *table, const char *skip)
 {
     for (size_t i = 0; i < table->count; i++) {
         if (table->fields[i].type == LL_TYPE_LEVELS && !skip)

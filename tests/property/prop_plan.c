@@ -23,7 +23,7 @@ static void add_view(struct ll_nn *nn, uint64_t *random)
     struct ll_value *x = some(nn, random);
     struct ll_shape shape = ll_nn_shape(nn, 2, (uint64_t[]){1, ll_elements(&x->shape)}, NULL);
     ll_nn_do(nn,
-             &(struct ll_call){
+             &(struct ll_nn_call){
                  .kind = LL_OP_RESHAPE, .input_count = 1, .inputs = &x, .given_count = 1, .given = &shape});
 }
 
@@ -48,7 +48,7 @@ static struct ll_nn *draw_network(uint64_t *random)
     return nn;
 }
 
-static bool overlap(const struct ll_plan *plan, const struct ll_value *a, const struct ll_value *b)
+static bool overlap(const struct ll_memory_plan *plan, const struct ll_value *a, const struct ll_value *b)
 {
     uint64_t a0 = plan->offset[a->index], b0 = plan->offset[b->index];
     return a0 < b0 + ll_size_bytes(&b->shape) && b0 < a0 + ll_size_bytes(&a->shape);
@@ -75,13 +75,13 @@ static bool alive(const struct ll_nn *nn, const struct ll_value *root, uint64_t 
     return false;
 }
 
-static void check_plan(const struct ll_nn *nn, const struct ll_plan *plan)
+static void check_plan(const struct ll_nn *nn, const struct ll_memory_plan *plan)
 {
     for (uint64_t at = 0; at < nn->op_count; at++)
         for (uint64_t i = 0; i < nn->value_count; i++) {
             const struct ll_value *a = nn->values[i];
             assert_true(plan->offset[i] + ll_size_bytes(&a->shape) <= plan->total_bytes);
-            assert_int_equal(plan->offset[i] % LL_PLAN_ALIGN, 0);
+            assert_int_equal(plan->offset[i] % LL_MEMORY_PLAN_ALIGN, 0);
             assert_int_equal(plan->offset[i], plan->offset[a->root->index]);
             for (uint64_t j = 0; a->root == a && alive(nn, a, at) && j < i; j++) {
                 const struct ll_value *b = nn->values[j];
@@ -97,9 +97,9 @@ static void what_is_still_needed_lies_alone(void **state)
     for (int i = 0; i < NETWORKS; i++) {
         struct ll_nn *nn = draw_network(&random);
         struct ll_arena arena = {0};
-        struct ll_plan plan;
+        struct ll_memory_plan plan;
         assert_null(ll_nn_trouble(nn));
-        assert_true(ll_plan_make(nn, &arena, &plan));
+        assert_true(ll_memory_plan_make(nn, &arena, &plan));
         check_plan(nn, &plan);
         ll_arena_release(&arena);
         ll_nn_free(nn);
@@ -112,12 +112,12 @@ static void a_chain_of_ops_needs_two_buffers(void **state)
     (void)state;
     struct ll_nn *nn = ll_nn_new(LL_F32);
     struct ll_arena arena = {0};
-    struct ll_plan plan;
+    struct ll_memory_plan plan;
     struct ll_shape shape = ll_nn_shape(nn, 1, (uint64_t[]){1024}, NULL);
     struct ll_value *x = ll_nn_variable(nn, "x", &shape, LL_WEIGHT, (struct ll_init){0});
     for (int i = 0; i < 20; i++)
         x = ll_nn_do1(nn, LL_OP_RELU, x);
-    assert_true(ll_plan_make(nn, &arena, &plan));
+    assert_true(ll_memory_plan_make(nn, &arena, &plan));
     assert_int_equal(plan.shared_bytes, 2 * 4096);
     assert_int_equal(plan.total_bytes, 3 * 4096); /* and the variable */
     ll_arena_release(&arena);

@@ -40,7 +40,7 @@ static bool covers(const struct ll_stretch_of_memory *at, uint64_t address)
 }
 
 /* The pieces say of every byte of the stretch what the twin says of it, and of no other byte anything. */
-static void assert_same(struct ll_regions *regions, const struct ll_pieces *pieces,
+static void assert_same(struct ll_regions *regions, const struct ll_region_list *pieces,
                         const struct ll_stretch_of_memory *at, const struct twin *twin)
 {
     uint64_t end = 0;
@@ -69,7 +69,7 @@ static void assert_same(struct ll_regions *regions, const struct ll_pieces *piec
         assert_true(told[byte] == (covers(at, BASE + byte) && twin->bytes[byte].known));
 }
 
-static void drop(struct ll_regions *regions, struct ll_pieces *pieces)
+static void drop(struct ll_regions *regions, struct ll_region_list *pieces)
 {
     for (uint64_t i = 0; i < pieces->count; i++)
         ll_readers_clear(regions, &pieces->items[i].readers);
@@ -80,7 +80,7 @@ static void a_map_of_regions_knows_of_every_byte_what_an_array_knows(void **stat
     (void)state;
     uint64_t random = ll_seed(41);
     struct ll_regions regions = {0};
-    struct ll_pieces pieces = {0};
+    struct ll_region_list pieces = {0};
     struct twin twin = {0};
     for (uint32_t op = 1; op < OPS; op++) {
         struct ll_stretch_of_memory at = roll_stretch(&random);
@@ -109,7 +109,7 @@ static void a_map_of_regions_knows_of_every_byte_what_an_array_knows(void **stat
     }
     assert_false(regions.failed);
     assert_true(ll_regions_count(&regions) <= BYTES);
-    ll_pieces_release(&pieces);
+    ll_region_list_release(&pieces);
     ll_regions_release(&regions);
 }
 
@@ -117,7 +117,7 @@ static void a_matrix_that_is_touched_as_a_whole_stays_one_region(void **state)
 {
     (void)state;
     struct ll_regions regions = {0};
-    struct ll_pieces pieces = {0};
+    struct ll_region_list pieces = {0};
     struct ll_stretch_of_memory left = ll_stretch(0x1000, 100, 64, 128),
                                 right = ll_stretch(0x1040, 100, 64, 128);
     ll_regions_put(&regions, &(struct ll_region){.at = left, .tensor = 1});
@@ -130,7 +130,7 @@ static void a_matrix_that_is_touched_as_a_whole_stays_one_region(void **state)
     assert_int_equal(pieces.count, 100);
     for (uint64_t i = 0; i < pieces.count; i++)
         assert_int_equal(pieces.items[i].tensor, 1);
-    ll_pieces_release(&pieces);
+    ll_region_list_release(&pieces);
     ll_regions_release(&regions);
 }
 

@@ -6,8 +6,7 @@
  * the first line (some of this step's, the others of the next one's), and Q of the second line in each of
  * both steps. So
  *
- *       LRU holds the block          from P Q + P + 2 Q lines on: one streamed line, Q, more than the block
- * needs
+ *       LRU holds the block          from P Q + P + 2 Q lines on: one streamed line, Q, more than it needs
  *
  * and then misses what the formula counts, once each, or less: at the begin of a block at most the whole
  * cache is still useful. A cache also fetches sums that begin (C once), which the formula does without. With

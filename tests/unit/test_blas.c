@@ -36,7 +36,7 @@ static void check_product(bool ta, bool tb, double beta)
             for (int p = 0; p < K; p++)
                 expected[i * LD + j] += a[ta ? p * LD + i : i * LD + p] * b[tb ? j * LD + p : p * LD + j];
         }
-    struct ll_product product = {ta, tb, M, N, K, a, b, LD, LD, c, LD, beta};
+    struct ll_blas_product product = {ta, tb, M, N, K, a, b, LD, LD, c, LD, beta};
     ll_blas_gemm_f64(&product);
     product.a = a32;
     product.b = b32;

@@ -24,9 +24,10 @@ struct program {
     const struct ll_deps *deps;
 };
 
-static struct ll_operand matrix(uint8_t role, uint8_t access, uint64_t address, uint64_t stride)
+static struct ll_call_operand matrix(uint8_t role, uint8_t access, uint64_t address, uint64_t stride)
 {
-    struct ll_operand operand = {.address = address, .rows = 1, .row_bytes = BYTES, .stride_bytes = BYTES};
+    struct ll_call_operand operand = {
+        .address = address, .rows = 1, .row_bytes = BYTES, .stride_bytes = BYTES};
     operand.access = access;
     operand.role = role;
     operand.shape = (struct ll_shape){.dtype = LL_F32, .rank = 2, .dim = {N, N}};

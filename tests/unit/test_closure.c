@@ -10,9 +10,9 @@
 
 static struct ll_arena arena;
 
-static struct ll_search environment(void)
+static struct ll_file_search environment(void)
 {
-    return (struct ll_search){.path = getenv("PATH"), .library_path = getenv("LD_LIBRARY_PATH")};
+    return (struct ll_file_search){.path = getenv("PATH"), .library_path = getenv("LD_LIBRARY_PATH")};
 }
 
 static const struct ll_binary *find(const struct ll_closure *closure, const char *path)
@@ -30,7 +30,7 @@ static const struct ll_binary *find(const struct ll_closure *closure, const char
 /* Every "name => path (address)" that the loader prints is in the closure; returns how many. */
 static size_t compare_with_loader(const char *program)
 {
-    struct ll_search search = environment();
+    struct ll_file_search search = environment();
     struct ll_closure closure;
     char line[4096], path[4096];
     size_t count = 0;
@@ -78,7 +78,7 @@ static const char *make_script(const char *name, const char *text)
 static void a_script_is_the_program_that_reads_it(void **state)
 {
     (void)state;
-    struct ll_search search = environment();
+    struct ll_file_search search = environment();
     struct ll_closure closure;
     static const char *const lines[] = {"#!/bin/sh\n", "#! /bin/sh -e\n", "#!/usr/bin/env sh\n",
                                         "#!/usr/bin/env -S A=1 sh -e\n", "echo no first line\n"};
@@ -93,7 +93,7 @@ static void a_script_is_the_program_that_reads_it(void **state)
 static void a_program_that_cannot_be_run_is_refused(void **state)
 {
     (void)state;
-    struct ll_search search = environment();
+    struct ll_file_search search = environment();
     struct ll_closure closure;
     assert_int_equal(ll_closure_read(&arena, "no-such-program", &search, &closure), LL_NO_FILE);
     assert_int_equal(ll_closure_read(&arena, "no/such/program", &search, &closure), LL_NO_FILE);

@@ -18,7 +18,7 @@ static uint64_t at(int order, uint64_t i, uint64_t j, uint64_t leading)
     return order == ROWS ? i * leading + j : i + j * leading;
 }
 
-static const struct ll_operand *operand_at(const struct ll_call *call, uint64_t address)
+static const struct ll_call_operand *operand_at(const struct ll_call *call, uint64_t address)
 {
     for (uint32_t i = 0; i < call->operand_count; i++)
         if (call->operand[i].address == address)
@@ -27,7 +27,7 @@ static const struct ll_operand *operand_at(const struct ll_call *call, uint64_t 
 }
 
 /* An operand's runs are those elements and no others, of 8 bytes each. */
-static void expect_same(const struct ll_operand *operand, const struct touched *touched)
+static void expect_same(const struct ll_call_operand *operand, const struct touched *touched)
 {
     static struct touched runs;
     memset(&runs, 0, sizeof runs);
@@ -81,7 +81,7 @@ static void a_product_by_columns_is_told_by_rows(void **state)
     assert_int_equal(ll_call_number(&call, LL_NUMBER_n), 7);
     assert_int_equal(ll_call_number(&call, LL_NUMBER_transa), 0);
     assert_int_equal(ll_call_number(&call, LL_NUMBER_transb), 1);
-    const struct ll_operand *a = operand_at(&call, 2 * BASE), *b = operand_at(&call, BASE);
+    const struct ll_call_operand *a = operand_at(&call, 2 * BASE), *b = operand_at(&call, BASE);
     assert_int_equal(a->role, LL_ARGUMENT_A);
     assert_int_equal(b->role, LL_ARGUMENT_B);
     assert_int_equal(a->shape.dim[0], 3);
@@ -126,7 +126,7 @@ static void a_triangle_on_the_left_by_columns_stands_right_by_rows(void **state)
     assert_int_equal(ll_call_number(&call, LL_NUMBER_uplo), 1);
     assert_int_equal(ll_call_number(&call, LL_NUMBER_diag), 1);
     assert_int_equal(ll_call_number(&call, LL_NUMBER_m), 9);
-    const struct ll_operand *a = operand_at(&call, BASE), *b = operand_at(&call, 2 * BASE);
+    const struct ll_call_operand *a = operand_at(&call, BASE), *b = operand_at(&call, 2 * BASE);
     assert_int_equal(a->row_bytes, 4 * 4 * 8);
     assert_int_equal(b->rows, 9);
     assert_int_equal(b->row_bytes, 4 * 8);
@@ -141,7 +141,7 @@ static void a_complex_number_has_two_parts(void **state)
     struct ll_call call;
     assert_true(ll_decode_call(LL_SYMBOL_zcopy_, words, 5, &call));
     assert_int_equal(call.dtype, LL_F64);
-    const struct ll_operand *x = operand_at(&call, BASE), *y = operand_at(&call, 2 * BASE);
+    const struct ll_call_operand *x = operand_at(&call, BASE), *y = operand_at(&call, 2 * BASE);
     assert_int_equal(x->rows, 3);
     assert_int_equal(x->row_bytes, 16);
     assert_int_equal(x->stride_bytes, 32);

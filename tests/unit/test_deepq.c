@@ -166,7 +166,7 @@ static void the_target_is_renewed_every_so_many_steps(void **state)
 /* What the player would do now. */
 static uint32_t best_action(const struct learner *learner, uint64_t step)
 {
-    const struct ll_table *playing = &learner->agent->playing;
+    const struct ll_game_table *playing = &learner->agent->playing;
     uint32_t best = 0;
     ll_runner_run(learner->runner, playing->program, step);
     const float *values = row_of(learner, playing->values, 0);
@@ -186,7 +186,7 @@ static void the_best_is_done_but_for_one_action_in_ten(void **state)
     uint32_t best = 0, done = 0;
     for (uint64_t step = 0; step < STEPS + 2; step++) {
         uint32_t next_best = best_action(&learner, step);
-        struct ll_memory memory;
+        struct ll_experience memory;
         ll_runner_step(learner.runner, step);
         ll_replay_get(learner.agent->replay, ll_replay_count(learner.agent->replay) - 1, &memory);
         done += step >= 2 && memory.moment.action == best;
@@ -200,7 +200,7 @@ static void a_step_that_is_asked_for_again_learns_from_the_same_batch(void **sta
 {
     (void)state;
     struct learner learner = begin();
-    struct ll_memory batch[BATCH];
+    struct ll_experience batch[BATCH];
     ll_runner_step(learner.runner, 0);
     uint64_t acted = learner.agent->acted;
     assert_int_equal(acted, 101); /* one more than must be remembered before anything is learned */

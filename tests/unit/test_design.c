@@ -21,7 +21,7 @@ static const char *json_of(const struct ll_machine *machine, struct ll_arena *ar
 }
 
 /* Values of the numbers, drawn around what the machine has. */
-static const char *random_value(const struct ll_number *number, const struct ll_machine *machine,
+static const char *random_value(const struct ll_machine_number *number, const struct ll_machine *machine,
                                 struct ll_arena *arena, uint64_t *random)
 {
     double value = ll_number_get(machine, number);
@@ -40,10 +40,10 @@ static void try_machine(const char *stem, uint64_t seed)
     struct ll_diags diags = {0};
     struct ll_design *design = ll_design_new(stem, folders, &diags);
     struct ll_machine *base = ll_machine_read(stem, folders, NULL, 0, &diags);
-    const struct ll_number *numbers[CHANGES];
+    const struct ll_machine_number *numbers[CHANGES];
     uint32_t slots[CHANGES];
     size_t count;
-    const struct ll_number *all = ll_machine_numbers(base, &arena, &count);
+    const struct ll_machine_number *all = ll_machine_numbers(base, &arena, &count);
     assert_true(design && base && all && count > 0);
     for (size_t i = 0; i < CHANGES; i++)
         do

@@ -88,8 +88,8 @@ static void what_is_no_idx_file_is_refused(void **state)
         size_t size;
         const char *message;
     } wrong[] = {
-        {{0}, 3, "this is no IDX file: it does not begin with two zeros"},
-        {{1, 0, 8, 1}, 8, "this is no IDX file: it does not begin with two zeros"},
+        {{0}, 3, "this is not an IDX file: it does not begin with two zeros"},
+        {{1, 0, 8, 1}, 8, "this is not an IDX file: it does not begin with two zeros"},
         {{0, 0, 13, 1}, 8, "elements of type 0x0d: expected bytes, type 0x08"},
         {{0, 0, 8, 0}, 8, "0 dimensions: expected from 1 to 4, four bytes each"},
         {{0, 0, 8, 5}, 12, "5 dimensions: expected from 1 to 4, four bytes each"},

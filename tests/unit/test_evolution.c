@@ -9,7 +9,7 @@
 enum { POINTS = 50000, ASKED = POINTS / 20, DIMENSIONS = 5, SEEDS = 10 };
 static const uint64_t sizes[DIMENSIONS] = {10, 10, 10, 10, 5};
 static const bool ordered[DIMENSIONS] = {true, true, true, true, false};
-static const struct ll_grid grid = {DIMENSIONS, sizes, ordered};
+static const struct ll_index_grid grid = {DIMENSIONS, sizes, ordered};
 
 struct problem {
     const char *name;
@@ -234,7 +234,7 @@ static void a_search_as_long_as_the_grid_asks_for_every_point_once(void **state)
     (void)state;
     struct trial trial = trial_of(&problems[0]);
     const uint64_t small[DIMENSIONS] = {3, 1, 7, 2, 5};
-    const struct ll_grid little = {DIMENSIONS, small, ordered};
+    const struct ll_index_grid little = {DIMENSIONS, small, ordered};
     struct ll_breeding breeding = {.seed = 1, .evaluations = 10000, .objectives = 2, .refined = 0.5};
     assert_int_equal(ll_evolve(&little, &breeding, answer, &trial), LL_OK);
     assert_int_equal(trial.count, 3 * 7 * 2 * 5);

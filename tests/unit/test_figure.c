@@ -130,7 +130,7 @@ static struct data roll(uint64_t *random)
 
 static const struct ll_page page = {"A <title>", "about & more", 2, 2, 400, 300};
 
-static void draw_roofline(struct ll_svg *svg, struct ll_box box, const struct data *data)
+static void draw_roofline(struct ll_svg *svg, struct ll_rect box, const struct data *data)
 {
     struct ll_roof memories[MOST], units[MOST];
     struct ll_work_point points[MOST];
@@ -153,7 +153,7 @@ static void draw_roofline(struct ll_svg *svg, struct ll_box box, const struct da
                                            .series_count = data->columns});
 }
 
-static void draw_designs(struct ll_svg *svg, struct ll_box box, const struct data *data, bool log)
+static void draw_designs(struct ll_svg *svg, struct ll_rect box, const struct data *data, bool log)
 {
     struct ll_upright axes[MOST];
     size_t series[MOST];
@@ -206,7 +206,7 @@ static void draw_all(struct ll_svg *svg, uint64_t seed)
             (struct ll_curve){i ? data.names[i] : NULL, data.values, data.values + i * MOST, data.columns};
     for (size_t i = 0; i + 1 < data.columns; i++)
         merges[i] = (struct ll_merge){i ? data.columns + i - 1 : 0, i + 1, (double)i / 10};
-    struct ll_box box = ll_page_panel(&page, 0);
+    struct ll_rect box = ll_page_panel(&page, 0);
     ll_page_open(svg, &page);
     ll_draw_bars(svg, box,
                  &(struct ll_bars){.title = "bars",
@@ -284,7 +284,7 @@ static void stacked_bars_stand_on_each_other(void **state)
     static const char *const groups[] = {"g"}, *const series[] = {"a", "b"};
     struct ll_str text = {0};
     struct ll_svg svg = {&text};
-    ll_draw_bars(&svg, (struct ll_box){0, 0, 200, 100},
+    ll_draw_bars(&svg, (struct ll_rect){0, 0, 200, 100},
                  &(struct ll_bars){.y_label = "y",
                                    .groups = groups,
                                    .group_count = 1,
@@ -313,7 +313,7 @@ static void a_scatter_plot_has_one_axis_and_no_dot_twice(void **state)
     struct ll_str text = {0};
     struct ll_svg svg = {&text};
     double x[2], y[2], x1, y1, x2, y2;
-    ll_draw_scatter(&svg, (struct ll_box){0, 0, 200, 200},
+    ll_draw_scatter(&svg, (struct ll_rect){0, 0, 200, 200},
                     &(struct ll_scatter){
                         .x_label = "x", .y_label = "y", .series = &series, .series_count = 1, .band = 0.2});
     const char *dots = strstr(text.text, " d=\"M"),
@@ -340,7 +340,7 @@ static void points_at_the_limit_lie_on_the_roof(void **state)
     struct ll_str text = {0};
     struct ll_svg svg = {&text};
     double x1, y1, x2, y2, cx[2], cy[2];
-    ll_draw_roofline(&svg, (struct ll_box){0, 0, 300, 300},
+    ll_draw_roofline(&svg, (struct ll_rect){0, 0, 300, 300},
                      &(struct ll_roofline){.memories = &(struct ll_roof){"m", 100},
                                            .memory_count = 1,
                                            .units = &(struct ll_roof){"u", 1000},
@@ -371,7 +371,7 @@ static void equal_values_lie_on_the_diagonal(void **state)
     struct ll_str text = {0};
     struct ll_svg svg = {&text};
     double x1, y1, x2, y2, cx[2], cy[2];
-    ll_draw_lines(&svg, (struct ll_box){0, 0, 300, 200},
+    ll_draw_lines(&svg, (struct ll_rect){0, 0, 300, 200},
                   &(struct ll_lines){.x_label = "x",
                                      .y_label = "y",
                                      .curves = &equal,
@@ -402,7 +402,7 @@ static void a_front_is_drawn_as_stairs(void **state)
     struct ll_str text = {0};
     struct ll_svg svg = {&text};
     struct ll_curve front = {"front", (double[]){1, 2, 4}, (double[]){4, 3, 1}, 3};
-    ll_draw_front(&svg, (struct ll_box){0, 0, 300, 300},
+    ll_draw_front(&svg, (struct ll_rect){0, 0, 300, 300},
                   &(struct ll_front){.x_label = "x", .y_label = "y", .all = front, .front = front});
     const char *stairs = strstr(text.text, "<polyline");
     assert_non_null(stairs = strstr(stairs, "points=\""));
@@ -424,7 +424,7 @@ static void weights_go_to_both_sides(void **state)
     static const char *const names[] = {"a", "b"}, *const series[] = {"s"};
     struct ll_str text = {0};
     struct ll_svg svg = {&text};
-    ll_draw_weights(&svg, (struct ll_box){0, 0, 300, 100},
+    ll_draw_weights(&svg, (struct ll_rect){0, 0, 300, 100},
                     &(struct ll_weights){.x_label = "weight",
                                          .names = names,
                                          .name_count = 2,
@@ -448,7 +448,7 @@ static void values_that_do_not_fit_their_cells_are_left_to_the_shade(void **stat
     for (int room = 12; room <= 120; room += 108) {
         struct ll_str text = {0};
         struct ll_svg svg = {&text};
-        ll_draw_heat(&svg, (struct ll_box){0, 0, room, 100},
+        ll_draw_heat(&svg, (struct ll_rect){0, 0, room, 100},
                      &(struct ll_heat){.rows = names,
                                        .row_count = 1,
                                        .columns = names,

@@ -250,7 +250,7 @@ static void rows_that_are_no_ops_are_named(void **state)
     (void)state;
     struct conversion c = import_text(ll_import_CSV, rows, NULL, NULL);
     assert_null(c.trace);
-    assert_true(complained(&c, "spmm: no op is called so"));
+    assert_true(complained(&c, "spmm: no op has this name"));
     assert_true(complained(&c, "gemm: a dimension is missing or impossible"));
     assert_true(complained(&c, "gemm: the element type is not known"));
     assert_int_equal(c.diags.kept[2].place.line, 4);

@@ -44,10 +44,10 @@ static bool has_source(struct sourced *file, const struct ll_node *map, const ch
 {
     const struct ll_node *source = ll_node_get(file->root, "sources");
     for (source = source ? source->first : NULL; source; source = source->next) {
-        struct ll_path found;
+        struct ll_machine_path found;
         struct ll_diags unheard = {0};
-        bool right =
-            ll_path_find(file->root, source->key, false, source->place, &file->arena, &unheard, &found);
+        bool right = ll_machine_path_find(file->root, source->key, false, source->place, &file->arena,
+                                          &unheard, &found);
         ll_diags_release(&unheard);
         if (right && found.map == map && (!found.key || !strcmp(found.key, key)))
             return true;

@@ -76,10 +76,10 @@ static void what_is_held_back_is_never_learned(void **state)
     (void)state;
     bool learned[COUNT] = {false};
     for (uint64_t i = 0; i < 2000; i++) {
-        uint64_t image = ll_part_choose(LL_LEARNED, COUNT, 3, i);
+        uint64_t image = ll_data_part_choose(LL_LEARNED, COUNT, 3, i);
         assert_true(image < COUNT);
         learned[image] = true;
-        assert_int_equal(ll_part_choose(LL_HELD_BACK, COUNT, 3, i), i % 2 ? 31 : 15);
+        assert_int_equal(ll_data_part_choose(LL_HELD_BACK, COUNT, 3, i), i % 2 ? 31 : 15);
     }
     for (int i = 0; i < COUNT; i++)
         assert_int_equal(learned[i], i != 15 && i != 31);

@@ -122,7 +122,7 @@ static void a_run_with_a_stray_index_says_so(void **state)
     struct ll_value *weights =
         ll_nn_variable(nn, "w", &shape, LL_WEIGHT, (struct ll_init){LL_INIT_CONSTANT, 1, NULL});
     struct ll_value *picked = ll_nn_do(
-        nn, &(struct ll_call){
+        nn, &(struct ll_nn_call){
                 .kind = LL_OP_HOST_INPUT, .given_count = 1, .given = &picks, .feed = {.fill = fill_stray}});
     ll_nn_keep(ll_nn_do2(nn, LL_OP_GATHER, weights, picked));
     assert_null(ll_nn_trouble(nn));

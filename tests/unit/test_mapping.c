@@ -42,13 +42,13 @@ static double least_of_all(const struct ll_hierarchy *h, uint64_t boundary, cons
 {
     static const enum ll_dim orders[6][3] = {{0, 1, 2}, {0, 2, 1}, {1, 0, 2},
                                              {1, 2, 0}, {2, 0, 1}, {2, 1, 0}};
-    struct ll_nest *nest = &mapping->nests[boundary];
+    struct ll_mapping_loops *nest = &mapping->nests[boundary];
     double least = INFINITY;
     for (uint64_t m = 1; m <= outer[0]; m++)
         for (uint64_t n = 1; n <= outer[1]; n++)
             for (uint64_t k = 1; k <= outer[2]; k++)
                 for (int i = 0; i < 6; i++) {
-                    *nest = (struct ll_nest){.tile = {m, n, k}};
+                    *nest = (struct ll_mapping_loops){.tile = {m, n, k}};
                     memcpy(nest->order, orders[i], sizeof nest->order);
                     if ((m * n * k > 1 || i > 0) &&
                         footprint(&h->problem, nest->tile) > h->boundaries[boundary].capacity_bytes)
@@ -177,9 +177,9 @@ static void it_is_never_worse_than_the_closed_form_nested(void **state)
         struct ll_hierarchy h = random_hierarchy(&dice, 100, 4);
         struct ll_mapping nested = {0};
         struct ll_problem inside = h.problem;
-        static const struct ll_nest nests[] = {{.order = {LL_DIM_M, LL_DIM_K, LL_DIM_N}},
-                                               {.order = {LL_DIM_N, LL_DIM_K, LL_DIM_M}},
-                                               {.order = {LL_DIM_M, LL_DIM_N, LL_DIM_K}}};
+        static const struct ll_mapping_loops nests[] = {{.order = {LL_DIM_M, LL_DIM_K, LL_DIM_N}},
+                                                        {.order = {LL_DIM_N, LL_DIM_K, LL_DIM_M}},
+                                                        {.order = {LL_DIM_M, LL_DIM_N, LL_DIM_K}}};
         for (uint64_t b = h.count; b-- > 0;) {
             struct ll_tiling t = ll_tile(&inside, h.boundaries[b].capacity_bytes);
             nested.nests[b] = nests[t.stays];

@@ -53,7 +53,7 @@ static uint64_t touch(struct part *p, uint64_t *on_diagonal)
     return count;
 }
 
-static const struct ll_operand *operand_at(const struct ll_call *call, uint64_t address)
+static const struct ll_call_operand *operand_at(const struct ll_call *call, uint64_t address)
 {
     for (uint32_t i = 0; i < call->operand_count; i++)
         if (call->operand[i].address == address)
@@ -64,7 +64,7 @@ static const struct ll_operand *operand_at(const struct ll_call *call, uint64_t 
 /* The operand covers what was touched, and is no longer than the storage. */
 static void expect_covered(const struct ll_call *call, const struct part *p, uint64_t bytes)
 {
-    const struct ll_operand *a = operand_at(call, BASE);
+    const struct ll_call_operand *a = operand_at(call, BASE);
     assert_non_null(a);
     for (uint64_t e = 0; e < ELEMENTS; e++)
         if (p->touched[e]) {

@@ -26,7 +26,7 @@ static struct ll_measured_step step_of(const char *dtype, const char *dims)
 
 static void check_setting(const struct ll_measured_step *step, const char *key, const char *value)
 {
-    for (size_t i = 0; i < LL_MOST_WANTED_SETTINGS && step->wanted.settings[i].key[0]; i++)
+    for (size_t i = 0; i < LL_MOST_DRY_SETTINGS && step->wanted.settings[i].key[0]; i++)
         if (strcmp(step->wanted.settings[i].key, key) == 0) {
             assert_string_equal(step->wanted.settings[i].value, value);
             return;

@@ -74,12 +74,12 @@ static void kinds_are_kept_apart(void **state)
 }
 
 /* One number of the machine, or a count or size that no list of numbers has, becomes another. */
-static void change(struct ll_machine *machine, const struct ll_number *numbers, size_t count,
+static void change(struct ll_machine *machine, const struct ll_machine_number *numbers, size_t count,
                    struct dice *dice)
 {
     struct ll_unit *unit = &machine->units[roll_between(dice, 0, machine->unit_count - 1)];
     struct ll_level *level = &machine->levels[roll_between(dice, 0, machine->level_count - 1)];
-    const struct ll_number *number = &numbers[roll_between(dice, 0, count - 1)];
+    const struct ll_machine_number *number = &numbers[roll_between(dice, 0, count - 1)];
     switch (roll_between(dice, 0, 5)) {
     case 0:
         unit->count += 1;
@@ -124,7 +124,7 @@ static void try_changes(const char *stem, uint64_t seed)
     struct dice dice = {seed};
     struct ll_machine *machine = ll_machine_read(stem, folders, NULL, 0, &diags);
     size_t count;
-    const struct ll_number *numbers = ll_machine_numbers(machine, &arena, &count);
+    const struct ll_machine_number *numbers = ll_machine_numbers(machine, &arena, &count);
     struct ll_memo memo = {.machine = machine};
     struct ll_work works[WORKS];
     for (int i = 0; i < WORKS; i++)

@@ -437,7 +437,7 @@ static void trees_come_and_go_as_nccl_expects_them_to(void **state)
 
 static void edges_say_ends_direction_and_width(void **state)
 {
-    struct ll_edge edge;
+    struct ll_network_edge edge;
     (void)state;
     assert_true(ll_edge_parse("0-1", &edge) && edge.both_ways && edge.links == 1);
     assert_true(ll_edge_parse("12>3x2.5", &edge) && !edge.both_ways && edge.from == 12 && edge.to == 3);

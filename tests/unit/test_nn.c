@@ -83,7 +83,7 @@ static void memory_is_shared_by_what_looks_at_it(void **state)
     struct ll_value *w = matrix(nn, "w", 3, 5), *g = matrix(nn, "g", 3, 5);
     struct ll_shape flat = ll_nn_shape(nn, 1, (uint64_t[]){15}, NULL);
     struct ll_value *view = ll_nn_do(
-        nn, &(struct ll_call){
+        nn, &(struct ll_nn_call){
                 .kind = LL_OP_RESHAPE, .input_count = 1, .inputs = &w, .given_count = 1, .given = &flat});
     assert_ptr_equal(view->root, w);
     assert_ptr_equal(w->next, w);
@@ -208,7 +208,7 @@ static void a_program_reads_what_another_overwrites(void **state)
     struct ll_value *w = matrix(nn, "w", 1, 2), *g = matrix(nn, "g", 1, 2);
     struct ll_attr rate = ll_attr_of_real(LL_ATTR_LEARNING_RATE, 0.25);
     struct ll_value *inputs[] = {w, g};
-    ll_nn_do(nn, &(struct ll_call){
+    ll_nn_do(nn, &(struct ll_nn_call){
                      .kind = LL_OP_SGD, .input_count = 2, .inputs = inputs, .attr_count = 1, .attrs = &rate});
     ll_nn_begin_program(nn);
     struct ll_value *twice = ll_nn_do2(nn, LL_OP_ADD, w, w);

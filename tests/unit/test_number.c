@@ -14,7 +14,7 @@ static void every_number_is_what_set_would_make_it(void **state)
     struct ll_arena arena = {0};
     struct ll_machine *machine = ll_toy_machine(text);
     size_t count;
-    const struct ll_number *numbers = ll_machine_numbers(machine, &arena, &count);
+    const struct ll_machine_number *numbers = ll_machine_numbers(machine, &arena, &count);
     assert_non_null(numbers);
     assert_true(count > 20);
     for (size_t i = 0; i < count; i++) {
@@ -44,7 +44,7 @@ static void paths_name_items_and_kernels(void **state)
     struct ll_arena arena = {0};
     struct ll_machine *machine = ll_toy_machine(text);
     size_t count, found = 0;
-    const struct ll_number *numbers = ll_machine_numbers(machine, &arena, &count);
+    const struct ll_machine_number *numbers = ll_machine_numbers(machine, &arena, &count);
     for (size_t i = 0; i < count; i++)
         for (size_t w = 0; w < sizeof wanted / sizeof *wanted; w++)
             found += strcmp(numbers[i].path, wanted[w]) == 0;

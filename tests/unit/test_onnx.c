@@ -290,7 +290,7 @@ static void open_dimensions_and_stray_choices_are_asked_about(void **state)
     static const struct {
         const char *choices, *words;
     } tries[] = {{"", "say -p open=SIZE, or --batch N"},
-                 {"open=3 nobody=1", "-p nobody=1: nothing here has this name"},
+                 {"open=3 nobody=1", "-p nobody=1: there is no such parameter"},
                  {"open=3", NULL},
                  {"batch=5", NULL}};
     for (size_t i = 0; i < sizeof tries / sizeof *tries; i++) {

@@ -5,7 +5,7 @@
 
 static const struct ll_study study = {
     .id = "X1", .paper = "A paper, figure 1", .title = "A <title>", .doc = "It shows & tells."};
-static const struct ll_column columns[] = {{"name", LL_TEXT_COLUMN}, {"time (ms)", 2}};
+static const struct ll_outcome_column columns[] = {{"name", LL_TEXT_COLUMN}, {"time (ms)", 2}};
 
 static struct ll_outcome sample(void)
 {
@@ -15,9 +15,9 @@ static struct ll_outcome sample(void)
     ll_put_number(sheet, 1.0 / 3);
     ll_put_text(sheet, "c");
     ll_put_number(sheet, NAN);
-    ll_at_most(&outcome, (struct ll_measure){1.26, 1, " %"}, 1.3, "%s is small", "a");
-    ll_at_least(&outcome, (struct ll_measure){2, 0, ""}, 3, "b is large");
-    ll_between(&outcome, (struct ll_measure){NAN, 2, ""}, 1, 4, "c is known");
+    ll_at_most(&outcome, (struct ll_measured_value){1.26, 1, " %"}, 1.3, "%s is small", "a");
+    ll_at_least(&outcome, (struct ll_measured_value){2, 0, ""}, 3, "b is large");
+    ll_between(&outcome, (struct ll_measured_value){NAN, 2, ""}, 1, 4, "c is known");
     ll_inform(&outcome, "0.43", "about 0.4", "d");
     return outcome;
 }
@@ -26,7 +26,7 @@ static void a_criterion_holds_at_its_bound_and_never_for_what_is_no_number(void 
 {
     (void)state;
     struct ll_outcome outcome = {.failed = false};
-    struct ll_measure two = {2, 0, ""}, none = {NAN, 0, ""};
+    struct ll_measured_value two = {2, 0, ""}, none = {NAN, 0, ""};
     ll_at_most(&outcome, two, 2, "x");
     ll_at_least(&outcome, two, 2, "x");
     ll_between(&outcome, two, 2, 2, "x");
@@ -91,9 +91,9 @@ static void pages_escape_what_they_show(void **state)
 {
     (void)state;
     struct ll_outcome outcome = sample();
-    struct ll_plan plan = {.failed = false};
+    struct ll_study_plan plan = {.failed = false};
     struct ll_str text = {0};
-    ll_plan_recording(
+    ll_study_plan_recording(
         &plan, &(struct ll_recording){
                    .row = "<r>", .variant = "v", .model = "m", .steps = 3, .settings = {{"key", "1"}}});
     ll_present_html(&study, &plan, &outcome, &text);
@@ -104,7 +104,7 @@ static void pages_escape_what_they_show(void **state)
     assert_non_null(strstr(text.text, "<td class=\"n\">0.33</td>"));
     assert_null(strstr(text.text, "<script"));
     ll_str_release(&text);
-    ll_plan_release(&plan);
+    ll_study_plan_release(&plan);
     ll_outcome_release(&outcome);
 }
 
@@ -112,7 +112,7 @@ static void programs_get_every_number_in_full(void **state)
 {
     (void)state;
     struct ll_outcome outcome = sample();
-    struct ll_plan plan = {.failed = false};
+    struct ll_study_plan plan = {.failed = false};
     struct ll_str text = {0};
     struct ll_json json = {.out = &text};
     ll_present_json(&study, &plan, &outcome, &json);
@@ -123,7 +123,7 @@ static void programs_get_every_number_in_full(void **state)
         text.text,
         "\"verdict\":\"FAIL\",\"claim\":\"b is large\",\"measured\":\"2\",\"wanted\":\">= 3\",\"value\":2"));
     ll_str_release(&text);
-    ll_plan_release(&plan);
+    ll_study_plan_release(&plan);
     ll_outcome_release(&outcome);
 }
 

@@ -29,9 +29,8 @@ static const char learning[] = "base: custom_example\n"
                                "objectives: [min time_s, min area_mm2]\n"
                                "search: {kind: evolve, points: 120, seed: 2}\n";
 
-static struct ll_trace *bring(void *context, const struct ll_workload *workload,
-                              const struct ll_workload_setting *settings, size_t count,
-                              struct ll_diags *diags)
+static struct ll_trace *bring(void *context, const struct ll_space_workload *workload,
+                              const struct ll_space_setting *settings, size_t count, struct ll_diags *diags)
 {
     enum ll_status status;
     (void)context, (void)settings, (void)count;
@@ -39,7 +38,7 @@ static struct ll_trace *bring(void *context, const struct ll_workload *workload,
 }
 
 /* A sweep from its text into a database; what came of it. */
-static struct ll_sweep_state sweep_into(const char *text, const char *path, const struct ll_crew *crew)
+static struct ll_sweep_state sweep_into(const char *text, const char *path, const struct ll_sweep_crew *crew)
 {
     static const char *const folders[] = {"hwconfigs", NULL};
     struct ll_diags *diags = calloc(1, sizeof *diags);
@@ -94,7 +93,7 @@ static void add_up(void *context, double *values, size_t count)
 
 struct worker {
     pthread_t thread;
-    struct ll_crew crew;
+    struct ll_sweep_crew crew;
     const char *text, *part;
     struct ll_sweep_state state;
 };
@@ -138,7 +137,8 @@ static struct ll_sweep_state work_together(const char *text, const char *output,
 static void check_same(const char *path, const char *other, struct ll_arena *arena)
 {
     struct ll_diags diags = {0};
-    const struct ll_frame *a = ll_frame_read(path, arena, &diags), *b = ll_frame_read(other, arena, &diags);
+    const struct ll_data_frame *a = ll_data_frame_read(path, arena, &diags),
+                               *b = ll_data_frame_read(other, arena, &diags);
     assert_true(a && b);
     assert_int_equal(a->row_count, b->row_count);
     assert_int_equal(a->column_count, b->column_count);

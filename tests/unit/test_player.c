@@ -54,7 +54,7 @@ static void memories_show_what_the_player_saw(void **state)
     assert_true(player.games > 2);
     assert_int_equal(ll_replay_count(replay), MOMENTS - 1);
     for (uint64_t i = 0; i < MOMENTS - 1; i++) {
-        struct ll_memory memory;
+        struct ll_experience memory;
         ll_replay_get(replay, i, &memory);
         ll_sight_pixels(&memory.before, LL_SCREEN_PIXELS, remembered);
         assert_memory_equal(remembered, saw[i], sizeof remembered);

@@ -25,26 +25,27 @@ static void close_scene(struct scene *scene)
 static uint32_t work(struct scene *scene, uint32_t rank, double time_s)
 {
     return ll_ranks_add(
-        scene->ranks, &(struct ll_task){.kind = LL_TASK_WORK, .rank = rank, .time_s = time_s, .name = "work"},
-        NULL, 0);
+        scene->ranks,
+        &(struct ll_rank_task){.kind = LL_TASK_WORK, .rank = rank, .time_s = time_s, .name = "work"}, NULL,
+        0);
 }
 
 /* On the stream of messages, after a task. */
-static uint32_t message(struct scene *scene, enum ll_task_kind kind, uint32_t rank, uint32_t other,
+static uint32_t message(struct scene *scene, enum ll_rank_task_kind kind, uint32_t rank, uint32_t other,
                         double time_s, uint32_t after)
 {
-    const struct ll_task task = {.kind = kind,
-                                 .rank = rank,
-                                 .stream = 1,
-                                 .other = other,
-                                 .time_s = time_s,
-                                 .name = kind == LL_TASK_SEND ? "hand over" : "take"};
+    const struct ll_rank_task task = {.kind = kind,
+                                      .rank = rank,
+                                      .stream = 1,
+                                      .other = other,
+                                      .time_s = time_s,
+                                      .name = kind == LL_TASK_SEND ? "hand over" : "take"};
     return ll_ranks_add(scene->ranks, &task, &after, 1);
 }
 
 static uint32_t join(struct scene *scene, uint32_t rank, uint32_t members, uint64_t group, double time_s)
 {
-    const struct ll_task task = {
+    const struct ll_rank_task task = {
         .kind = LL_TASK_JOIN, .rank = rank, .other = members, .tag = group, .time_s = time_s, .name = "sum"};
     return ll_ranks_add(scene->ranks, &task, NULL, 0);
 }
@@ -66,7 +67,7 @@ static void a_receive_waits_for_what_is_sent(void **state)
     struct scene scene = open_scene();
     message(&scene, LL_TASK_SEND, 0, 1, 2, work(&scene, 0, 3));
     uint32_t taken = message(&scene, LL_TASK_RECEIVE, 1, 0, 0, work(&scene, 1, 1));
-    const struct ll_task last = {.kind = LL_TASK_WORK, .rank = 1, .time_s = 4, .name = "last"};
+    const struct ll_rank_task last = {.kind = LL_TASK_WORK, .rank = 1, .time_s = 4, .name = "last"};
     uint32_t end = ll_ranks_add(scene.ranks, &last, &taken, 1);
     assert_true(ll_ranks_run(scene.ranks, &scene.diags));
     assert_true(ll_ranks_start_s(scene.ranks, end) == 5 && ll_ranks_time_s(scene.ranks) == 9);

@@ -50,7 +50,7 @@ static void check_frame(const struct history *history, uint64_t n, uint64_t back
     assert_memory_equal(frame, expected, FRAME_BYTES);
 }
 
-static void check_memory(const struct history *history, uint64_t n, const struct ll_memory *memory)
+static void check_memory(const struct history *history, uint64_t n, const struct ll_experience *memory)
 {
     assert_int_equal(memory->moment.action, history->moments[n].action);
     assert_true(memory->moment.reward == history->moments[n].reward);
@@ -88,7 +88,7 @@ static void memories_are_what_happened_in_a_row(void **state)
             add(&history, replay, draw_moment(&random, length));
             uint64_t count = ll_replay_count(replay);
             for (uint64_t j = 0; j < count; j += 1 + count / 7) {
-                struct ll_memory memory;
+                struct ll_experience memory;
                 ll_replay_get(replay, j, &memory);
                 check_memory(&history, history.count - 1 - count + j, &memory);
             }
@@ -117,7 +117,7 @@ static void frames_overlap_in_memory(void **state)
     (void)state;
     static struct history history;
     struct ll_replay *replay = ll_replay_new(16, FRAME_BYTES);
-    struct ll_memory memory;
+    struct ll_experience memory;
     for (int i = 0; i < 9; i++)
         add(&history, replay, (struct ll_moment){0});
     ll_replay_get(replay, 5, &memory);

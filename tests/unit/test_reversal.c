@@ -51,7 +51,7 @@ static void no_sentence_that_is_held_back_is_learned(void **state)
     for (uint64_t step = 0; step < 300; step++)
         for (int part = 0; part < LL_PART_COUNT; part++) {
             int32_t words[7];
-            ll_reversals_words(&language, (enum ll_part)part, step, step % 20, 5, words);
+            ll_reversals_words(&language, (enum ll_data_part)part, step, step % 20, 5, words);
             for (int t = 0; t < 5; t++)
                 assert_true(words[t] >= LL_SPECIAL_WORDS && words[t] < LL_SPECIAL_WORDS + 9);
             assert_int_equal(is_held_back(words, 5), part == LL_HELD_BACK);
@@ -65,7 +65,7 @@ static void a_language_without_such_sentences_still_has_some(void **state)
     int32_t words[1];
     tiny.letters = 2;
     for (int part = 0; part < LL_PART_COUNT; part++) {
-        ll_reversals_words(&tiny, (enum ll_part)part, 0, 0, 1, words);
+        ll_reversals_words(&tiny, (enum ll_data_part)part, 0, 0, 1, words);
         assert_true(words[0] >= LL_SPECIAL_WORDS && words[0] < LL_SPECIAL_WORDS + 2);
     }
 }

@@ -47,7 +47,7 @@ static void assert_decoded_so(const struct ll_call *call, const uint64_t *words,
     assert_int_equal(call->number_count, anew.number_count);
     assert_memory_equal(call->number, anew.number, anew.number_count * sizeof *anew.number);
     for (uint32_t i = 0; i < anew.operand_count; i++) {
-        const struct ll_operand *one = &call->operand[i], *other = &anew.operand[i];
+        const struct ll_call_operand *one = &call->operand[i], *other = &anew.operand[i];
         assert_int_equal(one->address, other->address);
         assert_int_equal(one->rows, other->rows);
         assert_int_equal(one->row_bytes, other->row_bytes);

@@ -36,10 +36,10 @@ static struct sampled build(void)
     struct sampled s = {.nn = ll_nn_new(LL_F64)};
     struct ll_shape shape = ll_nn_shape(s.nn, 1, (uint64_t[]){BATCH}, NULL);
     shape.dtype = LL_I32;
-    struct ll_value *labels = ll_nn_do(s.nn, &(struct ll_call){.kind = LL_OP_HOST_INPUT,
-                                                               .given_count = 1,
-                                                               .given = &shape,
-                                                               .feed = {.fill = fill_labels}});
+    struct ll_value *labels = ll_nn_do(s.nn, &(struct ll_nn_call){.kind = LL_OP_HOST_INPUT,
+                                                                  .given_count = 1,
+                                                                  .given = &shape,
+                                                                  .feed = {.fill = fill_labels}});
     struct ll_chance chance = ll_chance_begin(s.nn, 9);
     s.x = numbers(s.nn, "x", 2, BATCH, FEATURES);
     s.weights = numbers(s.nn, "weights", 2, CLASSES, FEATURES);

@@ -96,8 +96,8 @@ static void every_slot_comes_once(void **state)
             for (uint64_t stage = 0; stage < p; stage++) {
                 int seen[2][3][16] = {{{0}}};
                 uint64_t flying = 0, most = 0;
-                for (uint64_t i = 0; i < ll_slot_count(&shape); i++) {
-                    struct ll_slot slot = ll_slot_at(&shape, stage, i);
+                for (uint64_t i = 0; i < ll_schedule_slot_count(&shape); i++) {
+                    struct ll_schedule_slot slot = ll_schedule_slot_at(&shape, stage, i);
                     seen[slot.backward][slot.chunk][slot.micro_batch]++;
                     assert_true(!slot.backward || seen[0][slot.chunk][slot.micro_batch] == 1);
                     flying = slot.backward ? flying - 1 : flying + 1;

@@ -24,7 +24,7 @@ static const char small[] = MACHINE "memory:\n  - {name: dram, size: 64KiB, band
 
 static const struct ll_search_result *search(struct scene *scene)
 {
-    const struct ll_search wanted = {.devices = DEVICES, .batch = BATCH, .simulated = 10};
+    const struct ll_plan_search wanted = {.devices = DEVICES, .batch = BATCH, .simulated = 10};
     const struct ll_search_result *result =
         ll_search_plans(scene->trace, scene->machine, &wanted, &scene->arena, &scene->diags);
     assert_non_null(result);

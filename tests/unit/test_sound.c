@@ -89,7 +89,7 @@ static void what_is_no_such_sound_is_refused(void **state)
         uint8_t byte;
         const char *message;
     } breaches[] = {
-        {0, 'X', "this is no sound: expected RIFF WAVE or NIST SPHERE"},
+        {0, 'X', "this is not a sound file: expected RIFF WAVE or NIST SPHERE"},
         {FORMAT, 7, "its samples are compressed: expected format 1 (PCM)"},
         {CHANNELS, 2, "2 channels of 16 bits: expected 1 of 16"},
         {RATE + 1, 0, "128 samples a second: expected from 8000 to 48000"},

@@ -19,8 +19,8 @@ static void utterances_fit_into_their_frames(void **state)
     for (uint64_t i = 0; i < 500; i++)
         for (int part = 0; part < LL_PART_COUNT; part++) {
             int32_t labels[6];
-            uint64_t count = ll_spectra_labels(&spectra, (enum ll_part)part, i, labels);
-            uint64_t frames = ll_spectra_frames(&spectra, (enum ll_part)part, i);
+            uint64_t count = ll_spectra_labels(&spectra, (enum ll_data_part)part, i, labels);
+            uint64_t frames = ll_spectra_frames(&spectra, (enum ll_data_part)part, i);
             assert_true(count >= 1 && count <= 6 && frames <= FRAMES && frames >= 24 + 10 * count);
             for (uint64_t n = 0; n < count; n++)
                 assert_true(labels[n] >= 0 && labels[n] < KINDS && (n == 0 || labels[n] != labels[n - 1]));

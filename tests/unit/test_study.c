@@ -9,7 +9,7 @@ static const char *const folders[] = {"hwconfigs", NULL};
 
 /* Evidence of a study: every recording is answered by the same trace, or by none. */
 struct answer {
-    struct ll_plan plan;
+    struct ll_study_plan plan;
     const struct ll_trace **traces;
     struct ll_machine **machines;
     struct ll_arena arena;
@@ -20,7 +20,7 @@ struct answer {
 static struct answer *answer_with(const struct ll_study *study, const struct ll_trace *trace)
 {
     struct answer *answer = calloc(1, sizeof *answer);
-    struct ll_plan *plan = &answer->plan;
+    struct ll_study_plan *plan = &answer->plan;
     study->plan(plan);
     assert_false(plan->failed);
     answer->traces = calloc(plan->recording_count + 1, sizeof *answer->traces);
@@ -48,7 +48,7 @@ static void forget(struct answer *answer)
         ll_machine_free(answer->machines[i]);
     free(answer->machines);
     free(answer->traces);
-    ll_plan_release(&answer->plan);
+    ll_study_plan_release(&answer->plan);
     ll_diags_release(&answer->diags);
     ll_arena_release(&answer->arena);
     free(answer);
@@ -97,7 +97,7 @@ static void names_within_a_plan_are_unique(void **state)
 {
     (void)state;
     for (size_t s = 0; s < ll_study_count(); s++) {
-        struct ll_plan plan = {.failed = false};
+        struct ll_study_plan plan = {.failed = false};
         ll_study_at(s)->plan(&plan);
         for (uint64_t i = 0; i < plan.recording_count; i++)
             for (uint64_t j = 0; j < i; j++)
@@ -106,7 +106,7 @@ static void names_within_a_plan_are_unique(void **state)
         for (uint64_t i = 0; i < plan.target_count; i++)
             for (uint64_t j = 0; j < i; j++)
                 assert_string_not_equal(plan.targets[i].name, plan.targets[j].name);
-        ll_plan_release(&plan);
+        ll_study_plan_release(&plan);
     }
 }
 

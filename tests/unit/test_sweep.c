@@ -31,9 +31,8 @@ static const char small[] =
     "constraints: [area_mm2 <= 400, memory.fits]\n"
     "objectives: [min time_s, min energy_j, max throughput_per_w]\n";
 
-static struct ll_trace *bring(void *context, const struct ll_workload *workload,
-                              const struct ll_workload_setting *settings, size_t count,
-                              struct ll_diags *diags)
+static struct ll_trace *bring(void *context, const struct ll_space_workload *workload,
+                              const struct ll_space_setting *settings, size_t count, struct ll_diags *diags)
 {
     enum ll_status status;
     (void)context, (void)settings, (void)count;
@@ -116,7 +115,8 @@ static void check_same(const char *path, const char *other)
 {
     struct ll_arena arena = {0};
     struct ll_diags diags = {0};
-    const struct ll_frame *a = ll_frame_read(path, &arena, &diags), *b = ll_frame_read(other, &arena, &diags);
+    const struct ll_data_frame *a = ll_data_frame_read(path, &arena, &diags),
+                               *b = ll_data_frame_read(other, &arena, &diags);
     assert_true(a && b);
     assert_int_equal(a->row_count, b->row_count);
     assert_int_equal(a->column_count, b->column_count);
@@ -156,7 +156,7 @@ static size_t overrides_of(const struct ll_space *space, const uint32_t *point, 
 {
     size_t count = 0;
     for (size_t a = 0; a < space->axis_count; a++) {
-        const struct ll_axis *axis = &space->axes[a];
+        const struct ll_space_axis *axis = &space->axes[a];
         const struct ll_node *node = axis->values[point[a]].node;
         if (axis->target != LL_AXIS_PART)
             overrides[count++] = (struct ll_override){axis->path, axis->values[point[a]].text};
@@ -170,7 +170,7 @@ static size_t overrides_of(const struct ll_space *space, const uint32_t *point, 
     return count;
 }
 
-static void check_point(const struct ll_space *space, const struct ll_frame *frame, uint64_t row,
+static void check_point(const struct ll_space *space, const struct ll_data_frame *frame, uint64_t row,
                         const struct ll_prepared *prepared)
 {
     uint32_t point[LL_MOST_AXES];
@@ -183,12 +183,12 @@ static void check_point(const struct ll_space *space, const struct ll_frame *fra
     assert_true((machine == NULL) == (frame->verdicts[row] == LL_VERDICT_IMPOSSIBLE));
     if (machine) {
         const struct ll_result *result = ll_replay(prepared, machine, &arena, &diags);
-        assert_true(ll_frame_column(frame, "time_s")->numbers[row] == result->time_s);
-        assert_true(ll_frame_column(frame, "energy_j")->numbers[row] == result->energy_j);
-        assert_true(ll_frame_column(frame, "area_mm2")->numbers[row] == result->area_m2 * 1e6);
+        assert_true(ll_data_frame_column(frame, "time_s")->numbers[row] == result->time_s);
+        assert_true(ll_data_frame_column(frame, "energy_j")->numbers[row] == result->energy_j);
+        assert_true(ll_data_frame_column(frame, "area_mm2")->numbers[row] == result->area_m2 * 1e6);
         for (uint32_t i = 0; i < LL_BOUND_LEVEL + machine->level_count; i++) {
             const char *name = ll_format(&arena, LL_SHARE_PREFIX "%s", ll_bound_name(machine, i));
-            assert_true(ll_frame_column(frame, name)->numbers[row] == result->shares[i]);
+            assert_true(ll_data_frame_column(frame, name)->numbers[row] == result->shares[i]);
         }
     }
     ll_machine_free(machine);
@@ -205,7 +205,7 @@ static void results_are_those_of_sim_with_set_bit_for_bit(void **state)
     struct ll_space *space = read_space(small);
     struct ll_trace *trace = ll_trace_read(TRACE, &diags, &status);
     const struct ll_prepared *prepared = ll_prepare(trace, &arena, &diags);
-    const struct ll_frame *frame = ll_frame_read(undisturbed, &arena, &diags);
+    const struct ll_data_frame *frame = ll_data_frame_read(undisturbed, &arena, &diags);
     assert_true(prepared && frame);
     for (uint64_t row = 0; row < frame->row_count; row += 7)
         check_point(space, frame, row, prepared);
@@ -260,10 +260,11 @@ static void workloads_have_their_own_columns_and_a_geometric_mean(void **state)
     struct ll_arena arena = {0};
     struct ll_diags diags = {0};
     must_run(&(struct plan){two, temporary(path, "two"), 2, 0, 1, true});
-    const struct ll_frame *frame = ll_frame_read(path, &arena, &diags);
-    const struct ll_column *infer = ll_frame_column(frame, "alexnet_infer_b1.time_s"),
-                           *train = ll_frame_column(frame, "alexnet_train_b8.time_s"),
-                           *mean = ll_frame_column(frame, "time_s"), *cost = ll_frame_column(frame, "cost");
+    const struct ll_data_frame *frame = ll_data_frame_read(path, &arena, &diags);
+    const struct ll_data_column *infer = ll_data_frame_column(frame, "alexnet_infer_b1.time_s"),
+                                *train = ll_data_frame_column(frame, "alexnet_train_b8.time_s"),
+                                *mean = ll_data_frame_column(frame, "time_s"),
+                                *cost = ll_data_frame_column(frame, "cost");
     assert_true(infer && train && mean && cost);
     for (uint64_t row = 0; row < 2; row++) {
         assert_near(mean->numbers[row], sqrt(infer->numbers[row] * train->numbers[row]), 1e-14);

@@ -58,7 +58,7 @@ static void the_machine_files_are_those_of_the_table(void **state)
     (void)state;
     static const char *const folders[] = {"hwconfigs", NULL};
     const struct ll_study *study = ll_study_find("T-T4");
-    struct ll_plan plan = {.failed = false};
+    struct ll_study_plan plan = {.failed = false};
     struct ll_machine *machines[8];
     struct ll_arena arena = {0};
     struct ll_diags diags = {0};
@@ -77,7 +77,7 @@ static void the_machine_files_are_those_of_the_table(void **state)
     for (uint64_t i = 0; i < plan.target_count; i++)
         ll_machine_free(machines[i]);
     ll_outcome_release(&outcome);
-    ll_plan_release(&plan);
+    ll_study_plan_release(&plan);
     ll_arena_release(&arena);
     ll_diags_release(&diags);
 }

@@ -18,13 +18,13 @@ struct trial {
     struct ll_measured rows[ROWS];
     char dims[ROWS][32];
     struct ll_arena arena;
-    const struct ll_number *numbers[2];
+    const struct ll_machine_number *numbers[2];
 };
 
-static const struct ll_number *number(struct trial *t, const char *path)
+static const struct ll_machine_number *number(struct trial *t, const char *path)
 {
     size_t count;
-    const struct ll_number *all = ll_machine_numbers(t->machine, &t->arena, &count);
+    const struct ll_machine_number *all = ll_machine_numbers(t->machine, &t->arena, &count);
     assert_non_null(all);
     for (size_t i = 0; i < count; i++)
         if (strcmp(all[i].path, path) == 0)

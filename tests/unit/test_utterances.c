@@ -159,7 +159,7 @@ static void what_is_no_utterance_is_named(void **state)
     write_text("b/v.phn", "0 9 p\n");
     expect("b/v.phn", "the sound that goes with it, of this name but for .wav, is missing");
     write_text("b/v.wav", "RIFF");
-    expect("b/v.wav", "this is no sound: expected RIFF WAVE or NIST SPHERE");
+    expect("b/v.wav", "this is not a sound file: expected RIFF WAVE or NIST SPHERE");
     write_wave("b/v.wav", noise, 399);
     expect("b/v.wav", "399 samples, less than the 25 ms that a frame needs");
     write_wave("b/v.wav", noise, 480);

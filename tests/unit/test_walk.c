@@ -105,8 +105,8 @@ static void a_file_that_is_cut_off_lost_its_last_frame(void **state)
     snprintf(cut, sizeof cut, "frame 2 at byte %d is cut off by the end of the file", (int)frame_at[2]);
     struct ll_walk walk = walk_over(
         frame_at[3] - 1, (const char *const[]){cut,
-                                               "the index is missing or damaged: the recorder did not "
-                                               "end in peace, or the file was cut off",
+                                               "the index is missing or damaged: the recording did not "
+                                               "end normally, or the file was cut off",
                                                NULL});
     assert_int_equal(walk.frames, 2);
     assert_int_equal(walk.lost_bytes, frame_at[3] - 1 - frame_at[2]);

@@ -32,18 +32,18 @@ enum { GAP = 16 };
 enum { GAP = 0 };
 #endif
 
-struct ll_block {
-    struct ll_block *older;
+struct ll_arena_block {
+    struct ll_arena_block *older;
     size_t size_bytes;
     _Alignas(ALIGN) unsigned char bytes[];
 };
 
-static struct ll_block *add_block(struct ll_arena *arena, size_t needed)
+static struct ll_arena_block *add_block(struct ll_arena *arena, size_t needed)
 {
     size_t size = needed > BLOCK_BYTES ? needed : BLOCK_BYTES;
-    if (size > SIZE_MAX - sizeof(struct ll_block))
+    if (size > SIZE_MAX - sizeof(struct ll_arena_block))
         return NULL;
-    struct ll_block *block = calloc(1, sizeof *block + size);
+    struct ll_arena_block *block = calloc(1, sizeof *block + size);
     if (!block)
         return NULL;
     block->older = arena->newest;
@@ -61,7 +61,7 @@ void *ll_alloc(struct ll_arena *arena, size_t count, size_t size)
         __builtin_add_overflow(bytes, GAP + ALIGN - 1, &padded))
         return NULL;
     padded &= ~(size_t)(ALIGN - 1);
-    struct ll_block *block = arena->newest;
+    struct ll_arena_block *block = arena->newest;
     if (!block || block->size_bytes - arena->used_bytes < padded)
         block = add_block(arena, padded);
     if (!block)
@@ -106,7 +106,7 @@ char *ll_format(struct ll_arena *arena, const char *format, ...)
 
 void ll_arena_release(struct ll_arena *arena)
 {
-    for (struct ll_block *block = arena->newest, *older; block; block = older) {
+    for (struct ll_arena_block *block = arena->newest, *older; block; block = older) {
         older = block->older;
         ASAN_UNPOISON_MEMORY_REGION(block->bytes, block->size_bytes);
         free(block);
@@ -116,7 +116,7 @@ void ll_arena_release(struct ll_arena *arena)
 
 void ll_arena_reset(struct ll_arena *arena)
 {
-    struct ll_block *newest = arena->newest;
+    struct ll_arena_block *newest = arena->newest;
     if (!newest)
         return;
     if (!newest->older) {
@@ -127,7 +127,7 @@ void ll_arena_reset(struct ll_arena *arena)
         return;
     }
     size_t total = 0; /* one block for all */
-    for (const struct ll_block *block = newest; block; block = block->older)
+    for (const struct ll_arena_block *block = newest; block; block = block->older)
         total += block->size_bytes;
     ll_arena_release(arena);
     add_block(arena, total);

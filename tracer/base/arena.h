@@ -11,9 +11,9 @@
 #include <stddef.h>
 #include <stdint.h>
 
-struct ll_block;
+struct ll_arena_block;
 struct ll_arena {
-    struct ll_block *newest;
+    struct ll_arena_block *newest;
     size_t used_bytes; /* of the newest block */
 };
 

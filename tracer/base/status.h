@@ -14,7 +14,7 @@
     X(CANNOT_WRITE, "the file cannot be written")                                                            \
     X(DISK_FULL, "the disk is full, or the file may not grow any further")                                   \
     X(DAMAGED, "the file is damaged")                                                                        \
-    X(NOT_OURS, "this is no Leadline trace")                                                                 \
+    X(NOT_OURS, "this is not a Leadline trace")                                                              \
     X(TOO_NEW, "the file was written by a newer major version")                                              \
     X(TOO_LARGE, "a size does not fit in 64 bits")                                                           \
     X(FILE_TOO_LONG, "the file is longer than such a file can be")                                           \

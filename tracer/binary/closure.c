@@ -18,7 +18,7 @@ enum { MOST_BINARIES = 4096, MOST_SCRIPTS = 4 };
 /* A closure while it grows. */
 struct growing {
     struct ll_arena *arena;
-    const struct ll_search *search;
+    const struct ll_file_search *search;
     struct ll_closure *closure;
 };
 
@@ -110,8 +110,8 @@ static enum ll_status find_program(struct growing *growing, const char *name)
     return closure->script ? LL_CANNOT_READ : LL_NO_FILE;
 }
 
-enum ll_status ll_closure_read(struct ll_arena *arena, const char *program, const struct ll_search *search,
-                               struct ll_closure *closure)
+enum ll_status ll_closure_read(struct ll_arena *arena, const char *program,
+                               const struct ll_file_search *search, struct ll_closure *closure)
 {
     struct growing growing = {arena, search, closure};
     *closure = (struct ll_closure){

@@ -19,7 +19,7 @@ struct growing {
     struct ll_map names;    /* that we look for */
     struct ll_map imported; /* whatever some binary asks for */
     uint64_t route_capacity, offer_capacity;
-    struct ll_route *routes;
+    struct ll_symbol_route *routes;
     struct ll_offer *offers;
     bool failed;
 };
@@ -31,7 +31,7 @@ static void add_route(struct growing *growing, uint32_t binary, uint32_t symbol,
                  sizeof *growing->routes))
         growing->failed = true;
     else
-        growing->routes[coverage->route_count++] = (struct ll_route){binary, symbol, reach};
+        growing->routes[coverage->route_count++] = (struct ll_symbol_route){binary, symbol, reach};
 }
 
 static void add_offer(struct growing *growing, uint32_t binary, uint32_t symbol)

@@ -9,7 +9,7 @@
 #include "tracer/binary/mechanism.h"
 
 /* One way from a binary to a routine. */
-struct ll_route {
+struct ll_symbol_route {
     uint32_t binary; /* of the closure */
     uint32_t symbol; /* of the names asked for */
     enum ll_reach reach;
@@ -23,7 +23,7 @@ struct ll_offer {
 struct ll_coverage {
     const struct ll_closure *closure;
     const char *const *names;
-    struct ll_route *routes; /* by binary, then in the order of its symbols */
+    struct ll_symbol_route *routes; /* by binary, then in the order of its symbols */
     size_t route_count;
     struct ll_offer *offers;
     size_t offer_count;

@@ -31,7 +31,7 @@ static struct group gather(const struct ll_coverage *coverage, uint32_t binary, 
 {
     struct group group = {0};
     for (size_t i = 0; i < coverage->route_count; i++) {
-        const struct ll_route *route = &coverage->routes[i];
+        const struct ll_symbol_route *route = &coverage->routes[i];
         if (route->binary != binary || route->reach != reach)
             continue;
         if (group.count++ < NAMES_SHOWN)
@@ -146,7 +146,7 @@ static void put_routes(struct ll_json *json, const struct ll_coverage *coverage,
     ll_json_key(json, "routes");
     ll_json_open_list(json);
     for (size_t i = 0; i < coverage->route_count; i++) {
-        const struct ll_route *route = &coverage->routes[i];
+        const struct ll_symbol_route *route = &coverage->routes[i];
         if (route->binary != binary)
             continue;
         ll_json_open_object(json);

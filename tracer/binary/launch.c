@@ -23,7 +23,7 @@ static enum ll_status write_entries(struct ll_arena *arena, const struct ll_cove
     struct ll_str lines = {0};
     const char *path = ll_format(arena, "%s/" LL_ENTRIES_FILE, rings);
     for (size_t i = 0; i < coverage->route_count; i++) {
-        const struct ll_route *route = &coverage->routes[i];
+        const struct ll_symbol_route *route = &coverage->routes[i];
         const struct ll_binary *binary = &coverage->closure->binaries[route->binary];
         const char *name = coverage->names[route->symbol];
         if (route->reach != LL_REACH_HIDDEN)

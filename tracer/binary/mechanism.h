@@ -6,10 +6,10 @@
 #include <stdbool.h>
 
 #define LL_MECHANISM_LIST(X)                                                                                 \
-    X(PRELOAD, "preload", "wrappers stand before the libraries in the search for symbols")                   \
-    X(AUDIT, "audit", "the loader binds to wrappers what it finds itself (LD_AUDIT)")                        \
-    X(PATCH, "patch", "slots in which libraries keep addresses are rewritten")                               \
-    X(ENTRY, "entry", "slots too, and routines begin with a jump to their wrapper")                          \
+    X(PRELOAD, "preload", "the loader finds wrappers before the libraries (LD_PRELOAD)")                     \
+    X(AUDIT, "audit", "the loader binds calls between libraries to wrappers, too (LD_AUDIT)")                \
+    X(PATCH, "patch", "addresses that libraries keep in tables are rewritten")                               \
+    X(ENTRY, "entry", "as patch, and each routine is made to begin with a jump to its wrapper")              \
     X(PROBE, "probe", "breakpoints, for programs into which nothing can be loaded")
 
 enum ll_mechanism {

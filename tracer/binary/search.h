@@ -7,7 +7,7 @@
 #include "tracer/elf.h"
 
 /* What the environment says; each may be NULL. */
-struct ll_search {
+struct ll_file_search {
     const char *path;         /* PATH */
     const char *library_path; /* LD_LIBRARY_PATH */
     const char *preload;      /* LD_PRELOAD */

@@ -25,7 +25,7 @@ enum { LL_MAX_OPERANDS = 20, LL_MAX_NUMBERS = 32 };
 enum ll_access { LL_ACCESS_READ = 1, LL_ACCESS_WRITE = 2, LL_ACCESS_BOTH = 3 };
 
 /* Memory that a call touched: `rows` runs of `row_bytes`, `stride_bytes` apart. A dense tensor is one run. */
-struct ll_operand {
+struct ll_call_operand {
     uint64_t address, rows, row_bytes, stride_bytes;
     struct ll_shape shape; /* logical, without the leading dimension's gaps */
     uint8_t access;        /* enum ll_access */
@@ -35,8 +35,8 @@ struct ll_operand {
 /* One call. `number` holds what the routine's row in interpose/routines.def names, in its order: sizes,
  * transpositions as 0 and 1, whether beta is zero, strides and paddings of a convolution, ... */
 struct ll_call {
-    uint32_t
-        routine; /* enum ll_routine: GEMM, SYRK, GESV, CONVOLUTION_FORWARD, ... whatever the name and type */
+    /* enum ll_routine: GEMM, SYRK, GESV, CONVOLUTION_FORWARD, ... whatever the name and type. */
+    uint32_t routine;
     uint32_t symbol; /* row of interpose/symbols.def: dgemm_, cblas_sgemm, ... */
     uint32_t form;   /* equal for calls that differ in times and addresses alone; 0: not known */
     uint8_t dtype;   /* enum ll_dtype of the arithmetic */
@@ -45,7 +45,7 @@ struct ll_call {
     uint64_t cpu_ns; /* of this thread; 0 where it was not taken */
     uint64_t duration_ns;
     uint32_t operand_count, number_count;
-    struct ll_operand operand[LL_MAX_OPERANDS];
+    struct ll_call_operand operand[LL_MAX_OPERANDS];
     int64_t number[LL_MAX_NUMBERS];
 };
 

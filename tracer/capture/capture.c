@@ -133,7 +133,7 @@ static struct thread *thread_of(struct ll_capture *capture, uint32_t number)
     return &capture->threads[count];
 }
 
-static struct ll_stretch_of_memory stretch_of(const struct ll_operand *operand)
+static struct ll_stretch_of_memory stretch_of(const struct ll_call_operand *operand)
 {
     if (operand->rows > ROWS_MOST) {
         uint64_t bytes = (operand->rows - 1) * operand->stride_bytes + operand->row_bytes;

@@ -7,11 +7,11 @@
 
 /* An operand without its address. */
 enum {
-    OPERAND_FROM = offsetof(struct ll_operand, rows),
-    OPERAND_BYTES = offsetof(struct ll_operand, role) + 1 - OPERAND_FROM
+    OPERAND_FROM = offsetof(struct ll_call_operand, rows),
+    OPERAND_BYTES = offsetof(struct ll_call_operand, role) + 1 - OPERAND_FROM
 };
 
-static const unsigned char *looks_of(const struct ll_operand *operand)
+static const unsigned char *looks_of(const struct ll_call_operand *operand)
 {
     return (const unsigned char *)operand + OPERAND_FROM;
 }

@@ -84,9 +84,9 @@ static void add_output(struct ll_meant *meant, uint8_t operand, const struct ll_
 static void take_operands(const struct ll_call *call, const struct ll_meaning_row *row, uint64_t which,
                           struct ll_meant *meant)
 {
-    enum ll_part part = row->operands[which].part;
+    enum ll_operand_part part = row->operands[which].part;
     for (uint8_t i = 0; i < call->operand_count; i++) {
-        const struct ll_operand *operand = &call->operand[i];
+        const struct ll_call_operand *operand = &call->operand[i];
         if (operand->role != row->operands[which].argument)
             continue;
         struct ll_shape shape = ll_operand_look(call, operand, (enum ll_look)row->operands[which].look);

@@ -4,7 +4,7 @@
  * (depth,) (height,) width]. */
 #include "tracer/capture/meaning_rows.h"
 
-struct ll_shape ll_plain_shape(const struct ll_call *call, const struct ll_operand *operand)
+struct ll_shape ll_plain_shape(const struct ll_call *call, const struct ll_call_operand *operand)
 {
     struct ll_shape shape = operand->shape;
     const struct ll_symbol_row *symbol = ll_symbol_row(call->symbol);
@@ -90,7 +90,7 @@ static struct ll_shape look_TURNED(const struct ll_call *call, const struct ll_s
     return filter(call, shape, true);
 }
 
-struct ll_shape ll_operand_look(const struct ll_call *call, const struct ll_operand *operand,
+struct ll_shape ll_operand_look(const struct ll_call *call, const struct ll_call_operand *operand,
                                 enum ll_look look)
 {
     static struct ll_shape (*const looks[])(const struct ll_call *, const struct ll_shape *) = {

@@ -9,7 +9,7 @@
 enum { LL_MEANING_OPERANDS = 14, LL_MEANING_ATTRS = 16 };
 
 /* How an operand takes part. */
-enum ll_part { LL_PART_ADDS, LL_PART_BOTH, LL_PART_IN, LL_PART_OUT };
+enum ll_operand_part { LL_PART_ADDS, LL_PART_BOTH, LL_PART_IN, LL_PART_OUT };
 
 /* How an operand's shape is seen; ll_look_NAME in meaning_looks.c. */
 #define LL_LOOK_LIST(X)                                                                                      \
@@ -44,10 +44,10 @@ struct ll_meaning_row {
 };
 
 /* The operand's shape as a tensor of a trace, complex numbers as such. */
-struct ll_shape ll_plain_shape(const struct ll_call *call, const struct ll_operand *operand);
+struct ll_shape ll_plain_shape(const struct ll_call *call, const struct ll_call_operand *operand);
 
 /* The same, looked at in one of these ways. */
-struct ll_shape ll_operand_look(const struct ll_call *call, const struct ll_operand *operand,
+struct ll_shape ll_operand_look(const struct ll_call *call, const struct ll_call_operand *operand,
                                 enum ll_look look);
 
 /* What rows cannot say. */

@@ -25,7 +25,7 @@ void ll_memory_release(struct ll_memory *memory)
 {
     ll_regions_release(&memory->regions);
     ll_regions_release(&memory->allocations);
-    ll_pieces_release(&memory->pieces);
+    ll_region_list_release(&memory->pieces);
     free(memory->views);
     free(memory->tensors);
     free(memory->brought);

@@ -17,7 +17,7 @@ struct ll_view_entry;
 struct ll_memory {
     struct ll_recorder *recorder;
     struct ll_regions regions, allocations;
-    struct ll_pieces pieces; /* scratch */
+    struct ll_region_list pieces; /* scratch */
     struct ll_view_entry *views;
     uint32_t *tensors; /* scratch: distinct ones of the pieces */
     uint64_t tensor_capacity;

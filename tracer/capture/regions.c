@@ -14,10 +14,10 @@ struct ll_region_node {
     uint32_t left, right;
 };
 
-void ll_pieces_release(struct ll_pieces *pieces)
+void ll_region_list_release(struct ll_region_list *pieces)
 {
     free(pieces->items);
-    *pieces = (struct ll_pieces){0};
+    *pieces = (struct ll_region_list){0};
 }
 
 void ll_regions_release(struct ll_regions *regions)
@@ -286,7 +286,8 @@ static void cut(struct ll_regions *regions, uint64_t address)
     }
 }
 
-static void add_piece(struct ll_regions *regions, struct ll_pieces *pieces, const struct ll_region *region)
+static void add_piece(struct ll_regions *regions, struct ll_region_list *pieces,
+                      const struct ll_region *region)
 {
     if (ll_grow((void **)&pieces->items, &pieces->capacity, pieces->count + 1, sizeof *pieces->items))
         pieces->items[pieces->count++] = *region;
@@ -296,7 +297,7 @@ static void add_piece(struct ll_regions *regions, struct ll_pieces *pieces, cons
 
 /* In the order of addresses, leaving the nodes free. A treap is about as deep as twice the logarithm of its
  * size, so recursion is safe. */
-static void add_all(struct ll_regions *regions, uint32_t tree, struct ll_pieces *pieces)
+static void add_all(struct ll_regions *regions, uint32_t tree, struct ll_region_list *pieces)
 {
     if (!tree)
         return;
@@ -307,7 +308,7 @@ static void add_all(struct ll_regions *regions, uint32_t tree, struct ll_pieces 
     add_all(regions, right, pieces);
 }
 
-static void take_run(struct ll_regions *regions, uint64_t begin, uint64_t end, struct ll_pieces *pieces)
+static void take_run(struct ll_regions *regions, uint64_t begin, uint64_t end, struct ll_region_list *pieces)
 {
     uint32_t left, middle, right;
     cut(regions, begin);
@@ -319,7 +320,7 @@ static void take_run(struct ll_regions *regions, uint64_t begin, uint64_t end, s
 }
 
 void ll_regions_take(struct ll_regions *regions, const struct ll_stretch_of_memory *at,
-                     struct ll_pieces *pieces)
+                     struct ll_region_list *pieces)
 {
     struct ll_region *exact = ll_regions_at(regions, at);
     if (at->rows == 0)

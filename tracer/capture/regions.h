@@ -56,12 +56,12 @@ struct ll_touch {
     uint64_t when; /* it was looked for: one more than the map's changes then */
 };
 
-/* A list of regions that grows; {0} to begin with, freed by ll_pieces_release. */
-struct ll_pieces {
+/* A list of regions that grows; {0} to begin with, freed by ll_region_list_release. */
+struct ll_region_list {
     struct ll_region *items;
     uint64_t count, capacity;
 };
-void ll_pieces_release(struct ll_pieces *pieces);
+void ll_region_list_release(struct ll_region_list *pieces);
 
 void ll_regions_release(struct ll_regions *regions);
 
@@ -84,7 +84,7 @@ const struct ll_region *ll_regions_from(const struct ll_regions *regions, uint64
 /* Takes what lies in the stretch out of the map, cut at its borders, and appends it to `pieces` in the order
  * of addresses. The pieces own their lists of readers. */
 void ll_regions_take(struct ll_regions *regions, const struct ll_stretch_of_memory *at,
-                     struct ll_pieces *pieces);
+                     struct ll_region_list *pieces);
 
 /* Puts a region where there is none. */
 void ll_regions_put(struct ll_regions *regions, const struct ll_region *region);

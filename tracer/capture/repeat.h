@@ -21,9 +21,9 @@ enum {
 /* A call as it is compared. */
 struct ll_repeat_call {
     uint32_t look; /* equal for calls that do the same */
-    uint32_t
-        brought[LL_REPEAT_BROUGHT]; /* tensors that no call made, and that this one reads; LL_NONE for none */
-    uint32_t op;                    /* its first op */
+    /* Tensors that no call made, and that this one reads; LL_NONE for none. */
+    uint32_t brought[LL_REPEAT_BROUGHT];
+    uint32_t op; /* its first op */
 };
 
 /* Steps of `period` calls each, the first beginning with call `first`; `count` of them; whole ones. */

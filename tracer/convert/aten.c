@@ -56,7 +56,7 @@ int64_t ll_aten_integer(const struct ll_aten *call, uint32_t i, uint32_t at, int
     return isnan(value) ? otherwise : (int64_t)fmax(fmin(value, most), -most);
 }
 
-const char *ll_aten_do(struct ll_aten *call, const struct ll_import_op *op, struct ll_held *out)
+const char *ll_aten_do(struct ll_aten *call, const struct ll_import_op *op, struct ll_imported *out)
 {
     struct ll_import_op whole = *op;
     const uint32_t before = call->storages->ops - 1;
@@ -76,20 +76,21 @@ const char *ll_aten_do(struct ll_aten *call, const struct ll_import_op *op, stru
 
 const char *ll_aten_do_to(struct ll_aten *call, const struct ll_import_op *op)
 {
-    struct ll_held out[LL_MAX_OUTPUTS] = {{0}};
+    struct ll_imported out[LL_MAX_OUTPUTS] = {{0}};
     const char *trouble = ll_aten_do(call, op, out);
     if (!trouble)
         ll_aten_give(call, ll_aten_result(call, 0), out[0]);
     return trouble;
 }
 
-struct ll_held ll_aten_constant(struct ll_aten *call, enum ll_dtype dtype)
+struct ll_imported ll_aten_constant(struct ll_aten *call, enum ll_dtype dtype)
 {
     const struct ll_shape scalar = {.dtype = (uint8_t)dtype};
     return ll_import_tensor(call->import, "constant", &scalar, LL_WORKSPACE);
 }
 
-const char *ll_aten_cast(struct ll_aten *call, struct ll_held from, enum ll_dtype dtype, struct ll_held *to)
+const char *ll_aten_cast(struct ll_aten *call, struct ll_imported from, enum ll_dtype dtype,
+                         struct ll_imported *to)
 {
     struct ll_shape given = from.shape;
     given.dtype = (uint8_t)dtype;
@@ -99,7 +100,7 @@ const char *ll_aten_cast(struct ll_aten *call, struct ll_held from, enum ll_dtyp
                       to);
 }
 
-struct ll_held ll_aten_vector(struct ll_aten *call, uint32_t i, uint64_t length, enum ll_dtype dtype)
+struct ll_imported ll_aten_vector(struct ll_aten *call, uint32_t i, uint64_t length, enum ll_dtype dtype)
 {
     const struct ll_shape shape = {.rank = 1, .dtype = (uint8_t)dtype, .dim = {length}};
     const struct ll_torch_tensor *tensor = ll_aten_tensor(call, i);

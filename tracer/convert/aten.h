@@ -18,19 +18,19 @@
 /* So many views of what a storage holds are kept, for the next one who asks. */
 enum { LL_SEEN_KEPT = 4 };
 
-struct ll_slot {
+struct ll_storage {
     bool live;    /* it holds something */
     bool decided; /* what was there before the first op is what its first reader takes it for */
-    struct ll_held held;
+    struct ll_imported held;
     enum ll_memory_class memory;  /* of what it holds */
     enum ll_memory_class brought; /* of what was there before the first op */
-    struct ll_held seen[LL_SEEN_KEPT];
+    struct ll_imported seen[LL_SEEN_KEPT];
     uint32_t seen_count;
 };
 
 struct ll_storages {
     struct ll_map numbers;
-    struct ll_slot *at; /* by the number's place in the map */
+    struct ll_storage *at; /* by the number's place in the map */
     uint64_t capacity;
     uint32_t ops;  /* recorded so far */
     bool in_order; /* each op waits for the one before it */
@@ -81,34 +81,35 @@ int64_t ll_aten_integer(const struct ll_aten *call, uint32_t i, uint32_t at, int
 const char *ll_image_shape(const struct ll_shape *shape, struct ll_shape *image);
 
 /* The slot of a tensor's storage, valid until that of another is asked for; NULL when memory ran out. */
-struct ll_slot *ll_slot_of(struct ll_aten *call, const struct ll_torch_tensor *tensor);
+struct ll_storage *ll_storage_of(struct ll_aten *call, const struct ll_torch_tensor *tensor);
 
 /* What a tensor holds, seen in this shape (NULL: its own). A view is recorded when it is another than that of
  * what was written. */
-struct ll_held ll_aten_hold(struct ll_aten *call, const struct ll_torch_tensor *tensor,
-                            const struct ll_shape *as);
+struct ll_imported ll_aten_hold(struct ll_aten *call, const struct ll_torch_tensor *tensor,
+                                const struct ll_shape *as);
 
 /* From now on the tensor's storage holds this. NULL tensors hold nothing. */
-void ll_aten_give(struct ll_aten *call, const struct ll_torch_tensor *tensor, struct ll_held held);
+void ll_aten_give(struct ll_aten *call, const struct ll_torch_tensor *tensor, struct ll_imported held);
 
 /* What was already held, seen otherwise. */
-struct ll_held ll_aten_see(struct ll_aten *call, struct ll_held held, const struct ll_shape *as);
+struct ll_imported ll_aten_see(struct ll_aten *call, struct ll_imported held, const struct ll_shape *as);
 
 /* Records an op of the call: phase, scope, times, class and order are filled in. As ll_import_record. The
  * times are those of the call's first op; what else a call records takes none. */
-const char *ll_aten_do(struct ll_aten *call, const struct ll_import_op *op, struct ll_held *out);
+const char *ll_aten_do(struct ll_aten *call, const struct ll_import_op *op, struct ll_imported *out);
 
 /* The same; the call's first result is what the op gives. */
 const char *ll_aten_do_to(struct ll_aten *call, const struct ll_import_op *op);
 
 /* A number as a tensor without dimensions. */
-struct ll_held ll_aten_constant(struct ll_aten *call, enum ll_dtype dtype);
+struct ll_imported ll_aten_constant(struct ll_aten *call, enum ll_dtype dtype);
 
 /* Argument i as a vector, something that was there when it is no tensor. */
-struct ll_held ll_aten_vector(struct ll_aten *call, uint32_t i, uint64_t length, enum ll_dtype dtype);
+struct ll_imported ll_aten_vector(struct ll_aten *call, uint32_t i, uint64_t length, enum ll_dtype dtype);
 
 /* Copies of one tensor to another type, or of the same. */
-const char *ll_aten_cast(struct ll_aten *call, struct ll_held from, enum ll_dtype dtype, struct ll_held *to);
+const char *ll_aten_cast(struct ll_aten *call, struct ll_imported from, enum ll_dtype dtype,
+                         struct ll_imported *to);
 
 /* Forgets what the storages hold; frees them. */
 void ll_storages_release(struct ll_storages *storages);

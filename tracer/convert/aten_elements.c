@@ -19,7 +19,7 @@ static bool same_dims(const struct ll_shape *a, const struct ll_shape *b)
 static bool held_as_image(struct ll_aten *call, const struct ll_torch_tensor *tensor)
 {
     struct ll_shape image;
-    const struct ll_slot *slot = ll_slot_of(call, tensor);
+    const struct ll_storage *slot = ll_storage_of(call, tensor);
     return slot && slot->live && tensor->shape.rank == 4 && !ll_image_shape(&tensor->shape, &image) &&
            same_dims(&slot->held.shape, &image) && !same_dims(&slot->held.shape, &tensor->shape);
 }
@@ -38,7 +38,7 @@ static bool all_images(struct ll_aten *call, const struct ll_torch_tensor *const
 
 /* An operand of this type: a number where there is no tensor. */
 static const char *operand(struct ll_aten *call, const struct ll_torch_tensor *tensor, bool image,
-                           enum ll_dtype dtype, struct ll_held *held)
+                           enum ll_dtype dtype, struct ll_imported *held)
 {
     struct ll_shape shape;
     if (!tensor) {
@@ -67,7 +67,7 @@ static const char *element_wise(struct ll_aten *call, enum ll_op_kind kind,
 {
     const struct ll_attr over = {.key = LL_ATTR_IN_PLACE, .count = 0};
     const struct ll_torch_tensor *model = result && !compares(kind) ? result : tensors[0];
-    struct ll_held in[3], out[LL_MAX_OUTPUTS] = {{0}};
+    struct ll_imported in[3], out[LL_MAX_OUTPUTS] = {{0}};
     const char *trouble = model ? NULL : wants_tensors;
     bool image = all_images(call, tensors, count);
     for (uint32_t i = 0; !trouble && i < count; i++)
@@ -77,7 +77,7 @@ static const char *element_wise(struct ll_aten *call, enum ll_op_kind kind,
     bool same = result && tensors[0] && result->storage == tensors[0]->storage &&
                 same_dims(&result->shape, &tensors[0]->shape) &&
                 result->shape.dtype == tensors[0]->shape.dtype;
-    struct ll_slot *slot = same ? ll_slot_of(call, result) : NULL;
+    struct ll_storage *slot = same ? ll_storage_of(call, result) : NULL;
     enum ll_memory_class memory = call->memory;
     call->memory = slot ? slot->memory : memory;
     trouble = ll_aten_do(
@@ -102,7 +102,7 @@ const char *ll_aten_ELEMENTS(struct ll_aten *call)
 const char *ll_aten_PRODUCT_ADDED(struct ll_aten *call)
 {
     const struct ll_torch_tensor *x = ll_aten_tensor(call, 0), *result = ll_aten_result(call, 0);
-    struct ll_held in[2], out[LL_MAX_OUTPUTS] = {{0}};
+    struct ll_imported in[2], out[LL_MAX_OUTPUTS] = {{0}};
     if (!x)
         return wants_tensors;
     const char *trouble = NULL;
@@ -114,10 +114,10 @@ const char *ll_aten_PRODUCT_ADDED(struct ll_aten *call)
     if (trouble)
         return trouble;
     const struct ll_torch_tensor product = {.shape = out[0].shape};
-    struct ll_held both[] = {ll_aten_hold(call, x, NULL), out[0]};
+    struct ll_imported both[] = {ll_aten_hold(call, x, NULL), out[0]};
     const struct ll_attr over = {.key = LL_ATTR_IN_PLACE, .count = 0};
     bool same = result && result->storage == x->storage && same_dims(&x->shape, &product.shape);
-    struct ll_slot *slot = same ? ll_slot_of(call, x) : NULL;
+    struct ll_storage *slot = same ? ll_storage_of(call, x) : NULL;
     enum ll_memory_class memory = call->memory;
     call->memory = slot ? slot->memory : memory;
     trouble =
@@ -157,12 +157,12 @@ static const char *choose(struct ll_aten *call, const struct ll_torch_tensor *co
         return wants_tensors;
     struct ll_shape shape = model->shape, truth = shape;
     truth.dtype = LL_BOOL;
-    struct ll_held number = {0};
+    struct ll_imported number = {0};
     if (!a || !b)
         number = ll_aten_see(call, ll_aten_constant(call, (enum ll_dtype)shape.dtype), &shape);
-    const struct ll_held in[] = {ll_aten_hold(call, condition, &truth),
-                                 a ? ll_aten_hold(call, a, &shape) : number,
-                                 b ? ll_aten_hold(call, b, &shape) : number};
+    const struct ll_imported in[] = {ll_aten_hold(call, condition, &truth),
+                                     a ? ll_aten_hold(call, a, &shape) : number,
+                                     b ? ll_aten_hold(call, b, &shape) : number};
     return ll_aten_do_to(call, &(struct ll_import_op){.kind = LL_OP_SELECT, .in = in, .in_count = 3});
 }
 
@@ -182,8 +182,8 @@ const char *ll_aten_MASKED_FILL(struct ll_aten *call)
 const char *ll_aten_ASSIGN(struct ll_aten *call)
 {
     const struct ll_torch_tensor *to = ll_aten_tensor(call, 0), *from = ll_aten_tensor(call, 1);
-    struct ll_slot *slot = to && from ? ll_slot_of(call, to) : NULL;
-    struct ll_held out = {0};
+    struct ll_storage *slot = to && from ? ll_storage_of(call, to) : NULL;
+    struct ll_imported out = {0};
     if (!slot)
         return wants_tensors;
     bool live = slot->live && from->shape.dtype == to->shape.dtype;
@@ -193,7 +193,7 @@ const char *ll_aten_ASSIGN(struct ll_aten *call)
     const char *trouble;
     if (live) {
         call->memory = slot->memory;
-        const struct ll_held in[] = {ll_aten_hold(call, to, NULL), ll_aten_hold(call, from, &shape)};
+        const struct ll_imported in[] = {ll_aten_hold(call, to, NULL), ll_aten_hold(call, from, &shape)};
         trouble =
             ll_aten_do(call, &(struct ll_import_op){.kind = LL_OP_ASSIGN, .in = in, .in_count = 2}, &out);
     } else {
@@ -210,7 +210,7 @@ const char *ll_aten_ASSIGN(struct ll_aten *call)
 const char *ll_aten_COPY(struct ll_aten *call)
 {
     const struct ll_torch_tensor *x = ll_aten_tensor(call, 0), *result = ll_aten_result(call, 0);
-    struct ll_held out = {0};
+    struct ll_imported out = {0};
     if (!x)
         return wants_tensors;
     if (result && result->storage == x->storage)
@@ -232,14 +232,14 @@ const char *ll_aten_FILL(struct ll_aten *call)
 {
     const struct ll_torch_tensor *result = ll_aten_result(call, 0), *x = ll_aten_tensor(call, 0);
     const struct ll_torch_tensor *tensor = result ? result : x;
-    struct ll_slot *slot = tensor ? ll_slot_of(call, tensor) : NULL;
-    struct ll_held out = {0};
+    struct ll_storage *slot = tensor ? ll_storage_of(call, tensor) : NULL;
+    struct ll_imported out = {0};
     if (!slot)
         return wants_tensors;
     bool there = slot->live && x && call->row->kind == LL_OP_FILL;
     bool brought = !slot->live && slot->brought != LL_INPUT;
     enum ll_memory_class memory = call->memory;
-    struct ll_held in = {0};
+    struct ll_imported in = {0};
     if (there || brought) {
         in = ll_aten_hold(call, tensor, held_as_image(call, tensor) ? &slot->held.shape : NULL);
         call->memory = slot->memory;
@@ -283,8 +283,8 @@ const char *ll_aten_ALL_REDUCE(struct ll_aten *call)
     enum ll_memory_class memory = call->memory;
     enum ll_phase phase = call->phase;
     for (uint32_t i = 0; !trouble && i < list->count; i++) {
-        struct ll_held out = {0}, in = ll_aten_hold(call, &list->tensors[i], NULL);
-        const struct ll_slot *slot = ll_slot_of(call, &list->tensors[i]);
+        struct ll_imported out = {0}, in = ll_aten_hold(call, &list->tensors[i], NULL);
+        const struct ll_storage *slot = ll_storage_of(call, &list->tensors[i]);
         call->memory = slot ? slot->memory : memory;
         call->phase = LL_PHASE_COMM;
         trouble = ll_aten_do(
@@ -304,7 +304,7 @@ const char *ll_aten_ALL_REDUCE(struct ll_aten *call)
 const char *ll_aten_JOIN(struct ll_aten *call)
 {
     enum { MOST = 1024 };
-    struct ll_held in[MOST];
+    struct ll_imported in[MOST];
     if (!ll_aten_tensor(call, 0))
         return wants_tensors;
     const struct ll_torch_value *list = &call->node->inputs[0];
@@ -328,11 +328,11 @@ const char *ll_aten_JOIN(struct ll_aten *call)
 const char *ll_aten_DROPOUT(struct ll_aten *call)
 {
     const struct ll_torch_tensor *x = ll_aten_tensor(call, 0);
-    struct ll_held out[LL_MAX_OUTPUTS] = {{0}};
+    struct ll_imported out[LL_MAX_OUTPUTS] = {{0}};
     if (!x)
         return wants_tensors;
     const struct ll_attr keep = {.key = LL_ATTR_KEEP, .real = 1 - ll_aten_number(call, 1, 0, 0)};
-    const struct ll_held in[] = {ll_aten_hold(call, x, NULL), ll_aten_constant(call, LL_F32)};
+    const struct ll_imported in[] = {ll_aten_hold(call, x, NULL), ll_aten_constant(call, LL_F32)};
     const char *trouble =
         ll_aten_do(call,
                    &(struct ll_import_op){
@@ -349,7 +349,7 @@ const char *ll_aten_DRAW(struct ll_aten *call)
     const struct ll_torch_tensor *result = ll_aten_result(call, 0), *x = ll_aten_tensor(call, 0);
     if (!result && !x)
         return wants_tensors;
-    const struct ll_held step = ll_aten_constant(call, LL_F32);
+    const struct ll_imported step = ll_aten_constant(call, LL_F32);
     return ll_aten_do_to(call, &(struct ll_import_op){.kind = call->row->kind,
                                                       .in = &step,
                                                       .in_count = 1,

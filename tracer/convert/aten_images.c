@@ -70,7 +70,8 @@ static const char *read_conv(const struct ll_aten *call, uint32_t first, struct 
 
 /* One pass: kind, what it reads, and what it gives where inputs do not tell. */
 static const char *convolve(struct ll_aten *call, const struct conv *conv, enum ll_op_kind kind,
-                            const struct ll_held in[2], const struct ll_shape *given, struct ll_held *out)
+                            const struct ll_imported in[2], const struct ll_shape *given,
+                            struct ll_imported *out)
 {
     return ll_aten_do(call,
                       &(struct ll_import_op){.kind = kind,
@@ -95,14 +96,14 @@ static uint64_t grown(uint64_t in, int64_t stride, uint64_t kernel, int64_t pad,
 const char *ll_aten_CONVOLUTION(struct ll_aten *call)
 {
     struct conv conv = {.image = ll_aten_tensor(call, 0), .filter = ll_aten_tensor(call, 1)};
-    struct ll_held out = {0};
+    struct ll_imported out = {0};
     if (!conv.image || !conv.filter)
         return wants_tensors;
     const char *trouble = read_conv(call, 3, &conv);
     if (trouble)
         return trouble;
-    const struct ll_held in[] = {ll_aten_hold(call, conv.image, &conv.image_shape),
-                                 ll_aten_hold(call, conv.filter, &conv.filter_shape)};
+    const struct ll_imported in[] = {ll_aten_hold(call, conv.image, &conv.image_shape),
+                                     ll_aten_hold(call, conv.filter, &conv.filter_shape)};
     bool transposed = ll_aten_integer(call, 6, 0, 0) != 0;
     struct ll_shape large = conv.image_shape;
     for (uint32_t i = 0; i < 2; i++) {
@@ -117,7 +118,7 @@ const char *ll_aten_CONVOLUTION(struct ll_aten *call)
     trouble = convolve(call, &conv, transposed ? LL_OP_CONV2D_DATA : LL_OP_CONV2D, in,
                        transposed ? &large : NULL, &out);
     if (!trouble && ll_aten_tensor(call, 2)) {
-        const struct ll_held both[] = {out, ll_aten_hold(call, ll_aten_tensor(call, 2), NULL)};
+        const struct ll_imported both[] = {out, ll_aten_hold(call, ll_aten_tensor(call, 2), NULL)};
         trouble =
             ll_aten_do(call, &(struct ll_import_op){.kind = LL_OP_BIAS_ADD, .in = both, .in_count = 2}, &out);
     }
@@ -133,7 +134,7 @@ const char *ll_aten_CONV_BACKWARD(struct ll_aten *call)
     const struct ll_torch_tensor *gradient = ll_aten_tensor(call, 0);
     struct conv conv = {.image = ll_aten_tensor(call, 1), .filter = ll_aten_tensor(call, 2)};
     struct ll_shape dy_shape;
-    struct ll_held out = {0};
+    struct ll_imported out = {0};
     if (!gradient || !conv.image || !conv.filter)
         return wants_tensors;
     const char *trouble = read_conv(call, 4, &conv);
@@ -142,18 +143,18 @@ const char *ll_aten_CONV_BACKWARD(struct ll_aten *call)
     if (trouble)
         return trouble;
     bool transposed = ll_aten_integer(call, 7, 0, 0) != 0;
-    struct ll_held dy = ll_aten_hold(call, gradient, &dy_shape),
-                   w = ll_aten_hold(call, conv.filter, &conv.filter_shape);
-    struct ll_held x = ll_aten_hold(call, conv.image, &conv.image_shape);
+    struct ll_imported dy = ll_aten_hold(call, gradient, &dy_shape),
+                       w = ll_aten_hold(call, conv.filter, &conv.filter_shape);
+    struct ll_imported x = ll_aten_hold(call, conv.image, &conv.image_shape);
     if (ll_aten_integer(call, 10, 0, 1)) {
         trouble = convolve(call, &conv, transposed ? LL_OP_CONV2D : LL_OP_CONV2D_DATA,
-                           (struct ll_held[]){dy, w}, transposed ? NULL : &conv.image_shape, &out);
+                           (struct ll_imported[]){dy, w}, transposed ? NULL : &conv.image_shape, &out);
         if (!trouble)
             ll_aten_give(call, ll_aten_result(call, 0), out);
     }
     if (!trouble && ll_aten_integer(call, 10, 1, 1)) {
         trouble = convolve(call, &conv, LL_OP_CONV2D_FILTER,
-                           transposed ? (struct ll_held[]){dy, x} : (struct ll_held[]){x, dy},
+                           transposed ? (struct ll_imported[]){dy, x} : (struct ll_imported[]){x, dy},
                            &conv.filter_shape, &out);
         if (!trouble)
             ll_aten_give(call, ll_aten_result(call, 1), out);
@@ -175,23 +176,23 @@ static const char *channels_last(const struct ll_shape *shape, struct ll_shape *
 }
 
 /* Averages that follow those of the batch; they are no weights. */
-static struct ll_held averages(struct ll_aten *call, uint32_t i, uint64_t length)
+static struct ll_imported averages(struct ll_aten *call, uint32_t i, uint64_t length)
 {
     const struct ll_torch_tensor *tensor = ll_aten_tensor(call, i);
-    struct ll_slot *slot = tensor ? ll_slot_of(call, tensor) : NULL;
+    struct ll_storage *slot = tensor ? ll_storage_of(call, tensor) : NULL;
     if (slot && !slot->live)
         slot->brought = LL_OPTIMIZER;
     return ll_aten_vector(call, i, length, tensor ? (enum ll_dtype)tensor->shape.dtype : LL_F32);
 }
 
-static const char *follow(struct ll_aten *call, uint32_t argument, struct ll_held now)
+static const char *follow(struct ll_aten *call, uint32_t argument, struct ll_imported now)
 {
     const struct ll_torch_tensor *tensor = ll_aten_tensor(call, argument);
     if (!tensor || tensor->shape.dtype != now.shape.dtype)
         return NULL;
     enum ll_memory_class memory = call->memory;
-    const struct ll_held in[] = {averages(call, argument, now.shape.dim[0]), now};
-    struct ll_held out = {0};
+    const struct ll_imported in[] = {averages(call, argument, now.shape.dim[0]), now};
+    struct ll_imported out = {0};
     call->memory = LL_OPTIMIZER;
     const char *trouble =
         ll_aten_do(call, &(struct ll_import_op){.kind = LL_OP_MOVING_AVERAGE, .in = in, .in_count = 2}, &out);
@@ -206,7 +207,7 @@ const char *ll_aten_BATCH_NORM(struct ll_aten *call)
 {
     const struct ll_torch_tensor *tensor = ll_aten_tensor(call, 0);
     struct ll_shape shape;
-    struct ll_held out[LL_MAX_OUTPUTS] = {{0}};
+    struct ll_imported out[LL_MAX_OUTPUTS] = {{0}};
     if (!tensor)
         return wants_tensors;
     const char *trouble = channels_last(&tensor->shape, &shape);
@@ -215,8 +216,8 @@ const char *ll_aten_BATCH_NORM(struct ll_aten *call)
     uint64_t channels = shape.dim[shape.rank - 1u];
     enum ll_dtype dtype = (enum ll_dtype)shape.dtype;
     bool training = ll_aten_integer(call, 5, 0, 1) != 0;
-    struct ll_held in[5] = {ll_aten_hold(call, tensor, &shape), ll_aten_vector(call, 1, channels, dtype),
-                            ll_aten_vector(call, 2, channels, dtype)};
+    struct ll_imported in[5] = {ll_aten_hold(call, tensor, &shape), ll_aten_vector(call, 1, channels, dtype),
+                                ll_aten_vector(call, 2, channels, dtype)};
     if (!training) {
         in[3] = averages(call, 3, channels);
         in[4] = averages(call, 4, channels);
@@ -238,7 +239,7 @@ static const char *norm_backward(struct ll_aten *call, const uint32_t arguments[
     const struct ll_torch_tensor *dy = ll_aten_tensor(call, arguments[0]),
                                  *x = ll_aten_tensor(call, arguments[1]);
     struct ll_shape shape;
-    struct ll_held in[5], out[LL_MAX_OUTPUTS] = {{0}};
+    struct ll_imported in[5], out[LL_MAX_OUTPUTS] = {{0}};
     if (!dy || !x)
         return wants_tensors;
     const char *trouble = channels_last(&x->shape, &shape);
@@ -304,12 +305,12 @@ const char *ll_aten_MAX_POOL(struct ll_aten *call)
     const struct ll_torch_tensor *x = ll_aten_tensor(call, 0), *y = ll_aten_result(call, 0);
     struct ll_shape image, pooled;
     struct ll_attr attrs[8];
-    struct ll_held out = {0};
+    struct ll_imported out = {0};
     const char *trouble = x ? ll_image_shape(&x->shape, &image) : wants_tensors;
     if (trouble || ll_image_shape(y ? &y->shape : &x->shape, &pooled))
         return trouble ? trouble : wants_tensors;
     set_windows(call, 1, &image, &pooled, !y || ll_aten_integer(call, 5, 0, 0) == 0, attrs);
-    const struct ll_held in = ll_aten_hold(call, x, &image);
+    const struct ll_imported in = ll_aten_hold(call, x, &image);
     trouble =
         ll_aten_do(call,
                    &(struct ll_import_op){
@@ -335,8 +336,8 @@ const char *ll_aten_MAX_POOL_BACKWARD(struct ll_aten *call)
     if (trouble)
         return trouble;
     set_windows(call, 2, &image, &pooled, ll_aten_integer(call, 6, 0, 0) == 0, attrs);
-    const struct ll_held in[] = {ll_aten_hold(call, dy, &pooled), ll_aten_hold(call, x, &image),
-                                 ll_aten_hold(call, places, &pooled)};
+    const struct ll_imported in[] = {ll_aten_hold(call, dy, &pooled), ll_aten_hold(call, x, &image),
+                                     ll_aten_hold(call, places, &pooled)};
     return ll_aten_do_to(
         call, &(struct ll_import_op){
                   .kind = LL_OP_MAX_POOL_GRAD, .in = in, .in_count = 3, .attrs = attrs, .attr_count = 8});
@@ -350,7 +351,7 @@ static const char *average(struct ll_aten *call, const struct ll_torch_tensor *r
     const char *trouble = ll_image_shape(&read->shape, &shape);
     if (trouble)
         return trouble;
-    const struct ll_held in = ll_aten_hold(call, read, &shape);
+    const struct ll_imported in = ll_aten_hold(call, read, &shape);
     return ll_aten_do_to(call, &(struct ll_import_op){.kind = backward ? LL_OP_AVG_POOL_GRAD : LL_OP_AVG_POOL,
                                                       .in = &in,
                                                       .in_count = 1,

@@ -9,18 +9,18 @@ ll_aten_rule ll_aten_MM, ll_aten_ADDMM, ll_aten_LINEAR, ll_aten_MV, ll_aten_ATTE
 
 /* The product of arguments a and b. */
 static const char *product(struct ll_aten *call, enum ll_op_kind kind, uint32_t a, uint32_t b,
-                           struct ll_held *out)
+                           struct ll_imported *out)
 {
     if (!ll_aten_tensor(call, a) || !ll_aten_tensor(call, b))
         return wants_tensors;
-    const struct ll_held in[] = {ll_aten_hold(call, ll_aten_tensor(call, a), NULL),
-                                 ll_aten_hold(call, ll_aten_tensor(call, b), NULL)};
+    const struct ll_imported in[] = {ll_aten_hold(call, ll_aten_tensor(call, a), NULL),
+                                     ll_aten_hold(call, ll_aten_tensor(call, b), NULL)};
     return ll_aten_do(call, &(struct ll_import_op){.kind = kind, .in = in, .in_count = 2}, out);
 }
 
 const char *ll_aten_MM(struct ll_aten *call)
 {
-    struct ll_held out = {0};
+    struct ll_imported out = {0};
     const char *trouble = product(call, call->row->kind, 0, 1, &out);
     if (!trouble)
         ll_aten_give(call, ll_aten_result(call, 0), out);
@@ -28,9 +28,9 @@ const char *ll_aten_MM(struct ll_aten *call)
 }
 
 /* What is added is a bias where it has one dimension. */
-static const char *add(struct ll_aten *call, const struct ll_torch_tensor *c, struct ll_held *sum)
+static const char *add(struct ll_aten *call, const struct ll_torch_tensor *c, struct ll_imported *sum)
 {
-    const struct ll_held in[] = {*sum, ll_aten_hold(call, c, NULL)};
+    const struct ll_imported in[] = {*sum, ll_aten_hold(call, c, NULL)};
     return ll_aten_do(call,
                       &(struct ll_import_op){
                           .kind = c->shape.rank == 1 ? LL_OP_BIAS_ADD : LL_OP_ADD, .in = in, .in_count = 2},
@@ -43,7 +43,7 @@ const char *ll_aten_ADDMM(struct ll_aten *call)
 {
     bool activated = call->row->kind == LL_OP_RELU, gelu = ll_aten_integer(call, 5, 0, 0) != 0;
     const struct ll_torch_tensor *c = ll_aten_tensor(call, 0);
-    struct ll_held out = {0};
+    struct ll_imported out = {0};
     const char *trouble = product(call, activated ? LL_OP_MATMUL : call->row->kind, 1, 2, &out);
     if (!trouble && c && ll_aten_number(call, 3, 0, 1) != 0)
         trouble = add(call, c, &out);
@@ -62,13 +62,13 @@ const char *ll_aten_LINEAR(struct ll_aten *call)
     const struct ll_torch_tensor *x = ll_aten_tensor(call, 0), *w = ll_aten_tensor(call, 1),
                                  *b = ll_aten_tensor(call, 2);
     const struct ll_attr turned = {.key = LL_ATTR_TRANSPOSE_B, .count = 1};
-    struct ll_held out = {0};
+    struct ll_imported out = {0};
     if (!x || !w || x->shape.rank == 0)
         return wants_tensors;
     struct ll_shape flat = {.rank = 2, .dtype = x->shape.dtype, .dim = {1, x->shape.dim[x->shape.rank - 1u]}};
     for (unsigned i = 0; i + 1u < x->shape.rank; i++)
         flat.dim[0] = ll_mul(flat.dim[0], x->shape.dim[i]);
-    const struct ll_held in[] = {ll_aten_hold(call, x, &flat), ll_aten_hold(call, w, NULL)};
+    const struct ll_imported in[] = {ll_aten_hold(call, x, &flat), ll_aten_hold(call, w, NULL)};
     const char *trouble =
         ll_aten_do(call,
                    &(struct ll_import_op){
@@ -92,15 +92,15 @@ const char *ll_aten_MV(struct ll_aten *call)
         a->shape.rank == 2
             ? a->shape
             : (struct ll_shape){.rank = 2, .dtype = a->shape.dtype, .dim = {1, a->shape.dim[0]}};
-    const struct ll_held in[] = {ll_aten_hold(call, a, &lying), ll_aten_hold(call, x, &standing)};
+    const struct ll_imported in[] = {ll_aten_hold(call, a, &lying), ll_aten_hold(call, x, &standing)};
     return ll_aten_do_to(call, &(struct ll_import_op){.kind = LL_OP_MATMUL, .in = in, .in_count = 2});
 }
 
 /* A product of stacks, operands turned or not. */
-static const char *stacked(struct ll_aten *call, struct ll_held a, bool turn_a, struct ll_held b, bool turn_b,
-                           struct ll_held *out)
+static const char *stacked(struct ll_aten *call, struct ll_imported a, bool turn_a, struct ll_imported b,
+                           bool turn_b, struct ll_imported *out)
 {
-    const struct ll_held in[] = {a, b};
+    const struct ll_imported in[] = {a, b};
     const struct ll_attr turned[] = {{.key = LL_ATTR_TRANSPOSE_A, .count = turn_a},
                                      {.key = LL_ATTR_TRANSPOSE_B, .count = turn_b}};
     return ll_aten_do(
@@ -111,7 +111,7 @@ static const char *stacked(struct ll_aten *call, struct ll_held a, bool turn_a, 
 }
 
 /* softmax(q k^T), of the arguments q[batch, heads, asking, features] and k behind it. */
-static const char *shares(struct ll_aten *call, uint32_t q, struct ll_held *out)
+static const char *shares(struct ll_aten *call, uint32_t q, struct ll_imported *out)
 {
     if (!ll_aten_tensor(call, q) || !ll_aten_tensor(call, q + 1) || !ll_aten_tensor(call, q + 2))
         return wants_tensors;
@@ -126,7 +126,7 @@ static const char *shares(struct ll_aten *call, uint32_t q, struct ll_held *out)
  * what it keeps for the way back asks for its result. */
 const char *ll_aten_ATTENTION(struct ll_aten *call)
 {
-    struct ll_held p = {0}, out = {0};
+    struct ll_imported p = {0}, out = {0};
     const char *trouble = shares(call, 0, &p);
     if (!trouble)
         trouble = stacked(call, p, false, ll_aten_hold(call, ll_aten_tensor(call, 2), NULL), false, &out);
@@ -139,19 +139,19 @@ const char *ll_aten_ATTENTION(struct ll_aten *call)
  * dv = p^T dy, ds = the softmax' gradient of dy v^T, dq = ds k, dk = ds^T q. */
 const char *ll_aten_ATTENTION_BACKWARD(struct ll_aten *call)
 {
-    struct ll_held p = {0}, dv = {0}, dp = {0}, ds = {0}, dq = {0}, dk = {0};
+    struct ll_imported p = {0}, dv = {0}, dp = {0}, ds = {0}, dq = {0}, dk = {0};
     const struct ll_torch_tensor *gradient = ll_aten_tensor(call, 0);
     const char *trouble = gradient ? shares(call, 1, &p) : wants_tensors;
     if (trouble)
         return trouble;
-    const struct ll_held dy = ll_aten_hold(call, gradient, NULL),
-                         q = ll_aten_hold(call, ll_aten_tensor(call, 1), NULL);
-    const struct ll_held k = ll_aten_hold(call, ll_aten_tensor(call, 2), NULL),
-                         v = ll_aten_hold(call, ll_aten_tensor(call, 3), NULL);
+    const struct ll_imported dy = ll_aten_hold(call, gradient, NULL),
+                             q = ll_aten_hold(call, ll_aten_tensor(call, 1), NULL);
+    const struct ll_imported k = ll_aten_hold(call, ll_aten_tensor(call, 2), NULL),
+                             v = ll_aten_hold(call, ll_aten_tensor(call, 3), NULL);
     trouble = stacked(call, p, true, dy, false, &dv);
     if (!trouble)
         trouble = stacked(call, dy, false, v, true, &dp);
-    const struct ll_held both[] = {dp, p};
+    const struct ll_imported both[] = {dp, p};
     if (!trouble)
         trouble = ll_aten_do(
             call, &(struct ll_import_op){.kind = LL_OP_SOFTMAX_GRAD, .in = both, .in_count = 2}, &ds);
@@ -159,7 +159,7 @@ const char *ll_aten_ATTENTION_BACKWARD(struct ll_aten *call)
         trouble = stacked(call, ds, false, k, false, &dq);
     if (!trouble)
         trouble = stacked(call, ds, true, q, false, &dk);
-    const struct ll_held results[] = {dq, dk, dv};
+    const struct ll_imported results[] = {dq, dk, dv};
     for (uint32_t i = 0; !trouble && i < 3; i++)
         ll_aten_give(call, ll_aten_result(call, i), results[i]);
     return trouble;

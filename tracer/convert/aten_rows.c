@@ -27,14 +27,14 @@ static struct ll_shape rows_of(const struct ll_shape *shape, uint32_t count)
 const char *ll_aten_LAYER_NORM(struct ll_aten *call)
 {
     const struct ll_torch_tensor *x = ll_aten_tensor(call, 0);
-    struct ll_held out[LL_MAX_OUTPUTS] = {{0}};
+    struct ll_imported out[LL_MAX_OUTPUTS] = {{0}};
     if (!x || x->shape.rank == 0 || call->node->input_count < 2)
         return wants_tensors;
     struct ll_shape shape = rows_of(&x->shape, call->node->inputs[1].count);
     uint64_t columns = shape.dim[shape.rank - 1u];
     enum ll_dtype dtype = (enum ll_dtype)shape.dtype;
-    const struct ll_held in[] = {ll_aten_hold(call, x, &shape), ll_aten_vector(call, 2, columns, dtype),
-                                 ll_aten_vector(call, 3, columns, dtype)};
+    const struct ll_imported in[] = {ll_aten_hold(call, x, &shape), ll_aten_vector(call, 2, columns, dtype),
+                                     ll_aten_vector(call, 3, columns, dtype)};
     const char *trouble =
         ll_aten_do(call, &(struct ll_import_op){.kind = LL_OP_LAYER_NORM, .in = in, .in_count = 3}, out);
     for (uint32_t i = 0; !trouble && i < 3; i++)
@@ -46,11 +46,11 @@ const char *ll_aten_LAYER_NORM(struct ll_aten *call)
 const char *ll_aten_LAYER_BACKWARD(struct ll_aten *call)
 {
     const struct ll_torch_tensor *dy = ll_aten_tensor(call, 0), *x = ll_aten_tensor(call, 1);
-    struct ll_held out[LL_MAX_OUTPUTS] = {{0}};
+    struct ll_imported out[LL_MAX_OUTPUTS] = {{0}};
     if (!dy || !x || x->shape.rank == 0)
         return wants_tensors;
     struct ll_shape shape = rows_of(&x->shape, call->node->inputs[2].count);
-    const struct ll_held in[] = {
+    const struct ll_imported in[] = {
         ll_aten_hold(call, dy, &shape), ll_aten_hold(call, x, &shape),
         ll_aten_vector(call, 5, shape.dim[shape.rank - 1u], (enum ll_dtype)shape.dtype)};
     const char *trouble =
@@ -83,7 +83,7 @@ static struct ll_shape moved_back(const struct ll_shape *shape, uint32_t marked)
 const char *ll_aten_SOFTMAX(struct ll_aten *call)
 {
     uint32_t count = call->row->tensors;
-    struct ll_held in[2];
+    struct ll_imported in[2];
     for (uint32_t i = 0; i < count; i++) {
         const struct ll_torch_tensor *tensor = ll_aten_tensor(call, i);
         if (!tensor)
@@ -96,7 +96,7 @@ const char *ll_aten_SOFTMAX(struct ll_aten *call)
 }
 
 /* Numbers of rows as they are counted here, whatever integers they are. */
-static struct ll_held indices(struct ll_aten *call, const struct ll_torch_tensor *tensor, bool flat)
+static struct ll_imported indices(struct ll_aten *call, const struct ll_torch_tensor *tensor, bool flat)
 {
     struct ll_shape shape = tensor->shape;
     if (flat)
@@ -109,11 +109,11 @@ static struct ll_held indices(struct ll_aten *call, const struct ll_torch_tensor
 const char *ll_aten_NLL_LOSS(struct ll_aten *call)
 {
     const struct ll_torch_tensor *x = ll_aten_tensor(call, 0), *target = ll_aten_tensor(call, 1);
-    struct ll_held out = {0};
+    struct ll_imported out = {0};
     if (!x || !target)
         return wants_tensors;
     const struct ll_shape list = {.rank = 1, .dtype = x->shape.dtype, .dim = {ll_elements(&x->shape)}};
-    const struct ll_held in[] = {ll_aten_hold(call, x, &list), indices(call, target, true)};
+    const struct ll_imported in[] = {ll_aten_hold(call, x, &list), indices(call, target, true)};
     const char *trouble =
         ll_aten_do(call, &(struct ll_import_op){.kind = LL_OP_GATHER, .in = in, .in_count = 2}, &out);
     int64_t reduction = ll_aten_integer(call, 3, 0, 1);
@@ -134,12 +134,12 @@ const char *ll_aten_NLL_BACKWARD(struct ll_aten *call)
 {
     const struct ll_torch_tensor *dloss = ll_aten_tensor(call, 0), *x = ll_aten_tensor(call, 1),
                                  *target = ll_aten_tensor(call, 2);
-    struct ll_held out = {0};
+    struct ll_imported out = {0};
     if (!dloss || !x || !target || x->shape.rank != 2 || x->shape.dim[1] > INT32_MAX ||
         dloss->shape.rank != 0)
         return wants_tensors;
     const struct ll_attr depth = {.key = LL_ATTR_DEPTH, .count = (int64_t)x->shape.dim[1]};
-    const struct ll_held in = indices(call, target, true);
+    const struct ll_imported in = indices(call, target, true);
     const char *trouble = ll_aten_do(call,
                                      &(struct ll_import_op){.kind = LL_OP_ONE_HOT,
                                                             .in = &in,
@@ -151,7 +151,7 @@ const char *ll_aten_NLL_BACKWARD(struct ll_aten *call)
                                      &out);
     if (trouble)
         return trouble;
-    const struct ll_held both[] = {out, ll_aten_hold(call, dloss, NULL)};
+    const struct ll_imported both[] = {out, ll_aten_hold(call, dloss, NULL)};
     return ll_aten_do_to(call, &(struct ll_import_op){.kind = LL_OP_MUL, .in = both, .in_count = 2});
 }
 
@@ -161,7 +161,7 @@ const char *ll_aten_EMBEDDING(struct ll_aten *call)
     const struct ll_torch_tensor *table = ll_aten_tensor(call, 0), *numbers = ll_aten_tensor(call, 1);
     if (!table || !numbers)
         return wants_tensors;
-    const struct ll_held in[] = {ll_aten_hold(call, table, NULL), indices(call, numbers, false)};
+    const struct ll_imported in[] = {ll_aten_hold(call, table, NULL), indices(call, numbers, false)};
     return ll_aten_do_to(call, &(struct ll_import_op){.kind = LL_OP_GATHER, .in = in, .in_count = 2});
 }
 
@@ -173,7 +173,7 @@ const char *ll_aten_INDEX_SELECT(struct ll_aten *call)
         return wants_tensors;
     uint32_t axis = axis_of(ll_aten_integer(call, 1, 0, 0), x->shape.rank), others = ~(1u << axis);
     struct ll_shape table = axis < x->shape.rank ? moved_back(&x->shape, others) : x->shape;
-    const struct ll_held in[] = {ll_aten_hold(call, x, &table), indices(call, numbers, true)};
+    const struct ll_imported in[] = {ll_aten_hold(call, x, &table), indices(call, numbers, true)};
     return ll_aten_do_to(call, &(struct ll_import_op){.kind = LL_OP_GATHER, .in = in, .in_count = 2});
 }
 
@@ -188,7 +188,7 @@ const char *ll_aten_EMBEDDING_BACKWARD(struct ll_aten *call)
     const struct ll_shape table = {.rank = 2, .dtype = dy->shape.dtype, .dim = {(uint64_t)rows, columns}};
     const struct ll_shape list = {
         .rank = 2, .dtype = dy->shape.dtype, .dim = {ll_elements(&numbers->shape), columns}};
-    const struct ll_held in[] = {ll_aten_hold(call, dy, &list), indices(call, numbers, true)};
+    const struct ll_imported in[] = {ll_aten_hold(call, dy, &list), indices(call, numbers, true)};
     return ll_aten_do_to(
         call, &(struct ll_import_op){
                   .kind = LL_OP_SEGMENT_SUM, .in = in, .in_count = 2, .given = &table, .given_count = 1});
@@ -224,8 +224,8 @@ const char *ll_aten_REDUCE(struct ll_aten *call)
         shape = (struct ll_shape){.rank = 1, .dtype = shape.dtype, .dim = {ll_elements(&x->shape)}};
     const struct ll_attr attrs[] = {{.key = LL_ATTR_AXIS, .count = first},
                                     {.key = LL_ATTR_AXES, .count = count}};
-    const struct ll_held in = ll_aten_hold(call, x, &shape);
-    struct ll_held out = {0};
+    const struct ll_imported in = ll_aten_hold(call, x, &shape);
+    struct ll_imported out = {0};
     bool ranged = kind != LL_OP_ARGMAX && kind != LL_OP_L2_LOSS;
     const char *trouble =
         ll_aten_do(call,

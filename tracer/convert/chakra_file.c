@@ -36,7 +36,7 @@ static bool read_node(struct ll_wire body, struct chakra_node *node)
 static bool broken(struct ll_import *import, const struct chakra_file *file)
 {
     return ll_complain(import->diags, (struct ll_place){.file = file->input->path},
-                       "this is no Chakra trace, or it ends too early: message %" PRIu64 " cannot be read",
+                       "this is not a Chakra trace, or it ends too early: message %" PRIu64 " cannot be read",
                        file->count + (file->metadata.at != NULL));
 }
 

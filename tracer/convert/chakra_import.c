@@ -16,10 +16,10 @@
 
 struct rank {
     struct chakra_file file;
-    uint64_t next;           /* in the order of its nodes */
-    uint32_t *ops;           /* by node: the op that it has become */
-    struct ll_map numbers;   /* of tensors, as our own nodes call them */
-    struct ll_held *tensors; /* by the map's ids */
+    uint64_t next;               /* in the order of its nodes */
+    uint32_t *ops;               /* by node: the op that it has become */
+    struct ll_map numbers;       /* of tensors, as our own nodes call them */
+    struct ll_imported *tensors; /* by the map's ids */
     uint64_t tensor_capacity;
 };
 
@@ -34,9 +34,9 @@ struct reader {
     uint64_t rank_count, op_count;
     const struct rank *rank; /* at work */
     const struct chakra_node *node;
-    uint8_t dtype;          /* of computations of others */
-    struct ll_map buffers;  /* sizes of what ranks exchange */
-    struct ll_held *buffer; /* by the map's ids */
+    uint8_t dtype;              /* of computations of others */
+    struct ll_map buffers;      /* sizes of what ranks exchange */
+    struct ll_imported *buffer; /* by the map's ids */
     uint64_t buffer_capacity;
     struct ll_map group_ids;
     struct group *groups; /* by the map's ids */
@@ -93,7 +93,7 @@ static bool record_foreign(struct reader *r, uint64_t at, struct ll_import_op *o
 }
 
 /* What ranks exchange has to be somewhere: one tensor for each size. */
-static bool find_buffer(struct reader *r, uint64_t bytes, struct ll_held *held)
+static bool find_buffer(struct reader *r, uint64_t bytes, struct ll_imported *held)
 {
     const struct ll_shape shape = {.rank = 1, .dtype = LL_U8, .dim = {bytes}};
     bool is_new;
@@ -193,7 +193,7 @@ static bool record_communication(struct reader *r, uint64_t at)
     uint64_t type = r->node->type;
     struct ll_import_op op = {.phase = LL_PHASE_COMM, .in_count = 1};
     struct ll_attr attrs[4];
-    struct ll_held buffer;
+    struct ll_imported buffer;
     op.kind = type == CHAKRA_SEND      ? LL_OP_SEND
               : type == CHAKRA_RECEIVE ? LL_OP_RECEIVE
                                        : collective_kind(chakra_number(r->node, "comm_type"));
@@ -284,7 +284,7 @@ static struct ll_wire list_of(struct reader *r, const char *name)
 }
 
 /* Keeps a tensor under the number that its trace gave it. */
-static bool keep_tensor(struct reader *r, struct rank *rank, uint64_t number, const struct ll_held *held)
+static bool keep_tensor(struct reader *r, struct rank *rank, uint64_t number, const struct ll_imported *held)
 {
     uint32_t id = ll_map_intern(&rank->numbers, &number, sizeof number, NULL);
     if (id == LL_NO_ID ||
@@ -301,7 +301,8 @@ static bool bring_tensors(struct reader *r, struct rank *rank)
         struct chakra_tensor tensor;
         if (!chakra_read_tensor(line, &tensor))
             return refuse(r, "a tensor that it reads is not described as expected");
-        const struct ll_held held = ll_import_tensor(r->import, tensor.name, &tensor.shape, tensor.memory);
+        const struct ll_imported held =
+            ll_import_tensor(r->import, tensor.name, &tensor.shape, tensor.memory);
         if (!keep_tensor(r, rank, tensor.number, &held))
             return false;
     }
@@ -311,7 +312,7 @@ static bool bring_tensors(struct reader *r, struct rank *rank)
 /* One of our ops in the making. */
 struct own {
     struct ll_import_op op;
-    struct ll_held *in, *out;
+    struct ll_imported *in, *out;
     struct ll_attr attrs[LL_MAX_ATTRS];
     struct chakra_tensor *made;
     uint32_t *numbers, *descs;
@@ -390,7 +391,7 @@ static bool check_outputs(struct reader *r, struct own *own)
 {
     uint32_t count = own->op.given_count;
     for (uint32_t i = 0; i < count + LL_MAX_OUTPUTS; i++)
-        own->out[i] = (struct ll_held){LL_NONE, {.rank = LL_MAX_RANK + 1}};
+        own->out[i] = (struct ll_imported){LL_NONE, {.rank = LL_MAX_RANK + 1}};
     const char *trouble = ll_import_look(r->import, &own->op, own->out);
     if (trouble)
         return refuse(r, trouble);
@@ -451,7 +452,7 @@ static void record_own(struct reader *r, struct own *own)
     };
     uint32_t first = ll_recorder_op(recorder, &record);
     for (uint32_t i = 0; i < own->op.given_count; i++)
-        own->out[i] = (struct ll_held){first == LL_NONE ? LL_NONE : first + i, own->made[i].shape};
+        own->out[i] = (struct ll_imported){first == LL_NONE ? LL_NONE : first + i, own->made[i].shape};
 }
 
 static bool record_own_node(struct reader *r, struct rank *rank, uint64_t at, const char *kind,

@@ -50,7 +50,7 @@ static bool refuse_choices(const struct ll_choice *choices, uint64_t count, stru
     bool known = true;
     for (uint64_t i = 0; i < count; i++)
         if (!choices[i].taken)
-            known = ll_complain(diags, (struct ll_place){0}, "-p %s=%s: nothing here has this name",
+            known = ll_complain(diags, (struct ll_place){0}, "-p %s=%s: there is no such parameter",
                                 choices[i].key, choices[i].value);
     return known;
 }
@@ -138,11 +138,12 @@ bool ll_import_run(ll_importer *importer, struct ll_import *import)
     return done && import->status == LL_OK;
 }
 
-struct ll_held ll_import_tensor(struct ll_import *import, const char *name, const struct ll_shape *shape,
-                                enum ll_memory_class memory)
+struct ll_imported ll_import_tensor(struct ll_import *import, const char *name, const struct ll_shape *shape,
+                                    enum ll_memory_class memory)
 {
     uint32_t desc = ll_recorder_desc(import->recorder, name, shape, memory);
-    return (struct ll_held){desc == LL_NONE ? LL_NONE : ll_recorder_tensor(import->recorder, desc), *shape};
+    return (struct ll_imported){desc == LL_NONE ? LL_NONE : ll_recorder_tensor(import->recorder, desc),
+                                *shape};
 }
 
 /* Shapes side by side, as the rules want them: inputs, then room for outputs. */
@@ -189,7 +190,7 @@ static const char *judge(struct ll_op_view *view)
 }
 
 static void record(struct ll_import *import, const struct ll_import_op *op, const struct sight *sight,
-                   struct ll_held *out)
+                   struct ll_imported *out)
 {
     const struct ll_op_view *view = &sight->view;
     uint32_t *descs = sight->numbers + op->in_count;
@@ -218,14 +219,14 @@ static void record(struct ll_import *import, const struct ll_import_op *op, cons
 }
 
 static const char *see_and_record(struct ll_import *import, const struct ll_import_op *op, bool recording,
-                                  struct ll_held *out)
+                                  struct ll_imported *out)
 {
     struct sight sight;
     const char *trouble = ll_status_text(LL_NO_MEMORY);
     if (see(import, op, &sight))
         trouble = judge(&sight.view);
     for (uint32_t i = 0; !trouble && out && i < sight.view.output_count; i++)
-        out[i] = (struct ll_held){LL_NONE, sight.view.out[i]};
+        out[i] = (struct ll_imported){LL_NONE, sight.view.out[i]};
     if (!trouble && recording && ll_recorder_status(import->recorder) == LL_OK)
         record(import, op, &sight, out);
     free(sight.shapes);
@@ -233,22 +234,22 @@ static const char *see_and_record(struct ll_import *import, const struct ll_impo
     return trouble;
 }
 
-const char *ll_import_record(struct ll_import *import, const struct ll_import_op *op, struct ll_held *out)
+const char *ll_import_record(struct ll_import *import, const struct ll_import_op *op, struct ll_imported *out)
 {
     return see_and_record(import, op, true, out);
 }
 
-const char *ll_import_look(struct ll_import *import, const struct ll_import_op *op, struct ll_held *out)
+const char *ll_import_look(struct ll_import *import, const struct ll_import_op *op, struct ll_imported *out)
 {
     return see_and_record(import, op, false, out);
 }
 
-const struct ll_schedule *ll_export_schedule(struct ll_export *export)
+const struct ll_op_schedule *ll_export_schedule(struct ll_export *export)
 {
     bool timed = true;
     if (export->schedule)
         return export->schedule;
-    const struct ll_schedule *recorded = ll_schedule_recorded(export->trace, &export->arena, &timed);
+    const struct ll_op_schedule *recorded = ll_schedule_recorded(export->trace, &export->arena, &timed);
     if (!recorded)
         export->status = LL_NO_MEMORY;
     else if (!timed)

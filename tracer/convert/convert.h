@@ -74,14 +74,14 @@ bool ll_import_begin(struct ll_import *import);
 bool ll_import_no_memory(struct ll_import *import);
 
 /* A tensor of the trace that is being made. */
-struct ll_held {
+struct ll_imported {
     uint32_t tensor; /* the recorder's number */
     struct ll_shape shape;
 };
 
 /* A tensor that no op made. */
-struct ll_held ll_import_tensor(struct ll_import *import, const char *name, const struct ll_shape *shape,
-                                enum ll_memory_class memory);
+struct ll_imported ll_import_tensor(struct ll_import *import, const char *name, const struct ll_shape *shape,
+                                    enum ll_memory_class memory);
 
 /* An op to record. Outputs follow from inputs and attributes, or are `given` where the op table says so;
  * `names` are theirs (NULL: none has one), and all are activations unless `memory` says otherwise. */
@@ -89,7 +89,7 @@ struct ll_import_op {
     enum ll_op_kind kind;
     enum ll_phase phase;
     const char *scope;
-    const struct ll_held *in;
+    const struct ll_imported *in;
     uint32_t in_count, attr_count, given_count, control_count;
     const struct ll_attr *attrs;
     const struct ll_shape *given;
@@ -103,18 +103,19 @@ struct ll_import_op {
 /* Records it. Writes its outputs to out (room for LL_MAX_OUTPUTS, or all that are given) unless out is NULL.
  * NULL, or the sentence that says why there can be no such op; static storage, or in import->arena. A trouble
  * of the recorder is no matter: the import fails at its end. */
-const char *ll_import_record(struct ll_import *import, const struct ll_import_op *op, struct ll_held *out);
+const char *ll_import_record(struct ll_import *import, const struct ll_import_op *op,
+                             struct ll_imported *out);
 
 /* The same without recording: the shapes of the outputs, with LL_NONE for their numbers. */
-const char *ll_import_look(struct ll_import *import, const struct ll_import_op *op, struct ll_held *out);
+const char *ll_import_look(struct ll_import *import, const struct ll_import_op *op, struct ll_imported *out);
 
 struct ll_export {
     /* The caller's. */
     const struct ll_trace *trace;
     struct ll_choice *choices;
     uint64_t choice_count;
-    int file;                           /* where to write to; stays open */
-    const struct ll_schedule *schedule; /* when ops run, as somebody simulated it; NULL: as recorded */
+    int file;                              /* where to write to; stays open */
+    const struct ll_op_schedule *schedule; /* when ops run, as somebody simulated it; NULL: as recorded */
     struct ll_diags *diags;
 
     /* The exporter's; starts as zeros. */
@@ -131,7 +132,7 @@ bool ll_export_run(ll_exporter *exporter, struct ll_export *export);
 
 /* When the ops run: as simulated, where somebody did, else as recorded. NULL after complaining that nothing
  * has a time, or with export->status set. */
-const struct ll_schedule *ll_export_schedule(struct ll_export *export);
+const struct ll_op_schedule *ll_export_schedule(struct ll_export *export);
 
 /* As for imports; ll_export_ready complains about choices that nobody has asked for. */
 const char *ll_export_choice(struct ll_export *export, const char *key);

@@ -50,11 +50,11 @@ static bool says(const struct csv_row *r, const char *key, const char *value)
     return text && strncmp(text, value, strlen(value)) == 0;
 }
 
-static struct ll_held tensor(struct csv_row *r, enum ll_memory_class memory, unsigned rank,
-                             const uint64_t *dims)
+static struct ll_imported tensor(struct csv_row *r, enum ll_memory_class memory, unsigned rank,
+                                 const uint64_t *dims)
 {
     if (r->counting)
-        return (struct ll_held){LL_NONE, {.rank = 0}};
+        return (struct ll_imported){LL_NONE, {.rank = 0}};
     return ll_series_tensor(r->series, memory, r->dtype, rank, dims);
 }
 
@@ -80,8 +80,8 @@ static const char *multiply(struct csv_row *r, uint64_t batch, const uint64_t mn
     const uint64_t b[] = {batch, mnk[turn_b ? 1 : 2], mnk[turn_b ? 2 : 1]};
     const struct ll_attr attrs[] = {attr(LL_ATTR_TRANSPOSE_A, turn_a), attr(LL_ATTR_TRANSPOSE_B, turn_b)};
     unsigned single = batch == 0;
-    const struct ll_held in[] = {tensor(r, LL_INPUT, 3 - single, a + single),
-                                 tensor(r, single ? LL_WEIGHT : LL_INPUT, 3 - single, b + single)};
+    const struct ll_imported in[] = {tensor(r, LL_INPUT, 3 - single, a + single),
+                                     tensor(r, single ? LL_WEIGHT : LL_INPUT, 3 - single, b + single)};
     return record(r, &(struct ll_import_op){.kind = single ? LL_OP_MATMUL : LL_OP_BATCH_MATMUL,
                                             .in = in,
                                             .in_count = 2,
@@ -127,8 +127,9 @@ static const char *convolve(struct csv_row *r, enum ll_op_kind kind)
                                     attr(LL_ATTR_PAD_LEFT, pw),  attr(LL_ATTR_PAD_RIGHT, pw),
                                     attr(LL_ATTR_GROUPS, groups)};
     bool data = kind == LL_OP_CONV2D_DATA, weights = kind == LL_OP_CONV2D_FILTER;
-    const struct ll_held in[] = {tensor(r, LL_INPUT, 4, data ? result : image),
-                                 weights ? tensor(r, LL_INPUT, 4, result) : tensor(r, LL_WEIGHT, 4, filter)};
+    const struct ll_imported in[] = {tensor(r, LL_INPUT, 4, data ? result : image),
+                                     weights ? tensor(r, LL_INPUT, 4, result)
+                                             : tensor(r, LL_WEIGHT, 4, filter)};
     struct ll_shape given = {.rank = 4, .dtype = (uint8_t)r->dtype};
     memcpy(given.dim, data ? image : filter, sizeof image);
     return record(r, &(struct ll_import_op){.kind = kind,
@@ -166,8 +167,8 @@ static const char *ll_csv_RECURRENT(struct csv_row *r)
 {
     uint64_t hidden = dim(r, "hidden"), batch = dim(r, "batch"), steps = dim(r, "steps"),
              all = ll_mul(gates(r), hidden);
-    const struct ll_held in[] = {tensor(r, LL_INPUT, 3, (const uint64_t[]){steps, batch, all}),
-                                 tensor(r, LL_WEIGHT, 2, (const uint64_t[]){all, hidden})};
+    const struct ll_imported in[] = {tensor(r, LL_INPUT, 3, (const uint64_t[]){steps, batch, all}),
+                                     tensor(r, LL_WEIGHT, 2, (const uint64_t[]){all, hidden})};
     const struct ll_shape states = {.rank = 3, .dtype = (uint8_t)r->dtype, .dim = {steps, batch, hidden}};
     const char *trouble =
         dim_or(r, "skip_input", 0)
@@ -197,7 +198,7 @@ static const char *ll_csv_RNN_GRADS(struct csv_row *r)
 }
 
 /* n elements, or b rows of h. */
-static struct ll_held elements(struct csv_row *r)
+static struct ll_imported elements(struct csv_row *r)
 {
     const uint64_t flat[] = {1, ll_measured_text(r->row, "n") ? dim(r, "n") : 1};
     if (ll_measured_text(r->row, "n"))
@@ -207,7 +208,7 @@ static struct ll_held elements(struct csv_row *r)
 
 static const char *on_elements(struct csv_row *r, uint32_t inputs, bool scalar)
 {
-    struct ll_held in[2] = {elements(r)};
+    struct ll_imported in[2] = {elements(r)};
     if (inputs == 2)
         in[1] = scalar ? tensor(r, LL_WORKSPACE, 0, NULL) : elements(r);
     return record(r, &(struct ll_import_op){.kind = r->kind, .in = in, .in_count = inputs});
@@ -240,7 +241,7 @@ static const char *ll_csv_ROWS(struct csv_row *r)
 {
     uint64_t columns = dim(r, "h");
     uint32_t count = r->kind == LL_OP_LAYER_NORM ? 3 : r->kind == LL_OP_RMS_NORM ? 2 : 1;
-    struct ll_held in[3] = {elements(r)};
+    struct ll_imported in[3] = {elements(r)};
     for (uint32_t i = 1; i < count; i++)
         in[i] = tensor(r, LL_WEIGHT, 1, &columns);
     return record(r, &(struct ll_import_op){.kind = r->kind, .in = in, .in_count = count});
@@ -262,7 +263,7 @@ static const char *ll_csv_POOL(struct csv_row *r)
                                     attr(LL_ATTR_PAD_BOTTOM, behind[0]), attr(LL_ATTR_PAD_RIGHT, behind[1])};
     bool forward = r->kind == LL_OP_MAX_POOL || r->kind == LL_OP_AVG_POOL,
          spread = r->kind == LL_OP_AVG_POOL_GRAD;
-    struct ll_held in[3] = {tensor(r, LL_INPUT, 4, forward ? image : result)};
+    struct ll_imported in[3] = {tensor(r, LL_INPUT, 4, forward ? image : result)};
     if (r->kind == LL_OP_MAX_POOL_GRAD) {
         in[1] = tensor(r, LL_INPUT, 4, image);
         in[2] = tensor(r, LL_INPUT, 4, result);
@@ -283,7 +284,7 @@ static const char *ll_csv_ALL_REDUCE(struct csv_row *r)
     uint64_t count = ll_max(dim(r, "bytes") / ll_dtype_bytes(r->dtype), 1);
     const struct ll_attr attrs[] = {attr(LL_ATTR_DEVICES, dim(r, "devices")),
                                     attr(LL_ATTR_NODES, dim_or(r, "nodes", 1))};
-    const struct ll_held in = tensor(r, LL_INPUT, 1, &count);
+    const struct ll_imported in = tensor(r, LL_INPUT, 1, &count);
     r->series->phase = LL_PHASE_COMM;
     return record(r, &(struct ll_import_op){
                          .kind = r->kind, .in = &in, .in_count = 1, .attrs = attrs, .attr_count = 2});
@@ -336,7 +337,7 @@ static const char *record_row(struct ll_series *series, const struct ll_measured
             r.kind = ops[i].kind;
             return follow(&r, ops[i].rule, time_ns);
         }
-    return "no op is called so; --allow-opaque keeps it as the time it took";
+    return "no op has this name; --allow-opaque keeps it as the time it took";
 }
 
 static void record_rows(struct ll_series *series, const struct ll_measured *rows, size_t count)
@@ -366,7 +367,7 @@ bool ll_import_CSV(struct ll_import *import)
         return ll_complain(import->diags, (struct ll_place){0}, "expected one file");
     if (input->size > 0 && memchr(input->bytes, '\0', input->size))
         return ll_complain(import->diags, (struct ll_place){.file = input->path},
-                           "this is no text: it holds bytes of value zero");
+                           "this is not text: it holds bytes of value zero");
     const struct ll_measured *rows = ll_measured_read((const char *)input->bytes, input->size, input->path,
                                                       &import->arena, import->diags, &count);
     if (!rows)

@@ -125,7 +125,7 @@ static void add_op(struct ll_str *out, const struct ll_op_view *op)
 bool ll_export_CSV(struct ll_export *export)
 {
     const struct ll_trace *trace = export->trace;
-    const struct ll_schedule *schedule = ll_export_ready(export) ? ll_export_schedule(export) : NULL;
+    const struct ll_op_schedule *schedule = ll_export_ready(export) ? ll_export_schedule(export) : NULL;
     const char *model = ll_trace_fact(trace, "model"), *cpu = ll_trace_fact(trace, "host.cpu");
     bool goes_on = schedule != NULL;
     ll_str_add(&export->out, "source,hardware,op,dtype,dims,time_s,notes\n");

@@ -22,7 +22,7 @@ struct ll_dnnl_log {
     uint64_t lines;
     uint64_t period, primitives; /* of a step; so far */
     struct ll_series series;
-    struct ll_held (*weights)[LL_DNNL_WEIGHTS]; /* by the primitive's place in a step */
+    struct ll_imported (*weights)[LL_DNNL_WEIGHTS]; /* by the primitive's place in a step */
     struct ll_dnnl_line line;
 };
 

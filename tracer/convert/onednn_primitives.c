@@ -57,25 +57,25 @@ static struct ll_shape shape_of(const struct ll_dnnl_line *line, unsigned rank, 
     return shape;
 }
 
-static struct ll_held given(struct ll_dnnl_log *log, const struct ll_shape *shape)
+static struct ll_imported given(struct ll_dnnl_log *log, const struct ll_shape *shape)
 {
     return ll_import_tensor(log->import, "input", shape,
                             ll_dnnl_backward(&log->line) ? LL_GRADIENT : LL_INPUT);
 }
 
 /* Weight number i of this primitive, the same in every step. */
-static struct ll_held weight(struct ll_dnnl_log *log, unsigned i, const struct ll_shape *shape)
+static struct ll_imported weight(struct ll_dnnl_log *log, unsigned i, const struct ll_shape *shape)
 {
-    struct ll_held *kept = &log->weights[log->primitives % log->period][i];
+    struct ll_imported *kept = &log->weights[log->primitives % log->period][i];
     if (log->primitives < log->period)
         *kept = ll_import_tensor(log->import, "weight", shape, LL_WEIGHT);
     return *kept;
 }
 
 /* Records an op, the first of a line with its time. */
-static const char *record(struct ll_dnnl_log *log, const struct ll_import_op *op, struct ll_held *out)
+static const char *record(struct ll_dnnl_log *log, const struct ll_import_op *op, struct ll_imported *out)
 {
-    struct ll_held outputs[LL_MAX_OUTPUTS];
+    struct ll_imported outputs[LL_MAX_OUTPUTS];
     return ll_series_record(&log->series, op, out ? out : outputs);
 }
 
@@ -84,11 +84,11 @@ static struct ll_attr attr(enum ll_attr_key key, uint64_t count)
     return (struct ll_attr){.key = key, .count = (int64_t)count};
 }
 
-static const char *add_bias(struct ll_dnnl_log *log, unsigned i, const struct ll_held *to)
+static const char *add_bias(struct ll_dnnl_log *log, unsigned i, const struct ll_imported *to)
 {
     const struct ll_shape bias = {
         .rank = 1, .dtype = to->shape.dtype, .dim = {to->shape.dim[to->shape.rank - 1u]}};
-    const struct ll_held in[] = {*to, weight(log, i, &bias)};
+    const struct ll_imported in[] = {*to, weight(log, i, &bias)};
     return record(log, &(struct ll_import_op){.kind = LL_OP_BIAS_ADD, .in = in, .in_count = 2}, NULL);
 }
 
@@ -161,7 +161,7 @@ static const char *ll_dnnl_CONV(struct ll_dnnl_log *log)
     const struct ll_shape filters = shape_of(
         line, 4, (uint64_t[]){w.kernel_h, w.kernel_w, w.image.dim[3] / ll_max(groups, 1), w.result.dim[3]});
     bool to_image = data != turned;
-    struct ll_held in[2], out[LL_MAX_OUTPUTS];
+    struct ll_imported in[2], out[LL_MAX_OUTPUTS];
     in[0] = given(log, to_image ? &w.result : &w.image);
     in[1] = filter ? given(log, &w.result) : weight(log, 0, &filters);
     if (filter)
@@ -192,7 +192,7 @@ static const char *ll_dnnl_POOL(struct ll_dnnl_log *log)
     memcpy(attrs, w.attrs, 6 * sizeof *attrs);
     attrs[6] = attr(LL_ATTR_KERNEL_H, w.kernel_h);
     attrs[7] = attr(LL_ATTR_KERNEL_W, w.kernel_w);
-    struct ll_held in[3] = {given(log, back ? &w.result : &w.image)};
+    struct ll_imported in[3] = {given(log, back ? &w.result : &w.image)};
     if (back && largest) {
         in[1] = given(log, &w.image);
         in[2] = given(log, &w.result);
@@ -224,11 +224,11 @@ static const char *ll_dnnl_INNER(struct ll_dnnl_log *log)
                           y = shape_of(line, 2, (uint64_t[]){rows, out}),
                           w = shape_of(line, 2, (uint64_t[]){out, in});
     bool weights = strstr(line->pass, "weights") != NULL, data = ll_dnnl_backward(line) && !weights;
-    const struct ll_held operands[] = {given(log, ll_dnnl_backward(line) ? &y : &x),
-                                       weights ? given(log, &x) : weight(log, 0, &w)};
+    const struct ll_imported operands[] = {given(log, ll_dnnl_backward(line) ? &y : &x),
+                                           weights ? given(log, &x) : weight(log, 0, &w)};
     const struct ll_attr attrs[] = {attr(LL_ATTR_TRANSPOSE_A, weights),
                                     attr(LL_ATTR_TRANSPOSE_B, !weights && !data)};
-    struct ll_held result[LL_MAX_OUTPUTS];
+    struct ll_imported result[LL_MAX_OUTPUTS];
     const char *trouble =
         record(log,
                &(struct ll_import_op){
@@ -247,14 +247,14 @@ static const char *ll_dnnl_MATMUL(struct ll_dnnl_log *log)
                  k = ll_dnnl_extent(line->problem, "k", 0);
         uint64_t batch = ll_dnnl_extent(line->problem, "b", 0);
         if (!m || !n || !k)
-            return "this is no problem of a product";
+            return "this does not describe a matrix product";
         a = batch ? shape_of(line, 3, (uint64_t[]){batch, m, k}) : shape_of(line, 2, (uint64_t[]){m, k});
         b = batch ? shape_of(line, 3, (uint64_t[]){batch, k, n}) : shape_of(line, 2, (uint64_t[]){k, n});
     }
     for (unsigned i = 0; i + 2u < a.rank && a.rank == b.rank; i++)
         b.dim[i] = a.dim[i]; /* operands that repeat are read once for each product */
-    const struct ll_held in[] = {given(log, &a), a.rank == 2 ? weight(log, 0, &b) : given(log, &b)};
-    struct ll_held out[LL_MAX_OUTPUTS];
+    const struct ll_imported in[] = {given(log, &a), a.rank == 2 ? weight(log, 0, &b) : given(log, &b)};
+    struct ll_imported out[LL_MAX_OUTPUTS];
     const char *trouble =
         record(log,
                &(struct ll_import_op){
@@ -279,7 +279,7 @@ static bool whole_shape(const struct ll_dnnl_line *line, struct ll_shape *shape)
 static const char *on_whole(struct ll_dnnl_log *log, enum ll_op_kind kind, unsigned inputs)
 {
     struct ll_shape shape;
-    struct ll_held in[3];
+    struct ll_imported in[3];
     if (!whole_shape(&log->line, &shape))
         return "its problem tells no shape";
     for (unsigned i = 0; i < inputs; i++)
@@ -292,7 +292,7 @@ static const char *ll_dnnl_REORDER(struct ll_dnnl_log *log)
     struct ll_shape shape;
     if (!shape_at(&log->line, 0, &shape))
         return "its problem tells no shape";
-    const struct ll_held in = given(log, &shape);
+    const struct ll_imported in = given(log, &shape);
     return record(log,
                   &(struct ll_import_op){
                       .kind = LL_OP_REORDER, .in = &in, .in_count = 1, .given = &shape, .given_count = 1},
@@ -321,7 +321,7 @@ static const char *ll_dnnl_ELTWISE(struct ll_dnnl_log *log)
 static const char *ll_dnnl_SOFTMAX(struct ll_dnnl_log *log)
 {
     struct ll_shape shape;
-    struct ll_held in[2];
+    struct ll_imported in[2];
     int64_t axis = extra(&log->line, "axis:", -1);
     if (!shape_at(&log->line, 0, &shape))
         return "its problem tells no shape";
@@ -348,7 +348,7 @@ static const char *ll_dnnl_NORM(struct ll_dnnl_log *log)
     bool rows = strcmp(line->primitive, "layer_normalization") == 0, back = ll_dnnl_backward(line);
     bool fixed = !rows && !back && strstr(line->extra, "flags:G");
     const struct ll_shape channels = {.rank = 1, .dtype = LL_F32, .dim = {shape.dim[shape.rank - 1u]}};
-    struct ll_held in[5];
+    struct ll_imported in[5];
     uint32_t count = 0, wanted = rows ? 3 : back || fixed ? 5 : 3;
     if (back)
         in[count++] = given(log, &shape);
@@ -382,7 +382,7 @@ static const char *ll_dnnl_BINARY(struct ll_dnnl_log *log)
     struct ll_shape a, b;
     if (!shape_at(&log->line, 0, &a) || !shape_at(&log->line, 1, &b))
         return "its problem does not tell two shapes";
-    const struct ll_held in[] = {given(log, &a), given(log, &b)};
+    const struct ll_imported in[] = {given(log, &a), given(log, &b)};
     for (size_t i = 0; i < sizeof functions / sizeof *functions; i++)
         if (strstr(log->line.extra, functions[i].name))
             return record(log, &(struct ll_import_op){.kind = functions[i].kind, .in = in, .in_count = 2},
@@ -395,7 +395,7 @@ static const char *ll_dnnl_SUM(struct ll_dnnl_log *log)
 {
     enum { MOST = 16 };
     struct ll_shape shape;
-    struct ll_held in[MOST];
+    struct ll_imported in[MOST];
     uint32_t count = 0;
     if (!shape_at(&log->line, 0, &shape))
         return "its problem tells no shape";
@@ -407,7 +407,7 @@ static const char *ll_dnnl_SUM(struct ll_dnnl_log *log)
 static const char *ll_dnnl_CONCAT(struct ll_dnnl_log *log)
 {
     enum { MOST = 64 };
-    struct ll_held in[MOST];
+    struct ll_imported in[MOST];
     struct ll_shape shape;
     uint32_t count = 0, sources = 0;
     for (const char *at = log->line.memory; (at = strstr(at, "src")); at += 3)
@@ -435,7 +435,7 @@ static const char *ll_dnnl_RNN(struct ll_dnnl_log *log)
                           input = shape_of(line, 5, (uint64_t[]){layers, ways, width, gates, hidden}),
                           recurrent = shape_of(line, 5, (uint64_t[]){layers, ways, state, gates, hidden}),
                           y = shape_of(line, 3, (uint64_t[]){steps, rows, ll_mul(ways, hidden)});
-    const struct ll_held in[] = {given(log, &x), weight(log, 0, &input), weight(log, 1, &recurrent)};
+    const struct ll_imported in[] = {given(log, &x), weight(log, 0, &input), weight(log, 1, &recurrent)};
     return record(log,
                   &(struct ll_import_op){
                       .kind = LL_OP_RECURRENT, .in = in, .in_count = 3, .given = &y, .given_count = 1},

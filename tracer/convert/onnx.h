@@ -36,7 +36,7 @@ struct onnx_value {
     uint32_t base; /* the value whose elements these are, seen otherwise; itself if there is none such */
     enum ll_memory_class memory;
     bool has[ONNX_LAYOUTS];
-    struct ll_held held[ONNX_LAYOUTS];
+    struct ll_imported held[ONNX_LAYOUTS];
 };
 
 struct onnx;
@@ -107,21 +107,21 @@ bool onnx_is_image(const struct onnx *o, const struct onnx_value *value);
 struct ll_shape onnx_lay_out(const struct ll_shape *shape, enum onnx_layout layout);
 
 /* The tensor of a value in a layout. */
-struct ll_held onnx_take(struct onnx *o, struct onnx_value *value, enum onnx_layout layout);
+struct ll_imported onnx_take(struct onnx *o, struct onnx_value *value, enum onnx_layout layout);
 
 /* A tensor seen with other dimensions of as many elements; the same when they are equal. */
-struct ll_held onnx_view(struct onnx *o, struct ll_held held, const struct ll_shape *shape);
+struct ll_imported onnx_view(struct onnx *o, struct ll_imported held, const struct ll_shape *shape);
 
 /* Records an op of the node at work, or only looks at it when the node is folded. False after a complaint. */
-bool onnx_emit(struct onnx *o, const struct ll_import_op *op, struct ll_held *out);
+bool onnx_emit(struct onnx *o, const struct ll_import_op *op, struct ll_imported *out);
 
 /* The simplest op: one output, told by the rules or given (NULL: not). */
-bool onnx_emit_simple(struct onnx *o, enum ll_op_kind kind, const struct ll_held *in, uint32_t in_count,
-                      const struct ll_shape *given, struct ll_held *out);
+bool onnx_emit_simple(struct onnx *o, enum ll_op_kind kind, const struct ll_imported *in, uint32_t in_count,
+                      const struct ll_shape *given, struct ll_imported *out);
 
 /* Output i of the node at work is this tensor in this layout; what it is in ONNX is `shape`, whose type of
  * elements is that of the tensor. */
-void onnx_put(struct onnx *o, uint32_t i, struct ll_held held, enum onnx_layout layout,
+void onnx_put(struct onnx *o, uint32_t i, struct ll_imported held, enum onnx_layout layout,
               const struct ll_shape *shape);
 
 /* Output i has the elements of a value, in another shape (or another order, where the value is a constant).
@@ -139,7 +139,7 @@ const struct onnx_operator *onnx_find_operator(const char *type);
 
 /* A product of stacks of matrices, a[batch, m, k] with b[batch, k, n]; whatever the tensors' dimensions are.
  * In b, n and k may be exchanged. */
-bool onnx_product(struct onnx *o, struct ll_held a, struct ll_held b, const struct ll_gemm *gemm,
-                  bool transposed, struct ll_held *out);
+bool onnx_product(struct onnx *o, struct ll_imported a, struct ll_imported b, const struct ll_gemm *gemm,
+                  bool transposed, struct ll_imported *out);
 
 #endif

@@ -326,8 +326,8 @@ bool onnx_file_read(struct onnx_file *file, struct ll_wire bytes)
             return false;
     }
     if (step == LL_WIRE_BROKEN)
-        return broken(file, "this is no ONNX model, or it ends too early");
-    return file->graph.nodes || broken(file, "this is no ONNX model: there is no graph in it");
+        return broken(file, "this is not an ONNX model, or it ends too early");
+    return file->graph.nodes || broken(file, "this is not an ONNX model: there is no graph in it");
 }
 
 void onnx_file_release(struct onnx_file *file)

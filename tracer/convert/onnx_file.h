@@ -25,8 +25,8 @@ struct onnx_info {
     uint32_t value;
     struct ll_shape shape; /* open dimensions are 0 */
     bool known;            /* a tensor with a shape, of a type and a rank that traces know */
-    const char
-        *open[LL_MAX_RANK]; /* what an open dimension is called, "" for nothing; NULL where it is not */
+    /* What an open dimension is called, "" for nothing; NULL where it is not. */
+    const char *open[LL_MAX_RANK];
 };
 
 struct onnx_node {

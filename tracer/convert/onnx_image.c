@@ -137,11 +137,11 @@ static struct ll_shape onnx_order(const struct ll_shape *image, unsigned rank)
 }
 
 /* Adds a bias of one number for each channel, if there is one, and gives the result. */
-static bool finish_conv(struct onnx *o, struct ll_held y, unsigned rank)
+static bool finish_conv(struct onnx *o, struct ll_imported y, unsigned rank)
 {
     struct onnx_value *bias = onnx_input(o, 2);
     if (bias) {
-        const struct ll_held in[2] = {y, onnx_take(o, bias, ONNX_PLAIN)};
+        const struct ll_imported in[2] = {y, onnx_take(o, bias, ONNX_PLAIN)};
         if (!onnx_emit_simple(o, LL_OP_BIAS_ADD, in, 2, NULL, &y))
             return false;
     }
@@ -168,10 +168,10 @@ bool onnx_rule_CONV(struct onnx *o)
     struct onnx_value *x, *filter;
     struct windows w;
     struct ll_attr attrs[11];
-    struct ll_held out[LL_MAX_OUTPUTS];
+    struct ll_imported out[LL_MAX_OUTPUTS];
     if (!read_conv(o, &x, &filter, &w))
         return false;
-    const struct ll_held in[2] = {onnx_take(o, x, ONNX_IMAGE), onnx_take(o, filter, ONNX_FILTER)};
+    const struct ll_imported in[2] = {onnx_take(o, x, ONNX_IMAGE), onnx_take(o, filter, ONNX_FILTER)};
     int64_t groups = onnx_attr_integer(o, "group", 1);
     const struct ll_import_op op = {.kind = LL_OP_CONV2D,
                                     .in = in,
@@ -215,10 +215,10 @@ bool onnx_rule_CONV_TRANSPOSE(struct onnx *o)
     struct ll_attr attrs[11];
     struct ll_shape image;
     int64_t groups = onnx_attr_integer(o, "group", 1);
-    struct ll_held out[LL_MAX_OUTPUTS];
+    struct ll_imported out[LL_MAX_OUTPUTS];
     if (!read_conv(o, &x, &filter, &w))
         return false;
-    const struct ll_held in[2] = {onnx_take(o, x, ONNX_IMAGE), onnx_take(o, filter, ONNX_FILTER)};
+    const struct ll_imported in[2] = {onnx_take(o, x, ONNX_IMAGE), onnx_take(o, filter, ONNX_FILTER)};
     if (!transposed_extent(o, &in[0].shape, ll_mul(in[1].shape.dim[2], (uint64_t)groups), &w, &image))
         return false;
     const struct ll_import_op op = {.kind = LL_OP_CONV2D_DATA,
@@ -238,14 +238,14 @@ bool onnx_rule_POOL(struct onnx *o)
     uint64_t kernel[2];
     struct windows w;
     struct ll_attr attrs[11];
-    struct ll_held out[LL_MAX_OUTPUTS];
+    struct ll_imported out[LL_MAX_OUTPUTS];
     if (!x || !spatial(o, x) || !read_pair(o, "kernel_shape", x->shape.rank - 2u, 1, kernel) ||
         !read_windows(o, x, kernel, &w))
         return false;
     uint32_t count = window_attrs(&w, 1, attrs);
     attrs[count++] = (struct ll_attr){.key = LL_ATTR_KERNEL_H, .count = (int64_t)kernel[0]};
     attrs[count++] = (struct ll_attr){.key = LL_ATTR_KERNEL_W, .count = (int64_t)kernel[1]};
-    const struct ll_held in = onnx_take(o, x, ONNX_IMAGE);
+    const struct ll_imported in = onnx_take(o, x, ONNX_IMAGE);
     const struct ll_import_op op = {
         .kind = o->row->kind, .in = &in, .in_count = 1, .attrs = attrs, .attr_count = count};
     unsigned rank = x->shape.rank;
@@ -260,14 +260,14 @@ bool onnx_rule_POOL(struct onnx *o)
 bool onnx_rule_GLOBAL_POOL(struct onnx *o)
 {
     struct onnx_value *x = onnx_need(o, 0);
-    struct ll_held out[LL_MAX_OUTPUTS];
+    struct ll_imported out[LL_MAX_OUTPUTS];
     if (!x || x->shape.rank < 3 || x->shape.rank > 5)
         return x && onnx_refuse(o, "it pools images and signals");
     struct ll_shape shape = x->shape;
     for (unsigned i = 2; i < shape.rank; i++)
         shape.dim[i] = 1;
     const struct ll_attr attrs[2] = {{.key = LL_ATTR_AXIS, .count = 1}, {.key = LL_ATTR_AXES, .count = 2}};
-    const struct ll_held in = onnx_take(o, x, ONNX_IMAGE);
+    const struct ll_imported in = onnx_take(o, x, ONNX_IMAGE);
     const struct ll_import_op op = {
         .kind = o->row->kind, .in = &in, .in_count = 1, .attrs = attrs, .attr_count = 2};
     if (!onnx_emit(o, &op, out))
@@ -309,9 +309,9 @@ bool onnx_rule_RESIZE(struct onnx *o)
     bool image = x->shape.rank == 4 || x->shape.rank == 3;
     bool nearest = !onnx_attr_has(o, "mode") || onnx_attr_is(o, "mode", "nearest");
     enum onnx_layout layout = image ? ONNX_IMAGE : ONNX_PLAIN;
-    const struct ll_held in = onnx_take(o, x, layout);
+    const struct ll_imported in = onnx_take(o, x, layout);
     const struct ll_shape given = onnx_lay_out(&shape, layout);
-    struct ll_held out;
+    struct ll_imported out;
     if (!onnx_emit_simple(o, nearest ? LL_OP_RESIZE_NEAREST : LL_OP_RESIZE_LINEAR, &in, 1, &given, &out))
         return false;
     onnx_put(o, 0, out, layout, &shape);
@@ -321,7 +321,7 @@ bool onnx_rule_RESIZE(struct onnx *o)
 /* Norms. */
 
 /* Inputs from `first` on are numbers for each channel, of images or of rows. */
-static bool take_channels(struct onnx *o, uint32_t first, uint32_t count, struct ll_held *in)
+static bool take_channels(struct onnx *o, uint32_t first, uint32_t count, struct ll_imported *in)
 {
     for (uint32_t i = first; i < first + count; i++) {
         struct onnx_value *value = onnx_need(o, i);
@@ -338,7 +338,7 @@ static bool take_channels(struct onnx *o, uint32_t first, uint32_t count, struct
 static bool normalise(struct onnx *o, struct onnx_value *x, uint32_t factors)
 {
     enum onnx_layout layout = x->shape.rank >= 3 && x->shape.rank <= 5 ? ONNX_IMAGE : ONNX_PLAIN;
-    struct ll_held in[5], out[LL_MAX_OUTPUTS];
+    struct ll_imported in[5], out[LL_MAX_OUTPUTS];
     const struct ll_shape shape = x->shape;
     in[0] = onnx_take(o, x, layout);
     if (!take_channels(o, 1, factors, in))
@@ -368,7 +368,7 @@ bool onnx_rule_GROUP_NORM(struct onnx *o)
 }
 
 /* Rows of all dimensions from the axis on. */
-static bool normalise_rows(struct onnx *o, enum ll_op_kind kind, struct ll_held x,
+static bool normalise_rows(struct onnx *o, enum ll_op_kind kind, struct ll_imported x,
                            const struct ll_shape *shape, unsigned axis, uint32_t first)
 {
     struct ll_shape rows = {.rank = 2, .dtype = shape->dtype, .dim = {1, 1}};
@@ -376,7 +376,7 @@ static bool normalise_rows(struct onnx *o, enum ll_op_kind kind, struct ll_held 
         rows.dim[i >= axis] = ll_mul(rows.dim[i >= axis], shape->dim[i]);
     if (axis + 1u == shape->rank)
         rows = *shape;
-    struct ll_held in[5], out[LL_MAX_OUTPUTS];
+    struct ll_imported in[5], out[LL_MAX_OUTPUTS];
     uint32_t factors = onnx_input(o, first + 1) && kind == LL_OP_LAYER_NORM ? 2 : 1;
     if (!take_channels(o, first, factors, in))
         return false;
@@ -404,9 +404,9 @@ bool onnx_rule_SKIP_NORM(struct onnx *o)
     struct onnx_value *x = onnx_need(o, 0), *skip = onnx_need(o, 1);
     if (!x || !skip || x->shape.rank == 0)
         return x && skip && onnx_refuse(o, "there is no row");
-    const struct ll_held in[2] = {onnx_take(o, x, ONNX_PLAIN), onnx_take(o, skip, ONNX_PLAIN)};
+    const struct ll_imported in[2] = {onnx_take(o, x, ONNX_PLAIN), onnx_take(o, skip, ONNX_PLAIN)};
     const struct ll_shape shape = x->shape;
-    struct ll_held sum;
+    struct ll_imported sum;
     if (!onnx_emit_simple(o, LL_OP_ADD, in, 2, NULL, &sum))
         return false;
     onnx_put(o, 3, sum, ONNX_PLAIN, &shape);
@@ -420,11 +420,11 @@ bool onnx_rule_LRN(struct onnx *o)
     if (!x || !spatial(o, x) || size < 1)
         return x && size < 1 && onnx_refuse(o, "its window has no size");
     const struct ll_attr attr = {.key = LL_ATTR_RADIUS, .count = (size - 1) / 2};
-    const struct ll_held in = onnx_take(o, x, ONNX_IMAGE);
+    const struct ll_imported in = onnx_take(o, x, ONNX_IMAGE);
     const struct ll_shape shape = x->shape;
     const struct ll_import_op op = {
         .kind = LL_OP_LRN, .in = &in, .in_count = 1, .attrs = &attr, .attr_count = 1};
-    struct ll_held out[LL_MAX_OUTPUTS];
+    struct ll_imported out[LL_MAX_OUTPUTS];
     if (!onnx_emit(o, &op, out))
         return false;
     onnx_put(o, 0, out[0], ONNX_IMAGE, &shape);

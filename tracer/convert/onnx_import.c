@@ -32,7 +32,7 @@ bool onnx_rule_OPAQUE(struct onnx *o)
 {
     const struct onnx_node *node = o->node;
     uint32_t room = node->input_count + 2 * node->output_count, count = 0;
-    struct ll_held *held = ll_alloc(&o->import->arena, (size_t)room + LL_MAX_OUTPUTS, sizeof *held);
+    struct ll_imported *held = ll_alloc(&o->import->arena, (size_t)room + LL_MAX_OUTPUTS, sizeof *held);
     struct ll_shape *given = ll_alloc(&o->import->arena, (size_t)node->output_count + 1, sizeof *given);
     if (!held || !given)
         return ll_import_no_memory(o->import);
@@ -54,7 +54,7 @@ bool onnx_rule_OPAQUE(struct onnx *o)
                                     .in_count = count,
                                     .given = given,
                                     .given_count = node->output_count};
-    struct ll_held *out = held + node->input_count;
+    struct ll_imported *out = held + node->input_count;
     if (node->output_count == 0 || !onnx_emit(o, &op, out))
         return node->output_count == 0;
     for (uint32_t i = 0; i < node->output_count; i++)
@@ -287,7 +287,8 @@ bool ll_import_ONNX(struct ll_import *import)
                      .file = {.arena = &import->arena, .diags = import->diags, .path = input->path},
                      .numbers_left = 1 << 22};
     if (import->input_count != 1)
-        return ll_complain(import->diags, (struct ll_place){0}, "a network is in one file");
+        return ll_complain(import->diags, (struct ll_place){0},
+                           "expected one file: a network is never spread over several");
     bool done = import_graph(&o, (struct ll_wire){input->bytes, input->bytes + input->size});
     onnx_file_release(&o.file);
     return done;

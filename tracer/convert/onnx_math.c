@@ -9,18 +9,18 @@ static enum onnx_layout layout_of(struct onnx *o, struct onnx_value *value)
 }
 
 /* One op on each element of a value. */
-static bool apply(struct onnx *o, enum ll_op_kind kind, struct onnx_value *x, struct ll_held *y,
+static bool apply(struct onnx *o, enum ll_op_kind kind, struct onnx_value *x, struct ll_imported *y,
                   enum onnx_layout *layout)
 {
     *layout = layout_of(o, x);
-    struct ll_held in = onnx_take(o, x, *layout);
+    struct ll_imported in = onnx_take(o, x, *layout);
     return onnx_emit_simple(o, kind, &in, 1, NULL, y);
 }
 
 bool onnx_rule_UNARY(struct onnx *o)
 {
     struct onnx_value *x = onnx_need(o, 0);
-    struct ll_held y;
+    struct ll_imported y;
     enum onnx_layout layout;
     if (!x || !apply(o, o->row->kind, x, &y, &layout))
         return false;
@@ -33,11 +33,11 @@ bool onnx_rule_UNARY(struct onnx *o)
 bool onnx_rule_MISH(struct onnx *o)
 {
     struct onnx_value *x = onnx_need(o, 0);
-    struct ll_held y;
+    struct ll_imported y;
     enum onnx_layout layout;
     if (!x || !apply(o, LL_OP_SOFTPLUS, x, &y, &layout) || !onnx_emit_simple(o, LL_OP_TANH, &y, 1, NULL, &y))
         return false;
-    const struct ll_held pair[2] = {onnx_take(o, x, layout), y};
+    const struct ll_imported pair[2] = {onnx_take(o, x, layout), y};
     const struct ll_shape shape = x->shape;
     if (!onnx_emit_simple(o, LL_OP_MUL, pair, 2, NULL, &y))
         return false;
@@ -46,8 +46,8 @@ bool onnx_rule_MISH(struct onnx *o)
 }
 
 /* A value as one of two that are joined: dimensions of 1 in front until it has `rank`, then laid out. */
-static struct ll_held take_padded(struct onnx *o, struct onnx_value *value, unsigned rank,
-                                  enum onnx_layout layout)
+static struct ll_imported take_padded(struct onnx *o, struct onnx_value *value, unsigned rank,
+                                      enum onnx_layout layout)
 {
     if (layout == ONNX_PLAIN || value->shape.rank == rank || value->shape.rank == 0)
         return onnx_take(o, value, value->shape.rank == 0 ? ONNX_PLAIN : layout);
@@ -79,13 +79,13 @@ static bool join(struct onnx *o, struct onnx_value *const *values, uint32_t coun
 }
 
 /* Both of the same type: the second as the first. */
-static bool alike(struct onnx *o, const struct ll_held *first, struct ll_held *second)
+static bool alike(struct onnx *o, const struct ll_imported *first, struct ll_imported *second)
 {
     if (first->shape.dtype == second->shape.dtype)
         return true;
     struct ll_shape shape = second->shape;
     shape.dtype = first->shape.dtype;
-    const struct ll_held in = *second;
+    const struct ll_imported in = *second;
     return onnx_emit_simple(o, LL_OP_CAST, &in, 1, &shape, second);
 }
 
@@ -96,7 +96,7 @@ bool onnx_rule_BINARY(struct onnx *o)
     enum onnx_layout layout;
     if (!values[0] || !values[1] || !join(o, values, 2, &shape, &layout))
         return false;
-    struct ll_held in[2], out;
+    struct ll_imported in[2], out;
     for (unsigned i = 0; i < 2; i++)
         in[i] = take_padded(o, values[i], shape.rank, layout);
     if (!alike(o, &in[0], &in[1]) || !onnx_emit_simple(o, o->row->kind, in, 2, NULL, &out))
@@ -113,7 +113,7 @@ bool onnx_rule_PRELU(struct onnx *o)
     enum onnx_layout layout;
     if (!values[0] || !values[1] || !join(o, values, 2, &shape, &layout))
         return false;
-    struct ll_held in[2], out;
+    struct ll_imported in[2], out;
     for (unsigned i = 0; i < 2; i++)
         in[i] = take_padded(o, values[i], shape.rank, layout);
     if (!onnx_emit_simple(o, LL_OP_MUL, in, 2, NULL, &in[1]) ||
@@ -128,7 +128,7 @@ bool onnx_rule_BIAS_GELU(struct onnx *o)
     struct onnx_value *x = onnx_need(o, 0), *bias = onnx_need(o, 1);
     if (!x || !bias)
         return false;
-    struct ll_held in[2] = {onnx_take(o, x, ONNX_PLAIN), onnx_take(o, bias, ONNX_PLAIN)}, out;
+    struct ll_imported in[2] = {onnx_take(o, x, ONNX_PLAIN), onnx_take(o, bias, ONNX_PLAIN)}, out;
     const struct ll_shape shape = x->shape;
     if (!onnx_emit_simple(o, LL_OP_BIAS_ADD, in, 2, NULL, &out) ||
         !onnx_emit_simple(o, LL_OP_GELU, &out, 1, NULL, &out))
@@ -151,9 +151,9 @@ bool onnx_rule_MANY(struct onnx *o)
             return false;
     if (count == 0 || !join(o, values, count, &shape, &layout))
         return count == 0 ? onnx_refuse(o, "there is nothing to join") : false;
-    struct ll_held out = take_padded(o, values[0], shape.rank, layout);
+    struct ll_imported out = take_padded(o, values[0], shape.rank, layout);
     for (uint32_t i = 1; i < count; i++) {
-        struct ll_held in[2] = {out, take_padded(o, values[i], shape.rank, layout)};
+        struct ll_imported in[2] = {out, take_padded(o, values[i], shape.rank, layout)};
         if (!alike(o, &in[0], &in[1]) || !onnx_emit_simple(o, o->row->kind, in, 2, NULL, &out))
             return false;
     }
@@ -168,7 +168,7 @@ bool onnx_rule_WHERE(struct onnx *o)
     enum onnx_layout layout;
     if (!values[0] || !values[1] || !values[2] || !join(o, values, 3, &shape, &layout))
         return false;
-    struct ll_held in[3], out;
+    struct ll_imported in[3], out;
     for (unsigned i = 0; i < 3; i++)
         in[i] = take_padded(o, values[i], shape.rank, layout);
     if (!alike(o, &in[1], &in[2]) || !onnx_emit_simple(o, LL_OP_WHERE, in, 3, NULL, &out))
@@ -180,7 +180,7 @@ bool onnx_rule_WHERE(struct onnx *o)
 static bool convert(struct onnx *o, struct onnx_value *x, enum ll_op_kind kind, uint8_t dtype)
 {
     enum onnx_layout layout = layout_of(o, x);
-    struct ll_held in = onnx_take(o, x, layout), out;
+    struct ll_imported in = onnx_take(o, x, layout), out;
     struct ll_shape shape = in.shape;
     const struct ll_shape seen = x->shape;
     shape.dtype = dtype;
@@ -265,7 +265,7 @@ static struct ll_shape reduced(const struct ll_shape *shape, unsigned axes, bool
     return out;
 }
 
-static bool reduce(struct onnx *o, enum ll_op_kind kind, struct ll_held x, const struct ll_shape *shape)
+static bool reduce(struct onnx *o, enum ll_op_kind kind, struct ll_imported x, const struct ll_shape *shape)
 {
     unsigned axes;
     struct ll_shape sides;
@@ -273,7 +273,7 @@ static bool reduce(struct onnx *o, enum ll_op_kind kind, struct ll_held x, const
         return false;
     struct ll_shape out_shape = reduced(shape, axes, onnx_attr_integer(o, "keepdims", 1) != 0, &sides);
     const struct ll_attr attrs[2] = {{.key = LL_ATTR_AXIS, .count = 1}, {.key = LL_ATTR_AXES, .count = 1}};
-    struct ll_held in = onnx_view(o, x, &sides), out[LL_MAX_OUTPUTS];
+    struct ll_imported in = onnx_view(o, x, &sides), out[LL_MAX_OUTPUTS];
     const struct ll_import_op op = {.kind = kind, .in = &in, .in_count = 1, .attrs = attrs, .attr_count = 2};
     if (!onnx_emit(o, &op, out))
         return false;
@@ -294,7 +294,7 @@ bool onnx_rule_REDUCE(struct onnx *o)
 bool onnx_rule_REDUCE_OF(struct onnx *o)
 {
     struct onnx_value *x = onnx_need(o, 0);
-    struct ll_held y;
+    struct ll_imported y;
     enum onnx_layout layout;
     if (!x || !apply(o, o->row->kind, x, &y, &layout))
         return false;
@@ -318,7 +318,7 @@ bool onnx_rule_ARG_MAX(struct onnx *o)
         return false;
     struct ll_shape sides,
         out_shape = reduced(&x->shape, 1u << axis, onnx_attr_integer(o, "keepdims", 1) != 0, &sides);
-    struct ll_held in = onnx_view(o, onnx_take(o, x, layout_of(o, x)), &sides), out;
+    struct ll_imported in = onnx_view(o, onnx_take(o, x, layout_of(o, x)), &sides), out;
     if (!onnx_emit_simple(o, LL_OP_ARGMAX, &in, 1, NULL, &out))
         return false;
     struct ll_shape wide = out.shape;
@@ -352,7 +352,7 @@ bool onnx_rule_SOFTMAX(struct onnx *o)
     if (!x || !softmax_rows(o, &x->shape, &rows))
         return false;
     enum onnx_layout layout = layout_of(o, x);
-    struct ll_held in = onnx_take(o, x, layout), out;
+    struct ll_imported in = onnx_take(o, x, layout), out;
     const struct ll_shape shape = x->shape, laid_out = in.shape;
     if (in.shape.rank == 0 || in.shape.dim[in.shape.rank - 1] != rows.dim[1])
         in = onnx_view(o, in, &rows);
@@ -376,10 +376,10 @@ bool onnx_rule_TOP_K(struct onnx *o)
     struct ll_shape shape = x->shape;
     shape.dim[axis] = (uint64_t)k;
     const struct ll_attr attr = {.key = LL_ATTR_SIZE, .count = k};
-    const struct ll_held in = onnx_view(o, onnx_take(o, x, ONNX_PLAIN), &sides);
+    const struct ll_imported in = onnx_view(o, onnx_take(o, x, ONNX_PLAIN), &sides);
     const struct ll_import_op op = {
         .kind = LL_OP_TOP_K, .in = &in, .in_count = 1, .attrs = &attr, .attr_count = 1};
-    struct ll_held out[LL_MAX_OUTPUTS], places;
+    struct ll_imported out[LL_MAX_OUTPUTS], places;
     if (!onnx_emit(o, &op, out))
         return false;
     struct ll_shape wide = out[1].shape;

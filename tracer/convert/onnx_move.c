@@ -16,10 +16,10 @@ static bool moves(const struct ll_shape *shape, const int64_t *from)
 }
 
 /* Dimension i comes from dimension from[i]. */
-static bool transpose(struct onnx *o, struct ll_held in, const int64_t *from, struct ll_held *out)
+static bool transpose(struct onnx *o, struct ll_imported in, const int64_t *from, struct ll_imported *out)
 {
     struct ll_attr permutation = {.key = LL_ATTR_PERMUTATION};
-    struct ll_held outs[LL_MAX_OUTPUTS];
+    struct ll_imported outs[LL_MAX_OUTPUTS];
     for (unsigned i = 0; i < in.shape.rank; i++)
         permutation.count = 10 * permutation.count + from[i];
     const struct ll_import_op op = {
@@ -50,7 +50,7 @@ bool onnx_rule_TRANSPOSE(struct onnx *o)
         return onnx_refuse(o, "the permutation must name each dimension once");
     if (o->folding || !moves(&x->shape, from))
         return onnx_put_reshaped(o, x, &shape);
-    struct ll_held out;
+    struct ll_imported out;
     if (!transpose(o, onnx_take(o, x, ONNX_PLAIN), from, &out))
         return false;
     onnx_put(o, 0, out, ONNX_PLAIN, &shape);
@@ -79,8 +79,8 @@ bool onnx_rule_CONCAT(struct onnx *o)
     if (!first || !onnx_axis(o, onnx_attr_integer(o, "axis", 1), first->shape.rank, &axis))
         return false;
     enum onnx_layout layout = cutting_layout(o, first);
-    struct ll_held *in = ll_alloc(&o->import->arena, (size_t)count + LL_MAX_OUTPUTS, sizeof *in),
-                   *out = in + count;
+    struct ll_imported *in = ll_alloc(&o->import->arena, (size_t)count + LL_MAX_OUTPUTS, sizeof *in),
+                       *out = in + count;
     struct ll_shape shape = first->shape;
     shape.dim[axis] = 0;
     if (!in)
@@ -102,15 +102,15 @@ bool onnx_rule_CONCAT(struct onnx *o)
 }
 
 /* `size` of the elements along an axis, from `begin` on. */
-static bool cut(struct onnx *o, struct ll_held in, int64_t axis, uint64_t begin, uint64_t size,
-                struct ll_held *out)
+static bool cut(struct onnx *o, struct ll_imported in, int64_t axis, uint64_t begin, uint64_t size,
+                struct ll_imported *out)
 {
     const struct ll_attr attrs[3] = {{.key = LL_ATTR_AXIS, .count = axis},
                                      {.key = LL_ATTR_BEGIN, .count = (int64_t)begin},
                                      {.key = LL_ATTR_SIZE, .count = (int64_t)size}};
     const struct ll_import_op op = {
         .kind = LL_OP_SLICE, .in = &in, .in_count = 1, .attrs = attrs, .attr_count = 3};
-    struct ll_held outs[LL_MAX_OUTPUTS];
+    struct ll_imported outs[LL_MAX_OUTPUTS];
     if (!onnx_emit(o, &op, outs))
         return false;
     *out = outs[0];
@@ -145,10 +145,10 @@ bool onnx_rule_SPLIT(struct onnx *o)
         return false;
     enum onnx_layout layout = cutting_layout(o, given);
     const struct onnx_value x = *given;
-    const struct ll_held in = onnx_take(o, given, layout);
+    const struct ll_imported in = onnx_take(o, given, layout);
     uint64_t begin = 0;
     for (uint32_t i = 0; i < parts; i++) {
-        struct ll_held out;
+        struct ll_imported out;
         struct ll_shape shape = x.shape;
         shape.dim[axis] = (uint64_t)sizes[i];
         if (!cut(o, in, axis_in(layout, axis, shape.rank), begin, shape.dim[axis], &out))
@@ -223,7 +223,7 @@ bool onnx_rule_SLICE(struct onnx *o)
     if (!x || !onnx_read_cuts(o, &x->shape, &cuts))
         return false;
     enum onnx_layout layout = cutting_layout(o, x);
-    struct ll_held held = onnx_take(o, x, layout);
+    struct ll_imported held = onnx_take(o, x, layout);
     struct ll_shape shape = x->shape;
     bool cut_anything = false;
     for (unsigned i = 0; i < shape.rank; i++) {
@@ -250,9 +250,9 @@ static bool pick(struct onnx *o, struct onnx_value *table, uint64_t rows, struct
     const struct ll_shape seen = {
         .rank = 2, .dtype = table->shape.dtype, .dim = {rows, rows ? elements / rows : 0}};
     const struct ll_shape list = {.rank = 1, .dtype = indices->shape.dtype, .dim = {picked}};
-    struct ll_held in[2] = {onnx_view(o, onnx_take(o, table, ONNX_PLAIN), &seen),
-                            onnx_take(o, indices, ONNX_PLAIN)},
-                   out;
+    struct ll_imported in[2] = {onnx_view(o, onnx_take(o, table, ONNX_PLAIN), &seen),
+                                onnx_take(o, indices, ONNX_PLAIN)},
+                       out;
     if (ll_elements(&in[1].shape) == picked)
         in[1] = onnx_view(o, in[1], &list);
     else if (!cut(o, onnx_view(o, in[1], &(struct ll_shape){.rank = 1, .dim = {ll_elements(&in[1].shape)}}),
@@ -279,7 +279,7 @@ bool onnx_rule_GATHER(struct onnx *o)
         else
             for (unsigned k = 0; k < indices->shape.rank; k++)
                 shape.dim[shape.rank++] = indices->shape.dim[k];
-    struct ll_held out;
+    struct ll_imported out;
     if (ll_elements(&indices->shape) != 1 || x->constant)
         return pick(o, x, x->shape.dim[axis], indices, ll_elements(&indices->shape), &shape);
     const double *number = onnx_numbers(o, indices); /* one of many is a slice */
@@ -329,10 +329,10 @@ bool onnx_rule_SCATTER(struct onnx *o)
     struct onnx_value *x = onnx_need(o, 0), *indices = onnx_need(o, 1), *updates = onnx_need(o, 2);
     if (!x || !indices || !updates)
         return false;
-    const struct ll_held in[3] = {onnx_take(o, x, ONNX_PLAIN), onnx_take(o, indices, ONNX_PLAIN),
-                                  onnx_take(o, updates, ONNX_PLAIN)};
+    const struct ll_imported in[3] = {onnx_take(o, x, ONNX_PLAIN), onnx_take(o, indices, ONNX_PLAIN),
+                                      onnx_take(o, updates, ONNX_PLAIN)};
     const struct ll_shape shape = x->shape;
-    struct ll_held out;
+    struct ll_imported out;
     if (!onnx_emit_simple(o, LL_OP_SCATTER, in, 3, &shape, &out))
         return false;
     onnx_put(o, 0, out, ONNX_PLAIN, &shape);
@@ -342,8 +342,8 @@ bool onnx_rule_SCATTER(struct onnx *o)
 /* Repeats input 0 until it has this shape. */
 static bool repeat(struct onnx *o, struct onnx_value *x, const struct ll_shape *shape)
 {
-    const struct ll_held in = onnx_take(o, x, ONNX_PLAIN);
-    struct ll_held out;
+    const struct ll_imported in = onnx_take(o, x, ONNX_PLAIN);
+    struct ll_imported out;
     if (ll_elements(shape) == ll_elements(&x->shape))
         return onnx_put_reshaped(o, x, shape);
     if (!onnx_emit_simple(o, LL_OP_EXPAND, &in, 1, shape, &out))
@@ -392,7 +392,7 @@ bool onnx_rule_PAD(struct onnx *o)
     if (count != 2 * (uint64_t)rank)
         return onnx_refuse(o, "there must be two paddings for each dimension");
     enum onnx_layout layout = cutting_layout(o, x);
-    struct ll_held held = onnx_take(o, x, layout), outs[LL_MAX_OUTPUTS];
+    struct ll_imported held = onnx_take(o, x, layout), outs[LL_MAX_OUTPUTS];
     struct ll_shape shape = x->shape;
     for (unsigned i = 0; i < rank; i++) {
         if (pads[i] == 0 && pads[i + rank] == 0)
@@ -417,7 +417,7 @@ static bool exchange_blocks(struct onnx *o, const struct ll_shape *apart, const 
                             const struct ll_shape *shape)
 {
     struct onnx_value *x = onnx_need(o, 0);
-    struct ll_held out;
+    struct ll_imported out;
     if (ll_elements(apart) != ll_elements(&x->shape) || ll_elements(shape) != ll_elements(&x->shape))
         return onnx_refuse(o, "the image does not consist of whole blocks");
     if (!transpose(o, onnx_view(o, onnx_take(o, x, ONNX_PLAIN), apart), from, &out))

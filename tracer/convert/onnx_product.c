@@ -12,20 +12,20 @@ static struct ll_shape stack(uint64_t batch, uint64_t rows, uint64_t columns, ui
     return (struct ll_shape){.rank = 3, .dtype = dtype, .dim = {batch, rows, columns}};
 }
 
-bool onnx_product(struct onnx *o, struct ll_held a, struct ll_held b, const struct ll_gemm *gemm,
-                  bool transposed, struct ll_held *out)
+bool onnx_product(struct onnx *o, struct ll_imported a, struct ll_imported b, const struct ll_gemm *gemm,
+                  bool transposed, struct ll_imported *out)
 {
     const struct ll_shape left = stack(gemm->batch, gemm->m, gemm->k, a.shape.dtype);
     const struct ll_shape right = transposed ? stack(gemm->batch, gemm->n, gemm->k, b.shape.dtype)
                                              : stack(gemm->batch, gemm->k, gemm->n, b.shape.dtype);
     const struct ll_attr attr = {.key = LL_ATTR_TRANSPOSE_B, .count = 1};
-    const struct ll_held in[2] = {onnx_view(o, a, &left), onnx_view(o, b, &right)};
+    const struct ll_imported in[2] = {onnx_view(o, a, &left), onnx_view(o, b, &right)};
     const struct ll_import_op op = {.kind = gemm->batch == 1 ? LL_OP_MATMUL : LL_OP_BATCH_MATMUL,
                                     .in = in,
                                     .in_count = 2,
                                     .attrs = &attr,
                                     .attr_count = transposed};
-    struct ll_held outs[LL_MAX_OUTPUTS];
+    struct ll_imported outs[LL_MAX_OUTPUTS];
     if (!onnx_emit(o, &op, outs))
         return false;
     *out = outs[0];
@@ -33,12 +33,12 @@ bool onnx_product(struct onnx *o, struct ll_held a, struct ll_held b, const stru
 }
 
 /* C has to be added to the product, as a bias where it is a row. */
-static bool add_to_product(struct onnx *o, struct ll_held *y)
+static bool add_to_product(struct onnx *o, struct ll_imported *y)
 {
     struct onnx_value *c = onnx_input(o, 2);
     if (!c)
         return true;
-    struct ll_held in[2] = {*y, onnx_take(o, c, ONNX_PLAIN)};
+    struct ll_imported in[2] = {*y, onnx_take(o, c, ONNX_PLAIN)};
     const struct ll_shape row = {.rank = 1, .dtype = c->shape.dtype, .dim = {y->shape.dim[1]}};
     bool bias = c->shape.rank > 0 && ll_elements(&c->shape) == row.dim[0] &&
                 c->shape.dim[c->shape.rank - 1] == row.dim[0];
@@ -52,14 +52,14 @@ bool onnx_rule_GEMM(struct onnx *o)
     struct onnx_value *a = onnx_need(o, 0), *b = onnx_need(o, 1);
     struct ll_attr attrs[2];
     uint32_t count = 0;
-    struct ll_held out[LL_MAX_OUTPUTS];
+    struct ll_imported out[LL_MAX_OUTPUTS];
     if (!a || !b)
         return false;
     if (onnx_attr_integer(o, "transA", 0) != 0)
         attrs[count++] = (struct ll_attr){.key = LL_ATTR_TRANSPOSE_A, .count = 1};
     if (onnx_attr_integer(o, "transB", 0) != 0)
         attrs[count++] = (struct ll_attr){.key = LL_ATTR_TRANSPOSE_B, .count = 1};
-    const struct ll_held in[2] = {onnx_take(o, a, ONNX_PLAIN), onnx_take(o, b, ONNX_PLAIN)};
+    const struct ll_imported in[2] = {onnx_take(o, a, ONNX_PLAIN), onnx_take(o, b, ONNX_PLAIN)};
     const struct ll_import_op op = {
         .kind = LL_OP_MATMUL, .in = in, .in_count = 2, .attrs = attrs, .attr_count = count};
     if (!onnx_emit(o, &op, out) || !add_to_product(o, &out[0]))
@@ -109,27 +109,27 @@ static bool matmul_shape(struct onnx *o, const struct ll_shape *a, const struct 
 
 /* One side, repeated until it has a matrix for each of the result. */
 static bool take_stack(struct onnx *o, struct onnx_value *value, const struct ll_shape *shape,
-                       const struct ll_shape *out, struct ll_held *held)
+                       const struct ll_shape *out, struct ll_imported *held)
 {
     *held = onnx_view(o, onnx_take(o, value, ONNX_PLAIN), shape);
     struct ll_shape full = *out;
     full.dtype = shape->dtype;
     full.dim[full.rank - 2u] = shape->dim[shape->rank - 2u];
     full.dim[full.rank - 1u] = shape->dim[shape->rank - 1u];
-    const struct ll_held in = *held;
+    const struct ll_imported in = *held;
     return ll_elements(&full) == ll_elements(shape) || onnx_emit_simple(o, LL_OP_EXPAND, &in, 1, &full, held);
 }
 
 /* Where the right side is one matrix for all, the rows of all left matrices are one matrix. */
 static bool multiply(struct onnx *o, struct onnx_value *a, struct onnx_value *b,
-                     const struct ll_shape sides[2], const struct ll_shape *shape, struct ll_held *y)
+                     const struct ll_shape sides[2], const struct ll_shape *shape, struct ll_imported *y)
 {
     const struct ll_shape *left = &sides[0], *right = &sides[1];
     struct ll_gemm gemm = {.batch = stacked(shape),
                            .m = shape->dim[shape->rank - 2u],
                            .n = shape->dim[shape->rank - 1u],
                            .k = left->dim[left->rank - 1u]};
-    struct ll_held held[2];
+    struct ll_imported held[2];
     bool one = stacked(right) == 1 && stacked(left) == gemm.batch;
     if (one) {
         gemm.m = ll_mul(gemm.m, gemm.batch);
@@ -146,7 +146,7 @@ bool onnx_rule_MATMUL(struct onnx *o)
 {
     struct onnx_value *a = onnx_need(o, 0), *b = onnx_need(o, 1);
     struct ll_shape shape;
-    struct ll_held y;
+    struct ll_imported y;
     if (!a || !b)
         return false;
     struct ll_shape sides[2] = {as_matrix(&a->shape, true), as_matrix(&b->shape, false)};
@@ -244,7 +244,7 @@ bool onnx_rule_EINSUM(struct onnx *o)
         uint64_t size = extent(terms.letters[0], *at, &a->shape);
         shape.dim[shape.rank++] = size ? size : extent(terms.letters[1], *at, &b->shape);
     }
-    struct ll_held y;
+    struct ll_imported y;
     if (!onnx_product(o, onnx_take(o, a, ONNX_PLAIN), onnx_take(o, b, ONNX_PLAIN), &gemm, false, &y))
         return false;
     if (ll_elements(&shape) != ll_elements(&y.shape))

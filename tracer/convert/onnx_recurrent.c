@@ -40,9 +40,9 @@ static bool check(struct onnx *o, struct recurrent *n)
 
 /* The part of a stack that belongs to one direction, in these dimensions. */
 static bool part(struct onnx *o, struct onnx_value *value, const struct recurrent *n, uint64_t direction,
-                 const struct ll_shape *shape, struct ll_held *out)
+                 const struct ll_shape *shape, struct ll_imported *out)
 {
-    struct ll_held held = onnx_take(o, value, ONNX_PLAIN), outs[LL_MAX_OUTPUTS];
+    struct ll_imported held = onnx_take(o, value, ONNX_PLAIN), outs[LL_MAX_OUTPUTS];
     if (n->directions == 1) {
         *out = onnx_view(o, held, shape);
         return true;
@@ -63,21 +63,21 @@ static bool part(struct onnx *o, struct onnx_value *value, const struct recurren
 }
 
 /* x W + b for all steps: [steps, batch, gates hidden]. Of the bias's two halves libraries make one. */
-static bool project(struct onnx *o, const struct recurrent *n, uint64_t direction, struct ll_held *out)
+static bool project(struct onnx *o, const struct recurrent *n, uint64_t direction, struct ll_imported *out)
 {
     uint64_t all = ll_mul(n->gates, n->hidden);
     const struct ll_gemm gemm = {1, ll_mul(n->steps, n->batch), all, n->in};
     const struct ll_shape matrix = {.rank = 2, .dtype = n->w->shape.dtype, .dim = {all, n->in}};
     const struct ll_shape steps = {.rank = 3, .dtype = n->x->shape.dtype, .dim = {n->steps, n->batch, all}};
     const struct ll_shape both = {.rank = 2, .dtype = n->x->shape.dtype, .dim = {2, all}};
-    struct ll_held in[2], halves;
+    struct ll_imported in[2], halves;
     if (!part(o, n->w, n, direction, &matrix, &in[1]) ||
         !onnx_product(o, onnx_take(o, n->x, ONNX_PLAIN), in[1], &gemm, true, out))
         return false;
     if (n->bias) {
         const struct ll_attr attrs[2] = {{.key = LL_ATTR_AXIS, .count = 0},
                                          {.key = LL_ATTR_AXES, .count = 1}};
-        struct ll_held sum[LL_MAX_OUTPUTS];
+        struct ll_imported sum[LL_MAX_OUTPUTS];
         if (!part(o, n->bias, n, direction, &both, &halves))
             return false;
         const struct ll_import_op op = {
@@ -94,7 +94,7 @@ static bool project(struct onnx *o, const struct recurrent *n, uint64_t directio
 }
 
 /* All steps of one direction: what comes out of each, and the states at the end. */
-static bool run(struct onnx *o, const struct recurrent *n, uint64_t direction, struct ll_held out[3])
+static bool run(struct onnx *o, const struct recurrent *n, uint64_t direction, struct ll_imported out[3])
 {
     uint8_t dtype = n->x->shape.dtype;
     uint32_t states = n->gates == 4 ? 2 : 1, count = 2;
@@ -103,7 +103,7 @@ static bool run(struct onnx *o, const struct recurrent *n, uint64_t direction, s
     const struct ll_shape state = {.rank = 2, .dtype = dtype, .dim = {n->batch, n->hidden}};
     const struct ll_shape given[3] = {
         {.rank = 3, .dtype = dtype, .dim = {n->steps, n->batch, n->hidden}}, state, state};
-    struct ll_held in[4], outs[LL_MAX_OUTPUTS];
+    struct ll_imported in[4], outs[LL_MAX_OUTPUTS];
     if (!project(o, n, direction, &in[0]) || !part(o, n->r, n, direction, &weights, &in[1]))
         return false;
     for (uint32_t i = 0; i < states; i++)
@@ -122,13 +122,13 @@ static bool run(struct onnx *o, const struct recurrent *n, uint64_t direction, s
 }
 
 /* Both directions' results side by side. */
-static bool join(struct onnx *o, const struct recurrent *n, const struct ll_held parts[2],
-                 struct ll_held *out)
+static bool join(struct onnx *o, const struct recurrent *n, const struct ll_imported parts[2],
+                 struct ll_imported *out)
 {
     const struct ll_attr attr = {.key = LL_ATTR_AXIS, .count = 0};
     const struct ll_import_op op = {
         .kind = LL_OP_CONCAT, .in = parts, .in_count = 2, .attrs = &attr, .attr_count = 1};
-    struct ll_held outs[LL_MAX_OUTPUTS];
+    struct ll_imported outs[LL_MAX_OUTPUTS];
     *out = parts[0];
     if (n->directions == 1)
         return true;
@@ -145,7 +145,7 @@ bool onnx_rule_RECURRENT(struct onnx *o)
                           .r = onnx_need(o, 2),
                           .bias = onnx_input(o, 3),
                           .state = {onnx_input(o, 5), onnx_input(o, 6)}};
-    struct ll_held all[3][2] = {{{0}}}, one[3], out;
+    struct ll_imported all[3][2] = {{{0}}}, one[3], out;
     if (!n.x || !n.w || !n.r || !check(o, &n))
         return false;
     for (uint64_t direction = 0; direction < n.directions; direction++) {

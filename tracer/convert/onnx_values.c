@@ -151,7 +151,7 @@ struct ll_shape onnx_lay_out(const struct ll_shape *shape, enum onnx_layout layo
     return layout == ONNX_FILTER ? filter_of(shape) : *shape;
 }
 
-bool onnx_emit(struct onnx *o, const struct ll_import_op *op, struct ll_held *out)
+bool onnx_emit(struct onnx *o, const struct ll_import_op *op, struct ll_imported *out)
 {
     struct ll_import_op whole = *op;
     whole.scope = o->node->name[0] == '/' ? o->node->name + 1 : o->node->name;
@@ -160,10 +160,10 @@ bool onnx_emit(struct onnx *o, const struct ll_import_op *op, struct ll_held *ou
     return trouble ? onnx_refuse(o, "%s", trouble) : true;
 }
 
-bool onnx_emit_simple(struct onnx *o, enum ll_op_kind kind, const struct ll_held *in, uint32_t in_count,
-                      const struct ll_shape *given, struct ll_held *out)
+bool onnx_emit_simple(struct onnx *o, enum ll_op_kind kind, const struct ll_imported *in, uint32_t in_count,
+                      const struct ll_shape *given, struct ll_imported *out)
 {
-    struct ll_held outs[LL_MAX_OUTPUTS];
+    struct ll_imported outs[LL_MAX_OUTPUTS];
     const struct ll_import_op op = {
         .kind = kind, .in = in, .in_count = in_count, .given = given, .given_count = given ? 1 : 0};
     if (!onnx_emit(o, &op, outs))
@@ -178,10 +178,10 @@ static bool same_shape(const struct ll_shape *a, const struct ll_shape *b)
 }
 
 /* Where dimensions stay, what they mean stays. */
-struct ll_held onnx_view(struct onnx *o, struct ll_held held, const struct ll_shape *shape)
+struct ll_imported onnx_view(struct onnx *o, struct ll_imported held, const struct ll_shape *shape)
 {
     struct ll_shape seen = *shape;
-    struct ll_held out = {LL_NONE, seen};
+    struct ll_imported out = {LL_NONE, seen};
     seen.dtype = held.shape.dtype;
     if (same_shape(&held.shape, &seen))
         return held;
@@ -200,10 +200,10 @@ static const char *name_of(const struct onnx *o, uint32_t id)
 }
 
 /* A constant or an input comes into the trace in the layout in which it is first asked for. */
-static struct ll_held bring(struct onnx *o, const struct onnx_value *value, const struct ll_shape *shape)
+static struct ll_imported bring(struct onnx *o, const struct onnx_value *value, const struct ll_shape *shape)
 {
     const char *name = name_of(o, (uint32_t)(value - o->values));
-    struct ll_held out = {LL_NONE, *shape};
+    struct ll_imported out = {LL_NONE, *shape};
     if (o->folding)
         return out;
     if (value->constant)
@@ -230,14 +230,14 @@ static enum onnx_layout present(const struct onnx_value *value)
     return (enum onnx_layout)layout;
 }
 
-struct ll_held onnx_take(struct onnx *o, struct onnx_value *value, enum onnx_layout layout)
+struct ll_imported onnx_take(struct onnx *o, struct onnx_value *value, enum onnx_layout layout)
 {
     struct ll_shape shape = onnx_lay_out(&value->shape, layout);
     struct onnx_value *base = &o->values[value->base];
     if (value->has[layout])
         return value->held[layout];
     if (o->folding)
-        return (struct ll_held){LL_NONE, shape};
+        return (struct ll_imported){LL_NONE, shape};
     enum onnx_layout there = present(value), base_there = present(base);
     if (there != ONNX_LAYOUTS)
         value->held[layout] = onnx_view(o, value->held[there], &shape);
@@ -272,7 +272,7 @@ static enum ll_memory_class constant_memory(struct onnx *o)
     return LL_WORKSPACE;
 }
 
-void onnx_put(struct onnx *o, uint32_t i, struct ll_held held, enum onnx_layout layout,
+void onnx_put(struct onnx *o, uint32_t i, struct ll_imported held, enum onnx_layout layout,
               const struct ll_shape *shape)
 {
     struct onnx_value *value = output(o, i);

@@ -14,8 +14,8 @@
 /* A row of a topology. A GEMM of m, n, k is a convolution of an m x k image by n filters of 1 x k. */
 struct ll_scalesim_layer {
     const char *name;
-    uint64_t
-        copies; /* rows of the report that it stands for: the channels of a depthwise (DP) layer, else 1 */
+    /* Rows of the report that it stands for: the channels of a depthwise (DP) layer, else 1. */
+    uint64_t copies;
     uint64_t in_h, in_w, filter_h, filter_w, channels, filters, stride_h, stride_w;
     uint64_t line; /* of the topology, 0 when it comes from elsewhere */
 };

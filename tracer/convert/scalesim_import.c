@@ -31,8 +31,8 @@ static const char *record_product(struct ll_series *series, enum ll_dtype dtype,
                                   const struct ll_scalesim_layer *layer)
 {
     const uint64_t a[] = {layer->in_h, layer->in_w}, b[] = {layer->filter_w, layer->filters};
-    const struct ll_held in[] = {ll_series_tensor(series, LL_INPUT, dtype, 2, a),
-                                 ll_series_tensor(series, LL_WEIGHT, dtype, 2, b)};
+    const struct ll_imported in[] = {ll_series_tensor(series, LL_INPUT, dtype, 2, a),
+                                     ll_series_tensor(series, LL_WEIGHT, dtype, 2, b)};
     return ll_series_record(series, &(struct ll_import_op){.kind = LL_OP_MATMUL, .in = in, .in_count = 2},
                             NULL);
 }
@@ -47,8 +47,8 @@ static const char *record_conv(struct ll_series *series, enum ll_dtype dtype,
     const struct ll_attr attrs[] = {{.key = LL_ATTR_STRIDE_H, .count = (int64_t)layer->stride_h},
                                     {.key = LL_ATTR_STRIDE_W, .count = (int64_t)layer->stride_w},
                                     {.key = LL_ATTR_GROUPS, .count = (int64_t)layer->copies}};
-    const struct ll_held in[] = {ll_series_tensor(series, LL_INPUT, dtype, 4, image),
-                                 ll_series_tensor(series, LL_WEIGHT, dtype, 4, filter)};
+    const struct ll_imported in[] = {ll_series_tensor(series, LL_INPUT, dtype, 4, image),
+                                     ll_series_tensor(series, LL_WEIGHT, dtype, 4, filter)};
     return ll_series_record(
         series,
         &(struct ll_import_op){

@@ -211,7 +211,7 @@ const struct ll_scalesim_layer *ll_scalesim_read_topology(const char *text, size
     reading->csv =
         (struct ll_csv){.file = name, .at = text, .end = text + length, .arena = arena, .diags = diags};
     if (length && memchr(text, '\0', length)) {
-        ll_complain(diags, (struct ll_place){.file = name}, "this is no text: it holds bytes of value zero");
+        ll_complain(diags, (struct ll_place){.file = name}, "this is not text: it holds bytes of value zero");
         return NULL;
     }
     read_rows(reading);

@@ -33,12 +33,12 @@ static bool place_ops(const struct ll_trace *trace, struct ll_map *threads, stru
     return true;
 }
 
-const struct ll_schedule *ll_schedule_recorded(const struct ll_trace *trace, struct ll_arena *arena,
-                                               bool *timed)
+const struct ll_op_schedule *ll_schedule_recorded(const struct ll_trace *trace, struct ll_arena *arena,
+                                                  bool *timed)
 {
     static const char *const levels[] = {"memory"};
     struct ll_map threads = {0};
-    struct ll_schedule *schedule = ll_alloc(arena, 1, sizeof *schedule);
+    struct ll_op_schedule *schedule = ll_alloc(arena, 1, sizeof *schedule);
     struct ll_scheduled *ops = ll_alloc(arena, trace->op_count, sizeof *ops);
     double *bytes = ll_alloc(arena, trace->op_count, sizeof *bytes);
     *timed = false;
@@ -48,12 +48,12 @@ const struct ll_schedule *ll_schedule_recorded(const struct ll_trace *trace, str
     ll_map_release(&threads);
     if (!tracks)
         return NULL;
-    *schedule = (struct ll_schedule){.tracks = tracks,
-                                     .track_count = track_count,
-                                     .op_count = (uint32_t)trace->op_count,
-                                     .ops = ops,
-                                     .level_count = 1,
-                                     .levels = levels,
-                                     .level_bytes = bytes};
+    *schedule = (struct ll_op_schedule){.tracks = tracks,
+                                        .track_count = track_count,
+                                        .op_count = (uint32_t)trace->op_count,
+                                        .ops = ops,
+                                        .level_count = 1,
+                                        .levels = levels,
+                                        .level_bytes = bytes};
     return schedule;
 }

@@ -12,7 +12,7 @@ struct ll_scheduled {
     const char *bound; /* what it is bound by; NULL: nobody knows */
 };
 
-struct ll_schedule {
+struct ll_op_schedule {
     const char *name;          /* of the machine; NULL: as recorded */
     const char *const *tracks; /* the names of what ops run on */
     uint32_t track_count;
@@ -25,7 +25,7 @@ struct ll_schedule {
 
 /* As recorded: a track for each thread, traffic as the ops' own bytes. NULL when memory ran out, or with
  * *timed false when nothing has a time. Lives in the arena. */
-const struct ll_schedule *ll_schedule_recorded(const struct ll_trace *trace, struct ll_arena *arena,
-                                               bool *timed);
+const struct ll_op_schedule *ll_schedule_recorded(const struct ll_trace *trace, struct ll_arena *arena,
+                                                  bool *timed);
 
 #endif

@@ -5,7 +5,7 @@
 
 #include <string.h>
 
-const char *ll_series_record(struct ll_series *series, const struct ll_import_op *op, struct ll_held *out)
+const char *ll_series_record(struct ll_series *series, const struct ll_import_op *op, struct ll_imported *out)
 {
     const uint32_t before = series->ops - 1;
     struct ll_import_op whole = *op;
@@ -25,8 +25,8 @@ const char *ll_series_record(struct ll_series *series, const struct ll_import_op
     return NULL;
 }
 
-struct ll_held ll_series_tensor(struct ll_series *series, enum ll_memory_class memory, enum ll_dtype dtype,
-                                unsigned rank, const uint64_t *dims)
+struct ll_imported ll_series_tensor(struct ll_series *series, enum ll_memory_class memory,
+                                    enum ll_dtype dtype, unsigned rank, const uint64_t *dims)
 {
     struct ll_shape shape = {.rank = (uint8_t)rank, .dtype = (uint8_t)dtype};
     for (unsigned i = 0; i < rank; i++)

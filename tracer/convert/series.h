@@ -16,11 +16,12 @@ struct ll_series {
 };
 
 /* Records an op, with the scope, phase and time of the series; `out` may be NULL. As ll_import_record. */
-const char *ll_series_record(struct ll_series *series, const struct ll_import_op *op, struct ll_held *out);
+const char *ll_series_record(struct ll_series *series, const struct ll_import_op *op,
+                             struct ll_imported *out);
 
 /* A tensor that no op made, of these dimensions. */
-struct ll_held ll_series_tensor(struct ll_series *series, enum ll_memory_class memory, enum ll_dtype dtype,
-                                unsigned rank, const uint64_t *dims);
+struct ll_imported ll_series_tensor(struct ll_series *series, enum ll_memory_class memory,
+                                    enum ll_dtype dtype, unsigned rank, const uint64_t *dims);
 
 /* The choice `dtype`, or otherwise. False after a complaint. */
 bool ll_series_dtype(struct ll_import *import, enum ll_dtype otherwise, enum ll_dtype *dtype);

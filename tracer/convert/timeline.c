@@ -1,9 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Timelines in Chrome's JSON, which chrome://tracing, Perfetto and TensorBoard open.
  *
- *   M   names of the process and of the tracks          X   an op, on the track it ran on
- *   s f a dependency: from one op's end to another's start, its category why   C   memory by class, and
- * bandwidths
+ *   M     names of the process and of the tracks
+ *   X     an op, on the track it ran on
+ *   s f   a dependency: from one op's end to another's start, its category says why
+ *   C     memory by class, and bandwidths
  *
  * Times are microseconds. -p flows=all|cross|none chooses which dependencies are shown: all of them, those
  * between tracks, or none. */
@@ -20,7 +21,7 @@ enum flows { FLOWS_ALL, FLOWS_CROSS, FLOWS_NONE };
 struct timeline {
     struct ll_export *export;
     const struct ll_trace *trace;
-    const struct ll_schedule *schedule;
+    const struct ll_op_schedule *schedule;
     const struct ll_deps *deps;
     uint64_t (*born)[LL_MEMORY_COUNT], (*dead)[LL_MEMORY_COUNT]; /* bytes, by op: with it, after it */
     uint64_t live[LL_MEMORY_COUNT];
@@ -175,7 +176,7 @@ static void write_bandwidth(struct timeline *t, const char *level, double time_s
 /* What is born is there from the op's start on, what dies until its end; so is an op's traffic. */
 static void write_counters(struct timeline *t, uint32_t op)
 {
-    const struct ll_schedule *schedule = t->schedule;
+    const struct ll_op_schedule *schedule = t->schedule;
     const struct ll_scheduled *at = placed(t, op);
     uint32_t place = op - schedule->first_op;
     bool born = false, dead = false;

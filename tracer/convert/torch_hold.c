@@ -23,7 +23,7 @@ const char *ll_image_shape(const struct ll_shape *shape, struct ll_shape *image)
     return NULL;
 }
 
-struct ll_slot *ll_slot_of(struct ll_aten *call, const struct ll_torch_tensor *tensor)
+struct ll_storage *ll_storage_of(struct ll_aten *call, const struct ll_torch_tensor *tensor)
 {
     struct ll_storages *storages = call->storages;
     bool is_new = false;
@@ -33,9 +33,9 @@ struct ll_slot *ll_slot_of(struct ll_aten *call, const struct ll_torch_tensor *t
         ll_import_no_memory(call->import);
         return NULL;
     }
-    struct ll_slot *slot = &storages->at[at];
+    struct ll_storage *slot = &storages->at[at];
     if (is_new)
-        *slot = (struct ll_slot){.brought = LL_INPUT, .memory = LL_INPUT};
+        *slot = (struct ll_storage){.brought = LL_INPUT, .memory = LL_INPUT};
     return slot;
 }
 
@@ -49,9 +49,9 @@ static const char *name_of(enum ll_memory_class memory)
     return memory == LL_INPUT ? "input" : ll_memory_name(memory);
 }
 
-struct ll_held ll_aten_see(struct ll_aten *call, struct ll_held held, const struct ll_shape *as)
+struct ll_imported ll_aten_see(struct ll_aten *call, struct ll_imported held, const struct ll_shape *as)
 {
-    struct ll_held seen = {LL_NONE, *as};
+    struct ll_imported seen = {LL_NONE, *as};
     if (same_look(&held.shape, as))
         return held;
     const struct ll_import_op view = {
@@ -68,13 +68,13 @@ struct ll_held ll_aten_see(struct ll_aten *call, struct ll_held held, const stru
     return seen;
 }
 
-struct ll_held ll_aten_hold(struct ll_aten *call, const struct ll_torch_tensor *tensor,
-                            const struct ll_shape *as)
+struct ll_imported ll_aten_hold(struct ll_aten *call, const struct ll_torch_tensor *tensor,
+                                const struct ll_shape *as)
 {
-    struct ll_slot *slot = ll_slot_of(call, tensor);
+    struct ll_storage *slot = ll_storage_of(call, tensor);
     const struct ll_shape *shape = as ? as : &tensor->shape;
     if (!slot)
-        return (struct ll_held){LL_NONE, *shape};
+        return (struct ll_imported){LL_NONE, *shape};
     if (!slot->live) {
         slot->held = ll_import_tensor(call->import, name_of(slot->brought), shape, slot->brought);
         slot->memory = slot->brought;
@@ -86,14 +86,14 @@ struct ll_held ll_aten_hold(struct ll_aten *call, const struct ll_torch_tensor *
     for (uint32_t i = 0; i < slot->seen_count && i < LL_SEEN_KEPT; i++)
         if (same_look(&slot->seen[i].shape, shape))
             return slot->seen[i];
-    struct ll_held seen = ll_aten_see(call, slot->held, shape);
+    struct ll_imported seen = ll_aten_see(call, slot->held, shape);
     slot->seen[slot->seen_count++ % LL_SEEN_KEPT] = seen;
     return seen;
 }
 
-void ll_aten_give(struct ll_aten *call, const struct ll_torch_tensor *tensor, struct ll_held held)
+void ll_aten_give(struct ll_aten *call, const struct ll_torch_tensor *tensor, struct ll_imported held)
 {
-    struct ll_slot *slot = tensor ? ll_slot_of(call, tensor) : NULL;
+    struct ll_storage *slot = tensor ? ll_storage_of(call, tensor) : NULL;
     if (!slot)
         return;
     slot->held = held;

@@ -211,7 +211,7 @@ static void note_classes(struct record *r, uint64_t i)
     bool decides = call.row->kind != LL_OP_SEEN_AS && call.row->kind != LL_OP_FILL;
     for (uint32_t a = 0; a < call.node->input_count; a++) {
         const struct ll_torch_tensor *tensor = ll_aten_tensor(&call, a);
-        struct ll_slot *slot = tensor ? ll_slot_of(&call, tensor) : NULL;
+        struct ll_storage *slot = tensor ? ll_storage_of(&call, tensor) : NULL;
         if (slot && accumulates && a == 0)
             slot->brought = LL_GRADIENT;
         else if (slot && decides && !slot->decided && a < 32 && call.row->weights >> a & 1)
@@ -334,7 +334,7 @@ static void forget(struct record *r, uint64_t i)
     const struct ll_torch_tensor *result = ll_aten_result(&call, 0), *from = ll_aten_tensor(&call, 0);
     if (!call.row || call.row->rule != ll_aten_ALLOCATE || !result)
         return;
-    struct ll_slot *slot = from && from->storage == result->storage ? NULL : ll_slot_of(&call, result);
+    struct ll_storage *slot = from && from->storage == result->storage ? NULL : ll_storage_of(&call, result);
     if (slot) {
         slot->live = false;
         slot->brought = LL_INPUT;
@@ -369,8 +369,8 @@ static const char *record_foreign(struct record *r, uint64_t i)
     uint32_t count = 0, given = 0;
     for (uint32_t a = 0; a < node->input_count; a++)
         count += node->inputs[a].kind == LL_TORCH_TENSORS ? node->inputs[a].count : 0;
-    struct ll_held *in = ll_alloc(&r->import->arena, count + 1u, sizeof *in);
-    struct ll_held *out = ll_alloc(&r->import->arena, node->output_count + 1u, sizeof *out);
+    struct ll_imported *in = ll_alloc(&r->import->arena, count + 1u, sizeof *in);
+    struct ll_imported *out = ll_alloc(&r->import->arena, node->output_count + 1u, sizeof *out);
     struct ll_shape *shapes = ll_alloc(&r->import->arena, node->output_count + 1u, sizeof *shapes);
     if (!in || !out || !shapes)
         return ll_status_text(LL_NO_MEMORY);

@@ -53,14 +53,14 @@ struct decoder {
 };
 
 /* An operand of so many runs of elements; NULL when a size is not positive or they do not fit. */
-static struct ll_operand *place(struct decoder *decoder, enum ll_argument role, uint64_t address,
-                                int64_t access, const int64_t runs[static 3])
+static struct ll_call_operand *place(struct decoder *decoder, enum ll_argument role, uint64_t address,
+                                     int64_t access, const int64_t runs[static 3])
 {
     struct ll_call *call = decoder->call;
     if (call->operand_count == LL_MAX_OPERANDS || runs[0] <= 0 || runs[1] <= 0)
         return NULL;
-    struct ll_operand *to = &call->operand[call->operand_count];
-    *to = (struct ll_operand){.address = address, .access = (uint8_t)access, .role = (uint8_t)role};
+    struct ll_call_operand *to = &call->operand[call->operand_count];
+    *to = (struct ll_call_operand){.address = address, .access = (uint8_t)access, .role = (uint8_t)role};
     to->rows = (uint64_t)runs[0];
     to->row_bytes = ll_mul((uint64_t)runs[1], decoder->element_bytes);
     to->stride_bytes = ll_mul((uint64_t)(runs[2] < 0 ? -runs[2] : runs[2]), decoder->element_bytes);
@@ -76,7 +76,7 @@ static struct ll_operand *place(struct decoder *decoder, enum ll_argument role, 
 }
 
 /* Adds dimensions to an operand's shape; what is complex has one more, of two parts. */
-static void set_shape(const struct decoder *decoder, struct ll_operand *to, unsigned rank,
+static void set_shape(const struct decoder *decoder, struct ll_call_operand *to, unsigned rank,
                       const int64_t *dims)
 {
     for (unsigned i = 0; i < rank; i++)
@@ -89,7 +89,7 @@ static void matrix(struct decoder *decoder, enum ll_argument role, uint64_t addr
                    int64_t rows, int64_t cols, int64_t leading)
 {
     const int64_t runs[] = {rows, cols, leading};
-    struct ll_operand *to = place(decoder, role, address, access, runs);
+    struct ll_call_operand *to = place(decoder, role, address, access, runs);
     if (to)
         set_shape(decoder, to, 2, runs);
 }
@@ -102,7 +102,7 @@ static void vector(struct decoder *decoder, enum ll_argument role, uint64_t addr
     int64_t elements = increment == 0 && count > 0 ? 1 : count;
     bool dense = increment == 1 || increment == -1;
     const int64_t runs[] = {dense ? 1 : elements, dense ? elements : 1, increment};
-    struct ll_operand *to = place(decoder, role, address, access, runs);
+    struct ll_call_operand *to = place(decoder, role, address, access, runs);
     if (to)
         set_shape(decoder, to, 1, &elements);
 }
@@ -130,7 +130,7 @@ static void matrices(struct decoder *decoder, enum ll_argument role, uint64_t ad
     bool fits = goes_on && count > 0 && count <= INT32_MAX;
     const int64_t runs[] = {fits ? rows * count : count, fits ? cols : (rows - 1) * leading + cols,
                             fits ? leading : stride};
-    struct ll_operand *to = place(decoder, role, address, access, runs);
+    struct ll_call_operand *to = place(decoder, role, address, access, runs);
     if (to)
         set_shape(decoder, to, 3, (const int64_t[]){count, rows, cols});
 }

@@ -71,7 +71,7 @@ static const struct {
 
 /* Role and access of an argument; false for what is no memory of the computation, such as scales of
  * attributes. */
-static bool meaning_of(const uint64_t *entry, uint64_t argument, struct ll_operand *operand)
+static bool meaning_of(const uint64_t *entry, uint64_t argument, struct ll_call_operand *operand)
 {
     bool backward = pass_of(entry[LL_PRIMITIVE_PROPAGATION]) != PASS_FORWARD;
     size_t i = 0, count = sizeof arguments / sizeof *arguments;
@@ -105,7 +105,7 @@ static unsigned add_operand(const uint64_t *entry, const uint64_t *at, unsigned 
     if (left < DIMS || at[RANK] > left - DIMS)
         return 0;
     struct ll_call *call = &described->call;
-    struct ll_operand operand = {.rows = 1, .row_bytes = at[BYTES], .stride_bytes = at[BYTES]};
+    struct ll_call_operand operand = {.rows = 1, .row_bytes = at[BYTES], .stride_bytes = at[BYTES]};
     operand.shape.dtype = dtype_of(at[TYPE]);
     operand.shape.rank = (uint8_t)(at[RANK] < LL_MAX_RANK ? at[RANK] : LL_MAX_RANK);
     memcpy(operand.shape.dim, at + DIMS, operand.shape.rank * sizeof *at);
@@ -117,7 +117,7 @@ static unsigned add_operand(const uint64_t *entry, const uint64_t *at, unsigned 
     return DIMS + (unsigned)at[RANK];
 }
 
-static const struct ll_operand *operand_of(const struct ll_call *call, enum ll_argument role)
+static const struct ll_call_operand *operand_of(const struct ll_call *call, enum ll_argument role)
 {
     for (uint32_t i = 0; i < call->operand_count; i++)
         if (call->operand[i].role == role)
@@ -146,7 +146,7 @@ static void put_lists(const uint64_t *lists, uint64_t n, struct ll_call *call)
 /* A convolution's kernel and groups are the dimensions of its weights: [groups,] to, from, kernel. */
 static void put_weights(struct ll_call *call, uint64_t n)
 {
-    const struct ll_operand *weights = operand_of(call, LL_ARGUMENT_WEIGHTS);
+    const struct ll_call_operand *weights = operand_of(call, LL_ARGUMENT_WEIGHTS);
     weights = weights ? weights : operand_of(call, LL_ARGUMENT_DIFF_WEIGHTS);
     bool convolves = call->routine <= LL_ROUTINE_DNN_DECONVOLUTION_BACKWARD_WEIGHTS;
     if (!convolves || !weights || n == 0 || weights->shape.rank < n + 2)

@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* The bytes between a recorded program and its recorder.
  *
- *   folder/control      made by the recorder before the program starts: settings, the clock, a word to sleep
- * on folder/PID.N        one a process (and one more each time that it becomes another program): page 0
- * struct ll_ring_process the log    what is said once: facts, loaded libraries, descriptions of primitives
- *                         rings      one a thread that called something: a page struct ll_ring, then its
- * words
+ *   folder/control    made by the recorder before the program starts: settings, the clock, a word to sleep on
+ *   folder/PID.N      one per process, and a further one each time that it becomes another program:
+ *                       page 0   struct ll_ring_process
+ *                       log      what is said once: facts, loaded libraries, descriptions of primitives
+ *                       rings    one per thread that called something: a page struct ll_ring, then its words
  *
  * A ring has one writer (a thread of the program) and one reader (the recorder). Records are runs of 64-bit
  * words, the first of which says how many; they lie at `head` modulo the size of the ring and never wrap:

@@ -27,7 +27,7 @@ static void *map_part(const char *path, uint64_t offset, uint64_t bytes)
     return memory == MAP_FAILED ? NULL : memory;
 }
 
-bool ll_followed_open(struct ll_followed *followed, struct ll_arena *arena, const char *path)
+bool ll_followed_open(struct ll_followed_process *followed, struct ll_arena *arena, const char *path)
 {
     struct ll_ring_process *page = map_part(path, 0, LL_RING_RINGS_AT);
     char *kept = page ? ll_copy_text(arena, path, strlen(path)) : NULL;
@@ -36,14 +36,14 @@ bool ll_followed_open(struct ll_followed *followed, struct ll_arena *arena, cons
             munmap(page, LL_RING_RINGS_AT);
         return false;
     }
-    *followed = (struct ll_followed){.path = kept, .page = page};
+    *followed = (struct ll_followed_process){.path = kept, .page = page};
     followed->pid = page->pid;
     followed->parent_pid = page->parent_pid;
     followed->opened_ticks = page->opened_ticks;
     return true;
 }
 
-void ll_followed_release(struct ll_followed *followed)
+void ll_followed_release(struct ll_followed_process *followed)
 {
     free(followed->facts);
     free(followed->libraries);
@@ -52,7 +52,7 @@ void ll_followed_release(struct ll_followed *followed)
     munmap((void *)followed->page, LL_RING_RINGS_AT);
 }
 
-struct ll_ring *ll_followed_ring(struct ll_followed *followed, unsigned slot, uint64_t *bytes)
+struct ll_ring *ll_followed_ring(struct ll_followed_process *followed, unsigned slot, uint64_t *bytes)
 {
     const struct ll_ring_slot *said = &followed->page->slot[slot];
     uint64_t offset = atomic_load_explicit(&said->offset_bytes, memory_order_acquire), size = said->bytes;
@@ -67,7 +67,8 @@ struct ll_ring *ll_followed_ring(struct ll_followed *followed, unsigned slot, ui
     return ring;
 }
 
-static void add_fact(struct ll_followed *followed, struct ll_arena *arena, const char *text, size_t bytes)
+static void add_fact(struct ll_followed_process *followed, struct ll_arena *arena, const char *text,
+                     size_t bytes)
 {
     size_t key_bytes = strnlen(text, bytes);
     if (key_bytes == bytes)
@@ -80,7 +81,7 @@ static void add_fact(struct ll_followed *followed, struct ll_arena *arena, const
         followed->facts[followed->fact_count++] = fact;
 }
 
-static void add_library(struct ll_followed *followed, struct ll_arena *arena, const uint64_t *entry,
+static void add_library(struct ll_followed_process *followed, struct ll_arena *arena, const uint64_t *entry,
                         unsigned count)
 {
     if (count < 5)
@@ -93,12 +94,12 @@ static void add_library(struct ll_followed *followed, struct ll_arena *arena, co
         followed->libraries[followed->library_count++] = library;
 }
 
-static const uint64_t *log_of(const struct ll_followed *followed)
+static const uint64_t *log_of(const struct ll_followed_process *followed)
 {
     return (const uint64_t *)((const char *)followed->page + LL_RING_LOG_AT);
 }
 
-static struct ll_described *described_at(const struct ll_followed *followed, struct ll_arena *arena,
+static struct ll_described *described_at(const struct ll_followed_process *followed, struct ll_arena *arena,
                                          uint64_t place)
 {
     uint64_t entry[LL_RING_LOG_WORDS],
@@ -115,7 +116,7 @@ static struct ll_described *described_at(const struct ll_followed *followed, str
     return ll_describe(entry, count, described) ? described : NULL;
 }
 
-const struct ll_described *ll_followed_primitive(struct ll_followed *followed, struct ll_arena *arena,
+const struct ll_described *ll_followed_primitive(struct ll_followed_process *followed, struct ll_arena *arena,
                                                  uint64_t place)
 {
     bool is_new = false;
@@ -128,7 +129,7 @@ const struct ll_described *ll_followed_primitive(struct ll_followed *followed, s
     return followed->described[id];
 }
 
-void ll_followed_read_log(struct ll_followed *followed, struct ll_arena *arena)
+void ll_followed_read_log(struct ll_followed_process *followed, struct ll_arena *arena)
 {
     const uint64_t *log = log_of(followed);
     uint64_t end = atomic_load_explicit(&followed->page->log_words, memory_order_acquire);

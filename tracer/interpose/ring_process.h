@@ -8,7 +8,7 @@
 #include "tracer/interpose/ring.h"
 #include "tracer/interpose/ring_reader.h"
 
-struct ll_followed {
+struct ll_followed_process {
     char *path;                         /* in the arena of the reader */
     const struct ll_ring_process *page; /* mapped; LL_RING_RINGS_AT bytes */
     uint64_t pid, parent_pid, opened_ticks;
@@ -26,18 +26,18 @@ struct ll_followed {
 };
 
 /* Maps the file at path; false when it is none of ours (yet), or is not long enough. */
-bool ll_followed_open(struct ll_followed *followed, struct ll_arena *arena, const char *path);
-void ll_followed_release(struct ll_followed *followed);
+bool ll_followed_open(struct ll_followed_process *followed, struct ll_arena *arena, const char *path);
+void ll_followed_release(struct ll_followed_process *followed);
 
 /* Reads what the log gained. */
-void ll_followed_read_log(struct ll_followed *followed, struct ll_arena *arena);
+void ll_followed_read_log(struct ll_followed_process *followed, struct ll_arena *arena);
 
 /* The primitive described at this place of the log, kept from the first time on; NULL when there is none. */
-const struct ll_described *ll_followed_primitive(struct ll_followed *followed, struct ll_arena *arena,
+const struct ll_described *ll_followed_primitive(struct ll_followed_process *followed, struct ll_arena *arena,
                                                  uint64_t place);
 
 /* Maps the ring of a slot when it has one that was not followed before; its bytes of words go to *bytes. NULL
  * when there is none. */
-struct ll_ring *ll_followed_ring(struct ll_followed *followed, unsigned slot, uint64_t *bytes);
+struct ll_ring *ll_followed_ring(struct ll_followed_process *followed, unsigned slot, uint64_t *bytes);
 
 #endif

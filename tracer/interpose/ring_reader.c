@@ -44,7 +44,7 @@ struct ll_ring_reader {
     const char *folder;
     struct ll_ring_control *control;
     struct ll_ring_clock_line clock;
-    struct ll_followed *processes;
+    struct ll_followed_process *processes;
     uint64_t process_count, process_capacity;
     struct ll_ring_stream *streams;
     uint64_t stream_count, stream_capacity;
@@ -189,7 +189,7 @@ static void look_for_processes(struct ll_ring_reader *reader)
 
 static void look_for_rings(struct ll_ring_reader *reader, uint32_t process)
 {
-    struct ll_followed *followed = &reader->processes[process];
+    struct ll_followed_process *followed = &reader->processes[process];
     for (unsigned slot = 0; slot < LL_RING_SLOTS; slot++) {
         if (atomic_load_explicit(&followed->page->slot[slot].state, memory_order_acquire) ==
             LL_RING_SLOT_NEVER)
@@ -208,7 +208,7 @@ static void look_for_rings(struct ll_ring_reader *reader, uint32_t process)
 }
 
 /* Whether a process is gone: what it had in progress will never end. */
-static bool is_gone(const struct ll_followed *followed)
+static bool is_gone(const struct ll_followed_process *followed)
 {
     return atomic_load(&followed->page->ended_ticks) ||
            (kill((pid_t)followed->pid, 0) != 0 && errno == ESRCH);
@@ -347,7 +347,7 @@ bool ll_ring_next(struct ll_ring_reader *reader, struct ll_event *event)
             continue;
         }
         struct ll_ring_stream *stream = &reader->streams[reader->current];
-        struct ll_followed *process = &reader->processes[stream->process];
+        struct ll_followed_process *process = &reader->processes[stream->process];
         struct ll_ring_stream_item item;
         uint64_t words[LL_RING_RECORD_WORDS];
         unsigned count = ll_ring_stream_take(stream, &item, words);
@@ -385,7 +385,7 @@ size_t ll_ring_process_count(const struct ll_ring_reader *reader)
 
 struct ll_ring_process_info ll_ring_process_info(const struct ll_ring_reader *reader, size_t process)
 {
-    const struct ll_followed *followed = &reader->processes[process];
+    const struct ll_followed_process *followed = &reader->processes[process];
     const struct ll_ring_process *page = followed->page;
     uint64_t ended = atomic_load(&page->ended_ticks);
     struct ll_ring_process_info info = {

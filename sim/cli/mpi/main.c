@@ -77,11 +77,11 @@ static int agree(void *context, int status)
 
 static int run(const struct ll_args *args)
 {
-    const struct ll_crew crew = {.rank = (unsigned)shared.rank,
-                                 .size = (unsigned)shared.size,
-                                 .take = take,
-                                 .add_up = add_up,
-                                 .agree = agree};
+    const struct ll_sweep_crew crew = {.rank = (unsigned)shared.rank,
+                                       .size = (unsigned)shared.size,
+                                       .take = take,
+                                       .add_up = add_up,
+                                       .agree = agree};
     return ll_run_sweep(args, &crew);
 }
 

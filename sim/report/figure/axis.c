@@ -64,29 +64,29 @@ const char *ll_tick(struct ll_tick_text *text, double value)
     return text->text;
 }
 
-static struct ll_box below(struct ll_box box, double height)
+static struct ll_rect below(struct ll_rect box, double height)
 {
-    return (struct ll_box){box.x, box.y + height, box.width, box.height - height};
+    return (struct ll_rect){box.x, box.y + height, box.width, box.height - height};
 }
 
-struct ll_box ll_draw_title(struct ll_svg *svg, struct ll_box box, const char *title)
+struct ll_rect ll_draw_title(struct ll_svg *svg, struct ll_rect box, const char *title)
 {
     if (!title)
         return box;
-    ll_svg_text(svg, &(struct ll_text){.x = box.x, .y = box.y + 14, .size = LL_TEXT_TITLE}, title);
+    ll_svg_text(svg, &(struct ll_svg_style){.x = box.x, .y = box.y + 14, .size = LL_TEXT_TITLE}, title);
     return below(box, 26);
 }
 
-struct ll_box ll_draw_about(struct ll_svg *svg, struct ll_box box, const char *about)
+struct ll_rect ll_draw_about(struct ll_svg *svg, struct ll_rect box, const char *about)
 {
     if (!about)
         return box;
-    ll_svg_text(svg, &(struct ll_text){.x = box.x, .y = box.y + 8, .size = LL_TEXT_SMALL}, about);
+    ll_svg_text(svg, &(struct ll_svg_style){.x = box.x, .y = box.y + 8, .size = LL_TEXT_SMALL}, about);
     return below(box, LINE + 3);
 }
 
-struct ll_box ll_draw_legend(struct ll_svg *svg, struct ll_box box, const char *const *names, size_t count,
-                             bool marks)
+struct ll_rect ll_draw_legend(struct ll_svg *svg, struct ll_rect box, const char *const *names, size_t count,
+                              bool marks)
 {
     double x = box.x, y = box.y;
     bool any = false;
@@ -103,44 +103,44 @@ struct ll_box ll_draw_legend(struct ll_svg *svg, struct ll_box box, const char *
             ll_svg_mark(svg, (struct ll_point){x + SWATCH / 2.0, y + 8}, i);
         else
             ll_svg_rect(svg, x, y + 3, SWATCH, SWATCH, ll_colour(i));
-        ll_svg_text(svg, &(struct ll_text){.x = x + SWATCH + 5, .y = y + 12, .size = LL_TEXT_NORMAL},
+        ll_svg_text(svg, &(struct ll_svg_style){.x = x + SWATCH + 5, .y = y + 12, .size = LL_TEXT_NORMAL},
                     names[i]);
         x += width;
     }
     return any ? below(box, y - box.y + LINE + LL_GAP) : box;
 }
 
-struct ll_box ll_draw_y_axis(struct ll_svg *svg, struct ll_box box, double bottom, const struct ll_axis *axis,
-                             const char *label)
+struct ll_rect ll_draw_y_axis(struct ll_svg *svg, struct ll_rect box, double bottom,
+                              const struct ll_axis *axis, const char *label)
 {
     struct ll_tick_text tick;
     double widest = 0;
     for (size_t i = 0; i < axis->tick_count; i++)
         widest = fmax(widest, ll_text_width(ll_tick(&tick, axis->ticks[i]), LL_TEXT_SMALL));
     double left = widest + 2 * LL_GAP + (label ? LINE : 0);
-    struct ll_box area = {box.x + left, box.y + LL_GAP, box.width - left - LL_GAP,
-                          box.height - bottom - LL_GAP};
+    struct ll_rect area = {box.x + left, box.y + LL_GAP, box.width - left - LL_GAP,
+                           box.height - bottom - LL_GAP};
     for (size_t i = 0; i < axis->tick_count; i++) {
         double y = area.y + area.height * (1 - ll_axis_place(axis, axis->ticks[i]));
         ll_svg_line(svg, LL_PEN_GRID, area.x, y, area.x + area.width, y);
         ll_svg_text(svg,
-                    &(struct ll_text){
+                    &(struct ll_svg_style){
                         .x = area.x - LL_GAP, .y = y + 4, .size = LL_TEXT_SMALL, .anchor = LL_ANCHOR_END},
                     ll_tick(&tick, axis->ticks[i]));
     }
     ll_svg_line(svg, LL_PEN_AXIS, area.x, area.y, area.x, area.y + area.height);
     if (label)
         ll_svg_text(svg,
-                    &(struct ll_text){.x = box.x + 11,
-                                      .y = area.y + area.height / 2,
-                                      .size = LL_TEXT_NORMAL,
-                                      .anchor = LL_ANCHOR_MIDDLE,
-                                      .turn = -90},
+                    &(struct ll_svg_style){.x = box.x + 11,
+                                           .y = area.y + area.height / 2,
+                                           .size = LL_TEXT_NORMAL,
+                                           .anchor = LL_ANCHOR_MIDDLE,
+                                           .turn = -90},
                     label);
     return area;
 }
 
-void ll_draw_level(struct ll_svg *svg, struct ll_box area, const struct ll_axis *axis, double level,
+void ll_draw_level(struct ll_svg *svg, struct ll_rect area, const struct ll_axis *axis, double level,
                    const char *name)
 {
     if (!(level > 0))
@@ -149,12 +149,12 @@ void ll_draw_level(struct ll_svg *svg, struct ll_box area, const struct ll_axis 
     ll_svg_line(svg, LL_PEN_INK, area.x, y, area.x + area.width, y);
     if (name)
         ll_svg_text(svg,
-                    &(struct ll_text){
+                    &(struct ll_svg_style){
                         .x = area.x + area.width, .y = y - 4, .size = LL_TEXT_SMALL, .anchor = LL_ANCHOR_END},
                     name);
 }
 
-void ll_draw_x_axis(struct ll_svg *svg, struct ll_box area, const struct ll_axis *axis, const char *label)
+void ll_draw_x_axis(struct ll_svg *svg, struct ll_rect area, const struct ll_axis *axis, const char *label)
 {
     struct ll_tick_text tick;
     double foot = area.y + area.height;
@@ -162,13 +162,14 @@ void ll_draw_x_axis(struct ll_svg *svg, struct ll_box area, const struct ll_axis
         double x = area.x + area.width * ll_axis_place(axis, axis->ticks[i]);
         ll_svg_line(svg, LL_PEN_GRID, x, area.y, x, foot);
         ll_svg_text(
-            svg, &(struct ll_text){.x = x, .y = foot + 15, .size = LL_TEXT_SMALL, .anchor = LL_ANCHOR_MIDDLE},
+            svg,
+            &(struct ll_svg_style){.x = x, .y = foot + 15, .size = LL_TEXT_SMALL, .anchor = LL_ANCHOR_MIDDLE},
             ll_tick(&tick, axis->ticks[i]));
     }
     ll_svg_line(svg, LL_PEN_AXIS, area.x, foot, area.x + area.width, foot);
     ll_svg_text(
         svg,
-        &(struct ll_text){
+        &(struct ll_svg_style){
             .x = area.x + area.width / 2, .y = foot + 32, .size = LL_TEXT_NORMAL, .anchor = LL_ANCHOR_MIDDLE},
         label);
 }
@@ -203,17 +204,17 @@ double ll_names_overhang(const char *const *names, size_t count, double slot)
     return most;
 }
 
-void ll_draw_names(struct ll_svg *svg, struct ll_box area, const char *const *names, size_t count)
+void ll_draw_names(struct ll_svg *svg, struct ll_rect area, const char *const *names, size_t count)
 {
     double slot = area.width / (double)(count ? count : 1), foot = area.y + area.height;
     bool turn = turned(names, count, slot);
     for (size_t i = 0; i < count; i++)
         ll_svg_text(svg,
-                    &(struct ll_text){.x = area.x + slot * ((double)i + 0.5) + (turn ? 4 : 0),
-                                      .y = foot + (turn ? 12 : 15),
-                                      .size = LL_TEXT_SMALL,
-                                      .anchor = turn ? LL_ANCHOR_END : LL_ANCHOR_MIDDLE,
-                                      .turn = turn ? TURN : 0},
+                    &(struct ll_svg_style){.x = area.x + slot * ((double)i + 0.5) + (turn ? 4 : 0),
+                                           .y = foot + (turn ? 12 : 15),
+                                           .size = LL_TEXT_SMALL,
+                                           .anchor = turn ? LL_ANCHOR_END : LL_ANCHOR_MIDDLE,
+                                           .turn = turn ? TURN : 0},
                     names[i]);
     ll_svg_line(svg, LL_PEN_AXIS, area.x, foot, area.x + area.width, foot);
 }

@@ -29,36 +29,36 @@ struct ll_tick_text {
 const char *ll_tick(struct ll_tick_text *text, double value);
 
 /* The title at the top of a box; what is left of the box below it. */
-struct ll_box ll_draw_title(struct ll_svg *svg, struct ll_box box, const char *title);
+struct ll_rect ll_draw_title(struct ll_svg *svg, struct ll_rect box, const char *title);
 
 /* A line in small letters there; NULL: none. */
-struct ll_box ll_draw_about(struct ll_svg *svg, struct ll_box box, const char *about);
+struct ll_rect ll_draw_about(struct ll_svg *svg, struct ll_rect box, const char *about);
 
 /* A legend of names in as many lines as it takes, marks (else squares) in the colours of their numbers; names
  * that are NULL are left out. What is left of the box below it. */
-struct ll_box ll_draw_legend(struct ll_svg *svg, struct ll_box box, const char *const *names, size_t count,
-                             bool marks);
+struct ll_rect ll_draw_legend(struct ll_svg *svg, struct ll_rect box, const char *const *names, size_t count,
+                              bool marks);
 
 /* The y axis with grid and label to the left of what is left of the box, which is returned; bottom pixels
  * are kept free below for the x axis. */
-struct ll_box ll_draw_y_axis(struct ll_svg *svg, struct ll_box box, double bottom, const struct ll_axis *axis,
-                             const char *label);
+struct ll_rect ll_draw_y_axis(struct ll_svg *svg, struct ll_rect box, double bottom,
+                              const struct ll_axis *axis, const char *label);
 
 /* A level across the area, with its name above its right end; nothing when it is not positive. */
-void ll_draw_level(struct ll_svg *svg, struct ll_box area, const struct ll_axis *axis, double level,
+void ll_draw_level(struct ll_svg *svg, struct ll_rect area, const struct ll_axis *axis, double level,
                    const char *name);
 
 /* The x axis below the plot area, with grid. */
-void ll_draw_x_axis(struct ll_svg *svg, struct ll_box area, const struct ll_axis *axis, const char *label);
+void ll_draw_x_axis(struct ll_svg *svg, struct ll_rect area, const struct ll_axis *axis, const char *label);
 enum { LL_X_AXIS_HEIGHT = 38 };
 
 /* The points of a curve as dots in colour number `series`; where thousands of them lie on one spot, one dot
  * is drawn. What has no place on the axes is left out. */
-void ll_draw_dots(struct ll_svg *svg, struct ll_box area, const struct ll_axis *x, const struct ll_axis *y,
+void ll_draw_dots(struct ll_svg *svg, struct ll_rect area, const struct ll_axis *x, const struct ll_axis *y,
                   const struct ll_curve *curve, size_t series);
 
 /* Where a point of two values lies, and whether it has a place. */
-struct ll_point ll_axes_point(struct ll_box area, const struct ll_axis *x, const struct ll_axis *y,
+struct ll_point ll_axes_point(struct ll_rect area, const struct ll_axis *x, const struct ll_axis *y,
                               double x_value, double y_value);
 bool ll_axes_hold(const struct ll_axis *x, const struct ll_axis *y, double x_value, double y_value);
 
@@ -66,6 +66,6 @@ bool ll_axes_hold(const struct ll_axis *x, const struct ll_axis *y, double x_val
 double ll_names_height(const char *const *names, size_t count, double slot);
 /* How far turned names reach out of their area to the left. */
 double ll_names_overhang(const char *const *names, size_t count, double slot);
-void ll_draw_names(struct ll_svg *svg, struct ll_box area, const char *const *names, size_t count);
+void ll_draw_names(struct ll_svg *svg, struct ll_rect area, const char *const *names, size_t count);
 
 #endif

@@ -16,7 +16,7 @@ bool ll_axes_hold(const struct ll_axis *x, const struct ll_axis *y, double x_val
     return holds(x, x_value) && holds(y, y_value);
 }
 
-struct ll_point ll_axes_point(struct ll_box area, const struct ll_axis *x, const struct ll_axis *y,
+struct ll_point ll_axes_point(struct ll_rect area, const struct ll_axis *x, const struct ll_axis *y,
                               double x_value, double y_value)
 {
     return (struct ll_point){area.x + area.width * ll_axis_place(x, x_value),
@@ -35,7 +35,7 @@ static bool first_in_cell(unsigned char *taken, const struct ll_axis *x, const s
     return first;
 }
 
-void ll_draw_dots(struct ll_svg *svg, struct ll_box area, const struct ll_axis *x, const struct ll_axis *y,
+void ll_draw_dots(struct ll_svg *svg, struct ll_rect area, const struct ll_axis *x, const struct ll_axis *y,
                   const struct ll_curve *curve, size_t series)
 {
     struct ll_point points[PIECE];

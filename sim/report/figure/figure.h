@@ -11,7 +11,7 @@
 
 #include "sim/report/figure/svg.h"
 
-struct ll_box {
+struct ll_rect {
     double x, y, width, height;
 };
 
@@ -24,7 +24,7 @@ struct ll_page {
 
 /* Opens the page (close it with ll_svg_close), and says where panel i lies. */
 void ll_page_open(struct ll_svg *svg, const struct ll_page *page);
-struct ll_box ll_page_panel(const struct ll_page *page, size_t i);
+struct ll_rect ll_page_panel(const struct ll_page *page, size_t i);
 
 /* Groups of bars along the x axis, a colour for each series: side by side, or stacked. */
 struct ll_bars {
@@ -38,7 +38,7 @@ struct ll_bars {
     double line;          /* a level to compare with, 0 for none, and what it is called */
     const char *line_name;
 };
-void ll_draw_bars(struct ll_svg *svg, struct ll_box box, const struct ll_bars *bars);
+void ll_draw_bars(struct ll_svg *svg, struct ll_rect box, const struct ll_bars *bars);
 
 /* Distributions side by side: a box from the second to the fourth of five rising numbers with a line at the
  * third, and whiskers to the first and the last. */
@@ -52,7 +52,7 @@ struct ll_boxes {
     size_t count;
     bool log; /* the y axis is logarithmic */
 };
-void ll_draw_boxes(struct ll_svg *svg, struct ll_box box, const struct ll_boxes *boxes);
+void ll_draw_boxes(struct ll_svg *svg, struct ll_rect box, const struct ll_boxes *boxes);
 
 /* Curves, or marks alone, over a number. */
 struct ll_curve {
@@ -66,13 +66,13 @@ struct ll_lines {
     size_t curve_count;
     bool joined; /* else marks alone: a scatter plot */
     bool x_log, y_log;
-    double x_high,
-        y_high;  /* where the axes end; 0: where the data does. They begin at 0, or at the data if log */
+    /* Where the axes end; 0: where the data ends. They begin at 0, or at the data if log. */
+    double x_high, y_high;
     double line; /* as of bars */
     const char *line_name;
     bool diagonal; /* a line where x and y are equal, on axes of one kind */
 };
-void ll_draw_lines(struct ll_svg *svg, struct ll_box box, const struct ll_lines *lines);
+void ll_draw_lines(struct ll_svg *svg, struct ll_rect box, const struct ll_lines *lines);
 
 /* What was said against what is: points around the diagonal, both axes logarithmic and of one length. */
 struct ll_scatter {
@@ -82,7 +82,7 @@ struct ll_scatter {
     size_t series_count;
     double band; /* shaded: y from 1 - band to 1 + band of x */
 };
-void ll_draw_scatter(struct ll_svg *svg, struct ll_box box, const struct ll_scatter *scatter);
+void ll_draw_scatter(struct ll_svg *svg, struct ll_rect box, const struct ll_scatter *scatter);
 
 /* Rates over intensities under the roofs of a machine: what memories let pass (rate = intensity times
  * bandwidth), and what units can do at most. */
@@ -105,7 +105,7 @@ struct ll_roofline {
     const char *const *series; /* for the legend; NULL: not there */
     size_t series_count;
 };
-void ll_draw_roofline(struct ll_svg *svg, struct ll_box box, const struct ll_roofline *roofline);
+void ll_draw_roofline(struct ll_svg *svg, struct ll_rect box, const struct ll_roofline *roofline);
 
 /* A matrix as shaded cells with their values, where these fit and do not round to zero; grey where there is
  * none. */
@@ -119,7 +119,7 @@ struct ll_heat {
     double full;          /* the value that is darkest */
     unsigned decimals;
 };
-void ll_draw_heat(struct ll_svg *svg, struct ll_box box, const struct ll_heat *heat);
+void ll_draw_heat(struct ll_svg *svg, struct ll_rect box, const struct ll_heat *heat);
 
 /* What was found in two objectives, less of both being better, and the stairs of what nothing beats. */
 struct ll_front {
@@ -130,7 +130,7 @@ struct ll_front {
     size_t marked_count;           /* at most 5 */
     bool x_log, y_log;
 };
-void ll_draw_front(struct ll_svg *svg, struct ll_box box, const struct ll_front *front);
+void ll_draw_front(struct ll_svg *svg, struct ll_rect box, const struct ll_front *front);
 
 /* Values of either sign as bars to both sides of zero, groups from the top down. */
 struct ll_weights {
@@ -141,7 +141,7 @@ struct ll_weights {
     size_t series_count;
     const double *values; /* of group g and series s at g * series_count + s */
 };
-void ll_draw_weights(struct ll_svg *svg, struct ll_box box, const struct ll_weights *weights);
+void ll_draw_weights(struct ll_svg *svg, struct ll_rect box, const struct ll_weights *weights);
 
 /* Parallel coordinates: upright axes, a line across all of them for each thing. */
 enum { LL_MOST_UPRIGHTS = 24 };
@@ -162,7 +162,7 @@ struct ll_strands {
     const char *const *names; /* of the series, for the legend; NULL: not there */
     size_t name_count;
 };
-void ll_draw_strands(struct ll_svg *svg, struct ll_box box, const struct ll_strands *strands);
+void ll_draw_strands(struct ll_svg *svg, struct ll_rect box, const struct ll_strands *strands);
 
 /* A dendrogram: leaves 0 .. leaf_count - 1 to the left, merge i makes cluster leaf_count + i. */
 struct ll_merge {
@@ -176,6 +176,6 @@ struct ll_tree {
     const struct ll_merge *merges; /* leaf_count - 1 */
     double x_high;                 /* where the axis ends; 0: at the greatest distance */
 };
-void ll_draw_tree(struct ll_svg *svg, struct ll_box box, const struct ll_tree *tree);
+void ll_draw_tree(struct ll_svg *svg, struct ll_rect box, const struct ll_tree *tree);
 
 #endif

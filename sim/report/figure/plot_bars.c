@@ -25,7 +25,7 @@ static struct ll_axis axis_of(const struct ll_bars *bars)
 }
 
 /* A group takes four fifths of its slot; bars side by side share that. */
-static void draw_group(struct ll_svg *svg, struct ll_box area, const struct ll_bars *bars,
+static void draw_group(struct ll_svg *svg, struct ll_rect area, const struct ll_bars *bars,
                        const struct ll_axis *axis, size_t group)
 {
     double slot = area.width / (double)bars->group_count, left = area.x + slot * ((double)group + 0.1);
@@ -41,7 +41,7 @@ static void draw_group(struct ll_svg *svg, struct ll_box area, const struct ll_b
     }
 }
 
-void ll_draw_bars(struct ll_svg *svg, struct ll_box box, const struct ll_bars *bars)
+void ll_draw_bars(struct ll_svg *svg, struct ll_rect box, const struct ll_bars *bars)
 {
     struct ll_axis axis = axis_of(bars);
     box = ll_draw_title(svg, box, bars->title);
@@ -49,7 +49,7 @@ void ll_draw_bars(struct ll_svg *svg, struct ll_box box, const struct ll_bars *b
         box = ll_draw_legend(svg, box, bars->series, bars->series_count, false);
     double slot = (box.width - 60) / (double)(bars->group_count ? bars->group_count : 1);
     double bottom = ll_names_height(bars->groups, bars->group_count, slot);
-    struct ll_box area = ll_draw_y_axis(svg, box, bottom, &axis, bars->y_label);
+    struct ll_rect area = ll_draw_y_axis(svg, box, bottom, &axis, bars->y_label);
     for (size_t g = 0; g < bars->group_count; g++)
         draw_group(svg, area, bars, &axis, g);
     ll_draw_level(svg, area, &axis, bars->line, bars->line_name);

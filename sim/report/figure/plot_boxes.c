@@ -17,7 +17,7 @@ static struct ll_axis axis_of(const struct ll_boxes *boxes)
 }
 
 /* The box takes half of its slot, the ends of its whiskers a quarter. */
-static void draw_box(struct ll_svg *svg, struct ll_box area, const struct ll_boxes *boxes,
+static void draw_box(struct ll_svg *svg, struct ll_rect area, const struct ll_boxes *boxes,
                      const struct ll_axis *axis, size_t i)
 {
     double slot = area.width / (double)boxes->count, centre = area.x + slot * ((double)i + 0.5),
@@ -34,13 +34,13 @@ static void draw_box(struct ll_svg *svg, struct ll_box area, const struct ll_box
     ll_svg_rect(svg, centre - slot / 4, y[MIDDLE] - 1, slot / 2, 2, "#ffffff");
 }
 
-void ll_draw_boxes(struct ll_svg *svg, struct ll_box box, const struct ll_boxes *boxes)
+void ll_draw_boxes(struct ll_svg *svg, struct ll_rect box, const struct ll_boxes *boxes)
 {
     struct ll_axis axis = axis_of(boxes);
     box = ll_draw_title(svg, box, boxes->title);
     double slot = (box.width - 60) / (double)(boxes->count ? boxes->count : 1);
     double bottom = ll_names_height(boxes->names, boxes->count, slot);
-    struct ll_box area = ll_draw_y_axis(svg, box, bottom, &axis, boxes->y_label);
+    struct ll_rect area = ll_draw_y_axis(svg, box, bottom, &axis, boxes->y_label);
     for (size_t i = 0; i < boxes->count; i++)
         draw_box(svg, area, boxes, &axis, i);
     ll_draw_names(svg, area, boxes->names, boxes->count);

@@ -31,7 +31,7 @@ static struct ll_axis axis_of(const struct ll_front *front, bool is_x)
 }
 
 /* From each point of the front straight on to where the next one begins, then down to it. */
-static void draw_stairs(struct ll_svg *svg, struct ll_box area, const struct ll_axis *x,
+static void draw_stairs(struct ll_svg *svg, struct ll_rect area, const struct ll_axis *x,
                         const struct ll_axis *y, const struct ll_curve *front)
 {
     struct ll_point corners[PIECE];
@@ -55,7 +55,7 @@ static void draw_stairs(struct ll_svg *svg, struct ll_box area, const struct ll_
         ll_svg_curve(svg, corners, count, FRONT);
 }
 
-static void draw_marks(struct ll_svg *svg, struct ll_box area, const struct ll_axis *x,
+static void draw_marks(struct ll_svg *svg, struct ll_rect area, const struct ll_axis *x,
                        const struct ll_axis *y, const struct ll_curve *curve, size_t series)
 {
     for (size_t i = 0; i < curve->count; i++)
@@ -63,7 +63,7 @@ static void draw_marks(struct ll_svg *svg, struct ll_box area, const struct ll_a
             ll_svg_mark(svg, ll_axes_point(area, x, y, curve->x[i], curve->y[i]), series);
 }
 
-void ll_draw_front(struct ll_svg *svg, struct ll_box box, const struct ll_front *front)
+void ll_draw_front(struct ll_svg *svg, struct ll_rect box, const struct ll_front *front)
 {
     enum { MOST_MARKS = 60 }; /* of the front: where there are more, the stairs are enough */
     const char *names[ALL] = {[FRONT] = front->front.name};
@@ -73,7 +73,7 @@ void ll_draw_front(struct ll_svg *svg, struct ll_box box, const struct ll_front 
     box = ll_draw_title(svg, box, front->title);
     box = ll_draw_about(svg, box, front->about);
     box = ll_draw_legend(svg, box, names, ALL, true);
-    struct ll_box area = ll_draw_y_axis(svg, box, LL_X_AXIS_HEIGHT, &y, front->y_label);
+    struct ll_rect area = ll_draw_y_axis(svg, box, LL_X_AXIS_HEIGHT, &y, front->y_label);
     ll_draw_x_axis(svg, area, &x, front->x_label);
     ll_draw_dots(svg, area, &x, &y, &front->all, ALL);
     draw_stairs(svg, area, &x, &y, &front->front);

@@ -30,7 +30,7 @@ static bool drawable(const struct ll_curve *curve, size_t i, const struct ll_lin
            (!lines->y_log || curve->y[i] > 0);
 }
 
-static struct ll_point place(struct ll_box area, const struct ll_axis *x, const struct ll_axis *y,
+static struct ll_point place(struct ll_rect area, const struct ll_axis *x, const struct ll_axis *y,
                              double x_at, double y_at)
 {
     return (struct ll_point){area.x + area.width * ll_axis_place(x, x_at),
@@ -38,7 +38,7 @@ static struct ll_point place(struct ll_box area, const struct ll_axis *x, const 
 }
 
 /* Marks show single points: where there are many of them, the line is enough. */
-static void draw_curve(struct ll_svg *svg, struct ll_box area, const struct ll_lines *lines, size_t which,
+static void draw_curve(struct ll_svg *svg, struct ll_rect area, const struct ll_lines *lines, size_t which,
                        const struct ll_axis *x, const struct ll_axis *y)
 {
     enum { MOST_MARKS = 40 };
@@ -64,7 +64,7 @@ static void draw_curve(struct ll_svg *svg, struct ll_box area, const struct ll_l
 }
 
 /* Straight where both axes are of one kind, over what they have in common. */
-static void draw_diagonal(struct ll_svg *svg, struct ll_box area, const struct ll_axis *x,
+static void draw_diagonal(struct ll_svg *svg, struct ll_rect area, const struct ll_axis *x,
                           const struct ll_axis *y)
 {
     double low = fmax(x->low, y->low), high = fmin(x->high, y->high);
@@ -73,7 +73,7 @@ static void draw_diagonal(struct ll_svg *svg, struct ll_box area, const struct l
         ll_svg_line(svg, LL_PEN_AXIS, from.x, from.y, to.x, to.y);
 }
 
-void ll_draw_lines(struct ll_svg *svg, struct ll_box box, const struct ll_lines *lines)
+void ll_draw_lines(struct ll_svg *svg, struct ll_rect box, const struct ll_lines *lines)
 {
     struct range x = {INFINITY, 0}, y = {INFINITY, lines->line};
     const char *names[LL_COLOUR_COUNT];
@@ -88,7 +88,7 @@ void ll_draw_lines(struct ll_svg *svg, struct ll_box box, const struct ll_lines 
     struct ll_axis y_axis = axis_of(y, lines->y_high, lines->y_log);
     box = ll_draw_title(svg, box, lines->title);
     box = ll_draw_legend(svg, box, names, named, true);
-    struct ll_box area = ll_draw_y_axis(svg, box, LL_X_AXIS_HEIGHT, &y_axis, lines->y_label);
+    struct ll_rect area = ll_draw_y_axis(svg, box, LL_X_AXIS_HEIGHT, &y_axis, lines->y_label);
     ll_draw_x_axis(svg, area, &x_axis, lines->x_label);
     ll_draw_level(svg, area, &y_axis, lines->line, lines->line_name);
     if (lines->diagonal)

@@ -10,9 +10,9 @@ enum { NAMED = 8, MOST_TEXTS = 64, TEXT_HEIGHT = 13, LARGEST = 34, LEAST = 2 };
 #define SMALL_SHARE 0.0005 /* what takes less of the time does not stretch the axes */
 
 struct plane {
-    struct ll_box area;
+    struct ll_rect area;
     struct ll_axis x, y;
-    struct ll_box texts[MOST_TEXTS]; /* where they stand already */
+    struct ll_rect texts[MOST_TEXTS]; /* where they stand already */
     size_t text_count;
 };
 
@@ -70,17 +70,18 @@ static void draw_memory(struct ll_svg *svg, struct plane *plane, const struct ll
     double rise = atan2(to.y - from.y, to.x - from.x), turn = rise * 180 / acos(-1);
     ll_svg_line(svg, LL_PEN_INK, from.x, from.y, to.x, to.y);
     double part = 0.06, x = from.x + part * (to.x - from.x), y = from.y + part * (to.y - from.y);
-    ll_svg_text(svg,
-                &(struct ll_text){.x = x - 4, .y = y - 5, .size = LL_TEXT_SMALL, .turn = turn, .halo = true},
-                memory->name);
+    ll_svg_text(
+        svg,
+        &(struct ll_svg_style){.x = x - 4, .y = y - 5, .size = LL_TEXT_SMALL, .turn = turn, .halo = true},
+        memory->name);
     double length = ll_text_width(memory->name, LL_TEXT_SMALL), up = length * fabs(sin(rise));
     if (plane->text_count < MOST_TEXTS)
         plane->texts[plane->text_count++] =
-            (struct ll_box){x - 4 - TEXT_HEIGHT, y - 5 - up - TEXT_HEIGHT, length * cos(rise) + TEXT_HEIGHT,
-                            up + TEXT_HEIGHT};
+            (struct ll_rect){x - 4 - TEXT_HEIGHT, y - 5 - up - TEXT_HEIGHT, length * cos(rise) + TEXT_HEIGHT,
+                             up + TEXT_HEIGHT};
 }
 
-static bool overlap(struct ll_box a, struct ll_box b)
+static bool overlap(struct ll_rect a, struct ll_rect b)
 {
     return a.x < b.x + b.width && b.x < a.x + a.width && a.y < b.y + b.height && b.y < a.y + a.height;
 }
@@ -89,7 +90,7 @@ static bool overlap(struct ll_box a, struct ll_box b)
 static bool put_text(struct ll_svg *svg, struct plane *plane, double right, double line, const char *text)
 {
     double width = 1.1 * ll_text_width(text, LL_TEXT_SMALL);
-    struct ll_box box = {right - width, line - TEXT_HEIGHT + 3, width, TEXT_HEIGHT};
+    struct ll_rect box = {right - width, line - TEXT_HEIGHT + 3, width, TEXT_HEIGHT};
     bool free = box.x > plane->area.x && right <= plane->area.x + plane->area.width + 1 &&
                 plane->text_count < MOST_TEXTS;
     for (size_t i = 0; free && i < plane->text_count; i++)
@@ -98,7 +99,7 @@ static bool put_text(struct ll_svg *svg, struct plane *plane, double right, doub
         return false;
     plane->texts[plane->text_count++] = box;
     ll_svg_text(svg,
-                &(struct ll_text){
+                &(struct ll_svg_style){
                     .x = right, .y = line, .size = LL_TEXT_SMALL, .anchor = LL_ANCHOR_END, .halo = true},
                 text);
     return true;
@@ -159,7 +160,7 @@ static void name_points(struct ll_svg *svg, struct plane *plane, const struct ll
             name_point(svg, plane, &roofline->points[i]);
 }
 
-void ll_draw_roofline(struct ll_svg *svg, struct ll_box box, const struct ll_roofline *roofline)
+void ll_draw_roofline(struct ll_svg *svg, struct ll_rect box, const struct ll_roofline *roofline)
 {
     struct plane plane = {.text_count = 0};
     double top = highest(roofline->units, roofline->unit_count),

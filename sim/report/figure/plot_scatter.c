@@ -22,13 +22,13 @@ static struct ll_axis common_axis(const struct ll_scatter *scatter)
     return ll_axis_for(low, high, true);
 }
 
-static struct ll_point place(struct ll_box area, const struct ll_axis *axis, double x, double y)
+static struct ll_point place(struct ll_rect area, const struct ll_axis *axis, double x, double y)
 {
     return (struct ll_point){area.x + area.width * ll_axis_place(axis, x),
                              area.y + area.height * (1 - ll_axis_place(axis, y))};
 }
 
-static void draw_band(struct ll_svg *svg, struct ll_box area, const struct ll_axis *axis, double band)
+static void draw_band(struct ll_svg *svg, struct ll_rect area, const struct ll_axis *axis, double band)
 {
     double low = axis->low, high = axis->high, above = 1 + band, below = 1 - band;
     const struct ll_point corners[] = {
@@ -39,7 +39,7 @@ static void draw_band(struct ll_svg *svg, struct ll_box area, const struct ll_ax
     ll_svg_line(svg, LL_PEN_AXIS, area.x, area.y + area.height, area.x + area.width, area.y);
 }
 
-void ll_draw_scatter(struct ll_svg *svg, struct ll_box box, const struct ll_scatter *scatter)
+void ll_draw_scatter(struct ll_svg *svg, struct ll_rect box, const struct ll_scatter *scatter)
 {
     const char *names[LL_COLOUR_COUNT];
     size_t named = scatter->series_count < LL_COLOUR_COUNT ? scatter->series_count : LL_COLOUR_COUNT;
@@ -49,7 +49,7 @@ void ll_draw_scatter(struct ll_svg *svg, struct ll_box box, const struct ll_scat
     box = ll_draw_title(svg, box, scatter->title);
     box = ll_draw_about(svg, box, scatter->about);
     box = ll_draw_legend(svg, box, names, named, false);
-    struct ll_box area = ll_draw_y_axis(svg, box, LL_X_AXIS_HEIGHT, &axis, scatter->y_label);
+    struct ll_rect area = ll_draw_y_axis(svg, box, LL_X_AXIS_HEIGHT, &axis, scatter->y_label);
     ll_draw_x_axis(svg, area, &axis, scatter->x_label);
     draw_band(svg, area, &axis, scatter->band);
     for (size_t i = 0; i < scatter->series_count; i++)

@@ -32,11 +32,12 @@ static void tick(struct ll_svg *svg, double x, double y, const char *text)
 {
     ll_svg_line(svg, LL_PEN_AXIS, x - 3, y, x, y);
     ll_svg_text(
-        svg, &(struct ll_text){.x = x - 5, .y = y + 4, .size = LL_TEXT_SMALL, .anchor = LL_ANCHOR_END}, text);
+        svg, &(struct ll_svg_style){.x = x - 5, .y = y + 4, .size = LL_TEXT_SMALL, .anchor = LL_ANCHOR_END},
+        text);
 }
 
 /* Names of every value as far as they have room, all ticks of an axis of numbers. */
-static void draw_upright(struct ll_svg *svg, struct ll_box area, double x, const struct ll_upright *upright,
+static void draw_upright(struct ll_svg *svg, struct ll_rect area, double x, const struct ll_upright *upright,
                          const struct ll_axis *axis)
 {
     struct ll_tick_text text;
@@ -51,7 +52,7 @@ static void draw_upright(struct ll_svg *svg, struct ll_box area, double x, const
              ll_tick(&text, axis->ticks[i]));
 }
 
-static void draw_strand(struct ll_svg *svg, struct ll_box area, const struct ll_strands *strands,
+static void draw_strand(struct ll_svg *svg, struct ll_rect area, const struct ll_strands *strands,
                         const struct ll_axis *axes, size_t i, double step)
 {
     struct ll_point points[LL_MOST_UPRIGHTS];
@@ -65,7 +66,7 @@ static void draw_strand(struct ll_svg *svg, struct ll_box area, const struct ll_
     ll_svg_strand(svg, points, count, strands->series[i], strands->series[i] == strands->faint);
 }
 
-void ll_draw_strands(struct ll_svg *svg, struct ll_box box, const struct ll_strands *strands)
+void ll_draw_strands(struct ll_svg *svg, struct ll_rect box, const struct ll_strands *strands)
 {
     struct ll_axis axes[LL_MOST_UPRIGHTS];
     const char *names[LL_MOST_UPRIGHTS];
@@ -81,9 +82,9 @@ void ll_draw_strands(struct ll_svg *svg, struct ll_box box, const struct ll_stra
     box.width -= left;
     double slot = box.width / (double)strands->axis_count;
     double bottom = ll_names_height(names, strands->axis_count, slot);
-    struct ll_box whole = {box.x, box.y, box.width, box.height - bottom};
-    struct ll_box area = {box.x + slot / 2, box.y + LL_GAP, box.width - slot,
-                          box.height - bottom - 2 * LL_GAP};
+    struct ll_rect whole = {box.x, box.y, box.width, box.height - bottom};
+    struct ll_rect area = {box.x + slot / 2, box.y + LL_GAP, box.width - slot,
+                           box.height - bottom - 2 * LL_GAP};
     for (size_t i = 0; i < strands->strand_count; i++)
         draw_strand(svg, area, strands, axes, i, slot);
     for (size_t a = 0; a < strands->axis_count; a++)

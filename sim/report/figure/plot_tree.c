@@ -26,13 +26,13 @@ static void place(const struct ll_tree *tree, size_t node, struct layout *layout
         (struct ll_point){merge->distance, (layout->at[merge->left].y + layout->at[merge->right].y) / 2};
 }
 
-static struct ll_point on_page(struct ll_box area, const struct ll_axis *axis, double slot,
+static struct ll_point on_page(struct ll_rect area, const struct ll_axis *axis, double slot,
                                struct ll_point at)
 {
     return (struct ll_point){area.x + area.width * ll_axis_place(axis, at.x), area.y + slot * (at.y + 0.5)};
 }
 
-void ll_draw_tree(struct ll_svg *svg, struct ll_box box, const struct ll_tree *tree)
+void ll_draw_tree(struct ll_svg *svg, struct ll_rect box, const struct ll_tree *tree)
 {
     struct layout layout = {.placed = 0};
     if (tree->leaf_count < 2 || tree->leaf_count > MOST_LEAVES)
@@ -46,16 +46,16 @@ void ll_draw_tree(struct ll_svg *svg, struct ll_box box, const struct ll_tree *t
         farthest = fmax(farthest, tree->merges[i].distance);
     struct ll_axis axis = ll_axis_for(0, farthest, false);
     box = ll_draw_title(svg, box, tree->title);
-    struct ll_box area = {box.x + widest + LL_GAP, box.y, box.width - widest - 3 * LL_GAP,
-                          box.height - LL_X_AXIS_HEIGHT};
+    struct ll_rect area = {box.x + widest + LL_GAP, box.y, box.width - widest - 3 * LL_GAP,
+                           box.height - LL_X_AXIS_HEIGHT};
     double slot = area.height / (double)tree->leaf_count;
     ll_draw_x_axis(svg, area, &axis, tree->x_label);
     for (size_t i = 0; i < tree->leaf_count; i++)
         ll_svg_text(svg,
-                    &(struct ll_text){.x = area.x - LL_GAP,
-                                      .y = area.y + slot * (layout.at[i].y + 0.5) + 4,
-                                      .size = LL_TEXT_NORMAL,
-                                      .anchor = LL_ANCHOR_END},
+                    &(struct ll_svg_style){.x = area.x - LL_GAP,
+                                           .y = area.y + slot * (layout.at[i].y + 0.5) + 4,
+                                           .size = LL_TEXT_NORMAL,
+                                           .anchor = LL_ANCHOR_END},
                     tree->leaves[i]);
     for (size_t i = 0; i < merges; i++) {
         struct ll_point left = on_page(area, &axis, slot, layout.at[tree->merges[i].left]);

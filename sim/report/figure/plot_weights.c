@@ -16,7 +16,7 @@ static double reach_of(const struct ll_weights *weights)
     return axis.high;
 }
 
-static void draw_axis(struct ll_svg *svg, struct ll_box area, double reach, const char *label)
+static void draw_axis(struct ll_svg *svg, struct ll_rect area, double reach, const char *label)
 {
     struct ll_tick_text text;
     double foot = area.y + area.height, middle = area.x + area.width / 2;
@@ -24,23 +24,24 @@ static void draw_axis(struct ll_svg *svg, struct ll_box area, double reach, cons
         double x = middle + area.width / 2 * i / TICKS;
         ll_svg_line(svg, i ? LL_PEN_GRID : LL_PEN_AXIS, x, area.y, x, foot);
         ll_svg_text(
-            svg, &(struct ll_text){.x = x, .y = foot + 15, .size = LL_TEXT_SMALL, .anchor = LL_ANCHOR_MIDDLE},
+            svg,
+            &(struct ll_svg_style){.x = x, .y = foot + 15, .size = LL_TEXT_SMALL, .anchor = LL_ANCHOR_MIDDLE},
             ll_tick(&text, reach * i / TICKS));
     }
-    ll_svg_text(
-        svg,
-        &(struct ll_text){.x = middle, .y = foot + 32, .size = LL_TEXT_NORMAL, .anchor = LL_ANCHOR_MIDDLE},
-        label);
+    ll_svg_text(svg,
+                &(struct ll_svg_style){
+                    .x = middle, .y = foot + 32, .size = LL_TEXT_NORMAL, .anchor = LL_ANCHOR_MIDDLE},
+                label);
 }
 
-static void draw_group(struct ll_svg *svg, struct ll_box area, const struct ll_weights *weights, size_t group,
-                       double reach)
+static void draw_group(struct ll_svg *svg, struct ll_rect area, const struct ll_weights *weights,
+                       size_t group, double reach)
 {
     double slot = area.height / (double)weights->name_count, top = area.y + slot * (double)group;
     double height = 0.8 * slot / (double)weights->series_count, middle = area.x + area.width / 2;
     ll_svg_text(
         svg,
-        &(struct ll_text){
+        &(struct ll_svg_style){
             .x = area.x - LL_GAP, .y = top + slot / 2 + 4, .size = LL_TEXT_NORMAL, .anchor = LL_ANCHOR_END},
         weights->names[group]);
     for (size_t s = 0; s < weights->series_count; s++) {
@@ -52,7 +53,7 @@ static void draw_group(struct ll_svg *svg, struct ll_box area, const struct ll_w
     }
 }
 
-void ll_draw_weights(struct ll_svg *svg, struct ll_box box, const struct ll_weights *weights)
+void ll_draw_weights(struct ll_svg *svg, struct ll_rect box, const struct ll_weights *weights)
 {
     double widest = 0, reach = reach_of(weights);
     for (size_t g = 0; g < weights->name_count; g++)
@@ -61,7 +62,7 @@ void ll_draw_weights(struct ll_svg *svg, struct ll_box box, const struct ll_weig
     box = ll_draw_about(svg, box, weights->about);
     box = ll_draw_legend(svg, box, weights->series, weights->series_count, false);
     double left = widest + LL_GAP;
-    struct ll_box area = {box.x + left, box.y, box.width - left - 2 * LL_GAP, box.height - LL_X_AXIS_HEIGHT};
+    struct ll_rect area = {box.x + left, box.y, box.width - left - 2 * LL_GAP, box.height - LL_X_AXIS_HEIGHT};
     draw_axis(svg, area, reach, weights->x_label);
     for (size_t g = 0; g < weights->name_count; g++)
         draw_group(svg, area, weights, g, reach);

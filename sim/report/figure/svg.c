@@ -183,7 +183,7 @@ void ll_svg_mark(struct ll_svg *svg, struct ll_point at, size_t series)
                 at.y + c[5], at.x + c[6], at.y + c[7]);
 }
 
-void ll_svg_text(struct ll_svg *svg, const struct ll_text *how, const char *text)
+void ll_svg_text(struct ll_svg *svg, const struct ll_svg_style *how, const char *text)
 {
     static const char *const anchors[] = {
         [LL_ANCHOR_START] = "start", [LL_ANCHOR_MIDDLE] = "middle", [LL_ANCHOR_END] = "end"};

@@ -59,7 +59,7 @@ void ll_svg_area(struct ll_svg *svg, const struct ll_point *corners, size_t coun
 enum ll_anchor { LL_ANCHOR_START, LL_ANCHOR_MIDDLE, LL_ANCHOR_END };
 enum { LL_TEXT_SMALL = 11, LL_TEXT_NORMAL = 12, LL_TEXT_TITLE = 14 };
 
-struct ll_text {
+struct ll_svg_style {
     double x, y;   /* of the baseline, where the anchor says */
     unsigned size; /* LL_TEXT_...; a title is bold */
     enum ll_anchor anchor;
@@ -69,7 +69,7 @@ struct ll_text {
 };
 
 /* One line of text. */
-void ll_svg_text(struct ll_svg *svg, const struct ll_text *how, const char *text);
+void ll_svg_text(struct ll_svg *svg, const struct ll_svg_style *how, const char *text);
 
 /* How wide a text is in Helvetica or a face of its widths; characters beyond ASCII count as wide as an `n`.
  */

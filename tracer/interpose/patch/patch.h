@@ -11,15 +11,15 @@
 #include <stdint.h>
 
 /* What is looked for in libraries, and what is to be called instead. */
-struct ll_wanted {
+struct ll_patch_target {
     const char *name;
     void *wrapper;
-    uint32_t symbol; /* LL_WANTED_OTHER: no routine of symbols.def */
+    uint32_t symbol; /* LL_PATCH_OTHER: no routine of symbols.def */
 };
-#define LL_WANTED_OTHER UINT32_MAX
+#define LL_PATCH_OTHER UINT32_MAX
 
 /* scan.c: what stands for this name, NULL when nothing does. */
-const struct ll_wanted *ll_wanted_find(const char *name);
+const struct ll_patch_target *ll_patch_target_find(const char *name);
 
 /* slots.c: makes all slots of the library that hold the address of a wanted function hold its wrapper's.
  * Slots that cannot be written stay. */

@@ -22,17 +22,17 @@
 
 enum { WANTED_SLOTS = 8192, MOST_DONE = 4096, PATH_BYTES = 4096, LINE_BYTES = 8192 };
 
-static struct ll_wanted routines[] = {
+static struct ll_patch_target routines[] = {
 #define LL_SYMBOL(name, ...) {#name, NULL, LL_SYMBOL_##name},
 #include "tracer/interpose/symbols.def"
 };
 
-static const struct ll_wanted *wanted[WANTED_SLOTS]; /* by hash; at least half of it stays free */
+static const struct ll_patch_target *wanted[WANTED_SLOTS]; /* by hash; at least half of it stays free */
 _Static_assert(2 * sizeof routines / sizeof routines[0] < WANTED_SLOTS, "more slots are needed");
 static bool with_entries;
 
 static void *open_library(const char *name, int flags);
-static const struct ll_wanted opener = {"dlopen", (void *)(uintptr_t)open_library, LL_WANTED_OTHER};
+static const struct ll_patch_target opener = {"dlopen", (void *)(uintptr_t)open_library, LL_PATCH_OTHER};
 
 static uint32_t slot_of(const char *name)
 {
@@ -42,7 +42,7 @@ static uint32_t slot_of(const char *name)
     return hash % WANTED_SLOTS;
 }
 
-static void want(const struct ll_wanted *it)
+static void want(const struct ll_patch_target *it)
 {
     uint32_t at = slot_of(it->name);
     while (wanted[at])
@@ -50,7 +50,7 @@ static void want(const struct ll_wanted *it)
     wanted[at] = it;
 }
 
-const struct ll_wanted *ll_wanted_find(const char *name)
+const struct ll_patch_target *ll_patch_target_find(const char *name)
 {
     uint32_t at = slot_of(name);
     while (wanted[at] && strcmp(wanted[at]->name, name) != 0)
@@ -192,7 +192,7 @@ static void *open_library(const char *name, int flags)
 /* Functions that only files know. */
 struct hidden {
     uint64_t address, size_bytes;
-    const struct ll_wanted *wanted;
+    const struct ll_patch_target *wanted;
     struct stat file;
 };
 
@@ -222,7 +222,7 @@ static void patch_listed(const char *folder)
                    &path_at) != 3 ||
             !path_at)
             continue;
-        hidden.wanted = ll_wanted_find(symbol);
+        hidden.wanted = ll_patch_target_find(symbol);
         if (hidden.wanted && stat(line + path_at, &hidden.file) == 0)
             dl_iterate_phdr(patch_hidden, &hidden);
     }

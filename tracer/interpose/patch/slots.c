@@ -43,7 +43,7 @@ static void remember(const struct ll_loaded *library, uint32_t symbol, void *rea
 
 /* A library that was just given a wrapper by the audit interface. */
 struct bound {
-    const struct ll_wanted *wanted;
+    const struct ll_patch_target *wanted;
     uintptr_t within;
     void *real;
 };
@@ -62,8 +62,8 @@ static int note_bound(struct dl_phdr_info *info, size_t size, void *context)
 
 void ll_interpose_bound(const char *name, const void *library, void *real)
 {
-    struct bound bound = {ll_wanted_find(name), (uintptr_t)library, real};
-    if (bound.wanted && bound.wanted->symbol != LL_WANTED_OTHER)
+    struct bound bound = {ll_patch_target_find(name), (uintptr_t)library, real};
+    if (bound.wanted && bound.wanted->symbol != LL_PATCH_OTHER)
         dl_iterate_phdr(note_bound, &bound);
 }
 
@@ -96,7 +96,7 @@ static void patch_slot(const struct ll_loaded *library, const ElfW(Rela) * reloc
     if ((type != CALL && type != ADDRESS && type != DATA) || (type == DATA && relocation->r_addend))
         return;
     const ElfW(Sym) *symbol = &library->symbols[ELF64_R_SYM(relocation->r_info)];
-    const struct ll_wanted *wanted = ll_wanted_find(library->strings + symbol->st_name);
+    const struct ll_patch_target *wanted = ll_patch_target_find(library->strings + symbol->st_name);
     if (!wanted)
         return;
     void **slot = (void **)(library->base + relocation->r_offset), *held = *slot;
@@ -105,7 +105,7 @@ static void patch_slot(const struct ll_loaded *library, const ElfW(Rela) * reloc
         (uintptr_t)held >= library->begin && (uintptr_t)held < library->end && (uintptr_t)held != own;
     if (held == wanted->wrapper || !write_slot(library, slot, wanted->wrapper))
         return;
-    if (wanted->symbol != LL_WANTED_OTHER && !unbound)
+    if (wanted->symbol != LL_PATCH_OTHER && !unbound)
         remember(library, wanted->symbol, held);
 }
 

@@ -133,7 +133,7 @@ static _Atomic uint8_t *length_of_alike(const struct ll_passage *passage)
     return &was_long[(passage->sizes ^ passage->symbol) * UINT64_C(0x9e3779b97f4a7c15) >> 52];
 }
 
-static void begin(struct ll_thread *thread, struct ll_frame *frame, const void *top)
+static void begin(struct ll_thread *thread, struct ll_wrapper_frame *frame, const void *top)
 {
     struct ll_passage *passage = &frame->passage;
     uint32_t depth = depth_of(thread, top);
@@ -150,7 +150,7 @@ static void begin(struct ll_thread *thread, struct ll_frame *frame, const void *
         atomic_store_explicit(&thread->ring->open_ticks, passage->start_ticks, memory_order_relaxed);
 }
 
-void *ll_enter(struct ll_frame *frame, const void *top)
+void *ll_enter(struct ll_wrapper_frame *frame, const void *top)
 {
     struct ll_passage *passage = &frame->passage;
     void *real = passage->real ? passage->real : ll_reach(passage->symbol, passage->caller);
@@ -171,7 +171,7 @@ void *ll_enter(struct ll_frame *frame, const void *top)
 
 /* Whether the thread still writes for the process in which the call began; its depth is again that of before.
  */
-static bool end(struct ll_thread *thread, const struct ll_frame *frame)
+static bool end(struct ll_thread *thread, const struct ll_wrapper_frame *frame)
 {
     const struct ll_passage *passage = &frame->passage;
     if (!passage->start_ticks || thread->generation != ll_process_generation())
@@ -190,7 +190,7 @@ static void remember_length(const struct ll_passage *passage, bool is_long)
         atomic_store_explicit(last, is_long, memory_order_relaxed);
 }
 
-void ll_leave(struct ll_frame *frame, enum ll_ring_kind kind, unsigned count)
+void ll_leave(struct ll_wrapper_frame *frame, enum ll_ring_kind kind, unsigned count)
 {
     const struct ll_passage *passage = &frame->passage;
     struct ll_thread *thread = &ll_self;

@@ -446,7 +446,7 @@ int dnnl_primitive_execute(const void *primitive, void *stream, int count,
     uint64_t place = place_of(real.address, primitive, count, arguments);
     if (place == LL_RING_UNSAID)
         return real.call(primitive, stream, count, arguments);
-    struct ll_frame frame;
+    struct ll_wrapper_frame frame;
     uint64_t *word = frame.words + LL_RING_CALL_WORDS;
     const struct library *library = library_of(real.address);
     *word++ = place;

@@ -36,7 +36,7 @@ void *ll_reach(uint32_t symbol, void *caller);
 
 /* What a wrapper has on its stack: stacks grow downwards, so that what it calls lies below. words are those
  * of the record: LL_RING_CALL_WORDS to be filled by ll_leave, then the arguments. */
-struct ll_frame {
+struct ll_wrapper_frame {
     struct ll_passage passage;
     uint64_t words[LL_RING_RECORD_WORDS];
 };
@@ -50,8 +50,8 @@ void *ll_real(uint32_t symbol, void *caller);
 
 /* Before and after the real function, whose address ll_enter gives; NULL where no library has it. top is the
  * wrapper's __builtin_frame_address(0), count the words up to the end of the arguments. */
-void *ll_enter(struct ll_frame *frame, const void *top);
-void ll_leave(struct ll_frame *frame, enum ll_ring_kind kind, unsigned count);
+void *ll_enter(struct ll_wrapper_frame *frame, const void *top);
+void ll_leave(struct ll_wrapper_frame *frame, enum ll_ring_kind kind, unsigned count);
 
 /* A record without duration; nothing happens in a process that has recorded no call yet. */
 void ll_push_event(enum ll_ring_kind kind, uint64_t first, uint64_t second, unsigned words);

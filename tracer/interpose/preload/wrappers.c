@@ -260,7 +260,7 @@ enum { WIDE_FORTRAN = 0, WIDE_CBLAS = 0, WIDE_DNNL = 1, WIDE_FORTRAN64 = 1, WIDE
         name(LIST(LL_SIGNATURE_##signature(P_##abi, letter) LL_SIGNATURE_##signature(HP_##abi, letter)))     \
     {                                                                                                        \
         enum { wide = WIDE_##abi };                                                                          \
-        struct ll_frame frame;                                                                               \
+        struct ll_wrapper_frame frame;                                                                       \
         uint64_t *word = frame.words + LL_RING_CALL_WORDS;                                                   \
         frame.passage =                                                                                      \
             (struct ll_passage){.symbol = LL_SYMBOL_##name, .caller = __builtin_return_address(0)};          \

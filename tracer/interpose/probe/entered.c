@@ -6,13 +6,13 @@
 #include <sys/ptrace.h>
 
 /* Calls that something jumped out of: what begins now lies no deeper on the stack than they did. */
-static void drop_abandoned(struct ll_followed_thread *thread, uint64_t stack)
+static void drop_abandoned(struct ll_probed_thread *thread, uint64_t stack)
 {
     while (thread->depth && thread->call[thread->depth - 1].stack < stack)
         thread->depth--;
 }
 
-void ll_probe_enter(struct ll_followed_thread *thread, struct user_regs_struct *registers,
+void ll_probe_enter(struct ll_probed_thread *thread, struct user_regs_struct *registers,
                     const struct ll_breakpoint *at)
 {
     const struct ll_tracee *tracee = &thread->process->tracee;
@@ -35,7 +35,7 @@ void ll_probe_enter(struct ll_followed_thread *thread, struct user_regs_struct *
     call->start_ticks = ll_process_control() ? ll_process_ticks() : 0;
 }
 
-static void record(struct ll_followed_thread *thread, struct ll_probed_call *call, uint64_t ticks)
+static void record(struct ll_probed_thread *thread, struct ll_probed_call *call, uint64_t ticks)
 {
     struct ll_ring_process *page = ll_process_open();
     if (!page)
@@ -56,7 +56,7 @@ static void record(struct ll_followed_thread *thread, struct ll_probed_call *cal
 }
 
 /* The stack lies just above where the return address was. */
-void ll_probe_leave(struct ll_followed_thread *thread, struct user_regs_struct *registers)
+void ll_probe_leave(struct ll_probed_thread *thread, struct user_regs_struct *registers)
 {
     uint64_t ticks = ll_process_control() ? ll_process_ticks() : 0;
     drop_abandoned(thread, registers->rsp - sizeof(uint64_t));

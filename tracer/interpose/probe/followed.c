@@ -9,11 +9,11 @@
 #include <unistd.h>
 
 /* Tables of addresses: what they lead to stays where it is. */
-static struct ll_followed **processes;
-static struct ll_followed_thread **threads;
+static struct ll_probed_process **processes;
+static struct ll_probed_thread **threads;
 static uint64_t process_count, process_capacity, thread_count, thread_capacity;
 
-static struct ll_followed *free_process(void)
+static struct ll_probed_process *free_process(void)
 {
     for (uint64_t i = 0; i < process_count; i++)
         if (processes[i]->pid == 0)
@@ -24,19 +24,19 @@ static struct ll_followed *free_process(void)
     return processes[process_count++];
 }
 
-struct ll_followed *ll_follow(pid_t pid, pid_t parent)
+struct ll_probed_process *ll_follow(pid_t pid, pid_t parent)
 {
-    struct ll_followed *process = free_process();
+    struct ll_probed_process *process = free_process();
     if (process)
-        *process = (struct ll_followed){.pid = pid, .tracee.memory = -1};
+        *process = (struct ll_probed_process){.pid = pid, .tracee.memory = -1};
     if (process)
         process->file = ll_process_file((uint64_t)pid, (uint64_t)parent);
     return process;
 }
 
-struct ll_followed *ll_follow_copy(pid_t pid, const struct ll_followed *parent)
+struct ll_probed_process *ll_follow_copy(pid_t pid, const struct ll_probed_process *parent)
 {
-    struct ll_followed *process = ll_follow(pid, parent->pid);
+    struct ll_probed_process *process = ll_follow(pid, parent->pid);
     if (!process)
         return NULL;
     if (ll_tracee_open(&process->tracee, pid) &&
@@ -49,18 +49,18 @@ struct ll_followed *ll_follow_copy(pid_t pid, const struct ll_followed *parent)
     return NULL;
 }
 
-void ll_followed_look(struct ll_followed *process, pid_t thread)
+void ll_probed_look(struct ll_probed_process *process, pid_t thread)
 {
     ll_breakpoints_release(&process->breakpoints);
     ll_tracee_release(&process->tracee);
     for (uint64_t i = 0; i < thread_count; i++)
         if (threads[i]->tid && threads[i]->process == process && threads[i]->tid != thread)
-            ll_followed_drop(threads[i], false);
+            ll_probed_drop(threads[i], false);
     if (ll_tracee_open(&process->tracee, process->pid))
         ll_breakpoints_set(&process->breakpoints, &process->tracee, thread);
 }
 
-struct ll_followed_thread *ll_followed_find(pid_t tid)
+struct ll_probed_thread *ll_probed_find(pid_t tid)
 {
     for (uint64_t i = 0; i < thread_count; i++)
         if (threads[i]->tid == tid)
@@ -68,7 +68,7 @@ struct ll_followed_thread *ll_followed_find(pid_t tid)
     return NULL;
 }
 
-static struct ll_followed_thread *free_thread(void)
+static struct ll_probed_thread *free_thread(void)
 {
     for (uint64_t i = 0; i < thread_count; i++)
         if (threads[i]->tid == 0)
@@ -79,9 +79,9 @@ static struct ll_followed_thread *free_thread(void)
     return threads[thread_count++];
 }
 
-struct ll_followed_thread *ll_followed_add(struct ll_followed *process, pid_t tid)
+struct ll_probed_thread *ll_probed_add(struct ll_probed_process *process, pid_t tid)
 {
-    struct ll_followed_thread *thread = free_thread();
+    struct ll_probed_thread *thread = free_thread();
     if (!thread)
         return NULL;
     thread->tid = tid;
@@ -92,7 +92,7 @@ struct ll_followed_thread *ll_followed_add(struct ll_followed *process, pid_t ti
     return thread;
 }
 
-static void end_process(struct ll_followed *process, bool in_order)
+static void end_process(struct ll_probed_process *process, bool in_order)
 {
     if (in_order)
         ll_process_finish();
@@ -103,27 +103,27 @@ static void end_process(struct ll_followed *process, bool in_order)
     process->pid = 0;
 }
 
-void ll_followed_drop(struct ll_followed_thread *thread, bool in_order)
+void ll_probed_drop(struct ll_probed_thread *thread, bool in_order)
 {
-    struct ll_followed *process = thread->process;
-    ll_followed_use(process);
+    struct ll_probed_process *process = thread->process;
+    ll_probed_use(process);
     ll_thread_leave(&thread->ring);
     thread->tid = 0;
     if (--process->threads == 0)
         end_process(process, in_order);
 }
 
-void ll_followed_use(const struct ll_followed *process)
+void ll_probed_use(const struct ll_probed_process *process)
 {
     ll_process_use(process->file);
 }
 
-bool ll_followed_shares(const struct ll_followed *process, pid_t tid)
+bool ll_probed_shares(const struct ll_probed_process *process, pid_t tid)
 {
     return syscall(SYS_kcmp, (long)process->pid, (long)tid, (long)KCMP_VM, 0L, 0L) == 0;
 }
 
-void ll_followed_free(pid_t tid, const struct ll_followed *like)
+void ll_probed_free(pid_t tid, const struct ll_probed_process *like)
 {
     struct ll_tracee child;
     if (ll_tracee_open(&child, tid))

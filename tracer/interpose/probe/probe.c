@@ -79,14 +79,14 @@ void ll_log_libraries(void)
 }
 
 /* From now on all is about this process. */
-static void turn_to(struct ll_followed *process)
+static void turn_to(struct ll_probed_process *process)
 {
     breakpoints = &process->breakpoints;
-    ll_followed_use(process);
+    ll_probed_use(process);
 }
 
 /* Whether the stop was one of ours; it is then dealt with. */
-static bool handle_trap(struct ll_followed_thread *thread)
+static bool handle_trap(struct ll_probed_thread *thread)
 {
     struct user_regs_struct registers;
     if (ptrace(PTRACE_GETREGS, thread->tid, NULL, &registers) != 0)
@@ -137,10 +137,10 @@ static bool is_born(pid_t child, pid_t parent, struct birth *birth)
 }
 
 /* A child in memory of its own, whose one thread is amid the calls that its maker is in. */
-static struct ll_followed_thread *follow_copy(pid_t pid, const struct ll_followed_thread *maker)
+static struct ll_probed_thread *follow_copy(pid_t pid, const struct ll_probed_thread *maker)
 {
-    struct ll_followed *process = ll_follow_copy(pid, maker->process);
-    struct ll_followed_thread *thread = process ? ll_followed_add(process, pid) : NULL;
+    struct ll_probed_process *process = ll_follow_copy(pid, maker->process);
+    struct ll_probed_thread *thread = process ? ll_probed_add(process, pid) : NULL;
     if (thread) {
         thread->depth = maker->depth;
         memcpy(thread->call, maker->call, maker->depth * sizeof *maker->call);
@@ -151,12 +151,12 @@ static struct ll_followed_thread *follow_copy(pid_t pid, const struct ll_followe
 /* The two have met, and both go on. */
 static void welcome(const struct birth *birth)
 {
-    const struct ll_followed_thread *maker = ll_followed_find(birth->parent);
-    struct ll_followed_thread *thread = NULL;
-    if (maker && ll_followed_shares(maker->process, birth->child))
-        thread = ll_followed_add(maker->process, birth->child);
+    const struct ll_probed_thread *maker = ll_probed_find(birth->parent);
+    struct ll_probed_thread *thread = NULL;
+    if (maker && ll_probed_shares(maker->process, birth->child))
+        thread = ll_probed_add(maker->process, birth->child);
     else if (maker && !(thread = follow_copy(birth->child, maker)))
-        ll_followed_free(birth->child, maker->process);
+        ll_probed_free(birth->child, maker->process);
     if (!thread)
         ll_process_refused();
     ptrace(PTRACE_CONT, birth->child, NULL, NULL);
@@ -172,17 +172,17 @@ static void forget_birth(pid_t child)
 }
 
 /* A child of vfork leaves its parent's memory, any other process only changes its own. */
-static void become(struct ll_followed_thread *thread)
+static void become(struct ll_probed_thread *thread)
 {
-    struct ll_followed *process = thread->process;
+    struct ll_probed_process *process = thread->process;
     pid_t tid = thread->tid;
     if (tid != process->pid) {
-        struct ll_followed *other = ll_follow(tid, process->pid);
-        ll_followed_drop(thread, false);
-        process = other && ll_followed_add(other, tid) ? other : NULL;
+        struct ll_probed_process *other = ll_follow(tid, process->pid);
+        ll_probed_drop(thread, false);
+        process = other && ll_probed_add(other, tid) ? other : NULL;
     }
     if (process)
-        ll_followed_look(process, tid);
+        ll_probed_look(process, tid);
     else
         ll_process_refused();
 }
@@ -191,7 +191,7 @@ static void become(struct ll_followed_thread *thread)
 static void handle_stop(pid_t tid, int status)
 {
     int event = status >> 16, number = WSTOPSIG(status);
-    struct ll_followed_thread *thread = ll_followed_find(tid);
+    struct ll_probed_thread *thread = ll_probed_find(tid);
     struct birth birth;
     unsigned long made = 0;
     if (!thread && event == 0 && number == SIGSTOP) {
@@ -214,14 +214,14 @@ static void handle_stop(pid_t tid, int status)
 
 static void handle_end(pid_t tid, int status)
 {
-    struct ll_followed_thread *thread = ll_followed_find(tid);
+    struct ll_probed_thread *thread = ll_probed_find(tid);
     if (!thread) {
         forget_birth(tid);
         return;
     }
     turn_to(thread->process);
     ll_log_libraries();
-    ll_followed_drop(thread, WIFEXITED(status));
+    ll_probed_drop(thread, WIFEXITED(status));
     breakpoints = NULL;
 }
 
@@ -255,7 +255,7 @@ static void trace(char **argv, int tell)
     }
     arrange_signals(SIG_IGN);
     signal(SIGPIPE, SIG_IGN);
-    struct ll_followed *program = pid > 0 ? ll_follow(pid, getppid()) : NULL;
+    struct ll_probed_process *program = pid > 0 ? ll_follow(pid, getppid()) : NULL;
     if (!program || write(tell, &pid, sizeof pid) < 0 || !freopen("/dev/null", "r+", stdin) ||
         dup2(STDIN_FILENO, STDOUT_FILENO) < 0 || dup2(STDIN_FILENO, STDERR_FILENO) < 0)
         return;
@@ -267,8 +267,8 @@ static void trace(char **argv, int tell)
     }
     ptrace(PTRACE_SETOPTIONS, pid, NULL, (void *)options);
     turn_to(program);
-    if (ll_followed_add(program, pid))
-        ll_followed_look(program, pid);
+    if (ll_probed_add(program, pid))
+        ll_probed_look(program, pid);
     ptrace(PTRACE_CONT, pid, NULL, NULL);
     follow(pid, tell);
 }
