@@ -43,30 +43,35 @@ void ll_recipe_squared(struct ll_bench *bench, enum ll_op_kind kind, uint64_t el
     ll_nn_do2(bench->nn, kind, matrix(bench, "x", elements), ll_bench_two(bench));
 }
 
-/* As attention over a memory has it: stacks of short lines. */
+/* As attention over a memory has it: stacks of short lines, of two lengths. */
 struct box {
     uint64_t dim[3];
 };
+enum { BOXES = 2 };
 
-static struct box box_of(uint64_t elements)
+static struct box box_of(uint64_t elements, int which)
 {
-    enum { LINES = 40, LENGTH = 24 };
-    uint64_t lines = elements < LINES * LENGTH ? 4 : LINES;
-    return (struct box){{ll_max(1, elements / (lines * LENGTH)), lines, LENGTH}};
+    static const uint64_t lengths[BOXES] = {24, 12}, counts[BOXES] = {40, 18};
+    uint64_t lines = elements < counts[which] * lengths[which] ? 4 : counts[which];
+    return (struct box){{ll_max(1, elements / (lines * lengths[which])), lines, lengths[which]}};
 }
 
 void ll_recipe_along_middle(struct ll_bench *bench, enum ll_op_kind kind, uint64_t elements)
 {
-    struct box box = box_of(elements);
-    ll_nn_do2(bench->nn, kind, ll_bench_real(bench, "box", 3, box.dim),
-              ll_bench_real(bench, "lines", 3, (uint64_t[]){box.dim[0], 1, box.dim[2]}));
+    for (int i = 0; i < BOXES; i++) {
+        struct box box = box_of(elements, i);
+        ll_nn_do2(bench->nn, kind, ll_bench_real(bench, "box", 3, box.dim),
+                  ll_bench_real(bench, "lines", 3, (uint64_t[]){box.dim[0], 1, box.dim[2]}));
+    }
 }
 
 void ll_recipe_narrow_lines(struct ll_bench *bench, enum ll_op_kind kind, uint64_t elements)
 {
-    struct box box = box_of(elements);
-    ll_nn_do2(bench->nn, kind, ll_bench_real(bench, "box", 3, box.dim),
-              ll_bench_real(bench, "places", 3, (uint64_t[]){box.dim[0], box.dim[1], 1}));
+    for (int i = 0; i < BOXES; i++) {
+        struct box box = box_of(elements, i);
+        ll_nn_do2(bench->nn, kind, ll_bench_real(bench, "box", 3, box.dim),
+                  ll_bench_real(bench, "places", 3, (uint64_t[]){box.dim[0], box.dim[1], 1}));
+    }
 }
 
 static void reduce_box(struct ll_bench *bench, enum ll_op_kind kind, struct box box, int64_t axis)
@@ -79,7 +84,8 @@ static void reduce_box(struct ll_bench *bench, enum ll_op_kind kind, struct box 
 
 void ll_recipe_reduced_middle(struct ll_bench *bench, enum ll_op_kind kind, uint64_t elements)
 {
-    reduce_box(bench, kind, box_of(elements), 1);
+    for (int i = 0; i < BOXES; i++)
+        reduce_box(bench, kind, box_of(elements, i), 1);
 }
 
 /* As many numbers become fewer, several at a time. */
@@ -92,30 +98,36 @@ void ll_recipe_short_middle(struct ll_bench *bench, enum ll_op_kind kind, uint64
 
 void ll_recipe_narrow_sum(struct ll_bench *bench, enum ll_op_kind kind, uint64_t elements)
 {
-    reduce_box(bench, kind, box_of(elements), 2);
+    for (int i = 0; i < BOXES; i++)
+        reduce_box(bench, kind, box_of(elements, i), 2);
 }
 
 void ll_recipe_middle_filled(struct ll_bench *bench, enum ll_op_kind kind, uint64_t elements)
 {
-    struct box box = box_of(elements);
     struct ll_attr attrs[] = {ll_attr_of_count(LL_ATTR_AXIS, 1), ll_attr_of_count(LL_ATTR_AXES, 1)};
-    struct ll_shape whole = ll_nn_shape(bench->nn, 3, box.dim, NULL);
-    struct ll_value *lines = ll_bench_real(bench, "flat", 2, (uint64_t[]){box.dim[0], box.dim[2]});
-    ll_nn_do(bench->nn, &(struct ll_nn_call){.kind = kind,
-                                             .input_count = 1,
-                                             .inputs = &lines,
-                                             .attr_count = 2,
-                                             .attrs = attrs,
-                                             .given_count = 1,
-                                             .given = &whole});
+    for (int i = 0; i < BOXES; i++) {
+        struct box box = box_of(elements, i);
+        struct ll_shape whole = ll_nn_shape(bench->nn, 3, box.dim, NULL);
+        struct ll_value *lines = ll_bench_real(bench, "flat", 2, (uint64_t[]){box.dim[0], box.dim[2]});
+        ll_nn_do(bench->nn, &(struct ll_nn_call){.kind = kind,
+                                                 .input_count = 1,
+                                                 .inputs = &lines,
+                                                 .attr_count = 2,
+                                                 .attrs = attrs,
+                                                 .given_count = 1,
+                                                 .given = &whole});
+    }
 }
 
 void ll_recipe_narrow_turned(struct ll_bench *bench, enum ll_op_kind kind, uint64_t elements)
 {
     struct ll_attr attr = ll_attr_of_count(LL_ATTR_PERMUTATION, 21);
-    struct ll_value *x = ll_bench_real(bench, "box", 3, box_of(elements).dim);
-    ll_nn_do(bench->nn, &(struct ll_nn_call){
-                            .kind = kind, .input_count = 1, .inputs = &x, .attr_count = 1, .attrs = &attr});
+    for (int i = 0; i < BOXES; i++) {
+        struct ll_value *x = ll_bench_real(bench, "box", 3, box_of(elements, i).dim);
+        ll_nn_do(bench->nn,
+                 &(struct ll_nn_call){
+                     .kind = kind, .input_count = 1, .inputs = &x, .attr_count = 1, .attrs = &attr});
+    }
 }
 
 void ll_recipe_along_columns(struct ll_bench *bench, enum ll_op_kind kind, uint64_t elements)

@@ -27,6 +27,10 @@ struct ll_blas_facts {
 };
 struct ll_blas_facts ll_blas_facts(void);
 
+/* So many rows or columns of a result, whichever are more, are one piece of work where a product is shared by
+ * threads; more for results of more than 32 such pieces. */
+enum { LL_PRODUCT_SLICE = 96 };
+
 /* C[m,n] = A[m,k] B[k,n] + beta C, row-major, the leading dimensions in elements. A transposed operand
  * lies in memory as A[k,m] or B[n,k]. No size is zero. */
 struct ll_blas_product {

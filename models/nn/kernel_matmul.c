@@ -5,12 +5,12 @@
 #include "models/nn/kernel.h"
 #include "models/nn/kernel_skinny.h"
 
-enum { LEAST_SLICE = 96, MOST_SLICE = 512, SLICES = 32, SLICE_STEP = 32 };
+enum { MOST_SLICE = 512, SLICES = 32, SLICE_STEP = 32 };
 
 static uint64_t slice_size(uint64_t count)
 {
     uint64_t size = ll_ceil_div(ll_ceil_div(count, SLICES), SLICE_STEP) * SLICE_STEP;
-    return ll_min(ll_max(size, LEAST_SLICE), MOST_SLICE);
+    return ll_min(ll_max(size, LL_PRODUCT_SLICE), MOST_SLICE);
 }
 
 static const real *moved(const void *matrix, uint64_t elements)

@@ -50,6 +50,7 @@ struct search {
     const struct ll_samples *samples;
     uint64_t first, count;
     bool product;
+    bool lines; /* a sample has more than one: what they cost can be told */
 };
 
 static double get(const struct ll_kernel *kernel, const struct figure *figure)
@@ -142,6 +143,16 @@ static bool try_factor(struct search *search, const struct figure *figure, doubl
            try_value(search, figure, fmax(value / factor, figure->least), loss);
 }
 
+static bool is_searched(const struct search *search, const struct figure *figure)
+{
+    bool slice_known = search->samples->at[search->first].slice > 0;
+    if (figure->offset == AT(slice) && slice_known)
+        return false;
+    if (figure->offset == AT(line_s) && !search->lines)
+        return false;
+    return search->product ? figure->product : figure->other;
+}
+
 /* Walks to where no step helps; the loss there. */
 static double walk(struct search *search)
 {
@@ -150,7 +161,7 @@ static double walk(struct search *search)
     for (int round = 0; round < MOST_ROUNDS && factor > 1.01; round++) {
         bool better = false;
         for (size_t i = 0; i < FIGURES; i++)
-            if (search->product ? figures[i].product : figures[i].other)
+            if (is_searched(search, &figures[i]))
                 better |= figures[i].list ? try_neighbours(search, &figures[i], &loss)
                                           : try_factor(search, &figures[i], factor, &loss);
         if (!better)
@@ -169,6 +180,8 @@ static void tidy(struct search *search)
 {
     double loss = loss_of(search);
     for (size_t i = 0; i < FIGURES; i++) {
+        if (!is_searched(search, &figures[i]))
+            continue;
         double before = get(search->kernel, &figures[i]);
         double plain = figures[i].offset == AT(compute) || figures[i].offset == AT(memory) ||
                                figures[i].offset == AT(work)
@@ -202,8 +215,17 @@ static const struct start {
               {0.6, 0, 1e11, 0.1, 512}};
 enum { STARTS = sizeof starts / sizeof *starts, STARTS_OF_OTHERS = 3 };
 
-static struct ll_kernel kernel_at(const struct start *start, const struct ll_sample *sample)
+static bool any_lines(const struct search *search)
 {
+    bool any = search->product;
+    for (uint64_t i = search->first; i < search->first + search->count; i++)
+        any = any || search->samples->at[i].work.lines > 1;
+    return any;
+}
+
+static struct ll_kernel kernel_at(const struct start *start, const struct search *search)
+{
+    const struct ll_sample *sample = &search->samples->at[search->first];
     struct ll_kernel kernel = {.name = ll_op_name(sample->kind),
                                .overhead_s = 3e-7,
                                .compute = start->share,
@@ -215,7 +237,7 @@ static struct ll_kernel kernel_at(const struct start *start, const struct ll_sam
                                .work = 1,
                                .rows = sample->most_rows};
     kernel.ops[sample->kind] = true;
-    kernel.line_s = 1e-9;
+    kernel.line_s = search->lines ? 1e-9 : 0;
     if (!is_product(&sample->work)) {
         kernel.compute = 1;
         kernel.work = 1 / start->share;
@@ -223,7 +245,7 @@ static struct ll_kernel kernel_at(const struct start *start, const struct ll_sam
     }
     kernel.packing_Bps = start->packing_Bps;
     kernel.rewrites = start->rewrites;
-    kernel.slice = start->slice;
+    kernel.slice = sample->slice ? sample->slice : start->slice;
     return kernel;
 }
 
@@ -241,9 +263,10 @@ bool ll_fit_kernel(const struct ll_machine *base, const struct ll_samples *sampl
                             .first = first,
                             .count = count,
                             .product = is_product(&samples->at[first].work)};
+    search.lines = any_lines(&search);
     double least = INFINITY;
     for (size_t i = 0; i < (search.product ? STARTS : STARTS_OF_OTHERS); i++) {
-        *search.kernel = kernel_at(&starts[i], &samples->at[first]);
+        *search.kernel = kernel_at(&starts[i], &search);
         double loss = walk(&search);
         if (loss < least)
             *kernel = *search.kernel;

@@ -88,6 +88,7 @@ static bool gather(const struct ll_trace *trace, const uint32_t *steps, uint64_t
         return false;
     samples->gap_s = gap_of(trace, last, gaps);
     const char *few = ll_trace_fact(trace, "matmul.few_rows");
+    const char *slice = ll_trace_fact(trace, "matmul.slice");
     uint64_t few_rows = few ? strtoull(few, NULL, 10) : 0;
     for (uint32_t place = 0; place < last->op_count; place++) {
         uint32_t op = last->first_op + place;
@@ -95,8 +96,10 @@ static bool gather(const struct ll_trace *trace, const uint32_t *steps, uint64_t
         struct ll_sample sample = {.op = op, .kind = view->kind};
         if (!is_measured(trace, op) || !ll_op_lower(view, &sample.work))
             continue;
-        if (view->kind == LL_OP_MATMUL)
+        if (view->kind == LL_OP_MATMUL) {
             sample.most_rows = class_of(sample.work.gemm.m, few_rows);
+            sample.slice = slice && sample.most_rows != few_rows ? strtoull(slice, NULL, 10) : 0;
+        }
         time_of(trace, steps, count, place, times, &sample);
         samples->at[samples->count++] = sample;
     }

@@ -11,6 +11,7 @@ struct ll_sample {
     enum ll_op_kind kind;
     struct ll_work work;
     uint64_t most_rows; /* of the kernel that is to run it, if that is one for products of few rows; else 0 */
+    uint64_t slice;     /* in which that kernel deals it to threads, where the header says so; 0: unknown */
     uint32_t op;        /* in the residency */
     double time_s, spread; /* the median over the steps; between the quartiles over the median */
 };

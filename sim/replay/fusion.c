@@ -2,12 +2,19 @@
 /* Fusion of element-wise ops, as compilers and hand-written epilogues do it: an element-wise op that reads
  * what the op right before it has just made takes it from registers and needs no start of its own; when
  * nobody else reads it, the result in between never goes to memory. What computes is counted as before. In
- * chains the op before is no product, which a library does alone. */
+ * chains the op before is no product, which a library does alone.
+ *
+ * A few ops that move next to nothing may stand between the two, as the running averages of a normalisation
+ * do between it and its activation. */
 #include "sim/replay/replay_parts.h"
 
 #include "sim/cost/task.h"
 
-enum { MOST_OPERANDS = 64 }; /* bits of ll_fused.held */
+enum {
+    MOST_OPERANDS = 64,   /* bits of ll_fused.held */
+    MOST_BETWEEN = 4,     /* ops */
+    NEXT_TO_NOTHING = 16, /* that often the bytes of each go into those that are passed on */
+};
 
 /* How many ops read each tensor; saturates at 255. NULL when memory ran out. */
 static uint8_t *count_readers(const struct ll_trace *trace, struct ll_arena *arena)
@@ -32,18 +39,36 @@ bool ll_fusion_leads(enum ll_fusion fusion, const struct ll_work *work)
            kind != LL_WORK_COLLECTIVE;
 }
 
-/* The operand of op seq that the op before it made, LL_NONE when there is none or seq cannot follow. */
+/* Whether all ops between the leader and seq, which it would start with, move little beside its bytes. */
+static bool stands_near(const struct ll_prepared *prepared, uint32_t leader, uint32_t seq,
+                        double passed_bytes)
+{
+    bool near = seq - leader <= MOST_BETWEEN + 1;
+    for (uint32_t between = leader + 1; near && between < seq; between++) {
+        const struct ll_work *work = &prepared->works[prepared->trace->ops[between].form];
+        near = ll_work_bytes(work) * NEXT_TO_NOTHING <= passed_bytes;
+    }
+    return near;
+}
+
+/* The operand of op seq that was made last, by an op that it can start with; LL_NONE when there is none. */
 static uint32_t fused_operand(const struct ll_prepared *prepared, enum ll_fusion fusion, uint32_t seq)
 {
     const struct ll_trace *trace = prepared->trace;
     const struct ll_op_view *view = &trace->forms[trace->ops[seq].form].view;
-    if (ll_op_class(view->kind) != LL_CLASS_ELEMENTWISE ||
-        !ll_fusion_leads(fusion, &prepared->works[trace->ops[seq - 1].form]))
+    uint32_t last = LL_NONE, leader = 0;
+    if (ll_op_class(view->kind) != LL_CLASS_ELEMENTWISE)
         return LL_NONE;
-    for (uint32_t i = 0; i < view->input_count && i < MOST_OPERANDS; i++)
-        if (trace->tensors[ll_op_input(trace, seq, i)].producer == seq - 1)
-            return i;
-    return LL_NONE;
+    for (uint32_t i = 0; i < view->input_count && i < MOST_OPERANDS; i++) {
+        uint32_t producer = trace->tensors[ll_op_input(trace, seq, i)].producer;
+        if (producer == LL_NONE || producer < prepared->first_op || (last != LL_NONE && producer <= leader))
+            continue;
+        last = i;
+        leader = producer;
+    }
+    bool leads = last != LL_NONE && ll_fusion_leads(fusion, &prepared->works[trace->ops[leader].form]);
+    return leads && stands_near(prepared, leader, seq, (double)ll_size_bytes(&view->in[last])) ? last
+                                                                                               : LL_NONE;
 }
 
 const struct ll_fused *ll_find_fusion(const struct ll_prepared *prepared, enum ll_fusion fusion,
@@ -58,12 +83,14 @@ const struct ll_fused *ll_find_fusion(const struct ll_prepared *prepared, enum l
         if (operand == LL_NONE)
             continue;
         uint32_t tensor = ll_op_input(trace, seq, operand);
-        const struct ll_form *leader = &trace->forms[trace->ops[seq - 1].form];
+        uint32_t leader = trace->tensors[tensor].producer;
         fused[seq].follows = true;
+        fused[seq].leader = leader;
         fused[seq].held |= (uint64_t)1 << operand;
-        uint32_t output = leader->view.input_count + (tensor - trace->ops[seq - 1].first_output);
+        uint32_t output = trace->forms[trace->ops[leader].form].view.input_count +
+                          (tensor - trace->ops[leader].first_output);
         if (readers[tensor] == 1 && output < MOST_OPERANDS)
-            fused[seq - 1].held |= (uint64_t)1 << output;
+            fused[leader].held |= (uint64_t)1 << output;
     }
     bool whole = readers && fused;
     ll_arena_release(&scratch);

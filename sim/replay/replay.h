@@ -19,8 +19,9 @@ struct ll_remembered; /* sim/replay/remembered.h */
 
 /* How an op runs under a software stack that fuses element-wise ops. */
 struct ll_fused {
-    uint64_t held; /* bit i: operand i (inputs, then outputs) passes through registers, not memory */
-    bool follows;  /* starts with the op before it */
+    uint64_t held;   /* bit i: operand i (inputs, then outputs) passes through registers, not memory */
+    bool follows;    /* starts with an op before it: */
+    uint32_t leader; /* that one, which may follow another */
 };
 
 /* What all machines share of a trace: dependencies, reuse distances, footprint, the work of each form. Made

@@ -27,25 +27,26 @@ static double bytes_of(const struct ll_work *work, bool follows)
     return follows ? fmax(0, all - 2 * (double)work->c_bytes) : all;
 }
 
-static bool does_follow(const struct ll_result *result, uint32_t seq)
+/* The op that it starts with, itself when it starts alone. */
+static uint32_t leader_of(const struct ll_result *result, uint32_t seq)
 {
-    const struct ll_prepared *prepared = result->prepared;
-    return seq > prepared->first_op && ll_fused_as(prepared, result->machine->software.fusion, seq).follows;
+    enum ll_fusion fusion = result->machine->software.fusion;
+    while (ll_fused_as(result->prepared, fusion, seq).follows)
+        seq = ll_fused_as(result->prepared, fusion, seq).leader;
+    return seq;
 }
 
 static void sum_ops(const struct ll_result *result, struct sum *sums)
 {
     const struct ll_prepared *prepared = result->prepared;
-    uint32_t leader = 0;
     for (uint32_t seq = prepared->first_op; seq < prepared->end_op; seq++) {
         uint32_t form = prepared->trace->ops[seq].form;
         const struct ll_work *work = &prepared->works[form];
-        bool follows = does_follow(result, seq);
-        leader = follows ? leader : form;
+        uint32_t first = leader_of(result, seq), leader = prepared->trace->ops[first].form;
         struct sum *sum = &sums[leader];
         sum->form = leader;
         sum->flops += (double)work->flops;
-        sum->bytes += bytes_of(work, follows);
+        sum->bytes += bytes_of(work, first != seq);
         sum->time_s += result->ops[seq - prepared->first_op].time_s;
     }
 }

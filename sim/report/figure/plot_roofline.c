@@ -59,8 +59,7 @@ static void find_axes(const struct ll_roofline *roofline, struct plane *plane)
 }
 
 /* From the left or lower edge to where the line meets the highest unit, its name along it. */
-static void draw_memory(struct ll_svg *svg, const struct plane *plane, const struct ll_roof *memory,
-                        double top)
+static void draw_memory(struct ll_svg *svg, struct plane *plane, const struct ll_roof *memory, double top)
 {
     double left = fmax(plane->x.low, plane->y.low / memory->height),
            right = fmin(plane->x.high, top / memory->height);
@@ -68,11 +67,18 @@ static void draw_memory(struct ll_svg *svg, const struct plane *plane, const str
         return;
     struct ll_point from = place(plane, left, left * memory->height),
                     to = place(plane, right, right * memory->height);
-    double turn = atan2(to.y - from.y, to.x - from.x) * 180 / acos(-1);
+    double rise = atan2(to.y - from.y, to.x - from.x), turn = rise * 180 / acos(-1);
     ll_svg_line(svg, LL_PEN_INK, from.x, from.y, to.x, to.y);
     double part = 0.06, x = from.x + part * (to.x - from.x), y = from.y + part * (to.y - from.y);
-    ll_svg_text(svg, &(struct ll_svg_style){.x = x - 4, .y = y - 5, .size = LL_TEXT_SMALL, .turn = turn},
-                memory->name);
+    ll_svg_text(
+        svg,
+        &(struct ll_svg_style){.x = x - 4, .y = y - 5, .size = LL_TEXT_SMALL, .turn = turn, .halo = true},
+        memory->name);
+    double length = ll_text_width(memory->name, LL_TEXT_SMALL), up = length * fabs(sin(rise));
+    if (plane->text_count < MOST_TEXTS)
+        plane->texts[plane->text_count++] =
+            (struct ll_rect){x - 4 - TEXT_HEIGHT, y - 5 - up - TEXT_HEIGHT, length * cos(rise) + TEXT_HEIGHT,
+                             up + TEXT_HEIGHT};
 }
 
 static bool overlap(struct ll_rect a, struct ll_rect b)
@@ -93,17 +99,34 @@ static bool put_text(struct ll_svg *svg, struct plane *plane, double right, doub
         return false;
     plane->texts[plane->text_count++] = box;
     ll_svg_text(svg,
-                &(struct ll_svg_style){.x = right, .y = line, .size = LL_TEXT_SMALL, .anchor = LL_ANCHOR_END},
+                &(struct ll_svg_style){
+                    .x = right, .y = line, .size = LL_TEXT_SMALL, .anchor = LL_ANCHOR_END, .halo = true},
                 text);
     return true;
 }
 
-/* The name stands on the line at its right end, or where there is room to the left of others. */
-static void draw_unit(struct ll_svg *svg, struct plane *plane, const struct ll_roof *unit, double fastest)
+/* From where the fastest memory meets the unit to the right edge. */
+static void unit_line(const struct plane *plane, const struct ll_roof *unit, double fastest,
+                      struct ll_point *from, struct ll_point *to)
 {
     double ridge = fastest > 0 ? fmax(plane->x.low, unit->height / fastest) : plane->x.low;
-    struct ll_point from = place(plane, ridge, unit->height), to = place(plane, plane->x.high, unit->height);
+    *from = place(plane, ridge, unit->height);
+    *to = place(plane, plane->x.high, unit->height);
+}
+
+static void draw_unit(struct ll_svg *svg, const struct plane *plane, const struct ll_roof *unit,
+                      double fastest)
+{
+    struct ll_point from, to;
+    unit_line(plane, unit, fastest, &from, &to);
     ll_svg_line(svg, LL_PEN_INK, from.x, from.y, to.x, to.y);
+}
+
+/* The name stands on the line at its right end, or where there is room to the left of others. */
+static void name_unit(struct ll_svg *svg, struct plane *plane, const struct ll_roof *unit, double fastest)
+{
+    struct ll_point from, to;
+    unit_line(plane, unit, fastest, &from, &to);
     for (double right = to.x; right > from.x && !put_text(svg, plane, right, to.y - 4, unit->name);)
         right -= TEXT_HEIGHT;
 }
@@ -120,7 +143,7 @@ static void name_point(struct ll_svg *svg, struct plane *plane, const struct ll_
     put_text(svg, plane, at.x + 0.55 * ll_text_width(point->name, LL_TEXT_SMALL), at.y + 4, point->name);
 }
 
-static void draw_points(struct ll_svg *svg, struct plane *plane, const struct ll_roofline *roofline)
+static void draw_points(struct ll_svg *svg, const struct plane *plane, const struct ll_roofline *roofline)
 {
     for (size_t i = 0; i < roofline->point_count; i++) {
         const struct ll_work_point *point = &roofline->points[i];
@@ -128,6 +151,10 @@ static void draw_points(struct ll_svg *svg, struct plane *plane, const struct ll
             ll_svg_disc(svg, place(plane, point->intensity, point->rate),
                         fmax(LEAST, LARGEST * sqrt(point->share)), point->series, point->name);
     }
+}
+
+static void name_points(struct ll_svg *svg, struct plane *plane, const struct ll_roofline *roofline)
+{
     for (size_t i = 0; i < roofline->point_count && i < NAMED; i++)
         if (in_plane(plane, &roofline->points[i]))
             name_point(svg, plane, &roofline->points[i]);
@@ -149,4 +176,7 @@ void ll_draw_roofline(struct ll_svg *svg, struct ll_rect box, const struct ll_ro
     for (size_t i = 0; i < roofline->unit_count; i++)
         draw_unit(svg, &plane, &roofline->units[i], fastest);
     draw_points(svg, &plane, roofline);
+    for (size_t i = 0; i < roofline->unit_count; i++)
+        name_unit(svg, &plane, &roofline->units[i], fastest);
+    name_points(svg, &plane, roofline);
 }

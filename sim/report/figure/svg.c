@@ -11,10 +11,12 @@ static const char style[] =
     ".ll-page{fill:#ffffff}.ll-ink{fill:#1f2328}\n"
     ".ll-axis{stroke:#57606a;stroke-width:1}.ll-grid{stroke:#d8dee4;stroke-width:1}\n"
     ".ll-stroke{stroke:#1f2328;stroke-width:1.5;fill:none}.ll-band{fill:#57606a;fill-opacity:0.12}\n"
+    ".ll-halo{paint-order:stroke;stroke:#ffffff;stroke-width:3;stroke-opacity:0.8}\n"
     ".ll-text{font-family:Helvetica,Arial,'Liberation Sans','DejaVu Sans',sans-serif}\n"
     "@media (prefers-color-scheme:dark){\n"
     ".ll-page{fill:#16191d}.ll-ink{fill:#e6e8ea}\n"
-    ".ll-axis{stroke:#9aa4ae}.ll-grid{stroke:#343a41}.ll-stroke{stroke:#e6e8ea}}\n"
+    ".ll-axis{stroke:#9aa4ae}.ll-grid{stroke:#343a41}.ll-stroke{stroke:#e6e8ea}\n"
+    ".ll-halo{stroke:#16191d}}\n"
     "</style>\n";
 
 /* Bytes of the UTF-8 character at p that may stand in XML, 0 when there is none. */
@@ -186,8 +188,9 @@ void ll_svg_text(struct ll_svg *svg, const struct ll_svg_style *how, const char 
     static const char *const anchors[] = {
         [LL_ANCHOR_START] = "start", [LL_ANCHOR_MIDDLE] = "middle", [LL_ANCHOR_END] = "end"};
     ll_str_addf(svg->out,
-                "<text class=\"ll-text%s\" x=\"%.2f\" y=\"%.2f\" font-size=\"%u\" text-anchor=\"%s\"",
-                how->fill ? "" : " ll-ink", how->x, how->y, how->size, anchors[how->anchor]);
+                "<text class=\"ll-text%s%s\" x=\"%.2f\" y=\"%.2f\" font-size=\"%u\" text-anchor=\"%s\"",
+                how->fill ? "" : " ll-ink", how->halo ? " ll-halo" : "", how->x, how->y, how->size,
+                anchors[how->anchor]);
     if (how->size >= LL_TEXT_TITLE)
         ll_str_add(svg->out, " font-weight=\"bold\"");
     if (how->fill)

@@ -65,6 +65,7 @@ struct ll_svg_style {
     enum ll_anchor anchor;
     double turn;      /* degrees, clockwise, about the anchor */
     const char *fill; /* "#rrggbb"; NULL: the ink of the theme */
+    bool halo;        /* stands out against what lies below it */
 };
 
 /* One line of text. */

@@ -1,0 +1,74 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Which ops run on in the kernel of another, of traces of three. */
+#include "check.h"
+
+#include "toy_trace.h"
+
+#include "sim/replay/replay.h"
+
+enum { LARGE = 256, SMALL = 8 };
+
+/* An activation of something large, an op that knows nothing of it, an activation of the first one's result.
+ */
+static struct ll_trace *record_apart(uint64_t between)
+{
+    struct toy *toy = calloc(1, sizeof *toy);
+    char path[64];
+    toy_open(toy, path);
+    uint32_t x = toy_bring(toy, toy_matrix(LARGE, LARGE), LL_ACTIVATION);
+    uint32_t other = toy_bring(toy, toy_matrix(between, between), LL_ACTIVATION);
+    ll_recorder_step_begin(toy->recorder);
+    uint32_t y = toy_op(toy, LL_OP_RELU, LL_PHASE_FORWARD, &x, 1, NULL, 0, LL_ACTIVATION, NULL);
+    toy_op(toy, LL_OP_RELU, LL_PHASE_FORWARD, &other, 1, NULL, 0, LL_ACTIVATION, NULL);
+    toy_op(toy, LL_OP_RELU, LL_PHASE_FORWARD, &y, 1, NULL, 0, LL_ACTIVATION, NULL);
+    ll_recorder_step_end(toy->recorder);
+    return toy_close(toy, path);
+}
+
+static void fuse(uint64_t between, struct ll_fused fused[3])
+{
+    struct ll_arena arena = {0};
+    struct ll_diags diags = {0};
+    struct ll_trace *trace = record_apart(between);
+    const struct ll_prepared *prepared = ll_prepare(trace, &arena, &diags);
+    assert_non_null(prepared);
+    for (uint32_t seq = 0; seq < 3; seq++)
+        fused[seq] = ll_fused_as(prepared, LL_FUSION_ELEMENTWISE, seq);
+    ll_trace_free(trace);
+    ll_arena_release(&arena);
+    ll_diags_release(&diags);
+}
+
+/* As an activation follows its normalisation, whose running averages stand between them. Nobody else reads
+ * what is passed on: the first op's result is held too, its operand 1. */
+static void a_small_op_between_two_does_not_part_them(void **state)
+{
+    (void)state;
+    struct ll_fused fused[3];
+    fuse(SMALL, fused);
+    assert_false(fused[1].follows);
+    assert_true(fused[2].follows);
+    assert_int_equal(fused[2].leader, 0);
+    assert_int_equal(fused[2].held, 1);
+    assert_int_equal(fused[0].held, 1 << 1);
+}
+
+static void a_large_op_between_two_parts_them(void **state)
+{
+    (void)state;
+    struct ll_fused fused[3];
+    fuse(LARGE, fused);
+    for (int i = 0; i < 3; i++) {
+        assert_false(fused[i].follows);
+        assert_int_equal(fused[i].held, 0);
+    }
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(a_small_op_between_two_does_not_part_them),
+        cmocka_unit_test(a_large_op_between_two_parts_them),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
