@@ -2,6 +2,8 @@
 #include "models/classifier.h"
 
 #include "models/feed.h"
+#include "models/nn/init.h"
+#include "models/nn/layers.h"
 #include "models/nn/loss.h"
 #include "models/nn/runner.h"
 
@@ -60,6 +62,13 @@ struct ll_optimizer ll_classifier_adam(double rate)
 struct ll_optimizer ll_classifier_momentum(double rate)
 {
     return (struct ll_optimizer){.kind = LL_MOMENTUM, .rate = rate, .momentum = 0.9, .weight_decay = 1e-4};
+}
+
+struct ll_value *ll_class_logits(struct ll_nn *nn, struct ll_value *features, uint64_t classes)
+{
+    return ll_dense_layer(nn, "fc", features,
+                          &(struct ll_dense_options){
+                              .units = classes, .init = ll_init_keeping_size(features->shape.dim[1], 1)});
 }
 
 bool ll_classifier_evaluate(void *context, struct ll_runner *runner, struct ll_scores *scores)

@@ -18,6 +18,9 @@ struct ll_classifier {
 struct ll_optimizer ll_classifier_adam(double rate);
 struct ll_optimizer ll_classifier_momentum(double rate);
 
+/* The last layer of most: "fc", dense, from [batch, features] to a logit for each class. */
+struct ll_value *ll_class_logits(struct ll_nn *nn, struct ll_value *features, uint64_t classes);
+
 /* The model's evaluate function: the share of images that it has not seen and puts into the right class. */
 bool ll_classifier_evaluate(void *context, struct ll_runner *runner, struct ll_scores *scores);
 

@@ -7,11 +7,11 @@
  *
  * of which two are TensorFlow's counter of steps and learning rate. Catamount leaves nothing out that stands
  * in a graph: the gradient of the image is computed, which nothing reads. */
+#include "models/classifier.h"
 #include "models/feed.h"
 #include "models/frontier/counter.h"
 #include "models/model.h"
 #include "models/nn/formula.h"
-#include "models/nn/init.h"
 #include "models/nn/loss.h"
 #include "models/nn/optim.h"
 #include "models/vision/resnet_original.h"
@@ -83,9 +83,7 @@ static struct ll_value *logits(struct ll_nn *nn, struct ll_value *pixels, const 
     if (!ll_resnet_plan(nn, build->params[DEPTH], &net.plan))
         return &nn->nothing;
     struct ll_value *x = ll_resnet_original(nn, &net, normalised(nn, pixels));
-    return ll_dense_layer(nn, "fc", x,
-                          &(struct ll_dense_options){.units = (uint64_t)build->params[CLASSES],
-                                                     .init = ll_init_keeping_size(x->shape.dim[1], 1)});
+    return ll_class_logits(nn, x, (uint64_t)build->params[CLASSES]);
 }
 
 static struct ll_value *build(struct ll_nn *nn, const struct ll_build *build)

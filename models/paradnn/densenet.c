@@ -111,9 +111,7 @@ static struct ll_value *forward_with(struct ll_nn *nn, struct ll_value *x, const
             x = between(nn, &net, i, x);
     }
     x = ll_global_average_pool(nn, "pool_all", x);
-    return ll_dense_layer(nn, "fc", x,
-                          &(struct ll_dense_options){.units = (uint64_t)build->params[CLASSES],
-                                                     .init = ll_init_keeping_size(x->shape.dim[1], 1)});
+    return ll_class_logits(nn, x, (uint64_t)build->params[CLASSES]);
 }
 
 static struct ll_value *forward(struct ll_nn *nn, struct ll_value *x, const struct ll_build *build)

@@ -11,7 +11,6 @@
  *
  * 4,233,001 parameters, 1.137 GFLOP forward a sample. */
 #include "models/classifier.h"
-#include "models/nn/init.h"
 #include "models/nn/layers.h"
 
 enum { IMAGE, CLASSES, CHANNELS, RATE };
@@ -48,9 +47,7 @@ static struct ll_value *forward(struct ll_nn *nn, struct ll_value *x, const stru
         ll_nn_pop(nn);
     }
     x = ll_global_average_pool(nn, "pool_all", x);
-    return ll_dense_layer(nn, "fc", x,
-                          &(struct ll_dense_options){.units = (uint64_t)build->params[CLASSES],
-                                                     .init = ll_init_keeping_size(x->shape.dim[1], 1)});
+    return ll_class_logits(nn, x, (uint64_t)build->params[CLASSES]);
 }
 
 static struct ll_value *build(struct ll_nn *nn, const struct ll_build *build)

@@ -11,7 +11,6 @@
  *
  * 25,557,032 parameters, 8.178 GFLOP forward a sample. */
 #include "models/classifier.h"
-#include "models/nn/init.h"
 #include "models/vision/resnet_original.h"
 
 enum { IMAGE, CLASSES, CHANNELS, DEPTH, RATE };
@@ -31,9 +30,7 @@ static struct ll_value *forward(struct ll_nn *nn, struct ll_value *x, const stru
     if (!ll_resnet_plan(nn, build->params[DEPTH], &net.plan))
         return &nn->nothing;
     x = ll_resnet_original(nn, &net, x);
-    return ll_dense_layer(nn, "fc", x,
-                          &(struct ll_dense_options){.units = (uint64_t)build->params[CLASSES],
-                                                     .init = ll_init_keeping_size(x->shape.dim[1], 1)});
+    return ll_class_logits(nn, x, (uint64_t)build->params[CLASSES]);
 }
 
 static struct ll_value *build(struct ll_nn *nn, const struct ll_build *build)

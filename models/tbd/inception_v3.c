@@ -22,7 +22,6 @@
  * 23,817,352 parameters, 11.426 GFLOP forward a sample. */
 #include "models/classifier.h"
 #include "models/nn/formula.h"
-#include "models/nn/init.h"
 #include "models/nn/layers.h"
 
 #include <stdio.h>
@@ -201,9 +200,7 @@ static struct ll_value *forward(struct ll_nn *nn, struct ll_value *x, const stru
     x = block_d(nn, &net, block_c(nn, &net, "c4", x, 192));
     x = block_e(nn, &net, "e1", x, MEAN);
     x = ll_global_average_pool(nn, "pool_all", block_e(nn, &net, "e2", x, LARGEST));
-    return ll_dense_layer(nn, "fc", x,
-                          &(struct ll_dense_options){.units = (uint64_t)build->params[CLASSES],
-                                                     .init = ll_init_keeping_size(x->shape.dim[1], 1)});
+    return ll_class_logits(nn, x, (uint64_t)build->params[CLASSES]);
 }
 
 static struct ll_value *build(struct ll_nn *nn, const struct ll_build *build)

@@ -9,7 +9,6 @@
  *
  * 25,549,483 parameters, 8.178 GFLOP forward a sample. */
 #include "models/classifier.h"
-#include "models/nn/init.h"
 #include "models/vision/resnet_trunk.h"
 
 enum { IMAGE, CLASSES, CHANNELS, DEPTH, RATE };
@@ -34,9 +33,7 @@ static struct ll_value *forward(struct ll_nn *nn, struct ll_value *x, const stru
     for (unsigned stage = 0; stage < LL_RESNET_STAGES; stage++)
         x = ll_resnet_stage(nn, &net, stage, x);
     x = ll_global_average_pool(nn, "pool_all", ll_resnet_activated(nn, &net, "norm", x));
-    return ll_dense_layer(nn, "fc", x,
-                          &(struct ll_dense_options){.units = (uint64_t)build->params[CLASSES],
-                                                     .init = ll_init_keeping_size(x->shape.dim[1], 1)});
+    return ll_class_logits(nn, x, (uint64_t)build->params[CLASSES]);
 }
 
 static struct ll_value *build(struct ll_nn *nn, const struct ll_build *build)

@@ -75,9 +75,16 @@ void ll_paradnn_draw_weights(struct ll_svg *svg, struct ll_rect box, const char 
  * simulated. In the arena, row after row; NULL when memory ran out. */
 double *ll_paradnn_cells(const struct ll_survey_result *survey, const double *numbers, size_t row_axis,
                          size_t column_axis, struct ll_arena *arena);
-void ll_paradnn_draw_cells(struct ll_svg *svg, struct ll_rect box, const char *title, const char *unit,
-                           const struct ll_family *family, const double *cells, size_t row_axis,
-                           size_t column_axis, double full);
+
+/* Such cells as a heat map; `full` is the value of the darkest. NULL cells draw nothing. */
+struct ll_paradnn_heat {
+    const char *title, *unit;
+    const struct ll_family *family;
+    size_t row_axis, column_axis;
+    const double *cells;
+    double full;
+};
+void ll_paradnn_draw_cells(struct ll_svg *svg, struct ll_rect box, const struct ll_paradnn_heat *heat);
 
 /* Steps of fully connected networks that ParaDnn's authors measured and published. */
 struct ll_paradnn_measured {

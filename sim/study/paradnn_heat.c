@@ -150,8 +150,14 @@ static void draw(const struct drawn *drawn, struct ll_outcome *outcome)
                        "the others; below, what each parameter weighs in it.")};
     ll_page_open(&svg, &page);
     for (size_t i = 0; i < PANELS; i++) {
-        ll_paradnn_draw_cells(&svg, ll_page_panel(&page, i), panels[i].title, "% of peak", drawn[i].family,
-                              drawn[i].cells, drawn[i].row, drawn[i].column, 100 * drawn[i].most);
+        ll_paradnn_draw_cells(&svg, ll_page_panel(&page, i),
+                              &(struct ll_paradnn_heat){.title = panels[i].title,
+                                                        .unit = "% of peak",
+                                                        .family = drawn[i].family,
+                                                        .row_axis = drawn[i].row,
+                                                        .column_axis = drawn[i].column,
+                                                        .cells = drawn[i].cells,
+                                                        .full = 100 * drawn[i].most});
         ll_paradnn_draw_weights(&svg, ll_page_panel(&page, PANELS + i), panels[i].title, drawn[i].family,
                                 &drawn[i].weights);
     }

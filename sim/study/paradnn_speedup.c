@@ -100,8 +100,14 @@ static void draw_races(const struct race *races, const char *const *rows, size_t
             ll_family_axis_values(&family->axes[row]) * ll_family_axis_values(&family->axes[column]);
         for (size_t c = 0; cells && c < size; c++)
             full = fmax(full, isfinite(cells[c]) ? cells[c] : 0);
-        ll_paradnn_draw_cells(&svg, ll_page_panel(&page, i), family->doc, "times as fast", family, cells, row,
-                              column, fmin(full, 9.9));
+        ll_paradnn_draw_cells(&svg, ll_page_panel(&page, i),
+                              &(struct ll_paradnn_heat){.title = family->doc,
+                                                        .unit = "times as fast",
+                                                        .family = family,
+                                                        .row_axis = row,
+                                                        .column_axis = column,
+                                                        .cells = cells,
+                                                        .full = fmin(full, 9.9)});
         ll_paradnn_draw_weights(&svg, ll_page_panel(&page, count + i), family->doc, family,
                                 &races[i].weights);
     }

@@ -182,8 +182,14 @@ static void draw(const struct ll_survey_result *fc, const struct compared *c, st
                *cells = ll_paradnn_cells(fc, rates_at(fc, platforms[p], arena), nodes, batch, arena);
         for (size_t i = 0; cells && i < 81; i++)
             full = fmax(full, isfinite(cells[i]) ? cells[i] : 0);
-        ll_paradnn_draw_cells(&svg, ll_page_panel(&page, p), ll_paradnn_platforms[platforms[p]].name,
-                              "thousands a second", fc->survey.family, cells, nodes, batch, full);
+        ll_paradnn_draw_cells(&svg, ll_page_panel(&page, p),
+                              &(struct ll_paradnn_heat){.title = ll_paradnn_platforms[platforms[p]].name,
+                                                        .unit = "thousands a second",
+                                                        .family = fc->survey.family,
+                                                        .row_axis = nodes,
+                                                        .column_axis = batch,
+                                                        .cells = cells,
+                                                        .full = full});
     }
     ll_draw_scatter(&svg, ll_page_panel(&page, 3),
                     &(struct ll_scatter){.title = "TPU v2, simulated over measured",

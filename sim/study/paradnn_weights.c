@@ -183,22 +183,20 @@ static struct labels *label(const struct ll_family_axis *axis, struct labels *la
     return labels;
 }
 
-void ll_paradnn_draw_cells(struct ll_svg *svg, struct ll_rect box, const char *title, const char *unit,
-                           const struct ll_family *family, const double *cells, size_t row_axis,
-                           size_t column_axis, double full)
+void ll_paradnn_draw_cells(struct ll_svg *svg, struct ll_rect box, const struct ll_paradnn_heat *heat)
 {
     struct labels rows, columns;
-    label(&family->axes[row_axis], &rows);
-    label(&family->axes[column_axis], &columns);
-    if (cells)
+    label(&heat->family->axes[heat->row_axis], &rows);
+    label(&heat->family->axes[heat->column_axis], &columns);
+    if (heat->cells)
         ll_draw_heat(svg, box,
-                     &(struct ll_heat){.title = title,
-                                       .unit = unit,
+                     &(struct ll_heat){.title = heat->title,
+                                       .unit = heat->unit,
                                        .rows = rows.at,
                                        .row_count = rows.count,
                                        .columns = columns.at,
                                        .column_count = columns.count,
-                                       .values = cells,
-                                       .full = full,
-                                       .decimals = full < 10 ? 1 : 0});
+                                       .values = heat->cells,
+                                       .full = heat->full,
+                                       .decimals = heat->full < 10 ? 1 : 0});
 }

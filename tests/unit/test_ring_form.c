@@ -11,13 +11,12 @@ enum { RECORDS = 64, SHAPES = 3 };
 
 static uint64_t decoded; /* how many records */
 
-static bool decode(void *context, uint32_t process, const uint64_t *words, unsigned count,
-                   struct ll_call *call)
+static bool decode(void *context, const struct ll_ring_record *record, struct ll_call *call)
 {
     (void)context;
-    (void)process;
     decoded++;
-    return ll_decode_call(call->symbol, words + LL_RING_CALL_WORDS, count - LL_RING_CALL_WORDS, call);
+    return ll_decode_call(call->symbol, record->words + LL_RING_CALL_WORDS,
+                          record->count - LL_RING_CALL_WORDS, call);
 }
 
 /* One of a few calls of the symbol at some time, with data somewhere, now and then nowhere. */
@@ -71,7 +70,7 @@ static unsigned arguments_of(uint32_t symbol)
 static void a_record_of_a_known_form_says_what_decoding_it_says(void **state)
 {
     (void)state;
-    struct ll_ring_forms forms = {0};
+    struct ll_ring_forms forms = {.decode = decode};
     uint64_t random = 11, words[LL_RING_RECORD_WORDS], records = 0;
     uint32_t before = 0;
     decoded = 0;
@@ -80,7 +79,7 @@ static void a_record_of_a_known_form_says_what_decoding_it_says(void **state)
         for (unsigned i = 0; i < RECORDS && arguments; i++, records++) {
             struct ll_call call = {0};
             unsigned count = make_record(&random, symbol, arguments, words);
-            assert_true(ll_ring_form_call(&forms, &before, 1, words, count, decode, NULL, &call));
+            assert_true(ll_ring_form_call(&forms, &before, &(struct ll_ring_record){1, count, words}, &call));
             assert_decoded_so(&call, words, count);
         }
     }
@@ -92,16 +91,16 @@ static void a_record_of_a_known_form_says_what_decoding_it_says(void **state)
 static void calls_of_another_process_or_place_have_another_form(void **state)
 {
     (void)state;
-    struct ll_ring_forms forms = {0};
+    struct ll_ring_forms forms = {.decode = decode};
     uint64_t random = 12, words[LL_RING_RECORD_WORDS];
     uint32_t before = 0;
     unsigned count = make_record(&random, LL_SYMBOL_sgemm_, arguments_of(LL_SYMBOL_sgemm_), words);
     struct ll_call call, again, elsewhere, other;
-    assert_true(ll_ring_form_call(&forms, &before, 1, words, count, decode, NULL, &call));
-    assert_true(ll_ring_form_call(&forms, &before, 1, words, count, decode, NULL, &again));
-    assert_true(ll_ring_form_call(&forms, &before, 2, words, count, decode, NULL, &other));
+    assert_true(ll_ring_form_call(&forms, &before, &(struct ll_ring_record){1, count, words}, &call));
+    assert_true(ll_ring_form_call(&forms, &before, &(struct ll_ring_record){1, count, words}, &again));
+    assert_true(ll_ring_form_call(&forms, &before, &(struct ll_ring_record){2, count, words}, &other));
     words[LL_RING_CALLER_WORD]++;
-    assert_true(ll_ring_form_call(&forms, &before, 1, words, count, decode, NULL, &elsewhere));
+    assert_true(ll_ring_form_call(&forms, &before, &(struct ll_ring_record){1, count, words}, &elsewhere));
     assert_int_not_equal(call.form, 0);
     assert_int_equal(call.form, again.form);
     assert_int_not_equal(call.form, other.form);
@@ -112,19 +111,19 @@ static void calls_of_another_process_or_place_have_another_form(void **state)
 static void new_shapes_without_end_stop_being_remembered(void **state)
 {
     (void)state;
-    struct ll_ring_forms forms = {0};
+    struct ll_ring_forms forms = {.decode = decode};
     uint64_t random = 13, words[LL_RING_RECORD_WORDS];
     uint32_t before = 0;
     struct ll_call call;
     unsigned count = make_record(&random, LL_SYMBOL_sgemm_, arguments_of(LL_SYMBOL_sgemm_), words);
     for (uint64_t i = 0; i < 20000; i++) {
         words[LL_RING_CALLER_WORD] = i;
-        assert_true(ll_ring_form_call(&forms, &before, 1, words, count, decode, NULL, &call));
+        assert_true(ll_ring_form_call(&forms, &before, &(struct ll_ring_record){1, count, words}, &call));
     }
     assert_int_equal(call.form, 0);
     assert_decoded_so(&call, words, count);
     words[LL_RING_CALLER_WORD] = 5;
-    assert_true(ll_ring_form_call(&forms, &before, 1, words, count, decode, NULL, &call));
+    assert_true(ll_ring_form_call(&forms, &before, &(struct ll_ring_record){1, count, words}, &call));
     assert_int_not_equal(call.form, 0);
     ll_ring_forms_release(&forms);
 }

@@ -34,27 +34,33 @@ static void mask_of(const uint64_t *words, unsigned count, uint64_t *mask)
             mask[i] = 0;
 }
 
-static bool is_of(const struct ll_ring_form *form, uint32_t process, const uint64_t *words, unsigned count)
+static bool is_of(const struct ll_ring_form *form, const struct ll_ring_record *record)
 {
     uint64_t different = 0;
-    if (form->process != process || form->count != count)
+    if (form->process != record->process || form->count != record->count)
         return false;
-    for (unsigned i = 0; i < count; i++)
-        different |= (words[i] ^ form->key[i]) & form->mask[i];
+    for (unsigned i = 0; i < record->count; i++)
+        different |= (record->words[i] ^ form->key[i]) & form->mask[i];
     return !different;
 }
 
+static bool decode(const struct ll_ring_forms *forms, const struct ll_ring_record *record,
+                   struct ll_call *call)
+{
+    call->depth = ll_ring_depth_of(record->words[0]);
+    call->symbol = ll_ring_symbol_of(record->words[0]);
+    call->caller = record->words[LL_RING_CALLER_WORD];
+    return forms->decode(forms->context, record, call);
+}
+
 /* Decodes a record in which each address is its own place, which says where operands have theirs from. */
-static bool decode_places(struct ll_ring_form *form, ll_ring_decode *decode, void *context)
+static bool decode_places(const struct ll_ring_forms *forms, struct ll_ring_form *form)
 {
     uint64_t words[LL_RING_RECORD_WORDS];
+    struct ll_call *call = &form->call;
     for (unsigned i = 0; i < form->count; i++)
         words[i] = form->mask[i] ? form->key[i] : i;
-    struct ll_call *call = &form->call;
-    call->depth = ll_ring_depth_of(words[0]);
-    call->symbol = ll_ring_symbol_of(words[0]);
-    call->caller = words[LL_RING_CALLER_WORD];
-    if (!decode(context, form->process, words, form->count, call))
+    if (!decode(forms, &(struct ll_ring_record){form->process, form->count, words}, call))
         return false;
     for (uint32_t i = 0; i < call->operand_count && i < LL_MAX_OPERANDS; i++)
         form->address_word[i] = (uint8_t)call->operand[i].address;
@@ -62,47 +68,45 @@ static bool decode_places(struct ll_ring_form *form, ll_ring_decode *decode, voi
 }
 
 /* NULL when memory ran out or the record is nonsense; then its key stays, without a form. */
-static struct ll_ring_form *new_form(struct ll_ring_forms *forms, uint32_t process, const uint64_t *key,
-                                     const uint64_t *mask, unsigned count, ll_ring_decode *decode,
-                                     void *context)
+static struct ll_ring_form *new_form(struct ll_ring_forms *forms, const struct ll_ring_record *key,
+                                     const uint64_t *mask)
 {
     struct ll_ring_form *form = ll_alloc(&forms->arena, 1, sizeof *form);
-    uint64_t *words = ll_copy(&forms->arena, key, count * sizeof *key);
-    uint64_t *bits = ll_copy(&forms->arena, mask, count * sizeof *mask);
+    uint64_t *words = ll_copy(&forms->arena, key->words, key->count * sizeof *key->words);
+    uint64_t *bits = ll_copy(&forms->arena, mask, key->count * sizeof *mask);
     if (!form || !words || !bits)
         return NULL;
-    *form = (struct ll_ring_form){.process = process, .count = count, .key = words, .mask = bits};
-    return decode_places(form, decode, context) ? form : NULL;
+    *form = (struct ll_ring_form){.process = key->process, .count = key->count, .key = words, .mask = bits};
+    return decode_places(forms, form) ? form : NULL;
 }
 
 /* The number of a record's form, from 1 on; 0 when it has none. */
-static uint32_t look_up(struct ll_ring_forms *forms, uint32_t process, const uint64_t *words, unsigned count,
-                        ll_ring_decode *decode, void *context)
+static uint32_t look_up(struct ll_ring_forms *forms, const struct ll_ring_record *record)
 {
     uint64_t mask[LL_RING_RECORD_WORDS], key[LL_RING_RECORD_WORDS + 1];
+    unsigned count = record->count;
     bool is_new = false;
-    mask_of(words, count, mask);
+    mask_of(record->words, count, mask);
     for (unsigned i = 0; i < count; i++)
-        key[i] = mask[i] ? words[i] : 1; /* an address that is none is 0 */
-    key[count] = process;
+        key[i] = mask[i] ? record->words[i] : 1; /* an address that is none is 0 */
+    key[count] = record->process;
     size_t bytes = (count + 1) * sizeof *key;
     uint32_t id = forms->keys.count < FORMS_MOST ? ll_map_intern(&forms->keys, key, bytes, &is_new)
                                                  : ll_map_find(&forms->keys, key, bytes);
     if (id == LL_NO_ID || !ll_grow(&forms->forms, &forms->capacity, id + 1u, sizeof *forms->forms))
         return 0;
     if (is_new)
-        forms->forms[id] = new_form(forms, process, key, mask, count, decode, context);
+        forms->forms[id] = new_form(forms, &(struct ll_ring_record){record->process, count, key}, mask);
     return forms->forms[id] ? id + 1 : 0;
 }
 
 /* As the record before it lets expect, or by looking up. */
-static uint32_t find(struct ll_ring_forms *forms, uint32_t before, uint32_t process, const uint64_t *words,
-                     unsigned count, ll_ring_decode *decode, void *context)
+static uint32_t find(struct ll_ring_forms *forms, uint32_t before, const struct ll_ring_record *record)
 {
     uint32_t guess = before ? forms->forms[before - 1]->next : 0;
-    if (guess && is_of(forms->forms[guess - 1], process, words, count))
+    if (guess && is_of(forms->forms[guess - 1], record))
         return guess;
-    uint32_t number = look_up(forms, process, words, count, decode, context);
+    uint32_t number = look_up(forms, record);
     if (before && number)
         forms->forms[before - 1]->next = number;
     return number;
@@ -115,25 +119,21 @@ static void copy_call(struct ll_call *to, const struct ll_call *from)
     memcpy(to->number, from->number, from->number_count * sizeof *from->number);
 }
 
-bool ll_ring_form_call(struct ll_ring_forms *forms, uint32_t *before, uint32_t process, const uint64_t *words,
-                       unsigned count, ll_ring_decode *decode, void *context, struct ll_call *call)
+bool ll_ring_form_call(struct ll_ring_forms *forms, uint32_t *before, const struct ll_ring_record *record,
+                       struct ll_call *call)
 {
-    uint32_t number = find(forms, *before, process, words, count, decode, context);
+    uint32_t number = find(forms, *before, record);
     *before = number;
     if (number) {
         const struct ll_ring_form *form = forms->forms[number - 1];
         copy_call(call, &form->call);
         for (uint32_t i = 0; i < call->operand_count; i++)
-            call->operand[i].address = form->address_word[i] ? words[form->address_word[i]] : 0;
-    } else {
-        call->depth = ll_ring_depth_of(words[0]);
-        call->symbol = ll_ring_symbol_of(words[0]);
-        call->caller = words[LL_RING_CALLER_WORD];
-        if (!decode(context, process, words, count, call))
-            return false;
+            call->operand[i].address = form->address_word[i] ? record->words[form->address_word[i]] : 0;
+    } else if (!decode(forms, record, call)) {
+        return false;
     }
     call->form = number;
-    call->cpu_ns = words[LL_RING_CPU_WORD];
+    call->cpu_ns = record->words[LL_RING_CPU_WORD];
     return true;
 }
 
@@ -142,5 +142,5 @@ void ll_ring_forms_release(struct ll_ring_forms *forms)
     ll_arena_release(&forms->arena);
     ll_map_release(&forms->keys);
     free(forms->forms);
-    *forms = (struct ll_ring_forms){0};
+    *forms = (struct ll_ring_forms){.decode = forms->decode, .context = forms->context};
 }

@@ -107,6 +107,23 @@ static struct ll_ring_control *map_control(const char *path, enum ll_status *sta
     return NULL;
 }
 
+/* Routine, dtype, numbers and operands of a call's words; false when they are nonsense. */
+static bool decode(void *context, const struct ll_ring_record *record, struct ll_call *call)
+{
+    struct ll_ring_reader *reader = context;
+    const uint64_t *words = record->words + LL_RING_CALL_WORDS;
+    unsigned count = record->count - LL_RING_CALL_WORDS;
+    if (!ll_symbol_row(call->symbol))
+        return false;
+    if (ll_ring_kind_of(record->words[0]) != LL_RING_EXECUTE)
+        return ll_decode_call(call->symbol, words, count, call);
+    const struct ll_described *described =
+        ll_followed_primitive(&reader->processes[record->process], &reader->arena, words[0]);
+    if (described)
+        ll_decode_execution(described, words + 1, (count - 1) / 2, call);
+    return described;
+}
+
 struct ll_ring_reader *ll_ring_open(const char *folder, enum ll_status *status)
 {
     enum ll_status ignored;
@@ -115,6 +132,7 @@ struct ll_ring_reader *ll_ring_open(const char *folder, enum ll_status *status)
     struct ll_ring_reader *reader = calloc(1, sizeof *reader);
     if (!reader)
         return NULL;
+    reader->forms = (struct ll_ring_forms){.decode = decode, .context = reader};
     reader->folder = ll_copy_text(&reader->arena, folder, strlen(folder));
     const char *path = reader->folder ? ll_format(&reader->arena, "%s/control", folder) : NULL;
     reader->control = path ? map_control(path, status) : NULL;
@@ -278,31 +296,12 @@ static bool choose_same(const struct ll_ring_reader *reader)
            stream->items[stream->first].start_ticks < reader->current_ends;
 }
 
-/* Routine, dtype, numbers and operands of a call's words; false when they are nonsense. */
-static bool decode(void *context, uint32_t process, const uint64_t *words, unsigned count,
-                   struct ll_call *call)
-{
-    struct ll_ring_reader *reader = context;
-    bool is_execution = ll_ring_kind_of(words[0]) == LL_RING_EXECUTE;
-    if (!ll_symbol_row(call->symbol))
-        return false;
-    words += LL_RING_CALL_WORDS;
-    count -= LL_RING_CALL_WORDS;
-    if (!is_execution)
-        return ll_decode_call(call->symbol, words, count, call);
-    const struct ll_described *described =
-        ll_followed_primitive(&reader->processes[process], &reader->arena, words[0]);
-    if (described)
-        ll_decode_execution(described, words + 1, (count - 1) / 2, call);
-    return described;
-}
-
 static bool call_event(struct ll_ring_reader *reader, struct ll_ring_stream *stream, const uint64_t *words,
                        unsigned count, struct ll_event *event)
 {
     event->kind = LL_EVENT_CALL;
-    if (!ll_ring_form_call(&reader->forms, &stream->form, stream->process, words, count, decode, reader,
-                           &event->call))
+    const struct ll_ring_record record = {stream->process, count, words};
+    if (!ll_ring_form_call(&reader->forms, &stream->form, &record, &event->call))
         return false;
     event->call.duration_ns = ll_ring_clock_duration_ns(&reader->clock, words[LL_RING_DURATION_WORD]);
     return true;
