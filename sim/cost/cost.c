@@ -102,7 +102,7 @@ static uint64_t employed(const struct sized *s, struct ll_explain *why)
     double grain = s->kernel->grain > 0 ? s->kernel->grain : s->machine->software.grain,
            bytes = ll_work_bytes(s->op);
     double work = fmax((double)s->op->flops, bytes) / (double)task->steps;
-    uint64_t most = s->kernel->units ? ll_min(s->kernel->units, s->all) : s->all;
+    uint64_t most = ll_layout_most_units(s->kernel, s->op, s->all);
     double worth = grain > 0 ? floor(work / grain) : (double)most;
     if (worth >= (double)most)
         return most;
@@ -479,6 +479,7 @@ static void cost_variant(const struct doer *doer, const struct ll_variant *varia
     cost->apart_s = steps_s(&s, why);
     cost->gap_s = software->gap_s;
     s.unit.count = employed(&s, why);
+    cost->overhead_s += ll_layout_barrier_s(machine->software.barrier_s, s.unit.count, why);
     if (ll_is_product(work))
         s.unit.efficiency *= ll_power_share(machine, &s.unit, doer->dtype, why);
     follow_way(&s, fastest_way(&s), cost, bounds, why);

@@ -300,6 +300,9 @@ static const struct ll_field kernel_fields[] = {
     {.key = "rows", .type = LL_TYPE_WHOLE, AT(rows), .min = 0, .max = MOST_UNITS, .otherwise = "0",
      .help = "the most rows that a matrix product's result may have for this kernel; larger ones go to the "
              "next kernel; 0: any"},
+    {.key = "channels", .type = LL_TYPE_WHOLE, AT(channels), .min = 0, .max = MOST_UNITS, .otherwise = "0",
+     .help = "channels of a convolution's result that are given to a unit as one piece; units that get none "
+             "are not used; 0: any number"},
     {.key = "slice", .type = LL_TYPE_WHOLE, AT(slice), .min = 0, .max = MOST_UNITS, .otherwise = "0",
      .help = "lines of a matrix product's result that are given to a unit as one piece; 0: divided evenly"},
     {.key = "packing", .type = LL_TYPE_QUANTITY, AT(packing_Bps), .dimension = LL_DIMENSION_BANDWIDTH, .min = 1,
@@ -399,6 +402,10 @@ static const struct ll_field software_fields[] = {
     {.key = "step_overhead", .type = LL_TYPE_QUANTITY, AT(step_overhead_s), .dimension = LL_DIMENSION_TIME, .min = 0,
      .max = MOST_SECONDS, .otherwise = "0s",
      .help = "time that each dependent step of a sequence, such as a recurrent layer, costs beside its work"},
+    {.key = "barrier", .type = LL_TYPE_QUANTITY, AT(barrier_s), .dimension = LL_DIMENSION_TIME, .min = 0,
+     .max = MOST_SECONDS, .otherwise = "0s",
+     .help = "time that an op costs for each doubling of the units that share it, such as threads that are woken "
+             "and joined two by two"},
     {.key = "grain", .type = LL_TYPE_NUMBER, AT(grain), .min = 0, .max = 1e15, .otherwise = "0",
      .help = "FLOPs (or bytes, if more) for which one unit is used: an op gets its work divided by this, at "
              "least one unit; 0: all units"},
