@@ -422,6 +422,19 @@ static void find_start(const struct sized *s, double variant_s, struct ll_cost *
                kernel->behind, usual_s, cost->behind_s);
 }
 
+/* Units that share an op are woken and joined in a tree. */
+static double barrier_s(const struct sized *s, struct ll_explain *why)
+{
+    double each_s = s->machine->software.barrier_s;
+    unsigned layers = 0;
+    while (layers < 63 && UINT64_C(1) << layers < s->unit.count)
+        layers++;
+    if (each_s > 0 && layers > 0)
+        ll_say(why, "%" PRIu64 " units are joined in %u layers: %u * %.10g = %.10g s", s->unit.count, layers,
+               layers, each_s, layers * each_s);
+    return layers * each_s;
+}
+
 /* What dependent steps cost beside their work: the device waits for each, however far ahead the host is. */
 static double steps_s(const struct sized *s, struct ll_explain *why)
 {
@@ -485,6 +498,7 @@ static void cost_variant(const struct doer *doer, const struct ll_variant *varia
     cost->apart_s = steps_s(&s, why);
     cost->gap_s = software->gap_s;
     s.unit.count = employed(&s, why);
+    cost->overhead_s += barrier_s(&s, why);
     if (ll_is_product(work))
         s.unit.efficiency *= ll_power_share(machine, &s.unit, doer->dtype, why);
     follow_way(&s, fastest_way(&s), cost, bounds, why);

@@ -190,6 +190,7 @@ static void turn(struct ll_machine *copy, const struct slot *slot)
     if (value != &copy->software.op_overhead_s)
         return;
     copy->software.step_overhead_s *= slot->factor;
+    copy->software.barrier_s *= slot->factor;
     for (uint64_t i = 0; i < copy->software.kernel_count; i++)
         copy->software.kernels[i].overhead_s *= slot->factor;
     for (uint64_t i = 0; i < copy->software.transform_count; i++)

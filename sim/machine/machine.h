@@ -233,6 +233,7 @@ struct ll_software {
     uint64_t queue;         /* ops that the host may start ahead of the device; 0: none */
     double gap_s;           /* idle time of the device before an op, however far ahead the host is */
     double step_overhead_s; /* of each dependent step of a sequence, beside its work */
+    double barrier_s;       /* until units that share an op have joined, for each doubling of their number */
     double grain;           /* FLOPs, or bytes if more, for which one unit is used; 0: all units are used */
     enum ll_fusion fusion;
     uint64_t layout_rows, layout_columns; /* of the tiles in which matrices are stored; 1: as they are */

@@ -399,6 +399,10 @@ static const struct ll_field software_fields[] = {
     {.key = "step_overhead", .type = LL_TYPE_QUANTITY, AT(step_overhead_s), .dimension = LL_DIMENSION_TIME, .min = 0,
      .max = MOST_SECONDS, .otherwise = "0s",
      .help = "time that each dependent step of a sequence, such as a recurrent layer, costs beside its work"},
+    {.key = "barrier", .type = LL_TYPE_QUANTITY, AT(barrier_s), .dimension = LL_DIMENSION_TIME, .min = 0,
+     .max = MOST_SECONDS, .otherwise = "0s",
+     .help = "time that an op costs for each doubling of the units that share it, such as threads that are woken "
+             "and joined two by two"},
     {.key = "grain", .type = LL_TYPE_NUMBER, AT(grain), .min = 0, .max = 1e15, .otherwise = "0",
      .help = "FLOPs (or bytes, if more) for which one unit is used: an op gets its work divided by this, at "
              "least one unit; 0: all units"},

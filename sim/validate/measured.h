@@ -3,6 +3,7 @@
 #ifndef LL_SIM_VALIDATE_MEASURED_H
 #define LL_SIM_VALIDATE_MEASURED_H
 
+#include "sim/machine/machine.h"
 #include "sim/net/collective.h"
 #include "tracer/convert/measured.h"
 #include "tracer/ops.h"
@@ -28,11 +29,14 @@ struct ll_measured_works {
     const char *family; /* it is scored with: "gemm", "conv", ...; static storage */
     struct ll_measured_part *at;
     uint64_t count, capacity;
-    bool failed; /* memory ran out: parts are missing */
+    uint64_t threads; /* that it runs in, on so many of a machine's cores; 0: on all of them */
+    bool failed;      /* memory ran out: parts are missing */
 };
 
-/* NULL when the row became work; otherwise why it cannot be scored, static storage. */
-const char *ll_measured_works(const struct ll_measured *row, struct ll_measured_works *works);
+/* NULL when the row became work; otherwise why it cannot be scored, static storage. Where a row's library takes
+ * the element type that a core computes best, `machine` tells it; NULL stands for one with no other than f32. */
+const char *ll_measured_works(const struct ll_measured *row, const struct ll_machine *machine,
+                              struct ll_measured_works *works);
 void ll_measured_works_release(struct ll_measured_works *works);
 
 #endif

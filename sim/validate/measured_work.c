@@ -245,14 +245,25 @@ static bool all_fit(const struct ll_measured_works *works)
     return fit;
 }
 
-const char *ll_measured_works(const struct ll_measured *row, struct ll_measured_works *works)
+/* `fp32|fp16`: weights are given in fp32, and kept and computed in fp16 where the machine can. */
+static bool find_dtype(const struct ll_measured *row, const struct ll_machine *machine,
+                       struct ll_row_works *r)
+{
+    struct ll_measured settled = *row;
+    if (strcmp(row->dtype, "fp32|fp16") == 0)
+        settled.dtype = machine && ll_machine_peak_flops(machine, LL_F16) > 0 ? "fp16" : "fp32";
+    return ll_measured_dtype(&settled, &r->arithmetic, &r->element_bytes);
+}
+
+const char *ll_measured_works(const struct ll_measured *row, const struct ll_machine *machine,
+                              struct ll_measured_works *works)
 {
     struct ll_row_works r = {.row = row, .times = 1, .devices = 1, .out = works};
     const struct measured_op *op = find_op(row->op);
-    works->count = 0;
+    works->count = works->threads = 0;
     if (!op)
         return "no rule turns this op into work";
-    if (!ll_measured_dtype(row, &r.arithmetic, &r.element_bytes))
+    if (!find_dtype(row, machine, &r))
         return "the element type is not known";
     works->family = op->family;
     r.kind = op->kind;

@@ -3,10 +3,8 @@
  * the ops that a framework runs for it. What becomes of losses, labels and inputs is left out.
  *
  * The order of the parts is that of the layers, forward and backward side by side: times are summed. */
-#include "sim/validate/row.h"
+#include "sim/validate/layers.h"
 
-#include <assert.h>
-#include <stdlib.h>
 #include <string.h>
 
 enum { FORWARD = 1, BACKWARD = 2, UPDATE = 4 };
@@ -22,11 +20,6 @@ struct walk {
     bool first;  /* nothing flows back through the first layer */
     bool trains; /* statistics of normalisation are those of the batch */
     bool casts;  /* weights become the computed type at each use */
-};
-
-struct layer {
-    char what;
-    uint64_t number, kernel, stride, padding, groups, times, before3, before5, behind5, behind_pool;
 };
 
 static uint64_t image(const struct walk *w)
@@ -109,7 +102,7 @@ static void cast(struct walk *w, uint64_t weights)
 }
 
 /* `beside`: how many weights each filter has beside its own. */
-static void convolve(struct walk *w, const struct layer *l, uint64_t beside)
+static void convolve(struct walk *w, const struct ll_layer *l, uint64_t beside)
 {
     uint64_t filters = l->number, kernel = l->kernel, stride = l->stride, padding = l->padding,
              groups = l->groups;
@@ -131,21 +124,29 @@ static void convolve(struct walk *w, const struct layer *l, uint64_t beside)
     w->first = false;
 }
 
-static void layer_c(struct walk *w, const struct layer *l)
+static void layer_c(struct walk *w, const struct ll_layer *l)
 {
     convolve(w, l, 1);
     add_bias(w);
     rectify(w);
 }
 
+/* Each channel with a filter of its own. */
+static void convolve_channels(struct walk *w, uint64_t kernel, uint64_t stride)
+{
+    convolve(w, &(struct ll_layer){'h', w->c, kernel, stride, kernel / 2, .groups = w->c}, 2);
+    normalise(w);
+    rectify(w);
+}
+
 /* Without ReLU. */
 static void convolve_and_normalise(struct walk *w, uint64_t filters, uint64_t kernel, uint64_t stride)
 {
-    convolve(w, &(struct layer){'z', filters, kernel, stride, kernel / 2, .groups = 1}, 2);
+    convolve(w, &(struct ll_layer){'z', filters, kernel, stride, kernel / 2, .groups = 1}, 2);
     normalise(w);
 }
 
-static void layer_z(struct walk *w, const struct layer *l)
+static void layer_z(struct walk *w, const struct ll_layer *l)
 {
     convolve_and_normalise(w, l->number, l->kernel, l->stride);
     rectify(w);
@@ -169,12 +170,12 @@ static void pool(struct walk *w, uint64_t window, uint64_t stride, uint64_t padd
     }
 }
 
-static void layer_m(struct walk *w, const struct layer *l)
+static void layer_m(struct walk *w, const struct ll_layer *l)
 {
     pool(w, l->number, l->stride, l->padding);
 }
 
-static void layer_a(struct walk *w, const struct layer *l)
+static void layer_a(struct walk *w, const struct ll_layer *l)
 {
     (void)l;
     struct ll_work *work;
@@ -191,7 +192,7 @@ static void layer_a(struct walk *w, const struct layer *l)
 }
 
 /* Over five channels: a square, five sums, scale, power, product (tracer/op_table.def). */
-static void layer_n(struct walk *w, const struct layer *l)
+static void layer_n(struct walk *w, const struct ll_layer *l)
 {
     (void)l;
     forward(w, LL_OP_LRN, 1, 9);
@@ -218,13 +219,13 @@ static void dense(struct walk *w, uint64_t outputs)
     add_bias(w);
 }
 
-static void layer_d(struct walk *w, const struct layer *l)
+static void layer_d(struct walk *w, const struct ll_layer *l)
 {
     dense(w, l->number);
     rectify(w);
 }
 
-static void layer_o(struct walk *w, const struct layer *l)
+static void layer_o(struct walk *w, const struct ll_layer *l)
 {
     dense(w, l->number);
 }
@@ -246,7 +247,7 @@ static void join(struct walk *w, struct walk around, uint64_t stride)
     rectify(w);
 }
 
-static void layer_r(struct walk *w, const struct layer *l)
+static void layer_r(struct walk *w, const struct ll_layer *l)
 {
     const struct walk before = *w;
     convolve_and_normalise(w, l->number, 3, l->stride);
@@ -255,7 +256,7 @@ static void layer_r(struct walk *w, const struct layer *l)
     join(w, before, l->stride);
 }
 
-static void layer_b(struct walk *w, const struct layer *l)
+static void layer_b(struct walk *w, const struct ll_layer *l)
 {
     const struct walk before = *w;
     convolve_and_normalise(w, l->number, 1, 1);
@@ -267,7 +268,7 @@ static void layer_b(struct walk *w, const struct layer *l)
 }
 
 /* Before a convolution, which then has nothing beside its filters. */
-static void layer_y(struct walk *w, const struct layer *l)
+static void layer_y(struct walk *w, const struct ll_layer *l)
 {
     (void)l;
     update(w, 2 * w->c);
@@ -278,7 +279,7 @@ static void layer_y(struct walk *w, const struct layer *l)
 static void convolve_bare(struct walk *w, uint64_t filters, uint64_t kernel)
 {
     layer_y(w, NULL);
-    convolve(w, &(struct layer){'e', filters, kernel, 1, kernel / 2, .groups = 1}, 0);
+    convolve(w, &(struct ll_layer){'e', filters, kernel, 1, kernel / 2, .groups = 1}, 0);
 }
 
 /* Channels of several ways one behind the other, and taken apart again. */
@@ -293,7 +294,7 @@ static void concatenate(struct walk *w, uint64_t channels)
         }
 }
 
-static void layer_e(struct walk *w, const struct layer *l)
+static void layer_e(struct walk *w, const struct ll_layer *l)
 {
     uint64_t before = w->c;
     gather_ways(w, 2);
@@ -302,7 +303,7 @@ static void layer_e(struct walk *w, const struct layer *l)
     concatenate(w, before + l->number);
 }
 
-static void layer_t(struct walk *w, const struct layer *l)
+static void layer_t(struct walk *w, const struct ll_layer *l)
 {
     (void)l;
     convolve_bare(w, w->c / 2, 1);
@@ -311,13 +312,13 @@ static void layer_t(struct walk *w, const struct layer *l)
 
 static void convolve_biased(struct walk *w, uint64_t filters, uint64_t kernel)
 {
-    convolve(w, &(struct layer){'c', filters, kernel, 1, kernel / 2, .groups = 1}, 1);
+    convolve(w, &(struct ll_layer){'c', filters, kernel, 1, kernel / 2, .groups = 1}, 1);
     add_bias(w);
     rectify(w);
 }
 
 /* Four ways side by side, their channels one behind the other. */
-static void layer_i(struct walk *w, const struct layer *l)
+static void layer_i(struct walk *w, const struct ll_layer *l)
 {
     enum { WAYS = 4 };
     struct walk way3 = *w, way5 = *w, pooled = *w;
@@ -332,49 +333,49 @@ static void layer_i(struct walk *w, const struct layer *l)
     concatenate(w, l->number + l->kernel + l->behind5 + l->behind_pool);
 }
 
-static uint64_t number_at(const char **at)
+static void layer_f(struct walk *w, const struct ll_layer *l)
 {
-    char *end;
-    uint64_t number = strtoull(*at, &end, 10);
-    *at = end;
-    return number;
+    convolve_biased(w, l->number, 1);
+    struct walk wide = *w;
+    gather_ways(w, 2);
+    convolve_biased(w, 4 * l->number, 1);
+    convolve_biased(&wide, 4 * l->number, 3);
+    concatenate(w, 8 * l->number);
 }
 
-/* The next layer of a text, which is one of ours and right. */
-static struct layer next_layer(const char **at)
+static void layer_h(struct walk *w, const struct ll_layer *l)
 {
-    struct layer l = {.what = **at, .kernel = 3, .stride = 1, .groups = 1, .times = 1, .padding = UINT64_MAX};
-    ++*at;
-    l.number = number_at(at);
-    while (**at && **at != ' ') {
-        char key = *(*at)++;
-        const struct {
-            char key;
-            uint64_t *value;
-        } keys[] = {{'k', &l.kernel},  {'s', &l.stride},  {'p', &l.padding},
-                    {'g', &l.groups},  {'x', &l.times},   {'f', &l.before3},
-                    {'v', &l.before5}, {'w', &l.behind5}, {'q', &l.behind_pool}};
-        for (size_t i = 0; i < sizeof keys / sizeof *keys; i++)
-            if (keys[i].key == key)
-                *keys[i].value = number_at(at);
+    convolve_channels(w, l->kernel, l->stride);
+    convolve_and_normalise(w, l->number, 1, 1);
+    rectify(w);
+}
+
+static void layer_u(struct walk *w, const struct ll_layer *l)
+{
+    const uint64_t before = w->c;
+    if (l->before3 > 1) {
+        convolve_and_normalise(w, ll_mul(l->before3, before), 1, 1);
+        rectify(w);
     }
-    while (**at == ' ')
-        ++*at;
-    if (l.padding == UINT64_MAX)
-        l.padding = l.what == 'm' ? 0 : l.kernel / 2;
-    return l;
+    convolve_channels(w, l->kernel, l->stride);
+    convolve_and_normalise(w, l->number, 1, 1);
+    if (before == l->number && l->stride == 1) {
+        forward(w, LL_OP_ADD, 2, 1);
+        gather_ways(w, 2);
+    }
 }
 
 static void walk_layers(struct walk *w, const char *layers)
 {
     static const struct {
         char what;
-        void (*add)(struct walk *w, const struct layer *l);
-    } kinds[] = {{'c', layer_c}, {'z', layer_z}, {'m', layer_m}, {'a', layer_a}, {'n', layer_n},
-                 {'d', layer_d}, {'o', layer_o}, {'r', layer_r}, {'b', layer_b}, {'i', layer_i},
-                 {'e', layer_e}, {'t', layer_t}, {'y', layer_y}};
+        void (*add)(struct walk *w, const struct ll_layer *l);
+    } kinds[] = {{'c', layer_c}, {'z', layer_z}, {'m', layer_m}, {'a', layer_a},
+                 {'n', layer_n}, {'d', layer_d}, {'o', layer_o}, {'r', layer_r},
+                 {'b', layer_b}, {'i', layer_i}, {'e', layer_e}, {'t', layer_t},
+                 {'y', layer_y}, {'f', layer_f}, {'h', layer_h}, {'u', layer_u}};
     while (*layers) {
-        struct layer l = next_layer(&layers);
+        struct ll_layer l = ll_next_layer(&layers);
         for (uint64_t t = 0; t < l.times; t++, l.stride = l.what == 'm' ? l.stride : 1)
             for (size_t i = 0; i < sizeof kinds / sizeof *kinds; i++)
                 if (kinds[i].what == l.what)
@@ -393,8 +394,8 @@ static void bring(struct walk *w, enum ll_op_kind kind, uint64_t bytes)
 static void walk_dense(struct walk *w)
 {
     struct ll_row_works *r = w->r;
-    const struct layer hidden = {.number = ll_row_dim(r, "nodes")},
-                       last = {.number = ll_row_dim(r, "output")};
+    const struct ll_layer hidden = {.number = ll_row_dim(r, "nodes")},
+                          last = {.number = ll_row_dim(r, "output")};
     uint64_t layers = ll_row_dim(r, "layers");
     w->c = ll_row_dim(r, "input");
     w->h = w->w = 1;
@@ -408,21 +409,6 @@ static void walk_dense(struct walk *w)
         layer_d(w, &hidden);
     r->times = 1;
     layer_o(w, &last);
-}
-
-static const char *layers_of(const struct ll_row_works *r)
-{
-    static const struct {
-        const char *name, *layers;
-    } networks[] = {
-#define LL_NETWORK(name, layers) {name, layers},
-#include "sim/validate/networks.def"
-#undef LL_NETWORK
-    };
-    for (size_t i = 0; i < sizeof networks / sizeof *networks; i++)
-        if (ll_row_says(r, "model", networks[i].name))
-            return networks[i].layers;
-    return NULL;
 }
 
 static bool driven_by(const struct ll_row_works *r, const char *software)
@@ -443,10 +429,12 @@ static void set_habits(struct walk *w)
 
 void ll_row_network(struct ll_row_works *r)
 {
-    const char *layers = layers_of(r);
-    uint64_t image_size = ll_row_dim_or(r, "image", 224), batch = ll_row_dim(r, "batch");
+    const struct ll_row_layers *network = ll_row_layers(r);
+    uint64_t image_size = ll_row_dim_or(r, "image", network ? network->image : 1),
+             batch = ll_row_dim(r, "batch");
     struct walk w = {r, 0, 0, 3, image_size, image_size, .optimizer = LL_OP_MOMENTUM};
     r->devices = ll_row_dim_or(r, "devices", 1);
+    r->out->threads = ll_row_text(r, "threads") ? ll_row_dim(r, "threads") : 0;
     w.passes = strcmp(r->row->op, "e2e_infer") == 0 ? FORWARD
                : strcmp(r->row->op, "e2e_bwd") == 0 ? BACKWARD
                                                     : FORWARD | BACKWARD;
@@ -455,8 +443,8 @@ void ll_row_network(struct ll_row_works *r)
     w.batch = r->devices > 0 ? batch / r->devices : 0;
     if (w.batch == 0)
         r->trouble = "the batch is smaller than the number of devices";
-    else if (layers)
-        walk_layers(&w, layers);
+    else if (network)
+        walk_layers(&w, network->layers);
     else if (ll_row_says(r, "model", "paradnn_fc"))
         walk_dense(&w);
     else

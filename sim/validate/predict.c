@@ -160,8 +160,22 @@ static bool predict_part(const struct ll_machine *machine, const struct ll_measu
     return true;
 }
 
-bool ll_predict(const struct ll_machine *machine, const struct ll_measured_works *works,
-                struct ll_predicted *predicted, const char **trouble)
+/* A machine of which so many cores work: each thread has a core of its own as long as there are any, and what
+ * cores share is shared by fewer. Shares all texts and lists with the machine; free it. */
+static struct ll_machine *with_threads(const struct ll_machine *machine, uint64_t threads)
+{
+    struct ll_machine *some = malloc(sizeof *some);
+    if (!some)
+        return NULL;
+    *some = *machine;
+    for (uint64_t u = 0; u < some->unit_count; u++)
+        if (some->units[u].count > threads)
+            some->units[u].count = threads;
+    return some;
+}
+
+static bool predict_parts(const struct ll_machine *machine, const struct ll_measured_works *works,
+                          struct ll_predicted *predicted, const char **trouble)
 {
     struct coming coming = {0};
     *predicted = (struct ll_predicted){0};
@@ -175,4 +189,16 @@ bool ll_predict(const struct ll_machine *machine, const struct ll_measured_works
     predicted->time_s =
         fmax(predicted->time_s, coming.host_s); /* one step computes while the next one's input comes */
     return true;
+}
+
+bool ll_predict(const struct ll_machine *machine, const struct ll_measured_works *works,
+                struct ll_predicted *predicted, const char **trouble)
+{
+    if (works->threads == 0)
+        return predict_parts(machine, works, predicted, trouble);
+    struct ll_machine *some = with_threads(machine, works->threads);
+    *trouble = "memory ran out";
+    bool done = some && predict_parts(some, works, predicted, trouble);
+    free(some);
+    return done;
 }

@@ -177,7 +177,7 @@ static bool take_samples(struct tuner *t, struct ll_tuning *tuning)
         if (!ll_machine_measured(task->machine, row))
             continue;
         *sample = (struct sample){.log_time = log(row->time_s)};
-        bool good = !ll_measured_works(row, &sample->works) && !sample->works.failed &&
+        bool good = !ll_measured_works(row, task->machine, &sample->works) && !sample->works.failed &&
                     isfinite(log_error(task->machine, sample));
         if (good) {
             sample->fold = (size_t)(ll_random_bits(1, t->count) % task->folds);

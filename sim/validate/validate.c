@@ -133,7 +133,7 @@ static void predict(const struct ll_measured *row, const struct ll_machine *mach
                     struct ll_measured_works *works, struct ll_prediction *p)
 {
     struct ll_predicted predicted;
-    *p = (struct ll_prediction){.row = row, .unscored = ll_measured_works(row, works)};
+    *p = (struct ll_prediction){.row = row, .unscored = ll_measured_works(row, machine, works)};
     p->family = works->family;
     if (!p->unscored && ll_predict(machine, works, &predicted, &p->unscored)) {
         p->machine = machine;

@@ -204,7 +204,7 @@ static void rows_become_the_work_that_validation_predicts(void **state)
         ll_measured_read(all_rows, sizeof all_rows - 1, "rows", &arena, &diags, &count);
     for (size_t i = 0; i < count; i++) {
         struct ll_measured_works works = {0};
-        assert_null(ll_measured_works(&rows[i], &works));
+        assert_null(ll_measured_works(&rows[i], NULL, &works));
         for (uint64_t p = 0; p < works.count; p++, op++) {
             struct ll_work work;
             const struct ll_op_view *view = &c.trace->forms[c.trace->ops[op].form].view;

@@ -139,7 +139,7 @@ static void the_json_has_base_units_in_the_order_of_the_schema(void **state)
         "\"efficiency\":1,\"latency\":1e-07,\"scope\":\"device\",\"double_buffer\":\"true\"}],\"software\":{"
         "\"op_overhead\":0,\"queue\":"
         "0,\"gap\":0,"
-        "\"step_overhead\":0,\"grain\":0,\"layout_rows\":1,\"layout_columns\":1,\"fusion\":\"none\","
+        "\"step_overhead\":0,\"barrier\":0,\"grain\":0,\"layout_rows\":1,\"layout_columns\":1,\"fusion\":\"none\","
         "\"convolution\":\"direct\","
         "\"strided_gradient\":\"exact\",\"scattering\":1,\"mapping\":\"closed_form\",\"objective\":\"time\","
         "\"early_updates\":false,\"collectives\":"

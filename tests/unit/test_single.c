@@ -104,7 +104,7 @@ static double predicted_s(const struct shape *shape, const struct ll_machine *ma
     const struct ll_measured row = {.op = shape->op, .dtype = shape->row_dtype, .dims = shape->dims};
     struct ll_measured_works works = {0};
     struct ll_predicted predicted;
-    const char *trouble = ll_measured_works(&row, &works);
+    const char *trouble = ll_measured_works(&row, NULL, &works);
     assert_null(trouble);
     assert_true(ll_predict(machine, &works, &predicted, &trouble));
     ll_measured_works_release(&works);

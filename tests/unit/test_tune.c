@@ -55,7 +55,7 @@ static void begin(struct trial *t, double bandwidth_factor, double overhead_s)
                                           .dtype = "bf16",
                                           .dims = t->dims[i],
                                           .time_s = 1};
-        assert_null(ll_measured_works(&t->rows[i], &works));
+        assert_null(ll_measured_works(&t->rows[i], NULL, &works));
         assert_true(ll_predict(&real, &works, &predicted, &trouble));
         t->rows[i].time_s = predicted.time_s;
     }

@@ -1,0 +1,107 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Rows that say in how many threads they ran. */
+#include "check.h"
+
+#include "sim/validate/predict.h"
+
+#include <math.h>
+
+static struct ll_machine *machine_with(const struct ll_override *overrides, size_t count)
+{
+    struct ll_diags diags = {0};
+    struct ll_machine *machine =
+        ll_machine_read("hwconfigs/xeon_e5_2680v4.yaml", NULL, overrides, count, &diags);
+    assert_non_null(machine);
+    return machine;
+}
+
+static double row_s(const struct ll_machine *machine, const char *dtype, const char *dims)
+{
+    const struct ll_measured row = {.op = "e2e_infer", .dtype = dtype, .dims = dims};
+    struct ll_measured_works works = {0};
+    struct ll_predicted predicted;
+    const char *trouble = ll_measured_works(&row, machine, &works);
+    assert_null(trouble);
+    assert_true(ll_predict(machine, &works, &predicted, &trouble));
+    ll_measured_works_release(&works);
+    return predicted.time_s;
+}
+
+static void more_threads_are_never_slower(void **state)
+{
+    struct ll_machine *machine = machine_with(NULL, 0);
+    double before_s = INFINITY;
+    (void)state;
+    for (unsigned threads = 1; threads <= 14; threads++) {
+        char dims[64];
+        snprintf(dims, sizeof dims, "model=resnet18;batch=1;threads=%u", threads);
+        double time_s = row_s(machine, "fp32", dims);
+        assert_true(time_s <= before_s);
+        before_s = time_s;
+    }
+    ll_machine_free(machine);
+}
+
+static void one_thread_has_a_machine_of_one_core(void **state)
+{
+    const struct ll_override one[] = {{"units.fma.count", "1"}, {"units.avx2.count", "1"}};
+    struct ll_machine *all = machine_with(NULL, 0), *single = machine_with(one, 2);
+    (void)state;
+    double single_s = row_s(single, "fp32", "model=squeezenet;batch=1");
+    assert_true(row_s(all, "fp32", "model=squeezenet;batch=1;threads=1") == single_s);
+    assert_true(single_s > 2 * row_s(all, "fp32", "model=squeezenet;batch=1"));
+    ll_machine_free(all);
+    ll_machine_free(single);
+}
+
+static void threads_beyond_the_cores_change_nothing(void **state)
+{
+    struct ll_machine *machine = machine_with(NULL, 0);
+    (void)state;
+    assert_true(row_s(machine, "fp32", "model=alexnet;batch=1;threads=28") ==
+                row_s(machine, "fp32", "model=alexnet;batch=1"));
+    ll_machine_free(machine);
+}
+
+/* Three doublings are eight threads; a part of work is an op here. */
+static void threads_are_joined_two_by_two_after_each_op(void **state)
+{
+    const struct ll_override barrier[] = {{"software.grain", "0"}, {"software.barrier", "1us"}};
+    struct ll_machine *without = machine_with(barrier, 1), *with = machine_with(barrier, 2);
+    const struct ll_measured row = {.op = "e2e_infer", .dtype = "fp32", .dims = "model=alexnet;batch=1"};
+    struct ll_measured_works works = {0};
+    (void)state;
+    assert_null(ll_measured_works(&row, NULL, &works));
+    const char *eight = "model=alexnet;batch=1;threads=8", *one = "model=alexnet;batch=1;threads=1";
+    assert_near(row_s(with, "fp32", eight), row_s(without, "fp32", eight) + (double)works.count * 3e-6, 1e-9);
+    assert_true(row_s(with, "fp32", one) == row_s(without, "fp32", one));
+    ll_measured_works_release(&works);
+    ll_machine_free(without);
+    ll_machine_free(with);
+}
+
+/* Half the bytes, and twice the rate. */
+static void the_type_is_the_best_that_the_cores_compute(void **state)
+{
+    const struct ll_override halves[] = {{"units.fma.macs.f16", "32"}, {"units.avx2.flops.f16", "8"}};
+    struct ll_machine *wide = machine_with(NULL, 0), *both = machine_with(halves, 2);
+    const char *dims = "model=alexnet;batch=1;threads=4";
+    (void)state;
+    assert_true(row_s(wide, "fp32|fp16", dims) == row_s(wide, "fp32", dims));
+    assert_true(row_s(both, "fp32|fp16", dims) == row_s(both, "fp16", dims));
+    assert_true(row_s(both, "fp16", dims) < 0.7 * row_s(both, "fp32", dims));
+    ll_machine_free(wide);
+    ll_machine_free(both);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(more_threads_are_never_slower),
+        cmocka_unit_test(one_thread_has_a_machine_of_one_core),
+        cmocka_unit_test(threads_beyond_the_cores_change_nothing),
+        cmocka_unit_test(threads_are_joined_two_by_two_after_each_op),
+        cmocka_unit_test(the_type_is_the_best_that_the_cores_compute),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
