@@ -141,7 +141,8 @@ static void peaks_are_those_of_the_documents(void **state)
 {
     static const double ddr3_1600 = 1 - (280.0 + 6 + 11 + 11 - 4) / 6240,
                         ddr4_2133 = 1 - (374.0 + 8 + 16 + 16 - 4) / 8328,
-                        ddr4_2400 = 1 - (420.0 + 9 + 16 + 16 - 4) / 9364;
+                        ddr4_2400 = 1 - (420.0 + 9 + 16 + 16 - 4) / 9364,
+                        ddr4_3200 = 1 - (560.0 + 12 + 22 + 22 - 4) / 12480;
     const struct {
         const char *stem;
         enum ll_dtype dtype;
@@ -168,6 +169,10 @@ static void peaks_are_those_of_the_documents(void **state)
         {"e5_2630v3_2s", LL_F32, 1.23e12, ddr4_2133 * 119.4e9, 0.01},
         {"n1_standard_32", LL_F32, 2.048e12, 16.6e9, 1e-9},
         {"xeon_phi_7250", LL_F32, 6.09e12, 0.92 * 490e9, 0.001},
+        {"epyc_7742", LL_F32, 64 * 3.4e9 * 32, ddr4_3200 * 204.8e9, 1e-9},
+        {"ft_2000_plus", LL_F64, 512e9 * 8 / 64 * 2.4 / 2, ddr4_2400 * 19.2e9, 1e-9}, /* of the FT-2000/64's 512 */
+        {"loongson_3a4000", LL_F64, 128e9 * 1.8 / 2, ddr4_2400 * 38.4e9, 1e-9},     /* 128 GFLOP/s at 2 GHz */
+        {"xeon_phi_3120a", LL_F64, 1.003e12, 0.7 * 240e9, 0.001},
         {"eyeriss_like", LL_I16, 2 * 33.6e9, 180e6, 1e-9},
         {"vta_1x16", LL_INT8, 51.2e9, 800e6, 1e-9},
         {"vta_4x8", LL_INT8, 51.2e9, 800e6, 1e-9},
