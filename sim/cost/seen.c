@@ -31,9 +31,16 @@ static double weight_of(const uint64_t a[3], const uint64_t b[3])
 }
 
 /* By which the times near the unit, and those of the outermost memory, are multiplied. */
-static void ratios_of(const struct ll_kernel *kernel, const uint64_t shape[3], double *near, double *far)
+struct ratios {
+    double near, far;
+};
+
+static struct ratios ratios_of(const struct ll_kernel *kernel, const struct ll_work *work, const char *far,
+                               struct ll_explain *why)
 {
+    uint64_t shape[3];
     double all = weight_of_none, log_near = 0, log_far = 0;
+    ll_seen_shape(work, shape);
     for (uint64_t i = 0; i < kernel->seen_count; i++) {
         const struct ll_seen *m = &kernel->seen[i];
         double weight = weight_of(m->shape, shape);
@@ -41,33 +48,43 @@ static void ratios_of(const struct ll_kernel *kernel, const uint64_t shape[3], d
         log_near += weight * log(m->near);
         log_far += weight * log(m->far);
     }
-    *near = exp(log_near / all);
-    *far = exp(log_far / all);
+    struct ratios ratios = {exp(log_near / all), exp(log_far / all)};
+    ll_say(why,
+           "of %" PRIu64 " shapes that were measured, those like %" PRIu64 "x%" PRIu64 "x%" PRIu64
+           " took, near the unit: exp(%.10g / %.10g) = %.10g times as long",
+           kernel->seen_count, shape[0], shape[1], shape[2], log_near, all, ratios.near);
+    ll_say(why, "and out of %s: exp(%.10g / %.10g) = %.10g times as long", far, log_far, all, ratios.far);
+    return ratios;
+}
+
+static void stretch_level(const char *name, uint64_t l, double ratio, struct ll_cost *cost,
+                          struct ll_explain *why)
+{
+    if (cost->level_s[l] > 0)
+        ll_say(why, "%s: %.10g * %.10g = %.10g s", name, cost->level_s[l], ratio, cost->level_s[l] * ratio);
+    cost->level_s[l] *= ratio;
+    cost->level_first_s[l] *= ratio;
+    cost->level_wait_s[l] *= ratio;
 }
 
 void ll_seen_apply(const struct ll_machine *machine, const struct ll_kernel *kernel,
                    const struct ll_work *work, struct ll_cost *cost, struct ll_explain *why)
 {
-    uint64_t shape[3];
-    double near, far;
+    uint64_t last = machine->level_count - 1;
     if (kernel->seen_count == 0)
         return;
-    ll_seen_shape(work, shape);
-    ratios_of(kernel, shape, &near, &far);
-    cost->compute_s *= near;
-    cost->compute_first_s *= near;
-    cost->compute_cycles *= near;
-    cost->utilization /= near;
-    cost->overhead_s *= near;
-    cost->behind_s *= near;
-    for (uint64_t l = 0; l < machine->level_count; l++) {
-        double ratio = l + 1 < machine->level_count ? near : far;
-        cost->level_s[l] *= ratio;
-        cost->level_first_s[l] *= ratio;
-        cost->level_wait_s[l] *= ratio;
-    }
-    ll_say(why,
-           "as shapes like %" PRIu64 "x%" PRIu64 "x%" PRIu64 " were seen, times the above: %.10g for %s "
-           "and waiting for it, %.10g for the rest and the start",
-           shape[0], shape[1], shape[2], far, machine->levels[machine->level_count - 1].name, near);
+    struct ratios ratios = ratios_of(kernel, work, machine->levels[last].name, why);
+    if (cost->compute_s > 0)
+        ll_say(why, "compute: %.10g * %.10g = %.10g s", cost->compute_s, ratios.near,
+               cost->compute_s * ratios.near);
+    ll_say(why, "the start: %.10g * %.10g = %.10g s", cost->overhead_s, ratios.near,
+           cost->overhead_s * ratios.near);
+    cost->compute_s *= ratios.near;
+    cost->compute_first_s *= ratios.near;
+    cost->compute_cycles *= ratios.near;
+    cost->utilization /= ratios.near;
+    cost->overhead_s *= ratios.near;
+    cost->behind_s *= ratios.near;
+    for (uint64_t l = 0; l < machine->level_count; l++)
+        stretch_level(machine->levels[l].name, l, l < last ? ratios.near : ratios.far, cost, why);
 }
