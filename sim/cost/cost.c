@@ -93,6 +93,13 @@ struct sized {
     const struct ll_work *op; /* what was asked for, of which the task may be a variant */
 };
 
+/* The most of the unit's instances among which the kernel can share the work. */
+static uint64_t most_units(const struct sized *s)
+{
+    uint64_t most = s->kernel->units ? ll_min(s->kernel->units, s->all) : s->all, piece = s->kernel->channels;
+    return s->op->kind == LL_WORK_CONV && piece ? ll_min(most, ll_ceil_div(s->op->conv.out_c, piece)) : most;
+}
+
 /* How many of the unit's instances the software employs: with a grain, one for each grain of work (of one
  * step of a sequence). It looks at FLOPs and bytes only, as thread pools do: were it to look at time, a
  * memory with more bandwidth could make an op slower. */
@@ -102,7 +109,7 @@ static uint64_t employed(const struct sized *s, struct ll_explain *why)
     double grain = s->kernel->grain > 0 ? s->kernel->grain : s->machine->software.grain,
            bytes = ll_work_bytes(s->op);
     double work = fmax((double)s->op->flops, bytes) / (double)task->steps;
-    uint64_t most = s->kernel->units ? ll_min(s->kernel->units, s->all) : s->all;
+    uint64_t most = most_units(s);
     double worth = grain > 0 ? floor(work / grain) : (double)most;
     if (worth >= (double)most)
         return most;

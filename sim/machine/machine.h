@@ -185,6 +185,8 @@ struct ll_kernel {
     /* Of products. */
     uint64_t rows; /* the most rows of the result; larger products go to the next kernel; 0: any */
 
+    uint64_t channels; /* of a convolution's result, given to a unit as one piece; 0: any number */
+
     /* Of products on ordinary cores (sim/cost/layout.h). */
     uint64_t slice;     /* lines of the result given to a unit as one piece; 0: divided evenly */
     double packing_Bps; /* at which a unit copies operands before it multiplies; 0: nothing is copied */

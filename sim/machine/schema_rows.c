@@ -300,6 +300,9 @@ static const struct ll_field kernel_fields[] = {
     {.key = "rows", .type = LL_TYPE_WHOLE, AT(rows), .min = 0, .max = MOST_UNITS, .otherwise = "0",
      .help = "the most rows that a matrix product's result may have for this kernel; larger ones go to the "
              "next kernel; 0: any"},
+    {.key = "channels", .type = LL_TYPE_WHOLE, AT(channels), .min = 0, .max = MOST_UNITS, .otherwise = "0",
+     .help = "channels of a convolution's result that are given to a unit as one piece; units that get none "
+             "are not used; 0: any number"},
     {.key = "slice", .type = LL_TYPE_WHOLE, AT(slice), .min = 0, .max = MOST_UNITS, .otherwise = "0",
      .help = "lines of a matrix product's result that are given to a unit as one piece; 0: divided evenly"},
     {.key = "packing", .type = LL_TYPE_QUANTITY, AT(packing_Bps), .dimension = LL_DIMENSION_BANDWIDTH, .min = 1,

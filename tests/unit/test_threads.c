@@ -80,6 +80,32 @@ static void threads_are_joined_two_by_two_after_each_op(void **state)
     ll_machine_free(with);
 }
 
+static double convolved_s(const char *key, const char *value)
+{
+    const struct ll_override shared = {key, value};
+    struct ll_diags diags = {0};
+    struct ll_machine *machine =
+        ll_machine_read("hwconfigs/e5_2630v3_2s_torch7.yaml", NULL, &shared, 1, &diags);
+    const struct ll_measured row = {
+        .op = "conv2d_fwd", .dtype = "fp32", .dims = "b=1;c=32;h=28;w=28;k=60;r=3;s=3"};
+    struct ll_measured_works works = {0};
+    struct ll_predicted predicted;
+    const char *trouble = ll_measured_works(&row, NULL, &works);
+    assert_true(machine && !trouble && ll_predict(machine, &works, &predicted, &trouble));
+    ll_measured_works_release(&works);
+    ll_machine_free(machine);
+    return predicted.time_s;
+}
+
+/* 60 channels are four pieces of 16, for as many of 16 units. */
+static void units_without_channels_do_not_work(void **state)
+{
+    (void)state;
+    double pieces_s = convolved_s("software.kernels.convolve.channels", "16");
+    assert_true(pieces_s == convolved_s("software.kernels.convolve.units", "4"));
+    assert_true(pieces_s > 1.5 * convolved_s("software.kernels.convolve.channels", "1"));
+}
+
 /* Half the bytes, and twice the rate. */
 static void the_type_is_the_best_that_the_cores_compute(void **state)
 {
@@ -101,6 +127,7 @@ int main(void)
         cmocka_unit_test(one_thread_has_a_machine_of_one_core),
         cmocka_unit_test(threads_beyond_the_cores_change_nothing),
         cmocka_unit_test(threads_are_joined_two_by_two_after_each_op),
+        cmocka_unit_test(units_without_channels_do_not_work),
         cmocka_unit_test(the_type_is_the_best_that_the_cores_compute),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
