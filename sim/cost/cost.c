@@ -93,13 +93,6 @@ struct sized {
     const struct ll_work *op; /* what was asked for, of which the task may be a variant */
 };
 
-/* The most of the unit's instances among which the kernel can share the work. */
-static uint64_t most_units(const struct sized *s)
-{
-    uint64_t most = s->kernel->units ? ll_min(s->kernel->units, s->all) : s->all, piece = s->kernel->channels;
-    return s->op->kind == LL_WORK_CONV && piece ? ll_min(most, ll_ceil_div(s->op->conv.out_c, piece)) : most;
-}
-
 /* How many of the unit's instances the software employs: with a grain, one for each grain of work (of one
  * step of a sequence). It looks at FLOPs and bytes only, as thread pools do: were it to look at time, a
  * memory with more bandwidth could make an op slower. */
@@ -109,7 +102,7 @@ static uint64_t employed(const struct sized *s, struct ll_explain *why)
     double grain = s->kernel->grain > 0 ? s->kernel->grain : s->machine->software.grain,
            bytes = ll_work_bytes(s->op);
     double work = fmax((double)s->op->flops, bytes) / (double)task->steps;
-    uint64_t most = most_units(s);
+    uint64_t most = ll_layout_most_units(s->kernel, s->op, s->all);
     double worth = grain > 0 ? floor(work / grain) : (double)most;
     if (worth >= (double)most)
         return most;
@@ -429,19 +422,6 @@ static void find_start(const struct sized *s, double variant_s, struct ll_cost *
                kernel->behind, usual_s, cost->behind_s);
 }
 
-/* Units that share an op are woken and joined in a tree. */
-static double barrier_s(const struct sized *s, struct ll_explain *why)
-{
-    double each_s = s->machine->software.barrier_s;
-    unsigned layers = 0;
-    while (layers < 63 && UINT64_C(1) << layers < s->unit.count)
-        layers++;
-    if (each_s > 0 && layers > 0)
-        ll_say(why, "%" PRIu64 " units are joined in %u layers: %u * %.10g = %.10g s", s->unit.count, layers,
-               layers, each_s, layers * each_s);
-    return layers * each_s;
-}
-
 /* What dependent steps cost beside their work: the device waits for each, however far ahead the host is. */
 static double steps_s(const struct sized *s, struct ll_explain *why)
 {
@@ -505,7 +485,7 @@ static void cost_variant(const struct doer *doer, const struct ll_variant *varia
     cost->apart_s = steps_s(&s, why);
     cost->gap_s = software->gap_s;
     s.unit.count = employed(&s, why);
-    cost->overhead_s += barrier_s(&s, why);
+    cost->overhead_s += ll_layout_barrier_s(machine->software.barrier_s, s.unit.count, why);
     if (ll_is_product(work))
         s.unit.efficiency *= ll_power_share(machine, &s.unit, doer->dtype, why);
     follow_way(&s, fastest_way(&s), cost, bounds, why);

@@ -126,3 +126,21 @@ double ll_layout_rewriting(const struct ll_kernel *kernel, const struct ll_task 
     double bytes = ll_work_bytes(task->work);
     return task->is_product ? 1 + kernel->rewrites * (double)task->work->c_bytes / bytes : 1;
 }
+
+uint64_t ll_layout_most_units(const struct ll_kernel *kernel, const struct ll_work *work, uint64_t units)
+{
+    uint64_t most = kernel->units ? ll_min(kernel->units, units) : units;
+    bool in_pieces = work->kind == LL_WORK_CONV && kernel->channels > 0;
+    return in_pieces ? ll_min(most, ll_ceil_div(work->conv.out_c, kernel->channels)) : most;
+}
+
+double ll_layout_barrier_s(double each_s, uint64_t units, struct ll_explain *why)
+{
+    unsigned layers = 0;
+    while (layers < 63 && UINT64_C(1) << layers < units)
+        layers++;
+    if (each_s > 0 && layers > 0)
+        ll_say(why, "%" PRIu64 " units are joined in %u layers: %u * %.10g = %.10g s", units, layers, layers,
+               each_s, layers * each_s);
+    return layers * each_s;
+}

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* What a product's kernel on ordinary cores does beside multiplying: it deals the result to threads in whole
- * slices, and copies operands into the order in which the multiplications read them. */
+/* What a kernel on ordinary cores does beside its arithmetic: it wakes and joins threads, deals a product's
+ * result to them in whole slices, and copies operands into the order in which multiplications read them. */
 #ifndef LL_SIM_COST_LAYOUT_H
 #define LL_SIM_COST_LAYOUT_H
 
@@ -17,6 +17,13 @@ struct ll_layout {
  * nothing is copied. Pure. */
 struct ll_layout ll_layout_of(const struct ll_kernel *kernel, const struct ll_task *task, uint64_t units,
                               struct ll_explain *why);
+
+/* The most of `units` among which the kernel can share an op's work. Pure. */
+uint64_t ll_layout_most_units(const struct ll_kernel *kernel, const struct ll_work *work, uint64_t units);
+
+/* What waking and joining the units that share an op takes: a tree of as many layers as their number has
+ * doublings, `each_s` for each layer. */
+double ll_layout_barrier_s(double each_s, uint64_t units, struct ll_explain *why);
 
 /* How much longer the levels take for a product whose result is moved again (`rewrites`), at least 1. */
 double ll_layout_rewriting(const struct ll_kernel *kernel, const struct ll_task *task);

@@ -33,8 +33,8 @@ struct ll_measured_works {
     bool failed;      /* memory ran out: parts are missing */
 };
 
-/* NULL when the row became work; otherwise why it cannot be scored, static storage. Where a row's library takes
- * the element type that a core computes best, `machine` tells it; NULL stands for one with no other than f32. */
+/* NULL when the row became work; otherwise why it cannot be scored, static storage. Where a row's library
+ * takes the element type that a core computes best, `machine` tells it; NULL: one with no other than f32. */
 const char *ll_measured_works(const struct ll_measured *row, const struct ll_machine *machine,
                               struct ll_measured_works *works);
 void ll_measured_works_release(struct ll_measured_works *works);
