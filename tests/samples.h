@@ -103,6 +103,8 @@ static inline void random_memory(struct dice *dice, struct ll_machine *machine, 
             level->read_Bps = roll_real(dice, 1e9, 4e12);
         if (!roll_between(dice, 0, 3))
             level->write_Bps = roll_real(dice, 1e9, 4e12);
+        if (level->read_Bps == 0 && level->write_Bps == 0 && !roll_between(dice, 0, 3))
+            level->unit_Bps = roll_real(dice, 1e9, 4e11);
         level->buffering = roll_between(dice, 0, 3) ? LL_BUFFER_DOUBLE : LL_BUFFER_SINGLE;
         level->holds_given = l + 1 < machine->level_count && !roll_between(dice, 0, 2);
         for (int i = 0; level->holds_given && i < LL_OPERAND_COUNT; i++)
@@ -186,6 +188,9 @@ static inline void random_software(struct dice *dice, struct ll_machine *machine
                                               .index = roll_real(dice, 0, 10),
                                               .row = roll_size(dice, 1000),
                                               .units = roll_between(dice, 0, 20)};
+    static const struct ll_seen seen[] = {{{64, 64, 64}, 0.5, 0.2}, {{1, 4096, 4096}, 3, 0.7}};
+    software->kernels[0].seen = seen;
+    software->kernels[0].seen_count = roll_between(dice, 0, 2);
     software->mapping =
         roll_between(dice, 0, 9) || !can_search(machine) ? LL_MAPPED_CLOSED_FORM : LL_MAPPED_SEARCH;
     software->strided = roll_between(dice, 0, 1) ? LL_STRIDED_LIBRARY : LL_STRIDED_EXACT;

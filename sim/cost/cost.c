@@ -177,7 +177,6 @@ static void time_compute(const struct sized *s, const struct ll_way *way, struct
         cycles_beside(s, all_units, why) + casting_cycles(s, why) + index_cycles(s, all_units, why);
     struct ll_layout layout = ll_layout_of(s->kernel, &s->task, s->unit.count, why);
     cost->units_used = ll_min(way->units_used, layout.units);
-    cost->units_even = fmin((double)cost->units_used, (double)s->unit.count / layout.imbalance);
     double work = layout.imbalance * ll_rows_work(s->kernel, s->task.work) *
                   ll_rows_imbalance(s->kernel, s->task.work, &s->unit, why);
     double cycles = way->cycles * work + layout.layout_s * rate;
@@ -198,11 +197,10 @@ static void time_compute(const struct sized *s, const struct ll_way *way, struct
            cost->compute_first_s);
 }
 
-/* Of a level's bandwidth, what the kernel reaches. */
-static double share_of(const struct sized *s, uint64_t level)
+double ll_kernel_share(const struct ll_machine *machine, const struct ll_kernel *kernel, uint64_t level)
 {
-    bool far = level + 1 == s->machine->level_count && s->kernel->far > 0;
-    return far ? s->kernel->far : s->kernel->memory;
+    bool far = level + 1 == machine->level_count && kernel->far > 0;
+    return far ? kernel->far : kernel->memory;
 }
 
 /* What a level offers: the bandwidth of one instance, how many there are, and for how many units' first
@@ -211,13 +209,6 @@ struct feed {
     double slowdown, share, one_Bps, all_Bps, units, least_bytes, first_bytes;
     uint64_t instances;
 };
-
-/* What the units at work get out of all instances of a level together. */
-static double drawn_Bps(const struct ll_level *level, const struct feed *feed, double units_even)
-{
-    double all_Bps = feed->one_Bps * (double)feed->instances;
-    return level->unit_Bps > 0 ? fmin(all_Bps, level->unit_Bps * feed->share * units_even) : all_Bps;
-}
 
 static struct feed feed_of(const struct sized *s, const struct ll_way *way, uint64_t l,
                            const struct ll_cost *cost, struct ll_explain *why)
@@ -228,9 +219,11 @@ static struct feed feed_of(const struct sized *s, const struct ll_way *way, uint
                         .units = count / (double)ll_level_instances(level, s->unit.count),
                         .least_bytes = ll_held_bytes(level, s->task.work),
                         .instances = ll_level_instances(level, cost->units_used)};
-    feed.share = level->efficiency * share_of(s, l) / feed.slowdown;
+    feed.share = level->efficiency * ll_kernel_share(s->machine, s->kernel, l) / feed.slowdown;
     feed.one_Bps = level->bandwidth_Bps * feed.share;
-    feed.all_Bps = drawn_Bps(level, &feed, cost->units_even);
+    feed.all_Bps = feed.one_Bps * (double)feed.instances;
+    if (level->unit_Bps > 0)
+        feed.all_Bps = fmin(feed.all_Bps, level->unit_Bps * feed.share * count);
     feed.first_bytes = fmin(way->first_bytes, feed.least_bytes / count); /* of one unit */
     return feed;
 }
@@ -255,10 +248,10 @@ static void time_levels(const struct sized *s, const struct ll_way *way, uint64_
             cost->level_bytes[l] > 0 ? (l < near ? (double)s->task.steps : 1) * level->latency_s : 0;
         if (feed.slowdown > 1)
             ll_say(why, "%s, efficiency: %.10g * %.10g / %.10g = %.10g", level->name, level->efficiency,
-                   share_of(s, l), feed.slowdown, feed.share);
+                   ll_kernel_share(s->machine, s->kernel, l), feed.slowdown, feed.share);
         if (feed.all_Bps < feed.one_Bps * (double)feed.instances)
-            ll_say(why, "%s: %.10g / (%.10g * %.10g, of a unit, * %.10g) = %.10g s", level->name,
-                   bytes * again, level->unit_Bps, feed.share, cost->units_even, cost->level_s[l]);
+            ll_say(why, "%s, what units draw: %.10g / (%.10g * %.10g * %" PRIu64 ") = %.10g s", level->name,
+                   bytes * again, level->unit_Bps, feed.share, count, cost->level_s[l]);
         else
             ll_say(why, "%s: %.10g / (%.10g * %.10g * %" PRIu64 ") = %.10g s", level->name, bytes * again,
                    level->bandwidth_Bps, feed.share, feed.instances, cost->level_s[l]);
@@ -336,6 +329,7 @@ static double whole_pace(const struct sized *s, const struct ll_way *way, struct
     near_traffic(s, way, cost, NULL);
     far_traffic(s, way, cost, NULL);
     time_levels(s, way, 0, s->machine->level_count, cost, NULL);
+    ll_seen_apply(s->machine, s->kernel, s->task.work, cost, NULL);
     cost->unit = 0;
     cost->apart_s = cost->gap_s = cost->overhead_s = 0;
     cost->serial = s->kernel->serial;
@@ -354,10 +348,10 @@ static double pace_of(const struct sized *s, uint32_t index, double limit)
         return INFINITY;
     time_compute(s, &way, &cost, NULL);
     double slowest = cost.compute_s - cost.compute_first_s;
+    if (!overlaps_all(s->machine) || s->kernel->seen_count > 0)
+        return whole_pace(s, &way, &cost);
     if (slowest >= limit)
         return slowest;
-    if (!overlaps_all(s->machine))
-        return whole_pace(s, &way, &cost);
     near_traffic(s, &way, &cost, NULL);
     time_levels(s, &way, 0, near, &cost, NULL);
     for (uint64_t l = 0; l < near; l++)

@@ -50,7 +50,6 @@ const char *ll_bound_name(const struct ll_machine *machine, uint32_t bound);
 struct ll_cost {
     uint32_t unit;          /* index in machine->units; LL_NO_UNIT for work that needs none (nothing, host) */
     uint64_t units_used;    /* how many of its instances work */
-    double units_even;      /* as many, all equally busy, would take as long; at most units_used */
     double clock_hz;        /* of that unit; zero without one */
     double compute_cycles;  /* of the busiest instance, with fills, drains and partial tiles */
     double compute_s;       /* compute_cycles over clock and efficiency */
@@ -87,6 +86,9 @@ struct ll_bounds {
 /* Of work that ll_cost_op can cost; zero of what needs no unit. */
 struct ll_bounds ll_cost_bounds(const struct ll_machine *machine, enum ll_op_kind kind,
                                 const struct ll_work *work);
+
+/* Of a level's bandwidth, what the kernel reaches. Pure. */
+double ll_kernel_share(const struct ll_machine *machine, const struct ll_kernel *kernel, uint64_t level);
 
 struct ll_timing {
     double time_s;     /* from start to end */

@@ -57,6 +57,7 @@ static struct ratios ratios_of(const struct ll_kernel *kernel, const struct ll_w
     return ratios;
 }
 
+/* A level gives no more than all of its bandwidth, whatever share of it the kernel's figures say. */
 static void stretch_level(const char *name, uint64_t l, double ratio, struct ll_cost *cost,
                           struct ll_explain *why)
 {
@@ -74,17 +75,20 @@ void ll_seen_apply(const struct ll_machine *machine, const struct ll_kernel *ker
     if (kernel->seen_count == 0)
         return;
     struct ratios ratios = ratios_of(kernel, work, machine->levels[last].name, why);
+    double compute = fmax(ratios.near, cost->utilization); /* no faster than the unit's peak */
     if (cost->compute_s > 0)
-        ll_say(why, "compute: %.10g * %.10g = %.10g s", cost->compute_s, ratios.near,
-               cost->compute_s * ratios.near);
+        ll_say(why, "compute: %.10g * %.10g = %.10g s", cost->compute_s, compute, cost->compute_s * compute);
     ll_say(why, "the start: %.10g * %.10g = %.10g s", cost->overhead_s, ratios.near,
            cost->overhead_s * ratios.near);
-    cost->compute_s *= ratios.near;
-    cost->compute_first_s *= ratios.near;
-    cost->compute_cycles *= ratios.near;
-    cost->utilization /= ratios.near;
+    cost->compute_s *= compute;
+    cost->compute_first_s *= compute;
+    cost->compute_cycles *= compute;
+    cost->utilization /= compute;
     cost->overhead_s *= ratios.near;
     cost->behind_s *= ratios.near;
-    for (uint64_t l = 0; l < machine->level_count; l++)
-        stretch_level(machine->levels[l].name, l, l < last ? ratios.near : ratios.far, cost, why);
+    for (uint64_t l = 0; l < machine->level_count; l++) {
+        double ratio = l < last ? ratios.near : ratios.far;
+        stretch_level(machine->levels[l].name, l, fmax(ratio, ll_kernel_share(machine, kernel, l)), cost,
+                      why);
+    }
 }

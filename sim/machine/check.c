@@ -140,6 +140,12 @@ static bool settle_bandwidth(struct ll_reading *reading, uint64_t index)
                            "`%s` has no bandwidth; give it `bandwidth`, `dram`, or `read_bandwidth` and "
                            "`write_bandwidth`",
                            level->name);
+    if (level->unit_Bps > 0 && (level->read_Bps > 0 || level->write_Bps > 0))
+        return ll_complain(
+            reading->diags, item ? item->place : (struct ll_place){0},
+            "`%s` has `unit_bandwidth` and ports of its own (`read_bandwidth`, `write_bandwidth`); "
+            "expected one or the other",
+            level->name);
     if (level->bandwidth_Bps == 0)
         level->bandwidth_Bps = level->read_Bps + level->write_Bps;
     return true;

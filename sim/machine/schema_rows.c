@@ -224,7 +224,7 @@ static const struct ll_field level_fields[] = {
     {.key = "unit_bandwidth", .type = LL_TYPE_QUANTITY, AT(unit_Bps), .dimension = LL_DIMENSION_BANDWIDTH, .min = 1,
      .max = MOST_BPS,
      .help = "the most that one unit draws from an instance that it shares, limited by the misses that it can have "
-             "in flight; when not given, all"},
+             "in flight; not with ports of its own; when not given, all"},
     {.key = "efficiency", .type = LL_TYPE_NUMBER, AT(efficiency), .min = POSITIVE, .max = 1, .otherwise = "1",
      .help = "share of the bandwidth that it sustains; when not given and there is a `dram`, the share that "
              "a stream of accesses reaches there"},

@@ -179,7 +179,8 @@ static bool choice_is_sure(const struct ll_machine *machine)
 {
     for (uint64_t l = 0; l < machine->level_count; l++) {
         const struct ll_level *level = &machine->levels[l];
-        if (level->read_Bps > 0 || level->write_Bps > 0 || level->buffering == LL_BUFFER_SINGLE)
+        if (level->read_Bps > 0 || level->write_Bps > 0 || level->unit_Bps > 0 ||
+            level->buffering == LL_BUFFER_SINGLE)
             return false;
     }
     return true;
@@ -252,6 +253,7 @@ static void twice_clock_and_bandwidth_without_latency_is_half_the_time(void **st
             twice.levels[l].bandwidth_Bps *= 2;
             twice.levels[l].read_Bps *= 2;
             twice.levels[l].write_Bps *= 2;
+            twice.levels[l].unit_Bps *= 2;
         }
         double once_s = timing_of(&s.machine, &s.work, s.saved).time_s;
         assert_near(2 * timing_of(&twice, &s.work, s.saved).time_s, once_s, 1e-12);

@@ -134,14 +134,16 @@ static void every_machine_is_right_and_comes_back_from_what_is_written(void **st
 /* Printed: 4 cores x 4 GHz x 32 = 512 GFLOP/s (AVX2, two FMA ports); ParaDnn, table 3: V100 125 TFLOP/s and
  * 900 GB/s; fpsbench.com: GTX 960. TPU v2 180 TFLOP/s and 2400 GB/s, rounded there: 8 x 128 x 128 x 2 x 0.7
  * GHz is 183.5; later TPUs as Google's pages have them, all with the share of 0.86 that ParaDnn's profiles
- * reach. Catamount, table 4: 15.67 TFLOP/s and 898 GB/s of which 628.6 are reached. Others in their files. Of
- * memories with timings a stream has what refresh and the rows opened behind it leave, 1 - (rfc + rtp + rp +
- * rcd - burst) / refi of their presets. */
+ * reach. Catamount, table 4: 15.67 TFLOP/s and 898 GB/s of which 628.6 are reached. At 2 GHz and in f64 64
+ * cores of the FT-2000 have 512 GFLOP/s and a 3A4000 has 128. Others in their files. Of memories with
+ * timings a stream has what refresh and the rows opened behind it leave, 1 - (rfc + rtp + rp + rcd - burst)
+ * / refi of their presets. */
 static void peaks_are_those_of_the_documents(void **state)
 {
     static const double ddr3_1600 = 1 - (280.0 + 6 + 11 + 11 - 4) / 6240,
                         ddr4_2133 = 1 - (374.0 + 8 + 16 + 16 - 4) / 8328,
-                        ddr4_2400 = 1 - (420.0 + 9 + 16 + 16 - 4) / 9364;
+                        ddr4_2400 = 1 - (420.0 + 9 + 16 + 16 - 4) / 9364,
+                        ddr4_3200 = 1 - (560.0 + 12 + 22 + 22 - 4) / 12480;
     const struct {
         const char *stem;
         enum ll_dtype dtype;
@@ -168,6 +170,10 @@ static void peaks_are_those_of_the_documents(void **state)
         {"e5_2630v3_2s", LL_F32, 1.23e12, ddr4_2133 * 119.4e9, 0.01},
         {"n1_standard_32", LL_F32, 2.048e12, 16.6e9, 1e-9},
         {"xeon_phi_7250", LL_F32, 6.09e12, 0.92 * 490e9, 0.001},
+        {"epyc_7742", LL_F32, 64 * 3.4e9 * 32, ddr4_3200 * 204.8e9, 1e-9},
+        {"ft_2000_plus", LL_F64, 512e9 * 8 / 64 * 2.4 / 2, ddr4_2400 * 19.2e9, 1e-9},
+        {"loongson_3a4000", LL_F64, 128e9 * 1.8 / 2, ddr4_2400 * 38.4e9, 1e-9},
+        {"xeon_phi_3120a", LL_F64, 1.003e12, 0.7 * 240e9, 0.001},
         {"eyeriss_like", LL_I16, 2 * 33.6e9, 180e6, 1e-9},
         {"vta_1x16", LL_INT8, 51.2e9, 800e6, 1e-9},
         {"vta_4x8", LL_INT8, 51.2e9, 800e6, 1e-9},

@@ -26,13 +26,13 @@ static struct ll_cost even_cost(void)
                             .level_wait_s = {1, 1},
                             .overhead_s = 1,
                             .behind_s = 1,
-                            .utilization = 1};
+                            .utilization = 0.7};
 }
 
 static struct ll_cost applied(const struct ll_seen *seen, uint64_t count)
 {
     struct ll_machine machine = two_levels();
-    struct ll_kernel kernel = {.seen = seen, .seen_count = count};
+    struct ll_kernel kernel = {.memory = 0.6, .seen = seen, .seen_count = count};
     struct ll_cost cost = even_cost();
     ll_seen_apply(&machine, &kernel, &product, &cost, NULL);
     return cost;
@@ -67,7 +67,7 @@ static void what_is_near_and_what_is_far_take_their_own_times(void **state)
     assert_near(cost.compute_first_s, near, 1e-14);
     assert_near(cost.level_s[0], near, 1e-14);
     assert_near(cost.overhead_s, near, 1e-14);
-    assert_near(cost.utilization, 1 / near, 1e-14);
+    assert_near(cost.utilization, 0.7 / near, 1e-14);
     assert_near(cost.level_s[1], far, 1e-14);
     assert_near(cost.level_first_s[1], far, 1e-14);
     assert_near(cost.level_wait_s[1], far, 1e-14);
@@ -84,6 +84,18 @@ static void shapes_between_take_the_mean_of_ratios(void **state)
     assert_near(applied(seen, 2).compute_s, exp(2 * weight * log(2) / (2 * weight + 1.0 / 16)), 1e-14);
 }
 
+/* Of peak 0.7 is in use, of bandwidths 0.6. */
+static void nothing_is_faster_than_the_machine(void **state)
+{
+    (void)state;
+    struct ll_seen seen = {{8, 64, 32}, 0.01, 0.01};
+    struct ll_cost cost = applied(&seen, 1);
+    assert_near(cost.compute_s, 0.7, 1e-14);
+    assert_near(cost.utilization, 1, 1e-14);
+    assert_near(cost.level_s[0], 0.6, 1e-14);
+    assert_near(cost.level_s[1], 0.6, 1e-14);
+}
+
 static void shapes_far_away_do_not_count(void **state)
 {
     (void)state;
@@ -98,6 +110,7 @@ int main(void)
         cmocka_unit_test(without_shapes_nothing_changes),
         cmocka_unit_test(what_is_near_and_what_is_far_take_their_own_times),
         cmocka_unit_test(shapes_between_take_the_mean_of_ratios),
+        cmocka_unit_test(nothing_is_faster_than_the_machine),
         cmocka_unit_test(shapes_far_away_do_not_count),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
