@@ -22,8 +22,8 @@
  * that it reads and writes. Each side at least 1. Pure. */
 void ll_seen_shape(const struct ll_work *work, uint64_t shape[3]);
 
-/* Multiplies the times that the kernel's figures give, down to those at the unit's peak and at a level's whole
- * bandwidth. Nothing for a kernel without measured shapes. */
+/* Multiplies the times that the kernel's figures give, down to those at the unit's peak and at a level's
+ * whole bandwidth. Nothing for a kernel without measured shapes. */
 void ll_seen_apply(const struct ll_machine *machine, const struct ll_kernel *kernel,
                    const struct ll_work *work, struct ll_cost *cost, struct ll_explain *why);
 
