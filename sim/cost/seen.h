@@ -11,8 +11,8 @@
  *
  * (Shepard, "A two-dimensional interpolation function for irregularly-spaced data", ACM National Conference
  * 1968; the sixteenth beside the distance keeps one noisy measurement from ruling alone). Far from all that
- * was measured it is 1. Ratios belong to shapes alone, so that no machine gets slower by having more of
- * anything. */
+ * was measured it is 1. Ratios belong to shapes alone, so that more bandwidth, a larger buffer or a higher
+ * clock never make a machine slower. */
 #ifndef LL_SIM_COST_SEEN_H
 #define LL_SIM_COST_SEEN_H
 

@@ -123,7 +123,8 @@ static void cut(struct walk *walk, uint64_t at, uint64_t begin, uint64_t end, bo
     struct remains *r = &walk->remains[at], old = *r;
     uint64_t old_end = old.address + old.bytes;
     uint64_t from = ll_max(begin, old.address), until = ll_min(end, old_end);
-    put(walk, old.place, weight(walk, old.bytes - (until - from)) - weight(walk, old.bytes));
+    put(walk, old.place,
+        weight(walk, from - old.address) + weight(walk, old_end - until) - weight(walk, old.bytes));
     bool before = old.address < from, behind = until < old_end;
     if (before)
         r->bytes = from - old.address;
