@@ -107,6 +107,8 @@ LL_FAST static void rows(void *context, uint64_t begin, uint64_t end, uint64_t c
 static uint64_t even_chunk(uint64_t columns, uint64_t most, unsigned threads)
 {
     enum { LINE = 16 };
+    if (columns <= most)
+        return most; /* too little to wake others for */
     uint64_t rounds = ll_ceil_div(columns, most * threads);
     uint64_t chunk = ll_ceil_div(ll_ceil_div(columns, rounds * threads), LINE) * LINE;
     return ll_min(chunk, most);
