@@ -15,6 +15,21 @@ static struct ll_value *matrix(struct ll_bench *bench, const char *name, uint64_
     return ll_bench_real(bench, name, 2, ll_bench_grid(elements).dim);
 }
 
+/* An op over so many dimensions of x from this one on; `whole` is its result's shape where that does not
+ * follow. */
+static void over(struct ll_bench *bench, enum ll_op_kind kind, struct ll_value *x, int64_t axis, int64_t axes,
+                 const struct ll_shape *whole)
+{
+    struct ll_attr attrs[] = {ll_attr_of_count(LL_ATTR_AXIS, axis), ll_attr_of_count(LL_ATTR_AXES, axes)};
+    ll_nn_do(bench->nn, &(struct ll_nn_call){.kind = kind,
+                                             .input_count = 1,
+                                             .inputs = &x,
+                                             .attr_count = 2,
+                                             .attrs = attrs,
+                                             .given_count = whole ? 1 : 0,
+                                             .given = whole});
+}
+
 void ll_recipe_one(struct ll_bench *bench, enum ll_op_kind kind, uint64_t elements)
 {
     ll_nn_do1(bench->nn, kind, matrix(bench, "x", elements));
@@ -76,10 +91,7 @@ void ll_recipe_narrow_lines(struct ll_bench *bench, enum ll_op_kind kind, uint64
 
 static void reduce_box(struct ll_bench *bench, enum ll_op_kind kind, struct box box, int64_t axis)
 {
-    struct ll_attr attrs[] = {ll_attr_of_count(LL_ATTR_AXIS, axis), ll_attr_of_count(LL_ATTR_AXES, 1)};
-    struct ll_value *x = ll_bench_real(bench, "box", 3, box.dim);
-    ll_nn_do(bench->nn, &(struct ll_nn_call){
-                            .kind = kind, .input_count = 1, .inputs = &x, .attr_count = 2, .attrs = attrs});
+    over(bench, kind, ll_bench_real(bench, "box", 3, box.dim), axis, 1, NULL);
 }
 
 void ll_recipe_reduced_middle(struct ll_bench *bench, enum ll_op_kind kind, uint64_t elements)
@@ -104,18 +116,11 @@ void ll_recipe_narrow_sum(struct ll_bench *bench, enum ll_op_kind kind, uint64_t
 
 void ll_recipe_middle_filled(struct ll_bench *bench, enum ll_op_kind kind, uint64_t elements)
 {
-    struct ll_attr attrs[] = {ll_attr_of_count(LL_ATTR_AXIS, 1), ll_attr_of_count(LL_ATTR_AXES, 1)};
     for (int i = 0; i < BOXES; i++) {
         struct box box = box_of(elements, i);
         struct ll_shape whole = ll_nn_shape(bench->nn, 3, box.dim, NULL);
-        struct ll_value *lines = ll_bench_real(bench, "flat", 2, (uint64_t[]){box.dim[0], box.dim[2]});
-        ll_nn_do(bench->nn, &(struct ll_nn_call){.kind = kind,
-                                                 .input_count = 1,
-                                                 .inputs = &lines,
-                                                 .attr_count = 2,
-                                                 .attrs = attrs,
-                                                 .given_count = 1,
-                                                 .given = &whole});
+        over(bench, kind, ll_bench_real(bench, "flat", 2, (uint64_t[]){box.dim[0], box.dim[2]}), 1, 1,
+             &whole);
     }
 }
 
@@ -199,44 +204,26 @@ void ll_recipe_cast(struct ll_bench *bench, enum ll_op_kind kind, uint64_t eleme
                  .kind = kind, .input_count = 1, .inputs = &truth, .given_count = 1, .given = &x->shape});
 }
 
-/* Sums over so many dimensions from this one on. */
-static void reduce(struct ll_bench *bench, enum ll_op_kind kind, uint64_t elements, int64_t axis,
-                   int64_t axes)
-{
-    struct ll_attr attrs[] = {ll_attr_of_count(LL_ATTR_AXIS, axis), ll_attr_of_count(LL_ATTR_AXES, axes)};
-    struct ll_value *x = matrix(bench, "x", elements);
-    ll_nn_do(bench->nn, &(struct ll_nn_call){
-                            .kind = kind, .input_count = 1, .inputs = &x, .attr_count = 2, .attrs = attrs});
-}
-
 void ll_recipe_reduced_all(struct ll_bench *bench, enum ll_op_kind kind, uint64_t elements)
 {
-    reduce(bench, kind, elements, 0, 2);
+    over(bench, kind, matrix(bench, "x", elements), 0, 2, NULL);
 }
 
 void ll_recipe_reduced_rows(struct ll_bench *bench, enum ll_op_kind kind, uint64_t elements)
 {
-    reduce(bench, kind, elements, 0, 1);
+    over(bench, kind, matrix(bench, "x", elements), 0, 1, NULL);
 }
 
 void ll_recipe_reduced_lines(struct ll_bench *bench, enum ll_op_kind kind, uint64_t elements)
 {
-    reduce(bench, kind, elements, 1, 1);
+    over(bench, kind, matrix(bench, "x", elements), 1, 1, NULL);
 }
 
 void ll_recipe_expanded(struct ll_bench *bench, enum ll_op_kind kind, uint64_t elements)
 {
     struct ll_matrix_size grid = ll_bench_grid(elements);
-    struct ll_attr attrs[] = {ll_attr_of_count(LL_ATTR_AXIS, 1), ll_attr_of_count(LL_ATTR_AXES, 1)};
     struct ll_shape whole = ll_nn_shape(bench->nn, 2, grid.dim, NULL);
-    struct ll_value *lines = ll_bench_real(bench, "factors", 1, grid.dim);
-    ll_nn_do(bench->nn, &(struct ll_nn_call){.kind = kind,
-                                             .input_count = 1,
-                                             .inputs = &lines,
-                                             .attr_count = 2,
-                                             .attrs = attrs,
-                                             .given_count = 1,
-                                             .given = &whole});
+    over(bench, kind, ll_bench_real(bench, "factors", 1, grid.dim), 1, 1, &whole);
 }
 
 void ll_recipe_labelled(struct ll_bench *bench, enum ll_op_kind kind, uint64_t elements)

@@ -83,22 +83,19 @@ LL_FAST static void sum_lines(void *context, uint64_t begin, uint64_t end, uint6
         r->out[line] = (real)(sum_line(x, r->middle) / r->divisor);
 }
 
-/* Chunk: results, neighbours in a line where there are, each the sum of one part. */
+/* Chunk: results of one part each, those that lie side by side at once. */
 LL_FAST static void sum_whole_columns(void *context, uint64_t begin, uint64_t end, uint64_t chunk)
 {
     (void)chunk;
     const struct reduction *r = context;
     double sum[COLUMNS];
-    uint64_t outer = begin / r->inner, column = begin % r->inner;
-    for (uint64_t at = begin, count; at < end; at += count, column = 0, outer++)
-        for (count = 0; at + count < end && column < r->inner;) {
-            uint64_t some = ll_min(ll_min(COLUMNS, end - at - count), r->inner - column);
-            sum_columns(r->in + outer * r->middle * r->inner + column, r->middle, r->inner, sum, some);
-            for (uint64_t i = 0; i < some; i++)
-                r->out[at + count + i] = (real)(sum[i] / r->divisor);
-            count += some;
-            column += some;
-        }
+    for (uint64_t at = begin, count; at < end; at += count) {
+        uint64_t outer = at / r->inner, column = at % r->inner;
+        count = ll_min(ll_min(COLUMNS, end - at), r->inner - column);
+        sum_columns(r->in + outer * r->middle * r->inner + column, r->middle, r->inner, sum, count);
+        for (uint64_t i = 0; i < count; i++)
+            r->out[at + i] = (real)(sum[i] / r->divisor);
+    }
 }
 
 /* Chunk: elements of partial. */

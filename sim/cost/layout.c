@@ -79,23 +79,41 @@ static struct ll_layout begin_lines(const struct ll_kernel *kernel, const struct
     return layout;
 }
 
-static void tell(const struct ll_kernel *kernel, const struct sides *s, uint64_t units, uint64_t slice,
-                 uint64_t slices, double lines, const struct ll_layout *layout, struct ll_explain *why)
+/* How the sides are dealt to units, and what laying them out takes the busiest of these. */
+struct dealt {
+    uint64_t units, slice, slices; /* slice 0: evenly */
+    double busiest;                /* its share of all work */
+    double lines, lines_s, packing_s;
+};
+
+static struct dealt deal(const struct ll_kernel *kernel, const struct sides *s, uint64_t slice,
+                         uint64_t units)
 {
-    double busiest = slice ? busiest_of(s->length, slice, units) : 1 / (double)units;
-    if (slice)
-        ll_say(why, "slices: ceil(%" PRIu64 " / %" PRIu64 ") = %" PRIu64, s->length, slice, slices);
+    struct dealt d = {.units = units, .slice = slice};
+    d.slices = slice ? ll_ceil_div(s->length, slice) : units;
+    d.busiest = slice ? busiest_of(s->length, slice, units) : 1 / (double)units;
+    d.lines = fmax(s->lines, s->windows * (double)d.slices);
+    d.lines_s = d.lines * kernel->line_s * d.busiest;
+    double bytes = s->cut_bytes + s->other_bytes * (double)d.slices;
+    d.packing_s = kernel->packing_Bps > 0 ? bytes / kernel->packing_Bps * d.busiest : 0;
+    return d;
+}
+
+static void tell(const struct ll_kernel *kernel, const struct sides *s, const struct dealt *d,
+                 double imbalance, struct ll_explain *why)
+{
+    if (d->slice)
+        ll_say(why, "slices: ceil(%" PRIu64 " / %" PRIu64 ") = %" PRIu64, s->length, d->slice, d->slices);
     ll_say(why,
            "the busiest of %" PRIu64 " units has %.10g of all work, of an even share: max(1, %.10g * %" PRIu64
            ") = %.10g",
-           units, busiest, busiest, units, layout->imbalance);
+           d->units, d->busiest, d->busiest, d->units, imbalance);
     if (kernel->line_s > 0)
-        ll_say(why, "laid out, lines found: %.10g * %.10g * %.10g = %.10g s", lines, kernel->line_s, busiest,
-               lines * kernel->line_s * busiest);
+        ll_say(why, "laid out, lines found: %.10g * %.10g * %.10g = %.10g s", d->lines, kernel->line_s,
+               d->busiest, d->lines_s);
     if (kernel->packing_Bps > 0)
         ll_say(why, "laid out, bytes copied: (%.10g + %.10g * %" PRIu64 ") / %.10g * %.10g = %.10g s",
-               s->cut_bytes, s->other_bytes, slices, kernel->packing_Bps, busiest,
-               (s->cut_bytes + s->other_bytes * (double)slices) / kernel->packing_Bps * busiest);
+               s->cut_bytes, s->other_bytes, d->slices, kernel->packing_Bps, d->busiest, d->packing_s);
 }
 
 struct ll_layout ll_layout_of(const struct ll_kernel *kernel, const struct ll_task *task, uint64_t units,
@@ -106,18 +124,14 @@ struct ll_layout ll_layout_of(const struct ll_kernel *kernel, const struct ll_ta
         return begin_lines(kernel, task->work, units, why);
     if (!(kernel->slice || kernel->packing_Bps > 0 || kernel->line_s > 0))
         return layout;
-    struct sides s = task->work->kind == LL_WORK_CONV ? sides_of_conv(task) : sides_of_product(task);
-    uint64_t slice = task->problem.dims.batch > 1 && task->work->kind != LL_WORK_CONV ? 1 : kernel->slice;
-    uint64_t slices = slice ? ll_ceil_div(s.length, slice) : units;
-    double busiest = slice ? busiest_of(s.length, slice, units) : 1 / (double)units;
-    layout.units = ll_min(units, slices);
-    layout.imbalance = fmax(1, busiest * (double)units);
-    double lines = fmax(s.lines, s.windows * (double)slices);
-    double bytes = s.cut_bytes + s.other_bytes * (double)slices;
-    double packing_s = kernel->packing_Bps > 0 ? bytes / kernel->packing_Bps : 0;
-    layout.layout_s = (lines * kernel->line_s + packing_s) * busiest;
-    if (why)
-        tell(kernel, &s, units, slice, slices, lines, &layout, why);
+    bool conv = task->work->kind == LL_WORK_CONV;
+    struct sides s = conv ? sides_of_conv(task) : sides_of_product(task);
+    uint64_t slice = task->problem.dims.batch > 1 && !conv ? 1 : kernel->slice;
+    struct dealt d = deal(kernel, &s, slice, units);
+    layout.units = ll_min(units, d.slices);
+    layout.imbalance = fmax(1, d.busiest * (double)units);
+    layout.layout_s = d.lines_s + d.packing_s;
+    tell(kernel, &s, &d, layout.imbalance, why);
     return layout;
 }
 

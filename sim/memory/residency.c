@@ -116,24 +116,19 @@ static bool add_remains(struct walk *walk, uint64_t at, struct remains remains)
     return true;
 }
 
-/* Takes what lies between the addresses out of these remains, which reach in there. Ends the remains, or
- * leaves one or two ends of them. */
-static void cut(struct walk *walk, uint64_t at, uint64_t begin, uint64_t end, bool *right)
+/* Takes what lies between the addresses out of remains that reach in there, which may leave two ends of them;
+ * *at becomes the place behind the front end. False when memory ran out. */
+static bool cut(struct walk *walk, uint64_t *at, uint64_t begin, uint64_t end)
 {
-    struct remains *r = &walk->remains[at], old = *r;
-    uint64_t old_end = old.address + old.bytes;
-    uint64_t from = ll_max(begin, old.address), until = ll_min(end, old_end);
-    put(walk, old.place,
-        weight(walk, from - old.address) + weight(walk, old_end - until) - weight(walk, old.bytes));
-    bool before = old.address < from, behind = until < old_end;
-    if (before)
-        r->bytes = from - old.address;
-    else if (behind)
-        *r = (struct remains){until, old_end - until, old.place};
+    struct remains *r = &walk->remains[*at], old = *r;
+    uint64_t front = begin > old.address ? begin - old.address : 0;
+    uint64_t old_end = old.address + old.bytes, back = old_end > end ? old_end - end : 0;
+    put(walk, old.place, weight(walk, front) + weight(walk, back) - weight(walk, old.bytes));
+    if (front > 0)
+        walk->remains[(*at)++].bytes = front;
     else
-        memmove(r, r + 1, (--walk->remains_count - at) * sizeof *r);
-    if (before && behind)
-        *right &= add_remains(walk, at + 1, (struct remains){until, old_end - until, old.place});
+        memmove(r, r + 1, (--walk->remains_count - *at) * sizeof *r);
+    return back == 0 || add_remains(walk, *at, (struct remains){end, back, old.place});
 }
 
 /* How far back the largest part of what lies between the addresses was touched; what nobody touched is a
@@ -159,14 +154,11 @@ static bool bear(struct walk *walk, uint32_t storage)
 {
     struct track *track = &walk->tracks[storage];
     uint64_t begin = walk->addresses[storage], end = begin + track->size_bytes;
-    bool right = true;
     track->inherited = inherited(walk, begin, end);
     uint64_t at = remains_behind(walk, begin);
-    while (right && at < walk->remains_count && walk->remains[at].address < end) {
-        uint64_t count = walk->remains_count;
-        cut(walk, at, begin, end, &right);
-        at += walk->remains_count >= count; /* what is left of it */
-    }
+    bool right = true;
+    while (right && at < walk->remains_count && walk->remains[at].address < end)
+        right = cut(walk, &at, begin, end);
     return right;
 }
 
@@ -181,21 +173,14 @@ static bool bury(struct walk *walk, uint32_t storage)
     return add_remains(walk, remains_behind(walk, address), remains);
 }
 
-static bool bear_all(struct walk *walk, uint32_t op)
+/* All that are born, or die, at an op; nobody where storages have no addresses. */
+static bool each_of(struct walk *walk, const struct ll_chains *chains, uint32_t op,
+                    bool (*act)(struct walk *walk, uint32_t storage))
 {
     bool right = true;
-    for (uint32_t s = walk->addresses ? walk->births.first[op] : LL_NONE; right && s != LL_NONE;
-         s = walk->births.next[s])
-        right = bear(walk, s);
-    return right;
-}
-
-static bool bury_all(struct walk *walk, uint32_t op)
-{
-    bool right = true;
-    for (uint32_t s = walk->addresses ? walk->deaths.first[op] : LL_NONE; right && s != LL_NONE;
-         s = walk->deaths.next[s])
-        right = bury(walk, s);
+    for (uint32_t s = walk->addresses ? chains->first[op] : LL_NONE; right && s != LL_NONE;
+         s = chains->next[s])
+        right = act(walk, s);
     return right;
 }
 
@@ -261,7 +246,7 @@ static bool visit_op(struct walk *walk, uint32_t op)
             *reuse = (struct ll_reuse){0, LL_NO_FIT, LL_NO_FIT};
         else
             read_operand(walk, ll_op_input(trace, op, i), form->bytes_read, reuse);
-    bool right = bear_all(walk, op);
+    bool right = each_of(walk, &walk->births, op, bear);
     for (uint32_t i = 0; i < form->view.output_count; i++, reuse++) {
         uint32_t tensor = ll_op_output(trace, op, i);
         *reuse = (struct ll_reuse){0, LL_NO_FIT, LL_NO_FIT};
@@ -270,7 +255,7 @@ static bool visit_op(struct walk *walk, uint32_t op)
         else if (!idle)
             write_operand(walk, tensor, form->bytes_written, reuse);
     }
-    return bury_all(walk, op) && right;
+    return each_of(walk, &walk->deaths, op, bury) && right;
 }
 
 static bool dies(enum ll_memory_class memory)
