@@ -9,7 +9,7 @@
 
 static bool same_kernel(const struct ll_sample *a, const struct ll_sample *b)
 {
-    return a->kind == b->kind && a->most_rows == b->most_rows;
+    return a->kind == b->kind && a->most_rows == b->most_rows && a->transposed == b->transposed;
 }
 
 static bool fit_kinds(const struct ll_samples *samples, struct ll_arena *arena, struct ll_machine *machine,
@@ -27,7 +27,8 @@ static bool fit_kinds(const struct ll_samples *samples, struct ll_arena *arena, 
         struct ll_kernel *kernel = &software->kernels[software->kernel_count++];
         kernel->overhead_s += samples->gap_s;
         if (right && kernel->rows > 0)
-            kernel->name = ll_format(&machine->arena, "%s_of_%" PRIu64 "_rows", kernel->name, kernel->rows);
+            kernel->name = ll_format(&machine->arena, "%s_of_%" PRIu64 "_rows%s", kernel->name, kernel->rows,
+                                     kernel->transposed ? "_transposed" : "");
         right = right && kernel->name;
     }
     software->op_overhead_s = samples->gap_s;

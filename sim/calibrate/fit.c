@@ -50,7 +50,8 @@ struct search {
     const struct ll_samples *samples;
     uint64_t first, count;
     bool product;
-    bool lines; /* a sample has more than one: what they cost can be told */
+    double peak; /* share of the unit's rate that such kernels reach at most */
+    bool lines;  /* a sample has more than one: what they cost can be told */
 };
 
 static double get(const struct ll_kernel *kernel, const struct figure *figure)
@@ -88,11 +89,12 @@ static double predicted_s(const struct search *search, const struct ll_sample *s
 }
 
 /* Shares of which the samples say little stay near all there is. */
-static double far_fetched(const struct ll_kernel *kernel)
+static double far_fetched(const struct search *search)
 {
     static const double hold = 0.001;
+    const struct ll_kernel *kernel = search->kernel;
     double far = log(kernel->far > 0 ? kernel->far / kernel->memory : 1);
-    double compute = log(kernel->compute), memory = log(kernel->memory);
+    double compute = log(kernel->compute / search->peak), memory = log(kernel->memory);
     return hold * (compute * compute + memory * memory + far * far);
 }
 
@@ -106,7 +108,7 @@ static double loss_of(const struct search *search)
         loss += weight * off * off;
         weights += weight;
     }
-    return loss / weights + far_fetched(search->kernel);
+    return loss / weights + far_fetched(search);
 }
 
 /* Takes the value if it helps. */
@@ -139,7 +141,8 @@ static bool try_neighbours(struct search *search, const struct figure *figure, d
 static bool try_factor(struct search *search, const struct figure *figure, double factor, double *loss)
 {
     double value = get(search->kernel, figure);
-    return try_value(search, figure, fmin(value * factor, figure->most), loss) ||
+    double most = figure->offset == AT(compute) ? search->peak : figure->most;
+    return try_value(search, figure, fmin(value * factor, most), loss) ||
            try_value(search, figure, fmax(value / factor, figure->least), loss);
 }
 
@@ -183,10 +186,8 @@ static void tidy(struct search *search)
         if (!is_searched(search, &figures[i]))
             continue;
         double before = get(search->kernel, &figures[i]);
-        double plain = figures[i].offset == AT(compute) || figures[i].offset == AT(memory) ||
-                               figures[i].offset == AT(work)
-                           ? 1
-                           : 0;
+        size_t at = figures[i].offset;
+        double plain = at == AT(compute) ? search->peak : at == AT(memory) || at == AT(work) ? 1 : 0;
         set(search->kernel, &figures[i], plain);
         if (loss_of(search) > loss * 1.005 + 1e-6)
             set(search->kernel, &figures[i], before);
@@ -228,14 +229,15 @@ static struct ll_kernel kernel_at(const struct start *start, const struct search
     const struct ll_sample *sample = &search->samples->at[search->first];
     struct ll_kernel kernel = {.name = ll_op_name(sample->kind),
                                .overhead_s = 3e-7,
-                               .compute = start->share,
+                               .compute = start->share * search->peak,
                                .memory = start->share,
                                .far = start->share,
                                .serial = start->serial,
                                .passes = 1,
                                .reads = 1,
                                .work = 1,
-                               .rows = sample->most_rows};
+                               .rows = sample->most_rows,
+                               .transposed = sample->transposed};
     kernel.ops[sample->kind] = true;
     kernel.line_s = search->lines ? 1e-9 : 0;
     if (!is_product(&sample->work)) {
@@ -263,6 +265,8 @@ bool ll_fit_kernel(const struct ll_machine *base, const struct ll_samples *sampl
                             .first = first,
                             .count = count,
                             .product = is_product(&samples->at[first].work)};
+    bool own = samples->at[first].most_rows > 0 && samples->at[first].slice == 0;
+    search.peak = search.product && !own ? samples->library_share : 1;
     search.lines = any_lines(&search);
     double least = INFINITY;
     for (size_t i = 0; i < (search.product ? STARTS : STARTS_OF_OTHERS); i++) {

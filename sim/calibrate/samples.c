@@ -38,6 +38,8 @@ static int by_kind(const void *a, const void *b)
         return (x->kind > y->kind) - (x->kind < y->kind);
     if (x->most_rows != y->most_rows)
         return x->most_rows == 0 ? 1 : y->most_rows == 0 ? -1 : x->most_rows < y->most_rows ? -1 : 1;
+    if (x->transposed != y->transposed)
+        return x->transposed ? -1 : 1;
     return (x->op > y->op) - (x->op < y->op);
 }
 
@@ -77,6 +79,15 @@ static uint64_t class_of(uint64_t rows, uint64_t few_rows)
     return rows <= few_rows ? few_rows : rows <= SOME_ROWS ? SOME_ROWS : 0;
 }
 
+/* A library may be asked for kernels that use less than the whole width of the vector registers. */
+static double library_share(const struct ll_trace *trace)
+{
+    const char *product = ll_trace_fact(trace, "probe.product.f32");
+    const char *vector = ll_trace_fact(trace, "probe.vector.f32");
+    double reached = product ? strtod(product, NULL) : 0, peak = vector ? strtod(vector, NULL) : 0;
+    return reached > 0 && peak > reached ? reached / peak : 1;
+}
+
 static bool gather(const struct ll_trace *trace, const uint32_t *steps, uint64_t count,
                    struct ll_arena *arena, struct ll_samples *samples)
 {
@@ -86,6 +97,7 @@ static bool gather(const struct ll_trace *trace, const uint32_t *steps, uint64_t
     samples->at = ll_alloc(arena, last->op_count, sizeof *samples->at);
     if (!times || !gaps || !samples->at)
         return false;
+    samples->library_share = library_share(trace);
     samples->gap_s = gap_of(trace, last, gaps);
     const char *few = ll_trace_fact(trace, "matmul.few_rows");
     const char *slice = ll_trace_fact(trace, "matmul.slice");
@@ -98,6 +110,7 @@ static bool gather(const struct ll_trace *trace, const uint32_t *steps, uint64_t
             continue;
         if (view->kind == LL_OP_MATMUL) {
             sample.most_rows = class_of(sample.work.gemm.m, few_rows);
+            sample.transposed = sample.most_rows == few_rows && sample.work.along_k & LL_LINES_OF_B;
             sample.slice = slice && sample.most_rows != few_rows ? strtoull(slice, NULL, 10) : 0;
         }
         time_of(trace, steps, count, place, times, &sample);

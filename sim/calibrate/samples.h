@@ -11,6 +11,7 @@ struct ll_sample {
     enum ll_op_kind kind;
     struct ll_work work;
     uint64_t most_rows; /* of the kernel that is to run it, if that is one for products of few rows; else 0 */
+    bool transposed;    /* whether that kernel is for transposed right operands */
     uint64_t slice;     /* in which that kernel deals it to threads, where the header says so; 0: unknown */
     uint32_t op;        /* in the residency */
     double time_s, spread; /* the median over the steps; between the quartiles over the median */
@@ -18,9 +19,11 @@ struct ll_sample {
 
 struct ll_samples {
     struct ll_sample *
-        at; /* by kind, those with most_rows first and fewest first of them, then in the order of the trace */
+        at; /* by kind, those with most_rows first and fewest first of them, transposed ones before others, then in the
+             * order of the trace */
     uint64_t count;
-    double gap_s; /* between the end of an op and the start of the next, where little is in between */
+    double library_share; /* of a unit's peak that a large product by the library reached */
+    double gap_s;         /* between the end of an op and the start of the next, where little is in between */
     const struct ll_residency *residency;
 };
 

@@ -80,6 +80,11 @@ void ll_seen_apply(const struct ll_machine *machine, const struct ll_kernel *ker
         ll_say(why, "compute: %.10g * %.10g = %.10g s", cost->compute_s, compute, cost->compute_s * compute);
     ll_say(why, "the start: %.10g * %.10g = %.10g s", cost->overhead_s, ratios.near,
            cost->overhead_s * ratios.near);
+    double serial = fmin(1, ratios.near); /* where all is at its peak, what is saved is waiting */
+    if (cost->serial > 0)
+        ll_say(why, "share that does not overlap: %.10g * %.10g = %.10g", cost->serial, serial,
+               cost->serial * serial);
+    cost->serial *= serial;
     cost->compute_s *= compute;
     cost->compute_first_s *= compute;
     cost->compute_cycles *= compute;

@@ -163,8 +163,9 @@ double ll_machine_peak_flops(const struct ll_machine *machine, enum ll_dtype dty
 
 static bool takes(const struct ll_kernel *kernel, enum ll_op_kind kind, const struct ll_work *work)
 {
-    bool is_long = work->kind == LL_WORK_GEMM && work->gemm.m > kernel->rows;
-    return kernel->ops[kind] && (kernel->rows == 0 || !is_long);
+    bool product = work->kind == LL_WORK_GEMM, is_long = product && work->gemm.m > kernel->rows;
+    bool plain = product && !(work->along_k & LL_LINES_OF_B);
+    return kernel->ops[kind] && !(kernel->rows > 0 && is_long) && !(kernel->transposed && plain);
 }
 
 const struct ll_kernel *ll_machine_kernel(const struct ll_machine *machine, enum ll_op_kind kind,

@@ -183,7 +183,8 @@ struct ll_kernel {
     bool rounds;   /* a unit starts the next rows only when all of those are done */
 
     /* Of products. */
-    uint64_t rows; /* the most rows of the result; larger products go to the next kernel; 0: any */
+    uint64_t rows;   /* the most rows of the result; larger products go to the next kernel; 0: any */
+    bool transposed; /* only with a right operand whose lines go along k; others go to the next kernel */
 
     uint64_t channels; /* of a convolution's result, given to a unit as one piece; 0: any number */
 

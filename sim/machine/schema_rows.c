@@ -300,6 +300,9 @@ static const struct ll_field kernel_fields[] = {
     {.key = "rows", .type = LL_TYPE_WHOLE, AT(rows), .min = 0, .max = MOST_UNITS, .otherwise = "0",
      .help = "the most rows that a matrix product's result may have for this kernel; larger ones go to the "
              "next kernel; 0: any"},
+    {.key = "transposed", .type = LL_TYPE_BOOL, AT(transposed), .otherwise = "false",
+     .help = "whether it runs only matrix products with a transposed right operand; others go to the next "
+             "kernel"},
     {.key = "channels", .type = LL_TYPE_WHOLE, AT(channels), .min = 0, .max = MOST_UNITS, .otherwise = "0",
      .help = "channels of a convolution's result that are given to a unit as one piece; units that get none "
              "are not used; 0: any number"},
