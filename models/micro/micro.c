@@ -155,6 +155,7 @@ static enum ll_status record(const struct ll_micro_options *options, struct ll_n
     ll_facts_add(&facts, "model", "micro");
     ll_facts_add(&facts, "threads", "%u", ll_pool_threads(pool));
     ll_facts_add(&facts, "matmul.few_rows", "%u", LL_SKINNY_ROWS);
+    ll_facts_add(&facts, "matmul.few_rows.grain", "%u", LL_SKINNY_GRAIN);
     ll_facts_add(&facts, "matmul.slice", "%u", LL_PRODUCT_SLICE);
     ll_facts_add(&facts, "blas.core", "%s", ll_blas_facts().core);
     if (ll_blas_facts().better_core)

@@ -1,11 +1,13 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* A cache is asked with a part of it in use, memory with several times what the largest cache holds. */
+/* A cache is asked with a part of it in use, memory with many times what the largest cache holds, since that
+ * may keep a part of what streams through it. */
 #include "models/micro/probe.h"
 
 #include "tracer/base/num.h"
 #include "tracer/host.h"
 
 #include <inttypes.h>
+#include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -41,18 +43,34 @@ static void add_level(struct ll_facts *facts, struct ll_pool *pool, const char *
     add_figure(facts, level, "latency_s", ll_probe_latency(alone));
 }
 
-/* How much of a cache that others use, too, keeps what streams through it: the most bytes, in eighths of its
- * size, that are read faster than halfway between a quarter of it and memory. */
-static void add_held(struct ll_facts *facts, struct ll_pool *pool, uint64_t size, uint64_t far)
+static double triad_Bps(struct ll_pool *pool, uint64_t bytes)
+{
+    return ll_probe_streams(pool, ll_pool_threads(pool), bytes).triad.value;
+}
+
+/* The most bytes, in eighths of its size, that stream faster than halfway between near and far. */
+static uint64_t held_whole(struct ll_pool *pool, uint64_t size, double near, double far)
 {
     enum { PARTS = 8 };
-    unsigned threads = ll_pool_threads(pool);
-    double near = ll_probe_streams(pool, threads, size / 4).read.value;
-    double middle = (near + ll_probe_streams(pool, threads, far).read.value) / 2;
     uint64_t part = PARTS / 4;
-    while (part < PARTS && ll_probe_streams(pool, threads, size / PARTS * (part + 1)).read.value > middle)
+    while (part < PARTS && triad_Bps(pool, size / PARTS * (part + 1)) > (near + far) / 2)
         part++;
-    ll_facts_add(facts, "probe.l3.held_bytes", "%" PRIu64, size / PARTS * part);
+    return size / PARTS * part;
+}
+
+/* How much of a cache that others use, too, keeps what streams through it. Of a round half as long again
+ * as it, one that replaces by age keeps nothing. One that keeps a share h replaces as if at random, so that h
+ * tells how large it is for us: h = exp(-(1 - h) round / held) (sim/memory/residency.h). */
+static void add_held(struct ll_facts *facts, struct ll_pool *pool, uint64_t size, uint64_t memory)
+{
+    uint64_t round = size + size / 2;
+    double near = triad_Bps(pool, size / 4), far = triad_Bps(pool, memory);
+    double share = (1 / far - 1 / triad_Bps(pool, round)) / (1 / far - 1 / near);
+    bool random = far < near && share > 0.1 && share < 1;
+    uint64_t held =
+        random ? (uint64_t)((share - 1) * (double)round / log(share)) : held_whole(pool, size, near, far);
+    ll_facts_add(facts, "probe.l3.policy", "%s", random ? "random" : "lru");
+    ll_facts_add(facts, "probe.l3.held_bytes", "%" PRIu64, ll_min(held, size));
 }
 
 void ll_probe_facts(struct ll_pool *pool, struct ll_facts *facts)
@@ -60,7 +78,8 @@ void ll_probe_facts(struct ll_pool *pool, struct ll_facts *facts)
     enum { LEAST_MEMORY = 1 << 27 };
     uint64_t threads = ll_pool_threads(pool), l1 = fact_of(facts, "host.cache.l1d");
     uint64_t l2 = fact_of(facts, "host.cache.l2"), l3 = fact_of(facts, "host.cache.l3");
-    uint64_t largest = ll_max(LEAST_MEMORY, 4 * ll_max(l3, threads * l2));
+    uint64_t all = fact_of(facts, "host.memory_bytes"), caches = ll_max(l3, threads * l2);
+    uint64_t largest = ll_max(LEAST_MEMORY, ll_min(16 * caches, all / 8));
     add_figure(facts, "", "clock_hz", ll_probe_clock());
     add_figure(facts, "vector", "f32", ll_probe_vector_f32());
     add_figure(facts, "vector", "f64", ll_probe_vector_f64());
@@ -74,5 +93,5 @@ void ll_probe_facts(struct ll_pool *pool, struct ll_facts *facts)
         add_level(facts, pool, "l3", l3, l3 / 4, l3 / 4);
         add_held(facts, pool, l3, largest);
     }
-    add_level(facts, pool, "dram", fact_of(facts, "host.memory_bytes"), largest, largest);
+    add_level(facts, pool, "dram", all, largest, largest);
 }

@@ -107,8 +107,6 @@ LL_FAST static void rows(void *context, uint64_t begin, uint64_t end, uint64_t c
 static uint64_t even_chunk(uint64_t columns, uint64_t most, unsigned threads)
 {
     enum { LINE = 16 };
-    if (columns <= most)
-        return most; /* too little to wake others for */
     uint64_t rounds = ll_ceil_div(columns, most * threads);
     uint64_t chunk = ll_ceil_div(ll_ceil_div(columns, rounds * threads), LINE) * LINE;
     return ll_min(chunk, most);
@@ -117,6 +115,8 @@ static uint64_t even_chunk(uint64_t columns, uint64_t most, unsigned threads)
 void LL_REAL(ll_skinny_product)(const struct ll_blas_product *product, struct ll_pool *pool)
 {
     struct ll_blas_product job = *product;
-    uint64_t chunk = even_chunk(job.n, job.transpose_b ? ROWS : STRIP, ll_pool_threads(pool));
-    ll_pool_run(pool, job.n, chunk, job.transpose_b ? rows : columns, &job);
+    uint64_t work = job.n * job.k * ll_max(2 * job.m, sizeof(real));
+    unsigned threads = (unsigned)ll_min(ll_pool_threads(pool), ll_max(1, work / LL_SKINNY_GRAIN));
+    uint64_t chunk = even_chunk(job.n, job.transpose_b ? ROWS : STRIP, threads);
+    ll_pool_run(threads > 1 ? pool : NULL, job.n, chunk, job.transpose_b ? rows : columns, &job);
 }

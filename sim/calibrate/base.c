@@ -46,12 +46,16 @@ static void add_level(struct header *header, const char *level, const char *scop
     double size = level_figure(header, level, "size_bytes") * instances;
     double latency = level_figure(header, level, "latency_s");
     const char *held = strcmp(level, "l3") ? NULL : ll_trace_fact(header->trace, "probe.l3.held_bytes");
+    const char *policy = held ? ll_trace_fact(header->trace, "probe.l3.policy") : NULL;
+    size = held ? fmin(size, strtod(held, NULL)) : size;
     double bandwidth = cores > 1 ? cores * alone : scope[0] == 'u' ? alone : fmax(alone, all);
     ll_str_addf(yaml,
                 "  - {name: %s, size: %.0fB, bandwidth: %.6gB/s, unit_bandwidth: %.6gB/s, "
                 "latency: %.4gns, scope: %s%s}\n",
-                level, held ? fmin(size, strtod(held, NULL)) : size, bandwidth, alone, latency * 1e9, scope,
-                strcmp(level, "dram") ? ", cache: {}" : "");
+                level, size, bandwidth, alone, latency * 1e9, scope,
+                strcmp(level, "dram") == 0                ? ""
+                : policy && strcmp(policy, "random") == 0 ? ", cache: {policy: random}"
+                                                          : ", cache: {}");
 }
 
 static bool has_level(const struct header *header, const char *level)

@@ -148,8 +148,9 @@ static bool try_factor(struct search *search, const struct figure *figure, doubl
 
 static bool is_searched(const struct search *search, const struct figure *figure)
 {
-    bool slice_known = search->samples->at[search->first].slice > 0;
-    if (figure->offset == AT(slice) && slice_known)
+    const struct ll_sample *sample = &search->samples->at[search->first];
+    bool dealing = figure->offset == AT(slice) || figure->offset == AT(grain) || figure->offset == AT(units);
+    if (dealing && (sample->slice > 0 || sample->grain > 0))
         return false;
     if (figure->offset == AT(line_s) && !search->lines)
         return false;
@@ -247,7 +248,8 @@ static struct ll_kernel kernel_at(const struct start *start, const struct search
     }
     kernel.packing_Bps = start->packing_Bps;
     kernel.rewrites = start->rewrites;
-    kernel.slice = sample->slice ? sample->slice : start->slice;
+    kernel.grain = (double)sample->grain;
+    kernel.slice = sample->slice || sample->grain ? sample->slice : start->slice;
     return kernel;
 }
 
@@ -265,7 +267,7 @@ bool ll_fit_kernel(const struct ll_machine *base, const struct ll_samples *sampl
                             .first = first,
                             .count = count,
                             .product = is_product(&samples->at[first].work)};
-    bool own = samples->at[first].most_rows > 0 && samples->at[first].slice == 0;
+    bool own = samples->at[first].grain > 0;
     search.peak = search.product && !own ? samples->library_share : 1;
     search.lines = any_lines(&search);
     double least = INFINITY;

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* An op of the list is measured once a step; the median of the steps stands for all, as it does for the steps
- * of a workload. */
+ * of a workload. The faster half of the steps counts: while others are busy on the machine, all ops of a step
+ * are slow. */
 #include "sim/calibrate/samples.h"
 
 #include <stdlib.h>
@@ -41,6 +42,20 @@ static int by_kind(const void *a, const void *b)
     if (x->transposed != y->transposed)
         return x->transposed ? -1 : 1;
     return (x->op > y->op) - (x->op < y->op);
+}
+
+/* Keeps the faster half, in no order. */
+static uint64_t faster_half(const struct ll_trace *trace, uint32_t *steps, uint64_t count)
+{
+    uint64_t kept = (count + 1) / 2;
+    for (uint64_t i = 0; i < kept; i++)
+        for (uint64_t other = i + 1; other < count; other++)
+            if (trace->steps[steps[other]].wall_ns < trace->steps[steps[i]].wall_ns) {
+                uint32_t slower = steps[i];
+                steps[i] = steps[other];
+                steps[other] = slower;
+            }
+    return kept;
 }
 
 /* The complete steps that have as many ops as the last of them. */
@@ -88,6 +103,26 @@ static double library_share(const struct ll_trace *trace)
     return reached > 0 && peak > reached ? reached / peak : 1;
 }
 
+/* A whole number of the header, 0 when it has none. */
+static uint64_t fact_of(const struct ll_trace *trace, const char *key)
+{
+    const char *text = ll_trace_fact(trace, key);
+    return text ? strtoull(text, NULL, 10) : 0;
+}
+
+/* Which of a product's kernels runs it, and how. */
+static void class_product(const struct ll_trace *trace, struct ll_sample *sample)
+{
+    uint64_t few_rows = fact_of(trace, "matmul.few_rows");
+    sample->most_rows = class_of(sample->work.gemm.m, few_rows);
+    if (sample->most_rows == few_rows) {
+        sample->transposed = sample->work.along_k & LL_LINES_OF_B;
+        sample->grain = fact_of(trace, "matmul.few_rows.grain");
+    } else {
+        sample->slice = fact_of(trace, "matmul.slice");
+    }
+}
+
 static bool gather(const struct ll_trace *trace, const uint32_t *steps, uint64_t count,
                    struct ll_arena *arena, struct ll_samples *samples)
 {
@@ -99,20 +134,14 @@ static bool gather(const struct ll_trace *trace, const uint32_t *steps, uint64_t
         return false;
     samples->library_share = library_share(trace);
     samples->gap_s = gap_of(trace, last, gaps);
-    const char *few = ll_trace_fact(trace, "matmul.few_rows");
-    const char *slice = ll_trace_fact(trace, "matmul.slice");
-    uint64_t few_rows = few ? strtoull(few, NULL, 10) : 0;
     for (uint32_t place = 0; place < last->op_count; place++) {
         uint32_t op = last->first_op + place;
         const struct ll_op_view *view = &trace->forms[trace->ops[op].form].view;
         struct ll_sample sample = {.op = op, .kind = view->kind};
         if (!is_measured(trace, op) || !ll_op_lower(view, &sample.work))
             continue;
-        if (view->kind == LL_OP_MATMUL) {
-            sample.most_rows = class_of(sample.work.gemm.m, few_rows);
-            sample.transposed = sample.most_rows == few_rows && sample.work.along_k & LL_LINES_OF_B;
-            sample.slice = slice && sample.most_rows != few_rows ? strtoull(slice, NULL, 10) : 0;
-        }
+        if (view->kind == LL_OP_MATMUL)
+            class_product(trace, &sample);
         time_of(trace, steps, count, place, times, &sample);
         samples->at[samples->count++] = sample;
     }
@@ -128,6 +157,7 @@ const struct ll_samples *ll_samples_of(const struct ll_trace *micro, struct ll_a
     uint64_t count = samples && steps ? like_steps(micro, steps) : 0;
     if (samples && steps && count > 0) {
         samples->residency = ll_residency_new(micro, arena);
+        count = faster_half(micro, steps, count);
         if (samples->residency && gather(micro, steps, count, arena, samples) && samples->count > 0)
             return samples;
     }

@@ -12,9 +12,11 @@ struct ll_sample {
     struct ll_work work;
     uint64_t most_rows; /* of the kernel that is to run it, if that is one for products of few rows; else 0 */
     bool transposed;    /* whether that kernel is for transposed right operands */
-    uint64_t slice;     /* in which that kernel deals it to threads, where the header says so; 0: unknown */
-    uint32_t op;        /* in the residency */
-    double time_s, spread; /* the median over the steps; between the quartiles over the median */
+    /* How that kernel deals it to threads, where the header says so; 0: unknown. */
+    uint64_t slice, grain;
+    uint32_t op; /* in the residency */
+    double time_s,
+        spread; /* the median over the faster half of the steps; between the quartiles over the median */
 };
 
 struct ll_samples {

@@ -190,7 +190,8 @@ static const struct ll_field cache_fields[] = {
      .otherwise = "64B",
      .help = "size of a line, a power of two"},
     {.key = "policy", .type = LL_TYPE_CHOICE, AT(policy), .choices = cache_policies, .otherwise = "lru",
-     .help = "which line of a full set is evicted"},
+     .help = "which line of a full set is evicted; with random, data that come around in rounds longer than the "
+             "cache are found in part by the next op"},
     {.key = "inclusion", .type = LL_TYPE_CHOICE, AT(inclusion), .choices = inclusions, .otherwise = "non-inclusive",
      .help = "whether it also holds what the caches nearer to the unit hold: as it happens, always, or "
              "never"},
@@ -252,7 +253,8 @@ static const struct ll_field level_fields[] = {
              "given, all"},
     {.key = "cache", .type = LL_TYPE_OBJECT, AT(cache), .table = &cache_table,
      .given_offset = offsetof(struct ll_level, cache_given),
-     .help = "what kind of cache it is, for `leadline cache`; when not given, it is none"},
+     .help = "what kind of cache it is, for `leadline cache` and for what ops find of earlier ones; when not "
+             "given, software fills the level"},
 };
 #undef AT
 static const struct ll_field_table level_table = {TABLE("memory level", level_fields, struct ll_level)};

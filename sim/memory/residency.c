@@ -19,6 +19,7 @@
 
 #include "sim/memory/allocators.h"
 
+#include <math.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -347,8 +348,31 @@ static bool shared(const struct ll_machine *machine, uint64_t level)
     return ll_machine_instances(machine, level) == 1;
 }
 
+/* The root below 1 of h = exp(-(1 - h) x), x > 1: Newton's steps from 0 come up to it and never pass it. */
+static double random_share(double x)
+{
+    double share = 0, next = exp(-x);
+    while (next > share) {
+        share = next;
+        double miss = exp(-(1 - share) * x);
+        next = share + (miss - share) / (1 - x * miss);
+    }
+    return share;
+}
+
+static double kept_of(const struct ll_reuse *reuse, const struct ll_level *level)
+{
+    uint64_t size = level->size_bytes, distance = level->cache_given ? reuse->since : reuse->distance;
+    bool random = level->cache_given && level->cache.policy == LL_CACHE_RANDOM;
+    uint64_t round = ll_add(distance, reuse->bytes);
+    if (random && ll_fits(round) && round > size)
+        return (double)reuse->bytes * random_share((double)round / (double)size);
+    return distance < size ? (double)ll_min(reuse->bytes, size - distance) : 0;
+}
+
+/* What this level keeps (none: NULL), and what passes through registers. */
 static double kept_bytes(const struct ll_residency *residency, uint32_t op, uint64_t held,
-                         uint64_t capacity_bytes, bool cache)
+                         const struct ll_level *level)
 {
     double kept = 0;
     uint64_t first = residency->first[op];
@@ -356,8 +380,8 @@ static double kept_bytes(const struct ll_residency *residency, uint32_t op, uint
         const struct ll_reuse *reuse = &residency->reuses[i];
         if (i - first < 64 && (held >> (i - first) & 1))
             kept += (double)reuse->bytes;
-        else if ((cache ? reuse->since : reuse->distance) < capacity_bytes)
-            kept += (double)ll_min(reuse->bytes, capacity_bytes - (cache ? reuse->since : reuse->distance));
+        else if (level)
+            kept += kept_of(reuse, level);
     }
     return kept;
 }
@@ -365,15 +389,12 @@ static double kept_bytes(const struct ll_residency *residency, uint32_t op, uint
 void ll_residency_saved(const struct ll_residency *residency, const struct ll_machine *machine, uint32_t op,
                         uint64_t held, double saved_bytes[LL_MAX_LEVELS])
 {
-    uint64_t inside = 0; /* capacity of the largest shared level further in */
-    bool cache = false;  /* and whether that is one */
+    double in_registers = kept_bytes(residency, op, held, NULL), inside = in_registers;
     for (uint64_t l = 0; l < LL_MAX_LEVELS; l++) {
-        saved_bytes[l] = kept_bytes(residency, op, held, inside, cache);
-        if (l < machine->level_count && shared(machine, l) && machine->levels[l].size_bytes > inside) {
-            inside = machine->levels[l].size_bytes;
-            cache = machine->levels[l].cache_given;
-        }
+        saved_bytes[l] = inside;
         if (l + 1 >= machine->level_count)
-            inside = 0;
+            inside = in_registers;
+        else if (shared(machine, l))
+            inside = fmax(inside, kept_bytes(residency, op, held, &machine->levels[l]));
     }
 }

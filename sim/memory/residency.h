@@ -8,7 +8,11 @@
  *
  * bytes of it (Mattson et al., "Evaluation techniques for storage hierarchies", IBM Systems Journal 9, 1970,
  * counted in bytes). Distances belong to the trace alone: they are found once, and each machine only
- * clamps them. Hence a larger memory never saves less.
+ * clamps them. Hence a larger memory never saves less. A cache that replaces at
+ * random keeps a part h of what comes around in rounds of T = distance + size bytes longer than it: each line
+ * that misses pushes out any of its C bytes, and (1 - h) T do so until a line is asked for again:
+ *
+ *       h = exp(-(1 - h) T / C)
  *
  * Bytes are counted by address, as a best-fit arena gives them out (allocators.h): a storage that is born
  * takes the addresses of the dead, whose bytes need no room of their own any more.

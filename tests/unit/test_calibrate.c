@@ -94,13 +94,14 @@ static void record_op(struct ll_recorder *recorder, const struct ll_machine *bas
     ll_recorder_op(recorder, &record);
 }
 
-static struct ll_trace *made_trace(const struct ll_machine *base, size_t fact_count)
+static struct ll_trace *made_trace_of(const struct ll_machine *base, const struct ll_fact *header,
+                                      size_t fact_count)
 {
     char path[] = "calibrate.XXXXXX";
     int file = mkstemp(path);
     enum ll_status status;
     struct ll_diags diags = {0};
-    struct ll_recorder *recorder = ll_recorder_open(path, facts, fact_count, &status);
+    struct ll_recorder *recorder = ll_recorder_open(path, header, fact_count, &status);
     assert_non_null(recorder);
     for (int step = 0; step < STEPS; step++) {
         ll_recorder_step_begin(recorder);
@@ -118,6 +119,11 @@ static struct ll_trace *made_trace(const struct ll_machine *base, size_t fact_co
     close(file);
     unlink(path);
     return trace;
+}
+
+static struct ll_trace *made_trace(const struct ll_machine *base, size_t fact_count)
+{
+    return made_trace_of(base, facts, fact_count);
 }
 
 static struct ll_trace *true_trace(void)
@@ -147,6 +153,31 @@ static void units_and_levels_are_what_was_probed(void **state)
     assert_near(machine->levels[0].bandwidth_Bps, 1e11, 1e-3);
     assert_near(machine->levels[1].bandwidth_Bps, 1e10, 1e-3);
     assert_string_equal(machine->name, "A made processor, 2 threads");
+    ll_machine_free(machine);
+    ll_trace_free(trace);
+}
+
+/* The library may be told to use half of the registers; the third-level cache is shared with others. */
+static void a_core_does_what_its_registers_do_and_a_cache_keeps_what_was_found(void **state)
+{
+    struct ll_fact changed[FACTS + 6];
+    struct ll_diags diags = {0};
+    (void)state;
+    memcpy(changed, facts, sizeof facts);
+    for (size_t i = 0; i < FACTS; i++)
+        if (strcmp(changed[i].key, "probe.vector.f32") == 0)
+            changed[i].value = "1e11";
+    static const struct ll_fact more[] = {
+        {"probe.l3.size_bytes", "33554432"}, {"probe.l3.alone_Bps", "5e10"},
+        {"probe.l3.bandwidth_Bps", "7e10"},  {"probe.l3.held_bytes", "20000000"},
+        {"probe.l3.policy", "random"},       {"probe.l3.latency_s", "2e-8"}};
+    memcpy(changed + FACTS, more, sizeof more);
+    struct ll_trace *trace = made_trace_of(NULL, changed, FACTS + 6);
+    struct ll_machine *machine = ll_calibrate_base(trace, &diags);
+    assert_non_null(machine);
+    assert_near(2 * machine->units[0].matrix.macs[LL_F32] * machine->clock_hz, 1e11, 1e-3);
+    assert_int_equal(machine->levels[1].size_bytes, 20000000);
+    assert_int_equal(machine->levels[1].cache.policy, LL_CACHE_RANDOM);
     ll_machine_free(machine);
     ll_trace_free(trace);
 }
@@ -213,6 +244,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(units_and_levels_are_what_was_probed),
+        cmocka_unit_test(a_core_does_what_its_registers_do_and_a_cache_keeps_what_was_found),
         cmocka_unit_test(the_kernels_that_made_the_times_are_found_again),
         cmocka_unit_test(the_file_reads_back_to_the_machine),
         cmocka_unit_test(all_that_a_header_lacks_is_named),

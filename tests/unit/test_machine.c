@@ -187,6 +187,24 @@ static void levels_of_one_size_are_allowed(void **state)
     ll_machine_free(machine);
 }
 
+static void an_op_goes_to_the_first_kernel_that_takes_it(void **state)
+{
+    (void)state;
+    struct ll_machine machine = {.software = {.kernel_count = 3}};
+    struct ll_kernel *kernels = machine.software.kernels;
+    for (int i = 0; i < 3; i++)
+        kernels[i].ops[LL_OP_MATMUL] = true;
+    kernels[0].transposed = true;
+    kernels[0].rows = kernels[1].rows = 16;
+    struct ll_work few = {.kind = LL_WORK_GEMM, .gemm = {1, 16, 64, 64}}, many = few, transposed = few;
+    many.gemm.m = 17;
+    transposed.along_k = LL_LINES_OF_A | LL_LINES_OF_B;
+    assert_ptr_equal(ll_machine_kernel(&machine, LL_OP_MATMUL, &transposed), &kernels[0]);
+    assert_ptr_equal(ll_machine_kernel(&machine, LL_OP_MATMUL, &few), &kernels[1]);
+    assert_ptr_equal(ll_machine_kernel(&machine, LL_OP_MATMUL, &many), &kernels[2]);
+    assert_near(ll_machine_kernel(&machine, LL_OP_ADD, &few)->compute, 1, 0);
+}
+
 static void no_more_complaints_are_kept_than_can_be_read(void **state)
 {
     struct ll_diags diags = {0};
@@ -228,6 +246,7 @@ int main(void)
         cmocka_unit_test(the_json_has_base_units_in_the_order_of_the_schema),
         cmocka_unit_test(a_unit_without_a_clock_has_the_machines),
         cmocka_unit_test(levels_of_one_size_are_allowed),
+        cmocka_unit_test(an_op_goes_to_the_first_kernel_that_takes_it),
         cmocka_unit_test(no_more_complaints_are_kept_than_can_be_read),
         cmocka_unit_test(the_reference_has_a_row_for_each_key),
     };

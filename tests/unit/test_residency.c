@@ -5,6 +5,7 @@
 #include "toy_trace.h"
 
 #include "sim/memory/allocators.h"
+#include "sim/memory/cache.h"
 #include "sim/memory/residency.h"
 
 /* The dumb twin: when each word of the arena was touched last, 0 for never. */
@@ -182,6 +183,8 @@ static void a_larger_memory_never_saves_less_and_never_more_than_there_is(void *
         double before = 0;
         for (uint64_t size_bytes = 1; size_bytes < UINT64_C(1) << 36; size_bytes += 1 + size_bytes / 3) {
             struct ll_machine machine = two_levels(size_bytes, LL_SCOPE_DEVICE, 4);
+            machine.levels[0].cache_given = seed % 3 > 0;
+            machine.levels[0].cache.policy = seed % 3 > 1 ? LL_CACHE_RANDOM : LL_CACHE_LRU;
             double saved = saved_in_all(trace, residency, &machine);
             assert_true(saved >= before);
             before = saved;
@@ -217,6 +220,44 @@ static void a_cache_saves_writes_by_when_their_addresses_were_touched(void **sta
         ll_trace_free(trace);
     }
     assert_true(differ > 0);
+}
+
+/* Lines of a stream that goes round that hit in a simulated cache once it has settled, of all. */
+static double hits_of_rounds(const struct ll_cache_level *level, uint64_t lines)
+{
+    enum { SETTLING = 60, ROUNDS = 20 };
+    struct ll_arena arena = {0};
+    struct ll_cache *cache = ll_cache_new(level, 1, &arena);
+    struct ll_cache_counts settled = {0};
+    for (uint64_t round = 0; round < SETTLING + ROUNDS; round++) {
+        if (round == SETTLING)
+            settled = ll_cache_counts(cache, 0);
+        for (uint64_t line = 0; line < lines; line++)
+            ll_cache_run(cache, &(uint64_t){line * level->line_bytes}, 1);
+    }
+    uint64_t hits = ll_cache_counts(cache, 0).hits - settled.hits;
+    ll_arena_release(&arena);
+    return (double)hits / (double)(ROUNDS * lines);
+}
+
+static void a_cache_that_replaces_at_random_keeps_of_a_round_what_a_simulated_one_keeps(void **state)
+{
+    (void)state;
+    static const double rounds[] = {0.5, 1, 1.25, 1.5, 2, 3, 4};
+    struct ll_cache_level cache = {.sets = 64, .ways = 16, .line_bytes = 64, .policy = LL_CACHE_RANDOM};
+    const uint64_t bytes = UINT64_C(64) * 16 * 64, first[] = {0, 1};
+    for (size_t i = 0; i < sizeof rounds / sizeof *rounds; i++) {
+        uint64_t half = (uint64_t)(rounds[i] * (double)bytes / 2);
+        struct ll_reuse reuse = {.bytes = half, .distance = half, .since = half};
+        struct ll_residency residency = {first, &reuse};
+        struct ll_machine machine = two_levels(bytes, LL_SCOPE_DEVICE, 4);
+        machine.levels[0].cache = cache;
+        machine.levels[0].cache_given = true;
+        double saved[LL_MAX_LEVELS], hits = hits_of_rounds(&cache, 2 * half / 64);
+        ll_residency_saved(&residency, &machine, 0, 0, saved);
+        double kept = saved[1] / (double)half;
+        assert_near(kept, hits, 0.06);
+    }
 }
 
 static void memories_of_several_units_keep_nothing_for_the_next_op(void **state)
@@ -369,6 +410,7 @@ int main(void)
         cmocka_unit_test(writes_agree_with_following_each_to_its_end),
         cmocka_unit_test(a_larger_memory_never_saves_less_and_never_more_than_there_is),
         cmocka_unit_test(a_cache_saves_writes_by_when_their_addresses_were_touched),
+        cmocka_unit_test(a_cache_that_replaces_at_random_keeps_of_a_round_what_a_simulated_one_keeps),
         cmocka_unit_test(memories_of_several_units_keep_nothing_for_the_next_op),
         cmocka_unit_test(operands_that_pass_through_registers_save_all_their_traffic),
         cmocka_unit_test(an_op_that_reads_a_part_counts_with_that_part),

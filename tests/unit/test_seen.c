@@ -26,6 +26,7 @@ static struct ll_cost even_cost(void)
                             .level_wait_s = {1, 1},
                             .overhead_s = 1,
                             .behind_s = 1,
+                            .serial = 0.5,
                             .utilization = 0.7};
 }
 
@@ -96,6 +97,15 @@ static void nothing_is_faster_than_the_machine(void **state)
     assert_near(cost.level_s[1], 0.6, 1e-14);
 }
 
+static void what_is_faster_waits_less_and_what_is_slower_no_more(void **state)
+{
+    (void)state;
+    struct ll_seen seen = {{8, 64, 32}, 0.25, 1};
+    assert_near(applied(&seen, 1).serial, 0.5 * exp(64 * log(0.25) / 64.0625), 1e-14);
+    seen.near = 4;
+    assert_near(applied(&seen, 1).serial, 0.5, 0);
+}
+
 static void shapes_far_away_do_not_count(void **state)
 {
     (void)state;
@@ -111,6 +121,7 @@ int main(void)
         cmocka_unit_test(what_is_near_and_what_is_far_take_their_own_times),
         cmocka_unit_test(shapes_between_take_the_mean_of_ratios),
         cmocka_unit_test(nothing_is_faster_than_the_machine),
+        cmocka_unit_test(what_is_faster_waits_less_and_what_is_slower_no_more),
         cmocka_unit_test(shapes_far_away_do_not_count),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

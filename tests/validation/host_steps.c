@@ -5,9 +5,9 @@
  *     host_steps HOST.yaml [THREADS [KEPT]]      KEPT: a folder for the traces
  *
  * The recorded times are the medians of a few steps, without what the recorder itself took. All workloads are
- * recorded twice, one after the other, and the faster recording of each counts: on a machine that others use
- * as well, one may have been disturbed as a whole. The error by kind is weighted with time: the sum of
- * |predicted - recorded| over the kinds, over the sum of recorded. */
+ * recorded four times, one after the other, and the fastest recording of each counts: on a machine that
+ * others use as well, one may have been disturbed as a whole. The error by kind is weighted with time: the
+ * sum of |predicted - recorded| over the kinds, over the sum of recorded. */
 #define _GNU_SOURCE
 #include "models/model.h"
 #include "sim/replay/replay.h"
@@ -20,7 +20,7 @@
 #include <string.h>
 #include <unistd.h>
 
-enum { MOST_SETTINGS = 2, ROUNDS = 2 };
+enum { MOST_SETTINGS = 2, ROUNDS = 4 };
 
 /* Small enough for a laptop, and large enough to be more than overhead. */
 static const struct preset {
