@@ -94,7 +94,7 @@ LL_INLINE void turn_bytes(const uint8_t *in, uint64_t from_step, uint8_t *out, u
 }
 
 /* A piece of a band: SQUARE steps along the packed dimension (`rows` of the result), LINE along the result's
- * last one, in stripes of one line of the cache; what is left of a stripe element by element. */
+ * last one, in stripes of one line of the cache; what is left of its fours element by element. */
 #define LL_PIECE(NAME, type, turn)                                                                           \
     static void NAME(const struct exchange *x, uint64_t from, uint64_t to, uint64_t rows, uint64_t columns)  \
     {                                                                                                        \
@@ -102,12 +102,13 @@ LL_INLINE void turn_bytes(const uint8_t *in, uint64_t from_step, uint8_t *out, u
         const type *in = (const type *)x->from + from;                                                       \
         type *out = (type *)x->to + to;                                                                      \
         for (uint64_t first = 0; first < columns; first += STRIPE) {                                         \
-            uint64_t last = ll_min(columns, first + STRIPE), row = 0;                                        \
-            for (; last - first == STRIPE && row + QUAD <= rows; row += QUAD)                                \
-                for (uint64_t i = first; i < last; i += QUAD)                                                \
+            const uint64_t last = ll_min(columns, first + STRIPE);                                           \
+            const uint64_t quads = last - (last - first) % QUAD, fours = rows - rows % QUAD;                 \
+            for (uint64_t row = 0; row < fours; row += QUAD)                                                 \
+                for (uint64_t i = first; i < quads; i += QUAD)                                               \
                     turn(in + i * from_step + row, from_step, out + row * to_step + i, to_step);             \
-            for (; row < rows; row++)                                                                        \
-                for (uint64_t i = first; i < last; i++)                                                      \
+            for (uint64_t row = 0; row < rows; row++)                                                        \
+                for (uint64_t i = row < fours ? quads : first; i < last; i++)                                \
                     out[row * to_step + i] = in[i * from_step + row];                                        \
         }                                                                                                    \
     }
