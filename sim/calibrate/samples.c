@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* An op of the list is measured once a step; the median of the steps stands for all, as it does for the steps
- * of a workload. The faster half of the steps counts: while others are busy on the machine, all ops of a step
- * are slow. */
+ * of a workload. */
 #include "sim/calibrate/samples.h"
 
 #include <stdlib.h>
@@ -42,20 +41,6 @@ static int by_kind(const void *a, const void *b)
     if (x->transposed != y->transposed)
         return x->transposed ? -1 : 1;
     return (x->op > y->op) - (x->op < y->op);
-}
-
-/* Keeps the faster half, in no order. */
-static uint64_t faster_half(const struct ll_trace *trace, uint32_t *steps, uint64_t count)
-{
-    uint64_t kept = (count + 1) / 2;
-    for (uint64_t i = 0; i < kept; i++)
-        for (uint64_t other = i + 1; other < count; other++)
-            if (trace->steps[steps[other]].wall_ns < trace->steps[steps[i]].wall_ns) {
-                uint32_t slower = steps[i];
-                steps[i] = steps[other];
-                steps[other] = slower;
-            }
-    return kept;
 }
 
 /* The complete steps that have as many ops as the last of them. */
@@ -157,7 +142,6 @@ const struct ll_samples *ll_samples_of(const struct ll_trace *micro, struct ll_a
     uint64_t count = samples && steps ? like_steps(micro, steps) : 0;
     if (samples && steps && count > 0) {
         samples->residency = ll_residency_new(micro, arena);
-        count = faster_half(micro, steps, count);
         if (samples->residency && gather(micro, steps, count, arena, samples) && samples->count > 0)
             return samples;
     }

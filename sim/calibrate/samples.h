@@ -14,9 +14,8 @@ struct ll_sample {
     bool transposed;    /* whether that kernel is for transposed right operands */
     /* How that kernel deals it to threads, where the header says so; 0: unknown. */
     uint64_t slice, grain;
-    uint32_t op; /* in the residency */
-    double time_s,
-        spread; /* the median over the faster half of the steps; between the quartiles over the median */
+    uint32_t op;           /* in the residency */
+    double time_s, spread; /* the median over the steps; between the quartiles over the median */
 };
 
 struct ll_samples {

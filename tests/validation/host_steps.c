@@ -5,7 +5,7 @@
  *     host_steps HOST.yaml [THREADS [KEPT]]      KEPT: a folder for the traces
  *
  * The recorded times are the medians of a few steps, without what the recorder itself took. All workloads are
- * recorded four times, one after the other, and the fastest recording of each counts: on a machine that
+ * recorded three times, one after the other, and the middle recording of each counts: on a machine that
  * others use as well, one may have been disturbed as a whole. The error by kind is weighted with time: the
  * sum of |predicted - recorded| over the kinds, over the sum of recorded. */
 #define _GNU_SOURCE
@@ -20,7 +20,7 @@
 #include <string.h>
 #include <unistd.h>
 
-enum { MOST_SETTINGS = 2, ROUNDS = 4 };
+enum { MOST_SETTINGS = 2, ROUNDS = 3 };
 
 /* Small enough for a laptop, and large enough to be more than overhead. */
 static const struct preset {
@@ -155,20 +155,16 @@ static bool validate(const struct preset *preset, bool train, const struct ll_ma
     return values != NULL;
 }
 
-static void keep_faster(struct score *kept, struct score *score)
+static int by_recorded(const void *a, const void *b)
 {
-    struct score slower = *score;
-    if (!kept->text.text || score->recorded_s < kept->recorded_s) {
-        slower = *kept;
-        *kept = *score;
-    }
-    ll_str_release(&slower.text);
+    const struct score *x = a, *y = b;
+    return (x->recorded_s > y->recorded_s) - (x->recorded_s < y->recorded_s);
 }
 
 int main(int count, char **words)
 {
     struct ll_diags diags = {0};
-    static struct score scores[RESULTS];
+    static struct score scores[RESULTS][ROUNDS];
     double steps[RESULTS], kinds[RESULTS];
     unsigned threads = count > 2 ? (unsigned)strtoul(words[2], NULL, 10) : 0;
     const char *folder = count > 3 ? words[3] : NULL;
@@ -179,17 +175,17 @@ int main(int count, char **words)
         return 2;
     }
     for (int round = 0; round < ROUNDS; round++)
-        for (size_t i = 0; i < RESULTS; i++) {
-            struct score score;
-            if (!validate(&presets[i / 2], i % 2, machine, threads, folder, &score))
+        for (size_t i = 0; i < RESULTS; i++)
+            if (!validate(&presets[i / 2], i % 2, machine, threads, folder, &scores[i][round]))
                 return 1;
-            keep_faster(&scores[i], &score);
-        }
     for (size_t i = 0; i < RESULTS; i++) {
-        printf("%s", scores[i].text.text);
-        steps[i] = fabs(scores[i].step);
-        kinds[i] = scores[i].kinds;
-        ll_str_release(&scores[i].text);
+        qsort(scores[i], ROUNDS, sizeof scores[i][0], by_recorded);
+        const struct score *middle = &scores[i][ROUNDS / 2];
+        printf("%s", middle->text.text);
+        steps[i] = fabs(middle->step);
+        kinds[i] = middle->kinds;
+        for (int round = 0; round < ROUNDS; round++)
+            ll_str_release(&scores[i][round].text);
     }
     double step = median(steps, RESULTS), kind = median(kinds, RESULTS); /* both are sorted now */
     printf("steps: error %.1f %% in the median, %.1f %% at most; by kind %.1f %% in the median, %.1f %% at "
