@@ -114,14 +114,25 @@ void ll_recipe_narrow_sum(struct ll_bench *bench, enum ll_op_kind kind, uint64_t
         reduce_box(bench, kind, box_of(elements, i), 2);
 }
 
-void ll_recipe_middle_filled(struct ll_bench *bench, enum ll_op_kind kind, uint64_t elements)
+/* Along an axis, what is repeated: all of a box but that. */
+static void fill_boxes(struct ll_bench *bench, enum ll_op_kind kind, uint64_t elements, unsigned axis)
 {
     for (int i = 0; i < BOXES; i++) {
         struct box box = box_of(elements, i);
         struct ll_shape whole = ll_nn_shape(bench->nn, 3, box.dim, NULL);
-        over(bench, kind, ll_bench_real(bench, "flat", 2, (uint64_t[]){box.dim[0], box.dim[2]}), 1, 1,
-             &whole);
+        uint64_t flat[] = {box.dim[0], box.dim[3 - axis]};
+        over(bench, kind, ll_bench_real(bench, "flat", 2, flat), axis, 1, &whole);
     }
+}
+
+void ll_recipe_middle_filled(struct ll_bench *bench, enum ll_op_kind kind, uint64_t elements)
+{
+    fill_boxes(bench, kind, elements, 1);
+}
+
+void ll_recipe_lines_filled(struct ll_bench *bench, enum ll_op_kind kind, uint64_t elements)
+{
+    fill_boxes(bench, kind, elements, 2);
 }
 
 void ll_recipe_narrow_turned(struct ll_bench *bench, enum ll_op_kind kind, uint64_t elements)
