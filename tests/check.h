@@ -20,6 +20,14 @@
 
 #include "random.h"
 
+/* For what takes many steps of one kind: a sanitizer has seen all that it can see after the first ones. */
+static inline void skip_under_sanitizer(void)
+{
+#ifdef __SANITIZE_ADDRESS__
+    skip();
+#endif
+}
+
 static inline void ll_check_near(double value, double expected, double relative, const char *text,
                                  const char *file, int line)
 {

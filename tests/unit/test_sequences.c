@@ -87,6 +87,7 @@ static struct ll_run_report train(const char *model, uint64_t steps)
 static void translators_read_unseen_sentences_backwards(void **state)
 {
     (void)state;
+    skip_under_sanitizer();
     static const struct {
         const char *model;
         uint64_t steps;
@@ -103,6 +104,7 @@ static void translators_read_unseen_sentences_backwards(void **state)
 static void unseen_tones_are_transcribed(void **state)
 {
     (void)state;
+    skip_under_sanitizer();
     struct ll_run_report report = train("deepspeech2", 300);
     assert_true(report.before.at[0].value > 0.5);
     if (!(report.after.at[0].value < 0.25))
