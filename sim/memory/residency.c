@@ -348,7 +348,8 @@ static bool shared(const struct ll_machine *machine, uint64_t level)
     return ll_machine_instances(machine, level) == 1;
 }
 
-/* The root below 1 of h = exp(-(1 - h) x), x > 1: Newton's steps from 0 come up to it and never pass it. */
+/* The root below 1 of h = exp(-(1 - h) x), x > 1: Newton's steps from 0 come up to it and never pass it, but
+ * for rounding where it is near 1. */
 static double random_share(double x)
 {
     double share = 0, next = exp(-x);
@@ -357,7 +358,7 @@ static double random_share(double x)
         double miss = exp(-(1 - share) * x);
         next = share + (miss - share) / (1 - x * miss);
     }
-    return share;
+    return fmin(share, 1);
 }
 
 static double kept_of(const struct ll_reuse *reuse, const struct ll_level *level)
