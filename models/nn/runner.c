@@ -7,6 +7,7 @@
 #include "models/nn/kernel.h"
 #include "models/nn/plan.h"
 #include "tracer/base/clock.h"
+#include "tracer/base/denormals.h"
 
 #include <assert.h>
 #include <math.h>
@@ -343,7 +344,10 @@ double ll_runner_step(struct ll_runner *runner, uint64_t step)
         fill_feeds(runner, ops, step);
     if (runner->recorder)
         ll_recorder_step_begin(runner->recorder);
+    enum ll_denormals before = ll_denormals();
+    ll_set_denormals(LL_DENORMALS_ZERO);
     double time_s = time_ops(runner, ops);
+    ll_set_denormals(before);
     if (runner->recorder)
         ll_recorder_step_end(runner->recorder);
     carry_over(runner, program, runner->recorder != NULL);

@@ -31,7 +31,7 @@ void ll_runner_free(struct ll_runner *runner);
 
 /* One step: the network's driver chooses the program; its feeds are filled, then its ops run in order.
  * Returns how long the ops took, all together, from the first one's start to the last one's end; 0 in a dry
- * run. */
+ * run. Denormals count as zero meanwhile, as frameworks have it. */
 double ll_runner_step(struct ll_runner *runner, uint64_t step);
 
 /* Runs a program outside of the steps: never recorded, not at all in a dry run. `step` is for its feeds. */

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "check.h"
 
+#include "tracer/base/denormals.h"
 #include "tracer/base/pool.h"
 
 #include <stdatomic.h>
@@ -38,6 +39,33 @@ static void expect_all_once(struct ll_pool *pool, uint64_t count, uint64_t grain
         assert_int_equal(visits.chunks[i], i < chunk_count);
     }
     assert_int_equal(visits.crooked, 0);
+}
+
+/* 1e-40, below the smallest normal float, in each place. */
+static void multiply(void *context, uint64_t begin, uint64_t end, uint64_t chunk)
+{
+    volatile float factor = 1e-20f;
+    (void)chunk;
+    for (uint64_t i = begin; i < end; i++)
+        ((float *)context)[i] = factor * factor;
+}
+
+static void all_threads_treat_denormals_as_the_caller_does(void **state)
+{
+    (void)state;
+#ifndef __x86_64__
+    skip();
+#endif
+    struct ll_pool *pool = ll_pool_new(3);
+    for (int round = 0; round < 200; round++) {
+        float products[MOST];
+        ll_set_denormals(round % 2 ? LL_DENORMALS_ZERO : LL_DENORMALS_EXACT);
+        ll_pool_run(pool, MOST, 1, multiply, products);
+        ll_set_denormals(LL_DENORMALS_EXACT);
+        for (int i = 0; i < MOST; i++)
+            assert_true((products[i] > 0) == (round % 2 == 0));
+    }
+    ll_pool_free(pool);
 }
 
 static void every_index_is_visited_once_whatever_the_threads(void **state)
@@ -143,6 +171,7 @@ static void no_two_threads_have_one_number(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
+        cmocka_unit_test(all_threads_treat_denormals_as_the_caller_does),
         cmocka_unit_test(every_index_is_visited_once_whatever_the_threads),
         cmocka_unit_test(no_pool_means_here_and_in_order),
         cmocka_unit_test(a_grain_larger_than_the_range_gives_one_chunk),

@@ -6,6 +6,8 @@
 #define _GNU_SOURCE
 #include "tracer/base/pool.h"
 
+#include "tracer/base/denormals.h"
+
 #include <assert.h>
 #include <pthread.h>
 #include <sched.h>
@@ -35,6 +37,7 @@ struct ll_pool {
     uint64_t count, grain, chunk_count;
     ll_pool_body *body;
     void *context;
+    enum ll_denormals denormals; /* of the caller: whoever computes, the bits are the same */
 };
 
 static _Thread_local unsigned worker_index; /* 0 in the thread that owns the pool */
@@ -59,6 +62,8 @@ static void take_chunks(struct ll_pool *pool)
     for (uint64_t left; (left = take_chunk(pool)) > 0;) {
         uint64_t chunk = pool->chunk_count - left, begin = chunk * pool->grain;
         uint64_t end = pool->count - begin < pool->grain ? pool->count : begin + pool->grain;
+        if (ll_denormals() != pool->denormals)
+            ll_set_denormals(pool->denormals);
         pool->body(pool->context, begin, end, chunk);
         if (atomic_fetch_sub(&pool->unfinished, 1) == 1) {
             pthread_mutex_lock(&pool->lock);
@@ -167,6 +172,7 @@ void ll_pool_run(struct ll_pool *pool, uint64_t count, uint64_t grain, ll_pool_b
     pool->chunk_count = chunk_count;
     pool->body = body;
     pool->context = context;
+    pool->denormals = ll_denormals();
     atomic_store(&pool->unfinished, chunk_count);
     uint_fast64_t number = (number_of(atomic_load(&pool->job)) + 1) & UINT32_MAX;
     atomic_store(&pool->job, number << 32 | chunk_count);

@@ -22,7 +22,8 @@ unsigned ll_pool_threads(const struct ll_pool *pool);
 unsigned ll_pool_usable_cpus(void);
 
 /* Calls body(context, begin, end, chunk) for [0, count) cut into chunks of `grain` (the last may be
- * shorter; grain is at least 1) and returns when all are done. Chunks run in any order, on any thread.
+ * shorter; grain is at least 1) and returns when all are done. Chunks run in any order, on any thread, which
+ * treats denormals as the caller does.
  * A NULL pool runs them here, in order. */
 typedef void ll_pool_body(void *context, uint64_t begin, uint64_t end, uint64_t chunk);
 void ll_pool_run(struct ll_pool *pool, uint64_t count, uint64_t grain, ll_pool_body *body, void *context);
