@@ -20,6 +20,13 @@
 
 #include "random.h"
 
+/* Under a sanitizer each case takes many times as long: tests of many cases take one in so many. */
+#ifdef __SANITIZE_ADDRESS__
+enum { ONE_IN = 4 };
+#else
+enum { ONE_IN = 1 };
+#endif
+
 /* For what takes many steps of one kind: a sanitizer has seen all that it can see after the first ones. */
 static inline void skip_under_sanitizer(void)
 {

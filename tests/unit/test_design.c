@@ -31,7 +31,7 @@ static const char *random_value(const struct ll_machine_number *number, const st
     return ll_copy_text(arena, text.text, strlen(text.text));
 }
 
-enum { CHANGES = 3, ROUNDS = 10 };
+enum { CHANGES = 3, ROUNDS = 12 / ONE_IN };
 
 /* Three numbers of the machine get values, over and over, in one design; each time a file is read as well. */
 static void try_machine(const char *stem, uint64_t seed)
