@@ -79,32 +79,32 @@ static uint64_t class_of(uint64_t rows, uint64_t few_rows)
     return rows <= few_rows ? few_rows : rows <= SOME_ROWS ? SOME_ROWS : 0;
 }
 
+/* A number of the header, 0 when it has none that could have been measured. */
+static double fact_of(const struct ll_trace *trace, const char *key)
+{
+    static const double most = 1e15;
+    const char *text = ll_trace_fact(trace, key);
+    double number = text ? strtod(text, NULL) : 0;
+    return number > 0 && number < most ? number : 0;
+}
+
 /* A library may be asked for kernels that use less than the whole width of the vector registers. */
 static double library_share(const struct ll_trace *trace)
 {
-    const char *product = ll_trace_fact(trace, "probe.product.f32");
-    const char *vector = ll_trace_fact(trace, "probe.vector.f32");
-    double reached = product ? strtod(product, NULL) : 0, peak = vector ? strtod(vector, NULL) : 0;
+    double reached = fact_of(trace, "probe.product.f32"), peak = fact_of(trace, "probe.vector.f32");
     return reached > 0 && peak > reached ? reached / peak : 1;
-}
-
-/* A whole number of the header, 0 when it has none. */
-static uint64_t fact_of(const struct ll_trace *trace, const char *key)
-{
-    const char *text = ll_trace_fact(trace, key);
-    return text ? strtoull(text, NULL, 10) : 0;
 }
 
 /* Which of a product's kernels runs it, and how. */
 static void class_product(const struct ll_trace *trace, struct ll_sample *sample)
 {
-    uint64_t few_rows = fact_of(trace, "matmul.few_rows");
+    uint64_t few_rows = (uint64_t)fact_of(trace, "matmul.few_rows");
     sample->most_rows = class_of(sample->work.gemm.m, few_rows);
     if (sample->most_rows == few_rows) {
         sample->transposed = sample->work.along_k & LL_LINES_OF_B;
-        sample->grain = fact_of(trace, "matmul.few_rows.grain");
+        sample->grain = (uint64_t)fact_of(trace, "matmul.few_rows.grain");
     } else {
-        sample->slice = fact_of(trace, "matmul.slice");
+        sample->slice = (uint64_t)fact_of(trace, "matmul.slice");
     }
 }
 

@@ -19,9 +19,9 @@ struct ll_sample {
 };
 
 struct ll_samples {
-    struct ll_sample *
-        at; /* by kind, those with most_rows first and fewest first of them, transposed ones before others, then in the
-             * order of the trace */
+    /* By kind, those with most_rows first and fewest first of them, transposed ones before others, then in the
+     * order of the trace. */
+    struct ll_sample *at;
     uint64_t count;
     double library_share; /* of a unit's peak that a large product by the library reached */
     double gap_s;         /* between the end of an op and the start of the next, where little is in between */

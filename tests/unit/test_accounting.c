@@ -14,11 +14,7 @@
 
 enum { MOST = 16 };
 
-#ifdef __SANITIZE_ADDRESS__
-enum { EVERY = 12 };
-#else
-enum { EVERY = 1 };
-#endif
+enum { EVERY = ONE_IN > 1 ? 12 : 1 };
 
 struct numbers {
     struct ll_accounts accounts;
