@@ -3,6 +3,7 @@
 
 #include <stdarg.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 
 /* An arena frees nothing alone: the list doubles, and what it outgrew stays until the end. */
@@ -45,4 +46,12 @@ void ll_facts_add(struct ll_facts *facts, const char *key, const char *format, .
         return;
     }
     facts->items[facts->count++] = (struct ll_fact){kept_key, value};
+}
+
+uint64_t ll_facts_number(const struct ll_facts *facts, const char *key)
+{
+    for (uint64_t i = 0; i < facts->count; i++)
+        if (strcmp(facts->items[i].key, key) == 0)
+            return strtoull(facts->items[i].value, NULL, 10);
+    return 0;
 }

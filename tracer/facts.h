@@ -18,4 +18,7 @@ struct ll_facts {
 void ll_facts_add(struct ll_facts *facts, const char *key, const char *format, ...)
     __attribute__((format(printf, 3, 4)));
 
+/* The whole number that a fact of the list begins with; 0 when there is none. */
+uint64_t ll_facts_number(const struct ll_facts *facts, const char *key);
+
 #endif

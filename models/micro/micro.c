@@ -59,14 +59,18 @@ static void leave(struct ll_bench *bench)
     ll_nn_pop(bench->nn);
 }
 
-static void build_micros(struct ll_bench *bench, uint64_t elements)
+/* Of the largest size each kind takes operands that `turns` kinds before had. */
+static void build_micros(struct ll_bench *bench, uint64_t elements, uint64_t turns)
 {
-    for (size_t i = 0; i < sizeof micros / sizeof *micros; i++)
+    for (size_t i = 0; i < sizeof micros / sizeof *micros; i++) {
+        bench->turn = elements == LL_MICRO_LARGE ? i % turns : 0;
         for (int pass = 0; pass < PASSES && elements <= micros[i].most; pass++) {
             enter(bench, pass, micros[i].kind);
             micros[i].recipe(bench, micros[i].kind, elements);
             leave(bench);
         }
+    }
+    bench->turn = 0;
 }
 
 /* Weights of few rows are read at each step of a recurrent network; a cache that sees a stream for the first
@@ -111,13 +115,23 @@ static void build_convolutions(struct ll_bench *bench, bool quick)
             }
 }
 
-static struct ll_nn *build(bool quick)
+/* How many sets of the largest operands it takes that nothing of the first is left in the caches when its
+ * turn comes again; as far as an eighth of memory has room for them. */
+static uint64_t turns_of(const struct ll_facts *facts)
+{
+    enum { MOST_TURNS = 32, MOST_OPERANDS = 8 };
+    uint64_t operand = LL_MICRO_LARGE * sizeof(float), caches = ll_facts_number(facts, "host.cache.l3");
+    uint64_t room = ll_facts_number(facts, "host.memory_bytes") / 8 / (MOST_OPERANDS * operand);
+    return ll_max(1, ll_min(room, ll_min(MOST_TURNS, 1 + 2 * caches / operand)));
+}
+
+static struct ll_nn *build(bool quick, uint64_t turns)
 {
     struct ll_bench bench = {.nn = ll_nn_new(LL_F32)};
     if (!bench.nn)
         return NULL;
     for (size_t i = 0; i < (quick ? QUICK_SIZES : sizeof sizes / sizeof *sizes); i++)
-        build_micros(&bench, sizes[i]);
+        build_micros(&bench, sizes[i], turns);
     build_products(&bench, quick);
     build_convolutions(&bench, quick);
     free(bench.operands);
@@ -143,30 +157,32 @@ static void step_all(const struct ll_micro_options *options, struct ll_runner *r
     }
 }
 
-static enum ll_status record(const struct ll_micro_options *options, struct ll_nn *nn, struct ll_pool *pool)
+static void add_facts(const struct ll_micro_options *options, struct ll_pool *pool, struct ll_facts *facts)
+{
+    ll_facts_add(facts, "model", "micro");
+    ll_facts_add(facts, "threads", "%u", ll_pool_threads(pool));
+    ll_facts_add(facts, "matmul.few_rows", "%u", LL_SKINNY_ROWS);
+    ll_facts_add(facts, "matmul.few_rows.grain", "%u", LL_SKINNY_GRAIN);
+    ll_facts_add(facts, "matmul.slice", "%u", LL_PRODUCT_SLICE);
+    ll_facts_add(facts, "blas.core", "%s", ll_blas_facts().core);
+    if (ll_blas_facts().better_core)
+        ll_facts_add(facts, "blas.better_core", "%s", ll_blas_facts().better_core);
+    if (!options->quick)
+        ll_probe_facts(pool, facts);
+}
+
+static enum ll_status record(const struct ll_micro_options *options, struct ll_nn *nn, struct ll_pool *pool,
+                             struct ll_facts *facts)
 {
     enum ll_status status;
     struct ll_runner *runner =
         ll_runner_new(nn, &(struct ll_runner_options){.pool = pool, .seed = 1}, &status);
     if (!runner)
         return status;
-    struct ll_arena arena = {0};
-    struct ll_facts facts = {.arena = &arena};
-    ll_facts_add(&facts, "model", "micro");
-    ll_facts_add(&facts, "threads", "%u", ll_pool_threads(pool));
-    ll_facts_add(&facts, "matmul.few_rows", "%u", LL_SKINNY_ROWS);
-    ll_facts_add(&facts, "matmul.few_rows.grain", "%u", LL_SKINNY_GRAIN);
-    ll_facts_add(&facts, "matmul.slice", "%u", LL_PRODUCT_SLICE);
-    ll_facts_add(&facts, "blas.core", "%s", ll_blas_facts().core);
-    if (ll_blas_facts().better_core)
-        ll_facts_add(&facts, "blas.better_core", "%s", ll_blas_facts().better_core);
-    ll_host_facts(&facts);
-    if (!options->quick)
-        ll_probe_facts(pool, &facts);
+    add_facts(options, pool, facts);
     struct ll_recorder *recorder =
-        facts.failed ? NULL : ll_recorder_open(options->path, facts.items, facts.count, &status);
-    status = facts.failed ? LL_NO_MEMORY : status;
-    ll_arena_release(&arena);
+        facts->failed ? NULL : ll_recorder_open(options->path, facts->items, facts->count, &status);
+    status = facts->failed ? LL_NO_MEMORY : status;
     if (recorder) {
         status = ll_runner_record(runner, recorder);
         if (status == LL_OK)
@@ -180,11 +196,15 @@ static enum ll_status record(const struct ll_micro_options *options, struct ll_n
 
 enum ll_status ll_micro_record(const struct ll_micro_options *options)
 {
-    struct ll_nn *nn = build(options->quick);
+    struct ll_arena arena = {0};
+    struct ll_facts facts = {.arena = &arena};
+    ll_host_facts(&facts);
+    struct ll_nn *nn = build(options->quick, turns_of(&facts));
     struct ll_pool *pool = ll_pool_new(options->threads);
     bool ready = nn && pool && !ll_nn_trouble(nn);
-    enum ll_status status = ready ? record(options, nn, pool) : LL_NO_MEMORY;
+    enum ll_status status = ready ? record(options, nn, pool, &facts) : LL_NO_MEMORY;
     ll_pool_free(pool);
     ll_nn_free(nn);
+    ll_arena_release(&arena);
     return status;
 }

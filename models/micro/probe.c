@@ -7,10 +7,7 @@
 #include "tracer/host.h"
 
 #include <inttypes.h>
-#include <math.h>
 #include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
 
 static void add_figure(struct ll_facts *facts, const char *level, const char *what, struct ll_figure figure)
 {
@@ -18,14 +15,6 @@ static void add_figure(struct ll_facts *facts, const char *level, const char *wh
     snprintf(key, sizeof key, "probe.%s%s%s", level, *level ? "." : "", what);
     ll_facts_add(facts, key, "%.6g", figure.value);
     ll_facts_add(facts, ll_format(facts->arena, "%s.spread", key), "%.3f", figure.spread);
-}
-
-static uint64_t fact_of(const struct ll_facts *facts, const char *key)
-{
-    for (uint64_t i = 0; i < facts->count; i++)
-        if (strcmp(facts->items[i].key, key) == 0)
-            return strtoull(facts->items[i].value, NULL, 10);
-    return 0;
 }
 
 static struct ll_figure fastest(struct ll_streams streams)
@@ -43,42 +32,26 @@ static void add_level(struct ll_facts *facts, struct ll_pool *pool, const char *
     add_figure(facts, level, "latency_s", ll_probe_latency(alone));
 }
 
-static double triad_Bps(struct ll_pool *pool, uint64_t bytes)
+/* How fast rounds stream that fit into the cache, that are about as large, and that leave nothing in it. */
+static void add_rounds(struct ll_facts *facts, struct ll_pool *pool, uint64_t size, uint64_t memory)
 {
-    return ll_probe_streams(pool, ll_pool_threads(pool), bytes).triad.value;
-}
-
-/* The most bytes, in eighths of its size, that stream faster than halfway between near and far. */
-static uint64_t held_whole(struct ll_pool *pool, uint64_t size, double near, double far)
-{
-    enum { PARTS = 8 };
-    uint64_t part = PARTS / 4;
-    while (part < PARTS && triad_Bps(pool, size / PARTS * (part + 1)) > (near + far) / 2)
-        part++;
-    return size / PARTS * part;
-}
-
-/* How much of a cache that others use, too, keeps what streams through it. Of a round half as long again
- * as it, one that replaces by age keeps nothing. One that keeps a share h replaces as if at random, so that h
- * tells how large it is for us: h = exp(-(1 - h) round / held) (sim/memory/residency.h). */
-static void add_held(struct ll_facts *facts, struct ll_pool *pool, uint64_t size, uint64_t memory)
-{
-    uint64_t round = size + size / 2;
-    double near = triad_Bps(pool, size / 4), far = triad_Bps(pool, memory);
-    double share = (1 / far - 1 / triad_Bps(pool, round)) / (1 / far - 1 / near);
-    bool random = far < near && share > 0.1 && share < 1;
-    uint64_t held =
-        random ? (uint64_t)((share - 1) * (double)round / log(share)) : held_whole(pool, size, near, far);
-    ll_facts_add(facts, "probe.l3.policy", "%s", random ? "random" : "lru");
-    ll_facts_add(facts, "probe.l3.held_bytes", "%" PRIu64, ll_min(held, size));
+    static const uint64_t eighths[] = {2, 3, 4, 5, 6, 7, 8, 10, 12, 16};
+    enum { ROUNDS = sizeof eighths / sizeof *eighths };
+    const char *rounds = "";
+    for (size_t i = 0; i <= ROUNDS; i++) {
+        uint64_t bytes = i < ROUNDS ? size / 8 * eighths[i] : memory;
+        double Bps = ll_probe_streams(pool, ll_pool_threads(pool), bytes).triad.value;
+        rounds = ll_format(facts->arena, "%s%s%" PRIu64 "=%.4g", rounds, i ? " " : "", bytes, Bps);
+    }
+    ll_facts_add(facts, "probe.l3.rounds", "%s", rounds);
 }
 
 void ll_probe_facts(struct ll_pool *pool, struct ll_facts *facts)
 {
     enum { LEAST_MEMORY = 1 << 27 };
-    uint64_t threads = ll_pool_threads(pool), l1 = fact_of(facts, "host.cache.l1d");
-    uint64_t l2 = fact_of(facts, "host.cache.l2"), l3 = fact_of(facts, "host.cache.l3");
-    uint64_t all = fact_of(facts, "host.memory_bytes"), caches = ll_max(l3, threads * l2);
+    uint64_t threads = ll_pool_threads(pool), l1 = ll_facts_number(facts, "host.cache.l1d");
+    uint64_t l2 = ll_facts_number(facts, "host.cache.l2"), l3 = ll_facts_number(facts, "host.cache.l3");
+    uint64_t all = ll_facts_number(facts, "host.memory_bytes"), caches = ll_max(l3, threads * l2);
     uint64_t largest = ll_max(LEAST_MEMORY, ll_min(16 * caches, all / 8));
     add_figure(facts, "", "clock_hz", ll_probe_clock());
     add_figure(facts, "vector", "f32", ll_probe_vector_f32());
@@ -91,7 +64,7 @@ void ll_probe_facts(struct ll_pool *pool, struct ll_facts *facts)
         add_level(facts, pool, "l2", l2, threads * l2 / 2, l2 / 2);
     if (l3) {
         add_level(facts, pool, "l3", l3, l3 / 4, l3 / 4);
-        add_held(facts, pool, l3, largest);
+        add_rounds(facts, pool, l3, largest);
     }
     add_level(facts, pool, "dram", all, largest, largest);
 }

@@ -46,7 +46,7 @@ struct ll_figure ll_probe_product_f64(void);
  *   probe.clock_hz
  *   probe.vector.f32, probe.vector.f64, probe.product.f32, probe.product.f64: FLOP/s of one core
  *   probe.LEVEL.size_bytes, .latency_s, .bandwidth_Bps (the fastest stream, all threads), .alone_Bps (of one)
- *   probe.l3.held_bytes: how much of it keeps what streams through
+ *   probe.l3.rounds: BYTES=RATE ..., of triads through so many bytes over and over
  * for the levels l1, l2, l3 as far as the host has them, and dram. */
 void ll_probe_facts(struct ll_pool *pool, struct ll_facts *facts);
 

@@ -4,23 +4,25 @@
 #include <inttypes.h>
 #include <string.h>
 
-static struct ll_value *find(const struct ll_bench *bench, const char *name, const struct ll_shape *shape)
+static struct ll_value *find(const struct ll_bench *bench, const char *name, uint64_t turn,
+                             const struct ll_shape *shape)
 {
     for (uint64_t i = 0; i < bench->operand_count; i++) {
         const struct ll_recipe_operand *operand = &bench->operands[i];
-        if (strcmp(operand->name, name) == 0 && memcmp(&operand->value->shape, shape, sizeof *shape) == 0)
+        if (operand->turn == turn && strcmp(operand->name, name) == 0 &&
+            memcmp(&operand->value->shape, shape, sizeof *shape) == 0)
             return operand->value;
     }
     return NULL;
 }
 
-static struct ll_value *keep(struct ll_bench *bench, const char *name, struct ll_value *value)
+static struct ll_value *keep(struct ll_bench *bench, const char *name, uint64_t turn, struct ll_value *value)
 {
     if (!ll_grow((void **)&bench->operands, &bench->operand_capacity, bench->operand_count + 1,
                  sizeof *bench->operands))
         ll_nn_fail(bench->nn, "memory ran out");
     else
-        bench->operands[bench->operand_count++] = (struct ll_recipe_operand){name, value};
+        bench->operands[bench->operand_count++] = (struct ll_recipe_operand){name, turn, value};
     return value;
 }
 
@@ -28,13 +30,14 @@ static struct ll_value *variable(struct ll_bench *bench, const char *name, unsig
                                  const uint64_t *dims, struct ll_init init)
 {
     struct ll_shape shape = ll_nn_shape(bench->nn, rank, dims, NULL);
-    struct ll_value *value = find(bench, name, &shape);
+    struct ll_value *value = find(bench, name, bench->turn, &shape);
     if (value)
         return value;
     const char *whole = ll_format(&bench->nn->arena, "%s.%" PRIu64, name, bench->operand_count);
     if (!whole)
         ll_nn_fail(bench->nn, "memory ran out");
-    return keep(bench, name, ll_nn_variable(bench->nn, whole ? whole : name, &shape, LL_WEIGHT, init));
+    return keep(bench, name, bench->turn,
+                ll_nn_variable(bench->nn, whole ? whole : name, &shape, LL_WEIGHT, init));
 }
 
 struct ll_value *ll_bench_real(struct ll_bench *bench, const char *name, unsigned rank, const uint64_t *dims)
@@ -79,11 +82,11 @@ static struct ll_value *loaded(struct ll_bench *bench, const char *what, unsigne
     struct ll_shape shape = ll_nn_shape(bench->nn, rank, dims, NULL);
     shape.dtype = LL_I32;
     const char *name = ll_format(&bench->nn->arena, "%s %" PRIu64, what, feed.classes);
-    struct ll_value *value = name ? find(bench, name, &shape) : NULL;
+    struct ll_value *value = name ? find(bench, name, 0, &shape) : NULL;
     if (value)
         return value;
     struct ll_nn_call call = {.kind = LL_OP_HOST_INPUT, .given_count = 1, .given = &shape, .feed = feed};
-    return keep(bench, name ? name : what, ll_nn_do(bench->nn, &call));
+    return keep(bench, name ? name : what, 0, ll_nn_do(bench->nn, &call));
 }
 
 struct ll_value *ll_bench_indices(struct ll_bench *bench, unsigned rank, const uint64_t *dims, uint64_t limit)

@@ -11,6 +11,7 @@
 
 struct ll_recipe_operand {
     const char *name;
+    uint64_t turn;
     struct ll_value *value;
 };
 
@@ -18,6 +19,7 @@ struct ll_bench {
     struct ll_nn *nn;
     struct ll_recipe_operand *operands; /* made so far */
     uint64_t operand_count, operand_capacity;
+    uint64_t turn; /* variables of another turn are others */
 };
 
 /* Adds one op of the kind that works on about so many elements; there are 64 at least. */

@@ -6,6 +6,9 @@
  * are described as one memory as large as all of them, at the rate of all of them. */
 #include "sim/calibrate/base.h"
 
+#include "sim/calibrate/held.h"
+
+#include <inttypes.h>
 #include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -45,17 +48,17 @@ static void add_level(struct header *header, const char *level, const char *scop
            all = level_figure(header, level, "bandwidth_Bps");
     double size = level_figure(header, level, "size_bytes") * instances;
     double latency = level_figure(header, level, "latency_s");
-    const char *held = strcmp(level, "l3") ? NULL : ll_trace_fact(header->trace, "probe.l3.held_bytes");
-    const char *policy = held ? ll_trace_fact(header->trace, "probe.l3.policy") : NULL;
-    size = held ? fmin(size, strtod(held, NULL)) : size;
-    double bandwidth = cores > 1 ? cores * alone : scope[0] == 'u' ? alone : fmax(alone, all);
+    struct ll_cache_share held = {(uint64_t)fmin(size, 0x1p60), LL_CACHE_LRU, 0};
+    if (strcmp(level, "l3") == 0)
+        held = ll_held_of(held.bytes, ll_trace_fact(header->trace, "probe.l3.rounds"));
+    double bandwidth = cores > 1 ? cores * alone : scope[0] == 'u' ? alone : fmax(alone, fmax(all, held.Bps));
     ll_str_addf(yaml,
-                "  - {name: %s, size: %.0fB, bandwidth: %.6gB/s, unit_bandwidth: %.6gB/s, "
+                "  - {name: %s, size: %" PRIu64 "B, bandwidth: %.6gB/s, unit_bandwidth: %.6gB/s, "
                 "latency: %.4gns, scope: %s%s}\n",
-                level, size, bandwidth, alone, latency * 1e9, scope,
-                strcmp(level, "dram") == 0                ? ""
-                : policy && strcmp(policy, "random") == 0 ? ", cache: {policy: random}"
-                                                          : ", cache: {}");
+                level, held.bytes, bandwidth, alone, latency * 1e9, scope,
+                strcmp(level, "dram") == 0       ? ""
+                : held.policy == LL_CACHE_RANDOM ? ", cache: {policy: random}"
+                                                 : ", cache: {}");
 }
 
 static bool has_level(const struct header *header, const char *level)

@@ -361,14 +361,15 @@ static double random_share(double x)
     return fmin(share, 1);
 }
 
-static double kept_of(const struct ll_reuse *reuse, const struct ll_level *level)
+double ll_level_keeps(const struct ll_level *level, uint64_t bytes, uint64_t distance)
 {
-    uint64_t size = level->size_bytes, distance = level->cache_given ? reuse->since : reuse->distance;
-    bool random = level->cache_given && level->cache.policy == LL_CACHE_RANDOM;
-    uint64_t round = ll_add(distance, reuse->bytes);
-    if (random && ll_fits(round) && round > size)
-        return (double)reuse->bytes * random_share((double)round / (double)size);
-    return distance < size ? (double)ll_min(reuse->bytes, size - distance) : 0;
+    uint64_t size = level->size_bytes, round = ll_add(distance, bytes);
+    if (!level->cache_given)
+        return distance < size ? (double)ll_min(bytes, size - distance) : 0;
+    if (round <= size)
+        return (double)bytes;
+    bool random = level->cache.policy == LL_CACHE_RANDOM && ll_fits(round);
+    return random ? (double)bytes * random_share((double)round / (double)size) : 0;
 }
 
 /* What this level keeps (none: NULL), and what passes through registers. */
@@ -382,7 +383,7 @@ static double kept_bytes(const struct ll_residency *residency, uint32_t op, uint
         if (i - first < 64 && (held >> (i - first) & 1))
             kept += (double)reuse->bytes;
         else if (level)
-            kept += kept_of(reuse, level);
+            kept += ll_level_keeps(level, reuse->bytes, level->cache_given ? reuse->since : reuse->distance);
     }
     return kept;
 }

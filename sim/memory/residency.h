@@ -8,9 +8,12 @@
  *
  * bytes of it (Mattson et al., "Evaluation techniques for storage hierarchies", IBM Systems Journal 9, 1970,
  * counted in bytes). Distances belong to the trace alone: they are found once, and each machine only
- * clamps them. Hence a larger memory never saves less. A cache that replaces at
- * random keeps a part h of what comes around in rounds of T = distance + size bytes longer than it: each line
- * that misses pushes out any of its C bytes, and (1 - h) T do so until a line is asked for again:
+ * clamps them. Hence a larger memory never saves less.
+ *
+ * Of what comes around in rounds of T = distance + size bytes, a cache keeps all when T <= C. When T > C,
+ * one that replaces by age keeps nothing, since each line goes just before it is asked for again. One that
+ * replaces at random keeps a part h: each line that misses pushes out any of its C bytes, and (1 - h) T do so
+ * until a line is asked for again:
  *
  *       h = exp(-(1 - h) T / C)
  *
@@ -56,5 +59,9 @@ const struct ll_residency *ll_residency_new(const struct ll_trace *trace, struct
  * of them. Pure, thread-safe. */
 void ll_residency_saved(const struct ll_residency *residency, const struct ll_machine *machine, uint32_t op,
                         uint64_t held, double saved_bytes[LL_MAX_LEVELS]);
+
+/* Of so many bytes, touched again after `distance` others, those that the level still has, by the laws above.
+ * Pure. */
+double ll_level_keeps(const struct ll_level *level, uint64_t bytes, uint64_t distance);
 
 #endif

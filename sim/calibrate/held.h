@@ -1,0 +1,21 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* How much of a cache is there for one who shares it, and how it replaces. */
+#ifndef LL_SIM_CALIBRATE_HELD_H
+#define LL_SIM_CALIBRATE_HELD_H
+
+#include "sim/machine/machine.h"
+
+struct ll_cache_share {
+    uint64_t bytes;
+    enum ll_cache_policy policy; /* LL_CACHE_LRU or LL_CACHE_RANDOM */
+    double Bps;                  /* of the fastest round; 0 without rounds */
+};
+
+/* Of a cache of size_bytes; rounds: "BYTES=RATE BYTES=RATE ...", the rates at which triads (a = b + x c,
+ * three equal arrays) stream through so many bytes over and over, from rounds that fit for certain to rounds of
+ * which nothing stays. The size, in parts of a 64th, and the policy under which ll_level_keeps comes nearest
+ * to these rates, by least squares of the relative error. The whole, by age, when there are no rounds or when
+ * the longest is not the slower. Pure. */
+struct ll_cache_share ll_held_of(uint64_t size_bytes, const char *rounds);
+
+#endif
