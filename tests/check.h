@@ -21,7 +21,7 @@
 #include "random.h"
 
 /* Under a sanitizer each case takes many times as long: tests of many cases take one in so many. */
-#ifdef __SANITIZE_ADDRESS__
+#if defined(__SANITIZE_ADDRESS__) || defined(__SANITIZE_THREAD__)
 enum { ONE_IN = 4 };
 #else
 enum { ONE_IN = 1 };

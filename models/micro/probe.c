@@ -19,7 +19,8 @@ static void add_figure(struct ll_facts *facts, const char *level, const char *wh
 
 static struct ll_figure fastest(struct ll_streams streams)
 {
-    return streams.triad.value > streams.read.value ? streams.triad : streams.read;
+    struct ll_figure most = streams.triad.value > streams.read.value ? streams.triad : streams.read;
+    return streams.update.value > most.value ? streams.update : most;
 }
 
 /* `bytes` in use by all threads, `alone` by one. */

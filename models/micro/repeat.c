@@ -8,7 +8,7 @@
 #include <string.h>
 #include <sys/mman.h>
 
-enum { RUNS = 30 };
+enum { RUNS = 30, LEAST_RUNS = 8 };
 
 static int by_size(const void *a, const void *b)
 {
@@ -18,16 +18,19 @@ static int by_size(const void *a, const void *b)
 
 struct ll_figure ll_rate_of(void (*body)(void *context), void *context, double amount)
 {
+    static const uint64_t enough_ns = 1000000000;
     double rates[RUNS];
+    size_t runs = 0;
     body(context);
-    for (int i = 0; i < RUNS; i++) {
-        uint64_t start_ns = ll_now_ns();
+    for (uint64_t begin_ns = ll_now_ns(), start_ns = begin_ns;
+         runs < LEAST_RUNS || (runs < RUNS && start_ns - begin_ns < enough_ns); runs++) {
+        start_ns = ll_now_ns();
         body(context);
-        rates[i] = amount * 1e9 / (double)(ll_now_ns() - start_ns + 1);
+        rates[runs] = amount * 1e9 / (double)(ll_now_ns() - start_ns + 1);
     }
-    qsort(rates, RUNS, sizeof *rates, by_size);
-    double lower = rates[RUNS / 4], upper = rates[RUNS * 3 / 4], middle = rates[RUNS / 2];
-    return (struct ll_figure){rates[RUNS - 1], (upper - lower) / middle};
+    qsort(rates, runs, sizeof *rates, by_size);
+    double lower = rates[runs / 4], upper = rates[runs * 3 / 4], middle = rates[runs / 2];
+    return (struct ll_figure){rates[runs - 1], (upper - lower) / middle};
 }
 
 void *ll_probe_memory(uint64_t bytes)

@@ -114,8 +114,8 @@ static void add_sources(const struct header *header, const char *host, const cha
         if (has_level(header, levels[i]))
             ll_str_addf(yaml,
                         "  %s.size: \"hwloc and the kernel on %s%s\"\n"
-                        "  %s.bandwidth: \"measured by leadline calibrate on %s, threads %s: the faster of "
-                        "reading and a triad\"\n"
+                        "  %s.bandwidth: \"measured by leadline calibrate on %s, threads %s: the fastest of "
+                        "reading, a triad and an update\"\n"
                         "  %s.latency: \"measured by leadline calibrate on %s: a walk along pointers\"\n",
                         levels[i], host, size_note(levels[i]), levels[i], host, threads, levels[i], host);
 }

@@ -12,10 +12,10 @@ struct ll_cache_share {
 };
 
 /* Of a cache of size_bytes; rounds: "BYTES=RATE BYTES=RATE ...", the rates at which triads (a = b + x c,
- * three equal arrays) stream through so many bytes over and over, from rounds that fit for certain to rounds of
- * which nothing stays. The size, in parts of a 64th, and the policy under which ll_level_keeps comes nearest
- * to these rates, by least squares of the relative error. The whole, by age, when there are no rounds or when
- * the longest is not the slower. Pure. */
+ * three equal arrays) stream through so many bytes over and over, from rounds that fit for certain to rounds
+ * of which nothing stays. The size, in parts of a 64th, and the policy under which ll_level_keeps comes
+ * nearest to these rates, by least squares of the relative error. The whole, by age, when there are no rounds
+ * or when the longest is not the slower. Pure. */
 struct ll_cache_share ll_held_of(uint64_t size_bytes, const char *rounds);
 
 #endif

@@ -57,6 +57,29 @@ static uint64_t like_steps(const struct ll_trace *trace, uint32_t *steps)
     return count;
 }
 
+static uint64_t span_ns(const struct ll_trace *trace, uint32_t step)
+{
+    const struct ll_op *first = &trace->ops[trace->steps[step].first_op];
+    const struct ll_op *last = first + trace->steps[step].op_count - 1;
+    uint64_t end_ns = ll_add(last->start_ns, last->duration_ns);
+    return ll_sub(ll_max(end_ns, first->start_ns), first->start_ns);
+}
+
+/* Leaves out the steps in which somebody else was at work: those that took longer than most by a tenth. A
+ * quarter of the steps, at least, is taken for undisturbed. How many are left; spans: room for them all. */
+static uint64_t calm_steps(const struct ll_trace *trace, uint32_t *steps, uint64_t count, uint64_t *spans)
+{
+    uint64_t left = 0;
+    for (uint64_t i = 0; i < count; i++)
+        spans[i] = span_ns(trace, steps[i]);
+    qsort(spans, count, sizeof *spans, by_size);
+    uint64_t typical = spans[count / 4], most = ll_add(typical, typical / 10);
+    for (uint64_t i = 0; i < count; i++)
+        if (span_ns(trace, steps[i]) <= most)
+            steps[left++] = steps[i];
+    return left;
+}
+
 /* From the end of an op to the start of the next: a tenth of the gaps are shorter. Most of this list's gaps
  * are longer than those of networks with as small ops, since its large ops displace what the recorder works
  * on. */
@@ -139,8 +162,10 @@ const struct ll_samples *ll_samples_of(const struct ll_trace *micro, struct ll_a
 {
     struct ll_samples *samples = ll_alloc(arena, 1, sizeof *samples);
     uint32_t *steps = ll_alloc(arena, micro->step_count + 1, sizeof *steps);
-    uint64_t count = samples && steps ? like_steps(micro, steps) : 0;
-    if (samples && steps && count > 0) {
+    uint64_t *spans = ll_alloc(arena, micro->step_count + 1, sizeof *spans);
+    uint64_t count = samples && steps && spans ? like_steps(micro, steps) : 0;
+    if (count > 0 && micro->steps[steps[0]].op_count > 0) {
+        count = calm_steps(micro, steps, count, spans);
         samples->residency = ll_residency_new(micro, arena);
         if (samples->residency && gather(micro, steps, count, arena, samples) && samples->count > 0)
             return samples;

@@ -7,7 +7,7 @@
 #include "sim/cost/cost.h"
 #include "sim/cost/unit_model.h"
 
-enum { ROUNDS = 20000 };
+enum { ROUNDS = 20000 / ONE_IN };
 
 static uint64_t first_seed;
 

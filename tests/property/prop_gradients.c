@@ -3,7 +3,7 @@
 #include "gradient_check.h"
 #include "op_samples.h"
 
-enum { RUNS = 12, SECOND_RUNS = 5, ELEMENTS = 12 };
+enum { RUNS = 12 / ONE_IN, SECOND_RUNS = 5, ELEMENTS = 12 };
 
 /* Class numbers, or true and false in turn. */
 static void fill_labels(const struct ll_feed *feed, uint64_t step, const struct ll_shape *shape, void *data)

@@ -27,7 +27,7 @@ static twin *const twins[LL_OP_COUNT] = {
 };
 #undef LL_OP
 
-enum { RUNS = 100, BUFFERS = SAMPLE_INPUTS + LL_MAX_OUTPUTS };
+enum { RUNS = 100 / ONE_IN, BUFFERS = SAMPLE_INPUTS + LL_MAX_OUTPUTS };
 
 /* An op with its operands, as the kernel and as the twin read them. Buffers are as long as the shapes say, so
  * that a sanitizer sees what lies outside. */

@@ -10,7 +10,7 @@
 #include <float.h>
 #include <inttypes.h>
 
-enum { MACHINES = 200 };
+enum { MACHINES = 200 / ONE_IN };
 
 /* A random file under construction. */
 struct writer {

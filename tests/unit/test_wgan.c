@@ -33,6 +33,7 @@ static struct ll_run_report run(const char *model, uint64_t steps, const struct 
 static void the_critic_estimates_a_known_distance(void **state)
 {
     (void)state;
+    skip_under_sanitizer();
     static const char *const hundredths[] = {"100", "150"};
     static const double distances[] = {1, 1.5};
     for (int i = 0; i < 2; i++) {
@@ -51,6 +52,7 @@ static void the_critic_estimates_a_known_distance(void **state)
 static void the_generator_learns_to_draw(void **state)
 {
     (void)state;
+    skip_under_sanitizer();
     static const struct ll_setting settings[] = {
         {"image", "16"}, {"channels", "4"}, {"critic_steps", "3"}, {"rate", "2000"}};
     struct ll_run_report report = run("wgan", 60, settings, 4);

@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The caller works too, so a pool of n has n - 1 threads of its own. A job is one number, of which all take
- * chunks: its high half says which job it is, its low half how many chunks are left. So the caller waits for
- * chunks, not for workers: one that wakes up late finds nothing left, or the next job. A worker first spins
- * for some microseconds, because the next op of a training step follows at once, and then sleeps. */
+/* The caller works too, so a pool of n has n - 1 threads of its own. Each has a share of a job's chunks, the
+ * same part of every job, since what it wrote for one op is in its cache for the next; when it is done with
+ * its own it helps the others. The caller waits for chunks, not for workers: one that wakes up late finds
+ * nothing left, or the next job. A worker first spins for some microseconds, because the next op of a
+ * training step follows at once, and then sleeps. */
 #define _GNU_SOURCE
 #include "tracer/base/pool.h"
 
@@ -24,12 +25,18 @@ static inline void relax(void)
 #endif
 }
 
+/* Chunks of a thread's share that nobody has taken; on a line of its own. */
+struct share {
+    _Alignas(64) atomic_uint_fast64_t left;
+};
+
 struct ll_pool {
     pthread_mutex_t lock;
     pthread_cond_t wake, done;
     unsigned worker_count;
     pthread_t *workers;
-    atomic_uint_fast64_t job;        /* number << 32 | chunks left to take */
+    struct share *shares;            /* worker_count + 1 */
+    atomic_uint_fast64_t job;        /* how many there have been */
     atomic_uint_fast64_t unfinished; /* chunks of this job */
     atomic_uint started;             /* workers that know their index */
     bool stopping;
@@ -42,44 +49,51 @@ struct ll_pool {
 
 static _Thread_local unsigned worker_index; /* 0 in the thread that owns the pool */
 
-static uint_fast64_t number_of(uint_fast64_t job)
+static uint64_t share_begin(const struct ll_pool *pool, unsigned share)
 {
-    return job >> 32;
+    return pool->chunk_count * share / (pool->worker_count + 1);
 }
 
-/* How many chunks are left with this one, or 0 when there is none. */
-static uint64_t take_chunk(struct ll_pool *pool)
+/* Whoever takes a chunk takes it of the job at hand, which is published before its shares are. */
+static bool take_chunk(struct ll_pool *pool, unsigned share, uint64_t *chunk)
 {
-    uint_fast64_t job = atomic_load(&pool->job);
-    while ((uint32_t)job > 0)
-        if (atomic_compare_exchange_weak(&pool->job, &job, job - 1))
-            return (uint32_t)job;
-    return 0;
+    uint_fast64_t left = atomic_load(&pool->shares[share].left);
+    while (left > 0)
+        if (atomic_compare_exchange_weak(&pool->shares[share].left, &left, left - 1)) {
+            *chunk = share_begin(pool, share + 1) - left;
+            return true;
+        }
+    return false;
+}
+
+static void do_chunk(struct ll_pool *pool, uint64_t chunk)
+{
+    uint64_t begin = chunk * pool->grain;
+    uint64_t end = pool->count - begin < pool->grain ? pool->count : begin + pool->grain;
+    if (ll_denormals() != pool->denormals)
+        ll_set_denormals(pool->denormals);
+    pool->body(pool->context, begin, end, chunk);
+    if (atomic_fetch_sub(&pool->unfinished, 1) == 1) {
+        pthread_mutex_lock(&pool->lock);
+        pthread_cond_signal(&pool->done);
+        pthread_mutex_unlock(&pool->lock);
+    }
 }
 
 static void take_chunks(struct ll_pool *pool)
 {
-    for (uint64_t left; (left = take_chunk(pool)) > 0;) {
-        uint64_t chunk = pool->chunk_count - left, begin = chunk * pool->grain;
-        uint64_t end = pool->count - begin < pool->grain ? pool->count : begin + pool->grain;
-        if (ll_denormals() != pool->denormals)
-            ll_set_denormals(pool->denormals);
-        pool->body(pool->context, begin, end, chunk);
-        if (atomic_fetch_sub(&pool->unfinished, 1) == 1) {
-            pthread_mutex_lock(&pool->lock);
-            pthread_cond_signal(&pool->done);
-            pthread_mutex_unlock(&pool->lock);
-        }
-    }
+    unsigned threads = pool->worker_count + 1;
+    for (unsigned i = 0; i < threads; i++)
+        for (uint64_t chunk; take_chunk(pool, (worker_index + i) % threads, &chunk);)
+            do_chunk(pool, chunk);
 }
 
 static bool wait_for_job(struct ll_pool *pool, uint_fast64_t seen)
 {
-    for (int i = 0; i < SPINS && number_of(atomic_load_explicit(&pool->job, memory_order_relaxed)) == seen;
-         i++)
+    for (int i = 0; i < SPINS && atomic_load_explicit(&pool->job, memory_order_relaxed) == seen; i++)
         relax();
     pthread_mutex_lock(&pool->lock);
-    while (number_of(atomic_load(&pool->job)) == seen && !pool->stopping)
+    while (atomic_load(&pool->job) == seen && !pool->stopping)
         pthread_cond_wait(&pool->wake, &pool->lock);
     bool stopping = pool->stopping;
     pthread_mutex_unlock(&pool->lock);
@@ -91,7 +105,7 @@ static void *work(void *argument)
     struct ll_pool *pool = argument;
     worker_index = atomic_fetch_add(&pool->started, 1) + 1;
     for (uint_fast64_t seen = 0; wait_for_job(pool, seen);) {
-        seen = number_of(atomic_load(&pool->job));
+        seen = atomic_load(&pool->job);
         take_chunks(pool);
     }
     return NULL;
@@ -114,12 +128,15 @@ struct ll_pool *ll_pool_new(unsigned threads)
     pthread_cond_init(&pool->wake, NULL);
     pthread_cond_init(&pool->done, NULL);
     pool->workers = calloc(threads, sizeof *pool->workers);
-    while (pool->workers && pool->worker_count + 1 < threads) {
+    pool->shares = aligned_alloc(_Alignof(struct share), threads * sizeof *pool->shares);
+    for (unsigned i = 0; pool->shares && i < threads; i++)
+        atomic_init(&pool->shares[i].left, 0);
+    while (pool->workers && pool->shares && pool->worker_count + 1 < threads) {
         if (pthread_create(&pool->workers[pool->worker_count], NULL, work, pool) != 0)
             break;
         pool->worker_count++;
     }
-    if (!pool->workers || pool->worker_count + 1 < threads) {
+    if (!pool->workers || !pool->shares || pool->worker_count + 1 < threads) {
         ll_pool_free(pool);
         return NULL;
     }
@@ -139,6 +156,7 @@ void ll_pool_free(struct ll_pool *pool)
     pthread_mutex_destroy(&pool->lock);
     pthread_cond_destroy(&pool->wake);
     pthread_cond_destroy(&pool->done);
+    free(pool->shares);
     free(pool->workers);
     free(pool);
 }
@@ -174,8 +192,9 @@ void ll_pool_run(struct ll_pool *pool, uint64_t count, uint64_t grain, ll_pool_b
     pool->context = context;
     pool->denormals = ll_denormals();
     atomic_store(&pool->unfinished, chunk_count);
-    uint_fast64_t number = (number_of(atomic_load(&pool->job)) + 1) & UINT32_MAX;
-    atomic_store(&pool->job, number << 32 | chunk_count);
+    for (unsigned i = 0; i <= pool->worker_count; i++)
+        atomic_store(&pool->shares[i].left, share_begin(pool, i + 1) - share_begin(pool, i));
+    atomic_fetch_add(&pool->job, 1);
     pthread_cond_broadcast(&pool->wake);
     pthread_mutex_unlock(&pool->lock);
     take_chunks(pool);
