@@ -43,8 +43,8 @@ static const struct ll_micro_convolution convolutions[] = {
 #undef LL_CONVOLUTION
 };
 
-static const char *const passes[] = {"cold", "warm", "warm"};
-enum { PASSES = sizeof passes / sizeof *passes, REPEATS = 6 };
+static const char *const passes[] = {"cold", "warm", "warm", "handed"};
+enum { HANDED = 3, REPEATS = 6 };
 
 /* The scope of a pass over an op of the kind. */
 static void enter(struct ll_bench *bench, int pass, enum ll_op_kind kind)
@@ -64,7 +64,7 @@ static void build_micros(struct ll_bench *bench, uint64_t elements, uint64_t tur
 {
     for (size_t i = 0; i < sizeof micros / sizeof *micros; i++) {
         bench->turn = elements == LL_MICRO_LARGE ? i % turns : 0;
-        for (int pass = 0; pass < PASSES && elements <= micros[i].most; pass++) {
+        for (int pass = 0; pass < HANDED && elements <= micros[i].most; pass++) {
             enter(bench, pass, micros[i].kind);
             micros[i].recipe(bench, micros[i].kind, elements);
             leave(bench);
@@ -73,26 +73,35 @@ static void build_micros(struct ll_bench *bench, uint64_t elements, uint64_t tur
     bench->turn = 0;
 }
 
+static bool has_few_rows(const struct ll_micro_product *product)
+{
+    return product->batch == 0 && product->m <= LL_SKINNY_ROWS;
+}
+
 /* Weights of few rows are read at each step of a recurrent network; a cache that sees a stream for the first
  * time does not keep all of it, so they are read some times more before they count as warm. */
 static void warm_up(struct ll_bench *bench, const struct ll_micro_product *product)
 {
     ll_nn_push(bench->nn, "again");
-    for (int i = 0; i < REPEATS && product->batch == 0 && product->m <= LL_SKINNY_ROWS; i++)
-        ll_bench_product(bench, product);
+    for (int i = 0; i < REPEATS && has_few_rows(product); i++)
+        ll_bench_product(bench, product, false);
     ll_nn_pop(bench->nn);
 }
 
+/* In networks the operands of a product were often written just before, and other threads than those that
+ * read them have done so. */
 static void build_products(struct ll_bench *bench, bool quick)
 {
-    for (size_t i = 0; i < sizeof products / sizeof *products; i++)
-        for (int pass = 0; pass < PASSES && (!quick || products[i].n <= QUICK_SIDE); pass++) {
+    for (size_t i = 0; i < sizeof products / sizeof *products; i++) {
+        int last = has_few_rows(&products[i]) ? HANDED - 1 : HANDED;
+        for (int pass = 0; pass <= last && (!quick || products[i].n <= QUICK_SIDE); pass++) {
             if (pass == 1)
                 warm_up(bench, &products[i]);
             enter(bench, pass, products[i].batch ? LL_OP_BATCH_MATMUL : LL_OP_MATMUL);
-            ll_bench_product(bench, &products[i]);
+            ll_bench_product(bench, &products[i], pass == HANDED);
             leave(bench);
         }
+    }
 }
 
 /* Nobody asks for the gradient of an image's colours. */
@@ -108,7 +117,7 @@ static void build_convolutions(struct ll_bench *bench, bool quick)
     static const enum ll_op_kind kinds[] = {LL_OP_CONV2D, LL_OP_CONV2D_DATA, LL_OP_CONV2D_FILTER};
     for (size_t i = 0; i < sizeof convolutions / sizeof *convolutions; i++)
         for (int k = 0; k < 3; k++)
-            for (int pass = 0; pass < PASSES && wanted(&convolutions[i], kinds[k], quick); pass++) {
+            for (int pass = 0; pass < HANDED && wanted(&convolutions[i], kinds[k], quick); pass++) {
                 enter(bench, pass, kinds[k]);
                 ll_bench_convolution(bench, kinds[k], &convolutions[i]);
                 leave(bench);

@@ -4,7 +4,8 @@
  * Each op stands in the list a few times in a row: at first its operands have been displaced from the caches
  * by the ops before, then it finds them there. Steps repeat the whole list, so each op is measured at times
  * far apart, and what disturbs one step does not disturb all. The scope of an op tells why it is there:
- * "cold/KIND" or "warm/KIND"; ops of other kinds in that scope only prepare. */
+ * "cold/KIND", "warm/KIND" or "handed/KIND", of operands that another op has just written; ops in scopes
+ * below that, or of other kinds, only prepare. */
 #ifndef LL_MICRO_MICRO_H
 #define LL_MICRO_MICRO_H
 

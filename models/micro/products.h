@@ -10,7 +10,8 @@ struct ll_micro_product {
     uint64_t batch, m, n, k;
     bool transpose_a, transpose_b;
 };
-void ll_bench_product(struct ll_bench *bench, const struct ll_micro_product *product);
+/* handed: of operands that were just written. */
+void ll_bench_product(struct ll_bench *bench, const struct ll_micro_product *product, bool handed);
 
 /* Square images and kernels, padded by half a kernel. */
 struct ll_micro_convolution {

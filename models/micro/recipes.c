@@ -55,6 +55,15 @@ struct ll_value *ll_bench_two(struct ll_bench *bench)
     return variable(bench, "two", 0, NULL, (struct ll_init){LL_INIT_CONSTANT, 2, NULL});
 }
 
+struct ll_value *ll_bench_rewritten(struct ll_bench *bench, struct ll_value *value)
+{
+    ll_nn_push(bench->nn, "again");
+    struct ll_value *one = variable(bench, "one", 0, NULL, (struct ll_init){LL_INIT_CONSTANT, 1, NULL});
+    struct ll_value *same = ll_nn_do2(bench->nn, LL_OP_MUL, value, one);
+    ll_nn_pop(bench->nn);
+    return same;
+}
+
 struct ll_value *ll_bench_state(struct ll_bench *bench, const char *name, unsigned rank, const uint64_t *dims)
 {
     return ll_bench_real(bench, name, rank, dims)->next;

@@ -37,6 +37,9 @@ struct ll_value *ll_bench_noise(struct ll_bench *bench, const char *name, unsign
 /* The scalar two. */
 struct ll_value *ll_bench_two(struct ll_bench *bench);
 
+/* The same numbers, just written by an op that is not measured. */
+struct ll_value *ll_bench_rewritten(struct ll_bench *bench, struct ll_value *value);
+
 /* What ops in place have made of such a variable so far. */
 struct ll_value *ll_bench_state(struct ll_bench *bench, const char *name, unsigned rank,
                                 const uint64_t *dims);

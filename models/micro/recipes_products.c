@@ -2,7 +2,7 @@
 /* Products and convolutions. */
 #include "models/micro/products.h"
 
-void ll_bench_product(struct ll_bench *bench, const struct ll_micro_product *p)
+void ll_bench_product(struct ll_bench *bench, const struct ll_micro_product *p, bool handed)
 {
     struct ll_attr attrs[] = {ll_attr_of_count(LL_ATTR_TRANSPOSE_A, p->transpose_a),
                               ll_attr_of_count(LL_ATTR_TRANSPOSE_B, p->transpose_b)};
@@ -11,6 +11,8 @@ void ll_bench_product(struct ll_bench *bench, const struct ll_micro_product *p)
     unsigned single = p->batch == 0;
     struct ll_value *inputs[] = {ll_bench_noise(bench, "a", 3 - single, a + single),
                                  ll_bench_noise(bench, "b", 3 - single, b + single)};
+    for (int i = 0; i < 2 && handed; i++)
+        inputs[i] = ll_bench_rewritten(bench, inputs[i]);
     ll_nn_do(bench->nn, &(struct ll_nn_call){.kind = single ? LL_OP_MATMUL : LL_OP_BATCH_MATMUL,
                                              .input_count = 2,
                                              .inputs = inputs,

@@ -37,12 +37,13 @@ static bool fit_kinds(const struct ll_samples *samples, struct ll_arena *arena, 
     return right;
 }
 
-/* Where the figures of the kernels come from, behind the sources there are. */
+/* Where the figures of the kernels and of the host come from, behind the sources there are. */
 static bool tell_sources(const struct ll_trace *micro, const struct ll_fit *fits, struct ll_machine *machine)
 {
     const char *cpu = ll_trace_fact(micro, "host.cpu"), *threads = ll_trace_fact(micro, "threads");
     uint64_t count = machine->software.kernel_count, before = machine->source_count;
-    struct ll_source *all = ll_alloc(&machine->arena, before + count, sizeof *all);
+    bool host = machine->host.bandwidth_Bps > 0;
+    struct ll_source *all = ll_alloc(&machine->arena, before + count + host, sizeof *all);
     if (!all)
         return false;
     for (uint64_t i = 0; i < before; i++)
@@ -59,8 +60,18 @@ static bool tell_sources(const struct ll_trace *micro, const struct ll_fit *fits
         if (!all[before + i].path || !all[before + i].text)
             return false;
     }
+    if (host) {
+        all[before + count].path = "host.bandwidth";
+        all[before + count].text =
+            ll_format(&machine->arena,
+                      "measured by leadline calibrate on %s, threads %s: copies of inputs of all sizes from "
+                      "where they were made ready",
+                      cpu ? cpu : "an unknown processor", threads);
+        if (!all[before + count].text)
+            return false;
+    }
     machine->sources = all;
-    machine->source_count = before + count;
+    machine->source_count = before + count + host;
     return true;
 }
 
@@ -69,6 +80,8 @@ bool ll_calibrate(const struct ll_trace *micro, struct ll_arena *arena, struct l
 {
     *calibration = (struct ll_calibration){.machine = ll_calibrate_base(micro, diags)};
     const struct ll_samples *samples = calibration->machine ? ll_samples_of(micro, arena, diags) : NULL;
+    if (samples)
+        ll_fit_host(samples, &calibration->machine->host);
     if (samples && fit_kinds(samples, arena, calibration->machine, calibration) &&
         tell_sources(micro, calibration->fits, calibration->machine))
         return true;

@@ -21,4 +21,8 @@ double ll_sample_predicted_s(const struct ll_machine *machine, const struct ll_s
 bool ll_fit_shapes(struct ll_machine *machine, const struct ll_samples *samples, uint64_t first,
                    uint64_t count, struct ll_arena *arena);
 
+/* How input comes from the host: latency + bytes / bandwidth, by least squares of the relative error over
+ * what arrived. *host stays as it was when that does not tell both. Pure. */
+void ll_fit_host(const struct ll_samples *samples, struct ll_host *host);
+
 #endif

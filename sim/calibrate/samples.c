@@ -131,6 +131,14 @@ static void class_product(const struct ll_trace *trace, struct ll_sample *sample
     }
 }
 
+/* What the host hands over: a copy, measured like any op. */
+static void add_arrival(const struct ll_trace *trace, const struct ll_sample *sample,
+                        struct ll_samples *samples)
+{
+    uint64_t bytes = trace->forms[trace->ops[sample->op].form].bytes_written;
+    samples->arrivals[samples->arrival_count++] = (struct ll_arrival){(double)bytes, sample->time_s};
+}
+
 static bool gather(const struct ll_trace *trace, const uint32_t *steps, uint64_t count,
                    struct ll_arena *arena, struct ll_samples *samples)
 {
@@ -138,7 +146,8 @@ static bool gather(const struct ll_trace *trace, const uint32_t *steps, uint64_t
     uint64_t *times = ll_alloc(arena, count, sizeof *times);
     uint64_t *gaps = ll_alloc(arena, last->op_count, sizeof *gaps);
     samples->at = ll_alloc(arena, last->op_count, sizeof *samples->at);
-    if (!times || !gaps || !samples->at)
+    samples->arrivals = ll_alloc(arena, last->op_count, sizeof *samples->arrivals);
+    if (!times || !gaps || !samples->at || !samples->arrivals)
         return false;
     samples->library_share = library_share(trace);
     samples->gap_s = gap_of(trace, last, gaps);
@@ -146,6 +155,11 @@ static bool gather(const struct ll_trace *trace, const uint32_t *steps, uint64_t
         uint32_t op = last->first_op + place;
         const struct ll_op_view *view = &trace->forms[trace->ops[op].form].view;
         struct ll_sample sample = {.op = op, .kind = view->kind};
+        if (view->kind == LL_OP_HOST_INPUT) {
+            time_of(trace, steps, count, place, times, &sample);
+            add_arrival(trace, &sample, samples);
+            continue;
+        }
         if (!is_measured(trace, op) || !ll_op_lower(view, &sample.work))
             continue;
         if (view->kind == LL_OP_MATMUL)

@@ -18,11 +18,18 @@ struct ll_sample {
     double time_s, spread; /* the median over the steps; between the quartiles over the median */
 };
 
+/* Input that came from the host: how large, how long it took. */
+struct ll_arrival {
+    double bytes, time_s;
+};
+
 struct ll_samples {
     /* By kind, those with most_rows first and fewest first of them, transposed ones before others, then in the
      * order of the trace. */
     struct ll_sample *at;
     uint64_t count;
+    struct ll_arrival *arrivals;
+    uint64_t arrival_count;
     double library_share; /* of a unit's peak that a large product by the library reached */
     double gap_s;         /* between the end of an op and the start of the next, where little is in between */
     const struct ll_residency *residency;

@@ -4,6 +4,7 @@
 
 #include "sim/calibrate/base.h"
 #include "sim/calibrate/calibrate.h"
+#include "sim/calibrate/fit.h"
 #include "sim/calibrate/held.h"
 #include "sim/cost/cost.h"
 #include "tracer/reader.h"
@@ -32,7 +33,7 @@ static const struct ll_fact facts[] = {
     {"probe.dram.bandwidth_Bps", "1e10"},
     {"probe.dram.latency_s", "1e-7"},
 };
-enum { FACTS = sizeof facts / sizeof *facts, STEPS = 3 };
+enum { FACTS = sizeof facts / sizeof *facts, STEPS = 5 };
 
 static const uint64_t sizes[] = {1 << 6, 1 << 10, 1 << 13, 1 << 16, 1 << 19, 1 << 21};
 enum { SIZES = sizeof sizes / sizeof *sizes };
@@ -67,9 +68,10 @@ static double true_s(const struct ll_machine *base, const struct ll_op_view *vie
     return timing.time_s + timing.overhead_s;
 }
 
-/* One op on operands of its own; how long it takes is what the truth says, or nothing without a base. */
+/* One op on operands of its own; how long it takes is what the truth says times `slower`, or nothing without
+ * a base. */
 static void record_op(struct ll_recorder *recorder, const struct ll_machine *base, enum ll_op_kind kind,
-                      uint64_t rows, uint64_t columns)
+                      uint64_t rows, uint64_t columns, unsigned slower)
 {
     struct ll_shape in[2] = {{.dtype = LL_F32, .rank = 2, .dim = {rows, columns}}},
                     out[LL_MAX_OUTPUTS] = {{.rank = 0}};
@@ -91,7 +93,7 @@ static void record_op(struct ll_recorder *recorder, const struct ll_machine *bas
                                .outputs = outputs,
                                .output_count = 1,
                                .start_ns = 1,
-                               .duration_ns = base ? (uint64_t)(true_s(base, &view) * 1e9) : 1000};
+                               .duration_ns = base ? (uint64_t)(true_s(base, &view) * 1e9) * slower : 1000};
     ll_recorder_op(recorder, &record);
 }
 
@@ -106,10 +108,11 @@ static struct ll_trace *made_trace_of(const struct ll_machine *base, const struc
     assert_non_null(recorder);
     for (int step = 0; step < STEPS; step++) {
         ll_recorder_step_begin(recorder);
+        unsigned slower = step % 5 < 3 ? 3 : 1; /* most steps are disturbed */
         for (int i = 0; i < SIZES; i++) {
-            record_op(recorder, base, LL_OP_MUL, sizes[i] / 16, 16);
-            record_op(recorder, base, LL_OP_EXP, sizes[i] / 16, 16);
-            record_op(recorder, base, LL_OP_MATMUL, 4 << i, 16 << i);
+            record_op(recorder, base, LL_OP_MUL, sizes[i] / 16, 16, slower);
+            record_op(recorder, base, LL_OP_EXP, sizes[i] / 16, 16, slower);
+            record_op(recorder, base, LL_OP_MATMUL, 4 << i, 16 << i, slower);
         }
         ll_recorder_step_end(recorder);
     }
@@ -214,6 +217,22 @@ static void how_a_cache_replaces_is_told_by_how_fast_rounds_are(void **state)
     assert_int_equal(ll_held_of(SIZE, "1e6=8e10 nan=1 2e6=2e10").bytes, SIZE);
 }
 
+/* A microsecond and 10 GB/s; one size alone tells neither. */
+static void how_input_arrives_is_told_by_large_and_small(void **state)
+{
+    struct ll_arrival arrivals[] = {{1e7, 1.001e-3}, {1e3, 1.1e-6}, {1e5, 1.1e-5}};
+    struct ll_samples samples = {.arrivals = arrivals, .arrival_count = 3};
+    struct ll_host host = {0};
+    (void)state;
+    ll_fit_host(&samples, &host);
+    assert_near(host.bandwidth_Bps, 1e10, 1e-9);
+    assert_near(host.latency_s, 1e-6, 1e-9);
+    samples.arrival_count = 1;
+    host = (struct ll_host){0};
+    ll_fit_host(&samples, &host);
+    assert_near(host.bandwidth_Bps, 0, 0);
+}
+
 static void the_kernels_that_made_the_times_are_found_again(void **state)
 {
     struct ll_diags diags = {0};
@@ -278,6 +297,7 @@ int main(void)
         cmocka_unit_test(units_and_levels_are_what_was_probed),
         cmocka_unit_test(a_core_does_what_its_registers_do_and_a_cache_keeps_what_was_found),
         cmocka_unit_test(how_a_cache_replaces_is_told_by_how_fast_rounds_are),
+        cmocka_unit_test(how_input_arrives_is_told_by_large_and_small),
         cmocka_unit_test(the_kernels_that_made_the_times_are_found_again),
         cmocka_unit_test(the_file_reads_back_to_the_machine),
         cmocka_unit_test(all_that_a_header_lacks_is_named),
