@@ -160,9 +160,7 @@ static void step_all(const struct ll_micro_options *options, struct ll_runner *r
         double passed_s = (double)(ll_now_ns() - begin_ns) * 1e-9;
         double done = options->steps ? (double)step / (double)options->steps : passed_s / options->seconds;
         goes_on = done < 1 || (!options->steps && step < LEAST_STEPS);
-        if (options->progress &&
-            !options->progress(options->context, "ops of every kind", done < 1 ? done : 1))
-            goes_on = false;
+        goes_on &= ll_tell(&options->listener, "ops of every kind", done < 1 ? done : 1);
     }
 }
 
@@ -177,7 +175,7 @@ static void add_facts(const struct ll_micro_options *options, struct ll_pool *po
     if (ll_blas_facts().better_core)
         ll_facts_add(facts, "blas.better_core", "%s", ll_blas_facts().better_core);
     if (!options->quick)
-        ll_probe_facts(pool, facts);
+        ll_probe_facts(pool, facts, &options->listener);
 }
 
 static enum ll_status record(const struct ll_micro_options *options, struct ll_nn *nn, struct ll_pool *pool,

@@ -9,20 +9,19 @@
 #ifndef LL_MICRO_MICRO_H
 #define LL_MICRO_MICRO_H
 
+#include "tracer/base/listener.h"
 #include "tracer/base/status.h"
 
 #include <stdbool.h>
 #include <stdint.h>
 
 struct ll_micro_options {
-    unsigned threads; /* 0: one for each CPU */
-    double seconds;   /* about how long to repeat steps; there are three at least */
-    uint64_t steps;   /* 0: as many as fit the time */
-    bool quick;       /* the smallest sizes alone and no probes: to see that it works */
-    const char *path; /* the trace to write */
-    /* Called again and again with the share that is done; false ends the run early. NULL: nobody asks. */
-    bool (*progress)(void *context, const char *what, double done);
-    void *context;
+    unsigned threads;            /* 0: one for each CPU */
+    double seconds;              /* about how long to repeat steps; there are three at least */
+    uint64_t steps;              /* 0: as many as fit the time */
+    bool quick;                  /* the smallest sizes alone and no probes: to see that it works */
+    const char *path;            /* the trace to write */
+    struct ll_listener listener; /* who ends it early gets what was measured until then */
 };
 
 /* Records the workload. LL_NO_MEMORY, LL_NO_LIBRARY without OpenBLAS, or a trouble with the file. */

@@ -55,25 +55,36 @@ static void add_rounds(struct ll_facts *facts, struct ll_pool *pool, uint64_t si
     ll_facts_add(facts, "probe.l3.rounds", "%s", rounds);
 }
 
-void ll_probe_facts(struct ll_pool *pool, struct ll_facts *facts)
+static void add_rates(struct ll_facts *facts)
 {
-    enum { LEAST_MEMORY = 1 << 27 };
-    uint64_t threads = ll_pool_threads(pool), l1 = ll_facts_number(facts, "host.cache.l1d");
-    uint64_t l2 = ll_facts_number(facts, "host.cache.l2"), l3 = ll_facts_number(facts, "host.cache.l3");
-    uint64_t all = ll_facts_number(facts, "host.memory_bytes"), caches = ll_max(l3, threads * l2);
-    uint64_t largest = ll_max(LEAST_MEMORY, ll_min(16 * caches, all / 8));
     add_figure(facts, "", "clock_hz", ll_probe_clock());
     add_figure(facts, "vector", "f32", ll_probe_vector_f32());
     add_figure(facts, "vector", "f64", ll_probe_vector_f64());
     add_figure(facts, "product", "f32", ll_probe_product_f32());
     add_figure(facts, "product", "f64", ll_probe_product_f64());
-    if (l1)
+}
+
+void ll_probe_facts(struct ll_pool *pool, struct ll_facts *facts, const struct ll_listener *listener)
+{
+    enum { LEAST_MEMORY = 1 << 27 };
+    static const char what[] = "cores and memory";
+    uint64_t threads = ll_pool_threads(pool), l1 = ll_facts_number(facts, "host.cache.l1d");
+    uint64_t l2 = ll_facts_number(facts, "host.cache.l2"), l3 = ll_facts_number(facts, "host.cache.l3");
+    uint64_t all = ll_facts_number(facts, "host.memory_bytes"), caches = ll_max(l3, threads * l2);
+    uint64_t largest = ll_max(LEAST_MEMORY, ll_min(16 * caches, all / 8));
+    bool goes_on = ll_tell(listener, what, 0);
+    add_rates(facts);
+    goes_on = goes_on && ll_tell(listener, what, 0.1);
+    if (goes_on && l1)
         add_level(facts, pool, "l1", l1, threads * l1 / 2, l1 / 2);
-    if (l2)
+    if (goes_on && l2)
         add_level(facts, pool, "l2", l2, threads * l2 / 2, l2 / 2);
-    if (l3) {
+    goes_on = goes_on && ll_tell(listener, what, 0.3);
+    if (goes_on && l3) {
         add_level(facts, pool, "l3", l3, l3 / 4, l3 / 4);
         add_rounds(facts, pool, l3, largest);
     }
-    add_level(facts, pool, "dram", all, largest, largest);
+    if (goes_on && ll_tell(listener, what, 0.6))
+        add_level(facts, pool, "dram", all, largest, largest);
+    ll_tell(listener, what, 1);
 }

@@ -8,6 +8,7 @@
 #define LL_MICRO_PROBE_H
 
 #include "tracer/base/pool.h"
+#include "tracer/base/listener.h"
 #include "tracer/facts.h"
 
 #include <stdbool.h>
@@ -48,7 +49,8 @@ struct ll_figure ll_probe_product_f64(void);
  *   probe.vector.f32, probe.vector.f64, probe.product.f32, probe.product.f64: FLOP/s of one core
  *   probe.LEVEL.size_bytes, .latency_s, .bandwidth_Bps (the fastest stream, all threads), .alone_Bps (of one)
  *   probe.l3.rounds: BYTES=RATE ..., of triads through so many bytes over and over
- * for the levels l1, l2, l3 as far as the host has them, and dram. */
-void ll_probe_facts(struct ll_pool *pool, struct ll_facts *facts);
+ * for the levels l1, l2, l3 as far as the host has them, and dram. Whoever ends it early gets the first of
+ * these. */
+void ll_probe_facts(struct ll_pool *pool, struct ll_facts *facts, const struct ll_listener *listener);
 
 #endif

@@ -12,8 +12,8 @@ static bool same_kernel(const struct ll_sample *a, const struct ll_sample *b)
     return a->kind == b->kind && a->most_rows == b->most_rows && a->transposed == b->transposed;
 }
 
-static bool fit_kinds(const struct ll_samples *samples, struct ll_arena *arena, struct ll_machine *machine,
-                      struct ll_calibration *calibration)
+static bool fit_kinds(const struct ll_samples *samples, const struct ll_listener *listener,
+                      struct ll_arena *arena, struct ll_machine *machine, struct ll_calibration *calibration)
 {
     struct ll_fit *fits = ll_alloc(arena, LL_MAX_KERNELS, sizeof *fits);
     struct ll_software *software = &machine->software;
@@ -29,7 +29,8 @@ static bool fit_kinds(const struct ll_samples *samples, struct ll_arena *arena, 
         if (right && kernel->rows > 0)
             kernel->name = ll_format(&machine->arena, "%s_of_%" PRIu64 "_rows%s", kernel->name, kernel->rows,
                                      kernel->transposed ? "_transposed" : "");
-        right = right && kernel->name;
+        right = right && kernel->name &&
+                ll_tell(listener, "fitting kernels", (double)end / (double)samples->count);
     }
     software->op_overhead_s = samples->gap_s;
     calibration->fits = fits;
@@ -75,18 +76,18 @@ static bool tell_sources(const struct ll_trace *micro, const struct ll_fit *fits
     return true;
 }
 
-bool ll_calibrate(const struct ll_trace *micro, struct ll_arena *arena, struct ll_diags *diags,
-                  struct ll_calibration *calibration)
+bool ll_calibrate(const struct ll_trace *micro, const struct ll_listener *listener, struct ll_arena *arena,
+                  struct ll_diags *diags, struct ll_calibration *calibration)
 {
     *calibration = (struct ll_calibration){.machine = ll_calibrate_base(micro, diags)};
     const struct ll_samples *samples = calibration->machine ? ll_samples_of(micro, arena, diags) : NULL;
     if (samples)
         ll_fit_host(samples, &calibration->machine->host);
-    if (samples && fit_kinds(samples, arena, calibration->machine, calibration) &&
+    if (samples && fit_kinds(samples, listener, arena, calibration->machine, calibration) &&
         tell_sources(micro, calibration->fits, calibration->machine))
         return true;
     if (samples)
-        ll_complain(diags, (struct ll_place){0}, "memory ran out");
+        ll_complain(diags, (struct ll_place){0}, "memory ran out, or the fit was ended early");
     ll_machine_free(calibration->machine);
     calibration->machine = NULL;
     return false;

@@ -9,6 +9,7 @@
 #define LL_SIM_CALIBRATE_CALIBRATE_H
 
 #include "sim/machine/machine.h"
+#include "tracer/base/listener.h"
 #include "tracer/trace.h"
 
 /* How well a kind's kernel repeats what was measured. */
@@ -25,10 +26,10 @@ struct ll_calibration {
     uint64_t fit_count;
 };
 
-/* False after complaints: the trace is not of models/micro, or memory ran out. All but the machine lives in
- * the arena. Pure. */
-bool ll_calibrate(const struct ll_trace *micro, struct ll_arena *arena, struct ll_diags *diags,
-                  struct ll_calibration *calibration);
+/* False after complaints: the trace is not of models/micro, memory ran out, or the listener ended it. All but
+ * the machine lives in the arena. Pure, but for what the listener does. */
+bool ll_calibrate(const struct ll_trace *micro, const struct ll_listener *listener, struct ll_arena *arena,
+                  struct ll_diags *diags, struct ll_calibration *calibration);
 
 /* The machine as a file that reads back to it, with a line that says where it comes from. */
 void ll_calibration_yaml(const struct ll_calibration *calibration, struct ll_str *out);

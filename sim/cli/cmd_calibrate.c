@@ -31,6 +31,11 @@ struct shown {
     int tenths;
 };
 
+static struct shown shown_here(void)
+{
+    return (struct shown){.terminal = isatty(STDERR_FILENO) == 1, .tenths = -1};
+}
+
 static bool show(void *context, const char *what, double done)
 {
     struct shown *shown = context;
@@ -51,14 +56,11 @@ static int measure(const struct ll_args *args, const char *path)
     if (!ll_value_count(args, "threads", 1, 4096, 0, &threads) ||
         !ll_value_count(args, "seconds", 1, 100000, 40, &seconds))
         return LL_WRONG;
-    struct shown shown = {.terminal = isatty(STDERR_FILENO) == 1, .tenths = -1};
+    struct shown shown = shown_here();
     struct sigaction action = {.sa_handler = interrupt}, before;
     sigaction(SIGINT, &action, &before);
-    enum ll_status status = ll_micro_record(&(struct ll_micro_options){.threads = (unsigned)threads,
-                                                                       .seconds = (double)seconds,
-                                                                       .path = path,
-                                                                       .progress = show,
-                                                                       .context = &shown});
+    enum ll_status status = ll_micro_record(&(struct ll_micro_options){
+        .threads = (unsigned)threads, .seconds = (double)seconds, .path = path, .listener = {show, &shown}});
     sigaction(SIGINT, &before, NULL);
     if (interrupted)
         return ll_failed("interrupted: no machine is written");
@@ -130,7 +132,8 @@ static int report_json(const struct ll_calibration *c)
 static int write_machine(const struct ll_args *args, const struct ll_trace *trace, struct ll_diags *diags)
 {
     struct ll_calibration calibration;
-    if (!ll_calibrate(trace, args->arena, diags, &calibration))
+    struct shown shown = shown_here();
+    if (!ll_calibrate(trace, &(struct ll_listener){show, &shown}, args->arena, diags, &calibration))
         return LL_WRONG;
     struct ll_str yaml = {0};
     ll_calibration_yaml(&calibration, &yaml);

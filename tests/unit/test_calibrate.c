@@ -130,6 +130,8 @@ static struct ll_trace *made_trace(const struct ll_machine *base, size_t fact_co
     return made_trace_of(base, facts, fact_count);
 }
 
+static const struct ll_listener nobody;
+
 static struct ll_trace *true_trace(void)
 {
     struct ll_diags diags = {0};
@@ -240,7 +242,7 @@ static void the_kernels_that_made_the_times_are_found_again(void **state)
     struct ll_calibration calibration;
     struct ll_trace *trace = true_trace();
     (void)state;
-    assert_true(ll_calibrate(trace, &arena, &diags, &calibration));
+    assert_true(ll_calibrate(trace, &nobody, &arena, &diags, &calibration));
     assert_int_equal(calibration.fit_count,
                      5); /* products of few and of some rows have kernels of their own */
     for (uint64_t i = 0; i < calibration.fit_count; i++) {
@@ -260,7 +262,7 @@ static void the_file_reads_back_to_the_machine(void **state)
     struct ll_str yaml = {0};
     struct ll_trace *trace = true_trace();
     (void)state;
-    assert_true(ll_calibrate(trace, &arena, &diags, &calibration));
+    assert_true(ll_calibrate(trace, &nobody, &arena, &diags, &calibration));
     ll_calibration_yaml(&calibration, &yaml);
     struct ll_machine *again = ll_machine_parse(yaml.text, yaml.length, "host.yaml", NULL, NULL, 0, &diags);
     assert_non_null(again);
@@ -282,7 +284,7 @@ static void all_that_a_header_lacks_is_named(void **state)
     struct ll_calibration calibration;
     struct ll_trace *trace = made_trace(NULL, 2);
     (void)state;
-    assert_false(ll_calibrate(trace, &arena, &diags, &calibration));
+    assert_false(ll_calibrate(trace, &nobody, &arena, &diags, &calibration));
     assert_null(calibration.machine);
     assert_true(diags.count >= 8);
     assert_non_null(strstr(diags.kept[0].message, "`threads`"));
