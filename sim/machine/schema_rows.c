@@ -190,8 +190,8 @@ static const struct ll_field cache_fields[] = {
      .otherwise = "64B",
      .help = "size of a line, a power of two"},
     {.key = "policy", .type = LL_TYPE_CHOICE, AT(policy), .choices = cache_policies, .otherwise = "lru",
-     .help = "which line of a full set is evicted; with random, data that come around in rounds longer than the "
-             "cache are found in part by the next op"},
+     .help = "which line of a full set is evicted; of data that come around in rounds longer than the cache the "
+             "next op finds a part with random, nothing with the others"},
     {.key = "inclusion", .type = LL_TYPE_CHOICE, AT(inclusion), .choices = inclusions, .otherwise = "non-inclusive",
      .help = "whether it also holds what the caches nearer to the unit hold: as it happens, always, or "
              "never"},
