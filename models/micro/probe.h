@@ -23,8 +23,9 @@ struct ll_figure {
  * the pool: bytes that cross a second, all threads together. What is written crosses twice, since caches
  * fetch a line before it is written to. Zeros when memory ran out. */
 struct ll_streams {
-    struct ll_figure read, triad,
-        update; /* B/s of s += a; a = b + x c; three arrays in place, out of a fourth */
+    struct ll_figure read;   /* B/s of s += a */
+    struct ll_figure triad;  /* of a = b + x c */
+    struct ll_figure update; /* of three arrays in place, out of a fourth */
 };
 struct ll_streams ll_probe_streams(struct ll_pool *pool, unsigned threads, uint64_t bytes);
 

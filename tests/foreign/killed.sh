@@ -23,7 +23,7 @@ ops=0 none=0
 look() { # after how long
     "$leadline" verify "$here/t.llt" >"$here/said" 2>&1
     status=$?
-    if [ "${1#0.}" -lt 300 ] && { ! [ -s "$here/t.llt" ] || grep -q 'no op can be read' "$here/said"; }; then
+    if ! [ -s "$here/t.llt" ] || { [ "${1#0.}" -lt 300 ] && grep -q 'no op can be read' "$here/said"; }; then
         none=$((none + 1))
         return
     fi
