@@ -51,7 +51,9 @@ struct ll_cache_share ll_held_of(uint64_t size_bytes, const char *text)
     double least = INFINITY;
     for (size_t i = 0; i < count; i++)
         held.Bps = fmax(held.Bps, rounds[i].Bps);
-    for (uint64_t part = 1; part <= PARTS && count > 1 && rounds[count - 1].Bps < rounds[0].Bps; part++)
+    if (count < 2 || rounds[count - 1].Bps >= rounds[0].Bps)
+        return held;
+    for (uint64_t part = 1; part <= PARTS; part++)
         for (size_t i = 0; i < 2; i++) {
             uint64_t bytes = ll_max(1, (uint64_t)((double)size_bytes / PARTS * (double)part));
             struct ll_level level = {
