@@ -11,15 +11,17 @@
 
 #include <stdlib.h>
 
-/* Elements: what fits a core's first cache, its own caches, all caches, and none. */
+/* Elements: what fits a core's first cache, its own caches, all caches, and none; weights of a network. */
 enum {
     LL_MICRO_SMALL = 1 << 12,
     LL_MICRO_NEAR = 1 << 14,
     LL_MICRO_MIDDLE = 1 << 21,
-    LL_MICRO_LARGE = 1 << 23
+    LL_MICRO_LARGE = 1 << 23,
+    LL_MICRO_WEIGHTS = 1 << 25
 };
-enum { QUICK_SIZES = 2, QUICK_SIDE = 16 };
-static const uint64_t sizes[] = {1 << 7, 1 << 10, 1 << 12, 1 << 14, 1 << 17, 1 << 19, 1 << 21, 1 << 23};
+enum { QUICK_SIZES = 2, QUICK_SIDE = 16, MOST_OPERANDS = 8 };
+static const uint64_t sizes[] = {1 << 7,  1 << 10, 1 << 12, 1 << 14, 1 << 17,
+                                 1 << 19, 1 << 21, 1 << 23, 1 << 25};
 
 static const struct {
     enum ll_op_kind kind;
@@ -128,19 +130,28 @@ static void build_convolutions(struct ll_bench *bench, bool quick)
  * turn comes again; as far as an eighth of memory has room for them. */
 static uint64_t turns_of(const struct ll_facts *facts)
 {
-    enum { MOST_TURNS = 32, MOST_OPERANDS = 8 };
+    enum { MOST_TURNS = 32 };
     uint64_t operand = LL_MICRO_LARGE * sizeof(float), caches = ll_facts_number(facts, "host.cache.l3");
     uint64_t room = ll_facts_number(facts, "host.memory_bytes") / 8 / (MOST_OPERANDS * operand);
     return ll_max(1, ll_min(room, ll_min(MOST_TURNS, 1 + 2 * caches / operand)));
 }
 
-static struct ll_nn *build(bool quick, uint64_t turns)
+/* The largest one only where an eighth of memory has room for its operands. */
+static size_t sizes_of(const struct ll_facts *facts)
+{
+    size_t count = sizeof sizes / sizeof *sizes;
+    bool room =
+        ll_facts_number(facts, "host.memory_bytes") / 8 >= MOST_OPERANDS * LL_MICRO_WEIGHTS * sizeof(float);
+    return room ? count : count - 1;
+}
+
+static struct ll_nn *build(bool quick, const struct ll_facts *facts)
 {
     struct ll_bench bench = {.nn = ll_nn_new(LL_F32)};
     if (!bench.nn)
         return NULL;
-    for (size_t i = 0; i < (quick ? QUICK_SIZES : sizeof sizes / sizeof *sizes); i++)
-        build_micros(&bench, sizes[i], turns);
+    for (size_t i = 0; i < (quick ? QUICK_SIZES : sizes_of(facts)); i++)
+        build_micros(&bench, sizes[i], turns_of(facts));
     build_products(&bench, quick);
     build_convolutions(&bench, quick);
     free(bench.operands);
@@ -206,7 +217,7 @@ enum ll_status ll_micro_record(const struct ll_micro_options *options)
     struct ll_arena arena = {0};
     struct ll_facts facts = {.arena = &arena};
     ll_host_facts(&facts);
-    struct ll_nn *nn = build(options->quick, turns_of(&facts));
+    struct ll_nn *nn = build(options->quick, &facts);
     struct ll_pool *pool = ll_pool_new(options->threads);
     bool ready = nn && pool && !ll_nn_trouble(nn);
     enum ll_status status = ready ? record(options, nn, pool, &facts) : LL_NO_MEMORY;

@@ -55,6 +55,19 @@ static void add_rounds(struct ll_facts *facts, struct ll_pool *pool, uint64_t si
     ll_facts_add(facts, "probe.l3.rounds", "%s", rounds);
 }
 
+/* How fast a part of the cache streams that comes into it for the first time, for the second, and so on. */
+static void add_times(struct ll_facts *facts, struct ll_pool *pool, uint64_t size, uint64_t memory)
+{
+    double Bps[LL_PROBE_TIMES];
+    const char *times = "";
+    uint64_t bytes = size / 8;
+    if (!ll_probe_times(pool, bytes, ll_min(memory, 4 * size), Bps))
+        return;
+    for (int i = 0; i < LL_PROBE_TIMES; i++)
+        times = ll_format(facts->arena, "%s%s%" PRIu64 "=%.4g", times, i ? " " : "", bytes, Bps[i]);
+    ll_facts_add(facts, "probe.l3.times", "%s", times);
+}
+
 static void add_rates(struct ll_facts *facts)
 {
     add_figure(facts, "", "clock_hz", ll_probe_clock());
@@ -83,6 +96,7 @@ void ll_probe_facts(struct ll_pool *pool, struct ll_facts *facts, const struct l
     if (goes_on && l3) {
         add_level(facts, pool, "l3", l3, l3 / 4, l3 / 4);
         add_rounds(facts, pool, l3, largest);
+        add_times(facts, pool, l3, largest);
     }
     if (goes_on && ll_tell(listener, what, 0.6))
         add_level(facts, pool, "dram", all, largest, largest);

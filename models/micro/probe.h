@@ -29,6 +29,11 @@ struct ll_streams {
 };
 struct ll_streams ll_probe_streams(struct ll_pool *pool, unsigned threads, uint64_t bytes);
 
+/* Triads come around some times through `bytes` of which no cache has anything, since `others` were read
+ * before: the rate of each time, in B/s, the median of a few tries. False when memory ran out. */
+enum { LL_PROBE_TIMES = 6 };
+bool ll_probe_times(struct ll_pool *pool, uint64_t bytes, uint64_t others, double Bps[LL_PROBE_TIMES]);
+
 /* Seconds of one access that waits for the one before, in no order over so many bytes. Zeros when memory ran
  * out. */
 struct ll_figure ll_probe_latency(uint64_t bytes);
@@ -50,6 +55,7 @@ struct ll_figure ll_probe_product_f64(void);
  *   probe.vector.f32, probe.vector.f64, probe.product.f32, probe.product.f64: FLOP/s of one core
  *   probe.LEVEL.size_bytes, .latency_s, .bandwidth_Bps (the fastest stream, all threads), .alone_Bps (of one)
  *   probe.l3.rounds: BYTES=RATE ..., of triads through so many bytes over and over
+ *   probe.l3.times: the same, of the first, second and further times that some bytes come around
  * for the levels l1, l2, l3 as far as the host has them, and dram. Whoever ends it early gets the first of
  * these. */
 void ll_probe_facts(struct ll_pool *pool, struct ll_facts *facts, const struct ll_listener *listener);

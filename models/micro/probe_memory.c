@@ -5,8 +5,11 @@
 
 #include "models/micro/repeat.h"
 #include "models/nn/kernel.h"
+#include "tracer/base/clock.h"
 #include "tracer/base/num.h"
 #include "tracer/base/random.h"
+
+#include <stdlib.h>
 
 enum { LINE_BYTES = 64, LEAST_BYTES = 1 << 27 }; /* bytes that a run streams at least */
 
@@ -102,6 +105,49 @@ struct ll_streams ll_probe_streams(struct ll_pool *pool, unsigned threads, uint6
     streams.update.value *= 7.0 / 4;
     ll_probe_release(s.memory, whole);
     return streams;
+}
+
+static int by_rate(const void *a, const void *b)
+{
+    double x = *(const double *)a, y = *(const double *)b;
+    return (x > y) - (x < y);
+}
+
+static struct stream stream_of(struct ll_pool *pool, uint64_t bytes, ll_pool_body *body)
+{
+    struct stream s = {.pool = pool, .threads = ll_pool_threads(pool), .passes = 1, .body = body};
+    s.floats = ll_max(LINE_BYTES, bytes / s.threads / LINE_BYTES * LINE_BYTES) / sizeof(float);
+    s.memory = ll_probe_memory(s.threads * s.floats * sizeof(float));
+    return s;
+}
+
+static void release_stream(struct stream *s)
+{
+    if (s->memory)
+        ll_probe_release(s->memory, s->threads * s->floats * sizeof(float));
+}
+
+bool ll_probe_times(struct ll_pool *pool, uint64_t bytes, uint64_t others, double Bps[LL_PROBE_TIMES])
+{
+    enum { TRIES = 9 };
+    struct stream s = stream_of(pool, bytes, triad_part), away = stream_of(pool, others, read_part);
+    double tries[LL_PROBE_TIMES][TRIES], crossed = 4.0 / 3 * (double)(s.threads * s.floats) * sizeof(float);
+    bool ready = s.memory && away.memory;
+    for (int i = 0; ready && i < TRIES; i++) {
+        run_stream(&away);
+        for (int j = 0; j < LL_PROBE_TIMES; j++) {
+            uint64_t begin_ns = ll_now_ns();
+            run_stream(&s);
+            tries[j][i] = crossed * 1e9 / (double)(ll_now_ns() - begin_ns + 1);
+        }
+    }
+    for (int j = 0; ready && j < LL_PROBE_TIMES; j++) {
+        qsort(tries[j], TRIES, sizeof tries[j][0], by_rate);
+        Bps[j] = tries[j][TRIES / 2];
+    }
+    release_stream(&s);
+    release_stream(&away);
+    return ready;
 }
 
 struct ring {

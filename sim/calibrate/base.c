@@ -48,17 +48,19 @@ static void add_level(struct header *header, const char *level, const char *scop
            all = level_figure(header, level, "bandwidth_Bps");
     double size = level_figure(header, level, "size_bytes") * instances;
     double latency = level_figure(header, level, "latency_s");
-    struct ll_cache_share held = {(uint64_t)fmin(size, 0x1p60), LL_CACHE_LRU, 0};
+    struct ll_cache_share held = {(uint64_t)fmin(size, 0x1p60), LL_CACHE_LRU, 1, 0};
     if (strcmp(level, "l3") == 0)
-        held = ll_held_of(held.bytes, ll_trace_fact(header->trace, "probe.l3.rounds"));
+        held = ll_held_of(held.bytes, ll_trace_fact(header->trace, "probe.l3.rounds"),
+                          ll_trace_fact(header->trace, "probe.l3.times"));
     double bandwidth = cores > 1 ? cores * alone : scope[0] == 'u' ? alone : fmax(alone, fmax(all, held.Bps));
     ll_str_addf(yaml,
                 "  - {name: %s, size: %" PRIu64 "B, bandwidth: %.6gB/s, unit_bandwidth: %.6gB/s, "
-                "latency: %.4gns, scope: %s%s}\n",
-                level, held.bytes, bandwidth, alone, latency * 1e9, scope,
-                strcmp(level, "dram") == 0       ? ""
-                : held.policy == LL_CACHE_RANDOM ? ", cache: {policy: random}"
-                                                 : ", cache: {}");
+                "latency: %.4gns, scope: %s",
+                level, held.bytes, bandwidth, alone, latency * 1e9, scope);
+    if (strcmp(level, "dram") != 0)
+        ll_str_addf(yaml, ", cache: {policy: %s, admission: %.4g}", ll_cache_policy_name(held.policy),
+                    held.admission);
+    ll_str_addf(yaml, "}\n");
 }
 
 static bool has_level(const struct header *header, const char *level)

@@ -80,7 +80,8 @@ bool ll_calibrate(const struct ll_trace *micro, const struct ll_listener *listen
                   struct ll_diags *diags, struct ll_calibration *calibration)
 {
     *calibration = (struct ll_calibration){.machine = ll_calibrate_base(micro, diags)};
-    const struct ll_samples *samples = calibration->machine ? ll_samples_of(micro, arena, diags) : NULL;
+    const struct ll_samples *samples =
+        calibration->machine ? ll_samples_of(micro, calibration->machine, arena, diags) : NULL;
     if (samples)
         ll_fit_host(samples, &calibration->machine->host);
     if (samples && fit_kinds(samples, listener, arena, calibration->machine, calibration) &&

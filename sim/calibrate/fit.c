@@ -69,23 +69,15 @@ static void set(struct ll_kernel *kernel, const struct figure *figure, double va
         *(double *)at = value;
 }
 
-double ll_sample_predicted_s(const struct ll_machine *machine, const struct ll_samples *samples,
-                             const struct ll_sample *sample)
+double ll_sample_predicted_s(const struct ll_machine *machine, const struct ll_sample *sample)
 {
     struct ll_cost cost;
     struct ll_timing timing;
     const char *trouble;
-    double saved[LL_MAX_LEVELS];
     if (!ll_cost_op(machine, sample->kind, &sample->work, &cost, NULL, &trouble))
         return 0;
-    ll_residency_saved(samples->residency, machine, sample->op, 0, saved);
-    ll_cost_time(machine, &cost, saved, &timing, NULL);
+    ll_cost_time(machine, &cost, sample->saved_bytes, &timing, NULL);
     return ll_timing_alone_s(&timing);
-}
-
-static double predicted_s(const struct search *search, const struct ll_sample *sample)
-{
-    return ll_sample_predicted_s(search->machine, search->samples, sample);
 }
 
 /* Shares of which the samples say little stay near all there is. */
@@ -103,7 +95,7 @@ static double loss_of(const struct search *search)
     double loss = 0, weights = 0;
     for (uint64_t i = search->first; i < search->first + search->count; i++) {
         const struct ll_sample *sample = &search->samples->at[i];
-        double predicted = predicted_s(search, sample), weight = cbrt(sample->time_s);
+        double predicted = ll_sample_predicted_s(search->machine, sample), weight = cbrt(sample->time_s);
         double off = predicted > 0 ? log(predicted / sample->time_s) : 0;
         loss += weight * off * off;
         weights += weight;
@@ -200,7 +192,8 @@ static void judge(const struct search *search, struct ll_fit *fit)
     *fit = (struct ll_fit){.kind = search->samples->at[search->first].kind, .samples = search->count};
     for (uint64_t i = search->first; i < search->first + search->count; i++) {
         const struct ll_sample *sample = &search->samples->at[i];
-        fit->error += fabs(predicted_s(search, sample) / sample->time_s - 1) / (double)search->count;
+        fit->error +=
+            fabs(ll_sample_predicted_s(search->machine, sample) / sample->time_s - 1) / (double)search->count;
         fit->spread += sample->spread / (double)search->count;
     }
 }

@@ -13,8 +13,7 @@ bool ll_fit_kernel(const struct ll_machine *base, const struct ll_samples *sampl
                    uint64_t count, struct ll_arena *arena, struct ll_kernel *kernel, struct ll_fit *fit);
 
 /* What a sample would take, alone, with what was on chip; 0 when no unit can do it. Pure. */
-double ll_sample_predicted_s(const struct ll_machine *machine, const struct ll_samples *samples,
-                             const struct ll_sample *sample);
+double ll_sample_predicted_s(const struct ll_machine *machine, const struct ll_sample *sample);
 
 /* The last step of the fit: what the machine's only kernel leaves unexplained of each shape becomes its
  * `seen`, in the arena. False when memory ran out. */

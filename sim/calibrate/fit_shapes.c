@@ -36,7 +36,7 @@ static double loss_of(const struct shapes *s, const struct ll_seen *seen)
         const struct ll_sample *sample = &s->samples->at[i];
         if (!has_shape(sample, seen))
             continue;
-        double predicted = ll_sample_predicted_s(s->machine, s->samples, sample);
+        double predicted = ll_sample_predicted_s(s->machine, sample);
         double off = predicted > 0 ? log(predicted / sample->time_s) : 0;
         loss += off * off;
     }

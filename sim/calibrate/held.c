@@ -6,7 +6,7 @@
 #include <math.h>
 #include <stdlib.h>
 
-enum { MOST_ROUNDS = 32, PARTS = 64 };
+enum { MOST_ROUNDS = 32, PARTS = 64, SHARES = 16 };
 
 struct round {
     double bytes, Bps;
@@ -30,38 +30,67 @@ static size_t read_rounds(const char *text, struct round *rounds)
     return count;
 }
 
-static double error_of(const struct ll_level *level, const struct round *rounds, size_t count)
+struct measured {
+    struct round rounds[MOST_ROUNDS], times[MOST_ROUNDS];
+    size_t round_count, time_count;
+    double fastest_Bps;
+};
+
+/* How far the share that is found is from a rate: what is there comes at the fastest, the rest as when
+ * nothing is there. Not in squares: one of the rates may be that of a moment in which somebody else was at
+ * work. */
+static double off_by(const struct measured *measured, double share, double nothing_Bps, double Bps)
 {
-    double near = 1 / rounds[0].Bps, far = 1 / rounds[count - 1].Bps, error = 0;
-    for (size_t i = 0; i < count; i++) {
-        uint64_t array = (uint64_t)(rounds[i].bytes / 3);
+    return fabs((share / measured->fastest_Bps + (1 - share) / nothing_Bps) * Bps - 1);
+}
+
+static double error_of(const struct ll_level *level, const struct measured *measured)
+{
+    const struct round *longest = &measured->rounds[measured->round_count - 1], *first = &measured->times[0];
+    struct ll_cache_found found = ll_cache_finds(level, 0, NULL);
+    double error = 0;
+    for (const struct round *round = measured->rounds; round < longest; round++) {
+        uint64_t array = (uint64_t)(round->bytes / 3);
         double share = ll_level_keeps(level, array, 2 * array) / fmax(1, (double)array);
-        double off = (share * near + (1 - share) * far) * rounds[i].Bps - 1;
-        error += off * off;
+        error += off_by(measured, share, longest->Bps, round->Bps);
+    }
+    for (size_t i = 1; i < measured->time_count; i++) {
+        found = ll_cache_finds(level, (uint64_t)first->bytes, &found);
+        error += off_by(measured, found.share, first->Bps, measured->times[i].Bps);
     }
     return error;
 }
 
-struct ll_cache_share ll_held_of(uint64_t size_bytes, const char *text)
+static void come_nearest(const struct measured *measured, uint64_t size_bytes, enum ll_cache_policy policy,
+                         double admission, double *least, struct ll_cache_share *held)
 {
-    static const enum ll_cache_policy policies[] = {LL_CACHE_LRU, LL_CACHE_RANDOM};
-    struct round rounds[MOST_ROUNDS];
-    size_t count = read_rounds(text, rounds);
-    struct ll_cache_share held = {size_bytes, LL_CACHE_LRU, 0};
+    for (uint64_t part = 1; part <= PARTS; part++) {
+        uint64_t bytes = ll_max(1, (uint64_t)((double)size_bytes / PARTS * (double)part));
+        struct ll_level level = {
+            .size_bytes = bytes, .cache_given = true, .cache = {.policy = policy, .admission = admission}};
+        double error = error_of(&level, measured);
+        if (error <= *least)
+            *held = (struct ll_cache_share){bytes, policy, admission, held->Bps};
+        *least = fmin(*least, error);
+    }
+}
+
+struct ll_cache_share ll_held_of(uint64_t size_bytes, const char *rounds, const char *times)
+{
+    struct measured measured;
+    measured.round_count = read_rounds(rounds, measured.rounds);
+    measured.time_count = read_rounds(times, measured.times);
+    struct ll_cache_share held = {size_bytes, LL_CACHE_LRU, 1, 0};
     double least = INFINITY;
-    for (size_t i = 0; i < count; i++)
-        held.Bps = fmax(held.Bps, rounds[i].Bps);
-    if (count < 2 || rounds[count - 1].Bps >= rounds[0].Bps)
+    size_t last = measured.round_count - 1;
+    for (size_t i = 0; i < measured.round_count; i++)
+        held.Bps = fmax(held.Bps, measured.rounds[i].Bps);
+    measured.fastest_Bps = held.Bps;
+    if (measured.round_count < 2 || measured.rounds[last].Bps >= measured.rounds[0].Bps)
         return held;
-    for (uint64_t part = 1; part <= PARTS; part++)
-        for (size_t i = 0; i < 2; i++) {
-            uint64_t bytes = ll_max(1, (uint64_t)((double)size_bytes / PARTS * (double)part));
-            struct ll_level level = {
-                .size_bytes = bytes, .cache_given = true, .cache = {.policy = policies[i]}};
-            double error = error_of(&level, rounds, count);
-            if (error <= least)
-                held = (struct ll_cache_share){bytes, policies[i], held.Bps};
-            least = fmin(least, error);
-        }
+    for (int share = measured.time_count > 1 ? 1 : SHARES; share <= SHARES; share++) {
+        come_nearest(&measured, size_bytes, LL_CACHE_LRU, (double)share / SHARES, &least, &held);
+        come_nearest(&measured, size_bytes, LL_CACHE_RANDOM, (double)share / SHARES, &least, &held);
+    }
     return held;
 }

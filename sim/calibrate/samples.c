@@ -65,15 +65,16 @@ static uint64_t span_ns(const struct ll_trace *trace, uint32_t step)
     return ll_sub(ll_max(end_ns, first->start_ns), first->start_ns);
 }
 
-/* Leaves out the steps in which somebody else was at work: those that took longer than most by a tenth. A
- * quarter of the steps, at least, is taken for undisturbed. How many are left; spans: room for them all. */
+/* Leaves out the steps in which somebody else was at work all the time: those that took longer than the calm
+ * ones by a quarter. A quarter of the steps, at least, is taken for calm. What others do now and then belongs
+ * to the machine as its user finds it. How many are left; spans: room for them all. */
 static uint64_t calm_steps(const struct ll_trace *trace, uint32_t *steps, uint64_t count, uint64_t *spans)
 {
     uint64_t left = 0;
     for (uint64_t i = 0; i < count; i++)
         spans[i] = span_ns(trace, steps[i]);
     qsort(spans, count, sizeof *spans, by_size);
-    uint64_t typical = spans[count / 4], most = ll_add(typical, typical / 10);
+    uint64_t typical = spans[count / 4], most = ll_add(typical, typical / 4);
     for (uint64_t i = 0; i < count; i++)
         if (span_ns(trace, steps[i]) <= most)
             steps[left++] = steps[i];
@@ -171,8 +172,17 @@ static bool gather(const struct ll_trace *trace, const uint32_t *steps, uint64_t
     return true;
 }
 
-const struct ll_samples *ll_samples_of(const struct ll_trace *micro, struct ll_arena *arena,
-                                       struct ll_diags *diags)
+static bool find_on_chip(const struct ll_trace *trace, const struct ll_machine *machine,
+                         struct ll_arena *arena, struct ll_samples *samples)
+{
+    const struct ll_residency *residency = ll_residency_new(trace, arena);
+    for (uint64_t i = 0; residency && i < samples->count; i++)
+        ll_residency_saved(residency, machine, samples->at[i].op, 0, samples->at[i].saved_bytes);
+    return residency != NULL;
+}
+
+const struct ll_samples *ll_samples_of(const struct ll_trace *micro, const struct ll_machine *machine,
+                                       struct ll_arena *arena, struct ll_diags *diags)
 {
     struct ll_samples *samples = ll_alloc(arena, 1, sizeof *samples);
     uint32_t *steps = ll_alloc(arena, micro->step_count + 1, sizeof *steps);
@@ -180,8 +190,8 @@ const struct ll_samples *ll_samples_of(const struct ll_trace *micro, struct ll_a
     uint64_t count = samples && steps && spans ? like_steps(micro, steps) : 0;
     if (count > 0 && micro->steps[steps[0]].op_count > 0) {
         count = calm_steps(micro, steps, count, spans);
-        samples->residency = ll_residency_new(micro, arena);
-        if (samples->residency && gather(micro, steps, count, arena, samples) && samples->count > 0)
+        if (gather(micro, steps, count, arena, samples) && samples->count > 0 &&
+            find_on_chip(micro, machine, arena, samples))
             return samples;
     }
     ll_complain(diags, (struct ll_place){0}, "the trace has no ops that were measured for a calibration");

@@ -14,8 +14,9 @@ struct ll_sample {
     bool transposed;    /* whether that kernel is for transposed right operands */
     /* How that kernel deals it to threads, where the header says so; 0: unknown. */
     uint64_t slice, grain;
-    uint32_t op;           /* in the residency */
-    double time_s, spread; /* the median over the steps; between the quartiles over the median */
+    uint32_t op;                       /* in the trace */
+    double time_s, spread;             /* the median over the steps; between the quartiles over the median */
+    double saved_bytes[LL_MAX_LEVELS]; /* by what was on chip then (ll_residency_saved) */
 };
 
 /* Input that came from the host: how large, how long it took. */
@@ -32,12 +33,11 @@ struct ll_samples {
     uint64_t arrival_count;
     double library_share; /* of a unit's peak that a large product by the library reached */
     double gap_s;         /* between the end of an op and the start of the next, where little is in between */
-    const struct ll_residency *residency;
 };
 
-/* Of all complete steps, which repeat the same ops. NULL when memory ran out, or after complaining that there
- * are none. Lives in the arena. */
-const struct ll_samples *ll_samples_of(const struct ll_trace *micro, struct ll_arena *arena,
-                                       struct ll_diags *diags);
+/* Of all complete steps, which repeat the same ops, on a machine with these levels of memory. NULL when
+ * memory ran out, or after complaining that there are none. Lives in the arena. */
+const struct ll_samples *ll_samples_of(const struct ll_trace *micro, const struct ll_machine *machine,
+                                       struct ll_arena *arena, struct ll_diags *diags);
 
 #endif

@@ -16,6 +16,8 @@ static const char *trouble_alone(const struct ll_cache_level *level)
         return "a cache has less than a thousand million lines";
     if (!ll_is_power_of_two(level->line_bytes))
         return "the bytes of a line are a power of two";
+    if (level->inclusion != LL_CACHE_NON_INCLUSIVE && ll_cache_admission(level) < 1)
+        return "a cache that does not let all lines in is a non-inclusive one";
     if (level->policy == LL_CACHE_PLRU && (!ll_is_power_of_two(level->ways) || level->ways > MOST_TREE_WAYS))
         return "tree-PLRU takes 1, 2, 4, ... 64 ways";
     return NULL;
@@ -50,6 +52,11 @@ const char *ll_cache_trouble(const struct ll_cache_level *levels, size_t count, 
         return trouble;
     }
     return NULL;
+}
+
+double ll_cache_admission(const struct ll_cache_level *level)
+{
+    return level->admission > 0 ? level->admission : 1;
 }
 
 const char *ll_cache_policy_name(enum ll_cache_policy policy)

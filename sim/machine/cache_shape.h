@@ -29,12 +29,16 @@ struct ll_cache_level {
     enum ll_cache_prefetch prefetch;
     bool write_through;
     bool write_around; /* a write that misses fetches nothing and goes on outward */
+    double admission;  /* share of the lines it does not have that it lets in when they come; 0: all */
     uint64_t seed;     /* of RANDOM */
 };
 
 /* Why no such caches, innermost first, can be: a static sentence, and which level it is about; NULL when they
  * can. `which` may be NULL. */
 const char *ll_cache_trouble(const struct ll_cache_level *levels, size_t count, size_t *which);
+
+/* The share of new lines that it lets in, above 0 and at most 1. */
+double ll_cache_admission(const struct ll_cache_level *level);
 
 /* As machine files spell it: "lru". Static storage. */
 const char *ll_cache_policy_name(enum ll_cache_policy policy);

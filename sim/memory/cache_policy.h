@@ -41,11 +41,17 @@ struct level {
     uint32_t *newest;    /* LRU, FIFO: slot, of each set */
     uint64_t *trees;     /* PLRU: bit i of a set's is where node i points; the root is node 1 */
     uint64_t *turned_away, *turns; /* PLRU: of each way, the bits to keep and to set when it is used */
-    uint64_t draws;                /* RANDOM */
+    uint64_t draws;                /* of 32 bits, by RANDOM and for admission */
+    uint64_t *remembered;          /* lines that were not let in, at places like slots; NULL: all are */
     struct stride strides[STRIDE_PAGES];
     uint64_t wish; /* line to fetch ahead, NO_LINE for none */
     struct ll_cache_counts counts;
 };
+
+static inline uint64_t draw(struct level *level)
+{
+    return ll_random_bits(level->is.seed, level->draws++) >> 32;
+}
 
 static inline bool prepare_LRU(struct level *level, struct ll_arena *arena)
 {
@@ -172,8 +178,7 @@ static inline void filled_RANDOM(struct level *level, uint64_t set, uint32_t slo
 
 static inline uint32_t victim_RANDOM(struct level *level, uint64_t set)
 {
-    uint64_t drawn = ll_random_bits(level->is.seed, level->draws++) >> 32;
-    return (uint32_t)(set * level->ways + (drawn * level->ways >> 32));
+    return (uint32_t)(set * level->ways + (draw(level) * level->ways >> 32));
 }
 
 #endif

@@ -27,7 +27,9 @@
 struct track {
     uint64_t size_bytes; /* of the largest tensor on it */
     uint64_t inherited;  /* distance of its addresses' latest access by whoever died there; LL_NO_FIT: none */
+    uint64_t heir_of;    /* that access: 1 + index of its reuse; 0: none */
     uint64_t place;      /* of its latest access; 0 when none of its bytes can be on chip */
+    uint64_t latest;     /* 1 + index of the reuse of its latest access; 0: none */
     uint64_t write;      /* 1 + index of the reuse of its latest write; 0 when that is settled */
     uint64_t farthest;   /* largest distance since that write */
     bool read_since;
@@ -35,7 +37,7 @@ struct track {
 
 /* What the dead left at addresses that nobody has taken since. */
 struct remains {
-    uint64_t address, bytes, place;
+    uint64_t address, bytes, place, latest;
 };
 
 struct walk {
@@ -80,15 +82,16 @@ static void forget(struct walk *walk, struct track *track)
     track->place = 0;
 }
 
-/* Takes the next place for a storage; the distance to its previous one. */
-static uint64_t touch(struct walk *walk, struct track *track)
+/* Takes the next place for a storage, and tells how far it is from the previous one, and whose that was. */
+static void touch(struct walk *walk, struct track *track, struct ll_reuse *reuse)
 {
-    uint64_t distance = track->place ? bytes_after(walk, track->place) : LL_NO_FIT;
+    reuse->since = track->place ? bytes_after(walk, track->place) : LL_NO_FIT;
+    reuse->before = track->place ? track->latest : 0;
     forget(walk, track);
     track->place = ++walk->place;
+    track->latest = (uint64_t)(reuse - walk->reuses) + 1;
     put(walk, track->place, weight(walk, track->size_bytes));
-    track->farthest = ll_max(track->farthest, distance);
-    return distance;
+    track->farthest = ll_max(track->farthest, reuse->since);
 }
 
 /* The first remains that end behind the address. */
@@ -129,25 +132,30 @@ static bool cut(struct walk *walk, uint64_t *at, uint64_t begin, uint64_t end)
         walk->remains[(*at)++].bytes = front;
     else
         memmove(r, r + 1, (--walk->remains_count - *at) * sizeof *r);
-    return back == 0 || add_remains(walk, *at, (struct remains){end, back, old.place});
+    return back == 0 || add_remains(walk, *at, (struct remains){end, back, old.place, old.latest});
 }
 
-/* How far back the largest part of what lies between the addresses was touched; what nobody touched is a
- * part, too. */
-static uint64_t inherited(const struct walk *walk, uint64_t begin, uint64_t end)
+/* How far back the largest part of what lies between the addresses was touched, and by which access; what
+ * nobody touched is a part, too. */
+static void inherit(const struct walk *walk, uint64_t begin, uint64_t end, struct track *heir)
 {
-    uint64_t untouched = end - begin, most = 0, distance = LL_NO_FIT;
+    uint64_t untouched = end - begin, most = 0;
+    heir->inherited = LL_NO_FIT;
+    heir->heir_of = 0;
     for (uint64_t at = remains_behind(walk, begin); at < walk->remains_count; at++) {
         const struct remains *r = &walk->remains[at];
         if (r->address >= end)
             break;
         uint64_t bytes = ll_min(end, r->address + r->bytes) - ll_max(begin, r->address);
-        if (bytes > most)
-            distance = bytes_after(walk, r->place);
+        if (bytes > most) {
+            heir->inherited = bytes_after(walk, r->place);
+            heir->heir_of = r->latest;
+        }
         most = ll_max(most, bytes);
         untouched -= bytes;
     }
-    return untouched > most ? LL_NO_FIT : distance;
+    if (untouched > most)
+        heir->inherited = LL_NO_FIT;
 }
 
 /* A storage takes the place of whoever lay where it lies now. */
@@ -155,7 +163,7 @@ static bool bear(struct walk *walk, uint32_t storage)
 {
     struct track *track = &walk->tracks[storage];
     uint64_t begin = walk->addresses[storage], end = begin + track->size_bytes;
-    track->inherited = inherited(walk, begin, end);
+    inherit(walk, begin, end, track);
     uint64_t at = remains_behind(walk, begin);
     bool right = true;
     while (right && at < walk->remains_count && walk->remains[at].address < end)
@@ -169,7 +177,7 @@ static bool bury(struct walk *walk, uint32_t storage)
     uint64_t address = walk->addresses[storage];
     if (track->place == 0 || track->size_bytes == 0)
         return true;
-    struct remains remains = {address, track->size_bytes, track->place};
+    struct remains remains = {address, track->size_bytes, track->place, track->latest};
     track->place = 0;
     return add_remains(walk, remains_behind(walk, address), remains);
 }
@@ -190,7 +198,7 @@ static bool touches_whole(struct walk *walk, uint32_t tensor, uint64_t moved, st
 {
     const struct ll_trace *trace = walk->trace;
     uint64_t bytes = ll_size_bytes(&trace->descs[trace->tensors[tensor].desc].shape);
-    *reuse = (struct ll_reuse){ll_min(bytes, moved), LL_NO_FIT, LL_NO_FIT};
+    *reuse = (struct ll_reuse){ll_min(bytes, moved), LL_NO_FIT, LL_NO_FIT, 0};
     if (bytes > moved)
         put(walk, ++walk->place, weight(walk, moved));
     return bytes <= moved;
@@ -200,10 +208,12 @@ static void read_operand(struct walk *walk, uint32_t tensor, uint64_t moved, str
 {
     struct track *track = &walk->tracks[walk->trace->tensors[tensor].storage];
     track->read_since = true;
-    if (touches_whole(walk, tensor, moved, reuse))
-        reuse->distance = reuse->since = touch(walk, track);
-    else
+    if (!touches_whole(walk, tensor, moved, reuse)) {
         track->farthest = LL_NO_FIT; /* what finds nothing on chip needs it to have gone out */
+        return;
+    }
+    touch(walk, track, reuse);
+    reuse->distance = reuse->since;
 }
 
 /* The latest write of a storage is settled: its bytes end here after having been at most that far. */
@@ -220,9 +230,11 @@ static void write_operand(struct walk *walk, uint32_t tensor, uint64_t moved, st
     if (!touches_whole(walk, tensor, moved, reuse))
         return;
     bool fresh = track->place == 0;
-    reuse->since = touch(walk, track);
-    if (fresh)
+    touch(walk, track, reuse);
+    if (fresh) {
         reuse->since = track->inherited;
+        reuse->before = track->heir_of;
+    }
     track->inherited = LL_NO_FIT;
     settle(walk, track, track->write && walk->reuses[track->write - 1].bytes <= reuse->bytes);
     track->write = (uint64_t)(reuse - walk->reuses) + 1;
@@ -244,13 +256,13 @@ static bool visit_op(struct walk *walk, uint32_t op)
     bool idle = form->bytes_read == 0 && form->bytes_written == 0, host = from_host(form);
     for (uint32_t i = 0; i < form->view.input_count; i++, reuse++)
         if (idle)
-            *reuse = (struct ll_reuse){0, LL_NO_FIT, LL_NO_FIT};
+            *reuse = (struct ll_reuse){0, LL_NO_FIT, LL_NO_FIT, 0};
         else
             read_operand(walk, ll_op_input(trace, op, i), form->bytes_read, reuse);
     bool right = each_of(walk, &walk->births, op, bear);
     for (uint32_t i = 0; i < form->view.output_count; i++, reuse++) {
         uint32_t tensor = ll_op_output(trace, op, i);
-        *reuse = (struct ll_reuse){0, LL_NO_FIT, LL_NO_FIT};
+        *reuse = (struct ll_reuse){0, LL_NO_FIT, LL_NO_FIT, 0};
         if (host)
             forget(walk, &walk->tracks[trace->tensors[tensor].storage]);
         else if (!idle)
@@ -348,33 +360,96 @@ static bool shared(const struct ll_machine *machine, uint64_t level)
     return ll_machine_instances(machine, level) == 1;
 }
 
-/* The root below 1 of h = exp(-(1 - h) x), x > 1: Newton's steps from 0 come up to it and never pass it, but
- * for rounding where it is near 1. */
-static double random_share(double x)
+/* What is left of a cache, and of what it remembers, when x times as many bytes as it holds have come around,
+ * of which in the mean of this time and the one before so large shares were let in, or remembered. */
+static double left(double x, double share_before, double share)
 {
-    double share = 0, next = exp(-x);
-    while (next > share) {
-        share = next;
-        double miss = exp(-(1 - share) * x);
-        next = share + (miss - share) / (1 - x * miss);
+    return exp(-x * (share_before + share) / 2);
+}
+
+/* Each share depends on the other; from nothing found, they settle in some steps. */
+static struct ll_cache_found at_random(double q, double x, const struct ll_cache_found *before)
+{
+    enum { MOST_STEPS = 60 };
+    static const double SETTLED = 1e-5;
+    struct ll_cache_found now = {.admitted = q, .remembered = 1 - q};
+    for (int step = 0; step < MOST_STEPS; step++) {
+        double last = now.share;
+        double known = left(x, before->remembered, now.remembered) * (1 - before->has);
+        now.share = left(x, before->admitted, now.admitted) * before->has;
+        now.remembered = (1 - now.share - known) * (1 - q);
+        now.admitted = 1 - now.share - now.remembered;
+        if (fabs(now.share - last) < SETTLED)
+            break;
     }
-    return fmin(share, 1);
+    now.has = now.share + now.admitted;
+    return now;
+}
+
+struct ll_cache_found ll_cache_finds(const struct ll_level *level, uint64_t round,
+                                     const struct ll_cache_found *before)
+{
+    double q = ll_cache_admission(&level->cache), x = (double)round / (double)level->size_bytes;
+    if (!before || !ll_fits(round))
+        return (struct ll_cache_found){.has = q, .admitted = q, .remembered = 1 - q};
+    if (level->cache.policy == LL_CACHE_RANDOM)
+        return at_random(q, x, before);
+    if (round > level->size_bytes)
+        return (struct ll_cache_found){.has = q, .admitted = q, .remembered = 1 - q};
+    return (struct ll_cache_found){.share = before->has, .has = 1, .admitted = 1 - before->has};
 }
 
 double ll_level_keeps(const struct ll_level *level, uint64_t bytes, uint64_t distance)
 {
+    enum { MOST_TIMES = 50 };
+    static const double SETTLED = 1e-5;
     uint64_t size = level->size_bytes, round = ll_add(distance, bytes);
     if (!level->cache_given)
         return distance < size ? (double)ll_min(bytes, size - distance) : 0;
     if (round <= size)
         return (double)bytes;
-    bool random = level->cache.policy == LL_CACHE_RANDOM && ll_fits(round);
-    return random ? (double)bytes * random_share((double)round / (double)size) : 0;
+    struct ll_cache_found found = ll_cache_finds(level, round, NULL);
+    for (int time = 0; time < MOST_TIMES; time++) {
+        double last = found.share;
+        found = ll_cache_finds(level, round, &found);
+        if (fabs(found.share - last) < SETTLED)
+            break;
+    }
+    return (double)bytes * found.share;
+}
+
+/* The share of its bytes that a reuse finds in a cache; inside: the level further in that serves the next op,
+ * too, or NULL: what that one keeps leaves this one unasked. */
+static double found_share(const struct ll_residency *residency, const struct ll_reuse *reuse,
+                          const struct ll_level *level, const struct ll_level *inside)
+{
+    enum { MOST_TIMES = 8 };
+    const struct ll_reuse *times[MOST_TIMES];
+    size_t count = 0;
+    for (times[count++] = reuse; count < MOST_TIMES && reuse->before > 0;)
+        times[count++] = reuse = &residency->reuses[reuse->before - 1];
+    struct ll_cache_found found = ll_cache_finds(level, LL_NO_FIT, NULL);
+    while (count-- > 0) {
+        const struct ll_reuse *now = times[count];
+        bool unasked = inside && now->since < inside->size_bytes &&
+                       ll_level_keeps(inside, now->bytes, now->since) >= (double)now->bytes / 2;
+        if (!unasked || count == 0)
+            found = ll_cache_finds(level, ll_add(now->since, now->bytes), &found);
+    }
+    return found.share;
+}
+
+static double kept_of(const struct ll_residency *residency, const struct ll_reuse *reuse,
+                      const struct ll_level *level, const struct ll_level *inside)
+{
+    if (level->cache_given)
+        return (double)reuse->bytes * found_share(residency, reuse, level, inside);
+    return ll_level_keeps(level, reuse->bytes, reuse->distance);
 }
 
 /* What this level keeps (none: NULL), and what passes through registers. */
 static double kept_bytes(const struct ll_residency *residency, uint32_t op, uint64_t held,
-                         const struct ll_level *level)
+                         const struct ll_level *level, const struct ll_level *inside)
 {
     double kept = 0;
     uint64_t first = residency->first[op];
@@ -383,7 +458,7 @@ static double kept_bytes(const struct ll_residency *residency, uint32_t op, uint
         if (i - first < 64 && (held >> (i - first) & 1))
             kept += (double)reuse->bytes;
         else if (level)
-            kept += ll_level_keeps(level, reuse->bytes, level->cache_given ? reuse->since : reuse->distance);
+            kept += kept_of(residency, reuse, level, inside);
     }
     return kept;
 }
@@ -391,12 +466,15 @@ static double kept_bytes(const struct ll_residency *residency, uint32_t op, uint
 void ll_residency_saved(const struct ll_residency *residency, const struct ll_machine *machine, uint32_t op,
                         uint64_t held, double saved_bytes[LL_MAX_LEVELS])
 {
-    double in_registers = kept_bytes(residency, op, held, NULL), inside = in_registers;
+    double in_registers = kept_bytes(residency, op, held, NULL, NULL), saved = in_registers;
+    const struct ll_level *inside = NULL;
     for (uint64_t l = 0; l < LL_MAX_LEVELS; l++) {
-        saved_bytes[l] = inside;
-        if (l + 1 >= machine->level_count)
-            inside = in_registers;
-        else if (shared(machine, l))
-            inside = fmax(inside, kept_bytes(residency, op, held, &machine->levels[l]));
+        saved_bytes[l] = saved;
+        if (l + 1 >= machine->level_count) {
+            saved = in_registers;
+        } else if (shared(machine, l)) {
+            saved = fmax(saved, kept_bytes(residency, op, held, &machine->levels[l], inside));
+            inside = &machine->levels[l];
+        }
     }
 }

@@ -11,11 +11,24 @@
  * clamps them. Hence a larger memory never saves less.
  *
  * Of what comes around in rounds of T = distance + size bytes, a cache keeps all when T <= C. When T > C,
- * one that replaces by age keeps nothing, since each line goes just before it is asked for again. One that
- * replaces at random keeps a part h: each line that misses pushes out any of its C bytes, and (1 - h) T do so
- * until a line is asked for again:
+ * one that replaces by age keeps nothing, since each line goes just before it is asked for again; of one that
+ * replaces at random the part s is left when the share a of all that comes is let in meanwhile:
  *
- *       h = exp(-(1 - h) T / C)
+ *       s = exp(-a T / C)
+ *
+ * Of the lines that it has not, a cache lets in those that it remembers, and of the others the share q
+ * (`admission`); it remembers those that it did not let in, as many bytes as it holds, of which r is left.
+ * So what an op finds (f) depends on what was let in (p) the time before. By age s = r = 1 when T <= C, else
+ * 0; at random, with the means of a and b between this time and the one before:
+ *
+ *       f = s p        of what comes, a = m + (1 - f - m) q is let in,   s = exp(-a T / C)
+ *       m = r (1 - p)  b = (1 - f - m) (1 - q) is remembered anew,       r = exp(-b T / C)
+ *       p of the next time = f + a
+ *
+ * In endless rounds with q = 1 that is f = exp(-(1 - f) T / C). All that comes around between two uses is
+ * taken to be found as they are.
+ *
+ * A level is not asked for what one further in keeps.
  *
  * Bytes are counted by address, as a best-fit arena gives them out (allocators.h): a storage that is born
  * takes the addresses of the dead, whose bytes need no room of their own any more.
@@ -40,6 +53,7 @@ struct ll_reuse {
     uint64_t bytes;
     uint64_t distance; /* bytes; LL_NO_FIT when never touched before, or when it must go out */
     uint64_t since;    /* the same for what is read; for what is written, since its addresses were touched */
+    uint64_t before;   /* 1 + index of the reuse that touched them then; 0: none */
 };
 
 struct ll_residency {
@@ -60,8 +74,20 @@ const struct ll_residency *ll_residency_new(const struct ll_trace *trace, struct
 void ll_residency_saved(const struct ll_residency *residency, const struct ll_machine *machine, uint32_t op,
                         uint64_t held, double saved_bytes[LL_MAX_LEVELS]);
 
-/* Of so many bytes, touched again after `distance` others, those that the level still has, by the laws above.
- * Pure. */
+/* Of so many bytes that come around for ever, `distance` others in between, those that the level has each
+ * time, by the laws above. Pure. */
 double ll_level_keeps(const struct ll_level *level, uint64_t bytes, uint64_t distance);
+
+/* What a cache finds of bytes that come around once more, as shares of them. */
+struct ll_cache_found {
+    double share;
+    double has;                  /* is in the cache afterwards */
+    double admitted, remembered; /* was let in, or remembered, of what was not there */
+};
+
+/* After a round of so many bytes, by the laws above; before: what was found the time before, NULL the first
+ * time, when it finds nothing. level->cache_given. Pure. */
+struct ll_cache_found ll_cache_finds(const struct ll_level *level, uint64_t round,
+                                     const struct ll_cache_found *before);
 
 #endif

@@ -124,6 +124,30 @@ static void an_inclusive_level_takes_lines_along_and_an_exclusive_one_catches_th
     assert_int_equal(outer.evictions, 0);
 }
 
+/* So small a share that none of these few is let in at once. */
+static void a_line_is_let_in_when_it_comes_again(void **state)
+{
+    (void)state;
+    struct ll_cache_level level = wide(LL_CACHE_LRU, 2);
+    level.admission = 1e-9;
+    struct ll_arena arena = {0};
+    struct ll_cache *cache = ll_cache_new(&level, 1, &arena);
+    const uint64_t reads[] = {0, 0, 0}, write = LL_CACHE_WRITE | 64;
+    ll_cache_run(cache, reads, 1);
+    assert_false(ll_cache_holds(cache, 0, 0));
+    assert_int_equal(ll_cache_counts(cache, 0).in_bytes, 64);
+    ll_cache_run(cache, reads + 1, 2);
+    assert_true(ll_cache_holds(cache, 0, 0));
+    assert_int_equal(ll_cache_counts(cache, 0).hits, 1);
+    assert_int_equal(ll_cache_counts(cache, 0).in_bytes, 128);
+    ll_cache_run(cache, &write, 1);
+    assert_int_equal(ll_cache_counts(cache, 0).passed_writes, 1);
+    ll_cache_run(cache, &write, 1);
+    assert_int_equal(ll_cache_counts(cache, 0).passed_writes, 1);
+    assert_true(ll_cache_holds(cache, 0, 64));
+    ll_arena_release(&arena);
+}
+
 static void impossible_caches_are_named(void **state)
 {
     (void)state;
@@ -134,6 +158,11 @@ static void impossible_caches_are_named(void **state)
     assert_non_null(strstr(ll_cache_trouble(two, 2, &which), "innermost"));
     two[0] = wide(LL_CACHE_PLRU, 3);
     assert_non_null(strstr(ll_cache_trouble(two, 2, &which), "PLRU"));
+    two[0] = wide(LL_CACHE_LRU, 2);
+    two[0].admission = 0.5;
+    assert_null(ll_cache_trouble(two, 2, &which));
+    two[0].inclusion = LL_CACHE_INCLUSIVE;
+    assert_non_null(strstr(ll_cache_trouble(two, 2, &which), "non-inclusive"));
     two[0] = wide(LL_CACHE_LRU, 0);
     assert_non_null(strstr(ll_cache_trouble(two, 2, &which), "one way"));
     two[0] = wide(LL_CACHE_LRU, 1u << 31);
@@ -161,6 +190,7 @@ int main(void)
         cmocka_unit_test(a_write_that_goes_around_passes_on),
         cmocka_unit_test(prefetch_foresees_what_it_is_made_for),
         cmocka_unit_test(an_inclusive_level_takes_lines_along_and_an_exclusive_one_catches_them),
+        cmocka_unit_test(a_line_is_let_in_when_it_comes_again),
         cmocka_unit_test(impossible_caches_are_named),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -210,13 +210,28 @@ static void how_a_cache_replaces_is_told_by_how_fast_rounds_are(void **state)
             snprintf(text + length, sizeof text - length, " %.0f=%.6g", points[i].rounds * HELD,
                      1e9 / ns_a_byte);
         }
-        struct ll_cache_share held = ll_held_of(SIZE, text);
+        struct ll_cache_share held = ll_held_of(SIZE, text, NULL);
         assert_int_equal(held.policy, policies[policy]);
         assert_near((double)held.bytes, HELD, 0.1);
+        assert_near(held.admission, 1, 0);
     }
-    assert_int_equal(ll_held_of(SIZE, NULL).bytes, SIZE);
-    assert_int_equal(ll_held_of(SIZE, "1e6=8e10 2e6=9e10").bytes, SIZE);
-    assert_int_equal(ll_held_of(SIZE, "1e6=8e10 nan=1 2e6=2e10").bytes, SIZE);
+    assert_int_equal(ll_held_of(SIZE, NULL, NULL).bytes, SIZE);
+    assert_int_equal(ll_held_of(SIZE, "1e6=8e10 2e6=9e10", NULL).bytes, SIZE);
+    assert_int_equal(ll_held_of(SIZE, "1e6=8e10 nan=1 2e6=2e10", NULL).bytes, SIZE);
+}
+
+/* By age: a quarter of what comes for the first time is let in, and everything that comes again. Of 8 MB,
+ * then, nothing is found the first time, a quarter the second time, and all from the third time on. */
+static void what_a_cache_lets_in_is_told_by_how_fast_bytes_come_again(void **state)
+{
+    (void)state;
+    static const char rounds[] = "8e6=8e10 24e6=8e10 32e6=8e10 34e6=2e10 64e6=2e10 640e6=2e10";
+    struct ll_cache_share some = ll_held_of(64000000, rounds, "8e6=2e10 8e6=2.4615e10 8e6=8e10 8e6=8e10");
+    assert_int_equal(some.policy, LL_CACHE_LRU);
+    assert_near(some.admission, 0.25, 1e-9);
+    assert_near((double)some.bytes, 32000000, 0.1);
+    struct ll_cache_share all = ll_held_of(64000000, rounds, "8e6=2e10 8e6=8e10 8e6=8e10 8e6=8e10");
+    assert_near(all.admission, 1, 0);
 }
 
 /* A microsecond and 10 GB/s; one size alone tells neither. */
@@ -299,6 +314,7 @@ int main(void)
         cmocka_unit_test(units_and_levels_are_what_was_probed),
         cmocka_unit_test(a_core_does_what_its_registers_do_and_a_cache_keeps_what_was_found),
         cmocka_unit_test(how_a_cache_replaces_is_told_by_how_fast_rounds_are),
+        cmocka_unit_test(what_a_cache_lets_in_is_told_by_how_fast_bytes_come_again),
         cmocka_unit_test(how_input_arrives_is_told_by_large_and_small),
         cmocka_unit_test(the_kernels_that_made_the_times_are_found_again),
         cmocka_unit_test(the_file_reads_back_to_the_machine),
