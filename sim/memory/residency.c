@@ -367,11 +367,25 @@ static double left(double x, double share_before, double share)
     return exp(-x * (share_before + share) / 2);
 }
 
+/* When all is let in, of f = g(f) = exp(-(1 - (before + f) / 2) x) the root below 1: g is convex, so Newton's
+ * steps from 0 come up to it and never pass it, but for rounding where it is near 1. */
+static struct ll_cache_found all_let_in(double x, double before)
+{
+    double share = 0, first = left(x, 1 - before, 1), next = first;
+    while (next > share) {
+        share = next;
+        double found = first * exp(share / 2 * x);
+        next = share + (found - share) / (1 - x / 2 * found);
+    }
+    share = fmin(share, 1);
+    return (struct ll_cache_found){.share = share, .has = 1, .admitted = 1 - share};
+}
+
 /* Each share depends on the other; from nothing found, they settle in some steps. */
 static struct ll_cache_found at_random(double q, double x, const struct ll_cache_found *before)
 {
-    enum { MOST_STEPS = 60 };
-    static const double SETTLED = 1e-5;
+    enum { MOST_STEPS = 100 };
+    static const double SETTLED = 1e-4;
     struct ll_cache_found now = {.admitted = q, .remembered = 1 - q};
     for (int step = 0; step < MOST_STEPS; step++) {
         double last = now.share;
@@ -393,7 +407,7 @@ struct ll_cache_found ll_cache_finds(const struct ll_level *level, uint64_t roun
     if (!before || !ll_fits(round))
         return (struct ll_cache_found){.has = q, .admitted = q, .remembered = 1 - q};
     if (level->cache.policy == LL_CACHE_RANDOM)
-        return at_random(q, x, before);
+        return q < 1 ? at_random(q, x, before) : all_let_in(x, before->share);
     if (round > level->size_bytes)
         return (struct ll_cache_found){.has = q, .admitted = q, .remembered = 1 - q};
     return (struct ll_cache_found){.share = before->has, .has = 1, .admitted = 1 - before->has};
@@ -418,36 +432,42 @@ double ll_level_keeps(const struct ll_level *level, uint64_t bytes, uint64_t dis
     return (double)bytes * found.share;
 }
 
-/* The share of its bytes that a reuse finds in a cache; inside: the level further in that serves the next op,
- * too, or NULL: what that one keeps leaves this one unasked. */
+/* Whether a level further in, if one serves the next op as well, leaves most of it to be asked for. */
+static bool is_asked(const struct ll_level *inside, const struct ll_reuse *reuse)
+{
+    return !inside || 2 * ll_level_keeps(inside, reuse->bytes, reuse->since) < (double)reuse->bytes;
+}
+
+/* The share of its bytes that a reuse finds in a cache, by the last times that it was asked for them. */
 static double found_share(const struct ll_residency *residency, const struct ll_reuse *reuse,
                           const struct ll_level *level, const struct ll_level *inside)
 {
-    enum { MOST_TIMES = 8 };
-    const struct ll_reuse *times[MOST_TIMES];
-    size_t count = 0;
-    for (times[count++] = reuse; count < MOST_TIMES && reuse->before > 0;)
-        times[count++] = reuse = &residency->reuses[reuse->before - 1];
-    struct ll_cache_found found = ll_cache_finds(level, LL_NO_FIT, NULL);
-    while (count-- > 0) {
-        const struct ll_reuse *now = times[count];
-        bool unasked = inside && now->since < inside->size_bytes &&
-                       ll_level_keeps(inside, now->bytes, now->since) >= (double)now->bytes / 2;
-        if (!unasked || count == 0)
-            found = ll_cache_finds(level, ll_add(now->since, now->bytes), &found);
+    enum { MOST_TIMES = 5, MOST_USES = 20 };
+    const struct ll_reuse *times[MOST_TIMES] = {reuse};
+    size_t count = 1;
+    for (int use = 0; use < MOST_USES && count < MOST_TIMES && reuse->before > 0 && ll_fits(reuse->since);
+         use++) {
+        reuse = &residency->reuses[reuse->before - 1];
+        if (is_asked(inside, reuse))
+            times[count++] = reuse;
     }
+    struct ll_cache_found found = ll_cache_finds(level, LL_NO_FIT, NULL);
+    while (count-- > 0)
+        found = ll_cache_finds(level, ll_add(times[count]->since, times[count]->bytes), &found);
     return found.share;
 }
 
 static double kept_of(const struct ll_residency *residency, const struct ll_reuse *reuse,
                       const struct ll_level *level, const struct ll_level *inside)
 {
+    if (inside && ll_level_keeps(inside, reuse->bytes, reuse->since) >= (double)reuse->bytes)
+        return (double)reuse->bytes;
     if (level->cache_given)
         return (double)reuse->bytes * found_share(residency, reuse, level, inside);
     return ll_level_keeps(level, reuse->bytes, reuse->distance);
 }
 
-/* What this level keeps (none: NULL), and what passes through registers. */
+/* What this level keeps (none: NULL), behind a cache (none: NULL), and what passes through registers. */
 static double kept_bytes(const struct ll_residency *residency, uint32_t op, uint64_t held,
                          const struct ll_level *level, const struct ll_level *inside)
 {
@@ -474,7 +494,7 @@ void ll_residency_saved(const struct ll_residency *residency, const struct ll_ma
             saved = in_registers;
         } else if (shared(machine, l)) {
             saved = fmax(saved, kept_bytes(residency, op, held, &machine->levels[l], inside));
-            inside = &machine->levels[l];
+            inside = machine->levels[l].cache_given ? &machine->levels[l] : inside;
         }
     }
 }

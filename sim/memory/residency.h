@@ -26,7 +26,8 @@
  *       p of the next time = f + a
  *
  * In endless rounds with q = 1 that is f = exp(-(1 - f) T / C). All that comes around between two uses is
- * taken to be found as they are.
+ * taken to be found as they are. A larger cache with q < 1 remembers more, lets in more and displaces more,
+ * which may cost it a thousandth of what it finds.
  *
  * A level is not asked for what one further in keeps.
  *

@@ -309,6 +309,30 @@ static void a_cache_that_lets_in_a_part_finds_more_each_time(void **state)
     }
 }
 
+static void a_larger_cache_finds_no_less_but_for_what_it_lets_in(void **state)
+{
+    (void)state;
+    uint64_t seed = 1;
+    for (int chain = 0; chain < 5000 / ONE_IN; chain++) {
+        uint64_t bytes = 1 + ll_random_below(&seed, 1 << 20), more = bytes + ll_random_below(&seed, bytes);
+        struct ll_level small = {
+            .size_bytes = bytes,
+            .cache_given = true,
+            .cache = {.policy = ll_random_below(&seed, 2) ? LL_CACHE_RANDOM : LL_CACHE_LRU,
+                      .admission = (double)(1 + ll_random_below(&seed, 16)) / 16}};
+        struct ll_level large = small;
+        large.size_bytes = more;
+        struct ll_cache_found in_small = ll_cache_finds(&small, LL_NO_FIT, NULL), in_large = in_small;
+        for (int time = 0; time < 8; time++) {
+            uint64_t round = ll_random_below(&seed, 4 * bytes);
+            in_small = ll_cache_finds(&small, round, &in_small);
+            in_large = ll_cache_finds(&large, round, &in_large);
+            assert_true(in_large.share >= in_small.share - (small.cache.admission < 1 ? 2e-3 : 1e-5));
+            assert_true(in_small.share >= 0 && in_large.has <= 1 + 1e-6);
+        }
+    }
+}
+
 static void memories_of_several_units_keep_nothing_for_the_next_op(void **state)
 {
     (void)state;
@@ -461,6 +485,7 @@ int main(void)
         cmocka_unit_test(a_cache_saves_writes_by_when_their_addresses_were_touched),
         cmocka_unit_test(a_cache_keeps_of_a_round_what_a_simulated_one_keeps),
         cmocka_unit_test(a_cache_that_lets_in_a_part_finds_more_each_time),
+        cmocka_unit_test(a_larger_cache_finds_no_less_but_for_what_it_lets_in),
         cmocka_unit_test(memories_of_several_units_keep_nothing_for_the_next_op),
         cmocka_unit_test(operands_that_pass_through_registers_save_all_their_traffic),
         cmocka_unit_test(an_op_that_reads_a_part_counts_with_that_part),
