@@ -399,11 +399,11 @@ static void losses_fall(void **state)
     }
 }
 
-/* With the settings that `leadline train` uses, but few steps. */
+/* With the settings that `leadline train` uses, but few steps; under a sanitizer some of the models. */
 static void every_model_has_a_lesson_and_scores(void **state)
 {
     (void)state;
-    for (size_t i = 0; i < ll_model_count(); i++) {
+    for (size_t i = 0; i < ll_model_count(); i += ONE_IN) {
         const struct ll_model *model = ll_model_at(i);
         const struct ll_lesson *lesson = &model->lesson;
         struct ll_diags diags = {0};
