@@ -126,23 +126,20 @@ static void build_convolutions(struct ll_bench *bench, bool quick)
             }
 }
 
-/* How many sets of the largest operands it takes that nothing of the first is left in the caches when its
- * turn comes again; as far as an eighth of memory has room for them. */
+/* How many sets of operands with so many elements an eighth of memory has room for. */
+static uint64_t room_for(const struct ll_facts *facts, uint64_t elements)
+{
+    return ll_facts_number(facts, "host.memory_bytes") / 8 / (MOST_OPERANDS * elements * sizeof(float));
+}
+
+/* How many sets of large operands it takes that nothing of the first is left in the caches when its turn
+ * comes again; as far as there is room for them. */
 static uint64_t turns_of(const struct ll_facts *facts)
 {
     enum { MOST_TURNS = 32 };
     uint64_t operand = LL_MICRO_LARGE * sizeof(float), caches = ll_facts_number(facts, "host.cache.l3");
-    uint64_t room = ll_facts_number(facts, "host.memory_bytes") / 8 / (MOST_OPERANDS * operand);
+    uint64_t room = room_for(facts, LL_MICRO_LARGE);
     return ll_max(1, ll_min(room, ll_min(MOST_TURNS, 1 + 2 * caches / operand)));
-}
-
-/* The largest one only where an eighth of memory has room for its operands. */
-static size_t sizes_of(const struct ll_facts *facts)
-{
-    size_t count = sizeof sizes / sizeof *sizes;
-    bool room =
-        ll_facts_number(facts, "host.memory_bytes") / 8 >= MOST_OPERANDS * LL_MICRO_WEIGHTS * sizeof(float);
-    return room ? count : count - 1;
 }
 
 static struct ll_nn *build(bool quick, const struct ll_facts *facts)
@@ -150,8 +147,9 @@ static struct ll_nn *build(bool quick, const struct ll_facts *facts)
     struct ll_bench bench = {.nn = ll_nn_new(LL_F32)};
     if (!bench.nn)
         return NULL;
-    for (size_t i = 0; i < (quick ? QUICK_SIZES : sizes_of(facts)); i++)
-        build_micros(&bench, sizes[i], turns_of(facts));
+    for (size_t i = 0; i < (quick ? QUICK_SIZES : sizeof sizes / sizeof *sizes); i++)
+        if (sizes[i] < LL_MICRO_WEIGHTS || room_for(facts, sizes[i]) > 0)
+            build_micros(&bench, sizes[i], turns_of(facts));
     build_products(&bench, quick);
     build_convolutions(&bench, quick);
     free(bench.operands);

@@ -91,19 +91,36 @@ static struct ll_figure rate(struct stream *s, ll_pool_body *body)
                       (double)s->passes * (double)s->threads * (double)s->floats * sizeof(float));
 }
 
+static uint64_t whole_bytes(const struct stream *s)
+{
+    return s->threads * s->floats * sizeof(float);
+}
+
+/* Memory is NULL when it ran out. */
+static struct stream stream_of(struct ll_pool *pool, unsigned threads, uint64_t bytes, ll_pool_body *body)
+{
+    struct stream s = {.pool = pool, .threads = threads, .passes = 1, .body = body};
+    s.floats = ll_max(LINE_BYTES, bytes / threads / LINE_BYTES * LINE_BYTES) / sizeof(float);
+    s.memory = ll_probe_memory(whole_bytes(&s));
+    return s;
+}
+
+static void release_stream(struct stream *s)
+{
+    if (s->memory)
+        ll_probe_release(s->memory, whole_bytes(s));
+}
+
 struct ll_streams ll_probe_streams(struct ll_pool *pool, unsigned threads, uint64_t bytes)
 {
-    struct stream s = {.pool = pool, .threads = threads};
-    s.floats = ll_max(LINE_BYTES, bytes / threads / LINE_BYTES * LINE_BYTES) / sizeof(float);
-    s.passes = ll_max(1, LEAST_BYTES / (s.floats * sizeof(float) * threads));
-    uint64_t whole = threads * s.floats * sizeof(float);
-    s.memory = ll_probe_memory(whole);
+    struct stream s = stream_of(pool, threads, bytes, NULL);
+    s.passes = ll_max(1, LEAST_BYTES / whole_bytes(&s));
     if (!s.memory)
         return (struct ll_streams){0};
     struct ll_streams streams = {rate(&s, read_part), rate(&s, triad_part), rate(&s, update_part)};
     streams.triad.value *= 4.0 / 3;
     streams.update.value *= 7.0 / 4;
-    ll_probe_release(s.memory, whole);
+    release_stream(&s);
     return streams;
 }
 
@@ -113,25 +130,13 @@ static int by_rate(const void *a, const void *b)
     return (x > y) - (x < y);
 }
 
-static struct stream stream_of(struct ll_pool *pool, uint64_t bytes, ll_pool_body *body)
-{
-    struct stream s = {.pool = pool, .threads = ll_pool_threads(pool), .passes = 1, .body = body};
-    s.floats = ll_max(LINE_BYTES, bytes / s.threads / LINE_BYTES * LINE_BYTES) / sizeof(float);
-    s.memory = ll_probe_memory(s.threads * s.floats * sizeof(float));
-    return s;
-}
-
-static void release_stream(struct stream *s)
-{
-    if (s->memory)
-        ll_probe_release(s->memory, s->threads * s->floats * sizeof(float));
-}
-
 bool ll_probe_times(struct ll_pool *pool, uint64_t bytes, uint64_t others, double Bps[LL_PROBE_TIMES])
 {
     enum { TRIES = 9 };
-    struct stream s = stream_of(pool, bytes, triad_part), away = stream_of(pool, others, read_part);
-    double tries[LL_PROBE_TIMES][TRIES], crossed = 4.0 / 3 * (double)(s.threads * s.floats) * sizeof(float);
+    unsigned threads = ll_pool_threads(pool);
+    struct stream s = stream_of(pool, threads, bytes, triad_part),
+                  away = stream_of(pool, threads, others, read_part);
+    double tries[LL_PROBE_TIMES][TRIES], crossed = 4.0 / 3 * (double)whole_bytes(&s);
     bool ready = s.memory && away.memory;
     for (int i = 0; ready && i < TRIES; i++) {
         run_stream(&away);

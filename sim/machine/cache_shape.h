@@ -29,8 +29,8 @@ struct ll_cache_level {
     enum ll_cache_prefetch prefetch;
     bool write_through;
     bool write_around; /* a write that misses fetches nothing and goes on outward */
-    double admission;  /* share of the lines it does not have that it lets in when they come; 0: all */
-    uint64_t seed;     /* of RANDOM */
+    double admission;  /* share of the lines that come for the first time that it lets in; 0: all */
+    uint64_t seed;     /* of RANDOM, and of admission */
 };
 
 /* Why no such caches, innermost first, can be: a static sentence, and which level it is about; NULL when they
