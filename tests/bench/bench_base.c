@@ -4,6 +4,7 @@
 #include "tracer/base/arena.h"
 #include "tracer/base/json.h"
 #include "tracer/base/map.h"
+#include "tracer/base/clock.h"
 #include "tracer/base/pool.h"
 
 #include <string.h>
@@ -55,6 +56,30 @@ static void run_pool(void *context)
         ll_pool_run(context, 64, 1, nothing, NULL);
 }
 
+/* What the first of two threads does takes 200 us longer: the other waits as long for the next job. */
+static void uneven(void *context, uint64_t begin, uint64_t end, uint64_t chunk)
+{
+    (void)context, (void)begin, (void)end;
+    for (uint64_t until = ll_now_ns() + 200000; chunk == 0 && ll_now_ns() < until;)
+        ;
+}
+
+/* 20 us a chunk. */
+static void even(void *context, uint64_t begin, uint64_t end, uint64_t chunk)
+{
+    (void)context, (void)begin, (void)end, (void)chunk;
+    for (uint64_t until = ll_now_ns() + 20000; ll_now_ns() < until;)
+        ;
+}
+
+static void run_uneven(void *context)
+{
+    for (int i = 0; i < 10; i++) {
+        ll_pool_run(context, 2, 1, uneven, NULL);
+        ll_pool_run(context, 2, 1, even, NULL);
+    }
+}
+
 int main(void)
 {
     struct ll_str out = {0};
@@ -63,6 +88,7 @@ int main(void)
     ll_bench("map: a name of 34 bytes", intern, NULL, COUNT, 34 * COUNT);
     ll_bench("json: a double", write_numbers, &out, COUNT, 0);
     ll_bench("pool: a job of 64 empty chunks", run_pool, pool, 100, 0);
+    ll_bench("pool: 20 us on all threads after 200 us on one", run_uneven, pool, 10, 0);
     ll_str_release(&out);
     ll_pool_free(pool);
     return 0;

@@ -2,11 +2,16 @@
 /* The caller works too, so a pool of n has n - 1 threads of its own. Each has a share of a job's chunks, the
  * same part of every job, since what it wrote for one op is in its cache for the next; when it is done with
  * its own it helps the others. The caller waits for chunks, not for workers: one that wakes up late finds
- * nothing left, or the next job. A worker first spins for some microseconds, because the next op of a
- * training step follows at once, and then sleeps. */
+ * nothing left, or the next job.
+ *
+ * Who waits spins before it sleeps, for longer than the largest chunk of an op usually takes: the next op of
+ * a training step follows as soon as the slowest thread is done, and to wake a processor that has gone idle
+ * takes as long as a small op, on a virtual machine some tens of microseconds. Where somebody else wants the
+ * processor, who spins gives it away. */
 #define _GNU_SOURCE
 #include "tracer/base/pool.h"
 
+#include "tracer/base/clock.h"
 #include "tracer/base/denormals.h"
 
 #include <assert.h>
@@ -16,7 +21,7 @@
 #include <stdbool.h>
 #include <stdlib.h>
 
-enum { SPINS = 2000 };
+enum { SPINS = 256, PATIENCE_NS = 10000000 };
 
 static inline void relax(void)
 {
@@ -88,10 +93,36 @@ static void take_chunks(struct ll_pool *pool)
             do_chunk(pool, chunk);
 }
 
+static bool has_other_job(struct ll_pool *pool, uint_fast64_t seen)
+{
+    return atomic_load_explicit(&pool->job, memory_order_relaxed) != seen;
+}
+
+static bool has_finished(struct ll_pool *pool, uint_fast64_t job)
+{
+    (void)job;
+    return atomic_load(&pool->unfinished) == 0;
+}
+
+static bool spin_until(bool (*holds)(struct ll_pool *, uint_fast64_t), struct ll_pool *pool,
+                       uint_fast64_t job)
+{
+    uint64_t end_ns = 0;
+    do {
+        for (int i = 0; i < SPINS; i++) {
+            if (holds(pool, job))
+                return true;
+            relax();
+        }
+        sched_yield();
+        end_ns = end_ns ? end_ns : ll_now_ns() + PATIENCE_NS;
+    } while (ll_now_ns() < end_ns);
+    return false;
+}
+
 static bool wait_for_job(struct ll_pool *pool, uint_fast64_t seen)
 {
-    for (int i = 0; i < SPINS && atomic_load_explicit(&pool->job, memory_order_relaxed) == seen; i++)
-        relax();
+    spin_until(has_other_job, pool, seen);
     pthread_mutex_lock(&pool->lock);
     while (atomic_load(&pool->job) == seen && !pool->stopping)
         pthread_cond_wait(&pool->wake, &pool->lock);
@@ -198,9 +229,7 @@ void ll_pool_run(struct ll_pool *pool, uint64_t count, uint64_t grain, ll_pool_b
     pthread_cond_broadcast(&pool->wake);
     pthread_mutex_unlock(&pool->lock);
     take_chunks(pool);
-    for (int i = 0; i < SPINS && atomic_load(&pool->unfinished) > 0; i++)
-        relax();
-    if (atomic_load(&pool->unfinished) == 0)
+    if (spin_until(has_finished, pool, 0))
         return;
     pthread_mutex_lock(&pool->lock);
     while (atomic_load(&pool->unfinished) > 0)
