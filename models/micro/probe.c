@@ -68,6 +68,19 @@ static void add_times(struct ll_facts *facts, struct ll_pool *pool, uint64_t siz
     ll_facts_add(facts, "probe.l3.times", "%s", times);
 }
 
+/* How fast the same part streams when others, if there are any, had the cache for a while. */
+static void add_rests(struct ll_facts *facts, struct ll_pool *pool, uint64_t size, uint64_t memory)
+{
+    static const double rests_s[] = {0.002, 0.004, 0.008, 0.016, 0.032, 0.064, 0.128};
+    enum { RESTS = sizeof rests_s / sizeof *rests_s };
+    const char *rests = "";
+    for (size_t i = 0; i < RESTS; i++) {
+        double Bps = ll_probe_rested(pool, size / 8, ll_min(memory, 4 * size), rests_s[i]);
+        rests = ll_format(facts->arena, "%s%s%g=%.4g", rests, i ? " " : "", rests_s[i], Bps);
+    }
+    ll_facts_add(facts, "probe.l3.rests", "%s", rests);
+}
+
 static void add_rates(struct ll_facts *facts)
 {
     add_figure(facts, "", "clock_hz", ll_probe_clock());
@@ -97,6 +110,7 @@ void ll_probe_facts(struct ll_pool *pool, struct ll_facts *facts, const struct l
         add_level(facts, pool, "l3", l3, l3 / 4, l3 / 4);
         add_rounds(facts, pool, l3, largest);
         add_times(facts, pool, l3, largest);
+        add_rests(facts, pool, l3, largest);
     }
     if (goes_on && ll_tell(listener, what, 0.6))
         add_level(facts, pool, "dram", all, largest, largest);

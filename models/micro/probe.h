@@ -34,6 +34,10 @@ struct ll_streams ll_probe_streams(struct ll_pool *pool, unsigned threads, uint6
 enum { LL_PROBE_TIMES = 6 };
 bool ll_probe_times(struct ll_pool *pool, uint64_t bytes, uint64_t others, double Bps[LL_PROBE_TIMES]);
 
+/* Triads come around once more, after some rounds of which nothing is measured and so many seconds of rest:
+ * the rate in B/s, the median of a few tries. `others` as above. 0 when memory ran out. */
+double ll_probe_rested(struct ll_pool *pool, uint64_t bytes, uint64_t others, double rest_s);
+
 /* Seconds of one access that waits for the one before, in no order over so many bytes. Zeros when memory ran
  * out. */
 struct ll_figure ll_probe_latency(uint64_t bytes);
@@ -56,6 +60,7 @@ struct ll_figure ll_probe_product_f64(void);
  *   probe.LEVEL.size_bytes, .latency_s, .bandwidth_Bps (the fastest stream, all threads), .alone_Bps (of one)
  *   probe.l3.rounds: BYTES=RATE ..., of triads through so many bytes over and over
  *   probe.l3.times: the same, of the first, second and further times that some bytes come around
+ *   probe.l3.rests: SECONDS=RATE ..., of the same bytes after that long a rest
  * for the levels l1, l2, l3 as far as the host has them, and dram. Whoever ends it early gets the first of
  * these. */
 void ll_probe_facts(struct ll_pool *pool, struct ll_facts *facts, const struct ll_listener *listener);

@@ -130,29 +130,70 @@ static int by_rate(const void *a, const void *b)
     return (x > y) - (x < y);
 }
 
+enum { TRIES = 9 };
+
+static double middle(double rates[TRIES])
+{
+    qsort(rates, TRIES, sizeof *rates, by_rate);
+    return rates[TRIES / 2];
+}
+
+/* Bytes that cross a second. */
+static double timed_triad(struct stream *s)
+{
+    uint64_t begin_ns = ll_now_ns();
+    run_stream(s);
+    return 4.0 / 3 * (double)whole_bytes(s) * 1e9 / (double)(ll_now_ns() - begin_ns + 1);
+}
+
 bool ll_probe_times(struct ll_pool *pool, uint64_t bytes, uint64_t others, double Bps[LL_PROBE_TIMES])
 {
-    enum { TRIES = 9 };
     unsigned threads = ll_pool_threads(pool);
     struct stream s = stream_of(pool, threads, bytes, triad_part),
                   away = stream_of(pool, threads, others, read_part);
-    double tries[LL_PROBE_TIMES][TRIES], crossed = 4.0 / 3 * (double)whole_bytes(&s);
+    double tries[LL_PROBE_TIMES][TRIES];
     bool ready = s.memory && away.memory;
     for (int i = 0; ready && i < TRIES; i++) {
         run_stream(&away);
-        for (int j = 0; j < LL_PROBE_TIMES; j++) {
-            uint64_t begin_ns = ll_now_ns();
-            run_stream(&s);
-            tries[j][i] = crossed * 1e9 / (double)(ll_now_ns() - begin_ns + 1);
-        }
+        for (int j = 0; j < LL_PROBE_TIMES; j++)
+            tries[j][i] = timed_triad(&s);
     }
-    for (int j = 0; ready && j < LL_PROBE_TIMES; j++) {
-        qsort(tries[j], TRIES, sizeof tries[j][0], by_rate);
-        Bps[j] = tries[j][TRIES / 2];
-    }
+    for (int j = 0; ready && j < LL_PROBE_TIMES; j++)
+        Bps[j] = middle(tries[j]);
     release_stream(&s);
     release_stream(&away);
     return ready;
+}
+
+static void nothing(void *context, uint64_t begin, uint64_t end, uint64_t chunk)
+{
+    (void)context, (void)begin, (void)end, (void)chunk;
+}
+
+/* Nobody sleeps: to wake a thread would take as long as what is measured. */
+static void rest(struct ll_pool *pool, double rest_s)
+{
+    uint64_t end_ns = ll_now_ns() + (uint64_t)(rest_s * 1e9);
+    while (ll_now_ns() < end_ns)
+        ll_pool_run(pool, ll_pool_threads(pool), 1, nothing, NULL);
+}
+
+double ll_probe_rested(struct ll_pool *pool, uint64_t bytes, uint64_t others, double rest_s)
+{
+    unsigned threads = ll_pool_threads(pool);
+    struct stream s = stream_of(pool, threads, bytes, triad_part),
+                  away = stream_of(pool, threads, others, read_part);
+    double tries[TRIES] = {0};
+    for (int i = 0; s.memory && away.memory && i < TRIES; i++) {
+        run_stream(&away);
+        for (int j = 0; j < LL_PROBE_TIMES; j++)
+            run_stream(&s);
+        rest(pool, rest_s);
+        tries[i] = timed_triad(&s);
+    }
+    release_stream(&s);
+    release_stream(&away);
+    return middle(tries);
 }
 
 struct ring {

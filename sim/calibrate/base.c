@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* The machine is written as its file would be and then read, so that it is checked as any other.
  *
- * The caches of single cores are two kinds of level here. The first is private. Of the others a core finds
- * about as often the data of its neighbours' last op as its own, since threads take slices as they come; they
- * are described as one memory as large as all of them, at the rate of all of them. */
+ * The caches of single cores are two kinds of level here. The first is private. The others are described as
+ * one memory as large as all of them, at the rate of all of them, since threads have the same part of each op
+ * and find there what they left themselves. */
 #include "sim/calibrate/base.h"
 
 #include "sim/calibrate/held.h"
@@ -48,18 +48,21 @@ static void add_level(struct header *header, const char *level, const char *scop
            all = level_figure(header, level, "bandwidth_Bps");
     double size = level_figure(header, level, "size_bytes") * instances;
     double latency = level_figure(header, level, "latency_s");
-    struct ll_cache_share held = {(uint64_t)fmin(size, 0x1p60), LL_CACHE_LRU, 1, 0};
+    struct ll_cache_share held = {(uint64_t)fmin(size, 0x1p60), LL_CACHE_LRU, 1, 0, 0};
+    const struct ll_cache_rates rates = {ll_trace_fact(header->trace, "probe.l3.rounds"),
+                                         ll_trace_fact(header->trace, "probe.l3.times"),
+                                         ll_trace_fact(header->trace, "probe.l3.rests")};
     if (strcmp(level, "l3") == 0)
-        held = ll_held_of(held.bytes, ll_trace_fact(header->trace, "probe.l3.rounds"),
-                          ll_trace_fact(header->trace, "probe.l3.times"));
+        held = ll_held_of(held.bytes, &rates);
     double bandwidth = cores > 1 ? cores * alone : scope[0] == 'u' ? alone : fmax(alone, fmax(all, held.Bps));
     ll_str_addf(yaml,
                 "  - {name: %s, size: %" PRIu64 "B, bandwidth: %.6gB/s, unit_bandwidth: %.6gB/s, "
                 "latency: %.4gns, scope: %s",
                 level, held.bytes, bandwidth, alone, latency * 1e9, scope);
     if (strcmp(level, "dram") != 0)
-        ll_str_addf(yaml, ", cache: {policy: %s, admission: %.4g}", ll_cache_policy_name(held.policy),
-                    held.admission);
+        ll_str_addf(yaml, ", cache: {policy: %s, admission: %.4g, affinity: %s, corunners: %.4gB/s}",
+                    ll_cache_policy_name(held.policy), held.admission, instances > 1 ? "true" : "false",
+                    held.corunners_Bps);
     ll_str_addf(yaml, "}\n");
 }
 

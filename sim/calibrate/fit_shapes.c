@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* What the figures of a kernel leave unexplained, shape by shape: two ratios, one for what is done near the
- * unit and one for the outermost memory, so that the passes over the shape, cold and warm, come out. Where
- * one pass would do with either, both are held near 1. */
+ * unit and one for the outermost memory, so that the passes over the shape, cold and warm, come out. Both are
+ * held near 1, the more so the more the measured times differ from step to step: of what is hardly there, as
+ * memory traffic where nearly all was on chip, the ratio would else be noise. */
 #include "sim/calibrate/fit.h"
 
 #include "sim/cost/seen.h"
@@ -15,6 +16,7 @@ struct shapes {
     uint64_t first, count; /* samples of the kind */
     struct ll_seen *seen;
     uint64_t seen_count;
+    double hold; /* of the shape at hand */
 };
 
 static bool has_shape(const struct ll_sample *sample, const struct ll_seen *seen)
@@ -24,12 +26,26 @@ static bool has_shape(const struct ll_sample *sample, const struct ll_seen *seen
     return memcmp(shape, seen->shape, sizeof shape) == 0;
 }
 
+/* What a squared logarithm of a ratio counts beside squared errors, were both normally distributed: the
+ * variance of these, by the quartiles of the passes over the shape, over that of ratios. */
+static double hold_of(const struct shapes *s, const struct ll_seen *seen)
+{
+    static const double quiet = 0.05, ratios = 0.35, quartiles = 1.349;
+    double squares = 0, count = 0;
+    for (uint64_t i = s->first; i < s->first + s->count; i++)
+        if (has_shape(&s->samples->at[i], seen)) {
+            double deviation = s->samples->at[i].spread / quartiles;
+            squares += deviation * deviation;
+            count++;
+        }
+    return (quiet * quiet + squares / count) / (ratios * ratios);
+}
+
 /* How far off all passes over a shape are, when only its own ratios count. */
 static double loss_of(const struct shapes *s, const struct ll_seen *seen)
 {
-    static const double hold = 0.02;
     struct ll_kernel *kernel = &s->machine->software.kernels[0];
-    double near = log(seen->near), far = log(seen->far), loss = hold * (near * near + far * far);
+    double near = log(seen->near), far = log(seen->far), loss = s->hold * (near * near + far * far);
     kernel->seen = seen;
     kernel->seen_count = 1;
     for (uint64_t i = s->first; i < s->first + s->count; i++) {
@@ -58,8 +74,9 @@ static bool try_ratios(const struct shapes *s, struct ll_seen *seen, double near
     return true;
 }
 
-static void fit_shape(const struct shapes *s, struct ll_seen *seen)
+static void fit_shape(struct shapes *s, struct ll_seen *seen)
 {
+    s->hold = hold_of(s, seen);
     double loss = loss_of(s, seen), factor = 2;
     while (factor > 1.005) {
         bool any = try_ratios(s, seen, seen->near * factor, seen->far, &loss);
@@ -90,7 +107,7 @@ static bool is_known(const struct shapes *s, const struct ll_sample *sample)
 bool ll_fit_shapes(struct ll_machine *machine, const struct ll_samples *samples, uint64_t first,
                    uint64_t count, struct ll_arena *arena)
 {
-    struct shapes s = {machine, samples, first, count, ll_alloc(arena, count, sizeof *s.seen), 0};
+    struct shapes s = {machine, samples, first, count, ll_alloc(arena, count, sizeof *s.seen), 0, 0};
     if (!s.seen)
         return false;
     for (uint64_t i = first; i < first + count; i++) {

@@ -6,33 +6,36 @@
 #include <math.h>
 #include <stdlib.h>
 
-enum { MOST_ROUNDS = 32, PARTS = 64, SHARES = 16 };
+enum { MOST_ROUNDS = 32, PARTS = 64, SHARES = 16, CORUNNERS = 20 };
 
-struct round {
-    double bytes, Bps;
+struct pair {
+    double x, Bps;
 };
 
-static size_t read_rounds(const char *text, struct round *rounds)
+struct pairs {
+    struct pair at[MOST_ROUNDS];
+    size_t count;
+};
+
+static void read_pairs(const char *text, struct pairs *pairs)
 {
     static const double least = 1, most = 1e15;
-    size_t count = 0;
     char *end;
-    while (text && count < MOST_ROUNDS) {
-        struct round round = {.bytes = strtod(text, &end)};
+    pairs->count = 0;
+    while (text && pairs->count < MOST_ROUNDS) {
+        struct pair pair = {.x = strtod(text, &end)};
         if (end == text || *end != '=')
             break;
-        round.Bps = strtod(end + 1, &end);
-        if (!(round.bytes >= least && round.bytes <= most && round.Bps >= least && round.Bps <= most))
+        pair.Bps = strtod(end + 1, &end);
+        if (!(pair.x > 0 && pair.x <= most && pair.Bps >= least && pair.Bps <= most))
             break;
-        rounds[count++] = round;
+        pairs->at[pairs->count++] = pair;
         text = end;
     }
-    return count;
 }
 
 struct measured {
-    struct round rounds[MOST_ROUNDS], times[MOST_ROUNDS];
-    size_t round_count, time_count;
+    struct pairs rounds, times, rests;
     double fastest_Bps;
 };
 
@@ -44,53 +47,88 @@ static double off_by(const struct measured *measured, double share, double nothi
     return fabs((share / measured->fastest_Bps + (1 - share) / nothing_Bps) * Bps - 1);
 }
 
-static double error_of(const struct ll_level *level, const struct measured *measured)
+/* What others bring into the level while so many bytes are streamed, of which a third crosses twice. */
+static double brought(const struct ll_level *level, const struct pair *stream)
 {
-    const struct round *longest = &measured->rounds[measured->round_count - 1], *first = &measured->times[0];
-    struct ll_cache_found found = ll_cache_finds(level, 0, NULL);
+    return level->cache.corunners_Bps * stream->x * 4 / 3 / stream->Bps;
+}
+
+static double error_of_rounds(const struct ll_level *level, const struct measured *measured)
+{
+    const struct pair *longest = &measured->rounds.at[measured->rounds.count - 1];
     double error = 0;
-    for (const struct round *round = measured->rounds; round < longest; round++) {
-        uint64_t array = (uint64_t)(round->bytes / 3);
-        double share = ll_level_keeps(level, array, 2 * array) / fmax(1, (double)array);
-        error += off_by(measured, share, longest->Bps, round->Bps);
-    }
-    for (size_t i = 1; i < measured->time_count; i++) {
-        found = ll_cache_finds(level, (uint64_t)first->bytes, &found);
-        error += off_by(measured, found.share, first->Bps, measured->times[i].Bps);
+    for (const struct pair *round = measured->rounds.at; round < longest; round++) {
+        uint64_t array = (uint64_t)(round->x / 3);
+        double kept = ll_level_keeps(level, array, (struct ll_round){3 * array, brought(level, round)});
+        error += off_by(measured, kept / fmax(1, (double)array), longest->Bps, round->Bps);
     }
     return error;
 }
 
-static void come_nearest(const struct measured *measured, uint64_t size_bytes, enum ll_cache_policy policy,
-                         double admission, double *least, struct ll_cache_share *held)
+static double error_of_times(const struct ll_level *level, const struct measured *measured)
+{
+    const struct pair *first = &measured->times.at[0];
+    struct ll_round round = {(uint64_t)first->x, 0};
+    struct ll_cache_found found = ll_cache_finds(level, round, NULL);
+    double error = 0;
+    for (size_t i = 1; i < measured->times.count; i++) {
+        round.corunners = brought(level, &measured->times.at[i]);
+        found = ll_cache_finds(level, round, &found);
+        error += off_by(measured, found.share, first->Bps, measured->times.at[i].Bps);
+    }
+    for (size_t i = 0; measured->times.count > 0 && i < measured->rests.count; i++) {
+        round.corunners = level->cache.corunners_Bps * measured->rests.at[i].x;
+        struct ll_cache_found then = ll_cache_finds(level, round, &found);
+        error += off_by(measured, then.share, first->Bps, measured->rests.at[i].Bps);
+    }
+    return error;
+}
+
+static void come_nearest(const struct measured *measured, uint64_t size_bytes, struct ll_level *level,
+                         double *least, struct ll_cache_share *held)
 {
     for (uint64_t part = 1; part <= PARTS; part++) {
-        uint64_t bytes = ll_max(1, (uint64_t)((double)size_bytes / PARTS * (double)part));
-        struct ll_level level = {
-            .size_bytes = bytes, .cache_given = true, .cache = {.policy = policy, .admission = admission}};
-        double error = error_of(&level, measured);
+        level->size_bytes = ll_max(1, (uint64_t)((double)size_bytes / PARTS * (double)part));
+        double error = error_of_times(level, measured);
         if (error <= *least)
-            *held = (struct ll_cache_share){bytes, policy, admission, held->Bps};
+            error += error_of_rounds(level, measured);
+        if (error <= *least)
+            *held = (struct ll_cache_share){level->size_bytes, level->cache.policy, level->cache.admission,
+                                            level->cache.corunners_Bps, held->Bps};
         *least = fmin(*least, error);
     }
 }
 
-struct ll_cache_share ll_held_of(uint64_t size_bytes, const char *rounds, const char *times)
+/* None, then from an eighth of a GB/s on in steps of the root of two. */
+static double corunners_Bps(int step)
+{
+    return step > 0 ? 125e6 * exp2((step - 1) / 2.0) : 0;
+}
+
+struct ll_cache_share ll_held_of(uint64_t size_bytes, const struct ll_cache_rates *rates)
 {
     struct measured measured;
-    measured.round_count = read_rounds(rounds, measured.rounds);
-    measured.time_count = read_rounds(times, measured.times);
-    struct ll_cache_share held = {size_bytes, LL_CACHE_LRU, 1, 0};
+    read_pairs(rates->rounds, &measured.rounds);
+    read_pairs(rates->times, &measured.times);
+    read_pairs(rates->rests, &measured.rests);
+    struct ll_cache_share held = {size_bytes, LL_CACHE_LRU, 1, 0, 0};
     double least = INFINITY;
-    size_t last = measured.round_count - 1;
-    for (size_t i = 0; i < measured.round_count; i++)
-        held.Bps = fmax(held.Bps, measured.rounds[i].Bps);
+    size_t last = measured.rounds.count - 1;
+    for (size_t i = 0; i < measured.rounds.count; i++)
+        held.Bps = fmax(held.Bps, measured.rounds.at[i].Bps);
     measured.fastest_Bps = held.Bps;
-    if (measured.round_count < 2 || measured.rounds[last].Bps >= measured.rounds[0].Bps)
+    if (measured.rounds.count < 2 || measured.rounds.at[last].Bps >= measured.rounds.at[0].Bps)
         return held;
-    for (int share = measured.time_count > 1 ? 1 : SHARES; share <= SHARES; share++) {
-        come_nearest(&measured, size_bytes, LL_CACHE_LRU, (double)share / SHARES, &least, &held);
-        come_nearest(&measured, size_bytes, LL_CACHE_RANDOM, (double)share / SHARES, &least, &held);
-    }
+    bool timed = measured.times.count > 1, rested = timed && measured.rests.count > 0;
+    for (int share = timed ? 1 : SHARES; share <= SHARES; share++)
+        for (int corunners = 0; corunners <= (rested ? CORUNNERS : 0); corunners++) {
+            struct ll_level level = {.cache_given = true,
+                                     .cache.admission = (double)share / SHARES,
+                                     .cache.corunners_Bps = corunners_Bps(corunners)};
+            level.cache.policy = LL_CACHE_LRU;
+            come_nearest(&measured, size_bytes, &level, &least, &held);
+            level.cache.policy = LL_CACHE_RANDOM;
+            come_nearest(&measured, size_bytes, &level, &least, &held);
+        }
     return held;
 }

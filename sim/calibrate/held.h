@@ -9,16 +9,25 @@ struct ll_cache_share {
     uint64_t bytes;
     enum ll_cache_policy policy; /* LL_CACHE_LRU or LL_CACHE_RANDOM */
     double admission;            /* share of new lines that it lets in, in 16ths */
+    double corunners_Bps;        /* what others bring into it */
     double Bps;                  /* of the fastest round; 0 without rounds */
 };
 
-/* Of a cache of size_bytes; rounds: "BYTES=RATE BYTES=RATE ...", the rates at which triads (a = b + x c,
- * three equal arrays) stream through so many bytes over and over, from rounds that fit for certain to rounds
- * of which nothing stays. times: the same of the first, second and further times that some bytes come around
- * of which nothing was there (NULL: not measured). The size, in parts of a 64th, the policy and, with times,
- * the admission under which ll_level_keeps and ll_cache_finds come nearest to these rates, by the sum of
- * relative errors. The whole, by age, with all let in, when there are no rounds or when the longest is not
- * the slower. Pure. */
-struct ll_cache_share ll_held_of(uint64_t size_bytes, const char *rounds, const char *times);
+/* Rates at which triads (a = b + x c, three equal arrays) stream through a cache, in bytes that cross a
+ * second; each a text of "X=RATE X=RATE ...", NULL: not measured. */
+struct ll_cache_rates {
+    const char
+        *rounds; /* X: through so many bytes over and over, from rounds that fit for certain to rounds of
+                         * which nothing stays */
+    const char *times; /* X: the first, second and further times that so many bytes come around of which
+                         * nothing was there */
+    const char *rests; /* X: one time more, after so many seconds of rest */
+};
+
+/* Of a cache of size_bytes: the size, in parts of a 64th, the policy and, with times, the admission and, with
+ * rests, what others bring into it, under which ll_level_keeps and ll_cache_finds come nearest to these
+ * rates, by the sum of relative errors. The whole, by age, with all let in and nobody else there, when there
+ * are no rounds or when the longest is not the slower. Pure. */
+struct ll_cache_share ll_held_of(uint64_t size_bytes, const struct ll_cache_rates *rates);
 
 #endif

@@ -176,9 +176,15 @@ static bool find_on_chip(const struct ll_trace *trace, const struct ll_machine *
                          struct ll_arena *arena, struct ll_samples *samples)
 {
     const struct ll_residency *residency = ll_residency_new(trace, arena);
-    for (uint64_t i = 0; residency && i < samples->count; i++)
-        ll_residency_saved(residency, machine, samples->at[i].op, 0, samples->at[i].saved_bytes);
-    return residency != NULL;
+    double *begun_s = ll_alloc(arena, trace->op_count, sizeof *begun_s);
+    if (!residency || !begun_s)
+        return false;
+    for (uint64_t op = 0; op < trace->op_count; op++)
+        begun_s[op] = (double)trace->ops[op].start_ns * 1e-9;
+    for (uint64_t i = 0; i < samples->count; i++)
+        ll_residency_saved(residency, machine, samples->at[i].op, 0, (struct ll_clock){begun_s, 0},
+                           samples->at[i].saved_bytes);
+    return true;
 }
 
 const struct ll_samples *ll_samples_of(const struct ll_trace *micro, const struct ll_machine *machine,

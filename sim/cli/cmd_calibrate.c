@@ -54,7 +54,7 @@ static int measure(const struct ll_args *args, const char *path)
 {
     uint64_t threads, seconds;
     if (!ll_value_count(args, "threads", 1, 4096, 0, &threads) ||
-        !ll_value_count(args, "seconds", 1, 100000, 40, &seconds))
+        !ll_value_count(args, "seconds", 1, 100000, 60, &seconds))
         return LL_WRONG;
     struct shown shown = shown_here();
     struct sigaction action = {.sa_handler = interrupt}, before;
@@ -179,7 +179,7 @@ static int run(const struct ll_args *args)
 static const struct ll_option options[] = {
     {"output", 'o', "FILE", "the machine file to write (default: host.yaml; with --from fitted.yaml)"},
     {"threads", 0, "N", "threads to compute with (default: one per CPU)"},
-    {"seconds", 0, "N", "how long to measure ops, in seconds (default: 40)"},
+    {"seconds", 0, "N", "how long to measure ops, in seconds (default: 60)"},
     {"keep", 0, "TRACE", "keep the measurements, as a trace"},
     {"from", 0, "DATA.csv", "fit a machine to these measured times instead; may be repeated"},
     {"machine", 0, "MACHINE", "with --from: the machine to start from; the new file inherits from it"},

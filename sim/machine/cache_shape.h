@@ -31,6 +31,9 @@ struct ll_cache_level {
     bool write_around; /* a write that misses fetches nothing and goes on outward */
     double admission;  /* share of the lines that come for the first time that it lets in; 0: all */
     uint64_t seed;     /* of RANDOM, and of admission */
+    /* For what ops find of earlier ones alone (sim/memory/residency.h): */
+    bool affinity;        /* it stands for the units' own caches, taken together */
+    double corunners_Bps; /* what programs that are not simulated bring into it */
 };
 
 /* Why no such caches, innermost first, can be: a static sentence, and which level it is about; NULL when they

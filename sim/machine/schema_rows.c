@@ -204,6 +204,13 @@ static const struct ll_field cache_fields[] = {
      .help = "whether writes are passed outwards at once, not when their line is evicted"},
     {.key = "write_around", .type = LL_TYPE_BOOL, AT(write_around), .otherwise = "false",
      .help = "whether a write that misses is passed outwards without fetching its line"},
+    {.key = "affinity", .type = LL_TYPE_BOOL, AT(affinity), .otherwise = "false",
+     .help = "whether it stands for the units' own caches, as large as all of them: products, and ops that are "
+             "none, then find only what their like have left there"},
+    {.key = "corunners", .type = LL_TYPE_QUANTITY, AT(corunners_Bps), .dimension = LL_DIMENSION_BANDWIDTH, .min = 0,
+     .max = MOST_BPS, .otherwise = "0B/s",
+     .help = "what programs that run beside this one, and are not simulated, bring into it: the longer something "
+             "has not been used, the less is left of it"},
 };
 #undef AT
 static const struct ll_field_table cache_table = {TABLE("cache", cache_fields, struct ll_cache_level)};

@@ -193,12 +193,13 @@ static bool each_of(struct walk *walk, const struct ll_chains *chains, uint32_t 
     return right;
 }
 
-/* How an op touches a tensor when all its tensors on that side have `moved` bytes: whole, or a part. */
+/* How an op touches a tensor when all its tensors on that side have `moved` bytes: whole, or a part. *reuse
+ * is that of bytes never touched. */
 static bool touches_whole(struct walk *walk, uint32_t tensor, uint64_t moved, struct ll_reuse *reuse)
 {
     const struct ll_trace *trace = walk->trace;
     uint64_t bytes = ll_size_bytes(&trace->descs[trace->tensors[tensor].desc].shape);
-    *reuse = (struct ll_reuse){ll_min(bytes, moved), LL_NO_FIT, LL_NO_FIT, 0};
+    reuse->bytes = ll_min(bytes, moved);
     if (bytes > moved)
         put(walk, ++walk->place, weight(walk, moved));
     return bytes <= moved;
@@ -248,21 +249,28 @@ static bool from_host(const struct ll_form *form)
            (form->view.kind < LL_OP_COUNT && ll_op_class(form->view.kind) == LL_CLASS_INPUT);
 }
 
+static bool is_product(enum ll_op_kind kind)
+{
+    enum ll_op_class class = kind < LL_OP_COUNT ? ll_op_class(kind) : LL_CLASS_COUNT;
+    return class == LL_CLASS_MATRIX || class == LL_CLASS_CONV;
+}
+
 static bool visit_op(struct walk *walk, uint32_t op)
 {
     const struct ll_trace *trace = walk->trace;
     const struct ll_form *form = &trace->forms[trace->ops[op].form];
     struct ll_reuse *reuse = &walk->reuses[walk->first[op]];
     bool idle = form->bytes_read == 0 && form->bytes_written == 0, host = from_host(form);
-    for (uint32_t i = 0; i < form->view.input_count; i++, reuse++)
-        if (idle)
-            *reuse = (struct ll_reuse){0, LL_NO_FIT, LL_NO_FIT, 0};
-        else
+    const struct ll_reuse nothing = {0, LL_NO_FIT, LL_NO_FIT, 0, op, is_product(form->view.kind)};
+    for (uint32_t i = 0; i < form->view.input_count; i++, reuse++) {
+        *reuse = nothing;
+        if (!idle)
             read_operand(walk, ll_op_input(trace, op, i), form->bytes_read, reuse);
+    }
     bool right = each_of(walk, &walk->births, op, bear);
     for (uint32_t i = 0; i < form->view.output_count; i++, reuse++) {
         uint32_t tensor = ll_op_output(trace, op, i);
-        *reuse = (struct ll_reuse){0, LL_NO_FIT, LL_NO_FIT, 0};
+        *reuse = nothing;
         if (host)
             forget(walk, &walk->tracks[trace->tensors[tensor].storage]);
         else if (!idle)
@@ -367,11 +375,11 @@ static double left(double x, double share_before, double share)
     return exp(-x * (share_before + share) / 2);
 }
 
-/* When all is let in, of f = g(f) = exp(-(1 - (before + f) / 2) x) the root below 1: g is convex, so Newton's
- * steps from 0 come up to it and never pass it, but for rounding where it is near 1. */
-static struct ll_cache_found all_let_in(double x, double before)
+/* When all is let in, of f = g(f) = exp(-(1 - (before + f) / 2) x) stay the root below 1: g is convex, so
+ * Newton's steps from 0 come up to it and never pass it, but for rounding where it is near 1. */
+static struct ll_cache_found all_let_in(double x, double stay, double before)
 {
-    double share = 0, first = left(x, 1 - before, 1), next = first;
+    double share = 0, first = stay * left(x, 1 - before, 1), next = first;
     while (next > share) {
         share = next;
         double found = first * exp(share / 2 * x);
@@ -382,15 +390,15 @@ static struct ll_cache_found all_let_in(double x, double before)
 }
 
 /* Each share depends on the other; from nothing found, they settle in some steps. */
-static struct ll_cache_found at_random(double q, double x, const struct ll_cache_found *before)
+static struct ll_cache_found at_random(double q, double x, double stay, const struct ll_cache_found *before)
 {
     enum { MOST_STEPS = 100 };
     static const double SETTLED = 1e-4;
     struct ll_cache_found now = {.admitted = q, .remembered = 1 - q};
     for (int step = 0; step < MOST_STEPS; step++) {
         double last = now.share;
-        double known = left(x, before->remembered, now.remembered) * (1 - before->has);
-        now.share = left(x, before->admitted, now.admitted) * before->has;
+        double known = stay * left(x, before->remembered, now.remembered) * (1 - before->has);
+        now.share = stay * left(x, before->admitted, now.admitted) * before->has;
         now.remembered = (1 - now.share - known) * (1 - q);
         now.admitted = 1 - now.share - now.remembered;
         if (fabs(now.share - last) < SETTLED)
@@ -400,27 +408,35 @@ static struct ll_cache_found at_random(double q, double x, const struct ll_cache
     return now;
 }
 
-struct ll_cache_found ll_cache_finds(const struct ll_level *level, uint64_t round,
+/* Whether a memory that keeps what was used last has it still. */
+static bool young(const struct ll_level *level, struct ll_round round)
+{
+    return (double)round.bytes + round.corunners <= (double)level->size_bytes;
+}
+
+struct ll_cache_found ll_cache_finds(const struct ll_level *level, struct ll_round round,
                                      const struct ll_cache_found *before)
 {
-    double q = ll_cache_admission(&level->cache), x = (double)round / (double)level->size_bytes;
-    if (!before || !ll_fits(round))
+    double q = ll_cache_admission(&level->cache), size = (double)level->size_bytes;
+    if (!before || !ll_fits(round.bytes))
         return (struct ll_cache_found){.has = q, .admitted = q, .remembered = 1 - q};
-    if (level->cache.policy == LL_CACHE_RANDOM)
-        return q < 1 ? at_random(q, x, before) : all_let_in(x, before->share);
-    if (round > level->size_bytes)
+    if (level->cache.policy == LL_CACHE_RANDOM) {
+        double x = (double)round.bytes / size, stay = exp(-round.corunners / size);
+        return q < 1 ? at_random(q, x, stay, before) : all_let_in(x, stay, before->share);
+    }
+    if (!young(level, round))
         return (struct ll_cache_found){.has = q, .admitted = q, .remembered = 1 - q};
     return (struct ll_cache_found){.share = before->has, .has = 1, .admitted = 1 - before->has};
 }
 
-double ll_level_keeps(const struct ll_level *level, uint64_t bytes, uint64_t distance)
+double ll_level_keeps(const struct ll_level *level, uint64_t bytes, struct ll_round round)
 {
     enum { MOST_TIMES = 50 };
     static const double SETTLED = 1e-5;
-    uint64_t size = level->size_bytes, round = ll_add(distance, bytes);
+    uint64_t size = level->size_bytes, distance = round.bytes - ll_min(bytes, round.bytes);
     if (!level->cache_given)
-        return distance < size ? (double)ll_min(bytes, size - distance) : 0;
-    if (round <= size)
+        return distance < size && ll_fits(round.bytes) ? (double)ll_min(bytes, size - distance) : 0;
+    if (young(level, round))
         return (double)bytes;
     struct ll_cache_found found = ll_cache_finds(level, round, NULL);
     for (int time = 0; time < MOST_TIMES; time++) {
@@ -432,68 +448,111 @@ double ll_level_keeps(const struct ll_level *level, uint64_t bytes, uint64_t dis
     return (double)bytes * found.share;
 }
 
-/* Whether a level further in, if one serves the next op as well, leaves most of it to be asked for. */
-static bool is_asked(const struct ll_level *inside, const struct ll_reuse *reuse)
+/* What an op is asked about: what was left where, by when. */
+struct asking {
+    const struct ll_residency *residency;
+    struct ll_clock clock;
+};
+
+static double begun_s(const struct asking *asking, uint32_t op)
 {
-    return !inside || 2 * ll_level_keeps(inside, reuse->bytes, reuse->since) < (double)reuse->bytes;
+    const struct ll_clock *clock = &asking->clock;
+    return clock->begun_s && op >= clock->first ? clock->begun_s[op - clock->first] : 0;
 }
 
-/* The share of its bytes that a reuse finds in a cache, by the last times that it was asked for them. */
-static double found_share(const struct ll_residency *residency, const struct ll_reuse *reuse,
+static const struct ll_reuse *before(const struct asking *asking, const struct ll_reuse *reuse)
+{
+    return reuse->before > 0 ? &asking->residency->reuses[reuse->before - 1] : NULL;
+}
+
+static struct ll_round round_of(const struct asking *asking, const struct ll_reuse *reuse,
+                                const struct ll_level *level)
+{
+    const struct ll_reuse *last = before(asking, reuse);
+    struct ll_round round = {ll_add(reuse->since, reuse->bytes), 0};
+    if (last && level->cache.corunners_Bps > 0)
+        round.corunners =
+            level->cache.corunners_Bps * fmax(0, begun_s(asking, reuse->op) - begun_s(asking, last->op));
+    return round;
+}
+
+/* Whether who used these bytes last left them where this op finds them. */
+static bool is_near(const struct asking *asking, const struct ll_reuse *reuse, const struct ll_level *level)
+{
+    const struct ll_reuse *last = before(asking, reuse);
+    return !level->cache.affinity || (last && last->by_product == reuse->by_product);
+}
+
+/* What the cache further in, if one serves the next op as well, keeps when it is used so for ever. */
+static double kept_inside(const struct asking *asking, const struct ll_reuse *reuse,
+                          const struct ll_level *inside)
+{
+    bool serves = inside && is_near(asking, reuse, inside);
+    return serves ? ll_level_keeps(inside, reuse->bytes, round_of(asking, reuse, inside)) : 0;
+}
+
+/* The share of its bytes that a reuse finds in a cache, by the last times that it was asked for them; when
+ * there were more, these are taken to have been like the first that is looked at. */
+static double found_share(const struct asking *asking, const struct ll_reuse *reuse,
                           const struct ll_level *level, const struct ll_level *inside)
 {
     enum { MOST_TIMES = 5, MOST_USES = 20 };
-    const struct ll_reuse *times[MOST_TIMES] = {reuse};
+    struct ll_round rounds[MOST_TIMES] = {round_of(asking, reuse, level)};
     size_t count = 1;
     for (int use = 0; use < MOST_USES && count < MOST_TIMES && reuse->before > 0 && ll_fits(reuse->since);
          use++) {
-        reuse = &residency->reuses[reuse->before - 1];
-        if (is_asked(inside, reuse))
-            times[count++] = reuse;
+        reuse = before(asking, reuse);
+        if (2 * kept_inside(asking, reuse, inside) < (double)reuse->bytes)
+            rounds[count++] = round_of(asking, reuse, level);
     }
-    struct ll_cache_found found = ll_cache_finds(level, LL_NO_FIT, NULL);
+    for (; count < MOST_TIMES && reuse->before > 0 && ll_fits(reuse->since); count++)
+        rounds[count] = rounds[count - 1];
+    struct ll_cache_found found = ll_cache_finds(level, (struct ll_round){LL_NO_FIT, 0}, NULL);
     while (count-- > 0)
-        found = ll_cache_finds(level, ll_add(times[count]->since, times[count]->bytes), &found);
+        found = ll_cache_finds(level, rounds[count], &found);
     return found.share;
 }
 
-static double kept_of(const struct ll_residency *residency, const struct ll_reuse *reuse,
-                      const struct ll_level *level, const struct ll_level *inside)
+static double kept_of(const struct asking *asking, const struct ll_reuse *reuse, const struct ll_level *level,
+                      const struct ll_level *inside)
 {
-    if (inside && ll_level_keeps(inside, reuse->bytes, reuse->since) >= (double)reuse->bytes)
+    if (kept_inside(asking, reuse, inside) >= (double)reuse->bytes)
         return (double)reuse->bytes;
+    if (!is_near(asking, reuse, level))
+        return 0;
     if (level->cache_given)
-        return (double)reuse->bytes * found_share(residency, reuse, level, inside);
-    return ll_level_keeps(level, reuse->bytes, reuse->distance);
+        return (double)reuse->bytes * found_share(asking, reuse, level, inside);
+    return ll_level_keeps(level, reuse->bytes, (struct ll_round){ll_add(reuse->distance, reuse->bytes), 0});
 }
 
 /* What this level keeps (none: NULL), behind a cache (none: NULL), and what passes through registers. */
-static double kept_bytes(const struct ll_residency *residency, uint32_t op, uint64_t held,
+static double kept_bytes(const struct asking *asking, uint32_t op, uint64_t held,
                          const struct ll_level *level, const struct ll_level *inside)
 {
     double kept = 0;
-    uint64_t first = residency->first[op];
-    for (uint64_t i = first; i < residency->first[op + 1]; i++) {
-        const struct ll_reuse *reuse = &residency->reuses[i];
+    uint64_t first = asking->residency->first[op];
+    for (uint64_t i = first; i < asking->residency->first[op + 1]; i++) {
+        const struct ll_reuse *reuse = &asking->residency->reuses[i];
         if (i - first < 64 && (held >> (i - first) & 1))
             kept += (double)reuse->bytes;
         else if (level)
-            kept += kept_of(residency, reuse, level, inside);
+            kept += kept_of(asking, reuse, level, inside);
     }
     return kept;
 }
 
 void ll_residency_saved(const struct ll_residency *residency, const struct ll_machine *machine, uint32_t op,
-                        uint64_t held, double saved_bytes[LL_MAX_LEVELS])
+                        uint64_t held, struct ll_clock clock, double saved_bytes[LL_MAX_LEVELS])
 {
-    double in_registers = kept_bytes(residency, op, held, NULL, NULL), saved = in_registers;
+    struct asking asking = {residency, clock};
+    double in_registers = kept_bytes(&asking, op, held, NULL, NULL), saved = in_registers;
     const struct ll_level *inside = NULL;
     for (uint64_t l = 0; l < LL_MAX_LEVELS; l++) {
         saved_bytes[l] = saved;
         if (l + 1 >= machine->level_count) {
             saved = in_registers;
         } else if (shared(machine, l)) {
-            saved = fmax(saved, kept_bytes(residency, op, held, &machine->levels[l], inside));
+            saved = fmax(saved, kept_bytes(&asking, op, held, &machine->levels[l], inside));
             inside = machine->levels[l].cache_given ? &machine->levels[l] : inside;
         }
     }

@@ -29,6 +29,14 @@
  * taken to be found as they are. A larger cache with q < 1 remembers more, lets in more and displaces more,
  * which may cost it a thousandth of what it finds.
  *
+ * Programs that run beside this one, and are not simulated, may share the cache and bring G bytes a second
+ * into it (`corunners`). Of what comes around after d seconds they have displaced some as well: by age
+ * T + G d takes the place of T, at random s and r are exp(-G d / C) of what they would be.
+ *
+ * Private caches may be described as one, as large as all of them (`affinity`): a thread has the same part of
+ * each op and finds what it has left there itself. Products are cut otherwise than other ops, so that neither
+ * finds what the other has left.
+ *
  * A level is not asked for what one further in keeps.
  *
  * Bytes are counted by address, as a best-fit arena gives them out (allocators.h): a storage that is born
@@ -55,6 +63,14 @@ struct ll_reuse {
     uint64_t distance; /* bytes; LL_NO_FIT when never touched before, or when it must go out */
     uint64_t since;    /* the same for what is read; for what is written, since its addresses were touched */
     uint64_t before;   /* 1 + index of the reuse that touched them then; 0: none */
+    uint32_t op;
+    bool by_product; /* of a matrix product or a convolution */
+};
+
+/* How long the device had worked when ops began. */
+struct ll_clock {
+    const double *begun_s; /* of op `first` and those behind it; NULL: no time passes */
+    uint32_t first;        /* all before it began at 0 */
 };
 
 struct ll_residency {
@@ -71,13 +87,18 @@ const struct ll_residency *ll_residency_new(const struct ll_trace *trace, struct
  * Memories of which there are several, and those that some operand passes by, keep nothing for the next op,
  * and the innermost level saves nothing of its own traffic. Operands whose bit is set in `held` pass through
  * registers (fusion) and save all of their bytes at every level; bit i is operand i, inputs first, up to 64
- * of them. Pure, thread-safe. */
+ * of them. The clock knows when this op and those before it began. Pure, thread-safe. */
 void ll_residency_saved(const struct ll_residency *residency, const struct ll_machine *machine, uint32_t op,
-                        uint64_t held, double saved_bytes[LL_MAX_LEVELS]);
+                        uint64_t held, struct ll_clock clock, double saved_bytes[LL_MAX_LEVELS]);
 
-/* Of so many bytes that come around for ever, `distance` others in between, those that the level has each
- * time, by the laws above. Pure. */
-double ll_level_keeps(const struct ll_level *level, uint64_t bytes, uint64_t distance);
+/* What comes between two uses of the same bytes. */
+struct ll_round {
+    uint64_t bytes;   /* they and what the program uses in between; LL_NO_FIT: they were never used before */
+    double corunners; /* bytes that other programs bring into the cache meanwhile */
+};
+
+/* Of so many bytes that come around for ever, those that the level has each time, by the laws above. Pure. */
+double ll_level_keeps(const struct ll_level *level, uint64_t bytes, struct ll_round round);
 
 /* What a cache finds of bytes that come around once more, as shares of them. */
 struct ll_cache_found {
@@ -86,9 +107,9 @@ struct ll_cache_found {
     double admitted, remembered; /* was let in, or remembered, of what was not there */
 };
 
-/* After a round of so many bytes, by the laws above; before: what was found the time before, NULL the first
- * time, when it finds nothing. level->cache_given. Pure. */
-struct ll_cache_found ll_cache_finds(const struct ll_level *level, uint64_t round,
+/* After a round, by the laws above; before: what was found the time before, NULL the first time, when it
+ * finds nothing. level->cache_given. Pure. */
+struct ll_cache_found ll_cache_finds(const struct ll_level *level, struct ll_round round,
                                      const struct ll_cache_found *before);
 
 #endif

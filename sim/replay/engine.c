@@ -54,6 +54,7 @@ struct run {
     bool *known;
     struct ll_op_result *ops;
     struct ll_op_parts *parts;
+    double *begun_s; /* by op: how long the device had worked when it began */
     double stream_end_s[STREAM_COUNT];
     double end_s;                /* of all that has been placed */
     double active_s, starting_s; /* all that the device works, all that the software takes to start */
@@ -245,21 +246,21 @@ static void place_op(struct run *run, uint32_t seq, uint32_t streams, const stru
 
 /* What residency and fusion take off the op's traffic. */
 static void save_traffic(const struct ll_prepared *prepared, const struct ll_machine *machine, uint32_t seq,
-                         double saved[LL_MAX_LEVELS])
+                         const double *begun_s, double saved[LL_MAX_LEVELS])
 {
     struct ll_fused fused = ll_fused_as(prepared, machine->software.fusion, seq);
-    ll_residency_saved(prepared->residency, machine, seq, fused.held, saved);
+    const struct ll_clock clock = {begun_s, prepared->first_op};
+    ll_residency_saved(prepared->residency, machine, seq, fused.held, clock, saved);
 }
 
-/* The op's time on an empty stream: residency and fusion take traffic off its cost. */
+/* The op's time on an empty stream: residency and fusion, which left `saved`, take traffic off its cost. */
 static void time_op(const struct ll_prepared *prepared, const struct ll_machine *machine, uint32_t seq,
-                    const struct ll_cost *cost, double saved[LL_MAX_LEVELS], struct ll_timing *timing,
+                    const struct ll_cost *cost, const double saved[LL_MAX_LEVELS], struct ll_timing *timing,
                     struct ll_explain *why)
 {
     bool follows = ll_fused_as(prepared, machine->software.fusion, seq).follows;
     struct ll_cost whole = *cost;
     whole.gap_s = follows ? 0 : cost->gap_s;
-    save_traffic(prepared, machine, seq, saved);
     ll_cost_time(machine, &whole, saved, timing, why);
     if (follows) {
         timing->overhead_s = timing->behind_s = 0;
@@ -326,6 +327,7 @@ static void run_on_device(struct run *run, uint32_t seq, struct ll_op_detail *de
     uint32_t form = prepared->trace->ops[seq].form, i = seq - prepared->first_op;
     double saved[LL_MAX_LEVELS];
     struct ll_timing timing;
+    save_traffic(prepared, run->machine, seq, run->begun_s, saved);
     time_op(prepared, run->machine, seq, &run->costs[form], saved, &timing, NULL);
     run->ops[i].unit = run->costs[form].unit;
     run->ops[i].bound = timing.bound;
@@ -346,7 +348,7 @@ struct ll_op_detail ll_replay_detail(const struct ll_result *result, uint32_t se
     if (prepared->works[form].kind == LL_WORK_COLLECTIVE)
         detail.price = &result->prices[form];
     else if (prepared->works[form].kind != LL_WORK_WAIT) {
-        save_traffic(prepared, result->machine, seq, saved);
+        save_traffic(prepared, result->machine, seq, result->begun_s, saved);
         fill_detail(result->machine, &result->costs[form], saved,
                     result->ops[seq - prepared->first_op].time_s, &detail);
         enum ll_op_kind kind = prepared->trace->forms[form].view.kind;
@@ -370,12 +372,14 @@ static bool make_room(struct run *run, struct ll_arena *arena, struct ll_arena *
     run->costs = ll_alloc(arena, forms, sizeof *run->costs);
     run->prices = exchanges ? ll_alloc(arena, forms, sizeof *run->prices) : NULL;
     run->ops = ll_alloc(arena, ops, sizeof *run->ops);
+    run->begun_s = ll_alloc(arena, ops, sizeof *run->begun_s);
     run->known = ll_alloc(scratch, forms, sizeof *run->known);
     run->parts = ll_alloc(scratch, ops, sizeof *run->parts);
     run->queued = ll_alloc(scratch, ops, sizeof *run->queued);
     for (unsigned i = 0; i < STREAM_COUNT; i++)
         run->stream_last[i] = LL_NONE;
-    return run->costs && run->known && run->ops && run->parts && run->queued && (run->prices || !exchanges);
+    return run->costs && run->known && run->ops && run->begun_s && run->parts && run->queued &&
+           (run->prices || !exchanges);
 }
 
 static void run_ops(struct run *run, struct ll_kind_sums *kinds, struct ll_result *result)
@@ -385,6 +389,7 @@ static void run_ops(struct run *run, struct ll_kind_sums *kinds, struct ll_resul
         uint32_t form = prepared->trace->ops[seq].form;
         uint64_t kind = prepared->works[form].kind;
         struct ll_op_detail detail = {0};
+        run->begun_s[seq - prepared->first_op] = run->active_s;
         if (is_idle(run, form)) {
             run_idle(run, seq);
             continue;
@@ -436,6 +441,7 @@ static const struct ll_result *replay(struct run *run, struct ll_arena *arena, s
                                      .machine = run->machine,
                                      .footprint = footprint,
                                      .ops = run->ops,
+                                     .begun_s = run->begun_s,
                                      .costs = run->costs,
                                      .prices = run->prices};
         run_ops(run, kinds, result);
@@ -534,6 +540,7 @@ bool ll_replay_explain(const struct ll_result *result, uint32_t seq, struct ll_e
     if (!ll_cost_op(result->machine, prepared->trace->forms[form].view.kind, &prepared->works[form], &cost,
                     why, &trouble))
         return false;
+    save_traffic(prepared, result->machine, seq, result->begun_s, saved);
     time_op(prepared, result->machine, seq, &cost, saved, &timing, why);
     tell_start(result, seq, &timing, why);
     return true;

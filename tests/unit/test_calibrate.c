@@ -210,14 +210,14 @@ static void how_a_cache_replaces_is_told_by_how_fast_rounds_are(void **state)
             snprintf(text + length, sizeof text - length, " %.0f=%.6g", points[i].rounds * HELD,
                      1e9 / ns_a_byte);
         }
-        struct ll_cache_share held = ll_held_of(SIZE, text, NULL);
+        struct ll_cache_share held = ll_held_of(SIZE, &(struct ll_cache_rates){.rounds = text});
         assert_int_equal(held.policy, policies[policy]);
         assert_near((double)held.bytes, HELD, 0.1);
         assert_near(held.admission, 1, 0);
     }
-    assert_int_equal(ll_held_of(SIZE, NULL, NULL).bytes, SIZE);
-    assert_int_equal(ll_held_of(SIZE, "1e6=8e10 2e6=9e10", NULL).bytes, SIZE);
-    assert_int_equal(ll_held_of(SIZE, "1e6=8e10 nan=1 2e6=2e10", NULL).bytes, SIZE);
+    static const char *const told[] = {NULL, "1e6=8e10 2e6=9e10", "1e6=8e10 nan=1 2e6=2e10"};
+    for (size_t i = 0; i < sizeof told / sizeof *told; i++)
+        assert_int_equal(ll_held_of(SIZE, &(struct ll_cache_rates){.rounds = told[i]}).bytes, SIZE);
 }
 
 /* By age: a quarter of what comes for the first time is let in, and everything that comes again. Of 8 MB,
@@ -226,12 +226,34 @@ static void what_a_cache_lets_in_is_told_by_how_fast_bytes_come_again(void **sta
 {
     (void)state;
     static const char rounds[] = "8e6=8e10 24e6=8e10 32e6=8e10 34e6=2e10 64e6=2e10 640e6=2e10";
-    struct ll_cache_share some = ll_held_of(64000000, rounds, "8e6=2e10 8e6=2.4615e10 8e6=8e10 8e6=8e10");
+    struct ll_cache_rates rates = {rounds, "8e6=2e10 8e6=2.4615e10 8e6=8e10 8e6=8e10", NULL};
+    struct ll_cache_share some = ll_held_of(64000000, &rates);
     assert_int_equal(some.policy, LL_CACHE_LRU);
     assert_near(some.admission, 0.25, 1e-9);
     assert_near((double)some.bytes, 32000000, 0.1);
-    struct ll_cache_share all = ll_held_of(64000000, rounds, "8e6=2e10 8e6=8e10 8e6=8e10 8e6=8e10");
-    assert_near(all.admission, 1, 0);
+    rates.times = "8e6=2e10 8e6=8e10 8e6=8e10 8e6=8e10";
+    assert_near(ll_held_of(64000000, &rates).admission, 1, 0);
+}
+
+/* Of a cache of 32 MB by age, of which the program uses 8, nothing is left after 24 MB of others: at 1 GB/s
+ * after 24 ms. At random exp(-0.5) is left after 16 ms and exp(-1) after 32. */
+static void what_others_bring_in_is_told_by_how_fast_bytes_come_after_a_rest(void **state)
+{
+    (void)state;
+    struct ll_cache_rates rates = {"8e6=8e10 24e6=8e10 32e6=8e10 34e6=2e10 64e6=2e10 640e6=2e10",
+                                   "8e6=2e10 8e6=8e10 8e6=8e10",
+                                   "2e-3=8e10 16e-3=8e10 23e-3=8e10 27e-3=2e10"};
+    struct ll_cache_share by_age = ll_held_of(64000000, &rates);
+    assert_int_equal(by_age.policy, LL_CACHE_LRU);
+    assert_near(by_age.corunners_Bps, 1e9, 1e-9);
+    rates.rests = NULL;
+    assert_near(ll_held_of(64000000, &rates).corunners_Bps, 0, 0);
+    rates =
+        (struct ll_cache_rates){"8e6=8e10 32e6=8e10 48e6=2.9099e10 64e6=2.359e10 640e6=2e10",
+                                "8e6=2e10 8e6=8e10 8e6=8e10", "2e-3=6.752e10 16e-3=3.669e10 32e-3=2.762e10"};
+    struct ll_cache_share at_random = ll_held_of(64000000, &rates);
+    assert_int_equal(at_random.policy, LL_CACHE_RANDOM);
+    assert_near(at_random.corunners_Bps, 1e9, 1e-9);
 }
 
 /* A microsecond and 10 GB/s; one size alone tells neither. */
@@ -315,6 +337,7 @@ int main(void)
         cmocka_unit_test(a_core_does_what_its_registers_do_and_a_cache_keeps_what_was_found),
         cmocka_unit_test(how_a_cache_replaces_is_told_by_how_fast_rounds_are),
         cmocka_unit_test(what_a_cache_lets_in_is_told_by_how_fast_bytes_come_again),
+        cmocka_unit_test(what_others_bring_in_is_told_by_how_fast_bytes_come_after_a_rest),
         cmocka_unit_test(how_input_arrives_is_told_by_large_and_small),
         cmocka_unit_test(the_kernels_that_made_the_times_are_found_again),
         cmocka_unit_test(the_file_reads_back_to_the_machine),

@@ -149,6 +149,8 @@ static void writes_agree_with_following_each_to_its_end(void **state)
     }
 }
 
+static const struct ll_clock timeless = {NULL, 0};
+
 static struct ll_machine two_levels(uint64_t size_bytes, enum ll_scope scope, uint64_t units)
 {
     struct ll_machine machine = {.unit_count = 1, .level_count = 2};
@@ -165,7 +167,7 @@ static double saved_in_all(const struct ll_trace *trace, const struct ll_residen
     for (uint32_t op = 0; op < trace->op_count; op++) {
         double saved[LL_MAX_LEVELS];
         const struct ll_form *form = &trace->forms[trace->ops[op].form];
-        ll_residency_saved(residency, machine, op, 0, saved);
+        ll_residency_saved(residency, machine, op, 0, timeless, saved);
         assert_near(saved[0], 0, 0);
         assert_true(saved[1] <= (double)form->bytes_read + (double)form->bytes_written);
         sum += saved[1];
@@ -213,7 +215,7 @@ static void a_cache_saves_writes_by_when_their_addresses_were_touched(void **sta
                 kept += ll_add(reuse->since, reuse->bytes) <= 20000 ? reuse->bytes : 0;
                 differ += reuse->since != reuse->distance;
             }
-            ll_residency_saved(residency, &machine, op, 0, saved);
+            ll_residency_saved(residency, &machine, op, 0, timeless, saved);
             assert_near(saved[1], (double)kept, 0);
         }
         ll_arena_release(&arena);
@@ -258,7 +260,7 @@ static void a_cache_keeps_of_a_round_what_a_simulated_one_keeps(void **state)
             .sets = 64, .ways = 16, .line_bytes = 64, .policy = policies[i / ROUNDS]};
         uint64_t half = (uint64_t)(rounds[i % ROUNDS] * (double)bytes / 2);
         struct ll_level level = {.size_bytes = bytes, .cache = cache, .cache_given = true};
-        double kept = ll_level_keeps(&level, half, half) / (double)half;
+        double kept = ll_level_keeps(&level, half, (struct ll_round){2 * half, 0}) / (double)half;
         double hits = hits_of_rounds(&cache, 2 * half / 64);
         assert_near(kept, hits, 0.06);
     }
@@ -302,7 +304,7 @@ static void a_cache_that_lets_in_a_part_finds_more_each_time(void **state)
         double saved[LL_MAX_LEVELS], hits[TIMES];
         hits_of_times(&cache, round / 64, hits);
         for (uint32_t j = 0; j < TIMES; j++) {
-            ll_residency_saved(&residency, &machine, j, 0, saved);
+            ll_residency_saved(&residency, &machine, j, 0, timeless, saved);
             double off = saved[1] / (double)round - hits[j]; /* it fills empty places first */
             assert_true(fabs(off) < (cache.admission < 0.2 ? 0.12 : 0.06));
         }
@@ -322,15 +324,93 @@ static void a_larger_cache_finds_no_less_but_for_what_it_lets_in(void **state)
                       .admission = (double)(1 + ll_random_below(&seed, 16)) / 16}};
         struct ll_level large = small;
         large.size_bytes = more;
-        struct ll_cache_found in_small = ll_cache_finds(&small, LL_NO_FIT, NULL), in_large = in_small;
+        struct ll_cache_found in_small = ll_cache_finds(&small, (struct ll_round){LL_NO_FIT, 0}, NULL),
+                              in_large = in_small;
         for (int time = 0; time < 8; time++) {
-            uint64_t round = ll_random_below(&seed, 4 * bytes);
+            struct ll_round round = {ll_random_below(&seed, 4 * bytes), 0};
+            round.corunners = (double)ll_random_below(&seed, 2 * bytes) * (chain % 2);
             in_small = ll_cache_finds(&small, round, &in_small);
             in_large = ll_cache_finds(&large, round, &in_large);
             assert_true(in_large.share >= in_small.share - (small.cache.admission < 1 ? 2e-3 : 1e-5));
             assert_true(in_small.share >= 0 && in_large.has <= 1 + 1e-6);
         }
     }
+}
+
+/* Three times around, a rest in which others fill it with so many times what it holds, and once more: what
+ * hits of that in a simulated cache, and what the law says of it. */
+static void check_rest(enum ll_cache_policy policy, double share, double others)
+{
+    const uint64_t lines = 64 * 16, mine = (uint64_t)(share * (double)lines);
+    static const uint64_t first[] = {0, 0, 0, 0, 1, 2, 3, 4}; /* of ops 3 to 6 */
+    struct ll_cache_level cache = {.sets = 64, .ways = 16, .line_bytes = 64, .policy = policy};
+    struct ll_arena arena = {0};
+    struct ll_cache *simulated = ll_cache_new(&cache, 1, &arena);
+    run_lines(simulated, &cache, lines, 40 * lines); /* it fills empty places first */
+    for (int i = 0; i < 3; i++)
+        run_lines(simulated, &cache, 0, mine);
+    run_lines(simulated, &cache, 40 * lines, 40 * lines + (uint64_t)(others * (double)lines));
+    uint64_t before = ll_cache_counts(simulated, 0).hits;
+    run_lines(simulated, &cache, 0, mine);
+    double hits = (double)(ll_cache_counts(simulated, 0).hits - before) / (double)mine;
+    ll_arena_release(&arena);
+
+    struct ll_reuse reuses[4];
+    for (uint32_t j = 0; j < 4; j++)
+        reuses[j] =
+            (struct ll_reuse){.bytes = mine * 64, .since = j ? 0 : LL_NO_FIT, .before = j, .op = 3 + j};
+    const struct ll_residency residency = {first, reuses};
+    struct ll_machine machine = two_levels(lines * 64, LL_SCOPE_DEVICE, 4);
+    machine.levels[0].cache = cache;
+    machine.levels[0].cache_given = true;
+    machine.levels[0].cache.corunners_Bps = others * (double)lines * 64;
+    static const double begun_s[] = {0, 0, 0, 1};
+    double saved[LL_MAX_LEVELS];
+    ll_residency_saved(&residency, &machine, 6, 0, (struct ll_clock){begun_s, 3}, saved);
+    assert_true(fabs(saved[1] / (double)(mine * 64) - hits) < 0.06);
+    ll_residency_saved(&residency, &machine, 6, 0, timeless, saved);
+    assert_near(saved[1] / (double)(mine * 64), 1, 0.06);
+}
+
+static void others_displace_what_rests_as_in_a_simulated_cache(void **state)
+{
+    (void)state;
+    static const double shares[] = {0.1, 0.25}, others[] = {0.1, 0.5, 0.7, 1, 2};
+    for (size_t i = 0; i < sizeof others / sizeof *others; i++)
+        for (int share = 0; share < 2; share++) {
+            check_rest(LL_CACHE_LRU, shares[share], others[i]);
+            check_rest(LL_CACHE_RANDOM, shares[share], others[i]);
+        }
+}
+
+/* Ops 0 and 2 are products, 1 and 3 are not, and each uses what the one two before it has left, or the one
+ * right before it. */
+static void private_caches_find_what_ops_of_the_same_cut_have_left(void **state)
+{
+    (void)state;
+    static const uint64_t first[] = {0, 1, 2, 3, 4};
+    struct ll_machine machine = two_levels(1 << 20, LL_SCOPE_DEVICE, 4);
+    machine.levels[0].cache_given = true;
+    for (uint64_t back = 1; back <= 2; back++)
+        for (int affinity = 0; affinity < 2; affinity++) {
+            struct ll_reuse reuses[4];
+            for (uint32_t j = 0; j < 4; j++) {
+                bool again = j >= back;
+                reuses[j] = (struct ll_reuse){.bytes = 1000,
+                                              .distance = again ? 0 : LL_NO_FIT,
+                                              .since = again ? 0 : LL_NO_FIT,
+                                              .before = again ? j + 1 - back : 0,
+                                              .op = j,
+                                              .by_product = j % 2 == 0};
+            }
+            const struct ll_residency residency = {first, reuses};
+            double saved[LL_MAX_LEVELS];
+            machine.levels[0].cache.affinity = affinity;
+            for (uint32_t op = 0; op < 4; op++) {
+                ll_residency_saved(&residency, &machine, op, 0, timeless, saved);
+                assert_near(saved[1], op >= back && (!affinity || back == 2) ? 1000 : 0, 0);
+            }
+        }
 }
 
 static void memories_of_several_units_keep_nothing_for_the_next_op(void **state)
@@ -358,7 +438,7 @@ static void operands_that_pass_through_registers_save_all_their_traffic(void **s
     uint32_t op = (uint32_t)trace->op_count - 1;
     const struct ll_reuse *second = &residency->reuses[residency->first[op] + 1];
     double saved[LL_MAX_LEVELS];
-    ll_residency_saved(residency, &machine, op, 2, saved);
+    ll_residency_saved(residency, &machine, op, 2, timeless, saved);
     assert_near(saved[0], (double)second->bytes, 0);
     assert_near(saved[1], (double)second->bytes, 0);
     ll_arena_release(&arena);
@@ -486,6 +566,8 @@ int main(void)
         cmocka_unit_test(a_cache_keeps_of_a_round_what_a_simulated_one_keeps),
         cmocka_unit_test(a_cache_that_lets_in_a_part_finds_more_each_time),
         cmocka_unit_test(a_larger_cache_finds_no_less_but_for_what_it_lets_in),
+        cmocka_unit_test(others_displace_what_rests_as_in_a_simulated_cache),
+        cmocka_unit_test(private_caches_find_what_ops_of_the_same_cut_have_left),
         cmocka_unit_test(memories_of_several_units_keep_nothing_for_the_next_op),
         cmocka_unit_test(operands_that_pass_through_registers_save_all_their_traffic),
         cmocka_unit_test(an_op_that_reads_a_part_counts_with_that_part),
