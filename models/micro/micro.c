@@ -20,8 +20,9 @@ enum {
     LL_MICRO_WEIGHTS = 1 << 25
 };
 enum { QUICK_SIZES = 2, QUICK_SIDE = 16, MOST_OPERANDS = 8 };
-static const uint64_t sizes[] = {1 << 7,  1 << 10, 1 << 12, 1 << 14, 1 << 17,
-                                 1 << 19, 1 << 21, 1 << 23, 1 << 25};
+/* Close to each other where kernels begin to use a second thread. */
+static const uint64_t sizes[] = {1 << 7,  1 << 10, 1 << 12, 1 << 14, 1 << 15, 1 << 16,
+                                 1 << 17, 1 << 19, 1 << 21, 1 << 23, 1 << 25};
 
 static const struct {
     enum ll_op_kind kind;

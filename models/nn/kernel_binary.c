@@ -126,8 +126,17 @@ LL_BINARY(MINIMUM, real, a < b ? a : b)
 LL_BINARY(LESS, uint8_t, a < b)
 LL_BINARY(GREATER, uint8_t, a > b)
 
-/* Losses have squares, their gradients first powers: these are worth an exception. */
-LL_BINARY(POW, real, b == 2 ? a * a : b == 1 ? a : (real)pow((double)a, (double)b))
+LL_LOOP(powers, real, real, b == 2 ? a * a : b == 1 ? a : (real)pow((double)a, (double)b))
+LL_LOOP(squares, real, real, ((void)b, a *a))
+LL_LOOP(first_powers, real, real, ((void)b, a))
+
+/* Losses have squares, their gradients first powers: these are worth loops of their own. */
+LL_KERNEL(POW)
+{
+    const real *exponent = call->in[1];
+    bool same = ll_elements(&call->op->in[1]) == 1;
+    over_elements(call, same && *exponent == 2 ? squares : same && *exponent == 1 ? first_powers : powers);
+}
 
 LL_LOOP(equal_reals, real, uint8_t, a == b)
 LL_LOOP(equal_indices, int32_t, uint8_t, a == b)

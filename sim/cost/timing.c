@@ -19,6 +19,21 @@ static uint32_t bound_of(uint64_t stage)
     return stage == COMPUTE ? LL_BOUND_COMPUTE : LL_BOUND_LEVEL + (uint32_t)(stage - FIRST_LEVEL);
 }
 
+/* What is left to move comes in lines of the cache further in: where that is less than a line, as what a law of
+ * chance leaves in the mean, it is waited for as seldom. */
+static double wait_for(const struct ll_machine *machine, const struct ll_cost *cost, uint64_t l, double left,
+                       struct ll_explain *why)
+{
+    const struct ll_level *inside = l > 0 ? &machine->levels[l - 1] : NULL;
+    double line = inside && inside->cache_given ? (double)inside->cache.line_bytes : 0;
+    double wait_s = cost->level_wait_s[l];
+    if (left >= line || wait_s == 0)
+        return wait_s;
+    ll_say(why, "%s, latency, of a line of which hardly anything is left: %.10g * %.10g / %.10g = %.10g s",
+           machine->levels[l].name, wait_s, left, line, wait_s * left / line);
+    return wait_s * left / line;
+}
+
 static struct stage level_stage(const struct ll_machine *machine, const struct ll_cost *cost, uint64_t l,
                                 double saved_bytes, struct ll_explain *why)
 {
@@ -31,7 +46,8 @@ static struct stage level_stage(const struct ll_machine *machine, const struct l
     if (saved_bytes > 0)
         ll_say(why, "%s, less what earlier ops left further in: %.10g * (1 - %.10g / %.10g) = %.10g s",
                machine->levels[l].name, cost->level_s[l], saved_bytes, bytes, whole_s);
-    return (struct stage){whole_s, fmin(cost->level_first_s[l], whole_s), cost->level_wait_s[l]};
+    return (struct stage){whole_s, fmin(cost->level_first_s[l], whole_s),
+                          wait_for(machine, cost, l, left, why)};
 }
 
 static double rest_of(const struct stage *stage)
