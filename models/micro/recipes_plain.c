@@ -52,6 +52,14 @@ void ll_recipe_by_scalar(struct ll_bench *bench, enum ll_op_kind kind, uint64_t 
     ll_nn_do2(bench->nn, kind, matrix(bench, "x", elements), ll_bench_real(bench, "scalar", 0, NULL));
 }
 
+/* Rows as short as what is attended to in a story of some sentences. */
+void ll_recipe_short_rows(struct ll_bench *bench, enum ll_op_kind kind, uint64_t elements)
+{
+    enum { ROW = 12 };
+    ll_nn_do1(bench->nn, kind,
+              ll_bench_real(bench, "short", 2, (uint64_t[]){ll_max(1, elements / ROW), ROW}));
+}
+
 /* Powers in networks are squares and roots, and mostly squares. */
 void ll_recipe_squared(struct ll_bench *bench, enum ll_op_kind kind, uint64_t elements)
 {

@@ -112,6 +112,27 @@ void ll_recipe_segments(struct ll_bench *bench, enum ll_op_kind kind, uint64_t e
                  .kind = kind, .input_count = 2, .inputs = inputs, .given_count = 1, .given = &shape});
 }
 
+/* A small vocabulary in short rows, asked for often, as in models of stories; and its gradient. */
+enum { WORDS = 64, WORD = 24 };
+
+void ll_recipe_words_gathered(struct ll_bench *bench, enum ll_op_kind kind, uint64_t elements)
+{
+    uint64_t count = ll_max(1, elements / WORD);
+    ll_nn_do2(bench->nn, kind, ll_bench_real(bench, "words", 2, (uint64_t[]){WORDS, WORD}),
+              ll_bench_indices(bench, 1, &count, WORDS));
+}
+
+void ll_recipe_words_summed(struct ll_bench *bench, enum ll_op_kind kind, uint64_t elements)
+{
+    uint64_t count = ll_max(1, elements / WORD);
+    struct ll_shape shape = ll_nn_shape(bench->nn, 2, (uint64_t[]){WORDS, WORD}, NULL);
+    struct ll_value *inputs[] = {ll_bench_real(bench, "rows", 2, (uint64_t[]){count, WORD}),
+                                 ll_bench_indices(bench, 1, &count, WORDS)};
+    ll_nn_do(bench->nn,
+             &(struct ll_nn_call){
+                 .kind = kind, .input_count = 2, .inputs = inputs, .given_count = 1, .given = &shape});
+}
+
 void ll_recipe_one_hot(struct ll_bench *bench, enum ll_op_kind kind, uint64_t elements)
 {
     struct ll_matrix_size grid = ll_bench_grid(elements);

@@ -19,8 +19,8 @@ static uint32_t bound_of(uint64_t stage)
     return stage == COMPUTE ? LL_BOUND_COMPUTE : LL_BOUND_LEVEL + (uint32_t)(stage - FIRST_LEVEL);
 }
 
-/* What is left to move comes in lines of the cache further in: where that is less than a line, as what a law of
- * chance leaves in the mean, it is waited for as seldom. */
+/* What is left to move comes in lines of the cache further in: where that is less than a line, as what a law
+ * of chance leaves in the mean, it is waited for as seldom. */
 static double wait_for(const struct ll_machine *machine, const struct ll_cost *cost, uint64_t l, double left,
                        struct ll_explain *why)
 {
