@@ -20,14 +20,19 @@ static int by_size(const void *a, const void *b)
     return (x > y) - (x < y);
 }
 
-/* Times of the op that stands at this place of each step. */
+/* Times of the op that stands at this place of each step: the mean without a tenth at either end. Where
+ * somebody else is at work now and then, an op takes one time or another; the median is either, and a step of
+ * many ops is as long as their means together. */
 static void time_of(const struct ll_trace *trace, const uint32_t *steps, uint64_t count, uint32_t place,
                     uint64_t *times, struct ll_sample *sample)
 {
     for (uint64_t i = 0; i < count; i++)
         times[i] = trace->ops[trace->steps[steps[i]].first_op + place].duration_ns;
     qsort(times, count, sizeof *times, by_size);
-    sample->time_s = (double)ll_max(1, times[count / 2]) * 1e-9;
+    uint64_t aside = count / 10, sum_ns = 0;
+    for (uint64_t i = aside; i < count - aside; i++)
+        sum_ns = ll_add(sum_ns, times[i]);
+    sample->time_s = (double)ll_max(1, sum_ns) * 1e-9 / (double)(count - 2 * aside);
     sample->spread = (double)(times[count * 3 / 4] - times[count / 4]) / (double)ll_max(1, times[count / 2]);
 }
 
@@ -66,7 +71,7 @@ static uint64_t span_ns(const struct ll_trace *trace, uint32_t step)
 }
 
 /* Leaves out the steps in which somebody else was at work all the time: those that took longer than the calm
- * ones by a quarter. A quarter of the steps, at least, is taken for calm. What others do now and then belongs
+ * ones by half. A quarter of the steps, at least, is taken for calm. What others do now and then belongs
  * to the machine as its user finds it. How many are left; spans: room for them all. */
 static uint64_t calm_steps(const struct ll_trace *trace, uint32_t *steps, uint64_t count, uint64_t *spans)
 {
@@ -74,7 +79,7 @@ static uint64_t calm_steps(const struct ll_trace *trace, uint32_t *steps, uint64
     for (uint64_t i = 0; i < count; i++)
         spans[i] = span_ns(trace, steps[i]);
     qsort(spans, count, sizeof *spans, by_size);
-    uint64_t typical = spans[count / 4], most = ll_add(typical, typical / 4);
+    uint64_t typical = spans[count / 4], most = ll_add(typical, typical / 2);
     for (uint64_t i = 0; i < count; i++)
         if (span_ns(trace, steps[i]) <= most)
             steps[left++] = steps[i];

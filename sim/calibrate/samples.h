@@ -15,7 +15,8 @@ struct ll_sample {
     /* How that kernel deals it to threads, where the header says so; 0: unknown. */
     uint64_t slice, grain;
     uint32_t op;                       /* in the trace */
-    double time_s, spread;             /* the median over the steps; between the quartiles over the median */
+    double time_s;                     /* the mean over the steps, without the extremes */
+    double spread;                     /* between the quartiles, over the median */
     double saved_bytes[LL_MAX_LEVELS]; /* by what was on chip then (ll_residency_saved) */
 };
 
