@@ -193,7 +193,7 @@ static inline void random_software(struct dice *dice, struct ll_machine *machine
     software->kernels[0].seen_count = roll_between(dice, 0, 2);
     software->mapping =
         roll_between(dice, 0, 9) || !can_search(machine) ? LL_MAPPED_CLOSED_FORM : LL_MAPPED_SEARCH;
-    software->strided = roll_between(dice, 0, 1) ? LL_STRIDED_LIBRARY : LL_STRIDED_EXACT;
+    software->strided = (enum ll_strided)roll_between(dice, LL_STRIDED_EXACT, LL_STRIDED_PHASES);
     software->scattering = roll_real(dice, 0.3, 1);
     software->convolving = roll_between(dice, 0, 3) ? LL_CONVOLVING_DIRECT : LL_CONVOLVING_COLUMNS;
     software->transform_count = roll_between(dice, 0, 2);

@@ -153,6 +153,7 @@ struct ll_machine *ll_calibrate_base(const struct ll_trace *micro, struct ll_dia
     if (has_level(&header, "l3"))
         add_level(&header, "l3", "device", 1, 1, &yaml);
     add_level(&header, "dram", "device", 1, 1, &yaml);
+    ll_str_add(&yaml, "software: {strided_gradient: phases}\n");
     add_sources(&header, host, thread_text ? thread_text : "unknown", &yaml);
     struct ll_machine *machine = NULL;
     if (header.whole && !yaml.failed)

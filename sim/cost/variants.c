@@ -43,6 +43,21 @@ static struct ll_variant dilated(const struct ll_work *work)
     return v;
 }
 
+/* Each pixel of dx sums the taps of its remainder by the stride: as many windows as there are pixels over
+ * the stride, of which those at the border of an image without padding reach past dy. */
+static struct ll_variant in_phases(const struct ll_work *work)
+{
+    struct ll_variant v = as_it_is(work);
+    struct ll_conv *c = &v.work.conv;
+    double windows = (double)c->out_h * (double)c->out_w;
+    c->out_h = ll_max(c->out_h, ll_ceil_div(c->in_h, c->stride_h));
+    c->out_w = ll_max(c->out_w, ll_ceil_div(c->in_w, c->stride_w));
+    double more = windows > 0 ? (double)c->out_h * (double)c->out_w / windows : 1;
+    v.work.flops = (uint64_t)((double)work->flops * more);
+    v.name = more > 1 ? "phases, past the borders" : NULL;
+    return v;
+}
+
 /* dx is cleared; where windows overlap, their columns are written, read and added up. */
 static struct ll_variant scattered(const struct ll_software *software, const struct ll_work *work)
 {
@@ -96,7 +111,9 @@ size_t ll_variants(const struct ll_software *software, const struct ll_work *wor
         out[count++] = scattered(software, work);
         return count;
     }
-    out[count++] = as_it_is(work);
+    bool phases = software->strided == LL_STRIDED_PHASES && work->kind == LL_WORK_CONV &&
+                  work->conv.pass == LL_CONV_DATA;
+    out[count++] = phases ? in_phases(work) : as_it_is(work);
     for (uint64_t i = 0; work->kind == LL_WORK_CONV && i < software->transform_count; i++) {
         const struct ll_transform *t = &software->transforms[i];
         struct ll_transformed transformed;

@@ -126,10 +126,10 @@ struct ll_level {
     bool cache_given;
 };
 
-/* How the gradient of a strided convolution's input is computed: with no more work than it needs, or as
- * libraries do, in the faster of two ways: over the result spread out with zeros, or scattered into a
- * cleared one. */
-enum ll_strided { LL_STRIDED_EXACT, LL_STRIDED_LIBRARY };
+/* How the gradient of a convolution's input is computed: with no more work than it needs; of a strided one as
+ * libraries do, in the faster of two ways: over the result spread out with zeros, or scattered into a cleared
+ * one; or as convolutions of stride 1, one for each remainder of a pixel by the stride, of all pixels. */
+enum ll_strided { LL_STRIDED_EXACT, LL_STRIDED_LIBRARY, LL_STRIDED_PHASES };
 
 /* How a convolution is computed: as a product over windows in place; or, as simple libraries do, image by
  * image over windows copied to columns, one product per image. */

@@ -23,7 +23,7 @@ static const char *const scopes[] = {"device", "unit", "cluster", NULL};
 static const char *const bufferings[] = {"true", "false", NULL};
 static const char *const fusions[] = {"none", "elementwise", "chains", NULL};
 static const char *const convolving[] = {"direct", "columns", NULL};
-static const char *const strided[] = {"exact", "library", NULL};
+static const char *const strided[] = {"exact", "library", "phases", NULL};
 static const char *const mappings[] = {"closed_form", "search", NULL};
 static const char *const objectives[] = {"time", "energy", "edp", NULL};
 static const char *const inclusions[] = {"non-inclusive", "inclusive", "exclusive", NULL};
@@ -436,8 +436,9 @@ static const struct ll_field software_fields[] = {
              "by image over windows copied to columns, without transforms"},
     {.key = "strided_gradient", .type = LL_TYPE_CHOICE, AT(strided), .choices = strided, .otherwise = "exact",
      .help = "how the gradient of a strided convolution's input is computed: with no more work than it "
-             "needs (exact); or as the faster of what libraries do: spreading zeros between, or scattering "
-             "into a cleared image (library)"},
+             "needs (exact); as the faster of what libraries do: spreading zeros between, or scattering "
+             "into a cleared image (library); or as a convolution of stride 1 for each remainder of the stride "
+             "(phases), which also multiplies what lies past the border of an unpadded one's result"},
     {.key = "scattering", .type = LL_TYPE_NUMBER, AT(scattering), .min = POSITIVE, .max = 1, .otherwise = "1",
      .help = "share of its rate that a strided gradient's product reaches while it scatters, for "
              "strided_gradient: library"},

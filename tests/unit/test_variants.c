@@ -48,6 +48,27 @@ static void zeros_between_are_multiplied_too(void **state)
     assert_int_equal(variants[0].work.gemm.k, 9 * 32);
 }
 
+/* A gradient over 10 x 10 pixels of 8 x 8 results without padding multiplies 100 windows for 64; one over
+ * 8 x 8 of 4 x 4 with stride 2 as many as it needs. */
+static void phases_multiply_past_the_border_of_what_has_no_padding(void **state)
+{
+    (void)state;
+    struct ll_software software = {.strided = LL_STRIDED_PHASES};
+    struct ll_variant variants[LL_MOST_VARIANTS];
+    struct ll_work padded = halving(3), bare = padded;
+    assert_int_equal(ll_variants(&software, &padded, variants), 1);
+    assert_memory_equal(&variants[0].work, &padded, sizeof padded);
+    bare.conv.in_h = bare.conv.in_w = 10;
+    bare.conv.out_h = bare.conv.out_w = 8;
+    bare.conv.stride_h = bare.conv.stride_w = 1;
+    assert_int_equal(ll_variants(&software, &bare, variants), 1);
+    assert_int_equal(variants[0].work.flops, bare.flops * 100 / 64);
+    assert_int_equal(ll_conv_as_gemm(&variants[0].work.conv).m, 4 * 10 * 10);
+    bare.conv.pass = LL_CONV_FORWARD;
+    ll_variants(&software, &bare, variants);
+    assert_int_equal(variants[0].work.flops, bare.flops);
+}
+
 /* dx is 4 * 8 * 8 * 16 numbers; the columns of 4 * 4 * 4 windows are 9 * 16 each, written and read. */
 static void scattering_clears_and_moves_columns_where_windows_overlap(void **state)
 {
@@ -95,6 +116,7 @@ int main(void)
         cmocka_unit_test(what_a_machine_says_nothing_of_is_done_as_it_is),
         cmocka_unit_test(zeros_between_are_multiplied_too),
         cmocka_unit_test(columns_are_made_and_multiplied_image_by_image),
+        cmocka_unit_test(phases_multiply_past_the_border_of_what_has_no_padding),
         cmocka_unit_test(scattering_clears_and_moves_columns_where_windows_overlap),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
