@@ -44,7 +44,7 @@ struct ll_pool {
     atomic_uint_fast64_t job;        /* how many there have been */
     atomic_uint_fast64_t unfinished; /* chunks of this job */
     atomic_uint started;             /* workers that know their index */
-    bool stopping;
+    atomic_bool stopping;
     /* Of the job; read only by who has taken a chunk of it. */
     uint64_t count, grain, chunk_count;
     ll_pool_body *body;
@@ -93,9 +93,9 @@ static void take_chunks(struct ll_pool *pool)
             do_chunk(pool, chunk);
 }
 
-static bool has_other_job(struct ll_pool *pool, uint_fast64_t seen)
+static bool is_called(struct ll_pool *pool, uint_fast64_t seen)
 {
-    return atomic_load_explicit(&pool->job, memory_order_relaxed) != seen;
+    return atomic_load_explicit(&pool->job, memory_order_relaxed) != seen || atomic_load(&pool->stopping);
 }
 
 static bool has_finished(struct ll_pool *pool, uint_fast64_t job)
@@ -122,7 +122,7 @@ static bool spin_until(bool (*holds)(struct ll_pool *, uint_fast64_t), struct ll
 
 static bool wait_for_job(struct ll_pool *pool, uint_fast64_t seen)
 {
-    spin_until(has_other_job, pool, seen);
+    spin_until(is_called, pool, seen);
     pthread_mutex_lock(&pool->lock);
     while (atomic_load(&pool->job) == seen && !pool->stopping)
         pthread_cond_wait(&pool->wake, &pool->lock);
