@@ -155,6 +155,12 @@ const char *ll_attr_name(enum ll_attr_key key);
 bool ll_attr_is_real(enum ll_attr_key key);
 bool ll_op_runs_natively(enum ll_op_kind kind);
 
+/* Whether ops of the class multiply matrices, or windows as matrices. */
+static inline bool ll_class_is_product(enum ll_op_class op_class)
+{
+    return op_class == LL_CLASS_MATRIX || op_class == LL_CLASS_CONV;
+}
+
 /* The kind of this name, or LL_OP_COUNT. */
 enum ll_op_kind ll_op_find(const char *name);
 

@@ -73,11 +73,12 @@ static void add_rests(struct ll_facts *facts, struct ll_pool *pool, uint64_t siz
 {
     static const double rests_s[] = {0.002, 0.004, 0.008, 0.016, 0.032, 0.064, 0.128};
     enum { RESTS = sizeof rests_s / sizeof *rests_s };
+    double Bps[RESTS];
     const char *rests = "";
-    for (size_t i = 0; i < RESTS; i++) {
-        double Bps = ll_probe_rested(pool, size / 8, ll_min(memory, 4 * size), rests_s[i]);
-        rests = ll_format(facts->arena, "%s%s%g=%.4g", rests, i ? " " : "", rests_s[i], Bps);
-    }
+    if (!ll_probe_rests(pool, size / 8, ll_min(memory, 4 * size), RESTS, rests_s, Bps))
+        return;
+    for (size_t i = 0; i < RESTS; i++)
+        rests = ll_format(facts->arena, "%s%s%g=%.4g", rests, i ? " " : "", rests_s[i], Bps[i]);
     ll_facts_add(facts, "probe.l3.rests", "%s", rests);
 }
 

@@ -34,9 +34,10 @@ struct ll_streams ll_probe_streams(struct ll_pool *pool, unsigned threads, uint6
 enum { LL_PROBE_TIMES = 6 };
 bool ll_probe_times(struct ll_pool *pool, uint64_t bytes, uint64_t others, double Bps[LL_PROBE_TIMES]);
 
-/* Triads come around once more, after some rounds of which nothing is measured and so many seconds of rest:
- * the rate in B/s, the median of a few tries. `others` as above. 0 when memory ran out. */
-double ll_probe_rested(struct ll_pool *pool, uint64_t bytes, uint64_t others, double rest_s);
+/* Triads come around once more, after as many times of which nothing is measured and rests_s[i] seconds of
+ * rest: the rate Bps[i] in B/s, the median of a few tries. `others` as above. False when memory ran out. */
+bool ll_probe_rests(struct ll_pool *pool, uint64_t bytes, uint64_t others, size_t count,
+                    const double *rests_s, double *Bps);
 
 /* Seconds of one access that waits for the one before, in no order over so many bytes. Zeros when memory ran
  * out. */

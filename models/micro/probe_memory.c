@@ -178,22 +178,27 @@ static void rest(struct ll_pool *pool, double rest_s)
         ll_pool_run(pool, ll_pool_threads(pool), 1, nothing, NULL);
 }
 
-double ll_probe_rested(struct ll_pool *pool, uint64_t bytes, uint64_t others, double rest_s)
+bool ll_probe_rests(struct ll_pool *pool, uint64_t bytes, uint64_t others, size_t count,
+                    const double *rests_s, double *Bps)
 {
     unsigned threads = ll_pool_threads(pool);
     struct stream s = stream_of(pool, threads, bytes, triad_part),
                   away = stream_of(pool, threads, others, read_part);
-    double tries[TRIES] = {0};
-    for (int i = 0; s.memory && away.memory && i < TRIES; i++) {
-        run_stream(&away);
-        for (int j = 0; j < LL_PROBE_TIMES; j++)
-            run_stream(&s);
-        rest(pool, rest_s);
-        tries[i] = timed_triad(&s);
+    bool ready = s.memory && away.memory;
+    for (size_t i = 0; ready && i < count; i++) {
+        double tries[TRIES];
+        for (int try = 0; try < TRIES; try++) {
+            run_stream(&away);
+            for (int time = 0; time < LL_PROBE_TIMES; time++)
+                run_stream(&s);
+            rest(pool, rests_s[i]);
+            tries[try] = timed_triad(&s);
+        }
+        Bps[i] = middle(tries);
     }
     release_stream(&s);
     release_stream(&away);
-    return middle(tries);
+    return ready;
 }
 
 struct ring {

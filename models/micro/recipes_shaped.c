@@ -99,38 +99,39 @@ void ll_recipe_rows_updated(struct ll_bench *bench, enum ll_op_kind kind, uint64
     do_with(bench, kind, 3, (struct ll_value *[]){picked.table, picked.rows, picked.indices}, 1, &rate);
 }
 
-/* A quarter of the elements come as rows, the rest are the table that they are added up in. */
-void ll_recipe_segments(struct ll_bench *bench, enum ll_op_kind kind, uint64_t elements)
+/* So many rows are added up in a table of so many, each where its index says. */
+static void sum_segments(struct ll_bench *bench, enum ll_op_kind kind, uint64_t count,
+                         const uint64_t table[2])
 {
-    struct ll_matrix_size table = ll_bench_grid(elements);
-    uint64_t count = ll_max(1, table.dim[0] / 4);
-    struct ll_shape shape = ll_nn_shape(bench->nn, 2, table.dim, NULL);
-    struct ll_value *inputs[] = {ll_bench_real(bench, "rows", 2, (uint64_t[]){count, table.dim[1]}),
-                                 ll_bench_indices(bench, 1, &count, table.dim[0])};
+    struct ll_shape shape = ll_nn_shape(bench->nn, 2, table, NULL);
+    struct ll_value *inputs[] = {ll_bench_real(bench, "rows", 2, (uint64_t[]){count, table[1]}),
+                                 ll_bench_indices(bench, 1, &count, table[0])};
     ll_nn_do(bench->nn,
              &(struct ll_nn_call){
                  .kind = kind, .input_count = 2, .inputs = inputs, .given_count = 1, .given = &shape});
 }
 
+/* A quarter of the elements come as rows, the rest are the table that they are added up in. */
+void ll_recipe_segments(struct ll_bench *bench, enum ll_op_kind kind, uint64_t elements)
+{
+    struct ll_matrix_size table = ll_bench_grid(elements);
+    sum_segments(bench, kind, ll_max(1, table.dim[0] / 4), table.dim);
+}
+
 /* A small vocabulary in short rows, asked for often, as in models of stories; and its gradient. */
 enum { WORDS = 64, WORD = 24 };
+static const uint64_t vocabulary[] = {WORDS, WORD};
 
 void ll_recipe_words_gathered(struct ll_bench *bench, enum ll_op_kind kind, uint64_t elements)
 {
     uint64_t count = ll_max(1, elements / WORD);
-    ll_nn_do2(bench->nn, kind, ll_bench_real(bench, "words", 2, (uint64_t[]){WORDS, WORD}),
+    ll_nn_do2(bench->nn, kind, ll_bench_real(bench, "words", 2, vocabulary),
               ll_bench_indices(bench, 1, &count, WORDS));
 }
 
 void ll_recipe_words_summed(struct ll_bench *bench, enum ll_op_kind kind, uint64_t elements)
 {
-    uint64_t count = ll_max(1, elements / WORD);
-    struct ll_shape shape = ll_nn_shape(bench->nn, 2, (uint64_t[]){WORDS, WORD}, NULL);
-    struct ll_value *inputs[] = {ll_bench_real(bench, "rows", 2, (uint64_t[]){count, WORD}),
-                                 ll_bench_indices(bench, 1, &count, WORDS)};
-    ll_nn_do(bench->nn,
-             &(struct ll_nn_call){
-                 .kind = kind, .input_count = 2, .inputs = inputs, .given_count = 1, .given = &shape});
+    sum_segments(bench, kind, ll_max(1, elements / WORD), vocabulary);
 }
 
 void ll_recipe_one_hot(struct ll_bench *bench, enum ll_op_kind kind, uint64_t elements)

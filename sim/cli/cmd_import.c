@@ -20,7 +20,7 @@ static double product_flops(const struct ll_profile *profile)
         const struct ll_kind_total *kind = &profile->kinds[i];
         bool known = kind->op_kind < LL_OP_COUNT;
         enum ll_op_class op_class = known ? ll_op_class(kind->op_kind) : LL_CLASS_MOVEMENT;
-        if (op_class == LL_CLASS_MATRIX || op_class == LL_CLASS_CONV)
+        if (ll_class_is_product(op_class))
             flops += kind->flops;
     }
     return flops;

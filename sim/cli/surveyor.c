@@ -129,7 +129,7 @@ static double memory_s(const struct ll_result *result)
     double time_s = 0;
     for (uint64_t i = 0; i < result->kind_count; i++) {
         const struct ll_kind_result *kind = &result->kinds[i];
-        bool product = kind->op_class == LL_CLASS_MATRIX || kind->op_class == LL_CLASS_CONV;
+        bool product = ll_class_is_product(kind->op_class);
         bool joins = strncmp(kind->kind, "batch_norm", strlen("batch_norm")) == 0;
         time_s += !product && !joins && kind->bound == outermost ? kind->time_s : 0;
     }

@@ -302,11 +302,6 @@ static bool settle_clocks(struct ll_reading *reading)
     return right;
 }
 
-static bool is_product(enum ll_op_class op_class)
-{
-    return op_class == LL_CLASS_MATRIX || op_class == LL_CLASS_CONV;
-}
-
 /* Collectives are the networks' work, input the host's. */
 static bool needs_unit(enum ll_op_class op_class)
 {
@@ -315,7 +310,7 @@ static bool needs_unit(enum ll_op_class op_class)
 
 static bool can_run(const struct ll_unit *unit, enum ll_op_kind kind)
 {
-    return is_product(ll_op_class(kind)) || !ll_unit_keys(unit)->products_only;
+    return ll_class_is_product(ll_op_class(kind)) || !ll_unit_keys(unit)->products_only;
 }
 
 /* A unit that lists what its way of computing cannot do. */

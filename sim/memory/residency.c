@@ -251,8 +251,7 @@ static bool from_host(const struct ll_form *form)
 
 static bool is_product(enum ll_op_kind kind)
 {
-    enum ll_op_class class = kind < LL_OP_COUNT ? ll_op_class(kind) : LL_CLASS_COUNT;
-    return class == LL_CLASS_MATRIX || class == LL_CLASS_CONV;
+    return kind < LL_OP_COUNT && ll_class_is_product(ll_op_class(kind));
 }
 
 static bool visit_op(struct walk *walk, uint32_t op)

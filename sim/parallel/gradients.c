@@ -173,7 +173,7 @@ static bool is_element_wise(const struct finding *f, uint32_t op, uint64_t eleme
     const struct ll_form *form = form_of(f, op);
     enum ll_op_class op_class =
         form->view.kind == LL_OP_COUNT ? LL_CLASS_MATRIX : ll_op_class(form->view.kind);
-    bool right = op_class != LL_CLASS_MATRIX && op_class != LL_CLASS_CONV;
+    bool right = !ll_class_is_product(op_class);
     for (uint32_t i = 0; i < form->view.input_count; i++)
         right &= form->view.in[i].rank == 0 || in_parts(f, ll_op_input(f->trace, op, i)) ||
                  (op_class == LL_CLASS_OPTIMIZATION && ll_elements(&form->view.in[i]) != elements);
