@@ -196,6 +196,7 @@ static enum ll_status record(const struct ll_micro_options *options, struct ll_n
         ll_runner_new(nn, &(struct ll_runner_options){.pool = pool, .seed = 1}, &status);
     if (!runner)
         return status;
+    ll_pool_spread(pool);
     add_facts(options, pool, facts);
     struct ll_recorder *recorder =
         facts->failed ? NULL : ll_recorder_open(options->path, facts->items, facts->count, &status);

@@ -7,15 +7,16 @@
 void ll_fit_host(const struct ll_samples *samples, struct ll_host *host)
 {
     /* Sums of the normal equations for latency and seconds a byte: the relative error is
-     * latency / t + bytes / t * s - 1. */
+     * latency / t + bytes / t * s - 1. Long ones count more than short ones, as in fit.c. */
     double ones = 0, mixed = 0, squares = 0, to_ones = 0, to_bytes = 0;
     for (uint64_t i = 0; i < samples->arrival_count; i++) {
-        double one = 1 / samples->arrivals[i].time_s, bytes = samples->arrivals[i].bytes * one;
-        ones += one * one;
-        mixed += one * bytes;
-        squares += bytes * bytes;
-        to_ones += one;
-        to_bytes += bytes;
+        double time_s = samples->arrivals[i].time_s, weight = cbrt(time_s);
+        double one = 1 / time_s, bytes = samples->arrivals[i].bytes * one;
+        ones += weight * one * one;
+        mixed += weight * one * bytes;
+        squares += weight * bytes * bytes;
+        to_ones += weight * one;
+        to_bytes += weight * bytes;
     }
     double least = 1e-9 * ones * squares, det = ones * squares - mixed * mixed;
     double latency_s = (to_ones * squares - to_bytes * mixed) / det;

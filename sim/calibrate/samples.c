@@ -1,6 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* An op of the list is measured once a step; the median of the steps stands for all, as it does for the steps
- * of a workload. */
+/* An op of the list is measured once a step; the mean of the steps, without the extremes, stands for all. */
 #include "sim/calibrate/samples.h"
 
 #include <stdlib.h>

@@ -1,9 +1,11 @@
 /* SPDX-License-Identifier: Apache-2.0 */
+#define _GNU_SOURCE
 #include "check.h"
 
 #include "tracer/base/denormals.h"
 #include "tracer/base/pool.h"
 
+#include <sched.h>
 #include <stdatomic.h>
 
 enum { MOST = 1000 };
@@ -168,9 +170,46 @@ static void no_two_threads_have_one_number(void **state)
     ll_pool_free(pool);
 }
 
+/* On which processors threads are found at work, by the number they say they have. */
+struct places {
+    cpu_set_t of[2];
+};
+
+static void note_place(void *context, uint64_t begin, uint64_t end, uint64_t chunk)
+{
+    struct places *places = context;
+    (void)begin, (void)end, (void)chunk;
+    for (volatile int i = 0; i < 2000; i++)
+        ;
+    CPU_SET((size_t)sched_getcpu(), &places->of[ll_pool_worker()]);
+}
+
+static void spread_threads_never_share_a_processor(void **state)
+{
+    (void)state;
+    if (ll_pool_usable_cpus() < 2)
+        skip();
+    cpu_set_t before, meanwhile, after, shared;
+    struct places places = {0};
+    struct ll_pool *pool = ll_pool_new(2);
+    sched_getaffinity(0, sizeof before, &before);
+    ll_pool_spread(pool);
+    sched_getaffinity(0, sizeof meanwhile, &meanwhile);
+    for (int i = 0; i < 100; i++)
+        ll_pool_run(pool, 64, 1, note_place, &places);
+    ll_pool_free(pool);
+    sched_getaffinity(0, sizeof after, &after);
+    CPU_AND(&shared, &places.of[0], &places.of[1]);
+    assert_true(CPU_COUNT(&places.of[0]) > 0);
+    assert_int_equal(CPU_COUNT(&shared), 0);
+    assert_int_equal(CPU_COUNT(&meanwhile), CPU_COUNT(&before) / 2);
+    assert_true(CPU_EQUAL(&before, &after));
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
+        cmocka_unit_test(spread_threads_never_share_a_processor),
         cmocka_unit_test(all_threads_treat_denormals_as_the_caller_does),
         cmocka_unit_test(every_index_is_visited_once_whatever_the_threads),
         cmocka_unit_test(no_pool_means_here_and_in_order),

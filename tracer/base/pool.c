@@ -7,7 +7,11 @@
  * Who waits spins before it sleeps, for longer than the largest chunk of an op usually takes: the next op of
  * a training step follows as soon as the slowest thread is done, and to wake a processor that has gone idle
  * takes as long as a small op, on a virtual machine some tens of microseconds. Where somebody else wants the
- * processor, who spins gives it away. */
+ * processor, who spins gives it away.
+ *
+ * Who is woken up on a virtual machine often finds itself on the processor of whoever woke it, since an idle
+ * one looks as if it had been taken away; it takes the system up to a tenth of a second to part them. So
+ * threads that are timed are spread. */
 #define _GNU_SOURCE
 #include "tracer/base/pool.h"
 
@@ -49,6 +53,8 @@ struct ll_pool {
     uint64_t count, grain, chunk_count;
     ll_pool_body *body;
     void *context;
+    bool spread;
+    cpu_set_t before;            /* the caller's CPUs before it was spread */
     enum ll_denormals denormals; /* of the caller: whoever computes, the bits are the same */
 };
 
@@ -184,12 +190,58 @@ void ll_pool_free(struct ll_pool *pool)
     pthread_mutex_unlock(&pool->lock);
     for (unsigned i = 0; i < pool->worker_count; i++)
         pthread_join(pool->workers[i], NULL);
+    if (pool->spread)
+        sched_setaffinity(0, sizeof pool->before, &pool->before);
     pthread_mutex_destroy(&pool->lock);
     pthread_cond_destroy(&pool->wake);
     pthread_cond_destroy(&pool->done);
     free(pool->shares);
     free(pool->workers);
     free(pool);
+}
+
+/* The part of these CPUs that is one thread's, by their numbers. */
+static cpu_set_t part_of(const cpu_set_t *all, unsigned part, unsigned parts)
+{
+    cpu_set_t set;
+    unsigned count = (unsigned)CPU_COUNT(all), seen = 0;
+    CPU_ZERO(&set);
+    for (unsigned cpu = 0; cpu < CPU_SETSIZE && seen < count; cpu++) {
+        if (!CPU_ISSET(cpu, all))
+            continue;
+        if (seen >= count * part / parts && seen < count * (part + 1) / parts)
+            CPU_SET(cpu, &set);
+        seen++;
+    }
+    return set;
+}
+
+/* The caller stays where it is: of several programs each has its callers on processors of their own. */
+static unsigned part_at_hand(const cpu_set_t *all, unsigned parts)
+{
+    int cpu = sched_getcpu();
+    for (unsigned part = 0; part < parts && cpu >= 0; part++) {
+        cpu_set_t set = part_of(all, part, parts);
+        if (CPU_ISSET((size_t)cpu, &set))
+            return part;
+    }
+    return 0;
+}
+
+void ll_pool_spread(struct ll_pool *pool)
+{
+    unsigned threads = ll_pool_threads(pool);
+    if (!pool || pool->spread || threads < 2 ||
+        sched_getaffinity(0, sizeof pool->before, &pool->before) != 0 ||
+        (unsigned)CPU_COUNT(&pool->before) < threads)
+        return;
+    unsigned first = part_at_hand(&pool->before, threads);
+    cpu_set_t mine = part_of(&pool->before, first, threads);
+    pool->spread = sched_setaffinity(0, sizeof mine, &mine) == 0;
+    for (unsigned i = 0; pool->spread && i < pool->worker_count; i++) {
+        cpu_set_t set = part_of(&pool->before, (first + 1 + i) % threads, threads);
+        pthread_setaffinity_np(pool->workers[i], sizeof set, &set);
+    }
 }
 
 unsigned ll_pool_threads(const struct ll_pool *pool)
