@@ -5,6 +5,7 @@
 #include "models/model.h"
 #include "models/nn/blas.h"
 #include "models/nn/runner.h"
+#include "tracer/base/order.h"
 
 #include <math.h>
 #include <stdlib.h>
@@ -172,20 +173,6 @@ static bool open_trace(struct run *run)
     return status == LL_OK || fail(run, status, goal(run));
 }
 
-static int by_size(const void *a, const void *b)
-{
-    double x = *(const double *)a, y = *(const double *)b;
-    return (x > y) - (x < y);
-}
-
-static double median(double *values, uint64_t count)
-{
-    if (count == 0)
-        return 0;
-    qsort(values, count, sizeof *values, by_size);
-    return count % 2 ? values[count / 2] : (values[count / 2 - 1] + values[count / 2]) / 2;
-}
-
 /* Nobody waits for steps that are not recorded any more, ll_recorder_close then says why; nor for those of a
  * model that cannot read its data. */
 static bool goes_on(const struct run *run)
@@ -210,7 +197,7 @@ static void step_all(struct run *run, struct ll_run_report *report)
     report->parameters = ll_nn_parameters(run->nn);
     report->steps = options->steps;
     report->ops = ll_runner_ops(run->runner);
-    report->median_step_s = median(run->step_s, options->steps);
+    report->median_step_s = options->steps > 0 ? ll_median(run->step_s, options->steps) : 0;
 }
 
 static bool evaluate(struct run *run, struct ll_scores *scores)

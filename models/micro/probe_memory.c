@@ -7,9 +7,9 @@
 #include "models/nn/kernel.h"
 #include "tracer/base/clock.h"
 #include "tracer/base/num.h"
+#include "tracer/base/order.h"
 #include "tracer/base/random.h"
 
-#include <stdlib.h>
 
 enum { LINE_BYTES = 64, LEAST_BYTES = 1 << 27 }; /* bytes that a run streams at least */
 
@@ -124,19 +124,7 @@ struct ll_streams ll_probe_streams(struct ll_pool *pool, unsigned threads, uint6
     return streams;
 }
 
-static int by_rate(const void *a, const void *b)
-{
-    double x = *(const double *)a, y = *(const double *)b;
-    return (x > y) - (x < y);
-}
-
 enum { TRIES = 9 };
-
-static double middle(double rates[TRIES])
-{
-    qsort(rates, TRIES, sizeof *rates, by_rate);
-    return rates[TRIES / 2];
-}
 
 /* Bytes that cross a second. */
 static double timed_triad(struct stream *s)
@@ -146,20 +134,28 @@ static double timed_triad(struct stream *s)
     return 4.0 / 3 * (double)whole_bytes(s) * 1e9 / (double)(ll_now_ns() - begin_ns + 1);
 }
 
-bool ll_probe_times(struct ll_pool *pool, uint64_t bytes, uint64_t others, double Bps[LL_PROBE_TIMES])
+/* A stream to be timed, and one that takes its place in the caches. */
+static bool open_both(struct ll_pool *pool, uint64_t bytes, uint64_t others, struct stream *timed,
+                      struct stream *away)
 {
     unsigned threads = ll_pool_threads(pool);
-    struct stream s = stream_of(pool, threads, bytes, triad_part),
-                  away = stream_of(pool, threads, others, read_part);
+    *timed = stream_of(pool, threads, bytes, triad_part);
+    *away = stream_of(pool, threads, others, read_part);
+    return timed->memory && away->memory;
+}
+
+bool ll_probe_times(struct ll_pool *pool, uint64_t bytes, uint64_t others, double Bps[LL_PROBE_TIMES])
+{
+    struct stream s, away;
     double tries[LL_PROBE_TIMES][TRIES];
-    bool ready = s.memory && away.memory;
+    bool ready = open_both(pool, bytes, others, &s, &away);
     for (int i = 0; ready && i < TRIES; i++) {
         run_stream(&away);
         for (int j = 0; j < LL_PROBE_TIMES; j++)
             tries[j][i] = timed_triad(&s);
     }
     for (int j = 0; ready && j < LL_PROBE_TIMES; j++)
-        Bps[j] = middle(tries[j]);
+        Bps[j] = ll_median(tries[j], TRIES);
     release_stream(&s);
     release_stream(&away);
     return ready;
@@ -181,10 +177,8 @@ static void rest(struct ll_pool *pool, double rest_s)
 bool ll_probe_rests(struct ll_pool *pool, uint64_t bytes, uint64_t others, size_t count,
                     const double *rests_s, double *Bps)
 {
-    unsigned threads = ll_pool_threads(pool);
-    struct stream s = stream_of(pool, threads, bytes, triad_part),
-                  away = stream_of(pool, threads, others, read_part);
-    bool ready = s.memory && away.memory;
+    struct stream s, away;
+    bool ready = open_both(pool, bytes, others, &s, &away);
     for (size_t i = 0; ready && i < count; i++) {
         double tries[TRIES];
         for (int try = 0; try < TRIES; try++) {
@@ -194,7 +188,7 @@ bool ll_probe_rests(struct ll_pool *pool, uint64_t bytes, uint64_t others, size_
             rest(pool, rests_s[i]);
             tries[try] = timed_triad(&s);
         }
-        Bps[i] = middle(tries);
+        Bps[i] = ll_median(tries, TRIES);
     }
     release_stream(&s);
     release_stream(&away);

@@ -3,18 +3,12 @@
 #include "models/micro/repeat.h"
 
 #include "tracer/base/clock.h"
+#include "tracer/base/order.h"
 
-#include <stdlib.h>
 #include <string.h>
 #include <sys/mman.h>
 
 enum { RUNS = 30, LEAST_RUNS = 8 };
-
-static int by_size(const void *a, const void *b)
-{
-    double x = *(const double *)a, y = *(const double *)b;
-    return (x > y) - (x < y);
-}
 
 struct ll_figure ll_rate_of(void (*body)(void *context), void *context, double amount)
 {
@@ -28,7 +22,7 @@ struct ll_figure ll_rate_of(void (*body)(void *context), void *context, double a
         body(context);
         rates[runs] = amount * 1e9 / (double)(ll_now_ns() - start_ns + 1);
     }
-    qsort(rates, runs, sizeof *rates, by_size);
+    ll_sort_numbers(rates, runs);
     double lower = rates[runs / 4], upper = rates[runs * 3 / 4], middle = rates[runs / 2];
     return (struct ll_figure){rates[runs - 1], (upper - lower) / middle};
 }

@@ -1,18 +1,13 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "models/tbd/wgan_score.h"
 
+#include "tracer/base/order.h"
 #include "tracer/base/random.h"
 
 #include <math.h>
 #include <stdlib.h>
 
 enum { DIRECTIONS = 64 };
-
-static int by_size(const void *a, const void *b)
-{
-    double x = *(const double *)a, y = *(const double *)b;
-    return (x > y) - (x < y);
-}
 
 /* Element i of a random direction, before it has length one: near enough to normal, the sum of four uniform
  * numbers. */
@@ -44,7 +39,7 @@ static void project(const float *rows, uint64_t count, const double *direction, 
         for (uint64_t i = 0; i < length; i++)
             along[row] += direction[i] * (double)rows[row * length + i];
     }
-    qsort(along, count, sizeof *along, by_size);
+    ll_sort_numbers(along, count);
 }
 
 double ll_sliced_distance(const float *a, const float *b, uint64_t count, uint64_t length)

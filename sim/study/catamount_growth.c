@@ -3,6 +3,7 @@
  * counts of the same sizes; points of figure 7 are read off the paper's vector drawing. */
 #include "sim/report/figure/figure.h"
 #include "sim/study/catamount.h"
+#include "tracer/base/order.h"
 
 #include <math.h>
 #include <stdlib.h>
@@ -181,12 +182,6 @@ static double interpolated(const double *x, const double *y, size_t count, doubl
     return y[i - 1] * pow(y[i] / y[i - 1], log(at / x[i - 1]) / log(x[i] / x[i - 1]));
 }
 
-static int ascending(const void *a, const void *b)
-{
-    const double x = *(const double *)a, y = *(const double *)b;
-    return (x > y) - (x < y);
-}
-
 /* The median of how far we are from a figure's points, in percent. */
 static double median_off(const double *x, const double *y, size_t count, const struct point *points)
 {
@@ -194,8 +189,7 @@ static double median_off(const double *x, const double *y, size_t count, const s
     size_t found = 0;
     for (size_t i = 0; i < MOST_POINTS && points[i].parameters > 0; i++)
         off[found++] = ll_percent_off(interpolated(x, y, count, points[i].parameters), points[i].value);
-    qsort(off, found, sizeof *off, ascending);
-    return found % 2 ? off[found / 2] : (off[found / 2 - 1] + off[found / 2]) / 2;
+    return ll_median(off, found);
 }
 
 /* The share of y's variance that a line over x explains. */

@@ -1,6 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "sim/study/statistics.h"
 
+#include "tracer/base/order.h"
+
 #include <math.h>
 #include <stdlib.h>
 
@@ -20,22 +22,13 @@ double ll_variation(const double *values, size_t count)
     return mean != 0 ? sqrt(squares / (double)count) / fabs(mean) : 0;
 }
 
-static int by_value(const void *a, const void *b)
-{
-    double x = *(const double *)a, y = *(const double *)b;
-    return (x > y) - (x < y);
-}
-
 double ll_quantile(const double *values, size_t count, double part, struct ll_arena *scratch)
 {
     double *sorted = ll_copy(scratch, values, count * sizeof *sorted);
     if (!sorted || count == 0)
         return NAN;
-    qsort(sorted, count, sizeof *sorted, by_value);
-    double place = part * (double)(count - 1);
-    size_t below = (size_t)place;
-    double above = below + 1 < count ? sorted[below + 1] : sorted[below];
-    return sorted[below] + (place - (double)below) * (above - sorted[below]);
+    ll_sort_numbers(sorted, count);
+    return ll_sorted_quantile(sorted, count, part);
 }
 
 double ll_robust_variation(const double *values, size_t count, struct ll_arena *scratch)

@@ -2,6 +2,7 @@
 #include "sim/validate/residuals.h"
 
 #include "tracer/base/csv.h"
+#include "tracer/base/order.h"
 
 #include <math.h>
 #include <stdlib.h>
@@ -9,21 +10,6 @@
 
 enum { MACHINE, FAMILY, POINTS, P10, P50, P90, COLUMNS };
 static const char *const header[COLUMNS] = {"machine", "family", "points", "p10", "p50", "p90"};
-
-static int by_size(const void *a, const void *b)
-{
-    double x = *(const double *)a, y = *(const double *)b;
-    return (x > y) - (x < y);
-}
-
-/* Between the two values next to it. */
-static double quantile(const double *sorted, size_t count, double part)
-{
-    double place = part * (double)(count - 1);
-    size_t below = (size_t)place;
-    double above = sorted[below + 1 < count ? below + 1 : below];
-    return sorted[below] + (place - (double)below) * (above - sorted[below]);
-}
 
 static bool same_cell(const struct ll_prediction *p, const struct ll_family_errors *cell)
 {
@@ -53,10 +39,10 @@ bool ll_residuals_csv(const struct ll_validation *v, struct ll_str *out)
                 logs[count++] = log(v->predictions[i].row->time_s / v->predictions[i].time_s);
         if (count < LL_LEAST_RESIDUALS || !is_first(v, cell))
             continue;
-        qsort(logs, count, sizeof *logs, by_size);
+        ll_sort_numbers(logs, count);
         ll_str_addf(out, "%s,%s,%zu,%.4f,%.4f,%.4f\n", v->families[cell].machine->stem,
-                    v->families[cell].family, count, quantile(logs, count, 0.1), quantile(logs, count, 0.5),
-                    quantile(logs, count, 0.9));
+                    v->families[cell].family, count, ll_sorted_quantile(logs, count, 0.1),
+                    ll_sorted_quantile(logs, count, 0.5), ll_sorted_quantile(logs, count, 0.9));
     }
     out->failed |= !logs;
     free(logs);

@@ -2,6 +2,7 @@
 #include "sim/validate/tune.h"
 
 #include "sim/validate/predict.h"
+#include "tracer/base/order.h"
 #include "tracer/base/random.h"
 
 #include <math.h>
@@ -145,12 +146,6 @@ static void keep_errors(const struct tuner *t, size_t fold, double *kept)
             kept[i] = log_error(&t->trial, &t->samples[i]);
 }
 
-static int by_size(const void *a, const void *b)
-{
-    double x = *(const double *)a, y = *(const double *)b;
-    return (x > y) - (x < y);
-}
-
 /* Of logs of predicted over measured, which are lost. */
 static struct ll_errors sum_up(double *logs, size_t count)
 {
@@ -162,8 +157,7 @@ static struct ll_errors sum_up(double *logs, size_t count)
         errors.within_20pct += (fabs(error) <= 0.2) / (double)count;
         logs[i] = fabs(error);
     }
-    qsort(logs, count, sizeof *logs, by_size);
-    errors.median_ape = count % 2 ? logs[count / 2] : (logs[count / 2 - 1] + logs[count / 2]) / 2;
+    errors.median_ape = ll_median(logs, count);
     return errors;
 }
 

@@ -3,6 +3,7 @@
 
 #include "sim/validate/predict.h"
 #include "tracer/base/map.h"
+#include "tracer/base/order.h"
 
 #include <math.h>
 #include <stdio.h>
@@ -161,20 +162,12 @@ static bool add_error(struct errors *e, double predicted_s, double measured_s)
     return true;
 }
 
-static int by_size(const void *a, const void *b)
-{
-    double x = *(const double *)a, y = *(const double *)b;
-    return (x > y) - (x < y);
-}
-
 static struct ll_errors sum_up(const struct errors *e)
 {
     uint64_t n = e->count;
     if (n == 0)
         return (struct ll_errors){0, NAN, NAN, NAN, NAN};
-    qsort(e->size, n, sizeof *e->size, by_size);
-    double median = n % 2 ? e->size[n / 2] : (e->size[n / 2 - 1] + e->size[n / 2]) / 2;
-    return (struct ll_errors){n, e->size_sum / (double)n, median, (double)e->near / (double)n,
+    return (struct ll_errors){n, e->size_sum / (double)n, ll_median(e->size, n), (double)e->near / (double)n,
                               e->sum / (double)n};
 }
 

@@ -7,6 +7,7 @@
 #include "npy.h"
 
 #include "models/model.h"
+#include "tracer/base/order.h"
 
 #include <stdlib.h>
 
@@ -85,11 +86,6 @@ static bool leave_results(const struct ll_nn *nn, struct ll_runner *runner, cons
     return good;
 }
 
-static int by_size(const void *a, const void *b)
-{
-    return (*(const double *)a > *(const double *)b) - (*(const double *)a < *(const double *)b);
-}
-
 /* One step in double precision, looked at. */
 static enum ll_status look(const struct ll_model *model, struct ll_pool *pool, const char *folder)
 {
@@ -119,8 +115,7 @@ static enum ll_status measure(const struct ll_model *model, struct ll_pool *pool
     for (int i = 0; runner && i < RUNS; i++)
         times[i] = ll_runner_step(runner, 0);
     if (runner) {
-        qsort(times, RUNS, sizeof *times, by_size);
-        *median_s = times[RUNS / 2];
+        *median_s = ll_median(times, RUNS);
         ll_runner_free(runner);
     }
     if (nn)

@@ -8,6 +8,7 @@
 #include "models/nn/formula.h"
 #include "models/nn/gradient.h"
 #include "models/tbd/transformer.h"
+#include "tracer/base/order.h"
 
 #include <stdlib.h>
 
@@ -74,11 +75,6 @@ static bool leave(const struct scene *s, struct ll_runner *runner, const char *f
     return good;
 }
 
-static int by_size(const void *a, const void *b)
-{
-    return (*(const double *)a > *(const double *)b) - (*(const double *)a < *(const double *)b);
-}
-
 /* One step in double precision, where no rounding pushes a value over the kink of a ReLU, left in the folder.
  */
 static enum ll_status compute(struct ll_pool *pool, const char *folder)
@@ -110,10 +106,8 @@ static enum ll_status measure(struct ll_pool *pool, double *median_s)
         ll_runner_new(scene.nn, &(struct ll_runner_options){.pool = pool, .seed = 7}, &status);
     for (int i = 0; runner && i < RUNS; i++)
         times[i] = ll_runner_step(runner, 0);
-    if (runner) {
-        qsort(times, RUNS, sizeof *times, by_size);
-        *median_s = times[RUNS / 2];
-    }
+    if (runner)
+        *median_s = ll_median(times, RUNS);
     ll_runner_free(runner);
     ll_nn_free(scene.nn);
     return runner ? LL_OK : status;

@@ -11,6 +11,7 @@
 #define _GNU_SOURCE
 #include "models/model.h"
 #include "sim/replay/replay.h"
+#include "tracer/base/order.h"
 #include "tracer/reader.h"
 
 #include <inttypes.h>
@@ -37,18 +38,6 @@ static const struct preset {
 
 static const char *const modes[] = {"infer", "train"};
 enum { RESULTS = 2 * sizeof presets / sizeof *presets }; /* each preset in both modes */
-
-static int by_size(const void *a, const void *b)
-{
-    double x = *(const double *)a, y = *(const double *)b;
-    return (x > y) - (x < y);
-}
-
-static double median(double *values, uint64_t count)
-{
-    qsort(values, count, sizeof *values, by_size);
-    return count % 2 ? values[count / 2] : (values[count / 2 - 1] + values[count / 2]) / 2;
-}
 
 /* The trace stays in the folder; without one it is a file that is gone when it is read. */
 static struct ll_trace *record(const struct preset *preset, bool train, unsigned threads, const char *folder)
@@ -84,7 +73,7 @@ static double step_s(const struct ll_trace *trace, double *values)
 {
     for (uint64_t i = 0; i < trace->step_count; i++)
         values[i] = (double)(trace->steps[i].wall_ns - trace->steps[i].recording_ns) * 1e-9;
-    return median(values, trace->step_count);
+    return ll_median(values, trace->step_count);
 }
 
 static double kind_s(const struct ll_trace *trace, enum ll_op_kind kind, double *values)
@@ -96,7 +85,7 @@ static double kind_s(const struct ll_trace *trace, enum ll_op_kind kind, double 
             if (trace->forms[trace->ops[op].form].view.kind == kind)
                 values[i] += (double)trace->ops[op].duration_ns * 1e-9;
     }
-    return median(values, trace->step_count);
+    return ll_median(values, trace->step_count);
 }
 
 static double predicted_kind_s(const struct ll_result *result, enum ll_op_kind kind)
@@ -187,7 +176,7 @@ int main(int count, char **words)
         for (int round = 0; round < ROUNDS; round++)
             ll_str_release(&scores[i][round].text);
     }
-    double step = median(steps, RESULTS), kind = median(kinds, RESULTS); /* both are sorted now */
+    double step = ll_median(steps, RESULTS), kind = ll_median(kinds, RESULTS); /* both are sorted now */
     printf("steps: error %.1f %% in the median, %.1f %% at most; by kind %.1f %% in the median, %.1f %% at "
            "most\n",
            step * 100, steps[RESULTS - 1] * 100, kind * 100, kinds[RESULTS - 1] * 100);

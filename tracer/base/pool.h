@@ -18,10 +18,10 @@ struct ll_pool *ll_pool_new(unsigned threads);
 void ll_pool_free(struct ll_pool *pool);
 unsigned ll_pool_threads(const struct ll_pool *pool);
 
-/* From now on, and until the pool is freed, each of its threads, the caller among them, keeps to an equal part
- * of the CPUs that the caller may use: what is timed should not depend on where the system puts threads. The
- * caller made the pool and frees it, and meanwhile counts its CPUs by ll_pool_usable_cpus no more. Without
- * effect with fewer CPUs than threads, or where the system forbids it. */
+/* From now on until the pool is freed each of its threads, the caller among them, keeps to an equal part of
+ * the CPUs that the caller may use: what is timed should not depend on where the system puts threads. The
+ * caller made the pool and frees it, and counts its CPUs by ll_pool_usable_cpus no more meanwhile. Nothing
+ * happens with fewer CPUs than threads, or where the system forbids it. */
 void ll_pool_spread(struct ll_pool *pool);
 
 /* CPUs that the calling thread may use, at least 1. */
