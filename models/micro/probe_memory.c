@@ -10,7 +10,6 @@
 #include "tracer/base/order.h"
 #include "tracer/base/random.h"
 
-
 enum { LINE_BYTES = 64, LEAST_BYTES = 1 << 27 }; /* bytes that a run streams at least */
 
 struct stream {
