@@ -124,16 +124,18 @@ static bool build(struct run *run)
 static bool prepare(struct run *run)
 {
     enum ll_status status = LL_NO_MEMORY;
+    bool timed = !run->options->dry_run && (run->options->path || run->options->trace);
     run->step_s = calloc(run->options->steps + 1, sizeof *run->step_s);
     if (!run->options->dry_run)
         run->pool = ll_pool_new(run->options->threads);
     if (!run->step_s || (!run->options->dry_run && !run->pool))
         return fail(run, status, run->model->name);
-    run->runner =
-        ll_runner_new(run->nn,
-                      &(struct ll_runner_options){
-                          .pool = run->pool, .seed = run->options->seed, .dry_run = run->options->dry_run},
-                      &status);
+    run->runner = ll_runner_new(run->nn,
+                                &(struct ll_runner_options){.pool = run->pool,
+                                                            .seed = run->options->seed,
+                                                            .dry_run = run->options->dry_run,
+                                                            .rehearse = timed},
+                                &status);
     if (!run->runner)
         return fail(run, status, run->model->name);
     return true;

@@ -15,6 +15,7 @@ struct ll_runner_options {
     struct ll_pool *pool; /* NULL: this thread alone */
     uint64_t seed;        /* of the variables' first contents */
     bool dry_run;         /* compute nothing; no memory for values */
+    bool rehearse;        /* run a small network's ops once before its first step, without effect */
 };
 
 struct ll_runner;

@@ -221,9 +221,32 @@ static void a_program_reads_what_another_overwrites(void **state)
     ll_nn_free(nn);
 }
 
+/* Neither what is overwritten in place nor what is carried over has moved when the first step begins. */
+static void a_rehearsal_changes_nothing(void **state)
+{
+    (void)state;
+    enum ll_status status;
+    struct ll_nn *nn = ll_nn_new(LL_F64);
+    struct ll_value *w = matrix(nn, "w", 1, 2), *s = matrix(nn, "s", 1, 2);
+    struct ll_attr rate = ll_attr_of_real(LL_ATTR_LEARNING_RATE, 0.25);
+    struct ll_value *inputs[] = {w, matrix(nn, "g", 1, 2)};
+    ll_nn_do(nn, &(struct ll_nn_call){
+                     .kind = LL_OP_SGD, .input_count = 2, .inputs = inputs, .attr_count = 1, .attrs = &rate});
+    ll_nn_carry(nn, s, ll_nn_do2(nn, LL_OP_ADD, s, s));
+    struct ll_runner *runner = ll_runner_new(nn, &(struct ll_runner_options){.rehearse = true}, &status);
+    ll_runner_step(runner, 0);
+    ll_runner_step(runner, 1);
+    assert_true(((double *)ll_runner_data(runner, w))[0] == 0.5);
+    assert_true(((double *)ll_runner_data(runner, s))[1] == 4);
+    assert_int_equal(ll_runner_ops(runner), 4);
+    ll_runner_free(runner);
+    ll_nn_free(nn);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
+        cmocka_unit_test(a_rehearsal_changes_nothing),
         cmocka_unit_test(values_are_named_after_their_scope),
         cmocka_unit_test(the_first_trouble_is_kept_and_building_goes_on),
         cmocka_unit_test(a_size_past_64_bits_is_trouble),
