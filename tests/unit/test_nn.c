@@ -199,17 +199,23 @@ static void a_driver_prepares_where_something_is_computed(void **state)
     ll_nn_free(nn);
 }
 
+/* Overwrites a weight of [1, 2] with itself less a quarter of ones. */
+static void descend(struct ll_nn *nn, struct ll_value *w)
+{
+    struct ll_attr rate = ll_attr_of_real(LL_ATTR_LEARNING_RATE, 0.25);
+    struct ll_value *inputs[] = {w, matrix(nn, "g", 1, 2)};
+    ll_nn_do(nn, &(struct ll_nn_call){
+                     .kind = LL_OP_SGD, .input_count = 2, .inputs = inputs, .attr_count = 1, .attrs = &rate});
+}
+
 /* The weight that one program's optimizer overwrites can be read by the next one. */
 static void a_program_reads_what_another_overwrites(void **state)
 {
     (void)state;
     enum ll_status status;
     struct ll_nn *nn = ll_nn_new(LL_F64);
-    struct ll_value *w = matrix(nn, "w", 1, 2), *g = matrix(nn, "g", 1, 2);
-    struct ll_attr rate = ll_attr_of_real(LL_ATTR_LEARNING_RATE, 0.25);
-    struct ll_value *inputs[] = {w, g};
-    ll_nn_do(nn, &(struct ll_nn_call){
-                     .kind = LL_OP_SGD, .input_count = 2, .inputs = inputs, .attr_count = 1, .attrs = &rate});
+    struct ll_value *w = matrix(nn, "w", 1, 2);
+    descend(nn, w);
     ll_nn_begin_program(nn);
     struct ll_value *twice = ll_nn_do2(nn, LL_OP_ADD, w, w);
     ll_nn_keep(twice);
@@ -228,10 +234,7 @@ static void a_rehearsal_changes_nothing(void **state)
     enum ll_status status;
     struct ll_nn *nn = ll_nn_new(LL_F64);
     struct ll_value *w = matrix(nn, "w", 1, 2), *s = matrix(nn, "s", 1, 2);
-    struct ll_attr rate = ll_attr_of_real(LL_ATTR_LEARNING_RATE, 0.25);
-    struct ll_value *inputs[] = {w, matrix(nn, "g", 1, 2)};
-    ll_nn_do(nn, &(struct ll_nn_call){
-                     .kind = LL_OP_SGD, .input_count = 2, .inputs = inputs, .attr_count = 1, .attrs = &rate});
+    descend(nn, w);
     ll_nn_carry(nn, s, ll_nn_do2(nn, LL_OP_ADD, s, s));
     struct ll_runner *runner = ll_runner_new(nn, &(struct ll_runner_options){.rehearse = true}, &status);
     ll_runner_step(runner, 0);

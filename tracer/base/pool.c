@@ -206,13 +206,9 @@ static cpu_set_t part_of(const cpu_set_t *all, unsigned part, unsigned parts)
     cpu_set_t set;
     unsigned count = (unsigned)CPU_COUNT(all), seen = 0;
     CPU_ZERO(&set);
-    for (unsigned cpu = 0; cpu < CPU_SETSIZE && seen < count; cpu++) {
-        if (!CPU_ISSET(cpu, all))
-            continue;
-        if (seen >= count * part / parts && seen < count * (part + 1) / parts)
+    for (unsigned cpu = 0; cpu < CPU_SETSIZE && seen < count; cpu++)
+        if (CPU_ISSET(cpu, all) && seen++ * parts / count == part)
             CPU_SET(cpu, &set);
-        seen++;
-    }
     return set;
 }
 
