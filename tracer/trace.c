@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "tracer/trace.h"
 
+#include <math.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -26,6 +27,13 @@ const char *ll_trace_fact(const struct ll_trace *trace, const char *key)
         if (strcmp(trace->facts[i].key, key) == 0)
             return trace->facts[i].value;
     return NULL;
+}
+
+double ll_trace_number(const struct ll_trace *trace, const char *key, double otherwise)
+{
+    const char *text = ll_trace_fact(trace, key);
+    double number = text ? strtod(text, NULL) : 0;
+    return number > 0 && isfinite(number) ? number : otherwise;
 }
 
 uint32_t ll_op_input(const struct ll_trace *trace, uint32_t op, uint32_t i)

@@ -114,6 +114,10 @@ void ll_trace_free(struct ll_trace *trace);
 /* The value of a header key, or NULL. */
 const char *ll_trace_fact(const struct ll_trace *trace, const char *key);
 
+/* The number that a header key's value begins with; `otherwise` without the key, and where that is not
+ * positive and finite. */
+double ll_trace_number(const struct ll_trace *trace, const char *key, double otherwise);
+
 /* Tensor i of an op's inputs or outputs. */
 uint32_t ll_op_input(const struct ll_trace *trace, uint32_t op, uint32_t i);
 uint32_t ll_op_output(const struct ll_trace *trace, uint32_t op, uint32_t i);

@@ -23,8 +23,7 @@ struct header {
 /* A figure of the header; 1 after complaining that there is none. */
 static double figure(struct header *header, const char *key)
 {
-    const char *text = ll_trace_fact(header->trace, key);
-    double value = text ? strtod(text, NULL) : 0;
+    double value = ll_trace_number(header->trace, key, 0);
     if (value > 0)
         return value;
     header->whole = ll_complain(header->diags, (struct ll_place){0},

@@ -2,6 +2,9 @@
 /* An op of the list is measured once a step; the mean of the steps, without the extremes, stands for all. */
 #include "sim/calibrate/samples.h"
 
+#include "tracer/base/order.h"
+
+#include <math.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -13,26 +16,21 @@ static bool is_measured(const struct ll_trace *trace, uint32_t op)
     return slash && form->view.kind < LL_OP_COUNT && strcmp(slash + 1, ll_op_name(form->view.kind)) == 0;
 }
 
-static int by_size(const void *a, const void *b)
-{
-    uint64_t x = *(const uint64_t *)a, y = *(const uint64_t *)b;
-    return (x > y) - (x < y);
-}
-
 /* Times of the op that stands at this place of each step: the mean without a tenth at either end. Where
  * somebody else is at work now and then, an op takes one time or another; the median is either, and a step of
  * many ops is as long as their means together. */
 static void time_of(const struct ll_trace *trace, const uint32_t *steps, uint64_t count, uint32_t place,
-                    uint64_t *times, struct ll_sample *sample)
+                    double *times_ns, struct ll_sample *sample)
 {
     for (uint64_t i = 0; i < count; i++)
-        times[i] = trace->ops[trace->steps[steps[i]].first_op + place].duration_ns;
-    qsort(times, count, sizeof *times, by_size);
-    uint64_t aside = count / 10, sum_ns = 0;
+        times_ns[i] = (double)trace->ops[trace->steps[steps[i]].first_op + place].duration_ns;
+    ll_sort_numbers(times_ns, count);
+    uint64_t aside = count / 10;
+    double sum_ns = 0;
     for (uint64_t i = aside; i < count - aside; i++)
-        sum_ns = ll_add(sum_ns, times[i]);
-    sample->time_s = (double)ll_max(1, sum_ns) * 1e-9 / (double)(count - 2 * aside);
-    sample->spread = (double)(times[count * 3 / 4] - times[count / 4]) / (double)ll_max(1, times[count / 2]);
+        sum_ns += times_ns[i];
+    sample->time_s = fmax(1, sum_ns) * 1e-9 / (double)(count - 2 * aside);
+    sample->spread = (times_ns[count * 3 / 4] - times_ns[count / 4]) / fmax(1, times_ns[count / 2]);
 }
 
 static int by_kind(const void *a, const void *b)
@@ -61,26 +59,26 @@ static uint64_t like_steps(const struct ll_trace *trace, uint32_t *steps)
     return count;
 }
 
-static uint64_t span_ns(const struct ll_trace *trace, uint32_t step)
+static double span_ns(const struct ll_trace *trace, uint32_t step)
 {
     const struct ll_op *first = &trace->ops[trace->steps[step].first_op];
     const struct ll_op *last = first + trace->steps[step].op_count - 1;
     uint64_t end_ns = ll_add(last->start_ns, last->duration_ns);
-    return ll_sub(ll_max(end_ns, first->start_ns), first->start_ns);
+    return (double)ll_sub(ll_max(end_ns, first->start_ns), first->start_ns);
 }
 
 /* Leaves out the steps in which somebody else was at work all the time: those that took longer than the calm
  * ones by half. A quarter of the steps, at least, is taken for calm. What others do now and then belongs
- * to the machine as its user finds it. How many are left; spans: room for them all. */
-static uint64_t calm_steps(const struct ll_trace *trace, uint32_t *steps, uint64_t count, uint64_t *spans)
+ * to the machine as its user finds it. How many are left; spans: room for twice as many. */
+static uint64_t calm_steps(const struct ll_trace *trace, uint32_t *steps, uint64_t count, double *spans)
 {
+    double *sorted = spans + count;
     uint64_t left = 0;
     for (uint64_t i = 0; i < count; i++)
-        spans[i] = span_ns(trace, steps[i]);
-    qsort(spans, count, sizeof *spans, by_size);
-    uint64_t typical = spans[count / 4], most = ll_add(typical, typical / 2);
+        spans[i] = sorted[i] = span_ns(trace, steps[i]);
+    ll_sort_numbers(sorted, count);
     for (uint64_t i = 0; i < count; i++)
-        if (span_ns(trace, steps[i]) <= most)
+        if (spans[i] <= 1.5 * sorted[count / 4])
             steps[left++] = steps[i];
     return left;
 }
@@ -88,15 +86,15 @@ static uint64_t calm_steps(const struct ll_trace *trace, uint32_t *steps, uint64
 /* From the end of an op to the start of the next: a tenth of the gaps are shorter. Most of this list's gaps
  * are longer than those of networks with as small ops, since its large ops displace what the recorder works
  * on. */
-static double gap_of(const struct ll_trace *trace, const struct ll_step *step, uint64_t *gaps)
+static double gap_of(const struct ll_trace *trace, const struct ll_step *step, double *gaps_ns)
 {
     uint64_t count = 0;
     for (uint32_t i = step->first_op; i + 1 < step->first_op + step->op_count; i++) {
         uint64_t end_ns = ll_add(trace->ops[i].start_ns, trace->ops[i].duration_ns);
-        gaps[count++] = ll_sub(ll_max(trace->ops[i + 1].start_ns, end_ns), end_ns);
+        gaps_ns[count++] = (double)ll_sub(ll_max(trace->ops[i + 1].start_ns, end_ns), end_ns);
     }
-    qsort(gaps, count, sizeof *gaps, by_size);
-    return count > 0 ? (double)gaps[count / 10] * 1e-9 : 0;
+    ll_sort_numbers(gaps_ns, count);
+    return count > 0 ? gaps_ns[count / 10] * 1e-9 : 0;
 }
 
 /* Products by the rows of their result: those that the header says have a kernel of their own, those that
@@ -107,32 +105,30 @@ static uint64_t class_of(uint64_t rows, uint64_t few_rows)
     return rows <= few_rows ? few_rows : rows <= SOME_ROWS ? SOME_ROWS : 0;
 }
 
-/* A number of the header, 0 when it has none that could have been measured. */
-static double fact_of(const struct ll_trace *trace, const char *key)
+/* A count of the header, 0 when it has none. */
+static uint64_t count_of(const struct ll_trace *trace, const char *key)
 {
-    static const double most = 1e15;
-    const char *text = ll_trace_fact(trace, key);
-    double number = text ? strtod(text, NULL) : 0;
-    return number > 0 && number < most ? number : 0;
+    return (uint64_t)fmin(ll_trace_number(trace, key, 0), 0x1p50);
 }
 
 /* A library may be asked for kernels that use less than the whole width of the vector registers. */
 static double library_share(const struct ll_trace *trace)
 {
-    double reached = fact_of(trace, "probe.product.f32"), peak = fact_of(trace, "probe.vector.f32");
+    double reached = ll_trace_number(trace, "probe.product.f32", 0),
+           peak = ll_trace_number(trace, "probe.vector.f32", 0);
     return reached > 0 && peak > reached ? reached / peak : 1;
 }
 
 /* Which of a product's kernels runs it, and how. */
 static void class_product(const struct ll_trace *trace, struct ll_sample *sample)
 {
-    uint64_t few_rows = (uint64_t)fact_of(trace, "matmul.few_rows");
+    uint64_t few_rows = count_of(trace, "matmul.few_rows");
     sample->most_rows = class_of(sample->work.gemm.m, few_rows);
     if (sample->most_rows == few_rows) {
         sample->transposed = sample->work.along_k & LL_LINES_OF_B;
-        sample->grain = (uint64_t)fact_of(trace, "matmul.few_rows.grain");
+        sample->grain = count_of(trace, "matmul.few_rows.grain");
     } else {
-        sample->slice = (uint64_t)fact_of(trace, "matmul.slice");
+        sample->slice = count_of(trace, "matmul.slice");
     }
 }
 
@@ -148,8 +144,8 @@ static bool gather(const struct ll_trace *trace, const uint32_t *steps, uint64_t
                    struct ll_arena *arena, struct ll_samples *samples)
 {
     const struct ll_step *last = &trace->steps[steps[0]];
-    uint64_t *times = ll_alloc(arena, count, sizeof *times);
-    uint64_t *gaps = ll_alloc(arena, last->op_count, sizeof *gaps);
+    double *times = ll_alloc(arena, count, sizeof *times);
+    double *gaps = ll_alloc(arena, last->op_count, sizeof *gaps);
     samples->at = ll_alloc(arena, last->op_count, sizeof *samples->at);
     samples->arrivals = ll_alloc(arena, last->op_count, sizeof *samples->arrivals);
     if (!times || !gaps || !samples->at || !samples->arrivals)
@@ -196,7 +192,7 @@ const struct ll_samples *ll_samples_of(const struct ll_trace *micro, const struc
 {
     struct ll_samples *samples = ll_alloc(arena, 1, sizeof *samples);
     uint32_t *steps = ll_alloc(arena, micro->step_count + 1, sizeof *steps);
-    uint64_t *spans = ll_alloc(arena, micro->step_count + 1, sizeof *spans);
+    double *spans = ll_alloc(arena, ll_mul(2, micro->step_count + 1), sizeof *spans);
     uint64_t count = samples && steps && spans ? like_steps(micro, steps) : 0;
     if (count > 0 && micro->steps[steps[0]].op_count > 0) {
         count = calm_steps(micro, steps, count, spans);

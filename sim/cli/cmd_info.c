@@ -11,6 +11,7 @@
 #include "sim/report/table.h"
 #include "tracer/base/json.h"
 #include "tracer/profile.h"
+#include "tracer/rescale.h"
 
 #include <inttypes.h>
 #include <stdio.h>
@@ -21,10 +22,9 @@ static const char *const totals_of_text[] = {"model", "mode"};
 
 static void totals_json(const struct ll_trace *trace, const struct ll_profile *profile, struct ll_json *json)
 {
-    const char *batch = ll_trace_fact(trace, "batch");
     for (size_t i = 0; i < sizeof totals_of_text / sizeof totals_of_text[0]; i++)
         ll_json_put_text(json, totals_of_text[i], ll_trace_fact(trace, totals_of_text[i]));
-    ll_json_put_count(json, "batch", batch ? strtoull(batch, NULL, 10) : 0);
+    ll_json_put_count(json, "batch", ll_trace_batch(trace));
     ll_json_put_count(json, "steps", profile->steps);
     ll_json_put_number(json, "ops", profile->ops);
     ll_json_put_count(json, "parameters", profile->parameters);

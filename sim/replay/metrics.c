@@ -2,15 +2,6 @@
 #include "sim/replay/metrics.h"
 
 #include <math.h>
-#include <stdlib.h>
-
-/* A number among the trace's facts. */
-static double fact(const struct ll_trace *trace, const char *key, double otherwise)
-{
-    const char *text = ll_trace_fact(trace, key);
-    double value = text ? strtod(text, NULL) : otherwise;
-    return value > 0 && isfinite(value) ? value : otherwise;
-}
 
 static const char *unit_of(const struct ll_trace *trace)
 {
@@ -29,7 +20,8 @@ struct ll_metrics ll_metrics_of(const struct ll_result *result)
     const struct ll_machine *machine = result->machine;
     double peak = ll_machine_peak_flops(machine, prepared->dtype), active_s = result->device_active_s;
     struct ll_metrics metrics = {
-        .samples = fact(prepared->trace, "batch", 1) * fact(prepared->trace, "sample.amount", 1),
+        .samples = ll_trace_number(prepared->trace, "batch", 1) *
+                   ll_trace_number(prepared->trace, "sample.amount", 1),
         .unit = unit_of(prepared->trace),
         .peak_flops = peak,
         .device_utilization = over(active_s, result->time_s),

@@ -5,6 +5,7 @@
 #include "sim/report/human.h"
 #include "sim/report/sim_report.h"
 #include "sim/report/table.h"
+#include "tracer/rescale.h"
 
 #include <inttypes.h>
 #include <math.h>
@@ -26,10 +27,9 @@ static const char *fact(const struct ll_result *result, const char *key, const c
 /* Samples a step, of all devices together. */
 static double batch_of(const struct ll_report *report)
 {
-    const char *batch = ll_trace_fact(report->result->prepared->trace, "batch");
     if (report->parallel)
         return (double)report->parallel->spread->sizes.batch;
-    return batch ? strtod(batch, NULL) : 0;
+    return (double)ll_trace_batch(report->result->prepared->trace);
 }
 
 static double ops_per_step(const struct ll_result *result)
