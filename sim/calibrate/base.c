@@ -39,9 +39,10 @@ static double level_figure(struct header *header, const char *level, const char 
 }
 
 /* Rates of one core are measured with one core at work, so that they are right on a machine that has other
- * things to do as well; what cores share is what the busiest test reached. */
+ * things to do as well; what cores share is what the busiest test reached. A level is at least as large as
+ * what it feeds, of which others may leave it less: then it keeps nothing more than that does. */
 static void add_level(struct header *header, const char *level, const char *scope, double instances,
-                      double cores, struct ll_str *yaml)
+                      double cores, double least_bytes, struct ll_str *yaml)
 {
     double alone = level_figure(header, level, "alone_Bps"),
            all = level_figure(header, level, "bandwidth_Bps");
@@ -53,6 +54,7 @@ static void add_level(struct header *header, const char *level, const char *scop
                                          ll_trace_fact(header->trace, "probe.l3.rests")};
     if (strcmp(level, "l3") == 0)
         held = ll_held_of(held.bytes, &rates);
+    held.bytes = ll_max(held.bytes, (uint64_t)fmin(least_bytes, 0x1p60));
     double bandwidth = cores > 1 ? cores * alone : scope[0] == 'u' ? alone : fmax(alone, fmax(all, held.Bps));
     ll_str_addf(yaml,
                 "  - {name: %s, size: %" PRIu64 "B, bandwidth: %.6gB/s, unit_bandwidth: %.6gB/s, "
@@ -145,13 +147,14 @@ struct ll_machine *ll_calibrate_base(const struct ll_trace *micro, struct ll_dia
     ll_str_addf(&yaml, "name: \"%s, %.0f threads\"\nkind: cpu\nclock: %.6gHz\n", host, threads, clock);
     add_units(&header, threads, clock, &yaml);
     ll_str_add(&yaml, "memory:\n");
+    double l2_bytes = has_level(&header, "l2") ? threads * level_figure(&header, "l2", "size_bytes") : 0;
     if (has_level(&header, "l1"))
-        add_level(&header, "l1", "unit", 1, 1, &yaml);
+        add_level(&header, "l1", "unit", 1, 1, 0, &yaml);
     if (has_level(&header, "l2"))
-        add_level(&header, "l2", "device", threads, threads, &yaml);
+        add_level(&header, "l2", "device", threads, threads, 0, &yaml);
     if (has_level(&header, "l3"))
-        add_level(&header, "l3", "device", 1, 1, &yaml);
-    add_level(&header, "dram", "device", 1, 1, &yaml);
+        add_level(&header, "l3", "device", 1, 1, l2_bytes, &yaml);
+    add_level(&header, "dram", "device", 1, 1, 0, &yaml);
     ll_str_add(&yaml, "software: {strided_gradient: phases}\n");
     add_sources(&header, host, thread_text ? thread_text : "unknown", &yaml);
     struct ll_machine *machine = NULL;

@@ -13,13 +13,17 @@ static bool same_kernel(const struct ll_sample *a, const struct ll_sample *b)
 }
 
 static bool fit_kinds(const struct ll_samples *samples, const struct ll_listener *listener,
-                      struct ll_arena *arena, struct ll_machine *machine, struct ll_calibration *calibration)
+                      struct ll_arena *arena, struct ll_diags *diags, struct ll_machine *machine,
+                      struct ll_calibration *calibration)
 {
     struct ll_fit *fits = ll_alloc(arena, LL_MAX_KERNELS, sizeof *fits);
     struct ll_software *software = &machine->software;
     bool right = fits && samples->count > 0;
-    for (uint64_t i = 0, end; right && i < samples->count && software->kernel_count < LL_MAX_KERNELS;
-         i = end) {
+    for (uint64_t i = 0, end; right && i < samples->count; i = end) {
+        if (software->kernel_count == LL_MAX_KERNELS)
+            return ll_complain(diags, (struct ll_place){0},
+                               "the trace has more than %d kinds of kernels, as many as a machine can have",
+                               (int)LL_MAX_KERNELS);
         for (end = i + 1; end < samples->count && same_kernel(&samples->at[end], &samples->at[i]);)
             end++;
         right = ll_fit_kernel(machine, samples, i, end - i, &machine->arena,
@@ -35,7 +39,7 @@ static bool fit_kinds(const struct ll_samples *samples, const struct ll_listener
     software->op_overhead_s = samples->gap_s;
     calibration->fits = fits;
     calibration->fit_count = software->kernel_count;
-    return right;
+    return right || ll_complain(diags, (struct ll_place){0}, "memory ran out, or the fit was ended early");
 }
 
 /* Where the figures of the kernels and of the host come from, behind the sources there are. */
@@ -84,11 +88,11 @@ bool ll_calibrate(const struct ll_trace *micro, const struct ll_listener *listen
         calibration->machine ? ll_samples_of(micro, calibration->machine, arena, diags) : NULL;
     if (samples)
         ll_fit_host(samples, &calibration->machine->host);
-    if (samples && fit_kinds(samples, listener, arena, calibration->machine, calibration) &&
-        tell_sources(micro, calibration->fits, calibration->machine))
-        return true;
-    if (samples)
-        ll_complain(diags, (struct ll_place){0}, "memory ran out, or the fit was ended early");
+    if (samples && fit_kinds(samples, listener, arena, diags, calibration->machine, calibration)) {
+        if (tell_sources(micro, calibration->fits, calibration->machine))
+            return true;
+        ll_complain(diags, (struct ll_place){0}, "memory ran out");
+    }
     ll_machine_free(calibration->machine);
     calibration->machine = NULL;
     return false;

@@ -330,9 +330,6 @@ static double whole_pace(const struct sized *s, const struct ll_way *way, struct
     far_traffic(s, way, cost, NULL);
     time_levels(s, way, 0, s->machine->level_count, cost, NULL);
     ll_seen_apply(s->machine, s->kernel, s->task.work, cost, NULL);
-    cost->unit = 0;
-    cost->apart_s = cost->gap_s = cost->overhead_s = 0;
-    cost->serial = s->kernel->serial;
     ll_cost_time(s->machine, cost, NULL, &timing, NULL);
     return timing.time_s;
 }
@@ -342,13 +339,13 @@ static double whole_pace(const struct sized *s, const struct ll_way *way, struct
 static double pace_of(const struct sized *s, uint32_t index, double limit)
 {
     struct ll_way way;
-    struct ll_cost cost;
+    struct ll_cost cost = {.serial = s->kernel->serial};
     uint64_t near = ll_near_levels(s->machine);
     if (!ask_way(s, index, &way, NULL))
         return INFINITY;
     time_compute(s, &way, &cost, NULL);
     double slowest = cost.compute_s - cost.compute_first_s;
-    if (!overlaps_all(s->machine) || s->kernel->seen_count > 0)
+    if (!overlaps_all(s->machine) || s->kernel->seen_count > 0 || s->kernel->serial > 0)
         return whole_pace(s, &way, &cost);
     if (slowest >= limit)
         return slowest;
@@ -444,18 +441,19 @@ static struct ll_kernel kernel_of(const struct doer *doer, const struct ll_varia
     return kernel;
 }
 
-/* What is moved before and behind the work proper, by kernels that do nothing else. */
-static void pass_apart(const struct doer *doer, const struct ll_variant *variant, struct ll_cost *cost,
-                       struct ll_explain *why)
+/* What is moved before and behind the work proper, by kernels that do nothing else; the seconds it takes. */
+static double pass_apart(const struct doer *doer, const struct ll_variant *variant, struct ll_cost *cost,
+                         struct ll_explain *why)
 {
     if (variant->apart_bytes == 0)
-        return;
+        return 0;
     double share = doer->kernel->memory * (variant->transform ? variant->transform->memory : 1);
     double memory_Bps = ll_machine_memory_Bps(doer->machine) * share;
     double passes_s = variant->apart_bytes / memory_Bps;
     ll_say(why, "passes apart: %.10g / %.10g = %.10g s", variant->apart_bytes, memory_Bps, passes_s);
     cost->apart_bytes = variant->apart_bytes;
     cost->apart_s += passes_s;
+    return passes_s;
 }
 
 static void cost_variant(const struct doer *doer, const struct ll_variant *variant, struct ll_cost *cost,
@@ -483,10 +481,10 @@ static void cost_variant(const struct doer *doer, const struct ll_variant *varia
     if (ll_is_product(work))
         s.unit.efficiency *= ll_power_share(machine, &s.unit, doer->dtype, why);
     follow_way(&s, fastest_way(&s), cost, bounds, why);
-    pass_apart(doer, variant, cost, why);
+    double passes_s = pass_apart(doer, variant, cost, why);
     if (bounds) {
-        bounds->bound_s += cost->apart_s;
-        bounds->pipelined_s += cost->apart_s;
+        bounds->bound_s += passes_s;
+        bounds->pipelined_s += passes_s;
     }
 }
 

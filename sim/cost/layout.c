@@ -145,7 +145,7 @@ uint64_t ll_layout_most_units(const struct ll_kernel *kernel, const struct ll_wo
 {
     uint64_t most = kernel->units ? ll_min(kernel->units, units) : units;
     bool in_pieces = work->kind == LL_WORK_CONV && kernel->channels > 0;
-    return in_pieces ? ll_min(most, ll_ceil_div(work->conv.out_c, kernel->channels)) : most;
+    return in_pieces ? ll_min(most, ll_max(1, ll_ceil_div(work->conv.out_c, kernel->channels))) : most;
 }
 
 double ll_layout_barrier_s(double each_s, uint64_t units, struct ll_explain *why)

@@ -48,7 +48,8 @@ const struct ll_cost *ll_memo_cost(struct ll_memo *memo, enum ll_op_kind kind, c
 
 /* Eight bytes at a time, each spread over the word by a multiplication (the constant of splitmix64). Structs
  * are hashed as they lie in memory: what pads them was zero from the start, and names in them, which no cost
- * looks at, may differ by their address, so that at worst a cost is computed again. */
+ * looks at, may differ by their address, so that at worst a cost is computed again. What costs do look at
+ * behind an address is hashed too: another machine's may lie at the same one. */
 static uint64_t mix(uint64_t hash, const void *bytes, size_t length)
 {
     const unsigned char *at = bytes;
@@ -69,7 +70,28 @@ static uint64_t mix_software(uint64_t hash, const struct ll_software *software)
 {
     hash = mix(hash, software, offsetof(struct ll_software, kernels));
     hash = mix(hash, software->kernels, software->kernel_count * sizeof *software->kernels);
+    for (uint64_t i = 0; i < software->kernel_count; i++)
+        hash = mix(hash, software->kernels[i].seen,
+                   software->kernels[i].seen_count * sizeof *software->kernels[i].seen);
     return mix(hash, software->transforms, software->transform_count * sizeof *software->transforms);
+}
+
+static uint64_t mix_unit(uint64_t hash, const struct ll_unit *unit)
+{
+    hash = mix(hash, unit, sizeof *unit);
+    if (unit->model != LL_UNIT_MATRIX || !unit->matrix.catalogue)
+        return hash;
+    return mix(hash, &unit->matrix.catalogue->digest, sizeof unit->matrix.catalogue->digest);
+}
+
+/* Tilings are searched by energy, and a limit of power is kept by what products take. */
+static uint64_t mix_energy(uint64_t hash, const struct ll_machine *machine)
+{
+    bool limited = machine->energy.limit_w > 0;
+    double static_w = limited ? ll_machine_static_w(machine) : 0;
+    if (!limited && machine->software.mapping != LL_MAPPED_SEARCH)
+        return hash;
+    return mix(mix(hash, &machine->energy, sizeof machine->energy), &static_w, sizeof static_w);
 }
 
 /* What of a unit matters for work on others: who runs what, in which types, and how many share a memory. */
@@ -105,16 +127,14 @@ void ll_memo_turn(struct ll_memo *memo, const struct ll_machine *machine)
     memo->machine = machine;
     hash = mix(hash, &machine->host, sizeof machine->host);
     hash = mix_software(hash, &machine->software);
-    if (machine->software.mapping == LL_MAPPED_SEARCH)
-        hash = mix(hash, &machine->energy, sizeof machine->energy);
+    hash = mix_energy(hash, machine);
     for (uint64_t i = 0; i < machine->unit_count; i++) {
         const struct ll_unit *unit = &machine->units[i];
-        hash = casts(unit) ? mix(hash, unit, sizeof *unit) : mix_ability(hash, unit);
+        hash = casts(unit) ? mix_unit(hash, unit) : mix_ability(hash, unit);
     }
     memo->signatures[LL_MAX_UNITS] = hash;
     for (uint64_t i = 0; i < LL_MAX_UNITS; i++) /* 0, which no cost has: there is no such unit */
-        memo->signatures[i] =
-            i < machine->unit_count ? mix(hash, &machine->units[i], sizeof machine->units[i]) : 0;
+        memo->signatures[i] = i < machine->unit_count ? mix_unit(hash, &machine->units[i]) : 0;
 }
 
 void ll_memo_release(struct ll_memo *memo)

@@ -26,7 +26,7 @@ double ll_rows_work(const struct ll_kernel *kernel, const struct ll_work *work)
 /* Whether the work is rows that the kernel cannot keep at hand. */
 static bool has_long_rows(const struct ll_kernel *kernel, const struct ll_work *work)
 {
-    return work->kind == LL_WORK_VECTOR && work->vector.row > kernel->row;
+    return work->kind == LL_WORK_VECTOR && work->vector.row > kernel->row && work->vector.elements > 0;
 }
 
 static double rows_of(const struct ll_work *work)

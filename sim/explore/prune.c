@@ -26,7 +26,7 @@ static double least_edp(const struct ll_least *least, const struct ll_machine *m
 static double area(const struct ll_least *least, const struct ll_machine *machine)
 {
     (void)least;
-    return ll_area_m2(machine) * 1e6 * (1 - 1e-12);
+    return ll_machine_area_m2(machine) * 1e6 * (1 - 1e-12);
 }
 
 /* Measures with a bound from below. */

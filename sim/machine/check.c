@@ -105,12 +105,12 @@ static bool check_objective(struct ll_reading *reading)
 /* Nothing would ever end where standing still takes all power. */
 static bool check_power(struct ll_reading *reading)
 {
-    const struct ll_energy *energy = &reading->machine->energy;
-    if (energy->limit_w == 0 || energy->limit_w > energy->static_w)
+    double limit_w = reading->machine->energy.limit_w, static_w = ll_machine_static_w(reading->machine);
+    if (limit_w == 0 || limit_w > static_w)
         return true;
     return ll_complain(reading->diags, place_of(ll_node_get(reading->root, "energy"), "limit_w"),
-                       "a limit of %.10g W leaves nothing to work with beside static_w of %.10g W; give more",
-                       energy->limit_w, energy->static_w);
+                       "a limit of %.10g W leaves nothing to work with beside %s of %.10g W; give more",
+                       limit_w, reading->machine->energy.static_w > 0 ? "static_w" : "leakage", static_w);
 }
 
 /* Reports list memory levels beside these other things that can hold an op back. */
@@ -368,7 +368,7 @@ bool ll_machine_check(struct ll_reading *reading)
 {
     bool right = check_names(reading);
     if (ll_read_well(reading, "software"))
-        right &= check_kernel_names(reading) && check_objective(reading) && check_power(reading);
+        right &= check_kernel_names(reading) && check_objective(reading);
     right &= check_level_names(reading);
     right &= settle_clocks(reading);
     if (ll_read_well(reading, "memory"))
@@ -377,5 +377,7 @@ bool ll_machine_check(struct ll_reading *reading)
         right &= ll_check_networks(reading);
     if (ll_read_well(reading, "units"))
         right &= check_runs(reading) && check_coverage(reading);
+    if (ll_read_well(reading, "energy") && ll_read_well(reading, "area") && right)
+        right &= check_power(reading);
     return right;
 }

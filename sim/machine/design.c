@@ -33,6 +33,7 @@ struct ll_design {
     struct ll_arena reading; /* of what is read again */
     struct ll_node *root;
     struct ll_machine *machine;
+    const char *const *folders;
     struct slot slots[MOST_SLOTS];
     uint32_t slot_count;
     uint64_t sections; /* to be read again, a bit each */
@@ -59,6 +60,7 @@ struct ll_design *ll_design_new(const char *which, const char *const *folders, s
         no_memory(diags, (struct ll_place){0});
         return NULL;
     }
+    design->folders = folders;
     design->machine = ll_machine_read(which, folders, NULL, 0, diags);
     if (design->machine)
         design->root = read_tree(design, design->machine->path, folders, diags);
@@ -116,10 +118,16 @@ static void touch(struct ll_design *design, const char *section)
         design->sections |= clocked_sections(design);
 }
 
-/* The section in which a path ends. Its first segment, or the list that has an item of this name. */
+/* The section in which a path ends, as ll_machine_path_find sees it: its first segment, or the list that has
+ * an item of this name. */
 static const char *section_of(const struct ll_design *design, const char *path)
 {
     size_t length = strcspn(path, ".");
+    for (size_t i = 0; i < ll_machine_table.count; i++) {
+        const char *key = ll_machine_table.fields[i].key;
+        if (strlen(key) == length && !strncmp(key, path, length))
+            return key;
+    }
     for (const struct ll_node *child = design->root->first; child; child = child->next)
         for (const struct ll_node *item = child->first; item && child->type == LL_NODE_LIST;
              item = item->next) {
@@ -127,11 +135,6 @@ static const char *section_of(const struct ll_design *design, const char *path)
             if (name && strlen(name) == length && !strncmp(name, path, length))
                 return child->key;
         }
-    for (size_t i = 0; i < ll_machine_table.count; i++) {
-        const char *key = ll_machine_table.fields[i].key;
-        if (strlen(key) == length && !strncmp(key, path, length))
-            return key;
-    }
     return NULL;
 }
 
@@ -303,23 +306,24 @@ void ll_design_put_number(struct ll_design *design, uint32_t slot, double number
 
 /* --- reading --- */
 
-static void read_sections(struct ll_design *design, uint64_t sections, struct ll_reading *reading)
+/* All of them: the arena that starts anew has the texts of all. */
+static void read_sections(struct ll_design *design, struct ll_reading *reading)
 {
     ll_arena_reset(&design->reading);
     for (size_t i = 0; i < ll_machine_table.count; i++)
-        if (sections >> i & 1)
+        if (design->sections >> i & 1)
             ll_section_read(i, reading);
 }
 
 bool ll_design_try(struct ll_design *design, uint32_t slot, const struct ll_node *value,
                    struct ll_diags *diags)
 {
-    struct ll_reading reading = {&design->reading, diags, design->root, design->machine, NULL, 0};
+    struct ll_reading reading = {&design->reading, diags, design->root, design->machine, design->folders, 0};
     struct slot *s = &design->slots[slot];
     struct ll_node before = *s->node, *map = s->map;
     size_t count = diags->count;
     put(s, value);
-    read_sections(design, section_bit(section_of(design, s->path)), &reading);
+    read_sections(design, &reading);
     fill(s->node, &before);
     if (map)
         ll_node_remove(map, s->node->key);
@@ -329,9 +333,9 @@ bool ll_design_try(struct ll_design *design, uint32_t slot, const struct ll_node
 
 const struct ll_machine *ll_design_read(struct ll_design *design, struct ll_diags *diags)
 {
-    struct ll_reading reading = {&design->reading, diags, design->root, design->machine, NULL, 0};
+    struct ll_reading reading = {&design->reading, diags, design->root, design->machine, design->folders, 0};
     size_t before = diags->count;
-    read_sections(design, design->sections, &reading);
+    read_sections(design, &reading);
     if (diags->count == before)
         ll_machine_check(&reading);
     return diags->count == before ? design->machine : NULL;

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* What an operation and a byte take, from the figures of a machine and where it has none of its own. */
+/* What an operation and a byte take, and how large the parts of a machine are: from its figures, and where it
+ * has none of its own. */
 #include "sim/machine/machine.h"
 
 #include <math.h>
@@ -49,4 +50,55 @@ double ll_machine_level_j(const struct ll_machine *machine, uint64_t l)
         return energy->off_chip_j_per_byte;
     uint64_t size = machine->levels[l].size_bytes, bank = energy->on_chip_bank_bytes;
     return energy->on_chip_j_per_byte * sqrt((double)(bank ? ll_min(size, bank) : size) / 1024);
+}
+
+static const double *unit_macs(const struct ll_unit *unit, double *per_count)
+{
+    switch (unit->model) {
+    case LL_UNIT_SYSTOLIC:
+        *per_count = (double)unit->systolic.rows * (double)unit->systolic.cols;
+        return unit->systolic.macs;
+    case LL_UNIT_MATRIX:
+        *per_count = 1;
+        return unit->matrix.macs;
+    default:
+        *per_count = (double)unit->vector.lanes / 2; /* a multiply-accumulator gives two operations */
+        return unit->vector.flops;
+    }
+}
+
+/* The arithmetic of a unit is as large as its largest type needs: the types share multipliers. */
+static double unit_area_m2(const struct ll_unit *unit, const struct ll_area *area)
+{
+    double per_count, largest_m2 = 0;
+    const double *macs = unit_macs(unit, &per_count);
+    for (unsigned i = 0; i < LL_DTYPE_COUNT; i++)
+        largest_m2 = fmax(largest_m2, area->pe_m2[i] * macs[i]);
+    return largest_m2 * per_count * (double)unit->count;
+}
+
+static double level_area_m2(const struct ll_machine *machine, uint64_t l)
+{
+    double instances = (double)ll_machine_instances(machine, l);
+    return (double)machine->levels[l].size_bytes * instances * machine->area.sram_m2_per_byte;
+}
+
+double ll_machine_area_m2(const struct ll_machine *machine)
+{
+    if (!machine->area_given)
+        return NAN;
+    double total_m2 = machine->area.fixed_m2;
+    for (uint64_t u = 0; u < machine->unit_count; u++)
+        total_m2 += unit_area_m2(&machine->units[u], &machine->area);
+    for (uint64_t l = 0; l + 1 < machine->level_count; l++)
+        total_m2 += level_area_m2(machine, l);
+    return total_m2;
+}
+
+double ll_machine_static_w(const struct ll_machine *machine)
+{
+    const struct ll_energy *energy = &machine->energy;
+    if (energy->static_w > 0 || energy->leakage_w_per_mm2 == 0 || !machine->area_given)
+        return energy->static_w;
+    return energy->leakage_w_per_mm2 * ll_machine_area_m2(machine) * 1e6;
 }

@@ -420,6 +420,12 @@ double ll_machine_mac_j(const struct ll_machine *machine, enum ll_dtype dtype);
 double ll_machine_compute_j(const struct ll_machine *machine, const struct ll_work *work);
 double ll_machine_level_j(const struct ll_machine *machine, uint64_t l);
 
+/* Area to first order, in m2; NaN without figures. Pure. */
+double ll_machine_area_m2(const struct ll_machine *machine);
+
+/* Watts that flow all the time: the given ones, or what leaks over the area. Pure. */
+double ll_machine_static_w(const struct ll_machine *machine);
+
 /* The level that holds tensors: the outermost. Its total bandwidth, efficiency applied. */
 double ll_machine_memory_Bps(const struct ll_machine *machine);
 

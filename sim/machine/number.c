@@ -5,16 +5,15 @@
 #include "sim/machine/schema.h"
 
 #include <assert.h>
+#include <stdlib.h>
 #include <string.h>
-
-enum { MOST_NUMBERS = 1024 };
 
 /* Where the walk is. */
 struct walk {
     const struct ll_machine *machine;
     struct ll_arena *arena;
-    struct ll_machine_number *numbers; /* room for MOST_NUMBERS */
-    size_t count;
+    struct ll_machine_number *numbers; /* of malloc */
+    uint64_t count, capacity;
     struct ll_machine_number here; /* the segments so far */
     bool failed;
 };
@@ -45,9 +44,11 @@ static const char *joined(struct walk *walk)
 
 static void take(struct walk *walk, const struct ll_field *field, const char *place)
 {
-    struct ll_machine_number *number = &walk->numbers[walk->count];
-    if (walk->count == MOST_NUMBERS)
+    if (!ll_grow(&walk->numbers, &walk->capacity, walk->count + 1, sizeof *walk->numbers)) {
+        walk->failed = true;
         return;
+    }
+    struct ll_machine_number *number = &walk->numbers[walk->count++];
     *number = walk->here;
     number->path = joined(walk);
     number->offset = (size_t)(place - (const char *)walk->machine);
@@ -56,7 +57,6 @@ static void take(struct walk *walk, const struct ll_field *field, const char *pl
     number->dimension = field->dimension;
     number->unit = field->type == LL_TYPE_QUANTITY ? NULL : field->unit ? field->unit : "";
     walk->failed |= !number->path;
-    walk->count++;
 }
 
 static void take_dtypes(struct walk *walk, const struct ll_field *field, const char *place)
@@ -112,14 +112,17 @@ const struct ll_machine_number *ll_machine_numbers(const struct ll_machine *mach
                                                    size_t *count)
 {
     static const char *const parts[] = {"units", "memory", "software", "host", "network"};
-    struct walk walk = {machine, arena, ll_alloc(arena, MOST_NUMBERS, sizeof *walk.numbers), 0, {0}, false};
-    for (size_t i = 0; walk.numbers && i < sizeof parts / sizeof *parts; i++) {
+    struct walk walk = {.machine = machine, .arena = arena};
+    for (size_t i = 0; i < sizeof parts / sizeof *parts; i++) {
         const struct ll_field *field = ll_field_table_find(&ll_machine_table, parts[i]);
         assert(field);
         walk_field(&walk, field, (const char *)machine);
     }
     *count = walk.count;
-    return walk.failed ? NULL : walk.numbers;
+    const struct ll_machine_number *numbers =
+        walk.failed ? NULL : ll_copy(arena, walk.numbers, walk.count * sizeof *walk.numbers);
+    free(walk.numbers);
+    return numbers;
 }
 
 double ll_number_get(const struct ll_machine *machine, const struct ll_machine_number *number)

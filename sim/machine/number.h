@@ -7,7 +7,7 @@
 #include "sim/machine/machine.h"
 #include "sim/machine/quantity.h"
 
-/* The deepest path: software.kernels.dense.overhead. */
+/* The deepest path: software.transforms.winograd.rate.f32. */
 enum { LL_MOST_SEGMENTS = 5 };
 
 struct ll_machine_number {

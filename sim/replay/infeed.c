@@ -38,25 +38,35 @@ void ll_infeed_share(struct ll_infeed *infeed)
     infeed->share = infeed->step_s > 0 ? 1 - infeed->device_s / infeed->step_s : 0;
 }
 
-/* Other devices are as many as they were, and what they exchange takes as long. */
-static const struct ll_result *replay_fed(const struct ll_result *result, const struct ll_machine *with_input,
-                                          struct ll_arena *arena, struct ll_diags *diags)
+/* By form: what brings input. */
+static const bool *inputs_of(const struct ll_prepared *prepared, struct ll_arena *arena)
 {
-    struct ll_memo memo = {.machine = with_input};
-    const struct ll_among among = {.prices = result->prices, .memo = &memo};
-    const struct ll_result *fed = ll_replay_among(result->prepared, with_input, &among, arena, diags);
+    bool *inputs = ll_alloc(arena, prepared->trace->form_count, sizeof *inputs);
+    for (uint64_t form = 0; inputs && form < prepared->trace->form_count; form++)
+        inputs[form] = prepared->works[form].kind == LL_WORK_HOST;
+    return inputs;
+}
+
+/* The step without them. Other devices are as many as they were, and what they exchange takes as long. */
+static const struct ll_result *replay_fed(const struct ll_result *result, struct ll_arena *arena,
+                                          struct ll_diags *diags)
+{
+    struct ll_memo memo = {.machine = result->machine};
+    const struct ll_among among = {
+        .prices = result->prices, .memo = &memo, .idle = inputs_of(result->prepared, arena)};
+    const struct ll_result *fed =
+        among.idle ? ll_replay_among(result->prepared, result->machine, &among, arena, diags) : NULL;
     ll_memo_release(&memo);
     return fed;
 }
 
 bool ll_infeed_of(const struct ll_result *result, struct ll_infeed *infeed)
 {
-    struct ll_machine with_input = ll_machine_with_input(result->machine);
     struct ll_arena scratch = {0};
     struct ll_diags diags = {0};
     ll_infeed_host(result->prepared, result->machine, infeed);
     bool brings = infeed->prepare_s + infeed->transfer_s > 0;
-    const struct ll_result *fed = brings ? replay_fed(result, &with_input, &scratch, &diags) : result;
+    const struct ll_result *fed = brings ? replay_fed(result, &scratch, &diags) : result;
     if (fed) {
         infeed->device_s = fed->time_s;
         ll_infeed_share(infeed);

@@ -162,9 +162,6 @@ const struct ll_result *ll_replay_among(const struct ll_prepared *prepared, cons
 /* What else is known of op seq, which is among the replayed ones. Pure. */
 struct ll_op_detail ll_replay_detail(const struct ll_result *result, uint32_t seq);
 
-/* The area of a machine, to first order, as results have it; NaN when the machine does not say. Pure. */
-double ll_area_m2(const struct ll_machine *machine);
-
 /* The derivation of one op's time: lines of text in the arena, numbers filled in. False when seq is not
  * among the replayed ops. */
 bool ll_replay_explain(const struct ll_result *result, uint32_t seq, struct ll_explain *why);

@@ -190,6 +190,35 @@ static void a_core_does_what_its_registers_do_and_a_cache_keeps_what_was_found(v
     ll_trace_free(trace);
 }
 
+/* Others leave less of the shared cache than the cores' own hold together. */
+static void a_shared_cache_is_no_smaller_than_what_it_feeds(void **state)
+{
+    static const struct ll_fact more[] = {
+        {"probe.l2.size_bytes", "4194304"},
+        {"probe.l2.alone_Bps", "6e10"},
+        {"probe.l2.bandwidth_Bps", "1.2e11"},
+        {"probe.l2.latency_s", "5e-9"},
+        {"probe.l3.size_bytes", "33554432"},
+        {"probe.l3.alone_Bps", "5e10"},
+        {"probe.l3.bandwidth_Bps", "7e10"},
+        {"probe.l3.latency_s", "2e-8"},
+        {"probe.l3.rounds", "1000000=2e10 8000000=2e10 16000000=2e10 24000000=1.9e10 64000000=1.9e10"}};
+    enum { MORE = sizeof more / sizeof *more };
+    struct ll_fact all[FACTS + MORE];
+    struct ll_diags diags = {0};
+    (void)state;
+    memcpy(all, facts, sizeof facts);
+    memcpy(all + FACTS, more, sizeof more);
+    struct ll_trace *trace = made_trace_of(NULL, all, FACTS + MORE);
+    struct ll_machine *machine = ll_calibrate_base(trace, &diags);
+    assert_non_null(machine);
+    assert_int_equal(machine->level_count, 4);
+    assert_int_equal(machine->levels[1].size_bytes, 2 * 4194304); /* of two threads */
+    assert_true(machine->levels[2].size_bytes >= machine->levels[1].size_bytes);
+    ll_machine_free(machine);
+    ll_trace_free(trace);
+}
+
 /* Triads at 80 GB/s near and 20 GB/s far. Of x times what it holds, a cache that replaces at random keeps
  * what a Poisson branching process of x children dies out with: 0.8239 of 1.1, 0.6863 of 1.2, 0.4172 of 1.5,
  * 0.2032 of 2. One that replaces by age keeps nothing. */
@@ -335,6 +364,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(units_and_levels_are_what_was_probed),
         cmocka_unit_test(a_core_does_what_its_registers_do_and_a_cache_keeps_what_was_found),
+        cmocka_unit_test(a_shared_cache_is_no_smaller_than_what_it_feeds),
         cmocka_unit_test(how_a_cache_replaces_is_told_by_how_fast_rounds_are),
         cmocka_unit_test(what_a_cache_lets_in_is_told_by_how_fast_bytes_come_again),
         cmocka_unit_test(what_others_bring_in_is_told_by_how_fast_bytes_come_after_a_rest),

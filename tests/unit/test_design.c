@@ -6,6 +6,8 @@
 #include "sim/machine/locate.h"
 #include "sim/machine/number.h"
 
+#include <unistd.h>
+
 static const char *const folders[] = {"hwconfigs", NULL};
 
 static const char *json_of(const struct ll_machine *machine, struct ll_arena *arena)
@@ -170,6 +172,56 @@ static void a_machine_that_cannot_be_is_refused_and_the_next_one_read(void **sta
     ll_design_free(design);
 }
 
+/* Names of levels stand in one section and are referred to in another. */
+static void values_are_tried_in_any_order(void **state)
+{
+    (void)state;
+    static const char *const paths[][2] = {
+        {"memory.hbm.bandwidth", "1TB/s"}, {"energy.hbm_pj_per_byte", "20"}, {"memory.sram.size", "8MiB"}};
+    struct ll_diags diags = {0};
+    struct ll_design *design = ll_design_new("custom_example", folders, &diags);
+    for (size_t i = 0; i < sizeof paths / sizeof *paths; i++) {
+        uint32_t slot;
+        struct ll_node node = {.type = LL_NODE_SCALAR, .text = paths[i][1]};
+        assert_true(ll_design_bind(design, paths[i][0], (struct ll_place){0}, &diags, &slot));
+        assert_true(ll_design_try(design, slot, &node, &diags));
+    }
+    ll_design_free(design);
+}
+
+/* Where --set looks for it: in the folders, since the value stands in no file. */
+static void a_catalogue_can_be_put(void **state)
+{
+    (void)state;
+    struct ll_diags diags = {0};
+    struct ll_design *design = ll_design_new("mi100", folders, &diags);
+    uint32_t slot;
+    struct ll_node file = {.type = LL_NODE_SCALAR, .text = "kernels/rocblas_gfx90a_linear.txt"};
+    assert_true(ll_design_bind(design, "units.matrix_cores.catalogue", (struct ll_place){0}, &diags, &slot));
+    assert_true(ll_design_try(design, slot, &file, &diags));
+    ll_design_free(design);
+}
+
+static void a_unit_may_be_called_like_a_section(void **state)
+{
+    (void)state;
+    char path[] = "named.XXXXXX";
+    static const char text[] = "name: Toy\nclock: 1GHz\nunits:\n  - {name: host, model: vector, lanes: 8, "
+                               "flops: {f32: 2}}\nmemory:\n  - {name: ram, size: 1GiB, bandwidth: "
+                               "100GB/s}\nhost: {bandwidth: 1GB/s}\n";
+    int file = mkstemp(path);
+    static const char *const changes[][2] = {{"host.bandwidth", "10MB/s"}};
+    struct ll_diags diags = {0};
+    assert_int_equal(write(file, text, sizeof text - 1), sizeof text - 1);
+    struct ll_design *design = ll_design_new(path, folders, &diags);
+    const struct ll_machine *machine = design ? changed(design, changes, 1) : NULL;
+    unlink(path);
+    close(file);
+    assert_non_null(machine);
+    assert_near(machine->host.bandwidth_Bps, 10e6, 0);
+    ll_design_free(design);
+}
+
 static void numbers_are_found_where_paths_lead(void **state)
 {
     (void)state;
@@ -217,6 +269,9 @@ int main(void)
         cmocka_unit_test(what_the_file_does_not_say_can_be_put),
         cmocka_unit_test(a_part_is_laid_over_what_the_file_says_not_over_another_part),
         cmocka_unit_test(a_machine_that_cannot_be_is_refused_and_the_next_one_read),
+        cmocka_unit_test(values_are_tried_in_any_order),
+        cmocka_unit_test(a_catalogue_can_be_put),
+        cmocka_unit_test(a_unit_may_be_called_like_a_section),
         cmocka_unit_test(numbers_are_found_where_paths_lead),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "check.h"
 #include "samples.h"
+#include "toy_machine.h"
 
 #include "sim/cost/memo.h"
 #include "sim/machine/number.h"
@@ -196,6 +197,43 @@ static void what_another_unit_costs_is_kept(void **state)
     ll_machine_free(machine);
 }
 
+/* Which a sweep's designs do: their lists lie where the last design's were. */
+static void what_lies_at_the_same_address_may_be_another_list(void **state)
+{
+    (void)state;
+    struct ll_machine *machine = ll_toy_machine(
+        LL_TOY_MACHINE
+        "software: {kernels: [{name: wide, ops: [matmul], compute: 0.5, seen: [64x64x64=1/1]}]}\n");
+    struct ll_memo memo = {.machine = machine};
+    struct ll_work work = gemm_work(LL_BF16, 1, 64, 64, 64);
+    const char *trouble;
+    ll_memo_turn(&memo, machine);
+    double before_s = ll_memo_cost(&memo, LL_OP_MATMUL, &work, &trouble)->compute_s;
+    ((struct ll_seen *)(uintptr_t)machine->software.kernels[0].seen)->near = 4;
+    ll_memo_turn(&memo, machine);
+    assert_true(ll_memo_cost(&memo, LL_OP_MATMUL, &work, &trouble)->compute_s > 3.9 * before_s);
+    ll_memo_release(&memo);
+    ll_machine_free(machine);
+}
+
+static void a_limit_of_power_is_looked_at(void **state)
+{
+    (void)state;
+    static const char *const folders[] = {"hwconfigs", NULL};
+    struct ll_diags diags = {0};
+    struct ll_machine *machine = ll_machine_read("t4", folders, NULL, 0, &diags);
+    struct ll_memo memo = {.machine = machine};
+    struct ll_work work = gemm_work(LL_F32, 1, 4096, 4096, 4096);
+    const char *trouble;
+    ll_memo_turn(&memo, machine);
+    double before_s = ll_memo_cost(&memo, LL_OP_MATMUL, &work, &trouble)->compute_s;
+    machine->energy.limit_w /= 2;
+    ll_memo_turn(&memo, machine);
+    assert_true(ll_memo_cost(&memo, LL_OP_MATMUL, &work, &trouble)->compute_s > 1.5 * before_s);
+    ll_memo_release(&memo);
+    ll_machine_free(machine);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -206,6 +244,8 @@ int main(void)
         cmocka_unit_test(what_is_remembered_of_another_machine_is_right_for_this_one),
         cmocka_unit_test(one_memo_serves_machines_that_have_nothing_in_common),
         cmocka_unit_test(what_another_unit_costs_is_kept),
+        cmocka_unit_test(what_lies_at_the_same_address_may_be_another_list),
+        cmocka_unit_test(a_limit_of_power_is_looked_at),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -53,11 +53,33 @@ static void paths_name_items_and_kernels(void **state)
     ll_arena_release(&arena);
 }
 
+/* As many as a calibration makes. */
+static void numbers_behind_many_kernels_are_found(void **state)
+{
+    (void)state;
+    struct ll_arena arena = {0};
+    struct ll_str made = {0};
+    ll_str_addf(&made, "%ssoftware:\n  kernels:\n", LL_TOY_MACHINE);
+    for (int i = 0; i < 120; i++)
+        ll_str_addf(&made, "    - {name: kernel_%d, ops: [matmul], compute: 0.5}\n", i);
+    ll_str_addf(&made, "host: {bandwidth: 1GB/s}\n");
+    struct ll_machine *machine = ll_toy_machine(made.text);
+    size_t count, found = 0;
+    const struct ll_machine_number *numbers = ll_machine_numbers(machine, &arena, &count);
+    for (size_t i = 0; i < count; i++)
+        found += strcmp(numbers[i].path, "host.bandwidth") == 0;
+    assert_int_equal(found, 1);
+    ll_str_release(&made);
+    ll_machine_free(machine);
+    ll_arena_release(&arena);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(every_number_is_what_set_would_make_it),
         cmocka_unit_test(paths_name_items_and_kernels),
+        cmocka_unit_test(numbers_behind_many_kernels_are_found),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

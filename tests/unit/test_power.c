@@ -7,11 +7,12 @@
 
 /* At 1 GHz 100 units of 10 multiply-accumulates each ask for 1e12 * 100 pJ = 100 W beside 20 W that always
  * flow. */
-#define MACHINE(energy)                                                                                      \
+#define MACHINE_OF(energy)                                                                                   \
     "name: Toy\nclock: 1GHz\nunits:\n  - {name: array, model: matrix, count: 100, macs: {f32: 10}, "         \
     "runs: [matrix]}\n  - {name: simd, model: vector, count: 100, lanes: 10, flops: {f32: 1}}\n"             \
     "memory: [{name: ram, size: 16GiB, bandwidth: 1TB/s}]\n"                                                 \
-    "energy: {mac_pj: {f32: 100}, static_w: 20" energy "}\n"
+    "energy: {mac_pj: {f32: 100}, " energy "}\n"
+#define MACHINE(more) MACHINE_OF("static_w: 20" more)
 
 static const struct ll_work product = {.kind = LL_WORK_GEMM,
                                        .dtype = LL_F32,
@@ -49,6 +50,15 @@ static void products_take_longer_where_power_is_short(void **state)
     assert_near(free_s / follows_s, 0.4508, 1e-4);
 }
 
+static void what_leaks_flows_all_the_time(void **state)
+{
+    (void)state;
+    double given_s = compute_s(MACHINE(", limit_w: 60"), LL_OP_MATMUL, &product);
+    double leaks_s = compute_s(MACHINE_OF("leakage_w_per_mm2: 0.5, limit_w: 60") "area: {fixed_mm2: 40}\n",
+                               LL_OP_MATMUL, &product);
+    assert_near(leaks_s, given_s, 1e-12);
+}
+
 static void other_work_keeps_the_clock(void **state)
 {
     (void)state;
@@ -80,8 +90,11 @@ static void a_limit_that_leaves_nothing_is_refused(void **state)
     (void)state;
     struct ll_diags diags = {0};
     assert_null(ll_toy_parse(MACHINE(", limit_w: 20"), NULL, 0, &diags));
-    assert_int_equal(diags.count, 1);
-    assert_non_null(strstr(diags.kept[0].message, "leaves nothing to work with"));
+    assert_null(ll_toy_parse(MACHINE_OF("leakage_w_per_mm2: 1, limit_w: 40") "area: {fixed_mm2: 40}\n", NULL,
+                             0, &diags));
+    assert_int_equal(diags.count, 2);
+    for (int i = 0; i < 2; i++)
+        assert_non_null(strstr(diags.kept[i].message, "leaves nothing to work with"));
     ll_diags_release(&diags);
 }
 
@@ -90,6 +103,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(enough_power_changes_nothing),
         cmocka_unit_test(products_take_longer_where_power_is_short),
+        cmocka_unit_test(what_leaks_flows_all_the_time),
         cmocka_unit_test(other_work_keeps_the_clock),
         cmocka_unit_test(units_without_work_draw_no_power),
         cmocka_unit_test(a_limit_that_leaves_nothing_is_refused),
