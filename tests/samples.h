@@ -180,6 +180,7 @@ static inline void random_software(struct dice *dice, struct ll_machine *machine
                                               .compute = roll_real(dice, 0.3, 1),
                                               .memory = roll_real(dice, 0.3, 1),
                                               .behind = roll_real(dice, 0, 1),
+                                              .serial = roll_between(dice, 0, 1) ? roll_real(dice, 0, 1) : 0,
                                               .passes = roll_real(dice, 1, 3),
                                               .reads = roll_real(dice, 1, 4),
                                               .side = roll_between(dice, 0, 4),

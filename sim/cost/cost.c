@@ -89,6 +89,7 @@ struct sized {
     const struct ll_kernel *kernel;
     struct ll_unit unit; /* count: how many are employed; efficiency: with the kernel's */
     uint64_t all;        /* how many there are */
+    uint64_t busiest;    /* how many work, in the way of the task that most work in; at least 1 */
     struct ll_task task;
     const struct ll_work *op; /* what was asked for, of which the task may be a variant */
 };
@@ -214,9 +215,9 @@ static struct feed feed_of(const struct sized *s, const struct ll_way *way, uint
                            const struct ll_cost *cost, struct ll_explain *why)
 {
     const struct ll_level *level = &s->machine->levels[l];
-    double count = (double)s->unit.count;
+    double count = (double)s->unit.count, busiest = (double)s->busiest;
     struct feed feed = {.slowdown = ll_scatter_slowdown(level, s->task.work, why),
-                        .units = count / (double)ll_level_instances(level, s->unit.count),
+                        .units = busiest / (double)ll_level_instances(level, s->busiest),
                         .least_bytes = ll_held_bytes(level, s->task.work),
                         .instances = ll_level_instances(level, cost->units_used)};
     feed.share = level->efficiency * ll_kernel_share(s->machine, s->kernel, l) / feed.slowdown;
@@ -224,7 +225,7 @@ static struct feed feed_of(const struct sized *s, const struct ll_way *way, uint
     feed.all_Bps = feed.one_Bps * (double)feed.instances;
     if (level->unit_Bps > 0)
         feed.all_Bps = fmin(feed.all_Bps, level->unit_Bps * feed.share * count);
-    feed.first_bytes = fmin(way->first_bytes, feed.least_bytes / count); /* of one unit */
+    feed.first_bytes = fmin(way->first_bytes, feed.least_bytes / busiest); /* of one unit */
     return feed;
 }
 
@@ -258,8 +259,8 @@ static void time_levels(const struct sized *s, const struct ll_way *way, uint64_
         if (cost->level_first_s[l] > 0)
             ll_say(why,
                    "%s, first piece: min(%.10g, %.10g / %" PRIu64 ") * %.10g / (%.10g * %.10g) = %.10g s",
-                   level->name, way->first_bytes, feed.least_bytes, count, feed.units, level->bandwidth_Bps,
-                   feed.share, cost->level_first_s[l]);
+                   level->name, way->first_bytes, feed.least_bytes, s->busiest, feed.units,
+                   level->bandwidth_Bps, feed.share, cost->level_first_s[l]);
     }
 }
 
@@ -332,6 +333,20 @@ static double whole_pace(const struct sized *s, const struct ll_way *way, struct
     ll_seen_apply(s->machine, s->kernel, s->task.work, cost, NULL);
     ll_cost_time(s->machine, cost, NULL, &timing, NULL);
     return timing.time_s;
+}
+
+/* First pieces are for all that work. Whatever the way, they are as many: ways are compared by what comes
+ * behind the first pieces. */
+static uint64_t most_at_work(const struct sized *s)
+{
+    uint32_t count = ll_unit_model(s->unit.model)->way_count(&s->unit, &s->task);
+    uint64_t most = 1;
+    for (uint32_t i = 0; i < count && most < s->unit.count; i++) {
+        struct ll_way way;
+        if (ask_way(s, i, &way, NULL))
+            most = ll_max(most, way.units_used);
+    }
+    return most;
 }
 
 /* How long the stages that depend on the way take beyond the first piece: what ways are compared by. At
@@ -463,7 +478,7 @@ static void cost_variant(const struct doer *doer, const struct ll_variant *varia
     const struct ll_unit *unit = &machine->units[doer->unit];
     const struct ll_work *work = &variant->work;
     const struct ll_kernel kernel = kernel_of(doer, variant);
-    struct sized s = {machine, &kernel, *unit, unit->count, ll_task_of(work, doer->dtype), doer->work};
+    struct sized s = {machine, &kernel, *unit, unit->count, 1, ll_task_of(work, doer->dtype), doer->work};
     const struct ll_software *software = &machine->software;
     s.unit.efficiency *= s.kernel->compute * variant->rate;
     ll_variant_lends(variant, &s.unit, &s.task, why);
@@ -480,6 +495,7 @@ static void cost_variant(const struct doer *doer, const struct ll_variant *varia
     cost->overhead_s += ll_layout_barrier_s(machine->software.barrier_s, s.unit.count, why);
     if (ll_is_product(work))
         s.unit.efficiency *= ll_power_share(machine, &s.unit, doer->dtype, why);
+    s.busiest = most_at_work(&s);
     follow_way(&s, fastest_way(&s), cost, bounds, why);
     double passes_s = pass_apart(doer, variant, cost, why);
     if (bounds) {

@@ -136,16 +136,18 @@ double ll_tiled_s(const struct ll_machine *machine, const struct ll_cost *cost,
     for (uint64_t l = 0; l < machine->level_count; l++)
         waits_s += cost->level_wait_s[l];
     ll_cost_time(machine, cost, NULL, &timing, NULL);
-    double tiled_s = waits_s + ll_pipeline_s(nest, load_s, work_s, store_s);
+    double apart_s = cost->apart_s + cost->gap_s;
+    double tiled_s = apart_s + waits_s + ll_pipeline_s(nest, load_s, work_s, store_s);
     double time_s = fmax(timing.time_s, tiled_s);
     ll_say(why,
            "tile by tile, were all tiles alike and nothing waited for: (%.10g + %.10g + %.10g) / %.10g + "
            "(1 - 1 / %.10g) * max(%.10g, max(%.10g, %.10g)) = %.10g s",
            load_s, work_s, store_s, tiles, tiles, load_s, work_s, store_s,
            (load_s + work_s + store_s) / tiles + (1 - 1 / tiles) * fmax(load_s, fmax(work_s, store_s)));
-    ll_say(why,
-           "tile by tile, edges and latencies as they are, at least the plain bound: max(%.10g, %.10g) = "
-           "%.10g s",
-           timing.time_s, tiled_s, time_s);
+    ll_say(
+        why,
+        "tile by tile, edges, latencies and gaps as they are, at least the plain bound: max(%.10g, %.10g) = "
+        "%.10g s",
+        timing.time_s, tiled_s, time_s);
     return time_s;
 }

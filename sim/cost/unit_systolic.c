@@ -23,7 +23,8 @@
  * innermost memory and read back for each further fold, in four bytes at least.
  *
  * Several arrays share the output: the batch, then columns and rows in whole folds; the one with the
- * largest share counts. */
+ * largest share counts. Where each has a memory of its own, more of them load more copies of the operands:
+ * all, or a power of two of them, is a way. */
 #include "sim/cost/unit_model.h"
 
 #include <inttypes.h>
@@ -82,13 +83,32 @@ static double unit_bytes(const struct ll_systolic *array, const struct ll_task *
     return ll_unit_bytes(task, &split->share, (double)split->used, passes, by_operand);
 }
 
+/* Arrays at work in a way: all, then the powers of two below, the largest first. */
+static uint64_t arrays_in(const struct ll_unit *unit, uint32_t index)
+{
+    uint64_t arrays = unit->count, power = 1;
+    while (power < (unit->count + 1) / 2)
+        power *= 2;
+    for (; index > 0; index--, power /= 2)
+        arrays = power;
+    return arrays;
+}
+
+static uint32_t counts_of_arrays(const struct ll_unit *unit, const struct ll_task *task)
+{
+    (void)task;
+    uint32_t ways = 1;
+    for (uint64_t power = 1; power < unit->count; power *= 2)
+        ways++;
+    return ways;
+}
+
 /* The fastest way to deal the output to `count` arrays: over the batch or within each product of it, and
  * 1, 2, 4, ... parts of the columns with the remaining arrays for the rows. Of equals the one with the least
  * traffic, accumulators left out of account: more of them do not change the choice, so they never make it
  * worse. */
-static struct ll_split deal(const struct ll_unit *unit, const struct ll_task *task)
+static struct ll_split deal(const struct ll_systolic *array, uint64_t count, const struct ll_task *task)
 {
-    const struct ll_systolic *array = &unit->systolic;
     const struct ll_gemm *dims = &task->problem.dims;
     bool os = array->dataflow == LL_OUTPUT_STATIONARY, is = array->dataflow == LL_INPUT_STATIONARY;
     uint64_t row_grain = os ? array->rows : is ? array->cols : 1, column_grain = is ? 1 : array->cols;
@@ -97,7 +117,7 @@ static struct ll_split deal(const struct ll_unit *unit, const struct ll_task *ta
     struct ll_split best = {0};
     double best_cycles = INFINITY, best_bytes = INFINITY;
     for (int over_batch = 1; over_batch >= 0; over_batch--) {
-        uint64_t batches = over_batch ? ll_min(dims->batch, unit->count) : 1, rest = unit->count / batches;
+        uint64_t batches = over_batch ? ll_min(dims->batch, count) : 1, rest = count / batches;
         for (uint64_t columns = 1; columns <= rest; columns *= 2) {
             struct ll_split split = ll_split(dims, batches, rest / columns, columns, row_grain, column_grain);
             struct folds f = lay(array, task->dtype, &split.share);
@@ -169,18 +189,10 @@ static double flops_per_cycle(const struct ll_unit *unit, enum ll_dtype dtype)
     return 2 * (double)array->rows * (double)array->cols * array->macs[dtype];
 }
 
-static uint32_t one_way(const struct ll_unit *unit, const struct ll_task *task)
-{
-    (void)unit;
-    (void)task;
-    return 1;
-}
-
 static bool systolic_way(const struct ll_unit *unit, const struct ll_task *task, uint32_t index,
                          struct ll_way *way, struct ll_explain *why)
 {
-    (void)index;
-    struct ll_split split = deal(unit, task);
+    struct ll_split split = deal(&unit->systolic, arrays_in(unit, index), task);
     struct folds f = lay(&unit->systolic, task->dtype, &split.share);
     *way = (struct ll_way){
         .units_used = split.used,
@@ -199,6 +211,6 @@ static bool systolic_way(const struct ll_unit *unit, const struct ll_task *task,
 const struct ll_unit_model ll_cost_SYSTOLIC = {
     .products = true,
     .flops_per_cycle = flops_per_cycle,
-    .way_count = one_way,
+    .way_count = counts_of_arrays,
     .way = systolic_way,
 };

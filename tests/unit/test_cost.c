@@ -3,6 +3,7 @@
 #include "samples.h"
 
 #include "sim/cost/cost.h"
+#include "toy_machine.h"
 
 /* An array for f16 products, lanes for f32 and f16, a private memory, a shared one and the outermost. All
  * numbers round, so that times can be followed by hand. */
@@ -404,6 +405,66 @@ static void finding_the_places_of_a_result_takes_time(void **state)
     assert_near(cost_of(&machine, LL_OP_TRANSPOSE, &move).compute_s, 0, 0);
 }
 
+/* Tiles are chosen by what the op takes with them, what does not overlap included. */
+static void more_bandwidth_is_no_slower_where_little_overlaps(void **state)
+{
+    (void)state;
+    struct ll_machine *machine = ll_toy_machine(
+        "name: Toy\nclock: 1GHz\nunits:\n  - {name: mat, model: matrix, count: 80, macs: {f32: 1024}, "
+        "fill_cycles: 200, tiles: [16x16x16, 32x32x16, 64x64x16, 128x128x16, 256x128x32], runs: [matrix]}\n"
+        "  - {name: simd, model: vector, count: 80, lanes: 64, flops: {f32: 2}}\n"
+        "memory:\n  - {name: l2, size: 4MiB, bandwidth: 1TB/s}\n"
+        "  - {name: hbm, size: 64GiB, bandwidth: 20TB/s}\n"
+        "software: {kernels: [{name: dense, ops: [matrix], serial: 1}]}\n");
+    static const uint64_t extents[] = {100, 300, 1000, 3000};
+    for (int i = 0; i < 64; i++) {
+        struct ll_work work = gemm_work(LL_F32, 1, extents[i % 4], extents[i / 4 % 4], extents[i / 16]);
+        double before_s = INFINITY;
+        for (double rate_Bps = 1e12; rate_Bps < 1e14; rate_Bps *= 1.1) {
+            struct ll_cost cost;
+            struct ll_timing timing;
+            const char *trouble;
+            machine->levels[0].bandwidth_Bps = rate_Bps;
+            assert_true(ll_cost_op(machine, LL_OP_MATMUL, &work, &cost, NULL, &trouble));
+            ll_cost_time(machine, &cost, NULL, &timing, NULL);
+            assert_true(timing.time_s <= before_s * (1 + 1e-12));
+            before_s = timing.time_s;
+        }
+    }
+    ll_machine_free(machine);
+}
+
+/* A softmax over no rows, by a kernel that deals them out whole. */
+static void rows_of_nothing_take_no_time(void **state)
+{
+    (void)state;
+    struct ll_machine machine = simple();
+    struct ll_work work = {.kind = LL_WORK_VECTOR, .dtype = LL_F32, .vector = {.elements = 0, .row = 2048}};
+    machine.software.kernel_count = 1;
+    machine.software.kernels[0] = (struct ll_kernel){
+        .name = "rows", .compute = 1, .memory = 1, .passes = 1, .reads = 1, .work = 1, .side = 3};
+    machine.software.kernels[0].ops[LL_OP_SOFTMAX] = true;
+    assert_near(cost_of(&machine, LL_OP_SOFTMAX, &work).compute_s, 0, 0);
+}
+
+static void steps_are_in_every_bound_once(void **state)
+{
+    (void)state;
+    struct ll_machine machine = simple();
+    struct ll_work work = {.kind = LL_WORK_SEQUENCE,
+                           .dtype = LL_F16,
+                           .flops = 2 * 8 * 64 * 64 * 64,
+                           .a_bytes = 8 * 64 * 64 * 2,
+                           .b_bytes = 64 * 64 * 2,
+                           .c_bytes = 8 * 64 * 64 * 2,
+                           .sequence = {.steps = 8, .step = {.batch = 1, .m = 64, .n = 64, .k = 64}}};
+    struct ll_bounds without = ll_cost_bounds(&machine, LL_OP_MATMUL, &work);
+    machine.software.step_overhead_s = 1e-3;
+    struct ll_bounds with = ll_cost_bounds(&machine, LL_OP_MATMUL, &work);
+    assert_near(with.bound_s - without.bound_s, 8e-3, 1e-9);
+    assert_near(with.pipelined_s - without.pipelined_s, 8e-3, 1e-9);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -427,6 +488,9 @@ int main(void)
         cmocka_unit_test(a_unit_draws_what_it_can),
         cmocka_unit_test(a_kernel_falls_short_of_the_machine),
         cmocka_unit_test(finding_the_places_of_a_result_takes_time),
+        cmocka_unit_test(more_bandwidth_is_no_slower_where_little_overlaps),
+        cmocka_unit_test(rows_of_nothing_take_no_time),
+        cmocka_unit_test(steps_are_in_every_bound_once),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -3,6 +3,7 @@
 #include "samples.h"
 #include "scalesim_rows.h"
 
+#include "sim/cost/cost.h"
 #include "sim/cost/task.h"
 #include "sim/cost/unit_model.h"
 
@@ -297,6 +298,52 @@ static void an_array_reads_each_window_in_full(void **state)
     assert_near(way_of(&unit, &data).unit_bytes, 4 * (64 * 16 + 9 * 64 * 16 + 100 * 64), 1e-15);
 }
 
+/* Each with a memory of its own before a memory that they share. */
+static struct ll_machine arrays_with_memories(uint64_t count)
+{
+    struct ll_machine machine = {.name = "arrays", .unit_count = 1, .level_count = 2, .clock_hz = 1e9};
+    machine.units[0] = array_of(32, 64, LL_WEIGHT_STATIONARY, count);
+    machine.levels[0] = (struct ll_level){.name = "own",
+                                          .size_bytes = 4 << 20,
+                                          .bandwidth_Bps = 512e9,
+                                          .efficiency = 1,
+                                          .scope = LL_SCOPE_UNIT};
+    machine.levels[1] = (struct ll_level){.name = "shared",
+                                          .size_bytes = UINT64_C(16) << 30,
+                                          .bandwidth_Bps = 900e9,
+                                          .efficiency = 1,
+                                          .scope = LL_SCOPE_DEVICE};
+    return machine;
+}
+
+static struct ll_timing time_with(uint64_t arrays, const struct ll_work *work)
+{
+    struct ll_machine machine = arrays_with_memories(arrays);
+    struct ll_cost cost;
+    struct ll_timing timing;
+    const char *trouble;
+    assert_true(ll_cost_op(&machine, LL_OP_MATMUL, work, &cost, NULL, &trouble));
+    ll_cost_time(&machine, &cost, NULL, &timing, NULL);
+    return timing;
+}
+
+/* 256 rows on 32 arrays load 32 copies of the weights, on 128 arrays 128. */
+static void no_more_arrays_work_than_their_operands_are_worth(void **state)
+{
+    (void)state;
+    struct ll_work work = gemm_work(LL_F32, 1, 256, 32, 12800);
+    assert_true(time_with(128, &work).time_s < 1.02 * time_with(32, &work).time_s);
+    assert_true(time_with(32, &work).time_s < time_with(2, &work).time_s);
+}
+
+/* There is one fold of columns in two products: two arrays work, however many there are. */
+static void arrays_without_work_take_no_time(void **state)
+{
+    (void)state;
+    struct ll_work work = gemm_work(LL_F32, 2, 1, 64, 512);
+    assert_true(time_with(64, &work).time_s == time_with(2, &work).time_s);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -314,6 +361,8 @@ int main(void)
         cmocka_unit_test(sums_of_an_output_stationary_array_stay_in_it),
         cmocka_unit_test(a_depthwise_convolution_uses_one_column),
         cmocka_unit_test(an_array_reads_each_window_in_full),
+        cmocka_unit_test(no_more_arrays_work_than_their_operands_are_worth),
+        cmocka_unit_test(arrays_without_work_take_no_time),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
