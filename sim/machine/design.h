@@ -12,8 +12,8 @@
 
 struct ll_design;
 
-/* Reads the files of a machine; `which` and folders, which live as long, as of ll_machine_read. NULL after complaints. Free with
- * ll_design_free. */
+/* Reads the files of a machine; `which` and folders as of ll_machine_read, the folders living as long. NULL
+ * after complaints. Free with ll_design_free. */
 struct ll_design *ll_design_new(const char *which, const char *const *folders, struct ll_diags *diags);
 void ll_design_free(struct ll_design *design);
 
