@@ -1,8 +1,11 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "sim/explore/database.h"
 
+#include "tracer/base/str.h"
+
 #include <math.h>
 #include <sqlite3.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -62,6 +65,18 @@ bool ll_database_close(struct ll_database *database)
     bool closed = sqlite3_close(database->handle) == SQLITE_OK && !database->has_trouble;
     free(database);
     return closed;
+}
+
+void ll_database_remove(const char *path)
+{
+    static const char *const endings[] = {"", "-wal", "-shm", "-journal"};
+    struct ll_str name = {0};
+    for (size_t i = 0; i < sizeof endings / sizeof *endings; i++) {
+        ll_str_addf(&name, "%s%s", path, endings[i]);
+        if (name.text && !name.failed)
+            remove(name.text);
+        ll_str_release(&name);
+    }
 }
 
 const char *ll_database_trouble(struct ll_database *database)

@@ -326,18 +326,6 @@ static bool is_same_space(struct ll_store *store, struct ll_diags *diags)
                        "; --fresh starts over, -o names another file");
 }
 
-static void remove_files(const char *path)
-{
-    static const char *const endings[] = {"", "-wal", "-shm", "-journal"};
-    struct ll_str name = {0};
-    for (size_t i = 0; i < sizeof endings / sizeof *endings; i++) {
-        ll_str_addf(&name, "%s%s", path, endings[i]);
-        if (name.text && !name.failed)
-            remove(name.text);
-        ll_str_release(&name);
-    }
-}
-
 static bool open_store(struct ll_store *store, const struct ll_store_facts *facts, struct ll_diags *diags)
 {
     store->database = ll_database_open(store->path, true);
@@ -360,7 +348,7 @@ struct ll_store *ll_store_open(const char *path, const struct ll_space *space,
     store->space = space;
     store->path = path;
     if (fresh)
-        remove_files(path);
+        ll_database_remove(path);
     if (open_store(store, facts, diags))
         return store;
     ll_database_close(store->database);
