@@ -87,6 +87,9 @@ bool ll_parts_join(const char *output, bool fresh, struct ll_arena *arena, struc
     bool has_parts = count > 1 || (count == 1 && files[0] != output);
     if (!fresh && has_parts && !make(output, files, count, arena, diags))
         return false;
+    for (size_t i = 0; fresh && i < count; i++)
+        if (!ll_store_discardable(files[i], diags))
+            return false;
     for (size_t i = 0; i < count; i++)
         if (fresh || files[i] != output)
             ll_database_remove(files[i]);

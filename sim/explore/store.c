@@ -1,6 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* The tables are made from the space: a column of `points` for each axis, a column of `results` for each
  * measure and for each share of the time. */
+#define _POSIX_C_SOURCE 200809L
+
 #include "sim/explore/store.h"
 
 #include "sim/explore/database.h"
@@ -12,6 +14,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/stat.h>
 
 struct ll_store {
     const struct ll_space *space;
@@ -326,6 +329,23 @@ static bool is_same_space(struct ll_store *store, struct ll_diags *diags)
                        "; --fresh starts over, -o names another file");
 }
 
+bool ll_store_discardable(const char *path, struct ll_diags *diags)
+{
+    struct stat there;
+    if (lstat(path, &there) != 0)
+        return true;
+    struct ll_database *database = ll_database_open(path, false);
+    struct ll_query *query =
+        database ? ll_query_new(database, "SELECT count(*) = 0 OR total(name = 'provenance') > 0"
+                                          " FROM sqlite_master")
+                 : NULL;
+    bool discardable = query && ll_query_next(query) && ll_cell_count(query, 0) == 1;
+    ll_database_close(database);
+    return discardable ||
+           ll_complain(diags, (struct ll_place){.file = path},
+                       "no database of a sweep, and nothing else is discarded; -o names another file");
+}
+
 static bool open_store(struct ll_store *store, const struct ll_store_facts *facts, struct ll_diags *diags)
 {
     store->database = ll_database_open(store->path, true);
@@ -347,9 +367,10 @@ struct ll_store *ll_store_open(const char *path, const struct ll_space *space,
     }
     store->space = space;
     store->path = path;
-    if (fresh)
+    bool discardable = !fresh || ll_store_discardable(path, diags);
+    if (fresh && discardable)
         ll_database_remove(path);
-    if (open_store(store, facts, diags))
+    if (discardable && open_store(store, facts, diags))
         return store;
     ll_database_close(store->database);
     free(store);

@@ -34,9 +34,14 @@ struct ll_store_facts {
 };
 
 /* Opens the database of a space for writing, and makes it when it is not there; one that holds the results of
- * another space is refused. fresh: what is there is thrown away. NULL after a complaint. */
+ * another space is refused, and stays as it was. fresh: what is there is thrown away, if it may be discarded.
+ * NULL after a complaint. */
 struct ll_store *ll_store_open(const char *path, const struct ll_space *space,
                                const struct ll_store_facts *facts, bool fresh, struct ll_diags *diags);
+
+/* Whether nothing but the results of a sweep, of any space, is lost with this file; one that is empty or not
+ * there is fine too. False after a complaint. */
+bool ll_store_discardable(const char *path, struct ll_diags *diags);
 
 /* Closes; then all is in the one file. False after a complaint. NULL is fine. */
 bool ll_store_close(struct ll_store *store, struct ll_diags *diags);

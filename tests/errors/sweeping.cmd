@@ -16,6 +16,9 @@ try sweep two.yaml --resume --fresh
 leadline sweep two.yaml -o R.db >/dev/null
 try sweep three.yaml -o R.db
 try sweep two.yaml -o nowhere/R.db
+cp two.yaml kept.yaml
+try sweep kept.yaml --fresh -o kept.yaml
+cmp two.yaml kept.yaml
 for shard in 3 0/2 3/2 1/0 a/b 1/2/3 auto; do
     try sweep two.yaml --shard $shard
 done
