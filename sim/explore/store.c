@@ -320,13 +320,11 @@ static bool is_same_space(struct ll_store *store, struct ll_diags *diags)
     bool found = query && ll_query_next(query), same = found && !strcmp(ll_cell_text(query, 0), hash);
     if (query)
         ll_query_reset(query);
-    if (same)
-        return true;
     const char *trouble = ll_database_trouble(store->database);
-    return ll_complain(diags, (struct ll_place){.file = store->path}, "%s%s",
-                       trouble ? trouble
-                               : "the results of another sweep: its axes, workloads or objectives differ",
-                       "; --fresh starts over, -o names another file");
+    return same || ll_complain(diags, (struct ll_place){.file = store->path}, "%s",
+                               trouble ? trouble
+                                       : "the results of another sweep: its axes, workloads or objectives "
+                                         "differ; --fresh starts over, -o names another file");
 }
 
 bool ll_store_discardable(const char *path, struct ll_diags *diags)
@@ -346,15 +344,18 @@ bool ll_store_discardable(const char *path, struct ll_diags *diags)
                        "no database of a sweep, and nothing else is discarded; -o names another file");
 }
 
+/* The mode is kept in the file, so it is not set before it is known to be ours. */
 static bool open_store(struct ll_store *store, const struct ll_store_facts *facts, struct ll_diags *diags)
 {
     store->database = ll_database_open(store->path, true);
-    if (!store->database || !ll_database_run(store->database, "PRAGMA journal_mode = WAL;"
-                                                              "PRAGMA synchronous = NORMAL"))
+    if (!store->database)
         return complain(store, diags);
-    if (is_empty(store) ? !begin_anew(store, facts) : !is_same_space(store, diags))
-        return diags->count ? false : complain(store, diags);
-    return prepare_all(store) || complain(store, diags);
+    bool empty = is_empty(store);
+    if (!empty && !is_same_space(store, diags))
+        return false;
+    return (ll_database_run(store->database, "PRAGMA journal_mode = WAL; PRAGMA synchronous = NORMAL") &&
+            (!empty || begin_anew(store, facts)) && prepare_all(store)) ||
+           complain(store, diags);
 }
 
 struct ll_store *ll_store_open(const char *path, const struct ll_space *space,

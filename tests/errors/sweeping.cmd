@@ -14,7 +14,9 @@ try sweep nowhere.yaml
 try sweep two.yaml --resume
 try sweep two.yaml --resume --fresh
 leadline sweep two.yaml -o R.db >/dev/null
+cp R.db before.db
 try sweep three.yaml -o R.db
+cmp before.db R.db
 try sweep two.yaml -o nowhere/R.db
 cp two.yaml kept.yaml
 try sweep kept.yaml --fresh -o kept.yaml
