@@ -317,7 +317,8 @@ static bool is_same_space(struct ll_store *store, struct ll_diags *diags)
     hex(ll_space_hash(store->space), hash);
     struct ll_query *query =
         ll_query_new(store->database, "SELECT value FROM provenance WHERE name = '" LL_FACT_SPACE "'");
-    bool found = query && ll_query_next(query), same = found && !strcmp(ll_cell_text(query, 0), hash);
+    const char *text = query && ll_query_next(query) ? ll_cell_text(query, 0) : NULL;
+    bool same = text && !strcmp(text, hash);
     if (query)
         ll_query_reset(query);
     const char *trouble = ll_database_trouble(store->database);
