@@ -22,3 +22,8 @@ try export timeline gemm.llt -p flows=some
 try export jsonl gemm.llt -c v100_sxm2_32gb
 try export csv gemm.llt
 try export onednn gemm.llt
+echo older >kept.json
+try export timeline gemm.llt -o kept.json
+try export chakra gemm.llt -p nonsense=1 -o kept.json
+cat kept.json
+ls kept.json*
