@@ -57,7 +57,7 @@ bool ll_store_add(struct ll_store *store, const struct ll_evaluation *evaluation
                   struct ll_diags *diags);
 
 /* Joins databases of one space into a new file. False after complaints: they are of different spaces, or two
- * have different results of one point. *points is how many there are. */
+ * have different results of one point; then there is no new file. *points is how many there are. */
 bool ll_store_merge(const char *path, const char *const *parts, size_t count, uint64_t *points,
                     struct ll_diags *diags);
 

@@ -34,5 +34,7 @@ try pareto R.db --csv --json
 try merge R.db
 leadline sweep three.yaml -o S.db >/dev/null
 try merge R.db S.db -o T.db
+leadline merge R.db R.db -o T.db
 try merge R.db R.db -o R.db
 try merge nowhere.db -o U.db
+ls ./*.db*
