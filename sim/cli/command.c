@@ -153,9 +153,10 @@ int ll_print(struct ll_str *text)
 
 bool ll_make_folder(const char *path)
 {
-    if (mkdir(path, 0777) == 0 || errno == EEXIST)
+    struct stat there;
+    if (mkdir(path, 0777) == 0 || (errno == EEXIST && stat(path, &there) == 0 && S_ISDIR(there.st_mode)))
         return true;
-    ll_failed("%s: %s", path, strerror(errno));
+    ll_failed("%s: %s", path, errno == EEXIST ? "this is no folder" : strerror(errno));
     return false;
 }
 

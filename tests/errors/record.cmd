@@ -16,6 +16,10 @@ try record alexnet --dry-run -o .
 try record alexnet --jsn
 try train alexnet --data here
 try train deepq --data here
+echo older >afile
+try train autoenc -o afile
+try train autoenc -p nonsense=1 -o samples
+ls -d afile samples 2>/dev/null
 try record gemm -p ta=X
 try record gemm -p m=3 --batch 3
 try record gemm -p dtype=f16
