@@ -143,7 +143,7 @@ static bool check(struct ll_space_reading *reading, const struct range *range)
     if (range->to < range->from)
         return ll_complain(reading->diags, place,
                            "the range ends before it begins: `to` is less than `from`");
-    if (range->by == 0 || range->times == 1)
+    if (range->by <= 0 || range->times == 1)
         return ll_complain(reading->diags, place, "a range with such a step never ends");
     if (range->log && isnan(range->points))
         return ll_complain(reading->diags, place, "`log` says how `points` are spaced; here are none");
