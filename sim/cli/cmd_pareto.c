@@ -333,7 +333,6 @@ static int print_json(const struct answer *a)
         put_point(a, a->found->front[i], &json);
     ll_json_close_list(&json);
     ll_json_close_object(&json);
-    ll_str_add(&out, "\n");
     return ll_print(&out);
 }
 
