@@ -36,6 +36,16 @@ const char *ll_value(const struct ll_args *args, const char *name, const char *o
     return value;
 }
 
+bool ll_without(const struct ll_args *args, const char *const *names, const char *why)
+{
+    for (; *names; names++)
+        if (ll_flag(args, *names)) {
+            ll_wrong("--%s %s", *names, why);
+            return false;
+        }
+    return true;
+}
+
 bool ll_value_count(const struct ll_args *args, const char *name, uint64_t least, uint64_t most,
                     uint64_t otherwise, uint64_t *count)
 {

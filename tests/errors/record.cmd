@@ -24,6 +24,10 @@ try record gemm -p ta=X
 try record gemm -p m=3 --batch 3
 try record gemm -p dtype=f16
 try record --mech magic -- true
+try record alexnet --mech preload
+try record --batch 9 --data /nope -p x=y -- true
+try record --dry-run --coverage -- true
+try record --coverage -o true.llt -- true
 try record --coverage -- no-such-program
 try record allreduce
 try record allreduce --dry-run --batch 3
