@@ -39,6 +39,8 @@ static int run(const struct ll_args *args)
         return status;
     if (machine && !format->scheduled)
         return ll_wrong("-c %s: %s does not tell when ops run", machine, format->name);
+    if (!machine && !ll_without(args, (const char *const[]){"set", NULL}, "changes the machine of -c"))
+        return status;
     struct ll_trace *trace = ll_load_trace(args->words[1], &status);
     if (!trace)
         return status;

@@ -308,6 +308,9 @@ static int run(const struct ll_args *args)
 {
     bool accounting;
     int status = ll_read_accounting(args, &accounting);
+    if (status == LL_DONE && accounting &&
+        !ll_without(args, (const char *const[]){"memory", NULL}, "is not among what --accounting counts"))
+        status = LL_WRONG;
     struct ll_trace *trace = status == LL_DONE ? ll_load_trace(args->words[0], &status) : NULL;
     if (trace)
         trace = ll_rebatch(args, trace, args->words[0], &status);

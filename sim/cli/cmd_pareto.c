@@ -336,15 +336,32 @@ static int print_json(const struct answer *a)
     return ll_print(&out);
 }
 
+/* Options of one kind of answer, given with another, are refused. */
+static bool is_one_answer(const struct ll_args *args)
+{
+    static const char *const printed[] = {"csv", "json", "all", "weights", NULL},
+                             *const of_figures[] = {"output", "across", "up", "of", NULL},
+                             *const of_text[] = {"all", NULL}, *const of_csv[] = {"weights", NULL};
+    bool csv = ll_flag(args, "csv");
+    if (csv && ll_flag(args, "json")) {
+        ll_wrong("--csv and --json exclude each other");
+        return false;
+    }
+    return (!ll_pareto_draws(args) ||
+            ll_without(args, printed, "is for what is printed, not for --figure and --html")) &&
+           (ll_value(args, "figure", NULL) || ll_without(args, of_figures, "is for --figure")) &&
+           (csv || ll_without(args, of_csv, "is for --csv")) &&
+           (!(csv || ll_flag(args, "json")) ||
+            ll_without(args, of_text, "is for people; --csv and --json print the whole front"));
+}
+
 static int run(const struct ll_args *args)
 {
     struct answer *a = calloc(1, sizeof *a);
     if (!a)
         return ll_failed("memory ran out");
     a->args = args;
-    int status = ll_flag(args, "csv") && ll_flag(args, "json")
-                     ? ll_wrong("--csv and --json exclude each other")
-                     : read_frame(a);
+    int status = is_one_answer(args) ? read_frame(a) : LL_WRONG;
     if (status == LL_DONE)
         status = ll_pareto_draws(args)   ? ll_pareto_draw(args, a->found, &a->diags)
                  : ll_flag(args, "csv")  ? (ll_flag(args, "weights") ? print_weights_csv : print_csv)(a)

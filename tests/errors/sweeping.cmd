@@ -31,6 +31,10 @@ try pareto two.yaml
 try pareto R.db --min tiem_s
 try pareto R.db --where "clock >"
 try pareto R.db --csv --json
+try pareto R.db --html R.html --csv
+try pareto R.db -o R.svg
+try pareto R.db --weights
+try pareto R.db --json --all
 try merge R.db
 leadline sweep three.yaml -o S.db >/dev/null
 try merge R.db S.db -o T.db
