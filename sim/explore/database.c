@@ -18,7 +18,6 @@ struct ll_query {
 struct ll_database {
     sqlite3 *handle;
     struct ll_query *queries;
-    int code; /* of the trouble */
     char trouble[400];
     bool has_trouble;
 };
@@ -36,7 +35,6 @@ static bool check(struct ll_database *database, int code)
         length = length < sizeof database->trouble ? length : sizeof database->trouble - 1;
         memcpy(database->trouble, text, length);
         database->trouble[length] = 0;
-        database->code = code;
     }
     database->has_trouble = true;
     return false;
@@ -84,11 +82,6 @@ const char *ll_database_trouble(struct ll_database *database)
     bool has_trouble = database->has_trouble;
     database->has_trouble = false;
     return has_trouble ? database->trouble : NULL;
-}
-
-bool ll_database_full(const struct ll_database *database)
-{
-    return database->code == SQLITE_FULL;
 }
 
 bool ll_database_run(struct ll_database *database, const char *sql)

@@ -25,9 +25,6 @@ void ll_database_remove(const char *path);
  * next call. */
 const char *ll_database_trouble(struct ll_database *database);
 
-/* Whether the last trouble was that the disk is full. */
-bool ll_database_full(const struct ll_database *database);
-
 /* Runs statements without results. */
 bool ll_database_run(struct ll_database *database, const char *sql);
 

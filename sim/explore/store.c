@@ -20,7 +20,7 @@ struct ll_store {
     const struct ll_space *space;
     const char *path;
     struct ll_database *database;
-    struct ll_query *add_point, *add_result, *find, *count;
+    struct ll_query *add_point, *add_result, *find;
 };
 
 static bool complain(struct ll_store *store, struct ll_diags *diags)
@@ -129,7 +129,7 @@ static struct ll_query *prepare(struct ll_store *store, struct ll_str *sql)
 static bool prepare_all(struct ll_store *store)
 {
     const struct ll_space *space = store->space;
-    struct ll_str point = {0}, result = {0}, find = {0}, count = {0};
+    struct ll_str point = {0}, result = {0}, find = {0};
     ll_str_add(&point, "INSERT OR REPLACE INTO points (number, key, verdict, why, violation");
     add_point_columns(space, "", &point);
     ll_str_add(&point, ")");
@@ -144,12 +144,10 @@ static bool prepare_all(struct ll_store *store)
         add_name(&find, "", space->objectives[i].text);
     }
     ll_str_add(&find, " FROM points WHERE number = ?1 AND key = ?2");
-    ll_str_add(&count, "SELECT count(*) FROM points");
     store->add_point = prepare(store, &point);
     store->add_result = prepare(store, &result);
     store->find = prepare(store, &find);
-    store->count = prepare(store, &count);
-    return store->add_point && store->add_result && store->find && store->count;
+    return store->add_point && store->add_result && store->find;
 }
 
 /* Parameters of a row of results, from `first` on. */
@@ -390,13 +388,6 @@ bool ll_store_close(struct ll_store *store, struct ll_diags *diags)
 }
 
 /* --- points --- */
-
-uint64_t ll_store_count(struct ll_store *store)
-{
-    uint64_t count = ll_query_next(store->count) ? ll_cell_count(store->count, 0) : 0;
-    ll_query_reset(store->count);
-    return count;
-}
 
 bool ll_store_find(struct ll_store *store, uint64_t number, uint64_t key, struct ll_answer *outcome)
 {

@@ -46,9 +46,6 @@ bool ll_store_discardable(const char *path, struct ll_diags *diags);
 /* Closes; then all is in the one file. False after a complaint. NULL is fine. */
 bool ll_store_close(struct ll_store *store, struct ll_diags *diags);
 
-/* How many points there are. */
-uint64_t ll_store_count(struct ll_store *store);
-
 /* Whether the point is there with this key; then its outcome is too. */
 bool ll_store_find(struct ll_store *store, uint64_t number, uint64_t key, struct ll_answer *outcome);
 
