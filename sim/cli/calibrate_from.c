@@ -276,8 +276,10 @@ int ll_run_tuning(const struct ll_args *args)
     const char *which = ll_value(args, "machine", NULL), *const *folders = ll_machine_folders(args->arena);
     if (!which)
         return ll_wrong("--from: name the machine that the rows were measured on with --machine");
-    if (args->word_count > 0 || ll_value(args, "keep", NULL) || ll_value(args, "seconds", NULL))
-        return ll_wrong("--from: nothing is measured here; leave out --seconds, --keep and traces");
+    if (args->word_count > 0 || ll_value(args, "keep", NULL) || ll_value(args, "seconds", NULL) ||
+        ll_value(args, "threads", NULL))
+        return ll_wrong(
+            "--from: nothing is measured here; leave out --threads, --seconds, --keep and traces");
     t.machine = folders ? ll_load_machine(which, folders, NULL, 0) : NULL;
     int status = t.machine ? read_data(&t) : LL_WRONG;
     if (status == LL_DONE)

@@ -156,11 +156,15 @@ static void say_core(const struct ll_trace *trace)
 
 static int run(const struct ll_args *args)
 {
+    static const char *const of_measuring[] = {"threads", "seconds", "keep", NULL};
     int status = LL_DONE;
     if (ll_value(args, "from", NULL))
         return ll_run_tuning(args);
     if (ll_value(args, "machine", NULL) || ll_value(args, "fit", NULL) || ll_value(args, "folds", NULL))
         return ll_wrong("--machine, --fit and --folds belong to --from");
+    if (args->word_count > 0 &&
+        !ll_without(args, of_measuring, "is for measuring; a trace was measured before"))
+        return LL_WRONG;
     struct ll_trace *trace = measured(args, &status);
     if (trace)
         say_core(trace);

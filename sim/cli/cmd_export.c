@@ -11,19 +11,22 @@
 #include <string.h>
 #include <unistd.h>
 
-static int export_to(const struct ll_format *format, struct ll_export *request, const char *path)
+static int export_to(const struct ll_format *format, struct ll_export *request, const char *path,
+                     struct ll_arena *arena)
 {
     if (strcmp(path, "-") == 0) {
         request->file = STDOUT_FILENO;
         return ll_run_export(format, request, "standard output");
     }
-    request->file = open(path, O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0666);
+    const char *part = ll_path_beside(arena, path);
+    request->file = part ? open(part, O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0666) : -1;
     if (request->file < 0)
-        return ll_failed("%s: %s", path, strerror(errno));
+        return ll_failed("%s: %s", path, part ? strerror(errno) : "memory ran out");
     int status = ll_run_export(format, request, path);
     if (close(request->file) != 0 && status == LL_DONE)
         status = ll_failed("%s: %s", path, strerror(errno));
-    return status;
+    enum ll_status kept = ll_path_keep(part, path, status == LL_DONE);
+    return kept == LL_OK ? status : ll_failed("%s: %s", path, ll_status_text(kept));
 }
 
 static int run(const struct ll_args *args)
@@ -36,6 +39,8 @@ static int run(const struct ll_args *args)
         return status;
     if (machine && !format->scheduled)
         return ll_wrong("-c %s: %s does not tell when ops run", machine, format->name);
+    if (!machine && !ll_without(args, (const char *const[]){"set", NULL}, "changes the machine of -c"))
+        return status;
     struct ll_trace *trace = ll_load_trace(args->words[1], &status);
     if (!trace)
         return status;
@@ -44,7 +49,7 @@ static int run(const struct ll_args *args)
     status = machine ? ll_simulate(args, machine, trace, &simulated) : LL_DONE;
     request.schedule = simulated.schedule;
     if (status == LL_DONE)
-        status = export_to(format, &request, ll_value(args, "output", "-"));
+        status = export_to(format, &request, ll_value(args, "output", "-"), args->arena);
     ll_simulated_release(&simulated);
     ll_trace_free(trace);
     return status;

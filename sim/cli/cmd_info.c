@@ -4,6 +4,7 @@
 #include "sim/cli/command.h"
 #include "sim/cli/load.h"
 #include "sim/cli/rebatch.h"
+#include "sim/machine/quantity.h"
 #include "sim/memory/footprint.h"
 #include "sim/report/human.h"
 #include "sim/report/memory_report.h"
@@ -15,7 +16,6 @@
 
 #include <inttypes.h>
 #include <stdio.h>
-#include <stdlib.h>
 #include <string.h>
 
 static const char *const totals_of_text[] = {"model", "mode"};
@@ -197,11 +197,20 @@ static void footprint_text(const struct ll_footprint *footprint, struct ll_str *
     ll_end_line(&line, ll_screen_width(), out);
 }
 
-/* A number of the summary at the end of a recorded program's trace. */
-static unsigned long long summed(const struct ll_trace *trace, const char *key)
+/* A count of the summary at the end of a recorded program's trace, and a sum, which no count may hold; 0
+ * where there is no number. */
+static uint64_t counted(const struct ll_trace *trace, const char *key)
 {
+    uint64_t count;
     const char *value = ll_trace_fact(trace, key);
-    return value ? strtoull(value, NULL, 10) : 0;
+    return value && ll_count_parse(value, &count) ? count : 0;
+}
+
+static double summed(const struct ll_trace *trace, const char *key)
+{
+    double sum;
+    const char *value = ll_trace_fact(trace, key);
+    return value && ll_number_parse(value, "", &sum) ? sum : 0;
 }
 
 static void add_threads(const struct ll_trace *trace, struct ll_str *line)
@@ -210,13 +219,12 @@ static void add_threads(const struct ll_trace *trace, struct ll_str *line)
         char key[64];
         struct ll_human covered;
         snprintf(key, sizeof key, "summary.thread.%u.covered", i);
-        const char *share = ll_trace_fact(trace, key);
-        if (!share) {
+        if (!ll_trace_fact(trace, key)) {
             ll_str_add(line, i ? " of its time" : "");
             return;
         }
         ll_str_addf(line, "%s%s", i ? ", " : "; each thread's cover ",
-                    ll_percent(&covered, strtod(share, NULL)));
+                    ll_percent(&covered, summed(trace, key)));
     }
 }
 
@@ -233,11 +241,11 @@ static void summary_lines(const struct ll_trace *trace, struct ll_str *out)
     struct ll_str line = {0};
     if (!ll_trace_fact(trace, "summary.calls"))
         return;
-    ll_str_addf(&line, "%s calls seen, %s in all", ll_grouped(&number, summed(trace, "summary.calls")),
-                ll_si(&flops, (double)summed(trace, "summary.flops"), "FLOP"));
+    ll_str_addf(&line, "%s calls seen, %s in all", ll_grouped(&number, counted(trace, "summary.calls")),
+                ll_si(&flops, summed(trace, "summary.flops"), "FLOP"));
     for (size_t i = 0; i < sizeof amiss / sizeof amiss[0]; i++)
-        if (summed(trace, amiss[i].key))
-            ll_str_addf(&line, "; %s %s", ll_grouped(&number, summed(trace, amiss[i].key)), amiss[i].what);
+        if (counted(trace, amiss[i].key))
+            ll_str_addf(&line, "; %s %s", ll_grouped(&number, counted(trace, amiss[i].key)), amiss[i].what);
     add_threads(trace, &line);
     const char *by = ll_trace_fact(trace, "summary.steps_by");
     bool found = by && strcmp(by, "none") != 0;
@@ -308,6 +316,9 @@ static int run(const struct ll_args *args)
 {
     bool accounting;
     int status = ll_read_accounting(args, &accounting);
+    if (status == LL_DONE && accounting &&
+        !ll_without(args, (const char *const[]){"memory", NULL}, "is not among what --accounting counts"))
+        status = LL_WRONG;
     struct ll_trace *trace = status == LL_DONE ? ll_load_trace(args->words[0], &status) : NULL;
     if (trace)
         trace = ll_rebatch(args, trace, args->words[0], &status);

@@ -18,7 +18,6 @@ static int tell(const struct ll_args *args, const char *output, uint64_t points)
         ll_json_put_count(&json, "files", args->word_count);
         ll_json_put_count(&json, "points", points);
         ll_json_close_object(&json);
-        ll_str_add(&out, "\n");
     } else
         ll_str_addf(&out, "%s points of %zu files -> %s\n", ll_grouped(&count, points), args->word_count,
                     output);

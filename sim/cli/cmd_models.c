@@ -186,6 +186,9 @@ static int run(const struct ll_args *args)
         return LL_WRONG;
     if (!accounting && (ll_value(args, "param", NULL) || ll_value(args, "batch", NULL)))
         return ll_wrong("--batch and -p say what --accounting counts");
+    if ((accounting || args->word_count) &&
+        !ll_without(args, (const char *const[]){"suite", NULL}, "chooses what to list, not one model"))
+        return LL_WRONG;
     return accounting ? account(args) : list(args);
 }
 

@@ -5,6 +5,7 @@
 #include "sim/explore/findings.h"
 #include "sim/report/human.h"
 #include "sim/report/table.h"
+#include "tracer/base/csv.h"
 #include "tracer/base/json.h"
 
 #include <inttypes.h>
@@ -209,18 +210,6 @@ static int show(const struct answer *a)
 
 /* --- for programs --- */
 
-static void add_field(struct ll_str *out, const char *text)
-{
-    if (!strpbrk(text, ",\"\n")) {
-        ll_str_add(out, text);
-        return;
-    }
-    ll_str_add(out, "\"");
-    for (; *text; text++)
-        ll_str_addf(out, *text == '"' ? "\"\"" : "%c", *text);
-    ll_str_add(out, "\"");
-}
-
 static int print_csv(const struct answer *a)
 {
     const struct ll_data_frame *frame = a->frame;
@@ -228,7 +217,7 @@ static int print_csv(const struct answer *a)
     ll_str_add(&out, "point");
     for (size_t c = 0; c < frame->column_count; c++) {
         ll_str_add(&out, ",");
-        add_field(&out, frame->columns[c].name);
+        ll_csv_put(&out, frame->columns[c].name);
     }
     ll_str_add(&out, "\n");
     for (uint64_t i = 0; i < a->found->front_count; i++) {
@@ -239,7 +228,7 @@ static int print_csv(const struct answer *a)
             if (!isnan(frame->columns[c].numbers[row]))
                 ll_number_text(frame->columns[c].numbers[row], number);
             ll_str_add(&out, ",");
-            add_field(&out, c < frame->axis_count && !*number ? value_text(frame, c, row) : number);
+            ll_csv_put(&out, c < frame->axis_count && !*number ? value_text(frame, c, row) : number);
         }
         ll_str_add(&out, "\n");
     }
@@ -256,11 +245,11 @@ static int print_weights_csv(const struct answer *a)
     ll_str_add(&out, "parameter");
     for (size_t k = 0; k < frame->objective_count; k++) {
         ll_str_add(&out, ",");
-        add_field(&out, frame->objectives[k].name);
+        ll_csv_put(&out, frame->objectives[k].name);
     }
     for (size_t i = 0; axes && i <= frame->axis_count; i++) {
         ll_str_add(&out, "\n");
-        add_field(&out, i < frame->axis_count ? frame->columns[axes[i]].name : "explained");
+        ll_csv_put(&out, i < frame->axis_count ? frame->columns[axes[i]].name : "explained");
         for (size_t k = 0; k < frame->objective_count; k++) {
             const double *weights = &a->found->weights[k * frame->axis_count];
             ll_number_text(i < frame->axis_count ? weights[axes[i]] : a->found->r2[k], number);
@@ -333,8 +322,26 @@ static int print_json(const struct answer *a)
         put_point(a, a->found->front[i], &json);
     ll_json_close_list(&json);
     ll_json_close_object(&json);
-    ll_str_add(&out, "\n");
     return ll_print(&out);
+}
+
+/* Options of one kind of answer, given with another, are refused. */
+static bool is_one_answer(const struct ll_args *args)
+{
+    static const char *const printed[] = {"csv", "json", "all", "weights", NULL},
+                             *const of_figures[] = {"output", "across", "up", "of", NULL},
+                             *const of_text[] = {"all", NULL}, *const of_csv[] = {"weights", NULL};
+    bool csv = ll_flag(args, "csv");
+    if (csv && ll_flag(args, "json")) {
+        ll_wrong("--csv and --json exclude each other");
+        return false;
+    }
+    return (!ll_pareto_draws(args) ||
+            ll_without(args, printed, "is for what is printed, not for --figure and --html")) &&
+           (ll_value(args, "figure", NULL) || ll_without(args, of_figures, "is for --figure")) &&
+           (csv || ll_without(args, of_csv, "is for --csv")) &&
+           (!(csv || ll_flag(args, "json")) ||
+            ll_without(args, of_text, "is for people; --csv and --json print the whole front"));
 }
 
 static int run(const struct ll_args *args)
@@ -343,9 +350,7 @@ static int run(const struct ll_args *args)
     if (!a)
         return ll_failed("memory ran out");
     a->args = args;
-    int status = ll_flag(args, "csv") && ll_flag(args, "json")
-                     ? ll_wrong("--csv and --json exclude each other")
-                     : read_frame(a);
+    int status = is_one_answer(args) ? read_frame(a) : LL_WRONG;
     if (status == LL_DONE)
         status = ll_pareto_draws(args)   ? ll_pareto_draw(args, a->found, &a->diags)
                  : ll_flag(args, "csv")  ? (ll_flag(args, "weights") ? print_weights_csv : print_csv)(a)

@@ -62,12 +62,30 @@ static int summarise(const struct ll_run_options *options, const struct ll_model
     return ll_print(&out);
 }
 
+/* Options of one way to record, given with another, are refused. */
+static bool are_of_a_program(const struct ll_args *args)
+{
+    static const char *const of_models[] = {"train", "infer", "batch",   "steps", "dry-run",
+                                            "param", "data",  "threads", "seed",  NULL};
+    static const char *const written[] = {"output", NULL};
+    return ll_without(args, of_models, "is for reference workloads; PROGRAM does what it does") &&
+           (!ll_flag(args, "coverage") ||
+            ll_without(args, written, "names a trace; --coverage records none"));
+}
+
+static bool are_of_a_model(const struct ll_args *args)
+{
+    static const char *const of_programs[] = {"mech", NULL};
+    return ll_without(args, of_programs, "is for a PROGRAM, behind --");
+}
+
 static int run(const struct ll_args *args)
 {
-    if (ll_flag(args, "coverage"))
-        return ll_show_coverage(args);
-    if (args->dashes)
-        return ll_record_foreign(args);
+    bool coverage = ll_flag(args, "coverage"), program = coverage || args->dashes;
+    if (!(program ? are_of_a_program : are_of_a_model)(args))
+        return LL_WRONG;
+    if (program)
+        return (coverage ? ll_show_coverage : ll_record_foreign)(args);
     if (args->word_count > 1)
         return ll_wrong("too many arguments; expected leadline record MODEL, or leadline record -- PROGRAM "
                         "ARGS, see leadline record --help");
@@ -115,8 +133,9 @@ const struct ll_command ll_command_record = {
                 "  leadline record --coverage -- ./solver\n",
     .details = "PROGRAM runs as it would alone, with its own streams and exit status, while its calls of "
                "BLAS, LAPACK and oneDNN are recorded. Each further process of it that makes such calls gets "
-               "a trace of its own, T.PID.llt. For a PROGRAM only -o, --mech, --coverage and --json count; "
-               "--json prints its summary after the program's own output. Steps are what the program marks "
+               "a trace of its own, T.PID.llt. A PROGRAM takes none of the options but -o, --mech, "
+               "--coverage and --json; --json prints its summary after the program's own output. Steps are "
+               "what the program marks "
                "with leadline_step(), or else what it repeats.\n"
                "\n"
                "Ways to see the calls of PROGRAM (--mech); all but probe also see what preload sees:\n"

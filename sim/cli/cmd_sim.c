@@ -290,9 +290,10 @@ static int run_simulation(struct simulation *simulation)
     uint64_t seq;
     if (!ll_value_count(args, "explain", 0, UINT32_MAX - 1, 0, &seq) || !load_machines(simulation))
         return LL_WRONG;
+    static const char *const of_all[] = {"per-op", "what-if", "roofline", "memory", "footprint", NULL};
     if (ll_value(args, "explain", NULL) &&
-        (ll_flag(args, "per-op") || ll_flag(args, "what-if") || ll_value(args, "roofline", NULL)))
-        return ll_wrong("--explain stands alone; --per-op, --what-if and --roofline are for the whole trace");
+        !ll_without(args, of_all, "is for the whole trace; --explain stands alone"))
+        return LL_WRONG;
     if (simulation->machine_count == 0)
         return ll_wrong("no machine: name one or more with -c; leadline machines lists them");
     if (!ll_read_plan(args, &simulation->plan, &simulation->planned))

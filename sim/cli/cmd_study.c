@@ -217,20 +217,19 @@ static bool read_data(const struct ll_args *args, struct ll_measured_rows *rows)
 static int run(const struct ll_args *args)
 {
     const struct ll_study *chosen[2 * MOST_STUDIES];
+    static const char *const of_running[] = {"output", "data", "whole", NULL};
     if (args->word_count == 0 && !ll_flag(args, "all"))
-        return list_studies(ll_flag(args, "json"));
+        return ll_without(args, of_running, "is for a study: name one, or --all")
+                   ? list_studies(ll_flag(args, "json"))
+                   : LL_WRONG;
     size_t count = choose(args, chosen);
     if (count == 0)
         return LL_WRONG;
     struct session session = {.args = args, .folder = ll_value(args, "output", "study")};
-    if (!ll_make_folder(session.folder))
-        return LL_FAILED;
-    if (!read_data(args, &session.rows)) {
-        free(session.rows.at);
-        return LL_WRONG;
-    }
     session.json = (struct ll_json){.out = &session.text, .indent = true};
-    int status = run_all(&session, chosen, count);
+    int status = LL_WRONG;
+    if (read_data(args, &session.rows))
+        status = ll_make_folder(session.folder) ? run_all(&session, chosen, count) : LL_FAILED;
     ll_library_release(&session.library);
     free(session.rows.at);
     return status == LL_DONE && session.failed ? LL_FAILED : status;

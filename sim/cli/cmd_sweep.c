@@ -149,7 +149,6 @@ static int tell_trial(const struct exploration *e, const struct ll_evaluation *e
         ll_json_put_text(&json, "commonest_trouble", trouble);
         ll_json_put_number(&json, "time_s", all_s);
         ll_json_close_object(&json);
-        ll_str_add(&out, "\n");
         return ll_print(&out);
     }
     ll_str_addf(&out, "%s: %s points", e->space->name, ll_grouped(&points, total));
@@ -216,7 +215,6 @@ static int tell_end(const struct exploration *e, const struct ll_sweep_state *st
         ll_json_put_count(&json, "left_out", state->left_out);
         ll_json_put_number(&json, "time_s", passed_s);
         ll_json_close_object(&json);
-        ll_str_add(&out, "\n");
         return ll_print(&out);
     }
     ll_str_addf(&out, "%s%s: %s points, %s of them valid", state->stopped ? "interrupted, " : "",

@@ -115,8 +115,6 @@ static int run(const struct ll_args *args)
     struct ll_run_options options = {0};
     if (!model || !ll_read_run_options(args, &options) || !read_lesson(args, model, &options))
         return LL_WRONG;
-    if (options.samples && !ll_make_folder(options.samples))
-        return LL_FAILED;
     struct ll_progress progress = {.terminal = isatty(STDERR_FILENO) == 1};
     struct ll_run_report report;
     options.progress = show_step;

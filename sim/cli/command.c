@@ -36,6 +36,16 @@ const char *ll_value(const struct ll_args *args, const char *name, const char *o
     return value;
 }
 
+bool ll_without(const struct ll_args *args, const char *const *names, const char *why)
+{
+    for (; *names; names++)
+        if (ll_flag(args, *names)) {
+            ll_wrong("--%s %s", *names, why);
+            return false;
+        }
+    return true;
+}
+
 bool ll_value_count(const struct ll_args *args, const char *name, uint64_t least, uint64_t most,
                     uint64_t otherwise, uint64_t *count)
 {
@@ -153,9 +163,10 @@ int ll_print(struct ll_str *text)
 
 bool ll_make_folder(const char *path)
 {
-    if (mkdir(path, 0777) == 0 || errno == EEXIST)
+    struct stat there;
+    if (mkdir(path, 0777) == 0 || (errno == EEXIST && stat(path, &there) == 0 && S_ISDIR(there.st_mode)))
         return true;
-    ll_failed("%s: %s", path, strerror(errno));
+    ll_failed("%s: %s", path, errno == EEXIST ? "this is no folder" : strerror(errno));
     return false;
 }
 

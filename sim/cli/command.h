@@ -55,6 +55,10 @@ bool ll_flag(const struct ll_args *args, const char *name);
 const char *ll_value(const struct ll_args *args, const char *name, const char *otherwise);
 const char *ll_value_at(const struct ll_args *args, const char *name, size_t i);
 
+/* Whether none of these options (ended by NULL) was given. False after printing which of them was, and why
+ * not here: the rest of a sentence that begins with it. */
+bool ll_without(const struct ll_args *args, const char *const *names, const char *why);
+
 /* A count from least to most; otherwise when not given. False after printing what is wrong. */
 bool ll_value_count(const struct ll_args *args, const char *name, uint64_t least, uint64_t most,
                     uint64_t otherwise, uint64_t *count);

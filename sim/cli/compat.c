@@ -58,15 +58,19 @@ struct compat {
 
 static int check_args(const struct ll_args *args)
 {
-    static const char *const not_here[] = {"set", "what-if", "per-op", "explain"};
+    static const char *const not_here[] = {"set",    "as",       "batch-was", "plan",      "what-if",
+                                           "per-op", "roofline", "memory",    "footprint", "explain",
+#define LL_PLAN_KEY(key, option, value, type, member, least, most, help) option,
+#include "sim/parallel/plan_keys.def"
+#undef LL_PLAN_KEY
+                                           NULL};
     const char *program = ll_value(args, "compat", ""), *input = ll_value(args, "input", "conv");
     if (strcmp(program, "scalesim2") != 0)
         return ll_wrong("--compat %s: expected scalesim2", program);
     if (strcmp(input, "conv") != 0 && strcmp(input, "gemm") != 0)
         return ll_wrong("--input %s: expected conv or gemm", input);
-    for (size_t i = 0; i < sizeof not_here / sizeof not_here[0]; i++)
-        if (ll_value(args, not_here[i], NULL) || ll_flag(args, not_here[i]))
-            return ll_wrong("--%s is for our own traces and machines, not with --compat", not_here[i]);
+    if (!ll_without(args, not_here, "is for our own traces and machines, not with --compat"))
+        return LL_WRONG;
     if (!ll_value_at(args, "machine", 0) || ll_value_at(args, "machine", 1))
         return ll_wrong("--compat wants one -c with SCALE-Sim's configuration");
     return args->word_count == 1 ? LL_DONE : ll_wrong("--compat wants one topology");

@@ -174,9 +174,8 @@ static enum ll_status prepare(struct ll_arena *arena, const struct ll_foreign_pl
 }
 
 static int record_in(const char *folder, const char *library, const struct ll_foreign_plan *plan,
-                     const struct ll_args *args)
+                     const struct ll_args *args, struct ll_child *child)
 {
-    struct ll_child child = {0};
     struct ll_foreign_sites sites = {0};
     struct ll_session_settings settings = {.folder = folder,
                                            .output = ll_value(args, "output", "program.llt"),
@@ -194,10 +193,10 @@ static int record_in(const char *folder, const char *library, const struct ll_fo
     struct ll_session *session = ll_session_open(&settings, &trouble);
     if (!session)
         return ll_failed("%s: %s", folder, ll_status_text(trouble));
-    int status = ll_child_start(&child, args->words, &launch);
-    settings.pid = (uint64_t)child.pid;
+    int status = ll_child_start(child, args->words, &launch);
+    settings.pid = (uint64_t)child->pid;
     if (status == LL_DONE)
-        status = follow(&child, session);
+        status = follow(child, session);
     struct ll_session_trace *traces;
     size_t count;
     uint64_t refused = ll_session_refused(session);
@@ -205,7 +204,7 @@ static int record_in(const char *folder, const char *library, const struct ll_fo
     ll_foreign_sites_release(&sites);
     if (!told)
         return ll_failed("memory ran out");
-    if (child.pid == 0)
+    if (child->pid == 0)
         return status;
     tell(traces, count, refused);
     if (ll_flag(args, "json"))
@@ -222,11 +221,15 @@ int ll_record_foreign(const struct ll_args *args)
     int planned = ll_plan_foreign(args, &plan);
     if (planned != LL_DONE)
         return planned;
+    struct ll_child child = {0};
+    ll_child_hold_signals(&child);
     const char *folder = make_folder(args->arena);
-    if (!folder)
-        return LL_FAILED;
-    ll_tell_plan(&plan);
-    int status = record_in(folder, library, &plan, args);
-    remove_folder(folder);
+    int status = LL_FAILED;
+    if (folder) {
+        ll_tell_plan(&plan);
+        status = record_in(folder, library, &plan, args, &child);
+        remove_folder(folder);
+    }
+    ll_child_let_go_signals(&child);
     return status;
 }

@@ -5,7 +5,6 @@
 #include "sim/cli/command.h"
 
 #include <errno.h>
-#include <signal.h>
 #include <spawn.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -27,16 +26,39 @@ static void forward(int number)
 }
 
 /* A terminal sends its own signals to both of us; what is sent to us alone goes on to the program. */
+static const int passed[] = {SIGTERM, SIGHUP, SIGUSR1, SIGUSR2, SIGCONT};
+static const int ignored[] = {SIGINT, SIGQUIT};
+
+void ll_child_hold_signals(struct ll_child *child)
+{
+    sigset_t held;
+    sigemptyset(&held);
+    for (size_t i = 0; i < sizeof passed / sizeof passed[0]; i++)
+        sigaddset(&held, passed[i]);
+    for (size_t i = 0; i < sizeof ignored / sizeof ignored[0]; i++)
+        sigaddset(&held, ignored[i]);
+    sigprocmask(SIG_BLOCK, &held, &child->usual);
+}
+
+void ll_child_let_go_signals(const struct ll_child *child)
+{
+    sigprocmask(SIG_SETMASK, &child->usual, NULL);
+}
+
+/* One that a terminal sent before the program was there, it has not got: ignored now, it would be lost. */
 static void forward_signals(pid_t pid)
 {
-    static const int passed[] = {SIGTERM, SIGHUP, SIGUSR1, SIGUSR2, SIGCONT};
-    static const int ignored[] = {SIGINT, SIGQUIT};
     struct sigaction action = {.sa_handler = forward, .sa_flags = SA_RESTART};
+    sigset_t waiting;
+    sigpending(&waiting);
     forward_to = (sig_atomic_t)pid;
     for (size_t i = 0; i < sizeof passed / sizeof passed[0]; i++)
         sigaction(passed[i], &action, NULL);
-    for (size_t i = 0; i < sizeof ignored / sizeof ignored[0]; i++)
+    for (size_t i = 0; i < sizeof ignored / sizeof ignored[0]; i++) {
+        if (sigismember(&waiting, ignored[i]) == 1)
+            kill(pid, ignored[i]);
         signal(ignored[i], SIG_IGN);
+    }
 }
 
 /* Both lists, one behind the other, ended by NULL; the caller frees it. NULL when memory ran out. */
@@ -81,8 +103,9 @@ static char **environment_with(const struct ll_launch *launch)
     return all;
 }
 
-/* Starts it with the signal of a full disk as it would be without us; an errno, 0 on success. */
-static int spawn(pid_t *pid, char **words, char **environment)
+/* Starts it with the signal of a full disk, and those that are held, as they would be without us; an errno, 0
+ * on success. */
+static int spawn(struct ll_child *child, char **words, char **environment)
 {
     posix_spawnattr_t attributes;
     sigset_t usual;
@@ -92,8 +115,9 @@ static int spawn(pid_t *pid, char **words, char **environment)
     if (error)
         return error;
     posix_spawnattr_setsigdefault(&attributes, &usual);
-    posix_spawnattr_setflags(&attributes, POSIX_SPAWN_SETSIGDEF);
-    error = posix_spawnp(pid, words[0], NULL, &attributes, words, environment);
+    posix_spawnattr_setsigmask(&attributes, &child->usual);
+    posix_spawnattr_setflags(&attributes, POSIX_SPAWN_SETSIGDEF | POSIX_SPAWN_SETSIGMASK);
+    error = posix_spawnp(&child->pid, words[0], NULL, &attributes, words, environment);
     posix_spawnattr_destroy(&attributes);
     return error;
 }
@@ -102,7 +126,7 @@ int ll_child_start(struct ll_child *child, const char *const *words, const struc
 {
     char **all = joined(launch->prefix, words), **environment = environment_with(launch);
     fflush(NULL);
-    int error = all && environment ? spawn(&child->pid, all, environment) : ENOMEM;
+    int error = all && environment ? spawn(child, all, environment) : ENOMEM;
     free(all);
     free(environment);
     if (error) {
@@ -111,6 +135,7 @@ int ll_child_start(struct ll_child *child, const char *const *words, const struc
         return error == ENOENT ? NOT_FOUND : CANNOT_RUN;
     }
     forward_signals(child->pid);
+    ll_child_let_go_signals(child);
     return LL_DONE;
 }
 

@@ -80,7 +80,8 @@ int ll_run_workload(const struct ll_model *model, const struct ll_run_options *o
     if (options->data && !model->data)
         right = ll_complain(diags, (struct ll_place){0}, "%s makes its own data; there is none to read",
                             model->name);
-    bool done = right && ll_model_run(model, options, report, diags);
+    bool done = right && (!options->samples || ll_make_folder(options->samples)) &&
+                ll_model_run(model, options, report, diags);
     ll_print_diags(diags);
     ll_diags_release(diags);
     free(diags);

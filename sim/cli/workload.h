@@ -17,7 +17,8 @@ struct ll_progress {
 /* Tells a step on standard error, as the progress function of a run. */
 void ll_show_step(void *context, uint64_t step, uint64_t steps, double loss, double step_s);
 
-/* Checks the settings, runs, prints complaints and what there is to say about OpenBLAS; an exit status. */
+/* Checks the settings, makes the folder for samples, runs, prints complaints and what there is to say about
+ * OpenBLAS; an exit status. */
 int ll_run_workload(const struct ll_model *model, const struct ll_run_options *options,
                     struct ll_run_report *report);
 

@@ -7,10 +7,10 @@
 #include <string.h>
 
 static const struct {
-    const char *name, *help;
+    const char *name;
     bool (*draw)(const struct ll_chart_job *job);
 } charts[] = {
-#define LL_CHART(word, name, help) [LL_CHART_##word] = {name, help, ll_chart_##word},
+#define LL_CHART(word, name, help) [LL_CHART_##word] = {name, ll_chart_##word},
 #include "sim/explore/charts.def"
 #undef LL_CHART
 };
@@ -19,12 +19,6 @@ const char *ll_chart_name(enum ll_chart chart)
 {
     assert(chart < LL_CHART_COUNT);
     return charts[chart].name;
-}
-
-const char *ll_chart_help(enum ll_chart chart)
-{
-    assert(chart < LL_CHART_COUNT);
-    return charts[chart].help;
 }
 
 /* The number of a name among others, or a complaint. */

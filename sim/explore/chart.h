@@ -19,9 +19,8 @@ enum ll_chart {
     LL_CHART_COUNT
 };
 
-/* Names and what they show, in the order of the rows; the chart is in range. */
+/* Names in the order of the rows; the chart is in range. */
 const char *ll_chart_name(enum ll_chart chart);
-const char *ll_chart_help(enum ll_chart chart);
 
 /* Appends the figure to out. False after a complaint: a name that is no column, too few objectives, or memory
  * ran out. Pure but for that. */

@@ -1,8 +1,11 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "sim/explore/database.h"
 
+#include "tracer/base/str.h"
+
 #include <math.h>
 #include <sqlite3.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -15,7 +18,6 @@ struct ll_query {
 struct ll_database {
     sqlite3 *handle;
     struct ll_query *queries;
-    int code; /* of the trouble */
     char trouble[400];
     bool has_trouble;
 };
@@ -33,7 +35,6 @@ static bool check(struct ll_database *database, int code)
         length = length < sizeof database->trouble ? length : sizeof database->trouble - 1;
         memcpy(database->trouble, text, length);
         database->trouble[length] = 0;
-        database->code = code;
     }
     database->has_trouble = true;
     return false;
@@ -64,16 +65,23 @@ bool ll_database_close(struct ll_database *database)
     return closed;
 }
 
+void ll_database_remove(const char *path)
+{
+    static const char *const endings[] = {"", "-wal", "-shm", "-journal"};
+    struct ll_str name = {0};
+    for (size_t i = 0; i < sizeof endings / sizeof *endings; i++) {
+        ll_str_addf(&name, "%s%s", path, endings[i]);
+        if (name.text && !name.failed)
+            remove(name.text);
+        ll_str_release(&name);
+    }
+}
+
 const char *ll_database_trouble(struct ll_database *database)
 {
     bool has_trouble = database->has_trouble;
     database->has_trouble = false;
     return has_trouble ? database->trouble : NULL;
-}
-
-bool ll_database_full(const struct ll_database *database)
-{
-    return database->code == SQLITE_FULL;
 }
 
 bool ll_database_run(struct ll_database *database, const char *sql)

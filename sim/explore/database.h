@@ -18,12 +18,12 @@ struct ll_database *ll_database_open(const char *path, bool writing);
 /* Statements still open are finished. False when what was written did not all reach the file. */
 bool ll_database_close(struct ll_database *database);
 
+/* Removes a file with what SQLite keeps beside a database that was not closed. */
+void ll_database_remove(const char *path);
+
 /* What went wrong first since the database was opened or this was asked last; NULL: nothing. Good until the
  * next call. */
 const char *ll_database_trouble(struct ll_database *database);
-
-/* Whether the last trouble was that the disk is full. */
-bool ll_database_full(const struct ll_database *database);
 
 /* Runs statements without results. */
 bool ll_database_run(struct ll_database *database, const char *sql);

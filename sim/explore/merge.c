@@ -3,6 +3,7 @@
 #include "sim/explore/database.h"
 #include "sim/explore/store.h"
 
+#include <errno.h>
 #include <stdio.h>
 #include <string.h>
 
@@ -10,6 +11,7 @@ struct merging {
     struct ll_database *database;
     const char *path;
     struct ll_diags *diags;
+    bool made; /* whether there is a file of ours */
 };
 
 static bool trouble(struct merging *m, const char *file)
@@ -36,14 +38,23 @@ static uint64_t count_of(struct merging *m, const char *sql)
     return count;
 }
 
+/* An empty file, which SQLite takes for none: so it is ours, to be removed when something is wrong. */
+static bool make_file(struct merging *m)
+{
+    FILE *made = fopen(m->path, "wbx");
+    if (made) {
+        m->made = true;
+        fclose(made);
+        return true;
+    }
+    return ll_complain(m->diags, (struct ll_place){.file = m->path}, "%s",
+                       errno == EEXIST ? "the file is there already; merge into a new one" : strerror(errno));
+}
+
 static bool copy_first(struct merging *m, const char *part)
 {
-    FILE *there = fopen(m->path, "rb");
-    if (there) {
-        fclose(there);
-        return ll_complain(m->diags, (struct ll_place){.file = m->path},
-                           "the file is there already; merge into a new one");
-    }
+    if (!make_file(m))
+        return false;
     m->database = ll_database_open(part, false);
     bool right = m->database && count_of(m, "SELECT count(*) FROM points") != UINT64_MAX
                      ? run_with(m, part, "VACUUM INTO ?1", m->path)
@@ -89,16 +100,16 @@ static bool add_part(struct merging *m, const char *part)
 bool ll_store_merge(const char *path, const char *const *parts, size_t count, uint64_t *points,
                     struct ll_diags *diags)
 {
-    struct merging m = {NULL, path, diags};
+    struct merging m = {.path = path, .diags = diags};
     bool right = copy_first(&m, parts[0]);
     for (size_t i = 1; right && i < count; i++)
         right = add_part(&m, parts[i]);
     *points = right ? count_of(&m, "SELECT count(*) FROM points") : 0;
     if (right && *points == UINT64_MAX)
         right = trouble(&m, path);
-    if (!m.database)
-        return false;
-    return (ll_database_close(m.database) ||
-            ll_complain(diags, (struct ll_place){.file = path}, "not all of it could be written")) &&
-           right;
+    if (!ll_database_close(m.database))
+        right = ll_complain(diags, (struct ll_place){.file = path}, "not all of it could be written");
+    if (!right && m.made)
+        ll_database_remove(path);
+    return right;
 }

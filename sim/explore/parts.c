@@ -28,17 +28,6 @@ static bool is_there(const char *path)
     return access(path, F_OK) == 0;
 }
 
-/* With what SQLite keeps beside a database that was not closed. */
-static void remove_database(const char *path, struct ll_arena *arena)
-{
-    static const char *const endings[] = {"", "-wal", "-shm"};
-    for (size_t i = 0; i < sizeof endings / sizeof *endings; i++) {
-        const char *file = ll_format(arena, "%s%s", path, endings[i]);
-        if (file)
-            unlink(file);
-    }
-}
-
 /* Through another name, so that a part that is there is whole. */
 static bool make(const char *path, const char *const *files, size_t count, struct ll_arena *arena,
                  struct ll_diags *diags)
@@ -47,7 +36,7 @@ static bool make(const char *path, const char *const *files, size_t count, struc
     uint64_t points;
     if (!unfinished)
         return ll_complain(diags, (struct ll_place){.file = path}, "memory ran out");
-    remove_database(unfinished, arena);
+    ll_database_remove(unfinished);
     if (!ll_store_merge(unfinished, files, count, &points, diags))
         return false;
     return rename(unfinished, path) == 0 ||
@@ -82,7 +71,7 @@ static const char **list_files(const char *output, struct ll_arena *arena, size_
         if (!part)
             return NULL;
         if (is_there(part) && is_blank(part))
-            remove_database(part, arena);
+            ll_database_remove(part);
         else if (is_there(part))
             files[(*count)++] = part;
     }
@@ -98,8 +87,11 @@ bool ll_parts_join(const char *output, bool fresh, struct ll_arena *arena, struc
     bool has_parts = count > 1 || (count == 1 && files[0] != output);
     if (!fresh && has_parts && !make(output, files, count, arena, diags))
         return false;
+    for (size_t i = 0; fresh && i < count; i++)
+        if (!ll_store_discardable(files[i], diags))
+            return false;
     for (size_t i = 0; i < count; i++)
         if (fresh || files[i] != output)
-            remove_database(files[i], arena);
+            ll_database_remove(files[i]);
     return true;
 }

@@ -81,17 +81,25 @@ static bool read_end(struct ll_space_reading *reading, const struct range *range
                        ll_dimension_name(field->dimension), ll_dimension_example(field->dimension));
 }
 
-/* One that has no unit. */
-static bool read_plain(struct ll_space_reading *reading, const struct range *range, const char *key,
-                       double least, double *value)
+static bool read_times(struct ll_space_reading *reading, struct range *range)
 {
-    const struct ll_node *node = ll_node_get(range->node, key);
-    *value = NAN;
+    const struct ll_node *node = ll_node_get(range->node, "times");
+    range->times = NAN;
+    return !node || (node->text && ll_number_parse(node->text, "", &range->times) && range->times >= 1) ||
+           ll_complain(reading->diags, node->place, "`%s`: expected a number from 1",
+                       ll_node_shown(node).text);
+}
+
+static bool read_points(struct ll_space_reading *reading, struct range *range)
+{
+    const struct ll_node *node = ll_node_get(range->node, "points");
+    uint64_t count;
+    range->points = NAN;
     if (!node)
         return true;
-    if (!node->text || !ll_number_parse(node->text, "", value) || !(*value >= least))
-        return ll_complain(reading->diags, node->place, "`%s`: expected a number from %g",
-                           ll_node_shown(node).text, least);
+    if (!node->text || !ll_count_parse(node->text, &count) || count == 0)
+        return ll_space_expected(reading, node, "a whole number from 1");
+    range->points = (double)count;
     return true;
 }
 
@@ -118,8 +126,8 @@ static bool read_keys(struct ll_space_reading *reading, struct range *range)
     right &= read_end(reading, range, "from", &range->from);
     right &= read_end(reading, range, "to", &range->to);
     right &= read_end(reading, range, "by", &range->by);
-    right &= read_plain(reading, range, "times", 1, &range->times);
-    right &= read_plain(reading, range, "points", 1, &range->points);
+    right &= read_times(reading, range);
+    right &= read_points(reading, range);
     return read_log(reading, range) && right;
 }
 
@@ -135,7 +143,7 @@ static bool check(struct ll_space_reading *reading, const struct range *range)
     if (range->to < range->from)
         return ll_complain(reading->diags, place,
                            "the range ends before it begins: `to` is less than `from`");
-    if (range->by == 0 || range->times == 1)
+    if (range->by <= 0 || range->times == 1)
         return ll_complain(reading->diags, place, "a range with such a step never ends");
     if (range->log && isnan(range->points))
         return ll_complain(reading->diags, place, "`log` says how `points` are spaced; here are none");

@@ -1,6 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* The tables are made from the space: a column of `points` for each axis, a column of `results` for each
  * measure and for each share of the time. */
+#define _POSIX_C_SOURCE 200809L
+
 #include "sim/explore/store.h"
 
 #include "sim/explore/database.h"
@@ -12,12 +14,13 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/stat.h>
 
 struct ll_store {
     const struct ll_space *space;
     const char *path;
     struct ll_database *database;
-    struct ll_query *add_point, *add_result, *find, *count;
+    struct ll_query *add_point, *add_result, *find;
 };
 
 static bool complain(struct ll_store *store, struct ll_diags *diags)
@@ -126,7 +129,7 @@ static struct ll_query *prepare(struct ll_store *store, struct ll_str *sql)
 static bool prepare_all(struct ll_store *store)
 {
     const struct ll_space *space = store->space;
-    struct ll_str point = {0}, result = {0}, find = {0}, count = {0};
+    struct ll_str point = {0}, result = {0}, find = {0};
     ll_str_add(&point, "INSERT OR REPLACE INTO points (number, key, verdict, why, violation");
     add_point_columns(space, "", &point);
     ll_str_add(&point, ")");
@@ -141,12 +144,10 @@ static bool prepare_all(struct ll_store *store)
         add_name(&find, "", space->objectives[i].text);
     }
     ll_str_add(&find, " FROM points WHERE number = ?1 AND key = ?2");
-    ll_str_add(&count, "SELECT count(*) FROM points");
     store->add_point = prepare(store, &point);
     store->add_result = prepare(store, &result);
     store->find = prepare(store, &find);
-    store->count = prepare(store, &count);
-    return store->add_point && store->add_result && store->find && store->count;
+    return store->add_point && store->add_result && store->find;
 }
 
 /* Parameters of a row of results, from `first` on. */
@@ -314,39 +315,46 @@ static bool is_same_space(struct ll_store *store, struct ll_diags *diags)
     hex(ll_space_hash(store->space), hash);
     struct ll_query *query =
         ll_query_new(store->database, "SELECT value FROM provenance WHERE name = '" LL_FACT_SPACE "'");
-    bool found = query && ll_query_next(query), same = found && !strcmp(ll_cell_text(query, 0), hash);
+    const char *text = query && ll_query_next(query) ? ll_cell_text(query, 0) : NULL;
+    bool same = text && !strcmp(text, hash);
     if (query)
         ll_query_reset(query);
-    if (same)
-        return true;
     const char *trouble = ll_database_trouble(store->database);
-    return ll_complain(diags, (struct ll_place){.file = store->path}, "%s%s",
-                       trouble ? trouble
-                               : "the results of another sweep: its axes, workloads or objectives differ",
-                       "; --fresh starts over, -o names another file");
+    return same || ll_complain(diags, (struct ll_place){.file = store->path}, "%s",
+                               trouble ? trouble
+                                       : "the results of another sweep: its axes, workloads or objectives "
+                                         "differ; --fresh starts over, -o names another file");
 }
 
-static void remove_files(const char *path)
+bool ll_store_discardable(const char *path, struct ll_diags *diags)
 {
-    static const char *const endings[] = {"", "-wal", "-shm", "-journal"};
-    struct ll_str name = {0};
-    for (size_t i = 0; i < sizeof endings / sizeof *endings; i++) {
-        ll_str_addf(&name, "%s%s", path, endings[i]);
-        if (name.text && !name.failed)
-            remove(name.text);
-        ll_str_release(&name);
-    }
+    struct stat there;
+    if (lstat(path, &there) != 0)
+        return true;
+    struct ll_database *database = ll_database_open(path, false);
+    struct ll_query *query =
+        database ? ll_query_new(database, "SELECT count(*) = 0 OR total(name = 'provenance') > 0"
+                                          " FROM sqlite_master")
+                 : NULL;
+    bool discardable = query && ll_query_next(query) && ll_cell_count(query, 0) == 1;
+    ll_database_close(database);
+    return discardable ||
+           ll_complain(diags, (struct ll_place){.file = path},
+                       "no database of a sweep, and nothing else is discarded; -o names another file");
 }
 
+/* The mode is kept in the file, so it is not set before it is known to be ours. */
 static bool open_store(struct ll_store *store, const struct ll_store_facts *facts, struct ll_diags *diags)
 {
     store->database = ll_database_open(store->path, true);
-    if (!store->database || !ll_database_run(store->database, "PRAGMA journal_mode = WAL;"
-                                                              "PRAGMA synchronous = NORMAL"))
+    if (!store->database)
         return complain(store, diags);
-    if (is_empty(store) ? !begin_anew(store, facts) : !is_same_space(store, diags))
-        return diags->count ? false : complain(store, diags);
-    return prepare_all(store) || complain(store, diags);
+    bool empty = is_empty(store);
+    if (!empty && !is_same_space(store, diags))
+        return false;
+    return (ll_database_run(store->database, "PRAGMA journal_mode = WAL; PRAGMA synchronous = NORMAL") &&
+            (!empty || begin_anew(store, facts)) && prepare_all(store)) ||
+           complain(store, diags);
 }
 
 struct ll_store *ll_store_open(const char *path, const struct ll_space *space,
@@ -359,9 +367,10 @@ struct ll_store *ll_store_open(const char *path, const struct ll_space *space,
     }
     store->space = space;
     store->path = path;
-    if (fresh)
-        remove_files(path);
-    if (open_store(store, facts, diags))
+    bool discardable = !fresh || ll_store_discardable(path, diags);
+    if (fresh && discardable)
+        ll_database_remove(path);
+    if (discardable && open_store(store, facts, diags))
         return store;
     ll_database_close(store->database);
     free(store);
@@ -379,13 +388,6 @@ bool ll_store_close(struct ll_store *store, struct ll_diags *diags)
 }
 
 /* --- points --- */
-
-uint64_t ll_store_count(struct ll_store *store)
-{
-    uint64_t count = ll_query_next(store->count) ? ll_cell_count(store->count, 0) : 0;
-    ll_query_reset(store->count);
-    return count;
-}
 
 bool ll_store_find(struct ll_store *store, uint64_t number, uint64_t key, struct ll_answer *outcome)
 {

@@ -34,15 +34,17 @@ struct ll_store_facts {
 };
 
 /* Opens the database of a space for writing, and makes it when it is not there; one that holds the results of
- * another space is refused. fresh: what is there is thrown away. NULL after a complaint. */
+ * another space is refused, and stays as it was. fresh: what is there is thrown away, if it may be discarded.
+ * NULL after a complaint. */
 struct ll_store *ll_store_open(const char *path, const struct ll_space *space,
                                const struct ll_store_facts *facts, bool fresh, struct ll_diags *diags);
 
+/* Whether nothing but the results of a sweep, of any space, is lost with this file; one that is empty or not
+ * there is fine too. False after a complaint. */
+bool ll_store_discardable(const char *path, struct ll_diags *diags);
+
 /* Closes; then all is in the one file. False after a complaint. NULL is fine. */
 bool ll_store_close(struct ll_store *store, struct ll_diags *diags);
-
-/* How many points there are. */
-uint64_t ll_store_count(struct ll_store *store);
 
 /* Whether the point is there with this key; then its outcome is too. */
 bool ll_store_find(struct ll_store *store, uint64_t number, uint64_t key, struct ll_answer *outcome);
@@ -52,7 +54,7 @@ bool ll_store_add(struct ll_store *store, const struct ll_evaluation *evaluation
                   struct ll_diags *diags);
 
 /* Joins databases of one space into a new file. False after complaints: they are of different spaces, or two
- * have different results of one point. *points is how many there are. */
+ * have different results of one point; then there is no new file. *points is how many there are. */
 bool ll_store_merge(const char *path, const char *const *parts, size_t count, uint64_t *points,
                     struct ll_diags *diags);
 

@@ -3,6 +3,7 @@
 
 #include "sim/explore/archive.h"
 #include "tracer/base/clock.h"
+#include "tracer/base/random.h"
 
 #include <math.h>
 #include <stdlib.h>
@@ -30,19 +31,9 @@ struct run {
     uint64_t piece, taken; /* with a crew: the piece that comes, and the one that is ours */
 };
 
-/* The finaliser of splitmix64 (Steele, Lea and Flood: Fast splittable pseudorandom number generators, 2014).
- */
-static uint64_t mixed(uint64_t number)
-{
-    number += UINT64_C(0x9e3779b97f4a7c15);
-    number = (number ^ (number >> 30)) * UINT64_C(0xbf58476d1ce4e5b9);
-    number = (number ^ (number >> 27)) * UINT64_C(0x94d049bb133111eb);
-    return number ^ (number >> 31);
-}
-
 bool ll_in_shard(uint64_t number, uint64_t shard, uint64_t shards)
 {
-    return shards <= 1 || mixed(number) % shards == shard;
+    return shards <= 1 || ll_random_bits(number, 0) % shards == shard;
 }
 
 uint64_t ll_sweep_search_total(const struct ll_space *space)

@@ -32,14 +32,10 @@ struct ll_axes {
  * memory ran out. Pure otherwise. */
 bool ll_axes_of(const struct ll_op_view *op, struct ll_arena *arena, struct ll_axes *axes);
 
-/* The axis of a dimension of an input or a result. */
+/* The axis of a dimension of an input. */
 static inline uint8_t ll_axis_in(const struct ll_axes *axes, uint32_t input, unsigned dim)
 {
     return axes->in[input * LL_MAX_RANK + dim];
-}
-static inline uint8_t ll_axis_out(const struct ll_axes *axes, uint32_t output, unsigned dim)
-{
-    return axes->out[output * LL_MAX_RANK + dim];
 }
 
 /* The dimension of an input or a result that is of this axis, -1 for none. */

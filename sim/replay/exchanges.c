@@ -92,11 +92,6 @@ void ll_exchanges_free(struct ll_exchanges *exchanges)
     free(exchanges);
 }
 
-uint64_t ll_exchanges_devices(const struct ll_exchanges *exchanges)
-{
-    return exchanges->devices;
-}
-
 static bool is_between_two(uint64_t kind)
 {
     return kind == LL_OP_SEND || kind == LL_OP_RECEIVE;

@@ -50,9 +50,6 @@ struct ll_exchanges *ll_exchanges_new(const struct ll_machine *machine, uint64_t
                                       struct ll_prices *prices);
 void ll_exchanges_free(struct ll_exchanges *exchanges);
 
-/* How many devices there are to take part; 1 on a machine without network. */
-uint64_t ll_exchanges_devices(const struct ll_exchanges *exchanges);
-
 /* The exchange that an op of class communication asks for. Pure. */
 struct ll_asked ll_asked_by(const struct ll_op_view *op);
 

@@ -16,10 +16,18 @@ try record alexnet --dry-run -o .
 try record alexnet --jsn
 try train alexnet --data here
 try train deepq --data here
+echo older >afile
+try train autoenc -o afile
+try train autoenc -p nonsense=1 -o samples
+ls -d afile samples 2>/dev/null
 try record gemm -p ta=X
 try record gemm -p m=3 --batch 3
 try record gemm -p dtype=f16
 try record --mech magic -- true
+try record alexnet --mech preload
+try record --batch 9 --data /nope -p x=y -- true
+try record --dry-run --coverage -- true
+try record --coverage -o true.llt -- true
 try record --coverage -- no-such-program
 try record allreduce
 try record allreduce --dry-run --batch 3

@@ -14,8 +14,13 @@ try sweep nowhere.yaml
 try sweep two.yaml --resume
 try sweep two.yaml --resume --fresh
 leadline sweep two.yaml -o R.db >/dev/null
+cp R.db before.db
 try sweep three.yaml -o R.db
+cmp before.db R.db
 try sweep two.yaml -o nowhere/R.db
+cp two.yaml kept.yaml
+try sweep kept.yaml --fresh -o kept.yaml
+cmp two.yaml kept.yaml
 for shard in 3 0/2 3/2 1/0 a/b 1/2/3 auto; do
     try sweep two.yaml --shard $shard
 done
@@ -26,8 +31,14 @@ try pareto two.yaml
 try pareto R.db --min tiem_s
 try pareto R.db --where "clock >"
 try pareto R.db --csv --json
+try pareto R.db --html R.html --csv
+try pareto R.db -o R.svg
+try pareto R.db --weights
+try pareto R.db --json --all
 try merge R.db
 leadline sweep three.yaml -o S.db >/dev/null
 try merge R.db S.db -o T.db
+leadline merge R.db R.db -o T.db
 try merge R.db R.db -o R.db
 try merge nowhere.db -o U.db
+ls ./*.db*

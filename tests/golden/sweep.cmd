@@ -25,3 +25,9 @@ leadline merge arrays.1of2.db arrays.2of2.db -o both.db
 leadline pareto both.db --json | head -20
 leadline pareto both.db >both.txt
 leadline pareto arrays.db | diff - both.txt && echo the same front
+echo "empty lines in JSON:"
+leadline pareto both.db --json | grep -c '^$'
+leadline sweep arrays.yaml --json | grep -c '^$'
+leadline sweep arrays.yaml --dry-run --json | grep -c '^$'
+leadline merge both.db -o again.db --json | grep -c '^$'
+true

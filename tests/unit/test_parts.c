@@ -181,6 +181,26 @@ static void check_together(const char *text, bool left_behind)
     ll_arena_release(&arena);
 }
 
+static void what_is_no_part_is_not_thrown_away(void **state)
+{
+    (void)state;
+    struct ll_arena arena = {0};
+    struct ll_diags diags = {0};
+    const char *output = in_folder(&arena, "kept"), *part = ll_part_path(output, 3, &arena);
+    sweep_into(grid, output, NULL);
+    FILE *letter = fopen(part, "w");
+    assert_non_null(letter);
+    fputs("Dear all", letter);
+    fclose(letter);
+    assert_false(ll_parts_join(output, true, &arena, &diags));
+    assert_int_equal(diags.count, 1);
+    assert_true(is_there(output) && is_there(part));
+    unlink(output);
+    unlink(part);
+    ll_diags_release(&diags);
+    ll_arena_release(&arena);
+}
+
 static void workers_find_together_what_one_finds(void **state)
 {
     (void)state;
@@ -205,6 +225,7 @@ int main(void)
         cmocka_unit_test(workers_find_together_what_one_finds),
         cmocka_unit_test(workers_that_learn_go_the_way_of_one),
         cmocka_unit_test(a_part_that_was_left_behind_is_known_to_all),
+        cmocka_unit_test(what_is_no_part_is_not_thrown_away),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -2,6 +2,7 @@
 /* A sweep and its database: whatever happens on the way, the rows are the same. */
 #include "check.h"
 
+#include "sim/explore/database.h"
 #include "sim/explore/sweep.h"
 #include "sim/machine/node.h"
 #include "sim/replay/replay.h"
@@ -301,6 +302,22 @@ static void the_database_of_another_sweep_is_refused(void **state)
     ll_diags_release(&diags);
 }
 
+static void a_database_that_does_not_say_of_which_sweep_is_refused(void **state)
+{
+    (void)state;
+    char path[100];
+    struct ll_sweep_state end;
+    struct ll_diags diags = {0};
+    struct ll_database *database = ll_database_open(temporary(path, "silent"), true);
+    assert_true(ll_database_run(database, "CREATE TABLE provenance (name, value);"
+                                          "INSERT INTO provenance VALUES ('" LL_FACT_SPACE "', NULL)"));
+    assert_true(ll_database_close(database));
+    assert_false(run_plan(&(struct plan){small, path, 1, 0, 1, false}, &end, &diags));
+    assert_non_null(strstr(diags.kept[0].message, "another sweep"));
+    ll_diags_release(&diags);
+    clean(path);
+}
+
 /* The sweep in a process of its own, killed after so many nanoseconds; whether it was done before. */
 static bool run_and_kill(const struct plan *plan, uint64_t after_ns)
 {
@@ -387,6 +404,7 @@ int main(void)
         cmocka_unit_test(workloads_have_their_own_columns_and_a_geometric_mean),
         cmocka_unit_test(a_finished_sweep_evaluates_nothing_again),
         cmocka_unit_test(the_database_of_another_sweep_is_refused),
+        cmocka_unit_test(a_database_that_does_not_say_of_which_sweep_is_refused),
         cmocka_unit_test(a_sweep_killed_twenty_times_ends_as_if_it_had_not_been),
         cmocka_unit_test(a_full_disk_loses_nothing_that_was_committed),
     };

@@ -2,7 +2,7 @@
 # SPDX-License-Identifier: Apache-2.0
 # How well would a device have been predicted that nobody had measured? newcomers/ describes measured devices anew,
 # each by its datasheet and what a relative taught; this prints their errors beside those of hwconfigs, and fails
-# where those of a family of ops, left out, are more than MOST says.
+# where those of a family of ops, left out, are more than MOST says, or where there are none of that family.
 #   [MOST="gemm=20 conv=30"] left_out.sh LEADLINE DATA.csv...
 set -eu
 leadline=$1
@@ -38,5 +38,10 @@ awk -F '   *' -v limits="${MOST:-}" '
             row("all", family, count[family], before[family] / count[family], after[family] / count[family])
             worse = worse || (family in most && after[family] / count[family] > most[family] + 0)
         }
+        for (family in most)
+            if (!(family in count)) {
+                print "no measurement of " family ", for which there is a limit" > "/dev/stderr"
+                worse = 1
+            }
         exit worse || kinds == 0
     }' "$folder/seen" "$folder/left_out"

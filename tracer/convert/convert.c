@@ -97,17 +97,15 @@ bool ll_import_begin(struct ll_import *import)
     return import->recorder != NULL;
 }
 
-/* A trace of its own beside the file that is there, so that this one stays when the import fails; what is no
- * ordinary file (a pipe, a device) is written as it is. */
-static const char *path_beside(struct ll_import *import, const char *output)
+const char *ll_path_beside(struct ll_arena *arena, const char *output)
 {
     struct stat there;
     if (stat(output, &there) == 0 && !S_ISREG(there.st_mode))
         return output;
-    return ll_format(&import->arena, "%s.%ld.part", output, (long)getpid());
+    return ll_format(arena, "%s.%ld.part", output, (long)getpid());
 }
 
-static enum ll_status keep(const char *part, const char *output, bool done)
+enum ll_status ll_path_keep(const char *part, const char *output, bool done)
 {
     if (part == output)
         return LL_OK;
@@ -121,7 +119,7 @@ static enum ll_status keep(const char *part, const char *output, bool done)
 
 bool ll_import_run(ll_importer *importer, struct ll_import *import)
 {
-    const char *output = import->output, *part = path_beside(import, output);
+    const char *output = import->output, *part = ll_path_beside(&import->arena, output);
     import->facts = (struct ll_facts){.arena = &import->arena};
     import->output = part;
     bool done = part ? importer(import) : ll_import_no_memory(import);
@@ -129,7 +127,7 @@ bool ll_import_run(ll_importer *importer, struct ll_import *import)
         enum ll_status status = ll_recorder_close(import->recorder);
         import->status = import->status == LL_OK ? status : import->status;
         done = done && import->status == LL_OK;
-        status = keep(part, output, done);
+        status = ll_path_keep(part, output, done);
         import->status = import->status == LL_OK ? status : import->status;
     }
     import->recorder = NULL;
