@@ -95,7 +95,8 @@ struct ll_timing {
     double exposed_s;  /* of that, what no overlap hides: the first piece's way and latencies */
     double overhead_s; /* what starting the op costs the software, beside time_s; 0 without a unit */
     double behind_s;   /* of that, what it takes while the device works already */
-    uint32_t bound;    /* the largest part of time_s; overhead is not asked */
+    uint32_t bound; /* what its slowest stage is, or DEPENDENCY where latencies are longer; steps, passes and
+                        * gaps apart, and overhead, are not asked */
 };
 
 /* An op alone: it ends when both the device and the software have done with it. */

@@ -3,7 +3,7 @@
  *
  * One model serves every device; `kind` is wording. All quantities are in base units (seconds, bytes,
  * bytes per second, hertz, joules). A machine is immutable once read, may be shared by threads, and owns
- * all it points to. */
+ * all it points to (but for one that ll_machine_turn made). */
 #ifndef LL_SIM_MACHINE_MACHINE_H
 #define LL_SIM_MACHINE_MACHINE_H
 
@@ -448,7 +448,8 @@ const struct ll_knob *ll_machine_knobs(const struct ll_machine *machine, struct 
 /* How many devices the machine's network joins; 1 without one, LL_NO_FIT past 64 bits. */
 uint64_t ll_machine_devices(const struct ll_machine *machine);
 
-/* A copy of the machine with knob i turned; free with ll_machine_free. NULL when memory ran out. */
+/* A copy of the machine with knob i turned, which points to catalogues, shapes and edges of the original:
+ * that lives as long. Free with ll_machine_free. NULL when memory ran out. */
 struct ll_machine *ll_machine_turn(const struct ll_machine *machine, size_t knob);
 
 #endif

@@ -53,8 +53,8 @@ struct ll_field {
     const char *key; /* LEVELS: "<level>_suffix", which stands for one key a level */
     enum ll_field_type type;
     size_t offset;       /* in the struct of the table */
-    size_t count_offset; /* LIST, NUMBERS, TILES, TEXTS, SOURCES: where the uint64_t count is */
-    size_t given_offset; /* OBJECT, RUNS: where the bool is; 0: nobody asks */
+    size_t count_offset; /* LIST, NUMBERS, TILES, TEXTS, SEEN, SOURCES: where the uint64_t count is */
+    size_t given_offset; /* OBJECT, RUNS, OPERANDS: where the bool is; 0: nobody asks */
     enum ll_dimension dimension;
     const char *unit; /* NUMBER, DTYPES, LEVELS: the unit that the key names; NULL: none */
     bool required;

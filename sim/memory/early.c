@@ -51,7 +51,7 @@ static void move_life(struct ll_life *life, const struct span *span)
     life->last = span->last;
 }
 
-bool ll_footprint_early(const struct ll_trace *trace, struct ll_footprint *footprint)
+static bool footprint_moved(const struct ll_trace *trace, struct ll_footprint *footprint)
 {
     struct ll_arena arena = {0};
     *footprint = (struct ll_footprint){.peak_op = LL_NONE};
@@ -69,4 +69,14 @@ bool ll_footprint_early(const struct ll_trace *trace, struct ll_footprint *footp
     }
     ll_arena_release(&arena);
     return done;
+}
+
+bool ll_footprint_early(const struct ll_trace *trace, struct ll_footprint *footprint)
+{
+    struct ll_footprint recorded;
+    if (!ll_footprint(trace, &recorded) || !footprint_moved(trace, footprint))
+        return false;
+    if (recorded.peak_bytes < footprint->peak_bytes)
+        *footprint = recorded;
+    return true;
 }

@@ -3,7 +3,8 @@
  * gradients of weights need not live until the end of the step.
  *
  * An op of the update phase moves to the last op before it that touched anything it reads: no sooner is its
- * gradient there, and the weight that it overwrites free. All other ops stay where they are. */
+ * gradient there, and the weight that it overwrites free. All other ops stay where they are. Where that needs
+ * more, since what an update makes lives longer then, none moves. */
 #ifndef LL_SIM_MEMORY_EARLY_H
 #define LL_SIM_MEMORY_EARLY_H
 

@@ -65,6 +65,33 @@ static void gradients_die_with_early_updates(void **state)
     ll_trace_free(soon);
 }
 
+/* Noise of the host could be there from the start on, beside activations that are gone when it is
+ * added. */
+static void updates_that_would_need_more_stay(void **state)
+{
+    (void)state;
+    struct toy *toy = calloc(1, sizeof *toy);
+    char path[64];
+    toy_open(toy, path);
+    struct ll_shape square = toy_matrix(100, 100);
+    uint32_t weight = toy_bring(toy, square, LL_WEIGHT), made[4];
+    ll_recorder_step_begin(toy->recorder);
+    for (int i = 0; i < 3; i++)
+        made[i] = toy_op(toy, LL_OP_MATMUL, LL_PHASE_FORWARD,
+                         i < 2 ? (uint32_t[]){weight, weight} : (uint32_t[]){made[0], made[1]}, 2, NULL, 0,
+                         LL_ACTIVATION, NULL);
+    made[0] = toy_op(toy, LL_OP_MATMUL, LL_PHASE_BACKWARD, (uint32_t[]){weight, weight}, 2, NULL, 0,
+                     LL_GRADIENT, NULL);
+    made[1] = toy_op(toy, LL_OP_HOST_INPUT, LL_PHASE_UPDATE, NULL, 0, NULL, 0, LL_GRADIENT, &square);
+    made[2] = toy_op(toy, LL_OP_ADD, LL_PHASE_UPDATE, made, 2, NULL, 0, LL_GRADIENT, NULL);
+    toy_op(toy, LL_OP_SGD, LL_PHASE_UPDATE, (uint32_t[]){weight, made[2]}, 2, NULL, 0, LL_WEIGHT, NULL);
+    ll_recorder_step_end(toy->recorder);
+    struct ll_trace *trace = toy_close(toy, path);
+    assert_int_equal(recorded_of(trace), 4 * 40000);
+    assert_int_equal(early_of(trace), 4 * 40000);
+    ll_trace_free(trace);
+}
+
 /* Moving updates forward ends lives sooner and begins none sooner than its place allows. */
 static void early_updates_never_need_more(void **state)
 {
@@ -96,6 +123,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(gradients_die_with_early_updates),
+        cmocka_unit_test(updates_that_would_need_more_stay),
         cmocka_unit_test(early_updates_never_need_more),
         cmocka_unit_test(software_says_where_updates_go),
     };
