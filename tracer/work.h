@@ -78,6 +78,12 @@ struct ll_work {
     };
 };
 
+/* Whether it multiplies matrices, so that its operands are blocked. */
+static inline bool ll_is_product(const struct ll_work *work)
+{
+    return work->kind == LL_WORK_GEMM || work->kind == LL_WORK_CONV || work->kind == LL_WORK_SEQUENCE;
+}
+
 /* The name of a shape of work; static storage. The argument is in range. */
 const char *ll_work_name(enum ll_work_kind kind);
 

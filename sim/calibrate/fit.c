@@ -166,11 +166,6 @@ static double walk(struct search *search)
     return loss;
 }
 
-static bool is_product(const struct ll_work *work)
-{
-    return work->kind == LL_WORK_GEMM || work->kind == LL_WORK_CONV;
-}
-
 /* What is not worth telling is not told. */
 static void tidy(struct search *search)
 {
@@ -234,7 +229,7 @@ static struct ll_kernel kernel_at(const struct start *start, const struct search
                                .transposed = sample->transposed};
     kernel.ops[sample->kind] = true;
     kernel.line_s = search->lines ? 1e-9 : 0;
-    if (!is_product(&sample->work)) {
+    if (!ll_is_product(&sample->work)) {
         kernel.compute = 1;
         kernel.work = 1 / start->share;
         return kernel;
@@ -259,7 +254,7 @@ bool ll_fit_kernel(const struct ll_machine *base, const struct ll_samples *sampl
                             .samples = samples,
                             .first = first,
                             .count = count,
-                            .product = is_product(&samples->at[first].work)};
+                            .product = ll_is_product(&samples->at[first].work)};
     bool own = samples->at[first].grain > 0;
     search.peak = search.product && !own ? samples->library_share : 1;
     search.lines = any_lines(&search);

@@ -42,7 +42,7 @@ static bool can_run(const struct ll_unit *unit, const struct ll_work *work, enum
     const struct ll_unit_model *model = ll_unit_model(unit->model);
     if (ll_is_product(work) ? !model->products : !model->elements)
         return false;
-    return moves_only(work) || model->flops_per_cycle(unit, dtype) > 0;
+    return moves_only(work) || ll_unit_flops_per_cycle(unit, dtype) > 0;
 }
 
 /* Special kernels take single plain products whose sides suit them. */
@@ -172,7 +172,7 @@ static void time_compute(const struct sized *s, const struct ll_way *way, struct
                          struct ll_explain *why)
 {
     double steps = (double)s->task.steps, rate = s->unit.clock_hz * s->unit.efficiency;
-    double one_unit = ll_unit_model(s->unit.model)->flops_per_cycle(&s->unit, s->task.dtype);
+    double one_unit = ll_unit_flops_per_cycle(&s->unit, s->task.dtype);
     double all_units = (double)s->unit.count * one_unit;
     double beside =
         cycles_beside(s, all_units, why) + casting_cycles(s, why) + index_cycles(s, all_units, why);

@@ -9,8 +9,7 @@ double ll_power_share(const struct ll_machine *machine, const struct ll_unit *un
                       struct ll_explain *why)
 {
     const struct ll_energy *energy = &machine->energy;
-    double rate =
-        ll_unit_model(unit->model)->flops_per_cycle(unit, dtype) * (double)unit->count * unit->clock_hz;
+    double rate = ll_unit_flops_per_cycle(unit, dtype) * (double)unit->count * unit->clock_hz;
     double asked_w = rate / 2 * ll_machine_mac_j(machine, dtype);
     if (energy->limit_w == 0)
         return 1;

@@ -5,12 +5,6 @@
 
 #include "sim/cost/unit_model.h"
 
-/* Whether it multiplies matrices, so that its operands are blocked. */
-static inline bool ll_is_product(const struct ll_work *work)
-{
-    return work->kind == LL_WORK_GEMM || work->kind == LL_WORK_CONV || work->kind == LL_WORK_SEQUENCE;
-}
-
 /* A product without a single multiplication is not treated as one. Pure; the task points to the work. */
 struct ll_task ll_task_of(const struct ll_work *work, enum ll_dtype dtype);
 

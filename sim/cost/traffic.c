@@ -191,14 +191,6 @@ struct nested {
     struct ll_mapping mapping;
 };
 
-static bool holds_all(const struct ll_level *level)
-{
-    bool all = true;
-    for (enum ll_operand i = 0; i < LL_OPERAND_COUNT; i++)
-        all = all && ll_level_holds(level, i);
-    return all;
-}
-
 /* The level behind which the first memory lies that belongs to the scope, and how many follow it, each
  * feeding the one before it with all operands. */
 static void find_span(const struct ll_machine *machine, enum ll_scope scope, struct nested *nested)
@@ -208,7 +200,8 @@ static void find_span(const struct ll_machine *machine, enum ll_scope scope, str
         l++;
     nested->first = nested->end = l;
     while (nested->end < machine->level_count && machine->levels[nested->end - 1].scope == scope &&
-           holds_all(&machine->levels[nested->end - 1]) && holds_all(&machine->levels[nested->end]))
+           ll_level_holds_all(&machine->levels[nested->end - 1]) &&
+           ll_level_holds_all(&machine->levels[nested->end]))
         nested->end++;
 }
 

@@ -295,11 +295,6 @@ static bool even_way(const struct ll_unit *unit, const struct ll_task *task, str
     return true;
 }
 
-static double flops_per_cycle(const struct ll_unit *unit, enum ll_dtype dtype)
-{
-    return 2 * unit->matrix.macs[dtype];
-}
-
 static uint32_t way_count(const struct ll_unit *unit, const struct ll_task *task)
 {
     if (goes_by_catalogue(unit, task))
@@ -316,7 +311,6 @@ static bool matrix_way(const struct ll_unit *unit, const struct ll_task *task, u
 
 const struct ll_unit_model ll_cost_MATRIX = {
     .products = true,
-    .flops_per_cycle = flops_per_cycle,
     .way_count = way_count,
     .way = matrix_way,
 };

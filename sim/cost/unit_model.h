@@ -40,8 +40,6 @@ struct ll_way {
 
 struct ll_unit_model {
     bool products, elements; /* what it can run: products, or all that goes element by element */
-    /* Of one instance, without efficiency; 0: cannot compute in this dtype. */
-    double (*flops_per_cycle)(const struct ll_unit *unit, enum ll_dtype dtype);
     uint32_t (*way_count)(const struct ll_unit *unit, const struct ll_task *task);
     /* False when this way makes no sense for the task; way 0 always does. */
     bool (*way)(const struct ll_unit *unit, const struct ll_task *task, uint32_t index, struct ll_way *way,

@@ -183,12 +183,6 @@ static void tell(const struct ll_unit *unit, const struct ll_task *task, const s
                array->accumulators, f->length, output_passes(array, task, f));
 }
 
-static double flops_per_cycle(const struct ll_unit *unit, enum ll_dtype dtype)
-{
-    const struct ll_systolic *array = &unit->systolic;
-    return 2 * (double)array->rows * (double)array->cols * array->macs[dtype];
-}
-
 static bool systolic_way(const struct ll_unit *unit, const struct ll_task *task, uint32_t index,
                          struct ll_way *way, struct ll_explain *why)
 {
@@ -210,7 +204,6 @@ static bool systolic_way(const struct ll_unit *unit, const struct ll_task *task,
 
 const struct ll_unit_model ll_cost_SYSTOLIC = {
     .products = true,
-    .flops_per_cycle = flops_per_cycle,
     .way_count = counts_of_arrays,
     .way = systolic_way,
 };

@@ -79,11 +79,6 @@ static bool product_way(const struct ll_unit *unit, const struct ll_task *task, 
     return element_way(unit, "products", products, 2 * products, rate, way, why);
 }
 
-static double flops_per_cycle(const struct ll_unit *unit, enum ll_dtype dtype)
-{
-    return (double)unit->vector.lanes * unit->vector.flops[dtype];
-}
-
 static uint32_t one_way(const struct ll_unit *unit, const struct ll_task *task)
 {
     (void)unit;
@@ -112,7 +107,6 @@ static bool vector_way(const struct ll_unit *unit, const struct ll_task *task, u
 const struct ll_unit_model ll_cost_VECTOR = {
     .products = true,
     .elements = true,
-    .flops_per_cycle = flops_per_cycle,
     .way_count = one_way,
     .way = vector_way,
 };

@@ -151,12 +151,6 @@ static bool settle_bandwidth(struct ll_reading *reading, uint64_t index)
     return true;
 }
 
-static bool holds_all(const struct ll_level *level)
-{
-    return ll_level_holds(level, LL_OPERAND_A) && ll_level_holds(level, LL_OPERAND_B) &&
-           ll_level_holds(level, LL_OPERAND_C);
-}
-
 /* Each level by itself: its ports, and how many units share it. */
 static bool check_level(struct ll_reading *reading, uint64_t index)
 {
@@ -193,7 +187,7 @@ static bool check_levels(struct ll_reading *reading)
         right = ll_complain(
             reading->diags, place_of(item_node(reading, "memory", machine->level_count - 1), "scope"),
             "`%s` is the outermost level and holds all tensors: its scope must be device", outermost->name);
-    if (!holds_all(outermost))
+    if (!ll_level_holds_all(outermost))
         right = ll_complain(
             reading->diags, place_of(item_node(reading, "memory", machine->level_count - 1), "holds"),
             "`%s` is the outermost level and holds all tensors: nothing can pass by it", outermost->name);

@@ -34,8 +34,7 @@ double ll_machine_compute_j(const struct ll_machine *machine, const struct ll_wo
 {
     const struct ll_energy *energy = &machine->energy;
     enum ll_dtype dtype = (enum ll_dtype)work->dtype;
-    bool product = work->kind == LL_WORK_GEMM || work->kind == LL_WORK_CONV || work->kind == LL_WORK_SEQUENCE;
-    double op_j = product ? 0 : of_dtype(energy->op_j, dtype);
+    double op_j = ll_is_product(work) ? 0 : of_dtype(energy->op_j, dtype);
     return (double)work->flops * (op_j > 0 ? op_j : ll_machine_mac_j(machine, dtype) / 2);
 }
 

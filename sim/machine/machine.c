@@ -129,7 +129,7 @@ void ll_machine_free(struct ll_machine *machine)
     free(machine);
 }
 
-/* FLOPs per cycle of one unit, by model: a multiply-accumulate is two. */
+/* By model: a multiply-accumulate is two. */
 static double flops_per_cycle_SYSTOLIC(const struct ll_unit *unit, enum ll_dtype dtype)
 {
     return 2 * (double)unit->systolic.rows * (double)unit->systolic.cols * unit->systolic.macs[dtype];
@@ -145,17 +145,22 @@ static double flops_per_cycle_VECTOR(const struct ll_unit *unit, enum ll_dtype d
     return (double)unit->vector.lanes * unit->vector.flops[dtype];
 }
 
-double ll_machine_peak_flops(const struct ll_machine *machine, enum ll_dtype dtype)
+double ll_unit_flops_per_cycle(const struct ll_unit *unit, enum ll_dtype dtype)
 {
     static double (*const flops_per_cycle[])(const struct ll_unit *, enum ll_dtype) = {
 #define LL_UNIT_MODEL(word, ...) flops_per_cycle_##word,
 #include "sim/machine/unit_models.def"
 #undef LL_UNIT_MODEL
     };
+    return flops_per_cycle[unit->model](unit, dtype);
+}
+
+double ll_machine_peak_flops(const struct ll_machine *machine, enum ll_dtype dtype)
+{
     double peak = 0;
     for (uint64_t i = 0; i < machine->unit_count; i++) {
         const struct ll_unit *unit = &machine->units[i];
-        double flops = flops_per_cycle[unit->model](unit, dtype) * (double)unit->count * unit->clock_hz;
+        double flops = ll_unit_flops_per_cycle(unit, dtype) * (double)unit->count * unit->clock_hz;
         peak = flops > peak ? flops : peak;
     }
     return peak;

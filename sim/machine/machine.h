@@ -392,6 +392,9 @@ void ll_machine_reference(struct ll_str *out);
 /* Names of the machines in the folders: stems, sorted, each once; in the arena. False on no memory. */
 bool ll_machine_list(const char *const *folders, struct ll_arena *arena, const char ***stems, size_t *count);
 
+/* FLOPs per cycle of one instance, without efficiency; 0: it cannot compute in this type. Pure. */
+double ll_unit_flops_per_cycle(const struct ll_unit *unit, enum ll_dtype dtype);
+
 /* Highest rate of a dtype's multiply-accumulate arithmetic over all units, in FLOP/s (multiply and add are
  * two), without efficiency; vector units count their flops. Zero when no unit computes this dtype. */
 double ll_machine_peak_flops(const struct ll_machine *machine, enum ll_dtype dtype);
@@ -411,6 +414,12 @@ uint64_t ll_machine_instances(const struct ll_machine *machine, uint64_t level);
 static inline bool ll_level_holds(const struct ll_level *level, enum ll_operand operand)
 {
     return !level->holds_given || level->holds[operand];
+}
+
+static inline bool ll_level_holds_all(const struct ll_level *level)
+{
+    return ll_level_holds(level, LL_OPERAND_A) && ll_level_holds(level, LL_OPERAND_B) &&
+           ll_level_holds(level, LL_OPERAND_C);
 }
 
 /* Joules of one multiply-accumulate; 0 without figures. Pure. */

@@ -361,10 +361,7 @@ const struct ll_residency *ll_residency_new(const struct ll_trace *trace, struct
 /* A memory serves the next op only where there is but one of it, and where nothing passes by it. */
 static bool shared(const struct ll_machine *machine, uint64_t level)
 {
-    for (enum ll_operand i = 0; i < LL_OPERAND_COUNT; i++)
-        if (!ll_level_holds(&machine->levels[level], i))
-            return false;
-    return ll_machine_instances(machine, level) == 1;
+    return ll_level_holds_all(&machine->levels[level]) && ll_machine_instances(machine, level) == 1;
 }
 
 /* What is left of a cache, and of what it remembers, when x times as many bytes as it holds have come around,

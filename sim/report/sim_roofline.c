@@ -145,7 +145,7 @@ static bool make_units(struct drawing *d)
     for (uint64_t u = 0; u < machine->unit_count; u++)
         for (unsigned dtype = 0; dtype < LL_DTYPE_COUNT; dtype++) {
             const struct ll_unit *unit = &machine->units[u];
-            double cycle = ll_unit_model(unit->model)->flops_per_cycle(unit, (enum ll_dtype)dtype);
+            double cycle = ll_unit_flops_per_cycle(unit, (enum ll_dtype)dtype);
             struct ll_roof *roof = &d->units[d->unit_count];
             struct ll_human rate;
             if (!used[u][dtype] || cycle == 0)

@@ -70,8 +70,8 @@ static void time_is_at_least_flops_over_peak_and_bytes_over_bandwidth(void **sta
         struct ll_cost cost = cost_of(&s.machine, &s.work);
         double time_s = timing_of(&s.machine, &s.work, NULL).time_s * (1 + 1e-12);
         const struct ll_unit *unit = &s.machine.units[cost.unit];
-        double peak = ll_unit_model(unit->model)->flops_per_cycle(unit, (enum ll_dtype)s.work.dtype) *
-                      (double)unit->count * unit->clock_hz;
+        double peak =
+            ll_unit_flops_per_cycle(unit, (enum ll_dtype)s.work.dtype) * (double)unit->count * unit->clock_hz;
         double bytes = (double)s.work.a_bytes + (double)s.work.b_bytes + (double)s.work.c_bytes;
         claim(time_s >= (double)s.work.flops / peak, seed, "faster than the peak");
         claim(cost.utilization <= 1 + 1e-12, seed, "more than fully used");
