@@ -76,20 +76,8 @@ static bool inputs_agree(const struct ll_trace *trace, const struct ll_form *for
     return true;
 }
 
-uint32_t ll_build_ops_before(const struct ll_trace_build *build, uint64_t file_op)
-{
-    uint64_t before = 0;
-    for (uint64_t i = 0; i < build->stretch_count && build->stretches[i].file_op < file_op; i++) {
-        const struct ll_stretch *stretch = &build->stretches[i];
-        bool last = i + 1 == build->stretch_count;
-        uint64_t end = last ? build->trace->op_count : stretch[1].op;
-        before = ll_min(end, stretch->op + (file_op - stretch->file_op));
-    }
-    return (uint32_t)before;
-}
-
-/* The op of this number in the file, as it is numbered in the trace; LL_NONE when it is lost. */
-static uint32_t find_op(const struct ll_trace_build *build, uint64_t file_op)
+/* How many stretches begin at this op of the file or before it. */
+static uint64_t stretches_upto(const struct ll_trace_build *build, uint64_t file_op)
 {
     uint64_t low = 0, high = build->stretch_count;
     while (low < high) {
@@ -99,12 +87,33 @@ static uint32_t find_op(const struct ll_trace_build *build, uint64_t file_op)
         else
             high = middle;
     }
-    if (low == 0)
+    return low;
+}
+
+/* Where in the trace the first `count` stretches (not none) end. */
+static uint64_t end_of(const struct ll_trace_build *build, uint64_t count)
+{
+    return count < build->stretch_count ? build->stretches[count].op : build->trace->op_count;
+}
+
+uint32_t ll_build_ops_before(const struct ll_trace_build *build, uint64_t file_op)
+{
+    uint64_t count = file_op ? stretches_upto(build, file_op - 1) : 0;
+    if (count == 0)
+        return 0;
+    const struct ll_stretch *stretch = &build->stretches[count - 1];
+    return (uint32_t)ll_min(end_of(build, count), stretch->op + (file_op - stretch->file_op));
+}
+
+/* The op of this number in the file, as it is numbered in the trace; LL_NONE when it is lost. */
+static uint32_t find_op(const struct ll_trace_build *build, uint64_t file_op)
+{
+    uint64_t count = stretches_upto(build, file_op);
+    if (count == 0)
         return LL_NONE;
-    const struct ll_stretch *stretch = &build->stretches[low - 1];
+    const struct ll_stretch *stretch = &build->stretches[count - 1];
     uint64_t op = stretch->op + (file_op - stretch->file_op);
-    uint64_t end = low < build->stretch_count ? build->stretches[low].op : build->trace->op_count;
-    return op < end ? (uint32_t)op : LL_NONE;
+    return op < end_of(build, count) ? (uint32_t)op : LL_NONE;
 }
 
 /* Controls are distances between ops, and a hole changes those that reach across it: such an op gets links of
