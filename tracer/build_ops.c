@@ -182,7 +182,7 @@ static bool take_op(struct ll_trace_build *build, struct ops *ops, uint64_t i, u
     if (!note_stretch(build, file_op) ||
         (ops->step[i] >= trace->step_count && !ll_build_reach_step(build, ops->step[i])))
         return false;
-    if (build->stretch_count > 1 && trace->links[links].control_count > 0 &&
+    if (file_op != trace->op_count && trace->links[links].control_count > 0 &&
         !renumber_controls(build, file_op, &links))
         return false;
     if (!controls_agree(trace, &trace->links[links]))

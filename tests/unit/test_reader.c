@@ -21,7 +21,7 @@ struct plan {
     uint64_t elements, flops, attrs, input; /* input: as in LL_DEF_LINKS_INPUT */
     bool strange; /* a column that nobody knows in each frame, and a frame of an unknown kind */
     uint16_t major, minor;
-    uint64_t step;
+    uint64_t step, first_op, control; /* control: as in LL_DEF_LINKS_CONTROL, 0 for none */
 };
 
 static const struct plan relu = {.strings = "x activation f32 batch relu forward scope axis",
@@ -73,8 +73,10 @@ static void put_definitions(struct ll_bytes *out, const struct plan *plan)
     NUMBERS(out, LL_DEF_FORM_READ, bytes);
     NUMBERS(out, LL_DEF_FORM_WRITTEN, bytes);
     NUMBERS(out, LL_DEF_LINKS_INPUTS, 1);
-    NUMBERS(out, LL_DEF_LINKS_CONTROLS, 0);
+    NUMBERS(out, LL_DEF_LINKS_CONTROLS, plan->control > 0);
     NUMBERS(out, LL_DEF_LINKS_INPUT, plan->input);
+    if (plan->control)
+        NUMBERS(out, LL_DEF_LINKS_CONTROL, plan->control);
     if (plan->strange)
         NUMBERS(out, 30, 1, 2, 3);
 }
@@ -82,7 +84,7 @@ static void put_definitions(struct ll_bytes *out, const struct plan *plan)
 static void put_ops(struct ll_bytes *out, const struct plan *plan)
 {
     ll_put_varint(out, LL_FRAME_OPS);
-    NUMBERS(out, LL_OPS_FIRST, 0, 0, 0);
+    NUMBERS(out, LL_OPS_FIRST, plan->first_op, 0, 0);
     NUMBERS(out, LL_OPS_FORM, 0);
     NUMBERS(out, LL_OPS_LINKS, 0);
     NUMBERS(out, LL_OPS_STEP, plan->step);
@@ -406,6 +408,20 @@ static void a_small_file_cannot_ask_for_much(void **state)
     claims_are_bounded(claim_content, "it claims to unpack to more than a file of this size may");
 }
 
+static void an_op_that_waited_for_a_lost_one_stays_behind_a_hole_at_the_beginning(void **state)
+{
+    (void)state;
+    struct plan plan = relu;
+    plan.first_op = 2;
+    plan.control = 1;
+    struct ll_trace *trace = read_plan(&plan);
+    assert_int_equal(trace->op_count, 1);
+    assert_int_equal(trace->lost_ops, 2);
+    assert_int_equal(trace->links[trace->ops[0].links].control_count, 0);
+    assert_int_equal(trace->links[trace->ops[0].links].input_count, 1);
+    release(trace);
+}
+
 /* Every other op is lost with its links, and every op is a step of its own. */
 static void put_holes(struct ll_bytes *out, uint64_t first_op)
 {
@@ -482,6 +498,7 @@ int main(void)
         cmocka_unit_test(what_is_no_trace_is_not_ours),
         cmocka_unit_test(a_second_trace_behind_the_first_is_said_to_be_there_before),
         cmocka_unit_test(a_small_file_cannot_ask_for_much),
+        cmocka_unit_test(an_op_that_waited_for_a_lost_one_stays_behind_a_hole_at_the_beginning),
         cmocka_unit_test(many_holes_and_many_cuts_are_no_work_for_minutes),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
