@@ -86,8 +86,6 @@ static bool record_foreign(struct reader *r, uint64_t at, struct ll_import_op *o
     op->memory = LL_WORKSPACE;
     op->start_ns = ll_mul(r->node->start_us, 1000);
     op->duration_ns = ll_mul(r->node->duration_us, 1000);
-    if (!ll_fits(ll_add(op->start_ns, op->duration_ns)))
-        return refuse(r, "its time does not fit in 64 bits");
     const char *trouble = ll_import_record(r->import, op, NULL);
     return trouble ? refuse(r, trouble) : true;
 }
@@ -469,8 +467,6 @@ static bool record_own_node(struct reader *r, struct rank *rank, uint64_t at, co
         return refuse(r, "an op of this kind is not known here");
     if (!find_phase(text_of(r, "leadline.phase"), &own->op.phase))
         return refuse(r, "its phase is not known here");
-    if (!ll_fits(ll_add(own->op.start_ns, own->op.duration_ns)))
-        return refuse(r, "its time does not fit in 64 bits");
     if (!bring_tensors(r, rank) || !read_inputs(r, rank, own) || !read_attrs(r, own) ||
         !read_outputs(r, own) || !check_outputs(r, own))
         return false;

@@ -225,6 +225,8 @@ static const char *see_and_record(struct ll_import *import, const struct ll_impo
     const char *trouble = ll_status_text(LL_NO_MEMORY);
     if (see(import, op, &sight))
         trouble = judge(&sight.view);
+    if (!trouble && !ll_fits(ll_add(op->start_ns, op->duration_ns)))
+        trouble = "its time does not fit in 64 bits";
     for (uint32_t i = 0; !trouble && out && i < sight.view.output_count; i++)
         out[i] = (struct ll_imported){LL_NONE, sight.view.out[i]};
     if (!trouble && recording && ll_recorder_status(import->recorder) == LL_OK)

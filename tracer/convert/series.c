@@ -20,7 +20,7 @@ const char *ll_series_record(struct ll_series *series, const struct ll_import_op
     if (trouble)
         return trouble;
     series->ops++;
-    series->clock_ns += series->duration_ns;
+    series->clock_ns = ll_add(series->clock_ns, series->duration_ns);
     series->duration_ns = 0;
     return NULL;
 }
