@@ -112,11 +112,11 @@ static enum ll_status keep(const char *part, const char *output, bool done)
     if (part == output)
         return LL_OK;
     errno = 0;
-    if (done && rename(part, output) != 0)
-        return ll_status_of(errno, LL_CANNOT_WRITE);
-    if (!done)
-        unlink(part);
-    return LL_OK;
+    if (done && rename(part, output) == 0)
+        return LL_OK;
+    enum ll_status status = done ? ll_status_of(errno, LL_CANNOT_WRITE) : LL_OK;
+    unlink(part);
+    return status;
 }
 
 bool ll_import_run(ll_importer *importer, struct ll_import *import)
