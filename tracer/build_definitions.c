@@ -52,17 +52,11 @@ static uint64_t next_or_none(struct columns *columns, enum ll_definitions_tag ta
     return columns->of[tag] ? next(columns, tag) : 0;
 }
 
-/* Where a number of the file stands in the trace. */
-static uint32_t place(const struct ll_places *places, uint64_t number)
-{
-    return number < places->count ? places->at[number] : LL_NONE;
-}
-
 /* The place of a text among names, `count` when it is none of them or is lost. */
 static uint32_t find_name(const struct ll_trace_build *build, uint64_t string, const char *const *names,
                           uint32_t count)
 {
-    uint32_t at = place(&build->strings, string), i = 0;
+    uint32_t at = ll_build_place(&build->strings, string), i = 0;
     if (at == LL_NONE)
         return count;
     while (i < count && strcmp(names[i], build->trace->strings[at]) != 0)
@@ -125,7 +119,7 @@ static const char *take_desc(struct ll_trace_build *build, struct columns *colum
 {
     uint32_t dtype = FIND(build, next(columns, LL_DEF_DESC_DTYPE), dtype_names);
     uint64_t rank = next(columns, LL_DEF_DESC_RANK);
-    desc->name = place(&build->strings, next(columns, LL_DEF_DESC_NAME));
+    desc->name = ll_build_place(&build->strings, next(columns, LL_DEF_DESC_NAME));
     desc->memory = FIND(build, next(columns, LL_DEF_DESC_MEMORY), memory_names);
     desc->shape = (struct ll_shape){.dtype = (uint8_t)dtype, .rank = (uint8_t)rank};
     for (uint64_t i = 0; i < rank; i++) {
@@ -188,7 +182,7 @@ static bool take_descs(struct ll_trace_build *build, struct columns *columns, en
 {
     bool known = true;
     for (uint32_t i = 0; i < count; i++) {
-        descs[i] = place(&build->descs, next(columns, tag));
+        descs[i] = ll_build_place(&build->descs, next(columns, tag));
         known &= descs[i] != LL_NONE;
         if (descs[i] != LL_NONE)
             shapes[i] = build->trace->descs[descs[i]].shape;
@@ -231,8 +225,8 @@ static const char *take_form(struct ll_trace_build *build, struct columns *colum
     uint64_t kind = next(columns, LL_DEF_FORM_KIND), phase = next(columns, LL_DEF_FORM_PHASE);
     uint64_t attr_count = next(columns, LL_DEF_FORM_ATTRS);
     struct ll_op_view *view = &form->view;
-    *form = (struct ll_form){.kind_name = place(&build->strings, kind)};
-    form->scope = place(&build->strings, next(columns, LL_DEF_FORM_SCOPE));
+    *form = (struct ll_form){.kind_name = ll_build_place(&build->strings, kind)};
+    form->scope = ll_build_place(&build->strings, next(columns, LL_DEF_FORM_SCOPE));
     view->input_count = (uint32_t)next(columns, LL_DEF_FORM_INPUTS);
     view->output_count = (uint32_t)next(columns, LL_DEF_FORM_OUTPUTS);
     view->kind =
@@ -386,14 +380,6 @@ static bool charge(struct ll_trace_build *build)
     return ll_build_charge(build, (uint64_t)(text.end - text.at), 1);
 }
 
-static uint64_t sum(const uint64_t *values, uint64_t count)
-{
-    uint64_t total = 0;
-    for (uint64_t i = 0; i < count; i++)
-        total = ll_add(total, values[i]);
-    return total;
-}
-
 /* Columns that files of version 1.0 lack, and files without such edges. */
 static bool may_be_absent(unsigned tag)
 {
@@ -410,7 +396,7 @@ static bool decode(struct ll_trace_build *build, struct columns *columns)
             continue;
         uint64_t count = ll_block_count(block, rule.like);
         if (rule.summed)
-            count = sum(columns->of[rule.like], count);
+            count = ll_build_sum(columns->of[rule.like], count);
         if (may_be_absent(tag) && ll_block_count(block, tag) == 0)
             continue;
         columns->of[tag] = ll_block_numbers(block, tag, count);
@@ -435,7 +421,7 @@ bool ll_build_definitions(struct ll_trace_build *build)
              links = ll_block_count(block, LL_DEF_LINKS_INPUTS);
     struct ll_view text;
     ll_block_bytes(block, LL_DEF_TEXT, &text);
-    if (sum(columns.of[LL_DEF_STRING_SIZE], strings) != (uint64_t)(text.end - text.at))
+    if (ll_build_sum(columns.of[LL_DEF_STRING_SIZE], strings) != (uint64_t)(text.end - text.at))
         return ll_build_refuse(build, "its columns do not fit together");
     return reserve(build, &build->strings, first[0], strings) &&
            reserve(build, &build->descs, first[1], descs) && reserve(build, &build->forms, first[2], forms) &&

@@ -16,11 +16,6 @@ struct ops {
     uint64_t end_ns[LL_TRACKS];
 };
 
-static uint32_t place(const struct ll_places *places, uint64_t number)
-{
-    return number < places->count ? places->at[number] : LL_NONE;
-}
-
 /* Appends a tensor; room was made before. */
 static void add_tensor(struct ll_trace_build *build, uint32_t desc, uint32_t storage, uint32_t producer)
 {
@@ -34,7 +29,7 @@ static void add_brought(struct ll_trace_build *build, const struct ops *ops, uin
                         uint64_t ops_before)
 {
     for (; *brought < ops->brought && ops->brought_before[*brought] == ops_before; ++*brought)
-        add_tensor(build, place(&build->descs, ops->brought_desc[*brought]), LL_NONE, LL_NONE);
+        add_tensor(build, ll_build_place(&build->descs, ops->brought_desc[*brought]), LL_NONE, LL_NONE);
 }
 
 /* Outputs of an op that is lost; their descs, where its form is known. */
@@ -215,7 +210,8 @@ static void add_outputs(struct ll_trace_build *build, const struct ll_form *form
 static void add_op(struct ll_trace_build *build, struct ops *ops, uint64_t i)
 {
     struct ll_trace *trace = build->trace;
-    uint32_t form_number = place(&build->forms, ops->form[i]), links = place(&build->links, ops->links[i]);
+    uint32_t form_number = ll_build_place(&build->forms, ops->form[i]),
+             links = ll_build_place(&build->links, ops->links[i]);
     const struct ll_form *form = form_number == LL_NONE ? NULL : &trace->forms[form_number];
     struct ll_op op;
     if (form_number == LL_NONE || links == LL_NONE) {
@@ -237,7 +233,7 @@ static uint64_t count_refs(const struct ll_trace_build *build, const struct ops 
 {
     uint64_t refs = 0;
     for (uint64_t i = 0; i < ops->count; i++) {
-        uint32_t links = place(&build->links, ops->links[i]);
+        uint32_t links = ll_build_place(&build->links, ops->links[i]);
         refs += ops->outputs[i];
         if (links != LL_NONE)
             refs +=

@@ -544,8 +544,7 @@ static bool add_facts(struct reader *r)
         if (strcmp(key, "native") != 0 && strcmp(key, "leadline") != 0)
             ll_facts_add(facts, key, "%s", value);
     }
-    const char *path = r->import->inputs[0].path, *slash = strrchr(path, '/'),
-               *base = slash ? slash + 1 : path;
+    const char *base = ll_base_name(r->import->inputs[0].path);
     if (!named)
         ll_facts_add(facts, "model", "%.*s", (int)strcspn(base, "."), base);
     if (r->rank_count > 1)

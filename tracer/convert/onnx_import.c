@@ -255,7 +255,7 @@ bool onnx_rule_IF(struct onnx *o)
 static void add_facts(struct onnx *o, const struct onnx_summary *summary)
 {
     struct ll_facts *facts = &o->import->facts;
-    const char *path = o->file.path, *slash = strrchr(path, '/'), *base = slash ? slash + 1 : path;
+    const char *base = ll_base_name(o->file.path);
     const char *dot = strrchr(base, '.');
     ll_facts_add(facts, "model", "%.*s", (int)(dot && dot != base ? dot - base : (long)strlen(base)), base);
     ll_facts_add(facts, "mode", "infer");
