@@ -218,20 +218,17 @@ static const char *check_counts(const struct ll_form *form)
     return trouble;
 }
 
-/* NULL, or why the form is lost. All items of the columns are used up in any case. */
-static const char *take_form(struct ll_trace_build *build, struct columns *columns, struct ll_form *form)
+/* What of a form could be understood. */
+struct known {
+    bool descs, attrs, aliases;
+};
+
+/* Inputs, outputs and attributes, whose numbers are in the view; false when memory ran out. */
+static bool take_lists(struct ll_trace_build *build, struct columns *columns, uint64_t attr_count,
+                       struct ll_form *form, struct known *known)
 {
     struct ll_arena *arena = &build->trace->arena;
-    uint64_t kind = next(columns, LL_DEF_FORM_KIND), phase = next(columns, LL_DEF_FORM_PHASE);
-    uint64_t attr_count = next(columns, LL_DEF_FORM_ATTRS);
     struct ll_op_view *view = &form->view;
-    *form = (struct ll_form){.kind_name = ll_build_place(&build->strings, kind)};
-    form->scope = ll_build_place(&build->strings, next(columns, LL_DEF_FORM_SCOPE));
-    view->input_count = (uint32_t)next(columns, LL_DEF_FORM_INPUTS);
-    view->output_count = (uint32_t)next(columns, LL_DEF_FORM_OUTPUTS);
-    view->kind =
-        form->kind_name == LL_NONE ? LL_OP_COUNT : ll_op_find(build->trace->strings[form->kind_name]);
-    form->phase = (enum ll_phase)FIND(build, phase, phase_names);
     uint64_t kept_attrs = attr_count < LL_MAX_ATTRS ? attr_count : LL_MAX_ATTRS;
     struct ll_shape *in = ll_alloc(arena, view->input_count, sizeof *in);
     struct ll_shape *out = ll_alloc(arena, view->output_count, sizeof *out);
@@ -239,35 +236,59 @@ static const char *take_form(struct ll_trace_build *build, struct columns *colum
     uint32_t *inputs = ll_alloc(arena, view->input_count, sizeof *inputs);
     uint32_t *outputs = ll_alloc(arena, view->output_count, sizeof *outputs);
     uint32_t *aliases = ll_alloc(arena, view->output_count, sizeof *aliases);
-    if (!in || !out || !attrs || !inputs || !outputs || !aliases) {
-        ll_build_no_memory(build);
-        return "memory ran out";
-    }
-    bool descs_known = take_descs(build, columns, LL_DEF_FORM_INPUT, view->input_count, inputs, in);
-    descs_known &= take_descs(build, columns, LL_DEF_FORM_OUTPUT, view->output_count, outputs, out);
-    bool attrs_known = take_attrs(build, columns, attr_count, attrs, view);
+    if (!in || !out || !attrs || !inputs || !outputs || !aliases)
+        return ll_build_no_memory(build);
+    known->descs = take_descs(build, columns, LL_DEF_FORM_INPUT, view->input_count, inputs, in);
+    known->descs &= take_descs(build, columns, LL_DEF_FORM_OUTPUT, view->output_count, outputs, out);
+    known->attrs = take_attrs(build, columns, attr_count, attrs, view);
     view->attrs = attrs;
-    bool aliases_sound = take_aliases(columns, view, aliases);
+    known->aliases = take_aliases(columns, view, aliases);
     view->in = in;
     view->out = out;
     form->inputs = inputs;
     form->outputs = outputs;
     form->aliases = aliases;
-    form->flops = next(columns, LL_DEF_FORM_FLOPS);
-    form->bytes_read = next(columns, LL_DEF_FORM_READ);
-    form->bytes_written = next(columns, LL_DEF_FORM_WRITTEN);
+    return true;
+}
+
+/* NULL, or why the form is lost. */
+static const char *judge_form(const struct ll_form *form, const struct known *known)
+{
+    const struct ll_op_view *view = &form->view;
     if (form->kind_name == LL_NONE || form->scope == LL_NONE)
         return "its kind or scope is lost";
     if (form->phase == LL_PHASE_COUNT)
         return "its phase is lost or not known here";
-    if (!descs_known)
+    if (!known->descs)
         return "a desc that it needs is lost";
     if (view->output_count > LL_MAX_OP_REFS || view->input_count > LL_MAX_OP_REFS)
         return "it has too many inputs or outputs";
-    if (!attrs_known && view->kind < LL_OP_COUNT)
+    if (!known->attrs && view->kind < LL_OP_COUNT)
         return "an attribute of it is lost or not known here";
-    return aliases_sound ? check_counts(form)
-                         : "its outputs do not take over storages as this kind of op does";
+    return known->aliases ? check_counts(form)
+                          : "its outputs do not take over storages as this kind of op does";
+}
+
+/* The same. All items of the columns are used up in any case. */
+static const char *take_form(struct ll_trace_build *build, struct columns *columns, struct ll_form *form)
+{
+    uint64_t kind = next(columns, LL_DEF_FORM_KIND), phase = next(columns, LL_DEF_FORM_PHASE);
+    uint64_t attr_count = next(columns, LL_DEF_FORM_ATTRS);
+    struct ll_op_view *view = &form->view;
+    struct known known = {false};
+    *form = (struct ll_form){.kind_name = ll_build_place(&build->strings, kind)};
+    form->scope = ll_build_place(&build->strings, next(columns, LL_DEF_FORM_SCOPE));
+    view->input_count = (uint32_t)next(columns, LL_DEF_FORM_INPUTS);
+    view->output_count = (uint32_t)next(columns, LL_DEF_FORM_OUTPUTS);
+    view->kind =
+        form->kind_name == LL_NONE ? LL_OP_COUNT : ll_op_find(build->trace->strings[form->kind_name]);
+    form->phase = (enum ll_phase)FIND(build, phase, phase_names);
+    if (!take_lists(build, columns, attr_count, form, &known))
+        return "memory ran out";
+    form->flops = next(columns, LL_DEF_FORM_FLOPS);
+    form->bytes_read = next(columns, LL_DEF_FORM_READ);
+    form->bytes_written = next(columns, LL_DEF_FORM_WRITTEN);
+    return judge_form(form, &known);
 }
 
 static bool add_forms(struct ll_trace_build *build, struct columns *columns, uint64_t first, uint64_t count)
