@@ -81,8 +81,8 @@ static uint64_t longest(const struct ll_shape *shape)
     return most;
 }
 
-/* Whether what the op multiplies is small enough for BLAS. A convolution sees its filter as a matrix, one side
- * of which is several dimensions: all of them will do. */
+/* Whether what the op multiplies is small enough for BLAS. A convolution sees its filter as a matrix, one
+ * side of which is several dimensions: all of them will do. */
 static bool is_small_enough(const struct ll_op_view *op)
 {
     bool conv = ll_op_class(op->kind) == LL_CLASS_CONV && op->input_count > 1;

@@ -115,7 +115,7 @@ static void a_file_that_is_cut_off_lost_its_last_frame(void **state)
     assert_false(ll_fits(ll_walk_indexed_ops(&walk)));
 }
 
-/* Frames of a byte each, whose checksums are wrong: what the index says of them is summed for what is kept. */
+/* Frames of a byte each, whose checksums are wrong: the index is summed for complaints that are kept. */
 static void a_file_of_damage_alone_is_walked_in_moments(void **state)
 {
     (void)state;
