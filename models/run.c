@@ -73,7 +73,28 @@ static bool computed_here(enum ll_dtype dtype)
     return dtype == LL_F32 || dtype == LL_I32 || dtype == LL_BOOL || dtype == LL_U8;
 }
 
-/* Whether there is a kernel for every op, and for this type of number. */
+static uint64_t longest(const struct ll_shape *shape)
+{
+    uint64_t most = 0;
+    for (unsigned i = 0; i < shape->rank; i++)
+        most = ll_max(most, shape->dim[i]);
+    return most;
+}
+
+/* Whether what the op multiplies is small enough for BLAS. A convolution sees its filter as a matrix, one
+ * side of which is several dimensions: all of them will do. */
+static bool is_small_enough(const struct ll_op_view *op)
+{
+    bool conv = ll_op_class(op->kind) == LL_CLASS_CONV && op->input_count > 1;
+    uint64_t most = conv && op->kind != LL_OP_CONV2D_FILTER ? ll_elements(&op->in[1]) : 0;
+    for (uint32_t i = 0; i < op->input_count; i++)
+        most = ll_max(most, longest(&op->in[i]));
+    for (uint32_t i = 0; i < op->output_count; i++)
+        most = ll_max(most, longest(&op->out[i]));
+    return most <= LL_PRODUCT_MOST || !ll_class_is_product(ll_op_class(op->kind));
+}
+
+/* Whether there is a kernel for every op, for its sizes, and for this type of number. */
 static bool runs_here(const struct run *run)
 {
     const struct ll_nn *nn = run->nn;
@@ -87,6 +108,12 @@ static bool runs_here(const struct run *run)
             return ll_complain(run->diags, (struct ll_place){0},
                                "%s: the op %s is not computed here; --dry-run records it", run->model->name,
                                ll_op_name(nn->ops[i]->view.kind));
+    for (uint64_t i = 0; i < nn->op_count; i++)
+        if (!is_small_enough(&nn->ops[i]->view))
+            return ll_complain(run->diags, (struct ll_place){0},
+                               "%s: the op %s has more than %d rows or columns, which is not computed here; "
+                               "--dry-run records it",
+                               run->model->name, ll_op_name(nn->ops[i]->view.kind), LL_PRODUCT_MOST);
     return true;
 }
 

@@ -61,7 +61,7 @@ static uint64_t over_stride(const struct ll_op_view *op, const struct ll_shape *
             stride_w = ll_attr_count(op, LL_ATTR_STRIDE_W, 1);
     uint64_t window = ll_mul(ll_mul(filter->dim[0], filter->dim[1]), filter->dim[3]);
     uint64_t flops = ll_mul(ll_mul(2, ll_elements(x)), window);
-    return ll_fits(flops) ? flops / (uint64_t)(stride_h * stride_w) : flops;
+    return ll_fits(flops) ? flops / (uint64_t)stride_h / (uint64_t)stride_w : flops;
 }
 
 static uint64_t conv_data(const struct ll_op_view *op)
@@ -77,8 +77,9 @@ static uint64_t conv_filter(const struct ll_op_view *op)
 /* The window, for each result of the forward op. */
 static uint64_t pool_grad(const struct ll_op_view *op)
 {
-    int64_t window = ll_attr_count(op, LL_ATTR_KERNEL_H, 1) * ll_attr_count(op, LL_ATTR_KERNEL_W, 1);
-    return ll_mul((uint64_t)window, ll_elements(&op->in[0]));
+    uint64_t window = ll_mul((uint64_t)ll_attr_count(op, LL_ATTR_KERNEL_H, 1),
+                             (uint64_t)ll_attr_count(op, LL_ATTR_KERNEL_W, 1));
+    return ll_mul(window, ll_elements(&op->in[0]));
 }
 
 /* The condition, one of the branches, and the result. */

@@ -33,7 +33,7 @@ bool ll_build_charge(struct ll_trace_build *build, uint64_t count, uint64_t weig
            ll_build_refuse(build, "it holds more than a file of this size may");
 }
 
-static uint64_t sum(const uint64_t *values, uint64_t count)
+uint64_t ll_build_sum(const uint64_t *values, uint64_t count)
 {
     uint64_t total = 0;
     for (uint64_t i = 0; i < count; i++)
@@ -64,7 +64,8 @@ bool ll_build_facts(struct ll_trace_build *build)
         return false;
     const uint64_t *key_sizes = ll_block_numbers(block, LL_FACTS_KEY_SIZE, count);
     const uint64_t *value_sizes = ll_block_numbers(block, LL_FACTS_VALUE_SIZE, count);
-    if (!key_sizes || !value_sizes || ll_add(sum(key_sizes, count), sum(value_sizes, count)) != text_bytes)
+    if (!key_sizes || !value_sizes ||
+        ll_add(ll_build_sum(key_sizes, count), ll_build_sum(value_sizes, count)) != text_bytes)
         return ll_build_refuse(build, "its columns do not fit together");
     if (!ll_grow((void **)&trace->facts, &build->fact_capacity, trace->fact_count + count,
                  sizeof *trace->facts))

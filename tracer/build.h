@@ -19,6 +19,12 @@ struct ll_places {
     uint64_t count, capacity;
 };
 
+/* Where a number of the file stands in the trace. */
+static inline uint32_t ll_build_place(const struct ll_places *places, uint64_t number)
+{
+    return number < places->count ? places->at[number] : LL_NONE;
+}
+
 /* Ops without a hole between them. */
 struct ll_stretch {
     uint64_t file_op;
@@ -67,6 +73,9 @@ bool ll_build_refuse(struct ll_trace_build *build, const char *why);
 
 /* How many of the trace's ops have a smaller number than this one of the file. */
 uint32_t ll_build_ops_before(const struct ll_trace_build *build, uint64_t file_op);
+
+/* LL_NO_FIT past 64 bits. */
+uint64_t ll_build_sum(const uint64_t *values, uint64_t count);
 
 /* Always false, and sets the status. */
 bool ll_build_no_memory(struct ll_trace_build *build);

@@ -52,17 +52,11 @@ static uint64_t next_or_none(struct columns *columns, enum ll_definitions_tag ta
     return columns->of[tag] ? next(columns, tag) : 0;
 }
 
-/* Where a number of the file stands in the trace. */
-static uint32_t place(const struct ll_places *places, uint64_t number)
-{
-    return number < places->count ? places->at[number] : LL_NONE;
-}
-
 /* The place of a text among names, `count` when it is none of them or is lost. */
 static uint32_t find_name(const struct ll_trace_build *build, uint64_t string, const char *const *names,
                           uint32_t count)
 {
-    uint32_t at = place(&build->strings, string), i = 0;
+    uint32_t at = ll_build_place(&build->strings, string), i = 0;
     if (at == LL_NONE)
         return count;
     while (i < count && strcmp(names[i], build->trace->strings[at]) != 0)
@@ -125,7 +119,7 @@ static const char *take_desc(struct ll_trace_build *build, struct columns *colum
 {
     uint32_t dtype = FIND(build, next(columns, LL_DEF_DESC_DTYPE), dtype_names);
     uint64_t rank = next(columns, LL_DEF_DESC_RANK);
-    desc->name = place(&build->strings, next(columns, LL_DEF_DESC_NAME));
+    desc->name = ll_build_place(&build->strings, next(columns, LL_DEF_DESC_NAME));
     desc->memory = FIND(build, next(columns, LL_DEF_DESC_MEMORY), memory_names);
     desc->shape = (struct ll_shape){.dtype = (uint8_t)dtype, .rank = (uint8_t)rank};
     for (uint64_t i = 0; i < rank; i++) {
@@ -188,7 +182,7 @@ static bool take_descs(struct ll_trace_build *build, struct columns *columns, en
 {
     bool known = true;
     for (uint32_t i = 0; i < count; i++) {
-        descs[i] = place(&build->descs, next(columns, tag));
+        descs[i] = ll_build_place(&build->descs, next(columns, tag));
         known &= descs[i] != LL_NONE;
         if (descs[i] != LL_NONE)
             shapes[i] = build->trace->descs[descs[i]].shape;
@@ -224,20 +218,17 @@ static const char *check_counts(const struct ll_form *form)
     return trouble;
 }
 
-/* NULL, or why the form is lost. All items of the columns are used up in any case. */
-static const char *take_form(struct ll_trace_build *build, struct columns *columns, struct ll_form *form)
+/* What of a form could be understood. */
+struct known {
+    bool descs, attrs, aliases;
+};
+
+/* Inputs, outputs and attributes, whose numbers are in the view; false when memory ran out. */
+static bool take_lists(struct ll_trace_build *build, struct columns *columns, uint64_t attr_count,
+                       struct ll_form *form, struct known *known)
 {
     struct ll_arena *arena = &build->trace->arena;
-    uint64_t kind = next(columns, LL_DEF_FORM_KIND), phase = next(columns, LL_DEF_FORM_PHASE);
-    uint64_t attr_count = next(columns, LL_DEF_FORM_ATTRS);
     struct ll_op_view *view = &form->view;
-    *form = (struct ll_form){.kind_name = place(&build->strings, kind)};
-    form->scope = place(&build->strings, next(columns, LL_DEF_FORM_SCOPE));
-    view->input_count = (uint32_t)next(columns, LL_DEF_FORM_INPUTS);
-    view->output_count = (uint32_t)next(columns, LL_DEF_FORM_OUTPUTS);
-    view->kind =
-        form->kind_name == LL_NONE ? LL_OP_COUNT : ll_op_find(build->trace->strings[form->kind_name]);
-    form->phase = (enum ll_phase)FIND(build, phase, phase_names);
     uint64_t kept_attrs = attr_count < LL_MAX_ATTRS ? attr_count : LL_MAX_ATTRS;
     struct ll_shape *in = ll_alloc(arena, view->input_count, sizeof *in);
     struct ll_shape *out = ll_alloc(arena, view->output_count, sizeof *out);
@@ -245,35 +236,59 @@ static const char *take_form(struct ll_trace_build *build, struct columns *colum
     uint32_t *inputs = ll_alloc(arena, view->input_count, sizeof *inputs);
     uint32_t *outputs = ll_alloc(arena, view->output_count, sizeof *outputs);
     uint32_t *aliases = ll_alloc(arena, view->output_count, sizeof *aliases);
-    if (!in || !out || !attrs || !inputs || !outputs || !aliases) {
-        ll_build_no_memory(build);
-        return "memory ran out";
-    }
-    bool descs_known = take_descs(build, columns, LL_DEF_FORM_INPUT, view->input_count, inputs, in);
-    descs_known &= take_descs(build, columns, LL_DEF_FORM_OUTPUT, view->output_count, outputs, out);
-    bool attrs_known = take_attrs(build, columns, attr_count, attrs, view);
+    if (!in || !out || !attrs || !inputs || !outputs || !aliases)
+        return ll_build_no_memory(build);
+    known->descs = take_descs(build, columns, LL_DEF_FORM_INPUT, view->input_count, inputs, in);
+    known->descs &= take_descs(build, columns, LL_DEF_FORM_OUTPUT, view->output_count, outputs, out);
+    known->attrs = take_attrs(build, columns, attr_count, attrs, view);
     view->attrs = attrs;
-    bool aliases_sound = take_aliases(columns, view, aliases);
+    known->aliases = take_aliases(columns, view, aliases);
     view->in = in;
     view->out = out;
     form->inputs = inputs;
     form->outputs = outputs;
     form->aliases = aliases;
-    form->flops = next(columns, LL_DEF_FORM_FLOPS);
-    form->bytes_read = next(columns, LL_DEF_FORM_READ);
-    form->bytes_written = next(columns, LL_DEF_FORM_WRITTEN);
+    return true;
+}
+
+/* NULL, or why the form is lost. */
+static const char *judge_form(const struct ll_form *form, const struct known *known)
+{
+    const struct ll_op_view *view = &form->view;
     if (form->kind_name == LL_NONE || form->scope == LL_NONE)
         return "its kind or scope is lost";
     if (form->phase == LL_PHASE_COUNT)
         return "its phase is lost or not known here";
-    if (!descs_known)
+    if (!known->descs)
         return "a desc that it needs is lost";
     if (view->output_count > LL_MAX_OP_REFS || view->input_count > LL_MAX_OP_REFS)
         return "it has too many inputs or outputs";
-    if (!attrs_known && view->kind < LL_OP_COUNT)
+    if (!known->attrs && view->kind < LL_OP_COUNT)
         return "an attribute of it is lost or not known here";
-    return aliases_sound ? check_counts(form)
-                         : "its outputs do not take over storages as this kind of op does";
+    return known->aliases ? check_counts(form)
+                          : "its outputs do not take over storages as this kind of op does";
+}
+
+/* The same. All items of the columns are used up in any case. */
+static const char *take_form(struct ll_trace_build *build, struct columns *columns, struct ll_form *form)
+{
+    uint64_t kind = next(columns, LL_DEF_FORM_KIND), phase = next(columns, LL_DEF_FORM_PHASE);
+    uint64_t attr_count = next(columns, LL_DEF_FORM_ATTRS);
+    struct ll_op_view *view = &form->view;
+    struct known known = {false};
+    *form = (struct ll_form){.kind_name = ll_build_place(&build->strings, kind)};
+    form->scope = ll_build_place(&build->strings, next(columns, LL_DEF_FORM_SCOPE));
+    view->input_count = (uint32_t)next(columns, LL_DEF_FORM_INPUTS);
+    view->output_count = (uint32_t)next(columns, LL_DEF_FORM_OUTPUTS);
+    view->kind =
+        form->kind_name == LL_NONE ? LL_OP_COUNT : ll_op_find(build->trace->strings[form->kind_name]);
+    form->phase = (enum ll_phase)FIND(build, phase, phase_names);
+    if (!take_lists(build, columns, attr_count, form, &known))
+        return "memory ran out";
+    form->flops = next(columns, LL_DEF_FORM_FLOPS);
+    form->bytes_read = next(columns, LL_DEF_FORM_READ);
+    form->bytes_written = next(columns, LL_DEF_FORM_WRITTEN);
+    return judge_form(form, &known);
 }
 
 static bool add_forms(struct ll_trace_build *build, struct columns *columns, uint64_t first, uint64_t count)
@@ -386,14 +401,6 @@ static bool charge(struct ll_trace_build *build)
     return ll_build_charge(build, (uint64_t)(text.end - text.at), 1);
 }
 
-static uint64_t sum(const uint64_t *values, uint64_t count)
-{
-    uint64_t total = 0;
-    for (uint64_t i = 0; i < count; i++)
-        total = ll_add(total, values[i]);
-    return total;
-}
-
 /* Columns that files of version 1.0 lack, and files without such edges. */
 static bool may_be_absent(unsigned tag)
 {
@@ -410,7 +417,7 @@ static bool decode(struct ll_trace_build *build, struct columns *columns)
             continue;
         uint64_t count = ll_block_count(block, rule.like);
         if (rule.summed)
-            count = sum(columns->of[rule.like], count);
+            count = ll_build_sum(columns->of[rule.like], count);
         if (may_be_absent(tag) && ll_block_count(block, tag) == 0)
             continue;
         columns->of[tag] = ll_block_numbers(block, tag, count);
@@ -435,7 +442,7 @@ bool ll_build_definitions(struct ll_trace_build *build)
              links = ll_block_count(block, LL_DEF_LINKS_INPUTS);
     struct ll_view text;
     ll_block_bytes(block, LL_DEF_TEXT, &text);
-    if (sum(columns.of[LL_DEF_STRING_SIZE], strings) != (uint64_t)(text.end - text.at))
+    if (ll_build_sum(columns.of[LL_DEF_STRING_SIZE], strings) != (uint64_t)(text.end - text.at))
         return ll_build_refuse(build, "its columns do not fit together");
     return reserve(build, &build->strings, first[0], strings) &&
            reserve(build, &build->descs, first[1], descs) && reserve(build, &build->forms, first[2], forms) &&

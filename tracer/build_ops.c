@@ -16,11 +16,6 @@ struct ops {
     uint64_t end_ns[LL_TRACKS];
 };
 
-static uint32_t place(const struct ll_places *places, uint64_t number)
-{
-    return number < places->count ? places->at[number] : LL_NONE;
-}
-
 /* Appends a tensor; room was made before. */
 static void add_tensor(struct ll_trace_build *build, uint32_t desc, uint32_t storage, uint32_t producer)
 {
@@ -34,7 +29,7 @@ static void add_brought(struct ll_trace_build *build, const struct ops *ops, uin
                         uint64_t ops_before)
 {
     for (; *brought < ops->brought && ops->brought_before[*brought] == ops_before; ++*brought)
-        add_tensor(build, place(&build->descs, ops->brought_desc[*brought]), LL_NONE, LL_NONE);
+        add_tensor(build, ll_build_place(&build->descs, ops->brought_desc[*brought]), LL_NONE, LL_NONE);
 }
 
 /* Outputs of an op that is lost; their descs, where its form is known. */
@@ -76,20 +71,8 @@ static bool inputs_agree(const struct ll_trace *trace, const struct ll_form *for
     return true;
 }
 
-uint32_t ll_build_ops_before(const struct ll_trace_build *build, uint64_t file_op)
-{
-    uint64_t before = 0;
-    for (uint64_t i = 0; i < build->stretch_count && build->stretches[i].file_op < file_op; i++) {
-        const struct ll_stretch *stretch = &build->stretches[i];
-        bool last = i + 1 == build->stretch_count;
-        uint64_t end = last ? build->trace->op_count : stretch[1].op;
-        before = ll_min(end, stretch->op + (file_op - stretch->file_op));
-    }
-    return (uint32_t)before;
-}
-
-/* The op of this number in the file, as it is numbered in the trace; LL_NONE when it is lost. */
-static uint32_t find_op(const struct ll_trace_build *build, uint64_t file_op)
+/* How many stretches begin at this op of the file or before it. */
+static uint64_t stretches_upto(const struct ll_trace_build *build, uint64_t file_op)
 {
     uint64_t low = 0, high = build->stretch_count;
     while (low < high) {
@@ -99,12 +82,33 @@ static uint32_t find_op(const struct ll_trace_build *build, uint64_t file_op)
         else
             high = middle;
     }
-    if (low == 0)
+    return low;
+}
+
+/* Where in the trace the first `count` stretches (not none) end. */
+static uint64_t end_of(const struct ll_trace_build *build, uint64_t count)
+{
+    return count < build->stretch_count ? build->stretches[count].op : build->trace->op_count;
+}
+
+uint32_t ll_build_ops_before(const struct ll_trace_build *build, uint64_t file_op)
+{
+    uint64_t count = file_op ? stretches_upto(build, file_op - 1) : 0;
+    if (count == 0)
+        return 0;
+    const struct ll_stretch *stretch = &build->stretches[count - 1];
+    return (uint32_t)ll_min(end_of(build, count), stretch->op + (file_op - stretch->file_op));
+}
+
+/* The op of this number in the file, as it is numbered in the trace; LL_NONE when it is lost. */
+static uint32_t find_op(const struct ll_trace_build *build, uint64_t file_op)
+{
+    uint64_t count = stretches_upto(build, file_op);
+    if (count == 0)
         return LL_NONE;
-    const struct ll_stretch *stretch = &build->stretches[low - 1];
+    const struct ll_stretch *stretch = &build->stretches[count - 1];
     uint64_t op = stretch->op + (file_op - stretch->file_op);
-    uint64_t end = low < build->stretch_count ? build->stretches[low].op : build->trace->op_count;
-    return op < end ? (uint32_t)op : LL_NONE;
+    return op < end_of(build, count) ? (uint32_t)op : LL_NONE;
 }
 
 /* Controls are distances between ops, and a hole changes those that reach across it: such an op gets links of
@@ -173,7 +177,7 @@ static bool take_op(struct ll_trace_build *build, struct ops *ops, uint64_t i, u
     if (!note_stretch(build, file_op) ||
         (ops->step[i] >= trace->step_count && !ll_build_reach_step(build, ops->step[i])))
         return false;
-    if (build->stretch_count > 1 && trace->links[links].control_count > 0 &&
+    if (file_op != trace->op_count && trace->links[links].control_count > 0 &&
         !renumber_controls(build, file_op, &links))
         return false;
     if (!controls_agree(trace, &trace->links[links]))
@@ -206,7 +210,8 @@ static void add_outputs(struct ll_trace_build *build, const struct ll_form *form
 static void add_op(struct ll_trace_build *build, struct ops *ops, uint64_t i)
 {
     struct ll_trace *trace = build->trace;
-    uint32_t form_number = place(&build->forms, ops->form[i]), links = place(&build->links, ops->links[i]);
+    uint32_t form_number = ll_build_place(&build->forms, ops->form[i]),
+             links = ll_build_place(&build->links, ops->links[i]);
     const struct ll_form *form = form_number == LL_NONE ? NULL : &trace->forms[form_number];
     struct ll_op op;
     if (form_number == LL_NONE || links == LL_NONE) {
@@ -228,7 +233,7 @@ static uint64_t count_refs(const struct ll_trace_build *build, const struct ops 
 {
     uint64_t refs = 0;
     for (uint64_t i = 0; i < ops->count; i++) {
-        uint32_t links = place(&build->links, ops->links[i]);
+        uint32_t links = ll_build_place(&build->links, ops->links[i]);
         refs += ops->outputs[i];
         if (links != LL_NONE)
             refs +=

@@ -5,10 +5,10 @@
 #include "tracer/host.h"
 
 #include "tracer/base/clock.h"
+#include "tracer/base/pool.h"
 
 #include <hwloc.h>
 #include <inttypes.h>
-#include <sched.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -59,11 +59,9 @@ static void add_cpu(struct ll_facts *facts, hwloc_topology_t topology)
 static void add_cores(struct ll_facts *facts, hwloc_topology_t topology)
 {
     int cores = topology ? hwloc_get_nbobjs_by_type(topology, HWLOC_OBJ_CORE) : 0;
-    cpu_set_t usable;
     if (cores > 0)
         ll_facts_add(facts, "host.cores", "%d", cores);
-    if (sched_getaffinity(0, sizeof usable, &usable) == 0)
-        ll_facts_add(facts, "host.cpus", "%d", CPU_COUNT(&usable));
+    ll_facts_add(facts, "host.cpus", "%u", ll_pool_usable_cpus());
 }
 
 static const struct cache {

@@ -2,6 +2,7 @@
 #include "tracer/profile.h"
 
 #include "tracer/base/map.h"
+#include "tracer/base/order.h"
 
 #include <stdlib.h>
 
@@ -66,12 +67,6 @@ static void add_op(struct ll_kind_total *kinds, uint32_t row, const struct ll_tr
     total->time_s += (double)op->duration_ns * 1e-9;
 }
 
-static int by_value(const void *left, const void *right)
-{
-    double a = *(const double *)left, b = *(const double *)right;
-    return a < b ? -1 : a > b ? 1 : 0;
-}
-
 /* The first step interns every form and costs more than all that follow: the median step is the usual one. */
 static bool sum_steps(const struct ll_trace *trace, struct ll_profile *profile)
 {
@@ -86,7 +81,7 @@ static bool sum_steps(const struct ll_trace *trace, struct ll_profile *profile)
         costs_ns[count++] = (double)step->recording_ns / step->op_count;
     }
     if (count) {
-        qsort(costs_ns, count, sizeof *costs_ns, by_value);
+        ll_sort_numbers(costs_ns, count);
         profile->record_ns_per_op = costs_ns[count / 2];
     }
     free(costs_ns);

@@ -38,7 +38,9 @@ static bool retype_form(struct ll_trace *trace, struct ll_form *form, const char
     if (form->view.kind == LL_OP_COUNT)
         return true;
     *trouble = ll_form_count(&form->view, &counts);
-    if (!*trouble && (!ll_fits(counts.bytes_read) || !ll_fits(counts.bytes_written)))
+    if (*trouble)
+        return false;
+    if (!ll_fits(counts.bytes_read) || !ll_fits(counts.bytes_written))
         *trouble = "a size does not fit in 64 bits";
     form->flops = counts.flops;
     form->bytes_read = counts.bytes_read;

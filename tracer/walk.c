@@ -33,11 +33,12 @@ static uint64_t bytes_left(const struct ll_walk *walk)
     return (uint64_t)(walk->file.end - walk->at);
 }
 
-/* What the index says of a frame, for a complaint: " (128 ops from op 4096)", or nothing. */
+/* What the index says of a frame, for a complaint: " (128 ops from op 4096)", or nothing. Nothing either
+ * where the complaint is only counted: summing the index for each of millions would take hours. */
 static const char *describe(const struct ll_walk *walk, uint32_t number, char text[static 64])
 {
     text[0] = '\0';
-    if (number >= walk->index_count)
+    if (number >= walk->index_count || walk->diags->kept_count == LL_DIAG_LIMIT)
         return text;
     uint64_t first_op = 0, op_count = walk->index[number].op_count;
     for (uint32_t i = 0; i < number; i++)

@@ -83,6 +83,13 @@ void ll_blas_set_threads(unsigned threads)
     blas.set_threads((int)threads);
 }
 
+static void check_sizes(const struct ll_blas_product *p)
+{
+    (void)p;
+    assert(p->m <= LL_PRODUCT_MOST && p->n <= LL_PRODUCT_MOST && p->k <= LL_PRODUCT_MOST);
+    assert(p->lda <= LL_PRODUCT_MOST && p->ldb <= LL_PRODUCT_MOST && p->ldc <= LL_PRODUCT_MOST);
+}
+
 static CBLAS_TRANSPOSE turned(bool transposed)
 {
     return transposed ? CblasTrans : CblasNoTrans;
@@ -91,6 +98,7 @@ static CBLAS_TRANSPOSE turned(bool transposed)
 void ll_blas_gemm_f32(const struct ll_blas_product *p)
 {
     assert(blas.sgemm);
+    check_sizes(p);
     blas.sgemm(CblasRowMajor, turned(p->transpose_a), turned(p->transpose_b), (blasint)p->m, (blasint)p->n,
                (blasint)p->k, 1, p->a, (blasint)p->lda, p->b, (blasint)p->ldb, (float)p->beta, p->c,
                (blasint)p->ldc);
@@ -99,6 +107,7 @@ void ll_blas_gemm_f32(const struct ll_blas_product *p)
 void ll_blas_gemm_f64(const struct ll_blas_product *p)
 {
     assert(blas.dgemm);
+    check_sizes(p);
     blas.dgemm(CblasRowMajor, turned(p->transpose_a), turned(p->transpose_b), (blasint)p->m, (blasint)p->n,
                (blasint)p->k, 1, p->a, (blasint)p->lda, p->b, (blasint)p->ldb, p->beta, p->c,
                (blasint)p->ldc);

@@ -32,7 +32,9 @@ struct ll_blas_facts ll_blas_facts(void);
 enum { LL_PRODUCT_SLICE = 96 };
 
 /* C[m,n] = A[m,k] B[k,n] + beta C, row-major, the leading dimensions in elements. A transposed operand
- * lies in memory as A[k,m] or B[n,k]. No size is zero. */
+ * lies in memory as A[k,m] or B[n,k]. No size is zero or, OpenBLAS counting in int, above
+ * LL_PRODUCT_MOST. */
+#define LL_PRODUCT_MOST INT32_MAX
 struct ll_blas_product {
     bool transpose_a, transpose_b;
     uint64_t m, n, k;

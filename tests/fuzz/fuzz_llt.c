@@ -2,10 +2,13 @@
 /* Any bytes as a trace. Checksums and compression would stop nearly every mutation at the door, so that an
  * input that is no trace file is taken for the contents of frames (a length of two bytes, then the content),
  * which are packed and sealed as a recorder would. Whatever the reader accepts must be fit for use. */
+#include "tracer/accounting.h"
 #include "tracer/crc.h"
 #include "tracer/format.h"
 #include "tracer/frame.h"
 #include "tracer/reader.h"
+#include "tracer/rescale.h"
+#include "tracer/retype.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -18,8 +21,27 @@ static void demand(bool holds)
         abort();
 }
 
-static void use(const struct ll_trace *trace)
+/* What is made of it is fit for use, or there is a reason why it is not made. */
+static void rescale(const struct ll_trace *trace, struct ll_arena *arena)
 {
+    const char *trouble;
+    struct ll_trace *other = ll_trace_rescale(trace, 3, &trouble);
+    demand(other ? !ll_trace_check(other, arena) : trouble != NULL);
+    ll_trace_free(other);
+}
+
+static void retype(struct ll_trace *trace, struct ll_arena *arena)
+{
+    const char *trouble;
+    if (ll_trace_retype(trace, LL_BF16, &trouble))
+        demand(!ll_trace_check(trace, arena));
+    else
+        demand(trouble != NULL);
+}
+
+static void use(struct ll_trace *trace)
+{
+    struct ll_accounts accounts;
     struct ll_arena arena = {0};
     demand(!ll_trace_check(trace, &arena));
     const struct ll_deps *deps = ll_trace_deps(trace, &arena);
@@ -32,6 +54,9 @@ static void use(const struct ll_trace *trace)
         if (trace->forms[i].view.kind < LL_OP_COUNT)
             ll_op_lower(&trace->forms[i].view, &work);
     }
+    demand(ll_catamount(trace, &accounts));
+    rescale(trace, &arena);
+    retype(trace, &arena);
     ll_arena_release(&arena);
 }
 

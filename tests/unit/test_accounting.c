@@ -175,6 +175,23 @@ static void ops_are_counted_its_way(void **state)
     check_account(account_of(LL_OP_SGD, 2, y, &rate, 1, NULL), 120, 724, 0);
 }
 
+/* 2^32 in both directions: a product of 2^64, which 64 bits do not tell from 0. */
+static void strides_and_windows_of_any_size_are_counted(void **state)
+{
+    (void)state;
+    const struct ll_attr strides[] = {{LL_ATTR_STRIDE_H, {1LL << 32}}, {LL_ATTR_STRIDE_W, {1LL << 32}}};
+    const struct ll_attr window[] = {{LL_ATTR_KERNEL_H, {1LL << 32}},
+                                     {LL_ATTR_KERNEL_W, {1LL << 32}},
+                                     {LL_ATTR_PAD_TOP, {1LL << 32}},
+                                     {LL_ATTR_PAD_LEFT, {1LL << 32}}};
+    struct ll_shape pixel = {.rank = 4, .dtype = LL_F32, .dim = {1, 1, 1, 1}};
+    struct ll_shape image = {.rank = 4, .dtype = LL_F32, .dim = {1, 1, 1, 1}}, in[3] = {pixel, image, pixel};
+    in[0].dim[1] = in[0].dim[2] = in[2].dim[1] = in[2].dim[2] = 2;
+    check_account(account_of(LL_OP_CONV2D_DATA, 2, (struct ll_shape[]){pixel, pixel}, strides, 2, &image), 0,
+                  12, 4);
+    check_account(account_of(LL_OP_MAX_POOL_GRAD, 3, in, window, 4, NULL), LL_NO_FIT, 40, 4);
+}
+
 /* Three of four tensors at once, the first being gone with its reader; at most all of them. */
 static void the_least_memory_is_between_the_largest_op_and_all_that_is_made(void **state)
 {
@@ -195,6 +212,7 @@ int main(void)
         cmocka_unit_test(a_word_model_has_the_flops_of_its_closed_form),
         cmocka_unit_test(a_character_model_has_the_flops_of_its_closed_form),
         cmocka_unit_test(ops_are_counted_its_way),
+        cmocka_unit_test(strides_and_windows_of_any_size_are_counted),
         cmocka_unit_test(the_least_memory_is_between_the_largest_op_and_all_that_is_made),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -4,11 +4,25 @@
 
 #include "tracer/base/clock.h"
 #include "tracer/capture/capture.h"
+#include "tracer/capture/forms.h"
 #include "tracer/capture/meaning.h"
 #include "tracer/interpose/routines.h"
 #include "tracer/reader.h"
 
+#include <limits.h>
 #include <unistd.h>
+
+static int reallocations = INT_MAX; /* that still succeed */
+
+void *__real_realloc(void *memory, size_t size);
+void *__wrap_realloc(void *memory, size_t size);
+
+/* What is new holds what somebody else left there. */
+void *__wrap_realloc(void *memory, size_t size)
+{
+    void *made = reallocations-- > 0 ? __real_realloc(memory, size) : NULL;
+    return made && !memory ? memset(made, 0xa5, size) : made;
+}
 
 enum { N = 8, BYTES = N * N * 4, MOST = 64 };
 static const uint64_t a = 0x10000, b = 0x20000, c = 0x30000, d = 0x40000;
@@ -338,9 +352,30 @@ static void every_routine_has_a_meaning_or_is_known_to_have_none(void **state)
     }
 }
 
+/* A form that found no memory is made when it is asked for again. */
+static void forms_without_memory_leave_no_hole(void **state)
+{
+    (void)state;
+    for (int granted = 0; granted < 20; granted++) {
+        struct ll_call_forms forms = {0};
+        bool told[40] = {false};
+        reallocations = granted;
+        for (uint64_t i = 0; i < 80; i++) {
+            struct ll_call call = {.caller = i % 40};
+            reallocations = i < 40 ? reallocations : INT_MAX;
+            struct ll_call_form *form = ll_call_form_of(&forms, &call);
+            assert_true(form ? form->told == told[i % 40] : i < 40);
+            if (form)
+                form->told = told[i % 40] = true;
+        }
+        ll_call_forms_release(&forms);
+    }
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
+        cmocka_unit_test(forms_without_memory_leave_no_hole),
         cmocka_unit_test(what_was_written_is_read_from_its_writer),
         cmocka_unit_test(what_is_overwritten_waits_for_its_readers_and_keeps_their_data),
         cmocka_unit_test(an_update_in_place_is_a_new_tensor_on_the_same_storage),

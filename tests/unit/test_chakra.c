@@ -5,6 +5,7 @@
 #include "scene.h"
 
 #include "toy_trace.h"
+#include "tracer/base/clock.h"
 
 static const char yaml[] = "name: paper\nclock: 1GHz\nunits:\n"
                            "  - {name: array, model: matrix, macs: {f32: 64}}\n"
@@ -174,6 +175,63 @@ static void ranks_are_threads_that_exchange(void **state)
     release(&o);
 }
 
+static void collective(struct other *o, uint64_t id, uint64_t group)
+{
+    begin(o, id, 7, "sum");
+    attr(o, "comm_type", INT64, 0);
+    attr(o, "comm_size", INT64, 64);
+    attr(o, "pg_name", INT64, group);
+    end_message(o);
+}
+
+/* Group 5 is of ranks 0 and 2, group 6 of 0, 2 and 3, group 0 of all. */
+static void groups_are_the_ranks_that_speak_of_them(void **state)
+{
+    (void)state;
+    static const char *const said[] = {"556", "0", "65", "60"};
+    static const uint64_t devices[] = {4, 2, 3}, strides[] = {1, 2, 1};
+    struct conversion c = {.importer = ll_import_CHAKRA};
+    struct other ranks[4] = {0};
+    for (unsigned i = 0; i < 4; i++) {
+        begin_file(&ranks[i]);
+        for (uint64_t n = 0; said[i][n]; n++)
+            collective(&ranks[i], n, (uint64_t)(said[i][n] - '0'));
+        add_file(&c, "group.et", &ranks[i].file);
+    }
+    convert(&c);
+    assert_non_null(c.trace);
+    assert_int_equal(c.trace->op_count, 8);
+    for (uint32_t i = 0; i < 8; i++) {
+        const struct ll_op_view *view = &c.trace->forms[c.trace->ops[i].form].view;
+        int64_t group = ll_attr_count(view, LL_ATTR_GROUP, -1), at = group ? group - 4 : 0;
+        assert_int_equal(ll_attr_count(view, LL_ATTR_DEVICES, 0), devices[at]);
+        assert_int_equal(ll_attr_count(view, LL_ATTR_STRIDE, 0), strides[at]);
+    }
+    end_conversion(&c);
+    for (unsigned i = 0; i < 4; i++)
+        release(&ranks[i]);
+}
+
+static void many_groups_are_found_in_one_pass(void **state)
+{
+    (void)state;
+    enum { GROUPS = 16000 };
+    struct other o = {0};
+    begin_file(&o);
+    for (uint64_t i = 1; i <= GROUPS; i++)
+        collective(&o, i, i);
+    struct conversion c = {.importer = ll_import_CHAKRA};
+    add_file(&c, "many.0.et", &o.file);
+    add_file(&c, "many.1.et", &o.file);
+    uint64_t start_ns = ll_now_ns();
+    convert(&c);
+    assert_true(ll_now_ns() - start_ns < 10000000000u); /* all nodes for each group would take a minute */
+    assert_non_null(c.trace);
+    assert_int_equal(c.trace->op_count, 2 * GROUPS);
+    end_conversion(&c);
+    release(&o);
+}
+
 /* Each file is the one before it with one more thing wrong. */
 static void what_cannot_be_is_named(void **state)
 {
@@ -216,6 +274,8 @@ int main(void)
         cmocka_unit_test(our_traces_come_back_and_take_as_long),
         cmocka_unit_test(others_nodes_are_as_large_as_they_say),
         cmocka_unit_test(ranks_are_threads_that_exchange),
+        cmocka_unit_test(groups_are_the_ranks_that_speak_of_them),
+        cmocka_unit_test(many_groups_are_found_in_one_pass),
         cmocka_unit_test(what_cannot_be_is_named),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

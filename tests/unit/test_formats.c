@@ -10,6 +10,9 @@
 #include "tracer/base/json_reader.h"
 #include "tracer/convert/period.h"
 
+#include <sys/stat.h>
+#include <unistd.h>
+
 static struct conversion import_text(ll_importer *importer, const char *text, const char *key,
                                      const char *value)
 {
@@ -315,6 +318,57 @@ static void the_period_is_the_shortest_that_repeats(void **state)
     }
 }
 
+static const char *made_in_the_way;
+
+/* Begins a trace, and makes a folder where it is to go. */
+static bool block(struct ll_import *import)
+{
+    return ll_import_begin(import) && mkdir(made_in_the_way, 0700) == 0;
+}
+
+static void a_trace_that_cannot_take_its_name_leaves_nothing(void **state)
+{
+    (void)state;
+    char folder[] = "/tmp/leadline-formats-XXXXXX", path[64];
+    struct ll_diags diags = {0};
+    assert_non_null(mkdtemp(folder));
+    snprintf(path, sizeof path, "%s/a.llt", folder);
+    made_in_the_way = path;
+    struct ll_import import = {.output = path, .diags = &diags};
+    assert_false(ll_import_run(block, &import));
+    assert_int_equal(import.status, LL_IS_FOLDER);
+    assert_int_equal(rmdir(path), 0);
+    assert_int_equal(rmdir(folder), 0); /* nothing is left in it */
+}
+
+/* So long that 64 bits hold the nanoseconds of eighteen, not of nineteen. */
+static void times_that_do_not_fit_are_named_with_their_row(void **state)
+{
+    (void)state;
+    struct ll_str rows = {0}, log = {0};
+    ll_str_add(&rows, "source,hardware,op,dtype,dims,time_s,notes\n");
+    for (int i = 0; i < 19; i++) {
+        ll_str_add(&rows, "x,y,relu,fp32,n=16,9.9e8,z\n");
+        ll_str_add(&log, "onednn_verbose,exec,cpu,eltwise,jit,forward_training,data_f32::blocked:a:f0,,"
+                         "alg:eltwise_relu alpha:0 beta:0,16,9.9e11\n");
+    }
+    const struct {
+        ll_importer *importer;
+        const char *text;
+        uint64_t line;
+    } inputs[] = {{ll_import_CSV, rows.text, 20}, {ll_import_ONEDNN, log.text, 19}};
+    for (size_t i = 0; i < sizeof inputs / sizeof *inputs; i++) {
+        struct conversion c = import_text(inputs[i].importer, inputs[i].text, NULL, NULL);
+        assert_null(c.trace);
+        assert_int_equal(c.diags.count, 1);
+        assert_int_equal(c.diags.kept[0].place.line, inputs[i].line);
+        assert_true(complained(&c, "its time does not fit in 64 bits"));
+        end_conversion(&c);
+    }
+    ll_str_release(&rows);
+    ll_str_release(&log);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -327,6 +381,8 @@ int main(void)
         cmocka_unit_test(rows_become_the_work_that_validation_predicts),
         cmocka_unit_test(rows_come_back),
         cmocka_unit_test(rows_that_are_no_ops_are_named),
+        cmocka_unit_test(a_trace_that_cannot_take_its_name_leaves_nothing),
+        cmocka_unit_test(times_that_do_not_fit_are_named_with_their_row),
         cmocka_unit_test(timelines_have_every_op_and_dependency),
         cmocka_unit_test(the_period_is_the_shortest_that_repeats),
     };

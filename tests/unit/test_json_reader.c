@@ -35,6 +35,27 @@ static void tokens_come_in_their_order(void **state)
     ll_arena_release(&arena);
 }
 
+static void reals_are_what_they_say(void **state)
+{
+    static const struct {
+        const char *text;
+        double value;
+    } numbers[] = {{"-0", 0},
+                   {"0.5e-3", 0.5e-3},
+                   {"-12.25E+2", -1225},
+                   {"10e0", 10},
+                   {"1.00000000000000000000000000000000000000000000000000000000e-1", 0.1}};
+    (void)state;
+    for (size_t i = 0; i < sizeof numbers / sizeof *numbers; i++) {
+        struct ll_diags diags = {0};
+        struct ll_json_reader reader = reader_of(numbers[i].text, strlen(numbers[i].text), &diags);
+        assert_int_equal(ll_json_read(&reader), LL_JSON_NUMBER);
+        assert_true(ll_json_as_real(&reader) == numbers[i].value);
+        assert_int_equal(ll_json_read(&reader), LL_JSON_END);
+        assert_int_equal(diags.count, 0);
+    }
+}
+
 /* The integers that a double cannot tell apart. */
 static void whole_numbers_are_exact(void **state)
 {
@@ -111,6 +132,14 @@ static void mistakes_are_named_with_their_place(void **state)
     expect_complaint("", 1, 1, "the file ends before it is complete");
     expect_complaint("{\"a\":", 1, 6, "the file ends where a value was expected");
     expect_complaint("[] []", 1, 4, "expected the end of the file");
+    static const char *const numbers[] = {"1-2-3", "1-2-3.e+", "01",  "-",  "-.5", "1.",
+                                          "1.e3",  "1e",       "1e+", "+1", ".5",  "1.2.3"};
+    for (size_t i = 0; i < sizeof numbers / sizeof *numbers; i++)
+        expect_complaint(numbers[i], 1, 1, "this is no number as JSON writes them");
+    char longest[LL_JSON_LONGEST_NUMBER + 2];
+    memset(longest, '1', sizeof longest - 1);
+    longest[sizeof longest - 1] = '\0';
+    expect_complaint(longest, 1, 1, "a number of so many characters is not read here");
     char deep[LL_JSON_MOST_DEPTH + 2];
     memset(deep, '[', sizeof deep - 1);
     deep[sizeof deep - 1] = '\0';
@@ -204,11 +233,9 @@ static void what_was_written_is_read(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(tokens_come_in_their_order),
-        cmocka_unit_test(whole_numbers_are_exact),
-        cmocka_unit_test(escapes_are_resolved),
-        cmocka_unit_test(passing_leads_behind_a_value),
-        cmocka_unit_test(mistakes_are_named_with_their_place),
+        cmocka_unit_test(tokens_come_in_their_order),   cmocka_unit_test(reals_are_what_they_say),
+        cmocka_unit_test(whole_numbers_are_exact),      cmocka_unit_test(escapes_are_resolved),
+        cmocka_unit_test(passing_leads_behind_a_value), cmocka_unit_test(mistakes_are_named_with_their_place),
         cmocka_unit_test(what_was_written_is_read),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -471,6 +471,10 @@ static void what_is_not_computed_here_is_only_recorded(void **state)
     expect_refusal("gemm", &options, "--batch and -p m set the same: give one of them");
     options.setting_count = 0;
     expect_refusal("allreduce", &options, "allreduce has no batch");
+    options.batch = 1ull << 31;
+    expect_refusal("gemm", &options,
+                   "gemm: the op matmul has more than 2147483647 rows or columns, which is not computed "
+                   "here; --dry-run records it");
 }
 
 /* A product of halves moves half the bytes. */

@@ -260,6 +260,37 @@ static void a_branch_is_taken_where_its_condition_is_known(void **state)
     ll_str_release(&inner.node);
 }
 
+/* Two branches, both of which name what they make as the node around them names its outputs, would each be
+ * the base of the other. */
+static void a_branch_that_makes_the_outputs_around_it_is_refused(void **state)
+{
+    (void)state;
+    struct onnx_model inner = {0}, m = {0};
+    struct ll_str attr = {0};
+    put_info(&inner, 12, "b", ONNX_FLOAT, DIMS(2, 3));
+    put_info(&inner, 12, "a", ONNX_FLOAT, DIMS(2, 3));
+    begin_node(&inner, "Relu", "x", "y");
+    begin_node(&inner, "Sqrt", "x", "z");
+    begin_node(&inner, "Flatten", "y", "a");
+    begin_node(&inner, "Flatten", "z", "b");
+    end_node(&inner);
+    put_info(&m, 11, "x", ONNX_FLOAT, DIMS(2, 3));
+    put_list(&m, "one", DIMS(1));
+    begin_node(&m, "Equal", "one one", "always");
+    begin_node(&m, "If", "always", "y z");
+    ll_wire_put_text(&attr, 1, "then_branch");
+    ll_wire_put_bytes(&attr, 6, inner.graph.text, inner.graph.length);
+    ll_wire_put_bytes(&m.node, 5, attr.text, attr.length);
+    begin_node(&m, "Relu", "y", "u");
+    struct conversion c = imported(&m, 13, "");
+    assert_null(c.trace);
+    assert_true(complained(&c, "If `y z`: its output 0 is there already"));
+    end_conversion(&c);
+    ll_str_release(&attr);
+    ll_str_release(&inner.graph);
+    ll_str_release(&inner.node);
+}
+
 static void all_unknown_operators_are_named_at_once(void **state)
 {
     (void)state;
@@ -413,6 +444,7 @@ int main(void)
         cmocka_unit_test(both_directions_of_an_lstm_are_run),
         cmocka_unit_test(what_weights_alone_make_is_no_op),
         cmocka_unit_test(a_branch_is_taken_where_its_condition_is_known),
+        cmocka_unit_test(a_branch_that_makes_the_outputs_around_it_is_refused),
         cmocka_unit_test(all_unknown_operators_are_named_at_once),
         cmocka_unit_test(open_dimensions_and_stray_choices_are_asked_about),
         cmocka_unit_test(a_batch_replaces_the_one_of_the_file),

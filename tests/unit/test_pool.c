@@ -5,10 +5,24 @@
 #include "tracer/base/denormals.h"
 #include "tracer/base/pool.h"
 
+#include <errno.h>
 #include <sched.h>
 #include <stdatomic.h>
 
 enum { MOST = 1000 };
+
+static size_t least_set_bytes; /* as of a machine with many CPUs */
+
+int __real_sched_getaffinity(pid_t pid, size_t bytes, cpu_set_t *set);
+int __wrap_sched_getaffinity(pid_t pid, size_t bytes, cpu_set_t *set);
+
+int __wrap_sched_getaffinity(pid_t pid, size_t bytes, cpu_set_t *set)
+{
+    if (bytes >= least_set_bytes)
+        return __real_sched_getaffinity(pid, bytes, set);
+    errno = EINVAL;
+    return -1;
+}
 
 struct visits {
     atomic_int seen[MOST]; /* how often each index was visited */
@@ -206,6 +220,22 @@ static void spread_threads_never_share_a_processor(void **state)
     assert_true(CPU_EQUAL(&before, &after));
 }
 
+/* The kernel answers into no set that is smaller than what it could have. */
+static void more_cpus_than_a_plain_set_holds_are_counted(void **state)
+{
+    (void)state;
+    unsigned usable = ll_pool_usable_cpus();
+    least_set_bytes = 3 * sizeof(cpu_set_t);
+    unsigned counted = ll_pool_usable_cpus();
+    struct ll_pool *pool = ll_pool_new(2);
+    ll_pool_spread(pool);
+    expect_all_once(pool, MOST, 3);
+    ll_pool_free(pool);
+    least_set_bytes = 0;
+    assert_int_equal(counted, usable);
+    assert_int_equal(ll_pool_usable_cpus(), usable);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -215,6 +245,7 @@ int main(void)
         cmocka_unit_test(no_pool_means_here_and_in_order),
         cmocka_unit_test(a_grain_larger_than_the_range_gives_one_chunk),
         cmocka_unit_test(zero_threads_means_one_for_each_cpu),
+        cmocka_unit_test(more_cpus_than_a_plain_set_holds_are_counted),
         cmocka_unit_test(no_two_threads_have_one_number),
         cmocka_unit_test(a_sum_by_chunks_has_the_same_bits_at_any_thread_count),
     };

@@ -2,6 +2,7 @@
 /* Files made by hand, column by column: what no recorder here would write. */
 #include "check.h"
 
+#include "tracer/base/clock.h"
 #include "tracer/crc.h"
 #include "tracer/format.h"
 #include "tracer/frame.h"
@@ -20,7 +21,7 @@ struct plan {
     uint64_t elements, flops, attrs, input; /* input: as in LL_DEF_LINKS_INPUT */
     bool strange; /* a column that nobody knows in each frame, and a frame of an unknown kind */
     uint16_t major, minor;
-    uint64_t step;
+    uint64_t step, first_op, control; /* control: as in LL_DEF_LINKS_CONTROL, 0 for none */
 };
 
 static const struct plan relu = {.strings = "x activation f32 batch relu forward scope axis",
@@ -72,8 +73,10 @@ static void put_definitions(struct ll_bytes *out, const struct plan *plan)
     NUMBERS(out, LL_DEF_FORM_READ, bytes);
     NUMBERS(out, LL_DEF_FORM_WRITTEN, bytes);
     NUMBERS(out, LL_DEF_LINKS_INPUTS, 1);
-    NUMBERS(out, LL_DEF_LINKS_CONTROLS, 0);
+    NUMBERS(out, LL_DEF_LINKS_CONTROLS, plan->control > 0);
     NUMBERS(out, LL_DEF_LINKS_INPUT, plan->input);
+    if (plan->control)
+        NUMBERS(out, LL_DEF_LINKS_CONTROL, plan->control);
     if (plan->strange)
         NUMBERS(out, 30, 1, 2, 3);
 }
@@ -81,7 +84,7 @@ static void put_definitions(struct ll_bytes *out, const struct plan *plan)
 static void put_ops(struct ll_bytes *out, const struct plan *plan)
 {
     ll_put_varint(out, LL_FRAME_OPS);
-    NUMBERS(out, LL_OPS_FIRST, 0, 0, 0);
+    NUMBERS(out, LL_OPS_FIRST, plan->first_op, 0, 0);
     NUMBERS(out, LL_OPS_FORM, 0);
     NUMBERS(out, LL_OPS_LINKS, 0);
     NUMBERS(out, LL_OPS_STEP, plan->step);
@@ -405,6 +408,80 @@ static void a_small_file_cannot_ask_for_much(void **state)
     claims_are_bounded(claim_content, "it claims to unpack to more than a file of this size may");
 }
 
+static void an_op_that_waited_for_a_lost_one_stays_behind_a_hole_at_the_beginning(void **state)
+{
+    (void)state;
+    struct plan plan = relu;
+    plan.first_op = 2;
+    plan.control = 1;
+    struct ll_trace *trace = read_plan(&plan);
+    assert_int_equal(trace->op_count, 1);
+    assert_int_equal(trace->lost_ops, 2);
+    assert_int_equal(trace->links[trace->ops[0].links].control_count, 0);
+    assert_int_equal(trace->links[trace->ops[0].links].input_count, 1);
+    release(trace);
+}
+
+/* Every other op is lost with its links, and every op is a step of its own. */
+static void put_holes(struct ll_bytes *out, uint64_t first_op)
+{
+    enum { COUNT = LL_MAX_FRAME_OPS };
+    static const unsigned zeros[] = {LL_OPS_FORM, LL_OPS_STEP, LL_OPS_THREAD, LL_OPS_GAP, LL_OPS_DURATION};
+    uint64_t *links = calloc(COUNT, sizeof *links);
+    for (uint64_t i = 0; i < COUNT; i++)
+        links[i] = i % 2;
+    ll_put_varint(out, LL_FRAME_OPS);
+    NUMBERS(out, LL_OPS_FIRST, first_op, first_op ? first_op + 1 : 0, 0);
+    ll_put_column(out, LL_OPS_LINKS, LL_PLAIN, links, COUNT);
+    ll_put_column(out, LL_OPS_OUTPUTS, LL_PLAIN, equal_numbers(COUNT, 1), COUNT);
+    for (size_t i = 0; i < sizeof zeros / sizeof *zeros; i++)
+        ll_put_column(out, zeros[i], LL_PLAIN, equal_numbers(COUNT, 0), COUNT);
+    if (first_op == 0) {
+        NUMBERS(out, LL_OPS_BROUGHT_BEFORE, 0);
+        NUMBERS(out, LL_OPS_BROUGHT_DESC, 0);
+    }
+    free(links);
+}
+
+static void put_a_cut_an_op(struct ll_bytes *out, uint64_t count)
+{
+    uint64_t *first_op = calloc(count, sizeof *first_op);
+    for (uint64_t i = 0; i < count; i++)
+        first_op[i] = i;
+    ll_put_varint(out, LL_FRAME_CUTS);
+    NUMBERS(out, LL_STEPS_FIRST, 0);
+    ll_put_column(out, LL_STEPS_FIRST_OP, LL_PLAIN, first_op, count);
+    for (unsigned tag = LL_STEPS_OPS; tag <= LL_STEPS_PARTIAL; tag++)
+        ll_put_column(out, tag, LL_PLAIN, equal_numbers(count, tag == LL_STEPS_OPS), count);
+    free(first_op);
+}
+
+static void many_holes_and_many_cuts_are_no_work_for_minutes(void **state)
+{
+    (void)state;
+    enum { FRAMES = 3, OPS = FRAMES * LL_MAX_FRAME_OPS };
+    struct ll_bytes file = {0}, content = {0};
+    ll_put_header(&file);
+    put_definitions(&content, &relu);
+    put_frame(&file, &relu, 0, &content);
+    for (uint32_t i = 0; i < FRAMES; i++) {
+        put_holes(&content, (uint64_t)i * LL_MAX_FRAME_OPS);
+        put_frame(&file, &relu, 1 + i, &content);
+    }
+    put_a_cut_an_op(&content, OPS);
+    put_frame(&file, &relu, 1 + FRAMES, &content);
+    ll_bytes_release(&content);
+    uint64_t start_ns = ll_now_ns();
+    struct ll_trace *trace = parse(&file);
+    assert_true(ll_now_ns() - start_ns < 10000000000u); /* each cut past each hole would take half a minute */
+    assert_int_equal(trace->op_count, OPS / 2);
+    assert_int_equal(trace->step_count, OPS);
+    assert_int_equal(trace->steps[OPS - 2].first_op, OPS / 2 - 1);
+    assert_int_equal(trace->steps[OPS - 2].op_count, 1);
+    assert_int_equal(trace->steps[OPS - 1].op_count, 0);
+    release(trace);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -421,6 +498,8 @@ int main(void)
         cmocka_unit_test(what_is_no_trace_is_not_ours),
         cmocka_unit_test(a_second_trace_behind_the_first_is_said_to_be_there_before),
         cmocka_unit_test(a_small_file_cannot_ask_for_much),
+        cmocka_unit_test(an_op_that_waited_for_a_lost_one_stays_behind_a_hole_at_the_beginning),
+        cmocka_unit_test(many_holes_and_many_cuts_are_no_work_for_minutes),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -67,6 +67,20 @@ static void what_was_f32_and_becomes_f32_is_the_same(void **state)
     ll_trace_free(same);
 }
 
+static void a_form_that_the_op_table_refuses_keeps_its_counts(void **state)
+{
+    (void)state;
+    struct ll_trace *trace = record_layer();
+    const char *trouble;
+    trace->descs[trace->forms[0].inputs[1]].shape.dim[0] = 63; /* rows of the right matrix */
+    assert_false(ll_trace_retype(trace, LL_BF16, &trouble));
+    assert_string_equal(trouble,
+                        "the columns of the left matrix must be as many as the rows of the right one");
+    assert_int_equal(trace->forms[0].flops, 2 * 64 * 64 * 64);
+    assert_int_equal(trace->forms[0].bytes_written, 4 * 64 * 64);
+    ll_trace_free(trace);
+}
+
 static void a_type_is_found_by_its_name(void **state)
 {
     (void)state;
@@ -80,6 +94,7 @@ int main(void)
         cmocka_unit_test(floats_become_the_type_and_integers_stay),
         cmocka_unit_test(a_retyped_trace_is_sound),
         cmocka_unit_test(what_was_f32_and_becomes_f32_is_the_same),
+        cmocka_unit_test(a_form_that_the_op_table_refuses_keeps_its_counts),
         cmocka_unit_test(a_type_is_found_by_its_name),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -17,6 +17,15 @@ static void a_text_grows_by_what_is_added(void **state)
     assert_null(str.text);
 }
 
+static void a_base_name_is_what_stands_behind_the_last_slash(void **state)
+{
+    (void)state;
+    assert_string_equal(ll_base_name("/usr/lib/libm.so.6"), "libm.so.6");
+    assert_string_equal(ll_base_name("libm.so.6"), "libm.so.6");
+    assert_string_equal(ll_base_name("lib/"), "");
+    assert_string_equal(ll_base_name(""), "");
+}
+
 static void adding_nothing_still_makes_a_text(void **state)
 {
     (void)state;
@@ -95,6 +104,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(a_text_grows_by_what_is_added),
+        cmocka_unit_test(a_base_name_is_what_stands_behind_the_last_slash),
         cmocka_unit_test(adding_nothing_still_makes_a_text),
         cmocka_unit_test(a_long_text_is_the_sum_of_its_pieces),
         cmocka_unit_test(a_text_that_cannot_grow_keeps_what_it_has),

@@ -204,6 +204,25 @@ static void what_is_wrong_is_said_with_its_place(void **state)
                    "no operator in it has shapes");
 }
 
+/* Microseconds: too many by themselves, as nanoseconds, with the duration. */
+static void times_that_do_not_fit_are_refused(void **state)
+{
+    static const char *const times[] = {
+        "\"ts\": 1e300, \"dur\": 1", "\"ts\": 92233720368547758070, \"dur\": 1",
+        "\"ts\": 18446744073709552, \"dur\": 1", "\"ts\": 1, \"dur\": 18446744073709551.614",
+        "\"ts\": Infinity, \"dur\": 1"};
+    (void)state;
+    for (size_t i = 0; i < sizeof times / sizeof *times; i++) {
+        struct ll_str text = {0};
+        ll_str_addf(&text,
+                    "[{\"ph\": \"X\", \"cat\": \"cpu_op\", \"name\": \"aten::relu\", \"tid\": 7, %s, "
+                    "\"args\": {\"Input Dims\": [[16]], \"Input type\": [\"float\"]}}]",
+                    times[i]);
+        expect_refusal(ll_import_TORCH_PROFILE, text.text, "aten::relu: its time does not fit in 64 bits");
+        ll_str_release(&text);
+    }
+}
+
 /* An operator that calls another, whose kernel ran on the device; times far from zero, to the nanosecond. */
 static void profiles_have_times_of_kernels_and_order(void **state)
 {
@@ -265,6 +284,7 @@ int main(void)
         cmocka_unit_test(unknown_operators_are_named_or_kept),
         cmocka_unit_test(what_is_wrong_is_said_with_its_place),
         cmocka_unit_test(fused_attention_is_the_products_that_it_stands_for),
+        cmocka_unit_test(times_that_do_not_fit_are_refused),
         cmocka_unit_test(profiles_have_times_of_kernels_and_order),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -2,9 +2,11 @@
 /* What is said of a damaged file: which frame, where, and how much is lost. */
 #include "check.h"
 
+#include "tracer/base/clock.h"
 #include "tracer/crc.h"
 #include "tracer/walk.h"
 
+#include <stdlib.h>
 #include <string.h>
 
 /* A header, three frames of ops as far as the index says, the index. */
@@ -113,6 +115,35 @@ static void a_file_that_is_cut_off_lost_its_last_frame(void **state)
     assert_false(ll_fits(ll_walk_indexed_ops(&walk)));
 }
 
+/* Frames of a byte each, whose checksums are wrong: the index is summed for complaints that are kept. */
+static void a_file_of_damage_alone_is_walked_in_moments(void **state)
+{
+    (void)state;
+    enum { FRAMES = 1 << 18 };
+    struct ll_index_entry *entries = calloc(FRAMES, sizeof *entries);
+    struct ll_diags diags = {0};
+    struct ll_walk walk;
+    struct ll_frame frame;
+    ll_bytes_release(&file);
+    ll_put_header(&file);
+    for (uint32_t i = 0; i < FRAMES; i++) {
+        entries[i] = (struct ll_index_entry){LL_FRAME_OPS, file.size, 1};
+        ll_put_head(&file, &(const struct ll_head){{1, 0}, i, 1, 1, 0});
+        ll_put_bytes(&file, "x", 1);
+    }
+    ll_put_index(&file, entries, FRAMES);
+    free(entries);
+    uint64_t start_ns = ll_now_ns();
+    bool found = ll_walk_open(&walk, file.data, file.size, "t.llt", &diags) == LL_OK;
+    while (found)
+        assert_int_equal(ll_walk_next(&walk, &frame, &found), LL_OK);
+    assert_true(ll_now_ns() - start_ns < 5000000000u); /* the index once a frame would be 3e10 additions */
+    assert_int_equal(walk.lost_frames, FRAMES);
+    assert_int_equal(diags.count, FRAMES);
+    ll_diags_release(&diags);
+    ll_walk_close(&walk);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -120,6 +151,7 @@ int main(void)
         cmocka_unit_test(damaged_data_is_named_with_what_the_index_knows),
         cmocka_unit_test(behind_a_damaged_head_the_next_is_found),
         cmocka_unit_test(a_file_that_is_cut_off_lost_its_last_frame),
+        cmocka_unit_test(a_file_of_damage_alone_is_walked_in_moments),
     };
     int failed = cmocka_run_group_tests(tests, NULL, NULL);
     ll_bytes_release(&file);

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "tracer/base/json_reader.h"
 
+#include <assert.h>
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
@@ -103,15 +104,55 @@ static enum ll_json_token read_key(struct ll_json_reader *reader)
     return LL_JSON_KEY;
 }
 
-/* A number is what its characters say; whether they make sense is seen by who wants its value. */
+static bool is_one_of(const char *at, const char *end, const char *characters)
+{
+    return at < end && *at && strchr(characters, *at);
+}
+
+static const char *pass_all(const char *at, const char *end, const char *characters)
+{
+    while (is_one_of(at, end, characters))
+        at++;
+    return at;
+}
+
+static const char decimal[] = "0123456789";
+
+/* Digits from `at` to `end`, at least one. */
+static bool are_digits(const char *at, const char *end)
+{
+    return at < end && pass_all(at, end, decimal) == end;
+}
+
+/* number = ["-"] ("0" / digit without 0 *digit) ["." 1*digit] [("e" / "E") ["-" / "+"] 1*digit] */
+static bool is_number(const char *at, const char *end)
+{
+    at += is_one_of(at, end, "-");
+    const char *whole = pass_all(at, end, decimal);
+    if (!are_digits(at, whole) || (*at == '0' && whole - at > 1))
+        return false;
+    const char *behind = whole;
+    if (is_one_of(behind, end, ".")) {
+        behind = pass_all(whole + 1, end, decimal);
+        if (!are_digits(whole + 1, behind))
+            return false;
+    }
+    if (!is_one_of(behind, end, "eE"))
+        return behind == end;
+    behind++;
+    behind += is_one_of(behind, end, "-+");
+    return are_digits(behind, end);
+}
+
 static enum ll_json_token read_number(struct ll_json_reader *reader)
 {
-    const char *start = reader->at, *at = start + (*start == '-');
-    bool digit = at < reader->end && *at >= '0' && *at <= '9';
-    while (at < reader->end && *at && strchr("0123456789+-.eE", *at))
-        at++;
-    if (!digit)
+    const char *start = reader->at, *at = pass_all(start, reader->end, "0123456789+-.eE");
+    if (at == start)
         return stop(reader, start, "expected a value");
+    if (!is_number(start, at))
+        return stop(reader, start, "this is no number as JSON writes them");
+    if (at - start > LL_JSON_LONGEST_NUMBER)
+        return stop(reader, start, "a number of so many characters is not read here");
     reader->at = at;
     return give(reader, LL_JSON_NUMBER, start, (size_t)(at - start));
 }
@@ -266,9 +307,10 @@ const char *ll_json_copy(const struct ll_json_reader *reader, struct ll_arena *a
 
 double ll_json_as_real(const struct ll_json_reader *reader)
 {
-    char number[64] = "";
-    if (reader->token != LL_JSON_NUMBER || reader->length >= sizeof number)
+    char number[LL_JSON_LONGEST_NUMBER + 1] = "";
+    if (reader->token != LL_JSON_NUMBER)
         return 0;
+    assert(reader->length < sizeof number);
     memcpy(number, reader->text, reader->length);
     return strtod(number, NULL);
 }

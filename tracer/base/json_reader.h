@@ -4,7 +4,8 @@
  * The document is the caller's, outlives the reading and need not be ended by a NUL. A reader starts as
  * {.file, .begin, .at = begin, .end, .diags} and belongs to one thread. The first mistake is complained about
  * with its line and column and ends the reading: every later token is LL_JSON_END. Beyond the standard, NaN,
- * Infinity and -Infinity are numbers, as Python writes them. */
+ * Infinity and -Infinity are numbers, as Python writes them; short of it, numbers have an end
+ * (LL_JSON_LONGEST_NUMBER characters). */
 #ifndef LL_BASE_JSON_READER_H
 #define LL_BASE_JSON_READER_H
 
@@ -29,7 +30,7 @@ enum ll_json_token {
     LL_JSON_NULL
 };
 
-enum { LL_JSON_MOST_DEPTH = 64 };
+enum { LL_JSON_MOST_DEPTH = 64, LL_JSON_LONGEST_NUMBER = 63 };
 
 struct ll_json_reader {
     const char *file; /* for complaints */

@@ -25,7 +25,7 @@
 #include <stdbool.h>
 #include <stdlib.h>
 
-enum { SPINS = 256, PATIENCE_NS = 10000000 };
+enum { SPINS = 256, PATIENCE_NS = 10000000, MOST_CPUS = 1 << 20 };
 
 static inline void relax(void)
 {
@@ -37,6 +37,12 @@ static inline void relax(void)
 /* Chunks of a thread's share that nobody has taken; on a line of its own. */
 struct share {
     _Alignas(64) atomic_uint_fast64_t left;
+};
+
+/* Some of the CPUs that there may be; `set` NULL: not known. */
+struct cpus {
+    cpu_set_t *set;
+    size_t bytes;
 };
 
 struct ll_pool {
@@ -53,8 +59,7 @@ struct ll_pool {
     uint64_t count, grain, chunk_count;
     ll_pool_body *body;
     void *context;
-    bool spread;
-    cpu_set_t before;            /* the caller's CPUs before it was spread */
+    struct cpus before;          /* the caller's CPUs before it was spread; of no set: it was not */
     enum ll_denormals denormals; /* of the caller: whoever computes, the bits are the same */
 };
 
@@ -148,10 +153,30 @@ static void *work(void *argument)
     return NULL;
 }
 
+/* Those that the calling thread may use, to be freed with CPU_FREE. The system has nothing to say into a set
+ * of fewer than it could have. */
+static struct cpus usable_cpus(void)
+{
+    for (size_t most = CPU_SETSIZE; most <= MOST_CPUS; most *= 2) {
+        struct cpus cpus = {CPU_ALLOC(most), CPU_ALLOC_SIZE(most)};
+        if (!cpus.set || sched_getaffinity(0, cpus.bytes, cpus.set) == 0)
+            return cpus;
+        CPU_FREE(cpus.set);
+    }
+    return (struct cpus){NULL, 0};
+}
+
+static unsigned count_cpus(const struct cpus *cpus)
+{
+    return cpus->set ? (unsigned)CPU_COUNT_S(cpus->bytes, cpus->set) : 0;
+}
+
 unsigned ll_pool_usable_cpus(void)
 {
-    cpu_set_t set;
-    return sched_getaffinity(0, sizeof set, &set) == 0 && CPU_COUNT(&set) > 0 ? (unsigned)CPU_COUNT(&set) : 1;
+    struct cpus cpus = usable_cpus();
+    unsigned count = count_cpus(&cpus);
+    CPU_FREE(cpus.set);
+    return count > 0 ? count : 1;
 }
 
 struct ll_pool *ll_pool_new(unsigned threads)
@@ -190,8 +215,9 @@ void ll_pool_free(struct ll_pool *pool)
     pthread_mutex_unlock(&pool->lock);
     for (unsigned i = 0; i < pool->worker_count; i++)
         pthread_join(pool->workers[i], NULL);
-    if (pool->spread)
-        sched_setaffinity(0, sizeof pool->before, &pool->before);
+    if (pool->before.set)
+        sched_setaffinity(0, pool->before.bytes, pool->before.set);
+    CPU_FREE(pool->before.set);
     pthread_mutex_destroy(&pool->lock);
     pthread_cond_destroy(&pool->wake);
     pthread_cond_destroy(&pool->done);
@@ -200,44 +226,53 @@ void ll_pool_free(struct ll_pool *pool)
     free(pool);
 }
 
-/* The part of these CPUs that is one thread's, by their numbers. */
-static cpu_set_t part_of(const cpu_set_t *all, unsigned part, unsigned parts)
+/* The part of these CPUs that is one thread's, by their numbers; into `mine`, a set of the same size. */
+static void take_part(const struct cpus *all, unsigned part, unsigned parts, struct cpus *mine)
 {
-    cpu_set_t set;
-    unsigned count = (unsigned)CPU_COUNT(all), seen = 0;
-    CPU_ZERO(&set);
-    for (unsigned cpu = 0; cpu < CPU_SETSIZE && seen < count; cpu++)
-        if (CPU_ISSET(cpu, all) && seen++ * parts / count == part)
-            CPU_SET(cpu, &set);
-    return set;
+    unsigned count = count_cpus(all), seen = 0;
+    CPU_ZERO_S(mine->bytes, mine->set);
+    for (size_t cpu = 0; seen < count; cpu++)
+        if (CPU_ISSET_S(cpu, all->bytes, all->set) && seen++ * parts / count == part)
+            CPU_SET_S(cpu, mine->bytes, mine->set);
 }
 
 /* The caller stays where it is: of several programs each has its callers on processors of their own. */
-static unsigned part_at_hand(const cpu_set_t *all, unsigned parts)
+static unsigned part_at_hand(const struct cpus *all, unsigned parts, struct cpus *scratch)
 {
     int cpu = sched_getcpu();
     for (unsigned part = 0; part < parts && cpu >= 0; part++) {
-        cpu_set_t set = part_of(all, part, parts);
-        if (CPU_ISSET((size_t)cpu, &set))
+        take_part(all, part, parts, scratch);
+        if (CPU_ISSET_S((size_t)cpu, scratch->bytes, scratch->set))
             return part;
     }
     return 0;
 }
 
+/* False when the system forbids it. */
+static bool spread(const struct ll_pool *pool, const struct cpus *all, struct cpus *scratch)
+{
+    unsigned threads = ll_pool_threads(pool), first = part_at_hand(all, threads, scratch);
+    take_part(all, first, threads, scratch);
+    if (sched_setaffinity(0, scratch->bytes, scratch->set) != 0)
+        return false;
+    for (unsigned i = 0; i < pool->worker_count; i++) {
+        take_part(all, (first + 1 + i) % threads, threads, scratch);
+        pthread_setaffinity_np(pool->workers[i], scratch->bytes, scratch->set);
+    }
+    return true;
+}
+
 void ll_pool_spread(struct ll_pool *pool)
 {
     unsigned threads = ll_pool_threads(pool);
-    if (!pool || pool->spread || threads < 2 ||
-        sched_getaffinity(0, sizeof pool->before, &pool->before) != 0 ||
-        (unsigned)CPU_COUNT(&pool->before) < threads)
+    if (threads < 2 || pool->before.set)
         return;
-    unsigned first = part_at_hand(&pool->before, threads);
-    cpu_set_t mine = part_of(&pool->before, first, threads);
-    pool->spread = sched_setaffinity(0, sizeof mine, &mine) == 0;
-    for (unsigned i = 0; pool->spread && i < pool->worker_count; i++) {
-        cpu_set_t set = part_of(&pool->before, (first + 1 + i) % threads, threads);
-        pthread_setaffinity_np(pool->workers[i], sizeof set, &set);
-    }
+    struct cpus all = usable_cpus(), scratch = {CPU_ALLOC(8 * all.bytes), all.bytes};
+    if (count_cpus(&all) >= threads && scratch.set && spread(pool, &all, &scratch))
+        pool->before = all;
+    else
+        CPU_FREE(all.set);
+    CPU_FREE(scratch.set);
 }
 
 unsigned ll_pool_threads(const struct ll_pool *pool)

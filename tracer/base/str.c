@@ -63,6 +63,12 @@ void ll_str_release(struct ll_str *str)
     *str = (struct ll_str){0};
 }
 
+const char *ll_base_name(const char *path)
+{
+    const char *slash = strrchr(path, '/');
+    return slash ? slash + 1 : path;
+}
+
 /* Optimal string alignment: table[i][j] is the distance of the first i letters of a from the first j of
  * b. Words longer than the table are never "near": nobody mistypes a key of 64 letters. */
 enum { LONGEST = 63 };

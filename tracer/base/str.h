@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Text: a builder that grows, and the nearest word for "did you mean". */
+/* Text: a builder that grows, the nearest word for "did you mean", the name of a file without its folders. */
 #ifndef LL_BASE_STR_H
 #define LL_BASE_STR_H
 
@@ -22,6 +22,9 @@ void ll_str_addf(struct ll_str *str, const char *format, ...) __attribute__((for
 
 /* Frees the text; str is empty and usable afterwards. */
 void ll_str_release(struct ll_str *str);
+
+/* What stands behind the last slash of a path, all of it where there is none; part of the path. Pure. */
+const char *ll_base_name(const char *path);
 
 /* The candidate that `word` was probably meant to be, or NULL when none is near: the smallest edit
  * distance (insert, drop, replace, swap neighbours), at most a third of the word's length, though one mistake

@@ -9,6 +9,7 @@
 #include "tracer/binary/callsite.h"
 
 #include "tracer/base/map.h"
+#include "tracer/base/str.h"
 #include "tracer/elf.h" /* ahead of the system's elf.h, which has a name LL_NONE as well */
 
 #include <fcntl.h>
@@ -163,14 +164,12 @@ const char *ll_callsite_text(struct ll_arena *arena, const struct ll_callsite *s
 {
     if (!site->library)
         return ll_format(arena, "0x%" PRIx64, site->offset);
-    const char *slash = strrchr(site->library, '/'), *name = slash ? slash + 1 : site->library;
+    const char *name = ll_base_name(site->library);
     if (!site->symbol)
         return ll_format(arena, "%s+0x%" PRIx64, name, site->offset);
     if (!site->file)
         return ll_format(arena, "%s:%s+0x%" PRIx64, name, site->symbol, site->symbol_offset);
-    const char *folder = strrchr(site->file, '/');
-    return ll_format(arena, "%s:%s at %s:%" PRIu32, name, site->symbol, folder ? folder + 1 : site->file,
-                     site->line);
+    return ll_format(arena, "%s:%s at %s:%" PRIu32, name, site->symbol, ll_base_name(site->file), site->line);
 }
 
 void ll_callsites_release(struct ll_callsites *sites)

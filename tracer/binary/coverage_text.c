@@ -6,12 +6,6 @@
 
 enum { NAMES_SHOWN = 4 };
 
-static const char *base_name(const char *path)
-{
-    const char *slash = strrchr(path, '/');
-    return slash ? slash + 1 : path;
-}
-
 /* What helps where a mechanism is blind; NULL: nothing does. */
 static const char *cure(enum ll_reach reach)
 {
@@ -74,7 +68,8 @@ static void tell_binary(struct ll_str *out, const struct ll_coverage *coverage, 
 {
     const struct ll_binary *it = &coverage->closure->binaries[binary];
     const char *build_id = it->elf->build_id;
-    ll_str_addf(out, "  %s%s%s\n", base_name(it->path), build_id ? "  build " : "", build_id ? build_id : "");
+    ll_str_addf(out, "  %s%s%s\n", ll_base_name(it->path), build_id ? "  build " : "",
+                build_id ? build_id : "");
     for (enum ll_reach reach = 0; reach < LL_REACH_COUNT; reach++) {
         struct group group = gather(coverage, binary, reach);
         if (group.count)
@@ -97,7 +92,8 @@ static void tell_program(struct ll_str *out, const struct ll_coverage *coverage)
                 closure->count - 1, closure->count == 2 ? "y" : "ies");
     for (size_t i = 0; i < closure->missing_count; i++)
         ll_str_addf(out, "  %s, which %s needs, is nowhere: the program will not start\n",
-                    closure->missing[i].name, base_name(closure->binaries[closure->missing[i].loader].path));
+                    closure->missing[i].name,
+                    ll_base_name(closure->binaries[closure->missing[i].loader].path));
 }
 
 static void tell_opening(struct ll_str *out, const struct ll_coverage *coverage, enum ll_mechanism mechanism)

@@ -50,12 +50,6 @@ const char *ll_find_program(struct ll_arena *arena, const char *name, const char
     return NULL;
 }
 
-static const char *base_name(const char *path)
-{
-    const char *slash = strrchr(path, '/');
-    return slash ? slash + 1 : path;
-}
-
 /* The program that `env [-options] [NAME=VALUE...] WORD ...` starts. */
 static const char *behind_env(struct ll_arena *arena, const char *words, const char *path)
 {
@@ -80,7 +74,7 @@ const char *ll_find_interpreter(struct ll_arena *arena, const char *file, const 
     line[strcspn(line, "\n")] = 0;
     const char *words = line + 2 + strspn(line + 2, " \t");
     const char *program = ll_next_part(arena, &words, " \t");
-    if (program && words && strcmp(base_name(program), "env") == 0)
+    if (program && words && strcmp(ll_base_name(program), "env") == 0)
         return behind_env(arena, words, path);
     return program ? ll_find_program(arena, program, path) : NULL;
 }

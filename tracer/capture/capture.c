@@ -92,9 +92,11 @@ static void release(struct ll_capture *capture)
 static uint32_t scope_of(struct ll_capture *capture, uint64_t address)
 {
     bool is_new;
+    if (!ll_grow((void **)&capture->site_scopes, &capture->site_capacity, capture->sites.count + 1u,
+                 sizeof *capture->site_scopes))
+        return LL_NONE;
     uint32_t site = ll_map_intern(&capture->sites, &address, sizeof address, &is_new);
-    if (site == LL_NO_ID || !ll_grow((void **)&capture->site_scopes, &capture->site_capacity, site + 1u,
-                                     sizeof *capture->site_scopes))
+    if (site == LL_NO_ID)
         return LL_NONE;
     if (!is_new)
         return capture->site_scopes[site];
@@ -108,9 +110,11 @@ static uint32_t scope_of(struct ll_capture *capture, uint64_t address)
 static uint32_t desc_of(struct ll_capture *capture, const struct ll_shape *shape)
 {
     bool is_new;
+    if (!ll_grow((void **)&capture->shape_descs, &capture->desc_capacity, capture->shapes.count + 1u,
+                 sizeof *capture->shape_descs))
+        return LL_NONE;
     uint32_t number = ll_map_intern(&capture->shapes, shape, sizeof *shape, &is_new);
-    if (number == LL_NO_ID || !ll_grow((void **)&capture->shape_descs, &capture->desc_capacity, number + 1u,
-                                       sizeof *capture->shape_descs))
+    if (number == LL_NO_ID)
         return LL_NONE;
     if (is_new)
         capture->shape_descs[number] = ll_recorder_desc(capture->recorder, "", shape, LL_ACTIVATION);

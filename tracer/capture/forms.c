@@ -44,8 +44,10 @@ static struct ll_call_form *look_up(struct ll_call_forms *forms, const struct ll
     struct key key;
     bool is_new;
     make_key(call, &key);
+    if (!ll_grow(&forms->forms, &forms->capacity, forms->keys.count + 1u, sizeof *forms->forms))
+        return NULL;
     uint32_t id = ll_map_intern(&forms->keys, key.bytes, key.size, &is_new);
-    if (id == LL_NO_ID || !ll_grow(&forms->forms, &forms->capacity, id + 1u, sizeof *forms->forms))
+    if (id == LL_NO_ID)
         return NULL;
     if (is_new)
         forms->forms[id] = ll_alloc(&forms->arena, 1, sizeof **forms->forms);

@@ -2,6 +2,7 @@
 #include "tracer/capture/session.h"
 
 #include "tracer/base/clock.h"
+#include "tracer/base/str.h"
 #include "tracer/elf.h"
 #include "tracer/host.h"
 
@@ -94,12 +95,6 @@ static void add_said(struct recorded *process, const struct ll_ring_process_info
     }
 }
 
-static const char *base_name(const char *path)
-{
-    const char *slash = strrchr(path, '/');
-    return slash ? slash + 1 : path;
-}
-
 static const char *said(const struct ll_ring_process_info *info, const char *key)
 {
     for (size_t i = 0; i < info->fact_count; i++)
@@ -114,7 +109,8 @@ static void add_libraries(const struct ll_ring_process_info *info, struct ll_fac
         const char *path = info->libraries[i].path;
         const char *file = *path ? path : said(info, "program");
         const char *id = file ? ll_elf_build_id(facts->arena, file) : NULL;
-        const char *key = *path ? ll_format(facts->arena, "library.%s", base_name(path)) : "program.build_id";
+        const char *key =
+            *path ? ll_format(facts->arena, "library.%s", ll_base_name(path)) : "program.build_id";
         if (id && key)
             ll_facts_add(facts, key, "%s", id);
     }
@@ -146,7 +142,7 @@ static const char *site_of(void *context, uint64_t address)
         session->settings->site ? session->settings->site(session->settings->context, &named, address) : NULL;
     if (text)
         return text;
-    snprintf(session->site, sizeof session->site, "%s+0x%" PRIx64, base_name(named.path),
+    snprintf(session->site, sizeof session->site, "%s+0x%" PRIx64, ll_base_name(named.path),
              address - named.base);
     return session->site;
 }

@@ -64,7 +64,7 @@ const char *ll_aten_do(struct ll_aten *call, const struct ll_import_op *op, stru
     whole.scope = call->scope;
     whole.memory = call->memory;
     whole.thread = call->node->thread;
-    whole.start_ns = call->node->start_ns + (call->timed ? call->node->duration_ns : 0);
+    whole.start_ns = ll_add(call->node->start_ns, call->timed ? call->node->duration_ns : 0);
     whole.duration_ns = call->timed ? 0 : call->node->duration_ns;
     whole.controls = &before;
     whole.control_count = call->storages->in_order && call->storages->ops > 0;

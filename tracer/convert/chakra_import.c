@@ -23,9 +23,11 @@ struct rank {
     uint64_t tensor_capacity;
 };
 
-/* Ranks that exchange with each other alone. */
+/* Ranks that exchange with each other alone; the stride is 1 where they are not evenly apart. */
 struct group {
     uint64_t number, devices, stride;
+    uint64_t last; /* rank that joined */
+    bool uneven;
 };
 
 struct reader {
@@ -86,8 +88,6 @@ static bool record_foreign(struct reader *r, uint64_t at, struct ll_import_op *o
     op->memory = LL_WORKSPACE;
     op->start_ns = ll_mul(r->node->start_us, 1000);
     op->duration_ns = ll_mul(r->node->duration_us, 1000);
-    if (!ll_fits(ll_add(op->start_ns, op->duration_ns)))
-        return refuse(r, "its time does not fit in 64 bits");
     const char *trouble = ll_import_record(r->import, op, NULL);
     return trouble ? refuse(r, trouble) : true;
 }
@@ -116,45 +116,46 @@ static enum ll_op_kind collective_kind(uint64_t type)
     return type < sizeof kinds / sizeof *kinds ? kinds[type] : LL_OP_COUNT;
 }
 
-/* Whether a rank has a collective of this process group. */
-static bool is_member(const struct rank *rank, uint64_t group)
+/* The rank has a collective of the group; ranks come in order, each as often as it has one. */
+static void join(struct group *group, uint64_t rank)
 {
-    for (uint64_t i = 0; i < rank->file.count; i++)
-        if (rank->file.nodes[i].type == CHAKRA_COLLECTIVE &&
-            chakra_number(&rank->file.nodes[i], "pg_name") == group)
-            return true;
-    return false;
+    if (group->number == 0 || (group->devices > 0 && group->last == rank))
+        return;
+    if (group->devices == 1)
+        group->stride = rank - group->last;
+    group->uneven |= group->devices > 1 && rank - group->last != group->stride;
+    group->stride = group->uneven ? 1 : group->stride;
+    group->devices++;
+    group->last = rank;
 }
 
-/* The members of a group: how many, and how far apart; 1 where they are not evenly. */
-static struct group describe_group(const struct reader *r, uint64_t number)
-{
-    struct group group = {.number = number, .devices = number ? 0 : r->rank_count, .stride = 1};
-    uint64_t last = 0;
-    bool even = true;
-    for (uint64_t i = 0; number && i < r->rank_count; i++) {
-        if (!is_member(&r->ranks[i], number))
-            continue;
-        if (group.devices == 1)
-            group.stride = i - last;
-        even &= group.devices < 1 || i - last == group.stride;
-        group.devices++;
-        last = i;
-    }
-    group.stride = even ? group.stride : 1;
-    return group;
-}
-
-/* The same, remembered. NULL when memory ran out. */
-static const struct group *find_group(struct reader *r, uint64_t number)
+/* The group of this number; NULL when memory ran out. */
+static struct group *find_group(struct reader *r, uint64_t number)
 {
     bool is_new;
     uint32_t id = ll_map_intern(&r->group_ids, &number, sizeof number, &is_new);
     if (id == LL_NO_ID || !ll_grow(&r->groups, &r->group_capacity, (uint64_t)id + 1, sizeof *r->groups))
         return NULL;
     if (is_new)
-        r->groups[id] = describe_group(r, number);
+        r->groups[id] = (struct group){.number = number, .devices = number ? 0 : r->rank_count, .stride = 1};
     return &r->groups[id];
+}
+
+/* The groups of all collectives, with their members. */
+static bool find_groups(struct reader *r)
+{
+    for (uint64_t i = 0; i < r->rank_count; i++) {
+        const struct chakra_file *file = &r->ranks[i].file;
+        for (uint64_t n = 0; n < file->count; n++) {
+            if (file->nodes[n].type != CHAKRA_COLLECTIVE)
+                continue;
+            struct group *group = find_group(r, chakra_number(&file->nodes[n], "pg_name"));
+            if (!group)
+                return ll_import_no_memory(r->import);
+            join(group, i);
+        }
+    }
+    return true;
 }
 
 /* The rank that a file is: its place, or of a single file the number before its ending. */
@@ -469,8 +470,6 @@ static bool record_own_node(struct reader *r, struct rank *rank, uint64_t at, co
         return refuse(r, "an op of this kind is not known here");
     if (!find_phase(text_of(r, "leadline.phase"), &own->op.phase))
         return refuse(r, "its phase is not known here");
-    if (!ll_fits(ll_add(own->op.start_ns, own->op.duration_ns)))
-        return refuse(r, "its time does not fit in 64 bits");
     if (!bring_tensors(r, rank) || !read_inputs(r, rank, own) || !read_attrs(r, own) ||
         !read_outputs(r, own) || !check_outputs(r, own))
         return false;
@@ -545,8 +544,7 @@ static bool add_facts(struct reader *r)
         if (strcmp(key, "native") != 0 && strcmp(key, "leadline") != 0)
             ll_facts_add(facts, key, "%s", value);
     }
-    const char *path = r->import->inputs[0].path, *slash = strrchr(path, '/'),
-               *base = slash ? slash + 1 : path;
+    const char *base = ll_base_name(r->import->inputs[0].path);
     if (!named)
         ll_facts_add(facts, "model", "%.*s", (int)strcspn(base, "."), base);
     if (r->rank_count > 1)
@@ -586,7 +584,8 @@ bool ll_import_CHAKRA(struct ll_import *import)
     struct own own;
     r.ranks = ll_alloc(&import->arena, r.rank_count, sizeof *r.ranks);
     bool done = r.ranks ? true : ll_import_no_memory(import);
-    done = done && read_ranks(&r) && add_facts(&r) && ll_import_begin(import) && record_all(&r, &own);
+    done = done && read_ranks(&r) && find_groups(&r) && add_facts(&r) && ll_import_begin(import) &&
+           record_all(&r, &own);
     for (uint64_t i = 0; r.ranks && i < r.rank_count; i++) {
         chakra_file_release(&r.ranks[i].file);
         ll_map_release(&r.ranks[i].numbers);

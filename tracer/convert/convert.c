@@ -110,11 +110,11 @@ enum ll_status ll_path_keep(const char *part, const char *output, bool done)
     if (part == output)
         return LL_OK;
     errno = 0;
-    if (done && rename(part, output) != 0)
-        return ll_status_of(errno, LL_CANNOT_WRITE);
-    if (!done)
-        unlink(part);
-    return LL_OK;
+    if (done && rename(part, output) == 0)
+        return LL_OK;
+    enum ll_status status = done ? ll_status_of(errno, LL_CANNOT_WRITE) : LL_OK;
+    unlink(part);
+    return status;
 }
 
 bool ll_import_run(ll_importer *importer, struct ll_import *import)
@@ -223,6 +223,8 @@ static const char *see_and_record(struct ll_import *import, const struct ll_impo
     const char *trouble = ll_status_text(LL_NO_MEMORY);
     if (see(import, op, &sight))
         trouble = judge(&sight.view);
+    if (!trouble && !ll_fits(ll_add(op->start_ns, op->duration_ns)))
+        trouble = "its time does not fit in 64 bits";
     for (uint32_t i = 0; !trouble && out && i < sight.view.output_count; i++)
         out[i] = (struct ll_imported){LL_NONE, sight.view.out[i]};
     if (!trouble && recording && ll_recorder_status(import->recorder) == LL_OK)

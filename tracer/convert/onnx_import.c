@@ -142,15 +142,22 @@ static void fold(struct onnx *o)
         o->values[id].numbers = numbers;
 }
 
+static bool outputs_are_new(struct onnx *o)
+{
+    for (uint32_t i = 0; i < o->node->output_count; i++)
+        if (o->node->outputs[i] != LL_NO_ID && o->values[o->node->outputs[i]].made)
+            return onnx_refuse(o, "its output %u is there already", i);
+    return true;
+}
+
 static bool follow(struct onnx *o, const struct onnx_node *node)
 {
     bool unknown;
     o->node = node;
     o->row = onnx_find_operator(node->type);
     o->row = o->row ? o->row : &opaque;
-    for (uint32_t i = 0; i < node->output_count; i++)
-        if (node->outputs[i] != LL_NO_ID && o->values[node->outputs[i]].made)
-            return onnx_refuse(o, "its output %u is there already", i);
+    if (!outputs_are_new(o))
+        return false;
     if (!look_at_inputs(o, &unknown))
         return settle_outputs(o, false);
     if (unknown)
@@ -208,7 +215,8 @@ static bool follow_all(struct onnx *o, const struct onnx_graph *graph)
 }
 
 /* A branch whose condition is known before it runs is part of the graph around it; exporters leave such
- * behind where they did not know a size. */
+ * behind where they did not know a size. Its values must not bear the names of the node's outputs: views of
+ * each other would have no base. */
 bool onnx_rule_IF(struct onnx *o)
 {
     struct onnx_value *condition = onnx_need(o, 0);
@@ -231,6 +239,7 @@ bool onnx_rule_IF(struct onnx *o)
     o->node = node;
     o->row = row;
     o->folding = false;
+    right = right && outputs_are_new(o);
     for (uint32_t i = 0; right && i < node->output_count && i < branch.output_count; i++) {
         uint32_t id = branch.outputs[i].value;
         if (id == LL_NO_ID || !o->values[id].known)
@@ -246,7 +255,7 @@ bool onnx_rule_IF(struct onnx *o)
 static void add_facts(struct onnx *o, const struct onnx_summary *summary)
 {
     struct ll_facts *facts = &o->import->facts;
-    const char *path = o->file.path, *slash = strrchr(path, '/'), *base = slash ? slash + 1 : path;
+    const char *base = ll_base_name(o->file.path);
     const char *dot = strrchr(base, '.');
     ll_facts_add(facts, "model", "%.*s", (int)(dot && dot != base ? dot - base : (long)strlen(base)), base);
     ll_facts_add(facts, "mode", "infer");

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "tracer/convert/series.h"
 
+#include "tracer/base/str.h"
 #include "tracer/retype.h"
 
 #include <string.h>
@@ -20,7 +21,7 @@ const char *ll_series_record(struct ll_series *series, const struct ll_import_op
     if (trouble)
         return trouble;
     series->ops++;
-    series->clock_ns += series->duration_ns;
+    series->clock_ns = ll_add(series->clock_ns, series->duration_ns);
     series->duration_ns = 0;
     return NULL;
 }
@@ -45,7 +46,7 @@ bool ll_series_dtype(struct ll_import *import, enum ll_dtype otherwise, enum ll_
 
 const char *ll_import_stem(struct ll_import *import, const char *otherwise)
 {
-    const char *path = import->inputs[0].path, *slash = strrchr(path, '/'), *base = slash ? slash + 1 : path;
+    const char *base = ll_base_name(import->inputs[0].path);
     const char *stem = ll_copy_text(&import->arena, base, strcspn(base, "."));
     return stem && stem[0] ? stem : otherwise;
 }

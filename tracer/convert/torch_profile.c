@@ -48,19 +48,21 @@ static bool copy_word(const struct ll_json_reader *json, char *word, size_t size
     return true;
 }
 
-/* Microseconds with up to three digits behind the point; more than doubles can tell apart. */
+/* Microseconds with up to three digits behind the point; more than doubles can tell apart. LL_NO_FIT past 64
+ * bits. */
 static uint64_t nanoseconds(const struct ll_json_reader *json)
 {
     const char *at = json->text, *end = at ? at + json->length : at;
     uint64_t value = 0, digits = 0;
     if (json->token != LL_JSON_NUMBER || *at == '-')
         return 0;
-    if (memchr(at, 'e', json->length) || memchr(at, 'E', json->length))
-        return (uint64_t)ll_json_as_integer(json) * 1000;
-    for (; at < end && *at != '.' && value < UINT64_MAX / 20000; at++)
-        value = value * 10 + (uint64_t)(*at - '0');
+    bool plain = *at >= '0' && *at <= '9'; /* no NaN */
+    if (!plain || memchr(at, 'e', json->length) || memchr(at, 'E', json->length))
+        return ll_mul((uint64_t)ll_json_as_integer(json), 1000);
+    for (; at < end && *at != '.'; at++)
+        value = ll_add(ll_mul(value, 10), (uint64_t)(*at - '0'));
     for (at += at < end; digits < 3; digits++)
-        value = value * 10 + (at < end ? (uint64_t)(*at++ - '0') % 10 : 0);
+        value = ll_add(ll_mul(value, 10), at < end ? (uint64_t)(*at++ - '0') : 0);
     return value;
 }
 
@@ -292,6 +294,11 @@ static int by_start(const void *a, const void *b)
     return (x->id > y->id) - (x->id < y->id);
 }
 
+static uint64_t end_ns(const struct ll_torch_node *node)
+{
+    return ll_add(node->start_ns, node->duration_ns);
+}
+
 /* Finds for each node the one of its thread in whose time it lies. Numbers are then places, from 1. */
 static bool nest(struct profile *p)
 {
@@ -307,8 +314,8 @@ static bool nest(struct profile *p)
         fine = at != LL_NO_ID && ll_grow(&newest, &capacity, (uint64_t)at + 1, sizeof *newest);
         if (!fine)
             break;
-        uint64_t parent = is_new ? 0 : newest[at], end = node->start_ns + node->duration_ns;
-        while (parent && nodes->at[parent - 1].start_ns + nodes->at[parent - 1].duration_ns < end)
+        uint64_t parent = is_new ? 0 : newest[at], end = end_ns(node);
+        while (parent && end_ns(&nodes->at[parent - 1]) < end)
             parent = nodes->at[parent - 1].parent;
         node->parent = parent;
         node->id = newest[at] = i + 1;
@@ -386,7 +393,7 @@ static void shift(struct ll_torch_nodes *nodes)
     for (uint64_t i = 0; i < nodes->count; i++)
         first = ll_min(first, nodes->at[i].start_ns);
     for (uint64_t i = 0; i < nodes->count; i++)
-        nodes->at[i].start_ns += 1 - first;
+        nodes->at[i].start_ns = ll_add(ll_sub(nodes->at[i].start_ns, first), 1);
 }
 
 bool ll_torch_read_profile(struct ll_import *import, struct ll_torch_nodes *nodes)

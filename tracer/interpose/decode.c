@@ -285,31 +285,9 @@ static const struct ll_symbol_row symbols[] = {
 #include "tracer/interpose/symbols.def"
 };
 
-static const char *const number_names[] = {
-#define X(word) #word,
-    LL_NUMBER_LIST(X)
-#undef X
-};
-
-static const char *const argument_names[] = {
-#define X(word) #word,
-    LL_ARGUMENT_LIST(X)
-#undef X
-};
-
 const char *ll_routine_name(enum ll_routine routine)
 {
     return routines[routine].name;
-}
-
-const char *ll_number_name(enum ll_number number)
-{
-    return number_names[number];
-}
-
-const char *ll_argument_name(enum ll_argument argument)
-{
-    return argument_names[argument];
 }
 
 const struct ll_symbol_row *ll_symbol_row(uint32_t symbol)

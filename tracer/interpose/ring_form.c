@@ -91,9 +91,11 @@ static uint32_t look_up(struct ll_ring_forms *forms, const struct ll_ring_record
         key[i] = mask[i] ? record->words[i] : 1; /* an address that is none is 0 */
     key[count] = record->process;
     size_t bytes = (count + 1) * sizeof *key;
+    if (!ll_grow(&forms->forms, &forms->capacity, forms->keys.count + 1u, sizeof *forms->forms))
+        return 0;
     uint32_t id = forms->keys.count < FORMS_MOST ? ll_map_intern(&forms->keys, key, bytes, &is_new)
                                                  : ll_map_find(&forms->keys, key, bytes);
-    if (id == LL_NO_ID || !ll_grow(&forms->forms, &forms->capacity, id + 1u, sizeof *forms->forms))
+    if (id == LL_NO_ID)
         return 0;
     if (is_new)
         forms->forms[id] = new_form(forms, &(struct ll_ring_record){record->process, count, key}, mask);

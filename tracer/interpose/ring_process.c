@@ -120,9 +120,11 @@ const struct ll_described *ll_followed_primitive(struct ll_followed_process *fol
                                                  uint64_t place)
 {
     bool is_new = false;
+    if (!ll_grow(&followed->described, &followed->described_capacity, followed->places.count + 1u,
+                 sizeof *followed->described))
+        return NULL;
     uint32_t id = ll_map_intern(&followed->places, &place, sizeof place, &is_new);
-    if (id == LL_NO_ID || (is_new && !ll_grow(&followed->described, &followed->described_capacity,
-                                              (uint64_t)id + 1, sizeof *followed->described)))
+    if (id == LL_NO_ID)
         return NULL;
     if (is_new)
         followed->described[id] = described_at(followed, arena, place);

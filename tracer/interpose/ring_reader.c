@@ -33,11 +33,6 @@ enum {
         50000 /* reading a thread's processor time takes some 0.4 us: below a percent of such a call */
 };
 
-struct thread {
-    uint32_t process;
-    uint64_t tid;
-};
-
 struct ll_ring_reader {
     struct ll_arena arena;
     struct ll_map names; /* of files, by process: ids follow each other */
@@ -49,7 +44,7 @@ struct ll_ring_reader {
     struct ll_ring_stream *streams;
     uint64_t stream_count, stream_capacity;
     struct ll_ring_forms forms;
-    struct thread *threads;
+    uint32_t *threads; /* their processes */
     uint64_t thread_count, thread_capacity;
     uint64_t known_ticks;  /* everything that began before was seen */
     uint64_t looked_ns;    /* when the folder was looked through last */
@@ -169,11 +164,12 @@ void ll_ring_close(struct ll_ring_reader *reader)
 
 static uint32_t new_thread(void *context, uint32_t process, uint64_t tid)
 {
+    (void)tid;
     struct ll_ring_reader *reader = context;
-    struct thread thread = {process, tid};
-    if (!ll_grow(&reader->threads, &reader->thread_capacity, reader->thread_count + 1, sizeof thread))
+    if (!ll_grow(&reader->threads, &reader->thread_capacity, reader->thread_count + 1,
+                 sizeof *reader->threads))
         return reader->thread_count ? (uint32_t)(reader->thread_count - 1) : 0;
-    reader->threads[reader->thread_count] = thread;
+    reader->threads[reader->thread_count] = process;
     return (uint32_t)reader->thread_count++;
 }
 
@@ -413,10 +409,5 @@ struct ll_ring_process_info ll_ring_process_info(const struct ll_ring_reader *re
 
 size_t ll_ring_thread_process(const struct ll_ring_reader *reader, uint32_t thread)
 {
-    return thread < reader->thread_count ? reader->threads[thread].process : 0;
-}
-
-uint64_t ll_ring_thread_tid(const struct ll_ring_reader *reader, uint32_t thread)
-{
-    return thread < reader->thread_count ? reader->threads[thread].tid : 0;
+    return thread < reader->thread_count ? reader->threads[thread] : 0;
 }

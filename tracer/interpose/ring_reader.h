@@ -67,11 +67,10 @@ void ll_ring_wait(struct ll_ring_reader *reader, uint64_t timeout_ns);
 /* Processes of which nothing is seen, because there was no room for their files. */
 uint64_t ll_ring_refused(const struct ll_ring_reader *reader);
 
-/* Processes in the order in which they were found, from 0; which of them a thread belongs to, and its number
- * there as the system has it. The thread is one of an event. */
+/* Processes in the order in which they were found, from 0; which of them a thread, one of an event, belongs
+ * to. */
 size_t ll_ring_process_count(const struct ll_ring_reader *reader);
 struct ll_ring_process_info ll_ring_process_info(const struct ll_ring_reader *reader, size_t process);
 size_t ll_ring_thread_process(const struct ll_ring_reader *reader, uint32_t thread);
-uint64_t ll_ring_thread_tid(const struct ll_ring_reader *reader, uint32_t thread);
 
 #endif

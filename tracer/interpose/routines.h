@@ -135,10 +135,8 @@ struct ll_symbol_row {
     bool fortran; /* arguments by reference, matrices by column */
 };
 
-/* Names, as reports spell them; static storage. The argument is in range. */
+/* The name, as reports spell it; static storage. The argument is in range. */
 const char *ll_routine_name(enum ll_routine routine);
-const char *ll_number_name(enum ll_number number);
-const char *ll_argument_name(enum ll_argument argument);
 
 /* The row of a symbol, static storage; NULL past the last one. */
 const struct ll_symbol_row *ll_symbol_row(uint32_t symbol);

@@ -41,12 +41,19 @@ bool ll_tracee_write(const struct ll_tracee *tracee, uint64_t address, const voi
     return pwrite(tracee->memory, from, bytes, (off_t)address) == (ssize_t)bytes;
 }
 
-/* Lets the thread run one instruction, in which nothing else may happen to it. */
-static bool step(pid_t thread)
+/* Lets the thread run one instruction. Signals that come before it are sent anew once it is done: not every
+ * stop can be left with one. */
+static bool step(const struct ll_tracee *tracee, pid_t thread)
 {
-    int status;
-    return ptrace(PTRACE_SINGLESTEP, thread, NULL, NULL) == 0 && waitpid(thread, &status, __WALL) == thread &&
-           WIFSTOPPED(status) && WSTOPSIG(status) == SIGTRAP;
+    int status = 0;
+    uint64_t held = 0; /* bit i: signal i + 1 */
+    while (ptrace(PTRACE_SINGLESTEP, thread, NULL, NULL) == 0 && waitpid(thread, &status, __WALL) == thread &&
+           WIFSTOPPED(status) && WSTOPSIG(status) != SIGTRAP)
+        held |= UINT64_C(1) << (WSTOPSIG(status) - 1);
+    for (int i = 0; i < 64; i++)
+        if (held >> i & 1)
+            syscall(SYS_tgkill, tracee->pid, thread, i + 1);
+    return WIFSTOPPED(status) && WSTOPSIG(status) == SIGTRAP;
 }
 
 /* mmap at this place or nowhere. */
@@ -68,7 +75,7 @@ static uint64_t map_at(const struct ll_tracee *tracee, pid_t thread, uint64_t ad
     now.r8 = UINT64_MAX;
     now.r9 = 0;
     bool done = ll_tracee_write(tracee, before.rip, syscall_code, sizeof code) &&
-                ptrace(PTRACE_SETREGS, thread, NULL, &now) == 0 && step(thread) &&
+                ptrace(PTRACE_SETREGS, thread, NULL, &now) == 0 && step(tracee, thread) &&
                 ptrace(PTRACE_GETREGS, thread, NULL, &now) == 0;
     ll_tracee_write(tracee, before.rip, code, sizeof code);
     ptrace(PTRACE_SETREGS, thread, NULL, &before);
