@@ -416,6 +416,7 @@ static inline bool ll_level_holds(const struct ll_level *level, enum ll_operand 
     return !level->holds_given || level->holds[operand];
 }
 
+/* Whether it keeps all operands. */
 static inline bool ll_level_holds_all(const struct ll_level *level)
 {
     return ll_level_holds(level, LL_OPERAND_A) && ll_level_holds(level, LL_OPERAND_B) &&
