@@ -11,17 +11,20 @@
  *       m S + (sum of S over stages - S) / v      S: what the slowest stage does with a micro-batch, of m
  *     + exchange and update, less what the last backward pass hides
  *
- * What cannot fit is left out, whole branches of it at a time. The best by this estimate are then simulated
- * in full. Deterministic; one thread. */
+ * where S, and what is hidden, come from going along a stage's layers (sim/parallel/beside.h). What cannot
+ * fit is left out, whole branches of it at a time. The best by this estimate are then simulated in full, and
+ * the best of each stage of ZeRO. Deterministic; one thread. */
 #ifndef LL_SIM_PARALLEL_SEARCH_H
 #define LL_SIM_PARALLEL_SEARCH_H
 
 #include "sim/parallel/step.h"
 
 struct ll_plan_search {
-    uint64_t devices;   /* all of them are used */
-    uint64_t batch;     /* samples a step */
-    uint64_t simulated; /* so many of the best are simulated */
+    uint64_t devices; /* all of them are used */
+    uint64_t batch;   /* samples a step */
+    uint64_t
+        simulated; /* so many of the best come out as simulated, and at least half as many of each stage of
+                           ZeRO are tried for that */
 };
 
 struct ll_found_plan {
