@@ -3,6 +3,7 @@
  * op that runs on in the kernel of the one before it belongs to that one's point. Bytes are the algorithmic
  * ones, so that a point above the line of the outermost memory lives on what lies further in. */
 #include "sim/cost/unit_model.h"
+#include "sim/replay/metrics.h"
 #include "sim/report/figure/figure.h"
 #include "sim/report/human.h"
 #include "sim/report/sim_report.h"
@@ -133,7 +134,7 @@ static void find_used(const struct ll_result *result, bool used[LL_MAX_UNITS][LL
         const struct ll_work *work = &prepared->works[prepared->trace->ops[seq].form];
         uint32_t unit = result->ops[seq - prepared->first_op].unit;
         if (unit != LL_NO_UNIT && work->flops > 0)
-            used[unit][work->dtype] = true;
+            used[unit][ll_computed_on(&result->machine->units[unit], (enum ll_dtype)work->dtype)] = true;
     }
 }
 

@@ -2,6 +2,7 @@
 /* Results for people. The eye should meet, in this order: how long, what binds, how far from the speed of
  * light, where the time goes, and what to change. */
 #include "sim/replay/infeed.h"
+#include "sim/replay/metrics.h"
 #include "sim/report/human.h"
 #include "sim/report/sim_report.h"
 #include "sim/report/table.h"
@@ -61,11 +62,6 @@ static void headline(const struct ll_result *result, struct ll_str *out)
                 ll_si(&flops, result->prepared->flops, "FLOP"), ll_si(&bytes, result->prepared->bytes, "B"));
 }
 
-static double peak_flops(const struct ll_result *result)
-{
-    return ll_machine_peak_flops(result->machine, result->prepared->dtype);
-}
-
 static const struct ll_level *outermost(const struct ll_machine *machine)
 {
     return &machine->levels[machine->level_count - 1];
@@ -87,9 +83,10 @@ static void compute_bar(const struct ll_result *result, unsigned width, struct l
 {
     struct ll_human reached, peak;
     char note[32];
-    snprintf(note, sizeof note, "in %s", ll_dtype_name(result->prepared->dtype));
+    const struct ll_metrics metrics = ll_metrics_of(result);
+    snprintf(note, sizeof note, "in %s", ll_dtype_name(metrics.computed));
     light_bar("compute", ll_si(&reached, result->prepared->flops / result->time_s, "FLOP/s"),
-              ll_si(&peak, peak_flops(result), "FLOP/s"), result->flop_utilization, note, width, out);
+              ll_si(&peak, metrics.peak_flops, "FLOP/s"), metrics.flop_utilization, note, width, out);
 }
 
 static void memory_bar(const struct ll_result *result, unsigned width, struct ll_str *out)
@@ -99,7 +96,7 @@ static void memory_bar(const struct ll_result *result, unsigned width, struct ll
     struct ll_human reached, limit;
     char note[64];
     snprintf(note, sizeof note, "%.1f FLOP/B, ridge at %.1f",
-             result->prepared->flops / result->prepared->bytes, peak_flops(result) / peak);
+             result->prepared->flops / result->prepared->bytes, ll_metrics_of(result).peak_flops / peak);
     light_bar(outermost(machine)->name, ll_si(&reached, share * peak, "B/s"), ll_si(&limit, peak, "B/s"),
               share, note, width, out);
 }
@@ -396,7 +393,7 @@ static void comparison_row(const struct ll_report *report, double fastest_s, str
         snprintf(best, sizeof best, "%s %.2fx", report->gains[0].knob.label, report->gains[0].speedup);
     ll_table_row(table, "  %s%s|%s|%.2fx|%s|%s|%s|%s|%s", result->machine->stem,
                  result->fits ? "" : " (does not fit)", ll_si(&time, result->time_s, "s"),
-                 result->time_s / fastest_s, short_bar(&compute, result->flop_utilization),
+                 result->time_s / fastest_s, short_bar(&compute, ll_metrics_of(result).flop_utilization),
                  short_bar(&memory, result->level_share[result->machine->level_count - 1]),
                  batch_of(report) > 0 ? ll_many(&rate, batch_of(report) / result->time_s, "") : "", bound,
                  best);
