@@ -69,6 +69,11 @@ static struct ll_trace *share(struct searching *s, const struct ll_trace *trace,
     const char *trouble = NULL;
     struct ll_diags diags = {0};
     struct ll_trace *program = ll_shard(trace, plan, &diags);
+    if (program && plan->tensor > 1 && !ll_is_divided(trace, program)) {
+        ll_trace_free(program);
+        ll_diags_release(&diags);
+        return NULL;
+    }
     if (program && plan->expert > 1)
         program = take(program, ll_spread_experts(program, plan, &diags));
     uint64_t ops = program ? program->op_count : 0;
