@@ -69,11 +69,7 @@ static struct ll_trace *share(struct searching *s, const struct ll_trace *trace,
     const char *trouble = NULL;
     struct ll_diags diags = {0};
     struct ll_trace *program = ll_shard(trace, plan, &diags);
-    if (program && plan->tensor > 1 && !ll_is_divided(trace, program)) {
-        ll_trace_free(program);
-        ll_diags_release(&diags);
-        return NULL;
-    }
+    bool divided = plan->tensor == 1 || (program && ll_is_divided(trace, program));
     if (program && plan->expert > 1)
         program = take(program, ll_spread_experts(program, plan, &diags));
     uint64_t ops = program ? program->op_count : 0;
@@ -81,9 +77,10 @@ static struct ll_trace *share(struct searching *s, const struct ll_trace *trace,
         program = take(program, ll_recompute(program, plan->recompute, &trouble));
     s->failed |= !program && !trouble && diags.count == 0;
     ll_diags_release(&diags);
-    if (!program || plan->recompute != LL_RECOMPUTE_SELECTIVE || program->op_count > ops)
+    bool new = divided && (plan->recompute != LL_RECOMPUTE_SELECTIVE || (program && program->op_count > ops));
+    if (!program || new)
         return program;
-    ll_trace_free(program); /* nothing is computed again: that has been seen */
+    ll_trace_free(program); /* it does what another one does: that has been seen */
     return NULL;
 }
 
