@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Results for people. The eye should meet, in this order: how long, what binds, how far from the speed of
  * light, where the time goes, and what to change. */
+#include "sim/cost/unit_model.h"
 #include "sim/replay/infeed.h"
 #include "sim/replay/metrics.h"
 #include "sim/report/human.h"
@@ -270,8 +271,19 @@ static void energy_part(const char *name, double part_j, double all_j, bool *som
     *some = true;
 }
 
-/* What has no figure counts nothing, and who reads the sum should know. */
-static void energy_gaps(const struct ll_machine *machine, struct ll_str *line)
+/* The type that the figures of arithmetic are of, when the trace's own has none: sim/machine/energy.c takes
+ * that of another one. The trace's own when it has one, or nothing has. */
+static enum ll_dtype type_of_figure(const double figures[LL_DTYPE_COUNT], enum ll_dtype dtype, double taken)
+{
+    for (unsigned i = 0; i < LL_DTYPE_COUNT && figures[dtype] == 0 && taken > 0; i++)
+        if (figures[i] == taken)
+            return (enum ll_dtype)i;
+    return dtype;
+}
+
+/* What has no figure counts nothing, what has that of another type may count too little: who reads the sum
+ * should know. */
+static void energy_gaps(const struct ll_machine *machine, enum ll_dtype dtype, struct ll_str *line)
 {
     uint64_t gaps = 0;
     for (uint64_t l = 0; l < machine->level_count; l++)
@@ -281,12 +293,17 @@ static void energy_gaps(const struct ll_machine *machine, struct ll_str *line)
         ll_str_add(line, gaps ? " and without static power" : " without static power");
     if (gaps)
         ll_str_add(line, ", which the machine does not describe");
+    enum ll_dtype taken = type_of_figure(machine->energy.mac_j, dtype, ll_machine_mac_j(machine, dtype));
+    if (taken != dtype)
+        ll_str_addf(line, ", arithmetic in %s with the figure of %s", ll_dtype_name(dtype),
+                    ll_dtype_name(taken));
 }
 
 /* "energy 330 mJ a step (compute 12 %, hbm 60 %, static 28 %)"; parts below half a per cent are left out. */
-static void energy_words(const struct ll_machine *machine, double energy_j,
-                         const struct ll_energy_parts *parts, const char *of_whom, struct ll_str *line)
+static void energy_words(const struct ll_result *result, double energy_j, const struct ll_energy_parts *parts,
+                         const char *of_whom, struct ll_str *line)
 {
+    const struct ll_machine *machine = result->machine;
     struct ll_human energy;
     bool some = false;
     if (!isfinite(energy_j)) {
@@ -301,10 +318,34 @@ static void energy_words(const struct ll_machine *machine, double energy_j,
     energy_part("static", parts->static_j, energy_j, &some, line);
     if (some)
         ll_str_add(line, ")");
-    energy_gaps(machine, line);
+    energy_gaps(machine, result->prepared->dtype, line);
 }
 
-static void area_words(double area_m2, uint64_t devices, struct ll_str *line)
+static bool has_area(const struct ll_unit *unit, const double pe_m2[LL_DTYPE_COUNT])
+{
+    for (unsigned i = 0; i < LL_DTYPE_COUNT; i++)
+        if (pe_m2[i] > 0 && ll_unit_model(unit->model)->flops_per_cycle(unit, (enum ll_dtype)i) > 0)
+            return true;
+    return false;
+}
+
+/* Units none of whose types has a figure, where others have. */
+static void area_gaps(const struct ll_machine *machine, struct ll_str *line)
+{
+    const double *pe_m2 = machine->area.pe_m2;
+    uint64_t gaps = 0;
+    bool any = false;
+    for (unsigned i = 0; i < LL_DTYPE_COUNT; i++)
+        any |= pe_m2[i] > 0;
+    for (uint64_t u = 0; any && u < machine->unit_count; u++)
+        if (!has_area(&machine->units[u], pe_m2))
+            ll_str_addf(line, "%s%s", gaps++ ? ", " : " without the arithmetic of ", machine->units[u].name);
+    if (gaps)
+        ll_str_add(line, ", of whose types `pe_um2` has none");
+}
+
+static void area_words(const struct ll_machine *machine, double area_m2, uint64_t devices,
+                       struct ll_str *line)
 {
     if (!isfinite(area_m2))
         ll_str_add(line, ", area not described");
@@ -313,6 +354,8 @@ static void area_words(double area_m2, uint64_t devices, struct ll_str *line)
                     area_m2 * 1e6 * (double)devices);
     else
         ll_str_addf(line, ", area %.1f mm2", area_m2 * 1e6);
+    if (isfinite(area_m2))
+        area_gaps(machine, line);
 }
 
 /* With a plan energy is that of all devices. */
@@ -325,9 +368,9 @@ static void footer(const struct ll_report *report, unsigned width, struct ll_str
     char of_whom[48] = "";
     if (devices > 1)
         snprintf(of_whom, sizeof of_whom, " of all %" PRIu64 " devices", devices);
-    energy_words(result->machine, p ? p->energy_j : result->energy_j, p ? &p->energy : &result->energy,
-                 of_whom, &line);
-    area_words(result->area_m2, devices, &line);
+    energy_words(result, p ? p->energy_j : result->energy_j, p ? &p->energy : &result->energy, of_whom,
+                 &line);
+    area_words(result->machine, result->area_m2, devices, &line);
     if (result->network.count == 0 && devices == 1)
         ll_str_add(&line, ", network not used: one device");
     ll_str_addf(&line, ", config %08x", result->machine->config_hash);
