@@ -277,6 +277,10 @@ static bool check_cache(struct ll_reading *reading, uint64_t index)
     if (index + 1 == reading->machine->level_count)
         return ll_complain(reading->diags, place,
                            "`%s` is the outermost level and holds all tensors: it is no cache", level->name);
+    if (level->size_bytes % cache.line_bytes)
+        return ll_complain(reading->diags, place,
+                           "%" PRIu64 " B are no whole number of lines of %" PRIu64 " B", level->size_bytes,
+                           cache.line_bytes);
     if (cache.sets * cache.ways * cache.line_bytes != level->size_bytes)
         return ll_complain(reading->diags, place,
                            "%" PRIu64 " B are no whole number of sets of %" PRIu64 " ways of %" PRIu64 " B",
