@@ -114,6 +114,27 @@ static bool check_software_names(struct ll_reading *reading)
     return check_distinct(reading, &expected) && right;
 }
 
+/* Input is there already where nothing is said of the way to the device: what it took would be nobody's. */
+static bool check_host(struct ll_reading *reading)
+{
+    const struct ll_host *host = &reading->machine->host;
+    const struct {
+        const char *key;
+        bool given;
+    } keys[] = {{"latency", host->latency_s > 0},
+                {"prepare_bandwidth", host->prepare_Bps > 0},
+                {"encode_bandwidth", host->encode_Bps > 0},
+                {"workers", host->workers > 1}};
+    bool right = true;
+    for (size_t i = 0; i < sizeof keys / sizeof *keys && host->bandwidth_Bps == 0; i++)
+        if (keys[i].given)
+            right = ll_complain(
+                reading->diags, place_of(ll_node_get(reading->root, "host"), keys[i].key),
+                "`%s` means nothing without the host's `bandwidth`: input is on the device already",
+                keys[i].key);
+    return right;
+}
+
 /* The least energy cannot be looked for where nothing has any. */
 static bool check_objective(struct ll_reading *reading)
 {
@@ -395,6 +416,8 @@ bool ll_machine_check(struct ll_reading *reading)
     bool right = check_names(reading);
     if (ll_read_well(reading, "software"))
         right &= check_software_names(reading) && check_objective(reading) && check_power(reading);
+    if (ll_read_well(reading, "host"))
+        right &= check_host(reading);
     right &= check_level_names(reading);
     right &= settle_clocks(reading);
     if (ll_read_well(reading, "memory"))
