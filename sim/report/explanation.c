@@ -37,7 +37,7 @@ void ll_report_explanations(const struct ll_report *reports, size_t count, uint3
         const char *scope = strings[form->scope];
         struct ll_explain why = {0};
         ll_str_addf(out, "op %" PRIu32 ", %s%s%s, on %s\n", seq, strings[form->kind_name],
-                    *scope ? " in " : "", scope, report->result->machine->stem);
+                    *scope ? " in " : "", scope, ll_report_machine(reports, count, report));
         out->failed |= !explain(report, seq, &why);
         for (uint64_t line = 0; line < why.line_count; line++)
             ll_str_addf(out, "  %s\n", why.lines[line]);
@@ -45,7 +45,8 @@ void ll_report_explanations(const struct ll_report *reports, size_t count, uint3
     }
 }
 
-static void one_explanation(const struct ll_report *report, uint32_t seq, struct ll_json *json)
+static void one_explanation(const struct ll_report *report, const char *machine, uint32_t seq,
+                            struct ll_json *json)
 {
     const char *const *strings = report->result->prepared->trace->strings;
     const struct ll_form *form = form_of(report, seq);
@@ -53,7 +54,7 @@ static void one_explanation(const struct ll_report *report, uint32_t seq, struct
     json->out->failed |= !explain(report, seq, &why);
     ll_json_open_object(json);
     ll_json_put_text(json, "trace", report->trace_name);
-    ll_json_put_text(json, "machine", report->result->machine->stem);
+    ll_json_put_text(json, "machine", machine);
     ll_json_put_count(json, "seq", seq);
     ll_json_put_text(json, "kind", strings[form->kind_name]);
     ll_json_put_text(json, "scope", strings[form->scope]);
@@ -74,7 +75,7 @@ void ll_report_explanations_json(const struct ll_report *reports, size_t count, 
     ll_json_key(json, "explanations");
     ll_json_open_list(json);
     for (size_t i = 0; i < count; i++)
-        one_explanation(&reports[i], seq, json);
+        one_explanation(&reports[i], ll_report_machine(reports, count, &reports[i]), seq, json);
     ll_json_close_list(json);
     ll_json_close_object(json);
 }

@@ -161,8 +161,8 @@ static bool make_units(struct drawing *d)
     return true;
 }
 
-static bool draw(const struct ll_report *report, struct ll_arena *arena, struct ll_svg *svg,
-                 struct ll_rect box)
+static bool draw(const struct ll_report *report, const char *machine, struct ll_arena *arena,
+                 struct ll_svg *svg, struct ll_rect box)
 {
     struct drawing *d = ll_alloc(arena, 1, sizeof *d);
     struct ll_human time, share;
@@ -172,7 +172,7 @@ static bool draw(const struct ll_report *report, struct ll_arena *arena, struct 
     d->arena = arena;
     if (!make_points(d) || !make_memories(d) || !make_units(d))
         return false;
-    const char *slash = strrchr(report->trace_name, '/'), *machine = report->result->machine->stem;
+    const char *slash = strrchr(report->trace_name, '/');
     const char *title = ll_format(arena, "%s on %s", slash ? slash + 1 : report->trace_name, machine);
     const char *about =
         ll_format(arena, "%s a step; ops with %s of their time are shown",
@@ -209,7 +209,8 @@ bool ll_report_rooflines(const struct ll_report *reports, size_t count, struct l
     bool done = true;
     ll_page_open(&svg, &page);
     for (size_t i = 0; i < count && done; i++)
-        done = draw(&reports[i], &arena, &svg, ll_page_panel(&page, i));
+        done = draw(&reports[i], ll_report_machine(reports, count, &reports[i]), &arena, &svg,
+                    ll_page_panel(&page, i));
     ll_svg_close(&svg);
     ll_arena_release(&arena);
     return done && !out->failed;

@@ -246,12 +246,12 @@ static void gain_table(const struct ll_report *report, unsigned width, struct ll
 
 /* "v100 is bound by hbm2 (52 % of the time); with twice the hbm2 bandwidth the step would be 1.36x faster."
  */
-static void sentence(const struct ll_report *report, unsigned width, struct ll_str *out)
+static void sentence(const struct ll_report *report, const char *machine, unsigned width, struct ll_str *out)
 {
     const struct ll_result *result = report->result;
     unsigned cause = main_cause(result);
     struct ll_str line = {0};
-    ll_str_addf(&line, "%s is bound by %s (%.0f %% of the time)", result->machine->stem,
+    ll_str_addf(&line, "%s is bound by %s (%.0f %% of the time)", machine,
                 ll_bound_name(result->machine, cause), 100 * result->shares[cause]);
     if (report->gain_count && report->gains[0].speedup >= 1.005) {
         const struct ll_gain *best = &report->gains[0];
@@ -410,7 +410,7 @@ void ll_report_page(const struct ll_report *report, unsigned width, struct ll_st
         gain_table(report, width, out);
     }
     ll_str_add(out, "\n");
-    sentence(report, width, out);
+    sentence(report, report->result->machine->stem, width, out);
     ll_str_add(out, "\n");
     footer(report, width, out);
 }
@@ -424,7 +424,19 @@ static const char *short_bar(struct ll_human *human, double fraction)
     return human->text;
 }
 
-static void comparison_row(const struct ll_report *report, double fastest_s, struct ll_table *table)
+const char *ll_report_machine(const struct ll_report *reports, size_t count, const struct ll_report *one)
+{
+    const struct ll_machine *machine = one->result->machine;
+    for (size_t i = 0; i < count; i++) {
+        const struct ll_machine *other = reports[i].result->machine;
+        if (strcmp(other->stem, machine->stem) == 0 && strcmp(other->path, machine->path) != 0)
+            return machine->path;
+    }
+    return machine->stem;
+}
+
+static void comparison_row(const struct ll_report *report, const char *machine, double fastest_s,
+                           struct ll_table *table)
 {
     const struct ll_result *result = report->result;
     unsigned cause = main_cause(result);
@@ -434,9 +446,9 @@ static void comparison_row(const struct ll_report *report, double fastest_s, str
              100 * result->shares[cause]);
     if (report->gain_count && report->gains[0].speedup >= 1.005)
         snprintf(best, sizeof best, "%s %.2fx", report->gains[0].knob.label, report->gains[0].speedup);
-    ll_table_row(table, "  %s%s|%s|%.2fx|%s|%s|%s|%s|%s", result->machine->stem,
-                 result->fits ? "" : " (does not fit)", ll_si(&time, result->time_s, "s"),
-                 result->time_s / fastest_s, short_bar(&compute, ll_metrics_of(result).flop_utilization),
+    ll_table_row(table, "  %s%s|%s|%.2fx|%s|%s|%s|%s|%s", machine, result->fits ? "" : " (does not fit)",
+                 ll_si(&time, result->time_s, "s"), result->time_s / fastest_s,
+                 short_bar(&compute, ll_metrics_of(result).flop_utilization),
                  short_bar(&memory, result->level_share[result->machine->level_count - 1]),
                  batch_of(report) > 0 ? ll_many(&rate, batch_of(report) / result->time_s, "") : "", bound,
                  best);
@@ -452,12 +464,12 @@ void ll_report_comparison(const struct ll_report *reports, size_t count, unsigne
     struct ll_table *table =
         ll_table_new("  machine|>step|>of fastest|?compute|?memory|?>samples/s|bound by|doubling gains");
     for (size_t i = 0; i < count; i++)
-        comparison_row(&reports[i], fastest_s, table);
+        comparison_row(&reports[i], ll_report_machine(reports, count, &reports[i]), fastest_s, table);
     ll_table_print(table, width, out);
     ll_table_free(table);
     ll_str_add(out, "\n");
     for (size_t i = 0; i < count; i++)
-        sentence(&reports[i], width, out);
+        sentence(&reports[i], ll_report_machine(reports, count, &reports[i]), width, out);
 }
 
 void ll_report_ops(const struct ll_report *report, unsigned width, struct ll_str *out)
