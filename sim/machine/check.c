@@ -69,26 +69,69 @@ static bool check_names(struct ll_reading *reading)
     return right;
 }
 
-static const struct ll_node *kernel_node(const struct ll_reading *reading, uint64_t index)
+/* An item of a list of the software section, NULL where --set made it. */
+static const struct ll_node *software_node(const struct ll_reading *reading, const char *list, uint64_t index)
 {
-    const struct ll_node *list = ll_node_get(ll_node_get(reading->root, "software"), "kernels");
-    const struct ll_node *node = list && list->type == LL_NODE_LIST ? list->first : NULL;
+    const struct ll_node *items = ll_node_get(ll_node_get(reading->root, "software"), list);
+    const struct ll_node *node = items && items->type == LL_NODE_LIST ? items->first : NULL;
     while (node && index-- > 0)
         node = node->next;
     return node;
 }
 
-static bool check_kernel_names(struct ll_reading *reading)
+/* Names of a list's items, of which each is there once. */
+struct named_items {
+    const char *list, *what;
+    const char *names[LL_MAX_KERNELS];
+    uint64_t count;
+};
+
+static bool check_distinct(struct ll_reading *reading, const struct named_items *items)
+{
+    bool right = true;
+    for (uint64_t i = 1; i < items->count; i++)
+        for (uint64_t j = 0; j < i; j++)
+            if (items->names[i] && items->names[j] && !strcmp(items->names[i], items->names[j]))
+                right = ll_complain(reading->diags, place_of(software_node(reading, items->list, i), "name"),
+                                    "the name `%s` is taken by another %s", items->names[i], items->what);
+    return right;
+}
+
+static bool check_software_names(struct ll_reading *reading)
 {
     const struct ll_software *software = &reading->machine->software;
+    struct named_items kernels = {"kernels", "kernel", {0}, software->kernel_count},
+                       transforms = {"transforms", "transform", {0}, software->transform_count},
+                       expected = {"expected", "expected way", {0}, software->expected_count};
+    for (uint64_t i = 0; i < kernels.count; i++)
+        kernels.names[i] = software->kernels[i].name;
+    for (uint64_t i = 0; i < transforms.count; i++)
+        transforms.names[i] = software->transforms[i].name;
+    for (uint64_t i = 0; i < expected.count; i++)
+        expected.names[i] = software->expected[i].name;
+    bool right = check_distinct(reading, &kernels);
+    right &= check_distinct(reading, &transforms);
+    return check_distinct(reading, &expected) && right;
+}
+
+/* Input is there already where nothing is said of the way to the device: what it took would be nobody's. */
+static bool check_host(struct ll_reading *reading)
+{
+    const struct ll_host *host = &reading->machine->host;
+    const struct {
+        const char *key;
+        bool given;
+    } keys[] = {{"latency", host->latency_s > 0},
+                {"prepare_bandwidth", host->prepare_Bps > 0},
+                {"encode_bandwidth", host->encode_Bps > 0},
+                {"workers", host->workers > 1}};
     bool right = true;
-    for (uint64_t i = 1; i < software->kernel_count; i++)
-        for (uint64_t j = 0; j < i; j++) {
-            const char *name = software->kernels[i].name, *other = software->kernels[j].name;
-            if (name && other && !strcmp(name, other))
-                right = ll_complain(reading->diags, place_of(kernel_node(reading, i), "name"),
-                                    "the name `%s` is taken by another kernel", name);
-        }
+    for (size_t i = 0; i < sizeof keys / sizeof *keys && host->bandwidth_Bps == 0; i++)
+        if (keys[i].given)
+            right = ll_complain(
+                reading->diags, place_of(ll_node_get(reading->root, "host"), keys[i].key),
+                "`%s` means nothing without the host's `bandwidth`: input is on the device already",
+                keys[i].key);
     return right;
 }
 
@@ -249,6 +292,10 @@ static bool check_cache(struct ll_reading *reading, uint64_t index)
     if (index + 1 == reading->machine->level_count)
         return ll_complain(reading->diags, place,
                            "`%s` is the outermost level and holds all tensors: it is no cache", level->name);
+    if (level->size_bytes % cache.line_bytes)
+        return ll_complain(reading->diags, place,
+                           "%" PRIu64 " B are no whole number of lines of %" PRIu64 " B", level->size_bytes,
+                           cache.line_bytes);
     if (cache.sets * cache.ways * cache.line_bytes != level->size_bytes)
         return ll_complain(reading->diags, place,
                            "%" PRIu64 " B are no whole number of sets of %" PRIu64 " ways of %" PRIu64 " B",
@@ -362,7 +409,9 @@ bool ll_machine_check(struct ll_reading *reading)
 {
     bool right = check_names(reading);
     if (ll_read_well(reading, "software"))
-        right &= check_kernel_names(reading) && check_objective(reading);
+        right &= check_software_names(reading) && check_objective(reading);
+    if (ll_read_well(reading, "host"))
+        right &= check_host(reading);
     right &= check_level_names(reading);
     right &= settle_clocks(reading);
     if (ll_read_well(reading, "memory"))

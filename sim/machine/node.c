@@ -6,6 +6,7 @@
 #include "sim/machine/node.h"
 
 #include <assert.h>
+#include <inttypes.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -200,37 +201,46 @@ static bool begin(struct builder *b, const yaml_event_t *event, enum ll_node_typ
     return true;
 }
 
+/* A key, and how many stand before it in its map. */
+struct key_at {
+    const struct ll_node *node;
+    size_t index;
+};
+
 static int compare_keys(const void *a, const void *b)
 {
-    const struct ll_node *left = *(const struct ll_node *const *)a,
-                         *right = *(const struct ll_node *const *)b;
-    int order = strcmp(left->key, right->key);
-    if (order)
-        return order;
-    if (left->key_place.line != right->key_place.line)
-        return left->key_place.line < right->key_place.line ? -1 : 1;
-    return left->key_place.column < right->key_place.column ? -1 : 1;
+    const struct key_at *left = a, *right = b;
+    int order = strcmp(left->node->key, right->node->key);
+    return order ? order : (left->index > right->index) - (left->index < right->index);
 }
 
-/* Each key once: equal ones stand side by side when sorted, in the order of the file. */
+static void complain_of_second(const struct builder *b, const struct ll_node *first,
+                               const struct ll_node *second)
+{
+    char where[48] = "";
+    if (first->key_place.line) /* what the command line says is in no line */
+        snprintf(where, sizeof where, "; the first is in line %" PRIu64, first->key_place.line);
+    ll_complain(b->diags, second->key_place, "`%s` stands here a second time%s",
+                ll_shown_text(second->key).text, where);
+}
+
+/* Each key once: equal ones stand side by side when sorted, in the order of the map. */
 static bool check_keys(const struct builder *b, const struct ll_node *map)
 {
     if (map->count < 2)
         return true;
-    const struct ll_node **sorted = calloc(map->count, sizeof *sorted);
+    struct key_at *sorted = calloc(map->count, sizeof *sorted);
     if (!sorted)
         return no_memory(b);
     size_t count = 0, first = 0;
-    for (const struct ll_node *child = map->first; child; child = child->next)
-        sorted[count++] = child;
+    for (const struct ll_node *child = map->first; child; child = child->next, count++)
+        sorted[count] = (struct key_at){child, count};
     qsort(sorted, count, sizeof *sorted, compare_keys);
     for (size_t i = 1; i < count; i++) {
-        if (strcmp(sorted[i]->key, sorted[first]->key))
+        if (strcmp(sorted[i].node->key, sorted[first].node->key))
             first = i;
         else
-            ll_complain(
-                b->diags, sorted[i]->key_place, "`%s` stands here a second time; the first is in line %llu",
-                ll_shown_text(sorted[i]->key).text, (unsigned long long)sorted[first]->key_place.line);
+            complain_of_second(b, sorted[first].node, sorted[i].node);
     }
     free(sorted);
     return true;

@@ -11,6 +11,8 @@
 #include "sim/machine/node.h"
 #include "sim/machine/quantity.h"
 
+#include <assert.h>
+
 /* Types of value: word, what the key reference calls it, how to tell that there is something to write.
  * The C type at the row's offset is named behind. */
 #define LL_TYPE_LIST(X)                                                                                      \
@@ -118,8 +120,10 @@ uint64_t ll_level_of_key(const struct ll_field *field, const char *key, const st
 /* The row of a key in a table and all its variants, or NULL. */
 const struct ll_field *ll_field_table_find(const struct ll_field_table *table, const char *key);
 
-/* Words for "did you mean": bounded, further ones are left out. */
-enum { LL_MAX_WORDS = 128 };
+/* Words for "did you mean": bounded, further ones are left out. There is room for all kinds and classes of
+ * ops, and for as many machines. */
+enum { LL_MAX_WORDS = 512 };
+static_assert(LL_MAX_WORDS >= LL_OP_COUNT + LL_CLASS_COUNT, "each kind is a word to be near to");
 struct ll_near_words {
     const char *words[LL_MAX_WORDS];
     size_t count;

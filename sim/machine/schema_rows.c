@@ -569,7 +569,8 @@ static const struct ll_field_table network_table = {TABLE("network", network_fie
 #define AT(member) .offset = offsetof(struct ll_energy, member)
 static const struct ll_field energy_fields[] = {
     {.key = "mac_pj", .type = LL_TYPE_DTYPES, AT(mac_j), .unit = "pJ", .min = POSITIVE, .max = 1,
-     .help = "energy of one multiply-accumulate, by dtype, in pJ"},
+     .help = "energy of one multiply-accumulate, by dtype, in pJ; a type without a figure takes that of the next "
+             "larger type, or where there is none of the largest"},
     {.key = "op_pj", .type = LL_TYPE_DTYPES, AT(op_j), .unit = "pJ", .min = POSITIVE, .max = 1,
      .help = "energy of one operation of ops that are no matrix products, by dtype, in pJ (default: half of "
              "`mac_pj`)"},
@@ -604,7 +605,8 @@ static const struct ll_field_table energy_table = {TABLE("energy section", energ
 #define AT(member) .offset = offsetof(struct ll_area, member)
 static const struct ll_field area_fields[] = {
     {.key = "pe_um2", .type = LL_TYPE_DTYPES, AT(pe_m2), .unit = "um2", .min = POSITIVE, .max = 1,
-     .help = "area of one multiply-accumulator, by dtype, in um2"},
+     .help = "area of one multiply-accumulator, by dtype, in um2; a unit is as large as the largest of its types "
+             "that have a figure makes it, and nothing where none of them has"},
     {.key = "sram_mm2_per_MiB", .type = LL_TYPE_NUMBER, AT(sram_m2_per_byte), .unit = "mm2/MiB", .min = POSITIVE,
      .max = 1,
      .help = "area of all memory levels but the outermost, in mm2 per MiB"},

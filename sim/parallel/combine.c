@@ -1,6 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "sim/parallel/combine.h"
 
+#include "sim/replay/metrics.h"
+
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
@@ -143,7 +145,8 @@ static void sum_rates(const struct ll_term *terms, size_t count, struct ll_resul
         if (sum->time_s > 0)
             sum->level_share[outermost] += terms[t].times * terms[t].more_s / sum->time_s;
     }
-    double peak = ll_machine_peak_flops(sum->machine, sum->prepared->dtype);
+    enum ll_dtype computed;
+    double peak = ll_computed_peak_flops(sum->machine, sum->prepared->dtype, &computed);
     sum->flop_utilization =
         peak > 0 && sum->time_s > 0 ? ll_combined_flops(terms, count) / (peak * sum->time_s) : 0;
 }

@@ -7,6 +7,7 @@
 #include "tracer/lives.h"
 
 #include <math.h>
+#include <string.h>
 
 /* What belongs to no layer counts for the first. */
 static struct ll_layer_cost *cost_of(const struct ll_layer_costs *costs, const struct ll_layers *layers,
@@ -30,9 +31,11 @@ static void sum_times(const struct ll_result *result, const struct ll_layers *la
         end_s = fmax(end_s, op->start_s + op->time_s);
         if (phase == LL_PHASE_BACKWARD)
             cost->backward_s += more_s;
-        else if (phase == LL_PHASE_UPDATE || phase == LL_PHASE_COMM)
+        else if (phase == LL_PHASE_UPDATE || phase == LL_PHASE_COMM) {
             cost->update_s += more_s;
-        else
+            cost->update_start_s +=
+                fmin(more_s, result->machine->software.op_overhead_s / (double)prepared->steps);
+        } else
             cost->forward_s += more_s;
     }
 }
@@ -51,6 +54,28 @@ static void sum_brought(const struct ll_trace *trace, const struct ll_life *live
             cost->optimizer_bytes += (double)lives[s].bytes;
         else if (lives[s].memory == LL_GRADIENT && lives[s].updates)
             cost->gradient_bytes += (double)lives[s].bytes;
+    }
+}
+
+/* What the ops of each layer read of weights, going forward and going backward; a weight that several layers
+ * read counts for each. reader: by storage which of these passes read it last. */
+static void sum_read(const struct ll_trace *trace, const struct ll_life *lives,
+                     const struct ll_layers *layers, const struct ll_layer_costs *costs, uint32_t *reader)
+{
+    for (uint32_t op = 0; op < trace->op_count; op++) {
+        const struct ll_form *form = &trace->forms[trace->ops[op].form];
+        bool backward = form->phase == LL_PHASE_BACKWARD;
+        struct ll_layer_cost *cost = cost_of(costs, layers, op);
+        uint32_t pass = 2 * (uint32_t)(cost - costs->at) + backward;
+        for (uint32_t i = 0; i < form->view.input_count; i++) {
+            uint32_t storage = trace->tensors[ll_op_input(trace, op, i)].storage;
+            if (form->phase == LL_PHASE_UPDATE || lives[storage].memory != LL_WEIGHT ||
+                reader[storage] == pass)
+                continue;
+            reader[storage] = pass;
+            *(backward ? &cost->backward_read_bytes : &cost->forward_read_bytes) +=
+                (double)lives[storage].bytes;
+        }
     }
 }
 
@@ -109,7 +134,7 @@ bool ll_layer_costs(const struct ll_result *result, struct ll_arena *arena, stru
     struct ll_layers layers = {0};
     struct ll_piece_memory memory;
     const struct ll_life *lives = ll_lives(trace, &scratch);
-    const uint32_t *user = first_users(trace, &scratch);
+    uint32_t *user = first_users(trace, &scratch);
     bool *handed = ll_alloc(&scratch, trace->tensor_count + 1, sizeof *handed);
     bool done = lives && user && handed && ll_layers_find(trace, &scratch, &layers) &&
                 ll_piece_memory(trace, false, &memory);
@@ -124,6 +149,8 @@ bool ll_layer_costs(const struct ll_result *result, struct ll_arena *arena, stru
         sum_brought(trace, lives, user, &layers, costs);
         sum_kept(trace, lives, user, &layers, costs);
         sum_handed(trace, &layers, costs, handed);
+        memset(user, 0xff, trace->storage_count * sizeof *user);
+        sum_read(trace, lives, &layers, costs, user);
         costs->passing_bytes = (double)ll_passing_bytes(&memory);
     }
     ll_arena_release(&scratch);

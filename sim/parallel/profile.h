@@ -7,7 +7,9 @@
 
 struct ll_layer_cost {
     double forward_s, backward_s, update_s; /* of the device, with what it waits for inside of the layer */
+    double update_start_s; /* of update_s, what starting ops takes, however little they then do */
     double weight_bytes, optimizer_bytes, gradient_bytes; /* of gradients that an update reads */
+    double forward_read_bytes, backward_read_bytes;       /* of weights, also those that other layers read */
     double kept_bytes;                                    /* from the forward to the backward pass */
     double handed_bytes;         /* that ops of later layers read of it, going forward */
     uint64_t flops, named_flops; /* as struct ll_layers has them */

@@ -5,6 +5,7 @@
 #include "sim/parallel/search.h"
 
 #include "sim/parallel/alike.h"
+#include "sim/parallel/beside.h"
 #include "sim/parallel/experts.h"
 #include "sim/parallel/pieces.h"
 #include "sim/parallel/profile.h"
@@ -18,15 +19,14 @@
 #include <math.h>
 #include <stdlib.h>
 
+enum { MOST_ZERO = 3 };
+
 /* What is known of a stage for the plan under way; a device of it. */
 struct stage {
-    double pass_s;     /* a micro-batch, both ways */
-    double backward_s; /* of it */
-    double update_s;
+    double update_s, update_start_s; /* as a layer's */
     double weight_bytes, optimizer_bytes, gradient_bytes;
     double kept_bytes;   /* of all passes in flight */
     double handed_bytes; /* to the next */
-    double layers;
 };
 
 struct searching {
@@ -69,6 +69,7 @@ static struct ll_trace *share(struct searching *s, const struct ll_trace *trace,
     const char *trouble = NULL;
     struct ll_diags diags = {0};
     struct ll_trace *program = ll_shard(trace, plan, &diags);
+    bool divided = plan->tensor == 1 || (program && ll_is_divided(trace, program));
     if (program && plan->expert > 1)
         program = take(program, ll_spread_experts(program, plan, &diags));
     uint64_t ops = program ? program->op_count : 0;
@@ -76,9 +77,10 @@ static struct ll_trace *share(struct searching *s, const struct ll_trace *trace,
         program = take(program, ll_recompute(program, plan->recompute, &trouble));
     s->failed |= !program && !trouble && diags.count == 0;
     ll_diags_release(&diags);
-    if (!program || plan->recompute != LL_RECOMPUTE_SELECTIVE || program->op_count > ops)
+    bool new = divided && (plan->recompute != LL_RECOMPUTE_SELECTIVE || (program && program->op_count > ops));
+    if (!program || new)
         return program;
-    ll_trace_free(program); /* nothing is computed again: that has been seen */
+    ll_trace_free(program); /* it does what another one does: that has been seen */
     return NULL;
 }
 
@@ -140,23 +142,19 @@ static bool measure(struct searching *s, const struct ll_trace *shared, struct l
 
 /* --- what a plan takes --- */
 
-/* Forward, backward and kept bytes of a layer under a kind of recomputation: of a layer that is computed
- * again, only what came in is kept. */
+/* Adds a layer. Of one that is computed again, only what came in is kept. */
 static void count_layer(const struct base *base, enum ll_recompute recompute, uint32_t layer,
                         struct stage *stage)
 {
     const struct ll_layer_cost *cost = &base->costs.at[layer];
     bool again = recompute == LL_RECOMPUTE_FULL;
-    double backward_s = cost->backward_s + (again ? cost->forward_s : 0);
-    stage->pass_s += cost->forward_s + backward_s;
-    stage->backward_s += backward_s;
     stage->update_s += cost->update_s;
+    stage->update_start_s += cost->update_start_s;
     stage->weight_bytes += cost->weight_bytes;
     stage->optimizer_bytes += cost->optimizer_bytes;
     stage->gradient_bytes += cost->gradient_bytes;
     stage->kept_bytes += again ? fmin(cost->handed_bytes, cost->kept_bytes) : cost->kept_bytes;
     stage->handed_bytes = cost->handed_bytes;
-    stage->layers += 1;
 }
 
 /* Divides the layers as ll_cut does. */
@@ -184,11 +182,24 @@ static void count_stages(struct searching *s, const struct base *base, const str
 static double among_replicas_s(struct searching *s, const struct ll_parallel *plan, enum ll_op_kind kind,
                                double bytes)
 {
-    struct ll_asked asked = {
-        .kind = kind, .bytes = (uint64_t)bytes, .devices = plan->data, .stride = plan->tensor};
-    const struct ll_price *price = plan->data > 1 ? ll_exchanges_price(s->exchanges, &asked) : NULL;
-    s->failed |= plan->data > 1 && !price;
-    return price && !price->trouble ? price->exchanged.time_s : 0;
+    double time_s;
+    s->failed |= !ll_among_replicas_s(s->exchanges, plan, kind, bytes, &time_s);
+    return time_s;
+}
+
+/* A micro-batch through a stage; gradients go with each, or with the last one alone. */
+static double pass_s(struct searching *s, const struct base *base, const struct ll_parallel *plan,
+                     uint64_t stage, bool last)
+{
+    const struct ll_beside beside = {.costs = &base->costs,
+                                     .part_of = s->part_of,
+                                     .plan = plan,
+                                     .exchanges = s->exchanges,
+                                     .gathers = plan->zero == 3,
+                                     .sums = last || plan->zero >= 2};
+    double time_s;
+    s->failed |= !ll_beside_s(&beside, stage, &time_s);
+    return time_s;
 }
 
 static double message_s(struct searching *s, const struct ll_parallel *plan, double bytes)
@@ -204,15 +215,6 @@ static double message_s(struct searching *s, const struct ll_parallel *plan, dou
     return price && !price->trouble ? price->exchanged.time_s : 0;
 }
 
-/* What of the exchange of gradients shows behind a backward pass: at least the last bucket. */
-static double summed_s(struct searching *s, const struct ll_parallel *plan, const struct stage *stage)
-{
-    double sum_s = among_replicas_s(s, plan, plan->zero > 0 ? LL_OP_REDUCE_SCATTER : LL_OP_ALL_REDUCE,
-                                    stage->gradient_bytes);
-    double last = stage->gradient_bytes > 0 ? fmin(1, (double)plan->bucket_bytes / stage->gradient_bytes) : 0;
-    return fmax(sum_s * last, sum_s - stage->backward_s);
-}
-
 /* The state of the optimizer comes from the host and goes back. */
 static double offloaded_s(const struct searching *s, const struct ll_parallel *plan,
                           const struct stage *stage)
@@ -221,39 +223,27 @@ static double offloaded_s(const struct searching *s, const struct ll_parallel *p
     return plan->offload.optimizer ? 2 * stage->optimizer_bytes * share / s->machine->host.bandwidth_Bps : 0;
 }
 
-/* What a stage does once a step beside its passes. */
+/* What a stage does once a step beside its passes. New weights are gathered by the bucket, while those of the
+ * next one are worked out. */
 static double tail_s(struct searching *s, const struct ll_parallel *plan, const struct stage *stage)
 {
     double share = plan->zero > 0 ? 1 / (double)plan->data : 1;
-    double gather_s = plan->zero > 0 ? among_replicas_s(s, plan, LL_OP_ALL_GATHER, stage->weight_bytes) : 0;
-    return (plan->zero < 2 ? summed_s(s, plan, stage) : 0) + stage->update_s * share +
-           (plan->zero < 3 ? gather_s : 0) + offloaded_s(s, plan, stage);
+    bool gathers = plan->zero == 1 || plan->zero == 2;
+    double gather_s = gathers ? among_replicas_s(s, plan, LL_OP_ALL_GATHER, stage->weight_bytes) : 0;
+    double update_s = stage->update_start_s + (stage->update_s - stage->update_start_s) * share;
+    double bucket = stage->weight_bytes > 0 ? fmin(1, (double)plan->bucket_bytes / stage->weight_bytes) : 0;
+    return fmax(update_s + bucket * gather_s, bucket * update_s + gather_s) + offloaded_s(s, plan, stage);
 }
 
-/* With ZeRO 3 weights are gathered layer by layer for either pass. What that takes longer than the pass
- * shows, and what the first layer of each chunk waits for. */
-static double gathered_s(struct searching *s, const struct ll_parallel *plan, const struct stage *stage)
-{
-    if (plan->zero < 3 || stage->layers == 0)
-        return stage->pass_s;
-    double layer_s = among_replicas_s(s, plan, LL_OP_ALL_GATHER, stage->weight_bytes / stage->layers);
-    return fmax(stage->pass_s, 2 * stage->layers * layer_s) + 2 * (double)plan->chunks * layer_s;
-}
-
-/* A micro-batch through a stage; with ZeRO 2 gradients are exchanged with each. */
-static double pass_s(struct searching *s, const struct ll_parallel *plan, const struct stage *stage)
-{
-    return gathered_s(s, plan, stage) + (plan->zero < 2 ? 0 : summed_s(s, plan, stage));
-}
-
-static double estimate_s(struct searching *s, const struct ll_parallel *plan, double micro_batches)
+static double estimate_s(struct searching *s, const struct base *base, const struct ll_parallel *plan,
+                         double micro_batches)
 {
     double slowest_s = 0, sum_s = 0, worst_tail_s = 0, most_gradient_bytes = 0;
     for (uint64_t i = 0; i < plan->pipeline; i++) {
-        double stage_s = pass_s(s, plan, &s->stages[i]);
+        double stage_s = pass_s(s, base, plan, i, false), last_s = pass_s(s, base, plan, i, true);
         slowest_s = fmax(slowest_s, stage_s);
         sum_s += stage_s;
-        worst_tail_s = fmax(worst_tail_s, tail_s(s, plan, &s->stages[i]));
+        worst_tail_s = fmax(worst_tail_s, last_s - stage_s + tail_s(s, plan, &s->stages[i]));
         most_gradient_bytes = fmax(most_gradient_bytes, s->stages[i].gradient_bytes);
     }
     double fill_s = (sum_s - slowest_s) / (double)plan->chunks;
@@ -333,7 +323,7 @@ static bool try_plan(struct searching *s, const struct base *base, const struct 
         return false;
     }
     s->result->estimated++;
-    found.estimate_s = estimate_s(s, plan, micro_batches);
+    found.estimate_s = estimate_s(s, base, plan, micro_batches);
     found.samples_Hz = (double)plan->batch / found.estimate_s;
     keep(s, &found);
     return true;
@@ -345,7 +335,7 @@ static bool try_sharing(struct searching *s, const struct base *base, struct ll_
                         double micro_batches)
 {
     bool any = false, host = s->machine->host.bandwidth_Bps > 0;
-    for (plan.zero = 0; plan.zero <= (plan.data > 1 ? 3u : 0u); plan.zero++) {
+    for (plan.zero = 0; plan.zero <= (plan.data > 1 ? MOST_ZERO : 0u); plan.zero++) {
         bool fits = try_plan(s, base, &plan, micro_batches);
         any = any || fits;
         plan.offload.optimizer = true;
@@ -488,7 +478,7 @@ static bool simulate(struct searching *s, struct ll_found_plan *found)
 }
 
 /* Small buckets leave early, large ones are sent faster, and none is smaller than its largest gradient, so
- * that only a simulation tells: the best plan's are tried. */
+ * that only a simulation tells. */
 static void try_buckets(struct searching *s, struct ll_found_plan *best)
 {
     static const uint64_t sizes[] = {UINT64_C(5) << 20, UINT64_C(100) << 20};
@@ -505,27 +495,59 @@ static void try_buckets(struct searching *s, struct ll_found_plan *best)
     }
 }
 
+/* One of the best of all, or of its stage of ZeRO: estimates err in another way for each stage, so that those
+ * of one could take all places. */
+static bool is_worth_it(const struct searching *s, uint64_t simulated, const uint64_t *of_stage,
+                        const struct ll_found_plan *found)
+{
+    uint64_t wanted = s->search->simulated;
+    return !s->failed && (simulated < wanted || of_stage[found->plan.zero] < (wanted + 1) / 2);
+}
+
+/* Those of the best plan of each stage of ZeRO, which gain differently by it. */
+static void try_buckets_of_stages(struct searching *s, uint64_t simulated)
+{
+    bool tried[MOST_ZERO + 1] = {false};
+    for (uint64_t i = 0; i < simulated; i++) {
+        if (!tried[s->found[i].plan.zero])
+            try_buckets(s, &s->found[i]);
+        tried[s->found[i].plan.zero] = true;
+    }
+}
+
+/* More may have been simulated than were asked for: the worst of them are estimates again. */
+static void forget(struct ll_found_plan *found)
+{
+    found->step_s = found->bubble = found->exposed_s = 0;
+    found->memory_bytes = 0;
+    found->samples_Hz = (double)found->plan.batch / found->estimate_s;
+}
+
 static void simulate_best(struct searching *s)
 {
-    uint64_t kept = 0, simulated = 0;
+    uint64_t kept = 0, simulated = 0, of_stage[MOST_ZERO + 1] = {0};
     struct ll_search_result *result = s->result;
     qsort(s->found, result->found_count, sizeof *s->found, by_estimate);
     for (uint64_t i = 0; i < result->found_count; i++) {
-        if (simulated < s->search->simulated && !s->failed) {
+        if (is_worth_it(s, simulated, of_stage, &s->found[i])) {
             if (!simulate(s, &s->found[i])) {
                 result->too_large++;
                 result->estimated--;
                 continue;
             }
             simulated++;
+            of_stage[s->found[i].plan.zero]++;
         }
         s->found[kept++] = s->found[i];
     }
     result->found_count = kept;
-    qsort(s->found, kept, sizeof *s->found, by_estimate);
     result->found = s->found;
-    if (kept > 0)
-        try_buckets(s, &s->found[0]);
+    qsort(s->found, kept, sizeof *s->found, by_estimate);
+    try_buckets_of_stages(s, simulated);
+    qsort(s->found, kept, sizeof *s->found, by_estimate);
+    for (uint64_t i = s->search->simulated; i < simulated; i++)
+        forget(&s->found[i]);
+    qsort(s->found, kept, sizeof *s->found, by_estimate);
 }
 
 static bool check(const struct ll_trace *trace, const struct ll_machine *machine,

@@ -12,6 +12,7 @@
 #include "sim/parallel/shard.h"
 #include "tracer/rescale.h"
 
+#include <inttypes.h>
 #include <stdlib.h>
 
 /* One trace after the other; the last is what the next change begins with. */
@@ -50,12 +51,29 @@ static bool rescale(struct chain *chain)
     return follow(chain, made, trouble);
 }
 
+/* Many devices that all do the same are a mistake. */
+static bool refuse_shares(struct chain *chain)
+{
+    uint64_t ranks = chain->spread->plan.tensor;
+    return ll_complain(chain->diags, (struct ll_place){.file = ll_trace_fact(chain->last, "model")},
+                       "cannot be divided among %" PRIu64
+                       " devices of a product: no number of heads, features "
+                       "or words in it is a multiple of %" PRIu64,
+                       ranks, ranks);
+}
+
 static bool shard(struct chain *chain)
 {
-    if (chain->spread->plan.tensor == 1)
+    struct ll_spread *spread = chain->spread;
+    const struct ll_trace *whole = chain->last;
+    if (spread->plan.tensor == 1)
         return true;
-    struct ll_trace *rank = ll_shard(chain->last, &chain->spread->plan, chain->diags);
-    return rank && follow(chain, rank, NULL);
+    struct ll_trace *rank = ll_shard(whole, &spread->plan, chain->diags);
+    if (!rank || !follow(chain, rank, NULL))
+        return false;
+    spread->whole_flops = ll_step_flops(whole);
+    spread->undivided_flops = ll_undivided_flops(whole, rank, spread->plan.tensor);
+    return ll_is_divided(whole, rank) || refuse_shares(chain);
 }
 
 static bool spread_experts(struct chain *chain)

@@ -22,6 +22,9 @@ struct ll_spread {
     struct ll_arena arena;
     struct ll_parallel plan;
     struct ll_plan_sizes sizes;
+    /* Of a step with one micro-batch: FLOPs before products are shared, and of these what could not be shared
+     * and is done on each of plan.tensor devices. */
+    double whole_flops, undivided_flops;
     struct ll_device_program *programs; /* that differ */
     uint32_t program_count;
     uint32_t *program_of; /* by piece: piece i is on stage i modulo plan.pipeline */
@@ -30,8 +33,8 @@ struct ll_spread {
     uint32_t owned_count;
 };
 
-/* NULL after complaints about plan or trace, or without any when memory ran out; `devices` are those that
- * there are. Free with ll_spread_free. */
+/* NULL after complaints about plan or trace, as where plan.tensor divides nothing, or without any when memory
+ * ran out; `devices` are those that there are. Free with ll_spread_free. */
 struct ll_spread *ll_spread_trace(const struct ll_trace *trace, const struct ll_parallel *plan,
                                   uint64_t devices, struct ll_diags *diags);
 void ll_spread_free(struct ll_spread *spread);

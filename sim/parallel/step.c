@@ -43,13 +43,21 @@ struct run {
 
 /* --- what an exchange is for --- */
 
+static bool is_message(const struct ll_form *form)
+{
+    return form->view.kind == LL_OP_SEND || form->view.kind == LL_OP_RECEIVE;
+}
+
 static enum ll_traffic_kind traffic_of(const struct ll_parallel *plan, const struct ll_form *form)
 {
     const struct ll_op_view *view = &form->view;
-    if (view->kind == LL_OP_SEND || view->kind == LL_OP_RECEIVE)
+    if (is_message(form))
         return LL_TRAFFIC_PIPELINE;
     if (view->kind == LL_OP_ALL_TO_ALL)
         return LL_TRAFFIC_EXPERT;
+    /* Stages that hold the same weight are at least so far apart, replicas never. */
+    if (plan->pipeline > 1 && ll_attr_count(view, LL_ATTR_STRIDE, 1) >= (int64_t)(plan->tensor * plan->data))
+        return LL_TRAFFIC_PIPELINE;
     bool within = plan->tensor > 1 && ll_attr_count(view, LL_ATTR_STRIDE, 1) == 1 &&
                   ll_attr_count(view, LL_ATTR_DEVICES, 0) == (int64_t)plan->tensor;
     return within && form->phase != LL_PHASE_COMM ? LL_TRAFFIC_TENSOR : LL_TRAFFIC_DATA;
@@ -70,9 +78,7 @@ static bool is_once(const struct ll_form *form)
  * them. */
 static bool is_idle(const struct run *run, const struct ll_form *form, bool again)
 {
-    enum ll_traffic_kind traffic =
-        is_exchange(form) ? traffic_of(&run->spread->plan, form) : LL_TRAFFIC_COUNT;
-    bool handed_on = traffic == LL_TRAFFIC_PIPELINE && run->spread->piece_count > 1;
+    bool handed_on = is_message(form) && run->spread->piece_count > 1;
     return handed_on || (again && is_once(form));
 }
 

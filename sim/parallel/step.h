@@ -19,7 +19,8 @@
 /* What devices tell one another for. Word, name, what it is. */
 #define LL_TRAFFIC_LIST(X)                                                                                   \
     X(TENSOR, "tensor", "shares of a product are put together")                                              \
-    X(PIPELINE, "pipeline", "stages hand on what they have made")                                            \
+    X(PIPELINE, "pipeline",                                                                                  \
+      "stages hand on what they have made, and add up gradients of weights they share")                      \
     X(DATA, "data", "replicas exchange gradients and weights")                                               \
     X(EXPERT, "expert", "samples go to their experts and back")
 
@@ -51,7 +52,7 @@ struct ll_parallel_result {
     double bubble;     /* share of the devices' time in which their stage waits for others */
     /* A device of the slowest stage waits so long for exchanges while it computes nothing: without pipeline
      * they sum to result->network.exposed_s. Pipeline: the step would be so much shorter, took messages
-     * between stages no time. */
+     * between stages no time; besides, what a device waits for gradients of weights that stages share. */
     double exposed_s[LL_TRAFFIC_COUNT];
     double energy_j;                   /* of all devices, a step; NaN when the machine does not say */
     struct ll_energy_parts energy;     /* its parts */

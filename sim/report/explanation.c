@@ -1,5 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Why an op takes its time: the lines of sim/cost/explain.h, for people and for programs. */
+#include "sim/replay/exchanges.h"
+#include "sim/report/exchange_lines.h"
 #include "sim/report/sim_report.h"
 
 #include <inttypes.h>
@@ -8,6 +10,22 @@ static const struct ll_form *form_of(const struct ll_report *report, uint32_t se
 {
     const struct ll_trace *trace = report->result->prepared->trace;
     return &trace->forms[trace->ops[seq].form];
+}
+
+/* The lines; of an exchange the last one but one says what its messages take. */
+static bool explain(const struct ll_report *report, uint32_t seq, struct ll_explain *why)
+{
+    const struct ll_result *result = report->result;
+    const struct ll_price *price = ll_replay_detail(result, seq).price;
+    bool right = ll_replay_explain(result, seq, why);
+    if (!right || !price || why->line_count == 0)
+        return right && !why->failed;
+    const struct ll_asked asked = ll_asked_by(&form_of(report, seq)->view);
+    const char *last = why->lines[--why->line_count];
+    uint64_t devices = report->parallel ? report->parallel->spread->sizes.devices : 0;
+    ll_explain_exchange(result->machine, devices, &asked, price, why);
+    ll_say(why, "%s", last);
+    return !why->failed;
 }
 
 void ll_report_explanations(const struct ll_report *reports, size_t count, uint32_t seq, struct ll_str *out)
@@ -19,23 +37,24 @@ void ll_report_explanations(const struct ll_report *reports, size_t count, uint3
         const char *scope = strings[form->scope];
         struct ll_explain why = {0};
         ll_str_addf(out, "op %" PRIu32 ", %s%s%s, on %s\n", seq, strings[form->kind_name],
-                    *scope ? " in " : "", scope, report->result->machine->stem);
-        out->failed |= !ll_replay_explain(report->result, seq, &why) || why.failed;
+                    *scope ? " in " : "", scope, ll_report_machine(reports, count, report));
+        out->failed |= !explain(report, seq, &why);
         for (uint64_t line = 0; line < why.line_count; line++)
             ll_str_addf(out, "  %s\n", why.lines[line]);
         ll_explain_release(&why);
     }
 }
 
-static void one_explanation(const struct ll_report *report, uint32_t seq, struct ll_json *json)
+static void one_explanation(const struct ll_report *report, const char *machine, uint32_t seq,
+                            struct ll_json *json)
 {
     const char *const *strings = report->result->prepared->trace->strings;
     const struct ll_form *form = form_of(report, seq);
     struct ll_explain why = {0};
-    json->out->failed |= !ll_replay_explain(report->result, seq, &why) || why.failed;
+    json->out->failed |= !explain(report, seq, &why);
     ll_json_open_object(json);
     ll_json_put_text(json, "trace", report->trace_name);
-    ll_json_put_text(json, "machine", report->result->machine->stem);
+    ll_json_put_text(json, "machine", machine);
     ll_json_put_count(json, "seq", seq);
     ll_json_put_text(json, "kind", strings[form->kind_name]);
     ll_json_put_text(json, "scope", strings[form->scope]);
@@ -56,7 +75,7 @@ void ll_report_explanations_json(const struct ll_report *reports, size_t count, 
     ll_json_key(json, "explanations");
     ll_json_open_list(json);
     for (size_t i = 0; i < count; i++)
-        one_explanation(&reports[i], seq, json);
+        one_explanation(&reports[i], ll_report_machine(reports, count, &reports[i]), seq, json);
     ll_json_close_list(json);
     ll_json_close_object(json);
 }

@@ -20,6 +20,10 @@ const char *ll_si(struct ll_human *human, double value, const char *unit)
         snprintf(human->text, sizeof human->text, "-");
         return human->text;
     }
+    if (value >= 999.5e18) { /* past the last prefix */
+        snprintf(human->text, sizeof human->text, "%.3g %s", value, unit);
+        return human->text;
+    }
     int which = PLAIN;
     for (; value >= 999.5 && which < LAST; which++)
         value /= 1000;
@@ -43,10 +47,14 @@ const char *ll_binary(struct ll_human *human, double bytes)
 {
     static const char *const units[] = {"B", "KiB", "MiB", "GiB", "TiB", "PiB", "EiB"};
     int which = 0;
+    double plain = bytes;
     for (; bytes >= 1023.5 && which < 6; which++)
         bytes /= 1024;
     char digits[24];
-    if (which == 0)
+    if (bytes >= 1023.5) { /* past the last prefix */
+        which = 0;
+        snprintf(digits, sizeof digits, "%.3g", plain);
+    } else if (which == 0)
         snprintf(digits, sizeof digits, "%.0f", bytes);
     else
         three_digits(digits, sizeof digits, bytes);

@@ -10,7 +10,7 @@ struct ll_human {
     char text[32];
 };
 
-/* Decimal prefixes: ll_si(1.5e10, "FLOP/s") is "15.0 GFLOP/s". */
+/* Decimal prefixes: ll_si(1.5e10, "FLOP/s") is "15.0 GFLOP/s"; past the last one "1.06e+40 s". */
 const char *ll_si(struct ll_human *human, double value, const char *unit);
 
 /* The same for what is counted and has no thousandths: 0.0936 stays "0.0936 samples/s". */

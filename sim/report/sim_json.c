@@ -212,13 +212,13 @@ static void energy(const struct ll_result *result, struct ll_json *json)
     ll_json_close_object(json);
 }
 
-static void one_report(const struct ll_report *report, bool per_op, struct ll_json *json)
+static void one_report(const struct ll_report *report, const char *machine, bool per_op, struct ll_json *json)
 {
     const struct ll_result *result = report->result;
     const struct ll_prepared *prepared = result->prepared;
     ll_json_open_object(json);
     ll_json_put_text(json, "trace", report->trace_name);
-    ll_json_put_text(json, "machine", result->machine->stem);
+    ll_json_put_text(json, "machine", machine);
     ll_json_put_text(json, "model", ll_trace_fact(prepared->trace, "model"));
     ll_json_put_number(json, "time_s", result->time_s);
     if (report->time_high_s > 0) {
@@ -227,7 +227,7 @@ static void one_report(const struct ll_report *report, bool per_op, struct ll_js
     }
     ll_json_put_number(json, "flops", prepared->flops);
     ll_json_put_number(json, "bytes", prepared->bytes);
-    ll_json_put_number(json, "flop_utilization", result->flop_utilization);
+    ll_json_put_number(json, "flop_utilization", ll_metrics_of(result).flop_utilization);
     metrics(report, json);
     bottlenecks(result, json);
     infeed(result, json);
@@ -262,7 +262,7 @@ void ll_report_json(const struct ll_report *reports, size_t count, bool per_op, 
     ll_json_key(json, "results");
     ll_json_open_list(json);
     for (size_t i = 0; i < count; i++)
-        one_report(&reports[i], per_op, json);
+        one_report(&reports[i], ll_report_machine(reports, count, &reports[i]), per_op, json);
     ll_json_close_list(json);
     ll_json_close_object(json);
 }

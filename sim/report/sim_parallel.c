@@ -9,6 +9,8 @@
 /* Stages in the middle of a long pipeline do the same: a table shows the first and the last few. */
 enum { MOST_STAGES = 12 };
 
+#define LEAST_TOLD 0.001 /* share of the FLOPs */
+
 static void exposed_json(const struct ll_parallel_result *p, struct ll_json *json)
 {
     ll_json_key(json, "exposed_s");
@@ -47,6 +49,7 @@ void ll_report_parallel_json(const struct ll_parallel_result *p, struct ll_json 
     ll_json_put_number(json, "step_s", p->step_s);
     ll_json_put_number(json, "samples_per_s", p->samples_Hz);
     ll_json_put_number(json, "flops", p->flops);
+    ll_json_put_number(json, "undivided_flops", p->spread->undivided_flops);
     ll_json_put_number(json, "energy_j", p->energy_j);
     ll_json_put_number(json, "area_mm2", p->result->area_m2 * 1e6 * (double)sizes->devices);
     ll_json_put_number(json, "bubble", p->bubble);
@@ -94,6 +97,22 @@ static void waits(const struct ll_parallel_result *p, unsigned width, struct ll_
     ll_end_line(&line, width, out);
 }
 
+/* What is done as often as there are devices of a product, unless it is next to nothing. */
+static void undivided(const struct ll_parallel_result *p, unsigned width, struct ll_str *out)
+{
+    const struct ll_spread *spread = p->spread;
+    struct ll_str line = {0};
+    struct ll_human flops, whole, share;
+    if (spread->undivided_flops < LEAST_TOLD * spread->whole_flops || spread->undivided_flops == 0)
+        return;
+    ll_str_addf(&line,
+                "%s of the %s of a micro-batch's step (%s) could not be divided: each of the %" PRIu64
+                " devices of a product does them",
+                ll_si(&flops, spread->undivided_flops, "FLOP"), ll_si(&whole, spread->whole_flops, "FLOP"),
+                ll_percent(&share, spread->undivided_flops / spread->whole_flops), spread->plan.tensor);
+    ll_end_line(&line, width, out);
+}
+
 static void stage_row(const struct ll_parallel_result *p, uint64_t s, struct ll_table *table)
 {
     const struct ll_stage_use *use = &p->stages[s];
@@ -124,6 +143,7 @@ static void stage_table(const struct ll_parallel_result *p, unsigned width, stru
 void ll_report_parallel(const struct ll_parallel_result *p, unsigned width, struct ll_str *out)
 {
     waits(p, width, out);
+    undivided(p, width, out);
     if (p->spread->plan.pipeline > 1) {
         ll_str_add(out, "\n");
         stage_table(p, width, out);

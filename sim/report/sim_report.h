@@ -22,6 +22,10 @@ struct ll_report {
     const struct ll_together *together;        /* the same, of a trace of several ranks; else NULL */
 };
 
+/* What one of the reports calls its machine: its stem, or the path of its file where another report is of
+ * another file with that stem. */
+const char *ll_report_machine(const struct ll_report *reports, size_t count, const struct ll_report *one);
+
 /* A page on one report: speed-of-light bars, where the time goes, what each doubling gains, and the sentence
  * that names the bottleneck. width in characters. */
 void ll_report_page(const struct ll_report *report, unsigned width, struct ll_str *out);

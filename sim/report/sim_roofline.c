@@ -3,6 +3,7 @@
  * op that runs on in the kernel of the one before it belongs to that one's point. Bytes are the algorithmic
  * ones, so that a point above the line of the outermost memory lives on what lies further in. */
 #include "sim/cost/unit_model.h"
+#include "sim/replay/metrics.h"
 #include "sim/report/figure/figure.h"
 #include "sim/report/human.h"
 #include "sim/report/sim_report.h"
@@ -133,7 +134,7 @@ static void find_used(const struct ll_result *result, bool used[LL_MAX_UNITS][LL
         const struct ll_work *work = &prepared->works[prepared->trace->ops[seq].form];
         uint32_t unit = result->ops[seq - prepared->first_op].unit;
         if (unit != LL_NO_UNIT && work->flops > 0)
-            used[unit][work->dtype] = true;
+            used[unit][ll_computed_on(&result->machine->units[unit], (enum ll_dtype)work->dtype)] = true;
     }
 }
 
@@ -160,8 +161,8 @@ static bool make_units(struct drawing *d)
     return true;
 }
 
-static bool draw(const struct ll_report *report, struct ll_arena *arena, struct ll_svg *svg,
-                 struct ll_rect box)
+static bool draw(const struct ll_report *report, const char *machine, struct ll_arena *arena,
+                 struct ll_svg *svg, struct ll_rect box)
 {
     struct drawing *d = ll_alloc(arena, 1, sizeof *d);
     struct ll_human time, share;
@@ -171,7 +172,7 @@ static bool draw(const struct ll_report *report, struct ll_arena *arena, struct 
     d->arena = arena;
     if (!make_points(d) || !make_memories(d) || !make_units(d))
         return false;
-    const char *slash = strrchr(report->trace_name, '/'), *machine = report->result->machine->stem;
+    const char *slash = strrchr(report->trace_name, '/');
     const char *title = ll_format(arena, "%s on %s", slash ? slash + 1 : report->trace_name, machine);
     const char *about =
         ll_format(arena, "%s a step; ops with %s of their time are shown",
@@ -208,7 +209,8 @@ bool ll_report_rooflines(const struct ll_report *reports, size_t count, struct l
     bool done = true;
     ll_page_open(&svg, &page);
     for (size_t i = 0; i < count && done; i++)
-        done = draw(&reports[i], &arena, &svg, ll_page_panel(&page, i));
+        done = draw(&reports[i], ll_report_machine(reports, count, &reports[i]), &arena, &svg,
+                    ll_page_panel(&page, i));
     ll_svg_close(&svg);
     ll_arena_release(&arena);
     return done && !out->failed;

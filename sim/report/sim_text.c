@@ -1,7 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Results for people. The eye should meet, in this order: how long, what binds, how far from the speed of
  * light, where the time goes, and what to change. */
+#include "sim/cost/unit_model.h"
 #include "sim/replay/infeed.h"
+#include "sim/replay/metrics.h"
 #include "sim/report/human.h"
 #include "sim/report/sim_report.h"
 #include "sim/report/table.h"
@@ -61,11 +63,6 @@ static void headline(const struct ll_result *result, struct ll_str *out)
                 ll_si(&flops, result->prepared->flops, "FLOP"), ll_si(&bytes, result->prepared->bytes, "B"));
 }
 
-static double peak_flops(const struct ll_result *result)
-{
-    return ll_machine_peak_flops(result->machine, result->prepared->dtype);
-}
-
 static const struct ll_level *outermost(const struct ll_machine *machine)
 {
     return &machine->levels[machine->level_count - 1];
@@ -87,9 +84,10 @@ static void compute_bar(const struct ll_result *result, unsigned width, struct l
 {
     struct ll_human reached, peak;
     char note[32];
-    snprintf(note, sizeof note, "in %s", ll_dtype_name(result->prepared->dtype));
+    const struct ll_metrics metrics = ll_metrics_of(result);
+    snprintf(note, sizeof note, "in %s", ll_dtype_name(metrics.computed));
     light_bar("compute", ll_si(&reached, result->prepared->flops / result->time_s, "FLOP/s"),
-              ll_si(&peak, peak_flops(result), "FLOP/s"), result->flop_utilization, note, width, out);
+              ll_si(&peak, metrics.peak_flops, "FLOP/s"), metrics.flop_utilization, note, width, out);
 }
 
 static void memory_bar(const struct ll_result *result, unsigned width, struct ll_str *out)
@@ -99,7 +97,7 @@ static void memory_bar(const struct ll_result *result, unsigned width, struct ll
     struct ll_human reached, limit;
     char note[64];
     snprintf(note, sizeof note, "%.1f FLOP/B, ridge at %.1f",
-             result->prepared->flops / result->prepared->bytes, peak_flops(result) / peak);
+             result->prepared->flops / result->prepared->bytes, ll_metrics_of(result).peak_flops / peak);
     light_bar(outermost(machine)->name, ll_si(&reached, share * peak, "B/s"), ll_si(&limit, peak, "B/s"),
               share, note, width, out);
 }
@@ -248,12 +246,12 @@ static void gain_table(const struct ll_report *report, unsigned width, struct ll
 
 /* "v100 is bound by hbm2 (52 % of the time); with twice the hbm2 bandwidth the step would be 1.36x faster."
  */
-static void sentence(const struct ll_report *report, unsigned width, struct ll_str *out)
+static void sentence(const struct ll_report *report, const char *machine, unsigned width, struct ll_str *out)
 {
     const struct ll_result *result = report->result;
     unsigned cause = main_cause(result);
     struct ll_str line = {0};
-    ll_str_addf(&line, "%s is bound by %s (%.0f %% of the time)", result->machine->stem,
+    ll_str_addf(&line, "%s is bound by %s (%.0f %% of the time)", machine,
                 ll_bound_name(result->machine, cause), 100 * result->shares[cause]);
     if (report->gain_count && report->gains[0].speedup >= 1.005) {
         const struct ll_gain *best = &report->gains[0];
@@ -273,8 +271,19 @@ static void energy_part(const char *name, double part_j, double all_j, bool *som
     *some = true;
 }
 
-/* What has no figure counts nothing, and who reads the sum should know. */
-static void energy_gaps(const struct ll_machine *machine, struct ll_str *line)
+/* The type that the figures of arithmetic are of, when the trace's own has none: sim/machine/energy.c takes
+ * that of another one. The trace's own when it has one, or nothing has. */
+static enum ll_dtype type_of_figure(const double figures[LL_DTYPE_COUNT], enum ll_dtype dtype, double taken)
+{
+    for (unsigned i = 0; i < LL_DTYPE_COUNT && figures[dtype] == 0 && taken > 0; i++)
+        if (figures[i] == taken)
+            return (enum ll_dtype)i;
+    return dtype;
+}
+
+/* What has no figure counts nothing, what has that of another type may count too little: who reads the sum
+ * should know. */
+static void energy_gaps(const struct ll_machine *machine, enum ll_dtype dtype, struct ll_str *line)
 {
     uint64_t gaps = 0;
     for (uint64_t l = 0; l < machine->level_count; l++)
@@ -284,12 +293,17 @@ static void energy_gaps(const struct ll_machine *machine, struct ll_str *line)
         ll_str_add(line, gaps ? " and without static power" : " without static power");
     if (gaps)
         ll_str_add(line, ", which the machine does not describe");
+    enum ll_dtype taken = type_of_figure(machine->energy.mac_j, dtype, ll_machine_mac_j(machine, dtype));
+    if (taken != dtype)
+        ll_str_addf(line, ", arithmetic in %s with the figure of %s", ll_dtype_name(dtype),
+                    ll_dtype_name(taken));
 }
 
 /* "energy 330 mJ a step (compute 12 %, hbm 60 %, static 28 %)"; parts below half a per cent are left out. */
-static void energy_words(const struct ll_machine *machine, double energy_j,
-                         const struct ll_energy_parts *parts, const char *of_whom, struct ll_str *line)
+static void energy_words(const struct ll_result *result, double energy_j, const struct ll_energy_parts *parts,
+                         const char *of_whom, struct ll_str *line)
 {
+    const struct ll_machine *machine = result->machine;
     struct ll_human energy;
     bool some = false;
     if (!isfinite(energy_j)) {
@@ -304,10 +318,34 @@ static void energy_words(const struct ll_machine *machine, double energy_j,
     energy_part("static", parts->static_j, energy_j, &some, line);
     if (some)
         ll_str_add(line, ")");
-    energy_gaps(machine, line);
+    energy_gaps(machine, result->prepared->dtype, line);
 }
 
-static void area_words(double area_m2, uint64_t devices, struct ll_str *line)
+static bool has_area(const struct ll_unit *unit, const double pe_m2[LL_DTYPE_COUNT])
+{
+    for (unsigned i = 0; i < LL_DTYPE_COUNT; i++)
+        if (pe_m2[i] > 0 && ll_unit_model(unit->model)->flops_per_cycle(unit, (enum ll_dtype)i) > 0)
+            return true;
+    return false;
+}
+
+/* Units none of whose types has a figure, where others have. */
+static void area_gaps(const struct ll_machine *machine, struct ll_str *line)
+{
+    const double *pe_m2 = machine->area.pe_m2;
+    uint64_t gaps = 0;
+    bool any = false;
+    for (unsigned i = 0; i < LL_DTYPE_COUNT; i++)
+        any |= pe_m2[i] > 0;
+    for (uint64_t u = 0; any && u < machine->unit_count; u++)
+        if (!has_area(&machine->units[u], pe_m2))
+            ll_str_addf(line, "%s%s", gaps++ ? ", " : " without the arithmetic of ", machine->units[u].name);
+    if (gaps)
+        ll_str_add(line, ", of whose types `pe_um2` has none");
+}
+
+static void area_words(const struct ll_machine *machine, double area_m2, uint64_t devices,
+                       struct ll_str *line)
 {
     if (!isfinite(area_m2))
         ll_str_add(line, ", area not described");
@@ -316,6 +354,8 @@ static void area_words(double area_m2, uint64_t devices, struct ll_str *line)
                     area_m2 * 1e6 * (double)devices);
     else
         ll_str_addf(line, ", area %.1f mm2", area_m2 * 1e6);
+    if (isfinite(area_m2))
+        area_gaps(machine, line);
 }
 
 /* With a plan energy is that of all devices. */
@@ -328,9 +368,9 @@ static void footer(const struct ll_report *report, unsigned width, struct ll_str
     char of_whom[48] = "";
     if (devices > 1)
         snprintf(of_whom, sizeof of_whom, " of all %" PRIu64 " devices", devices);
-    energy_words(result->machine, p ? p->energy_j : result->energy_j, p ? &p->energy : &result->energy,
-                 of_whom, &line);
-    area_words(result->area_m2, devices, &line);
+    energy_words(result, p ? p->energy_j : result->energy_j, p ? &p->energy : &result->energy, of_whom,
+                 &line);
+    area_words(result->machine, result->area_m2, devices, &line);
     if (result->network.count == 0 && devices == 1)
         ll_str_add(&line, ", network not used: one device");
     ll_str_addf(&line, ", config %08x", result->machine->config_hash);
@@ -370,7 +410,7 @@ void ll_report_page(const struct ll_report *report, unsigned width, struct ll_st
         gain_table(report, width, out);
     }
     ll_str_add(out, "\n");
-    sentence(report, width, out);
+    sentence(report, report->result->machine->stem, width, out);
     ll_str_add(out, "\n");
     footer(report, width, out);
 }
@@ -384,7 +424,19 @@ static const char *short_bar(struct ll_human *human, double fraction)
     return human->text;
 }
 
-static void comparison_row(const struct ll_report *report, double fastest_s, struct ll_table *table)
+const char *ll_report_machine(const struct ll_report *reports, size_t count, const struct ll_report *one)
+{
+    const struct ll_machine *machine = one->result->machine;
+    for (size_t i = 0; i < count; i++) {
+        const struct ll_machine *other = reports[i].result->machine;
+        if (strcmp(other->stem, machine->stem) == 0 && strcmp(other->path, machine->path) != 0)
+            return machine->path;
+    }
+    return machine->stem;
+}
+
+static void comparison_row(const struct ll_report *report, const char *machine, double fastest_s,
+                           struct ll_table *table)
 {
     const struct ll_result *result = report->result;
     unsigned cause = main_cause(result);
@@ -394,9 +446,9 @@ static void comparison_row(const struct ll_report *report, double fastest_s, str
              100 * result->shares[cause]);
     if (report->gain_count && report->gains[0].speedup >= 1.005)
         snprintf(best, sizeof best, "%s %.2fx", report->gains[0].knob.label, report->gains[0].speedup);
-    ll_table_row(table, "  %s%s|%s|%.2fx|%s|%s|%s|%s|%s", result->machine->stem,
-                 result->fits ? "" : " (does not fit)", ll_si(&time, result->time_s, "s"),
-                 result->time_s / fastest_s, short_bar(&compute, result->flop_utilization),
+    ll_table_row(table, "  %s%s|%s|%.2fx|%s|%s|%s|%s|%s", machine, result->fits ? "" : " (does not fit)",
+                 ll_si(&time, result->time_s, "s"), result->time_s / fastest_s,
+                 short_bar(&compute, ll_metrics_of(result).flop_utilization),
                  short_bar(&memory, result->level_share[result->machine->level_count - 1]),
                  batch_of(report) > 0 ? ll_many(&rate, batch_of(report) / result->time_s, "") : "", bound,
                  best);
@@ -412,12 +464,12 @@ void ll_report_comparison(const struct ll_report *reports, size_t count, unsigne
     struct ll_table *table =
         ll_table_new("  machine|>step|>of fastest|?compute|?memory|?>samples/s|bound by|doubling gains");
     for (size_t i = 0; i < count; i++)
-        comparison_row(&reports[i], fastest_s, table);
+        comparison_row(&reports[i], ll_report_machine(reports, count, &reports[i]), fastest_s, table);
     ll_table_print(table, width, out);
     ll_table_free(table);
     ll_str_add(out, "\n");
     for (size_t i = 0; i < count; i++)
-        sentence(&reports[i], width, out);
+        sentence(&reports[i], ll_report_machine(reports, count, &reports[i]), width, out);
 }
 
 void ll_report_ops(const struct ll_report *report, unsigned width, struct ll_str *out)

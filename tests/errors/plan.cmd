@@ -16,3 +16,4 @@ try sim -c v100_sxm2_16gb --dp 2 traces/alexnet_train_b8.llt
 try sim -c a100_dgx --pp 16 traces/alexnet_train_b8.llt
 try plan traces/alexnet_train_b8.llt
 try plan -c a100_dgx --devices 64 traces/alexnet_train_b8.llt
+try sim -c a100_dgx --tp 5 traces/alexnet_train_b8.llt

@@ -2,7 +2,7 @@
 . ./try.sh
 for change in rows units.array.rows units.array.rows= units.array.rows=many units.array.rosw=4 units.aray.rows=4 \
     units.array.lanes=4 memory.hbm.bandwidth=900GB memory.hbm.bandwidth=12 memory.sram.size=1GB/s clock=1 \
-    units.array.dataflow=xs units.array=4 memory.hbm.efficiency=1.5 "units.array.runs=[conv3d]" =4; do
+    "units.simd.flops={f32: 1, f32: 2}" units.array.dataflow=xs units.array=4 memory.hbm.efficiency=1.5 "units.array.runs=[conv3d]" =4; do
     try sim -c custom_example --set "$change" traces/alexnet_infer_b1.llt
 done
 cat >two.yaml <<'END'

@@ -33,6 +33,18 @@ static void what_is_counted_has_no_thousandths(void **state)
     assert_string_equal(ll_many(&human, 1433, "samples/s"), "1.43 ksamples/s");
 }
 
+/* Digits before the last prefix would not fit, and tell nobody anything. */
+static void what_is_past_the_last_prefix_has_an_exponent(void **state)
+{
+    (void)state;
+    struct ll_human human;
+    assert_string_equal(ll_si(&human, 999.4e18, "s"), "999 Es");
+    assert_string_equal(ll_si(&human, 999.6e18, "s"), "1e+21 s");
+    assert_string_equal(ll_si(&human, 1.0596190476e40, "s"), "1.06e+40 s");
+    assert_string_equal(ll_si(&human, 1e308, "FLOP/s"), "1e+308 FLOP/s");
+    assert_string_equal(ll_binary(&human, 1e30), "1e+30 B");
+}
+
 static void what_is_no_number_is_a_dash(void **state)
 {
     (void)state;
@@ -87,6 +99,7 @@ int main(void)
         cmocka_unit_test(three_digits_and_a_prefix),
         cmocka_unit_test(rounding_up_to_a_thousand_takes_the_next_prefix),
         cmocka_unit_test(what_is_counted_has_no_thousandths),
+        cmocka_unit_test(what_is_past_the_last_prefix_has_an_exponent),
         cmocka_unit_test(what_is_no_number_is_a_dash),
         cmocka_unit_test(capacities_count_in_powers_of_1024),
         cmocka_unit_test(thousands_are_grouped),

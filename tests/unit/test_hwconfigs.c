@@ -4,6 +4,7 @@
 
 #include "toy_machine.h"
 #include "sim/machine/path.h"
+#include "sim/machine/schema.h"
 
 #include <stdlib.h>
 
@@ -283,6 +284,34 @@ static void the_key_reference_of_the_page_is_current(void **state)
     free(page);
 }
 
+/* What the page says of it. */
+static void the_example_has_each_section_and_names_all_ways_to_fuse(void **state)
+{
+    size_t length, sections = 0;
+    (void)state;
+    char *page = read_text("hwconfigs/custom_example.yaml", &length);
+    for (size_t i = 0; i < ll_machine_table.count; i++) {
+        const struct ll_field *field = &ll_machine_table.fields[i];
+        char line[64];
+        if (!field->table)
+            continue;
+        snprintf(line, sizeof line, "\n%s:", field->key);
+        if (!strstr(page, line))
+            fail_msg("no section %s", field->key);
+        sections++;
+    }
+    assert_true(sections >= 7);
+    const char *fusion = strstr(page, "  fusion:"), *end = fusion ? strchr(fusion, '\n') : NULL;
+    const struct ll_field *software = ll_field_table_find(&ll_machine_table, "software");
+    const struct ll_field *field = ll_field_table_find(software->table, "fusion");
+    for (size_t i = 0; field->choices[i]; i++) {
+        const char *choice = fusion ? strstr(fusion, field->choices[i]) : NULL;
+        if (!choice || choice > end)
+            fail_msg("fusion %s is not named", field->choices[i]);
+    }
+    free(page);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -292,6 +321,7 @@ int main(void)
         cmocka_unit_test(on_chip_energies_follow_cacti),
         cmocka_unit_test(power_at_full_rate_is_near_the_thermal_design),
         cmocka_unit_test(a_name_in_data_means_one_machine),
+        cmocka_unit_test(the_example_has_each_section_and_names_all_ways_to_fuse),
         cmocka_unit_test(the_key_reference_of_the_page_is_current),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -46,6 +46,22 @@ static struct ll_metrics metrics_of(struct scene *scene)
 
 static const struct ll_fact batch_of_8[] = {{"model", "toy"}, {"batch", "8"}};
 
+/* The toy's f32 is stored, and computed in what the machine has. */
+static void the_peak_is_that_of_the_type_in_which_is_computed(void **state)
+{
+    static const char wider[] = "name: wide\nclock: 1GHz\nunits:\n"
+                                "  - {name: array, model: matrix, macs: {f64: 64}}\n"
+                                "  - {name: simd, model: vector, lanes: 8, flops: {f64: 2, i64: 2}}\n"
+                                "memory:\n  - {name: dram, size: 16GiB, bandwidth: 1000GB/s}\n";
+    (void)state;
+    struct scene scene = open_scene(record_products(batch_of_8, 2), wider);
+    struct ll_metrics metrics = metrics_of(&scene);
+    assert_int_equal(metrics.computed, LL_F64);
+    assert_near(metrics.peak_flops, 128e9, 1e-12);
+    assert_near(metrics.flop_utilization, 2 * 4.096e-6 / scene.result->time_s, 1e-9);
+    close_scene(&scene);
+}
+
 /* sPPsPP: starting takes 3 us, in which the device has nothing to do; of the host's four cores one works. A
  * product takes 4.096 us and what its first bytes take, at most 0.05. */
 static void a_device_that_is_started_late_is_idle_meanwhile(void **state)
@@ -126,6 +142,7 @@ static void the_metrics_multiply_to_the_peak(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
+        cmocka_unit_test(the_peak_is_that_of_the_type_in_which_is_computed),
         cmocka_unit_test(a_device_that_is_started_late_is_idle_meanwhile),
         cmocka_unit_test(starts_behind_the_device_leave_it_no_gap),
         cmocka_unit_test(nobody_knows_how_busy_unknown_cores_are),

@@ -124,11 +124,56 @@ static void the_more_is_sharded_the_less_is_held(void **state)
     close_scene(&scene);
 }
 
+/* Between two stages that have the table of words both, its gradients are added: there are no replicas. */
+static void shared_weights_are_the_pipelines_business(void **state)
+{
+    (void)state;
+    const struct ll_setting settings[] = {{"layers", "2"}, {"hidden", "64"}, {"heads", "4"}, {"seq", "16"}};
+    struct scene scene =
+        open_scene(dry_model("gpt", true, 1, settings, sizeof settings / sizeof *settings), yaml);
+    struct ll_parallel plan = ll_plan_of_one();
+    plan.pipeline = 2;
+    struct ll_spread *spread = ll_spread_trace(scene.trace, &plan, 2, &scene.diags);
+    const struct ll_parallel_result *result =
+        ll_parallel_run(spread, scene.machine, &scene.remembered, &scene.arena, &scene.diags);
+    assert_true(result->exposed_s[LL_TRAFFIC_DATA] == 0);
+    assert_true(result->exposed_s[LL_TRAFFIC_PIPELINE] >= result->result->network.exposed_s);
+    assert_true(result->result->network.exposed_s > 0);
+    ll_spread_free(spread);
+    close_scene(&scene);
+}
+
+/* What all devices do is the whole, and once more for each further one what could not be divided: norms and
+ * additions, which a share of the steps of time each make nothing of. */
+static void what_could_not_be_divided_is_counted(void **state)
+{
+    (void)state;
+    const struct ll_setting settings[] = {{"layers", "2"}, {"hidden", "64"}, {"heads", "4"}, {"seq", "16"}};
+    struct scene scene =
+        open_scene(dry_model("gpt", true, 1, settings, sizeof settings / sizeof *settings), yaml);
+    double undivided_flops[2];
+    for (int sequence = 0; sequence < 2; sequence++) {
+        struct ll_parallel plan = ll_plan_of_one();
+        plan.tensor = 4;
+        plan.sequence = sequence;
+        struct ll_spread *spread = ll_spread_trace(scene.trace, &plan, 4, &scene.diags);
+        const struct ll_parallel_result *result =
+            ll_parallel_run(spread, scene.machine, &scene.remembered, &scene.arena, &scene.diags);
+        undivided_flops[sequence] = spread->undivided_flops;
+        assert_near(result->flops, spread->whole_flops + 3 * spread->undivided_flops, 1e-12);
+        ll_spread_free(spread);
+    }
+    assert_true(undivided_flops[0] > 0 && undivided_flops[1] < undivided_flops[0]);
+    close_scene(&scene);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(slow_exchanges_do_not_hold_up_the_queue),
         cmocka_unit_test(replicas_need_the_energy_of_one_each),
+        cmocka_unit_test(shared_weights_are_the_pipelines_business),
+        cmocka_unit_test(what_could_not_be_divided_is_counted),
         cmocka_unit_test(the_more_is_sharded_the_less_is_held),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
