@@ -345,21 +345,6 @@ static bool replay_all(struct ll_evaluator *evaluator, struct worker *worker,
     return true;
 }
 
-/* The geometric mean over the workloads; of values that have none, the plain one. */
-static double mean_of(const double *values, size_t count)
-{
-    double logs = 0, sum = 0;
-    bool positive = true;
-    if (count == 1)
-        return values[0];
-    for (size_t i = 0; i < count; i++) {
-        positive &= values[i] > 0;
-        logs += log(values[i]);
-        sum += values[i];
-    }
-    return positive ? exp(logs / (double)count) : sum / (double)count;
-}
-
 static void judge(struct ll_evaluator *evaluator, struct worker *worker, const struct ll_machine *machine,
                   struct ll_evaluation *evaluation, const uint32_t *point)
 {
@@ -384,7 +369,7 @@ static void judge(struct ll_evaluator *evaluator, struct worker *worker, const s
     outcome->valid = outcome->violation == 0;
     evaluation->verdict = outcome->valid ? LL_VERDICT_VALID : LL_VERDICT_UNFIT;
     for (size_t i = 0; i < space->objective_count; i++) {
-        double mean = mean_of(wanted[i], space->workload_count);
+        double mean = ll_workload_mean(wanted[i], space->workload_count, false);
         outcome->objectives[i] = isnan(mean) ? INFINITY : space->objectives[i].most ? -mean : mean;
     }
 }

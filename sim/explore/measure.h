@@ -5,6 +5,7 @@
 
 #include "sim/cost/cost.h"
 
+#include <stdbool.h>
 #include <stddef.h>
 
 /* Word, name, unit for people, what it is. All are doubles, NaN where the machine does not say (energy,
@@ -42,6 +43,10 @@ struct ll_readings {
     double of[LL_MEASURE_COUNT];
     double shares[LL_BOUND_COUNT]; /* of the time, by what bound it; sum to 1 */
 };
+
+/* The mean of one measure over workloads, at least one: the geometric mean; the plain one where that is wanted
+ * or a value is not above 0. Equal values have themselves as their mean, to the last bit. Pure. */
+double ll_workload_mean(const double *values, size_t count, bool plain);
 
 /* The share of the time that was bound by something is called share.compute, share.hbm, ...: this is what
  * stands before the name of the bound. */

@@ -277,6 +277,29 @@ static void workloads_have_their_own_columns_and_a_geometric_mean(void **state)
     clean(path);
 }
 
+/* Of a result and of an objective: what no workload changes is the same number to the last bit. */
+static void the_mean_of_equal_values_is_that_value(void **state)
+{
+    (void)state;
+    static const char two[] = "base: custom_example\n"
+                              "traces: [" TRACE ", traces/alexnet_train_b8.llt]\n"
+                              "vary: {clock: [1GHz, 2GHz]}\n"
+                              "objectives: [min time_s, min memory.capacity_bytes / 1]\n";
+    char path[100];
+    struct ll_arena arena = {0};
+    struct ll_diags diags = {0};
+    must_run(&(struct plan){two, temporary(path, "equal"), 1, 0, 1, true});
+    const struct ll_data_frame *frame = ll_data_frame_read(path, &arena, &diags);
+    const struct ll_data_column *one = ll_data_frame_column(frame, "alexnet_infer_b1.memory.capacity_bytes"),
+                                *mean = ll_data_frame_column(frame, "memory.capacity_bytes"),
+                                *wanted = ll_data_frame_column(frame, "memory.capacity_bytes / 1");
+    assert_true(one && mean && wanted);
+    assert_true(mean->numbers[0] == one->numbers[0] && wanted->numbers[0] == one->numbers[0]);
+    assert_true(mean->base == one->base && wanted->base == one->base);
+    ll_arena_release(&arena);
+    clean(path);
+}
+
 /* --- what is remembered --- */
 
 static void a_finished_sweep_evaluates_nothing_again(void **state)
@@ -402,6 +425,7 @@ int main(void)
         cmocka_unit_test(results_do_not_depend_on_threads),
         cmocka_unit_test(shards_merged_are_the_whole),
         cmocka_unit_test(workloads_have_their_own_columns_and_a_geometric_mean),
+        cmocka_unit_test(the_mean_of_equal_values_is_that_value),
         cmocka_unit_test(a_finished_sweep_evaluates_nothing_again),
         cmocka_unit_test(the_database_of_another_sweep_is_refused),
         cmocka_unit_test(a_database_that_does_not_say_of_which_sweep_is_refused),
