@@ -3,6 +3,7 @@
 #include "check.h"
 
 #include "sim/explore/database.h"
+#include "sim/explore/findings.h"
 #include "sim/explore/sweep.h"
 #include "sim/machine/node.h"
 #include "sim/replay/replay.h"
@@ -300,6 +301,49 @@ static void the_mean_of_equal_values_is_that_value(void **state)
     clean(path);
 }
 
+/* The clock less 2 GHz: one point divides by zero. Both directions, for infinity must win neither. */
+static void a_point_without_a_finite_objective_is_not_valid(void **state)
+{
+    (void)state;
+    static const char *const wanted[] = {"min 1 / (clock - 2GHz)", "max 1 / (clock - 2GHz)",
+                                         "min log2(2GHz - clock)"};
+    for (size_t i = 0; i < 3; i++) {
+        char path[100], text[300];
+        struct ll_arena arena = {0};
+        struct ll_diags diags = {0};
+        snprintf(text, sizeof text,
+                 "base: custom_example\ntraces: [" TRACE "]\n"
+                 "vary: {clock: [1GHz, 2GHz, 1.5GHz]}\nobjectives: [%s, min time_s]\n",
+                 wanted[i]);
+        struct ll_sweep_state end =
+            must_run(&(struct plan){text, temporary(path, "infinite"), 1, 0, 1, true});
+        const struct ll_data_frame *frame = ll_data_frame_read(path, &arena, &diags);
+        assert_int_equal(end.valid, 2);
+        assert_int_equal(frame->verdicts[1], LL_VERDICT_UNFIT);
+        end = must_run(&(struct plan){text, path, 1, 0, 1, false});
+        assert_int_equal(end.known, 3);
+        assert_int_equal(end.valid, 2);
+        ll_arena_release(&arena);
+        clean(path);
+    }
+}
+
+static void a_point_without_a_finite_objective_wins_nothing(void **state)
+{
+    (void)state;
+    static const char two[] = "base: custom_example\ntraces: [" TRACE "]\n"
+                              "vary: {clock: [1GHz, 2GHz]}\nobjectives: [min time_s]\n";
+    char path[100];
+    struct ll_arena arena = {0};
+    struct ll_diags diags = {0};
+    must_run(&(struct plan){two, temporary(path, "wins"), 1, 0, 1, true});
+    const struct ll_data_frame *frame = ll_data_frame_read(path, &arena, &diags);
+    frame = ll_data_frame_want(frame, "1 / (clock - 2GHz)", true, true, &arena, &diags);
+    assert_int_equal(ll_findings_new(frame, false, &arena)->valid_count, 1);
+    ll_arena_release(&arena);
+    clean(path);
+}
+
 /* --- what is remembered --- */
 
 static void a_finished_sweep_evaluates_nothing_again(void **state)
@@ -426,6 +470,8 @@ int main(void)
         cmocka_unit_test(shards_merged_are_the_whole),
         cmocka_unit_test(workloads_have_their_own_columns_and_a_geometric_mean),
         cmocka_unit_test(the_mean_of_equal_values_is_that_value),
+        cmocka_unit_test(a_point_without_a_finite_objective_is_not_valid),
+        cmocka_unit_test(a_point_without_a_finite_objective_wins_nothing),
         cmocka_unit_test(a_finished_sweep_evaluates_nothing_again),
         cmocka_unit_test(the_database_of_another_sweep_is_refused),
         cmocka_unit_test(a_database_that_does_not_say_of_which_sweep_is_refused),
