@@ -237,19 +237,13 @@ static const char *command_line(const struct exploration *e)
 
 static struct ll_store *open_store(struct exploration *e, const char *path)
 {
-    char file_hash[20], machine_hash[20], seed[24];
+    char file_hash[20], seed[24];
     snprintf(file_hash, sizeof file_hash, "%016" PRIx64, e->space->text_hash);
-    snprintf(machine_hash, sizeof machine_hash, "%08" PRIx32, e->space->machine->config_hash);
     snprintf(seed, sizeof seed, "%" PRIu64, e->space->search.seed);
     struct ll_fact facts[] = {
-        {"version", LL_VERSION},
-        {"sweep", e->space->name},
-        {"file.hash", file_hash},
-        {"base", e->space->base},
-        {"base.name", e->space->machine->name},
-        {"base.hash", machine_hash},
-        {"search.seed", seed},
-        {"command", command_line(e)},
+        {"sweep", e->space->name}, {"file.hash", file_hash},
+        {"base", e->space->base},  {"base.name", e->space->machine->name},
+        {"search.seed", seed},     {"command", command_line(e)},
     };
     struct ll_evaluation base = {0};
     base.measured = ll_alloc(e->args->arena, e->space->workload_count, sizeof *base.measured);
