@@ -4,9 +4,10 @@
 
 #include "sim/cli/command.h"
 #include "sim/cli/designs.h"
-#include "sim/explore/parts.h"
 #include "sim/cli/paths.h"
 #include "sim/cli/sweeping.h"
+#include "sim/explore/lock.h"
+#include "sim/explore/parts.h"
 #include "sim/explore/sweep.h"
 #include "sim/report/human.h"
 #include "tracer/base/clock.h"
@@ -294,7 +295,7 @@ static void add_up_states(const struct ll_sweep_crew *crew, struct ll_sweep_stat
 }
 
 /* Each process into a part of its own, which begins as a copy of what is known; the parts become one. */
-static int sweep_together(struct exploration *e, struct ll_sweep_state *state)
+static int sweep_parts(struct exploration *e, struct ll_sweep_state *state)
 {
     struct ll_arena *arena = e->args->arena;
     const struct ll_sweep_crew *crew = e->crew;
@@ -312,6 +313,18 @@ static int sweep_together(struct exploration *e, struct ll_sweep_state *state)
         return LL_FAILED;
     add_up_states(crew, state);
     return !first || ll_parts_join(e->output, false, arena, &e->diags) ? LL_DONE : LL_FAILED;
+}
+
+/* The first process holds the output, which none has open all the while. */
+static int sweep_together(struct exploration *e, struct ll_sweep_state *state)
+{
+    bool first = e->crew->rank == 0;
+    struct ll_lock *lock = first ? ll_lock_take(e->output, &e->diags) : NULL;
+    int status = e->crew->agree(e->crew->context, lock || !first ? LL_DONE : LL_WRONG);
+    if (status == LL_DONE)
+        status = sweep_parts(e, state);
+    ll_lock_release(lock);
+    return status;
 }
 
 static int run_sweep(struct exploration *e)

@@ -84,6 +84,11 @@ const char *ll_database_trouble(struct ll_database *database)
     return has_trouble ? database->trouble : NULL;
 }
 
+bool ll_database_busy(struct ll_database *database)
+{
+    return sqlite3_errcode(database->handle) == SQLITE_BUSY;
+}
+
 bool ll_database_run(struct ll_database *database, const char *sql)
 {
     return check(database, sqlite3_exec(database->handle, sql, NULL, NULL, NULL));

@@ -7,6 +7,7 @@
 
 #include "sim/explore/database.h"
 #include "sim/explore/key.h"
+#include "sim/explore/lock.h"
 #include "tracer/base/str.h"
 
 #include <inttypes.h>
@@ -15,6 +16,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
+#include <time.h>
 
 /* In the order of the list; the first is the version. */
 static const struct {
@@ -29,6 +31,7 @@ enum { BASIS_COUNT = sizeof basis / sizeof *basis };
 struct ll_store {
     const struct ll_space *space;
     const char *path;
+    struct ll_lock *lock;
     struct ll_arena arena;
     struct ll_fact basis[BASIS_COUNT];
     struct ll_database *database;
@@ -461,6 +464,15 @@ static bool open_store(struct ll_store *store, const struct ll_store_facts *fact
            complain(store, diags);
 }
 
+/* The lock last: who gets it finds the database closed. */
+static void release(struct ll_store *store)
+{
+    ll_database_close(store->database);
+    ll_lock_release(store->lock);
+    ll_arena_release(&store->arena);
+    free(store);
+}
+
 struct ll_store *ll_store_open(const char *path, const struct ll_space *space,
                                const struct ll_store_facts *facts, bool fresh, struct ll_diags *diags)
 {
@@ -471,26 +483,41 @@ struct ll_store *ll_store_open(const char *path, const struct ll_space *space,
     }
     store->space = space;
     store->path = path;
-    bool ready = make_basis(store) || ll_complain(diags, (struct ll_place){.file = path}, "memory ran out");
+    store->lock = ll_lock_take(path, diags);
+    bool ready = store->lock &&
+                 (make_basis(store) || ll_complain(diags, (struct ll_place){.file = path}, "memory ran out"));
     bool discardable = ready && (!fresh || ll_store_discardable(path, diags));
     if (fresh && discardable)
         ll_database_remove(path);
     if (discardable && open_store(store, facts, diags))
         return store;
-    ll_database_close(store->database);
-    ll_arena_release(&store->arena);
-    free(store);
+    release(store);
     return NULL;
+}
+
+/* Leaves write-ahead mode, so that the one file can be read where nothing can be written. All is in the database
+ * already: who reads just then is waited for, and one that goes on reading is let be. */
+static bool leave_log(struct ll_store *store, struct ll_diags *diags)
+{
+    enum { TRIES = 40 };
+    const struct timespec pause = {0, 50000000};
+    for (int i = 0; i < TRIES; i++) {
+        if (ll_database_run(store->database, "PRAGMA journal_mode = DELETE"))
+            return true;
+        if (!ll_database_busy(store->database))
+            return complain(store, diags);
+        ll_database_trouble(store->database);
+        nanosleep(&pause, NULL);
+    }
+    return true;
 }
 
 bool ll_store_close(struct ll_store *store, struct ll_diags *diags)
 {
     if (!store)
         return true;
-    bool right = ll_database_run(store->database, "PRAGMA journal_mode = DELETE") || complain(store, diags);
-    ll_database_close(store->database);
-    ll_arena_release(&store->arena);
-    free(store);
+    bool right = leave_log(store, diags);
+    release(store);
     return right;
 }
 

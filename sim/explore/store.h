@@ -43,7 +43,8 @@ struct ll_store_facts {
 };
 
 /* Opens the database of a space for writing, and makes it when it is not there; one that holds the results of
- * another space, or such as rest on something else than now, is refused, and stays as it was. fresh: what is there is thrown away, if it may be discarded.
+ * another space, or such as rest on something else than now, is refused, and stays as it was, and one that another store
+ * has open for writing, in this process or another. fresh: what is there is thrown away, if it may be discarded.
  * NULL after a complaint. */
 struct ll_store *ll_store_open(const char *path, const struct ll_space *space,
                                const struct ll_store_facts *facts, bool fresh, struct ll_diags *diags);
@@ -52,7 +53,8 @@ struct ll_store *ll_store_open(const char *path, const struct ll_space *space,
  * there is fine too. False after a complaint. */
 bool ll_store_discardable(const char *path, struct ll_diags *diags);
 
-/* Closes; then all is in the one file. False after a complaint. NULL is fine. */
+/* Closes; then all is in the one file, unless somebody reads it for long. False after a complaint. NULL is
+ * fine. */
 bool ll_store_close(struct ll_store *store, struct ll_diags *diags);
 
 /* Whether the point is there with this key; then its outcome is too. */

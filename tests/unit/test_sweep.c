@@ -99,8 +99,8 @@ static const char *temporary(char path[100], const char *name)
 
 static void clean(const char *path)
 {
-    static const char *const endings[] = {"", "-wal", "-shm", "-journal"};
-    for (size_t i = 0; i < 4; i++) {
+    static const char *const endings[] = {"", "-wal", "-shm", "-journal", ".lock"};
+    for (size_t i = 0; i < 5; i++) {
         char name[120];
         snprintf(name, sizeof name, "%s%s", path, endings[i]);
         remove(name);
@@ -385,6 +385,57 @@ static void a_database_that_does_not_say_of_which_sweep_is_refused(void **state)
     clean(path);
 }
 
+/* The database of a sweep that is going on, and what a newcomer is told of it. */
+static void one_sweep_at_a_time_writes_a_database(void **state)
+{
+    (void)state;
+    char path[100];
+    struct ll_space *space = read_space(small);
+    struct ll_diags diags = {0};
+    struct ll_sweep_state end;
+    struct plan newcomer = {small, temporary(path, "two-writers"), 1, 0, 1, false};
+    const uint64_t hash = 1;
+    struct ll_readings measured = {0};
+    const struct ll_evaluation base = {.measured = &measured};
+    const struct ll_store_facts facts = {NULL, 0, &hash, &base};
+    struct ll_store *going_on = ll_store_open(path, space, &facts, true, &diags);
+    assert_non_null(going_on);
+    for (int fresh = 0; fresh <= 1; fresh++) {
+        newcomer.fresh = fresh;
+        assert_false(run_plan(&newcomer, &end, &diags));
+        assert_int_equal(diags.count, 1);
+        assert_non_null(strstr(diags.kept[0].message, "another sweep is writing"));
+        ll_diags_release(&diags);
+    }
+    assert_true(ll_store_close(going_on, &diags));
+    newcomer.fresh = true;
+    must_run(&newcomer);
+    check_same(path, undisturbed);
+    ll_space_free(space);
+    clean(path);
+}
+
+/* Who reads all the while keeps nobody from ending well. */
+static void a_reader_does_not_disturb_the_end_of_a_sweep(void **state)
+{
+    (void)state;
+    char path[100];
+    struct ll_space *space = read_space(small);
+    struct ll_diags diags = {0};
+    const uint64_t hash = 1;
+    struct ll_readings measured = {0};
+    const struct ll_evaluation base = {.measured = &measured};
+    const struct ll_store_facts facts = {NULL, 0, &hash, &base};
+    struct ll_store *store = ll_store_open(temporary(path, "read"), space, &facts, true, &diags);
+    struct ll_database *reader = ll_database_open(path, false);
+    assert_true(store && ll_database_run(reader, "BEGIN; SELECT count(*) FROM points"));
+    assert_true(ll_store_close(store, &diags));
+    assert_int_equal(diags.count, 0);
+    ll_database_close(reader);
+    ll_space_free(space);
+    clean(path);
+}
+
 /* The sweep in a process of its own, killed after so many nanoseconds; whether it was done before. */
 static bool run_and_kill(const struct plan *plan, uint64_t after_ns)
 {
@@ -475,6 +526,8 @@ int main(void)
         cmocka_unit_test(a_finished_sweep_evaluates_nothing_again),
         cmocka_unit_test(the_database_of_another_sweep_is_refused),
         cmocka_unit_test(a_database_that_does_not_say_of_which_sweep_is_refused),
+        cmocka_unit_test(one_sweep_at_a_time_writes_a_database),
+        cmocka_unit_test(a_reader_does_not_disturb_the_end_of_a_sweep),
         cmocka_unit_test(a_sweep_killed_twenty_times_ends_as_if_it_had_not_been),
         cmocka_unit_test(a_full_disk_loses_nothing_that_was_committed),
     };
