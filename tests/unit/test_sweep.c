@@ -13,6 +13,7 @@
 #include <inttypes.h>
 #include <signal.h>
 #include <sys/resource.h>
+#include <sys/stat.h>
 #include <sys/wait.h>
 #include <time.h>
 #include <unistd.h>
@@ -436,6 +437,25 @@ static void a_reader_does_not_disturb_the_end_of_a_sweep(void **state)
     clean(path);
 }
 
+/* One that says it has a log, which was taken from it: a killed sweep's, say, that was copied alone. */
+static void a_database_without_its_log_is_read_and_nothing_made(void **state)
+{
+    (void)state;
+    char folder[100], path[120], beside[130];
+    snprintf(folder, sizeof folder, "/tmp/leadline-test-%ld-no#log?", (long)getpid());
+    snprintf(path, sizeof path, "%s/R%%41.db", folder);
+    assert_int_equal(mkdir(folder, 0777), 0);
+    must_run(&(struct plan){small, path, 1, 0, 1, true});
+    struct ll_database *database = ll_database_open(path, true);
+    assert_true(ll_database_run(database, "PRAGMA journal_mode = WAL"));
+    assert_true(ll_database_close(database));
+    check_same(path, undisturbed);
+    snprintf(beside, sizeof beside, "%s-wal", path);
+    assert_int_not_equal(access(beside, F_OK), 0);
+    clean(path);
+    rmdir(folder);
+}
+
 /* The sweep in a process of its own, killed after so many nanoseconds; whether it was done before. */
 static bool run_and_kill(const struct plan *plan, uint64_t after_ns)
 {
@@ -528,6 +548,7 @@ int main(void)
         cmocka_unit_test(a_database_that_does_not_say_of_which_sweep_is_refused),
         cmocka_unit_test(one_sweep_at_a_time_writes_a_database),
         cmocka_unit_test(a_reader_does_not_disturb_the_end_of_a_sweep),
+        cmocka_unit_test(a_database_without_its_log_is_read_and_nothing_made),
         cmocka_unit_test(a_sweep_killed_twenty_times_ends_as_if_it_had_not_been),
         cmocka_unit_test(a_full_disk_loses_nothing_that_was_committed),
     };
