@@ -118,6 +118,19 @@ static bool find(void *context, const char *name, uint32_t *slot)
     return located(space, name, &named.location) && keep(scope, named, slot);
 }
 
+const char *ll_space_meaning(const struct ll_space_reading *reading, const char *name)
+{
+    const struct ll_space *space = reading->space;
+    struct ll_named named;
+    for (size_t i = 0; i < space->axis_count; i++)
+        if (same_place(space, space->axes[i].path, name))
+            return "something that varies";
+    for (size_t i = 0; i < space->coupling_count; i++)
+        if (same_place(space, space->couplings[i].name, name))
+            return "something that varies";
+    return find_result(space, name, &named) ? "a result" : NULL;
+}
+
 /* What could have been meant: rules, measures, axes, numbers of the machine in that order. */
 static const char *candidate(void *context, size_t i)
 {

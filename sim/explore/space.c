@@ -106,10 +106,14 @@ static bool read_definitions(struct ll_space_reading *reading, const struct ll_n
         return ll_space_no_memory(reading, node->place);
     for (const struct ll_node *child = node->first; child; child = child->next) {
         struct ll_rule rule = {.name = child->key, .text = child->text, .place = child->place};
+        const char *meaning = ll_space_meaning(reading, child->key);
         if (!is_word(child->key) || isdigit((unsigned char)*child->key))
             right =
                 ll_complain(reading->diags, child->key_place,
                             "`%s`: expected a name of letters, digits and _", ll_shown_text(child->key).text);
+        else if (meaning)
+            right = ll_complain(reading->diags, child->key_place, "`%s` is %s already; choose another name",
+                                child->key, meaning);
         else if (!child->text || !*child->text)
             right = ll_space_expected(reading, child, "an expression");
         else if ((rule.expression =
