@@ -273,6 +273,11 @@ static const struct node *unknown_name(struct reader *r, const char *at, const c
     for (size_t i = 0; i < sizeof functions / sizeof *functions && count < MOST_WORDS; i++)
         words[count++] = functions[i].name;
     const char *nearest = ll_nearest(name, words, count);
+    if (nearest && !strcmp(nearest, name)) {
+        ll_complain(r->diags, wide_place_of(r, at, strlen(name)), "`%s`: `%s` is no number",
+                    ll_shown_text(r->text).text, nearest);
+        return NULL;
+    }
     ll_complain(r->diags, wide_place_of(r, at, strlen(name)), "`%s`: nothing is called `%s` here%s%s%s",
                 ll_shown_text(r->text).text, ll_shown_text(name).text, nearest ? "; did you mean `" : "",
                 nearest ? nearest : "", nearest ? "`?" : "");

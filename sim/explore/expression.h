@@ -23,7 +23,7 @@ struct ll_expression;
 struct ll_names {
     /* The slot of a name, in *slot; false when there is none. */
     bool (*find)(void *context, const char *name, uint32_t *slot);
-    /* The i-th name that could have been meant; NULL past the last. */
+    /* The i-th name that could have been meant; NULL past the last. One that is not found is no number. */
     const char *(*at)(void *context, size_t i);
     void *context;
 };

@@ -334,6 +334,8 @@ const struct ll_data_frame *ll_data_frame_read(const char *path, struct ll_arena
         no_memory(&r);
         return NULL;
     }
+    if (!ll_store_check(path, diags))
+        return NULL;
     r.database = ll_database_open(path, false);
     bool right = r.database && read_all(&r);
     if (!right && diags->count == before)

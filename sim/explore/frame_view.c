@@ -4,6 +4,7 @@
 
 #include "sim/explore/expression.h"
 
+#include <math.h>
 #include <string.h>
 
 struct view {
@@ -11,13 +12,23 @@ struct view {
     uint64_t row; /* that is looked at */
 };
 
+/* An axis of words, or of parts, is none. */
+static bool is_number(const struct ll_data_column *column)
+{
+    for (uint32_t i = 0; column->is_axis && i < column->value_count; i++)
+        if (isnan(column->values[i].number))
+            return false;
+    return true;
+}
+
 static bool find(void *context, const char *name, uint32_t *slot)
 {
     const struct view *view = context;
     const struct ll_data_column *column = ll_data_frame_column(view->frame, name);
-    if (column)
-        *slot = (uint32_t)(column - view->frame->columns);
-    return column != NULL;
+    if (!column || !is_number(column))
+        return false;
+    *slot = (uint32_t)(column - view->frame->columns);
+    return true;
 }
 
 static const char *name_at(void *context, size_t i)
@@ -112,7 +123,8 @@ static bool add_column(struct ll_data_frame *frame, const char *name, struct ll_
                        struct ll_diags *diags)
 {
     struct view view = {frame, 0};
-    if (ll_data_frame_column(frame, name))
+    const struct ll_data_column *column = ll_data_frame_column(frame, name);
+    if (column && is_number(column))
         return true;
     const struct ll_expression *expression = parse(&view, name, arena, diags);
     if (!expression)

@@ -5,12 +5,12 @@
 #define _GNU_SOURCE
 #include "sim/explore/lock.h"
 
+#include "tracer/base/status.h"
 #include "tracer/base/str.h"
 
 #include <errno.h>
 #include <fcntl.h>
 #include <stdlib.h>
-#include <string.h>
 #include <sys/file.h>
 #include <sys/stat.h>
 #include <unistd.h>
@@ -54,7 +54,8 @@ struct ll_lock *ll_lock_take(const char *path, struct ll_diags *diags)
     if (error == 0)
         return lock;
     ll_complain(diags, (struct ll_place){.file = path}, "%s",
-                error == EWOULDBLOCK ? "another sweep is writing to it" : strerror(error));
+                error == EWOULDBLOCK ? "another sweep is writing to it"
+                                     : ll_status_text(ll_status_of(error, LL_CANNOT_WRITE)));
     if (lock && lock->file >= 0)
         close(lock->file);
     if (lock)

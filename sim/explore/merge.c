@@ -127,7 +127,10 @@ bool ll_store_merge(const char *path, const char *const *parts, size_t count, ui
                     struct ll_diags *diags)
 {
     struct merging m = {.path = path, .diags = diags};
-    bool right = copy_first(&m, parts[0]);
+    bool right = true;
+    for (size_t i = 0; i < count; i++)
+        right &= ll_store_check(parts[i], diags);
+    right = right && copy_first(&m, parts[0]);
     for (size_t i = 1; right && i < count; i++)
         right = add_part(&m, parts[i]);
     *points = right ? count_of(&m, "SELECT count(*) FROM points") : 0;

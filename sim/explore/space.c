@@ -148,6 +148,14 @@ static bool read_constraints(struct ll_space_reading *reading, const struct ll_n
                       read_constraint);
 }
 
+static bool is_wanted_already(const struct ll_space *space, const struct ll_objective_row *row)
+{
+    for (size_t i = 0; i < space->objective_count; i++)
+        if (space->objectives[i].most == row->most && !strcmp(space->objectives[i].name, row->name))
+            return true;
+    return false;
+}
+
 static bool read_objective(struct ll_space_reading *reading, const struct ll_node *node)
 {
     struct ll_space *space = reading->space;
@@ -157,6 +165,8 @@ static bool read_objective(struct ll_space_reading *reading, const struct ll_nod
     if (space->objective_count == LL_MOST_OBJECTIVES)
         return ll_complain(reading->diags, node->place, "more than %d objectives", LL_MOST_OBJECTIVES);
     row.name = node->text + 4 + strspn(node->text + 4, " ");
+    if (is_wanted_already(space, &row))
+        return ll_complain(reading->diags, node->place, "`%s` is there twice", ll_node_shown(node).text);
     row.expression = ll_space_expression(reading, row.name, node->place, false, space->definition_count);
     if (row.expression)
         space->objectives[space->objective_count++] = row;

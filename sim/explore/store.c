@@ -8,8 +8,10 @@
 #include "sim/explore/database.h"
 #include "sim/explore/key.h"
 #include "sim/explore/lock.h"
+#include "tracer/base/status.h"
 #include "tracer/base/str.h"
 
+#include <errno.h>
 #include <inttypes.h>
 #include <math.h>
 #include <stdio.h>
@@ -432,6 +434,38 @@ static bool rests_on_the_same(struct ll_store *store, const uint64_t *workload_h
     return same;
 }
 
+static enum ll_status try_reading(const char *path)
+{
+    FILE *file = fopen(path, "rb");
+    if (!file)
+        return ll_status_of(errno, LL_CANNOT_OPEN);
+    errno = 0;
+    getc(file);
+    enum ll_status status = ferror(file) ? ll_status_of(errno, LL_CANNOT_READ) : LL_OK;
+    fclose(file);
+    return status;
+}
+
+bool ll_store_check(const char *path, struct ll_diags *diags)
+{
+    static const char sql[] = "SELECT count(*) FROM sqlite_master WHERE name IN ('provenance', 'workloads', "
+                              "'parameters', 'choices', 'objectives', 'points', 'results', 'base')";
+    enum { TABLES = 8 };
+    struct ll_place place = {.file = path};
+    enum ll_status status = try_reading(path);
+    if (status != LL_OK)
+        return ll_complain(diags, place, "%s", ll_status_text(status));
+    struct ll_database *database = ll_database_open(path, false);
+    struct ll_query *query = database ? ll_query_new(database, sql) : NULL;
+    bool right = query && ll_query_next(query) && ll_cell_count(query, 0) == TABLES;
+    const char *trouble = database ? ll_database_trouble(database) : "memory ran out";
+    if (!right)
+        ll_complain(diags, place, "this is not the database of a sweep%s%s", trouble ? ": " : "",
+                    trouble ? trouble : "");
+    ll_database_close(database);
+    return right;
+}
+
 bool ll_store_discardable(const char *path, struct ll_diags *diags)
 {
     struct stat there;
@@ -456,7 +490,8 @@ static bool open_store(struct ll_store *store, const struct ll_store_facts *fact
     if (!store->database)
         return complain(store, diags);
     bool empty = is_empty(store);
-    if (!empty && (!is_same_space(store, diags) || !rests_on_the_same(store, facts->workload_hashes, diags)))
+    if (!empty && (!ll_store_check(store->path, diags) || !is_same_space(store, diags) ||
+                   !rests_on_the_same(store, facts->workload_hashes, diags)))
         return false;
     return (ll_database_run(store->database, "PRAGMA journal_mode = WAL; PRAGMA synchronous = NORMAL") &&
             (empty ? begin_anew(store, facts) : write_facts(store, facts->facts, facts->count)) &&

@@ -53,6 +53,9 @@ struct ll_store *ll_store_open(const char *path, const struct ll_space *space,
  * there is fine too. False after a complaint. */
 bool ll_store_discardable(const char *path, struct ll_diags *diags);
 
+/* Whether a file is there and is the database of a sweep, of any space. False after a complaint. */
+bool ll_store_check(const char *path, struct ll_diags *diags);
+
 /* Closes; then all is in the one file, unless somebody reads it for long. False after a complaint. NULL is
  * fine. */
 bool ll_store_close(struct ll_store *store, struct ll_diags *diags);
