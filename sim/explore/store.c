@@ -37,12 +37,14 @@ struct ll_store {
     struct ll_arena arena;
     struct ll_fact basis[BASIS_COUNT];
     struct ll_database *database;
+    bool complained; /* of what is likely to be said again at the end, as that the disk is full */
     struct ll_query *add_point, *add_result, *find;
 };
 
 static bool complain(struct ll_store *store, struct ll_diags *diags)
 {
     const char *trouble = store->database ? ll_database_trouble(store->database) : "memory ran out";
+    store->complained = true;
     return ll_complain(diags, (struct ll_place){.file = store->path}, "%s",
                        trouble ? trouble : "memory ran out");
 }
@@ -540,7 +542,7 @@ static bool leave_log(struct ll_store *store, struct ll_diags *diags)
         if (ll_database_run(store->database, "PRAGMA journal_mode = DELETE"))
             return true;
         if (!ll_database_busy(store->database))
-            return complain(store, diags);
+            return !store->complained && complain(store, diags);
         ll_database_trouble(store->database);
         nanosleep(&pause, NULL);
     }
