@@ -374,12 +374,13 @@ static int run(const struct ll_args *args)
 }
 
 static const struct ll_option options[] = {
-    {"output", 'o', "R.db", "the database (default: SWEEP.db in this folder; of a shard SWEEP.1of8.db)"},
+    {"output", 'o', "R.db", "the database (default: SWEEP.db in this folder); a shard writes R.1of8.db"},
     {"jobs", 'j', "N", "threads (default: one per CPU)"},
     {"dry-run", 0, NULL, "try a few points and estimate how many are valid and how long the sweep will take"},
     {"resume", 0, NULL, "continue an existing database; fail if there is none"},
     {"fresh", 0, NULL, "discard what the database holds and start again"},
-    {"shard", 0, "I/N", "evaluate part I of N; auto: take both from the environment of a job array or MPI"},
+    {"shard", 0, "I/N",
+     "evaluate part I of N, into R.IofN.db; auto: take both from the environment of a job array or MPI"},
     {0},
 };
 
